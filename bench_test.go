@@ -1,0 +1,88 @@
+package neardup
+
+import (
+	"bufio"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// throughput returns n bytes of the throughput set of the language, or skips.
+func throughput(b testing.TB, lang string, n int) string {
+	dir := os.Getenv("NEARDUP_DATA")
+	if dir == "" {
+		b.Skip("NEARDUP_DATA is not set")
+	}
+	f, err := os.Open(filepath.Join(dir, "throughput", lang+".txt.gz"))
+	if err != nil {
+		b.Skip(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(bufio.NewReader(f))
+	if err != nil {
+		b.Fatal(err)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(z, text); err != nil {
+		b.Fatal(err)
+	}
+	return string(text)
+}
+
+func BenchmarkSum64(b *testing.B) {
+	toks := []struct {
+		name string
+		tok  Tokenizer
+	}{{"default", nil}, {"words", Words{}}, {"chars2", NGrams{2}}, {"chars3", NGrams{3}}, {"chars5", NGrams{5}}}
+	for _, lang := range []string{"en", "zh"} {
+		for _, size := range []int{1 << 10, 10 << 10, 1 << 20} {
+			for _, t := range toks {
+				b.Run(fmt.Sprintf("text=%s/size=%d/tokenizer=%s", lang, size, t.name), func(b *testing.B) {
+					text := throughput(b, lang, size)
+					f := Fingerprinter{Tokenizer: t.tok}
+					b.SetBytes(int64(size))
+					b.ReportAllocs()
+					for b.Loop() {
+						f.Sum64(text)
+					}
+				})
+			}
+		}
+	}
+}
+
+func BenchmarkAccumulate(b *testing.B) {
+	h := make([]uint64, 4096)
+	for i := range h {
+		h[i] = uint64(i+1) * 0x9E3779B97F4A7C15
+	}
+	perFeature := func(b *testing.B) {
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(h)), "ns/feature")
+	}
+	b.Run("bits=64/weight=1", func(b *testing.B) {
+		var a Accumulator64
+		for b.Loop() {
+			a.AddAll(h)
+		}
+		perFeature(b)
+	})
+	b.Run("bits=128/weight=1", func(b *testing.B) {
+		var a Accumulator128
+		for b.Loop() {
+			a.AddAll(h, h)
+		}
+		perFeature(b)
+	})
+	b.Run("bits=64/weight=real", func(b *testing.B) {
+		var a Accumulator64
+		for b.Loop() {
+			for i, h := range h {
+				a.Add(h, int64(i)*1234567&(1<<23-1))
+			}
+		}
+		perFeature(b)
+	})
+}

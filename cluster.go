@@ -1,0 +1,89 @@
+package neardup
+
+import (
+	"iter"
+	"slices"
+)
+
+// Clusters groups fingerprints: two are in one cluster if they are joined by a
+// chain of pairs at a Hamming distance of at most k. It returns for each
+// fingerprint the position of the first member of its cluster, so i is the
+// representative of a cluster, or alone, if and only if the result at i is i:
+// keeping just those leaves one of each cluster.
+//
+// It is [Components] of [Pairs], except that equal fingerprints are taken
+// together first, so a million copies of one page cost no more than other
+// input. Chains may join fingerprints that are far apart themselves.
+func Clusters[F Fingerprint](fps []F, k int) []int {
+	label := make([]int, len(fps))
+	if k < 0 {
+		for i := range label {
+			label[i] = i
+		}
+		return label
+	}
+	var distinct []F
+	first := make([]int, 0)               // where each distinct one first occurs
+	number := make(map[F]int, len(fps)/2) // fingerprint -> its index in distinct
+	for i, fp := range fps {
+		n, ok := number[fp]
+		if !ok {
+			n = len(distinct)
+			number[fp] = n
+			distinct = append(distinct, fp)
+			first = append(first, i)
+		}
+		label[i] = n
+	}
+	of := Components(len(distinct), Pairs(distinct, k))
+	for i, n := range label {
+		label[i] = first[of[n]]
+	}
+	return label
+}
+
+// Components returns the connected components of the graph of n vertices whose
+// edges are pairs: for each vertex the smallest vertex of its component. The
+// order of the pairs does not matter. Positions outside 0 to n−1 panic. Use it
+// to group pairs that were verified or filtered; see [Clusters].
+//
+// It takes time nearly linear in n and the number of pairs (union-find with
+// path halving).
+func Components(n int, pairs iter.Seq[Pair]) []int {
+	parent := make([]int, n)
+	for i := range parent {
+		parent[i] = i
+	}
+	find := func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for p := range pairs {
+		i, j := find(p.I), find(p.J)
+		parent[max(i, j)] = min(i, j) // the root is always the smallest member
+	}
+	for i := range parent {
+		parent[i] = find(i)
+	}
+	return parent
+}
+
+// groupsOf lists the members of every label that occurs more than once, in
+// ascending order.
+func groupsOf(label []int) [][]int {
+	members := make(map[int][]int)
+	for i, l := range label {
+		if l != i {
+			members[l] = append(members[l], i)
+		}
+	}
+	groups := make([][]int, 0, len(members))
+	for l, m := range members {
+		groups = append(groups, append([]int{l}, m...))
+	}
+	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
+	return groups
+}

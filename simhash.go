@@ -1,0 +1,221 @@
+package neardup
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// A Fingerprint64 is a 64-bit SimHash. Bit 0 is the least significant bit and
+// belongs to bit 0 of the feature hashes.
+//
+// The fingerprint of a text without features (an empty text, or one of
+// punctuation only) is 0 under [TieZero]. A text with features has
+// fingerprint 0 with a probability of about 2⁻⁶⁴, so 0 may be read as
+// "nothing to compare": two such texts are at distance 0 but not alike.
+type Fingerprint64 uint64
+
+// A Fingerprint128 is a 128-bit SimHash: Hi holds bits 127 to 64, Lo bits 63
+// to 0. The zero value means the same as that of [Fingerprint64].
+//
+// Lo is not the 64-bit fingerprint of the same text, because xxh3 defines its
+// 64-bit and its 128-bit hash separately.
+type Fingerprint128 struct{ Hi, Lo uint64 }
+
+// Fingerprint is the constraint of everything that works on both widths.
+type Fingerprint interface {
+	Fingerprint64 | Fingerprint128
+}
+
+// Distance returns the Hamming distance, 0 to 64: the number of bits in which
+// a and b differ.
+func (a Fingerprint64) Distance(b Fingerprint64) int {
+	return bits.OnesCount64(uint64(a ^ b))
+}
+
+// Distance returns the Hamming distance, 0 to 128: the number of bits in
+// which a and b differ.
+func (a Fingerprint128) Distance(b Fingerprint128) int {
+	return bits.OnesCount64(a.Hi^b.Hi) + bits.OnesCount64(a.Lo^b.Lo)
+}
+
+// Truncate returns the fingerprint of the lowest width bits, 0 to 64. Each bit
+// of a SimHash depends on the same bit of the feature hashes only, so this is
+// the fingerprint that hashes of width bits would have given. S000 uses 50
+// bits. A width outside the range panics.
+func (a Fingerprint64) Truncate(width int) Fingerprint64 {
+	if width < 0 || width > 64 {
+		panic("neardup: width out of range")
+	}
+	return a & (1<<width - 1)
+}
+
+// Truncate is [Fingerprint64.Truncate] for widths of 0 to 128.
+func (a Fingerprint128) Truncate(width int) Fingerprint128 {
+	if width < 0 || width > 128 {
+		panic("neardup: width out of range")
+	}
+	if width <= 64 {
+		return Fingerprint128{Lo: a.Lo & (1<<width - 1)}
+	}
+	return Fingerprint128{Hi: a.Hi & (1<<(width-64) - 1), Lo: a.Lo}
+}
+
+// split returns the two words of a fingerprint of either width.
+func split[F Fingerprint](fp F) (lo, hi uint64) {
+	switch fp := any(fp).(type) {
+	case Fingerprint64:
+		return uint64(fp), 0
+	case Fingerprint128:
+		return fp.Lo, fp.Hi
+	}
+	panic("unreachable")
+}
+
+// width returns the number of bits of F.
+func width[F Fingerprint]() int {
+	var fp F
+	if _, ok := any(fp).(Fingerprint64); ok {
+		return 64
+	}
+	return 128
+}
+
+// A Tie says which bit a fingerprint gets where the weights of 1 and of 0
+// balance exactly. The source documents contradict each other, and some
+// themselves (S000, S001); S002 and S003 say 0. With unit weights ties need an
+// even number of features, and they are frequent in short texts.
+type Tie uint8
+
+const (
+	TieZero Tie = iota // V > 0 gives 1: the default
+	TieOne             // V >= 0 gives 1: the programs of S000 and S001
+)
+
+// A Fingerprinter turns texts into SimHash fingerprints (Charikar 2002; S000
+// to S004): it cuts a text into features, hashes each, lets each hash vote on
+// every bit with the weight of its feature, and keeps the majority.
+//
+// The zero value is ready and is what [Sum64] and [Sum128] use. A
+// Fingerprinter may be used by several goroutines at once if its functions
+// may; it must not be changed meanwhile.
+//
+// Fingerprints compare only if all the fields were the same.
+type Fingerprinter struct {
+	// Tokenizer cuts texts into features; nil is Shingles{}, pairs of words.
+	Tokenizer Tokenizer
+
+	// Weight returns the weight of one occurrence of a feature, so a feature
+	// that occurs n times counts n times its weight. Weights are rounded by
+	// [Quantize]. They may be negative. nil gives every occurrence the weight
+	// 1 and is much faster.
+	Weight func(Token) float64
+
+	// Hash is the feature hash; the zero value is xxh3.
+	Hash Hash
+
+	// Tie decides the bits on which the weights balance.
+	Tie Tie
+}
+
+// Sum64 returns the 64-bit fingerprint of text with the default settings.
+func Sum64(text string) Fingerprint64 { return new(Fingerprinter).Sum64(text) }
+
+// Sum128 returns the 128-bit fingerprint of text with the default settings.
+func Sum128(text string) Fingerprint128 { return new(Fingerprinter).Sum128(text) }
+
+// Sum64 returns the 64-bit fingerprint of text. Any bytes are a valid text.
+func (f *Fingerprinter) Sum64(text string) Fingerprint64 {
+	var a Accumulator64
+	f.Accumulate64(&a, text)
+	return a.Sum(f.Tie)
+}
+
+// Sum128 returns the 128-bit fingerprint of text. Any bytes are a valid text.
+func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
+	var a Accumulator128
+	f.Accumulate128(&a, text)
+	return a.Sum(f.Tie)
+}
+
+// Accumulate64 adds the features of text to a. Features do not reach from one
+// text into the next: the title and the body of a document, or its paragraphs,
+// can be added one after the other, and the result does not depend on their
+// order.
+func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
+	lex, n, ok := f.fast()
+	if !ok {
+		hash := f.Hash.sum64()
+		for t := range f.tokenizer().Tokens(text) {
+			a.Add(hash(t.Text), f.weigh(t))
+		}
+		return
+	}
+	b := batches.Get().(*batch)
+	b.reset(lex, n, text)
+	for b.next() {
+		a.AddAll(b.hash64())
+	}
+	batches.Put(b)
+}
+
+// Accumulate128 is [Fingerprinter.Accumulate64] for 128 bits.
+func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
+	lex, n, ok := f.fast()
+	if !ok {
+		hash := f.Hash.sum128()
+		for t := range f.tokenizer().Tokens(text) {
+			hi, lo := hash(t.Text)
+			a.Add(hi, lo, f.weigh(t))
+		}
+		return
+	}
+	b := batches.Get().(*batch)
+	b.reset(lex, n, text)
+	for b.next() {
+		a.AddAll(b.hash128())
+	}
+	batches.Put(b)
+}
+
+func (f *Fingerprinter) tokenizer() Tokenizer {
+	if f.Tokenizer == nil {
+		return Shingles{}
+	}
+	return f.Tokenizer
+}
+
+func (f *Fingerprinter) weigh(t Token) int64 {
+	if f.Weight == nil {
+		return 1
+	}
+	return Quantize(f.Weight(t))
+}
+
+// fast reports whether the batch path can be taken: it gives the same
+// fingerprints as the general one, for unit weights, the default hash and the
+// tokenizers of this package.
+func (f *Fingerprinter) fast() (lexer, int, bool) {
+	if f.Weight != nil || f.Hash.Sum64 != nil || f.Hash.Sum128 != nil {
+		return nil, 0, false
+	}
+	u, ok := f.tokenizer().(unitTokenizer)
+	if !ok {
+		return nil, 0, false
+	}
+	return u.units()
+}
+
+// A batch hashes the features of a text some thousand at a time.
+type batch struct {
+	units
+	lex          lexer
+	n            int // units in a feature
+	text         string
+	pos          int // what of text is lexed
+	first, limit int // the features to hash next
+	seen         bool
+	hi, lo       [1024]uint64
+}
+
+// batches keeps the buffers between calls.
+var batches = sync.Pool{New: func() any { return new(batch) }}
