@@ -4,6 +4,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"unsafe"
 )
 
 // The join rests on the pigeonhole principle (SPEC 1.7; Manku et al. 2007): cut
@@ -43,24 +44,20 @@ func Pairs[F Fingerprint](fps []F, k int) iter.Seq[Pair] {
 		if k < 0 {
 			return
 		}
-		switch fps := any(fps).(type) {
-		case []Fingerprint64:
-			r := make([]record[[1]uint64], len(fps))
-			for i, fp := range fps {
-				r[i] = record[[1]uint64]{[1]uint64{uint64(fp)}, uint32(i)}
-			}
-			join(r, k, yield)
-		case []Fingerprint128:
-			r := make([]record[[2]uint64], len(fps))
-			for i, fp := range fps {
-				r[i] = record[[2]uint64]{[2]uint64{fp.Lo, fp.Hi}, uint32(i)}
-			}
-			join(r, k, yield)
+		if len(fps) == 0 {
+			return
+		}
+		// The join does not care in which order the two words are.
+		p := unsafe.Pointer(unsafe.SliceData(fps))
+		if width[F]() == 64 {
+			join(unsafe.Slice((*[1]uint64)(p), len(fps)), k, yield)
+		} else {
+			join(unsafe.Slice((*[2]uint64)(p), len(fps)), k, yield)
 		}
 	}
 }
 
-// words is a fingerprint as the join sees it, lowest word first.
+// words is a fingerprint as the join sees it.
 type words interface{ [1]uint64 | [2]uint64 }
 
 // A record is a fingerprint with its position in the input.
@@ -71,6 +68,7 @@ type record[W words] struct {
 
 // A joiner holds the state of one join.
 type joiner[W words] struct {
+	input []W
 	k     int
 	yield func(Pair) bool
 	path  []level          // the levels of partitioning that lead to the current part
@@ -88,13 +86,21 @@ type key struct{ word, shift, width int }
 
 func (k key) mask() uint64 { return (1<<k.width - 1) << k.shift }
 
-func join[W words](r []record[W], k int, yield func(Pair) bool) {
+func join[W words](input []W, k int, yield func(Pair) bool) {
 	var all W
 	for i := range len(all) {
 		all[i] = math.MaxUint64
 	}
-	j := joiner[W]{k: k, yield: yield}
-	j.part(r, all)
+	j := joiner[W]{input: input, k: k, yield: yield}
+	if keys := planKeys(all, k, len(input)); keys != nil {
+		j.byKeys(nil, keys, all)
+		return
+	}
+	r := make([]record[W], len(input))
+	for i, w := range input {
+		r[i] = record[W]{w, uint32(i)}
+	}
+	j.compareAll(r)
 }
 
 // directly is the size up to which a part is compared without further ado.
@@ -110,6 +116,12 @@ func (j *joiner[W]) part(r []record[W], free W) bool {
 	if keys == nil {
 		return j.compareAll(r)
 	}
+	return j.byKeys(r, keys, free)
+}
+
+// byKeys reports the pairs among r, or among the input if r is nil, that agree
+// on a key.
+func (j *joiner[W]) byKeys(r []record[W], keys []key, free W) bool {
 	depth := len(j.path)
 	j.path = append(j.path, level{keys: keys})
 	if len(j.spare) == depth {
@@ -158,18 +170,28 @@ func (j *joiner[W]) byKey(r []record[W], key key, rest W, depth int) bool {
 	return true
 }
 
-// split sorts r stably by width bits of a word, at most eight, into a buffer of
-// the level, and returns it with the end of each part.
+// split sorts r, or the input if r is nil, stably by width bits of a word, at
+// most eight, into a buffer of the level, and returns it with the end of each
+// part.
 func (j *joiner[W]) split(r []record[W], depth, pass, word, shift, width int) ([]record[W], [256]uint32) {
-	buf := &j.spare[depth][pass]
-	if cap(*buf) < len(r) {
-		*buf = make([]record[W], len(r)+len(r)/8)
+	n := len(r)
+	if r == nil {
+		n = len(j.input)
 	}
-	dst := (*buf)[:len(r)]
+	buf := &j.spare[depth][pass]
+	if cap(*buf) < n {
+		*buf = make([]record[W], n+n/8*pass)
+	}
+	dst := (*buf)[:n]
 	mask := uint8(1<<width - 1)
 	var next [256]uint32
 	for i := range r {
 		next[uint8(r[i].w[word]>>(shift&63))&mask]++
+	}
+	if r == nil {
+		for i := range j.input {
+			next[uint8(j.input[i][word]>>(shift&63))&mask]++
+		}
 	}
 	sum := uint32(0)
 	for d, n := range next {
@@ -180,6 +202,13 @@ func (j *joiner[W]) split(r []record[W], depth, pass, word, shift, width int) ([
 		at := &next[uint8(r[i].w[word]>>(shift&63))&mask]
 		dst[*at] = r[i]
 		*at++
+	}
+	if r == nil {
+		for i, w := range j.input {
+			at := &next[uint8(w[word]>>(shift&63))&mask]
+			dst[*at] = record[W]{w, uint32(i)}
+			*at++
+		}
 	}
 	return dst, next
 }
