@@ -3,6 +3,7 @@ package neardup
 import (
 	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 )
 
@@ -77,11 +78,12 @@ func (ix *Index[ID, F]) Add(id ID, fp F) {
 			ix.dead = append(ix.dead, false)
 		}
 	}
-	lo, hi := split(fp)
 	for i := range ix.tables {
-		ix.tables[i].add(lo, hi, n)
+		ix.tables[i].add(n, ix.words)
 	}
 }
+
+func (ix *Index[ID, F]) words(n uint32) (lo, hi uint64) { return split(ix.fps[n]) }
 
 // Delete removes an id and reports whether it was there.
 func (ix *Index[ID, F]) Delete(id ID) bool {
@@ -106,7 +108,7 @@ func (ix *Index[ID, F]) Delete(id ID) bool {
 func (ix *Index[ID, F]) unlink(n uint32) {
 	lo, hi := split(ix.fps[n])
 	for i := range ix.tables {
-		ix.tables[i].remove(lo, hi, n)
+		ix.tables[i].remove(n, lo, hi)
 	}
 }
 
@@ -134,27 +136,58 @@ func (ix *Index[ID, F]) Exists(fp F) bool {
 // exact duplicates included, in no particular order. The index must not be
 // changed before the loop ends.
 func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
+	if ix.tables == nil {
+		return ix.scan(fp)
+	}
 	return func(yield func(Match[ID]) bool) {
 		lo, hi := split(fp)
-		for i := range ix.tables {
-			t := &ix.tables[i]
-			s := t.slots[t.key(lo, hi)]
-			b := t.bucket(s)
-			for n := 0; ; n++ {
-				if n += near(b[n*t.stride:], lo, hi, t.stride, ix.k); n >= int(s.len) {
-					break
+		for first := 0; first < len(ix.tables); first += abreast {
+			// Touch all the buckets before reading the first, so that they are
+			// fetched from memory side by side and not one after the other.
+			var buckets [abreast][]uint32
+			touched := uint32(0)
+			group := ix.tables[first:min(first+abreast, len(ix.tables))]
+			for i := range group {
+				b := group[i].bucket(group[i].key(lo, hi))
+				touched |= b[0] | b[len(b)/2]
+				buckets[i] = b
+			}
+			if touched == 0 {
+				continue
+			}
+			for i := range group {
+				t := &group[i]
+				tag := t.tag(lo, hi)
+				for b := buckets[i]; b != nil; b = t.next(b) {
+					tags := b[header : header+int(b[0])]
+					for n := near(tags, tag, ix.k); n < len(tags); n += 1 + near(tags[n+1:], tag, ix.k) {
+						ord := b[header+t.room+n]
+						x := ix.fps[ord]
+						xlo, xhi := split(x)
+						xlo, xhi = xlo^lo, xhi^hi
+						d := bits.OnesCount64(xlo) + bits.OnesCount64(xhi)
+						if d > ix.k || earlier(ix.tables[:first+i], xlo, xhi) {
+							continue
+						}
+						if !yield(Match[ID]{ix.ids[ord], d}) {
+							return
+						}
+					}
 				}
-				xlo, xhi := b[n*t.stride]^lo, b[(n+1)*t.stride-1]^hi
-				d := bits.OnesCount64(xlo)
-				if t.stride == 2 {
-					d += bits.OnesCount64(xhi)
-				}
-				if earlier(ix.tables[:i], xlo, xhi) {
-					continue
-				}
-				if !yield(Match[ID]{ix.ids[t.ords[int(s.off)+n]], d}) {
-					return
-				}
+			}
+		}
+	}
+}
+
+// scan is Search without tables.
+func (ix *Index[ID, F]) scan(fp F) iter.Seq[Match[ID]] {
+	return func(yield func(Match[ID]) bool) {
+		lo, hi := split(fp)
+		for n := range ix.fps {
+			xlo, xhi := split(ix.fps[n])
+			d := bits.OnesCount64(xlo^lo) + bits.OnesCount64(xhi^hi)
+			if d <= ix.k && (ix.dead == nil || !ix.dead[n]) && !yield(Match[ID]{ix.ids[n], d}) {
+				return
 			}
 		}
 	}
@@ -207,44 +240,62 @@ func (ix *Index[ID, F]) live() ([]ID, []F) {
 
 // A table leads from the value of a block to the fingerprints that have it.
 //
-// Buckets lie in one arena, each with a little room to grow. One that is full
-// moves to the end of the arena; when the arena is full, it is laid out anew,
-// a fifth larger than its contents, so an entry is copied a few times on
-// average. While there are few fingerprints only the lower bits of the block
-// serve as key.
+//	bucket:  len  next | tag 0 … tag room−1 | ordinal 0 … ordinal room−1
+//
+// An entry is the ordinal of a fingerprint and a tag, 32 of its bits outside the
+// block. A search compares tags and turns to the fingerprint itself only if the
+// tags differ in at most k bits. Buckets are all of one size, whole cache lines,
+// and lie in the order of their keys, so the key is the address and a lookup
+// waits for memory once. A bucket that is full overflows into a chain of extra
+// ones. When a table has grown by a quarter it is laid out anew, with as many
+// buckets and as much room in each as hold nearly all without overflow.
 type table struct {
-	stride       int // words in a fingerprint: 1 or 2
 	shift, width int // the block, counted from bit 0 of the fingerprint
+	tagShift     int // the tag, a multiple of 32
 	mask         uint64
-	slots        []slot   // by key
-	fps          []uint64 // the arena: lo, or lo and hi, of each entry
-	ords         []uint32 // beside it the ordinals
-	used         int      // entries of the arena given out
-	size         int      // fingerprints in the table
+	room         int      // entries in a bucket
+	main         []uint32 // the buckets by key
+	extra        []uint32 // the overflow, newest first in each chain
+	free         uint32   // chain of unused buckets in extra
+	size         int      // entries
+	limit        int      // the size at which to lay out anew
 }
 
-// A slot says where a bucket is in the arena, in entries.
-type slot struct{ off, len, cap uint32 }
+const (
+	header  = 2  // words of a bucket before the tags
+	maxKey  = 16 // bits in a key
+	abreast = 4  // buckets fetched side by side
+)
 
-// maxKey is the largest number of bits in a key.
-const maxKey = 16
-
-func newTables(bits, k int) []table {
+// newTables returns the tables for fingerprints of so many bits, or nil if a
+// scan of all fingerprints would take no longer than they.
+func newTables(width, k int) []table {
 	tables := make([]table, 0, k+1)
-	share := 0.0 // of the fingerprints that a search must look at
+	cost := 0.0 // of a search, in fingerprints scanned, per fingerprint
 	for b := range k + 1 {
-		from, to := bits*b/(k+1), bits*(b+1)/(k+1)
-		tables = append(tables, table{stride: bits / 64, shift: from, width: min(to-from, maxKey), slots: make([]slot, 1)})
-		share += 1 / float64(uint64(1)<<tables[b].width)
+		from, to := width*b/(k+1), width*(b+1)/(k+1)
+		t := table{shift: from, width: min(to-from, maxKey), tagShift: (to + 31) / 32 * 32 % width}
+		t.layout(nil)
+		tables = append(tables, t)
+		cost += (1 + 30*passing(k)) / float64(uint64(1)<<t.width)
 	}
-	if share > 0.5 {
-		return []table{{stride: bits / 64, slots: make([]slot, 1)}}
+	if cost > 0.5 {
+		return nil
 	}
 	return tables
 }
 
-// key returns the bucket of a fingerprint. Bits above 64 come from hi; a block
-// may reach over the border.
+// passing returns the share of random tags that are within k bits of another.
+func passing(k int) float64 {
+	sum, term := 0.0, 1.0
+	for i := 0; i <= min(k, 32); i++ {
+		sum += term
+		term = term * float64(32-i) / float64(i+1)
+	}
+	return sum / (1 << 32)
+}
+
+// key returns the bucket of a fingerprint. A block may reach from lo into hi.
 func (t *table) key(lo, hi uint64) uint64 {
 	switch {
 	case t.shift >= 64:
@@ -255,8 +306,48 @@ func (t *table) key(lo, hi uint64) uint64 {
 	return lo >> t.shift & t.mask
 }
 
-func (t *table) bucket(s slot) []uint64 {
-	return t.fps[int(s.off)*t.stride : int(s.off+s.len)*t.stride]
+func (t *table) tag(lo, hi uint64) uint32 {
+	if t.tagShift >= 64 {
+		return uint32(hi >> (t.tagShift - 64))
+	}
+	return uint32(lo >> t.tagShift)
+}
+
+// stride returns the words of a bucket.
+func (t *table) stride() int { return header + 2*t.room }
+
+func (t *table) bucket(key uint64) []uint32 {
+	return t.main[int(key)*t.stride():][:t.stride()]
+}
+
+// next returns the bucket that follows in the chain, or nil.
+func (t *table) next(b []uint32) []uint32 {
+	if b[1] == 0 {
+		return nil
+	}
+	return t.extra[int(b[1]-1)*t.stride():][:t.stride()]
+}
+
+// near returns the position of the first tag within max(k, 3) bits, or len(tags).
+func near(tags []uint32, tag uint32, k int) int {
+	if k <= 3 {
+		// Clearing three bits takes less time than counting all.
+		for i, x := range tags {
+			x ^= tag
+			x &= x - 1
+			x &= x - 1
+			if x&(x-1) == 0 {
+				return i
+			}
+		}
+		return len(tags)
+	}
+	for i, x := range tags {
+		if bits.OnesCount32(x^tag) <= k {
+			return i
+		}
+	}
+	return len(tags)
 }
 
 // earlier reports whether two fingerprints whose bits differ as in lo and hi
@@ -270,104 +361,86 @@ func earlier(tables []table, lo, hi uint64) bool {
 	return false
 }
 
-// near returns the position of the first fingerprint of a bucket that is within
-// k of lo and hi, or the number of fingerprints.
-func near(b []uint64, lo, hi uint64, stride, k int) int {
-	if stride == 1 {
-		for i, x := range b {
-			if bits.OnesCount64(x^lo) <= k {
-				return i
+// add stores an entry. words gives the fingerprint of an ordinal.
+func (t *table) add(ord uint32, words func(ord uint32) (lo, hi uint64)) {
+	if t.size == t.limit {
+		t.layout(words)
+	}
+	t.size++
+	lo, hi := words(ord)
+	t.insert(t.key(lo, hi), t.tag(lo, hi), ord)
+}
+
+func (t *table) insert(key uint64, tag, ord uint32) {
+	b := t.bucket(key)
+	if int(b[0]) == t.room { // go to the newest extra bucket, with one more if it is full
+		first := t.next(b)
+		if first == nil || int(first[0]) == t.room {
+			at := t.free
+			if at != 0 {
+				t.free = t.extra[int(at-1)*t.stride()+1]
+			} else {
+				t.extra = append(t.extra, make([]uint32, t.stride())...)
+				at = uint32(len(t.extra) / t.stride())
 			}
+			first = t.extra[int(at-1)*t.stride():][:t.stride()]
+			first[0], first[1] = 0, b[1]
+			b[1] = at
 		}
-		return len(b)
+		b = first
 	}
-	for i := 0; i+1 < len(b); i += 2 {
-		if bits.OnesCount64(b[i]^lo)+bits.OnesCount64(b[i+1]^hi) <= k {
-			return i / 2
-		}
-	}
-	return len(b) / 2
+	n := int(b[0])
+	b[header+n], b[header+t.room+n] = tag, ord
+	b[0]++
 }
 
-func (t *table) add(lo, hi uint64, ord uint32) {
-	if t.size++; t.size > 8*len(t.slots) && len(t.slots) < 1<<t.width {
-		t.layout(min(2*len(t.slots), 1<<t.width))
+// remove takes an entry out and puts the newest of its chain in its place.
+func (t *table) remove(ord uint32, lo, hi uint64) {
+	home := t.bucket(t.key(lo, hi))
+	newest := home
+	if b := t.next(home); b != nil {
+		newest = b
 	}
-	key := t.key(lo, hi)
-	if s := t.slots[key]; s.len == s.cap {
-		t.grow(key)
-	}
-	t.slots[key].len++
-	s := t.slots[key]
-	t.ords[s.off+s.len-1] = ord
-	if b := t.bucket(s); t.stride == 1 {
-		b[len(b)-1] = lo
-	} else {
-		b[len(b)-2], b[len(b)-1] = lo, hi
-	}
-}
-
-func (t *table) remove(lo, hi uint64, ord uint32) {
-	s := &t.slots[t.key(lo, hi)]
-	for at := s.off; at < s.off+s.len; at++ {
-		if t.ords[at] == ord {
-			last := s.off + s.len - 1
-			t.move(at, last, 1)
-			s.len--
+	for b := home; b != nil; b = t.next(b) {
+		for i := range int(b[0]) {
+			if b[header+t.room+i] != ord {
+				continue
+			}
+			last := int(newest[0]) - 1
+			b[header+i], b[header+t.room+i] = newest[header+last], newest[header+t.room+last]
+			newest[0]--
+			if last == 0 && home[1] != 0 {
+				at := home[1]
+				home[1] = newest[1]
+				newest[1], t.free = t.free, at
+			}
 			t.size--
 			return
 		}
 	}
 }
 
-// move copies n entries of the arena.
-func (t *table) move(to, from, n uint32) {
-	copy(t.ords[to:], t.ords[from:from+n])
-	w := uint32(t.stride)
-	copy(t.fps[to*w:], t.fps[from*w:(from+n)*w])
-}
-
-// grow gives a full bucket more room.
-func (t *table) grow(key uint64) {
-	if t.used+int(t.slots[key].cap)*5/4+2 > len(t.ords) {
-		t.layout(len(t.slots)) // which leaves room in every bucket
-		return
-	}
-	s := &t.slots[key]
-	t.move(uint32(t.used), s.off, s.len)
-	s.off, s.cap = uint32(t.used), s.cap*5/4+2
-	t.used += int(s.cap)
-}
-
-// layout lays the arena out anew, with n buckets, a power of two.
-func (t *table) layout(n int) {
+// layout lays the table out anew, with room to grow by an eighth.
+func (t *table) layout(words func(ord uint32) (lo, hi uint64)) {
 	old := *t
-	t.mask = uint64(n - 1)
-	t.slots = make([]slot, n)
-	for _, s := range old.slots {
-		b := old.bucket(s)
-		for i := 0; i < len(b); i += t.stride {
-			t.slots[t.key(b[i], b[i+t.stride-1])].len++
-		}
-	}
-	used := 0
-	for i := range t.slots {
-		s := &t.slots[i]
-		s.off, s.cap = uint32(used), s.len+s.len/16+1
-		used += int(s.cap)
-		s.len = 0
-	}
-	t.used = used
-	t.ords = make([]uint32, used+used/8+16)
-	t.fps = make([]uint64, len(t.ords)*t.stride)
-	for _, from := range old.slots {
-		b := old.bucket(from)
-		for i := 0; i < len(b); i += t.stride {
-			s := &t.slots[t.key(b[i], b[i+t.stride-1])]
-			at := int(s.off + s.len)
-			copy(t.fps[at*t.stride:], b[i:i+t.stride])
-			t.ords[at] = old.ords[int(from.off)+i/t.stride]
-			s.len++
+	t.limit = t.size + t.size/8 + 64
+	keyBits := min(t.width, max(0, bits.Len(uint(t.limit/12))))
+	load := float64(t.limit) / float64(uint64(1)<<keyBits)
+	t.mask = 1<<keyBits - 1
+	t.room = int(load+1.5*math.Sqrt(load))/8*8 + 7 // so that a bucket is whole lines
+	t.main = make([]uint32, t.stride()<<keyBits)
+	t.extra, t.free = nil, 0
+	for key := range uint64(len(old.main) / old.stride()) {
+		for b := old.bucket(key); b != nil; b = old.next(b) {
+			tags, ords := b[header:][:b[0]], b[header+old.room:][:b[0]]
+			for i, ord := range ords {
+				if t.mask == old.mask {
+					t.insert(key, tags[i], ord)
+				} else {
+					lo, hi := words(ord)
+					t.insert(t.key(lo, hi), tags[i], ord)
+				}
+			}
 		}
 	}
 }

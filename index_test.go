@@ -164,7 +164,7 @@ func TestIndexEmpty(t *testing.T) {
 	}
 }
 
-func (t *table) bytes() int { return 8*cap(t.fps) + 4*cap(t.ords) + 12*cap(t.slots) }
+func (t *table) bytes() int { return 4*cap(t.main) + 4*cap(t.extra) }
 
 func BenchmarkIndexSearch(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
