@@ -28,11 +28,15 @@ import (
 // at once. Add and Delete need the index for themselves.
 type Index[ID comparable, F Fingerprint] struct {
 	k      int
-	number map[ID]uint32 // id -> ordinal
-	ids    []ID          // by ordinal, in the order of adding
-	fps    []F
-	dead   []bool // ordinals whose document was deleted; nil if there are none
+	number map[ID]uint32     // id -> ordinal
+	docs   []document[ID, F] // by ordinal, in the order of adding
+	dead   []bool            // ordinals whose document was deleted; nil if there are none
 	tables []table
+}
+
+type document[ID comparable, F Fingerprint] struct {
+	fp F
+	id ID
 }
 
 // A Match is a stored fingerprint within the distance of an index.
@@ -64,16 +68,15 @@ func (ix *Index[ID, F]) Len() int { return len(ix.number) }
 func (ix *Index[ID, F]) Add(id ID, fp F) {
 	n, ok := ix.number[id]
 	if ok {
-		if ix.fps[n] == fp {
+		if ix.docs[n].fp == fp {
 			return
 		}
 		ix.unlink(n)
-		ix.fps[n] = fp
+		ix.docs[n].fp = fp
 	} else {
-		n = uint32(len(ix.ids))
+		n = uint32(len(ix.docs))
 		ix.number[id] = n
-		ix.ids = append(ix.ids, id)
-		ix.fps = append(ix.fps, fp)
+		ix.docs = append(ix.docs, document[ID, F]{fp, id})
 		if ix.dead != nil {
 			ix.dead = append(ix.dead, false)
 		}
@@ -83,7 +86,7 @@ func (ix *Index[ID, F]) Add(id ID, fp F) {
 	}
 }
 
-func (ix *Index[ID, F]) words(n uint32) (lo, hi uint64) { return split(ix.fps[n]) }
+func (ix *Index[ID, F]) words(n uint32) (lo, hi uint64) { return split(ix.docs[n].fp) }
 
 // Delete removes an id and reports whether it was there.
 func (ix *Index[ID, F]) Delete(id ID) bool {
@@ -94,19 +97,19 @@ func (ix *Index[ID, F]) Delete(id ID) bool {
 	ix.unlink(n)
 	delete(ix.number, id)
 	if ix.dead == nil {
-		ix.dead = make([]bool, len(ix.ids))
+		ix.dead = make([]bool, len(ix.docs))
 	}
 	ix.dead[n] = true
 	var zero ID
-	ix.ids[n] = zero // let go of what the id points to
-	if len(ix.ids) > 64 && len(ix.number) < len(ix.ids)/2 {
+	ix.docs[n].id = zero // let go of what the id points to
+	if len(ix.docs) > 64 && len(ix.number) < len(ix.docs)/2 {
 		ix.renumber()
 	}
 	return true
 }
 
 func (ix *Index[ID, F]) unlink(n uint32) {
-	lo, hi := split(ix.fps[n])
+	lo, hi := split(ix.docs[n].fp)
 	for i := range ix.tables {
 		ix.tables[i].remove(n, lo, hi)
 	}
@@ -116,9 +119,9 @@ func (ix *Index[ID, F]) unlink(n uint32) {
 func (ix *Index[ID, F]) renumber() {
 	old := *ix
 	*ix = Index[ID, F]{k: old.k, number: make(map[ID]uint32, len(old.number)), tables: newTables(width[F](), old.k)}
-	for n, id := range old.ids {
+	for n, doc := range old.docs {
 		if !old.dead[n] {
-			ix.Add(id, old.fps[n])
+			ix.Add(doc.id, doc.fp)
 		}
 	}
 }
@@ -161,15 +164,14 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 				for b := buckets[i]; b != nil; b = t.next(b) {
 					tags := b[header : header+int(b[0])]
 					for n := near(tags, tag, ix.k); n < len(tags); n += 1 + near(tags[n+1:], tag, ix.k) {
-						ord := b[header+t.room+n]
-						x := ix.fps[ord]
-						xlo, xhi := split(x)
+						doc := &ix.docs[b[header+t.room+n]]
+						xlo, xhi := split(doc.fp)
 						xlo, xhi = xlo^lo, xhi^hi
 						d := bits.OnesCount64(xlo) + bits.OnesCount64(xhi)
 						if d > ix.k || earlier(ix.tables[:first+i], xlo, xhi) {
 							continue
 						}
-						if !yield(Match[ID]{ix.ids[ord], d}) {
+						if !yield(Match[ID]{doc.id, d}) {
 							return
 						}
 					}
@@ -183,10 +185,10 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 func (ix *Index[ID, F]) scan(fp F) iter.Seq[Match[ID]] {
 	return func(yield func(Match[ID]) bool) {
 		lo, hi := split(fp)
-		for n := range ix.fps {
-			xlo, xhi := split(ix.fps[n])
+		for n := range ix.docs {
+			xlo, xhi := split(ix.docs[n].fp)
 			d := bits.OnesCount64(xlo^lo) + bits.OnesCount64(xhi^hi)
-			if d <= ix.k && (ix.dead == nil || !ix.dead[n]) && !yield(Match[ID]{ix.ids[n], d}) {
+			if d <= ix.k && (ix.dead == nil || !ix.dead[n]) && !yield(Match[ID]{ix.docs[n].id, d}) {
 				return
 			}
 		}
@@ -224,15 +226,12 @@ func (ix *Index[ID, F]) Groups() [][]ID {
 
 // live returns the stored ids and fingerprints in the order of adding.
 func (ix *Index[ID, F]) live() ([]ID, []F) {
-	if ix.dead == nil {
-		return ix.ids, ix.fps
-	}
-	var ids []ID
-	var fps []F
-	for n, dead := range ix.dead {
-		if !dead {
-			ids = append(ids, ix.ids[n])
-			fps = append(fps, ix.fps[n])
+	ids := make([]ID, 0, ix.Len())
+	fps := make([]F, 0, ix.Len())
+	for n, doc := range ix.docs {
+		if ix.dead == nil || !ix.dead[n] {
+			ids = append(ids, doc.id)
+			fps = append(fps, doc.fp)
 		}
 	}
 	return ids, fps
