@@ -152,7 +152,7 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 			group := ix.tables[first:min(first+abreast, len(ix.tables))]
 			for i := range group {
 				b := group[i].bucket(group[i].key(lo, hi))
-				touched |= b[0] | b[len(b)/2]
+				touched |= b[0] | b[len(b)/2] | b[len(b)-1]
 				buckets[i] = b
 			}
 			if touched == 0 {
