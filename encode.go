@@ -1,0 +1,197 @@
+package neardup
+
+import (
+	"database/sql/driver"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Fingerprints are written in three forms, all of them with the most
+// significant bit first, so that they sort as numbers:
+//
+//	text    16 or 32 lower-case hexadecimal digits (also in JSON)
+//	binary  8 or 16 bytes, big-endian
+//	SQL     a signed 64-bit integer, or 16 bytes
+
+// String returns 16 hexadecimal digits.
+func (a Fingerprint64) String() string { return string(a.appendHex(nil)) }
+
+// String returns 32 hexadecimal digits.
+func (a Fingerprint128) String() string { return string(a.appendHex(nil)) }
+
+func (a Fingerprint64) appendHex(b []byte) []byte {
+	return hex.AppendEncode(b, binary.BigEndian.AppendUint64(nil, uint64(a)))
+}
+
+func (a Fingerprint128) appendHex(b []byte) []byte {
+	return Fingerprint64(a.Lo).appendHex(Fingerprint64(a.Hi).appendHex(b))
+}
+
+// Bits returns 64 binary digits, bit 63 first.
+func (a Fingerprint64) Bits() string { return fmt.Sprintf("%064b", uint64(a)) }
+
+// Bits returns 128 binary digits, bit 127 first.
+func (a Fingerprint128) Bits() string { return fmt.Sprintf("%064b%064b", a.Hi, a.Lo) }
+
+// ParseFingerprint64 reads what String or Bits wrote: 16 hexadecimal digits of
+// either case, or 64 binary digits.
+func ParseFingerprint64(s string) (Fingerprint64, error) {
+	lo, err := parseWord(s, 16, s)
+	return Fingerprint64(lo), err
+}
+
+// ParseFingerprint128 reads what String or Bits wrote: 32 hexadecimal digits of
+// either case, or 128 binary digits.
+func ParseFingerprint128(s string) (Fingerprint128, error) {
+	half := len(s) / 2
+	hi, err := parseWord(s[:half], 32, s)
+	if err != nil {
+		return Fingerprint128{}, err
+	}
+	lo, err := parseWord(s[half:], 32, s)
+	if err != nil {
+		return Fingerprint128{}, err
+	}
+	return Fingerprint128{hi, lo}, nil
+}
+
+// parseWord reads the 64 bits of word, a part of whole.
+func parseWord(word string, digits int, whole string) (uint64, error) {
+	base := 16
+	if len(word) == 64 {
+		base = 2
+	}
+	// ParseUint takes no sign, and underscores only in base 0.
+	x, err := strconv.ParseUint(word, base, 64)
+	if err != nil || len(whole) != digits && len(whole) != 4*digits || len(whole) != len(word)*digits/16 {
+		return 0, fmt.Errorf("neardup: %q is no fingerprint of %d hexadecimal or %d binary digits", clip(whole), digits, 4*digits)
+	}
+	return x, nil
+}
+
+// AppendText implements [encoding.TextAppender].
+func (a Fingerprint64) AppendText(b []byte) ([]byte, error) { return a.appendHex(b), nil }
+
+// AppendText implements [encoding.TextAppender].
+func (a Fingerprint128) AppendText(b []byte) ([]byte, error) { return a.appendHex(b), nil }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (a Fingerprint64) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
+
+// MarshalText implements [encoding.TextMarshaler].
+func (a Fingerprint128) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint64].
+func (a *Fingerprint64) UnmarshalText(text []byte) error {
+	fp, err := ParseFingerprint64(string(text))
+	if err == nil {
+		*a = fp
+	}
+	return err
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint128].
+func (a *Fingerprint128) UnmarshalText(text []byte) error {
+	fp, err := ParseFingerprint128(string(text))
+	if err == nil {
+		*a = fp
+	}
+	return err
+}
+
+// AppendBinary implements [encoding.BinaryAppender].
+func (a Fingerprint64) AppendBinary(b []byte) ([]byte, error) {
+	return binary.BigEndian.AppendUint64(b, uint64(a)), nil
+}
+
+// AppendBinary implements [encoding.BinaryAppender].
+func (a Fingerprint128) AppendBinary(b []byte) ([]byte, error) {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, a.Hi), a.Lo), nil
+}
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (a Fingerprint64) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// MarshalBinary implements [encoding.BinaryMarshaler].
+func (a Fingerprint128) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
+
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler].
+func (a *Fingerprint64) UnmarshalBinary(data []byte) error {
+	if len(data) != 8 {
+		return fmt.Errorf("neardup: a 64-bit fingerprint has 8 bytes, not %d", len(data))
+	}
+	*a = Fingerprint64(binary.BigEndian.Uint64(data))
+	return nil
+}
+
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler].
+func (a *Fingerprint128) UnmarshalBinary(data []byte) error {
+	if len(data) != 16 {
+		return fmt.Errorf("neardup: a 128-bit fingerprint has 16 bytes, not %d", len(data))
+	}
+	*a = Fingerprint128{binary.BigEndian.Uint64(data), binary.BigEndian.Uint64(data[8:])}
+	return nil
+}
+
+// Value implements [driver.Valuer]: the same 64 bits as a signed integer, for a
+// BIGINT column. Fingerprints with bit 63 set become negative. In MySQL and
+// PostgreSQL the distance of two is then BIT_COUNT(a ^ b) or bit_count((a #
+// b)::bit(64)).
+func (a Fingerprint64) Value() (driver.Value, error) { return int64(a), nil }
+
+// Value implements [driver.Valuer]: 16 bytes, for a BINARY(16), BYTEA or BLOB
+// column.
+func (a Fingerprint128) Value() (driver.Value, error) { return a.AppendBinary(nil) }
+
+// Scan implements [sql.Scanner]: the inverse of Value. It also takes unsigned
+// integers, and integers as decimal text, as some drivers give them. NULL is an
+// error; scan into a [sql.Null] if a column has it.
+func (a *Fingerprint64) Scan(src any) error {
+	switch src := src.(type) {
+	case int64:
+		*a = Fingerprint64(src)
+		return nil
+	case uint64:
+		*a = Fingerprint64(src)
+		return nil
+	case []byte:
+		return a.Scan(string(src))
+	case string:
+		if x, err := strconv.ParseInt(src, 10, 64); err == nil {
+			*a = Fingerprint64(x)
+			return nil
+		}
+		if x, err := strconv.ParseUint(src, 10, 64); err == nil {
+			*a = Fingerprint64(x)
+			return nil
+		}
+		return fmt.Errorf("neardup: cannot scan %q as a 64-bit fingerprint: not a decimal integer", clip(src))
+	}
+	return fmt.Errorf("neardup: cannot scan %T as a 64-bit fingerprint", src)
+}
+
+// Scan implements [sql.Scanner]: 16 bytes, or 32 hexadecimal digits. NULL is an
+// error; scan into a [sql.Null] if a column has it.
+func (a *Fingerprint128) Scan(src any) error {
+	switch src := src.(type) {
+	case []byte:
+		if len(src) == 16 {
+			return a.UnmarshalBinary(src)
+		}
+		return a.UnmarshalText(src)
+	case string:
+		return a.Scan([]byte(src))
+	}
+	return fmt.Errorf("neardup: cannot scan %T as a 128-bit fingerprint", src)
+}
+
+// clip shortens a text for an error message.
+func clip(s string) string {
+	if len(s) > 100 {
+		return strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,356 @@
+package neardup
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"math/bits"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+	"unsafe"
+
+	"github.com/go-ego/gse"
+)
+
+// A Segmenter is a [Tokenizer] that cuts Chinese into the words of the
+// dictionary of gse, with their parts of speech. Letters and digits of other
+// scripts are words as in [Words]; what is neither letter, digit nor mark is
+// skipped.
+//
+// It takes the most probable sequence of words, as gse's own Segment does (the
+// shortest path, without the hidden Markov model), but in integers, so that the
+// words are the same on every platform, without allocating, and sentence by
+// sentence, so that a change in one sentence does not move the words of another.
+// A sentence of more than 4096 bytes is cut there.
+//
+// A Segmenter is safe for concurrent use. It is the only thing in this package
+// that links the dictionary, 33 MB of binary.
+type Segmenter struct {
+	dict *gse.Dictionary
+	stop map[string]bool
+
+	// For each token of the dictionary, in its order: the cost of the word,
+	// −log₂ of its probability in units of 2⁻¹⁶, and its length in units.
+	cost   []uint32
+	length []uint16
+
+	paths sync.Pool // *path
+}
+
+// SegmenterConfig says with which words a Segmenter works.
+type SegmenterConfig struct {
+	// UserDict has one word on a line, then optionally its frequency and its
+	// part of speech, separated by spaces or tabs. Empty lines and lines that
+	// begin with # are skipped. User words come before those of the built-in
+	// dictionary; without a frequency they get 1000, which nearly always wins
+	// over shorter words. It is read to the end.
+	UserDict io.Reader
+
+	// StopWords are left out of the tokens, compared in lower case.
+	StopWords []string
+}
+
+// NewSegmenter loads the dictionary of gse for simplified and traditional
+// Chinese. It takes about two seconds, and the dictionary 200 MB of memory, so make one and
+// share it.
+func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
+	seg := gse.Segmenter{SkipLog: true, NotLoadHMM: true, Dict: gse.NewDict()}
+	seg.Init()
+	if config.UserDict != nil {
+		if err := addUserDict(&seg, config.UserDict); err != nil {
+			return nil, err
+		}
+	}
+	if err := seg.LoadDictEmbed("zh"); err != nil {
+		return nil, fmt.Errorf("neardup: gse dictionary: %w", err)
+	}
+	s := &Segmenter{dict: seg.Dict, stop: make(map[string]bool)}
+	for _, w := range config.StopWords {
+		s.stop[strings.ToLower(w)] = true
+	}
+	s.cost = make([]uint32, len(s.dict.Tokens))
+	s.length = make([]uint16, len(s.dict.Tokens))
+	total := log2(s.dict.TotalFreq())
+	for i := range s.dict.Tokens {
+		t := &s.dict.Tokens[i]
+		s.cost[i] = uint32(max(1, total-log2(t.Freq())))
+		n := 0
+		for text := t.Text(); text != ""; n++ {
+			size, _ := unit(text)
+			text = text[size:]
+		}
+		s.length[i] = uint16(min(n, math.MaxUint16))
+	}
+	s.paths.New = func() any { return &path{tokens: make([]*gse.Token, s.dict.MaxTokenLen())} }
+	return s, nil
+}
+
+// log2 returns log₂(x) in units of 2⁻¹⁶, for x ≥ 1, by squaring the mantissa.
+// The last bits of [math.Log2] are not the same on every platform.
+func log2(x float64) int64 {
+	frac, exp := math.Frexp(x)        // x = frac·2^exp, frac in [½, 1)
+	m := uint64(math.Ldexp(frac, 64)) // 2·frac in units of 2⁻⁶³
+	l := int64(exp - 1)
+	for range 16 {
+		m, _ = bits.Mul64(m, m) // in units of 2⁻⁶²
+		l <<= 1
+		if m>>63 != 0 {
+			l |= 1
+		} else {
+			m <<= 1
+		}
+	}
+	return l
+}
+
+func addUserDict(seg *gse.Segmenter, r io.Reader) error {
+	lines := bufio.NewScanner(r)
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
+			continue
+		}
+		freq, pos := 1000.0, ""
+		if len(fields) > 1 {
+			var err error
+			if freq, err = strconv.ParseFloat(fields[1], 64); err != nil || !(freq >= 1 && freq <= 1e9) {
+				return fmt.Errorf("neardup: user dictionary line %d: frequency %q is not a number from 1 to 1e9", n, clip(fields[1]))
+			}
+		}
+		if len(fields) > 2 {
+			pos = fields[2]
+		}
+		if len(fields) > 3 {
+			return fmt.Errorf("neardup: user dictionary line %d: more than word, frequency and part of speech", n)
+		}
+		if !utf8.ValidString(fields[0]) || strings.ContainsFunc(fields[0], unicode.IsControl) {
+			return fmt.Errorf("neardup: user dictionary line %d: %q is not a word in UTF-8", n, clip(fields[0]))
+		}
+		if err := seg.AddToken(fields[0], freq, pos); err != nil {
+			return fmt.Errorf("neardup: user dictionary line %d: %q: %w", n, clip(fields[0]), err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("neardup: user dictionary: %w", err)
+	}
+	return nil
+}
+
+// Tokens implements [Tokenizer].
+func (s *Segmenter) Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		p := s.paths.Get().(*path)
+		defer s.paths.Put(p)
+		for pos := 0; pos < len(text); {
+			if isControl(text[pos]) {
+				pos++
+				continue
+			}
+			size := sentence(text[pos:])
+			s.shortest(p, text[pos:pos+size])
+			if !s.yield(p, text, pos, yield) {
+				return
+			}
+			pos += size
+		}
+	}
+}
+
+// A path is the work space for one sentence. The sentence is cut into units as
+// gse cuts the words of its dictionary; a path ends after each unit.
+type path struct {
+	units  []gse.Text
+	ends   []int        // where each unit ends in the sentence
+	lower  []byte       // units that had to be lowered
+	tokens []*gse.Token // what a look-up finds
+	best   []step       // the cheapest path to each unit
+	words  []step       // the words of the cheapest path, last first
+}
+
+// A step is the last word of a path: a token of the dictionary, or −1 for an
+// unknown unit, and the units it covers.
+type step struct {
+	cost        uint64
+	token       int32
+	first, last int32
+}
+
+// unknown is the cost of a unit that is not in the dictionary, as in gse.
+const unknown = 32 << 16
+
+// unit returns the size of the first unit of text, a run of letters and digits
+// of at most two bytes or any other character, and whether it has upper case
+// ASCII.
+func unit(text string) (size int, upper bool) {
+	for size < len(text) {
+		c := text[size]
+		n := 1
+		switch {
+		case c-'A' < 26:
+			upper = true
+		case c-'a' < 26, c-'0' < 10:
+		case c < utf8.RuneSelf, c >= 0xE0:
+			n = 0
+		default:
+			var r rune
+			if r, n = utf8.DecodeRuneInString(text[size:]); !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+				n = 0
+			}
+		}
+		if n == 0 {
+			if size == 0 {
+				_, size = utf8.DecodeRuneInString(text)
+			}
+			break
+		}
+		size += n
+	}
+	return size, upper
+}
+
+// shortest finds the cheapest path through a sentence (Viterbi).
+func (s *Segmenter) shortest(p *path, text string) {
+	p.units, p.ends, p.lower, p.best = p.units[:0], p.ends[:0], p.lower[:0], p.best[:0]
+	if cap(p.lower) < len(text) {
+		p.lower = make([]byte, 0, max(len(text), maxSentence)) // never moves below
+	}
+	for pos := 0; pos < len(text); {
+		size, upper := unit(text[pos:])
+		u := bytesOf(text[pos : pos+size])
+		if upper {
+			from := len(p.lower)
+			for _, c := range u {
+				if c-'A' < 26 {
+					c += 'a' - 'A'
+				}
+				p.lower = append(p.lower, c)
+			}
+			u = p.lower[from:]
+		}
+		pos += size
+		p.units = append(p.units, u)
+		p.ends = append(p.ends, pos)
+		p.best = append(p.best, step{cost: math.MaxUint64})
+	}
+	base := unsafe.Pointer(unsafe.SliceData(s.dict.Tokens))
+	cost := uint64(0)
+	for i := range p.units {
+		n := s.dict.LookupTokens(p.units[i:min(i+len(p.tokens), len(p.units))], p.tokens)
+		alone := false
+		for _, t := range p.tokens[:n] {
+			token := (uintptr(unsafe.Pointer(t)) - uintptr(base)) / unsafe.Sizeof(*t)
+			last := i + int(s.length[token]) - 1
+			alone = alone || last == i
+			if c := cost + uint64(s.cost[token]); c < p.best[last].cost {
+				p.best[last] = step{c, int32(token), int32(i), int32(last)}
+			}
+		}
+		if c := cost + unknown; !alone && c < p.best[i].cost {
+			p.best[i] = step{c, -1, int32(i), int32(i)}
+		}
+		cost = p.best[i].cost
+	}
+	p.words = p.words[:0]
+	for i := len(p.best) - 1; i >= 0; i = int(p.best[i].first) - 1 {
+		p.words = append(p.words, p.best[i])
+	}
+}
+
+// yield yields the words of a path through the sentence at pos.
+func (s *Segmenter) yield(p *path, text string, pos int, yield func(Token) bool) bool {
+	start := func(w step) int {
+		if w.first == 0 {
+			return pos
+		}
+		return pos + p.ends[w.first-1]
+	}
+	for i := len(p.words) - 1; i >= 0; i-- {
+		w := p.words[i]
+		from, to := start(w), pos+p.ends[w.last]
+		c, lower := classOf(text[from:to])
+		if c == separator {
+			continue
+		}
+		if c == letter {
+			// Letters of three bytes are units of their own (Vietnamese, Hangul).
+			for i > 0 {
+				end := pos + p.ends[p.words[i-1].last]
+				if next, more := classOf(text[to:end]); next != letter {
+					break
+				} else {
+					i, to, lower = i-1, end, lower && more
+				}
+			}
+		}
+		t := Token{Text: text[from:to], Start: from, End: to}
+		if !lower {
+			t.Text = strings.ToLower(t.Text)
+		}
+		if w.token >= 0 {
+			t.POS = s.dict.Tokens[w.token].Pos()
+		}
+		if len(s.stop) > 0 && s.stop[t.Text] {
+			continue
+		}
+		if !yield(t) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxSentence is where a sentence without an end is cut.
+const maxSentence = 4096
+
+// sentence returns the length of the sentence that text begins with, its end
+// mark included. Control characters end a sentence too and belong to none: the
+// trie of gse cannot tell NUL from the end of a word.
+func sentence(text string) int {
+	for i, r := range text {
+		switch {
+		case r < utf8.RuneSelf && isControl(byte(r)), i >= maxSentence:
+			return i
+		case r == '。', r == '！', r == '？', r == '；':
+			return i + utf8.RuneLen(r)
+		}
+	}
+	return len(text)
+}
+
+func isControl(c byte) bool { return c < ' ' || c == 0x7F }
+
+// classOf returns separator if s has neither letter, digit nor mark, letter if
+// it has nothing else, and single otherwise; and whether it is in lower case.
+func classOf(s string) (c class, lower bool) {
+	b := bytesOf(s)
+	var seen [single + 1]bool
+	lower = true
+	for i := 0; i < len(b); {
+		r, class, size := next(b, i)
+		seen[class] = true
+		if class == letter {
+			same := rune(b[i])
+			if same >= utf8.RuneSelf {
+				same, _ = utf8.DecodeRune(b[i:])
+			}
+			lower = lower && r == same
+		}
+		i += size
+	}
+	switch {
+	case !seen[letter] && !seen[single]:
+		return separator, lower
+	case seen[separator] || seen[single]:
+		return single, lower
+	}
+	return letter, lower
+}

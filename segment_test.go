@@ -1,0 +1,88 @@
+package neardup
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-ego/gse"
+)
+
+var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter(SegmenterConfig{}) })
+
+func loadSegmenter(t testing.TB) *Segmenter {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("loads the dictionary")
+	}
+	s, err := segmenter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func texts(tok Tokenizer, text string) string {
+	var words []string
+	for t := range tok.Tokens(text) {
+		words = append(words, t.Text)
+	}
+	return strings.Join(words, "|")
+}
+
+func BenchmarkSegmenter(b *testing.B) {
+	s := loadSegmenter(b)
+	text := throughput(b, "zh", 10<<10)
+	b.Run("Sum64", func(b *testing.B) {
+		f := Fingerprinter{Tokenizer: s}
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			f.Sum64(text)
+		}
+	})
+	b.Run("gse", func(b *testing.B) {
+		seg := gse.Segmenter{Dict: s.dict}
+		b.SetBytes(int64(len(text)))
+		for b.Loop() {
+			seg.Segment([]byte(text))
+		}
+	})
+}
+
+// TestSegmenterAgainstGse compares the words with those of gse's own Segment,
+// which works in 32-bit floats.
+func TestSegmenterAgainstGse(t *testing.T) {
+	s := loadSegmenter(t)
+	seg := gse.Segmenter{Dict: s.dict}
+	text := strings.ToValidUTF8(throughput(t, "zh", 1<<20), "")
+	text += "Ubuntu 14.04 LTS下载ISO镜像，T恤衫与卡拉OK；Việt Nam한국어 Ünïcödé naïve ΑΒΓ ЖЗИ"
+	same, total := 0, 0
+	for text != "" {
+		n := max(1, sentence(text))
+		var ours, theirs []string
+		for tok := range s.Tokens(text[:n]) {
+			ours = append(ours, text[tok.Start:tok.End])
+		}
+		for _, g := range seg.Segment([]byte(text[:n])) {
+			w := text[g.Start():g.End()]
+			if c, _ := classOf(w); c == letter && g.End()-g.Start() > 2 && w[0] >= 0xE0 {
+				continue
+			} else if c != separator {
+				theirs = append(theirs, w)
+			}
+		}
+		total++
+		if slices.Equal(ours, theirs) {
+			same++
+		} else if total-same < 5 {
+			t.Logf("ours   %q", ours)
+			t.Logf("theirs %q", theirs)
+		}
+		text = text[n:]
+	}
+	t.Logf("%d of %d sentences the same", same, total)
+	if same < total*999/1000 {
+		t.Errorf("only %d of %d sentences are segmented as gse does", same, total)
+	}
+}
