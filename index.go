@@ -28,13 +28,13 @@ import (
 // at once. Add and Delete need the index for themselves.
 type Index[ID comparable, F Fingerprint] struct {
 	k      int
-	number map[ID]uint32     // id -> ordinal
-	docs   []document[ID, F] // by ordinal, in the order of adding
-	dead   []bool            // ordinals whose document was deleted; nil if there are none
+	number map[ID]uint32   // id -> ordinal
+	docs   []stored[ID, F] // by ordinal, in the order of adding
+	dead   []bool          // ordinals whose document was deleted; nil if there are none
 	tables []table
 }
 
-type document[ID comparable, F Fingerprint] struct {
+type stored[ID comparable, F Fingerprint] struct {
 	fp F
 	id ID
 }
@@ -76,7 +76,7 @@ func (ix *Index[ID, F]) Add(id ID, fp F) {
 	} else {
 		n = uint32(len(ix.docs))
 		ix.number[id] = n
-		ix.docs = append(ix.docs, document[ID, F]{fp, id})
+		ix.docs = append(ix.docs, stored[ID, F]{fp, id})
 		if ix.dead != nil {
 			ix.dead = append(ix.dead, false)
 		}

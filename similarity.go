@@ -14,10 +14,14 @@ func HammingSimilarity(distance, width int) float64 {
 // (Charikar 2002; S000 §3.1). The standard error of the angle is
 // π·√(p(1−p)/width) with p = distance/width.
 //
-// The result is the same on every platform, which [math.Cos] does not promise.
+// A distance outside 0 to width gives NaN. The result is the same on every
+// platform, which [math.Cos] does not promise.
 func HammingCosine(distance, width int) float64 {
 	if distance < 0 || distance > width || width == 0 {
 		return math.NaN()
+	}
+	if distance == 0 || distance == width {
+		return float64(1 - 2*(distance/width))
 	}
 	// With x = 2·distance/width − 1 in [−1, 1], cos(π·distance/width) is
 	// −sin(πx/2). Conversions forbid fused multiply-adds.
