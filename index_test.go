@@ -142,6 +142,102 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 	}
 }
 
+// TestIndexTheorem proves the recall of the index for k = 3: a search depends on
+// a stored fingerprint only through the bits in which it differs from the query,
+// so all patterns of up to three bits, and of four, which must not be found, are
+// tried, in an index so small that keys are short and in one with full keys.
+func TestIndexTheorem(t *testing.T) {
+	for _, filler := range []int{0, 900_000} {
+		if testing.Short() && filler > 0 {
+			continue
+		}
+		ix, _ := NewIndex[int, Fingerprint64](3)
+		for i, fp := range random64(filler, 4) {
+			ix.Add(i+1, fp)
+		}
+		stored := Fingerprint64(0x0123456789abcdef)
+		ix.Add(0, stored)
+		try := func(pattern Fingerprint64, n int) {
+			found := -1
+			for m := range ix.Search(stored ^ pattern) {
+				if m.ID == 0 {
+					if found >= 0 {
+						t.Fatalf("pattern %v found twice", pattern)
+					}
+					found = m.Distance
+				}
+			}
+			if want := n; n <= 3 && found != want || n > 3 && found != -1 {
+				t.Fatalf("pattern %v of %d bits: found at %d", pattern, n, found)
+			}
+		}
+		try(0, 0)
+		for a := range 64 {
+			try(1<<a, 1)
+			for b := range a {
+				try(1<<a|1<<b, 2)
+				for c := range b {
+					try(1<<a|1<<b|1<<c, 3)
+					if filler == 0 {
+						for d := range c {
+							try(1<<a|1<<b|1<<c|1<<d, 4)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestIndexGroups checks groups and their representatives through deletions.
+func TestIndexGroups(t *testing.T) {
+	ix, _ := NewIndex[string, Fingerprint64](3)
+	for i, id := range []string{"a", "b", "c", "d", "e", "f"} {
+		ix.Add(id, Fingerprint64(i/2)*0x0F0F0F0F0F0F0F0F)
+	}
+	ix.Add("far", 0xFFFF0000FFFF0000)
+	ix.Add("chain", 0x0F0F0F0F0F0F0F0F^0b11)
+	ix.Add("link", 0x0F0F0F0F0F0F0F0F^0b11100)
+	check := func(want string) {
+		t.Helper()
+		if got := fmt.Sprint(ix.Groups()); got != want {
+			t.Errorf("groups %s, want %s", got, want)
+		}
+	}
+	check("[[a b] [c d chain link] [e f]]")
+	ix.Delete("c")
+	check("[[a b] [d chain link] [e f]]")
+	ix.Add("d", 0) // replaced, and keeps its place
+	check("[[a b d] [e f]]")
+	ix.Delete("a")
+	ix.Delete("nobody")
+	check("[[b d] [e f]]")
+	ix.Add("a", 1)
+	check("[[b d a] [e f]]")
+}
+
+// TestIndexRenumber deletes most of a large index and goes on.
+func TestIndexRenumber(t *testing.T) {
+	ix, _ := NewIndex[int, Fingerprint64](3)
+	fps := random64(20_000, 8)
+	for i, fp := range fps {
+		ix.Add(i, fp)
+	}
+	for i := range fps {
+		if i%10 != 0 {
+			ix.Delete(i)
+		}
+	}
+	if len(ix.docs) > 5000 {
+		t.Errorf("%d ordinals for %d documents", len(ix.docs), ix.Len())
+	}
+	for i, fp := range fps {
+		if ix.Exists(fp^5) != (i%10 == 0) {
+			t.Fatalf("document %d", i)
+		}
+	}
+}
+
 func TestNewIndexRefuses(t *testing.T) {
 	for _, k := range []int{-1, 65} {
 		if _, err := NewIndex[string, Fingerprint64](k); err == nil {

@@ -87,13 +87,13 @@ type key struct{ word, shift, width int }
 func (k key) mask() uint64 { return (1<<k.width - 1) << k.shift }
 
 func join[W words](input []W, k int, yield func(Pair) bool) {
+	j := joiner[W]{input: input, k: k, yield: yield}
 	var all W
 	for i := range len(all) {
 		all[i] = math.MaxUint64
 	}
-	j := joiner[W]{input: input, k: k, yield: yield}
-	if keys := planKeys(all, k, len(input)); keys != nil {
-		j.byKeys(nil, keys, all)
+	if keys, free := j.plan(nil, all); keys != nil {
+		j.byKeys(nil, keys, free)
 		return
 	}
 	r := make([]record[W], len(input))
@@ -109,14 +109,64 @@ const directly = 64
 // part reports the pairs among r, whose members agree on all bits but those in
 // free. It returns false if the consumer has had enough.
 func (j *joiner[W]) part(r []record[W], free W) bool {
-	if len(r) <= directly {
-		return j.compareAll(r)
+	if len(r) > directly {
+		if keys, free := j.plan(r, free); keys != nil {
+			return j.byKeys(r, keys, free)
+		}
 	}
-	keys := planKeys(free, j.k, len(r))
+	return j.compareAll(r)
+}
+
+// plan chooses the keys by which to partition r, or the input if r is nil, and
+// returns them with the bits in which its members really differ: the others
+// need no block. It returns no keys if that would not save enough work.
+func (j *joiner[W]) plan(r []record[W], free W) ([]key, W) {
+	n := len(r)
+	at := func(i int) W { return r[i].w }
+	if r == nil {
+		n = len(j.input)
+		at = func(i int) W { return j.input[i] }
+	}
+	var differ W
+	if n > 0 {
+		first := at(0)
+		for i := range r {
+			for c := range len(differ) {
+				differ[c] |= r[i].w[c] ^ first[c]
+			}
+		}
+		if r == nil {
+			for i := range j.input {
+				for c := range len(differ) {
+					differ[c] |= j.input[i][c] ^ first[c]
+				}
+			}
+		}
+	}
+	for c := range len(free) {
+		free[c] &= differ[c]
+	}
+	keys := planKeys(free, j.k, n)
 	if keys == nil {
-		return j.compareAll(r)
+		return nil, free
 	}
-	return j.byKeys(r, keys, free)
+	// Fingerprints may be far from random. On a sample of the pairs, few must
+	// agree on a key: so the pairs left to compare get fewer from level to level
+	// and the join is never much slower than comparing all.
+	const sample = 512
+	agree := 0
+	for i := range sample {
+		a, b := at(i*977%n), at((i*7919+n/2)%n)
+		for _, key := range keys {
+			if (a[key.word]^b[key.word])&key.mask() == 0 {
+				agree++
+			}
+		}
+	}
+	if agree > sample/2 {
+		return nil, free
+	}
+	return keys, free
 }
 
 // byKeys reports the pairs among r, or among the input if r is nil, that agree

@@ -2,9 +2,297 @@ package neardup
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
+
+// brutePairs is the oracle of the join.
+func brutePairs[F Fingerprint](fps []F, k int) map[Pair]bool {
+	found := map[Pair]bool{}
+	for j := range fps {
+		for i := range j {
+			if d := hamming(fps[i], fps[j]); d <= k {
+				found[Pair{i, j, d}] = true
+			}
+		}
+	}
+	return found
+}
+
+func checkPairs[F Fingerprint](t *testing.T, fps []F, k int, want map[Pair]bool) {
+	t.Helper()
+	found := map[Pair]bool{}
+	for p := range Pairs(fps, k) {
+		if found[p] {
+			t.Fatalf("k=%d: pair %v reported twice", k, p)
+		}
+		found[p] = true
+	}
+	if !maps.Equal(found, want) {
+		t.Fatalf("k=%d, %d fingerprints: %d pairs, want %d", k, len(fps), len(found), len(want))
+	}
+}
+
+// TestPairsExhaustive joins all fingerprints that differ in twelve chosen bits
+// only, so that every pattern of differences over the blocks occurs.
+func TestPairsExhaustive(t *testing.T) {
+	t.Run("bits=64", func(t *testing.T) {
+		testPairsExhaustive[Fingerprint64](t, []int{0, 1, 15, 16, 17, 31, 32, 40, 47, 48, 62, 63})
+	})
+	t.Run("bits=128", func(t *testing.T) {
+		testPairsExhaustive[Fingerprint128](t, []int{0, 1, 31, 32, 33, 63, 64, 65, 95, 96, 126, 127})
+	})
+}
+
+func testPairsExhaustive[F Fingerprint](t *testing.T, bits []int) {
+	fps := make([]F, 1<<len(bits))
+	for i := range fps {
+		var lo, hi uint64
+		for b, bit := range bits {
+			if i>>b&1 == 1 && bit < 64 {
+				lo |= 1 << bit
+			} else if i>>b&1 == 1 {
+				hi |= 1 << (bit - 64)
+			}
+		}
+		switch p := any(&fps[i]).(type) {
+		case *Fingerprint64:
+			*p = Fingerprint64(lo)
+		case *Fingerprint128:
+			*p = Fingerprint128{hi, lo}
+		}
+	}
+	rand.New(rand.NewPCG(5, 5)).Shuffle(len(fps), func(i, j int) { fps[i], fps[j] = fps[j], fps[i] })
+	for _, k := range []int{0, 1, 2, 3, 4} {
+		found := make(map[[2]int]bool)
+		for p := range Pairs(fps, k) {
+			if p.I >= p.J || found[[2]int{p.I, p.J}] || hamming(fps[p.I], fps[p.J]) != p.Distance || p.Distance > k {
+				t.Fatalf("k=%d: wrong pair %v", k, p)
+			}
+			found[[2]int{p.I, p.J}] = true
+		}
+		want, patterns := 0, 1 // 4096 · C(12, d) / 2 pairs at distance d
+		for d := 1; d <= k; d++ {
+			patterns = patterns * (len(bits) - d + 1) / d
+			want += len(fps) * patterns / 2
+		}
+		if len(found) != want {
+			t.Fatalf("k=%d: %d pairs, want %d", k, len(found), want)
+		}
+	}
+}
+
+// TestPairsRandom joins collections with many neighbours, duplicates and shared
+// blocks.
+func TestPairsRandom(t *testing.T) {
+	t.Run("bits=64", testPairsRandom[Fingerprint64])
+	t.Run("bits=128", testPairsRandom[Fingerprint128])
+}
+
+func testPairsRandom[F Fingerprint](t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	for _, n := range []int{0, 1, 2, 3, 65, 300, 1000} {
+		for _, k := range []int{-1, 0, 1, 2, 3, 5, 8, 13, 33, width[F](), 1000} {
+			var fps []F
+			base := randomFingerprint[F](rnd)
+			for range n {
+				switch rnd.IntN(4) {
+				case 0: // shares most blocks
+					fps = append(fps, flip(base, rnd.IntN(6), rnd))
+				case 1:
+					fps = append(fps, randomFingerprint[F](rnd))
+				default: // a copy or a near-duplicate
+					fp := base
+					if len(fps) > 0 {
+						fp = fps[rnd.IntN(len(fps))]
+					}
+					fps = append(fps, flip(fp, rnd.IntN(max(1, min(k+2, 12))), rnd))
+				}
+			}
+			want := brutePairs(fps, k)
+			checkPairs(t, fps, k, want)
+
+			// Clusters are the components of those pairs, whatever their order.
+			edges := slices.Collect(maps.Keys(want))
+			components := Components(n, slices.Values(edges))
+			if got := Clusters(fps, k); !slices.Equal(got, components) {
+				t.Fatalf("n=%d k=%d: Clusters %v, Components %v", n, k, got, components)
+			}
+			for i, root := range bruteComponents(n, edges) {
+				if components[i] != root {
+					t.Fatalf("component of %d is %d, want %d", i, components[i], root)
+				}
+			}
+		}
+	}
+}
+
+// bruteComponents spreads the smallest label until nothing changes.
+func bruteComponents(n int, edges []Pair) []int {
+	label := make([]int, n)
+	for i := range label {
+		label[i] = i
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, e := range edges {
+			if l := min(label[e.I], label[e.J]); label[e.I] != l || label[e.J] != l {
+				label[e.I], label[e.J], changed = l, l, true
+			}
+		}
+	}
+	return label
+}
+
+// TestPairsSkew: a collection in which all share a block is not quadratic, and
+// nothing is lost.
+func TestPairsSkew(t *testing.T) {
+	fps := random64(200_000, 9)
+	for i := range fps {
+		fps[i] = fps[i]&^0xFFFF | 0xBEEF
+	}
+	for i := range 100 {
+		fps[100_000+i] = fps[i] ^ 1<<(16+i%48) ^ 1<<(16+i*5%48)
+	}
+	found := map[[2]int]bool{}
+	for p := range Pairs(fps, 3) {
+		found[[2]int{p.I, p.J}] = true
+	}
+	for i := range 100 {
+		if !found[[2]int{i, 100_000 + i}] {
+			t.Errorf("pair %d lost", i)
+		}
+	}
+}
+
+func TestPairsStop(t *testing.T) {
+	fps := make([]Fingerprint64, 5000)
+	n := 0
+	for range Pairs(fps, 3) {
+		if n++; n == 10 {
+			break
+		}
+	}
+	if n != 10 {
+		t.Errorf("stopped after %d pairs", n)
+	}
+	if got := Clusters(fps, 3); slices.Max(got) != 0 {
+		t.Error("equal fingerprints are in different clusters")
+	}
+	if got := Clusters(fps, -1); got[4999] != 4999 {
+		t.Error("a negative distance has clusters")
+	}
+}
+
+// paperCorpus is the corpus of SPEC 11.6.
+func paperCorpus() []Fingerprint64 {
+	state := uint64(42)
+	next := func() uint64 {
+		state += 0x9E3779B97F4A7C15
+		z := state
+		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+		z = (z ^ z>>27) * 0x94D049BB133111EB
+		return z ^ z>>31
+	}
+	bits := func(k, base int, n uint64) (mask uint64) {
+		for range k {
+			for {
+				bit := uint64(1) << (base + int(next()%n))
+				if mask&bit == 0 {
+					mask |= bit
+					break
+				}
+			}
+		}
+		return mask
+	}
+	var f []Fingerprint64
+	for range 20000 {
+		f = append(f, Fingerprint64(next()))
+	}
+	for j := range 3000 {
+		f = append(f, f[j]^Fingerprint64(bits(1+j%5, 0, 64)))
+	}
+	for range 2000 {
+		f = append(f, Fingerprint64(next()&^0xFFFF|0xBEEF))
+	}
+	for j := range 200 {
+		f = append(f, f[23000+j]^Fingerprint64(bits(1+j%3, 16, 48)))
+	}
+	return f
+}
+
+// TestPaperCorpus counts the pairs at each distance (SPEC 11.6).
+func TestPaperCorpus(t *testing.T) {
+	f := paperCorpus()
+	if len(f) != 25200 || f[0] != 0xbdd732262feb6e95 || f[20000] != 0xbdd732262feb2e95 || f[25199] != 0xf5c030108478beef {
+		t.Fatal("the corpus is not that of the document")
+	}
+	want := [9]int{0, 667, 667, 666, 600, 600, 0, 1, 5}
+	for _, k := range []int{3, 8} {
+		var count [9]int
+		for p := range Pairs(f, k) {
+			count[p.Distance]++
+		}
+		if !slices.Equal(count[:k+1], want[:k+1]) {
+			t.Errorf("k=%d: pairs at each distance %v, want %v", k, count, want[:k+1])
+		}
+	}
+	clusters := 0
+	for i, root := range Clusters(f, 3) {
+		if i == root {
+			clusters++
+		}
+	}
+	if clusters != 23200 {
+		t.Errorf("%d connected components, want 23200", clusters)
+	}
+	ix, err := NewIndex[int, Fingerprint64](3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for i, fp := range f { // incremental processing (S003): list all, then insert
+		for range ix.Search(fp) {
+			found++
+		}
+		ix.Add(i, fp)
+	}
+	if found != 2000 {
+		t.Errorf("the index found %d pairs, want 2000", found)
+	}
+}
+
+func TestComponentsPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a position outside did not panic")
+		}
+	}()
+	Components(2, slices.Values([]Pair{{0, 2, 1}}))
+}
+
+func FuzzPairs(f *testing.F) {
+	f.Add([]byte("\x00\x00\x01\x03abcdefgh"), 3)
+	f.Add([]byte{0, 0, 0, 0, 1, 1, 255, 255, 7}, 1)
+	f.Fuzz(func(t *testing.T, data []byte, k int) {
+		// Few different bytes make for many neighbours.
+		fps64 := make([]Fingerprint64, min(len(data), 400))
+		fps128 := make([]Fingerprint128, len(fps64))
+		for i := range fps64 {
+			b := uint64(data[i])
+			fps64[i] = Fingerprint64(b * 0x0101010101010101 >> (b % 9))
+			fps128[i] = Fingerprint128{b << (b % 57), uint64(fps64[i])}
+		}
+		k = max(-1, k%20)
+		checkPairs(t, fps64, k, brutePairs(fps64, k))
+		checkPairs(t, fps128, k, brutePairs(fps128, k))
+	})
+}
 
 func random64(n int, seed uint64) []Fingerprint64 {
 	rnd := rand.New(rand.NewPCG(seed, 0))
