@@ -1,0 +1,419 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup"
+	"github.com/zeebo/xxh3"
+)
+
+// A collection is the documents of a call, the old ones first.
+type collection struct {
+	stderr  io.Writer
+	stopped <-chan os.Signal
+
+	sources    []source
+	oldSources int
+	docs       []stored
+	old        int // documents of old sources
+	bytes      int64
+	bad        int
+
+	cluster []int // for each document the first of its group
+	pairs   []pair
+}
+
+// stored is what is kept of a document.
+type stored struct {
+	place
+	id      string
+	line    string // the beginning of the text, to show
+	content *content
+}
+
+// A content is a text, however many documents have it. Only the first of them
+// is fingerprinted, the others cost a hash.
+type content struct {
+	fp     neardup.Fingerprint128 // only Lo with 64 bits
+	number int
+}
+
+type pair struct {
+	i, j     uint32
+	distance int32
+}
+
+// contents finds texts by their 128-bit hash. It is divided so that workers
+// rarely wait for each other.
+type contents [64]struct {
+	sync.Mutex
+	of map[xxh3.Uint128]*content
+}
+
+// claim returns the content of a text and whether it is new.
+func (c *contents) claim(hash xxh3.Uint128) (*content, bool) {
+	part := &c[hash.Lo%64]
+	part.Lock()
+	defer part.Unlock()
+	if known := part.of[hash]; known != nil {
+		return known, false
+	}
+	if part.of == nil {
+		part.of = make(map[xxh3.Uint128]*content)
+	}
+	known := &content{}
+	part.of[hash] = known
+	return known, true
+}
+
+// A batch is some consecutive items of a source and what became of them.
+type batch struct {
+	items []item
+	docs  []stored
+	bad   []error // by item; nil if it is a document
+	bytes int64
+	done  chan struct{}
+}
+
+// load reads, parses and fingerprints all sources. One goroutine reads, the
+// workers do the rest, and here the batches are taken in their order, so the
+// outcome is the same whatever the number of workers.
+func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) error {
+	var (
+		texts   contents
+		work    = make(chan *batch, o.workers)
+		ordered = make(chan *batch, 4*o.workers)
+		quit    = make(chan struct{})
+		readErr error
+		wg      sync.WaitGroup
+	)
+	wg.Go(func() {
+		defer close(ordered)
+		defer close(work)
+		readErr = c.read(o, stdin, progress, func(b *batch) bool {
+			for _, to := range []chan *batch{ordered, work} {
+				select {
+				case to <- b:
+				case <-quit:
+					return false
+				}
+			}
+			return true
+		})
+	})
+	for range o.workers {
+		wg.Go(func() {
+			for b := range work {
+				b.process(c.sources, o, fp, &texts)
+				close(b.done)
+			}
+		})
+	}
+	err := c.collect(o, ordered)
+	close(quit)
+	if _, ok := err.(*stopped); ok {
+		return err // the reader may be waiting for input
+	}
+	for b := range ordered { // let the reader go
+		_ = b
+	}
+	wg.Wait()
+	if err == nil {
+		err = readErr
+	}
+	return err
+}
+
+// read hands out the items of all sources in batches.
+func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit func(*batch) bool) error {
+	for n := range c.sources {
+		s := &c.sources[n]
+		r, closeSource, err := s.open(stdin, progress)
+		if err != nil {
+			return err
+		}
+		b, size, stop := &batch{done: make(chan struct{})}, 0, false
+		flush := func() {
+			if len(b.items) > 0 && !stop {
+				stop = !emit(b)
+				b, size = &batch{done: make(chan struct{})}, 0
+			}
+		}
+		err = s.read(n, r, o.cols, o.maxLine, func(it item) bool {
+			b.items = append(b.items, it)
+			size += len(it.raw)
+			for _, cell := range it.row {
+				size += len(cell)
+			}
+			if size >= 1<<18 || len(b.items) >= 1024 {
+				flush()
+			}
+			return !stop
+		})
+		flush()
+		closeSource()
+		if err != nil || stop {
+			return err
+		}
+	}
+	return nil
+}
+
+// process parses and fingerprints the items of a batch.
+func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents) {
+	b.docs = make([]stored, len(b.items))
+	b.bad = make([]error, len(b.items))
+	for i := range b.items {
+		it := &b.items[i]
+		d, err := it.parse(&sources[it.source], o.cols)
+		it.raw, it.row = nil, nil
+		if err != nil {
+			b.bad[i] = err
+			continue
+		}
+		text := d.text
+		if d.title != "" {
+			text = d.title + "\n" + d.text
+		}
+		b.bytes += int64(len(text))
+		content, isNew := texts.claim(xxh3.HashString128(text))
+		if isNew {
+			if o.bits == 64 {
+				content.fp.Lo = uint64(fp.Sum64(text))
+			} else {
+				content.fp = fp.Sum128(text)
+			}
+		}
+		b.docs[i] = stored{it.place, d.id, printable(text, 100), content}
+	}
+}
+
+// collect takes the batches in their order.
+func (c *collection) collect(o *options, ordered <-chan *batch) error {
+	ids := [2]map[string]place{{}, {}} // of old and of new documents
+	for {
+		var b *batch
+		select {
+		case b = <-ordered:
+		case s := <-c.stopped:
+			return &stopped{s}
+		}
+		if b == nil {
+			return nil
+		}
+		select {
+		case <-b.done:
+		case s := <-c.stopped:
+			return &stopped{s}
+		}
+		c.bytes += b.bytes
+		for i, d := range b.docs {
+			at, err := b.items[i].place, b.bad[i]
+			which := 1
+			if int(at.source) < c.oldSources {
+				which = 0
+			}
+			if err == nil {
+				if first, ok := ids[which][d.id]; ok {
+					err = fmt.Errorf("duplicate id %q, first at %s", d.id, c.at(first))
+				}
+			}
+			if err == nil {
+				ids[which][d.id] = at
+				c.docs = append(c.docs, d)
+				c.old += 1 - which
+				continue
+			}
+			err = fmt.Errorf("%s: %w", c.at(at), err)
+			if !o.skipBad {
+				return err
+			}
+			if c.bad++; c.bad <= 20 {
+				fmt.Fprintln(c.stderr, "dedup: skipped:", printable(err.Error(), 2000))
+			}
+		}
+	}
+}
+
+// stopped is the error of a call that a signal ended.
+type stopped struct{ by os.Signal }
+
+func (s *stopped) Error() string { return "stopped: " + s.by.String() }
+
+func (c *collection) at(p place) string {
+	return fmt.Sprintf("%s:%d", c.sources[p.source].path, p.line)
+}
+
+// group finds the near-duplicates and the groups.
+func (c *collection) group(bits, distance int, wantPairs bool) error {
+	// The distinct texts, in the order in which they first occur, and the
+	// documents of each.
+	var distinct []*content
+	var docs [][]uint32
+	for i := range c.docs {
+		t := c.docs[i].content
+		if t.number == 0 {
+			distinct = append(distinct, t)
+			docs = append(docs, nil)
+			t.number = len(distinct)
+		}
+		docs[t.number-1] = append(docs[t.number-1], uint32(i))
+	}
+	// Texts without features have fingerprint 0 and are near nothing.
+	var fps64 []neardup.Fingerprint64
+	var fps128 []neardup.Fingerprint128
+	var of []int // the distinct text of each fingerprint
+	for n, t := range distinct {
+		if t.fp != (neardup.Fingerprint128{}) {
+			fps64 = append(fps64, neardup.Fingerprint64(t.fp.Lo))
+			fps128 = append(fps128, t.fp)
+			of = append(of, n)
+		}
+	}
+	near, clusters := neardup.Pairs(fps64, distance), neardup.Clusters[neardup.Fingerprint64]
+	cluster := func() []int { return clusters(fps64, distance) }
+	if bits == 128 {
+		near = neardup.Pairs(fps128, distance)
+		cluster = func() []int { return neardup.Clusters(fps128, distance) }
+	}
+	if !wantPairs && c.old == 0 {
+		// Groups alone can be had without spelling out the pairs.
+		first := make([]int, len(distinct))
+		for n := range first {
+			first[n] = n
+		}
+		for i, l := range cluster() {
+			first[of[i]] = of[l]
+		}
+		c.cluster = make([]int, len(c.docs))
+		for i := range c.docs {
+			c.cluster[i] = int(docs[first[c.docs[i].content.number-1]][0])
+		}
+		return nil
+	}
+	link := func(i, j uint32, distance int) error {
+		if int(max(i, j)) < c.old {
+			return nil // old documents are not compared with each other
+		}
+		if len(c.pairs)&(1<<16-1) == 0 {
+			select {
+			case s := <-c.stopped:
+				return &stopped{s}
+			default:
+			}
+		}
+		c.pairs = append(c.pairs, pair{min(i, j), max(i, j), int32(distance)})
+		return nil
+	}
+	for _, same := range docs {
+		for a, i := range same {
+			for _, j := range same[:a] {
+				if err := link(i, j, 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for p := range near {
+		for _, i := range docs[of[p.I]] {
+			for _, j := range docs[of[p.J]] {
+				if err := link(i, j, p.Distance); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	c.cluster = neardup.Components(len(c.docs), func(yield func(neardup.Pair) bool) {
+		for _, p := range c.pairs {
+			if !yield(neardup.Pair{I: int(p.i), J: int(p.j), Distance: int(p.distance)}) {
+				return
+			}
+		}
+	})
+	return nil
+}
+
+// summary tells a person what was found.
+func (c *collection) summary(w io.Writer, took time.Duration) {
+	members := map[int]int{}
+	duplicates, empty := 0, 0
+	texts := map[*content]bool{}
+	for i := c.old; i < len(c.docs); i++ {
+		if c.cluster[i] != i {
+			duplicates++
+		}
+		members[c.cluster[i]]++
+		texts[c.docs[i].content] = true
+		if c.docs[i].content.fp == (neardup.Fingerprint128{}) {
+			empty++
+		}
+	}
+	var groups []int
+	for first, n := range members {
+		if n > 1 || first < c.old {
+			groups = append(groups, first)
+		}
+	}
+	slices.SortFunc(groups, func(a, b int) int {
+		if members[a] != members[b] {
+			return members[b] - members[a]
+		}
+		return a - b
+	})
+	n := len(c.docs) - c.old
+	fmt.Fprintf(w, "%d documents, %d different texts\n", n, len(texts))
+	if c.old > 0 {
+		fmt.Fprintf(w, "%d old documents to compare them with\n", c.old)
+	}
+	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), n-duplicates)
+	if empty > 0 {
+		fmt.Fprintf(w, "%d texts have neither letters nor digits and are compared byte by byte only\n", empty)
+	}
+	if c.bad > 0 {
+		fmt.Fprintf(w, "%d bad lines skipped\n", c.bad)
+	}
+	mb := float64(c.bytes) / 1e6
+	fmt.Fprintf(w, "%.1f MB of text in %.2f s, %.0f MB/s\n", mb, took.Seconds(), mb/took.Seconds())
+	if len(groups) > 0 {
+		fmt.Fprintln(w, "largest groups:")
+	}
+	for _, first := range groups[:min(5, len(groups))] {
+		d := &c.docs[first]
+		fmt.Fprintf(w, "%6d × %s: %s\n", members[first], printable(d.id, 60), printable(d.line, 80))
+	}
+}
+
+// printable returns the beginning of a text, at most n characters, on one line
+// and harmless to a terminal: white space becomes one space, and characters that
+// control or reorder the display are dropped.
+func printable(s string, n int) string {
+	var b strings.Builder
+	space := false
+	for i, r := range s {
+		switch {
+		case unicode.IsSpace(r):
+			space = b.Len() > 0
+			continue
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == utf8.RuneError, unicode.Is(unicode.Co, r):
+			continue
+		}
+		if n--; n < 0 || i > 10_000 {
+			b.WriteString("…")
+			break
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

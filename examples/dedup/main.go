@@ -1,0 +1,291 @@
+// Command dedup finds the near-duplicates in collections of texts.
+//
+//	go run -C examples ./dedup [flags] INPUT...
+//
+// INPUT is a .jsonl file (fields id, text and optionally title), a .csv file
+// with a header, a .txt file (one document), a directory of them, or - for
+// standard input; gzip and zstd are undone. Two documents are near-duplicates if
+// the Hamming distance of their SimHash fingerprints is at most -distance, and
+// a group is what chains of near-duplicates hold together. A title counts as
+// part of the text.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// options are the flags.
+type options struct {
+	bits, distance, workers, maxLine int
+	tokenizer, format                string
+	pairs, clusters, out, against    string
+	skipBad                          bool
+	cols                             columns
+	args                             []string
+}
+
+// tokenizers are the names that -tokenizer takes, in the order of the help.
+var tokenizers = []struct {
+	name, help string
+	make       func() (neardup.Tokenizer, error)
+}{
+	{"words2", "pairs of words; a Chinese character is a word (the default)", fixed(neardup.Shingles{N: 2})},
+	{"words", "single words", fixed(neardup.Words{})},
+	{"words3", "runs of three words", fixed(neardup.Shingles{N: 3})},
+	{"chars2", "pairs of characters", fixed(neardup.NGrams{N: 2})},
+	{"chars3", "runs of three characters", fixed(neardup.NGrams{N: 3})},
+	{"chars5", "runs of five characters", fixed(neardup.NGrams{N: 5})},
+	{"gse", "Chinese words by dictionary (takes two seconds to load)", segment(1)},
+	{"gse2", "pairs of words by dictionary", segment(2)},
+}
+
+func fixed(t neardup.Tokenizer) func() (neardup.Tokenizer, error) {
+	return func() (neardup.Tokenizer, error) { return t, nil }
+}
+
+func segment(n int) func() (neardup.Tokenizer, error) {
+	return func() (neardup.Tokenizer, error) {
+		s, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
+		if n == 1 || err != nil {
+			return s, err
+		}
+		return neardup.Shingles{Of: s, N: n}, nil
+	}
+}
+
+// errUsage is an error in the flags that has been reported.
+var errUsage = errors.New("usage")
+
+func parseFlags(args []string, stderr io.Writer) (*options, error) {
+	var o options
+	f := flag.NewFlagSet("dedup", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&o.bits, "bits", 64, "width of the fingerprints: 64 or 128")
+	f.IntVar(&o.distance, "distance", 3, "largest Hamming distance of near-duplicates, in bits")
+	names := ""
+	for _, t := range tokenizers {
+		names += fmt.Sprintf("\n  %-7s %s", t.name, t.help)
+	}
+	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what the texts are cut into:"+names+"\n")
+	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is one); by default by their names, and jsonl for -")
+	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, tab-separated and sorted")
+	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id with that of the first document of its group")
+	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the first document of each group as it stands; .jsonl, .csv or .txt (lines), also .gz or .zst")
+	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection: new documents near an old one are duplicates, old ones are not compared with each other")
+	f.StringVar(&o.cols.id, "id", "id", "`NAME` of the field or column with the id")
+	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
+	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title, if there is one")
+	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of texts to work on at once; the results do not depend on it")
+	f.IntVar(&o.maxLine, "max-line", 64<<20, "longest line in bytes")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "skip and count what cannot be read instead of stopping")
+	f.Usage = func() {
+		fmt.Fprint(stderr, "usage: dedup [flags] INPUT...\nINPUT is a .jsonl, .csv or .txt file, also .gz or .zst, a directory of them, or -\n\n")
+		f.PrintDefaults()
+	}
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		}
+		return nil, errUsage
+	}
+	o.args = f.Args()
+	wrong := ""
+	switch {
+	case len(o.args) == 0:
+		wrong = "no INPUT given; -h shows the flags"
+	case o.bits != 64 && o.bits != 128:
+		wrong = fmt.Sprintf("-bits %d: 64 or 128", o.bits)
+	case o.distance < 0 || o.distance > o.bits:
+		wrong = fmt.Sprintf("-distance %d: 0 to %d", o.distance, o.bits)
+	case o.workers < 1:
+		wrong = fmt.Sprintf("-workers %d: at least 1", o.workers)
+	case o.maxLine < 1 || o.maxLine > 1<<30:
+		wrong = fmt.Sprintf("-max-line %d: 1 to %d", o.maxLine, 1<<30)
+	case o.format != "" && o.format != "jsonl" && o.format != "csv" && o.format != "txt" && o.format != "lines":
+		wrong = fmt.Sprintf("-format %q: jsonl, csv, txt or lines", o.format)
+	case o.cols.id == o.cols.text || o.cols.id == o.cols.title || o.cols.text == o.cols.title:
+		wrong = "-id, -text and -title must differ"
+	}
+	seen := map[string]bool{"": true}
+	for _, path := range []string{o.pairs, o.clusters, o.out} {
+		if path != "" && seen[path] {
+			wrong = fmt.Sprintf("two outputs go to %s", path)
+		}
+		seen[path] = true
+	}
+	stdins := strings.Count(" "+strings.Join(append(o.args, o.against), " ")+" ", " - ")
+	if stdins > 1 {
+		wrong = "- can be read only once"
+	}
+	if wrong != "" {
+		fmt.Fprintln(stderr, "dedup:", wrong)
+		return nil, errUsage
+	}
+	return &o, nil
+}
+
+// run is the program; it returns the exit status.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	o, err := parseFlags(args, stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	if err != nil {
+		return 2
+	}
+	var outs outputs
+	defer outs.discard()
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(stop)
+	c := &collection{stderr: stderr, stopped: stop}
+	if err := c.dedup(o, &outs, stdin, stdout); err != nil {
+		fmt.Fprintln(stderr, "dedup:", printable(err.Error(), 2000))
+		return 1
+	}
+	return 0
+}
+
+// dedup does the work of one call.
+func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io.Writer) error {
+	start := time.Now()
+	fp := &neardup.Fingerprinter{}
+	for _, t := range tokenizers {
+		if t.name == o.tokenizer {
+			var err error
+			if fp.Tokenizer, err = t.make(); err != nil {
+				return err
+			}
+		}
+	}
+	if fp.Tokenizer == nil {
+		var names []string
+		for _, t := range tokenizers {
+			names = append(names, t.name)
+		}
+		return fmt.Errorf("-tokenizer %q: one of %s", o.tokenizer, strings.Join(names, ", "))
+	}
+	var old []source
+	if o.against != "" {
+		var err error
+		if old, err = findSources([]string{o.against}, o.format); err != nil {
+			return err
+		}
+	}
+	sources, err := findSources(o.args, o.format)
+	if err != nil {
+		return err
+	}
+	c.sources, c.oldSources = append(old, sources...), len(old)
+	var pairs, clusters, out *output
+	for _, file := range []struct {
+		path string
+		to   **output
+	}{{o.pairs, &pairs}, {o.clusters, &clusters}, {o.out, &out}} {
+		if file.path == "" {
+			continue
+		}
+		if *file.to, err = outs.create(file.path, stdout); err != nil {
+			return err
+		}
+		if file.path == "-" {
+			stdout = c.stderr // the summary goes there
+		}
+	}
+	if out != nil {
+		if err := checkOut(o.out, sources); err != nil {
+			return err
+		}
+		remove, err := c.keepStdin(stdin)
+		if err != nil {
+			return err
+		}
+		defer remove()
+	}
+	progress, done := c.progress()
+	err = c.load(o, fp, stdin, progress)
+	done()
+	if err != nil {
+		return err
+	}
+	if err := c.group(o.bits, o.distance, pairs != nil); err != nil {
+		return err
+	}
+	if pairs != nil {
+		err = c.writePairs(pairs)
+	}
+	if clusters != nil && err == nil {
+		err = c.writeClusters(clusters)
+	}
+	if out != nil && err == nil {
+		err = c.writeOut(out, o.out, stdin, o.cols, o.maxLine)
+	}
+	if err == nil {
+		err = outs.commit()
+	}
+	if err == nil {
+		c.summary(stdout, time.Since(start))
+	}
+	return err
+}
+
+// keepStdin copies standard input to a temporary file, for reading it twice.
+func (c *collection) keepStdin(stdin io.Reader) (remove func(), err error) {
+	for i := range c.sources {
+		if c.sources[i].path != "-" {
+			continue
+		}
+		f, err := os.CreateTemp("", "dedup-stdin-*")
+		if err != nil {
+			return nil, err
+		}
+		remove := func() { os.Remove(f.Name()) }
+		_, err = io.Copy(f, stdin)
+		if e := f.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			remove()
+			return nil, fmt.Errorf("copying standard input: %w", err)
+		}
+		c.sources[i].copy = f.Name()
+		return remove, nil
+	}
+	return func() {}, nil
+}
+
+// progress returns what the bytes read are shown by, on a terminal.
+func (c *collection) progress() (w io.Writer, done func()) {
+	f, ok := c.stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return io.Discard, func() {}
+	}
+	total := int64(0)
+	for _, s := range c.sources {
+		if s.info == nil {
+			total = -1
+			break
+		}
+		total += s.info.Size()
+	}
+	bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription("reading"))
+	return bar, func() { bar.Finish() }
+}
