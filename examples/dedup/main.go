@@ -130,7 +130,12 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		}
 		seen[path] = true
 	}
-	stdins := strings.Count(" "+strings.Join(append(o.args, o.against), " ")+" ", " - ")
+	stdins := 0
+	for _, path := range append([]string{o.against}, o.args...) {
+		if path == "-" {
+			stdins++
+		}
+	}
 	if stdins > 1 {
 		wrong = "- can be read only once"
 	}

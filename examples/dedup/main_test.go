@@ -1,0 +1,354 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// call runs the program in a directory with the given files.
+func call(t *testing.T, files map[string]string, stdin string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, content := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, err bytes.Buffer
+	status = run(args, strings.NewReader(stdin), &out, &err)
+	leftovers, _ := filepath.Glob(".*.tmp")
+	if len(leftovers) > 0 {
+		t.Errorf("left behind: %q", leftovers)
+	}
+	return status, out.String(), err.String()
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+const three = `{"id":"a","text":"the quick brown fox jumps over the lazy dog"}
+{"id":"b","text":"something else altogether, about fish and chips"}
+{"id":"c","text":"The quick, brown fox jumps over the lazy dog!"}
+`
+
+func TestFormats(t *testing.T) {
+	csvText := "name,body\r\na,the quick brown fox jumps over the lazy dog\r\nb,\"fish,\nand chips\"\r\nc,\"The \"\"quick\"\", brown fox jumps over the lazy dog!\"\r\n"
+	var gz, zst bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	io.WriteString(z, three)
+	z.Close()
+	y, _ := zstd.NewWriter(&zst)
+	io.WriteString(y, three)
+	y.Close()
+	lines := "the quick brown fox jumps over the lazy dog\n\nfish and chips\nThe quick brown fox jumps over the lazy dog"
+	for _, test := range []struct {
+		name, content, stdin string
+		args                 []string
+		want                 string
+	}{
+		{"x.jsonl", three, "", []string{"x.jsonl"}, "a\tc\t0\n"},
+		{"x.ndjson", "\ufeff" + strings.ReplaceAll(three, "\n", "\r\n"), "", []string{"x.ndjson"}, "a\tc\t0\n"},
+		{"x.jsonl.gz", gz.String(), "", []string{"x.jsonl.gz"}, "a\tc\t0\n"},
+		{"x.jsonl.zst", zst.String(), "", []string{"x.jsonl.zst"}, "a\tc\t0\n"},
+		{"none", "", three, []string{"-"}, "a\tc\t0\n"},
+		{"none", "", gz.String(), []string{"-"}, "a\tc\t0\n"},
+		{"x.csv", "\ufeff" + csvText, "", []string{"-id", "name", "-text", "body", "x.csv"}, "a\tc\t0\n"},
+		{"none", "", csvText, []string{"-format", "csv", "-id", "name", "-text", "body", "-"}, "a\tc\t0\n"},
+		{"x.txt", lines, "", []string{"-format", "lines", "x.txt"}, "x.txt:1\tx.txt:4\t0\n"},
+		{"d/1.txt", "one two three four", "", []string{"d"}, ""},
+	} {
+		status, _, stderr := call(t, map[string]string{test.name: test.content}, test.stdin, append([]string{"-pairs", "p.tsv"}, test.args...)...)
+		if status != 0 || stderr != "" {
+			t.Errorf("%s %q: status %d: %s", test.name, test.args, status, stderr)
+			continue
+		}
+		if got := read(t, "p.tsv"); got != test.want {
+			t.Errorf("%s %q: pairs %q, want %q", test.name, test.args, got, test.want)
+		}
+	}
+}
+
+// TestBad: every kind of bad input is an error with its place, and with
+// -skip-bad the rest is still used.
+func TestBad(t *testing.T) {
+	good := `{"id":"a","text":"fine words"}` + "\n"
+	for _, test := range []struct {
+		file, content string
+		want          string // on standard error
+		skippable     bool
+	}{
+		{"x.jsonl", good + "{\"id\":", "x.jsonl:2: not JSON", true},
+		{"x.jsonl", good + "\n\n[1]", "x.jsonl:4: not a JSON object", true},
+		{"x.jsonl", good + "null", "x.jsonl:2: not a JSON object", true},
+		{"x.jsonl", good + `{"id":"b"}`, `x.jsonl:2: no "text"`, true},
+		{"x.jsonl", good + `{"text":"b"}`, `x.jsonl:2: no "id"`, true},
+		{"x.jsonl", good + `{"id":"b","text":5}`, `x.jsonl:2: "text" is not a string`, true},
+		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: empty id", true},
+		{"x.jsonl", good + good, `x.jsonl:2: duplicate id "a", first at x.jsonl:1`, true},
+		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than -max-line", true},
+		{"x.csv", "id,text\na,fine words\nb\n", "x.csv:3: wrong number of fields", true},
+		{"x.csv", "id,text\na,fine words\nb,x\"y\n", "x.csv:3: bare \" in non-quoted-field", true},
+		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: empty id", true},
+		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than -max-line", true},
+		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: no column "text"`, false},
+		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns are named "text"`, false},
+		{"x.csv", "", "x.csv:1: no header", false},
+		{"x.jsonl.gz", "not gzip", "x.jsonl.gz: gzip", false},
+		{"x.dat", good, "x.dat: not a .jsonl, .csv or .txt file", false},
+	} {
+		files := map[string]string{test.file: test.content, "keep.tsv": "old"}
+		status, _, stderr := call(t, files, "", "-max-line", "150", "-clusters", "keep.tsv", test.file)
+		if status != 1 || !strings.Contains(stderr, "dedup: "+test.want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: status %d, stderr %q, want %q", test.content, status, stderr, test.want)
+		}
+		if got := read(t, "keep.tsv"); got != "old" {
+			t.Errorf("%q: a failed call wrote %q", test.content, got)
+		}
+		status, stdout, stderr := call(t, files, "", "-max-line", "150", "-skip-bad", "-clusters", "keep.tsv", test.file)
+		if !test.skippable {
+			if status != 1 {
+				t.Errorf("%q with -skip-bad: status %d", test.content, status)
+			}
+			continue
+		}
+		if status != 0 || !strings.Contains(stderr, "skipped: "+test.want) || !strings.Contains(stdout, "bad lines skipped") {
+			t.Errorf("%q with -skip-bad: status %d, stdout %q, stderr %q", test.content, status, stdout, stderr)
+		}
+		if got := read(t, "keep.tsv"); !strings.HasPrefix(got, "a\ta\n") {
+			t.Errorf("%q with -skip-bad: clusters %q", test.content, got)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"-bits", "32", "x"}, {"-distance", "65", "x"}, {"-distance", "-1", "x"}, {"-workers", "0", "x"}, {"-nope", "x"},
+		{"-format", "xml", "x"}, {"-id", "text", "x"}, {"-pairs", "p", "-out", "p", "x"}, {"-", "-"}, {"-max-line", "0", "x"},
+	} {
+		if status, stdout, stderr := call(t, nil, "", args...); status != 2 || stderr == "" || stdout != "" {
+			t.Errorf("%q: status %d, stdout %q, stderr %q", args, status, stdout, stderr)
+		}
+	}
+	for _, args := range [][]string{{"missing.jsonl"}, {"-tokenizer", "nope", "x.jsonl"}, {"-against", "no.csv", "x.jsonl"}, {"-out", "o.csv", "x.jsonl"}, {"-out", "no/o.jsonl", "x.jsonl"}, {"empty"}} {
+		if status, _, stderr := call(t, map[string]string{"x.jsonl": three, "empty/x.dat": ""}, "", args...); status != 1 || !strings.HasPrefix(stderr, "dedup: ") {
+			t.Errorf("%q: status %d, stderr %q", args, status, stderr)
+		}
+	}
+	if status, _, stderr := call(t, nil, "", "-h"); status != 0 || !strings.Contains(stderr, "-tokenizer") {
+		t.Errorf("-h: status %d, %q", status, stderr)
+	}
+}
+
+// TestInvalidText: invalid UTF-8 and control characters in a text are no error,
+// and do not reach the terminal.
+func TestInvalidText(t *testing.T) {
+	content := "{\"id\":\"a\\u001b[31m\\tb\",\"text\":\"\xff\xfe \\u001b]\\u0007 same words here \\u202e\\ud800\"}\n{\"id\":\"c\\nd\\\\\",\"text\":\"same words here\"}\n"
+	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
+	if status != 0 || stderr != "" || strings.ContainsAny(stdout, "\x1b\x07\u202e\t") || strings.Count(stdout, "\n") != 5 {
+		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+	if !strings.Contains(stdout, "1 duplicates in 1 groups") {
+		t.Errorf("stdout %q", stdout)
+	}
+}
+
+func TestEscape(t *testing.T) {
+	content := `{"id":"a\tb","text":"same words here"}` + "\n" + `{"id":"c\nd\\","text":"same words here"}` + "\n"
+	if status, _, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "-clusters", "c.tsv", "x.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	if got, want := read(t, "p.tsv"), "a\\tb\tc\\nd\\\\\t0\n"; got != want {
+		t.Errorf("pairs %q, want %q", got, want)
+	}
+	if got, want := read(t, "c.tsv"), "a\\tb\ta\\tb\nc\\nd\\\\\ta\\tb\n"; got != want {
+		t.Errorf("clusters %q, want %q", got, want)
+	}
+}
+
+func TestOut(t *testing.T) {
+	csvText := "id,text,n\na,the quick brown fox jumps over the lazy dog,1\nb,\"fish,\nand chips\",2\nc,The quick brown fox jumps over the lazy dog!,3\n"
+	csvWant := "id,text,n\na,the quick brown fox jumps over the lazy dog,1\nb,\"fish,\nand chips\",2\n"
+	jsonWant := three[:strings.Index(three, `{"id":"c"`)]
+	for _, test := range []struct {
+		files map[string]string
+		stdin string
+		args  []string
+		out   string
+		want  string
+	}{
+		{map[string]string{"x.jsonl": three}, "", []string{"x.jsonl"}, "o.jsonl", jsonWant},
+		{nil, three, []string{"-"}, "o.jsonl", jsonWant},
+		{map[string]string{"x.csv": csvText}, "", []string{"x.csv"}, "o.csv", csvWant},
+		{map[string]string{"x.csv": csvText}, "", []string{"x.csv"}, "o", `{"id":"a","text":"the quick brown fox jumps over the lazy dog","n":"1"}` + "\n" + `{"id":"b","text":"fish,\nand chips","n":"2"}` + "\n"},
+		{map[string]string{"d/a.txt": "fish & chips", "d/b.txt": "Fish, chips…", "d/e/c.txt": "fish chips", "d/x.md": "no"}, "", []string{"d"}, "o.jsonl", `{"id":"d/a.txt","text":"fish & chips"}` + "\n"},
+		{map[string]string{"x.txt": "one two\nthree\nOne, two"}, "", []string{"-format", "lines", "x.txt"}, "o.txt", "one two\nthree\n"},
+	} {
+		status, _, stderr := call(t, test.files, test.stdin, append([]string{"-out", test.out}, test.args...)...)
+		if status != 0 {
+			t.Errorf("%q: %s", test.args, stderr)
+			continue
+		}
+		if got := read(t, test.out); got != test.want {
+			t.Errorf("%q: %q, want %q", test.args, got, test.want)
+		}
+	}
+	status, stdout, stderr := call(t, map[string]string{"x.jsonl": three}, "", "-out", "-", "x.jsonl")
+	if status != 0 || stdout != jsonWant || !strings.Contains(stderr, "1 duplicates") {
+		t.Errorf("to standard output: status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+// TestAgainst: new documents are compared with old ones and with each other,
+// old ones only with new ones.
+func TestAgainst(t *testing.T) {
+	old := `{"id":"o1","text":"alpha beta gamma delta"}
+{"id":"o2","text":"Alpha beta gamma delta"}
+{"id":"o3","text":"nobody comes near this one"}
+`
+	files := map[string]string{"old.jsonl": old, "new.jsonl": `{"id":"o1","text":"alpha, beta, gamma, delta"}
+{"id":"n2","text":"quite new and never seen"}
+{"id":"n3","text":"Quite new and never seen"}
+{"id":"n4","text":"alpha beta gamma delta"}
+`}
+	status, stdout, stderr := call(t, files, "", "-against", "old.jsonl", "-pairs", "p.tsv", "-clusters", "c.tsv", "-out", "o.jsonl", "new.jsonl")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	if got, want := read(t, "p.tsv"), "n2\tn3\t0\nn4\to1\t0\nn4\to1\t0\nn4\to2\t0\no1\to1\t0\no1\to2\t0\n"; got != want {
+		t.Errorf("pairs %q, want %q", got, want)
+	}
+	if got, want := read(t, "c.tsv"), "o1\to1\nn2\tn2\nn3\tn2\nn4\to1\n"; got != want {
+		t.Errorf("clusters %q, want %q", got, want)
+	}
+	if got, want := read(t, "o.jsonl"), `{"id":"n2","text":"quite new and never seen"}`+"\n"; got != want {
+		t.Errorf("out %q, want %q", got, want)
+	}
+	if !strings.HasPrefix(stdout, "4 documents, 4 different texts\n3 old documents") || !strings.Contains(stdout, "3 duplicates in 2 groups; 1 documents") {
+		t.Errorf("summary %q", stdout)
+	}
+}
+
+// TestNoFeatures: texts without letters are duplicates only of themselves.
+func TestNoFeatures(t *testing.T) {
+	content := `{"id":"1","text":"!!!"}` + "\n" + `{"id":2,"text":"???"}` + "\n" + `{"id":"3","text":"!!!"}` + "\n" + `{"id":"4","text":"","title":null}`
+	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
+	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "4 texts have neither") {
+		t.Errorf("status %d, pairs %q, stdout %q, stderr %q", status, got, stdout, stderr)
+	}
+}
+
+// TestTitle: a title counts as part of the text.
+func TestTitle(t *testing.T) {
+	content := `{"id":"1","text":"body of text","title":"Good news"}` + "\n" + `{"id":"2","text":"good news body of text"}`
+	if status, stdout, _ := call(t, map[string]string{"x.jsonl": content}, "", "x.jsonl"); status != 0 || !strings.Contains(stdout, "1 duplicates") {
+		t.Errorf("status %d, %q", status, stdout)
+	}
+}
+
+// TestWorkers: the same output whatever the number of workers, at both widths,
+// and the groups do not depend on whether the pairs are written.
+func TestWorkers(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 1))
+	var b strings.Builder
+	for i := range 3000 {
+		topic := rnd.IntN(400)
+		fmt.Fprintf(&b, "{\"id\":\"%d\",\"text\":\"", i)
+		word := rand.New(rand.NewPCG(uint64(topic), 0))
+		for range 100 {
+			w := word.IntN(5000)
+			if rnd.IntN(200) == 0 {
+				w = rnd.IntN(5000)
+			}
+			fmt.Fprintf(&b, "w%d ", w)
+		}
+		b.WriteString("\"}\n")
+	}
+	files := map[string]string{"x.jsonl": b.String()}
+	for _, bits := range []string{"64", "128"} {
+		var want [3]string
+		for _, workers := range []string{"1", "2", "5", "16"} {
+			status, _, stderr := call(t, files, "", "-bits", bits, "-distance", "6", "-workers", workers, "-pairs", "p", "-clusters", "c", "-out", "o", "x.jsonl")
+			if status != 0 {
+				t.Fatal(stderr)
+			}
+			got := [3]string{read(t, "p"), read(t, "c"), read(t, "o")}
+			if want[0] == "" {
+				want = got
+			}
+			if got != want || len(got[0]) == 0 {
+				t.Errorf("bits %s, %s workers: other output", bits, workers)
+			}
+		}
+		if status, _, _ := call(t, files, "", "-bits", bits, "-distance", "6", "-clusters", "c", "x.jsonl"); status != 0 || read(t, "c") != want[1] {
+			t.Errorf("bits %s: groups depend on -pairs", bits)
+		}
+	}
+}
+
+// TestTruncatedGzip: half a file is an error, and nothing is written.
+func TestTruncatedGzip(t *testing.T) {
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	for i := range 2000 {
+		fmt.Fprintf(z, "{\"id\":\"%d\",\"text\":\"word%d\"}\n", i, i*i)
+	}
+	z.Close()
+	for _, skip := range []string{"-skip-bad=false", "-skip-bad"} {
+		status, _, stderr := call(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "-clusters", "c", "x.jsonl.gz")
+		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "x.jsonl.gz:") || !strings.Contains(stderr, "unexpected EOF") || err == nil {
+			t.Errorf("%s: status %d, %q", skip, status, stderr)
+		}
+	}
+}
+
+// FuzzInput reads any bytes in every format: no panic, places in order, and
+// nothing longer than the limit.
+func FuzzInput(f *testing.F) {
+	f.Add(three, "jsonl")
+	f.Add("id,text\na,\"b\nc\"\nd,e\n", "csv")
+	f.Add("a\n\nb\r\n\xff", "lines")
+	f.Add("id,text\n\"", "csv")
+	f.Add("id,text,title\n1,2,3\n1,2\n\"x\"y,2,3\n", "csv")
+	f.Fuzz(func(t *testing.T, input, format string) {
+		if format != "csv" && format != "lines" && format != "txt" {
+			format = "jsonl"
+		}
+		s := source{path: "x", format: format}
+		line := int32(0)
+		err := s.read(0, strings.NewReader(input), columns{"id", "text", "title"}, 100, func(it item) bool {
+			if it.line <= line && it.err == nil || it.line < 1 {
+				t.Fatalf("line %d after %d", it.line, line)
+			}
+			if format != "txt" && len(it.raw) > 100 {
+				t.Fatalf("line %d has %d bytes", it.line, len(it.raw))
+			}
+			line = max(line, it.line)
+			d, err := it.parse(&s, columns{"id", "text", "title"})
+			if err == nil && d.id == "" {
+				t.Fatal("a document without id")
+			}
+			return true
+		})
+		if err != nil && !strings.HasPrefix(err.Error(), "x:") {
+			t.Fatalf("error without a place: %v", err)
+		}
+	})
+}
