@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// The join rests on the pigeonhole principle (SPEC 1.7; Manku et al. 2007): cut
+// The join rests on the pigeonhole principle (S001 §3; Manku et al. 2007): cut
 // the bits into k+1 blocks, and two fingerprints that differ in at most k bits
 // agree on at least one block. So for every block the fingerprints are
 // partitioned by its value, and only those of one part are compared. A pair

@@ -188,7 +188,7 @@ func TestPairsStop(t *testing.T) {
 	}
 }
 
-// paperCorpus is the corpus of SPEC 11.6.
+// paperCorpus is the corpus of the source documents.
 func paperCorpus() []Fingerprint64 {
 	state := uint64(42)
 	next := func() uint64 {
@@ -226,7 +226,7 @@ func paperCorpus() []Fingerprint64 {
 	return f
 }
 
-// TestPaperCorpus counts the pairs at each distance (SPEC 11.6).
+// TestPaperCorpus counts the pairs at each distance.
 func TestPaperCorpus(t *testing.T) {
 	f := paperCorpus()
 	if len(f) != 25200 || f[0] != 0xbdd732262feb6e95 || f[20000] != 0xbdd732262feb2e95 || f[25199] != 0xf5c030108478beef {

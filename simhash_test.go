@@ -51,7 +51,7 @@ func msb(a *Accumulator64, n int) (v []int64, bits string) {
 	return v, a.Sum(TieZero).Bits()[64-n:]
 }
 
-// TestWorkedExamples checks the examples of SPEC 11.1.
+// TestWorkedExamples checks the examples of the source documents.
 func TestWorkedExamples(t *testing.T) {
 	ones := []int64{1, 1, 1, 1, 1}
 	for _, test := range []struct {
@@ -75,7 +75,7 @@ func TestWorkedExamples(t *testing.T) {
 	}
 }
 
-// TestPaperStrings checks the three strings of S001 (SPEC 11.3), at all widths.
+// TestPaperStrings checks the three strings of S001, at all widths.
 func TestPaperStrings(t *testing.T) {
 	texts := []string{
 		"This is a test string for testing",
@@ -131,7 +131,7 @@ func TestPaperStrings(t *testing.T) {
 	}
 }
 
-// TestCities checks the 20 city names of S001 (SPEC 11.3).
+// TestCities checks the 20 city names of S001.
 func TestCities(t *testing.T) {
 	cities := strings.Split("北京,上海,香港,深圳,广州,台北,南京,大连,苏州,青岛,无锡,佛山,重庆,宁波,杭州,成都,武汉,澳门,天津,沈阳", ",")
 	want := map[Tie][]int{
@@ -392,7 +392,7 @@ func TestAllocations(t *testing.T) {
 }
 
 func TestHammingSimilarity(t *testing.T) {
-	// SPEC 11.7
+	// The similarities of some 64-bit distances.
 	for h, want := range map[int][2]float64{
 		1: {.984375, .998795}, 3: {.953125, .989177}, 4: {.9375, .980785}, 7: {.890625, .941544},
 		10: {.84375, .881921}, 13: {.796875, .803208}, 32: {.5, 0},

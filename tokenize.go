@@ -47,7 +47,7 @@ func (Words) units() (lexer, int, bool) { return lexWords, 1, true }
 
 // NGrams yields every run of N consecutive characters, skipped characters
 // squeezed out: "It's" has the trigrams "its". A text of L characters has L−N+1
-// n-grams (SPEC 8.1); one shorter than N is itself the only one.
+// n-grams (S003, after Broder et al. 1997); one shorter than N is itself the only one.
 type NGrams struct {
 	N int // characters; less than 1 means 3
 }

@@ -7,7 +7,7 @@ const weightBits = 20
 
 // Quantize rounds a weight to a multiple of 2⁻²⁰, half away from zero, and
 // returns the multiple, which is what accumulators add. In integers a sum does
-// not depend on the order of its terms and a tie is a tie (SPEC 1.2).
+// not depend on the order of its terms and a tie is a tie.
 //
 // NaN counts as 0. Weights beyond ±2³¹ are taken as ±2³¹. The weights of one
 // document should sum to less than 2⁴³.

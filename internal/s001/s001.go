@@ -1,7 +1,7 @@
 // Package s001 is the string hash of the program in S001, which S000 and S003
-// use too: the multiplicative hash of Python 2 on UTF-16 units (SPEC 1.3.1). It
+// use too: the multiplicative hash of Python 2 on UTF-16 units . It
 // is kept for comparison with the papers and is no good feature hash: short
-// words leave its upper bits constant (SPEC 1.3.2).
+// words leave its upper bits constant.
 package s001
 
 import (

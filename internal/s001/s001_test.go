@@ -2,7 +2,7 @@ package s001
 
 import "testing"
 
-// Vectors of SPEC 11.2.
+// Vectors of the source documents.
 func TestHash(t *testing.T) {
 	for s, want := range map[string]uint64{
 		"":        0,

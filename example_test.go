@@ -1,0 +1,87 @@
+package neardup_test
+
+import (
+	"fmt"
+
+	"github.com/neardup/neardup"
+)
+
+func ExampleSum64() {
+	a := neardup.Sum64("The quick brown fox jumps over the lazy dog, and nobody minds at all.")
+	b := neardup.Sum64("the quick brown fox jumps over the lazy dog and nobody minds at all")
+	c := neardup.Sum64("An entirely different sentence about fish and chips and vinegar.")
+	fmt.Println(a.Distance(b), a.Distance(c) > 20)
+	// Output: 0 true
+}
+
+func ExampleClusters() {
+	texts := []string{
+		"市民投诉：小区旁边的工地夜间施工，噪音很大，影响休息。",
+		"请问如何办理居住证？需要准备哪些材料？",
+		"市民投诉：小区旁边的工地夜间施工，噪音很大，影响休息！！",
+	}
+	var fps []neardup.Fingerprint64
+	for _, text := range texts {
+		fps = append(fps, neardup.Sum64(text))
+	}
+	for i, first := range neardup.Clusters(fps, 3) {
+		if i == first {
+			fmt.Println("keep", i)
+		} else {
+			fmt.Println("drop", i, "like", first)
+		}
+	}
+	// Output:
+	// keep 0
+	// keep 1
+	// drop 2 like 0
+}
+
+func ExamplePairs() {
+	fps := []neardup.Fingerprint64{0b0000, 0xFFFF, 0b0011}
+	for p := range neardup.Pairs(fps, 3) {
+		fmt.Println(p.I, p.J, p.Distance)
+	}
+	// Output: 0 2 2
+}
+
+func ExampleIndex() {
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3)
+	if err != nil {
+		panic(err) // the distance is out of range
+	}
+	ix.Add("page-1", neardup.Sum64("all about fish and chips and where to eat them"))
+	ix.Add("page-2", neardup.Sum64("the weather tomorrow will be fine, with some clouds"))
+	for m := range ix.Search(neardup.Sum64("All about fish & chips, and where to eat them.")) {
+		fmt.Println(m.ID, m.Distance <= 3)
+	}
+	fmt.Println(ix.Exists(neardup.Sum64("the weather tomorrow will be fine, with some clouds!")))
+	// Output: true
+}
+
+func ExampleFingerprinter() {
+	f := neardup.Fingerprinter{
+		Tokenizer: neardup.NGrams{N: 2},
+		Weight:    func(t neardup.Token) float64 { return 1 / float64(1+t.Start/100) }, // the beginning counts most
+	}
+	fmt.Println(f.Sum64("fish and chips").Distance(f.Sum64("Fish, and chips!")))
+	// Output: 0
+}
+
+func ExampleAccumulator64() {
+	var f neardup.Fingerprinter
+	var doc neardup.Accumulator64
+	f.Accumulate64(&doc, "First paragraph of a long document.")
+	f.Accumulate64(&doc, "Second paragraph, soon to be rewritten.")
+
+	var old neardup.Accumulator64 // the edit: out with the old, in with the new
+	f.Accumulate64(&old, "Second paragraph, soon to be rewritten.")
+	doc.Subtract(&old)
+	f.Accumulate64(&doc, "Second paragraph, rewritten.")
+
+	var again neardup.Accumulator64
+	f.Accumulate64(&again, "Second paragraph, rewritten.")
+	f.Accumulate64(&again, "First paragraph of a long document.")
+	fmt.Println(doc == again)
+	// Output: true
+}
