@@ -162,17 +162,20 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 				t := &group[i]
 				tag := t.tag(lo, hi)
 				for b := buckets[i]; b != nil; b = t.next(b) {
-					tags := b[header : header+int(b[0])]
-					for n := near(tags, tag, ix.k); n < len(tags); n += 1 + near(tags[n+1:], tag, ix.k) {
-						doc := &ix.docs[b[header+t.room+n]]
-						xlo, xhi := split(doc.fp)
-						xlo, xhi = xlo^lo, xhi^hi
-						d := bits.OnesCount64(xlo) + bits.OnesCount64(xhi)
-						if d > ix.k || earlier(ix.tables[:first+i], xlo, xhi) {
-							continue
-						}
-						if !yield(Match[ID]{doc.id, d}) {
-							return
+					for from := 0; from < int(b[0]); from += 64 {
+						mask := matchTags(b[header+from:header+int(b[0])], tag, ix.k)
+						for ; mask != 0; mask &= mask - 1 {
+							n := from + bits.TrailingZeros64(mask)
+							doc := &ix.docs[b[header+t.room+n]]
+							xlo, xhi := split(doc.fp)
+							xlo, xhi = xlo^lo, xhi^hi
+							d := bits.OnesCount64(xlo) + bits.OnesCount64(xhi)
+							if d > ix.k || earlier(ix.tables[:first+i], xlo, xhi) {
+								continue
+							}
+							if !yield(Match[ID]{doc.id, d}) {
+								return
+							}
 						}
 					}
 				}
@@ -325,28 +328,6 @@ func (t *table) next(b []uint32) []uint32 {
 		return nil
 	}
 	return t.extra[int(b[1]-1)*t.stride():][:t.stride()]
-}
-
-// near returns the position of the first tag within max(k, 3) bits, or len(tags).
-func near(tags []uint32, tag uint32, k int) int {
-	if k <= 3 {
-		// Clearing three bits takes less time than counting all.
-		for i, x := range tags {
-			x ^= tag
-			x &= x - 1
-			x &= x - 1
-			if x&(x-1) == 0 {
-				return i
-			}
-		}
-		return len(tags)
-	}
-	for i, x := range tags {
-		if bits.OnesCount32(x^tag) <= k {
-			return i
-		}
-	}
-	return len(tags)
 }
 
 // earlier reports whether two fingerprints whose bits differ as in lo and hi

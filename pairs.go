@@ -265,6 +265,16 @@ func (j *joiner[W]) split(r []record[W], depth, pass, word, shift, width int) ([
 
 // compareAll compares every pair of r, in tiles that stay in the cache.
 func (j *joiner[W]) compareAll(r []record[W]) bool {
+	var w W
+	if len(w) == 1 && len(r) <= directly { // most parts, and most have no pair
+		var fps [directly]uint64
+		for i := range r {
+			fps[i] = r[i].w[0]
+		}
+		if !anyPair(fps[:len(r)], j.k) {
+			return true
+		}
+	}
 	const tile = 1024
 	for from := 0; from < len(r); from += tile {
 		to := min(from+tile, len(r))

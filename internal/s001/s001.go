@@ -1,5 +1,5 @@
 // Package s001 is the string hash of the program in S001, which S000 and S003
-// use too: the multiplicative hash of Python 2 on UTF-16 units . It
+// use too: the multiplicative hash of Python 2 on UTF-16 units. It
 // is kept for comparison with the papers and is no good feature hash: short
 // words leave its upper bits constant.
 package s001
