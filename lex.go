@@ -3,6 +3,7 @@ package neardup
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -76,6 +77,25 @@ func (u *units) put(r rune, pos int) {
 	u.used += utf8.EncodeRune(u.buf[u.used:], r)
 }
 
+// isHan reports whether b begins with a character from U+4E00 to U+9FFF. They
+// are most of a Chinese text, and units of their own.
+func isHan(b []byte) bool {
+	return len(b) >= 3 && (b[0]-0xE5 <= 0xE9-0xE5 || b[0] == 0xE4 && b[1] >= 0xB8) && b[1]&0xC0 == 0x80 && b[2]&0xC0 == 0x80
+}
+
+// han appends such a character, which stands at pos, as a unit.
+func (u *units) han(b []byte, pos int) {
+	copy(u.buf[u.used:], b[:3])
+	u.start = append(u.start, uint32(u.used))
+	u.used += 3
+	u.end = append(u.end, uint32(u.used))
+	if u.offsets {
+		u.from = append(u.from, pos)
+		u.to = append(u.to, pos+3)
+	}
+	u.open = u.used
+}
+
 // close ends the unit being read, if there is one, at position pos of the text.
 func (u *units) close(pos int) {
 	if u.used == u.open {
@@ -115,6 +135,15 @@ func lexWords(u *units, text string, pos int) int {
 			}
 		}
 		for end = min(end, len(b)); pos < end; {
+			if isHan(b[pos:]) {
+				u.closeWord(pos)
+				u.han(b[pos:pos+3], pos)
+				u.buf[u.used] = ' '
+				u.used++
+				u.open = u.used
+				pos += 3
+				continue
+			}
 			r, class, size := next(b, pos)
 			switch class {
 			case separator:
@@ -212,8 +241,22 @@ func foldBlock(src *[64]byte, dst *[64 + copySlack]byte) (mask uint64, ok bool) 
 // lexChars reads characters.
 func lexChars(u *units, text string, pos int) int {
 	b := bytesOf(text)
+	var folded [64 + copySlack]byte
 	for pos < len(b) && !u.full() {
-		for end := min(pos+64, len(b)); pos < end; {
+		end := pos + 64
+		if end <= len(b) {
+			if mask, ok := foldBlock((*[64]byte)(b[pos:]), &folded); ok {
+				u.chars(&folded, mask, pos)
+				pos = end
+				continue
+			}
+		}
+		for end = min(end, len(b)); pos < end; {
+			if isHan(b[pos:]) {
+				u.han(b[pos:pos+3], pos)
+				pos += 3
+				continue
+			}
 			r, class, size := next(b, pos)
 			if class != separator {
 				u.put(r, pos)
@@ -223,6 +266,30 @@ func lexChars(u *units, text string, pos int) int {
 		}
 	}
 	return pos
+}
+
+// chars is words for characters: it writes every byte, and moves on only if it
+// counts.
+func (u *units) chars(folded *[64 + copySlack]byte, mask uint64, pos int) {
+	n, used := len(u.end), u.used
+	start, end := slices.Grow(u.start, 64)[:n+64], slices.Grow(u.end, 64)[:n+64]
+	buf := u.buf[used : used+64]
+	at := 0
+	for i, c := range folded[:64] {
+		buf[at&63] = c
+		start[n], end[n] = uint32(used+at), uint32(used+at+1)
+		counts := int(mask >> i & 1)
+		at += counts
+		n += counts
+	}
+	u.start, u.end, u.used, u.open = start[:n], end[:n], used+at, used+at
+	if u.offsets {
+		for ; mask != 0; mask &= mask - 1 {
+			i := pos + bits.TrailingZeros64(mask)
+			u.from = append(u.from, i)
+			u.to = append(u.to, i+1)
+		}
+	}
 }
 
 // The classes of characters.
