@@ -173,7 +173,20 @@ func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
 	if mask&1 == 0 {
 		u.closeWord(pos)
 	}
+	n := len(u.end)
+	start, end := slices.Grow(u.start, 34)[:n+34], slices.Grow(u.end, 34)[:n+34] // words in 64 bytes, one of them cut
 	buf, used, open := u.buf, u.used, u.open
+	closeAt := func(to int) {
+		start[n], end[n] = uint32(open), uint32(used)
+		n++
+		if u.offsets {
+			u.from = append(u.from, u.openFrom)
+			u.to = append(u.to, pos+to)
+		}
+		buf[used] = ' '
+		used++
+		open = used
+	}
 	for mask != 0 {
 		s := bits.TrailingZeros64(mask)
 		e := s + bits.TrailingZeros64(^(mask >> s))
@@ -181,13 +194,10 @@ func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
 		if used == open {
 			u.openFrom = pos + s
 		}
-		for used-open+e-s > maxWord {
-			cut := maxWord - (used - open)
+		if cut := maxWord - (used - open); e-s > cut {
 			used += copy(buf[used:], folded[s:s+cut])
 			s += cut
-			u.used, u.open = used, open
-			u.closeWord(pos + s)
-			used, open = u.used, u.open
+			closeAt(s)
 			u.openFrom = pos + s
 		}
 		// Words are short: two eights nearly always do.
@@ -197,20 +207,11 @@ func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
 			copy(buf[used+16:], folded[s+16:e])
 		}
 		used += e - s
-		if e == 64 {
-			break
+		if e < 64 {
+			closeAt(e)
 		}
-		u.start = append(u.start, uint32(open))
-		u.end = append(u.end, uint32(used))
-		if u.offsets {
-			u.from = append(u.from, u.openFrom)
-			u.to = append(u.to, pos+e)
-		}
-		buf[used] = ' '
-		used++
-		open = used
 	}
-	u.used, u.open = used, open
+	u.start, u.end, u.used, u.open = start[:n], end[:n], used, open
 }
 
 // foldBlock lowers the case of 64 bytes of ASCII into dst and returns which of
