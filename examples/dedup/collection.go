@@ -1,15 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/neardup/neardup"
 	"github.com/zeebo/xxh3"
@@ -17,8 +17,7 @@ import (
 
 // A collection is the documents of a call, the old ones first.
 type collection struct {
-	stderr  io.Writer
-	stopped <-chan os.Signal
+	stderr io.Writer
 
 	sources    []source
 	oldSources int
@@ -92,13 +91,12 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 		work    = make(chan *batch, o.workers)
 		ordered = make(chan *batch, 4*o.workers)
 		quit    = make(chan struct{})
-		readErr error
 		wg      sync.WaitGroup
 	)
 	wg.Go(func() {
 		defer close(ordered)
 		defer close(work)
-		readErr = c.read(o, stdin, progress, func(b *batch) bool {
+		c.read(o, stdin, progress, func(b *batch) bool {
 			for _, to := range []chan *batch{ordered, work} {
 				select {
 				case to <- b:
@@ -119,27 +117,18 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 	}
 	err := c.collect(o, ordered)
 	close(quit)
-	if _, ok := err.(*stopped); ok {
-		return err // the reader may be waiting for input
-	}
 	for b := range ordered { // let the reader go
 		_ = b
 	}
 	wg.Wait()
-	if err == nil {
-		err = readErr
-	}
 	return err
 }
 
-// read hands out the items of all sources in batches.
-func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit func(*batch) bool) error {
+// read hands out the items of all sources in batches. What makes the rest of a
+// source unreadable is an item too.
+func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit func(*batch) bool) {
 	for n := range c.sources {
 		s := &c.sources[n]
-		r, closeSource, err := s.open(stdin, progress)
-		if err != nil {
-			return err
-		}
 		b, size, stop := &batch{done: make(chan struct{})}, 0, false
 		flush := func() {
 			if len(b.items) > 0 && !stop {
@@ -147,24 +136,28 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 				b, size = &batch{done: make(chan struct{})}, 0
 			}
 		}
-		err = s.read(n, r, o.cols, o.maxLine, func(it item) bool {
-			b.items = append(b.items, it)
-			size += len(it.raw)
-			for _, cell := range it.row {
-				size += len(cell)
-			}
-			if size >= 1<<18 || len(b.items) >= 1024 {
-				flush()
-			}
-			return !stop
-		})
-		flush()
-		closeSource()
-		if err != nil || stop {
-			return err
+		r, closeSource, err := s.open(stdin, progress)
+		if err == nil {
+			err = s.read(n, r, o.cols, o.maxLine, func(it item) bool {
+				b.items = append(b.items, it)
+				size += len(it.raw)
+				for _, cell := range it.row {
+					size += len(cell)
+				}
+				if size >= 1<<18 || len(b.items) >= 1024 {
+					flush()
+				}
+				return !stop
+			})
+			closeSource()
+		}
+		if err != nil {
+			b.items = append(b.items, item{place: place{source: int32(n)}, err: err})
+		}
+		if flush(); stop {
+			return
 		}
 	}
-	return nil
 }
 
 // process parses and fingerprints the items of a batch.
@@ -199,21 +192,8 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 // collect takes the batches in their order.
 func (c *collection) collect(o *options, ordered <-chan *batch) error {
 	ids := [2]map[string]place{{}, {}} // of old and of new documents
-	for {
-		var b *batch
-		select {
-		case b = <-ordered:
-		case s := <-c.stopped:
-			return &stopped{s}
-		}
-		if b == nil {
-			return nil
-		}
-		select {
-		case <-b.done:
-		case s := <-c.stopped:
-			return &stopped{s}
-		}
+	for b := range ordered {
+		<-b.done
 		c.bytes += b.bytes
 		for i, d := range b.docs {
 			at, err := b.items[i].place, b.bad[i]
@@ -232,7 +212,9 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				c.old += 1 - which
 				continue
 			}
-			err = fmt.Errorf("%s: %w", c.at(at), err)
+			if at.line > 0 { // otherwise the error says where
+				err = fmt.Errorf("%s: %w", c.at(at), err)
+			}
 			if !o.skipBad {
 				return err
 			}
@@ -241,19 +223,15 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			}
 		}
 	}
+	return nil
 }
-
-// stopped is the error of a call that a signal ended.
-type stopped struct{ by os.Signal }
-
-func (s *stopped) Error() string { return "stopped: " + s.by.String() }
 
 func (c *collection) at(p place) string {
 	return fmt.Sprintf("%s:%d", c.sources[p.source].path, p.line)
 }
 
 // group finds the near-duplicates and the groups.
-func (c *collection) group(bits, distance int, wantPairs bool) error {
+func (c *collection) group(bits, distance int, wantPairs bool) {
 	// The distinct texts, in the order in which they first occur, and the
 	// documents of each.
 	var distinct []*content
@@ -278,71 +256,76 @@ func (c *collection) group(bits, distance int, wantPairs bool) error {
 			of = append(of, n)
 		}
 	}
-	near, clusters := neardup.Pairs(fps64, distance), neardup.Clusters[neardup.Fingerprint64]
-	cluster := func() []int { return clusters(fps64, distance) }
+	near := neardup.Pairs(fps64, distance)
+	cluster := func() []int { return neardup.Clusters(fps64, distance) }
 	if bits == 128 {
 		near = neardup.Pairs(fps128, distance)
 		cluster = func() []int { return neardup.Clusters(fps128, distance) }
 	}
-	if !wantPairs && c.old == 0 {
-		// Groups alone can be had without spelling out the pairs.
-		first := make([]int, len(distinct))
-		for n := range first {
-			first[n] = n
-		}
-		for i, l := range cluster() {
-			first[of[i]] = of[l]
-		}
-		c.cluster = make([]int, len(c.docs))
-		for i := range c.docs {
-			c.cluster[i] = int(docs[first[c.docs[i].content.number-1]][0])
-		}
-		return nil
-	}
-	link := func(i, j uint32, distance int) error {
-		if int(max(i, j)) < c.old {
-			return nil // old documents are not compared with each other
-		}
-		if len(c.pairs)&(1<<16-1) == 0 {
-			select {
-			case s := <-c.stopped:
-				return &stopped{s}
-			default:
-			}
-		}
-		c.pairs = append(c.pairs, pair{min(i, j), max(i, j), int32(distance)})
-		return nil
-	}
-	for _, same := range docs {
-		for a, i := range same {
-			for _, j := range same[:a] {
-				if err := link(i, j, 0); err != nil {
-					return err
+	if wantPairs {
+		for _, same := range docs {
+			for a, i := range same {
+				for _, j := range same[:a] {
+					c.link(i, j, 0)
 				}
 			}
 		}
-	}
-	for p := range near {
-		for _, i := range docs[of[p.I]] {
-			for _, j := range docs[of[p.J]] {
-				if err := link(i, j, p.Distance); err != nil {
-					return err
+		for p := range near {
+			for _, i := range docs[of[p.I]] {
+				for _, j := range docs[of[p.J]] {
+					c.link(i, j, p.Distance)
 				}
 			}
 		}
 	}
 	c.cluster = neardup.Components(len(c.docs), func(yield func(neardup.Pair) bool) {
-		for _, p := range c.pairs {
-			if !yield(neardup.Pair{I: int(p.i), J: int(p.j), Distance: int(p.distance)}) {
-				return
+		// Documents with the same text hang together at the first new one; if
+		// there is none, they are old and not compared. Of old ones the first
+		// stands for all, as it is the smallest.
+		first := make([][]uint32, len(docs)) // the first old and the first new one
+		for n, same := range docs {
+			at := sort.Search(len(same), func(i int) bool { return int(same[i]) >= c.old })
+			if at > 0 {
+				first[n] = append(first[n], same[0])
+			}
+			if at < len(same) {
+				first[n] = append(first[n], same[at])
+				for _, i := range same {
+					yield(neardup.Pair{I: int(same[at]), J: int(i)})
+				}
 			}
 		}
+		link := func(a, b int) {
+			for _, i := range first[a] {
+				for _, j := range first[b] {
+					if int(max(i, j)) >= c.old {
+						yield(neardup.Pair{I: int(i), J: int(j)})
+					}
+				}
+			}
+		}
+		if c.old == 0 { // groups can be had without spelling out the pairs
+			for i, l := range cluster() {
+				link(of[i], of[l])
+			}
+			return
+		}
+		for p := range near {
+			link(of[p.I], of[p.J])
+		}
 	})
-	return nil
+}
+
+// link notes a pair of documents; old ones are not compared with each other.
+func (c *collection) link(i, j uint32, distance int) {
+	if int(max(i, j)) >= c.old {
+		c.pairs = append(c.pairs, pair{i, j, int32(distance)})
+	}
 }
 
 // summary tells a person what was found.
-func (c *collection) summary(w io.Writer, took time.Duration) {
+func (c *collection) summary(out io.Writer, took time.Duration) error {
+	w := bufio.NewWriter(out)
 	members := map[int]int{}
 	duplicates, empty := 0, 0
 	texts := map[*content]bool{}
@@ -389,6 +372,7 @@ func (c *collection) summary(w io.Writer, took time.Duration) {
 		d := &c.docs[first]
 		fmt.Fprintf(w, "%6d × %s: %s\n", members[first], printable(d.id, 60), printable(d.line, 80))
 	}
+	return w.Flush()
 }
 
 // printable returns the beginning of a text, at most n characters, on one line
@@ -402,7 +386,7 @@ func printable(s string, n int) string {
 		case unicode.IsSpace(r):
 			space = b.Len() > 0
 			continue
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == utf8.RuneError, unicode.Is(unicode.Co, r):
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
 			continue
 		}
 		if n--; n < 0 || i > 10_000 {

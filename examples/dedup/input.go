@@ -17,13 +17,28 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A source is one input file. Its path is "-" for standard input, which is read
-// from a copy if it is needed twice.
+// A source is one input file. Its path is "-" for standard input. What cannot be
+// read twice is read from a copy if it has to be.
 type source struct {
 	path   string
-	copy   string
 	format string // jsonl, csv, txt or lines
 	info   fs.FileInfo
+	copy   *os.File
+	header []string // of a CSV file, once read
+	err    error    // why there is nothing to read
+}
+
+// regular reports whether the source is an ordinary file.
+func (s *source) regular() bool { return s.info != nil && s.info.Mode().IsRegular() }
+
+// inFile adds the name of a file to an error of the file system, in the form of
+// all errors.
+func inFile(path string, err error) error {
+	var wrapped *fs.PathError
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s:1: %w", path, err)
 }
 
 // A place is where a document stands: a source and a line in it.
@@ -50,55 +65,51 @@ type header struct {
 type columns struct{ id, text, title string }
 
 // findSources turns the arguments into files, directories into all their files
-// of known formats in lexical order.
-func findSources(args []string, format string) ([]source, error) {
+// of known formats in lexical order. What cannot be found or listed becomes a
+// source with an error.
+func findSources(args []string, format string) []source {
 	var sources []source
-	add := func(path, format string, info fs.FileInfo) {
-		sources = append(sources, source{path: path, format: format, info: info})
+	fail := func(path string, err error) {
+		sources = append(sources, source{path: path, err: err})
 	}
 	for _, arg := range args {
-		if arg == "-" {
-			f := format
-			if f == "" {
-				f = "jsonl"
-			}
-			add(arg, f, nil)
-			continue
-		}
 		info, err := os.Stat(arg)
-		if err != nil {
-			return nil, err
-		}
-		if !info.IsDir() {
-			f := formatOf(arg, format)
-			if f == "" {
-				return nil, fmt.Errorf("%s: not a .jsonl, .csv or .txt file; say what it is with -format", arg)
+		switch f := formatOf(arg, format); {
+		case arg == "-":
+			if format == "" {
+				format = "jsonl"
 			}
-			add(arg, f, info)
-			continue
-		}
-		before := len(sources)
-		err = filepath.WalkDir(arg, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			if formatOf(path, "") == "" {
+			sources = append(sources, source{path: arg, format: format})
+		case err != nil:
+			fail(arg, inFile(arg, err))
+		case info.IsDir():
+			before := len(sources)
+			root := strings.TrimRight(arg, "/") + "/" // also if it is a link
+			filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+				f := formatOf(path, "")
+				if err == nil && (d.IsDir() || f == "") {
+					return nil
+				}
+				if err == nil {
+					info, err = os.Stat(path)
+				}
+				if err != nil {
+					fail(path, inFile(path, err))
+				} else if info.Mode().IsRegular() {
+					sources = append(sources, source{path: path, format: formatOf(path, format), info: info})
+				}
 				return nil
+			})
+			if len(sources) == before {
+				fail(arg, fmt.Errorf("%s:1: no .jsonl, .csv or .txt files in this directory", arg))
 			}
-			info, err := os.Stat(path)
-			if err == nil && info.Mode().IsRegular() {
-				add(path, formatOf(path, format), info)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if len(sources) == before {
-			return nil, fmt.Errorf("%s: no .jsonl, .csv or .txt files in this directory", arg)
+		case f == "":
+			fail(arg, fmt.Errorf("%s:1: not a .jsonl, .csv or .txt file; say what it is with -format", arg))
+		default:
+			sources = append(sources, source{path: arg, format: f, info: info})
 		}
 	}
-	return sources, nil
+	return sources
 }
 
 // formatOf returns the format of a file by its name, or as told.
@@ -123,39 +134,42 @@ func formatOf(path, told string) string {
 // are on disk.
 func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), error) {
 	r, closeFile := stdin, func() {}
-	path := s.path
-	if s.copy != "" {
-		path = s.copy
-	}
-	if path != "-" {
-		f, err := os.Open(path)
+	switch {
+	case s.err != nil:
+		return nil, nil, s.err
+	case s.copy != nil:
+		r = io.NewSectionReader(s.copy, 0, 1<<62)
+	case s.path != "-":
+		f, err := os.Open(s.path)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, inFile(s.path, err)
 		}
 		r, closeFile = f, func() { f.Close() }
 	}
 	b := bufio.NewReaderSize(io.TeeReader(r, progress), 1<<18)
-	magic, err := b.Peek(4) // an error shows again when reading
+	magic, err := b.Peek(4)
 	switch {
-	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}) || strings.HasSuffix(s.path, ".gz"):
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			closeFile()
-			return nil, nil, fmt.Errorf("%s: gzip: %w", s.path, err)
-		}
-		return z, closeFile, nil
-	case bytes.Equal(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}) || strings.HasSuffix(s.path, ".zst"):
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			closeFile()
-			return nil, nil, fmt.Errorf("%s: zstd: %w", s.path, err)
-		}
-		return z, func() { z.Close(); closeFile() }, nil
 	case err != nil && err != io.EOF:
-		closeFile()
-		return nil, nil, fmt.Errorf("%s: %w", s.path, err)
+		err = inFile(s.path, err)
+	case len(magic) == 0: // empty is empty, whatever the name
+		return b, closeFile, nil
+	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}) || strings.HasSuffix(s.path, ".gz"):
+		z, e := gzip.NewReader(b)
+		if e == nil {
+			return z, closeFile, nil
+		}
+		err = fmt.Errorf("%s:1: %w", s.path, e)
+	case bytes.Equal(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}) || strings.HasSuffix(s.path, ".zst"):
+		z, e := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(1<<31))
+		if e == nil {
+			return z, func() { z.Close(); closeFile() }, nil
+		}
+		err = fmt.Errorf("%s:1: %w", s.path, e)
+	default:
+		return b, closeFile, nil
 	}
-	return b, closeFile, nil
+	closeFile()
+	return nil, nil, err
 }
 
 // errTooLong is the error of a line beyond the limit.
@@ -176,7 +190,7 @@ func (l *lineReader) next() ([]byte, error) {
 	tooLong := false
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if len(line)+len(part) > l.max+1 {
+		if len(line)+len(part) > l.max+8 { // ends and marks are cut off below
 			tooLong, line = true, nil
 		}
 		if !tooLong {
@@ -191,12 +205,12 @@ func (l *lineReader) next() ([]byte, error) {
 		break
 	}
 	l.line++
-	if tooLong {
-		return nil, errTooLong
-	}
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if l.line == 1 {
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
+	if tooLong || len(line) > l.max {
+		return nil, errTooLong
 	}
 	return line, nil
 }
@@ -211,11 +225,14 @@ func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(
 		return s.readCSV(lines, at, cols, yield)
 	case "txt":
 		it := at(1)
-		text, err := io.ReadAll(r)
+		text, err := io.ReadAll(io.LimitReader(r, int64(maxLine)+8))
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.path, err)
+			return fmt.Errorf("%s:1: %w", s.path, err)
 		}
 		it.raw = bytes.TrimPrefix(text, []byte("\ufeff"))
+		if len(it.raw) > maxLine {
+			it.raw, it.err = nil, errTooLong
+		}
 		yield(it)
 		return nil
 	}
@@ -244,14 +261,15 @@ type feeder struct {
 	lines *lineReader
 	rest  []byte
 	left  int
-	bad   func(line int32) // told of lines that are too long
+	start int32   // the line at which the record begins, or a little after
+	long  []int32 // lines that were too long and are missing
 }
 
 func (f *feeder) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		line, err := f.lines.next()
 		if err == errTooLong {
-			f.bad(f.lines.line)
+			f.long = append(f.long, f.lines.line)
 			f.rest = []byte("\n") // keeps the line numbers right
 			break
 		}
@@ -262,19 +280,14 @@ func (f *feeder) Read(p []byte) (int, error) {
 	}
 	n := copy(p, f.rest)
 	if f.left -= n; f.left < 0 {
-		return 0, fmt.Errorf("a record %w; is a quote not closed?", errTooLong)
+		return 0, fmt.Errorf("a record from about line %d on is %w; is a quote not closed? The rest of the file is not read", f.start, errTooLong)
 	}
 	f.rest = f.rest[n:]
 	return n, nil
 }
 
 func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, yield func(item) bool) error {
-	stop := false
-	feed := &feeder{lines: lines, bad: func(line int32) {
-		it := at(line)
-		it.err = errTooLong
-		stop = stop || !yield(it)
-	}}
+	feed := &feeder{lines: lines, start: 1}
 	r := csv.NewReader(feed)
 	limit := 2*lines.max + 1<<16 // what is read ahead counts too
 	feed.left = limit
@@ -304,28 +317,53 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 			return fmt.Errorf("%s:1: no column %q among %q; -id and -text name the columns", s.path, name, names)
 		}
 	}
-	for !stop {
-		feed.left = limit
+	s.header = names
+	for {
+		feed.left, feed.start = limit, lines.line
 		row, err := r.Read()
-		if err == io.EOF {
-			return nil
-		}
-		it := at(0)
-		if err != nil {
+		if err != nil && err != io.EOF {
 			var parse *csv.ParseError
 			if !errors.As(err, &parse) || errors.Is(err, errTooLong) {
 				return s.csvError(err, lines)
 			}
-			it.line, it.err = int32(parse.StartLine), parse.Err
-		} else {
-			line, _ := r.FieldPos(0)
-			it.line, it.row, it.header = int32(line), row, h
+			it := at(int32(parse.StartLine))
+			if it.err = parse.Err; parse.Line > parse.StartLine {
+				it.err = fmt.Errorf("%w; lines %d to %d are lost", parse.Err, parse.StartLine, parse.Line)
+			}
+			if !yield(it) {
+				return nil
+			}
+			continue
 		}
+		// Lines that were too long spoil the record they stand in.
+		first, last := lines.line+1, lines.line+1
+		if err == nil {
+			line, _ := r.FieldPos(0)
+			first = int32(line)
+			last = first + int32(strings.Count(strings.Join(row, ""), "\n"))
+		}
+		spoilt := false
+		for len(feed.long) > 0 && feed.long[0] <= last {
+			it := at(feed.long[0])
+			it.err = errTooLong
+			spoilt = spoilt || feed.long[0] >= first
+			feed.long = feed.long[1:]
+			if !yield(it) {
+				return nil
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if spoilt {
+			continue
+		}
+		it := at(first)
+		it.row, it.header = row, h
 		if !yield(it) {
 			return nil
 		}
 	}
-	return nil
 }
 
 func (s *source) csvError(err error, lines *lineReader) error {

@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -28,7 +29,22 @@ import (
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	var outs outputs
+	// A signal leaves nothing half done behind. Writing to a closed pipe is an
+	// error like others.
+	signal.Ignore(syscall.SIGPIPE)
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		s := <-stop
+		outs.discard()
+		fmt.Fprintln(os.Stderr, "\ndedup: stopped:", s)
+		if s, ok := s.(syscall.Signal); ok {
+			os.Exit(128 + int(s))
+		}
+		os.Exit(1)
+	}()
+	os.Exit(run(os.Args[1:], &outs, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // options are the flags.
@@ -93,8 +109,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
 	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title, if there is one")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of texts to work on at once; the results do not depend on it")
-	f.IntVar(&o.maxLine, "max-line", 64<<20, "longest line in bytes")
-	f.BoolVar(&o.skipBad, "skip-bad", false, "skip and count what cannot be read instead of stopping")
+	f.IntVar(&o.maxLine, "max-line", 64<<20, "longest line, or longest .txt file, in bytes")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "report, count and skip lines and files that cannot be read, instead of stopping")
 	f.Usage = func() {
 		fmt.Fprint(stderr, "usage: dedup [flags] INPUT...\nINPUT is a .jsonl, .csv or .txt file, also .gz or .zst, a directory of them, or -\n\n")
 		f.PrintDefaults()
@@ -114,8 +130,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = fmt.Sprintf("-bits %d: 64 or 128", o.bits)
 	case o.distance < 0 || o.distance > o.bits:
 		wrong = fmt.Sprintf("-distance %d: 0 to %d", o.distance, o.bits)
-	case o.workers < 1:
-		wrong = fmt.Sprintf("-workers %d: at least 1", o.workers)
+	case o.workers < 1 || o.workers > 4096:
+		wrong = fmt.Sprintf("-workers %d: 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:
 		wrong = fmt.Sprintf("-max-line %d: 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && o.format != "jsonl" && o.format != "csv" && o.format != "txt" && o.format != "lines":
@@ -123,12 +139,19 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	case o.cols.id == o.cols.text || o.cols.id == o.cols.title || o.cols.text == o.cols.title:
 		wrong = "-id, -text and -title must differ"
 	}
-	seen := map[string]bool{"": true}
+	seen := map[string]bool{}
 	for _, path := range []string{o.pairs, o.clusters, o.out} {
-		if path != "" && seen[path] {
+		if path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			abs = path
+		}
+		if seen[abs] {
 			wrong = fmt.Sprintf("two outputs go to %s", path)
 		}
-		seen[path] = true
+		seen[abs] = true
 	}
 	stdins := 0
 	for _, path := range append([]string{o.against}, o.args...) {
@@ -147,7 +170,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 }
 
 // run is the program; it returns the exit status.
-func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(args []string, outs *outputs, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -155,13 +178,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	var outs outputs
 	defer outs.discard()
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(stop)
-	c := &collection{stderr: stderr, stopped: stop}
-	if err := c.dedup(o, &outs, stdin, stdout); err != nil {
+	c := &collection{stderr: stderr}
+	if err := c.dedup(o, outs, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "dedup:", printable(err.Error(), 2000))
 		return 1
 	}
@@ -187,18 +206,23 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		}
 		return fmt.Errorf("-tokenizer %q: one of %s", o.tokenizer, strings.Join(names, ", "))
 	}
-	var old []source
 	if o.against != "" {
-		var err error
-		if old, err = findSources([]string{o.against}, o.format); err != nil {
-			return err
+		c.sources = findSources([]string{o.against}, o.format)
+	}
+	c.oldSources = len(c.sources)
+	sources := findSources(o.args, o.format)
+	c.sources = append(c.sources, sources...)
+	for _, s := range c.sources {
+		if s.err != nil && !o.skipBad {
+			return s.err
+		}
+		for _, path := range []string{o.pairs, o.clusters} {
+			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
+				return fmt.Errorf("%s: is an input and an output", path)
+			}
 		}
 	}
-	sources, err := findSources(o.args, o.format)
-	if err != nil {
-		return err
-	}
-	c.sources, c.oldSources = append(old, sources...), len(old)
+	var err error
 	var pairs, clusters, out *output
 	for _, file := range []struct {
 		path string
@@ -218,11 +242,10 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		if err := checkOut(o.out, sources); err != nil {
 			return err
 		}
-		remove, err := c.keepStdin(stdin)
-		if err != nil {
+		defer c.closeCopies()
+		if err := c.keepCopies(stdin); err != nil {
 			return err
 		}
-		defer remove()
 	}
 	progress, done := c.progress()
 	err = c.load(o, fp, stdin, progress)
@@ -230,9 +253,9 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	if err != nil {
 		return err
 	}
-	if err := c.group(o.bits, o.distance, pairs != nil); err != nil {
-		return err
-	}
+	done = c.waiting()
+	c.group(o.bits, o.distance, pairs != nil)
+	done()
 	if pairs != nil {
 		err = c.writePairs(pairs)
 	}
@@ -240,40 +263,64 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		err = c.writeClusters(clusters)
 	}
 	if out != nil && err == nil {
-		err = c.writeOut(out, o.out, stdin, o.cols, o.maxLine)
+		err = c.writeOut(out, o, stdin)
 	}
 	if err == nil {
 		err = outs.commit()
 	}
 	if err == nil {
-		c.summary(stdout, time.Since(start))
+		err = c.summary(stdout, time.Since(start))
 	}
 	return err
 }
 
-// keepStdin copies standard input to a temporary file, for reading it twice.
-func (c *collection) keepStdin(stdin io.Reader) (remove func(), err error) {
+// keepCopies copies the sources that cannot be read twice, standard input and
+// pipes, to temporary files without a name.
+func (c *collection) keepCopies(stdin io.Reader) error {
 	for i := range c.sources {
-		if c.sources[i].path != "-" {
+		s := &c.sources[i]
+		if s.regular() || s.err != nil {
 			continue
 		}
-		f, err := os.CreateTemp("", "dedup-stdin-*")
+		r := stdin
+		if s.path != "-" {
+			f, err := os.Open(s.path)
+			if err != nil {
+				s.err = inFile(s.path, err)
+				continue
+			}
+			defer f.Close()
+			r = f
+		}
+		f, err := os.CreateTemp("", "dedup-input-*")
 		if err != nil {
-			return nil, err
+			return err
 		}
-		remove := func() { os.Remove(f.Name()) }
-		_, err = io.Copy(f, stdin)
-		if e := f.Close(); err == nil {
-			err = e
+		s.copy = f
+		os.Remove(f.Name()) // it lives as long as it is open
+		if _, err := io.Copy(f, r); err != nil {
+			return fmt.Errorf("copying %s: %w", s.path, err)
 		}
-		if err != nil {
-			remove()
-			return nil, fmt.Errorf("copying standard input: %w", err)
-		}
-		c.sources[i].copy = f.Name()
-		return remove, nil
 	}
-	return func() {}, nil
+	return nil
+}
+
+func (c *collection) closeCopies() {
+	for _, s := range c.sources {
+		if s.copy != nil {
+			s.copy.Close()
+		}
+	}
+}
+
+// waiting shows on a terminal that the texts are being compared.
+func (c *collection) waiting() (done func()) {
+	f, ok := c.stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func() {}
+	}
+	fmt.Fprintf(f, "comparing %d documents…", len(c.docs))
+	return func() { fmt.Fprint(f, "\r\033[K") }
 }
 
 // progress returns what the bytes read are shown by, on a terminal.
@@ -284,13 +331,25 @@ func (c *collection) progress() (w io.Writer, done func()) {
 	}
 	total := int64(0)
 	for _, s := range c.sources {
-		if s.info == nil {
+		if !s.regular() {
 			total = -1
 			break
 		}
 		total += s.info.Size()
 	}
+	if total == 0 {
+		total = -1
+	}
 	bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true),
 		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription("reading"))
-	return bar, func() { bar.Finish() }
+	return patient{bar}, func() { bar.Finish() }
+}
+
+// patient keeps the errors of a progress bar, say about a file that grows, from
+// becoming errors of reading.
+type patient struct{ io.Writer }
+
+func (p patient) Write(b []byte) (int, error) {
+	p.Writer.Write(b)
+	return len(b), nil
 }

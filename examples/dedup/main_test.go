@@ -22,12 +22,15 @@ func call(t *testing.T, files map[string]string, stdin string, args ...string) (
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasSuffix(name, "/") {
+			continue
+		}
 		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var out, err bytes.Buffer
-	status = run(args, strings.NewReader(stdin), &out, &err)
+	status = run(args, &outputs{}, strings.NewReader(stdin), &out, &err)
 	leftovers, _ := filepath.Glob(".*.tmp")
 	if len(leftovers) > 0 {
 		t.Errorf("left behind: %q", leftovers)
@@ -93,7 +96,7 @@ func TestBad(t *testing.T) {
 	for _, test := range []struct {
 		file, content string
 		want          string // on standard error
-		skippable     bool
+		rest          bool   // whether there is a good document beside it
 	}{
 		{"x.jsonl", good + "{\"id\":", "x.jsonl:2: not JSON", true},
 		{"x.jsonl", good + "\n\n[1]", "x.jsonl:4: not a JSON object", true},
@@ -108,11 +111,14 @@ func TestBad(t *testing.T) {
 		{"x.csv", "id,text\na,fine words\nb,x\"y\n", "x.csv:3: bare \" in non-quoted-field", true},
 		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: empty id", true},
 		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than -max-line", true},
+		{"x.csv", "id,text\na,fine words\nb,\"x\ny\nz\n", "x.csv:3: extraneous or missing \" in quoted-field; lines 3 to ", true},
+		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than -max-line", true},
+		{"missing.csv/", "", "missing.csv/:1: no .jsonl, .csv or .txt files", false},
 		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: no column "text"`, false},
 		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns are named "text"`, false},
 		{"x.csv", "", "x.csv:1: no header", false},
-		{"x.jsonl.gz", "not gzip", "x.jsonl.gz: gzip", false},
-		{"x.dat", good, "x.dat: not a .jsonl, .csv or .txt file", false},
+		{"x.jsonl.gz", "not gzip", "x.jsonl.gz:1: ", false},
+		{"x.dat", good, "x.dat:1: not a .jsonl, .csv or .txt file", false},
 	} {
 		files := map[string]string{test.file: test.content, "keep.tsv": "old"}
 		status, _, stderr := call(t, files, "", "-max-line", "150", "-clusters", "keep.tsv", test.file)
@@ -123,16 +129,10 @@ func TestBad(t *testing.T) {
 			t.Errorf("%q: a failed call wrote %q", test.content, got)
 		}
 		status, stdout, stderr := call(t, files, "", "-max-line", "150", "-skip-bad", "-clusters", "keep.tsv", test.file)
-		if !test.skippable {
-			if status != 1 {
-				t.Errorf("%q with -skip-bad: status %d", test.content, status)
-			}
-			continue
-		}
 		if status != 0 || !strings.Contains(stderr, "skipped: "+test.want) || !strings.Contains(stdout, "bad lines skipped") {
 			t.Errorf("%q with -skip-bad: status %d, stdout %q, stderr %q", test.content, status, stdout, stderr)
 		}
-		if got := read(t, "keep.tsv"); !strings.HasPrefix(got, "a\ta\n") {
+		if got := read(t, "keep.tsv"); strings.HasPrefix(got, "a\ta\n") != test.rest || strings.Contains(got, "b") {
 			t.Errorf("%q with -skip-bad: clusters %q", test.content, got)
 		}
 	}
@@ -312,10 +312,60 @@ func TestTruncatedGzip(t *testing.T) {
 	}
 	z.Close()
 	for _, skip := range []string{"-skip-bad=false", "-skip-bad"} {
-		status, _, stderr := call(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "-clusters", "c", "x.jsonl.gz")
+		status, _, stderr := call(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "-clusters", "c", "-out", "o", "x.jsonl.gz", "missing.jsonl")
+		if skip == "-skip-bad" {
+			if status != 0 || strings.Count(stderr, "skipped: ") != 2 || !strings.Contains(stderr, "missing.jsonl:1: no such file") || strings.Count(read(t, "o"), "\n") != strings.Count(read(t, "c"), "\n") || len(read(t, "o")) < 1000 {
+				t.Errorf("%s: status %d, %q", skip, status, stderr)
+			}
+			continue
+		}
+		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "missing.jsonl:1: no such file") || err == nil {
+			t.Errorf("%s: status %d, %q", skip, status, stderr)
+		}
+		status, _, stderr = call(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "-clusters", "c", "x.jsonl.gz")
 		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "x.jsonl.gz:") || !strings.Contains(stderr, "unexpected EOF") || err == nil {
 			t.Errorf("%s: status %d, %q", skip, status, stderr)
 		}
+	}
+}
+
+// TestAgainstGroups: groups are the same whether pairs are written or not, and a
+// link to an output is followed.
+func TestAgainstGroups(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	line := func(id string) string {
+		return fmt.Sprintf("{\"id\":%q,\"text\":\"a%d b%d c\"}\n", id, rnd.IntN(12), rnd.IntN(3))
+	}
+	for range 20 {
+		var old, new string
+		for i := range 30 {
+			old += line(fmt.Sprint("o", i))
+			new += line(fmt.Sprint("n", i))
+		}
+		files := map[string]string{"old.jsonl": old, "new.jsonl": new, "with": ""}
+		var want string
+		for _, extra := range [][]string{{"-pairs", "p"}, {"-workers", "1"}} {
+			args := append([]string{"-distance", "9", "-against", "old.jsonl", "-clusters", "c"}, append(extra, "new.jsonl")...)
+			status, _, stderr := call(t, files, "", args...)
+			if status != 0 {
+				t.Fatal(stderr)
+			}
+			if got := read(t, "c"); want != "" && got != want {
+				t.Fatalf("groups %q, want %q", got, want)
+			} else {
+				want = got
+			}
+		}
+	}
+	t.Chdir(t.TempDir())
+	os.WriteFile("target", nil, 0o640)
+	os.Symlink("target", "link")
+	os.WriteFile("x.jsonl", []byte(three), 0o644)
+	if status := run([]string{"-clusters", "link", "x.jsonl"}, &outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
+		t.Error("a link was replaced")
+	}
+	if status := run([]string{"-clusters", "x.jsonl", "x.jsonl"}, &outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
+		t.Error("an input was overwritten")
 	}
 }
 

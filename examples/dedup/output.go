@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -17,11 +21,14 @@ import (
 
 // outputs are the files being written. They go to temporary files beside their
 // places and are moved there together by commit, when all are complete.
-type outputs struct{ files []*output }
+type outputs struct {
+	mu    sync.Mutex // against discard by a signal
+	files []*output
+}
 
 type output struct {
 	*bufio.Writer
-	path    string
+	path    string   // with links followed
 	file    *os.File // temporary, unless direct
 	direct  bool     // a pipe or device, or standard output
 	closers []io.Closer
@@ -31,33 +38,38 @@ type output struct {
 func (o *outputs) create(path string, stdout io.Writer) (*output, error) {
 	out := &output{path: path}
 	var w io.Writer
-	if info, err := os.Stat(path); path == "-" {
+	info, err := os.Stat(path)
+	switch {
+	case path == "-" || path == "/dev/stdout":
 		out.direct, w = true, stdout
-	} else if err == nil && info.IsDir() {
+	case err == nil && info.IsDir():
 		return nil, fmt.Errorf("%s: is a directory", path)
-	} else if err == nil && !info.Mode().IsRegular() {
+	case err == nil && (!info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")):
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return nil, err
 		}
 		out.direct, out.file, w = true, f, f
-	} else {
-		f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	default:
+		if err == nil {
+			if out.path, err = filepath.EvalSymlinks(path); err != nil {
+				return nil, err
+			}
+		}
+		name := filepath.Join(filepath.Dir(out.path), fmt.Sprintf(".dedup-%016x.tmp", rand.Uint64()))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 		}
-		mode := os.FileMode(0o644)
 		if info != nil {
-			mode = info.Mode().Perm()
-		}
-		if err := f.Chmod(mode); err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			return nil, err
+			f.Chmod(info.Mode().Perm()) // as it was, if we may
 		}
 		out.file, w = f, f
 	}
-	switch filepath.Ext(path) {
+	o.mu.Lock()
+	o.files = append(o.files, out)
+	o.mu.Unlock()
+	switch strings.ToLower(filepath.Ext(path)) {
 	case ".gz":
 		z := gzip.NewWriter(w)
 		out.closers, w = append(out.closers, z), z
@@ -69,7 +81,6 @@ func (o *outputs) create(path string, stdout io.Writer) (*output, error) {
 		out.closers, w = append(out.closers, z), z
 	}
 	out.Writer = bufio.NewWriterSize(w, 1<<18)
-	o.files = append(o.files, out)
 	return out, nil
 }
 
@@ -94,6 +105,8 @@ func (o *outputs) commit() error {
 			return fmt.Errorf("%s: %w", out.path, err)
 		}
 	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, out := range o.files {
 		if !out.direct {
 			if err := os.Rename(out.file.Name(), out.path); err != nil {
@@ -107,6 +120,8 @@ func (o *outputs) commit() error {
 
 // discard removes what was not committed.
 func (o *outputs) discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for _, out := range o.files {
 		if out.file != nil && !out.direct {
 			out.file.Close()
@@ -118,25 +133,31 @@ func (o *outputs) discard() {
 // escape makes an id safe for a column.
 var escape = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace
 
-// writePairs writes id, id and distance of each pair, sorted by the ids.
+// writePairs writes id, id and distance of each pair, sorted by the ids. The
+// smaller id comes first, but a new document before an old one.
 func (c *collection) writePairs(w *output) error {
-	type line struct {
-		a, b     string
-		distance int32
+	byID := make([]uint32, len(c.docs))
+	for i := range byID {
+		byID[i] = uint32(i)
 	}
-	lines := make([]line, len(c.pairs))
-	for i, p := range c.pairs {
-		a, b := c.docs[p.i].id, c.docs[p.j].id
-		lines[i] = line{min(a, b), max(a, b), p.distance}
-	}
-	slices.SortFunc(lines, func(a, b line) int {
-		if c := strings.Compare(a.a, b.a); c != 0 {
-			return c
-		}
-		return strings.Compare(a.b, b.b)
+	slices.SortFunc(byID, func(i, j uint32) int {
+		return cmp.Or(strings.Compare(c.docs[i].id, c.docs[j].id), cmp.Compare(i, j))
 	})
-	for _, l := range lines {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%d\n", escape(l.a), escape(l.b), l.distance); err != nil {
+	rank := make([]uint32, len(byID))
+	for r, i := range byID {
+		rank[i] = uint32(r)
+	}
+	for n, p := range c.pairs {
+		iOld, jOld := int(p.i) < c.old, int(p.j) < c.old
+		if iOld && !jOld || iOld == jOld && rank[p.i] > rank[p.j] {
+			c.pairs[n].i, c.pairs[n].j = p.j, p.i
+		}
+	}
+	slices.SortFunc(c.pairs, func(p, q pair) int {
+		return cmp.Or(cmp.Compare(rank[p.i], rank[q.i]), cmp.Compare(rank[p.j], rank[q.j]))
+	})
+	for _, p := range c.pairs {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%d\n", escape(c.docs[p.i].id), escape(c.docs[p.j].id), p.distance); err != nil {
 			return err
 		}
 	}
@@ -171,7 +192,7 @@ func outFormat(path string) string {
 func checkOut(path string, sources []source) error {
 	f := outFormat(path)
 	for _, s := range sources {
-		if f != "jsonl" && f != s.format {
+		if f != "jsonl" && f != s.format && s.err == nil {
 			return fmt.Errorf("-out %s: cannot hold documents of %s (%s); use a .jsonl file", path, s.path, s.format)
 		}
 	}
@@ -180,7 +201,8 @@ func checkOut(path string, sources []source) error {
 
 // writeOut reads the sources again and copies the documents to keep as they
 // stand; rows of CSV and texts become JSON objects if the output is JSON lines.
-func (c *collection) writeOut(w *output, path string, stdin io.Reader, cols columns, maxLine int) error {
+func (c *collection) writeOut(w *output, o *options, stdin io.Reader) error {
+	path, cols := o.out, o.cols
 	format := outFormat(path)
 	cw := csv.NewWriter(w)
 	var keep []place
@@ -193,15 +215,18 @@ func (c *collection) writeOut(w *output, path string, stdin io.Reader, cols colu
 	for n := c.oldSources; n < len(c.sources); n++ {
 		s := &c.sources[n]
 		r, closeSource, err := s.open(stdin, io.Discard)
-		if err != nil {
+		if err != nil && !o.skipBad {
 			return err
 		}
+		if err != nil {
+			continue // it was counted when it was read first
+		}
 		var failed error
-		err = s.read(n, r, cols, maxLine, func(it item) bool {
-			if it.header != nil && format == "csv" && names == nil {
-				names = it.header.names
-				failed = cw.Write(names)
-			}
+		if s.header != nil && format == "csv" && names == nil {
+			names = s.header
+			failed = cw.Write(names)
+		}
+		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
 			if len(keep) == 0 || it.place != keep[0] || it.err != nil {
 				return failed == nil
 			}
@@ -224,7 +249,7 @@ func (c *collection) writeOut(w *output, path string, stdin io.Reader, cols colu
 		if failed != nil {
 			return failed
 		}
-		if err != nil {
+		if err != nil && !o.skipBad {
 			return err
 		}
 	}
