@@ -16,7 +16,8 @@ import (
 //	binary  8 or 16 bytes, big-endian
 //	SQL     a signed 64-bit integer, or 16 bytes
 
-// String returns 16 hexadecimal digits.
+// String returns 16 hexadecimal digits. Print fingerprints with %v or %s; %x
+// would write the digits of the digits.
 func (a Fingerprint64) String() string { return string(a.appendHex(nil)) }
 
 // String returns 32 hexadecimal digits.
@@ -147,8 +148,9 @@ func (a Fingerprint64) Value() (driver.Value, error) { return int64(a), nil }
 func (a Fingerprint128) Value() (driver.Value, error) { return a.AppendBinary(nil) }
 
 // Scan implements [sql.Scanner]: the inverse of Value. It also takes unsigned
-// integers, and integers as decimal text, as some drivers give them. NULL is an
-// error; scan into a [sql.Null] if a column has it.
+// integers, and integers as decimal text, as some drivers give them, but no
+// hexadecimal text: store it in another column type and use ParseFingerprint64.
+// NULL is an error; scan into a [sql.Null] if a column has it.
 func (a *Fingerprint64) Scan(src any) error {
 	switch src := src.(type) {
 	case int64:

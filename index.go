@@ -19,10 +19,13 @@ import (
 // large that the buckets would hold most of the fingerprints anyway, there is
 // one table with one bucket, and a search is a scan.
 //
-// Memory for 64 bits and k = 3, ids not counted: about 75 bytes for each of
-// many fingerprints. Time: a search among one million random fingerprints
-// takes a third of a microsecond; it grows with the sizes of the buckets, so
-// with their number and with how many share a block.
+// Memory for 64 bits and k = 3, ids not counted: 60 to 100 bytes for each
+// fingerprint, about 60 at one million. Time: a search among one million random
+// fingerprints takes about 0.4 microseconds. Search and Delete take longer the
+// more fingerprints share a block with the one in question; where thousands are
+// equal, keep one and a list of your own. An index holds at most 2³²−1
+// fingerprints over its life, deleted ones not counted for long; more panic.
+// Ids that are not equal to themselves (NaN) can be added but not deleted.
 //
 // Exists, Search, Pairs, Groups and Len may be called from several goroutines
 // at once. Add and Delete need the index for themselves.
@@ -74,6 +77,9 @@ func (ix *Index[ID, F]) Add(id ID, fp F) {
 		ix.unlink(n)
 		ix.docs[n].fp = fp
 	} else {
+		if uint64(len(ix.docs)) == math.MaxUint32 {
+			panic("neardup: Index.Add: more than 2³²−1 fingerprints")
+		}
 		n = uint32(len(ix.docs))
 		ix.number[id] = n
 		ix.docs = append(ix.docs, stored[ID, F]{fp, id})
@@ -249,7 +255,7 @@ func (ix *Index[ID, F]) live() ([]ID, []F) {
 // tags differ in at most k bits. Buckets are all of one size, whole cache lines,
 // and lie in the order of their keys, so the key is the address and a lookup
 // waits for memory once. A bucket that is full overflows into a chain of extra
-// ones. When a table has grown by a quarter it is laid out anew, with as many
+// ones. When a table has grown by an eighth it is laid out anew, with as many
 // buckets and as much room in each as hold nearly all without overflow.
 type table struct {
 	shift, width int // the block, counted from bit 0 of the fingerprint

@@ -3,6 +3,7 @@ package neardup
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -166,6 +167,53 @@ func TestPairsSkew(t *testing.T) {
 		if !found[[2]int{i, 100_000 + i}] {
 			t.Errorf("pair %d lost", i)
 		}
+	}
+}
+
+// TestPairsHostile: outliers, constant and biased bits, and unlucky sizes do not
+// make the join quadratic. One that is would take minutes here.
+func TestPairsHostile(t *testing.T) {
+	const n = 300_000
+	for name, change := range map[string]func(i int, fp Fingerprint64) Fingerprint64{
+		"truncated": func(i int, fp Fingerprint64) Fingerprint64 { return fp.Truncate(48) },
+		"outlier": func(i int, fp Fingerprint64) Fingerprint64 {
+			if i == 777 {
+				return ^Fingerprint64(0)
+			}
+			return fp.Truncate(48)
+		},
+		"skewed": func(i int, fp Fingerprint64) Fingerprint64 {
+			if i%10 != 0 {
+				return fp.Truncate(48)
+			}
+			return fp
+		},
+	} {
+		fps := random64(n, 11)
+		for i := range fps {
+			fps[i] = change(i, fps[i])
+		}
+		for i := range 50 {
+			fps[n/2+i] = fps[i] ^ 0b10101
+		}
+		found := map[[2]int]bool{}
+		for p := range Pairs(fps, 3) {
+			found[[2]int{p.I, p.J}] = true
+		}
+		for i := range 50 {
+			if !found[[2]int{i, n/2 + i}] {
+				t.Errorf("%s: pair %d lost", name, i)
+			}
+		}
+	}
+	for range Pairs(random64(4*13884, 12), 5) {
+	}
+	n3 := 0
+	for range Pairs([]Fingerprint64{1, 2, 3}, math.MaxInt) {
+		n3++
+	}
+	if n3 != 3 {
+		t.Errorf("k = MaxInt: %d pairs", n3)
 	}
 }
 

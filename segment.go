@@ -18,9 +18,11 @@ import (
 )
 
 // A Segmenter is a [Tokenizer] that cuts Chinese into the words of the
-// dictionary of gse, with their parts of speech. Letters and digits of other
-// scripts are words as in [Words]; what is neither letter, digit nor mark is
-// skipped.
+// dictionary of gse, with their parts of speech. Letters and numbers of other
+// scripts are words as in [Words], but cut only at the end of the sentence; what
+// is neither letter, number nor mark is skipped, unless the dictionary has it in
+// a word ("c++"). Words are looked up as they stand, but for the case of ASCII
+// letters.
 //
 // It takes the most probable sequence of words, as gse's own Segment does (the
 // shortest path, without the hidden Markov model), but in integers, so that the
@@ -46,9 +48,10 @@ type Segmenter struct {
 type SegmenterConfig struct {
 	// UserDict has one word on a line, then optionally its frequency and its
 	// part of speech, separated by spaces or tabs. Empty lines and lines that
-	// begin with # are skipped. User words come before those of the built-in
-	// dictionary; without a frequency they get 1000, which nearly always wins
-	// over shorter words. It is read to the end.
+	// begin with # are skipped. A word has at most 64 characters and no end of a
+	// sentence inside. User words come before those of the built-in dictionary,
+	// and the first of equal ones counts; without a frequency they get 1000,
+	// which nearly always wins over shorter words. It is read to the end.
 	UserDict io.Reader
 
 	// StopWords are left out of the tokens, compared in lower case.
@@ -132,6 +135,9 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 		if len(fields) > 3 {
 			return fmt.Errorf("neardup: user dictionary line %d: more than word, frequency and part of speech", n)
 		}
+		if utf8.RuneCountInString(fields[0]) > maxUserWord || strings.ContainsAny(fields[0], sentenceEnds) {
+			return fmt.Errorf("neardup: user dictionary line %d: %q has more than %d characters or the end of a sentence", n, clip(fields[0]), maxUserWord)
+		}
 		if !utf8.ValidString(fields[0]) || strings.ContainsFunc(fields[0], unicode.IsControl) {
 			return fmt.Errorf("neardup: user dictionary line %d: %q is not a word in UTF-8", n, clip(fields[0]))
 		}
@@ -149,7 +155,10 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 func (s *Segmenter) Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		p := s.paths.Get().(*path)
-		defer s.paths.Put(p)
+		defer func() {
+			clear(p.units[:cap(p.units)]) // let go of the text
+			s.paths.Put(p)
+		}()
 		for pos := 0; pos < len(text); {
 			if isControl(text[pos]) {
 				pos++
@@ -291,11 +300,12 @@ func (s *Segmenter) yield(p *path, text string, pos int, yield func(Token) bool)
 				}
 			}
 		}
+		merged := to > pos+p.ends[w.last]
 		t := Token{Text: text[from:to], Start: from, End: to}
 		if !lower {
 			t.Text = strings.ToLower(t.Text)
 		}
-		if w.token >= 0 {
+		if w.token >= 0 && !merged {
 			t.POS = s.dict.Tokens[w.token].Pos()
 		}
 		if len(s.stop) > 0 && s.stop[t.Text] {
@@ -308,8 +318,11 @@ func (s *Segmenter) yield(p *path, text string, pos int, yield func(Token) bool)
 	return true
 }
 
-// maxSentence is where a sentence without an end is cut.
-const maxSentence = 4096
+const (
+	maxSentence  = 4096 // bytes: where a sentence without an end is cut
+	maxUserWord  = 64   // characters
+	sentenceEnds = "。！？；"
+)
 
 // sentence returns the length of the sentence that text begins with, its end
 // mark included. Control characters end a sentence too and belong to none: the
@@ -319,7 +332,7 @@ func sentence(text string) int {
 		switch {
 		case r < utf8.RuneSelf && isControl(byte(r)), i >= maxSentence:
 			return i
-		case r == '。', r == '！', r == '？', r == '；':
+		case r >= 0x3000 && strings.ContainsRune(sentenceEnds, r):
 			return i + utf8.RuneLen(r)
 		}
 	}

@@ -196,11 +196,7 @@ func (f *Fingerprinter) batch(text string) *batch {
 	if f.Weight != nil || f.Hash.Sum64 != nil || f.Hash.Sum128 != nil {
 		return nil
 	}
-	t, ok := f.tokenizer().(unitTokenizer)
-	if !ok {
-		return nil
-	}
-	lex, n, ok := t.units()
+	lex, n, ok := unitsOf(f.tokenizer())
 	if !ok {
 		return nil
 	}

@@ -3,8 +3,12 @@ package neardup
 import "math"
 
 // HammingSimilarity returns 1 − distance/width, the share of equal bits of two
-// fingerprints of width bits: 1 for equal ones, about 0.5 for unrelated ones.
+// fingerprints of width bits: 1 for equal ones, about 0.5 for unrelated ones. A
+// distance outside 0 to width gives NaN.
 func HammingSimilarity(distance, width int) float64 {
+	if distance < 0 || distance > width || width == 0 {
+		return math.NaN()
+	}
 	return 1 - float64(distance)/float64(width)
 }
 

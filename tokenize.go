@@ -23,9 +23,11 @@ type Token struct {
 // A Tokenizer cuts a text into features. Tokens must yield the same tokens for
 // the same text every time, whatever the bytes, and be safe for concurrent use.
 //
-// Tokenizers of this package skip everything that is neither letter, digit nor
+// Tokenizers of this package skip everything that is neither letter, number nor
 // combining mark, invalid UTF-8 included, and lower the case rune by rune.
-// They take time linear in the text and allocate nothing per token.
+// They take time linear in the text and allocate nothing per token. Which
+// characters are letters is, for now, a matter of the unicode package of the
+// toolchain.
 type Tokenizer interface {
 	Tokens(text string) iter.Seq[Token]
 }
@@ -43,8 +45,6 @@ type Words struct{}
 // Tokens implements [Tokenizer].
 func (Words) Tokens(text string) iter.Seq[Token] { return unitTokens(lexWords, 1, text) }
 
-func (Words) units() (lexer, int, bool) { return lexWords, 1, true }
-
 // NGrams yields every run of N consecutive characters, skipped characters
 // squeezed out: "It's" has the trigrams "its". A text of L characters has L−N+1
 // n-grams (S003, after Broder et al. 1997); one shorter than N is itself the only one.
@@ -54,8 +54,6 @@ type NGrams struct {
 
 // Tokens implements [Tokenizer].
 func (g NGrams) Tokens(text string) iter.Seq[Token] { return unitTokens(lexChars, g.n(), text) }
-
-func (g NGrams) units() (lexer, int, bool) { return lexChars, g.n(), true }
 
 func (g NGrams) n() int {
 	if g.N < 1 {
@@ -80,51 +78,48 @@ func (s Shingles) n() int {
 	return s.N
 }
 
-func (s Shingles) units() (lexer, int, bool) {
-	if s.Of == nil || s.Of == Tokenizer(Words{}) {
-		return lexWords, s.n(), true
-	}
-	return nil, 0, false
-}
-
 // Tokens implements [Tokenizer].
 func (s Shingles) Tokens(text string) iter.Seq[Token] {
-	if lex, n, ok := s.units(); ok {
+	if lex, n, ok := unitsOf(s); ok {
 		return unitTokens(lex, n, text)
 	}
 	return func(yield func(Token) bool) {
 		n := s.n()
 		var (
-			joined []byte             // the tokens in a row; what was yielded is never overwritten
-			last   = make([]int, 0)   // where each of the last n tokens starts in joined
-			window = make([]Token, 0) // the last n tokens
+			joined []byte  // the tokens in a row; what was yielded is never overwritten
+			last   []int   // where tokens start in joined
+			window []Token // the tokens
+			head   int     // the first of the last n tokens in both
 		)
 		for t := range s.Of.Tokens(text) {
-			if len(window) == n {
-				copy(last, last[1:])
-				copy(window, window[1:])
-				last, window = last[:n-1], window[:n-1]
+			if len(window)-head == n {
+				head++
+			}
+			if head >= 64 && head >= n { // few tokens are moved, and rarely
+				last = last[:copy(last, last[head:])]
+				window = window[:copy(window, window[head:])]
+				head = 0
 			}
 			tail := joined[len(joined):]
-			if len(last) > 0 {
-				tail = joined[last[0]:]
+			if head < len(last) {
+				tail = joined[last[head]:]
 			}
 			if need := len(t.Text) + 1; cap(joined)-len(joined) < need {
 				// A new block begins with the tokens still in the window.
 				block := make([]byte, len(tail), max(4096, 2*(len(tail)+need)))
 				copy(block, tail)
-				for i := len(last) - 1; i >= 0; i-- {
-					last[i] -= last[0]
+				for i := len(last) - 1; i >= head; i-- {
+					last[i] -= last[head]
 				}
 				joined = block
 			}
-			if len(last) > 0 {
+			if head < len(last) {
 				joined = append(joined, ' ')
 			}
 			last = append(last, len(joined))
 			window = append(window, t)
 			joined = append(joined, t.Text...)
-			if len(window) == n && !yield(shingle(joined[last[0]:], window)) {
+			if len(window)-head == n && !yield(shingle(joined[last[head]:], window[head:])) {
 				return
 			}
 		}
@@ -138,10 +133,21 @@ func shingle(text []byte, window []Token) Token {
 	return Token{Text: stringOf(text), Start: window[0].Start, End: window[len(window)-1].End}
 }
 
-// unitTokenizer is implemented by the tokenizers whose features are windows of
-// n units (words or characters) that lie side by side in a buffer.
-type unitTokenizer interface {
-	units() (lex lexer, n int, ok bool)
+// unitsOf reports whether the features of t are windows of n units (words or
+// characters) that lie side by side in a buffer, and how to read these. It asks
+// for the types, not for a method, which a caller's tokenizer might inherit.
+func unitsOf(t Tokenizer) (lex lexer, n int, ok bool) {
+	switch t := t.(type) {
+	case Words:
+		return lexWords, 1, true
+	case NGrams:
+		return lexChars, t.n(), true
+	case Shingles:
+		if t.Of == nil || t.Of == Tokenizer(Words{}) {
+			return lexWords, t.n(), true
+		}
+	}
+	return nil, 0, false
 }
 
 // unitTokens yields the windows of n units.
@@ -172,8 +178,8 @@ func (u *units) token(first, last int) Token {
 
 // reset makes b read text; see next.
 func (b *batch) reset(lex lexer, n int, text string) {
-	if len(b.buf) != blockSize { // new, or grown by very long shingles
-		b.buf = make([]byte, blockSize)
+	if len(b.buf) != blockSize || cap(b.end) > 2*blockSize { // new, or grown by very long shingles
+		b.units = units{buf: make([]byte, blockSize)}
 	}
 	b.used, b.open, b.start, b.end = 0, 0, b.start[:0], b.end[:0]
 	b.lex, b.n, b.text, b.pos, b.first, b.limit, b.seen = lex, n, text, 0, 0, 0, false

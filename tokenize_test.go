@@ -66,7 +66,7 @@ func checkTokenizers(t *testing.T, text string) {
 	}{
 		{Words{}, false, 1}, {Shingles{}, false, 2}, {Shingles{N: 5}, false, 5},
 		{NGrams{1}, true, 1}, {NGrams{2}, true, 2}, {NGrams{}, true, 3}, {NGrams{7}, true, 7},
-		{Shingles{Of: opaque{Words{}}}, false, 2}, {Shingles{Of: opaque{Words{}}, N: 4}, false, 4},
+		{Shingles{Of: opaque{Words{}}}, false, 2}, {Shingles{Of: opaque{Words{}}, N: 4}, false, 4}, {Shingles{Of: opaque{Words{}}, N: 70}, false, 70},
 		{Shingles{Of: Shingles{N: 1}, N: 1}, false, 1},
 	} {
 		got := slices.Collect(test.tok.Tokens(text))
@@ -143,6 +143,45 @@ func TestTokenTexts(t *testing.T) {
 	} {
 		if got := texts(test.tok, test.text); got != test.want {
 			t.Errorf("%#v of %q: %s, want %s", test.tok, test.text, got, test.want)
+		}
+	}
+}
+
+// noThe inherits from Words and overrides it.
+type noThe struct{ Words }
+
+func (w noThe) Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		for t := range w.Words.Tokens(text) {
+			if t.Text != "the" && !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+func TestEmbeddedTokenizer(t *testing.T) {
+	f, g := Fingerprinter{Tokenizer: noThe{}}, Fingerprinter{Tokenizer: Words{}}
+	if a, b := f.Sum64("the cat and the dog and the cow"), g.Sum64("cat and dog and cow"); a != b {
+		t.Errorf("a tokenizer of the caller was passed over: %v, want %v", a, b)
+	}
+	h := Fingerprinter{Tokenizer: Shingles{Of: noThe{}}}
+	g.Tokenizer = nil
+	if a, b := h.Sum64("the cat and the dog"), g.Sum64("cat and dog"); a != b {
+		t.Errorf("a tokenizer of the caller was passed over in shingles: %v, want %v", a, b)
+	}
+}
+
+// TestLongShingles takes time linear in the text also if N is large.
+func TestLongShingles(t *testing.T) {
+	text := strings.Repeat("a b c ", 60_000)
+	n := 0
+	for tok := range (Shingles{Of: opaque{Words{}}, N: 50_000}).Tokens(text) {
+		if n++; n > 3 {
+			break
+		}
+		if len(tok.Text) != 2*50_000-1 {
+			t.Fatalf("shingle of %d bytes", len(tok.Text))
 		}
 	}
 }
@@ -236,7 +275,7 @@ func TestSegmenterConfig(t *testing.T) {
 	}
 	for dict, want := range map[string]string{
 		"好 x": "line 1", "a 1 n\n好 0": "line 2", "好 5 n extra": "line 1", "好\xff": "line 1", "好 NaN": "line 1",
-		strings.Repeat("好", 1<<16): "too long",
+		strings.Repeat("好", 1<<16): "too long", strings.Repeat("好", 65): "more than 64", "好。人": "end of a sentence",
 	} {
 		if _, err := NewSegmenter(SegmenterConfig{UserDict: strings.NewReader(dict)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("dictionary %.20q: error %v, want one about %q", dict, err, want)
