@@ -24,7 +24,7 @@ package neardup
 // fingerprint is read. The zero value is the empty sum. It is a plain value:
 // copy it to keep a state, add a weight w and later −w to take a feature out
 // again, merge the partial sums of several workers. Results are exact and do
-// not depend on the order of the calls.
+// not depend on the order of the calls: equal sums are equal values (== works).
 //
 // The weights added must not sum to 2⁶³ or more in absolute value.
 // It is not safe for concurrent use.

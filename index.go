@@ -16,8 +16,8 @@ import (
 // fingerprints at a distance of at most k agree on a block, so a search need
 // only look at one bucket in each table, and it misses nothing: that is a
 // theorem. With 64 bits and k = 3 these are 4 tables by 16 bits. Where k is so
-// large that the buckets would hold most of the fingerprints anyway, there is
-// one table with one bucket, and a search is a scan.
+// large that the buckets would hold most of the fingerprints anyway, there are no
+// tables, and a search is a scan.
 //
 // Memory for 64 bits and k = 3, ids not counted: 60 to 100 bytes for each
 // fingerprint, about 60 at one million. Time: a search among one million random

@@ -373,6 +373,9 @@ func TestHashMissing(t *testing.T) {
 
 // TestAllocations: no allocation per text once the buffers are there.
 func TestAllocations(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
 	text := strings.Repeat("The quick brown fox 跳过了懒狗。 ", 500)
 	for _, tok := range []Tokenizer{nil, Words{}, NGrams{3}} {
 		f := Fingerprinter{Tokenizer: tok}
