@@ -86,3 +86,25 @@ func FuzzIndex(f *testing.F) {
 		}
 	})
 }
+
+// FuzzKernels compares the kernels with their generic twins.
+func FuzzKernels(f *testing.F) {
+	f.Add([]byte("0123456789abcdef0123456789abcdee\x00"), uint32(7), 3)
+	f.Add(make([]byte, 300), uint32(0), 0)
+	f.Fuzz(func(t *testing.T, data []byte, tag uint32, k int) {
+		tags, fps := make([]uint32, len(data)/4), make([]uint64, min(len(data)/8, 64))
+		for i := range tags {
+			tags[i] = binary.LittleEndian.Uint32(data[4*i:])
+		}
+		for i := range fps {
+			fps[i] = binary.LittleEndian.Uint64(data[8*i:])
+		}
+		k = max(0, k%130)
+		if got, want := matchTags(tags, tag, k), matchTagsGeneric(tags, tag, k); got != want {
+			t.Fatalf("matchTags: %b, generic %b", got, want)
+		}
+		if got, want := anyPair(fps, k), anyPairGeneric(fps, k); got != want {
+			t.Fatalf("anyPair: %v, generic %v", got, want)
+		}
+	})
+}

@@ -315,6 +315,24 @@ func TestPaperCorpus(t *testing.T) {
 	}
 }
 
+// TestPaperIncremental is the incremental example of the source documents: three
+// fingerprints arrive one by one; C shares one block with A, and none within
+// the distance with B.
+func TestPaperIncremental(t *testing.T) {
+	a, b, c := Fingerprint64(0x800d8e90e45cc488), Fingerprint64(0x800d8e90e4dcc488), Fingerprint64(0x800dae90e55ce488)
+	ix, _ := NewIndex[string, Fingerprint64](3)
+	ix.Add("A", a)
+	for m := range ix.Search(b) {
+		if m != (Match[string]{"A", 1}) {
+			t.Errorf("B finds %v", m)
+		}
+	}
+	ix.Add("B", b)
+	if found := slices.Collect(ix.Search(c)); !slices.Equal(found, []Match[string]{{"A", 3}}) {
+		t.Errorf("C finds %v", found)
+	}
+}
+
 func TestComponentsPanics(t *testing.T) {
 	defer func() {
 		if recover() == nil {
