@@ -60,7 +60,7 @@ func FuzzIndex(f *testing.F) {
 		ix64, _ := NewIndex[int, Fingerprint64](k)
 		ix128, _ := NewIndex[int, Fingerprint128](k)
 		map64, map128 := map[int]Fingerprint64{}, map[int]Fingerprint128{}
-		for i := 0; i+1 < min(len(data), 2000); i += 2 {
+		for i := 0; i+1 < min(len(data), 1000); i += 2 {
 			id, b := int(data[i]%64), uint64(data[i+1])
 			fp64 := Fingerprint64(b * 0x0101010101010101 >> (b % 9))
 			fp128 := Fingerprint128{b << (b % 57), uint64(fp64)}

@@ -347,7 +347,7 @@ func FuzzPairs(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 1, 1, 255, 255, 7}, 1)
 	f.Fuzz(func(t *testing.T, data []byte, k int) {
 		// Few different bytes make for many neighbours.
-		fps64 := make([]Fingerprint64, min(len(data), 400))
+		fps64 := make([]Fingerprint64, min(len(data), 120))
 		fps128 := make([]Fingerprint128, len(fps64))
 		for i := range fps64 {
 			b := uint64(data[i])
