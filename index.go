@@ -16,8 +16,8 @@ import (
 // fingerprints at a distance of at most k agree on a block, so a search need
 // only look at one bucket in each table, and it misses nothing: that is a
 // theorem. With 64 bits and k = 3 these are 4 tables by 16 bits. Where k is so
-// large that the buckets would hold most of the fingerprints anyway, there are no
-// tables, and a search is a scan.
+// large that the buckets would hold most of the fingerprints anyway, there are
+// no tables, and a search is a scan.
 //
 // Memory for 64 bits and k = 3, ids not counted: 60 to 100 bytes for each
 // fingerprint, about 60 at one million. Time: a search among one million random
@@ -333,7 +333,12 @@ func (t *table) next(b []uint32) []uint32 {
 	if b[1] == 0 {
 		return nil
 	}
-	return t.extra[int(b[1]-1)*t.stride():][:t.stride()]
+	return t.overflow(b[1])
+}
+
+// overflow returns an extra bucket by its number, from 1.
+func (t *table) overflow(at uint32) []uint32 {
+	return t.extra[int(at-1)*t.stride():][:t.stride()]
 }
 
 // earlier reports whether two fingerprints whose bits differ as in lo and hi
@@ -364,12 +369,12 @@ func (t *table) insert(key uint64, tag, ord uint32) {
 		if first == nil || int(first[0]) == t.room {
 			at := t.free
 			if at != 0 {
-				t.free = t.extra[int(at-1)*t.stride()+1]
+				t.free = t.overflow(at)[1]
 			} else {
 				t.extra = append(t.extra, make([]uint32, t.stride())...)
 				at = uint32(len(t.extra) / t.stride())
 			}
-			first = t.extra[int(at-1)*t.stride():][:t.stride()]
+			first = t.overflow(at)
 			first[0], first[1] = 0, b[1]
 			b[1] = at
 		}

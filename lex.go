@@ -64,7 +64,7 @@ func (u *units) carry(keep int, buf []byte) {
 // full reports that the block may not hold what 64 bytes of text turn into.
 func (u *units) full() bool { return len(u.buf)-u.used < slack }
 
-// put appends a rune of size bytes that stands at pos to the unit being read.
+// put appends a rune that stands at pos to the unit being read.
 func (u *units) put(r rune, pos int) {
 	if u.used == u.open {
 		u.openFrom = pos
@@ -83,17 +83,10 @@ func isHan(b []byte) bool {
 	return len(b) >= 3 && (b[0]-0xE5 <= 0xE9-0xE5 || b[0] == 0xE4 && b[1] >= 0xB8) && b[1]&0xC0 == 0x80 && b[2]&0xC0 == 0x80
 }
 
-// han appends such a character, which stands at pos, as a unit.
-func (u *units) han(b []byte, pos int) {
-	copy(u.buf[u.used:], b[:3])
-	u.start = append(u.start, uint32(u.used))
-	u.used += 3
-	u.end = append(u.end, uint32(u.used))
-	if u.offsets {
-		u.from = append(u.from, pos)
-		u.to = append(u.to, pos+3)
-	}
-	u.open = u.used
+// putHan begins a unit with such a character, which stands at pos.
+func (u *units) putHan(b []byte, pos int) {
+	u.openFrom = pos
+	u.used += copy(u.buf[u.used:], b[:3])
 }
 
 // close ends the unit being read, if there is one, at position pos of the text.
@@ -137,11 +130,9 @@ func lexWords(u *units, text string, pos int) int {
 		for end = min(end, len(b)); pos < end; {
 			if isHan(b[pos:]) {
 				u.closeWord(pos)
-				u.han(b[pos:pos+3], pos)
-				u.buf[u.used] = ' '
-				u.used++
-				u.open = u.used
+				u.putHan(b[pos:pos+3], pos)
 				pos += 3
+				u.closeWord(pos)
 				continue
 			}
 			r, class, size := next(b, pos)
@@ -254,8 +245,9 @@ func lexChars(u *units, text string, pos int) int {
 		}
 		for end = min(end, len(b)); pos < end; {
 			if isHan(b[pos:]) {
-				u.han(b[pos:pos+3], pos)
+				u.putHan(b[pos:pos+3], pos)
 				pos += 3
+				u.close(pos)
 				continue
 			}
 			r, class, size := next(b, pos)

@@ -35,18 +35,15 @@ type Pair struct{ I, J, Distance int }
 // It takes memory for two to three times fps, and up to seven times if very many
 // share a block. Time: one million random fingerprints take 30 to 45 ms at
 // k = 3; as k grows the blocks become short, and beyond k ≈ width/log₂(len(fps))
-// every pair is compared. m equal
-// fingerprints have m(m−1)/2 pairs; [Clusters] does not spell them out.
+// every pair is compared. m equal fingerprints have m(m−1)/2 pairs; [Clusters]
+// does not spell them out.
 func Pairs[F Fingerprint](fps []F, k int) iter.Seq[Pair] {
 	if uint64(len(fps)) > math.MaxUint32 {
 		panic("neardup: Pairs: more than 2³²−1 fingerprints")
 	}
 	k = min(k, width[F]())
 	return func(yield func(Pair) bool) {
-		if k < 0 {
-			return
-		}
-		if len(fps) == 0 {
+		if k < 0 || len(fps) == 0 {
 			return
 		}
 		// The join does not care in which order the two words are.
@@ -130,18 +127,16 @@ func (j *joiner[W]) plan(r []record[W], free W) ([]key, W) {
 		at = func(i int) W { return j.input[i] }
 	}
 	var differ W
-	if n > 0 {
-		first := at(0)
-		for i := range r {
-			for c := range len(differ) {
-				differ[c] |= r[i].w[c] ^ first[c]
-			}
+	first := at(0)
+	for i := range r {
+		for c := range len(differ) {
+			differ[c] |= r[i].w[c] ^ first[c]
 		}
-		if r == nil {
-			for i := range j.input {
-				for c := range len(differ) {
-					differ[c] |= j.input[i][c] ^ first[c]
-				}
+	}
+	if r == nil {
+		for i := range j.input {
+			for c := range len(differ) {
+				differ[c] |= j.input[i][c] ^ first[c]
 			}
 		}
 	}
@@ -158,7 +153,7 @@ func (j *joiner[W]) plan(r []record[W], free W) ([]key, W) {
 		if keys == nil {
 			return nil, free
 		}
-		const sample = 512
+		sample := min(n, 512)
 		total, worst, most := 0, 0, 0
 		agree := make([]int, len(keys))
 		for i, random := 0, uint64(n); i < sample; i++ {
@@ -207,8 +202,8 @@ func (j *joiner[W]) byKeys(r []record[W], keys []key, free W) bool {
 // byKey partitions r by a key, with one pass for up to eight bits and two for
 // more, and takes up every part.
 func (j *joiner[W]) byKey(r []record[W], key key, rest W, depth int) bool {
-	low := max(0, key.width-8) // bits left for the second pass
-	if low > 0 {
+	low := 0 // bits left for the second pass
+	if key.width > 8 {
 		low = 8
 	}
 	parts, ends := j.split(r, depth, 0, key.word, key.shift+low, key.width-low)
@@ -311,7 +306,7 @@ func (j *joiner[W]) compareAll(r []record[W]) bool {
 	return true
 }
 
-// report yields a pair unless it has been or will be found by another key.
+// report yields a pair unless an earlier key finds it.
 func (j *joiner[W]) report(a, b *record[W], distance int) bool {
 	for _, level := range j.path {
 		for _, key := range level.keys[:level.cur] {

@@ -59,8 +59,8 @@ type SegmenterConfig struct {
 }
 
 // NewSegmenter loads the dictionary of gse for simplified and traditional
-// Chinese. It takes about two seconds, and the dictionary 200 MB of memory, so make one and
-// share it.
+// Chinese. It takes about two seconds, and the dictionary 200 MB of memory, so
+// make one and share it.
 func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
 	seg := gse.Segmenter{SkipLog: true, NotLoadHMM: true, Dict: gse.NewDict()}
 	seg.Init()

@@ -279,6 +279,12 @@ func (c *collection) group(bits, distance int, wantPairs bool) {
 		}
 	}
 	c.cluster = neardup.Components(len(c.docs), func(yield func(neardup.Pair) bool) {
+		if wantPairs { // they are known
+			for _, p := range c.pairs {
+				yield(neardup.Pair{I: int(p.i), J: int(p.j)})
+			}
+			return
+		}
 		// Documents with the same text hang together at the first new one; if
 		// there is none, they are old and not compared. Of old ones the first
 		// stands for all, as it is the smallest.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -24,8 +25,8 @@ type source struct {
 	format string // jsonl, csv, txt or lines
 	info   fs.FileInfo
 	copy   *os.File
-	header []string // of a CSV file, once read
-	err    error    // why there is nothing to read
+	header *header // of a CSV file, once read
+	err    error   // why there is nothing to read
 }
 
 // regular reports whether the source is an ordinary file.
@@ -48,10 +49,9 @@ type place struct{ source, line int32 }
 // error in its place.
 type item struct {
 	place
-	raw    []byte   // a line of JSON, a line of text, a whole text
-	row    []string // a row of CSV
-	header *header  // of CSV
-	err    error
+	raw []byte   // a line of JSON, a line of text, a whole text
+	row []string // a row of CSV, under the header of the source
+	err error
 }
 
 // A header says in which columns of a CSV file the fields are; title is −1 if
@@ -76,10 +76,7 @@ func findSources(args []string, format string) []source {
 		info, err := os.Stat(arg)
 		switch f := formatOf(arg, format); {
 		case arg == "-":
-			if format == "" {
-				format = "jsonl"
-			}
-			sources = append(sources, source{path: arg, format: format})
+			sources = append(sources, source{path: arg, format: cmp.Or(format, "jsonl")})
 		case err != nil:
 			fail(arg, inFile(arg, err))
 		case info.IsDir():
@@ -317,7 +314,7 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 			return fmt.Errorf("%s:1: no column %q among %q; -id and -text name the columns", s.path, name, names)
 		}
 	}
-	s.header = names
+	s.header = h
 	for {
 		feed.left, feed.start = limit, lines.line
 		row, err := r.Read()
@@ -359,7 +356,7 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 			continue
 		}
 		it := at(first)
-		it.row, it.header = row, h
+		it.row = row
 		if !yield(it) {
 			return nil
 		}
@@ -384,9 +381,9 @@ func (it *item) parse(s *source, cols columns) (document, error) {
 	case it.err != nil:
 		return d, it.err
 	case it.row != nil:
-		d.id, d.text = it.row[it.header.id], it.row[it.header.text]
-		if it.header.title >= 0 {
-			d.title = it.row[it.header.title]
+		d.id, d.text = it.row[s.header.id], it.row[s.header.text]
+		if s.header.title >= 0 {
+			d.title = it.row[s.header.title]
 		}
 	case s.format == "txt":
 		d.id, d.text = s.path, string(it.raw)

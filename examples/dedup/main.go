@@ -224,6 +224,7 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	}
 	var err error
 	var pairs, clusters, out *output
+	summary := stdout
 	for _, file := range []struct {
 		path string
 		to   **output
@@ -234,8 +235,8 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		if *file.to, err = outs.create(file.path, stdout); err != nil {
 			return err
 		}
-		if file.path == "-" {
-			stdout = c.stderr // the summary goes there
+		if (*file.to).file == nil {
+			summary = c.stderr // standard output is taken
 		}
 	}
 	if out != nil {
@@ -269,16 +270,16 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		err = outs.commit()
 	}
 	if err == nil {
-		err = c.summary(stdout, time.Since(start))
+		err = c.summary(summary, time.Since(start))
 	}
 	return err
 }
 
-// keepCopies copies the sources that cannot be read twice, standard input and
-// pipes, to temporary files without a name.
+// keepCopies copies the sources that cannot be read twice but have to be,
+// standard input and pipes, to temporary files without a name.
 func (c *collection) keepCopies(stdin io.Reader) error {
-	for i := range c.sources {
-		s := &c.sources[i]
+	for i := range c.sources[c.oldSources:] {
+		s := &c.sources[c.oldSources+i]
 		if s.regular() || s.err != nil {
 			continue
 		}

@@ -77,6 +77,7 @@ func TestFormats(t *testing.T) {
 		{"none", "", csvText, []string{"-format", "csv", "-id", "name", "-text", "body", "-"}, "a\tc\t0\n"},
 		{"x.txt", lines, "", []string{"-format", "lines", "x.txt"}, "x.txt:1\tx.txt:4\t0\n"},
 		{"d/1.txt", "one two three four", "", []string{"d"}, ""},
+		{"x.csv", "id,text\nd,something else altogether about fish and chips\n", three, []string{"-", "x.csv"}, "a\tc\t0\nb\td\t0\n"},
 	} {
 		status, _, stderr := call(t, map[string]string{test.name: test.content}, test.stdin, append([]string{"-pairs", "p.tsv"}, test.args...)...)
 		if status != 0 || stderr != "" {
@@ -210,9 +211,11 @@ func TestOut(t *testing.T) {
 			t.Errorf("%q: %q, want %q", test.args, got, test.want)
 		}
 	}
-	status, stdout, stderr := call(t, map[string]string{"x.jsonl": three}, "", "-out", "-", "x.jsonl")
-	if status != 0 || stdout != jsonWant || !strings.Contains(stderr, "1 duplicates") {
-		t.Errorf("to standard output: status %d, %q, %q", status, stdout, stderr)
+	for _, path := range []string{"-", "/dev/stdout"} {
+		status, stdout, stderr := call(t, map[string]string{"x.jsonl": three}, "", "-out", path, "x.jsonl")
+		if status != 0 || stdout != jsonWant || !strings.Contains(stderr, "1 duplicates") {
+			t.Errorf("to %s: status %d, %q, %q", path, status, stdout, stderr)
+		}
 	}
 }
 

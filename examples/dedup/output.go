@@ -223,7 +223,7 @@ func (c *collection) writeOut(w *output, o *options, stdin io.Reader) error {
 		}
 		var failed error
 		if s.header != nil && format == "csv" && names == nil {
-			names = s.header
+			names = s.header.names
 			failed = cw.Write(names)
 		}
 		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
@@ -233,8 +233,8 @@ func (c *collection) writeOut(w *output, o *options, stdin io.Reader) error {
 			keep = keep[1:]
 			switch {
 			case failed != nil:
-			case format == "csv" && !slices.Equal(names, it.header.names):
-				failed = fmt.Errorf("%s:1: the columns %q differ from %q, so both do not fit into %s", s.path, it.header.names, names, path)
+			case format == "csv" && !slices.Equal(names, s.header.names):
+				failed = fmt.Errorf("%s:1: the columns %q differ from %q, so both do not fit into %s", s.path, s.header.names, names, path)
 			case format == "csv":
 				failed = cw.Write(it.row)
 			case s.format == "jsonl" || format == "lines":
@@ -267,7 +267,7 @@ func (c *collection) writeOut(w *output, o *options, stdin io.Reader) error {
 func writeJSON(w *output, it *item, s *source, cols columns) error {
 	names, values := []string{cols.id, cols.text}, []string(nil)
 	if it.row != nil {
-		names, values = it.header.names, it.row
+		names, values = s.header.names, it.row
 	} else {
 		d, err := it.parse(s, cols)
 		if err != nil {
