@@ -4,28 +4,35 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/ucd"
 )
 
 // Units are the words or characters of a text, folded and side by side in a
 // buffer, words with one space between them. So every window of n units is one
 // slice of the buffer: word shingles and character n-grams need no copying.
 // The text is worked off in blocks; carry moves what a window may still need.
+//
+// The unit being read is open until a character shows that it has ended, or the
+// text has: a combining mark may still belong to it.
 type units struct {
 	buf        []byte
 	used       int      // bytes of buf in use
 	open       int      // where the unit being read starts in buf; used if none is
+	lone       bool     // the unit being read takes no more letters, only marks
 	start, end []uint32 // the units in buf
 
 	offsets  bool // fill from and to:
 	from, to []int
 	openFrom int // where the unit being read starts in the text
+	base     int // where the piece that is being read starts in the text
 }
 
-// A lexer appends the units of text from pos on, until the text ends or the
-// block is full, and returns the position reached.
-type lexer func(u *units, text string, pos int) int
+// A lexer appends the units of a piece of text from pos on, until the piece ends
+// or the block is full, and returns the position reached. The last unit stays
+// open. A piece must not end inside a character, unless the text does.
+type lexer func(u *units, piece string, pos int) int
 
 const (
 	blockSize = 16 << 10
@@ -67,7 +74,7 @@ func (u *units) full() bool { return len(u.buf)-u.used < slack }
 // put appends a rune that stands at pos to the unit being read.
 func (u *units) put(r rune, pos int) {
 	if u.used == u.open {
-		u.openFrom = pos
+		u.openFrom = u.base + pos
 	}
 	if uint32(r) < utf8.RuneSelf {
 		u.buf[u.used] = byte(r)
@@ -77,20 +84,46 @@ func (u *units) put(r rune, pos int) {
 	u.used += utf8.EncodeRune(u.buf[u.used:], r)
 }
 
+// fits reports whether r may be appended to the unit being read.
+func (u *units) fits(r rune) bool { return u.used-u.open+utf8.RuneLen(r) <= maxWord }
+
 // isHan reports whether b begins with a character from U+4E00 to U+9FFF. They
 // are most of a Chinese text, and units of their own.
 func isHan(b []byte) bool {
 	return len(b) >= 3 && (b[0]-0xE5 <= 0xE9-0xE5 || b[0] == 0xE4 && b[1] >= 0xB8) && b[1]&0xC0 == 0x80 && b[2]&0xC0 == 0x80
 }
 
-// putHan begins a unit with such a character, which stands at pos.
-func (u *units) putHan(b []byte, pos int) {
-	u.openFrom = pos
-	u.used += copy(u.buf[u.used:], b[:3])
+// han takes in the run of such characters at pos and returns where it ends. gap is
+// the number of spaces after a unit. The unit being read must have been closed; the
+// last character becomes the next one.
+func (u *units) han(b []byte, pos, gap int) int {
+	u.start, u.end = slices.Grow(u.start, 22), slices.Grow(u.end, 22)
+	n := len(u.end)
+	start, end := u.start[:n+22], u.end[:n+22]
+	for limit := n + 22; ; n++ {
+		out := u.buf[u.used : u.used+4]
+		out[0], out[1], out[2], out[3] = b[pos], b[pos+1], b[pos+2], ' '
+		u.openFrom = u.base + pos
+		pos += 3
+		if n == limit || !isHan(b[pos:]) {
+			break
+		}
+		start[n], end[n] = uint32(u.used), uint32(u.used+3)
+		u.used += 3 + gap
+		if u.offsets {
+			u.from, u.to = append(u.from, u.openFrom), append(u.to, u.base+pos)
+		}
+	}
+	u.start, u.end = start[:n], end[:n]
+	u.open = u.used
+	u.used += 3
+	u.lone = true
+	return pos
 }
 
-// close ends the unit being read, if there is one, at position pos of the text.
+// close ends the unit being read, if there is one, at position pos of the piece.
 func (u *units) close(pos int) {
+	u.lone = false
 	if u.used == u.open {
 		return
 	}
@@ -98,7 +131,7 @@ func (u *units) close(pos int) {
 	u.end = append(u.end, uint32(u.used))
 	if u.offsets {
 		u.from = append(u.from, u.openFrom)
-		u.to = append(u.to, pos)
+		u.to = append(u.to, u.base+pos)
 	}
 	u.open = u.used
 }
@@ -115,8 +148,8 @@ func (u *units) closeWord(pos int) {
 }
 
 // lexWords reads words.
-func lexWords(u *units, text string, pos int) int {
-	b := bytesOf(text)
+func lexWords(u *units, piece string, pos int) int {
+	b := bytesOf(piece)
 	var folded [64 + copySlack]byte
 	for pos < len(b) && !u.full() {
 		end := pos + 64
@@ -130,9 +163,7 @@ func lexWords(u *units, text string, pos int) int {
 		for end = min(end, len(b)); pos < end; {
 			if isHan(b[pos:]) {
 				u.closeWord(pos)
-				u.putHan(b[pos:pos+3], pos)
-				pos += 3
-				u.closeWord(pos)
+				pos = u.han(b, pos, 1)
 				continue
 			}
 			r, class, size := next(b, pos)
@@ -142,9 +173,14 @@ func lexWords(u *units, text string, pos int) int {
 			case single:
 				u.closeWord(pos)
 				u.put(r, pos)
-				u.closeWord(pos + size)
+				u.lone = true
 			case letter:
-				if u.used-u.open+utf8.RuneLen(r) > maxWord {
+				if u.lone || !u.fits(r) {
+					u.closeWord(pos)
+				}
+				u.put(r, pos)
+			case mark:
+				if !u.fits(r) {
 					u.closeWord(pos)
 				}
 				u.put(r, pos)
@@ -152,16 +188,13 @@ func lexWords(u *units, text string, pos int) int {
 			pos += size
 		}
 	}
-	if pos == len(b) {
-		u.closeWord(pos)
-	}
 	return pos
 }
 
 // words takes in the 64 bytes of ASCII at pos of the text, as foldBlock has
 // folded them: bit i of mask says that byte i belongs to a word.
 func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
-	if mask&1 == 0 {
+	if mask&1 == 0 || u.lone {
 		u.closeWord(pos)
 	}
 	n := len(u.end)
@@ -172,7 +205,7 @@ func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
 		n++
 		if u.offsets {
 			u.from = append(u.from, u.openFrom)
-			u.to = append(u.to, pos+to)
+			u.to = append(u.to, u.base+pos+to)
 		}
 		buf[used] = ' '
 		used++
@@ -183,13 +216,13 @@ func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
 		e := s + bits.TrailingZeros64(^(mask >> s))
 		mask &^= 1<<e - 1
 		if used == open {
-			u.openFrom = pos + s
+			u.openFrom = u.base + pos + s
 		}
 		if cut := maxWord - (used - open); e-s > cut {
 			used += copy(buf[used:], folded[s:s+cut])
 			s += cut
 			closeAt(s)
-			u.openFrom = pos + s
+			u.openFrom = u.base + pos + s
 		}
 		// Words are short: two eights nearly always do.
 		binary.LittleEndian.PutUint64(buf[used:], binary.LittleEndian.Uint64(folded[s:]))
@@ -231,8 +264,8 @@ func foldBlock(src *[64]byte, dst *[64 + copySlack]byte) (mask uint64, ok bool) 
 }
 
 // lexChars reads characters.
-func lexChars(u *units, text string, pos int) int {
-	b := bytesOf(text)
+func lexChars(u *units, piece string, pos int) int {
+	b := bytesOf(piece)
 	var folded [64 + copySlack]byte
 	for pos < len(b) && !u.full() {
 		end := pos + 64
@@ -245,15 +278,22 @@ func lexChars(u *units, text string, pos int) int {
 		}
 		for end = min(end, len(b)); pos < end; {
 			if isHan(b[pos:]) {
-				u.putHan(b[pos:pos+3], pos)
-				pos += 3
 				u.close(pos)
+				pos = u.han(b, pos, 0)
 				continue
 			}
 			r, class, size := next(b, pos)
-			if class != separator {
+			switch class {
+			case separator:
+				u.close(pos)
+			case letter, single:
+				u.close(pos)
 				u.put(r, pos)
-				u.close(pos + size)
+			case mark:
+				if !u.fits(r) {
+					u.close(pos)
+				}
+				u.put(r, pos)
 			}
 			pos += size
 		}
@@ -264,6 +304,7 @@ func lexChars(u *units, text string, pos int) int {
 // chars is words for characters: it writes every byte, and moves on only if it
 // counts.
 func (u *units) chars(folded *[64 + copySlack]byte, mask uint64, pos int) {
+	u.close(pos)
 	n, used := len(u.end), u.used
 	start, end := slices.Grow(u.start, 64)[:n+64], slices.Grow(u.end, 64)[:n+64]
 	buf := u.buf[used : used+64]
@@ -275,13 +316,24 @@ func (u *units) chars(folded *[64 + copySlack]byte, mask uint64, pos int) {
 		at += counts
 		n += counts
 	}
-	u.start, u.end, u.used, u.open = start[:n], end[:n], used+at, used+at
+	u.used += at
+	u.open = u.used
+	open := mask>>63 != 0
+	if open { // the last one
+		n--
+		u.open--
+		mask &^= 1 << 63
+	}
+	u.start, u.end = start[:n], end[:n]
 	if u.offsets {
 		for ; mask != 0; mask &= mask - 1 {
 			i := pos + bits.TrailingZeros64(mask)
-			u.from = append(u.from, i)
-			u.to = append(u.to, i+1)
+			u.from = append(u.from, u.base+i)
+			u.to = append(u.to, u.base+i+1)
 		}
+	}
+	if open {
+		u.openFrom = u.base + pos + 63
 	}
 }
 
@@ -289,13 +341,15 @@ func (u *units) chars(folded *[64 + copySlack]byte, mask uint64, pos int) {
 type class uint8
 
 const (
-	separator class = iota // belongs to no token
-	letter                 // part of a word
-	single                 // a word of its own
+	separator = class(ucd.Separator) // belongs to no token
+	letter    = class(ucd.Letter)    // part of a word
+	single    = class(ucd.Single)    // a word of its own
+	mark      = class(ucd.Mark)      // part of what is before it
+	ignored   = class(ucd.Ignored)   // as if it were not there
 )
 
-// next decodes the character at b[pos] and returns it in lower case with its
-// class and its size in b. Invalid UTF-8 is a separator of one byte.
+// next decodes the character at b[pos] and returns it folded, with its class and
+// its size in b. Invalid UTF-8 is a separator of one byte.
 func next(b []byte, pos int) (rune, class, int) {
 	c := b[pos]
 	if c < utf8.RuneSelf {
@@ -308,36 +362,23 @@ func next(b []byte, pos int) (rune, class, int) {
 		return rune(c), separator, 1
 	}
 	r, size := utf8.DecodeRune(b[pos:])
-	switch {
-	case r >= 0x4E00 && r <= 0x9FFF, r >= 0x3400 && r <= 0x4DBF:
-		return r, single, size
-	case r >= 0x2000 && r <= 0x206F, r >= 0x3000 && r <= 0x3004, r >= 0x3008 && r <= 0x3020,
-		r >= 0xFF01 && r <= 0xFF0F, r >= 0xFF1A && r <= 0xFF20, r == utf8.RuneError:
-		return r, separator, size
-	case !unicode.In(r, unicode.L, unicode.N, unicode.M):
-		return r, separator, size
-	case spaceless(r):
-		return r, single, size
+	p := ucd.Props(r)
+	if p&ucd.Folds != 0 {
+		r = ucd.Fold(r)
 	}
-	return unicode.ToLower(r), letter, size
+	return r, class(p & ucd.ClassMask), size
 }
 
-// spaceless reports whether r, a letter, number or mark, belongs to a script
-// that is written without spaces between words.
-func spaceless(r rune) bool {
-	switch {
-	case r < 0x0E00:
-		return false
-	case r <= 0x0EFF, // Thai, Lao
-		r >= 0x1000 && r <= 0x109F,   // Burmese
-		r >= 0x1780 && r <= 0x17FF,   // Khmer
-		r >= 0x2E80 && r <= 0x312F,   // radicals, kana, bopomofo
-		r >= 0x31A0 && r <= 0x31FF,   // bopomofo, kana
-		r >= 0xF900 && r <= 0xFAFF,   // compatibility ideographs
-		r >= 0xFF66 && r <= 0xFF9F,   // halfwidth kana
-		r >= 0x1AFF0 && r <= 0x1B16F, // kana
-		r >= 0x20000 && r <= 0x3FFFF: // ideographs
-		return true
+// partial returns the number of bytes at the end of b that may be the beginning
+// of a character.
+func partial(b []byte) int {
+	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				return n
+			}
+			break
+		}
 	}
-	return false
+	return 0
 }

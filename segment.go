@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 	"unsafe"
 
@@ -20,9 +19,9 @@ import (
 // A Segmenter is a [Tokenizer] that cuts Chinese into the words of the
 // dictionary of gse, with their parts of speech. Letters and numbers of other
 // scripts are words as in [Words], but cut only at the end of the sentence; what
-// is neither letter, number nor mark is skipped, unless the dictionary has it in
-// a word ("c++"). Words are looked up as they stand, but for the case of ASCII
-// letters.
+// is neither letter, number, mark nor emoji is skipped, unless the dictionary has
+// it in a word ("c++"). Words are looked up as they stand, but for the case of
+// ASCII letters, and folded afterwards; a [Normalizer] can fold the text before.
 //
 // It takes the most probable sequence of words, as gse's own Segment does (the
 // shortest path, without the hidden Markov model), but in integers, so that the
@@ -54,7 +53,7 @@ type SegmenterConfig struct {
 	// which nearly always wins over shorter words. It is read to the end.
 	UserDict io.Reader
 
-	// StopWords are left out of the tokens, compared in lower case.
+	// StopWords are left out of the tokens, compared as folded by the tokenizers.
 	StopWords []string
 }
 
@@ -74,7 +73,7 @@ func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
 	}
 	s := &Segmenter{dict: seg.Dict, stop: make(map[string]bool)}
 	for _, w := range config.StopWords {
-		s.stop[strings.ToLower(w)] = true
+		s.stop[fold(w)] = true
 	}
 	s.cost = make([]uint32, len(s.dict.Tokens))
 	s.length = make([]uint16, len(s.dict.Tokens))
@@ -118,7 +117,7 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 		if n == 1 {
 			line = strings.TrimPrefix(line, "\ufeff")
 		}
-		fields := strings.Fields(line)
+		fields := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' })
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
@@ -138,7 +137,7 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 		if utf8.RuneCountInString(fields[0]) > maxUserWord || strings.ContainsAny(fields[0], sentenceEnds) {
 			return fmt.Errorf("neardup: user dictionary line %d: %q has more than %d characters or the end of a sentence", n, clip(fields[0]), maxUserWord)
 		}
-		if !utf8.ValidString(fields[0]) || strings.ContainsFunc(fields[0], unicode.IsControl) {
+		if !utf8.ValidString(fields[0]) || strings.ContainsFunc(fields[0], func(r rune) bool { return r < utf8.RuneSelf && isControl(byte(r)) }) {
 			return fmt.Errorf("neardup: user dictionary line %d: %q is not a word in UTF-8", n, clip(fields[0]))
 		}
 		if err := seg.AddToken(fields[0], freq, pos); err != nil {
@@ -154,24 +153,71 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 // Tokens implements [Tokenizer].
 func (s *Segmenter) Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		p := s.paths.Get().(*path)
-		defer func() {
-			clear(p.units[:cap(p.units)]) // let go of the text
-			s.paths.Put(p)
-		}()
-		for pos := 0; pos < len(text); {
-			if isControl(text[pos]) {
-				pos++
-				continue
-			}
-			size := sentence(text[pos:])
-			s.shortest(p, text[pos:pos+size])
-			if !s.yield(p, text, pos, yield) {
-				return
-			}
-			pos += size
+		(&segmentSource{s: s}).feed(text, true, yield)
+	}
+}
+
+// A segmentSource reads a text that comes in pieces, sentence by sentence.
+type segmentSource struct {
+	s       *Segmenter
+	base    int    // where the text not yet read starts
+	pending []byte // a sentence that has not ended
+	scanned int    // how much of it has been looked at
+}
+
+func (s *segmentSource) feed(piece string, last bool, yield func(Token) bool) bool {
+	if len(s.pending) > 0 || !last {
+		s.pending = append(s.pending, piece...)
+		if !last {
+			piece = s.ended()
+		} else {
+			piece, s.pending = string(s.pending), nil
 		}
 	}
+	if piece == "" {
+		return true
+	}
+	p := s.s.paths.Get().(*path)
+	defer func() {
+		clear(p.units[:cap(p.units)]) // let go of the text
+		s.s.paths.Put(p)
+	}()
+	for pos := 0; pos < len(piece); {
+		if isControl(piece[pos]) {
+			pos++
+			continue
+		}
+		size, _ := sentence(piece, pos, pos)
+		s.s.shortest(p, piece[pos:pos+size])
+		if !s.s.yield(p, piece, s.base, pos, yield) {
+			return false
+		}
+		pos += size
+	}
+	s.base += len(piece)
+	return true
+}
+
+// ended returns the sentences of pending that have ended, and removes them.
+func (s *segmentSource) ended() string {
+	end, pos, text := 0, 0, stringOf(s.pending)
+	for pos < len(text) {
+		if isControl(text[pos]) {
+			pos++
+			end = pos
+			continue
+		}
+		size, ended := sentence(text, pos, max(pos, s.scanned))
+		if !ended {
+			break
+		}
+		pos += size
+		end = pos
+	}
+	piece := string(s.pending[:end])
+	s.pending = s.pending[:copy(s.pending, s.pending[end:])]
+	s.scanned = len(s.pending)
+	return piece
 }
 
 // A path is the work space for one sentence. The sentence is cut into units as
@@ -210,8 +256,8 @@ func unit(text string) (size int, upper bool) {
 		case c < utf8.RuneSelf, c >= 0xE0:
 			n = 0
 		default:
-			var r rune
-			if r, n = utf8.DecodeRuneInString(text[size:]); !unicode.IsLetter(r) && !unicode.IsNumber(r) {
+			var c class
+			if _, c, n = next(bytesOf(text), size); c != letter {
 				n = 0
 			}
 		}
@@ -274,36 +320,36 @@ func (s *Segmenter) shortest(p *path, text string) {
 	}
 }
 
-// yield yields the words of a path through the sentence at pos.
-func (s *Segmenter) yield(p *path, text string, pos int, yield func(Token) bool) bool {
-	start := func(w step) int {
-		if w.first == 0 {
-			return pos
-		}
-		return pos + p.ends[w.first-1]
-	}
-	for i := len(p.words) - 1; i >= 0; i-- {
-		w := p.words[i]
-		from, to := start(w), pos+p.ends[w.last]
-		c, lower := classOf(text[from:to])
-		if c == separator {
+// yield yields the words of a path through the sentence at pos of a text that
+// starts at base.
+func (s *Segmenter) yield(p *path, text string, base, pos int, yield func(Token) bool) bool {
+	end := func(i int) int { return pos + p.ends[p.words[i].last] }
+	for i, to := len(p.words)-1, pos; i >= 0; {
+		w, from := p.words[i], to
+		to = end(i)
+		c, plain := classOf(text[from:to])
+		i--
+		if c == separator || c == ignored {
 			continue
 		}
-		if c == letter {
-			// Letters of three bytes are units of their own (Vietnamese, Hangul).
-			for i > 0 {
-				end := pos + p.ends[p.words[i-1].last]
-				if next, more := classOf(text[to:end]); next != letter {
-					break
-				} else {
-					i, to, lower = i-1, end, lower && more
-				}
+		// Letters of three bytes are units of their own (Vietnamese, Hangul), and
+		// so are marks.
+		merged := false
+		for i >= 0 && !isHan(bytesOf(text[to:])) {
+			next, more := classOf(text[to:end(i)])
+			if next != mark && next != ignored && (next != letter || c == single) {
+				break
 			}
+			if c == mark {
+				c = next
+			}
+			to, plain = end(i), plain && more
+			merged = merged || next != ignored
+			i--
 		}
-		merged := to > pos+p.ends[w.last]
-		t := Token{Text: text[from:to], Start: from, End: to}
-		if !lower {
-			t.Text = strings.ToLower(t.Text)
+		t := Token{Text: text[from:to], Start: base + from, End: base + to}
+		if !plain {
+			t.Text = fold(t.Text)
 		}
 		if w.token >= 0 && !merged {
 			t.POS = s.dict.Tokens[w.token].Pos()
@@ -324,46 +370,77 @@ const (
 	sentenceEnds = "。！？；"
 )
 
-// sentence returns the length of the sentence that text begins with, its end
-// mark included. Control characters end a sentence too and belong to none: the
-// trie of gse cannot tell NUL from the end of a word.
-func sentence(text string) int {
-	for i, r := range text {
+// sentence returns the length of the sentence that starts at pos of text, its end
+// mark included, and whether it ends there or the text does. It looks from the
+// character at from on, as there is no end before that. Control characters end a
+// sentence too and belong to none: the trie of gse cannot tell NUL from the end
+// of a word.
+func sentence(text string, pos, from int) (size int, ended bool) {
+	for i, r := range text[from:] {
+		i += from
 		switch {
-		case r < utf8.RuneSelf && isControl(byte(r)), i >= maxSentence:
-			return i
+		case r < utf8.RuneSelf && isControl(byte(r)), i-pos >= maxSentence:
+			return i - pos, true
 		case r >= 0x3000 && strings.ContainsRune(sentenceEnds, r):
-			return i + utf8.RuneLen(r)
+			return i + utf8.RuneLen(r) - pos, true
 		}
 	}
-	return len(text)
+	return len(text) - pos, false
 }
 
 func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 
-// classOf returns separator if s has neither letter, digit nor mark, letter if
-// it has nothing else, and single otherwise; and whether it is in lower case.
-func classOf(s string) (c class, lower bool) {
+// classOf returns the class of a word: letter if it has letters and marks only,
+// separator, mark or ignored if it has nothing else of note, and single otherwise;
+// and whether folding leaves it as it is.
+func classOf(s string) (c class, plain bool) {
 	b := bytesOf(s)
-	var seen [single + 1]bool
-	lower = true
+	var seen [ignored + 1]bool
+	plain = true
 	for i := 0; i < len(b); {
+		if isHan(b[i:]) {
+			seen[single] = true
+			i += 3
+			continue
+		}
 		r, class, size := next(b, i)
 		seen[class] = true
-		if class == letter {
+		if class != separator {
 			same := rune(b[i])
 			if same >= utf8.RuneSelf {
 				same, _ = utf8.DecodeRune(b[i:])
 			}
-			lower = lower && r == same
+			plain = plain && r == same && class != ignored
 		}
 		i += size
 	}
 	switch {
-	case !seen[letter] && !seen[single]:
-		return separator, lower
-	case seen[separator] || seen[single]:
-		return single, lower
+	case seen[single], seen[letter] && seen[separator]:
+		return single, plain
+	case seen[letter]:
+		return letter, plain
+	case seen[mark]:
+		return mark, plain
+	case seen[ignored] && !seen[separator]:
+		return ignored, plain
 	}
-	return letter, lower
+	return separator, plain
+}
+
+// fold returns the characters of s as tokens have them.
+func fold(s string) string {
+	b := bytesOf(s)
+	out := make([]byte, 0, len(s)+utf8.UTFMax)
+	for i := 0; i < len(b); {
+		r, class, size := next(b, i)
+		switch class {
+		case ignored:
+		case separator:
+			out = append(out, b[i:i+size]...)
+		default:
+			out = utf8.AppendRune(out, r)
+		}
+		i += size
+	}
+	return stringOf(out)
 }

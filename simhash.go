@@ -201,7 +201,8 @@ func (f *Fingerprinter) batch(text string) *batch {
 		return nil
 	}
 	b := batches.Get().(*batch)
-	b.reset(lex, n, text)
+	b.reset(lex, n)
+	b.read(text, true)
 	return b
 }
 
@@ -210,10 +211,11 @@ type batch struct {
 	units
 	lex          lexer
 	n            int // units in a feature
-	text         string
-	pos          int // what of text is lexed
-	first, limit int // the features to hash next
-	seen         bool
+	piece        string
+	pos          int  // what of piece is lexed
+	last         bool // there are no more pieces
+	first, limit int  // the features to hash next
+	seen         bool // any feature
 	hi, lo       [1024]uint64
 }
 

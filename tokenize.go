@@ -23,11 +23,14 @@ type Token struct {
 // A Tokenizer cuts a text into features. Tokens must yield the same tokens for
 // the same text every time, whatever the bytes, and be safe for concurrent use.
 //
-// Tokenizers of this package skip everything that is neither letter, number nor
-// combining mark, invalid UTF-8 included, and lower the case rune by rune.
-// They take time linear in the text and allocate nothing per token. Which
-// characters are letters is, for now, a matter of the unicode package of the
-// toolchain.
+// Tokenizers of this package read letters, numbers, combining marks and emoji,
+// and skip everything else, invalid UTF-8 included. A mark belongs to the
+// character before it. Characters that differ only in case, width, font or code
+// are the same (ＡＢＣ is abc, ς is σ, 𝐀 is a, the Kangxi radical ⼈ is 人), and
+// what shows nothing, such as soft hyphens, joiners, variation selectors and skin
+// tones, is as if it were not there. Which characters are what is frozen in
+// tables of Unicode 15.0 and independent of the toolchain. They take time linear
+// in the text and allocate nothing per token.
 type Tokenizer interface {
 	Tokens(text string) iter.Seq[Token]
 }
@@ -37,9 +40,10 @@ type Tokenizer interface {
 const maxWord = 128
 
 // Words yields the words of a text: runs of letters, digits and marks. In the
-// scripts that put no spaces between words (Han, kana, Thai, Lao, Khmer,
-// Burmese) every character is a word of its own; use [Shingles] over Words, or
-// a [Segmenter], to get more. A run of more than 128 bytes is cut.
+// scripts that put no spaces between words (Han, kana, Thai, Lao, Khmer, Burmese
+// and others of Southeast Asia, Yi, Tangut) every character is a word of its own,
+// with its marks, and so is an emoji; use [Shingles] over Words, or a
+// [Segmenter], to get more. A word of more than 128 bytes is cut.
 type Words struct{}
 
 // Tokens implements [Tokenizer].
@@ -47,7 +51,8 @@ func (Words) Tokens(text string) iter.Seq[Token] { return unitTokens(lexWords, 1
 
 // NGrams yields every run of N consecutive characters, skipped characters
 // squeezed out: "It's" has the trigrams "its". A text of L characters has L−N+1
-// n-grams (S003, after Broder et al. 1997); one shorter than N is itself the only one.
+// n-grams (S003, after Broder et al. 1997); one shorter than N is itself the only
+// one. Marks count with the character they belong to.
 type NGrams struct {
 	N int // characters; less than 1 means 3
 }
@@ -84,49 +89,65 @@ func (s Shingles) Tokens(text string) iter.Seq[Token] {
 		return unitTokens(lex, n, text)
 	}
 	return func(yield func(Token) bool) {
-		n := s.n()
-		var (
-			joined []byte  // the tokens in a row; what was yielded is never overwritten
-			last   []int   // where tokens start in joined
-			window []Token // the tokens
-			head   int     // the first of the last n tokens in both
-		)
+		sh := shingler{n: s.n()}
 		for t := range s.Of.Tokens(text) {
-			if len(window)-head == n {
-				head++
-			}
-			if head >= 64 && head >= n { // few tokens are moved, and rarely
-				last = last[:copy(last, last[head:])]
-				window = window[:copy(window, window[head:])]
-				head = 0
-			}
-			tail := joined[len(joined):]
-			if head < len(last) {
-				tail = joined[last[head]:]
-			}
-			if need := len(t.Text) + 1; cap(joined)-len(joined) < need {
-				// A new block begins with the tokens still in the window.
-				block := make([]byte, len(tail), max(4096, 2*(len(tail)+need)))
-				copy(block, tail)
-				for i := len(last) - 1; i >= head; i-- {
-					last[i] -= last[head]
-				}
-				joined = block
-			}
-			if head < len(last) {
-				joined = append(joined, ' ')
-			}
-			last = append(last, len(joined))
-			window = append(window, t)
-			joined = append(joined, t.Text...)
-			if len(window)-head == n && !yield(shingle(joined[last[head]:], window[head:])) {
+			if !sh.push(t, yield) {
 				return
 			}
 		}
-		if len(window) > 0 && len(window) < n {
-			yield(shingle(joined[last[0]:], window))
-		}
+		sh.finish(yield)
 	}
+}
+
+// A shingler joins the tokens it is given.
+type shingler struct {
+	n      int
+	joined []byte  // the tokens in a row; what was yielded is never overwritten
+	last   []int   // where tokens start in joined
+	window []Token // the tokens
+	head   int     // the first of the last n tokens in both
+}
+
+// push takes in the next token and yields the shingle that it ends.
+func (s *shingler) push(t Token, yield func(Token) bool) bool {
+	if len(s.window)-s.head == s.n {
+		s.head++
+	}
+	if s.head >= 64 && s.head >= s.n { // few tokens are moved, and rarely
+		s.last = s.last[:copy(s.last, s.last[s.head:])]
+		s.window = s.window[:copy(s.window, s.window[s.head:])]
+		s.head = 0
+	}
+	tail := s.joined[len(s.joined):]
+	if s.head < len(s.last) {
+		tail = s.joined[s.last[s.head]:]
+	}
+	if need := len(t.Text) + 1; cap(s.joined)-len(s.joined) < need {
+		// A new block begins with the tokens still in the window.
+		block := make([]byte, len(tail), max(4096, 2*(len(tail)+need)))
+		copy(block, tail)
+		for i := len(s.last) - 1; i >= s.head; i-- {
+			s.last[i] -= s.last[s.head]
+		}
+		s.joined = block
+	}
+	if s.head < len(s.last) {
+		s.joined = append(s.joined, ' ')
+	}
+	s.last = append(s.last, len(s.joined))
+	s.joined = append(s.joined, t.Text...)
+	t.Text = "" // do not keep what it points into
+	s.window = append(s.window, t)
+	return len(s.window)-s.head < s.n || yield(shingle(s.joined[s.last[s.head]:], s.window[s.head:]))
+}
+
+// finish yields what is left at the end of the text: all of it, if it has fewer
+// than n tokens.
+func (s *shingler) finish(yield func(Token) bool) bool {
+	if len(s.window) == 0 || len(s.window)-s.head == s.n {
+		return true
+	}
+	return yield(shingle(s.joined[s.last[0]:], s.window))
 }
 
 func shingle(text []byte, window []Token) Token {
@@ -153,40 +174,112 @@ func unitsOf(t Tokenizer) (lex lexer, n int, ok bool) {
 // unitTokens yields the windows of n units.
 func unitTokens(lex lexer, n int, text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		u := units{offsets: true}
-		size := min(len(text)+len(text)/2+2*slack, blockSize)
-		pos, seen := 0, false
-		for pos < len(text) {
-			u.carry(n-1, make([]byte, size)) // a new block: what was yielded may be kept
-			pos = lex(&u, text, pos)
-			for i := n - 1; i < len(u.end); i++ {
-				seen = true
-				if !yield(u.token(i-n+1, i)) {
-					return
-				}
-			}
-		}
-		if len(u.end) > 0 && !seen {
-			yield(u.token(0, len(u.end)-1))
+		newUnitSource(lex, n).feed(text, true, yield)
+	}
+}
+
+// A source yields the tokens of a text that comes in pieces.
+type source interface {
+	// feed yields the tokens that the next piece of the text completes. It must
+	// not keep the piece, which must not end inside a character unless it is the
+	// last. feed returns false as soon as yield does; it must not be called again
+	// then, nor after the last piece.
+	feed(piece string, last bool, yield func(Token) bool) bool
+}
+
+// sourceOf returns a source for t, or nil if t is not of this package: then
+// nothing is known of where a text may be cut.
+func sourceOf(t Tokenizer) source {
+	if lex, n, ok := unitsOf(t); ok {
+		return newUnitSource(lex, n)
+	}
+	switch t := t.(type) {
+	case *Segmenter:
+		return &segmentSource{s: t}
+	case Shingles:
+		if of := sourceOf(t.Of); of != nil {
+			return &shingleSource{shingler{n: t.n()}, of}
 		}
 	}
+	return nil
+}
+
+type shingleSource struct {
+	shingler
+	of source
+}
+
+func (s *shingleSource) feed(piece string, last bool, yield func(Token) bool) bool {
+	if !s.of.feed(piece, last, func(t Token) bool { return s.push(t, yield) }) {
+		return false
+	}
+	return !last || s.finish(yield)
+}
+
+// A unitSource yields windows of n units, the window that is next beginning with
+// unit first.
+type unitSource struct {
+	units
+	lex   lexer
+	n     int
+	first int
+	seen  bool // any window
+}
+
+func newUnitSource(lex lexer, n int) *unitSource {
+	return &unitSource{units: units{offsets: true}, lex: lex, n: n}
+}
+
+func (s *unitSource) feed(piece string, last bool, yield func(Token) bool) bool {
+	size := blockSize
+	if last {
+		size = min(len(piece)+len(piece)/2+2*slack, blockSize)
+	}
+	for pos := 0; ; {
+		if s.full() {
+			s.carry(len(s.end)-s.first, make([]byte, size)) // a new block: what was yielded may be kept
+			s.first = 0
+		}
+		pos = s.lex(&s.units, piece, pos)
+		if last && pos == len(piece) {
+			s.close(pos)
+		}
+		for ; s.first+s.n <= len(s.end); s.first++ {
+			s.seen = true
+			if !yield(s.token(s.first, s.first+s.n-1)) {
+				return false
+			}
+		}
+		if pos == len(piece) {
+			break
+		}
+	}
+	s.base += len(piece)
+	if last && len(s.end) > 0 && !s.seen {
+		return yield(s.token(0, len(s.end)-1))
+	}
+	return true
 }
 
 func (u *units) token(first, last int) Token {
 	return Token{Text: stringOf(u.buf[u.start[first]:u.end[last]]), Start: u.from[first], End: u.to[last]}
 }
 
-// reset makes b read text; see next.
-func (b *batch) reset(lex lexer, n int, text string) {
+// reset makes b ready for a text; see read.
+func (b *batch) reset(lex lexer, n int) {
 	if len(b.buf) != blockSize || cap(b.end) > 2*blockSize { // new, or grown by very long shingles
 		b.units = units{buf: make([]byte, blockSize)}
 	}
-	b.used, b.open, b.start, b.end = 0, 0, b.start[:0], b.end[:0]
-	b.lex, b.n, b.text, b.pos, b.first, b.limit, b.seen = lex, n, text, 0, 0, 0, false
+	b.used, b.open, b.lone, b.start, b.end = 0, 0, false, b.start[:0], b.end[:0]
+	b.lex, b.n, b.first, b.limit, b.seen = lex, n, 0, 0, false
 }
 
+// read makes b read the next piece of the text, perhaps its last; see next.
+func (b *batch) read(piece string, last bool) { b.piece, b.pos, b.last = piece, 0, last }
+
 // next prepares features for hash64 or hash128 and reports whether there are
-// any: windows first to limit of n units each.
+// any: windows first to limit of n units each. Before the last piece, it keeps
+// what may become a feature with the next one.
 func (b *batch) next() bool {
 	for {
 		if b.first = b.limit; b.first+b.n <= len(b.end) {
@@ -194,16 +287,26 @@ func (b *batch) next() bool {
 			b.seen = true
 			return true
 		}
-		if b.pos == len(b.text) {
+		if b.pos == len(b.piece) {
 			break
 		}
-		b.carry(b.n-1, b.buf)
-		b.limit = 0
-		b.pos = b.lex(&b.units, b.text, b.pos)
+		if b.full() {
+			b.carry(len(b.end)-b.first, b.buf)
+			b.limit = 0
+		}
+		b.pos = b.lex(&b.units, b.piece, b.pos)
+	}
+	b.piece, b.pos = "", 0 // do not keep it
+	if !b.last {
+		return false
+	}
+	b.close(0)
+	if b.first+b.n <= len(b.end) { // the last unit was open
+		b.limit, b.seen = b.first+1, true
+		return true
 	}
 	// A text of fewer than n units is one feature.
 	if b.seen || len(b.end) == 0 {
-		b.text = "" // do not keep it in the pool
 		return false
 	}
 	b.n, b.first, b.limit, b.seen = len(b.end), 0, 1, true

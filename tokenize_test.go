@@ -13,20 +13,23 @@ import (
 // naiveTokens is the definition of the tokenizers, one character at a time.
 func naiveTokens(text string, chars bool, n int) []Token {
 	var units []Token
-	open := false
+	open, lone := false, false // the last unit takes marks, but no letters
 	for i := 0; i < len(text); {
 		r, class, size := next([]byte(text), i)
+		fits := open && len(units[len(units)-1].Text)+utf8.RuneLen(r) <= maxWord
 		switch {
 		case class == separator:
 			open = false
-		case chars, class == single, !open,
-			len(units[len(units)-1].Text)+utf8.RuneLen(r) > maxWord:
-			units = append(units, Token{Text: string(r), Start: i, End: i + size})
-			open = class == letter
-		default:
+		case class == ignored && open:
+			units[len(units)-1].End = i + size
+		case class == ignored:
+		case class == mark && fits, class == letter && fits && !lone && !chars:
 			u := &units[len(units)-1]
 			u.Text += string(r)
 			u.End = i + size
+		default:
+			units = append(units, Token{Text: string(r), Start: i, End: i + size})
+			open, lone = true, class == single
 		}
 		i += size
 	}
@@ -97,6 +100,7 @@ var hostile = []string{
 	"我们在使用Ubuntu 14.04的时候，下载了ISO镜像。", "ＡＢＣ１２３　全角", "カタカナとひらがなー々〇",
 	"สวัสดีครับ", "한국어 문장 입니다", "Việt Nam, naïve Ünïcödé İstanbul ΣΊΣΥΦΟΣ ЖЗИ", "हिन्दी में", "العربية",
 	"\x00\x01\xff\xfe\xc3", "\xed\xa0\x80\xed\xb0\x80", "a\xffb中\xe4\xb8", "\ufeffbom", "🙂a🙃b", "a\u0301e\u0301", "\u0301", "ȺȾⱥ",
+	"ab\u00adcd\u200be\u200d", "中\u0301\ufe0f文\u0301a\u0301", "👍🏽👨‍👩‍👧❤️🇩🇪1️⃣", "कि\u200dखी", strings.Repeat("\u0301", 500), "ｶﾞ\uff9e", strings.Repeat("中\u0300", 300),
 	strings.Repeat("a", 64), strings.Repeat("b", 128), strings.Repeat("c", 129) + " d", strings.Repeat("xyz", 1000),
 	strings.Repeat("é", 100), strings.Repeat("a", 127) + "é", strings.Repeat("中", 10000), strings.Repeat("Ⱥ", 20000),
 	strings.Repeat("word ", 20000), strings.Repeat("x", 50) + " " + strings.Repeat("y", 90) + strings.Repeat(" z", 9000),
@@ -215,12 +219,12 @@ func checkSegmenter(t *testing.T, s *Segmenter, text string) {
 		if tok.Start < end || tok.End <= tok.Start || tok.End > len(text) {
 			t.Fatalf("%q: token %+v after %d", text, tok, end)
 		}
-		if want := strings.ToLower(text[tok.Start:tok.End]); tok.Text != want {
+		if want := fold(text[tok.Start:tok.End]); tok.Text != want {
 			t.Fatalf("%q: token %q from %q", text, tok.Text, want)
 		}
 		for i := end; i < tok.Start; { // only separators between tokens
 			_, class, size := next([]byte(text), i)
-			if class != separator {
+			if class != separator && class != ignored {
 				t.Fatalf("%q: %q is in no token", text, text[i:i+size])
 			}
 			i += size
@@ -229,7 +233,7 @@ func checkSegmenter(t *testing.T, s *Segmenter, text string) {
 	}
 	for i := end; i < len(text); {
 		_, class, size := next([]byte(text), i)
-		if class != separator {
+		if class != separator && class != ignored {
 			t.Fatalf("%q: %q is in no token", text, text[i:i+size])
 		}
 		i += size

@@ -1,0 +1,3 @@
+module github.com/neardup/neardup/internal/ucd/gen
+
+go 1.26
