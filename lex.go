@@ -191,51 +191,69 @@ func lexWords(u *units, piece string, pos int) int {
 	return pos
 }
 
-// words takes in the 64 bytes of ASCII at pos of the text, as foldBlock has
+// words takes in the 64 bytes of ASCII at pos of the piece, as foldBlock has
 // folded them: bit i of mask says that byte i belongs to a word.
 func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
 	if mask&1 == 0 || u.lone {
 		u.closeWord(pos)
 	}
+	if u.used != u.open { // the word being read goes on
+		e := bits.TrailingZeros64(^mask)
+		u.extend(folded, 0, e, pos)
+		if e == 64 {
+			return
+		}
+		u.closeWord(pos + e)
+		mask &= mask + 1 // without the lowest run of ones
+	}
+	last := 64 - bits.LeadingZeros64(^mask) // where the word starts that may go on
+	mask &= 1<<last - 1
+	if u.offsets {
+		for m := mask; m != 0; m &= m + m&-m {
+			s := bits.TrailingZeros64(m)
+			u.from = append(u.from, u.base+pos+s)
+			u.to = append(u.to, u.base+pos+s+bits.TrailingZeros64(^(m>>s)))
+		}
+	}
 	n := len(u.end)
-	start, end := slices.Grow(u.start, 34)[:n+34], slices.Grow(u.end, 34)[:n+34] // words in 64 bytes, one of them cut
-	buf, used, open := u.buf, u.used, u.open
-	closeAt := func(to int) {
-		start[n], end[n] = uint32(open), uint32(used)
-		n++
-		if u.offsets {
-			u.from = append(u.from, u.openFrom)
-			u.to = append(u.to, u.base+pos+to)
-		}
-		buf[used] = ' '
-		used++
-		open = used
-	}
-	for mask != 0 {
+	u.start, u.end = slices.Grow(u.start, 32), slices.Grow(u.end, 32)
+	start, end := (*[32]uint32)(u.start[n:n+32]), (*[32]uint32)(u.end[n:n+32])
+	out, used := u.buf[u.used:], uint32(u.used)
+	at, k := 0, 0
+	for ; mask != 0; k++ {
 		s := bits.TrailingZeros64(mask)
-		e := s + bits.TrailingZeros64(^(mask >> s))
-		mask &^= 1<<e - 1
-		if used == open {
-			u.openFrom = u.base + pos + s
+		size := bits.TrailingZeros64(^(mask >> s))
+		mask &= mask + mask&-mask
+		*(*[16]byte)(out[at:]) = *(*[16]byte)(folded[s:]) // words are short: this nearly always does
+		if size > 16 {
+			copy(out[at+16:], folded[s+16:s+size])
 		}
-		if cut := maxWord - (used - open); e-s > cut {
-			used += copy(buf[used:], folded[s:s+cut])
-			s += cut
-			closeAt(s)
-			u.openFrom = u.base + pos + s
-		}
-		// Words are short: two eights nearly always do.
-		binary.LittleEndian.PutUint64(buf[used:], binary.LittleEndian.Uint64(folded[s:]))
-		binary.LittleEndian.PutUint64(buf[used+8:], binary.LittleEndian.Uint64(folded[s+8:]))
-		if e-s > 16 {
-			copy(buf[used+16:], folded[s+16:e])
-		}
-		used += e - s
-		if e < 64 {
-			closeAt(e)
-		}
+		start[k&31] = used + uint32(at)
+		at += size
+		end[k&31] = used + uint32(at)
+		out[at] = ' '
+		at++
 	}
-	u.start, u.end, u.used, u.open = start[:n], end[:n], used, open
+	u.start, u.end = u.start[:n+k], u.end[:n+k]
+	u.used += at
+	u.open = u.used
+	if last < 64 {
+		u.extend(folded, last, 64, pos)
+	}
+}
+
+// extend appends bytes s to e of a block of ASCII to the word being read.
+func (u *units) extend(folded *[64 + copySlack]byte, s, e, pos int) {
+	if u.used == u.open {
+		u.openFrom = u.base + pos + s
+	}
+	if fit := maxWord - (u.used - u.open); e-s > fit {
+		u.used += copy(u.buf[u.used:], folded[s:s+fit])
+		s += fit
+		u.closeWord(pos + s)
+		u.openFrom = u.base + pos + s
+	}
+	u.used += copy(u.buf[u.used:], folded[s:e])
 }
 
 // foldBlock lowers the case of 64 bytes of ASCII into dst and returns which of
