@@ -1,6 +1,14 @@
 package neardup
 
-import "github.com/zeebo/xxh3"
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/zeebo/xxh3"
+)
 
 // A Hash maps the text of a feature to 64 and to 128 bits. The functions must
 // be pure and safe for concurrent use, and should spread short and similar
@@ -12,35 +20,85 @@ import "github.com/zeebo/xxh3"
 type Hash struct {
 	Sum64  func(feature string) uint64
 	Sum128 func(feature string) (hi, lo uint64)
+
+	key *hashKey // of a SeededHash
+}
+
+// A hashKey is what is made of a secret. It is behind a pointer so that printing a
+// Hash does not show it.
+type hashKey struct {
+	seed  uint64
+	check string
+}
+
+// SeededHash returns xxh3 with a seed made of a secret of at least 16 bytes, for
+// texts of people who would gain from cheating. The secret should be random and be
+// kept apart from the fingerprints; it is never stored. What is stored is a check
+// value of it (a part of its HMAC-SHA-256), by which fingerprints of another secret
+// are told apart.
+//
+// Without the secret nobody can work out beforehand a text that has a certain
+// fingerprint, or many texts that fill one bucket of an index. That is all: xxh3
+// is not a cryptographic hash. Who sees the fingerprints of texts of their choice,
+// or learns which texts are called near-duplicates, may find the seed or do
+// without it. And no hash keeps anybody from copying a text to be near it, or from
+// adding text to one to be far from it. Against those who can watch, set Sum64 to a
+// keyed hash such as SipHash.
+func SeededHash(secret []byte) (Hash, error) {
+	if len(secret) < 16 {
+		return Hash{}, fmt.Errorf("neardup: a secret of %d bytes; at least 16 are needed", len(secret))
+	}
+	derive := func(label string) []byte {
+		h := hmac.New(sha256.New, secret)
+		h.Write([]byte(label))
+		return h.Sum(nil)
+	}
+	return Hash{key: &hashKey{
+		seed:  binary.BigEndian.Uint64(derive("neardup seed")),
+		check: hex.EncodeToString(derive("neardup check")[:8]),
+	}}, nil
 }
 
 func (h Hash) sum64() func(string) uint64 {
-	if h.Sum64 == nil {
-		if h.Sum128 != nil {
-			panic("neardup: Hash has no Sum64")
-		}
-		return xxh3.HashString
+	switch {
+	case h.Sum64 != nil:
+		return h.Sum64
+	case h.Sum128 != nil:
+		panic("neardup: Hash has no Sum64")
+	case h.key != nil:
+		return func(s string) uint64 { return xxh3.HashStringSeed(s, h.key.seed) }
 	}
-	return h.Sum64
+	return xxh3.HashString
 }
 
 func (h Hash) sum128() func(string) (hi, lo uint64) {
-	if h.Sum128 == nil {
-		if h.Sum64 != nil {
-			panic("neardup: Hash has no Sum128")
-		}
+	switch {
+	case h.Sum128 != nil:
+		return h.Sum128
+	case h.Sum64 != nil:
+		panic("neardup: Hash has no Sum128")
+	case h.key != nil:
 		return func(s string) (hi, lo uint64) {
-			u := xxh3.HashString128(s)
+			u := xxh3.HashString128Seed(s, h.key.seed)
 			return u.Hi, u.Lo
 		}
 	}
-	return h.Sum128
+	return func(s string) (hi, lo uint64) {
+		u := xxh3.HashString128(s)
+		return u.Hi, u.Lo
+	}
 }
 
 // hash64 returns the hashes of the features that next has prepared.
 func (b *batch) hash64() []uint64 {
 	out := b.lo[:b.limit-b.first]
 	start, end := b.start[b.first:], b.end[b.first+b.n-1:]
+	if b.key != nil {
+		for i := range out {
+			out[i] = xxh3.HashSeed(b.buf[start[i]:end[i]], b.key.seed)
+		}
+		return out
+	}
 	for i := range out {
 		out[i] = xxh3.Hash(b.buf[start[i]:end[i]])
 	}
@@ -51,9 +109,33 @@ func (b *batch) hash64() []uint64 {
 func (b *batch) hash128() (hi, lo []uint64) {
 	hi, lo = b.hi[:b.limit-b.first], b.lo[:b.limit-b.first]
 	start, end := b.start[b.first:], b.end[b.first+b.n-1:]
+	if b.key != nil {
+		for i := range lo {
+			u := xxh3.Hash128Seed(b.buf[start[i]:end[i]], b.key.seed)
+			hi[i], lo[i] = u.Hi, u.Lo
+		}
+		return hi, lo
+	}
 	for i := range lo {
 		u := xxh3.Hash128(b.buf[start[i]:end[i]])
 		hi[i], lo[i] = u.Hi, u.Lo
 	}
 	return hi, lo
 }
+
+// checksum is the checksum of files: it depends on the one before.
+func checksum(b []byte, before uint64) uint64 { return xxh3.HashSeed(b, before) }
+
+// A digest condenses what a version cannot spell out.
+type digest struct{ h *xxh3.Hasher }
+
+func newDigest() digest { return digest{xxh3.New()} }
+
+func (d digest) uint64(x uint64) { d.h.Write(binary.BigEndian.AppendUint64(nil, x)) }
+
+func (d digest) text(s string) {
+	d.uint64(uint64(len(s)))
+	d.h.WriteString(s)
+}
+
+func (d digest) sum() uint64 { return d.h.Sum64() }

@@ -66,6 +66,17 @@ func NewIndex[ID comparable, F Fingerprint](k int) (*Index[ID, F], error) {
 // Len returns the number of stored fingerprints.
 func (ix *Index[ID, F]) Len() int { return len(ix.number) }
 
+// All returns the ids and fingerprints in the order of adding.
+func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
+	return func(yield func(ID, F) bool) {
+		for n, d := range ix.docs {
+			if (ix.dead == nil || !ix.dead[n]) && !yield(d.id, d.fp) {
+				return
+			}
+		}
+	}
+}
+
 // Add stores a fingerprint under an id. If the id is known, its fingerprint is
 // replaced, and it keeps its place in the order of adding.
 func (ix *Index[ID, F]) Add(id ID, fp F) {

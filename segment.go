@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,8 +34,9 @@ import (
 // A Segmenter is safe for concurrent use. It is the only thing in this package
 // that links the dictionary, 33 MB of binary.
 type Segmenter struct {
-	dict *gse.Dictionary
-	stop map[string]bool
+	dict   *gse.Dictionary
+	stop   map[string]bool
+	digest uint64 // of the dictionary and the stop words
 
 	// For each token of the dictionary, in its order: the cost of the word,
 	// −log₂ of its probability in units of 2⁻¹⁶, and its length in units.
@@ -78,6 +81,10 @@ func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
 	s.cost = make([]uint32, len(s.dict.Tokens))
 	s.length = make([]uint16, len(s.dict.Tokens))
 	total := log2(s.dict.TotalFreq())
+	d := newDigest()
+	for _, w := range slices.Sorted(maps.Keys(s.stop)) {
+		d.text(w)
+	}
 	for i := range s.dict.Tokens {
 		t := &s.dict.Tokens[i]
 		s.cost[i] = uint32(max(1, total-log2(t.Freq())))
@@ -87,7 +94,11 @@ func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
 			text = text[size:]
 		}
 		s.length[i] = uint16(min(n, math.MaxUint16))
+		d.text(t.Text())
+		d.text(t.Pos())
+		d.uint64(uint64(s.cost[i]))
 	}
+	s.digest = d.sum()
 	s.paths.New = func() any { return &path{tokens: make([]*gse.Token, s.dict.MaxTokenLen())} }
 	return s, nil
 }

@@ -71,6 +71,18 @@ func split[F Fingerprint](fp F) (lo, hi uint64) {
 	panic("unreachable")
 }
 
+// fromWords is the inverse of split.
+func fromWords[F Fingerprint](lo, hi uint64) F {
+	var fp F
+	switch fp := any(&fp).(type) {
+	case *Fingerprint64:
+		*fp = Fingerprint64(lo)
+	case *Fingerprint128:
+		*fp = Fingerprint128{hi, lo}
+	}
+	return fp
+}
+
 // width returns the number of bits of F.
 func width[F Fingerprint]() int {
 	var fp F
@@ -99,8 +111,12 @@ const (
 // Fingerprinter may be used by several goroutines at once if its functions
 // may; it must not be changed meanwhile.
 //
-// Fingerprints compare only if all the fields were the same.
+// Fingerprints compare only if all the fields were the same; see
+// [Fingerprinter.Version].
 type Fingerprinter struct {
+	// Normalizer rewrites texts before they are cut; the zero value does not.
+	Normalizer Normalizer
+
 	// Tokenizer cuts texts into features; nil is Shingles{}, pairs of words.
 	Tokenizer Tokenizer
 
@@ -115,6 +131,11 @@ type Fingerprinter struct {
 
 	// Tie decides the bits on which the weights balance.
 	Tie Tie
+
+	// Custom names, in the version, what of the fields is the caller's own: a
+	// tokenizer that is not of this package, a Weight, functions of Hash. Change
+	// it whenever they return something else.
+	Custom string
 }
 
 // Sum64 returns the 64-bit fingerprint of text with the default settings.
@@ -142,7 +163,9 @@ func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
 // can be added one after the other, and the result does not depend on their
 // order.
 func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
-	if b := f.batch(text); b != nil {
+	text = f.Normalizer.Normalize(text)
+	if b := f.batch(); b != nil {
+		b.read(text, true)
 		for b.next() {
 			a.AddAll(b.hash64())
 		}
@@ -159,7 +182,9 @@ func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
 
 // Accumulate128 is [Fingerprinter.Accumulate64] for 128 bits.
 func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
-	if b := f.batch(text); b != nil {
+	text = f.Normalizer.Normalize(text)
+	if b := f.batch(); b != nil {
+		b.read(text, true)
 		for b.next() {
 			a.AddAll(b.hash128())
 		}
@@ -189,10 +214,9 @@ func (f *Fingerprinter) weigh(t Token) int64 {
 	return Quantize(f.Weight(t))
 }
 
-// batch returns a batch that reads text, or nil if the general path has to be
-// taken. Both give the same fingerprints; this one serves unit weights, the
+// batch returns a batch to read a text, or nil if the general path has to be taken. Both give the same fingerprints; this one serves unit weights, the
 // default hash and the tokenizers of this package, and is several times faster.
-func (f *Fingerprinter) batch(text string) *batch {
+func (f *Fingerprinter) batch() *batch {
 	if f.Weight != nil || f.Hash.Sum64 != nil || f.Hash.Sum128 != nil {
 		return nil
 	}
@@ -202,7 +226,7 @@ func (f *Fingerprinter) batch(text string) *batch {
 	}
 	b := batches.Get().(*batch)
 	b.reset(lex, n)
-	b.read(text, true)
+	b.key = f.Hash.key
 	return b
 }
 
@@ -210,7 +234,8 @@ func (f *Fingerprinter) batch(text string) *batch {
 type batch struct {
 	units
 	lex          lexer
-	n            int // units in a feature
+	n            int      // units in a feature
+	key          *hashKey // nil if there is no seed
 	piece        string
 	pos          int  // what of piece is lexed
 	last         bool // there are no more pieces

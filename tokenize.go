@@ -271,7 +271,7 @@ func (b *batch) reset(lex lexer, n int) {
 		b.units = units{buf: make([]byte, blockSize)}
 	}
 	b.used, b.open, b.lone, b.start, b.end = 0, 0, false, b.start[:0], b.end[:0]
-	b.lex, b.n, b.first, b.limit, b.seen = lex, n, 0, 0, false
+	b.lex, b.n, b.key, b.first, b.limit, b.seen = lex, n, nil, 0, 0, false
 }
 
 // read makes b read the next piece of the text, perhaps its last; see next.

@@ -1,0 +1,153 @@
+package neardup
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Boilerplate is a set of lines that are common in a collection: menus, footers,
+// licences, letterheads. A [Normalizer] leaves them out. It is made by a
+// [BoilerplateBuilder], does not change, and is safe for concurrent use.
+//
+// Lines are known by a 64-bit hash of their words, eight bytes each, so a line is
+// taken for a common one by mistake with a probability of 2⁻⁶⁴ times their number.
+type Boilerplate struct {
+	lines []uint64 // sorted
+}
+
+// A BoilerplateBuilder counts in how many documents each line occurs, so that the
+// common ones can be left out. The zero value is ready. It takes about 40 bytes
+// of memory for each distinct line: of a very large collection, add a sample. It
+// is not safe for concurrent use; give each worker its own and merge them.
+type BoilerplateBuilder struct {
+	// Normalizer is applied to the documents: the one that is to leave the lines
+	// out, as its earlier steps change the lines. Its own Boilerplate is ignored.
+	Normalizer Normalizer
+
+	documents uint32
+	lines     map[uint64]lineCount
+}
+
+type lineCount struct{ documents, last uint32 }
+
+// Add counts the lines of a document. The order of the documents does not matter.
+func (b *BoilerplateBuilder) Add(text string) {
+	if b.lines == nil {
+		b.lines = make(map[uint64]lineCount)
+	}
+	b.documents++
+	n := b.Normalizer
+	n.Boilerplate = nil
+	text = n.Normalize(text)
+	for len(text) > 0 {
+		// As the lines of a Normalizer are: no longer than maxLine.
+		line := bytesOf(text[:min(len(text), maxLine+1)])
+		if end := bytes.IndexByte(line, '\n'); end >= 0 {
+			line, text = line[:end], text[end+1:]
+		} else if len(line) > maxLine {
+			line = line[:cutLine(line[:maxLine])]
+			text = text[len(line):]
+		} else {
+			text = ""
+		}
+		if h, ok := lineHash(line); ok {
+			if c := b.lines[h]; c.last != b.documents {
+				b.lines[h] = lineCount{c.documents + 1, b.documents}
+			}
+		}
+	}
+}
+
+// Merge adds what other has counted in other documents.
+func (b *BoilerplateBuilder) Merge(other *BoilerplateBuilder) {
+	if b.lines == nil {
+		b.lines = make(map[uint64]lineCount)
+	}
+	for h, c := range other.lines {
+		b.lines[h] = lineCount{documents: b.lines[h].documents + c.documents}
+	}
+	b.documents += other.documents
+}
+
+// Documents returns the number of documents that were added.
+func (b *BoilerplateBuilder) Documents() int { return int(b.documents) }
+
+// Build returns the lines that occur in at least min documents. Copies of one
+// document have all their lines in common, so min should be larger than the
+// largest group of copies that is expected, and it should be a small part of the
+// collection. Less than 2 counts as 2.
+func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
+	common := &Boilerplate{}
+	for h, c := range b.lines {
+		if int64(c.documents) >= int64(max(min, 2)) {
+			common.lines = append(common.lines, h)
+		}
+	}
+	slices.Sort(common.lines)
+	return common
+}
+
+// Len returns the number of lines.
+func (b *Boilerplate) Len() int { return len(b.lines) }
+
+// has reports whether a line is one of b.
+func (b *Boilerplate) has(line []byte) bool {
+	h, ok := lineHash(line)
+	if !ok {
+		return false
+	}
+	_, found := slices.BinarySearch(b.lines, h)
+	return found
+}
+
+// lineHash hashes the words of a line as [Words] has them, and reports whether
+// there are any.
+func lineHash(line []byte) (uint64, bool) {
+	b := batches.Get().(*batch)
+	defer batches.Put(b)
+	b.reset(lexWords, 1)
+	b.read(stringOf(line), true)
+	sum := uint64(0)
+	for b.next() {
+		for _, h := range b.hash64() {
+			sum = (sum<<7 | sum>>57) ^ h
+			sum *= 0x9E3779B97F4A7C15
+		}
+	}
+	return sum, b.seen
+}
+
+// WriteTo writes b in a checksummed binary form for [ReadBoilerplate].
+func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
+	f := newFileWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
+	for _, h := range b.lines {
+		f.uint64(h)
+		f.endRecord()
+	}
+	err := f.close()
+	return f.written, err
+}
+
+// ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. It reads to the end of
+// it, not beyond, and trusts nothing that it reads.
+func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
+	f, err := newFileReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
+	if err != nil {
+		return nil, err
+	}
+	b := &Boilerplate{}
+	for f.next() {
+		h := f.uint64()
+		if n := len(b.lines); n > 0 && h <= b.lines[n-1] {
+			f.fail("lines are not in order")
+			break
+		}
+		b.lines = append(b.lines, h)
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	return b, nil
+}

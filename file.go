@@ -1,0 +1,319 @@
+package neardup
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// The files of this package have one form. Integers are unsigned varints, or
+// big-endian if they have a fixed size.
+//
+//	magic     "neardup" and a zero byte
+//	format    1
+//	kind      length and text: what the records are
+//	version   length and text: how they were made
+//	checksum  8 bytes
+//	blocks    length, records, checksum, as often as needed; no record is divided
+//	end       0, number of records, checksum
+//
+// Each checksum is the xxh3 of what follows the checksum before, seeded with that:
+// a block that is missing, twice or out of place does not pass.
+const (
+	magic      = "neardup\x00"
+	fileFormat = 1
+	maxBlock   = 1 << 20
+	maxID      = 1 << 16
+)
+
+// ErrDamaged is the error of a file that is not as it was written, or not of this
+// package.
+var ErrDamaged = errors.New("damaged file")
+
+// WriteFingerprints writes fingerprints under the ids of the caller, of at most
+// 64 KiB each, and the version ([Fingerprinter.Version]) of what made them, in a
+// checksummed binary form of 9 or 17 bytes and an id for each.
+//
+//	version, err := f.Version()
+//	err = neardup.WriteFingerprints(file, version, index.All())
+func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints iter.Seq2[string, F]) error {
+	f := newFileWriter(w, fingerprintKind[F](), version)
+	for id, fp := range fingerprints {
+		if len(id) > maxID {
+			return fmt.Errorf("neardup: id %q has %d bytes, more than %d", clip(id), len(id), maxID)
+		}
+		f.text(id)
+		lo, hi := split(fp)
+		if width[F]() == 128 {
+			f.uint64(hi)
+		}
+		f.uint64(lo)
+		if f.endRecord(); f.err != nil {
+			break
+		}
+	}
+	return f.close()
+}
+
+// ReadFingerprints reads what [WriteFingerprints] wrote and calls add for each
+// fingerprint, for example the Add of an index. The version must be the one that
+// the file has, or the error is an [ErrVersion] that says in what they differ. A
+// file that is damaged, ends early or is none gives an [ErrDamaged]; the
+// fingerprints before the damage have been added then, and were good. It takes no
+// more memory than a block of the file, whatever the file claims, and may read
+// ahead.
+func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F)) error {
+	f, err := newFileReader(r, fingerprintKind[F](), version, "fingerprint the stored texts again")
+	if err != nil {
+		return err
+	}
+	for f.next() {
+		id := f.text()
+		var hi uint64
+		if width[F]() == 128 {
+			hi = f.uint64()
+		}
+		lo := f.uint64()
+		if f.err != nil {
+			break
+		}
+		add(id, fromWords[F](lo, hi))
+	}
+	return f.err
+}
+
+func fingerprintKind[F Fingerprint]() string { return fmt.Sprintf("fingerprints%d", width[F]()) }
+
+// A fileWriter writes a file. The first error stays.
+type fileWriter struct {
+	w       *bufio.Writer
+	block   []byte
+	sum     uint64 // the last checksum
+	records uint64
+	written int64
+	err     error
+}
+
+func newFileWriter(w io.Writer, kind, version string) *fileWriter {
+	f := &fileWriter{w: bufio.NewWriter(w)}
+	f.block = append(f.block, magic...)
+	f.block = append(f.block, fileFormat)
+	f.text(kind)
+	f.text(version)
+	f.check()
+	return f
+}
+
+func (f *fileWriter) text(s string) {
+	f.block = append(binary.AppendUvarint(f.block, uint64(len(s))), s...)
+}
+func (f *fileWriter) uint64(x uint64) { f.block = binary.BigEndian.AppendUint64(f.block, x) }
+
+// endRecord ends a record, and the block if it is long enough.
+func (f *fileWriter) endRecord() {
+	f.records++
+	if len(f.block) >= maxBlock/16 {
+		f.flush()
+	}
+}
+
+func (f *fileWriter) flush() {
+	if len(f.block) == 0 {
+		return
+	}
+	f.write(binary.AppendUvarint(nil, uint64(len(f.block))))
+	f.check()
+}
+
+// check writes the block and its checksum.
+func (f *fileWriter) check() {
+	f.sum = checksum(f.block, f.sum)
+	f.write(f.block)
+	f.write(binary.BigEndian.AppendUint64(nil, f.sum))
+	f.block = f.block[:0]
+}
+
+func (f *fileWriter) write(b []byte) {
+	if f.err == nil {
+		_, f.err = f.w.Write(b)
+		f.written += int64(len(b))
+	}
+}
+
+func (f *fileWriter) close() error {
+	f.flush()
+	f.block = binary.AppendUvarint(append(f.block, 0), f.records)
+	f.check()
+	if f.err == nil {
+		f.err = f.w.Flush()
+	}
+	return f.err
+}
+
+// A fileReader reads a file. The first error stays, and everything after it is
+// zero.
+type fileReader struct {
+	r       *bufio.Reader
+	block   []byte // what is left of it
+	buf     []byte
+	sum     uint64
+	blocks  int
+	records uint64
+	err     error
+}
+
+func newFileReader(r io.Reader, kind, version, again string) (*fileReader, error) {
+	f := &fileReader{r: bufio.NewReader(r)}
+	head := make([]byte, len(magic)+1)
+	if _, err := io.ReadFull(f.r, head); err != nil || string(head[:len(magic)]) != magic {
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return nil, fmt.Errorf("neardup: %w", err)
+		}
+		return nil, fmt.Errorf("neardup: %w: not a file of this package", ErrDamaged)
+	}
+	if head[len(magic)] != fileFormat {
+		return nil, fmt.Errorf("neardup: %w: format %d; this version of the package reads format %d", ErrDamaged, head[len(magic)], fileFormat)
+	}
+	gotKind := f.headText(&head, 64)
+	gotVersion := f.headText(&head, 4096)
+	f.verify(head)
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case gotKind != kind:
+		return nil, fmt.Errorf("neardup: %w: it holds %s, not %s", ErrDamaged, clip(gotKind), kind)
+	}
+	if err := compareVersions(gotVersion, version, again); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// headText reads a text of the head, and adds it to what is checked.
+func (f *fileReader) headText(head *[]byte, longest uint64) string {
+	n := f.uvarint(longest, head)
+	text := make([]byte, n)
+	f.full(text)
+	*head = append(*head, text...)
+	return string(text)
+}
+
+// uvarint reads a number outside of blocks.
+func (f *fileReader) uvarint(most uint64, raw *[]byte) uint64 {
+	if f.err != nil {
+		return 0
+	}
+	for shift, x := 0, uint64(0); ; shift += 7 {
+		b, err := f.r.ReadByte()
+		if err != nil {
+			f.readError(err)
+			return 0
+		}
+		*raw = append(*raw, b)
+		x |= uint64(b&0x7F) << shift
+		if shift == 63 && b > 1 || b < 0x80 && x > most {
+			f.fail("a length of more than %d", most)
+			return 0
+		}
+		if b < 0x80 {
+			return x
+		}
+	}
+}
+
+func (f *fileReader) full(b []byte) {
+	if f.err == nil {
+		if _, err := io.ReadFull(f.r, b); err != nil {
+			f.readError(err)
+		}
+	}
+}
+
+func (f *fileReader) readError(err error) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		f.fail("it ends early")
+		return
+	}
+	f.err = fmt.Errorf("neardup: reading block %d: %w", f.blocks, err)
+}
+
+func (f *fileReader) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf("neardup: %w: block %d, after %d records: %s", ErrDamaged, f.blocks, f.records, fmt.Sprintf(format, args...))
+	}
+}
+
+// verify reads the checksum of what was read.
+func (f *fileReader) verify(read []byte) {
+	var sum [8]byte
+	f.full(sum[:])
+	f.sum = checksum(read, f.sum)
+	if f.err == nil && binary.BigEndian.Uint64(sum[:]) != f.sum {
+		f.fail("the checksum does not fit")
+	}
+}
+
+// next reports whether there is another record.
+func (f *fileReader) next() bool {
+	if f.err != nil {
+		return false
+	}
+	if len(f.block) == 0 {
+		f.blocks++
+		var raw []byte
+		n := f.uvarint(maxBlock, &raw)
+		if n == 0 && f.err == nil {
+			records := f.uvarint(1<<62, &raw)
+			if f.verify(raw); f.err == nil && records != f.records {
+				f.fail("it should have %d records", records)
+			}
+		}
+		if n == 0 || f.err != nil {
+			return false
+		}
+		// At least as much must be there as memory is taken for.
+		f.buf = f.buf[:0]
+		for uint64(len(f.buf)) < n && f.err == nil {
+			from := len(f.buf)
+			f.buf = append(f.buf, make([]byte, min(n-uint64(from), 1<<16))...)
+			f.full(f.buf[from:])
+		}
+		if f.verify(f.buf); f.err != nil {
+			return false
+		}
+		f.block = f.buf
+	}
+	f.records++
+	return true
+}
+
+// text reads a text of a record.
+func (f *fileReader) text() string {
+	n, size := binary.Uvarint(f.block)
+	if size <= 0 || n > uint64(len(f.block)-size) {
+		f.cut()
+		return ""
+	}
+	s := string(f.block[size : size+int(n)])
+	f.block = f.block[size+int(n):]
+	return s
+}
+
+// uint64 reads a number of a record.
+func (f *fileReader) uint64() uint64 {
+	if len(f.block) < 8 {
+		f.cut()
+		return 0
+	}
+	x := binary.BigEndian.Uint64(f.block)
+	f.block = f.block[8:]
+	return x
+}
+
+func (f *fileReader) cut() {
+	f.fail("a record is cut off")
+	f.block = nil
+}

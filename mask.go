@@ -1,0 +1,200 @@
+package neardup
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// appendMasked appends a line with addresses, dates and numbers treated as n says.
+// Every matcher looks at a bounded number of bytes behind its beginning, and begins
+// only where nothing of its kind goes on, so the time is linear in the line.
+func (n *Normalizer) appendMasked(dst, line []byte) []byte {
+	before := class(separator) // of the character before i
+	for i := 0; i < len(line); {
+		c := line[i]
+		if c >= utf8.RuneSelf {
+			_, class, size := next(line, i)
+			dst = append(dst, line[i:i+size]...)
+			i += size
+			if class != ignored && class != mark {
+				before = class
+			}
+			continue
+		}
+		size, mask, how := 0, "", Keep
+		if isAlnum(c) && before != letter {
+			switch {
+			case n.Emails != Keep && emailAt(line, i, &size):
+				mask, how = "<email>", n.Emails
+			case n.URLs != Keep && urlAt(line[i:], &size):
+				mask, how = "<url>", n.URLs
+			case n.Dates != Keep && dateAt(line[i:], &size):
+				mask, how = "<date>", n.Dates
+			case n.Numbers != Keep && numberAt(line[i:], &size):
+				mask, how = "<number>", n.Numbers
+			}
+		}
+		switch {
+		case size == 0:
+			dst = append(dst, c)
+			size = 1
+		case how == Remove:
+			dst = append(dst, ' ')
+		default:
+			dst = append(dst, mask...)
+		}
+		i += size
+		before = separator
+		if isAlnum(line[i-1]) && mask == "" {
+			before = letter
+		}
+	}
+	return dst
+}
+
+func isDigit(c byte) bool { return c-'0' < 10 }
+func isAlpha(c byte) bool { return c|0x20-'a' < 26 }
+func isAlnum(c byte) bool { return isDigit(c) || isAlpha(c) }
+
+// wordEnds reports whether no letter or digit follows at b[i].
+func wordEnds(b []byte, i int) bool {
+	if i >= len(b) {
+		return true
+	}
+	if b[i] < utf8.RuneSelf {
+		return !isAlnum(b[i])
+	}
+	_, class, _ := next(b, i)
+	return class != letter
+}
+
+// isLocal reports whether c may be in the local part of an e-mail address.
+func isLocal(c byte) bool { return isAlnum(c) || strings.IndexByte("._%+-", c) >= 0 }
+
+// emailAt finds an e-mail address whose local part has its first letter or digit
+// at line[i].
+func emailAt(line []byte, i int, size *int) bool {
+	if i > 0 && isLocal(line[i-1]) && !startsHere(line, i) {
+		return false
+	}
+	b := line[i:]
+	at := 0
+	for at < min(len(b), 64) && isLocal(b[at]) {
+		at++
+	}
+	if at >= len(b) || b[at] != '@' {
+		return false
+	}
+	end, dots := at+1, 0
+	for start := end; ; start = end + 1 {
+		end = labelEnd(b, start)
+		if end == start {
+			end = start - 1 // what follows the last dot is no label
+			break
+		}
+		if end >= len(b) || b[end] != '.' || dots == 8 {
+			break
+		}
+		dots++
+	}
+	host := b[at+1 : max(end, at+1)]
+	if dot := bytes.LastIndexByte(host, '.'); dot < 1 || !isAlpha(host[dot+1]) {
+		return false
+	}
+	*size = end
+	return true
+}
+
+// startsHere reports whether only characters such as _ and - are between line[i]
+// and what is no part of an e-mail address.
+func startsHere(line []byte, i int) bool {
+	for n := 0; n < 8; n++ {
+		if i--; i < 0 || !isLocal(line[i]) {
+			return true
+		}
+		if isAlnum(line[i]) {
+			return false
+		}
+	}
+	return false
+}
+
+// labelEnd returns where a label of a domain name ends that starts at b[i].
+func labelEnd(b []byte, i int) int {
+	end := i
+	for end < min(len(b), i+64) && (isAlnum(b[end]) || b[end] == '-' && end > i) {
+		end++
+	}
+	for end > i && b[end-1] == '-' {
+		end--
+	}
+	return end
+}
+
+// maxURL is the longest address of a page that is recognised.
+const maxURL = 2048
+
+// urlAt finds the address of a page: a scheme and ://, or www. and more. It ends
+// before white space, quotes, brackets that close without having been opened,
+// punctuation at its end, and everything beyond ASCII, for Chinese goes on
+// without a space.
+func urlAt(b []byte, size *int) bool {
+	start := 0
+	if len(b) > 4 && bytes.EqualFold(b[:4], []byte("www.")) {
+		start = 4
+	} else {
+		n := 0
+		for n < min(len(b), 16) && (isAlnum(b[n]) || n > 0 && strings.IndexByte("+.-", b[n]) >= 0) {
+			n++
+		}
+		if !isAlpha(b[0]) || !bytes.HasPrefix(b[n:], []byte("://")) {
+			return false
+		}
+		start = n + 3
+	}
+	end, open := start, 0
+scan:
+	for ; end < min(len(b), maxURL); end++ {
+		switch c := b[end]; {
+		case c <= ' ' || c >= 0x7F, strings.IndexByte("\"<>\\^`{|}", c) >= 0:
+			break scan
+		case c == '(' || c == '[':
+			open++
+		case c == ')' || c == ']':
+			if open--; open < 0 {
+				break scan
+			}
+		}
+	}
+	for end > start && strings.IndexByte(".,;:!?'([*_", b[end-1]) >= 0 {
+		end--
+	}
+	*size = end
+	return end > start
+}
+
+// maxNumber is the longest number, in bytes.
+const maxNumber = 256
+
+// numberAt finds a number: digits, with single points, commas or apostrophes
+// between them. Its parts are masked as one if it is longer than maxNumber.
+func numberAt(b []byte, size *int) bool {
+	if !isDigit(b[0]) {
+		return false
+	}
+	end := 1
+	for end < min(len(b), maxNumber) {
+		switch {
+		case isDigit(b[end]):
+			end++
+		case strings.IndexByte(".,'", b[end]) >= 0 && end+1 < len(b) && isDigit(b[end+1]):
+			end += 2
+		default:
+			*size = end
+			return wordEnds(b, end)
+		}
+	}
+	*size = end
+	return end >= maxNumber || wordEnds(b, end)
+}

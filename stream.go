@@ -1,0 +1,133 @@
+package neardup
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// A Stream fingerprints a text that is written to it in pieces, of any size and
+// cut at any byte, and that need not fit into memory. The fingerprint is that of
+// the text in one piece:
+//
+//	s, err := neardup.NewStream[neardup.Fingerprint64](&f)
+//	_, err = io.Copy(s, file)
+//	fp := s.Sum()
+//
+// Its memory is bounded, some hundred kilobytes whatever the text. A Stream can
+// be used for one text after the other, but not by several goroutines at once.
+type Stream[F Fingerprint] struct {
+	f   Fingerprinter
+	sum Accumulator128   // of 64 bits, only lo
+	add func(Token) bool // adds a token to sum
+
+	norm *normalizing // nil if texts are not rewritten
+	b    *batch       // what reads the text if the fast path serves, or
+	src  source       // what reads it in general
+
+	cut [utf8.UTFMax]byte // the beginning of a character that a piece ended in
+	n   int               // its length
+}
+
+// NewStream returns a Stream of fingerprints of f, which must not be changed any
+// more. A tokenizer that is not of this package cannot be used, as nothing is
+// known of where it would let a text be cut: cut the text where it would, and add
+// the pieces to one accumulator ([Fingerprinter.Accumulate64]).
+func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
+	if sourceOf(f.tokenizer()) == nil {
+		return nil, fmt.Errorf("neardup: a %T cannot read a text in pieces", f.Tokenizer)
+	}
+	s := &Stream[F]{f: *f}
+	if width[F]() == 64 {
+		hash := f.Hash.sum64()
+		s.add = func(t Token) bool {
+			s.sum.lo.Add(hash(t.Text), s.f.weigh(t))
+			return true
+		}
+	} else {
+		hash := f.Hash.sum128()
+		s.add = func(t Token) bool {
+			hi, lo := hash(t.Text)
+			s.sum.Add(hi, lo, s.f.weigh(t))
+			return true
+		}
+	}
+	return s, nil
+}
+
+// Write takes in the next piece of the text. It takes all of it and never fails.
+func (s *Stream[F]) Write(p []byte) (int, error) {
+	s.rewrite(p, false)
+	return len(p), nil
+}
+
+// WriteString is Write for a string.
+func (s *Stream[F]) WriteString(p string) (int, error) {
+	s.rewrite(bytesOf(p), false)
+	return len(p), nil
+}
+
+// Sum returns the fingerprint of what was written, and ends the text: what is
+// written next begins another one.
+func (s *Stream[F]) Sum() F {
+	s.rewrite(nil, true)
+	s.read(s.cut[:s.n], true)
+	if s.b != nil {
+		batches.Put(s.b)
+	}
+	sum := s.sum
+	s.sum, s.norm, s.b, s.src, s.n = Accumulator128{}, nil, nil, nil, 0
+	if width[F]() == 64 {
+		return fromWords[F](uint64(sum.lo.Sum(s.f.Tie)), 0)
+	}
+	fp := sum.Sum(s.f.Tie)
+	return fromWords[F](fp.Lo, fp.Hi)
+}
+
+// rewrite normalises a piece.
+func (s *Stream[F]) rewrite(p []byte, last bool) {
+	if s.f.Normalizer != (Normalizer{}) {
+		if s.norm == nil {
+			s.norm = s.f.Normalizer.stream()
+		}
+		p = s.norm.write(p, last)
+	}
+	s.write(p)
+}
+
+// write cuts the text where a character ends.
+func (s *Stream[F]) write(p []byte) {
+	for s.n > 0 && len(p) > 0 {
+		s.cut[s.n] = p[0]
+		p = p[1:]
+		// What was no character after all may leave the beginning of another.
+		for s.n++; s.n > 0 && utf8.FullRune(s.cut[:s.n]); {
+			_, size := utf8.DecodeRune(s.cut[:s.n])
+			s.read(s.cut[:size], false)
+			s.n = copy(s.cut[:], s.cut[size:s.n])
+		}
+	}
+	n := partial(p)
+	s.read(p[:len(p)-n], false)
+	s.n += copy(s.cut[s.n:], p[len(p)-n:])
+}
+
+// read takes in a piece that ends with a character.
+func (s *Stream[F]) read(piece []byte, last bool) {
+	if s.b == nil && s.src == nil {
+		if s.b = s.f.batch(); s.b == nil {
+			s.src = sourceOf(s.f.tokenizer())
+		}
+	}
+	if s.b == nil {
+		s.src.feed(stringOf(piece), last, s.add)
+		return
+	}
+	s.b.read(stringOf(piece), last)
+	for s.b.next() {
+		if width[F]() == 64 {
+			s.sum.lo.AddAll(s.b.hash64())
+		} else {
+			s.sum.AddAll(s.b.hash128())
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package neardup
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/neardup/neardup/internal/ucd"
+)
+
+// lexVersion changes whenever a tokenizer, a normaliser or the accumulator gives
+// another result for any text.
+const lexVersion = 1
+
+// ErrVersion is the error of everything that would compare fingerprints that were
+// not made in the same way.
+var ErrVersion = errors.New("made in another way")
+
+// Version describes all that fingerprints of f depend on, such as
+//
+//	neardup=1 unicode=15.0.0 normalizer=nfkc,urls:mask tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0
+//
+// Two fingerprints of one width compare if their versions are equal. It holds the
+// digests of the dictionary of a [Segmenter] and of the lines of a [Boilerplate],
+// and of a secret ([SeededHash]) a check value only. It is an error if a field of
+// f has something of the caller's own and Custom does not name it.
+//
+// Store it beside fingerprints, as [WriteFingerprints] does, and check it with
+// [Fingerprinter.CheckVersion]. It has no line breaks.
+func (f *Fingerprinter) Version() (string, error) {
+	var own []string
+	tokenizer := tokenizerVersion(f.tokenizer())
+	if strings.Contains(tokenizer, "custom") {
+		own = append(own, "Tokenizer")
+	}
+	hash := "xxh3"
+	switch {
+	case f.Hash.Sum64 != nil || f.Hash.Sum128 != nil:
+		hash = "custom"
+		own = append(own, "Hash")
+	case f.Hash.key != nil:
+		hash = "xxh3-seeded:" + f.Hash.key.check
+	}
+	weight := "1"
+	if f.Weight != nil {
+		weight = "custom"
+		own = append(own, "Weight")
+	}
+	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s hash=%s weight=%s tie=%d",
+		lexVersion, ucd.Version, f.Normalizer.version(), tokenizer, hash, weight, f.Tie)
+	if f.Custom != "" {
+		if strings.ContainsFunc(f.Custom, func(r rune) bool { return r <= ' ' || r == 0x7F }) || len(f.Custom) > 100 {
+			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 bytes", clip(f.Custom))
+		}
+		version += " custom=" + f.Custom
+	} else if len(own) > 0 {
+		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
+	}
+	return version, nil
+}
+
+// CheckVersion returns nil if fingerprints that were stored with a version compare
+// with those of f, and an [ErrVersion] that says what differs if not.
+func (f *Fingerprinter) CheckVersion(stored string) error {
+	current, err := f.Version()
+	if err != nil {
+		return err
+	}
+	return compareVersions(stored, current, "fingerprint the stored texts again")
+}
+
+// compareVersions returns an error that says in what the versions differ, and what
+// to do again.
+func compareVersions(stored, current, again string) error {
+	if stored == current {
+		return nil
+	}
+	old, now := strings.Fields(stored), strings.Fields(current)
+	var differ []string
+	for _, o := range old {
+		key, value, _ := strings.Cut(o, "=")
+		n := field(now, key)
+		switch {
+		case n == value:
+		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
+			differ = append(differ, "another secret")
+		default:
+			differ = append(differ, fmt.Sprintf("%s=%s, not %s", clip(key), clip(value), cmp.Or(n, "none")))
+		}
+	}
+	for _, n := range now {
+		if key, value, _ := strings.Cut(n, "="); field(old, key) == "" {
+			differ = append(differ, fmt.Sprintf("no %s, not %s", key, value))
+		}
+	}
+	if differ == nil {
+		differ = []string{"the versions are written differently"}
+	}
+	return fmt.Errorf("neardup: what is stored was %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
+}
+
+// field returns the value of a key, or "".
+func field(version []string, key string) string {
+	for _, f := range version {
+		if k, value, _ := strings.Cut(f, "="); k == key {
+			return value
+		}
+	}
+	return ""
+}
+
+func tokenizerVersion(t Tokenizer) string {
+	switch t := t.(type) {
+	case Words:
+		return "words"
+	case NGrams:
+		return fmt.Sprintf("ngrams(%d)", t.n())
+	case Shingles:
+		of := "words"
+		if t.Of != nil {
+			of = tokenizerVersion(t.Of)
+		}
+		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
+	case *Segmenter:
+		return fmt.Sprintf("gse(%016x)", t.digest)
+	}
+	return "custom"
+}
+
+// version names the steps of n.
+func (n *Normalizer) version() string {
+	var steps []string
+	add := func(on bool, step string) {
+		if on {
+			steps = append(steps, step)
+		}
+	}
+	add(n.HTML, "html")
+	add(n.Form != AsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form&3])
+	add(n.Fold, "fold")
+	for _, t := range []struct {
+		what string
+		how  Treatment
+	}{{"urls", n.URLs}, {"emails", n.Emails}, {"dates", n.Dates}, {"numbers", n.Numbers}} {
+		add(t.how != Keep, t.what+[...]string{"", ":mask", ":remove", ""}[t.how&3])
+	}
+	add(n.Space, "space")
+	if n.Boilerplate != nil {
+		d := newDigest()
+		for _, line := range n.Boilerplate.lines {
+			d.uint64(line)
+		}
+		steps = append(steps, fmt.Sprintf("boilerplate(%016x)", d.sum()))
+	}
+	if steps == nil {
+		return "none"
+	}
+	return strings.Join(steps, ",")
+}
