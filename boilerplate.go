@@ -107,14 +107,11 @@ func (b *Boilerplate) has(line []byte) bool {
 func lineHash(line []byte) (uint64, bool) {
 	b := batches.Get().(*batch)
 	defer batches.Put(b)
-	b.reset(lexWords, 1)
+	b.reset(false, 1)
 	b.read(stringOf(line), true)
 	sum := uint64(0)
 	for b.next() {
-		for _, h := range b.hash64() {
-			sum = (sum<<7 | sum>>57) ^ h
-			sum *= 0x9E3779B97F4A7C15
-		}
+		sum = checksum(b.buf[b.start[b.first]:b.end[b.limit-1]], sum)
 	}
 	return sum, b.seen
 }

@@ -91,6 +91,7 @@ func FuzzIndex(f *testing.F) {
 func FuzzKernels(f *testing.F) {
 	f.Add([]byte("0123456789abcdef0123456789abcdee\x00"), uint32(7), 3)
 	f.Add(make([]byte, 300), uint32(0), 0)
+	f.Add([]byte("@AZ[`az{/09:\x00\x7f  The quick, brown Fox jumps over 13 lazy dogs and one more \xc3\xa9"), uint32(0), 0)
 	f.Fuzz(func(t *testing.T, data []byte, tag uint32, k int) {
 		tags, fps := make([]uint32, len(data)/4), make([]uint64, min(len(data)/8, 64))
 		for i := range tags {
@@ -98,6 +99,14 @@ func FuzzKernels(f *testing.F) {
 		}
 		for i := range fps {
 			fps[i] = binary.LittleEndian.Uint64(data[8*i:])
+		}
+		for i := 0; i+64 <= len(data); i++ {
+			var got, want [64 + copySlack]byte
+			gotMask, gotOK := foldBlock((*[64]byte)(data[i:]), &got)
+			wantMask, wantOK := foldBlockGeneric((*[64]byte)(data[i:]), &want)
+			if gotMask != wantMask || gotOK != wantOK || gotOK && got != want {
+				t.Fatalf("foldBlock(%q): %q, %x, %v; generic %q, %x, %v", data[i:i+64], got, gotMask, gotOK, want, wantMask, wantOK)
+			}
 		}
 		k = max(0, k%130)
 		if got, want := matchTags(tags, tag, k), matchTagsGeneric(tags, tag, k); got != want {

@@ -92,7 +92,7 @@ func (h Hash) sum128() func(string) (hi, lo uint64) {
 // hash64 returns the hashes of the features that next has prepared.
 func (b *batch) hash64() []uint64 {
 	out := b.lo[:b.limit-b.first]
-	start, end := b.start[b.first:], b.end[b.first+b.n-1:]
+	start, end := b.start[b.first:][:len(out)], b.end[b.first+b.n-1:][:len(out)]
 	if b.key != nil {
 		for i := range out {
 			out[i] = xxh3.HashSeed(b.buf[start[i]:end[i]], b.key.seed)

@@ -1,7 +1,6 @@
 package neardup
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 	"unicode/utf8"
@@ -17,6 +16,7 @@ import (
 // The unit being read is open until a character shows that it has ended, or the
 // text has: a combining mark may still belong to it.
 type units struct {
+	chars      bool // units are characters, not words
 	buf        []byte
 	used       int      // bytes of buf in use
 	open       int      // where the unit being read starts in buf; used if none is
@@ -29,16 +29,21 @@ type units struct {
 	base     int // where the piece that is being read starts in the text
 }
 
-// A lexer appends the units of a piece of text from pos on, until the piece ends
-// or the block is full, and returns the position reached. The last unit stays
-// open. A piece must not end inside a character, unless the text does.
-type lexer func(u *units, piece string, pos int) int
-
 const (
 	blockSize = 16 << 10
-	slack     = 256 // more than 64 bytes of text and a rune can turn into
+	slack     = 256 // more than 64 bytes of text and a run of Han can turn into
 	copySlack = 16  // how far copies overshoot
 )
+
+// lex appends the units of a piece of text from pos on, until the piece ends or
+// the block is full, and returns the position reached. The last unit stays open. A
+// piece must not end inside a character, unless the text does.
+func (u *units) lex(piece string, pos int) int {
+	if u.chars {
+		return u.lexChars(bytesOf(piece), pos)
+	}
+	return u.lexWords(bytesOf(piece), pos)
+}
 
 // carry empties the block into buf, which may be the same, but for the last
 // keep units and the one being read.
@@ -148,14 +153,13 @@ func (u *units) closeWord(pos int) {
 }
 
 // lexWords reads words.
-func lexWords(u *units, piece string, pos int) int {
-	b := bytesOf(piece)
+func (u *units) lexWords(b []byte, pos int) int {
 	var folded [64 + copySlack]byte
 	for pos < len(b) && !u.full() {
 		end := pos + 64
 		if end <= len(b) {
 			if mask, ok := foldBlock((*[64]byte)(b[pos:]), &folded); ok {
-				u.words(&folded, mask, pos)
+				u.asciiWords(&folded, mask, pos)
 				pos = end
 				continue
 			}
@@ -191,9 +195,9 @@ func lexWords(u *units, piece string, pos int) int {
 	return pos
 }
 
-// words takes in the 64 bytes of ASCII at pos of the piece, as foldBlock has
+// asciiWords takes in the 64 bytes of ASCII at pos of the piece, as foldBlock has
 // folded them: bit i of mask says that byte i belongs to a word.
-func (u *units) words(folded *[64 + copySlack]byte, mask uint64, pos int) {
+func (u *units) asciiWords(folded *[64 + copySlack]byte, mask uint64, pos int) {
 	if mask&1 == 0 || u.lone {
 		u.closeWord(pos)
 	}
@@ -253,43 +257,21 @@ func (u *units) extend(folded *[64 + copySlack]byte, s, e, pos int) {
 		u.closeWord(pos + s)
 		u.openFrom = u.base + pos + s
 	}
-	u.used += copy(u.buf[u.used:], folded[s:e])
-}
-
-// foldBlock lowers the case of 64 bytes of ASCII into dst and returns which of
-// them are letters or digits, or reports that not all are ASCII. It works on
-// eight bytes at a time: adding 128−c to a byte below 128 sets its top bit just
-// if the byte is at least c.
-func foldBlock(src *[64]byte, dst *[64 + copySlack]byte) (mask uint64, ok bool) {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x80 * ones
-	)
-	for i := 0; i < 64; i += 8 {
-		x := binary.LittleEndian.Uint64(src[i:])
-		if x&tops != 0 {
-			return 0, false
-		}
-		upper := (x + (0x80-'A')*ones) &^ (x + (0x80-'Z'-1)*ones) & tops
-		x |= upper >> 2 // 0x80 >> 2 is the bit between 'A' and 'a'
-		lower := (x + (0x80-'a')*ones) &^ (x + (0x80-'z'-1)*ones)
-		digit := (x + (0x80-'0')*ones) &^ (x + (0x80-'9'-1)*ones)
-		m := (lower | digit) & tops
-		binary.LittleEndian.PutUint64(dst[i:], x)
-		mask |= (m >> 7 * 0x0102040810204080 >> 56) << i
+	*(*[16]byte)(u.buf[u.used:]) = *(*[16]byte)(folded[s:])
+	if e-s > 16 {
+		copy(u.buf[u.used+16:], folded[s+16:e])
 	}
-	return mask, true
+	u.used += e - s
 }
 
 // lexChars reads characters.
-func lexChars(u *units, piece string, pos int) int {
-	b := bytesOf(piece)
+func (u *units) lexChars(b []byte, pos int) int {
 	var folded [64 + copySlack]byte
 	for pos < len(b) && !u.full() {
 		end := pos + 64
 		if end <= len(b) {
 			if mask, ok := foldBlock((*[64]byte)(b[pos:]), &folded); ok {
-				u.chars(&folded, mask, pos)
+				u.asciiChars(&folded, mask, pos)
 				pos = end
 				continue
 			}
@@ -319,9 +301,9 @@ func lexChars(u *units, piece string, pos int) int {
 	return pos
 }
 
-// chars is words for characters: it writes every byte, and moves on only if it
+// asciiChars is asciiWords for characters: it writes every byte, and moves on only if it
 // counts.
-func (u *units) chars(folded *[64 + copySlack]byte, mask uint64, pos int) {
+func (u *units) asciiChars(folded *[64 + copySlack]byte, mask uint64, pos int) {
 	u.close(pos)
 	n, used := len(u.end), u.used
 	start, end := slices.Grow(u.start, 64)[:n+64], slices.Grow(u.end, 64)[:n+64]

@@ -3,6 +3,7 @@ package neardup
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -54,6 +55,34 @@ func TestKernels(t *testing.T) {
 			}
 			if anyPair(fps, k) != want || anyPairGeneric(fps, k) != want {
 				t.Fatalf("anyPair of %d, k=%d: %v and %v, want %v", n, k, anyPair(fps, k), anyPairGeneric(fps, k), want)
+			}
+		}
+	}
+}
+
+// TestFoldBlock compares with the definition, for every byte at every place.
+func TestFoldBlock(t *testing.T) {
+	for c := range 256 {
+		for i := range 64 {
+			src := [64]byte([]byte(strings.Repeat("aZ 0_{", 11)[:64]))
+			src[i] = byte(c)
+			var want [64 + copySlack]byte
+			wantMask := uint64(0)
+			for j, c := range src {
+				r, class, _ := next([]byte{c}, 0)
+				if c < 0x80 {
+					want[j] = byte(r)
+				}
+				if class == letter {
+					wantMask |= 1 << j
+				}
+			}
+			for name, fold := range map[string]func(*[64]byte, *[64 + copySlack]byte) (uint64, bool){"foldBlock": foldBlock, "generic": foldBlockGeneric} {
+				var got [64 + copySlack]byte
+				mask, ok := fold(&src, &got)
+				if ok != (c < 0x80) || ok && (mask != wantMask || got != want) {
+					t.Fatalf("%s(%q) = %q, %x, %v", name, src, got, mask, ok)
+				}
 			}
 		}
 	}

@@ -220,12 +220,12 @@ func (f *Fingerprinter) batch() *batch {
 	if f.Weight != nil || f.Hash.Sum64 != nil || f.Hash.Sum128 != nil {
 		return nil
 	}
-	lex, n, ok := unitsOf(f.tokenizer())
+	chars, n, ok := unitsOf(f.tokenizer())
 	if !ok {
 		return nil
 	}
 	b := batches.Get().(*batch)
-	b.reset(lex, n)
+	b.reset(chars, n)
 	b.key = f.Hash.key
 	return b
 }
@@ -233,7 +233,6 @@ func (f *Fingerprinter) batch() *batch {
 // A batch hashes the features of a text some thousand at a time.
 type batch struct {
 	units
-	lex          lexer
 	n            int      // units in a feature
 	key          *hashKey // nil if there is no seed
 	piece        string
@@ -241,8 +240,11 @@ type batch struct {
 	last         bool // there are no more pieces
 	first, limit int  // the features to hash next
 	seen         bool // any feature
-	hi, lo       [1024]uint64
+	hi, lo       [maxFeatures]uint64
 }
+
+// maxFeatures is the number of features that are hashed at a time.
+const maxFeatures = 1024
 
 // batches keeps the buffers between calls.
 var batches = sync.Pool{New: func() any { return new(batch) }}

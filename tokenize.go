@@ -47,7 +47,7 @@ const maxWord = 128
 type Words struct{}
 
 // Tokens implements [Tokenizer].
-func (Words) Tokens(text string) iter.Seq[Token] { return unitTokens(lexWords, 1, text) }
+func (Words) Tokens(text string) iter.Seq[Token] { return unitTokens(false, 1, text) }
 
 // NGrams yields every run of N consecutive characters, skipped characters
 // squeezed out: "It's" has the trigrams "its". A text of L characters has L−N+1
@@ -58,7 +58,7 @@ type NGrams struct {
 }
 
 // Tokens implements [Tokenizer].
-func (g NGrams) Tokens(text string) iter.Seq[Token] { return unitTokens(lexChars, g.n(), text) }
+func (g NGrams) Tokens(text string) iter.Seq[Token] { return unitTokens(true, g.n(), text) }
 
 func (g NGrams) n() int {
 	if g.N < 1 {
@@ -85,8 +85,8 @@ func (s Shingles) n() int {
 
 // Tokens implements [Tokenizer].
 func (s Shingles) Tokens(text string) iter.Seq[Token] {
-	if lex, n, ok := unitsOf(s); ok {
-		return unitTokens(lex, n, text)
+	if chars, n, ok := unitsOf(s); ok {
+		return unitTokens(chars, n, text)
 	}
 	return func(yield func(Token) bool) {
 		sh := shingler{n: s.n()}
@@ -154,27 +154,27 @@ func shingle(text []byte, window []Token) Token {
 	return Token{Text: stringOf(text), Start: window[0].Start, End: window[len(window)-1].End}
 }
 
-// unitsOf reports whether the features of t are windows of n units (words or
-// characters) that lie side by side in a buffer, and how to read these. It asks
-// for the types, not for a method, which a caller's tokenizer might inherit.
-func unitsOf(t Tokenizer) (lex lexer, n int, ok bool) {
+// unitsOf reports whether the features of t are windows of n units, words or
+// characters, that lie side by side in a buffer. It asks for the types, not for a
+// method, which a caller's tokenizer might inherit.
+func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	switch t := t.(type) {
 	case Words:
-		return lexWords, 1, true
+		return false, 1, true
 	case NGrams:
-		return lexChars, t.n(), true
+		return true, t.n(), true
 	case Shingles:
 		if t.Of == nil || t.Of == Tokenizer(Words{}) {
-			return lexWords, t.n(), true
+			return false, t.n(), true
 		}
 	}
-	return nil, 0, false
+	return false, 0, false
 }
 
 // unitTokens yields the windows of n units.
-func unitTokens(lex lexer, n int, text string) iter.Seq[Token] {
+func unitTokens(chars bool, n int, text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		newUnitSource(lex, n).feed(text, true, yield)
+		newUnitSource(chars, n).feed(text, true, yield)
 	}
 }
 
@@ -190,8 +190,8 @@ type source interface {
 // sourceOf returns a source for t, or nil if t is not of this package: then
 // nothing is known of where a text may be cut.
 func sourceOf(t Tokenizer) source {
-	if lex, n, ok := unitsOf(t); ok {
-		return newUnitSource(lex, n)
+	if chars, n, ok := unitsOf(t); ok {
+		return newUnitSource(chars, n)
 	}
 	switch t := t.(type) {
 	case *Segmenter:
@@ -220,14 +220,13 @@ func (s *shingleSource) feed(piece string, last bool, yield func(Token) bool) bo
 // unit first.
 type unitSource struct {
 	units
-	lex   lexer
 	n     int
 	first int
 	seen  bool // any window
 }
 
-func newUnitSource(lex lexer, n int) *unitSource {
-	return &unitSource{units: units{offsets: true}, lex: lex, n: n}
+func newUnitSource(chars bool, n int) *unitSource {
+	return &unitSource{units: units{chars: chars, offsets: true}, n: n}
 }
 
 func (s *unitSource) feed(piece string, last bool, yield func(Token) bool) bool {
@@ -240,7 +239,7 @@ func (s *unitSource) feed(piece string, last bool, yield func(Token) bool) bool 
 			s.carry(len(s.end)-s.first, make([]byte, size)) // a new block: what was yielded may be kept
 			s.first = 0
 		}
-		pos = s.lex(&s.units, piece, pos)
+		pos = s.lex(piece, pos)
 		if last && pos == len(piece) {
 			s.close(pos)
 		}
@@ -266,12 +265,12 @@ func (u *units) token(first, last int) Token {
 }
 
 // reset makes b ready for a text; see read.
-func (b *batch) reset(lex lexer, n int) {
+func (b *batch) reset(chars bool, n int) {
 	if len(b.buf) != blockSize || cap(b.end) > 2*blockSize { // new, or grown by very long shingles
 		b.units = units{buf: make([]byte, blockSize)}
 	}
-	b.used, b.open, b.lone, b.start, b.end = 0, 0, false, b.start[:0], b.end[:0]
-	b.lex, b.n, b.key, b.first, b.limit, b.seen = lex, n, nil, 0, 0, false
+	b.chars, b.used, b.open, b.lone, b.start, b.end = chars, 0, 0, false, b.start[:0], b.end[:0]
+	b.n, b.key, b.first, b.limit, b.seen = n, nil, 0, 0, false
 }
 
 // read makes b read the next piece of the text, perhaps its last; see next.
@@ -294,7 +293,7 @@ func (b *batch) next() bool {
 			b.carry(len(b.end)-b.first, b.buf)
 			b.limit = 0
 		}
-		b.pos = b.lex(&b.units, b.piece, b.pos)
+		b.pos = b.lex(b.piece, b.pos)
 	}
 	b.piece, b.pos = "", 0 // do not keep it
 	if !b.last {
