@@ -1,40 +1,24 @@
 package neardup
 
-// dateAt finds a date or a time of day: numbers of a plausible size with the
-// separators of dates between them, or English names of months.
-func dateAt(b []byte, size *int) bool {
-	b = b[:min(len(b), 64)]
-	p := dateParser{b: b}
+// dateAt returns the length of the date or the time of day that starts at line[i],
+// or 0: numbers of a plausible size with the separators of dates between them, or
+// English names of months.
+func dateAt(line []byte, i int) int {
+	b := line[i:min(len(line), i+64)]
+	forms := dateForms[:]
 	if isAlpha(b[0]) {
-		// November 21, 2026; Nov 21; Nov 2026
-		if !p.month() || !p.spaces() {
-			return false
-		}
-		after := p
-		if after.number(1, 31, 1, 2) && !after.is(":") {
-			p = after
-			after.ordinal()
-			if after.end() {
-				p = after
-			}
-			after.is(",")
-			if after.spaces() && after.number(1000, 2999, 4, 4) && after.end() {
-				p = after
-			}
-		} else if !p.number(1000, 2999, 4, 4) {
-			return false
-		}
-		return p.done(size)
+		forms = dateForms[:1]
 	}
-	for _, form := range []func(*dateParser) bool{
-		(*dateParser).yearFirst, (*dateParser).yearLast, (*dateParser).dayMonth, (*dateParser).monthDayHan, (*dateParser).time,
-	} {
-		q := p
-		if form(&q) && q.done(size) {
-			return true
+	for _, form := range forms {
+		if p := (dateParser{b: b}); form(&p) && p.end() {
+			return p.i
 		}
 	}
-	return false
+	return 0
+}
+
+var dateForms = [...]func(*dateParser) bool{
+	(*dateParser).monthFirst, (*dateParser).yearFirst, (*dateParser).yearLast, (*dateParser).dayMonth, (*dateParser).monthDayHan, (*dateParser).time,
 }
 
 // A dateParser stands somewhere in a text and moves on if it finds what it is
@@ -44,16 +28,8 @@ type dateParser struct {
 	i int
 }
 
-func (p *dateParser) done(size *int) bool {
-	if !p.end() {
-		return false
-	}
-	*size = p.i
-	return true
-}
-
-// end reports whether a number or word ends here.
-func (p *dateParser) end() bool { return wordEnds(p.b, p.i) }
+// end reports whether no number or word goes on here.
+func (p *dateParser) end() bool { return !isAlnum(p.b[p.i-1]) || wordEnds(p.b, p.i) }
 
 func (p *dateParser) is(s string) bool {
 	if len(p.b)-p.i < len(s) || string(p.b[p.i:p.i+len(s)]) != s {
@@ -120,6 +96,26 @@ next:
 	return false
 }
 
+// monthFirst finds November 21, 2026, Nov 21 and Nov 2026.
+func (p *dateParser) monthFirst() bool {
+	if !p.month() || !p.spaces() {
+		return false
+	}
+	q := *p
+	if !q.number(1, 31, 1, 2) || q.is(":") {
+		return p.number(1000, 2999, 4, 4)
+	}
+	*p = q
+	if q.ordinal(); q.end() {
+		*p = q
+	}
+	q.is(",")
+	if q.spaces() && q.number(1000, 2999, 4, 4) && q.end() {
+		*p = q
+	}
+	return true
+}
+
 // yearFirst finds 2026-11-21, 2026/11/21, 2026.11.21, 2026年11月21日 and 2026年11月,
 // and a time behind it.
 func (p *dateParser) yearFirst() bool {
@@ -138,7 +134,9 @@ func (p *dateParser) yearFirst() bool {
 	if p.spaces(); !p.is("年") {
 		return false
 	}
-	if p.spaces(); p.monthDayHan() {
+	q := *p
+	if q.spaces(); q.monthDayHan() {
+		*p = q
 		p.timeBehind()
 	}
 	return true

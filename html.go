@@ -93,11 +93,11 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 			dst = h.text(dst, page[read:read+size], raw)
 		case tooLong && bytes.HasPrefix(page[read:], []byte("<!--")): // the last bytes may belong to its end
 			h.skip = "-->"
-			size -= 2
+			size -= len(h.skip)
 		case tooLong:
 			h.skip = ">"
 			dst = h.tag(dst, tagName(page[read+1:]), page[read+1] != '/')
-			size--
+			size -= len(h.skip)
 		case kind == html.ErrorToken:
 			return dst, len(page), false
 		case kind == html.StartTagToken, kind == html.SelfClosingTagToken, kind == html.EndTagToken:

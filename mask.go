@@ -24,15 +24,17 @@ func (n *Normalizer) appendMasked(dst, line []byte) []byte {
 		}
 		size, mask, how := 0, "", Keep
 		if isAlnum(c) && before != letter {
-			switch {
-			case n.Emails != Keep && emailAt(line, i, &size):
-				mask, how = "<email>", n.Emails
-			case n.URLs != Keep && urlAt(line[i:], &size):
-				mask, how = "<url>", n.URLs
-			case n.Dates != Keep && dateAt(line[i:], &size):
-				mask, how = "<date>", n.Dates
-			case n.Numbers != Keep && numberAt(line[i:], &size):
-				mask, how = "<number>", n.Numbers
+			for _, m := range [...]struct {
+				how  Treatment
+				find func(line []byte, i int) int
+				mask string
+			}{{n.Emails, emailAt, "<email>"}, {n.URLs, urlAt, "<url>"}, {n.Dates, dateAt, "<date>"}, {n.Numbers, numberAt, "<number>"}} {
+				if m.how != Keep {
+					if size = m.find(line, i); size > 0 {
+						mask, how = m.mask, m.how
+						break
+					}
+				}
 			}
 		}
 		switch {
@@ -72,11 +74,11 @@ func wordEnds(b []byte, i int) bool {
 // isLocal reports whether c may be in the local part of an e-mail address.
 func isLocal(c byte) bool { return isAlnum(c) || strings.IndexByte("._%+-", c) >= 0 }
 
-// emailAt finds an e-mail address whose local part has its first letter or digit
-// at line[i].
-func emailAt(line []byte, i int, size *int) bool {
+// emailAt returns the length of the e-mail address whose local part has its first
+// letter or digit at line[i], or 0.
+func emailAt(line []byte, i int) int {
 	if i > 0 && isLocal(line[i-1]) && !startsHere(line, i) {
-		return false
+		return 0
 	}
 	b := line[i:]
 	at := 0
@@ -84,7 +86,7 @@ func emailAt(line []byte, i int, size *int) bool {
 		at++
 	}
 	if at >= len(b) || b[at] != '@' {
-		return false
+		return 0
 	}
 	end, dots := at+1, 0
 	for start := end; ; start = end + 1 {
@@ -100,10 +102,9 @@ func emailAt(line []byte, i int, size *int) bool {
 	}
 	host := b[at+1 : max(end, at+1)]
 	if dot := bytes.LastIndexByte(host, '.'); dot < 1 || !isAlpha(host[dot+1]) {
-		return false
+		return 0
 	}
-	*size = end
-	return true
+	return end
 }
 
 // startsHere reports whether only characters such as _ and - are between line[i]
@@ -135,12 +136,12 @@ func labelEnd(b []byte, i int) int {
 // maxURL is the longest address of a page that is recognised.
 const maxURL = 2048
 
-// urlAt finds the address of a page: a scheme and ://, or www. and more. It ends
-// before white space, quotes, brackets that close without having been opened,
-// punctuation at its end, and everything beyond ASCII, for Chinese goes on
-// without a space.
-func urlAt(b []byte, size *int) bool {
-	start := 0
+// urlAt returns the length of the address of a page that starts at line[i], a
+// scheme and ://, or www. and more, or 0. It ends before white space, quotes,
+// brackets that close without having been opened, punctuation at its end, and
+// everything beyond ASCII, for Chinese goes on without a space.
+func urlAt(line []byte, i int) int {
+	b, start := line[i:], 0
 	if len(b) > 4 && bytes.EqualFold(b[:4], []byte("www.")) {
 		start = 4
 	} else {
@@ -149,7 +150,7 @@ func urlAt(b []byte, size *int) bool {
 			n++
 		}
 		if !isAlpha(b[0]) || !bytes.HasPrefix(b[n:], []byte("://")) {
-			return false
+			return 0
 		}
 		start = n + 3
 	}
@@ -170,31 +171,35 @@ scan:
 	for end > start && strings.IndexByte(".,;:!?'([*_", b[end-1]) >= 0 {
 		end--
 	}
-	*size = end
-	return end > start
+	if end == start {
+		return 0
+	}
+	return end
 }
 
 // maxNumber is the longest number, in bytes.
 const maxNumber = 256
 
-// numberAt finds a number: digits, with single points, commas or apostrophes
-// between them. Its parts are masked as one if it is longer than maxNumber.
-func numberAt(b []byte, size *int) bool {
-	if !isDigit(b[0]) {
-		return false
+// numberAt returns the length of the number that starts at line[i], or 0: digits,
+// with single points, commas or apostrophes between them. Its parts are numbers of
+// their own if it is longer than maxNumber.
+func numberAt(line []byte, i int) int {
+	b := line[i:]
+	if !isDigit(b[0]) || i > 0 && line[i-1] == '_' {
+		return 0
 	}
 	end := 1
 	for end < min(len(b), maxNumber) {
-		switch {
-		case isDigit(b[end]):
+		if isDigit(b[end]) {
 			end++
-		case strings.IndexByte(".,'", b[end]) >= 0 && end+1 < len(b) && isDigit(b[end+1]):
+		} else if strings.IndexByte(".,'", b[end]) >= 0 && end+1 < len(b) && isDigit(b[end+1]) {
 			end += 2
-		default:
-			*size = end
-			return wordEnds(b, end)
+		} else {
+			break
 		}
 	}
-	*size = end
-	return end >= maxNumber || wordEnds(b, end)
+	if end < maxNumber && (!wordEnds(b, end) || end < len(b) && b[end] == '_') {
+		return 0
+	}
+	return end
 }

@@ -80,6 +80,8 @@ type normalizing struct {
 	n    *Normalizer
 	html *htmlText
 	line []byte // a line that has not ended
+	some bool   // of the part of it that was cut off, some is left
+	due  bool   // and behind that was white space
 	page []byte // what HTML shows
 	out  []byte
 	a, b []byte // a line between two steps
@@ -122,17 +124,17 @@ func (s *normalizing) write(piece []byte, last bool) []byte {
 		piece = piece[len(head):]
 		switch {
 		case end > 0:
-			s.take(line)
+			s.take(line, true)
 			line = nil
 		case len(line) > maxLine:
 			cut := cutLine(line[:maxLine])
-			s.take(line[:cut])
+			s.take(line[:cut], false)
 			line = line[cut:]
 		}
 		s.line = append(s.line[:0], line...)
 	}
 	if last {
-		s.take(s.line)
+		s.take(s.line, true)
 		s.line = nil
 	}
 	return s.out
@@ -147,11 +149,12 @@ func cutLine(line []byte) int {
 	return len(line) - partial(line)
 }
 
-// take appends to out what becomes of a line.
-func (s *normalizing) take(line []byte) {
-	end := ""
+// take appends to out what becomes of a line, or of a part of one that is too
+// long.
+func (s *normalizing) take(line []byte, ends bool) {
+	newline := false
 	if n := len(line); n > 0 && line[n-1] == '\n' {
-		line, end = line[:n-1], "\n"
+		line, newline = line[:n-1], true
 	}
 	if s.n.Form != AsIs {
 		s.a = ucd.AppendNormalized(s.a[:0], line, ucd.Form(s.n.Form-NFC))
@@ -166,16 +169,21 @@ func (s *normalizing) take(line []byte) {
 		line, s.a, s.b = s.a, s.b, s.a
 	}
 	if s.n.Space {
-		s.a = appendSpaced(s.a[:0], line)
+		s.a, s.due = appendSpaced(s.a[:0], line, s.some, s.due)
 		line, s.a, s.b = s.a, s.b, s.a
-		if len(line) == 0 {
-			return
-		}
+		s.some = s.some || len(line) > 0
+		newline = newline && s.some
+	}
+	if ends {
+		s.some, s.due = false, false
 	}
 	if s.n.Boilerplate != nil && s.n.Boilerplate.has(line) {
 		return
 	}
-	s.out = append(append(s.out, line...), end...)
+	s.out = append(s.out, line...)
+	if newline {
+		s.out = append(s.out, '\n')
+	}
 }
 
 // appendFolded appends a line with every character folded.
@@ -201,8 +209,9 @@ func appendFolded(dst, line []byte) []byte {
 }
 
 // appendSpaced appends a line with one space for all white space between words.
-func appendSpaced(dst, line []byte) []byte {
-	space, from := false, len(dst)
+// some says that the line has begun before, and due that it had white space at its
+// end; returned is whether it has.
+func appendSpaced(dst, line []byte, some, due bool) ([]byte, bool) {
 	for i := 0; i < len(line); {
 		c, size := line[i], 1
 		white := isSpace(c)
@@ -211,19 +220,17 @@ func appendSpaced(dst, line []byte) []byte {
 			r, size = utf8.DecodeRune(line[i:])
 			white = isWideSpace(r)
 		}
-		switch {
-		case white:
-			space = true
-		default:
-			if space && len(dst) > from {
+		if !white {
+			if due && some {
 				dst = append(dst, ' ')
 			}
-			space = false
 			dst = append(dst, line[i:i+size]...)
+			some = true
 		}
+		due = white
 		i += size
 	}
-	return dst
+	return dst, due
 }
 
 // isWideSpace reports whether r is white space beyond ASCII.
