@@ -1,0 +1,274 @@
+package neardup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func write64(t testing.TB, version string, fps map[string]Fingerprint64) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	if err := WriteFingerprints(&buf, version, maps.All(fps)); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func read64(r io.Reader, version string) (map[string]Fingerprint64, error) {
+	fps := map[string]Fingerprint64{}
+	err := ReadFingerprints(r, version, func(id string, fp Fingerprint64) { fps[id] = fp })
+	return fps, err
+}
+
+// TestFingerprintFile: what was written is read, by small steps too, through an
+// index and in both widths.
+func TestFingerprintFile(t *testing.T) {
+	version, err := new(Fingerprinter).Version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, 2, 100, 50_000} {
+		ix, _ := NewIndex[string, Fingerprint128](3)
+		for i := range n {
+			ix.Add(fmt.Sprintf("id-%d", i), Fingerprint128{uint64(i) * 0x9E3779B97F4A7C15, uint64(i)})
+		}
+		ix.Delete("id-1")
+		var buf bytes.Buffer
+		if err := WriteFingerprints(&buf, version, ix.All()); err != nil {
+			t.Fatal(err)
+		}
+		again, _ := NewIndex[string, Fingerprint128](3)
+		if err := ReadFingerprints(iotest.HalfReader(&buf), version, again.Add); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := maps.Collect(again.All()), maps.Collect(ix.All()); !maps.Equal(got, want) || len(got) != ix.Len() {
+			t.Fatalf("%d of %d fingerprints", len(got), len(want))
+		}
+	}
+	fps := map[string]Fingerprint64{"": 0, "a": 1, strings.Repeat("long", maxID/4): ^Fingerprint64(0), "\xff\n\x00": 7}
+	data := write64(t, version, fps)
+	if got, err := read64(bytes.NewReader(data), version); err != nil || !maps.Equal(got, fps) {
+		t.Errorf("%d of %d fingerprints, %v", len(got), len(fps), err)
+	}
+	long := map[string]Fingerprint64{strings.Repeat("x", maxID+1): 1}
+	if err := WriteFingerprints(io.Discard, version, maps.All(long)); err == nil {
+		t.Error("an id that is too long was written")
+	}
+}
+
+// TestDamagedFile: whatever is cut off, changed, moved or added is noticed, and
+// nothing wrong is read.
+func TestDamagedFile(t *testing.T) {
+	fps := map[string]Fingerprint64{}
+	for i := range 200 {
+		fps[fmt.Sprint(i)] = Fingerprint64(i) * 0x9E3779B97F4A7C15
+	}
+	data := write64(t, "v=1", fps)
+	check := func(what string, data []byte) {
+		t.Helper()
+		got, err := read64(bytes.NewReader(data), "v=1")
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+			t.Fatalf("%s: %v", what, err)
+		}
+		for id, fp := range got {
+			if fps[id] != fp {
+				t.Fatalf("%s: %q has %v", what, id, fp)
+			}
+		}
+	}
+	for i := range data {
+		check(fmt.Sprintf("cut at byte %d of %d", i, len(data)), data[:i])
+		for _, bit := range []byte{1, 0x80} {
+			damaged := bytes.Clone(data)
+			damaged[i] ^= bit
+			check(fmt.Sprintf("bit %#x of byte %d", bit, i), damaged)
+		}
+	}
+	if _, err := read64(iotest.ErrReader(io.ErrClosedPipe), "v=1"); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error of the reader: %v", err)
+	}
+	if _, err := read64(io.MultiReader(bytes.NewReader(data[:100]), iotest.ErrReader(io.ErrClosedPipe)), "v=1"); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error of the reader: %v", err)
+	}
+	for what, data := range map[string][]byte{"another file": []byte("id,text\n1,a\n"), "empty": nil, "format": []byte("neardup\x00\x02")} {
+		if _, err := read64(bytes.NewReader(data), "v=1"); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := ReadFingerprints(bytes.NewReader(data), "v=1", func(string, Fingerprint128) { t.Error("read") }); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "it holds fingerprints64, not fingerprints128") {
+		t.Errorf("other width: %v", err)
+	}
+	if _, err := ReadBoilerplate(bytes.NewReader(data)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("other kind: %v", err)
+	}
+	if err := WriteFingerprints(&limited{50}, "v=1", maps.All(fps)); err == nil {
+		t.Error("a full disk was not noticed")
+	}
+}
+
+// limited is a disk of n bytes.
+type limited struct{ n int }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.n -= len(p); l.n < 0 {
+		return 0, io.ErrShortWrite
+	}
+	return len(p), nil
+}
+
+// FuzzFile reads anything as a file, as it is and with its checksums put right.
+func FuzzFile(f *testing.F) {
+	f.Add(write64(f, "v=1", map[string]Fingerprint64{"a": 1, "b": 2}))
+	f.Add([]byte("neardup\x00\x01"))
+	var b BoilerplateBuilder
+	b.Add("x\ny")
+	b.Add("x\ny")
+	var buf bytes.Buffer
+	if _, err := b.Build(2).WriteTo(&buf); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(buf.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for range 2 {
+			read64(bytes.NewReader(data), "v=1")
+			ReadFingerprints(bytes.NewReader(data), "v=1", func(id string, fp Fingerprint128) {})
+			if b, err := ReadBoilerplate(bytes.NewReader(data)); err == nil {
+				var again bytes.Buffer
+				b.WriteTo(&again)
+				if c, err := ReadBoilerplate(&again); err != nil || fmt.Sprint(b) != fmt.Sprint(c) {
+					t.Fatal("what was read cannot be read again", err)
+				}
+			}
+			data = forge(data)
+		}
+	})
+}
+
+// forge makes a file of data whose checksums fit, so that what is behind them is
+// tested: each byte value is the length of a block that follows.
+func forge(data []byte) []byte {
+	var out bytes.Buffer
+	w := newFileWriter(&out, "fingerprints64", "v=1")
+	for len(data) > 0 {
+		n := min(int(data[0]), len(data)-1)
+		w.block = append(w.block, data[1:1+n]...)
+		w.records += uint64(n % 3)
+		w.flush()
+		data = data[1+n:]
+	}
+	w.close()
+	return out.Bytes()
+}
+
+func TestVersion(t *testing.T) {
+	seeded, err := SeededHash([]byte("a secret of some length"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := SeededHash([]byte("another secret, also long"))
+	own := func(Token) float64 { return 2 }
+	lines := &Boilerplate{lines: []uint64{1, 2}}
+	for _, test := range []struct {
+		f    Fingerprinter
+		want string
+	}{
+		{Fingerprinter{}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
+		{Fingerprinter{Tokenizer: Shingles{Of: Words{}, N: 2}}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
+		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, Tie: TieOne}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
+		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=custom tie=0 custom=double-1"},
+		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Remove, Space: true, Boilerplate: lines}, Hash: seeded},
+			"neardup=1 unicode=15.0.0 normalizer=html,nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:84dcf04de40f6f1f weight=1 tie=0"},
+	} {
+		got, err := test.f.Version()
+		if err != nil || got != test.want {
+			t.Errorf("%s, %v; want %s", got, err, test.want)
+		}
+		if err := test.f.CheckVersion(got); err != nil {
+			t.Errorf("%s does not compare with itself: %v", got, err)
+		}
+	}
+	for _, f := range []Fingerprinter{
+		{Tokenizer: noThe{}}, {Tokenizer: Shingles{Of: noThe{}}}, {Weight: own}, {Hash: Hash{Sum64: seeded.sum64()}}, {Custom: "two words"}, {Custom: "line\nbreak"},
+	} {
+		if v, err := f.Version(); err == nil {
+			t.Errorf("%+v has version %s", f, v)
+		}
+	}
+	version := func(f Fingerprinter) string {
+		v, err := f.Version()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	f := Fingerprinter{Hash: seeded}
+	for stored, want := range map[string]string{
+		version(Fingerprinter{Hash: seeded, Tokenizer: Words{}}): "tokenizer=words, not shingles(words,2); fingerprint the stored texts again",
+		version(Fingerprinter{Hash: other}):                      "another secret;",
+		version(Fingerprinter{}):                                 "hash=xxh3, not xxh3-seeded:",
+		version(Fingerprinter{Hash: seeded, Custom: "x"}):        "custom=x, not none;",
+		strings.Replace(version(f), "unicode=15.0.0 ", "", 1):    "no unicode, not 15.0.0;",
+		strings.Replace(version(f), "neardup=1", "neardup=2", 1): "neardup=2, not 1;",
+		version(f) + " ": "written differently",
+		"":               "no neardup",
+		"neardup=" + strings.Repeat("9", 100_000) + " \x1b[2J=\x00": "99…",
+	} {
+		err := f.CheckVersion(stored)
+		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) || len(err.Error()) > 2000 {
+			t.Errorf("stored %.200q: %v; want %s", stored, err, want)
+		}
+	}
+	data := write64(t, version(Fingerprinter{}), map[string]Fingerprint64{"a": 1})
+	if _, err := read64(bytes.NewReader(data), version(f)); !errors.Is(err, ErrVersion) {
+		t.Errorf("a file of another version: %v", err)
+	}
+}
+
+// TestSeededHash: another secret gives other fingerprints, and no secret is shown.
+func TestSeededHash(t *testing.T) {
+	if _, err := SeededHash([]byte("fifteen bytes..")); err == nil {
+		t.Error("a short secret was taken")
+	}
+	text := corpus(t, "en")[0].Text
+	seen := map[Fingerprint64]bool{Sum64(text): true}
+	for i := range 100 {
+		h, err := SeededHash(fmt.Appendf(nil, "secret number %4d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := Fingerprinter{Hash: h}
+		fp := f.Sum64(text)
+		seen[fp] = true
+		g := Fingerprinter{Hash: h, Weight: func(Token) float64 { return 1 }}
+		if g.Sum64(text) != fp || g.Sum128(text) != f.Sum128(text) {
+			t.Fatal("the general path differs")
+		}
+		for _, format := range []string{"%v", "%+v", "%#v"} {
+			if s := fmt.Sprintf(format, f); strings.Contains(s, h.key.check) || strings.Contains(s, fmt.Sprint(h.key.seed)) || strings.Contains(s, fmt.Sprintf("%x", h.key.seed)) {
+				t.Fatalf("printed: %s", s)
+			}
+		}
+	}
+	if len(seen) != 101 {
+		t.Errorf("%d different fingerprints", len(seen))
+	}
+	// Near stays near: the distance of two versions has the same mean.
+	a, b := corpus(t, "en")[0].Text, corpus(t, "en")[0].Text
+	b = strings.Replace(b, " the ", " that ", 3)
+	rnd, sum := rand.New(rand.NewPCG(1, 1)), 0
+	for range 200 {
+		h, _ := SeededHash(fmt.Appendf(nil, "%020d", rnd.Uint64()))
+		f := Fingerprinter{Hash: h}
+		sum += f.Sum64(a).Distance(f.Sum64(b))
+	}
+	if mean := float64(sum) / 200; mean < 1 || mean > 8 {
+		t.Errorf("mean distance %v", mean)
+	}
+}
