@@ -17,7 +17,8 @@ import (
 
 // A collection is the documents of a call, the old ones first.
 type collection struct {
-	stderr io.Writer
+	stderr  io.Writer
+	version string // of the fingerprints
 
 	sources    []source
 	oldSources int
@@ -138,7 +139,7 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 		}
 		r, closeSource, err := s.open(stdin, progress)
 		if err == nil {
-			err = s.read(n, r, o.cols, o.maxLine, func(it item) bool {
+			add := func(it item) bool {
 				b.items = append(b.items, it)
 				size += len(it.raw)
 				for _, cell := range it.row {
@@ -148,7 +149,12 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 					flush()
 				}
 				return !stop
-			})
+			}
+			if s.format == fingerprints {
+				err = s.readSaved(n, r, c.version, o.bits, add)
+			} else {
+				err = s.read(n, r, o.cols, o.maxLine, add)
+			}
 			closeSource()
 		}
 		if err != nil {
@@ -166,16 +172,17 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 	b.bad = make([]error, len(b.items))
 	for i := range b.items {
 		it := &b.items[i]
+		if it.old != nil {
+			b.docs[i] = stored{it.place, it.old.id, "", &content{fp: it.old.fp}}
+			continue
+		}
 		d, err := it.parse(&sources[it.source], o.cols)
 		it.raw, it.row = nil, nil
 		if err != nil {
 			b.bad[i] = err
 			continue
 		}
-		text := d.text
-		if d.title != "" {
-			text = d.title + "\n" + d.text
-		}
+		text := d.whole()
 		b.bytes += int64(len(text))
 		content, isNew := texts.claim(xxh3.HashString128(text))
 		if isNew {

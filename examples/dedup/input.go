@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +50,7 @@ type item struct {
 	place
 	raw []byte   // a line of JSON, a line of text, a whole text
 	row []string // a row of CSV, under the header of the source
+	old *saved   // a fingerprint
 	err error
 }
 
@@ -84,7 +84,7 @@ func findSources(args []string, format string) []source {
 			root := strings.TrimRight(arg, "/") + "/" // also if it is a link
 			filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 				f := formatOf(path, "")
-				if err == nil && (d.IsDir() || f == "") {
+				if err == nil && (d.IsDir() || f == "" || f == fingerprints) {
 					return nil
 				}
 				if err == nil {
@@ -109,13 +109,19 @@ func findSources(args []string, format string) []source {
 	return sources
 }
 
+// fingerprints is the format of what -save writes.
+const fingerprints = "fingerprints"
+
 // formatOf returns the format of a file by its name, or as told.
 func formatOf(path, told string) string {
-	if told != "" {
-		return told
-	}
 	name := strings.ToLower(path)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	switch ext := filepath.Ext(name); {
+	case ext == ".fp":
+		return fingerprints
+	case told != "":
+		return told
+	}
 	switch filepath.Ext(name) {
 	case ".jsonl", ".ndjson":
 		return "jsonl"
@@ -369,71 +375,4 @@ func (s *source) csvError(err error, lines *lineReader) error {
 		return fmt.Errorf("%s:%d: %w", s.path, parse.StartLine, parse.Err)
 	}
 	return fmt.Errorf("%s:%d: %w", s.path, max(1, lines.line), err)
-}
-
-// A document is a parsed item.
-type document struct{ id, title, text string }
-
-// parse makes a document of an item, or says what is wrong with it.
-func (it *item) parse(s *source, cols columns) (document, error) {
-	var d document
-	switch {
-	case it.err != nil:
-		return d, it.err
-	case it.row != nil:
-		d.id, d.text = it.row[s.header.id], it.row[s.header.text]
-		if s.header.title >= 0 {
-			d.title = it.row[s.header.title]
-		}
-	case s.format == "txt":
-		d.id, d.text = s.path, string(it.raw)
-	case s.format == "lines":
-		d.id, d.text = fmt.Sprintf("%s:%d", s.path, it.line), string(it.raw)
-	default:
-		if err := d.fromJSON(it.raw, cols); err != nil {
-			return d, err
-		}
-	}
-	if d.id == "" {
-		return d, errors.New("empty id")
-	}
-	return d, nil
-}
-
-func (d *document) fromJSON(line []byte, cols columns) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(line, &fields); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return fmt.Errorf("not JSON: %w at byte %d", err, syntax.Offset)
-		}
-		return fmt.Errorf("not a JSON object: %w", err)
-	}
-	if fields == nil {
-		return errors.New("not a JSON object: null")
-	}
-	id := fields[cols.id]
-	if len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9') { // a number, as it is written
-		d.id = string(id)
-	} else if err := stringField(fields, cols.id, true, &d.id); err != nil {
-		return err
-	}
-	if err := stringField(fields, cols.text, true, &d.text); err != nil {
-		return err
-	}
-	return stringField(fields, cols.title, false, &d.title)
-}
-
-func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
-	raw, ok := fields[name]
-	if !ok || string(raw) == "null" {
-		if must {
-			return fmt.Errorf("no %q", name)
-		}
-		return nil
-	}
-	if err := json.Unmarshal(raw, to); err != nil {
-		return fmt.Errorf("%q is not a string", name)
-	}
-	return nil
 }

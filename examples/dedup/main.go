@@ -19,11 +19,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/neardup/neardup"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
@@ -50,40 +48,13 @@ func main() {
 // options are the flags.
 type options struct {
 	bits, distance, workers, maxLine int
-	tokenizer, format                string
-	pairs, clusters, out, against    string
+	tokenizer, normalize, secret     string
+	boilerplate                      int
+	format, against                  string
+	pairs, clusters, out, save       string
 	skipBad                          bool
 	cols                             columns
 	args                             []string
-}
-
-// tokenizers are the names that -tokenizer takes, in the order of the help.
-var tokenizers = []struct {
-	name, help string
-	make       func() (neardup.Tokenizer, error)
-}{
-	{"words2", "pairs of words; a Chinese character is a word (the default)", fixed(neardup.Shingles{N: 2})},
-	{"words", "single words", fixed(neardup.Words{})},
-	{"words3", "runs of three words", fixed(neardup.Shingles{N: 3})},
-	{"chars2", "pairs of characters", fixed(neardup.NGrams{N: 2})},
-	{"chars3", "runs of three characters", fixed(neardup.NGrams{N: 3})},
-	{"chars5", "runs of five characters", fixed(neardup.NGrams{N: 5})},
-	{"gse", "Chinese words by dictionary (takes two seconds to load)", segment(1)},
-	{"gse2", "pairs of words by dictionary", segment(2)},
-}
-
-func fixed(t neardup.Tokenizer) func() (neardup.Tokenizer, error) {
-	return func() (neardup.Tokenizer, error) { return t, nil }
-}
-
-func segment(n int) func() (neardup.Tokenizer, error) {
-	return func() (neardup.Tokenizer, error) {
-		s, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
-		if n == 1 || err != nil {
-			return s, err
-		}
-		return neardup.Shingles{Of: s, N: n}, nil
-	}
 }
 
 // errUsage is an error in the flags that has been reported.
@@ -100,11 +71,15 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		names += fmt.Sprintf("\n  %-7s %s", t.name, t.help)
 	}
 	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what the texts are cut into:"+names+"\n")
+	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` that rewrite the texts first:"+stepsHelp()+"\n")
+	f.IntVar(&o.boilerplate, "boilerplate", 0, "leave out the lines that at least `N` of the documents have; the inputs are read twice then")
+	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes that seeds the hash, for texts of people who might cheat")
 	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is one); by default by their names, and jsonl for -")
 	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, tab-separated and sorted")
 	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id with that of the first document of its group")
 	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the first document of each group as it stands; .jsonl, .csv or .txt (lines), also .gz or .zst")
-	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection: new documents near an old one are duplicates, old ones are not compared with each other")
+	f.StringVar(&o.save, "save", "", "`FILE.fp` for the fingerprints of all documents, old ones too, for -against another time")
+	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection, or FILE.fp that -save wrote: new documents near an old one are duplicates, old ones are not compared with each other")
 	f.StringVar(&o.cols.id, "id", "id", "`NAME` of the field or column with the id")
 	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
 	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title, if there is one")
@@ -136,11 +111,15 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = fmt.Sprintf("-max-line %d: 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && o.format != "jsonl" && o.format != "csv" && o.format != "txt" && o.format != "lines":
 		wrong = fmt.Sprintf("-format %q: jsonl, csv, txt or lines", o.format)
+	case o.boilerplate < 0 || o.boilerplate == 1:
+		wrong = fmt.Sprintf("-boilerplate %d: 0, or at least 2", o.boilerplate)
+	case o.save != "" && formatOf(o.save, "") != fingerprints:
+		wrong = fmt.Sprintf("-save %q: the name must end in .fp, .fp.gz or .fp.zst", o.save)
 	case o.cols.id == o.cols.text || o.cols.id == o.cols.title || o.cols.text == o.cols.title:
 		wrong = "-id, -text and -title must differ"
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.pairs, o.clusters, o.out} {
+	for _, path := range []string{o.pairs, o.clusters, o.out, o.save} {
 		if path == "" {
 			continue
 		}
@@ -190,21 +169,9 @@ func run(args []string, outs *outputs, stdin io.Reader, stdout, stderr io.Writer
 // dedup does the work of one call.
 func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io.Writer) error {
 	start := time.Now()
-	fp := &neardup.Fingerprinter{}
-	for _, t := range tokenizers {
-		if t.name == o.tokenizer {
-			var err error
-			if fp.Tokenizer, err = t.make(); err != nil {
-				return err
-			}
-		}
-	}
-	if fp.Tokenizer == nil {
-		var names []string
-		for _, t := range tokenizers {
-			names = append(names, t.name)
-		}
-		return fmt.Errorf("-tokenizer %q: one of %s", o.tokenizer, strings.Join(names, ", "))
+	fp, err := o.fingerprinter()
+	if err != nil {
+		return err
 	}
 	if o.against != "" {
 		c.sources = findSources([]string{o.against}, o.format)
@@ -216,19 +183,23 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		if s.err != nil && !o.skipBad {
 			return s.err
 		}
-		for _, path := range []string{o.pairs, o.clusters} {
+		for _, path := range []string{o.pairs, o.clusters, o.save} {
 			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
 				return fmt.Errorf("%s: is an input and an output", path)
 			}
 		}
 	}
-	var err error
-	var pairs, clusters, out *output
+	for _, s := range sources {
+		if s.format == fingerprints {
+			return fmt.Errorf("%s:1: fingerprints can only be compared with (-against)", s.path)
+		}
+	}
+	var pairs, clusters, out, save *output
 	summary := stdout
 	for _, file := range []struct {
 		path string
 		to   **output
-	}{{o.pairs, &pairs}, {o.clusters, &clusters}, {o.out, &out}} {
+	}{{o.pairs, &pairs}, {o.clusters, &clusters}, {o.out, &out}, {o.save, &save}} {
 		if file.path == "" {
 			continue
 		}
@@ -243,12 +214,20 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		if err := checkOut(o.out, sources); err != nil {
 			return err
 		}
+	}
+	if out != nil || o.boilerplate > 0 {
 		defer c.closeCopies()
 		if err := c.keepCopies(stdin); err != nil {
 			return err
 		}
 	}
-	progress, done := c.progress()
+	if o.boilerplate > 0 {
+		c.findBoilerplate(o, fp, stdin)
+	}
+	if c.version, err = fp.Version(); err != nil {
+		return err
+	}
+	progress, done := c.progress("reading")
 	err = c.load(o, fp, stdin, progress)
 	done()
 	if err != nil {
@@ -266,6 +245,9 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	if out != nil && err == nil {
 		err = c.writeOut(out, o, stdin)
 	}
+	if save != nil && err == nil {
+		err = c.saveAll(save, o.bits)
+	}
 	if err == nil {
 		err = outs.commit()
 	}
@@ -278,8 +260,8 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 // keepCopies copies the sources that cannot be read twice but have to be,
 // standard input and pipes, to temporary files without a name.
 func (c *collection) keepCopies(stdin io.Reader) error {
-	for i := range c.sources[c.oldSources:] {
-		s := &c.sources[c.oldSources+i]
+	for i := range c.sources {
+		s := &c.sources[i]
 		if s.regular() || s.err != nil {
 			continue
 		}
@@ -325,7 +307,7 @@ func (c *collection) waiting() (done func()) {
 }
 
 // progress returns what the bytes read are shown by, on a terminal.
-func (c *collection) progress() (w io.Writer, done func()) {
+func (c *collection) progress(what string) (w io.Writer, done func()) {
 	f, ok := c.stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return io.Discard, func() {}
@@ -342,7 +324,7 @@ func (c *collection) progress() (w io.Writer, done func()) {
 		total = -1
 	}
 	bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription("reading"))
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription(what))
 	return patient{bar}, func() { bar.Finish() }
 }
 

@@ -380,7 +380,15 @@ func FuzzInput(f *testing.F) {
 	f.Add("a\n\nb\r\n\xff", "lines")
 	f.Add("id,text\n\"", "csv")
 	f.Add("id,text,title\n1,2,3\n1,2\n\"x\"y,2,3\n", "csv")
+	f.Add("neardup\x00\x01", "fp")
 	f.Fuzz(func(t *testing.T, input, format string) {
+		if format == "fp" {
+			s := source{path: "x"}
+			if err := s.readSaved(0, strings.NewReader(input), "v=1", 64, func(item) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
+				t.Fatalf("error without a place: %v", err)
+			}
+			return
+		}
 		if format != "csv" && format != "lines" && format != "txt" {
 			format = "jsonl"
 		}

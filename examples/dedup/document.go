@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A document is a parsed item.
+type document struct{ id, title, text string }
+
+// whole returns the text with its title.
+func (d *document) whole() string {
+	if d.title == "" {
+		return d.text
+	}
+	return d.title + "\n" + d.text
+}
+
+// parse makes a document of an item, or says what is wrong with it.
+func (it *item) parse(s *source, cols columns) (document, error) {
+	var d document
+	switch {
+	case it.err != nil:
+		return d, it.err
+	case it.row != nil:
+		d.id, d.text = it.row[s.header.id], it.row[s.header.text]
+		if s.header.title >= 0 {
+			d.title = it.row[s.header.title]
+		}
+	case s.format == "txt":
+		d.id, d.text = s.path, string(it.raw)
+	case s.format == "lines":
+		d.id, d.text = fmt.Sprintf("%s:%d", s.path, it.line), string(it.raw)
+	default:
+		if err := d.fromJSON(it.raw, cols); err != nil {
+			return d, err
+		}
+	}
+	if d.id == "" {
+		return d, errors.New("empty id")
+	}
+	return d, nil
+}
+
+func (d *document) fromJSON(line []byte, cols columns) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(line, &fields); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return fmt.Errorf("not JSON: %w at byte %d", err, syntax.Offset)
+		}
+		return fmt.Errorf("not a JSON object: %w", err)
+	}
+	if fields == nil {
+		return errors.New("not a JSON object: null")
+	}
+	id := fields[cols.id]
+	if len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9') { // a number, as it is written
+		d.id = string(id)
+	} else if err := stringField(fields, cols.id, true, &d.id); err != nil {
+		return err
+	} else if isMangled(id, d.id) {
+		return fmt.Errorf("%q is not Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
+	}
+	if err := stringField(fields, cols.text, true, &d.text); err != nil {
+		return err
+	}
+	return stringField(fields, cols.title, false, &d.title)
+}
+
+func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
+	raw, ok := fields[name]
+	if !ok || string(raw) == "null" {
+		if must {
+			return fmt.Errorf("no %q", name)
+		}
+		return nil
+	}
+	if err := json.Unmarshal(raw, to); err != nil {
+		return fmt.Errorf("%q is not a string", name)
+	}
+	return nil
+}
+
+// isMangled reports whether decoding a JSON string replaced what is not Unicode,
+// bytes that are not UTF-8 or half a surrogate pair, so that different strings may
+// have become one.
+func isMangled(raw []byte, decoded string) bool {
+	n := strings.Count(decoded, "\ufffd")
+	return n > 0 && n != strings.Count(string(raw), "\ufffd")+strings.Count(strings.ToLower(string(raw)), `\ufffd`)
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/neardup/neardup"
+)
+
+// saved is a fingerprint of a document of another time.
+type saved struct {
+	id string
+	fp neardup.Fingerprint128 // only Lo with 64 bits
+}
+
+// readSaved yields what saveAll wrote. Places are numbers of fingerprints.
+func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield func(item) bool) error {
+	it := item{place: place{source: int32(n)}}
+	add := func(id string, fp neardup.Fingerprint128) {
+		it.line++
+		it.old = &saved{id, fp}
+		yield(it)
+	}
+	err := error(nil)
+	if bits == 64 {
+		err = neardup.ReadFingerprints(r, version, func(id string, fp neardup.Fingerprint64) {
+			add(id, neardup.Fingerprint128{Lo: uint64(fp)})
+		})
+	} else {
+		err = neardup.ReadFingerprints(r, version, add)
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: %s", s.path, it.line+1, strings.TrimPrefix(err.Error(), "neardup: "))
+	}
+	return nil
+}
+
+// saveAll writes the fingerprints of all documents, old ones too.
+func (c *collection) saveAll(w io.Writer, bits int) error {
+	if bits == 64 {
+		return neardup.WriteFingerprints(w, c.version, saves(c, func(fp neardup.Fingerprint128) neardup.Fingerprint64 {
+			return neardup.Fingerprint64(fp.Lo)
+		}))
+	}
+	return neardup.WriteFingerprints(w, c.version, saves(c, func(fp neardup.Fingerprint128) neardup.Fingerprint128 { return fp }))
+}
+
+// saves yields ids and fingerprints. A new document replaces an old one that has
+// its id.
+func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint128) F) iter.Seq2[string, F] {
+	return func(yield func(string, F) bool) {
+		replaced := make(map[string]bool)
+		for _, d := range c.docs[c.old:] {
+			replaced[d.id] = true
+		}
+		for i, d := range c.docs {
+			if i < c.old && replaced[d.id] {
+				continue
+			}
+			if !yield(d.id, narrow(d.content.fp)) {
+				return
+			}
+		}
+	}
+}

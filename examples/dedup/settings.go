@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/neardup/neardup"
+)
+
+// tokenizers are the names that -tokenizer takes, in the order of the help.
+var tokenizers = []struct {
+	name, help string
+	make       func() (neardup.Tokenizer, error)
+}{
+	{"words2", "pairs of words; a Chinese character is a word (the default)", fixed(neardup.Shingles{N: 2})},
+	{"words", "single words", fixed(neardup.Words{})},
+	{"words3", "runs of three words", fixed(neardup.Shingles{N: 3})},
+	{"chars2", "pairs of characters", fixed(neardup.NGrams{N: 2})},
+	{"chars3", "runs of three characters", fixed(neardup.NGrams{N: 3})},
+	{"chars5", "runs of five characters", fixed(neardup.NGrams{N: 5})},
+	{"gse", "Chinese words by dictionary (takes two seconds to load)", segment(1)},
+	{"gse2", "pairs of words by dictionary", segment(2)},
+}
+
+func fixed(t neardup.Tokenizer) func() (neardup.Tokenizer, error) {
+	return func() (neardup.Tokenizer, error) { return t, nil }
+}
+
+func segment(n int) func() (neardup.Tokenizer, error) {
+	return func() (neardup.Tokenizer, error) {
+		s, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
+		if n == 1 || err != nil {
+			return s, err
+		}
+		return neardup.Shingles{Of: s, N: n}, nil
+	}
+}
+
+// steps are the names that -normalize takes, in the order of the help.
+var steps = []struct {
+	name, help string
+	set        func(*neardup.Normalizer)
+}{
+	{"html", "pages to the text they show", func(n *neardup.Normalizer) { n.HTML = true }},
+	{"nfc", "canonical composition of Unicode", func(n *neardup.Normalizer) { n.Form = neardup.NFC }},
+	{"width", "the same, and full width to half width", func(n *neardup.Normalizer) { n.Form = neardup.Width }},
+	{"nfkc", "compatibility composition", func(n *neardup.Normalizer) { n.Form = neardup.NFKC }},
+	{"fold", "lower case", func(n *neardup.Normalizer) { n.Fold = true }},
+	{"urls", "addresses of pages to <url>", func(n *neardup.Normalizer) { n.URLs = neardup.Mask }},
+	{"emails", "e-mail addresses to <email>", func(n *neardup.Normalizer) { n.Emails = neardup.Mask }},
+	{"dates", "dates and times to <date>", func(n *neardup.Normalizer) { n.Dates = neardup.Mask }},
+	{"numbers", "other numbers to <number>", func(n *neardup.Normalizer) { n.Numbers = neardup.Mask }},
+	{"space", "white space to one space, no empty lines", func(n *neardup.Normalizer) { n.Space = true }},
+}
+
+func stepsHelp() string {
+	help := ""
+	for _, s := range steps {
+		help += fmt.Sprintf("\n  %-8s %s", s.name, s.help)
+	}
+	return help + "\n  urls=remove and the like remove instead"
+}
+
+// fingerprinter makes what the flags describe.
+func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
+	f := &neardup.Fingerprinter{}
+	var names []string
+	for _, t := range tokenizers {
+		names = append(names, t.name)
+		if t.name == o.tokenizer {
+			var err error
+			if f.Tokenizer, err = t.make(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.Tokenizer == nil {
+		return nil, fmt.Errorf("-tokenizer %q: one of %s", o.tokenizer, strings.Join(names, ", "))
+	}
+	for step := range strings.SplitSeq(o.normalize, ",") {
+		if err := setStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
+			return nil, err
+		}
+	}
+	if o.secret != "" {
+		secret, err := os.ReadFile(o.secret)
+		if err != nil {
+			return nil, inFile(o.secret, err)
+		}
+		if f.Hash, err = neardup.SeededHash(bytes.TrimRight(secret, "\r\n")); err != nil {
+			return nil, fmt.Errorf("%s:1: %w", o.secret, err)
+		}
+	}
+	return f, nil
+}
+
+func setStep(n *neardup.Normalizer, step string) error {
+	if step == "" {
+		return nil
+	}
+	var names []string
+	name, how, given := strings.Cut(step, "=")
+	for _, s := range steps {
+		names = append(names, s.name)
+		if s.name == name {
+			before := n.Form
+			if s.set(n); before != neardup.AsIs && n.Form != before {
+				return fmt.Errorf("-normalize: only one of nfc, width and nfkc")
+			}
+		}
+	}
+	treatment, ok := map[string]*neardup.Treatment{"urls": &n.URLs, "emails": &n.Emails, "dates": &n.Dates, "numbers": &n.Numbers}[name]
+	switch {
+	case ok && how == "remove":
+		*treatment = neardup.Remove
+	case given:
+		return fmt.Errorf("-normalize %q: only urls=remove, emails=remove, dates=remove and numbers=remove", step)
+	case !strings.Contains(" "+strings.Join(names, " ")+" ", " "+name+" "):
+		return fmt.Errorf("-normalize %q: some of %s", step, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// findBoilerplate reads all texts and makes fp leave out the lines that are common
+// in them. What cannot be read is reported when it is read again.
+func (c *collection) findBoilerplate(o *options, fp *neardup.Fingerprinter, stdin io.Reader) {
+	progress, done := c.progress("looking for common lines")
+	defer done()
+	work := make(chan *batch, o.workers)
+	counted := make([]neardup.BoilerplateBuilder, o.workers)
+	var wg sync.WaitGroup
+	for n := range counted {
+		counted[n].Normalizer = fp.Normalizer
+		wg.Go(func() {
+			for b := range work {
+				for i := range b.items {
+					it := &b.items[i]
+					if it.old != nil || it.err != nil {
+						continue
+					}
+					if d, err := it.parse(&c.sources[it.source], o.cols); err == nil {
+						counted[n].Add(d.whole())
+					}
+				}
+			}
+		})
+	}
+	c.read(o, stdin, progress, func(b *batch) bool {
+		work <- b
+		return true
+	})
+	close(work)
+	wg.Wait()
+	for n := range counted[1:] {
+		counted[0].Merge(&counted[1+n])
+	}
+	fp.Normalizer.Boilerplate = counted[0].Build(o.boilerplate)
+}

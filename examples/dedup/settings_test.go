@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestSaved: fingerprints that were saved serve as the old collection, under the
+// same settings only.
+func TestSaved(t *testing.T) {
+	old := `{"id":"o1","text":"alpha beta gamma delta"}
+{"id":"o2","text":"nobody comes near this one"}
+{"id":"o3","text":"?!"}
+`
+	newer := `{"id":"n1","text":"Alpha, beta, gamma, delta"}
+{"id":"n2","text":"quite new and never seen"}
+{"id":"o2","text":"now it is another text altogether"}
+{"id":"n3","text":"!?"}
+`
+	for _, bits := range []string{"64", "128"} {
+		files := map[string]string{"d/old.jsonl": old, "new.jsonl": newer, "secret": "a secret of some length\n"}
+		status, _, stderr := call(t, files, "", "-bits", bits, "-secret", "secret", "-save", "d/1.fp.gz", "d")
+		if status != 0 {
+			t.Fatal(stderr)
+		}
+		again := func(args ...string) (int, string, string) {
+			var out, err strings.Builder
+			status := run(append([]string{"-against", "d/1.fp.gz", "-pairs", "p.tsv", "-out", "o.jsonl"}, args...), &outputs{}, strings.NewReader(""), &out, &err)
+			return status, out.String(), err.String()
+		}
+		status, stdout, stderr := again("-bits", bits, "-secret", "secret", "-save", "d/2.fp", "new.jsonl")
+		if status != 0 || !strings.Contains(stdout, "3 old documents") {
+			t.Fatal(stdout, stderr)
+		}
+		if got := read(t, "p.tsv"); got != "n1\to1\t0\n" {
+			t.Errorf("pairs %q", got)
+		}
+		if got := read(t, "o.jsonl"); strings.Contains(got, "n1") || strings.Count(got, "\n") != 3 {
+			t.Errorf("out %q", got)
+		}
+		// What the second call saved has the old ones and the new ones.
+		status, stdout, stderr = again("-against", "d/2.fp", "-bits", bits, "-secret", "secret", "new.jsonl")
+		if status != 0 || !strings.Contains(stdout, "6 old documents") || !strings.Contains(stdout, "3 duplicates") {
+			t.Errorf("%s%s", stdout, stderr)
+		}
+		for want, args := range map[string][]string{
+			"1.fp.gz:1: what is stored was made in another way: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"-bits", bits, "-secret", "secret", "-tokenizer", "words", "new.jsonl"},
+			"1.fp.gz:1: what is stored was made in another way: hash=xxh3-seeded:":                                                          {"-bits", bits, "new.jsonl"},
+			"1.fp.gz:1: damaged file: it holds fingerprints" + bits:                                                                         {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
+			"1.fp.gz:1: fingerprints can only be compared with":                                                                             {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
+		} {
+			status, _, stderr := again(args...)
+			if status != 1 || !strings.Contains(stderr, want) {
+				t.Errorf("%q: %s; want %s", args, stderr, want)
+			}
+		}
+	}
+}
+
+func TestNormalizeFlag(t *testing.T) {
+	page := `{"id":"a","text":"<p>Read <b>http:\/\/a.b\/c<\/b> on 2026-11-21 for 12 euro.<script>x<\/script>"}
+{"id":"b","text":"Read (www.other.org) on 1 May 1999, for 7 euro"}
+`
+	status, stdout, stderr := call(t, map[string]string{"x.jsonl": page}, "", "-normalize", "html, urls,dates=remove,numbers", "x.jsonl")
+	if status != 0 || !strings.Contains(stdout, "1 duplicates") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+	for list, want := range map[string]string{
+		"htm": "some of html, nfc", "html=remove": "only urls=remove", "urls=mask": "only urls=remove", "nfc,nfkc": "only one of",
+	} {
+		if status, _, stderr := call(t, map[string]string{"x.jsonl": page}, "", "-normalize", list, "x.jsonl"); status != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: %d %s", list, status, stderr)
+		}
+	}
+	if status, _, stderr := call(t, map[string]string{"x.jsonl": page, "s": "short"}, "", "-secret", "s", "x.jsonl"); status != 1 || !strings.Contains(stderr, "s:1: neardup: a secret of 5 bytes; at least 16 are needed") {
+		t.Error(status, stderr)
+	}
+}
+
+// TestBoilerplateFlag: lines that all have do not count, whatever the workers and
+// wherever the texts come from.
+func TestBoilerplateFlag(t *testing.T) {
+	var b strings.Builder
+	for i := range 40 {
+		body := ""
+		for j := range 20 {
+			body += fmt.Sprintf("w%dx%d ", i, j)
+		}
+		fmt.Fprintf(&b, `{"id":"%d","text":"Home About Contact Imprint and a lot of other menu entries of the site\n%s\nall rights reserved by the owner of this lovely site, do not copy, do not print"}`+"\n", i, body)
+	}
+	for _, args := range [][]string{{"x.jsonl"}, {"-workers", "1", "x.jsonl"}, {"-"}} {
+		call := func(more ...string) string {
+			status, stdout, stderr := call(t, map[string]string{"x.jsonl": b.String()}, b.String(), append(more, args...)...)
+			if status != 0 {
+				t.Fatal(stderr)
+			}
+			return stdout
+		}
+		if with, without := call("-distance", "16"), call("-distance", "16", "-boilerplate", "20"); strings.Contains(with, "\n0 duplicates") || !strings.Contains(without, "\n0 duplicates") {
+			t.Errorf("with %s\nwithout %s", with, without)
+		}
+	}
+}
+
+// TestMangledID: ids that only look alike once decoded are not taken.
+func TestMangledID(t *testing.T) {
+	for _, id := range []string{`\ud800`, `a\udfff`, "a\xff", `\ud800\u0041`} {
+		status, _, stderr := call(t, map[string]string{"x.jsonl": `{"id":"` + id + `","text":"x"}`}, "", "x.jsonl")
+		if status != 1 || !strings.Contains(stderr, "x.jsonl:1: \"id\" is not Unicode") {
+			t.Errorf("%q: %d %s", id, status, stderr)
+		}
+	}
+	for _, id := range []string{`\ud83d\ude42`, `\ufffd`, `\uFFFD`, "\ufffd"} {
+		if status, _, stderr := call(t, map[string]string{"x.jsonl": `{"id":"` + id + `","text":"half \ud800 a pair, \xff"}`}, "", "x.jsonl"); status != 0 && !strings.Contains(stderr, "not JSON") {
+			t.Errorf("%q: %d %s", id, status, stderr)
+		}
+	}
+}
