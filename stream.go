@@ -13,7 +13,8 @@ import (
 //	_, err = io.Copy(s, file)
 //	fp := s.Sum()
 //
-// Its memory is bounded, some hundred kilobytes whatever the text. A Stream can
+// Its memory is bounded, some hundred kilobytes whatever the text, and a few
+// megabytes at worst where a Normalizer makes a text longer. A Stream can
 // be used for one text after the other, but not by several goroutines at once.
 type Stream[F Fingerprint] struct {
 	f   Fingerprinter
@@ -56,14 +57,17 @@ func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 
 // Write takes in the next piece of the text. It takes all of it and never fails.
 func (s *Stream[F]) Write(p []byte) (int, error) {
-	s.rewrite(p, false)
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), maxPiece)
+		s.rewrite(rest[:n], false)
+		rest = rest[n:]
+	}
 	return len(p), nil
 }
 
 // WriteString is Write for a string.
 func (s *Stream[F]) WriteString(p string) (int, error) {
-	s.rewrite(bytesOf(p), false)
-	return len(p), nil
+	return s.Write(bytesOf(p))
 }
 
 // Sum returns the fingerprint of what was written, and ends the text: what is
@@ -83,15 +87,19 @@ func (s *Stream[F]) Sum() F {
 	return fromWords[F](fp.Lo, fp.Hi)
 }
 
+// maxPiece is the longest piece that is worked on at a time, whatever is written.
+const maxPiece = 64 << 10
+
 // rewrite normalises a piece.
 func (s *Stream[F]) rewrite(p []byte, last bool) {
-	if s.f.Normalizer != (Normalizer{}) {
-		if s.norm == nil {
-			s.norm = s.f.Normalizer.stream()
-		}
-		p = s.norm.write(p, last)
+	if s.f.Normalizer == (Normalizer{}) {
+		s.write(p)
+		return
 	}
-	s.write(p)
+	if s.norm == nil {
+		s.norm = s.f.Normalizer.stream()
+	}
+	s.write(s.norm.write(p, last))
 }
 
 // write cuts the text where a character ends.

@@ -45,6 +45,9 @@ func Fold(r rune) rune {
 	return r
 }
 
+// firstMark is the first character that combines with the one before it.
+const firstMark = 0x300
+
 // A Form is a form of normalisation.
 type Form int
 
@@ -68,6 +71,9 @@ func Decompose(r rune, form Form) string {
 // Compose returns the character that a and b compose to, if there is one. Hangul
 // is left to the caller.
 func Compose(a, b rune) (rune, bool) {
+	if b < firstMark {
+		return 0, false
+	}
 	if i, ok := slices.BinarySearch(composeFrom[:], uint64(a)<<32|uint64(b)); ok {
 		return composeTo[i], true
 	}
@@ -76,6 +82,9 @@ func Compose(a, b rune) (rune, bool) {
 
 // CombiningClass returns the canonical combining class of r.
 func CombiningClass(r rune) uint8 {
+	if r < firstMark {
+		return 0
+	}
 	i, ok := slices.BinarySearchFunc(combining[:], r, func(run [3]rune, r rune) int {
 		switch {
 		case run[1] < r:

@@ -1,0 +1,110 @@
+package neardup
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// hostilePieces are what a text without end is made of, to hurt one thing or
+// another.
+var hostilePieces = map[string]string{
+	"letter":     "a",
+	"han":        "中",
+	"mark":       "\u0301",
+	"base+marks": "a" + strings.Repeat("\u0316\u0301", 500),
+	"hangul":     "\u1100\u1161\u11a8",
+	"expanding":  "ﷺ",
+	"spaces":     " ",
+	"newlines":   "\n",
+	"control":    "\x00\x1b\x7f\u202e",
+	"invalid":    "\xff\xc3\xed\xa0\x80",
+	"digits":     "1",
+	"dates":      "2026-11-",
+	"emails":     "a@b.",
+	"urls":       "http://",
+	"tags":       "<div>",
+	"open":       "<",
+	"references": "&amp",
+	"template":   "<template><pre>",
+	"comment":    "<!--",
+	"script":     "<script><!--<script>",
+	"attribute":  "<a b='",
+}
+
+// TestHostile writes texts of many megabytes to streams of every kind and looks at
+// the memory they take. That time is linear shows in BenchmarkHostile, and in that
+// this test ends.
+func TestHostile(t *testing.T) {
+	if raceDetector || testing.Short() {
+		t.Skip("takes long")
+	}
+	const total, piece, bound = 8 << 20, 1 << 18, 5 << 20
+	settings := streamed(t)
+	for _, name := range []string{"default", "chars3", "nested", "gse", "everything"} {
+		for what, unit := range hostilePieces {
+			s, err := NewStream[Fingerprint64](settings[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := []byte(strings.Repeat(unit, piece/len(unit)))
+			var before, now runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for written := 0; written < total; written += len(text) {
+				s.Write(text)
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&now)
+			if kept := int64(now.HeapAlloc) - int64(before.HeapAlloc); kept > bound {
+				t.Errorf("%s of %s: %d bytes are kept of %d", name, what, kept, total)
+			}
+			s.Sum()
+		}
+	}
+}
+
+// TestHostileWhole gives texts of some megabytes in one piece, whole and between
+// others.
+func TestHostileWhole(t *testing.T) {
+	n := normalizers()
+	all := n[len(n)-1]
+	for what, unit := range hostilePieces {
+		text := "Begin " + strings.Repeat(unit, 1<<20/len(unit)) + " end"
+		if got := all.Normalize(text); len(got) > 40*len(text) {
+			t.Errorf("%s: %d bytes became %d", what, len(text), len(got))
+		}
+		for _, tok := range []Tokenizer{Words{}, NGrams{}, Shingles{N: 3}} {
+			longest := 0
+			for token := range tok.Tokens(text) {
+				longest = max(longest, len(token.Text))
+			}
+			if longest > 3*maxWord+2 {
+				t.Errorf("%s: a token of %d bytes", what, longest)
+			}
+		}
+	}
+}
+
+// BenchmarkHostile shows that a text 16 times as long takes 16 times as long.
+func BenchmarkHostile(b *testing.B) {
+	settings := streamed(b)
+	for _, name := range []string{"default", "gse", "everything"} {
+		for what, unit := range hostilePieces {
+			for _, size := range []string{"1MB", "16MB"} {
+				b.Run("settings="+name+"/text="+what+"/size="+size, func(b *testing.B) {
+					f := settings[name]
+					if f == nil {
+						b.Skip("loads the dictionary")
+					}
+					text := string(bytes.Repeat([]byte(unit), map[string]int{"1MB": 1 << 20, "16MB": 1 << 24}[size]/len(unit)))
+					b.SetBytes(int64(len(text)))
+					for b.Loop() {
+						f.Sum64(text)
+					}
+				})
+			}
+		}
+	}
+}
