@@ -16,8 +16,22 @@
 // keep one document of each. New documents against those seen so far: an
 // [Index]. Other features, weights or hashes: a [Fingerprinter]. A document that
 // is edited again and again, or read by several workers: an [Accumulator64],
-// from which features can be taken out again. Chinese words with their parts of
-// speech: a [Segmenter]; nothing else in the package links its dictionary.
+// from which features can be taken out again. A document larger than memory: a
+// [Stream]. Chinese words with their parts of speech: a [Segmenter]; nothing else in
+// the package links its dictionary.
+//
+// Pages, changing dates and numbers, menus and footers: a [Normalizer] takes away
+// what should not count. Texts of people who would gain from cheating: a
+// [SeededHash].
+//
+// # Keeping fingerprints
+//
+// Fingerprints compare only if everything was the same that made them.
+// [Fingerprinter.Version] says it in a line of text, down to the digest of a
+// dictionary. [WriteFingerprints] and [ReadFingerprints] keep it with the
+// fingerprints; where they are stored elsewhere, store it beside them and ask
+// [Fingerprinter.CheckVersion]. What characters are letters, and how they fold, does
+// not depend on the toolchain or the platform.
 //
 // The program in examples/dedup does all of it for files.
 //
@@ -32,7 +46,7 @@
 // The README has the table.
 //
 // Short texts have few features, so one changed word moves many bits. A text
-// without letters and digits has fingerprint 0, which means nothing.
+// without letters, digits and emoji has fingerprint 0, which means nothing.
 //
 // # Conventions
 //

@@ -1,7 +1,10 @@
 package neardup_test
 
 import (
+	"bytes"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/neardup/neardup"
 )
@@ -84,4 +87,75 @@ func ExampleAccumulator64() {
 	f.Accumulate64(&again, "First paragraph of a long document.")
 	fmt.Println(doc == again)
 	// Output: true
+}
+
+func ExampleStream() {
+	s, err := neardup.NewStream[neardup.Fingerprint64](new(neardup.Fingerprinter))
+	if err != nil {
+		panic(err)
+	}
+	file := strings.NewReader("The quick brown fox jumps over the lazy dog.") // of any size
+	if _, err := io.Copy(s, file); err != nil {
+		panic(err)
+	}
+	fmt.Println(s.Sum() == neardup.Sum64("The quick brown fox jumps over the lazy dog."))
+	// Output: true
+}
+
+func ExampleNormalizer() {
+	n := neardup.Normalizer{HTML: true, Form: neardup.NFKC, Dates: neardup.Mask, Numbers: neardup.Remove, Space: true}
+	fmt.Println(n.Normalize("<p>Ｉｎｖｏｉｃｅ&nbsp;№ 4711 of <b>21 Nov 2026</b><script>track()</script>"))
+	f := neardup.Fingerprinter{Normalizer: n}
+	a, b := f.Sum64("<td>付款日期：2026年11月21日，金额128元</td>"), f.Sum64("付款日期：2027年1月3日，金额4096元")
+	fmt.Println(a.Distance(b))
+	// Output:
+	// Invoice No of <date>
+	// 0
+}
+
+func ExampleBoilerplateBuilder() {
+	pages := []string{
+		"Home | News | Contact\nThe council has met.\n© the town",
+		"Home | News | Contact\nThe bridge is open again.\n© the town",
+		"Home | News | Contact\nNobody was hurt.\n© the town",
+	}
+	var b neardup.BoilerplateBuilder
+	for _, page := range pages {
+		b.Add(page)
+	}
+	n := neardup.Normalizer{Boilerplate: b.Build(3)}
+	fmt.Print(n.Normalize(pages[1]))
+	// Output: The bridge is open again.
+}
+
+func ExampleWriteFingerprints() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3)
+	ix.Add("doc-1", f.Sum64("The quick brown fox jumps over the lazy dog."))
+
+	version, err := f.Version()
+	if err != nil {
+		panic(err)
+	}
+	var file bytes.Buffer
+	if err := neardup.WriteFingerprints(&file, version, ix.All()); err != nil {
+		panic(err)
+	}
+
+	// A year later, with another tokenizer.
+	f.Tokenizer = neardup.NGrams{N: 3}
+	version, _ = f.Version()
+	again, _ := neardup.NewIndex[string, neardup.Fingerprint64](3)
+	fmt.Println(neardup.ReadFingerprints(&file, version, again.Add))
+	// Output: neardup: what is stored was made in another way: tokenizer=words, not ngrams(3); fingerprint the stored texts again, or use the settings of then
+}
+
+func ExampleSeededHash() {
+	hash, err := neardup.SeededHash([]byte("32 random bytes from a safe place"))
+	if err != nil {
+		panic(err)
+	}
+	f := neardup.Fingerprinter{Hash: hash}
+	fmt.Println(f.Sum64("a text") == neardup.Sum64("a text"))
+	// Output: false
 }

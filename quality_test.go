@@ -80,6 +80,9 @@ func score[F Fingerprint](sum func(string) F, texts []string, truth map[Pair]boo
 //
 //	NEARDUP_DATA=… go test -run NormalizerQuality -v .
 func TestNormalizerQuality(t *testing.T) {
+	if raceDetector || testing.Short() {
+		t.Skip("takes long")
+	}
 	steps := []Normalizer{{}, {Form: NFC}, {Form: Width}, {Form: NFKC}, {Fold: true}, {Space: true}, {HTML: true},
 		{URLs: Mask}, {URLs: Remove}, {Emails: Mask}, {Dates: Mask}, {Dates: Remove}, {Numbers: Mask}, {Numbers: Remove},
 		{URLs: Remove, Emails: Remove, Dates: Remove, Numbers: Remove}, {URLs: Mask, Emails: Mask, Dates: Mask, Numbers: Mask}, {Boilerplate: &Boilerplate{}}}
