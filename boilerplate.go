@@ -1,7 +1,6 @@
 package neardup
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"slices"
@@ -40,24 +39,20 @@ func (b *BoilerplateBuilder) Add(text string) {
 	b.documents++
 	n := b.Normalizer
 	n.Boilerplate = nil
-	text = n.Normalize(text)
-	for len(text) > 0 {
-		// As the lines of a Normalizer are: no longer than maxLine.
-		line := bytesOf(text[:min(len(text), maxLine+1)])
-		if end := bytes.IndexByte(line, '\n'); end >= 0 {
-			line, text = line[:end], text[end+1:]
-		} else if len(line) > maxLine {
-			line = line[:cutLine(line[:maxLine])]
-			text = text[len(line):]
-		} else {
-			text = ""
-		}
+	lines := n.stream()
+	lines.each = func(line []byte) {
 		if h, ok := lineHash(line); ok {
 			if c := b.lines[h]; c.last != b.documents {
 				b.lines[h] = lineCount{c.documents + 1, b.documents}
 			}
 		}
 	}
+	for len(text) > 0 { // the lines are not kept
+		piece := text[:min(len(text), maxPiece)]
+		text = text[len(piece):]
+		lines.write(bytesOf(piece), false)
+	}
+	lines.write(nil, true)
 }
 
 // Merge adds what other has counted in other documents.
@@ -127,8 +122,8 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 	return f.written, err
 }
 
-// ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. It reads to the end of
-// it, not beyond, and trusts nothing that it reads.
+// ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. Errors are those of
+// [ReadFingerprints]. It may read ahead.
 func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
 	f, err := newFileReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
 	if err != nil {

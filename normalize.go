@@ -84,7 +84,8 @@ type normalizing struct {
 	due  bool   // and behind that was white space
 	page []byte // what HTML shows
 	out  []byte
-	a, b []byte // a line between two steps
+	a, b []byte            // a line between two steps
+	each func(line []byte) // sees the lines that are left
 }
 
 func (n *Normalizer) stream() *normalizing {
@@ -105,7 +106,7 @@ func (s *normalizing) write(piece []byte, last bool) []byte {
 		s.page = s.html.write(s.page[:0], piece, last)
 		piece = s.page
 	}
-	if *s.n == (Normalizer{HTML: s.n.HTML}) {
+	if *s.n == (Normalizer{HTML: s.n.HTML}) && s.each == nil {
 		return piece
 	}
 	s.out = s.out[:0]
@@ -179,6 +180,9 @@ func (s *normalizing) take(line []byte, ends bool) {
 	}
 	if s.n.Boilerplate != nil && s.n.Boilerplate.has(line) {
 		return
+	}
+	if s.each != nil {
+		s.each(line)
 	}
 	s.out = append(s.out, line...)
 	if newline {
