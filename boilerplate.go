@@ -11,7 +11,9 @@ import (
 // [BoilerplateBuilder], does not change, and is safe for concurrent use.
 //
 // Lines are known by a 64-bit hash of their words, eight bytes each, so a line is
-// taken for a common one by mistake with a probability of 2⁻⁶⁴ times their number.
+// taken for a common one by mistake with a probability of 2⁻⁶⁴ times their number;
+// the hash has no secret. A line that a Normalizer changes is known by what becomes
+// of it, so the set serves for the settings with which it was made.
 type Boilerplate struct {
 	lines []uint64 // sorted
 }
@@ -71,8 +73,8 @@ func (b *BoilerplateBuilder) Documents() int { return int(b.documents) }
 
 // Build returns the lines that occur in at least min documents. Copies of one
 // document have all their lines in common, so min should be larger than the
-// largest group of copies that is expected, and it should be a small part of the
-// collection. Less than 2 counts as 2.
+// largest group of near-duplicates that is expected, and add equal texts only once.
+// Less than 2 counts as 2.
 func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
 	common := &Boilerplate{}
 	for h, c := range b.lines {
@@ -106,7 +108,10 @@ func lineHash(line []byte) (uint64, bool) {
 	b.read(stringOf(line), true)
 	sum := uint64(0)
 	for b.next() {
-		sum = checksum(b.buf[b.start[b.first]:b.end[b.limit-1]], sum)
+		for _, h := range b.hash64() {
+			sum = (sum ^ h) * 0x9E3779B97F4A7C15
+			sum ^= sum >> 32
+		}
 	}
 	return sum, b.seen
 }
@@ -119,7 +124,7 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 		f.endRecord()
 	}
 	err := f.close()
-	return f.written, err
+	return f.to.n, err
 }
 
 // ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. Errors are those of

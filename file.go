@@ -27,19 +27,25 @@ const (
 	fileFormat = 1
 	maxBlock   = 1 << 20
 	maxID      = 1 << 16
+	maxVersion = 1 << 12
 )
 
 // ErrDamaged is the error of a file that is not as it was written, or not of this
-// package.
+// package at all.
 var ErrDamaged = errors.New("damaged file")
 
 // WriteFingerprints writes fingerprints under the ids of the caller, of at most
 // 64 KiB each, and the version ([Fingerprinter.Version]) of what made them, in a
-// checksummed binary form of 9 or 17 bytes and an id for each.
+// checksummed binary form of about 9 or 17 bytes and the id for each. Ids may be any
+// bytes and are not checked for being different. After an error the file is
+// incomplete, which is noticed when it is read.
 //
 //	version, err := f.Version()
-//	err = neardup.WriteFingerprints(file, version, index.All())
+//	err = neardup.WriteFingerprints(file, version, index.All()) // of an index with string ids
 func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints iter.Seq2[string, F]) error {
+	if !isVersion(version) {
+		return fmt.Errorf("neardup: %s is not a version", shown(version))
+	}
 	f := newFileWriter(w, fingerprintKind[F](), version)
 	for id, fp := range fingerprints {
 		if len(id) > maxID {
@@ -61,10 +67,10 @@ func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints 
 // ReadFingerprints reads what [WriteFingerprints] wrote and calls add for each
 // fingerprint, for example the Add of an index. The version must be the one that
 // the file has, or the error is an [ErrVersion] that says in what they differ. A
-// file that is damaged, ends early or is none gives an [ErrDamaged]; the
-// fingerprints before the damage have been added then, and were good. It takes no
-// more memory than a block of the file, whatever the file claims, and may read
-// ahead.
+// file that is damaged, ends early, goes on behind its end or is none gives an
+// [ErrDamaged]; the fingerprints before the damage have been added then, and were
+// good. An id that occurs twice is added twice. It reads to the end of r and takes no
+// more memory than a block of the file, whatever the file claims.
 func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F)) error {
 	f, err := newFileReader(r, fingerprintKind[F](), version, "fingerprint the stored texts again")
 	if err != nil {
@@ -90,15 +96,28 @@ func fingerprintKind[F Fingerprint]() string { return fmt.Sprintf("fingerprints%
 // A fileWriter writes a file. The first error stays.
 type fileWriter struct {
 	w       *bufio.Writer
+	to      *counter
 	block   []byte
 	sum     uint64 // the last checksum
 	records uint64
-	written int64
 	err     error
 }
 
+// A counter counts what is written to w.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
 func newFileWriter(w io.Writer, kind, version string) *fileWriter {
-	f := &fileWriter{w: bufio.NewWriter(w)}
+	to := &counter{w: w}
+	f := &fileWriter{w: bufio.NewWriter(to), to: to}
 	f.block = append(f.block, magic...)
 	f.block = append(f.block, fileFormat)
 	f.text(kind)
@@ -139,7 +158,6 @@ func (f *fileWriter) check() {
 func (f *fileWriter) write(b []byte) {
 	if f.err == nil {
 		_, f.err = f.w.Write(b)
-		f.written += int64(len(b))
 	}
 }
 
@@ -150,7 +168,10 @@ func (f *fileWriter) close() error {
 	if f.err == nil {
 		f.err = f.w.Flush()
 	}
-	return f.err
+	if f.err != nil {
+		return fmt.Errorf("neardup: writing %d records: %w", f.records, f.err)
+	}
+	return nil
 }
 
 // A fileReader reads a file. The first error stays, and everything after it is
@@ -175,16 +196,18 @@ func newFileReader(r io.Reader, kind, version, again string) (*fileReader, error
 		return nil, fmt.Errorf("neardup: %w: not a file of this package", ErrDamaged)
 	}
 	if head[len(magic)] != fileFormat {
-		return nil, fmt.Errorf("neardup: %w: format %d; this version of the package reads format %d", ErrDamaged, head[len(magic)], fileFormat)
+		return nil, fmt.Errorf("neardup: the file was %w: it has format %d; this version of the package reads format %d", ErrVersion, head[len(magic)], fileFormat)
 	}
 	gotKind := f.headText(&head, 64)
-	gotVersion := f.headText(&head, 4096)
-	f.verify(head)
+	gotVersion := f.headText(&head, maxVersion)
+	if f.verify(head); f.err == nil && !isVersion(gotVersion) {
+		f.fail("its version is no text")
+	}
 	switch {
 	case f.err != nil:
 		return nil, f.err
 	case gotKind != kind:
-		return nil, fmt.Errorf("neardup: %w: it holds %s, not %s", ErrDamaged, clip(gotKind), kind)
+		return nil, fmt.Errorf("neardup: the file was %w: it holds %s, not %s", ErrVersion, shown(gotKind), kind)
 	}
 	if err := compareVersions(gotVersion, version, again); err != nil {
 		return nil, err
@@ -234,7 +257,9 @@ func (f *fileReader) full(b []byte) {
 
 func (f *fileReader) readError(err error) {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		f.fail("it ends early")
+		if f.err == nil {
+			f.err = fmt.Errorf("neardup: %w: block %d, after %d records: it ends early: %w", ErrDamaged, f.blocks, f.records, io.ErrUnexpectedEOF)
+		}
 		return
 	}
 	f.err = fmt.Errorf("neardup: reading block %d: %w", f.blocks, err)
@@ -269,6 +294,11 @@ func (f *fileReader) next() bool {
 			records := f.uvarint(1<<62, &raw)
 			if f.verify(raw); f.err == nil && records != f.records {
 				f.fail("it should have %d records", records)
+			}
+			if _, err := f.r.ReadByte(); f.err == nil && err == nil {
+				f.fail("it goes on behind its end")
+			} else if f.err == nil && err != io.EOF {
+				f.readError(err)
 			}
 		}
 		if n == 0 || f.err != nil {

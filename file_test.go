@@ -97,16 +97,35 @@ func TestDamagedFile(t *testing.T) {
 	if _, err := read64(io.MultiReader(bytes.NewReader(data[:100]), iotest.ErrReader(io.ErrClosedPipe)), "v=1"); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("error of the reader: %v", err)
 	}
-	for what, data := range map[string][]byte{"another file": []byte("id,text\n1,a\n"), "empty": nil, "format": []byte("neardup\x00\x02")} {
+	for what, data := range map[string][]byte{
+		"another file": []byte("id,text\n1,a\n"), "empty": nil, "two files": append(bytes.Clone(data), data...), "garbage": append(bytes.Clone(data), 0),
+	} {
 		if _, err := read64(bytes.NewReader(data), "v=1"); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := ReadFingerprints(bytes.NewReader(data), "v=1", func(string, Fingerprint128) { t.Error("read") }); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "it holds fingerprints64, not fingerprints128") {
+	if err := ReadFingerprints(bytes.NewReader(data), "v=1", func(string, Fingerprint128) { t.Error("read") }); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "it holds fingerprints64, not fingerprints128") {
 		t.Errorf("other width: %v", err)
 	}
-	if _, err := ReadBoilerplate(bytes.NewReader(data)); !errors.Is(err, ErrDamaged) {
+	if _, err := ReadBoilerplate(bytes.NewReader(data)); !errors.Is(err, ErrVersion) {
 		t.Errorf("other kind: %v", err)
+	}
+	if _, err := read64(strings.NewReader("neardup\x00\x02"), "v=1"); !errors.Is(err, ErrVersion) {
+		t.Errorf("other format: %v", err)
+	}
+	if _, err := read64(bytes.NewReader(data[:len(data)-1]), "v=1"); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("cut: %v", err)
+	}
+	for _, version := range []string{"", "a\nb", "\x1b[2J", "\u2028", strings.Repeat("x", maxVersion+1)} {
+		if err := WriteFingerprints(io.Discard, version, maps.All(fps)); err == nil {
+			t.Errorf("version %.20q was written", version)
+		}
+		var forged bytes.Buffer // by a program of somebody else
+		f := newFileWriter(&forged, "fingerprints64", version)
+		f.close()
+		if _, err := read64(&forged, "v=1"); !errors.Is(err, ErrDamaged) || strings.ContainsAny(err.Error(), "\x1b\u2028") {
+			t.Errorf("version %.20q was read: %v", version, err)
+		}
 	}
 	if err := WriteFingerprints(&limited{50}, "v=1", maps.All(fps)); err == nil {
 		t.Error("a full disk was not noticed")
@@ -167,6 +186,28 @@ func forge(data []byte) []byte {
 	return out.Bytes()
 }
 
+// nested are shingles of shingles.
+func nested(n int) Tokenizer {
+	tok := Tokenizer(Shingles{})
+	for range n {
+		tok = Shingles{Of: tok}
+	}
+	return tok
+}
+
+// TestOutOfRange: values that are not named count as zero, in the text as in the
+// version.
+func TestOutOfRange(t *testing.T) {
+	text := "Ａ http://a.b/c a@b.cd 2026-11-21 5"
+	for i := range 256 {
+		n := Normalizer{Form: Form(i), URLs: Treatment(i), Emails: Treatment(i), Dates: Treatment(i), Numbers: Treatment(i), Boilerplate: &Boilerplate{}}
+		got := n.Normalize(text)
+		if none := n.version() == "none"; none != (got == text) || none != (i == 0 || i > 3) {
+			t.Errorf("%d: %s, %q", i, n.version(), got)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	seeded, err := SeededHash([]byte("a secret of some length"))
 	if err != nil {
@@ -184,7 +225,7 @@ func TestVersion(t *testing.T) {
 		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, Tie: TieOne}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
 		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=custom tie=0 custom=double-1"},
 		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Remove, Space: true, Boilerplate: lines}, Hash: seeded},
-			"neardup=1 unicode=15.0.0 normalizer=html,nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:84dcf04de40f6f1f weight=1 tie=0"},
+			"neardup=1 unicode=15.0.0 normalizer=html(9e88f0ae),nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:5c70f04ce226c9d5 weight=1 tie=0"},
 	} {
 		got, err := test.f.Version()
 		if err != nil || got != test.want {
@@ -195,10 +236,11 @@ func TestVersion(t *testing.T) {
 		}
 	}
 	for _, f := range []Fingerprinter{
-		{Tokenizer: noThe{}}, {Tokenizer: Shingles{Of: noThe{}}}, {Weight: own}, {Hash: Hash{Sum64: seeded.sum64()}}, {Custom: "two words"}, {Custom: "line\nbreak"},
+		{Tokenizer: noThe{}}, {Tokenizer: Shingles{Of: noThe{}}}, {Weight: own}, {Hash: Hash{Sum64: seeded.sum64()}}, {Custom: "two words"}, {Custom: "line\nbreak"}, {Custom: "\u2028"}, {Custom: "\u0085tie=1"},
+		{Tie: 2}, {Tokenizer: (*Segmenter)(nil)}, {Tokenizer: &Segmenter{}}, {Tokenizer: nested(1000)},
 	} {
 		if v, err := f.Version(); err == nil {
-			t.Errorf("%+v has version %s", f, v)
+			t.Errorf("%v has version %s", f.Custom, v)
 		}
 	}
 	version := func(f Fingerprinter) string {
@@ -221,7 +263,7 @@ func TestVersion(t *testing.T) {
 		"neardup=" + strings.Repeat("9", 100_000) + " \x1b[2J=\x00": "99…",
 	} {
 		err := f.CheckVersion(stored)
-		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) || len(err.Error()) > 2000 {
+		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) || len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\x00") {
 			t.Errorf("stored %.200q: %v; want %s", stored, err, want)
 		}
 	}

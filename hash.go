@@ -35,21 +35,23 @@ type hashKey struct {
 // texts of people who would gain from cheating. The secret should be random and be
 // kept apart from the fingerprints; it is never stored. What is stored is a check
 // value of it (a part of its HMAC-SHA-256), by which fingerprints of another secret
-// are told apart.
+// are told apart, and by which a secret that can be guessed can be found.
 //
-// Without the secret nobody can work out beforehand a text that has a certain
-// fingerprint, or many texts that fill one bucket of an index. That is all: xxh3
-// is not a cryptographic hash. Who sees the fingerprints of texts of their choice,
-// or learns which texts are called near-duplicates, may find the seed or do
-// without it. And no hash keeps anybody from copying a text to be near it, or from
-// adding text to one to be far from it. Against those who can watch, set Sum64 to a
-// keyed hash such as SipHash.
+// Without the secret nobody can work out beforehand which texts with features of
+// their own get the same or a chosen fingerprint, or share a block of an index.
+// That is all. Texts that share most of their features are near under every secret,
+// that is what fingerprints are for: anybody can copy a text to be near it, add text
+// to one to be far from it, or fill one bucket with variants of one text. And xxh3 is
+// not a cryptographic hash: who sees the fingerprints of texts of their choice, or
+// learns which texts are called near-duplicates, may find the seed or do without
+// it. Against those who can watch, set Sum64 to a keyed hash such as SipHash.
 func SeededHash(secret []byte) (Hash, error) {
 	if len(secret) < 16 {
 		return Hash{}, fmt.Errorf("neardup: a secret of %d bytes; at least 16 are needed", len(secret))
 	}
+	key := sha256.Sum256(secret) // of a fixed length, for HMAC pads
 	derive := func(label string) []byte {
-		h := hmac.New(sha256.New, secret)
+		h := hmac.New(sha256.New, key[:])
 		h.Write([]byte(label))
 		return h.Sum(nil)
 	}

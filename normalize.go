@@ -13,11 +13,12 @@ import (
 // but HTML work on one line at a time, and a line of more than 64 KiB is cut.
 //
 // The tokenizers of this package see neither case nor width, punctuation or white
-// space in any case: they need no Fold, no Width and no Space, which are for
-// tokenizers of the caller and for the text itself. What each step does to real
-// texts is in the README.
+// space in any case: they need no Fold and no Space, which are for tokenizers of the
+// caller and for the text itself, and Width only where full-width addresses, dates
+// or numbers are to be found. What each step does to real texts is in docs/text.md.
 //
-// The offsets of tokens refer to the text that the Normalizer makes.
+// The offsets of tokens refer to the text that the Normalizer makes. Values of Form
+// and Treatment that are not named count as zero.
 type Normalizer struct {
 	// HTML takes the text for a page in UTF-8 and reduces it to what the page
 	// shows, with a line for each block. Scripts, styles, comments and what is
@@ -69,7 +70,7 @@ const (
 // Normalize returns the text as n makes it. It takes time linear in the text,
 // whatever that is. It is safe for concurrent use.
 func (n *Normalizer) Normalize(text string) string {
-	if *n == (Normalizer{}) {
+	if n.usual() == (Normalizer{}) {
 		return text
 	}
 	return stringOf(n.stream().write(bytesOf(text), true))
@@ -77,7 +78,7 @@ func (n *Normalizer) Normalize(text string) string {
 
 // A normalizing is the state of a Normalizer in a text that comes in pieces.
 type normalizing struct {
-	n    *Normalizer
+	n    Normalizer
 	html *htmlText
 	line []byte // a line that has not ended
 	some bool   // of the part of it that was cut off, some is left
@@ -88,8 +89,26 @@ type normalizing struct {
 	each func(line []byte) // sees the lines that are left
 }
 
+// usual returns n without what does nothing: values that are none of those named,
+// and an empty set of lines.
+func (n *Normalizer) usual() Normalizer {
+	u := *n
+	if u.Form > NFKC {
+		u.Form = AsIs
+	}
+	for _, t := range []*Treatment{&u.URLs, &u.Emails, &u.Dates, &u.Numbers} {
+		if *t > Remove {
+			*t = Keep
+		}
+	}
+	if u.Boilerplate != nil && len(u.Boilerplate.lines) == 0 {
+		u.Boilerplate = nil
+	}
+	return u
+}
+
 func (n *Normalizer) stream() *normalizing {
-	s := &normalizing{n: n}
+	s := &normalizing{n: n.usual()}
 	if n.HTML {
 		s.html = &htmlText{}
 	}
@@ -106,7 +125,7 @@ func (s *normalizing) write(piece []byte, last bool) []byte {
 		s.page = s.html.write(s.page[:0], piece, last)
 		piece = s.page
 	}
-	if *s.n == (Normalizer{HTML: s.n.HTML}) && s.each == nil {
+	if s.n == (Normalizer{HTML: s.n.HTML}) && s.each == nil {
 		return piece
 	}
 	s.out = s.out[:0]

@@ -203,6 +203,27 @@ func TestBoilerplate(t *testing.T) {
 	if err != nil || fmt.Sprint(read) != fmt.Sprint(common) {
 		t.Errorf("%v, %v", read, err)
 	}
+	// A line is found as it was collected, whatever the steps make of its length.
+	for _, test := range []struct {
+		n    Normalizer
+		text string
+	}{
+		{Normalizer{Form: NFKC}, strings.Repeat("ﷺ ", 10_000)}, {Normalizer{Numbers: Mask}, strings.Repeat("1234567890123 ", 5500)},
+		{Normalizer{HTML: true, Space: true}, "<p>" + strings.Repeat("word  ", 16_000) + "</p>"},
+	} {
+		b := BoilerplateBuilder{Normalizer: test.n}
+		b.Add(test.text)
+		b.Add(test.text)
+		test.n.Boilerplate = b.Build(2)
+		if got := strings.TrimSpace(test.n.Normalize(test.text)); got != "" {
+			t.Errorf("%s: %d bytes are left", test.n.version(), len(got))
+		}
+	}
+	one, _ := lineHash([]byte(strings.Repeat("some words ", 3000)))
+	two, _ := lineHash([]byte(strings.Repeat("Some -- words,   ", 3000)))
+	if one != two {
+		t.Error("the hash of a line depends on more than its words")
+	}
 	// The same lines are found where a long line is cut.
 	long := strings.Repeat("word ", maxLine/5*2) + "\nend"
 	var c BoilerplateBuilder

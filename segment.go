@@ -94,11 +94,9 @@ func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
 			text = text[size:]
 		}
 		s.length[i] = uint16(min(n, math.MaxUint16))
-		d.text(t.Text())
-		d.text(t.Pos())
-		d.uint64(uint64(s.cost[i]))
+		s.digest += checksum(bytesOf(t.Text()), checksum(bytesOf(t.Pos()), uint64(s.cost[i]))) // in any order
 	}
-	s.digest = d.sum()
+	s.digest += d.sum()
 	s.paths.New = func() any { return &path{tokens: make([]*gse.Token, s.dict.MaxTokenLen())} }
 	return s, nil
 }

@@ -92,7 +92,7 @@ const maxPiece = 64 << 10
 
 // rewrite normalises a piece.
 func (s *Stream[F]) rewrite(p []byte, last bool) {
-	if s.f.Normalizer == (Normalizer{}) {
+	if s.f.Normalizer.usual() == (Normalizer{}) {
 		s.write(p)
 		return
 	}

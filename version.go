@@ -13,8 +13,8 @@ import (
 // another result for any text.
 const lexVersion = 1
 
-// ErrVersion is the error of everything that would compare fingerprints that were
-// not made in the same way.
+// ErrVersion is the error of everything that was stored by other settings, in
+// another width or by another version of this package.
 var ErrVersion = errors.New("made in another way")
 
 // Version describes all that fingerprints of f depend on, such as
@@ -24,13 +24,21 @@ var ErrVersion = errors.New("made in another way")
 // Two fingerprints of one width compare if their versions are equal. It holds the
 // digests of the dictionary of a [Segmenter] and of the lines of a [Boilerplate],
 // and of a secret ([SeededHash]) a check value only. It is an error if a field of
-// f has something of the caller's own and Custom does not name it.
+// f has something of the caller's own and Custom does not name it. Of the parser of
+// HTML, which is not part of this package, it holds what that makes of a page full of
+// pitfalls.
 //
 // Store it beside fingerprints, as [WriteFingerprints] does, and check it with
 // [Fingerprinter.CheckVersion]. It has no line breaks.
 func (f *Fingerprinter) Version() (string, error) {
 	var own []string
+	if f.Tie > TieOne {
+		return "", fmt.Errorf("neardup: Tie %d is neither TieZero nor TieOne", f.Tie)
+	}
 	tokenizer := tokenizerVersion(f.tokenizer())
+	if strings.Contains(tokenizer, "gse(0") && strings.Contains(tokenizer, "gse(0000000000000000)") {
+		return "", errors.New("neardup: the Segmenter was not made by NewSegmenter")
+	}
 	if strings.Contains(tokenizer, "custom") {
 		own = append(own, "Tokenizer")
 	}
@@ -50,14 +58,35 @@ func (f *Fingerprinter) Version() (string, error) {
 	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s hash=%s weight=%s tie=%d",
 		lexVersion, ucd.Version, f.Normalizer.version(), tokenizer, hash, weight, f.Tie)
 	if f.Custom != "" {
-		if strings.ContainsFunc(f.Custom, func(r rune) bool { return r <= ' ' || r == 0x7F }) || len(f.Custom) > 100 {
-			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 bytes", clip(f.Custom))
+		if !isVersion(f.Custom) || strings.Contains(f.Custom, " ") || len(f.Custom) > 100 {
+			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", clip(f.Custom))
 		}
 		version += " custom=" + f.Custom
 	} else if len(own) > 0 {
 		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
 	}
+	if !isVersion(version) {
+		return "", fmt.Errorf("neardup: the version of the tokenizer has %d bytes; it can be stored up to %d", len(tokenizer), maxVersion)
+	}
 	return version, nil
+}
+
+// isVersion reports whether s may be a version: one line of printable ASCII.
+func isVersion(s string) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxVersion
+}
+
+// shown returns a part of a version for an error message.
+func shown(s string) string {
+	if s = clip(s); isVersion(s) || s == "" || !strings.ContainsFunc(s, func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }) {
+		return s
+	}
+	return fmt.Sprintf("%q", s)
 }
 
 // CheckVersion returns nil if fingerprints that were stored with a version compare
@@ -76,7 +105,7 @@ func compareVersions(stored, current, again string) error {
 	if stored == current {
 		return nil
 	}
-	old, now := strings.Fields(stored), strings.Fields(current)
+	old, now := strings.Split(stored, " "), strings.Split(current, " ")
 	var differ []string
 	for _, o := range old {
 		key, value, _ := strings.Cut(o, "=")
@@ -86,12 +115,12 @@ func compareVersions(stored, current, again string) error {
 		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
 			differ = append(differ, "another secret")
 		default:
-			differ = append(differ, fmt.Sprintf("%s=%s, not %s", clip(key), clip(value), cmp.Or(n, "none")))
+			differ = append(differ, fmt.Sprintf("%s=%s, not %s", shown(key), shown(value), cmp.Or(shown(n), "none")))
 		}
 	}
 	for _, n := range now {
 		if key, value, _ := strings.Cut(n, "="); field(old, key) == "" {
-			differ = append(differ, fmt.Sprintf("no %s, not %s", key, value))
+			differ = append(differ, fmt.Sprintf("no %s, not %s", key, shown(value)))
 		}
 	}
 	if differ == nil {
@@ -123,6 +152,9 @@ func tokenizerVersion(t Tokenizer) string {
 		}
 		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
 	case *Segmenter:
+		if t == nil {
+			t = &Segmenter{}
+		}
 		return fmt.Sprintf("gse(%016x)", t.digest)
 	}
 	return "custom"
@@ -131,19 +163,25 @@ func tokenizerVersion(t Tokenizer) string {
 // version names the steps of n.
 func (n *Normalizer) version() string {
 	var steps []string
+	usual := n.usual()
+	n = &usual
 	add := func(on bool, step string) {
 		if on {
 			steps = append(steps, step)
 		}
 	}
-	add(n.HTML, "html")
-	add(n.Form != AsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form&3])
+	if n.HTML {
+		d := newDigest()
+		d.text(stringOf(new(htmlText).write(nil, []byte(pitfalls), true)))
+		steps = append(steps, fmt.Sprintf("html(%08x)", uint32(d.sum())))
+	}
+	add(n.Form != AsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form])
 	add(n.Fold, "fold")
 	for _, t := range []struct {
 		what string
 		how  Treatment
 	}{{"urls", n.URLs}, {"emails", n.Emails}, {"dates", n.Dates}, {"numbers", n.Numbers}} {
-		add(t.how != Keep, t.what+[...]string{"", ":mask", ":remove", ""}[t.how&3])
+		add(t.how != Keep, t.what+[...]string{"", ":mask", ":remove"}[t.how])
 	}
 	add(n.Space, "space")
 	if n.Boilerplate != nil {
@@ -158,3 +196,9 @@ func (n *Normalizer) version() string {
 	}
 	return strings.Join(steps, ",")
 }
+
+// pitfalls is a page that parsers that are not quite the same read differently.
+const pitfalls = "<!DOCTYPE html PUBLIC \"><p>\"><!--a--!>b<!-->c<!--->d<!-- -- --!e> -->f<!x>g<?h>i</>j</ k>l<a b='>'c=\">\"d=>m" +
+	"<script>n<!--<script></script>o</script>p--></script>q<style><b></styl></style >r<title>s&amp;<b></TITLE/>t<textarea>\nu</textarea\n>v" +
+	"<xmp>&lt;</xmp>w&amp&ampx;&notit;&notin;&#0;&#128;&#x110000;&#xD800;&Aacute&Aacutey&NotEqualTilde;&#6 5;z<br/>0<p/ >1<svg><![CDATA[2]]></svg>" +
+	"<template>3</template>4<noscript>5</noscript>6<iframe>7</iframe>8<pre>\n9\n</pre>\x00A\rB\r\nC<D\x00>E<=F<1>G<h1<i>H</i>I<plaintext></plaintext>J"

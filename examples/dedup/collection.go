@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/neardup/neardup"
-	"github.com/zeebo/xxh3"
 )
 
 // A collection is the documents of a call, the old ones first.
@@ -55,19 +55,19 @@ type pair struct {
 // rarely wait for each other.
 type contents [64]struct {
 	sync.Mutex
-	of map[xxh3.Uint128]*content
+	of map[[16]byte]*content
 }
 
 // claim returns the content of a text and whether it is new.
-func (c *contents) claim(hash xxh3.Uint128) (*content, bool) {
-	part := &c[hash.Lo%64]
+func (c *contents) claim(hash [16]byte) (*content, bool) {
+	part := &c[hash[0]%64]
 	part.Lock()
 	defer part.Unlock()
 	if known := part.of[hash]; known != nil {
 		return known, false
 	}
 	if part.of == nil {
-		part.of = make(map[xxh3.Uint128]*content)
+		part.of = make(map[[16]byte]*content)
 	}
 	known := &content{}
 	part.of[hash] = known
@@ -173,7 +173,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 	for i := range b.items {
 		it := &b.items[i]
 		if it.old != nil {
-			b.docs[i] = stored{it.place, it.old.id, "", &content{fp: it.old.fp}}
+			b.docs[i] = stored{it.place, it.old.id, "", it.old.content}
 			continue
 		}
 		d, err := it.parse(&sources[it.source], o.cols)
@@ -184,7 +184,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		}
 		text := d.whole()
 		b.bytes += int64(len(text))
-		content, isNew := texts.claim(xxh3.HashString128(text))
+		content, isNew := texts.claim(o.textHash(text))
 		if isNew {
 			if o.bits == 64 {
 				content.fp.Lo = uint64(fp.Sum64(text))
@@ -213,6 +213,9 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 					err = fmt.Errorf("duplicate id %q, first at %s", d.id, c.at(first))
 				}
 			}
+			if err == nil && o.save != "" && len(d.id) > maxID {
+				err = fmt.Errorf("an id of %d bytes; -save takes up to %d", len(d.id), maxID)
+			}
 			if err == nil {
 				ids[which][d.id] = at
 				c.docs = append(c.docs, d)
@@ -222,7 +225,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			if at.line > 0 { // otherwise the error says where
 				err = fmt.Errorf("%s: %w", c.at(at), err)
 			}
-			if !o.skipBad {
+			if fatal := (fatalError{}); !o.skipBad || errors.As(err, &fatal) {
 				return err
 			}
 			if c.bad++; c.bad <= 20 {
@@ -272,12 +275,18 @@ func (c *collection) group(bits, distance int, wantPairs bool) {
 	if wantPairs {
 		for _, same := range docs {
 			for a, i := range same {
+				if int(i) < c.old {
+					continue
+				}
 				for _, j := range same[:a] {
 					c.link(i, j, 0)
 				}
 			}
 		}
 		for p := range near {
+			if a, b := docs[of[p.I]], docs[of[p.J]]; int(max(a[len(a)-1], b[len(b)-1])) < c.old {
+				continue
+			}
 			for _, i := range docs[of[p.I]] {
 				for _, j := range docs[of[p.J]] {
 					c.link(i, j, p.Distance)
@@ -371,7 +380,7 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	}
 	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), n-duplicates)
 	if empty > 0 {
-		fmt.Fprintf(w, "%d texts have neither letters nor digits and are compared byte by byte only\n", empty)
+		fmt.Fprintf(w, "%d texts have no letters or digits, or none left, and are compared byte by byte only\n", empty)
 	}
 	if c.bad > 0 {
 		fmt.Fprintf(w, "%d bad lines skipped\n", c.bad)

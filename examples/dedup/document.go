@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // A document is a parsed item.
@@ -28,6 +30,9 @@ func (it *item) parse(s *source, cols columns) (document, error) {
 		d.id, d.text = it.row[s.header.id], it.row[s.header.text]
 		if s.header.title >= 0 {
 			d.title = it.row[s.header.title]
+		}
+		if !utf8.ValidString(d.id) {
+			return d, errors.New("the id is not UTF-8")
 		}
 	case s.format == "txt":
 		d.id, d.text = s.path, string(it.raw)
@@ -61,7 +66,7 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 		d.id = string(id)
 	} else if err := stringField(fields, cols.id, true, &d.id); err != nil {
 		return err
-	} else if isMangled(id, d.id) {
+	} else if isMangled(id) {
 		return fmt.Errorf("%q is not Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
 	}
 	if err := stringField(fields, cols.text, true, &d.text); err != nil {
@@ -84,10 +89,37 @@ func stringField(fields map[string]json.RawMessage, name string, must bool, to *
 	return nil
 }
 
-// isMangled reports whether decoding a JSON string replaced what is not Unicode,
-// bytes that are not UTF-8 or half a surrogate pair, so that different strings may
-// have become one.
-func isMangled(raw []byte, decoded string) bool {
-	n := strings.Count(decoded, "\ufffd")
-	return n > 0 && n != strings.Count(string(raw), "\ufffd")+strings.Count(strings.ToLower(string(raw)), `\ufffd`)
+// isMangled reports whether decoding a JSON string replaces what is not Unicode,
+// bytes that are not UTF-8 or half a surrogate pair, so that different strings
+// become one.
+func isMangled(raw []byte) bool {
+	if !utf8.Valid(raw) {
+		return true
+	}
+	unit := func(i int) rune { // of the escape \uXXXX at i, or 0
+		if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
+			return 0
+		}
+		x, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
+		if err != nil {
+			return 0
+		}
+		return rune(x)
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		switch r := unit(i); {
+		case r == 0:
+			i++ // whatever is escaped
+		case !utf16.IsSurrogate(r):
+			i += 5
+		case utf16.DecodeRune(r, unit(i+6)) == utf8.RuneError:
+			return true
+		default:
+			i += 11
+		}
+	}
+	return false
 }

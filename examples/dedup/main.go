@@ -49,6 +49,7 @@ func main() {
 type options struct {
 	bits, distance, workers, maxLine int
 	tokenizer, normalize, secret     string
+	lines                            string
 	boilerplate                      int
 	format, against                  string
 	pairs, clusters, out, save       string
@@ -71,15 +72,16 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		names += fmt.Sprintf("\n  %-7s %s", t.name, t.help)
 	}
 	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what the texts are cut into:"+names+"\n")
-	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` that rewrite the texts first:"+stepsHelp()+"\n")
-	f.IntVar(&o.boilerplate, "boilerplate", 0, "leave out the lines that at least `N` of the documents have; the inputs are read twice then")
-	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes that seeds the hash, for texts of people who might cheat")
+	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` that rewrite the texts first, in this order:"+stepsHelp())
+	f.IntVar(&o.boilerplate, "boilerplate", 0, "leave out the lines that at least `N` different texts have, old ones among them; N should be larger than any group of near-duplicates. The inputs are read twice")
+	f.StringVar(&o.lines, "lines", "", "`FILE` for the lines that -boilerplate finds; if it exists, the lines in it are left out instead")
+	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes that seeds the hash, for texts of people who might cheat; line ends behind it do not count")
 	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is one); by default by their names, and jsonl for -")
 	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, tab-separated and sorted")
 	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id with that of the first document of its group")
 	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the first document of each group as it stands; .jsonl, .csv or .txt (lines), also .gz or .zst")
-	f.StringVar(&o.save, "save", "", "`FILE.fp` for the fingerprints of all documents, old ones too, for -against another time")
-	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection, or FILE.fp that -save wrote: new documents near an old one are duplicates, old ones are not compared with each other")
+	f.StringVar(&o.save, "save", "", "`FILE.fp` for the ids and fingerprints of all documents, old ones too, for -against another time, with the same settings but for -distance; a new document replaces an old one with its id. Texts that only bytes can compare are not in it")
+	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection, or a FILE.fp that -save wrote: new documents near an old one are duplicates, old ones are not compared with each other")
 	f.StringVar(&o.cols.id, "id", "id", "`NAME` of the field or column with the id")
 	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
 	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title, if there is one")
@@ -113,13 +115,17 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = fmt.Sprintf("-format %q: jsonl, csv, txt or lines", o.format)
 	case o.boilerplate < 0 || o.boilerplate == 1:
 		wrong = fmt.Sprintf("-boilerplate %d: 0, or at least 2", o.boilerplate)
+	case o.lines != "" && o.boilerplate == 0:
+		wrong = "-lines: say with -boilerplate which lines are to be found"
+	case o.boilerplate > 0 && o.lines == "" && (o.save != "" || formatOf(o.against, "") == fingerprints):
+		wrong = "-boilerplate: with saved fingerprints the lines must be kept too, with -lines"
 	case o.save != "" && formatOf(o.save, "") != fingerprints:
 		wrong = fmt.Sprintf("-save %q: the name must end in .fp, .fp.gz or .fp.zst", o.save)
 	case o.cols.id == o.cols.text || o.cols.id == o.cols.title || o.cols.text == o.cols.title:
 		wrong = "-id, -text and -title must differ"
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.pairs, o.clusters, o.out, o.save} {
+	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.secret} {
 		if path == "" {
 			continue
 		}
@@ -128,7 +134,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 			abs = path
 		}
 		if seen[abs] {
-			wrong = fmt.Sprintf("two outputs go to %s", path)
+			wrong = fmt.Sprintf("%s is given twice", path)
 		}
 		seen[abs] = true
 	}
@@ -176,14 +182,17 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	if o.against != "" {
 		c.sources = findSources([]string{o.against}, o.format)
 	}
+	for i := range c.sources {
+		c.sources[i].old = true
+	}
 	c.oldSources = len(c.sources)
 	sources := findSources(o.args, o.format)
 	c.sources = append(c.sources, sources...)
 	for _, s := range c.sources {
-		if s.err != nil && !o.skipBad {
+		if s.err != nil && (!o.skipBad || s.old) {
 			return s.err
 		}
-		for _, path := range []string{o.pairs, o.clusters, o.save} {
+		for _, path := range []string{o.pairs, o.clusters} {
 			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
 				return fmt.Errorf("%s: is an input and an output", path)
 			}
@@ -191,7 +200,7 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	}
 	for _, s := range sources {
 		if s.format == fingerprints {
-			return fmt.Errorf("%s:1: fingerprints can only be compared with (-against)", s.path)
+			return fmt.Errorf("%s:1: fingerprints serve for -against only", s.path)
 		}
 	}
 	var pairs, clusters, out, save *output
@@ -222,7 +231,9 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		}
 	}
 	if o.boilerplate > 0 {
-		c.findBoilerplate(o, fp, stdin)
+		if err := c.boilerplate(o, fp, outs, stdin); err != nil {
+			return err
+		}
 	}
 	if c.version, err = fp.Version(); err != nil {
 		return err

@@ -253,7 +253,7 @@ func TestAgainst(t *testing.T) {
 func TestNoFeatures(t *testing.T) {
 	content := `{"id":"1","text":"!!!"}` + "\n" + `{"id":2,"text":"???"}` + "\n" + `{"id":"3","text":"!!!"}` + "\n" + `{"id":"4","text":"","title":null}`
 	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
-	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "4 texts have neither") {
+	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "4 texts have no letters") {
 		t.Errorf("status %d, pairs %q, stdout %q, stderr %q", status, got, stdout, stderr)
 	}
 }

@@ -9,19 +9,35 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// saved is a fingerprint of a document of another time.
+// saved is a document of another time.
 type saved struct {
-	id string
-	fp neardup.Fingerprint128 // only Lo with 64 bits
+	id      string
+	content *content
 }
+
+// maxID is the longest id that can be saved.
+const maxID = 1 << 16
+
+// A fatalError is one that -skip-bad does not skip: all that is old would be
+// missing.
+type fatalError struct{ error }
 
 // readSaved yields what saveAll wrote. Places are numbers of fingerprints.
 func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield func(item) bool) error {
 	it := item{place: place{source: int32(n)}}
+	contents := make(map[neardup.Fingerprint128]*content) // equal fingerprints are as good as equal texts
+	stop := false
 	add := func(id string, fp neardup.Fingerprint128) {
-		it.line++
-		it.old = &saved{id, fp}
-		yield(it)
+		if it.line++; stop {
+			return
+		}
+		c := contents[fp]
+		if c == nil || fp == (neardup.Fingerprint128{}) { // without features, they are near nothing
+			c = &content{fp: fp}
+			contents[fp] = c
+		}
+		it.old = &saved{id, c}
+		stop = !yield(it)
 	}
 	err := error(nil)
 	if bits == 64 {
@@ -31,10 +47,14 @@ func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield f
 	} else {
 		err = neardup.ReadFingerprints(r, version, add)
 	}
-	if err != nil {
-		return fmt.Errorf("%s:%d: %s", s.path, it.line+1, strings.TrimPrefix(err.Error(), "neardup: "))
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("%s:%d: %s", s.path, it.line+1, strings.TrimPrefix(err.Error(), "neardup: "))
+	if it.line == 0 {
+		return fatalError{err}
+	}
+	return err
 }
 
 // saveAll writes the fingerprints of all documents, old ones too.

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/neardup/neardup"
+	"github.com/zeebo/xxh3"
 )
 
 // tokenizers are the names that -tokenizer takes, in the order of the help.
@@ -62,7 +65,7 @@ func stepsHelp() string {
 	for _, s := range steps {
 		help += fmt.Sprintf("\n  %-8s %s", s.name, s.help)
 	}
-	return help + "\n  urls=remove and the like remove instead"
+	return help + "\nurls=remove, emails=remove, dates=remove and numbers=remove take away instead"
 }
 
 // fingerprinter makes what the flags describe.
@@ -119,17 +122,45 @@ func setStep(n *neardup.Normalizer, step string) error {
 		*treatment = neardup.Remove
 	case given:
 		return fmt.Errorf("-normalize %q: only urls=remove, emails=remove, dates=remove and numbers=remove", step)
-	case !strings.Contains(" "+strings.Join(names, " ")+" ", " "+name+" "):
+	case !slices.Contains(names, name):
 		return fmt.Errorf("-normalize %q: some of %s", step, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-// findBoilerplate reads all texts and makes fp leave out the lines that are common
-// in them. What cannot be read is reported when it is read again.
-func (c *collection) findBoilerplate(o *options, fp *neardup.Fingerprinter, stdin io.Reader) {
+// boilerplate makes fp leave out the lines that are common in the texts, or those
+// that were found another time.
+func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *outputs, stdin io.Reader) error {
+	if o.lines == "" {
+		fp.Normalizer.Boilerplate = c.findBoilerplate(o, fp, stdin)
+		return nil
+	}
+	f, err := os.Open(o.lines)
+	if err == nil {
+		defer f.Close()
+		if fp.Normalizer.Boilerplate, err = neardup.ReadBoilerplate(f); err != nil {
+			return fmt.Errorf("%s:1: %s", o.lines, strings.TrimPrefix(err.Error(), "neardup: "))
+		}
+		return nil
+	}
+	if !os.IsNotExist(err) {
+		return inFile(o.lines, err)
+	}
+	lines := c.findBoilerplate(o, fp, stdin)
+	fp.Normalizer.Boilerplate = lines
+	out, err := outs.create(o.lines, io.Discard)
+	if err == nil {
+		_, err = lines.WriteTo(out)
+	}
+	return err
+}
+
+// findBoilerplate reads all texts and returns the lines that are common in them.
+// Equal texts count once. What cannot be read is reported when it is read again.
+func (c *collection) findBoilerplate(o *options, fp *neardup.Fingerprinter, stdin io.Reader) *neardup.Boilerplate {
 	progress, done := c.progress("looking for common lines")
 	defer done()
+	var texts contents
 	work := make(chan *batch, o.workers)
 	counted := make([]neardup.BoilerplateBuilder, o.workers)
 	var wg sync.WaitGroup
@@ -142,8 +173,13 @@ func (c *collection) findBoilerplate(o *options, fp *neardup.Fingerprinter, stdi
 					if it.old != nil || it.err != nil {
 						continue
 					}
-					if d, err := it.parse(&c.sources[it.source], o.cols); err == nil {
-						counted[n].Add(d.whole())
+					d, err := it.parse(&c.sources[it.source], o.cols)
+					if err != nil {
+						continue
+					}
+					text := d.whole()
+					if _, isNew := texts.claim(o.textHash(text)); isNew {
+						counted[n].Add(text)
 					}
 				}
 			}
@@ -158,5 +194,14 @@ func (c *collection) findBoilerplate(o *options, fp *neardup.Fingerprinter, stdi
 	for n := range counted[1:] {
 		counted[0].Merge(&counted[1+n])
 	}
-	fp.Normalizer.Boilerplate = counted[0].Build(o.boilerplate)
+	return counted[0].Build(o.boilerplate)
+}
+
+// textHash tells equal texts. Against people who might cheat it is cryptographic.
+func (o *options) textHash(text string) (hash [16]byte) {
+	if o.secret != "" {
+		sum := sha256.Sum256([]byte(text))
+		return [16]byte(sum[:])
+	}
+	return xxh3.HashString128(text).Bytes()
 }

@@ -47,8 +47,8 @@ func TestSaved(t *testing.T) {
 		for want, args := range map[string][]string{
 			"1.fp.gz:1: what is stored was made in another way: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"-bits", bits, "-secret", "secret", "-tokenizer", "words", "new.jsonl"},
 			"1.fp.gz:1: what is stored was made in another way: hash=xxh3-seeded:":                                                          {"-bits", bits, "new.jsonl"},
-			"1.fp.gz:1: damaged file: it holds fingerprints" + bits:                                                                         {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
-			"1.fp.gz:1: fingerprints can only be compared with":                                                                             {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
+			"1.fp.gz:1: the file was made in another way: it holds fingerprints" + bits:                                                     {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
+			"1.fp.gz:1: fingerprints serve for -against only":                                                                               {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
 		} {
 			status, _, stderr := again(args...)
 			if status != 1 || !strings.Contains(stderr, want) {
@@ -67,7 +67,8 @@ func TestNormalizeFlag(t *testing.T) {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	for list, want := range map[string]string{
-		"htm": "some of html, nfc", "html=remove": "only urls=remove", "urls=mask": "only urls=remove", "nfc,nfkc": "only one of",
+		"urls emails": "some of html, nfc",
+		"htm":         "some of html, nfc", "html=remove": "only urls=remove", "urls=mask": "only urls=remove", "nfc,nfkc": "only one of",
 	} {
 		if status, _, stderr := call(t, map[string]string{"x.jsonl": page}, "", "-normalize", list, "x.jsonl"); status != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %s", list, status, stderr)
@@ -105,15 +106,72 @@ func TestBoilerplateFlag(t *testing.T) {
 
 // TestMangledID: ids that only look alike once decoded are not taken.
 func TestMangledID(t *testing.T) {
-	for _, id := range []string{`\ud800`, `a\udfff`, "a\xff", `\ud800\u0041`} {
+	for _, id := range []string{`\ud800`, `a\udfff`, "a\xff", `\ud800\u0041`, `\\\ufffd\ud800`, `\udc00\ud800`} {
 		status, _, stderr := call(t, map[string]string{"x.jsonl": `{"id":"` + id + `","text":"x"}`}, "", "x.jsonl")
 		if status != 1 || !strings.Contains(stderr, "x.jsonl:1: \"id\" is not Unicode") {
 			t.Errorf("%q: %d %s", id, status, stderr)
 		}
 	}
-	for _, id := range []string{`\ud83d\ude42`, `\ufffd`, `\uFFFD`, "\ufffd"} {
-		if status, _, stderr := call(t, map[string]string{"x.jsonl": `{"id":"` + id + `","text":"half \ud800 a pair, \xff"}`}, "", "x.jsonl"); status != 0 && !strings.Contains(stderr, "not JSON") {
+	for _, id := range []string{`\ud83d\ude42`, `\ufffd`, `\uFFFD`, "\ufffd", `\\\ufffd\ufffd`, `\"\ud83d\ude42\u0041`, `\\ud800`} {
+		if status, _, stderr := call(t, map[string]string{"x.jsonl": `{"id":"` + id + `","text":"half \ud800 a pair, ` + "\xff" + `"}`}, "", "x.jsonl"); status != 0 {
 			t.Errorf("%q: %d %s", id, status, stderr)
 		}
+	}
+}
+
+// TestLines: the lines that were found are kept for the next time.
+func TestLines(t *testing.T) {
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, "{\"id\":\"%d\",\"text\":\"the menu of the site\\nbody w%d of text x%d with y%d\"}\n", i, i, i, i)
+	}
+	b.WriteString(strings.ReplaceAll(b.String(), `"id":"`, `"id":"copy `)) // copies count once
+	dedup := func(args ...string) (int, string, string) {
+		var out, err strings.Builder
+		status := run(args, &outputs{}, strings.NewReader(""), &out, &err)
+		return status, out.String(), err.String()
+	}
+	status, _, stderr := call(t, map[string]string{"x.jsonl": b.String(), "bad.lines": "bad"}, "", "-boilerplate", "30", "-lines", "l", "-save", "x.fp", "x.jsonl")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	// Saving over what is compared with, again and again.
+	for range 2 {
+		status, stdout, stderr := dedup("-boilerplate", "30", "-lines", "l", "-against", "x.fp", "-save", "x.fp", "x.jsonl")
+		if status != 0 || !strings.Contains(stdout, "60 old documents") || !strings.Contains(stdout, "60 duplicates") {
+			t.Errorf("%s%s", stdout, stderr)
+		}
+	}
+	for want, args := range map[string][]string{
+		"with saved fingerprints the lines must be kept too": {"-boilerplate", "3", "-save", "y.fp", "x.jsonl"},
+		"say with -boilerplate":                              {"-lines", "l", "x.jsonl"},
+		"normalizer=boilerplate(":                            {"-against", "x.fp", "x.jsonl"},
+		"bad.lines:1: damaged file":                          {"-boilerplate", "3", "-lines", "bad.lines", "x.jsonl"},
+		"given twice":                                        {"-boilerplate", "3", "-lines", "l", "-pairs", "l", "x.jsonl"},
+		"none.fp:1: no such file":                            {"-skip-bad", "-against", "none.fp", "x.jsonl"},
+		"made in another way":                                {"-skip-bad", "-against", "x.fp", "x.jsonl"},
+	} {
+		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: %d %s", args, status, stderr)
+		}
+	}
+}
+
+// TestManyOld: equal old fingerprints cost no more than equal old texts.
+func TestManyOld(t *testing.T) {
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "{\"id\":%d,\"text\":\"this page cannot be found\"}\n", i)
+	}
+	files := map[string]string{"old.jsonl": b.String(), "new.jsonl": `{"id":"n","text":"This page cannot be found!"}`}
+	if status, _, stderr := call(t, files, "", "-save", "old.fp", "old.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	var out, err strings.Builder
+	if status := run([]string{"-against", "old.fp", "-pairs", "p.tsv", "new.jsonl"}, &outputs{}, strings.NewReader(""), &out, &err); status != 0 {
+		t.Fatal(err.String())
+	}
+	if got := strings.Count(read(t, "p.tsv"), "\n"); got != 100_000 {
+		t.Errorf("%d pairs", got)
 	}
 }
