@@ -183,11 +183,10 @@ func (u *units) lexWords(b []byte, pos int) int {
 					u.closeWord(pos)
 				}
 				u.put(r, pos)
-			case mark:
-				if !u.fits(r) {
-					u.closeWord(pos)
+			case mark: // or nothing, if there is no character to belong to
+				if u.used > u.open && u.fits(r) {
+					u.put(r, pos)
 				}
-				u.put(r, pos)
 			}
 			pos += size
 		}
@@ -290,10 +289,9 @@ func (u *units) lexChars(b []byte, pos int) int {
 				u.close(pos)
 				u.put(r, pos)
 			case mark:
-				if !u.fits(r) {
-					u.close(pos)
+				if u.used > u.open && u.fits(r) {
+					u.put(r, pos)
 				}
-				u.put(r, pos)
 			}
 			pos += size
 		}

@@ -27,9 +27,10 @@ import (
 //
 // It takes the most probable sequence of words, as gse's own Segment does (the
 // shortest path, without the hidden Markov model), but in integers, so that the
-// words are the same on every platform, without allocating, and sentence by
-// sentence, so that a change in one sentence does not move the words of another.
-// A sentence of more than 4096 bytes is cut there.
+// words are the same on every platform, without allocating but for what it folds,
+// and sentence by sentence, so that a change in one sentence does not move the words
+// of another. A sentence ends at 。！？；, at a control character, such as the end of
+// a line, and after 4096 bytes.
 //
 // A Segmenter is safe for concurrent use. It is the only thing in this package
 // that links the dictionary, 33 MB of binary.
@@ -288,6 +289,13 @@ func (s *Segmenter) shortest(p *path, text string) {
 		p.lower = make([]byte, 0, max(len(text), maxSentence)) // never moves below
 	}
 	for pos := 0; pos < len(text); {
+		if c := text[pos]; c >= utf8.RuneSelf && len(p.ends) > 0 && !isHan(bytesOf(text[pos:])) {
+			if _, class, size := next(bytesOf(text), pos); class == ignored { // as if it were not there
+				pos += size
+				p.ends[len(p.ends)-1] = pos
+				continue
+			}
+		}
 		size, upper := unit(text[pos:])
 		u := bytesOf(text[pos : pos+size])
 		if upper {
@@ -338,7 +346,7 @@ func (s *Segmenter) yield(p *path, text string, base, pos int, yield func(Token)
 		to = end(i)
 		c, plain := classOf(text[from:to])
 		i--
-		if c == separator || c == ignored {
+		if c == separator || c == ignored || c == mark {
 			continue
 		}
 		// Letters of three bytes are units of their own (Vietnamese, Hangul), and
@@ -348,9 +356,6 @@ func (s *Segmenter) yield(p *path, text string, base, pos int, yield func(Token)
 			next, more := classOf(text[to:end(i)])
 			if next != mark && next != ignored && (next != letter || c == single) {
 				break
-			}
-			if c == mark {
-				c = next
 			}
 			to, plain = end(i), plain && more
 			merged = merged || next != ignored

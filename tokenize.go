@@ -8,7 +8,8 @@ import (
 // A Token is a feature of a text: a word, a character n-gram, a shingle.
 type Token struct {
 	// Text is the token as it is compared: for the tokenizers of this package
-	// lower case, and inside a shingle one space between words. It may be kept.
+	// folded, and inside a shingle one space between words. It may be kept, but
+	// may share its memory with some thousand others: clone what is kept for long.
 	Text string
 
 	// POS is the part of speech in the tag set of the dictionary, or empty.
@@ -16,7 +17,7 @@ type Token struct {
 	POS string
 
 	// Start and End delimit the bytes of the original text that the token was
-	// made from.
+	// made from, and of what shows nothing behind it.
 	Start, End int
 }
 

@@ -22,7 +22,9 @@ func naiveTokens(text string, chars bool, n int) []Token {
 			open = false
 		case class == ignored && open:
 			units[len(units)-1].End = i + size
-		case class == ignored:
+		case class == ignored, class == mark && !open:
+		case class == mark && !fits:
+			units[len(units)-1].End = i + size
 		case class == mark && fits, class == letter && fits && !lone && !chars:
 			u := &units[len(units)-1]
 			u.Text += string(r)
@@ -224,7 +226,7 @@ func checkSegmenter(t *testing.T, s *Segmenter, text string) {
 		}
 		for i := end; i < tok.Start; { // only separators between tokens
 			_, class, size := next([]byte(text), i)
-			if class != separator && class != ignored {
+			if class != separator && class != ignored && class != mark {
 				t.Fatalf("%q: %q is in no token", text, text[i:i+size])
 			}
 			i += size
@@ -233,7 +235,7 @@ func checkSegmenter(t *testing.T, s *Segmenter, text string) {
 	}
 	for i := end; i < len(text); {
 		_, class, size := next([]byte(text), i)
-		if class != separator && class != ignored {
+		if class != separator && class != ignored && class != mark {
 			t.Fatalf("%q: %q is in no token", text, text[i:i+size])
 		}
 		i += size

@@ -108,6 +108,7 @@ type database struct {
 	mapping   map[rune][]rune // its decomposition, one step
 	excluded  map[rune]bool   // from composition
 	folded    map[rune]rune   // simple case folding
+	radical   map[rune]rune   // the ideograph it stands for
 	ignorable map[rune]bool
 	emoji     map[rune]bool // Emoji
 	pictorial map[rune]bool // Emoji_Presentation
@@ -115,7 +116,7 @@ type database struct {
 
 func read() *database {
 	db := &database{tag: map[rune]string{}, mapping: map[rune][]rune{}, excluded: map[rune]bool{}, folded: map[rune]rune{},
-		ignorable: map[rune]bool{}, emoji: map[rune]bool{}, pictorial: map[rune]bool{}}
+		radical: map[rune]rune{}, ignorable: map[rune]bool{}, emoji: map[rune]bool{}, pictorial: map[rune]bool{}}
 	first := rune(0)
 	parse("UnicodeData.txt.gz", func(f []string) {
 		r := hex(f[0])
@@ -149,6 +150,7 @@ func read() *database {
 		}
 	})
 	db.folded['İ'] = 'i' // has no simple folding; the Turkic one is better than none
+	parse("EquivalentUnifiedIdeograph.txt.gz", func(f []string) { each(f[0], func(r rune) { db.radical[r] = hex(f[1]) }) })
 	parse("DefaultIgnorable.txt", func(f []string) { each(f[0], func(r rune) { db.ignorable[r] = true }) })
 	parse("emoji-data.txt.gz", func(f []string) {
 		each(f[0], func(r rune) {
@@ -172,8 +174,11 @@ func (db *database) fold(r rune) rune {
 	for range 8 {
 		next, m := r, db.mapping[r]
 		tag := db.tag[r]
-		if len(m) == 1 && (tag == "" || tag == "wide" || tag == "narrow" || tag == "font" || r >= 0x2E80 && r <= 0x2FDF) {
+		if len(m) == 1 && (tag == "" || tag == "wide" || tag == "narrow" || tag == "font") {
 			next = m[0]
+		}
+		if to, ok := db.radical[r]; ok && r <= 0x2FDF { // others are strokes and bopomofo
+			next = to
 		}
 		if f, ok := db.folded[next]; ok {
 			next = f
@@ -193,11 +198,14 @@ var spaceless = [][2]rune{
 	{0x1000, 0x109F},   // Burmese
 	{0x1780, 0x17FF},   // Khmer
 	{0x1950, 0x19DF},   // Tai Le, New Tai Lue
-	{0x1A20, 0x1AAF},   // Tai Tham
+	{0x1A00, 0x1AAF},   // Buginese, Tai Tham
+	{0x1B00, 0x1B7F},   // Balinese
+	{0x1BC0, 0x1BFF},   // Batak
 	{0x2E80, 0x312F},   // radicals, kana, bopomofo
 	{0x31A0, 0x31FF},   // bopomofo, kana
 	{0x3400, 0x4DBF},   // ideographs
 	{0x4E00, 0xA4CF},   // ideographs, Yi
+	{0xA930, 0xA95F},   // Rejang
 	{0xA980, 0xA9FF},   // Javanese, Burmese
 	{0xAA60, 0xAADF},   // Burmese, Tai Viet
 	{0xF900, 0xFAFF},   // compatibility ideographs
@@ -210,14 +218,22 @@ func (db *database) class(r rune) uint8 {
 	r = db.fold(r)
 	cat := db.category[r]
 	switch {
-	case db.ignorable[r], r == 'ـ', r == 0x20E3, r >= 0x1F3FB && r <= 0x1F3FF: // tatweel, keycap, skin tones
+	case db.ignorable[r], cat == "Cf", r == 'ـ', r == 0x20E3, r >= 0x1F3FB && r <= 0x1F3FF: // tatweel, keycap, skin tones
+		return ignored
+	case r == 0x055B, r == 0x055C, r == 0x055E: // Armenian marks stand inside words
 		return ignored
 	case strings.HasPrefix(cat, "M"):
 		return mark
 	case r >= 0x20000 && r <= 0x3FFFD: // all that is and will be there is ideographs
 		return single
-	case db.pictorial[r], db.emoji[r] && r >= 0x2600:
+	case r == 0x02BB, r == 0x02BC, r == 0x3030, r == 0x303D: // apostrophes as their likes, wavy marks
+		return separator
+	case db.pictorial[r], db.emoji[r] && r >= 0x2600, r >= 0x2E80 && r <= 0x2FD5 && cat == "So": // radicals
 		return single
+	case cat == "No" && (r >= 0x2460 && r <= 0x24FF || r >= 0x2776 && r <= 0x2793 || r >= 0x3200 && r <= 0x32FF): // ① (1) ㈠
+		return single
+	case r >= 0x2801 && r <= 0x28FF: // Braille
+		return letter
 	case !strings.HasPrefix(cat, "L") && !strings.HasPrefix(cat, "N"):
 		return separator
 	}
