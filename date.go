@@ -1,21 +1,34 @@
 package neardup
 
+import "strings"
+
 // dateAt returns the length of the date or the time of day that starts at line[i],
 // or 0: numbers of a plausible size with the separators of dates between them, or
-// English names of months.
+// English names of months. What is no word of its own, such as 00:11:22:33 or v1.2.99,
+// is none. May, mar and march need a capital or a year.
 func dateAt(line []byte, i int) int {
-	b := line[i:min(len(line), i+64)]
-	forms := dateForms[:]
-	if isAlpha(b[0]) {
-		forms = dateForms[:1]
+	b := line[i:min(len(line), i+maxDate)]
+	if i > 0 && isDigit(b[0]) && strings.IndexByte(":.,/-_", line[i-1]) >= 0 && (i < 2 || isAlnum(line[i-2]) || line[i-2] == ':') {
+		return 0
 	}
-	for _, form := range forms {
-		if p := (dateParser{b: b}); form(&p) && p.end() {
-			return p.i
+	for n, form := range dateForms {
+		if n > 0 && isAlpha(b[0]) {
+			break
 		}
+		p := dateParser{b: b}
+		if !form(&p) {
+			continue
+		}
+		if p.timeBehind(n == len(dateForms)-1); !p.end() || p.i == maxDate || p.i+1 < len(b) && b[p.i] == ':' && isAlnum(b[p.i+1]) {
+			continue
+		}
+		return p.i
 	}
 	return 0
 }
+
+// maxDate is the longest date with a time, in bytes.
+const maxDate = 64
 
 var dateForms = [...]func(*dateParser) bool{
 	(*dateParser).monthFirst, (*dateParser).yearFirst, (*dateParser).yearLast, (*dateParser).dayMonth, (*dateParser).monthDayHan, (*dateParser).time,
@@ -64,62 +77,83 @@ func (p *dateParser) number(low, high, shortest, longest int) bool {
 	return true
 }
 
+// one finds one of some texts.
+func (p *dateParser) one(of ...string) bool {
+	for _, s := range of {
+		if p.is(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // ordinal finds the letters after the number of a day.
-func (p *dateParser) ordinal() bool { return p.is("st") || p.is("nd") || p.is("rd") || p.is("th") }
+func (p *dateParser) ordinal() bool {
+	return p.one("st", "nd", "rd", "th", "ST", "ND", "RD", "TH")
+}
 
 var months = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
-// month finds the English name of a month or the first three or four letters of
-// it, with or without a point.
-func (p *dateParser) month() bool {
+// month finds the English name of a month or the first three letters of it, or sept,
+// with or without a point. A verb is a month that may as well be something else.
+func (p *dateParser) month() (ok, verb bool) {
 	n := 0
 	for p.i+n < len(p.b) && n < 10 && isAlpha(p.b[p.i+n]) {
 		n++
 	}
 	if n < 3 || n > 9 {
-		return false
+		return false, false
 	}
 next:
-	for _, m := range months {
-		if n > len(m) || n > 4 && n < len(m) {
+	for i, m := range months {
+		if n != len(m) && n != 3 && !(n == 4 && i == 8) {
 			continue
 		}
-		for i, c := range p.b[p.i : p.i+n] {
-			if c|0x20 != m[i] {
+		word := p.b[p.i : p.i+n]
+		for j, c := range word {
+			if c|0x20 != m[j] {
 				continue next
 			}
 		}
 		p.i += n
-		p.is(".")
-		return true
+		if n < len(m) {
+			p.is(".")
+		}
+		return true, (i == 2 || i == 4) && word[0] >= 'a'
 	}
-	return false
+	return false, false
 }
+
+// year finds the number of a year.
+func (p *dateParser) year() bool { return p.number(1000, 2999, 4, 4) }
 
 // monthFirst finds November 21, 2026, Nov 21 and Nov 2026.
 func (p *dateParser) monthFirst() bool {
-	if !p.month() || !p.spaces() {
+	ok, verb := p.month()
+	if !ok || !p.spaces() && !p.is("-") {
 		return false
 	}
 	q := *p
 	if !q.number(1, 31, 1, 2) || q.is(":") {
-		return p.number(1000, 2999, 4, 4)
+		return p.year()
 	}
 	*p = q
 	if q.ordinal(); q.end() {
 		*p = q
 	}
-	q.is(",")
-	if q.spaces() && q.number(1000, 2999, 4, 4) && q.end() {
+	q.one(",", "-")
+	q.spaces()
+	if q.year() && q.end() {
 		*p = q
+		return true
 	}
-	return true
+	return !verb
 }
 
 // yearFirst finds 2026-11-21, 2026/11/21, 2026.11.21, 2026年11月21日 and 2026年11月,
 // and a time behind it.
 func (p *dateParser) yearFirst() bool {
-	if !p.number(1000, 2999, 4, 4) {
+	if !p.year() {
 		return false
 	}
 	for _, sep := range []string{"-", "/", "."} {
@@ -127,7 +161,6 @@ func (p *dateParser) yearFirst() bool {
 			if !p.number(1, 12, 1, 2) || !p.is(sep) || !p.number(1, 31, 1, 2) {
 				return false
 			}
-			p.timeBehind()
 			return true
 		}
 	}
@@ -137,7 +170,6 @@ func (p *dateParser) yearFirst() bool {
 	q := *p
 	if q.spaces(); q.monthDayHan() {
 		*p = q
-		p.timeBehind()
 	}
 	return true
 }
@@ -168,8 +200,7 @@ func (p *dateParser) yearLast() bool {
 	}
 	for _, sep := range []string{".", "/", "-"} {
 		if p.is(sep) {
-			if p.number(1, 31, 1, 2) && p.is(sep) && p.number(1000, 2999, 4, 4) {
-				p.timeBehind()
+			if p.number(1, 31, 1, 2) && p.is(sep) && p.year() {
 				return true
 			}
 			return false
@@ -184,49 +215,88 @@ func (p *dateParser) dayMonth() bool {
 		return false
 	}
 	p.ordinal()
-	if p.is("-") {
-		return p.month() && p.is("-") && p.number(1000, 2999, 4, 4)
+	for _, sep := range []string{"-", "/"} {
+		if p.is(sep) {
+			ok, _ := p.month()
+			return ok && p.is(sep) && p.year()
+		}
 	}
-	if !p.spaces() || !p.month() || !p.end() {
+	if !p.spaces() {
+		return false
+	}
+	ok, verb := p.month()
+	if !ok || !p.end() {
 		return false
 	}
 	q := *p
-	if q.spaces() && q.number(1000, 2999, 4, 4) && q.end() {
+	q.is(",")
+	if q.spaces() && q.year() && q.end() {
 		*p = q
+		return true
 	}
-	return true
+	return !verb
 }
 
-// time finds 08:52 and 08:52:07.5.
+// time finds 08:52, 08:52:07.5, 8:52 pm, 8时52分 and 8点52分07秒.
 func (p *dateParser) time() bool {
-	if !p.number(0, 24, 1, 2) || !p.is(":") || !p.number(0, 59, 2, 2) {
+	if !p.number(0, 24, 1, 2) {
 		return false
 	}
 	q := *p
+	q.spaces()
+	if q.one("时", "點", "点", "時") {
+		*p = q
+		if q.spaces(); q.number(0, 59, 1, 2) && q.is("分") {
+			*p = q
+			if q.spaces(); q.number(0, 60, 1, 2) && q.is("秒") {
+				*p = q
+			}
+		}
+		return true
+	}
+	if !p.is(":") || !p.number(0, 59, 2, 2) {
+		return false
+	}
+	q = *p
 	if q.is(":") && q.number(0, 60, 2, 2) {
 		*p = q
-		if q.is(".") && q.number(0, 999999999, 1, 9) {
+		if q.one(".", ",") && q.number(0, 999999999, 1, 9) {
 			*p = q
 		}
+	}
+	q = *p
+	q.spaces()
+	if q.one("am", "pm", "AM", "PM", "a.m.", "p.m.") && q.end() {
+		*p = q
 	}
 	return true
 }
 
-// timeBehind finds a time of day behind a date, and its zone.
-func (p *dateParser) timeBehind() {
+// timeBehind finds a time of day behind a date, and a zone behind a time.
+func (p *dateParser) timeBehind(isTime bool) {
 	q := *p
-	if !q.is("T") && !q.spaces() || !q.time() {
-		return
-	}
-	*p = q
-	if q.is("Z") && q.end() {
-		*p = q
-		return
-	}
-	if (q.is("+") || q.is("-")) && q.number(0, 14, 2, 2) {
-		q.is(":")
-		if q.number(0, 59, 2, 2) && q.end() {
+	q.one("T", ":", ",")
+	q.spaces()
+	if !isTime && (q.i > p.i || !isAlnum(p.b[p.i-1])) && q.time() {
+		if q.zone(); q.end() {
 			*p = q
 		}
+		return
+	}
+	q = *p
+	if q.zone(); isTime && q.end() {
+		*p = q
+	}
+}
+
+// zone finds Z, +08:00 and +0800.
+func (p *dateParser) zone() {
+	if p.is("Z") {
+		return
+	}
+	q := *p
+	q.spaces()
+	if q.one("+", "-") && (q.number(0, 1400, 4, 4) || q.number(0, 14, 2, 2) && q.is(":") && q.number(0, 59, 2, 2)) {
+		*p = q
 	}
 }

@@ -13,12 +13,13 @@ import (
 const maxMarkup = 64 << 10
 
 // htmlText turns a page into the text it shows: without markup, comments,
-// scripts, styles and what only browsers without scripts show, with character
+// scripts, styles and what only those see who cannot play or draw, with character
 // references resolved, white space collapsed, and a line for each block. It does
 // not build a tree and lays nothing out: what styles hide counts as shown.
 //
 // A tag of more than 64 KiB (images in the page are such) ends at the next >, a
-// comment of more at the next -->; nothing else depends on a limit.
+// comment of more at the next -->, and a script of more at the next </script;
+// nothing else depends on a limit.
 type htmlText struct {
 	pending []byte // what may be cut in the middle of something
 
@@ -26,6 +27,8 @@ type htmlText struct {
 	skip   string // how what is too long ends
 	hidden int    // open elements whose text is not shown
 	pre    int    // open elements in which lines stay lines
+	svg    int    // open elements of SVG and MathML, where no element is raw
+	label  int    // open elements in those whose text is not shown
 
 	filled bool // the line has text
 	space  bool // a space is due before more of it
@@ -77,6 +80,7 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 	if raw != "" {
 		z.Next()
 	}
+	z.AllowCDATA(h.svg > 0)
 	for last || read <= len(page)-maxMarkup {
 		raw, h.raw = h.raw, ""
 		kind := z.Next()
@@ -90,19 +94,31 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 				}
 				h.raw = raw
 			}
-			dst = h.text(dst, page[read:read+size], raw)
+			text := page[read : read+size]
+			if bytes.HasPrefix(text, []byte("<![CDATA[")) && h.svg > 0 {
+				text, raw = bytes.TrimSuffix(text[9:], []byte("]]>")), "cdata"
+			}
+			dst = h.text(dst, text, raw)
 		case tooLong && bytes.HasPrefix(page[read:], []byte("<!--")): // the last bytes may belong to its end
 			h.skip = "-->"
 			size -= len(h.skip)
 		case tooLong:
 			h.skip = ">"
-			dst = h.tag(dst, tagName(page[read+1:]), page[read+1] != '/')
+			kind = html.StartTagToken
+			if page[read+1] == '/' {
+				kind = html.EndTagToken
+			}
+			dst = h.tag(dst, tagName(page[read+1:]), kind)
 			size -= len(h.skip)
 		case kind == html.ErrorToken:
 			return dst, len(page), false
 		case kind == html.StartTagToken, kind == html.SelfClosingTagToken, kind == html.EndTagToken:
 			name, _ := z.TagName()
-			dst = h.tag(dst, string(name), kind != html.EndTagToken)
+			dst = h.tag(dst, string(name), kind)
+			if h.raw == "" {
+				z.NextIsNotRawText()
+			}
+			z.AllowCDATA(h.svg > 0)
 		}
 		read += size
 		if tooLong {
@@ -136,17 +152,17 @@ func (h *htmlText) text(dst, text []byte, raw string) []byte {
 	case "iframe", "noembed", "noframes", "noscript", "script", "style":
 		return dst
 	}
-	if h.hidden > 0 {
+	if h.hidden > 0 || h.label > 0 {
 		return dst
 	}
-	if raw != "plaintext" && raw != "xmp" && bytes.IndexByte(text, '&') >= 0 {
+	if raw != "plaintext" && raw != "xmp" && raw != "cdata" && bytes.IndexByte(text, '&') >= 0 {
 		text = bytesOf(html.UnescapeString(string(text)))
 	}
 	keep := h.pre > 0 || raw == "plaintext" || raw == "xmp" || raw == "textarea"
 	for len(text) > 0 {
 		c := text[0]
 		switch {
-		case c == '\n' && keep:
+		case keep && (c == '\n' || c == '\r' && !bytes.HasPrefix(text, []byte("\r\n"))):
 			dst = append(dst, '\n')
 			h.filled, h.space = false, false
 		case isSpace(c):
@@ -172,10 +188,8 @@ func (h *htmlText) text(dst, text []byte, raw string) []byte {
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
 // tag takes in a tag.
-func (h *htmlText) tag(dst []byte, name string, start bool) []byte {
-	if start && isRaw(name) {
-		h.raw = name
-	}
+func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
+	start := kind != html.EndTagToken
 	count := func(n *int) {
 		if start {
 			*n++
@@ -183,10 +197,33 @@ func (h *htmlText) tag(dst []byte, name string, start bool) []byte {
 			*n--
 		}
 	}
+	if name == "svg" || name == "math" || h.svg > 0 {
+		if start && endsSVG(name) {
+			h.svg, h.label = 0, 0
+		} else {
+			h.space = h.space || h.filled && (name == "svg" || name == "math")
+			if kind == html.SelfClosingTagToken {
+				return dst // only here such a tag is an element
+			}
+			switch name {
+			case "svg", "math":
+				if count(&h.svg); h.svg == 0 {
+					h.label = 0
+				}
+			case "desc", "metadata", "script", "style", "title":
+				count(&h.label)
+			}
+			return dst
+		}
+	}
+	if start && isRaw(name) {
+		h.raw = name
+	}
 	switch name {
-	case "template":
+	case "audio", "canvas", "datalist", "rp", "template", "video": // for those who do not see it
 		count(&h.hidden)
-	case "td", "th":
+		h.space = h.filled && (h.space || name != "rp")
+	case "button", "embed", "iframe", "img", "input", "label", "meter", "object", "progress", "td", "th":
 		h.space = h.filled
 	case "pre":
 		count(&h.pre)
@@ -199,6 +236,18 @@ func (h *htmlText) tag(dst []byte, name string, start bool) []byte {
 		return h.line(dst)
 	}
 	return dst
+}
+
+// endsSVG reports whether an element cannot be in SVG or MathML, so that a parser
+// takes those for closed.
+func endsSVG(element string) bool {
+	switch element {
+	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3",
+		"h4", "h5", "h6", "head", "hr", "i", "img", "li", "listing", "menu", "meta", "nobr", "ol", "p", "pre", "ruby", "s",
+		"small", "span", "strong", "strike", "sub", "sup", "table", "tt", "u", "ul", "var":
+		return true
+	}
+	return false
 }
 
 // line ends the line, if it has any text.

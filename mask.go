@@ -7,8 +7,9 @@ import (
 )
 
 // appendMasked appends a line with addresses, dates and numbers treated as n says.
-// Every matcher looks at a bounded number of bytes behind its beginning, and begins
-// only where nothing of its kind goes on, so the time is linear in the line.
+// Every matcher looks no farther than what it finds, or a bounded number of bytes,
+// and begins only where nothing of its kind goes on, so the time is linear in the
+// line.
 func (n *Normalizer) appendMasked(dst, line []byte) []byte {
 	before := class(separator) // of the character before i
 	for i := 0; i < len(line); {
@@ -101,6 +102,9 @@ func emailAt(line []byte, i int) int {
 		dots++
 	}
 	host := b[at+1 : max(end, at+1)]
+	if end < len(b) && isAlnum(b[end]) { // a label that is too long
+		return 0
+	}
 	if dot := bytes.LastIndexByte(host, '.'); dot < 1 || !isAlpha(host[dot+1]) {
 		return 0
 	}
@@ -133,9 +137,6 @@ func labelEnd(b []byte, i int) int {
 	return end
 }
 
-// maxURL is the longest address of a page that is recognised.
-const maxURL = 2048
-
 // urlAt returns the length of the address of a page that starts at line[i], a
 // scheme and ://, or www. and more, or 0. It ends before white space, quotes,
 // brackets that close without having been opened, punctuation at its end, and
@@ -146,7 +147,7 @@ func urlAt(line []byte, i int) int {
 		start = 4
 	} else {
 		n := 0
-		for n < min(len(b), 16) && (isAlnum(b[n]) || n > 0 && strings.IndexByte("+.-", b[n]) >= 0) {
+		for n < min(len(b), 16) && (isAlnum(b[n]) || b[n] == '+' && n > 0 && isAlnum(b[n-1])) { // git+ssh
 			n++
 		}
 		if !isAlpha(b[0]) || !bytes.HasPrefix(b[n:], []byte("://")) {
@@ -156,7 +157,7 @@ func urlAt(line []byte, i int) int {
 	}
 	end, open := start, 0
 scan:
-	for ; end < min(len(b), maxURL); end++ {
+	for ; end < len(b); end++ {
 		switch c := b[end]; {
 		case c <= ' ' || c >= 0x7F, strings.IndexByte("\"<>\\^`{|}", c) >= 0:
 			break scan
@@ -187,6 +188,12 @@ func numberAt(line []byte, i int) int {
 	b := line[i:]
 	if !isDigit(b[0]) || i > 0 && line[i-1] == '_' {
 		return 0
+	}
+	if i > 1 && isAlnum(line[i-2]) && strings.IndexByte(".,'", line[i-1]) >= 0 {
+		return 0 // of a word such as v1.2
+	}
+	if i > 2 && line[i-2]|0x20 == 'e' && (line[i-1] == '-' || line[i-1] == '+') && isDigit(line[i-3]) {
+		return 0 // of 3.14e-10
 	}
 	end := 1
 	for end < min(len(b), maxNumber) {

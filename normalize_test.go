@@ -31,8 +31,16 @@ func TestNormalizer(t *testing.T) {
 		{all, "2026-11-21T08:52:47Z 2026-11-21T08:52:47.123+02:00 08:52:47", "<date> <date> <date>"},
 		{all, "2026年11月21日，11月21日、2026 年 11 月；2026年", "<date>，<date>、<date>；<date>"},
 		{all, "Nov 21, 2026; November 2026; 21st of May; 21 May; 3 Sept. 1999; 1-Jan-2020", "<date>; <date>; 21st of May; <date>; <date>; <date>"},
-		{all, "may 10 people march 300 km? Mayor 5, Marcher 6", "<date> people march <number> km? Mayor <number>, Marcher <number>"},
+		{all, "may 10 people march 300 km? Mayor 5, Marcher 6", "may <number> people march <number> km? Mayor <number>, Marcher <number>"},
 		{all, "1,024.5 and 3.14, 10.20.30.40; 50% mp3 3rd h264 x86_64 第3条 1'000", "<number> and <number>, <number>; <number>% mp3 3rd h264 x86_64 第<number>条 <number>"},
+		{all, "section 5 may apply, up to 20 may enter, 20 May, 20 may 2026, may 2026, Marc 5, march 5, March 5", "section <number> may apply, up to <number> may enter, <date>, <date>, <date>, Marc <number>, march <number>, <date>"},
+		{all, "fe80::1:22 00:11:22:33:44:55 10:30am, 10:30 p.m. 8:52", "fe80::<number>:<number> <number>:<number>:<number>:<number>:<number>:<number> <date>, <date> <date>"},
+		{all, "2026年11月21日08:52，11月21日 08:52，2026年11月21日8时30分，上午8点30分5秒", "<date>，<date>，<date>，上午<date>"},
+		{all, "Sat, 21 Nov 2026 08:52:47 +0800; 2026-11-21 08:52 -03:00; 21/Nov/2026:08:52:47; 12 June, 2026; Nov-21-2026; 21ST NOVEMBER 2026", "Sat, <date>; <date>; <date>; <date>; <date>; <date>"},
+		{all, "v1.2.3 1.2.3b 3.14e-10 2.5GB end 5", "v1.2.3 1.2.3b 3.14e-10 2.5GB end <number>"},
+		{all, "Read more.http://t.co/x here-http://t.co/1 C++http://a.b " + strings.Repeat("http://a.b/", 500), "Read more.<url> here-<url> C++<url> <url>"},
+		{all, "http://a.b/" + strings.Repeat("c", 5000) + " a@b." + strings.Repeat("c", 100), "<url> a@b." + strings.Repeat("c", 100)},
+		{all, "x Nov" + strings.Repeat(" ", 59) + "12345", "x Nov" + strings.Repeat(" ", 59) + "<number>"},
 		{all, "2026-13-45 99:99 31/31/1999 1/2", "<number>-<number>-<number> <number>:<number> <date> <number>/<number>"},
 		{Normalizer{Numbers: Remove}, "a 12 b", "a   b"},
 		{Normalizer{Numbers: Mask}, strings.Repeat("7", 300), "<number><number>"},
@@ -40,7 +48,11 @@ func TestNormalizer(t *testing.T) {
 		{Normalizer{HTML: true}, "<title>A &amp; B</title><script>if (a<b) '</p>'</script><style>p{}</style><noscript>no</noscript>c<!-- d -->e", "A & B\nce"},
 		{Normalizer{HTML: true}, "<ul><li>a<li>b</ul><table><tr><td>c<td>d<tr><td>e</table>f", "a\nb\nc d\ne\nf"},
 		{Normalizer{HTML: true}, "<pre>a\n  b</pre>c<textarea>d\ne</textarea><template><p>f</template>g", "a\nb\nc\nd\ne\ng"},
-		{Normalizer{HTML: true}, "a < b & c > d <3 </> <!doctype html><?php ?>e<img alt='x>y' src=z>f", "a < b & c > d <3 ef"},
+		{Normalizer{HTML: true}, "a < b & c > d <3 </> <!doctype html><?php ?>e<img alt='x>y' src=z>f", "a < b & c > d <3 e f"},
+		{Normalizer{HTML: true}, "<svg><style/></svg>a <svg><script/><title/></svg>b<svg><![CDATA[c]]></svg>d<![CDATA[e]]>f", "a b c df"},
+		{Normalizer{HTML: true}, "Home <svg><title>icon</title><style>x</style><path/></svg> page<svg><p>p<script>s</script>q", "Home page\npq"},
+		{Normalizer{HTML: true}, "Buy<button>Add</button>Ships<img src=x>today <video>fall<b>back</b></video>x <ruby>漢<rp>(</rp>han<rp>)</rp></ruby>", "Buy Add Ships today x 漢han"},
+		{Normalizer{HTML: true}, "<pre>a\rb\r\nc</pre>", "a\nb\nc\n"},
 		{Normalizer{HTML: true}, "plain text\nof two lines, unclosed <b attr='", "plain text of two lines, unclosed"},
 		{Normalizer{HTML: true, Form: NFKC, Numbers: Mask, Space: true}, "<p>①&#65296;</p>  <p>&#x58;</p>", "<number>\nX\n"},
 	} {
@@ -56,7 +68,7 @@ func TestLongMarkup(t *testing.T) {
 	n := Normalizer{HTML: true}
 	long := strings.Repeat("x", 3*maxMarkup)
 	for _, test := range []struct{ in, want string }{
-		{"a<img src='data:" + long + "'>b", "ab"},
+		{"a<img src='data:" + long + "'>b", "a b"},
 		{"a<div class='" + long + "'>b", "a\nb"},
 		{"a<!-- > " + long + "-- > -->b", "ab"},
 		{"a<!--" + long[:maxMarkup-7] + "-->b", "ab"},
@@ -145,7 +157,7 @@ func FuzzNormalizer(f *testing.F) {
 	for i, text := range append([]string{
 		"<p>a&amp;b<script>x</script><!-- c --><title>t</title>", "http://a.b/c?d=e www.f.g h@i.jk 2026-11-21 08:52 Nov 21, 2026 1,024.5",
 		"2026年11月21日 21.11.2026T08:52:47.5+02:00 1st May", "<plaintext><p>", "<textarea></TEXTAREA><xmp><b></xmp><template><template></template>",
-		"&#x41;&#0;&#1114112;&notit;&Aacute", "e\u0301\u0323\u0301ｶﾞ각\u11a8ﷺ①", "\u1100\u1161\u11a8\u0344\u0f73",
+		"<svg><title>a</title><style/><![CDATA[b]]><p>c<math></svg><script/>", "&#x41;&#0;&#1114112;&notit;&Aacute", "e\u0301\u0323\u0301ｶﾞ각\u11a8ﷺ①", "\u1100\u1161\u11a8\u0344\u0f73",
 	}, hostile...) {
 		f.Add(text, uint64(i), 1+i%7)
 	}
