@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,49 +12,80 @@ import (
 // and begins only where nothing of its kind goes on, so the time is linear in the
 // line.
 func (n *Normalizer) appendMasked(dst, line []byte) []byte {
-	before := class(separator) // of the character before i
-	for i := 0; i < len(line); {
+	// Most lines have nothing of most kinds.
+	emails, urls, dates, numbers := n.Emails, n.URLs, n.Dates, n.Numbers
+	if bytes.IndexByte(line, '@') < 0 {
+		emails = Keep
+	}
+	if !bytes.Contains(line, []byte("://")) && !containsWWW(line) {
+		urls = Keep
+	}
+	if !slices.ContainsFunc(line, isDigit) {
+		dates, numbers = Keep, Keep
+	}
+	if emails|urls|dates|numbers == Keep {
+		return append(dst, line...)
+	}
+	copied := 0                  // what of line is in dst
+	before := class(separator)   // of the character before i
+	for i := 0; i < len(line); { // at the beginning of a character
 		c := line[i]
 		if c >= utf8.RuneSelf {
 			_, class, size := next(line, i)
-			dst = append(dst, line[i:i+size]...)
 			i += size
 			if class != ignored && class != mark {
 				before = class
 			}
 			continue
 		}
+		if !isAlnum(c) {
+			before = separator
+			i++
+			continue
+		}
 		size, mask, how := 0, "", Keep
-		if isAlnum(c) && before != letter {
-			for _, m := range [...]struct {
-				how  Treatment
-				find func(line []byte, i int) int
-				mask string
-			}{{n.Emails, emailAt, "<email>"}, {n.URLs, urlAt, "<url>"}, {n.Dates, dateAt, "<date>"}, {n.Numbers, numberAt, "<number>"}} {
-				if m.how != Keep {
-					if size = m.find(line, i); size > 0 {
-						mask, how = m.mask, m.how
-						break
-					}
-				}
+		if before != letter {
+			if emails != Keep {
+				size, mask, how = emailAt(line, i), "<email>", emails
+			}
+			if size == 0 && urls != Keep {
+				size, mask, how = urlAt(line, i), "<url>", urls
+			}
+			if size == 0 && dates != Keep {
+				size, mask, how = dateAt(line, i), "<date>", dates
+			}
+			if size == 0 && numbers != Keep {
+				size, mask, how = numberAt(line, i), "<number>", numbers
 			}
 		}
-		switch {
-		case size == 0:
-			dst = append(dst, c)
-			size = 1
-		case how == Remove:
-			dst = append(dst, ' ')
-		default:
-			dst = append(dst, mask...)
-		}
-		i += size
-		before = separator
-		if isAlnum(line[i-1]) && mask == "" {
+		if size == 0 {
 			before = letter
+			for i++; i < len(line) && isAlnum(line[i]); i++ {
+			}
+			continue
 		}
+		if how == Remove {
+			mask = " "
+		}
+		dst = append(append(dst, line[copied:i]...), mask...)
+		i += size
+		copied, before = i, separator
 	}
-	return dst
+	return append(dst, line[copied:]...)
+}
+
+// containsWWW reports whether a line has "www." in any case.
+func containsWWW(line []byte) bool {
+	for {
+		dot := bytes.IndexByte(line, '.')
+		if dot < 0 {
+			return false
+		}
+		if dot >= 3 && bytes.EqualFold(line[dot-3:dot], []byte("www")) {
+			return true
+		}
+		line = line[dot+1:]
+	}
 }
 
 func isDigit(c byte) bool { return c-'0' < 10 }
