@@ -37,7 +37,7 @@ func Props(r rune) uint8 {
 
 // Fold returns r in lower case (simple case folding, so that ς is σ), in the
 // usual width (Ａ is a, ｱ is ア), font (𝐀 is a) and code (compatibility ideographs
-// and radicals are ideographs). It is the fold of tokenizers.
+// are ideographs, and so are radicals that have an equivalent). It is the fold of tokenizers.
 func Fold(r rune) rune {
 	if i, ok := slices.BinarySearch(foldFrom[:], r); ok {
 		return foldTo[i]
