@@ -15,6 +15,9 @@ import (
 //	text    16 or 32 lower-case hexadecimal digits (also in JSON)
 //	binary  8 or 16 bytes, big-endian
 //	SQL     a signed 64-bit integer, or 16 bytes
+//
+// One fingerprint alone does not say how it was made: where fingerprints are stored,
+// Fingerprinter.Version belongs beside them, as WriteFingerprints puts it.
 
 // String returns 16 hexadecimal digits. Print fingerprints with %v or %s; %x
 // would write the digits of the digits.

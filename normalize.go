@@ -83,6 +83,7 @@ type normalizing struct {
 	line []byte // a line that has not ended
 	some bool   // of the part of it that was cut off, some is left
 	due  bool   // and behind that was white space
+	kept bool   // not all of it was boilerplate
 	page []byte // what HTML shows
 	out  []byte
 	a, b []byte            // a line between two steps
@@ -194,18 +195,19 @@ func (s *normalizing) take(line []byte, ends bool) {
 		s.some = s.some || len(line) > 0
 		newline = newline && s.some
 	}
-	if ends {
-		s.some, s.due = false, false
+	drop := s.n.Boilerplate != nil && s.n.Boilerplate.has(line)
+	if !drop {
+		if s.each != nil {
+			s.each(line)
+		}
+		s.out = append(s.out, line...)
+		s.kept = true
 	}
-	if s.n.Boilerplate != nil && s.n.Boilerplate.has(line) {
-		return
-	}
-	if s.each != nil {
-		s.each(line)
-	}
-	s.out = append(s.out, line...)
-	if newline {
+	if newline && s.kept {
 		s.out = append(s.out, '\n')
+	}
+	if ends {
+		s.some, s.due, s.kept = false, false, false
 	}
 }
 

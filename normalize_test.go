@@ -231,6 +231,14 @@ func TestBoilerplate(t *testing.T) {
 			t.Errorf("%s: %d bytes are left", test.n.version(), len(got))
 		}
 	}
+	// A part of a line that is left out does not take the end of the line with it.
+	var menu BoilerplateBuilder
+	menu.Add("Home About")
+	menu.Add("Home, About.\r")
+	n = Normalizer{Space: true, Boilerplate: menu.Build(2)}
+	if got := n.Normalize(strings.Repeat("w ", 32_200) + strings.Repeat("y", 1136) + "  Home About\nnext\nhome about\nend"); !strings.HasSuffix(got, "yy\nnext\nend") {
+		t.Errorf("…%q", got[len(got)-20:])
+	}
 	one, _ := lineHash([]byte(strings.Repeat("some words ", 3000)))
 	two, _ := lineHash([]byte(strings.Repeat("Some -- words,   ", 3000)))
 	if one != two {

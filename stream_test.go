@@ -16,21 +16,25 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 	}
 	weight := func(t Token) float64 { return float64(len(t.Text)) / 3 }
 	everything := Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Mask, Space: true}
+	var common BoilerplateBuilder
+	common.Add("long line without end\nhello\n中文\nword word\nx")
+	common.Add("Long line, without end.\nHello\n中文。\nword word\r\nx")
 	settings := map[string]*Fingerprinter{
-		"default":    {},
-		"words":      {Tokenizer: Words{}},
-		"shingles7":  {Tokenizer: Shingles{N: 7}},
-		"chars1":     {Tokenizer: NGrams{1}},
-		"chars3":     {Tokenizer: NGrams{3}},
-		"chars70":    {Tokenizer: NGrams{70}},
-		"nested":     {Tokenizer: Shingles{Of: NGrams{2}, N: 3}},
-		"weighted":   {Tokenizer: Words{}, Weight: weight, Tie: TieOne},
-		"seeded":     {Hash: seeded},
-		"positions":  {Tokenizer: Shingles{N: 3}, Weight: func(t Token) float64 { return float64(t.Start%7) + float64(t.End%5) }},
-		"html":       {Normalizer: Normalizer{HTML: true}},
-		"masked":     {Normalizer: Normalizer{Form: Width, URLs: Remove, Emails: Mask, Dates: Remove, Numbers: Remove}},
-		"space":      {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: weight},
-		"everything": {Normalizer: everything, Tokenizer: NGrams{2}},
+		"boilerplate": {Normalizer: Normalizer{Space: true, Boilerplate: common.Build(2)}},
+		"default":     {},
+		"words":       {Tokenizer: Words{}},
+		"shingles7":   {Tokenizer: Shingles{N: 7}},
+		"chars1":      {Tokenizer: NGrams{1}},
+		"chars3":      {Tokenizer: NGrams{3}},
+		"chars70":     {Tokenizer: NGrams{70}},
+		"nested":      {Tokenizer: Shingles{Of: NGrams{2}, N: 3}},
+		"weighted":    {Tokenizer: Words{}, Weight: weight, Tie: TieOne},
+		"seeded":      {Hash: seeded},
+		"positions":   {Tokenizer: Shingles{N: 3}, Weight: func(t Token) float64 { return float64(t.Start%7) + float64(t.End%5) }},
+		"html":        {Normalizer: Normalizer{HTML: true}},
+		"masked":      {Normalizer: Normalizer{Form: Width, URLs: Remove, Emails: Mask, Dates: Remove, Numbers: Remove}},
+		"space":       {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: weight},
+		"everything":  {Normalizer: everything, Tokenizer: NGrams{2}},
 	}
 	if !testing.Short() {
 		settings["gse"] = &Fingerprinter{Tokenizer: loadSegmenter(t)}
