@@ -36,7 +36,7 @@ func (f *Fingerprinter) Version() (string, error) {
 		return "", fmt.Errorf("neardup: Tie %d is neither TieZero nor TieOne", f.Tie)
 	}
 	tokenizer := tokenizerVersion(f.tokenizer())
-	if strings.Contains(tokenizer, "gse(0") && strings.Contains(tokenizer, "gse(0000000000000000)") {
+	if strings.Contains(tokenizer, "gse(0000000000000000)") {
 		return "", errors.New("neardup: the Segmenter was not made by NewSegmenter")
 	}
 	if strings.Contains(tokenizer, "custom") {
