@@ -10,24 +10,31 @@ import (
 	"testing"
 )
 
-// throughput returns n bytes of the throughput set of the language, or skips.
-func throughput(b testing.TB, lang string, n int) string {
+// data opens a compressed file of the data, or skips.
+func data(t testing.TB, path ...string) io.Reader {
+	t.Helper()
 	dir := os.Getenv("NEARDUP_DATA")
 	if dir == "" {
-		b.Skip("NEARDUP_DATA is not set")
+		t.Skip("NEARDUP_DATA is not set")
 	}
-	f, err := os.Open(filepath.Join(dir, "throughput", lang+".txt.gz"))
+	f, err := os.Open(filepath.Join(dir, filepath.Join(path...)))
 	if err != nil {
-		b.Skip(err)
+		t.Skip(err)
 	}
-	defer f.Close()
+	t.Cleanup(func() { f.Close() })
 	z, err := gzip.NewReader(bufio.NewReader(f))
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	return z
+}
+
+// throughput returns n bytes of the throughput set of the language, or skips.
+func throughput(t testing.TB, lang string, n int) string {
+	t.Helper()
 	text := make([]byte, n)
-	if _, err := io.ReadFull(z, text); err != nil {
-		b.Fatal(err)
+	if _, err := io.ReadFull(data(t, "throughput", lang+".txt.gz"), text); err != nil {
+		t.Fatal(err)
 	}
 	return string(text)
 }

@@ -1,8 +1,6 @@
 package neardup
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -16,21 +14,8 @@ import (
 // labelled returns the texts of a set of the data and the pairs of those that are
 // versions of one, or skips.
 func labelled(t *testing.T, set string) (texts []string, truth map[Pair]bool) {
-	dir := os.Getenv("NEARDUP_DATA")
-	if dir == "" {
-		t.Skip("NEARDUP_DATA is not set")
-	}
-	f, err := os.Open(filepath.Join(dir, set, "docs.jsonl.gz"))
-	if err != nil {
-		t.Skip(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(bufio.NewReader(f))
-	if err != nil {
-		t.Fatal(err)
-	}
 	number := map[string]int{}
-	for dec := json.NewDecoder(z); dec.More(); {
+	for dec := json.NewDecoder(data(t, set, "docs.jsonl.gz")); dec.More(); {
 		var d struct{ ID, Title, Text string }
 		if err := dec.Decode(&d); err != nil {
 			t.Fatal(err)
@@ -38,13 +23,13 @@ func labelled(t *testing.T, set string) (texts []string, truth map[Pair]bool) {
 		number[d.ID] = len(texts)
 		texts = append(texts, d.Title+"\n"+d.Text)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, set, "truth.tsv"))
+	labels, err := os.ReadFile(filepath.Join(os.Getenv("NEARDUP_DATA"), set, "truth.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	truth = map[Pair]bool{}
 	clusters := map[string][]int{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(string(labels)) {
 		a, b, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		if j, ok := number[b]; ok {
 			truth[Pair{I: min(number[a], j), J: max(number[a], j)}] = true
