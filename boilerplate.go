@@ -128,7 +128,7 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 }
 
 // ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. Errors are those of
-// [ReadFingerprints]. It may read ahead.
+// [ReadFingerprints], and it reads to the end of r too.
 func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
 	f, err := newFileReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
 	if err != nil {

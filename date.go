@@ -150,18 +150,14 @@ func (p *dateParser) monthFirst() bool {
 	return !verb
 }
 
-// yearFirst finds 2026-11-21, 2026/11/21, 2026.11.21, 2026年11月21日 and 2026年11月,
-// and a time behind it.
+// yearFirst finds 2026-11-21, 2026/11/21, 2026.11.21, 2026年11月21日 and 2026年11月.
 func (p *dateParser) yearFirst() bool {
 	if !p.year() {
 		return false
 	}
 	for _, sep := range []string{"-", "/", "."} {
 		if p.is(sep) {
-			if !p.number(1, 12, 1, 2) || !p.is(sep) || !p.number(1, 31, 1, 2) {
-				return false
-			}
-			return true
+			return p.number(1, 12, 1, 2) && p.is(sep) && p.number(1, 31, 1, 2)
 		}
 	}
 	if p.spaces(); !p.is("年") {
@@ -186,7 +182,7 @@ func (p *dateParser) monthDayHan() bool {
 	*p = q
 	q.spaces()
 	if q.number(1, 31, 1, 2) {
-		if q.spaces(); q.is("日") || q.is("号") || q.is("號") {
+		if q.spaces(); q.one("日", "号", "號") {
 			*p = q
 		}
 	}
@@ -200,10 +196,7 @@ func (p *dateParser) yearLast() bool {
 	}
 	for _, sep := range []string{".", "/", "-"} {
 		if p.is(sep) {
-			if p.number(1, 31, 1, 2) && p.is(sep) && p.year() {
-				return true
-			}
-			return false
+			return p.number(1, 31, 1, 2) && p.is(sep) && p.year()
 		}
 	}
 	return false

@@ -299,8 +299,8 @@ func (u *units) lexChars(b []byte, pos int) int {
 	return pos
 }
 
-// asciiChars is asciiWords for characters: it writes every byte, and moves on only if it
-// counts.
+// asciiChars is asciiWords for characters: it writes every byte, and moves on only
+// if it counts.
 func (u *units) asciiChars(folded *[64 + copySlack]byte, mask uint64, pos int) {
 	u.close(pos)
 	n, used := len(u.end), u.used

@@ -71,7 +71,7 @@ func split[F Fingerprint](fp F) (lo, hi uint64) {
 	panic("unreachable")
 }
 
-// fromWords is the inverse of split.
+// fromWords is the inverse of split; of 64 bits, hi does not matter.
 func fromWords[F Fingerprint](lo, hi uint64) F {
 	var fp F
 	switch fp := any(&fp).(type) {
@@ -214,8 +214,9 @@ func (f *Fingerprinter) weigh(t Token) int64 {
 	return Quantize(f.Weight(t))
 }
 
-// batch returns a batch to read a text, or nil if the general path has to be taken. Both give the same fingerprints; this one serves unit weights, the
-// default hash and the tokenizers of this package, and is several times faster.
+// batch returns a batch to read a text, or nil if the general path has to be taken.
+// Both give the same fingerprints; this one serves unit weights, xxh3 with or without
+// a seed and the tokenizers of this package, and is several times faster.
 func (f *Fingerprinter) batch() *batch {
 	if f.Weight != nil || f.Hash.Sum64 != nil || f.Hash.Sum128 != nil {
 		return nil

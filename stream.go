@@ -78,12 +78,8 @@ func (s *Stream[F]) Sum() F {
 	if s.b != nil {
 		batches.Put(s.b)
 	}
-	sum := s.sum
+	fp := s.sum.Sum(s.f.Tie)
 	s.sum, s.norm, s.b, s.src, s.n = Accumulator128{}, nil, nil, nil, 0
-	if width[F]() == 64 {
-		return fromWords[F](uint64(sum.lo.Sum(s.f.Tie)), 0)
-	}
-	fp := sum.Sum(s.f.Tie)
 	return fromWords[F](fp.Lo, fp.Hi)
 }
 

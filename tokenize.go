@@ -29,9 +29,9 @@ type Token struct {
 // character before it. Characters that differ only in case, width, font or code
 // are the same (ＡＢＣ is abc, ς is σ, 𝐀 is a, the radical ⼈ is 人), and what shows
 // nothing of its own, such as soft hyphens, joiners, variation selectors, skin tones
-// and marks without a character, is as if it were not there. Which characters are what is frozen in
-// tables of Unicode 15.0 and independent of the toolchain. They take time linear
-// in the text and allocate nothing per token.
+// and marks without a character, is as if it were not there. Which characters are
+// what is frozen in tables of Unicode 15.0 and independent of the toolchain. They
+// take time linear in the text and allocate nothing per token.
 type Tokenizer interface {
 	Tokens(text string) iter.Seq[Token]
 }

@@ -25,7 +25,6 @@ type source struct {
 	info   fs.FileInfo
 	copy   *os.File
 	header *header // of a CSV file, once read
-	old    bool    // of -against
 	err    error   // why there is nothing to read
 }
 

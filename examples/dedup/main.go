@@ -182,14 +182,11 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	if o.against != "" {
 		c.sources = findSources([]string{o.against}, o.format)
 	}
-	for i := range c.sources {
-		c.sources[i].old = true
-	}
 	c.oldSources = len(c.sources)
 	sources := findSources(o.args, o.format)
 	c.sources = append(c.sources, sources...)
-	for _, s := range c.sources {
-		if s.err != nil && (!o.skipBad || s.old) {
+	for i, s := range c.sources {
+		if s.err != nil && (!o.skipBad || i < c.oldSources) {
 			return s.err
 		}
 		for _, path := range []string{o.pairs, o.clusters} {
@@ -226,7 +223,7 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	}
 	if out != nil || o.boilerplate > 0 {
 		defer c.closeCopies()
-		if err := c.keepCopies(stdin); err != nil {
+		if err := c.keepCopies(stdin, o.boilerplate > 0); err != nil {
 			return err
 		}
 	}
@@ -269,11 +266,12 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 }
 
 // keepCopies copies the sources that cannot be read twice but have to be,
-// standard input and pipes, to temporary files without a name.
-func (c *collection) keepCopies(stdin io.Reader) error {
+// standard input and pipes, to temporary files without a name. Old sources are read
+// twice only if all are.
+func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 	for i := range c.sources {
 		s := &c.sources[i]
-		if s.regular() || s.err != nil {
+		if s.regular() || s.err != nil || i < c.oldSources && !all {
 			continue
 		}
 		r := stdin
