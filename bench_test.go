@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -83,13 +85,63 @@ func BenchmarkAccumulate(b *testing.B) {
 		}
 		perFeature(b)
 	})
+	weights := make([]int64, len(h))
+	for i := range weights {
+		weights[i] = int64(i) * 1234567 & (1<<24 - 1)
+	}
 	b.Run("bits=64/weight=real", func(b *testing.B) {
 		var a Accumulator64
 		for b.Loop() {
+			a.AddWeighted(h, weights)
+		}
+		perFeature(b)
+	})
+	b.Run("bits=128/weight=real", func(b *testing.B) {
+		var a Accumulator128
+		for b.Loop() {
+			a.AddWeighted(h, h, weights)
+		}
+		perFeature(b)
+	})
+	b.Run("bits=64/weight=one", func(b *testing.B) {
+		var a Accumulator64
+		for b.Loop() {
 			for i, h := range h {
-				a.Add(h, int64(i)*1234567&(1<<23-1))
+				a.Add(h, weights[i])
 			}
 		}
 		perFeature(b)
 	})
+}
+
+func BenchmarkWeights(b *testing.B) {
+	for _, lang := range []string{"en", "zh"} {
+		text := throughput(b, lang, 8<<20)
+		docs := slices.Collect(strings.Lines(text))
+		for _, tok := range []struct {
+			name string
+			tok  Tokenizer
+		}{{"words", Words{}}, {"default", Shingles{}}, {"chars3", NGrams{3}}} {
+			f := Fingerprinter{Tokenizer: tok.tok}
+			stats := StatisticsBuilder{Fingerprinter: f}
+			for _, d := range docs {
+				stats.Add(d)
+			}
+			idf := IDF{Statistics: stats.Build(), Smooth: true}
+			for _, w := range []struct {
+				name string
+				w    Weight
+			}{{"count", nil}, {"tfidf", Product{Count, idf}}, {"log-tfidf", Product{LogCount, idf}}, {"length", Product{Count, idf, Sum{Constant(1), TermLength{}}}}} {
+				b.Run(fmt.Sprintf("text=%s/size=10240/tokenizer=%s/weight=%s", lang, tok.name, w.name), func(b *testing.B) {
+					f := f
+					f.Weight = w.w
+					b.SetBytes(10 << 10)
+					b.ReportAllocs()
+					for i := 0; b.Loop(); i = (i + 10<<10) % (8<<20 - 20<<10) {
+						f.Sum64(text[i : i+10<<10])
+					}
+				})
+			}
+		}
+	}
 }

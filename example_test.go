@@ -65,7 +65,9 @@ func ExampleIndex() {
 func ExampleFingerprinter() {
 	f := neardup.Fingerprinter{
 		Tokenizer: neardup.NGrams{N: 2},
-		Weight:    func(t neardup.Token) float64 { return 1 / float64(1+t.Start/100) }, // the beginning counts most
+		Weight: neardup.Product{neardup.Count, neardup.WeightFunc(func(t neardup.Token) float64 {
+			return 1 / float64(1+t.Start/100) // the beginning counts most
+		})},
 	}
 	fmt.Println(f.Sum64("fish and chips").Distance(f.Sum64("Fish, and chips!")))
 	// Output: 0

@@ -129,7 +129,8 @@ func newFileWriter(w io.Writer, kind, version string) *fileWriter {
 func (f *fileWriter) text(s string) {
 	f.block = append(binary.AppendUvarint(f.block, uint64(len(s))), s...)
 }
-func (f *fileWriter) uint64(x uint64) { f.block = binary.BigEndian.AppendUint64(f.block, x) }
+func (f *fileWriter) uvarint(x uint64) { f.block = binary.AppendUvarint(f.block, x) }
+func (f *fileWriter) uint64(x uint64)  { f.block = binary.BigEndian.AppendUint64(f.block, x) }
 
 // endRecord ends a record, and the block if it is long enough.
 func (f *fileWriter) endRecord() {
@@ -217,15 +218,15 @@ func newFileReader(r io.Reader, kind, version, again string) (*fileReader, error
 
 // headText reads a text of the head, and adds it to what is checked.
 func (f *fileReader) headText(head *[]byte, longest uint64) string {
-	n := f.uvarint(longest, head)
+	n := f.length(longest, head)
 	text := make([]byte, n)
 	f.full(text)
 	*head = append(*head, text...)
 	return string(text)
 }
 
-// uvarint reads a number outside of blocks.
-func (f *fileReader) uvarint(most uint64, raw *[]byte) uint64 {
+// length reads a number outside of blocks.
+func (f *fileReader) length(most uint64, raw *[]byte) uint64 {
 	if f.err != nil {
 		return 0
 	}
@@ -289,9 +290,9 @@ func (f *fileReader) next() bool {
 	if len(f.block) == 0 {
 		f.blocks++
 		var raw []byte
-		n := f.uvarint(maxBlock, &raw)
+		n := f.length(maxBlock, &raw)
 		if n == 0 && f.err == nil {
-			records := f.uvarint(1<<62, &raw)
+			records := f.length(1<<62, &raw)
 			if f.verify(raw); f.err == nil && records != f.records {
 				f.fail("it should have %d records", records)
 			}
@@ -322,14 +323,29 @@ func (f *fileReader) next() bool {
 
 // text reads a text of a record.
 func (f *fileReader) text() string {
-	n, size := binary.Uvarint(f.block)
-	if size <= 0 || n > uint64(len(f.block)-size) {
+	n := f.uvarint(maxBlock)
+	if n > uint64(len(f.block)) {
 		f.cut()
 		return ""
 	}
-	s := string(f.block[size : size+int(n)])
-	f.block = f.block[size+int(n):]
+	s := string(f.block[:n])
+	f.block = f.block[n:]
 	return s
+}
+
+// uvarint reads a number of a record, up to most.
+func (f *fileReader) uvarint(most uint64) uint64 {
+	x, size := binary.Uvarint(f.block)
+	if size <= 0 {
+		f.cut()
+		return 0
+	}
+	f.block = f.block[size:]
+	if x > most {
+		f.fail("%d where there can be %d", x, most)
+		return 0
+	}
+	return x
 }
 
 // uint64 reads a number of a record.

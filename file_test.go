@@ -214,7 +214,7 @@ func TestVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	other, _ := SeededHash([]byte("another secret, also long"))
-	own := func(Token) float64 { return 2 }
+	own := perToken(func(Token) float64 { return 2 })
 	lines := &Boilerplate{lines: []uint64{1, 2}}
 	for _, test := range []struct {
 		f    Fingerprinter
@@ -223,7 +223,7 @@ func TestVersion(t *testing.T) {
 		{Fingerprinter{}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
 		{Fingerprinter{Tokenizer: Shingles{Of: Words{}, N: 2}}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
 		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, Tie: TieOne}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
-		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=custom tie=0 custom=double-1"},
+		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=(count*custom) tie=0 custom=double-1"},
 		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Remove, Space: true, Boilerplate: lines}, Hash: seeded},
 			"neardup=1 unicode=15.0.0 normalizer=html(c45c7e10),nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:5c70f04ce226c9d5 weight=1 tie=0"},
 	} {
@@ -288,7 +288,7 @@ func TestSeededHash(t *testing.T) {
 		f := Fingerprinter{Hash: h}
 		fp := f.Sum64(text)
 		seen[fp] = true
-		g := Fingerprinter{Hash: h, Weight: func(Token) float64 { return 1 }}
+		g := Fingerprinter{Hash: h, Weight: perToken(func(Token) float64 { return 1 })}
 		if g.Sum64(text) != fp || g.Sum128(text) != f.Sum128(text) {
 			t.Fatal("the general path differs")
 		}

@@ -38,6 +38,9 @@ func corpus(t testing.TB, name string) []document {
 	return docs
 }
 
+// perToken is the weight that gives each occurrence what f says.
+func perToken(f func(Token) float64) Weight { return Product{Count, WeightFunc(f)} }
+
 // goldenPipelines are the settings whose fingerprints are stored, in their order.
 func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter) {
 	of = map[string]*Fingerprinter{}
@@ -55,7 +58,7 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	add("chars2", Fingerprinter{Tokenizer: NGrams{2}})
 	add("chars3", Fingerprinter{Tokenizer: NGrams{3}})
 	add("chars5", Fingerprinter{Tokenizer: NGrams{5}})
-	add("weighted", Fingerprinter{Tokenizer: Words{}, Weight: func(t Token) float64 { return 1 / float64(len(t.Text)) }, Tie: TieOne})
+	add("weighted", Fingerprinter{Tokenizer: Words{}, Weight: perToken(func(t Token) float64 { return 1 / float64(len(t.Text)) }), Tie: TieOne})
 	add("seeded", Fingerprinter{Hash: seeded})
 	add("html", Fingerprinter{Normalizer: Normalizer{HTML: true}})
 	add("masked", Fingerprinter{Tokenizer: NGrams{3}, Normalizer: Normalizer{Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Mask, Space: true}})

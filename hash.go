@@ -91,6 +91,21 @@ func (h Hash) sum128() func(string) (hi, lo uint64) {
 	}
 }
 
+// isXXH3 reports whether both functions are xxh3.
+func (h Hash) isXXH3() bool { return h.Sum64 == nil && h.Sum128 == nil }
+
+// featureKey returns what a feature is known by in bags and statistics: its xxh3 with
+// the seed if there is one, whatever the hash of the fingerprints, but never 0.
+func featureKey(feature string, key *hashKey) uint64 {
+	h := uint64(0)
+	if key != nil {
+		h = xxh3.HashStringSeed(feature, key.seed)
+	} else {
+		h = xxh3.HashString(feature)
+	}
+	return max(h, 1)
+}
+
 // hash64 returns the hashes of the features that next has prepared.
 func (b *batch) hash64() []uint64 {
 	out := b.lo[:b.limit-b.first]

@@ -120,11 +120,9 @@ type Fingerprinter struct {
 	// Tokenizer cuts texts into features; nil is Shingles{}, pairs of words.
 	Tokenizer Tokenizer
 
-	// Weight returns the weight of one occurrence of a feature, so a feature
-	// that occurs n times counts n times its weight. Weights are rounded by
-	// [Quantize]. They may be negative. nil gives every occurrence the weight
-	// 1 and is much faster.
-	Weight func(Token) float64
+	// Weight says how much each feature counts. nil is Count: every occurrence has the
+	// weight 1, which is fastest.
+	Weight Weight
 
 	// Hash is the feature hash; the zero value is xxh3.
 	Hash Hash
@@ -146,58 +144,40 @@ func Sum128(text string) Fingerprint128 { return new(Fingerprinter).Sum128(text)
 
 // Sum64 returns the 64-bit fingerprint of text. Any bytes are a valid text.
 func (f *Fingerprinter) Sum64(text string) Fingerprint64 {
-	var a Accumulator64
-	f.Accumulate64(&a, text)
-	return a.Sum(f.Tie)
+	r := f.reading(toSum64)
+	r.text(text)
+	fp := r.lo.Sum(f.Tie)
+	r.release()
+	return fp
 }
 
 // Sum128 returns the 128-bit fingerprint of text. Any bytes are a valid text.
 func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
-	var a Accumulator128
-	f.Accumulate128(&a, text)
-	return a.Sum(f.Tie)
+	r := f.reading(toSum128)
+	r.text(text)
+	fp := Fingerprint128{Hi: uint64(r.hi.Sum(f.Tie)), Lo: uint64(r.lo.Sum(f.Tie))}
+	r.release()
+	return fp
 }
 
 // Accumulate64 adds the features of text to a. Features do not reach from one
 // text into the next: the title and the body of a document, or its paragraphs,
 // can be added one after the other, and the result does not depend on their
-// order.
+// order. Each is weighed as a text of its own.
 func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
-	text = f.Normalizer.Normalize(text)
-	if b := f.batch(); b != nil {
-		b.read(text, true)
-		for b.next() {
-			a.AddAll(b.hash64())
-		}
-		batches.Put(b)
-		return
-	}
-	var sum Accumulator64 // only this one escapes into the iterator
-	hash := f.Hash.sum64()
-	for t := range f.tokenizer().Tokens(text) {
-		sum.Add(hash(t.Text), f.weigh(t))
-	}
-	a.Merge(&sum)
+	r := f.reading(toSum64)
+	r.text(text)
+	a.Merge(&r.lo)
+	r.release()
 }
 
 // Accumulate128 is [Fingerprinter.Accumulate64] for 128 bits.
 func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
-	text = f.Normalizer.Normalize(text)
-	if b := f.batch(); b != nil {
-		b.read(text, true)
-		for b.next() {
-			a.AddAll(b.hash128())
-		}
-		batches.Put(b)
-		return
-	}
-	var sum Accumulator128
-	hash := f.Hash.sum128()
-	for t := range f.tokenizer().Tokens(text) {
-		hi, lo := hash(t.Text)
-		sum.Add(hi, lo, f.weigh(t))
-	}
-	a.Merge(&sum)
+	r := f.reading(toSum128)
+	r.text(text)
+	a.lo.Merge(&r.lo)
+	a.hi.Merge(&r.hi)
+	r.release()
 }
 
 func (f *Fingerprinter) tokenizer() Tokenizer {
@@ -205,30 +185,6 @@ func (f *Fingerprinter) tokenizer() Tokenizer {
 		return Shingles{}
 	}
 	return f.Tokenizer
-}
-
-func (f *Fingerprinter) weigh(t Token) int64 {
-	if f.Weight == nil {
-		return 1
-	}
-	return Quantize(f.Weight(t))
-}
-
-// batch returns a batch to read a text, or nil if the general path has to be taken.
-// Both give the same fingerprints; this one serves unit weights, xxh3 with or without
-// a seed and the tokenizers of this package, and is several times faster.
-func (f *Fingerprinter) batch() *batch {
-	if f.Weight != nil || f.Hash.Sum64 != nil || f.Hash.Sum128 != nil {
-		return nil
-	}
-	chars, n, ok := unitsOf(f.tokenizer())
-	if !ok {
-		return nil
-	}
-	b := batches.Get().(*batch)
-	b.reset(chars, n)
-	b.key = f.Hash.key
-	return b
 }
 
 // A batch hashes the features of a text some thousand at a time.

@@ -319,12 +319,12 @@ func TestWeights(t *testing.T) {
 	f := Fingerprinter{Tokenizer: Words{}}
 	want := f.Sum64(text)
 	for _, scale := range []float64{1, 0.25, 1000, 3.7} {
-		f.Weight = func(t Token) float64 { return scale }
+		f.Weight = perToken(func(t Token) float64 { return scale })
 		if got := f.Sum64(text); got != want {
 			t.Errorf("scale %v: %v, want %v", scale, got, want)
 		}
 	}
-	f.Weight = func(t Token) float64 { return float64(len(t.Text)) }
+	f.Weight = perToken(func(t Token) float64 { return float64(len(t.Text)) })
 	a := f.Sum64("one three")
 	f.Weight = nil
 	if b := f.Sum64("one three one three one three three three"); a != b {

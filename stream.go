@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 )
@@ -17,13 +18,9 @@ import (
 // megabytes at worst where a Normalizer makes a text longer. A Stream can
 // be used for one text after the other, but not by several goroutines at once.
 type Stream[F Fingerprint] struct {
-	f   Fingerprinter
-	sum Accumulator128   // of 64 bits, only lo
-	add func(Token) bool // adds a token to sum
-
+	f    Fingerprinter
 	norm *normalizing // nil if texts are not rewritten
-	b    *batch       // what reads the text if the fast path serves, or
-	src  source       // what reads it in general
+	r    *reading     // of the text, once it has begun
 
 	cut [utf8.UTFMax]byte // the beginning of a character that a piece ended in
 	n   int               // its length
@@ -37,22 +34,10 @@ func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 	if sourceOf(f.tokenizer()) == nil {
 		return nil, fmt.Errorf("neardup: a %T cannot read a text in pieces", f.Tokenizer)
 	}
-	s := &Stream[F]{f: *f}
-	if width[F]() == 64 {
-		hash := f.Hash.sum64()
-		s.add = func(t Token) bool {
-			s.sum.lo.Add(hash(t.Text), s.f.weigh(t))
-			return true
-		}
-	} else {
-		hash := f.Hash.sum128()
-		s.add = func(t Token) bool {
-			hi, lo := hash(t.Text)
-			s.sum.Add(hi, lo, s.f.weigh(t))
-			return true
-		}
+	if needsOf(f.Weight)&needsMarked != 0 {
+		return nil, errors.New("neardup: Markers by sentence cannot weigh a text in pieces")
 	}
-	return s, nil
+	return &Stream[F]{f: *f}, nil
 }
 
 // Write takes in the next piece of the text. It takes all of it and never fails.
@@ -75,12 +60,11 @@ func (s *Stream[F]) WriteString(p string) (int, error) {
 func (s *Stream[F]) Sum() F {
 	s.rewrite(nil, true)
 	s.read(s.cut[:s.n], true)
-	if s.b != nil {
-		batches.Put(s.b)
-	}
-	fp := s.sum.Sum(s.f.Tie)
-	s.sum, s.norm, s.b, s.src, s.n = Accumulator128{}, nil, nil, nil, 0
-	return fromWords[F](fp.Lo, fp.Hi)
+	s.r.finish()
+	fp := fromWords[F](uint64(s.r.lo.Sum(s.f.Tie)), uint64(s.r.hi.Sum(s.f.Tie)))
+	s.r.release()
+	s.norm, s.r, s.n = nil, nil, 0
+	return fp
 }
 
 // maxPiece is the longest piece that is worked on at a time, whatever is written.
@@ -117,21 +101,12 @@ func (s *Stream[F]) write(p []byte) {
 
 // read takes in a piece that ends with a character.
 func (s *Stream[F]) read(piece []byte, last bool) {
-	if s.b == nil && s.src == nil {
-		if s.b = s.f.batch(); s.b == nil {
-			s.src = sourceOf(s.f.tokenizer())
+	if s.r == nil {
+		purpose := toSum64
+		if width[F]() == 128 {
+			purpose = toSum128
 		}
+		s.r = s.f.reading(purpose)
 	}
-	if s.b == nil {
-		s.src.feed(stringOf(piece), last, s.add)
-		return
-	}
-	s.b.read(stringOf(piece), last)
-	for s.b.next() {
-		if width[F]() == 64 {
-			s.sum.lo.AddAll(s.b.hash64())
-		} else {
-			s.sum.AddAll(s.b.hash128())
-		}
-	}
+	s.r.read(stringOf(piece), last)
 }

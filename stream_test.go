@@ -28,17 +28,17 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 		"chars3":      {Tokenizer: NGrams{3}},
 		"chars70":     {Tokenizer: NGrams{70}},
 		"nested":      {Tokenizer: Shingles{Of: NGrams{2}, N: 3}},
-		"weighted":    {Tokenizer: Words{}, Weight: weight, Tie: TieOne},
+		"weighted":    {Tokenizer: Words{}, Weight: perToken(weight), Tie: TieOne},
 		"seeded":      {Hash: seeded},
-		"positions":   {Tokenizer: Shingles{N: 3}, Weight: func(t Token) float64 { return float64(t.Start%7) + float64(t.End%5) }},
+		"positions":   {Tokenizer: Shingles{N: 3}, Weight: perToken(func(t Token) float64 { return float64(t.Start%7) + float64(t.End%5) })},
 		"html":        {Normalizer: Normalizer{HTML: true}},
 		"masked":      {Normalizer: Normalizer{Form: Width, URLs: Remove, Emails: Mask, Dates: Remove, Numbers: Remove}},
-		"space":       {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: weight},
+		"space":       {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: perToken(weight)},
 		"everything":  {Normalizer: everything, Tokenizer: NGrams{2}},
 	}
 	if !testing.Short() {
 		settings["gse"] = &Fingerprinter{Tokenizer: loadSegmenter(t)}
-		settings["gse3"] = &Fingerprinter{Tokenizer: Shingles{Of: loadSegmenter(t), N: 3}, Weight: weight}
+		settings["gse3"] = &Fingerprinter{Tokenizer: Shingles{Of: loadSegmenter(t), N: 3}, Weight: perToken(weight)}
 		settings["gsepositions"] = &Fingerprinter{Tokenizer: loadSegmenter(t), Weight: settings["positions"].Weight}
 	}
 	return settings

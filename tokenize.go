@@ -201,6 +201,10 @@ func sourceOf(t Tokenizer) source {
 		if of := sourceOf(t.Of); of != nil {
 			return &shingleSource{shingler{n: t.n()}, of}
 		}
+	case Filter:
+		if of := sourceOf(t.of()); of != nil {
+			return &filterSource{t, of}
+		}
 	}
 	return nil
 }

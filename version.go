@@ -31,44 +31,74 @@ var ErrVersion = errors.New("made in another way")
 // Store it beside fingerprints, as [WriteFingerprints] does, and check it with
 // [Fingerprinter.CheckVersion]. It has no line breaks.
 func (f *Fingerprinter) Version() (string, error) {
-	var own []string
 	if f.Tie > TieOne {
 		return "", fmt.Errorf("neardup: Tie %d is neither TieZero nor TieOne", f.Tie)
 	}
-	tokenizer := tokenizerVersion(f.tokenizer())
+	of := f.features()
+	hash := hashVersion(f.Hash.key)
+	var own []string
+	if of.isCustom() {
+		own = append(own, "Tokenizer")
+	}
+	if !f.Hash.isXXH3() {
+		hash = "custom"
+		own = append(own, "Hash")
+	}
+	if needsOf(f.Weight)&needsName != 0 {
+		own = append(own, "Weight")
+	}
+	if err := checkWeight(f.Weight, &of); err != nil {
+		return "", err
+	}
+	weight := "1"
+	if f.Weight != nil && f.Weight != Weight(Count) {
+		weight = weightVersion(f.Weight)
+	}
+	return of.describe(own, "hash=%s weight=%s tie=%d", hash, weight, f.Tie)
+}
+
+// version is the version of statistics of the features.
+func (a *features) version() (string, error) {
+	var own []string
+	if a.isCustom() {
+		own = append(own, "Tokenizer")
+	} else {
+		a.custom = ""
+	}
+	return a.describe(own, "hash=%s", hashVersion(a.key))
+}
+
+// describe puts a version together. own is what has no name but custom.
+func (a *features) describe(own []string, format string, args ...any) (string, error) {
+	tokenizer := tokenizerVersion(a.tokenizer)
 	if strings.Contains(tokenizer, "gse(0000000000000000)") {
 		return "", errors.New("neardup: the Segmenter was not made by NewSegmenter")
 	}
-	if strings.Contains(tokenizer, "custom") {
-		own = append(own, "Tokenizer")
-	}
-	hash := "xxh3"
-	switch {
-	case f.Hash.Sum64 != nil || f.Hash.Sum128 != nil:
-		hash = "custom"
-		own = append(own, "Hash")
-	case f.Hash.key != nil:
-		hash = "xxh3-seeded:" + f.Hash.key.check
-	}
-	weight := "1"
-	if f.Weight != nil {
-		weight = "custom"
-		own = append(own, "Weight")
-	}
-	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s hash=%s weight=%s tie=%d",
-		lexVersion, ucd.Version, f.Normalizer.version(), tokenizer, hash, weight, f.Tie)
-	if f.Custom != "" {
-		if !isVersion(f.Custom) || strings.Contains(f.Custom, " ") || len(f.Custom) > 100 {
-			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", clip(f.Custom))
+	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s ", lexVersion, ucd.Version, a.normalizer.version(), tokenizer) +
+		fmt.Sprintf(format, args...)
+	if a.custom != "" {
+		if !isVersion(a.custom) || strings.Contains(a.custom, " ") || len(a.custom) > 100 {
+			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", clip(a.custom))
 		}
-		version += " custom=" + f.Custom
+		version += " custom=" + a.custom
 	} else if len(own) > 0 {
 		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
 	}
 	if !isVersion(version) {
-		return "", fmt.Errorf("neardup: the version of the tokenizer has %d bytes; it can be stored up to %d", len(tokenizer), maxVersion)
+		return "", fmt.Errorf("neardup: the version has %d bytes; it can be stored up to %d", len(version), maxVersion)
 	}
 	return version, nil
+}
+
+func (a *features) isCustom() bool {
+	return strings.Contains(tokenizerVersion(a.tokenizer), "custom")
+}
+
+func hashVersion(key *hashKey) string {
+	if key != nil {
+		return "xxh3-seeded:" + key.check
+	}
+	return "xxh3"
 }
 
 // isVersion reports whether s may be a version: one line of printable ASCII.
@@ -151,6 +181,8 @@ func tokenizerVersion(t Tokenizer) string {
 			of = tokenizerVersion(t.Of)
 		}
 		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
+	case Filter:
+		return fmt.Sprintf("without(%s,%016x)", tokenizerVersion(t.of()), t.Stop.id())
 	case *Segmenter:
 		if t == nil {
 			t = &Segmenter{}

@@ -1,6 +1,197 @@
 package neardup
 
-import "math"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Weight says how much a feature of a document counts. The weights of this package
+// are values that can be put together by [Product] and [Sum], for example
+//
+//	neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s}}
+//
+// and [Fingerprinter.Version] spells them out. [Count], how often the feature occurs,
+// is one of them, and one without it counts a feature once however often it occurs.
+//
+// Weights of one's own implement Weigh, which must be pure and safe for concurrent
+// use; a [WeightFunc] does for those that depend on the token alone. What Weigh returns
+// is rounded by [Quantize]. It may be negative.
+//
+// Count times factors that depend on the token alone is a linear weight: the factors are
+// rounded and then added as often as the token occurs, so sums are exact, a common scale
+// changes nothing, and a text needs no map of its features. For other weights the
+// features of a text are counted first, and weighed at the end.
+type Weight interface {
+	Weigh(f *Feature) float64
+}
+
+// A Feature is a distinct feature of a document. What a Weight gets must not be kept.
+type Feature struct {
+	Token         // its first occurrence
+	Count float64 // occurrences; in a record, the sum of the weights of the fields
+
+	// Title: it starts in the first line of the text that is not empty. Marked: it
+	// occurs in a sentence with a marker, if the weight asks for that ([Markers]).
+	Title, Marked bool
+
+	// The lengths in characters of the shortest and the longest feature of the
+	// document, if the weight asks for them ([RelativeLength], or one's own).
+	Shortest, Longest int
+
+	key uint64 // see featureKey
+}
+
+// Length returns the number of characters of the feature.
+func (f *Feature) Length() int { return utf8.RuneCountInString(f.Text) }
+
+// Occurrences is a weight by how often a feature occurs.
+type Occurrences uint8
+
+const (
+	Count    Occurrences = iota // n, the term frequency: as a Fingerprinter without a Weight
+	LogCount                    // 1 + ln n: the tenth occurrence adds little to nine
+)
+
+// Weigh implements [Weight].
+func (o Occurrences) Weigh(f *Feature) float64 {
+	if o == LogCount && f.Count > 1 {
+		return 1 + ln(f.Count)
+	}
+	return f.Count
+}
+
+// A Constant is the same weight for every feature.
+type Constant float64
+
+// Binary counts every feature that occurs once: the text is a set.
+const Binary Constant = 1
+
+// Weigh implements [Weight].
+func (c Constant) Weigh(*Feature) float64 { return float64(c) }
+
+// IDF weighs a feature by its inverse document frequency: what few documents of the
+// corpus have counts much. With df(t) of the N documents having it,
+//
+//	ln(N / df)            by default: S002 eq. (3), S004 (no smoothing)
+//	ln((N+1) / (df+½))    if Smooth
+//
+// A feature that no document had counts as if one had it, with Smooth as none. Of an
+// empty corpus, and if Statistics is nil, every feature has the weight 1. What all
+// documents have weighs nothing without Smooth and next to nothing with it; a text of
+// such features only has the fingerprint 0 (see [Fingerprint64]).
+//
+// The statistics must be of the features of the Fingerprinter: of the same
+// normalizer, tokenizer and fields and, if it is seeded, of the same secret; others
+// make it panic where that is seen, and [Fingerprinter.Version] report it.
+type IDF struct {
+	Statistics *Statistics
+	Smooth     bool
+}
+
+// Weigh implements [Weight].
+func (w IDF) Weigh(f *Feature) float64 {
+	if w.Statistics == nil {
+		return 1
+	}
+	key := f.key
+	if key == 0 {
+		key = featureKey(f.Text, w.Statistics.of.key)
+	}
+	return w.Statistics.idf(w.Statistics.frequency(key), w.Smooth)
+}
+
+// PartOfSpeech weighs a feature by its part of speech (S004), for a [Segmenter]. The
+// keys are beginnings of tags, of which the longest that fits counts; "" fits all.
+// nil is 3 for nouns, verbal ones too, 2 for verbs and 1 for others; the
+// constants of S004 are lost, and only their ratios matter.
+type PartOfSpeech map[string]float64
+
+// Weigh implements [Weight].
+func (w PartOfSpeech) Weigh(f *Feature) float64 {
+	if w == nil {
+		switch {
+		case strings.HasPrefix(f.POS, "n"), strings.HasPrefix(f.POS, "vn"):
+			return 3
+		case strings.HasPrefix(f.POS, "v"):
+			return 2
+		}
+		return 1
+	}
+	for n := len(f.POS); n >= 0; n-- {
+		if x, ok := w[f.POS[:n]]; ok {
+			return x
+		}
+	}
+	return 0
+}
+
+// RelativeLength weighs a feature by its length in characters, from 0 for the shortest
+// of the document to 1 for the longest, and 0 if all are equally long (S004, where the
+// factor is 1 plus that: Sum{Constant(1), RelativeLength{}}).
+type RelativeLength struct{}
+
+// Weigh implements [Weight].
+func (RelativeLength) Weigh(f *Feature) float64 {
+	if f.Longest <= f.Shortest {
+		return 0
+	}
+	return float64(f.Length()-f.Shortest) / float64(f.Longest-f.Shortest)
+}
+
+// TitleWords weighs features that occur in the title, the first line of the text that
+// is not empty, by Factor, and others by 1 (S004).
+type TitleWords struct {
+	Factor float64 // 0 means 5
+}
+
+// Weigh implements [Weight].
+func (w TitleWords) Weigh(f *Feature) float64 { return boost(f.Title, w.Factor) }
+
+// boost returns the factor, by default 5, or 1.
+func boost(on bool, factor float64) float64 {
+	switch {
+	case !on:
+		return 1
+	case factor == 0:
+		return 5
+	}
+	return factor
+}
+
+// A WeightFunc is a weight that depends on the token alone. It needs a name in the
+// version: [Fingerprinter.Custom].
+type WeightFunc func(t Token) float64
+
+// Weigh implements [Weight].
+func (w WeightFunc) Weigh(f *Feature) float64 { return w(f.Token) }
+
+// A Product multiplies weights.
+type Product []Weight
+
+// Weigh implements [Weight].
+func (p Product) Weigh(f *Feature) float64 {
+	x := 1.0
+	for _, w := range p {
+		x = float64(x * w.Weigh(f)) // without fusing roundings
+	}
+	return x
+}
+
+// A Sum adds weights.
+type Sum []Weight
+
+// Weigh implements [Weight].
+func (s Sum) Weigh(f *Feature) float64 {
+	x := 0.0
+	for _, w := range s {
+		x = float64(x + w.Weigh(f))
+	}
+	return x
+}
 
 // weightBits is the number of binary places of a quantised weight.
 const weightBits = 20
@@ -22,4 +213,134 @@ func Quantize(weight float64) int64 {
 		weight = -limit
 	}
 	return int64(math.Round(weight * (1 << weightBits)))
+}
+
+// needs is what a weight has to know.
+type needs uint8
+
+const (
+	needsCount    needs = 1 << iota // how often the feature occurs
+	needsToken                      // its text or part of speech: its hash is not enough
+	needsDocument                   // other features of the document
+	needsMarked                     // the sentences with a marker
+	needsName                       // a name of the caller's
+)
+
+func needsOf(w Weight) needs {
+	switch w := w.(type) {
+	case nil, Occurrences:
+		return needsCount
+	case Constant, IDF:
+		return 0
+	case TermLength, PartOfSpeech:
+		return needsToken
+	case Markers:
+		if w.Sentence {
+			return needsToken | needsDocument | needsMarked
+		}
+		return needsToken
+	case TitleWords, RelativeLength:
+		return needsToken | needsDocument
+	case WeightFunc:
+		return needsToken | needsName
+	case Product:
+		return needsOfAll(w)
+	case Sum:
+		return needsOfAll(w)
+	}
+	return needsCount | needsToken | needsDocument | needsName
+}
+
+func needsOfAll(ws []Weight) (n needs) {
+	for _, w := range ws {
+		n |= needsOf(w)
+	}
+	return n
+}
+
+// isLinear reports whether w is Count times what does not depend on the document.
+func isLinear(w Weight) bool {
+	switch w := w.(type) {
+	case nil:
+		return true
+	case Occurrences:
+		return w == Count
+	case Product:
+		n := 0
+		for _, f := range w {
+			if isLinear(f) {
+				n++
+			} else if needsOf(f)&(needsCount|needsDocument) != 0 {
+				return false
+			}
+		}
+		return n == 1
+	case Sum:
+		return len(w) > 0 && !slices.ContainsFunc(w, func(s Weight) bool { return !isLinear(s) })
+	}
+	return false
+}
+
+// weights calls each for w and all that it is made of.
+func weights(w Weight, each func(Weight)) {
+	each(w)
+	parts, _ := w.(Product)
+	if s, ok := w.(Sum); ok {
+		parts = Product(s)
+	}
+	for _, p := range parts {
+		weights(p, each)
+	}
+}
+
+// weightVersion spells a weight out.
+func weightVersion(w Weight) string {
+	join := func(ws []Weight, by string) string {
+		parts := make([]string, len(ws))
+		for i, w := range ws {
+			parts[i] = weightVersion(w)
+		}
+		return "(" + strings.Join(parts, by) + ")"
+	}
+	switch w := w.(type) {
+	case nil:
+		return "nil"
+	case Occurrences:
+		return [...]string{"count", "logcount"}[w&1]
+	case Constant:
+		return fmt.Sprint(float64(w))
+	case IDF:
+		name := "idf"
+		if w.Smooth {
+			name = "idf-smooth"
+		}
+		return fmt.Sprintf("%s(%016x)", name, w.Statistics.id())
+	case TermLength:
+		return w.usual().version()
+	case PartOfSpeech:
+		if w == nil {
+			return "pos"
+		}
+		d := newDigest()
+		for _, tag := range slices.Sorted(maps.Keys(w)) {
+			d.text(tag)
+			d.uint64(math.Float64bits(w[tag]))
+		}
+		return fmt.Sprintf("pos(%016x)", d.sum())
+	case RelativeLength:
+		return "relativelength"
+	case TitleWords:
+		return fmt.Sprintf("title(%v)", boost(true, w.Factor))
+	case Markers:
+		scope := "word"
+		if w.Sentence {
+			scope = "sentence"
+		}
+		return fmt.Sprintf("markers(%s,%016x,%v)", scope, w.Lexicon.id(), boost(true, w.Factor))
+	case Product:
+		return join(w, "*")
+	case Sum:
+		return join(w, "+")
+	}
+	return "custom"
 }

@@ -1,0 +1,210 @@
+package neardup
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"sync"
+)
+
+// A frequencies is a hash table from keys of features to counts, in 64 parts by the
+// highest bits of the key, so that workers rarely wait for each other and the table
+// grows part by part, without ever having all of itself twice. In a part, keys stand
+// in lines of 64 bytes, five to a line, so that a look-up costs one miss of the cache:
+// in the line that a hash of the key tells, or if that is full in the next one, and so
+// on. A part is made larger by a quarter when 85 % of it are in use. The hash is
+// multiplicative with a secret factor, so nobody can choose keys that meet in one line.
+type frequencies struct {
+	factor uint64
+	once   sync.Once
+	shards [64]shard
+}
+
+type shard struct {
+	sync.Mutex
+	lines []line
+	n     int // keys
+}
+
+// A line is full from the front; a key of 0 is none.
+type line struct {
+	keys   [lineKeys]uint64
+	values [lineKeys]uint32
+}
+
+const lineKeys = 5
+
+// prepare makes the zero value ready.
+func (f *frequencies) prepare() {
+	f.once.Do(func() { f.factor = rand.Uint64() | 1 })
+}
+
+// find returns where the value of a key is, or nil.
+func (f *frequencies) find(key uint64) *uint32 {
+	s := &f.shards[key>>58]
+	if len(s.lines) == 0 {
+		return nil
+	}
+	v, _ := s.slot(key, f.factor)
+	return v
+}
+
+// slot returns the value of a key, or nil and the line where it may be put.
+func (s *shard) slot(key, factor uint64) (*uint32, *line) {
+	at, _ := bits.Mul64(key*factor, uint64(len(s.lines)))
+	for {
+		l := &s.lines[at]
+		for i, k := range l.keys {
+			if k == key {
+				return &l.values[i], nil
+			}
+			if k == 0 {
+				return nil, l
+			}
+		}
+		if at++; at == uint64(len(s.lines)) {
+			at = 0
+		}
+	}
+}
+
+// add adds to the count of a key, which stops at the largest.
+func (s *shard) add(key uint64, n uint32, factor uint64) {
+	if len(s.lines) == 0 {
+		s.lines = make([]line, 1)
+	}
+	v, l := s.slot(key, factor)
+	if v != nil {
+		*v = uint32(min(uint64(*v)+uint64(n), math.MaxUint32))
+		return
+	}
+	if (s.n+1)*20 > len(s.lines)*lineKeys*17 {
+		s.resize(len(s.lines)+len(s.lines)/4+1, 0, factor)
+		_, l = s.slot(key, factor)
+	}
+	for i, k := range l.keys {
+		if k == 0 {
+			l.keys[i], l.values[i] = key, n
+			break
+		}
+	}
+	s.n++
+}
+
+// resize moves the keys with a value of at least min into so many lines.
+func (s *shard) resize(lines int, min uint32, factor uint64) {
+	old := s.lines
+	s.lines, s.n = make([]line, lines), 0
+	for i := range old {
+		for j, key := range old[i].keys {
+			if v := old[i].values[j]; key != 0 && v >= min {
+				s.add(key, v, factor)
+			}
+		}
+	}
+}
+
+// count adds 1 to the counts of keys that are all different.
+func (f *frequencies) count(keys []uint64) {
+	f.prepare()
+	var starts [len(f.shards) + 1]int
+	for _, k := range keys {
+		starts[k>>58+1]++
+	}
+	for i := 1; i < len(starts); i++ {
+		starts[i] += starts[i-1]
+	}
+	sorted := make([]uint64, len(keys))
+	next := starts
+	for _, k := range keys {
+		sorted[next[k>>58]] = k
+		next[k>>58]++
+	}
+	for i := range f.shards {
+		if starts[i] == starts[i+1] {
+			continue
+		}
+		s := &f.shards[i]
+		s.Lock()
+		for _, k := range sorted[starts[i]:starts[i+1]] {
+			s.add(k, 1, f.factor)
+		}
+		s.Unlock()
+	}
+}
+
+// add adds n to the count of one key.
+func (f *frequencies) add(key uint64, n uint32) {
+	f.prepare()
+	s := &f.shards[key>>58]
+	s.Lock()
+	s.add(key, n, f.factor)
+	s.Unlock()
+}
+
+// prune removes the keys with a count below min.
+func (f *frequencies) prune(min uint32) {
+	f.prepare()
+	for i := range f.shards {
+		s := &f.shards[i]
+		s.Lock()
+		left := 0
+		s.each(func(_ uint64, n *uint32) {
+			if *n >= min {
+				left++
+			}
+		})
+		if left < s.n {
+			s.resize(left*5/(4*lineKeys)+1, min, f.factor)
+		}
+		s.Unlock()
+	}
+}
+
+func (s *shard) each(f func(key uint64, n *uint32)) {
+	for i := range s.lines {
+		l := &s.lines[i]
+		for j, key := range l.keys {
+			if key == 0 {
+				break
+			}
+			f(key, &l.values[j])
+		}
+	}
+}
+
+// each calls fn for every key, in no order.
+func (f *frequencies) each(fn func(key uint64, n *uint32)) {
+	for i := range f.shards {
+		s := &f.shards[i]
+		s.Lock()
+		s.each(fn)
+		s.Unlock()
+	}
+}
+
+func (f *frequencies) len() (n int) {
+	for i := range f.shards {
+		s := &f.shards[i]
+		s.Lock()
+		n += s.n
+		s.Unlock()
+	}
+	return n
+}
+
+// take returns what f holds in a table of its own, and leaves f empty.
+func (f *frequencies) take() *frequencies {
+	f.prepare()
+	t := &frequencies{factor: f.factor}
+	t.prepare()
+	t.factor = f.factor
+	for i := range f.shards {
+		from, to := &f.shards[i], &t.shards[i]
+		from.Lock()
+		to.lines, to.n = from.lines, from.n
+		from.lines, from.n = nil, 0
+		from.Unlock()
+	}
+	return t
+}

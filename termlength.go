@@ -1,0 +1,176 @@
+package neardup
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"unicode/utf8"
+)
+
+// TermLength weighs a feature by the length of its term in characters, on a normal
+// curve (S002 eq. 4 and 5): Chinese terms of four or five characters say most. In S002
+// the factor is 1 plus that: Sum{Constant(1), TermLength{}}. The zero value is the
+// curve of S002.
+type TermLength struct {
+	Mean, Sigma float64 // both 0 means 4.51 and 2.207 (10,000 keywords of the CSSCI)
+	Scale       LengthScale
+	Longest     int // the lengths 1 to Longest are those of LengthRange and LengthShare; 0 means 12
+}
+
+// A LengthScale says how the normal curve is normalised. The text of S002 leaves it
+// open.
+type LengthScale uint8
+
+const (
+	LengthPeak    LengthScale = iota // 1 at the mean: the usual reading
+	LengthRange                      // 0 at the least likely of the lengths, 1 at the most likely
+	LengthShare                      // a sum of 1 over the lengths
+	LengthDensity                    // not at all: the density itself
+)
+
+// Weigh implements [Weight].
+func (w TermLength) Weigh(f *Feature) float64 { return w.At(float64(f.Length())) }
+
+// At returns the weight of a length, for lengths of one's own measure.
+func (w TermLength) At(length float64) float64 {
+	w = w.usual()
+	curve := func(x float64) float64 {
+		d := (x - w.Mean) / w.Sigma
+		return exp(-float64(d*d) / 2)
+	}
+	y := curve(length)
+	switch w.Scale {
+	case LengthDensity:
+		return y / float64(w.Sigma*math.Sqrt(2*math.Pi))
+	case LengthRange, LengthShare:
+		least, most, sum := math.Inf(1), 0.0, 0.0
+		for n := range w.Longest {
+			c := curve(float64(n + 1))
+			least, most, sum = min(least, c), max(most, c), sum+c
+		}
+		if w.Scale == LengthShare {
+			return y / sum
+		}
+		return max(0, (y-least)/(most-least))
+	}
+	return y
+}
+
+// usual returns w with the values that zeros stand for.
+func (w TermLength) usual() TermLength {
+	if w.Mean == 0 && w.Sigma == 0 {
+		w.Mean, w.Sigma = 4.51, 2.207
+	}
+	if w.Longest <= 0 {
+		w.Longest = 12
+	}
+	return w
+}
+
+func (w TermLength) version() string {
+	s := fmt.Sprintf("length(%v,%v", w.Mean, w.Sigma)
+	if w.Scale != LengthPeak {
+		s += "," + [...]string{"peak", "range", "share", "density"}[w.Scale&3]
+		if w.Scale != LengthDensity {
+			s += fmt.Sprintf(",%d", w.Longest)
+		}
+	}
+	return s + ")"
+}
+
+// FitTermLength fits the normal curve of S002 to the lengths of terms, in characters:
+// the density whose values at 1, 2, 3, … come closest to the shares of these lengths, by
+// least squares. It returns the curve, and R² for how much of the differences between
+// the shares it explains. Fewer than three different lengths determine no curve and are
+// an error. Empty terms do not count.
+func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
+	var counts []float64
+	total := 0.0
+	for _, t := range terms {
+		n := utf8.RuneCountInString(t)
+		if n == 0 {
+			continue
+		}
+		for len(counts) < n {
+			counts = append(counts, 0)
+		}
+		counts[n-1]++
+		total++
+	}
+	different := 0
+	mean, variance := 0.0, 0.0
+	for i, c := range counts {
+		if c > 0 {
+			different++
+		}
+		counts[i] = c / total
+		mean += float64(counts[i] * float64(i+1))
+	}
+	if different < 3 {
+		return TermLength{}, 0, fmt.Errorf("neardup: terms of %d different lengths; at least three are needed for a curve", different)
+	}
+	for i, c := range counts {
+		d := float64(i+1) - mean
+		variance += float64(c * float64(d*d))
+	}
+	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
+	if err != nil {
+		return TermLength{}, 0, err
+	}
+	fit = TermLength{Mean: m, Sigma: s}
+	all := 0.0
+	for _, c := range counts {
+		d := c - 1/float64(len(counts))
+		all += float64(d * d)
+	}
+	return fit, 1 - misfit(counts, m, s)/all, nil
+}
+
+// misfit returns the sum of the squared differences between shares and the density.
+func misfit(shares []float64, mean, sigma float64) float64 {
+	w := TermLength{Mean: mean, Sigma: sigma, Scale: LengthDensity}
+	sum := 0.0
+	for i, y := range shares {
+		d := y - w.At(float64(i+1))
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+// fitNormal is the method of Levenberg and Marquardt for the two parameters of a
+// normal density.
+func fitNormal(shares []float64, mean, sigma float64) (float64, float64, error) {
+	best, damping := misfit(shares, mean, sigma), 1e-3
+	for range 500 {
+		w := TermLength{Mean: mean, Sigma: sigma, Scale: LengthDensity}
+		var aa, ab, bb, ra, rb float64 // JᵀJ and Jᵀr
+		for i, y := range shares {
+			x := float64(i + 1)
+			p := w.At(x)
+			z := (x - mean) / sigma
+			da, db := float64(p*z)/sigma, float64(p*(float64(z*z)-1))/sigma
+			aa, ab, bb = aa+float64(da*da), ab+float64(da*db), bb+float64(db*db)
+			ra, rb = ra+float64(da*(y-p)), rb+float64(db*(y-p))
+		}
+		moved := false
+		for damping < 1e12 {
+			a, b := float64(aa*(1+damping)), float64(bb*(1+damping))
+			det := float64(a*b) - float64(ab*ab)
+			m := mean + (float64(ra*b)-float64(rb*ab))/det
+			s := sigma + (float64(rb*a)-float64(ra*ab))/det
+			if now := misfit(shares, m, s); s > 0 && now < best {
+				moved = best-now > 1e-15*best
+				mean, sigma, best, damping = m, s, now, damping/10
+				break
+			}
+			damping *= 10
+		}
+		if !moved {
+			break
+		}
+	}
+	if !(sigma > 0) || mean != mean || math.IsInf(mean, 0) || math.IsInf(sigma, 0) {
+		return 0, 0, errors.New("neardup: no normal curve fits the lengths of the terms")
+	}
+	return mean, sigma, nil
+}
