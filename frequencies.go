@@ -39,14 +39,41 @@ func (f *frequencies) prepare() {
 	f.once.Do(func() { f.factor = rand.Uint64() | 1 })
 }
 
-// find returns where the value of a key is, or nil.
-func (f *frequencies) find(key uint64) *uint32 {
-	s := &f.shards[key>>58]
-	if len(s.lines) == 0 {
-		return nil
+// find returns the value of a key, or missing.
+func (f *frequencies) find(key uint64, missing uint32) uint32 {
+	lines := f.shards[key>>58].lines
+	if len(lines) == 0 {
+		return missing
 	}
-	v, _ := s.slot(key, f.factor)
-	return v
+	at, _ := bits.Mul64(key*f.factor, uint64(len(lines)))
+	for {
+		// Where in the line a key stands cannot be predicted: all are compared, without
+		// branches.
+		l := &lines[at]
+		v0, v1, v2, v3, v4 := l.values[0], l.values[1], l.values[2], l.values[3], l.values[4]
+		value := missing
+		if l.keys[0] == key {
+			value = v0
+		}
+		if l.keys[1] == key {
+			value = v1
+		}
+		if l.keys[2] == key {
+			value = v2
+		}
+		if l.keys[3] == key {
+			value = v3
+		}
+		if l.keys[4] == key {
+			value = v4
+		}
+		if value != missing || l.keys[lineKeys-1] == 0 {
+			return value
+		}
+		if at++; at == uint64(len(lines)) {
+			at = 0
+		}
+	}
 }
 
 // slot returns the value of a key, or nil and the line where it may be put.

@@ -23,24 +23,38 @@ func labelled(t *testing.T, set string) (texts []string, truth map[Pair]bool) {
 		number[d.ID] = len(texts)
 		texts = append(texts, d.Title+"\n"+d.Text)
 	}
+	return texts, truthOf(t, set, number)
+}
+
+// truthOf returns the pairs of a set that belong together, by the numbers of the ids.
+func truthOf(t *testing.T, set string, number map[string]int) map[Pair]bool {
 	labels, err := os.ReadFile(filepath.Join(os.Getenv("NEARDUP_DATA"), set, "truth.tsv"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	truth = map[Pair]bool{}
-	clusters := map[string][]int{}
+	// As score.py: a second column that repeats is one of clusters.
+	var rows [][2]string
+	different := map[string]bool{}
 	for line := range strings.Lines(string(labels)) {
 		a, b, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		if j, ok := number[b]; ok {
-			truth[Pair{I: min(number[a], j), J: max(number[a], j)}] = true
+		rows = append(rows, [2]string{a, b})
+		different[b] = true
+	}
+	truth := map[Pair]bool{}
+	clusters := map[string][]int{}
+	add := func(i, j int) { truth[Pair{I: min(i, j), J: max(i, j)}] = true }
+	for _, row := range rows {
+		i := number[row[0]]
+		if len(rows) == len(different) {
+			add(i, number[row[1]])
 			continue
 		}
-		for _, j := range clusters[b] {
-			truth[Pair{I: min(number[a], j), J: max(number[a], j)}] = true
+		for _, j := range clusters[row[1]] {
+			add(i, j)
 		}
-		clusters[b] = append(clusters[b], number[a])
+		clusters[row[1]] = append(clusters[row[1]], i)
 	}
-	return texts, truth
+	return truth
 }
 
 // score fingerprints texts and returns precision and recall by pairs.

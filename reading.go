@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -25,8 +26,8 @@ type reading struct {
 	unit    bool        // every occurrence weighs 1
 	linear  bool        // see Weight
 	bagged  bool        // features are collected before they are weighed
-	stats   *Statistics // if the weight is Count times IDF,
-	table   []int64     // and its weights by rank
+	stats   *Statistics // if the weight is Count or LogCount times IDF,
+	idf     *idfTable   // and its table
 
 	batch   batch
 	batched bool   // the batch reads the text, or
@@ -43,6 +44,7 @@ type reading struct {
 	bag     bag
 	feature Feature // what is being weighed
 
+	named    []byte // a feature with the name of its field
 	pos      int    // how much of the text was read
 	titleEnd int    // where the title ends, or -1 if that is not known yet
 	titled   bool   // the title has begun
@@ -79,16 +81,13 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 		if err := checkWeight(f.Weight, &of); err != nil {
 			panic(err)
 		}
-		r.stats, r.table = tableOf(f.Weight)
+		r.stats, r.idf = tableOf(f.Weight)
 	}
 	r.titleEnd = -1
-	if p == toShow || p != toCount && r.needs&(needsToken|needsDocument) != 0 || p <= toSum128 && !f.Hash.isXXH3() {
-		r.start()
-		return r
-	}
-	if chars, n, ok := unitsOf(f.tokenizer()); ok {
+	chars, n, ok := unitsOf(f.tokenizer())
+	if ok && (p == toCount || f.Hash.isXXH3()) {
 		r.batch.reset(chars, n)
-		r.batch.key = f.Hash.key
+		r.batch.key, r.batch.offsets = f.Hash.key, r.texts()
 		r.batched = true
 		return r
 	}
@@ -114,10 +113,24 @@ func (r *reading) release() {
 		r.hi = Accumulator64{}
 	}
 	r.bag.clear()
-	r.f, r.src, r.stats, r.table, r.hash64, r.hash128, r.marked = nil, nil, nil, nil, nil, nil, nil
+	r.f, r.src, r.stats, r.idf, r.hash64, r.hash128, r.marked = nil, nil, nil, nil, nil, nil, nil
 	r.feature = Feature{}
 	r.needs, r.batched, r.n, r.pos, r.titled = 0, false, 0, 0, false
 	readings.Put(r)
+}
+
+// sum64 returns the fingerprint of what was read, and releases r.
+func (r *reading) sum64() Fingerprint64 {
+	fp := r.lo.Sum(r.f.Tie)
+	r.release()
+	return fp
+}
+
+// sum128 is sum64 for 128 bits; of 64 there is only Lo.
+func (r *reading) sum128() Fingerprint128 {
+	fp := Fingerprint128{Hi: uint64(r.hi.Sum(r.f.Tie)), Lo: uint64(r.lo.Sum(r.f.Tie))}
+	r.release()
+	return fp
 }
 
 // text reads a text in one piece.
@@ -176,45 +189,79 @@ func (r *reading) takeBatch() {
 		return
 	}
 	keys := r.batch.hash64()
-	var hi, lo []uint64
-	switch r.purpose {
-	case toSum64:
-		lo = keys
-	case toSum128:
+	lo, hi := keys, keys
+	if r.purpose == toSum128 {
 		keys = r.keys[:copy(r.keys[:], keys)]
 		hi, lo = r.batch.hash128()
 	}
 	if r.bagged {
 		for i, key := range keys {
-			e, isNew := r.bag.entry(key)
-			if isNew {
-				r.bag.counts[e] = 0
-				switch r.purpose {
-				case toSum128:
-					r.bag.hi = append(r.bag.hi, hi[i])
-					fallthrough
-				case toSum64:
-					r.bag.lo = append(r.bag.lo, lo[i])
-				}
-			}
-			r.bag.counts[e]++
+			r.collect(i, key, lo[i], hi[i])
 		}
 		return
 	}
 	weights := r.weights[:len(keys)]
-	if r.table != nil {
+	switch {
+	case r.stats != nil:
+		table := r.idf.quantised
 		for i, key := range keys {
-			weights[i] = r.table[r.stats.rank(key)]
+			weights[i] = table[r.stats.rank(key)]
 		}
-	} else {
+	case r.texts():
 		for i, key := range keys {
-			r.feature = Feature{Count: 1, key: key}
-			weights[i] = Quantize(r.f.Weight.Weigh(&r.feature))
+			weights[i] = r.linearWeight(r.batch.token(i), key, 1)
+		}
+	default:
+		for i, key := range keys {
+			weights[i] = r.linearWeight(Token{}, key, 1)
 		}
 	}
 	r.lo.AddWeighted(lo, weights)
 	if r.purpose == toSum128 {
 		r.hi.AddWeighted(hi, weights)
+	}
+}
+
+// texts reports whether features are asked for their text, or what is around it.
+func (r *reading) texts() bool {
+	return r.purpose == toShow || r.purpose != toCount && r.needs&(needsToken|needsDocument) != 0
+}
+
+// collect puts feature i of the batch into the bag.
+func (r *reading) collect(i int, key, lo, hi uint64) {
+	e, isNew := r.bag.entry(key)
+	if r.purpose == toCount {
+		return
+	}
+	r.bag.counts[e]++
+	if isNew {
+		r.bag.lo = append(r.bag.lo, lo)
+		if r.purpose == toSum128 {
+			r.bag.hi = append(r.bag.hi, hi)
+		}
+	}
+	if r.texts() {
+		r.describe(e, isNew, r.batch.token(i), key, 1)
+	}
+}
+
+// describe notes of a feature in the bag what a weight may ask for.
+func (r *reading) describe(e int, isNew bool, t Token, key uint64, n float64) {
+	if isNew {
+		r.bag.weights = append(r.bag.weights, 0)
+		if r.texts() {
+			f := Feature{Token: t, key: key}
+			f.Text = strings.Clone(t.Text)
+			r.bag.features = append(r.bag.features, f)
+		}
+	}
+	if r.linear {
+		r.bag.weights[e] += r.linearWeight(t, key, n)
+	}
+	if r.needs&needsDocument != 0 {
+		f := &r.bag.features[e]
+		f.Title = f.Title || r.titleEnd < 0 || t.Start < r.titleEnd
+		f.Marked = f.Marked || r.isMarked(t.Start)
 	}
 }
 
@@ -226,20 +273,17 @@ func (r *reading) token(t Token) bool {
 
 // occurrence takes in a feature that counts n times.
 func (r *reading) occurrence(t Token, n float64) {
-	if r.unit && !r.bagged {
+	switch {
+	case r.unit && !r.bagged:
 		r.put(t.Text, 1)
+		return
+	case !r.bagged:
+		r.put(t.Text, r.linearWeight(t, featureKey(t.Text, r.f.Hash.key), n))
 		return
 	}
 	key := featureKey(t.Text, r.f.Hash.key)
-	weight := int64(0)
-	if r.linear && r.purpose != toCount {
-		weight = r.linearWeight(t, key, n)
-	}
-	if !r.bagged {
-		r.put(t.Text, weight)
-		return
-	}
 	e, isNew := r.bag.entry(key)
+	r.bag.counts[e] += n
 	if isNew {
 		switch r.purpose {
 		case toSum64:
@@ -248,15 +292,9 @@ func (r *reading) occurrence(t Token, n float64) {
 			hi, lo := r.hash128(t.Text)
 			r.bag.hi, r.bag.lo = append(r.bag.hi, hi), append(r.bag.lo, lo)
 		}
-		r.bag.weights = append(r.bag.weights, 0)
-		r.bag.features = append(r.bag.features, Feature{Token: t, key: key})
 	}
-	r.bag.counts[e] += n
-	r.bag.weights[e] += weight
-	if r.needs&needsDocument != 0 {
-		f := &r.bag.features[e]
-		f.Title = f.Title || r.titleEnd < 0 || t.Start < r.titleEnd
-		f.Marked = f.Marked || r.isMarked(t.Start)
+	if r.purpose != toCount {
+		r.describe(e, isNew, t, key, n)
 	}
 }
 
@@ -315,23 +353,8 @@ func (r *reading) finish() {
 	}
 	b := &r.bag
 	if !r.linear {
-		shortest, longest := math.MaxInt, 0
-		if r.needs&needsDocument != 0 {
-			for i := range b.features {
-				n := b.features[i].Length()
-				shortest, longest = min(shortest, n), max(longest, n)
-			}
-		}
 		b.weights = slices.Grow(b.weights[:0], len(b.keys))[:len(b.keys)]
-		for i, key := range b.keys {
-			f := &r.feature
-			if b.features != nil {
-				f = &b.features[i]
-				f.Shortest, f.Longest = shortest, longest
-			}
-			f.key, f.Count = key, b.counts[i]
-			b.weights[i] = Quantize(r.f.Weight.Weigh(f))
-		}
+		r.weigh()
 	}
 	switch r.purpose {
 	case toSum128:
@@ -343,6 +366,33 @@ func (r *reading) finish() {
 		for i := range b.features {
 			b.features[i].Count = b.counts[i]
 		}
+	}
+}
+
+// weigh weighs what is in the bag.
+func (r *reading) weigh() {
+	b := &r.bag
+	if r.stats != nil {
+		for i, key := range b.keys {
+			b.weights[i] = Quantize(float64(logCount(b.counts[i]) * r.idf.exact[r.stats.rank(key)]))
+		}
+		return
+	}
+	shortest, longest := math.MaxInt, 0
+	for i := range b.features {
+		if r.needs&needsDocument != 0 {
+			n := b.features[i].Length()
+			shortest, longest = min(shortest, n), max(longest, n)
+		}
+	}
+	for i, key := range b.keys {
+		f := &r.feature
+		if r.texts() {
+			f = &b.features[i]
+			f.Shortest, f.Longest = shortest, longest
+		}
+		f.key, f.Count = key, b.counts[i]
+		b.weights[i] = Quantize(r.f.Weight.Weigh(f))
 	}
 }
 
@@ -449,12 +499,13 @@ func (r *reading) show(yield func(Feature, float64) bool) {
 type features struct {
 	normalizer Normalizer
 	tokenizer  Tokenizer
+	fields     []Field
 	key        *hashKey
 	custom     string
 }
 
 func (f *Fingerprinter) features() features {
-	return features{f.Normalizer.usual(), f.tokenizer(), f.Hash.key, f.Custom}
+	return features{f.Normalizer.usual(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
 }
 
 // same reports whether two are the same as far as that is seen at once.
@@ -465,6 +516,9 @@ func (a *features) same(b *features) bool {
 	}
 	na.Boilerplate, nb.Boilerplate = nil, nil
 	if na != nb || (a.key == nil) != (b.key == nil) || a.key != b.key && a.key.check != b.key.check {
+		return false
+	}
+	if len(a.fields) != len(b.fields) || len(a.fields) > 0 && &a.fields[0] != &b.fields[0] && fieldsVersion(a.fields, a.tokenizer) != fieldsVersion(b.fields, b.tokenizer) {
 		return false
 	}
 	charsA, nA, okA := unitsOf(a.tokenizer)
@@ -499,18 +553,16 @@ func checkWeights(ws []Weight, of *features) error {
 	return nil
 }
 
-// tableOf returns the weights by rank if w is Count times IDF.
-func tableOf(w Weight) (*Statistics, []int64) {
+// tableOf returns the statistics and the table of weights if w is Count or LogCount
+// times IDF.
+func tableOf(w Weight) (*Statistics, *idfTable) {
 	p, _ := w.(Product)
 	if len(p) != 2 {
 		return nil, nil
 	}
-	idf, ok := p[1].(IDF)
-	if count := p[0]; ok && count == Weight(Count) && idf.Statistics != nil {
-		if idf.Smooth {
-			return idf.Statistics, idf.Statistics.weights[1]
-		}
-		return idf.Statistics, idf.Statistics.weights[0]
+	_, counted := p[0].(Occurrences)
+	if idf, ok := p[1].(IDF); ok && counted && idf.Statistics != nil {
+		return idf.Statistics, idf.table()
 	}
 	return nil, nil
 }

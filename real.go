@@ -18,8 +18,8 @@ func ln(x float64) float64 {
 	s := (frac - 1) / (frac + 1)
 	z := float64(s * s)
 	sum := 0.0
-	for n := 23; n > 1; n -= 2 {
-		sum = float64((sum + 1/float64(n)) * z)
+	for _, c := range artanh {
+		sum = float64((sum + c) * z)
 	}
 	ln := float64(2 * s)
 	ln += float64(ln * sum)
@@ -33,6 +33,9 @@ const (
 	ln2Low  = 1.90821492927058770002e-10
 )
 
+// artanh are the coefficients of the series of artanh(s)/s − 1 in s², last first.
+var artanh = [...]float64{1. / 23, 1. / 21, 1. / 19, 1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3}
+
 // exp returns e to the power of x within 2 units of the last place; 0 below −700,
 // and NaN for NaN. x must not exceed 700.
 func exp(x float64) float64 {
@@ -41,9 +44,12 @@ func exp(x float64) float64 {
 	}
 	k := math.Round(float64(x * math.Log2E))
 	x = x - float64(k*ln2High) - float64(k*ln2Low) // |x| < 0.35
-	sum := 1.0
-	for n := 14; n > 0; n-- {
-		sum = 1 + float64(float64(sum*x)/float64(n))
+	sum := 0.0
+	for _, c := range factorials {
+		sum = float64(sum*x) + c
 	}
 	return math.Ldexp(sum, int(k))
 }
+
+// factorials are the coefficients of the series of eˣ, last first.
+var factorials = [...]float64{1. / 87178291200, 1. / 6227020800, 1. / 479001600, 1. / 39916800, 1. / 3628800, 1. / 362880, 1. / 40320, 1. / 5040, 1. / 720, 1. / 120, 1. / 24, 1. / 6, 1. / 2, 1, 1}

@@ -124,6 +124,10 @@ type Fingerprinter struct {
 	// weight 1, which is fastest.
 	Weight Weight
 
+	// Fields are the columns of records; see [Fingerprinter.SumRecord64]. Texts do not
+	// need them.
+	Fields []Field
+
 	// Hash is the feature hash; the zero value is xxh3.
 	Hash Hash
 
@@ -146,18 +150,14 @@ func Sum128(text string) Fingerprint128 { return new(Fingerprinter).Sum128(text)
 func (f *Fingerprinter) Sum64(text string) Fingerprint64 {
 	r := f.reading(toSum64)
 	r.text(text)
-	fp := r.lo.Sum(f.Tie)
-	r.release()
-	return fp
+	return r.sum64()
 }
 
 // Sum128 returns the 128-bit fingerprint of text. Any bytes are a valid text.
 func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
 	r := f.reading(toSum128)
 	r.text(text)
-	fp := Fingerprint128{Hi: uint64(r.hi.Sum(f.Tie)), Lo: uint64(r.lo.Sum(f.Tie))}
-	r.release()
-	return fp
+	return r.sum128()
 }
 
 // Accumulate64 adds the features of text to a. Features do not reach from one

@@ -25,9 +25,19 @@ type Statistics struct {
 	distinct  []uint32     // the frequencies that occur, by rank: ascending
 	digest    uint64
 
-	// The quantised weights for each rank, and at the end for a feature that no
-	// document has, by whether they are smooth.
-	weights [2][]int64
+	plain, smooth idfTable
+}
+
+// An idfTable is the weights of an IDF for each rank, and at the end for a feature that
+// no document has.
+type idfTable struct {
+	exact     []float64
+	quantised []int64
+}
+
+func (t *idfTable) add(idf float64) {
+	t.exact = append(t.exact, idf)
+	t.quantised = append(t.quantised, Quantize(idf))
 }
 
 // A StatisticsBuilder counts in how many documents each feature occurs. The zero value
@@ -121,10 +131,9 @@ func (b *StatisticsBuilder) Build() *Statistics {
 		ranks[df] = uint32(i)
 	}
 	s.table.each(func(_ uint64, df *uint32) { *df = ranks[*df] })
-	for i, smooth := range []bool{false, true} {
-		for _, df := range append(slices.Clone(s.distinct), 0) {
-			s.weights[i] = append(s.weights[i], Quantize(s.idf(df, smooth)))
-		}
+	for _, df := range append(slices.Clone(s.distinct), 0) {
+		s.plain.add(s.idf(df, false))
+		s.smooth.add(s.idf(df, true))
 	}
 	return s
 }
@@ -142,18 +151,15 @@ func (s *Statistics) Frequency(feature string) int {
 }
 
 func (s *Statistics) frequency(key uint64) uint32 {
-	if rank := s.table.find(key); rank != nil {
-		return s.distinct[*rank]
+	if rank := s.rank(key); int(rank) < len(s.distinct) {
+		return s.distinct[rank]
 	}
 	return 0
 }
 
-// rank returns the index of a feature in weights.
+// rank returns the index of a feature in the tables of weights.
 func (s *Statistics) rank(key uint64) uint32 {
-	if rank := s.table.find(key); rank != nil {
-		return *rank
-	}
-	return uint32(len(s.distinct))
+	return s.table.find(key, uint32(len(s.distinct)))
 }
 
 // idf is the weight of a feature that df documents have; see IDF.

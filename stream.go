@@ -61,10 +61,9 @@ func (s *Stream[F]) Sum() F {
 	s.rewrite(nil, true)
 	s.read(s.cut[:s.n], true)
 	s.r.finish()
-	fp := fromWords[F](uint64(s.r.lo.Sum(s.f.Tie)), uint64(s.r.hi.Sum(s.f.Tie)))
-	s.r.release()
+	fp := s.r.sum128()
 	s.norm, s.r, s.n = nil, nil, 0
-	return fp
+	return fromWords[F](fp.Lo, fp.Hi)
 }
 
 // maxPiece is the longest piece that is worked on at a time, whatever is written.

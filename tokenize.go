@@ -275,6 +275,7 @@ func (b *batch) reset(chars bool, n int) {
 		b.units = units{buf: make([]byte, blockSize)}
 	}
 	b.chars, b.used, b.open, b.lone, b.start, b.end = chars, 0, 0, false, b.start[:0], b.end[:0]
+	b.offsets, b.base, b.from, b.to = false, 0, b.from[:0], b.to[:0]
 	b.n, b.key, b.first, b.limit, b.seen = n, nil, 0, 0, false
 }
 
@@ -300,11 +301,14 @@ func (b *batch) next() bool {
 		}
 		b.pos = b.lex(b.piece, b.pos)
 	}
+	if b.last {
+		b.close(b.pos)
+	}
+	b.base += b.pos
 	b.piece, b.pos = "", 0 // do not keep it
 	if !b.last {
 		return false
 	}
-	b.close(0)
 	if b.first+b.n <= len(b.end) { // the last unit was open
 		b.limit, b.seen = b.first+1, true
 		return true
@@ -315,6 +319,12 @@ func (b *batch) next() bool {
 	}
 	b.n, b.first, b.limit, b.seen = len(b.end), 0, 1, true
 	return true
+}
+
+// token returns the feature i of those that next has prepared. Its text is good until
+// the next call.
+func (b *batch) token(i int) Token {
+	return b.units.token(b.first+i, b.first+i+b.n-1)
 }
 
 // bytesOf returns the bytes of s, which must not be written to.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/neardup/neardup/internal/ucd"
@@ -76,6 +77,9 @@ func (a *features) describe(own []string, format string, args ...any) (string, e
 	}
 	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s ", lexVersion, ucd.Version, a.normalizer.version(), tokenizer) +
 		fmt.Sprintf(format, args...)
+	if len(a.fields) > 0 {
+		version += " fields=" + fieldsVersion(a.fields, a.tokenizer)
+	}
 	if a.custom != "" {
 		if !isVersion(a.custom) || strings.Contains(a.custom, " ") || len(a.custom) > 100 {
 			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", clip(a.custom))
@@ -90,8 +94,10 @@ func (a *features) describe(own []string, format string, args ...any) (string, e
 	return version, nil
 }
 
+// isCustom reports whether a tokenizer is of the caller's own.
 func (a *features) isCustom() bool {
-	return strings.Contains(tokenizerVersion(a.tokenizer), "custom")
+	custom := func(t Tokenizer) bool { return strings.Contains(tokenizerVersion(t), "custom") }
+	return custom(a.tokenizer) || slices.ContainsFunc(a.fields, func(f Field) bool { return f.Split != nil && custom(f.Split) })
 }
 
 func hashVersion(key *hashKey) string {

@@ -58,10 +58,17 @@ const (
 
 // Weigh implements [Weight].
 func (o Occurrences) Weigh(f *Feature) float64 {
-	if o == LogCount && f.Count > 1 {
-		return 1 + ln(f.Count)
+	if o == LogCount {
+		return logCount(f.Count)
 	}
 	return f.Count
+}
+
+func logCount(n float64) float64 {
+	if n > 1 {
+		return 1 + ln(n)
+	}
+	return n
 }
 
 // A Constant is the same weight for every feature.
@@ -101,7 +108,14 @@ func (w IDF) Weigh(f *Feature) float64 {
 	if key == 0 {
 		key = featureKey(f.Text, w.Statistics.of.key)
 	}
-	return w.Statistics.idf(w.Statistics.frequency(key), w.Smooth)
+	return w.table().exact[w.Statistics.rank(key)]
+}
+
+func (w IDF) table() *idfTable {
+	if w.Smooth {
+		return &w.Statistics.smooth
+	}
+	return &w.Statistics.plain
 }
 
 // PartOfSpeech weighs a feature by its part of speech (S004), for a [Segmenter]. The

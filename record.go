@@ -1,0 +1,179 @@
+package neardup
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+)
+
+// A Record is a row with fields: the values by the names of the columns. What is null
+// is not in it.
+type Record map[string]string
+
+// A Field says how a column of records becomes features (S003). The zero value but for
+// the name is a small-text field as S003 has it: the whole value is one feature of
+// weight 2.
+type Field struct {
+	// Name is the name of the column. A column may have several Fields; one that has
+	// none is ignored.
+	Name string
+	Role Role
+
+	// Weight is what each feature counts. 0 means 2 for SmallText and 1 for LargeText,
+	// the constants of S003. A feature that several fields have adds the weights up.
+	Weight float64
+
+	// Named says that values are compared within this column only. Otherwise 张三 is the
+	// same feature in every column, as in S003.
+	Named bool
+
+	// Split cuts the value into features. nil does not for SmallText, where one typing
+	// error then makes another feature; with NGrams{2} most features survive it. For
+	// LargeText, nil means the Tokenizer of the Fingerprinter.
+	Split Tokenizer
+
+	// Form is how values are written before they are compared, so that one value
+	// has one form. Country is the country code, such as "86", that PhoneValue takes away.
+	Form    ValueForm
+	Country string
+}
+
+// A Role is what a column is to the fingerprint.
+type Role uint8
+
+const (
+	SmallText Role = iota // a short value: a name, a number, a date
+	LargeText             // a text, weighed by term frequency; the Normalizer of the Fingerprinter goes over it
+	Ignored               // nothing
+)
+
+// SumRecord64 returns the 64-bit fingerprint of a record by the Fields. A field that is
+// null or has no features contributes nothing, and a record without features has the
+// fingerprint 0 (see [Fingerprint64]). The Weight multiplies with the weights of the fields.
+//
+// In a record of ten values, one that changes moves as many bits as every tenth word of a
+// text does. So with short records a fingerprint nominates candidates, to be compared
+// by their features ([Fingerprinter.RecordFeatures]) or values.
+func (f *Fingerprinter) SumRecord64(rec Record) Fingerprint64 {
+	r := f.reading(toSum64)
+	r.record(rec)
+	return r.sum64()
+}
+
+// SumRecord128 is [Fingerprinter.SumRecord64] for 128 bits.
+func (f *Fingerprinter) SumRecord128(rec Record) Fingerprint128 {
+	r := f.reading(toSum128)
+	r.record(rec)
+	return r.sum128()
+}
+
+// RecordFeatures is [Fingerprinter.Features] for a record: field by field in the order
+// of the Fields, those that are Named with name= before them.
+func (f *Fingerprinter) RecordFeatures(rec Record) iter.Seq2[Feature, float64] {
+	return func(yield func(Feature, float64) bool) {
+		r := f.reading(toShow)
+		defer r.release()
+		r.record(rec)
+		r.show(yield)
+	}
+}
+
+// AddRecord counts the features of a record.
+func (b *StatisticsBuilder) AddRecord(rec Record) {
+	r := b.Fingerprinter.reading(toCount)
+	r.record(rec)
+	b.count(r)
+}
+
+// record reads a record.
+func (r *reading) record(rec Record) {
+	r.batched, r.bagged, r.titleEnd = false, true, 0
+	r.start()
+	for i := range r.f.Fields {
+		field := &r.f.Fields[i]
+		if value := rec[field.Name]; value != "" {
+			r.field(field, value)
+		}
+	}
+	r.finish()
+}
+
+// field takes in the features of a value.
+func (r *reading) field(field *Field, value string) {
+	if field.Role == Ignored {
+		return
+	}
+	if field.Role == LargeText {
+		value = r.f.Normalizer.Normalize(value)
+	}
+	split, weight := field.splitter(r.f.tokenizer()), field.weight()
+	take := func(t Token) bool {
+		if field.Named {
+			r.named = append(append(append(r.named[:0], field.Name...), '='), t.Text...)
+			t.Text = stringOf(r.named)
+		}
+		r.occurrence(t, weight)
+		return true
+	}
+	value = field.Form.of(value, field.Country)
+	chars, n, ok := unitsOf(split)
+	switch {
+	case value == "":
+	case split == nil:
+		take(Token{Text: value, End: len(value)})
+	case !ok:
+		split.Tokens(value)(take)
+	default:
+		r.batch.reset(chars, n)
+		r.batch.offsets = true
+		for r.batch.read(value, true); r.batch.next(); {
+			for i := range r.batch.limit - r.batch.first {
+				take(r.batch.token(i))
+			}
+		}
+	}
+}
+
+// splitter returns what cuts the values, or nil; texts is for large ones.
+func (f *Field) splitter(texts Tokenizer) Tokenizer {
+	if f.Split == nil && f.Role == LargeText {
+		return texts
+	}
+	return f.Split
+}
+
+func (f *Field) weight() float64 {
+	switch {
+	case f.Weight != 0:
+		return f.Weight
+	case f.Role == LargeText:
+		return 1
+	}
+	return 2
+}
+
+// fieldsVersion returns a digest of the fields that does not depend on their order.
+func fieldsVersion(fields []Field, texts Tokenizer) string {
+	var all []string
+	for i := range fields {
+		f := &fields[i]
+		if f.Role == Ignored {
+			continue
+		}
+		split, country := "whole", ""
+		if t := f.splitter(texts); t != nil {
+			split = tokenizerVersion(t)
+		}
+		if f.Form == PhoneValue {
+			country = f.Country
+		}
+		all = append(all, fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
+	}
+	slices.Sort(all)
+	d := newDigest()
+	for _, s := range all {
+		d.text(s)
+	}
+	return fmt.Sprintf("%016x", d.sum())
+}

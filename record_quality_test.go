@@ -1,0 +1,132 @@
+package neardup
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+)
+
+// labelledRecords is labelled for sets of records. fields are the names of the columns.
+func labelledRecords(t *testing.T, set string) (recs []Record, fields []string, truth map[Pair]bool) {
+	number := map[string]int{}
+	for dec := json.NewDecoder(data(t, set, "docs.jsonl.gz")); dec.More(); {
+		var d struct {
+			ID     string
+			Fields Record
+		}
+		if err := dec.Decode(&d); err != nil {
+			t.Fatal(err)
+		}
+		number[d.ID] = len(recs)
+		recs = append(recs, d.Fields)
+	}
+	seen := map[string]bool{}
+	for _, r := range recs {
+		for name := range r {
+			if !seen[name] {
+				seen[name] = true
+				fields = append(fields, name)
+			}
+		}
+	}
+	return recs, fields, truthOf(t, set, number)
+}
+
+// bestCosine returns the best F1, and the cosine it is reached at, of the exact measure
+// on the features of the fingerprints.
+func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair]bool) (f1, threshold float64) {
+	type posting struct {
+		rec    int
+		weight float64
+	}
+	const bins = 2000
+	var all, good [bins + 1]int
+	index := map[string][]posting{}
+	score := make([]float64, len(recs))
+	for i, rec := range recs {
+		var own []Feature
+		var weights []float64
+		norm := 0.0
+		for feature, w := range f.RecordFeatures(rec) {
+			own, weights = append(own, feature), append(weights, w)
+			norm += w * w
+		}
+		clear(score[:i])
+		for j, feature := range own {
+			w := weights[j] / math.Sqrt(norm)
+			for _, p := range index[feature.Text] {
+				score[p.rec] += w * p.weight
+			}
+			if w != 0 {
+				index[feature.Text] = append(index[feature.Text], posting{i, w})
+			}
+		}
+		for j, s := range score[:i] {
+			if s > 0 {
+				bin := min(int(s*bins), bins)
+				all[bin]++
+				if truth[Pair{I: j, J: i}] {
+					good[bin]++
+				}
+			}
+		}
+	}
+	found, hits := 0, 0
+	for b := bins; b >= 0; b-- {
+		found, hits = found+all[b], hits+good[b]
+		if x := 2 * float64(hits) / float64(found+len(truth)); x > f1 {
+			f1, threshold = x, float64(b)/bins
+		}
+	}
+	return f1, threshold
+}
+
+// TestRecordQuality prints, for sets of records with labels, the best F1 by pairs of
+// fingerprints of both widths and of the cosine of the same features, with the distance
+// or cosine at which it is reached, and the recall at the distances:
+//
+//	NEARDUP_DATA=… go test -run RecordQuality -v .
+func TestRecordQuality(t *testing.T) {
+	for _, set := range []string{"rec-febrl3", "rec-restaurant"} {
+		recs, names, truth := labelledRecords(t, set)
+		for _, split := range []struct {
+			name string
+			of   []Tokenizer
+		}{{"whole", []Tokenizer{nil}}, {"words", []Tokenizer{Words{}}}, {"chars2", []Tokenizer{NGrams{2}}}, {"chars3", []Tokenizer{NGrams{3}}}, {"whole+chars2", []Tokenizer{nil, NGrams{2}}}, {"whole+chars3", []Tokenizer{nil, NGrams{3}}}, {"chars2+chars3", []Tokenizer{NGrams{2}, NGrams{3}}}, {"chars2+chars3+4", []Tokenizer{NGrams{2}, NGrams{3}, NGrams{4}}}} {
+			for _, named := range []bool{false, true} {
+				f := Fingerprinter{}
+				for _, name := range names {
+					for _, of := range split.of {
+						f.Fields = append(f.Fields, Field{Name: name, Split: of, Named: named})
+					}
+				}
+				b := StatisticsBuilder{Fingerprinter: f}
+				for _, r := range recs {
+					b.AddRecord(r)
+				}
+				s := b.Build()
+				for _, w := range []struct {
+					name string
+					w    Weight
+				}{{"count", nil}, {"idf", Product{Count, IDF{s, true}}}, {"bidf", Product{IDF{s, true}}}, {"bidf0", IDF{s, false}}, {"idf1.5", Product{IDF{s, true}, IDF{s, true}}}} {
+					f.Weight = w.w
+					var fps [2][]Fingerprint128
+					for _, r := range recs {
+						fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.SumRecord64(r))})
+						fps[1] = append(fps[1], f.SumRecord128(r))
+					}
+					line := ""
+					for _, fps := range fps {
+						c := curves(fps, make([]int, len(recs)), truth)
+						k := c[0].best()
+						p, r, f1 := c[0].at(k)
+						line += fmt.Sprintf("  %.3f at %2d (P %.3f R %.3f)", f1, k, p, r)
+					}
+					exact, at := bestCosine(&f, recs, truth)
+					t.Logf("%-14s %-12s named=%-5v %-5s%s   cosine %.3f at %.2f", set, split.name, named, w.name, line, exact, at)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package neardup
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A ValueForm is how the values of a field are written before they are compared. What is
+// no number, date or telephone number is a text to all of them, so nothing is lost.
+type ValueForm uint8
+
+const (
+	// TextValue: compatibility forms and full width as usual, lower case, one space for
+	// white space, none at the ends.
+	TextValue ValueForm = iota
+
+	// ExactValue: every byte counts.
+	ExactValue
+
+	// NumberValue: without plus, leading zeros, marks between thousands and zeros at the
+	// end of the decimals; 1e3 is 1000. The last of points and commas is the decimal
+	// one if there is no other like it: 1.234,50 is 1234.5 and 1.234 is 1.234, but 1,234
+	// is 1234.
+	NumberValue
+
+	// DateValue: the day as 2014-05-06, from 2014-5-6, 20140506, 2014/05/06, 2014年5月6日,
+	// 6.5.2014, 6 May 2014, May 6th, 2014; a time of day behind it is left out. Where
+	// day and month could change places, the day comes first: 6/5/2014 is in May.
+	DateValue
+
+	// MonthFirstValue is DateValue with the month first where they could change places.
+	MonthFirstValue
+
+	// PhoneValue: the digits, up to an extension, without 00 or + and the country code of
+	// the field, and without the zero before the area if the field has a country code.
+	PhoneValue
+)
+
+// textForm is how TextValue and texts that were to be something else are written.
+var textForm = Normalizer{Form: NFKC, Fold: true, Space: true}
+
+// of returns a value in the form.
+func (v ValueForm) of(value, country string) string {
+	if v == ExactValue {
+		return value
+	}
+	value = strings.TrimSpace(textForm.Normalize(value))
+	written, ok := "", false
+	switch v {
+	case NumberValue:
+		written, ok = writeNumber(value)
+	case DateValue, MonthFirstValue:
+		written, ok = writeDay(value, v == MonthFirstValue)
+	case PhoneValue:
+		written, ok = writePhone(value, country)
+	}
+	if !ok {
+		return value
+	}
+	return written
+}
+
+// countDigits returns the number of decimal digits that s begins with.
+func countDigits(s string) (n int) {
+	for n < len(s) && isDigit(s[n]) {
+		n++
+	}
+	return n
+}
+
+// writeNumber returns a number as NumberValue has it.
+func writeNumber(s string) (string, bool) {
+	sign := ""
+	switch {
+	case strings.HasPrefix(s, "-"):
+		sign, s = "-", s[1:]
+	case strings.HasPrefix(s, "−"):
+		sign, s = "-", s[len("−"):]
+	case strings.HasPrefix(s, "+"):
+		s = s[1:]
+	}
+	s, shift, ok := cutExponent(s)
+	if !ok {
+		return "", false
+	}
+	whole, decimals, ok := splitNumber(s)
+	if !ok {
+		return "", false
+	}
+	for ; shift > 0; shift-- {
+		if decimals == "" {
+			decimals = "0"
+		}
+		whole, decimals = whole+decimals[:1], decimals[1:]
+	}
+	for ; shift < 0; shift++ {
+		if whole == "" {
+			whole = "0"
+		}
+		whole, decimals = whole[:len(whole)-1], whole[len(whole)-1:]+decimals
+	}
+	whole = strings.TrimLeft(whole, "0")
+	decimals = strings.TrimRight(decimals, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if decimals != "" {
+		return sign + whole + "." + decimals, true
+	}
+	if whole == "0" {
+		sign = ""
+	}
+	return sign + whole, true
+}
+
+// cutExponent cuts the power of ten off a number in lower case.
+func cutExponent(s string) (mantissa string, shift int, ok bool) {
+	i := strings.IndexByte(s, 'e')
+	if i < 0 {
+		return s, 0, true
+	}
+	mantissa, e := s[:i], s[i+1:]
+	minus := strings.HasPrefix(e, "-")
+	e = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(e, "-"), "+"), "0")
+	if i+1 == len(s) || countDigits(e) != len(e) || len(e) > 2 || !isDigit(s[len(s)-1]) {
+		return "", 0, false
+	}
+	for _, c := range []byte(e) {
+		shift = 10*shift + int(c-'0')
+	}
+	if minus {
+		shift = -shift
+	}
+	return mantissa, shift, true
+}
+
+// splitNumber returns the digits before and behind the decimal point, or comma.
+func splitNumber(s string) (whole, decimals string, ok bool) {
+	var groups []string // of digits
+	seps := ""          // between them
+	for {
+		n := countDigits(s)
+		groups = append(groups, s[:n])
+		if s = s[n:]; s == "" {
+			break
+		}
+		r, size := utf8.DecodeRuneInString(s)
+		switch r {
+		case '.', ',', ' ', '\'', '_':
+		case '’':
+			r = '\''
+		default:
+			return "", "", false
+		}
+		seps += string(r)
+		s = s[size:]
+	}
+	last := len(seps) - 1
+	point := last >= 0 && (seps[last] == '.' || seps[last] == ',') && strings.Count(seps, seps[last:]) == 1
+	if point && last == 0 && seps[0] == ',' && len(groups[1]) == 3 && len(groups[0]) > 0 && len(groups[0]) <= 3 && groups[0] != "0" {
+		point = false // 1,234
+	}
+	if point {
+		decimals = groups[last+1]
+		groups, seps = groups[:last+1], seps[:last]
+	}
+	for i, g := range groups {
+		if i > 0 && len(g) != 3 || seps != "" && i == 0 && (len(g) == 0 || len(g) > 3) || i > 0 && seps[i-1] != seps[0] {
+			return "", "", false
+		}
+		whole += g
+	}
+	return whole, decimals, whole+decimals != ""
+}
+
+// writeDay returns a date as DateValue has it.
+func writeDay(s string, monthFirst bool) (string, bool) {
+	// The runs of digits and of letters: three of them are the date.
+	var runs [3]string
+	n, rest := 0, s
+	for n < 3 {
+		rest = strings.TrimLeft(rest, " -/.,年月")
+		size := countDigits(rest)
+		if size == 0 {
+			for size < len(rest) && isAlpha(rest[size]) {
+				size++
+			}
+		}
+		if size == 0 {
+			break
+		}
+		if runs[n] = rest[:size]; n == 0 && size == 8 && isDigit(rest[0]) { // 20140506
+			runs = [3]string{rest[:4], rest[4:6], rest[6:8]}
+			n = 2
+		}
+		n++
+		rest = rest[size:]
+		for _, ending := range []string{"st", "nd", "rd", "th"} {
+			if isDigit(runs[n-1][0]) && strings.HasPrefix(rest, ending) {
+				rest = rest[2:]
+			}
+		}
+	}
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "日"), "号")
+	if n < 3 || rest != "" && (rest[0] != ' ' && rest[0] != 't' || countDigits(rest[1:]) == 0) {
+		return "", false
+	}
+	a, b, c := runs[0], runs[1], runs[2]
+	var year, month, day string
+	switch {
+	case len(a) == 4 && isDigit(a[0]):
+		year, month, day = a, b, c
+	case len(c) != 4 || !isDigit(c[0]):
+		return "", false
+	case isAlpha(a[0]):
+		year, month, day = c, a, b
+	case isAlpha(b[0]):
+		year, month, day = c, b, a
+	case (monthFirst || smallNumber(b) > 12) && smallNumber(a) <= 12:
+		year, month, day = c, a, b
+	default:
+		year, month, day = c, b, a
+	}
+	m := smallNumber(month)
+	if isAlpha(month[0]) {
+		m = 1 + slices.IndexFunc(months[:], func(name string) bool {
+			return name == month || name[:3] == month || month == "sept" && name[:4] == month
+		})
+	}
+	d, y := smallNumber(day), smallNumber(year)
+	if m < 1 || m > 12 || d < 1 || d > daysOf(y, m) || y < 1 {
+		return "", false
+	}
+	two := func(n int) string { return string([]byte{byte('0' + n/10), byte('0' + n%10)}) }
+	return year + "-" + two(m) + "-" + two(d), true
+}
+
+// smallNumber returns the number that up to two or four digits are, or −1.
+func smallNumber(s string) (n int) {
+	if len(s) == 0 || len(s) > 4 || countDigits(s) != len(s) {
+		return -1
+	}
+	for _, c := range []byte(s) {
+		n = 10*n + int(c-'0')
+	}
+	return n
+}
+
+func daysOf(year, month int) int {
+	switch {
+	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
+		return 29
+	case month == 2:
+		return 28
+	case month == 4 || month == 6 || month == 9 || month == 11:
+		return 30
+	}
+	return 31
+}
+
+// writePhone returns a telephone number as PhoneValue has it.
+func writePhone(s, country string) (string, bool) {
+	international := strings.HasPrefix(s, "+")
+	if international {
+		s = strings.Replace(s, "(0)", "", 1) // +49 (0)30
+	}
+	number := make([]byte, 0, len(s))
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf && isDigit(byte(r)):
+			number = append(number, byte(r))
+			continue
+		case strings.ContainsRune("+-()/. ", r):
+			continue
+		}
+		if len(number) < 5 { // no number comes before this
+			return "", false
+		}
+		break // an extension
+	}
+	if s = string(number); len(s) < 5 {
+		return "", false
+	}
+	if !international && strings.HasPrefix(s, "00") {
+		international, s = true, s[2:]
+	}
+	if country != "" {
+		if international {
+			s = strings.TrimPrefix(s, country)
+		}
+		s = strings.TrimPrefix(s, "0")
+	}
+	return s, s != ""
+}
