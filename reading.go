@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -137,7 +138,8 @@ func (r *reading) sum128() Fingerprint128 {
 func (r *reading) text(text string) {
 	text = r.f.Normalizer.Normalize(text)
 	if r.needs&needsMarked != 0 {
-		r.marked = sentenceLexicon(r.f.Weight).markedSentences(text)
+		l, _ := sentenceLexicon(r.f.Weight)
+		r.marked = l.markedSentences(text)
 	}
 	r.read(text, true)
 	r.finish()
@@ -530,23 +532,29 @@ func (a *features) same(b *features) bool {
 }
 
 // checkWeight returns an error if w cannot serve for these features.
-func checkWeight(w Weight, of *features) error {
+func checkWeight(w Weight, of *features) (err error) {
+	if needsOf(w)&needsMarked != 0 {
+		if _, err := sentenceLexicon(w); err != nil {
+			return err
+		}
+	}
+	return checkStatistics(w, of)
+}
+
+func checkStatistics(w Weight, of *features) (err error) {
+	var parts []Weight
 	switch w := w.(type) {
 	case IDF:
 		if w.Statistics != nil && !of.same(&w.Statistics.of) {
 			return fmt.Errorf("neardup: the statistics of an IDF were %w: of other features than those of the Fingerprinter", ErrVersion)
 		}
 	case Product:
-		return checkWeights(w, of)
+		parts = w
 	case Sum:
-		return checkWeights(w, of)
+		parts = w
 	}
-	return nil
-}
-
-func checkWeights(ws []Weight, of *features) error {
-	for _, w := range ws {
-		if err := checkWeight(w, of); err != nil {
+	for _, p := range parts {
+		if err := checkStatistics(p, of); err != nil {
 			return err
 		}
 	}
@@ -567,15 +575,15 @@ func tableOf(w Weight) (*Statistics, *idfTable) {
 	return nil, nil
 }
 
-// sentenceLexicon returns the lexicon by which sentences are marked.
-func sentenceLexicon(w Weight) (l *Lexicon) {
+// sentenceLexicon returns the lexicon by which sentences are marked, or nil.
+func sentenceLexicon(w Weight) (l *Lexicon, err error) {
 	weights(w, func(w Weight) {
 		if m, ok := w.(Markers); ok && m.Sentence {
 			if l != nil && l.id() != m.Lexicon.id() {
-				panic("neardup: a Weight with two lexicons for sentences")
+				err = errors.New("neardup: a Weight with two lexicons for sentences")
 			}
 			l = m.Lexicon
 		}
 	})
-	return l
+	return l, err
 }

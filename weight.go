@@ -309,7 +309,10 @@ func weights(w Weight, each func(Weight)) {
 
 // weightVersion spells a weight out.
 func weightVersion(w Weight) string {
-	join := func(ws []Weight, by string) string {
+	join := func(ws []Weight, by, none string) string {
+		if len(ws) == 0 {
+			return none
+		}
 		parts := make([]string, len(ws))
 		for i, w := range ws {
 			parts[i] = weightVersion(w)
@@ -322,7 +325,7 @@ func weightVersion(w Weight) string {
 	case Occurrences:
 		return [...]string{"count", "logcount"}[w&1]
 	case Constant:
-		return fmt.Sprint(float64(w))
+		return fmt.Sprintf("constant(%v)", float64(w))
 	case IDF:
 		name := "idf"
 		if w.Smooth {
@@ -352,9 +355,9 @@ func weightVersion(w Weight) string {
 		}
 		return fmt.Sprintf("markers(%s,%016x,%v)", scope, w.Lexicon.id(), boost(true, w.Factor))
 	case Product:
-		return join(w, "*")
+		return join(w, "*", "constant(1)")
 	case Sum:
-		return join(w, "+")
+		return join(w, "+", "constant(0)")
 	}
 	return "custom"
 }
