@@ -165,16 +165,16 @@ func FuzzFile(f *testing.F) {
 					t.Fatal("what was read cannot be read again", err)
 				}
 			}
-			data = forge(data)
+			data = forge("fingerprints64", "v=1", data)
 		}
 	})
 }
 
 // forge makes a file of data whose checksums fit, so that what is behind them is
 // tested: each byte value is the length of a block that follows.
-func forge(data []byte) []byte {
+func forge(kind, version string, data []byte) []byte {
 	var out bytes.Buffer
-	w := newFileWriter(&out, "fingerprints64", "v=1")
+	w := newFileWriter(&out, kind, version)
 	for len(data) > 0 {
 		n := min(int(data[0]), len(data)-1)
 		w.block = append(w.block, data[1:1+n]...)

@@ -26,7 +26,7 @@ type shard struct {
 	n     int // keys
 }
 
-// A line is full from the front; a key of 0 is none.
+// A line is full from the front; a key of 0 is none, and the key 0 counts as 1.
 type line struct {
 	keys   [lineKeys]uint64
 	values [lineKeys]uint32
@@ -41,6 +41,7 @@ func (f *frequencies) prepare() {
 
 // find returns the value of a key, or missing.
 func (f *frequencies) find(key uint64, missing uint32) uint32 {
+	key = max(key, 1)
 	lines := f.shards[key>>58].lines
 	if len(lines) == 0 {
 		return missing
@@ -97,6 +98,7 @@ func (s *shard) slot(key, factor uint64) (*uint32, *line) {
 
 // add adds to the count of a key, which stops at the largest.
 func (s *shard) add(key uint64, n uint32, factor uint64) {
+	key = max(key, 1)
 	if len(s.lines) == 0 {
 		s.lines = make([]line, 1)
 	}
@@ -131,8 +133,9 @@ func (s *shard) resize(lines int, min uint32, factor uint64) {
 	}
 }
 
-// count adds 1 to the counts of keys that are all different.
-func (f *frequencies) count(keys []uint64) {
+// count adds 1 to the counts of keys that are all different. It sorts them by part in
+// sorted, which is as long.
+func (f *frequencies) count(keys, sorted []uint64) {
 	f.prepare()
 	var starts [len(f.shards) + 1]int
 	for _, k := range keys {
@@ -141,7 +144,6 @@ func (f *frequencies) count(keys []uint64) {
 	for i := 1; i < len(starts); i++ {
 		starts[i] += starts[i-1]
 	}
-	sorted := make([]uint64, len(keys))
 	next := starts
 	for _, k := range keys {
 		sorted[next[k>>58]] = k

@@ -68,7 +68,8 @@ func (b *StatisticsBuilder) Add(text string) {
 
 func (b *StatisticsBuilder) count(r *reading) {
 	b.documents.Add(1)
-	b.table.count(r.bag.keys)
+	r.bag.lo = slices.Grow(r.bag.lo[:0], len(r.bag.keys)) // not needed otherwise
+	b.table.count(r.bag.keys, r.bag.lo[:len(r.bag.keys)])
 	r.release()
 }
 

@@ -1,0 +1,341 @@
+package neardup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// naiveFrequencies counts documents by feature.
+func naiveFrequencies(f *Fingerprinter, docs []string) map[string]int {
+	df := map[string]int{}
+	for _, d := range docs {
+		seen := map[string]bool{}
+		for t := range f.tokenizer().Tokens(f.Normalizer.Normalize(d)) {
+			if !seen[t.Text] {
+				seen[t.Text] = true
+				df[t.Text]++
+			}
+		}
+	}
+	return df
+}
+
+func checkFrequencies(t *testing.T, name string, s *Statistics, docs int, df map[string]int) {
+	t.Helper()
+	if s.Documents() != docs || s.Terms() != len(df) {
+		t.Errorf("%s: %d documents and %d terms, want %d and %d", name, s.Documents(), s.Terms(), docs, len(df))
+	}
+	for term, want := range df {
+		if got := s.Frequency(term); got != want {
+			t.Fatalf("%s: %q is in %d documents, want %d", name, term, got, want)
+		}
+	}
+	if got := s.Frequency("a feature that nobody has"); got != 0 {
+		t.Errorf("%s: an unknown feature is in %d documents", name, got)
+	}
+}
+
+func corpusTexts(t testing.TB, names ...string) (docs []string) {
+	for _, name := range names {
+		for _, d := range corpus(t, name) {
+			docs = append(docs, d.Text)
+		}
+	}
+	return docs
+}
+
+// TestStatistics: counted one by one, side by side, in parts that are merged, or read
+// from a file, they are the same.
+func TestStatistics(t *testing.T) {
+	docs := append(corpusTexts(t, "en", "zh", "more"), "", "。", "once")
+	for name, f := range map[string]Fingerprinter{
+		"words": {Tokenizer: Words{}}, "default": {}, "opaque": {Tokenizer: opaque{NGrams{2}}, Custom: "opaque"}, "html": {Normalizer: Normalizer{HTML: true}},
+	} {
+		df := naiveFrequencies(&f, docs)
+		one := StatisticsBuilder{Fingerprinter: f}
+		for _, d := range docs {
+			one.Add(d)
+		}
+		if one.Documents() != len(docs) || one.Terms() != len(df) {
+			t.Errorf("%s: the builder has %d documents and %d terms", name, one.Documents(), one.Terms())
+		}
+		s := one.Build()
+		checkFrequencies(t, name, s, len(docs), df)
+		if one.Documents() != 0 || one.Terms() != 0 {
+			t.Errorf("%s: the builder still has something", name)
+		}
+		many := StatisticsBuilder{Fingerprinter: f}
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := w; i < len(docs); i += 4 {
+					many.Add(docs[len(docs)-1-i])
+				}
+			})
+		}
+		wg.Wait()
+		if got := many.Build(); got.id() != s.id() {
+			t.Errorf("%s: the order matters", name)
+		}
+		merged := StatisticsBuilder{Fingerprinter: f}
+		for part := range 3 {
+			b := StatisticsBuilder{Fingerprinter: f}
+			for i := part; i < len(docs); i += 3 {
+				b.Add(docs[i])
+			}
+			var file bytes.Buffer
+			n, err := b.Build().WriteTo(&file)
+			if err != nil || n != int64(file.Len()) {
+				t.Fatal(n, file.Len(), err)
+			}
+			read, err := ReadStatistics(&file, &f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := merged.Merge(read); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := merged.Build()
+		checkFrequencies(t, name+", merged", got, len(docs), df)
+		if got.id() != s.id() {
+			t.Errorf("%s: merged parts have another digest", name)
+		}
+		f.Weight = Product{Count, IDF{Statistics: s}}
+		if v, err := f.Version(); err != nil || !strings.Contains(v, fmt.Sprintf("idf(%016x)", s.id())) {
+			t.Error(v, err)
+		}
+	}
+}
+
+// TestPrune: by frequency, by number, and both.
+func TestPrune(t *testing.T) {
+	build := func(min, most int) (*Statistics, int) {
+		var b StatisticsBuilder
+		b.Fingerprinter.Tokenizer = Words{}
+		for i := range 100 { // wordN is in 100−N documents
+			var text strings.Builder
+			for n := range i + 1 {
+				fmt.Fprintf(&text, "word%d ", n)
+			}
+			b.Add(text.String())
+		}
+		b.Prune(min, most)
+		terms := b.Terms()
+		return b.Build(), terms
+	}
+	for _, test := range [][3]int{{0, 0, 100}, {1, 0, 100}, {50, 0, 51}, {101, 0, 0}, {0, 30, 30}, {0, 1000, 100}, {90, 30, 11}, {90, 5, 5}, {-5, -5, 100}} {
+		s, terms := build(test[0], test[1])
+		if s.Terms() != test[2] || terms != test[2] || s.Documents() != 100 {
+			t.Errorf("Prune(%d, %d) leaves %d and %d", test[0], test[1], s.Terms(), terms)
+		}
+		for n := range 100 {
+			want := 100 - n
+			if n >= test[2] {
+				want = 0
+			}
+			if got := s.Frequency(fmt.Sprintf("word%d", n)); got != want {
+				t.Errorf("Prune(%d, %d): word%d is in %d documents, want %d", test[0], test[1], n, got, want)
+			}
+		}
+	}
+	var b StatisticsBuilder // of equal ones all go
+	b.Add("one two three four")
+	if b.Prune(0, 2); b.Terms() != 0 {
+		t.Errorf("%d of three equal ones", b.Terms())
+	}
+}
+
+// TestFrequencies compares the table with a map, with keys that come close to each other.
+func TestFrequencies(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 5))
+	for _, mask := range []uint64{1<<64 - 1, 0xFF, 0x3FF << 54, 0xFFFF} {
+		var f frequencies
+		want := map[uint64]uint32{}
+		for range 30_000 {
+			key, n := max(rnd.Uint64()&mask, 1), rnd.Uint32()%5+1
+			f.add(key, n)
+			want[key] += n
+		}
+		f.add(1, 1<<32-1)
+		f.add(1, 1<<32-1)
+		want[1] = 1<<32 - 1
+		for range 2 {
+			if f.len() != len(want) {
+				t.Fatalf("%d keys, want %d", f.len(), len(want))
+			}
+			for key, n := range want {
+				if got := f.find(key, 0); got != n {
+					t.Fatalf("%x has %d, want %d", key, got, n)
+				}
+				if other := key ^ 1<<63; want[other] == 0 && other != 0 && f.find(other, 7) != 7 {
+					t.Fatalf("%x has %d", other, f.find(other, 7))
+				}
+			}
+			f.prune(60)
+			for key, n := range want {
+				if n < 60 {
+					delete(want, key)
+				}
+			}
+		}
+		left := f.take()
+		if f.len() != 0 || left.len() != len(want) {
+			t.Fatal("take leaves something")
+		}
+	}
+}
+
+// TestStatisticsMemory: ten million features take at most 250 MB, while they are counted
+// and afterwards.
+func TestStatisticsMemory(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("takes long")
+	}
+	const n = 10_000_000
+	live := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	var b StatisticsBuilder
+	keys := make([]uint64, 1000)
+	most := int64(0)
+	for i := range n / len(keys) {
+		for j := range keys {
+			keys[j] = uint64(i*len(keys)+j+1) * 0x9E3779B97F4A7C15
+		}
+		b.documents.Add(1)
+		b.table.count(keys, make([]uint64, len(keys)))
+		if i%1000 == 0 {
+			most = max(most, live()-before)
+		}
+	}
+	s := b.Build()
+	after := live() - before
+	most = max(most, after)
+	t.Logf("%d features: at most %.0f MB while counting, %.0f MB built", s.Terms(), float64(most)/1e6, float64(after)/1e6)
+	if s.Terms() != n || most > 250e6 {
+		t.Errorf("%d features in %d bytes", s.Terms(), most)
+	}
+	runtime.KeepAlive(s)
+}
+
+func statisticsFile(t testing.TB, f *Fingerprinter, docs ...string) []byte {
+	b := StatisticsBuilder{Fingerprinter: *f}
+	for _, d := range docs {
+		b.Add(d)
+	}
+	var file bytes.Buffer
+	if _, err := b.Build().WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// TestStatisticsFile: whatever is damaged is noticed, and what is of other features is
+// refused.
+func TestStatisticsFile(t *testing.T) {
+	f := Fingerprinter{Tokenizer: Words{}}
+	data := statisticsFile(t, &f, "one two three four", "two three four", "three")
+	if again := statisticsFile(t, &f, "three", "two three four", "one two three four"); !bytes.Equal(again, data) {
+		t.Error("the file depends on the order")
+	}
+	for i := range data {
+		for _, damaged := range [][]byte{data[:i], append(append(bytes.Clone(data[:i]), data[i]^1), data[i+1:]...), append(append(bytes.Clone(data[:i]), data[i]^0x80), data[i+1:]...)} {
+			if s, err := ReadStatistics(bytes.NewReader(damaged), &f); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) || s != nil {
+				t.Fatalf("byte %d: %v", i, err)
+			}
+		}
+	}
+	seeded, _ := SeededHash([]byte("0123456789abcdef"))
+	for _, g := range []*Fingerprinter{{}, {Tokenizer: Words{}, Normalizer: Normalizer{Numbers: Mask}}, {Tokenizer: Words{}, Hash: seeded}, {Tokenizer: Words{}, Fields: []Field{{Name: "x"}}}} {
+		_, err := ReadStatistics(bytes.NewReader(data), g)
+		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "collect them again") {
+			t.Error(err)
+		}
+		s, err := ReadStatistics(bytes.NewReader(data), &f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := (&StatisticsBuilder{Fingerprinter: *g}).Merge(s); !errors.Is(err, ErrVersion) {
+			t.Errorf("merged: %v", err)
+		}
+	}
+	if _, err := ReadStatistics(bytes.NewReader(data), &Fingerprinter{Tokenizer: Words{}, Weight: LogCount, Tie: TieOne, Custom: "x"}); err != nil {
+		t.Error("the weight matters:", err)
+	}
+	own := Fingerprinter{Tokenizer: noThe{}}
+	if _, err := new(Statistics).WriteTo(io.Discard); err == nil {
+		t.Error("the zero value was written")
+	}
+	b := StatisticsBuilder{Fingerprinter: own}
+	if _, err := b.Build().WriteTo(io.Discard); err == nil {
+		t.Error("statistics of a tokenizer without a name were written")
+	}
+	if _, err := ReadStatistics(bytes.NewReader(data), &own); err == nil {
+		t.Error("statistics of a tokenizer without a name were read")
+	}
+	empty := statisticsFile(t, &f)
+	if s, err := ReadStatistics(bytes.NewReader(empty), &f); err != nil || s.Documents() != 0 || s.Terms() != 0 {
+		t.Error(err)
+	}
+}
+
+// FuzzStatistics reads files with wrong contents and right checksums: an error, or
+// statistics that are written as they were read.
+func FuzzStatistics(f *testing.F) {
+	fp := &Fingerprinter{Tokenizer: Words{}}
+	f.Add(statisticsFile(f, fp, "one two three four", "two three four", "three"))
+	f.Add(statisticsFile(f, fp))
+	of := fp.features()
+	version, err := of.version()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, data := range [][]byte{data, forge("statistics", version, data)} {
+			s, err := ReadStatistics(bytes.NewReader(data), fp)
+			if err != nil {
+				if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+					t.Fatal(err)
+				}
+				continue
+			}
+			var file bytes.Buffer
+			if _, err := s.WriteTo(&file); err != nil {
+				t.Fatal(err)
+			}
+			again, err := ReadStatistics(&file, fp)
+			if err != nil || again.id() != s.id() || again.Documents() != s.Documents() || again.Terms() != s.Terms() {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkStatistics(b *testing.B) {
+	for _, tok := range []struct {
+		name string
+		of   Tokenizer
+	}{{"words", Words{}}, {"default", nil}} {
+		b.Run("text=en/size=10240/tokenizer="+tok.name, func(b *testing.B) {
+			text := throughput(b, "en", 8<<20)
+			s := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok.of}}
+			b.SetBytes(10 << 10)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i = (i + 10<<10) % (8<<20 - 20<<10) {
+				s.Add(text[i : i+10<<10])
+			}
+		})
+	}
+}
