@@ -161,3 +161,57 @@ func ExampleSeededHash() {
 	fmt.Println(f.Sum64("a text") == neardup.Sum64("a text"))
 	// Output: false
 }
+
+func ExampleFingerprinter_SumRecord128() {
+	f := neardup.Fingerprinter{Fields: []neardup.Field{
+		{Name: "name", Split: neardup.NGrams{N: 2}}, // most bigrams survive a typing error
+		{Name: "born", Form: neardup.DateValue},
+		{Name: "phone", Form: neardup.PhoneValue, Country: "86"},
+	}}
+	a := f.SumRecord128(neardup.Record{"name": "Zhang San", "born": "1956-04-09", "phone": "138 0013 8000"})
+	b := f.SumRecord128(neardup.Record{"name": "ZHANG San", "born": "9 April 1956", "phone": "+86 13800138000"})
+	fmt.Println(a.Distance(b))
+	// Output: 0
+}
+
+func ExampleStatisticsBuilder() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
+	b := neardup.StatisticsBuilder{Fingerprinter: f}
+	for _, text := range []string{"the cat", "the dog", "the cat and the dog", "the fish"} {
+		b.Add(text)
+	}
+	stats := b.Build()
+	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: stats}}
+	for feature, weight := range f.Features("the fish and the chips") {
+		fmt.Printf("%s %.2f\n", feature.Text, weight)
+	}
+	// Output:
+	// the 0.00
+	// fish 1.39
+	// and 1.39
+	// chips 1.39
+}
+
+func ExampleFieldsOf() {
+	type Complaint struct {
+		ID      int     `neardup:"-"`
+		Name    string  `neardup:"name,chars2"`
+		Phone   *string `neardup:"phone,phone=86"`
+		Content string  `neardup:"content,large"`
+	}
+	fields, err := neardup.FieldsOf[Complaint]()
+	if err != nil {
+		panic(err)
+	}
+	f := neardup.Fingerprinter{Fields: fields}
+	rec, err := neardup.RecordOf(Complaint{ID: 1, Name: "张三", Content: "楼下施工，夜里噪音很大。"})
+	if err != nil {
+		panic(err)
+	}
+	again, err := neardup.RecordOf(Complaint{ID: 2, Name: "张三", Content: "楼下施工，夜里噪音很大！"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(f.SumRecord64(rec).Distance(f.SumRecord64(again)))
+	// Output: 0
+}

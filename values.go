@@ -224,9 +224,10 @@ func writeDay(s string, monthFirst bool) (string, bool) {
 	}
 	m := smallNumber(month)
 	if isAlpha(month[0]) {
-		m = 1 + slices.IndexFunc(months[:], func(name string) bool {
-			return name == month || name[:3] == month || month == "sept" && name[:4] == month
-		})
+		if month == "sept" {
+			month = "sep"
+		}
+		m = 1 + slices.IndexFunc(months[:], func(name string) bool { return name == month || name[:3] == month })
 	}
 	d, y := smallNumber(day), smallNumber(year)
 	if m < 1 || m > 12 || d < 1 || d > daysOf(y, m) || y < 1 {

@@ -529,4 +529,3 @@ func TestAccumulatorWeighted(t *testing.T) {
 		}()
 	}
 }
-
