@@ -49,13 +49,18 @@ func main() {
 type options struct {
 	bits, distance, workers, maxLine int
 	tokenizer, normalize, secret     string
-	lines                            string
+	lines, weights, stats            string
 	boilerplate                      int
 	format, against                  string
 	pairs, clusters, out, save       string
 	skipBad                          bool
 	cols                             columns
 	args                             []string
+}
+
+// fingerprintFiles reports whether fingerprints are kept or were kept.
+func (o *options) fingerprintFiles() bool {
+	return o.save != "" || formatOf(o.against, "") == fingerprints
 }
 
 // errUsage is an error in the flags that has been reported.
@@ -75,6 +80,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` that rewrite the texts first, in this order:"+stepsHelp())
 	f.IntVar(&o.boilerplate, "boilerplate", 0, "leave out the lines that at least `N` different texts have, old ones among them; N should be larger than any group of near-duplicates. The inputs are read twice")
 	f.StringVar(&o.lines, "lines", "", "`FILE` for the lines that -boilerplate finds; if it exists, the lines in it are left out instead")
+	f.StringVar(&o.weights, "weights", weightings[0].name, "how much features count, by `NAME`:"+weightsHelp())
+	f.StringVar(&o.stats, "stats", "", "`FILE` for the document frequencies of the inputs, which it takes from there if it exists")
 	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes that seeds the hash, for texts of people who might cheat; line ends behind it do not count")
 	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is one); by default by their names, and jsonl for -")
 	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, tab-separated and sorted")
@@ -117,7 +124,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = fmt.Sprintf("-boilerplate %d: 0, or at least 2", o.boilerplate)
 	case o.lines != "" && o.boilerplate == 0:
 		wrong = "-lines: say with -boilerplate which lines are to be found"
-	case o.boilerplate > 0 && o.lines == "" && (o.save != "" || formatOf(o.against, "") == fingerprints):
+	case o.boilerplate > 0 && o.lines == "" && o.fingerprintFiles():
 		wrong = "-boilerplate: with saved fingerprints the lines must be kept too, with -lines"
 	case o.save != "" && formatOf(o.save, "") != fingerprints:
 		wrong = fmt.Sprintf("-save %q: the name must end in .fp, .fp.gz or .fp.zst", o.save)
@@ -125,7 +132,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = "-id, -text and -title must differ"
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.secret} {
+	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.stats, o.secret} {
 		if path == "" {
 			continue
 		}
@@ -179,6 +186,16 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 	if err != nil {
 		return err
 	}
+	weights, err := o.weighting()
+	if err != nil {
+		return err
+	}
+	if weights.statistics && o.stats == "" && o.fingerprintFiles() {
+		return fmt.Errorf("-weights %s: with saved fingerprints the statistics must be kept too, with -stats", o.weights)
+	}
+	if !weights.statistics && o.stats != "" {
+		return fmt.Errorf("-stats: -weights %s needs none", o.weights)
+	}
 	if o.against != "" {
 		c.sources = findSources([]string{o.against}, o.format)
 	}
@@ -221,9 +238,9 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 			return err
 		}
 	}
-	if out != nil || o.boilerplate > 0 {
+	if learns := o.boilerplate > 0 || weights.statistics; out != nil || learns {
 		defer c.closeCopies()
-		if err := c.keepCopies(stdin, o.boilerplate > 0); err != nil {
+		if err := c.keepCopies(stdin, learns); err != nil {
 			return err
 		}
 	}
@@ -231,6 +248,9 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		if err := c.boilerplate(o, fp, outs, stdin); err != nil {
 			return err
 		}
+	}
+	if err := c.weigh(o, weights, fp, outs, stdin); err != nil {
+		return err
 	}
 	if c.version, err = fp.Version(); err != nil {
 		return err

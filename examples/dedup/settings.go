@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/neardup/neardup"
 	"github.com/zeebo/xxh3"
@@ -126,75 +124,6 @@ func setStep(n *neardup.Normalizer, step string) error {
 		return fmt.Errorf("-normalize %q: some of %s", step, strings.Join(names, ", "))
 	}
 	return nil
-}
-
-// boilerplate makes fp leave out the lines that are common in the texts, or those
-// that were found another time.
-func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *outputs, stdin io.Reader) error {
-	if o.lines == "" {
-		fp.Normalizer.Boilerplate = c.findBoilerplate(o, fp, stdin)
-		return nil
-	}
-	f, err := os.Open(o.lines)
-	if err == nil {
-		defer f.Close()
-		if fp.Normalizer.Boilerplate, err = neardup.ReadBoilerplate(f); err != nil {
-			return fmt.Errorf("%s:1: %s", o.lines, strings.TrimPrefix(err.Error(), "neardup: "))
-		}
-		return nil
-	}
-	if !os.IsNotExist(err) {
-		return inFile(o.lines, err)
-	}
-	lines := c.findBoilerplate(o, fp, stdin)
-	fp.Normalizer.Boilerplate = lines
-	out, err := outs.create(o.lines, io.Discard)
-	if err == nil {
-		_, err = lines.WriteTo(out)
-	}
-	return err
-}
-
-// findBoilerplate reads all texts and returns the lines that are common in them.
-// Equal texts count once. What cannot be read is reported when it is read again.
-func (c *collection) findBoilerplate(o *options, fp *neardup.Fingerprinter, stdin io.Reader) *neardup.Boilerplate {
-	progress, done := c.progress("looking for common lines")
-	defer done()
-	var texts contents
-	work := make(chan *batch, o.workers)
-	counted := make([]neardup.BoilerplateBuilder, o.workers)
-	var wg sync.WaitGroup
-	for n := range counted {
-		counted[n].Normalizer = fp.Normalizer
-		wg.Go(func() {
-			for b := range work {
-				for i := range b.items {
-					it := &b.items[i]
-					if it.old != nil || it.err != nil {
-						continue
-					}
-					d, err := it.parse(&c.sources[it.source], o.cols)
-					if err != nil {
-						continue
-					}
-					text := d.whole()
-					if _, isNew := texts.claim(o.textHash(text)); isNew {
-						counted[n].Add(text)
-					}
-				}
-			}
-		})
-	}
-	c.read(o, stdin, progress, func(b *batch) bool {
-		work <- b
-		return true
-	})
-	close(work)
-	wg.Wait()
-	for n := range counted[1:] {
-		counted[0].Merge(&counted[1+n])
-	}
-	return counted[0].Build(o.boilerplate)
 }
 
 // textHash tells equal texts. Against people who might cheat it is cryptographic.
