@@ -7,12 +7,11 @@ import (
 	"io"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 // A collection is the documents of a call, the old ones first.
@@ -192,7 +191,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 				content.fp = fp.Sum128(text)
 			}
 		}
-		b.docs[i] = stored{it.place, d.id, printable(text, 100), content}
+		b.docs[i] = stored{it.place, d.id, cli.Printable(text, 100), content}
 	}
 }
 
@@ -229,7 +228,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				return err
 			}
 			if c.bad++; c.bad <= 20 {
-				fmt.Fprintln(c.stderr, "dedup: skipped:", printable(err.Error(), 2000))
+				fmt.Fprintln(c.stderr, "dedup: skipped:", cli.Printable(err.Error(), 2000))
 			}
 		}
 	}
@@ -392,34 +391,7 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	}
 	for _, first := range groups[:min(5, len(groups))] {
 		d := &c.docs[first]
-		fmt.Fprintf(w, "%6d × %s: %s\n", members[first], printable(d.id, 60), printable(d.line, 80))
+		fmt.Fprintf(w, "%6d × %s: %s\n", members[first], cli.Printable(d.id, 60), cli.Printable(d.line, 80))
 	}
 	return w.Flush()
-}
-
-// printable returns the beginning of a text, at most n characters, on one line
-// and harmless to a terminal: white space becomes one space, and characters that
-// control or reorder the display are dropped.
-func printable(s string, n int) string {
-	var b strings.Builder
-	space := false
-	for i, r := range s {
-		switch {
-		case unicode.IsSpace(r):
-			space = b.Len() > 0
-			continue
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r):
-			continue
-		}
-		if n--; n < 0 || i > 10_000 {
-			b.WriteString("…")
-			break
-		}
-		if space {
-			b.WriteByte(' ')
-			space = false
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 // What is learned from all texts before they are fingerprinted: common lines and
@@ -15,7 +16,7 @@ import (
 
 // kept gives read the file at path, or, if there is none or path is empty, calls make and
 // writes what that makes.
-func kept(path string, outs *outputs, read func(io.Reader) error, make func(), write func(io.Writer) error) error {
+func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(), write func(io.Writer) error) error {
 	if path == "" {
 		make()
 		return nil
@@ -29,10 +30,10 @@ func kept(path string, outs *outputs, read func(io.Reader) error, make func(), w
 		return nil
 	}
 	if !os.IsNotExist(err) {
-		return inFile(path, err)
+		return cli.InFile(path, err)
 	}
 	make()
-	out, err := outs.create(path, io.Discard)
+	out, err := outs.Create(path, io.Discard)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 
 // boilerplate makes fp leave out the lines that are common in the texts, or those
 // that were found another time.
-func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *outputs, stdin io.Reader) error {
+func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	var lines *neardup.Boilerplate
 	err := kept(o.lines, outs,
 		func(r io.Reader) (err error) { lines, err = neardup.ReadBoilerplate(r); return err },
@@ -151,7 +152,7 @@ func (o *options) weighting() (*weighting, error) {
 }
 
 // weigh makes fp weigh features, by statistics of the texts or of another time if needed.
-func (c *collection) weigh(o *options, w *weighting, fp *neardup.Fingerprinter, outs *outputs, stdin io.Reader) error {
+func (c *collection) weigh(o *options, w *weighting, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	if !w.statistics {
 		fp.Weight = w.of(neardup.IDF{})
 		return nil

@@ -13,8 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 // A source is one input file. Its path is "-" for standard input. What cannot be
@@ -30,16 +29,6 @@ type source struct {
 
 // regular reports whether the source is an ordinary file.
 func (s *source) regular() bool { return s.info != nil && s.info.Mode().IsRegular() }
-
-// inFile adds the name of a file to an error of the file system, in the form of
-// all errors.
-func inFile(path string, err error) error {
-	var wrapped *fs.PathError
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
-	}
-	return fmt.Errorf("%s:1: %w", path, err)
-}
 
 // A place is where a document stands: a source and a line in it.
 type place struct{ source, line int32 }
@@ -78,7 +67,7 @@ func findSources(args []string, format string) []source {
 		case arg == "-":
 			sources = append(sources, source{path: arg, format: cmp.Or(format, "jsonl")})
 		case err != nil:
-			fail(arg, inFile(arg, err))
+			fail(arg, cli.InFile(arg, err))
 		case info.IsDir():
 			before := len(sources)
 			root := strings.TrimRight(arg, "/") + "/" // also if it is a link
@@ -91,7 +80,7 @@ func findSources(args []string, format string) []source {
 					info, err = os.Stat(path)
 				}
 				if err != nil {
-					fail(path, inFile(path, err))
+					fail(path, cli.InFile(path, err))
 				} else if info.Mode().IsRegular() {
 					sources = append(sources, source{path: path, format: formatOf(path, format), info: info})
 				}
@@ -145,34 +134,16 @@ func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 	case s.path != "-":
 		f, err := os.Open(s.path)
 		if err != nil {
-			return nil, nil, inFile(s.path, err)
+			return nil, nil, cli.InFile(s.path, err)
 		}
 		r, closeFile = f, func() { f.Close() }
 	}
-	b := bufio.NewReaderSize(io.TeeReader(r, progress), 1<<18)
-	magic, err := b.Peek(4)
-	switch {
-	case err != nil && err != io.EOF:
-		err = inFile(s.path, err)
-	case len(magic) == 0: // empty is empty, whatever the name
-		return b, closeFile, nil
-	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}) || strings.HasSuffix(s.path, ".gz"):
-		z, e := gzip.NewReader(b)
-		if e == nil {
-			return z, closeFile, nil
-		}
-		err = fmt.Errorf("%s:1: %w", s.path, e)
-	case bytes.Equal(magic, []byte{0x28, 0xB5, 0x2F, 0xFD}) || strings.HasSuffix(s.path, ".zst"):
-		z, e := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(1<<31))
-		if e == nil {
-			return z, func() { z.Close(); closeFile() }, nil
-		}
-		err = fmt.Errorf("%s:1: %w", s.path, e)
-	default:
-		return b, closeFile, nil
+	plain, closePlain, err := cli.Decompress(io.TeeReader(r, progress), s.path)
+	if err != nil {
+		closeFile()
+		return nil, nil, err
 	}
-	closeFile()
-	return nil, nil, err
+	return plain, func() { closePlain(); closeFile() }, nil
 }
 
 // errTooLong is the error of a line beyond the limit.

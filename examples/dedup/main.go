@@ -16,33 +16,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
+
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 func main() {
-	var outs outputs
-	// A signal leaves nothing half done behind. Writing to a closed pipe is an
-	// error like others.
-	signal.Ignore(syscall.SIGPIPE)
-	stop := make(chan os.Signal, 1)
-	signal.Notify(stop, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		s := <-stop
-		outs.discard()
-		fmt.Fprintln(os.Stderr, "\ndedup: stopped:", s)
-		if s, ok := s.(syscall.Signal); ok {
-			os.Exit(128 + int(s))
-		}
-		os.Exit(1)
-	}()
-	os.Exit(run(os.Args[1:], &outs, os.Stdin, os.Stdout, os.Stderr))
+	cli.Main("dedup", func(outs *cli.Outputs) int {
+		return run(os.Args[1:], outs, os.Stdin, os.Stdout, os.Stderr)
+	})
 }
 
 // options are the flags.
@@ -162,7 +149,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 }
 
 // run is the program; it returns the exit status.
-func run(args []string, outs *outputs, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
@@ -170,17 +157,17 @@ func run(args []string, outs *outputs, stdin io.Reader, stdout, stderr io.Writer
 	if err != nil {
 		return 2
 	}
-	defer outs.discard()
+	defer outs.Discard()
 	c := &collection{stderr: stderr}
 	if err := c.dedup(o, outs, stdin, stdout); err != nil {
-		fmt.Fprintln(stderr, "dedup:", printable(err.Error(), 2000))
+		fmt.Fprintln(stderr, "dedup:", cli.Printable(err.Error(), 2000))
 		return 1
 	}
 	return 0
 }
 
 // dedup does the work of one call.
-func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io.Writer) error {
+func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) error {
 	start := time.Now()
 	fp, err := o.fingerprinter()
 	if err != nil {
@@ -217,19 +204,19 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 			return fmt.Errorf("%s:1: fingerprints serve for -against only", s.path)
 		}
 	}
-	var pairs, clusters, out, save *output
+	var pairs, clusters, out, save *cli.Output
 	summary := stdout
 	for _, file := range []struct {
 		path string
-		to   **output
+		to   **cli.Output
 	}{{o.pairs, &pairs}, {o.clusters, &clusters}, {o.out, &out}, {o.save, &save}} {
 		if file.path == "" {
 			continue
 		}
-		if *file.to, err = outs.create(file.path, stdout); err != nil {
+		if *file.to, err = outs.Create(file.path, stdout); err != nil {
 			return err
 		}
-		if (*file.to).file == nil {
+		if (*file.to).Standard() {
 			summary = c.stderr // standard output is taken
 		}
 	}
@@ -277,7 +264,7 @@ func (c *collection) dedup(o *options, outs *outputs, stdin io.Reader, stdout io
 		err = c.saveAll(save, o.bits)
 	}
 	if err == nil {
-		err = outs.commit()
+		err = outs.Commit()
 	}
 	if err == nil {
 		err = c.summary(summary, time.Since(start))
@@ -298,7 +285,7 @@ func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 		if s.path != "-" {
 			f, err := os.Open(s.path)
 			if err != nil {
-				s.err = inFile(s.path, err)
+				s.err = cli.InFile(s.path, err)
 				continue
 			}
 			defer f.Close()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 // call runs the program in a directory with the given files.
@@ -30,7 +32,7 @@ func call(t *testing.T, files map[string]string, stdin string, args ...string) (
 		}
 	}
 	var out, err bytes.Buffer
-	status = run(args, &outputs{}, strings.NewReader(stdin), &out, &err)
+	status = run(args, &cli.Outputs{}, strings.NewReader(stdin), &out, &err)
 	leftovers, _ := filepath.Glob(".*.tmp")
 	if len(leftovers) > 0 {
 		t.Errorf("left behind: %q", leftovers)
@@ -364,10 +366,10 @@ func TestAgainstGroups(t *testing.T) {
 	os.WriteFile("target", nil, 0o640)
 	os.Symlink("target", "link")
 	os.WriteFile("x.jsonl", []byte(three), 0o644)
-	if status := run([]string{"-clusters", "link", "x.jsonl"}, &outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
+	if status := run([]string{"-clusters", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
 		t.Error("a link was replaced")
 	}
-	if status := run([]string{"-clusters", "x.jsonl", "x.jsonl"}, &outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
+	if status := run([]string{"-clusters", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
 		t.Error("an input was overwritten")
 	}
 }

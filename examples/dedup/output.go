@@ -1,141 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
+	"github.com/neardup/neardup/examples/internal/cli"
 )
-
-// outputs are the files being written. They go to temporary files beside their
-// places and are moved there together by commit, when all are complete.
-type outputs struct {
-	mu    sync.Mutex // against discard by a signal
-	files []*output
-}
-
-type output struct {
-	*bufio.Writer
-	path    string   // with links followed
-	file    *os.File // temporary, unless direct
-	direct  bool     // a pipe or device, or standard output
-	closers []io.Closer
-}
-
-// create begins a file. Its name says whether it is compressed.
-func (o *outputs) create(path string, stdout io.Writer) (*output, error) {
-	out := &output{path: path}
-	var w io.Writer
-	info, err := os.Stat(path)
-	switch {
-	case path == "-" || path == "/dev/stdout":
-		out.direct, w = true, stdout
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s: is a directory", path)
-	case err == nil && (!info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")):
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		out.direct, out.file, w = true, f, f
-	default:
-		if err == nil {
-			if out.path, err = filepath.EvalSymlinks(path); err != nil {
-				return nil, err
-			}
-		}
-		name := filepath.Join(filepath.Dir(out.path), fmt.Sprintf(".dedup-%016x.tmp", rand.Uint64()))
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
-		}
-		if info != nil {
-			f.Chmod(info.Mode().Perm()) // as it was, if we may
-		}
-		out.file, w = f, f
-	}
-	o.mu.Lock()
-	o.files = append(o.files, out)
-	o.mu.Unlock()
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".gz":
-		z := gzip.NewWriter(w)
-		out.closers, w = append(out.closers, z), z
-	case ".zst":
-		z, err := zstd.NewWriter(w)
-		if err != nil {
-			return nil, err
-		}
-		out.closers, w = append(out.closers, z), z
-	}
-	out.Writer = bufio.NewWriterSize(w, 1<<18)
-	return out, nil
-}
-
-// commit completes all files and moves them to their places.
-func (o *outputs) commit() error {
-	for _, out := range o.files {
-		err := out.Flush()
-		for _, c := range out.closers {
-			if e := c.Close(); err == nil {
-				err = e
-			}
-		}
-		if out.file != nil {
-			if !out.direct && err == nil {
-				err = out.file.Sync()
-			}
-			if e := out.file.Close(); err == nil {
-				err = e
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", out.path, err)
-		}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, out := range o.files {
-		if !out.direct {
-			if err := os.Rename(out.file.Name(), out.path); err != nil {
-				return err
-			}
-		}
-	}
-	o.files = nil
-	return nil
-}
-
-// discard removes what was not committed.
-func (o *outputs) discard() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, out := range o.files {
-		if out.file != nil && !out.direct {
-			out.file.Close()
-			os.Remove(out.file.Name())
-		}
-	}
-}
-
-// escape makes an id safe for a column.
-var escape = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace
 
 // writePairs writes id, id and distance of each pair, sorted by the ids. The
 // smaller id comes first, but a new document before an old one.
-func (c *collection) writePairs(w *output) error {
+func (c *collection) writePairs(w *cli.Output) error {
 	byID := make([]uint32, len(c.docs))
 	for i := range byID {
 		byID[i] = uint32(i)
@@ -157,7 +36,7 @@ func (c *collection) writePairs(w *output) error {
 		return cmp.Or(cmp.Compare(rank[p.i], rank[q.i]), cmp.Compare(rank[p.j], rank[q.j]))
 	})
 	for _, p := range c.pairs {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%d\n", escape(c.docs[p.i].id), escape(c.docs[p.j].id), p.distance); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%d\n", cli.Escape(c.docs[p.i].id), cli.Escape(c.docs[p.j].id), p.distance); err != nil {
 			return err
 		}
 	}
@@ -166,9 +45,9 @@ func (c *collection) writePairs(w *output) error {
 
 // writeClusters writes each document with the representative of its group, in
 // the order of the input.
-func (c *collection) writeClusters(w *output) error {
+func (c *collection) writeClusters(w *cli.Output) error {
 	for i := c.old; i < len(c.docs); i++ {
-		if _, err := fmt.Fprintf(w, "%s\t%s\n", escape(c.docs[i].id), escape(c.docs[c.cluster[i]].id)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\n", cli.Escape(c.docs[i].id), cli.Escape(c.docs[c.cluster[i]].id)); err != nil {
 			return err
 		}
 	}
@@ -201,7 +80,7 @@ func checkOut(path string, sources []source) error {
 
 // writeOut reads the sources again and copies the documents to keep as they
 // stand; rows of CSV and texts become JSON objects if the output is JSON lines.
-func (c *collection) writeOut(w *output, o *options, stdin io.Reader) error {
+func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error {
 	path, cols := o.out, o.cols
 	format := outFormat(path)
 	cw := csv.NewWriter(w)
@@ -264,7 +143,7 @@ func (c *collection) writeOut(w *output, o *options, stdin io.Reader) error {
 }
 
 // writeJSON writes a row or a text as a line of JSON, columns in their order.
-func writeJSON(w *output, it *item, s *source, cols columns) error {
+func writeJSON(w *cli.Output, it *item, s *source, cols columns) error {
 	names, values := []string{cols.id, cols.text}, []string(nil)
 	if it.row != nil {
 		names, values = s.header.names, it.row
@@ -293,7 +172,7 @@ func writeJSON(w *output, it *item, s *source, cols columns) error {
 	return err
 }
 
-func encodeString(w *output, s string) error {
+func encodeString(w *cli.Output, s string) error {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

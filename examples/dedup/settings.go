@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/neardup/neardup"
 	"github.com/zeebo/xxh3"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 // tokenizers are the names that -tokenizer takes, in the order of the help.
@@ -90,7 +92,7 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 	if o.secret != "" {
 		secret, err := os.ReadFile(o.secret)
 		if err != nil {
-			return nil, inFile(o.secret, err)
+			return nil, cli.InFile(o.secret, err)
 		}
 		if f.Hash, err = neardup.SeededHash(bytes.TrimRight(secret, "\r\n")); err != nil {
 			return nil, fmt.Errorf("%s:1: %w", o.secret, err)

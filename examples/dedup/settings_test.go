@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/examples/internal/cli"
 )
 
 // TestSaved: fingerprints that were saved serve as the old collection, under the
@@ -26,7 +28,7 @@ func TestSaved(t *testing.T) {
 		}
 		again := func(args ...string) (int, string, string) {
 			var out, err strings.Builder
-			status := run(append([]string{"-against", "d/1.fp.gz", "-pairs", "p.tsv", "-out", "o.jsonl"}, args...), &outputs{}, strings.NewReader(""), &out, &err)
+			status := run(append([]string{"-against", "d/1.fp.gz", "-pairs", "p.tsv", "-out", "o.jsonl"}, args...), &cli.Outputs{}, strings.NewReader(""), &out, &err)
 			return status, out.String(), err.String()
 		}
 		status, stdout, stderr := again("-bits", bits, "-secret", "secret", "-save", "d/2.fp", "new.jsonl")
@@ -128,7 +130,7 @@ func TestLines(t *testing.T) {
 	b.WriteString(strings.ReplaceAll(b.String(), `"id":"`, `"id":"copy `)) // copies count once
 	dedup := func(args ...string) (int, string, string) {
 		var out, err strings.Builder
-		status := run(args, &outputs{}, strings.NewReader(""), &out, &err)
+		status := run(args, &cli.Outputs{}, strings.NewReader(""), &out, &err)
 		return status, out.String(), err.String()
 	}
 	status, _, stderr := call(t, map[string]string{"x.jsonl": b.String(), "bad.lines": "bad"}, "", "-boilerplate", "30", "-lines", "l", "-save", "x.fp", "x.jsonl")
@@ -168,7 +170,7 @@ func TestManyOld(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	var out, err strings.Builder
-	if status := run([]string{"-against", "old.fp", "-pairs", "p.tsv", "new.jsonl"}, &outputs{}, strings.NewReader(""), &out, &err); status != 0 {
+	if status := run([]string{"-against", "old.fp", "-pairs", "p.tsv", "new.jsonl"}, &cli.Outputs{}, strings.NewReader(""), &out, &err); status != 0 {
 		t.Fatal(err.String())
 	}
 	if got := strings.Count(read(t, "p.tsv"), "\n"); got != 100_000 {

@@ -1,0 +1,136 @@
+// Package cli is what the programs of the examples share: files that are written whole or
+// not at all, compressed files, and what is shown to people.
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Outputs are the files being written. They go to temporary files beside their
+// places and are moved there together by Commit, when all are complete.
+type Outputs struct {
+	mu    sync.Mutex // against Discard by a signal
+	files []*Output
+}
+
+// An Output is a file being written.
+type Output struct {
+	*bufio.Writer
+	path    string   // with links followed
+	file    *os.File // temporary, unless direct
+	direct  bool     // a pipe or device, or standard output
+	closers []io.Closer
+}
+
+// Create begins a file. Its name says whether it is compressed.
+func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
+	out := &Output{path: path}
+	var w io.Writer
+	info, err := os.Stat(path)
+	switch {
+	case path == "-" || path == "/dev/stdout":
+		out.direct, w = true, stdout
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s: is a directory", path)
+	case err == nil && (!info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")):
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		out.direct, out.file, w = true, f, f
+	default:
+		if err == nil {
+			if out.path, err = filepath.EvalSymlinks(path); err != nil {
+				return nil, err
+			}
+		}
+		name := filepath.Join(filepath.Dir(out.path), fmt.Sprintf(".neardup-%016x.tmp", rand.Uint64()))
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		}
+		if info != nil {
+			f.Chmod(info.Mode().Perm()) // as it was, if we may
+		}
+		out.file, w = f, f
+	}
+	o.mu.Lock()
+	o.files = append(o.files, out)
+	o.mu.Unlock()
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".gz":
+		z := gzip.NewWriter(w)
+		out.closers, w = append(out.closers, z), z
+	case ".zst":
+		z, err := zstd.NewWriter(w)
+		if err != nil {
+			return nil, err
+		}
+		out.closers, w = append(out.closers, z), z
+	}
+	out.Writer = bufio.NewWriterSize(w, 1<<18)
+	return out, nil
+}
+
+// Standard reports whether the output goes to standard output.
+func (o *Output) Standard() bool { return o.direct && o.file == nil }
+
+// Commit completes all files and moves them to their places.
+func (o *Outputs) Commit() error {
+	for _, out := range o.files {
+		err := out.Flush()
+		for _, c := range out.closers {
+			if e := c.Close(); err == nil {
+				err = e
+			}
+		}
+		if out.file != nil {
+			if !out.direct && err == nil {
+				err = out.file.Sync()
+			}
+			if e := out.file.Close(); err == nil {
+				err = e
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", out.path, err)
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, out := range o.files {
+		if !out.direct {
+			if err := os.Rename(out.file.Name(), out.path); err != nil {
+				return err
+			}
+		}
+	}
+	o.files = nil
+	return nil
+}
+
+// Discard removes what was not committed.
+func (o *Outputs) Discard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, out := range o.files {
+		if out.file != nil && !out.direct {
+			out.file.Close()
+			os.Remove(out.file.Name())
+		}
+	}
+}
+
+// Escape makes an id safe for a column.
+var Escape = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace
