@@ -2,11 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"unicode"
+
+	"golang.org/x/term"
 )
 
 // Main runs a program: run gets the files it may create, and its result is the exit status.
@@ -54,4 +57,20 @@ func Printable(s string, n int) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// Counter returns a function that shows on a terminal how many records of something were
+// worked on; a negative number ends it.
+func Counter(stderr io.Writer, what string) func(n int) {
+	f, ok := stderr.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return func(int) {}
+	}
+	return func(n int) {
+		if n < 0 {
+			fmt.Fprint(f, "\r\033[K")
+			return
+		}
+		fmt.Fprintf(f, "\r%s: %d records", what, n)
+	}
 }

@@ -1,0 +1,262 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/examples/internal/cli"
+)
+
+// A row is a record with its id, or why it is none.
+type row struct {
+	id    string
+	rec   neardup.Record
+	place string
+	err   error
+}
+
+// rows is where records come from. They can be read more than once.
+type rows interface {
+	// columns returns the names of the columns.
+	columns() ([]string, error)
+	// each calls yield for every row, until it returns false.
+	each(yield func(row) bool) error
+	close()
+}
+
+// csvFiles are files with a header each.
+type csvFiles struct {
+	paths []string
+	stdin io.Reader
+	id    string
+	names []string // of the columns of the first file, once they are known
+	spent bool     // standard input has been read
+}
+
+func (c *csvFiles) close() {}
+
+func (c *csvFiles) columns() ([]string, error) {
+	if c.names != nil {
+		return c.names, nil
+	}
+	if slices.Contains(c.paths, "-") {
+		return nil, errors.New("standard input can be read only once: give a -schema")
+	}
+	err := c.each(func(row) bool { return false })
+	return c.names, err
+}
+
+func (c *csvFiles) each(yield func(row) bool) error {
+	for _, path := range c.paths {
+		more, err := c.file(path, yield)
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error) {
+	r := c.stdin
+	if path == "-" {
+		if c.spent {
+			return false, errors.New("standard input can be read only once: save it to a file first, or give -similarity 0 and no -idf")
+		}
+		c.spent = true
+	} else {
+		f, err := os.Open(path)
+		if err != nil {
+			return false, cli.InFile(path, err)
+		}
+		defer f.Close()
+		r = f
+	}
+	r, finish, err := cli.Decompress(r, path)
+	if err != nil {
+		return false, err
+	}
+	defer finish()
+	in := csv.NewReader(r)
+	in.ReuseRecord = true
+	header, err := in.Read()
+	if err != nil {
+		if err == io.EOF {
+			err = errors.New("it has no header")
+		}
+		return false, fmt.Errorf("%s:1: %w", path, plainCSV(err))
+	}
+	names := slices.Clone(header)
+	names[0] = strings.TrimPrefix(names[0], "\ufeff")
+	idAt := slices.Index(names, c.id)
+	if idAt < 0 {
+		return false, fmt.Errorf("%s:1: no column %q; there are %q", path, c.id, names)
+	}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return false, fmt.Errorf("%s:1: two columns have the name %q", path, name)
+		}
+	}
+	if c.names == nil {
+		c.names = names
+	}
+	for {
+		values, err := in.Read()
+		if err == io.EOF {
+			return true, nil
+		}
+		line, _ := in.FieldPos(0)
+		var parse *csv.ParseError
+		if errors.As(err, &parse) {
+			line = parse.StartLine
+		}
+		at := row{place: fmt.Sprintf("%s:%d", path, line)}
+		switch {
+		case err != nil && parse == nil:
+			return false, fmt.Errorf("%s: %w", path, err)
+		case err != nil:
+			at.err = plainCSV(err)
+		default:
+			at.id, at.rec = values[idAt], make(neardup.Record, len(names))
+			for i, v := range values {
+				if v != "" {
+					at.rec[names[i]] = v
+				}
+			}
+			if at.id == "" {
+				at.err = errors.New("no id")
+			}
+		}
+		if !yield(at) {
+			return false, nil
+		}
+	}
+}
+
+// plainCSV returns the error without the place, which is told apart.
+func plainCSV(err error) error {
+	var parse *csv.ParseError
+	if errors.As(err, &parse) {
+		return parse.Err
+	}
+	return err
+}
+
+// A table is a table of a database, or what a query returns.
+type table struct {
+	db    *sql.DB
+	name  string // to show
+	query string
+	id    string
+}
+
+// openTable opens a database. A table is read by the columns that the fields need.
+func openTable(o *options, fields []neardup.Field) (*table, error) {
+	dsn := o.db
+	if o.driver == "sqlite" && !strings.HasPrefix(dsn, "file:") && dsn != ":memory:" {
+		if _, err := os.Stat(dsn); err != nil {
+			return nil, cli.InFile(dsn, err)
+		}
+		abs, err := filepath.Abs(dsn)
+		if err != nil {
+			return nil, err
+		}
+		dsn = (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro"}).String() // never creates one
+	}
+	if !slices.Contains(sql.Drivers(), o.driver) {
+		return nil, fmt.Errorf("-driver %q: one of %s", o.driver, strings.Join(sql.Drivers(), ", "))
+	}
+	db, err := sql.Open(o.driver, dsn)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", o.driver, err)
+	}
+	t := &table{db: db, name: "the query", query: o.query, id: o.id}
+	if o.table != "" {
+		columns := "*"
+		if fields != nil {
+			names := []string{o.id}
+			for _, f := range fields {
+				if f.Role != neardup.Ignored && !slices.Contains(names, f.Name) {
+					names = append(names, f.Name)
+				}
+			}
+			for i, n := range names {
+				names[i] = quote(o.driver, n)
+			}
+			columns = strings.Join(names, ", ")
+		}
+		t.name = o.table
+		t.query = "SELECT " + columns + " FROM " + quote(o.driver, o.table)
+	}
+	return t, nil
+}
+
+// quote quotes an identifier, which may have any characters but NUL.
+func quote(driver, name string) string {
+	q := `"`
+	if driver == "mysql" {
+		q = "`"
+	}
+	return q + strings.ReplaceAll(name, q, q+q) + q
+}
+
+func (t *table) close() { t.db.Close() }
+
+func (t *table) columns() ([]string, error) {
+	rows, err := t.db.QueryContext(context.Background(), t.query)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", t.name, err)
+	}
+	defer rows.Close()
+	return rows.Columns()
+}
+
+func (t *table) each(yield func(row) bool) error {
+	rows, err := t.db.QueryContext(context.Background(), t.query)
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	if !slices.Contains(names, t.id) {
+		return fmt.Errorf("%s: no column %q; there are %q", t.name, t.id, names)
+	}
+	for n := 1; rows.Next(); n++ {
+		r := row{place: fmt.Sprintf("%s:%d", t.name, n)}
+		if r.rec, err = neardup.ScanRecord(rows); err != nil {
+			return fmt.Errorf("%s: %s", r.place, plain(err))
+		}
+		if r.id = r.rec[t.id]; r.id == "" {
+			r.err = errors.New("no id")
+		}
+		if !yield(r) {
+			return nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("%s: %w", t.name, err)
+	}
+	return nil
+}
+
+// plain returns the text of an error of the library without its name.
+func plain(err error) string {
+	return string(bytes.TrimPrefix([]byte(err.Error()), []byte("neardup: ")))
+}

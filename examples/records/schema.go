@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/examples/internal/cli"
+)
+
+// readSchema reads a file of one JSON object: for each column its options, as
+// neardup.ParseField has them, or a list of such options for a column that is used in
+// several ways.
+//
+//	{"name": "chars3", "born": "date,weight=3", "notes": ["large", "whole,named"]}
+func readSchema(path string) ([]neardup.Field, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, cli.InFile(path, err)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	fields, offset, err := parseSchema(data)
+	if err != nil {
+		line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
+		return nil, fmt.Errorf("%s:%d: %w", path, line, err)
+	}
+	return fields, nil
+}
+
+// parseSchema returns the fields, or an error and where it is.
+func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	fail := func(err error) ([]neardup.Field, int64, error) {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, syntax.Offset, err
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = errors.New("it ends in the middle")
+		}
+		return nil, dec.InputOffset(), err
+	}
+	if t, err := dec.Token(); err != nil {
+		return fail(err)
+	} else if t != json.Delim('{') {
+		return fail(errors.New("not a JSON object of columns"))
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		t, err := dec.Token()
+		if err != nil {
+			return fail(err)
+		}
+		name := t.(string)
+		if seen[name] {
+			return fail(fmt.Errorf("column %q is there twice; give it a list", name))
+		}
+		seen[name] = true
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return fail(err)
+		}
+		options := make([]string, 1)
+		if err := json.Unmarshal(raw, &options[0]); err != nil {
+			if err := json.Unmarshal(raw, &options); err != nil {
+				return fail(fmt.Errorf("column %q: neither a text with options nor a list of such", name))
+			}
+		}
+		for _, o := range options {
+			f, err := neardup.ParseField(name, o)
+			if err != nil {
+				return fail(errors.New(plain(err)))
+			}
+			fields = append(fields, f)
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return fail(err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return fail(errors.New("something behind the object"))
+	}
+	return fields, 0, nil
+}
