@@ -32,20 +32,34 @@ const (
 	// MonthFirstValue is DateValue with the month first where they could change places.
 	MonthFirstValue
 
-	// PhoneValue: the digits, up to an extension, without 00 or + and the country code of
-	// the field, and without the zero before the area if the field has a country code.
+	// PhoneValue: the digits, up to an extension. If the field has a country code, that is
+	// left out, and so is the zero before the area; numbers of other countries begin
+	// with +, as all with + or 00 do if the field has no country code.
 	PhoneValue
 )
 
-// textForm is how TextValue and texts that were to be something else are written.
-var textForm = Normalizer{Form: NFKC, Fold: true, Space: true}
+// textForm is how TextValue writes texts, and plainForm how the others do what is none of
+// theirs: there, 10² is not 102.
+var (
+	textForm  = Normalizer{Form: NFKC, Fold: true, Space: true}
+	plainForm = Normalizer{Form: Width, Fold: true, Space: true}
+)
+
+// maxValue is the longest number, date or telephone number in bytes.
+const maxValue = 100
 
 // of returns a value in the form.
 func (v ValueForm) of(value, country string) string {
 	if v == ExactValue {
 		return value
 	}
-	value = strings.TrimSpace(textForm.Normalize(value))
+	if v == TextValue {
+		return strings.TrimSpace(textForm.Normalize(value))
+	}
+	value = strings.TrimSpace(plainForm.Normalize(value))
+	if len(value) > maxValue {
+		return value
+	}
 	written, ok := "", false
 	switch v {
 	case NumberValue:
@@ -122,7 +136,10 @@ func cutExponent(s string) (mantissa string, shift int, ok bool) {
 	}
 	mantissa, e := s[:i], s[i+1:]
 	minus := strings.HasPrefix(e, "-")
-	e = strings.TrimLeft(strings.TrimPrefix(strings.TrimPrefix(e, "-"), "+"), "0")
+	if minus || strings.HasPrefix(e, "+") {
+		e = e[1:]
+	}
+	e = strings.TrimLeft(e, "0")
 	if i+1 == len(s) || countDigits(e) != len(e) || len(e) > 2 || !isDigit(s[len(s)-1]) {
 		return "", 0, false
 	}
@@ -158,7 +175,7 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 	}
 	last := len(seps) - 1
 	point := last >= 0 && (seps[last] == '.' || seps[last] == ',') && strings.Count(seps, seps[last:]) == 1
-	if point && last == 0 && seps[0] == ',' && len(groups[1]) == 3 && len(groups[0]) > 0 && len(groups[0]) <= 3 && groups[0] != "0" {
+	if point && last == 0 && seps[0] == ',' && len(groups[1]) == 3 && len(groups[0]) > 0 && len(groups[0]) <= 3 && groups[0][0] != '0' {
 		point = false // 1,234
 	}
 	if point {
@@ -203,7 +220,7 @@ func writeDay(s string, monthFirst bool) (string, bool) {
 		}
 	}
 	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "日"), "号")
-	if n < 3 || rest != "" && (rest[0] != ' ' && rest[0] != 't' || countDigits(rest[1:]) == 0) {
+	if n < 3 || !isTimeOfDay(rest) {
 		return "", false
 	}
 	a, b, c := runs[0], runs[1], runs[2]
@@ -230,11 +247,39 @@ func writeDay(s string, monthFirst bool) (string, bool) {
 		m = 1 + slices.IndexFunc(months[:], func(name string) bool { return name == month || name[:3] == month })
 	}
 	d, y := smallNumber(day), smallNumber(year)
+	if len(day) > 2 || isDigit(month[0]) && len(month) > 2 {
+		return "", false
+	}
 	if m < 1 || m > 12 || d < 1 || d > daysOf(y, m) || y < 1 {
 		return "", false
 	}
 	two := func(n int) string { return string([]byte{byte('0' + n/10), byte('0' + n%10)}) }
 	return year + "-" + two(m) + "-" + two(d), true
+}
+
+// isTimeOfDay reports whether s, which stands behind a date, is nothing or a time of day:
+// 13:45, 13:45:00.5, 1:45 pm, 13时45分, with a zone or without.
+func isTimeOfDay(s string) bool {
+	s = strings.TrimPrefix(s, ".")
+	if s == "" || s == "z" {
+		return true
+	}
+	if s[0] == 't' {
+		s = s[1:]
+	}
+	s = strings.TrimLeft(s, " ")
+	hour := countDigits(s)
+	if hour < 1 || hour > 2 {
+		return false
+	}
+	s = s[hour:]
+	for _, mark := range []string{":", "时", "時", "点", "點"} {
+		if rest, ok := strings.CutPrefix(s, mark); ok && (countDigits(rest) == 2 || mark != ":" && rest == "") {
+			// What follows is minutes, seconds, a zone: no letters but those of zones.
+			return strings.TrimLeft(rest, "0123456789:.+- apmzutcgs分秒") == ""
+		}
+	}
+	return false
 }
 
 // smallNumber returns the number that up to two or four digits are, or −1.
@@ -262,35 +307,49 @@ func daysOf(year, month int) int {
 
 // writePhone returns a telephone number as PhoneValue has it.
 func writePhone(s, country string) (string, bool) {
-	international := strings.HasPrefix(s, "+")
-	if international {
-		s = strings.Replace(s, "(0)", "", 1) // +49 (0)30
-	}
-	number := make([]byte, 0, len(s))
-	for _, r := range s {
+	s = strings.Replace(s, "(0)", "", 1) // +49 (0)30
+	digits := make([]byte, 0, len(s))
+	international := false
+	for i, r := range s {
 		switch {
 		case r < utf8.RuneSelf && isDigit(byte(r)):
-			number = append(number, byte(r))
+			digits = append(digits, byte(r))
 			continue
-		case strings.ContainsRune("+-()/. ", r):
+		case r == '+' && len(digits) == 0:
+			international = true
+			continue
+		case strings.ContainsRune("-‐‑–()/. ", r):
 			continue
 		}
-		if len(number) < 5 { // no number comes before this
+		if !isExtension(s[i:]) {
 			return "", false
 		}
-		break // an extension
+		break
 	}
-	if s = string(number); len(s) < 5 {
-		return "", false
-	}
+	s = string(digits)
 	if !international && strings.HasPrefix(s, "00") {
 		international, s = true, s[2:]
 	}
-	if country != "" {
-		if international {
-			s = strings.TrimPrefix(s, country)
-		}
+	switch {
+	case len(s) < 5:
+		return "", false
+	case !international && country != "":
 		s = strings.TrimPrefix(s, "0")
+	case international && country != "" && strings.HasPrefix(s, country):
+		s = strings.TrimPrefix(s[len(country):], "0")
+	case international:
+		s = "+" + s
 	}
-	return s, s != ""
+	return s, true
+}
+
+// isExtension reports whether s is an extension of a telephone number.
+func isExtension(s string) bool {
+	for _, mark := range []string{"extension", "ext", "x", "转", "轉", "#", "durchwahl"} {
+		if rest, ok := strings.CutPrefix(s, mark); ok {
+			rest = strings.TrimLeft(rest, ".: ")
+			return rest != "" && countDigits(rest) == len(rest)
+		}
+	}
+	return false
 }
