@@ -1,10 +1,16 @@
 package neardup
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
+	"encoding/json"
 	"errors"
+	"io"
 	"maps"
+	"math/big"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -301,12 +307,43 @@ func TestStructs(t *testing.T) {
 			t.Errorf("%T: %v", v, rec)
 		}
 	}
+	type Base struct {
+		ID   int
+		When time.Time
+	}
+	type hidden struct {
+		Base `neardup:"-"`
+		*url.URL
+		Name  string
+		N     *big.Int
+		Color color
+		Any   any
+		At    **int
+		Bytes json.RawMessage
+	}
+	if fields, err := FieldsOf[hidden](); err != nil || len(fields) != 7 || fields[0].Name != "URL" || fields[3].Name != "Color" {
+		t.Errorf("%+v, %v", fields, err)
+	}
+	seven := 7
+	at := &seven
+	rec, err = RecordOf(hidden{Base: Base{ID: 1}, URL: &url.URL{Scheme: "https", Host: "x"}, Name: "n", N: big.NewInt(12), Color: 2, Any: int8(3), At: &at, Bytes: json.RawMessage("{}")})
+	if want := (Record{"URL": "https://x", "Name": "n", "N": "12", "Color": "green", "Any": "3", "At": "7", "Bytes": "{}"}); err != nil || !maps.Equal(rec, want) {
+		t.Errorf("%v, %v, want %v", rec, err, want)
+	}
+	if rec, err := RecordOf(struct{ Base }{Base{ID: 1}}); err != nil || !maps.Equal(rec, Record{"ID": "1"}) { // no time is no value
+		t.Error(rec, err)
+	}
+	_, err4 := FieldsOf[struct {
+		A, B string `neardup:"x"`
+	}]()
+	_, err5 := FieldsOf[struct{ A *[]string }]()
+	_, err6 := RecordOf(struct{ A any }{[]int{1}})
 	_, err1 := FieldsOf[int]()
 	_, err2 := FieldsOf[struct {
 		A string `neardup:"a,colour"`
 	}]()
 	_, err3 := FieldsOf[struct{ C chan int }]()
-	for _, err := range []error{err1, err2, err3} {
+	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
 		if err == nil || !strings.HasPrefix(err.Error(), "neardup: ") {
 			t.Error(err)
 		}
@@ -316,7 +353,7 @@ func TestStructs(t *testing.T) {
 // TestParseField: options, and errors that name the field.
 func TestParseField(t *testing.T) {
 	for options, want := range map[string]Field{
-		"": {}, "small,whole,text": {}, "large": {Role: LargeText}, "-": {Role: Ignored}, " words2 , named ": {Split: Shingles{N: 2}, Named: true},
+		"": {}, "small,whole,text": {}, "-,": {Role: Ignored}, "large": {Role: LargeText}, "-": {Role: Ignored}, " words2 , named ": {Split: Shingles{N: 2}, Named: true},
 		"chars3,weight=2.5": {Split: NGrams{3}, Weight: 2.5}, "phone=86": {Form: PhoneValue, Country: "86"}, "phone": {Form: PhoneValue}, "mdy": {Form: MonthFirstValue}, "exact": {Form: ExactValue}, "words": {Split: Words{}},
 	} {
 		want.Name = "f"
@@ -324,7 +361,7 @@ func TestParseField(t *testing.T) {
 			t.Errorf("%q: %+v, %v", options, got, err)
 		}
 	}
-	for _, options := range []string{"colour", "weight", "weight=", "weight=0", "weight=-1", "weight=NaN", "weight=1e9", "phone=", "phone=+86", "chars", "chars0", "words99999", "chars-1", "named=1", "words=2", "date=x", "large2", "3", "weight=1=2"} {
+	for _, options := range []string{"colour", "weight", "weight=", "weight=0", "weight=-1", "weight=NaN", "weight=1e9", "phone=", "phone=+86", "chars", "chars0", "words99999", "chars-1", "named=1", "words=2", "date=x", "large2", "3", "weight=1=2", "date,text", "large,small", "words,chars2", "weight=1,weight=2", "phone=1,phone=2"} {
 		if f, err := ParseField("the name", options); err == nil || !strings.Contains(err.Error(), `"the name"`) {
 			t.Errorf("%q: %+v, %v", options, f, err)
 		}
@@ -338,8 +375,71 @@ func TestRecordErrors(t *testing.T) {
 	}
 }
 
+// A color fails where it has no name, as zero.
+type color int
+
+func (c color) String() string { return []string{"red", "green"}[c-1] }
+
 type failing struct{}
 
 var errFailing = errors.New("cannot be written")
 
 func (failing) MarshalText() ([]byte, error) { return nil, errFailing }
+
+// fakeRows is a driver whose only query returns the rows that its name says.
+type fakeRows struct {
+	names []string
+	rows  [][]driver.Value
+}
+
+func (f *fakeRows) Connect(context.Context) (driver.Conn, error) { return f, nil }
+func (f *fakeRows) Driver() driver.Driver                        { return nil }
+func (f *fakeRows) Prepare(string) (driver.Stmt, error)          { return f, nil }
+func (f *fakeRows) Begin() (driver.Tx, error)                    { return nil, errFailing }
+func (f *fakeRows) Close() error                                 { return nil }
+func (f *fakeRows) NumInput() int                                { return 0 }
+func (f *fakeRows) Exec([]driver.Value) (driver.Result, error)   { return nil, errFailing }
+func (f *fakeRows) Query([]driver.Value) (driver.Rows, error)    { return f, nil }
+func (f *fakeRows) Columns() []string                            { return f.names }
+func (f *fakeRows) Next(dest []driver.Value) error {
+	if len(f.rows) == 0 {
+		return io.EOF
+	}
+	copy(dest, f.rows[0])
+	f.rows = f.rows[1:]
+	return nil
+}
+
+// TestScanRecord: values of all types that drivers give.
+func TestScanRecord(t *testing.T) {
+	day := time.Date(2014, 5, 6, 0, 0, 0, 0, time.UTC)
+	db := sql.OpenDB(&fakeRows{[]string{"a", "b", "c", "d", "e", "f"}, [][]driver.Value{
+		{"text", []byte("bytes"), int64(-7), 1.5, true, day}, {nil, nil, nil, nil, nil, nil}, {"", []byte{}, int64(0), 0.0, false, time.Time{}},
+	}})
+	rows, err := db.Query("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for i, want := range []Record{
+		{"a": "text", "b": "bytes", "c": "-7", "d": "1.5", "e": "true", "f": "2014-05-06"}, {}, {"a": "", "b": "", "c": "0", "d": "0", "e": "false"},
+	} {
+		if !rows.Next() {
+			t.Fatal(rows.Err())
+		}
+		if rec, err := ScanRecord(rows); err != nil || !maps.Equal(rec, want) {
+			t.Errorf("row %d: %v, %v, want %v", i, rec, err, want)
+		}
+	}
+	for _, row := range [][]driver.Value{{nil, "v"}, {"v", nil}, {"v", "w"}} {
+		rows, err := sql.OpenDB(&fakeRows{[]string{"x", "x"}, [][]driver.Value{row}}).Query("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows.Next()
+		if rec, err := ScanRecord(rows); err == nil {
+			t.Errorf("two columns of one name: %v", rec)
+		}
+		rows.Close()
+	}
+}

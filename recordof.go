@@ -6,77 +6,87 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// The options of a field as text, in struct tags and in files of schemas:
+// ParseField returns the field of a column with options such as
+// "chars2,date,named,weight=3", in any order:
 //
-//	small, large, -                    the role
-//	whole, words, words2, chars3, …    how it is split: Shingles and NGrams of any length
-//	text, exact, number, date, mdy, phone, phone=86
+//	small (the default), large, or - for Ignored
+//	whole (the default), words, words2 (pairs of words, and so on), chars3 (trigrams, and so on)
+//	text (the default), exact, number, date, mdy (month first), phone, or phone=86 with a country code
 //	named
 //	weight=2.5
-
-// ParseField returns the field of a column with options such as
-// "chars2,date,named,weight=3", in any order: the role small (the default), large, or -
-// for Ignored; the split whole (the default), words, words2 (pairs of words, and so on) or
-// chars3 (runs of three characters, and so on); the form text (the default), exact,
-// number, date, mdy for month first, phone or phone=86 with a country code; named; and
-// the weight.
+//
+// Two options of one line are an error.
 func ParseField(name, options string) (Field, error) {
 	f := Field{Name: name}
+	given := map[string]string{} // the options of each kind
 	for option := range strings.SplitSeq(options, ",") {
-		option = strings.TrimSpace(option)
-		key, value, valued := strings.Cut(option, "=")
-		switch key {
-		case "", "small", "text", "whole":
-		case "large":
-			f.Role = LargeText
-		case "-":
-			f.Role = Ignored
-		case "exact":
-			f.Form = ExactValue
-		case "number":
-			f.Form = NumberValue
-		case "date":
-			f.Form = DateValue
-		case "mdy":
-			f.Form = MonthFirstValue
-		case "phone":
-			f.Form, f.Country = PhoneValue, value
-			if valued && (value == "" || countDigits(value) != len(value)) {
-				return Field{}, fmt.Errorf("neardup: field %q: country code %q is not a number", clip(name), clip(value))
-			}
+		if option = strings.TrimSpace(option); option == "" {
 			continue
-		case "named":
-			f.Named = true
-		case "weight":
-			w, err := strconv.ParseFloat(value, 64)
-			if err != nil || !(w > 0 && w <= 1<<20) {
-				return Field{}, fmt.Errorf("neardup: field %q: weight %q is not a number above 0 and up to %d", clip(name), clip(value), 1<<20)
-			}
-			f.Weight = w
-			continue
-		case "words":
-			f.Split = Words{}
-		default:
-			n, err := strconv.Atoi(strings.TrimLeft(key, "abcdefghijklmnopqrstuvwxyz"))
-			switch what := strings.TrimRight(key, "0123456789"); {
-			case err == nil && n > 0 && n <= 1000 && what == "words":
-				f.Split = Shingles{N: n}
-			case err == nil && n > 0 && n <= 1000 && what == "chars":
-				f.Split = NGrams{n}
-			default:
-				return Field{}, fmt.Errorf("neardup: field %q: %q is not an option", clip(name), clip(option))
-			}
 		}
-		if valued {
-			return Field{}, fmt.Errorf("neardup: field %q: %q takes no value", clip(name), clip(key))
+		kind, err := f.set(option)
+		if err == nil && given[kind] != "" {
+			err = fmt.Errorf("either %q or %q", given[kind], option)
 		}
+		if err != nil {
+			return Field{}, fmt.Errorf("neardup: field %q: %w", clip(name), err)
+		}
+		given[kind] = option
 	}
 	return f, nil
+}
+
+// set sets an option and returns its kind.
+func (f *Field) set(option string) (kind string, err error) {
+	key, value, valued := strings.Cut(option, "=")
+	switch key {
+	case "weight":
+		f.Weight, err = strconv.ParseFloat(value, 64)
+		if err != nil || !(f.Weight > 0 && f.Weight <= 1<<20) {
+			return "", fmt.Errorf("weight %q is not a number above 0 and up to %d", clip(value), 1<<20)
+		}
+		return "weight", nil
+	case "phone":
+		f.Form, f.Country = PhoneValue, value
+		if valued && (value == "" || countDigits(value) != len(value)) {
+			return "", fmt.Errorf("country code %q is not a number", clip(value))
+		}
+		return "form", nil
+	}
+	if valued {
+		return "", fmt.Errorf("%q is not an option with a value", clip(key))
+	}
+	if role, ok := map[string]Role{"small": SmallText, "large": LargeText, "-": Ignored}[key]; ok {
+		f.Role = role
+		return "role", nil
+	}
+	if form, ok := map[string]ValueForm{"text": TextValue, "exact": ExactValue, "number": NumberValue, "date": DateValue, "mdy": MonthFirstValue}[key]; ok {
+		f.Form = form
+		return "form", nil
+	}
+	letters := strings.TrimRight(key, "0123456789")
+	n, err := strconv.Atoi(key[len(letters):])
+	counted := err == nil && n > 0 && n <= 1000
+	switch {
+	case key == "named":
+		f.Named = true
+		return "named", nil
+	case key == "whole":
+	case key == "words":
+		f.Split = Words{}
+	case letters == "words" && counted:
+		f.Split = Shingles{N: n}
+	case letters == "chars" && counted:
+		f.Split = NGrams{n}
+	default:
+		return "", fmt.Errorf("%q is not an option", clip(option))
+	}
+	return "split", nil
 }
 
 // FieldsOf returns the fields of a struct type by its tags, a name and the options of
@@ -89,50 +99,111 @@ func ParseField(name, options string) (Field, error) {
 //		ID    int       `neardup:"-"`
 //	}
 //
-// An exported field without a tag is small, one without a name in its tag has that of
-// the struct, and the fields of embedded structs are fields. [RecordOf] gives the records.
+// An exported field without a tag is small, and one without a name in its tag has that of
+// the struct. The fields of an embedded struct, or pointer to one, without a tag are
+// fields too; one with the tag - is left out with all it has. Two fields of one name are
+// an error. [RecordOf] gives the records.
 func FieldsOf[T any]() ([]Field, error) {
-	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("neardup: %v is not a struct", t)
+	columns, err := columnsOf(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
 	}
 	var fields []Field
-	for _, sf := range reflect.VisibleFields(t) {
-		name, options, ok := columnOf(sf)
-		if !ok {
-			continue
-		}
-		f, err := ParseField(name, options)
+	for _, c := range columns {
+		f, err := ParseField(c.name, c.options)
 		if err != nil {
-			return nil, fmt.Errorf("%w in %v.%s", err, t, sf.Name)
-		}
-		if _, err := textOf(reflect.Zero(sf.Type)); err != nil {
-			return nil, fmt.Errorf("neardup: %v.%s: %w", t, sf.Name, err)
+			return nil, err
 		}
 		fields = append(fields, f)
 	}
 	return fields, nil
 }
 
-// columnOf returns the name and the options of a field of a struct, or false if it is
-// none of a record.
-func columnOf(sf reflect.StructField) (name, options string, ok bool) {
-	tag, tagged := sf.Tag.Lookup("neardup")
-	if !sf.IsExported() || tag == "-" || sf.Anonymous && !tagged && sf.Type.Kind() == reflect.Struct {
-		return "", "", false
+// A column is a field of a struct that is one of a record.
+type column struct {
+	name, options string
+	index         []int
+}
+
+// columnsOf returns the columns of a struct type.
+func columnsOf(t reflect.Type) ([]column, error) {
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("neardup: %v is not a struct", t)
 	}
-	name, options, _ = strings.Cut(tag, ",")
-	if name == "" {
-		name = sf.Name
+	var columns []column
+	var walk func(t reflect.Type, index []int, within []reflect.Type) error
+	walk = func(t reflect.Type, index []int, within []reflect.Type) error {
+		for i := range t.NumField() {
+			sf := t.Field(i)
+			tag, tagged := sf.Tag.Lookup("neardup")
+			at := append(slices.Clone(index), i)
+			inner := sf.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			switch {
+			case tag == "-":
+			case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && !isValue(sf.Type):
+				if slices.Contains(within, inner) {
+					continue // endless
+				}
+				if err := walk(inner, at, append(within, inner)); err != nil {
+					return err
+				}
+			case !sf.IsExported():
+			case !isValue(sf.Type):
+				return fmt.Errorf("neardup: %v.%s: a %v is no value of a record", t, sf.Name, sf.Type)
+			default:
+				name, options, _ := strings.Cut(tag, ",")
+				if name == "" {
+					name = sf.Name
+				}
+				if slices.ContainsFunc(columns, func(c column) bool { return c.name == name }) {
+					return fmt.Errorf("neardup: %v.%s: another field has the name %q", t, sf.Name, name)
+				}
+				columns = append(columns, column{name, options, at})
+			}
+		}
+		return nil
 	}
-	return name, options, true
+	return columns, walk(t, nil, []reflect.Type{t})
+}
+
+// The types that write themselves.
+var (
+	valuer    = reflect.TypeFor[driver.Valuer]()
+	marshaler = reflect.TypeFor[encoding.TextMarshaler]()
+	stringer  = reflect.TypeFor[fmt.Stringer]()
+)
+
+// isValue reports whether textOf can write values of a type.
+func isValue(t reflect.Type) bool {
+	for {
+		for _, i := range []reflect.Type{valuer, marshaler, stringer} {
+			if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
+				return true
+			}
+		}
+		if t.Kind() != reflect.Pointer {
+			break
+		}
+		t = t.Elem()
+	}
+	switch k := t.Kind(); {
+	case k == reflect.Slice:
+		return t.Elem().Kind() == reflect.Uint8
+	case k == reflect.String, k >= reflect.Bool && k <= reflect.Float64 && k != reflect.Uintptr:
+		return true
+	default:
+		return k == reflect.Interface
+	}
 }
 
 // RecordOf returns the record of a struct, or of what a pointer to it points to, by the
-// names that [FieldsOf] gives its fields. A nil pointer and a null of database/sql are no
-// value. Numbers and truth values are written as Go writes them, times as dates if they
-// are at midnight and with the time of day and the zone if not, and what can write itself
-// (encoding.TextMarshaler, fmt.Stringer) does.
+// names that [FieldsOf] gives its fields. A nil pointer, a null of database/sql and the zero
+// time are no value. Numbers and truth values are written as Go writes them, times as dates
+// if they are at midnight and with the time of day and the zone if not, and what can
+// write itself (driver.Valuer, encoding.TextMarshaler, fmt.Stringer) does.
 func RecordOf(v any) (Record, error) {
 	x := reflect.ValueOf(v)
 	for x.Kind() == reflect.Pointer && !x.IsNil() {
@@ -141,77 +212,95 @@ func RecordOf(v any) (Record, error) {
 	if x.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("neardup: a %T is not a struct", v)
 	}
-	rec := Record{}
-	for _, sf := range reflect.VisibleFields(x.Type()) {
-		name, _, ok := columnOf(sf)
-		if !ok {
-			continue
-		}
-		field, err := x.FieldByIndexErr(sf.Index)
+	if !x.CanAddr() { // for methods of pointers
+		copied := reflect.New(x.Type()).Elem()
+		copied.Set(x)
+		x = copied
+	}
+	columns, err := columnsOf(x.Type())
+	if err != nil {
+		return nil, err
+	}
+	rec := make(Record, len(columns))
+	for _, c := range columns {
+		field, err := x.FieldByIndexErr(c.index)
 		if err != nil {
 			continue // of an embedded pointer that is nil
 		}
-		text, err := textOf(field)
+		text, ok, err := textOf(field)
 		if err != nil {
-			return nil, fmt.Errorf("neardup: %v.%s: %w", x.Type(), sf.Name, err)
+			return nil, fmt.Errorf("neardup: %v, field %q: %w", x.Type(), c.name, err)
 		}
-		if text != nil {
-			rec[name] = *text
+		if ok {
+			rec[c.name] = text
 		}
 	}
 	return rec, nil
 }
 
-// textOf returns a value as text, or nil for none.
-func textOf(v reflect.Value) (*string, error) {
-	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
-		if v.IsNil() {
-			return nil, nil
+// textOf returns a value as text, and whether there is one.
+func textOf(v reflect.Value) (text string, ok bool, err error) {
+	for {
+		if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
+			return "", false, nil
+		}
+		if v.CanAddr() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
+			if text, ok, known, err := writtenBySelf(v.Addr().Interface()); known {
+				return text, ok, err
+			}
+		} else if v.Kind() != reflect.Interface {
+			if text, ok, known, err := writtenBySelf(v.Interface()); known {
+				return text, ok, err
+			}
+		}
+		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
+			break
 		}
 		v = v.Elem()
 	}
-	text := ""
-	switch x := v.Interface().(type) {
-	case time.Time:
-		text = timeText(x)
-	case []byte:
-		if x == nil {
-			return nil, nil
+	switch v.Kind() {
+	case reflect.String:
+		return v.String(), true, nil
+	case reflect.Bool:
+		return strconv.FormatBool(v.Bool()), true, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return strconv.FormatInt(v.Int(), 10), true, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return strconv.FormatUint(v.Uint(), 10), true, nil
+	case reflect.Float32:
+		return strconv.FormatFloat(v.Float(), 'f', -1, 32), true, nil
+	case reflect.Float64:
+		return strconv.FormatFloat(v.Float(), 'f', -1, 64), true, nil
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return string(v.Bytes()), !v.IsNil(), nil
 		}
-		text = string(x)
+	}
+	return "", false, fmt.Errorf("a %v is no value of a record", v.Type())
+}
+
+// writtenBySelf returns how a value writes itself, if it is known that it can.
+func writtenBySelf(x any) (text string, ok, known bool, err error) {
+	if t, is := x.(*time.Time); is {
+		x = *t
+	}
+	switch x := x.(type) {
+	case time.Time:
+		return timeText(x), !x.IsZero(), true, nil
 	case driver.Valuer:
 		value, err := x.Value()
 		if err != nil || value == nil {
-			return nil, err
+			return "", false, true, err
 		}
-		return textOf(reflect.ValueOf(value))
+		text, ok, err = textOf(reflect.ValueOf(value))
+		return text, ok, true, err
 	case encoding.TextMarshaler:
 		b, err := x.MarshalText()
-		if err != nil {
-			return nil, err
-		}
-		text = string(b)
+		return string(b), err == nil, true, err
 	case fmt.Stringer:
-		text = x.String()
-	default:
-		switch v.Kind() {
-		case reflect.String:
-			text = v.String()
-		case reflect.Bool:
-			text = strconv.FormatBool(v.Bool())
-		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-			text = strconv.FormatInt(v.Int(), 10)
-		case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-			text = strconv.FormatUint(v.Uint(), 10)
-		case reflect.Float32:
-			text = strconv.FormatFloat(v.Float(), 'f', -1, 32)
-		case reflect.Float64:
-			text = strconv.FormatFloat(v.Float(), 'f', -1, 64)
-		default:
-			return nil, fmt.Errorf("a %v is no value of a record", v.Type())
-		}
+		return x.String(), true, true, nil
 	}
-	return &text, nil
+	return "", false, false, nil
 }
 
 func timeText(t time.Time) string {
@@ -221,9 +310,8 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// ScanRecord returns the current row of a query, by the names of its columns, with nulls
-// left out and values written as [RecordOf] writes them. It is an error if two columns
-// have one name.
+// ScanRecord returns the current row of a query by the names of its columns, which must
+// be different. Nulls are left out, and values written as [RecordOf] writes them.
 //
 //	for rows.Next() {
 //		rec, err := neardup.ScanRecord(rows)
@@ -238,24 +326,24 @@ func ScanRecord(rows *sql.Rows) (Record, error) {
 	values, to := make([]any, len(names)), make([]any, len(names))
 	for i := range values {
 		to[i] = &values[i]
+		if slices.Contains(names[:i], names[i]) {
+			return nil, fmt.Errorf("neardup: two columns have the name %q", clip(names[i]))
+		}
 	}
 	if err := rows.Scan(to...); err != nil {
 		return nil, err
 	}
 	rec := make(Record, len(names))
 	for i, v := range values {
-		if _, twice := rec[names[i]]; twice {
-			return nil, fmt.Errorf("neardup: two columns have the name %q", clip(names[i]))
-		}
 		if v == nil {
 			continue
 		}
-		text, err := textOf(reflect.ValueOf(v))
+		text, ok, err := textOf(reflect.ValueOf(v))
 		if err != nil {
 			return nil, fmt.Errorf("neardup: column %q: %w", clip(names[i]), err)
 		}
-		if text != nil {
-			rec[names[i]] = *text
+		if ok {
+			rec[names[i]] = text
 		}
 	}
 	return rec, nil
