@@ -171,8 +171,8 @@ func (f *frequencies) add(key uint64, n uint32) {
 	s.Unlock()
 }
 
-// prune removes the keys with a count below min.
-func (f *frequencies) prune(min uint32) {
+// prune removes the keys with a count below min, and returns the largest of the counts.
+func (f *frequencies) prune(min uint32) (largest uint32) {
 	f.prepare()
 	for i := range f.shards {
 		s := &f.shards[i]
@@ -181,6 +181,8 @@ func (f *frequencies) prune(min uint32) {
 		s.each(func(_ uint64, n *uint32) {
 			if *n >= min {
 				left++
+			} else {
+				largest = max(largest, *n)
 			}
 		})
 		if left < s.n {
@@ -188,6 +190,7 @@ func (f *frequencies) prune(min uint32) {
 		}
 		s.Unlock()
 	}
+	return largest
 }
 
 func (s *shard) each(f func(key uint64, n *uint32)) {

@@ -9,24 +9,34 @@ import (
 // A Lexicon is a set of words: stop words for a [Filter], markers for [Markers]. Words
 // are compared as tokens are, folded. It does not change and is safe for concurrent use.
 type Lexicon struct {
-	words  map[string]bool     // folded
-	starts map[string][]string // phrases by their first unit, see contained
+	words map[string]bool // folded
+
+	// The words as phrases, see phraseOf, and by the first word of a phrase the lengths that
+	// such phrases have.
+	phrases map[string]bool
+	lengths map[string][]int
+
 	digest uint64
 }
 
 // NewLexicon returns the set of the words, without those that are empty.
 func NewLexicon(words ...string) *Lexicon {
-	l := &Lexicon{words: make(map[string]bool, len(words)), starts: make(map[string][]string)}
+	l := &Lexicon{words: make(map[string]bool, len(words)), phrases: make(map[string]bool, len(words)), lengths: make(map[string][]int)}
 	for _, w := range words {
 		if w = fold(strings.TrimSpace(w)); w == "" || l.words[w] {
 			continue
 		}
 		l.words[w] = true
-		phrase := phraseOf(w)
-		if first, _, _ := strings.Cut(phrase, " "); first != "" && !slices.Contains(l.starts[first], phrase) {
-			l.starts[first] = append(l.starts[first], phrase)
-		}
 		l.digest += checksum(bytesOf(w), 0) // in any order
+		phrase := phraseOf(w)
+		if phrase == "" || l.phrases[phrase] {
+			continue
+		}
+		l.phrases[phrase] = true
+		first, _, _ := strings.Cut(phrase, " ")
+		if !slices.Contains(l.lengths[first], len(phrase)) {
+			l.lengths[first] = append(l.lengths[first], len(phrase))
+		}
 	}
 	return l
 }
@@ -80,7 +90,7 @@ func phraseOf(text string) string {
 // contained reports whether a word of l stands in a text, which may have more around
 // it: in Chinese as a run of characters, elsewhere as whole words.
 func (l *Lexicon) contained(text string) bool {
-	if l == nil || len(l.starts) == 0 {
+	if l == nil || len(l.phrases) == 0 {
 		return false
 	}
 	b := batches.Get().(*batch)
@@ -96,8 +106,8 @@ func (l *Lexicon) contained(text string) bool {
 		}
 		for i := range b.end {
 			rest := stringOf(b.buf[b.start[i]:b.end[len(b.end)-1]])
-			for _, phrase := range l.starts[rest[:b.end[i]-b.start[i]]] {
-				if strings.HasPrefix(rest, phrase) && (len(rest) == len(phrase) || rest[len(phrase)] == ' ') {
+			for _, n := range l.lengths[rest[:b.end[i]-b.start[i]]] {
+				if n <= len(rest) && (n == len(rest) || rest[n] == ' ') && l.phrases[rest[:n]] {
 					return true
 				}
 			}
@@ -113,7 +123,8 @@ func (l *Lexicon) contained(text string) bool {
 const maxPhrase = 64
 
 // A Filter yields the tokens of another tokenizer but for stop words. It goes inside
-// of [Shingles], which then join what is left.
+// of [Shingles], which then join what is left. Tokens are looked up as they are, so a
+// tokenizer of one's own has to fold them.
 type Filter struct {
 	Of   Tokenizer // nil means Words{}
 	Stop *Lexicon  // nil is empty

@@ -1,9 +1,6 @@
 package neardup
 
 import (
-	"errors"
-	"fmt"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +24,7 @@ type reading struct {
 	unit    bool        // every occurrence weighs 1
 	linear  bool        // see Weight
 	bagged  bool        // features are collected before they are weighed
+	keeps   bool        // functions of the caller's own get the texts, and may keep them
 	stats   *Statistics // if the weight is Count or LogCount times IDF,
 	idf     *idfTable   // and its table
 
@@ -45,6 +43,7 @@ type reading struct {
 	bag     bag
 	feature Feature // what is being weighed
 
+	recorded bool   // it is a record
 	named    []byte // a feature with the name of its field
 	pos      int    // how much of the text was read
 	titleEnd int    // where the title ends, or -1 if that is not known yet
@@ -74,17 +73,18 @@ var readings = sync.Pool{New: func() any {
 func (f *Fingerprinter) reading(p purpose) *reading {
 	r := readings.Get().(*reading)
 	r.f, r.purpose = f, p
-	r.unit, r.linear, r.bagged = f.Weight == nil || f.Weight == Weight(Count), true, p >= toCount
+	r.unit, r.linear, r.bagged = f.Weight == nil || f.Weight == Weight(Count) || p == toCount, true, p >= toCount
 	if !r.unit {
 		r.needs, r.linear = needsOf(f.Weight), isLinear(f.Weight)
 		r.bagged = r.bagged || !r.linear
 		of := f.features()
-		if err := checkWeight(f.Weight, &of); err != nil {
+		if err := checkWeight(f.Weight, &of, (*features).looksSame); err != nil {
 			panic(err)
 		}
 		r.stats, r.idf = tableOf(f.Weight)
 	}
 	r.titleEnd = -1
+	r.keeps = r.needs&needsName != 0 || !f.Hash.isXXH3()
 	chars, n, ok := unitsOf(f.tokenizer())
 	if ok && (p == toCount || f.Hash.isXXH3()) {
 		r.batch.reset(chars, n)
@@ -99,6 +99,10 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 // start prepares for tokens.
 func (r *reading) start() {
 	r.src = sourceOf(r.f.tokenizer())
+	r.setHash()
+}
+
+func (r *reading) setHash() {
 	switch r.purpose {
 	case toSum64:
 		r.hash64 = r.f.Hash.sum64()
@@ -116,7 +120,10 @@ func (r *reading) release() {
 	r.bag.clear()
 	r.f, r.src, r.stats, r.idf, r.hash64, r.hash128, r.marked = nil, nil, nil, nil, nil, nil, nil
 	r.feature = Feature{}
-	r.needs, r.batched, r.n, r.pos, r.titled = 0, false, 0, 0, false
+	r.needs, r.batched, r.recorded, r.n, r.pos, r.titled = 0, false, false, 0, 0, false
+	if cap(r.named) > 1<<16 {
+		r.named = nil
+	}
 	readings.Put(r)
 }
 
@@ -138,8 +145,7 @@ func (r *reading) sum128() Fingerprint128 {
 func (r *reading) text(text string) {
 	text = r.f.Normalizer.Normalize(text)
 	if r.needs&needsMarked != 0 {
-		l, _ := sentenceLexicon(r.f.Weight)
-		r.marked = l.markedSentences(text)
+		r.marked = sentenceLexicon(r.f.Weight).markedSentences(text)
 	}
 	r.read(text, true)
 	r.finish()
@@ -165,16 +171,18 @@ func (r *reading) read(piece string, last bool) {
 	}
 }
 
-// findTitle looks for the end of the first line that has more than white space.
+// findTitle looks for the end of the first line that has a letter, a digit or an emoji.
 func (r *reading) findTitle(piece string) {
-	for i := range len(piece) {
-		switch c := piece[i]; {
-		case c > ' ':
+	for i := 0; i < len(piece); {
+		_, class, size := next(bytesOf(piece), i)
+		switch {
+		case class == letter || class == single:
 			r.titled = true
-		case (c == '\n' || c == '\r') && r.titled:
+		case (piece[i] == '\n' || piece[i] == '\r') && r.titled:
 			r.titleEnd = r.pos + i
 			return
 		}
+		i += size
 	}
 }
 
@@ -211,7 +219,7 @@ func (r *reading) takeBatch() {
 		}
 	case r.texts():
 		for i, key := range keys {
-			weights[i] = r.linearWeight(r.batch.token(i), key, 1)
+			weights[i] = r.linearWeight(r.own(r.batch.token(i)), key, 1)
 		}
 	default:
 		for i, key := range keys {
@@ -222,6 +230,14 @@ func (r *reading) takeBatch() {
 	if r.purpose == toSum128 {
 		r.hi.AddWeighted(hi, weights)
 	}
+}
+
+// own returns a token with a text that may be kept, if that is needed.
+func (r *reading) own(t Token) Token {
+	if r.keeps {
+		t.Text = strings.Clone(t.Text)
+	}
+	return t
 }
 
 // texts reports whether features are asked for their text, or what is around it.
@@ -243,12 +259,12 @@ func (r *reading) collect(i int, key, lo, hi uint64) {
 		}
 	}
 	if r.texts() {
-		r.describe(e, isNew, r.batch.token(i), key, 1)
+		r.describe(e, isNew, r.own(r.batch.token(i)), key, 1)
 	}
 }
 
 // describe notes of a feature in the bag what a weight may ask for.
-func (r *reading) describe(e int, isNew bool, t Token, key uint64, n float64) {
+func (r *reading) describe(e int, isNew bool, t Token, key uint64, field float64) {
 	if isNew {
 		r.bag.weights = append(r.bag.weights, 0)
 		if r.texts() {
@@ -258,7 +274,9 @@ func (r *reading) describe(e int, isNew bool, t Token, key uint64, n float64) {
 		}
 	}
 	if r.linear {
-		r.bag.weights[e] += r.linearWeight(t, key, n)
+		r.bag.weights[e] += r.linearWeight(t, key, field)
+	} else {
+		r.bag.weights[e] += Quantize(field) // for now; see weigh
 	}
 	if r.needs&needsDocument != 0 {
 		f := &r.bag.features[e]
@@ -273,19 +291,19 @@ func (r *reading) token(t Token) bool {
 	return true
 }
 
-// occurrence takes in a feature that counts n times.
-func (r *reading) occurrence(t Token, n float64) {
+// occurrence takes in a feature of a field with a weight; of a text, that is 1.
+func (r *reading) occurrence(t Token, field float64) {
 	switch {
 	case r.unit && !r.bagged:
 		r.put(t.Text, 1)
 		return
 	case !r.bagged:
-		r.put(t.Text, r.linearWeight(t, featureKey(t.Text, r.f.Hash.key), n))
+		r.put(t.Text, r.linearWeight(t, featureKey(t.Text, r.f.Hash.key), field))
 		return
 	}
 	key := featureKey(t.Text, r.f.Hash.key)
 	e, isNew := r.bag.entry(key)
-	r.bag.counts[e] += n
+	r.bag.counts[e]++
 	if isNew {
 		switch r.purpose {
 		case toSum64:
@@ -296,22 +314,22 @@ func (r *reading) occurrence(t Token, n float64) {
 		}
 	}
 	if r.purpose != toCount {
-		r.describe(e, isNew, t, key, n)
+		r.describe(e, isNew, t, key, field)
 	}
 }
 
-// linearWeight returns what n occurrences of a token weigh: a whole n multiplies the
-// rounded weight of one.
-func (r *reading) linearWeight(t Token, key uint64, n float64) int64 {
+// linearWeight returns what an occurrence weighs: a whole weight of the field multiplies
+// the rounded weight of the token.
+func (r *reading) linearWeight(t Token, key uint64, field float64) int64 {
 	w := 1.0
 	if !r.unit {
 		r.feature = Feature{Token: t, Count: 1, key: key}
 		w = r.f.Weight.Weigh(&r.feature)
 	}
-	if n == math.Trunc(n) && math.Abs(n) < 1<<20 {
-		return Quantize(w) * int64(n)
+	if field == math.Trunc(field) && math.Abs(field) < 1<<20 {
+		return Quantize(w) * int64(field)
 	}
-	return Quantize(float64(w * n))
+	return Quantize(float64(w * field))
 }
 
 // put hashes a token and lets it wait with its weight.
@@ -355,7 +373,6 @@ func (r *reading) finish() {
 	}
 	b := &r.bag
 	if !r.linear {
-		b.weights = slices.Grow(b.weights[:0], len(b.keys))[:len(b.keys)]
 		r.weigh()
 	}
 	switch r.purpose {
@@ -371,30 +388,37 @@ func (r *reading) finish() {
 	}
 }
 
-// weigh weighs what is in the bag.
+// weigh weighs what is in the bag. Of a record, the weights of the fields have been
+// summed up where the weights go, and their mean is a factor.
 func (r *reading) weigh() {
 	b := &r.bag
-	if r.stats != nil {
-		for i, key := range b.keys {
-			b.weights[i] = Quantize(float64(logCount(b.counts[i]) * r.idf.exact[r.stats.rank(key)]))
-		}
-		return
+	if !r.recorded {
+		b.weights = slices.Grow(b.weights[:0], len(b.keys))[:len(b.keys)]
 	}
 	shortest, longest := math.MaxInt, 0
-	for i := range b.features {
-		if r.needs&needsDocument != 0 {
+	if r.needs&needsDocument != 0 {
+		for i := range b.features {
 			n := b.features[i].Length()
 			shortest, longest = min(shortest, n), max(longest, n)
 		}
 	}
 	for i, key := range b.keys {
-		f := &r.feature
-		if r.texts() {
-			f = &b.features[i]
-			f.Shortest, f.Longest = shortest, longest
+		w := 0.0
+		if r.stats != nil { // LogCount times IDF
+			w = float64(logCount(b.counts[i]) * r.idf.exact[r.stats.rank(key)])
+		} else {
+			f := &r.feature
+			if r.texts() {
+				f = &b.features[i]
+				f.Shortest, f.Longest = shortest, longest
+			}
+			f.key, f.Count = key, b.counts[i]
+			w = r.f.Weight.Weigh(f)
 		}
-		f.key, f.Count = key, b.counts[i]
-		b.weights[i] = Quantize(r.f.Weight.Weigh(f))
+		if r.recorded {
+			w = float64(w * (float64(b.weights[i]) / (1 << weightBits) / b.counts[i]))
+		}
+		b.weights[i] = Quantize(w)
 	}
 }
 
@@ -406,159 +430,6 @@ func (r *reading) isMarked(pos int) bool {
 		return 1
 	})
 	return i < len(r.marked) && r.marked[i].start <= pos
-}
-
-// A bag is the distinct features of a text, in the order in which they first occur.
-type bag struct {
-	factor  uint64   // of the hash, so that nobody can choose keys that collide
-	slots   []uint32 // 1 + where a key is, or 0; a power of two of them
-	shift   uint
-	keys    []uint64
-	counts  []float64
-	lo, hi  []uint64 // hashes, if they are to be summed
-	weights []int64
-
-	features []Feature // if the hash does not say it all
-}
-
-// entry returns where a key is, and whether it is new. A new one has a count of 0.
-func (b *bag) entry(key uint64) (int, bool) {
-	if 4*len(b.keys) >= 3*len(b.slots) {
-		b.grow()
-	}
-	for at := key * b.factor >> b.shift; ; at++ {
-		slot := &b.slots[at&uint64(len(b.slots)-1)]
-		if *slot == 0 {
-			b.keys, b.counts = append(b.keys, key), append(b.counts, 0)
-			*slot = uint32(len(b.keys))
-			return len(b.keys) - 1, true
-		}
-		if b.keys[*slot-1] == key {
-			return int(*slot - 1), false
-		}
-	}
-}
-
-func (b *bag) grow() {
-	b.resize(max(64, 2*len(b.slots)))
-	for i, key := range b.keys {
-		at := key * b.factor >> b.shift
-		for b.slots[at&uint64(len(b.slots)-1)] != 0 {
-			at++
-		}
-		b.slots[at&uint64(len(b.slots)-1)] = uint32(i + 1)
-	}
-}
-
-// resize makes the slots so many, and empties them.
-func (b *bag) resize(slots int) {
-	if cap(b.slots) >= slots {
-		b.slots = b.slots[:slots]
-		clear(b.slots)
-	} else {
-		b.slots = make([]uint32, slots)
-	}
-	b.shift = 64
-	for n := slots; n > 1; n /= 2 {
-		b.shift--
-	}
-}
-
-// clear empties the bag, and keeps its memory unless that is much.
-func (b *bag) clear() {
-	if len(b.slots) > 1<<17 {
-		*b = bag{factor: b.factor}
-		return
-	}
-	clear(b.features)
-	b.keys, b.counts, b.lo, b.hi, b.weights = b.keys[:0], b.counts[:0], b.lo[:0], b.hi[:0], b.weights[:0]
-	b.features = b.features[:0]
-	b.resize(min(len(b.slots), 64))
-}
-
-// Features returns the distinct features of a text, in the order in which they first
-// occur, with what each of them adds to the bits of the fingerprint that its hash has
-// set and takes from the others: its weight as [Quantize] rounds it. Texts of features
-// yielded may be kept.
-func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
-	return func(yield func(Feature, float64) bool) {
-		r := f.reading(toShow)
-		defer r.release()
-		r.text(text)
-		r.show(yield)
-	}
-}
-
-func (r *reading) show(yield func(Feature, float64) bool) {
-	for i := range r.bag.features {
-		if !yield(r.bag.features[i], float64(r.bag.weights[i])/(1<<weightBits)) {
-			return
-		}
-	}
-}
-
-// features is what the features of a Fingerprinter are made by.
-type features struct {
-	normalizer Normalizer
-	tokenizer  Tokenizer
-	fields     []Field
-	key        *hashKey
-	custom     string
-}
-
-func (f *Fingerprinter) features() features {
-	return features{f.Normalizer.usual(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
-}
-
-// same reports whether two are the same as far as that is seen at once.
-func (a *features) same(b *features) bool {
-	na, nb := a.normalizer, b.normalizer
-	if (na.Boilerplate == nil) != (nb.Boilerplate == nil) {
-		return false
-	}
-	na.Boilerplate, nb.Boilerplate = nil, nil
-	if na != nb || (a.key == nil) != (b.key == nil) || a.key != b.key && a.key.check != b.key.check {
-		return false
-	}
-	if len(a.fields) != len(b.fields) || len(a.fields) > 0 && &a.fields[0] != &b.fields[0] && fieldsVersion(a.fields, a.tokenizer) != fieldsVersion(b.fields, b.tokenizer) {
-		return false
-	}
-	charsA, nA, okA := unitsOf(a.tokenizer)
-	charsB, nB, okB := unitsOf(b.tokenizer)
-	if okA || okB {
-		return okA && okB && charsA == charsB && nA == nB
-	}
-	return tokenizerVersion(a.tokenizer) == tokenizerVersion(b.tokenizer)
-}
-
-// checkWeight returns an error if w cannot serve for these features.
-func checkWeight(w Weight, of *features) (err error) {
-	if needsOf(w)&needsMarked != 0 {
-		if _, err := sentenceLexicon(w); err != nil {
-			return err
-		}
-	}
-	return checkStatistics(w, of)
-}
-
-func checkStatistics(w Weight, of *features) (err error) {
-	var parts []Weight
-	switch w := w.(type) {
-	case IDF:
-		if w.Statistics != nil && !of.same(&w.Statistics.of) {
-			return fmt.Errorf("neardup: the statistics of an IDF were %w: of other features than those of the Fingerprinter", ErrVersion)
-		}
-	case Product:
-		parts = w
-	case Sum:
-		parts = w
-	}
-	for _, p := range parts {
-		if err := checkStatistics(p, of); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // tableOf returns the statistics and the table of weights if w is Count or LogCount
@@ -573,17 +444,4 @@ func tableOf(w Weight) (*Statistics, *idfTable) {
 		return idf.Statistics, idf.table()
 	}
 	return nil, nil
-}
-
-// sentenceLexicon returns the lexicon by which sentences are marked, or nil.
-func sentenceLexicon(w Weight) (l *Lexicon, err error) {
-	weights(w, func(w Weight) {
-		if m, ok := w.(Markers); ok && m.Sentence {
-			if l != nil && l.id() != m.Lexicon.id() {
-				err = errors.New("neardup: a Weight with two lexicons for sentences")
-			}
-			l = m.Lexicon
-		}
-	})
-	return l, err
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 )
 
 // A Record is a row with fields: the values by the names of the columns. What is null
@@ -50,7 +49,9 @@ const (
 
 // SumRecord64 returns the 64-bit fingerprint of a record by the Fields. A field that is
 // null or has no features contributes nothing, and a record without features has the
-// fingerprint 0 (see [Fingerprint64]). The Weight multiplies with the weights of the fields.
+// fingerprint 0 (see [Fingerprint64]). A feature weighs what Weight says of its
+// occurrences in the record, times the mean weight of the fields they stand in; there is
+// no title, and there are no sentences.
 //
 // In a record of ten values, one that changes moves as many bits as every tenth word of a
 // text does. So with short records a fingerprint nominates candidates, to be compared
@@ -88,8 +89,8 @@ func (b *StatisticsBuilder) AddRecord(rec Record) {
 
 // record reads a record.
 func (r *reading) record(rec Record) {
-	r.batched, r.bagged, r.titleEnd = false, true, 0
-	r.start()
+	r.batched, r.bagged, r.recorded, r.titleEnd = false, true, true, 0
+	r.setHash()
 	for i := range r.f.Fields {
 		field := &r.f.Fields[i]
 		if value := rec[field.Name]; value != "" {
@@ -113,10 +114,12 @@ func (r *reading) field(field *Field, value string) {
 			r.named = append(append(append(r.named[:0], field.Name...), '='), t.Text...)
 			t.Text = stringOf(r.named)
 		}
-		r.occurrence(t, weight)
+		r.occurrence(r.own(t), weight)
 		return true
 	}
-	value = field.Form.of(value, field.Country)
+	if field.Role != LargeText || field.Form != TextValue { // its tokenizer sees to the form
+		value = field.Form.of(value, field.Country)
+	}
 	chars, n, ok := unitsOf(split)
 	switch {
 	case value == "":
@@ -153,7 +156,7 @@ func (f *Field) weight() float64 {
 	return 2
 }
 
-// fieldsVersion returns a digest of the fields that does not depend on their order.
+// fieldsVersion returns a digest of the fields.
 func fieldsVersion(fields []Field, texts Tokenizer) string {
 	var all []string
 	for i := range fields {
@@ -170,7 +173,6 @@ func fieldsVersion(fields []Field, texts Tokenizer) string {
 		}
 		all = append(all, fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
 	}
-	slices.Sort(all)
 	d := newDigest()
 	for _, s := range all {
 		d.text(s)

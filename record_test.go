@@ -47,7 +47,7 @@ func TestS003Row(t *testing.T) {
 
 // naiveRecord sums up a record from the definition.
 func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, map[string]float64) {
-	counts := map[string]float64{}
+	counts, fieldWeights := map[string]float64{}, map[string]int64{}
 	weights := map[string]int64{}
 	for _, field := range f.Fields {
 		value := rec[field.Name]
@@ -61,7 +61,9 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 		if field.Role == LargeText {
 			value = f.Normalizer.Normalize(value)
 		}
-		value = field.Form.of(value, field.Country)
+		if field.Role == SmallText || field.Form != TextValue {
+			value = field.Form.of(value, field.Country)
+		}
 		tokens := []string{value}
 		split := field.Split
 		if split == nil && field.Role == LargeText {
@@ -80,7 +82,8 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 			if field.Named {
 				token = field.Name + "=" + token
 			}
-			counts[token] += weight
+			counts[token]++
+			fieldWeights[token] += Quantize(weight)
 			w := 1.0
 			if f.Weight != nil {
 				w = f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: 1})
@@ -97,7 +100,7 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 	for token, n := range counts {
 		w := weights[token]
 		if f.Weight != nil && !isLinear(f.Weight) {
-			w = Quantize(f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: n}))
+			w = Quantize(f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: n}) * (float64(fieldWeights[token]) / (1 << 20) / n))
 		}
 		a.Add(f.Hash.sum64()(token), w)
 		hi, lo := f.Hash.sum128()(token)
@@ -131,7 +134,7 @@ func TestRecords(t *testing.T) {
 	}
 	s := stats.Build()
 	checkFrequencies(t, "records", s, len(recs), df)
-	for name, w := range map[string]Weight{"nil": nil, "idf": Product{Count, IDF{s, true}}, "log": Product{LogCount, IDF{s, false}}, "binary": Binary, "length": Product{Count, TermLength{}}} {
+	for name, w := range map[string]Weight{"nil": nil, "idf": Product{Count, IDF{s, true}}, "bare idf": IDF{s, true}, "log-idf": Product{LogCount, IDF{s, true}}, "log": Product{LogCount, IDF{s, false}}, "binary": Binary, "length": Product{Count, TermLength{}}} {
 		f.Weight = w
 		for _, hash := range []Hash{{}, {Sum64: s001.Hash64, Sum128: s001.Hash128}} {
 			f.Hash = hash
@@ -160,22 +163,11 @@ func TestRecords(t *testing.T) {
 	if f.SumRecord64(recs[1]) != 0 || f.SumRecord64(recs[3]) != 0 {
 		t.Error("a record without features has a fingerprint")
 	}
-	// The order of the fields does not matter, and is not in the version.
-	g := f
-	g.Fields = nil
-	for i := range fields {
-		g.Fields = append(g.Fields, fields[len(fields)-1-i])
-	}
-	for _, r := range recs {
-		if f.SumRecord64(r) != g.SumRecord64(r) {
-			t.Error("the order of the fields matters")
-		}
-	}
 	vf, err := f.Version()
-	vg, _ := g.Version()
-	if err != nil || vf != vg || !strings.Contains(vf, " fields=") {
-		t.Error(vf, vg, err)
+	if err != nil || !strings.Contains(vf, " fields=") {
+		t.Error(vf, err)
 	}
+	g := f
 	seen := map[string]int{vf: -1}
 	for i := range fields {
 		for j, change := range []func(*Field){func(f *Field) { f.Name += "x" }, func(f *Field) { f.Weight += 7 }, func(f *Field) { f.Named = !f.Named }, func(f *Field) { f.Split = NGrams{9} }, func(f *Field) { f.Form = (f.Form + 1) % 6 }, func(f *Field) { f.Role = (f.Role + 1) % 3 }} {
@@ -192,6 +184,10 @@ func TestRecords(t *testing.T) {
 			}
 			seen[v] = 10*i + j
 		}
+	}
+	g.Fields = []Field{{Name: "x", Split: &Segmenter{}}}
+	if v, err := g.Version(); err == nil {
+		t.Error("a Segmenter without a dictionary has version", v)
 	}
 	g.Fields = []Field{{Name: "x", Split: noThe{}}}
 	if v, err := g.Version(); err == nil {

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"iter"
 	"math/bits"
 	"sync"
 )
@@ -178,6 +179,27 @@ func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
 	a.lo.Merge(&r.lo)
 	a.hi.Merge(&r.hi)
 	r.release()
+}
+
+// Features returns the distinct features of a text, in the order in which they first
+// occur, with what each of them adds to the bits of the fingerprint that its hash has
+// set and takes from the others: its weight as [Quantize] rounds it. Texts of features
+// yielded may be kept.
+func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
+	return func(yield func(Feature, float64) bool) {
+		r := f.reading(toShow)
+		defer r.release()
+		r.text(text)
+		r.show(yield)
+	}
+}
+
+func (r *reading) show(yield func(Feature, float64) bool) {
+	for i := range r.bag.features {
+		if !yield(r.bag.features[i], float64(r.bag.weights[i])/(1<<weightBits)) {
+			return
+		}
+	}
 }
 
 func (f *Fingerprinter) tokenizer() Tokenizer {

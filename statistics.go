@@ -21,6 +21,7 @@ import (
 type Statistics struct {
 	of        features
 	documents uint32
+	forgotten uint32       // the largest frequency of features that were pruned
 	table     *frequencies // the rank of the frequency of each feature
 	distinct  []uint32     // the frequencies that occur, by rank: ascending
 	digest    uint64
@@ -55,7 +56,8 @@ type StatisticsBuilder struct {
 	// not be changed once something has been added.
 	Fingerprinter Fingerprinter
 
-	documents atomic.Uint32
+	documents atomic.Uint64
+	forgotten atomic.Uint32
 	table     frequencies
 }
 
@@ -74,12 +76,16 @@ func (b *StatisticsBuilder) count(r *reading) {
 }
 
 // Merge adds what other has counted in other documents, of the same features. It is an
-// [ErrVersion] if they are others.
+// [ErrVersion] if they are others. There can be up to 2³²−1 documents.
 func (b *StatisticsBuilder) Merge(other *Statistics) error {
-	if of := b.Fingerprinter.features(); !of.same(&other.of) {
+	if of := b.Fingerprinter.features(); !of.isSame(&other.of) {
 		return fmt.Errorf("neardup: the statistics were %w: they are of other features", ErrVersion)
 	}
-	b.documents.Add(other.documents)
+	if b.documents.Load()+uint64(other.documents) > math.MaxUint32 {
+		return fmt.Errorf("neardup: statistics of %d and %d documents; together there can be %d", b.documents.Load(), other.documents, uint32(math.MaxUint32))
+	}
+	b.documents.Add(uint64(other.documents))
+	b.forget(other.forgotten)
 	other.table.each(func(key uint64, rank *uint32) { b.table.add(key, other.distinct[*rank]) })
 	return nil
 }
@@ -94,10 +100,11 @@ func (b *StatisticsBuilder) Terms() int { return b.table.len() }
 // more than most are left, the rarest, so that at most that many are; of equally rare
 // ones all go. A most of 0 means no limit.
 //
-// Right before Build it makes the statistics smaller. Before that it bounds the memory
-// for a corpus without end: what was forgotten is counted anew, so that after p calls
-// frequencies may be up to p·(min−1) too low, and they depend on where among the
-// documents the calls were.
+// An [IDF] weighs what was forgotten, and so everything unknown, as it does features of
+// the largest frequency that was. Right before Build, Prune makes the statistics smaller.
+// Before that it bounds the memory for a corpus without end: what was forgotten is
+// counted anew, so frequencies may be too low by the sum of what the calls forgot, and
+// depend on where among the documents the calls were.
 func (b *StatisticsBuilder) Prune(min, most int) {
 	least := uint32(max(0, min))
 	if most > 0 {
@@ -111,15 +118,22 @@ func (b *StatisticsBuilder) Prune(min, most int) {
 			}
 		}
 	}
-	b.table.prune(least)
+	b.forget(b.table.prune(least))
+}
+
+// forget notes the frequency of features that were forgotten.
+func (b *StatisticsBuilder) forget(df uint32) {
+	for old := b.forgotten.Load(); df > old && !b.forgotten.CompareAndSwap(old, df); old = b.forgotten.Load() {
+	}
 }
 
 // Build returns the statistics, and leaves the builder without any, as new: what it held
 // is not copied. Nothing may be added meanwhile.
 func (b *StatisticsBuilder) Build() *Statistics {
-	s := &Statistics{of: b.Fingerprinter.features(), documents: b.documents.Swap(0), table: b.table.take()}
+	s := &Statistics{of: b.Fingerprinter.features(), documents: uint32(min(b.documents.Swap(0), math.MaxUint32)), forgotten: b.forgotten.Swap(0), table: b.table.take()}
+	s.forgotten = min(s.forgotten, s.documents)
 	ranks := map[uint32]uint32{}
-	s.digest = checksum(nil, uint64(s.documents))
+	s.digest = checksum(nil, uint64(s.documents)<<32|uint64(s.forgotten))
 	var key [8]byte
 	s.table.each(func(k uint64, df *uint32) {
 		*df = min(*df, s.documents)
@@ -132,7 +146,7 @@ func (b *StatisticsBuilder) Build() *Statistics {
 		ranks[df] = uint32(i)
 	}
 	s.table.each(func(_ uint64, df *uint32) { *df = ranks[*df] })
-	for _, df := range append(slices.Clone(s.distinct), 0) {
+	for _, df := range append(slices.Clone(s.distinct), s.forgotten) {
 		s.plain.add(s.idf(df, false))
 		s.smooth.add(s.idf(df, true))
 	}
@@ -193,6 +207,7 @@ func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
 	}
 	f := newFileWriter(w, "statistics", version)
 	f.uvarint(uint64(s.documents))
+	f.uvarint(uint64(s.forgotten))
 	f.endRecord()
 	type term struct {
 		key  uint64
@@ -232,7 +247,8 @@ func ReadStatistics(r io.Reader, f *Fingerprinter) (*Statistics, error) {
 	first, key := true, uint64(0)
 	for in.next() {
 		if first {
-			b.documents.Store(uint32(in.uvarint(math.MaxUint32)))
+			b.documents.Store(in.uvarint(math.MaxUint32))
+			b.forget(uint32(in.uvarint(b.documents.Load())))
 			first = false
 			continue
 		}
@@ -240,7 +256,7 @@ func ReadStatistics(r io.Reader, f *Fingerprinter) (*Statistics, error) {
 		if in.err == nil && (delta == 0 || key+delta < key) {
 			in.fail("features are not in order")
 		}
-		if key += delta; in.err == nil && (df == 0 || df > b.documents.Load()) {
+		if key += delta; in.err == nil && (df == 0 || uint64(df) > b.documents.Load()) {
 			in.fail("a feature in %d of %d documents", df, b.documents.Load())
 		}
 		if in.err != nil {

@@ -151,6 +151,38 @@ func TestPrune(t *testing.T) {
 	if b.Prune(0, 2); b.Terms() != 0 {
 		t.Errorf("%d of three equal ones", b.Terms())
 	}
+	// What was forgotten, and what is unknown, weighs as the most frequent of it.
+	f := Fingerprinter{Tokenizer: Words{}}
+	b = StatisticsBuilder{Fingerprinter: f}
+	for i := range 10 {
+		b.Add(fmt.Sprintf("all own%d half%d", i, i/5))
+	}
+	b.Prune(0, 1)
+	s := b.Build()
+	var file bytes.Buffer
+	if _, err := s.WriteTo(&file); err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadStatistics(&file, &f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Merge(read)
+	for _, s := range []*Statistics{s, read, b.Build()} {
+		for word, want := range map[string]float64{"all": 10.0 / 10, "half0": 10.0 / 5, "own3": 10.0 / 5, "unknown": 10.0 / 5} {
+			if got := (IDF{Statistics: s}).Weigh(&Feature{Token: Token{Text: word}}); got != ln(want) {
+				t.Errorf("%s weighs %v, want %v", word, got, ln(want))
+			}
+		}
+	}
+	b.documents.Store(1<<32 - 5)
+	if err := b.Merge(s); err == nil {
+		t.Error("too many documents were merged")
+	}
+	b.documents.Store(1 << 33)
+	if s := b.Build(); s.Documents() != 1<<32-1 {
+		t.Error(s.Documents(), "documents")
+	}
 }
 
 // TestFrequencies compares the table with a map, with keys that come close to each other.

@@ -10,11 +10,12 @@ import (
 // TermLength weighs a feature by the length of its term in characters, on a normal
 // curve (S002 eq. 4 and 5): Chinese terms of four or five characters say most. In S002
 // the factor is 1 plus that: Sum{Constant(1), TermLength{}}. The zero value is the
-// curve of S002.
+// curve of S002. Sigma must be above 0; where a curve is so far from the lengths that they
+// all have none of it, or all the same, LengthRange and LengthShare are 0.
 type TermLength struct {
 	Mean, Sigma float64 // both 0 means 4.51 and 2.207 (10,000 keywords of the CSSCI)
 	Scale       LengthScale
-	Longest     int // the lengths 1 to Longest are those of LengthRange and LengthShare; 0 means 12
+	Longest     int // the lengths 1 to Longest are those of LengthRange and LengthShare; 0 means 12, more than 1000 are 1000
 }
 
 // A LengthScale says how the normal curve is normalised. The text of S002 leaves it
@@ -48,10 +49,13 @@ func (w TermLength) At(length float64) float64 {
 			c := curve(float64(n + 1))
 			least, most, sum = min(least, c), max(most, c), sum+c
 		}
-		if w.Scale == LengthShare {
+		switch {
+		case w.Scale == LengthShare && sum > 0:
 			return y / sum
+		case w.Scale == LengthRange && most > least:
+			return min(max(0, (y-least)/(most-least)), 1)
 		}
-		return max(0, (y-least)/(most-least))
+		return 0
 	}
 	return y
 }
@@ -64,6 +68,7 @@ func (w TermLength) usual() TermLength {
 	if w.Longest <= 0 {
 		w.Longest = 12
 	}
+	w.Longest = min(w.Longest, 1000)
 	return w
 }
 
@@ -81,8 +86,8 @@ func (w TermLength) version() string {
 // FitTermLength fits the normal curve of S002 to the lengths of terms, in characters:
 // the density whose values at 1, 2, 3, … come closest to the shares of these lengths, by
 // least squares. It returns the curve, and R² for how much of the differences between
-// the shares it explains. Fewer than three different lengths determine no curve and are
-// an error. Empty terms do not count.
+// the shares it explains. Fewer than three different lengths, or as many terms of each,
+// determine no curve and are an error. Empty terms do not count.
 func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 	var counts []float64
 	total := 0.0
@@ -113,16 +118,19 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		d := float64(i+1) - mean
 		variance += float64(c * float64(d*d))
 	}
-	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
-	if err != nil {
-		return TermLength{}, 0, err
-	}
-	fit = TermLength{Mean: m, Sigma: s}
 	all := 0.0
 	for _, c := range counts {
 		d := c - 1/float64(len(counts))
 		all += float64(d * d)
 	}
+	if all < 1e-12 {
+		return TermLength{}, 0, errors.New("neardup: all lengths of terms are as frequent; there is no curve in them")
+	}
+	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
+	if err != nil {
+		return TermLength{}, 0, err
+	}
+	fit = TermLength{Mean: m, Sigma: s}
 	return fit, 1 - misfit(counts, m, s)/all, nil
 }
 

@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/neardup/neardup/internal/ucd"
 )
 
 // lexVersion changes whenever a tokenizer, a normaliser or the accumulator gives
@@ -48,7 +45,7 @@ func (f *Fingerprinter) Version() (string, error) {
 	if needsOf(f.Weight)&needsName != 0 {
 		own = append(own, "Weight")
 	}
-	if err := checkWeight(f.Weight, &of); err != nil {
+	if err := checkWeight(f.Weight, &of, (*features).isSame); err != nil {
 		return "", err
 	}
 	weight := "1"
@@ -56,55 +53,6 @@ func (f *Fingerprinter) Version() (string, error) {
 		weight = weightVersion(f.Weight)
 	}
 	return of.describe(own, "hash=%s weight=%s tie=%d", hash, weight, f.Tie)
-}
-
-// version is the version of statistics of the features.
-func (a *features) version() (string, error) {
-	var own []string
-	if a.isCustom() {
-		own = append(own, "Tokenizer")
-	} else {
-		a.custom = ""
-	}
-	return a.describe(own, "hash=%s", hashVersion(a.key))
-}
-
-// describe puts a version together. own is what has no name but custom.
-func (a *features) describe(own []string, format string, args ...any) (string, error) {
-	tokenizer := tokenizerVersion(a.tokenizer)
-	if strings.Contains(tokenizer, "gse(0000000000000000)") {
-		return "", errors.New("neardup: the Segmenter was not made by NewSegmenter")
-	}
-	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s ", lexVersion, ucd.Version, a.normalizer.version(), tokenizer) +
-		fmt.Sprintf(format, args...)
-	if len(a.fields) > 0 {
-		version += " fields=" + fieldsVersion(a.fields, a.tokenizer)
-	}
-	if a.custom != "" {
-		if !isVersion(a.custom) || strings.Contains(a.custom, " ") || len(a.custom) > 100 {
-			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", clip(a.custom))
-		}
-		version += " custom=" + a.custom
-	} else if len(own) > 0 {
-		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
-	}
-	if !isVersion(version) {
-		return "", fmt.Errorf("neardup: the version has %d bytes; it can be stored up to %d", len(version), maxVersion)
-	}
-	return version, nil
-}
-
-// isCustom reports whether a tokenizer is of the caller's own.
-func (a *features) isCustom() bool {
-	custom := func(t Tokenizer) bool { return strings.Contains(tokenizerVersion(t), "custom") }
-	return custom(a.tokenizer) || slices.ContainsFunc(a.fields, func(f Field) bool { return f.Split != nil && custom(f.Split) })
-}
-
-func hashVersion(key *hashKey) string {
-	if key != nil {
-		return "xxh3-seeded:" + key.check
-	}
-	return "xxh3"
 }
 
 // isVersion reports whether s may be a version: one line of printable ASCII.
@@ -173,29 +121,6 @@ func field(version []string, key string) string {
 		}
 	}
 	return ""
-}
-
-func tokenizerVersion(t Tokenizer) string {
-	switch t := t.(type) {
-	case Words:
-		return "words"
-	case NGrams:
-		return fmt.Sprintf("ngrams(%d)", t.n())
-	case Shingles:
-		of := "words"
-		if t.Of != nil {
-			of = tokenizerVersion(t.Of)
-		}
-		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
-	case Filter:
-		return fmt.Sprintf("without(%s,%016x)", tokenizerVersion(t.of()), t.Stop.id())
-	case *Segmenter:
-		if t == nil {
-			t = &Segmenter{}
-		}
-		return fmt.Sprintf("gse(%016x)", t.digest)
-	}
-	return "custom"
 }
 
 // version names the steps of n.

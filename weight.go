@@ -32,10 +32,11 @@ type Weight interface {
 // A Feature is a distinct feature of a document. What a Weight gets must not be kept.
 type Feature struct {
 	Token         // its first occurrence
-	Count float64 // occurrences; in a record, the sum of the weights of the fields
+	Count float64 // how often it occurs
 
-	// Title: it starts in the first line of the text that is not empty. Marked: it
-	// occurs in a sentence with a marker, if the weight asks for that ([Markers]).
+	// Title: it occurs in the first line of the text that has a letter, a digit or an
+	// emoji. Marked: it occurs in a sentence with a marker, if the weight asks for that
+	// ([Markers]).
 	Title, Marked bool
 
 	// The lengths in characters of the shortest and the longest feature of the
@@ -86,14 +87,15 @@ func (c Constant) Weigh(*Feature) float64 { return float64(c) }
 //	ln(N / df)            by default: S002 eq. (3), S004 (no smoothing)
 //	ln((N+1) / (df+½))    if Smooth
 //
-// A feature that no document had counts as if one had it, with Smooth as none. Of an
+// A feature that no document had counts as if one had it, with Smooth as if none had; after
+// [StatisticsBuilder.Prune], as the most frequent of those that were forgotten. Of an
 // empty corpus, and if Statistics is nil, every feature has the weight 1. What all
 // documents have weighs nothing without Smooth and next to nothing with it; a text of
 // such features only has the fingerprint 0 (see [Fingerprint64]).
 //
-// The statistics must be of the features of the Fingerprinter: of the same
-// normalizer, tokenizer and fields and, if it is seeded, of the same secret; others
-// make it panic where that is seen, and [Fingerprinter.Version] report it.
+// The statistics must be of the features of the Fingerprinter: of the same normalizer,
+// tokenizer and fields and, if it is seeded, of the same secret. With others it panics,
+// as far as it can see that at once; [Fingerprinter.Version] sees all.
 type IDF struct {
 	Statistics *Statistics
 	Smooth     bool
@@ -156,8 +158,8 @@ func (RelativeLength) Weigh(f *Feature) float64 {
 	return float64(f.Length()-f.Shortest) / float64(f.Longest-f.Shortest)
 }
 
-// TitleWords weighs features that occur in the title, the first line of the text that
-// is not empty, by Factor, and others by 1 (S004).
+// TitleWords weighs features that occur in the title by Factor, and others by 1 (S004). The
+// title is the first line of the text that has a letter, a digit or an emoji.
 type TitleWords struct {
 	Factor float64 // 0 means 5
 }
@@ -305,6 +307,55 @@ func weights(w Weight, each func(Weight)) {
 	for _, p := range parts {
 		weights(p, each)
 	}
+}
+
+// checkWeight returns an error if w cannot serve for these features; same compares those
+// of statistics with them.
+func checkWeight(w Weight, of *features, same func(a, b *features) bool) (err error) {
+	var lexicon *Lexicon
+	fail := func(format string, args ...any) {
+		if err == nil {
+			err = fmt.Errorf("neardup: "+format, args...)
+		}
+	}
+	weights(w, func(part Weight) {
+		switch part := part.(type) {
+		case nil:
+			if w != nil {
+				fail("a Weight that is put together has a nil in it")
+			}
+		case Occurrences:
+			if part > LogCount {
+				fail("Occurrences(%d) is neither Count nor LogCount", part)
+			}
+		case IDF:
+			if part.Statistics != nil && !same(of, &part.Statistics.of) {
+				fail("the statistics of an IDF were %w: of other features than those of the Fingerprinter", ErrVersion)
+			}
+		case TermLength:
+			if u := part.usual(); part.Scale > LengthDensity || !(u.Sigma > 0) || !(math.Abs(u.Mean) < 1e9) || math.IsInf(u.Sigma, 0) {
+				fail("%+v is no normal curve", part)
+			}
+		case Markers:
+			if part.Sentence {
+				if lexicon != nil && lexicon.id() != part.Lexicon.id() {
+					fail("a Weight with two lexicons for sentences")
+				}
+				lexicon = part.Lexicon
+			}
+		}
+	})
+	return err
+}
+
+// sentenceLexicon returns the lexicon by which sentences are marked, or nil.
+func sentenceLexicon(w Weight) (l *Lexicon) {
+	weights(w, func(w Weight) {
+		if m, ok := w.(Markers); ok && m.Sentence {
+			l = m.Lexicon
+		}
+	})
+	return l
 }
 
 // weightVersion spells a weight out.

@@ -136,13 +136,15 @@ func TestFitTermLength(t *testing.T) {
 			t.Errorf("%+v: %+v, R² %v, %v", want, got, r2, err)
 		}
 	}
-	for _, terms := range [][]string{nil, {"", ""}, {"a", "bb", "cc"}, {"a"}} {
+	for _, terms := range [][]string{{"a", "bb", "ccc"}, nil, {"", ""}, {"a", "bb", "cc"}, {"a"}} {
 		if fit, _, err := FitTermLength(terms); err == nil {
 			t.Errorf("%q: %+v", terms, fit)
 		}
 	}
-	if fit, r2, err := FitTermLength([]string{"a", "bb", "ccc"}); err == nil && !(fit.Sigma > 0 && r2 <= 1) {
-		t.Errorf("%+v, %v, %v", fit, r2, err)
+	for _, w := range []TermLength{{Scale: LengthRange, Longest: 1}, {Scale: LengthShare, Mean: 1000, Sigma: 1}, {Scale: LengthRange, Mean: 1000, Sigma: 1}} {
+		if got := w.At(2); got != 0 {
+			t.Errorf("%+v: %v", w, got)
+		}
 	}
 }
 
@@ -221,13 +223,19 @@ func naiveWeights(f *Fingerprinter, text string) (features []Feature, weights []
 	text = f.Normalizer.Normalize(text)
 	titleEnd := len(text)
 	for i, c := range []byte(text) {
-		if (c == '\n' || c == '\r') && strings.Trim(text[:i], " \t\n\r\v\f\x00\x01\x02\x03\x04\x05\x06\x07\x08\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f") != "" {
-			titleEnd = i
-			break
+		if c == '\n' || c == '\r' {
+			n := 0
+			for range (Words{}).Tokens(text[:i]) {
+				n++
+			}
+			if n > 0 {
+				titleEnd = i
+				break
+			}
 		}
 	}
 	var marked []span
-	if l, _ := sentenceLexicon(f.Weight); l != nil {
+	if l := sentenceLexicon(f.Weight); l != nil {
 		marked = l.markedSentences(text)
 	}
 	at := map[string]int{}
@@ -307,7 +315,7 @@ func TestWeighings(t *testing.T) {
 	if !testing.Short() {
 		settings["gse"] = Fingerprinter{Tokenizer: loadSegmenter(t)}
 	}
-	texts := append([]string{"", " \n", "one", "one two one", "\n\n Title words\nbody words. In other words: body! therefore\tnot", "但是，住房 公积金。\n综上 因此；住房"}, docs...)
+	texts := append([]string{"", " \n", "one", "one two one", "\u3000\ufeff\n\n Title words\nbody words. In other words: body! therefore\tnot", "但是，住房 公积金。\n综上 因此；住房"}, docs...)
 	for name, f := range settings {
 		for weight, w := range weighings(f, docs) {
 			f.Weight = w
@@ -389,6 +397,20 @@ func TestWeightVersions(t *testing.T) {
 		}
 		seen[v] = name
 	}
+	for _, w := range []Weight{Product{nil}, Sum{Count, nil}, Product{Count, Product{nil}}, Occurrences(2), TermLength{Mean: 4}, TermLength{Mean: 1, Sigma: -2}, TermLength{Sigma: math.NaN()}, TermLength{Scale: 4}} {
+		f.Weight = w
+		if v, err := f.Version(); err == nil {
+			t.Errorf("%#v has version %s", w, v)
+		}
+		func() {
+			defer func() {
+				if err, ok := recover().(error); !ok || !strings.HasPrefix(err.Error(), "neardup: ") {
+					t.Errorf("%#v: %v", w, err)
+				}
+			}()
+			f.Sum64("a b")
+		}()
+	}
 	f.Weight = nil
 	plain, _ := f.Version()
 	f.Weight = Count
@@ -399,12 +421,40 @@ func TestWeightVersions(t *testing.T) {
 	if _, err := other.Version(); err == nil {
 		t.Error("statistics of other features have a version")
 	}
+	b := StatisticsBuilder{Fingerprinter: other} // its weight does not matter
+	b.Add("a b c")
+	if b.Terms() != 2 {
+		t.Error(b.Terms())
+	}
 	defer func() {
 		if recover() == nil {
 			t.Error("statistics of other features were used")
 		}
 	}()
 	other.Sum64("a b c")
+}
+
+// TestTextsStay: what a function of the caller's own is given may be kept.
+func TestTextsStay(t *testing.T) {
+	var kept []string
+	keep := func(t Token) float64 { kept = append(kept, t.Text); return 1 }
+	hash := Hash{Sum64: func(s string) uint64 { kept = append(kept, s); return 1 }}
+	fields := []Field{{Name: "a", Named: true, Split: Words{}}, {Name: "b", Split: NGrams{2}}}
+	for _, f := range []Fingerprinter{{Tokenizer: Words{}, Weight: perToken(keep)}, {Tokenizer: Words{}, Hash: hash}, {Fields: fields, Weight: perToken(keep)}, {Fields: fields, Hash: hash}} {
+		kept = nil
+		f.Sum64("first text of some words")
+		f.SumRecord64(Record{"a": "first text", "b": "words"})
+		want := strings.Join(kept, "|")
+		before := strings.Clone(want)
+		n := len(kept)
+		for range 100 {
+			f.Sum64("another one with more words and longer ones than these")
+			f.SumRecord64(Record{"a": "yet another text", "b": "which is longer"})
+		}
+		if got := strings.Join(kept[:n], "|"); got != before {
+			t.Errorf("%q became %q", before, got)
+		}
+	}
 }
 
 // TestNoInformation: without a corpus all features weigh the same.

@@ -1,0 +1,149 @@
+package neardup
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup/internal/ucd"
+)
+
+// features is what the features of a Fingerprinter are made by.
+type features struct {
+	normalizer Normalizer
+	tokenizer  Tokenizer
+	fields     []Field
+	key        *hashKey
+	custom     string
+}
+
+func (f *Fingerprinter) features() features {
+	return features{f.Normalizer.usual(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
+}
+
+// looksSame reports whether two are the same as far as can be seen at once: it does not
+// compare the lines of Boilerplate, nor tokenizers of the caller's own.
+func (a *features) looksSame(b *features) bool {
+	na, nb := a.normalizer, b.normalizer
+	if (na.Boilerplate == nil) != (nb.Boilerplate == nil) {
+		return false
+	}
+	na.Boilerplate, nb.Boilerplate = nil, nil
+	return na == nb && (a.key == nil) == (b.key == nil) && (a.key == b.key || a.key.check == b.key.check) &&
+		sameTokenizer(a.tokenizer, b.tokenizer) && slices.EqualFunc(a.fields, b.fields, sameField)
+}
+
+func sameTokenizer(a, b Tokenizer) bool {
+	charsA, nA, okA := unitsOf(a)
+	charsB, nB, okB := unitsOf(b)
+	if okA || okB {
+		return okA && okB && charsA == charsB && nA == nB
+	}
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case Shingles:
+		b, ok := b.(Shingles)
+		return ok && a.n() == b.n() && sameTokenizer(a.Of, b.Of)
+	case Filter:
+		b, ok := b.(Filter)
+		return ok && a.Stop.id() == b.Stop.id() && sameTokenizer(a.of(), b.of())
+	case *Segmenter:
+		b, ok := b.(*Segmenter)
+		return ok && (a == b || a != nil && b != nil && a.digest == b.digest)
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b)
+}
+
+func sameField(a, b Field) bool {
+	split := sameTokenizer(a.Split, b.Split)
+	a.Split, b.Split = nil, nil
+	return split && a == b
+}
+
+// isSame reports whether two are the same.
+func (a *features) isSame(b *features) bool {
+	va, errA := a.version()
+	vb, errB := b.version()
+	return errA == nil && errB == nil && va == vb || errA != nil && errB != nil && a.looksSame(b)
+}
+
+// version is the version of statistics of the features.
+func (a *features) version() (string, error) {
+	var own []string
+	if a.isCustom() {
+		own = append(own, "Tokenizer")
+	} else {
+		a.custom = ""
+	}
+	return a.describe(own, "hash=%s", hashVersion(a.key))
+}
+
+// describe puts a version together. own is what has no name but custom.
+func (a *features) describe(own []string, format string, args ...any) (string, error) {
+	tokenizer := tokenizerVersion(a.tokenizer)
+	for i := range len(a.fields) + 1 {
+		t := tokenizer
+		if i > 0 && a.fields[i-1].Split != nil {
+			t = tokenizerVersion(a.fields[i-1].Split)
+		}
+		if strings.Contains(t, "gse(0000000000000000)") {
+			return "", errors.New("neardup: the Segmenter was not made by NewSegmenter")
+		}
+	}
+	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s ", lexVersion, ucd.Version, a.normalizer.version(), tokenizer) +
+		fmt.Sprintf(format, args...)
+	if len(a.fields) > 0 {
+		version += " fields=" + fieldsVersion(a.fields, a.tokenizer)
+	}
+	if a.custom != "" {
+		if !isVersion(a.custom) || strings.Contains(a.custom, " ") || len(a.custom) > 100 {
+			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", clip(a.custom))
+		}
+		version += " custom=" + a.custom
+	} else if len(own) > 0 {
+		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
+	}
+	if !isVersion(version) {
+		return "", fmt.Errorf("neardup: the version has %d bytes; it can be stored up to %d", len(version), maxVersion)
+	}
+	return version, nil
+}
+
+// isCustom reports whether a tokenizer is of the caller's own.
+func (a *features) isCustom() bool {
+	custom := func(t Tokenizer) bool { return strings.Contains(tokenizerVersion(t), "custom") }
+	return custom(a.tokenizer) || slices.ContainsFunc(a.fields, func(f Field) bool { return f.Split != nil && custom(f.Split) })
+}
+
+func hashVersion(key *hashKey) string {
+	if key != nil {
+		return "xxh3-seeded:" + key.check
+	}
+	return "xxh3"
+}
+
+func tokenizerVersion(t Tokenizer) string {
+	switch t := t.(type) {
+	case Words:
+		return "words"
+	case NGrams:
+		return fmt.Sprintf("ngrams(%d)", t.n())
+	case Shingles:
+		of := "words"
+		if t.Of != nil {
+			of = tokenizerVersion(t.Of)
+		}
+		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
+	case Filter:
+		return fmt.Sprintf("without(%s,%016x)", tokenizerVersion(t.of()), t.Stop.id())
+	case *Segmenter:
+		if t == nil {
+			t = &Segmenter{}
+		}
+		return fmt.Sprintf("gse(%016x)", t.digest)
+	}
+	return "custom"
+}
