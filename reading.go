@@ -78,7 +78,7 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 		r.needs, r.linear = needsOf(f.Weight), isLinear(f.Weight)
 		r.bagged = r.bagged || !r.linear
 		of := f.features()
-		if err := checkWeight(f.Weight, &of, (*features).looksSame); err != nil {
+		if err := checkWeight(f.Weight, &of, false); err != nil {
 			panic(err)
 		}
 		r.stats, r.idf = tableOf(f.Weight)

@@ -382,6 +382,14 @@ func TestAllocations(t *testing.T) {
 		if n := testing.AllocsPerRun(20, func() { f.Sum64(text); f.Sum128(text) }); n > 0.5 {
 			t.Errorf("%T: %v allocations for a fingerprint", tok, n)
 		}
+		b := StatisticsBuilder{Fingerprinter: f}
+		b.Add(text)
+		for _, w := range []Weight{Product{Count, IDF{Statistics: b.Build(), Smooth: true}}, LogCount, Product{Count, TermLength{}}} {
+			f.Weight = w
+			if n := testing.AllocsPerRun(20, func() { f.Sum64(text); f.Sum128(text) }); n > 0.5 {
+				t.Errorf("%T: %v allocations for a fingerprint with weight %s", tok, n, weightVersion(w))
+			}
+		}
 		var got float64
 		tok := f.tokenizer()
 		got = testing.AllocsPerRun(5, func() {

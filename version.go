@@ -45,7 +45,7 @@ func (f *Fingerprinter) Version() (string, error) {
 	if needsOf(f.Weight)&needsName != 0 {
 		own = append(own, "Weight")
 	}
-	if err := checkWeight(f.Weight, &of, (*features).isSame); err != nil {
+	if err := checkWeight(f.Weight, &of, true); err != nil {
 		return "", err
 	}
 	weight := "1"

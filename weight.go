@@ -309,9 +309,9 @@ func weights(w Weight, each func(Weight)) {
 	}
 }
 
-// checkWeight returns an error if w cannot serve for these features; same compares those
-// of statistics with them.
-func checkWeight(w Weight, of *features, same func(a, b *features) bool) (err error) {
+// checkWeight returns an error if w cannot serve for these features, with those of
+// statistics compared thoroughly or not.
+func checkWeight(w Weight, of *features, thorough bool) (err error) {
 	var lexicon *Lexicon
 	fail := func(format string, args ...any) {
 		if err == nil {
@@ -329,7 +329,7 @@ func checkWeight(w Weight, of *features, same func(a, b *features) bool) (err er
 				fail("Occurrences(%d) is neither Count nor LogCount", part)
 			}
 		case IDF:
-			if part.Statistics != nil && !same(of, &part.Statistics.of) {
+			if part.Statistics != nil && (!of.looksSame(&part.Statistics.of) || thorough && !of.isSame(&part.Statistics.of)) {
 				fail("the statistics of an IDF were %w: of other features than those of the Fingerprinter", ErrVersion)
 			}
 		case TermLength:
