@@ -73,12 +73,13 @@ func (a *features) isSame(b *features) bool {
 // version is the version of statistics of the features.
 func (a *features) version() (string, error) {
 	var own []string
-	if a.isCustom() {
+	of := *a
+	if of.isCustom() {
 		own = append(own, "Tokenizer")
 	} else {
-		a.custom = ""
+		of.custom = ""
 	}
-	return a.describe(own, "hash=%s", hashVersion(a.key))
+	return of.describe(own, "hash=%s", hashVersion(a.key))
 }
 
 // describe puts a version together. own is what has no name but custom.

@@ -62,7 +62,26 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	add("seeded", Fingerprinter{Hash: seeded})
 	add("html", Fingerprinter{Normalizer: Normalizer{HTML: true}})
 	add("masked", Fingerprinter{Tokenizer: NGrams{3}, Normalizer: Normalizer{Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Mask, Space: true}})
+	// Weights by the statistics of the documents themselves.
+	corpora := corpusTexts(t, "en", "zh", "more")
+	idf := func(tok Tokenizer) IDF {
+		b := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok}}
+		for _, text := range corpora {
+			b.Add(text)
+		}
+		return IDF{Statistics: b.Build()}
+	}
+	words, pairs := idf(Words{}), idf(nil)
+	pairs.Smooth = true
+	markers := NewLexicon(append(ChineseMarkers(), EnglishMarkers()...)...)
+	s004 := func(idf IDF) Weight {
+		return Product{Count, idf, PartOfSpeech(nil), Sum{Constant(1), RelativeLength{}}, Markers{Lexicon: markers, Sentence: true}, TitleWords{}}
+	}
+	add("logidf", Fingerprinter{Weight: Product{LogCount, pairs}})
+	add("s002", Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, words, Sum{Constant(1), TermLength{}}}})
+	add("s004", Fingerprinter{Tokenizer: Words{}, Weight: s004(words)})
 	if !testing.Short() {
+		add("gse004", Fingerprinter{Tokenizer: loadSegmenter(t), Weight: s004(idf(loadSegmenter(t)))})
 		add("gse", Fingerprinter{Tokenizer: loadSegmenter(t)})
 		add("gse2", Fingerprinter{Tokenizer: Shingles{Of: loadSegmenter(t)}})
 	}

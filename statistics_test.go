@@ -180,8 +180,8 @@ func TestPrune(t *testing.T) {
 		t.Error("too many documents were merged")
 	}
 	b.documents.Store(1 << 33)
-	if s := b.Build(); s.Documents() != 1<<32-1 {
-		t.Error(s.Documents(), "documents")
+	if s := b.Build(); s.documents != 1<<32-1 {
+		t.Error(s.documents, "documents")
 	}
 }
 

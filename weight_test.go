@@ -421,6 +421,10 @@ func TestWeightVersions(t *testing.T) {
 	if _, err := other.Version(); err == nil {
 		t.Error("statistics of other features have a version")
 	}
+	named := Fingerprinter{Tokenizer: Words{}, Weight: all["tfidf"], Custom: "name"}
+	if v, err := named.Version(); err != nil || !strings.HasSuffix(v, " custom=name") {
+		t.Error(v, err)
+	}
 	b := StatisticsBuilder{Fingerprinter: other} // its weight does not matter
 	b.Add("a b c")
 	if b.Terms() != 2 {
