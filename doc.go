@@ -24,6 +24,10 @@
 // what should not count. Texts of people who would gain from cheating: a
 // [SeededHash].
 //
+// Words that should count more than others: a [Weight], most often by the document
+// frequencies of a [StatisticsBuilder]. Rows with fields instead of texts: the Fields of a
+// [Fingerprinter], and a [Record].
+//
 // # Keeping fingerprints
 //
 // Fingerprints compare only if everything was the same that made them.
@@ -42,8 +46,9 @@
 // find copies and light edits, not revisions: with the default features 81 % of
 // the pairs of releases of English manual pages, and 35 % of the pairs of draft
 // and published text of Chinese articles, both at a precision above 99 %. A
-// larger distance finds more; how much more it confuses depends on the features.
-// The README has the table.
+// larger distance finds more; how much more it confuses depends on the features and
+// their weights. With log count × idf, 128 bits and a distance of 35, 99 % of those
+// Chinese pairs are found at a precision of 97 %. The README has the tables.
 //
 // Short texts have few features, so one changed word moves many bits. A text
 // without letters, digits and emoji has fingerprint 0, which means nothing.

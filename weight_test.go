@@ -3,9 +3,13 @@ package neardup
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/s001"
 )
@@ -582,4 +586,50 @@ func TestAccumulatorWeighted(t *testing.T) {
 			f()
 		}()
 	}
+}
+
+// TestFitKeywords fits the curve of S002 to real keywords.
+func TestFitKeywords(t *testing.T) {
+	dir := os.Getenv("NEARDUP_DATA")
+	if dir == "" {
+		t.Skip("NEARDUP_DATA is not set")
+	}
+	list, err := os.ReadFile(filepath.Join(dir, "lexicons", "keywords-zh-csl.tsv"))
+	if err != nil {
+		t.Skip(err)
+	}
+	var terms []string
+	for line := range strings.Lines(string(list)) {
+		term, n, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		count, err := strconv.Atoi(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range count {
+			terms = append(terms, term)
+		}
+	}
+	fit, r2, err := FitTermLength(terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d keywords: mean %.3f, sigma %.3f, R² %.4f", len(terms), fit.Mean, fit.Sigma, r2)
+	best := misfit(shares(terms), fit.Mean, fit.Sigma)
+	for _, d := range []float64{-.01, .01} {
+		if misfit(shares(terms), fit.Mean+d, fit.Sigma) < best || misfit(shares(terms), fit.Mean, fit.Sigma+d) < best {
+			t.Error("another curve is closer")
+		}
+	}
+}
+
+// shares returns the share of each length of terms, from 1.
+func shares(terms []string) (s []float64) {
+	for _, t := range terms {
+		n := utf8.RuneCountInString(t)
+		for len(s) < n {
+			s = append(s, 0)
+		}
+		s[n-1] += 1 / float64(len(terms))
+	}
+	return s
 }
