@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -142,6 +143,32 @@ func BenchmarkWeights(b *testing.B) {
 					}
 				})
 			}
+		}
+	}
+}
+
+func BenchmarkSumRecord(b *testing.B) {
+	rec := Record{"given_name": "mitchell", "surname": "green", "street_number": "7", "address_1": "wallaby place", "address_2": "delmar", "suburb": "cleveland",
+		"postcode": "2119", "state": "sa", "date_of_birth": "19560409", "soc_sec_id": "1804974"}
+	for _, split := range []struct {
+		name string
+		of   Tokenizer
+	}{{"whole", nil}, {"words", Words{}}, {"chars3", NGrams{3}}} {
+		var f Fingerprinter
+		for _, name := range slices.Sorted(maps.Keys(rec)) {
+			f.Fields = append(f.Fields, Field{Name: name, Split: split.of})
+		}
+		for _, bits := range []int{64, 128} {
+			b.Run(fmt.Sprintf("fields=10/split=%s/bits=%d", split.name, bits), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if bits == 64 {
+						f.SumRecord64(rec)
+					} else {
+						f.SumRecord128(rec)
+					}
+				}
+			})
 		}
 	}
 }

@@ -24,10 +24,21 @@ func FuzzAccumulator(f *testing.F) {
 			data = data[1:]
 			switch op % 4 {
 			case 0:
-				h := []uint64{word(), word(), word(), word(), word()}
-				a.AddAll(h)
-				for _, h := range h {
-					na.add(h, 1)
+				h := make([]uint64, 5+op/4) // up to 68
+				w := make([]int64, len(h))
+				for i := range h {
+					h[i], w[i] = word(), 1
+				}
+				if op&4 == 0 {
+					a.AddAll(h)
+				} else {
+					for i := range w {
+						w[i] = int64(word()) >> (op / 8)
+					}
+					a.AddWeighted(h, w)
+				}
+				for i, h := range h {
+					na.add(h, w[i])
 				}
 			case 1:
 				h, w := word(), int64(word())>>(op/4)

@@ -35,6 +35,10 @@ func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 	if sourceOf(f.tokenizer()) == nil {
 		return nil, fmt.Errorf("neardup: a %T cannot read a text in pieces", f.Tokenizer)
 	}
+	of := f.features()
+	if err := checkWeight(f.Weight, &of, true); err != nil {
+		return nil, err
+	}
 	if needsOf(f.Weight)&needsMarked != 0 {
 		return nil, errors.New("neardup: Markers by sentence cannot weigh a text in pieces")
 	}

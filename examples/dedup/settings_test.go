@@ -177,3 +177,56 @@ func TestManyOld(t *testing.T) {
 		t.Errorf("%d pairs", got)
 	}
 }
+
+// TestWeightsFlag: weights by statistics find what shares only common words apart, and
+// statistics are kept for the next time.
+func TestWeightsFlag(t *testing.T) {
+	var b strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&b, "{\"id\":\"%d\",\"text\":\"%s rare%d word%d here%d\"}\n", i, strings.Repeat("the of and to in is was ", 10), i/2, i/2, i/2)
+	}
+	dedup := func(args ...string) (int, string, string) {
+		var out, err strings.Builder
+		status := run(args, &cli.Outputs{}, strings.NewReader(b.String()), &out, &err)
+		return status, out.String(), err.String()
+	}
+	call(t, map[string]string{"x.jsonl": b.String(), "bad.stats": "bad"}, "", "x.jsonl")
+	for _, w := range weightings {
+		args := []string{"-weights", w.name, "-tokenizer", "words", "-distance", "5"}
+		_, first, _ := dedup(append(args, "x.jsonl")...)
+		for _, more := range [][]string{{"-workers", "1", "x.jsonl"}, {"-workers", "7", "-"}} {
+			if status, stdout, stderr := dedup(append(args, more...)...); status != 0 || stdout[:60] != first[:60] {
+				t.Errorf("%s: %d %s%s, at first %s", w.name, status, stdout, stderr, first)
+			}
+		}
+		want := "30 duplicates in 30 groups"
+		if w.name == "count" {
+			want = "59 duplicates in 1 groups"
+		}
+		if w.name != "log" && w.name != "binary" && !strings.Contains(first, want) {
+			t.Errorf("%s: %s", w.name, first)
+		}
+	}
+	if status, _, stderr := dedup("-weights", "logidf", "-stats", "s", "-save", "x.fp", "x.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	for range 2 {
+		status, stdout, stderr := dedup("-weights", "logidf", "-stats", "s", "-against", "x.fp", "-save", "x.fp", "x.jsonl")
+		if status != 0 || !strings.Contains(stdout, "60 old documents") || !strings.Contains(stdout, "60 duplicates") {
+			t.Errorf("%s%s", stdout, stderr)
+		}
+	}
+	for want, args := range map[string][]string{
+		"the statistics must be kept too":        {"-weights", "tfidf", "-save", "y.fp", "x.jsonl"},
+		"-weights count needs none":              {"-stats", "s", "x.jsonl"},
+		"one of count, binary, log, tfidf":       {"-weights", "idf", "x.jsonl"},
+		"bad.stats:1: damaged file":              {"-weights", "tfidf", "-stats", "bad.stats", "x.jsonl"},
+		"tokenizer=shingles(words,2), not words": {"-weights", "tfidf", "-stats", "s", "-tokenizer", "words", "x.jsonl"},
+		"weight=(logcount*idf-smooth(":           {"-against", "x.fp", "x.jsonl"},
+		"given twice":                            {"-weights", "tfidf", "-stats", "p", "-pairs", "p", "x.jsonl"},
+	} {
+		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: %d %s", args, status, stderr)
+		}
+	}
+}
