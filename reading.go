@@ -43,12 +43,15 @@ type reading struct {
 	bag     bag
 	feature Feature // what is being weighed
 
-	recorded bool   // it is a record
-	named    []byte // a feature with the name of its field
-	pos      int    // how much of the text was read
-	titleEnd int    // where the title ends, or -1 if that is not known yet
-	titled   bool   // the title has begun
-	marked   []span // sentences with markers
+	recorded  bool    // it is a record, and this the field being read
+	field     *Field  //
+	weight    float64 // of the field
+	named     []byte  // a feature with the name of the field
+	eachField func(Token) bool
+	pos       int    // how much of the text was read
+	titleEnd  int    // where the title ends, or -1 if that is not known yet
+	titled    bool   // the title has begun
+	marked    []span // sentences with markers
 }
 
 // purpose is what a text is read for.
@@ -64,7 +67,7 @@ const (
 // readings keeps the buffers between texts.
 var readings = sync.Pool{New: func() any {
 	r := &reading{}
-	r.each = r.token
+	r.each, r.eachField = r.token, r.fieldToken
 	r.bag.factor = rand.Uint64() | 1
 	return r
 }}
@@ -118,7 +121,7 @@ func (r *reading) release() {
 		r.hi = Accumulator64{}
 	}
 	r.bag.clear()
-	r.f, r.src, r.stats, r.idf, r.hash64, r.hash128, r.marked = nil, nil, nil, nil, nil, nil, nil
+	r.f, r.src, r.stats, r.idf, r.hash64, r.hash128, r.marked, r.field = nil, nil, nil, nil, nil, nil, nil, nil
 	r.feature = Feature{}
 	r.needs, r.batched, r.recorded, r.n, r.pos, r.titled = 0, false, false, 0, 0, false
 	if cap(r.named) > 1<<16 {

@@ -94,48 +94,51 @@ func (r *reading) record(rec Record) {
 	for i := range r.f.Fields {
 		field := &r.f.Fields[i]
 		if value := rec[field.Name]; value != "" {
-			r.field(field, value)
+			r.readField(field, value)
 		}
 	}
 	r.finish()
 }
 
-// field takes in the features of a value.
-func (r *reading) field(field *Field, value string) {
+// readField takes in the features of a value.
+func (r *reading) readField(field *Field, value string) {
 	if field.Role == Ignored {
 		return
 	}
 	if field.Role == LargeText {
 		value = r.f.Normalizer.Normalize(value)
 	}
-	split, weight := field.splitter(r.f.tokenizer()), field.weight()
-	take := func(t Token) bool {
-		if field.Named {
-			r.named = append(append(append(r.named[:0], field.Name...), '='), t.Text...)
-			t.Text = stringOf(r.named)
-		}
-		r.occurrence(r.own(t), weight)
-		return true
-	}
 	if field.Role != LargeText || field.Form != TextValue { // its tokenizer sees to the form
 		value = field.Form.of(value, field.Country)
 	}
+	r.field, r.weight = field, field.weight()
+	split := field.splitter(r.f.tokenizer())
 	chars, n, ok := unitsOf(split)
 	switch {
 	case value == "":
 	case split == nil:
-		take(Token{Text: value, End: len(value)})
+		r.fieldToken(Token{Text: value, End: len(value)})
 	case !ok:
-		split.Tokens(value)(take)
+		split.Tokens(value)(r.eachField)
 	default:
 		r.batch.reset(chars, n)
 		r.batch.offsets = true
 		for r.batch.read(value, true); r.batch.next(); {
 			for i := range r.batch.limit - r.batch.first {
-				take(r.batch.token(i))
+				r.fieldToken(r.batch.token(i))
 			}
 		}
 	}
+}
+
+// fieldToken takes in one feature of the field.
+func (r *reading) fieldToken(t Token) bool {
+	if r.field.Named {
+		r.named = append(append(append(r.named[:0], r.field.Name...), '='), t.Text...)
+		t.Text = stringOf(r.named)
+	}
+	r.occurrence(r.own(t), r.weight)
+	return true
 }
 
 // splitter returns what cuts the values, or nil; texts is for large ones.

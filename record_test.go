@@ -246,6 +246,9 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		PhoneValue.of(s, "86")
+		if isPlain(s) && strings.TrimSpace(textForm.Normalize(s)) != s {
+			t.Errorf("%q is plain", s)
+		}
 		f := Fingerprinter{Fields: []Field{{Name: "a"}, {Name: "a", Split: NGrams{2}, Form: NumberValue}, {Name: "a", Role: LargeText, Form: DateValue, Named: true}}}
 		want, _, _ := naiveRecord(&f, Record{"a": s})
 		if got := f.SumRecord64(Record{"a": s}); got != want {

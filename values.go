@@ -53,10 +53,16 @@ func (v ValueForm) of(value, country string) string {
 	if v == ExactValue {
 		return value
 	}
-	if v == TextValue {
+	switch {
+	case isPlain(value):
+	case v == TextValue:
 		return strings.TrimSpace(textForm.Normalize(value))
+	default:
+		value = strings.TrimSpace(plainForm.Normalize(value))
 	}
-	value = strings.TrimSpace(plainForm.Normalize(value))
+	if v == TextValue {
+		return value
+	}
 	if len(value) > maxValue {
 		return value
 	}
@@ -73,6 +79,28 @@ func (v ValueForm) of(value, country string) string {
 		return value
 	}
 	return written
+}
+
+// isPlain reports whether a value is as textForm writes it, as most are: ASCII without
+// capitals, or Chinese, with single spaces inside.
+func isPlain(s string) bool {
+	space := true // before the first character there must be none
+	for i := 0; i < len(s); {
+		switch c := s[i]; {
+		case c == ' ' && !space:
+			space = true
+			i++
+			continue
+		case c > ' ' && c < 0x7F && c-'A' >= 26:
+			i++
+		case c >= utf8.RuneSelf && isHan(bytesOf(s[i:])):
+			i += 3
+		default:
+			return false
+		}
+		space = false
+	}
+	return !space
 }
 
 // countDigits returns the number of decimal digits that s begins with.
