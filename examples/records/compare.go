@@ -32,10 +32,13 @@ type collection struct {
 
 // match is a pair of records.
 type match struct {
-	i, j       int
-	distance   int
-	similarity float64
+	i, j       uint32
+	distance   int32
+	similarity float32
 }
+
+// maxCandidates is the number of pairs that are kept, of 16 bytes each.
+const maxCandidates = 1 << 26
 
 // each calls use with chunks of good records and the number of the first; bad ones are
 // reported if report, and skipped or an error.
@@ -96,7 +99,7 @@ func (c *collection) parallel(n int, use func(i int)) {
 func (c *collection) compare() ([]match, []int, error) {
 	if c.o.idf {
 		b := neardup.StatisticsBuilder{Fingerprinter: c.f}
-		err := c.each("counting", false, func(_ int, chunk []row) {
+		err := c.each("records counted", false, func(_ int, chunk []row) {
 			c.parallel(len(chunk), func(i int) { b.AddRecord(chunk[i].rec) })
 		})
 		if err != nil {
@@ -106,7 +109,7 @@ func (c *collection) compare() ([]match, []int, error) {
 	}
 	c.at = map[string]int{}
 	var twice error
-	err := c.each("reading", true, func(first int, chunk []row) {
+	err := c.each("records read", true, func(first int, chunk []row) {
 		for i, r := range chunk {
 			if other, ok := c.at[r.id]; ok && twice == nil {
 				twice = fmt.Errorf("%s: duplicate id %q, which record %d has", r.place, r.id, other+1)
@@ -127,15 +130,16 @@ func (c *collection) compare() ([]match, []int, error) {
 	if err = cmp.Or(err, twice); err != nil {
 		return nil, nil, err
 	}
-	matches := c.candidates()
-	if c.o.similarity > 0 {
-		if matches, err = c.verify(matches); err != nil {
-			return nil, nil, err
-		}
+	matches, err := c.candidates()
+	if err == nil && c.o.similarity > 0 {
+		matches, err = c.verify(matches)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	groups := neardup.Components(len(c.ids), func(yield func(neardup.Pair) bool) {
 		for _, m := range matches {
-			if !yield(neardup.Pair{I: m.i, J: m.j}) {
+			if !yield(neardup.Pair{I: int(m.i), J: int(m.j)}) {
 				return
 			}
 		}
@@ -144,7 +148,7 @@ func (c *collection) compare() ([]match, []int, error) {
 }
 
 // candidates returns the pairs of records with near fingerprints.
-func (c *collection) candidates() (found []match) {
+func (c *collection) candidates() (found []match, err error) {
 	var of []int // records without features are near nothing
 	var fps64 []neardup.Fingerprint64
 	var fps128 []neardup.Fingerprint128
@@ -157,14 +161,41 @@ func (c *collection) candidates() (found []match) {
 		fps64 = append(fps64, neardup.Fingerprint64(fp.Lo))
 		fps128 = append(fps128, fp)
 	}
+	if c.o.distance < 0 {
+		c.o.distance = usualDistance(len(of), c.o.bits)
+	}
 	near := neardup.Pairs(fps128, c.o.distance)
 	if c.o.bits == 64 {
 		near = neardup.Pairs(fps64, c.o.distance)
 	}
+	show := cli.Counter(c.stderr, "pairs with near fingerprints")
+	defer show(-1)
 	for p := range near {
-		found = append(found, match{i: of[p.I], j: of[p.J], distance: p.Distance})
+		if len(found) == maxCandidates {
+			return nil, fmt.Errorf("more than %d pairs of records are within distance %d: give a smaller -distance, or leave equal records out first", maxCandidates, c.o.distance)
+		}
+		if found = append(found, match{i: uint32(of[p.I]), j: uint32(of[p.J]), distance: int32(p.Distance)}); len(found)%(1<<16) == 0 {
+			show(len(found))
+		}
 	}
-	return found
+	return found, nil
+}
+
+// usualDistance returns the largest distance, up to 44 of 128 bits and 20 of 64, at which
+// each of n records has at most ten unrelated ones within it.
+func usualDistance(n, bits int) int {
+	most := 44
+	if bits == 64 {
+		most = 20
+	}
+	share, term := 0.0, math.Ldexp(1, -bits) // of unrelated pairs: binomial
+	for d := range most + 1 {
+		if share += term; share*float64(n) > 20 {
+			return max(d-1, 3)
+		}
+		term *= float64(bits-d) / float64(d+1)
+	}
+	return most
 }
 
 // A feature is a part of a vector.
@@ -182,7 +213,7 @@ func (c *collection) verify(candidates []match) ([]match, error) {
 		needed[m.i], needed[m.j] = true, true
 	}
 	seen := 0
-	err := c.each("comparing", false, func(_ int, chunk []row) {
+	err := c.each("records compared", false, func(_ int, chunk []row) {
 		c.parallel(len(chunk), func(i int) {
 			if n, ok := c.at[chunk[i].id]; ok && needed[n] {
 				vectors[n] = vector(&c.f, chunk[i].rec)
@@ -198,9 +229,9 @@ func (c *collection) verify(candidates []match) ([]match, error) {
 	}
 	c.parallel(len(candidates), func(i int) {
 		m := &candidates[i]
-		m.similarity = cosine(vectors[m.i], vectors[m.j])
+		m.similarity = float32(cosine(vectors[m.i], vectors[m.j]))
 	})
-	return slices.DeleteFunc(candidates, func(m match) bool { return m.similarity < c.o.similarity }), nil
+	return slices.DeleteFunc(candidates, func(m match) bool { return float64(m.similarity) < c.o.similarity }), nil
 }
 
 func vector(f *neardup.Fingerprinter, rec neardup.Record) (v []feature) {
@@ -291,6 +322,6 @@ func (c *collection) summary(w io.Writer, matches []match, groups []int, took ti
 	if c.bad > 0 {
 		fmt.Fprintf(out, "%d bad lines skipped\n", c.bad)
 	}
-	fmt.Fprintf(out, "%.2f s\n", took.Seconds())
+	fmt.Fprintf(out, "candidates up to %d of %d bits apart; %.2f s\n", c.o.distance, c.o.bits, took.Seconds())
 	return out.Flush()
 }

@@ -58,7 +58,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.table, "table", "", "`NAME` of the table in the database; it is quoted, so for SCHEMA.NAME give a -query")
 	f.StringVar(&o.query, "query", "", "`SQL` whose rows are the records, instead of -table. It may be sent several times")
 	f.IntVar(&o.bits, "bits", 128, "width of the fingerprints: 64 or 128")
-	f.IntVar(&o.distance, "distance", -1, "largest Hamming distance of candidates, in bits; by default 44 of 128 bits and 20 of 64. At such distances all pairs are compared: for more than some hundred thousand records take 8 or less")
+	f.IntVar(&o.distance, "distance", -1, "largest Hamming distance of candidates, in bits. By default it is up to 44 of 128 bits and 20 of 64, less for many records. At such distances all pairs of fingerprints are compared, at some hundred million a second: for millions of records take 8 or less")
 	f.Float64Var(&o.similarity, "similarity", 0.5, "smallest cosine of the features of a match, from 0 to 1. 0 takes the candidates as they are, and reads the records only once")
 	f.BoolVar(&o.idf, "idf", false, "weigh rare values more than common ones; reads the records twice")
 	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id, distance and cosine, tab-separated and sorted")
@@ -78,9 +78,6 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	o.args = f.Args()
 	distanceGiven := false
 	f.Visit(func(f *flag.Flag) { distanceGiven = distanceGiven || f.Name == "distance" })
-	if !distanceGiven {
-		o.distance = map[int]int{64: 20, 128: 44}[o.bits]
-	}
 	wrong := ""
 	switch {
 	case o.db == "" && len(o.args) == 0:
@@ -93,7 +90,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = "-db: either a -table or a -query"
 	case o.bits != 64 && o.bits != 128:
 		wrong = fmt.Sprintf("-bits %d: 64 or 128", o.bits)
-	case o.distance < 0 || o.distance > o.bits:
+	case distanceGiven && (o.distance < 0 || o.distance > o.bits):
 		wrong = fmt.Sprintf("-distance %d: 0 to %d", o.distance, o.bits)
 	case !(o.similarity >= 0 && o.similarity <= 1):
 		wrong = fmt.Sprintf("-similarity %v: 0 to 1", o.similarity)

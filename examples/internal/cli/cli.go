@@ -59,8 +59,8 @@ func Printable(s string, n int) string {
 	return b.String()
 }
 
-// Counter returns a function that shows on a terminal how many records of something were
-// worked on; a negative number ends it.
+// Counter returns a function that shows on a terminal how many of something there are so
+// far; a negative number ends it.
 func Counter(stderr io.Writer, what string) func(n int) {
 	f, ok := stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -71,6 +71,6 @@ func Counter(stderr io.Writer, what string) func(n int) {
 			fmt.Fprint(f, "\r\033[K")
 			return
 		}
-		fmt.Fprintf(f, "\r%s: %d records", what, n)
+		fmt.Fprintf(f, "\r%s: %d", what, n)
 	}
 }
