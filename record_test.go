@@ -223,6 +223,11 @@ func TestValues(t *testing.T) {
 	if got := NumberValue.of(" 1０²", ""); got != "10²" {
 		t.Error(got)
 	}
+	for in, want := range map[string]string{"1-212-555-1234": "2125551234", "+1 212 555 1234": "2125551234", "212 555 1234": "2125551234", "011 44 20 7946 0958": "+442079460958"} {
+		if got := PhoneValue.of(in, "1"); got != want {
+			t.Errorf("%q in America: %q, want %q", in, got, want)
+		}
+	}
 	for in, want := range map[string]string{"+49 (0)30 123456": "+4930123456", "030 123456": "030123456", "0049 30 123456": "+4930123456"} {
 		if got := PhoneValue.of(in, ""); got != want {
 			t.Errorf("%q without a country: %q, want %q", in, got, want)
@@ -311,14 +316,14 @@ func TestStructs(t *testing.T) {
 		When time.Time
 	}
 	type hidden struct {
-		Base `neardup:"-"`
-		*url.URL
-		Name  string
-		N     *big.Int
-		Color color
-		Any   any
-		At    **int
-		Bytes json.RawMessage
+		Base     `neardup:"-"`
+		*url.URL `neardup:"URL"`
+		Name     string
+		N        *big.Int
+		Color    color
+		Any      any
+		At       **int
+		Bytes    json.RawMessage
 	}
 	if fields, err := FieldsOf[hidden](); err != nil || len(fields) != 7 || fields[0].Name != "URL" || fields[3].Name != "Color" {
 		t.Errorf("%+v, %v", fields, err)
@@ -331,6 +336,19 @@ func TestStructs(t *testing.T) {
 	}
 	if rec, err := RecordOf(struct{ Base }{Base{ID: 1}}); err != nil || !maps.Equal(rec, Record{"ID": "1"}) { // no time is no value
 		t.Error(rec, err)
+	}
+	if rec, err := RecordOf(struct {
+		named
+		Age int
+	}{named{"Ann", "Canton"}, 3}); err != nil || !maps.Equal(rec, Record{"Name": "Ann", "City": "Canton", "Age": "3"}) {
+		t.Error(rec, err)
+	}
+	var loop any
+	loop = &loop
+	for _, v := range []any{struct{ V selfish }{}, struct{ A any }{loop}, struct{ P endless }{}} {
+		if rec, err := RecordOf(v); err == nil && len(rec) > 0 {
+			t.Errorf("%T: %v", v, rec)
+		}
 	}
 	_, err4 := FieldsOf[struct {
 		A, B string `neardup:"x"`
@@ -378,6 +396,17 @@ func TestRecordErrors(t *testing.T) {
 type color int
 
 func (c color) String() string { return []string{"red", "green"}[c-1] }
+
+type named struct{ Name, City string }
+
+func (n named) String() string { return n.Name }
+
+// A selfish value is its own.
+type selfish struct{}
+
+func (s selfish) Value() (driver.Value, error) { return s, nil }
+
+type endless *endless
 
 type failing struct{}
 

@@ -101,8 +101,8 @@ func (f *Field) set(option string) (kind string, err error) {
 //
 // An exported field without a tag is small, and one without a name in its tag has that of
 // the struct. The fields of an embedded struct, or pointer to one, without a tag are
-// fields too; one with the tag - is left out with all it has. Two fields of one name are
-// an error. [RecordOf] gives the records.
+// fields too, unless it writes itself (driver.Valuer, encoding.TextMarshaler); one with
+// the tag - is left out with all it has. Two fields of one name are an error. [RecordOf] gives the records.
 func FieldsOf[T any]() ([]Field, error) {
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
@@ -143,7 +143,7 @@ func columnsOf(t reflect.Type) ([]column, error) {
 			}
 			switch {
 			case tag == "-":
-			case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && !isValue(sf.Type):
+			case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && isPart(inner):
 				if slices.Contains(within, inner) {
 					continue // endless
 				}
@@ -169,6 +169,22 @@ func columnsOf(t reflect.Type) ([]column, error) {
 	return columns, walk(t, nil, []reflect.Type{t})
 }
 
+// isPart reports whether an embedded struct lends its fields: it has some to lend, and is
+// not a value that writes itself as text or for a database.
+func isPart(t reflect.Type) bool {
+	for _, i := range []reflect.Type{valuer, marshaler} {
+		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
+			return false
+		}
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() || f.Anonymous {
+			return true
+		}
+	}
+	return false
+}
+
 // The types that write themselves.
 var (
 	valuer    = reflect.TypeFor[driver.Valuer]()
@@ -178,7 +194,7 @@ var (
 
 // isValue reports whether textOf can write values of a type.
 func isValue(t reflect.Type) bool {
-	for {
+	for range maxPointers {
 		for _, i := range []reflect.Type{valuer, marshaler, stringer} {
 			if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
 				return true
@@ -238,9 +254,12 @@ func RecordOf(v any) (Record, error) {
 	return rec, nil
 }
 
+// maxPointers is how many pointers and interfaces may lead to a value.
+const maxPointers = 10
+
 // textOf returns a value as text, and whether there is one.
 func textOf(v reflect.Value) (text string, ok bool, err error) {
-	for {
+	for range maxPointers {
 		if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 			return "", false, nil
 		}
@@ -291,6 +310,12 @@ func writtenBySelf(x any) (text string, ok, known bool, err error) {
 		value, err := x.Value()
 		if err != nil || value == nil {
 			return "", false, true, err
+		}
+		if !driver.IsValue(value) {
+			return "", false, true, fmt.Errorf("the Value of a %T is a %T", x, value)
+		}
+		if t, is := value.(time.Time); is {
+			return timeText(t), !t.IsZero(), true, nil
 		}
 		text, ok, err = textOf(reflect.ValueOf(value))
 		return text, ok, true, err

@@ -297,12 +297,12 @@ func isTimeOfDay(s string) bool {
 	}
 	s = strings.TrimLeft(s, " ")
 	hour := countDigits(s)
-	if hour < 1 || hour > 2 {
+	if hour < 1 || hour > 2 || smallNumber(s[:hour]) > 24 {
 		return false
 	}
 	s = s[hour:]
 	for _, mark := range []string{":", "时", "時", "点", "點"} {
-		if rest, ok := strings.CutPrefix(s, mark); ok && (countDigits(rest) == 2 || mark != ":" && rest == "") {
+		if rest, ok := strings.CutPrefix(s, mark); ok && (countDigits(rest) == 2 && rest[0] < '6' || mark != ":" && rest == "") {
 			// What follows is minutes, seconds, a zone: no letters but those of zones.
 			return strings.TrimLeft(rest, "0123456789:.+- apmzutcgs分秒") == ""
 		}
@@ -358,9 +358,14 @@ func writePhone(s, country string) (string, bool) {
 	if !international && strings.HasPrefix(s, "00") {
 		international, s = true, s[2:]
 	}
+	if rest, ok := strings.CutPrefix(s, "011"); ok && country == "1" && !international {
+		international, s = true, rest
+	}
 	switch {
 	case len(s) < 5:
 		return "", false
+	case !international && country == "1" && len(s) == 11:
+		s = strings.TrimPrefix(s, "1")
 	case !international && country != "":
 		s = strings.TrimPrefix(s, "0")
 	case international && country != "" && strings.HasPrefix(s, country):

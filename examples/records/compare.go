@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -10,48 +11,57 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// A collection is the records of a call, in the order of the input.
+// A collection is the records of a call, in the order of the input. Records with the same
+// features are one class, and only classes are compared.
 type collection struct {
 	o      *options
 	stderr io.Writer
 	f      neardup.Fingerprinter
 	rows   rows
 
-	ids   []string
-	at    map[string]int
-	fps   []neardup.Fingerprint128 // of 64 bits only Lo
-	empty int                      // records without features
-	bad   int
+	ids     []string
+	at      map[string]int
+	class   []int32 // of each record; −1 if it has no features
+	classes []class
+	bad     int
 }
 
-// match is a pair of records.
+// A class is records with the same features.
+type class struct {
+	fp      neardup.Fingerprint128 // of 64 bits only Lo
+	records []uint32               // the first stands for all
+}
+
+// match is a pair of classes, or of records.
 type match struct {
 	i, j       uint32
 	distance   int32
 	similarity float32
 }
 
-// maxCandidates is the number of pairs that are kept, of 16 bytes each.
+// maxCandidates is the number of pairs of classes that are kept, of 16 bytes each.
 const maxCandidates = 1 << 26
 
 // each calls use with chunks of good records and the number of the first; bad ones are
 // reported if report, and skipped or an error.
 func (c *collection) each(what string, report bool, use func(first int, chunk []row)) error {
-	const size = 4096
+	const most, mostBytes = 4096, 4 << 20
 	show := cli.Counter(c.stderr, what)
 	defer show(-1)
 	var chunk []row
-	n := 0
+	n, size := 0, 0
 	flush := func() {
 		use(n, chunk)
 		n += len(chunk)
-		chunk = chunk[:0]
+		clear(chunk)
+		chunk, size = chunk[:0], 0
 		show(n)
 	}
 	var failed error
@@ -69,7 +79,8 @@ func (c *collection) each(what string, report bool, use func(first int, chunk []
 			failed = nil
 			return true
 		}
-		if chunk = append(chunk, r); len(chunk) == size {
+		chunk = append(chunk, r)
+		if size += r.size; len(chunk) == most || size > mostBytes {
 			flush()
 		}
 		return true
@@ -94,8 +105,8 @@ func (c *collection) parallel(n int, use func(i int)) {
 	wg.Wait()
 }
 
-// compare reads the records and returns the pairs, and for each record the first one of
-// its group.
+// compare reads the records and returns the pairs of classes that match, and for each
+// record the first one of its group.
 func (c *collection) compare() ([]match, []int, error) {
 	if c.o.idf {
 		b := neardup.StatisticsBuilder{Fingerprinter: c.f}
@@ -107,27 +118,7 @@ func (c *collection) compare() ([]match, []int, error) {
 		}
 		c.f.Weight = neardup.IDF{Statistics: b.Build(), Smooth: true}
 	}
-	c.at = map[string]int{}
-	var twice error
-	err := c.each("records read", true, func(first int, chunk []row) {
-		for i, r := range chunk {
-			if other, ok := c.at[r.id]; ok && twice == nil {
-				twice = fmt.Errorf("%s: duplicate id %q, which record %d has", r.place, r.id, other+1)
-			}
-			c.at[r.id] = first + i
-			c.ids = append(c.ids, r.id)
-		}
-		c.fps = append(c.fps, make([]neardup.Fingerprint128, len(chunk))...)
-		fps := c.fps[first:]
-		c.parallel(len(chunk), func(i int) {
-			if c.o.bits == 64 {
-				fps[i].Lo = uint64(c.f.SumRecord64(chunk[i].rec))
-			} else {
-				fps[i] = c.f.SumRecord128(chunk[i].rec)
-			}
-		})
-	})
-	if err = cmp.Or(err, twice); err != nil {
+	if err := c.read(); err != nil {
 		return nil, nil, err
 	}
 	matches, err := c.candidates()
@@ -138,8 +129,15 @@ func (c *collection) compare() ([]match, []int, error) {
 		return nil, nil, err
 	}
 	groups := neardup.Components(len(c.ids), func(yield func(neardup.Pair) bool) {
+		for _, class := range c.classes {
+			for _, i := range class.records[1:] {
+				if !yield(neardup.Pair{I: int(class.records[0]), J: int(i)}) {
+					return
+				}
+			}
+		}
 		for _, m := range matches {
-			if !yield(neardup.Pair{I: int(m.i), J: int(m.j)}) {
+			if !yield(neardup.Pair{I: int(c.classes[m.i].records[0]), J: int(c.classes[m.j].records[0])}) {
 				return
 			}
 		}
@@ -147,22 +145,58 @@ func (c *collection) compare() ([]match, []int, error) {
 	return matches, groups, nil
 }
 
-// candidates returns the pairs of records with near fingerprints.
+// read reads and fingerprints the records, and finds the classes.
+func (c *collection) read() error {
+	c.at = map[string]int{}
+	known := map[[16]byte]int32{}
+	var twice error
+	err := c.each("records read", true, func(first int, chunk []row) {
+		fps, digests := make([]neardup.Fingerprint128, len(chunk)), make([][16]byte, len(chunk))
+		c.parallel(len(chunk), func(i int) {
+			fps[i] = c.sum(chunk[i].rec)
+			digests[i] = digest(vector(&c.f, chunk[i].rec))
+		})
+		for i, r := range chunk {
+			if other, ok := c.at[r.id]; ok && twice == nil {
+				twice = fmt.Errorf("%s: duplicate id %q, which record %d has", r.place, r.id, other+1)
+			}
+			c.at[r.id] = first + i
+			c.ids = append(c.ids, r.id)
+			n, ok := known[digests[i]]
+			switch {
+			case digests[i] == [16]byte{}: // without features it is near nothing
+				n = -1
+			case !ok:
+				n = int32(len(c.classes))
+				known[digests[i]] = n
+				c.classes = append(c.classes, class{fp: fps[i]})
+				fallthrough
+			default:
+				c.classes[n].records = append(c.classes[n].records, uint32(first+i))
+			}
+			c.class = append(c.class, n)
+		}
+	})
+	return cmp.Or(err, twice)
+}
+
+func (c *collection) sum(rec neardup.Record) neardup.Fingerprint128 {
+	if c.o.bits == 64 {
+		return neardup.Fingerprint128{Lo: uint64(c.f.SumRecord64(rec))}
+	}
+	return c.f.SumRecord128(rec)
+}
+
+// candidates returns the pairs of classes with near fingerprints.
 func (c *collection) candidates() (found []match, err error) {
-	var of []int // records without features are near nothing
+	if c.o.distance < 0 {
+		c.o.distance = usualDistance(len(c.classes), c.o.bits)
+	}
 	var fps64 []neardup.Fingerprint64
 	var fps128 []neardup.Fingerprint128
-	for i, fp := range c.fps {
-		if fp == (neardup.Fingerprint128{}) {
-			c.empty++
-			continue
-		}
-		of = append(of, i)
-		fps64 = append(fps64, neardup.Fingerprint64(fp.Lo))
-		fps128 = append(fps128, fp)
-	}
-	if c.o.distance < 0 {
-		c.o.distance = usualDistance(len(of), c.o.bits)
+	for _, class := range c.classes {
+		fps64 = append(fps64, neardup.Fingerprint64(class.fp.Lo))
+		fps128 = append(fps128, class.fp)
 	}
 	near := neardup.Pairs(fps128, c.o.distance)
 	if c.o.bits == 64 {
@@ -172,9 +206,9 @@ func (c *collection) candidates() (found []match, err error) {
 	defer show(-1)
 	for p := range near {
 		if len(found) == maxCandidates {
-			return nil, fmt.Errorf("more than %d pairs of records are within distance %d: give a smaller -distance, or leave equal records out first", maxCandidates, c.o.distance)
+			return nil, fmt.Errorf("more than %d pairs of records are within distance %d: give a smaller -distance", maxCandidates, c.o.distance)
 		}
-		if found = append(found, match{i: uint32(of[p.I]), j: uint32(of[p.J]), distance: int32(p.Distance)}); len(found)%(1<<16) == 0 {
+		if found = append(found, match{i: uint32(p.I), j: uint32(p.J), distance: int32(p.Distance)}); len(found)%(1<<16) == 0 {
 			show(len(found))
 		}
 	}
@@ -204,19 +238,31 @@ type feature struct {
 	weight float64
 }
 
+// errChanged is the error of records that are not what they were when they were read.
+var errChanged = errors.New("the records changed while they were read")
+
 // verify reads the records again and keeps the pairs whose features have the cosine that
 // is asked for.
 func (c *collection) verify(candidates []match) ([]match, error) {
-	vectors := make([][]feature, len(c.ids)) // of unit length, sorted; nil if not needed
-	needed := make([]bool, len(c.ids))
+	vectors := make([][]feature, len(c.classes)) // of unit length, sorted; nil if not needed
+	needed := make([]bool, len(c.classes))
 	for _, m := range candidates {
 		needed[m.i], needed[m.j] = true, true
 	}
 	seen := 0
+	var changed atomic.Bool
 	err := c.each("records compared", false, func(_ int, chunk []row) {
 		c.parallel(len(chunk), func(i int) {
-			if n, ok := c.at[chunk[i].id]; ok && needed[n] {
-				vectors[n] = vector(&c.f, chunk[i].rec)
+			n, ok := c.at[chunk[i].id]
+			if !ok {
+				changed.Store(true)
+				return
+			}
+			if k := c.class[n]; k >= 0 && needed[k] && int(c.classes[k].records[0]) == n {
+				vectors[k] = vector(&c.f, chunk[i].rec)
+				if c.sum(chunk[i].rec) != c.classes[k].fp {
+					changed.Store(true)
+				}
 			}
 		})
 		seen += len(chunk)
@@ -224,14 +270,27 @@ func (c *collection) verify(candidates []match) ([]match, error) {
 	if err != nil {
 		return nil, err
 	}
-	if seen != len(c.ids) {
-		return nil, errors.New("the records changed while they were read")
+	if seen != len(c.ids) || changed.Load() {
+		return nil, errChanged
 	}
 	c.parallel(len(candidates), func(i int) {
 		m := &candidates[i]
 		m.similarity = float32(cosine(vectors[m.i], vectors[m.j]))
 	})
 	return slices.DeleteFunc(candidates, func(m match) bool { return float64(m.similarity) < c.o.similarity }), nil
+}
+
+// digest tells vectors apart; that of none is zero.
+func digest(v []feature) (d [16]byte) {
+	if len(v) == 0 {
+		return d
+	}
+	h := sha256.New()
+	for _, t := range v {
+		fmt.Fprintf(h, "%d %s %x ", len(t.text), t.text, math.Float64bits(t.weight))
+	}
+	copy(d[:], h.Sum(nil))
+	return d
 }
 
 func vector(f *neardup.Fingerprinter, rec neardup.Record) (v []feature) {
@@ -264,23 +323,47 @@ func cosine(a, b []feature) (sum float64) {
 	return min(sum, 1)
 }
 
-// writePairs writes id, id, distance and similarity of each pair, sorted by the ids.
+// writePairs writes id, id, distance and similarity of each pair of records, sorted by the
+// ids. It spells pairs out one record at a time, as there can be very many.
 func (c *collection) writePairs(w io.Writer, matches []match) error {
 	out := bufio.NewWriter(w)
-	for n, m := range matches {
-		if c.ids[m.j] < c.ids[m.i] {
-			matches[n].i, matches[n].j = m.j, m.i
-		}
-	}
-	slices.SortFunc(matches, func(a, b match) int {
-		return cmp.Or(strings.Compare(c.ids[a.i], c.ids[b.i]), strings.Compare(c.ids[a.j], c.ids[b.j]))
-	})
+	near := make([][]match, len(c.classes)) // j is the other class
 	for _, m := range matches {
-		fmt.Fprintf(out, "%s\t%s\t%d", cli.Escape(c.ids[m.i]), cli.Escape(c.ids[m.j]), m.distance)
-		if c.o.similarity > 0 {
-			fmt.Fprintf(out, "\t%.4f", m.similarity)
+		near[m.i] = append(near[m.i], m)
+		near[m.j] = append(near[m.j], match{m.j, m.i, m.distance, m.similarity})
+	}
+	for i := range near {
+		near[i] = append(near[i], match{uint32(i), uint32(i), 0, 1})
+	}
+	order := make([]uint32, len(c.ids))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	byID := func(a, b uint32) int { return strings.Compare(c.ids[a], c.ids[b]) }
+	slices.SortFunc(order, byID)
+	var pairs []match
+	for _, i := range order {
+		if c.class[i] < 0 {
+			continue
 		}
-		out.WriteByte('\n')
+		pairs = pairs[:0]
+		for _, m := range near[c.class[i]] {
+			for _, j := range c.classes[m.j].records {
+				if c.ids[i] < c.ids[j] {
+					pairs = append(pairs, match{i, j, m.distance, m.similarity})
+				}
+			}
+		}
+		slices.SortFunc(pairs, func(a, b match) int { return byID(a.j, b.j) })
+		for _, m := range pairs {
+			fmt.Fprintf(out, "%s\t%s\t%d", cli.Escape(c.ids[m.i]), cli.Escape(c.ids[m.j]), m.distance)
+			if c.o.similarity > 0 {
+				fmt.Fprintf(out, "\t%.4f", m.similarity)
+			}
+			if err := out.WriteByte('\n'); err != nil {
+				return err
+			}
+		}
 	}
 	return out.Flush()
 }
@@ -296,6 +379,18 @@ func (c *collection) writeGroups(w io.Writer, groups []int) error {
 
 // summary tells a person what was found.
 func (c *collection) summary(w io.Writer, matches []match, groups []int, took time.Duration) error {
+	pairs, empty := 0, 0
+	for _, class := range c.classes {
+		pairs += len(class.records) * (len(class.records) - 1) / 2
+	}
+	for _, m := range matches {
+		pairs += len(c.classes[m.i].records) * len(c.classes[m.j].records)
+	}
+	for _, n := range c.class {
+		if n < 0 {
+			empty++
+		}
+	}
 	size := map[int]int{}
 	duplicates := 0
 	for i, first := range groups {
@@ -315,12 +410,12 @@ func (c *collection) summary(w io.Writer, matches []match, groups []int, took ti
 	if c.o.similarity == 0 {
 		what = "candidates, by their fingerprints alone"
 	}
-	fmt.Fprintf(out, "%d records, %d %s\n%d duplicates in %d groups; %d records are left without them\n", len(c.ids), len(matches), what, duplicates, n, len(c.ids)-duplicates)
-	if c.empty > 0 {
-		fmt.Fprintf(out, "%d records have no values to compare\n", c.empty)
+	fmt.Fprintf(out, "%d records, %d %s\n%d duplicates in %d groups; %d records are left without them\n", len(c.ids), pairs, what, duplicates, n, len(c.ids)-duplicates)
+	if empty > 0 {
+		fmt.Fprintf(out, "%d records have no values to compare\n", empty)
 	}
 	if c.bad > 0 {
-		fmt.Fprintf(out, "%d bad lines skipped\n", c.bad)
+		fmt.Fprintf(out, "%d bad rows skipped\n", c.bad)
 	}
 	fmt.Fprintf(out, "candidates up to %d of %d bits apart; %.2f s\n", c.o.distance, c.o.bits, took.Seconds())
 	return out.Flush()

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -57,8 +58,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.driver, "driver", "sqlite", "`NAME` of the database driver: sqlite, mysql or pgx (PostgreSQL)")
 	f.StringVar(&o.table, "table", "", "`NAME` of the table in the database; it is quoted, so for SCHEMA.NAME give a -query")
 	f.StringVar(&o.query, "query", "", "`SQL` whose rows are the records, instead of -table. It may be sent several times")
-	f.IntVar(&o.bits, "bits", 128, "width of the fingerprints: 64 or 128")
-	f.IntVar(&o.distance, "distance", -1, "largest Hamming distance of candidates, in bits. By default it is up to 44 of 128 bits and 20 of 64, less for many records. At such distances all pairs of fingerprints are compared, at some hundred million a second: for millions of records take 8 or less")
+	f.IntVar(&o.bits, "bits", 128, "width of the fingerprints: 64 or 128; 64 bits find fewer")
+	f.IntVar(&o.distance, "distance", -1, "largest Hamming distance of candidates, in bits. By default it is up to 44 of 128 bits and 20 of 64, less for many records. At such distances all pairs of fingerprints are compared, some hundred million a second. Up to 8 an index serves for millions of records, but finds only records that are nearly equal")
 	f.Float64Var(&o.similarity, "similarity", 0.5, "smallest cosine of the features of a match, from 0 to 1. 0 takes the candidates as they are, and reads the records only once")
 	f.BoolVar(&o.idf, "idf", false, "weigh rare values more than common ones; reads the records twice")
 	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id, distance and cosine, tab-separated and sorted")
@@ -66,7 +67,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of records to work on at once; the results do not depend on it")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "report, count and skip rows that cannot be read, instead of stopping")
 	f.Usage = func() {
-		fmt.Fprint(stderr, "usage: records [flags] FILE.csv...\n       records [flags] -db DATABASE -table NAME\nFiles may be compressed (.gz, .zst); - is standard input\n\n")
+		fmt.Fprint(stderr, "usage: records [flags] FILE.csv...\n       records [flags] -db DATABASE -table NAME\nFiles may be compressed (.gz, .zst); - is standard input.\n"+
+			"A schema: {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"large\"}\n\n")
 		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {
@@ -96,8 +98,6 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = fmt.Sprintf("-similarity %v: 0 to 1", o.similarity)
 	case o.workers < 1 || o.workers > 4096:
 		wrong = fmt.Sprintf("-workers %d: 1 to 4096", o.workers)
-	case o.pairs != "" && o.pairs == o.groups:
-		wrong = fmt.Sprintf("%s is given twice", o.pairs)
 	}
 	if wrong != "" {
 		fmt.Fprintln(stderr, "records:", wrong)
@@ -126,6 +126,9 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 // records does the work of one call.
 func records(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	start := time.Now()
+	if err := cli.CheckPaths(append([]string{o.schema, o.db}, o.args...), []string{o.groups, o.pairs}); err != nil {
+		return err
+	}
 	c := &collection{o: o, stderr: stderr}
 	if o.schema != "" {
 		var err error
@@ -133,7 +136,13 @@ func records(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.W
 			return err
 		}
 	}
-	c.rows = &csvFiles{paths: o.args, stdin: stdin, id: o.id}
+	files := &csvFiles{paths: o.args, stdin: stdin, id: o.id}
+	if o.schema != "" {
+		files.needed = func(column string) bool {
+			return slices.ContainsFunc(c.f.Fields, func(f neardup.Field) bool { return f.Name == column && f.Role != neardup.Ignored })
+		}
+	}
+	c.rows = files
 	if o.db != "" {
 		t, err := openTable(o, c.f.Fields)
 		if err != nil {
@@ -183,9 +192,6 @@ func records(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.W
 
 // checkColumns sees that every field has a column, or makes fields of all columns.
 func (c *collection) checkColumns() error {
-	if files, ok := c.rows.(*csvFiles); ok && c.o.schema != "" && len(files.paths) == 1 && files.paths[0] == "-" {
-		return nil // it can be read only once
-	}
 	names, err := c.rows.columns()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"database/sql"
@@ -27,6 +28,7 @@ type row struct {
 	id    string
 	rec   neardup.Record
 	place string
+	size  int // of the values, in bytes
 	err   error
 }
 
@@ -39,26 +41,29 @@ type rows interface {
 	close()
 }
 
-// csvFiles are files with a header each.
+// csvFiles are files with a header each, of the same columns.
 type csvFiles struct {
-	paths []string
-	stdin io.Reader
-	id    string
-	names []string // of the columns of the first file, once they are known
-	spent bool     // standard input has been read
+	paths  []string
+	stdin  io.Reader
+	id     string
+	needed func(column string) bool
+	names  []string            // of the columns of the first file, once they are known
+	copies map[string]*os.File // of what can be read only once
 }
 
-func (c *csvFiles) close() {}
+func (c *csvFiles) close() {
+	for _, f := range c.copies {
+		f.Close()
+	}
+}
 
 func (c *csvFiles) columns() ([]string, error) {
-	if c.names != nil {
-		return c.names, nil
+	for _, path := range c.paths {
+		if _, err := c.file(path, func(row) bool { return false }); err != nil {
+			return nil, err
+		}
 	}
-	if slices.Contains(c.paths, "-") {
-		return nil, errors.New("standard input can be read only once: give a -schema")
-	}
-	err := c.each(func(row) bool { return false })
-	return c.names, err
+	return c.names, nil
 }
 
 func (c *csvFiles) each(yield func(row) bool) error {
@@ -71,27 +76,58 @@ func (c *csvFiles) each(yield func(row) bool) error {
 	return nil
 }
 
-func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error) {
-	r := c.stdin
-	if path == "-" {
-		if c.spent {
-			return false, errors.New("standard input can be read only once: save it to a file first, or give -similarity 0 and no -idf")
-		}
-		c.spent = true
-	} else {
+// open opens a file. What is no ordinary one is copied first, to a temporary file
+// without a name.
+func (c *csvFiles) open(path string) (r io.Reader, finish func(), err error) {
+	if f := c.copies[path]; f != nil {
+		return io.NewSectionReader(f, 0, 1<<62), func() {}, nil
+	}
+	r, finish = c.stdin, func() {}
+	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return false, cli.InFile(path, err)
+			return nil, nil, cli.InFile(path, err)
+		}
+		if info, err := f.Stat(); err != nil || info.Mode().IsRegular() {
+			return f, func() { f.Close() }, err
+		} else if info.IsDir() {
+			f.Close()
+			return nil, nil, fmt.Errorf("%s:1: is a directory", path)
 		}
 		defer f.Close()
 		r = f
 	}
-	r, finish, err := cli.Decompress(r, path)
+	f, err := os.CreateTemp("", "records-input-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	os.Remove(f.Name()) // it lives as long as it is open
+	if c.copies == nil {
+		c.copies = map[string]*os.File{}
+	}
+	c.copies[path] = f
+	if _, err := io.Copy(f, r); err != nil {
+		return nil, nil, fmt.Errorf("copying %s: %w", path, err)
+	}
+	return io.NewSectionReader(f, 0, 1<<62), func() {}, nil
+}
+
+func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error) {
+	file, closeFile, err := c.open(path)
+	if err != nil {
+		return false, err
+	}
+	defer closeFile()
+	r, finish, err := cli.Decompress(file, path)
 	if err != nil {
 		return false, err
 	}
 	defer finish()
-	in := csv.NewReader(r)
+	b := bufio.NewReader(r)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		b.Discard(3)
+	}
+	in := csv.NewReader(b)
 	in.ReuseRecord = true
 	header, err := in.Read()
 	if err != nil {
@@ -101,7 +137,6 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 		return false, fmt.Errorf("%s:1: %w", path, plainCSV(err))
 	}
 	names := slices.Clone(header)
-	names[0] = strings.TrimPrefix(names[0], "\ufeff")
 	idAt := slices.Index(names, c.id)
 	if idAt < 0 {
 		return false, fmt.Errorf("%s:1: no column %q; there are %q", path, c.id, names)
@@ -114,31 +149,38 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 	if c.names == nil {
 		c.names = names
 	}
-	for {
+	if a, b := slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(c.names)); !slices.Equal(a, b) {
+		return false, fmt.Errorf("%s:1: it has the columns %q, and %s has %q", path, names, c.paths[0], c.names)
+	}
+	for line := 1; ; {
 		values, err := in.Read()
 		if err == io.EOF {
 			return true, nil
 		}
-		line, _ := in.FieldPos(0)
 		var parse *csv.ParseError
-		if errors.As(err, &parse) {
+		switch {
+		case err == nil:
+			line, _ = in.FieldPos(0)
+		case errors.As(err, &parse):
 			line = parse.StartLine
+		default:
+			return false, fmt.Errorf("%s:%d: after this line: %w", path, line, err)
 		}
 		at := row{place: fmt.Sprintf("%s:%d", path, line)}
 		switch {
-		case err != nil && parse == nil:
-			return false, fmt.Errorf("%s: %w", path, err)
+		case err != nil && parse.Line > parse.StartLine:
+			at.err = fmt.Errorf("%w; lines %d to %d are lost", parse.Err, parse.StartLine, parse.Line)
 		case err != nil:
-			at.err = plainCSV(err)
+			at.err = parse.Err
+		case values[idAt] == "":
+			at.err = errors.New("no id")
 		default:
-			at.id, at.rec = values[idAt], make(neardup.Record, len(names))
+			at.id, at.rec = strings.Clone(values[idAt]), make(neardup.Record, len(names)) // it is kept, the row is not
 			for i, v := range values {
-				if v != "" {
+				if v != "" && (c.needed == nil || c.needed(names[i])) {
 					at.rec[names[i]] = v
+					at.size += len(v)
 				}
-			}
-			if at.id == "" {
-				at.err = errors.New("no id")
 			}
 		}
 		if !yield(at) {
@@ -242,6 +284,9 @@ func (t *table) each(yield func(row) bool) error {
 		r := row{place: fmt.Sprintf("%s:%d", t.name, n)}
 		if r.rec, err = neardup.ScanRecord(rows); err != nil {
 			return fmt.Errorf("%s: %s", r.place, plain(err))
+		}
+		for _, v := range r.rec {
+			r.size += len(v)
 		}
 		if r.id = r.rec[t.id]; r.id == "" {
 			r.err = errors.New("no id")

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -130,6 +131,36 @@ func (o *Outputs) Discard() {
 			os.Remove(out.file.Name())
 		}
 	}
+}
+
+// CheckPaths returns an error if an output is an input, or two outputs are one file. Empty
+// paths and - do not count.
+func CheckPaths(inputs, outputs []string) error {
+	for i, out := range outputs {
+		if out == "" || out == "-" {
+			continue
+		}
+		info, err := os.Stat(out)
+		same := func(other string) bool {
+			if other == "" {
+				return false
+			}
+			otherInfo, otherErr := os.Stat(other)
+			if err == nil && otherErr == nil {
+				return os.SameFile(info, otherInfo) && info.Mode().IsRegular()
+			}
+			a, errA := filepath.Abs(out)
+			b, errB := filepath.Abs(other)
+			return errA == nil && errB == nil && a == b
+		}
+		if slices.ContainsFunc(inputs, same) {
+			return fmt.Errorf("%s: is an input and an output", out)
+		}
+		if slices.ContainsFunc(outputs[:i], same) {
+			return fmt.Errorf("%s: is given twice", out)
+		}
+	}
+	return nil
 }
 
 // Escape makes an id safe for a column.
