@@ -21,10 +21,18 @@ func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(
 		make()
 		return nil
 	}
+	if info, err := os.Stat(path); path == "-" || err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: must be an ordinary file, to be read another time", path)
+	}
 	f, err := os.Open(path)
 	if err == nil {
 		defer f.Close()
-		if err := read(f); err != nil {
+		plain, finish, err := cli.Decompress(f, path)
+		if err != nil {
+			return err
+		}
+		defer finish()
+		if err := read(plain); err != nil {
 			return fmt.Errorf("%s:1: %s", path, strings.TrimPrefix(err.Error(), "neardup: "))
 		}
 		return nil

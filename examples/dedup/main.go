@@ -118,6 +118,15 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	case o.cols.id == o.cols.text || o.cols.id == o.cols.title || o.cols.text == o.cols.title:
 		wrong = "-id, -text and -title must differ"
 	}
+	switch w, err := o.weighting(); {
+	case wrong != "":
+	case err != nil:
+		wrong = err.Error()
+	case w.statistics && o.stats == "" && o.fingerprintFiles():
+		wrong = fmt.Sprintf("-weights %s: with saved fingerprints the statistics must be kept too, with -stats", o.weights)
+	case !w.statistics && o.stats != "":
+		wrong = fmt.Sprintf("-stats: -weights %s needs none; tfidf, logidf, s002 and s004 do", o.weights)
+	}
 	seen := map[string]bool{}
 	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.stats, o.secret} {
 		if path == "" {
@@ -177,12 +186,6 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if err != nil {
 		return err
 	}
-	if weights.statistics && o.stats == "" && o.fingerprintFiles() {
-		return fmt.Errorf("-weights %s: with saved fingerprints the statistics must be kept too, with -stats", o.weights)
-	}
-	if !weights.statistics && o.stats != "" {
-		return fmt.Errorf("-stats: -weights %s needs none", o.weights)
-	}
 	if o.against != "" {
 		c.sources = findSources([]string{o.against}, o.format)
 	}
@@ -225,7 +228,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 			return err
 		}
 	}
-	if learns := o.boilerplate > 0 || weights.statistics; out != nil || learns {
+	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats); out != nil || learns {
 		defer c.closeCopies()
 		if err := c.keepCopies(stdin, learns); err != nil {
 			return err
@@ -270,6 +273,12 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		err = c.summary(summary, time.Since(start))
 	}
 	return err
+}
+
+// exists reports whether there is something at path.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && err == nil
 }
 
 // keepCopies copies the sources that cannot be read twice but have to be,

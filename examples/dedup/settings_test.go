@@ -216,7 +216,16 @@ func TestWeightsFlag(t *testing.T) {
 			t.Errorf("%s%s", stdout, stderr)
 		}
 	}
+	for _, name := range []string{"s.gz", "s.zst"} { // written and read
+		for range 2 {
+			if status, stdout, stderr := dedup("-weights", "logidf", "-stats", name, "-boilerplate", "70", "-lines", "l"+name, "x.jsonl"); status != 0 {
+				t.Error(stdout, stderr)
+			}
+		}
+	}
 	for want, args := range map[string][]string{
+		"-: must be an ordinary file":            {"-weights", "tfidf", "-stats", "-", "x.jsonl"},
+		"/dev/null: must be":                     {"-weights", "tfidf", "-stats", "/dev/null", "x.jsonl"},
 		"the statistics must be kept too":        {"-weights", "tfidf", "-save", "y.fp", "x.jsonl"},
 		"-weights count needs none":              {"-stats", "s", "x.jsonl"},
 		"one of count, binary, log, tfidf":       {"-weights", "idf", "x.jsonl"},
