@@ -72,7 +72,7 @@ var readings = sync.Pool{New: func() any {
 	return r
 }}
 
-// reading returns a reading of a text; see release.
+// reading returns a reading of a text, see open and text, or of a record; see release.
 func (f *Fingerprinter) reading(p purpose) *reading {
 	r := readings.Get().(*reading)
 	r.f, r.purpose = f, p
@@ -88,23 +88,24 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 	}
 	r.titleEnd = -1
 	r.keeps = r.needs&needsName != 0 || !f.Hash.isXXH3()
-	chars, n, ok := unitsOf(f.tokenizer())
-	if ok && (p == toCount || f.Hash.isXXH3()) {
-		r.batch.reset(chars, n)
-		r.batch.key, r.batch.offsets = f.Hash.key, r.texts()
-		r.batched = true
-		return r
-	}
-	r.start()
 	return r
 }
 
-// start prepares for tokens.
-func (r *reading) start() {
+// open prepares for a text.
+func (r *reading) open() *reading {
+	chars, n, ok := unitsOf(r.f.tokenizer())
+	if ok && (r.purpose == toCount || r.f.Hash.isXXH3()) {
+		r.batch.reset(chars, n)
+		r.batch.key, r.batch.offsets = r.f.Hash.key, r.texts()
+		r.batched = true
+		return r
+	}
 	r.src = sourceOf(r.f.tokenizer())
 	r.setHash()
+	return r
 }
 
+// setHash prepares for tokens, which are hashed by their texts.
 func (r *reading) setHash() {
 	switch r.purpose {
 	case toSum64:
@@ -150,7 +151,7 @@ func (r *reading) text(text string) {
 	if r.needs&needsMarked != 0 {
 		r.marked = sentenceLexicon(r.f.Weight).markedSentences(text)
 	}
-	r.read(text, true)
+	r.open().read(text, true)
 	r.finish()
 }
 
@@ -278,7 +279,7 @@ func (r *reading) describe(e int, isNew bool, t Token, key uint64, field float64
 	}
 	if r.linear {
 		r.bag.weights[e] += r.linearWeight(t, key, field)
-	} else {
+	} else if r.recorded {
 		r.bag.weights[e] += Quantize(field) // for now; see weigh
 	}
 	if r.needs&needsDocument != 0 {
@@ -351,21 +352,18 @@ func (r *reading) put(text string, weight int64) {
 
 // flush adds what waits to the sums.
 func (r *reading) flush() {
-	lo, hi, weights := r.hashes[0][:r.n], r.hashes[1][:r.n], r.weights[:r.n]
+	add := func(a *Accumulator64, hashes []uint64) {
+		if r.unit {
+			a.AddAll(hashes)
+		} else {
+			a.AddWeighted(hashes, r.weights[:r.n])
+		}
+	}
+	add(&r.lo, r.hashes[0][:r.n])
+	if r.purpose == toSum128 {
+		add(&r.hi, r.hashes[1][:r.n])
+	}
 	r.n = 0
-	switch {
-	case r.unit:
-		r.lo.AddAll(lo)
-	default:
-		r.lo.AddWeighted(lo, weights)
-	}
-	switch {
-	case r.purpose != toSum128:
-	case r.unit:
-		r.hi.AddAll(hi)
-	default:
-		r.hi.AddWeighted(hi, weights)
-	}
 }
 
 // finish ends the text: it weighs what is in the bag and sums up.

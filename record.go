@@ -89,7 +89,7 @@ func (b *StatisticsBuilder) AddRecord(rec Record) {
 
 // record reads a record.
 func (r *reading) record(rec Record) {
-	r.batched, r.bagged, r.recorded, r.titleEnd = false, true, true, 0
+	r.bagged, r.recorded, r.titleEnd = true, true, 0
 	r.setHash()
 	for i := range r.f.Fields {
 		field := &r.f.Fields[i]
@@ -161,7 +161,7 @@ func (f *Field) weight() float64 {
 
 // fieldsVersion returns a digest of the fields.
 func fieldsVersion(fields []Field, texts Tokenizer) string {
-	var all []string
+	d := newDigest()
 	for i := range fields {
 		f := &fields[i]
 		if f.Role == Ignored {
@@ -174,11 +174,7 @@ func fieldsVersion(fields []Field, texts Tokenizer) string {
 		if f.Form == PhoneValue {
 			country = f.Country
 		}
-		all = append(all, fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
-	}
-	d := newDigest()
-	for _, s := range all {
-		d.text(s)
+		d.text(fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
 	}
 	return fmt.Sprintf("%016x", d.sum())
 }

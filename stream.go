@@ -110,7 +110,7 @@ func (s *Stream[F]) read(piece []byte, last bool) {
 		if width[F]() == 128 {
 			purpose = toSum128
 		}
-		s.r = s.f.reading(purpose)
+		s.r = s.f.reading(purpose).open()
 	}
 	s.r.read(stringOf(piece), last)
 }

@@ -53,17 +53,14 @@ func (v ValueForm) of(value, country string) string {
 	if v == ExactValue {
 		return value
 	}
-	switch {
-	case isPlain(value):
-	case v == TextValue:
-		return strings.TrimSpace(textForm.Normalize(value))
-	default:
-		value = strings.TrimSpace(plainForm.Normalize(value))
+	if !isPlain(value) {
+		form := &plainForm
+		if v == TextValue {
+			form = &textForm
+		}
+		value = strings.TrimSpace(form.Normalize(value))
 	}
-	if v == TextValue {
-		return value
-	}
-	if len(value) > maxValue {
+	if v == TextValue || len(value) > maxValue {
 		return value
 	}
 	written, ok := "", false
