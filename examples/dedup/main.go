@@ -208,20 +208,10 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		}
 	}
 	var pairs, clusters, out, save *cli.Output
-	summary := stdout
-	for _, file := range []struct {
-		path string
-		to   **cli.Output
-	}{{o.pairs, &pairs}, {o.clusters, &clusters}, {o.out, &out}, {o.save, &save}} {
-		if file.path == "" {
-			continue
-		}
-		if *file.to, err = outs.Create(file.path, stdout); err != nil {
-			return err
-		}
-		if (*file.to).Standard() {
-			summary = c.stderr // standard output is taken
-		}
+	summary, err := outs.CreateAll(stdout, c.stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
+		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.save, To: &save})
+	if err != nil {
+		return err
 	}
 	if out != nil {
 		if err := checkOut(o.out, sources); err != nil {

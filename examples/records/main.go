@@ -154,22 +154,10 @@ func records(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.W
 	if err := c.checkColumns(); err != nil {
 		return err
 	}
-	summary := stdout
 	var pairs, groups *cli.Output
-	for _, file := range []struct {
-		path string
-		to   **cli.Output
-	}{{o.pairs, &pairs}, {o.groups, &groups}} {
-		if file.path == "" {
-			continue
-		}
-		var err error
-		if *file.to, err = outs.Create(file.path, stdout); err != nil {
-			return err
-		}
-		if (*file.to).Standard() {
-			summary = stderr
-		}
+	summary, err := outs.CreateAll(stdout, stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.groups, To: &groups})
+	if err != nil {
+		return err
 	}
 	matches, of, err := c.compare()
 	if err != nil {

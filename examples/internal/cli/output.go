@@ -84,8 +84,29 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	return out, nil
 }
 
-// Standard reports whether the output goes to standard output.
-func (o *Output) Standard() bool { return o.direct && o.file == nil }
+// A Path is where an output goes, which is not created if that is empty.
+type Path struct {
+	Name string
+	To   **Output
+}
+
+// CreateAll begins files, and returns where a summary goes: to stderr if standard output
+// is taken.
+func (o *Outputs) CreateAll(stdout, stderr io.Writer, paths ...Path) (summary io.Writer, err error) {
+	summary = stdout
+	for _, p := range paths {
+		if p.Name == "" {
+			continue
+		}
+		if *p.To, err = o.Create(p.Name, stdout); err != nil {
+			return nil, err
+		}
+		if (*p.To).direct && (*p.To).file == nil {
+			summary = stderr
+		}
+	}
+	return summary, nil
+}
 
 // Commit completes all files and moves them to their places.
 func (o *Outputs) Commit() error {
