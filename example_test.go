@@ -49,7 +49,7 @@ func ExamplePairs() {
 }
 
 func ExampleIndex() {
-	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3)
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
 	if err != nil {
 		panic(err) // the distance is out of range
 	}
@@ -132,7 +132,7 @@ func ExampleBoilerplateBuilder() {
 
 func ExampleWriteFingerprints() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3)
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
 	ix.Add("doc-1", f.Sum64("The quick brown fox jumps over the lazy dog."))
 
 	version, err := f.Version()
@@ -147,7 +147,7 @@ func ExampleWriteFingerprints() {
 	// A year later, with another tokenizer.
 	f.Tokenizer = neardup.NGrams{N: 3}
 	version, _ = f.Version()
-	again, _ := neardup.NewIndex[string, neardup.Fingerprint64](3)
+	again, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
 	fmt.Println(neardup.ReadFingerprints(&file, version, again.Add))
 	// Output: neardup: what is stored was made in another way: tokenizer=words, not ngrams(3); fingerprint the stored texts again, or use the settings of then
 }

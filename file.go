@@ -179,6 +179,7 @@ func (f *fileWriter) close() error {
 // zero.
 type fileReader struct {
 	r       *bufio.Reader
+	goesOn  bool   // something else follows behind the end
 	block   []byte // what is left of it
 	buf     []byte
 	sum     uint64
@@ -295,6 +296,9 @@ func (f *fileReader) next() bool {
 			records := f.length(1<<62, &raw)
 			if f.verify(raw); f.err == nil && records != f.records {
 				f.fail("it should have %d records", records)
+			}
+			if f.goesOn {
+				return false
 			}
 			if _, err := f.r.ReadByte(); f.err == nil && err == nil {
 				f.fail("it goes on behind its end")

@@ -35,7 +35,7 @@ func TestFingerprintFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 2, 100, 50_000} {
-		ix, _ := NewIndex[string, Fingerprint128](3)
+		ix, _ := NewIndex[string, Fingerprint128](3, nil)
 		for i := range n {
 			ix.Add(fmt.Sprintf("id-%d", i), Fingerprint128{uint64(i) * 0x9E3779B97F4A7C15, uint64(i)})
 		}
@@ -44,7 +44,7 @@ func TestFingerprintFile(t *testing.T) {
 		if err := WriteFingerprints(&buf, version, ix.All()); err != nil {
 			t.Fatal(err)
 		}
-		again, _ := NewIndex[string, Fingerprint128](3)
+		again, _ := NewIndex[string, Fingerprint128](3, nil)
 		if err := ReadFingerprints(iotest.HalfReader(&buf), version, again.Add); err != nil {
 			t.Fatal(err)
 		}

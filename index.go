@@ -1,45 +1,75 @@
 package neardup
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
-	"math"
-	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
 )
 
 // An Index finds, among stored fingerprints, all those within a fixed Hamming
 // distance of a query, each once, under the caller's own ids.
 //
-// It is the pigeonhole index of the source documents (S001 §3, S002 §1, S003
-// §2.1): the bits are cut into k+1 blocks that cover every bit, and for each
-// block a table leads from its value to the fingerprints that have it. Two
-// fingerprints at a distance of at most k agree on a block, so a search need
-// only look at one bucket in each table, and it misses nothing: that is a
-// theorem. With 64 bits and k = 3 these are 4 tables by 16 bits. Where k is so
-// large that the buckets would hold most of the fingerprints anyway, there are
-// no tables, and a search is a scan.
+// It is the pigeonhole index of the source documents (S001 §3, S002 §1 and §2.3, S003
+// §2), grown: see docs/index.md for how it searches, how long that takes, and what
+// to choose. Within the distance it misses nothing, whatever its size, its options
+// and the fingerprints in it: that is a theorem.
 //
-// Memory for 64 bits and k = 3, ids not counted: 60 to 100 bytes for each
-// fingerprint, about 60 at one million. Time: a search among one million random
-// fingerprints takes about 0.4 microseconds. Search and Delete take longer the
-// more fingerprints share a block with the one in question; where thousands are
-// equal, keep one and a list of your own. An index holds at most 2³²−1
-// fingerprints over its life, deleted ones not counted for long; more panic.
-// Ids that are not equal to themselves (NaN) can be added but not deleted.
+// NewIndex makes one in memory. OpenIndex makes one that is also in files, and outlives
+// the program.
 //
-// Exists, Search, Pairs, Groups and Len may be called from several goroutines
-// at once. Add and Delete need the index for themselves.
+// All methods may be called from several goroutines at once. Those that change the
+// index take turns. Those that read never wait: a search sees the index as it was when
+// the loop over it began, with all changes that had returned by then, and each of
+// them wholly or not at all, and may change the index itself. Now and then one addition
+// among many takes as long as building a part of the index again: a few milliseconds
+// among a million, a second among a hundred million. AddAll and Compact build the form
+// that is searched fastest.
+//
+// A fingerprint takes 50 to 64 bytes with an id of 64 bits ([IndexOptions.Memory]), and
+// for a while twice that when parts are built again. An index holds at most 2³⁰
+// fingerprints; more panic. Ids that are not equal to themselves (NaN) can be added but
+// not deleted.
 type Index[ID comparable, F Fingerprint] struct {
-	k      int
-	number map[ID]uint32   // id -> ordinal
-	docs   []stored[ID, F] // by ordinal, in the order of adding
-	dead   []bool          // ordinals whose document was deleted; nil if there are none
-	tables []table
+	distance int
+	tables   int // at most, for each run
+	blocks   int
+	ids      idType[ID]
+	state    atomic.Pointer[state[ID]]
+	live     atomic.Int64
+	err      atomic.Pointer[error]
+
+	mu      sync.Mutex // of those that change it
+	inTail  map[ID]uint32
+	serial  uint32
+	now     func() time.Time
+	seconds uint32 // of the last addition
+	files   *indexFiles
 }
 
-type stored[ID comparable, F Fingerprint] struct {
-	fp F
-	id ID
+// IndexOptions are the settings of an index. The zero value, or nil, means: all chosen
+// by the index.
+type IndexOptions struct {
+	// Blocks is the number of blocks into which the bits are cut, more than the
+	// distance. The index has then a table for every combination of Blocks−distance
+	// blocks, at most 1024: 4 tables for the distance 3 and 4 blocks, 10 for 5, 20 for
+	// 6. 0 lets the index choose by its size and by Memory, which is nearly always
+	// better.
+	Blocks int
+
+	// Memory is about how many bytes a fingerprint may take, with its id if that has 64
+	// bits: the more, the more tables there may be. 0 means 64, or 128 for fingerprints
+	// of 128 bits. Buckets that are split take more.
+	Memory int
+
+	// Version says how the fingerprints are made ([Fingerprinter.Version]). OpenIndex
+	// needs it, and refuses files with another one.
+	Version string
 }
 
 // A Match is a stored fingerprint within the distance of an index.
@@ -54,91 +84,122 @@ type IDPair[ID comparable] struct {
 	Distance int // bits
 }
 
-// NewIndex returns an empty index for Hamming distances up to k, 0 to the
-// width of F; any other k is an error.
-func NewIndex[ID comparable, F Fingerprint](k int) (*Index[ID, F], error) {
-	if k < 0 || k > width[F]() {
-		return nil, fmt.Errorf("neardup: NewIndex: distance %d is not between 0 and %d", k, width[F]())
+// NewIndex returns an empty index in memory for Hamming distances up to distance, 0 to
+// the width of F. Any other distance is an error, and so are blocks that are not more
+// than the distance, or too many.
+func NewIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions) (*Index[ID, F], error) {
+	ix, err := newIndex[ID, F](distance, options)
+	if err != nil {
+		return nil, fmt.Errorf("neardup: NewIndex: %w", err)
 	}
-	return &Index[ID, F]{k: k, number: make(map[ID]uint32), tables: newTables(width[F](), k)}, nil
+	return ix, nil
+}
+
+func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions) (*Index[ID, F], error) {
+	var o IndexOptions
+	if options != nil {
+		o = *options
+	}
+	width := width[F]()
+	switch {
+	case distance < 0 || distance > width:
+		return nil, fmt.Errorf("distance %d is not between 0 and %d", distance, width)
+	case o.Blocks < 0 || o.Blocks > width:
+		return nil, fmt.Errorf("%d blocks of %d bits", o.Blocks, width)
+	case o.Blocks != 0 && o.Blocks <= distance:
+		return nil, fmt.Errorf("%d blocks guarantee nothing at the distance %d: it needs %d or more", o.Blocks, distance, distance+1)
+	case o.Blocks != 0 && binomial(o.Blocks, distance) > maxTables:
+		return nil, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", o.Blocks, distance, binomial(o.Blocks, distance), maxTables)
+	case o.Memory < 0:
+		return nil, fmt.Errorf("a fingerprint cannot take %d bytes", o.Memory)
+	case o.Memory == 0:
+		o.Memory = width
+	}
+	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks, ids: idTypeOf[ID](), now: time.Now}
+	ix.tables = min(maxTables, (o.Memory-width/8-8-4-6)/entryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
+	ix.swap(nil)
+	return ix, nil
+}
+
+// words returns the number of words of a fingerprint.
+func (ix *Index[ID, F]) words() int { return width[F]() / 64 }
+
+// swap makes runs and an empty tail the state.
+func (ix *Index[ID, F]) swap(runs []*run[ID]) {
+	next := &state[ID]{runs: runs, tail: &tail[ID]{fps: make([]uint64, tailSize*ix.words())}}
+	if old := ix.state.Load(); old != nil {
+		old.next.Store(next)
+	}
+	ix.state.Store(next)
+	ix.inTail = make(map[ID]uint32, tailSize)
 }
 
 // Len returns the number of stored fingerprints.
-func (ix *Index[ID, F]) Len() int { return len(ix.number) }
+func (ix *Index[ID, F]) Len() int { return int(ix.live.Load()) }
 
 // All returns the ids and fingerprints in the order of adding.
 func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 	return func(yield func(ID, F) bool) {
-		for n, d := range ix.docs {
-			if (ix.dead == nil || !ix.dead[n]) && !yield(d.id, d.fp) {
+		st := ix.state.Load()
+		for d := range ix.each(st, st.runs) {
+			if !yield(d.id, fromWords[F](d.lo, d.hi)) {
 				return
 			}
 		}
 	}
 }
 
-// Add stores a fingerprint under an id. If the id is known, its fingerprint is
-// replaced, and it keeps its place in the order of adding.
-func (ix *Index[ID, F]) Add(id ID, fp F) {
-	n, ok := ix.number[id]
-	if ok {
-		if ix.docs[n].fp == fp {
-			return
-		}
-		ix.unlink(n)
-		ix.docs[n].fp = fp
-	} else {
-		if uint64(len(ix.docs)) == math.MaxUint32 {
-			panic("neardup: Index.Add: more than 2³²−1 fingerprints")
-		}
-		n = uint32(len(ix.docs))
-		ix.number[id] = n
-		ix.docs = append(ix.docs, stored[ID, F]{fp, id})
-		if ix.dead != nil {
-			ix.dead = append(ix.dead, false)
-		}
-	}
-	for i := range ix.tables {
-		ix.tables[i].add(n, ix.words)
-	}
+// An entry is a stored fingerprint, and where it is: in a run, or in the tail if that
+// is nil.
+type entry[ID comparable] struct {
+	id     ID
+	lo, hi uint64
+	time   uint32
+	run    *run[ID]
+	ord    uint32
 }
 
-func (ix *Index[ID, F]) words(n uint32) (lo, hi uint64) { return split(ix.docs[n].fp) }
-
-// Delete removes an id and reports whether it was there.
-func (ix *Index[ID, F]) Delete(id ID) bool {
-	n, ok := ix.number[id]
-	if !ok {
-		return false
-	}
-	ix.unlink(n)
-	delete(ix.number, id)
-	if ix.dead == nil {
-		ix.dead = make([]bool, len(ix.docs))
-	}
-	ix.dead[n] = true
-	var zero ID
-	ix.docs[n].id = zero // let go of what the id points to
-	if len(ix.docs) > 64 && len(ix.number) < len(ix.docs)/2 {
-		ix.renumber()
-	}
-	return true
-}
-
-func (ix *Index[ID, F]) unlink(n uint32) {
-	lo, hi := split(ix.docs[n].fp)
-	for i := range ix.tables {
-		ix.tables[i].remove(n, lo, hi)
-	}
-}
-
-// renumber closes the gaps that deleted documents left.
-func (ix *Index[ID, F]) renumber() {
-	old := *ix
-	*ix = Index[ID, F]{k: old.k, number: make(map[ID]uint32, len(old.number)), tables: newTables(width[F](), old.k)}
-	for n, doc := range old.docs {
-		if !old.dead[n] {
-			ix.Add(doc.id, doc.fp)
+// each yields the entries of some runs of a state and of its tail, in the order of adding.
+func (ix *Index[ID, F]) each(st *state[ID], runs []*run[ID]) iter.Seq[entry[ID]] {
+	return func(yield func(entry[ID]) bool) {
+		defer runtime.KeepAlive(st)
+		changes := st.tail.changes.Load()
+		for _, r := range runs {
+			for ord := range uint32(r.tree.len()) {
+				if !st.sees(r, ord, changes) {
+					continue
+				}
+				d := entry[ID]{run: r, ord: ord}
+				var err error
+				if d.id, err = r.ids.at(ord); err == nil {
+					err = r.checked(unsafe.Pointer(&r.tree.fps[int(ord)*r.tree.words]), 8*r.tree.words)
+				}
+				if err == nil {
+					err = r.checked(unsafe.Pointer(&r.times[ord]), 4)
+				}
+				if err != nil {
+					ix.fail(err)
+					return
+				}
+				d.lo, d.hi = r.tree.at(ord)
+				d.time = r.times[ord]
+				if !yield(d) {
+					return
+				}
+			}
+		}
+		t := st.tail
+		words := ix.words()
+		for i := range changes {
+			if t.sees(i, changes) {
+				d := entry[ID]{id: t.ids[i], lo: t.fps[int(i)*words], time: t.times[i], ord: i}
+				if words == 2 {
+					d.hi = t.fps[int(i)*2+1]
+				}
+				if !yield(d) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -152,76 +213,140 @@ func (ix *Index[ID, F]) Exists(fp F) bool {
 	return false
 }
 
-// Search yields every stored fingerprint within the distance of fp, each once,
-// exact duplicates included, in no particular order. The index must not be
-// changed before the loop ends.
+// Search yields every stored fingerprint within the distance of fp, each once, exact
+// duplicates included, in no particular order.
 func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
-	if ix.tables == nil {
-		return ix.scan(fp)
-	}
 	return func(yield func(Match[ID]) bool) {
-		lo, hi := split(fp)
-		for first := 0; first < len(ix.tables); first += abreast {
-			// Touch all the buckets before reading the first, so that they are
-			// fetched from memory side by side and not one after the other.
-			var buckets [abreast][]uint32
-			touched := uint32(0)
-			group := ix.tables[first:min(first+abreast, len(ix.tables))]
-			for i := range group {
-				b := group[i].bucket(group[i].key(lo, hi))
-				touched |= b[0] | b[len(b)/2] | b[len(b)-1]
-				buckets[i] = b
-			}
-			if touched == 0 {
-				continue
-			}
-			for i := range group {
-				t := &group[i]
-				tag := t.tag(lo, hi)
-				for b := buckets[i]; b != nil; b = t.next(b) {
-					for from := 0; from < int(b[0]); from += 64 {
-						mask := matchTags(b[header+from:header+int(b[0])], tag, ix.k)
-						for ; mask != 0; mask &= mask - 1 {
-							n := from + bits.TrailingZeros64(mask)
-							doc := &ix.docs[b[header+t.room+n]]
-							xlo, xhi := split(doc.fp)
-							xlo, xhi = xlo^lo, xhi^hi
-							d := bits.OnesCount64(xlo) + bits.OnesCount64(xhi)
-							if d > ix.k || earlier(ix.tables[:first+i], xlo, xhi) {
-								continue
-							}
-							if !yield(Match[ID]{doc.id, d}) {
-								return
-							}
-						}
-					}
-				}
-			}
-		}
+		distance := ix.distance
+		ix.search(fp, &distance, yield)
 	}
 }
 
-// scan is Search without tables.
-func (ix *Index[ID, F]) scan(fp F) iter.Seq[Match[ID]] {
-	return func(yield func(Match[ID]) bool) {
-		lo, hi := split(fp)
-		for n := range ix.docs {
-			xlo, xhi := split(ix.docs[n].fp)
-			d := bits.OnesCount64(xlo^lo) + bits.OnesCount64(xhi^hi)
-			if d <= ix.k && (ix.dead == nil || !ix.dead[n]) && !yield(Match[ID]{ix.docs[n].id, d}) {
-				return
+// search calls yield with every match within a distance, which may get less meanwhile,
+// until that returns false.
+func (ix *Index[ID, F]) search(fp F, distance *int, yield func(m Match[ID]) bool) {
+	ix.searchPlaces(fp, distance, func(m Match[ID], _ uint64) bool { return yield(m) })
+}
+
+// searchPlaces is search, and gives the place of a match in the order of adding.
+func (ix *Index[ID, F]) searchPlaces(fp F, distance *int, yield func(m Match[ID], place uint64) bool) {
+	st := ix.state.Load()
+	defer runtime.KeepAlive(st)
+	changes := st.tail.changes.Load()
+	lo, hi := split(fp)
+	more := true
+	for i, r := range st.runs {
+		err := r.tree.search(lo, hi, distance, func(ord uint32, d int) bool {
+			if !st.sees(r, ord, changes) {
+				return true
 			}
+			id, err := r.ids.at(ord)
+			if err != nil {
+				ix.fail(err)
+				more = false
+			} else {
+				more = yield(Match[ID]{id, d}, uint64(i)<<32|uint64(ord))
+			}
+			return more
+		})
+		if err != nil {
+			ix.fail(err)
+			return
+		}
+		if !more {
+			return
 		}
 	}
+	if changes == 0 {
+		return
+	}
+	t := st.tail
+	last := tree{words: ix.words(), fps: t.fps[:int(changes)*ix.words()], reach: -1}
+	last.search(lo, hi, distance, func(i uint32, d int) bool {
+		return !t.sees(i, changes) || yield(Match[ID]{t.ids[i], d}, uint64(len(st.runs))<<32|uint64(i))
+	})
+}
+
+// Nearest returns the n stored fingerprints that are nearest to fp, at any distance, the
+// nearest first, and of equally near ones those that were added first. It is exact. If
+// they are near, it takes little longer than a search within their distance; if they are
+// far, it compares all fingerprints.
+func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
+	if n <= 0 {
+		return nil
+	}
+	reach := 0 // up to which distance tables are better than comparing all
+	for _, r := range ix.state.Load().runs {
+		reach = max(reach, r.tree.reach)
+	}
+	for d := min(ix.distance, 3); d <= reach; d += 3 {
+		if near := ix.matches(fp, d, nil); len(near) >= n {
+			return near[:n]
+		}
+	}
+	// What comes later must be nearer than the farthest of n so far.
+	near := make([]Match[ID], 0, min(n, ix.Len()))
+	bound := width[F]()
+	ix.search(fp, &bound, func(m Match[ID]) bool {
+		at, _ := slices.BinarySearchFunc(near, m.Distance+1, func(m Match[ID], d int) int { return m.Distance - d })
+		if len(near) == n {
+			near = near[:n-1]
+		}
+		near = slices.Insert(near, at, m)
+		if len(near) == n {
+			bound = near[n-1].Distance - 1
+		}
+		return bound >= 0
+	})
+	return near
+}
+
+// matches returns what search finds, without an id if that is not nil: the nearest first,
+// and of equally near ones those that were added first.
+func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
+	type found struct {
+		Match[ID]
+		place uint64
+	}
+	var all []found
+	ix.searchPlaces(fp, &distance, func(m Match[ID], place uint64) bool {
+		if without == nil || m.ID != *without {
+			all = append(all, found{m, place})
+		}
+		return true
+	})
+	slices.SortFunc(all, func(a, b found) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.place, b.place))
+	})
+	out := make([]Match[ID], len(all))
+	for i := range all {
+		out[i] = all[i].Match
+	}
+	return out
+}
+
+// Err returns the first error of an index that was opened, or nil: damage that a search
+// or a change came upon, or a file that could not be written. A search that meets damage
+// ends, so whoever must not miss anything asks Err after it.
+func (ix *Index[ID, F]) Err() error {
+	if err := ix.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (ix *Index[ID, F]) fail(err error) {
+	err = fmt.Errorf("neardup: index: %w", err)
+	ix.err.CompareAndSwap(nil, &err)
 }
 
 // Pairs yields every pair of stored fingerprints within the distance, each
 // once. The order is unspecified but depends on nothing but the calls made so
-// far. The index must not be changed before the loop ends.
+// far.
 func (ix *Index[ID, F]) Pairs() iter.Seq[IDPair[ID]] {
 	return func(yield func(IDPair[ID]) bool) {
-		ids, fps := ix.live()
-		for p := range Pairs(fps, ix.k) {
+		ids, fps := ix.collect()
+		for p := range Pairs(fps, ix.distance) {
 			if !yield(IDPair[ID]{ids[p.I], ids[p.J], p.Distance}) {
 				return
 			}
@@ -233,8 +358,8 @@ func (ix *Index[ID, F]) Pairs() iter.Seq[IDPair[ID]] {
 // or more members. Members and groups are in the order of adding, so the first
 // member, the one added first, is a stable representative. See [Clusters].
 func (ix *Index[ID, F]) Groups() [][]ID {
-	ids, fps := ix.live()
-	groups := groupsOf(Clusters(fps, ix.k))
+	ids, fps := ix.collect()
+	groups := groupsOf(Clusters(fps, ix.distance))
 	out := make([][]ID, len(groups))
 	for i, members := range groups {
 		for _, n := range members {
@@ -244,205 +369,13 @@ func (ix *Index[ID, F]) Groups() [][]ID {
 	return out
 }
 
-// live returns the stored ids and fingerprints in the order of adding.
-func (ix *Index[ID, F]) live() ([]ID, []F) {
+// collect returns the stored ids and fingerprints in the order of adding.
+func (ix *Index[ID, F]) collect() ([]ID, []F) {
 	ids := make([]ID, 0, ix.Len())
 	fps := make([]F, 0, ix.Len())
-	for n, doc := range ix.docs {
-		if ix.dead == nil || !ix.dead[n] {
-			ids = append(ids, doc.id)
-			fps = append(fps, doc.fp)
-		}
+	for id, fp := range ix.All() {
+		ids = append(ids, id)
+		fps = append(fps, fp)
 	}
 	return ids, fps
-}
-
-// A table leads from the value of a block to the fingerprints that have it.
-//
-//	bucket:  len  next | tag 0 … tag room−1 | ordinal 0 … ordinal room−1
-//
-// An entry is the ordinal of a fingerprint and a tag, 32 of its bits outside the
-// block. A search compares tags and turns to the fingerprint itself only if the
-// tags differ in at most k bits. Buckets are all of one size, whole cache lines,
-// and lie in the order of their keys, so the key is the address and a lookup
-// waits for memory once. A bucket that is full overflows into a chain of extra
-// ones. When a table has grown by an eighth it is laid out anew, with as many
-// buckets and as much room in each as hold nearly all without overflow.
-type table struct {
-	shift, width int // the block, counted from bit 0 of the fingerprint
-	tagShift     int // the tag, a multiple of 32
-	mask         uint64
-	room         int      // entries in a bucket
-	main         []uint32 // the buckets by key
-	extra        []uint32 // the overflow, newest first in each chain
-	free         uint32   // chain of unused buckets in extra
-	size         int      // entries
-	limit        int      // the size at which to lay out anew
-}
-
-const (
-	header  = 2  // words of a bucket before the tags
-	maxKey  = 16 // bits in a key
-	abreast = 4  // buckets fetched side by side
-)
-
-// newTables returns the tables for fingerprints of so many bits, or nil if a
-// scan of all fingerprints would take no longer than they.
-func newTables(width, k int) []table {
-	tables := make([]table, 0, k+1)
-	cost := 0.0 // of a search, in fingerprints scanned, per fingerprint
-	for b := range k + 1 {
-		from, to := width*b/(k+1), width*(b+1)/(k+1)
-		t := table{shift: from, width: min(to-from, maxKey), tagShift: (to + 31) / 32 * 32 % width}
-		t.layout(nil)
-		tables = append(tables, t)
-		cost += (1 + 30*passing(k)) / float64(uint64(1)<<t.width)
-	}
-	if cost > 0.5 {
-		return nil
-	}
-	return tables
-}
-
-// passing returns the share of random tags that are within k bits of another.
-func passing(k int) float64 {
-	sum, term := 0.0, 1.0
-	for i := 0; i <= min(k, 32); i++ {
-		sum += term
-		term = term * float64(32-i) / float64(i+1)
-	}
-	return sum / (1 << 32)
-}
-
-// key returns the bucket of a fingerprint. A block may reach from lo into hi.
-func (t *table) key(lo, hi uint64) uint64 {
-	switch {
-	case t.shift >= 64:
-		return hi >> (t.shift - 64) & t.mask
-	case t.shift > 64-maxKey:
-		return (lo>>t.shift | hi<<(64-t.shift)) & t.mask
-	}
-	return lo >> t.shift & t.mask
-}
-
-func (t *table) tag(lo, hi uint64) uint32 {
-	if t.tagShift >= 64 {
-		return uint32(hi >> (t.tagShift - 64))
-	}
-	return uint32(lo >> t.tagShift)
-}
-
-// stride returns the words of a bucket.
-func (t *table) stride() int { return header + 2*t.room }
-
-func (t *table) bucket(key uint64) []uint32 {
-	return t.main[int(key)*t.stride():][:t.stride()]
-}
-
-// next returns the bucket that follows in the chain, or nil.
-func (t *table) next(b []uint32) []uint32 {
-	if b[1] == 0 {
-		return nil
-	}
-	return t.overflow(b[1])
-}
-
-// overflow returns an extra bucket by its number, from 1.
-func (t *table) overflow(at uint32) []uint32 {
-	return t.extra[int(at-1)*t.stride():][:t.stride()]
-}
-
-// earlier reports whether two fingerprints whose bits differ as in lo and hi
-// meet in one of the tables.
-func earlier(tables []table, lo, hi uint64) bool {
-	for i := range tables {
-		if tables[i].key(lo, hi) == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// add stores an entry. words gives the fingerprint of an ordinal.
-func (t *table) add(ord uint32, words func(ord uint32) (lo, hi uint64)) {
-	if t.size == t.limit {
-		t.layout(words)
-	}
-	t.size++
-	lo, hi := words(ord)
-	t.insert(t.key(lo, hi), t.tag(lo, hi), ord)
-}
-
-func (t *table) insert(key uint64, tag, ord uint32) {
-	b := t.bucket(key)
-	if int(b[0]) == t.room { // go to the newest extra bucket, with one more if it is full
-		first := t.next(b)
-		if first == nil || int(first[0]) == t.room {
-			at := t.free
-			if at != 0 {
-				t.free = t.overflow(at)[1]
-			} else {
-				t.extra = append(t.extra, make([]uint32, t.stride())...)
-				at = uint32(len(t.extra) / t.stride())
-			}
-			first = t.overflow(at)
-			first[0], first[1] = 0, b[1]
-			b[1] = at
-		}
-		b = first
-	}
-	n := int(b[0])
-	b[header+n], b[header+t.room+n] = tag, ord
-	b[0]++
-}
-
-// remove takes an entry out and puts the newest of its chain in its place.
-func (t *table) remove(ord uint32, lo, hi uint64) {
-	home := t.bucket(t.key(lo, hi))
-	newest := home
-	if b := t.next(home); b != nil {
-		newest = b
-	}
-	for b := home; b != nil; b = t.next(b) {
-		for i := range int(b[0]) {
-			if b[header+t.room+i] != ord {
-				continue
-			}
-			last := int(newest[0]) - 1
-			b[header+i], b[header+t.room+i] = newest[header+last], newest[header+t.room+last]
-			newest[0]--
-			if last == 0 && home[1] != 0 {
-				at := home[1]
-				home[1] = newest[1]
-				newest[1], t.free = t.free, at
-			}
-			t.size--
-			return
-		}
-	}
-}
-
-// layout lays the table out anew, with room to grow by an eighth.
-func (t *table) layout(words func(ord uint32) (lo, hi uint64)) {
-	old := *t
-	t.limit = t.size + t.size/8 + 64
-	keyBits := min(t.width, max(0, bits.Len(uint(t.limit/12))))
-	load := float64(t.limit) / float64(uint64(1)<<keyBits)
-	t.mask = 1<<keyBits - 1
-	t.room = int(load+1.5*math.Sqrt(load))/8*8 + 7 // so that a bucket is whole lines
-	t.main = make([]uint32, t.stride()<<keyBits)
-	t.extra, t.free = nil, 0
-	for key := range uint64(len(old.main) / old.stride()) {
-		for b := old.bucket(key); b != nil; b = old.next(b) {
-			tags, ords := b[header:][:b[0]], b[header+old.room:][:b[0]]
-			for i, ord := range ords {
-				if t.mask == old.mask {
-					t.insert(key, tags[i], ord)
-				} else {
-					lo, hi := words(ord)
-					t.insert(t.key(lo, hi), tags[i], ord)
-				}
-			}
-		}
-	}
 }

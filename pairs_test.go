@@ -300,7 +300,7 @@ func TestPaperCorpus(t *testing.T) {
 	if clusters != 23200 {
 		t.Errorf("%d connected components, want 23200", clusters)
 	}
-	ix, err := NewIndex[int, Fingerprint64](3)
+	ix, err := NewIndex[int, Fingerprint64](3, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestPaperCorpus(t *testing.T) {
 // the distance with B.
 func TestPaperIncremental(t *testing.T) {
 	a, b, c := Fingerprint64(0x800d8e90e45cc488), Fingerprint64(0x800d8e90e4dcc488), Fingerprint64(0x800dae90e55ce488)
-	ix, _ := NewIndex[string, Fingerprint64](3)
+	ix, _ := NewIndex[string, Fingerprint64](3, nil)
 	ix.Add("A", a)
 	for m := range ix.Search(b) {
 		if m != (Match[string]{"A", 1}) {

@@ -1,0 +1,185 @@
+package neardup
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+	"unsafe"
+
+	"github.com/zeebo/xxh3"
+)
+
+// An idType says how the ids of an index are hashed and written. Ids of an integer
+// or string kind are built in, named types too; others are hashed by [maphash],
+// which differs from process to process, unless they write themselves.
+type idType[ID comparable] struct {
+	kind idKind
+	size int // bytes of an integer
+	seed maphash.Seed
+}
+
+// idKind is how ids are written. Files have its text.
+type idKind string
+
+const (
+	unsignedIDs idKind = "unsigned"
+	signedIDs   idKind = "signed"
+	stringIDs   idKind = "string"
+	binaryIDs   idKind = "binary" // by the ID's own methods
+	memoryIDs   idKind = ""       // cannot be written
+)
+
+func idTypeOf[ID comparable]() idType[ID] {
+	t := reflect.TypeFor[ID]()
+	it := idType[ID]{size: int(t.Size())}
+	_, reads := any(new(ID)).(encoding.BinaryUnmarshaler)
+	_, appends := any(new(ID)).(encoding.BinaryAppender)
+	_, marshals := any(new(ID)).(encoding.BinaryMarshaler)
+	switch k := t.Kind(); {
+	case reads && (appends || marshals):
+		it.kind = binaryIDs
+	case k >= reflect.Uint && k <= reflect.Uintptr:
+		it.kind = unsignedIDs
+	case k >= reflect.Int && k <= reflect.Int64:
+		it.kind = signedIDs
+	case k == reflect.String:
+		it.kind = stringIDs
+	default:
+		it.seed = maphash.MakeSeed()
+	}
+	return it
+}
+
+// isInt reports whether ids are written as 64-bit integers.
+func (it *idType[ID]) isInt() bool { return it.kind == unsignedIDs || it.kind == signedIDs }
+
+// toInt returns an id of an integer kind in 64 bits, with its sign extended.
+func (it *idType[ID]) toInt(id ID) uint64 {
+	p := unsafe.Pointer(&id)
+	signed := it.kind == signedIDs
+	switch it.size {
+	case 1:
+		if signed {
+			return uint64(*(*int8)(p))
+		}
+		return uint64(*(*uint8)(p))
+	case 2:
+		if signed {
+			return uint64(*(*int16)(p))
+		}
+		return uint64(*(*uint16)(p))
+	case 4:
+		if signed {
+			return uint64(*(*int32)(p))
+		}
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
+}
+
+// fromInt is the inverse of toInt. ok is false if x is too large for ID.
+func (it *idType[ID]) fromInt(x uint64) (id ID, ok bool) {
+	p := unsafe.Pointer(&id)
+	switch it.size {
+	case 1:
+		*(*uint8)(p) = uint8(x)
+	case 2:
+		*(*uint16)(p) = uint16(x)
+	case 4:
+		*(*uint32)(p) = uint32(x)
+	default:
+		*(*uint64)(p) = x
+	}
+	return id, it.toInt(id) == x
+}
+
+// asString returns an id of the kind string.
+func asString[ID comparable](id *ID) string { return *(*string)(unsafe.Pointer(id)) }
+
+// hash spreads ids over 64 bits. It is the same on every platform, except for ids
+// that cannot be written.
+func (it *idType[ID]) hash(id ID) uint64 {
+	switch it.kind {
+	case unsignedIDs, signedIDs:
+		hi, lo := bits.Mul64(it.toInt(id)^0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+		return hi ^ lo
+	case stringIDs:
+		return xxh3.HashString(asString(&id))
+	case binaryIDs:
+		b, err := it.append(nil, id)
+		if err != nil {
+			return 0 // and it will never be found: nothing that fails is added
+		}
+		return xxh3.Hash(b)
+	}
+	return maphash.Comparable(it.seed, id)
+}
+
+// append writes an id: integers as 8 bytes, little-endian.
+func (it *idType[ID]) append(b []byte, id ID) ([]byte, error) {
+	switch it.kind {
+	case unsignedIDs, signedIDs:
+		return binary.LittleEndian.AppendUint64(b, it.toInt(id)), nil
+	case stringIDs:
+		return append(b, asString(&id)...), nil
+	case binaryIDs:
+		return appendBinary(b, id)
+	}
+	return nil, fmt.Errorf("ids of type %T cannot be written: they are neither integers nor strings, and do not implement encoding.BinaryAppender and BinaryUnmarshaler", id)
+}
+
+var errID = errors.New("an id that is none of its type")
+
+// decode is the inverse of append. It keeps nothing of b.
+func (it *idType[ID]) decode(b []byte) (id ID, err error) {
+	switch it.kind {
+	case unsignedIDs, signedIDs:
+		if len(b) != 8 {
+			return id, errID
+		}
+		id, ok := it.fromInt(binary.LittleEndian.Uint64(b))
+		if !ok {
+			return id, errID
+		}
+		return id, nil
+	case stringIDs:
+		*(*string)(unsafe.Pointer(&id)) = string(b)
+		return id, nil
+	}
+	return decodeBinary[ID](b)
+}
+
+func appendBinary[ID comparable](b []byte, id ID) ([]byte, error) {
+	if a, ok := any(&id).(encoding.BinaryAppender); ok {
+		return a.AppendBinary(b)
+	}
+	text, err := any(&id).(encoding.BinaryMarshaler).MarshalBinary()
+	return append(b, text...), err
+}
+
+func decodeBinary[ID comparable](b []byte) (id ID, err error) {
+	if err := any(&id).(encoding.BinaryUnmarshaler).UnmarshalBinary(bytes.Clone(b)); err != nil {
+		return id, fmt.Errorf("%w: %w", errID, err)
+	}
+	return id, nil
+}
+
+// An idColumn holds the ids of a run, by ordinal. An error means that the file they
+// are in is damaged.
+type idColumn[ID comparable] interface {
+	at(ord uint32) (ID, error)
+	is(ord uint32, id ID) (bool, error)
+	bytes() int
+}
+
+// memoryColumn is an idColumn in memory.
+type memoryColumn[ID comparable] []ID
+
+func (c memoryColumn[ID]) at(ord uint32) (ID, error)          { return c[ord], nil }
+func (c memoryColumn[ID]) is(ord uint32, id ID) (bool, error) { return c[ord] == id, nil }
+func (c memoryColumn[ID]) bytes() int                         { return cap(c) * int(unsafe.Sizeof(*new(ID))) }

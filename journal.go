@@ -1,0 +1,296 @@
+package neardup
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/zeebo/xxh3"
+)
+
+// A journal is what happened to an index since its snapshot. It begins like all files of
+// this package and goes on with frames:
+//
+//	length    4 bytes, little-endian: of the changes
+//	check     4 bytes: of the length
+//	changes   as long
+//	checksum  8 bytes
+//
+// where each checksum is seeded with the one before. The first frame has the identity of
+// the snapshot. A frame of which the end is missing is the trace of a writer that was
+// killed, before it said that the frame was on the disk: it is dropped, and so are zeros
+// where a frame should be, as file systems leave them when the power fails. Anything else
+// that does not fit is damage.
+//
+// A change is 1, seconds, length and id, fingerprint (low word first), for an addition;
+// or 2, length and id, for a deletion. Seconds and lengths are unsigned varints.
+type journal struct {
+	file   *os.File
+	frame  []byte // what is to be written
+	sum    uint64
+	dirty  bool // written, but perhaps not on the disk
+	size   int64
+	writes int // changes
+}
+
+const (
+	changeAdd    = 1
+	changeDelete = 2
+	frameSize    = 1 << 16 // at which a frame is written
+	frameHead    = 8
+)
+
+func journalKind(words int) string { return fmt.Sprintf("journal%d", 64*words) }
+
+// lengthCheck is a check of the length of a frame.
+func lengthCheck(length []byte, sum uint64) uint32 { return uint32(xxh3.HashSeed(length, sum)) }
+
+// createJournal makes an empty journal of a snapshot, in place of any other.
+func createJournal(path, version string, words int, snapshot uint64) (*journal, error) {
+	var head bytes.Buffer
+	f := newFileWriter(&head, journalKind(words), version)
+	f.w.Flush()
+	j := &journal{sum: f.sum}
+	j.frame = binary.LittleEndian.AppendUint64(j.begin(), snapshot)
+	head.Write(j.end())
+	err := replaceFile(path, func(w *bufio.Writer) error {
+		_, err := w.Write(head.Bytes())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.frame = nil
+	j.size = int64(head.Len())
+	j.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	return j, err
+}
+
+// begin returns an empty frame, to which changes are appended.
+func (j *journal) begin() []byte { return append(j.frame[:0], make([]byte, frameHead)...) }
+
+// end completes the frame.
+func (j *journal) end() []byte {
+	binary.LittleEndian.PutUint32(j.frame, uint32(len(j.frame)-frameHead))
+	binary.LittleEndian.PutUint32(j.frame[4:], lengthCheck(j.frame[:4], j.sum))
+	j.sum = checksum(j.frame[frameHead:], j.sum)
+	j.frame = binary.LittleEndian.AppendUint64(j.frame, j.sum)
+	return j.frame
+}
+
+// add appends an addition.
+func (j *journal) add(id []byte, fp []uint64, seconds uint32) error {
+	b := append(j.change(), changeAdd)
+	b = binary.AppendUvarint(b, uint64(seconds))
+	b = append(binary.AppendUvarint(b, uint64(len(id))), id...)
+	for _, w := range fp {
+		b = binary.LittleEndian.AppendUint64(b, w)
+	}
+	return j.changed(b)
+}
+
+// delete appends a deletion.
+func (j *journal) delete(id []byte) error {
+	b := append(j.change(), changeDelete)
+	return j.changed(append(binary.AppendUvarint(b, uint64(len(id))), id...))
+}
+
+func (j *journal) change() []byte {
+	if len(j.frame) == 0 {
+		return j.begin()
+	}
+	return j.frame
+}
+
+func (j *journal) changed(frame []byte) error {
+	j.frame = frame
+	j.writes++
+	if len(j.frame) < frameSize {
+		return nil
+	}
+	return j.write()
+}
+
+// write writes the frame.
+func (j *journal) write() error {
+	if len(j.frame) == 0 {
+		return nil
+	}
+	b := j.end()
+	_, err := j.file.Write(b)
+	j.size += int64(len(b))
+	j.frame = j.frame[:0]
+	j.dirty = true
+	return err
+}
+
+// sync puts all changes on the disk.
+func (j *journal) sync() error {
+	if err := j.write(); err != nil {
+		return err
+	}
+	if !j.dirty {
+		return nil
+	}
+	j.dirty = false
+	return j.file.Sync()
+}
+
+// errOtherSnapshot is the error of a journal of another snapshot than there is.
+var errOtherSnapshot = errors.New("it belongs to another snapshot")
+
+// readJournal reads a journal and calls add and delete for its changes. accept says
+// whether it belongs to the snapshot. It returns the journal, to be continued, without what
+// a killed writer left behind.
+func readJournal(path, version string, words int, accept func(snapshot uint64) error, add func(id []byte, lo, hi uint64, seconds uint32) error, remove func(id []byte) error) (j *journal, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	counted := &countingReader{r: f}
+	head, err := newFileReader(counted, journalKind(words), version, snapshotsAgain)
+	if err != nil {
+		return nil, err
+	}
+	r := head.r
+	j = &journal{file: f, sum: head.sum, size: counted.n - int64(r.Buffered())}
+	for first := true; ; first = false {
+		left := info.Size() - j.size
+		var start [frameHead]byte
+		if left < frameHead {
+			if left == 0 && !first {
+				return j, nil
+			}
+			return j, j.cut(first)
+		}
+		if _, err := io.ReadFull(r, start[:]); err != nil {
+			return nil, err
+		}
+		n := int64(binary.LittleEndian.Uint32(start[:]))
+		if binary.LittleEndian.Uint32(start[4:]) != lengthCheck(start[:4], j.sum) {
+			if start == [frameHead]byte{} && onlyZeros(r) {
+				return j, j.cut(first)
+			}
+			return nil, j.damaged("the check of a length does not fit")
+		}
+		if left < frameHead+n+8 {
+			return j, j.cut(first)
+		}
+		frame := make([]byte, n+8)
+		if _, err := io.ReadFull(r, frame); err != nil {
+			return nil, err
+		}
+		changes := frame[:n]
+		sum := checksum(changes, j.sum)
+		if binary.LittleEndian.Uint64(frame[n:]) != sum {
+			return nil, j.damaged("the checksum does not fit")
+		}
+		if first {
+			if n != 8 {
+				return nil, j.damaged("it does not name its snapshot")
+			}
+			if err := accept(binary.LittleEndian.Uint64(changes)); err != nil {
+				return nil, err
+			}
+		} else if err := j.replay(changes, words, add, remove); err != nil {
+			return nil, err
+		}
+		j.sum = sum
+		j.size += frameHead + n + 8
+	}
+}
+
+// cut takes away what follows the last whole frame.
+func (j *journal) cut(first bool) error {
+	if first { // it was written at once
+		return j.damaged("it ends early")
+	}
+	return j.file.Truncate(j.size)
+}
+
+func (j *journal) damaged(what string) error {
+	return damaged("the frame at byte %d: %s", j.size, what)
+}
+
+// replay calls add and remove for the changes of a frame.
+func (j *journal) replay(b []byte, words int, add func(id []byte, lo, hi uint64, seconds uint32) error, remove func(id []byte) error) error {
+	uvarint := func() uint64 {
+		x, n := binary.Uvarint(b)
+		if n <= 0 {
+			b = nil
+			return 1 << 63
+		}
+		b = b[n:]
+		return x
+	}
+	for len(b) > 0 {
+		op := b[0]
+		b = b[1:]
+		seconds := uint64(0)
+		if op == changeAdd {
+			seconds = uvarint()
+		}
+		n := uvarint()
+		if op != changeAdd && op != changeDelete || seconds > 1<<32-1 || n > uint64(len(b)) {
+			return j.damaged("a change that is none")
+		}
+		id := b[:n]
+		b = b[n:]
+		var err error
+		if op == changeDelete {
+			err = remove(id)
+		} else {
+			if len(b) < 8*words {
+				return j.damaged("a change that is cut off")
+			}
+			var w [2]uint64
+			for i := range words {
+				w[i] = binary.LittleEndian.Uint64(b[8*i:])
+			}
+			b = b[8*words:]
+			err = add(id, w[0], w[1], uint32(seconds))
+		}
+		if err != nil {
+			return fmt.Errorf("the frame at byte %d: %w", j.size, err)
+		}
+		j.writes++
+	}
+	return nil
+}
+
+type countingReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// onlyZeros reports whether all that is left is zeros.
+func onlyZeros(r *bufio.Reader) bool {
+	for {
+		c, err := r.ReadByte()
+		if err != nil {
+			return err == io.EOF
+		}
+		if c != 0 {
+			return false
+		}
+	}
+}

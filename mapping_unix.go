@@ -1,0 +1,31 @@
+//go:build unix
+
+package neardup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapFile maps a file for reading, or returns nil if that cannot be.
+func mapFile(f *os.File, size int) []byte {
+	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+func unmap(data []byte) { unix.Munmap(data) }
+
+// lockFile makes sure that nobody else has the file locked, until it is closed.
+func lockFile(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return fmt.Errorf("%s: another process, or this one, has the index open", f.Name())
+	}
+	return err
+}

@@ -1,0 +1,219 @@
+package neardup
+
+import (
+	"math/bits"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+)
+
+// A run is an immutable part of an index: documents in the order of adding, a tree
+// that finds their fingerprints, and a table that finds their ids. Only its documents
+// die.
+type run[ID comparable] struct {
+	tree   *tree
+	ids    idColumn[ID]
+	times  []uint32 // when each was added, in seconds since 1970; never descending
+	starts []uint32 // by the highest bits of the hash of an id: where its ordinals begin
+	ords   []uint32
+	dead   []atomic.Uint64 // a bit for each ordinal
+	live   int             // how many are not dead; for writers
+	serial uint32          // tells the runs of an index apart; from 1
+}
+
+// documents are what a run is made of.
+type documents[ID comparable] struct {
+	fps   []uint64 // 1 or 2 words each
+	ids   []ID
+	times []uint32
+}
+
+func (d *documents[ID]) add(lo, hi uint64, id ID, time uint32, words int) {
+	if d.fps = append(d.fps, lo); words == 2 {
+		d.fps = append(d.fps, hi)
+	}
+	d.ids = append(d.ids, id)
+	d.times = append(d.times, time)
+}
+
+// newRun makes a run of documents, which it keeps. Of those with one id it keeps the
+// last, if they may have the same.
+func newRun[ID comparable](docs documents[ID], same bool, it *idType[ID], serial uint32, newTree func(fps []uint64) *tree) *run[ID] {
+	r := &run[ID]{serial: serial}
+	r.enterIDs(docs.ids, it)
+	if same {
+		if gone := r.replaced(docs.ids); gone != nil {
+			docs.remove(gone)
+			r.enterIDs(docs.ids, it)
+		}
+	}
+	r.ids, r.times, r.live = memoryColumn[ID](docs.ids), docs.times, len(docs.ids)
+	r.dead = make([]atomic.Uint64, (r.live+63)/64)
+	r.tree = newTree(docs.fps)
+	return r
+}
+
+// enterIDs makes the table of ids.
+func (r *run[ID]) enterIDs(ids []ID, it *idType[ID]) {
+	shift := 64 - idBits(len(ids))
+	r.starts = make([]uint32, 1<<(64-shift)+1)
+	for _, id := range ids {
+		r.starts[it.hash(id)>>shift]++
+	}
+	sum := uint32(0)
+	for i, c := range r.starts {
+		sum += c
+		r.starts[i] = sum
+	}
+	r.ords = make([]uint32, len(ids))
+	for i := len(ids) - 1; i >= 0; i-- { // each start moves down from the end of its ids
+		at := &r.starts[it.hash(ids[i])>>shift]
+		*at--
+		r.ords[*at] = uint32(i)
+	}
+}
+
+// replaced returns the ordinals whose id comes again, in no order.
+func (r *run[ID]) replaced(ids []ID) (gone []uint32) {
+	for i := range len(r.starts) - 1 {
+		ords := r.ords[r.starts[i]:r.starts[i+1]] // ascending
+		for j, ord := range ords {
+			for _, later := range ords[j+1:] {
+				if ids[ord] == ids[later] {
+					gone = append(gone, ord)
+					break
+				}
+			}
+		}
+	}
+	return gone
+}
+
+// remove takes away documents by their ordinals.
+func (d *documents[ID]) remove(gone []uint32) {
+	slices.Sort(gone)
+	words := len(d.fps) / len(d.ids)
+	to := 0
+	for i := range d.ids {
+		if len(gone) > 0 && int(gone[0]) == i {
+			gone = gone[1:]
+			continue
+		}
+		d.ids[to], d.times[to] = d.ids[i], d.times[i]
+		copy(d.fps[to*words:(to+1)*words], d.fps[i*words:])
+		to++
+	}
+	clear(d.ids[to:])
+	d.fps, d.ids, d.times = d.fps[:to*words], d.ids[:to], d.times[:to]
+}
+
+// idBits returns the bits of the hash that lead to the ordinals of an id: about three
+// have the same.
+func idBits(n int) int { return max(1, bits.Len(uint(n))-2) }
+
+// find returns the ordinal of an id that is not dead.
+func (r *run[ID]) find(id ID, hash uint64) (ord uint32, ok bool, err error) {
+	at := r.starts[hash>>(64-idBits(r.tree.len())):][:2]
+	if err := r.checked(unsafe.Pointer(&at[0]), 8); err != nil {
+		return 0, false, err
+	}
+	if from, to := at[0], at[1]; from < to {
+		if int(to) > len(r.ords) {
+			return 0, false, damaged("ids are outside of their table")
+		}
+		if err := r.checked(unsafe.Pointer(&r.ords[from]), 4*int(to-from)); err != nil {
+			return 0, false, err
+		}
+		for _, ord := range r.ords[from:to] {
+			if int(ord) >= r.tree.len() {
+				return 0, false, damaged("an id is of no document")
+			}
+			if r.isDead(ord) {
+				continue
+			}
+			if same, err := r.ids.is(ord, id); same || err != nil {
+				return ord, same, err
+			}
+		}
+	}
+	return 0, false, nil
+}
+
+func (r *run[ID]) checked(p unsafe.Pointer, n int) error {
+	if r.tree.file == nil {
+		return nil
+	}
+	return r.tree.file.check(p, n)
+}
+
+func (r *run[ID]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
+
+// kill marks an ordinal as dead.
+func (r *run[ID]) kill(ord uint32) {
+	r.dead[ord/64].Or(1 << (ord % 64))
+	r.live--
+}
+
+// bytes returns the memory that a run takes, without what ids point to.
+func (r *run[ID]) bytes() int {
+	t := r.tree
+	n := 8*cap(t.fps) + r.ids.bytes() + 4*(cap(r.times)+cap(r.starts)+cap(r.ords)) + 8*cap(r.dead) +
+		4*(cap(t.copies.first)+cap(t.copies.start)+cap(t.copies.all))
+	for i := range t.nodes {
+		n += int(unsafe.Sizeof(node{}))
+		for j := range t.nodes[i].tables {
+			tb := &t.nodes[i].tables[j]
+			n += int(unsafe.Sizeof(*tb)) + 4*(cap(tb.starts)+cap(tb.entries))
+		}
+	}
+	return n
+}
+
+// tailSize is how many changes are kept before they become a run.
+const tailSize = 512
+
+// A tail is the last changes of an index. It only grows. A change is an addition, a
+// deletion, or both, if an id gets another fingerprint: whoever has read their number
+// sees all changes before it, and none of the others.
+type tail[ID comparable] struct {
+	changes atomic.Uint32
+	fps     []uint64
+	ids     [tailSize]ID
+	times   [tailSize]uint32
+	deadBy  [tailSize]atomic.Uint32 // the change, from 1, by which the addition was undone
+	kills   [tailSize]atomic.Uint64 // the document of a run that died: serial<<32 | ordinal
+}
+
+// A state is all that readers need. The runs and the tail of a state change only by
+// what the tail records; a state that is full is followed by the next.
+type state[ID comparable] struct {
+	runs []*run[ID] // oldest first
+	tail *tail[ID]
+	next atomic.Pointer[state[ID]]
+}
+
+// sees reports whether a document of a run is alive for whoever has read so many
+// changes of the tail.
+func (s *state[ID]) sees(r *run[ID], ord uint32, changes uint32) bool {
+	if !r.isDead(ord) {
+		return true
+	}
+	// Perhaps it died only after that.
+	kill := uint64(r.serial)<<32 | uint64(ord)
+	for ; s != nil; s = s.next.Load() {
+		for i := changes; i < tailSize; i++ {
+			if s.tail.kills[i].Load() == kill {
+				return true
+			}
+		}
+		changes = 0
+	}
+	return false
+}
+
+// added reports whether a change of the tail is an addition that is alive for whoever
+// has read so many changes.
+func (t *tail[ID]) sees(i, changes uint32) bool {
+	by := t.deadBy[i].Load()
+	return by == 0 || by > changes
+}

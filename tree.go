@@ -1,0 +1,367 @@
+package neardup
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"unsafe"
+)
+
+// A tree finds the fingerprints of a fixed set within any distance of a query. It
+// never changes.
+//
+// Its root has the tables of a plan (plan.go). A table leads from the value of its
+// key to a bucket of fingerprints:
+//
+//	starts   of each value: where its bucket begins, in entries; then the number of all
+//	entries  tag 0 … tag c−1, ordinal 0 … ordinal c−1 of one bucket, then the next
+//
+// A tag is 32 bits outside the key. A search compares tags and turns to the fingerprint
+// itself only if the tags are near enough.
+//
+// A bucket that is far larger than the average of its table is split again (S002 §2.3,
+// with μ = 2): its members agree on the key, so all their differences lie in the
+// remaining bits, and the pigeonhole principle holds for those. So a bucket may be a
+// node with tables of its own, and theirs may be. S002 has one such level, with 4
+// tables by 12 bits; here every node has its own plan, for the bits in which its members
+// really differ. Fingerprints that are equal are entered once, whatever their number, so
+// that there is always a bit by which to split.
+type tree struct {
+	words    int      // of a fingerprint: 1 or 2
+	fps      []uint64 // by ordinal, low word first
+	nodes    []node   // the root first, every node before its children
+	copies   copies
+	distance int      // that the plans were made for
+	reach    int      // the distance up to which tables are faster than a scan
+	file     *mapping // where the slices are, if they are a file that was not checked yet
+}
+
+// A node is the root, or a bucket that was split.
+type node struct {
+	fixed, value [2]uint64 // the bits in which all its fingerprints agree, and their values
+	count        int       // of its fingerprints, equal ones counted once
+	combos       bool      // see plan
+	tables       []table
+}
+
+type table struct {
+	pieces   []piece   // the key, lowest bits first
+	mask     [2]uint64 // its bits
+	bits     int       // their number
+	tagShift int       // the tag, a multiple of 32
+	tagMask  uint32    // without the bits of the key
+	starts   []uint32  // splitBit: the bucket is a node; its number is where the tag would be
+	entries  []uint32  // copyBit of an ordinal: others are equal
+}
+
+// A piece of a key is neighbouring bits of a word.
+type piece struct{ word, shift, width, at uint8 }
+
+const (
+	splitBit  = 1 << 31
+	copyBit   = 1 << 31
+	maxDepth  = 12
+	fullest   = 256 // entries in a bucket that is never split
+	perBucket = 3   // times the average make a bucket overfull: S002's 1+μ
+)
+
+// copies are the fingerprints equal to one that comes before them.
+type copies struct {
+	first []uint32 // in ascending order: those that have copies
+	start []uint32 // where the copies of each begin in all, and their end
+	all   []uint32
+}
+
+// of returns the copies of an ordinal.
+func (c *copies) of(ord uint32) []uint32 {
+	i, ok := slices.BinarySearch(c.first, ord)
+	if !ok || i+1 >= len(c.start) || c.start[i] > c.start[i+1] || int(c.start[i+1]) > len(c.all) {
+		return nil
+	}
+	return c.all[c.start[i]:c.start[i+1]]
+}
+
+func (t *tree) len() int { return len(t.fps) >> (t.words - 1) }
+
+// at returns the words of a fingerprint.
+func (t *tree) at(ord uint32) (lo, hi uint64) {
+	if t.words == 1 {
+		return t.fps[ord], 0
+	}
+	return t.fps[2*ord], t.fps[2*ord+1]
+}
+
+func (t *table) key(lo, hi uint64) uint32 {
+	key := uint32(0)
+	for _, p := range t.pieces {
+		w := lo
+		if p.word != 0 {
+			w = hi
+		}
+		key |= uint32(w>>(p.shift&63)&(1<<(p.width&63)-1)) << (p.at & 31)
+	}
+	return key
+}
+
+func (t *table) tag(lo, hi uint64) uint32 {
+	if t.tagShift >= 64 {
+		lo = hi
+	}
+	return uint32(lo>>(t.tagShift&63)) & t.tagMask
+}
+
+// A visit is one search of a tree.
+type visit struct {
+	t        *tree
+	lo, hi   uint64
+	distance *int
+	emit     func(ord uint32, distance int) bool
+	path     [maxDepth]hop
+	depth    int
+	err      *error // apart, so that a visit stays on the stack
+}
+
+// A hop of a path is the table of a node that led on, and the distance left there.
+type hop struct{ node, table, k uint32 }
+
+// A probe is a bucket to look at.
+type probe struct {
+	key          uint32
+	from, to     uint32
+	table, flips uint16 // in so many bits its key differs from that of the query
+}
+
+// search calls emit for every fingerprint within the distance, each once, until that
+// returns false. Of equal ones it emits all. emit may lower the distance if it is beyond
+// the reach.
+func (t *tree) search(lo, hi uint64, distance *int, emit func(ord uint32, distance int) bool) error {
+	if t.len() == 0 {
+		return nil
+	}
+	var err error
+	v := visit{t: t, lo: lo, hi: hi, distance: distance, emit: emit, err: &err}
+	if *distance > t.reach {
+		v.scan()
+	} else {
+		v.node(0, *distance)
+	}
+	return err
+}
+
+// scan compares all fingerprints, in order.
+func (v *visit) scan() {
+	const part = 1 << 14
+	words := v.t.words
+	for from := 0; from < v.t.len(); from += part {
+		fps := v.t.fps[from*words : min((from+part)*words, len(v.t.fps))]
+		if !v.checked(unsafe.Pointer(&fps[0]), 8*len(fps)) {
+			return
+		}
+		for at, mask := nextNear(words, fps, 0, v); mask != 0; at, mask = nextNear(words, fps, at+nearBlock, v) {
+			for ; mask != 0; mask &= mask - 1 {
+				ord := uint32(from + at + bits.TrailingZeros64(mask))
+				lo, hi := v.t.at(ord)
+				d := bits.OnesCount64(lo^v.lo) + bits.OnesCount64(hi^v.hi)
+				if d <= *v.distance && !v.emit(ord, d) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func nextNear(words int, fps []uint64, from int, v *visit) (at int, mask uint64) {
+	if words == 1 {
+		return next64(fps, from, v.lo, *v.distance)
+	}
+	return next128(unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps)/2), from, [2]uint64{v.lo, v.hi}, *v.distance)
+}
+
+// checked reports whether a part of the tree is what was written.
+func (v *visit) checked(p unsafe.Pointer, n int) bool {
+	if v.t.file != nil {
+		*v.err = v.t.file.check(p, n)
+	}
+	return *v.err == nil
+}
+
+// fail is for what no tree that was built has.
+func (v *visit) fail(what string) bool {
+	*v.err = fmt.Errorf("%w: %s", ErrDamaged, what)
+	return false
+}
+
+// node looks at the fingerprints below a node. k is the distance left. It returns false
+// if the search is over.
+func (v *visit) node(number, k int) bool {
+	n := &v.t.nodes[number]
+	k -= bits.OnesCount64((v.lo^n.value[0])&n.fixed[0]) + bits.OnesCount64((v.hi^n.value[1])&n.fixed[1])
+	if k < 0 {
+		return true
+	}
+	if len(n.tables) <= 4 && (n.combos || k < len(n.tables)) { // one value of each table
+		var batch [4]probe
+		var lines [3 * len(batch)]unsafe.Pointer
+		return v.probe(number, k, batch[:], lines[:])
+	}
+	var batch [32]probe
+	var lines [3 * len(batch)]unsafe.Pointer
+	return v.probe(number, k, batch[:], lines[:])
+}
+
+// probe looks at all buckets of a node that may have something, a batch at a time.
+func (v *visit) probe(number, k int, batch []probe, lines []unsafe.Pointer) bool {
+	n := &v.t.nodes[number]
+	found := 0
+	for i := range n.tables {
+		t := &n.tables[i]
+		r := 0
+		if !n.combos {
+			if r = radius(i, len(n.tables), k); r < 0 {
+				break
+			}
+		}
+		key := t.key(v.lo, v.hi)
+		for j := range min(r, t.bits) + 1 {
+			for flip := uint32(1)<<j - 1; flip>>t.bits == 0; flip = nextCombination(flip) {
+				if found == len(batch) {
+					if !v.buckets(number, k, batch, lines) {
+						return false
+					}
+					found = 0
+				}
+				batch[found] = probe{key: key ^ flip, table: uint16(i), flips: uint16(j)}
+				found++
+				if j == 0 {
+					break
+				}
+			}
+		}
+	}
+	return v.buckets(number, k, batch[:found], lines)
+}
+
+// nextCombination returns the next larger number with as many bits set. x is not 0.
+func nextCombination(x uint32) uint32 {
+	low := x & -x
+	sum := x + low
+	return sum | (x^sum)>>2>>bits.TrailingZeros32(low)
+}
+
+// buckets looks at the buckets of some probes. All of them are fetched from memory side
+// by side and not one after the other.
+func (v *visit) buckets(number, k int, batch []probe, lines []unsafe.Pointer) bool {
+	n := &v.t.nodes[number]
+	for i := range batch {
+		p := &batch[i]
+		lines[i] = unsafe.Pointer(&n.tables[p.table].starts[p.key])
+	}
+	prefetch(lines[:len(batch)])
+	fetch := 0
+	for i := range batch {
+		p := &batch[i]
+		t := &n.tables[p.table]
+		at := t.starts[p.key:][:2]
+		if v.t.file != nil && !v.checked(unsafe.Pointer(&at[0]), 8) {
+			return false
+		}
+		p.from, p.to = at[0], at[1]&^splitBit
+		from, to := int(at[0]&^splitBit), int(p.to)
+		if 2*to > len(t.entries) || from > to {
+			return v.fail("a bucket is outside of its table")
+		}
+		if from < to {
+			lines[fetch] = unsafe.Pointer(&t.entries[2*from])
+			lines[fetch+1] = unsafe.Pointer(&t.entries[from+to-1])
+			if fetch += 2; to-from <= 32 { // the ordinals are near
+				lines[fetch] = unsafe.Pointer(&t.entries[2*to-1])
+				fetch++
+			}
+		}
+	}
+	prefetch(lines[:fetch])
+	for i := range batch {
+		p := &batch[i]
+		t := &n.tables[p.table]
+		from, to := int(p.from&^splitBit), int(p.to)
+		if from == to {
+			continue
+		}
+		bucket := t.entries[2*from : 2*to]
+		if v.t.file != nil && !v.checked(unsafe.Pointer(&bucket[0]), 4*len(bucket)) {
+			return false
+		}
+		v.path[v.depth] = hop{uint32(number), uint32(p.table), uint32(k)}
+		v.depth++
+		if p.from&splitBit != 0 {
+			child := int(bucket[0])
+			if child >= len(v.t.nodes) || v.depth == maxDepth || child <= number {
+				return v.fail("a bucket that was split leads to no node")
+			}
+			if !v.node(child, *v.distance) {
+				return false
+			}
+		} else if !v.bucket(bucket[:to-from], bucket[to-from:], t.tag(v.lo, v.hi), *v.distance-int(p.flips)) {
+			return false
+		}
+		v.depth--
+	}
+	return true
+}
+
+// bucket emits what is near among the entries of a bucket. k is the distance that tags
+// may have.
+func (v *visit) bucket(tags, ords []uint32, tag uint32, k int) bool {
+	for at := 0; ; at += nearBlock {
+		var mask uint64
+		if at, mask = nextTag(tags, at, tag, k); mask == 0 {
+			return true
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			ord := ords[at+bits.TrailingZeros64(mask)]
+			if !v.candidate(ord&^copyBit, ord&copyBit != 0) {
+				return false
+			}
+		}
+	}
+}
+
+// candidate emits a fingerprint, with its copies, if it is near and no table before
+// those that led to it leads to it too.
+func (v *visit) candidate(ord uint32, copied bool) bool {
+	words := v.t.words
+	if int(ord) >= v.t.len() {
+		return v.fail("an entry is of no fingerprint")
+	}
+	if v.t.file != nil && !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*words]), 8*words) {
+		return false
+	}
+	lo, hi := v.t.at(ord)
+	lo, hi = lo^v.lo, hi^v.hi
+	d := bits.OnesCount64(lo) + bits.OnesCount64(hi)
+	if d > *v.distance {
+		return true
+	}
+	for i := range v.path[:v.depth] {
+		s := &v.path[i]
+		n := &v.t.nodes[s.node]
+		for j := range int(s.table) {
+			t := &n.tables[j]
+			differ := bits.OnesCount64(lo&t.mask[0]) + bits.OnesCount64(hi&t.mask[1])
+			if differ == 0 || !n.combos && differ <= radius(j, len(n.tables), int(s.k)) {
+				return true
+			}
+		}
+	}
+	if !v.emit(ord, d) {
+		return false
+	}
+	if copied {
+		for _, ord := range v.t.copies.of(ord) {
+			if !v.emit(ord, d) {
+				return false
+			}
+		}
+	}
+	return true
+}
