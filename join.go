@@ -1,0 +1,487 @@
+package neardup
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// The join rests on the pigeonhole principle (S001 §3; Manku et al. 2007): cut
+// the bits into k+1 blocks, and two fingerprints that differ in at most k bits
+// agree on at least one block. So for every block the fingerprints are
+// partitioned by its value, and only those of one part are compared. A pair
+// that agrees on several blocks is reported at the first of them.
+//
+// Where a part is still large, because there are many fingerprints or because
+// they share a block (templates, poor hashes), it is partitioned again in the
+// same way: its members agree on the block, so all their differences lie in the
+// remaining bits, and the principle holds for those. S002 does this once, for
+// overfull buckets; here it is the recursion itself, and it loses nothing.
+//
+// Keys use only as many bits of a block as the number of fingerprints calls
+// for; the rest of the block stays available for the next level. Where blocks
+// would save no work (few fingerprints, large k), all pairs are compared.
+
+//
+// The parts of the first level are shared out among the processors. Each part hands on
+// its pairs in portions, and the consumer takes up one part after the other, so the order
+// does not depend on who was faster.
+
+// words is a fingerprint as the join sees it.
+type words interface{ [1]uint64 | [2]uint64 }
+
+// records are fingerprints with their positions in the input: those of i, or, if that is
+// nil, from first on.
+type records[W words] struct {
+	w     []W
+	i     []uint32
+	first uint32
+}
+
+func newRecords[W words](n int) records[W] {
+	return records[W]{w: make([]W, n), i: make([]uint32, n)}
+}
+
+func (r records[W]) len() int { return len(r.w) }
+
+func (r records[W]) slice(from, to int) records[W] {
+	if r.i == nil {
+		return records[W]{r.w[from:to], nil, r.first + uint32(from)}
+	}
+	return records[W]{r.w[from:to], r.i[from:to], 0}
+}
+
+func (r records[W]) position(at int) uint32 {
+	if r.i == nil {
+		return r.first + uint32(at)
+	}
+	return r.i[at]
+}
+
+// An input is that of a join: the fingerprints of a and then those of b.
+type input[W words] struct {
+	a, b []W
+	k    int
+	stop atomic.Bool
+}
+
+func (s *input[W]) len() int { return len(s.a) + len(s.b) }
+
+// A joiner holds the state of one join, or of the share of one processor.
+type joiner[W words] struct {
+	*input[W]
+	yield func(Pair) bool
+	path  []level      // the levels of partitioning that lead to the current part
+	spare []records[W] // buffers, two for each level
+}
+
+// A level is one partitioning: its keys and the one in use.
+type level struct {
+	keys []key
+	cur  int
+}
+
+// A key is the bits shift to shift+width−1 of one word, 1 to 16 of them.
+type key struct{ word, shift, width int }
+
+func (k key) mask() uint64 { return (1<<k.width - 1) << k.shift }
+
+// alone is the number of fingerprints up to which one processor does it all.
+const alone = 1 << 15
+
+func join[W words](ctx context.Context, a, b []W, k int, yield func(Pair) bool) {
+	s := &input[W]{a: a, b: b, k: k}
+	defer context.AfterFunc(ctx, func() { s.stop.Store(true) })()
+	if ctx.Err() != nil {
+		return
+	}
+	j := joiner[W]{input: s, yield: func(p Pair) bool {
+		if !yield(p) {
+			s.stop.Store(true)
+		}
+		return !s.stop.Load()
+	}}
+	var all W
+	for i := range len(all) {
+		all[i] = math.MaxUint64
+	}
+	keys, free := j.plan(a, b, all)
+	workers := runtime.GOMAXPROCS(0)
+	if s.len() <= alone {
+		workers = 1
+	}
+	if keys == nil {
+		j.compareInput(workers)
+		return
+	}
+	buffer := newRecords[W](s.len())
+	for cur, key := range keys {
+		low := max(0, key.width-8)
+		ends := s.scatter(buffer, key.word, key.shift+low, key.width-low, workers)
+		rest := free
+		rest[key.word] &^= key.mask()
+		ok := j.share(workers, 1<<(key.width-low), func(j *joiner[W], part int) {
+			j.path = append(j.path[:0], level{keys, cur})
+			from := 0
+			if part > 0 {
+				from = int(ends[part-1])
+			}
+			j.lowBits(buffer.slice(from, int(ends[part])), key, low, rest, 0)
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+// share has parts done by some workers, and yields their pairs in the order of the parts.
+// It returns false if the consumer has had enough.
+func (j *joiner[W]) share(workers, parts int, do func(j *joiner[W], part int)) bool {
+	if workers == 1 {
+		for p := range parts {
+			if do(j, p); j.stop.Load() {
+				return false
+			}
+		}
+		return true
+	}
+	const portion = 1 << 10
+	out := make([]chan []Pair, parts)
+	for p := range out {
+		out[p] = make(chan []Pair, 4)
+	}
+	done := make(chan struct{}) // the consumer has had enough
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			w := &joiner[W]{input: j.input}
+			for p := int(next.Add(1)) - 1; p < parts; p = int(next.Add(1)) - 1 {
+				var pairs []Pair
+				send := func() bool {
+					select {
+					case out[p] <- pairs:
+						pairs = nil
+						return true
+					case <-done:
+						return false
+					}
+				}
+				w.yield = func(x Pair) bool {
+					pairs = append(pairs, x)
+					return len(pairs) < portion || send()
+				}
+				if do(w, p); len(pairs) > 0 {
+					send()
+				}
+				close(out[p])
+			}
+		})
+	}
+	defer wait.Wait()
+	defer close(done)
+	for _, c := range out {
+		for pairs := range c {
+			for _, p := range pairs {
+				if !j.yield(p) {
+					return false
+				}
+			}
+		}
+	}
+	return !j.stop.Load()
+}
+
+// directly is the size up to which a part is compared without further ado.
+const directly = 256
+
+// part reports the pairs among r, whose members agree on all bits but those in
+// free. It returns false if the consumer has had enough.
+func (j *joiner[W]) part(r records[W], free W) bool {
+	if j.stop.Load() {
+		return false
+	}
+	if r.len() > directly {
+		if keys, free := j.plan(r.w, nil, free); keys != nil {
+			return j.byKeys(r, keys, free)
+		}
+	}
+	return j.compareAll(r)
+}
+
+// byKeys reports the pairs among r that agree on a key.
+func (j *joiner[W]) byKeys(r records[W], keys []key, free W) bool {
+	depth := len(j.path)
+	j.path = append(j.path, level{keys: keys})
+	for i, key := range keys {
+		j.path[depth].cur = i
+		rest := free
+		rest[key.word] &^= key.mask()
+		low := max(0, key.width-8)
+		parts, ends := j.split(r, 2*depth, key.word, key.shift+low, key.width-low)
+		first := 0
+		for _, end := range ends[:1<<(key.width-low)] {
+			part := parts.slice(first, int(end))
+			first = int(end)
+			if !j.lowBits(part, key, low, rest, depth) {
+				return false
+			}
+		}
+	}
+	j.path = j.path[:depth]
+	return true
+}
+
+// lowBits partitions r, whose members agree on all but the lowest bits of a key, by those,
+// and takes up every part.
+func (j *joiner[W]) lowBits(r records[W], key key, low int, rest W, depth int) bool {
+	if low == 0 || r.len() < 2 {
+		return j.part(r, rest)
+	}
+	parts, ends := j.split(r, 2*depth+1, key.word, key.shift, low)
+	first := 0
+	for _, end := range ends[:1<<low] {
+		part := parts.slice(first, int(end))
+		first = int(end)
+		if part.len() > 1 && !j.part(part, rest) {
+			return false
+		}
+	}
+	return true
+}
+
+// scatter sorts the input by width bits of a word, at most eight, into dst, and returns
+// the end of each part. Each worker takes a stretch of the input.
+func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (ends [256]uint32) {
+	mask := uint8(1<<width - 1)
+	n := s.len()
+	next := make([][256]uint32, workers)
+	each := func(do func(worker, from, to int)) {
+		var wait sync.WaitGroup
+		for w := range workers {
+			wait.Go(func() { do(w, n*w/workers, n*(w+1)/workers) })
+		}
+		wait.Wait()
+	}
+	stretch := func(from, to int, do func(ws []W, first int)) {
+		if split := len(s.a); from < split {
+			do(s.a[from:min(to, split)], from)
+		}
+		if split := len(s.a); to > split {
+			do(s.b[max(from, split)-split:to-split], max(from, split))
+		}
+	}
+	each(func(worker, from, to int) {
+		var count [256]uint32
+		stretch(from, to, func(ws []W, _ int) {
+			for i := range ws {
+				count[uint8(ws[i][word]>>(shift&63))&mask]++
+			}
+		})
+		next[worker] = count
+	})
+	sum := uint32(0)
+	for d := range ends {
+		for w := range next {
+			sum, next[w][d] = sum+next[w][d], sum
+		}
+		ends[d] = sum
+	}
+	each(func(worker, from, to int) {
+		at := next[worker]
+		stretch(from, to, func(ws []W, first int) {
+			for i, w := range ws {
+				p := &at[uint8(w[word]>>(shift&63))&mask]
+				dst.w[*p], dst.i[*p] = w, uint32(first+i)
+				*p++
+			}
+		})
+	})
+	return ends
+}
+
+// split sorts r by width bits of a word, at most eight, into a buffer, or in place if
+// that would be large, and returns it with the end of each part.
+func (j *joiner[W]) split(r records[W], buffer, word, shift, width int) (records[W], [256]uint32) {
+	mask := uint8(1<<width - 1)
+	var next [256]uint32
+	for i := range r.w {
+		next[uint8(r.w[i][word]>>(shift&63))&mask]++
+	}
+	sum := uint32(0)
+	for d, n := range next {
+		next[d] = sum
+		sum += n
+	}
+	if r.len() > max(alone, j.len()/64) {
+		return r, inPlace(r, next, word, shift, mask)
+	}
+	for len(j.spare) <= buffer {
+		j.spare = append(j.spare, records[W]{})
+	}
+	buf := &j.spare[buffer]
+	if buf.len() < r.len() {
+		*buf = newRecords[W](r.len() + r.len()/8)
+	}
+	dst := buf.slice(0, r.len())
+	for i, w := range r.w {
+		at := &next[uint8(w[word]>>(shift&63))&mask]
+		dst.w[*at], dst.i[*at] = w, r.i[i]
+		*at++
+	}
+	return dst, next
+}
+
+// inPlace sorts r by bits of a word, of which starts has where each part begins, and
+// returns the ends (American flag sort).
+func inPlace[W words](r records[W], starts [256]uint32, word, shift int, mask uint8) [256]uint32 {
+	next := starts
+	for d := range int(mask) + 1 {
+		end := uint32(r.len())
+		if d < int(mask) {
+			end = starts[d+1]
+		}
+		for ; next[d] < end; next[d]++ {
+			w, i := r.w[next[d]], r.i[next[d]]
+			for {
+				to := &next[uint8(w[word]>>(shift&63))&mask]
+				if to == &next[d] {
+					break
+				}
+				r.w[*to], w = w, r.w[*to]
+				r.i[*to], i = i, r.i[*to]
+				*to++
+			}
+			r.w[next[d]], r.i[next[d]] = w, i
+		}
+	}
+	return next
+}
+
+// tileSize is how many fingerprints are compared with as many others at a time: what
+// stays in the cache.
+const tileSize = 1024
+
+// compareAll compares every pair of r, in tiles.
+func (j *joiner[W]) compareAll(r records[W]) bool {
+	for from := 0; from < r.len(); from += tileSize {
+		if !j.compareTile(r, from) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareInput compares every pair of the input.
+func (j *joiner[W]) compareInput(workers int) {
+	a, b := records[W]{w: j.a}, records[W]{w: j.b, first: uint32(len(j.a))}
+	j.share(workers, (a.len()+tileSize-1)/tileSize, func(j *joiner[W], part int) {
+		if b.len() == 0 {
+			j.compareTile(a, part*tileSize)
+			return
+		}
+		tile := a.slice(part*tileSize, min(a.len(), (part+1)*tileSize))
+		for from := 0; from < b.len(); from += tileSize {
+			if !j.compareTiles(tile, b.slice(from, min(b.len(), from+tileSize))) {
+				return
+			}
+		}
+	})
+}
+
+// compareTile compares the tile of r that begins somewhere with itself and with all behind
+// it.
+func (j *joiner[W]) compareTile(r records[W], from int) bool {
+	tile := r.slice(from, min(r.len(), from+tileSize))
+	var w W
+	// Most small ones have no pair.
+	if len(w) > 1 || tile.len() > directly || anyPair(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(tile.w))), tile.len()), j.k) {
+		for i := range tile.w {
+			if !j.compareOne(tile, i, tile, i+1) {
+				return false
+			}
+		}
+	}
+	for from += tileSize; from < r.len(); from += tileSize {
+		if !j.compareTiles(tile, r.slice(from, min(r.len(), from+tileSize))) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareTiles compares all of one tile with all of another.
+func (j *joiner[W]) compareTiles(x, y records[W]) bool {
+	if j.stop.Load() {
+		return false
+	}
+	for i := range x.w {
+		if !j.compareOne(x, i, y, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// compareOne compares one fingerprint of x with those of y from a place on.
+func (j *joiner[W]) compareOne(x records[W], i int, y records[W], from int) bool {
+	a := x.w[i]
+	if y.len()-from <= 32 { // quicker without the kernel
+		for n := from; n < y.len(); n++ {
+			if distance(a, y.w[n]) <= j.k && !j.report(a, y.w[n], x.position(i), y.position(n)) {
+				return false
+			}
+		}
+		return true
+	}
+	p := unsafe.Pointer(unsafe.SliceData(y.w))
+	for at := from; ; at += nearBlock {
+		var mask uint64
+		if len(a) == 1 {
+			at, mask = next64(unsafe.Slice((*uint64)(p), y.len()), at, a[0], j.k)
+		} else {
+			at, mask = next128(unsafe.Slice((*[2]uint64)(p), y.len()), at, [2]uint64{a[0], a[len(a)-1]}, j.k)
+		}
+		if mask == 0 {
+			return true
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			n := at + bits.TrailingZeros64(mask)
+			if !j.report(a, y.w[n], x.position(i), y.position(n)) {
+				return false
+			}
+		}
+	}
+}
+
+// report yields a pair unless an earlier key finds it, or it is not between a and b where
+// those are meant.
+func (j *joiner[W]) report(a, b W, i, k uint32) bool {
+	for _, level := range j.path {
+		for _, key := range level.keys[:level.cur] {
+			if (a[key.word]^b[key.word])&key.mask() == 0 {
+				return true
+			}
+		}
+	}
+	p := Pair{int(min(i, k)), int(max(i, k)), distance(a, b)}
+	if len(j.b) > 0 {
+		if p.I >= len(j.a) || p.J < len(j.a) {
+			return true
+		}
+		p.J -= len(j.a)
+	}
+	return j.yield(p)
+}
+
+func distance[W words](a, b W) int {
+	d := 0
+	for c := range len(a) {
+		d += bits.OnesCount64(a[c] ^ b[c])
+	}
+	return d
+}
