@@ -245,9 +245,12 @@ func (j *joiner[W]) lowBits(r records[W], key key, low int, rest W, depth int) b
 	parts, ends := j.split(r, 2*depth+1, key.word, key.shift, low)
 	first := 0
 	for _, end := range ends[:1<<low] {
-		part := parts.slice(first, int(end))
-		first = int(end)
-		if part.len() > 1 && !j.part(part, rest) {
+		from, to := first, int(end)
+		first = to
+		if to-from < 2 || len(r.w[0]) == 1 && to-from <= directly && !anyPair(singles(parts.w[from:to]), j.k) {
+			continue // like most
+		}
+		if !j.part(parts.slice(from, to), rest) {
 			return false
 		}
 	}
@@ -397,13 +400,9 @@ func (j *joiner[W]) compareInput(workers int) {
 // it.
 func (j *joiner[W]) compareTile(r records[W], from int) bool {
 	tile := r.slice(from, min(r.len(), from+tileSize))
-	var w W
-	// Most small ones have no pair.
-	if len(w) > 1 || tile.len() > directly || anyPair(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(tile.w))), tile.len()), j.k) {
-		for i := range tile.w {
-			if !j.compareOne(tile, i, tile, i+1) {
-				return false
-			}
+	for i := range tile.w {
+		if !j.compareOne(tile, i, tile, i+1) {
+			return false
 		}
 	}
 	for from += tileSize; from < r.len(); from += tileSize {
@@ -430,21 +429,12 @@ func (j *joiner[W]) compareTiles(x, y records[W]) bool {
 // compareOne compares one fingerprint of x with those of y from a place on.
 func (j *joiner[W]) compareOne(x records[W], i int, y records[W], from int) bool {
 	a := x.w[i]
-	if y.len()-from <= 32 { // quicker without the kernel
-		for n := from; n < y.len(); n++ {
-			if distance(a, y.w[n]) <= j.k && !j.report(a, y.w[n], x.position(i), y.position(n)) {
-				return false
-			}
-		}
-		return true
-	}
-	p := unsafe.Pointer(unsafe.SliceData(y.w))
 	for at := from; ; at += nearBlock {
 		var mask uint64
 		if len(a) == 1 {
-			at, mask = next64(unsafe.Slice((*uint64)(p), y.len()), at, a[0], j.k)
+			at, mask = next64(singles(y.w), at, a[0], j.k)
 		} else {
-			at, mask = next128(unsafe.Slice((*[2]uint64)(p), y.len()), at, [2]uint64{a[0], a[len(a)-1]}, j.k)
+			at, mask = next128(doubles(y.w), at, [2]uint64{a[0], a[len(a)-1]}, j.k)
 		}
 		if mask == 0 {
 			return true
@@ -476,6 +466,16 @@ func (j *joiner[W]) report(a, b W, i, k uint32) bool {
 		p.J -= len(j.a)
 	}
 	return j.yield(p)
+}
+
+// singles returns fingerprints of one word as such.
+func singles[W words](w []W) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(w))), len(w))
+}
+
+// doubles returns fingerprints of two words as such.
+func doubles[W words](w []W) [][2]uint64 {
+	return unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(w))), len(w))
 }
 
 func distance[W words](a, b W) int {
