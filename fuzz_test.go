@@ -1,9 +1,16 @@
 package neardup
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 )
 
 // FuzzAccumulator reads operations from the input and compares with the
@@ -92,6 +99,109 @@ func FuzzIndex(f *testing.F) {
 				}
 				if got, want := collect(t, ix128, fp128), bruteSearch(map128, fp128, k); !maps.Equal(got, want) {
 					t.Fatalf("128 bits: %v, want %v", got, want)
+				}
+			}
+		}
+	})
+}
+
+// FuzzSnapshot changes the columns of a snapshot, whose checksums are right, and uses what
+// comes of it in every way; then it takes the input for a whole file.
+func FuzzSnapshot(f *testing.F) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	fps := append(skewed[Fingerprint64]("templates", 600, rnd), skewed[Fingerprint64]("block", 600, rnd)...)
+	f.Add([]byte{})
+	f.Add([]byte{2, 10, 0, 255, 9, 0, 0, 255, 9, 0, 1, 255, 10, 0, 0, 255, 10, 1, 0, 127, 7, 0, 200, 255, 4, 0, 0, 9, 5, 0, 0, 255})
+	f.Add([]byte("neardup\x00\x01\x07index64\x03v=1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "x")
+		it := idTypeOf[string]()
+		docs := documents[string]{times: make([]uint32, len(fps))}
+		for i, fp := range fps {
+			docs.fps = append(docs.fps, uint64(fp))
+			docs.ids = append(docs.ids, fmt.Sprint(i))
+		}
+		r := newRun(docs, false, &it, 1, func(fps []uint64) *tree { return newTree(1, fps, 3, 4, 0) })
+		columns, err := runColumns(r, &it)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; len(data) >= 4; data = data[4:] {
+			parts := columns[int(data[0])%columnCount]
+			at := int(data[1])<<8 | int(data[2])
+			for i, p := range parts {
+				if p = bytes.Clone(p); len(p) > 0 {
+					p[at%len(p)] ^= data[3]
+				}
+				parts[i] = p
+			}
+		}
+		if _, err := writeColumns(path, "v=1", 0, r.tree, it.kind, columns); err != nil {
+			t.Fatal(err)
+		}
+		use := func() {
+			ix, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions)
+			if err != nil {
+				return
+			}
+			for i := 0; i < len(fps); i += 29 {
+				for m := range ix.Search(fps[i] ^ 2) {
+					if m.Distance > 3 {
+						t.Fatal(m)
+					}
+				}
+			}
+			ix.Nearest(7, 3)
+			ix.Delete("5")
+			ix.Add("6", 6)
+			ix.Stats()
+			ix.Groups()
+			ix.Verify()
+			ix.DeleteBefore(time.Unix(1, 0))
+			ix.Compact()
+			ix.Close()
+		}
+		use()
+		os.Remove(path + ".journal")
+		os.WriteFile(path, data, 0o666)
+		use()
+	})
+}
+
+// FuzzJournal takes the input for the changes in a frame whose checksum is right, and for
+// all that follows the first frame.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte{changeAdd, 1, 1, 'a', 1, 2, 3, 4, 5, 6, 7, 8, changeDelete, 1, 'a'})
+	f.Add([]byte{changeAdd, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 255})
+	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "x")
+		for _, framed := range []bool{true, false} {
+			j, err := createJournal(path+".journal", "v=1", 1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := data
+			if framed {
+				j.frame = append(j.begin(), data...)
+				raw = j.end()
+			}
+			j.file.Write(raw)
+			j.file.Close()
+			for range 2 { // what was opened once can be opened again
+				ix, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions)
+				if err != nil {
+					if !errors.Is(err, ErrDamaged) {
+						t.Fatal(err)
+					}
+					break
+				}
+				n := ix.Len()
+				if got := len(maps.Collect(ix.All())); got != n {
+					t.Fatalf("%d of %d", got, n)
+				}
+				if err := ix.Close(); err != nil {
+					t.Fatal(err)
 				}
 			}
 		}

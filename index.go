@@ -217,43 +217,42 @@ func (ix *Index[ID, F]) Exists(fp F) bool {
 // duplicates included, in no particular order.
 func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 	return func(yield func(Match[ID]) bool) {
-		distance := ix.distance
-		ix.search(fp, &distance, yield)
+		ix.search(fp, ix.distance, func(m Match[ID], _ uint64) int {
+			if !yield(m) {
+				return -1
+			}
+			return ix.distance
+		})
 	}
 }
 
-// search calls yield with every match within a distance, which may get less meanwhile,
-// until that returns false.
-func (ix *Index[ID, F]) search(fp F, distance *int, yield func(m Match[ID]) bool) {
-	ix.searchPlaces(fp, distance, func(m Match[ID], _ uint64) bool { return yield(m) })
-}
-
-// searchPlaces is search, and gives the place of a match in the order of adding.
-func (ix *Index[ID, F]) searchPlaces(fp F, distance *int, yield func(m Match[ID], place uint64) bool) {
+// search calls yield with every match within a distance, and its place in the order of
+// adding. yield returns the distance within which to go on, not more than before, or a
+// negative one.
+func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place uint64) int) {
 	st := ix.state.Load()
 	defer runtime.KeepAlive(st)
 	changes := st.tail.changes.Load()
 	lo, hi := split(fp)
-	more := true
 	for i, r := range st.runs {
-		err := r.tree.search(lo, hi, distance, func(ord uint32, d int) bool {
+		err := r.tree.search(lo, hi, distance, func(ord uint32, d int) int {
 			if !st.sees(r, ord, changes) {
-				return true
+				return distance
 			}
 			id, err := r.ids.at(ord)
 			if err != nil {
 				ix.fail(err)
-				more = false
+				distance = -1
 			} else {
-				more = yield(Match[ID]{id, d}, uint64(i)<<32|uint64(ord))
+				distance = yield(Match[ID]{id, d}, uint64(i)<<32|uint64(ord))
 			}
-			return more
+			return distance
 		})
 		if err != nil {
 			ix.fail(err)
 			return
 		}
-		if !more {
+		if distance < 0 {
 			return
 		}
 	}
@@ -262,8 +261,11 @@ func (ix *Index[ID, F]) searchPlaces(fp F, distance *int, yield func(m Match[ID]
 	}
 	t := st.tail
 	last := tree{words: ix.words(), fps: t.fps[:int(changes)*ix.words()], reach: -1}
-	last.search(lo, hi, distance, func(i uint32, d int) bool {
-		return !t.sees(i, changes) || yield(Match[ID]{t.ids[i], d}, uint64(len(st.runs))<<32|uint64(i))
+	last.search(lo, hi, distance, func(i uint32, d int) int {
+		if t.sees(i, changes) {
+			distance = yield(Match[ID]{t.ids[i], d}, uint64(len(st.runs))<<32|uint64(i))
+		}
+		return distance
 	})
 }
 
@@ -287,7 +289,7 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 	// What comes later must be nearer than the farthest of n so far.
 	near := make([]Match[ID], 0, min(n, ix.Len()))
 	bound := width[F]()
-	ix.search(fp, &bound, func(m Match[ID]) bool {
+	ix.search(fp, bound, func(m Match[ID], _ uint64) int {
 		at, _ := slices.BinarySearchFunc(near, m.Distance+1, func(m Match[ID], d int) int { return m.Distance - d })
 		if len(near) == n {
 			near = near[:n-1]
@@ -296,7 +298,7 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 		if len(near) == n {
 			bound = near[n-1].Distance - 1
 		}
-		return bound >= 0
+		return bound
 	})
 	return near
 }
@@ -309,11 +311,11 @@ func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
 		place uint64
 	}
 	var all []found
-	ix.searchPlaces(fp, &distance, func(m Match[ID], place uint64) bool {
+	ix.search(fp, distance, func(m Match[ID], place uint64) int {
 		if without == nil || m.ID != *without {
 			all = append(all, found{m, place})
 		}
-		return true
+		return distance
 	})
 	slices.SortFunc(all, func(a, b found) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.place, b.place))

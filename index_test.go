@@ -3,7 +3,12 @@ package neardup
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
+	"os"
+	"slices"
+	"sort"
+	"strings"
 	"testing"
 )
 
@@ -142,6 +147,138 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 	}
 }
 
+// skews are collections in which fingerprints are not spread evenly.
+var skews = []string{"uniform", "block", "templates", "dense", "poor", "equal"}
+
+// skewed returns n fingerprints of a kind.
+func skewed[F Fingerprint](kind string, n int, rnd *rand.Rand) []F {
+	fps := make([]F, n)
+	pool := make([]F, 1+n/200)
+	for i := range pool {
+		pool[i] = randomFingerprint[F](rnd)
+	}
+	for i := range fps {
+		lo, hi := split(randomFingerprint[F](rnd))
+		switch kind {
+		case "block": // every tenth shares the lowest 16 bits, and of those every tenth 24 more
+			if i%10 == 0 {
+				lo = lo&^0xFFFF | 0xBEEF
+			}
+			if i%100 == 0 {
+				lo = lo&^0xFF_FFFF_0000 | 0x12_3456_0000
+			}
+		case "templates": // a few pages with small changes
+			lo, hi = split(flip(pool[rnd.IntN(len(pool))], rnd.IntN(6), rnd))
+		case "dense": // all that fits into 14 bits, here and there
+			lo, hi = lo&0x8421_0000_8421_0842|1<<20, hi&0x8001
+		case "poor": // three bits out of four are nearly always 0
+			lo, hi = lo&0x1111_1111_1111_1111, hi&0x1111_1111_1111_1111
+			if i%20 == 0 {
+				lo |= 1 << rnd.IntN(64)
+			}
+		case "equal": // copies, and what is near them
+			lo, hi = split(pool[i%3%len(pool)])
+			if i%50 == 0 {
+				lo ^= 1 << rnd.IntN(64)
+			}
+		}
+		fps[i] = fromWords[F](lo, hi)
+	}
+	return fps
+}
+
+// TestIndexPlans compares every kind of plan with brute force, for every kind of
+// collection, also beyond the distance that the plan was made for.
+func TestIndexPlans(t *testing.T) {
+	t.Run("bits=64", testIndexPlans[Fingerprint64])
+	t.Run("bits=128", testIndexPlans[Fingerprint128])
+}
+
+func testIndexPlans[F Fingerprint](t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	plans := map[string]bool{}
+	sizes := []int{1, 2, 300, 5000, shorter(40_000, 9000)}
+	if raceDetector {
+		sizes = sizes[:3]
+	}
+	for _, n := range sizes {
+		for _, kind := range skews {
+			fps := skewed[F](kind, n, rnd)
+			for _, k := range []int{0, 1, 3, 7, 12, 30} {
+				for _, blocks := range []int{0, k + 1, k + 2, k + 3} {
+					if blocks > 0 && (binomial(blocks, k) > 60 || n == 5000 && k != 3) {
+						continue
+					}
+					for _, memory := range []int{0, 500} {
+						if memory > 0 && (blocks > 0 || n < 5000) {
+							continue
+						}
+						ix, err := NewIndex[int, F](k, &IndexOptions{Blocks: blocks, Memory: memory})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if err := ix.AddAll(slices.All(fps)); err != nil {
+							t.Fatal(err)
+						}
+						stats := ix.Stats()
+						plans[fmt.Sprint(len(stats.Tables), ix.state.Load().runs[0].tree.nodes[0].combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
+						for q := range 12 {
+							fp := fps[rnd.IntN(n)]
+							if q < 8 {
+								fp = flip(fp, min(rnd.IntN(k+3), width[F]()), rnd)
+							} else if q < 10 {
+								fp = randomFingerprint[F](rnd)
+							}
+							checkSearch(t, ix, fps, fp, k)
+							if t.Failed() {
+								t.Fatalf("n=%d %s k=%d blocks=%d memory=%d\n%v", n, kind, k, blocks, memory, stats)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	t.Log("plans: number of tables, combinations, radius, split:", slices.Sorted(maps.Keys(plans)))
+}
+
+// checkSearch compares a search, and the nearest, with brute force.
+func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, k int) {
+	t.Helper()
+	lo, hi := split(fp)
+	want := map[int]int{}
+	all := make([]Match[int], len(fps))
+	for i, x := range fps {
+		xlo, xhi := split(x)
+		d := bits.OnesCount64(lo^xlo) + bits.OnesCount64(hi^xhi)
+		all[i] = Match[int]{i, d}
+		if d <= k {
+			want[i] = d
+		}
+	}
+	if got := collect(t, ix, fp); !maps.Equal(got, want) {
+		t.Errorf("%v: %d found, want %d", fp, len(got), len(want))
+	}
+	slices.SortStableFunc(all, func(a, b Match[int]) int { return a.Distance - b.Distance })
+	for _, n := range []int{1, 3, 50} {
+		if got := ix.Nearest(fp, n); !slices.Equal(got, all[:min(n, len(all))]) {
+			t.Errorf("%v: the %d nearest are %v, want %v", fp, n, got[:min(len(got), 5)], all[:min(n, len(all), 5)])
+		}
+	}
+	for _, farther := range []int{k + 1, k + 4} { // as an index that is opened with another distance
+		found := 0
+		ix.search(fp, farther, func(Match[int], uint64) int {
+			found++
+			return farther
+		})
+		if want := sort.Search(len(all), func(i int) bool { return all[i].Distance > farther }); found != want {
+			t.Errorf("%v: %d found within %d, want %d", fp, found, farther, want)
+		}
+	}
+}
+
 // TestIndexTheorem proves the recall of the index for k = 3: a search depends on
 // a stored fingerprint only through the bits in which it differs from the query,
 // so all patterns of up to three bits, and of four, which must not be found, are
@@ -216,10 +353,44 @@ func TestIndexGroups(t *testing.T) {
 	check("[[b d a] [e f]]")
 }
 
+// TestIndexAllocates nothing, however a search goes on.
+func TestIndexAllocates(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	for _, k := range []int{3, 8, 60} {
+		ix, _ := NewIndex[uint64, Fingerprint64](k, nil)
+		fps := random64(5000, 3)
+		for i, fp := range fps {
+			ix.Add(uint64(i), fp)
+		}
+		sum := 0
+		if n := testing.AllocsPerRun(100, func() {
+			for m := range ix.Search(fps[7] ^ 3) {
+				sum += m.Distance
+			}
+		}); n != 0 || sum == 0 {
+			t.Errorf("k=%d: a search allocates %v times", k, n)
+		}
+	}
+}
+
 func TestNewIndexRefuses(t *testing.T) {
-	for _, k := range []int{-1, 65} {
-		if _, err := NewIndex[string, Fingerprint64](k, nil); err == nil {
-			t.Errorf("NewIndex(%d) gave no error", k)
+	for _, c := range []struct {
+		distance int
+		IndexOptions
+		says string
+	}{
+		{-1, IndexOptions{}, "distance -1"},
+		{65, IndexOptions{}, "distance 65"},
+		{3, IndexOptions{Blocks: 3}, "needs 4 or more"},
+		{3, IndexOptions{Blocks: -4}, "-4 blocks"},
+		{3, IndexOptions{Blocks: 65}, "65 blocks of 64 bits"},
+		{3, IndexOptions{Blocks: 21}, "1330 tables"},
+		{3, IndexOptions{Memory: -1}, "-1 bytes"},
+	} {
+		if _, err := NewIndex[string, Fingerprint64](c.distance, &c.IndexOptions); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("distance %d, %+v: %v", c.distance, c.IndexOptions, err)
 		}
 	}
 }
@@ -238,45 +409,80 @@ func TestIndexEmpty(t *testing.T) {
 	}
 }
 
+// BenchmarkIndexSearch searches the built form. Half of the queries are random, the others
+// at distances from 0 to the distance of the index, equally. With skew=block every tenth
+// fingerprint has one value of a 16-bit block; with skew=inside all queries have it, too.
+// A hundred million take 10 GB and two minutes to build: set NEARDUP_LARGE.
 func BenchmarkIndexSearch(b *testing.B) {
-	for _, compact := range []bool{true, false} {
-		for _, n := range []int{10_000, 1_000_000} {
-			b.Run(fmt.Sprintf("n=%d/distance=3/bits=64/compact=%v", n, compact), func(b *testing.B) {
-				fps := random64(n, 1)
-				ix, _ := NewIndex[uint64, Fingerprint64](3, nil)
-				for i, fp := range fps {
-					ix.Add(uint64(i), fp)
-				}
-				if compact {
-					ix.Compact()
-				}
-				// Half of the queries are random, the others at distances 0 to 3.
-				rnd := rand.New(rand.NewPCG(2, 2))
-				queries := make([]Fingerprint64, 1<<16)
-				for i := range queries {
-					queries[i] = Fingerprint64(rnd.Uint64())
-					if i%2 == 0 {
-						queries[i] = flip(fps[rnd.IntN(n)], i/2%4, rnd)
-					}
-				}
-				i, sum := 0, uint64(0)
-				for b.Loop() {
-					for m := range ix.Search(queries[i&(1<<16-1)]) {
-						sum += m.ID
-					}
-					i++
-				}
-				if i >= len(queries) && sum == 0 {
-					b.Fatal("nothing found")
-				}
-				bytes := 0
-				for _, r := range ix.state.Load().runs {
-					bytes += r.bytes()
-				}
-				b.ReportMetric(float64(bytes)/float64(n), "B/fingerprint")
-			})
+	for _, c := range []struct {
+		n, distance, bits int
+		skew              string
+	}{
+		{10_000, 3, 64, "none"}, {1_000_000, 3, 64, "none"}, {1_000_000, 3, 64, "block"}, {1_000_000, 3, 64, "inside"},
+		{1_000_000, 6, 64, "none"}, {1_000_000, 10, 64, "none"}, {1_000_000, 13, 64, "none"},
+		{1_000_000, 3, 128, "none"}, {1_000_000, 12, 128, "none"}, {1_000_000, 20, 128, "none"}, {1_000_000, 35, 128, "none"},
+		{10_000_000, 3, 64, "none"}, {10_000_000, 13, 64, "none"}, {100_000_000, 3, 64, "none"}, {100_000_000, 6, 64, "none"},
+	} {
+		b.Run(fmt.Sprintf("n=%d/distance=%d/bits=%d/skew=%s", c.n, c.distance, c.bits, c.skew), func(b *testing.B) {
+			if c.n > 10_000_000 && os.Getenv("NEARDUP_LARGE") == "" {
+				b.Skip("NEARDUP_LARGE is not set")
+			}
+			if c.bits == 64 {
+				benchmarkIndexSearch[Fingerprint64](b, c.n, c.distance, c.skew)
+			} else {
+				benchmarkIndexSearch[Fingerprint128](b, c.n, c.distance, c.skew)
+			}
+		})
+	}
+}
+
+func benchmarkIndexSearch[F Fingerprint](b *testing.B, n, distance int, skew string) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	fps := make([]F, n)
+	share := func(fp F) F {
+		lo, hi := split(fp)
+		return fromWords[F](lo&^0xFFFF|0xBEEF, hi)
+	}
+	for i := range fps {
+		if fps[i] = randomFingerprint[F](rnd); skew != "none" && i%10 == 0 {
+			fps[i] = share(fps[i])
 		}
 	}
+	queries := make([]F, 1<<16)
+	for i := range queries {
+		queries[i] = randomFingerprint[F](rnd)
+		if i%2 == 0 {
+			queries[i] = fps[rnd.IntN(n/10)*10]
+		}
+		if skew == "inside" {
+			queries[i] = share(queries[i])
+		}
+		if i%2 == 0 {
+			queries[i] = flip(queries[i], i/2%(distance+1), rnd)
+		}
+	}
+	ix, _ := NewIndex[uint64, F](distance, nil)
+	ix.AddAll(func(yield func(uint64, F) bool) {
+		for i, fp := range fps {
+			if !yield(uint64(i), fp) {
+				return
+			}
+		}
+	})
+	stats := ix.Stats()
+	b.Logf("%v", stats)
+	i, found := 0, 0
+	for b.Loop() {
+		for m := range ix.Search(queries[i&(1<<16-1)]) {
+			found += int(m.ID>>63) + 1
+		}
+		i++
+	}
+	if i >= len(queries) && found < i/2 {
+		b.Fatal("planted fingerprints were not found")
+	}
+	b.ReportMetric(float64(stats.Bytes)/float64(n), "B/fingerprint")
+	b.ReportMetric(float64(found)/float64(i), "matches/op")
 }
 
 func BenchmarkIndexAdd(b *testing.B) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"unsafe"
 )
@@ -74,7 +75,8 @@ func (m *mapping) checkBlock(b int) error {
 	from := m.first + b*fileBlock
 	block := m.data[from:min(from+fileBlock, len(m.data))]
 	if checksum(block, uint64(b)) != m.sums[b] {
-		return fmt.Errorf("%s: %w: bytes %d to %d: the checksum does not fit", m.path, ErrDamaged, from, from+len(block)-1)
+		path := strings.Clone(m.path) // so that searches, which may come here, stay on the stack
+		return fmt.Errorf("%s: %w: bytes %d to %d: the checksum does not fit", path, ErrDamaged, from, from+len(block)-1)
 	}
 	return nil
 }

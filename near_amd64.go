@@ -1,10 +1,6 @@
 package neardup
 
-import (
-	"unsafe"
-
-	"golang.org/x/sys/cpu"
-)
+import "golang.org/x/sys/cpu"
 
 // hasAVX512 says whether the kernels of near_amd64.s can run. They do the same
 // as their generic twins in near.go, on 16 tags or 8 words at a time.
@@ -23,10 +19,10 @@ func next128AVX512(fps *[2]uint64, n, from int, q0, q1 uint64, k int) (at int, m
 func anyPairAVX512(fps *uint64, n int, k int) bool
 
 //go:noescape
-func prefetchLines(lines *unsafe.Pointer, n int)
+func prefetchLines(lines *uintptr, n int)
 
 // prefetch has lines of memory fetched, and does not wait for them.
-func prefetch(lines []unsafe.Pointer) {
+func prefetch(lines []uintptr) {
 	if len(lines) > 0 {
 		prefetchLines(&lines[0], len(lines))
 	}

@@ -2,9 +2,7 @@
 
 package neardup
 
-import "unsafe"
-
-func prefetch(lines []unsafe.Pointer) {}
+func prefetch(lines []uintptr) {}
 
 func nextTag(tags []uint32, from int, tag uint32, k int) (at int, mask uint64) {
 	return nextTagGeneric(tags, from, tag, k)

@@ -37,10 +37,10 @@ type plan struct {
 // its caches. They decide how a search is done, never what it finds, and are the same on
 // every machine so that indexes are.
 const (
-	probeCost     = 25  // one value of one table: two lines of memory, of many fetched side by side
-	candidateCost = 0.5 // to compare a tag
-	fetchCost     = 30  // to compare a fingerprint whose tag is near
-	scanCost      = 0.5 // to compare a fingerprint, by each word of it, in order
+	probeCost     = 85   // one value of one table: two lines of memory, of many fetched side by side
+	candidateCost = 0.55 // to compare a tag
+	fetchCost     = 60   // to compare a fingerprint whose tag is near
+	scanCost      = 0.15 // to compare a fingerprint, by each word of it, in order
 )
 
 const (

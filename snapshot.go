@@ -131,16 +131,20 @@ func writeSnapshot[ID comparable](path, version string, before uint64, r *run[ID
 	if err != nil {
 		return 0, err
 	}
+	return writeColumns(path, version, before, r.tree, it.kind, columns)
+}
+
+// writeColumns writes a snapshot of columns.
+func writeColumns(path, version string, before uint64, t *tree, kind idKind, columns [columnCount][][]byte) (identity uint64, err error) {
 	var sums []uint64
 	inBlocks(columns, func(b []byte) error {
 		sums = append(sums, checksum(b, uint64(len(sums))))
 		return nil
 	})
-	t := r.tree
 	var front bytes.Buffer
 	f := newFileWriter(&front, snapshotKind(t.words), version)
 	f.uvarint(uint64(t.distance))
-	f.text(string(it.kind))
+	f.text(string(kind))
 	f.uvarint(uint64(t.len()))
 	f.uvarint(uint64(len(t.nodes)))
 	f.uvarint(uint64(len(sums)))
@@ -312,6 +316,11 @@ func openSnapshot[ID comparable](path, version string, words int, it *idType[ID]
 	s.identity = f.sum
 	m.good = make([]atomic.Uint64, (blocks+63)/64)
 	m.first = (len(m.data) - from.Len() - f.r.Buffered() + firstColumn - 1) &^ (firstColumn - 1)
+	for i := m.first - 1; i >= 0 && i < len(m.data) && i >= len(m.data)-from.Len()-f.r.Buffered(); i-- {
+		if m.data[i] != 0 {
+			return nil, damaged("byte %d is not 0", i)
+		}
+	}
 	at := m.first
 	var columns [columnCount][]byte
 	for i, n := range lengths {

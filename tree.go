@@ -3,7 +3,6 @@ package neardup
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"unsafe"
 )
 
@@ -72,15 +71,6 @@ type copies struct {
 	all   []uint32
 }
 
-// of returns the copies of an ordinal.
-func (c *copies) of(ord uint32) []uint32 {
-	i, ok := slices.BinarySearch(c.first, ord)
-	if !ok || i+1 >= len(c.start) || c.start[i] > c.start[i+1] || int(c.start[i+1]) > len(c.all) {
-		return nil
-	}
-	return c.all[c.start[i]:c.start[i+1]]
-}
-
 func (t *tree) len() int { return len(t.fps) >> (t.words - 1) }
 
 // at returns the words of a fingerprint.
@@ -114,8 +104,8 @@ func (t *table) tag(lo, hi uint64) uint32 {
 type visit struct {
 	t        *tree
 	lo, hi   uint64
-	distance *int
-	emit     func(ord uint32, distance int) bool
+	distance int
+	emit     func(ord uint32, distance int) int
 	path     [maxDepth]hop
 	depth    int
 	err      *error // apart, so that a visit stays on the stack
@@ -131,19 +121,19 @@ type probe struct {
 	table, flips uint16 // in so many bits its key differs from that of the query
 }
 
-// search calls emit for every fingerprint within the distance, each once, until that
-// returns false. Of equal ones it emits all. emit may lower the distance if it is beyond
-// the reach.
-func (t *tree) search(lo, hi uint64, distance *int, emit func(ord uint32, distance int) bool) error {
+// search calls emit for every fingerprint within the distance, each once, and of equal
+// ones for all. emit returns the distance within which to go on, which is not more than
+// before; if that is negative the search is over.
+func (t *tree) search(lo, hi uint64, distance int, emit func(ord uint32, distance int) int) error {
 	if t.len() == 0 {
 		return nil
 	}
 	var err error
 	v := visit{t: t, lo: lo, hi: hi, distance: distance, emit: emit, err: &err}
-	if *distance > t.reach {
+	if distance > t.reach {
 		v.scan()
 	} else {
-		v.node(0, *distance)
+		v.node(0, distance)
 	}
 	return err
 }
@@ -162,7 +152,7 @@ func (v *visit) scan() {
 				ord := uint32(from + at + bits.TrailingZeros64(mask))
 				lo, hi := v.t.at(ord)
 				d := bits.OnesCount64(lo^v.lo) + bits.OnesCount64(hi^v.hi)
-				if d <= *v.distance && !v.emit(ord, d) {
+				if d <= v.distance && !v.emits(ord, d) {
 					return
 				}
 			}
@@ -172,9 +162,15 @@ func (v *visit) scan() {
 
 func nextNear(words int, fps []uint64, from int, v *visit) (at int, mask uint64) {
 	if words == 1 {
-		return next64(fps, from, v.lo, *v.distance)
+		return next64(fps, from, v.lo, v.distance)
 	}
-	return next128(unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps)/2), from, [2]uint64{v.lo, v.hi}, *v.distance)
+	return next128(unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps)/2), from, [2]uint64{v.lo, v.hi}, v.distance)
+}
+
+// emits calls emit, and reports whether to go on.
+func (v *visit) emits(ord uint32, distance int) bool {
+	v.distance = v.emit(ord, distance)
+	return v.distance >= 0
 }
 
 // checked reports whether a part of the tree is what was written.
@@ -201,16 +197,16 @@ func (v *visit) node(number, k int) bool {
 	}
 	if len(n.tables) <= 4 && (n.combos || k < len(n.tables)) { // one value of each table
 		var batch [4]probe
-		var lines [3 * len(batch)]unsafe.Pointer
+		var lines [3 * len(batch)]uintptr
 		return v.probe(number, k, batch[:], lines[:])
 	}
 	var batch [32]probe
-	var lines [3 * len(batch)]unsafe.Pointer
+	var lines [3 * len(batch)]uintptr
 	return v.probe(number, k, batch[:], lines[:])
 }
 
 // probe looks at all buckets of a node that may have something, a batch at a time.
-func (v *visit) probe(number, k int, batch []probe, lines []unsafe.Pointer) bool {
+func (v *visit) probe(number, k int, batch []probe, lines []uintptr) bool {
 	n := &v.t.nodes[number]
 	found := 0
 	for i := range n.tables {
@@ -250,11 +246,11 @@ func nextCombination(x uint32) uint32 {
 
 // buckets looks at the buckets of some probes. All of them are fetched from memory side
 // by side and not one after the other.
-func (v *visit) buckets(number, k int, batch []probe, lines []unsafe.Pointer) bool {
+func (v *visit) buckets(number, k int, batch []probe, lines []uintptr) bool {
 	n := &v.t.nodes[number]
 	for i := range batch {
 		p := &batch[i]
-		lines[i] = unsafe.Pointer(&n.tables[p.table].starts[p.key])
+		lines[i] = uintptr(unsafe.Pointer(&n.tables[p.table].starts[p.key]))
 	}
 	prefetch(lines[:len(batch)])
 	fetch := 0
@@ -271,10 +267,10 @@ func (v *visit) buckets(number, k int, batch []probe, lines []unsafe.Pointer) bo
 			return v.fail("a bucket is outside of its table")
 		}
 		if from < to {
-			lines[fetch] = unsafe.Pointer(&t.entries[2*from])
-			lines[fetch+1] = unsafe.Pointer(&t.entries[from+to-1])
+			lines[fetch] = uintptr(unsafe.Pointer(&t.entries[2*from]))
+			lines[fetch+1] = uintptr(unsafe.Pointer(&t.entries[from+to-1]))
 			if fetch += 2; to-from <= 32 { // the ordinals are near
-				lines[fetch] = unsafe.Pointer(&t.entries[2*to-1])
+				lines[fetch] = uintptr(unsafe.Pointer(&t.entries[2*to-1]))
 				fetch++
 			}
 		}
@@ -298,10 +294,10 @@ func (v *visit) buckets(number, k int, batch []probe, lines []unsafe.Pointer) bo
 			if child >= len(v.t.nodes) || v.depth == maxDepth || child <= number {
 				return v.fail("a bucket that was split leads to no node")
 			}
-			if !v.node(child, *v.distance) {
+			if !v.node(child, v.distance) {
 				return false
 			}
-		} else if !v.bucket(bucket[:to-from], bucket[to-from:], t.tag(v.lo, v.hi), *v.distance-int(p.flips)) {
+		} else if !v.bucket(bucket[:to-from], bucket[to-from:], t.tag(v.lo, v.hi), v.distance-int(p.flips)) {
 			return false
 		}
 		v.depth--
@@ -339,7 +335,7 @@ func (v *visit) candidate(ord uint32, copied bool) bool {
 	lo, hi := v.t.at(ord)
 	lo, hi = lo^v.lo, hi^v.hi
 	d := bits.OnesCount64(lo) + bits.OnesCount64(hi)
-	if d > *v.distance {
+	if d > v.distance {
 		return true
 	}
 	for i := range v.path[:v.depth] {
@@ -353,14 +349,44 @@ func (v *visit) candidate(ord uint32, copied bool) bool {
 			}
 		}
 	}
-	if !v.emit(ord, d) {
+	if !v.emits(ord, d) {
 		return false
 	}
-	if copied {
-		for _, ord := range v.t.copies.of(ord) {
-			if !v.emit(ord, d) {
-				return false
-			}
+	return !copied || v.copies(ord, d)
+}
+
+// copies emits the copies of a fingerprint.
+func (v *visit) copies(ord uint32, distance int) bool {
+	c := &v.t.copies
+	i, end := 0, len(c.first)
+	for i < end {
+		mid := int(uint(i+end) / 2)
+		if !v.checked(unsafe.Pointer(&c.first[mid]), 4) {
+			return false
+		}
+		if c.first[mid] < ord {
+			i = mid + 1
+		} else {
+			end = mid
+		}
+	}
+	if i == len(c.first) || c.first[i] != ord || !v.checked(unsafe.Pointer(&c.start[i]), 8) {
+		return v.fail("copies of a fingerprint are missing")
+	}
+	from, to := int(c.start[i]), int(c.start[i+1])
+	if from >= to || to > len(c.all) {
+		return v.fail("copies are outside of their table")
+	}
+	all := c.all[from:to]
+	if !v.checked(unsafe.Pointer(&all[0]), 4*len(all)) {
+		return false
+	}
+	for _, ord := range all {
+		if int(ord) >= v.t.len() {
+			return v.fail("a copy is of no fingerprint")
+		}
+		if !v.emits(ord, distance) {
+			return false
 		}
 	}
 	return true

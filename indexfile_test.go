@@ -1,0 +1,423 @@
+package neardup
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A pageID is an id with methods of its own.
+type pageID struct {
+	site string
+	page uint16
+}
+
+func (p pageID) AppendBinary(b []byte) ([]byte, error) {
+	if strings.Contains(p.site, "bad") {
+		return b, errors.New("a bad site")
+	}
+	return append(binary.BigEndian.AppendUint16(b, p.page), p.site...), nil
+}
+
+func (p *pageID) UnmarshalBinary(b []byte) error {
+	if len(b) < 2 {
+		return io.ErrUnexpectedEOF
+	}
+	p.page, p.site = binary.BigEndian.Uint16(b), string(b[2:])
+	return nil
+}
+
+type namedID string
+
+var fileOptions = &IndexOptions{Version: "v=1"}
+
+func mustOpen[ID comparable, F Fingerprint](t testing.TB, path string, k int) *Index[ID, F] {
+	t.Helper()
+	ix, err := OpenIndex[ID, F](path, k, fileOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ix
+}
+
+// TestIndexFiles changes an index at random, closes and opens it now and then, and
+// compares it with a map, for every kind of ids.
+func TestIndexFiles(t *testing.T) {
+	t.Run("uint64", func(t *testing.T) {
+		testIndexFiles[uint64, Fingerprint64](t, func(n int) uint64 { return uint64(n) << 40 })
+	})
+	t.Run("int16", func(t *testing.T) {
+		testIndexFiles[int16, Fingerprint128](t, func(n int) int16 { return int16(n - 300) })
+	})
+	t.Run("string", func(t *testing.T) {
+		testIndexFiles[string, Fingerprint128](t, func(n int) string { return strings.Repeat("é\x00", n%9) + fmt.Sprint(n) })
+	})
+	t.Run("named", func(t *testing.T) {
+		testIndexFiles[namedID, Fingerprint64](t, func(n int) namedID { return namedID(fmt.Sprint(n)) })
+	})
+	t.Run("binary", func(t *testing.T) {
+		testIndexFiles[pageID, Fingerprint64](t, func(n int) pageID { return pageID{fmt.Sprint(n % 10), uint16(n)} })
+	})
+}
+
+func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) ID) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	path := filepath.Join(t.TempDir(), "seen.index")
+	ix := mustOpen[ID, F](t, path, 3)
+	stored := map[ID]F{}
+	pool := skewed[F]("templates", 400, rnd)
+	for step := range shorter(6000, 2500) {
+		switch op := rnd.IntN(1000); {
+		case op < 600:
+			id, fp := id(rnd.IntN(700)), pool[rnd.IntN(len(pool))]
+			stored[id] = fp
+			if op%2 == 0 {
+				ix.Add(id, fp)
+			} else {
+				ix.SearchAndAdd(id, fp)
+			}
+		case op < 800:
+			id := id(rnd.IntN(700))
+			_, want := stored[id]
+			delete(stored, id)
+			if got := ix.Delete(id); got != want {
+				t.Fatalf("Delete = %v, want %v", got, want)
+			}
+		case op < 980:
+			fp := flip(pool[rnd.IntN(len(pool))], rnd.IntN(5), rnd)
+			want := map[ID]int{}
+			for id, x := range stored {
+				if d := hamming(x, fp); d <= 3 {
+					want[id] = d
+				}
+			}
+			got := map[ID]int{}
+			for m := range ix.Search(fp) {
+				if _, twice := got[m.ID]; twice {
+					t.Fatalf("%v is found twice", m.ID)
+				}
+				got[m.ID] = m.Distance
+			}
+			if !maps.Equal(got, want) {
+				t.Fatalf("step %d: found %v, want %v", step, got, want)
+			}
+		case op < 990:
+			if err := ix.Close(); err != nil {
+				t.Fatal(err)
+			}
+			ix = mustOpen[ID, F](t, path, 3)
+		case op < 993:
+			if err := ix.Compact(); err != nil {
+				t.Fatal(err)
+			}
+		case op < 995:
+			more := map[ID]F{}
+			for range 50 {
+				more[id(rnd.IntN(700))] = pool[rnd.IntN(len(pool))]
+			}
+			maps.Copy(stored, more)
+			if err := ix.AddAll(maps.All(more)); err != nil {
+				t.Fatal(err)
+			}
+		case op < 996:
+			clear(stored)
+			ix.DeleteFunc(func(ID, F, time.Time) bool { return true })
+		default:
+			if err := errors.Join(ix.Sync(), ix.Verify()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ix.Len() != len(stored) {
+			t.Fatalf("step %d: %d stored, want %d", step, ix.Len(), len(stored))
+		}
+	}
+	if got := maps.Collect(ix.All()); !maps.Equal(got, stored) || ix.Err() != nil {
+		t.Fatalf("%d stored, want %d: %v", len(got), len(stored), ix.Err())
+	}
+}
+
+// copyIndex copies the files of an index, the journal up to a byte, into a new folder.
+func copyIndex(t *testing.T, path string, journal []byte) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy.index")
+	if snapshot, err := os.ReadFile(path); err == nil {
+		if err := os.WriteFile(to, snapshot, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(to+".journal", journal, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// TestIndexKilled opens what a writer leaves that is killed at any byte of the journal:
+// everything up to the last Sync is there.
+func TestIndexKilled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen.index")
+	ix := mustOpen[string, Fingerprint64](t, path, 3)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	change := func() {
+		if rnd.IntN(3) == 0 {
+			ix.Delete(fmt.Sprint(rnd.IntN(30)))
+		} else {
+			ix.Add(fmt.Sprint(rnd.IntN(30)), Fingerprint64(rnd.Uint64()))
+		}
+	}
+	for range 50 {
+		change()
+	}
+	if err := ix.Compact(); err != nil {
+		t.Fatal(err)
+	}
+	type synced struct {
+		size  int64
+		state map[string]Fingerprint64
+	}
+	sync := func() synced {
+		if err := ix.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path + ".journal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return synced{info.Size(), maps.Collect(ix.All())}
+	}
+	syncs := []synced{sync()}
+	for range 12 {
+		for range rnd.IntN(5) {
+			change()
+		}
+		syncs = append(syncs, sync())
+	}
+	journal, err := os.ReadFile(path + ".journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := int(syncs[0].size); size <= len(journal); size++ {
+		for _, tail := range [][]byte{nil, make([]byte, 100)} { // the power may have failed
+			copied := copyIndex(t, path, append(journal[:size:size], tail...))
+			again, err := OpenIndex[string, Fingerprint64](copied, 3, fileOptions)
+			if err != nil && tail != nil && size < len(journal) {
+				continue // zeros in the middle of a frame are damage
+			} else if err != nil {
+				t.Fatalf("%d of %d bytes: %v", size, len(journal), err)
+			}
+			last := 0
+			for i, s := range syncs {
+				if s.size <= int64(size) {
+					last = i
+				}
+			}
+			got := maps.Collect(again.All())
+			if tail != nil && last+1 < len(syncs) && maps.Equal(got, syncs[last+1].state) {
+				last++ // only zeros were missing
+			}
+			if !maps.Equal(got, syncs[last].state) {
+				t.Fatalf("%d of %d bytes: %d stored, want %d", size, len(journal), len(got), len(syncs[last].state))
+			}
+			again.Add("new", 7) // and it goes on
+			if err := again.Close(); err != nil {
+				t.Fatal(err)
+			}
+			again = mustOpen[string, Fingerprint64](t, copied, 3)
+			if again.Len() != len(syncs[last].state)+1 || !again.Exists(7) {
+				t.Fatalf("%d of %d bytes: what was added later is lost", size, len(journal))
+			}
+			again.Close()
+		}
+	}
+
+	// Killed while it compacts: before the snapshot has its name, and before the journal has.
+	want := maps.Collect(ix.All())
+	check := func(what, path string) {
+		t.Helper()
+		again := mustOpen[string, Fingerprint64](t, path, 3)
+		if got := maps.Collect(again.All()); !maps.Equal(got, want) {
+			t.Fatalf("killed %s: %d stored, want %d", what, len(got), len(want))
+		}
+		if err := again.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, _ := filepath.Glob(path + "*.new"); left != nil {
+			t.Fatalf("killed %s: %v is left", what, left)
+		}
+	}
+	copied := copyIndex(t, path, journal)
+	os.WriteFile(copied+".new", []byte("neardup\x00half of it"), 0o666)
+	check("before the snapshot", copied)
+	if err := ix.Compact(); err != nil {
+		t.Fatal(err)
+	}
+	ix.Add("later", 1)
+	want["later"] = 1
+	ix.Close()
+	check("after both", path)
+	ix = mustOpen[string, Fingerprint64](t, path, 3)
+	ix.Delete("later")
+	delete(want, "later")
+	before, _ := os.ReadFile(path + ".journal") // as if never taken up
+	ix.Sync()
+	ix.Compact()
+	ix.Close()
+	copied = copyIndex(t, path, before)
+	os.WriteFile(copied+".journal.new", []byte("half"), 0o666)
+	check("before the journal", copied)
+	if _, err := OpenIndex[string, Fingerprint64](copyIndex(t, path, journal), 3, fileOptions); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "another snapshot") {
+		t.Errorf("a journal of long ago: %v", err)
+	}
+}
+
+// TestIndexDamaged changes and cuts the files at every byte: no search finds anything
+// wrong, and Verify says what is the matter.
+func TestIndexDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen.index")
+	ix := mustOpen[string, Fingerprint64](t, path, 3)
+	fps := map[string]Fingerprint64{}
+	for i, fp := range random64(600, 3) {
+		fps[fmt.Sprint("id", i)] = fp
+	}
+	ix.AddAll(maps.All(fps))
+	ix.Add("new", 1)
+	ix.Sync()
+	ix.Delete("id7")
+	ix.Close()
+	fps["new"] = 1
+	snapshot, _ := os.ReadFile(path)
+	journal, _ := os.ReadFile(path + ".journal")
+	check := func(what string, snapshot, journal []byte) {
+		t.Helper()
+		os.WriteFile(path, snapshot, 0o666)
+		os.WriteFile(path+".journal", journal, 0o666)
+		ix, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions)
+		if err == nil {
+			for _, id := range []string{"id1", "id99", "id300", "id555"} {
+				for m := range ix.Search(fps[id] ^ 1) {
+					if (fps[m.ID] ^ fps[id] ^ 1).Distance(0) != m.Distance {
+						t.Fatalf("%s: a wrong match %v", what, m)
+					}
+				}
+			}
+			err = ix.Verify()
+			ix.Close()
+		}
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "seen.index") {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	step := shorter(1, 37)
+	for i := 0; i < len(snapshot); i += step {
+		damaged := bytes.Clone(snapshot)
+		damaged[i] ^= 1 << (i % 8)
+		check(fmt.Sprintf("byte %d of %d of the snapshot", i, len(snapshot)), damaged, journal)
+		if i%7 == 0 {
+			check(fmt.Sprintf("snapshot cut at byte %d", i), snapshot[:i], journal)
+		}
+	}
+	check("snapshot too long", append(bytes.Clone(snapshot), 0), journal)
+	for i := range journal {
+		damaged := bytes.Clone(journal)
+		damaged[i] ^= 1 << (i % 8)
+		check(fmt.Sprintf("byte %d of %d of the journal", i, len(journal)), snapshot, damaged)
+	}
+	os.Remove(path)
+	if _, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a snapshot that is gone: %v", err)
+	}
+}
+
+// TestOpenIndexRefuses checks the errors of files that are not damaged.
+func TestOpenIndexRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen.index")
+	ix := mustOpen[string, Fingerprint64](t, path, 3)
+	ix.Add("a", 1)
+	refuses := func(what string, err error, is error, text string) {
+		t.Helper()
+		if err == nil || is != nil && !errors.Is(err, is) || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	open := func(options *IndexOptions) error {
+		_, err := OpenIndex[string, Fingerprint64](path, 3, options)
+		return err
+	}
+	refuses("open twice", open(fileOptions), nil, "has the index open")
+	if err := ix.Compact(); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Close(); err != nil || !errors.Is(ix.Err(), os.ErrClosed) || ix.Exists(1) || ix.Len() != 0 {
+		t.Errorf("closed: %v, %v", err, ix.Err())
+	}
+	ix.Add("b", 2)
+	refuses("closed", ix.Sync(), os.ErrClosed, "")
+	if err := ix.Close(); err != nil {
+		t.Errorf("closed twice: %v", err)
+	}
+	refuses("no version", open(nil), nil, "Version")
+	refuses("another version", open(&IndexOptions{Version: "v=2"}), ErrVersion, "v=1, not 2")
+	_, err := OpenIndex[string, Fingerprint128](path, 3, fileOptions)
+	refuses("another width", err, ErrVersion, "index64, not index128")
+	_, err = OpenIndex[int, Fingerprint64](path, 3, fileOptions)
+	refuses("other ids", err, ErrVersion, "string ids, not signed")
+	_, err = OpenIndex[[2]int, Fingerprint64](path, 3, fileOptions)
+	refuses("ids that cannot be written", err, nil, "BinaryAppender")
+	_, err = OpenIndex[string, Fingerprint64](filepath.Join(path, "x"), 3, fileOptions)
+	refuses("no folder", err, nil, "seen.index")
+	_, err = OpenIndex[string, Fingerprint64](filepath.Dir(path), 3, fileOptions)
+	refuses("a folder", err, nil, "")
+	for what, content := range map[string]string{"empty": "", "text": "id,text\n1,hello\n"} {
+		other := filepath.Join(t.TempDir(), "other")
+		os.WriteFile(other, []byte(content), 0o666)
+		_, err := OpenIndex[string, Fingerprint64](other, 3, fileOptions)
+		refuses(what, err, ErrDamaged, "not a file of this package")
+	}
+	path = filepath.Join(t.TempDir(), "big")
+	big := mustOpen[int64, Fingerprint64](t, path, 3)
+	big.Add(1000, 5)
+	big.Compact()
+	big.Close()
+	small := mustOpen[int8, Fingerprint64](t, path, 3)
+	for range small.Search(5) {
+		t.Error("an id that does not fit")
+	}
+	refuses("ids too large", small.Err(), nil, "1000")
+	small.Close()
+	pages := mustOpen[pageID, Fingerprint64](t, filepath.Join(t.TempDir(), "pages"), 3)
+	pages.Add(pageID{"bad", 1}, 5)
+	refuses("an id that cannot be written", pages.Sync(), nil, "a bad site")
+}
+
+// TestIndexOtherDistance opens an index with another distance than before.
+func TestIndexOtherDistance(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen.index")
+	rnd := rand.New(rand.NewPCG(1, 1))
+	fps := skewed[Fingerprint64]("templates", 5000, rnd)
+	for _, blocks := range []int{0, 6} {
+		ix, err := OpenIndex[int, Fingerprint64](path, 3, &IndexOptions{Version: "v=1", Blocks: blocks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix.AddAll(slices.All(fps))
+		ix.Close()
+		for _, k := range []int{0, 2, 5, 20} {
+			ix := mustOpen[int, Fingerprint64](t, path, k)
+			for range 20 {
+				checkSearch(t, ix, fps, flip(fps[rnd.IntN(len(fps))], 2, rnd), k)
+			}
+			ix.Close()
+		}
+	}
+}
