@@ -2,9 +2,13 @@ package neardup_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/neardup/neardup"
 )
@@ -214,4 +218,90 @@ func ExampleFieldsOf() {
 	}
 	fmt.Println(f.SumRecord64(rec).Distance(f.SumRecord64(again)))
 	// Output: 0
+}
+
+func ExampleIndex_SearchAndAdd() {
+	seen, err := neardup.NewIndex[int, neardup.Fingerprint64](3, nil)
+	if err != nil {
+		panic(err)
+	}
+	for i, text := range []string{
+		"The street lamp in front of our house has been dark for a week.",
+		"When will the library open on Saturdays?",
+		"The street lamp in front of our house HAS BEEN dark for a week!",
+	} {
+		if known := seen.SearchAndAdd(i, neardup.Sum64(text)); len(known) > 0 {
+			fmt.Printf("%d is like %d\n", i, known[0].ID)
+		}
+	}
+	// Output: 2 is like 0
+}
+
+func ExampleIndex_Nearest() {
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix.Add("far", 0xFFFF)
+	ix.Add("near", 0x0007)
+	fmt.Println(ix.Nearest(0x0001, 2))
+	// Output: [{near 2} {far 15}]
+}
+
+func ExampleIndex_DeleteFunc() {
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix.Add("https://example.org/news/1", 1)
+	ix.Add("https://example.org/about", 2)
+	n := ix.DeleteFunc(func(url string, _ neardup.Fingerprint64, added time.Time) bool {
+		return strings.Contains(url, "/news/") || time.Since(added) > 365*24*time.Hour
+	})
+	fmt.Println(n, ix.Len())
+	// Output: 1 1
+}
+
+// An index in files outlives the program.
+func ExampleOpenIndex() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	var f neardup.Fingerprinter
+	version, err := f.Version()
+	if err != nil {
+		panic(err)
+	}
+	open := func() *neardup.Index[string, neardup.Fingerprint64] {
+		ix, err := neardup.OpenIndex[string, neardup.Fingerprint64](filepath.Join(dir, "pages.index"), 3, &neardup.IndexOptions{Version: version})
+		if err != nil {
+			panic(err)
+		}
+		return ix
+	}
+	ix := open()
+	ix.Add("fish", f.Sum64("All about fish and chips and where to eat them."))
+	if err := ix.Sync(); err != nil { // now nothing loses it
+		panic(err)
+	}
+	if err := ix.Close(); err != nil {
+		panic(err)
+	}
+
+	ix = open()
+	defer ix.Close()
+	for m := range ix.Search(f.Sum64("All about fish and chips, and where to eat them!")) {
+		fmt.Println(m.ID, m.Distance)
+	}
+	if err := ix.Err(); err != nil { // a damaged file
+		panic(err)
+	}
+	// Output: fish 0
+}
+
+func ExamplePairsBetween() {
+	old := []neardup.Fingerprint64{0x00, 0xFF}
+	new := []neardup.Fingerprint64{0xFE, 0xF0F0, 0xFC}
+	for p := range neardup.PairsBetween(context.Background(), old, new, 3) {
+		fmt.Println("old", p.I, "new", p.J, "distance", p.Distance)
+	}
+	// Output:
+	// old 1 new 0 distance 1
+	// old 1 new 2 distance 2
 }

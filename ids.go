@@ -154,6 +154,18 @@ func (it *idType[ID]) decode(b []byte) (id ID, err error) {
 	return decodeBinary[ID](b)
 }
 
+// appendChecked is append, and an error if the id does not read back.
+func (it *idType[ID]) appendChecked(b []byte, id ID) ([]byte, error) {
+	text, err := it.append(b, id)
+	if err == nil && it.kind == binaryIDs {
+		var again ID
+		if again, err = it.decode(text[len(b):]); err == nil && again != id {
+			err = fmt.Errorf("id %v reads back as %v", id, again)
+		}
+	}
+	return text, err
+}
+
 func appendBinary[ID comparable](b []byte, id ID) ([]byte, error) {
 	if a, ok := any(&id).(encoding.BinaryAppender); ok {
 		return a.AppendBinary(b)

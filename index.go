@@ -128,7 +128,7 @@ func (ix *Index[ID, F]) words() int { return width[F]() / 64 }
 func (ix *Index[ID, F]) swap(runs []*run[ID]) {
 	next := &state[ID]{runs: runs, tail: &tail[ID]{fps: make([]uint64, tailSize*ix.words())}}
 	if old := ix.state.Load(); old != nil {
-		old.next.Store(next)
+		old.tail.next.Store(next.tail)
 	}
 	ix.state.Store(next)
 	ix.inTail = make(map[ID]uint32, tailSize)
@@ -163,10 +163,10 @@ type entry[ID comparable] struct {
 func (ix *Index[ID, F]) each(st *state[ID], runs []*run[ID]) iter.Seq[entry[ID]] {
 	return func(yield func(entry[ID]) bool) {
 		defer runtime.KeepAlive(st)
-		changes := st.tail.changes.Load()
+		v := st.view()
 		for _, r := range runs {
 			for ord := range uint32(r.tree.len()) {
-				if !st.sees(r, ord, changes) {
+				if !v.sees(r, ord) {
 					continue
 				}
 				d := entry[ID]{run: r, ord: ord}
@@ -190,8 +190,8 @@ func (ix *Index[ID, F]) each(st *state[ID], runs []*run[ID]) iter.Seq[entry[ID]]
 		}
 		t := st.tail
 		words := ix.words()
-		for i := range changes {
-			if t.sees(i, changes) {
+		for i := range v.changes {
+			if v.seesTail(i) {
 				d := entry[ID]{id: t.ids[i], lo: t.fps[int(i)*words], time: t.times[i], ord: i}
 				if words == 2 {
 					d.hi = t.fps[int(i)*2+1]
@@ -230,13 +230,12 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 // adding. yield returns the distance within which to go on, not more than before, or a
 // negative one.
 func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place uint64) int) {
-	st := ix.state.Load()
-	defer runtime.KeepAlive(st)
-	changes := st.tail.changes.Load()
+	v := ix.state.Load().view()
+	defer runtime.KeepAlive(v.state)
 	lo, hi := split(fp)
-	for i, r := range st.runs {
+	for i, r := range v.runs {
 		err := r.tree.search(lo, hi, distance, func(ord uint32, d int) int {
-			if !st.sees(r, ord, changes) {
+			if !v.sees(r, ord) {
 				return distance
 			}
 			id, err := r.ids.at(ord)
@@ -256,14 +255,14 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 			return
 		}
 	}
-	if changes == 0 {
+	if v.changes == 0 {
 		return
 	}
-	t := st.tail
-	last := tree{words: ix.words(), fps: t.fps[:int(changes)*ix.words()], reach: -1}
+	t := v.tail
+	last := tree{words: ix.words(), fps: t.fps[:int(v.changes)*ix.words()], reach: -1}
 	last.search(lo, hi, distance, func(i uint32, d int) int {
-		if t.sees(i, changes) {
-			distance = yield(Match[ID]{t.ids[i], d}, uint64(len(st.runs))<<32|uint64(i))
+		if v.seesTail(i) {
+			distance = yield(Match[ID]{t.ids[i], d}, uint64(len(v.runs))<<32|uint64(i))
 		}
 		return distance
 	})
@@ -286,45 +285,53 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 			return near[:n]
 		}
 	}
-	// What comes later must be nearer than the farthest of n so far.
-	near := make([]Match[ID], 0, min(n, ix.Len()))
+	// Those that are farther than the farthest of n so far are not looked at.
+	near := make([]found[ID], 0, min(n, ix.Len()))
 	bound := width[F]()
-	ix.search(fp, bound, func(m Match[ID], _ uint64) int {
-		at, _ := slices.BinarySearchFunc(near, m.Distance+1, func(m Match[ID], d int) int { return m.Distance - d })
-		if len(near) == n {
-			near = near[:n-1]
+	ix.search(fp, bound, func(m Match[ID], place uint64) int {
+		f := found[ID]{m, place}
+		if at, _ := slices.BinarySearchFunc(near, f, found[ID].compare); at < n {
+			near = slices.Insert(near[:min(len(near), n-1)], at, f)
 		}
-		near = slices.Insert(near, at, m)
 		if len(near) == n {
-			bound = near[n-1].Distance - 1
+			bound = near[n-1].Distance
 		}
 		return bound
 	})
-	return near
+	return matchesOf(near)
 }
 
-// matches returns what search finds, without an id if that is not nil: the nearest first,
-// and of equally near ones those that were added first.
-func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
-	type found struct {
-		Match[ID]
-		place uint64
-	}
-	var all []found
-	ix.search(fp, distance, func(m Match[ID], place uint64) int {
-		if without == nil || m.ID != *without {
-			all = append(all, found{m, place})
-		}
-		return distance
-	})
-	slices.SortFunc(all, func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.place, b.place))
-	})
+// found is a match and its place in the order of adding.
+type found[ID comparable] struct {
+	Match[ID]
+	place uint64
+}
+
+// compare puts the nearest first, and of equally near ones those that were added first.
+func (f found[ID]) compare(g found[ID]) int {
+	return cmp.Or(cmp.Compare(f.Distance, g.Distance), cmp.Compare(f.place, g.place))
+}
+
+func matchesOf[ID comparable](all []found[ID]) []Match[ID] {
 	out := make([]Match[ID], len(all))
 	for i := range all {
 		out[i] = all[i].Match
 	}
 	return out
+}
+
+// matches returns what search finds, without an id if that is not nil: the nearest first,
+// and of equally near ones those that were added first.
+func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
+	var all []found[ID]
+	ix.search(fp, distance, func(m Match[ID], place uint64) int {
+		if without == nil || m.ID != *without {
+			all = append(all, found[ID]{m, place})
+		}
+		return distance
+	})
+	slices.SortFunc(all, found[ID].compare)
+	return matchesOf(all)
 }
 
 // Err returns the first error of an index that was opened, or nil: damage that a search

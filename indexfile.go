@@ -24,9 +24,10 @@ type indexFiles struct {
 }
 
 // OpenIndex opens an index that is in files, or makes an empty one: a snapshot at path,
-// and beside it path.journal, with what changed since, and path.lock. It does not read
-// the snapshot, but maps it; the journal it reads whole. The files are as good on any
-// other machine.
+// and beside it path.journal, with what changed since, and path.lock. (For a moment there
+// are path.neardup-part and path.journal.neardup-part.) It does not read the snapshot, but
+// maps it; the journal it reads whole. Snapshot and journal belong together, and are as
+// good on any other machine.
 //
 // Changes are in the files when Sync, Compact or Close has returned nil: from then on
 // nothing loses them, not even if the program is killed in the middle of something else.
@@ -35,13 +36,14 @@ type indexFiles struct {
 // options.Version says how the fingerprints are made, and must be what it was when the
 // index was made; else the error is an [ErrVersion]. Ids are integers or strings of any
 // kind, or of a type with the methods of [encoding.BinaryAppender] (or BinaryMarshaler)
-// and [encoding.BinaryUnmarshaler]. Distance and options may be others than before; the
+// and [encoding.BinaryUnmarshaler]. An id of such a type that cannot be written, or reads
+// back as another, is an error of the whole index. Distance and options may be others than before; the
 // index is searched best with the same, until Compact builds it for the new ones.
 //
 // Files that are damaged, or none of this package, give an [ErrDamaged]. Of the snapshot
 // OpenIndex checks the beginning. The rest is checked in blocks of 64 KiB, each before it
 // is first used: see [Index.Err] and [Index.Verify]. No other program may change the
-// files as long as they are open; a second OpenIndex is an error.
+// files as long as they are open; a second OpenIndex is an error (on Unix).
 func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options *IndexOptions) (*Index[ID, F], error) {
 	ix, err := openIndex[ID, F](path, distance, options)
 	if err != nil {
@@ -92,8 +94,16 @@ func openIndex[ID comparable, F Fingerprint](path string, distance int, options 
 	if err := lockFile(files.lock); err != nil {
 		return nil, err
 	}
-	os.Remove(path + ".new") // what a killed writer left
-	os.Remove(path + ".journal.new")
+	os.Remove(path + temporary) // what a killed writer left
+	os.Remove(path + ".journal" + temporary)
+	dir, err := openDirectory(path)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if err := syncDirectory(dir); err != nil { // if one was killed before it did
+		return nil, err
+	}
 
 	s, err := openSnapshot(path, files.version, ix.words(), &ix.ids, 1)
 	before := uint64(0)
@@ -123,6 +133,9 @@ func openIndex[ID comparable, F Fingerprint](path string, distance int, options 
 		}
 		return fmt.Errorf("%w: %w", ErrDamaged, errOtherSnapshot)
 	}, ix.replayAdd, ix.replayDelete)
+	if s != nil && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s.journal is missing: what it had is lost", ErrDamaged, path)
+	}
 	if old || errors.Is(err, fs.ErrNotExist) {
 		files.journal, err = createJournal(path+".journal", files.version, ix.words(), files.last)
 	}
@@ -165,7 +178,7 @@ func (f *indexFiles) close() error {
 
 // logAdd puts an addition in the journal, or fails.
 func (ix *Index[ID, F]) logAdd(id ID, fp []uint64, seconds uint32) bool {
-	text, err := ix.ids.append(nil, id)
+	text, err := ix.ids.appendChecked(nil, id)
 	if err == nil {
 		err = ix.files.journal.add(text, fp, seconds)
 	}
@@ -217,15 +230,18 @@ func (ix *Index[ID, F]) sync() error {
 func (ix *Index[ID, F]) save(r *run[ID]) (*run[ID], error) {
 	f := ix.files
 	identity, err := writeSnapshot(f.path, f.version, f.last, r, &ix.ids)
-	if err != nil {
-		return nil, err // the files are as they were
+	if errors.Is(err, errReplaced) { // what the journal gets from now on might be of the snapshot before
+		ix.fail(err)
+		return nil, ix.Err()
+	} else if err != nil {
+		return nil, fmt.Errorf("neardup: index: %w", err)
 	}
+	f.journal.file.Close()
 	next, err := createJournal(f.path+".journal", f.version, ix.words(), identity)
 	if err != nil {
 		ix.fail(err)
 		return nil, ix.Err()
 	}
-	f.journal.file.Close()
 	f.journal, f.last = next, identity
 	ix.serial++
 	s, err := openSnapshot(f.path, f.version, ix.words(), &ix.ids, ix.serial)
@@ -237,7 +253,7 @@ func (ix *Index[ID, F]) save(r *run[ID]) (*run[ID], error) {
 }
 
 // Close is Sync, and gives the files free. Afterwards the index is empty, and whatever is
-// done with it is an error.
+// done with it is an error ([os.ErrClosed]). It does nothing with an index in memory.
 func (ix *Index[ID, F]) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

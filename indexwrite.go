@@ -162,9 +162,11 @@ func (ix *Index[ID, F]) build(docs documents[ID], same bool) *run[ID] {
 	})
 }
 
-// AddAll adds many fingerprints, as if one by one, but all of them are seen at once. If
-// they are many beside those that are stored it builds the index again, like
-// [Index.Compact], which takes much less time than adding.
+// AddAll adds many fingerprints, as if one by one, but all of them are seen at once. It
+// builds the index again with them, like [Index.Compact], which takes much less time than
+// adding each, if they are more than some hundredth of what is stored. An index that was
+// opened has them on the disk then; after an error it is as it was. The sequence must not
+// change the index.
 func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 )
@@ -22,9 +23,9 @@ import (
 //
 // where each checksum is seeded with the one before. The first frame has the identity of
 // the snapshot. A frame of which the end is missing is the trace of a writer that was
-// killed, before it said that the frame was on the disk: it is dropped, and so are zeros
-// where a frame should be, as file systems leave them when the power fails. Anything else
-// that does not fit is damage.
+// killed, before it said that the frame was on the disk: it is dropped. So is one that has
+// zeros instead of whole sectors, as file systems leave them when the power fails, unless
+// another frame follows. Anything else that does not fit is damage.
 //
 // A change is 1, seconds, length and id, fingerprint (low word first), for an addition;
 // or 2, length and id, for a deletion. Seconds and lengths are unsigned varints.
@@ -166,7 +167,7 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 		return nil, err
 	}
 	r := head.r
-	j = &journal{file: f, sum: head.sum, size: counted.n - int64(r.Buffered())}
+	j = &journal{file: f, dirty: true, sum: head.sum, size: counted.n - int64(r.Buffered())}
 	for first := true; ; first = false {
 		left := info.Size() - j.size
 		var start [frameHead]byte
@@ -181,7 +182,7 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 		}
 		n := int64(binary.LittleEndian.Uint32(start[:]))
 		if binary.LittleEndian.Uint32(start[4:]) != lengthCheck(start[:4], j.sum) {
-			if start == [frameHead]byte{} && onlyZeros(r) {
+			if rest, err := io.ReadAll(r); err == nil && hasHole(append(start[:], rest...), j.size) {
 				return j, j.cut(first)
 			}
 			return nil, j.damaged("the check of a length does not fit")
@@ -195,7 +196,12 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 		}
 		changes := frame[:n]
 		sum := checksum(changes, j.sum)
-		if binary.LittleEndian.Uint64(frame[n:]) != sum {
+		if written := binary.LittleEndian.Uint64(frame[n:]); written != sum {
+			next, _ := r.Peek(frameHead)
+			follows := len(next) == frameHead && binary.LittleEndian.Uint32(next[4:]) == lengthCheck(next[:4], written)
+			if !follows && hasHole(append(start[:], frame...), j.size) {
+				return j, j.cut(first)
+			}
 			return nil, j.damaged("the checksum does not fit")
 		}
 		if first {
@@ -282,15 +288,16 @@ func (c *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// onlyZeros reports whether all that is left is zeros.
-func onlyZeros(r *bufio.Reader) bool {
-	for {
-		c, err := r.ReadByte()
-		if err != nil {
-			return err == io.EOF
+// hasHole reports whether b, which begins somewhere in a file, has only zeros in some
+// sector of it, or up to its end from the begin of one, or from its begin to one.
+func hasHole(b []byte, at int64) bool {
+	const sector = 512
+	for len(b) > 0 {
+		n := min(len(b), sector-int(at%sector))
+		if !slices.ContainsFunc(b[:n], func(c byte) bool { return c != 0 }) && n >= frameHead {
+			return true
 		}
-		if c != 0 {
-			return false
-		}
+		b, at = b[n:], at+int64(n)
 	}
+	return false
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,4 +29,16 @@ func lockFile(f *os.File) error {
 		return fmt.Errorf("%s: another process, or this one, has the index open", f.Name())
 	}
 	return err
+}
+
+// openDirectory opens the directory in which a file is.
+func openDirectory(path string) (*os.File, error) { return os.Open(filepath.Dir(path)) }
+
+// syncDirectory makes sure that the names of files are on the disk, where file systems
+// know of such a thing.
+func syncDirectory(dir *os.File) error {
+	if err := dir.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	return nil
 }

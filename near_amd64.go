@@ -1,6 +1,10 @@
 package neardup
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 // hasAVX512 says whether the kernels of near_amd64.s can run. They do the same
 // as their generic twins in near.go, on 16 tags or 8 words at a time.
@@ -18,15 +22,10 @@ func next128AVX512(fps *[2]uint64, n, from int, q0, q1 uint64, k int) (at int, m
 //go:noescape
 func anyPairAVX512(fps *uint64, n int, k int) bool
 
+// prefetch has n bytes of memory fetched, and does not wait for them.
+//
 //go:noescape
-func prefetchLines(lines *uintptr, n int)
-
-// prefetch has lines of memory fetched, and does not wait for them.
-func prefetch(lines []uintptr) {
-	if len(lines) > 0 {
-		prefetchLines(&lines[0], len(lines))
-	}
-}
+func prefetch(p unsafe.Pointer, n int)
 
 func nextTag(tags []uint32, from int, tag uint32, k int) (at int, mask uint64) {
 	if hasAVX512 && from < len(tags) {

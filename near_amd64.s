@@ -17,6 +17,14 @@ TEXT ·nextTagAVX512(SB), NOSPLIT, $0-56
 	SUBQ         R12, CX         // how many are left
 
 sixtyfour:
+	CMPQ       CX, $320
+	JLT        near
+	PREFETCHT0 1024(SI)          // across pages, unlike the processor by itself
+	PREFETCHT0 1088(SI)
+	PREFETCHT0 1152(SI)
+	PREFETCHT0 1216(SI)
+
+near:
 	CMPQ     CX, $64
 	JLT      few
 	VPXORD   (SI), Z0, Z2
@@ -342,15 +350,16 @@ end:
 	VZEROUPPER
 	RET
 
-// func prefetchLines(lines *uintptr, n int)
-TEXT ·prefetchLines(SB), NOSPLIT, $0-16
-	MOVQ lines+0(FP), SI
+// func prefetch(p unsafe.Pointer, n int)
+TEXT ·prefetch(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), SI
 	MOVQ n+8(FP), CX
+	LEAQ -1(SI)(CX*1), CX        // the last byte
+	ANDQ $~63, SI
 
 line:
-	MOVQ        (SI), AX
-	PREFETCHT0  (AX)
-	ADDQ        $8, SI
-	DECQ        CX
-	JNE         line
+	PREFETCHT0 (SI)
+	ADDQ       $64, SI
+	CMPQ       SI, CX
+	JLS        line
 	RET

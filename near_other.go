@@ -2,7 +2,9 @@
 
 package neardup
 
-func prefetch(lines []uintptr) {}
+import "unsafe"
+
+func prefetch(unsafe.Pointer, int) {}
 
 func nextTag(tags []uint32, from int, tag uint32, k int) (at int, mask uint64) {
 	return nextTagGeneric(tags, from, tag, k)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 )
@@ -370,22 +371,40 @@ func random64(n int, seed uint64) []Fingerprint64 {
 	return fps
 }
 
+// BenchmarkPairs joins collections in which one in a hundred has a near-duplicate. Say
+// -cpu 1 for one processor. Ten million take a second; a hundred million 3 GB: set
+// NEARDUP_LARGE.
 func BenchmarkPairs(b *testing.B) {
-	for _, n := range []int{10_000, 1_000_000} {
-		fps := random64(n, 1)
-		for i := range n / 100 { // one in a hundred has a near-duplicate
-			fps[n-1-i] = fps[i] ^ 1<<(i%64) ^ 1<<(i*7%64)
-		}
-		b.Run(fmt.Sprintf("n=%d/distance=3/bits=64", n), func(b *testing.B) {
-			for b.Loop() {
-				found := 0
-				for range Pairs(fps, 3) {
-					found++
-				}
-				if found < n/100 {
-					b.Fatal("lost pairs", found)
-				}
+	for _, c := range []struct{ n, distance, bits int }{{10_000, 3, 64}, {1_000_000, 3, 64}, {1_000_000, 3, 128}, {100_000, 13, 64}, {100_000, 35, 128}, {10_000_000, 3, 64}, {100_000_000, 3, 64}} {
+		b.Run(fmt.Sprintf("n=%d/distance=%d/bits=%d", c.n, c.distance, c.bits), func(b *testing.B) {
+			if c.n > 10_000_000 && os.Getenv("NEARDUP_LARGE") == "" {
+				b.Skip("NEARDUP_LARGE is not set")
+			}
+			if c.bits == 64 {
+				benchmarkPairs[Fingerprint64](b, c.n, c.distance)
+			} else {
+				benchmarkPairs[Fingerprint128](b, c.n, c.distance)
 			}
 		})
+	}
+}
+
+func benchmarkPairs[F Fingerprint](b *testing.B, n, distance int) {
+	rnd := rand.New(rand.NewPCG(1, 0))
+	fps := make([]F, n)
+	for i := range fps {
+		fps[i] = randomFingerprint[F](rnd)
+	}
+	for i := range n / 100 {
+		fps[n-1-i] = flip(fps[i], i%4, rnd)
+	}
+	for b.Loop() {
+		found := 0
+		for range Pairs(fps, distance) {
+			found++
+		}
+		if found < n/100 {
+			b.Fatal("lost pairs", found)
+		}
 	}
 }

@@ -74,9 +74,12 @@ func newPlan(n, words, k, tables, blocks int, free []freeBit) plan {
 			}
 		} else {
 			sizes := equalSizes(free, m)
-			if radius(0, m, k) != radius(m-1, m, k) { // the blocks that have more values to look at are longer
-				balance(sizes, func(block, size int) float64 {
-					return probeCosts(min(size, keyBits), radius(block, m, k), k, float64(n)*math.Ldexp(1, -min(size, keyBits)))
+			if wide := (k + 1) % m; wide > 0 && m <= k {
+				// The first ones have a radius that is greater by one. They are longer,
+				// so that they have fewer fingerprints at each of their many values.
+				unequalSizes(sizes, wide, func(block, size int) float64 {
+					size = min(size, keyBits)
+					return probeCosts(size, radius(block, m, k), k, math.Ldexp(float64(n), -size))
 				})
 			}
 			for i, block := range cutBlocks(free, sizes) {
@@ -91,7 +94,7 @@ func newPlan(n, words, k, tables, blocks int, free []freeBit) plan {
 		consider(blocks)
 		return best
 	}
-	for m := 1; m <= min(k+1, tables, len(free)); m++ {
+	for m := 1; m <= min(k+1, tables, len(free)) && best.least(m); m++ {
 		consider(m)
 	}
 	for m := k + 2; m <= len(free) && binomial(m, k) <= tables; m++ {
@@ -99,6 +102,10 @@ func newPlan(n, words, k, tables, blocks int, free []freeBit) plan {
 	}
 	return best
 }
+
+// least reports whether a plan with so many tables may cost less, each of which has one
+// value at the least.
+func (p *plan) least(tables int) bool { return probeCost*float64(tables) < p.cost }
 
 // add adds a table with the block, or as many bits of it as a key may have.
 func (p *plan) add(block []freeBit, keyBits, n, radius, k int) {
@@ -123,27 +130,31 @@ func probeCosts(bits, radius, k int, candidates float64) float64 {
 	return probes * (probeCost + candidates*(candidateCost+fetchCost*passing(k-radius)))
 }
 
-// balance moves good bits from block to block as long as the cost gets less.
-func balance(sizes []int, cost func(block, size int) float64) {
-	for {
-		from, to, gain := 0, 0, 1e-9
-		for i, a := range sizes {
-			for j, b := range sizes {
-				if i == j || a < 2 {
-					continue
-				}
-				g := cost(i, a) + cost(j, b) - cost(i, a-1) - cost(j, b+1)
-				if g > gain {
-					from, to, gain = i, j, g
-				}
-			}
-		}
-		if from == to {
-			return
-		}
-		sizes[from]--
-		sizes[to]++
+// unequalSizes shares out the good bits anew: so many for the first blocks, which are
+// wide, and so many for the others, that the cost is least.
+func unequalSizes(sizes []int, wide int, cost func(block, size int) float64) {
+	good := 0
+	for _, s := range sizes {
+		good += s
 	}
+	share := func(first, blocks, bits int) (sum float64) {
+		for i := range blocks {
+			sizes[first+i] = (bits + blocks - 1 - i) / blocks
+		}
+		long := bits % blocks
+		if long > 0 {
+			sum += float64(long) * cost(first, bits/blocks+1)
+		}
+		return sum + float64(blocks-long)*cost(first, bits/blocks)
+	}
+	all := func(bits int) float64 { return share(0, wide, bits) + share(wide, len(sizes)-wide, good-bits) }
+	best, least := 0, math.Inf(1)
+	for bits := range good + 1 {
+		if c := all(bits); c < least {
+			best, least = bits, c
+		}
+	}
+	all(best)
 }
 
 // radius returns the radius of block i of m for the distance k; negative means that

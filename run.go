@@ -118,14 +118,14 @@ func (r *run[ID]) find(id ID, hash uint64) (ord uint32, ok bool, err error) {
 		return 0, false, err
 	}
 	if from, to := at[0], at[1]; from < to {
-		if int(to) > len(r.ords) {
+		if to > uint32(len(r.ords)) {
 			return 0, false, damaged("ids are outside of their table")
 		}
 		if err := r.checked(unsafe.Pointer(&r.ords[from]), 4*int(to-from)); err != nil {
 			return 0, false, err
 		}
 		for _, ord := range r.ords[from:to] {
-			if int(ord) >= r.tree.len() {
+			if ord >= uint32(r.tree.len()) {
 				return 0, false, damaged("an id is of no document")
 			}
 			if r.isDead(ord) {
@@ -182,38 +182,65 @@ type tail[ID comparable] struct {
 	times   [tailSize]uint32
 	deadBy  [tailSize]atomic.Uint32 // the change, from 1, by which the addition was undone
 	kills   [tailSize]atomic.Uint64 // the document of a run that died: serial<<32 | ordinal
+	next    atomic.Pointer[tail[ID]]
 }
 
-// A state is all that readers need. The runs and the tail of a state change only by
-// what the tail records; a state that is full is followed by the next.
+// A state is all that readers need. The runs and the tail of a state change only by what
+// the tail records; a state that is full is followed by the next.
 type state[ID comparable] struct {
 	runs []*run[ID] // oldest first
 	tail *tail[ID]
-	next atomic.Pointer[state[ID]]
 }
 
-// sees reports whether a document of a run is alive for whoever has read so many
-// changes of the tail.
-func (s *state[ID]) sees(r *run[ID], ord uint32, changes uint32) bool {
-	if !r.isDead(ord) {
-		return true
-	}
-	// Perhaps it died only after that.
-	kill := uint64(r.serial)<<32 | uint64(ord)
-	for ; s != nil; s = s.next.Load() {
-		for i := changes; i < tailSize; i++ {
-			if s.tail.kills[i].Load() == kill {
-				return true
+// A view is an index as it was when somebody began to read: a state, and the number of
+// changes of its tail.
+type view[ID comparable] struct {
+	*state[ID]
+	changes uint32
+
+	// What died later: kills of all tails up to a place in one of them.
+	later map[uint64]struct{}
+	at    *tail[ID]
+	read  uint32
+}
+
+func (s *state[ID]) view() view[ID] {
+	changes := s.tail.changes.Load()
+	return view[ID]{state: s, changes: changes, at: s.tail, read: changes}
+}
+
+// sees reports whether a document of a run is alive in the view.
+func (v *view[ID]) sees(r *run[ID], ord uint32) bool {
+	return !r.isDead(ord) || v.diedLater(uint64(r.serial)<<32|uint64(ord))
+}
+
+// diedLater reports whether a kill is behind the changes of the view. A kill is recorded
+// before the document is marked as dead, and counted after that.
+func (v *view[ID]) diedLater(kill uint64) bool {
+	for {
+		next := v.at.next.Load() // first: if there is one, the tail changes no more
+		n := v.at.changes.Load()
+		for ; v.read < n; v.read++ {
+			if k := v.at.kills[v.read].Load(); k != 0 {
+				if v.later == nil {
+					v.later = make(map[uint64]struct{})
+				}
+				v.later[k] = struct{}{}
 			}
 		}
-		changes = 0
+		if n < tailSize && v.at.kills[n].Load() == kill {
+			return true
+		}
+		if next == nil {
+			_, ok := v.later[kill]
+			return ok
+		}
+		v.at, v.read = next, 0
 	}
-	return false
 }
 
-// added reports whether a change of the tail is an addition that is alive for whoever
-// has read so many changes.
-func (t *tail[ID]) sees(i, changes uint32) bool {
-	by := t.deadBy[i].Load()
-	return by == 0 || by > changes
+// seesTail reports whether a change of the tail is an addition that is alive in the view.
+func (v *view[ID]) seesTail(i uint32) bool {
+	by := v.tail.deadBy[i].Load()
+	return by == 0 || by > v.changes
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/bits"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"unsafe"
 )
@@ -60,7 +59,7 @@ func runColumns[ID comparable](r *run[ID], it *idType[ID]) (columns [columnCount
 			ints = append(ints, it.toInt(id))
 			continue
 		}
-		if text, err = it.append(text, id); err != nil {
+		if text, err = it.appendChecked(text, id); err != nil {
 			return columns, fmt.Errorf("id %v: %w", id, err)
 		}
 		ints = append(ints, uint64(len(text)))
@@ -176,18 +175,28 @@ func writeColumns(path, version string, before uint64, t *tree, kind idKind, col
 	})
 }
 
+// temporary is what the names of files end with until they are whole.
+const temporary = ".neardup-part"
+
+// errReplaced is the error of a file that has its name, but perhaps not on the disk.
+var errReplaced = errors.New("it is not known whether the new file or the old one is on the disk")
+
 // replaceFile writes a file under another name and gives it its own when it is on the
-// disk.
+// disk. If it fails the file is as it was, unless the error is an errReplaced.
 func replaceFile(path string, write func(w *bufio.Writer) error) (err error) {
-	temp := path + ".new"
-	f, err := os.Create(temp)
+	dir, err := openDirectory(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := os.Create(path + temporary)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && !errors.Is(err, errReplaced) {
 			f.Close()
-			os.Remove(temp)
+			os.Remove(path + temporary)
 		}
 	}()
 	w := bufio.NewWriterSize(f, 1<<20)
@@ -203,26 +212,18 @@ func replaceFile(path string, write func(w *bufio.Writer) error) (err error) {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(temp, path); err != nil {
+	if err := os.Rename(path+temporary, path); err != nil {
 		return err
 	}
-	return syncDirectory(path)
-}
-
-// syncDirectory makes sure that the name of a file is on the disk.
-func syncDirectory(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	if err := syncDirectory(dir); err != nil {
+		return fmt.Errorf("%w: %w", errReplaced, err)
 	}
 	return nil
 }
 
 func (n *node) write(f *fileWriter) {
+	f.uvarint(uint64(n.parent))
+	f.uvarint(uint64(n.under))
 	for w := range n.fixed {
 		f.uint64(n.fixed[w])
 		f.uint64(n.value[w])
@@ -295,7 +296,7 @@ func openSnapshot[ID comparable](path, version string, words int, it *idType[ID]
 			break
 		}
 		var n node
-		n, entries = f.node(words, entries)
+		n, entries = f.node(words, len(m.data), entries)
 		t.nodes = append(t.nodes, n)
 	}
 	for len(m.sums) < blocks && f.err == nil {
@@ -379,9 +380,11 @@ func (s *snapshot[ID]) setColumns(columns [columnCount][]byte, docs int, sizes [
 	return nil
 }
 
-// node reads a node whose record has begun, and appends how many entries its tables have.
-func (f *fileReader) node(words int, entries []int) (node, []int) {
+// node reads a node whose record has begun, and appends how many entries its tables have,
+// most at the most.
+func (f *fileReader) node(words, most int, entries []int) (node, []int) {
 	var n node
+	n.parent, n.under = int(f.uvarint(maxFingerprints)), int(f.uvarint(maxTables))
 	for w := range n.fixed {
 		n.fixed[w], n.value[w] = f.uint64(), f.uint64()
 	}
@@ -408,7 +411,7 @@ func (f *fileReader) node(words int, entries []int) (node, []int) {
 		if bits.OnesCount64(t.mask[0])+bits.OnesCount64(t.mask[1]) != t.bits {
 			f.fail("a key with a bit twice")
 		}
-		entries = append(entries, int(f.uvarint(4*maxFingerprints)))
+		entries = append(entries, int(f.uvarint(uint64(most))))
 		n.tables = append(n.tables, t)
 	}
 	return n, entries

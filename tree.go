@@ -37,6 +37,8 @@ type tree struct {
 
 // A node is the root, or a bucket that was split.
 type node struct {
+	parent       int       // the number of the node of which it is a bucket; the root has none
+	under        int       // the number of the table there
 	fixed, value [2]uint64 // the bits in which all its fingerprints agree, and their values
 	count        int       // of its fingerprints, equal ones counted once
 	combos       bool      // see plan
@@ -197,16 +199,21 @@ func (v *visit) node(number, k int) bool {
 	}
 	if len(n.tables) <= 4 && (n.combos || k < len(n.tables)) { // one value of each table
 		var batch [4]probe
-		var lines [3 * len(batch)]uintptr
-		return v.probe(number, k, batch[:], lines[:])
+		used := len(n.tables)
+		if !n.combos {
+			used = k + 1
+		}
+		for i := range used {
+			batch[i&3] = probe{key: n.tables[i].key(v.lo, v.hi), table: uint16(i)}
+		}
+		return v.buckets(number, k, batch[:used])
 	}
 	var batch [32]probe
-	var lines [3 * len(batch)]uintptr
-	return v.probe(number, k, batch[:], lines[:])
+	return v.probe(number, k, batch[:])
 }
 
 // probe looks at all buckets of a node that may have something, a batch at a time.
-func (v *visit) probe(number, k int, batch []probe, lines []uintptr) bool {
+func (v *visit) probe(number, k int, batch []probe) bool {
 	n := &v.t.nodes[number]
 	found := 0
 	for i := range n.tables {
@@ -221,7 +228,7 @@ func (v *visit) probe(number, k int, batch []probe, lines []uintptr) bool {
 		for j := range min(r, t.bits) + 1 {
 			for flip := uint32(1)<<j - 1; flip>>t.bits == 0; flip = nextCombination(flip) {
 				if found == len(batch) {
-					if !v.buckets(number, k, batch, lines) {
+					if !v.buckets(number, k, batch) {
 						return false
 					}
 					found = 0
@@ -234,7 +241,7 @@ func (v *visit) probe(number, k int, batch []probe, lines []uintptr) bool {
 			}
 		}
 	}
-	return v.buckets(number, k, batch[:found], lines)
+	return v.buckets(number, k, batch[:found])
 }
 
 // nextCombination returns the next larger number with as many bits set. x is not 0.
@@ -246,14 +253,14 @@ func nextCombination(x uint32) uint32 {
 
 // buckets looks at the buckets of some probes. All of them are fetched from memory side
 // by side and not one after the other.
-func (v *visit) buckets(number, k int, batch []probe, lines []uintptr) bool {
+func (v *visit) buckets(number, k int, batch []probe) bool {
 	n := &v.t.nodes[number]
+	far := n.count > 1<<14 // not in a cache anyway
 	for i := range batch {
-		p := &batch[i]
-		lines[i] = uintptr(unsafe.Pointer(&n.tables[p.table].starts[p.key]))
+		if p := &batch[i]; far {
+			prefetch(unsafe.Pointer(&n.tables[p.table].starts[p.key]), 8)
+		}
 	}
-	prefetch(lines[:len(batch)])
-	fetch := 0
 	for i := range batch {
 		p := &batch[i]
 		t := &n.tables[p.table]
@@ -262,20 +269,18 @@ func (v *visit) buckets(number, k int, batch []probe, lines []uintptr) bool {
 			return false
 		}
 		p.from, p.to = at[0], at[1]&^splitBit
-		from, to := int(at[0]&^splitBit), int(p.to)
-		if 2*to > len(t.entries) || from > to {
+		if p.to > uint32(len(t.entries)/2) || at[0]&^splitBit > p.to {
 			return v.fail("a bucket is outside of its table")
 		}
-		if from < to {
-			lines[fetch] = uintptr(unsafe.Pointer(&t.entries[2*from]))
-			lines[fetch+1] = uintptr(unsafe.Pointer(&t.entries[from+to-1]))
-			if fetch += 2; to-from <= 32 { // the ordinals are near
-				lines[fetch] = uintptr(unsafe.Pointer(&t.entries[2*to-1]))
-				fetch++
+		from, to := int(at[0]&^splitBit), int(p.to)
+		if far && from < to {
+			size := 4 * (to - from) // the tags
+			if size <= 128 {
+				size *= 2 // the ordinals are near
 			}
+			prefetch(unsafe.Pointer(&t.entries[2*from]), min(size, 1024))
 		}
 	}
-	prefetch(lines[:fetch])
 	for i := range batch {
 		p := &batch[i]
 		t := &n.tables[p.table]
@@ -291,8 +296,8 @@ func (v *visit) buckets(number, k int, batch []probe, lines []uintptr) bool {
 		v.depth++
 		if p.from&splitBit != 0 {
 			child := int(bucket[0])
-			if child >= len(v.t.nodes) || v.depth == maxDepth || child <= number {
-				return v.fail("a bucket that was split leads to no node")
+			if !v.t.isChild(child, number, p) || v.depth == maxDepth {
+				return v.fail("a bucket that was split leads to a node that is not its own")
 			}
 			if !v.node(child, v.distance) {
 				return false
@@ -303,6 +308,16 @@ func (v *visit) buckets(number, k int, batch []probe, lines []uintptr) bool {
 		v.depth--
 	}
 	return true
+}
+
+// isChild reports whether a node is what a bucket was split into. So no file can make a
+// search visit any node twice.
+func (t *tree) isChild(child, number int, p *probe) bool {
+	if child >= len(t.nodes) || child <= number {
+		return false
+	}
+	c := &t.nodes[child]
+	return c.parent == number && c.under == int(p.table) && t.nodes[number].tables[p.table].key(c.value[0], c.value[1]) == p.key
 }
 
 // bucket emits what is near among the entries of a bucket. k is the distance that tags
@@ -326,7 +341,7 @@ func (v *visit) bucket(tags, ords []uint32, tag uint32, k int) bool {
 // those that led to it leads to it too.
 func (v *visit) candidate(ord uint32, copied bool) bool {
 	words := v.t.words
-	if int(ord) >= v.t.len() {
+	if ord >= uint32(v.t.len()) {
 		return v.fail("an entry is of no fingerprint")
 	}
 	if v.t.file != nil && !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*words]), 8*words) {
@@ -373,17 +388,25 @@ func (v *visit) copies(ord uint32, distance int) bool {
 	if i == len(c.first) || c.first[i] != ord || !v.checked(unsafe.Pointer(&c.start[i]), 8) {
 		return v.fail("copies of a fingerprint are missing")
 	}
-	from, to := int(c.start[i]), int(c.start[i+1])
-	if from >= to || to > len(c.all) {
+	if c.start[i] >= c.start[i+1] || c.start[i+1] > uint32(len(c.all)) {
 		return v.fail("copies are outside of their table")
 	}
-	all := c.all[from:to]
+	all := c.all[c.start[i]:c.start[i+1]]
+	sameLo, sameHi := v.t.at(ord)
 	if !v.checked(unsafe.Pointer(&all[0]), 4*len(all)) {
 		return false
 	}
 	for _, ord := range all {
-		if int(ord) >= v.t.len() {
+		if ord >= uint32(v.t.len()) {
 			return v.fail("a copy is of no fingerprint")
+		}
+		if v.t.file != nil {
+			if !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*v.t.words]), 8*v.t.words) {
+				return false
+			}
+			if lo, hi := v.t.at(ord); lo != sameLo || hi != sameHi {
+				return v.fail("a copy that is none")
+			}
 		}
 		if !v.emits(ord, distance) {
 			return false

@@ -89,12 +89,17 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		}
 		return t.at(uint32(i))
 	}
-	var node node
+	node := t.nodes[at]
 	node.count = n
 	node.fixed, node.value = t.agreement(n, member)
 	varying := [2]uint64{^node.fixed[0], ^node.fixed[1]}
 	if t.words == 1 {
 		varying[1] = 0
+	}
+	if depth > 0 {
+		if b.budget -= n; b.budget < 0 { // it takes time, too
+			return
+		}
 	}
 	p := newPlan(n, t.words, t.distance, b.tables, blocks, freeBits(n, member, varying))
 	if ords != nil && 2*p.cost > float64(n)*(candidateCost+fetchCost*passing(t.distance)) {
@@ -274,7 +279,7 @@ func (b *treeBuilder) split(at, table, depth int) {
 			continue
 		}
 		child := len(b.t.nodes)
-		b.t.nodes = append(b.t.nodes, node{})
+		b.t.nodes = append(b.t.nodes, node{parent: at, under: table})
 		b.node(child, tb.entries[from+to:2*to], 0, depth+1)
 		tb = &b.t.nodes[at].tables[table] // the nodes may have moved
 		if b.t.nodes[child].tables == nil {

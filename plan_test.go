@@ -1,0 +1,205 @@
+package neardup
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestPlans makes plans for sets of all sizes and distances: each ends, and
+// guarantees what it should.
+func TestPlans(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var free []freeBit
+	for bit := range 128 {
+		free = append(free, freeBit{bit, 0.5})
+	}
+	n := shorter(3000, 500)
+	for range n {
+		words := 1 + rnd.IntN(2)
+		bits := 1 + rnd.IntN(64*words)
+		k := rnd.IntN(64 * words)
+		tables := 1 + rnd.IntN(70)
+		p := newPlan(1<<rnd.IntN(28)+rnd.IntN(1000), words, k, tables, 0, free[:bits])
+		if len(p.keys) > tables {
+			t.Fatalf("%d tables, at most %d", len(p.keys), tables)
+		}
+		if p.keys == nil {
+			continue
+		}
+		seen := map[int]bool{}
+		for _, key := range p.keys {
+			if len(key) > maxKeyBits || !slices.IsSorted(key) {
+				t.Fatalf("key %v", key)
+			}
+			for _, b := range key {
+				if !p.combos && seen[b] {
+					t.Fatalf("bit %d is in two blocks", b)
+				}
+				seen[b] = true
+			}
+		}
+	}
+	for _, c := range []struct{ words, tables, n, k int }{{1, 4, 188_945, 34}, {1, 4, 199_020, 32}, {1, 4, 469_239, 25}, {1, 4, 10_600_000, 19}, {2, 10, 166_253, 118}, {2, 10, 7_600_000, 25}, {1, 11, 7_300_000, 15}} {
+		newPlan(c.n, c.words, c.k, c.tables, 0, free[:64*c.words]) // which never ended
+	}
+}
+
+// TestIndexSlowReader: what a reader holds on to does not grow with every change, and it
+// sees to its end what it saw in the beginning.
+func TestIndexSlowReader(t *testing.T) {
+	ix, _ := NewIndex[int, Fingerprint64](3, nil)
+	fps := random64(20_000, 1)
+	if err := ix.AddAll(slices.All(fps)); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for id, fp := range ix.All() {
+		if n == 0 {
+			for i := range 20_000 {
+				ix.Delete(i)
+				ix.Add(100_000+i%7, Fingerprint64(i))
+			}
+		}
+		if id != n || fp != fps[n] {
+			t.Fatalf("%d: %v instead of %d: %v", n, id, n, fp)
+		}
+		n++
+	}
+	if n != len(fps) || ix.Len() != 7 {
+		t.Errorf("%d of %d seen; %d left", n, len(fps), ix.Len())
+	}
+}
+
+// TestNearestTies: of equally near ones the first, whatever part it is in and however that
+// is searched.
+func TestNearestTies(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	for range 20 {
+		ix, _ := NewIndex[int, Fingerprint64](5, nil)
+		q := Fingerprint64(rnd.Uint64())
+		var old, late []Fingerprint64
+		for range 601 {
+			old = append(old, ^q^Fingerprint64(rnd.Uint64N(1<<20)))
+		}
+		for range 30_000 {
+			late = append(late, ^q^Fingerprint64(rnd.Uint64N(1<<30)))
+		}
+		old[300] = flip(q, 8, rnd)
+		late[10], late[20_000] = flip(q, 7, rnd), flip(q, 7, rnd)
+		build := func(first int, fps []Fingerprint64) *run[int] {
+			var docs documents[int]
+			for i, fp := range fps {
+				docs.add(uint64(fp), 0, first+i, 1, 1)
+			}
+			return ix.build(docs, false)
+		}
+		ix.swap([]*run[int]{build(0, old), build(1000, late)})
+		want := []Match[int]{{1010, 7}, {21_000, 7}, {300, 8}}
+		for n := 1; n <= 3; n++ {
+			if got := ix.Nearest(q, n); !slices.Equal(got, want[:n]) {
+				t.Fatalf("the %d nearest are %v, want %v", n, got, want[:n])
+			}
+		}
+	}
+}
+
+// TestForgedSnapshot has files with right checksums that no index wrote.
+func TestForgedSnapshot(t *testing.T) {
+	fps := make([]uint64, 6000)
+	for i := range fps {
+		fps[i] = rand.Uint64()&^0xFFFF | 0xBEEF&uint64(i%2*0xFFFF)
+		if i%100 == 99 {
+			fps[i] = fps[i-1]
+		}
+	}
+	it := idTypeOf[int]()
+	forge := func(change func(tr *tree)) error {
+		path := filepath.Join(t.TempDir(), "x")
+		docs := documents[int]{fps: slices.Clone(fps), times: make([]uint32, len(fps))}
+		for i := range fps {
+			docs.ids = append(docs.ids, i)
+		}
+		r := newRun(docs, false, &it, 1, func(fps []uint64) *tree { return newTree(1, fps, 3, 4, 4) })
+		if len(r.tree.nodes) < 2 || len(r.tree.copies.all) == 0 {
+			t.Fatal("no bucket is split, or nothing is equal")
+		}
+		change(r.tree)
+		if _, err := writeSnapshot(path, "v=1", 0, r, &it); err != nil {
+			t.Fatal(err)
+		}
+		j, err := createJournal(path+".journal", "v=1", 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.file.Close()
+		ix := mustOpen[int, Fingerprint64](t, path, 3)
+		defer ix.Close()
+		for i, fp := range fps {
+			for m := range ix.Search(Fingerprint64(fp)) {
+				if m.Distance != Fingerprint64(fps[m.ID]).Distance(Fingerprint64(fp)) {
+					t.Fatalf("a wrong match %v of %d", m, i)
+				}
+			}
+		}
+		return ix.Err()
+	}
+	if err := forge(func(*tree) {}); err != nil {
+		t.Fatal(err)
+	}
+	for what, change := range map[string]func(tr *tree){
+		"a copy that is none": func(tr *tree) { tr.copies.all[0] = 17 },
+		"copies far away":     func(tr *tree) { tr.copies.start[1] = 1<<32 - 5 },
+		"another parent":      func(tr *tree) { tr.nodes[1].under++ },
+		"another key":         func(tr *tree) { tr.nodes[1].value[0] ^= 1 },
+		"a bucket far away": func(tr *tree) {
+			starts := tr.nodes[0].tables[2].starts
+			for i := 1; i < len(starts); i += 2 {
+				starts[i] = 1<<31 - 1
+			}
+		},
+	} {
+		if err := forge(change); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+}
+
+// TestIndexMissing: a journal that is gone is not taken for an empty one, and files that
+// only look like leftovers stay.
+func TestIndexMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	for _, p := range []string{path, path + ".new"} {
+		ix := mustOpen[int, Fingerprint64](t, p, 3)
+		ix.AddAll(maps.All(map[int]Fingerprint64{1: 1, 2: 2}))
+		ix.Close()
+	}
+	mustOpen[int, Fingerprint64](t, path, 3).Close()
+	if ix := mustOpen[int, Fingerprint64](t, path+".new", 3); ix.Len() != 2 {
+		t.Errorf("%d stored", ix.Len())
+	}
+	os.Remove(path + ".journal")
+	if _, err := OpenIndex[int, Fingerprint64](path, 3, fileOptions); err == nil {
+		t.Error("the journal is missing, and nobody says so")
+	}
+	if os.Geteuid() == 0 {
+		return // who may do anything
+	}
+	ix := mustOpen[int, Fingerprint64](t, path+".new", 3)
+	os.Chmod(filepath.Dir(path), 0o300)
+	err := ix.Compact()
+	os.Chmod(filepath.Dir(path), 0o700)
+	if err == nil {
+		t.Error("a directory that cannot be read, and no error")
+	}
+	ix.Add(3, 3)
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if ix := mustOpen[int, Fingerprint64](t, path+".new", 3); ix.Len() != 3 {
+		t.Errorf("%d stored", ix.Len())
+	}
+}
