@@ -195,3 +195,65 @@ type memoryColumn[ID comparable] []ID
 func (c memoryColumn[ID]) at(ord uint32) (ID, error)          { return c[ord], nil }
 func (c memoryColumn[ID]) is(ord uint32, id ID) (bool, error) { return c[ord] == id, nil }
 func (c memoryColumn[ID]) bytes() int                         { return cap(c) * int(unsafe.Sizeof(*new(ID))) }
+
+// A fileColumn is an idColumn in a file.
+type fileColumn[ID comparable] struct {
+	file *mapping // nil if all is checked
+	it   *idType[ID]
+	ints []uint64 // the ids, or where each ends in text
+	text []byte
+}
+
+func (c *fileColumn[ID]) checked(p unsafe.Pointer, n int) error {
+	if c.file == nil || n == 0 {
+		return nil
+	}
+	return c.file.check(p, n)
+}
+
+// of returns the text of an id.
+func (c *fileColumn[ID]) of(ord uint32) ([]byte, error) {
+	from := uint64(0)
+	before := max(ord, 1) - 1
+	if err := c.checked(unsafe.Pointer(&c.ints[before]), 16); err != nil { // the next column begins no sooner
+		return nil, err
+	}
+	if ord > 0 {
+		from = c.ints[before]
+	}
+	to := c.ints[ord]
+	if from > to || to > uint64(len(c.text)) {
+		return nil, damaged("an id is outside of its column")
+	}
+	text := c.text[from:to]
+	return text, c.checked(unsafe.Pointer(unsafe.SliceData(text)), len(text))
+}
+
+func (c *fileColumn[ID]) at(ord uint32) (id ID, err error) {
+	if c.it.isInt() {
+		if err := c.checked(unsafe.Pointer(&c.ints[ord]), 8); err != nil {
+			return id, err
+		}
+		id, ok := c.it.fromInt(c.ints[ord])
+		if !ok {
+			return id, fmt.Errorf("%w: %d", errID, c.ints[ord])
+		}
+		return id, nil
+	}
+	text, err := c.of(ord)
+	if err != nil {
+		return id, err
+	}
+	return c.it.decode(text)
+}
+
+func (c *fileColumn[ID]) is(ord uint32, id ID) (bool, error) {
+	if c.it.kind == stringIDs {
+		text, err := c.of(ord)
+		return string(text) == asString(&id), err
+	}
+	stored, err := c.at(ord)
+	return stored == id, err
+}
+
+func (c *fileColumn[ID]) bytes() int { return 8*len(c.ints) + len(c.text) }

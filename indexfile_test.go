@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -428,6 +429,43 @@ func TestOpenIndexRefuses(t *testing.T) {
 	pages := mustOpen[pageID, Fingerprint64](t, filepath.Join(t.TempDir(), "pages"), 3)
 	pages.Add(pageID{"bad", 1}, 5)
 	refuses("an id that cannot be written", pages.Sync(), nil, "a bad site")
+}
+
+// TestIndexFileGolden: files are the same on every platform, and those of before can be read.
+func TestIndexFileGolden(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	ix := mustOpen[string, Fingerprint128](t, path, 6)
+	ix.now = func() time.Time { return time.Unix(1_700_000_000, 0) }
+	rnd := rand.New(rand.NewPCG(3, 4))
+	ids := func(fps []Fingerprint128) iter.Seq2[string, Fingerprint128] {
+		return func(yield func(string, Fingerprint128) bool) {
+			for i, fp := range fps {
+				if !yield(fmt.Sprint("id", i), fp) {
+					return
+				}
+			}
+		}
+	}
+	if err := ix.AddAll(ids(append(skewed[Fingerprint128]("block", 9000, rnd), skewed[Fingerprint128]("equal", 400, rnd)...))); err != nil {
+		t.Fatal(err)
+	}
+	ix.Add("new", Fingerprint128{1, 2})
+	ix.Delete("id7")
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []struct {
+		path string
+		want uint64
+	}{{path, 0xeed4d7046ba3bc35}, {path + ".journal", 0xd1422f87da34fc0f}} {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := checksum(data, 0); got != f.want {
+			t.Errorf("%s: %d bytes with the checksum %#x, want %#x", filepath.Ext(f.path), len(data), got, f.want)
+		}
+	}
 }
 
 // TestIndexOtherDistance opens an index with another distance than before.

@@ -127,7 +127,9 @@ func probeCosts(bits, radius, k int, candidates float64) float64 {
 	for j := range radius + 1 {
 		probes += float64(binomial(bits, j))
 	}
-	return probes * (probeCost + candidates*(candidateCost+fetchCost*passing(k-radius)))
+	// Conversions forbid fused multiply-adds, so plans are the same on every platform.
+	each := candidateCost + float64(fetchCost*passing(k-radius))
+	return float64(probes * (probeCost + float64(candidates*each)))
 }
 
 // unequalSizes shares out the good bits anew: so many for the first blocks, which are
@@ -143,9 +145,9 @@ func unequalSizes(sizes []int, wide int, cost func(block, size int) float64) {
 		}
 		long := bits % blocks
 		if long > 0 {
-			sum += float64(long) * cost(first, bits/blocks+1)
+			sum += float64(float64(long) * cost(first, bits/blocks+1))
 		}
-		return sum + float64(blocks-long)*cost(first, bits/blocks)
+		return sum + float64(float64(blocks-long)*cost(first, bits/blocks))
 	}
 	all := func(bits int) float64 { return share(0, wide, bits) + share(wide, len(sizes)-wide, good-bits) }
 	best, least := 0, math.Inf(1)
@@ -246,7 +248,7 @@ func freeBits(n int, at func(i int) (lo, hi uint64), varying [2]uint64) []freeBi
 		}
 		p := float64(c) / float64(taken)
 		if p < 0.1 || p > 0.9 {
-			poor = append(poor, freeBit{bit, min(p*p+(1-p)*(1-p), 0.999)})
+			poor = append(poor, freeBit{bit, min(float64(p*p)+float64((1-p)*(1-p)), 0.999)})
 		} else {
 			good = append(good, freeBit{bit, 0.5}) // as if random: nothing to gain from a sample's noise
 		}

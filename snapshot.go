@@ -3,12 +3,9 @@ package neardup
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"math/bits"
-	"os"
 	"sync/atomic"
-	"unsafe"
 )
 
 // A snapshot is a run in a file, which is used as it is, without reading it whole. It
@@ -173,52 +170,6 @@ func writeColumns(path, version string, before uint64, t *tree, kind idKind, col
 			return err
 		})
 	})
-}
-
-// temporary is what the names of files end with until they are whole.
-const temporary = ".neardup-part"
-
-// errReplaced is the error of a file that has its name, but perhaps not on the disk.
-var errReplaced = errors.New("it is not known whether the new file or the old one is on the disk")
-
-// replaceFile writes a file under another name and gives it its own when it is on the
-// disk. If it fails the file is as it was, unless the error is an errReplaced.
-func replaceFile(path string, write func(w *bufio.Writer) error) (err error) {
-	dir, err := openDirectory(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	f, err := os.Create(path + temporary)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil && !errors.Is(err, errReplaced) {
-			f.Close()
-			os.Remove(path + temporary)
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<20)
-	if err := write(w); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(path+temporary, path); err != nil {
-		return err
-	}
-	if err := syncDirectory(dir); err != nil {
-		return fmt.Errorf("%w: %w", errReplaced, err)
-	}
-	return nil
 }
 
 func (n *node) write(f *fileWriter) {
@@ -421,65 +372,3 @@ func (f *fileReader) node(words, most int, entries []int) (node, []int) {
 func damaged(format string, args ...any) error {
 	return fmt.Errorf("neardup: %w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
-
-// A fileColumn is an idColumn in a file.
-type fileColumn[ID comparable] struct {
-	file *mapping // nil if all is checked
-	it   *idType[ID]
-	ints []uint64 // the ids, or where each ends in text
-	text []byte
-}
-
-func (c *fileColumn[ID]) checked(p unsafe.Pointer, n int) error {
-	if c.file == nil || n == 0 {
-		return nil
-	}
-	return c.file.check(p, n)
-}
-
-// of returns the text of an id.
-func (c *fileColumn[ID]) of(ord uint32) ([]byte, error) {
-	from := uint64(0)
-	before := max(ord, 1) - 1
-	if err := c.checked(unsafe.Pointer(&c.ints[before]), 16); err != nil { // the next column begins no sooner
-		return nil, err
-	}
-	if ord > 0 {
-		from = c.ints[before]
-	}
-	to := c.ints[ord]
-	if from > to || to > uint64(len(c.text)) {
-		return nil, damaged("an id is outside of its column")
-	}
-	text := c.text[from:to]
-	return text, c.checked(unsafe.Pointer(unsafe.SliceData(text)), len(text))
-}
-
-func (c *fileColumn[ID]) at(ord uint32) (id ID, err error) {
-	if c.it.isInt() {
-		if err := c.checked(unsafe.Pointer(&c.ints[ord]), 8); err != nil {
-			return id, err
-		}
-		id, ok := c.it.fromInt(c.ints[ord])
-		if !ok {
-			return id, fmt.Errorf("%w: %d", errID, c.ints[ord])
-		}
-		return id, nil
-	}
-	text, err := c.of(ord)
-	if err != nil {
-		return id, err
-	}
-	return c.it.decode(text)
-}
-
-func (c *fileColumn[ID]) is(ord uint32, id ID) (bool, error) {
-	if c.it.kind == stringIDs {
-		text, err := c.of(ord)
-		return string(text) == asString(&id), err
-	}
-	stored, err := c.at(ord)
-	return stored == id, err
-}
-
-func (c *fileColumn[ID]) bytes() int { return 8*len(c.ints) + len(c.text) }

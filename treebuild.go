@@ -102,7 +102,7 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		}
 	}
 	p := newPlan(n, t.words, t.distance, b.tables, blocks, freeBits(n, member, varying))
-	if ords != nil && 2*p.cost > float64(n)*(candidateCost+fetchCost*passing(t.distance)) {
+	if ords != nil && 2*p.cost > float64(n)*(candidateCost+float64(fetchCost*passing(t.distance))) {
 		return // better left as a bucket; the caller drops the node
 	}
 	if ords != nil {
