@@ -18,20 +18,21 @@ import (
 // or string kind are built in, named types too; others are hashed by [maphash],
 // which differs from process to process, unless they write themselves.
 type idType[ID comparable] struct {
-	kind idKind
-	size int // bytes of an integer
-	seed maphash.Seed
+	kind    idKind
+	integer bool // of size bytes
+	signed  bool
+	size    int
+	seed    maphash.Seed
 }
 
-// idKind is how ids are written. Files have its text.
+// idKind is how ids are written. Files have its text. Integers are signed or unsigned, and
+// have a number of bits, such as signed64; they are all written in 64.
 type idKind string
 
 const (
-	unsignedIDs idKind = "unsigned"
-	signedIDs   idKind = "signed"
-	stringIDs   idKind = "string"
-	binaryIDs   idKind = "binary" // by the ID's own methods
-	memoryIDs   idKind = ""       // cannot be written
+	stringIDs idKind = "string"
+	binaryIDs idKind = "binary" // by the ID's own methods
+	memoryIDs idKind = ""       // cannot be written
 )
 
 func idTypeOf[ID comparable]() idType[ID] {
@@ -44,9 +45,11 @@ func idTypeOf[ID comparable]() idType[ID] {
 	case reads && (appends || marshals):
 		it.kind = binaryIDs
 	case k >= reflect.Uint && k <= reflect.Uintptr:
-		it.kind = unsignedIDs
+		it.integer = true
+		it.kind = idKind(fmt.Sprintf("unsigned%d", 8*it.size))
 	case k >= reflect.Int && k <= reflect.Int64:
-		it.kind = signedIDs
+		it.integer, it.signed = true, true
+		it.kind = idKind(fmt.Sprintf("signed%d", 8*it.size))
 	case k == reflect.String:
 		it.kind = stringIDs
 	default:
@@ -55,13 +58,10 @@ func idTypeOf[ID comparable]() idType[ID] {
 	return it
 }
 
-// isInt reports whether ids are written as 64-bit integers.
-func (it *idType[ID]) isInt() bool { return it.kind == unsignedIDs || it.kind == signedIDs }
-
 // toInt returns an id of an integer kind in 64 bits, with its sign extended.
 func (it *idType[ID]) toInt(id ID) uint64 {
 	p := unsafe.Pointer(&id)
-	signed := it.kind == signedIDs
+	signed := it.signed
 	switch it.size {
 	case 1:
 		if signed {
@@ -104,13 +104,15 @@ func asString[ID comparable](id *ID) string { return *(*string)(unsafe.Pointer(i
 // hash spreads ids over 64 bits. It is the same on every platform, except for ids
 // that cannot be written.
 func (it *idType[ID]) hash(id ID) uint64 {
-	switch it.kind {
-	case unsignedIDs, signedIDs:
+	switch {
+	case id != id:
+		return 0 // maphash has another one each time
+	case it.integer:
 		hi, lo := bits.Mul64(it.toInt(id)^0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 		return hi ^ lo
-	case stringIDs:
+	case it.kind == stringIDs:
 		return xxh3.HashString(asString(&id))
-	case binaryIDs:
+	case it.kind == binaryIDs:
 		b, err := it.append(nil, id)
 		if err != nil {
 			return 0 // and it will never be found: nothing that fails is added
@@ -122,12 +124,12 @@ func (it *idType[ID]) hash(id ID) uint64 {
 
 // append writes an id: integers as 8 bytes, little-endian.
 func (it *idType[ID]) append(b []byte, id ID) ([]byte, error) {
-	switch it.kind {
-	case unsignedIDs, signedIDs:
+	switch {
+	case it.integer:
 		return binary.LittleEndian.AppendUint64(b, it.toInt(id)), nil
-	case stringIDs:
+	case it.kind == stringIDs:
 		return append(b, asString(&id)...), nil
-	case binaryIDs:
+	case it.kind == binaryIDs:
 		return appendBinary(b, id)
 	}
 	return nil, fmt.Errorf("ids of type %T cannot be written: they are neither integers nor strings, and do not implement encoding.BinaryAppender and BinaryUnmarshaler", id)
@@ -137,8 +139,8 @@ var errID = errors.New("an id that is none of its type")
 
 // decode is the inverse of append. It keeps nothing of b.
 func (it *idType[ID]) decode(b []byte) (id ID, err error) {
-	switch it.kind {
-	case unsignedIDs, signedIDs:
+	switch {
+	case it.integer:
 		if len(b) != 8 {
 			return id, errID
 		}
@@ -147,7 +149,7 @@ func (it *idType[ID]) decode(b []byte) (id ID, err error) {
 			return id, errID
 		}
 		return id, nil
-	case stringIDs:
+	case it.kind == stringIDs:
 		*(*string)(unsafe.Pointer(&id)) = string(b)
 		return id, nil
 	}
@@ -230,7 +232,7 @@ func (c *fileColumn[ID]) of(ord uint32) ([]byte, error) {
 }
 
 func (c *fileColumn[ID]) at(ord uint32) (id ID, err error) {
-	if c.it.isInt() {
+	if c.it.integer {
 		if err := c.checked(unsafe.Pointer(&c.ints[ord]), 8); err != nil {
 			return id, err
 		}

@@ -27,9 +27,9 @@ import (
 // index take turns. Those that read never wait: a search sees the index as it was when
 // the loop over it began, with all changes that had returned by then, and each of
 // them wholly or not at all, and may change the index itself. Now and then one addition
-// among many takes as long as building a part of the index again: a few milliseconds
-// among a million, a second among a hundred million. AddAll and Compact build the form
-// that is searched fastest.
+// among many builds a part of the index again, and rarely all of it: that takes a quarter
+// of a second among a million, a minute among a hundred million. AddAll and Compact build
+// the form that is searched fastest.
 //
 // A fingerprint takes 50 to 64 bytes with an id of 64 bits ([IndexOptions.Memory]), and
 // for a while twice that when parts are built again. An index holds at most 2³⁰
@@ -336,7 +336,8 @@ func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
 
 // Err returns the first error of an index that was opened, or nil: damage that a search
 // or a change came upon, or a file that could not be written. A search that meets damage
-// ends, so whoever must not miss anything asks Err after it.
+// ends, so whoever must not miss anything asks Err after it. From then on nothing is
+// changed any more; what was changed before is still written by Sync and Close.
 func (ix *Index[ID, F]) Err() error {
 	if err := ix.err.Load(); err != nil {
 		return *err

@@ -20,14 +20,15 @@ type indexFiles struct {
 	version string
 	lock    *os.File
 	journal *journal
+	failed  bool   // it is not known what is on the disk
 	last    uint64 // identity of the snapshot; 0 if there is none
 }
 
 // OpenIndex opens an index that is in files, or makes an empty one: a snapshot at path,
 // and beside it path.journal, with what changed since, and path.lock. (For a moment there
 // are path.neardup-part and path.journal.neardup-part.) It does not read the snapshot, but
-// maps it; the journal it reads whole. Snapshot and journal belong together, and are as
-// good on any other machine.
+// maps it; the journal it reads whole. Snapshot and journal belong together: copy both, of
+// an index that is closed. They are as good on any other machine.
 //
 // Changes are in the files when Sync, Compact or Close has returned nil: from then on
 // nothing loses them, not even if the program is killed in the middle of something else.
@@ -45,9 +46,14 @@ type indexFiles struct {
 // is first used: see [Index.Err] and [Index.Verify]. No other program may change the
 // files as long as they are open; a second OpenIndex is an error (on Unix).
 func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options *IndexOptions) (*Index[ID, F], error) {
-	ix, err := openIndex[ID, F](path, distance, options)
+	ix, err := newIndex[ID, F](distance, options)
+	if err == nil {
+		if err = ix.open(path, options); err != nil {
+			err = inFile(path, err)
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("neardup: OpenIndex: %w", inFile(path, err))
+		return nil, fmt.Errorf("neardup: OpenIndex: %w", err)
 	}
 	return ix, nil
 }
@@ -70,21 +76,20 @@ func (e *fileError) Error() string {
 }
 func (e *fileError) Unwrap() error { return e.err }
 
-func openIndex[ID comparable, F Fingerprint](path string, distance int, options *IndexOptions) (ix *Index[ID, F], err error) {
-	ix, err = newIndex[ID, F](distance, options)
-	if err != nil {
-		return nil, err
-	}
+func (ix *Index[ID, F]) open(path string, options *IndexOptions) (err error) {
 	if options == nil || !isVersion(options.Version) {
-		return nil, errors.New("IndexOptions.Version must say how the fingerprints are made, like Fingerprinter.Version")
+		return errors.New("IndexOptions.Version must say how the fingerprints are made, like Fingerprinter.Version")
 	}
 	if ix.ids.kind == memoryIDs {
 		_, err := ix.ids.append(nil, *new(ID))
-		return nil, err
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return errors.New("it is no ordinary file")
 	}
 	files := &indexFiles{path: path, version: options.Version}
 	if files.lock, err = os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o666); err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		if err != nil {
@@ -92,17 +97,17 @@ func openIndex[ID comparable, F Fingerprint](path string, distance int, options 
 		}
 	}()
 	if err := lockFile(files.lock); err != nil {
-		return nil, err
+		return err
 	}
 	os.Remove(path + temporary) // what a killed writer left
 	os.Remove(path + ".journal" + temporary)
 	dir, err := openDirectory(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dir.Close()
 	if err := syncDirectory(dir); err != nil { // if one was killed before it did
-		return nil, err
+		return err
 	}
 
 	s, err := openSnapshot(path, files.version, ix.words(), &ix.ids, 1)
@@ -115,12 +120,12 @@ func openIndex[ID comparable, F Fingerprint](path string, distance int, options 
 		ix.live.Store(int64(s.run.live))
 		if n := s.run.live; n > 0 {
 			if err := s.run.checked(unsafe.Pointer(&s.run.times[n-1]), 4); err != nil {
-				return nil, err
+				return err
 			}
 			ix.seconds = s.run.times[n-1]
 		}
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, err
+		return err
 	}
 	old := false
 	files.journal, err = readJournal(path+".journal", files.version, ix.words(), func(snapshot uint64) error {
@@ -131,22 +136,25 @@ func openIndex[ID comparable, F Fingerprint](path string, distance int, options 
 			old = true
 			return errOtherSnapshot
 		}
+		if s == nil {
+			return fmt.Errorf("%w: its snapshot, %s, is missing", ErrDamaged, path)
+		}
 		return fmt.Errorf("%w: %w", ErrDamaged, errOtherSnapshot)
 	}, ix.replayAdd, ix.replayDelete)
 	if s != nil && errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w: %s.journal is missing: what it had is lost", ErrDamaged, path)
+		return fmt.Errorf("%w: %s.journal is missing: what it had is lost", ErrDamaged, path)
 	}
 	if old || errors.Is(err, fs.ErrNotExist) {
 		files.journal, err = createJournal(path+".journal", files.version, ix.words(), files.last)
 	}
 	if err != nil {
-		return nil, inFile(path+".journal", err)
+		return inFile(path+".journal", err)
 	}
 	if err := ix.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	ix.files = files
-	return ix, nil
+	return nil
 }
 
 func (ix *Index[ID, F]) replayAdd(text []byte, lo, hi uint64, seconds uint32) error {
@@ -201,8 +209,8 @@ func (ix *Index[ID, F]) logDelete(id ID) bool {
 }
 
 // Sync puts all changes that have returned on the disk, of an index that was opened. When
-// there are more of them than half of the snapshot has fingerprints it writes a new one,
-// see [Index.Compact].
+// there are more than 65,536 in the journal, and more than half of what is stored, it is
+// [Index.Compact], and takes as long.
 func (ix *Index[ID, F]) Sync() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -216,11 +224,11 @@ func (ix *Index[ID, F]) Sync() error {
 }
 
 func (ix *Index[ID, F]) sync() error {
-	if err := ix.Err(); err != nil || ix.files == nil {
-		return err
-	}
-	if err := ix.files.journal.sync(); err != nil {
-		ix.fail(err)
+	if f := ix.files; f != nil && !f.failed { // also after damage of the snapshot
+		if err := f.journal.sync(); err != nil {
+			f.failed = true
+			ix.fail(err)
+		}
 	}
 	return ix.Err()
 }
@@ -231,6 +239,7 @@ func (ix *Index[ID, F]) save(r *run[ID]) (*run[ID], error) {
 	f := ix.files
 	identity, err := writeSnapshot(f.path, f.version, f.last, r, &ix.ids)
 	if errors.Is(err, errReplaced) { // what the journal gets from now on might be of the snapshot before
+		f.failed = true
 		ix.fail(err)
 		return nil, ix.Err()
 	} else if err != nil {
@@ -239,6 +248,7 @@ func (ix *Index[ID, F]) save(r *run[ID]) (*run[ID], error) {
 	f.journal.file.Close()
 	next, err := createJournal(f.path+".journal", f.version, ix.words(), identity)
 	if err != nil {
+		f.failed = true
 		ix.fail(err)
 		return nil, ix.Err()
 	}
@@ -260,6 +270,7 @@ func (ix *Index[ID, F]) Close() error {
 	if ix.files == nil {
 		return nil
 	}
+	path := ix.files.path
 	err := ix.sync()
 	if closing := ix.files.close(); err == nil {
 		err = closing
@@ -267,7 +278,7 @@ func (ix *Index[ID, F]) Close() error {
 	ix.files = nil
 	ix.swap(nil)
 	ix.live.Store(0)
-	ix.fail(os.ErrClosed)
+	ix.fail(&fileError{path, os.ErrClosed})
 	return err
 }
 

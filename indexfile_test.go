@@ -420,15 +420,47 @@ func TestOpenIndexRefuses(t *testing.T) {
 	big.Add(1000, 5)
 	big.Compact()
 	big.Close()
-	small := mustOpen[int8, Fingerprint64](t, path, 3)
-	for range small.Search(5) {
-		t.Error("an id that does not fit")
-	}
-	refuses("ids too large", small.Err(), nil, "1000")
-	small.Close()
+	_, err = OpenIndex[int8, Fingerprint64](path, 3, fileOptions)
+	refuses("smaller ids", err, ErrVersion, "signed64 ids, not signed8")
+	os.Remove(path)
+	_, err = OpenIndex[int64, Fingerprint64](path, 3, fileOptions)
+	refuses("no snapshot", err, ErrDamaged, "big, is missing")
 	pages := mustOpen[pageID, Fingerprint64](t, filepath.Join(t.TempDir(), "pages"), 3)
 	pages.Add(pageID{"bad", 1}, 5)
 	refuses("an id that cannot be written", pages.Sync(), nil, "a bad site")
+}
+
+// TestIndexSyncsAfterDamage: what was added before damage of the snapshot was met is not lost.
+func TestIndexSyncsAfterDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	ix := mustOpen[int, Fingerprint64](t, path, 3)
+	fps := random64(20_000, 1)
+	ix.AddAll(slices.All(fps))
+	ix.Close()
+	data, _ := os.ReadFile(path)
+	data[len(data)-1000] ^= 1
+	os.WriteFile(path, data, 0o666)
+	ix = mustOpen[int, Fingerprint64](t, path, 3)
+	ix.Add(100_000, 7)
+	for _, fp := range fps {
+		for range ix.Search(fp) {
+		}
+	}
+	if err := ix.Err(); !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+	if ix.Add(100_001, 8); ix.Delete(5) {
+		t.Error("changed after an error")
+	}
+	if err := ix.Close(); !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+	data[len(data)-1000] ^= 1
+	os.WriteFile(path, data, 0o666)
+	ix = mustOpen[int, Fingerprint64](t, path, 3)
+	if !ix.Exists(7) || ix.Len() != len(fps)+1 {
+		t.Errorf("%d stored", ix.Len())
+	}
 }
 
 // TestIndexFileGolden: files are the same on every platform, and those of before can be read.

@@ -2,16 +2,22 @@ package neardup
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"time"
 )
 
 // Add stores a fingerprint under an id. If the id is known, its fingerprint is
-// replaced, and counts as added now.
+// replaced, and counts as added now. After an error ([Index.Err]) it does nothing.
 func (ix *Index[ID, F]) Add(id ID, fp F) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.add(id, fp, uint32(ix.now().Unix()))
+	ix.add(id, fp, ix.clock())
+}
+
+// clock returns the time in seconds since 1970, as far as 32 bits go.
+func (ix *Index[ID, F]) clock() uint32 {
+	return uint32(min(max(ix.now().Unix(), 0), math.MaxUint32))
 }
 
 func (ix *Index[ID, F]) add(id ID, fp F, seconds uint32) {
@@ -64,6 +70,9 @@ func (ix *Index[ID, F]) locate(id ID) (st *state[ID], o old[ID], ok bool) {
 	if o.ord, o.there = ix.inTail[id]; o.there {
 		return st, o, true
 	}
+	if id != id {
+		return st, o, true
+	}
 	hash := ix.ids.hash(id)
 	for i := len(st.runs) - 1; i >= 0; i-- {
 		ord, found, err := st.runs[i].find(id, hash)
@@ -91,7 +100,8 @@ func (ix *Index[ID, F]) publish(st *state[ID], i uint32, o old[ID]) {
 	st.tail.changes.Store(i + 1)
 }
 
-// Delete removes an id and reports whether it was there.
+// Delete removes an id and reports whether it was there. After an error ([Index.Err]) it does
+// nothing.
 func (ix *Index[ID, F]) Delete(id ID) bool {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -174,7 +184,7 @@ func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
 		return err
 	}
 	docs := ix.gather(ix.state.Load().runs, 0)
-	ix.seconds = max(ix.seconds, uint32(ix.now().Unix()))
+	ix.seconds = max(ix.seconds, ix.clock())
 	for id, fp := range fingerprints {
 		lo, hi := split(fp)
 		docs.add(lo, hi, id, ix.seconds, ix.words())
@@ -227,7 +237,7 @@ func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) []Match[ID] {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	found := ix.matches(fp, ix.distance, &id)
-	ix.add(id, fp, uint32(ix.now().Unix()))
+	ix.add(id, fp, ix.clock())
 	return found
 }
 
@@ -243,12 +253,13 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
 			break
 		}
 	}
-	ix.add(id, fp, uint32(ix.now().Unix()))
+	ix.add(id, fp, ix.clock())
 	return exists
 }
 
 // DeleteFunc removes everything for which del returns true, and returns how much that
-// was. added is when it was added, in whole seconds. del must not change the index. It
+// was. added is when it was added, in whole seconds, by the clock of this machine, but never
+// before what was added earlier. del must not change the index. It
 // takes time for all that is stored.
 func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) int {
 	ix.mu.Lock()
@@ -264,7 +275,8 @@ func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) 
 }
 
 // DeleteBefore removes everything that was added before a time, in whole seconds, and
-// returns how much that was. It takes time for what it removes.
+// returns how much that was. See [Index.DeleteFunc] for when that is. It takes time for
+// what it removes.
 func (ix *Index[ID, F]) DeleteBefore(t time.Time) int {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

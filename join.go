@@ -109,7 +109,11 @@ func join[W words](ctx context.Context, a, b []W, k int, yield func(Pair) bool) 
 	for i := range len(all) {
 		all[i] = math.MaxUint64
 	}
-	keys, free := j.plan(a, b, all)
+	pairs := float64(len(a)) * float64(len(a)) / 2
+	if len(b) > 0 {
+		pairs = float64(len(a)) * float64(len(b))
+	}
+	keys, free := j.plan(a, b, all, pairs)
 	workers := runtime.GOMAXPROCS(0)
 	if s.len() <= alone {
 		workers = 1
@@ -154,13 +158,23 @@ func (j *joiner[W]) share(workers, parts int, do func(j *joiner[W], part int)) b
 	for p := range out {
 		out[p] = make(chan []Pair, 4)
 	}
-	done := make(chan struct{}) // the consumer has had enough
+	done := make(chan struct{})               // the consumer is gone
+	ahead := make(chan struct{}, 2*workers+1) // so many parts may be begun that it has not finished
 	var next atomic.Int64
 	var wait sync.WaitGroup
 	for range workers {
 		wait.Go(func() {
 			w := &joiner[W]{input: j.input}
-			for p := int(next.Add(1)) - 1; p < parts; p = int(next.Add(1)) - 1 {
+			for {
+				select {
+				case ahead <- struct{}{}:
+				case <-done:
+					return
+				}
+				p := int(next.Add(1)) - 1
+				if p >= parts {
+					return
+				}
 				var pairs []Pair
 				send := func() bool {
 					select {
@@ -175,15 +189,24 @@ func (j *joiner[W]) share(workers, parts int, do func(j *joiner[W], part int)) b
 					pairs = append(pairs, x)
 					return len(pairs) < portion || send()
 				}
-				if do(w, p); len(pairs) > 0 {
+				if !j.stop.Load() {
+					do(w, p)
+				}
+				if len(pairs) > 0 {
 					send()
 				}
 				close(out[p])
 			}
 		})
 	}
-	defer wait.Wait()
-	defer close(done)
+	finished := false
+	defer func() {
+		if !finished { // the consumer has had enough, or panics
+			j.stop.Store(true)
+		}
+		close(done)
+		wait.Wait()
+	}()
 	for _, c := range out {
 		for pairs := range c {
 			for _, p := range pairs {
@@ -192,7 +215,9 @@ func (j *joiner[W]) share(workers, parts int, do func(j *joiner[W], part int)) b
 				}
 			}
 		}
+		<-ahead
 	}
+	finished = true
 	return !j.stop.Load()
 }
 
@@ -205,12 +230,51 @@ func (j *joiner[W]) part(r records[W], free W) bool {
 	if j.stop.Load() {
 		return false
 	}
-	if r.len() > directly {
-		if keys, free := j.plan(r.w, nil, free); keys != nil {
+	n := r.len()
+	pairs := float64(n) * float64(n) / 2
+	split := 0 // how many are of a, if pairs between a and b are meant
+	if len(j.b) > 0 {
+		split = j.separate(r)
+		if split == 0 || split == n {
+			return true
+		}
+		pairs = float64(split) * float64(n-split)
+	}
+	if pairs > directly*directly/2 {
+		if keys, free := j.plan(r.w, nil, free, pairs); keys != nil {
 			return j.byKeys(r, keys, free)
 		}
 	}
+	if len(j.b) > 0 {
+		return j.compareSides(r.slice(0, split), r.slice(split, n))
+	}
 	return j.compareAll(r)
+}
+
+// separate puts those of a before those of b, and returns how many they are.
+func (j *joiner[W]) separate(r records[W]) int {
+	n := 0
+	for i, at := range r.i {
+		if int(at) < len(j.a) {
+			r.w[i], r.w[n] = r.w[n], r.w[i]
+			r.i[i], r.i[n] = r.i[n], r.i[i]
+			n++
+		}
+	}
+	return n
+}
+
+// compareSides compares every one of x with every one of y, in tiles.
+func (j *joiner[W]) compareSides(x, y records[W]) bool {
+	for from := 0; from < x.len(); from += tileSize {
+		tile := x.slice(from, min(x.len(), from+tileSize))
+		for from := 0; from < y.len(); from += tileSize {
+			if !j.compareTiles(tile, y.slice(from, min(y.len(), from+tileSize))) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // byKeys reports the pairs among r that agree on a key.
@@ -239,6 +303,9 @@ func (j *joiner[W]) byKeys(r records[W], keys []key, free W) bool {
 // lowBits partitions r, whose members agree on all but the lowest bits of a key, by those,
 // and takes up every part.
 func (j *joiner[W]) lowBits(r records[W], key key, low int, rest W, depth int) bool {
+	if j.stop.Load() {
+		return false
+	}
 	if low == 0 || r.len() < 2 {
 		return j.part(r, rest)
 	}
@@ -247,7 +314,7 @@ func (j *joiner[W]) lowBits(r records[W], key key, low int, rest W, depth int) b
 	for _, end := range ends[:1<<low] {
 		from, to := first, int(end)
 		first = to
-		if to-from < 2 || len(r.w[0]) == 1 && to-from <= directly && !anyPair(singles(parts.w[from:to]), j.k) {
+		if to-from < 2 || len(r.w[0]) == 1 && len(j.b) == 0 && to-from <= directly && !anyPair(singles(parts.w[from:to]), j.k) {
 			continue // like most
 		}
 		if !j.part(parts.slice(from, to), rest) {
@@ -279,12 +346,7 @@ func (j *joiner[W]) compareInput(workers int) {
 			j.compareTile(a, part*tileSize)
 			return
 		}
-		tile := a.slice(part*tileSize, min(a.len(), (part+1)*tileSize))
-		for from := 0; from < b.len(); from += tileSize {
-			if !j.compareTiles(tile, b.slice(from, min(b.len(), from+tileSize))) {
-				return
-			}
-		}
+		j.compareSides(a.slice(part*tileSize, min(a.len(), (part+1)*tileSize)), b)
 	})
 }
 

@@ -138,6 +138,15 @@ func TestPairsEnds(t *testing.T) {
 	for range PairsContext(ctx, fps, 3) {
 		t.Fatal("a pair of a context that is done")
 	}
+	func() {
+		defer func() { recover() }()
+		for range Pairs(append(random64(1_000_000, 1), 1, 1), 25) { // for minutes, if it goes on
+			panic("enough")
+		}
+	}()
+	// Many equal ones on one side are not compared with each other.
+	for range PairsBetween(context.Background(), append(random64(40_000, 1), fps...), []Fingerprint64{77}, 3) {
+	}
 	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	for range PairsContext(ctx, random64(2_000_000, 1), 20) { // hours, and hardly a pair

@@ -3,8 +3,9 @@ package neardup
 import "math/bits"
 
 // plan chooses the keys by which to partition some fingerprints, ws and more, and
-// returns them with the bits in which these really differ: the others need no block. It returns no keys if that would not save enough work.
-func (j *joiner[W]) plan(ws, more []W, free W) ([]key, W) {
+// returns them with the bits in which these really differ: the others need no block. pairs is
+// the number of pairs to compare if there are no keys. It returns no keys if that would not save enough work.
+func (j *joiner[W]) plan(ws, more []W, free W, pairs float64) ([]key, W) {
 	n := len(ws) + len(more)
 	at := func(i int) W {
 		if i < len(ws) {
@@ -30,7 +31,7 @@ func (j *joiner[W]) plan(ws, more []W, free W) ([]key, W) {
 	// agree are left out of the blocks: the principle holds for any choice of
 	// bits.
 	for use := free; ; {
-		keys := planKeys(use, j.k, n)
+		keys := planKeys(use, j.k, n, pairs)
 		if keys == nil {
 			return nil, free
 		}
@@ -64,7 +65,7 @@ func (j *joiner[W]) plan(ws, more []W, free W) ([]key, W) {
 // nil if comparing n fingerprints directly is cheaper. Costs are in the time of
 // one comparison, about half a nanosecond; a record takes some ten of them to
 // move for one key.
-func planKeys[W words](free W, k, n int) []key {
+func planKeys[W words](free W, k, n int, all float64) []key {
 	const move = 10
 	total := 0
 	for i := range len(free) {
@@ -75,7 +76,6 @@ func planKeys[W words](free W, k, n int) []key {
 	}
 	wanted := min(16, max(1, bits.Len(uint(n))-3)) // parts of about eight
 	keys := make([]key, 0, k+1)
-	all := float64(n) * float64(n) / 2
 	cost := 0.0
 	word, shift := 0, 0
 	for b := range k + 1 {

@@ -43,6 +43,7 @@ const (
 	changeDelete = 2
 	frameSize    = 1 << 16 // at which a frame is written
 	frameHead    = 8
+	sector       = 512 // bytes that a disk writes together
 )
 
 func journalKind(words int) string { return fmt.Sprintf("journal%d", 64*words) }
@@ -182,7 +183,9 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 		}
 		n := int64(binary.LittleEndian.Uint32(start[:]))
 		if binary.LittleEndian.Uint32(start[4:]) != lengthCheck(start[:4], j.sum) {
-			if rest, err := io.ReadAll(r); err == nil && hasHole(append(start[:], rest...), j.size) {
+			// Only what is in the same sectors, which were written together, tells.
+			rest, _ := r.Peek(int(min(left-frameHead, -(j.size+frameHead)&(sector-1))))
+			if hasHole(append(start[:], rest...), j.size) {
 				return j, j.cut(first)
 			}
 			return nil, j.damaged("the check of a length does not fit")
@@ -291,7 +294,6 @@ func (c *countingReader) Read(p []byte) (int, error) {
 // hasHole reports whether b, which begins somewhere in a file, has only zeros in some
 // sector of it, or up to its end from the begin of one, or from its begin to one.
 func hasHole(b []byte, at int64) bool {
-	const sector = 512
 	for len(b) > 0 {
 		n := min(len(b), sector-int(at%sector))
 		if !slices.ContainsFunc(b[:n], func(c byte) bool { return c != 0 }) && n >= frameHead {

@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -71,6 +72,27 @@ func TestIndexSlowReader(t *testing.T) {
 	}
 	if n != len(fps) || ix.Len() != 7 {
 		t.Errorf("%d of %d seen; %d left", n, len(fps), ix.Len())
+	}
+}
+
+// TestIndexNaN: ids that are not equal to themselves are stored, and do no harm.
+func TestIndexNaN(t *testing.T) {
+	ix, _ := NewIndex[float64, Fingerprint64](3, nil)
+	fps := random64(5000, 1)
+	for i, fp := range fps {
+		if i%3 == 0 {
+			ix.Add(math.NaN(), fp)
+		} else {
+			ix.Add(float64(i), fp)
+		}
+	}
+	if err := ix.Compact(); err != nil || ix.Len() != len(fps) {
+		t.Fatalf("%d stored: %v", ix.Len(), err)
+	}
+	for i, fp := range fps {
+		if !ix.Exists(fp) || i%3 > 0 && !ix.Delete(float64(i)) || ix.Delete(math.NaN()) {
+			t.Fatal(i)
+		}
 	}
 }
 

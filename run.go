@@ -78,6 +78,9 @@ func (r *run[ID]) replaced(ids []ID) (gone []uint32) {
 	for i := range len(r.starts) - 1 {
 		ords := r.ords[r.starts[i]:r.starts[i+1]] // ascending
 		for j, ord := range ords {
+			if ids[ord] != ids[ord] {
+				continue // nor will any other be equal
+			}
 			for _, later := range ords[j+1:] {
 				if ids[ord] == ids[later] {
 					gone = append(gone, ord)

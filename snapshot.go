@@ -52,7 +52,7 @@ func runColumns[ID comparable](r *run[ID], it *idType[ID]) (columns [columnCount
 		if err != nil {
 			return columns, err
 		}
-		if it.isInt() {
+		if it.integer {
 			ints = append(ints, it.toInt(id))
 			continue
 		}
