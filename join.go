@@ -341,6 +341,9 @@ func (j *joiner[W]) compareAll(r records[W]) bool {
 // compareInput compares every pair of the input.
 func (j *joiner[W]) compareInput(workers int) {
 	a, b := records[W]{w: j.a}, records[W]{w: j.b, first: uint32(len(j.a))}
+	if a.len() < b.len() {
+		a, b = b, a // so that there is something to share out
+	}
 	j.share(workers, (a.len()+tileSize-1)/tileSize, func(j *joiner[W], part int) {
 		if b.len() == 0 {
 			j.compareTile(a, part*tileSize)
