@@ -285,6 +285,10 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 			return near[:n]
 		}
 	}
+	if n > 1000 {
+		near := ix.matches(fp, width[F](), nil)
+		return near[:min(n, len(near))]
+	}
 	// Those that are farther than the farthest of n so far are not looked at.
 	near := make([]found[ID], 0, min(n, ix.Len()))
 	bound := width[F]()

@@ -264,7 +264,7 @@ func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, 
 		t.Errorf("%v: %d found, want %d", fp, len(got), len(want))
 	}
 	slices.SortStableFunc(all, func(a, b Match[int]) int { return a.Distance - b.Distance })
-	for _, n := range []int{1, 3, 50} {
+	for _, n := range []int{1, 3, 50, 1001} {
 		if got := ix.Nearest(fp, n); !slices.Equal(got, all[:min(n, len(all))]) {
 			t.Errorf("%v: the %d nearest are %v, want %v", fp, n, got[:min(len(got), 5)], all[:min(n, len(all), 5)])
 		}
