@@ -251,6 +251,12 @@ func (j *joiner[W]) part(r records[W], free W) bool {
 	return j.compareAll(r)
 }
 
+// lonely reports whether it is easily seen that no two of some fingerprints are near.
+func (j *joiner[W]) lonely(w []W) bool {
+	var one W
+	return len(w) < 2 || len(one) == 1 && len(w) <= directly && len(j.b) == 0 && !anyPair(singles(w), j.k)
+}
+
 // separate puts those of a before those of b, and returns how many they are.
 func (j *joiner[W]) separate(r records[W]) int {
 	n := 0
@@ -307,14 +313,14 @@ func (j *joiner[W]) lowBits(r records[W], key key, low int, rest W, depth int) b
 		return false
 	}
 	if low == 0 || r.len() < 2 {
-		return j.part(r, rest)
+		return j.lonely(r.w) || j.part(r, rest)
 	}
 	parts, ends := j.split(r, 2*depth+1, key.word, key.shift, low)
 	first := 0
 	for _, end := range ends[:1<<low] {
 		from, to := first, int(end)
 		first = to
-		if to-from < 2 || len(r.w[0]) == 1 && len(j.b) == 0 && to-from <= directly && !anyPair(singles(parts.w[from:to]), j.k) {
+		if j.lonely(parts.w[from:to]) {
 			continue // like most
 		}
 		if !j.part(parts.slice(from, to), rest) {
