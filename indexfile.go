@@ -188,21 +188,27 @@ func (f *indexFiles) close() error {
 func (ix *Index[ID, F]) logAdd(id ID, fp []uint64, seconds uint32) bool {
 	text, err := ix.ids.appendChecked(nil, id)
 	if err == nil {
-		err = ix.files.journal.add(text, fp, seconds)
+		return ix.logged(ix.files.journal.add(text, fp, seconds))
 	}
-	if err != nil {
-		ix.fail(err)
-	}
-	return err == nil
+	ix.fail(err)
+	return false
 }
 
 // logDelete puts a deletion in the journal, or fails.
 func (ix *Index[ID, F]) logDelete(id ID) bool {
 	text, err := ix.ids.append(nil, id)
 	if err == nil {
-		err = ix.files.journal.delete(text)
+		return ix.logged(ix.files.journal.delete(text))
 	}
+	ix.fail(err)
+	return false
+}
+
+// logged reports whether the journal took a change, or is at its end: what comes behind a
+// frame that was not written whole would be lost.
+func (ix *Index[ID, F]) logged(err error) bool {
 	if err != nil {
+		ix.files.failed = true
 		ix.fail(err)
 	}
 	return err == nil
@@ -225,10 +231,7 @@ func (ix *Index[ID, F]) Sync() error {
 
 func (ix *Index[ID, F]) sync() error {
 	if f := ix.files; f != nil && !f.failed { // also after damage of the snapshot
-		if err := f.journal.sync(); err != nil {
-			f.failed = true
-			ix.fail(err)
-		}
+		ix.logged(f.journal.sync())
 	}
 	return ix.Err()
 }
@@ -239,8 +242,7 @@ func (ix *Index[ID, F]) save(r *run[ID]) (*run[ID], error) {
 	f := ix.files
 	identity, err := writeSnapshot(f.path, f.version, f.last, r, &ix.ids)
 	if errors.Is(err, errReplaced) { // what the journal gets from now on might be of the snapshot before
-		f.failed = true
-		ix.fail(err)
+		ix.logged(err)
 		return nil, ix.Err()
 	} else if err != nil {
 		return nil, fmt.Errorf("neardup: index: %w", err)
@@ -248,8 +250,7 @@ func (ix *Index[ID, F]) save(r *run[ID]) (*run[ID], error) {
 	f.journal.file.Close()
 	next, err := createJournal(f.path+".journal", f.version, ix.words(), identity)
 	if err != nil {
-		f.failed = true
-		ix.fail(err)
+		ix.logged(err)
 		return nil, ix.Err()
 	}
 	f.journal, f.last = next, identity

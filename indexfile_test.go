@@ -463,6 +463,37 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	}
 }
 
+// TestIndexCannotWrite: when the journal cannot be written any more, that is said, and what
+// was synced before is there.
+func TestIndexCannotWrite(t *testing.T) {
+	for _, changes := range []int{1, 10_000} { // found out by Sync, or by an addition
+		path := filepath.Join(t.TempDir(), "x")
+		ix := mustOpen[int, Fingerprint64](t, path, 3)
+		ix.Add(1, 1)
+		if err := ix.Sync(); err != nil {
+			t.Fatal(err)
+		}
+		file := ix.files.journal.file
+		ix.files.journal.file, _ = os.Open(path + ".journal") // which is for reading
+		for i := range changes {
+			ix.Add(2+i, 2)
+		}
+		if err := ix.Sync(); err == nil || ix.Err() == nil {
+			t.Fatal("no error")
+		}
+		ix.files.journal.file.Close()
+		ix.files.journal.file = file // it can be written again, but nobody knows what it has
+		if err := ix.Close(); err == nil {
+			t.Error("closed without an error")
+		}
+		ix = mustOpen[int, Fingerprint64](t, path, 3)
+		if ix.Len() != 1 || !ix.Exists(1) {
+			t.Errorf("%d stored", ix.Len())
+		}
+		ix.Close()
+	}
+}
+
 // TestIndexFileGolden: files are the same on every platform, and those of before can be read.
 func TestIndexFileGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
