@@ -156,9 +156,12 @@ func (it *idType[ID]) decode(b []byte) (id ID, err error) {
 	return decodeBinary[ID](b)
 }
 
-// appendChecked is append, and an error if the id does not read back.
+// appendChecked is append, and an error if the id is too long or does not read back.
 func (it *idType[ID]) appendChecked(b []byte, id ID) ([]byte, error) {
 	text, err := it.append(b, id)
+	if n := len(text) - len(b); err == nil && n > maxFrame/2 {
+		return nil, fmt.Errorf("an id of %d bytes, more than %d", n, maxFrame/2)
+	}
 	if err == nil && it.kind == binaryIDs {
 		var again ID
 		if again, err = it.decode(text[len(b):]); err == nil && again != id {

@@ -43,6 +43,7 @@ const (
 	changeDelete = 2
 	frameSize    = 1 << 16 // at which a frame is written
 	frameHead    = 8
+	maxFrame     = 1 << 30
 	sector       = 512 // bytes that a disk writes together
 )
 
@@ -189,6 +190,9 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 				return j, j.cut(first)
 			}
 			return nil, j.damaged("the check of a length does not fit")
+		}
+		if n > maxFrame {
+			return nil, j.damaged("it is too long")
 		}
 		if left < frameHead+n+8 {
 			return j, j.cut(first)
