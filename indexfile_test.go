@@ -440,7 +440,12 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	data, _ := os.ReadFile(path)
 	data[len(data)-1000] ^= 1
 	os.WriteFile(path, data, 0o666)
-	ix = mustOpen[int, Fingerprint64](t, path, 3)
+	ix, err := OpenIndex[int, Fingerprint64](path, 3, fileOptions)
+	if errors.Is(err, ErrDamaged) {
+		t.Skip("files are not mapped here, but read and checked when they are opened")
+	} else if err != nil {
+		t.Fatal(err)
+	}
 	ix.Add(100_000, 7)
 	for _, fp := range fps {
 		for range ix.Search(fp) {

@@ -223,7 +223,7 @@ func openSnapshot[ID comparable](path, version string, words int, it *idType[ID]
 	}
 	f.goesOn = true
 	f.next()
-	t := &tree{words: words, distance: int(f.uvarint(uint64(64 * words)))}
+	t := &tree{words: words, foreign: true, distance: int(f.uvarint(uint64(64 * words)))}
 	kind := idKind(f.text())
 	docs := int(f.uvarint(maxFingerprints))
 	nodes := int(f.uvarint(maxFingerprints))

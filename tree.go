@@ -32,6 +32,7 @@ type tree struct {
 	copies   copies
 	distance int      // that the plans were made for
 	reach    int      // the distance up to which tables are faster than a scan
+	foreign  bool     // it was read from a file, and may be anything
 	file     *mapping // where the slices are, if they are a file that was not checked yet
 }
 
@@ -400,7 +401,7 @@ func (v *visit) copies(ord uint32, distance int) bool {
 		if ord >= uint32(v.t.len()) {
 			return v.fail("a copy is of no fingerprint")
 		}
-		if v.t.file != nil {
+		if v.t.foreign {
 			if !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*v.t.words]), 8*v.t.words) {
 				return false
 			}
