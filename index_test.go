@@ -287,7 +287,7 @@ func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, 
 // tried, in an index so small that keys are short and in one with full keys.
 func TestIndexTheorem(t *testing.T) {
 	for _, filler := range []int{0, 900_000} {
-		if testing.Short() && filler > 0 {
+		if (testing.Short() || raceDetector) && filler > 0 {
 			continue
 		}
 		ix, _ := NewIndex[int, Fingerprint64](3, nil)

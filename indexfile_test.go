@@ -350,6 +350,9 @@ func TestIndexDamaged(t *testing.T) {
 		}
 	}
 	step := shorter(1, 37)
+	if raceDetector {
+		step = 7
+	}
 	for i := 0; i < len(snapshot); i += step {
 		damaged := bytes.Clone(snapshot)
 		damaged[i] ^= 1 << (i % 8)
