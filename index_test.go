@@ -199,7 +199,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 2))
 	plans := map[string]bool{}
-	sizes := []int{1, 2, 300, 5000, 40_000}
+	sizes := []int{1, 2, 300, 5000, 20_000}
 	if raceDetector {
 		sizes = sizes[:3]
 	} else if testing.Short() {
