@@ -72,7 +72,7 @@ func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints 
 // good. An id that occurs twice is added twice. It reads to the end of r and takes no
 // more memory than a block of the file, whatever the file claims.
 func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F)) error {
-	f, err := newFileReader(r, fingerprintKind[F](), version, "fingerprint the stored texts again")
+	f, err := newFileReader(r, fingerprintKind[F](), version, fingerprintAgain)
 	if err != nil {
 		return err
 	}

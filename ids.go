@@ -61,20 +61,19 @@ func idTypeOf[ID comparable]() idType[ID] {
 // toInt returns an id of an integer kind in 64 bits, with its sign extended.
 func (it *idType[ID]) toInt(id ID) uint64 {
 	p := unsafe.Pointer(&id)
-	signed := it.signed
 	switch it.size {
 	case 1:
-		if signed {
+		if it.signed {
 			return uint64(*(*int8)(p))
 		}
 		return uint64(*(*uint8)(p))
 	case 2:
-		if signed {
+		if it.signed {
 			return uint64(*(*int16)(p))
 		}
 		return uint64(*(*uint16)(p))
 	case 4:
-		if signed {
+		if it.signed {
 			return uint64(*(*int32)(p))
 		}
 		return uint64(*(*uint32)(p))
@@ -209,18 +208,11 @@ type fileColumn[ID comparable] struct {
 	text []byte
 }
 
-func (c *fileColumn[ID]) checked(p unsafe.Pointer, n int) error {
-	if c.file == nil || n == 0 {
-		return nil
-	}
-	return c.file.check(p, n)
-}
-
 // of returns the text of an id.
 func (c *fileColumn[ID]) of(ord uint32) ([]byte, error) {
 	from := uint64(0)
 	before := max(ord, 1) - 1
-	if err := c.checked(unsafe.Pointer(&c.ints[before]), 16); err != nil { // the next column begins no sooner
+	if err := c.file.check(unsafe.Pointer(&c.ints[before]), 16); err != nil { // the next column begins no sooner
 		return nil, err
 	}
 	if ord > 0 {
@@ -231,12 +223,12 @@ func (c *fileColumn[ID]) of(ord uint32) ([]byte, error) {
 		return nil, damaged("an id is outside of its column")
 	}
 	text := c.text[from:to]
-	return text, c.checked(unsafe.Pointer(unsafe.SliceData(text)), len(text))
+	return text, c.file.check(unsafe.Pointer(unsafe.SliceData(text)), len(text))
 }
 
 func (c *fileColumn[ID]) at(ord uint32) (id ID, err error) {
 	if c.it.integer {
-		if err := c.checked(unsafe.Pointer(&c.ints[ord]), 8); err != nil {
+		if err := c.file.check(unsafe.Pointer(&c.ints[ord]), 8); err != nil {
 			return id, err
 		}
 		id, ok := c.it.fromInt(c.ints[ord])

@@ -172,10 +172,10 @@ func (ix *Index[ID, F]) each(st *state[ID], runs []*run[ID]) iter.Seq[entry[ID]]
 				d := entry[ID]{run: r, ord: ord}
 				var err error
 				if d.id, err = r.ids.at(ord); err == nil {
-					err = r.checked(unsafe.Pointer(&r.tree.fps[int(ord)*r.tree.words]), 8*r.tree.words)
+					err = r.tree.file.check(unsafe.Pointer(&r.tree.fps[int(ord)*r.tree.words]), 8*r.tree.words)
 				}
 				if err == nil {
-					err = r.checked(unsafe.Pointer(&r.times[ord]), 4)
+					err = r.tree.file.check(unsafe.Pointer(&r.times[ord]), 4)
 				}
 				if err != nil {
 					ix.fail(err)

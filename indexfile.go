@@ -119,7 +119,7 @@ func (ix *Index[ID, F]) open(path string, options *IndexOptions) (err error) {
 		ix.swap([]*run[ID]{s.run})
 		ix.live.Store(int64(s.run.live))
 		if n := s.run.live; n > 0 {
-			if err := s.run.checked(unsafe.Pointer(&s.run.times[n-1]), 4); err != nil {
+			if err := s.run.tree.file.check(unsafe.Pointer(&s.run.times[n-1]), 4); err != nil {
 				return err
 			}
 			ix.seconds = s.run.times[n-1]

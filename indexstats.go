@@ -59,16 +59,11 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 	root := &largest.nodes[0]
 	for i := range root.tables {
 		t := &root.tables[i]
-		if largest.file != nil {
-			if err := largest.file.check(unsafe.Pointer(&t.starts[0]), 4*len(t.starts)); err != nil {
-				ix.fail(err)
-				return s
-			}
+		if err := largest.file.check(unsafe.Pointer(&t.starts[0]), 4*len(t.starts)); err != nil {
+			ix.fail(err)
+			return s
 		}
-		ts := TableStats{KeyBits: t.bits, Buckets: 1 << t.bits}
-		if !root.combos {
-			ts.Radius = max(0, radius(i, len(root.tables), ix.distance))
-		}
+		ts := TableStats{KeyBits: t.bits, Buckets: 1 << t.bits, Radius: max(0, root.radius(i, ix.distance))}
 		for key := range ts.Buckets {
 			n := int(t.starts[key+1]&^splitBit) - int(t.starts[key]&^splitBit)
 			if t.starts[key]&splitBit != 0 {
@@ -92,7 +87,7 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 // childCount returns how many fingerprints are below a bucket that was split, of which
 // the place is known, or 0 if the file is damaged there.
 func (t *tree) childCount(tb *table, place int) int {
-	if 2*place >= len(tb.entries) || t.file != nil && t.file.check(unsafe.Pointer(&tb.entries[2*place]), 4) != nil {
+	if 2*place >= len(tb.entries) || t.file.check(unsafe.Pointer(&tb.entries[2*place]), 4) != nil {
 		return 0
 	}
 	child := int(tb.entries[2*place])

@@ -94,7 +94,7 @@ func (ix *Index[ID, F]) publish(st *state[ID], i uint32, o old[ID]) {
 	case o.run == nil:
 		st.tail.deadBy[o.ord].Store(i + 1)
 	default:
-		st.tail.kills[i].Store(uint64(o.run.serial)<<32 | uint64(o.ord))
+		st.tail.kills[i].Store(o.run.name(o.ord))
 		o.run.kill(o.ord)
 	}
 	st.tail.changes.Store(i + 1)
@@ -139,21 +139,16 @@ func (ix *Index[ID, F]) flush() {
 			break
 		}
 	}
-	ix.merge(st.runs[:first], st.runs[first:])
-}
-
-// merge makes one run of some runs and the tail, behind those that stay.
-func (ix *Index[ID, F]) merge(stay, merged []*run[ID]) {
-	runs := slices.Clone(stay)
-	if docs := ix.gather(merged, 0); len(docs.ids) > 0 {
+	runs := slices.Clone(st.runs[:first])
+	if docs := ix.gather(st.runs[first:]); len(docs.ids) > 0 {
 		runs = append(runs, ix.build(docs, false))
 	}
 	ix.swap(runs)
 }
 
-// gather returns the documents of some runs and the tail, with room for more.
-func (ix *Index[ID, F]) gather(runs []*run[ID], more int) documents[ID] {
-	n := len(ix.inTail) + more
+// gather returns the documents of some runs and the tail.
+func (ix *Index[ID, F]) gather(runs []*run[ID]) documents[ID] {
+	n := len(ix.inTail)
 	for _, r := range runs {
 		n += r.live
 	}
@@ -183,7 +178,7 @@ func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
 	if err := ix.Err(); err != nil {
 		return err
 	}
-	docs := ix.gather(ix.state.Load().runs, 0)
+	docs := ix.gather(ix.state.Load().runs)
 	ix.seconds = max(ix.seconds, ix.clock())
 	for id, fp := range fingerprints {
 		lo, hi := split(fp)
@@ -192,7 +187,7 @@ func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
 			panic("neardup: Index.AddAll: more than 2³⁰ fingerprints")
 		}
 	}
-	return ix.replace(docs)
+	return ix.replace(docs, true)
 }
 
 // Compact builds the index again as one part, without what was deleted: the form that
@@ -208,15 +203,16 @@ func (ix *Index[ID, F]) compact() error {
 	if err := ix.sync(); err != nil {
 		return err
 	}
-	return ix.replace(ix.gather(ix.state.Load().runs, 0))
+	return ix.replace(ix.gather(ix.state.Load().runs), false)
 }
 
-// replace makes documents all that the index has. They may have the same ids.
-func (ix *Index[ID, F]) replace(docs documents[ID]) error {
+// replace makes documents all that the index has. same says whether they may have the same
+// id.
+func (ix *Index[ID, F]) replace(docs documents[ID], same bool) error {
 	if err := ix.Err(); err != nil { // met by gather
 		return err
 	}
-	r := ix.build(docs, true)
+	r := ix.build(docs, same)
 	if ix.files != nil {
 		saved, err := ix.save(r)
 		if err != nil {
@@ -262,31 +258,33 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
 // before what was added earlier. del must not change the index. It
 // takes time for all that is stored.
 func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) int {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	n := 0
-	st := ix.state.Load()
-	for d := range ix.each(st, st.runs) {
-		if del(d.id, fromWords[F](d.lo, d.hi), time.Unix(int64(d.time), 0)) && ix.delete(d.id) {
-			n++
-		}
-	}
-	return n
+	return ix.deleteEach(func(d entry[ID]) (bool, bool) {
+		return del(d.id, fromWords[F](d.lo, d.hi), time.Unix(int64(d.time), 0)), true
+	})
 }
 
 // DeleteBefore removes everything that was added before a time, in whole seconds, and
 // returns how much that was. See [Index.DeleteFunc] for when that is. It takes time for
 // what it removes.
 func (ix *Index[ID, F]) DeleteBefore(t time.Time) int {
+	return ix.deleteEach(func(d entry[ID]) (bool, bool) {
+		before := int64(d.time) < t.Unix()
+		return before, before
+	})
+}
+
+// deleteEach removes what a rule says, in the order of adding, as long as it says to go on.
+func (ix *Index[ID, F]) deleteEach(rule func(d entry[ID]) (del, more bool)) int {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	n := 0
 	st := ix.state.Load()
 	for d := range ix.each(st, st.runs) {
-		if int64(d.time) >= t.Unix() {
+		del, more := rule(d)
+		if !more {
 			break
 		}
-		if ix.delete(d.id) {
+		if del && ix.delete(d.id) {
 			n++
 		}
 	}

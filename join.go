@@ -25,7 +25,6 @@ import (
 // Keys use only as many bits of a block as the number of fingerprints calls
 // for; the rest of the block stays available for the next level. Where blocks
 // would save no work (few fingerprints, large k), all pairs are compared.
-
 //
 // The parts of the first level are shared out among the processors. Each part hands on
 // its pairs in portions, and the consumer takes up one part after the other, so the order

@@ -33,9 +33,9 @@ type journal struct {
 	file   *os.File
 	frame  []byte // what is to be written
 	sum    uint64
-	dirty  bool // written, but perhaps not on the disk
-	size   int64
-	writes int // changes
+	dirty  bool  // written, but perhaps not on the disk
+	read   int64 // up to which byte it was read
+	writes int   // changes
 }
 
 const (
@@ -68,7 +68,6 @@ func createJournal(path, version string, words int, snapshot uint64) (*journal, 
 		return nil, err
 	}
 	j.frame = nil
-	j.size = int64(head.Len())
 	j.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	return j, err
 }
@@ -123,9 +122,7 @@ func (j *journal) write() error {
 	if len(j.frame) == 0 {
 		return nil
 	}
-	b := j.end()
-	_, err := j.file.Write(b)
-	j.size += int64(len(b))
+	_, err := j.file.Write(j.end())
 	j.frame = j.frame[:0]
 	j.dirty = true
 	return err
@@ -163,15 +160,18 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 	if err != nil {
 		return nil, err
 	}
-	counted := &countingReader{r: f}
-	head, err := newFileReader(counted, journalKind(words), version, snapshotsAgain)
+	head, err := newFileReader(f, journalKind(words), version, fingerprintAgain)
 	if err != nil {
 		return nil, err
 	}
 	r := head.r
-	j = &journal{file: f, dirty: true, sum: head.sum, size: counted.n - int64(r.Buffered())}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	j = &journal{file: f, dirty: true, sum: head.sum, read: at - int64(r.Buffered())}
 	for first := true; ; first = false {
-		left := info.Size() - j.size
+		left := info.Size() - j.read
 		var start [frameHead]byte
 		if left < frameHead {
 			if left == 0 && !first {
@@ -185,8 +185,8 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 		n := int64(binary.LittleEndian.Uint32(start[:]))
 		if binary.LittleEndian.Uint32(start[4:]) != lengthCheck(start[:4], j.sum) {
 			// Only what is in the same sectors, which were written together, tells.
-			rest, _ := r.Peek(int(min(left-frameHead, -(j.size+frameHead)&(sector-1))))
-			if hasHole(append(start[:], rest...), j.size) {
+			rest, _ := r.Peek(int(min(left-frameHead, -(j.read+frameHead)&(sector-1))))
+			if hasHole(append(start[:], rest...), j.read) {
 				return j, j.cut(first)
 			}
 			return nil, j.damaged("the check of a length does not fit")
@@ -206,7 +206,7 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 		if written := binary.LittleEndian.Uint64(frame[n:]); written != sum {
 			next, _ := r.Peek(frameHead)
 			follows := len(next) == frameHead && binary.LittleEndian.Uint32(next[4:]) == lengthCheck(next[:4], written)
-			if !follows && hasHole(append(start[:], frame...), j.size) {
+			if !follows && hasHole(append(start[:], frame...), j.read) {
 				return j, j.cut(first)
 			}
 			return nil, j.damaged("the checksum does not fit")
@@ -222,7 +222,7 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 			return nil, err
 		}
 		j.sum = sum
-		j.size += frameHead + n + 8
+		j.read += frameHead + n + 8
 	}
 }
 
@@ -231,11 +231,11 @@ func (j *journal) cut(first bool) error {
 	if first { // it was written at once
 		return j.damaged("it ends early")
 	}
-	return j.file.Truncate(j.size)
+	return j.file.Truncate(j.read)
 }
 
 func (j *journal) damaged(what string) error {
-	return damaged("the frame at byte %d: %s", j.size, what)
+	return damaged("the frame at byte %d: %s", j.read, what)
 }
 
 // replay calls add and remove for the changes of a frame.
@@ -277,22 +277,11 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, lo, hi uint64,
 			err = add(id, w[0], w[1], uint32(seconds))
 		}
 		if err != nil {
-			return fmt.Errorf("the frame at byte %d: %w", j.size, err)
+			return fmt.Errorf("the frame at byte %d: %w", j.read, err)
 		}
 		j.writes++
 	}
 	return nil
-}
-
-type countingReader struct {
-	r io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // hasHole reports whether b, which begins somewhere in a file, has only zeros in some

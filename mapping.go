@@ -57,8 +57,12 @@ func openMapping(path string) (*mapping, error) {
 	return m, err
 }
 
-// check reports damage of the blocks that have n bytes from p on.
+// check reports damage of the blocks that have n bytes from p on. What is no mapping needs
+// no check.
 func (m *mapping) check(p unsafe.Pointer, n int) error {
+	if m == nil || n == 0 {
+		return nil
+	}
 	from := int(uintptr(p)-uintptr(unsafe.Pointer(unsafe.SliceData(m.data)))) - m.first
 	for b := from / fileBlock; b <= (from+n-1)/fileBlock; b++ {
 		if m.good[b/64].Load()>>(b%64)&1 == 0 {

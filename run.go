@@ -117,14 +117,14 @@ func idBits(n int) int { return max(1, bits.Len(uint(n))-2) }
 // find returns the ordinal of an id that is not dead.
 func (r *run[ID]) find(id ID, hash uint64) (ord uint32, ok bool, err error) {
 	at := r.starts[hash>>(64-idBits(r.tree.len())):][:2]
-	if err := r.checked(unsafe.Pointer(&at[0]), 8); err != nil {
+	if err := r.tree.file.check(unsafe.Pointer(&at[0]), 8); err != nil {
 		return 0, false, err
 	}
 	if from, to := at[0], at[1]; from < to {
 		if to > uint32(len(r.ords)) {
 			return 0, false, damaged("ids are outside of their table")
 		}
-		if err := r.checked(unsafe.Pointer(&r.ords[from]), 4*int(to-from)); err != nil {
+		if err := r.tree.file.check(unsafe.Pointer(&r.ords[from]), 4*int(to-from)); err != nil {
 			return 0, false, err
 		}
 		for _, ord := range r.ords[from:to] {
@@ -142,12 +142,8 @@ func (r *run[ID]) find(id ID, hash uint64) (ord uint32, ok bool, err error) {
 	return 0, false, nil
 }
 
-func (r *run[ID]) checked(p unsafe.Pointer, n int) error {
-	if r.tree.file == nil {
-		return nil
-	}
-	return r.tree.file.check(p, n)
-}
+// name tells a document from all others of the index.
+func (r *run[ID]) name(ord uint32) uint64 { return uint64(r.serial)<<32 | uint64(ord) }
 
 func (r *run[ID]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
 
@@ -184,7 +180,7 @@ type tail[ID comparable] struct {
 	ids     [tailSize]ID
 	times   [tailSize]uint32
 	deadBy  [tailSize]atomic.Uint32 // the change, from 1, by which the addition was undone
-	kills   [tailSize]atomic.Uint64 // the document of a run that died: serial<<32 | ordinal
+	kills   [tailSize]atomic.Uint64 // the name of the document of a run that died
 	next    atomic.Pointer[tail[ID]]
 }
 
@@ -214,7 +210,7 @@ func (s *state[ID]) view() view[ID] {
 
 // sees reports whether a document of a run is alive in the view.
 func (v *view[ID]) sees(r *run[ID], ord uint32) bool {
-	return !r.isDead(ord) || v.diedLater(uint64(r.serial)<<32|uint64(ord))
+	return !r.isDead(ord) || v.diedLater(r.name(ord))
 }
 
 // diedLater reports whether a kill is behind the changes of the view. A kill is recorded

@@ -25,12 +25,10 @@ import (
 // The checksum of the records, which depends on those of the blocks, is the identity of
 // the snapshot.
 const (
-	firstColumn    = 4096 // alignment of the first one
-	columnAlign    = 64
-	columnCount    = 11
-	sumsPerRecord  = 1024
-	maxPieces      = 26
-	snapshotsAgain = "fingerprint the stored texts again"
+	firstColumn   = 4096 // alignment of the first one
+	columnAlign   = 64
+	columnCount   = 11
+	sumsPerRecord = 1024
 )
 
 func snapshotKind(words int) string { return fmt.Sprintf("index%d", 64*words) }
@@ -204,7 +202,6 @@ func (n *node) write(f *fileWriter) {
 // A snapshot that was opened.
 type snapshot[ID comparable] struct {
 	run      *run[ID]
-	mapping  *mapping
 	identity uint64
 	before   uint64
 }
@@ -217,7 +214,7 @@ func openSnapshot[ID comparable](path, version string, words int, it *idType[ID]
 		return nil, err
 	}
 	from := bytes.NewReader(m.data)
-	f, err := newFileReader(from, snapshotKind(words), version, snapshotsAgain)
+	f, err := newFileReader(from, snapshotKind(words), version, fingerprintAgain)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +225,7 @@ func openSnapshot[ID comparable](path, version string, words int, it *idType[ID]
 	docs := int(f.uvarint(maxFingerprints))
 	nodes := int(f.uvarint(maxFingerprints))
 	blocks := int(f.uvarint(uint64(len(m.data))))
-	s := &snapshot[ID]{mapping: m, before: f.uint64()}
+	s := &snapshot[ID]{before: f.uint64()}
 	var lengths [columnCount]int
 	for i := range lengths {
 		lengths[i] = int(f.uvarint(uint64(len(m.data))))
@@ -348,7 +345,7 @@ func (f *fileReader) node(words, most int, entries []int) (node, []int) {
 			break
 		}
 		var t table
-		for range f.uvarint(maxPieces) {
+		for range f.uvarint(maxKeyBits) {
 			p := piece{word: uint8(f.uvarint(uint64(words - 1))), shift: uint8(f.uvarint(63)), width: uint8(f.uvarint(maxKeyBits)), at: uint8(t.bits)}
 			if t.bits += int(p.width); int(p.shift)+int(p.width) > 64 || t.bits > maxKeyBits {
 				f.fail("a key that is too long")

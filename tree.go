@@ -46,6 +46,15 @@ type node struct {
 	tables       []table
 }
 
+// radius returns in how many bits of a table's key a fingerprint may differ that it finds
+// at the distance k; negative means that the table is not needed.
+func (n *node) radius(table, k int) int {
+	if n.combos {
+		return 0
+	}
+	return radius(table, len(n.tables), k)
+}
+
 type table struct {
 	pieces   []piece   // the key, lowest bits first
 	mask     [2]uint64 // its bits
@@ -178,9 +187,7 @@ func (v *visit) emits(ord uint32, distance int) bool {
 
 // checked reports whether a part of the tree is what was written.
 func (v *visit) checked(p unsafe.Pointer, n int) bool {
-	if v.t.file != nil {
-		*v.err = v.t.file.check(p, n)
-	}
+	*v.err = v.t.file.check(p, n)
 	return *v.err == nil
 }
 
@@ -219,11 +226,9 @@ func (v *visit) probe(number, k int, batch []probe) bool {
 	found := 0
 	for i := range n.tables {
 		t := &n.tables[i]
-		r := 0
-		if !n.combos {
-			if r = radius(i, len(n.tables), k); r < 0 {
-				break
-			}
+		r := n.radius(i, k)
+		if r < 0 {
+			break
 		}
 		key := t.key(v.lo, v.hi)
 		for j := range min(r, t.bits) + 1 {
@@ -359,8 +364,7 @@ func (v *visit) candidate(ord uint32, copied bool) bool {
 		n := &v.t.nodes[s.node]
 		for j := range int(s.table) {
 			t := &n.tables[j]
-			differ := bits.OnesCount64(lo&t.mask[0]) + bits.OnesCount64(hi&t.mask[1])
-			if differ == 0 || !n.combos && differ <= radius(j, len(n.tables), int(s.k)) {
+			if bits.OnesCount64(lo&t.mask[0])+bits.OnesCount64(hi&t.mask[1]) <= n.radius(j, int(s.k)) {
 				return true
 			}
 		}

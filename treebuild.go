@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -59,19 +60,12 @@ func (t *tree) cost(distance int) float64 {
 	root := &t.nodes[0]
 	cost := 0.0
 	for i := range root.tables {
-		p := plan{}
-		key := make([]freeBit, root.tables[i].bits)
-		for i := range key {
-			key[i].agree = 0.5
+		r := root.radius(i, distance)
+		if r < 0 {
+			break
 		}
-		r := 0
-		if !root.combos {
-			if r = radius(i, len(root.tables), distance); r < 0 {
-				break
-			}
-		}
-		p.add(key, len(key), root.count, r, distance)
-		cost += p.cost
+		bits := root.tables[i].bits
+		cost += probeCosts(bits, r, distance, math.Ldexp(float64(root.count), -bits))
 	}
 	return cost
 }
@@ -102,10 +96,10 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		}
 	}
 	p := newPlan(n, t.words, t.distance, b.tables, blocks, freeBits(n, member, varying))
-	if ords != nil && 2*p.cost > float64(n)*(candidateCost+float64(fetchCost*passing(t.distance))) {
-		return // better left as a bucket; the caller drops the node
-	}
-	if ords != nil {
+	if depth > 0 {
+		if 2*p.cost > float64(n)*(candidateCost+float64(fetchCost*passing(t.distance))) {
+			return // better left as a bucket; the caller drops the node
+		}
 		if b.budget -= n * len(p.keys); b.budget < 0 {
 			return
 		}
@@ -124,8 +118,8 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		node.tables = append(node.tables, tb)
 	}
 	t.nodes[at] = node
-	for i := range node.tables {
-		if depth+1 < maxDepth {
+	if depth+1 < maxDepth {
+		for i := range node.tables {
 			b.split(at, i, depth)
 		}
 	}
@@ -259,7 +253,8 @@ func (t *tree) appendEqual(pairs []uint64, tagged []uint64) []uint64 {
 	first := uint32(tagged[0])
 	for _, x := range tagged[1:] {
 		ord := uint32(x)
-		if t.words == 1 && t.fps[first] == t.fps[ord] || t.words == 2 && t.fps[2*first] == t.fps[2*ord] && t.fps[2*first+1] == t.fps[2*ord+1] {
+		lo, hi := t.at(ord)
+		if firstLo, firstHi := t.at(first); lo == firstLo && hi == firstHi {
 			pairs = append(pairs, uint64(first)<<32|uint64(ord))
 		} else {
 			first = ord

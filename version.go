@@ -80,8 +80,11 @@ func (f *Fingerprinter) CheckVersion(stored string) error {
 	if err != nil {
 		return err
 	}
-	return compareVersions(stored, current, "fingerprint the stored texts again")
+	return compareVersions(stored, current, fingerprintAgain)
 }
+
+// fingerprintAgain is what to do where fingerprints of another version are stored.
+const fingerprintAgain = "fingerprint the stored texts again"
 
 // compareVersions returns an error that says in what the versions differ, and what
 // to do again.
