@@ -32,6 +32,7 @@ type reading struct {
 	batched bool   // the batch reads the text, or
 	src     source // this does, or nil for a tokenizer of the caller's own
 	each    func(Token) bool
+	take    func(hashes []uint64)
 	hash64  func(string) uint64
 	hash128 func(string) (hi, lo uint64)
 
@@ -60,6 +61,7 @@ type purpose uint8
 const (
 	toSum64 purpose = iota
 	toSum128
+	toHash  // the hashes of all features, to take
 	toCount // the keys of the features, in the bag
 	toShow  // the features, in the bag
 )
@@ -76,7 +78,7 @@ var readings = sync.Pool{New: func() any {
 func (f *Fingerprinter) reading(p purpose) *reading {
 	r := readings.Get().(*reading)
 	r.f, r.purpose = f, p
-	r.unit, r.linear, r.bagged = f.Weight == nil || f.Weight == Weight(Count) || p == toCount, true, p >= toCount
+	r.unit, r.linear, r.bagged = f.Weight == nil || f.Weight == Weight(Count) || p == toHash || p == toCount, true, p >= toCount
 	if !r.unit {
 		r.needs, r.linear = needsOf(f.Weight), isLinear(f.Weight)
 		r.bagged = r.bagged || !r.linear
@@ -108,7 +110,7 @@ func (r *reading) open() *reading {
 // setHash prepares for tokens, which are hashed by their texts.
 func (r *reading) setHash() {
 	switch r.purpose {
-	case toSum64:
+	case toSum64, toHash:
 		r.hash64 = r.f.Hash.sum64()
 	case toSum128:
 		r.hash128 = r.f.Hash.sum128()
@@ -122,7 +124,7 @@ func (r *reading) release() {
 		r.hi = Accumulator64{}
 	}
 	r.bag.clear()
-	r.f, r.src, r.stats, r.idf, r.hash64, r.hash128, r.marked, r.field = nil, nil, nil, nil, nil, nil, nil, nil
+	r.f, r.src, r.stats, r.idf, r.take, r.hash64, r.hash128, r.marked, r.field = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	r.feature = Feature{}
 	r.needs, r.batched, r.recorded, r.n, r.pos, r.titled = 0, false, false, 0, 0, false
 	if cap(r.named) > 1<<16 {
@@ -192,6 +194,10 @@ func (r *reading) findTitle(piece string) {
 
 // takeBatch takes in the features that the batch has prepared.
 func (r *reading) takeBatch() {
+	if r.purpose == toHash {
+		r.take(r.batch.hash64())
+		return
+	}
 	if r.unit && !r.bagged {
 		if r.purpose == toSum64 {
 			r.lo.AddAll(r.batch.hash64())
@@ -352,6 +358,11 @@ func (r *reading) put(text string, weight int64) {
 
 // flush adds what waits to the sums.
 func (r *reading) flush() {
+	if r.purpose == toHash {
+		r.take(r.hashes[0][:r.n])
+		r.n = 0
+		return
+	}
 	add := func(a *Accumulator64, hashes []uint64) {
 		if r.unit {
 			a.AddAll(hashes)

@@ -89,7 +89,7 @@ func (b *StatisticsBuilder) AddRecord(rec Record) {
 
 // record reads a record.
 func (r *reading) record(rec Record) {
-	r.bagged, r.recorded, r.titleEnd = true, true, 0
+	r.bagged, r.recorded, r.titleEnd = r.purpose != toHash, true, 0
 	r.setHash()
 	for i := range r.f.Fields {
 		field := &r.f.Fields[i]
