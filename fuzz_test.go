@@ -111,14 +111,14 @@ func FuzzSnapshot(f *testing.F) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	fps := append(skewed[Fingerprint64]("templates", 600, rnd), skewed[Fingerprint64]("block", 600, rnd)...)
 	f.Add([]byte{})
-	f.Add([]byte{2, 10, 0, 255, 9, 0, 0, 255, 9, 0, 1, 255, 10, 0, 0, 255, 10, 1, 0, 127, 7, 0, 200, 255, 4, 0, 0, 9, 5, 0, 0, 255})
+	f.Add([]byte{2, 10, 0, 255, 9, 0, 0, 255, 9, 0, 1, 255, 10, 0, 0, 255, 10, 1, 0, 127, 4, 0, 200, 255, 6, 0, 0, 9, 7, 0, 0, 255})
 	f.Add([]byte("neardup\x00\x01\x07index64\x03v=1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x")
 		it := idTypeOf[string]()
-		docs := documents[string]{times: make([]uint32, len(fps))}
+		docs := documents[string]{words: 1, times: make([]uint32, len(fps))}
 		for i, fp := range fps {
-			docs.fps = append(docs.fps, uint64(fp))
+			docs.docs = append(docs.docs, uint64(fp))
 			docs.ids = append(docs.ids, fmt.Sprint(i))
 		}
 		r := newRun(docs, false, &it, 1, func(fps []uint64) *tree { return newTree(1, fps, 3, 4, 0) })
@@ -136,7 +136,7 @@ func FuzzSnapshot(f *testing.F) {
 				parts[i] = p
 			}
 		}
-		if _, err := writeColumns(path, "v=1", 0, r.tree, it.kind, columns); err != nil {
+		if _, err := writeColumns(path, "index64", "v=1", 0, r.len(), r.find, it.kind, columns); err != nil {
 			t.Fatal(err)
 		}
 		use := func() {
@@ -177,7 +177,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x")
 		for _, framed := range []bool{true, false} {
-			j, err := createJournal(path+".journal", "v=1", 1, 0)
+			j, err := createJournal(path+".journal", "v=1", "index64-journal", 0)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,10 +6,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
-	"unsafe"
 )
 
 // An Index finds, among stored fingerprints, all those within a fixed Hamming
@@ -36,20 +33,11 @@ import (
 // fingerprints; more panic. Ids that are not equal to themselves (NaN) can be added but
 // not deleted.
 type Index[ID comparable, F Fingerprint] struct {
+	store[ID, *tree]
 	distance int
 	tables   int // at most, for each run
 	blocks   int
-	ids      idType[ID]
-	state    atomic.Pointer[state[ID]]
-	live     atomic.Int64
-	err      atomic.Pointer[error]
-
-	mu      sync.Mutex // of those that change it
-	inTail  map[ID]uint32
-	serial  uint32
-	now     func() time.Time
-	seconds uint32 // of the last addition
-	files   *indexFiles
+	adding   [2]uint64 // by the one who adds
 }
 
 // IndexOptions are the settings of an index. The zero value, or nil, means: all chosen
@@ -115,90 +103,72 @@ func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 	case o.Memory == 0:
 		o.Memory = width
 	}
-	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks, ids: idTypeOf[ID](), now: time.Now}
+	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks}
 	ix.tables = min(maxTables, (o.Memory-width/8-8-4-6)/entryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
-	ix.swap(nil)
+	words := width / 64
+	newStore(&ix.store, form[*tree]{
+		kind: fmt.Sprintf("index%d", width), words: words,
+		tailSize: func(int) int { return 512 },
+		build:    func(fps []uint64) *tree { return newTree(words, fps, ix.distance, ix.tables, ix.blocks) },
+		read:     func(f *fileReader) *tree { return f.tree(words) },
+	})
 	return ix, nil
 }
 
-// words returns the number of words of a fingerprint.
-func (ix *Index[ID, F]) words() int { return width[F]() / 64 }
-
-// swap makes runs and an empty tail the state.
-func (ix *Index[ID, F]) swap(runs []*run[ID]) {
-	next := &state[ID]{runs: runs, tail: &tail[ID]{fps: make([]uint64, tailSize*ix.words())}}
-	if old := ix.state.Load(); old != nil {
-		old.tail.next.Store(next.tail)
+// OpenIndex opens an index that is in files, or makes an empty one: a snapshot at path,
+// and beside it path.journal, with what changed since, and path.lock. (For a moment there
+// are path.neardup-part and path.journal.neardup-part.) It does not read the snapshot, but
+// maps it; the journal it reads whole. Snapshot and journal belong together: copy both, of
+// an index that is closed. They are as good on any other machine.
+//
+// Changes are in the files when Sync, Compact or Close has returned nil: from then on
+// nothing loses them, not even if the program is killed in the middle of something else.
+// Some that were made later may be there too, in order.
+//
+// options.Version says how the fingerprints are made, and must be what it was when the
+// index was made; else the error is an [ErrVersion]. Ids are integers or strings of any
+// kind, or of a type with the methods of [encoding.BinaryAppender] (or BinaryMarshaler)
+// and [encoding.BinaryUnmarshaler]. An id of such a type that cannot be written, or reads
+// back as another, is an error of the whole index. Distance and options may be others than before; the
+// index is searched best with the same, until Compact builds it for the new ones.
+//
+// Files that are damaged, or none of this package, give an [ErrDamaged]. Of the snapshot
+// OpenIndex checks the beginning. The rest is checked in blocks of 64 KiB, each before it
+// is first used: see [Index.Err] and [Index.Verify]. No other program may change the
+// files as long as they are open; a second OpenIndex is an error (on Unix).
+func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options *IndexOptions) (*Index[ID, F], error) {
+	ix, err := newIndex[ID, F](distance, options)
+	if err == nil {
+		version := ""
+		if options != nil {
+			version = options.Version
+		}
+		if err = ix.open(path, version); err != nil {
+			err = inFile(path, err)
+		}
 	}
-	ix.state.Store(next)
-	ix.inTail = make(map[ID]uint32, tailSize)
+	if err != nil {
+		return nil, fmt.Errorf("neardup: OpenIndex: %w", err)
+	}
+	return ix, nil
 }
 
-// Len returns the number of stored fingerprints.
-func (ix *Index[ID, F]) Len() int { return int(ix.live.Load()) }
+// fpOf returns the fingerprint of the words of a document.
+func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(doc)-1]) }
+
+// words returns the words of a fingerprint, as long as the index is locked.
+func (ix *Index[ID, F]) words(fp F) []uint64 {
+	ix.adding[0], ix.adding[1] = split(fp)
+	return ix.adding[:ix.form.words]
+}
 
 // All returns the ids and fingerprints in the order of adding.
 func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 	return func(yield func(ID, F) bool) {
 		st := ix.state.Load()
 		for d := range ix.each(st, st.runs) {
-			if !yield(d.id, fromWords[F](d.lo, d.hi)) {
+			if !yield(d.id, fpOf[F](d.doc)) {
 				return
-			}
-		}
-	}
-}
-
-// An entry is a stored fingerprint, and where it is: in a run, or in the tail if that
-// is nil.
-type entry[ID comparable] struct {
-	id     ID
-	lo, hi uint64
-	time   uint32
-	run    *run[ID]
-	ord    uint32
-}
-
-// each yields the entries of some runs of a state and of its tail, in the order of adding.
-func (ix *Index[ID, F]) each(st *state[ID], runs []*run[ID]) iter.Seq[entry[ID]] {
-	return func(yield func(entry[ID]) bool) {
-		defer runtime.KeepAlive(st)
-		v := st.view()
-		for _, r := range runs {
-			for ord := range uint32(r.tree.len()) {
-				if !v.sees(r, ord) {
-					continue
-				}
-				d := entry[ID]{run: r, ord: ord}
-				var err error
-				if d.id, err = r.ids.at(ord); err == nil {
-					err = r.tree.file.check(unsafe.Pointer(&r.tree.fps[int(ord)*r.tree.words]), 8*r.tree.words)
-				}
-				if err == nil {
-					err = r.tree.file.check(unsafe.Pointer(&r.times[ord]), 4)
-				}
-				if err != nil {
-					ix.fail(err)
-					return
-				}
-				d.lo, d.hi = r.tree.at(ord)
-				d.time = r.times[ord]
-				if !yield(d) {
-					return
-				}
-			}
-		}
-		t := st.tail
-		words := ix.words()
-		for i := range v.changes {
-			if v.seesTail(i) {
-				d := entry[ID]{id: t.ids[i], lo: t.fps[int(i)*words], time: t.times[i], ord: i}
-				if words == 2 {
-					d.hi = t.fps[int(i)*2+1]
-				}
-				if !yield(d) {
-					return
-				}
 			}
 		}
 	}
@@ -234,7 +204,7 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 	defer runtime.KeepAlive(v.state)
 	lo, hi := split(fp)
 	for i, r := range v.runs {
-		err := r.tree.search(lo, hi, distance, func(ord uint32, d int) int {
+		err := r.find.search(lo, hi, distance, func(ord uint32, d int) int {
 			if !v.sees(r, ord) {
 				return distance
 			}
@@ -259,7 +229,7 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 		return
 	}
 	t := v.tail
-	last := tree{words: ix.words(), fps: t.fps[:int(v.changes)*ix.words()], reach: -1}
+	last := tree{words: ix.form.words, fps: t.docs[:int(v.changes)*ix.form.words], reach: -1}
 	last.search(lo, hi, distance, func(i uint32, d int) int {
 		if v.seesTail(i) {
 			distance = yield(Match[ID]{t.ids[i], d}, uint64(len(v.runs))<<32|uint64(i))
@@ -278,7 +248,7 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 	}
 	reach := 0 // up to which distance tables are better than comparing all
 	for _, r := range ix.state.Load().runs {
-		reach = max(reach, r.tree.reach)
+		reach = max(reach, r.find.reach)
 	}
 	for d := min(ix.distance, 3); d <= reach; d += 3 {
 		if near := ix.matches(fp, d, nil); len(near) >= n {
@@ -338,22 +308,6 @@ func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
 	return matchesOf(all)
 }
 
-// Err returns the first error of an index that was opened, or nil: damage that a search
-// or a change came upon, or a file that could not be written. A search that meets damage
-// ends, so whoever must not miss anything asks Err after it. From then on nothing is
-// changed any more; what was changed before is still written by Sync and Close.
-func (ix *Index[ID, F]) Err() error {
-	if err := ix.err.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-func (ix *Index[ID, F]) fail(err error) {
-	err = fmt.Errorf("neardup: index: %w", err)
-	ix.err.CompareAndSwap(nil, &err)
-}
-
 // Pairs yields every pair of stored fingerprints within the distance, each
 // once. The order is unspecified but depends on nothing but the calls made so
 // far.
@@ -392,4 +346,63 @@ func (ix *Index[ID, F]) collect() ([]ID, []F) {
 		fps = append(fps, fp)
 	}
 	return ids, fps
+}
+
+// Add stores a fingerprint under an id. If the id is known, its fingerprint is
+// replaced, and counts as added now. After an error ([Index.Err]) it does nothing.
+func (ix *Index[ID, F]) Add(id ID, fp F) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	ix.add(id, ix.words(fp), ix.clock())
+}
+
+// AddAll adds many fingerprints, as if one by one, but all of them are seen at once. It
+// builds the index again with them, like [Index.Compact], which takes much less time than
+// adding each, if they are more than some hundredth of what is stored. An index that was
+// opened has them on the disk then; after an error it is as it was. The sequence must not
+// change the index.
+func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
+	return ix.addAll(func(docs *documents[ID], seconds uint32) {
+		for id, fp := range fingerprints {
+			docs.add(ix.words(fp), id, seconds)
+		}
+	})
+}
+
+// SearchAndAdd is [Index.Search] and [Index.Add] in one: it returns what is known within
+// the distance of fp, and stores it, as S003 does with every new row (§2.3). Of two that
+// come at the same time one finds the other. What was stored under the id is replaced and
+// not returned. The nearest come first, and of equally near ones those added first.
+func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) []Match[ID] {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	found := ix.matches(fp, ix.distance, &id)
+	ix.add(id, ix.words(fp), ix.clock())
+	return found
+}
+
+// ExistsAndAdd is SearchAndAdd for those who only want to know whether anything is known
+// within the distance. It stops at the first.
+func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	exists := false
+	for m := range ix.Search(fp) {
+		if m.ID != id {
+			exists = true
+			break
+		}
+	}
+	ix.add(id, ix.words(fp), ix.clock())
+	return exists
+}
+
+// DeleteFunc removes everything for which del returns true, and returns how much that
+// was. added is when it was added, in whole seconds, by the clock of this machine, but never
+// before what was added earlier. del must not change the index. It
+// takes time for all that is stored.
+func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) int {
+	return ix.deleteEach(func(d entry[ID, *tree]) (bool, bool) {
+		return del(d.id, fpOf[F](d.doc), time.Unix(int64(d.time), 0)), true
+	})
 }

@@ -225,7 +225,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 							t.Fatal(err)
 						}
 						stats := ix.Stats()
-						plans[fmt.Sprint(len(stats.Tables), ix.state.Load().runs[0].tree.nodes[0].combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
+						plans[fmt.Sprint(len(stats.Tables), ix.state.Load().runs[0].find.nodes[0].combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
 						for q := range 12 {
 							fp := fps[rnd.IntN(n)]
 							if q < 8 {

@@ -245,8 +245,8 @@ func TestIndexKilled(t *testing.T) {
 
 	// The power fails while a large frame is written: some of it is there, some is zeros.
 	last := syncs[len(syncs)-1]
-	j, err := readJournal(path+".journal", "v=1", 1, func(uint64) error { return nil },
-		func([]byte, uint64, uint64, uint32) error { return nil }, func([]byte) error { return nil })
+	j, err := readJournal(path+".journal", "v=1", "index64-journal", 1, func(uint64) error { return nil },
+		func([]byte, []uint64, uint32) error { return nil }, func([]byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -528,7 +528,7 @@ func TestIndexFileGolden(t *testing.T) {
 	for _, f := range []struct {
 		path string
 		want uint64
-	}{{path, 0xeed4d7046ba3bc35}, {path + ".journal", 0xd1422f87da34fc0f}} {
+	}{{path, 0x32b3987c94c96a8}, {path + ".journal", 0x527c325e488d019f}} {
 		data, err := os.ReadFile(f.path)
 		if err != nil {
 			t.Fatal(err)

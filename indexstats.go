@@ -48,8 +48,8 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 	var largest *tree
 	for _, r := range st.runs {
 		s.Bytes += r.bytes()
-		if largest == nil || r.tree.len() > largest.len() {
-			largest = r.tree
+		if largest == nil || r.len() > largest.len() {
+			largest = r.find
 		}
 	}
 	if largest == nil || largest.len() == 0 {

@@ -27,7 +27,7 @@ import (
 // zeros instead of whole sectors, as file systems leave them when the power fails, unless
 // another frame follows. Anything else that does not fit is damage.
 //
-// A change is 1, seconds, length and id, fingerprint (low word first), for an addition;
+// A change is 1, seconds, length and id, and the words of the document, for an addition;
 // or 2, length and id, for a deletion. Seconds and lengths are unsigned varints.
 type journal struct {
 	file   *os.File
@@ -47,15 +47,13 @@ const (
 	sector       = 512 // bytes that a disk writes together
 )
 
-func journalKind(words int) string { return fmt.Sprintf("journal%d", 64*words) }
-
 // lengthCheck is a check of the length of a frame.
 func lengthCheck(length []byte, sum uint64) uint32 { return uint32(xxh3.HashSeed(length, sum)) }
 
 // createJournal makes an empty journal of a snapshot, in place of any other.
-func createJournal(path, version string, words int, snapshot uint64) (*journal, error) {
+func createJournal(path, version, kind string, snapshot uint64) (*journal, error) {
 	var head bytes.Buffer
-	f := newFileWriter(&head, journalKind(words), version)
+	f := newFileWriter(&head, kind, version)
 	f.w.Flush()
 	j := &journal{sum: f.sum}
 	j.frame = binary.LittleEndian.AppendUint64(j.begin(), snapshot)
@@ -85,11 +83,11 @@ func (j *journal) end() []byte {
 }
 
 // add appends an addition.
-func (j *journal) add(id []byte, fp []uint64, seconds uint32) error {
+func (j *journal) add(id []byte, doc []uint64, seconds uint32) error {
 	b := append(j.change(), changeAdd)
 	b = binary.AppendUvarint(b, uint64(seconds))
 	b = append(binary.AppendUvarint(b, uint64(len(id))), id...)
-	for _, w := range fp {
+	for _, w := range doc {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
 	return j.changed(b)
@@ -146,7 +144,7 @@ var errOtherSnapshot = errors.New("it belongs to another snapshot")
 // readJournal reads a journal and calls add and delete for its changes. accept says
 // whether it belongs to the snapshot. It returns the journal, to be continued, without what
 // a killed writer left behind.
-func readJournal(path, version string, words int, accept func(snapshot uint64) error, add func(id []byte, lo, hi uint64, seconds uint32) error, remove func(id []byte) error) (j *journal, err error) {
+func readJournal(path, version, kind string, words int, accept func(snapshot uint64) error, add func(id []byte, doc []uint64, seconds uint32) error, remove func(id []byte) error) (j *journal, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
@@ -160,7 +158,7 @@ func readJournal(path, version string, words int, accept func(snapshot uint64) e
 	if err != nil {
 		return nil, err
 	}
-	head, err := newFileReader(f, journalKind(words), version, fingerprintAgain)
+	head, err := newFileReader(f, kind, version, fingerprintAgain)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +237,7 @@ func (j *journal) damaged(what string) error {
 }
 
 // replay calls add and remove for the changes of a frame.
-func (j *journal) replay(b []byte, words int, add func(id []byte, lo, hi uint64, seconds uint32) error, remove func(id []byte) error) error {
+func (j *journal) replay(b []byte, words int, add func(id []byte, doc []uint64, seconds uint32) error, remove func(id []byte) error) error {
 	uvarint := func() uint64 {
 		x, n := binary.Uvarint(b)
 		if n <= 0 {
@@ -249,6 +247,7 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, lo, hi uint64,
 		b = b[n:]
 		return x
 	}
+	doc := make([]uint64, words)
 	for len(b) > 0 {
 		op := b[0]
 		b = b[1:]
@@ -269,12 +268,11 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, lo, hi uint64,
 			if len(b) < 8*words {
 				return j.damaged("a change that is cut off")
 			}
-			var w [2]uint64
-			for i := range words {
-				w[i] = binary.LittleEndian.Uint64(b[8*i:])
+			for i := range doc {
+				doc[i] = binary.LittleEndian.Uint64(b[8*i:])
 			}
 			b = b[8*words:]
-			err = add(id, w[0], w[1], uint32(seconds))
+			err = add(id, doc, uint32(seconds))
 		}
 		if err != nil {
 			return fmt.Errorf("the frame at byte %d: %w", j.read, err)

@@ -112,14 +112,14 @@ func TestNearestTies(t *testing.T) {
 		}
 		old[300] = flip(q, 8, rnd)
 		late[10], late[20_000] = flip(q, 7, rnd), flip(q, 7, rnd)
-		build := func(first int, fps []Fingerprint64) *run[int] {
-			var docs documents[int]
+		build := func(first int, fps []Fingerprint64) *run[int, *tree] {
+			docs := newDocuments[int](1, len(fps))
 			for i, fp := range fps {
-				docs.add(uint64(fp), 0, first+i, 1, 1)
+				docs.add([]uint64{uint64(fp)}, first+i, 1)
 			}
 			return ix.build(docs, false)
 		}
-		ix.swap([]*run[int]{build(0, old), build(1000, late)})
+		ix.swap([]*run[int, *tree]{build(0, old), build(1000, late)})
 		want := []Match[int]{{1010, 7}, {21_000, 7}, {300, 8}}
 		for n := 1; n <= 3; n++ {
 			if got := ix.Nearest(q, n); !slices.Equal(got, want[:n]) {
@@ -141,19 +141,19 @@ func TestForgedSnapshot(t *testing.T) {
 	it := idTypeOf[int]()
 	forge := func(change func(tr *tree)) error {
 		path := filepath.Join(t.TempDir(), "x")
-		docs := documents[int]{fps: slices.Clone(fps), times: make([]uint32, len(fps))}
+		docs := documents[int]{words: 1, docs: slices.Clone(fps), times: make([]uint32, len(fps))}
 		for i := range fps {
 			docs.ids = append(docs.ids, i)
 		}
 		r := newRun(docs, false, &it, 1, func(fps []uint64) *tree { return newTree(1, fps, 3, 4, 4) })
-		if len(r.tree.nodes) < 2 || len(r.tree.copies.all) == 0 {
+		if len(r.find.nodes) < 2 || len(r.find.copies.all) == 0 {
 			t.Fatal("no bucket is split, or nothing is equal")
 		}
-		change(r.tree)
-		if _, err := writeSnapshot(path, "v=1", 0, r, &it); err != nil {
+		change(r.find)
+		if _, err := writeSnapshot(path, "v=1", 0, r, &form[*tree]{kind: "index64"}, &it); err != nil {
 			t.Fatal(err)
 		}
-		j, err := createJournal(path+".journal", "v=1", 1, 0)
+		j, err := createJournal(path+".journal", "v=1", "index64-journal", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,17 +1,20 @@
 package neardup
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 	"sync/atomic"
 	"unsafe"
 )
 
-// A run is an immutable part of an index: documents in the order of adding, a tree
-// that finds their fingerprints, and a table that finds their ids. Only its documents
-// die.
-type run[ID comparable] struct {
-	tree   *tree
+// A run is an immutable part of a store: documents in the order of adding, a finder for
+// them, and a table that finds their ids. Only its documents die.
+type run[ID comparable, T finder] struct {
+	find   T
+	words  int      // of a document
+	docs   []uint64 // by ordinal
+	file   *mapping // where the slices are, if they are a file that was not checked yet
 	ids    idColumn[ID]
 	times  []uint32 // when each was added, in seconds since 1970; never descending
 	starts []uint32 // by the highest bits of the hash of an id: where its ordinals begin
@@ -23,23 +26,29 @@ type run[ID comparable] struct {
 
 // documents are what a run is made of.
 type documents[ID comparable] struct {
-	fps   []uint64 // 1 or 2 words each
+	words int      // of each
+	docs  []uint64 // one after the other
 	ids   []ID
 	times []uint32
 }
 
-func (d *documents[ID]) add(lo, hi uint64, id ID, time uint32, words int) {
-	if d.fps = append(d.fps, lo); words == 2 {
-		d.fps = append(d.fps, hi)
+func newDocuments[ID comparable](words, n int) documents[ID] {
+	return documents[ID]{words, make([]uint64, 0, n*words), make([]ID, 0, n), make([]uint32, 0, n)}
+}
+
+func (d *documents[ID]) add(doc []uint64, id ID, time uint32) {
+	if len(d.ids) == maxDocuments {
+		panic(fmt.Sprintf("neardup: more than %d documents in an index", maxDocuments))
 	}
+	d.docs = append(d.docs, doc...)
 	d.ids = append(d.ids, id)
 	d.times = append(d.times, time)
 }
 
 // newRun makes a run of documents, which it keeps. Of those with one id it keeps the
 // last, if they may have the same.
-func newRun[ID comparable](docs documents[ID], same bool, it *idType[ID], serial uint32, newTree func(fps []uint64) *tree) *run[ID] {
-	r := &run[ID]{serial: serial}
+func newRun[ID comparable, T finder](docs documents[ID], same bool, it *idType[ID], serial uint32, build func(docs []uint64) T) *run[ID, T] {
+	r := &run[ID, T]{serial: serial, words: docs.words}
 	r.enterIDs(docs.ids, it)
 	if same {
 		if gone := r.replaced(docs.ids); gone != nil {
@@ -47,14 +56,21 @@ func newRun[ID comparable](docs documents[ID], same bool, it *idType[ID], serial
 			r.enterIDs(docs.ids, it)
 		}
 	}
-	r.ids, r.times, r.live = memoryColumn[ID](docs.ids), docs.times, len(docs.ids)
+	r.docs, r.ids, r.times, r.live = docs.docs, memoryColumn[ID](docs.ids), docs.times, len(docs.ids)
 	r.dead = make([]atomic.Uint64, (r.live+63)/64)
-	r.tree = newTree(docs.fps)
+	r.find = build(docs.docs)
 	return r
 }
 
+func (r *run[ID, T]) len() int { return len(r.times) }
+
+// doc returns the words of a document.
+func (r *run[ID, T]) doc(ord uint32) []uint64 {
+	return r.docs[int(ord)*r.words:][:r.words:r.words]
+}
+
 // enterIDs makes the table of ids.
-func (r *run[ID]) enterIDs(ids []ID, it *idType[ID]) {
+func (r *run[ID, T]) enterIDs(ids []ID, it *idType[ID]) {
 	shift := 64 - idBits(len(ids))
 	r.starts = make([]uint32, 1<<(64-shift)+1)
 	for _, id := range ids {
@@ -74,7 +90,7 @@ func (r *run[ID]) enterIDs(ids []ID, it *idType[ID]) {
 }
 
 // replaced returns the ordinals whose id comes again, in no order.
-func (r *run[ID]) replaced(ids []ID) (gone []uint32) {
+func (r *run[ID, T]) replaced(ids []ID) (gone []uint32) {
 	for i := range len(r.starts) - 1 {
 		ords := r.ords[r.starts[i]:r.starts[i+1]] // ascending
 		for j, ord := range ords {
@@ -95,7 +111,6 @@ func (r *run[ID]) replaced(ids []ID) (gone []uint32) {
 // remove takes away documents by their ordinals.
 func (d *documents[ID]) remove(gone []uint32) {
 	slices.Sort(gone)
-	words := len(d.fps) / len(d.ids)
 	to := 0
 	for i := range d.ids {
 		if len(gone) > 0 && int(gone[0]) == i {
@@ -103,32 +118,32 @@ func (d *documents[ID]) remove(gone []uint32) {
 			continue
 		}
 		d.ids[to], d.times[to] = d.ids[i], d.times[i]
-		copy(d.fps[to*words:(to+1)*words], d.fps[i*words:])
+		copy(d.docs[to*d.words:(to+1)*d.words], d.docs[i*d.words:])
 		to++
 	}
 	clear(d.ids[to:])
-	d.fps, d.ids, d.times = d.fps[:to*words], d.ids[:to], d.times[:to]
+	d.docs, d.ids, d.times = d.docs[:to*d.words], d.ids[:to], d.times[:to]
 }
 
 // idBits returns the bits of the hash that lead to the ordinals of an id: about three
 // have the same.
 func idBits(n int) int { return max(1, bits.Len(uint(n))-2) }
 
-// find returns the ordinal of an id that is not dead.
-func (r *run[ID]) find(id ID, hash uint64) (ord uint32, ok bool, err error) {
-	at := r.starts[hash>>(64-idBits(r.tree.len())):][:2]
-	if err := r.tree.file.check(unsafe.Pointer(&at[0]), 8); err != nil {
+// lookUp returns the ordinal of an id that is not dead.
+func (r *run[ID, T]) lookUp(id ID, hash uint64) (ord uint32, ok bool, err error) {
+	at := r.starts[hash>>(64-idBits(r.len())):][:2]
+	if err := r.file.check(unsafe.Pointer(&at[0]), 8); err != nil {
 		return 0, false, err
 	}
 	if from, to := at[0], at[1]; from < to {
 		if to > uint32(len(r.ords)) {
 			return 0, false, damaged("ids are outside of their table")
 		}
-		if err := r.tree.file.check(unsafe.Pointer(&r.ords[from]), 4*int(to-from)); err != nil {
+		if err := r.file.check(unsafe.Pointer(&r.ords[from]), 4*int(to-from)); err != nil {
 			return 0, false, err
 		}
 		for _, ord := range r.ords[from:to] {
-			if ord >= uint32(r.tree.len()) {
+			if ord >= uint32(r.len()) {
 				return 0, false, damaged("an id is of no document")
 			}
 			if r.isDead(ord) {
@@ -143,58 +158,54 @@ func (r *run[ID]) find(id ID, hash uint64) (ord uint32, ok bool, err error) {
 }
 
 // name tells a document from all others of the index.
-func (r *run[ID]) name(ord uint32) uint64 { return uint64(r.serial)<<32 | uint64(ord) }
+func (r *run[ID, T]) name(ord uint32) uint64 { return uint64(r.serial)<<32 | uint64(ord) }
 
-func (r *run[ID]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
+func (r *run[ID, T]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
 
 // kill marks an ordinal as dead.
-func (r *run[ID]) kill(ord uint32) {
+func (r *run[ID, T]) kill(ord uint32) {
 	r.dead[ord/64].Or(1 << (ord % 64))
 	r.live--
 }
 
 // bytes returns the memory that a run takes, without what ids point to.
-func (r *run[ID]) bytes() int {
-	t := r.tree
-	n := 8*cap(t.fps) + r.ids.bytes() + 4*(cap(r.times)+cap(r.starts)+cap(r.ords)) + 8*cap(r.dead) +
-		4*(cap(t.copies.first)+cap(t.copies.start)+cap(t.copies.all))
-	for i := range t.nodes {
-		n += int(unsafe.Sizeof(node{}))
-		for j := range t.nodes[i].tables {
-			tb := &t.nodes[i].tables[j]
-			n += int(unsafe.Sizeof(*tb)) + 4*(cap(tb.starts)+cap(tb.entries))
-		}
-	}
-	return n
+func (r *run[ID, T]) bytes() int {
+	return 8*cap(r.docs) + r.ids.bytes() + 4*(cap(r.times)+cap(r.starts)+cap(r.ords)) + 8*cap(r.dead) + r.find.bytes()
 }
 
-// tailSize is how many changes are kept before they become a run.
-const tailSize = 512
-
-// A tail is the last changes of an index. It only grows. A change is an addition, a
-// deletion, or both, if an id gets another fingerprint: whoever has read their number
+// A tail is the last changes of a store. It only grows. A change is an addition, a
+// deletion, or both, if an id gets another document: whoever has read their number
 // sees all changes before it, and none of the others.
 type tail[ID comparable] struct {
 	changes atomic.Uint32
-	fps     []uint64
-	ids     [tailSize]ID
-	times   [tailSize]uint32
-	deadBy  [tailSize]atomic.Uint32 // the change, from 1, by which the addition was undone
-	kills   [tailSize]atomic.Uint64 // the name of the document of a run that died
+	docs    []uint64
+	ids     []ID
+	times   []uint32
+	deadBy  []atomic.Uint32 // the change, from 1, by which the addition was undone
+	kills   []atomic.Uint64 // the name of the document of a run that died
+	find    tailFinder      // nil: the documents are compared one by one
 	next    atomic.Pointer[tail[ID]]
+}
+
+// newTail returns an empty tail for so many changes.
+func newTail[ID comparable](size, words int) *tail[ID] {
+	return &tail[ID]{
+		docs: make([]uint64, size*words), ids: make([]ID, size), times: make([]uint32, size),
+		deadBy: make([]atomic.Uint32, size), kills: make([]atomic.Uint64, size),
+	}
 }
 
 // A state is all that readers need. The runs and the tail of a state change only by what
 // the tail records; a state that is full is followed by the next.
-type state[ID comparable] struct {
-	runs []*run[ID] // oldest first
+type state[ID comparable, T finder] struct {
+	runs []*run[ID, T] // oldest first
 	tail *tail[ID]
 }
 
-// A view is an index as it was when somebody began to read: a state, and the number of
+// A view is a store as it was when somebody began to read: a state, and the number of
 // changes of its tail.
-type view[ID comparable] struct {
-	*state[ID]
+type view[ID comparable, T finder] struct {
+	*state[ID, T]
 	changes uint32
 
 	// What died later: kills of all tails up to a place in one of them.
@@ -203,19 +214,19 @@ type view[ID comparable] struct {
 	read  uint32
 }
 
-func (s *state[ID]) view() view[ID] {
+func (s *state[ID, T]) view() view[ID, T] {
 	changes := s.tail.changes.Load()
-	return view[ID]{state: s, changes: changes, at: s.tail, read: changes}
+	return view[ID, T]{state: s, changes: changes, at: s.tail, read: changes}
 }
 
 // sees reports whether a document of a run is alive in the view.
-func (v *view[ID]) sees(r *run[ID], ord uint32) bool {
+func (v *view[ID, T]) sees(r *run[ID, T], ord uint32) bool {
 	return !r.isDead(ord) || v.diedLater(r.name(ord))
 }
 
 // diedLater reports whether a kill is behind the changes of the view. A kill is recorded
 // before the document is marked as dead, and counted after that.
-func (v *view[ID]) diedLater(kill uint64) bool {
+func (v *view[ID, T]) diedLater(kill uint64) bool {
 	for {
 		next := v.at.next.Load() // first: if there is one, the tail changes no more
 		n := v.at.changes.Load()
@@ -227,7 +238,7 @@ func (v *view[ID]) diedLater(kill uint64) bool {
 				v.later[k] = struct{}{}
 			}
 		}
-		if n < tailSize && v.at.kills[n].Load() == kill {
+		if int(n) < len(v.at.kills) && v.at.kills[n].Load() == kill {
 			return true
 		}
 		if next == nil {
@@ -239,7 +250,7 @@ func (v *view[ID]) diedLater(kill uint64) bool {
 }
 
 // seesTail reports whether a change of the tail is an addition that is alive in the view.
-func (v *view[ID]) seesTail(i uint32) bool {
+func (v *view[ID, T]) seesTail(i uint32) bool {
 	by := v.tail.deadBy[i].Load()
 	return by == 0 || by > v.changes
 }

@@ -34,6 +34,7 @@ type tree struct {
 	reach    int      // the distance up to which tables are faster than a scan
 	foreign  bool     // it was read from a file, and may be anything
 	file     *mapping // where the slices are, if they are a file that was not checked yet
+	sizes    []int    // of the entries of each table, until they are read from a file
 }
 
 // A node is the root, or a bucket that was split.
@@ -81,6 +82,19 @@ type copies struct {
 	first []uint32 // in ascending order: those that have copies
 	start []uint32 // where the copies of each begin in all, and their end
 	all   []uint32
+}
+
+// bytes returns the memory that the tree takes besides the fingerprints.
+func (t *tree) bytes() int {
+	n := 4 * (cap(t.copies.first) + cap(t.copies.start) + cap(t.copies.all))
+	for i := range t.nodes {
+		n += int(unsafe.Sizeof(node{}))
+		for j := range t.nodes[i].tables {
+			tb := &t.nodes[i].tables[j]
+			n += int(unsafe.Sizeof(*tb)) + 4*(cap(tb.starts)+cap(tb.entries))
+		}
+	}
+	return n
 }
 
 func (t *tree) len() int { return len(t.fps) >> (t.words - 1) }
