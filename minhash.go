@@ -2,10 +2,10 @@ package neardup
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"math/bits"
+	"unsafe"
 )
 
 // A MinHash says how sets of features become signatures of Values numbers: two sets agree
@@ -14,14 +14,11 @@ import (
 //
 // The usual way takes time for n + Values, where n is the number of features: one
 // permutation of all hashes, cut into as many bins as there are values, of each of which
-// the smallest is kept (one permutation hashing, Li, Owen and Zhang 2012). A bin may
-// stay empty. Two signatures are compared where either has a value, which is unbiased;
-// where every value is needed, in bands and in packed form, empty bins borrow from others
-// by a rule that keeps the probability (optimal densification, Shrivastava 2017, in
-// bounded time). It is at least as exact as Permutations, and the smaller the sets the
-// more so: a set of fewer features than values is nearly spelled out.
-//
-// The signature of a union is the merged one of the parts, see [Signature.Merge].
+// the smallest is kept (one permutation hashing, Li, Owen and Zhang 2012). A bin without a
+// feature borrows the value of another, by a rule that keeps the probability (optimal
+// densification, Shrivastava 2017, but in bounded time; see [Signature]). It is at least as
+// exact as Permutations, and more so the smaller the sets: one with fewer features than
+// values is nearly spelled out.
 type MinHash struct {
 	// Values is the length of signatures, 16 to 4096; 0 means 128. Other numbers panic.
 	Values int
@@ -37,13 +34,16 @@ const (
 	defaultValues = 128
 )
 
-// A Signature is the MinHash values of a set: numbers of 32 bits. A bin that is empty has
-// 2³²−1, so all values of the empty set are that. Signatures are the same on every
-// platform. Those that were made in different ways do not compare ([MinHash.Version]).
+// A Signature is the MinHash values of a set: numbers of 31 bits, with bit 31 set in those
+// that were borrowed from another bin, because there is no feature in their own. The
+// values of the empty set are all 2³²−1. Signatures are the same on every platform. Those
+// that were made in different ways do not compare ([MinHash.Version]).
 type Signature []uint32
 
-// emptyBin is the value of a bin without a feature.
-const emptyBin = math.MaxUint32
+const (
+	borrowed = 1 << 31        // is set in what is not of its own bin
+	emptyBin = math.MaxUint32 // more than all others
+)
 
 func (m MinHash) check() error {
 	if m.Values != 0 && (m.Values < minValues || m.Values > maxValues) {
@@ -91,6 +91,7 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 func (m MinHash) Sign(hashes []uint64) Signature {
 	s := m.empty()
 	m.add(s, hashes)
+	s.borrow()
 	return s
 }
 
@@ -99,6 +100,7 @@ func (m MinHash) Sign(hashes []uint64) Signature {
 func (f *Fingerprinter) Sign(text string, m MinHash) Signature {
 	s := m.empty()
 	f.hashText(text, func(hashes []uint64) { m.add(s, hashes) })
+	s.borrow()
 	return s
 }
 
@@ -106,6 +108,7 @@ func (f *Fingerprinter) Sign(text string, m MinHash) Signature {
 func (f *Fingerprinter) SignRecord(rec Record, m MinHash) Signature {
 	s := m.empty()
 	f.hashRecord(rec, func(hashes []uint64) { m.add(s, hashes) })
+	s.borrow()
 	return s
 }
 
@@ -118,7 +121,7 @@ func (m MinHash) empty() Signature {
 	return s
 }
 
-// add adds features to the set of a signature.
+// add adds features to the set of a signature without borrowed values.
 func (m MinHash) add(s Signature, hashes []uint64) {
 	if m.Permutations {
 		for i := range s {
@@ -126,7 +129,7 @@ func (m MinHash) add(s Signature, hashes []uint64) {
 			least := s[i]
 			for _, h := range hashes {
 				hi, lo := bits.Mul64(h^xor, factor)
-				least = min(least, uint32((hi^lo)>>32), emptyBin-1)
+				least = min(least, uint32((hi^lo)>>33))
 			}
 			s[i] = least
 		}
@@ -136,9 +139,74 @@ func (m MinHash) add(s Signature, hashes []uint64) {
 	bins := uint64(len(s))
 	for _, h := range hashes {
 		bin, place := bits.Mul64(h, bins)
-		s[bin] = min(s[bin], uint32(place>>32), emptyBin-1)
+		s[bin] = min(s[bin], uint32(place>>33))
 	}
 }
+
+// borrow gives each empty bin the value of another, if there is any. For each bin there is
+// an order of all the others that does not depend on the sets; it borrows from the first
+// that is not empty. If that bin has the smallest of the union of two sets from both, both
+// borrow the same; so the probability of that is their Jaccard similarity.
+//
+// The order begins with some bins at random (Shrivastava 2017), which nearly always do. If
+// few bins have a feature it goes on with the rounds in which those that have one offer it
+// each to a bin at random (Mai et al. 2020), so that the time is bounded.
+func (s Signature) borrow() {
+	empty := 0
+	for _, v := range s {
+		if v == emptyBin {
+			empty++
+		}
+	}
+	if empty == 0 || empty == len(s) {
+		return
+	}
+	k := uint64(len(s))
+	for i, v := range s {
+		if v != emptyBin {
+			continue
+		}
+		random := uint64(0)
+		for try := range uint64(16) {
+			if random >>= 16; try%4 == 0 {
+				random = splitMix(uint64(i)<<48 | try)
+			}
+			if from := s[random&0xFFFF*k>>16]; from < borrowed {
+				s[i] = lend(from)
+				empty--
+				break
+			}
+		}
+	}
+	if empty > 0 {
+		s.offer(empty)
+	}
+}
+
+// offer is borrow for the bins that are still empty, so many.
+func (s Signature) offer(empty int) {
+	var lenders []int
+	for i, v := range s {
+		if v < borrowed {
+			lenders = append(lenders, i)
+		}
+	}
+	for round := uint64(1); ; round++ {
+		for _, from := range lenders {
+			to, _ := bits.Mul64(splitMix(uint64(from)<<48|round<<4), uint64(len(s)))
+			if s[to] != emptyBin {
+				continue
+			}
+			s[to] = lend(s[from])
+			if empty--; empty == 0 {
+				return
+			}
+		}
+	}
+}
+
+// lend returns a value as another bin has it: never as of an empty one.
+func lend(v uint32) uint32 { return min(v|borrowed, emptyBin-1) }
 
 // splitMix is the i-th number of the generator SplitMix64 with the seed 0.
 func splitMix(i uint64) uint64 {
@@ -156,69 +224,85 @@ func (s Signature) Merge(other Signature) {
 		panic(fmt.Sprintf("neardup: Signature.Merge: %d values and %d", len(s), len(other)))
 	}
 	for i, v := range other {
-		s[i] = min(s[i], v)
-	}
-}
-
-// IsEmpty reports whether s is of the empty set.
-func (s Signature) IsEmpty() bool {
-	for _, v := range s {
-		if v != emptyBin {
-			return false
+		if s[i] = min(s[i], v); s[i] >= borrowed {
+			s[i] = emptyBin
 		}
 	}
-	return true
+	s.borrow()
 }
 
+// isEmpty reports whether s is of the empty set.
+func (s Signature) isEmpty() bool { return len(s) == 0 || s[0] == emptyBin }
+
 // Jaccard estimates the Jaccard similarity J of the sets of two signatures of k values: the
-// share of those that are equal, of the bins that are not empty in both (Li, Owen and Zhang
-// 2012). It is unbiased, and its standard error is at most √(J(1−J)/k): 0.044 for 128 values and
-// J = 0.5. Of sets with fewer features than values it is less. (Equal values of different
-// features add less than 2⁻³² times the number of features in a bin.)
+// share of those that are equal, of the bins in which either set has a feature (Li, Owen
+// and Zhang 2012). It is unbiased, and its standard error is at most √(J(1−J)/k): 0.044 for
+// 128 values and J = 0.5. Of sets with fewer features than values it is much less. (By chance
+// values of different features are equal, once in 2³¹ for each feature in a bin.)
 //
 // It is NaN if both sets are empty, or the signatures are of different lengths.
 func (s Signature) Jaccard(other Signature) float64 {
 	if len(s) != len(other) {
 		return math.NaN()
 	}
-	same, empty := agree(s, other)
-	return ratio(same-empty, len(s)-empty)
+	a, b := s.words(), other.words()
+	if a != nil && b != nil {
+		same, neither := compareWords(a, b)
+		return ratio(same, len(s)-neither)
+	}
+	same, neither, _ := compareValues(s, other)
+	return ratio(same, len(s)-neither)
 }
 
-// agree returns how many values are equal, and how many of those are of bins that are empty
-// in both.
-func agree(a, b []uint32) (same, empty int) {
+// words returns the values two in a word, the first one in its low half, if they are so in
+// memory, or nil.
+func (s Signature) words() []uint64 {
+	if p := unsafe.Pointer(unsafe.SliceData(s)); hostIsLittle && len(s)%2 == 0 && uintptr(p)%8 == 0 {
+		return unsafe.Slice((*uint64)(p), len(s)/2)
+	}
+	return nil
+}
+
+// compareWords is compareValues for the first two results, two values at a time.
+func compareWords(a, b []uint64) (same, neither int) {
+	const high = borrowed<<32 | borrowed // bits of values
+	b = b[:len(a)]
+	s, n := uint64(0), uint64(0) // in two halves
 	for i, x := range a {
 		y := b[i]
-		if x == y {
-			same++
-		}
-		if x&y == emptyBin {
-			empty++
-		}
+		d := x ^ y | x&high
+		s += ^((d&^high + ^uint64(high)) | d) & high >> 31 // no bit of d is set
+		n += x & y & high >> 31
 	}
-	return same, empty
+	return int(uint32(s) + uint32(s>>32)), int(uint32(n) + uint32(n>>32))
 }
 
 // Containment estimates the share of the set of s that is in the set of other: of the bins
-// in which the smallest of both is one of s, the share in which it is one of other too. If
-// C is the containment and s has the part p of the union, its standard error is about
+// in which s has the smallest of both, the share in which other has it too. If C is the
+// containment and s has the part p of the union, its standard error is about
 // √(C(1−C)/(k·p)): to find small texts in long ones takes many values.
 //
-// It is NaN if no bin has its smallest from s, as of an empty set, or if the signatures are
-// of different lengths.
+// It is NaN if s has the smallest of no bin, as the empty set, or the signatures are of
+// different lengths.
 func (s Signature) Containment(other Signature) float64 {
 	if len(s) != len(other) {
 		return math.NaN()
 	}
-	same, empty := agree(s, other)
-	of := 0
-	for i, x := range s {
-		if x <= other[i] {
-			of++
-		}
+	same, _, least := compareValues(s, other)
+	return ratio(same, least)
+}
+
+// compareValues returns in how many bins a and b have the same value of their own, in how
+// many neither has one, and in how many a has one that is not more than that of b.
+func compareValues(a, b []uint32) (same, neither, least int) {
+	b = b[:len(a)]
+	for i, x := range a {
+		y := b[i]
+		same += int((uint64(x^y|x&borrowed) - 1) >> 63)
+		neither += int(x & y >> 31)
+		least += int(((uint64(x) | uint64(x&borrowed)<<1) - uint64(y) - 1) >> 63)
 	}
-	return ratio(same-empty, of-empty)
+	return same, neither, least
 }
 
 // AppendBinary appends the values, 4 bytes each, big-endian.
@@ -247,5 +331,3 @@ func (s *Signature) UnmarshalBinary(data []byte) error {
 	*s = out
 	return nil
 }
-
-var errPacked = errors.New("neardup: no packed signature")

@@ -56,6 +56,9 @@ func newRun[ID comparable, T finder](docs documents[ID], same bool, it *idType[I
 			r.enterIDs(docs.ids, it)
 		}
 	}
+	if cap(docs.docs)-len(docs.docs) > len(docs.docs)/16 { // it is most of the memory
+		docs.docs = append(make([]uint64, 0, len(docs.docs)), docs.docs...)
+	}
 	r.docs, r.ids, r.times, r.live = docs.docs, memoryColumn[ID](docs.ids), docs.times, len(docs.ids)
 	r.dead = make([]atomic.Uint64, (r.live+63)/64)
 	r.find = build(docs.docs)

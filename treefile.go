@@ -134,7 +134,7 @@ func (f *fileReader) node(words int, entries []int) (node, []int) {
 		if bits.OnesCount64(t.mask[0])+bits.OnesCount64(t.mask[1]) != t.bits {
 			f.fail("a key with a bit twice")
 		}
-		entries = append(entries, int(f.uvarint(1<<31 - 1)))
+		entries = append(entries, int(f.uvarint(1<<31-1)))
 		n.tables = append(n.tables, t)
 	}
 	return n, entries
