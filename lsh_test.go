@@ -1,11 +1,643 @@
 package neardup
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
+
+// agreeInBand is the definition of a candidate.
+func agreeInBand(a, b Signature, banding Banding) bool {
+	if a.isEmpty() || b.isEmpty() {
+		return false
+	}
+	for band := range banding.Bands {
+		same := true
+		for i := band * banding.Rows; i < (band+1)*banding.Rows; i++ {
+			same = same && a[i]&^borrowed == b[i]&^borrowed
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// estimated is the definition of an estimate with so many bits.
+func estimated(a, b Signature, bits int) float64 {
+	if bits == 32 {
+		return a.Jaccard(b)
+	}
+	return a.Pack(bits).Jaccard(b.Pack(bits))
+}
+
+// similarSets returns signatures of sets of which many are similar, equal or empty.
+func similarSets(n, k int, rnd *rand.Rand) []Signature {
+	var sets [][]uint64
+	for range n {
+		var set []uint64
+		switch rnd.IntN(10) {
+		case 0: // empty
+		case 1: // like another, but for one
+			if len(sets) > 0 {
+				set = append(set, sets[rnd.IntN(len(sets))]...)
+			}
+			fallthrough
+		default:
+			for range rnd.IntN(40) {
+				set = append(set, splitMix(rnd.Uint64N(60)))
+			}
+		case 2, 3, 4, 5:
+			if len(sets) > 0 {
+				set = append(set, sets[rnd.IntN(len(sets))]...)
+			}
+			for range rnd.IntN(4) {
+				set = append(set, rnd.Uint64())
+			}
+		}
+		sets = append(sets, set)
+	}
+	out := make([]Signature, n)
+	for i, set := range sets {
+		out[i] = MinHash{Values: k}.Sign(set)
+	}
+	return out
+}
+
+// A signatureModel is what an index should have.
+type signatureModel struct {
+	ids  []int // in the order of adding
+	sigs map[int]Signature
+}
+
+func (m *signatureModel) add(id int, s Signature) {
+	m.delete(id)
+	m.ids = append(m.ids, id)
+	m.sigs[id] = s
+}
+
+func (m *signatureModel) delete(id int) bool {
+	_, there := m.sigs[id]
+	delete(m.sigs, id)
+	m.ids = slices.DeleteFunc(m.ids, func(other int) bool { return other == id })
+	return there
+}
+
+// check compares the whole index with the model.
+func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []Signature) {
+	t.Helper()
+	if ix.Len() != len(m.ids) {
+		t.Fatalf("%d signatures, want %d", ix.Len(), len(m.ids))
+	}
+	at := 0
+	for id, s := range ix.All() {
+		if id != m.ids[at] || ix.layout.bits == 32 && !slices.Equal(s, m.sigs[id]) || ix.layout.bits < 32 && s != nil {
+			t.Fatalf("number %d is %d, want %d", at, id, m.ids[at])
+		}
+		at++
+	}
+	if at != len(m.ids) {
+		t.Fatalf("All has %d, want %d", at, len(m.ids))
+	}
+	for _, q := range queries {
+		candidates, similar := map[int]bool{}, map[int]float64{}
+		for id, s := range m.sigs {
+			if agreeInBand(q, s, ix.Banding()) {
+				candidates[id] = true
+				if j := estimated(s, q, ix.layout.bits); j >= ix.similarity {
+					similar[id] = j
+				}
+			}
+		}
+		got := map[int]bool{}
+		for id := range ix.Candidates(q) {
+			if got[id] {
+				t.Fatalf("%d is a candidate twice", id)
+			}
+			got[id] = true
+		}
+		if !maps.Equal(got, candidates) {
+			t.Fatalf("candidates %v, want %v (%v)", got, candidates, ix.Banding())
+		}
+		matches := map[int]float64{}
+		for m := range ix.Search(q) {
+			if _, there := matches[m.ID]; there {
+				t.Fatalf("%d is found twice", m.ID)
+			}
+			matches[m.ID] = m.Similarity
+		}
+		if !maps.Equal(matches, similar) {
+			t.Fatalf("found %v, want %v", matches, similar)
+		}
+		if ix.Exists(q) != (len(similar) > 0) {
+			t.Fatalf("Exists is %t", ix.Exists(q))
+		}
+	}
+	var want, got []SimilarPair[int]
+	for i, a := range m.ids {
+		for _, b := range m.ids[i+1:] {
+			if agreeInBand(m.sigs[a], m.sigs[b], ix.Banding()) {
+				want = append(want, SimilarPair[int]{a, b, estimated(m.sigs[a], m.sigs[b], ix.layout.bits)})
+			}
+		}
+	}
+	order := map[int]int{}
+	for i, id := range m.ids {
+		order[id] = i
+	}
+	byOrder := func(p, q SimilarPair[int]) int {
+		return (order[p.A]-order[q.A])*len(m.ids) + order[p.B] - order[q.B]
+	}
+	for a, b := range ix.CandidatePairs() {
+		got = append(got, SimilarPair[int]{a, b, estimated(m.sigs[a], m.sigs[b], ix.layout.bits)})
+	}
+	if slices.SortFunc(got, byOrder); !slices.Equal(got, want) {
+		t.Fatalf("%d candidate pairs, want %d", len(got), len(want))
+	}
+	want = slices.DeleteFunc(want, func(p SimilarPair[int]) bool { return p.Similarity < ix.similarity })
+	got = slices.SortedFunc(ix.Pairs(), byOrder)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%d pairs, want %d", len(got), len(want))
+	}
+}
+
+// randomSignatureOptions returns settings of all kinds.
+func randomSignatureOptions(rnd *rand.Rand) *SignatureIndexOptions {
+	k := []int{16, 17, 64, 128, 131}[rnd.IntN(5)]
+	o := &SignatureIndexOptions{Values: k, Version: "v=1", Bits: []int{0, 32, 16, 8, 4, 2, 1}[rnd.IntN(7)]}
+	if rnd.IntN(4) > 0 {
+		rows := 1 + rnd.IntN(min(k, 6))
+		o.Banding = Banding{1 + rnd.IntN(k/rows), rows}
+	}
+	return o
+}
+
+// TestSignatureIndexModel compares an index, in memory and in files, with a model, over
+// random settings and changes.
+func TestSignatureIndexModel(t *testing.T) {
+	for seed := range uint64(shorter(120, 16)) {
+		rnd := rand.New(rand.NewPCG(seed, 17))
+		o := randomSignatureOptions(rnd)
+		similarity := 0.2 + 0.8*rnd.Float64()
+		path := filepath.Join(t.TempDir(), "x")
+		open := func() *SignatureIndex[int] {
+			ix, err := NewSignatureIndex[int](similarity, o)
+			if seed%2 == 1 {
+				ix, err = OpenSignatureIndex[int](path, similarity, o)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := 1 + rnd.IntN(40) // so that parts are built often
+			ix.form.tailSize = func(int) int { return size }
+			return ix
+		}
+		ix := open()
+		sigs := similarSets(80, ix.layout.values, rnd)
+		m := &signatureModel{sigs: map[int]Signature{}}
+		for step := range 300 {
+			id, s := rnd.IntN(100), sigs[rnd.IntN(len(sigs))]
+			switch r := rnd.IntN(100); {
+			case r < 60:
+				ix.Add(id, s)
+				m.add(id, s)
+			case r < 80:
+				if got, want := ix.Delete(id), m.delete(id); got != want {
+					t.Fatalf("seed %d: Delete(%d) is %t", seed, id, got)
+				}
+			case r < 84:
+				want := map[int]float64{}
+				for other, o := range m.sigs {
+					if j := estimated(o, s, ix.layout.bits); other != id && agreeInBand(o, s, ix.Banding()) && j >= similarity {
+						want[other] = j
+					}
+				}
+				if r == 80 {
+					if got := ix.ExistsAndAdd(id, s); got != (len(want) > 0) {
+						t.Fatalf("seed %d: ExistsAndAdd is %t", seed, got)
+					}
+				} else {
+					got, last := map[int]float64{}, math.Inf(1)
+					for _, m := range ix.SearchAndAdd(id, s) {
+						if got[m.ID] = m.Similarity; m.Similarity > last {
+							t.Fatalf("seed %d: %f after %f", seed, m.Similarity, last)
+						}
+						last = m.Similarity
+					}
+					if !maps.Equal(got, want) {
+						t.Fatalf("seed %d: SearchAndAdd found %v, want %v", seed, got, want)
+					}
+				}
+				m.add(id, s)
+			case r < 86:
+				ix.AddAll(func(yield func(int, Signature) bool) {
+					for i := range 30 {
+						id, s := rnd.IntN(100), sigs[rnd.IntN(len(sigs))]
+						m.add(id, s)
+						if !yield(id, s) || i > 20 {
+							return
+						}
+					}
+				})
+			case r < 88:
+				if err := ix.Compact(); err != nil {
+					t.Fatal(err)
+				}
+			case r < 90:
+				n := ix.DeleteFunc(func(id int, _ time.Time) bool { return id%7 == 3 })
+				for _, id := range slices.Clone(m.ids) {
+					if id%7 == 3 {
+						m.delete(id)
+						n--
+					}
+				}
+				if n != 0 {
+					t.Fatalf("seed %d: DeleteFunc is wrong by %d", seed, n)
+				}
+			case r < 93 && seed%2 == 1:
+				if err := ix.Close(); err != nil {
+					t.Fatal(err)
+				}
+				ix = open()
+			case r < 95:
+				m.check(t, ix, sigs[:5])
+			}
+			if err := ix.Err(); err != nil {
+				t.Fatalf("seed %d, step %d: %v", seed, step, err)
+			}
+		}
+		m.check(t, ix, sigs)
+		if err := ix.Compact(); err != nil {
+			t.Fatal(err)
+		}
+		m.check(t, ix, sigs)
+		if err := ix.Verify(); err != nil {
+			t.Fatal(err)
+		}
+		ix.Close()
+	}
+}
+
+// TestSignatureIndexLarge has buckets of all sizes, and more bands than are looked at at
+// once.
+func TestSignatureIndexLarge(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(4, 4))
+	n := shorter(20_000, 3000)
+	for _, o := range []SignatureIndexOptions{{}, {Bits: 1}, {Values: 256, Banding: Banding{100, 2}}, {Values: 100, Banding: Banding{33, 3}}} {
+		ix, err := NewSignatureIndex[int](0.5, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := ix.layout.values
+		sigs := signatures(n, k, 5)
+		for i := range sigs[:n/20] { // copies of one
+			sigs[i*7] = sigs[0]
+		}
+		for i := range n / 20 { // one band in common
+			copy(sigs[i*7+1][:ix.Banding().Rows], sigs[1])
+		}
+		for i, s := range sigs {
+			ix.Add(i, s)
+		}
+		for range 2 {
+			for range shorter(60, 10) {
+				q := sigs[rnd.IntN(n)]
+				if rnd.IntN(2) == 0 {
+					q = planted(q, rnd)
+				}
+				got := map[int]bool{}
+				for id := range ix.Candidates(q) {
+					if got[id] {
+						t.Fatalf("%d twice", id)
+					}
+					got[id] = true
+				}
+				for i, s := range sigs {
+					if agreeInBand(q, s, ix.Banding()) != got[i] {
+						t.Fatalf("%v: candidate %d: %t", ix.Banding(), i, got[i])
+					}
+				}
+			}
+			want, pairs := 0, 0
+			if testing.Short() || raceDetector {
+				break
+			}
+			for i, a := range sigs {
+				for _, b := range sigs[:i] {
+					if a[0] == b[0] && agreeInBand(a, b, Banding{1, ix.Banding().Rows}) {
+						want++
+					}
+				}
+			}
+			for a, b := range ix.CandidatePairs() {
+				if a >= b {
+					t.Fatalf("%d was added before %d", b, a)
+				}
+				if agreeInBand(sigs[a], sigs[b], Banding{1, ix.Banding().Rows}) {
+					pairs++
+				}
+			}
+			if pairs != want {
+				t.Fatalf("%d pairs agree in the first band, want %d", pairs, want)
+			}
+			if err := ix.Compact(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestSignatureIndexReaders has readers beside a writer that moves an id from one
+// signature to another: a reader sees it exactly once.
+func TestSignatureIndexReaders(t *testing.T) {
+	ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Values: 64, Banding: Banding{16, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.form.tailSize = func(int) int { return 64 }
+	sigs := signatures(50, 64, 1)
+	a, b := sigs[0], append(slices.Clone(sigs[0][:32]), sigs[1][32:]...) // both are near to a
+	ix.Add(-1, a)
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for !stop.Load() {
+				seen := 0
+				for id := range ix.Candidates(a) {
+					if id == -1 {
+						seen++
+					}
+				}
+				pairs := 0
+				for range ix.CandidatePairs() {
+					pairs++
+				}
+				if seen != 1 {
+					t.Errorf("seen %d times", seen)
+					return
+				}
+			}
+		})
+	}
+	for i := range shorter(3000, 500) {
+		ix.Add(i%40, sigs[2+i%40])
+		ix.Add(-1, [2]Signature{a, b}[i%2])
+		ix.Delete(i * 7 % 40)
+	}
+	stop.Store(true)
+	wg.Wait()
+}
+
+func TestSignatureIndexErrors(t *testing.T) {
+	for _, test := range []struct {
+		similarity float64
+		o          SignatureIndexOptions
+	}{
+		{0, SignatureIndexOptions{}}, {1.01, SignatureIndexOptions{}}, {math.NaN(), SignatureIndexOptions{}}, {-1, SignatureIndexOptions{}},
+		{0.5, SignatureIndexOptions{Values: 15}}, {0.5, SignatureIndexOptions{Values: 5000}}, {0.5, SignatureIndexOptions{Bits: 3}}, {0.5, SignatureIndexOptions{Bits: 64}},
+		{0.5, SignatureIndexOptions{Banding: Banding{32, 5}}}, {0.5, SignatureIndexOptions{Banding: Banding{-1, -4}}}, {0.5, SignatureIndexOptions{Banding: Banding{0, 4}}},
+		{0.5, SignatureIndexOptions{Banding: Banding{math.MaxInt, 2}}},
+	} {
+		if _, err := NewSignatureIndex[int](test.similarity, &test.o); err == nil {
+			t.Errorf("%g %+v: no error", test.similarity, test.o)
+		}
+	}
+	ix, err := NewSignatureIndex[int](0.5, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []func(){func() { ix.Add(1, Signature{}) }, func() { ix.Search(Signature{1})(nil) }, func() { ix.SearchAndAdd(1, make(Signature, 64)) }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		}()
+	}
+	ix.Add(1, make(Signature, 128)) // nothing is locked
+
+	path := filepath.Join(t.TempDir(), "x")
+	if _, err := OpenSignatureIndex[int](path, 0.5, nil); err == nil {
+		t.Error("no error without a version")
+	}
+	o := SignatureIndexOptions{Version: "v=1"}
+	stored, err := OpenSignatureIndex[int](path, 0.5, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.Add(1, make(Signature, 128))
+	if err := errors.Join(stored.Compact(), stored.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []SignatureIndexOptions{{Version: "v=2"}, {Version: "v=1", Bits: 8}, {Version: "v=1", Values: 64}, {Version: "v=1", Banding: Banding{16, 8}}} {
+		if _, err := OpenSignatureIndex[int](path, 0.5, &o); !errors.Is(err, ErrVersion) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if _, err := OpenIndex[int, Fingerprint64](path, 3, &IndexOptions{Version: "v=1"}); err == nil {
+		t.Error("an index of signatures is one of fingerprints")
+	}
+}
+
+// forgedSignatures returns the columns of a small index.
+func forgedSignatures(bits int) (*SignatureIndex[int], *run[int, *bandTables]) {
+	ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+	if err != nil {
+		panic(err)
+	}
+	ix.AddAll(func(yield func(int, Signature) bool) {
+		for i, s := range similarSets(60, 16, rand.New(rand.NewPCG(1, 1))) {
+			if !yield(i, s) {
+				return
+			}
+		}
+	})
+	return ix, ix.state.Load().runs[0]
+}
+
+// useSignatures uses an index in all ways.
+func useSignatures(ix *SignatureIndex[int]) {
+	for _, s := range similarSets(10, ix.layout.values, rand.New(rand.NewPCG(1, 1))) {
+		for range ix.Search(s) {
+		}
+		ix.Add(3, s)
+	}
+	for range ix.Pairs() {
+	}
+	for range ix.All() {
+	}
+	ix.Delete(1)
+	ix.Compact()
+}
+
+// FuzzSignatureSnapshot changes the columns of a snapshot of signatures, whose checksums are
+// right, and uses what comes of it in every way.
+func FuzzSignatureSnapshot(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{0, 0, 0, 255, 6, 0, 9, 255, 7, 0, 3, 127, 7, 0, 40, 255, 6, 0, 64, 1})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		bits := 32
+		if len(data)%2 == 1 {
+			bits = 4
+		}
+		ix, r := forgedSignatures(bits)
+		columns, err := runColumns(r, &ix.ids)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; len(data) >= 4; data = data[4:] {
+			parts := columns[int(data[0])%columnCount]
+			at := int(data[1])<<8 | int(data[2])
+			for i, p := range parts {
+				if p = bytes.Clone(p); len(p) > 0 {
+					p[at%len(p)] ^= data[3]
+				}
+				parts[i] = p
+			}
+		}
+		path := filepath.Join(t.TempDir(), "x")
+		version := fmt.Sprintf("v=1 values=16 bits=%d bands=4x4", bits)
+		if _, err := writeColumns(path, "signatures", version, 0, r.len(), r.find, ix.ids.kind, columns); err != nil {
+			t.Fatal(err)
+		}
+		j, err := createJournal(path+".journal", version, "signatures-journal", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.file.Close()
+		forged, err := OpenSignatureIndex[int](path, 0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatal(err)
+			}
+			return
+		}
+		useSignatures(forged)
+		forged.Close()
+	})
+}
+
+// TestSignatureIndexDamaged flips bytes of the file of an index: it is noticed, or what is
+// found is what was stored.
+func TestSignatureIndexDamaged(t *testing.T) {
+	o := &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Version: "v=1"}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	ix, err := OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))
+	for i, s := range sigs {
+		ix.Add(i, s)
+	}
+	if err := errors.Join(ix.Compact(), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := func(ix *SignatureIndex[int]) (n int) {
+		for range ix.Pairs() {
+			n++
+		}
+		for _, s := range sigs {
+			for range ix.Search(s) {
+				n++
+			}
+		}
+		return n
+	}
+	ix, err = OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := found(ix)
+	ix.Close()
+	for at := 0; at < len(good); at += 1 + at%shorter(13, 101) {
+		bad := bytes.Clone(good)
+		bad[at] ^= 0x10
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		ix, err := OpenSignatureIndex[int](path, 0.5, o)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("byte %d: %v", at, err)
+			}
+			continue
+		}
+		if n := found(ix); n != want && !errors.Is(ix.Err(), ErrDamaged) {
+			t.Fatalf("byte %d: found %d, want %d: %v", at, n, want, ix.Err())
+		}
+		if err := ix.Verify(); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d: Verify: %v", at, err)
+		}
+		ix.Close()
+	}
+}
+
+func TestBanding(t *testing.T) {
+	if got, want := (Banding{32, 4}).String(), "32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, 0.5 0.873, 0.6 0.988, 0.7 1.000, 0.8 1.000, 0.9 1.000"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, b := range []Banding{{1, 1}, {32, 4}, {5, 25}, {64, 2}} {
+		for _, s := range []float64{0, 0.1, 0.5, 0.9, 1} {
+			if got, want := b.Probability(s), 1-math.Pow(1-math.Pow(s, float64(b.Rows)), float64(b.Bands)); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%v at %g: %g, want %g", b, s, got, want)
+			}
+		}
+	}
+	for _, test := range []struct {
+		values            int
+		similarity, price float64
+		want              Banding
+	}{
+		{128, 0.5, 1, Banding{25, 5}}, // as datasketch and others choose
+		{128, 0.5, 0.1, Banding{32, 4}}, {128, 0.8, 0.1, Banding{14, 9}}, {256, 0.5, 0.03, Banding{64, 4}}, {1, 0.5, 1, Banding{1, 1}}, {128, 1, 1, Banding{1, 128}},
+	} {
+		if got := NewBanding(test.values, test.similarity, test.price); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	// The S-curve is what happens.
+	for _, o := range []SignatureIndexOptions{{}, {Values: 64, Bits: 8}} {
+		for _, j := range []float64{0.3, 0.5, 0.7} {
+			ix, err := NewSignatureIndex[int](0.5, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, all := 0, 400
+			for seed := range all {
+				rnd := rand.New(rand.NewPCG(uint64(seed), 3))
+				a, b := twoSets(1000, j, rnd)
+				m := MinHash{Values: o.Values}
+				ix.Add(0, m.Sign(a))
+				for range ix.Candidates(m.Sign(b)) {
+					found++
+				}
+			}
+			p := ix.Banding().Probability(j)
+			if got := float64(found) / float64(all); math.Abs(got-p) > 4*math.Sqrt(p*(1-p)/float64(all))+0.01 {
+				t.Errorf("%v: %.3f of the pairs of %.1f are candidates", ix.Banding(), got, j)
+			}
+		}
+	}
+}
 
 // signatures returns n signatures of k random values, as of sets of many features, of which
 // every hundredth is one of those before with about a fifth of its values changed.
