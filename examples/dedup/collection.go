@@ -26,6 +26,7 @@ type collection struct {
 	bytes      int64
 	bad        int
 
+	method  *method
 	cluster []int // for each document the first of its group
 	pairs   []pair
 }
@@ -38,16 +39,17 @@ type stored struct {
 	content *content
 }
 
-// A content is a text, however many documents have it. Only the first of them
-// is fingerprinted, the others cost a hash.
+// A content is a text, with its metadata if they count, however many documents have it.
+// Only of the first of them a mark is made, the others cost a hash.
 type content struct {
-	fp     neardup.Fingerprint128 // only Lo with 64 bits
+	mark
 	number int
 }
 
+// A pair is two documents; see nearPair.
 type pair struct {
-	i, j     uint32
-	distance int32
+	i, j  uint32
+	value float64
 }
 
 // contents finds texts by their 128-bit hash. It is divided so that workers
@@ -150,7 +152,7 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 				return !stop
 			}
 			if s.format == fingerprints {
-				err = s.readSaved(n, r, c.version, o.bits, add)
+				err = s.readSaved(n, r, c.version, o.method.bits, add)
 			} else {
 				err = s.read(n, r, o.cols, o.maxLine, add)
 			}
@@ -183,13 +185,13 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		}
 		text := d.whole()
 		b.bytes += int64(len(text))
-		content, isNew := texts.claim(o.textHash(text))
+		key := text
+		if !o.method.byContent {
+			key = d.withMetadata()
+		}
+		content, isNew := texts.claim(o.textHash(key))
 		if isNew {
-			if o.bits == 64 {
-				content.fp.Lo = uint64(fp.Sum64(text))
-			} else {
-				content.fp = fp.Sum128(text)
-			}
+			content.mark = o.method.mark(fp, text, d.metadata)
 		}
 		b.docs[i] = stored{it.place, d.id, cli.Printable(text, 100), content}
 	}
@@ -240,7 +242,7 @@ func (c *collection) at(p place) string {
 }
 
 // group finds the near-duplicates and the groups.
-func (c *collection) group(bits, distance int, wantPairs bool) {
+func (c *collection) group(wantPairs bool) error {
 	// The distinct texts, in the order in which they first occur, and the
 	// documents of each.
 	var distinct []*content
@@ -254,22 +256,35 @@ func (c *collection) group(bits, distance int, wantPairs bool) {
 		}
 		docs[t.number-1] = append(docs[t.number-1], uint32(i))
 	}
-	// Texts without features have fingerprint 0 and are near nothing.
-	var fps64 []neardup.Fingerprint64
-	var fps128 []neardup.Fingerprint128
-	var of []int // the distinct text of each fingerprint
+	// Texts without features are near nothing.
+	var marks []*mark
+	var of []int // the distinct text of each mark
 	for n, t := range distinct {
-		if t.fp != (neardup.Fingerprint128{}) {
-			fps64 = append(fps64, neardup.Fingerprint64(t.fp.Lo))
-			fps128 = append(fps128, t.fp)
+		if !t.isEmpty() {
+			marks = append(marks, &t.mark)
 			of = append(of, n)
 		}
 	}
-	near := neardup.Pairs(fps64, distance)
-	cluster := func() []int { return neardup.Clusters(fps64, distance) }
-	if bits == 128 {
-		near = neardup.Pairs(fps128, distance)
-		cluster = func() []int { return neardup.Clusters(fps128, distance) }
+	if c.old == 0 && !wantPairs { // groups can be had without spelling out the pairs
+		first, err := c.method.clusters(marks)
+		if err != nil {
+			return err
+		}
+		c.cluster = neardup.Components(len(c.docs), func(yield func(neardup.Pair) bool) {
+			for i, l := range first {
+				yield(neardup.Pair{I: int(docs[of[l]][0]), J: int(docs[of[i]][0])})
+			}
+			for _, same := range docs {
+				for _, i := range same {
+					yield(neardup.Pair{I: int(same[0]), J: int(i)})
+				}
+			}
+		})
+		return nil
+	}
+	near, err := c.method.pairs(marks)
+	if err != nil {
+		return err
 	}
 	if wantPairs {
 		for _, same := range docs {
@@ -278,17 +293,17 @@ func (c *collection) group(bits, distance int, wantPairs bool) {
 					continue
 				}
 				for _, j := range same[:a] {
-					c.link(i, j, 0)
+					c.link(i, j, c.method.same())
 				}
 			}
 		}
 		for p := range near {
-			if a, b := docs[of[p.I]], docs[of[p.J]]; int(max(a[len(a)-1], b[len(b)-1])) < c.old {
+			if a, b := docs[of[p.i]], docs[of[p.j]]; int(max(a[len(a)-1], b[len(b)-1])) < c.old {
 				continue
 			}
-			for _, i := range docs[of[p.I]] {
-				for _, j := range docs[of[p.J]] {
-					c.link(i, j, p.Distance)
+			for _, i := range docs[of[p.i]] {
+				for _, j := range docs[of[p.j]] {
+					c.link(i, j, p.value)
 				}
 			}
 		}
@@ -325,22 +340,17 @@ func (c *collection) group(bits, distance int, wantPairs bool) {
 				}
 			}
 		}
-		if c.old == 0 { // groups can be had without spelling out the pairs
-			for i, l := range cluster() {
-				link(of[i], of[l])
-			}
-			return
-		}
 		for p := range near {
-			link(of[p.I], of[p.J])
+			link(of[p.i], of[p.j])
 		}
 	})
+	return nil
 }
 
 // link notes a pair of documents; old ones are not compared with each other.
-func (c *collection) link(i, j uint32, distance int) {
+func (c *collection) link(i, j uint32, value float64) {
 	if int(max(i, j)) >= c.old {
-		c.pairs = append(c.pairs, pair{i, j, int32(distance)})
+		c.pairs = append(c.pairs, pair{i, j, value})
 	}
 }
 
@@ -356,7 +366,7 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 		}
 		members[c.cluster[i]]++
 		texts[c.docs[i].content] = true
-		if c.docs[i].content.fp == (neardup.Fingerprint128{}) {
+		if c.docs[i].content.isEmpty() {
 			empty++
 		}
 	}

@@ -10,7 +10,10 @@ import (
 )
 
 // A document is a parsed item.
-type document struct{ id, title, text string }
+type document struct {
+	id, title, text string
+	metadata        []string // keywords, tags and the like, each as name=item
+}
 
 // whole returns the text with its title.
 func (d *document) whole() string {
@@ -30,6 +33,9 @@ func (it *item) parse(s *source, cols columns) (document, error) {
 		d.id, d.text = it.row[s.header.id], it.row[s.header.text]
 		if s.header.title >= 0 {
 			d.title = it.row[s.header.title]
+		}
+		for i, name := range cols.metadataNames() {
+			d.metadata = appendItems(d.metadata, name, it.row[s.header.metadata[i]])
 		}
 		if !utf8.ValidString(d.id) {
 			return d, errors.New("the id is not UTF-8")
@@ -72,7 +78,36 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 	if err := stringField(fields, cols.text, true, &d.text); err != nil {
 		return err
 	}
+	for _, name := range cols.metadataNames() {
+		if err := d.addMetadata(name, fields[name]); err != nil {
+			return err
+		}
+	}
 	return stringField(fields, cols.title, false, &d.title)
+}
+
+// addMetadata adds the items of a field: a list of strings or numbers, or a string that has
+// them.
+func (d *document) addMetadata(name string, raw json.RawMessage) error {
+	var list []any
+	one := ""
+	switch {
+	case len(raw) == 0:
+	case json.Unmarshal(raw, &one) == nil: // null is "" too
+		d.metadata = appendItems(d.metadata, name, one)
+	case json.Unmarshal(raw, &list) == nil:
+		for _, item := range list {
+			switch item.(type) {
+			case string, float64:
+				d.metadata = appendItem(d.metadata, name, fmt.Sprint(item))
+			default:
+				return fmt.Errorf("%q has %v, which is neither a string nor a number", name, item)
+			}
+		}
+	default:
+		return fmt.Errorf("%q is neither a string nor a list of strings", name)
+	}
+	return nil
 }
 
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/neardup/neardup/examples/internal/cli"
@@ -48,10 +49,11 @@ type item struct {
 type header struct {
 	names           []string
 	id, text, title int
+	metadata        []int // as columns.metadataNames
 }
 
 // Columns are the names of the fields of a document.
-type columns struct{ id, text, title string }
+type columns struct{ id, text, title, metadata string }
 
 // findSources turns the arguments into files, directories into all their files
 // of known formats in lexical order. What cannot be found or listed becomes a
@@ -290,6 +292,13 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 		if i < 0 {
 			return fmt.Errorf("%s:1: no column %q among %q; -id and -text name the columns", s.path, name, names)
 		}
+	}
+	for _, name := range cols.metadataNames() {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return fmt.Errorf("%s:1: no column %q among %q; -metadata names it", s.path, name, names)
+		}
+		h.metadata = append(h.metadata, i)
 	}
 	s.header = h
 	for {

@@ -5,9 +5,10 @@
 // INPUT is a .jsonl file (fields id, text and optionally title), a .csv file
 // with a header, a .txt file (one document), a directory of them, or - for
 // standard input; gzip and zstd are undone. Two documents are near-duplicates if
-// the Hamming distance of their SimHash fingerprints is at most -distance, and
-// a group is what chains of near-duplicates hold together. A title counts as
-// part of the text.
+// the Hamming distance of their SimHash fingerprints is at most -distance, or with
+// -method minhash if the Jaccard similarity of their features is at least -similarity.
+// With -metadata the keywords or tags of documents decide too. A group is what
+// chains of near-duplicates hold together. A title counts as part of the text.
 package main
 
 import (
@@ -34,15 +35,16 @@ func main() {
 
 // options are the flags.
 type options struct {
-	bits, distance, workers, maxLine int
-	tokenizer, normalize, secret     string
-	lines, weights, stats            string
-	boilerplate                      int
-	format, against                  string
-	pairs, clusters, out, save       string
-	skipBad                          bool
-	cols                             columns
-	args                             []string
+	method                       method
+	values, workers, maxLine     int
+	tokenizer, normalize, secret string
+	lines, weights, stats        string
+	boilerplate                  int
+	format, against              string
+	pairs, clusters, out, save   string
+	skipBad                      bool
+	cols                         columns
+	args                         []string
 }
 
 // fingerprintFiles reports whether fingerprints are kept or were kept.
@@ -57,8 +59,14 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("dedup", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.IntVar(&o.bits, "bits", 64, "width of the fingerprints: 64 or 128")
-	f.IntVar(&o.distance, "distance", 3, "largest Hamming distance of near-duplicates, in bits")
+	f.StringVar(&o.method.name, "method", "simhash", "what near-duplicates are found by: simhash, fingerprints within a distance, or minhash, signatures of a similarity")
+	f.IntVar(&o.method.bits, "bits", 64, "width of the fingerprints: 64 or 128")
+	f.IntVar(&o.method.distance, "distance", 3, "largest Hamming distance of near-duplicates, in bits")
+	f.Float64Var(&o.method.least, "similarity", 0.6, "with -method minhash, the least Jaccard similarity of near-duplicates: the share of their features that both have, as it is estimated")
+	f.IntVar(&o.values, "values", 128, "with -method minhash, the length of the signatures: the standard error of a similarity is at most 0.5/√values")
+	f.StringVar(&o.cols.metadata, "metadata", "", "comma-separated `NAMES` of fields or columns with keywords, tags or references, which decide together with the fingerprints (S002); a list, or a text with commas or semicolons")
+	f.Float64Var(&o.method.blend.Content, "content", 0.9, "with -metadata, how much the content counts")
+	f.Float64Var(&o.method.blend.Threshold, "score", 0.25, "with -metadata, the least score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata")
 	names := ""
 	for _, t := range tokenizers {
 		names += fmt.Sprintf("\n  %-7s %s", t.name, t.help)
@@ -71,7 +79,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.stats, "stats", "", "`FILE` for the document frequencies of the inputs, which it takes from there if it exists")
 	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes that seeds the hash, for texts of people who might cheat; line ends behind it do not count")
 	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is one); by default by their names, and jsonl for -")
-	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, tab-separated and sorted")
+	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, or similarity, or score; tab-separated and sorted")
 	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id with that of the first document of its group")
 	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the first document of each group as it stands; .jsonl, .csv or .txt (lines), also .gz or .zst")
 	f.StringVar(&o.save, "save", "", "`FILE.fp` for the ids and fingerprints of all documents, old ones too, for -against another time, with the same settings but for -distance; a new document replaces an old one with its id. Texts that only bytes can compare are not in it")
@@ -93,14 +101,13 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		return nil, errUsage
 	}
 	o.args = f.Args()
-	wrong := ""
+	given := map[string]bool{}
+	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	wrong := o.setMethod(given)
 	switch {
+	case wrong != "":
 	case len(o.args) == 0:
 		wrong = "no INPUT given; -h shows the flags"
-	case o.bits != 64 && o.bits != 128:
-		wrong = fmt.Sprintf("-bits %d: 64 or 128", o.bits)
-	case o.distance < 0 || o.distance > o.bits:
-		wrong = fmt.Sprintf("-distance %d: 0 to %d", o.distance, o.bits)
 	case o.workers < 1 || o.workers > 4096:
 		wrong = fmt.Sprintf("-workers %d: 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:
@@ -115,8 +122,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = "-boilerplate: with saved fingerprints the lines must be kept too, with -lines"
 	case o.save != "" && formatOf(o.save, "") != fingerprints:
 		wrong = fmt.Sprintf("-save %q: the name must end in .fp, .fp.gz or .fp.zst", o.save)
-	case o.cols.id == o.cols.text || o.cols.id == o.cols.title || o.cols.text == o.cols.title:
-		wrong = "-id, -text and -title must differ"
+	case o.cols.repeat():
+		wrong = "-id, -text, -title and -metadata must differ"
 	}
 	switch w, err := o.weighting(); {
 	case wrong != "":
@@ -167,7 +174,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		return 2
 	}
 	defer outs.Discard()
-	c := &collection{stderr: stderr}
+	c := &collection{stderr: stderr, method: &o.method}
 	if err := c.dedup(o, outs, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "dedup:", cli.Printable(err.Error(), 2000))
 		return 1
@@ -232,8 +239,10 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if err := c.weigh(o, weights, fp, outs, stdin); err != nil {
 		return err
 	}
-	if c.version, err = fp.Version(); err != nil {
-		return err
+	if o.fingerprintFiles() {
+		if c.version, err = fp.Version(); err != nil {
+			return err
+		}
 	}
 	progress, done := c.progress("reading")
 	err = c.load(o, fp, stdin, progress)
@@ -242,9 +251,9 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	done = c.waiting()
-	c.group(o.bits, o.distance, pairs != nil)
+	err = c.group(pairs != nil)
 	done()
-	if pairs != nil {
+	if pairs != nil && err == nil {
 		err = c.writePairs(pairs)
 	}
 	if clusters != nil && err == nil {
@@ -254,7 +263,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		err = c.writeOut(out, o, stdin)
 	}
 	if save != nil && err == nil {
-		err = c.saveAll(save, o.bits)
+		err = c.saveAll(save, o.method.bits)
 	}
 	if err == nil {
 		err = outs.Commit()

@@ -377,6 +377,7 @@ func TestAgainstGroups(t *testing.T) {
 // FuzzInput reads any bytes in every format: no panic, places in order, and
 // nothing longer than the limit.
 func FuzzInput(f *testing.F) {
+	f.Add("{\"id\":\"a\",\"text\":\"b\",\"tags\":[\"x\",1],\"text2\":\"a;b\"}", "jsonl")
 	f.Add(three, "jsonl")
 	f.Add("id,text\na,\"b\nc\"\nd,e\n", "csv")
 	f.Add("a\n\nb\r\n\xff", "lines")
@@ -396,7 +397,11 @@ func FuzzInput(f *testing.F) {
 		}
 		s := source{path: "x", format: format}
 		line := int32(0)
-		err := s.read(0, strings.NewReader(input), columns{"id", "text", "title"}, 100, func(it item) bool {
+		cols := columns{id: "id", text: "text", title: "title"}
+		if format == "jsonl" {
+			cols.metadata = "tags,text2"
+		}
+		err := s.read(0, strings.NewReader(input), cols, 100, func(it item) bool {
 			if it.line <= line && it.err == nil || it.line < 1 {
 				t.Fatalf("line %d after %d", it.line, line)
 			}
@@ -404,7 +409,7 @@ func FuzzInput(f *testing.F) {
 				t.Fatalf("line %d has %d bytes", it.line, len(it.raw))
 			}
 			line = max(line, it.line)
-			d, err := it.parse(&s, columns{"id", "text", "title"})
+			d, err := it.parse(&s, cols)
 			if err == nil && d.id == "" {
 				t.Fatal("a document without id")
 			}

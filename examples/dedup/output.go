@@ -12,7 +12,7 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// writePairs writes id, id and distance of each pair, sorted by the ids. The
+// writePairs writes id, id and value of each pair, sorted by the ids. The
 // smaller id comes first, but a new document before an old one.
 func (c *collection) writePairs(w *cli.Output) error {
 	byID := make([]uint32, len(c.docs))
@@ -36,7 +36,7 @@ func (c *collection) writePairs(w *cli.Output) error {
 		return cmp.Or(cmp.Compare(rank[p.i], rank[q.i]), cmp.Compare(rank[p.j], rank[q.j]))
 	})
 	for _, p := range c.pairs {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%d\n", cli.Escape(c.docs[p.i].id), cli.Escape(c.docs[p.j].id), p.distance); err != nil {
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", cli.Escape(c.docs[p.i].id), cli.Escape(c.docs[p.j].id), c.method.show(p.value)); err != nil {
 			return err
 		}
 	}

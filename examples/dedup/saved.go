@@ -33,7 +33,7 @@ func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield f
 		}
 		c := contents[fp]
 		if c == nil || fp == (neardup.Fingerprint128{}) { // without features, they are near nothing
-			c = &content{fp: fp}
+			c = &content{mark: mark{fp: fp}}
 			contents[fp] = c
 		}
 		it.old = &saved{id, c}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+)
+
+// A method says what near-duplicates are.
+type method struct {
+	name      string
+	bits      int // of fingerprints
+	distance  int // simhash
+	minhash   neardup.MinHash
+	least     float64 // minhash: similarity
+	byContent bool    // no metadata
+	blend     neardup.Blend
+}
+
+// A mark is what a text is compared by.
+type mark struct {
+	fp       neardup.Fingerprint128 // only Lo with 64 bits
+	sig      neardup.Signature
+	metadata neardup.Set
+}
+
+// mark makes the mark of a text.
+func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark) {
+	switch {
+	case m.name == "minhash":
+		k.sig = fp.Sign(text, m.minhash)
+	case m.bits == 64:
+		k.fp.Lo = uint64(fp.Sum64(text))
+	default:
+		k.fp = fp.Sum128(text)
+	}
+	if !m.byContent {
+		k.metadata = neardup.SetOf(metadata...)
+	}
+	return k
+}
+
+// isEmpty reports whether a text has no features, so that it is near nothing.
+func (k *mark) isEmpty() bool {
+	return k.fp == (neardup.Fingerprint128{}) && (k.sig == nil || k.sig[0] == 1<<32-1)
+}
+
+// A nearPair is two marks, by their numbers, and what is written of them: a distance, a
+// similarity or a score.
+type nearPair struct {
+	i, j  int
+	value float64
+}
+
+// pairs yields the near-duplicates among marks.
+func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
+	if m.name == "minhash" {
+		return m.similar(marks)
+	}
+	near := neardup.Pairs(fingerprints64(marks), m.distance)
+	if m.bits == 128 {
+		near = neardup.Pairs(fingerprints128(marks), m.distance)
+	}
+	return func(yield func(nearPair) bool) {
+		for p := range near {
+			value := float64(p.Distance)
+			if !m.byContent {
+				value = m.blend.Score(p.Distance, marks[p.I].metadata.Jaccard(marks[p.J].metadata))
+				if !m.blend.Similar(value) {
+					continue
+				}
+			}
+			if !yield(nearPair{p.I, p.J, value}) {
+				return
+			}
+		}
+	}, nil
+}
+
+// similar is pairs for signatures.
+func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
+	ix, err := neardup.NewSignatureIndex[uint32](m.least, &neardup.SignatureIndexOptions{Values: m.minhash.Values})
+	if err != nil {
+		return nil, err
+	}
+	err = ix.AddAll(func(yield func(uint32, neardup.Signature) bool) {
+		for i, k := range marks {
+			if !yield(uint32(i), k.sig) {
+				return
+			}
+		}
+	})
+	return func(yield func(nearPair) bool) {
+		for p := range ix.Pairs() {
+			if !yield(nearPair{int(p.A), int(p.B), p.Similarity}) {
+				return
+			}
+		}
+	}, err
+}
+
+// clusters returns for each mark the first of its group.
+func (m *method) clusters(marks []*mark) ([]int, error) {
+	switch {
+	case m.name == "simhash" && m.byContent && m.bits == 64:
+		return neardup.Clusters(fingerprints64(marks), m.distance), nil
+	case m.name == "simhash" && m.byContent:
+		return neardup.Clusters(fingerprints128(marks), m.distance), nil
+	}
+	near, err := m.pairs(marks)
+	if err != nil {
+		return nil, err
+	}
+	return neardup.Components(len(marks), func(yield func(neardup.Pair) bool) {
+		for p := range near {
+			if !yield(neardup.Pair{I: p.i, J: p.j}) {
+				return
+			}
+		}
+	}), nil
+}
+
+func fingerprints64(marks []*mark) []neardup.Fingerprint64 {
+	fps := make([]neardup.Fingerprint64, len(marks))
+	for i, k := range marks {
+		fps[i] = neardup.Fingerprint64(k.fp.Lo)
+	}
+	return fps
+}
+
+func fingerprints128(marks []*mark) []neardup.Fingerprint128 {
+	fps := make([]neardup.Fingerprint128, len(marks))
+	for i, k := range marks {
+		fps[i] = k.fp
+	}
+	return fps
+}
+
+// same returns the value of two documents that are equal.
+func (m *method) same() float64 {
+	if m.name == "simhash" && m.byContent {
+		return 0
+	}
+	return 1
+}
+
+// show writes a value.
+func (m *method) show(value float64) string {
+	if m.name == "simhash" && m.byContent {
+		return fmt.Sprint(int(value))
+	}
+	return fmt.Sprintf("%.4f", value)
+}
+
+// setMethod checks the flags that say what near-duplicates are; given are those that were
+// set. It returns what is wrong, or "".
+func (o *options) setMethod(given map[string]bool) string {
+	m := &o.method
+	m.byContent = o.cols.metadata == ""
+	m.minhash.Values = o.values
+	of := map[string][]string{
+		"simhash": {"bits", "distance", "weights", "stats", "save", "metadata", "content", "score"},
+		"minhash": {"similarity", "values"},
+	}
+	if of[m.name] == nil {
+		return fmt.Sprintf("-method %q: simhash or minhash", m.name)
+	}
+	for name, flags := range of {
+		for _, f := range flags {
+			if given[f] && name != m.name {
+				return fmt.Sprintf("-%s is for -method %s", f, name)
+			}
+		}
+	}
+	switch {
+	case m.bits != 64 && m.bits != 128:
+		return fmt.Sprintf("-bits %d: 64 or 128", m.bits)
+	case m.distance < 0 || m.distance > m.bits:
+		return fmt.Sprintf("-distance %d: 0 to %d", m.distance, m.bits)
+	case m.minhash.Values < 16 || m.minhash.Values > 4096:
+		return fmt.Sprintf("-values %d: 16 to 4096", m.minhash.Values)
+	case !(m.least > 0 && m.least <= 1):
+		return fmt.Sprintf("-similarity %g: above 0 and at most 1", m.least)
+	case !(m.blend.Content > 0 && m.blend.Content <= 1):
+		return fmt.Sprintf("-content %g: above 0 and at most 1", m.blend.Content)
+	case !(m.blend.Threshold > 0 && m.blend.Threshold <= 1):
+		return fmt.Sprintf("-score %g: above 0 and at most 1", m.blend.Threshold)
+	case m.byContent && (given["content"] || given["score"]):
+		return "-content and -score are for -metadata"
+	case m.name == "minhash" && formatOf(o.against, "") == fingerprints:
+		return "-against: saved fingerprints are for -method simhash"
+	case m.byContent:
+		return ""
+	case given["distance"]:
+		return "-distance: with -metadata it follows from -content and -score"
+	case o.fingerprintFiles():
+		return "-metadata: saved fingerprints have none"
+	}
+	m.distance = m.blend.Reach(m.bits)
+	return ""
+}
+
+// metadataNames returns the names of the fields with metadata.
+func (c *columns) metadataNames() []string {
+	if c.metadata == "" {
+		return nil
+	}
+	return strings.Split(c.metadata, ",")
+}
+
+// repeat reports whether a name is there twice.
+func (c *columns) repeat() bool {
+	names := append(c.metadataNames(), c.id, c.text, c.title)
+	slices.Sort(names)
+	return len(slices.Compact(names)) < len(c.metadataNames())+3
+}
+
+// appendItems appends the items of a field that has them in one string.
+func appendItems(items []string, name, value string) []string {
+	for item := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(",;|\n，；、", r) }) {
+		items = appendItem(items, name, item)
+	}
+	return items
+}
+
+// appendItem appends an item, known by its field too: a tag is no keyword.
+func appendItem(items []string, name, item string) []string {
+	if item = strings.ToLower(strings.Join(strings.Fields(item), " ")); item != "" {
+		items = append(items, name+"="+item)
+	}
+	return items
+}
+
+// withMetadata returns what tells documents apart.
+func (d *document) withMetadata() string {
+	items := slices.Clone(d.metadata)
+	slices.Sort(items)
+	return d.whole() + "\x00" + strings.Join(slices.Compact(items), "\x00")
+}

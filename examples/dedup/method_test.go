@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+const tagged = `{"id":"a","text":"the quick brown fox jumps over the lazy dog","keywords":["Fox","dog"],"tags":"animals, prose"}
+{"id":"b","text":"The quick, brown fox jumps over the lazy dog!","keywords":["dog","fox"],"tags":"prose;Animals"}
+{"id":"c","text":"the quick brown fox jumps over the lazy dog","keywords":["tax","law"],"tags":""}
+{"id":"d","text":"something else altogether, about fish and chips","keywords":[1,2]}
+{"id":"e","text":"!!"}
+{"id":"f","text":"??"}
+`
+
+func TestMinHashMethod(t *testing.T) {
+	long := strings.Repeat("one two three four five six seven eight nine ten eleven twelve ", 3)
+	files := map[string]string{"x.jsonl": fmt.Sprintf("{\"id\":\"a\",\"text\":%q}\n{\"id\":\"b\",\"text\":%q}\n{\"id\":\"c\",\"text\":%q}\n{\"id\":\"d\",\"text\":\"!\"}\n{\"id\":\"e\",\"text\":\"?\"}\n",
+		long, long+"thirteen", "quite another text that has nothing in common with the first")}
+	for _, test := range []struct{ args, pairs, clusters string }{
+		{"-method minhash", "a\tb\t0.9231\n", "a\ta\nb\ta\nc\tc\nd\td\ne\te\n"}, // 12 of 13 pairs of words: exact, as there are so few
+		{"-method minhash -similarity 0.93", "", "a\ta\nb\tb\nc\tc\nd\td\ne\te\n"},
+		{"-method minhash -values 1024 -tokenizer words", "a\tb\t0.9231\n", "a\ta\nb\ta\nc\tc\nd\td\ne\te\n"},
+	} {
+		for _, workers := range []string{"1", "3"} {
+			args := append(strings.Fields(test.args), "-workers", workers, "-pairs", "pairs", "-clusters", "clusters", "x.jsonl")
+			if status, _, stderr := call(t, files, "", args...); status != 0 {
+				t.Fatalf("%s: %s", test.args, stderr)
+			}
+			if got := read(t, "pairs"); got != test.pairs {
+				t.Errorf("%s: pairs %q, want %q", test.args, got, test.pairs)
+			}
+			if got := read(t, "clusters"); got != test.clusters {
+				t.Errorf("%s: groups %q, want %q", test.args, got, test.clusters)
+			}
+			// Groups without pairs are found in another way.
+			if status, _, stderr := call(t, files, "", append(strings.Fields(test.args), "-clusters", "clusters", "x.jsonl")...); status != 0 || read(t, "clusters") != test.clusters {
+				t.Errorf("%s: groups without pairs %q %s", test.args, read(t, "clusters"), stderr)
+			}
+		}
+	}
+	// Equal texts, and new ones against old ones.
+	files["old.jsonl"] = files["x.jsonl"]
+	files["x.jsonl"] = fmt.Sprintf("{\"id\":\"n\",\"text\":%q}\n{\"id\":\"m\",\"text\":\"new\"}\n", long)
+	if status, _, stderr := call(t, files, "", "-method", "minhash", "-against", "old.jsonl", "-pairs", "pairs", "-out", "out.txt", "-format", "", "x.jsonl"); status != 1 || !strings.Contains(stderr, "-out") {
+		t.Fatalf("%d %s", status, stderr)
+	}
+	if status, _, stderr := call(t, files, "", "-method", "minhash", "-against", "old.jsonl", "-pairs", "pairs", "-out", "out.jsonl", "x.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	if got := read(t, "pairs"); got != "n\ta\t1.0000\nn\tb\t0.9231\n" {
+		t.Errorf("against old ones: %q", got)
+	}
+	if got := read(t, "out.jsonl"); got != "{\"id\":\"m\",\"text\":\"new\"}\n" {
+		t.Errorf("left are %q", got)
+	}
+}
+
+func TestMetadata(t *testing.T) {
+	csv := "id,text,keywords,tags\na,the quick brown fox jumps over the lazy dog,fox;DOG,\"animals, prose\"\nb,The quick brown fox jumps over the lazy dog,dog、fox,prose|animals\n"
+	for _, test := range []struct{ args, pairs string }{
+		{"-metadata keywords,tags x.jsonl", "a\tb\t1.0000\na\tc\t0.9000\nb\tc\t0.9000\n"},
+		{"-metadata keywords,tags -content 0.6 -score 0.7 x.jsonl", "a\tb\t1.0000\n"}, // the same text, other keywords
+		{"-metadata keywords -bits 128 x.jsonl", "a\tb\t1.0000\na\tc\t0.9000\nb\tc\t0.9000\n"},
+		{"-metadata keywords,tags x.csv", "a\tb\t1.0000\n"},
+		{"-metadata none x.jsonl", "a\tb\t1.0000\na\tc\t1.0000\nb\tc\t1.0000\n"},
+	} {
+		files := map[string]string{"x.jsonl": tagged, "x.csv": csv}
+		args := strings.Fields(test.args)
+		if status, _, stderr := call(t, files, "", append([]string{"-pairs", "pairs", "-clusters", "clusters"}, args...)...); status != 0 {
+			t.Fatalf("%s: %s", test.args, stderr)
+		}
+		if got := read(t, "pairs"); got != test.pairs {
+			t.Errorf("%s: %q, want %q", test.args, got, test.pairs)
+		}
+		groups := read(t, "clusters")
+		if status, _, stderr := call(t, files, "", append([]string{"-clusters", "clusters"}, args...)...); status != 0 || read(t, "clusters") != groups {
+			t.Errorf("%s: groups %q, with pairs %q %s", test.args, read(t, "clusters"), groups, stderr)
+		}
+	}
+	for _, bad := range []string{`{"id":"a","text":"x","keywords":[[1]]}`, `{"id":"a","text":"x","keywords":{"a":1}}`, `{"id":"a","text":"x","keywords":7}`} {
+		if status, _, stderr := call(t, map[string]string{"x.jsonl": "\n" + bad + "\n"}, "", "-metadata", "keywords", "x.jsonl"); status != 1 || !strings.Contains(stderr, `x.jsonl:2: "keywords"`) {
+			t.Errorf("%s: %d %s", bad, status, stderr)
+		}
+	}
+	if status, _, stderr := call(t, map[string]string{"x.csv": csv}, "", "-metadata", "keyword", "x.csv"); status != 1 || !strings.Contains(stderr, `x.csv:1: no column "keyword"`) {
+		t.Errorf("%d %s", status, stderr)
+	}
+}
+
+func TestMethodFlags(t *testing.T) {
+	for _, test := range []struct{ args, want string }{
+		{"-method cosine x", `-method "cosine"`}, {"-method minhash -bits 128 x", "-bits is for -method simhash"}, {"-similarity 0.5 x", "-similarity is for -method minhash"},
+		{"-method minhash -similarity 0 x", "-similarity 0"}, {"-method minhash -similarity NaN x", "-similarity NaN"}, {"-method minhash -values 8 x", "-values 8"},
+		{"-method minhash -metadata keywords x", "-metadata is for"}, {"-content 0.5 x", "for -metadata"}, {"-metadata k -content 2 x", "-content 2"}, {"-metadata k -score -1 x", "-score -1"},
+		{"-metadata k -distance 3 x", "-distance: with -metadata"}, {"-metadata text x", "must differ"}, {"-metadata a,a x", "must differ"}, {"-metadata k -save x.fp x", "saved fingerprints"},
+		{"-method minhash -against x.fp x", "saved fingerprints"}, {"-method minhash -save x.fp x", "-save is for"}, {"-bits 65 x", "-bits 65"}, {"-distance 65 x", "-distance 65"},
+	} {
+		if status, _, stderr := call(t, nil, "", strings.Fields(test.args)...); status != 2 || !strings.Contains(stderr, test.want) {
+			t.Errorf("%s: %d %s", test.args, status, stderr)
+		}
+	}
+}
