@@ -305,3 +305,83 @@ func ExamplePairsBetween() {
 	// old 1 new 0 distance 1
 	// old 1 new 2 distance 2
 }
+
+func ExampleSet_Jaccard() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 2}}
+	a, b := f.Set("相似文本识别技术"), f.Set("相似文档识别技术")
+	fmt.Printf("Jaccard %.3f, Dice %.3f, containment %.3f\n", a.Jaccard(b), a.Dice(b), a.Containment(b))
+	// Output: Jaccard 0.556, Dice 0.714, containment 0.714
+}
+
+func ExampleSignature_Jaccard() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
+	m := neardup.MinHash{Values: 1024}
+	a := f.Sign("the quick brown fox jumps over the lazy dog", m)
+	b := f.Sign("a quick brown fox jumps over one lazy dog", m)
+	fmt.Printf("%.2f\n", a.Jaccard(b)) // 7 of 10 words; of so few features it is nearly exact
+	// Output: 0.70
+}
+
+func ExampleSignature_Merge() {
+	var f neardup.Fingerprinter
+	var m neardup.MinHash
+	site := f.Sign("the first page of a site", m)
+	site.Merge(f.Sign("and the second one", m))
+	fmt.Println(f.Sign("and the second one", m).Containment(site))
+	// Output: 1
+}
+
+func ExampleSignatureIndex() {
+	texts := map[string]string{
+		"page-1": "all about fish and chips and where to eat them when it rains",
+		"page-2": "the sights of the old town, with a map and opening hours of all museums",
+	}
+	var f neardup.Fingerprinter
+	var m neardup.MinHash
+	ix, err := neardup.NewSignatureIndex[string](0.6, nil)
+	if err != nil {
+		panic(err) // the similarity is none
+	}
+	for id, text := range texts {
+		ix.Add(id, f.Sign(text, m))
+	}
+	query := "All about fish and chips, and where to eat them if it rains!"
+	for match := range ix.Search(f.Sign(query, m)) { // by the estimate
+		fmt.Printf("%s %.2f\n", match.ID, match.Similarity)
+	}
+	for id := range ix.Candidates(f.Sign(query, m)) { // verified exactly
+		fmt.Printf("%s %.4f\n", id, f.Set(query).Jaccard(f.Set(texts[id])))
+	}
+	// Output:
+	// page-1 0.69
+	// page-1 0.7143
+}
+
+func ExampleBanding() {
+	fmt.Println(neardup.NewBanding(128, 0.5, 0.1))
+	// Output: 32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, 0.5 0.873, 0.6 0.988, 0.7 1.000, 0.8 1.000, 0.9 1.000
+}
+
+func ExampleBlend() {
+	docs := []struct{ text, keywords string }{
+		{"all about fish and chips and where to eat them", "food travel"},
+		{"all about fish and chips, and where to eat them", "travel food"},
+		{"all about bees and ants and where to see them", "nature"},
+	}
+	var b neardup.Blend
+	var fps []neardup.Fingerprint64
+	var metadata []neardup.Set
+	for _, d := range docs {
+		fps = append(fps, neardup.Sum64(d.text))
+		metadata = append(metadata, neardup.SetOf(strings.Fields(d.keywords)...))
+	}
+	fmt.Println(b)
+	for p := range neardup.Pairs(fps, b.Reach(64)) {
+		if score := b.Score(p.Distance, metadata[p.I].Jaccard(metadata[p.J])); b.Similar(score) {
+			fmt.Println(p.I, p.J, score)
+		}
+	}
+	// Output:
+	// content 0.90, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
+	// 0 1 1
+}
