@@ -185,7 +185,11 @@ func randomSignatureOptions(rnd *rand.Rand) *SignatureIndexOptions {
 // TestSignatureIndexModel compares an index, in memory and in files, with a model, over
 // random settings and changes.
 func TestSignatureIndexModel(t *testing.T) {
-	for seed := range uint64(shorter(120, 16)) {
+	seeds := shorter(120, 16)
+	if raceDetector {
+		seeds = 24
+	}
+	for seed := range uint64(seeds) {
 		rnd := rand.New(rand.NewPCG(seed, 17))
 		o := randomSignatureOptions(rnd)
 		similarity := 0.2 + 0.8*rnd.Float64()
@@ -293,6 +297,9 @@ func TestSignatureIndexModel(t *testing.T) {
 func TestSignatureIndexLarge(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(4, 4))
 	n := shorter(20_000, 3000)
+	if raceDetector {
+		n = 4000
+	}
 	for _, o := range []SignatureIndexOptions{{}, {Bits: 1}, {Values: 256, Banding: Banding{100, 2}}, {Values: 100, Banding: Banding{33, 3}}} {
 		ix, err := NewSignatureIndex[int](0.5, &o)
 		if err != nil {

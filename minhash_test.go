@@ -53,6 +53,9 @@ func spread(t *testing.T, name string, errs []float64, standard float64) (biased
 // sign, all forms to keep signatures. Of errors one in 370 should be beyond three standard
 // errors, of means too.
 func TestEstimators(t *testing.T) {
+	if raceDetector || testing.Short() {
+		t.Skip("takes long")
+	}
 	const seeds = 200
 	estimates, biased, all, far := 0, 0, 0, 0
 	for _, k := range []int{64, 100, 128, 1024} {
@@ -111,6 +114,9 @@ func TestEstimators(t *testing.T) {
 // features than values, where most values are borrowed: rows are not independent then, but
 // each of them agrees with the probability of the similarity.
 func TestBorrowedValues(t *testing.T) {
+	if raceDetector {
+		t.Skip("takes long")
+	}
 	for _, n := range []int{1, 2, 4, 16, 100} {
 		for _, k := range []int{16, 128, 1000} {
 			same, all := 0, 0
