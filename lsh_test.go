@@ -375,6 +375,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 	sigs := signatures(50, 64, 1)
 	a, b := sigs[0], append(slices.Clone(sigs[0][:32]), sigs[1][32:]...) // both are near to a
 	ix.Add(-1, a)
+	var reads atomic.Int64
 	var stop atomic.Bool
 	var wg sync.WaitGroup
 	for range 2 {
@@ -386,18 +387,23 @@ func TestSignatureIndexReaders(t *testing.T) {
 						seen++
 					}
 				}
-				pairs := 0
-				for range ix.CandidatePairs() {
-					pairs++
-				}
 				if seen != 1 {
 					t.Errorf("seen %d times", seen)
 					return
 				}
+				if reads.Add(1)%16 > 0 {
+					continue
+				}
+				for x, y := range ix.CandidatePairs() {
+					if x == y {
+						t.Errorf("%d is a pair", x)
+						return
+					}
+				}
 			}
 		})
 	}
-	for i := range shorter(3000, 500) {
+	for i := 0; i < 3000 || reads.Load() < int64(shorter(3000, 300)) && !t.Failed(); i++ {
 		ix.Add(i%40, sigs[2+i%40])
 		ix.Add(-1, [2]Signature{a, b}[i%2])
 		ix.Delete(i * 7 % 40)

@@ -18,22 +18,15 @@ import (
 // megabytes at worst where a Normalizer makes a text longer; only a [Weight] that is not
 // linear needs some 30 to 150 bytes for each distinct feature of the text. A Stream can
 // be used for one text after the other, but not by several goroutines at once.
-type Stream[F Fingerprint] struct {
-	f    Fingerprinter
-	norm *normalizing // nil if texts are not rewritten
-	r    *reading     // of the text, once it has begun
-
-	cut [utf8.UTFMax]byte // the beginning of a character that a piece ended in
-	n   int               // its length
-}
+type Stream[F Fingerprint] struct{ textStream }
 
 // NewStream returns a Stream of fingerprints of f, which must not be changed any
 // more. A tokenizer that is not of this package cannot be used, as nothing is
 // known of where it would let a text be cut: cut the text where it would, and add
 // the pieces to one accumulator ([Fingerprinter.Accumulate64]).
 func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
-	if sourceOf(f.tokenizer()) == nil {
-		return nil, fmt.Errorf("neardup: a %T cannot read a text in pieces", f.Tokenizer)
+	if err := canStream(f); err != nil {
+		return nil, err
 	}
 	of := f.features()
 	if err := checkWeight(f.Weight, &of, true); err != nil {
@@ -42,11 +35,77 @@ func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 	if needsOf(f.Weight)&needsMarked != 0 {
 		return nil, errors.New("neardup: Markers by sentence cannot weigh a text in pieces")
 	}
-	return &Stream[F]{f: *f}, nil
+	purpose := toSum64
+	if width[F]() == 128 {
+		purpose = toSum128
+	}
+	return &Stream[F]{textStream{f: *f, purpose: purpose}}, nil
+}
+
+func canStream(f *Fingerprinter) error {
+	if sourceOf(f.tokenizer()) == nil {
+		return fmt.Errorf("neardup: a %T cannot read a text in pieces", f.Tokenizer)
+	}
+	return nil
+}
+
+// Sum returns the fingerprint of what was written, and ends the text: what is
+// written next begins another one.
+func (s *Stream[F]) Sum() F {
+	r := s.end()
+	r.finish()
+	fp := r.sum128()
+	return fromWords[F](fp.Lo, fp.Hi)
+}
+
+// A SignatureStream is a [Stream] of MinHash signatures.
+type SignatureStream struct {
+	textStream
+	minhash   MinHash
+	signature Signature // so far
+}
+
+// NewSignatureStream returns a SignatureStream of signatures of f, see [Fingerprinter.Sign].
+// f must not be changed any more. A tokenizer that is not of this package cannot be used: cut
+// the text where it would, and merge the signatures of the pieces.
+func NewSignatureStream(f *Fingerprinter, m MinHash) (*SignatureStream, error) {
+	if err := canStream(f); err != nil {
+		return nil, err
+	}
+	if err := m.check(); err != nil {
+		return nil, fmt.Errorf("neardup: MinHash: %w", err)
+	}
+	s := &SignatureStream{textStream{f: *f, purpose: toHash}, m, m.empty()}
+	s.take = func(hashes []uint64) { s.minhash.add(s.signature, hashes) }
+	return s, nil
+}
+
+// Sum returns the signature of what was written, and ends the text: what is written next
+// begins another one.
+func (s *SignatureStream) Sum() Signature {
+	r := s.end()
+	r.finish()
+	r.release()
+	signature := s.signature
+	signature.borrow()
+	s.signature = s.minhash.empty()
+	return signature
+}
+
+// A textStream reads a text in pieces.
+type textStream struct {
+	f       Fingerprinter
+	purpose purpose
+	take    func(hashes []uint64)
+	norm    *normalizing // nil if texts are not rewritten
+	r       *reading     // of the text, once it has begun
+
+	cut [utf8.UTFMax]byte // the beginning of a character that a piece ended in
+	n   int               // its length
 }
 
 // Write takes in the next piece of the text. It takes all of it and never fails.
-func (s *Stream[F]) Write(p []byte) (int, error) {
+func (s *textStream) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		n := min(len(rest), maxPiece)
 		s.rewrite(rest[:n], false)
@@ -56,26 +115,24 @@ func (s *Stream[F]) Write(p []byte) (int, error) {
 }
 
 // WriteString is Write for a string.
-func (s *Stream[F]) WriteString(p string) (int, error) {
+func (s *textStream) WriteString(p string) (int, error) {
 	return s.Write(bytesOf(p))
 }
 
-// Sum returns the fingerprint of what was written, and ends the text: what is
-// written next begins another one.
-func (s *Stream[F]) Sum() F {
+// end ends the text, and returns what has read it.
+func (s *textStream) end() *reading {
 	s.rewrite(nil, true)
 	s.read(s.cut[:s.n], true)
-	s.r.finish()
-	fp := s.r.sum128()
+	r := s.r
 	s.norm, s.r, s.n = nil, nil, 0
-	return fromWords[F](fp.Lo, fp.Hi)
+	return r
 }
 
 // maxPiece is the longest piece that is worked on at a time, whatever is written.
 const maxPiece = 64 << 10
 
 // rewrite normalises a piece.
-func (s *Stream[F]) rewrite(p []byte, last bool) {
+func (s *textStream) rewrite(p []byte, last bool) {
 	if s.f.Normalizer.usual() == (Normalizer{}) {
 		s.write(p)
 		return
@@ -87,7 +144,7 @@ func (s *Stream[F]) rewrite(p []byte, last bool) {
 }
 
 // write cuts the text where a character ends.
-func (s *Stream[F]) write(p []byte) {
+func (s *textStream) write(p []byte) {
 	for s.n > 0 && len(p) > 0 {
 		s.cut[s.n] = p[0]
 		p = p[1:]
@@ -104,13 +161,10 @@ func (s *Stream[F]) write(p []byte) {
 }
 
 // read takes in a piece that ends with a character.
-func (s *Stream[F]) read(piece []byte, last bool) {
+func (s *textStream) read(piece []byte, last bool) {
 	if s.r == nil {
-		purpose := toSum64
-		if width[F]() == 128 {
-			purpose = toSum128
-		}
-		s.r = s.f.reading(purpose).open()
+		s.r = s.f.reading(s.purpose).open()
+		s.r.take = s.take
 	}
 	s.r.read(stringOf(piece), last)
 }

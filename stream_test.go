@@ -3,6 +3,7 @@ package neardup
 import (
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -56,6 +57,11 @@ func checkStream(t *testing.T, name string, f *Fingerprinter, text string, size 
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := MinHash{Values: 64}
+	signing, err := NewSignatureStream(f, m)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range 2 { // a stream can be used again
 		for rest := text; rest != ""; {
 			n := min(len(rest), rnd.IntN(size)+1)
@@ -65,10 +71,14 @@ func checkStream(t *testing.T, name string, f *Fingerprinter, text string, size 
 				s64.Write([]byte(rest[:n]))
 			}
 			s128.WriteString(rest[:n])
+			signing.WriteString(rest[:n])
 			rest = rest[n:]
 		}
 		if got, want := s64.Sum(), f.Sum64(text); got != want {
 			t.Fatalf("%s, pieces of up to %d bytes: %v, in one piece %v, of %.300q", name, size, got, want, text)
+		}
+		if got, want := signing.Sum(), f.Sign(text, m); !slices.Equal(got, want) {
+			t.Fatalf("%s, pieces of up to %d bytes: signature %v, in one piece %v, of %.300q", name, size, got, want, text)
 		}
 		if got, want := s128.Sum(), f.Sum128(text); got != want {
 			t.Fatalf("%s, pieces of up to %d bytes: %v, in one piece %v, of %.300q", name, size, got, want, text)
