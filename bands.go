@@ -264,9 +264,10 @@ func (v *bandVisit) verify(emit func(ord uint32, doc []uint64) bool) (goOn bool,
 	return true, nil
 }
 
-// pairs calls emit with every two documents that agree in a band, each pair once.
-// It ends when emit returns false. All of a file was checked.
-func (t *bandTables) pairs(emit func(a, b uint32) bool) error {
+// pairs calls emit with every two documents whose entries of a band have the same key, as
+// far as it is known: for all bands, the first one first. It ends when emit returns false.
+// All of a file was checked.
+func (t *bandTables) pairs(emit func(a, b uint32, band int) bool) error {
 	var sorted []uint32
 	for band := range t.Bands {
 		buckets, entries := t.table(band)
@@ -276,7 +277,7 @@ func (t *bandTables) pairs(emit func(a, b uint32) bool) error {
 				return damaged("a bucket is outside of its table")
 			}
 			bucket := entries[from:to]
-			if len(bucket) > 16 && !slices.IsSorted(bucket) {
+			if len(bucket) > 16 { // those of one key together
 				sorted = append(sorted[:0], bucket...)
 				slices.Sort(sorted)
 				bucket = sorted
@@ -284,7 +285,7 @@ func (t *bandTables) pairs(emit func(a, b uint32) bool) error {
 			for i, e := range bucket {
 				for _, f := range bucket[i+1:] {
 					if (e^f)>>t.ordBits != 0 {
-						if len(bucket) > 16 { // the others are equal no more
+						if len(bucket) > 16 {
 							break
 						}
 						continue
@@ -293,7 +294,7 @@ func (t *bandTables) pairs(emit func(a, b uint32) bool) error {
 					if int(max(a, b)) >= t.n {
 						return damaged("an entry is of no signature")
 					}
-					if t.isFirst(t.doc(a), t.doc(b), band) && !emit(min(a, b), max(a, b)) {
+					if !emit(min(a, b), max(a, b), band) {
 						return nil
 					}
 				}

@@ -50,6 +50,16 @@ func Clusters[F Fingerprint](fps []F, k int) []int {
 // It takes time nearly linear in n and the number of pairs (union-find with
 // path halving).
 func Components(n int, pairs iter.Seq[Pair]) []int {
+	return components(n, func(_ func(a, b int) bool, join func(a, b int)) {
+		for p := range pairs {
+			join(p.I, p.J)
+		}
+	})
+}
+
+// components is Components of what link joins, which may ask whether two are joined
+// already.
+func components(n int, link func(joined func(a, b int) bool, join func(a, b int))) []int {
 	parent := make([]int, n)
 	for i := range parent {
 		parent[i] = i
@@ -61,14 +71,26 @@ func Components(n int, pairs iter.Seq[Pair]) []int {
 		}
 		return i
 	}
-	for p := range pairs {
-		i, j := find(p.I), find(p.J)
+	link(func(a, b int) bool { return find(a) == find(b) }, func(a, b int) {
+		i, j := find(a), find(b)
 		parent[max(i, j)] = min(i, j) // the root is always the smallest member
-	}
+	})
 	for i := range parent {
 		parent[i] = find(i)
 	}
 	return parent
+}
+
+// idGroups lists the ids of the members of every label that occurs more than once.
+func idGroups[ID comparable](label []int, ids []ID) [][]ID {
+	groups := groupsOf(label)
+	out := make([][]ID, len(groups))
+	for i, members := range groups {
+		for _, n := range members {
+			out[i] = append(out[i], ids[n])
+		}
+	}
+	return out
 }
 
 // groupsOf lists the members of every label that occurs more than once, in

@@ -15,15 +15,19 @@
 // All near-duplicates in a collection: [Pairs], or [Clusters] to get groups and
 // keep one document of each. A new collection against an old one: [PairsBetween]. New
 // documents against those seen so far: an [Index], in memory ([NewIndex]) or in files
-// ([OpenIndex]), which also knows the nearest at any distance. Other features, weights or hashes: a [Fingerprinter]. A document that
-// is edited again and again, or read by several workers: an [Accumulator64],
-// from which features can be taken out again. A document larger than memory: a
-// [Stream]. Chinese words with their parts of speech: a [Segmenter]; nothing else in
+// ([OpenIndex]), which also knows the nearest at any distance. Other features, weights or
+// hashes: a [Fingerprinter]. A document that is edited again and again, or read by several
+// workers: an [Accumulator64], from which features can be taken out again. A document
+// larger than memory: a [Stream]. Chinese words with their parts of speech: a [Segmenter]; nothing else in
 // the package links its dictionary.
 //
 // Pages, changing dates and numbers, menus and footers: a [Normalizer] takes away
 // what should not count. Texts of people who would gain from cheating: a
 // [SeededHash].
+//
+// Texts that people revised, more than a few bits apart: the [Set] of their features, exactly,
+// or a MinHash [Signature] ([Fingerprinter.Sign]) and a [SignatureIndex] for many. Keywords or
+// tags that should decide too: a [Blend].
 //
 // Words that should count more than others: a [Weight], most often by the document
 // frequencies of a [StatisticsBuilder]. Rows with fields instead of texts: the Fields of a
@@ -49,7 +53,8 @@
 // and published text of Chinese articles, both at a precision above 99 %. A
 // larger distance finds more; how much more it confuses depends on the features and
 // their weights. With log count × idf of dictionary words, 128 bits and a distance of 35,
-// 99 % of those Chinese pairs are found at a precision of 97 %. The README has the tables.
+// 99 % of those Chinese pairs are found at a precision of 97 %; by MinHash of pairs of
+// characters as many at 99.6 %. The README has the tables.
 //
 // Short texts have few features, so one changed word moves many bits. A text
 // without letters, digits and emoji has fingerprint 0, which means nothing.

@@ -327,14 +327,7 @@ func (ix *Index[ID, F]) Pairs() iter.Seq[IDPair[ID]] {
 // member, the one added first, is a stable representative. See [Clusters].
 func (ix *Index[ID, F]) Groups() [][]ID {
 	ids, fps := ix.collect()
-	groups := groupsOf(Clusters(fps, ix.distance))
-	out := make([][]ID, len(groups))
-	for i, members := range groups {
-		for _, n := range members {
-			out[i] = append(out[i], ids[n])
-		}
-	}
-	return out
+	return idGroups(Clusters(fps, ix.distance), ids)
 }
 
 // collect returns the stored ids and fingerprints in the order of adding.

@@ -104,7 +104,7 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 	l := ix.layout
 	newStore(&ix.store, form[*bandTables]{
 		kind: "signatures", words: l.words,
-		tailSize: func(live int) int { return min(max(1024, live), 1<<16, max(256, 1<<22/l.words)) },
+		tailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<22/l.words)) },
 		build:    func(docs []uint64) *bandTables { return newBandTables(l, docs) },
 		tail:     func(size int) tailFinder { return newBandTail(l, size) },
 		read:     func(f *fileReader) *bandTables { return f.bandTables(l) },
@@ -114,7 +114,7 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 
 // OpenSignatureIndex opens an index that is in files, or makes an empty one. Files and ids
 // are as with [OpenIndex]; the values, their bits and the bands must be the same as
-// before.
+// before. To have other bands, give All of the old index to AddAll of a new one.
 func OpenSignatureIndex[ID comparable](path string, similarity float64, options *SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err == nil {
@@ -317,20 +317,67 @@ func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
 	}
 }
 
+// Groups returns the ids of the connected components of Pairs with two or more members.
+// Members and groups are in the order of adding, so the first member, the one added
+// first, is a stable representative. Equal signatures are taken together first, so a
+// million of them cost no more than other input. Chains may join what is not similar
+// itself.
+func (ix *SignatureIndex[ID]) Groups() [][]ID {
+	docs := ix.documents()
+	label := make([]int, len(docs.ids)) // for each document the number of its signature
+	number := make(map[string]int, len(docs.ids))
+	distinct := documents[int]{words: docs.words} // the first with each
+	for i := range docs.ids {
+		doc := docs.docs[i*docs.words:][:docs.words]
+		key := string(asBytes(doc))
+		n, there := number[key]
+		if !there || ix.layout.isEmpty(doc) {
+			n = len(distinct.ids)
+			number[key] = n
+			distinct.add(doc, i, 0)
+		}
+		label[i] = n
+	}
+	t := newBandTables(ix.layout, distinct.docs)
+	of := components(t.n, func(joined func(a, b int) bool, join func(a, b int)) {
+		t.pairs(func(a, b uint32, band int) bool {
+			if !joined(int(a), int(b)) {
+				if docA, docB := t.doc(a), t.doc(b); ix.layout.agree(docA, docB, band) && ix.layout.jaccard(docA, docB) >= ix.similarity {
+					join(int(a), int(b))
+				}
+			}
+			return true
+		})
+	})
+	for i, n := range label {
+		label[i] = distinct.ids[of[n]]
+	}
+	return idGroups(label, docs.ids)
+}
+
+// documents returns all that is stored, in the order of adding.
+func (ix *SignatureIndex[ID]) documents() documents[ID] {
+	st := ix.state.Load()
+	docs := newDocuments[ID](ix.form.words, ix.Len())
+	for d := range ix.each(st, st.runs) {
+		docs.add(d.doc, d.id, d.time)
+	}
+	return docs
+}
+
 func (ix *SignatureIndex[ID]) pairs(yield func(a, b ID, docA, docB []uint64) bool) {
 	st := ix.state.Load()
 	defer runtime.KeepAlive(st)
 	v := st.view()
 	if len(st.runs) != 1 || v.changes > 0 { // as one part, if it is not
-		docs := newDocuments[ID](ix.form.words, ix.Len())
-		for d := range ix.each(st, st.runs) {
-			docs.add(d.doc, d.id, d.time)
-		}
+		docs := ix.documents()
 		if ix.Err() != nil {
 			return
 		}
 		t := newBandTables(ix.layout, docs.docs)
-		t.pairs(func(a, b uint32) bool { return yield(docs.ids[a], docs.ids[b], t.doc(a), t.doc(b)) })
+		t.pairs(func(a, b uint32, band int) bool {
+			return !t.isFirst(t.doc(a), t.doc(b), band) || yield(docs.ids[a], docs.ids[b], t.doc(a), t.doc(b))
+		})
 		return
 	}
 	r := st.runs[0]
@@ -340,8 +387,8 @@ func (ix *SignatureIndex[ID]) pairs(yield func(a, b ID, docA, docB []uint64) boo
 			return
 		}
 	}
-	err := r.find.pairs(func(a, b uint32) bool {
-		if !v.sees(r, a) || !v.sees(r, b) {
+	err := r.find.pairs(func(a, b uint32, band int) bool {
+		if !v.sees(r, a) || !v.sees(r, b) || !ix.layout.isFirst(r.doc(a), r.doc(b), band) {
 			return true
 		}
 		idA, err := r.ids.at(a)

@@ -169,6 +169,14 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 	if !slices.Equal(got, want) {
 		t.Fatalf("%d pairs, want %d", len(got), len(want))
 	}
+	label := Components(len(m.ids), func(yield func(Pair) bool) {
+		for _, p := range want {
+			yield(Pair{I: order[p.A], J: order[p.B]})
+		}
+	})
+	if got, want := ix.Groups(), idGroups(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Fatalf("groups %v, want %v", got, want)
+	}
 }
 
 // randomSignatureOptions returns settings of all kinds.

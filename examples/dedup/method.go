@@ -82,17 +82,7 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 
 // similar is pairs for signatures.
 func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
-	ix, err := neardup.NewSignatureIndex[uint32](m.least, &neardup.SignatureIndexOptions{Values: m.minhash.Values})
-	if err != nil {
-		return nil, err
-	}
-	err = ix.AddAll(func(yield func(uint32, neardup.Signature) bool) {
-		for i, k := range marks {
-			if !yield(uint32(i), k.sig) {
-				return
-			}
-		}
-	})
+	ix, err := m.index(marks)
 	return func(yield func(nearPair) bool) {
 		for p := range ix.Pairs() {
 			if !yield(nearPair{int(p.A), int(p.B), p.Similarity}) {
@@ -102,6 +92,21 @@ func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 	}, err
 }
 
+// index returns the signatures of marks, by their numbers.
+func (m *method) index(marks []*mark) (*neardup.SignatureIndex[uint32], error) {
+	ix, err := neardup.NewSignatureIndex[uint32](m.least, &neardup.SignatureIndexOptions{Values: m.minhash.Values})
+	if err != nil {
+		return nil, err
+	}
+	return ix, ix.AddAll(func(yield func(uint32, neardup.Signature) bool) {
+		for i, k := range marks {
+			if !yield(uint32(i), k.sig) {
+				return
+			}
+		}
+	})
+}
+
 // clusters returns for each mark the first of its group.
 func (m *method) clusters(marks []*mark) ([]int, error) {
 	switch {
@@ -109,6 +114,22 @@ func (m *method) clusters(marks []*mark) ([]int, error) {
 		return neardup.Clusters(fingerprints64(marks), m.distance), nil
 	case m.name == "simhash" && m.byContent:
 		return neardup.Clusters(fingerprints128(marks), m.distance), nil
+	}
+	if m.name == "minhash" {
+		ix, err := m.index(marks)
+		if err != nil {
+			return nil, err
+		}
+		first := make([]int, len(marks))
+		for i := range first {
+			first[i] = i
+		}
+		for _, group := range ix.Groups() {
+			for _, i := range group {
+				first[i] = int(group[0])
+			}
+		}
+		return first, nil
 	}
 	near, err := m.pairs(marks)
 	if err != nil {
