@@ -36,6 +36,7 @@ type SignatureIndex[ID comparable] struct {
 	store[ID, *bandTables]
 	layout     *layout
 	similarity float64
+	adding     []uint64 // by the one who adds
 }
 
 // SignatureIndexOptions are the settings of a SignatureIndex. The zero value, or nil,
@@ -135,14 +136,16 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 // Banding returns the bands by which the index searches.
 func (ix *SignatureIndex[ID]) Banding() Banding { return ix.layout.Banding }
 
-// document returns a signature as it is stored. One of another length panics.
-func (ix *SignatureIndex[ID]) document(s Signature) []uint64 {
-	ix.check(s)
-	doc := make([]uint64, ix.layout.words)
-	ix.layout.pack(doc, s)
-	return doc
+// put stores a signature, when the index is locked.
+func (ix *SignatureIndex[ID]) put(id ID, s Signature) {
+	doc := ix.layout.document(s, ix.adding)
+	if ix.layout.bits < 32 { // it is in memory of its own
+		ix.adding = doc
+	}
+	ix.add(id, doc, ix.clock())
 }
 
+// check panics if a signature has another length.
 func (ix *SignatureIndex[ID]) check(s Signature) {
 	if len(s) != ix.layout.values {
 		panic(fmt.Sprintf("neardup: a signature of %d values for a SignatureIndex of %d", len(s), ix.layout.values))
@@ -152,10 +155,10 @@ func (ix *SignatureIndex[ID]) check(s Signature) {
 // Add stores a signature under an id. If the id is known, its signature is replaced, and
 // counts as added now. After an error (see Err) it does nothing.
 func (ix *SignatureIndex[ID]) Add(id ID, s Signature) {
-	doc := ix.document(s)
+	ix.check(s)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.add(id, doc, ix.clock())
+	ix.put(id, s)
 }
 
 // AddAll adds many signatures, as if one by one, but all of them are seen at once. It
@@ -267,7 +270,7 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, yield func(id ID, doc, of 
 // the id is replaced and not returned. The most similar come first, and else they are in no
 // particular order.
 func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
-	doc := ix.document(s)
+	ix.check(s)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	var found []Similar[ID]
@@ -277,14 +280,14 @@ func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Similar[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	ix.add(id, doc, ix.clock())
+	ix.put(id, s)
 	return found
 }
 
 // ExistsAndAdd is SearchAndAdd for those who only want to know whether anything similar is
 // known. It stops at the first.
 func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
-	doc := ix.document(s)
+	ix.check(s)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	exists := false
@@ -294,7 +297,7 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
 			break
 		}
 	}
-	ix.add(id, doc, ix.clock())
+	ix.put(id, s)
 	return exists
 }
 

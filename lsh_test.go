@@ -695,8 +695,8 @@ func planted(s Signature, rnd *rand.Rand) Signature {
 	return s
 }
 
-// BenchmarkSignatureIndex measures searches (half of them for what is stored, with a fifth
-// of the values changed), additions one by one, and all candidate pairs, from signatures in
+// BenchmarkSignatureIndex measures searches (for what is stored with a fifth of the values
+// changed, or for what is not), additions one by one, and all candidate pairs, from signatures in
 // memory:
 //
 //	NEARDUP_LARGE=1 go test -run '^$' -bench SignatureIndex -cpu 1,2 .
@@ -722,26 +722,33 @@ func BenchmarkSignatureIndex(b *testing.B) {
 				}
 				return ix
 			}
-			b.Run(fmt.Sprintf("n=%d/bits=%d/search", n, bits), func(b *testing.B) {
-				ix := newIndex()
-				if err := ix.AddAll(add); err != nil {
-					b.Fatal(err)
+			ix := newIndex()
+			if err := ix.AddAll(add); err != nil {
+				b.Fatal(err)
+			}
+			// What few queries need is in the cache, what many need is not.
+			for _, different := range []int{64, 8192} {
+				for _, known := range []bool{false, true} {
+					b.Run(fmt.Sprintf("n=%d/bits=%d/search/queries=%d/known=%t", n, bits, different, known), func(b *testing.B) {
+						rnd := rand.New(rand.NewPCG(2, 2))
+						queries := signatures(different, 128, 3)
+						for i := range queries {
+							if known {
+								copy(queries[i], planted(sigs[rnd.IntN(n)], rnd))
+							}
+						}
+						found := 0
+						b.ReportAllocs()
+						for i := 0; b.Loop(); i++ {
+							for range ix.Search(queries[i%len(queries)]) {
+								found++
+							}
+						}
+						b.ReportMetric(float64(found)/float64(b.N), "found/op")
+						b.ReportMetric(float64(ix.state.Load().runs[0].bytes())/float64(n), "B/signature")
+					})
 				}
-				rnd := rand.New(rand.NewPCG(2, 2))
-				queries := signatures(1<<13, 128, 3)
-				for i := 0; i < len(queries); i += 2 {
-					queries[i] = planted(sigs[rnd.IntN(n)], rnd)
-				}
-				found := 0
-				b.ReportAllocs()
-				for i := 0; b.Loop(); i++ {
-					for range ix.Search(queries[i%len(queries)]) {
-						found++
-					}
-				}
-				b.ReportMetric(float64(found)/float64(b.N), "found/op")
-				b.ReportMetric(float64(ix.state.Load().runs[0].bytes())/float64(n), "B/signature")
-			})
+			}
 			b.Run(fmt.Sprintf("n=%d/bits=%d/add", n, bits), func(b *testing.B) {
 				ix := newIndex()
 				b.ReportAllocs()
