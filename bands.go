@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
 	"runtime"
@@ -71,14 +72,17 @@ func newBandTables(l *layout, docs []uint64) *bandTables {
 		next <- band
 	}
 	close(next)
-	workers := runtime.GOMAXPROCS(0)
+	workers := min(runtime.GOMAXPROCS(0), len(next))
 	if t.n < 1<<14 {
 		workers = 1
 	}
 	for range workers {
 		wg.Go(func() {
-			keys := make([]uint32, group*t.n)
+			var keys []uint32
 			for band := range next {
+				if keys == nil {
+					keys = make([]uint32, group*t.n)
+				}
 				t.build(band, min(band+group, l.Bands), keys)
 			}
 		})
@@ -265,8 +269,8 @@ func (v *bandVisit) verify(emit func(ord uint32, doc []uint64) bool) (goOn bool,
 }
 
 // pairs calls emit with every two documents whose entries of a band have the same key, as
-// far as it is known: for all bands, the first one first. It ends when emit returns false.
-// All of a file was checked.
+// far as it is known: for all bands, the first one first; but with those that are equal
+// only at the first. It ends when emit returns false. All of a file was checked.
 func (t *bandTables) pairs(emit func(a, b uint32, band int) bool) error {
 	var sorted []uint32
 	for band := range t.Bands {
@@ -276,32 +280,52 @@ func (t *bandTables) pairs(emit func(a, b uint32, band int) bool) error {
 			if from > to || int(to) > len(entries) {
 				return damaged("a bucket is outside of its table")
 			}
-			bucket := entries[from:to]
-			if len(bucket) > 16 { // those of one key together
-				sorted = append(sorted[:0], bucket...)
-				slices.Sort(sorted)
-				bucket = sorted
-			}
-			for i, e := range bucket {
-				for _, f := range bucket[i+1:] {
-					if (e^f)>>t.ordBits != 0 {
-						if len(bucket) > 16 {
-							break
-						}
-						continue
-					}
-					a, b := e&(1<<t.ordBits-1), f&(1<<t.ordBits-1)
-					if int(max(a, b)) >= t.n {
-						return damaged("an entry is of no signature")
-					}
-					if !emit(min(a, b), max(a, b), band) {
-						return nil
+			sorted = append(sorted[:0], entries[from:to]...)
+			slices.Sort(sorted) // those of one key together
+			for len(sorted) > 0 {
+				n := 1
+				for n < len(sorted) && (sorted[0]^sorted[n])>>t.ordBits == 0 {
+					n++
+				}
+				if n > 1 {
+					if goOn, err := t.pairsOf(sorted[:n], band, emit); !goOn {
+						return err
 					}
 				}
+				sorted = sorted[n:]
 			}
 		}
 	}
 	return nil
+}
+
+// pairsOf is pairs for the entries of one key.
+func (t *bandTables) pairsOf(entries []uint32, band int, emit func(a, b uint32, band int) bool) (goOn bool, err error) {
+	for i := range entries {
+		if entries[i] &= 1<<t.ordBits - 1; int(entries[i]) >= t.n {
+			return false, damaged("an entry is of no signature")
+		}
+	}
+	if band > 0 && len(entries) > 16 { // equal ones together
+		slices.SortFunc(entries, func(a, b uint32) int {
+			return cmp.Or(slices.Compare(t.doc(a), t.doc(b)), cmp.Compare(a, b))
+		})
+	}
+	next := 0 // the first that is not equal to the one at i
+	for i, a := range entries {
+		from := i + 1
+		if band > 0 && len(entries) > 16 {
+			for next = max(next, from); next < len(entries) && slices.Equal(t.doc(a), t.doc(entries[next])); next++ {
+			}
+			from = next
+		}
+		for _, b := range entries[from:] {
+			if !emit(min(a, b), max(a, b), band) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 func (t *bandTables) bytes() int { return 4 * (cap(t.buckets) + cap(t.entries)) }
@@ -341,21 +365,14 @@ func (t *bandTables) attach(docs []uint64, file *mapping, columns finderColumns[
 type bandQuery struct {
 	doc  []uint64
 	keys []uint32
-	buf  []uint64
 }
 
 func (q *bandQuery) set(l *layout, s Signature) {
-	if q.doc = l.document(s, q.buf); l.bits < 32 {
-		q.buf = q.doc
-	}
+	q.doc = slices.Grow(q.doc[:0], l.words)[:l.words] // a copy, as s may be changed meanwhile
+	l.pack(q.doc, s)
 	if q.keys = q.keys[:0]; !l.isEmpty(q.doc) {
 		q.keys = l.keys(q.doc, q.keys)
 	}
-}
-
-func (q *bandQuery) release() {
-	q.doc = nil
-	bandQueries.Put(q)
 }
 
 var bandQueries = sync.Pool{New: func() any { return new(bandQuery) }}

@@ -120,10 +120,14 @@ func (b Blend) Reach(width int) int {
 	return -1
 }
 
-// Needs returns the least similarity of metadata with which documents at a distance are
-// near-duplicates by AtLeast, or NaN if none is enough.
+// Needs returns the similarity of metadata from which on documents at a distance are
+// near-duplicates (by Above, those with more), or NaN if none is enough. With Below, where
+// less is better, it is NaN too.
 func (b Blend) Needs(distance int) float64 {
 	at := b.Score(distance, 0)
+	if b.Decide == Below {
+		return math.NaN()
+	}
 	if b.Similar(at) {
 		return 0
 	}
@@ -135,10 +139,10 @@ func (b Blend) Needs(distance int) float64 {
 
 // String returns the table of decisions: what metadata documents need at each distance.
 //
-//	content 0.90, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
+//	content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
 func (b Blend) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "content %.2f, score %s %.2f:", b.content(), [...]string{"≥", ">", "<"}[min(b.Decide, Below)], b.threshold())
+	fmt.Fprintf(&s, "content %g, score %s %g:", b.content(), [...]string{"≥", ">", "<"}[min(b.Decide, Below)], b.threshold())
 	if b.Decide == Below {
 		return s.String() + " the literal text of S002"
 	}
@@ -149,7 +153,10 @@ func (b Blend) String() string {
 	if free >= 0 {
 		fmt.Fprintf(&s, " up to distance %d any metadata,", free)
 	}
-	for d := free + 1; d < free+20 && !math.IsNaN(b.Needs(d)); d++ {
+	for d := free + 1; !math.IsNaN(b.Needs(d)); d++ {
+		if d == free+20 {
+			return s.String() + " …"
+		}
 		fmt.Fprintf(&s, " %d %.3f,", d, b.Needs(d))
 	}
 	return strings.TrimSuffix(s.String(), ",")

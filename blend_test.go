@@ -40,7 +40,7 @@ func TestBlend(t *testing.T) {
 			t.Errorf("μ=%g: %s, reach %d", test.mu, got, b.Reach(64))
 		}
 	}
-	if want := "content 0.90, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000"; b.String() != want {
+	if want := "content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000"; b.String() != want {
 		t.Errorf("%s, want %s", b, want)
 	}
 	// Nothing beyond the reach passes, whatever the metadata.

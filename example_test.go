@@ -349,8 +349,8 @@ func ExampleSignatureIndex() {
 	for match := range ix.Search(f.Sign(query, m)) { // by the estimate
 		fmt.Printf("%s %.2f\n", match.ID, match.Similarity)
 	}
-	for id := range ix.Candidates(f.Sign(query, m)) { // verified exactly
-		fmt.Printf("%s %.4f\n", id, f.Set(query).Jaccard(f.Set(texts[id])))
+	for c := range ix.Candidates(f.Sign(query, m)) { // verified exactly
+		fmt.Printf("%s %.4f\n", c.ID, f.Set(query).Jaccard(f.Set(texts[c.ID])))
 	}
 	// Output:
 	// page-1 0.69
@@ -382,6 +382,6 @@ func ExampleBlend() {
 		}
 	}
 	// Output:
-	// content 0.90, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
+	// content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
 	// 0 1 1
 }

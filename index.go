@@ -107,7 +107,7 @@ func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 	ix.tables = min(maxTables, (o.Memory-width/8-8-4-6)/entryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
 	words := width / 64
 	newStore(&ix.store, form[*tree]{
-		kind: fmt.Sprintf("index%d", width), words: words,
+		kind: fmt.Sprintf("index%d", width), again: fingerprintAgain, words: words,
 		tailSize: func(int) int { return 512 },
 		build:    func(fps []uint64) *tree { return newTree(words, fps, ix.distance, ix.tables, ix.blocks) },
 		read:     func(f *fileReader) *tree { return f.tree(words) },

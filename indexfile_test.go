@@ -245,7 +245,7 @@ func TestIndexKilled(t *testing.T) {
 
 	// The power fails while a large frame is written: some of it is there, some is zeros.
 	last := syncs[len(syncs)-1]
-	j, err := readJournal(path+".journal", "v=1", "index64-journal", 1, func(uint64) error { return nil },
+	j, err := readJournal(path+".journal", "v=1", "index64-journal", "", 1, func(uint64) error { return nil },
 		func([]byte, []uint64, uint32) error { return nil }, func([]byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)

@@ -144,7 +144,7 @@ var errOtherSnapshot = errors.New("it belongs to another snapshot")
 // readJournal reads a journal and calls add and delete for its changes. accept says
 // whether it belongs to the snapshot. It returns the journal, to be continued, without what
 // a killed writer left behind.
-func readJournal(path, version, kind string, words int, accept func(snapshot uint64) error, add func(id []byte, doc []uint64, seconds uint32) error, remove func(id []byte) error) (j *journal, err error) {
+func readJournal(path, version, kind, again string, words int, accept func(snapshot uint64) error, add func(id []byte, doc []uint64, seconds uint32) error, remove func(id []byte) error) (j *journal, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func readJournal(path, version, kind string, words int, accept func(snapshot uin
 	if err != nil {
 		return nil, err
 	}
-	head, err := newFileReader(f, kind, version, fingerprintAgain)
+	head, err := newFileReader(f, kind, version, again)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -28,8 +29,10 @@ import (
 // build the form that is searched fastest.
 //
 // A signature of 128 values and 32 bands takes 690 bytes, of which 512 are its values, with
-// an id of 64 bits; see [SignatureIndexOptions.Bits] for less. It takes up to twice that for a while
-// when parts are built again. An index holds at most 2³⁰ signatures; more panic.
+// an id of 64 bits; see [SignatureIndexOptions.Bits] for less. While signatures are added one
+// by one there is room of a kilobyte each for as many more as there are, up to 65,536; and
+// when parts are built again they take twice the memory for a while. An index holds at most
+// 2³⁰ signatures; more panic.
 //
 // Signatures of empty sets are stored, but similar to nothing.
 type SignatureIndex[ID comparable] struct {
@@ -45,7 +48,8 @@ type SignatureIndexOptions struct {
 	// Values is the length of the signatures; 0 means 128.
 	Values int
 
-	// Banding, if it is not zero, replaces NewBanding(Values, similarity, 0.1).
+	// Banding, if it is not zero, replaces NewBanding(Values, similarity, 0.1), which is
+	// another one for another similarity.
 	Banding Banding
 
 	// Bits is how many bits of each value are kept: 1, 2, 4, 8, 16 or 32; 0 means 32. Fewer make
@@ -104,8 +108,8 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 	ix := &SignatureIndex[ID]{layout: newLayout(o.Values, o.Bits, b), similarity: similarity}
 	l := ix.layout
 	newStore(&ix.store, form[*bandTables]{
-		kind: "signatures", words: l.words,
-		tailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<22/l.words)) },
+		kind: "signatures", again: signAgain, words: l.words,
+		tailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<23/(l.words+2*l.Bands))) },
 		build:    func(docs []uint64) *bandTables { return newBandTables(l, docs) },
 		tail:     func(size int) tailFinder { return newBandTail(l, size) },
 		read:     func(f *fileReader) *bandTables { return f.bandTables(l) },
@@ -132,6 +136,9 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 	}
 	return ix, nil
 }
+
+// signAgain is what to do where signatures of another version, or other bands, are stored.
+const signAgain = "sign the stored texts again, or give the bands of then as SignatureIndexOptions.Banding"
 
 // Banding returns the bands by which the index searches.
 func (ix *SignatureIndex[ID]) Banding() Banding { return ix.layout.Banding }
@@ -198,23 +205,16 @@ func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) 
 	})
 }
 
-// Candidates yields the ids of all signatures that agree with s in at least one band, each
-// once, in no particular order.
-func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq[ID] {
-	return func(yield func(ID) bool) {
-		ix.candidates(s, func(id ID, _, _ []uint64) bool { return yield(id) })
-	}
+// Candidates yields all signatures that agree with s in at least one band, each once, with
+// their estimated similarities, in no particular order.
+func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq[Similar[ID]] {
+	return func(yield func(Similar[ID]) bool) { ix.candidates(s, math.Inf(-1), yield) }
 }
 
-// Search yields the candidates of s whose estimated similarity is at least that of the
-// index, each once, in no particular order.
+// Search yields the Candidates of s whose estimated similarity is at least that of the
+// index.
 func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq[Similar[ID]] {
-	return func(yield func(Similar[ID]) bool) {
-		ix.candidates(s, func(id ID, doc, of []uint64) bool {
-			j := ix.layout.jaccard(doc, of)
-			return j < ix.similarity || yield(Similar[ID]{id, j})
-		})
-	}
+	return func(yield func(Similar[ID]) bool) { ix.candidates(s, ix.similarity, yield) }
 }
 
 // Exists reports whether Search finds anything. It stops at the first.
@@ -225,19 +225,20 @@ func (ix *SignatureIndex[ID]) Exists(s Signature) bool {
 	return false
 }
 
-// candidates calls yield with the id and the document of every candidate, and with the
-// document of the query, until it returns false.
-func (ix *SignatureIndex[ID]) candidates(s Signature, yield func(id ID, doc, of []uint64) bool) {
+// candidates calls yield with every candidate of at least a similarity, until it returns
+// false.
+func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(Similar[ID]) bool) {
 	ix.check(s)
 	v := ix.state.Load().view()
 	defer runtime.KeepAlive(v.state)
 	q := bandQueries.Get().(*bandQuery)
-	defer q.release()
+	defer bandQueries.Put(q)
 	q.set(ix.layout, s)
 	for _, r := range v.runs {
 		goOn := true
 		err := r.find.search(q, func(ord uint32, doc []uint64) bool {
-			if !v.sees(r, ord) {
+			j := ix.layout.jaccard(doc, q.doc)
+			if !(j >= least) || !v.sees(r, ord) {
 				return true
 			}
 			id, err := r.ids.at(ord)
@@ -245,7 +246,7 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, yield func(id ID, doc, of 
 				ix.fail(err)
 				goOn = false
 			} else {
-				goOn = yield(id, doc, q.doc)
+				goOn = yield(Similar[ID]{id, j})
 			}
 			return goOn
 		})
@@ -262,7 +263,10 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, yield func(id ID, doc, of 
 	}
 	t := v.tail
 	sees := func(i uint32) bool { return i < v.changes && v.seesTail(i) }
-	t.find.(*bandTail).search(q, t.docs, sees, func(i uint32, doc []uint64) bool { return yield(t.ids[i], doc, q.doc) })
+	t.find.(*bandTail).search(q, t.docs, sees, func(i uint32, doc []uint64) bool {
+		j := ix.layout.jaccard(doc, q.doc)
+		return !(j >= least) || yield(Similar[ID]{t.ids[i], j})
+	})
 }
 
 // SearchAndAdd is Search and Add in one: it returns what is known to be similar to s, and
@@ -301,23 +305,16 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
 	return exists
 }
 
-// CandidatePairs yields every two stored signatures that agree in a band, each pair once:
-// the one that was added first, and the other. The order is unspecified but depends on
-// nothing but the calls made so far.
-func (ix *SignatureIndex[ID]) CandidatePairs() iter.Seq2[ID, ID] {
-	return func(yield func(ID, ID) bool) {
-		ix.pairs(func(a, b ID, _, _ []uint64) bool { return yield(a, b) })
-	}
+// CandidatePairs yields every two stored signatures that agree in a band, each pair once,
+// with their estimated similarity. The order is unspecified but depends on nothing but the
+// calls made so far.
+func (ix *SignatureIndex[ID]) CandidatePairs() iter.Seq[SimilarPair[ID]] {
+	return func(yield func(SimilarPair[ID]) bool) { ix.pairs(math.Inf(-1), yield) }
 }
 
 // Pairs yields the CandidatePairs whose estimated similarity is at least that of the index.
 func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
-	return func(yield func(SimilarPair[ID]) bool) {
-		ix.pairs(func(a, b ID, docA, docB []uint64) bool {
-			j := ix.layout.jaccard(docA, docB)
-			return j < ix.similarity || yield(SimilarPair[ID]{a, b, j})
-		})
-	}
+	return func(yield func(SimilarPair[ID]) bool) { ix.pairs(ix.similarity, yield) }
 }
 
 // Groups returns the ids of the connected components of Pairs with two or more members.
@@ -326,7 +323,7 @@ func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
 // million of them cost no more than other input. Chains may join what is not similar
 // itself.
 func (ix *SignatureIndex[ID]) Groups() [][]ID {
-	docs := ix.documents()
+	docs, _ := ix.documents()
 	label := make([]int, len(docs.ids)) // for each document the number of its signature
 	number := make(map[string]int, len(docs.ids))
 	distinct := documents[int]{words: docs.words} // the first with each
@@ -358,28 +355,35 @@ func (ix *SignatureIndex[ID]) Groups() [][]ID {
 	return idGroups(label, docs.ids)
 }
 
-// documents returns all that is stored, in the order of adding.
-func (ix *SignatureIndex[ID]) documents() documents[ID] {
+// documents returns all that is stored, in the order of adding; ok is false if damage was
+// met.
+func (ix *SignatureIndex[ID]) documents() (docs documents[ID], ok bool) {
+	before := ix.Err()
 	st := ix.state.Load()
-	docs := newDocuments[ID](ix.form.words, ix.Len())
+	docs = newDocuments[ID](ix.form.words, ix.Len())
 	for d := range ix.each(st, st.runs) {
 		docs.add(d.doc, d.id, d.time)
 	}
-	return docs
+	return docs, before != nil || ix.Err() == nil
 }
 
-func (ix *SignatureIndex[ID]) pairs(yield func(a, b ID, docA, docB []uint64) bool) {
+func (ix *SignatureIndex[ID]) pairs(least float64, yield func(SimilarPair[ID]) bool) {
 	st := ix.state.Load()
 	defer runtime.KeepAlive(st)
 	v := st.view()
 	if len(st.runs) != 1 || v.changes > 0 { // as one part, if it is not
-		docs := ix.documents()
-		if ix.Err() != nil {
+		docs, ok := ix.documents()
+		if !ok {
 			return
 		}
 		t := newBandTables(ix.layout, docs.docs)
 		t.pairs(func(a, b uint32, band int) bool {
-			return !t.isFirst(t.doc(a), t.doc(b), band) || yield(docs.ids[a], docs.ids[b], t.doc(a), t.doc(b))
+			docA, docB := t.doc(a), t.doc(b)
+			if !t.isFirst(docA, docB, band) {
+				return true
+			}
+			j := t.jaccard(docA, docB)
+			return !(j >= least) || yield(SimilarPair[ID]{docs.ids[a], docs.ids[b], j})
 		})
 		return
 	}
@@ -391,14 +395,19 @@ func (ix *SignatureIndex[ID]) pairs(yield func(a, b ID, docA, docB []uint64) boo
 		}
 	}
 	err := r.find.pairs(func(a, b uint32, band int) bool {
-		if !v.sees(r, a) || !v.sees(r, b) || !ix.layout.isFirst(r.doc(a), r.doc(b), band) {
+		docA, docB := r.doc(a), r.doc(b)
+		if !v.sees(r, a) || !v.sees(r, b) || !ix.layout.isFirst(docA, docB, band) {
+			return true
+		}
+		j := ix.layout.jaccard(docA, docB)
+		if !(j >= least) {
 			return true
 		}
 		idA, err := r.ids.at(a)
 		if err == nil {
 			var idB ID
 			if idB, err = r.ids.at(b); err == nil {
-				return yield(idA, idB, r.doc(a), r.doc(b))
+				return yield(SimilarPair[ID]{idA, idB, j})
 			}
 		}
 		ix.fail(err)

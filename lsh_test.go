@@ -120,11 +120,11 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 			}
 		}
 		got := map[int]bool{}
-		for id := range ix.Candidates(q) {
-			if got[id] {
-				t.Fatalf("%d is a candidate twice", id)
+		for c := range ix.Candidates(q) {
+			if got[c.ID] || c.Similarity != estimated(m.sigs[c.ID], q, ix.layout.bits) {
+				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Similarity)
 			}
-			got[id] = true
+			got[c.ID] = true
 		}
 		if !maps.Equal(got, candidates) {
 			t.Fatalf("candidates %v, want %v (%v)", got, candidates, ix.Banding())
@@ -143,7 +143,7 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 			t.Fatalf("Exists is %t", ix.Exists(q))
 		}
 	}
-	var want, got []SimilarPair[int]
+	var want []SimilarPair[int]
 	for i, a := range m.ids {
 		for _, b := range m.ids[i+1:] {
 			if agreeInBand(m.sigs[a], m.sigs[b], ix.Banding()) {
@@ -158,10 +158,8 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 	byOrder := func(p, q SimilarPair[int]) int {
 		return (order[p.A]-order[q.A])*len(m.ids) + order[p.B] - order[q.B]
 	}
-	for a, b := range ix.CandidatePairs() {
-		got = append(got, SimilarPair[int]{a, b, estimated(m.sigs[a], m.sigs[b], ix.layout.bits)})
-	}
-	if slices.SortFunc(got, byOrder); !slices.Equal(got, want) {
+	got := slices.SortedFunc(ix.CandidatePairs(), byOrder)
+	if !slices.Equal(got, want) {
 		t.Fatalf("%d candidate pairs, want %d", len(got), len(want))
 	}
 	want = slices.DeleteFunc(want, func(p SimilarPair[int]) bool { return p.Similarity < ix.similarity })
@@ -331,11 +329,11 @@ func TestSignatureIndexLarge(t *testing.T) {
 					q = planted(q, rnd)
 				}
 				got := map[int]bool{}
-				for id := range ix.Candidates(q) {
-					if got[id] {
-						t.Fatalf("%d twice", id)
+				for c := range ix.Candidates(q) {
+					if got[c.ID] {
+						t.Fatalf("%d twice", c.ID)
 					}
-					got[id] = true
+					got[c.ID] = true
 				}
 				for i, s := range sigs {
 					if agreeInBand(q, s, ix.Banding()) != got[i] {
@@ -354,11 +352,11 @@ func TestSignatureIndexLarge(t *testing.T) {
 					}
 				}
 			}
-			for a, b := range ix.CandidatePairs() {
-				if a >= b {
-					t.Fatalf("%d was added before %d", b, a)
+			for p := range ix.CandidatePairs() {
+				if p.A >= p.B {
+					t.Fatalf("%d was added before %d", p.B, p.A)
 				}
-				if agreeInBand(sigs[a], sigs[b], Banding{1, ix.Banding().Rows}) {
+				if agreeInBand(sigs[p.A], sigs[p.B], Banding{1, ix.Banding().Rows}) {
 					pairs++
 				}
 			}
@@ -390,8 +388,8 @@ func TestSignatureIndexReaders(t *testing.T) {
 		wg.Go(func() {
 			for !stop.Load() {
 				seen := 0
-				for id := range ix.Candidates(a) {
-					if id == -1 {
+				for c := range ix.Candidates(a) {
+					if c.ID == -1 {
 						seen++
 					}
 				}
@@ -402,9 +400,9 @@ func TestSignatureIndexReaders(t *testing.T) {
 				if reads.Add(1)%16 > 0 {
 					continue
 				}
-				for x, y := range ix.CandidatePairs() {
-					if x == y {
-						t.Errorf("%d is a pair", x)
+				for p := range ix.CandidatePairs() {
+					if p.A == p.B {
+						t.Errorf("%d is a pair", p.A)
 						return
 					}
 				}
@@ -418,6 +416,236 @@ func TestSignatureIndexReaders(t *testing.T) {
 	}
 	stop.Store(true)
 	wg.Wait()
+}
+
+// TestSignatureIndexIsolation has readers beside a writer that adds an id and deletes the
+// one of twenty before, all of equal signatures: what a reader sees has no gap.
+func TestSignatureIndexIsolation(t *testing.T) {
+	const window = 20
+	for _, bits := range []int{32, 8} {
+		o := &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"}
+		ix, err := OpenSignatureIndex[int](filepath.Join(t.TempDir(), "x"), 0.5, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix.form.tailSize = func(int) int { return 13 }
+		s := signatures(1, 16, 1)[0]
+		for i := range window {
+			ix.Add(i, s)
+		}
+		var stop atomic.Bool
+		var reads [3]atomic.Int64
+		var wg sync.WaitGroup
+		for reader := range reads {
+			wg.Go(func() {
+				for ; !stop.Load(); reads[reader].Add(1) {
+					var ids []int
+					switch reader {
+					case 0:
+						for c := range ix.Candidates(s) {
+							ids = append(ids, c.ID)
+						}
+					case 1:
+						for id := range ix.All() {
+							ids = append(ids, id)
+						}
+					case 2:
+						pairs, seen := 0, map[int]bool{}
+						for p := range ix.Pairs() {
+							pairs++
+							seen[p.A], seen[p.B] = true, true
+						}
+						ids = slices.Collect(maps.Keys(seen))
+						if pairs != len(ids)*(len(ids)-1)/2 {
+							t.Errorf("%d pairs of %d", pairs, len(ids))
+							stop.Store(true)
+						}
+					}
+					slices.Sort(ids)
+					if len(ids) != window && len(ids) != window+1 || ids[len(ids)-1]-ids[0] != len(ids)-1 {
+						t.Errorf("reader %d, %d bits: %v", reader, bits, ids)
+						stop.Store(true)
+					}
+				}
+			})
+		}
+		done := func() bool {
+			least := reads[0].Load()
+			for i := range reads {
+				least = min(least, reads[i].Load())
+			}
+			return stop.Load() || least >= int64(shorter(500, 50))
+		}
+		for i := window; i < 2000 || !done(); i++ {
+			ix.Add(i, s)
+			if i%3 == 0 {
+				ix.DeleteFunc(func(id int, _ time.Time) bool { return id == i-window })
+			} else {
+				ix.Delete(i - window)
+			}
+			if i%170 == 0 {
+				if err := ix.Compact(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		stop.Store(true)
+		wg.Wait()
+		if err := errors.Join(ix.Err(), ix.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestSignatureIndexDead has a tail of nothing but deletions that becomes no run, a
+// similarity that estimates reach exactly, and a signature that is replaced all the time.
+func TestSignatureIndexDead(t *testing.T) {
+	ix, err := NewSignatureIndex[int](1, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix.form.tailSize = func(int) int { return 4 }
+	s := signatures(1, 16, 1)[0]
+	ix.AddAll(func(yield func(int, Signature) bool) {
+		for i := range 100 {
+			if !yield(i, s) {
+				return
+			}
+		}
+	})
+	for i := range 4 {
+		ix.Delete(i)
+	}
+	ix.Delete(-1) // makes room
+	pairs, found := 0, 0
+	for range ix.Pairs() {
+		pairs++
+	}
+	for range ix.Search(s) {
+		found++
+	}
+	if st := ix.state.Load(); len(st.runs) != 1 || st.tail.changes.Load() != 0 || pairs != 96*95/2 || found != 96 {
+		t.Errorf("%d runs, %d changes, %d pairs, %d found", len(st.runs), st.tail.changes.Load(), pairs, found)
+	}
+
+	ix, err = NewSignatureIndex[int](0.5, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := signatures(5000, 128, 1)
+	for i, s := range sigs {
+		ix.Add(i, s)
+	}
+	for range 20_000 {
+		ix.Add(-1, sigs[0])
+		if n := int(ix.state.Load().tail.changes.Load()); n-len(ix.inTail) > len(ix.inTail)+leastTail {
+			t.Fatalf("a tail of %d changes, %d of them alive", n, len(ix.inTail))
+		}
+	}
+	found = 0
+	for range ix.Search(sigs[0]) {
+		found++
+	}
+	if st := ix.state.Load(); found < 2 || len(st.runs) > 6 {
+		t.Errorf("%d found, %d runs", found, len(st.runs))
+	}
+}
+
+// TestSignatureIndexChanged changes the query while what it finds is read.
+func TestSignatureIndexChanged(t *testing.T) {
+	for _, bits := range []int{32, 8} {
+		ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Bits: bits})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := signatures(1, 128, 1)[0]
+		for i := range 10 {
+			ix.Add(i, s)
+		}
+		ix.Compact()
+		found := 0
+		for range ix.Search(s) {
+			found++
+			clear(s)
+		}
+		if found != 10 {
+			t.Errorf("%d bits: %d found", bits, found)
+		}
+	}
+}
+
+// TestSignatureIndexBlocks has damage in each block of a file: a search that comes upon it
+// says so.
+func TestSignatureIndexBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("where files are read, and not mapped, they are checked at once")
+	}
+	o := &SignatureIndexOptions{Version: "v=1"}
+	path := filepath.Join(t.TempDir(), "x")
+	ix, err := OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := signatures(3000, 128, 1)
+	err = ix.AddAll(func(yield func(int, Signature) bool) {
+		for i, s := range sigs {
+			if !yield(i, s) {
+				return
+			}
+		}
+	})
+	if err := errors.Join(err, ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lazily := 0
+	for at := 1 << 15; at < len(good); at += 1 << 16 {
+		bad := bytes.Clone(good)
+		for i := at; i < min(at+1<<14, len(bad)); i++ {
+			bad[i] ^= 0x41
+		}
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, way := range []string{"search", "one band", "pairs"} {
+			ix, err := OpenSignatureIndex[int](path, 0.5, o)
+			if err != nil {
+				continue
+			}
+			lazily++
+			switch way {
+			case "pairs":
+				for range ix.Pairs() {
+				}
+				if !errors.Is(ix.Err(), ErrDamaged) {
+					t.Errorf("byte %d: Pairs: %v", at, ix.Err())
+				}
+			default:
+				for i, s := range sigs {
+					if way == "one band" { // at the end of the tables
+						s = append(slices.Clone(sigs[(i+1)%len(sigs)][:124]), s[124:]...)
+					}
+					ok := false
+					for c := range ix.Candidates(s) {
+						ok = ok || c.ID == i && c.Similarity == estimated(s, sigs[i], 32)
+					}
+					if !ok && ix.Err() == nil {
+						t.Fatalf("byte %d, %s: %d is lost", at, way, i)
+					}
+				}
+			}
+			if err := ix.Err(); err != nil && !errors.Is(err, ErrDamaged) {
+				t.Error(err)
+			}
+			ix.Close()
+		}
+	}
+	if lazily == 0 {
+		t.Error("nothing is checked lazily")
+	}
 }
 
 func TestSignatureIndexErrors(t *testing.T) {
@@ -509,6 +737,11 @@ func useSignatures(ix *SignatureIndex[int]) {
 func FuzzSignatureSnapshot(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{0, 0, 0, 255, 6, 0, 9, 255, 7, 0, 3, 127, 7, 0, 40, 255, 6, 0, 64, 1})
+	all := []byte{} // every ordinal of the entries, to more than there are
+	for at := range 64 {
+		all = append(all, 7, 0, byte(4*at), 63)
+	}
+	f.Add(all)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		bits := 32
 		if len(data)%2 == 1 {
@@ -628,11 +861,38 @@ func TestBanding(t *testing.T) {
 		similarity, price float64
 		want              Banding
 	}{
-		{128, 0.5, 1, Banding{25, 5}}, // as datasketch and others choose
-		{128, 0.5, 0.1, Banding{32, 4}}, {128, 0.8, 0.1, Banding{14, 9}}, {256, 0.5, 0.03, Banding{64, 4}}, {1, 0.5, 1, Banding{1, 1}}, {128, 1, 1, Banding{1, 128}},
+		{128, 0.5, 1, Banding{25, 5}}, {128, 0.5, 0.1, Banding{32, 4}}, {128, 0.8, 0.1, Banding{14, 9}}, {1, 0.5, 1, Banding{1, 1}}, {128, 1, 1, Banding{1, 128}},
 	} {
 		if got := NewBanding(test.values, test.similarity, test.price); got != test.want {
 			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	// No other loses less.
+	for _, values := range []int{16, 50, 128} {
+		for _, similarity := range []float64{0.2, 0.3, 0.5, 0.77, 0.9} {
+			for _, price := range []float64{0.03, 0.1, 1, 5} {
+				loss := func(b Banding) float64 {
+					const steps = 2000
+					sum := 0.0
+					for i := range steps {
+						s := (float64(i) + 0.5) / steps
+						if p := b.Probability(s); s < similarity {
+							sum += price * p / steps
+						} else {
+							sum += (1 - p) / steps
+						}
+					}
+					return sum
+				}
+				got := NewBanding(values, similarity, price)
+				for rows := 1; rows <= values; rows++ {
+					for bands := 1; bands <= values/rows; bands++ {
+						if loss(Banding{bands, rows}) < loss(got)-1e-4 {
+							t.Fatalf("%d values, %g, %g: %v loses %g, %v loses %g", values, similarity, price, got, loss(got), Banding{bands, rows}, loss(Banding{bands, rows}))
+						}
+					}
+				}
+			}
 		}
 	}
 	// The S-curve is what happens.

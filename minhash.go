@@ -16,9 +16,9 @@ import (
 // permutation of all hashes, cut into as many bins as there are values, of each of which
 // the smallest is kept (one permutation hashing, Li, Owen and Zhang 2012). A bin without a
 // feature borrows the value of another, by a rule that keeps the probability (optimal
-// densification, Shrivastava 2017, but in bounded time; see [Signature]). It is at least as
-// exact as Permutations, and more so the smaller the sets: one with fewer features than
-// values is nearly spelled out.
+// densification, Shrivastava 2017, but in bounded time; see [Signature]). It is as exact as
+// Permutations, and more so for sets with fewer features than values: their error is less
+// by a fourth or more.
 type MinHash struct {
 	// Values is the length of signatures, 16 to 4096; 0 means 128. Other numbers panic.
 	Values int
@@ -237,8 +237,8 @@ func (s Signature) isEmpty() bool { return len(s) == 0 || s[0] == emptyBin }
 // Jaccard estimates the Jaccard similarity J of the sets of two signatures of k values: the
 // share of those that are equal, of the bins in which either set has a feature (Li, Owen
 // and Zhang 2012). It is unbiased, and its standard error is at most √(J(1−J)/k): 0.044 for
-// 128 values and J = 0.5. Of sets with fewer features than values it is much less. (By chance
-// values of different features are equal, once in 2³¹ for each feature in a bin.)
+// 128 values and J = 0.5. (By chance values of different features are equal, once in 2³¹ for
+// each feature in a bin.)
 //
 // It is NaN if both sets are empty, or the signatures are of different lengths.
 func (s Signature) Jaccard(other Signature) float64 {
@@ -318,15 +318,26 @@ func (s Signature) MarshalBinary() ([]byte, error) {
 	return s.AppendBinary(make([]byte, 0, 4*len(s)))
 }
 
-// UnmarshalBinary reads what AppendBinary wrote, 16 to 4096 values.
+// UnmarshalBinary reads what AppendBinary wrote, 16 to 4096 values. It is an error if they
+// are those of no set.
 func (s *Signature) UnmarshalBinary(data []byte) error {
 	n := len(data) / 4
 	if len(data)%4 != 0 || n < minValues || n > maxValues {
 		return fmt.Errorf("neardup: %d bytes are no signature of %d to %d values", len(data), minValues, maxValues)
 	}
 	out := make(Signature, n)
+	own, empty := 0, 0
 	for i := range out {
 		out[i] = binary.BigEndian.Uint32(data[4*i:])
+		switch v := out[i]; {
+		case v < borrowed:
+			own++
+		case v == emptyBin:
+			empty++
+		}
+	}
+	if empty != n && (empty > 0 || own == 0) {
+		return fmt.Errorf("neardup: the signature is of no set: of %d values %d are of its own and %d empty", n, own, empty)
 	}
 	*s = out
 	return nil

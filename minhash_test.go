@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -375,6 +376,16 @@ func FuzzSignature(f *testing.F) {
 
 func TestSignatureBinary(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, bad := range []Signature{slices.Repeat(Signature{borrowed + 1}, 16), append(slices.Repeat(Signature{emptyBin}, 15), 1), append(slices.Repeat(Signature{1}, 15), emptyBin)} {
+		data, _ := bad.MarshalBinary()
+		if err := new(Signature).UnmarshalBinary(data); err == nil {
+			t.Errorf("%x is of no set", bad)
+		}
+	}
+	var p PackedSignature
+	if err := p.UnmarshalBinary([]byte{0, 16, 1, 0, 0, 0, 0, 0, 1, 0, 0}); err == nil {
+		t.Error("bits of no value")
+	}
 	for _, k := range []int{16, 100, 128, 4096} {
 		a, b := twoSets(50+k, 0.6, rnd)
 		s, o := MinHash{Values: k}.Sign(a), MinHash{Values: k}.Sign(b)
@@ -386,6 +397,14 @@ func TestSignatureBinary(t *testing.T) {
 			var p PackedSignature
 			if err := p.UnmarshalBinary(data); err != nil || p.Jaccard(o.Pack(bits)) != s.Pack(bits).Jaccard(o.Pack(bits)) {
 				t.Fatalf("k=%d bits=%d: %v", k, bits, err)
+			}
+			text, err := json.Marshal(p)
+			var q PackedSignature
+			if err == nil {
+				err = json.Unmarshal(text, &q)
+			}
+			if err != nil || q.Jaccard(p) != 1 || json.Unmarshal([]byte(`"AAAA*"`), &q) == nil {
+				t.Fatalf("k=%d bits=%d: %s %v", k, bits, text, err)
 			}
 			for n := range len(data) {
 				if p.UnmarshalBinary(data[:n]) == nil {

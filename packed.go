@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -100,6 +101,21 @@ func (p PackedSignature) AppendBinary(b []byte) ([]byte, error) {
 
 // MarshalBinary returns what AppendBinary appends.
 func (p PackedSignature) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// MarshalText returns what AppendBinary appends, in base64.
+func (p PackedSignature) MarshalText() ([]byte, error) {
+	b, err := p.AppendBinary(nil)
+	return base64.StdEncoding.AppendEncode(nil, b), err
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *PackedSignature) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPacked, err)
+	}
+	return p.UnmarshalBinary(b)
+}
 
 // UnmarshalBinary reads what AppendBinary wrote.
 func (p *PackedSignature) UnmarshalBinary(data []byte) error {

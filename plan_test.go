@@ -119,7 +119,7 @@ func TestNearestTies(t *testing.T) {
 			}
 			return ix.build(docs, false)
 		}
-		ix.swap([]*run[int, *tree]{build(0, old), build(1000, late)})
+		ix.swap([]*run[int, *tree]{build(0, old), build(1000, late)}, leastTail)
 		want := []Match[int]{{1010, 7}, {21_000, 7}, {300, 8}}
 		for n := 1; n <= 3; n++ {
 			if got := ix.Nearest(q, n); !slices.Equal(got, want[:n]) {

@@ -174,7 +174,7 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 		return nil, err
 	}
 	from := bytes.NewReader(m.data)
-	f, err := newFileReader(from, form.kind, version, fingerprintAgain)
+	f, err := newFileReader(from, form.kind, version, form.again)
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +226,9 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 	}
 	if at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {
 		return nil, damaged("%d bytes where there should be %d, in %d blocks", len(m.data), at, blocks)
+	}
+	if len(columns[1])/4 != docs || len(columns[0])/8/form.words != docs { // before memory is taken for them
+		return nil, errColumns
 	}
 	r := &run[ID, T]{find: find, words: form.words, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
 	s.run = r

@@ -65,16 +65,19 @@ type tailFinder interface {
 
 func newStore[ID comparable, T finder](s *store[ID, T], f form[T]) {
 	s.form, s.ids, s.now = f, idTypeOf[ID](), time.Now
-	s.swap(nil)
+	s.swap(nil, leastTail)
 }
 
-// swap makes runs and an empty tail the state.
-func (s *store[ID, T]) swap(runs []*run[ID, T]) {
+// leastTail is the size of a tail when nothing is known of how many changes will come.
+const leastTail = 512
+
+// swap makes runs and an empty tail, of at most so many changes, the state.
+func (s *store[ID, T]) swap(runs []*run[ID, T], most int) {
 	live := 0
 	for _, r := range runs {
 		live += r.live
 	}
-	size := s.form.tailSize(live)
+	size := min(most, s.form.tailSize(live))
 	next := &state[ID, T]{runs: runs, tail: newTail[ID](size, s.form.words)}
 	if s.form.tail != nil {
 		next.tail.find = s.form.tail(size)
@@ -133,7 +136,8 @@ func (s *store[ID, T]) locate(id ID) (st *state[ID, T], o old[ID, T], ok bool) {
 		return nil, o, false
 	}
 	st = s.state.Load()
-	if int(st.tail.changes.Load()) == len(st.tail.ids) {
+	// What was replaced or deleted is in the way of every search in the tail.
+	if changes := int(st.tail.changes.Load()); changes == len(st.tail.ids) || changes-len(s.inTail) > max(leastTail/2, len(s.inTail)) {
 		s.flush()
 		st = s.state.Load()
 	}
@@ -198,9 +202,10 @@ func (s *store[ID, T]) delete(id ID) bool {
 // than the next size are made one.
 func (s *store[ID, T]) flush() {
 	st := s.state.Load()
-	total := len(s.inTail)
+	added := len(s.inTail)
+	total := added
 	first := len(st.runs) // of those to be made one
-	for size := 8 * len(st.tail.ids); ; size *= 8 {
+	for size := 8 * max(added, leastTail/4); ; size *= 8 {
 		for first > 0 && st.runs[first-1].live <= size && st.runs[first-1].file == nil {
 			first--
 			total += st.runs[first].live
@@ -213,7 +218,7 @@ func (s *store[ID, T]) flush() {
 	if docs := s.gather(st.runs[first:]); len(docs.ids) > 0 {
 		runs = append(runs, s.build(docs, false))
 	}
-	s.swap(runs)
+	s.swap(runs, 4*max(added, leastTail/4))
 }
 
 // gather returns the documents of some runs and the tail.
@@ -278,7 +283,7 @@ func (s *store[ID, T]) replace(docs documents[ID], same bool) error {
 		}
 		r = saved
 	}
-	s.swap([]*run[ID, T]{r})
+	s.swap([]*run[ID, T]{r}, leastTail)
 	s.live.Store(int64(r.live))
 	return nil
 }

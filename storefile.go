@@ -82,7 +82,7 @@ func (s *store[ID, T]) open(path, version string) (err error) {
 	case err == nil:
 		files.last, before = snap.identity, snap.before
 		s.serial = 1
-		s.swap([]*run[ID, T]{snap.run})
+		s.swap([]*run[ID, T]{snap.run}, leastTail)
 		s.live.Store(int64(snap.run.live))
 		if n := snap.run.live; n > 0 {
 			if err := snap.run.file.check(unsafe.Pointer(&snap.run.times[n-1]), 4); err != nil {
@@ -94,7 +94,7 @@ func (s *store[ID, T]) open(path, version string) (err error) {
 		return err
 	}
 	old := false
-	files.journal, err = readJournal(path+".journal", files.version, s.form.journalKind(), s.form.words, func(snapshot uint64) error {
+	files.journal, err = readJournal(path+".journal", files.version, s.form.journalKind(), s.form.again, s.form.words, func(snapshot uint64) error {
 		switch {
 		case snapshot == files.last:
 			return nil
@@ -243,7 +243,7 @@ func (s *store[ID, T]) Close() error {
 		err = closing
 	}
 	s.files = nil
-	s.swap(nil)
+	s.swap(nil, leastTail)
 	s.live.Store(0)
 	s.fail(&fileError{path, os.ErrClosed})
 	return err
