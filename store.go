@@ -33,6 +33,7 @@ type store[ID comparable, T finder] struct {
 // A form says what the documents of a store are, and how they are found.
 type form[T finder] struct {
 	kind     string                    // of its files
+	again    string                    // what to do when they are of another version
 	words    int                       // of a document
 	tailSize func(live int) int        // changes that a tail takes
 	build    func(docs []uint64) T     // of a run
