@@ -361,18 +361,36 @@ func (t *bandTables) attach(docs []uint64, file *mapping, columns finderColumns[
 }
 
 // A bandQuery is a signature to search for: its document and its keys, none of the empty
-// set.
+// set. The values of packed ones are in it when they are asked for, which takes longer than
+// to find nothing.
 type bandQuery struct {
-	doc  []uint64
-	keys []uint32
+	doc    []uint64
+	keys   []uint32
+	values Signature // that are not in doc yet
 }
 
+// set makes q the query for a signature, of which it takes a copy.
 func (q *bandQuery) set(l *layout, s Signature) {
-	q.doc = slices.Grow(q.doc[:0], l.words)[:l.words] // a copy, as s may be changed meanwhile
-	l.pack(q.doc, s)
+	q.doc = slices.Grow(q.doc[:0], l.words)[:l.words]
+	if q.values = q.values[:0]; l.bits == 32 {
+		l.pack(q.doc, s)
+	} else {
+		clear(q.doc)
+		l.packKeys(q.doc, s)
+		q.values = append(q.values, s...)
+	}
 	if q.keys = q.keys[:0]; !l.isEmpty(q.doc) {
 		q.keys = l.keys(q.doc, q.keys)
 	}
+}
+
+// jaccard returns the estimate of the Jaccard similarity of the query and a document.
+func (q *bandQuery) jaccard(l *layout, doc []uint64) float64 {
+	if len(q.values) > 0 {
+		packValues(q.doc, q.values, l.bits)
+		q.values = q.values[:0]
+	}
+	return l.jaccard(doc, q.doc)
 }
 
 var bandQueries = sync.Pool{New: func() any { return new(bandQuery) }}

@@ -38,6 +38,11 @@ func (l *layout) pack(doc []uint64, s Signature) {
 	}
 	clear(doc)
 	packValues(doc, s, l.bits)
+	l.packKeys(doc, s)
+}
+
+// packKeys is the part of pack that makes keys.
+func (l *layout) packKeys(doc []uint64, s Signature) {
 	if s.isEmpty() {
 		return
 	}

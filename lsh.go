@@ -237,7 +237,7 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	for _, r := range v.runs {
 		goOn := true
 		err := r.find.search(q, func(ord uint32, doc []uint64) bool {
-			j := ix.layout.jaccard(doc, q.doc)
+			j := q.jaccard(ix.layout, doc)
 			if !(j >= least) || !v.sees(r, ord) {
 				return true
 			}
@@ -264,7 +264,7 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	t := v.tail
 	sees := func(i uint32) bool { return i < v.changes && v.seesTail(i) }
 	t.find.(*bandTail).search(q, t.docs, sees, func(i uint32, doc []uint64) bool {
-		j := ix.layout.jaccard(doc, q.doc)
+		j := q.jaccard(ix.layout, doc)
 		return !(j >= least) || yield(Similar[ID]{t.ids[i], j})
 	})
 }
