@@ -290,8 +290,8 @@ func (s *store[ID, T]) replace(docs documents[ID], same bool) error {
 }
 
 // DeleteBefore removes everything that was added before a time, in whole seconds, by the
-// clock of this machine, and returns how much that was. What was added later counts as no
-// earlier. It takes time for what it removes.
+// clock of this machine, and returns how much that was. Whatever the clock did, nothing
+// counts as added before what is older. It takes time for what it removes.
 func (s *store[ID, T]) DeleteBefore(t time.Time) int {
 	return s.deleteEach(func(d entry[ID, T]) (bool, bool) {
 		before := int64(d.time) < t.Unix()
