@@ -28,8 +28,8 @@ import (
 // Now and then one addition among many builds a part of the index again. AddAll and Compact
 // build the form that is searched fastest.
 //
-// A signature of 128 values and 32 bands takes 690 bytes, of which 512 are its values, with
-// an id of 64 bits; see [SignatureIndexOptions.Bits] for less. While signatures are added one
+// A signature of 128 values and 32 bands takes 690 to 722 bytes, of which 512 are its values,
+// with an id of 64 bits; see [SignatureIndexOptions.Bits] for less. While signatures are added one
 // by one there is room of a kilobyte each for as many more as there are, up to 65,536; and
 // when parts are built again they take twice the memory for a while. An index holds at most
 // 2³⁰ signatures; more panic.

@@ -549,6 +549,21 @@ func TestSignatureIndexDead(t *testing.T) {
 	if st := ix.state.Load(); found < 2 || len(st.runs) > 6 {
 		t.Errorf("%d found, %d runs", found, len(st.runs))
 	}
+
+	// What died does not stay.
+	ix.Compact()
+	for i := range 4900 {
+		if ix.Delete(i); i%100 > 0 {
+			continue
+		}
+		kept := 0
+		for _, r := range ix.state.Load().runs {
+			kept += r.len()
+		}
+		if kept > 2*ix.Len()+2*leastTail {
+			t.Fatalf("%d signatures are kept, %d of them alive", kept, ix.Len())
+		}
+	}
 }
 
 // TestSignatureIndexChanged changes the query while what it finds is read.

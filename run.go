@@ -180,21 +180,26 @@ func (r *run[ID, T]) bytes() int {
 // deletion, or both, if an id gets another document: whoever has read their number
 // sees all changes before it, and none of the others.
 type tail[ID comparable] struct {
+	*changeLog
+	docs   []uint64
+	ids    []ID
+	times  []uint32
+	deadBy []atomic.Uint32 // the change, from 1, by which the addition was undone
+	find   tailFinder      // nil: the documents are compared one by one
+}
+
+// A changeLog is what those need to know of a tail who read what was before it.
+type changeLog struct {
 	changes atomic.Uint32
-	docs    []uint64
-	ids     []ID
-	times   []uint32
-	deadBy  []atomic.Uint32 // the change, from 1, by which the addition was undone
 	kills   []atomic.Uint64 // the name of the document of a run that died
-	find    tailFinder      // nil: the documents are compared one by one
-	next    atomic.Pointer[tail[ID]]
+	next    atomic.Pointer[changeLog]
 }
 
 // newTail returns an empty tail for so many changes.
 func newTail[ID comparable](size, words int) *tail[ID] {
 	return &tail[ID]{
-		docs: make([]uint64, size*words), ids: make([]ID, size), times: make([]uint32, size),
-		deadBy: make([]atomic.Uint32, size), kills: make([]atomic.Uint64, size),
+		changeLog: &changeLog{kills: make([]atomic.Uint64, size)},
+		docs:      make([]uint64, size*words), ids: make([]ID, size), times: make([]uint32, size), deadBy: make([]atomic.Uint32, size),
 	}
 }
 
@@ -213,13 +218,13 @@ type view[ID comparable, T finder] struct {
 
 	// What died later: kills of all tails up to a place in one of them.
 	later map[uint64]struct{}
-	at    *tail[ID]
+	at    *changeLog
 	read  uint32
 }
 
 func (s *state[ID, T]) view() view[ID, T] {
 	changes := s.tail.changes.Load()
-	return view[ID, T]{state: s, changes: changes, at: s.tail, read: changes}
+	return view[ID, T]{state: s, changes: changes, at: s.tail.changeLog, read: changes}
 }
 
 // sees reports whether a document of a run is alive in the view.

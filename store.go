@@ -84,7 +84,7 @@ func (s *store[ID, T]) swap(runs []*run[ID, T], most int) {
 		next.tail.find = s.form.tail(size)
 	}
 	if old := s.state.Load(); old != nil {
-		old.tail.next.Store(next.tail)
+		old.tail.next.Store(next.tail.changeLog)
 	}
 	s.state.Store(next)
 	s.inTail = make(map[ID]uint32)
@@ -200,7 +200,7 @@ func (s *store[ID, T]) delete(id ID) bool {
 }
 
 // flush makes a run of the tail. Runs grow by eights: all that are together no larger
-// than the next size are made one.
+// than the next size are made one, and so are all behind one of which most died.
 func (s *store[ID, T]) flush() {
 	st := s.state.Load()
 	added := len(s.inTail)
@@ -212,6 +212,12 @@ func (s *store[ID, T]) flush() {
 			total += st.runs[first].live
 		}
 		if total <= size || first == 0 || st.runs[first-1].file != nil {
+			break
+		}
+	}
+	for i, r := range st.runs[:first] { // nor is any kept that is mostly dead
+		if r.file == nil && r.live < r.len()/2 {
+			first = i
 			break
 		}
 	}

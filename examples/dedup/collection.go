@@ -187,7 +187,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		b.bytes += int64(len(text))
 		key := text
 		if !o.method.byContent {
-			key = d.withMetadata()
+			key = d.key()
 		}
 		content, isNew := texts.claim(o.textHash(key))
 		if isNew {
@@ -358,7 +358,7 @@ func (c *collection) link(i, j uint32, value float64) {
 func (c *collection) summary(out io.Writer, took time.Duration) error {
 	w := bufio.NewWriter(out)
 	members := map[int]int{}
-	duplicates, empty := 0, 0
+	duplicates, empty, described := 0, 0, 0
 	texts := map[*content]bool{}
 	for i := c.old; i < len(c.docs); i++ {
 		if c.cluster[i] != i {
@@ -366,6 +366,9 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 		}
 		members[c.cluster[i]]++
 		texts[c.docs[i].content] = true
+		if len(c.docs[i].content.metadata) > 0 {
+			described++
+		}
 		if c.docs[i].content.isEmpty() {
 			empty++
 		}
@@ -383,13 +386,17 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 		return a - b
 	})
 	n := len(c.docs) - c.old
-	fmt.Fprintf(w, "%d documents, %d different texts\n", n, len(texts))
+	and := ""
+	if !c.method.byContent {
+		and = fmt.Sprintf(" (or other metadata, which %d documents have)", described)
+	}
+	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, len(texts), and)
 	if c.old > 0 {
 		fmt.Fprintf(w, "%d old documents to compare them with\n", c.old)
 	}
 	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), n-duplicates)
 	if empty > 0 {
-		fmt.Fprintf(w, "%d texts have no letters or digits, or none left, and are compared byte by byte only\n", empty)
+		fmt.Fprintf(w, "%d texts have no letters or digits, or none left, and are compared byte by byte only%s\n", empty, map[bool]string{false: ", with their metadata"}[c.method.byContent])
 	}
 	if c.bad > 0 {
 		fmt.Fprintf(w, "%d bad lines skipped\n", c.bad)

@@ -89,7 +89,7 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 // addMetadata adds the items of a field: a list of strings or numbers, or a string that has
 // them.
 func (d *document) addMetadata(name string, raw json.RawMessage) error {
-	var list []any
+	var list []json.RawMessage
 	one := ""
 	switch {
 	case len(raw) == 0:
@@ -97,11 +97,16 @@ func (d *document) addMetadata(name string, raw json.RawMessage) error {
 		d.metadata = appendItems(d.metadata, name, one)
 	case json.Unmarshal(raw, &list) == nil:
 		for _, item := range list {
-			switch item.(type) {
-			case string, float64:
-				d.metadata = appendItem(d.metadata, name, fmt.Sprint(item))
+			switch c := item[0]; {
+			case c == '"':
+				if err := json.Unmarshal(item, &one); err != nil {
+					return err
+				}
+				d.metadata = appendItem(d.metadata, name, one)
+			case c == '-' || c >= '0' && c <= '9': // as it is written
+				d.metadata = appendItem(d.metadata, name, string(item))
 			default:
-				return fmt.Errorf("%q has %v, which is neither a string nor a number", name, item)
+				return fmt.Errorf("%q has %.100s, which is neither a string nor a number", name, item)
 			}
 		}
 	default:

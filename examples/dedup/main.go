@@ -64,7 +64,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.method.distance, "distance", 3, "largest Hamming distance of near-duplicates, in bits")
 	f.Float64Var(&o.method.least, "similarity", 0.6, "with -method minhash, the least Jaccard similarity of near-duplicates: the share of their features that both have, as it is estimated")
 	f.IntVar(&o.values, "values", 128, "with -method minhash, the length of the signatures: the standard error of a similarity is at most 0.5/√values")
-	f.StringVar(&o.cols.metadata, "metadata", "", "comma-separated `NAMES` of fields or columns with keywords, tags or references, which decide together with the fingerprints (S002); a list, or a text with commas or semicolons")
+	f.StringVar(&o.cols.metadata, "metadata", "", "comma-separated `NAMES` of fields or columns with keywords, tags or references, which decide together with the fingerprints (S002); a list, or a text with commas or semicolons. A CSV file must have all of the columns")
 	f.Float64Var(&o.method.blend.Content, "content", 0.9, "with -metadata, how much the content counts")
 	f.Float64Var(&o.method.blend.Threshold, "score", 0.25, "with -metadata, the least score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata")
 	names := ""

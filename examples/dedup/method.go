@@ -38,7 +38,12 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		k.fp = fp.Sum128(text)
 	}
 	if !m.byContent {
-		k.metadata = neardup.SetOf(metadata...)
+		var hashes []uint64
+		items := neardup.Fingerprinter{Tokenizer: whole{}, Hash: fp.Hash}
+		for _, item := range metadata {
+			hashes = append(hashes, items.Set(item)...)
+		}
+		k.metadata = neardup.NewSet(hashes)
 	}
 	return k
 }
@@ -215,6 +220,8 @@ func (o *options) setMethod(given map[string]bool) string {
 		return "-against: saved fingerprints are for -method simhash"
 	case m.byContent:
 		return ""
+	case slices.Contains(o.cols.metadataNames(), ""):
+		return "-metadata: a name is empty"
 	case given["distance"]:
 		return "-distance: with -metadata it follows from -content and -score"
 	case o.fingerprintFiles():
@@ -229,7 +236,11 @@ func (c *columns) metadataNames() []string {
 	if c.metadata == "" {
 		return nil
 	}
-	return strings.Split(c.metadata, ",")
+	names := strings.Split(c.metadata, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
 }
 
 // repeat reports whether a name is there twice.
@@ -255,9 +266,22 @@ func appendItem(items []string, name, item string) []string {
 	return items
 }
 
-// withMetadata returns what tells documents apart.
-func (d *document) withMetadata() string {
+// key returns what tells documents apart: the text, and the metadata as a set. Lengths keep
+// the one from looking like the other.
+func (d *document) key() string {
 	items := slices.Clone(d.metadata)
 	slices.Sort(items)
-	return d.whole() + "\x00" + strings.Join(slices.Compact(items), "\x00")
+	var b strings.Builder
+	for _, part := range append([]string{d.whole()}, slices.Compact(items)...) {
+		fmt.Fprintf(&b, "%d:", len(part))
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+// whole is the tokenizer of metadata: an item is a feature.
+type whole struct{}
+
+func (whole) Tokens(text string) iter.Seq[neardup.Token] {
+	return func(yield func(neardup.Token) bool) { yield(neardup.Token{Text: text, End: len(text)}) }
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup"
 )
 
 const tagged = `{"id":"a","text":"the quick brown fox jumps over the lazy dog","keywords":["Fox","dog"],"tags":"animals, prose"}
@@ -64,10 +66,24 @@ func TestMetadata(t *testing.T) {
 		{"-metadata keywords,tags -content 0.6 -score 0.7 x.jsonl", "a\tb\t1.0000\n"}, // the same text, other keywords
 		{"-metadata keywords -bits 128 x.jsonl", "a\tb\t1.0000\na\tc\t0.9000\nb\tc\t0.9000\n"},
 		{"-metadata keywords,tags x.csv", "a\tb\t1.0000\n"},
+		{"-metadata keywords,tags y.jsonl", "m\tn\t0.9000\nm\to\t0.9333\nn\to\t0.9333\n"}, // a tag is no keyword
+		{"-metadata n z.jsonl", "p\tq\t0.9000\nr\ts\t1.0000\n"},                           // numbers are as they are written
+		{"-metadata", ""},
 		{"-metadata none x.jsonl", "a\tb\t1.0000\na\tc\t1.0000\nb\tc\t1.0000\n"},
 	} {
-		files := map[string]string{"x.jsonl": tagged, "x.csv": csv}
+		files := map[string]string{"x.jsonl": tagged, "x.csv": csv, "y.jsonl": `{"id":"m","text":"the quick brown fox","keywords":["go"]}
+{"id":"n","text":"the quick brown fox","tags":["go"]}
+{"id":"o","text":"the quick brown fox","tags":"go,go;fox,go","keywords":["go"]}
+`, "z.jsonl": `{"id":"p","text":"the quick brown fox","n":[9007199254740993]}
+{"id":"q","text":"the quick brown fox","n":[9007199254740992]}
+{"id":"r","text":"a lazy dog sleeps","n":["1000000"]}
+{"id":"s","text":"a lazy dog sleeps","n":[1000000]}
+`}
 		args := strings.Fields(test.args)
+		if len(args) == 1 {
+			args = []string{"-metadata", " keywords , tags", "x.csv"}
+			test.pairs = "a\tb\t1.0000\n"
+		}
 		if status, _, stderr := call(t, files, "", append([]string{"-pairs", "pairs", "-clusters", "clusters"}, args...)...); status != 0 {
 			t.Fatalf("%s: %s", test.args, stderr)
 		}
@@ -77,6 +93,30 @@ func TestMetadata(t *testing.T) {
 		groups := read(t, "clusters")
 		if status, _, stderr := call(t, files, "", append([]string{"-clusters", "clusters"}, args...)...); status != 0 || read(t, "clusters") != groups {
 			t.Errorf("%s: groups %q, with pairs %q %s", test.args, read(t, "clusters"), groups, stderr)
+		}
+	}
+	// Metadata count as a set, and cannot be made to look like text.
+	for _, test := range []struct{ a, b, want string }{
+		{`"text":"x y z","k":["a","b","a"]`, `"text":"x y z","k":["B","A"]`, "2 documents, 1 different texts (or other metadata, which 2 documents have)"},
+		{`"text":"x y z\u0000k=a","k":["b"]`, `"text":"x y z","k":["a","b"]`, "2 documents, 2 different texts"},
+		{`"text":"x y z","k":["a\u0000k=b"]`, `"text":"x y z","k":["a","b"]`, "2 documents, 2 different texts"},
+		{`"text":"x y z","k":["a"]`, `"text":"x y z"`, "2 documents, 2 different texts (or other metadata, which 1 documents have)"},
+	} {
+		files := map[string]string{"x.jsonl": "{\"id\":\"1\"," + test.a + "}\n{\"id\":\"2\"," + test.b + "}\n"}
+		if status, stdout, stderr := call(t, files, "", "-metadata", "k", "x.jsonl"); status != 0 || !strings.HasPrefix(stdout, test.want) {
+			t.Errorf("%s and %s: %d %s%s", test.a, test.b, status, stdout, stderr)
+		}
+	}
+	// Pairs are looked for as far as metadata can decide.
+	a := "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
+	for _, b := range []string{"nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"} {
+		b = strings.Replace(a, "nine", b, 1)
+		d := neardup.Sum64(a).Distance(neardup.Sum64(b))
+		files := map[string]string{"x.jsonl": fmt.Sprintf("{\"id\":\"1\",\"text\":%q,\"k\":\"x\"}\n{\"id\":\"2\",\"text\":%q,\"k\":\"x\"}\n", a, b)}
+		for content, reach := range map[string]int{"0.9": 5, "0.85": 7, "0.8": 15} {
+			if status, _, stderr := call(t, files, "", "-metadata", "k", "-content", content, "-pairs", "pairs", "x.jsonl"); status != 0 || (read(t, "pairs") != "") != (d <= reach) {
+				t.Errorf("distance %d, content %s: %q %s", d, content, read(t, "pairs"), stderr)
+			}
 		}
 	}
 	for _, bad := range []string{`{"id":"a","text":"x","keywords":[[1]]}`, `{"id":"a","text":"x","keywords":{"a":1}}`, `{"id":"a","text":"x","keywords":7}`} {
@@ -95,7 +135,7 @@ func TestMethodFlags(t *testing.T) {
 		{"-method minhash -similarity 0 x", "-similarity 0"}, {"-method minhash -similarity NaN x", "-similarity NaN"}, {"-method minhash -values 8 x", "-values 8"},
 		{"-method minhash -metadata keywords x", "-metadata is for"}, {"-content 0.5 x", "for -metadata"}, {"-metadata k -content 2 x", "-content 2"}, {"-metadata k -score -1 x", "-score -1"},
 		{"-metadata k -distance 3 x", "-distance: with -metadata"}, {"-metadata text x", "must differ"}, {"-metadata a,a x", "must differ"}, {"-metadata k -save x.fp x", "saved fingerprints"},
-		{"-method minhash -against x.fp x", "saved fingerprints"}, {"-method minhash -save x.fp x", "-save is for"}, {"-bits 65 x", "-bits 65"}, {"-distance 65 x", "-distance 65"},
+		{"-method minhash -against x.fp x", "saved fingerprints"}, {"-method minhash -save x.fp x", "-save is for"}, {"-bits 65 x", "-bits 65"}, {"-metadata k -against x.fp x", "saved fingerprints"}, {"-metadata k, x", "empty"}, {"-distance 65 x", "-distance 65"},
 	} {
 		if status, _, stderr := call(t, nil, "", strings.Fields(test.args)...); status != 2 || !strings.Contains(stderr, test.want) {
 			t.Errorf("%s: %d %s", test.args, status, stderr)

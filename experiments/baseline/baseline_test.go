@@ -168,6 +168,10 @@ func TestIMatch(t *testing.T) {
 	if got := fmt.Sprint(m.Terms("the cat sat and the unicorn flew")); got != "[cat sat]" { // ln 2; the rest are ln 4, 0 or unknown
 		t.Error(got)
 	}
+	m.Low, m.High = math.Log(2), math.Log(2) // both ends belong to the window
+	if got := fmt.Sprint(m.Terms("the cat sat and flew")); got != "[cat sat]" {
+		t.Error(got)
+	}
 	m.MaxCount = 1
 	if got := fmt.Sprint(m.Terms("cat cat sat")); got != "[sat]" {
 		t.Error(got)

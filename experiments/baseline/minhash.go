@@ -20,10 +20,11 @@ func Linear(m int, pairs ...[2]int) []HashFunc {
 }
 
 // Cyclic returns the family of S002's experiment, h_i(x) = (x + i) mod m for i = 1 to n, there with
-// n = m = 100. They are one permutation seen from n starting points: the estimate is unbiased over
-// random rows, but its standard deviation is two to five times that of as many
-// permutations, and neighbouring rows are estimated grossly wrong. Rows x and x + m are
-// the same.
+// n = m = 100. They are one permutation seen from n starting points. Over random rows the
+// estimate is unbiased, but of small sets its standard deviation is twice to five times that of as
+// many permutations: 0.094 against 0.052 for two sets of 15 that share 10, 0.238 against 0.047
+// for two of 2 that share one. Neighbouring rows are estimated grossly wrong, and rows x and
+// x + m are the same.
 func Cyclic(n, m int) []HashFunc {
 	var family []HashFunc
 	for i := 1; i <= n; i++ {
