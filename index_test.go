@@ -217,6 +217,9 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 						if memory > 0 && (blocks > 0 || n < 5000) {
 							continue
 						}
+						if testing.Short() && n == 5000 && (k != 3 || memory > 0) {
+							continue
+						}
 						ix, err := NewIndex[int, F](k, &IndexOptions{Blocks: blocks, Memory: memory})
 						if err != nil {
 							t.Fatal(err)

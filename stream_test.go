@@ -122,6 +122,9 @@ func FuzzStream(f *testing.F) {
 	}
 	settings := streamed(f)
 	f.Fuzz(func(t *testing.T, text string, seed uint64, size int) {
+		if testing.Short() && len(text) > 5000 {
+			t.Skip("TestStream has it")
+		}
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		for name, f := range settings {
 			checkStream(t, name, f, text, max(1, size&0xFFFF), rnd)
