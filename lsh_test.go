@@ -883,7 +883,7 @@ func TestBanding(t *testing.T) {
 		}
 	}
 	// No other loses less.
-	for _, values := range []int{16, 50, 128} {
+	for _, values := range []int{16, 50, shorter(128, 60)} {
 		for _, similarity := range []float64{0.2, 0.3, 0.5, 0.77, 0.9} {
 			for _, price := range []float64{0.03, 0.1, 1, 5} {
 				loss := func(b Banding) float64 {

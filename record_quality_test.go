@@ -88,6 +88,9 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair]bool) (f1, thres
 //
 //	NEARDUP_DATA=… go test -run RecordQuality -v .
 func TestRecordQuality(t *testing.T) {
+	if raceDetector || testing.Short() {
+		t.Skip("takes long")
+	}
 	for _, set := range []string{"rec-febrl3", "rec-restaurant"} {
 		recs, names, truth := labelledRecords(t, set)
 		for _, split := range []struct {
