@@ -1,0 +1,251 @@
+package neardup
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestSignatureIndexBlocks has damage in each block of a file: a search that comes upon it
+// says so.
+func TestSignatureIndexBlocks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("where files are read, and not mapped, they are checked at once")
+	}
+	o := &SignatureIndexOptions{Version: "v=1"}
+	path := filepath.Join(t.TempDir(), "x")
+	ix, err := OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := signatures(3000, 128, 1)
+	err = ix.AddAll(slices.All(sigs))
+	if err := errors.Join(err, ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lazily := 0
+	for at := 1 << 15; at < len(good); at += 1 << 16 {
+		bad := bytes.Clone(good)
+		for i := at; i < min(at+1<<14, len(bad)); i++ {
+			bad[i] ^= 0x41
+		}
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, way := range []string{"search", "one band", "pairs"} {
+			ix, err := OpenSignatureIndex[int](path, 0.5, o)
+			if err != nil {
+				continue
+			}
+			lazily++
+			switch way {
+			case "pairs":
+				for range ix.Pairs() {
+				}
+				if !errors.Is(ix.Err(), ErrDamaged) {
+					t.Errorf("byte %d: Pairs: %v", at, ix.Err())
+				}
+			default:
+				for i, s := range sigs {
+					if way == "one band" { // at the end of the tables
+						s = append(slices.Clone(sigs[(i+1)%len(sigs)][:124]), s[124:]...)
+					}
+					ok := false
+					for c := range ix.Candidates(s) {
+						ok = ok || c.ID == i && c.Similarity == estimated(s, sigs[i], 32)
+					}
+					if !ok && ix.Err() == nil {
+						t.Fatalf("byte %d, %s: %d is lost", at, way, i)
+					}
+				}
+			}
+			if err := ix.Err(); err != nil && !errors.Is(err, ErrDamaged) {
+				t.Error(err)
+			}
+			ix.Close()
+		}
+	}
+	if lazily == 0 {
+		t.Error("nothing is checked lazily")
+	}
+}
+
+func TestSignatureIndexErrors(t *testing.T) {
+	for _, test := range []struct {
+		similarity float64
+		o          SignatureIndexOptions
+	}{
+		{0, SignatureIndexOptions{}}, {1.01, SignatureIndexOptions{}}, {math.NaN(), SignatureIndexOptions{}}, {-1, SignatureIndexOptions{}},
+		{0.5, SignatureIndexOptions{Values: 15}}, {0.5, SignatureIndexOptions{Values: 5000}}, {0.5, SignatureIndexOptions{Bits: 3}}, {0.5, SignatureIndexOptions{Bits: 64}},
+		{0.5, SignatureIndexOptions{Banding: Banding{32, 5}}}, {0.5, SignatureIndexOptions{Banding: Banding{-1, -4}}}, {0.5, SignatureIndexOptions{Banding: Banding{0, 4}}},
+		{0.5, SignatureIndexOptions{Banding: Banding{math.MaxInt, 2}}},
+	} {
+		if _, err := NewSignatureIndex[int](test.similarity, &test.o); err == nil {
+			t.Errorf("%g %+v: no error", test.similarity, test.o)
+		}
+	}
+	ix, err := NewSignatureIndex[int](0.5, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []func(){func() { ix.Add(1, Signature{}) }, func() { ix.Search(Signature{1})(nil) }, func() { ix.SearchAndAdd(1, make(Signature, 64)) }} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f()
+		}()
+	}
+	ix.Add(1, make(Signature, 128)) // nothing is locked
+
+	path := filepath.Join(t.TempDir(), "x")
+	if _, err := OpenSignatureIndex[int](path, 0.5, nil); err == nil {
+		t.Error("no error without a version")
+	}
+	o := SignatureIndexOptions{Version: "v=1"}
+	stored, err := OpenSignatureIndex[int](path, 0.5, &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored.Add(1, make(Signature, 128))
+	if err := errors.Join(stored.Compact(), stored.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []SignatureIndexOptions{{Version: "v=2"}, {Version: "v=1", Bits: 8}, {Version: "v=1", Values: 64}, {Version: "v=1", Banding: Banding{16, 8}}} {
+		if _, err := OpenSignatureIndex[int](path, 0.5, &o); !errors.Is(err, ErrVersion) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	if _, err := OpenIndex[int, Fingerprint64](path, 3, &IndexOptions{Version: "v=1"}); err == nil {
+		t.Error("an index of signatures is one of fingerprints")
+	}
+}
+
+// forgedSignatures returns the columns of a small index.
+func forgedSignatures(bits int) (*SignatureIndex[int], *run[int, *bandTables]) {
+	ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+	if err != nil {
+		panic(err)
+	}
+	ix.AddAll(slices.All(similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))))
+	return ix, ix.state.Load().runs[0]
+}
+
+// useSignatures uses an index in all ways.
+func useSignatures(ix *SignatureIndex[int]) {
+	for _, s := range similarSets(10, ix.layout.values, rand.New(rand.NewPCG(1, 1))) {
+		for range ix.Search(s) {
+		}
+		ix.Add(3, s)
+	}
+	for range ix.Pairs() {
+	}
+	for range ix.All() {
+	}
+	ix.Delete(1)
+	ix.Compact()
+}
+
+// FuzzSignatureSnapshot changes the columns of a snapshot of signatures, whose checksums are
+// right, and uses what comes of it in every way.
+func FuzzSignatureSnapshot(f *testing.F) {
+	f.Add([]byte{})
+	f.Add([]byte{0, 0, 0, 255, 6, 0, 9, 255, 7, 0, 3, 127, 7, 0, 40, 255, 6, 0, 64, 1})
+	all := []byte{} // every ordinal of the entries, to more than there are
+	for at := range 64 {
+		all = append(all, 7, 0, byte(4*at), 63)
+	}
+	f.Add(all)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		bits := 32
+		if len(data)%2 == 1 {
+			bits = 4
+		}
+		ix, r := forgedSignatures(bits)
+		path := filepath.Join(t.TempDir(), "x")
+		version := fmt.Sprintf("v=1 values=16 bits=%d bands=4x4", bits)
+		writeForged(t, path, "signatures", version, r, &ix.ids, data)
+		forged, err := OpenSignatureIndex[int](path, 0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatal(err)
+			}
+			return
+		}
+		useSignatures(forged)
+		forged.Close()
+	})
+}
+
+// TestSignatureIndexDamaged flips bytes of the file of an index: it is noticed, or what is
+// found is what was stored.
+func TestSignatureIndexDamaged(t *testing.T) {
+	o := &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Version: "v=1"}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	ix, err := OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sigs := similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))
+	for i, s := range sigs {
+		ix.Add(i, s)
+	}
+	if err := errors.Join(ix.Compact(), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := func(ix *SignatureIndex[int]) (n int) {
+		for range ix.Pairs() {
+			n++
+		}
+		for _, s := range sigs {
+			for range ix.Search(s) {
+				n++
+			}
+		}
+		return n
+	}
+	ix, err = OpenSignatureIndex[int](path, 0.5, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := found(ix)
+	ix.Close()
+	for at := 0; at < len(good); at += 1 + at%shorter(13, 101) {
+		bad := bytes.Clone(good)
+		bad[at] ^= 0x10
+		if err := os.WriteFile(path, bad, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		ix, err := OpenSignatureIndex[int](path, 0.5, o)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+				t.Fatalf("byte %d: %v", at, err)
+			}
+			continue
+		}
+		if n := found(ix); n != want && !errors.Is(ix.Err(), ErrDamaged) {
+			t.Fatalf("byte %d: found %d, want %d: %v", at, n, want, ix.Err())
+		}
+		if err := ix.Verify(); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d: Verify: %v", at, err)
+		}
+		ix.Close()
+	}
+}
