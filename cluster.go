@@ -50,35 +50,44 @@ func Clusters[F Fingerprint](fps []F, k int) []int {
 // It takes time nearly linear in n and the number of pairs (union-find with
 // path halving).
 func Components(n int, pairs iter.Seq[Pair]) []int {
-	return components(n, func(_ func(a, b int) bool, join func(a, b int)) {
-		for p := range pairs {
-			join(p.I, p.J)
-		}
-	})
+	f := newForest(n)
+	for p := range pairs {
+		f.join(p.I, p.J)
+	}
+	return f.roots()
 }
 
-// components is Components of what link joins, which may ask whether two are joined
-// already.
-func components(n int, link func(joined func(a, b int) bool, join func(a, b int))) []int {
-	parent := make([]int, n)
-	for i := range parent {
-		parent[i] = i
+// A forest has for each vertex one of its component, the smallest at the root.
+type forest []int
+
+func newForest(n int) forest {
+	f := make(forest, n)
+	for i := range f {
+		f[i] = i
 	}
-	find := func(i int) int {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
+	return f
+}
+
+// find returns the smallest vertex of the component of i.
+func (f forest) find(i int) int {
+	for f[i] != i {
+		f[i] = f[f[i]]
+		i = f[i]
 	}
-	link(func(a, b int) bool { return find(a) == find(b) }, func(a, b int) {
-		i, j := find(a), find(b)
-		parent[max(i, j)] = min(i, j) // the root is always the smallest member
-	})
-	for i := range parent {
-		parent[i] = find(i)
+	return i
+}
+
+func (f forest) join(a, b int) {
+	i, j := f.find(a), f.find(b)
+	f[max(i, j)] = min(i, j)
+}
+
+// roots makes the forest the smallest vertex of each component.
+func (f forest) roots() []int {
+	for i := range f {
+		f[i] = f.find(i)
 	}
-	return parent
+	return f
 }
 
 // idGroups lists the ids of the members of every label that occurs more than once.

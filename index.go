@@ -143,9 +143,7 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 		if options != nil {
 			version = options.Version
 		}
-		if err = ix.open(path, version); err != nil {
-			err = inFile(path, err)
-		}
+		err = ix.open(path, version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("neardup: OpenIndex: %w", err)
@@ -395,7 +393,7 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
 // before what was added earlier. del must not change the index. It
 // takes time for all that is stored.
 func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) int {
-	return ix.deleteEach(func(d entry[ID, *tree]) (bool, bool) {
+	return ix.deleteEach(func(d entry[ID]) (bool, bool) {
 		return del(d.id, fpOf[F](d.doc), time.Unix(int64(d.time), 0)), true
 	})
 }

@@ -46,21 +46,15 @@ func (l *layout) packKeys(doc []uint64, s Signature) {
 	if s.isEmpty() {
 		return
 	}
-	full := layout{values: l.values, bits: 32, Banding: l.Banding, words: packedWords(l.values, 32)}
-	values := full.document(s, nil)
+	full := layout{values: l.values, bits: 32, Banding: l.Banding}
+	values := s.words()
+	if values == nil {
+		values = make([]uint64, packedWords(l.values, 32))
+		full.pack(values, s)
+	}
 	for band := range l.Bands {
 		doc[l.packed+band/2] |= uint64(full.key(values, band)) << (band % 2 * 32)
 	}
-}
-
-// document returns the words of a signature, in memory of its own or in buf.
-func (l *layout) document(s Signature, buf []uint64) []uint64 {
-	if w := s.words(); w != nil && l.bits == 32 { // it is one already
-		return w
-	}
-	buf = slices.Grow(buf[:0], l.words)[:l.words]
-	l.pack(buf, s)
-	return buf
 }
 
 // signature is the inverse of pack; of packed values there is none.

@@ -127,9 +127,7 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 		if options != nil && options.Version != "" {
 			version = fmt.Sprintf("%s values=%d bits=%d bands=%dx%d", options.Version, ix.layout.values, ix.layout.bits, ix.layout.Bands, ix.layout.Rows)
 		}
-		if err = ix.open(path, version); err != nil {
-			err = inFile(path, err)
-		}
+		err = ix.open(path, version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("neardup: OpenSignatureIndex: %w", err)
@@ -143,13 +141,11 @@ const signAgain = "sign the stored texts again, or give the bands of then as Sig
 // Banding returns the bands by which the index searches.
 func (ix *SignatureIndex[ID]) Banding() Banding { return ix.layout.Banding }
 
-// put stores a signature, when the index is locked.
-func (ix *SignatureIndex[ID]) put(id ID, s Signature) {
-	doc := ix.layout.document(s, ix.adding)
-	if ix.layout.bits < 32 { // it is in memory of its own
-		ix.adding = doc
-	}
-	ix.add(id, doc, ix.clock())
+// words returns the words of a signature, as long as the index is locked.
+func (ix *SignatureIndex[ID]) words(s Signature) []uint64 {
+	ix.adding = slices.Grow(ix.adding[:0], ix.layout.words)[:ix.layout.words]
+	ix.layout.pack(ix.adding, s)
+	return ix.adding
 }
 
 // check panics if a signature has another length.
@@ -165,7 +161,7 @@ func (ix *SignatureIndex[ID]) Add(id ID, s Signature) {
 	ix.check(s)
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	ix.put(id, s)
+	ix.add(id, ix.words(s), ix.clock())
 }
 
 // AddAll adds many signatures, as if one by one, but all of them are seen at once. It
@@ -173,11 +169,9 @@ func (ix *SignatureIndex[ID]) Add(id ID, s Signature) {
 // the disk then; after an error it is as it was. The sequence must not change the index.
 func (ix *SignatureIndex[ID]) AddAll(signatures iter.Seq2[ID, Signature]) error {
 	return ix.addAll(func(docs *documents[ID], seconds uint32) {
-		doc := make([]uint64, ix.layout.words)
 		for id, s := range signatures {
 			ix.check(s)
-			ix.layout.pack(doc, s)
-			docs.add(doc, id, seconds)
+			docs.add(ix.words(s), id, seconds)
 		}
 	})
 }
@@ -200,7 +194,7 @@ func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 // before what was added earlier. del must not change the index. It takes time for all that
 // is stored.
 func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) int {
-	return ix.deleteEach(func(d entry[ID, *bandTables]) (bool, bool) {
+	return ix.deleteEach(func(d entry[ID]) (bool, bool) {
 		return del(d.id, time.Unix(int64(d.time), 0)), true
 	})
 }
@@ -237,8 +231,11 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	for _, r := range v.runs {
 		goOn := true
 		err := r.find.search(q, func(ord uint32, doc []uint64) bool {
+			if !v.sees(r, ord) {
+				return true
+			}
 			j := q.jaccard(ix.layout, doc)
-			if !(j >= least) || !v.sees(r, ord) {
+			if !(j >= least) {
 				return true
 			}
 			id, err := r.ids.at(ord)
@@ -284,7 +281,7 @@ func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Similar[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	ix.put(id, s)
+	ix.add(id, ix.words(s), ix.clock())
 	return found
 }
 
@@ -301,7 +298,7 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
 			break
 		}
 	}
-	ix.put(id, s)
+	ix.add(id, ix.words(s), ix.clock())
 	return exists
 }
 
@@ -323,7 +320,8 @@ func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
 // million of them cost no more than other input. Chains may join what is not similar
 // itself.
 func (ix *SignatureIndex[ID]) Groups() [][]ID {
-	docs, _ := ix.documents()
+	st := ix.state.Load()
+	docs := ix.documents(st, st.runs, ix.Len())
 	label := make([]int, len(docs.ids)) // for each document the number of its signature
 	number := make(map[string]int, len(docs.ids))
 	distinct := documents[int]{words: docs.words} // the first with each
@@ -339,74 +337,62 @@ func (ix *SignatureIndex[ID]) Groups() [][]ID {
 		label[i] = n
 	}
 	t := newBandTables(ix.layout, distinct.docs)
-	of := components(t.n, func(joined func(a, b int) bool, join func(a, b int)) {
-		t.pairs(func(a, b uint32, band int) bool {
-			if !joined(int(a), int(b)) {
-				if docA, docB := t.doc(a), t.doc(b); ix.layout.agree(docA, docB, band) && ix.layout.jaccard(docA, docB) >= ix.similarity {
-					join(int(a), int(b))
-				}
+	groups := newForest(t.n)
+	t.pairs(func(a, b uint32, band int) bool {
+		if groups.find(int(a)) != groups.find(int(b)) {
+			if docA, docB := t.doc(a), t.doc(b); t.agree(docA, docB, band) && t.jaccard(docA, docB) >= ix.similarity {
+				groups.join(int(a), int(b))
 			}
-			return true
-		})
+		}
+		return true
 	})
+	of := groups.roots()
 	for i, n := range label {
 		label[i] = distinct.ids[of[n]]
 	}
 	return idGroups(label, docs.ids)
 }
 
-// documents returns all that is stored, in the order of adding; ok is false if damage was
-// met.
-func (ix *SignatureIndex[ID]) documents() (docs documents[ID], ok bool) {
-	before := ix.Err()
-	st := ix.state.Load()
-	docs = newDocuments[ID](ix.form.words, ix.Len())
-	for d := range ix.each(st, st.runs) {
-		docs.add(d.doc, d.id, d.time)
-	}
-	return docs, before != nil || ix.Err() == nil
-}
-
+// pairs calls yield with every two signatures that agree in a band and are of at least a
+// similarity, until it returns false.
 func (ix *SignatureIndex[ID]) pairs(least float64, yield func(SimilarPair[ID]) bool) {
 	st := ix.state.Load()
 	defer runtime.KeepAlive(st)
 	v := st.view()
-	if len(st.runs) != 1 || v.changes > 0 { // as one part, if it is not
-		docs, ok := ix.documents()
-		if !ok {
-			return
-		}
-		t := newBandTables(ix.layout, docs.docs)
-		t.pairs(func(a, b uint32, band int) bool {
-			docA, docB := t.doc(a), t.doc(b)
-			if !t.isFirst(docA, docB, band) {
-				return true
+	var t *bandTables
+	var ids idColumn[ID]
+	sees := func(uint32) bool { return true }
+	if len(st.runs) == 1 && v.changes == 0 {
+		r := st.runs[0]
+		if r.file != nil {
+			if err := r.file.verify(); err != nil {
+				ix.fail(err)
+				return
 			}
-			j := t.jaccard(docA, docB)
-			return !(j >= least) || yield(SimilarPair[ID]{docs.ids[a], docs.ids[b], j})
-		})
-		return
-	}
-	r := st.runs[0]
-	if r.file != nil {
-		if err := r.file.verify(); err != nil {
-			ix.fail(err)
+		}
+		t, ids = r.find, r.ids
+		sees = func(ord uint32) bool { return v.sees(r, ord) }
+	} else { // as one part
+		before := ix.Err()
+		docs := ix.documents(st, st.runs, ix.Len())
+		if ix.Err() != nil && before == nil {
 			return
 		}
+		t, ids = newBandTables(ix.layout, docs.docs), memoryColumn[ID](docs.ids)
 	}
-	err := r.find.pairs(func(a, b uint32, band int) bool {
-		docA, docB := r.doc(a), r.doc(b)
-		if !v.sees(r, a) || !v.sees(r, b) || !ix.layout.isFirst(docA, docB, band) {
+	err := t.pairs(func(a, b uint32, band int) bool {
+		docA, docB := t.doc(a), t.doc(b)
+		if !sees(a) || !sees(b) || !t.isFirst(docA, docB, band) {
 			return true
 		}
-		j := ix.layout.jaccard(docA, docB)
+		j := t.jaccard(docA, docB)
 		if !(j >= least) {
 			return true
 		}
-		idA, err := r.ids.at(a)
+		idA, err := ids.at(a)
 		if err == nil {
 			var idB ID
-			if idB, err = r.ids.at(b); err == nil {
+			if idB, err = ids.at(b); err == nil {
 				return yield(SimilarPair[ID]{idA, idB, j})
 			}
 		}

@@ -69,15 +69,7 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 		return "", fmt.Errorf("neardup: MinHash: %w", err)
 	}
 	of := f.features()
-	hash := hashVersion(f.Hash.key)
-	var own []string
-	if of.isCustom() {
-		own = append(own, "Tokenizer")
-	}
-	if !f.Hash.isXXH3() {
-		hash = "custom"
-		own = append(own, "Hash")
-	}
+	hash, own := f.hashVersion(&of)
 	way := "bins"
 	if m.Permutations {
 		way = "permutations"

@@ -443,17 +443,3 @@ func (r *reading) isMarked(pos int) bool {
 	})
 	return i < len(r.marked) && r.marked[i].start <= pos
 }
-
-// tableOf returns the statistics and the table of weights if w is Count or LogCount
-// times IDF.
-func tableOf(w Weight) (*Statistics, *idfTable) {
-	p, _ := w.(Product)
-	if len(p) != 2 {
-		return nil, nil
-	}
-	_, counted := p[0].(Occurrences)
-	if idf, ok := p[1].(IDF); ok && counted && idf.Statistics != nil {
-		return idf.Statistics, idf.table()
-	}
-	return nil, nil
-}

@@ -51,8 +51,8 @@ type finder interface {
 	write(f *fileWriter)
 	columns() finderColumns[[][]byte]
 
-	// attach completes a finder that was read from a file of size bytes: by the documents
-	// of the run, and by the columns.
+	// attach completes a finder that was read from a file: by the documents of the run, and
+	// by the columns.
 	attach(docs []uint64, file *mapping, columns finderColumns[[]byte]) error
 }
 
@@ -234,8 +234,13 @@ func (s *store[ID, T]) gather(runs []*run[ID, T]) documents[ID] {
 	for _, r := range runs {
 		n += r.live
 	}
+	return s.documents(s.state.Load(), runs, n)
+}
+
+// documents returns the documents of some runs of a state and of its tail, about n.
+func (s *store[ID, T]) documents(st *state[ID, T], runs []*run[ID, T], n int) documents[ID] {
 	docs := newDocuments[ID](s.form.words, n)
-	for d := range s.each(s.state.Load(), runs) {
+	for d := range s.each(st, runs) {
 		docs.add(d.doc, d.id, d.time)
 	}
 	return docs
@@ -299,14 +304,14 @@ func (s *store[ID, T]) replace(docs documents[ID], same bool) error {
 // clock of this machine, and returns how much that was. Whatever the clock did, nothing
 // counts as added before what is older. It takes time for what it removes.
 func (s *store[ID, T]) DeleteBefore(t time.Time) int {
-	return s.deleteEach(func(d entry[ID, T]) (bool, bool) {
+	return s.deleteEach(func(d entry[ID]) (bool, bool) {
 		before := int64(d.time) < t.Unix()
 		return before, before
 	})
 }
 
 // deleteEach removes what a rule says, in the order of adding, as long as it says to go on.
-func (s *store[ID, T]) deleteEach(rule func(d entry[ID, T]) (del, more bool)) int {
+func (s *store[ID, T]) deleteEach(rule func(d entry[ID]) (del, more bool)) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
@@ -326,19 +331,16 @@ func (s *store[ID, T]) deleteEach(rule func(d entry[ID, T]) (del, more bool)) in
 // Len returns the number of stored documents.
 func (s *store[ID, T]) Len() int { return int(s.live.Load()) }
 
-// An entry is a stored document, and where it is: in a run, or in the tail if that
-// is nil.
-type entry[ID comparable, T finder] struct {
+// An entry is a stored document.
+type entry[ID comparable] struct {
 	id   ID
 	doc  []uint64
 	time uint32
-	run  *run[ID, T]
-	ord  uint32
 }
 
 // each yields the entries of some runs of a state and of its tail, in the order of adding.
-func (s *store[ID, T]) each(st *state[ID, T], runs []*run[ID, T]) iter.Seq[entry[ID, T]] {
-	return func(yield func(entry[ID, T]) bool) {
+func (s *store[ID, T]) each(st *state[ID, T], runs []*run[ID, T]) iter.Seq[entry[ID]] {
+	return func(yield func(entry[ID]) bool) {
 		defer runtime.KeepAlive(st)
 		v := st.view()
 		for _, r := range runs {
@@ -346,7 +348,7 @@ func (s *store[ID, T]) each(st *state[ID, T], runs []*run[ID, T]) iter.Seq[entry
 				if !v.sees(r, ord) {
 					continue
 				}
-				d := entry[ID, T]{run: r, ord: ord, doc: r.doc(ord)}
+				d := entry[ID]{doc: r.doc(ord)}
 				var err error
 				if d.id, err = r.ids.at(ord); err == nil {
 					err = r.file.check(unsafe.Pointer(unsafe.SliceData(d.doc)), 8*len(d.doc))
@@ -367,7 +369,7 @@ func (s *store[ID, T]) each(st *state[ID, T], runs []*run[ID, T]) iter.Seq[entry
 		t := st.tail
 		words := s.form.words
 		for i := range v.changes {
-			if v.seesTail(i) && !yield(entry[ID, T]{id: t.ids[i], doc: t.docs[int(i)*words:][:words], time: t.times[i], ord: i}) {
+			if v.seesTail(i) && !yield(entry[ID]{t.ids[i], t.docs[int(i)*words:][:words], t.times[i]}) {
 				return
 			}
 		}

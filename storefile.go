@@ -42,7 +42,14 @@ func (e *fileError) Error() string {
 }
 func (e *fileError) Unwrap() error { return e.err }
 
-func (s *store[ID, T]) open(path, version string) (err error) {
+func (s *store[ID, T]) open(path, version string) error {
+	if err := s.openFiles(path, version); err != nil {
+		return inFile(path, err)
+	}
+	return nil
+}
+
+func (s *store[ID, T]) openFiles(path, version string) (err error) {
 	if !isVersion(version) {
 		return errors.New("options.Version must say how they are made: what Fingerprinter.Version or MinHash.Version returns")
 	}

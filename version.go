@@ -33,15 +33,7 @@ func (f *Fingerprinter) Version() (string, error) {
 		return "", fmt.Errorf("neardup: Tie %d is neither TieZero nor TieOne", f.Tie)
 	}
 	of := f.features()
-	hash := hashVersion(f.Hash.key)
-	var own []string
-	if of.isCustom() {
-		own = append(own, "Tokenizer")
-	}
-	if !f.Hash.isXXH3() {
-		hash = "custom"
-		own = append(own, "Hash")
-	}
+	hash, own := f.hashVersion(&of)
 	if needsOf(f.Weight)&needsName != 0 {
 		own = append(own, "Weight")
 	}
@@ -53,6 +45,20 @@ func (f *Fingerprinter) Version() (string, error) {
 		weight = weightVersion(f.Weight)
 	}
 	return of.describe(own, "hash=%s weight=%s tie=%d", hash, weight, f.Tie)
+}
+
+// hashVersion returns how features are hashed, and what of them and of that is the caller's
+// own.
+func (f *Fingerprinter) hashVersion(of *features) (hash string, own []string) {
+	hash = hashVersion(f.Hash.key)
+	if of.isCustom() {
+		own = append(own, "Tokenizer")
+	}
+	if !f.Hash.isXXH3() {
+		hash = "custom"
+		own = append(own, "Hash")
+	}
+	return hash, own
 }
 
 // isVersion reports whether s may be a version: one line of printable ASCII.

@@ -412,3 +412,17 @@ func weightVersion(w Weight) string {
 	}
 	return "custom"
 }
+
+// tableOf returns the statistics and the table of weights if w is Count or LogCount
+// times IDF.
+func tableOf(w Weight) (*Statistics, *idfTable) {
+	p, _ := w.(Product)
+	if len(p) != 2 {
+		return nil, nil
+	}
+	_, counted := p[0].(Occurrences)
+	if idf, ok := p[1].(IDF); ok && counted && idf.Statistics != nil {
+		return idf.Statistics, idf.table()
+	}
+	return nil, nil
+}

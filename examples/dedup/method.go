@@ -90,7 +90,7 @@ func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 	ix, err := m.index(marks)
 	return func(yield func(nearPair) bool) {
 		for p := range ix.Pairs() {
-			if !yield(nearPair{int(p.A), int(p.B), p.Similarity}) {
+			if !yield(nearPair{p.A, p.B, p.Similarity}) {
 				return
 			}
 		}
@@ -98,18 +98,16 @@ func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 }
 
 // index returns the signatures of marks, by their numbers.
-func (m *method) index(marks []*mark) (*neardup.SignatureIndex[uint32], error) {
-	ix, err := neardup.NewSignatureIndex[uint32](m.least, &neardup.SignatureIndexOptions{Values: m.minhash.Values})
+func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
+	ix, err := neardup.NewSignatureIndex[int](m.least, &neardup.SignatureIndexOptions{Values: m.minhash.Values})
 	if err != nil {
 		return nil, err
 	}
-	return ix, ix.AddAll(func(yield func(uint32, neardup.Signature) bool) {
-		for i, k := range marks {
-			if !yield(uint32(i), k.sig) {
-				return
-			}
-		}
-	})
+	signatures := make([]neardup.Signature, len(marks))
+	for i, k := range marks {
+		signatures[i] = k.sig
+	}
+	return ix, ix.AddAll(slices.All(signatures))
 }
 
 // clusters returns for each mark the first of its group.
@@ -131,7 +129,7 @@ func (m *method) clusters(marks []*mark) ([]int, error) {
 		}
 		for _, group := range ix.Groups() {
 			for _, i := range group {
-				first[i] = int(group[0])
+				first[i] = group[0]
 			}
 		}
 		return first, nil

@@ -26,11 +26,11 @@ func Linear(m int, pairs ...[2]int) []HashFunc {
 // for two of 2 that share one. Neighbouring rows are estimated grossly wrong, and rows x and
 // x + m are the same.
 func Cyclic(n, m int) []HashFunc {
-	var family []HashFunc
+	var pairs [][2]int
 	for i := 1; i <= n; i++ {
-		family = append(family, func(x int) int { return (x + i) % m })
+		pairs = append(pairs, [2]int{1, i})
 	}
-	return family
+	return Linear(m, pairs...)
 }
 
 // Infinity is the value of what has no row.
