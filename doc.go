@@ -63,8 +63,8 @@
 //
 // A distance is a number of bits, a similarity a number from 0 to 1. Bit 0 is
 // the least significant; text and binary forms begin with the most significant.
-// Any bytes are a valid text. Fingerprints are the same on every platform.
-// Values that several goroutines may use at once say so; the others may not.
+// Any bytes are a valid text. Fingerprints and signatures are the same on every
+// platform. Values that several goroutines may use at once say so; the others may not.
 //
 // The comments name their sources by the numbers of the five documents that the
 // library implements: S000 (Wang, Wu, Li 2016: cosine against SimHash), S001

@@ -63,13 +63,13 @@ type SignatureIndexOptions struct {
 	Version string
 }
 
-// A Similar is a stored signature that was found to be similar.
+// A Similar is a stored signature that was compared with another.
 type Similar[ID comparable] struct {
 	ID         ID
 	Similarity float64 // estimate of the Jaccard similarity
 }
 
-// A SimilarPair is two stored signatures that are similar; A was added before B.
+// A SimilarPair is two stored signatures that were compared; A was added before B.
 type SimilarPair[ID comparable] struct {
 	A, B       ID
 	Similarity float64 // estimate of the Jaccard similarity

@@ -62,8 +62,9 @@ func (m MinHash) values() int {
 	return m.Values
 }
 
-// Version describes all that signatures of the texts of f depend on, like
-// [Fingerprinter.Version], which names the fields of f that have to do with features.
+// Version describes all that signatures of the texts of f depend on, as
+// [Fingerprinter.Version] does for fingerprints. Of the fields of f those count that have to
+// do with features: neither Weight nor Tie.
 func (m MinHash) Version(f *Fingerprinter) (string, error) {
 	if err := m.check(); err != nil {
 		return "", fmt.Errorf("neardup: MinHash: %w", err)

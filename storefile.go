@@ -189,7 +189,7 @@ func (s *store[ID, T]) logged(err error) bool {
 
 // Sync puts all changes that have returned on the disk, of an index that was opened. When
 // there are more than 65,536 in the journal, and more than half of what is stored, it is
-// [Index.Compact], and takes as long.
+// Compact, and takes as long.
 func (s *store[ID, T]) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
