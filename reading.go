@@ -12,7 +12,8 @@ import (
 // features. All that fingerprints, counts or shows features goes through it:
 //
 //	text ─ batch ──────────────── hashes ─┬─ unit or linear weights ─ accumulators
-//	     └ source or tokenizer ─ tokens ──┴─ bag ─ other weights ──── accumulators
+//	     └ source or tokenizer ─ tokens ──┴─ bag ─ other weights ─┬── accumulators
+//	                                                              └── vectors
 //
 // Features whose hashes say all that the weight needs are never spelled out: a batch
 // hashes them where they lie, some thousand at a time. Unit and linear weights go
@@ -63,6 +64,7 @@ const (
 	toSum128
 	toHash  // the hashes of all features, to take
 	toCount // the keys of the features, in the bag
+	toTerms // and what they weigh
 	toShow  // the features, in the bag
 )
 
@@ -96,7 +98,7 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 // open prepares for a text.
 func (r *reading) open() *reading {
 	chars, n, ok := unitsOf(r.f.tokenizer())
-	if ok && (r.purpose == toCount || r.f.Hash.isXXH3()) {
+	if ok && (r.purpose == toCount || r.purpose == toTerms || r.f.Hash.isXXH3()) {
 		r.batch.reset(chars, n)
 		r.batch.key, r.batch.offsets = r.f.Hash.key, r.texts()
 		r.batched = true
@@ -262,7 +264,7 @@ func (r *reading) collect(i int, key, lo, hi uint64) {
 		return
 	}
 	r.bag.counts[e]++
-	if isNew {
+	if isNew && r.purpose != toTerms {
 		r.bag.lo = append(r.bag.lo, lo)
 		if r.purpose == toSum128 {
 			r.bag.hi = append(r.bag.hi, hi)
@@ -384,8 +386,13 @@ func (r *reading) finish() {
 		return
 	}
 	b := &r.bag
-	if !r.linear {
+	switch {
+	case !r.linear:
 		r.weigh()
+	case len(b.weights) < len(b.keys): // linear, by the keys alone
+		for i, key := range b.keys {
+			b.weights = append(b.weights, r.linearWeight(Token{}, key, 1)*int64(b.counts[i]))
+		}
 	}
 	switch r.purpose {
 	case toSum128:

@@ -1,0 +1,290 @@
+package neardup
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// How cosines are searched. Vectors are made unit vectors, in 24 bits, and for every term there
+// is the list of those that have it, with their weights (an inverted index, S003 §1). Most of
+// the work would lie in the lists of frequent terms, which say little. So terms have
+// levels by their document frequency, from the rarest to those that most vectors have,
+// and of every vector it is known how long its part above each level is. If the
+// lists have been read up to a level, what a vector may still gain is, by Cauchy
+// and Schwarz, at most the product of what the query and the vector have above it:
+//
+//	cosine ≤ what was summed up + |query above level| · |vector above level|
+//
+// (as in L2AP, Anastasiu and Karypis 2014, but by levels instead of single terms). When
+// that is less than what is asked for, the vector is out; and when |query above level| alone is,
+// all that were never met are. So the lists of frequent terms are mostly left unread. For a
+// join, a vector enters only the lists up to the level above which it has less than the
+// threshold: of two that are similar enough, both have a term in common up to the lower of
+// their levels.
+//
+// Sums of products of rounded numbers, in any order, are used for nothing but bounds, with
+// room for their errors. What passes is compared exactly, as Vector.Cosine does: no result
+// depends on how it was found.
+
+// levels is the number of levels. The highest is of the terms that more than a half of the
+// vectors have, the next lower one of those that more than a quarter have, and so on.
+const levels = 16
+
+// termLevel returns the level of a term that df of n vectors have.
+func termLevel(df, n uint32) int { return levels - 1 - min(bits.Len32(n/df)-1, levels-1) }
+
+// above has for each level how long the part above it is of a unit vector, in 1/255, rounded up.
+type above [levels]uint8
+
+// A vectorSource has vectors, each of which it makes in buf or has already.
+type vectorSource interface {
+	len() int
+	vector(i int, buf Vector) Vector
+}
+
+// vectorSlice is the source of vectors that there are.
+type vectorSlice []Vector
+
+func (v vectorSlice) len() int                      { return len(v) }
+func (v vectorSlice) vector(i int, _ Vector) Vector { return v[i] }
+
+// numbered are vectors of which the features have numbers, in the order of their hashes.
+type numbered struct {
+	n        int
+	features []uint64 // by number
+	df       []uint32 // by number: how many vectors have it
+	parts    []numberedPart
+}
+
+// A numberedPart is the vectors of a chunk.
+type numberedPart struct {
+	ends    []int
+	ids     []uint32 // of the features
+	weights []float32
+	squares []float64 // of the vectors, with the terms that are not there
+}
+
+// chunk is the number of vectors that one worker takes at a time.
+const chunk = 256
+
+// shareOut calls do for all numbers up to n, by several workers.
+func shareOut(n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// chunks calls do for all chunks of n vectors, by several workers.
+func chunks(n int, do func(number, from, to int)) {
+	shareOut((n+chunk-1)/chunk, func(i int) { do(i, i*chunk, min(n, (i+1)*chunk)) })
+}
+
+// numberTerms numbers the features that at least so many vectors have, and leaves out the others.
+func numberTerms(src vectorSource, least uint32) *numbered {
+	v := &numbered{n: src.len()}
+	v.parts = make([]numberedPart, (v.n+chunk-1)/chunk)
+	var table frequencies
+	table.prepare()
+	chunks(v.n, func(_, from, to int) {
+		var buf Vector
+		var keys, sorted []uint64
+		for i := from; i < to; i++ {
+			buf = src.vector(i, buf)
+			keys = keys[:0]
+			for _, t := range buf {
+				keys = append(keys, t.Feature)
+			}
+			sorted = slices.Grow(sorted[:0], len(keys))[:len(keys)]
+			table.count(keys, sorted)
+		}
+	})
+	v.enter(&table, least)
+	chunks(v.n, func(c, from, to int) {
+		part := &v.parts[c]
+		var buf Vector
+		for i := from; i < to; i++ {
+			buf = src.vector(i, buf)
+			for _, t := range buf {
+				if id := table.find(t.Feature, 0); id > 0 {
+					part.ids, part.weights = append(part.ids, id-1), append(part.weights, t.Weight)
+				}
+			}
+			part.ends, part.squares = append(part.ends, len(part.ids)), append(part.squares, buf.square())
+		}
+		part.ids, part.weights = slices.Clip(part.ids), slices.Clip(part.weights)
+	})
+	return v
+}
+
+// enter makes the counts of a table the numbers of the features, from 1, or 0 for those that are left out.
+func (v *numbered) enter(table *frequencies, least uint32) {
+	type entry struct {
+		key   uint64
+		value *uint32
+	}
+	var entries [len(table.shards)][]entry
+	shareOut(len(entries), func(i int) {
+		table.shards[i].each(func(key uint64, count *uint32) {
+			if *count < least {
+				*count = 0
+			} else {
+				entries[i] = append(entries[i], entry{key, count})
+			}
+		})
+		slices.SortFunc(entries[i], func(a, b entry) int { return cmp.Compare(a.key, b.key) })
+	})
+	for _, part := range entries { // shards are by the highest bits of the key
+		for _, e := range part {
+			v.features, v.df = append(v.features, e.key), append(v.df, *e.value)
+			*e.value = uint32(len(v.features))
+		}
+	}
+}
+
+// vector returns a vector, without the terms that were left out, and its square.
+func (v *numbered) vector(i int) (ids []uint32, weights []float32, square float64) {
+	part := &v.parts[i/chunk]
+	i %= chunk
+	from := 0
+	if i > 0 {
+		from = part.ends[i-1]
+	}
+	return part.ids[from:part.ends[i]], part.weights[from:part.ends[i]], part.squares[i]
+}
+
+// postings are the lists of the vectors that have a feature.
+type postings struct {
+	starts  []uint32 // by the number of the feature, and the end
+	vectors []uint32 // ascending in each list
+	weights []float32
+	above   []above // of each vector
+	entered []uint8 // up to which level it is in the lists
+}
+
+// newPostings makes the lists of the first n vectors: of each, those of the terms up to the
+// level above which it has less than least.
+func newPostings(v *numbered, n int, least float64) *postings {
+	p := &postings{starts: make([]uint32, len(v.features)+1), above: make([]above, v.n), entered: make([]uint8, v.n)}
+	counts := make([]atomic.Uint32, len(v.features))
+	chunks(v.n, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			ids, weights, square := v.vector(i)
+			p.above[i], p.entered[i] = v.above(ids, weights, square, least)
+			if i < n {
+				for _, id := range ids {
+					if v.level(id) <= int(p.entered[i]) {
+						counts[id].Add(1)
+					}
+				}
+			}
+		}
+	})
+	sum := uint64(0)
+	for id := range counts {
+		p.starts[id] = uint32(sum)
+		sum += uint64(counts[id].Load())
+	}
+	if sum > math.MaxUint32 {
+		panic("neardup: vectors with more than 4,294,967,295 terms")
+	}
+	p.starts[len(counts)] = uint32(sum)
+	p.vectors, p.weights = make([]uint32, sum), make([]float32, sum)
+	next := slices.Clone(p.starts)
+	for i := range n {
+		ids, weights, square := v.vector(i)
+		unit := unitFactor(square)
+		for k, id := range ids {
+			if v.level(id) <= int(p.entered[i]) {
+				at := next[id]
+				next[id]++
+				p.vectors[at], p.weights[at] = uint32(i), float32(float64(weights[k])*unit)
+			}
+		}
+	}
+	return p
+}
+
+func (v *numbered) level(id uint32) int { return termLevel(v.df[id], uint32(v.n)) }
+
+// above returns how long a vector is above the levels, and the first above which it has less
+// than least.
+func (v *numbered) above(ids []uint32, weights []float32, square, least float64) (a above, enter uint8) {
+	var squares [levels]float64
+	for k, id := range ids {
+		squares[v.level(id)] += float64(weights[k]) * float64(weights[k])
+	}
+	sum := 0.0
+	for l := levels - 2; l >= 0; l-- {
+		sum += squares[l+1]
+		a[l] = roundUp(math.Sqrt(sum) * unitFactor(square))
+	}
+	for enter < levels-1 && float64(a[enter])/255 >= least-sumError(len(ids)) {
+		enter++
+	}
+	return a, enter
+}
+
+// unitFactor makes a vector of a square a unit vector.
+func unitFactor(square float64) float64 {
+	if square == 0 {
+		return 0
+	}
+	return 1 / math.Sqrt(square)
+}
+
+// roundUp returns a length of at most 1 in 1/255.
+func roundUp(x float64) uint8 { return uint8(min(math.Ceil(x*255*(1+1e-9)), 255)) }
+
+// sumError bounds the error of a sum of n products of two numbers of unit vectors, all
+// rounded to 24 bits.
+func sumError(n int) float64 { return float64(n+8) * (1.0 / (1 << 23)) }
+
+// A weightTable finds the weights of one vector by its features, or their numbers.
+type weightTable[K uint32 | uint64] struct {
+	keys    []K // 0 is none
+	weights []float32
+	shift   int
+}
+
+// set makes it the table of a vector. The keys differ and are not 0.
+func (t *weightTable[K]) set(n int, term func(i int) (K, float32)) {
+	size := 1 << bits.Len(uint(2*n))
+	t.shift = 64 - bits.Len(uint(size-1))
+	t.keys = slices.Grow(t.keys[:0], size)[:size]
+	t.weights = slices.Grow(t.weights[:0], size)[:size]
+	clear(t.keys)
+	for i := range n {
+		key, w := term(i)
+		at := t.slot(key)
+		for t.keys[at] != 0 {
+			at = (at + 1) & (size - 1)
+		}
+		t.keys[at], t.weights[at] = key, w
+	}
+}
+
+func (t *weightTable[K]) slot(key K) int { return int(uint64(key) * 0x9E3779B97F4A7C15 >> t.shift) }
+
+// find returns the weight of a key, or 0.
+func (t *weightTable[K]) find(key K) float32 {
+	for at := t.slot(key); ; at = (at + 1) & (len(t.keys) - 1) {
+		switch t.keys[at] {
+		case key:
+			return t.weights[at]
+		case 0:
+			return 0
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package neardup
+
+import (
+	"math"
+	"testing"
+)
+
+func TestVector(t *testing.T) {
+	// S000 §2: (30,20,20,10,0) and (40,0,30,20,10).
+	a := NewVector([]Term{{4, 10}, {1, 30}, {3, 20}, {2, 20}, {5, 0}})
+	b := NewVector([]Term{{1, 40}, {2, 0}, {3, 30}, {4, 20}, {5, 10}})
+	if a.Dot(b) != 2000 || a.square() != 1800 || b.square() != 3000 || a.Cosine(b) != 0.8606629658238704 || b.Cosine(a) != a.Cosine(b) {
+		t.Errorf("dot %v, squares %v and %v, cosine %v", a.Dot(b), a.square(), b.square(), a.Cosine(b))
+	}
+	if n := a.Norm(); math.Abs(n-42.426407) > 1e-6 || len(a) != 4 {
+		t.Errorf("norm %v, %d terms", n, len(a))
+	}
+	var zero Vector
+	if zero.Cosine(a) != 0 || zero.Cosine(zero) != 0 || zero.Norm() != 0 {
+		t.Error("the vector without terms is like something")
+	}
+	// Parallel vectors, of whatever length, have the cosine 1 and no more.
+	for _, scale := range []float32{1, 3, 1e-20, 1e30} {
+		c := Vector{}
+		for _, x := range a {
+			c = append(c, Term{x.Feature, x.Weight * scale})
+		}
+		if got := a.Cosine(c); math.Abs(got-1) > 1e-7 || got > 1 || c.Cosine(c) != 1 {
+			t.Errorf("scaled by %g: cosine %v, with itself %v", scale, got, c.Cosine(c))
+		}
+	}
+	inf := float32(math.Inf(1))
+	huge := NewVector([]Term{{1, inf}, {1, inf}, {2, float32(math.NaN())}, {0, -inf}})
+	if len(huge) != 1 || huge[0] != (Term{1, math.MaxFloat32}) && huge[0] != (Term{1, 0}) {
+		t.Errorf("%v", huge)
+	}
+}
+
+// A vector has the features and weights of Features.
+func TestVectorOfText(t *testing.T) {
+	text := "The cat sat on the mat. 小猫坐在垫子上，小猫 sat."
+	var b StatisticsBuilder
+	b.Add(text)
+	b.Add("the dog 小猫")
+	b.Add("something else")
+	s := b.Build()
+	for _, w := range []Weight{nil, Binary, LogCount, Product{Count, IDF{s, true}}, Product{LogCount, IDF{s, true}}, IDF{s, false},
+		Product{Count, WeightFunc(func(t Token) float64 { return float64(len(t.Text)) })}, TitleWords{}} {
+		f := Fingerprinter{Weight: w}
+		var terms []Term
+		for feature, weight := range f.Features(text) {
+			terms = append(terms, Term{featureKey(feature.Text, nil), float32(weight)})
+		}
+		want, got := NewVector(terms), f.Vector(text)
+		if len(want) < 5 && w != nil && len(want) == 0 || len(got) != len(want) {
+			t.Fatalf("%s: %d terms, not %d", weightVersion(w), len(got), len(want))
+		}
+		for i := range want {
+			if want[i] != got[i] {
+				t.Errorf("%s: %v, not %v", weightVersion(w), got[i], want[i])
+			}
+		}
+	}
+	f := Fingerprinter{Fields: []Field{{Name: "a", Split: Words{}}, {Name: "b", Named: true}}}
+	rec := Record{"a": "one two two", "b": "three"}
+	var terms []Term
+	for feature, weight := range f.RecordFeatures(rec) {
+		terms = append(terms, Term{featureKey(feature.Text, nil), float32(weight)})
+	}
+	if want, got := NewVector(terms), f.RecordVector(rec); len(got) != 3 || want.Cosine(got) != 1 || want.Dot(got) != 4+16+4 {
+		t.Errorf("%v, not %v", got, want)
+	}
+}

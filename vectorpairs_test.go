@@ -1,0 +1,171 @@
+package neardup
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+// vectorCases are collections of vectors, with what is awkward in them.
+func vectorCases(t *testing.T) map[string][]Vector {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	cases := map[string][]Vector{"none": nil, "one": {NewVector([]Term{{1, 1}})}}
+	random := func(n, vocabulary, length int, weight func() float32) (vs []Vector) {
+		zipf := rand.NewZipf(rnd, 1.1, 1, uint64(vocabulary))
+		for i := range n {
+			var terms []Term
+			if i > 2 && i%3 == 0 { // a changed copy
+				terms = append(terms, vs[rnd.IntN(i)]...)
+				for range len(terms) / 8 {
+					terms[rnd.IntN(len(terms))].Feature = zipf.Uint64() + 1
+				}
+			} else {
+				for range rnd.IntN(length) {
+					terms = append(terms, Term{zipf.Uint64() + 1, weight()})
+				}
+			}
+			vs = append(vs, NewVector(terms))
+		}
+		return vs
+	}
+	cases["ones"] = random(600, 500, 30, func() float32 { return 1 }) // ties
+	cases["uniform"] = random(600, 5000, 60, rnd.Float32)
+	cases["long"] = random(150, 3000, 2000, rnd.Float32)
+	cases["signs"] = random(600, 300, 30, func() float32 { return rnd.Float32() - 0.3 })
+	cases["huge"] = random(600, 300, 30, func() float32 { return float32(math.Exp(rnd.NormFloat64() * 20)) })
+	cases["extreme"] = random(300, 100, 10, func() float32 {
+		return []float32{math.MaxFloat32, math.SmallestNonzeroFloat32, 1, -math.MaxFloat32}[rnd.IntN(4)]
+	})
+	cases["one term"] = random(400, 20, 2, rnd.Float32) // half of them have none
+	cases["equal"] = slices.Repeat([]Vector{NewVector([]Term{{7, 1}, {8, 2}}), nil}, 60)
+	f := Fingerprinter{Tokenizer: Shingles{N: 1}, Weight: LogCount}
+	for _, lang := range []string{"en", "zh"} {
+		for _, d := range corpus(t, lang) {
+			cases[lang] = append(cases[lang], f.Vector(d.Text))
+		}
+	}
+	return cases
+}
+
+func TestVectorPairs(t *testing.T) {
+	for name, vs := range vectorCases(t) {
+		for _, least := range []float64{1e-9, 0.1, 0.3, 0.5, 0.56, 0.8, 0.9, 1, 1.5} {
+			var want []SimilarPair[int]
+			split := len(vs) / 3
+			var between []SimilarPair[int]
+			for j := range vs {
+				for i := range j {
+					if c := vs[i].Cosine(vs[j]); c >= least {
+						want = append(want, SimilarPair[int]{i, j, c})
+						if i < split && j >= split {
+							between = append(between, SimilarPair[int]{i, j - split, c})
+						}
+					}
+				}
+			}
+			got := slices.Collect(VectorPairs(vs, least))
+			if !slices.Equal(got, want) {
+				t.Errorf("%s, at least %g: %d pairs, not %d", name, least, len(got), len(want))
+			}
+			if got := slices.Collect(VectorPairsBetween(vs[:split], vs[split:], least)); !slices.Equal(got, between) {
+				t.Errorf("%s, at least %g: %d pairs between, not %d", name, least, len(got), len(between))
+			}
+			for range VectorPairs(vs, least) { // it can be left
+				break
+			}
+		}
+	}
+	for _, least := range []float64{0, -1, math.NaN()} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("least %g is accepted", least)
+				}
+			}()
+			VectorPairs(nil, least)
+		}()
+	}
+}
+
+// zipfVectors are n documents of so many words, 1 % of them copies of which 5 % of the words
+// were changed, as tokens and as vectors by log-idf.
+func zipfDocuments(n, words int) [][]uint32 {
+	rnd := rand.New(rand.NewPCG(7, 7))
+	weights := make([]float64, 50_000)
+	sum := 0.0
+	for i := range weights {
+		sum += math.Pow(float64(i+1), -1.07)
+		weights[i] = sum
+	}
+	word := func() uint32 {
+		i, _ := slices.BinarySearch(weights, rnd.Float64()*sum)
+		return uint32(min(i, len(weights)-1))
+	}
+	docs := make([][]uint32, n)
+	for i := range docs {
+		docs[i] = make([]uint32, words)
+		if i > 0 && rnd.IntN(100) == 0 {
+			copy(docs[i], docs[rnd.IntN(i)])
+			for range words / 20 {
+				docs[i][rnd.IntN(words)] = word()
+			}
+			continue
+		}
+		for j := range docs[i] {
+			docs[i][j] = word()
+		}
+	}
+	return docs
+}
+
+func zipfTexts(n, words int) []string {
+	texts := make([]string, n)
+	for i, doc := range zipfDocuments(n, words) {
+		var b []byte
+		for _, w := range doc {
+			b = fmt.Appendf(b, "w%d ", w)
+		}
+		texts[i] = string(b)
+	}
+	return texts
+}
+
+// zipfVectors returns the vectors of such documents by log-idf.
+func zipfVectors(n, words int) []Vector {
+	texts := zipfTexts(n, words)
+	b := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
+	for _, text := range texts {
+		b.Add(text)
+	}
+	f := b.Fingerprinter
+	f.Weight = Product{LogCount, IDF{b.Build(), true}}
+	vs := make([]Vector, n)
+	for i, text := range texts {
+		vs[i] = f.Vector(text)
+	}
+	return vs
+}
+
+func BenchmarkVectorPairs(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		if n > 10_000 && os.Getenv("NEARDUP_LARGE") == "" {
+			continue
+		}
+		vs := zipfVectors(n, 200)
+		for _, least := range []float64{0.5, 0.8} {
+			b.Run(fmt.Sprintf("n=%d/cosine=%g", n, least), func(b *testing.B) {
+				pairs := 0
+				for b.Loop() {
+					pairs = 0
+					for range VectorPairs(vs, least) {
+						pairs++
+					}
+				}
+				b.ReportMetric(float64(pairs), "pairs")
+			})
+		}
+	}
+}
