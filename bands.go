@@ -348,9 +348,9 @@ func (f *fileReader) bandTables(l *layout) *bandTables {
 	return &bandTables{layout: l, entered: int(f.uvarint(maxDocuments))}
 }
 
-func (t *bandTables) attach(docs []uint64, file *mapping, columns finderColumns[[]byte]) error {
+func (t *bandTables) attach(docs docColumn, file *mapping, columns finderColumns[[]byte]) error {
 	entered := t.entered
-	*t = *newTables(t.layout, docs)
+	*t = *newTables(t.layout, docs.docs)
 	t.file, t.entered = file, entered
 	t.buckets, t.entries = numbers[uint32](columns[0]), numbers[uint32](columns[1])
 	if t.entered > t.n || len(t.buckets) != t.Bands*t.stride() || len(t.entries) != t.Bands*t.entered ||

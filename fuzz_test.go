@@ -144,12 +144,11 @@ func FuzzSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x")
 		it := idTypeOf[string]()
-		docs := documents[string]{words: 1, times: make([]uint32, len(fps))}
+		docs := newDocuments[string](1, len(fps))
 		for i, fp := range fps {
-			docs.docs = append(docs.docs, uint64(fp))
-			docs.ids = append(docs.ids, fmt.Sprint(i))
+			docs.add([]uint64{uint64(fp)}, fmt.Sprint(i), 0)
 		}
-		r := newRun(docs, false, &it, 1, func(fps []uint64) *tree { return newTree(1, fps, 3, 4, 0) })
+		r := newRun(docs, false, &it, 1, func(fps docColumn) *tree { return newTree(1, fps.docs, 3, 4, 0) })
 		unchanged := len(data) < 4
 		data = writeForged(t, path, "index64", "v=1", r, &it, data)
 		use := func() {

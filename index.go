@@ -109,7 +109,7 @@ func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 	newStore(&ix.store, form[*tree]{
 		kind: fmt.Sprintf("index%d", width), again: fingerprintAgain, words: words,
 		tailSize: func(int) int { return 512 },
-		build:    func(fps []uint64) *tree { return newTree(words, fps, ix.distance, ix.tables, ix.blocks) },
+		build:    func(fps docColumn) *tree { return newTree(words, fps.docs, ix.distance, ix.tables, ix.blocks) },
 		read:     func(f *fileReader) *tree { return f.tree(words) },
 	})
 	return ix, nil

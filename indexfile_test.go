@@ -252,7 +252,7 @@ func TestIndexKilled(t *testing.T) {
 	}
 	j.file.Close()
 	for i := range 200 {
-		j.add([]byte(fmt.Sprint("x", i)), []uint64{uint64(i)}, 1)
+		j.add([]byte(fmt.Sprint("x", i)), []uint64{uint64(i)}, false, 1)
 	}
 	frame := bytes.Clone(j.end())
 	for from := 512 - len(journal)%512; from+512 < len(frame); from += 512 {

@@ -27,8 +27,9 @@ import (
 // zeros instead of whole sectors, as file systems leave them when the power fails, unless
 // another frame follows. Anything else that does not fit is damage.
 //
-// A change is 1, seconds, length and id, and the words of the document, for an addition;
-// or 2, length and id, for a deletion. Seconds and lengths are unsigned varints.
+// A change is 1, seconds, length and id, and the words of the document, with their number
+// before them if documents differ in length, for an addition; or 2, length and id, for a
+// deletion. Seconds, lengths and numbers are unsigned varints.
 type journal struct {
 	file   *os.File
 	frame  []byte // what is to be written
@@ -82,11 +83,14 @@ func (j *journal) end() []byte {
 	return j.frame
 }
 
-// add appends an addition.
-func (j *journal) add(id []byte, doc []uint64, seconds uint32) error {
+// add appends an addition, of a document with its length if that varies.
+func (j *journal) add(id []byte, doc []uint64, varied bool, seconds uint32) error {
 	b := append(j.change(), changeAdd)
 	b = binary.AppendUvarint(b, uint64(seconds))
 	b = append(binary.AppendUvarint(b, uint64(len(id))), id...)
+	if varied {
+		b = binary.AppendUvarint(b, uint64(len(doc)))
+	}
 	for _, w := range doc {
 		b = binary.LittleEndian.AppendUint64(b, w)
 	}
@@ -265,13 +269,18 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, doc []uint64, 
 		if op == changeDelete {
 			err = remove(id)
 		} else {
-			if len(b) < 8*words {
+			n := uint64(words)
+			if words == 0 {
+				n = uvarint()
+			}
+			if uint64(len(b))/8 < n {
 				return j.damaged("a change that is cut off")
 			}
+			doc = slices.Grow(doc[:0], int(n))[:n]
 			for i := range doc {
 				doc[i] = binary.LittleEndian.Uint64(b[8*i:])
 			}
-			b = b[8*words:]
+			b = b[8*n:]
 			err = add(id, doc, uint32(seconds))
 		}
 		if err != nil {

@@ -63,16 +63,16 @@ type SignatureIndexOptions struct {
 	Version string
 }
 
-// A Similar is a stored signature that was compared with another.
+// A Similar is a stored signature or vector that was compared with another.
 type Similar[ID comparable] struct {
 	ID         ID
-	Similarity float64 // estimate of the Jaccard similarity
+	Similarity float64 // of a SignatureIndex the estimated Jaccard similarity, of vectors their cosine
 }
 
-// A SimilarPair is two stored signatures that were compared; A was added before B.
+// A SimilarPair is two signatures or vectors that were compared; A was added before B.
 type SimilarPair[ID comparable] struct {
 	A, B       ID
-	Similarity float64 // estimate of the Jaccard similarity
+	Similarity float64 // of a SignatureIndex the estimated Jaccard similarity, of vectors their cosine
 }
 
 // NewSignatureIndex returns an empty index in memory for sets of at least a Jaccard
@@ -110,7 +110,7 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 	newStore(&ix.store, form[*bandTables]{
 		kind: "signatures", again: signAgain, words: l.words,
 		tailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<23/(l.words+2*l.Bands))) },
-		build:    func(docs []uint64) *bandTables { return newBandTables(l, docs) },
+		build:    func(docs docColumn) *bandTables { return newBandTables(l, docs.docs) },
 		tail:     func(size int) tailFinder { return newBandTail(l, size) },
 		read:     func(f *fileReader) *bandTables { return f.bandTables(l) },
 	})
@@ -324,9 +324,9 @@ func (ix *SignatureIndex[ID]) Groups() [][]ID {
 	docs := ix.documents(st, st.runs, ix.Len())
 	label := make([]int, len(docs.ids)) // for each document the number of its signature
 	number := make(map[string]int, len(docs.ids))
-	distinct := documents[int]{words: docs.words} // the first with each
+	distinct := newDocuments[int](docs.words, 0) // the first with each
 	for i := range docs.ids {
-		doc := docs.docs[i*docs.words:][:docs.words]
+		doc := docs.doc(uint32(i))
 		key := string(asBytes(doc))
 		n, there := number[key]
 		if !there || ix.layout.isEmpty(doc) {

@@ -141,11 +141,11 @@ func TestForgedSnapshot(t *testing.T) {
 	it := idTypeOf[int]()
 	forge := func(change func(tr *tree)) error {
 		path := filepath.Join(t.TempDir(), "x")
-		docs := documents[int]{words: 1, docs: slices.Clone(fps), times: make([]uint32, len(fps))}
-		for i := range fps {
-			docs.ids = append(docs.ids, i)
+		docs := newDocuments[int](1, len(fps))
+		for i, fp := range fps {
+			docs.add([]uint64{fp}, i, 0)
 		}
-		r := newRun(docs, false, &it, 1, func(fps []uint64) *tree { return newTree(1, fps, 3, 4, 4) })
+		r := newRun(docs, false, &it, 1, func(fps docColumn) *tree { return newTree(1, fps.docs, 3, 4, 4) })
 		if len(r.find.nodes) < 2 || len(r.find.copies.all) == 0 {
 			t.Fatal("no bucket is split, or nothing is equal")
 		}

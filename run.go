@@ -11,44 +11,68 @@ import (
 // A run is an immutable part of a store: documents in the order of adding, a finder for
 // them, and a table that finds their ids. Only its documents die.
 type run[ID comparable, T finder] struct {
-	find   T
-	words  int      // of a document
-	docs   []uint64 // by ordinal
-	file   *mapping // where the slices are, if they are a file that was not checked yet
-	ids    idColumn[ID]
-	times  []uint32 // when each was added, in seconds since 1970; never descending
-	starts []uint32 // by the highest bits of the hash of an id: where its ordinals begin
-	ords   []uint32
-	dead   []atomic.Uint64 // a bit for each ordinal
-	live   int             // how many are not dead; for writers
-	serial uint32          // tells the runs of an index apart; from 1
+	docColumn // by ordinal
+	find      T
+	file      *mapping // where the slices are, if they are a file that was not checked yet
+	ids       idColumn[ID]
+	times     []uint32 // when each was added, in seconds since 1970; never descending
+	starts    []uint32 // by the highest bits of the hash of an id: where its ordinals begin
+	ords      []uint32
+	dead      []atomic.Uint64 // a bit for each ordinal
+	live      int             // how many are not dead; for writers
+	serial    uint32          // tells the runs of an index apart; from 1
+}
+
+// A docColumn is documents side by side.
+type docColumn struct {
+	words int // of each; 0: they differ in length
+	docs  []uint64
+	ends  []uint64 // where each ends in docs, if they differ
+}
+
+// doc returns the words of a document.
+func (c *docColumn) doc(ord uint32) []uint64 {
+	if c.words > 0 {
+		return c.docs[int(ord)*c.words:][:c.words:c.words]
+	}
+	from := uint64(0)
+	if ord > 0 {
+		from = c.ends[ord-1]
+	}
+	return c.docs[from:c.ends[ord]:c.ends[ord]]
+}
+
+func (c *docColumn) put(doc []uint64) {
+	c.docs = append(c.docs, doc...)
+	if c.words == 0 {
+		c.ends = append(c.ends, uint64(len(c.docs)))
+	}
 }
 
 // documents are what a run is made of.
 type documents[ID comparable] struct {
-	words int      // of each
-	docs  []uint64 // one after the other
+	docColumn
 	ids   []ID
 	times []uint32
 }
 
 func newDocuments[ID comparable](words, n int) documents[ID] {
-	return documents[ID]{words, make([]uint64, 0, n*words), make([]ID, 0, n), make([]uint32, 0, n)}
+	return documents[ID]{docColumn{words: words, docs: make([]uint64, 0, n*words)}, make([]ID, 0, n), make([]uint32, 0, n)}
 }
 
 func (d *documents[ID]) add(doc []uint64, id ID, time uint32) {
 	if len(d.ids) == maxDocuments {
 		panic(fmt.Sprintf("neardup: more than %d documents in an index", maxDocuments))
 	}
-	d.docs = append(d.docs, doc...)
+	d.put(doc)
 	d.ids = append(d.ids, id)
 	d.times = append(d.times, time)
 }
 
 // newRun makes a run of documents, which it keeps. Of those with one id it keeps the
 // last, if they may have the same.
-func newRun[ID comparable, T finder](docs documents[ID], same bool, it *idType[ID], serial uint32, build func(docs []uint64) T) *run[ID, T] {
-	r := &run[ID, T]{serial: serial, words: docs.words}
+func newRun[ID comparable, T finder](docs documents[ID], same bool, it *idType[ID], serial uint32, build func(docs docColumn) T) *run[ID, T] {
+	r := &run[ID, T]{serial: serial}
 	r.enterIDs(docs.ids, it)
 	if same {
 		if gone := r.replaced(docs.ids); gone != nil {
@@ -59,18 +83,13 @@ func newRun[ID comparable, T finder](docs documents[ID], same bool, it *idType[I
 	if cap(docs.docs)-len(docs.docs) > len(docs.docs)/16 { // it is most of the memory
 		docs.docs = append(make([]uint64, 0, len(docs.docs)), docs.docs...)
 	}
-	r.docs, r.ids, r.times, r.live = docs.docs, memoryColumn[ID](docs.ids), docs.times, len(docs.ids)
+	r.docColumn, r.ids, r.times, r.live = docs.docColumn, memoryColumn[ID](docs.ids), docs.times, len(docs.ids)
 	r.dead = make([]atomic.Uint64, (r.live+63)/64)
-	r.find = build(docs.docs)
+	r.find = build(docs.docColumn)
 	return r
 }
 
 func (r *run[ID, T]) len() int { return len(r.times) }
-
-// doc returns the words of a document.
-func (r *run[ID, T]) doc(ord uint32) []uint64 {
-	return r.docs[int(ord)*r.words:][:r.words:r.words]
-}
 
 // enterIDs makes the table of ids.
 func (r *run[ID, T]) enterIDs(ids []ID, it *idType[ID]) {
@@ -114,18 +133,25 @@ func (r *run[ID, T]) replaced(ids []ID) (gone []uint32) {
 // remove takes away documents by their ordinals.
 func (d *documents[ID]) remove(gone []uint32) {
 	slices.Sort(gone)
-	to := 0
+	to, all := 0, d.docColumn
+	d.docs, d.ends = d.docs[:0], d.ends[:0]
+	from := uint64(0)
 	for i := range d.ids {
+		doc := all.docs[i*d.words:][:d.words]
+		if d.words == 0 { // ends before this one may have been written over
+			doc = all.docs[from:all.ends[i]]
+			from = all.ends[i]
+		}
 		if len(gone) > 0 && int(gone[0]) == i {
 			gone = gone[1:]
 			continue
 		}
 		d.ids[to], d.times[to] = d.ids[i], d.times[i]
-		copy(d.docs[to*d.words:(to+1)*d.words], d.docs[i*d.words:])
+		d.put(doc)
 		to++
 	}
 	clear(d.ids[to:])
-	d.docs, d.ids, d.times = d.docs[:to*d.words], d.ids[:to], d.times[:to]
+	d.ids, d.times = d.ids[:to], d.times[:to]
 }
 
 // idBits returns the bits of the hash that lead to the ordinals of an id: about three
@@ -173,7 +199,7 @@ func (r *run[ID, T]) kill(ord uint32) {
 
 // bytes returns the memory that a run takes, without what ids point to.
 func (r *run[ID, T]) bytes() int {
-	return 8*cap(r.docs) + r.ids.bytes() + 4*(cap(r.times)+cap(r.starts)+cap(r.ords)) + 8*cap(r.dead) + r.find.bytes()
+	return 8*(cap(r.docs)+cap(r.ends)) + r.ids.bytes() + 4*(cap(r.times)+cap(r.starts)+cap(r.ords)) + 8*cap(r.dead) + r.find.bytes()
 }
 
 // A tail is the last changes of a store. It only grows. A change is an addition, a
@@ -181,7 +207,9 @@ func (r *run[ID, T]) bytes() int {
 // sees all changes before it, and none of the others.
 type tail[ID comparable] struct {
 	*changeLog
+	words  int
 	docs   []uint64
+	varied [][]uint64 // instead, if documents differ in length
 	ids    []ID
 	times  []uint32
 	deadBy []atomic.Uint32 // the change, from 1, by which the addition was undone
@@ -197,10 +225,31 @@ type changeLog struct {
 
 // newTail returns an empty tail for so many changes.
 func newTail[ID comparable](size, words int) *tail[ID] {
-	return &tail[ID]{
-		changeLog: &changeLog{kills: make([]atomic.Uint64, size)},
-		docs:      make([]uint64, size*words), ids: make([]ID, size), times: make([]uint32, size), deadBy: make([]atomic.Uint32, size),
+	t := &tail[ID]{
+		changeLog: &changeLog{kills: make([]atomic.Uint64, size)}, words: words,
+		docs: make([]uint64, size*words), ids: make([]ID, size), times: make([]uint32, size), deadBy: make([]atomic.Uint32, size),
 	}
+	if words == 0 {
+		t.varied = make([][]uint64, size)
+	}
+	return t
+}
+
+// doc returns the words of a document.
+func (t *tail[ID]) doc(i uint32) []uint64 {
+	if t.words == 0 {
+		return t.varied[i]
+	}
+	return t.docs[int(i)*t.words:][:t.words:t.words]
+}
+
+// setDoc sets the words of a document that nobody sees yet.
+func (t *tail[ID]) setDoc(i uint32, doc []uint64) {
+	if t.words == 0 {
+		t.varied[i] = slices.Clone(doc)
+		return
+	}
+	copy(t.doc(i), doc)
 }
 
 // A state is all that readers need. The runs and the tail of a state change only by what

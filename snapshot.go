@@ -19,15 +19,15 @@ import (
 // other, each from a multiple of 64 bytes on, little-endian:
 //
 //	documents, times, ids by hash (starts, ordinals), ids (integers; or ends of 64 bits and
-//	bytes), and the columns of the finder: of a tree copies (first, starts, all), starts of
-//	all tables, entries of all tables
+//	bytes), ends of documents that differ in length, and the columns of the finder: of a tree
+//	copies (first, starts, all), starts of all tables, entries of all tables
 //
 // The checksum of the records, which depends on those of the blocks, is the identity of
 // the snapshot.
 const (
 	firstColumn   = 4096 // alignment of the first one
 	columnAlign   = 64
-	ownColumns    = 6
+	ownColumns    = 7
 	columnCount   = ownColumns + len(finderColumns[int]{})
 	sumsPerRecord = 1024
 )
@@ -50,7 +50,7 @@ func runColumns[ID comparable, T finder](r *run[ID, T], it *idType[ID]) (columns
 		}
 		ints = append(ints, uint64(len(text)))
 	}
-	columns = [columnCount][][]byte{{asBytes(r.docs)}, {asBytes(r.times)}, {asBytes(r.starts)}, {asBytes(r.ords)}, {asBytes(ints)}, {text}}
+	columns = [columnCount][][]byte{{asBytes(r.docs)}, {asBytes(r.times)}, {asBytes(r.starts)}, {asBytes(r.ords)}, {asBytes(ints)}, {text}, {asBytes(r.ends)}}
 	for i, c := range r.find.columns() {
 		columns[ownColumns+i] = c
 	}
@@ -227,10 +227,10 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 	if at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {
 		return nil, damaged("%d bytes where there should be %d, in %d blocks", len(m.data), at, blocks)
 	}
-	if len(columns[1])/4 != docs || len(columns[0])/8/form.words != docs { // before memory is taken for them
+	if len(columns[1])/4 != docs || form.words > 0 && len(columns[0])/8/form.words != docs { // before memory is taken for them
 		return nil, errColumns
 	}
-	r := &run[ID, T]{find: find, words: form.words, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
+	r := &run[ID, T]{find: find, docColumn: docColumn{words: form.words}, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
 	s.run = r
 	if !m.real {
 		if err := m.verify(); err != nil {
@@ -239,15 +239,15 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 	} else {
 		r.file = m
 	}
-	r.docs = numbers[uint64](columns[0])
+	r.docs, r.ends = numbers[uint64](columns[0]), numbers[uint64](columns[6])
 	r.times = numbers[uint32](columns[1])
 	r.starts, r.ords = numbers[uint32](columns[2]), numbers[uint32](columns[3])
 	ids := fileColumn[ID]{file: r.file, it: it, ints: numbers[uint64](columns[4]), text: columns[5]}
 	r.ids = &ids
-	if len(r.docs) != docs*r.words || len(r.times) != docs || len(r.starts) != 1<<idBits(docs)+1 || len(r.ords) != docs || len(ids.ints) != docs {
+	if r.words > 0 && len(r.docs) != docs*r.words || r.words == 0 && len(r.ends) != docs || len(r.times) != docs || len(r.starts) != 1<<idBits(docs)+1 || len(r.ords) != docs || len(ids.ints) != docs {
 		return nil, errColumns
 	}
-	return s, find.attach(r.docs, r.file, finderColumns[[]byte](columns[ownColumns:]))
+	return s, find.attach(r.docColumn, r.file, finderColumns[[]byte](columns[ownColumns:]))
 }
 
 var errColumns = damaged("columns of the wrong length")

@@ -12,8 +12,8 @@ import (
 	"unsafe"
 )
 
-// A store is what indexes keep their documents in: some words for each, a fingerprint or
-// a signature, under the caller's ids. It is immutable runs, each with a finder, and a tail
+// A store is what indexes keep their documents in: some words for each, a fingerprint,
+// a signature or a vector, under the caller's ids. It is immutable runs, each with a finder, and a tail
 // of the last changes (run.go), in memory or in files (storefile.go).
 type store[ID comparable, T finder] struct {
 	form  form[T]
@@ -34,9 +34,9 @@ type store[ID comparable, T finder] struct {
 type form[T finder] struct {
 	kind     string                    // of its files
 	again    string                    // what to do when they are of another version
-	words    int                       // of a document
+	words    int                       // of a document; 0: they differ in length
 	tailSize func(live int) int        // changes that a tail takes
-	build    func(docs []uint64) T     // of a run
+	build    func(docs docColumn) T    // of a run
 	tail     func(size int) tailFinder // may be nil
 	read     func(f *fileReader) T     // the inverse of finder.write
 }
@@ -53,7 +53,7 @@ type finder interface {
 
 	// attach completes a finder that was read from a file: by the documents of the run, and
 	// by the columns.
-	attach(docs []uint64, file *mapping, columns finderColumns[[]byte]) error
+	attach(docs docColumn, file *mapping, columns finderColumns[[]byte]) error
 }
 
 // finderColumns are what a finder has besides its records, each of them numbers of 32 bits.
@@ -112,7 +112,7 @@ func (s *store[ID, T]) add(id ID, doc []uint64, seconds uint32) {
 	if !old.there {
 		s.live.Add(1)
 	}
-	copy(t.docs[int(i)*s.form.words:][:s.form.words], doc)
+	t.setDoc(i, doc)
 	t.ids[i] = id
 	t.times[i] = s.seconds
 	if t.find != nil {
@@ -367,9 +367,8 @@ func (s *store[ID, T]) each(st *state[ID, T], runs []*run[ID, T]) iter.Seq[entry
 			}
 		}
 		t := st.tail
-		words := s.form.words
 		for i := range v.changes {
-			if v.seesTail(i) && !yield(entry[ID]{t.ids[i], t.docs[int(i)*words:][:words], t.times[i]}) {
+			if v.seesTail(i) && !yield(entry[ID]{t.ids[i], t.doc(i), t.times[i]}) {
 				return
 			}
 		}

@@ -161,7 +161,7 @@ func (f *storeFiles) close() error {
 func (s *store[ID, T]) logAdd(id ID, doc []uint64, seconds uint32) bool {
 	text, err := s.ids.appendChecked(nil, id)
 	if err == nil {
-		return s.logged(s.files.journal.add(text, doc, seconds))
+		return s.logged(s.files.journal.add(text, doc, s.form.words == 0, seconds))
 	}
 	s.fail(err)
 	return false

@@ -45,8 +45,8 @@ func (f *fileReader) tree(words int) *tree {
 	return t
 }
 
-func (t *tree) attach(docs []uint64, file *mapping, columns finderColumns[[]byte]) error {
-	t.fps, t.file = docs, file
+func (t *tree) attach(docs docColumn, file *mapping, columns finderColumns[[]byte]) error {
+	t.fps, t.file = docs.docs, file
 	t.copies = copies{numbers[uint32](columns[0]), numbers[uint32](columns[1]), numbers[uint32](columns[2])}
 	starts, entries := numbers[uint32](columns[3]), numbers[uint32](columns[4])
 	c := &t.copies

@@ -1,0 +1,323 @@
+package neardup
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// nearestVectors is what an index must find, by comparing all.
+func nearestVectors[ID comparable](ids []ID, vs []Vector, v Vector, least float64) (found []Similar[ID]) {
+	for i, id := range ids {
+		if c := v.Cosine(vs[i]); c >= least && c > 0 {
+			found = append(found, Similar[ID]{id, c})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Similar[ID]) int {
+		switch {
+		case a.Similarity > b.Similarity:
+			return -1
+		case a.Similarity < b.Similarity:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
+func TestVectorIndex(t *testing.T) {
+	for name, vs := range vectorCases(t) {
+		ix := NewVectorIndex[int]()
+		if err := ix.AddAll(slices.All(vs)); err != nil {
+			t.Fatal(err)
+		}
+		var ids []int
+		for id, v := range ix.All() {
+			ids = append(ids, id)
+			if !slices.Equal(v, vs[id]) {
+				t.Fatalf("%s: vector %d is another one", name, id)
+			}
+		}
+		queries := append(slices.Clone(vs[:min(len(vs), 60)]), nil, NewVector([]Term{{1 << 60, 1}}), NewVector([]Term{{1, -1}, {2, 3}, {5, 1e-9}}))
+		for n, q := range queries {
+			for _, least := range []float64{0, 0.01, 0.2, 0.56, 0.9, 1, 2} {
+				if got, want := ix.Search(q, least), nearestVectors(ids, vs, q, least); !slices.Equal(got, want) {
+					t.Fatalf("%s: query %d finds %d of at least %g, not %d", name, n, len(got), least, len(want))
+				}
+			}
+			want := nearestVectors(ids, vs, q, 0)
+			for _, k := range []int{0, 1, 2, 10, 100, 10_000} {
+				if got := ix.Nearest(q, k); !slices.Equal(got, want[:min(k, len(want))]) {
+					t.Fatalf("%s: the %d nearest to query %d: %v, not %v", name, k, n, got, want[:min(k, len(want))])
+				}
+			}
+			if got := ix.Search(q, math.NaN()); len(got) > 0 {
+				t.Fatalf("%s: at least NaN: %v", name, got)
+			}
+		}
+	}
+}
+
+// TestVectorIndexModel has random changes, in memory and in files.
+func TestVectorIndexModel(t *testing.T) {
+	cases := vectorCases(t)
+	for _, name := range []string{"ones", "signs", "zh", "one term"} {
+		for _, inFiles := range []bool{false, true} {
+			vs := cases[name]
+			seed := rand.Uint64()
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			path := filepath.Join(t.TempDir(), "vectors")
+			ix := NewVectorIndex[string]()
+			open := func() {
+				if !inFiles {
+					return
+				}
+				if err := ix.Close(); err != nil {
+					t.Fatal(err)
+				}
+				var err error
+				if ix, err = OpenVectorIndex[string](path, "test"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			open()
+			var ids []string // in the order of adding
+			stored := map[string]Vector{}
+			remove := func(id string) {
+				if i := slices.Index(ids, id); i >= 0 {
+					ids = slices.Delete(ids, i, i+1)
+					delete(stored, id)
+				}
+			}
+			for step := range shorter(3000, 800) {
+				id, v := fmt.Sprint(rnd.IntN(500)), vs[rnd.IntN(len(vs))]
+				switch op := rnd.IntN(1000); {
+				case op < 2:
+					if err := ix.Compact(); err != nil {
+						t.Fatal(err)
+					}
+				case op < 5:
+					open()
+				case op < 8:
+					some := map[string]Vector{id: v, id + "x": v}
+					order := slices.Sorted(maps.Keys(some))
+					if err := ix.AddAll(func(yield func(string, Vector) bool) {
+						for _, id := range order {
+							yield(id, some[id])
+						}
+					}); err != nil {
+						t.Fatal(err)
+					}
+					for _, id := range order {
+						remove(id)
+						ids, stored[id] = append(ids, id), some[id]
+					}
+				case op < 200:
+					_, there := stored[id]
+					if ix.Delete(id) != there {
+						t.Fatalf("seed %d, step %d: Delete(%s) is not %v", seed, step, id, there)
+					}
+					remove(id)
+				case op < 400:
+					remove(id)
+					want := nearestVectors(ids, vectorsOf(ids, stored), v, 0.5)
+					if got := ix.SearchAndAdd(id, v, 0.5); !slices.Equal(got, want) {
+						t.Fatalf("seed %d, step %d: SearchAndAdd: %v, not %v", seed, step, got, want)
+					}
+					ids, stored[id] = append(ids, id), v
+				default:
+					ix.Add(id, v)
+					remove(id)
+					ids, stored[id] = append(ids, id), v
+				}
+				if step%20 == 0 {
+					all := vectorsOf(ids, stored)
+					if got, want := ix.Search(v, 0.3), nearestVectors(ids, all, v, 0.3); !slices.Equal(got, want) {
+						t.Fatalf("seed %d, step %d: %d found, not %d", seed, step, len(got), len(want))
+					}
+					want := nearestVectors(ids, all, v, 0)
+					if got := ix.Nearest(v, 7); !slices.Equal(got, want[:min(7, len(want))]) {
+						t.Fatalf("seed %d, step %d: %v, not %v", seed, step, got, want[:min(7, len(want))])
+					}
+					if ix.Len() != len(ids) {
+						t.Fatalf("seed %d, step %d: %d vectors, not %d", seed, step, ix.Len(), len(ids))
+					}
+				}
+				if step%500 == 0 {
+					all := vectorsOf(ids, stored)
+					var want []SimilarPair[string]
+					for p := range VectorPairs(all, 0.7) {
+						want = append(want, SimilarPair[string]{ids[p.A], ids[p.B], p.Similarity})
+					}
+					if got := slices.Collect(ix.Pairs(0.7)); !slices.Equal(got, want) {
+						t.Fatalf("seed %d, step %d: %d pairs, not %d", seed, step, len(got), len(want))
+					}
+				}
+			}
+			if inFiles {
+				ix.Close()
+			}
+		}
+	}
+}
+
+func vectorsOf(ids []string, stored map[string]Vector) []Vector {
+	vs := make([]Vector, len(ids))
+	for i, id := range ids {
+		vs[i] = stored[id]
+	}
+	return vs
+}
+
+func TestVectorIndexErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "vectors")
+	ix, err := OpenVectorIndex[int](path, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vs := vectorCases(t)["uniform"]
+	if err := ix.AddAll(slices.All(vs)); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenVectorIndex[int](path, "two"); !errors.Is(err, ErrVersion) {
+		t.Errorf("another version: %v", err)
+	}
+	if _, err := OpenVectorIndex[string](path, "one"); !errors.Is(err, ErrVersion) {
+		t.Errorf("other ids: %v", err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(data); at += 997 {
+		data[at] ^= 4
+		os.WriteFile(path, data, 0o600)
+		if ix, err := OpenVectorIndex[int](path, "one"); err == nil {
+			t.Fatalf("byte %d is damaged, and nobody notices", at)
+			ix.Close()
+		}
+		data[at] ^= 4
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("terms out of order are accepted")
+		}
+	}()
+	NewVectorIndex[int]().Add(1, Vector{{2, 1}, {1, 1}})
+}
+
+// FuzzVectorTables has forged columns that no index wrote: they are an error, or are searched without
+// going wrong.
+func FuzzVectorTables(f *testing.F) {
+	f.Add(uint16(0), uint64(0))
+	for i := range uint16(40) {
+		f.Add(i*7, uint64(1)<<i)
+	}
+	var docs docColumn
+	vs := []Vector{{{1, 1}, {5, 2}, {9, 3}}, {}, {{5, 1}}, {{1, 1}, {9, -2}}, {{5, 1}, {7, 1}}}
+	for _, v := range vs {
+		docs.put(appendVector(nil, v))
+	}
+	f.Fuzz(func(t *testing.T, at uint16, flip uint64) {
+		changed := docColumn{docs: slices.Clone(docs.docs), ends: slices.Clone(docs.ends)}
+		var columns finderColumns[[]byte]
+		for i, parts := range newVectorTables(docs).columns() {
+			columns[i] = slices.Concat(parts...)
+		}
+		all := [][]byte{asBytes(changed.docs), asBytes(changed.ends), columns[0], columns[1], columns[2], columns[3], columns[4]}
+		n := 0
+		for _, b := range all {
+			n += len(b)
+		}
+		for pos := int(at) % n; ; {
+			if pos < len(all[0]) {
+				for i := range min(8, len(all[0])-pos) {
+					all[0][pos+i] ^= byte(flip >> (8 * i))
+				}
+				break
+			}
+			pos -= len(all[0])
+			all = all[1:]
+		}
+		tables := &vectorTables{}
+		if err := tables.attach(changed, nil, columns); err != nil {
+			return
+		}
+		for _, v := range vs {
+			q := &vectorQuery{}
+			q.set(v, 0.1, 0)
+			tables.search(q, 0, func(uint32) bool { return true })
+			q.set(v, 0, 2)
+			tables.search(q, 0, func(uint32) bool { return true })
+		}
+	})
+}
+
+func BenchmarkVectorIndexNearest(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		if n > 10_000 && os.Getenv("NEARDUP_LARGE") == "" {
+			continue
+		}
+		vs := zipfVectors(n, 200)
+		ix := NewVectorIndex[int]()
+		ix.AddAll(slices.All(vs))
+		for _, k := range []int{1, 10, 100} {
+			b.Run(fmt.Sprintf("n=%d/k=%d", n, k), func(b *testing.B) {
+				b.ReportAllocs()
+				found := 0
+				for i := 0; b.Loop(); i++ {
+					found += len(ix.Nearest(vs[i*7919%n], k))
+				}
+				b.ReportMetric(float64(found)/float64(b.N), "found")
+			})
+		}
+		b.Run(fmt.Sprintf("n=%d/cosine=0.5", n), func(b *testing.B) {
+			found := 0
+			for i := 0; b.Loop(); i++ {
+				found += len(ix.Search(vs[i*7919%n], 0.5))
+			}
+			b.ReportMetric(float64(found)/float64(b.N), "found")
+		})
+	}
+}
+
+// BenchmarkVectorIndexBuild makes an index of texts: tokens, weights, vectors, lists.
+func BenchmarkVectorIndexBuild(b *testing.B) {
+	const n = 10_000
+	texts := zipfTexts(n, 200)
+	sb := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
+	for _, text := range texts {
+		sb.Add(text)
+	}
+	f := sb.Fingerprinter
+	f.Weight = Product{LogCount, IDF{sb.Build(), true}}
+	b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+		for b.Loop() {
+			ix := NewVectorIndex[int]()
+			ix.AddAll(func(yield func(int, Vector) bool) {
+				for i, text := range texts {
+					yield(i, f.Vector(text))
+				}
+			})
+			if ix.Len() != n {
+				b.Fatal(ix.Len())
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/document")
+	})
+	b.Run("one by one", func(b *testing.B) {
+		ix := NewVectorIndex[int]()
+		for i := 0; b.Loop(); i++ {
+			ix.Add(i, f.Vector(texts[i%n]))
+		}
+	})
+}
