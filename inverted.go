@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -38,8 +39,17 @@ const levels = 16
 // termLevel returns the level of a term that df of n vectors have.
 func termLevel(df, n uint32) int { return levels - 1 - min(bits.Len32(n/df)-1, levels-1) }
 
-// above has for each level how long the part above it is of a unit vector, in 1/255, rounded up.
-type above [levels]uint8
+// above has for each level, and for each vector of a unit vector, how long the part above
+// that level is, in 1/255, rounded up.
+type above struct {
+	n  int
+	in []uint8
+}
+
+func newAbove(n int) above { return above{n, make([]uint8, levels*n)} }
+
+// at returns those of a level.
+func (a above) at(l int) []uint8 { return a.in[l*a.n:][:a.n] }
 
 // A vectorSource has vectors, each of which it makes in buf or has already.
 type vectorSource interface {
@@ -167,21 +177,31 @@ func (v *numbered) vector(i int) (ids []uint32, weights []float32, square float6
 // postings are the lists of the vectors that have a feature.
 type postings struct {
 	starts  []uint32 // by the number of the feature, and the end
-	vectors []uint32 // ascending in each list
-	weights []float32
-	above   []above // of each vector
-	entered []uint8 // up to which level it is in the lists
+	lists   []posting
+	above   above
+	entered []uint8 // for each vector up to which level it is in the lists
 }
+
+// A posting is a vector, in the lower half, and the bits of its weight as a unit vector. In
+// a list, vectors are ascending.
+type posting uint64
+
+func newPosting(vector uint32, weight float64) posting {
+	return posting(vector) | posting(math.Float32bits(float32(weight)))<<32
+}
+
+func (p posting) vector() uint32  { return uint32(p) }
+func (p posting) weight() float32 { return math.Float32frombits(uint32(p >> 32)) }
 
 // newPostings makes the lists of the first n vectors: of each, those of the terms up to the
 // level above which it has less than least.
 func newPostings(v *numbered, n int, least float64) *postings {
-	p := &postings{starts: make([]uint32, len(v.features)+1), above: make([]above, v.n), entered: make([]uint8, v.n)}
+	p := &postings{starts: make([]uint32, len(v.features)+1), above: newAbove(v.n), entered: make([]uint8, v.n)}
 	counts := make([]atomic.Uint32, len(v.features))
 	chunks(v.n, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			ids, weights, square := v.vector(i)
-			p.above[i], p.entered[i] = v.above(ids, weights, square, least)
+			p.entered[i] = v.measure(ids, weights, square, least, i, p.above)
 			if i < n {
 				for _, id := range ids {
 					if v.level(id) <= int(p.entered[i]) {
@@ -200,16 +220,15 @@ func newPostings(v *numbered, n int, least float64) *postings {
 		panic("neardup: vectors with more than 4,294,967,295 terms")
 	}
 	p.starts[len(counts)] = uint32(sum)
-	p.vectors, p.weights = make([]uint32, sum), make([]float32, sum)
+	p.lists = make([]posting, sum)
 	next := slices.Clone(p.starts)
 	for i := range n {
 		ids, weights, square := v.vector(i)
 		unit := unitFactor(square)
 		for k, id := range ids {
 			if v.level(id) <= int(p.entered[i]) {
-				at := next[id]
+				p.lists[next[id]] = newPosting(uint32(i), float64(weights[k])*unit)
 				next[id]++
-				p.vectors[at], p.weights[at] = uint32(i), float32(float64(weights[k])*unit)
 			}
 		}
 	}
@@ -218,9 +237,9 @@ func newPostings(v *numbered, n int, least float64) *postings {
 
 func (v *numbered) level(id uint32) int { return termLevel(v.df[id], uint32(v.n)) }
 
-// above returns how long a vector is above the levels, and the first above which it has less
+// measure enters how long vector i is above the levels, and returns the first above which it has less
 // than least.
-func (v *numbered) above(ids []uint32, weights []float32, square, least float64) (a above, enter uint8) {
+func (v *numbered) measure(ids []uint32, weights []float32, square, least float64, i int, a above) (enter uint8) {
 	var squares [levels]float64
 	for k, id := range ids {
 		squares[v.level(id)] += float64(weights[k]) * float64(weights[k])
@@ -228,12 +247,12 @@ func (v *numbered) above(ids []uint32, weights []float32, square, least float64)
 	sum := 0.0
 	for l := levels - 2; l >= 0; l-- {
 		sum += squares[l+1]
-		a[l] = roundUp(math.Sqrt(sum) * unitFactor(square))
+		a.at(l)[i] = roundUp(math.Sqrt(sum) * unitFactor(square))
 	}
-	for enter < levels-1 && float64(a[enter])/255 >= least-sumError(len(ids)) {
+	for enter < levels-1 && float64(a.at(int(enter))[i])/255 >= least-sumError(len(ids)) {
 		enter++
 	}
-	return a, enter
+	return enter
 }
 
 // unitFactor makes a vector of a square a unit vector.
@@ -251,40 +270,73 @@ func roundUp(x float64) uint8 { return uint8(min(math.Ceil(x*255*(1+1e-9)), 255)
 // rounded to 24 bits.
 func sumError(n int) float64 { return float64(n+8) * (1.0 / (1 << 23)) }
 
-// A weightTable finds the weights of one vector by its features, or their numbers.
+// touchedSum returns a sum that is not 0, by which it is known that it was begun.
+func touchedSum(s float32) float32 {
+	if s == 0 {
+		return math.SmallestNonzeroFloat32
+	}
+	return s
+}
+
+// A weightTable finds the weights of one vector by its features, or their numbers. A key is in one of
+// two places (cuckoo hashing), so that finding it, or that it is not there, takes no branches.
 type weightTable[K uint32 | uint64] struct {
-	keys    []K // 0 is none
-	weights []float32
+	slots   []weightSlot[K]
 	shift   int
+	factors [2]uint64 // of the hashes, so that nobody can choose keys that collide
+}
+
+type weightSlot[K uint32 | uint64] struct {
+	key  K // 0 is none
+	bits uint32
 }
 
 // set makes it the table of a vector. The keys differ and are not 0.
 func (t *weightTable[K]) set(n int, term func(i int) (K, float32)) {
-	size := 1 << bits.Len(uint(2*n))
-	t.shift = 64 - bits.Len(uint(size-1))
-	t.keys = slices.Grow(t.keys[:0], size)[:size]
-	t.weights = slices.Grow(t.weights[:0], size)[:size]
-	clear(t.keys)
-	for i := range n {
-		key, w := term(i)
-		at := t.slot(key)
-		for t.keys[at] != 0 {
-			at = (at + 1) & (size - 1)
-		}
-		t.keys[at], t.weights[at] = key, w
+	for size := max(64, 1<<bits.Len(uint(3*n))); !t.fill(size, n, term); size *= 2 {
 	}
 }
 
-func (t *weightTable[K]) slot(key K) int { return int(uint64(key) * 0x9E3779B97F4A7C15 >> t.shift) }
+func (t *weightTable[K]) fill(size, n int, term func(i int) (K, float32)) bool {
+	t.factors = [2]uint64{rand.Uint64() | 1, rand.Uint64() | 1}
+	t.shift = 64 - bits.Len(uint(size-1))
+	t.slots = slices.Grow(t.slots[:0], size)[:size]
+	clear(t.slots)
+	for i := range n {
+		key, w := term(i)
+		s := weightSlot[K]{key, math.Float32bits(w)}
+		at := t.slot(key, 0)
+		if other := t.slot(key, 1); t.slots[at].key != 0 && t.slots[other].key == 0 {
+			at = other
+		}
+		for kicks := 0; s.key != 0; kicks++ { // what is in the way goes to its other place
+			if kicks == 64 {
+				return false
+			}
+			s, t.slots[at] = t.slots[at], s
+			if other := t.slot(s.key, 0); other != at {
+				at = other
+			} else {
+				at = t.slot(s.key, 1)
+			}
+		}
+	}
+	return true
+}
+
+func (t *weightTable[K]) slot(key K, which int) int {
+	return int(uint64(key) * t.factors[which] >> t.shift)
+}
 
 // find returns the weight of a key, or 0.
 func (t *weightTable[K]) find(key K) float32 {
-	for at := t.slot(key); ; at = (at + 1) & (len(t.keys) - 1) {
-		switch t.keys[at] {
-		case key:
-			return t.weights[at]
-		case 0:
-			return 0
-		}
+	a, b := &t.slots[t.slot(key, 0)], &t.slots[t.slot(key, 1)]
+	x, y := a.bits, b.bits
+	if a.key != key {
+		x = 0
 	}
+	if b.key != key {
+		y = 0
+	}
+	return math.Float32frombits(x | y)
 }

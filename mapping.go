@@ -96,7 +96,7 @@ func (m *mapping) verify() error {
 }
 
 // number is what columns of files are made of.
-type number interface{ uint32 | uint64 }
+type number interface{ ~uint32 | ~uint64 }
 
 // numbers returns a part of a mapping as numbers. On a big-endian machine it turns
 // them, once and for all.

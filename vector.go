@@ -17,6 +17,9 @@ type Term struct {
 // hashes, so a vocabulary never needs to be kept; among a million of them the chance that
 // any two are confused is 3 in 10⁸.
 //
+// [NewVector] makes one of terms in any order. Whoever makes one otherwise keeps the features
+// ascending, all different and none 0; else indexes and joins panic, and the measures are wrong.
+//
 // Weights are rounded to 24 bits, so a product of two is exact in 64, and sums are taken in
 // the order of the features: the measures are the same on every platform.
 type Vector []Term
@@ -46,6 +49,17 @@ func NewVector(terms []Term) Vector {
 		}
 	}
 	return slices.Clip(terms[:n])
+}
+
+// check panics if the features are out of order.
+func (a Vector) check() {
+	before := uint64(0)
+	for _, t := range a {
+		if t.Feature <= before {
+			panic("neardup: the features of a Vector are not ascending; NewVector sorts them")
+		}
+		before = t.Feature
+	}
 }
 
 func byFeature(a, b Term) int { return cmp.Compare(a.Feature, b.Feature) }

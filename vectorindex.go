@@ -54,9 +54,7 @@ func OpenVectorIndex[ID comparable](path, version string) (*VectorIndex[ID], err
 
 // words returns the words of a vector, as long as the index is locked.
 func (ix *VectorIndex[ID]) words(v Vector) []uint64 {
-	if !slices.IsSortedFunc(v, byFeature) {
-		panic("neardup: the terms of a Vector are out of order; NewVector sorts them")
-	}
+	v.check()
 	ix.adding = appendVector(ix.adding[:0], v)
 	return ix.adding
 }
@@ -130,6 +128,7 @@ func (ix *VectorIndex[ID]) SearchAndAdd(id ID, v Vector, least float64) []Simila
 
 // search returns what is similar to v, without an id if that is not nil; most is 0 for all.
 func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID) []Similar[ID] {
+	v.check()
 	if least != least {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"iter"
 	"runtime"
 	"slices"
@@ -14,14 +15,21 @@ import (
 // It uses all processors, and keeps 8 bytes for each term that another vector has too, and as much
 // for those that enter its lists. The vectors must not be changed meanwhile.
 func VectorPairs(vectors []Vector, least float64) iter.Seq[SimilarPair[int]] {
+	for _, v := range vectors {
+		v.check()
+	}
 	return cosinePairs(vectorSlice(vectors), len(vectors), 0, least)
 }
 
 // VectorPairsBetween yields the pairs of a vector of old and one of fresh with a cosine of
 // at least least: A is the position in old, B that in fresh. Else it is [VectorPairs].
 func VectorPairsBetween(old, fresh []Vector, least float64) iter.Seq[SimilarPair[int]] {
+	all := slices.Concat(old, fresh)
+	for _, v := range all {
+		v.check()
+	}
 	return func(yield func(SimilarPair[int]) bool) {
-		for p := range cosinePairs(vectorSlice(slices.Concat(old, fresh)), len(old), len(old), least) {
+		for p := range cosinePairs(vectorSlice(all), len(old), len(old), least) {
 			if p.B -= len(old); !yield(p) {
 				return
 			}
@@ -137,26 +145,27 @@ func (w *cosineWorker) query(i int) {
 		}
 		x := float32(float64(weights[k]) * unit)
 		from, to := w.p.starts[id], w.p.starts[id+1]
-		list, of := w.p.vectors[from:to], w.p.weights[from:to]
+		list := w.p.lists[from:to]
 		if i < w.n {
-			n, _ := slices.BinarySearch(list, uint32(i))
+			n, _ := slices.BinarySearchFunc(list, uint32(i), func(p posting, i uint32) int { return cmp.Compare(p.vector(), i) })
 			list = list[:n]
 		}
-		for j, y := range list {
-			if w.sums[y] == 0 {
+		for _, p := range list {
+			y := p.vector()
+			s := w.sums[y]
+			if s == 0 {
 				w.touched = append(w.touched, y)
 			}
-			w.sums[y] += float32(x * of[j])
+			w.sums[y] = touchedSum(s + float32(x*p.weight()))
 		}
 	}
 	room := sumError(len(ids))
-	a := &w.p.above[i]
 	first, compared := len(w.found), false
 	for _, y := range w.touched {
 		sum := w.sums[y]
 		w.sums[y] = 0
 		both := min(upTo, int(w.p.entered[y]))
-		if float64(sum)+float64(int(a[both])*int(w.p.above[y][both]))/(255*255)+room < w.least {
+		if float64(sum)+float64(int(w.p.above.at(both)[i])*int(w.p.above.at(both)[y]))/(255*255)+room < w.least {
 			continue
 		}
 		if !compared {
@@ -173,7 +182,4 @@ func (w *cosineWorker) query(i int) {
 		}
 	}
 	slices.SortFunc(w.found[first:], func(a, b SimilarPair[int]) int { return a.A - b.A })
-	// A sum may have been 0 in between, and what it is of was touched twice.
-	found := slices.CompactFunc(w.found[first:], func(a, b SimilarPair[int]) bool { return a.A == b.A })
-	w.found = w.found[:first+len(found)]
 }

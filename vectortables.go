@@ -1,10 +1,12 @@
 package neardup
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
 	"sync"
+	"unsafe"
 )
 
 // In an index a vector is a document of words: the hashes of its features, and then the bits of
@@ -57,18 +59,18 @@ type vectorTables struct {
 	docs      vectorDocs
 	features  []uint64 // ascending
 	starts    []uint32 // of their lists
-	vectors   []uint32
-	weights   []float32
-	above     []above
-	directory []uint32 // by the highest bits of a feature: where those begin
-	signed    bool     // there may be weights below 0
+	lists     []posting
+	above     above
+	directory []uint32        // by the highest bits of a feature: where those begin
+	signed    bool            // there may be weights below 0
+	mean      [levels]float64 // of above
 }
 
 func newVectorTables(docs docColumn) *vectorTables {
 	t := &vectorTables{docs: vectorDocs{docs, len(docs.ends)}}
 	v := numberTerms(&t.docs, 1)
 	p := newPostings(v, v.n, 0)
-	t.features, t.starts, t.vectors, t.weights, t.above = v.features, p.starts, p.vectors, p.weights, p.above
+	t.features, t.starts, t.lists, t.above = v.features, p.starts, p.lists, p.above
 	t.prepare()
 	return t
 }
@@ -83,8 +85,15 @@ func (t *vectorTables) prepare() {
 	for i := 1; i < len(t.directory); i++ {
 		t.directory[i] += t.directory[i-1]
 	}
-	for _, w := range t.weights {
-		t.signed = t.signed || w < 0
+	for _, p := range t.lists {
+		t.signed = t.signed || p.weight() < 0
+	}
+	for l := range t.mean {
+		sum := 0
+		for _, a := range t.above.at(l) {
+			sum += int(a)
+		}
+		t.mean[l] = float64(sum) / 255 / float64(max(t.docs.n, 1))
 	}
 }
 
@@ -98,21 +107,16 @@ func (t *vectorTables) find(feature uint64) (uint32, bool) {
 }
 
 func (t *vectorTables) bytes() int {
-	return 8*cap(t.features) + 4*(cap(t.starts)+cap(t.vectors)+cap(t.weights)+cap(t.directory)) + levels*cap(t.above)
+	return 8*(cap(t.features)+cap(t.lists)) + 4*(cap(t.starts)+cap(t.directory)) + cap(t.above.in)
 }
 
-func (t *vectorTables) write(f *fileWriter) {}
+func (t *vectorTables) write(*fileWriter) {}
+
+// vectorTables reads what write wrote.
+func (f *fileReader) vectorTables() *vectorTables { return &vectorTables{} }
 
 func (t *vectorTables) columns() finderColumns[[][]byte] {
-	weights := make([]uint32, len(t.weights))
-	for i, w := range t.weights {
-		weights[i] = math.Float32bits(w)
-	}
-	aboves := make([]byte, 0, levels*len(t.above))
-	for i := range t.above {
-		aboves = append(aboves, t.above[i][:]...)
-	}
-	return finderColumns[[][]byte]{{asBytes(t.features)}, {asBytes(t.starts)}, {asBytes(t.vectors)}, {asBytes(weights)}, {aboves}}
+	return finderColumns[[][]byte]{{asBytes(t.features)}, {asBytes(t.starts)}, {asBytes(t.lists)}, {t.above.in}}
 }
 
 // attach reads the whole file, if it has not been: every search goes through all of it.
@@ -122,18 +126,14 @@ func (t *vectorTables) attach(docs docColumn, file *mapping, columns finderColum
 			return err
 		}
 	}
-	*t = vectorTables{docs: vectorDocs{docs, len(docs.ends)},
-		features: numbers[uint64](columns[0]), starts: numbers[uint32](columns[1]), vectors: numbers[uint32](columns[2])}
-	t.weights = make([]float32, len(columns[3])/4)
-	for i, w := range numbers[uint32](columns[3]) {
-		t.weights[i] = math.Float32frombits(w)
-	}
-	t.above = make([]above, len(columns[4])/levels)
-	for i := range t.above {
-		copy(t.above[i][:], columns[4][i*levels:])
-	}
+	n := len(docs.ends)
+	*t = vectorTables{docs: vectorDocs{docs, n}, features: numbers[uint64](columns[0]), starts: numbers[uint32](columns[1]),
+		lists: numbers[posting](columns[2]), above: above{n, columns[3]}}
 	if err := t.check(); err != nil {
 		return err
+	}
+	if len(columns[4]) > 0 {
+		return errColumns
 	}
 	t.prepare()
 	return nil
@@ -148,10 +148,10 @@ func (t *vectorTables) check() error {
 		}
 		end = e
 	}
-	if end != uint64(len(t.docs.docs)) || len(t.starts) != len(t.features)+1 || len(t.weights) != len(t.vectors) || len(t.above) != t.docs.n {
+	if end != uint64(len(t.docs.docs)) || len(t.starts) != len(t.features)+1 || len(t.above.in) != levels*t.docs.n {
 		return errColumns
 	}
-	if t.starts[0] != 0 || int(t.starts[len(t.features)]) != len(t.vectors) || !slices.IsSorted(t.starts) || !slices.IsSorted(t.features) {
+	if t.starts[0] != 0 || int(t.starts[len(t.features)]) != len(t.lists) || !slices.IsSorted(t.starts) || !slices.IsSorted(t.features) {
 		return damaged("lists are out of order")
 	}
 	for i, from := range t.starts[:len(t.features)] {
@@ -159,9 +159,9 @@ func (t *vectorTables) check() error {
 			return damaged("a list of %d of %d vectors", n, t.docs.n)
 		}
 	}
-	for _, v := range t.vectors {
-		if int(v) >= t.docs.n {
-			return damaged("vector %d of %d is in a list", v, t.docs.n)
+	for _, p := range t.lists {
+		if int(p.vector()) >= t.docs.n {
+			return damaged("vector %d of %d is in a list", p.vector(), t.docs.n)
 		}
 	}
 	return nil
@@ -179,9 +179,13 @@ type vectorQuery struct {
 
 	lists   [levels][]vectorList
 	rest    [levels]float64 // by level: how long the part above it is of the unit vector
+	bound   float64         // the cosine that a vector needs
 	sums    []float32
+	dense   bool // all sums are looked at, and not only those that were touched
 	touched []uint32
-	sample  []float32 // a heap
+	picked  []uint32
+	signed  bool // there may be products below 0
+	sample  []float32
 }
 
 // A vectorList is a list to be read.
@@ -209,7 +213,7 @@ func (a vectorHit) worse(b vectorHit) bool {
 var vectorQueries = sync.Pool{New: func() any { return new(vectorQuery) }}
 
 func (q *vectorQuery) set(v Vector, least float64, most int) {
-	q.v, q.square, q.least, q.most, q.found = v, v.square(), least, most, q.found[:0]
+	q.v, q.square, q.least, q.most, q.found, q.bound = v, v.square(), least, most, q.found[:0], least
 	q.table.set(len(v), func(i int) (uint64, float32) { return v[i].Feature, v[i].Weight })
 }
 
@@ -238,14 +242,9 @@ func (q *vectorQuery) offer(h vectorHit) {
 		q.found[0] = h
 		siftDown(q.found, vectorHit.worse)
 	}
-}
-
-// bound is the cosine that a vector needs to become a hit.
-func (q *vectorQuery) bound() float64 {
 	if q.most > 0 && len(q.found) == q.most {
-		return max(q.least, q.found[0].cosine)
+		q.bound = max(q.bound, q.found[0].cosine)
 	}
-	return q.least
 }
 
 // siftUp makes a heap of one to which something was appended; the first is before all others.
@@ -275,82 +274,119 @@ func (t *vectorTables) search(q *vectorQuery, run int, sees func(ord uint32) boo
 	if q.square == 0 || t.docs.n == 0 {
 		return
 	}
-	left, signed := t.open(q)
-	room := sumError(len(q.v))
-	n := t.docs.n
-	if len(q.sums) < n {
-		q.sums = make([]float32, n)
-	}
-	sums := q.sums[:n]
-	q.touched = q.touched[:0]
-	dense := false // all sums are looked at, and not only those touched
+	n, room := t.docs.n, sumError(len(q.v))
+	left := t.open(q)
 	read := 0
-	bound := q.bound()
-	for l := range levels {
+	l := 0
+	for ; l < levels-1; l++ {
 		count := 0
 		for _, list := range q.lists[l] {
 			count += int(list.to - list.from)
 		}
-		if count == 0 && l > 0 {
-			continue
-		}
 		read, left = read+count, left-count
-		dense = dense || read > n/4
-		for _, list := range q.lists[l] {
-			x, ys, ws := list.x, t.vectors[list.from:list.to], t.weights[list.from:list.to]
-			if dense {
-				for i, y := range ys {
-					sums[y] += float32(x * ws[i])
-				}
-				continue
-			}
-			for i, y := range ys {
-				if sums[y] == 0 {
-					q.touched = append(q.touched, y)
-				}
-				sums[y] += float32(x * ws[i])
-			}
+		if !q.dense && read > n/4 {
+			q.dense = true
+			q.raise(t, l-1, room, sees)
 		}
-		rest := float32(q.rest[l])
-		if left > 0 && (left < 2*n && dense || !dense && left < 8*len(q.touched)) {
-			continue // to think about it would take as long
+		t.sum(q, l)
+		if left == 0 {
+			break
 		}
-		if q.most > 0 {
-			if b, ok := q.kth(sums, dense, t.above, l, rest, signed, sees); ok {
-				bound = max(bound, float64(b)-room)
-			}
-		}
-		if left > 0 && !dense && q.rest[l]+room >= bound {
-			continue // what was not touched may be similar
-		}
-		if left > 0 && q.candidates(sums, dense, t.above, l, rest, float32(bound-room))*len(q.v)*2 > left {
+		if count == 0 {
 			continue
 		}
-		t.finish(q, run, sums, dense, l, rest, bound-room, sees)
+		// What was not touched may be similar, or to think about it would take as long.
+		if q.dense && (left < 2*n || q.rest[l]*t.mean[l] > 0.5*q.bound) || !q.dense && left < 8*len(q.touched) {
+			continue
+		}
+		q.raise(t, l, room, sees)
+		if (q.dense || q.rest[l]+room < q.bound) && q.pick(t, l, room, left/8/len(q.v)) {
+			break
+		}
+	}
+	if left == 0 || l == levels-1 {
+		if l == levels-1 {
+			t.sum(q, l)
+		}
+		q.raise(t, l, room, sees)
+		q.pick(t, l, room, n)
+	}
+	// The largest sums first: they raise the bound for the others.
+	if q.most > 0 {
+		slices.SortFunc(q.picked, func(a, b uint32) int { return cmp.Compare(q.sums[b], q.sums[a]) })
+	}
+	rest, above := float32(q.rest[l])/255, t.above.at(l)
+	for i, y := range q.picked {
+		if i+2 < len(q.picked) {
+			doc := t.docs.doc(q.picked[i+2])
+			prefetch(unsafe.Pointer(unsafe.SliceData(doc)), 8*len(doc))
+		}
+		if q.sums[y]+rest*float32(above[y]) >= float32(q.bound-room) && sees(y) {
+			q.offer(vectorHit{q.cosine(t.docs.doc(y)), run, y})
+		}
+	}
+	if q.dense {
+		clear(q.sums)
 		return
 	}
-	t.finish(q, run, sums, dense, levels-1, 0, bound-room, sees)
+	for _, y := range q.touched {
+		q.sums[y] = 0
+	}
 }
 
-// open finds the lists of a query, and returns how long they are, and whether there may be
-// weights below 0.
-func (t *vectorTables) open(q *vectorQuery) (postings int, signed bool) {
+// sum reads the lists of a level.
+func (t *vectorTables) sum(q *vectorQuery, l int) {
+	sums := q.sums
+	for _, list := range q.lists[l] {
+		x := list.x
+		if q.dense {
+			lists := t.lists[list.from:list.to]
+			for ; len(lists) >= 4; lists = lists[4:] { // side by side, as they come from far away
+				p0, p1, p2, p3 := lists[0], lists[1], lists[2], lists[3]
+				sums[p0.vector()] += float32(x * p0.weight())
+				sums[p1.vector()] += float32(x * p1.weight())
+				sums[p2.vector()] += float32(x * p2.weight())
+				sums[p3.vector()] += float32(x * p3.weight())
+			}
+			for _, p := range lists {
+				sums[p.vector()] += float32(x * p.weight())
+			}
+			continue
+		}
+		for _, p := range t.lists[list.from:list.to] {
+			y := p.vector()
+			s := sums[y]
+			if s == 0 {
+				q.touched = append(q.touched, y)
+			}
+			sums[y] = touchedSum(s + float32(x*p.weight()))
+		}
+	}
+}
+
+// open finds the lists of a query, prepares it, and returns how long they are.
+func (t *vectorTables) open(q *vectorQuery) (postings int) {
 	for l := range q.lists {
 		q.lists[l] = q.lists[l][:0]
 	}
+	n := t.docs.n
+	if cap(q.sums) < n {
+		q.sums = make([]float32, n)
+	}
+	q.sums, q.touched, q.dense, q.signed = q.sums[:n], q.touched[:0], false, t.signed
 	var squares [levels]float64
 	unit := unitFactor(q.square)
-	signed = t.signed
 	for _, term := range q.v {
 		f, ok := t.find(term.Feature)
 		if !ok {
 			continue
 		}
 		from, to := t.starts[f], t.starts[f+1]
-		l := termLevel(to-from, uint32(t.docs.n))
+		l := termLevel(to-from, uint32(n))
 		x := float64(term.Weight) * unit
 		squares[l] += x * x
-		signed = signed || x < 0
+		q.signed = q.signed || x < 0
+		prefetch(unsafe.Pointer(&t.lists[from]), 8*min(int(to-from), 16))
 		q.lists[l] = append(q.lists[l], vectorList{from, to, float32(x)})
 		postings += int(to - from)
 	}
@@ -359,23 +395,27 @@ func (t *vectorTables) open(q *vectorQuery) (postings int, signed bool) {
 		q.rest[l] = math.Sqrt(sum) * (1 + 1e-9)
 		sum += squares[l]
 	}
-	return postings, signed
+	return postings
 }
 
-// kth returns a cosine that, but for rounding, so many vectors as are asked for reach.
-func (q *vectorQuery) kth(sums []float32, dense bool, above []above, l int, rest float32, signed bool, sees func(ord uint32) bool) (float32, bool) {
+// raise makes the bound, but for rounding, the cosine that as many vectors as are asked for reach,
+// by what was read up to a level.
+func (q *vectorQuery) raise(t *vectorTables, l int, room float64, sees func(ord uint32) bool) {
+	if q.most == 0 || l < 0 {
+		return
+	}
 	less := func(a, b float32) bool { return a < b }
 	heap := q.sample[:0]
+	rest, above := float32(q.rest[l])/255, t.above.at(l)
+	low := float32(q.bound) // less would not raise it
 	add := func(y uint32) {
-		s := sums[y]
-		if len(heap) == q.most && s <= heap[0] {
-			return
-		}
-		if signed { // the rest may take away
-			s -= rest * float32(above[y][l]) / 255
+		s := q.sums[y]
+		if q.signed { // the rest may take away
+			s -= rest * float32(above[y])
 		}
 		switch {
-		case len(heap) == q.most && s <= heap[0] || !sees(y):
+		case s <= low || !sees(y):
+			return
 		case len(heap) < q.most:
 			heap = append(heap, s)
 			siftUp(heap, less)
@@ -383,63 +423,53 @@ func (q *vectorQuery) kth(sums []float32, dense bool, above []above, l int, rest
 			heap[0] = s
 			siftDown(heap, less)
 		}
+		if len(heap) == q.most {
+			low = heap[0]
+		}
 	}
-	if dense {
-		for y := range sums {
-			add(uint32(y))
+	if q.dense {
+		for y, s := range q.sums {
+			if s > low {
+				add(uint32(y))
+			}
 		}
 	} else {
 		for _, y := range q.touched {
 			add(y)
 		}
 	}
-	q.sample = heap
-	return append(heap, 0)[0], len(heap) == q.most
+	if q.sample = heap; len(heap) == q.most {
+		q.bound = max(q.bound, float64(low)-room)
+	}
 }
 
-// candidates returns how many vectors may reach a bound.
-func (q *vectorQuery) candidates(sums []float32, dense bool, above []above, l int, rest, bound float32) (n int) {
-	rest /= 255
-	if dense {
-		for y, s := range sums {
-			if s+rest*float32(above[y][l]) >= bound {
-				n++
+// pick picks the vectors that may reach the bound, unless they are more than most, and
+// reports whether it did.
+func (q *vectorQuery) pick(t *vectorTables, l int, room float64, most int) bool {
+	bound, rest, above := float32(q.bound-room), float32(q.rest[l])/255, t.above.at(l)
+	q.picked = q.picked[:0]
+	if q.dense {
+		var lacks [256]float32 // what a sum needs, by how long its vector is above the level
+		for a := range lacks {
+			lacks[a] = bound - rest*float32(a) - 1e-7
+		}
+		for y, a := range above[:len(q.sums)] {
+			if q.sums[y] >= lacks[a] {
+				if len(q.picked) == most {
+					return false
+				}
+				q.picked = append(q.picked, uint32(y))
 			}
 		}
-		return n
+		return true
 	}
 	for _, y := range q.touched {
-		if sums[y]+rest*float32(above[y][l]) >= bound {
-			n++
+		if q.sums[y]+rest*float32(above[y]) >= bound {
+			if len(q.picked) == most {
+				return false
+			}
+			q.picked = append(q.picked, y)
 		}
 	}
-	return n
+	return true
 }
-
-// finish compares the vectors that may reach a bound, and clears the sums.
-func (t *vectorTables) finish(q *vectorQuery, run int, sums []float32, dense bool, l int, rest float32, bound float64, sees func(ord uint32) bool) {
-	rest /= 255
-	low := float32(bound)
-	try := func(y uint32) {
-		if s := sums[y]; s+rest*float32(t.above[y][l]) >= low && s > -2 && sees(y) {
-			q.offer(vectorHit{q.cosine(t.docs.doc(y)), run, y})
-			sums[y] = -3 // nor again, if it was touched twice
-		}
-	}
-	if dense {
-		for y := range sums {
-			try(uint32(y))
-		}
-		clear(sums)
-		return
-	}
-	for _, y := range q.touched {
-		try(y)
-	}
-	for _, y := range q.touched {
-		sums[y] = 0
-	}
-}
-
-// vectorTables reads what write wrote.
-func (f *fileReader) vectorTables() *vectorTables { return &vectorTables{} }
