@@ -51,17 +51,20 @@ func newAbove(n int) above { return above{n, make([]uint8, levels*n)} }
 // at returns those of a level.
 func (a above) at(l int) []uint8 { return a.in[l*a.n:][:a.n] }
 
-// A vectorSource has vectors, each of which it makes in buf or has already.
+// A vectorSource has vectors, each of which it makes in buf or has already. weigh makes the
+// weights of one final, when it is known how many vectors have each of its features.
 type vectorSource interface {
 	len() int
 	vector(i int, buf Vector) Vector
+	weigh(i int, v Vector, df []uint32) Vector
 }
 
 // vectorSlice is the source of vectors that there are.
 type vectorSlice []Vector
 
-func (v vectorSlice) len() int                      { return len(v) }
-func (v vectorSlice) vector(i int, _ Vector) Vector { return v[i] }
+func (v vectorSlice) len() int                                 { return len(v) }
+func (v vectorSlice) vector(i int, _ Vector) Vector            { return v[i] }
+func (v vectorSlice) weigh(_ int, w Vector, _ []uint32) Vector { return w }
 
 // numbered are vectors of which the features have numbers, in the order of their hashes.
 type numbered struct {
@@ -105,9 +108,42 @@ func chunks(n int, do func(number, from, to int)) {
 func numberTerms(src vectorSource, least uint32) *numbered {
 	v := &numbered{n: src.len()}
 	v.parts = make([]numberedPart, (v.n+chunk-1)/chunk)
+	table := countTerms(src)
+	v.enter(table, least)
+	chunks(v.n, func(c, from, to int) {
+		part := &v.parts[c]
+		var buf Vector
+		var ids, df []uint32
+		for i := from; i < to; i++ {
+			buf = src.vector(i, buf)
+			ids, df = ids[:0], df[:0]
+			for _, t := range buf {
+				id := table.find(t.Feature, 0)
+				ids = append(ids, id)
+				if id == 0 {
+					df = append(df, 1)
+				} else {
+					df = append(df, v.df[id-1])
+				}
+			}
+			w := src.weigh(i, buf, df)
+			for k, id := range ids {
+				if id > 0 {
+					part.ids, part.weights = append(part.ids, id-1), append(part.weights, w[k].Weight)
+				}
+			}
+			part.ends, part.squares = append(part.ends, len(part.ids)), append(part.squares, w.square())
+		}
+		part.ids, part.weights = slices.Clip(part.ids), slices.Clip(part.weights)
+	})
+	return v
+}
+
+// countTerms counts how many vectors have each feature.
+func countTerms(src vectorSource) *frequencies {
 	var table frequencies
 	table.prepare()
-	chunks(v.n, func(_, from, to int) {
+	chunks(src.len(), func(_, from, to int) {
 		var buf Vector
 		var keys, sorted []uint64
 		for i := from; i < to; i++ {
@@ -120,22 +156,7 @@ func numberTerms(src vectorSource, least uint32) *numbered {
 			table.count(keys, sorted)
 		}
 	})
-	v.enter(&table, least)
-	chunks(v.n, func(c, from, to int) {
-		part := &v.parts[c]
-		var buf Vector
-		for i := from; i < to; i++ {
-			buf = src.vector(i, buf)
-			for _, t := range buf {
-				if id := table.find(t.Feature, 0); id > 0 {
-					part.ids, part.weights = append(part.ids, id-1), append(part.weights, t.Weight)
-				}
-			}
-			part.ends, part.squares = append(part.ends, len(part.ids)), append(part.squares, buf.square())
-		}
-		part.ids, part.weights = slices.Clip(part.ids), slices.Clip(part.weights)
-	})
-	return v
+	return &table
 }
 
 // enter makes the counts of a table the numbers of the features, from 1, or 0 for those that are left out.

@@ -87,8 +87,7 @@ func (r *reading) vector() Vector {
 		terms[i] = Term{key, float32(float64(r.bag.weights[i]) / (1 << weightBits))}
 	}
 	r.release()
-	slices.SortFunc(terms, byFeature) // they are distinct
-	return NewVector(terms)
+	return NewVector(sortTerms(terms))
 }
 
 // Dot returns the inner product of two vectors, in time linear in both (S000 eq. 3).

@@ -54,6 +54,8 @@ func (d *vectorDocs) len() int { return d.n }
 
 func (d *vectorDocs) vector(i int, buf Vector) Vector { return vectorOf(buf[:0], d.doc(uint32(i))) }
 
+func (d *vectorDocs) weigh(_ int, v Vector, _ []uint32) Vector { return v }
+
 // vectorTables find the vectors of a run.
 type vectorTables struct {
 	docs      vectorDocs

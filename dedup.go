@@ -1,0 +1,447 @@
+package neardup
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/zeebo/xxh3"
+)
+
+// Settings are those of a [Deduplicator]. The zero value is right for texts in Chinese and in
+// English, long and short, and is what the measurements in the README are of.
+type Settings struct {
+	// Fingerprinter says what documents are compared by. The zero value: runs of words, of
+	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields are for
+	// records. The weight is (1 + ln n) × ln((N+100)/df), n being how often the document has the
+	// feature and df how many of the N different documents do, unless Weight is another.
+	// A seeded Hash counts, other hashes do not.
+	Fingerprinter Fingerprinter
+
+	// Similarity is the least cosine of near-duplicates, above 0 and at most 1; 0 means 0.56.
+	// Calibrate finds the best for documents of which it is known what belongs together.
+	Similarity float64
+
+	// Recall is the share of the pairs that Pairs and Groups must find of those that are similar enough;
+	// 0 means 1, all of them. With less they may compare only documents of which fingerprints
+	// or signatures are near, if by a sample that suffices and is worth it: see [Deduplicator.Plan]. What
+	// is found is exact all the same.
+	Recall float64
+}
+
+// defaultSimilarity is the cosine of the zero Settings.
+const defaultSimilarity = 0.56
+
+func (s Settings) usual() (Settings, error) {
+	if s.Similarity == 0 {
+		s.Similarity = defaultSimilarity
+	}
+	if s.Recall == 0 {
+		s.Recall = 1
+	}
+	switch {
+	case !(s.Similarity > 0 && s.Similarity <= 1):
+		return s, fmt.Errorf("neardup: similarity %g is not above 0 and at most 1", s.Similarity)
+	case !(s.Recall > 0 && s.Recall <= 1):
+		return s, fmt.Errorf("neardup: recall %g is not above 0 and at most 1", s.Recall)
+	}
+	of := s.Fingerprinter.features()
+	return s, checkWeight(s.Fingerprinter.Weight, &of, true)
+}
+
+// A Deduplicator takes documents under the caller's own ids and finds those that are
+// near-duplicates, by an exact measure: the cosine of their vectors of weighted features. It
+// is what to use if nothing speaks for anything else:
+//
+//	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
+//	for id, text := range texts {
+//		d.Add(id, text)
+//	}
+//	for _, g := range d.Groups(neardup.Grouping[string]{}) {
+//		keep(g.Keep)
+//	}
+//
+// For a collection that is there, add all and ask for Pairs or Groups. For documents that come one by
+// one, ask [Deduplicator.SearchAndAdd] of each what is known already. What features weigh depends on the documents: to
+// Pairs and Groups on all that there are, to Search on those that there were when their number had last
+// doubled.
+//
+// Documents with the same features are taken together, so a thousand copies of a page cost no more
+// than one. A document without features (no letters, digits or emoji) is near nothing. It
+// takes 16 bytes for each different feature of a document, as much again after a search, and
+// while Pairs or Groups are at work.
+//
+// All methods may be called from several goroutines at once; those that add or delete take turns.
+type Deduplicator[ID comparable] struct {
+	settings Settings
+
+	mu       sync.RWMutex
+	docs     []storedDocument[ID] // in the order of adding
+	ids      map[ID]int           // where those are that were not deleted
+	contents []content
+	digests  map[uint64][]uint32 // of features: contents
+	used     int                 // contents that have documents
+	known    *history            // nil until there was a search
+}
+
+// A storedDocument is an id and what it is of.
+type storedDocument[ID comparable] struct {
+	id      ID
+	content uint32
+	length  int
+}
+
+// A content is what one or more documents have.
+type content struct {
+	profile
+	docs []int // ascending
+}
+
+// NewDeduplicator returns a Deduplicator without documents. It is an error if the settings
+// are out of range, or the Weight does not fit the features.
+func NewDeduplicator[ID comparable](s Settings) (*Deduplicator[ID], error) {
+	s, err := s.usual()
+	if err != nil {
+		return nil, err
+	}
+	return &Deduplicator[ID]{settings: s, ids: map[ID]int{}, digests: map[uint64][]uint32{}}, nil
+}
+
+// Add adds a text. One that has the same id is deleted.
+func (d *Deduplicator[ID]) Add(id ID, text string) {
+	d.put(id, d.settings.Fingerprinter.profile(text))
+}
+
+// AddRecord is Add for a record.
+func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) {
+	d.put(id, d.settings.Fingerprinter.recordProfile(rec))
+}
+
+// AddAll adds texts as if one by one, but reads them on all processors.
+func (d *Deduplicator[ID]) AddAll(texts iter.Seq2[ID, string]) {
+	addAll(d, texts, d.settings.Fingerprinter.profile)
+}
+
+// AddRecords is AddAll for records.
+func (d *Deduplicator[ID]) AddRecords(records iter.Seq2[ID, Record]) {
+	addAll(d, records, d.settings.Fingerprinter.recordProfile)
+}
+
+func addAll[ID comparable, D any](d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) profile) {
+	type document struct {
+		id ID
+		of D
+	}
+	var batch []document
+	flush := func() {
+		profiles := make([]profile, len(batch))
+		shareOut((len(batch)+15)/16, func(i int) {
+			for j := i * 16; j < min(len(batch), i*16+16); j++ {
+				profiles[j] = read(batch[j].of)
+			}
+		})
+		for i, p := range profiles {
+			d.put(batch[i].id, p)
+		}
+		clear(batch)
+		batch = batch[:0]
+	}
+	for id, of := range docs {
+		if batch = append(batch, document{id, of}); len(batch) == 256*runtime.GOMAXPROCS(0) {
+			flush()
+		}
+	}
+	flush()
+}
+
+// put adds a document.
+func (d *Deduplicator[ID]) put(id ID, p profile) {
+	digest := p.digest()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.enter(id, p, digest)
+}
+
+// digest is by what equal profiles are found.
+func (p *profile) digest() uint64 {
+	h := xxh3.New()
+	var b [12]byte
+	for _, t := range p.terms {
+		binary.LittleEndian.PutUint64(b[:], t.Feature)
+		binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
+		h.Write(b[:])
+	}
+	return h.Sum64()
+}
+
+func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) {
+	d.delete(id)
+	if len(d.docs) == maxDocuments {
+		panic(fmt.Sprintf("neardup: more than %d documents in a Deduplicator", maxDocuments))
+	}
+	c := d.content(p, digest)
+	if len(d.contents[c].docs) == 0 {
+		if d.used++; d.known != nil && len(p.terms) > 0 {
+			d.known.add(c, &p)
+		}
+	}
+	at := len(d.docs)
+	d.ids[id] = at
+	d.docs = append(d.docs, storedDocument[ID]{id: id, content: c, length: p.length})
+	d.contents[c].docs = append(d.contents[c].docs, at)
+}
+
+// content returns the number of the content with a profile.
+func (d *Deduplicator[ID]) content(p profile, digest uint64) uint32 {
+	for _, c := range d.digests[digest] {
+		if of := &d.contents[c]; len(p.terms) > 0 && of.fine == p.fine && slices.Equal(of.terms, p.terms) {
+			return c
+		}
+	}
+	c := uint32(len(d.contents))
+	d.contents = append(d.contents, content{profile: p})
+	if len(p.terms) > 0 { // else it is like no other
+		d.digests[digest] = append(d.digests[digest], c)
+	}
+	return c
+}
+
+// Delete removes a document and reports whether it was there. Its features keep their memory.
+func (d *Deduplicator[ID]) Delete(id ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.delete(id)
+}
+
+func (d *Deduplicator[ID]) delete(id ID) bool {
+	at, ok := d.ids[id]
+	if !ok {
+		return false
+	}
+	delete(d.ids, id)
+	c := &d.contents[d.docs[at].content]
+	i, _ := slices.BinarySearch(c.docs, at)
+	if c.docs = slices.Concat(c.docs[:i], c.docs[i+1:]); len(c.docs) == 0 { // in new memory: somebody may be reading
+		d.used--
+	}
+	return true
+}
+
+// Len returns the number of documents.
+func (d *Deduplicator[ID]) Len() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return len(d.ids)
+}
+
+// A collection is the documents of a Deduplicator as they are when somebody asks for all of them: contents
+// that only old documents have come first.
+type collection[ID comparable] struct {
+	docs     []storedDocument[ID] // of which only id, content and length count
+	contents []content
+	old      int // contents
+	oldDocs  int
+	weights  profileWeights
+}
+
+// collect returns the documents; those before position old are old.
+func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	c := &collection[ID]{docs: d.docs[:len(d.docs):len(d.docs)], oldDocs: old}
+	for _, isOld := range []bool{true, false} {
+		for _, content := range d.contents {
+			if n := len(content.docs); n > 0 && len(content.terms) > 0 && (content.docs[n-1] < old) == isOld {
+				c.contents = append(c.contents, content)
+			}
+		}
+		if isOld {
+			c.old = len(c.contents)
+		}
+	}
+	c.weights = profileWeights{float64(len(c.contents)), d.settings.Fingerprinter.Weight != nil}
+	return c
+}
+
+func (c *collection[ID]) len() int { return len(c.contents) }
+
+func (c *collection[ID]) vector(i int, _ Vector) Vector { return c.contents[i].terms }
+
+func (c *collection[ID]) weigh(i int, v Vector, df []uint32) Vector {
+	w := slices.Clone(v)
+	c.weights.weigh(w, &c.contents[i].profile, df)
+	return w
+}
+
+// pair is two documents by their positions, the earlier first.
+func (c *collection[ID]) pair(i, j int, similarity float64) SimilarPair[int] {
+	return SimilarPair[int]{min(i, j), max(i, j), similarity}
+}
+
+// Pairs yields all pairs of documents that are near-duplicates, each once, with their cosine. A
+// was added before B. The order is unspecified, but depends on nothing but the documents.
+func (d *Deduplicator[ID]) Pairs() iter.Seq[SimilarPair[ID]] { return d.PairsSince(0) }
+
+// PairsSince is Pairs of those of which B is not one of the first n documents that were ever
+// added: of new documents with each other and with old ones. Old ones are not compared with each
+// other.
+func (d *Deduplicator[ID]) PairsSince(n int) iter.Seq[SimilarPair[ID]] {
+	return func(yield func(SimilarPair[ID]) bool) {
+		c := d.collect(n)
+		for p := range d.pairs(c) {
+			if !yield(SimilarPair[ID]{c.docs[p.A].id, c.docs[p.B].id, p.Similarity}) {
+				return
+			}
+		}
+	}
+}
+
+// pairs yields the pairs of a collection by the positions of documents.
+func (d *Deduplicator[ID]) pairs(c *collection[ID]) iter.Seq[SimilarPair[int]] {
+	return func(yield func(SimilarPair[int]) bool) {
+		for i := range c.contents[c.old:] {
+			docs := c.contents[c.old+i].docs
+			for b, j := range docs {
+				for _, i := range docs[:b] {
+					if j >= c.oldDocs && !yield(SimilarPair[int]{i, j, 1}) {
+						return
+					}
+				}
+			}
+		}
+		for p := range d.contentPairs(c) {
+			for _, i := range c.contents[p.A].docs {
+				for _, j := range c.contents[p.B].docs {
+					if max(i, j) >= c.oldDocs && !yield(c.pair(i, j, p.Similarity)) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// contentPairs yields the pairs of different contents, by the plan.
+func (d *Deduplicator[ID]) contentPairs(c *collection[ID]) iter.Seq[SimilarPair[int]] {
+	return cosinePairs(c, len(c.contents), c.old, d.settings.Similarity)
+}
+
+// A history is what documents are searched in one by one: vectors by the weights of a moment.
+type history struct {
+	weights profileWeights
+	table   *frequencies
+	index   *VectorIndex[uint32] // of contents
+}
+
+// isStale reports whether there is no history, or there were only half as many contents.
+func (d *Deduplicator[ID]) isStale() bool {
+	return d.known == nil || float64(d.used) > 2*max(d.known.weights.n, 32)
+}
+
+// learn makes a history of the contents that there are.
+func (d *Deduplicator[ID]) learn() {
+	var used vectorSlice
+	var numbers []uint32
+	for i, c := range d.contents {
+		if len(c.docs) > 0 && len(c.terms) > 0 {
+			used, numbers = append(used, c.terms), append(numbers, uint32(i))
+		}
+	}
+	h := &history{profileWeights{float64(len(used)), d.settings.Fingerprinter.Weight != nil}, countTerms(used), NewVectorIndex[uint32]()}
+	vectors := make([]Vector, len(used))
+	chunks(len(used), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			vectors[i] = h.vector(&d.contents[numbers[i]].profile)
+		}
+	})
+	h.index.AddAll(func(yield func(uint32, Vector) bool) {
+		for i, v := range vectors {
+			yield(numbers[i], v)
+		}
+	})
+	d.known = h
+}
+
+// vector returns the vector of a profile.
+func (h *history) vector(p *profile) Vector {
+	v := slices.Clone(p.terms)
+	df := make([]uint32, len(v))
+	for i, t := range v {
+		df[i] = h.table.find(t.Feature, 1)
+	}
+	h.weights.weigh(v, p, df)
+	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
+}
+
+func (h *history) add(c uint32, p *profile) { h.index.Add(c, h.vector(p)) }
+
+// Search returns the documents that a text is a near-duplicate of: the most similar first, and of
+// equally similar ones those that were added first.
+func (d *Deduplicator[ID]) Search(text string) []Similar[ID] {
+	return d.find(nil, d.settings.Fingerprinter.profile(text), false)
+}
+
+// SearchRecord is Search for a record.
+func (d *Deduplicator[ID]) SearchRecord(rec Record) []Similar[ID] {
+	return d.find(nil, d.settings.Fingerprinter.recordProfile(rec), false)
+}
+
+// SearchAndAdd is Search and Add in one. What has the id already is not returned. Of two that
+// come at the same time one finds the other.
+func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) []Similar[ID] {
+	return d.find(&id, d.settings.Fingerprinter.profile(text), true)
+}
+
+// SearchAndAddRecord is SearchAndAdd for a record.
+func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec Record) []Similar[ID] {
+	return d.find(&id, d.settings.Fingerprinter.recordProfile(rec), true)
+}
+
+// find returns what a profile is near, and adds it or not.
+func (d *Deduplicator[ID]) find(id *ID, p profile, add bool) []Similar[ID] {
+	if add {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.isStale() {
+			d.learn()
+		}
+		d.delete(*id)
+	} else {
+		defer d.reading().RUnlock()
+	}
+	var found []SimilarPair[int] // of which only B counts
+	for _, m := range d.known.index.Search(d.known.vector(&p), d.settings.Similarity) {
+		for _, at := range d.contents[m.ID].docs {
+			found = append(found, SimilarPair[int]{B: at, Similarity: m.Similarity})
+		}
+	}
+	slices.SortFunc(found, func(a, b SimilarPair[int]) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), a.B-b.B)
+	})
+	out := make([]Similar[ID], len(found))
+	for i, f := range found {
+		out[i] = Similar[ID]{d.docs[f.B].id, f.Similarity}
+	}
+	if add {
+		d.enter(*id, p, p.digest())
+	}
+	return out
+}
+
+// reading makes sure that the history is fresh, and returns the lock, locked for reading.
+func (d *Deduplicator[ID]) reading() *sync.RWMutex {
+	for d.mu.RLock(); d.isStale(); d.mu.RLock() {
+		d.mu.RUnlock()
+		d.mu.Lock()
+		if d.isStale() {
+			d.learn()
+		}
+		d.mu.Unlock()
+	}
+	return &d.mu
+}

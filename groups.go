@@ -1,0 +1,236 @@
+package neardup
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+)
+
+// A Linkage says which pairs of near-duplicates make a group.
+type Linkage uint8
+
+const (
+	// Centres: every member is a near-duplicate of the one that is kept, so no text is dropped
+	// without one like it being there. Members of a group may be far from each other.
+	Centres Linkage = iota
+
+	// CompleteLinks: all members are near-duplicates of each other.
+	CompleteLinks
+
+	// Chains: what is joined by a chain of pairs. A chain of weak links may pull together what has nothing
+	// in common.
+	Chains
+)
+
+// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs, and returns for each the
+// one that represents its group. It does not depend on the order of the pairs. Positions
+// outside panic.
+//
+// before says whether one vertex should rather represent a group than another; nil means the smaller. By
+// Centres, the vertices are taken in this order: one that is near no centre so far becomes
+// one, and then each of the others belongs to the centre it is most similar to. By CompleteLinks,
+// groups are merged in the order of the pairs, the most similar first, as soon as all members of the one
+// have been paired with all of the other (agglomerative clustering). Chains are the [Components].
+//
+// It takes time and memory for the pairs, sorted.
+func GroupPairs(n int, pairs iter.Seq[SimilarPair[int]], by Linkage, before func(i, j int) bool) []int {
+	var of []int
+	switch by {
+	case Centres:
+		return centres(n, pairs, before)
+	case CompleteLinks:
+		of = completeLinks(n, pairs)
+	default:
+		of = Components(n, func(yield func(Pair) bool) {
+			for p := range pairs {
+				if !yield(Pair{I: p.A, J: p.B}) {
+					return
+				}
+			}
+		})
+	}
+	if before == nil {
+		return of
+	}
+	best := slices.Clone(of)
+	for i, root := range of {
+		if best[root] != i && before(i, best[root]) {
+			best[root] = i
+		}
+	}
+	for i, root := range of {
+		of[i] = best[root]
+	}
+	return of
+}
+
+// edge is one side of a pair.
+type edge struct {
+	to         int
+	similarity float64
+}
+
+func centres(n int, pairs iter.Seq[SimilarPair[int]], before func(i, j int) bool) []int {
+	near := make([][]edge, n)
+	for p := range pairs {
+		near[p.A] = append(near[p.A], edge{p.B, p.Similarity})
+		near[p.B] = append(near[p.B], edge{p.A, p.Similarity})
+	}
+	order, rank := make([]int, n), make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if before != nil {
+		slices.SortStableFunc(order, func(i, j int) int {
+			switch {
+			case before(i, j):
+				return -1
+			case before(j, i):
+				return 1
+			}
+			return 0
+		})
+	}
+	of := make([]int, n)
+	taken := make([]bool, n)
+	for r, i := range order {
+		if rank[i] = r; taken[i] {
+			of[i] = -1
+			continue
+		}
+		of[i] = i
+		for _, e := range near[i] {
+			taken[e.to] = true
+		}
+	}
+	for i := range of {
+		if of[i] >= 0 {
+			continue
+		}
+		best := edge{-1, 0}
+		for _, e := range near[i] {
+			if of[e.to] == e.to && (best.to < 0 || cmp.Or(cmp.Compare(e.similarity, best.similarity), rank[best.to]-rank[e.to]) > 0) {
+				best = e
+			}
+		}
+		of[i] = best.to
+	}
+	return of
+}
+
+func completeLinks(n int, pairs iter.Seq[SimilarPair[int]]) []int {
+	sorted := slices.SortedFunc(pairs, func(a, b SimilarPair[int]) int {
+		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), a.A-b.A, a.B-b.B)
+	})
+	groups := newForest(n)
+	size := make([]int, n)
+	for i := range size {
+		size[i] = 1
+	}
+	links := make([]map[int]int, n) // of a group: how many pairs it has with others so far
+	link := func(a, b, pairs int) {
+		for range 2 {
+			if links[a] == nil {
+				links[a] = map[int]int{}
+			}
+			links[a][b] += pairs
+			a, b = b, a
+		}
+	}
+	for _, p := range sorted {
+		a, b := groups.find(p.A), groups.find(p.B)
+		if a == b {
+			continue
+		}
+		if link(a, b, 1); links[a][b] < size[a]*size[b] {
+			continue
+		}
+		root := min(a, b)
+		other := a + b - root
+		groups.join(a, b)
+		size[root] += size[other]
+		delete(links[root], other)
+		for c, pairs := range links[other] {
+			if delete(links[c], other); c != root {
+				link(root, c, pairs)
+			}
+		}
+		links[other] = nil
+	}
+	return groups.roots()
+}
+
+// A Grouping says how [Deduplicator.Groups] groups. The zero value: around Centres, and the
+// first of each group is kept.
+type Grouping[ID comparable] struct {
+	Linkage Linkage
+
+	// Prefer says whether to keep document a rather than b: First, Longest, Newest or a function of
+	// one's own. nil means First. Between equal ones the first is kept.
+	Prefer func(a, b Document[ID]) bool
+}
+
+// A Document is what Prefer is told of one.
+type Document[ID comparable] struct {
+	ID     ID
+	Number int // in the order of adding, from 0
+	Length int // of the text in characters; of a record, of all values
+}
+
+// First prefers the document that was added first.
+func First[ID comparable](a, b Document[ID]) bool { return a.Number < b.Number }
+
+// Longest prefers the longest document.
+func Longest[ID comparable](a, b Document[ID]) bool { return a.Length > b.Length }
+
+// Newest prefers the document that was added last.
+func Newest[ID comparable](a, b Document[ID]) bool { return a.Number > b.Number }
+
+// A Group is documents that are near-duplicates, two or more.
+type Group[ID comparable] struct {
+	Keep    ID   // the one that represents them
+	Members []ID // all, Keep too, in the order of adding
+}
+
+// Groups returns the groups of near-duplicates, in the order of their first members. What is in
+// no group stands alone.
+func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
+	c := d.collect(0)
+	document := func(at int) Document[ID] { return Document[ID]{c.docs[at].id, at, c.docs[at].length} }
+	if g.Prefer == nil {
+		g.Prefer = First[ID]
+	}
+	keep := make([]int, len(c.contents)) // the best document of each content
+	for i := range c.contents {
+		keep[i] = c.contents[i].docs[0]
+		for _, at := range c.contents[i].docs[1:] {
+			if g.Prefer(document(at), document(keep[i])) {
+				keep[i] = at
+			}
+		}
+	}
+	of := GroupPairs(len(c.contents), d.contentPairs(c), g.Linkage, func(i, j int) bool {
+		return g.Prefer(document(keep[i]), document(keep[j]))
+	})
+	members := make(map[int][]int)
+	for i, root := range of {
+		members[root] = append(members[root], c.contents[i].docs...)
+	}
+	var groups []Group[ID]
+	var first []int
+	for root, m := range members {
+		if len(m) > 1 {
+			slices.Sort(m)
+			first = append(first, root)
+		}
+	}
+	slices.SortFunc(first, func(a, b int) int { return members[a][0] - members[b][0] })
+	for _, root := range first {
+		group := Group[ID]{Keep: c.docs[keep[root]].id}
+		for _, at := range members[root] {
+			group.Members = append(group.Members, c.docs[at].id)
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}

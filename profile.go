@@ -1,0 +1,225 @@
+package neardup
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/ucd"
+)
+
+// What a Deduplicator compares texts by, if nobody says otherwise. No single choice of
+// features serves all texts (the README has measurements): in long English pages, character
+// n-grams are common to all, and runs of three words tell templates from what is written
+// into them. In a short text every changed word takes three of a dozen of those away, and
+// every typing error a word. A Chinese text of the same length has half as many words, and two of its characters say about
+// as much as three words do.
+//
+// So the features are of two levels:
+//
+//	words       runs of three words, but of two where both are characters that are words
+//	            of their own (Han, kana, Thai)
+//	characters  runs of three letters, likewise
+//
+// A text of up to 50 words is compared by the second, one of 1,000 or more by the first, and between
+// them by both, with a share that falls with the logarithm of the length: near-duplicates are of
+// about one length, so they have about the same shares, and nothing happens at a limit.
+// Each level is a unit vector times the root of its share, so the cosine of two texts is the mean
+// of those of the levels.
+
+const (
+	shortText = 50   // units up to which only characters count
+	longText  = 1000 // units from which on only words do
+)
+
+// A profile is a document before it is weighed.
+type profile struct {
+	terms  Vector  // by how often they occur: 1 + ln n. Odd features are those of characters, if there are two levels
+	fine   float32 // the share of the characters
+	levels bool    // there are two levels
+	length int     // of the text in characters
+}
+
+// profile returns that of a text. With a tokenizer, or fields, or weights, there is one level.
+func (f *Fingerprinter) profile(text string) (p profile) {
+	p.length = utf8.RuneCountInString(text)
+	if f.Tokenizer != nil || f.Weight != nil {
+		p.terms = f.rawWeight().Vector(text)
+		return p
+	}
+	text = f.Normalizer.Normalize(text)
+	p.levels = true
+	r := f.reading(toTerms)
+	defer r.release()
+	units := r.profileLevel(text, false)
+	terms := r.levelTerms(nil)
+	switch {
+	case units <= shortText:
+		p.fine, terms = 1, terms[:0]
+	case units < longText:
+		p.fine = float32((ln(longText) - ln(float64(units))) / (ln(longText) - ln(shortText)))
+	}
+	if p.fine > 0 {
+		r.bag.clear()
+		r.profileLevel(text, true)
+		terms = r.levelTerms(terms)
+	}
+	p.terms = sortTerms(terms)
+	return p
+}
+
+// recordProfile returns the profile of a record.
+func (f *Fingerprinter) recordProfile(rec Record) (p profile) {
+	for _, value := range rec {
+		p.length += utf8.RuneCountInString(value)
+	}
+	p.terms = f.rawWeight().RecordVector(rec)
+	return p
+}
+
+// rawWeight returns f with the weight of profiles: its own, or the logarithm of the count.
+func (f *Fingerprinter) rawWeight() *Fingerprinter {
+	if f.Weight != nil {
+		return f
+	}
+	g := *f
+	g.Weight = LogCount
+	return &g
+}
+
+// profileLevel counts the features of a level in the bag, and returns the number of units of the text.
+func (r *reading) profileLevel(text string, chars bool) (units int) {
+	key := r.f.Hash.key
+	level := uint64(0)
+	if chars {
+		level = 1
+	}
+	return r.batch.eachRun(text, chars, func(feature []byte) {
+		e, _ := r.bag.entry(levelKey(stringOf(feature), level, key))
+		r.bag.counts[e]++
+	})
+}
+
+// levelKey is what a feature of a level is known by.
+func levelKey(feature string, level uint64, key *hashKey) uint64 {
+	return max(featureKey(feature, key)&^1, 2) | level
+}
+
+func (r *reading) levelTerms(terms []Term) []Term {
+	terms = slices.Grow(terms, len(r.bag.keys))
+	for i, k := range r.bag.keys {
+		terms = append(terms, Term{k, float32(logCount(r.bag.counts[i]))})
+	}
+	return terms
+}
+
+// eachRun calls take with the runs of units that a level has as features, and returns the number of
+// units. What it gives may not be kept.
+func (b *batch) eachRun(text string, chars bool, take func(feature []byte)) (units int) {
+	b.reset(chars, 3)
+	for b.read(text, true); b.next(); {
+		if b.n < 3 { // a short text is one feature
+			take(b.buf[b.start[0]:b.end[b.n-1]])
+			return b.n
+		}
+		first := b.isSelf(b.first)
+		for i := b.first; i < b.limit; i++ {
+			second := b.isSelf(i + 1)
+			end := b.end[i+2]
+			if first && second {
+				end = b.end[i+1]
+			}
+			take(b.buf[b.start[i]:end])
+			first = second
+		}
+		units += b.limit - b.first
+	}
+	if units > 0 { // the last two
+		if i := b.first; b.isSelf(i) && b.isSelf(i+1) {
+			take(b.buf[b.start[i]:b.end[i+1]])
+		}
+		units += 2
+	}
+	return units
+}
+
+// isSelf reports whether a unit is a character that is a word of its own.
+func (u *units) isSelf(i int) bool {
+	b := u.buf[u.start[i]:u.end[i]]
+	if isHan(b) {
+		return true
+	}
+	if b[0] < utf8.RuneSelf {
+		return false
+	}
+	r, _ := utf8.DecodeRune(b)
+	return class(ucd.Props(r)&ucd.ClassMask) == single
+}
+
+// sortTerms sorts terms with different features. Those are hashes, so nearly all find their place by
+// the highest bits.
+func sortTerms(terms []Term) Vector {
+	if len(terms) < 64 {
+		slices.SortFunc(terms, byFeature)
+		return slices.Clip(terms)
+	}
+	shift := 64 - bits.Len(uint(len(terms)))
+	starts := make([]uint32, 1<<(64-shift)+1)
+	for _, t := range terms {
+		starts[t.Feature>>shift+1]++
+	}
+	for i := 1; i < len(starts); i++ {
+		starts[i] += starts[i-1]
+	}
+	next := slices.Clone(starts)
+	sorted := make(Vector, len(terms))
+	for _, t := range terms {
+		at := &next[t.Feature>>shift]
+		sorted[*at] = t
+		*at++
+	}
+	for i, from := range starts[:len(starts)-1] {
+		if to := starts[i+1]; to > from+1 {
+			slices.SortFunc(sorted[from:to], byFeature)
+		}
+	}
+	return sorted
+}
+
+// profileWeights are what the features of profiles weigh, by how many documents have them.
+type profileWeights struct {
+	n   float64 // documents
+	own bool    // weights are the caller's own, and final
+}
+
+// prior is the number of documents without any of the features that are taken to be besides: without them,
+// what all of five documents have would weigh nothing, though it says that they are near-duplicates.
+const prior = 100
+
+// idf returns the factor of a feature that df documents have.
+func (w profileWeights) idf(df uint32) float64 {
+	if w.own {
+		return 1
+	}
+	return ln((w.n + prior) / float64(max(df, 1)))
+}
+
+// weigh makes the weights of a profile's terms those of its vector. df says how many documents have the
+// feature of each.
+func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) {
+	var squares [2]float64
+	for i := range terms {
+		t := &terms[i]
+		t.Weight = float32(float64(t.Weight) * w.idf(df[i]))
+		squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)
+	}
+	if !p.levels || p.fine == 0 || p.fine == 1 {
+		return
+	}
+	factor := [2]float64{math.Sqrt(1-float64(p.fine)) * unitFactor(squares[0]), math.Sqrt(float64(p.fine)) * unitFactor(squares[1])}
+	for i := range terms {
+		t := &terms[i]
+		t.Weight = float32(float64(t.Weight) * factor[t.Feature&1])
+	}
+}
