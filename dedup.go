@@ -278,11 +278,6 @@ func (c *collection[ID]) weigh(i int, v Vector, df []uint32) Vector {
 	return w
 }
 
-// pair is two documents by their positions, the earlier first.
-func (c *collection[ID]) pair(i, j int, similarity float64) SimilarPair[int] {
-	return SimilarPair[int]{min(i, j), max(i, j), similarity}
-}
-
 // Pairs yields all pairs of documents that are near-duplicates, each once, with their cosine. A
 // was added before B. The order is unspecified, but depends on nothing but the documents.
 func (d *Deduplicator[ID]) Pairs() iter.Seq[SimilarPair[ID]] { return d.PairsSince(0) }
@@ -293,7 +288,7 @@ func (d *Deduplicator[ID]) Pairs() iter.Seq[SimilarPair[ID]] { return d.PairsSin
 func (d *Deduplicator[ID]) PairsSince(n int) iter.Seq[SimilarPair[ID]] {
 	return func(yield func(SimilarPair[ID]) bool) {
 		c := d.collect(n)
-		for p := range d.pairs(c) {
+		for p := range d.pairsAtLeast(c, d.settings.Similarity, d.settings.Recall) {
 			if !yield(SimilarPair[ID]{c.docs[p.A].id, c.docs[p.B].id, p.Similarity}) {
 				return
 			}
@@ -301,8 +296,9 @@ func (d *Deduplicator[ID]) PairsSince(n int) iter.Seq[SimilarPair[ID]] {
 	}
 }
 
-// pairs yields the pairs of a collection by the positions of documents.
-func (d *Deduplicator[ID]) pairs(c *collection[ID]) iter.Seq[SimilarPair[int]] {
+// pairsAtLeast yields the pairs of a collection of at least a similarity, or a share of them, by the
+// positions of documents.
+func (d *Deduplicator[ID]) pairsAtLeast(c *collection[ID], least, recall float64) iter.Seq[SimilarPair[int]] {
 	return func(yield func(SimilarPair[int]) bool) {
 		for i := range c.contents[c.old:] {
 			docs := c.contents[c.old+i].docs
@@ -314,10 +310,10 @@ func (d *Deduplicator[ID]) pairs(c *collection[ID]) iter.Seq[SimilarPair[int]] {
 				}
 			}
 		}
-		for p := range d.contentPairs(c) {
+		for p := range c.pairs(least, recall) {
 			for _, i := range c.contents[p.A].docs {
 				for _, j := range c.contents[p.B].docs {
-					if max(i, j) >= c.oldDocs && !yield(c.pair(i, j, p.Similarity)) {
+					if max(i, j) >= c.oldDocs && !yield(SimilarPair[int]{min(i, j), max(i, j), p.Similarity}) {
 						return
 					}
 				}
@@ -326,9 +322,9 @@ func (d *Deduplicator[ID]) pairs(c *collection[ID]) iter.Seq[SimilarPair[int]] {
 	}
 }
 
-// contentPairs yields the pairs of different contents, by the plan.
-func (d *Deduplicator[ID]) contentPairs(c *collection[ID]) iter.Seq[SimilarPair[int]] {
-	return cosinePairs(c, len(c.contents), c.old, d.settings.Similarity)
+// pairs yields the pairs of different contents of at least a similarity, or a share of them.
+func (c *collection[ID]) pairs(least, recall float64) iter.Seq[SimilarPair[int]] {
+	return cosinePairs(c, len(c.contents), c.old, least)
 }
 
 // A history is what documents are searched in one by one: vectors by the weights of a moment.
@@ -344,7 +340,9 @@ func (d *Deduplicator[ID]) isStale() bool {
 }
 
 // learn makes a history of the contents that there are.
-func (d *Deduplicator[ID]) learn() {
+func (d *Deduplicator[ID]) learn() { d.known = d.learned() }
+
+func (d *Deduplicator[ID]) learned() *history {
 	var used vectorSlice
 	var numbers []uint32
 	for i, c := range d.contents {
@@ -364,7 +362,7 @@ func (d *Deduplicator[ID]) learn() {
 			yield(numbers[i], v)
 		}
 	})
-	d.known = h
+	return h
 }
 
 // vector returns the vector of a profile.

@@ -165,6 +165,10 @@ func completeLinks(n int, pairs iter.Seq[SimilarPair[int]]) []int {
 type Grouping[ID comparable] struct {
 	Linkage Linkage
 
+	// Old is the number of documents, in the order of adding, that are old: they are kept before
+	// others, and are not compared with each other.
+	Old int
+
 	// Prefer says whether to keep document a rather than b: First, Longest, Newest or a function of
 	// one's own. nil means First. Between equal ones the first is kept.
 	Prefer func(a, b Document[ID]) bool
@@ -193,24 +197,31 @@ type Group[ID comparable] struct {
 }
 
 // Groups returns the groups of near-duplicates, in the order of their first members. What is in
-// no group stands alone.
+// no group stands alone; so do groups of old documents only.
 func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
-	c := d.collect(0)
+	c := d.collect(g.Old)
 	document := func(at int) Document[ID] { return Document[ID]{c.docs[at].id, at, c.docs[at].length} }
-	if g.Prefer == nil {
-		g.Prefer = First[ID]
+	prefer := g.Prefer
+	if prefer == nil {
+		prefer = First[ID]
+	}
+	before := func(i, j int) bool { // of two documents
+		if i < g.Old || j < g.Old {
+			return i < j && j >= g.Old || i < g.Old && j < g.Old && prefer(document(i), document(j))
+		}
+		return prefer(document(i), document(j))
 	}
 	keep := make([]int, len(c.contents)) // the best document of each content
 	for i := range c.contents {
 		keep[i] = c.contents[i].docs[0]
 		for _, at := range c.contents[i].docs[1:] {
-			if g.Prefer(document(at), document(keep[i])) {
+			if before(at, keep[i]) {
 				keep[i] = at
 			}
 		}
 	}
-	of := GroupPairs(len(c.contents), d.contentPairs(c), g.Linkage, func(i, j int) bool {
-		return g.Prefer(document(keep[i]), document(keep[j]))
+	of := GroupPairs(len(c.contents), c.pairs(d.settings.Similarity, d.settings.Recall), g.Linkage, func(i, j int) bool {
+		return before(keep[i], keep[j])
 	})
 	members := make(map[int][]int)
 	for i, root := range of {
@@ -219,8 +230,8 @@ func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 	var groups []Group[ID]
 	var first []int
 	for root, m := range members {
-		if len(m) > 1 {
-			slices.Sort(m)
+		slices.Sort(m)
+		if len(m) > 1 && m[len(m)-1] >= g.Old {
 			first = append(first, root)
 		}
 	}

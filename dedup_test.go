@@ -1,0 +1,366 @@
+package neardup
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// bruteDuplicates is what Pairs must find: all pairs of documents by their vectors, made of what
+// Features shows and of counted documents.
+func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int] {
+	t.Helper()
+	s, err := s.usual()
+	if err != nil {
+		t.Fatal(err)
+	}
+	profiles := make([]profile, len(texts))
+	df := map[uint64]uint32{}
+	seen := map[uint64]bool{}
+	n := 0.0
+	for i, text := range texts {
+		profiles[i] = s.Fingerprinter.profile(text)
+		if d := profiles[i].digest(); len(profiles[i].terms) > 0 && !seen[d] {
+			seen[d] = true
+			n++
+			for _, term := range profiles[i].terms {
+				df[term.Feature]++
+			}
+		}
+	}
+	vectors := make([]Vector, len(texts))
+	for i, p := range profiles {
+		vectors[i] = slices.Clone(p.terms)
+		counts := make([]uint32, len(p.terms))
+		for k, term := range p.terms {
+			counts[k] = df[term.Feature]
+		}
+		profileWeights{n, s.Fingerprinter.Weight != nil}.weigh(vectors[i], &p, counts)
+	}
+	var pairs []SimilarPair[int]
+	for j := range texts {
+		for i := range j {
+			if c := vectors[i].Cosine(vectors[j]); c >= s.Similarity {
+				pairs = append(pairs, SimilarPair[int]{i, j, c})
+			}
+		}
+	}
+	return pairs
+}
+
+func sortSimilar(pairs []SimilarPair[int]) []SimilarPair[int] {
+	slices.SortFunc(pairs, func(a, b SimilarPair[int]) int {
+		if a.B != b.B {
+			return a.B - b.B
+		}
+		return a.A - b.A
+	})
+	return pairs
+}
+
+// changedTexts are real texts, changed copies of them of all lengths, equal ones, and such without features.
+func changedTexts(t *testing.T, n int) []string {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var texts []string
+	all := corpusTexts(t, "en", "zh", "more")
+	for i := range n {
+		text := all[i%len(all)]
+		r := []rune(text)
+		r = r[:min(len(r), 20<<(i%8))]
+		for range i / len(all) * len(r) / 40 {
+			r[rnd.IntN(len(r))] = r[rnd.IntN(len(r))]
+		}
+		texts = append(texts, string(r))
+	}
+	return append(texts, "", "…", texts[0], texts[0], texts[1], "西游记EP01", "a", "a b", "\xff")
+}
+
+func TestDeduplicatorPairs(t *testing.T) {
+	texts := changedTexts(t, shorter(400, 150))
+	for name, s := range map[string]Settings{
+		"default": {}, "low": {Similarity: 0.1}, "one": {Similarity: 1},
+		"tokenizer": {Fingerprinter: Fingerprinter{Tokenizer: NGrams{2}}},
+		"weight":    {Fingerprinter: Fingerprinter{Weight: Binary}},
+		"normal":    {Fingerprinter: Fingerprinter{Normalizer: Normalizer{Numbers: Mask, Form: NFKC}}},
+	} {
+		want := sortSimilar(bruteDuplicates(t, texts, s))
+		if len(want) < 3 {
+			t.Fatalf("%s: only %d pairs to find", name, len(want))
+		}
+		d, err := NewDeduplicator[int](s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.AddAll(slices.All(texts))
+		got := sortSimilar(slices.Collect(d.Pairs()))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d pairs, not %d", name, len(got), len(want))
+		}
+		// One by one it is the same, and with deleted and replaced documents besides.
+		one, _ := NewDeduplicator[int](s)
+		for i := range texts {
+			one.Add(-i-1, texts[(i*7)%len(texts)])
+		}
+		for i, text := range texts {
+			one.Add(i, "something else")
+			one.Add(i, text)
+		}
+		for i := range texts {
+			if !one.Delete(-i-1) || one.Delete(-i-1) {
+				t.Fatal("Delete does not say what was there")
+			}
+		}
+		if got := sortSimilar(slices.Collect(one.Pairs())); !slices.Equal(got, want) || one.Len() != len(texts) {
+			t.Errorf("%s: %d pairs of those that are left, not %d", name, len(got), len(want))
+		}
+		for _, old := range []int{0, 1, len(texts) / 2, len(texts)} {
+			var fresh []SimilarPair[int]
+			for _, p := range want {
+				if p.B >= old {
+					fresh = append(fresh, p)
+				}
+			}
+			if got := sortSimilar(slices.Collect(d.PairsSince(old))); !slices.Equal(got, fresh) {
+				t.Errorf("%s: since %d %d pairs, not %d", name, old, len(got), len(fresh))
+			}
+		}
+	}
+}
+
+// What comes one by one is compared with all that came before, by weights of when their
+// number last doubled.
+func TestDeduplicatorSearch(t *testing.T) {
+	texts := changedTexts(t, shorter(500, 200))
+	d, err := NewDeduplicator[int](Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	stale := 0
+	var learned []string // what the weights are of
+	for i, text := range texts {
+		if got := d.Search(text); i%5 == 0 {
+			again := d.Search(text)
+			if !slices.Equal(got, again) {
+				t.Fatalf("text %d: %v, and then %v", i, got, again)
+			}
+		}
+		if before := int(d.known.weights.n); before != stale {
+			stale, learned = before, texts[:i]
+		}
+		got := d.SearchAndAdd(i, text)
+		if i%7 == 0 {
+			// Of the texts that the weights are of, those that are found are those that all pairs would have.
+			ref, _ := NewDeduplicator[int](Settings{})
+			ref.AddAll(slices.All(learned))
+			h := ref.learned()
+			p := ref.settings.Fingerprinter.profile(text)
+			v := h.vector(&p)
+			var want []Similar[int]
+			for j := range i {
+				q := ref.settings.Fingerprinter.profile(texts[j])
+				if c := v.Cosine(h.vector(&q)); c >= defaultSimilarity {
+					want = append(want, Similar[int]{j, c})
+				}
+			}
+			slices.SortStableFunc(want, func(a, b Similar[int]) int {
+				switch {
+				case a.Similarity > b.Similarity:
+					return -1
+				case a.Similarity < b.Similarity:
+					return 1
+				}
+				return 0
+			})
+			if !slices.Equal(got, want) && len(got)+len(want) > 0 {
+				t.Fatalf("text %d: %v, not %v", i, got, want)
+			}
+			found += len(got)
+		}
+	}
+	if found == 0 {
+		t.Error("nothing was found")
+	}
+	if got := d.SearchAndAdd(3, texts[3]); slices.ContainsFunc(got, func(s Similar[int]) bool { return s.ID == 3 }) {
+		t.Errorf("a document is found that was replaced: %v", got)
+	}
+	for i := range texts {
+		d.Delete(i)
+	}
+	if got := d.Search(texts[0]); len(got) > 0 || d.Len() != 0 {
+		t.Errorf("%v is found, and was deleted", got)
+	}
+	d.Add(7, texts[0])
+	if got := d.Search(texts[0]); len(got) != 1 || got[0] != (Similar[int]{7, 1}) {
+		t.Errorf("%v of what was deleted and added again", got)
+	}
+}
+
+func TestDeduplicatorReadersAndWriters(t *testing.T) {
+	texts := changedTexts(t, 150)
+	d, _ := NewDeduplicator[int](Settings{})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i, text := range texts {
+				switch w {
+				case 0:
+					d.SearchAndAdd(i, text)
+				case 1:
+					d.Add(1000+i, text)
+				case 2:
+					if d.Search(text); i%3 == 0 {
+						d.Delete(i)
+					}
+				default:
+					if i%20 == 0 {
+						for range d.Pairs() {
+						}
+						d.Groups(Grouping[int]{})
+						d.Explain(text, texts[0])
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestSettings(t *testing.T) {
+	for _, s := range []Settings{{Similarity: -1}, {Similarity: 1.1}, {Similarity: math.NaN()}, {Recall: 2}, {Recall: math.NaN()},
+		{Fingerprinter: Fingerprinter{Weight: Product{nil}}}} {
+		if d, err := NewDeduplicator[int](s); err == nil || d != nil {
+			t.Errorf("%+v is accepted", s)
+		}
+	}
+}
+
+func TestGroupPairs(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for n := range shorter(400, 100) {
+		size := n % 40
+		similar := map[[2]int]float64{}
+		var pairs []SimilarPair[int]
+		for j := range size {
+			for i := range j {
+				if rnd.IntN(4) == 0 {
+					s := float64(rnd.IntN(5)+1) / 5
+					similar[[2]int{i, j}] = s
+					pairs = append(pairs, SimilarPair[int]{i, j, s})
+				}
+			}
+		}
+		near := func(i, j int) (float64, bool) {
+			s, ok := similar[[2]int{min(i, j), max(i, j)}]
+			return s, ok
+		}
+		value := rnd.Perm(size + 1)
+		for _, before := range []func(i, j int) bool{nil, func(i, j int) bool { return value[i]/3 < value[j]/3 }} {
+			first := func(i, j int) bool { // the order that before makes
+				if before != nil && (before(i, j) || before(j, i)) {
+					return before(i, j)
+				}
+				return i < j
+			}
+			for _, by := range []Linkage{Centres, CompleteLinks, Chains} {
+				of := GroupPairs(size, slices.Values(pairs), by, before)
+				shuffled := slices.Clone(pairs)
+				rnd.Shuffle(len(pairs), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+				if again := GroupPairs(size, slices.Values(shuffled), by, before); !slices.Equal(of, again) {
+					t.Fatalf("linkage %d depends on the order of the pairs: %v, %v", by, of, again)
+				}
+				for i, c := range of {
+					if of[c] != c {
+						t.Fatalf("linkage %d: %d is represented by %d, and that by %d", by, i, c, of[c])
+					}
+					if by != Centres && first(i, c) {
+						t.Fatalf("linkage %d: %d represents %d, which comes first", by, c, i)
+					}
+					for j := range i {
+						s, linked := near(i, j)
+						switch {
+						case by == Centres && of[i] == i && of[j] == j && linked:
+							t.Fatalf("centres %d and %d are near-duplicates", i, j)
+						case by == Centres && of[j] == j && of[i] != i && linked:
+							if best, _ := near(i, c); best < s {
+								t.Fatalf("%d belongs to %d, and is more similar to %d", i, c, j)
+							}
+						case by == CompleteLinks && c == of[j] && !linked:
+							t.Fatalf("%d and %d are in a group, and are no near-duplicates", i, j)
+						case by == Chains && linked && c != of[j]:
+							t.Fatalf("%d and %d are not in one group", i, j)
+						}
+					}
+					if _, ok := near(i, c); by == Centres && i != c && !ok {
+						t.Fatalf("%d is not near its centre %d", i, c)
+					}
+				}
+				if by == CompleteLinks { // no two groups could be one
+					for i := range size {
+						for j := range i {
+							if of[i] == i && of[j] == j && allLinked(of, i, j, near) {
+								t.Fatalf("groups %d and %d could be one", i, j)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+func allLinked(of []int, a, b int, near func(i, j int) (float64, bool)) bool {
+	for i, x := range of {
+		for j, y := range of {
+			if _, ok := near(i, j); x == a && y == b && !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// A chain of texts, each a little changed: only Chains makes one group of them.
+func TestGroups(t *testing.T) {
+	words := func(from, n int) (text string) {
+		for i := range n {
+			text += fmt.Sprintf("word%d ", from+i)
+		}
+		return text
+	}
+	d, _ := NewDeduplicator[string](Settings{})
+	for i := range 9 {
+		d.Add(fmt.Sprint("chain", i), words(i*20, 100+i))
+	}
+	d.Add("alone", words(5000, 80))
+	d.Add("copy", words(5000, 80))
+	for by, most := range map[Linkage]int{Centres: 5, CompleteLinks: 4, Chains: 9} {
+		groups := d.Groups(Grouping[string]{Linkage: by})
+		for _, g := range groups {
+			if len(g.Members) > most || by == Chains && g.Members[0] == "chain0" && len(g.Members) != 9 {
+				t.Errorf("linkage %d: a group of %d: %v", by, len(g.Members), g)
+			}
+			if g.Keep != g.Members[0] && by != Centres {
+				t.Errorf("linkage %d keeps %s of %v", by, g.Keep, g.Members)
+			}
+		}
+	}
+	for prefer, want := range map[string][2]string{"first": {"chain0", "alone"}, "longest": {"chain8", "alone"}, "newest": {"chain8", "copy"}, "own": {"chain4", "alone"}} {
+		g := Grouping[string]{Linkage: Chains}
+		switch prefer {
+		case "longest":
+			g.Prefer = Longest[string]
+		case "newest":
+			g.Prefer = Newest[string]
+		case "own":
+			g.Prefer = func(a, b Document[string]) bool { return a.ID == "chain4" && b.ID != "chain4" }
+		}
+		groups := d.Groups(g)
+		if len(groups) != 2 || groups[0].Keep != want[0] || groups[1].Keep != want[1] {
+			t.Errorf("%s: %v, want %v to be kept", prefer, groups, want)
+		}
+	}
+}
