@@ -264,7 +264,7 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 			c.old = len(c.contents)
 		}
 	}
-	c.weights = profileWeights{float64(len(c.contents)), d.settings.Fingerprinter.Weight != nil}
+	c.weights = newProfileWeights(len(c.contents), d.settings.Fingerprinter.Weight != nil)
 	return c
 }
 
@@ -350,7 +350,7 @@ func (d *Deduplicator[ID]) learned() *history {
 			used, numbers = append(used, c.terms), append(numbers, uint32(i))
 		}
 	}
-	h := &history{profileWeights{float64(len(used)), d.settings.Fingerprinter.Weight != nil}, countTerms(used), NewVectorIndex[uint32]()}
+	h := &history{newProfileWeights(len(used), d.settings.Fingerprinter.Weight != nil), countTerms(used), NewVectorIndex[uint32]()}
 	vectors := make([]Vector, len(used))
 	chunks(len(used), func(_, from, to int) {
 		for i := from; i < to; i++ {

@@ -20,7 +20,7 @@ func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int
 	profiles := make([]profile, len(texts))
 	df := map[uint64]uint32{}
 	seen := map[uint64]bool{}
-	n := 0.0
+	n := 0
 	for i, text := range texts {
 		profiles[i] = s.Fingerprinter.profile(text)
 		if d := profiles[i].digest(); len(profiles[i].terms) > 0 && !seen[d] {
@@ -38,7 +38,7 @@ func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int
 		for k, term := range p.terms {
 			counts[k] = df[term.Feature]
 		}
-		profileWeights{n, s.Fingerprinter.Weight != nil}.weigh(vectors[i], &p, counts)
+		newProfileWeights(n, s.Fingerprinter.Weight != nil).weigh(vectors[i], &p, counts)
 	}
 	var pairs []SimilarPair[int]
 	for j := range texts {

@@ -189,8 +189,17 @@ func sortTerms(terms []Term) Vector {
 
 // profileWeights are what the features of profiles weigh, by how many documents have them.
 type profileWeights struct {
-	n   float64 // documents
-	own bool    // weights are the caller's own, and final
+	n    float64   // documents
+	own  bool      // weights are the caller's own, and final
+	idfs []float64 // of features that few documents have
+}
+
+func newProfileWeights(n int, own bool) profileWeights {
+	w := profileWeights{n: float64(n), own: own}
+	for df := range min(n+1, 1000) {
+		w.idfs = append(w.idfs, w.idf(uint32(df)))
+	}
+	return w
 }
 
 // prior is the number of documents without any of the features that are taken to be besides: without them,
@@ -199,8 +208,11 @@ const prior = 100
 
 // idf returns the factor of a feature that df documents have.
 func (w profileWeights) idf(df uint32) float64 {
-	if w.own {
+	switch {
+	case w.own:
 		return 1
+	case int(df) < len(w.idfs):
+		return w.idfs[df]
 	}
 	return ln((w.n + prior) / float64(max(df, 1)))
 }

@@ -146,12 +146,15 @@ func (w *cosineWorker) query(i int) {
 		x := float32(float64(weights[k]) * unit)
 		from, to := w.p.starts[id], w.p.starts[id+1]
 		list := w.p.lists[from:to]
-		if i < w.n {
+		if i < w.n && len(list) > 8 { // else it is as fast to look
 			n, _ := slices.BinarySearchFunc(list, uint32(i), func(p posting, i uint32) int { return cmp.Compare(p.vector(), i) })
 			list = list[:n]
 		}
 		for _, p := range list {
 			y := p.vector()
+			if int(y) >= i {
+				break
+			}
 			s := w.sums[y]
 			if s == 0 {
 				w.touched = append(w.touched, y)

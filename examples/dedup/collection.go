@@ -9,6 +9,7 @@ import (
 	"sort"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
@@ -27,7 +28,8 @@ type collection struct {
 	bad        int
 
 	method  *method
-	cluster []int // for each document the first of its group
+	exact   *exact // with the methods auto and cosine
+	cluster []int  // for each document the first of its group
 	pairs   []pair
 }
 
@@ -36,6 +38,7 @@ type stored struct {
 	place
 	id      string
 	line    string // the beginning of the text, to show
+	length  int    // of the text in characters
 	content *content
 }
 
@@ -79,7 +82,8 @@ func (c *contents) claim(hash [16]byte) (*content, bool) {
 type batch struct {
 	items []item
 	docs  []stored
-	bad   []error // by item; nil if it is a document
+	texts []string // auto, cosine: of docs
+	bad   []error  // by item; nil if it is a document
 	bytes int64
 	done  chan struct{}
 }
@@ -87,7 +91,12 @@ type batch struct {
 // load reads, parses and fingerprints all sources. One goroutine reads, the
 // workers do the rest, and here the batches are taken in their order, so the
 // outcome is the same whatever the number of workers.
-func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) error {
+func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) (err error) {
+	if o.method.isExact() {
+		if c.exact, err = newExact(&o.method, fp); err != nil {
+			return err
+		}
+	}
 	var (
 		texts   contents
 		work    = make(chan *batch, o.workers)
@@ -117,8 +126,11 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 			}
 		})
 	}
-	err := c.collect(o, ordered)
+	err = c.collect(o, ordered)
 	close(quit)
+	if c.exact != nil {
+		c.exact.finish()
+	}
 	for b := range ordered { // let the reader go
 		_ = b
 	}
@@ -171,10 +183,13 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents) {
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
+	if o.method.isExact() {
+		b.texts = make([]string, len(b.items))
+	}
 	for i := range b.items {
 		it := &b.items[i]
 		if it.old != nil {
-			b.docs[i] = stored{it.place, it.old.id, "", it.old.content}
+			b.docs[i] = stored{it.place, it.old.id, "", 0, it.old.content}
 			continue
 		}
 		d, err := it.parse(&sources[it.source], o.cols)
@@ -193,7 +208,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if isNew {
 			content.mark = o.method.mark(fp, text, d.metadata)
 		}
-		b.docs[i] = stored{it.place, d.id, cli.Printable(text, 100), content}
+		b.docs[i] = stored{it.place, d.id, cli.Printable(text, 100), utf8.RuneCountInString(text), content}
+		if b.texts != nil {
+			b.texts[i] = text
+		}
 	}
 }
 
@@ -219,6 +237,9 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			}
 			if err == nil {
 				ids[which][d.id] = at
+				if c.exact != nil {
+					c.exact.add(len(c.docs), b.texts[i])
+				}
 				c.docs = append(c.docs, d)
 				c.old += 1 - which
 				continue
@@ -243,6 +264,9 @@ func (c *collection) at(p place) string {
 
 // group finds the near-duplicates and the groups.
 func (c *collection) group(wantPairs bool) error {
+	if c.exact != nil {
+		return c.groupExactly(wantPairs)
+	}
 	// The distinct texts, in the order in which they first occur, and the
 	// documents of each.
 	var distinct []*content

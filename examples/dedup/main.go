@@ -5,10 +5,10 @@
 // INPUT is a .jsonl file (fields id, text and optionally title), a .csv file
 // with a header, a .txt file (one document), a directory of them, or - for
 // standard input; gzip and zstd are undone. Two documents are near-duplicates if
-// the Hamming distance of their SimHash fingerprints is at most -distance, or with
-// -method minhash if the Jaccard similarity of their features is at least -similarity.
-// With -metadata the keywords or tags of documents decide too. A group is what
-// chains of near-duplicates hold together. A title counts as part of the text.
+// the cosine of their features is at least -similarity; with -method minhash that is the
+// Jaccard similarity, and with -method simhash the Hamming distance of their fingerprints
+// is to be at most -distance, and -metadata, keywords or tags, may decide too. A title counts
+// as part of the text.
 package main
 
 import (
@@ -59,10 +59,12 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("dedup", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.method.name, "method", "simhash", "what near-duplicates are found by: simhash, fingerprints within a distance, or minhash, signatures of a similarity")
-	f.IntVar(&o.method.bits, "bits", 64, "width of the fingerprints: 64 or 128")
-	f.IntVar(&o.method.distance, "distance", 3, "largest Hamming distance of near-duplicates, in bits")
-	f.Float64Var(&o.method.least, "similarity", 0.6, "with -method minhash, the least Jaccard similarity of near-duplicates: the share of their features that both have, as it is estimated")
+	f.StringVar(&o.method.name, "method", "auto", "what near-duplicates are found by:\n  auto     the exact cosine of features that follow the text: right without settings\n  cosine   the same of the features and weights that are given\n  minhash  signatures, of an estimated Jaccard similarity\n  simhash  fingerprints within a distance: the fastest, for copies and light edits\n")
+	f.IntVar(&o.method.bits, "bits", 64, "with -method simhash, width of the fingerprints: 64 or 128")
+	f.IntVar(&o.method.distance, "distance", 3, "with -method simhash, largest Hamming distance of near-duplicates, in bits")
+	f.Float64Var(&o.method.least, "similarity", 0, "the least similarity of near-duplicates: with -method auto or cosine their cosine, by default 0.56; with minhash the Jaccard similarity, the share of their features that both have, by default 0.6")
+	f.StringVar(&o.method.group, "group", "centres", "with -method auto or cosine, what a group is:\n  centres   all are near-duplicates of the one that is kept\n  complete  all are near-duplicates of each other\n  chains    what chains of near-duplicates hold together\n")
+	f.StringVar(&o.method.keep, "keep", "first", "with -method auto or cosine, which document of a group is kept: first, longest or newest")
 	f.IntVar(&o.values, "values", 128, "with -method minhash, the length of the signatures: the standard error of a similarity is at most 0.5/√values")
 	f.StringVar(&o.cols.metadata, "metadata", "", "comma-separated `NAMES` of fields or columns with keywords, tags or references, which decide together with the fingerprints (S002); a list, or a text with commas or semicolons. A CSV file must have all of the columns")
 	f.Float64Var(&o.method.blend.Content, "content", 0.9, "with -metadata, how much the content counts")
@@ -71,7 +73,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	for _, t := range tokenizers {
 		names += fmt.Sprintf("\n  %-7s %s", t.name, t.help)
 	}
-	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what the texts are cut into:"+names+"\n")
+	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what the texts are cut into, but with -method auto:"+names+"\n")
 	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` that rewrite the texts first, in this order:"+stepsHelp())
 	f.IntVar(&o.boilerplate, "boilerplate", 0, "leave out the lines that at least `N` different texts have, old ones among them; N should be larger than any group of near-duplicates. The inputs are read twice")
 	f.StringVar(&o.lines, "lines", "", "`FILE` for the lines that -boilerplate finds; if it exists, the lines in it are left out instead")

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func call(t *testing.T, files map[string]string, stdin string, args ...string) (
 		}
 	}
 	var out, err bytes.Buffer
+	if !slices.Contains(args, "-method") && !slices.Contains(args, "-h") {
+		args = append([]string{"-method", "simhash"}, args...)
+	}
 	status = run(args, &cli.Outputs{}, strings.NewReader(stdin), &out, &err)
 	leftovers, _ := filepath.Glob(".*.tmp")
 	if len(leftovers) > 0 {
@@ -366,10 +370,10 @@ func TestAgainstGroups(t *testing.T) {
 	os.WriteFile("target", nil, 0o640)
 	os.Symlink("target", "link")
 	os.WriteFile("x.jsonl", []byte(three), 0o644)
-	if status := run([]string{"-clusters", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
+	if status := run([]string{"-method", "simhash", "-clusters", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
 		t.Error("a link was replaced")
 	}
-	if status := run([]string{"-clusters", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
+	if status := run([]string{"-method", "simhash", "-clusters", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
 		t.Error("an input was overwritten")
 	}
 }

@@ -12,16 +12,21 @@ import (
 // A method says what near-duplicates are.
 type method struct {
 	name      string
-	bits      int // of fingerprints
-	distance  int // simhash
+	group     string // auto, cosine: linkage
+	keep      string // and which of a group is kept
+	weighs    bool   // cosine: weights are given
+	bits      int    // of fingerprints
+	distance  int    // simhash
 	minhash   neardup.MinHash
-	least     float64 // minhash: similarity
+	least     float64 // but for simhash: similarity
 	byContent bool    // no metadata
 	blend     neardup.Blend
 }
 
 // A mark is what a text is compared by.
 type mark struct {
+	exact    bool                   // auto, cosine:
+	empty    bool                   // the text has no features
 	fp       neardup.Fingerprint128 // only Lo with 64 bits
 	sig      neardup.Signature
 	metadata neardup.Set
@@ -30,6 +35,13 @@ type mark struct {
 // mark makes the mark of a text.
 func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark) {
 	switch {
+	case m.isExact():
+		k.exact, k.empty = true, true
+		for range (neardup.Words{}).Tokens(fp.Normalizer.Normalize(text)) {
+			k.empty = false
+			break
+		}
+		return k
 	case m.name == "minhash":
 		k.sig = fp.Sign(text, m.minhash)
 	case m.bits == 64:
@@ -48,8 +60,14 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 	return k
 }
 
+// isExact reports whether documents are compared by a Deduplicator.
+func (m *method) isExact() bool { return m.name == "auto" || m.name == "cosine" }
+
 // isEmpty reports whether a text has no features, so that it is near nothing.
 func (k *mark) isEmpty() bool {
+	if k.exact {
+		return k.empty
+	}
 	return k.fp == (neardup.Fingerprint128{}) && (k.sig == nil || k.sig[0] == 1<<32-1)
 }
 
@@ -185,21 +203,33 @@ func (o *options) setMethod(given map[string]bool) string {
 	m := &o.method
 	m.byContent = o.cols.metadata == ""
 	m.minhash.Values = o.values
-	of := map[string][]string{
-		"simhash": {"bits", "distance", "weights", "stats", "save", "metadata", "content", "score"},
-		"minhash": {"similarity", "values"},
+	names := []string{"auto", "cosine", "minhash", "simhash"}
+	if !slices.Contains(names, m.name) {
+		return fmt.Sprintf("-method %q: auto, cosine, minhash or simhash", m.name)
 	}
-	if of[m.name] == nil {
-		return fmt.Sprintf("-method %q: simhash or minhash", m.name)
-	}
-	for name, flags := range of {
-		for _, f := range flags {
-			if given[f] && name != m.name {
-				return fmt.Sprintf("-%s is for -method %s", f, name)
+	for _, of := range []struct{ flags, methods string }{
+		{"bits distance save metadata content score", "simhash"},
+		{"values", "minhash"},
+		{"similarity", "auto cosine minhash"},
+		{"group keep", "auto cosine"},
+		{"tokenizer", "cosine minhash simhash"},
+		{"weights stats", "cosine simhash"},
+	} {
+		for _, f := range strings.Fields(of.flags) {
+			if methods := strings.Fields(of.methods); given[f] && !slices.Contains(methods, m.name) {
+				return fmt.Sprintf("-%s is for -method %s", f, strings.Join(methods, ", "))
 			}
 		}
 	}
+	m.weighs = given["weights"]
+	if m.least == 0 && !given["similarity"] {
+		m.least = map[bool]float64{false: 0.56, true: 0.6}[m.name == "minhash"]
+	}
 	switch {
+	case linkages[m.group] == 0 && m.group != "centres":
+		return fmt.Sprintf("-group %q: centres, complete or chains", m.group)
+	case preferences[m.keep] == nil:
+		return fmt.Sprintf("-keep %q: first, longest or newest", m.keep)
 	case m.bits != 64 && m.bits != 128:
 		return fmt.Sprintf("-bits %d: 64 or 128", m.bits)
 	case m.distance < 0 || m.distance > m.bits:
@@ -214,7 +244,7 @@ func (o *options) setMethod(given map[string]bool) string {
 		return fmt.Sprintf("-score %g: above 0 and at most 1", m.blend.Threshold)
 	case m.byContent && (given["content"] || given["score"]):
 		return "-content and -score are for -metadata"
-	case m.name == "minhash" && formatOf(o.against, "") == fingerprints:
+	case m.name != "simhash" && formatOf(o.against, "") == fingerprints:
 		return "-against: saved fingerprints are for -method simhash"
 	case m.byContent:
 		return ""

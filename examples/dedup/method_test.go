@@ -131,7 +131,7 @@ func TestMetadata(t *testing.T) {
 
 func TestMethodFlags(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
-		{"-method cosine x", `-method "cosine"`}, {"-method minhash -bits 128 x", "-bits is for -method simhash"}, {"-similarity 0.5 x", "-similarity is for -method minhash"},
+		{"-method cos x", `-method "cos"`}, {"-method auto -tokenizer words x", "-tokenizer is for -method cosine, minhash, simhash"}, {"-method auto -group x x", `-group "x"`}, {"-method cosine -keep x x", `-keep "x"`}, {"-group chains x", "-group is for -method auto, cosine"}, {"-method auto -similarity 1.5 x", "-similarity 1.5"}, {"-method minhash -bits 128 x", "-bits is for -method simhash"}, {"-similarity 0.5 x", "-similarity is for -method auto, cosine, minhash"},
 		{"-method minhash -similarity 0 x", "-similarity 0"}, {"-method minhash -similarity NaN x", "-similarity NaN"}, {"-method minhash -values 8 x", "-values 8"},
 		{"-method minhash -metadata keywords x", "-metadata is for"}, {"-content 0.5 x", "for -metadata"}, {"-metadata k -content 2 x", "-content 2"}, {"-metadata k -score -1 x", "-score -1"},
 		{"-metadata k -distance 3 x", "-distance: with -metadata"}, {"-metadata text x", "must differ"}, {"-metadata a,a x", "must differ"}, {"-metadata k -save x.fp x", "saved fingerprints"},

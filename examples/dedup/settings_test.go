@@ -28,7 +28,7 @@ func TestSaved(t *testing.T) {
 		}
 		again := func(args ...string) (int, string, string) {
 			var out, err strings.Builder
-			status := run(append([]string{"-against", "d/1.fp.gz", "-pairs", "p.tsv", "-out", "o.jsonl"}, args...), &cli.Outputs{}, strings.NewReader(""), &out, &err)
+			status := run(append([]string{"-method", "simhash", "-against", "d/1.fp.gz", "-pairs", "p.tsv", "-out", "o.jsonl"}, args...), &cli.Outputs{}, strings.NewReader(""), &out, &err)
 			return status, out.String(), err.String()
 		}
 		status, stdout, stderr := again("-bits", bits, "-secret", "secret", "-save", "d/2.fp", "new.jsonl")
@@ -130,7 +130,7 @@ func TestLines(t *testing.T) {
 	b.WriteString(strings.ReplaceAll(b.String(), `"id":"`, `"id":"copy `)) // copies count once
 	dedup := func(args ...string) (int, string, string) {
 		var out, err strings.Builder
-		status := run(args, &cli.Outputs{}, strings.NewReader(""), &out, &err)
+		status := run(append([]string{"-method", "simhash"}, args...), &cli.Outputs{}, strings.NewReader(""), &out, &err)
 		return status, out.String(), err.String()
 	}
 	status, _, stderr := call(t, map[string]string{"x.jsonl": b.String(), "bad.lines": "bad"}, "", "-boilerplate", "30", "-lines", "l", "-save", "x.fp", "x.jsonl")
@@ -170,7 +170,7 @@ func TestManyOld(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	var out, err strings.Builder
-	if status := run([]string{"-against", "old.fp", "-pairs", "p.tsv", "new.jsonl"}, &cli.Outputs{}, strings.NewReader(""), &out, &err); status != 0 {
+	if status := run([]string{"-method", "simhash", "-against", "old.fp", "-pairs", "p.tsv", "new.jsonl"}, &cli.Outputs{}, strings.NewReader(""), &out, &err); status != 0 {
 		t.Fatal(err.String())
 	}
 	if got := strings.Count(read(t, "p.tsv"), "\n"); got != 100_000 {
@@ -187,7 +187,7 @@ func TestWeightsFlag(t *testing.T) {
 	}
 	dedup := func(args ...string) (int, string, string) {
 		var out, err strings.Builder
-		status := run(args, &cli.Outputs{}, strings.NewReader(b.String()), &out, &err)
+		status := run(append([]string{"-method", "simhash"}, args...), &cli.Outputs{}, strings.NewReader(b.String()), &out, &err)
 		return status, out.String(), err.String()
 	}
 	call(t, map[string]string{"x.jsonl": b.String(), "bad.stats": "bad"}, "", "x.jsonl")

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"iter"
+
+	"github.com/neardup/neardup"
+)
+
+// With the methods auto and cosine a Deduplicator takes the texts and finds pairs and groups.
+
+// linkages and preferences are the names that -group and -keep take.
+var linkages = map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
+
+var preferences = map[string]func(a, b neardup.Document[int]) bool{
+	"first": neardup.First[int], "longest": neardup.Longest[int], "newest": neardup.Newest[int]}
+
+// An exact compares documents, by their numbers, exactly.
+type exact struct {
+	d     *neardup.Deduplicator[int]
+	texts chan numbered
+	done  chan struct{}
+}
+
+type numbered struct {
+	number int
+	text   string
+}
+
+// newExact returns one for the settings of a method.
+func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
+	s := neardup.Settings{Fingerprinter: *fp, Similarity: m.least}
+	if m.name == "auto" {
+		s.Fingerprinter.Tokenizer = nil
+	}
+	if m.weighs && fp.Weight == nil {
+		s.Fingerprinter.Weight = neardup.Count
+	}
+	d, err := neardup.NewDeduplicator[int](s)
+	if err != nil {
+		return nil, err
+	}
+	e := &exact{d: d, texts: make(chan numbered, 256), done: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		d.AddAll(func(yield func(int, string) bool) {
+			for t := range e.texts {
+				yield(t.number, t.text)
+			}
+		})
+	}()
+	return e, nil
+}
+
+// add takes a document; they come in the order of their numbers.
+func (e *exact) add(number int, text string) { e.texts <- numbered{number, text} }
+
+// finish waits until all documents have been read.
+func (e *exact) finish() {
+	close(e.texts)
+	<-e.done
+}
+
+// groupExactly finds the groups and, if they are wanted, the pairs.
+func (c *collection) groupExactly(wantPairs bool) error {
+	g := neardup.Grouping[int]{Linkage: linkages[c.method.group], Prefer: preferences[c.method.keep], Old: c.old}
+	document := func(i int) neardup.Document[int] {
+		return neardup.Document[int]{ID: i, Number: i, Length: c.docs[i].length}
+	}
+	before := func(i, j int) bool {
+		if (i < c.old) != (j < c.old) {
+			return i < c.old
+		}
+		return g.Prefer(document(i), document(j))
+	}
+	if wantPairs {
+		for p := range c.exact.d.PairsSince(c.old) {
+			c.link(uint32(p.A), uint32(p.B), p.Similarity)
+		}
+		for p := range c.featureless() {
+			c.link(uint32(p.A), uint32(p.B), 1)
+		}
+		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.SimilarPair[int]) bool) {
+			for _, p := range c.pairs {
+				if !yield(neardup.SimilarPair[int]{A: int(p.i), B: int(p.j), Similarity: p.value}) {
+					return
+				}
+			}
+		}, g.Linkage, before)
+		return nil
+	}
+	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(), g.Linkage, before)
+	for _, group := range c.exact.d.Groups(g) {
+		for _, i := range group.Members {
+			c.cluster[i] = group.Keep
+		}
+	}
+	return nil
+}
+
+// featureless yields the pairs of documents without features, which only bytes can compare, that
+// are equal, but for pairs of old ones.
+func (c *collection) featureless() iter.Seq[neardup.SimilarPair[int]] {
+	return func(yield func(neardup.SimilarPair[int]) bool) {
+		of := map[*content][]int{}
+		for j, d := range c.docs {
+			if !d.content.isEmpty() {
+				continue
+			}
+			for _, i := range of[d.content] {
+				if j >= c.old && !yield(neardup.SimilarPair[int]{A: i, B: j, Similarity: 1}) {
+					return
+				}
+			}
+			of[d.content] = append(of[d.content], j)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// chain are texts of which each is near the next, and the first not near the last; two without
+// features; and copies.
+func chain() string {
+	var b strings.Builder
+	for i := range 6 {
+		text := ""
+		for w := range 100 + i {
+			text += fmt.Sprint("word", i*40+w, " ")
+		}
+		fmt.Fprintf(&b, "{\"id\":\"c%d\",\"text\":%q}\n", i, text)
+	}
+	b.WriteString("{\"id\":\"e1\",\"text\":\"!\"}\n{\"id\":\"e2\",\"text\":\"?\"}\n{\"id\":\"e3\",\"text\":\"!\"}\n")
+	b.WriteString("{\"id\":\"x1\",\"text\":\"投诉：楼下施工噪音太大，影响休息\"}\n{\"id\":\"x2\",\"text\":\"投诉：楼下施工噪音太大，影响休息\"}\n")
+	return b.String()
+}
+
+func groupsIn(clusters string) string {
+	of := map[string]string{}
+	var order []string
+	for line := range strings.Lines(clusters) {
+		id, root, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if of[root] == "" {
+			order = append(order, root)
+		}
+		of[root] += " " + id
+	}
+	out := ""
+	for _, root := range order {
+		out += root + ":" + of[root] + "\n"
+	}
+	return out
+}
+
+func TestAuto(t *testing.T) {
+	files := map[string]string{"x.jsonl": chain()}
+	for _, test := range []struct{ args, groups string }{
+		{"-method auto", "c0: c0 c1\nc2: c2\nc4: c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"-method auto -keep newest", "c1: c0 c1\nc3: c2 c3 c4\nc5: c5\ne3: e1 e3\ne2: e2\nx2: x1 x2\n"},
+		{"-method auto -group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"-method auto -group chains -keep longest", "c5: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"-method auto -similarity 1", "c0: c0\nc1: c1\nc2: c2\nc3: c3\nc4: c4\nc5: c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"-method cosine -tokenizer words -similarity 0.5 -group complete", "c0: c0 c1\nc2: c2 c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"-method cosine -weights count", "c0: c0\nc2: c1 c2\nc4: c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"-method cosine -weights tfidf -similarity 0.1 -group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+	} {
+		for _, workers := range []string{"1", "3"} {
+			for _, pairs := range [][]string{nil, {"-pairs", "pairs"}} {
+				args := append(append(strings.Fields(test.args), "-workers", workers, "-clusters", "clusters", "x.jsonl"), nil...)
+				args = append(pairs, args...)
+				if status, _, stderr := call(t, files, "", args...); status != 0 {
+					t.Fatalf("%s: %s", test.args, stderr)
+				}
+				if got := groupsIn(read(t, "clusters")); got != test.groups {
+					t.Errorf("%s %v: groups\n%swant\n%s", test.args, pairs, got, test.groups)
+				}
+			}
+		}
+	}
+	if status, stdout, stderr := call(t, files, "", "-method", "auto", "-pairs", "pairs", "-out", "out.jsonl", "x.jsonl"); status != 0 ||
+		!strings.Contains(stdout, "2 texts have no letters") && !strings.Contains(stdout, "3 texts have no letters") {
+		t.Fatalf("%d %s %s", status, stdout, stderr)
+	}
+	if got := read(t, "pairs"); !strings.Contains(got, "e1\te3\t1.0000\nx1\tx2\t1.0000\n") || !strings.HasPrefix(got, "c0\tc1\t0.") || strings.Count(got, "\n") != 7 {
+		t.Errorf("pairs %q", got)
+	}
+	if got := read(t, "out.jsonl"); strings.Count(got, "\n") != 6 {
+		t.Errorf("left are %q", got)
+	}
+}
+
+// New documents against old ones, which are not compared with each other.
+func TestAutoAgainst(t *testing.T) {
+	lines := strings.SplitAfter(chain(), "\n")
+	old := strings.Join(lines[:3], "") + lines[6] + lines[9]
+	fresh := strings.Join(lines[3:6], "") + strings.ReplaceAll(lines[6]+lines[9]+lines[9], `"id":"`, `"id":"n`)
+	fresh = strings.Replace(fresh, "nx1", "nx2", 1)
+	for _, pairs := range [][]string{nil, {"-pairs", "pairs"}} {
+		files := map[string]string{"old.jsonl": old, "x.jsonl": fresh}
+		status, stdout, stderr := call(t, files, "", append(pairs, "-method", "auto", "-against", "old.jsonl", "-clusters", "clusters", "x.jsonl")...)
+		if status != 0 {
+			t.Fatal(stderr)
+		}
+		if got, want := groupsIn(read(t, "clusters")), "c4: c3 c4 c5\ne1: ne1\nx1: nx2 nx1\n"; got != want {
+			t.Errorf("%v: groups\n%swant\n%s%s", pairs, got, want, stdout)
+		}
+		if pairs != nil {
+			if got := read(t, "pairs"); strings.Count(got, "\n") != 7 || !strings.Contains(got, "c3\tc2\t0.") || !strings.Contains(got, "ne1\te1\t1.0000\nnx1\tnx2\t1.0000\nnx1\tx1\t1.0000\nnx2\tx1\t1.0000\n") {
+				t.Errorf("pairs %q", got)
+			}
+		}
+	}
+}
