@@ -1,0 +1,113 @@
+package baseline
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/neardup/neardup"
+)
+
+// stream is splitmix64.
+type stream uint64
+
+func (s *stream) next() uint64 {
+	*s += 0x9E3779B97F4A7C15
+	z := uint64(*s)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// corpus is 25,200 fingerprints with 2,000 pairs within 3 bits, and blocks that are overfull.
+func corpus() (fps []neardup.Fingerprint64) {
+	s := stream(42)
+	flip := func(fp uint64, k int, draw func() uint64) uint64 {
+		mask := uint64(0)
+		for bits.OnesCount64(mask) < k {
+			mask |= 1 << draw()
+		}
+		return fp ^ mask
+	}
+	add := func(fp uint64) { fps = append(fps, neardup.Fingerprint64(fp)) }
+	for range 20_000 {
+		add(s.next())
+	}
+	for j := range 3000 {
+		add(flip(uint64(fps[j]), 1+j%5, func() uint64 { return s.next() % 64 }))
+	}
+	for range 2000 {
+		add(s.next()&^0xFFFF | 0xBEEF)
+	}
+	for j := range 200 {
+		add(flip(uint64(fps[23_000+j]), 1+j%3, func() uint64 { return 16 + s.next()%48 }))
+	}
+	return fps
+}
+
+func TestSinglePass(t *testing.T) {
+	fps := corpus()
+	if len(fps) != 25_200 || fps[0] != 0xbdd732262feb6e95 || fps[20_000] != 0xbdd732262feb2e95 || fps[len(fps)-1] != 0xf5c030108478beef {
+		t.Fatalf("another corpus: %d, %x, %x, %x", len(fps), fps[0], fps[20_000], fps[len(fps)-1])
+	}
+	components := neardup.Clusters(fps, 3)
+	for by, want := range map[Representative]int{Nearest: 310_826_600, FirstFit: 276_067_600} {
+		clusters, comparisons := SinglePass(fps, 3, by)
+		members := map[int]int{}
+		for _, c := range clusters {
+			members[c]++
+		}
+		large := 0
+		for _, n := range members {
+			if n > 1 {
+				large++
+			}
+		}
+		if len(members) != 23_200 || large != 2000 || comparisons != want || !slices.Equal(clusters, components) {
+			t.Errorf("rule %d: %d clusters, %d with more than one, %d comparisons, not %d", by, len(members), large, comparisons, want)
+		}
+	}
+}
+
+// The rules differ where clusters grow.
+func TestSinglePassRules(t *testing.T) {
+	// 0 opens a cluster; 0b11 joins it; 0b1111 is 4 from the leader, 2 from the member.
+	chain := []neardup.Fingerprint64{0, 0b11, 0b1111, 0b111111}
+	for _, test := range []struct {
+		by          Representative
+		clusters    []int
+		comparisons int
+	}{
+		{Nearest, []int{0, 0, 2, 2}, 1 + 1 + 2},
+		{FirstFit, []int{0, 0, 2, 2}, 1 + 1 + 2},
+		{AllMembers, []int{0, 0, 0, 0}, 1 + 2 + 3},
+		{Majority, []int{0, 0, 2, 2}, 1 + 1 + 2},
+	} {
+		clusters, comparisons := SinglePass(chain, 3, test.by)
+		if !slices.Equal(clusters, test.clusters) || comparisons != test.comparisons {
+			t.Errorf("rule %d: %v, %d comparisons, want %v, %d", test.by, clusters, comparisons, test.clusters, test.comparisons)
+		}
+	}
+	// The nearest, and of equally near ones the oldest; the first that fits.
+	two := []neardup.Fingerprint64{0, 0b11111, 0b111, 0b10011}
+	for by, want := range map[Representative][]int{Nearest: {0, 1, 1, 1}, FirstFit: {0, 1, 0, 0}} {
+		if clusters, _ := SinglePass(two, 3, by); !slices.Equal(clusters, want) {
+			t.Errorf("rule %d: %v, want %v", by, clusters, want)
+		}
+	}
+	// The centre moves with its members.
+	moving := []neardup.Fingerprint64{0, 0b1, 0b1, 0b1111}
+	if clusters, _ := SinglePass(moving, 3, Majority); !slices.Equal(clusters, []int{0, 0, 0, 0}) {
+		t.Errorf("majority: %v", clusters)
+	}
+	same := make([]neardup.Fingerprint64, 100)
+	different := corpus()[:100]
+	for _, by := range []Representative{Nearest, FirstFit, Majority} {
+		if _, n := SinglePass(same, 3, by); n != 99 {
+			t.Errorf("rule %d: %d comparisons of equal fingerprints, not n−1", by, n)
+		}
+		if _, n := SinglePass(different, 3, by); n != 100*99/2 {
+			t.Errorf("rule %d: %d comparisons of different fingerprints, not n(n−1)/2", by, n)
+		}
+	}
+}
