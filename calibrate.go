@@ -102,6 +102,9 @@ func (d *Deduplicator[ID]) Calibrate(labels []Label[ID], goal Goal) (Calibration
 	if value(best) < 0 {
 		return cal, fmt.Errorf("neardup: Calibrate: no similarity from %g on has %+v; the curve is\n%v", leastCurve, goal, cal)
 	}
+	if best.Right == 0 {
+		return cal, fmt.Errorf("neardup: Calibrate: no duplicate has a similarity of %g or more", leastCurve)
+	}
 	from := slices.IndexFunc(cal.Curve, func(p CurvePoint) bool { return p == best })
 	to := from
 	for to+1 < len(cal.Curve) && value(cal.Curve[to+1]) == value(best) {

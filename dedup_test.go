@@ -199,6 +199,87 @@ func TestDeduplicatorSearch(t *testing.T) {
 	}
 }
 
+// TestDeduplicatorForgets: what was deleted does not slow down searches, and weights are
+// renewed though there are never more documents.
+func TestDeduplicatorForgets(t *testing.T) {
+	d, _ := NewDeduplicator[int](Settings{})
+	for i := range 500 {
+		d.SearchAndAdd(i, fmt.Sprintf("document %d of a window that moves on, number %d", i*7919, i))
+		d.Delete(i - 50)
+	}
+	if n := d.known.index.Len(); n > 50 || len(d.digests) > 50 || d.known.weights.n > 51 || d.known.weights.n < 49 {
+		t.Errorf("%d vectors, %d digests, weights of %g documents; there are 50", n, len(d.digests), d.known.weights.n)
+	}
+	// Documents without features do not count.
+	e, _ := NewDeduplicator[int](Settings{})
+	for i := range 300 {
+		e.Add(i, "")
+		e.SearchAndAdd(1000+i, "?")
+	}
+	if e.Search("something"); e.entered != 0 || e.Len() != 600 {
+		t.Errorf("%d of %d documents have features", e.entered, e.Len())
+	}
+	// Weights are made again when as many documents have come as there were.
+	f, _ := NewDeduplicator[int](Settings{})
+	times, last := 0, (*history)(nil)
+	for i := range 1000 {
+		f.SearchAndAdd(i, fmt.Sprint("text ", i*i, " with number ", i))
+		if f.known != last {
+			times, last = times+1, f.known
+		}
+	}
+	if times < 5 || times > 7 { // at 0, 33, 67, 135, 271, 543
+		t.Errorf("weights were made %d times", times)
+	}
+}
+
+// TestGroupsOld: groups of new and old documents are those that the pairs since have.
+func TestGroupsOld(t *testing.T) {
+	texts := changedTexts(t, shorter(300, 120))
+	texts = append(texts, texts[:40]...)
+	for _, old := range []int{0, 1, 60, 130, len(texts) - 10} {
+		d, _ := NewDeduplicator[int](Settings{})
+		d.AddAll(slices.All(texts))
+		for _, by := range []Linkage{Centres, CompleteLinks, Chains} {
+			for name, prefer := range map[string]func(a, b Document[int]) bool{"first": nil, "longest": Longest[int], "newest": Newest[int]} {
+				before := func(i, j int) bool {
+					if (i < old) != (j < old) || prefer == nil {
+						return i < j
+					}
+					return prefer(Document[int]{i, i, len([]rune(texts[i]))}, Document[int]{j, j, len([]rune(texts[j]))})
+				}
+				of := GroupPairs(len(texts), d.PairsSince(old), by, before)
+				if old > 0 && (prefer != nil || by != Centres) {
+					continue // of equal old documents one stands for all
+				}
+				want := map[int][]int{}
+				for i, c := range of {
+					want[c] = append(want[c], i)
+				}
+				n := 0
+				for c, members := range want {
+					if len(members) < 2 {
+						delete(want, c)
+					}
+					n += len(members)
+				}
+				groups := d.Groups(Grouping[int]{Linkage: by, Prefer: prefer, Old: old})
+				if len(groups) != len(want) {
+					t.Errorf("old %d, linkage %d, %s: %d groups, not %d", old, by, name, len(groups), len(want))
+				}
+				for _, g := range groups {
+					if !slices.Equal(want[g.Keep], g.Members) {
+						t.Errorf("old %d, linkage %d, %s: %v, not %v", old, by, name, g, want[g.Keep])
+					}
+					if g.Members[0] < old && g.Keep >= old {
+						t.Errorf("old %d, linkage %d, %s: %v keeps what is not old", old, by, name, g)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestDeduplicatorReadersAndWriters(t *testing.T) {
 	texts := changedTexts(t, 150)
 	d, _ := NewDeduplicator[int](Settings{})

@@ -119,9 +119,15 @@ func centres(n int, pairs iter.Seq[SimilarPair[int]], before func(i, j int) bool
 }
 
 func completeLinks(n int, pairs iter.Seq[SimilarPair[int]]) []int {
-	sorted := slices.SortedFunc(pairs, func(a, b SimilarPair[int]) int {
-		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), a.A-b.A, a.B-b.B)
+	var sorted []SimilarPair[int]
+	for p := range pairs {
+		sorted = append(sorted, SimilarPair[int]{min(p.A, p.B), max(p.A, p.B), p.Similarity})
+	}
+	slices.SortFunc(sorted, func(a, b SimilarPair[int]) int {
+		return cmp.Or(a.A-b.A, a.B-b.B, cmp.Compare(b.Similarity, a.Similarity))
 	})
+	sorted = slices.CompactFunc(sorted, func(a, b SimilarPair[int]) bool { return a.A == b.A && a.B == b.B })
+	slices.SortStableFunc(sorted, func(a, b SimilarPair[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	groups := newForest(n)
 	size := make([]int, n)
 	for i := range size {
@@ -166,7 +172,7 @@ type Grouping[ID comparable] struct {
 	Linkage Linkage
 
 	// Old is the number of documents, in the order of adding, that are old: they are kept before
-	// others, and are not compared with each other.
+	// others, and are not compared with each other. Of equal ones only the first is found.
 	Old int
 
 	// Prefer says whether to keep document a rather than b: First, Longest, Newest or a function of
@@ -200,6 +206,19 @@ type Group[ID comparable] struct {
 // no group stands alone; so do groups of old documents only.
 func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 	c := d.collect(g.Old)
+	for i := range c.contents { // of equal old documents one stands for all
+		if docs := c.contents[i].docs; c.oldOf(docs) > 1 {
+			c.contents[i].docs = slices.Concat(docs[:1], docs[c.oldOf(docs):])
+		}
+	}
+	isOld := func(i int) bool { return c.contents[i].docs[0] < g.Old }
+	fresh := func(yield func(SimilarPair[int]) bool) {
+		for p := range c.pairs(d.settings.Similarity, d.settings.Recall, planFrom) {
+			if !(isOld(p.A) && isOld(p.B)) && !yield(p) {
+				return
+			}
+		}
+	}
 	document := func(at int) Document[ID] { return Document[ID]{c.docs[at].id, at, c.docs[at].length} }
 	prefer := g.Prefer
 	if prefer == nil {
@@ -220,7 +239,7 @@ func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 			}
 		}
 	}
-	of := GroupPairs(len(c.contents), c.pairs(d.settings.Similarity, d.settings.Recall), g.Linkage, func(i, j int) bool {
+	of := GroupPairs(len(c.contents), fresh, g.Linkage, func(i, j int) bool {
 		return before(keep[i], keep[j])
 	})
 	members := make(map[int][]int)

@@ -214,16 +214,16 @@ func newPosting(vector uint32, weight float64) posting {
 func (p posting) vector() uint32  { return uint32(p) }
 func (p posting) weight() float32 { return math.Float32frombits(uint32(p >> 32)) }
 
-// newPostings makes the lists of the first n vectors: of each, those of the terms up to the
-// level above which it has less than least.
-func newPostings(v *numbered, n int, least float64) *postings {
+// newPostings makes the lists of the vectors that are to be in them: of each, those of the terms
+// up to the level above which it has less than least.
+func newPostings(v *numbered, least float64, in func(i int) bool) *postings {
 	p := &postings{starts: make([]uint32, len(v.features)+1), above: newAbove(v.n), entered: make([]uint8, v.n)}
 	counts := make([]atomic.Uint32, len(v.features))
 	chunks(v.n, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			ids, weights, square := v.vector(i)
 			p.entered[i] = v.measure(ids, weights, square, least, i, p.above)
-			if i < n {
+			if in(i) {
 				for _, id := range ids {
 					if v.level(id) <= int(p.entered[i]) {
 						counts[id].Add(1)
@@ -243,7 +243,10 @@ func newPostings(v *numbered, n int, least float64) *postings {
 	p.starts[len(counts)] = uint32(sum)
 	p.lists = make([]posting, sum)
 	next := slices.Clone(p.starts)
-	for i := range n {
+	for i := range v.n {
+		if !in(i) {
+			continue
+		}
 		ids, weights, square := v.vector(i)
 		unit := unitFactor(square)
 		for k, id := range ids {

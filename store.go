@@ -39,6 +39,7 @@ type form[T finder] struct {
 	build    func(docs docColumn) T    // of a run
 	tail     func(size int) tailFinder // may be nil
 	read     func(f *fileReader) T     // the inverse of finder.write
+	check    func(doc []uint64) error  // whether words from a journal are a document; nil: all are
 }
 
 func (f *form[T]) journalKind() string { return f.kind + "-journal" }

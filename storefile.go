@@ -132,6 +132,9 @@ func (s *store[ID, T]) openFiles(path, version string) (err error) {
 
 func (s *store[ID, T]) replayAdd(text []byte, doc []uint64, seconds uint32) error {
 	id, err := s.ids.decode(text)
+	if err == nil && s.form.check != nil {
+		err = s.form.check(doc)
+	}
 	if err == nil {
 		s.add(id, doc, seconds)
 		err = s.Err()

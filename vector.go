@@ -18,7 +18,8 @@ type Term struct {
 // any two are confused is 3 in 10⁸.
 //
 // [NewVector] makes one of terms in any order. Whoever makes one otherwise keeps the features
-// ascending, all different and none 0; else indexes and joins panic, and the measures are wrong.
+// ascending, all different and none 0, and the weights finite; else indexes and joins panic, and
+// the measures are wrong.
 //
 // Weights are rounded to 24 bits, so a product of two is exact in 64, and sums are taken in
 // the order of the features: the measures are the same on every platform.
@@ -51,16 +52,18 @@ func NewVector(terms []Term) Vector {
 	return slices.Clip(terms[:n])
 }
 
-// check panics if the features are out of order.
+// check panics if it is no vector.
 func (a Vector) check() {
 	before := uint64(0)
 	for _, t := range a {
-		if t.Feature <= before {
-			panic("neardup: the features of a Vector are not ascending; NewVector sorts them")
+		if t.Feature <= before || !isFinite(t.Weight) {
+			panic("neardup: a Vector with features that are not ascending, or weights that are not finite; NewVector sees to it")
 		}
 		before = t.Feature
 	}
 }
+
+func isFinite(x float32) bool { return x-x == 0 }
 
 func byFeature(a, b Term) int { return cmp.Compare(a.Feature, b.Feature) }
 

@@ -37,6 +37,7 @@ func NewVectorIndex[ID comparable]() *VectorIndex[ID] {
 		tailSize: func(live int) int { return min(max(64, live), 256) },
 		build:    newVectorTables,
 		read:     (*fileReader).vectorTables,
+		check:    checkVector,
 	})
 	return ix
 }
@@ -135,7 +136,6 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 	view := ix.state.Load().view()
 	defer runtime.KeepAlive(view.state)
 	q := vectorQueries.Get().(*vectorQuery)
-	defer vectorQueries.Put(q)
 	q.set(v, least, most)
 	for i, r := range view.runs {
 		r.find.search(q, i, func(ord uint32) bool { return view.sees(r, ord) })
@@ -152,7 +152,9 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 		return 1
 	})
 	out := make([]Similar[ID], 0, len(q.found))
-	for _, h := range q.found {
+	hits := q.found
+	defer vectorQueries.Put(q) // its sums are clear
+	for _, h := range hits {
 		var id ID
 		if h.run == len(view.runs) {
 			id = view.tail.ids[h.ord]

@@ -207,12 +207,27 @@ func TestVectorIndexErrors(t *testing.T) {
 		}
 		data[at] ^= 4
 	}
-	defer func() {
-		if recover() == nil {
-			t.Error("terms out of order are accepted")
+	for _, v := range []Vector{{{2, 1}, {1, 1}}, {{2, 1}, {2, 1}}, {{0, 1}}, {{1, float32(math.NaN())}}, {{1, float32(math.Inf(-1))}}} {
+		for name, use := range map[string]func(){
+			"Add": func() { NewVectorIndex[int]().Add(1, v) }, "Search": func() { NewVectorIndex[int]().Search(v, 0.5) },
+			"VectorPairs": func() { VectorPairs([]Vector{v}, 0.5) }, "VectorPairsBetween": func() { VectorPairsBetween(nil, []Vector{v}, 0.5) },
+		} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("%s accepts %v", name, v)
+					}
+				}()
+				use()
+			}()
 		}
-	}()
-	NewVectorIndex[int]().Add(1, Vector{{2, 1}, {1, 1}})
+		if doc := appendVector(nil, v); checkVector(doc) == nil {
+			t.Errorf("%v is accepted from a file", v)
+		}
+	}
+	if checkVector([]uint64{1}) == nil || checkVector([]uint64{1, 2, 3, 4}) == nil || checkVector(nil) != nil {
+		t.Error("the length of a document is not checked")
+	}
 }
 
 // FuzzVectorTables has forged columns that no index wrote: they are an error, or are searched without

@@ -5,7 +5,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"sync/atomic"
+	"sync"
 )
 
 // VectorPairs yields all pairs of vectors with a cosine of at least least, which must be more than 0:
@@ -13,7 +13,8 @@ import (
 // what comparing all by [Vector.Cosine] would (see inverted.go for how).
 //
 // It uses all processors, and keeps 8 bytes for each term that another vector has too, and as much
-// for those that enter its lists. The vectors must not be changed meanwhile.
+// for those that enter its lists; 24 bytes for each vector, and 4 more for each processor. The vectors
+// must not be changed meanwhile.
 func VectorPairs(vectors []Vector, least float64) iter.Seq[SimilarPair[int]] {
 	for _, v := range vectors {
 		v.check()
@@ -44,80 +45,103 @@ func cosinePairs(src vectorSource, n, from int, least float64) iter.Seq[SimilarP
 		panic("neardup: pairs of vectors need a cosine above 0")
 	}
 	return func(yield func(SimilarPair[int]) bool) {
-		if n == 0 {
-			return
+		if n > 0 {
+			v := numberTerms(src, 2)
+			joinPostings(v, newPostings(v, least, func(i int) bool { return i < n }), from, least)(yield)
 		}
-		v := numberTerms(src, 2)
-		p := newPostings(v, n, least)
-		inOrder((v.n-from+chunk-1)/chunk, func() *cosineWorker { return &cosineWorker{v: v, p: p, n: n, least: least, sums: make([]float32, n)} },
-			func(w *cosineWorker, c int) []SimilarPair[int] {
-				w.found = nil
-				for i := from + c*chunk; i < min(v.n, from+(c+1)*chunk); i++ {
-					w.query(i)
-				}
-				return w.found
-			},
-			func(found []SimilarPair[int]) bool {
-				for _, f := range found {
-					if !yield(f) {
-						return false
-					}
-				}
-				return true
-			})
 	}
 }
 
-// inOrder calls work for all numbers up to n, by several workers each of which has something of its own,
-// and emit with what it returns, in the order of the numbers, until that returns false.
-func inOrder[W, R any](n int, worker func() W, work func(w W, i int) R, emit func(R) bool) {
+// joinPostings yields the pairs of which A is in the lists, and B from from on and behind A.
+func joinPostings(v *numbered, p *postings, from int, least float64) iter.Seq[SimilarPair[int]] {
+	return func(yield func(SimilarPair[int]) bool) {
+		worker := func() *cosineWorker {
+			return &cosineWorker{v: v, p: p, least: least, sums: make([]float32, v.n)}
+		}
+		inOrder((v.n-from+chunk-1)/chunk, worker, func(w *cosineWorker, c int, emit func([]SimilarPair[int]) bool) {
+			for i := from + c*chunk; i < min(v.n, from+(c+1)*chunk); i++ {
+				if w.query(i); len(w.found) >= 4*chunk {
+					if !emit(w.found) {
+						return
+					}
+					w.found = nil
+				}
+			}
+			emit(w.found)
+			w.found = nil
+		}, func(found []SimilarPair[int]) bool {
+			for _, f := range found {
+				if !yield(f) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// inOrder calls work for all numbers up to n, by several workers each of which has something of its
+// own, and take with what that emits, in the order of the numbers, until it returns false. Who is too far
+// ahead waits.
+func inOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R) bool), take func(R) bool) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {
+		stop := false
+		emit := func(r R) bool {
+			stop = stop || !take(r)
+			return !stop
+		}
 		if n > 0 {
-			for i, w := 0, worker(); i < n && emit(work(w, i)); i++ {
+			for i, w := 0, worker(); i < n && !stop; i++ {
+				work(w, i, emit)
 			}
 		}
 		return
 	}
-	type result struct {
-		of   R
-		done chan struct{}
+	type job struct {
+		i   int
+		out chan R
 	}
-	var stop atomic.Bool
-	ahead := 4 * workers
-	queue := make(chan *result, ahead)
-	jobs := make(chan func(W), ahead)
-	go func() {
-		defer close(queue)
+	quit := make(chan struct{})
+	jobs, ordered := make(chan job, workers), make(chan job, 2*workers)
+	var wg sync.WaitGroup
+	wg.Go(func() {
 		defer close(jobs)
-		for i := 0; i < n && !stop.Load(); i++ {
-			r := &result{done: make(chan struct{})}
-			queue <- r
-			jobs <- func(w W) {
-				defer close(r.done)
-				if !stop.Load() {
-					r.of = work(w, i)
+		defer close(ordered)
+		for i := range n {
+			j := job{i, make(chan R, 4)}
+			for _, to := range []chan job{ordered, jobs} {
+				select {
+				case to <- j:
+				case <-quit:
+					return
 				}
 			}
 		}
-	}()
+	})
 	for range workers {
-		go func() {
+		wg.Go(func() {
 			w := worker()
-			for job := range jobs {
-				job(w)
+			for j := range jobs {
+				work(w, j.i, func(r R) bool {
+					select {
+					case j.out <- r:
+						return true
+					case <-quit:
+						return false
+					}
+				})
+				close(j.out)
 			}
-		}()
+		})
 	}
-	defer func() {
-		stop.Store(true)
-		for r := range queue { // nobody works any more when the call returns
-			<-r.done
-		}
-	}()
-	for r := range queue {
-		if <-r.done; !emit(r.of) {
-			return
+	defer wg.Wait()
+	defer close(quit)
+	for j := range ordered {
+		for r := range j.out {
+			if !take(r) {
+				return
+			}
 		}
 	}
 }
@@ -126,7 +150,6 @@ func inOrder[W, R any](n int, worker func() W, work func(w W, i int) R, emit fun
 type cosineWorker struct {
 	v       *numbered
 	p       *postings
-	n       int // vectors in the lists
 	least   float64
 	sums    []float32 // by vector: what was summed up
 	touched []uint32
@@ -146,7 +169,7 @@ func (w *cosineWorker) query(i int) {
 		x := float32(float64(weights[k]) * unit)
 		from, to := w.p.starts[id], w.p.starts[id+1]
 		list := w.p.lists[from:to]
-		if i < w.n && len(list) > 8 { // else it is as fast to look
+		if len(list) > 8 { // else it is as fast to look
 			n, _ := slices.BinarySearchFunc(list, uint32(i), func(p posting, i uint32) int { return cmp.Compare(p.vector(), i) })
 			list = list[:n]
 		}

@@ -35,6 +35,22 @@ func docWeight(doc []uint64, n, i int) float32 {
 	return math.Float32frombits(uint32(doc[n+i/2] >> (i % 2 * 32)))
 }
 
+// checkVector returns an error if words are no vector.
+func checkVector(doc []uint64) error {
+	n := docTerms(len(doc))
+	if n+(n+1)/2 != len(doc) {
+		return damaged("a vector of %d words", len(doc))
+	}
+	before := uint64(0)
+	for i, f := range doc[:n] {
+		if f <= before || !isFinite(docWeight(doc, n, i)) {
+			return damaged("a vector with features out of order or a weight that is none")
+		}
+		before = f
+	}
+	return nil
+}
+
 // vectorOf appends the terms of a document to v.
 func vectorOf(v Vector, doc []uint64) Vector {
 	n := docTerms(len(doc))
@@ -71,7 +87,7 @@ type vectorTables struct {
 func newVectorTables(docs docColumn) *vectorTables {
 	t := &vectorTables{docs: vectorDocs{docs, len(docs.ends)}}
 	v := numberTerms(&t.docs, 1)
-	p := newPostings(v, v.n, 0)
+	p := newPostings(v, 0, func(int) bool { return true })
 	t.features, t.starts, t.lists, t.above = v.features, p.starts, p.lists, p.above
 	t.prepare()
 	return t
@@ -145,8 +161,11 @@ func (t *vectorTables) attach(docs docColumn, file *mapping, columns finderColum
 func (t *vectorTables) check() error {
 	end := uint64(0)
 	for _, e := range t.docs.ends {
-		if e < end || (e-end)%3 == 1 {
-			return damaged("a vector of %d words", e-end)
+		if e < end || e > uint64(len(t.docs.docs)) {
+			return damaged("a vector that ends at word %d of %d", e, len(t.docs.docs))
+		}
+		if err := checkVector(t.docs.docs[end:e]); err != nil {
+			return err
 		}
 		end = e
 	}
@@ -234,7 +253,7 @@ func (q *vectorQuery) cosine(doc []uint64) float64 {
 // offer takes in a hit, if it is good enough.
 func (q *vectorQuery) offer(h vectorHit) {
 	switch {
-	case h.cosine < q.least || h.cosine <= 0:
+	case !(h.cosine >= q.least && h.cosine > 0):
 	case q.most == 0 || len(q.found) < q.most:
 		q.found = append(q.found, h)
 		if q.most > 0 {

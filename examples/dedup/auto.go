@@ -76,7 +76,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 		for p := range c.exact.d.PairsSince(c.old) {
 			c.link(uint32(p.A), uint32(p.B), p.Similarity)
 		}
-		for p := range c.featureless() {
+		for p := range c.featureless(true) {
 			c.link(uint32(p.A), uint32(p.B), 1)
 		}
 		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.SimilarPair[int]) bool) {
@@ -88,7 +88,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 		}, g.Linkage, before)
 		return nil
 	}
-	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(), g.Linkage, before)
+	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before)
 	for _, group := range c.exact.d.Groups(g) {
 		for _, i := range group.Members {
 			c.cluster[i] = group.Keep
@@ -98,20 +98,25 @@ func (c *collection) groupExactly(wantPairs bool) error {
 }
 
 // featureless yields the pairs of documents without features, which only bytes can compare, that
-// are equal, but for pairs of old ones.
-func (c *collection) featureless() iter.Seq[neardup.SimilarPair[int]] {
+// are equal, but for pairs of old ones; or if not all, those with the first.
+func (c *collection) featureless(all bool) iter.Seq[neardup.SimilarPair[int]] {
 	return func(yield func(neardup.SimilarPair[int]) bool) {
 		of := map[*content][]int{}
 		for j, d := range c.docs {
 			if !d.content.isEmpty() {
 				continue
 			}
-			for _, i := range of[d.content] {
-				if j >= c.old && !yield(neardup.SimilarPair[int]{A: i, B: j, Similarity: 1}) {
-					return
+			with := of[d.content]
+			if j >= c.old {
+				for _, i := range with {
+					if !yield(neardup.SimilarPair[int]{A: i, B: j, Similarity: 1}) {
+						return
+					}
 				}
 			}
-			of[d.content] = append(of[d.content], j)
+			if all || len(with) == 0 {
+				of[d.content] = append(with, j)
+			}
 		}
 	}
 }

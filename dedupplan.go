@@ -1,0 +1,208 @@
+package neardup
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+)
+
+// A Plan says how a [Deduplicator] finds the pairs to compare.
+type Plan struct {
+	Generator Generator
+	Distance  int     // of Fingerprints: the largest
+	Banding   Banding // of Signatures
+
+	// Recall is the share of the pairs that are similar enough which the generator finds: 1 of an
+	// exact one, and of others a lower bound, with a confidence of 95 %, by the pairs of a sample.
+	Recall  float64
+	Sampled int // pairs of the sample; 0 if there was none
+}
+
+// A Generator is what finds pairs to be compared exactly, the cheapest first.
+type Generator uint8
+
+const (
+	Fingerprints Generator = iota // 128-bit SimHash of the weighted features, within a distance
+	Signatures                    // MinHash of the features, 128 values, that agree in a band
+	Exact                         // all that can be similar enough, by inverted lists
+)
+
+// String says in a line what the plan is.
+func (p Plan) String() string {
+	how := "by inverted lists, exactly"
+	switch p.Generator {
+	case Fingerprints:
+		how = fmt.Sprintf("by fingerprints of 128 bits within %d", p.Distance)
+	case Signatures:
+		how = fmt.Sprintf("by signatures, %d bands of %d", p.Banding.Bands, p.Banding.Rows)
+	}
+	return fmt.Sprintf("%s; recall at least %.3f, by %d pairs", how, p.Recall, p.Sampled)
+}
+
+const (
+	planFrom      = 20_000 // documents; fewer are compared exactly at once
+	planSample    = 1000   // documents of which all pairs are found, to measure generators by
+	planPairs     = 100    // pairs that a sample must have
+	maxPlanReach  = 16     // distances up to which fingerprints are joined fast
+	planSimilar   = 0.05   // the smallest Jaccard similarity that bands are made for
+	planBandPrice = 0.1    // of candidates that are in vain; see NewBanding
+)
+
+// Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 20,000 different
+// documents, it is Exact. Otherwise all pairs of a sample of 1,000 documents are found, and the
+// plan is the cheapest generator that finds enough of those; Exact, if they are too few to tell.
+func (d *Deduplicator[ID]) Plan() Plan {
+	c := d.collect(0)
+	return c.plan(c.number(d.settings.Recall), d.settings.Similarity, d.settings.Recall, planFrom)
+}
+
+// A numberedCollection is a collection with its vectors, and fingerprints of them if the recall is less than 1.
+type numberedCollection struct {
+	*numbered
+	fps []Fingerprint128
+}
+
+func (c *collection[ID]) number(recall float64) *numberedCollection {
+	if recall < 1 {
+		c.fps = make([]Fingerprint128, len(c.contents))
+	}
+	return &numberedCollection{numberTerms(c, 2), c.fps}
+}
+
+// fingerprint is the SimHash of a vector.
+func (v Vector) fingerprint() Fingerprint128 {
+	unit := unitFactor(v.square())
+	hi, lo, weights := make([]uint64, len(v)), make([]uint64, len(v)), make([]int64, len(v))
+	for i, t := range v {
+		hi[i], lo[i], weights[i] = splitMix(t.Feature), splitMix(^t.Feature), Quantize(float64(t.Weight)*unit*(1<<10))
+	}
+	var a Accumulator128
+	a.AddWeighted(hi, lo, weights)
+	return a.Sum(TieZero)
+}
+
+// plan chooses a generator.
+func (c *collection[ID]) plan(v *numberedCollection, least, recall float64, from int) Plan {
+	exact := Plan{Generator: Exact, Recall: 1}
+	if recall >= 1 || len(c.contents) < from {
+		return exact
+	}
+	similar := c.sample(v.numbered, least)
+	if exact.Sampled = len(similar); len(similar) < planPairs {
+		return exact
+	}
+	distances := make([]int, len(similar))
+	jaccards := make([]float64, len(similar))
+	for i, p := range similar {
+		distances[i] = v.fps[p.A].Distance(v.fps[p.B])
+		jaccards[i] = c.set(p.A).Jaccard(c.set(p.B))
+	}
+	slices.Sort(distances)
+	for k := 3; k <= maxPlanReach; k++ {
+		within, _ := slices.BinarySearch(distances, k+1)
+		if r := lowerBound(float64(within)/float64(len(similar)), len(similar)); r >= recall {
+			return Plan{Generator: Fingerprints, Distance: k, Recall: r, Sampled: len(similar)}
+		}
+	}
+	for s := 0.95; s >= planSimilar; s -= 0.05 {
+		b := NewBanding(defaultValues, s, planBandPrice)
+		mean := 0.0
+		for _, j := range jaccards {
+			mean += b.Probability(j) / float64(len(jaccards))
+		}
+		if r := lowerBound(mean, len(similar)); r >= recall {
+			return Plan{Generator: Signatures, Banding: b, Recall: r, Sampled: len(similar)}
+		}
+	}
+	return exact
+}
+
+// lowerBound is that of a share of n, with a confidence of 95 % (Wilson 1927).
+func lowerBound(share float64, n int) float64 {
+	const z = 1.6449
+	x := float64(n)
+	return (share + z*z/(2*x) - z*math.Sqrt(share*(1-share)/x+z*z/(4*x*x))) / (1 + z*z/x)
+}
+
+// sample returns the pairs of which one is of the sample.
+func (c *collection[ID]) sample(v *numbered, least float64) []SimilarPair[int] {
+	step := max(1, v.n/planSample)
+	p := newPostings(v, least, func(i int) bool { return i%step == 0 })
+	return slices.Collect(joinPostings(v, p, 0, least))
+}
+
+// set returns the features of a content, sorted as they are.
+func (c *collection[ID]) set(i int) Set {
+	set := make(Set, 0, len(c.contents[i].terms))
+	for _, t := range c.contents[i].terms {
+		set = append(set, t.Feature)
+	}
+	return set
+}
+
+// pairs yields the pairs of different contents of at least a similarity, or a share of them.
+func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[SimilarPair[int]] {
+	return func(yield func(SimilarPair[int]) bool) {
+		if len(c.contents) == 0 {
+			return
+		}
+		v := c.number(recall)
+		plan := c.plan(v, least, recall, planFrom)
+		verify := func(i, j int) bool {
+			if max(i, j) < c.old {
+				return true
+			}
+			s := v.cosine(i, j)
+			return s < least || yield(SimilarPair[int]{min(i, j), max(i, j), s})
+		}
+		switch plan.Generator {
+		case Fingerprints:
+			for p := range Pairs(v.fps, plan.Distance) {
+				if !verify(p.I, p.J) {
+					return
+				}
+			}
+		case Signatures:
+			ix, err := NewSignatureIndex[int](least, &SignatureIndexOptions{Values: defaultValues, Banding: plan.Banding})
+			if err != nil {
+				panic(err) // the bands fit
+			}
+			signatures := make([]Signature, len(c.contents))
+			chunks(len(signatures), func(_, from, to int) {
+				for i := from; i < to; i++ {
+					signatures[i] = MinHash{}.Sign(c.set(i))
+				}
+			})
+			ix.AddAll(slices.All(signatures))
+			for p := range ix.CandidatePairs() {
+				if !verify(p.A, p.B) {
+					return
+				}
+			}
+		default:
+			all := func(int) bool { return true }
+			joinPostings(v.numbered, newPostings(v.numbered, least, all), c.old, least)(yield)
+		}
+	}
+}
+
+// cosine returns that of two vectors.
+func (v *numbered) cosine(i, j int) float64 {
+	a, aw, aa := v.vector(i)
+	b, bw, bb := v.vector(j)
+	dot := 0.0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch x, y := a[i], b[j]; {
+		case x < y:
+			i++
+		case x > y:
+			j++
+		default:
+			dot += float64(aw[i]) * float64(bw[j])
+			i++
+			j++
+		}
+	}
+	return cosine(dot, aa, bb)
+}

@@ -1,0 +1,128 @@
+package neardup
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// revisedTexts are n texts of words, of which a half are revisions of the others, from light to heavy.
+func revisedTexts(n int) []string {
+	rnd := rand.New(rand.NewPCG(8, 9))
+	docs := zipfDocuments(n, 120)
+	texts := make([]string, n)
+	for i, words := range docs {
+		var b strings.Builder
+		if i%2 == 1 {
+			copy(words, docs[i-1])
+			rate := rnd.Float64() * rnd.Float64() * 0.3
+			for j := range words {
+				if rnd.Float64() < rate {
+					words[j] = rnd.Uint32N(50_000)
+				}
+			}
+		}
+		for _, w := range words {
+			b.WriteString(word(w))
+			b.WriteByte(' ')
+		}
+		texts[i] = b.String()
+	}
+	return texts
+}
+
+// word spells a number.
+func word(w uint32) string {
+	s := ""
+	for w = w*7 + 30; w > 0; w /= 20 {
+		s += "bcdfghjklmnpqrstvwxz"[w%20:][:1] + "aeiou"[w%5:][:1]
+	}
+	return s
+}
+
+// TestDeduplicatorPlan: with less recall the plan is a cheaper generator, which finds at least as much as was asked
+// for, and what is found is right.
+func TestDeduplicatorPlan(t *testing.T) {
+	texts := revisedTexts(shorter(4000, 2000))
+	d, err := NewDeduplicator[int](Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.AddAll(slices.All(texts))
+	all := sortSimilar(slices.Collect(d.Pairs()))
+	if len(all) < len(texts)/3 {
+		t.Fatalf("only %d pairs", len(all))
+	}
+	differ := 0 // pairs of texts with different features
+	for _, p := range all {
+		if p.Similarity < 1 {
+			differ++
+		}
+	}
+	used := map[Generator]bool{}
+	for _, recall := range []float64{0.1, 0.6, 0.95, 0.999} {
+		c := d.collect(0)
+		plan := c.plan(c.number(recall), defaultSimilarity, recall, 0)
+		used[plan.Generator] = true
+		var found []SimilarPair[int]
+		for p := range c.pairs(defaultSimilarity, recall, 0) {
+			for _, i := range c.contents[p.A].docs {
+				for _, j := range c.contents[p.B].docs {
+					found = append(found, SimilarPair[int]{min(i, j), max(i, j), p.Similarity})
+				}
+			}
+		}
+		sortSimilar(found)
+		right := 0
+		for _, p := range found {
+			if i, ok := slices.BinarySearchFunc(all, p, func(a, b SimilarPair[int]) int {
+				if a.B != b.B {
+					return a.B - b.B
+				}
+				return a.A - b.A
+			}); !ok || all[i] != p {
+				t.Fatalf("recall %g: %v was found, and is not similar enough", recall, p)
+			}
+			right++
+		}
+		got := float64(right) / float64(differ)
+		t.Logf("recall %g: %v; found %.4f", recall, plan, got)
+		if got < recall-0.02 || plan.Recall < recall {
+			t.Errorf("recall %g: %v; found %.4f", recall, plan, got)
+		}
+	}
+	if !used[Fingerprints] || !used[Signatures] || !used[Exact] {
+		t.Errorf("not every generator was used: %v", used)
+	}
+	// Few documents are compared exactly at once.
+	few, _ := NewDeduplicator[int](Settings{Recall: 0.5})
+	few.AddAll(slices.All(texts))
+	if p := few.Plan(); p.Generator != Exact || p.Recall != 1 || p.String() == "" {
+		t.Errorf("of few documents: %v", p)
+	}
+	if got := sortSimilar(slices.Collect(few.Pairs())); !slices.Equal(got, all) {
+		t.Errorf("of few documents %d pairs, not %d", len(got), len(all))
+	}
+}
+
+func BenchmarkDeduplicatorPairs(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		texts := revisedTexts(n)
+		for _, recall := range []float64{1, 0.95} {
+			d, _ := NewDeduplicator[int](Settings{Recall: recall})
+			d.AddAll(slices.All(texts))
+			b.Run(fmt.Sprintf("n=%d/recall=%g", n, recall), func(b *testing.B) {
+				pairs := 0
+				for b.Loop() {
+					pairs = 0
+					for range d.Pairs() {
+						pairs++
+					}
+				}
+				b.ReportMetric(float64(pairs), "pairs")
+			})
+		}
+	}
+}
