@@ -128,8 +128,7 @@ func lowerBound(share float64, n int) float64 {
 // sample returns the pairs of which one is of the sample.
 func (c *collection[ID]) sample(v *numbered, least float64) []SimilarPair[int] {
 	step := max(1, v.n/planSample)
-	p := newPostings(v, least, func(i int) bool { return i%step == 0 })
-	return slices.Collect(joinPostings(v, p, 0, least))
+	return slices.Collect(newCosineJoin(v, least, func(i int) bool { return i%step == 0 }).pairs(0))
 }
 
 // set returns the features of a content, sorted as they are.
@@ -181,8 +180,7 @@ func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[Sim
 				}
 			}
 		default:
-			all := func(int) bool { return true }
-			joinPostings(v.numbered, newPostings(v.numbered, least, all), c.old, least)(yield)
+			newCosineJoin(v.numbered, least, func(int) bool { return true }).pairs(c.old)(yield)
 		}
 	}
 }

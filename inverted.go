@@ -23,10 +23,14 @@ import (
 //
 // (as in L2AP, Anastasiu and Karypis 2014, but by levels instead of single terms). When
 // that is less than what is asked for, the vector is out; and when |query above level| alone is,
-// all that were never met are. So the lists of frequent terms are mostly left unread. For a
-// join, a vector enters only the lists up to the level above which it has less than the
+// all that were never met are. So the lists of frequent terms are mostly left unread.
+//
+// For a join, a vector enters only the lists up to the level above which it is shorter than the
 // threshold: of two that are similar enough, both have a term in common up to the lower of
-// their levels.
+// their levels. And most vectors are much alike in how long they are above each level. So those that
+// are longer than nearly all have lists of their own, and in the lists of the others a
+// query reads only up to the level above which it is shorter than the threshold divided by what
+// they have there at most.
 //
 // Sums of products of rounded numbers, in any order, are used for nothing but bounds, with
 // room for their errors. What passes is compared exactly, as Vector.Cosine does: no result
@@ -197,10 +201,8 @@ func (v *numbered) vector(i int) (ids []uint32, weights []float32, square float6
 
 // postings are the lists of the vectors that have a feature.
 type postings struct {
-	starts  []uint32 // by the number of the feature, and the end
-	lists   []posting
-	above   above
-	entered []uint8 // for each vector up to which level it is in the lists
+	starts []uint32 // by the number of the feature, and the end
+	lists  []posting
 }
 
 // A posting is a vector, in the lower half, and the bits of its weight as a unit vector. In
@@ -215,19 +217,19 @@ func (p posting) vector() uint32  { return uint32(p) }
 func (p posting) weight() float32 { return math.Float32frombits(uint32(p >> 32)) }
 
 // newPostings makes the lists of the vectors that are to be in them: of each, those of the terms
-// up to the level above which it has less than least.
-func newPostings(v *numbered, least float64, in func(i int) bool) *postings {
-	p := &postings{starts: make([]uint32, len(v.features)+1), above: newAbove(v.n), entered: make([]uint8, v.n)}
+// up to a level.
+func newPostings(v *numbered, in func(i int) bool, upTo func(i int) int) postings {
+	p := postings{starts: make([]uint32, len(v.features)+1)}
 	counts := make([]atomic.Uint32, len(v.features))
 	chunks(v.n, func(_, from, to int) {
 		for i := from; i < to; i++ {
-			ids, weights, square := v.vector(i)
-			p.entered[i] = v.measure(ids, weights, square, least, i, p.above)
-			if in(i) {
-				for _, id := range ids {
-					if v.level(id) <= int(p.entered[i]) {
-						counts[id].Add(1)
-					}
+			if !in(i) {
+				continue
+			}
+			ids, _, _ := v.vector(i)
+			for _, id := range ids {
+				if v.level(id) <= upTo(i) {
+					counts[id].Add(1)
 				}
 			}
 		}
@@ -250,7 +252,7 @@ func newPostings(v *numbered, least float64, in func(i int) bool) *postings {
 		ids, weights, square := v.vector(i)
 		unit := unitFactor(square)
 		for k, id := range ids {
-			if v.level(id) <= int(p.entered[i]) {
+			if v.level(id) <= upTo(i) {
 				p.lists[next[id]] = newPosting(uint32(i), float64(weights[k])*unit)
 				next[id]++
 			}
@@ -261,22 +263,24 @@ func newPostings(v *numbered, least float64, in func(i int) bool) *postings {
 
 func (v *numbered) level(id uint32) int { return termLevel(v.df[id], uint32(v.n)) }
 
-// measure enters how long vector i is above the levels, and returns the first above which it has less
-// than least.
-func (v *numbered) measure(ids []uint32, weights []float32, square, least float64, i int, a above) (enter uint8) {
-	var squares [levels]float64
-	for k, id := range ids {
-		squares[v.level(id)] += float64(weights[k]) * float64(weights[k])
-	}
-	sum := 0.0
-	for l := levels - 2; l >= 0; l-- {
-		sum += squares[l+1]
-		a.at(l)[i] = roundUp(math.Sqrt(sum) * unitFactor(square))
-	}
-	for enter < levels-1 && float64(a.at(int(enter))[i])/255 >= least-sumError(len(ids)) {
-		enter++
-	}
-	return enter
+// measure returns how long the vectors are above the levels.
+func (v *numbered) measure() above {
+	a := newAbove(v.n)
+	chunks(v.n, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			ids, weights, square := v.vector(i)
+			var squares [levels]float64
+			for k, id := range ids {
+				squares[v.level(id)] += float64(weights[k]) * float64(weights[k])
+			}
+			sum := 0.0
+			for l := levels - 2; l >= 0; l-- {
+				sum += squares[l+1]
+				a.at(l)[i] = roundUp(math.Sqrt(sum) * unitFactor(square))
+			}
+		}
+	})
+	return a
 }
 
 // unitFactor makes a vector of a square a unit vector.

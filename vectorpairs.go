@@ -47,17 +47,73 @@ func cosinePairs(src vectorSource, n, from int, least float64) iter.Seq[SimilarP
 	return func(yield func(SimilarPair[int]) bool) {
 		if n > 0 {
 			v := numberTerms(src, 2)
-			joinPostings(v, newPostings(v, least, func(i int) bool { return i < n }), from, least)(yield)
+			newCosineJoin(v, least, func(i int) bool { return i < n }).pairs(from)(yield)
 		}
 	}
 }
 
-// joinPostings yields the pairs of which A is in the lists, and B from from on and behind A.
-func joinPostings(v *numbered, p *postings, from int, least float64) iter.Seq[SimilarPair[int]] {
-	return func(yield func(SimilarPair[int]) bool) {
-		worker := func() *cosineWorker {
-			return &cosineWorker{v: v, p: p, least: least, sums: make([]float32, v.n)}
+// A cosineJoin is the lists of a join, of the vectors that may be the first of a pair.
+type cosineJoin struct {
+	v       *numbered
+	least   float64
+	above   above
+	entered []uint8 // for each vector the level up to which it is in the lists
+	usual   lists   // of vectors that are no longer above any level than nearly all
+	others  lists
+}
+
+// lists are postings, and how long its vectors are above each level at most, in 1/255.
+type lists struct {
+	postings
+	longest [levels]uint8
+}
+
+// share is the one in which vectors are among the others for each level.
+const share = 1.0 / 128
+
+func newCosineJoin(v *numbered, least float64, in func(i int) bool) *cosineJoin {
+	j := &cosineJoin{v: v, least: least, above: v.measure(), entered: make([]uint8, v.n)}
+	for l := range levels {
+		counts, left := [256]int{}, int(share*float64(v.n))
+		for _, a := range j.above.at(l) {
+			counts[a]++
 		}
+		longest := 255
+		for ; longest > 0 && counts[longest] <= left; longest-- {
+			left -= counts[longest]
+		}
+		j.usual.longest[l], j.others.longest[l] = uint8(longest), 255
+	}
+	isUsual := make([]bool, v.n)
+	for i := range v.n {
+		j.entered[i] = uint8(j.upTo(i, &j.others))
+		isUsual[i] = true
+		for l, longest := range j.usual.longest {
+			isUsual[i] = isUsual[i] && j.above.at(l)[i] <= longest
+		}
+	}
+	upTo := func(i int) int { return int(j.entered[i]) }
+	j.usual.postings = newPostings(v, func(i int) bool { return in(i) && isUsual[i] }, upTo)
+	j.others.postings = newPostings(v, func(i int) bool { return in(i) && !isUsual[i] }, upTo)
+	return j
+}
+
+// upTo returns the level up to which vector i must be read in lists, so that what it has above
+// it does not suffice.
+func (j *cosineJoin) upTo(i int, of *lists) (l int) {
+	ids, _, _ := j.v.vector(i)
+	least := j.least - sumError(len(ids))
+	for l < levels-1 && float64(int(j.above.at(l)[i])*int(of.longest[l]))/(255*255) >= least {
+		l++
+	}
+	return l
+}
+
+// pairs yields the pairs of which A is in the lists, and B from from on and behind A.
+func (j *cosineJoin) pairs(from int) iter.Seq[SimilarPair[int]] {
+	return func(yield func(SimilarPair[int]) bool) {
+		v := j.v
+		worker := func() *cosineWorker { return &cosineWorker{cosineJoin: j, sums: make([]float32, v.n)} }
 		inOrder((v.n-from+chunk-1)/chunk, worker, func(w *cosineWorker, c int, emit func([]SimilarPair[int]) bool) {
 			for i := from + c*chunk; i < min(v.n, from+(c+1)*chunk); i++ {
 				if w.query(i); len(w.found) >= 4*chunk {
@@ -148,9 +204,7 @@ func inOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R
 
 // A cosineWorker finds the vectors that are similar to one of them.
 type cosineWorker struct {
-	v       *numbered
-	p       *postings
-	least   float64
+	*cosineJoin
 	sums    []float32 // by vector: what was summed up
 	touched []uint32
 	table   weightTable[uint32]
@@ -159,16 +213,27 @@ type cosineWorker struct {
 
 // query finds those before vector i.
 func (w *cosineWorker) query(i int) {
+	first := len(w.found)
+	compared := false // the table is of vector i
+	for _, in := range []*lists{&w.usual, &w.others} {
+		upTo := w.upTo(i, in)
+		w.sum(i, upTo, in)
+		compared = w.compare(i, upTo, compared)
+	}
+	slices.SortFunc(w.found[first:], func(a, b SimilarPair[int]) int { return a.A - b.A })
+}
+
+// sum reads the lists of vector i up to a level.
+func (w *cosineWorker) sum(i, upTo int, in *lists) {
 	ids, weights, square := w.v.vector(i)
-	unit, upTo := unitFactor(square), int(w.p.entered[i])
+	unit := unitFactor(square)
 	w.touched = w.touched[:0]
 	for k, id := range ids {
 		if w.v.level(id) > upTo {
 			continue
 		}
 		x := float32(float64(weights[k]) * unit)
-		from, to := w.p.starts[id], w.p.starts[id+1]
-		list := w.p.lists[from:to]
+		list := in.lists[in.starts[id]:in.starts[id+1]]
 		if len(list) > 8 { // else it is as fast to look
 			n, _ := slices.BinarySearchFunc(list, uint32(i), func(p posting, i uint32) int { return cmp.Compare(p.vector(), i) })
 			list = list[:n]
@@ -185,13 +250,18 @@ func (w *cosineWorker) query(i int) {
 			w.sums[y] = touchedSum(s + float32(x*p.weight()))
 		}
 	}
+}
+
+// compare compares vector i with those that were touched and may be similar enough. compared says whether the
+// table is of vector i, and so does what it returns.
+func (w *cosineWorker) compare(i, upTo int, compared bool) bool {
+	ids, weights, square := w.v.vector(i)
 	room := sumError(len(ids))
-	first, compared := len(w.found), false
 	for _, y := range w.touched {
 		sum := w.sums[y]
 		w.sums[y] = 0
-		both := min(upTo, int(w.p.entered[y]))
-		if float64(sum)+float64(int(w.p.above.at(both)[i])*int(w.p.above.at(both)[y]))/(255*255)+room < w.least {
+		above := w.above.at(min(upTo, int(w.entered[y])))
+		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least {
 			continue
 		}
 		if !compared {
@@ -207,5 +277,5 @@ func (w *cosineWorker) query(i int) {
 			w.found = append(w.found, SimilarPair[int]{int(y), i, c})
 		}
 	}
-	slices.SortFunc(w.found[first:], func(a, b SimilarPair[int]) int { return a.A - b.A })
+	return compared
 }

@@ -87,8 +87,8 @@ type vectorTables struct {
 func newVectorTables(docs docColumn) *vectorTables {
 	t := &vectorTables{docs: vectorDocs{docs, len(docs.ends)}}
 	v := numberTerms(&t.docs, 1)
-	p := newPostings(v, 0, func(int) bool { return true })
-	t.features, t.starts, t.lists, t.above = v.features, p.starts, p.lists, p.above
+	p := newPostings(v, func(int) bool { return true }, func(int) int { return levels })
+	t.features, t.starts, t.lists, t.above = v.features, p.starts, p.lists, v.measure()
 	t.prepare()
 	return t
 }
