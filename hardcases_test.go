@@ -1,0 +1,112 @@
+package neardup
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// hardCases are pairs of texts of which users ask why they are near-duplicates, or are not. They are
+// compared among the texts of testdata, as the default Settings do; with their similarity, rounded.
+var hardCases = []struct {
+	name, a, b string
+	duplicate  bool
+	why        string
+}{
+	{"two episodes of one series", "西游记EP01", "西游记EP02", true,
+		"of seven characters one differs, and nothing says that it is the one that counts; use the number as an id, or compare titles by words of your own"},
+	{"episodes with other titles", "西游记EP01 灵根育孕源流出", "西游记EP02 悟彻菩提真妙理", false, "the titles differ"},
+	{"the same in full width, other punctuation and case", "Ｎｏｔｉｃｅ：楼下施工，噪音太大！", "notice 楼下施工 噪音太大", true, "the tokenizer sees neither"},
+	{"a complaint, sent again with a few changes", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！", true, "most pairs of characters are the same"},
+	{"a complaint about something else, in the same form", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区居民，小区门口的路灯坏了一个多月，晚上漆黑一片，老人孩子出行不便，请尽快处理。", false, "the form is the smaller part"},
+	{"a form letter with other names", formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815"), true,
+		"nearly all of it is the form; among many such letters the form weighs less, see TestFormLetters"},
+	{"a page with a changed counter", page(10482), page(10517), true, "one number of many words; a Normalizer with Numbers: Mask makes them equal"},
+	{"a short text of which the number is the half", "Order 10482", "Order 10517", false, "what is equal is the smaller part"},
+	{"a translation", "The quick brown fox jumps over the lazy dog and runs away into the forest.", "敏捷的棕色狐狸跳过懒狗，跑进了森林里。", false, "no feature in common: texts are compared, not meanings"},
+	{"a paraphrase", "How can I get a certificate of marital status?", "Where do I apply for proof that I am unmarried?", false, "hardly a feature in common: texts are compared, not meanings"},
+	{"words in another order", "the cat chased the small brown dog around the old garden", "around the old garden the cat chased the small brown dog", true, "a short text is compared by trigrams of characters, and most stay"},
+	{"typing errors", "Please confirm the delivery of the package to our office in Berlin by Friday", "Plaese confrim the delivery of the pakage to our ofice in Berlin by friday", true, "most trigrams stay"},
+	{"a negation", "The board approved the merger of both companies on Monday.", "The board has not approved the merger of both companies on Monday.", true, "two words more: what they mean is not seen"},
+	{"a quoted reply that adds little", mail, "Thank you, agreed.\n\nOn Monday you wrote:\n" + quoted(mail), true, "nearly all of it is the quoted text"},
+	{"a quoted reply that is longer than what it quotes", mail, answer + "\n\nOn Monday you wrote:\n" + quoted(mail), false, "the answer is the larger part; Set.Containment of the first in the second is 1"},
+	{"a text and its beginning", mail + answer, mail, false, "half of it is missing; for parts use Set.Containment"},
+	{"a text twice in a row", mail, mail + "\n" + mail, true, "the same features, twice"},
+	{"only punctuation", "!!! ???", "!!! ???", false, "nothing to compare"},
+	{"the same emoji", "😀😀😀", "😀😀😀", true, "an emoji is a character"},
+	{"one letter", "a", "A", true, "equal, folded"},
+}
+
+func formLetter(name, date, number string) string {
+	return "Dear " + name + ",\n\nthank you for your application of " + date + ". We have received all documents and are examining them. " +
+		"As soon as a decision has been taken we will inform you in writing. This usually takes four to six weeks. Please refrain from asking " +
+		"about the state of the procedure in the meantime. In all further correspondence state the file number " + number + ".\n\nYours sincerely\nThe Citizens' Office"
+}
+
+func page(visitors int) string {
+	return fmt.Sprintf("Welcome to the museum of local history. The museum is open from Tuesday to Sunday from ten to five. Admission is free on the first "+
+		"Sunday of the month. Guided tours begin at eleven and at three. Visitors of this page so far: %d. Last change of the counter today.", visitors)
+}
+
+const mail = "Dear colleagues, the meeting on the new archive is moved from Tuesday to Thursday afternoon, because the conference room is being painted. " +
+	"Please bring the inventory lists of your departments and an estimate of the shelf space that you will need during the next five years."
+
+const answer = "I am afraid that Thursday is impossible for the whole of our department, since the auditors have announced their visit for that day and expect " +
+	"everybody to be at hand. Could we not meet on Wednesday morning in the small library instead? As to shelf space, we have measured ours already: with digital copies growing " +
+	"we expect to need a third less than today, provided that somebody finally decides about the newspaper collection of the twenties, which nobody has opened since the flood."
+
+func quoted(text string) string {
+	var b strings.Builder
+	for i, w := range strings.Fields(text) {
+		if i%12 == 0 {
+			b.WriteString("\n> ")
+		}
+		b.WriteString(w + " ")
+	}
+	return b.String()
+}
+
+// TestHardCases shows what the default Settings answer, and why:
+//
+//	go test -run HardCases -v .
+func TestHardCases(t *testing.T) {
+	d, err := NewDeduplicator[int](Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range corpusTexts(t, "en", "zh", "more") {
+		d.Add(i, text)
+	}
+	for _, c := range hardCases {
+		e := d.Explain(c.a, c.b)
+		verdict := map[bool]string{true: "near-duplicates", false: "no near-duplicates"}[e.Duplicate()]
+		t.Logf("%-52s %.2f  %s: %s", c.name, e.Similarity, verdict, c.why)
+		if e.Duplicate() != c.duplicate {
+			t.Errorf("%s: %s\n%v", c.name, verdict, e)
+		}
+		if again := d.Explain(c.b, c.a); again.Similarity != e.Similarity {
+			t.Errorf("%s: %v one way and %v the other", c.name, e.Similarity, again.Similarity)
+		}
+	}
+}
+
+// TestFormLetters: of few letters on one form, all are near-duplicates. Where the form is most of the
+// collection, it says little, and what is filled in decides.
+func TestFormLetters(t *testing.T) {
+	form := func(i int) string {
+		about := []string{"a parking permit for the inner city", "the registration of a dog", "a place in the kindergarten on the hill", "an allotment garden by the railway",
+			"a licence for a stall at the market", "the felling of an old walnut tree", "a passport for my daughter"}
+		return formLetter(fmt.Sprint("Applicant ", i*i+7), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)) + "\nSubject: " + about[i%len(about)] + " at number " + fmt.Sprint(i*31)
+	}
+	for _, n := range []int{5, 2000} {
+		d, _ := NewDeduplicator[int](Settings{})
+		for i := range n {
+			d.Add(i, form(i))
+		}
+		e := d.Explain(form(1), form(3))
+		t.Logf("among %d letters on one form: similarity %.2f", n, e.Similarity)
+		if want := n == 5; e.Duplicate() != want {
+			t.Errorf("among %d letters: %v", n, e)
+		}
+	}
+}
