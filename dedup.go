@@ -18,12 +18,12 @@ import (
 type Settings struct {
 	// Fingerprinter says what documents are compared by. The zero value: runs of words, of
 	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields are for
-	// records. The weight is (1 + ln n) × ln((N+100)/df), n being how often the document has the
-	// feature and df how many of the N different documents do, unless Weight is another.
+	// records. The weight is (1 + ln n) × ln((N+20)/df), n being how often the document has the
+	// feature and df how many of the N documents do, not counting those that are much like another; unless Weight is another.
 	// A seeded Hash counts, other hashes do not.
 	Fingerprinter Fingerprinter
 
-	// Similarity is the least cosine of near-duplicates, above 0 and at most 1; 0 means 0.56.
+	// Similarity is the least cosine of near-duplicates, above 0 and at most 1; 0 means 0.57.
 	// Calibrate finds the best for documents of which it is known what belongs together.
 	Similarity float64
 
@@ -35,7 +35,7 @@ type Settings struct {
 }
 
 // defaultSimilarity is the cosine of the zero Settings.
-const defaultSimilarity = 0.56
+const defaultSimilarity = 0.57
 
 func (s Settings) usual() (Settings, error) {
 	if s.Similarity == 0 {
@@ -264,6 +264,7 @@ type collection[ID comparable] struct {
 	contents []content
 	old      int              // contents
 	fps      []Fingerprint128 // nil, or to be made
+	firsts                    // of the contents
 	oldDocs  int
 	weights  profileWeights
 }
@@ -271,20 +272,47 @@ type collection[ID comparable] struct {
 // collect returns the documents; those before position old are old.
 func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	d.mu.RLock()
-	defer d.mu.RUnlock()
 	c := &collection[ID]{docs: d.docs[:len(d.docs):len(d.docs)], oldDocs: old}
+	for _, n := range d.inOrder() {
+		c.contents = append(c.contents, d.contents[n])
+	}
+	d.mu.RUnlock()
+	c.firsts = d.alike(len(c.contents), func(i int) Vector { return c.contents[i].terms })
+	c.weights = c.firsts.weights(&d.settings)
+	// To the front with those that only old documents have.
+	var order []int
 	for _, isOld := range []bool{true, false} {
-		for _, content := range d.contents {
-			if n := len(content.docs); n > 0 && len(content.terms) > 0 && (content.docs[n-1] < old) == isOld {
-				c.contents = append(c.contents, content)
+		for i, content := range c.contents {
+			if docs := content.docs; (docs[len(docs)-1] < old) == isOld {
+				order = append(order, i)
 			}
 		}
 		if isOld {
-			c.old = len(c.contents)
+			c.old = len(order)
 		}
 	}
-	c.weights = newProfileWeights(len(c.contents), d.settings.Fingerprinter.Weight != nil)
+	contents, number := make([]content, len(order)), make([]int, len(order))
+	for to, from := range order {
+		contents[to], number[from] = c.contents[from], to
+	}
+	firsts := make(firsts, len(order))
+	for to, from := range order {
+		firsts[to] = number[c.firsts[from]]
+	}
+	c.contents, c.firsts = contents, firsts
 	return c
+}
+
+// inOrder returns the numbers of the contents that have documents and features, in the order of their first
+// documents, which is the same however they came to be.
+func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
+	for n, c := range d.contents {
+		if len(c.docs) > 0 && len(c.terms) > 0 {
+			numbers = append(numbers, uint32(n))
+		}
+	}
+	slices.SortFunc(numbers, func(a, b uint32) int { return d.contents[a].docs[0] - d.contents[b].docs[0] })
+	return numbers
 }
 
 func (c *collection[ID]) len() int { return len(c.contents) }
@@ -353,57 +381,6 @@ func (c *collection[ID]) oldOf(docs []int) int {
 	n, _ := slices.BinarySearch(docs, c.oldDocs)
 	return n
 }
-
-// A history is what documents are searched in one by one: vectors by the weights of a moment.
-type history struct {
-	weights profileWeights
-	table   *frequencies
-	index   *VectorIndex[uint32] // of contents
-}
-
-// isStale reports whether there is no history, or as many contents have come since as there were.
-func (d *Deduplicator[ID]) isStale() bool {
-	return d.known == nil || float64(d.entered) > max(d.known.weights.n, 32)
-}
-
-// learn makes a history of the contents that there are.
-func (d *Deduplicator[ID]) learn() { d.known, d.entered = d.learned(), 0 }
-
-func (d *Deduplicator[ID]) learned() *history {
-	var used vectorSlice
-	var numbers []uint32
-	for i, c := range d.contents {
-		if len(c.docs) > 0 && len(c.terms) > 0 {
-			used, numbers = append(used, c.terms), append(numbers, uint32(i))
-		}
-	}
-	h := &history{newProfileWeights(len(used), d.settings.Fingerprinter.Weight != nil), countTerms(used), NewVectorIndex[uint32]()}
-	vectors := make([]Vector, len(used))
-	chunks(len(used), func(_, from, to int) {
-		for i := from; i < to; i++ {
-			vectors[i] = h.vector(&d.contents[numbers[i]].profile)
-		}
-	})
-	h.index.AddAll(func(yield func(uint32, Vector) bool) {
-		for i, v := range vectors {
-			yield(numbers[i], v)
-		}
-	})
-	return h
-}
-
-// vector returns the vector of a profile.
-func (h *history) vector(p *profile) Vector {
-	v := slices.Clone(p.terms)
-	df := make([]uint32, len(v))
-	for i, t := range v {
-		df[i] = h.table.find(t.Feature, 1)
-	}
-	h.weights.weigh(v, p, df)
-	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
-}
-
-func (h *history) add(c uint32, p *profile) { h.index.Add(c, h.vector(p)) }
 
 // Search returns the documents that a text is a near-duplicate of: the most similar first, and of
 // equally similar ones those that were added first.

@@ -18,15 +18,22 @@ func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int
 		t.Fatal(err)
 	}
 	profiles := make([]profile, len(texts))
-	df := map[uint64]uint32{}
+	var different []Vector
 	seen := map[uint64]bool{}
-	n := 0
 	for i, text := range texts {
 		profiles[i] = s.Fingerprinter.profile(text)
 		if d := profiles[i].digest(); len(profiles[i].terms) > 0 && !seen[d] {
 			seen[d] = true
+			different = append(different, profiles[i].terms)
+		}
+	}
+	first := (&Deduplicator[int]{settings: s}).alike(len(different), func(i int) Vector { return different[i] })
+	df := map[uint64]uint32{}
+	n := 0
+	for i, terms := range different {
+		if first[i] == i {
 			n++
-			for _, term := range profiles[i].terms {
+			for _, term := range terms {
 				df[term.Feature]++
 			}
 		}
@@ -139,7 +146,7 @@ func TestDeduplicatorSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	stale := 0
+	var stale *history
 	var learned []string // what the weights are of
 	for i, text := range texts {
 		if got := d.Search(text); i%5 == 0 {
@@ -148,8 +155,8 @@ func TestDeduplicatorSearch(t *testing.T) {
 				t.Fatalf("text %d: %v, and then %v", i, got, again)
 			}
 		}
-		if before := int(d.known.weights.n); before != stale {
-			stale, learned = before, texts[:i]
+		if d.known != stale {
+			stale, learned = d.known, texts[:i]
 		}
 		got := d.SearchAndAdd(i, text)
 		if i%7 == 0 {
@@ -207,8 +214,8 @@ func TestDeduplicatorForgets(t *testing.T) {
 		d.SearchAndAdd(i, fmt.Sprintf("document %d of a window that moves on, number %d", i*7919, i))
 		d.Delete(i - 50)
 	}
-	if n := d.known.index.Len(); n > 50 || len(d.digests) > 50 || d.known.weights.n > 51 || d.known.weights.n < 49 {
-		t.Errorf("%d vectors, %d digests, weights of %g documents; there are 50", n, len(d.digests), d.known.weights.n)
+	if n := d.known.index.Len(); n > 50 || len(d.digests) > 50 || d.known.at > 51 || d.known.at < 49 {
+		t.Errorf("%d vectors, %d digests, weights of %d documents; there are 50", n, len(d.digests), d.known.at)
 	}
 	// Documents without features do not count.
 	e, _ := NewDeduplicator[int](Settings{})

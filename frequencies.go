@@ -171,6 +171,32 @@ func (f *frequencies) add(key uint64, n uint32) {
 	s.Unlock()
 }
 
+// marked is the bit of a count that mark sets.
+const marked = 1 << 31
+
+// mark sets a bit of the counts of keys, of which some may be new. Nothing may be counted afterwards.
+func (f *frequencies) mark(keys []uint64) {
+	for _, key := range keys {
+		s := &f.shards[key>>58]
+		s.Lock()
+		if v, _ := s.find(key, f.factor); v != nil {
+			*v |= marked
+		} else {
+			s.add(key, marked, f.factor)
+		}
+		s.Unlock()
+	}
+}
+
+// find returns the value of a key, or nil.
+func (s *shard) find(key, factor uint64) (*uint32, bool) {
+	if len(s.lines) == 0 {
+		return nil, false
+	}
+	v, _ := s.slot(max(key, 1), factor)
+	return v, v != nil
+}
+
 // prune removes the keys with a count below min, and returns the largest of the counts.
 func (f *frequencies) prune(min uint32) (largest uint32) {
 	f.prepare()

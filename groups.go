@@ -3,7 +3,9 @@ package neardup
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
+	"sync"
 )
 
 // A Linkage says which pairs of near-duplicates make a group.
@@ -76,7 +78,17 @@ func centres(n int, pairs iter.Seq[SimilarPair[int]], before func(i, j int) bool
 		near[p.A] = append(near[p.A], edge{p.B, p.Similarity})
 		near[p.B] = append(near[p.B], edge{p.A, p.Similarity})
 	}
-	order, rank := make([]int, n), make([]int, n)
+	return centresOf(n, before, func(is []int, use func(i int, near []edge)) {
+		for _, i := range is {
+			use(i, near[i])
+		}
+	})
+}
+
+// centresOf makes groups around centres. each calls use with some vertices and what is near them: only of
+// centres that is needed, so a group costs no more than its members.
+func centresOf(n int, before func(i, j int) bool, each func(is []int, use func(i int, near []edge))) []int {
+	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
@@ -91,29 +103,29 @@ func centres(n int, pairs iter.Seq[SimilarPair[int]], before func(i, j int) bool
 			return 0
 		})
 	}
-	of := make([]int, n)
-	taken := make([]bool, n)
-	for r, i := range order {
-		if rank[i] = r; taken[i] {
-			of[i] = -1
-			continue
-		}
-		of[i] = i
-		for _, e := range near[i] {
-			taken[e.to] = true
-		}
-	}
+	of := make([]int, n) // the centre, the most similar one so far
+	similarity := make([]float64, n)
 	for i := range of {
-		if of[i] >= 0 {
-			continue
-		}
-		best := edge{-1, 0}
-		for _, e := range near[i] {
-			if of[e.to] == e.to && (best.to < 0 || cmp.Or(cmp.Compare(e.similarity, best.similarity), rank[best.to]-rank[e.to]) > 0) {
-				best = e
+		of[i] = -1
+	}
+	for next := 0; next < n; {
+		var some []int // that are near no centre so far
+		for ; next < n && len(some) < chunk; next++ {
+			if of[order[next]] < 0 {
+				some = append(some, order[next])
 			}
 		}
-		of[i] = best.to
+		each(some, func(i int, near []edge) {
+			if of[i] >= 0 { // of one of them
+				return
+			}
+			of[i], similarity[i] = i, math.Inf(1)
+			for _, e := range near {
+				if of[e.to] < 0 || e.similarity > similarity[e.to] { // equal ones: the centre that comes first
+					of[e.to], similarity[e.to] = i, e.similarity
+				}
+			}
+		})
 	}
 	return of
 }
@@ -239,23 +251,27 @@ func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 			}
 		}
 	}
-	of := GroupPairs(len(c.contents), fresh, g.Linkage, func(i, j int) bool {
-		return before(keep[i], keep[j])
-	})
+	first := func(i, j int) bool { return before(keep[i], keep[j]) }
+	var of []int
+	if g.Linkage == Centres && d.settings.Recall == 1 {
+		of = c.centres(d.settings.Similarity, isOld, first)
+	} else {
+		of = GroupPairs(len(c.contents), fresh, g.Linkage, first)
+	}
 	members := make(map[int][]int)
 	for i, root := range of {
 		members[root] = append(members[root], c.contents[i].docs...)
 	}
 	var groups []Group[ID]
-	var first []int
+	var roots []int
 	for root, m := range members {
 		slices.Sort(m)
 		if len(m) > 1 && m[len(m)-1] >= g.Old {
-			first = append(first, root)
+			roots = append(roots, root)
 		}
 	}
-	slices.SortFunc(first, func(a, b int) int { return members[a][0] - members[b][0] })
-	for _, root := range first {
+	slices.SortFunc(roots, func(a, b int) int { return members[a][0] - members[b][0] })
+	for _, root := range roots {
 		group := Group[ID]{Keep: c.docs[keep[root]].id}
 		for _, at := range members[root] {
 			group.Members = append(group.Members, c.docs[at].id)
@@ -263,4 +279,32 @@ func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 		groups = append(groups, group)
 	}
 	return groups
+}
+
+// centres groups contents around centres, without spelling out the pairs.
+func (c *collection[ID]) centres(least float64, isOld func(i int) bool, before func(i, j int) bool) []int {
+	n := len(c.contents)
+	j := newCosineJoin(numberTerms(c, 2), least, func(int) bool { return true })
+	workers := sync.Pool{New: func() any { return &cosineWorker{cosineJoin: j, sums: make([]float32, n)} }}
+	return centresOf(n, before, func(is []int, use func(i int, near []edge)) {
+		k := 0
+		inOrder(len(is), func() int { return 0 }, func(_ int, k int, emit func([]edge) bool) {
+			w := workers.Get().(*cosineWorker)
+			defer workers.Put(w)
+			i := is[k]
+			w.found = w.found[:0]
+			w.query(i, n)
+			near := make([]edge, 0, len(w.found))
+			for _, f := range w.found {
+				if !isOld(i) || !isOld(f.A) {
+					near = append(near, edge{f.A, f.Similarity})
+				}
+			}
+			emit(near)
+		}, func(near []edge) bool {
+			use(is[k], near)
+			k++
+			return true
+		})
+	})
 }

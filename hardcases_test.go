@@ -20,7 +20,7 @@ var hardCases = []struct {
 	{"a complaint, sent again with a few changes", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！", true, "most pairs of characters are the same"},
 	{"a complaint about something else, in the same form", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区居民，小区门口的路灯坏了一个多月，晚上漆黑一片，老人孩子出行不便，请尽快处理。", false, "the form is the smaller part"},
 	{"a form letter with other names", formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815"), true,
-		"nearly all of it is the form; among many such letters the form weighs less, see TestFormLetters"},
+		"nearly all of it is the form; however many there are, see TestCampaign"},
 	{"a page with a changed counter", page(10482), page(10517), true, "one number of many words; a Normalizer with Numbers: Mask makes them equal"},
 	{"a short text of which the number is the half", "Order 10482", "Order 10517", false, "what is equal is the smaller part"},
 	{"a translation", "The quick brown fox jumps over the lazy dog and runs away into the forest.", "敏捷的棕色狐狸跳过懒狗，跑进了森林里。", false, "no feature in common: texts are compared, not meanings"},
@@ -79,6 +79,9 @@ func TestHardCases(t *testing.T) {
 	}
 	for _, c := range hardCases {
 		e := d.Explain(c.a, c.b)
+		if f := (&Fingerprinter{}); strings.Contains(c.why, "Containment of the first in the second is 1") && f.Set(c.a).Containment(f.Set(c.b)) != 1 {
+			t.Errorf("%s: the containment is not 1", c.name)
+		}
 		verdict := map[bool]string{true: "near-duplicates", false: "no near-duplicates"}[e.Duplicate()]
 		t.Logf("%-52s %.2f  %s: %s", c.name, e.Similarity, verdict, c.why)
 		if e.Duplicate() != c.duplicate {
@@ -90,23 +93,30 @@ func TestHardCases(t *testing.T) {
 	}
 }
 
-// TestFormLetters: of few letters on one form, all are near-duplicates. Where the form is most of the
-// collection, it says little, and what is filled in decides.
-func TestFormLetters(t *testing.T) {
-	form := func(i int) string {
-		about := []string{"a parking permit for the inner city", "the registration of a dog", "a place in the kindergarten on the hill", "an allotment garden by the railway",
-			"a licence for a stall at the market", "the felling of an old walnut tree", "a passport for my daughter"}
-		return formLetter(fmt.Sprint("Applicant ", i*i+7), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)) + "\nSubject: " + about[i%len(about)] + " at number " + fmt.Sprint(i*31)
+// TestCampaign: letters on one form are near-duplicates however large a part of the collection
+// they are, and so are a few short complaints that are all there is.
+func TestCampaign(t *testing.T) {
+	for _, n := range []int{2, 5, 300, 2000} {
+		for _, others := range []int{0, 20, 2000} {
+			d, _ := NewDeduplicator[int](Settings{})
+			for i := range n {
+				d.Add(i, formLetter(fmt.Sprint("Applicant ", i*i+7), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)))
+			}
+			for i := range others {
+				d.Add(n+i, fmt.Sprintf("a note on subject %d, written by %d people about %d things that nobody %d", i*i*17, i*31, i*777, i))
+			}
+			groups := d.Groups(Grouping[int]{})
+			if len(groups) == 0 || len(groups[0].Members) != n {
+				t.Errorf("%d letters among %d others: %d groups", n, others, len(groups))
+			}
+		}
 	}
-	for _, n := range []int{5, 2000} {
-		d, _ := NewDeduplicator[int](Settings{})
-		for i := range n {
-			d.Add(i, form(i))
-		}
-		e := d.Explain(form(1), form(3))
-		t.Logf("among %d letters on one form: similarity %.2f", n, e.Similarity)
-		if want := n == 5; e.Duplicate() != want {
-			t.Errorf("among %d letters: %v", n, e)
-		}
+	same := []string{"楼下施工噪音太大，夜里两点还在施工，请处理", "楼下施工噪音很大，夜里两点仍在施工，请处理", "楼下的施工噪音太大，夜里两点还在施工，请尽快处理"}
+	d, _ := NewDeduplicator[int](Settings{})
+	for i, text := range same {
+		d.Add(i, text)
+	}
+	if g := d.Groups(Grouping[int]{}); len(g) != 1 || len(g[0].Members) != 3 {
+		t.Errorf("three complaints: %v", g)
 	}
 }

@@ -61,6 +61,9 @@ type vectorSource interface {
 	len() int
 	vector(i int, buf Vector) Vector
 	weigh(i int, v Vector, df []uint32) Vector
+
+	// counts says whether a vector counts for the document frequencies, or is too much like another.
+	counts(i int) bool
 }
 
 // vectorSlice is the source of vectors that there are.
@@ -69,12 +72,13 @@ type vectorSlice []Vector
 func (v vectorSlice) len() int                                 { return len(v) }
 func (v vectorSlice) vector(i int, _ Vector) Vector            { return v[i] }
 func (v vectorSlice) weigh(_ int, w Vector, _ []uint32) Vector { return w }
+func (v vectorSlice) counts(int) bool                          { return true }
 
 // numbered are vectors of which the features have numbers, in the order of their hashes.
 type numbered struct {
 	n        int
 	features []uint64 // by number
-	df       []uint32 // by number: how many vectors have it
+	df       []uint32 // by number: how many of the vectors that count have it
 	parts    []numberedPart
 }
 
@@ -147,19 +151,28 @@ func numberTerms(src vectorSource, least uint32) *numbered {
 func countTerms(src vectorSource) *frequencies {
 	var table frequencies
 	table.prepare()
-	chunks(src.len(), func(_, from, to int) {
-		var buf Vector
-		var keys, sorted []uint64
-		for i := from; i < to; i++ {
-			buf = src.vector(i, buf)
-			keys = keys[:0]
-			for _, t := range buf {
-				keys = append(keys, t.Feature)
+	for _, which := range []bool{true, false} {
+		chunks(src.len(), func(_, from, to int) {
+			var buf Vector
+			var keys, sorted []uint64
+			for i := from; i < to; i++ {
+				if src.counts(i) != which {
+					continue
+				}
+				buf = src.vector(i, buf)
+				keys = keys[:0]
+				for _, t := range buf {
+					keys = append(keys, t.Feature)
+				}
+				if which {
+					sorted = slices.Grow(sorted[:0], len(keys))[:len(keys)]
+					table.count(keys, sorted)
+				} else {
+					table.mark(keys)
+				}
 			}
-			sorted = slices.Grow(sorted[:0], len(keys))[:len(keys)]
-			table.count(keys, sorted)
-		}
-	})
+		})
+	}
 	return &table
 }
 
@@ -172,7 +185,7 @@ func (v *numbered) enter(table *frequencies, least uint32) {
 	var entries [len(table.shards)][]entry
 	shareOut(len(entries), func(i int) {
 		table.shards[i].each(func(key uint64, count *uint32) {
-			if *count < least {
+			if *count < least { // if it is marked, two or more have it
 				*count = 0
 			} else {
 				entries[i] = append(entries[i], entry{key, count})
@@ -182,7 +195,7 @@ func (v *numbered) enter(table *frequencies, least uint32) {
 	})
 	for _, part := range entries { // shards are by the highest bits of the key
 		for _, e := range part {
-			v.features, v.df = append(v.features, e.key), append(v.df, *e.value)
+			v.features, v.df = append(v.features, e.key), append(v.df, max(*e.value&^marked, 1))
 			*e.value = uint32(len(v.features))
 		}
 	}

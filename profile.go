@@ -202,9 +202,9 @@ func newProfileWeights(n int, own bool) profileWeights {
 	return w
 }
 
-// prior is the number of documents without any of the features that are taken to be besides: without them,
-// what all of five documents have would weigh nothing, though it says that they are near-duplicates.
-const prior = 100
+// prior is the number of documents without any of the features that are taken to be besides: without
+// them, what the only two documents have in common would weigh next to nothing.
+const prior = 20
 
 // idf returns the factor of a feature that df documents have.
 func (w profileWeights) idf(df uint32) float64 {

@@ -116,7 +116,7 @@ func (j *cosineJoin) pairs(from int) iter.Seq[SimilarPair[int]] {
 		worker := func() *cosineWorker { return &cosineWorker{cosineJoin: j, sums: make([]float32, v.n)} }
 		inOrder((v.n-from+chunk-1)/chunk, worker, func(w *cosineWorker, c int, emit func([]SimilarPair[int]) bool) {
 			for i := from + c*chunk; i < min(v.n, from+(c+1)*chunk); i++ {
-				if w.query(i); len(w.found) >= 4*chunk {
+				if w.query(i, i); len(w.found) >= 4*chunk {
 					if !emit(w.found) {
 						return
 					}
@@ -211,20 +211,20 @@ type cosineWorker struct {
 	found   []SimilarPair[int]
 }
 
-// query finds those before vector i.
-func (w *cosineWorker) query(i int) {
+// query finds those that are similar to vector i, of the vectors before end.
+func (w *cosineWorker) query(i, end int) {
 	first := len(w.found)
 	compared := false // the table is of vector i
 	for _, in := range []*lists{&w.usual, &w.others} {
 		upTo := w.upTo(i, in)
-		w.sum(i, upTo, in)
+		w.sum(i, end, upTo, in)
 		compared = w.compare(i, upTo, compared)
 	}
 	slices.SortFunc(w.found[first:], func(a, b SimilarPair[int]) int { return a.A - b.A })
 }
 
-// sum reads the lists of vector i up to a level.
-func (w *cosineWorker) sum(i, upTo int, in *lists) {
+// sum reads the lists of vector i up to a level, and of the vectors before end.
+func (w *cosineWorker) sum(i, end, upTo int, in *lists) {
 	ids, weights, square := w.v.vector(i)
 	unit := unitFactor(square)
 	w.touched = w.touched[:0]
@@ -234,13 +234,13 @@ func (w *cosineWorker) sum(i, upTo int, in *lists) {
 		}
 		x := float32(float64(weights[k]) * unit)
 		list := in.lists[in.starts[id]:in.starts[id+1]]
-		if len(list) > 8 { // else it is as fast to look
-			n, _ := slices.BinarySearchFunc(list, uint32(i), func(p posting, i uint32) int { return cmp.Compare(p.vector(), i) })
+		if len(list) > 8 && end < w.v.n { // else it is as fast to look
+			n, _ := slices.BinarySearchFunc(list, uint32(end), func(p posting, end uint32) int { return cmp.Compare(p.vector(), end) })
 			list = list[:n]
 		}
 		for _, p := range list {
 			y := p.vector()
-			if int(y) >= i {
+			if int(y) >= end {
 				break
 			}
 			s := w.sums[y]
@@ -261,7 +261,7 @@ func (w *cosineWorker) compare(i, upTo int, compared bool) bool {
 		sum := w.sums[y]
 		w.sums[y] = 0
 		above := w.above.at(min(upTo, int(w.entered[y])))
-		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least {
+		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least || int(y) == i {
 			continue
 		}
 		if !compared {

@@ -72,6 +72,8 @@ func (d *vectorDocs) vector(i int, buf Vector) Vector { return vectorOf(buf[:0],
 
 func (d *vectorDocs) weigh(_ int, v Vector, _ []uint32) Vector { return v }
 
+func (d *vectorDocs) counts(int) bool { return true }
+
 // vectorTables find the vectors of a run.
 type vectorTables struct {
 	docs      vectorDocs

@@ -62,7 +62,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.method.name, "method", "auto", "what near-duplicates are found by:\n  auto     the exact cosine of features that follow the text: right without settings\n  cosine   the same of the features and weights that are given\n  minhash  signatures, of an estimated Jaccard similarity\n  simhash  fingerprints within a distance: the fastest, for copies and light edits\n")
 	f.IntVar(&o.method.bits, "bits", 64, "with -method simhash, width of the fingerprints: 64 or 128")
 	f.IntVar(&o.method.distance, "distance", 3, "with -method simhash, largest Hamming distance of near-duplicates, in bits")
-	f.Float64Var(&o.method.least, "similarity", 0, "the least similarity of near-duplicates: with -method auto or cosine their cosine, by default 0.56; with minhash the Jaccard similarity, the share of their features that both have, by default 0.6")
+	f.Float64Var(&o.method.least, "similarity", 0, "the least similarity of near-duplicates: with -method auto or cosine their cosine, by default 0.57; with minhash the Jaccard similarity, the share of their features that both have, by default 0.6")
 	f.StringVar(&o.method.group, "group", "centres", "with -method auto or cosine, what a group is:\n  centres   all are near-duplicates of the one that is kept\n  complete  all are near-duplicates of each other\n  chains    what chains of near-duplicates hold together\n")
 	f.StringVar(&o.method.keep, "keep", "first", "with -method auto or cosine, which document of a group is kept: first, longest or newest")
 	f.IntVar(&o.values, "values", 128, "with -method minhash, the length of the signatures: the standard error of a similarity is at most 0.5/√values")

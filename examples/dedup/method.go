@@ -223,7 +223,7 @@ func (o *options) setMethod(given map[string]bool) string {
 	}
 	m.weighs = given["weights"]
 	if m.least == 0 && !given["similarity"] {
-		m.least = map[bool]float64{false: 0.56, true: 0.6}[m.name == "minhash"]
+		m.least = map[bool]float64{false: 0.57, true: 0.6}[m.name == "minhash"]
 	}
 	switch {
 	case linkages[m.group] == 0 && m.group != "centres":

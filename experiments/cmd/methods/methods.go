@@ -31,7 +31,7 @@ func methodsOf(s *set) []method {
 		pipeline("cosine, bigrams", neardup.Fingerprinter{Tokenizer: bigrams}, 0),
 		pipeline("cosine, trigrams", neardup.Fingerprinter{Tokenizer: trigrams}, 0),
 		pipeline("auto, similarity chosen", neardup.Fingerprinter{}, 0),
-		pipeline("auto", neardup.Fingerprinter{}, 0.56),
+		pipeline("auto", neardup.Fingerprinter{}, 0.57),
 	}
 	return methods
 }
