@@ -169,3 +169,57 @@ func BenchmarkVectorPairs(b *testing.B) {
 		}
 	}
 }
+
+// FuzzVectorPairs compares the join and the index with all comparisons, for vectors of few features: a byte is the
+// feature and the next one its weight, 0 ends a vector.
+func FuzzVectorPairs(f *testing.F) {
+	f.Add([]byte{1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 0, 0, 5, 200}, uint8(128))
+	f.Add([]byte{1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 129, 2, 3}, uint8(10))
+	f.Fuzz(func(t *testing.T, data []byte, at uint8) {
+		vs := []Vector{nil}
+		var terms []Term
+		for i := 0; i < len(data); i++ {
+			if data[i] == 0 || i+1 == len(data) {
+				vs, terms = append(vs, NewVector(terms)), nil
+				continue
+			}
+			// Features spread over the hashes, weights of both signs.
+			terms = append(terms, Term{splitMix(uint64(data[i])), float32(int8(data[i+1]))})
+			i++
+		}
+		if len(vs) > 200 {
+			return
+		}
+		least := (float64(at) + 1) / 256
+		var want []SimilarPair[int]
+		for j := range vs {
+			for i := range j {
+				if c := vs[i].Cosine(vs[j]); c >= least {
+					want = append(want, SimilarPair[int]{i, j, c})
+				}
+			}
+		}
+		if got := slices.Collect(VectorPairs(vs, least)); !slices.Equal(got, want) {
+			t.Fatalf("%v at %g: %v, not %v", vs, least, got, want)
+		}
+		ix := NewVectorIndex[int]()
+		ix.AddAll(slices.All(vs[:len(vs)/2]))
+		for i, v := range vs[len(vs)/2:] {
+			ix.Add(len(vs)/2+i, v)
+		}
+		var ids []int
+		for i := range vs {
+			ids = append(ids, i)
+		}
+		for _, q := range vs {
+			all := nearestVectors(ids, vs, q, least)
+			if got := ix.Search(q, least); !slices.Equal(got, all) {
+				t.Fatalf("%v in %v at %g: %v, not %v", q, vs, least, got, all)
+			}
+			all = nearestVectors(ids, vs, q, 0)
+			if got := ix.Nearest(q, 3); !slices.Equal(got, all[:min(3, len(all))]) {
+				t.Fatalf("nearest to %v in %v: %v, not %v", q, vs, got, all)
+			}
+		}
+	})
+}

@@ -16,7 +16,7 @@ var (
 // methodsOf returns the methods that serve for a set.
 func methodsOf(s *set) []method {
 	if len(s.fields) > 0 {
-		return []method{pipeline("records", neardup.Fingerprinter{Fields: schema(s.fields)}, 0)}
+		return []method{pipeline("records", schema(s.fields), 0)}
 	}
 	methods := []method{
 		simHash("simhash 64, distance 3", 64, false, 1-3./64),
@@ -109,17 +109,19 @@ func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
 }
 
 // schema returns the fields of records: of restaurants, and of persons.
-func schema(names []string) (fields []neardup.Field) {
+func schema(names []string) (f neardup.Fingerprinter) {
 	if slices.Contains(names, "cuisine") {
-		return []neardup.Field{
+		f.Fields = []neardup.Field{
 			{Name: "name", Split: neardup.Words{}, Weight: 1},
 			{Name: "name", Split: trigrams, Weight: 1},
 			{Name: "address", Split: neardup.Words{}},
 			{Name: "city", Split: neardup.Words{}, Weight: 1},
 		}
+		return f
 	}
+	f.Weight = neardup.Count // a typing error makes a value that is rare, and says little
 	for _, name := range names {
-		fields = append(fields, neardup.Field{Name: name}, neardup.Field{Name: name, Split: trigrams})
+		f.Fields = append(f.Fields, neardup.Field{Name: name}, neardup.Field{Name: name, Split: trigrams})
 	}
-	return fields
+	return f
 }
