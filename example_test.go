@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -384,4 +385,97 @@ func ExampleBlend() {
 	// Output:
 	// content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
 	// 0 1 1
+}
+
+func ExampleDeduplicator() {
+	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
+	if err != nil {
+		panic(err) // the settings are out of range
+	}
+	d.Add("mail-1", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。")
+	d.Add("mail-2", "请问如何办理居住证？需要准备哪些材料？到哪里去办？")
+	d.Add("mail-3", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！")
+	for _, g := range d.Groups(neardup.Grouping[string]{}) {
+		fmt.Println("keep", g.Keep, "of", g.Members)
+	}
+	for _, m := range d.SearchAndAdd("mail-4", "请问怎么办理居住证，需要准备哪些材料，到哪里办？") {
+		fmt.Printf("mail-4 is like %s: %.2f\n", m.ID, m.Similarity)
+	}
+	// Output:
+	// keep mail-1 of [mail-1 mail-3]
+	// mail-4 is like mail-2: 0.78
+}
+
+func ExampleDeduplicator_Explain() {
+	d, _ := neardup.NewDeduplicator[int](neardup.Settings{})
+	fmt.Print(d.Explain("西游记EP01", "西游记EP02"))
+	// Output:
+	// near-duplicates: similarity 0.800, at least 0.570 is needed
+	// both have 4 features, 0.800 in all
+	//   0.2000  "ep0", in 0 documents
+	//   0.2000  "游记", in 0 documents
+	//   0.2000  "西游", in 0 documents
+	//   0.2000  "记ep", in 0 documents
+	// only the first has 1 features, 0.200 in all
+	//   0.2000  "p01", in 0 documents
+	// only the second has 1 features, 0.200 in all
+	//   0.2000  "p02", in 0 documents
+}
+
+func ExampleDeduplicator_Calibrate() {
+	d, _ := neardup.NewDeduplicator[int](neardup.Settings{})
+	for i, text := range []string{"red shirt, size 40", "red shirt, size 42", "red shirt size 40", "blue trousers, size 50", "blue trousers size 50"} {
+		d.Add(i, text)
+	}
+	// Another size is another article.
+	cal, err := d.Calibrate([]neardup.Label[int]{{A: 0, B: 2, Duplicate: true}, {A: 3, B: 4, Duplicate: true}, {A: 0, B: 1}, {A: 1, B: 2}}, neardup.Goal{Precision: 1})
+	fmt.Println(cal.Settings.Similarity > 0.9, cal.Point.Precision, cal.Point.Recall, err)
+	// Output: true 1 1 <nil>
+}
+
+func ExampleVectorIndex() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
+	ix := neardup.NewVectorIndex[string]()
+	ix.Add("a", f.Vector("fish and chips"))
+	ix.Add("b", f.Vector("fish and more fish"))
+	ix.Add("c", f.Vector("a walk in the park"))
+	for _, m := range ix.Nearest(f.Vector("fish"), 2) {
+		fmt.Printf("%s %.3f\n", m.ID, m.Similarity)
+	}
+	// Output:
+	// b 0.816
+	// a 0.577
+}
+
+func ExampleVector_Cosine() {
+	// S000: (30,20,20,10,0) and (40,0,30,20,10).
+	a := neardup.NewVector([]neardup.Term{{Feature: 1, Weight: 30}, {Feature: 2, Weight: 20}, {Feature: 3, Weight: 20}, {Feature: 4, Weight: 10}})
+	b := neardup.NewVector([]neardup.Term{{Feature: 1, Weight: 40}, {Feature: 3, Weight: 30}, {Feature: 4, Weight: 20}, {Feature: 5, Weight: 10}})
+	fmt.Println(a.Dot(b), a.Cosine(b))
+	// Output: 2000 0.8606629658238704
+}
+
+func ExampleFingerprinter_Compare() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
+	fmt.Print(f.Compare([]string{"the cat sat on the mat", "the cat sat on a mat", "dogs bark"}, 50, 64))
+	// Output:
+	// I    J  cosine  Jaccard    50 bits    64 bits
+	//    0    1  0.8660   0.8333   12 0.760   16 0.750
+	//    0    2  0.0000   0.0000   23 0.540   29 0.547
+	//    1    2  0.0000   0.0000   17 0.660   23 0.641
+}
+
+func ExampleVectorPairs() {
+	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
+	vectors := []neardup.Vector{f.Vector("fish and chips"), f.Vector("a walk"), f.Vector("chips and fish")}
+	for p := range neardup.VectorPairs(vectors, 0.5) {
+		fmt.Println(p.A, p.B, p.Similarity)
+	}
+	// Output: 0 2 1
+}
+
+func ExampleGroupPairs() {
+	pairs := []neardup.SimilarPair[int]{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.8}}
+	fmt.Println(neardup.GroupPairs(3, slices.Values(pairs), neardup.Chains, nil), neardup.GroupPairs(3, slices.Values(pairs), neardup.Centres, nil))
+	// Output: [0 0 0] [0 0 2]
 }
