@@ -10,10 +10,16 @@
 //	a, b := neardup.Sum64(text), neardup.Sum64(other)
 //	if a.Distance(b) <= 3 { ... }
 //
+// That finds copies and light edits, by the million. What finds nearly all near-duplicates, in
+// Chinese and in English, revised ones too, without any settings, is a [Deduplicator].
+//
 // # Which one do I want
 //
-// All near-duplicates in a collection: [Pairs], or [Clusters] to get groups and
-// keep one document of each. A new collection against an old one: [PairsBetween]. New
+// Near-duplicates of documents, in groups of which one is kept, or of one document among those
+// before it: a [Deduplicator], which verifies exactly what it finds, says why ([Deduplicator.Explain]), and
+// chooses its settings by examples ([Deduplicator.Calibrate]).
+//
+// Many fingerprints: [Pairs], or [Clusters] to get groups and keep one document of each. A new collection against an old one: [PairsBetween]. New
 // documents against those seen so far: an [Index], in memory ([NewIndex]) or in files
 // ([OpenIndex]), which also knows the nearest at any distance. Other features, weights or
 // hashes: a [Fingerprinter]. A document that is edited again and again, or read by several
@@ -26,7 +32,8 @@
 // [SeededHash].
 //
 // Texts that people revised, more than a few bits apart: the [Set] of their features, exactly,
-// or a MinHash [Signature] ([Fingerprinter.Sign]) and a [SignatureIndex] for many. Keywords or
+// or a MinHash [Signature] ([Fingerprinter.Sign]) and a [SignatureIndex] for many. Exact cosine of weighted
+// features: a [Vector] ([Fingerprinter.Vector]), [VectorPairs] and a [VectorIndex]. Keywords or
 // tags that should decide too: a [Blend].
 //
 // Words that should count more than others: a [Weight], most often by the document
@@ -54,7 +61,8 @@
 // larger distance finds more; how much more it confuses depends on the features and
 // their weights. With log count × idf of dictionary words, 128 bits and a distance of 35,
 // 99 % of those Chinese pairs are found at a precision of 97 %; by MinHash of pairs of
-// characters as many at 99.6 %. The README has the tables.
+// characters as many at 99.6 %, and by a Deduplicator, which is told nothing, 98.5 % at
+// 99.7 %. The README has the tables.
 //
 // Short texts have few features, so one changed word moves many bits. A text
 // without letters, digits and emoji has fingerprint 0, which means nothing.
