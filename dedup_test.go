@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -173,15 +174,7 @@ func TestDeduplicatorSearch(t *testing.T) {
 					want = append(want, Similar[int]{j, c})
 				}
 			}
-			slices.SortStableFunc(want, func(a, b Similar[int]) int {
-				switch {
-				case a.Similarity > b.Similarity:
-					return -1
-				case a.Similarity < b.Similarity:
-					return 1
-				}
-				return 0
-			})
+			slices.SortStableFunc(want, func(a, b Similar[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 			if !slices.Equal(got, want) && len(got)+len(want) > 0 {
 				t.Fatalf("text %d: %v, not %v", i, got, want)
 			}

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -19,15 +20,7 @@ func nearestVectors[ID comparable](ids []ID, vs []Vector, v Vector, least float6
 			found = append(found, Similar[ID]{id, c})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Similar[ID]) int {
-		switch {
-		case a.Similarity > b.Similarity:
-			return -1
-		case a.Similarity < b.Similarity:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(found, func(a, b Similar[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	return found
 }
 
