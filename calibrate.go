@@ -89,7 +89,7 @@ func (d *Deduplicator[ID]) Calibrate(labels []Label[ID], goal Goal) (Calibration
 	}
 	value := func(p CurvePoint) float64 {
 		switch {
-		case goal.Precision > 0 && p.Precision >= goal.Precision:
+		case goal.Precision > 0 && p.Precision >= goal.Precision && p.Right > 0:
 			return p.Recall
 		case goal.Recall > 0 && p.Recall >= goal.Recall:
 			return p.Precision

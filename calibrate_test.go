@@ -120,8 +120,8 @@ func TestExplain(t *testing.T) {
 				if n > 0 && math.Abs(f.A*f.B) > math.Abs(e.Features[n-1].A*e.Features[n-1].B) {
 					t.Fatalf("feature %d is out of order", n)
 				}
-				if f.Documents < 1 && i+1 < len(texts) {
-					t.Fatalf("feature %+v of stored documents is in none", f)
+				if f.Documents < 1 || f.Documents > len(texts) {
+					t.Fatalf("feature %+v of stored documents is in so many", f)
 				}
 			}
 			if math.Abs(sum-e.Similarity) > 1e-9 || math.Abs(left[0]-1) > 1e-6 || math.Abs(left[1]-1) > 1e-6 {

@@ -19,7 +19,7 @@ type Settings struct {
 	// Fingerprinter says what documents are compared by. The zero value: runs of words, of
 	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields are for
 	// records. The weight is (1 + ln n) × ln((N+20)/df), n being how often the document has the
-	// feature and df how many of the N documents do, not counting those that are much like another; unless Weight is another.
+	// feature and df how many of the N documents do, not counting those nearly equal to another; unless Weight is another.
 	// A seeded Hash counts, other hashes do not.
 	Fingerprinter Fingerprinter
 
@@ -29,8 +29,8 @@ type Settings struct {
 
 	// Recall is the share of the pairs that Pairs and Groups must find of those that are similar enough;
 	// 0 means 1, all of them. With less they may compare only documents of which fingerprints
-	// or signatures are near, if by a sample that suffices and is worth it: see [Deduplicator.Plan]. What
-	// is found is exact all the same.
+	// or signatures are near, if by a sample that suffices: see [Deduplicator.Plan]. What is found is
+	// exact all the same. That pays for some hundred thousand documents or more.
 	Recall float64
 }
 
@@ -69,7 +69,8 @@ func (s Settings) usual() (Settings, error) {
 // For a collection that is there, add all and ask for Pairs or Groups. For documents that come one by
 // one, ask [Deduplicator.SearchAndAdd] of each what is known already. What features weigh depends on the documents: to
 // Pairs and Groups on all that there are, to Search on those that there were at a moment; after as
-// many new ones the next moment comes.
+// many new ones the next moment comes. So Search may differ from Pairs where the similarity is near the
+// least; up to 64 documents it does not.
 //
 // Documents with the same features are taken together, so a thousand copies of a page cost no more
 // than one. A document without features (no letters, digits or emoji) is near nothing. A
@@ -264,9 +265,9 @@ type collection[ID comparable] struct {
 	contents []content
 	old      int              // contents
 	fps      []Fingerprint128 // nil, or to be made
-	firsts                    // of the contents
-	oldDocs  int
-	weights  profileWeights
+	counted
+	oldDocs int
+	weights profileWeights
 }
 
 // collect returns the documents; those before position old are old.
@@ -277,8 +278,8 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 		c.contents = append(c.contents, d.contents[n])
 	}
 	d.mu.RUnlock()
-	c.firsts = d.alike(len(c.contents), func(i int) Vector { return c.contents[i].terms })
-	c.weights = c.firsts.weights(&d.settings)
+	c.counted = d.counted(len(c.contents), func(i int) Vector { return c.contents[i].terms })
+	c.weights = c.counted.weights(&d.settings)
 	// To the front with those that only old documents have.
 	var order []int
 	for _, isOld := range []bool{true, false} {
@@ -291,15 +292,11 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 			c.old = len(order)
 		}
 	}
-	contents, number := make([]content, len(order)), make([]int, len(order))
+	contents, counts := make([]content, len(order)), make(counted, len(order))
 	for to, from := range order {
-		contents[to], number[from] = c.contents[from], to
+		contents[to], counts[to] = c.contents[from], c.counted[from]
 	}
-	firsts := make(firsts, len(order))
-	for to, from := range order {
-		firsts[to] = number[c.firsts[from]]
-	}
-	c.contents, c.firsts = contents, firsts
+	c.contents, c.counted = contents, counts
 	return c
 }
 

@@ -28,11 +28,11 @@ func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int
 			different = append(different, profiles[i].terms)
 		}
 	}
-	first := (&Deduplicator[int]{settings: s}).alike(len(different), func(i int) Vector { return different[i] })
+	counts := (&Deduplicator[int]{settings: s}).counted(len(different), func(i int) Vector { return different[i] })
 	df := map[uint64]uint32{}
 	n := 0
 	for i, terms := range different {
-		if first[i] == i {
+		if counts[i] {
 			n++
 			for _, term := range terms {
 				df[term.Feature]++
@@ -219,7 +219,7 @@ func TestDeduplicatorForgets(t *testing.T) {
 	if e.Search("something"); e.entered != 0 || e.Len() != 600 {
 		t.Errorf("%d of %d documents have features", e.entered, e.Len())
 	}
-	// Weights are made again when as many documents have come as there were.
+	// Weights are made again with every document up to 64, and then when as many have come as there were.
 	f, _ := NewDeduplicator[int](Settings{})
 	times, last := 0, (*history)(nil)
 	for i := range 1000 {
@@ -228,7 +228,7 @@ func TestDeduplicatorForgets(t *testing.T) {
 			times, last = times+1, f.known
 		}
 	}
-	if times < 5 || times > 7 { // at 0, 33, 67, 135, 271, 543
+	if times != 68 { // at 0 to 64, 128, 256 and 512
 		t.Errorf("weights were made %d times", times)
 	}
 }

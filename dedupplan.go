@@ -41,15 +41,15 @@ func (p Plan) String() string {
 }
 
 const (
-	planFrom      = 20_000 // documents; fewer are compared exactly at once
-	planSample    = 1000   // documents of which all pairs are found, to measure generators by
-	planPairs     = 100    // pairs that a sample must have
-	maxPlanReach  = 16     // distances up to which fingerprints are joined fast
-	planSimilar   = 0.05   // the smallest Jaccard similarity that bands are made for
-	planBandPrice = 0.1    // of candidates that are in vain; see NewBanding
+	planFrom      = 100_000 // documents; fewer are compared exactly at once
+	planSample    = 1000    // documents of which all pairs are found, to measure generators by
+	planPairs     = 100     // pairs that a sample must have
+	maxPlanReach  = 16      // distances up to which fingerprints are joined fast
+	planSimilar   = 0.05    // the smallest Jaccard similarity that bands are made for
+	planBandPrice = 0.1     // of candidates that are in vain; see NewBanding
 )
 
-// Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 20,000 different
+// Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 100,000 different
 // documents, it is Exact. Otherwise all pairs of a sample of 1,000 documents are found, and the
 // plan is the cheapest generator that finds enough of those; Exact, if they are too few to tell.
 func (d *Deduplicator[ID]) Plan() Plan {

@@ -23,7 +23,8 @@ type ExplainedFeature struct {
 	// is the sum of their products.
 	A, B float64
 
-	// Documents is how many different documents had it when features were last weighed.
+	// Documents is how many documents had it when features were last weighed, not counting those
+	// that are nearly equal to another: 0 if none had it.
 	Documents int
 }
 
@@ -80,7 +81,7 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) Explan
 			if !ok {
 				i = len(e.Features)
 				at[t.Feature] = i
-				e.Features = append(e.Features, ExplainedFeature{Text: names[t.Feature], Documents: int(h.table.find(t.Feature, 0))})
+				e.Features = append(e.Features, ExplainedFeature{Text: names[t.Feature], Documents: h.documents(t.Feature)})
 			}
 			if w := float64(t.Weight) * unit; side == 0 {
 				e.Features[i].A = w

@@ -184,7 +184,8 @@ type Grouping[ID comparable] struct {
 	Linkage Linkage
 
 	// Old is the number of documents, in the order of adding, that are old: they are kept before
-	// others, and are not compared with each other. Of equal ones only the first is found.
+	// others, and are not compared with each other. Of equal ones only the first is found, and a new
+	// document that is equal to an old one counts as that.
 	Old int
 
 	// Prefer says whether to keep document a rather than b: First, Longest, Newest or a function of

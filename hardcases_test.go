@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -20,7 +21,7 @@ var hardCases = []struct {
 	{"a complaint, sent again with a few changes", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！", true, "most pairs of characters are the same"},
 	{"a complaint about something else, in the same form", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。", "我是天河区居民，小区门口的路灯坏了一个多月，晚上漆黑一片，老人孩子出行不便，请尽快处理。", false, "the form is the smaller part"},
 	{"a form letter with other names", formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815"), true,
-		"nearly all of it is the form; however many there are, see TestCampaign"},
+		"nearly all of it is the form; where such letters are a large part of the collection, the form weighs less: see TestTemplates"},
 	{"a page with a changed counter", page(10482), page(10517), true, "one number of many words; a Normalizer with Numbers: Mask makes them equal"},
 	{"a short text of which the number is the half", "Order 10482", "Order 10517", false, "what is equal is the smaller part"},
 	{"a translation", "The quick brown fox jumps over the lazy dog and runs away into the forest.", "敏捷的棕色狐狸跳过懒狗，跑进了森林里。", false, "no feature in common: texts are compared, not meanings"},
@@ -93,23 +94,65 @@ func TestHardCases(t *testing.T) {
 	}
 }
 
-// TestCampaign: letters on one form are near-duplicates however large a part of the collection
-// they are, and so are a few short complaints that are all there is.
-func TestCampaign(t *testing.T) {
-	for _, n := range []int{2, 5, 300, 2000} {
-		for _, others := range []int{0, 20, 2000} {
+// TestTemplates: what nearly equal documents share counts once, so they are found however many they are. What many
+// different documents share weighs little, so pages of one template are told apart.
+func TestTemplates(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(10, 11))
+	cut := func(n int) string {
+		words := make([]string, n)
+		for i := range words {
+			words[i] = word(rnd.Uint32N(rnd.Uint32N(20_000) + 10))
+		}
+		return strings.Join(words, " ")
+	}
+	for _, n := range []int{2, 5, 300, 1500} {
+		for _, others := range []int{0, 20, 1000} {
 			d, _ := NewDeduplicator[int](Settings{})
 			for i := range n {
-				d.Add(i, formLetter(fmt.Sprint("Applicant ", i*i+7), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)))
+				d.Add(i, page(10_000+i*7))
 			}
 			for i := range others {
-				d.Add(n+i, fmt.Sprintf("a note on subject %d, written by %d people about %d things that nobody %d", i*i*17, i*31, i*777, i))
+				d.Add(n+i, cut(40))
 			}
-			groups := d.Groups(Grouping[int]{})
-			if len(groups) == 0 || len(groups[0].Members) != n {
-				t.Errorf("%d letters among %d others: %d groups", n, others, len(groups))
+			if groups := d.Groups(Grouping[int]{}); len(groups) == 0 || len(groups[0].Members) != n {
+				t.Errorf("%d versions of a page among %d others: %d groups", n, others, len(groups))
 			}
 		}
+	}
+	for _, c := range []struct{ template, own, n int }{{300, 40, 300}, {600, 100, 150}, {200, 50, 300}, {40, 10, 400}, {100, 50, 300}} {
+		template := cut(c.template)
+		d, _ := NewDeduplicator[int](Settings{})
+		copies := 0
+		for i := range c.n {
+			text := template + " " + cut(c.own)
+			if d.Add(2*i, text); i%5 == 0 {
+				copies++
+				d.Add(2*i+1, text+" again")
+			}
+		}
+		found, right := 0, 0
+		for p := range d.Pairs() {
+			if found++; p.A/2 == p.B/2 {
+				right++
+			}
+		}
+		t.Logf("pages of a template of %d words and %d of their own: %d of %d copies are found, and %d other pairs", c.template, c.own, right, copies, found-right)
+		if right < copies*9/10 || found-right > c.n/10 {
+			t.Errorf("pages of a template of %d words and %d of their own: %d of %d copies are found, and %d other pairs", c.template, c.own, right, copies, found-right)
+		}
+	}
+	letters := func(n int) bool {
+		d, _ := NewDeduplicator[int](Settings{})
+		for i := range n {
+			d.Add(i, formLetter(fmt.Sprint("Applicant ", i*i+7), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)))
+		}
+		for range 200 {
+			d.Add(n+d.Len(), cut(60))
+		}
+		return d.Explain(formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815")).Duplicate()
+	}
+	if !letters(5) || letters(1000) {
+		t.Error("a form letter with other names: near-duplicates among few letters, and not among many")
 	}
 	same := []string{"楼下施工噪音太大，夜里两点还在施工，请处理", "楼下施工噪音很大，夜里两点仍在施工，请处理", "楼下的施工噪音太大，夜里两点还在施工，请尽快处理"}
 	d, _ := NewDeduplicator[int](Settings{})

@@ -2,62 +2,69 @@ package neardup
 
 import "slices"
 
-// Where many documents are near-duplicates of each other, a campaign of letters or a page with a
-// counter, what they share would be frequent, and weigh little, and they would seem different. So of
-// documents that are much alike as plain sets only one counts for what features weigh. That is decided by
-// estimates, of signatures, and by chains: it is about weights, and no result.
+// Where many documents are nearly equal, a page with a counter in a thousand versions, what they share
+// would be frequent, and weigh little, and they would seem different. So of documents that are nearly equal as plain
+// sets only one counts for what features weigh. Pages of one template, which share less, all count, so
+// the template weighs little and what is written into it decides.
 
-// firsts has for each document the first of those that it is much like.
-type firsts []int
+// counted says of each document whether it counts.
+type counted []bool
 
 const (
-	alikeSimilarity = 0.7 // Jaccard
-	alikeValues     = 64  // of the signatures
+	alikeSimilarity = 0.9 // exact Jaccard
+	alikeValues     = 64  // of the signatures by which candidates are found
 )
 
-// alike finds the documents that are much alike, by their terms, if that makes a difference.
-func (d *Deduplicator[ID]) alike(n int, terms func(i int) Vector) firsts {
-	f := make(firsts, n)
-	for i := range f {
-		f[i] = i
-	}
+// counted finds the documents that are nearly equal to one before them that counts, if that makes a difference.
+func (d *Deduplicator[ID]) counted(n int, terms func(i int) Vector) counted {
+	counts := make(counted, n)
 	if d.settings.Fingerprinter.Weight != nil {
-		return f
+		for i := range counts {
+			counts[i] = true
+		}
+		return counts
 	}
 	signatures := make([]Signature, n)
 	chunks(n, func(_, from, to int) {
-		var set Set
 		for i := from; i < to; i++ {
-			set = set[:0]
-			for _, t := range terms(i) {
-				set = append(set, t.Feature)
-			}
-			signatures[i] = MinHash{Values: alikeValues}.Sign(set)
+			signatures[i] = MinHash{Values: alikeValues}.Sign(featureSet(terms(i)))
 		}
 	})
 	ix, err := NewSignatureIndex[int](alikeSimilarity, &SignatureIndexOptions{Values: alikeValues})
-	if err == nil {
-		err = ix.AddAll(slices.All(signatures))
-	}
 	if err != nil {
 		panic(err) // constants that do not fit
 	}
-	for _, group := range ix.Groups() {
-		for _, i := range group {
-			f[i] = group[0]
+	for i, s := range signatures {
+		counts[i] = true
+		for m := range ix.Search(s) {
+			if featureSet(terms(i)).Jaccard(featureSet(terms(m.ID))) >= alikeSimilarity {
+				counts[i] = false
+				break
+			}
+		}
+		if counts[i] {
+			ix.Add(i, s)
 		}
 	}
-	return f
+	return counts
 }
 
-// counts says whether a document counts.
-func (f firsts) counts(i int) bool { return f[i] == i }
+// featureSet returns the features of a vector.
+func featureSet(v Vector) Set {
+	set := make(Set, len(v))
+	for i, t := range v {
+		set[i] = t.Feature
+	}
+	return set
+}
+
+func (c counted) counts(i int) bool { return c[i] }
 
 // weights returns what features weigh.
-func (f firsts) weights(s *Settings) profileWeights {
+func (c counted) weights(s *Settings) profileWeights {
 	n := 0
-	for i := range f {
-		if f.counts(i) {
+	for _, counts := range c {
+		if counts {
 			n++
 		}
 	}
@@ -75,15 +82,19 @@ type history struct {
 // A historySource is profiles, of which not all count.
 type historySource struct {
 	vectorSlice
-	firsts
+	counted
 }
 
-func (h historySource) counts(i int) bool { return h.firsts.counts(i) }
+func (h historySource) counts(i int) bool { return h.counted[i] }
 
-// isStale reports whether there is no history, or as many contents have come since as there were.
+// isStale reports whether there is no history, or as many contents have come since as there were; of
+// few, whether any came.
 func (d *Deduplicator[ID]) isStale() bool {
-	return d.known == nil || d.entered > max(d.known.at, 32)
+	return d.known == nil || d.entered > 0 && (d.known.at < fewContents || d.entered >= d.known.at)
 }
+
+// fewContents is the number up to which histories are always those of all documents.
+const fewContents = 64
 
 // learn makes a history of the contents that there are.
 func (d *Deduplicator[ID]) learn() { d.known, d.entered = d.learned(), 0 }
@@ -94,7 +105,7 @@ func (d *Deduplicator[ID]) learned() *history {
 	for _, n := range numbers {
 		used.vectorSlice = append(used.vectorSlice, d.contents[n].terms)
 	}
-	used.firsts = d.alike(used.len(), func(i int) Vector { return used.vectorSlice[i] })
+	used.counted = d.counted(used.len(), func(i int) Vector { return used.vectorSlice[i] })
 	h := &history{used.weights(&d.settings), countTerms(used), NewVectorIndex[uint32](), used.len()}
 	vectors := make([]Vector, used.len())
 	chunks(used.len(), func(_, from, to int) {
@@ -115,10 +126,19 @@ func (h *history) vector(p *profile) Vector {
 	v := slices.Clone(p.terms)
 	df := make([]uint32, len(v))
 	for i, t := range v {
-		df[i] = max(h.table.find(t.Feature, 1)&^marked, 1)
+		df[i] = uint32(max(h.documents(t.Feature), 1))
 	}
 	h.weights.weigh(v, p, df)
 	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
 }
 
 func (h *history) add(c uint32, p *profile) { h.index.Add(c, h.vector(p)) }
+
+// documents returns how many of the documents that count have a feature.
+func (h *history) documents(feature uint64) int {
+	n := h.table.find(feature, 0)
+	if n == marked { // only others have it: they are as good as one
+		return 1
+	}
+	return int(n &^ marked)
+}

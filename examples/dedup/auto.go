@@ -79,6 +79,8 @@ func (c *collection) groupExactly(wantPairs bool) error {
 		for p := range c.featureless(true) {
 			c.link(uint32(p.A), uint32(p.B), 1)
 		}
+	}
+	if wantPairs && c.old == 0 { // they are known
 		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.SimilarPair[int]) bool) {
 			for _, p := range c.pairs {
 				if !yield(neardup.SimilarPair[int]{A: int(p.i), B: int(p.j), Similarity: p.value}) {
