@@ -15,8 +15,8 @@ type Label[ID comparable] struct {
 	Duplicate bool
 }
 
-// A Goal is what [Deduplicator.Calibrate] looks for. The zero value is the best F1, the harmonic mean of
-// precision and recall.
+// A Goal is what [Deduplicator.Calibrate] looks for. The zero value is the best F1, the harmonic
+// mean of precision and recall.
 type Goal struct {
 	// Precision, if it is not 0, is the share of right pairs among those that are found, and recall is
 	// to be the best there is with it.
@@ -62,11 +62,11 @@ func (c Calibration) String() string {
 // leastCurve is the similarity at which curves begin.
 const leastCurve = 0.2
 
-// Calibrate returns the settings that reach a goal on labelled pairs of the documents, best by other
-// documents than those they will be used for but of the same kind, and with labels of hard cases: pairs that
-// look alike and are not. The similarity is the middle of those that do equally well. It
-// is an error if an id is unknown, if no label is a duplicate, if all are and Complete is not
-// said, or if the goal cannot be reached with a similarity of 0.2 or more.
+// Calibrate returns the settings that reach a goal on labelled pairs of the documents. Labels
+// should have hard cases, pairs that look alike and are not; and what the settings are worth,
+// other documents of the same kind tell. The similarity is the middle of those that do equally
+// well. It is an error if an id is unknown, if no label is a duplicate, if all are and Complete
+// is not said, or if the goal cannot be reached with a similarity of 0.2 or more.
 func (d *Deduplicator[ID]) Calibrate(labels []Label[ID], goal Goal) (Calibration, error) {
 	var cal Calibration
 	if goal.Precision != 0 && goal.Recall != 0 || !(goal.Precision >= 0 && goal.Precision <= 1 && goal.Recall >= 0 && goal.Recall <= 1) {
@@ -122,8 +122,8 @@ func atLeastCount(ascending []float64, x float64) int {
 	return len(ascending) - i
 }
 
-// labelled returns the similarities, ascending, of the duplicates and of all pairs that count, and how many
-// duplicates there are, those that share nothing too.
+// labelled returns the similarities, ascending, of the duplicates and of all pairs that count,
+// and how many duplicates there are, those that share nothing too.
 func (d *Deduplicator[ID]) labelled(labels []Label[ID], complete bool) (right []float64, total int, all []float64, err error) {
 	c := d.collect(0)
 	d.mu.RLock()

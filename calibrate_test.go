@@ -148,7 +148,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// The features of profiles are runs of words or characters, as is said of them, and any text has some or none.
+// The features of profiles are runs of words or characters, as is said of them, and any text has
+// some or none.
 func FuzzProfile(f *testing.F) {
 	for _, s := range []string{"", "a", "a b", "one two three four", "西游记EP01", "楼下施工", "中a文b", "ภาษาไทย", "\xff\xfe", "😀😀 x", strings.Repeat("word ", 60), strings.Repeat("字", 1200)} {
 		f.Add(s)

@@ -20,10 +20,11 @@ type Comparisons struct {
 	Rows   []Comparison // by J, then I; I is smaller
 }
 
-// Compare compares every two of some texts by cosine, by the Jaccard similarity, and by fingerprints of
-// the widths, 1 to 128 bits each: up to 64 they are parts of Sum64 ([Fingerprint64.Truncate]), beyond of
-// Sum128. S000 does so with four texts and 50, 64 and 128 bits. It takes time for all pairs; for more than some
-// hundred texts use a [Deduplicator]. A width out of range panics.
+// Compare compares every two of some texts by cosine, by the Jaccard similarity, and by
+// fingerprints of the widths, 1 to 128 bits each: up to 64 they are parts of Sum64
+// ([Fingerprint64.Truncate]), beyond of Sum128. S000 does so with four texts and 50, 64 and 128
+// bits. It takes time for all pairs; for more than some hundred texts use a [Deduplicator]. A
+// width out of range panics.
 func (f *Fingerprinter) Compare(texts []string, widths ...int) Comparisons {
 	c := Comparisons{Widths: slices.Clone(widths)}
 	vectors, sets := make([]Vector, len(texts)), make([]Set, len(texts))

@@ -17,20 +17,21 @@ import (
 // English, long and short, and is what the measurements in the README are of.
 type Settings struct {
 	// Fingerprinter says what documents are compared by. The zero value: runs of words, of
-	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields are for
-	// records. The weight is (1 + ln n) × ln((N+20)/df), n being how often the document has the
-	// feature and df how many of the N documents do, not counting those nearly equal to another; unless Weight is another.
-	// A seeded Hash counts, other hashes do not.
+	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields
+	// are for records. The weight is (1 + ln n) × ln((N+20)/df), n being how often the document
+	// has the feature and df how many of the N documents do, not counting those nearly equal to
+	// another; unless Weight is another. A seeded Hash counts, other hashes do not.
 	Fingerprinter Fingerprinter
 
 	// Similarity is the least cosine of near-duplicates, above 0 and at most 1; 0 means 0.57.
 	// Calibrate finds the best for documents of which it is known what belongs together.
 	Similarity float64
 
-	// Recall is the share of the pairs that Pairs and Groups must find of those that are similar enough;
-	// 0 means 1, all of them. With less they may compare only documents of which fingerprints
-	// or signatures are near, if by a sample that suffices: see [Deduplicator.Plan]. What is found is
-	// exact all the same. That pays for some hundred thousand documents or more.
+	// Recall is the share of the pairs that Pairs and Groups must find of those that are similar
+	// enough; 0 means 1, all of them. With less they may compare only documents of which
+	// fingerprints or signatures are near, if by a sample that suffices: see
+	// [Deduplicator.Plan]. What is found is exact all the same. That pays for some hundred
+	// thousand documents or more.
 	Recall float64
 }
 
@@ -55,8 +56,8 @@ func (s Settings) usual() (Settings, error) {
 }
 
 // A Deduplicator takes documents under the caller's own ids and finds those that are
-// near-duplicates, by an exact measure: the cosine of their vectors of weighted features. It
-// is what to use if nothing speaks for anything else:
+// near-duplicates, by an exact measure: the cosine of their vectors of weighted features. It is
+// what to use if nothing speaks for anything else:
 //
 //	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
 //	for id, text := range texts {
@@ -66,16 +67,16 @@ func (s Settings) usual() (Settings, error) {
 //		keep(g.Keep)
 //	}
 //
-// For a collection that is there, add all and ask for Pairs or Groups. For documents that come one by
-// one, ask [Deduplicator.SearchAndAdd] of each what is known already. What features weigh depends on the documents: to
-// Pairs and Groups on all that there are, to Search on those that there were at a moment; after as
-// many new ones the next moment comes. So Search may differ from Pairs where the similarity is near the
-// least; up to 64 documents it does not.
+// For a collection that is there, add all and ask for Pairs or Groups. For documents that come
+// one by one, ask [Deduplicator.SearchAndAdd] of each what is known already. What features weigh
+// depends on the documents: to Pairs and Groups on all that there are, to Search on those that
+// there were at a moment; after as many new ones the next moment comes. So Search may differ from
+// Pairs where the similarity is near the least.
 //
-// Documents with the same features are taken together, so a thousand copies of a page cost no more
-// than one. A document without features (no letters, digits or emoji) is near nothing. A
-// different feature of a document takes 18 bytes, 30 more once there was a search, and some 50 more
-// while Pairs or Groups are at work.
+// Documents with the same features are taken together, so a thousand copies of a page cost no
+// more than one. A document without features (no letters, digits or emoji) is near nothing. A
+// different feature of a document takes 18 bytes, 30 more once there was a search, and some 50
+// more while Pairs or Groups are at work.
 //
 // All methods may be called from several goroutines at once; those that add or delete take turns.
 type Deduplicator[ID comparable] struct {
@@ -258,8 +259,8 @@ func (d *Deduplicator[ID]) Len() int {
 	return len(d.ids)
 }
 
-// A collection is the documents of a Deduplicator as they are when somebody asks for all of them: contents
-// that only old documents have come first.
+// A collection is the documents of a Deduplicator as they are when somebody asks for all of them:
+// contents that only old documents have come first.
 type collection[ID comparable] struct {
 	docs     []storedDocument[ID] // of which only id, content and length count
 	contents []content
@@ -300,8 +301,8 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	return c
 }
 
-// inOrder returns the numbers of the contents that have documents and features, in the order of their first
-// documents, which is the same however they came to be.
+// inOrder returns the numbers of the contents that have documents and features, in the order of
+// their first documents, which is the same however they came to be.
 func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
 	for n, c := range d.contents {
 		if len(c.docs) > 0 && len(c.terms) > 0 {

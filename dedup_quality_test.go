@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestDeduplicatorQuality prints precision, recall and F1 by pairs of the default Settings, and with the
-// similarity that is best for one half of the groups those on the other half; and the same of records with
-// a schema:
+// TestDeduplicatorQuality prints precision, recall and F1 by pairs of the default Settings, and
+// with the similarity that is best for one half of the groups those on the other half; and the
+// same of records with a schema:
 //
 //	NEARDUP_DATA=… go test -run DeduplicatorQuality -v .
 func TestDeduplicatorQuality(t *testing.T) {
@@ -70,8 +70,8 @@ func TestDeduplicatorQuality(t *testing.T) {
 	}
 }
 
-// calibrated chooses the similarity by one half of the documents, prints what it finds in the other, and returns
-// the F1 on all with that of the first half.
+// calibrated chooses the similarity by one half of the documents, prints what it finds in the
+// other, and returns the F1 on all with that of the first half.
 func calibrated(t *testing.T, name string, half []int, truth map[Pair]bool, add func(d *Deduplicator[int], keep func(i int) bool), s Settings) (f1 float64) {
 	for h := range 2 {
 		d, err := NewDeduplicator[int](s)

@@ -69,7 +69,8 @@ func sortSimilar(pairs []SimilarPair[int]) []SimilarPair[int] {
 	return pairs
 }
 
-// changedTexts are real texts, changed copies of them of all lengths, equal ones, and such without features.
+// changedTexts are real texts, changed copies of them of all lengths, equal ones, and such
+// without features.
 func changedTexts(t *testing.T, n int) []string {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	var texts []string
@@ -161,7 +162,8 @@ func TestDeduplicatorSearch(t *testing.T) {
 		}
 		got := d.SearchAndAdd(i, text)
 		if i%7 == 0 {
-			// Of the texts that the weights are of, those that are found are those that all pairs would have.
+			// Of the texts that the weights are of, those that are found are those that all
+			// pairs would have.
 			ref, _ := NewDeduplicator[int](Settings{})
 			ref.AddAll(slices.All(learned))
 			h := ref.learned()
@@ -219,7 +221,8 @@ func TestDeduplicatorForgets(t *testing.T) {
 	if e.Search("something"); e.entered != 0 || e.Len() != 600 {
 		t.Errorf("%d of %d documents have features", e.entered, e.Len())
 	}
-	// Weights are made again with every document up to 64, and then when as many have come as there were.
+	// Weights are made again with every document up to 64, and then when as many have come as
+	// there were.
 	f, _ := NewDeduplicator[int](Settings{})
 	times, last := 0, (*history)(nil)
 	for i := range 1000 {

@@ -10,8 +10,8 @@ import (
 // A Plan says how a [Deduplicator] finds the pairs to compare.
 type Plan struct {
 	Generator Generator
-	Distance  int     // of Fingerprints: the largest
-	Banding   Banding // of Signatures
+	Distance  int     // ByFingerprints: the largest
+	Banding   Banding // BySignatures
 
 	// Recall is the share of the pairs that are similar enough which the generator finds: 1 of an
 	// exact one, and of others a lower bound, with a confidence of 95 %, by the pairs of a sample.
@@ -23,18 +23,18 @@ type Plan struct {
 type Generator uint8
 
 const (
-	Fingerprints Generator = iota // 128-bit SimHash of the weighted features, within a distance
-	Signatures                    // MinHash of the features, 128 values, that agree in a band
-	Exact                         // all that can be similar enough, by inverted lists
+	ByFingerprints Generator = iota // 128-bit SimHash of the weighted features, within a distance
+	BySignatures                    // MinHash of the features, 128 values, that agree in a band
+	ByVectors                       // all that can be similar enough, see VectorPairs: exact
 )
 
 // String says in a line what the plan is.
 func (p Plan) String() string {
-	how := "by inverted lists, exactly"
+	how := "by vectors, exactly"
 	switch p.Generator {
-	case Fingerprints:
+	case ByFingerprints:
 		how = fmt.Sprintf("by fingerprints of 128 bits within %d", p.Distance)
-	case Signatures:
+	case BySignatures:
 		how = fmt.Sprintf("by signatures, %d bands of %d", p.Banding.Bands, p.Banding.Rows)
 	}
 	return fmt.Sprintf("%s; recall at least %.3f, by %d pairs", how, p.Recall, p.Sampled)
@@ -49,15 +49,17 @@ const (
 	planBandPrice = 0.1     // of candidates that are in vain; see NewBanding
 )
 
-// Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 100,000 different
-// documents, it is Exact. Otherwise all pairs of a sample of 1,000 documents are found, and the
-// plan is the cheapest generator that finds enough of those; Exact, if they are too few to tell.
+// Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 100,000
+// different documents, it is ByVectors. Otherwise all pairs of a sample of 1,000 documents are
+// found, and the plan is the cheapest generator that finds enough of those; ByVectors, if they
+// are too few to tell.
 func (d *Deduplicator[ID]) Plan() Plan {
 	c := d.collect(0)
 	return c.plan(c.number(d.settings.Recall), d.settings.Similarity, d.settings.Recall, planFrom)
 }
 
-// A numberedCollection is a collection with its vectors, and fingerprints of them if the recall is less than 1.
+// A numberedCollection is a collection with its vectors, and fingerprints of them if the recall
+// is less than 1.
 type numberedCollection struct {
 	*numbered
 	fps []Fingerprint128
@@ -84,7 +86,7 @@ func (v Vector) fingerprint() Fingerprint128 {
 
 // plan chooses a generator.
 func (c *collection[ID]) plan(v *numberedCollection, least, recall float64, from int) Plan {
-	exact := Plan{Generator: Exact, Recall: 1}
+	exact := Plan{Generator: ByVectors, Recall: 1}
 	if recall >= 1 || len(c.contents) < from {
 		return exact
 	}
@@ -102,7 +104,7 @@ func (c *collection[ID]) plan(v *numberedCollection, least, recall float64, from
 	for k := 3; k <= maxPlanReach; k++ {
 		within, _ := slices.BinarySearch(distances, k+1)
 		if r := lowerBound(float64(within)/float64(len(similar)), len(similar)); r >= recall {
-			return Plan{Generator: Fingerprints, Distance: k, Recall: r, Sampled: len(similar)}
+			return Plan{Generator: ByFingerprints, Distance: k, Recall: r, Sampled: len(similar)}
 		}
 	}
 	for s := 0.95; s >= planSimilar; s -= 0.05 {
@@ -112,7 +114,7 @@ func (c *collection[ID]) plan(v *numberedCollection, least, recall float64, from
 			mean += b.Probability(j) / float64(len(jaccards))
 		}
 		if r := lowerBound(mean, len(similar)); r >= recall {
-			return Plan{Generator: Signatures, Banding: b, Recall: r, Sampled: len(similar)}
+			return Plan{Generator: BySignatures, Banding: b, Recall: r, Sampled: len(similar)}
 		}
 	}
 	return exact
@@ -156,13 +158,13 @@ func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[Sim
 			return s < least || yield(SimilarPair[int]{min(i, j), max(i, j), s})
 		}
 		switch plan.Generator {
-		case Fingerprints:
+		case ByFingerprints:
 			for p := range Pairs(v.fps, plan.Distance) {
 				if !verify(p.I, p.J) {
 					return
 				}
 			}
-		case Signatures:
+		case BySignatures:
 			ix, err := NewSignatureIndex[int](least, &SignatureIndexOptions{Values: defaultValues, Banding: plan.Banding})
 			if err != nil {
 				panic(err) // the bands fit

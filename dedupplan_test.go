@@ -42,8 +42,8 @@ func word(w uint32) string {
 	return s
 }
 
-// TestDeduplicatorPlan: with less recall the plan is a cheaper generator, which finds at least as much as was asked
-// for, and what is found is right.
+// TestDeduplicatorPlan: with less recall the plan is a cheaper generator, which finds at least as
+// much as was asked for, and what is found is right.
 func TestDeduplicatorPlan(t *testing.T) {
 	texts := revisedTexts(shorter(4000, 2000))
 	d, err := NewDeduplicator[int](Settings{})
@@ -93,13 +93,13 @@ func TestDeduplicatorPlan(t *testing.T) {
 			t.Errorf("recall %g: %v; found %.4f", recall, plan, got)
 		}
 	}
-	if !used[Fingerprints] || !used[Signatures] || !used[Exact] {
+	if !used[ByFingerprints] || !used[BySignatures] || !used[ByVectors] {
 		t.Errorf("not every generator was used: %v", used)
 	}
 	// Few documents are compared exactly at once.
 	few, _ := NewDeduplicator[int](Settings{Recall: 0.5})
 	few.AddAll(slices.All(texts))
-	if p := few.Plan(); p.Generator != Exact || p.Recall != 1 || p.String() == "" {
+	if p := few.Plan(); p.Generator != ByVectors || p.Recall != 1 || p.String() == "" {
 		t.Errorf("of few documents: %v", p)
 	}
 	if got := sortSimilar(slices.Collect(few.Pairs())); !slices.Equal(got, all) {

@@ -31,9 +31,9 @@ type ExplainedFeature struct {
 // Duplicate reports whether the documents are near-duplicates.
 func (e Explanation) Duplicate() bool { return e.Similarity >= e.Least }
 
-// Explain compares two texts, which need not have been added, as Search does. The features are ordered: those
-// that both have, by what they add to the similarity, and then the others, by how much of their
-// document they are.
+// Explain compares two texts, which need not have been added, as Search does. The features are
+// ordered: those that both have, by what they add to the similarity, and then the others, by how
+// much of their document they are.
 func (d *Deduplicator[ID]) Explain(a, b string) Explanation {
 	f := &d.settings.Fingerprinter
 	names := map[uint64]string{}

@@ -19,20 +19,21 @@ const (
 	// CompleteLinks: all members are near-duplicates of each other.
 	CompleteLinks
 
-	// Chains: what is joined by a chain of pairs. A chain of weak links may pull together what has nothing
-	// in common.
+	// Chains: what is joined by a chain of pairs. A chain of weak links may pull together what
+	// has nothing in common.
 	Chains
 )
 
-// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs, and returns for each the
-// one that represents its group. It does not depend on the order of the pairs. Positions
+// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs, and returns for each
+// the one that represents its group. It does not depend on the order of the pairs. Positions
 // outside panic.
 //
-// before says whether one vertex should rather represent a group than another; nil means the smaller. By
-// Centres, the vertices are taken in this order: one that is near no centre so far becomes
-// one, and then each of the others belongs to the centre it is most similar to. By CompleteLinks,
-// groups are merged in the order of the pairs, the most similar first, as soon as all members of the one
-// have been paired with all of the other (agglomerative clustering). Chains are the [Components].
+// before says whether one vertex should rather represent a group than another; nil means the
+// smaller. By Centres, the vertices are taken in this order: one that is near no centre so far
+// becomes one, and then each of the others belongs to the centre it is most similar to. By
+// CompleteLinks, groups are merged in the order of the pairs, the most similar first, as soon as
+// all members of the one have been paired with all of the other (agglomerative clustering).
+// Chains are the [Components].
 //
 // It takes time and memory for the pairs, sorted.
 func GroupPairs(n int, pairs iter.Seq[SimilarPair[int]], by Linkage, before func(i, j int) bool) []int {
@@ -85,8 +86,8 @@ func centres(n int, pairs iter.Seq[SimilarPair[int]], before func(i, j int) bool
 	})
 }
 
-// centresOf makes groups around centres. each calls use with some vertices and what is near them: only of
-// centres that is needed, so a group costs no more than its members.
+// centresOf makes groups around centres. each calls use with some vertices and what is near them:
+// only of centres that is needed, so a group costs no more than its members.
 func centresOf(n int, before func(i, j int) bool, each func(is []int, use func(i int, near []edge))) []int {
 	order := make([]int, n)
 	for i := range order {

@@ -94,8 +94,9 @@ func TestHardCases(t *testing.T) {
 	}
 }
 
-// TestTemplates: what nearly equal documents share counts once, so they are found however many they are. What many
-// different documents share weighs little, so pages of one template are told apart.
+// TestTemplates: what nearly equal documents share counts once, so they are found however many
+// they are. What many different documents share weighs little, so pages of one template are told
+// apart.
 func TestTemplates(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(10, 11))
 	cut := func(n int) string {

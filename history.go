@@ -2,10 +2,10 @@ package neardup
 
 import "slices"
 
-// Where many documents are nearly equal, a page with a counter in a thousand versions, what they share
-// would be frequent, and weigh little, and they would seem different. So of documents that are nearly equal as plain
-// sets only one counts for what features weigh. Pages of one template, which share less, all count, so
-// the template weighs little and what is written into it decides.
+// Where many documents are nearly equal, a page with a counter in a thousand versions, what they
+// share would be frequent, and weigh little, and they would seem different. So of documents that
+// are nearly equal as plain sets only one counts for what features weigh. Pages of one template,
+// which share less, all count, so the template weighs little and what is written into it decides.
 
 // counted says of each document whether it counts.
 type counted []bool
@@ -15,7 +15,8 @@ const (
 	alikeValues     = 64  // of the signatures by which candidates are found
 )
 
-// counted finds the documents that are nearly equal to one before them that counts, if that makes a difference.
+// counted finds the documents that are nearly equal to one before them that counts, if that makes
+// a difference.
 func (d *Deduplicator[ID]) counted(n int, terms func(i int) Vector) counted {
 	counts := make(counted, n)
 	if d.settings.Fingerprinter.Weight != nil {

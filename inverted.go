@@ -176,7 +176,8 @@ func countTerms(src vectorSource) *frequencies {
 	return &table
 }
 
-// enter makes the counts of a table the numbers of the features, from 1, or 0 for those that are left out.
+// enter makes the counts of a table the numbers of the features, from 1, or 0 for those that are
+// left out.
 func (v *numbered) enter(table *frequencies, least uint32) {
 	type entry struct {
 		key   uint64

@@ -9,12 +9,12 @@ import (
 	"github.com/neardup/neardup/internal/ucd"
 )
 
-// What a Deduplicator compares texts by, if nobody says otherwise. No single choice of
-// features serves all texts (the README has measurements): in long English pages, character
-// n-grams are common to all, and runs of three words tell templates from what is written
-// into them. In a short text every changed word takes three of a dozen of those away, and
-// every typing error a word. A Chinese text of the same length has half as many words, and two of its characters say about
-// as much as three words do.
+// What a Deduplicator compares texts by, if nobody says otherwise. No single choice of features
+// serves all texts (the README has measurements): in long English pages, character n-grams are
+// common to all, and runs of three words tell templates from what is written into them. In a
+// short text every changed word takes three of a dozen of those away, and every typing error a
+// word. A Chinese text of the same length has half as many words, and two of its characters say
+// about as much as three words do.
 //
 // So the features are of two levels:
 //
@@ -22,9 +22,9 @@ import (
 //	            of their own (Han, kana, Thai)
 //	characters  runs of three letters, likewise
 //
-// A text of up to 50 words is compared by the second, one of 1,000 or more by the first, and between
-// them by both, with a share that falls with the logarithm of the length: near-duplicates are of
-// about one length, so they have about the same shares, and nothing happens at a limit.
+// A text of up to 50 words is compared by the second, one of 1,000 or more by the first, and
+// between them by both, with a share that falls with the logarithm of the length: near-duplicates
+// are of about one length, so they have about the same shares, and nothing happens at a limit.
 // Each level is a unit vector times the root of its share, so the cosine of two texts is the mean
 // of those of the levels.
 

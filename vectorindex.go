@@ -10,20 +10,19 @@ import (
 
 // A VectorIndex finds, among stored vectors, those that have the largest cosine with that of a
 // query, under the caller's own ids. It is exact: it finds what comparing all of them by
-// [Vector.Cosine] would, but reads few of the lists of an inverted index (inverted.go tells
-// how).
+// [Vector.Cosine] would, but reads few of the lists of an inverted index (inverted.go tells how).
 //
-// NewVectorIndex makes one in memory. OpenVectorIndex makes one that is also in files, like
-// those of [OpenIndex], and outlives the program.
+// NewVectorIndex makes one in memory. OpenVectorIndex makes one that is also in files, like those
+// of [OpenIndex], and outlives the program.
 //
 // All methods may be called from several goroutines at once. Those that change the index take
-// turns. Those that read never wait, and see the index as it was when they began. The vectors
-// are in immutable parts, which grow by eights, and the last few hundred behind them are compared one by one. AddAll and
-// Compact build a single part, which is searched fastest.
+// turns. Those that read never wait, and see the index as it was when they began. The vectors are
+// in immutable parts, which grow by eights, and the last few hundred behind them are compared one
+// by one. AddAll and Compact build a single part, which is searched fastest.
 //
-// A term takes 20 bytes, and 16 more for each feature that is new. An index holds at most
-// 2³⁰ vectors, and a part of it 2³² terms; more panic. Vectors without terms are stored, but
-// are similar to nothing.
+// A term takes 20 bytes, and 16 more for each feature that is new. An index holds at most 2³⁰
+// vectors, and a part of it 2³² terms; more panic. Vectors without terms are stored, but are
+// similar to nothing.
 type VectorIndex[ID comparable] struct {
 	store[ID, *vectorTables]
 	adding []uint64 // by the one who adds

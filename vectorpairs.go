@@ -136,9 +136,9 @@ func (j *cosineJoin) pairs(from int) iter.Seq[SimilarPair[int]] {
 	}
 }
 
-// inOrder calls work for all numbers up to n, by several workers each of which has something of its
-// own, and take with what that emits, in the order of the numbers, until it returns false. Who is too far
-// ahead waits.
+// inOrder calls work for all numbers up to n, by several workers each of which has something of
+// its own, and take with what that emits, in the order of the numbers, until it returns false.
+// Who is too far ahead waits.
 func inOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R) bool), take func(R) bool) {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	if workers <= 1 {
@@ -252,8 +252,8 @@ func (w *cosineWorker) sum(i, end, upTo int, in *lists) {
 	}
 }
 
-// compare compares vector i with those that were touched and may be similar enough. compared says whether the
-// table is of vector i, and so does what it returns.
+// compare compares vector i with those that were touched and may be similar enough. compared says
+// whether the table is of vector i, and so does what it returns.
 func (w *cosineWorker) compare(i, upTo int, compared bool) bool {
 	ids, weights, square := w.v.vector(i)
 	room := sumError(len(ids))

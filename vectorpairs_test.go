@@ -170,8 +170,8 @@ func BenchmarkVectorPairs(b *testing.B) {
 	}
 }
 
-// FuzzVectorPairs compares the join and the index with all comparisons, for vectors of few features: a byte is the
-// feature and the next one its weight, 0 ends a vector.
+// FuzzVectorPairs compares the join and the index with all comparisons, for vectors of few
+// features: a byte is the feature and the next one its weight, 0 ends a vector.
 func FuzzVectorPairs(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 0, 0, 5, 200}, uint8(128))
 	f.Add([]byte{1, 1, 0, 1, 1, 0, 1, 1, 0, 1, 129, 2, 3}, uint8(10))

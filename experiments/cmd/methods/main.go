@@ -2,11 +2,11 @@
 //
 //	go run -C experiments ./cmd/methods -data DIR [-sets zh-revisions,en-versions]
 //
-// For each it prints precision, recall and F1 by pairs, the time, and the peak of the memory of the
-// process. What a method needs to be told, a distance or a similarity, is chosen as the best for one half
-// of the groups of documents, and precision, recall and F1 are those of the other half; the last
-// column is the F1 on all. The method auto is told nothing. Every method runs in a process of its own,
-// which reads the texts first; the time is from the texts to the pairs.
+// For each it prints precision, recall and F1 by pairs, the time, and the peak of the memory of
+// the process. What a method needs to be told, a distance or a similarity, is chosen as the best
+// for one half of the groups of documents, and precision, recall and F1 are those of the other
+// half; the last column is the F1 on all. The method auto is told nothing. Every method runs in a
+// process of its own, which reads the texts first; the time is from the texts to the pairs.
 package main
 
 import (
@@ -263,8 +263,8 @@ func (s *set) readTruth(path string, number map[string]int) error {
 	return nil
 }
 
-// A method finds pairs of at least a similarity. Of fingerprints of so many bits that is the share of equal
-// bits.
+// A method finds pairs of at least a similarity. Of fingerprints of so many bits that is the
+// share of equal bits.
 type method struct {
 	name           string
 	fixed, loosest float64
