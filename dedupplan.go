@@ -98,7 +98,7 @@ func (c *collection[ID]) plan(v *numberedCollection, least, recall float64, from
 	jaccards := make([]float64, len(similar))
 	for i, p := range similar {
 		distances[i] = v.fps[p.A].Distance(v.fps[p.B])
-		jaccards[i] = c.set(p.A).Jaccard(c.set(p.B))
+		jaccards[i] = featureSet(c.contents[p.A].terms).Jaccard(featureSet(c.contents[p.B].terms))
 	}
 	slices.Sort(distances)
 	for k := 3; k <= maxPlanReach; k++ {
@@ -133,15 +133,6 @@ func (c *collection[ID]) sample(v *numbered, least float64) []SimilarPair[int] {
 	return slices.Collect(newCosineJoin(v, least, func(i int) bool { return i%step == 0 }).pairs(0))
 }
 
-// set returns the features of a content, sorted as they are.
-func (c *collection[ID]) set(i int) Set {
-	set := make(Set, 0, len(c.contents[i].terms))
-	for _, t := range c.contents[i].terms {
-		set = append(set, t.Feature)
-	}
-	return set
-}
-
 // pairs yields the pairs of different contents of at least a similarity, or a share of them.
 func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[SimilarPair[int]] {
 	return func(yield func(SimilarPair[int]) bool) {
@@ -172,7 +163,7 @@ func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[Sim
 			signatures := make([]Signature, len(c.contents))
 			chunks(len(signatures), func(_, from, to int) {
 				for i := from; i < to; i++ {
-					signatures[i] = MinHash{}.Sign(c.set(i))
+					signatures[i] = MinHash{}.Sign(featureSet(c.contents[i].terms))
 				}
 			})
 			ix.AddAll(slices.All(signatures))
