@@ -289,8 +289,9 @@ func (c *collection[ID]) centres(least float64, isOld func(i int) bool, before f
 	j := newCosineJoin(numberTerms(c, 2), least, func(int) bool { return true })
 	workers := sync.Pool{New: func() any { return &cosineWorker{cosineJoin: j, sums: make([]float32, n)} }}
 	return centresOf(n, before, func(is []int, use func(i int, near []edge)) {
-		k := 0
-		inOrder(len(is), func() int { return 0 }, func(_ int, k int, emit func([]edge) bool) {
+		next := 0
+		none := func() struct{} { return struct{}{} } // workers outlive the call
+		inOrder(len(is), none, func(_ struct{}, k int, emit func([]edge) bool) {
 			w := workers.Get().(*cosineWorker)
 			defer workers.Put(w)
 			i := is[k]
@@ -304,8 +305,8 @@ func (c *collection[ID]) centres(least float64, isOld func(i int) bool, before f
 			}
 			emit(near)
 		}, func(near []edge) bool {
-			use(is[k], near)
-			k++
+			use(is[next], near)
+			next++
 			return true
 		})
 	})
