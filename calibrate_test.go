@@ -11,7 +11,7 @@ import (
 // TestCalibrate finds, of texts with more and more changes, the similarity that tells wanted from
 // unwanted ones.
 func TestCalibrate(t *testing.T) {
-	texts := revisedTexts(600)
+	texts := revisedTexts(shorter(600, 200))
 	d, _ := NewDeduplicator[int](Settings{Similarity: 0.9})
 	d.AddAll(slices.All(texts))
 	// The truth is a similarity of 0.7 or more, but for some errors.

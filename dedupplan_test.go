@@ -3,6 +3,7 @@ package neardup
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -45,7 +46,10 @@ func word(w uint32) string {
 // TestDeduplicatorPlan: with less recall the plan is a cheaper generator, which finds at least as
 // much as was asked for, and what is found is right.
 func TestDeduplicatorPlan(t *testing.T) {
-	texts := revisedTexts(shorter(4000, 2000))
+	if testing.Short() || raceDetector {
+		t.Skip("takes long")
+	}
+	texts := revisedTexts(4000)
 	d, err := NewDeduplicator[int](Settings{})
 	if err != nil {
 		t.Fatal(err)
@@ -109,6 +113,9 @@ func TestDeduplicatorPlan(t *testing.T) {
 
 func BenchmarkDeduplicatorPairs(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
+		if n > 10_000 && os.Getenv("NEARDUP_LARGE") == "" {
+			continue
+		}
 		texts := revisedTexts(n)
 		for _, recall := range []float64{1, 0.95} {
 			d, _ := NewDeduplicator[int](Settings{Recall: recall})

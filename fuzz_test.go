@@ -113,7 +113,7 @@ func writeForged[ID comparable, T finder](t *testing.T, path, kind, version stri
 		t.Fatal(err)
 	}
 	for ; len(data) >= 4; data = data[4:] {
-		parts := columns[int(data[0])%columnCount]
+		parts := columns[int(data[0])%fixedColumns]
 		at := int(data[1])<<8 | int(data[2])
 		for i, p := range parts {
 			if p = bytes.Clone(p); len(p) > 0 {
@@ -122,7 +122,7 @@ func writeForged[ID comparable, T finder](t *testing.T, path, kind, version stri
 			parts[i] = p
 		}
 	}
-	if _, err := writeColumns(path, kind, version, 0, r.len(), r.find, it.kind, columns); err != nil {
+	if _, err := writeColumns(path, kind, version, 0, r.len(), r.find, it.kind, columns, fixedColumns); err != nil {
 		t.Fatal(err)
 	}
 	j, err := createJournal(path+".journal", version, kind+"-journal", 0)

@@ -150,7 +150,7 @@ func TestForgedSnapshot(t *testing.T) {
 			t.Fatal("no bucket is split, or nothing is equal")
 		}
 		change(r.find)
-		if _, err := writeSnapshot(path, "v=1", 0, r, &form[*tree]{kind: "index64"}, &it); err != nil {
+		if _, err := writeSnapshot(path, "v=1", 0, r, &form[*tree]{kind: "index64", words: 1}, &it); err != nil {
 			t.Fatal(err)
 		}
 		j, err := createJournal(path+".journal", "v=1", "index64-journal", 0)

