@@ -62,7 +62,7 @@
 // their weights. With log count × idf of dictionary words, 128 bits and a distance of 35,
 // 99 % of those Chinese pairs are found at a precision of 97 %; by MinHash of pairs of
 // characters as many at 99.6 %, and by a Deduplicator, which is told nothing, 98.5 % at
-// 99.7 %. The README has the tables.
+// 99.6 %. The README has the tables.
 //
 // Short texts have few features, so one changed word moves many bits. A text
 // without letters, digits and emoji has fingerprint 0, which means nothing.
