@@ -5,9 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
-	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 )
 
@@ -88,28 +86,6 @@ type numberedPart struct {
 	ids     []uint32 // of the features
 	weights []float32
 	squares []float64 // of the vectors, with the terms that are not there
-}
-
-// chunk is the number of vectors that one worker takes at a time.
-const chunk = 256
-
-// shareOut calls do for all numbers up to n, by several workers.
-func shareOut(n int, do func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(i)
-			}
-		})
-	}
-	wg.Wait()
-}
-
-// chunks calls do for all chunks of n vectors, by several workers.
-func chunks(n int, do func(number, from, to int)) {
-	shareOut((n+chunk-1)/chunk, func(i int) { do(i, i*chunk, min(n, (i+1)*chunk)) })
 }
 
 // numberTerms numbers the features that at least so many vectors have, and leaves out the others.
@@ -241,8 +217,9 @@ func newPostings(v *numbered, in func(i int) bool, upTo func(i int) int) posting
 				continue
 			}
 			ids, _, _ := v.vector(i)
+			limit := upTo(i)
 			for _, id := range ids {
-				if v.level(id) <= upTo(i) {
+				if v.level(id) <= limit {
 					counts[id].Add(1)
 				}
 			}
@@ -264,9 +241,9 @@ func newPostings(v *numbered, in func(i int) bool, upTo func(i int) int) posting
 			continue
 		}
 		ids, weights, square := v.vector(i)
-		unit := unitFactor(square)
+		unit, limit := unitFactor(square), upTo(i)
 		for k, id := range ids {
-			if v.level(id) <= upTo(i) {
+			if v.level(id) <= limit {
 				p.lists[next[id]] = newPosting(uint32(i), float64(weights[k])*unit)
 				next[id]++
 			}
@@ -283,6 +260,7 @@ func (v *numbered) measure() above {
 	chunks(v.n, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			ids, weights, square := v.vector(i)
+			unit := unitFactor(square)
 			var squares [levels]float64
 			for k, id := range ids {
 				squares[v.level(id)] += float64(weights[k]) * float64(weights[k])
@@ -290,7 +268,7 @@ func (v *numbered) measure() above {
 			sum := 0.0
 			for l := levels - 2; l >= 0; l-- {
 				sum += squares[l+1]
-				a.at(l)[i] = roundUp(math.Sqrt(sum) * unitFactor(square))
+				a.at(l)[i] = roundUp(math.Sqrt(sum) * unit)
 			}
 		}
 	})

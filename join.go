@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -153,70 +152,38 @@ func (j *joiner[W]) share(workers, parts int, do func(j *joiner[W], part int)) b
 		return true
 	}
 	const portion = 1 << 10
-	out := make([]chan []Pair, parts)
-	for p := range out {
-		out[p] = make(chan []Pair, 4)
-	}
-	done := make(chan struct{})               // the consumer is gone
-	ahead := make(chan struct{}, 2*workers+1) // so many parts may be begun that it has not finished
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range workers {
-		wait.Go(func() {
-			w := &joiner[W]{input: j.input}
-			for {
-				select {
-				case ahead <- struct{}{}:
-				case <-done:
-					return
-				}
-				p := int(next.Add(1)) - 1
-				if p >= parts {
-					return
-				}
-				var pairs []Pair
-				send := func() bool {
-					select {
-					case out[p] <- pairs:
-						pairs = nil
-						return true
-					case <-done:
-						return false
-					}
-				}
-				w.yield = func(x Pair) bool {
-					pairs = append(pairs, x)
-					return len(pairs) < portion || send()
-				}
-				if !j.stop.Load() {
-					do(w, p)
-				}
-				if len(pairs) > 0 {
-					send()
-				}
-				close(out[p])
+	worker := func() *joiner[W] { return &joiner[W]{input: j.input} }
+	inOrder(parts, worker, func(w *joiner[W], p int, emit func([]Pair) bool) {
+		var pairs []Pair
+		w.yield = func(x Pair) bool {
+			if pairs = append(pairs, x); len(pairs) < portion {
+				return true
 			}
-		})
-	}
-	finished := false
-	defer func() {
-		if !finished { // the consumer has had enough, or panics
-			j.stop.Store(true)
+			full := pairs
+			pairs = nil
+			return emit(full)
 		}
-		close(done)
-		wait.Wait()
-	}()
-	for _, c := range out {
-		for pairs := range c {
-			for _, p := range pairs {
-				if !j.yield(p) {
-					return false
-				}
+		if !j.stop.Load() {
+			do(w, p)
+		}
+		if len(pairs) > 0 {
+			emit(pairs)
+		}
+	}, func(pairs []Pair) bool {
+		finished := false
+		defer func() {
+			if !finished { // the consumer has had enough, or panics
+				j.stop.Store(true)
+			}
+		}()
+		for _, p := range pairs {
+			if !j.yield(p) {
+				return false
 			}
 		}
-		<-ahead
-	}
-	finished = true
+		finished = true
+		return true
+	})
 	return !j.stop.Load()
 }
 

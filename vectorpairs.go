@@ -3,9 +3,7 @@ package neardup
 import (
 	"cmp"
 	"iter"
-	"runtime"
 	"slices"
-	"sync"
 )
 
 // VectorPairs yields all pairs of vectors with a cosine of at least least, which must be more than 0:
@@ -133,72 +131,6 @@ func (j *cosineJoin) pairs(from int) iter.Seq[SimilarPair[int]] {
 			}
 			return true
 		})
-	}
-}
-
-// inOrder calls work for all numbers up to n, by several workers each of which has something of
-// its own, and take with what that emits, in the order of the numbers, until it returns false.
-// Who is too far ahead waits.
-func inOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R) bool), take func(R) bool) {
-	workers := min(n, runtime.GOMAXPROCS(0))
-	if workers <= 1 {
-		stop := false
-		emit := func(r R) bool {
-			stop = stop || !take(r)
-			return !stop
-		}
-		if n > 0 {
-			for i, w := 0, worker(); i < n && !stop; i++ {
-				work(w, i, emit)
-			}
-		}
-		return
-	}
-	type job struct {
-		i   int
-		out chan R
-	}
-	quit := make(chan struct{})
-	jobs, ordered := make(chan job, workers), make(chan job, 2*workers)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(jobs)
-		defer close(ordered)
-		for i := range n {
-			j := job{i, make(chan R, 4)}
-			for _, to := range []chan job{ordered, jobs} {
-				select {
-				case to <- j:
-				case <-quit:
-					return
-				}
-			}
-		}
-	})
-	for range workers {
-		wg.Go(func() {
-			w := worker()
-			for j := range jobs {
-				work(w, j.i, func(r R) bool {
-					select {
-					case j.out <- r:
-						return true
-					case <-quit:
-						return false
-					}
-				})
-				close(j.out)
-			}
-		})
-	}
-	defer wg.Wait()
-	defer close(quit)
-	for j := range ordered {
-		for r := range j.out {
-			if !take(r) {
-				return
-			}
-		}
 	}
 }
 
