@@ -125,32 +125,9 @@ func atLeastCount(ascending []float64, x float64) int {
 // labelled returns the similarities, ascending, of the duplicates and of all pairs that count,
 // and how many duplicates there are, those that share nothing too.
 func (d *Deduplicator[ID]) labelled(labels []Label[ID], complete bool) (right []float64, total int, all []float64, err error) {
-	c := d.collect(0)
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	duplicate := map[[2]int]bool{} // by position
-	for n, l := range labels {
-		i, okA := d.ids[l.A]
-		j, okB := d.ids[l.B]
-		if !okA || !okB || i == j {
-			return nil, 0, nil, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v: two documents are needed", n, l.A, l.B)
-		}
-		pair := [2]int{min(i, j), max(i, j)}
-		if is, ok := duplicate[pair]; ok && is != l.Duplicate {
-			return nil, 0, nil, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v, contradicts an earlier one", n, l.A, l.B)
-		}
-		duplicate[pair] = l.Duplicate
-	}
-	for _, is := range duplicate {
-		if is {
-			total++
-		}
-	}
-	switch {
-	case total == 0:
-		return nil, 0, nil, errors.New("neardup: Calibrate: no label is a duplicate")
-	case !complete && total == len(duplicate):
-		return nil, 0, nil, errors.New("neardup: Calibrate: all labels are duplicates; label pairs that are not too, or say that the labels are Complete")
+	duplicate, total, err := d.duplicates(labels, complete)
+	if err != nil {
+		return nil, 0, nil, err
 	}
 	take := func(pair [2]int, similarity float64) {
 		is, labelled := duplicate[pair]
@@ -162,10 +139,12 @@ func (d *Deduplicator[ID]) labelled(labels []Label[ID], complete bool) (right []
 		}
 	}
 	if complete {
-		for p := range d.pairsAtLeast(c, leastCurve, 1) {
+		for p := range d.collect(0).documentPairs(leastCurve, 1) {
 			take([2]int{p.A, p.B}, p.Similarity)
 		}
 	} else {
+		d.mu.RLock()
+		defer d.mu.RUnlock()
 		h := d.learned()
 		for pair := range duplicate {
 			a, b := d.docs[pair[0]].content, d.docs[pair[1]].content
@@ -175,4 +154,36 @@ func (d *Deduplicator[ID]) labelled(labels []Label[ID], complete bool) (right []
 	slices.Sort(right)
 	slices.Sort(all)
 	return right, total, all, nil
+}
+
+// duplicates returns of the pairs that have labels, by position, whether they are duplicates, and how many
+// are.
+func (d *Deduplicator[ID]) duplicates(labels []Label[ID], complete bool) (duplicate map[[2]int]bool, total int, err error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	duplicate = map[[2]int]bool{}
+	for n, l := range labels {
+		i, okA := d.ids[l.A]
+		j, okB := d.ids[l.B]
+		if !okA || !okB || i == j {
+			return nil, 0, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v: two documents are needed", n, l.A, l.B)
+		}
+		pair := [2]int{min(i, j), max(i, j)}
+		if is, ok := duplicate[pair]; ok && is != l.Duplicate {
+			return nil, 0, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v, contradicts an earlier one", n, l.A, l.B)
+		}
+		duplicate[pair] = l.Duplicate
+	}
+	for _, is := range duplicate {
+		if is {
+			total++
+		}
+	}
+	switch {
+	case total == 0:
+		return nil, 0, errors.New("neardup: Calibrate: no label is a duplicate")
+	case !complete && total == len(duplicate):
+		return nil, 0, errors.New("neardup: Calibrate: all labels are duplicates; label pairs that are not too, or say that the labels are Complete")
+	}
+	return duplicate, total, nil
 }

@@ -189,7 +189,7 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) {
 	c := d.content(p, digest)
 	if len(d.contents[c].docs) == 0 && len(p.terms) > 0 {
 		if d.entered++; d.known != nil {
-			d.known.add(c, &p)
+			d.known.index.Add(c, d.known.vector(&p))
 		}
 	}
 	at := len(d.docs)
@@ -201,7 +201,7 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) {
 // content returns the number of the content with a profile.
 func (d *Deduplicator[ID]) content(p profile, digest uint64) uint32 {
 	for _, c := range d.digests[digest] {
-		if of := &d.contents[c]; len(p.terms) > 0 && of.fine == p.fine && slices.Equal(of.terms, p.terms) {
+		if of := &d.contents[c]; of.fine == p.fine && slices.Equal(of.terms, p.terms) {
 			return c
 		}
 	}
@@ -279,7 +279,7 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 		c.contents = append(c.contents, d.contents[n])
 	}
 	d.mu.RUnlock()
-	c.counted = d.counted(len(c.contents), func(i int) Vector { return c.contents[i].terms })
+	c.counted = d.counted(len(c.contents), c.terms)
 	c.weights = c.counted.weights(&d.settings)
 	// To the front with those that only old documents have.
 	var order []int
@@ -315,7 +315,9 @@ func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
 
 func (c *collection[ID]) len() int { return len(c.contents) }
 
-func (c *collection[ID]) vector(i int, _ Vector) Vector { return c.contents[i].terms }
+func (c *collection[ID]) terms(i int) Vector { return c.contents[i].terms }
+
+func (c *collection[ID]) vector(i int, _ Vector) Vector { return c.terms(i) }
 
 func (c *collection[ID]) weigh(i int, v Vector, df []uint32) Vector {
 	w := slices.Clone(v)
@@ -336,7 +338,7 @@ func (d *Deduplicator[ID]) Pairs() iter.Seq[SimilarPair[ID]] { return d.PairsSin
 func (d *Deduplicator[ID]) PairsSince(n int) iter.Seq[SimilarPair[ID]] {
 	return func(yield func(SimilarPair[ID]) bool) {
 		c := d.collect(n)
-		for p := range d.pairsAtLeast(c, d.settings.Similarity, d.settings.Recall) {
+		for p := range c.documentPairs(d.settings.Similarity, d.settings.Recall) {
 			if !yield(SimilarPair[ID]{c.docs[p.A].id, c.docs[p.B].id, p.Similarity}) {
 				return
 			}
@@ -344,9 +346,9 @@ func (d *Deduplicator[ID]) PairsSince(n int) iter.Seq[SimilarPair[ID]] {
 	}
 }
 
-// pairsAtLeast yields the pairs of a collection of at least a similarity, or a share of them, by the
-// positions of documents.
-func (d *Deduplicator[ID]) pairsAtLeast(c *collection[ID], least, recall float64) iter.Seq[SimilarPair[int]] {
+// documentPairs yields the pairs of documents of at least a similarity, or a share of them, by
+// their positions.
+func (c *collection[ID]) documentPairs(least, recall float64) iter.Seq[SimilarPair[int]] {
 	return func(yield func(SimilarPair[int]) bool) {
 		for _, of := range c.contents[c.old:] {
 			for b := c.oldOf(of.docs); b < len(of.docs); b++ {
@@ -383,33 +385,31 @@ func (c *collection[ID]) oldOf(docs []int) int {
 // Search returns the documents that a text is a near-duplicate of: the most similar first, and of
 // equally similar ones those that were added first.
 func (d *Deduplicator[ID]) Search(text string) []Similar[ID] {
-	return d.find(nil, d.settings.Fingerprinter.profile(text), false)
+	return d.find(nil, d.settings.Fingerprinter.profile(text))
 }
 
 // SearchRecord is Search for a record.
 func (d *Deduplicator[ID]) SearchRecord(rec Record) []Similar[ID] {
-	return d.find(nil, d.settings.Fingerprinter.recordProfile(rec), false)
+	return d.find(nil, d.settings.Fingerprinter.recordProfile(rec))
 }
 
 // SearchAndAdd is Search and Add in one. What has the id already is not returned. Of two that
 // come at the same time one finds the other.
 func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) []Similar[ID] {
-	return d.find(&id, d.settings.Fingerprinter.profile(text), true)
+	return d.find(&id, d.settings.Fingerprinter.profile(text))
 }
 
 // SearchAndAddRecord is SearchAndAdd for a record.
 func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec Record) []Similar[ID] {
-	return d.find(&id, d.settings.Fingerprinter.recordProfile(rec), true)
+	return d.find(&id, d.settings.Fingerprinter.recordProfile(rec))
 }
 
-// find returns what a profile is near, and adds it or not.
-func (d *Deduplicator[ID]) find(id *ID, p profile, add bool) []Similar[ID] {
-	if add {
+// find returns what a profile is near, and adds it if there is an id for it.
+func (d *Deduplicator[ID]) find(id *ID, p profile) []Similar[ID] {
+	if id != nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.isStale() {
-			d.learn()
-		}
+		d.refresh()
 		d.delete(*id)
 	} else {
 		defer d.reading().RUnlock()
@@ -427,7 +427,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile, add bool) []Similar[ID] {
 	for i, f := range found {
 		out[i] = Similar[ID]{d.docs[f.B].id, f.Similarity}
 	}
-	if add {
+	if id != nil {
 		d.enter(*id, p, p.digest())
 	}
 	return out
@@ -438,9 +438,7 @@ func (d *Deduplicator[ID]) reading() *sync.RWMutex {
 	for d.mu.RLock(); d.isStale(); d.mu.RLock() {
 		d.mu.RUnlock()
 		d.mu.Lock()
-		if d.isStale() {
-			d.learn()
-		}
+		d.refresh()
 		d.mu.Unlock()
 	}
 	return &d.mu

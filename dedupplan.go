@@ -58,18 +58,12 @@ func (d *Deduplicator[ID]) Plan() Plan {
 	return c.plan(c.number(d.settings.Recall), d.settings.Similarity, d.settings.Recall, planFrom)
 }
 
-// A numberedCollection is a collection with its vectors, and fingerprints of them if the recall
-// is less than 1.
-type numberedCollection struct {
-	*numbered
-	fps []Fingerprint128
-}
-
-func (c *collection[ID]) number(recall float64) *numberedCollection {
+// number numbers the features, and makes fingerprints too if the recall is less than 1.
+func (c *collection[ID]) number(recall float64) *numbered {
 	if recall < 1 {
 		c.fps = make([]Fingerprint128, len(c.contents))
 	}
-	return &numberedCollection{numberTerms(c, 2), c.fps}
+	return numberTerms(c, 2)
 }
 
 // fingerprint is the SimHash of a vector.
@@ -85,20 +79,20 @@ func (v Vector) fingerprint() Fingerprint128 {
 }
 
 // plan chooses a generator.
-func (c *collection[ID]) plan(v *numberedCollection, least, recall float64, from int) Plan {
+func (c *collection[ID]) plan(v *numbered, least, recall float64, from int) Plan {
 	exact := Plan{Generator: ByVectors, Recall: 1}
 	if recall >= 1 || len(c.contents) < from {
 		return exact
 	}
-	similar := c.sample(v.numbered, least)
+	similar := c.sample(v, least)
 	if exact.Sampled = len(similar); len(similar) < planPairs {
 		return exact
 	}
 	distances := make([]int, len(similar))
 	jaccards := make([]float64, len(similar))
 	for i, p := range similar {
-		distances[i] = v.fps[p.A].Distance(v.fps[p.B])
-		jaccards[i] = featureSet(c.contents[p.A].terms).Jaccard(featureSet(c.contents[p.B].terms))
+		distances[i] = c.fps[p.A].Distance(c.fps[p.B])
+		jaccards[i] = featureSet(c.terms(p.A)).Jaccard(featureSet(c.terms(p.B)))
 	}
 	slices.Sort(distances)
 	for k := 3; k <= maxPlanReach; k++ {
@@ -133,14 +127,18 @@ func (c *collection[ID]) sample(v *numbered, least float64) []SimilarPair[int] {
 	return slices.Collect(newCosineJoin(v, least, func(i int) bool { return i%step == 0 }).pairs(0))
 }
 
-// pairs yields the pairs of different contents of at least a similarity, or a share of them.
-func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[SimilarPair[int]] {
+// pairs yields the pairs of different contents of at least a similarity, or a share of them if
+// there are so many contents that it is planned how.
+func (c *collection[ID]) pairs(least, recall float64, from int) iter.Seq[SimilarPair[int]] {
 	return func(yield func(SimilarPair[int]) bool) {
 		if len(c.contents) == 0 {
 			return
 		}
+		if len(c.contents) < from { // there is nothing to plan
+			recall = 1
+		}
 		v := c.number(recall)
-		plan := c.plan(v, least, recall, planFrom)
+		plan := c.plan(v, least, recall, from)
 		verify := func(i, j int) bool {
 			if max(i, j) < c.old {
 				return true
@@ -150,7 +148,7 @@ func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[Sim
 		}
 		switch plan.Generator {
 		case ByFingerprints:
-			for p := range Pairs(v.fps, plan.Distance) {
+			for p := range Pairs(c.fps, plan.Distance) {
 				if !verify(p.I, p.J) {
 					return
 				}
@@ -160,20 +158,14 @@ func (c *collection[ID]) pairs(least, recall float64, planFrom int) iter.Seq[Sim
 			if err != nil {
 				panic(err) // the bands fit
 			}
-			signatures := make([]Signature, len(c.contents))
-			chunks(len(signatures), func(_, from, to int) {
-				for i := from; i < to; i++ {
-					signatures[i] = MinHash{}.Sign(featureSet(c.contents[i].terms))
-				}
-			})
-			ix.AddAll(slices.All(signatures))
+			ix.AddAll(slices.All(signAll(len(c.contents), c.terms, MinHash{})))
 			for p := range ix.CandidatePairs() {
 				if !verify(p.A, p.B) {
 					return
 				}
 			}
 		default:
-			newCosineJoin(v.numbered, least, func(int) bool { return true }).pairs(c.old)(yield)
+			newCosineJoin(v, least, func(int) bool { return true }).pairs(c.old)(yield)
 		}
 	}
 }

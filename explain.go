@@ -38,7 +38,7 @@ func (d *Deduplicator[ID]) Explain(a, b string) Explanation {
 	f := &d.settings.Fingerprinter
 	names := map[uint64]string{}
 	for _, text := range []string{a, b} {
-		if f.Tokenizer != nil || f.Weight != nil {
+		if !f.hasLevels() {
 			for feature := range f.Features(text) {
 				names[featureKey(feature.Text, f.Hash.key)] = feature.Text
 			}

@@ -179,7 +179,7 @@ func (f *frequencies) mark(keys []uint64) {
 	for _, key := range keys {
 		s := &f.shards[key>>58]
 		s.Lock()
-		if v, _ := s.find(key, f.factor); v != nil {
+		if v := s.find(key, f.factor); v != nil {
 			*v |= marked
 		} else {
 			s.add(key, marked, f.factor)
@@ -189,12 +189,12 @@ func (f *frequencies) mark(keys []uint64) {
 }
 
 // find returns the value of a key, or nil.
-func (s *shard) find(key, factor uint64) (*uint32, bool) {
+func (s *shard) find(key, factor uint64) *uint32 {
 	if len(s.lines) == 0 {
-		return nil, false
+		return nil
 	}
 	v, _ := s.slot(max(key, 1), factor)
-	return v, v != nil
+	return v
 }
 
 // prune removes the keys with a count below min, and returns the largest of the counts.

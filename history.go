@@ -25,17 +25,11 @@ func (d *Deduplicator[ID]) counted(n int, terms func(i int) Vector) counted {
 		}
 		return counts
 	}
-	signatures := make([]Signature, n)
-	chunks(n, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			signatures[i] = MinHash{Values: alikeValues}.Sign(featureSet(terms(i)))
-		}
-	})
 	ix, err := NewSignatureIndex[int](alikeSimilarity, &SignatureIndexOptions{Values: alikeValues})
 	if err != nil {
 		panic(err) // constants that do not fit
 	}
-	for i, s := range signatures {
+	for i, s := range signAll(n, terms, MinHash{Values: alikeValues}) {
 		counts[i] = true
 		for m := range ix.Search(s) {
 			if featureSet(terms(i)).Jaccard(featureSet(terms(m.ID))) >= alikeSimilarity {
@@ -48,6 +42,17 @@ func (d *Deduplicator[ID]) counted(n int, terms func(i int) Vector) counted {
 		}
 	}
 	return counts
+}
+
+// signAll returns the signatures of the features of vectors.
+func signAll(n int, terms func(i int) Vector, m MinHash) []Signature {
+	signatures := make([]Signature, n)
+	chunks(n, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			signatures[i] = m.Sign(featureSet(terms(i)))
+		}
+	})
+	return signatures
 }
 
 // featureSet returns the features of a vector.
@@ -97,9 +102,14 @@ func (d *Deduplicator[ID]) isStale() bool {
 // fewContents is the number up to which histories are always those of all documents.
 const fewContents = 64
 
-// learn makes a history of the contents that there are.
-func (d *Deduplicator[ID]) learn() { d.known, d.entered = d.learned(), 0 }
+// refresh makes sure that there is a history, and a fresh one.
+func (d *Deduplicator[ID]) refresh() {
+	if d.isStale() {
+		d.known, d.entered = d.learned(), 0
+	}
+}
 
+// learned returns a history of the contents that there are.
 func (d *Deduplicator[ID]) learned() *history {
 	numbers := d.inOrder()
 	var used historySource
@@ -132,8 +142,6 @@ func (h *history) vector(p *profile) Vector {
 	h.weights.weigh(v, p, df)
 	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
 }
-
-func (h *history) add(c uint32, p *profile) { h.index.Add(c, h.vector(p)) }
 
 // documents returns how many of the documents that count have a feature.
 func (h *history) documents(feature uint64) int {

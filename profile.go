@@ -2,7 +2,6 @@ package neardup
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"unicode/utf8"
 
@@ -44,7 +43,7 @@ type profile struct {
 // profile returns that of a text. With a tokenizer, or fields, or weights, there is one level.
 func (f *Fingerprinter) profile(text string) (p profile) {
 	p.length = utf8.RuneCountInString(text)
-	if f.Tokenizer != nil || f.Weight != nil {
+	if !f.hasLevels() {
 		p.terms = f.rawWeight().Vector(text)
 		return p
 	}
@@ -68,6 +67,9 @@ func (f *Fingerprinter) profile(text string) (p profile) {
 	p.terms = sortTerms(terms)
 	return p
 }
+
+// hasLevels reports whether the features of texts are those of the two levels.
+func (f *Fingerprinter) hasLevels() bool { return f.Tokenizer == nil && f.Weight == nil }
 
 // recordProfile returns the profile of a record.
 func (f *Fingerprinter) recordProfile(rec Record) (p profile) {
@@ -155,36 +157,6 @@ func (u *units) isSelf(i int) bool {
 	}
 	r, _ := utf8.DecodeRune(b)
 	return class(ucd.Props(r)&ucd.ClassMask) == single
-}
-
-// sortTerms sorts terms with different features. Those are hashes, so nearly all find their place by
-// the highest bits.
-func sortTerms(terms []Term) Vector {
-	if len(terms) < 64 {
-		slices.SortFunc(terms, byFeature)
-		return slices.Clip(terms)
-	}
-	shift := 64 - bits.Len(uint(len(terms)))
-	starts := make([]uint32, 1<<(64-shift)+1)
-	for _, t := range terms {
-		starts[t.Feature>>shift+1]++
-	}
-	for i := 1; i < len(starts); i++ {
-		starts[i] += starts[i-1]
-	}
-	next := slices.Clone(starts)
-	sorted := make(Vector, len(terms))
-	for _, t := range terms {
-		at := &next[t.Feature>>shift]
-		sorted[*at] = t
-		*at++
-	}
-	for i, from := range starts[:len(starts)-1] {
-		if to := starts[i+1]; to > from+1 {
-			slices.SortFunc(sorted[from:to], byFeature)
-		}
-	}
-	return sorted
 }
 
 // profileWeights are what the features of profiles weigh, by how many documents have them.

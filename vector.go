@@ -3,6 +3,7 @@ package neardup
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -66,6 +67,37 @@ func (a Vector) check() {
 func isFinite(x float32) bool { return x-x == 0 }
 
 func byFeature(a, b Term) int { return cmp.Compare(a.Feature, b.Feature) }
+
+// sortTerms sorts terms with different features. Those are hashes, so nearly all find their place by
+// the highest bits.
+func sortTerms(terms []Term) Vector {
+	if len(terms) < 64 {
+		slices.SortFunc(terms, byFeature)
+		return slices.Clip(terms)
+	}
+	shift := 64 - bits.Len(uint(len(terms)))
+	starts := make([]uint32, 1<<(64-shift)+1)
+	for _, t := range terms {
+		starts[t.Feature>>shift+1]++
+	}
+	for i := 1; i < len(starts); i++ {
+		starts[i] += starts[i-1]
+	}
+	sorted := make(Vector, len(terms))
+	for _, t := range terms { // each start becomes the end
+		at := &starts[t.Feature>>shift]
+		sorted[*at] = t
+		*at++
+	}
+	from := uint32(0)
+	for _, to := range starts {
+		if to > from+1 {
+			slices.SortFunc(sorted[from:to], byFeature)
+		}
+		from = to
+	}
+	return sorted
+}
 
 // Vector returns the vector of a text: of each distinct feature the weight that Features
 // has. The hash of a feature is xxh3, seeded if Hash is ([SeededHash]), whatever

@@ -61,7 +61,7 @@ func (e *exact) finish() {
 }
 
 // groupExactly finds the groups and, if they are wanted, the pairs.
-func (c *collection) groupExactly(wantPairs bool) error {
+func (c *collection) groupExactly(wantPairs bool) {
 	g := neardup.Grouping[int]{Linkage: linkages[c.method.group], Prefer: preferences[c.method.keep], Old: c.old}
 	document := func(i int) neardup.Document[int] {
 		return neardup.Document[int]{ID: i, Number: i, Length: c.docs[i].length}
@@ -88,7 +88,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 				}
 			}
 		}, g.Linkage, before)
-		return nil
+		return
 	}
 	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before)
 	for _, group := range c.exact.d.Groups(g) {
@@ -96,7 +96,6 @@ func (c *collection) groupExactly(wantPairs bool) error {
 			c.cluster[i] = group.Keep
 		}
 	}
-	return nil
 }
 
 // featureless yields the pairs of documents without features, which only bytes can compare, that

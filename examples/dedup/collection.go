@@ -265,7 +265,8 @@ func (c *collection) at(p place) string {
 // group finds the near-duplicates and the groups.
 func (c *collection) group(wantPairs bool) error {
 	if c.exact != nil {
-		return c.groupExactly(wantPairs)
+		c.groupExactly(wantPairs)
+		return nil
 	}
 	// The distinct texts, in the order in which they first occur, and the
 	// documents of each.
