@@ -10,13 +10,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -27,6 +24,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/internal/dataset"
 )
 
 func main() {
@@ -141,7 +139,7 @@ func runOne(path, name string, least float64) error {
 // count counts a pair of a half, or of all (2).
 func (s *set) count(p neardup.SimilarPair[int], c *counts, half int) {
 	if half == 2 || s.half[p.A] == half && s.half[p.B] == half {
-		if c.Found++; s.truth[[2]int{min(p.A, p.B), max(p.A, p.B)}] {
+		if c.Found++; s.truth.Has(p.A, p.B) {
 			c.Right++
 		}
 	}
@@ -173,40 +171,18 @@ func (s *set) choose(m method) float64 {
 
 // A set is documents, texts or records, with truth.
 type set struct {
-	docs   []document
+	docs   []dataset.Document
 	fields []string // of records
-	truth  map[[2]int]bool
+	truth  dataset.Truth
 	half   []int
 }
 
-type document struct {
-	ID, Title, Text string
-	Fields          neardup.Record
-}
-
-func (d document) text() string { return d.Title + "\n" + d.Text }
-
-func load(path string) (*set, error) {
-	s := &set{truth: map[[2]int]bool{}}
-	f, err := os.Open(filepath.Join(path, "docs.jsonl.gz"))
-	if err != nil {
+func load(path string) (s *set, err error) {
+	s = &set{}
+	if s.docs, err = dataset.Read(filepath.Join(path, "docs.jsonl.gz")); err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	z, err := gzip.NewReader(bufio.NewReader(f))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
-	}
-	number := map[string]int{}
-	for dec := json.NewDecoder(z); ; {
-		var d document
-		if err := dec.Decode(&d); err == io.EOF {
-			break
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: document %d: %w", f.Name(), len(s.docs)+1, err)
-		}
-		number[d.ID] = len(s.docs)
-		s.docs = append(s.docs, d)
+	for _, d := range s.docs {
 		for name := range d.Fields {
 			if d.Text == "" && !slices.Contains(s.fields, name) {
 				s.fields = append(s.fields, name)
@@ -214,53 +190,13 @@ func load(path string) (*set, error) {
 		}
 	}
 	slices.Sort(s.fields)
-	return s, s.readTruth(filepath.Join(path, "truth.tsv"), number)
-}
-
-// readTruth reads pairs, or clusters if a second column repeats.
-func (s *set) readTruth(path string, number map[string]int) error {
-	labels, err := os.ReadFile(path)
-	if err != nil {
-		return err
+	if s.truth, err = dataset.ReadTruth(filepath.Join(path, "truth.tsv"), s.docs); err != nil {
+		return nil, err
 	}
-	var rows [][2]string
-	different := map[string]bool{}
-	for line := range strings.Lines(string(labels)) {
-		a, b, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		rows = append(rows, [2]string{a, b})
-		different[b] = true
+	for _, group := range s.truth.Groups(len(s.docs)) {
+		s.half = append(s.half, group%2)
 	}
-	clusters := map[string][]int{}
-	for n, row := range rows {
-		i, ok := number[row[0]]
-		with := clusters[row[1]]
-		if len(rows) == len(different) {
-			j, okJ := number[row[1]]
-			with, ok = []int{j}, ok && okJ
-		}
-		if !ok {
-			return fmt.Errorf("%s:%d: an id that no document has", path, n+1)
-		}
-		for _, j := range with {
-			s.truth[[2]int{min(i, j), max(i, j)}] = true
-		}
-		clusters[row[1]] = append(clusters[row[1]], i)
-	}
-	of := neardup.Components(len(s.docs), func(yield func(neardup.Pair) bool) {
-		for p := range s.truth {
-			if !yield(neardup.Pair{I: p[0], J: p[1]}) {
-				return
-			}
-		}
-	})
-	group := map[int]int{}
-	for i, first := range of {
-		if _, ok := group[first]; !ok {
-			group[first] = len(group)
-		}
-		s.half = append(s.half, group[of[i]]%2)
-	}
-	return nil
+	return s, nil
 }
 
 // A method finds pairs of at least a similarity. Of fingerprints of so many bits that is the

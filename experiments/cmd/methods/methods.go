@@ -44,7 +44,7 @@ func simHash(name string, bits int, weighted bool, fixed float64) method {
 		if weighted {
 			b := neardup.StatisticsBuilder{}
 			for _, d := range s.docs {
-				b.Add(d.text())
+				b.Add(d.Whole())
 			}
 			f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build(), Smooth: true}}
 		}
@@ -59,7 +59,7 @@ func simHash(name string, bits int, weighted bool, fixed float64) method {
 func near[F neardup.Fingerprint](s *set, sum func(string) F, m method, least float64) (found []neardup.SimilarPair[int]) {
 	fps := make([]F, len(s.docs))
 	for i, d := range s.docs {
-		fps[i] = sum(d.text())
+		fps[i] = sum(d.Whole())
 	}
 	for p := range neardup.Pairs(fps, m.distance(least)) {
 		found = append(found, neardup.SimilarPair[int]{A: p.I, B: p.J, Similarity: 1 - float64(p.Distance)/float64(m.bits)})
@@ -77,7 +77,7 @@ func minHash(name string, of neardup.Tokenizer) method {
 		f := neardup.Fingerprinter{Tokenizer: of}
 		ix.AddAll(func(yield func(int, neardup.Signature) bool) {
 			for i, d := range s.docs {
-				yield(i, f.Sign(d.text(), neardup.MinHash{}))
+				yield(i, f.Sign(d.Whole(), neardup.MinHash{}))
 			}
 		})
 		return slices.Collect(ix.Pairs())
@@ -100,7 +100,7 @@ func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
 		} else {
 			d.AddAll(func(yield func(int, string) bool) {
 				for i, doc := range s.docs {
-					yield(i, doc.text())
+					yield(i, doc.Whole())
 				}
 			})
 		}

@@ -1,0 +1,218 @@
+// Package variant makes near-duplicates of texts: with words, characters or sentences deleted,
+// inserted, replaced and moved, with boilerplate and advertisements, with other titles, names,
+// numbers and dates, and in full width. What came from what is known, so they show what settings
+// find and what they miss.
+//
+// The same seed and the same text make the same variant, on every machine and whatever else was
+// made before.
+package variant
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/neardup/neardup"
+)
+
+// A Kind is a way of editing a text.
+type Kind uint8
+
+const (
+	DeleteWords     Kind = iota
+	InsertWords          // behind words of the text, from the Vocabulary
+	SubstituteWords      // by words of the Vocabulary
+	SwapWords            // with the next
+
+	DeleteCharacters // letters and digits
+	InsertCharacters // others of the text
+	SubstituteCharacters
+	SwapCharacters
+
+	DeleteSentences
+	ReorderSentences // moves them to other places
+
+	AddBoilerplate    // what sites have above and below their pages
+	AddAdvertisements // between sentences
+
+	ChangeTitle   // words of the first line, by words of the Vocabulary
+	ChangeNames   // of people, places and organisations; one name becomes the same other wherever it is
+	ChangeNumbers // to others of as many digits
+	ChangeDates   // to others of the same form
+
+	FullWidth // letters, digits and punctuation of ASCII in full width
+
+	Kinds // how many there are
+)
+
+var names = [Kinds]string{
+	"delete-words", "insert-words", "substitute-words", "swap-words",
+	"delete-characters", "insert-characters", "substitute-characters", "swap-characters",
+	"delete-sentences", "reorder-sentences", "add-boilerplate", "add-advertisements",
+	"change-title", "change-names", "change-numbers", "change-dates", "full-width",
+}
+
+// String returns the name, such as delete-words.
+func (k Kind) String() string {
+	if k >= Kinds {
+		return fmt.Sprintf("kind %d", uint8(k))
+	}
+	return names[k]
+}
+
+// An Edit edits a share of a text. Rate is from 0 to 1: of its words, characters, sentences,
+// numbers, dates, different names, words of the title, or characters in half width, by Kind; of
+// boilerplate and advertisements it is their length, as a share of that of the text, so it may be more than 1. What that comes to
+// is rounded, but at least one is edited unless Rate is 0 or there is none.
+type Edit struct {
+	Kind Kind
+	Rate float64
+}
+
+// String returns the edit as ParseEdit reads it, such as delete-words:0.05.
+func (e Edit) String() string {
+	return e.Kind.String() + ":" + strconv.FormatFloat(e.Rate, 'g', -1, 64)
+}
+
+// ParseEdit reads a kind, a colon and a rate.
+func ParseEdit(s string) (Edit, error) {
+	name, rate, ok := strings.Cut(s, ":")
+	e := Edit{Kind: Kind(max(slices.Index(names[:], name), 0))}
+	if !slices.Contains(names[:], name) || !ok {
+		return e, fmt.Errorf("variant: %q is no edit such as delete-words:0.05; there are %s", s, strings.Join(names[:], ", "))
+	}
+	var err error
+	if e.Rate, err = strconv.ParseFloat(rate, 64); err != nil {
+		return e, fmt.Errorf("variant: the rate of %q is no number", s)
+	}
+	return e, e.check()
+}
+
+func (e Edit) check() error {
+	most := 1.
+	if e.Kind == AddBoilerplate || e.Kind == AddAdvertisements {
+		most = 100
+	}
+	if e.Kind >= Kinds || !(e.Rate >= 0 && e.Rate <= most) {
+		return fmt.Errorf("variant: the rate of %s is not from 0 to %g", e, most)
+	}
+	return nil
+}
+
+// A Generator makes variants. It may be used by several goroutines at once.
+type Generator struct {
+	// Words cuts a text into words: for Chinese a neardup.Segmenter, whose parts of speech also tell
+	// names. nil is neardup.Words{}, to which each Chinese character is a word. Names are else the words
+	// with a capital in the middle of a sentence. Tokens must not overlap.
+	Words neardup.Tokenizer
+
+	// Vocabulary is what words, titles and names are replaced by; without it, the words of the text
+	// itself. To take it from other texts of the collection is fairer: they say something else.
+	Vocabulary []string
+
+	// Seed makes other variants of the same texts.
+	Seed uint64
+}
+
+// Make returns a variant of a text, with the edits one after the other, and how many places of it were
+// edited; if that is 0 the text had none, and is unchanged. n tells variants of one text with the same
+// edits apart. An edit out of range panics; ParseEdit refuses it.
+func (g *Generator) Make(text string, n uint64, edits ...Edit) (string, int) {
+	places := 0
+	for i, e := range edits {
+		if err := e.check(); err != nil {
+			panic(err)
+		}
+		r := source(xxh3.HashStringSeed(text, g.Seed+n*0x9E3779B97F4A7C15+uint64(e.Kind)<<32+uint64(i)<<40))
+		edited, done := g.edit(text, e, &r)
+		text, places = edited, places+done
+	}
+	return text, places
+}
+
+func (g *Generator) edit(text string, e Edit, r *source) (string, int) {
+	switch e.Kind {
+	case DeleteWords, InsertWords, SubstituteWords, SwapWords:
+		return editUnits(text, g.words(text), e.Kind-DeleteWords, e.Rate, r, g.vocabulary(text))
+	case DeleteCharacters, InsertCharacters, SubstituteCharacters, SwapCharacters:
+		characters := letters(text)
+		return editUnits(text, characters, e.Kind-DeleteCharacters, e.Rate, r, cut(text, characters))
+	case DeleteSentences, ReorderSentences:
+		return editSentences(text, e, r)
+	case AddBoilerplate, AddAdvertisements:
+		return add(text, e, r)
+	case ChangeTitle:
+		title, _, _ := strings.Cut(text, "\n")
+		edited, n := editUnits(title, g.words(title), SubstituteWords, e.Rate, r, g.vocabulary(text))
+		return edited + text[len(title):], n
+	case ChangeNames:
+		return g.changeNames(text, e.Rate, r)
+	case ChangeNumbers:
+		return change(text, numbers.FindAllStringIndex(text, -1), e.Rate, r, otherNumber)
+	case ChangeDates:
+		return change(text, dates.FindAllStringIndex(text, -1), e.Rate, r, otherDate)
+	}
+	return change(text, halfWidth(text), e.Rate, r, fullWidth)
+}
+
+// A Document is a text of a collection with variants: the text itself, or a variant of it.
+type Document struct {
+	ID   string
+	Of   int    // the position of the text it was made of: the documents of one are near-duplicates
+	By   []Edit // none: the text itself
+	Text string
+}
+
+// Collection returns texts, and behind each its variants, one for each of the ways to edit it. Where the
+// text has nothing to edit in a way there is no variant. The id of a variant is that of the text, ~ and the edits.
+func (g *Generator) Collection(ids, texts []string, ways [][]Edit) (all []Document) {
+	for i, text := range texts {
+		all = append(all, Document{ids[i], i, nil, text})
+		for n, edits := range ways {
+			if edited, places := g.Make(text, uint64(n), edits...); places > 0 {
+				all = append(all, Document{ids[i] + "~" + strings.Trim(fmt.Sprint(edits), "[]"), i, edits, edited})
+			}
+		}
+	}
+	return all
+}
+
+// source is splitmix64, which is the same for ever.
+type source uint64
+
+func (s *source) next() uint64 {
+	*s += 0x9E3779B97F4A7C15
+	z := uint64(*s)
+	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
+	z = (z ^ z>>27) * 0x94D049BB133111EB
+	return z ^ z>>31
+}
+
+// below returns a number below n, which is above 0.
+func (s *source) below(n int) int {
+	hi, _ := bits.Mul64(s.next(), uint64(n))
+	return int(hi)
+}
+
+// some returns a share of the numbers below n, in ascending order.
+func (s *source) some(n int, rate float64) []int {
+	if rate == 0 || n < 1 {
+		return nil
+	}
+	k := min(n, max(1, int(math.Round(rate*float64(n)))))
+	chosen := make([]int, n)
+	for i := range chosen {
+		chosen[i] = i
+	}
+	for i := range k {
+		j := i + s.below(n-i)
+		chosen[i], chosen[j] = chosen[j], chosen[i]
+	}
+	slices.Sort(chosen[:k])
+	return chosen[:k]
+}
