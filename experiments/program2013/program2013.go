@@ -1,0 +1,121 @@
+// Package program2013 is the Java program of S001 (june, decli, 2013), statement by statement, with its
+// faults: in numbers of any size, one bit of one token after the other. It is here to show what the
+// program prints; the library gives the same fingerprints a thousand times as fast.
+package program2013
+
+import (
+	"fmt"
+	"io"
+	"math/big"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/hashes"
+)
+
+// A SimHash is the class of this name.
+type SimHash struct {
+	Bits        int
+	Fingerprint *big.Int
+	String      string // a character for each bit, the lowest first
+}
+
+// New returns the SimHash of the tokens of a text, which are separated by white space. The program has 64
+// bits and the rule neardup.TieOne, which contradicts its comment and the text of S001.
+func New(text string, bits int, tie neardup.Tie) *SimHash {
+	v := make([]int, bits)
+	for _, token := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\r\f", c) }) {
+		hash := hashes.S001Wide(token, bits)
+		for i := range v {
+			if hash.Bit(i) == 1 {
+				v[i]++
+			} else {
+				v[i]--
+			}
+		}
+	}
+	s := &SimHash{Bits: bits, Fingerprint: new(big.Int)}
+	var b strings.Builder
+	for i := range v {
+		bit := uint(0)
+		if v[i] > 0 || v[i] == 0 && tie == neardup.TieOne {
+			bit = 1
+		}
+		s.Fingerprint.SetBit(s.Fingerprint, i, bit)
+		fmt.Fprint(&b, bit)
+	}
+	s.String = b.String()
+	return s
+}
+
+// HammingDistance returns the number of bits in which two fingerprints differ.
+func (s *SimHash) HammingDistance(other *SimHash) int {
+	n := 0
+	for x, one := new(big.Int).Xor(s.Fingerprint, other.Fingerprint), big.NewInt(1); x.Sign() != 0; n++ {
+		x.And(x, new(big.Int).Sub(x, one)) // takes the lowest 1 away
+	}
+	return n
+}
+
+// Distance is getDistance: the number of characters in which two strings differ, and −1 if their lengths do.
+func Distance(a, b string) int {
+	if len(a) != len(b) {
+		return -1
+	}
+	n := 0
+	for i := range len(a) {
+		if a[i] != b[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// SubByDistance returns the blocks of other's fingerprint for an index of the distance, as the program cuts them:
+// ⌊bits/(distance+1)⌋ bits each, read from the lowest, so that their values are reversed. It has two faults. Bits
+// that are left over are in no block, which is harmless. And it goes as far as the highest 1 of s, not of other, and
+// not to all bits: with leading zeros blocks are missing, and with them neighbours that an index should find. It
+// panics if the distance is negative or there are no bits for its blocks.
+func (s *SimHash) SubByDistance(other *SimHash, distance int) (blocks []*big.Int) {
+	each := s.Bits / (distance + 1)
+	value, two := new(big.Int), big.NewInt(2)
+	for i := range s.Fingerprint.BitLen() {
+		value.Mul(value, two)
+		value.Add(value, big.NewInt(int64(other.Fingerprint.Bit(i))))
+		if (i+1)%each == 0 {
+			blocks = append(blocks, value)
+			value = new(big.Int)
+		}
+	}
+	return blocks
+}
+
+// Print writes what the program prints. With neardup.TieZero it is what it would print if it did as its comment says.
+func Print(w io.Writer, tie neardup.Tie) error {
+	var b strings.Builder
+	const bits = 64
+	object := func(text string, of func(*SimHash) int) *SimHash {
+		s := New(text, bits, tie)
+		fmt.Fprintf(&b, "%s length %d\n%d  %d\n", s.String, len(s.String), s.Fingerprint, of(s))
+		return s
+	}
+	list := func(blocks []*big.Int) {
+		for _, block := range blocks {
+			fmt.Fprintf(&b, "----%d\n", block)
+		}
+	}
+	bitLength := func(s *SimHash) int { return s.Fingerprint.BitLen() }
+	bitCount := func(s *SimHash) int { return s.HammingDistance(&SimHash{Fingerprint: new(big.Int)}) }
+
+	first := object("This is a test string for testing", bitLength)
+	list(first.SubByDistance(first, 3))
+	second := object("This is a test string for testing, This is a test string for testing abcdef", bitCount)
+	list(first.SubByDistance(second, 3))
+	third := object("This is a test string for testing als", bitCount)
+	list(first.SubByDistance(third, 4))
+	fmt.Fprintln(&b, "============================")
+	fmt.Fprintln(&b, first.HammingDistance(second), Distance(first.String, second.String))
+	fmt.Fprintln(&b, first.HammingDistance(third), Distance(first.String, third.String))
+	_, err := io.WriteString(w, b.String())
+	return err
+}

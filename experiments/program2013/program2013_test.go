@@ -1,0 +1,99 @@
+package program2013
+
+import (
+	"fmt"
+	"math/big"
+	"os"
+	"testing"
+
+	"github.com/neardup/neardup"
+)
+
+// What the program prints, byte for byte.
+func ExamplePrint() {
+	Print(os.Stdout, neardup.TieOne)
+	// Output:
+	// 0001000100100011001110100010011100001001011100011011000000000001 length 64
+	// 9227187964509734024  64
+	// ----4387
+	// ----14887
+	// ----2417
+	// ----45057
+	// 0001000100100011001110110010011100001001011100011011000000000001 length 64
+	// 9227187964518122632  24
+	// ----4387
+	// ----15143
+	// ----2417
+	// ----45057
+	// 0001000100100111001110101010011100001001011101011011000000000001 length 64
+	// 9227223148898608264  26
+	// ----274
+	// ----1850
+	// ----2672
+	// ----2421
+	// ----2816
+	// ============================
+	// 1 1
+	// 3 3
+}
+
+// The three strings in all widths of the documents, by both rules.
+func TestNew(t *testing.T) {
+	texts := []string{"This is a test string for testing", "This is a test string for testing, This is a test string for testing abcdef", "This is a test string for testing als"}
+	for _, test := range []struct {
+		bits      int
+		tie       neardup.Tie
+		want      [3]string
+		distances [3]int
+	}{
+		{64, neardup.TieOne, [3]string{"800d8e90e45cc488", "800d8e90e4dcc488", "800dae90e55ce488"}, [3]int{1, 3, 4}},
+		{64, neardup.TieZero, [3]string{"800d8e90e45cc488", "800d8e90e4dcc488", "d0c90a44cc088"}, [3]int{1, 6, 7}},
+		{128, neardup.TieOne, [3]string{"20302202800d8e90e45cc488", "20302202800d8e90e4dcc488", "20302282800dae90e55ce488"}, [3]int{1, 4, 5}},
+		{128, neardup.TieZero, [3]string{"20302202800d8e90e45cc488", "20302202800d8e90e4dcc488", "200000d0c90a44cc088"}, [3]int{1, 11, 12}},
+		{50, neardup.TieOne, [3]string{"18e90e45cc488", "18e90e4dcc488", "1ae90e55ce488"}, [3]int{1, 3, 4}},
+		{50, neardup.TieZero, [3]string{"18e90e45cc488", "18e90e4dcc488", "10c90a44cc088"}, [3]int{1, 5, 6}},
+		{32, neardup.TieOne, [3]string{"e45cc488", "e4dcc488", "e55ce488"}, [3]int{1, 2, 3}},
+		{32, neardup.TieZero, [3]string{"e45cc488", "e4dcc488", "a44cc088"}, [3]int{1, 3, 4}},
+	} {
+		var s [3]*SimHash
+		var got [3]string
+		for i, text := range texts {
+			s[i] = New(text, test.bits, test.tie)
+			got[i] = fmt.Sprintf("%x", s[i].Fingerprint)
+			if len(s[i].String) != test.bits {
+				t.Errorf("%d characters for %d bits", len(s[i].String), test.bits)
+			}
+		}
+		distances := [3]int{s[0].HammingDistance(s[1]), s[0].HammingDistance(s[2]), s[1].HammingDistance(s[2])}
+		if got != test.want || distances != test.distances {
+			t.Errorf("%d bits, tie %d: %v at %v, want %v at %v", test.bits, test.tie, got, distances, test.want, test.distances)
+		}
+		if Distance(s[0].String, s[2].String) != distances[1] {
+			t.Error("the strings are at another distance")
+		}
+	}
+	if Distance("10", "100") != -1 || Distance("10101", "00110") != 3 {
+		t.Error("distance of strings")
+	}
+}
+
+// The fault of SubByDistance: a fingerprint with leading zeros has fewer blocks, of itself and of others.
+func TestSubByDistance(t *testing.T) {
+	full := &SimHash{Bits: 64, Fingerprint: new(big.Int).SetUint64(0x8000_0000_0000_0001)}
+	low := &SimHash{Bits: 64, Fingerprint: new(big.Int).SetUint64(0x0000_0000_8000_0001)}
+	for _, test := range []struct {
+		s, other *SimHash
+		distance int
+		want     string
+	}{
+		{full, full, 3, "[32768 0 0 1]"},
+		{full, low, 3, "[32768 1 0 0]"},
+		{low, full, 3, "[32768 0]"},             // two are missing
+		{full, full, 4, "[2048 0 0 0 0]"},       // the highest four bits are in none
+		{full, low, 0, "[9223372041149743104]"}, // reversed
+	} {
+		if got := fmt.Sprint(test.s.SubByDistance(test.other, test.distance)); got != test.want {
+			t.Errorf("%x of %x for %d: %s, want %s", test.s.Fingerprint, test.other.Fingerprint, test.distance, got, test.want)
+		}
+	}
+}
