@@ -1,52 +1,15 @@
 package baseline
 
 import (
-	"math/bits"
 	"slices"
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/internal/planted"
 )
 
-// stream is splitmix64.
-type stream uint64
-
-func (s *stream) next() uint64 {
-	*s += 0x9E3779B97F4A7C15
-	z := uint64(*s)
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
-
-// corpus is 25,200 fingerprints with 2,000 pairs within 3 bits, and blocks that are overfull.
-func corpus() (fps []neardup.Fingerprint64) {
-	s := stream(42)
-	flip := func(fp uint64, k int, draw func() uint64) uint64 {
-		mask := uint64(0)
-		for bits.OnesCount64(mask) < k {
-			mask |= 1 << draw()
-		}
-		return fp ^ mask
-	}
-	add := func(fp uint64) { fps = append(fps, neardup.Fingerprint64(fp)) }
-	for range 20_000 {
-		add(s.next())
-	}
-	for j := range 3000 {
-		add(flip(uint64(fps[j]), 1+j%5, func() uint64 { return s.next() % 64 }))
-	}
-	for range 2000 {
-		add(s.next()&^0xFFFF | 0xBEEF)
-	}
-	for j := range 200 {
-		add(flip(uint64(fps[23_000+j]), 1+j%3, func() uint64 { return 16 + s.next()%48 }))
-	}
-	return fps
-}
-
 func TestSinglePass(t *testing.T) {
-	fps := corpus()
+	fps := planted.Corpus()
 	if len(fps) != 25_200 || fps[0] != 0xbdd732262feb6e95 || fps[20_000] != 0xbdd732262feb2e95 || fps[len(fps)-1] != 0xf5c030108478beef {
 		t.Fatalf("another corpus: %d, %x, %x, %x", len(fps), fps[0], fps[20_000], fps[len(fps)-1])
 	}
@@ -101,7 +64,7 @@ func TestSinglePassRules(t *testing.T) {
 		t.Errorf("majority: %v", clusters)
 	}
 	same := make([]neardup.Fingerprint64, 100)
-	different := corpus()[:100]
+	different := planted.Corpus()[:100]
 	for _, by := range []Representative{Nearest, FirstFit, Majority} {
 		if _, n := SinglePass(same, 3, by); n != 99 {
 			t.Errorf("rule %d: %d comparisons of equal fingerprints, not n−1", by, n)
