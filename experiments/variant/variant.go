@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
@@ -40,7 +41,7 @@ const (
 	AddBoilerplate    // what sites have above and below their pages
 	AddAdvertisements // between sentences
 
-	ChangeTitle   // words of the first line, by words of the Vocabulary
+	ChangeTitle   // words of the first line, by words of the Vocabulary; a line of more than 100 characters, or without others below it, is no title
 	ChangeNames   // of people, places and organisations; one name becomes the same other wherever it is
 	ChangeNumbers // to others of as many digits
 	ChangeDates   // to others of the same form
@@ -147,7 +148,10 @@ func (g *Generator) edit(text string, e Edit, r *source) (string, int) {
 	case AddBoilerplate, AddAdvertisements:
 		return add(text, e, r)
 	case ChangeTitle:
-		title, _, _ := strings.Cut(text, "\n")
+		title, rest, _ := strings.Cut(text, "\n")
+		if strings.TrimSpace(rest) == "" || utf8.RuneCountInString(title) > 100 {
+			return text, 0
+		}
 		edited, n := editUnits(title, g.words(title), SubstituteWords, e.Rate, r, g.vocabulary(text))
 		return edited + text[len(title):], n
 	case ChangeNames:

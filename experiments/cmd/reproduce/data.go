@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/variant"
+)
+
+// data is what the experiments are done on.
+type data struct {
+	words, terms *neardup.Segmenter // terms: without stop words, but with markers
+
+	topics   []string    // in the order of their names
+	articles []*document // of the topics, of no two of them much alike
+	source   string      // where they are from
+	removed  int         // that were much like another
+	raw      []*document // with those
+	revised  []*document // with truth: versions by people
+	revision string      // where they are from
+	short    []shortPair // pairs of short texts
+	shorts   string      // where they are from
+	editor   variant.Generator
+}
+
+// A document is one of a pool.
+type document struct {
+	text  string
+	topic string
+	of    int         // its group: documents of one are near-duplicates
+	meta  neardup.Set // keywords and tags
+}
+
+// A shortPair is two short texts, and whether they are labelled as alike.
+type shortPair struct {
+	A, B  string
+	Label int
+}
+
+// shipped is where the texts of the repository are, from experiments.
+const shipped = "../testdata"
+
+func readData(dir string, small bool) (*data, error) {
+	d := &data{}
+	markers := append(neardup.ChineseMarkers(), neardup.EnglishMarkers()...)
+	stop := slices.DeleteFunc(append(neardup.ChineseStopWords(), neardup.EnglishStopWords()...), func(w string) bool { return slices.Contains(markers, w) })
+	var err error
+	if d.words, err = neardup.NewSegmenter(neardup.SegmenterConfig{}); err != nil {
+		return nil, err
+	}
+	if d.terms, err = neardup.NewSegmenter(neardup.SegmenterConfig{StopWords: stop}); err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		err = d.readShipped()
+	} else {
+		err = d.readSets(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if small {
+		d.revised = d.revised[:len(d.revised)/4]
+		d.short = d.short[:len(d.short)/4]
+	}
+	return d, nil
+}
+
+// readSets reads the collections of NEARDUP_DATA.
+func (d *data) readSets(dir string) error {
+	articles, err := dataset.Read(filepath.Join(dir, "zh-topics", "docs.jsonl.gz"))
+	if err != nil {
+		return err
+	}
+	d.setArticles(articles, "`zh-topics`, Chinese articles of a news site")
+	revised, err := dataset.Read(filepath.Join(dir, "zh-revisions", "docs.jsonl.gz"))
+	if err != nil {
+		return err
+	}
+	truth, err := dataset.ReadTruth(filepath.Join(dir, "zh-revisions", "truth.tsv"), revised)
+	if err != nil {
+		return err
+	}
+	d.setRevised(revised, truth, "`zh-revisions`, translations from English as drafted and as published")
+	d.shorts = "`zh-short-pairs`, Chinese questions, labelled 1 if they mean the same"
+	d.short, err = dataset.ReadAs[shortPair](filepath.Join(dir, "zh-short-pairs", "pairs.jsonl.gz"))
+	return err
+}
+
+// readShipped makes do with the texts of the repository: their sections are articles of two topics, their
+// versions are revisions, and lightly edited sentences are pairs of short texts.
+func (d *data) readShipped() error {
+	var articles, versions []dataset.Document
+	for _, name := range []string{"zh", "en", "more"} {
+		docs, err := dataset.Read(filepath.Join(shipped, name+".jsonl"))
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("no texts of the repository here; run it by go run -C experiments ./cmd/reproduce, or with -data: %w", err)
+		} else if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			topic := "PowerShell"
+			if isChinese(doc.Text) {
+				topic = "法规"
+			}
+			for i, section := range sections(doc.Text) {
+				articles = append(articles, dataset.Document{ID: fmt.Sprint(doc.ID, "#", i), Topic: topic, Text: section})
+			}
+		}
+		if name != "more" {
+			versions = append(versions, docs...)
+		}
+	}
+	d.setArticles(articles, "sections of the texts in the repository, Chinese statutes and English reference pages")
+	truth := dataset.Truth{}
+	for _, name := range []string{"zh", "en"} {
+		t, err := dataset.ReadTruth(filepath.Join(shipped, name+".truth.tsv"), versions)
+		if err != nil {
+			return err
+		}
+		for p := range t {
+			truth[p] = true
+		}
+	}
+	d.setRevised(versions, truth, "the texts in the repository, statutes and reference pages in several versions")
+	d.shorts = "sentences of the texts in the repository: labelled 1 with a character or two edited, 0 with another sentence"
+	d.short = shortPairs(d.articles)
+	return nil
+}
+
+func isChinese(text string) bool {
+	return strings.ContainsFunc(text, func(c rune) bool { return c >= 0x4E00 && c <= 0x9FFF })
+}
+
+// sections cuts a text into runs of lines of 300 to 1,200 characters, and forgets what is left over.
+func sections(text string) (all []string) {
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(text) {
+		b.WriteString(line)
+		if n += len([]rune(line)); n >= 300 {
+			if n <= 1200 {
+				all = append(all, b.String())
+			}
+			b.Reset()
+			n = 0
+		}
+	}
+	return all
+}
+
+func (d *data) setArticles(articles []dataset.Document, source string) {
+	d.source = source
+	// The order is by topic, and within a topic as it was.
+	slices.SortStableFunc(articles, func(a, b dataset.Document) int { return cmp.Compare(a.Topic, b.Topic) })
+	distinct := dataset.Distinct(articles)
+	d.removed = len(articles) - len(distinct)
+	make := func(docs []dataset.Document) (made []*document) {
+		for i, a := range docs {
+			made = append(made, &document{text: a.Whole(), topic: a.Topic, of: i})
+		}
+		return made
+	}
+	d.articles, d.raw = make(distinct), make(articles)
+	for _, a := range d.articles {
+		if !slices.Contains(d.topics, a.topic) {
+			d.topics = append(d.topics, a.topic)
+		}
+	}
+	// The words that the editor has are those of the articles, each as often as they have it: one of seven.
+	d.editor = variant.Generator{Words: d.words, Seed: 2026}
+	n := 0
+	for _, a := range d.articles {
+		for t := range d.words.Tokens(a.text) {
+			if n++; n%7 == 0 {
+				d.editor.Vocabulary = append(d.editor.Vocabulary, a.text[t.Start:t.End])
+			}
+		}
+	}
+}
+
+func (d *data) setRevised(docs []dataset.Document, truth dataset.Truth, source string) {
+	d.revision = source
+	groups := truth.Groups(len(docs))
+	for i, doc := range docs {
+		d.revised = append(d.revised, &document{text: doc.Whole(), of: groups[i]})
+	}
+}
+
+// shortPairs makes pairs of sentences of 8 to 45 characters: each with an edited one, and with the next.
+func shortPairs(articles []*document) (pairs []shortPair) {
+	var all []string
+	for _, a := range articles {
+		for _, s := range strings.FieldsFunc(a.text, func(c rune) bool { return strings.ContainsRune("。；！？\n", c) }) {
+			if n := len([]rune(s)); isChinese(s) && n >= 8 && n <= 45 {
+				all = append(all, s)
+			}
+		}
+	}
+	all = all[:min(len(all), 2000)]
+	g := variant.Generator{Seed: 1}
+	kinds := [2]variant.Kind{variant.SubstituteCharacters, variant.DeleteCharacters}
+	for i, s := range all {
+		edited, _ := g.Make(s, 0, variant.Edit{Kind: kinds[i%2], Rate: 0.05})
+		pairs = append(pairs, shortPair{s, edited, 1}, shortPair{s, all[(i+1)%len(all)], 0})
+	}
+	return pairs
+}
+
+// pool returns the first articles of the topics, each with its variants, and then all other articles, which are like none.
+func (d *data) pool(originals int, ways [][]variant.Edit, topics ...string) (pool []*document) {
+	var others []*document
+	taken := map[string]int{}
+	for _, a := range d.articles {
+		if !slices.Contains(topics, a.topic) || taken[a.topic] == originals {
+			others = append(others, a)
+			continue
+		}
+		taken[a.topic]++
+		pool = append(pool, a)
+		for w, edits := range ways {
+			if text, places := d.editor.Make(a.text, uint64(w), edits...); places > 0 {
+				pool = append(pool, &document{text: text, topic: a.topic, of: a.of, meta: a.meta})
+			}
+		}
+	}
+	return append(pool, others...)
+}

@@ -1,0 +1,3 @@
+package main
+
+func e000(l *lab) error { return nil }

@@ -1,0 +1,3 @@
+package main
+
+func e001(l *lab) error { return nil }

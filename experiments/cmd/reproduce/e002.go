@@ -1,0 +1,3 @@
+package main
+
+func e002(l *lab) error { return nil }

@@ -1,0 +1,3 @@
+package main
+
+func e003(l *lab) error { return nil }

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/neardup/neardup"
+)
+
+// A score counts documents, as the papers do: those that a system detects, which are those it says are like another one,
+// those of them that it says are like another one of their own group, and those that have one.
+type score struct{ detected, right, known int }
+
+func (s score) precision() float64 {
+	if s.detected == 0 {
+		return 1
+	}
+	return float64(s.right) / float64(s.detected)
+}
+func (s score) recall() float64 { return float64(s.right) / float64(max(s.known, 1)) }
+func (s score) f1() float64     { return 2 * float64(s.right) / float64(max(s.detected+s.known, 1)) }
+
+// String returns precision and recall in percent.
+func (s score) String() string { return fmt.Sprintf("%.1f / %.1f", 100*s.precision(), 100*s.recall()) }
+
+func (s score) add(t score) score {
+	return score{s.detected + t.detected, s.right + t.right, s.known + t.known}
+}
+
+// A verdict is for every document of a pool the largest similarity to any other, and to any other of its group.
+type verdict struct {
+	any, own []float64
+	known    int
+}
+
+func judge(pool []*document, pairs []neardup.SimilarPair[int]) verdict {
+	v := verdict{any: make([]float64, len(pool)), own: make([]float64, len(pool))}
+	for i := range pool {
+		v.any[i], v.own[i] = -1, -1
+	}
+	for _, p := range pairs {
+		for _, i := range []int{p.A, p.B} {
+			v.any[i] = max(v.any[i], p.Similarity)
+			if pool[p.A].of == pool[p.B].of {
+				v.own[i] = max(v.own[i], p.Similarity)
+			}
+		}
+	}
+	members := map[int]int{}
+	for _, d := range pool {
+		members[d.of]++
+	}
+	for _, n := range members {
+		if n > 1 {
+			v.known += n
+		}
+	}
+	return v
+}
+
+// at returns the score if what is at least so similar is detected.
+func (v verdict) at(least float64) score {
+	s := score{known: v.known}
+	for i := range v.any {
+		if v.any[i] >= least {
+			s.detected++
+		}
+		if v.own[i] >= least {
+			s.right++
+		}
+	}
+	return s
+}
+
+// best returns the similarity with the largest F1, and the score at it.
+func (v verdict) best() (least float64, best score) {
+	levels := slices.Concat(v.any, v.own)
+	slices.Sort(levels)
+	levels = slices.Compact(levels)
+	best = score{known: v.known}
+	least = math.Inf(1)
+	for _, l := range levels {
+		if l < 0 {
+			continue
+		}
+		if s := v.at(l); s.f1() > best.f1() {
+			least, best = l, s
+		}
+	}
+	return least, best
+}

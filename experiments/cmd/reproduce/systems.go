@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/baseline"
+)
+
+// A system finds pairs of documents that are near-duplicates.
+type system struct {
+	name  string
+	least float64 // the similarity that its paper has, or the library
+	loose float64 // the least one to look at when the similarity is varied
+	bits  int     // of fingerprints: the similarity is 1 − H/bits
+	find  func(pool []*document, least float64) []neardup.SimilarPair[int]
+}
+
+// setting says how similar documents must be, as the method has it.
+func (s system) setting(least float64) string {
+	switch {
+	case math.IsInf(least, 1):
+		return "none"
+	case s.bits > 0:
+		return fmt.Sprintf("H ≤ %d", distance(least, s.bits))
+	case s.least == 1:
+		return "equal"
+	}
+	return fmt.Sprintf("≥ %.2f", least)
+}
+
+func distance(least float64, bits int) int { return int(math.Round((1 - least) * float64(bits))) }
+
+// each calls f with the numbers below n, on all processors.
+func each(n int, f func(i int)) {
+	var workers sync.WaitGroup
+	next := make(chan int, 64)
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+}
+
+// cached returns what make makes of the documents of pools; what is made of one is kept.
+func cached[V any](made func(*document) V) func(pool []*document) []V {
+	kept := map[*document]V{}
+	return func(pool []*document) []V {
+		values := make([]V, len(pool))
+		fresh := make([]bool, len(pool))
+		each(len(pool), func(i int) {
+			v, ok := kept[pool[i]]
+			if !ok {
+				v, fresh[i] = made(pool[i]), true
+			}
+			values[i] = v
+		})
+		if len(kept) > 50_000 { // of pools of long ago
+			clear(kept)
+		}
+		for i, d := range pool {
+			if fresh[i] {
+				kept[d] = values[i]
+			}
+		}
+		return values
+	}
+}
+
+// simHash compares fingerprints of 64 bits; the papers take those within 3.
+func simHash(name string, f neardup.Fingerprinter) system {
+	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
+	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.SimilarPair[int] {
+		return within(sums(pool), distance(least, 64))
+	}}
+}
+
+func within(fps []neardup.Fingerprint64, k int) (found []neardup.SimilarPair[int]) {
+	for p := range neardup.Pairs(fps, k) {
+		if fps[p.I] != 0 || fps[p.J] != 0 { // a text without features
+			found = append(found, neardup.SimilarPair[int]{A: p.I, B: p.J, Similarity: 1 - float64(p.Distance)/64})
+		}
+	}
+	return found
+}
+
+// blended scores pairs by eq. 1 of S002: by fingerprints and metadata.
+func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity func(a, b *document) float64) system {
+	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
+	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.SimilarPair[int]) {
+		b := b
+		b.Threshold = least
+		for p := range neardup.Pairs(sums(pool), min(b.Reach(64), 24)) {
+			score := b.Score(p.Distance, similarity(pool[p.I], pool[p.J]))
+			if b.Similar(score) {
+				found = append(found, neardup.SimilarPair[int]{A: p.I, B: p.J, Similarity: score})
+			}
+		}
+		return found
+	}}
+}
+
+// shingles compares sampled runs of four characters (Broder: one in 25).
+func shingles(name string, n int, p uint64) system {
+	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: n}}
+	sets := cached(func(d *document) neardup.Set { return baseline.ModP(f.Set(d.text), p) })
+	return system{name: name, least: 0.5, loose: 0.1, find: func(pool []*document, least float64) (found []neardup.SimilarPair[int]) {
+		all := sets(pool)
+		having := map[uint64][]int{}
+		for j, set := range all {
+			common := map[int]int{}
+			for _, h := range set {
+				for _, i := range having[h] {
+					common[i]++
+				}
+				having[h] = append(having[h], j)
+			}
+			for _, i := range slices.Sorted(maps.Keys(common)) {
+				if r := all[i].Jaccard(set); r >= least {
+					found = append(found, neardup.SimilarPair[int]{A: i, B: j, Similarity: r})
+				}
+			}
+		}
+		return found
+	}}
+}
+
+// iMatch compares digests of the terms whose idf is in a window.
+func iMatch(name string, m *baseline.IMatch) system {
+	digests := cached(func(d *document) string { return baseline.SHA1(m.Terms(d.text), "\x00") })
+	return system{name: name, least: 1, loose: 1, find: func(pool []*document, _ float64) (found []neardup.SimilarPair[int]) {
+		first := map[string]int{}
+		for i, digest := range digests(pool) {
+			if j, ok := first[digest]; ok {
+				found = append(found, neardup.SimilarPair[int]{A: j, B: i, Similarity: 1})
+			} else if digest != "" {
+				first[digest] = i
+			}
+		}
+		return found
+	}}
+}
+
+// library is the Deduplicator with its default settings.
+func library() system {
+	return system{name: "neardup, default", least: 0.57, loose: 0.3, find: func(pool []*document, least float64) []neardup.SimilarPair[int] {
+		settings := neardup.Settings{Similarity: least}
+		if least == 0.57 {
+			settings.Similarity = 0 // nothing is set
+		}
+		d, err := neardup.NewDeduplicator[int](settings)
+		if err != nil {
+			panic(err)
+		}
+		d.AddAll(func(yield func(int, string) bool) {
+			for i, doc := range pool {
+				if !yield(i, doc.text) {
+					return
+				}
+			}
+		})
+		return slices.Collect(d.Pairs())
+	}}
+}
+
+// statistics are those of the articles, as far as a paper's system knows them: without variants.
+func (d *data) statistics(f neardup.Fingerprinter) *neardup.Statistics {
+	b := neardup.StatisticsBuilder{Fingerprinter: f}
+	each(len(d.articles), func(i int) { b.Add(d.articles[i].text) })
+	return b.Build()
+}

@@ -1,0 +1,213 @@
+// Package figure draws plots into SVG files that look the same everywhere: Latin letters are text in
+// Liberation Sans or what is as wide, and Chinese characters are outlines, since not every machine has
+// a font with them.
+package figure
+
+import (
+	"bytes"
+	"fmt"
+	"image/color"
+	"math"
+	"os"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// A Plot is a plot with a legend at its right.
+type Plot struct {
+	*plot.Plot
+	Width, Height vg.Length
+	entries       []entry
+}
+
+type entry struct {
+	name   string
+	thumbs []plot.Thumbnailer
+}
+
+// Colours that are told apart by those who do not see all of them (Okabe and Ito), and on paper by their marks.
+var colours = []color.Color{
+	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
+	color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255},
+}
+
+var marks = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.PyramidGlyph{},
+}
+
+// New returns an empty plot; the labels say the units.
+func New(title, x, y string) *Plot {
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.Title.Padding = vg.Points(8)
+	p.TextHandler = handler
+	for _, style := range []*text.Style{&p.Title.TextStyle, &p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label} {
+		style.Font.Typeface, style.Font.Variant, style.Handler = "Liberation", "Sans", handler
+	}
+	p.Title.TextStyle.Font.Size = vg.Points(13)
+	p.X.Label.TextStyle.Font.Size, p.Y.Label.TextStyle.Font.Size = vg.Points(11), vg.Points(11)
+	p.X.Tick.Marker, p.Y.Tick.Marker = evenly{}, evenly{}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{225}, color.Gray{225}
+	p.Add(grid)
+	return &Plot{Plot: p, Width: 7.5 * vg.Inch, Height: 4.2 * vg.Inch}
+}
+
+// Line adds points that a line connects, with marks. Style numbers the colours and marks.
+func (p *Plot) Line(name string, style int, x, y []float64) {
+	line, points, err := plotter.NewLinePoints(xys(x, y))
+	check(err)
+	line.Color, points.Color = colours[style%len(colours)], colours[style%len(colours)]
+	line.Width = vg.Points(1.4)
+	points.Shape, points.Radius = marks[style%len(marks)], vg.Points(2.6)
+	p.Add(line, points)
+	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{line, points}})
+}
+
+// Points adds points.
+func (p *Plot) Points(name string, style int, x, y []float64) {
+	points, err := plotter.NewScatter(xys(x, y))
+	check(err)
+	points.Color, points.Shape, points.Radius = colours[style%len(colours)], marks[style%len(marks)], vg.Points(2)
+	p.Add(points)
+	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{points}})
+}
+
+// Dashed adds a line without marks, for what is expected.
+func (p *Plot) Dashed(name string, x, y []float64) {
+	line, err := plotter.NewLine(xys(x, y))
+	check(err)
+	line.Color, line.Width, line.Dashes = color.Gray{90}, vg.Points(1.2), []vg.Length{vg.Points(5), vg.Points(3)}
+	p.Add(line)
+	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{line}})
+}
+
+// Categories names the positions 0, 1, 2 … of the x axis.
+func (p *Plot) Categories(names ...string) {
+	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.4, float64(len(names))-0.6
+	p.X.Width, p.X.Tick.Length = vg.Points(0.5), vg.Points(4)
+	p.X.Tick.Width = vg.Points(0.5)
+	p.X.Padding = p.Y.Padding
+}
+
+// Log makes both axes logarithmic. All values must be above 0.
+func (p *Plot) Log() {
+	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
+}
+
+// evenly marks four to nine round numbers.
+type evenly struct{}
+
+func (evenly) Ticks(least, most float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
+	for _, m := range []float64{1, 2, 2.5, 5, 10} {
+		if (most-least)/(m*step) <= 9 {
+			step *= m
+			break
+		}
+	}
+	for i := math.Ceil(least/step - 1e-9); i*step <= most+step*1e-9; i++ {
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(math.Round(i*step*1e6)/1e6, 'g', -1, 64)})
+	}
+	return ticks
+}
+
+// decades marks the powers of ten.
+type decades struct{}
+
+func (decades) Ticks(least, most float64) (ticks []plot.Tick) {
+	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+		for m := 1.; m < 10; m++ {
+			t := plot.Tick{Value: m * math.Pow(10, e)}
+			if t.Value < least*0.999 || t.Value > most*1.001 {
+				continue
+			}
+			if m == 1 || most < 200*least && (m == 2 || m == 5) {
+				t.Label = short(t.Value)
+			}
+			ticks = append(ticks, t)
+		}
+	}
+	return ticks
+}
+
+// short writes a number.
+func short(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%g M", v/1e6)
+	case v >= 1e3:
+		return fmt.Sprintf("%g k", v/1e3)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+const margin = 8 // points
+
+// legend draws the names of the lines at the right, and returns how wide that is.
+func (p *Plot) legend(canvas draw.Canvas) vg.Length {
+	style := p.X.Tick.Label
+	style.XAlign, style.YAlign, style.Rotation = draw.XLeft, draw.YCenter, 0
+	style.Font.Size = vg.Points(10)
+	width := vg.Length(0)
+	for _, e := range p.entries {
+		width = max(width, style.Width(e.name))
+	}
+	const thumb, row, top = 22, 16, 40
+	width = 1.12*width + vg.Points(thumb+3*margin) // a viewer may have a wider font
+	for i, e := range p.entries {
+		at := vg.Point{X: p.Width - width + vg.Points(margin), Y: p.Height - vg.Points(float64(top+row*i))}
+		for _, t := range e.thumbs {
+			t.Thumbnail(&draw.Canvas{Canvas: canvas.Canvas, Rectangle: vg.Rectangle{
+				Min: at.Add(vg.Point{Y: -vg.Points(row / 2)}), Max: at.Add(vg.Point{X: vg.Points(thumb), Y: vg.Points(row / 2)}),
+			}})
+		}
+		canvas.FillText(style, at.Add(vg.Point{X: vg.Points(thumb + 5)}), e.name)
+	}
+	return width
+}
+
+// Save writes the plot.
+func (p *Plot) Save(path string) error {
+	c := vgsvg.New(p.Width, p.Height)
+	canvas := draw.New(c)
+	canvas.SetColor(color.White)
+	canvas.Fill(canvas.Rectangle.Path())
+	width := vg.Points(margin)
+	if len(p.entries) > 1 {
+		width = p.legend(canvas)
+	}
+	p.Draw(draw.Crop(canvas, vg.Points(margin), -width-vg.Points(margin), vg.Points(margin), -vg.Points(margin)))
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return err
+	}
+	// Arial and Helvetica are as wide as Liberation Sans.
+	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
+	return os.WriteFile(path, svg, 0o644)
+}
+
+func xys(x, y []float64) (points plotter.XYs) {
+	for i := range x {
+		points = append(points, plotter.XY{X: x[i], Y: y[i]})
+	}
+	return points
+}
+
+// check panics if the points are none that can be drawn: NaN, infinite or none at all.
+func check(err error) {
+	if err != nil {
+		panic("figure: " + err.Error())
+	}
+}
+
+var handler = outlines{text.Plain{Fonts: font.DefaultCache}}
