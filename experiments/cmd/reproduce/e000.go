@@ -1,3 +1,232 @@
 package main
 
-func e000(l *lab) error { return nil }
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/hashes"
+	"github.com/neardup/neardup/experiments/hyperplane"
+	"github.com/neardup/neardup/experiments/internal/figure"
+	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/variant"
+)
+
+func e000(l *lab) error {
+	l.text("S000 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d are about something else. "+
+		"It finds VSM unsuited, since it gives unrelated texts 0.405, and SimHash good. What its programs call similarity it does not say; the published values cannot come from a Hamming distance (0.971627 is no multiple of 1/50), but "+
+		"the Python class of the time divides the smaller fingerprint by the larger, as integers, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
+	texts := l.fourTexts()
+	words := neardup.Fingerprinter{Tokenizer: l.data.words, Hash: hashes.S001(), Tie: neardup.TieOne}
+	if err := l.fourCompared(texts, words); err != nil {
+		return err
+	}
+	if err := l.ratios(texts[0], words); err != nil {
+		return err
+	}
+	return l.hyperplanes()
+}
+
+// fourTexts returns an article, an edited copy, and two of other topics.
+func (l *lab) fourTexts() []string {
+	var a, c, d string
+	for _, article := range l.data.articles {
+		n := len([]rune(article.text))
+		if n < 400 || n > 1200 {
+			continue
+		}
+		switch {
+		case a == "":
+			a = article.text
+		case c == "" && (article.topic == l.data.topics[len(l.data.topics)-1]):
+			c = article.text
+		case c != "" && d == "":
+			d = article.text
+		}
+	}
+	b, _ := l.data.editor.Make(a, 0, variant.Edit{Kind: variant.SubstituteWords, Rate: 0.03})
+	return []string{a, b, c, d}
+}
+
+// ratio divides the smaller of two numbers by the larger; that of equal ones is 1.
+func ratio(a, b neardup.Fingerprint128) float64 {
+	x, y := math.Ldexp(float64(a.Hi), 64)+float64(a.Lo), math.Ldexp(float64(b.Hi), 64)+float64(b.Lo)
+	if x == y {
+		return 1
+	}
+	return min(x, y) / max(x, y)
+}
+
+// sum returns the fingerprint of a width.
+func sum(f *neardup.Fingerprinter, text string, width int) neardup.Fingerprint128 {
+	return f.Sum128(text).Truncate(width) // the hash of S001 has the same lower bits in all widths
+}
+
+func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
+	l.section(3, "Four texts")
+	terms := words
+	terms.Tokenizer = l.data.terms
+	published := map[string][3]string{"a-b": {"0.993358", "0.971627", "0.999939"}, "a-c": {"0.405043", "0.027991", "0.000486"}, "a-a": {"1", "1", "1"}}
+	var rows [][]string
+	zero := words
+	zero.Tie = neardup.TieZero
+	for _, p := range [][2]int{{0, 1}, {1, 0}, {0, 0}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
+		a, b := texts[p[0]], texts[p[1]]
+		name := fmt.Sprintf("%c-%c", 'a'+p[0], 'a'+p[1])
+		row := []string{name, fmt.Sprintf("%.6f", words.Vector(a).Cosine(words.Vector(b))), fmt.Sprintf("%.6f", terms.Vector(a).Cosine(terms.Vector(b)))}
+		for _, f := range []neardup.Fingerprinter{words, zero} {
+			for _, width := range []int{50, 64, 128} {
+				x, y := sum(&f, a, width), sum(&f, b, width)
+				h := x.Distance(y)
+				if f.Tie == neardup.TieOne {
+					row = append(row, fmt.Sprintf("%d: %.3f, %.3f, **%.6f**", h, neardup.HammingSimilarity(h, width), neardup.HammingCosine(h, width), ratio(x, y)))
+				} else {
+					row = append(row, fmt.Sprintf("%d, **%.6f**", h, ratio(x, y)))
+				}
+			}
+		}
+		was := published[name]
+		if was[0] == "" {
+			was = [3]string{"lost", "lost", "lost"}
+		}
+		rows = append(rows, append(row, was[:]...))
+	}
+	l.table([]string{"pair ", "cosine", "without stop words", "50 bits, 0 → 1", "64 bits", "128 bits", "50 bits, 0 → 0", "64 bits", "128 bits", "S000: VSM", "Simhash1 (50)", "Simhash2 (128)"}, rows)
+	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is that of the programs (`s001`), with both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
+		"The library prints such a table of any texts (`Fingerprinter.Compare`):")
+	l.code(words.Compare(texts, 50, 64, 128).String())
+	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
+	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without: what the paper holds against VSM are the words that every text has.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
+	return nil
+}
+
+// ratios shows that the ratio of two fingerprints is no similarity.
+func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
+	l.section(3, "Why the ratio of two fingerprints is no similarity")
+	l.text("It hangs on the highest bit that differs. Of the strings of S001 with H = 3 (0 → 1) the ratio is 0.999996, and with H = 6 (0 → 0) it is 0.000398. One bit of a fingerprint of 64 changed:")
+	f := words
+	x := sum(&f, text, 64)
+	var rows [][]string
+	for _, bit := range []int{0, 16, 32, 48, 56, 60, 62, 63} {
+		y := x
+		y.Lo ^= 1 << bit
+		rows = append(rows, []string{fmt.Sprint(bit), fmt.Sprintf("%016x", y.Lo), "1", fmt.Sprintf("%.4f", neardup.HammingSimilarity(1, 64)), fmt.Sprintf("%.6f", ratio(x, y))})
+	}
+	l.table([]string{"bit", "fingerprint", "H", "1 − H/64", "ratio"}, rows)
+
+	var shares, ratios, similarities, cosines []float64
+	v := words.Vector(text)
+	n := l.size(400)
+	for i := range n {
+		rate := 0.5 * float64(i+1) / float64(n)
+		edited, _ := l.data.editor.Make(text, uint64(i), variant.Edit{Kind: variant.SubstituteWords, Rate: rate})
+		a, b := sum(&f, text, 128), sum(&f, edited, 128)
+		shares = append(shares, 100*rate)
+		ratios = append(ratios, ratio(a, b))
+		similarities = append(similarities, neardup.HammingSimilarity(a.Distance(b), 128))
+		cosines = append(cosines, v.Cosine(words.Vector(edited)))
+	}
+	p := figure.New("One text and its edited copies, 128 bits", "words replaced, %", "similarity")
+	p.Y.Min, p.Y.Max, p.X.Min = 0, 1, 0
+	p.Points("smaller / larger", 1, shares, ratios)
+	p.Points("1 − H/128", 0, shares, similarities)
+	p.Points("cosine", 2, shares, cosines)
+	if err := l.figure("e000-ratio", "The cosine and the Hamming distance fall as more words are replaced; the ratio jumps between a few levels, whatever the edits.", p); err != nil {
+		return err
+	}
+	above, all := [3]int{}, 0
+	s := planted.Stream(1)
+	for range l.size(2000) {
+		a, b := l.data.articles[s.Next()%uint64(len(l.data.articles))], l.data.articles[s.Next()%uint64(len(l.data.articles))]
+		if a == b {
+			continue
+		}
+		all++
+		for i, width := range []int{50, 64, 128} {
+			if ratio(sum(&f, a.text, width), sum(&f, b.text, width)) > 0.9 {
+				above[i]++
+			}
+		}
+	}
+	l.text("Of %d pairs of unrelated articles %.0f %% have a ratio above 0.9 at 50 bits, %.0f %% at 64 and %.0f %% at 128. So the conclusion of the paper rests on one pair each, and on its measure.",
+		all, percent(above[0], all), percent(above[1], all), percent(above[2], all))
+	return nil
+}
+
+func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
+
+// hyperplanes measures how many bits differ at an angle.
+func (l *lab) hyperplanes() error {
+	l.section(3, "SimHash is a hash of random hyperplanes")
+	l.text("S000 §3.2 shows it with five keywords of 4 bits, 1010, 1100, 1110, 1000 and 0001. The sum of their vectors is (3, −1, −1, −3), printed with the fingerprint 1001, which is a slip for **1000**; the products with the hyperplanes are printed as (3, −1, −1, **3**), where the last is **−3**: two slips that " +
+		"make both ways agree on 1001. Both give 1000. The example of S001 is right: sum (−4, −2, 6), fingerprint 001. " +
+		"`go test ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.")
+	l.step("hyperplanes")
+	n := l.size(600)
+	type pair struct{ angle, gauss, simhash, s001 float64 }
+	pairs := make([]pair, n)
+	good := neardup.Fingerprinter{Tokenizer: l.data.words}
+	python := neardup.Fingerprinter{Tokenizer: l.data.words, Hash: hashes.S001()}
+	each(n, func(i int) {
+		a := l.data.articles[i%len(l.data.articles)].text
+		rate := math.Pow(float64(i%20+1)/20, 2)
+		b, _ := l.data.editor.Make(a, uint64(i), variant.Edit{Kind: variant.SubstituteWords, Rate: rate})
+		va, vb := good.Vector(a), good.Vector(b)
+		angle := math.Acos(min(va.Cosine(vb), 1)) / math.Pi
+		x, y := dense(va, vb)
+		planes := hyperplane.Random(128, len(x), uint64(i))
+		differ := func(f neardup.Fingerprinter) float64 { return float64(f.Sum128(a).Distance(f.Sum128(b))) / 128 }
+		pairs[i] = pair{angle, float64(planes.Sum(x, neardup.TieZero).Distance(planes.Sum(y, neardup.TieZero))) / 128, differ(good), differ(python)}
+	})
+	slices.SortFunc(pairs, func(p, q pair) int {
+		if p.angle < q.angle {
+			return -1
+		}
+		return 1
+	})
+	p := figure.New("Bits that differ, by the angle between two texts", "angle of their term vectors, θ/π", "share of 128 bits that differ")
+	groups := 12
+	var rows [][]string
+	var x, gauss, simhash, s001 []float64
+	for g := range groups {
+		var m pair
+		part := pairs[g*n/groups : (g+1)*n/groups]
+		for _, p := range part {
+			k := float64(len(part))
+			m = pair{m.angle + p.angle/k, m.gauss + p.gauss/k, m.simhash + p.simhash/k, m.s001 + p.s001/k}
+		}
+		x, gauss, simhash, s001 = append(x, m.angle), append(gauss, m.gauss), append(simhash, m.simhash), append(s001, m.s001)
+		rows = append(rows, cells("%.4f", m.angle, m.gauss, m.simhash, m.s001))
+	}
+	end := x[len(x)-1] * 1.05
+	p.X.Min, p.Y.Min = 0, 0
+	p.Dashed("θ/π", []float64{0, end}, []float64{0, end})
+	p.Line("random hyperplanes", 0, x, gauss)
+	p.Line("SimHash, xxh3", 2, x, simhash)
+	p.Line("SimHash, s001", 1, x, s001)
+	l.table([]string{"θ/π", "hyperplanes", "SimHash, xxh3", "SimHash, s001"}, rows)
+	return l.figure("e000-angle", fmt.Sprintf("%d pairs of an article and an edited copy, in %d groups by their angle. Random hyperplanes follow the line; SimHash, whose planes have coordinates of ±1, stays a little below on real texts; the hash of the program leaves bits dead, which never differ.", n, groups), p)
+}
+
+// dense writes two vectors over the features of both.
+func dense(a, b neardup.Vector) (x, y []float64) {
+	at := map[uint64]int{}
+	place := func(v neardup.Vector) {
+		for _, t := range v {
+			if _, ok := at[t.Feature]; !ok {
+				at[t.Feature] = len(at)
+			}
+		}
+	}
+	place(a)
+	place(b)
+	x, y = make([]float64, len(at)), make([]float64, len(at))
+	for _, t := range a {
+		x[at[t.Feature]] = float64(t.Weight)
+	}
+	for _, t := range b {
+		y[at[t.Feature]] = float64(t.Weight)
+	}
+	return x, y
+}

@@ -1,3 +1,172 @@
 package main
 
-func e001(l *lab) error { return nil }
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/buckets"
+	"github.com/neardup/neardup/experiments/hashes"
+	"github.com/neardup/neardup/experiments/internal/figure"
+	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/program2013"
+)
+
+func e001(l *lab) error {
+	l.section(3, "The program")
+	l.text("The Java program of 2013, statement by statement, prints what the listing of S001 prints when it is compiled: `go test ./program2013` compares it byte for byte.")
+	var b strings.Builder
+	if err := program2013.Print(&b, neardup.TieOne); err != nil {
+		return err
+	}
+	l.code(b.String())
+	l.text("A sum of 0 gives 1 in the program, and 0 in its comment and in the text around it. Of the third string 9 of 64 sums are 0, so by the text its distance from the first is 6, not 3. `subByDistance` reads the bits of the one and goes as far as the highest bit of the other, so with leading zeros it forgets blocks, and the index would miss neighbours.")
+	l.deadBits()
+	if err := l.cities(); err != nil {
+		return err
+	}
+	l.candidates()
+	return l.shortTexts()
+}
+
+// deadBits shows which bits of the hashes never change.
+func (l *lab) deadBits() {
+	l.section(3, "Bits that short words leave dead")
+	l.text("Of the hash of the program, and of BKDR in 64 bits, words must be long to reach the upper bits. Here are the bits that are the same for all of %d words of a length, which no fingerprint of such words can differ in: 0 is good.", l.size(20_000))
+	type family struct {
+		name string
+		sum  func(string) (hi, lo uint64)
+		bits int
+	}
+	only64 := func(h neardup.Hash) func(string) (uint64, uint64) {
+		return func(s string) (uint64, uint64) { return 0, h.Sum64(s) }
+	}
+	families := []family{
+		{"s001, 64 bits", only64(hashes.S001()), 64}, {"s001, 128 bits", hashes.S001().Sum128, 128},
+		{"BKDR 64, seed 131", only64(hashes.BKDR64(131)), 64}, {"BKDR 64, seed 13131", only64(hashes.BKDR64(13131)), 64}, {"BKDR 64 mixed", only64(hashes.Mix(hashes.BKDR64(131))), 64},
+		{"CityHash64", only64(hashes.CityHash64()), 64}, {"Murmur3, 128 bits", hashes.Murmur3().Sum128, 128},
+	}
+	var rows [][]string
+	for _, f := range families {
+		row := []string{f.name}
+		for _, c := range []struct{ first, count, length int }{{0x4E00, 20_992, 1}, {0x4E00, 20_992, 2}, {0x4E00, 20_992, 3}, {0x4E00, 20_992, 5}, {'a', 26, 2}, {'a', 26, 4}, {'a', 26, 8}} {
+			s := planted.Stream(c.length)
+			var words []string
+			for range l.size(20_000) {
+				word := make([]rune, c.length)
+				for i := range word {
+					word[i] = rune(c.first + int(s.Next()%uint64(c.count)))
+				}
+				words = append(words, string(word))
+			}
+			dead := hashes.DeadBits(words, f.sum)
+			if f.bits == 64 {
+				dead.Hi = 0
+			}
+			row = append(row, fmt.Sprint(dead.Distance(neardup.Fingerprint128{})))
+		}
+		rows = append(rows, row)
+	}
+	l.table([]string{"dead bits ", "1 Chinese character", "2", "3", "5", "2 letters", "4", "8"}, rows)
+	l.text("So the claim of S000 that 128 bits are more exact than 50 has nothing behind it for Chinese words of two characters: the upper half is the same for all of them. And the uppermost block of the index gets overfull, which is what S002 invents its second level for. With a hash that fills its bits neither is there.")
+}
+
+// The words of S001's study.
+var cityNames = strings.Split("北京,上海,香港,深圳,广州,台北,南京,大连,苏州,青岛,无锡,佛山,重庆,宁波,杭州,成都,武汉,澳门,天津,沈阳", ",")
+
+func (l *lab) cities() error {
+	l.section(3, "Twenty cities")
+	l.step("cities")
+	families := []struct {
+		name string
+		sum  func(string) uint64
+	}{{"s001", hashes.S001().Sum64}, {"xxh3", func(s string) uint64 { return neardup.SetOf(s)[0] }}}
+	fingerprint := func(words []string, f int, tie neardup.Tie) neardup.Fingerprint64 {
+		a := neardup.Accumulator64{}
+		for _, w := range words {
+			a.Add(families[f].sum(w), 1)
+		}
+		return a.Sum(tie)
+	}
+	l.text("Messages of city names, from the study that S001 reprints. It says that H = 13 where the similarity is 0.667, about 7 at 0.8, and 4 at 0.9412, so that 3 bits are too strict for short texts; its messages are lost. All twenty names against the first ones only, with `s001`:")
+	var rows [][]string
+	for _, tie := range []neardup.Tie{neardup.TieOne, neardup.TieZero} {
+		row := []string{[]string{"H, 0 → 0", "H, 0 → 1"}[tie]}
+		for j := 1; j <= 10; j++ {
+			row = append(row, fmt.Sprint(fingerprint(cityNames, 0, tie).Distance(fingerprint(cityNames[:20-j], 0, tie))))
+		}
+		rows = append(rows, row)
+	}
+	heads := []string{"left out "}
+	for j := 1; j <= 10; j++ {
+		heads = append(heads, fmt.Sprintf("%d (J %.2f)", j, 1-float64(j)/20))
+	}
+	l.table(heads, rows)
+
+	s := planted.Stream(7)
+	draw := func(n int) []string { // n names, in any order
+		words := append([]string{}, cityNames...)
+		for i := range n {
+			j := i + int(s.Next()%uint64(20-i))
+			words[i], words[j] = words[j], words[i]
+		}
+		return words[:n]
+	}
+	const draws = 2000
+	// mean is that of H between a and b names that have common ones.
+	mean := func(f, a, b, common int) float64 {
+		sum := 0
+		for range draws {
+			words := draw(a + b - common)
+			sum += fingerprint(words[:a], f, neardup.TieOne).Distance(fingerprint(words[a-common:], f, neardup.TieOne))
+		}
+		return float64(sum) / draws
+	}
+	rows = nil
+	p := figure.New("Messages of city names", "Jaccard similarity", "mean Hamming distance, bits of 64")
+	var x, s001, xxh3, theory []float64
+	published := map[[3]int]string{{17, 16, 16}: "4", {10, 8, 8}: "about 7", {12, 8, 8}: "13"}
+	for _, m := range [][3]int{{10, 10, 0}, {12, 12, 4}, {10, 10, 4}, {10, 10, 5}, {12, 8, 8}, {10, 8, 8}, {10, 10, 9}, {20, 18, 18}, {17, 16, 16}, {20, 19, 19}} {
+		a, b, common := m[0], m[1], m[2]
+		j := float64(common) / float64(a+b-common)
+		cosine := float64(common) / math.Sqrt(float64(a*b))
+		dice := 2 * float64(common) / float64(a+b)
+		expected := 64 * math.Acos(cosine) / math.Pi
+		one, other := mean(0, a, b, common), mean(1, a, b, common)
+		x, s001, xxh3, theory = append(x, j), append(s001, one), append(xxh3, other), append(theory, expected)
+		was := published[m]
+		if was == "" {
+			was = "–"
+		}
+		rows = append(rows, append([]string{fmt.Sprintf("%d and %d, %d common", a, b, common)}, append(append(cells("%.3f", j, dice, cosine), cells("%.1f", expected, one, other)...), was)...))
+	}
+	l.table([]string{"names ", "Jaccard", "Dice", "cosine", "64·θ/π", "mean H, s001", "mean H, xxh3", "S001"}, rows)
+	p.Dashed("64·θ/π", x, theory)
+	p.Line("s001", 1, x, s001)
+	p.Line("xxh3", 0, x, xxh3)
+	p.Y.Min = 0
+	l.text("%d draws each, 0 → 1. Sets without a common name are at %.1f bits with `s001`, not at 32: its dead bits are alike. And two messages of 17 and 16 names that share 16 are at %.1f bits, so the radius of 3 misses most of them.", draws, s001[0], s001[8])
+	return l.figure("e001-cities", "Mean distance by similarity. The three values of S001 fit Jaccard best: read as cosines, its similarities would be at 17, 13 and 7 bits.", p)
+}
+
+// candidates counts how many fingerprints a search of the index compares.
+func (l *lab) candidates() {
+	l.section(3, "Candidates of the index")
+	l.step("candidates")
+	var rows [][]string
+	for _, n := range []int{l.size(10_000), l.size(100_000), l.size(1_000_000)} {
+		s := planted.Stream(n)
+		ix := buckets.Index{}
+		for range n {
+			ix.Add(neardup.Fingerprint64(s.Next()))
+		}
+		met, searches := 0, 1000
+		for range searches {
+			met += ix.Search(neardup.Fingerprint64(s.Next()), func(int, int) bool { return true }).Met
+		}
+		rows = append(rows, []string{fmt.Sprint(n), fmt.Sprintf("%.2f", float64(met)/float64(searches)), fmt.Sprintf("%.2f", 4*float64(n)/65536), fmt.Sprintf("%.0f", float64(n))})
+	}
+	l.table([]string{"uniform fingerprints", "compared by a search", "4·N/65536", "without an index"}, rows)
+	l.text("S001 speaks of 2³⁴ fingerprints as \"about 1 billion\", and S002 of 2³³ as \"nearly 1 billion\"; they are 17.2 and 8.6 billion. Its 4 · 262,144 comparisons for 2³⁴ are right.")
+}

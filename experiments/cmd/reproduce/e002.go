@@ -1,3 +1,338 @@
 package main
 
-func e002(l *lab) error { return nil }
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/baseline"
+	"github.com/neardup/neardup/experiments/buckets"
+	"github.com/neardup/neardup/experiments/hashes"
+	"github.com/neardup/neardup/experiments/internal/figure"
+	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/variant"
+)
+
+func e002(l *lab) error {
+	l.text("S002 weighs words by TF-IDF × (1 + their length on a normal curve), adds the Jaccard similarity of metadata (keywords, tags, references), estimated by MinHash, as 0.9/(H+1) + 0.1·minHash, and takes documents with a score of 0.25 for similar. " +
+		"Overfull buckets of its index get a second level. Published, on topics of 1,000 similar documents with 5,000 others: **precision about 0.94, recall about 0.92**, and faster than without. (It prints that documents are similar when the score is *less* than 0.25, which is a slip: unrelated ones score 0.027.)")
+	l.text("Here: %s, pools as in E004, with four variants of each of %d articles of a topic: words replaced (5 %%), words deleted (2 %%), sentences deleted (5 %%), advertisements inserted (5 %% of the length). The articles have no metadata. So each gets the five words with the largest TF-IDF as keywords, as an author might choose, and its topic as a tag; a variant keeps each keyword with a "+
+		"probability of 0.9, and has another article's else.", l.data.source, l.size(100))
+	l.keywords()
+	if err := l.contentAndMetadata(); err != nil {
+		return err
+	}
+	l.cyclic()
+	l.levels()
+	return l.secondLevel()
+}
+
+// keywords gives the articles metadata.
+func (l *lab) keywords() {
+	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
+	f.Weight = neardup.Product{neardup.Count, neardup.IDF{Statistics: l.data.statistics(f)}}
+	each(len(l.data.articles), func(i int) {
+		a := l.data.articles[i]
+		type word struct {
+			text   string
+			weight float64
+		}
+		var words []word
+		for feature, w := range f.Features(a.text) {
+			if len([]rune(feature.Text)) > 1 {
+				words = append(words, word{feature.Text, w})
+			}
+		}
+		slices.SortFunc(words, func(x, y word) int { return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(x.text, y.text)) })
+		items := []string{"tag " + a.topic}
+		for _, w := range words[:min(5, len(words))] {
+			items = append(items, "kw "+w.text)
+		}
+		a.meta = neardup.SetOf(items...)
+	})
+}
+
+// withMetadata returns a pool in which variants have their metadata changed.
+func (l *lab) withMetadata(originals int, ways [][]variant.Edit, topics ...string) []*document {
+	pool := l.data.pool(originals, ways, topics...)
+	s := planted.Stream(11)
+	seen := map[int]bool{}
+	for _, d := range pool {
+		if seen[d.of] { // a variant
+			changed := slices.Clone(d.meta)
+			for i := range changed {
+				if s.Next()%10 == 0 {
+					others := l.data.articles[s.Next()%uint64(len(l.data.articles))].meta
+					if len(others) > 0 {
+						changed[i] = others[s.Next()%uint64(len(others))]
+					}
+				}
+			}
+			d.meta = neardup.NewSet(changed)
+		}
+		seen[d.of] = true
+	}
+	return pool
+}
+
+// cyclicRows numbers items as rows of the characteristic matrix, in the order in which they are first seen.
+type cyclicRows map[uint64]int
+
+func (c cyclicRows) of(s neardup.Set) (rows []int) {
+	for _, h := range s {
+		if _, ok := c[h]; !ok {
+			c[h] = len(c)
+		}
+		rows = append(rows, c[h])
+	}
+	return rows
+}
+
+var hundred = baseline.Cyclic(100, 100)
+
+func (l *lab) contentAndMetadata() error {
+	l.section(3, "By topic")
+	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
+	weighed := f
+	weighed.Weight = neardup.Product{neardup.Count, neardup.IDF{Statistics: l.data.statistics(f)}, byLength}
+	jaccard := func(a, b *document) float64 { return a.meta.Jaccard(b.meta) }
+	rows := cyclicRows{}
+	cyclic := func(a, b *document) float64 {
+		return baseline.MinHash([][]int{rows.of(a.meta), rows.of(b.meta)}, hundred).Estimate(0, 1)
+	}
+	blend := neardup.Blend{}
+	systems := []system{
+		simHash("original: TF", f),
+		simHash("weights only", weighed),
+		blended("metadata only", f, blend, jaccard),
+		blended("S002: both, (x+i) mod 100", weighed, blend, cyclic),
+		blended("both, exact Jaccard", weighed, blend, jaccard),
+		library(),
+	}
+	ways := [][]variant.Edit{{{Kind: variant.SubstituteWords, Rate: 0.05}}, {{Kind: variant.DeleteWords, Rate: 0.02}}, {{Kind: variant.DeleteSentences, Rate: 0.05}}, {{Kind: variant.AddAdvertisements, Rate: 0.05}}}
+	total := make([]score, len(systems))
+	var table [][]string
+	p := figure.New("Recall by topic", "topic", "recall, share of the documents")
+	p.Categories(l.data.topics...)
+	p.Y.Min, p.Y.Max = 0, 1
+	recalls := make([][]float64, len(systems))
+	for t, topic := range l.data.topics {
+		l.step("topic %d of %d, %s", t+1, len(l.data.topics), topic)
+		pool := l.withMetadata(l.size(100), ways, topic)
+		row := []string{topic}
+		for i, s := range systems {
+			got := judge(pool, s.find(pool, s.least)).at(s.least)
+			total[i] = total[i].add(got)
+			row = append(row, got.String())
+			recalls[i] = append(recalls[i], got.recall())
+		}
+		table = append(table, row)
+	}
+	last := []string{"**all**"}
+	for _, s := range total {
+		last = append(last, "**"+s.String()+"**")
+	}
+	l.table(append([]string{"P / R "}, names(systems)...), append(table, last))
+	l.text("Published by S002 on its own data: about 94 / 92, recall varying little between topics. The library's default does not look at metadata.")
+	x := make([]float64, len(l.data.topics))
+	for i := range x {
+		x[i] = float64(i)
+	}
+	for i, s := range systems {
+		p.Line(s.name, i, x, recalls[i])
+	}
+	if err := l.figure("e002-topics", "Metadata let pairs with 4 and 5 bits through, if nearly all of it is the same; the weights alone change little.", p); err != nil {
+		return err
+	}
+	return l.scoreSweep(weighed, ways, jaccard)
+}
+
+// scoreSweep varies the weight of the content and the threshold of the score.
+func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, jaccard func(a, b *document) float64) error {
+	l.section(3, "The combined score")
+	pool := l.withMetadata(l.size(30), ways, l.data.topics...)
+	p := figure.New("F1 by the threshold of the score", "threshold", "F1 of the documents")
+	p.Y.Min, p.Y.Max = 0, 1
+	var rows [][]string
+	for i, mu := range []float64{1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5} {
+		l.step("score, μ = %g", mu)
+		s := blended("", weighed, neardup.Blend{Content: mu}, jaccard)
+		v := judge(pool, s.find(pool, s.loose))
+		at := v.at(0.25 - 1e-12)
+		least, best := v.best()
+		var x, y []float64
+		for t := 0.05; t <= 0.6; t += 0.025 {
+			x, y = append(x, t), append(y, v.at(t-1e-12).f1())
+		}
+		p.Line(fmt.Sprintf("μ = %g", mu), i, x, y)
+		needs := []string{}
+		for h := range 9 {
+			if n := (neardup.Blend{Content: mu}).Needs(h); n <= 1 {
+				needs = append(needs, fmt.Sprintf("%d: %.2f", h, math.Max(n, 0)))
+			}
+		}
+		rows = append(rows, []string{fmt.Sprint(mu), at.String(), fmt.Sprintf("%.3f", at.f1()), fmt.Sprintf("%.3f", least), fmt.Sprintf("%.3f", best.f1()), strings.Join(needs[max(0, len(needs)-6):], ", ")})
+	}
+	l.table([]string{"μ", "P / R at 0.25", "F1", "best threshold", "F1", "H: metadata needed at 0.25"}, rows)
+	s := blended("", weighed, neardup.Blend{}, jaccard)
+	literal := judge(pool, s.find(pool, s.loose))
+	below := score{known: literal.known}
+	for i := range pool { // every document is unlike most others
+		below.detected++
+		if literal.own[i] >= 0 && literal.own[i] < 0.25 {
+			below.right++
+		}
+	}
+	l.text("Taken literally, \"similar if the score is less than 0.25\" detects all %d documents of the pool of %d, with a precision of %.2f.", below.detected, len(pool), below.precision())
+	return l.figure("e002-score", "All topics, exact Jaccard. With less weight on the content, metadata can make up for more bits, and a lower threshold lets them.", p)
+}
+
+// cyclic compares the hundred functions of S002 with independent ones.
+func (l *lab) cyclic() {
+	l.section(3, "A hundred functions that are one")
+	l.step("MinHash")
+	l.text("The functions of S002, h_i(x) = (x + i) mod 100, are one permutation seen from a hundred points, and rows 100 apart are the same. Errors of the estimate over %d random pairs of sets of rows, against as many independent permutations, which the library has (`MinHash{Values: 100, Permutations: true}`):", l.size(4000))
+	var rows [][]string
+	for _, c := range []struct{ a, b, common int }{{15, 15, 10}, {2, 2, 1}, {5, 5, 3}, {30, 30, 15}} {
+		s := planted.Stream(c.a)
+		var bias, cyclic, ours float64
+		n := l.size(4000)
+		truth := float64(c.common) / float64(c.a+c.b-c.common)
+		m := neardup.MinHash{Values: 100, Permutations: true}
+		for round := range n {
+			all := make([]int, 100)
+			for i := range all {
+				all[i] = i
+			}
+			for i := range c.a + c.b - c.common {
+				j := i + int(s.Next()%uint64(100-i))
+				all[i], all[j] = all[j], all[i]
+			}
+			a, b := all[:c.a], all[c.a-c.common:c.a+c.b-c.common]
+			e := baseline.MinHash([][]int{a, b}, hundred).Estimate(0, 1) - truth
+			bias += e / float64(n)
+			cyclic += e * e / float64(n)
+			items := func(rows []int) (hashes []uint64) {
+				for _, r := range rows {
+					hashes = append(hashes, neardup.SetOf(fmt.Sprint(round, " ", r))...)
+				}
+				return hashes
+			}
+			e = m.Sign(items(a)).Jaccard(m.Sign(items(b))) - truth
+			ours += e * e / float64(n)
+		}
+		rows = append(rows, append([]string{fmt.Sprintf("%d and %d, %d common", c.a, c.b, c.common)}, cells("%.3f", truth, bias, math.Sqrt(cyclic), math.Sqrt(ours))...))
+	}
+	l.table([]string{"sets ", "Jaccard", "bias, (x+i) mod 100", "its error (RMS)", "independent"}, rows)
+	l.text("Rows that are neighbours it gets grossly wrong: {0, 1} and {0, 3, 4} are estimated at %.2f, and are at 0.25; {0, 3, 4} and {3, 4} at %.2f, and are at 0.67.",
+		baseline.MinHash([][]int{{0, 1}, {0, 3, 4}}, hundred).Estimate(0, 1), baseline.MinHash([][]int{{0, 3, 4}, {3, 4}}, hundred).Estimate(0, 1))
+}
+
+// levels counts the corpus that anyone can make.
+func (l *lab) levels() {
+	l.section(3, "Second-level buckets: counts that anyone can check")
+	l.step("second level")
+	fps := planted.Corpus()
+	l.text("25,200 fingerprints by splitmix64 from 42, in `internal/planted`, 2,000 of which have their last block in common, with 2,000 pairs within 3 bits. A bucket is overfull if it has more than (1 + μ) times the mean, over all 65,536 buckets of a block or over those in use. `go test ./buckets` checks these counts.")
+	var rows [][]string
+	for _, c := range []struct {
+		name string
+		mu   float64
+		mean buckets.Mean
+	}{{"none", 0, buckets.OverAll}, {"μ = 10, mean over all", 10, buckets.OverAll}, {"μ = 2, mean over all", 2, buckets.OverAll}, {"μ = 2, mean over those in use", 2, buckets.OverUsed}, {"μ = 10, mean over those in use", 10, buckets.OverUsed}} {
+		ix := buckets.Index{Mu: c.mu, Mean: c.mean}
+		for _, fp := range fps {
+			ix.Add(fp)
+		}
+		pairs, counts, overfull := ix.Pairs()
+		rows = append(rows, []string{c.name, fmt.Sprint(overfull), fmt.Sprint(counts.Met), fmt.Sprint(counts.Candidates), fmt.Sprint(len(pairs))})
+	}
+	l.table([]string{"second level ", "overfull buckets", "comparisons, with repeats", "candidates", "found"}, rows)
+	l.text("Nothing is lost, as the pigeonhole principle says: of a bucket's other 48 bits, in four parts, at least one part is equal if 3 bits differ. Of pairs with 4 bits it loses some more than the first level does.")
+}
+
+// secondLevel measures the index with and without a second level.
+func (l *lab) secondLevel() error {
+	l.section(3, "Second-level buckets: time")
+	sentences := l.sentences()
+	skewed := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001()}
+	short := make([]neardup.Fingerprint64, len(sentences))
+	each(len(sentences), func(i int) { short[i] = skewed.Sum64(sentences[i]) })
+	s := planted.Stream(5)
+	uniform := make([]neardup.Fingerprint64, len(short))
+	for i := range uniform {
+		uniform[i] = neardup.Fingerprint64(s.Next())
+		if i%20 == 19 { // a near-duplicate
+			uniform[i] = uniform[i-10] ^ 1<<(s.Next()%64) ^ 1<<(s.Next()%64)
+		}
+	}
+	l.text("Fingerprints that come one by one, each searched and then added: uniform ones, one of twenty near an earlier one, and those of %d sentences of the articles by the hash `s001`, whose upper bits are dead. The pairs found are the same in every row of a size.", len(short))
+	p := figure.New("Searching and adding one by one", "fingerprints", "seconds")
+	p.Log()
+	var rows [][]string
+	style := 0
+	for _, c := range []struct {
+		name string
+		fps  []neardup.Fingerprint64
+	}{{"uniform", uniform}, {"skewed", short}} {
+		for _, way := range []struct {
+			name string
+			mu   float64
+			mean buckets.Mean
+		}{{"one level", 0, 0}, {"two levels, μ = 2", 2, buckets.OverAll}, {"two levels, μ = 10", 10, buckets.OverAll}, {"library", -1, 0}} {
+			var x, y []float64
+			for _, n := range []int{len(c.fps) / 16, len(c.fps) / 4, len(c.fps)} {
+				l.step("second level: %s, %s, %d", c.name, way.name, n)
+				found, counts := 0, buckets.Counts{}
+				start := time.Now()
+				if way.mu < 0 {
+					ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, nil)
+					if err != nil {
+						return err
+					}
+					for i, fp := range c.fps[:n] {
+						for range ix.Search(fp) {
+							found++
+						}
+						ix.Add(i, fp)
+					}
+				} else {
+					ix := buckets.Index{Mu: way.mu, Mean: way.mean}
+					for _, fp := range c.fps[:n] {
+						got := ix.Search(fp, func(int, int) bool { found++; return true })
+						counts.Met, counts.Candidates = counts.Met+got.Met, counts.Candidates+got.Candidates
+						ix.Add(fp)
+					}
+				}
+				took := time.Since(start).Seconds()
+				x, y = append(x, float64(n)), append(y, took)
+				row := []string{c.name, way.name, fmt.Sprint(n), fmt.Sprint(counts.Met), fmt.Sprint(counts.Candidates), fmt.Sprint(found), fmt.Sprintf("%.3f", took)}
+				if way.mu < 0 {
+					row[3], row[4] = "–", "–"
+				}
+				rows = append(rows, row)
+			}
+			p.Line(c.name+", "+way.name, style, x, y)
+			style++
+		}
+	}
+	l.table([]string{"fingerprints ", "index ", "number", "comparisons, with repeats", "candidates", "found", "seconds"}, rows)
+	l.text("On uniform fingerprints the second level has little to do. On skewed ones it takes away most of the comparisons, as S002 says; the library's `Index` has no overfull buckets to begin with, since it chooses its tables by what is stored and splits what gets large.")
+	return l.figure("e002-levels", "Both axes are logarithmic.", p)
+}
+
+// sentences returns those of the articles with some words.
+func (l *lab) sentences() (all []string) {
+	for _, a := range l.data.articles {
+		for s := range strings.FieldsFuncSeq(a.text, func(c rune) bool { return strings.ContainsRune("。！？；\n", c) }) {
+			if n := len([]rune(s)); n >= 8 && n <= 60 {
+				all = append(all, s)
+			}
+		}
+	}
+	return all[:min(len(all), l.size(50_000))]
+}

@@ -35,11 +35,11 @@ type entry struct {
 // Colours that are told apart by those who do not see all of them (Okabe and Ito), and on paper by their marks.
 var colours = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
-	color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255},
+	color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255}, color.RGBA{136, 34, 85, 255},
 }
 
 var marks = []draw.GlyphDrawer{
-	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.PyramidGlyph{},
+	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.PyramidGlyph{}, draw.CircleGlyph{},
 }
 
 // New returns an empty plot; the labels say the units.
@@ -104,19 +104,19 @@ func (p *Plot) Log() {
 	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
 }
 
-// evenly marks four to nine round numbers.
+// evenly marks four to ten round numbers.
 type evenly struct{}
 
 func (evenly) Ticks(least, most float64) (ticks []plot.Tick) {
 	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
-	for _, m := range []float64{1, 2, 2.5, 5, 10} {
-		if (most-least)/(m*step) <= 9 {
+	for _, m := range []float64{1, 2, 5, 10} {
+		if (most-least)/(m*step) <= 10 {
 			step *= m
 			break
 		}
 	}
 	for i := math.Ceil(least/step - 1e-9); i*step <= most+step*1e-9; i++ {
-		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(math.Round(i*step*1e6)/1e6, 'g', -1, 64)})
+		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(math.Round(i*step*1e6)/1e6+0, 'g', -1, 64)})
 	}
 	return ticks
 }
