@@ -9,6 +9,7 @@ package variant
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -162,6 +163,19 @@ func (g *Generator) edit(text string, e Edit, r *source) (string, int) {
 		return change(text, dates.FindAllStringIndex(text, -1), e.Rate, r, otherDate)
 	}
 	return change(text, halfWidth(text), e.Rate, r, fullWidth)
+}
+
+// SampleVocabulary returns words of texts, one of seven, so that frequent words are in it often. words is as in Generator.
+func SampleVocabulary(words neardup.Tokenizer, texts iter.Seq[string]) (vocabulary []string) {
+	n := 0
+	for text := range texts {
+		for t := range words.Tokens(text) {
+			if n++; n%7 == 0 {
+				vocabulary = append(vocabulary, text[t.Start:t.End])
+			}
+		}
+	}
+	return vocabulary
 }
 
 // A Document is a text of a collection with variants: the text itself, or a variant of it.

@@ -67,6 +67,8 @@ func readData(dir string, small bool) (*data, error) {
 		return nil, err
 	}
 	if small {
+		n := -1
+		d.articles = slices.DeleteFunc(d.articles, func(*document) bool { n++; return n%3 > 0 })
 		d.revised = d.revised[:len(d.revised)/4]
 		d.short = d.short[:len(d.short)/4]
 	}
@@ -135,8 +137,15 @@ func (d *data) readShipped() error {
 	return nil
 }
 
+// isChinese reports whether a tenth of a text is Chinese characters.
 func isChinese(text string) bool {
-	return strings.ContainsFunc(text, func(c rune) bool { return c >= 0x4E00 && c <= 0x9FFF })
+	han, all := 0, 0
+	for _, c := range text {
+		if all++; c >= 0x4E00 && c <= 0x9FFF {
+			han++
+		}
+	}
+	return 10*han > all
 }
 
 // sections cuts a text into runs of lines of 300 to 1,200 characters, and forgets what is left over.
@@ -174,16 +183,13 @@ func (d *data) setArticles(articles []dataset.Document, source string) {
 			d.topics = append(d.topics, a.topic)
 		}
 	}
-	// The words that the editor has are those of the articles, each as often as they have it: one of seven.
-	d.editor = variant.Generator{Words: d.words, Seed: 2026}
-	n := 0
-	for _, a := range d.articles {
-		for t := range d.words.Tokens(a.text) {
-			if n++; n%7 == 0 {
-				d.editor.Vocabulary = append(d.editor.Vocabulary, a.text[t.Start:t.End])
+	d.editor = variant.Generator{Words: d.words, Seed: 2026, Vocabulary: variant.SampleVocabulary(d.words, func(yield func(string) bool) {
+		for _, a := range d.articles {
+			if !yield(a.text) {
+				return
 			}
 		}
-	}
+	})}
 }
 
 func (d *data) setRevised(docs []dataset.Document, truth dataset.Truth, source string) {

@@ -73,6 +73,11 @@ func (v verdict) at(least float64) score {
 	return s
 }
 
+// join returns the verdict over two pools.
+func (v verdict) join(w verdict) verdict {
+	return verdict{slices.Concat(v.any, w.any), slices.Concat(v.own, w.own), v.known + w.known}
+}
+
 // best returns the similarity with the largest F1, and the score at it.
 func (v verdict) best() (least float64, best score) {
 	levels := slices.Concat(v.any, v.own)

@@ -1,0 +1,146 @@
+// Command variants makes a collection with near-duplicates out of one without, and says which they are, so that
+// settings can be tried on one's own texts:
+//
+//	go run -C experiments ./cmd/variants -in docs.jsonl -out DIR [-per 2] [-edits delete-words:0.05,add-boilerplate:0.2]
+//
+// Lines of the input are objects with an id and a text, and maybe a title, which becomes the first line; a file
+// whose name ends in .gz is compressed by gzip. DIR/docs.jsonl has the documents and their variants, with the id
+// of what they are of and with the edit, and DIR/truth.tsv lines of an id and its cluster. The same input and
+// settings make the same output.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/variant"
+)
+
+// usual has every kind of edit, as strong as near-duplicates of pages have it.
+const usual = "delete-words:0.05,insert-words:0.05,substitute-words:0.05,swap-words:0.05," +
+	"delete-characters:0.02,insert-characters:0.02,substitute-characters:0.02,swap-characters:0.02," +
+	"delete-sentences:0.1,reorder-sentences:0.2,add-boilerplate:0.2,add-advertisements:0.1," +
+	"change-title:1,change-names:0.5,change-numbers:0.5,change-dates:1,full-width:1"
+
+func main() {
+	in := flag.String("in", "", "`FILE` of JSON lines, needed")
+	out := flag.String("out", "", "`DIR` for docs.jsonl and truth.tsv, needed")
+	edits := flag.String("edits", usual, "comma-separated edits, which take turns")
+	per := flag.Int("per", 1, "variants of each document")
+	seed := flag.Uint64("seed", 1, "another number makes other variants")
+	flag.Parse()
+	documents, variants, err := run(*in, *out, *edits, *per, *seed)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "variants:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("%d documents and %d variants are in %s\n", documents, variants, *out)
+}
+
+// A line is one of docs.jsonl.
+type line struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
+	Of   string `json:"of,omitempty"`
+	Edit string `json:"edit,omitempty"`
+}
+
+func run(in, out, edits string, per int, seed uint64) (documents, variants int, err error) {
+	if in == "" || out == "" {
+		return 0, 0, errors.New("-in and -out are needed")
+	}
+	if per < 0 {
+		return 0, 0, fmt.Errorf("-per %d is negative", per)
+	}
+	var ways []variant.Edit
+	for s := range strings.SplitSeq(edits, ",") {
+		e, err := variant.ParseEdit(strings.TrimSpace(s))
+		if err != nil {
+			return 0, 0, err
+		}
+		ways = append(ways, e)
+	}
+	docs, err := dataset.Read(in)
+	if err != nil {
+		return 0, 0, err
+	}
+	seen := map[string]bool{}
+	for i, d := range docs {
+		if d.ID == "" || seen[d.ID] || strings.ContainsAny(d.ID, "\t\r\n") {
+			return 0, 0, fmt.Errorf("%s: document %d: the id %q is empty, or not the first of its kind, or has a tab or an end of line in it", in, i+1, d.ID)
+		}
+		seen[d.ID] = true
+	}
+	words, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
+	if err != nil {
+		return 0, 0, err
+	}
+	g := variant.Generator{Words: words, Seed: seed, Vocabulary: variant.SampleVocabulary(words, func(yield func(string) bool) {
+		for _, d := range docs {
+			if !yield(d.Whole()) {
+				return
+			}
+		}
+	})}
+	var lines []line
+	var truth strings.Builder
+	for i, d := range docs {
+		text := d.Whole()
+		lines = append(lines, line{ID: d.ID, Text: text})
+		made := 0
+		for n := 0; made < per && n < len(ways); n++ { // where there is nothing to edit in one way, the next
+			e := ways[(i*per+n)%len(ways)]
+			edited, places := g.Make(text, uint64(n), e)
+			if places == 0 {
+				continue
+			}
+			if made++; made == 1 {
+				fmt.Fprintf(&truth, "%s\t%d\n", d.ID, i)
+			}
+			v := line{ID: fmt.Sprintf("%s~%d", d.ID, made), Text: edited, Of: d.ID, Edit: e.String()}
+			if seen[v.ID] {
+				return 0, 0, fmt.Errorf("%s: the id %q of a variant is that of another document", in, v.ID)
+			}
+			seen[v.ID] = true
+			lines = append(lines, v)
+			fmt.Fprintf(&truth, "%s\t%d\n", v.ID, i)
+		}
+		variants += made
+	}
+	var page strings.Builder
+	enc := json.NewEncoder(&page)
+	enc.SetEscapeHTML(false)
+	for _, l := range lines {
+		if err := enc.Encode(l); err != nil {
+			return 0, 0, err
+		}
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return 0, 0, err
+	}
+	if err := write(filepath.Join(out, "docs.jsonl"), page.String()); err != nil {
+		return 0, 0, err
+	}
+	return len(docs), variants, write(filepath.Join(out, "truth.tsv"), truth.String())
+}
+
+// write writes a file, all of it or nothing.
+func write(path, content string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".variants-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(content)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
