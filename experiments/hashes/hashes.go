@@ -42,28 +42,28 @@ func S001Wide(s string, bits int) *big.Int {
 	return x.Xor(x, big.NewInt(int64(len(units))))
 }
 
-// BKDR32 is the classic BKDR hash with 31 bits: h = h·seed + byte, modulo 2³², and then without the highest bit. Seeds are
-// 31, 131, 1313, 13131 and so on.
-func BKDR32(s string, seed uint32) uint32 {
-	h := uint32(0)
-	for i := range len(s) {
-		h = h*seed + uint32(s[i])
-	}
-	return h & 0x7FFFFFFF
+// BKDR32 is the classic BKDR hash: h = h·seed + byte, modulo 2³², and then without the highest bit, so that 31 bits are
+// left, and the upper half of a fingerprint is all 0. Seeds are 31, 131, 1313, 13131 and so on.
+func BKDR32(seed uint32) neardup.Hash {
+	return neardup.Hash{Sum64: func(s string) uint64 {
+		h := uint32(0)
+		for i := range len(s) {
+			h = h*seed + uint32(s[i])
+		}
+		return uint64(h & 0x7FFFFFFF)
+	}}
 }
 
 // BKDR64 is the same in 64 bits, all of them, which is how we read "improved to 64 bits" in S003; the seed is 131 there. It does
 // not fill the upper bits with short words: spread by [Mix] it does, but that is not in the paper.
 func BKDR64(seed uint64) neardup.Hash {
-	return neardup.Hash{Sum64: func(s string) uint64 { return bkdr64(s, seed) }}
-}
-
-func bkdr64(s string, seed uint64) uint64 {
-	h := uint64(0)
-	for i := range len(s) {
-		h = h*seed + uint64(s[i])
-	}
-	return h
+	return neardup.Hash{Sum64: func(s string) uint64 {
+		h := uint64(0)
+		for i := range len(s) {
+			h = h*seed + uint64(s[i])
+		}
+		return h
+	}}
 }
 
 // CityHash64 is that of version 1.1.1 of 2013, current when S003 was written.

@@ -63,9 +63,9 @@ func TestCityHash64(t *testing.T) {
 func TestBKDR(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		want uint32
+		want uint64
 	}{{"This", 190638258}, {"string", 444357}, {"testing", 242231988}} {
-		if got := BKDR32(test.text, 131); got != test.want {
+		if got := BKDR32(131).Sum64(test.text); got != test.want {
 			t.Errorf("BKDR32(%q) = %d, want %d", test.text, got, test.want)
 		}
 	}

@@ -97,6 +97,8 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 		"The library prints such a table of any texts (`Fingerprinter.Compare`):")
 	l.code(words.Compare(texts, 50, 64, 128).String())
 	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
+	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
+	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without: what the paper holds against VSM are the words that every text has.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
 	return nil
 }
@@ -163,6 +165,8 @@ func (l *lab) hyperplanes() error {
 		"make both ways agree on 1001. Both give 1000. The example of S001 is right: sum (−4, −2, 6), fingerprint 001. " +
 		"`go test ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.")
 	l.step("hyperplanes")
+	differ, tied := equivalence(l.size(1000))
+	l.text("Of the SimHashes of %d random sets of features, with weights that are random or 1, %d of all bits differ from those of the planes; %d sums were 0.", l.size(1000), differ, tied)
 	n := l.size(600)
 	type pair struct{ angle, gauss, simhash, s001 float64 }
 	pairs := make([]pair, n)
@@ -207,6 +211,32 @@ func (l *lab) hyperplanes() error {
 	p.Line("SimHash, s001", 1, x, s001)
 	l.table([]string{"θ/π", "hyperplanes", "SimHash, xxh3", "SimHash, s001"}, rows)
 	return l.figure("e000-angle", fmt.Sprintf("%d pairs of an article and an edited copy, in %d groups by their angle. Random hyperplanes follow the line; SimHash, whose planes have coordinates of ±1, stays a little below on real texts; the hash of the program leaves bits dead, which never differ.", n, groups), p)
+}
+
+// equivalence returns in how many bits the SimHashes of random features differ from the hashes of their planes, and how
+// many sums are 0.
+func equivalence(n int) (differ, tied int) {
+	s := planted.Stream(4)
+	for i := range n {
+		features := make([]neardup.Fingerprint128, 2+s.Next()%40)
+		weights := make([]float64, len(features))
+		a := neardup.Accumulator128{}
+		for d := range features {
+			features[d] = neardup.Fingerprint128{Hi: s.Next(), Lo: s.Next()}
+			w := int64(1)
+			if i%2 == 0 {
+				w += int64(s.Next() % 9)
+			}
+			weights[d] = float64(w)
+			a.Add(features[d].Hi, features[d].Lo, w)
+		}
+		planes := hyperplane.OfHashes(features, 128)
+		for _, tie := range []neardup.Tie{neardup.TieZero, neardup.TieOne} {
+			differ += planes.Sum(weights, tie).Distance(a.Sum(tie))
+		}
+		tied += a.Sum(neardup.TieOne).Distance(a.Sum(neardup.TieZero))
+	}
+	return differ, tied
 }
 
 // dense writes two vectors over the features of both.

@@ -14,7 +14,14 @@ import (
 // A report is a page of Markdown, with figures beside it.
 type report struct {
 	strings.Builder
-	dir string
+	dir    string
+	glance [][]string // rows of the table at the head
+	at     int        // where that is to be
+}
+
+// headline adds a row to the table at the head: what a paper published, what its method does here, and the library.
+func (r *report) headline(what, paper, method, library string) {
+	r.glance = append(r.glance, []string{what, paper, method, library})
 }
 
 func (r *report) section(level int, format string, args ...any) {
@@ -55,7 +62,12 @@ func (r *report) figure(name, caption string, p *figure.Plot) error {
 }
 
 func (r *report) write(path string) error {
-	return os.WriteFile(path, []byte(strings.TrimRight(r.String(), "\n")+"\n"), 0o644)
+	var head report
+	head.section(2, "At a glance")
+	head.table([]string{"experiment ", "published, on data that are lost ", "the paper's method here ", "the library's default here "}, r.glance)
+	page := r.String()
+	page = page[:r.at] + head.String() + strings.TrimRight(page[r.at:], "\n") + "\n"
+	return os.WriteFile(path, []byte(page), 0o644)
 }
 
 // cells formats values, one in a cell.
@@ -87,9 +99,10 @@ func (l *lab) head(dir string, chosen []experiment) {
 	}
 	l.text("Made by `%s` on %s; %d processors (%s), %s. Qualities and counts are the same every time; times are of this machine.",
 		command, on, runtime.GOMAXPROCS(0), processor(), runtime.Version())
-	l.text("S000 to S004 are the five papers that the library implements; [the README](../../README.md) says which. **Their data are lost**, and with them most " +
+	l.text("S000 to S004 are the five papers that the library implements; [doc.go](../../doc.go) names them. **Their data are lost**, and with them most " +
 		"of their figures. Where a value of theirs stands beside one of ours, it was measured on other data: that is a comparison, and no victory. What can be " +
 		"said is what each method does on one and the same collection, and that the numbers that do not depend on data come out as they should.")
+	l.at = l.Len()
 }
 
 func processor() string {

@@ -21,8 +21,10 @@ func (s score) precision() float64 {
 func (s score) recall() float64 { return float64(s.right) / float64(max(s.known, 1)) }
 func (s score) f1() float64     { return 2 * float64(s.right) / float64(max(s.detected+s.known, 1)) }
 
-// String returns precision and recall in percent.
-func (s score) String() string { return fmt.Sprintf("%.1f / %.1f", 100*s.precision(), 100*s.recall()) }
+// String returns precision, recall and F1 in percent.
+func (s score) String() string {
+	return fmt.Sprintf("%.1f / %.1f / %.1f", 100*s.precision(), 100*s.recall(), 100*s.f1())
+}
 
 func (s score) add(t score) score {
 	return score{s.detected + t.detected, s.right + t.right, s.known + t.known}

@@ -1,0 +1,26 @@
+// Command simhash2013 prints what the Java program of S001 prints, byte for byte:
+//
+//	go run -C experiments ./cmd/simhash2013 [-zero]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/program2013"
+)
+
+func main() {
+	zero := flag.Bool("zero", false, "a sum of 0 gives 0, as the text of S001 says and its program does not")
+	flag.Parse()
+	tie := neardup.TieOne
+	if *zero {
+		tie = neardup.TieZero
+	}
+	if err := program2013.Print(os.Stdout, tie); err != nil {
+		fmt.Fprintln(os.Stderr, "simhash2013:", err)
+		os.Exit(1)
+	}
+}
