@@ -20,6 +20,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/internal/planted"
 )
 
 // A Kind is a way of editing a text.
@@ -130,7 +131,7 @@ func (g *Generator) Make(text string, n uint64, edits ...Edit) (string, int) {
 		if err := e.check(); err != nil {
 			panic(err)
 		}
-		r := source(xxh3.HashStringSeed(text, g.Seed+n*0x9E3779B97F4A7C15+uint64(e.Kind)<<32+uint64(i)<<40))
+		r := source{planted.Stream(xxh3.HashStringSeed(text, g.Seed+n*0x9E3779B97F4A7C15+uint64(e.Kind)<<32+uint64(i)<<40))}
 		edited, done := g.edit(text, e, &r)
 		text, places = edited, places+done
 	}
@@ -178,42 +179,41 @@ func SampleVocabulary(words neardup.Tokenizer, texts iter.Seq[string]) (vocabula
 	return vocabulary
 }
 
-// A Document is a text of a collection with variants: the text itself, or a variant of it.
+// A Document is a text of a collection, or a variant of one.
 type Document struct {
-	ID   string
-	Of   int    // the position of the text it was made of: the documents of one are near-duplicates
-	By   []Edit // none: the text itself
-	Text string
+	ID      string
+	Cluster int    // the position of the text it was made of: the documents of one are near-duplicates
+	Of      string // of a variant: the id of the text it was made of
+	By      Edit   // of a variant
+	Text    string
 }
 
-// Collection returns texts, and behind each its variants, one for each of the ways to edit it. Where the
-// text has nothing to edit in a way there is no variant. The id of a variant is that of the text, ~ and the edits.
-func (g *Generator) Collection(ids, texts []string, ways [][]Edit) (all []Document) {
-	for i, text := range texts {
-		all = append(all, Document{ids[i], i, nil, text})
-		for n, edits := range ways {
-			if edited, places := g.Make(text, uint64(n), edits...); places > 0 {
-				all = append(all, Document{ids[i] + "~" + strings.Trim(fmt.Sprint(edits), "[]"), i, edits, edited})
+// Collection returns texts under their ids, and behind each per variants of it, for which the edits take turns. Where a
+// text has nothing to edit in one way the next is taken, so it has fewer variants only if there are no more ways. The ids of
+// variants are those of the texts with ~1, ~2 and so on behind them.
+func (g *Generator) Collection(texts iter.Seq2[string, string], edits []Edit, per int) (all []Document) {
+	position := 0
+	for id, text := range texts {
+		all = append(all, Document{ID: id, Cluster: position, Text: text})
+		made := 0
+		for n := 0; n < len(edits) && made < per; n++ {
+			e := edits[(position*per+n)%len(edits)]
+			if edited, places := g.Make(text, uint64(n), e); places > 0 {
+				made++
+				all = append(all, Document{fmt.Sprint(id, "~", made), position, id, e, edited})
 			}
 		}
+		position++
 	}
 	return all
 }
 
-// source is splitmix64, which is the same for ever.
-type source uint64
-
-func (s *source) next() uint64 {
-	*s += 0x9E3779B97F4A7C15
-	z := uint64(*s)
-	z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-	z = (z ^ z>>27) * 0x94D049BB133111EB
-	return z ^ z>>31
-}
+// source draws by splitmix64, which is the same for ever.
+type source struct{ planted.Stream }
 
 // below returns a number below n, which is above 0.
 func (s *source) below(n int) int {
-	hi, _ := bits.Mul64(s.next(), uint64(n))
+	hi, _ := bits.Mul64(s.Next(), uint64(n))
 	return int(hi)
 }
 

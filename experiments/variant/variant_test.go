@@ -1,6 +1,7 @@
 package variant
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -151,18 +152,30 @@ func TestRate(t *testing.T) {
 
 func TestCollection(t *testing.T) {
 	g := Generator{Words: segmenter(t)}
-	ways := [][]Edit{{{DeleteWords, 0.1}}, {{ChangeNumbers, 1}, {FullWidth, 1}}, {{ChangeDates, 1}}}
-	docs := g.Collection([]string{"a", "b", "c"}, []string{english, chinese, "没有"}, ways)
-	var ids []string
-	for _, d := range docs {
-		ids = append(ids, d.ID)
-		if (len(d.By) == 0) != (d.Text == []string{english, chinese, "没有"}[d.Of]) {
-			t.Errorf("%s: %s", d.ID, d.Text)
-		}
+	texts := func(yield func(string, string) bool) {
+		_ = yield("a", english) && yield("b", chinese) && yield("c", "没有") && yield("d", "。")
 	}
-	want := "a a~delete-words:0.1 a~change-numbers:1 full-width:1 a~change-dates:1 b b~delete-words:0.1 b~change-numbers:1 full-width:1 b~change-dates:1 c c~delete-words:0.1"
-	if strings.Join(ids, " ") != want {
-		t.Errorf("%q", ids)
+	edits := []Edit{{DeleteWords, 0.1}, {ChangeNumbers, 1}, {FullWidth, 1}}
+	of := map[string]string{"a": english, "b": chinese, "c": "没有", "d": "。"}
+	for per, want := range []string{
+		"a:0 b:1 c:2 d:3",
+		"a:0 a~1:0:a:delete-words:0.1 b:1 b~1:1:b:change-numbers:1 c:2 c~1:2:c:delete-words:0.1 d:3", // c has nothing in full width
+		"a:0 a~1:0:a:delete-words:0.1 a~2:0:a:change-numbers:1 b:1 b~1:1:b:full-width:1 b~2:1:b:delete-words:0.1 c:2 c~1:2:c:delete-words:0.1 d:3",
+	} {
+		var got []string
+		for _, d := range g.Collection(texts, edits, per) {
+			s := fmt.Sprint(d.ID, ":", d.Cluster)
+			if d.Of != "" {
+				s += fmt.Sprint(":", d.Of, ":", d.By)
+			}
+			got = append(got, s)
+			if original := of[d.ID[:1]]; (d.Of == "") != (d.Text == original) {
+				t.Errorf("%s: %s", s, d.Text)
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%d each: %s", per, s)
+		}
 	}
 }
 

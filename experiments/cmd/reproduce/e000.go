@@ -119,7 +119,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 
 	var shares, ratios, similarities, cosines []float64
 	v := words.Vector(text)
-	n := l.size(400)
+	n := l.size(200)
 	for i := range n {
 		rate := 0.5 * float64(i+1) / float64(n)
 		edited, _ := l.data.editor.Make(text, uint64(i), variant.Edit{Kind: variant.SubstituteWords, Rate: rate})

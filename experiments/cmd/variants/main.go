@@ -89,37 +89,29 @@ func run(in, out, edits string, per int, seed uint64) (documents, variants int, 
 			}
 		}
 	})}
-	var lines []line
-	var truth strings.Builder
-	for i, d := range docs {
-		text := d.Whole()
-		lines = append(lines, line{ID: d.ID, Text: text})
-		made := 0
-		for n := 0; made < per && n < len(ways); n++ { // where there is nothing to edit in one way, the next
-			e := ways[(i*per+n)%len(ways)]
-			edited, places := g.Make(text, uint64(n), e)
-			if places == 0 {
-				continue
-			}
-			if made++; made == 1 {
-				fmt.Fprintf(&truth, "%s\t%d\n", d.ID, i)
-			}
-			v := line{ID: fmt.Sprintf("%s~%d", d.ID, made), Text: edited, Of: d.ID, Edit: e.String()}
-			if seen[v.ID] {
-				return 0, 0, fmt.Errorf("%s: the id %q of a variant is that of another document", in, v.ID)
-			}
-			seen[v.ID] = true
-			lines = append(lines, v)
-			fmt.Fprintf(&truth, "%s\t%d\n", v.ID, i)
-		}
-		variants += made
-	}
-	var page strings.Builder
+	var page, truth strings.Builder
 	enc := json.NewEncoder(&page)
 	enc.SetEscapeHTML(false)
-	for _, l := range lines {
+	all := g.Collection(func(yield func(string, string) bool) {
+		for _, d := range docs {
+			if !yield(d.ID, d.Whole()) {
+				return
+			}
+		}
+	}, ways, per)
+	for i, d := range all {
+		l := line{ID: d.ID, Text: d.Text, Of: d.Of}
+		if d.Of != "" {
+			if l.Edit = d.By.String(); seen[d.ID] {
+				return 0, 0, fmt.Errorf("%s: the id %q of a variant is that of another document", in, d.ID)
+			}
+			variants++
+		}
 		if err := enc.Encode(l); err != nil {
 			return 0, 0, err
+		}
+		if d.Of != "" || i+1 < len(all) && all[i+1].Of == d.ID {
+			fmt.Fprintf(&truth, "%s\t%d\n", d.ID, d.Cluster)
 		}
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {

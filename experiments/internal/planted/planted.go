@@ -1,4 +1,5 @@
-// Package planted makes fingerprints of which it is known how many are near each other.
+// Package planted draws numbers that are the same everywhere, and makes fingerprints of which it is known how many are
+// near each other.
 package planted
 
 import (

@@ -1,0 +1,44 @@
+package variant_test
+
+import (
+	"fmt"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/variant"
+)
+
+// To see what settings find of one's own texts, and to choose them.
+func Example() {
+	texts := func(yield func(id, text string) bool) {
+		_ = yield("ships", "Ships sail on the sea. They carry goods from one port to another, and people too, who look at the waves.") &&
+			yield("trains", "Trains run on rails. In the morning they bring people to work, and in the night they carry coal and steel.")
+	}
+	g := variant.Generator{Seed: 1}
+	docs := g.Collection(texts, []variant.Edit{{Kind: variant.DeleteWords, Rate: 0.1}, {Kind: variant.FullWidth, Rate: 1}}, 2)
+
+	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
+	if err != nil {
+		panic(err)
+	}
+	var labels []neardup.Label[string]
+	for i, doc := range docs {
+		d.Add(doc.ID, doc.Text)
+		for _, other := range docs[:i] {
+			if other.Cluster == doc.Cluster {
+				labels = append(labels, neardup.Label[string]{A: other.ID, B: doc.ID, Duplicate: true})
+			}
+		}
+	}
+	best, err := d.Calibrate(labels, neardup.Goal{Complete: true}) // all other pairs are different
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("precision %.2f, recall %.2f\n", best.Point.Precision, best.Point.Recall)
+	for _, group := range d.Groups(neardup.Grouping[string]{}) {
+		fmt.Println(group.Keep, group.Members)
+	}
+	// Output:
+	// precision 1.00, recall 1.00
+	// ships [ships ships~1 ships~2]
+	// trains [trains trains~1 trains~2]
+}
