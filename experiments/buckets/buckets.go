@@ -1,6 +1,6 @@
 // Package buckets is the index of the papers as S002 has it: four tables of 16 bits, and for overfull
 // buckets of them a second level of four tables of 12 bits (§2.3). It counts what it compares. The
-// library's Index does better by choosing its tables and splitting its buckets itself.
+// library's Index chooses its tables by what is stored, splits its buckets itself, and can do much more.
 package buckets
 
 import (
@@ -77,8 +77,8 @@ func addTo(s *[4]map[uint16][]int32, rest uint64, i int32) {
 	}
 }
 
-// Threshold is the number of fingerprints above which a bucket of a block is overfull: (1 + Mu) times the mean.
-func (ix *Index) Threshold(block int) float64 {
+// threshold is the number of fingerprints above which a bucket of a block is overfull: (1 + Mu) times the mean.
+func (ix *Index) threshold(block int) float64 {
 	of := 1 << 16
 	if ix.Mean == OverUsed {
 		of = max(len(ix.first[block]), 1)
@@ -87,7 +87,7 @@ func (ix *Index) Threshold(block int) float64 {
 }
 
 func (ix *Index) overfull(b int, members []int32) bool {
-	return ix.Mu > 0 && float64(len(members)) > ix.Threshold(b)
+	return ix.Mu > 0 && float64(len(members)) > ix.threshold(b)
 }
 
 // split returns the second level of a bucket.

@@ -40,7 +40,7 @@ func TestCounts(t *testing.T) {
 	}
 	// The example of S002.
 	ix := Index{Mu: 2, fps: make([]neardup.Fingerprint64, 1<<17)}
-	if got := ix.Threshold(0) * (1 << 33) / (1 << 17); got != 393_216 {
+	if got := ix.threshold(0) * (1 << 33) / (1 << 17); got != 393_216 {
 		t.Errorf("of 2³³ documents the threshold is %g", got)
 	}
 }

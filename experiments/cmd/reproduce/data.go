@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,14 @@ type shortPair struct {
 const shipped = "../testdata"
 
 func readData(dir string, small bool) (*data, error) {
+	for _, name := range []string{"zh-topics/docs.jsonl.gz", "zh-revisions/docs.jsonl.gz", "zh-revisions/truth.tsv", "zh-short-pairs/pairs.jsonl.gz"} {
+		if dir == "" {
+			break
+		}
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil { // before what takes long
+			return nil, err
+		}
+	}
 	d := &data{}
 	markers := append(neardup.ChineseMarkers(), neardup.EnglishMarkers()...)
 	stop := slices.DeleteFunc(append(neardup.ChineseStopWords(), neardup.EnglishStopWords()...), func(w string) bool { return slices.Contains(markers, w) })

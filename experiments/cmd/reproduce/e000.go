@@ -14,7 +14,7 @@ import (
 )
 
 func e000(l *lab) error {
-	l.text("S000 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d are about something else. "+
+	l.text("S000 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d have nothing to do with them. "+
 		"It finds VSM unsuited, since it gives unrelated texts 0.405, and SimHash good. What its programs call similarity it does not say; the published values cannot come from a Hamming distance (0.971627 is no multiple of 1/50), but "+
 		"the Python class of the time divides the smaller fingerprint by the larger, as integers, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
 	texts := l.fourTexts()
@@ -28,23 +28,20 @@ func e000(l *lab) error {
 	return l.hyperplanes()
 }
 
-// fourTexts returns an article, an edited copy, and two of other topics.
+// fourTexts returns an article, an edited copy, and two of other topics, if there are so many.
 func (l *lab) fourTexts() []string {
-	var a, c, d string
-	for _, article := range l.data.articles {
-		n := len([]rune(article.text))
-		if n < 400 || n > 1200 {
-			continue
+	topics := l.data.topics
+	first := func(topic string, n int) string { // the nth of a topic that is neither short nor long
+		for _, article := range l.data.articles {
+			if c := len([]rune(article.text)); article.topic == topic && c >= 400 && c <= 1200 {
+				if n--; n < 0 {
+					return article.text
+				}
+			}
 		}
-		switch {
-		case a == "":
-			a = article.text
-		case c == "" && (article.topic == l.data.topics[len(l.data.topics)-1]):
-			c = article.text
-		case c != "" && d == "":
-			d = article.text
-		}
+		return l.data.articles[0].text
 	}
+	a, c, d := first(topics[0], 0), first(topics[len(topics)-1], 0), first(topics[len(topics)/2], 1)
 	b, _ := l.data.editor.Make(a, 0, variant.Edit{Kind: variant.SubstituteWords, Rate: 0.03})
 	return []string{a, b, c, d}
 }
@@ -99,7 +96,8 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
 	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
 	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
-	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without: what the paper holds against VSM are the words that every text has.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
+	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
+	l.remark("What the paper holds against VSM are the words that every text has.")
 	return nil
 }
 
@@ -134,7 +132,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 	p.Points("smaller / larger", 1, shares, ratios)
 	p.Points("1 − H/128", 0, shares, similarities)
 	p.Points("cosine", 2, shares, cosines)
-	if err := l.figure("e000-ratio", "The cosine and the Hamming distance fall as more words are replaced; the ratio jumps between a few levels, whatever the edits.", p); err != nil {
+	if err := l.figure("e000-ratio", "The cosine and 1 − H/128 fall as more words are replaced; the ratio is near 1 or near 0, whatever the edits.", p); err != nil {
 		return err
 	}
 	above, all := [3]int{}, 0

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -70,20 +71,25 @@ func (l *lab) hashTimes() error {
 		cut = append(cut, fmt.Sprintf("%.0f", 1000*seconds[n-1]))
 	}
 	table = append(table, cut)
+	took1 := make([]float64, len(ways)) // for all rows
 	for style, way := range ways {
 		l.step("hash: %s", way.name)
 		line := []string{way.name}
 		var x, y []float64
 		for _, n := range sizes {
-			start := time.Now()
-			for _, features := range rows[:n] {
-				a := neardup.Accumulator64{}
-				for _, x := range features {
-					a.Add(way.sum(x.text), x.weight)
+			took := math.Inf(1) // the best of three
+			for range 3 {
+				start := time.Now()
+				for _, features := range rows[:n] {
+					a := neardup.Accumulator64{}
+					for _, x := range features {
+						a.Add(way.sum(x.text), x.weight)
+					}
+					sink ^= uint64(a.Sum(neardup.TieZero))
 				}
-				sink ^= uint64(a.Sum(neardup.TieZero))
+				took = min(took, 1000*time.Since(start).Seconds())
 			}
-			took := 1000 * time.Since(start).Seconds()
+			took1[style] = took
 			line = append(line, fmt.Sprintf("%.1f", took))
 			x, y = append(x, float64(n)), append(y, took)
 		}
@@ -91,7 +97,8 @@ func (l *lab) hashTimes() error {
 		table = append(table, line)
 	}
 	l.table(heads, table)
-	l.text("One thread. Published: CityHash fastest, then BKDR64, the builtin slowest; the table is lost. That order is that of numbers of any size, in which the Java program computes its hash: in numbers of 64 bits the same hash takes twice as long as the others. Finding the words takes many times as long as any of them.")
+	l.text("One thread, the best of three. Published: CityHash fastest, then BKDR64, the builtin slowest; the table is lost. Here the builtin one in numbers of any size, as the Java program computes it, takes %.1f times as long as CityHash64, the same hash in numbers of 64 bits %.1f times, and BKDR64 %.1f times: words are so short that a byte at a time costs nothing. Finding the words takes %.0f times as long as CityHash64.",
+		took1[0]/took1[3], took1[1]/took1[3], took1[2]/took1[3], 1000*seconds[len(seconds)-1]/took1[3])
 	return l.figure("e003-hashes", "Both axes are logarithmic.", p)
 }
 
@@ -151,9 +158,27 @@ func (l *lab) batch() error {
 	}
 	l.table([]string{"uniform fingerprints", "method ", "comparisons", "found", "seconds"}, rows)
 	l.text("One of twenty is near an earlier one. Single-Pass, with the first member of a cluster as its representative and joining the nearest, compares about N²/2 times, the index about N²·4/2¹⁷ times: 2⁻¹⁴ of that. The paper describes agglomerative clustering under the name of Single-Pass, which is another thing. `Pairs` is sorted by blocks instead of hashed, and uses all processors.")
+	l.singlePassCounts()
 	last := len(lines[0].x) - 1
 	l.headline(fmt.Sprintf("E003: %.0f fingerprints, Single-Pass / index", lines[0].x[last]), "lost; the gap grows", fmt.Sprintf("%.3g s / %.3g s", lines[0].y[last], lines[1].y[last]), fmt.Sprintf("%.3g s", lines[2].y[last]))
 	return l.figure("e003-batch", "Both axes are logarithmic. Single-Pass grows with the square of the number.", p)
+}
+
+// singlePassCounts are those of the corpus that anyone can make.
+func (l *lab) singlePassCounts() {
+	l.step("Single-Pass, counts")
+	fps := planted.Corpus()
+	var rows [][]string
+	for _, way := range []struct {
+		name string
+		by   baseline.Representative
+	}{{"joins the nearest", baseline.Nearest}, {"joins the first that fits", baseline.FirstFit}} {
+		clusters, comparisons := baseline.SinglePass(fps, 3, way.by)
+		rows = append(rows, []string{"Single-Pass, " + way.name, fmt.Sprint(different(clusters)), fmt.Sprint(comparisons)})
+	}
+	rows = append(rows, []string{"connected components", fmt.Sprint(different(neardup.Clusters(fps, 3))), "–"})
+	l.text("On the 25,200 fingerprints of E002, of which `go test ./baseline` checks the counts:")
+	l.table([]string{"method ", "clusters", "comparisons"}, rows)
 }
 
 func different(clusters []int) int {

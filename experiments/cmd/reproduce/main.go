@@ -38,6 +38,10 @@ func main() {
 	out := flag.String("out", "out", "`DIR` for REPORT.md and the figures")
 	small := flag.Bool("small", false, "a tenth of everything, to see whether it runs")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "reproduce: %q is no flag; which experiments is said by -only\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := reproduce(*only, *dir, *out, *small); err != nil {
 		fmt.Fprintln(os.Stderr, "reproduce:", err)
 		os.Exit(1)
@@ -53,11 +57,14 @@ func reproduce(only, dir, out string, small bool) error {
 			if i < 0 {
 				return fmt.Errorf("no experiment %q; there are E000 to E004", name)
 			}
-			chosen = append(chosen, experiments[i])
+			if !slices.ContainsFunc(chosen, func(e experiment) bool { return e.name == experiments[i].name }) {
+				chosen = append(chosen, experiments[i])
+			}
 		}
 	}
 	l := &lab{small: small, start: time.Now(), report: report{dir: out}}
 	l.step("reading")
+	l.full = dir != "" && !small
 	var err error
 	if l.data, err = readData(dir, small); err != nil {
 		return err
@@ -83,16 +90,31 @@ func reproduce(only, dir, out string, small bool) error {
 // A lab is where experiments are done.
 type lab struct {
 	report
-	data   *data
-	small  bool
-	name   string // of the experiment
-	window string // of idf, for I-Match
-	start  time.Time
+	data  *data
+	small bool
+	full  bool   // the collections of NEARDUP_DATA, all of them
+	name  string // of the experiment
+	start time.Time
 }
 
 // step says what is being done now, on the standard error.
 func (l *lab) step(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %-5s %s\n", time.Since(l.start).Seconds(), l.name, fmt.Sprintf(format, args...))
+}
+
+// remark writes a paragraph that says what the numbers of a full run show; other collections may show something else.
+func (l *lab) remark(format string, args ...any) {
+	if l.full {
+		l.text(format, args...)
+	}
+}
+
+// caption returns a caption, with what the numbers of a full run show.
+func (l *lab) caption(always, full string) string {
+	if l.full {
+		return always + " " + full
+	}
+	return always
 }
 
 // size returns n, or a tenth of it if all is to be small.

@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/experiments/baseline"
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/internal/dataset"
 	"github.com/neardup/neardup/experiments/internal/planted"
@@ -75,21 +75,15 @@ func recordFields(split neardup.Tokenizer) (fields []neardup.Field) {
 }
 
 // rowSystems are those that are compared on rows, the pool being the rows as texts.
-func (l *lab) rowSystems(rows []row, pool []*document) []system {
-	terms := neardup.Fingerprinter{Tokenizer: l.data.terms}
+func (l *lab) rowSystems(rows []row, match system) []system {
 	official := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001(), Tie: neardup.TieOne}
 	improved := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: recordFields(nil)}
 	library := neardup.Fingerprinter{Fields: recordFields(neardup.NGrams{N: 3})}
-	b := neardup.StatisticsBuilder{Fingerprinter: terms}
-	for _, d := range pool {
-		b.Add(d.text)
-	}
-	most := math.Log(float64(len(pool)))
-	match := &baseline.IMatch{Tokenizer: l.data.terms, Statistics: b.Build(), Low: 0.3 * most, High: 0.6 * most}
 	return []system{
-		iMatch("I-Match, idf 0.3 to 0.6", match),
+		match,
 		shingles("Shingle, 1 in 25", 4, 25),
 		simHash("official SimHash", official),
+		simHash("the same, CityHash64", neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64()}),
 		onRecords("S003, improved", rows, improved),
 		{name: "neardup, records", least: 0.57, loose: 0.3, find: func(_ []*document, least float64) []neardup.SimilarPair[int] {
 			return deduplicated(rows, library, least)
@@ -110,12 +104,18 @@ func (l *lab) rowQuality() error {
 	var verdicts []verdict
 	var systems []system
 	others := 0
+	var match system
+	window := ""
 	for t, topic := range topics {
 		l.step("topic %d of %d, %s", t+1, len(topics), topic)
 		rows := l.petitions(texts, topic, known/5, l.size(5000), again...)
 		others = len(rows) - known/5*(1+len(again))
 		pool := asTexts(rows)
-		systems = l.rowSystems(rows, pool)
+		if t == 0 {
+			f := neardup.Fingerprinter{Tokenizer: l.data.terms}
+			match, window = tunedIMatch(l.data.terms, statistics(f, pool), pool)
+		}
+		systems = l.rowSystems(rows, match)
 		line := []string{topic}
 		for i, s := range systems {
 			v := judge(pool, s.find(pool, s.loose))
@@ -136,9 +136,12 @@ func (l *lab) rowQuality() error {
 		best = append(best, fmt.Sprintf("%s: %s", systems[i].setting(least), s))
 	}
 	l.table(append([]string{"P / R / F1 "}, names(systems)...), append(table, all, best))
-	l.headline("E003: precision / recall / F1", "about 95 / 90 / 92", verdicts[3].at(systems[3].least).String(), verdicts[4].at(systems[4].least).String())
+	l.headline("E003: precision / recall / F1", "about 95 / 90 / 92", verdicts[4].at(systems[4].least).String(), verdicts[5].at(systems[5].least).String())
 	l.text("`neardup, records` is a `Deduplicator` with the same fields and trigrams of the text, and its default similarity: features weigh by how rare they are, and nothing was tuned. The best setting is chosen on these very rows.")
-	return l.rowKinds(texts)
+	l.text("The small fields hold a weight of up to 14 against some dozen words, and rows of the same petition differ in two or three of them here: S003 weighs those that change as it does those that stay. Official is the hash `s001`, a sum of 0 giving 1, and all values as one text, of which a date is three words. The table below has one change at a time. I-Match keeps terms with an idf of %s of the largest, the best for the first topic, by document frequencies of the rows.", window)
+	official, improved := verdicts[2].at(systems[2].least), verdicts[4].at(systems[4].least)
+	l.text("The paper finds its improved SimHash better than the official one. On these rows its recall is %.1f %%, and that of the official one %.1f %%.", 100*improved.recall(), 100*official.recall())
+	return l.rowKinds(texts, match)
 }
 
 // A change makes another row of one that is the same petition.
@@ -186,7 +189,7 @@ var again = []change{
 }
 
 // rowKinds measures one change at a time.
-func (l *lab) rowKinds(texts []dataset.Document) error {
+func (l *lab) rowKinds(texts []dataset.Document, match system) error {
 	known := l.size(300)
 	var table [][]string
 	var heads []string
@@ -199,7 +202,7 @@ func (l *lab) rowKinds(texts []dataset.Document) error {
 		l.step("rows: %s", c.name)
 		rows := l.petitions(texts, "", known/2, l.size(5000), c)
 		pool := asTexts(rows)
-		systems := l.rowSystems(rows, pool)
+		systems := l.rowSystems(rows, match)
 		heads = append([]string{"P / R / F1 by change "}, names(systems)...)
 		line := []string{c.name}
 		for _, s := range systems {
@@ -209,14 +212,21 @@ func (l *lab) rowKinds(texts []dataset.Document) error {
 		table = append(table, line)
 	}
 	l.table(heads, table)
-	l.text("By what is changed, %d groups of two. A small field has the weight of two words here: where the text is short, three of them that change are more than 3 bits.", known/2)
+	l.text("One change at a time, %d groups of two; where a change leaves a row as it was there is no group.", known/2)
 	return nil
 }
 
 // petitions makes rows of the first texts of a topic, or of all, that came several times, each changed in every way, and rows
 // of other texts that came once.
 func (l *lab) petitions(texts []dataset.Document, topic string, several, others int, changes ...change) (rows []row) {
-	s := planted.Stream(len(topic))
+	s := planted.Stream(xxh3.HashString(topic))
+	if topic == "" { // of all topics
+		texts = slices.Clone(texts)
+		for i := range texts {
+			j := i + int(s.Next()%uint64(len(texts)-i))
+			texts[i], texts[j] = texts[j], texts[i]
+		}
+	}
 	var unlike []dataset.Document
 	groups := 0
 	for _, d := range texts {
@@ -228,7 +238,9 @@ func (l *lab) petitions(texts []dataset.Document, topic string, several, others 
 		rows = append(rows, row{first, groups})
 		for _, c := range changes {
 			next := maps.Clone(first)
-			c.make(l, &s, next)
+			if c.make(l, &s, next); maps.Equal(first, next) {
+				continue
+			}
 			rows = append(rows, row{next, groups})
 		}
 		groups++

@@ -61,14 +61,16 @@ func judge(pool []*document, pairs []neardup.SimilarPair[int]) verdict {
 	return v
 }
 
-// at returns the score if what is at least so similar is detected.
+// at returns the score if what is at least so similar is detected. What is less by a rounding error only, such as
+// 0.9/6 + 0.1 for 0.25, is not less.
 func (v verdict) at(least float64) score {
+	const tolerance = 1e-12
 	s := score{known: v.known}
 	for i := range v.any {
-		if v.any[i] >= least {
+		if v.any[i] >= least-tolerance {
 			s.detected++
 		}
-		if v.own[i] >= least {
+		if v.own[i] >= least-tolerance {
 			s.right++
 		}
 	}

@@ -141,16 +141,35 @@ func shingles(name string, n int, p uint64) system {
 func iMatch(name string, m *baseline.IMatch) system {
 	digests := cached(func(d *document) string { return baseline.SHA1(m.Terms(d.text), "\x00") })
 	return system{name: name, least: 1, loose: 1, find: func(pool []*document, _ float64) (found []neardup.SimilarPair[int]) {
-		first := map[string]int{}
+		having := map[string][]int{}
 		for i, digest := range digests(pool) {
-			if j, ok := first[digest]; ok {
-				found = append(found, neardup.SimilarPair[int]{A: j, B: i, Similarity: 1})
-			} else if digest != "" {
-				first[digest] = i
+			if digest == "" {
+				continue
 			}
+			for _, j := range having[digest] {
+				found = append(found, neardup.SimilarPair[int]{A: j, B: i, Similarity: 1})
+			}
+			having[digest] = append(having[digest], i)
 		}
 		return found
 	}}
+}
+
+// tunedIMatch returns I-Match with the window of idf, as shares of the largest, that does best on a pool: the papers do not say
+// which they had.
+func tunedIMatch(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) (best system, window string) {
+	f1, most := -1., math.Log(float64(max(s.Documents(), 2)))
+	for low := 0.1; low < 0.85; low += 0.1 {
+		for _, width := range []float64{0.05, 0.1, 0.2, 0.4} {
+			for _, low := range []float64{low, low + 0.05} {
+				m := iMatch("I-Match", &baseline.IMatch{Tokenizer: tokenizer, Statistics: s, Low: low * most, High: (low + width) * most})
+				if got := judge(pool, m.find(pool, 1)).at(1).f1(); got > f1 {
+					best, f1, window = m, got, fmt.Sprintf("%.2f to %.2f", low, low+width)
+				}
+			}
+		}
+	}
+	return best, window
 }
 
 // library is the Deduplicator with its default settings.
@@ -175,9 +194,9 @@ func library() system {
 	}}
 }
 
-// statistics are those of the articles, as far as a paper's system knows them: without variants.
-func (d *data) statistics(f neardup.Fingerprinter) *neardup.Statistics {
+// statistics are the document frequencies of features.
+func statistics(f neardup.Fingerprinter, docs []*document) *neardup.Statistics {
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
-	each(len(d.articles), func(i int) { b.Add(d.articles[i].text) })
+	each(len(docs), func(i int) { b.Add(docs[i].text) })
 	return b.Build()
 }

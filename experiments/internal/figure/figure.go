@@ -25,6 +25,7 @@ type Plot struct {
 	*plot.Plot
 	Width, Height vg.Length
 	entries       []entry
+	log           bool
 }
 
 type entry struct {
@@ -100,6 +101,7 @@ func (p *Plot) Categories(names ...string) {
 
 // Log makes both axes logarithmic. All values must be above 0.
 func (p *Plot) Log() {
+	p.log = true
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
 }
@@ -140,6 +142,17 @@ func (decades) Ticks(least, most float64) (ticks []plot.Tick) {
 	return ticks
 }
 
+// roundDown returns the largest of 1, 2 and 5 times a power of ten that is not larger.
+func roundDown(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{5, 2} {
+		if v >= m*power*(1-1e-9) {
+			return m * power
+		}
+	}
+	return power
+}
+
 // short writes a number.
 func short(v float64) string {
 	switch {
@@ -178,6 +191,11 @@ func (p *Plot) legend(canvas draw.Canvas) vg.Length {
 
 // Save writes the plot.
 func (p *Plot) Save(path string) error {
+	if p.log { // so that the ends have labels
+		for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+			axis.Min, axis.Max = roundDown(axis.Min), 1/roundDown(1/axis.Max)
+		}
+	}
 	c := vgsvg.New(p.Width, p.Height)
 	canvas := draw.New(c)
 	canvas.SetColor(color.White)
