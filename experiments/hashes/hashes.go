@@ -2,7 +2,7 @@
 //
 //	f := neardup.Fingerprinter{Hash: hashes.CityHash64()}
 //
-// All of them but s001 hash the bytes of the text, which is UTF-8. They serve for comparison: xxh3, which the
+// S001 and Murmur3 have 64 and 128 bits, the others 64 only. All of them but s001 hash the bytes of the text, which is UTF-8. They serve for comparison: xxh3, which the
 // library uses, is as good as the best of them and faster.
 package hashes
 
@@ -84,7 +84,7 @@ func Murmur3() neardup.Hash {
 	}}
 }
 
-// Mix is a hash whose 64 bits are spread over all of them (fmix64 of MurmurHash3).
+// Mix is a hash of 64 bits whose bits are spread over all of them (fmix64 of MurmurHash3).
 func Mix(h neardup.Hash) neardup.Hash {
 	sum := h.Sum64
 	return neardup.Hash{Sum64: func(s string) uint64 {
@@ -95,16 +95,25 @@ func Mix(h neardup.Hash) neardup.Hash {
 	}}
 }
 
-// DeadBits returns the bits that are the same in the hashes of all words, as a mask, lowest bit first in Lo.
-// A fingerprint of such words can differ in the others only.
-func DeadBits(words []string, sum func(string) (hi, lo uint64)) neardup.Fingerprint128 {
+// DeadBits returns, as a mask, the bits that are the same in the hashes of all words: of 128 bits if the hash has so many, or
+// else of 64. Fingerprints of such words can differ in the others only.
+func DeadBits(words []string, h neardup.Hash) neardup.Fingerprint128 {
 	var ones, zeros neardup.Fingerprint128
 	for _, w := range words {
-		hi, lo := sum(w)
+		hi, lo := uint64(0), uint64(0)
+		if h.Sum128 != nil {
+			hi, lo = h.Sum128(w)
+		} else {
+			lo = h.Sum64(w)
+		}
 		ones.Hi, ones.Lo = ones.Hi|hi, ones.Lo|lo
 		zeros.Hi, zeros.Lo = zeros.Hi|^hi, zeros.Lo|^lo
 	}
-	return neardup.Fingerprint128{Hi: ^(ones.Hi & zeros.Hi), Lo: ^(ones.Lo & zeros.Lo)}
+	dead := neardup.Fingerprint128{Hi: ^(ones.Hi & zeros.Hi), Lo: ^(ones.Lo & zeros.Lo)}
+	if h.Sum128 == nil {
+		dead.Hi = 0
+	}
+	return dead
 }
 
 // bytesOf returns the bytes of s, which must not be written to.

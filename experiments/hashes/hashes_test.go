@@ -185,7 +185,7 @@ func TestDeadBits(t *testing.T) {
 		if shortest != test.from || longest != test.to {
 			t.Errorf("%d characters: %d to %d bits, want %d to %d", test.length, shortest, longest, test.from, test.to)
 		}
-		dead := DeadBits(words, S001().Sum128)
+		dead := DeadBits(words, S001())
 		if alive := 128 - dead.Distance(neardup.Fingerprint128{}); alive > test.alive || alive < test.alive-2 {
 			t.Errorf("%d characters: %d bits alive", test.length, alive)
 		}
@@ -195,10 +195,10 @@ func TestDeadBits(t *testing.T) {
 	}
 	mixed := Mix(BKDR64(131))
 	words := strings.Fields("This is a test string for testing all sorts of short words that are in any text")
-	if d := DeadBits(words, func(s string) (uint64, uint64) { return 0, mixed.Sum64(s) }); d.Lo != 0 {
+	if d := DeadBits(words, mixed); d.Lo != 0 {
 		t.Errorf("mixed, %016x is dead", d.Lo)
 	}
-	if d := DeadBits(words, func(s string) (uint64, uint64) { return 0, BKDR64(131).Sum64(s) }); d.Lo>>52 == 0 {
+	if d := DeadBits(words, BKDR64(131)); d.Lo>>52 == 0 {
 		t.Errorf("BKDR64: only %016x is dead", d.Lo)
 	}
 }

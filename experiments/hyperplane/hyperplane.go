@@ -31,8 +31,11 @@ func Random(bits, dimensions int, seed uint64) Planes {
 }
 
 // OfHashes returns the planes of which the hash is the SimHash of features with these hashes, one for each
-// dimension: coordinate d of plane i is 1 if bit i of hash d is set, and −1 else (S000 §3.2).
+// dimension: coordinate d of plane i is 1 if bit i of hash d is set, and −1 else (S000 §3.2). There are at most 128 bits; more panic.
 func OfHashes(hashes []neardup.Fingerprint128, bits int) Planes {
+	if bits > 128 {
+		panic("hyperplane: more than 128 bits")
+	}
 	planes := make(Planes, bits)
 	for i := range planes {
 		for _, h := range hashes {
@@ -57,9 +60,12 @@ func (p Planes) Products(vector []float64) []float64 {
 	return products
 }
 
-// Sum returns the hash of a vector, up to 128 bits, that of the first plane lowest. tie says which bit a
+// Sum returns the hash of a vector, up to 128 bits, that of the first plane lowest; more planes panic. tie says which bit a
 // vector on the plane gets; S000 and S001 say 0 here.
 func (p Planes) Sum(vector []float64, tie neardup.Tie) (fp neardup.Fingerprint128) {
+	if len(p) > 128 {
+		panic("hyperplane: more than 128 planes")
+	}
 	for i, x := range p.Products(vector) {
 		if x > 0 || x == 0 && tie == neardup.TieOne {
 			if i < 64 {

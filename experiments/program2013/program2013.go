@@ -75,8 +75,11 @@ func Distance(a, b string) int {
 // ⌊bits/(distance+1)⌋ bits each, read from the lowest, so that their values are reversed. It has two faults. Bits
 // that are left over are in no block, which is harmless. And it goes as far as the highest 1 of s, not of other, and
 // not to all bits: with leading zeros blocks are missing, and with them neighbours that an index should find. It
-// panics if the distance is negative or there are no bits for its blocks.
+// panics if the distance is negative or not below the number of bits.
 func (s *SimHash) SubByDistance(other *SimHash, distance int) (blocks []*big.Int) {
+	if distance < 0 || distance >= s.Bits {
+		panic("program2013: distance out of range")
+	}
 	each := s.Bits / (distance + 1)
 	value, two := new(big.Int), big.NewInt(2)
 	for i := range s.Fingerprint.BitLen() {

@@ -51,9 +51,13 @@ func add(text string, e Edit, r *source) (string, int) {
 	}
 	before := make([]string, len(pieces)+1)
 	n := 0
-	for ; n == 0 || left >= 0.5; n++ {
+	for ; ; n++ {
 		line := lines[r.below(len(lines))]
-		if left -= float64(utf8.RuneCountInString(line)); e.Kind == AddBoilerplate {
+		length := float64(utf8.RuneCountInString(line))
+		if n > 0 && left < length/2 {
+			break
+		}
+		if left -= length; e.Kind == AddBoilerplate {
 			line += "\n"
 		}
 		if at := r.below(len(before)); at == len(pieces) && e.Kind == AddBoilerplate {
@@ -69,11 +73,14 @@ func add(text string, e Edit, r *source) (string, int) {
 	return b.String() + before[len(pieces)], n
 }
 
+const months = "January|February|March|April|May|June|July|August|September|October|November|December"
+
 var (
 	numbers = regexp.MustCompile(`[0-9]+`)
 	dates   = regexp.MustCompile(`[0-9]{4}年[0-9]{1,2}月[0-9]{1,2}日|[0-9]{1,2}月[0-9]{1,2}日|` +
-		`\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b|\b[0-9]{2}/[0-9]{2}/[0-9]{4}\b|` +
-		`\b(?:January|February|March|April|May|June|July|August|September|October|November|December) [0-9]{1,2}(?:, [0-9]{4})?\b`)
+		`\b[0-9]{4}([-/.])[0-9]{1,2}[-/.][0-9]{1,2}|\b[0-9]{1,2}/[0-9]{1,2}/[0-9]{4}\b|` +
+		`\b(?:` + months + `) [0-9]{1,2}(?:, [0-9]{4})?\b|\b[0-9]{1,2} (?:` + months + `)(?: [0-9]{4})?\b`)
+	month = regexp.MustCompile(months)
 )
 
 // otherNumber returns another number of as many digits, without a zero in front.
@@ -91,22 +98,29 @@ func otherNumber(s string, r *source) string {
 
 // otherDate returns another date of the same form.
 func otherDate(s string, r *source) string {
+	runs := numbers.FindAllString(s, -1)
+	dayFirst := !month.MatchString(s) && len(runs[0]) < 4 && strings.Contains(s, "/") && runs[0] > "12" && len(runs[0]) == 2
 	for {
 		d := time.Date(1990, 1, 1+r.below(14_000), 0, 0, 0, 0, time.UTC)
-		form := "January 2"
-		switch {
-		case strings.Contains(s, "年"):
-			form = "2006年1月2日"
-		case strings.Contains(s, "月"):
-			form = "1月2日"
-		case strings.Contains(s, "-"):
-			form = "2006-01-02"
-		case strings.Contains(s, "/"):
-			form = "01/02/2006"
-		case strings.Contains(s, ","):
-			form = "January 2, 2006"
+		parts := []int{int(d.Month()), d.Day()} // in the order of the text, without the year
+		if dayFirst {
+			parts = []int{d.Day(), int(d.Month())}
 		}
-		if other := d.Format(form); other != s {
+		if month.MatchString(s) {
+			parts = parts[1:]
+		}
+		other := numbers.ReplaceAllStringFunc(s, func(run string) string {
+			if len(run) == 4 {
+				return fmt.Sprint(d.Year())
+			}
+			part := parts[0]
+			parts = parts[1:]
+			if run[0] == '0' || len(run) == 2 && strings.ContainsAny(s, "-/.") {
+				return fmt.Sprintf("%02d", part)
+			}
+			return fmt.Sprint(part)
+		})
+		if other = month.ReplaceAllString(other, d.Month().String()); other != s {
 			return other
 		}
 	}

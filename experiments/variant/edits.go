@@ -52,36 +52,40 @@ func letters(text string) (spans []span) {
 
 // editUnits deletes, inserts, substitutes or swaps units, words or characters; how is the kind for words.
 func editUnits(text string, units []span, how Kind, rate float64, r *source, others []string) (string, int) {
-	places := len(units)
-	if how == SwapWords { // with the next
-		places--
+	chosen := r.some(len(units), rate)
+	if how == SwapWords { // with the next, so two move
+		chosen = r.some(len(units)-1, rate/2)
 	}
 	var b strings.Builder
 	done, n := 0, 0 // bytes of the text, places
-	for _, i := range r.some(places, rate) {
+	for _, i := range chosen {
 		u := units[i]
-		if u[0] < done { // it was swapped
+		if u[0] < done || u[0] == u[1] { // it was swapped, or the tokenizer does not say where it is
 			continue
 		}
 		unit := text[u[0]:u[1]]
-		b.WriteString(text[done:u[0]])
-		done = u[1]
 		switch how {
 		case DeleteWords:
-			if strings.HasPrefix(text[done:], " ") && (u[0] == 0 || text[u[0]-1] == ' ') {
+			b.WriteString(text[done:u[0]])
+			if done = u[1]; strings.HasPrefix(text[done:], " ") && (u[0] == 0 || text[u[0]-1] == ' ') {
 				done++
 			}
 		case InsertWords:
-			b.WriteString(unit)
-			if strings.HasPrefix(text[done:], " ") { // words are apart
+			o := other(unit, others, r)
+			b.WriteString(text[done:u[1]])
+			if done = u[1]; utf8.RuneCountInString(unit) > 1 && !isHan(unit) && !isHan(o) { // words, not characters
 				b.WriteByte(' ')
 			}
-			b.WriteString(others[r.below(len(others))])
+			b.WriteString(o)
 		case SubstituteWords:
-			b.WriteString(other(unit, others, r))
+			b.WriteString(text[done:u[0]] + other(unit, others, r))
+			done = u[1]
 		case SwapWords:
 			next := units[i+1]
-			b.WriteString(text[next[0]:next[1]] + text[done:next[0]] + unit)
+			if next[0] < u[1] || text[next[0]:next[1]] == unit {
+				continue
+			}
+			b.WriteString(text[done:u[0]] + text[next[0]:next[1]] + text[u[1]:next[0]] + unit)
 			done = next[1]
 		}
 		n++
@@ -89,14 +93,19 @@ func editUnits(text string, units []span, how Kind, rate float64, r *source, oth
 	return b.String() + text[done:], n
 }
 
-// other returns one of others that is not unit; if by chance a dozen are, unit twice.
+func isHan(s string) bool {
+	c, _ := utf8.DecodeRuneInString(s)
+	return unicode.Is(unicode.Han, c)
+}
+
+// other returns one of others that is not unit, and Chinese if unit is; if a hundred draws find none, unit.
 func other(unit string, others []string, r *source) string {
-	for range 12 {
-		if o := others[r.below(len(others))]; o != unit {
+	for range 100 {
+		if o := others[r.below(len(others))]; o != unit && isHan(o) == isHan(unit) {
 			return o
 		}
 	}
-	return unit + unit
+	return unit
 }
 
 // change replaces a share of the spans of a text.
@@ -113,29 +122,41 @@ func change(text string, spans []span, rate float64, r *source, by func(string, 
 	return b.String() + text[done:], len(chosen)
 }
 
+// closing are what may stand behind the end of a sentence and belongs to it.
+const closing = "”’」』）》\"')]"
+
 // sentences cuts a text behind the ends of its sentences and lines. Together the pieces are the text.
 func sentences(text string) (pieces []string) {
 	start := 0
-	for i, c := range text {
-		end := i + utf8.RuneLen(c)
-		switch c {
-		case utf8.RuneError: // maybe of one byte
-			continue
-		case '.', '!', '?':
-			if end < len(text) && text[end] != ' ' && text[end] != '\n' {
-				continue
-			}
-		case '。', '！', '？', '；', '\n':
-		default:
+	for i := 0; i < len(text); {
+		c, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+		if !strings.ContainsRune("。！？；.!?\n", c) {
 			continue
 		}
+		end := i
+		if c != '\n' {
+			end = len(text) - len(strings.TrimLeft(text[i:], closing+"。！？.!?"))
+		}
+		if space := len(text) - len(strings.TrimLeft(text[end:], " ")); c == '.' || c == '!' || c == '?' {
+			if space == end && end < len(text) && text[end] != '\n' || c == '.' && isTitle(text[start:i-1]) {
+				continue // 3.5, Mr. Smith
+			}
+			end = space
+		}
 		pieces = append(pieces, text[start:end])
-		start = end
+		start, i = end, end
 	}
 	if start < len(text) {
 		pieces = append(pieces, text[start:])
 	}
 	return pieces
+}
+
+// isTitle reports whether a text ends in a title, behind which . is no end.
+func isTitle(text string) bool {
+	last := text[strings.LastIndexAny(text, " \n")+1:]
+	return last == "Mr" || last == "Mrs" || last == "Ms" || last == "Dr" || last == "St" || last == "Prof"
 }
 
 // numbered returns the positions of the pieces with a letter or digit.
@@ -151,58 +172,24 @@ func numbered(pieces []string) (at []int) {
 func editSentences(text string, e Edit, r *source) (string, int) {
 	pieces := sentences(text)
 	at := numbered(pieces)
-	if e.Kind == ReorderSentences && len(at) < 2 {
-		return text, 0
-	}
 	chosen := r.some(len(at), e.Rate)
-	for _, c := range chosen {
-		if e.Kind == DeleteSentences {
-			pieces[at[c]] = ""
-			continue
+	if e.Kind == ReorderSentences && len(chosen) == 1 { // two at least
+		if len(at) < 2 {
+			return text, 0
 		}
-		to := r.below(len(at) - 1) // any but its own
-		if to >= c {
+		to := r.below(len(at) - 1)
+		if to >= chosen[0] {
 			to++
 		}
-		pieces[at[c]], pieces[at[to]] = pieces[at[to]], pieces[at[c]]
+		chosen = append(chosen, to)
 	}
-	return strings.Join(pieces, ""), len(chosen)
-}
-
-// changeNames replaces a share of the different names, each by another of the text or, if it has no
-// other, by words of the vocabulary.
-func (g *Generator) changeNames(text string, rate float64, r *source) (string, int) {
-	var spans []span
-	number := map[string]int{}
-	var different []string
-	end := 0
-	for t := range g.tokens(text) {
-		name := text[t.Start:t.End]
-		c, _ := utf8.DecodeRuneInString(name)
-		// Of a segmenter: nr people, ns places, nt organisations.
-		isName := len(t.POS) > 1 && t.POS[0] == 'n' && strings.IndexByte("rst", t.POS[1]) >= 0
-		if unicode.IsUpper(c) && end > 0 && !strings.ContainsAny(text[end:t.Start], ".!?\n") {
-			isName = true
+	edited := slices.Clone(pieces)
+	for i, c := range chosen {
+		if e.Kind == DeleteSentences {
+			edited[at[c]] = ""
+		} else {
+			edited[at[c]] = pieces[at[chosen[(i+1)%len(chosen)]]]
 		}
-		end = t.End
-		if !isName {
-			continue
-		}
-		if _, ok := number[name]; !ok {
-			number[name] = len(different)
-			different = append(different, name)
-		}
-		spans = append(spans, span{t.Start, t.End})
 	}
-	by := slices.Clone(different)
-	others := different
-	if len(different) < 2 {
-		others = g.vocabulary(text)
-	}
-	chosen := r.some(len(different), rate)
-	for _, i := range chosen {
-		by[i] = other(different[i], others, r)
-	}
-	edited, _ := change(text, spans, 1, r, func(name string, _ *source) string { return by[number[name]] })
-	return edited, len(chosen)
+	return strings.Join(edited, ""), len(chosen)
 }

@@ -28,9 +28,9 @@ type Kind uint8
 
 const (
 	DeleteWords     Kind = iota
-	InsertWords          // behind words of the text, from the Vocabulary
-	SubstituteWords      // by words of the Vocabulary
-	SwapWords            // with the next
+	InsertWords          // behind words of the text
+	SubstituteWords      // by others
+	SwapWords            // with the next: the rate is that of the words that move
 
 	DeleteCharacters // letters and digits
 	InsertCharacters // others of the text
@@ -38,15 +38,15 @@ const (
 	SwapCharacters
 
 	DeleteSentences
-	ReorderSentences // moves them to other places
+	ReorderSentences // puts each into the place of another, two at least
 
-	AddBoilerplate    // what sites have above and below their pages
-	AddAdvertisements // between sentences
+	AddBoilerplate    // what sites have above and below their pages, in whole lines
+	AddAdvertisements // whole ones, between sentences
 
-	ChangeTitle   // words of the first line, by words of the Vocabulary; a line of more than 100 characters, or without others below it, is no title
-	ChangeNames   // of people, places and organisations; one name becomes the same other wherever it is
-	ChangeNumbers // to others of as many digits
-	ChangeDates   // to others of the same form
+	ChangeTitle   // words of the first line; one of more than 100 characters, or without others below it, is no title
+	ChangeNames   // of people, places and organisations: one name becomes the same other wherever it is, two become two
+	ChangeNumbers // in ASCII digits, to others of as many
+	ChangeDates   // such as 2014年5月6日, 5月6日, 2014-05-06, 05/06/2014, May 6, 2014 and 6 May 2014, to others of the same form
 
 	FullWidth // letters, digits and punctuation of ASCII in full width
 
@@ -71,7 +71,7 @@ func (k Kind) String() string {
 // An Edit edits a share of a text. Rate is from 0 to 1: of its words, characters, sentences,
 // numbers, dates, different names, words of the title, or characters in half width, by Kind; of
 // boilerplate and advertisements it is their length, as a share of that of the text, so it may be more than 1. What that comes to
-// is rounded, but at least one is edited unless Rate is 0 or there is none.
+// is rounded, for boilerplate and advertisements to whole lines, but at least one is edited unless Rate is 0 or there is none.
 type Edit struct {
 	Kind Kind
 	Rate float64
@@ -101,7 +101,10 @@ func (e Edit) check() error {
 	if e.Kind == AddBoilerplate || e.Kind == AddAdvertisements {
 		most = 100
 	}
-	if e.Kind >= Kinds || !(e.Rate >= 0 && e.Rate <= most) {
+	if e.Kind >= Kinds {
+		return fmt.Errorf("variant: there is no %s", e.Kind)
+	}
+	if !(e.Rate >= 0 && e.Rate <= most) {
 		return fmt.Errorf("variant: the rate of %s is not from 0 to %g", e, most)
 	}
 	return nil
@@ -111,11 +114,12 @@ func (e Edit) check() error {
 type Generator struct {
 	// Words cuts a text into words: for Chinese a neardup.Segmenter, whose parts of speech also tell
 	// names. nil is neardup.Words{}, to which each Chinese character is a word. Names are else the words
-	// with a capital in the middle of a sentence. Tokens must not overlap.
+	// with a capital in the middle of a sentence. Tokens must have Start and End, and must not overlap.
 	Words neardup.Tokenizer
 
-	// Vocabulary is what words, titles and names are replaced by; without it, the words of the text
-	// itself. To take it from other texts of the collection is fairer: they say something else.
+	// Vocabulary is what is inserted, and what words are replaced by, Chinese ones by Chinese ones and others by
+	// others; without it, the words of the text itself. Words of other texts of the collection are fairer: they say
+	// something else. See SampleVocabulary.
 	Vocabulary []string
 
 	// Seed makes other variants of the same texts.
@@ -123,10 +127,10 @@ type Generator struct {
 }
 
 // Make returns a variant of a text, with the edits one after the other, and how many places of it were
-// edited; if that is 0 the text had none, and is unchanged. n tells variants of one text with the same
+// edited; if that is 0 there were none, or what the edits made is the same text. n tells variants of one text with the same
 // edits apart. An edit out of range panics; ParseEdit refuses it.
 func (g *Generator) Make(text string, n uint64, edits ...Edit) (string, int) {
-	places := 0
+	original, places := text, 0
 	for i, e := range edits {
 		if err := e.check(); err != nil {
 			panic(err)
@@ -134,6 +138,9 @@ func (g *Generator) Make(text string, n uint64, edits ...Edit) (string, int) {
 		r := source{planted.Stream(xxh3.HashStringSeed(text, g.Seed+n*0x9E3779B97F4A7C15+uint64(e.Kind)<<32+uint64(i)<<40))}
 		edited, done := g.edit(text, e, &r)
 		text, places = edited, places+done
+	}
+	if text == original {
+		return text, 0
 	}
 	return text, places
 }
@@ -188,19 +195,20 @@ type Document struct {
 	Text    string
 }
 
-// Collection returns texts under their ids, and behind each per variants of it, for which the edits take turns. Where a
-// text has nothing to edit in one way the next is taken, so it has fewer variants only if there are no more ways. The ids of
-// variants are those of the texts with ~1, ~2 and so on behind them.
+// Collection returns texts under their ids, and behind each per variants of it, for which the edits take turns. All are different:
+// where an edit makes nothing new the next is taken, and if none does, four times each, a text has fewer variants. The ids of variants are those of
+// the texts with ~1, ~2 and so on behind them.
 func (g *Generator) Collection(texts iter.Seq2[string, string], edits []Edit, per int) (all []Document) {
 	position := 0
 	for id, text := range texts {
 		all = append(all, Document{ID: id, Cluster: position, Text: text})
-		made := 0
-		for n := 0; n < len(edits) && made < per; n++ {
+		made := map[string]bool{}
+		for n, vain := 0, 0; vain < 4*len(edits) && len(made) < per; n++ { // four turns
 			e := edits[(position*per+n)%len(edits)]
-			if edited, places := g.Make(text, uint64(n), e); places > 0 {
-				made++
-				all = append(all, Document{fmt.Sprint(id, "~", made), position, id, e, edited})
+			edited, places := g.Make(text, uint64(n), e)
+			if vain++; places > 0 && !made[edited] {
+				vain, made[edited] = 0, true
+				all = append(all, Document{fmt.Sprint(id, "~", len(made)), position, id, e, edited})
 			}
 		}
 		position++

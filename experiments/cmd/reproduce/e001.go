@@ -35,19 +35,14 @@ func e001(l *lab) error {
 func (l *lab) deadBits() {
 	l.section(3, "Bits that short words leave dead")
 	l.text("Of the hash of the program, and of BKDR in 64 bits, words must be long to reach the upper bits. Here are the bits that are the same for all of %d words of a length, which no fingerprint of such words can differ in: 0 is good.", l.size(20_000))
-	type family struct {
+	families := []struct {
 		name string
-		sum  func(string) (hi, lo uint64)
+		neardup.Hash
 		bits int
-	}
-	only64 := func(h neardup.Hash) func(string) (uint64, uint64) {
-		return func(s string) (uint64, uint64) { return 0, h.Sum64(s) }
-	}
-	families := []family{
-		{"s001, 64 bits", only64(hashes.S001()), 64}, {"s001, 128 bits", hashes.S001().Sum128, 128},
-		{"BKDR 32, seed 131", only64(hashes.BKDR32(131)), 32},
-		{"BKDR 64, seed 131", only64(hashes.BKDR64(131)), 64}, {"BKDR 64, seed 13131", only64(hashes.BKDR64(13131)), 64}, {"BKDR 64 mixed", only64(hashes.Mix(hashes.BKDR64(131))), 64},
-		{"CityHash64", only64(hashes.CityHash64()), 64}, {"Murmur3, 128 bits", hashes.Murmur3().Sum128, 128},
+	}{
+		{"s001, 64 bits", neardup.Hash{Sum64: hashes.S001().Sum64}, 64}, {"s001, 128 bits", hashes.S001(), 128}, {"BKDR 32, seed 131", hashes.BKDR32(131), 32},
+		{"BKDR 64, seed 131", hashes.BKDR64(131), 64}, {"BKDR 64, seed 13131", hashes.BKDR64(13131), 64}, {"BKDR 64 mixed", hashes.Mix(hashes.BKDR64(131)), 64},
+		{"CityHash64", hashes.CityHash64(), 64}, {"Murmur3, 128 bits", hashes.Murmur3(), 128},
 	}
 	var rows [][]string
 	for _, f := range families {
@@ -62,7 +57,7 @@ func (l *lab) deadBits() {
 				}
 				words = append(words, string(word))
 			}
-			dead := hashes.DeadBits(words, f.sum)
+			dead := hashes.DeadBits(words, f.Hash)
 			row = append(row, fmt.Sprint(dead.Truncate(f.bits).Distance(neardup.Fingerprint128{})))
 		}
 		rows = append(rows, row)

@@ -1,12 +1,13 @@
 // Command variants makes a collection with near-duplicates out of one without, and says which they are, so that
 // settings can be tried on one's own texts:
 //
-//	go run -C experiments ./cmd/variants -in docs.jsonl -out DIR [-per 2] [-edits delete-words:0.05,add-boilerplate:0.2]
+//	go run -C experiments ./cmd/variants -in "$PWD/docs.jsonl" -out "$PWD/edited" [-per 2] [-edits delete-words:0.05,add-boilerplate:0.2]
 //
 // Lines of the input are objects with an id and a text, and maybe a title, which becomes the first line; a file
-// whose name ends in .gz is compressed by gzip. DIR/docs.jsonl has the documents and their variants, with the id
-// of what they are of and with the edit, and DIR/truth.tsv lines of an id and its cluster. The same input and
-// settings make the same output.
+// whose name ends in .gz is compressed by gzip. Documents that have much of the text of an earlier one are left out, for they
+// are near-duplicates already. edited/docs.jsonl has the documents and their variants, with the id
+// of what they are of and with the edit, and edited/truth.tsv lines of an id and its cluster. The same input and
+// settings make the same output. (With go run -C, paths that are not absolute are from experiments.)
 package main
 
 import (
@@ -36,12 +37,12 @@ func main() {
 	per := flag.Int("per", 1, "variants of each document")
 	seed := flag.Uint64("seed", 1, "another number makes other variants")
 	flag.Parse()
-	documents, variants, err := run(*in, *out, *edits, *per, *seed)
+	report, err := run(*in, *out, *edits, *per, *seed)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "variants:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d documents and %d variants are in %s\n", documents, variants, *out)
+	fmt.Println(report)
 }
 
 // A line is one of docs.jsonl.
@@ -52,35 +53,40 @@ type line struct {
 	Edit string `json:"edit,omitempty"`
 }
 
-func run(in, out, edits string, per int, seed uint64) (documents, variants int, err error) {
+func run(in, out, edits string, per int, seed uint64) (report string, err error) {
 	if in == "" || out == "" {
-		return 0, 0, errors.New("-in and -out are needed")
+		return "", errors.New("-in and -out are needed")
 	}
 	if per < 0 {
-		return 0, 0, fmt.Errorf("-per %d is negative", per)
+		return "", fmt.Errorf("-per %d is negative", per)
 	}
 	var ways []variant.Edit
 	for s := range strings.SplitSeq(edits, ",") {
 		e, err := variant.ParseEdit(strings.TrimSpace(s))
 		if err != nil {
-			return 0, 0, err
+			return "", err
 		}
 		ways = append(ways, e)
 	}
 	docs, err := dataset.Read(in)
 	if err != nil {
-		return 0, 0, err
+		return "", err
 	}
 	seen := map[string]bool{}
 	for i, d := range docs {
-		if d.ID == "" || seen[d.ID] || strings.ContainsAny(d.ID, "\t\r\n") {
-			return 0, 0, fmt.Errorf("%s: document %d: the id %q is empty, or not the first of its kind, or has a tab or an end of line in it", in, i+1, d.ID)
+		if d.ID == "" || seen[d.ID] || strings.ContainsAny(d.ID, "\t\r\n") || strings.TrimSpace(d.ID) != d.ID {
+			return "", fmt.Errorf("%s: document %d: the id %q is empty, or not the first of its kind, or has a tab, an end of line, or spaces around it", in, i+1, d.ID)
+		}
+		if d.Whole() == "" {
+			return "", fmt.Errorf("%s: document %d, %q, has no text", in, i+1, d.ID)
 		}
 		seen[d.ID] = true
 	}
+	all := len(docs)
+	docs = dataset.Distinct(docs)
 	words, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
 	if err != nil {
-		return 0, 0, err
+		return "", err
 	}
 	g := variant.Generator{Words: words, Seed: seed, Vocabulary: variant.SampleVocabulary(words, func(yield func(string) bool) {
 		for _, d := range docs {
@@ -90,37 +96,48 @@ func run(in, out, edits string, per int, seed uint64) (documents, variants int, 
 		}
 	})}
 	var page, truth strings.Builder
+	variants := 0
 	enc := json.NewEncoder(&page)
 	enc.SetEscapeHTML(false)
-	all := g.Collection(func(yield func(string, string) bool) {
+	collection := g.Collection(func(yield func(string, string) bool) {
 		for _, d := range docs {
 			if !yield(d.ID, d.Whole()) {
 				return
 			}
 		}
 	}, ways, per)
-	for i, d := range all {
+	for i, d := range collection {
 		l := line{ID: d.ID, Text: d.Text, Of: d.Of}
 		if d.Of != "" {
 			if l.Edit = d.By.String(); seen[d.ID] {
-				return 0, 0, fmt.Errorf("%s: the id %q of a variant is that of another document", in, d.ID)
+				return "", fmt.Errorf("%s: the id %q of a variant is that of another document", in, d.ID)
 			}
 			variants++
 		}
 		if err := enc.Encode(l); err != nil {
-			return 0, 0, err
+			return "", err
 		}
-		if d.Of != "" || i+1 < len(all) && all[i+1].Of == d.ID {
+		if d.Of != "" || i+1 < len(collection) && collection[i+1].Of == d.ID {
 			fmt.Fprintf(&truth, "%s\t%d\n", d.ID, d.Cluster)
 		}
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
-		return 0, 0, err
+		return "", err
 	}
 	if err := write(filepath.Join(out, "docs.jsonl"), page.String()); err != nil {
-		return 0, 0, err
+		return "", err
 	}
-	return len(docs), variants, write(filepath.Join(out, "truth.tsv"), truth.String())
+	if err := write(filepath.Join(out, "truth.tsv"), truth.String()); err != nil {
+		return "", err
+	}
+	report = fmt.Sprintf("%d documents and %d variants are in %s", len(docs), variants, out)
+	if n := all - len(docs); n > 0 {
+		report += fmt.Sprintf("; %d that are much like another are left out", n)
+	}
+	if n := per*len(docs) - variants; n > 0 {
+		report += fmt.Sprintf("; for %d more variants there was nothing to edit in any new way", n)
+	}
+	return report, nil
 }
 
 // write writes a file, all of it or nothing.

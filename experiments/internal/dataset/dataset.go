@@ -89,8 +89,8 @@ func (t Truth) Groups(n int) (of []int) {
 	return of
 }
 
-// ReadTruth reads lines of two columns with a tab between them: two ids, or an id and a cluster
-// if anything repeats in the second column.
+// ReadTruth reads lines of two columns with a tab between them: two ids, or an id and a cluster if the second is not always
+// an id.
 func ReadTruth(path string, docs []Document) (Truth, error) {
 	labels, err := os.ReadFile(path)
 	if err != nil {
@@ -101,19 +101,22 @@ func ReadTruth(path string, docs []Document) (Truth, error) {
 		number[d.ID] = i
 	}
 	var rows [][2]string
-	different := map[string]bool{}
+	pairs := true
 	for line := range strings.Lines(string(labels)) {
-		a, b, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		a, b, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "\t")
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: no tab", path, len(rows)+1)
+		}
 		rows = append(rows, [2]string{a, b})
-		different[b] = true
+		_, ok = number[b]
+		pairs = pairs && ok
 	}
 	truth, clusters := Truth{}, map[string][]int{}
 	for n, row := range rows {
 		i, ok := number[row[0]]
 		with := clusters[row[1]]
-		if len(rows) == len(different) {
-			j, okJ := number[row[1]]
-			with, ok = []int{j}, ok && okJ
+		if pairs {
+			with = []int{number[row[1]]}
 		}
 		if !ok {
 			return nil, fmt.Errorf("%s:%d: an id that no document has", path, n+1)
