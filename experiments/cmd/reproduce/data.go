@@ -180,13 +180,7 @@ func (d *data) setArticles(articles []dataset.Document, source string) {
 	slices.SortStableFunc(articles, func(a, b dataset.Document) int { return cmp.Compare(a.Topic, b.Topic) })
 	distinct := dataset.Distinct(articles)
 	d.removed = len(articles) - len(distinct)
-	make := func(docs []dataset.Document) (made []*document) {
-		for i, a := range docs {
-			made = append(made, &document{text: a.Whole(), topic: a.Topic, of: i})
-		}
-		return made
-	}
-	d.articles, d.raw = make(distinct), make(articles)
+	d.articles, d.raw = asArticles(distinct), asArticles(articles)
 	for _, a := range d.articles {
 		if !slices.Contains(d.topics, a.topic) {
 			d.topics = append(d.topics, a.topic)
@@ -199,6 +193,13 @@ func (d *data) setArticles(articles []dataset.Document, source string) {
 			}
 		}
 	})}
+}
+
+func asArticles(docs []dataset.Document) (articles []*document) {
+	for i, doc := range docs {
+		articles = append(articles, &document{text: doc.Whole(), topic: doc.Topic, of: i})
+	}
+	return articles
 }
 
 func (d *data) setRevised(docs []dataset.Document, truth dataset.Truth, source string) {

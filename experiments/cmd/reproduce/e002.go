@@ -102,8 +102,9 @@ func (l *lab) contentAndMetadata() error {
 	jaccard := func(a, b *document) float64 { return a.meta.Jaccard(b.meta) }
 	ways := [][]variant.Edit{{{Kind: variant.SubstituteWords, Rate: 0.05}}, {{Kind: variant.DeleteWords, Rate: 0.02}}, {{Kind: variant.DeleteSentences, Rate: 0.05}}, {{Kind: variant.AddAdvertisements, Rate: 0.05}}}
 	l.step("I-Match")
-	match, window := tunedIMatch(l.data.terms, statistics(f, l.data.articles), l.data.pool(l.size(50), ways, l.data.topics[0]))
-	l.text("I-Match keeps the terms with an idf of %s of the largest, which is the best for the first topic. Document frequencies are those of the articles, without variants.", window)
+	frequencies := statistics(f, l.data.articles)
+	kept := bestWindow(l.data.terms, frequencies, l.data.pool(l.size(50), ways, l.data.topics[0]))
+	l.text("I-Match keeps the terms with an idf of %s of the largest, which is the best for the first topic. Document frequencies are those of the articles, without variants.", kept)
 	rows := cyclicRows{}
 	cyclic := func(a, b *document) float64 {
 		return baseline.MinHash([][]int{rows.of(a.meta), rows.of(b.meta)}, hundred).Estimate(0, 1)
@@ -115,7 +116,7 @@ func (l *lab) contentAndMetadata() error {
 		blended("metadata only", f, blend, jaccard),
 		blended("S002: both, (x+i) mod 100", weighed, blend, cyclic),
 		blended("both, exact Jaccard", weighed, blend, jaccard),
-		match,
+		kept.iMatch(l.data.terms, frequencies),
 		shingles("Shingle, 1 in 25", 4, 25),
 		library(),
 	}

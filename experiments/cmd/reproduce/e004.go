@@ -28,7 +28,7 @@ func markers() neardup.Weight {
 }
 
 // systems returns those that are compared on texts, each as its paper has it, with the document frequencies of a collection.
-func (l *lab) systems(s *neardup.Statistics, match system) []system {
+func (l *lab) systems(s *neardup.Statistics, kept window) []system {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
 	idf := neardup.IDF{Statistics: s}
 	weighed := func(name string, w ...neardup.Weight) system {
@@ -42,7 +42,7 @@ func (l *lab) systems(s *neardup.Statistics, match system) []system {
 		weighed("S004", tf, idf, pos, relative, markers(), title),
 		weighed("S004, no title", tf, idf, pos, relative, markers()),
 		l.onFields(),
-		match,
+		kept.iMatch(l.data.terms, s),
 		shingles("Shingle, 1 in 25", 4, 25),
 		library(),
 	}
@@ -83,10 +83,10 @@ func e004(l *lab) error {
 	l.step("systems")
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
 	frequencies := statistics(f, l.data.articles)
-	match, window := tunedIMatch(l.data.terms, frequencies, l.data.pool(l.size(50), fourWays(0.02), l.data.topics[0]))
-	systems := l.systems(frequencies, match)
+	kept := bestWindow(l.data.terms, frequencies, l.data.pool(l.size(50), fourWays(0.02), l.data.topics[0]))
+	systems := l.systems(frequencies, kept)
 	l.text("Words are those of the segmenter of gse without stop words; hashes xxh3, but CityHash64 for S003, whose small field is the first line; 64 bits, H ≤ 3. I-Match keeps the terms with an idf of %s of the largest, which is the best for the first topic with 2 %% of the words edited; shingles are of four characters, those whose hash is 0 mod 25, with a "+
-		"resemblance of at least 0.5. `neardup, default` is `neardup.NewDeduplicator(neardup.Settings{})`: nothing is set, and nothing was tuned on this collection. Document frequencies of the papers' weights and of I-Match are those of all articles without variants, or of the revised articles; those of the library are of what it is given.", window)
+		"resemblance of at least 0.5. `neardup, default` is `neardup.NewDeduplicator(neardup.Settings{})`: nothing is set, and nothing was tuned on this collection. Document frequencies of the papers' weights and of I-Match are those of all articles without variants, or of the revised articles; those of the library are of what it is given.", kept)
 	l.text("What is taken out is told by runs of characters, which the library's default and the shingles compare, too. So hardly anything is left that these could take for alike by mistake, and their precision is near 100 %% by construction; what other methods take wrongly is in part on the same event. The papers had more to be mistaken about: 10,000 others (S004), 5,000 (S002, S003).")
 	titled := 0
 	for _, a := range l.data.articles {
@@ -105,7 +105,7 @@ func e004(l *lab) error {
 	if err := l.ablation(); err != nil {
 		return err
 	}
-	if err := l.revisions(l.systems(statistics(f, l.data.revised), match)); err != nil {
+	if err := l.revisions(l.systems(statistics(f, l.data.revised), kept)); err != nil {
 		return err
 	}
 	return l.timesOf(systems)

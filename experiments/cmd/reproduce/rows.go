@@ -75,12 +75,12 @@ func recordFields(split neardup.Tokenizer) (fields []neardup.Field) {
 }
 
 // rowSystems are those that are compared on rows, the pool being the rows as texts.
-func (l *lab) rowSystems(rows []row, match system) []system {
+func (l *lab) rowSystems(rows []row, pool []*document, kept window) []system {
 	official := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001(), Tie: neardup.TieOne}
 	improved := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: recordFields(nil)}
 	library := neardup.Fingerprinter{Fields: recordFields(neardup.NGrams{N: 3})}
 	return []system{
-		match,
+		kept.iMatch(l.data.terms, statistics(neardup.Fingerprinter{Tokenizer: l.data.terms}, pool)),
 		shingles("Shingle, 1 in 25", 4, 25),
 		simHash("official SimHash", official),
 		simHash("the same, CityHash64", neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64()}),
@@ -104,8 +104,7 @@ func (l *lab) rowQuality() error {
 	var verdicts []verdict
 	var systems []system
 	others := 0
-	var match system
-	window := ""
+	var kept window
 	for t, topic := range topics {
 		l.step("topic %d of %d, %s", t+1, len(topics), topic)
 		rows := l.petitions(texts, topic, known/5, l.size(5000), again...)
@@ -113,9 +112,9 @@ func (l *lab) rowQuality() error {
 		pool := asTexts(rows)
 		if t == 0 {
 			f := neardup.Fingerprinter{Tokenizer: l.data.terms}
-			match, window = tunedIMatch(l.data.terms, statistics(f, pool), pool)
+			kept = bestWindow(l.data.terms, statistics(f, pool), pool)
 		}
-		systems = l.rowSystems(rows, match)
+		systems = l.rowSystems(rows, pool, kept)
 		line := []string{topic}
 		for i, s := range systems {
 			v := judge(pool, s.find(pool, s.loose))
@@ -138,10 +137,10 @@ func (l *lab) rowQuality() error {
 	l.table(append([]string{"P / R / F1 "}, names(systems)...), append(table, all, best))
 	l.headline("E003: precision / recall / F1", "about 95 / 90 / 92", verdicts[4].at(systems[4].least).String(), verdicts[5].at(systems[5].least).String())
 	l.text("`neardup, records` is a `Deduplicator` with the same fields and trigrams of the text, and its default similarity: features weigh by how rare they are, and nothing was tuned. The best setting is chosen on these very rows.")
-	l.text("The small fields hold a weight of up to 14 against some dozen words, and rows of the same petition differ in two or three of them here: S003 weighs those that change as it does those that stay. Official is the hash `s001`, a sum of 0 giving 1, and all values as one text, of which a date is three words. The table below has one change at a time. I-Match keeps terms with an idf of %s of the largest, the best for the first topic, by document frequencies of the rows.", window)
+	l.text("The small fields hold a weight of up to 14 against some dozen words, and rows of the same petition differ in two or three of them here: S003 weighs those that change as it does those that stay. Official is the hash `s001`, a sum of 0 giving 1, and all values as one text, of which a date is three words. The table below has one change at a time. I-Match keeps terms with an idf of %s of the largest, the best for the first topic, by document frequencies of the rows.", kept)
 	official, improved := verdicts[2].at(systems[2].least), verdicts[4].at(systems[4].least)
 	l.text("The paper finds its improved SimHash better than the official one. On these rows its recall is %.1f %%, and that of the official one %.1f %%.", 100*improved.recall(), 100*official.recall())
-	return l.rowKinds(texts, match)
+	return l.rowKinds(texts, kept)
 }
 
 // A change makes another row of one that is the same petition.
@@ -189,7 +188,7 @@ var again = []change{
 }
 
 // rowKinds measures one change at a time.
-func (l *lab) rowKinds(texts []dataset.Document, match system) error {
+func (l *lab) rowKinds(texts []dataset.Document, kept window) error {
 	known := l.size(300)
 	var table [][]string
 	var heads []string
@@ -202,7 +201,7 @@ func (l *lab) rowKinds(texts []dataset.Document, match system) error {
 		l.step("rows: %s", c.name)
 		rows := l.petitions(texts, "", known/2, l.size(5000), c)
 		pool := asTexts(rows)
-		systems := l.rowSystems(rows, match)
+		systems := l.rowSystems(rows, pool, kept)
 		heads = append([]string{"P / R / F1 by change "}, names(systems)...)
 		line := []string{c.name}
 		for _, s := range systems {

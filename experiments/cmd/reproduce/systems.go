@@ -155,21 +155,31 @@ func iMatch(name string, m *baseline.IMatch) system {
 	}}
 }
 
-// tunedIMatch returns I-Match with the window of idf, as shares of the largest, that does best on a pool: the papers do not say
-// which they had.
-func tunedIMatch(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) (best system, window string) {
-	f1, most := -1., math.Log(float64(max(s.Documents(), 2)))
-	for low := 0.1; low < 0.85; low += 0.1 {
+// A window is from which to which idf terms are kept, as shares of the largest, ln N.
+type window struct{ low, high float64 }
+
+func (w window) String() string { return fmt.Sprintf("%.2f to %.2f", w.low, w.high) }
+
+// iMatch returns I-Match with the window.
+func (w window) iMatch(tokenizer neardup.Tokenizer, s *neardup.Statistics) system {
+	most := math.Log(float64(max(s.Documents(), 2)))
+	return iMatch("I-Match", &baseline.IMatch{Tokenizer: tokenizer, Statistics: s, Low: w.low * most, High: w.high * most})
+}
+
+// bestWindow returns the window that does best on a pool: the papers do not say which they had.
+func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) (best window) {
+	f1 := -1.
+	for step := 2; step <= 18; step++ {
 		for _, width := range []float64{0.05, 0.1, 0.2, 0.4} {
-			for _, low := range []float64{low, low + 0.05} {
-				m := iMatch("I-Match", &baseline.IMatch{Tokenizer: tokenizer, Statistics: s, Low: low * most, High: (low + width) * most})
-				if got := judge(pool, m.find(pool, 1)).at(1).f1(); got > f1 {
-					best, f1, window = m, got, fmt.Sprintf("%.2f to %.2f", low, low+width)
-				}
+			low := float64(step) / 20
+			w := window{low, low + width}
+			m := w.iMatch(tokenizer, s)
+			if got := judge(pool, m.find(pool, 1)).at(1).f1(); got > f1 {
+				best, f1 = w, got
 			}
 		}
 	}
-	return best, window
+	return best
 }
 
 // library is the Deduplicator with its default settings.
