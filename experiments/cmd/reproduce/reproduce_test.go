@@ -39,7 +39,7 @@ func TestReproduce(t *testing.T) {
 		t.Errorf("%q in the report", bad)
 	}
 	for _, want := range []string{"## E000", "## E001", "## E002", "## E003", "## E004",
-		"9227223148898608264  26\n----274", "| μ = 10, mean over all | 50 | 26444 | 23186 | 2000 |", "| left out ", "| **all: recall** |"} {
+		"9227223148898608264  26\n----274", "| μ = 10, mean over all | 50 | 26444 | 23186 | 2000 |", "| left out ", "| **all: P / R / F1** |"} {
 		if !strings.Contains(report, want) {
 			t.Errorf("no %q in the report", want)
 		}
@@ -82,7 +82,7 @@ func TestReproduce(t *testing.T) {
 		if lines[0][i] == lines[1][i] {
 			continue
 		}
-		if timed++; !regexp.MustCompile(`[Tt]ime|E003-3|E003-1`).MatchString(section) && !strings.HasPrefix(lines[0][i], "*E00") && !strings.HasPrefix(lines[0][i], "Made by") {
+		if timed++; !strings.Contains(lines[0][i], "Single-Pass / index") && !regexp.MustCompile(`[Tt]ime|E003-3|E003-1`).MatchString(section) && !strings.HasPrefix(lines[0][i], "*E00") && !strings.HasPrefix(lines[0][i], "Made by") {
 			t.Errorf("%s: %q and %q", section, lines[0][i], lines[1][i])
 		}
 	}
