@@ -50,8 +50,9 @@ func letters(text string) (spans []span) {
 	return spans
 }
 
-// editUnits deletes, inserts, substitutes or swaps units, words or characters; how is the kind for words.
-func editUnits(text string, units []span, how Kind, rate float64, r *source, others []string) (string, int) {
+// editUnits deletes, inserts, substitutes or swaps units: words or, if the kind says so, characters.
+func editUnits(text string, units []span, kind Kind, rate float64, r *source, others []string) (string, int) {
+	how := kind % DeleteCharacters // the kind for words
 	chosen := r.some(len(units), rate)
 	if how == SwapWords { // with the next, so two move
 		chosen = r.some(len(units)-1, rate/2)
@@ -73,7 +74,7 @@ func editUnits(text string, units []span, how Kind, rate float64, r *source, oth
 		case InsertWords:
 			o := other(unit, others, r)
 			b.WriteString(text[done:u[1]])
-			if done = u[1]; utf8.RuneCountInString(unit) > 1 && !isHan(unit) && !isHan(o) { // words, not characters
+			if done = u[1]; kind == InsertWords && !isHan(unit) && !isHan(o) {
 				b.WriteByte(' ')
 			}
 			b.WriteString(o)

@@ -4,7 +4,7 @@
 // find and what they miss.
 //
 // The same seed and the same text make the same variant, on every machine and whatever else was
-// made before.
+// made before. (What is a letter is as the release of Go has it, and what is a word as the tokenizer.)
 package variant
 
 import (
@@ -148,10 +148,10 @@ func (g *Generator) Make(text string, n uint64, edits ...Edit) (string, int) {
 func (g *Generator) edit(text string, e Edit, r *source) (string, int) {
 	switch e.Kind {
 	case DeleteWords, InsertWords, SubstituteWords, SwapWords:
-		return editUnits(text, g.words(text), e.Kind-DeleteWords, e.Rate, r, g.vocabulary(text))
+		return editUnits(text, g.words(text), e.Kind, e.Rate, r, g.vocabulary(text))
 	case DeleteCharacters, InsertCharacters, SubstituteCharacters, SwapCharacters:
 		characters := letters(text)
-		return editUnits(text, characters, e.Kind-DeleteCharacters, e.Rate, r, cut(text, characters))
+		return editUnits(text, characters, e.Kind, e.Rate, r, cut(text, characters))
 	case DeleteSentences, ReorderSentences:
 		return editSentences(text, e, r)
 	case AddBoilerplate, AddAdvertisements:
