@@ -1,0 +1,268 @@
+package pebblestore
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/stores/storetest"
+)
+
+func TestStore(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		max  int // pending documents
+	}{{"pending", maxPending}, {"settled", 1}, {"both", 37}} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			storetest.Test(t, storetest.Suite{
+				Exclusive: true,
+				Open: func(_ context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+					s, err := Open(filepath.Join(dir, name), b.Distance(), &Options{Blocks: b.Blocks(), NoSync: true})
+					if err != nil {
+						return nil, err
+					}
+					s.pending.max = test.max
+					return s, nil
+				},
+			})
+		})
+	}
+}
+
+// entry returns the entry of a number.
+func entry(i int) neardup.StoreEntry {
+	return neardup.StoreEntry{ID: fmt.Sprint("document ", i), Fingerprint: neardup.Fingerprint64(rand.NewPCG(9, uint64(i)).Uint64())}
+}
+
+// checkEntries fails the test if the store does not hold the entries up to a number, and only them, and find them all.
+func checkEntries(t *testing.T, s *Store, n int) {
+	t.Helper()
+	stored := map[string]neardup.Fingerprint64{}
+	for e, err := range s.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored[e.ID] = e.Fingerprint
+	}
+	if len(stored) != n {
+		t.Fatalf("%d entries, want %d", len(stored), n)
+	}
+	for i := range n {
+		e := entry(i)
+		if fp, ok := stored[e.ID]; !ok || fp != e.Fingerprint {
+			t.Fatalf("%s is not stored", e.ID)
+		}
+		for _, bit := range []int{0, 20, 40, 60} {
+			found, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint ^ 0x7<<bit})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Contains(found[0], neardup.Match[string]{ID: e.ID, Distance: 3}) {
+				t.Fatalf("%s is not found: %v", e.ID, found)
+			}
+		}
+	}
+}
+
+// A program is killed while it stores fingerprints. All calls that had returned must be there, and of the next one
+// all or nothing; with NoSync the last calls may be lost.
+func TestKilled(t *testing.T) {
+	const batch = 10
+	if dir := os.Getenv("NEARDUP_TEST_PUT"); dir != "" {
+		s, err := Open(dir, 3, &Options{NoSync: os.Getenv("NEARDUP_TEST_NOSYNC") != ""})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pending.max = 100
+		for i := 0; ; i += batch {
+			var entries []neardup.StoreEntry
+			for j := range batch {
+				entries = append(entries, entry(i+j))
+			}
+			if err := s.Put(t.Context(), entries); err != nil {
+				t.Fatal(err)
+			}
+			fmt.Println("stored", i+batch)
+		}
+	}
+	for _, noSync := range []string{"", "1"} {
+		dir := t.TempDir()
+		child := exec.Command(os.Args[0], "-test.run", "^TestKilled$")
+		child.Env = append(os.Environ(), "NEARDUP_TEST_PUT="+dir, "NEARDUP_TEST_NOSYNC="+noSync)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		stored := 0
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			n, ok := strings.CutPrefix(lines.Text(), "stored ")
+			if !ok {
+				continue
+			}
+			if stored, err = strconv.Atoi(n); err != nil {
+				t.Fatal(err)
+			}
+			if stored >= 1230 {
+				child.Process.Kill() // what it still says is read, too
+			}
+		}
+		child.Wait()
+		if stored < 1230 {
+			t.Fatalf("the program ended after %d", stored)
+		}
+		s, err := Open(dir, 3, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		n := 0
+		for range s.All(t.Context()) {
+			n++
+		}
+		if n%batch != 0 || n > stored+batch || n < stored && noSync == "" {
+			t.Fatalf("NoSync=%q: %d calls had returned, and %d are left", noSync, stored/batch, n/batch)
+		}
+		checkEntries(t, s, n)
+		var all []neardup.StoreEntry
+		for i := range n + 50 {
+			all = append(all, entry(i))
+		}
+		if err := s.Put(t.Context(), all); err != nil { // from the beginning
+			t.Fatal(err)
+		}
+		checkEntries(t, s, n+50)
+	}
+}
+
+// The machine stops: what was not on the disk is lost. With NoSync the last calls may be, without gaps; without it none.
+func TestMachineStops(t *testing.T) {
+	for _, noSync := range []bool{false, true} {
+		fs := vfs.NewCrashableMem()
+		s, err := open("dir", 3, &Options{NoSync: noSync}, fs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pending.max = 40
+		const batch, n = 7, 700
+		for i := 0; i < n; i += batch {
+			var entries []neardup.StoreEntry
+			for j := range batch {
+				entries = append(entries, entry(i+j))
+			}
+			if err := s.Put(t.Context(), entries); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 0})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err = open("dir", 3, &Options{NoSync: noSync}, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := 0
+		for _, err := range s.All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored++
+		}
+		if !noSync && stored != n || stored%batch != 0 {
+			t.Errorf("NoSync=%v: %d of %d are left", noSync, stored, n)
+		}
+		checkEntries(t, s, stored)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What was replaced and removed leaves nothing in the tables, once they are compacted.
+func TestNothingLeft(t *testing.T) {
+	s, err := Open(t.TempDir(), 3, &Options{NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.pending.max = 10
+	for round := range 5 {
+		for i := range 100 {
+			e := entry(i)
+			e.Fingerprint ^= neardup.Fingerprint64(round) << (i % 60)
+			if err := s.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for i := range 100 {
+		if err := s.Delete(t.Context(), []string{entry(i).ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer it.Close()
+	for ok := it.First(); ok; ok = it.Next() {
+		if key := it.Key(); key[0] == tableKey {
+			if p, err := readPostings(it.Value()); err != nil || p.len() != 0 {
+				t.Errorf("%d postings at %x, %v", p.len(), key, err)
+			}
+		} else if key[0] != settingsKey {
+			t.Errorf("key %q", key)
+		}
+	}
+}
+
+// Damage is an error, and says where.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, 3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	e := entry(1)
+	key := make([]byte, keyLength(s.blocks, 2))
+	putKey(key, 2, s.blocks.Key(2, e.Fingerprint))
+	if err := s.db.Set(key, []byte{0, 200, 1, 1}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint}); !errors.Is(err, neardup.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%x", key)) {
+		t.Errorf("Search: %v", err)
+	}
+	if err := s.db.Set([]byte("dsomeone"), []byte{1, 2, 3}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), []neardup.StoreEntry{{ID: "someone"}}); !errors.Is(err, neardup.ErrDamaged) {
+		t.Errorf("Put: %v", err)
+	}
+	if _, err := Open(dir, 3, nil); err == nil {
+		t.Error("opened twice")
+	}
+	if _, err := Open(filepath.Join(dir, "other"), 64, nil); err == nil {
+		t.Error("opened for the distance 64")
+	}
+}

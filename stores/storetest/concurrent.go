@@ -1,0 +1,210 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/neardup/neardup"
+)
+
+// handles opens a store as often as it may be open, at most n times.
+func (s Suite) handles(t *testing.T, name string, n int) []neardup.BlockStore {
+	stores := []neardup.BlockStore{s.open(t, name, MustBlocks(3, 0))}
+	for len(stores) < n {
+		if s.Exclusive {
+			stores = append(stores, stores[0])
+		} else {
+			stores = append(stores, s.open(t, name, MustBlocks(3, 0)))
+		}
+	}
+	return stores
+}
+
+// writersAndReaders lets two write and two read at once. A reader must find all that had been stored when it
+// asked, and nothing that had been removed.
+func (s Suite) writersAndReaders(t *testing.T) {
+	stores := s.handles(t, "writersandreaders", 4)
+	const batch = 20
+	rounds := max(3, s.Size/2/batch)
+	entry := func(writer, i int) neardup.StoreEntry {
+		random := rand.NewPCG(uint64(writer), uint64(i/2)) // two alike
+		return neardup.StoreEntry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
+	}
+	var stored [2]atomic.Int64 // rounds of each writer
+	var removed [2]atomic.Int64
+	var writing, reading sync.WaitGroup
+	var stop atomic.Bool
+	fail := func(format string, args ...any) {
+		t.Errorf(format, args...)
+		stop.Store(true)
+	}
+	for w := range 2 {
+		writing.Go(func() {
+			for r := 0; r < rounds && !stop.Load(); r++ {
+				var entries []neardup.StoreEntry
+				for i := range batch {
+					entries = append(entries, entry(w, r*batch+i))
+				}
+				if err := stores[w].Put(t.Context(), entries); err != nil {
+					fail("Put: %v", err)
+					return
+				}
+				stored[w].Store(int64(r + 1))
+				if r%3 == 2 { // the first of the oldest round is removed
+					old := int(removed[w].Load()) * batch
+					if err := stores[w].Delete(t.Context(), []string{entry(w, old).ID}); err != nil {
+						fail("Delete: %v", err)
+						return
+					}
+					removed[w].Add(1)
+				}
+			}
+		})
+	}
+	for r := range 2 {
+		reading.Go(func() {
+			random := rand.New(rand.NewPCG(3, uint64(r)))
+			for asked := 0; !stop.Load() || asked == 0; {
+				w := random.IntN(2)
+				gone, there := int(removed[w].Load()), int(stored[w].Load())
+				if there == 0 {
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				asked++
+				i := random.IntN(there * batch)
+				e := entry(w, i)
+				found, err := stores[2+r].Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint})
+				if err != nil {
+					fail("Search: %v", err)
+					return
+				}
+				seen := slices.Contains(found[0], neardup.Match[string]{ID: e.ID})
+				switch round := i / batch; {
+				case i%batch == 0 && round < gone && seen:
+					fail("%s was removed, and found", e.ID)
+				case (i%batch != 0 || round >= rounds/3+1) && !seen: // never removed
+					fail("%s was stored, and not found: %v", e.ID, found)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	stop.Store(true)
+	reading.Wait()
+	m := model{}
+	var queries []neardup.Fingerprint64
+	for w := range 2 {
+		for i := range int(stored[w].Load()) * batch {
+			if i%batch == 0 && i/batch < int(removed[w].Load()) {
+				continue
+			}
+			e := entry(w, i)
+			m[e.ID] = e.Fingerprint
+			if i < 100 {
+				queries = append(queries, e.Fingerprint)
+			}
+		}
+	}
+	m.check(t, stores[3], queries)
+}
+
+// oneID lets several write the same few ids at once. What stands afterwards must be found, and nothing else.
+func (s Suite) oneID(t *testing.T) {
+	stores := s.handles(t, "oneid", 3)
+	fps := []neardup.Fingerprint64{fp, fp ^ 1, ^fp, fp ^ 0xFF00}
+	for round := range max(2, min(20, s.Size/250)) {
+		var wg sync.WaitGroup
+		for w, store := range stores {
+			wg.Go(func() {
+				for i := range 10 {
+					e := neardup.StoreEntry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
+					if err := store.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
+						t.Errorf("Put: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if t.Failed() {
+			return
+		}
+		m := model{}
+		for e, err := range stores[0].All(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			m[e.ID] = e.Fingerprint
+		}
+		if len(m) != 3 {
+			t.Fatalf("there are %d ids: %v", len(m), m)
+		}
+		m.check(t, stores[1], fps)
+	}
+}
+
+// TestOutage stores fingerprints while the server is killed and started again, or the program that holds the
+// store. outage does that, some seconds at most; reopen says that the store must be opened again after it. Every
+// call that failed is made again. In the end all must be there, each once.
+func TestOutage(t *testing.T, s Suite, outage func() error) {
+	if s.Size == 0 {
+		s.Size = 5000
+	}
+	store := s.open(t, "outage", MustBlocks(3, 0))
+	m := model{}
+	random := rand.New(rand.NewPCG(5, 6))
+	var queries []neardup.Fingerprint64
+	const batch = 50
+	var failed int
+	again := func(what string, call func(ctx context.Context) error) {
+		deadline := time.Now().Add(2 * time.Minute)
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			err := call(ctx)
+			cancel()
+			if err == nil {
+				return
+			}
+			failed++
+			if time.Now().After(deadline) || errors.Is(t.Context().Err(), context.Canceled) {
+				t.Fatalf("%s fails for two minutes: %v", what, err)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+	down := make(chan error, 1)
+	rounds := max(6, s.Size/batch)
+	for r := range rounds {
+		var entries []neardup.StoreEntry
+		for i := range batch {
+			e := neardup.StoreEntry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())} // half of them replace others
+			entries = append(entries, e)
+			m[e.ID] = e.Fingerprint
+			queries = append(queries, e.Fingerprint)
+		}
+		if r == rounds/3 {
+			go func() { down <- outage() }()
+		}
+		again("Put", func(ctx context.Context) error { return store.Put(ctx, entries) })
+		if r%4 == 3 {
+			id := entries[random.IntN(batch/2)].ID
+			delete(m, id)
+			again("Delete", func(ctx context.Context) error { return store.Delete(ctx, []string{id}) })
+		}
+		if r == rounds*2/3 {
+			if err := <-down; err != nil {
+				t.Fatalf("outage: %v", err)
+			}
+		}
+	}
+	again("Search", func(ctx context.Context) error { _, err := store.Search(ctx, queries[:1]); return err })
+	t.Logf("%d calls failed and were made again", failed)
+	m.check(t, store, queries)
+}
