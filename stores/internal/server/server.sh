@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Starts and stops a database server for tests, on a free port of 127.0.0.1, with its files in a directory.
+#
+#   server.sh start redis|mariadb|postgres DIR [ARGUMENT...]   prints the port; further arguments are the server's
+#   server.sh stop DIR                                        as an operator stops it
+#   server.sh kill DIR                                        as a power failure of the program does: kill -9
+#
+# Started again with the same directory it has the same port and the same data. Exits with 3 if the server is not
+# installed. On Debian: apt-get install redis-server mariadb-server postgresql
+set -euo pipefail
+
+missing() {
+  echo "$1 is not installed (Debian: apt-get install $2)" >&2
+  exit 3
+}
+
+alive() { kill -0 "$(cat "$dir/pid")" 2>/dev/null; }
+
+# wait_for COMMAND... waits until the server answers.
+wait_for() {
+  for _ in $(seq 600); do
+    if "$@" >/dev/null 2>&1; then return; fi
+    alive || break
+    sleep 0.05
+  done
+  echo "the server does not start:" >&2
+  tail -n 20 "$dir/log" >&2
+  exit 1
+}
+
+# run COMMAND... starts the server in the background.
+run() {
+  setsid "$@" >>"$dir/log" 2>&1 </dev/null &
+  echo $! >"$dir/pid"
+}
+
+start() {
+  local name=$1
+  dir=$2
+  shift 2
+  mkdir -p "$dir/data"
+  if [ ! -f "$dir/port" ]; then
+    local port
+    while port=$((20000 + RANDOM % 12000)) && (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+    echo "$port" >"$dir/port"
+  fi
+  local port
+  port=$(cat "$dir/port")
+  case $name in
+  redis)
+    command -v redis-server >/dev/null || missing redis-server redis-server
+    run redis-server --port "$port" --bind 127.0.0.1 --appendonly yes --save '' --dir "$dir/data" "$@"
+    wait_for bash -c "[ \"\$(redis-cli -p $port ping)\" = PONG ]"
+    ;;
+  mariadb)
+    command -v mariadbd >/dev/null || missing mariadbd mariadb-server
+    if [ ! -f "$dir/made" ]; then
+      mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$dir/data" --auth-root-authentication-method=normal --skip-test-db >>"$dir/log" 2>&1
+      touch "$dir/made"
+    fi
+    run mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --bind-address=127.0.0.1 --port="$port" --socket="$dir/s" "$@"
+    wait_for mariadb-admin --no-defaults --socket="$dir/s" --user=root ping
+    mariadb --no-defaults --socket="$dir/s" --user=root -e 'CREATE DATABASE IF NOT EXISTS neardup'
+    ;;
+  postgres)
+    local bin
+    bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+    [ -n "$bin" ] || missing postgres postgresql
+    local as=()
+    if [ "$(id -u)" = 0 ]; then # it refuses to run as root
+      as=(runuser -u postgres --)
+      chown -R postgres "$dir/data"
+      chmod 755 "$dir"
+    fi
+    if [ ! -f "$dir/made" ]; then
+      (cd / && "${as[@]}" "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --no-locale) >>"$dir/log" 2>&1
+      touch "$dir/made"
+    fi
+    cd /
+    run "${as[@]}" "$bin/postgres" -D "$dir/data" -h 127.0.0.1 -p "$port" -k "$dir/data" "$@"
+    wait_for "$bin/pg_isready" -h 127.0.0.1 -p "$port"
+    ;;
+  *)
+    echo "no server $name" >&2
+    exit 2
+    ;;
+  esac
+  echo "$port"
+}
+
+# end SIGNAL sends a signal to the server and all that it has started, and waits for it.
+end() {
+  local signal=$1 pid
+  dir=$2
+  pid=$(cat "$dir/pid")
+  kill "-$signal" -- "-$pid" 2>/dev/null || true
+  while kill -0 -- "-$pid" 2>/dev/null; do sleep 0.02; done
+}
+
+case ${1:-} in
+start) shift && start "$@" ;;
+stop) end TERM "$2" ;;
+kill) end KILL "$2" ;;
+*) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 2 ;;
+esac

@@ -1,0 +1,375 @@
+// Package sqlstore keeps fingerprints in a table of MariaDB, MySQL, PostgreSQL or SQLite: the [neardup.BlockStore]
+// for those who have a database anyway, and want fingerprints beside their documents. It works with
+// any driver of database/sql and imports none.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/neardup/neardup"
+)
+
+// A Layout is how fingerprints lie in the table. N is the number of tables of [neardup.Blocks].
+type Layout string
+
+const (
+	// Rows, the default, is a row for each fingerprint: its id, the fingerprint as a signed number, and its keys t1 to tN, each
+	// in an index of its own that answers a search without the row.
+	Rows Layout = ""
+
+	// S003 is the layout of the paper (§2.3): N rows for each fingerprint, in each the name of a block ("1:800d", as in
+	// its MongoDB documents), which is indexed, the fingerprint and the id.
+	S003 Layout = "S003"
+)
+
+// Options are the settings of a store. The zero value, or nil, is right for most.
+type Options struct {
+	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
+	// than the distance; 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
+	Blocks int
+
+	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is
+	// not opened.
+	Version string
+
+	// Table is the name of the table; "" means "neardup". It may have up to 40 letters, digits and underscores.
+	// A second table, with _settings behind the name, says what is in it.
+	Table string
+
+	Layout Layout
+}
+
+// A Store is a [neardup.BlockStore] in a table.
+//
+// A call of Put or Delete is one transaction, so that it is stored wholly or not at all, and as safe as the
+// database makes transactions. If it collides with another one it is tried again, ten times.
+type Store struct {
+	db      *sql.DB
+	dialect Dialect
+	blocks  neardup.Blocks
+	table   string
+	layout  layout
+
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt
+}
+
+// New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
+// distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The database stays the
+// caller's.
+func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, options *Options) (*Store, error) {
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	if o.Table == "" {
+		o.Table = "neardup"
+	}
+	blocks, err := neardup.NewBlocks(distance, o.Blocks)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{db: db, dialect: dialect, blocks: blocks, table: o.Table, prepared: map[string]*sql.Stmt{}}
+	switch {
+	case dialect < MySQL || dialect > SQLite:
+		return nil, fmt.Errorf("sqlstore: no dialect %d", dialect)
+	case !tableName.MatchString(o.Table):
+		return nil, fmt.Errorf("sqlstore: the name of a table cannot be %q", o.Table)
+	case o.Layout == Rows:
+		s.layout = rows{s}
+	case o.Layout == S003:
+		s.layout = blockRows{s}
+	default:
+		return nil, fmt.Errorf("sqlstore: no layout %q", o.Layout)
+	}
+	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, o.Layout, o.Version)
+	if err := s.again(ctx, func() error { return s.create(ctx, settings) }); err != nil {
+		return nil, fmt.Errorf("sqlstore: %w", err)
+	}
+	return s, nil
+}
+
+var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)
+
+// create makes the tables if there are none, and compares the settings with those that are kept.
+func (s *Store) create(ctx context.Context, settings string) error {
+	statements := []string{
+		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s_settings (id INT PRIMARY KEY, settings TEXT NOT NULL)", s.table),
+		s.dialect.insertNew(s.table+"_settings", "id, settings", "1, "+s.dialect.placeholder(1)),
+	}
+	for i, statement := range statements {
+		var args []any
+		if i == 1 {
+			args = append(args, settings)
+		}
+		if _, err := s.db.ExecContext(ctx, statement, args...); err != nil {
+			return err
+		}
+	}
+	var kept string
+	if err := s.db.QueryRowContext(ctx, fmt.Sprintf("SELECT settings FROM %s_settings WHERE id = 1", s.table)).Scan(&kept); err != nil {
+		return err
+	}
+	if kept != settings {
+		return fmt.Errorf("the store %s was %w: %s, not %s", s.table, neardup.ErrVersion, kept, settings)
+	}
+	for _, statement := range s.layout.schema() {
+		if _, err := s.db.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Put implements [neardup.BlockStore].
+func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
+	entries, err := neardup.CheckEntries(entries)
+	if err != nil {
+		return err
+	}
+	entries = slices.Clone(entries) // in one order, so that two calls do not wait for each other in a ring
+	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
+	return s.write(ctx, len(entries), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
+		return s.layout.appendRows(args, entries[i])
+	})
+}
+
+// Delete implements [neardup.BlockStore].
+func (s *Store) Delete(ctx context.Context, ids []string) error {
+	ids, err := neardup.CheckIDs(ids)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.id(ids[i])) })
+}
+
+// write executes, in one transaction, statements for n things with so many arguments each.
+func (s *Store) write(ctx context.Context, n, args int, statement func(n int) string, appendArgs func(args []any, i int) []any) error {
+	if n == 0 {
+		return nil
+	}
+	chunk := max(1, min(500, s.dialect.maxArgs()/args))
+	err := s.again(ctx, func() error {
+		// Prepared is what comes again: few of them, or many in full chunks. That is before the transaction, which may have
+		// the only connection.
+		var prepared *sql.Stmt
+		size := min(n, chunk)
+		if n >= chunk || n <= 20 {
+			var err error
+			if prepared, err = s.prepare(ctx, statement(size)); err != nil {
+				return err
+			}
+		}
+		tx, err := s.db.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if prepared != nil {
+			prepared = tx.StmtContext(ctx, prepared)
+		}
+		var list []any
+		for from := 0; from < n; from += chunk {
+			to := min(n, from+chunk)
+			list = list[:0]
+			for i := from; i < to; i++ {
+				list = appendArgs(list, i)
+			}
+			if prepared != nil && to-from == size {
+				_, err = prepared.ExecContext(ctx, list...)
+			} else {
+				_, err = tx.ExecContext(ctx, statement(to-from), list...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return tx.Commit()
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	return nil
+}
+
+// again does something that collides with what others do, up to ten times.
+func (s *Store) again(ctx context.Context, do func() error) error {
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil || ctx.Err() != nil || attempt == 10 || !collides(err) {
+			return errors.Join(err, ctxErr(ctx, err))
+		}
+		time.Sleep(time.Duration(rand.IntN(attempt*10)) * time.Millisecond)
+	}
+}
+
+// ctxErr returns the error of the context of a call that failed because of it: some drivers have others of their own.
+func ctxErr(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return ctx.Err()
+}
+
+// prepare returns a statement that is prepared once.
+func (s *Store) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.prepared[query]; p != nil {
+		return p, nil
+	}
+	p, err := s.db.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	s.prepared[query] = p
+	return p, nil
+}
+
+// queriesAtOnce is how many fingerprints one statement searches, if there are as many.
+const queriesAtOnce = 16
+
+// Search implements [neardup.BlockStore].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
+	found := make([][]neardup.Match[string], len(fps))
+	for from := 0; from < len(fps); {
+		n := 1
+		if len(fps)-from >= queriesAtOnce {
+			n = queriesAtOnce
+		}
+		if err := s.search(ctx, fps[from:from+n], found[from:]); err != nil {
+			return nil, fmt.Errorf("sqlstore: %w", errors.Join(err, ctxErr(ctx, err)))
+		}
+		from += n
+	}
+	for i := range found {
+		found[i] = neardup.MergeMatches(found[i])
+	}
+	return found, nil
+}
+
+// search searches for some fingerprints at once. SQLite has no BIT_COUNT, so distances are looked at here, too.
+func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [][]neardup.Match[string]) error {
+	statement, err := s.prepare(ctx, s.layout.search(len(fps)))
+	if err != nil {
+		return err
+	}
+	var args []any
+	for _, fp := range fps {
+		args = s.layout.appendSearch(args, fp)
+	}
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var query int
+		var id string
+		var fp int64
+		if err := rows.Scan(&query, &id, &fp); err != nil {
+			return err
+		}
+		if d := fps[query].Distance(neardup.Fingerprint64(fp)); d <= s.blocks.Distance() {
+			found[query] = append(found[query], neardup.Match[string]{ID: id, Distance: d})
+		}
+	}
+	return rows.Err()
+}
+
+// Exists implements [neardup.BlockStore]. The database stops at the first that it finds.
+func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
+	found := make([]bool, len(fps))
+	if s.dialect == SQLite {
+		all, err := s.Search(ctx, fps)
+		for i := range all {
+			found[i] = len(all[i]) > 0
+		}
+		return found, err
+	}
+	if len(fps) == 0 {
+		return found, nil
+	}
+	statement, err := s.prepare(ctx, s.layout.exists())
+	for i, fp := range fps {
+		if err == nil {
+			err = statement.QueryRowContext(ctx, s.layout.appendSearch(nil, fp)...).Scan(&found[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: %w", errors.Join(err, ctxErr(ctx, err)))
+		}
+	}
+	return found, nil
+}
+
+// All implements [neardup.BlockStore]: in ascending order of the bytes of the ids. It asks for some thousands at a time and keeps
+// no connection.
+func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
+	return func(yield func(neardup.StoreEntry, error) bool) {
+		const page = 10_000
+		last := ""
+		for {
+			entries, err := s.page(ctx, last, page)
+			if err != nil {
+				yield(neardup.StoreEntry{}, fmt.Errorf("sqlstore: %w", errors.Join(err, ctxErr(ctx, err))))
+				return
+			}
+			for _, e := range entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if len(entries) < page {
+				return
+			}
+			last = entries[len(entries)-1].ID
+		}
+	}
+}
+
+// page returns the first entries behind an id.
+func (s *Store) page(ctx context.Context, behind string, n int) ([]neardup.StoreEntry, error) {
+	rows, err := s.db.QueryContext(ctx, s.layout.page(n), s.dialect.id(behind))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var entries []neardup.StoreEntry
+	for rows.Next() {
+		var e neardup.StoreEntry
+		var fp int64
+		if err := rows.Scan(&e.ID, &fp); err != nil {
+			return nil, err
+		}
+		e.Fingerprint = neardup.Fingerprint64(fp)
+		entries = append(entries, e)
+	}
+	return entries, rows.Err()
+}
+
+// Distance implements [neardup.BlockStore].
+func (s *Store) Distance() int { return s.blocks.Distance() }
+
+// Close implements [neardup.BlockStore]. It leaves the database open.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, p := range s.prepared {
+		errs = append(errs, p.Close())
+	}
+	s.prepared = nil
+	return errors.Join(errs...)
+}
+
+var _ neardup.BlockStore = (*Store)(nil)
