@@ -2,6 +2,8 @@ package redisstore
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +14,9 @@ import (
 	"github.com/neardup/neardup/stores/storetest"
 )
 
-// client returns a client of a server.
-func client(t testing.TB, s *server.Server) *redis.Client {
-	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.Port})
+// client returns a client of a server, which makes no call again by itself.
+func client(t testing.TB, addr string) *redis.Client {
+	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -31,7 +33,9 @@ func suite(c redis.UniversalClient, layout Layout) storetest.Suite {
 
 func TestStore(t *testing.T) {
 	s := server.ForTest(t, "redis")
-	c := client(t, s)
+	c := client(t, "127.0.0.1:"+s.Port)
+	proxy := server.ProxyForTest(t, s.Port)
+	throughProxy := client(t, proxy.Addr)
 	for _, layout := range []Layout{Hashes, S002} {
 		t.Run("layout="+string(layout), func(t *testing.T) {
 			storetest.Test(t, suite(c, layout))
@@ -42,6 +46,91 @@ func TestStore(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 				return s.Restart()
 			})
+			storetest.TestLostAnswers(t, suite(throughProxy, layout), proxy.LoseAnswer)
+			nothingLeft(t, c, string(layout)+"lostanswers")
+			nothingLeft(t, c, string(layout)+"oneid")
 		})
 	}
+}
+
+// nothingLeft fails the test if there are other postings than those of what is stored: each id is in each table once,
+// and its record has one state.
+func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
+	t.Helper()
+	ctx := t.Context()
+	keys, err := c.Keys(ctx, prefix+":*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, postings, signatures := 0, 0, 0
+	for _, key := range keys {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(key, prefix+":"), ":")
+		switch {
+		case kind == "id":
+			records, err := c.HGetAll(ctx, key).Result()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for id, record := range records {
+				ids++
+				if states, err := readRecord(record); err != nil || len(states) != 1 {
+					t.Errorf("record of %s: %v, %v", id, states, err)
+				}
+			}
+		case kind == "s":
+			signatures += int(c.HLen(ctx, key).Val())
+		case kind != "settings" && c.Type(ctx, key).Val() == "hash":
+			postings += int(c.HLen(ctx, key).Val())
+		}
+	}
+	if signatures > 0 {
+		postings = 4 * signatures
+	}
+	if ids == 0 || postings != 4*ids {
+		t.Errorf("%s: %d ids have %d postings", prefix, ids, postings)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	record := string(newTombstone() + newState(7) + newState(8).first())
+	states, err := readRecord(record)
+	if err != nil || len(states) != 3 {
+		t.Fatal(states, err)
+	}
+	if _, ok := states[0].fingerprint(); ok {
+		t.Error("a removed id has a fingerprint")
+	}
+	for i, want := range []neardup.Fingerprint64{7, 8} {
+		if fp, ok := states[i+1].fingerprint(); !ok || fp != want {
+			t.Errorf("fingerprint %d: %v, %v", want, fp, ok)
+		}
+		if id := idOf(states[i+1].member("someone")); id != "someone" {
+			t.Errorf("id %q", id)
+		}
+	}
+	for _, damaged := range []string{"", "x", record[:9], record[:len(record)-1], record + "x"} {
+		if _, err := readRecord(damaged); !errors.Is(err, neardup.ErrDamaged) {
+			t.Errorf("record %q: %v", damaged, err)
+		}
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	f.Add(string(newTombstone() + newState(7) + newState(8).first()))
+	f.Add("\x00\x00\x00\x00\x00\x00\x00\x00\xff")
+	f.Fuzz(func(t *testing.T, record string) {
+		states, err := readRecord(record)
+		if err != nil {
+			return
+		}
+		whole := ""
+		for _, s := range states {
+			s.fingerprint()
+			s.member("id")
+			whole += string(s)
+		}
+		if whole != record {
+			t.Errorf("%q is %q", record, whole)
+		}
+	})
 }

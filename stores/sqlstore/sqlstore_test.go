@@ -39,9 +39,11 @@ func suite(db *sql.DB, dialect Dialect, layout Layout) storetest.Suite {
 	}
 }
 
-func testServer(t *testing.T, name, driver string, dialect Dialect, dsn func(port string) string) {
+func testServer(t *testing.T, name, driver string, dialect Dialect, dsn func(addr string) string) {
 	s := server.ForTest(t, name)
-	db := open(t, driver, dsn(s.Port))
+	db := open(t, driver, dsn("127.0.0.1:"+s.Port))
+	proxy := server.ProxyForTest(t, s.Port)
+	throughProxy := open(t, driver, dsn(proxy.Addr))
 	for _, layout := range []Layout{Rows, S003} {
 		t.Run("layout="+string(layout), func(t *testing.T) {
 			storetest.Test(t, suite(db, dialect, layout))
@@ -52,17 +54,18 @@ func testServer(t *testing.T, name, driver string, dialect Dialect, dsn func(por
 				time.Sleep(100 * time.Millisecond)
 				return s.Restart()
 			})
+			storetest.TestLostAnswers(t, suite(throughProxy, dialect, layout), proxy.LoseAnswer)
 		})
 	}
 }
 
 func TestMariaDB(t *testing.T) {
-	testServer(t, "mariadb", "mysql", MySQL, func(port string) string { return "root@tcp(127.0.0.1:" + port + ")/neardup" })
+	testServer(t, "mariadb", "mysql", MySQL, func(addr string) string { return "root@tcp(" + addr + ")/neardup" })
 }
 
 func TestPostgreSQL(t *testing.T) {
-	testServer(t, "postgres", "pgx", PostgreSQL, func(port string) string {
-		return "postgres://postgres@127.0.0.1:" + port + "/postgres?sslmode=disable"
+	testServer(t, "postgres", "pgx", PostgreSQL, func(addr string) string {
+		return "postgres://postgres@" + addr + "/postgres?sslmode=disable"
 	})
 }
 

@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -75,6 +74,9 @@ func (s Suite) writersAndReaders(t *testing.T) {
 				w := random.IntN(2)
 				gone, there := int(removed[w].Load()), int(stored[w].Load())
 				if there == 0 {
+					if stop.Load() {
+						return // nothing could be stored
+					}
 					time.Sleep(time.Millisecond)
 					continue
 				}
@@ -150,37 +152,60 @@ func (s Suite) oneID(t *testing.T) {
 	}
 }
 
-// TestOutage stores fingerprints while the server is killed and started again, or the program that holds the
-// store. outage does that, some seconds at most; reopen says that the store must be opened again after it. Every
-// call that failed is made again. In the end all must be there, each once.
+// again makes a call until it succeeds, for two minutes at most, and counts its failures.
+func again(t *testing.T, failed *int, what string, call func(ctx context.Context) error) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err := call(ctx)
+		cancel()
+		if err == nil {
+			return
+		}
+		*failed++
+		if time.Now().After(deadline) {
+			t.Fatalf("%s fails for two minutes: %v", what, err)
+		}
+	}
+}
+
+// TestOutage stores fingerprints while outage kills the server and starts it again. Every call that fails is made
+// again. In the end all must be there, each once.
 func TestOutage(t *testing.T, s Suite, outage func() error) {
 	if s.Size == 0 {
 		s.Size = 5000
 	}
-	store := s.open(t, "outage", MustBlocks(3, 0))
+	down := make(chan error, 1)
+	rounds := max(6, s.Size/50)
+	s.disturbed(t, "outage", rounds, func(round int) {
+		switch round {
+		case rounds / 3:
+			go func() { down <- outage() }()
+		case rounds * 2 / 3:
+			if err := <-down; err != nil {
+				t.Fatalf("outage: %v", err)
+			}
+		}
+	})
+}
+
+// TestLostAnswers stores fingerprints while lose now and then lets the next answer of the server be lost. Every call
+// that fails is made again. In the end all must be there, each once.
+func TestLostAnswers(t *testing.T, s Suite, lose func()) {
+	s.disturbed(t, "lostanswers", 40, func(round int) {
+		if round%3 == 1 {
+			lose()
+		}
+	})
+}
+
+func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(round int)) {
+	store := s.open(t, name, MustBlocks(3, 0))
 	m := model{}
 	random := rand.New(rand.NewPCG(5, 6))
 	var queries []neardup.Fingerprint64
 	const batch = 50
-	var failed int
-	again := func(what string, call func(ctx context.Context) error) {
-		deadline := time.Now().Add(2 * time.Minute)
-		for {
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-			err := call(ctx)
-			cancel()
-			if err == nil {
-				return
-			}
-			failed++
-			if time.Now().After(deadline) || errors.Is(t.Context().Err(), context.Canceled) {
-				t.Fatalf("%s fails for two minutes: %v", what, err)
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
-	down := make(chan error, 1)
-	rounds := max(6, s.Size/batch)
+	failed := 0
 	for r := range rounds {
 		var entries []neardup.StoreEntry
 		for i := range batch {
@@ -189,22 +214,15 @@ func TestOutage(t *testing.T, s Suite, outage func() error) {
 			m[e.ID] = e.Fingerprint
 			queries = append(queries, e.Fingerprint)
 		}
-		if r == rounds/3 {
-			go func() { down <- outage() }()
-		}
-		again("Put", func(ctx context.Context) error { return store.Put(ctx, entries) })
+		disturb(r)
+		again(t, &failed, "Put", func(ctx context.Context) error { return store.Put(ctx, entries) })
 		if r%4 == 3 {
 			id := entries[random.IntN(batch/2)].ID
 			delete(m, id)
-			again("Delete", func(ctx context.Context) error { return store.Delete(ctx, []string{id}) })
-		}
-		if r == rounds*2/3 {
-			if err := <-down; err != nil {
-				t.Fatalf("outage: %v", err)
-			}
+			again(t, &failed, "Delete", func(ctx context.Context) error { return store.Delete(ctx, []string{id}) })
 		}
 	}
-	again("Search", func(ctx context.Context) error { _, err := store.Search(ctx, queries[:1]); return err })
+	again(t, &failed, "Search", func(ctx context.Context) error { _, err := store.Search(ctx, queries[:1]); return err })
 	t.Logf("%d calls failed and were made again", failed)
 	m.check(t, store, queries)
 }

@@ -1,0 +1,287 @@
+// Package mongostore keeps fingerprints in MongoDB, as S003 (§2.3) does: the [neardup.BlockStore] for those who have
+// their documents there. It changes one document at a time, so that it needs no transactions and no replica set.
+package mongostore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/neardup/neardup"
+)
+
+// A Layout is how fingerprints lie in the collections.
+type Layout string
+
+const (
+	// Documents, the default, is a document for each fingerprint: _id, fp (a signed number), and its keys t1 to tN, each in an
+	// index of its own, where N is the number of tables of [neardup.Blocks].
+	Documents Layout = ""
+
+	// S003 is the layout of the paper: a document for each block value, with all fingerprints that have it:
+	//
+	//	{blockName: "1:800d", info: [{hashcode: "800d8e90e45cc488", textname: "A"}, …]}
+	//
+	// A document of MongoDB has at most 16 MB, so one that holds maxInfo fingerprints gets no more, and the next one begins
+	// another document with the same blockName. A second collection, NAME_ids, says which fingerprint
+	// counts for an id; a search that finds anything asks it, too.
+	S003 Layout = "S003"
+)
+
+// Options are the settings of a store. The zero value, or nil, is right for most.
+type Options struct {
+	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
+	// than the distance; 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
+	Blocks int
+
+	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is
+	// not opened.
+	Version string
+
+	// Collection is the name of the collection; "" means "neardup". Others have it with _settings and _ids behind it.
+	Collection string
+
+	Layout Layout
+}
+
+// A Store is a [neardup.BlockStore] in MongoDB.
+//
+// What is stored is as safe as the write concern of the database makes it; with "majority", the default of replica
+// sets, it survives the loss of a server. Of one id, calls may overlap, but one that puts it again must not overlap with one that has
+// deleted it.
+type Store struct {
+	blocks     neardup.Blocks
+	collection *mongo.Collection
+	layout     layout
+}
+
+// A layout writes and finds fingerprints. All that it writes is idempotent.
+type layout interface {
+	create(ctx context.Context) error
+	put(ctx context.Context, entries []neardup.StoreEntry) error
+	delete(ctx context.Context, ids []string) error
+	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
+	all(ctx context.Context, yield func(neardup.StoreEntry) bool) error
+}
+
+var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
+
+// New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
+// distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The client stays the
+// caller's.
+func New(ctx context.Context, db *mongo.Database, distance int, o *Options) (*Store, error) {
+	var opts Options
+	if o != nil {
+		opts = *o
+	}
+	if opts.Collection == "" {
+		opts.Collection = "neardup"
+	}
+	blocks, err := neardup.NewBlocks(distance, opts.Blocks)
+	if err != nil {
+		return nil, err
+	}
+	if !collectionName.MatchString(opts.Collection) {
+		return nil, fmt.Errorf("mongostore: the name of a collection cannot be %q", opts.Collection)
+	}
+	s := &Store{blocks: blocks, collection: db.Collection(opts.Collection)}
+	switch opts.Layout {
+	case Documents:
+		s.layout = documents{s}
+	case S003:
+		s.layout = blockDocuments{s, db.Collection(opts.Collection + "_ids")}
+	default:
+		return nil, fmt.Errorf("mongostore: no layout %q", opts.Layout)
+	}
+	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, opts.Layout, opts.Version)
+	if err := checkSettings(ctx, db.Collection(opts.Collection+"_settings"), settings); err != nil {
+		return nil, fmt.Errorf("mongostore: %s: %w", opts.Collection, err)
+	}
+	if err := s.layout.create(ctx); err != nil {
+		return nil, fmt.Errorf("mongostore: %s: %w", opts.Collection, err)
+	}
+	return s, nil
+}
+
+// checkSettings compares the settings with those in the store, or stores them if it is new.
+func checkSettings(ctx context.Context, c *mongo.Collection, settings string) error {
+	if _, err := c.InsertOne(ctx, bson.D{{Key: "_id", Value: "settings"}, {Key: "settings", Value: settings}}); err != nil && !mongo.IsDuplicateKeyError(err) {
+		return err
+	}
+	var kept struct{ Settings string }
+	if err := c.FindOne(ctx, byID("settings")).Decode(&kept); err != nil {
+		return err
+	}
+	if kept.Settings != settings {
+		return fmt.Errorf("the store was %w: %s, not %s", neardup.ErrVersion, kept.Settings, settings)
+	}
+	return nil
+}
+
+func byID(id string) bson.D { return bson.D{{Key: "_id", Value: id}} }
+
+func byIDs(ids []string) bson.D { return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}} }
+
+// chunks calls do for some hundreds of things at a time, as long as the context has not ended.
+func chunks[T any](ctx context.Context, all []T, size int, do func(some []T) error) error {
+	for len(all) > 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("mongostore: %w", err)
+		}
+		n := min(size, len(all))
+		if err := do(all[:n]); err != nil {
+			return fmt.Errorf("mongostore: %w", errors.Join(err, ctx.Err()))
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+// Put implements [neardup.BlockStore].
+func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
+	entries, err := neardup.CheckEntries(entries)
+	if err != nil {
+		return err
+	}
+	return chunks(ctx, entries, 1000, func(some []neardup.StoreEntry) error { return s.layout.put(ctx, some) })
+}
+
+// Delete implements [neardup.BlockStore].
+func (s *Store) Delete(ctx context.Context, ids []string) error {
+	ids, err := neardup.CheckIDs(ids)
+	if err != nil {
+		return err
+	}
+	return chunks(ctx, ids, 1000, func(some []string) error { return s.layout.delete(ctx, some) })
+}
+
+// Search implements [neardup.BlockStore].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
+	found := make([][]neardup.Match[string], len(fps))
+	err := s.search(ctx, fps, func(query int, id string, distance int) {
+		found[query] = append(found[query], neardup.Match[string]{ID: id, Distance: distance})
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range found {
+		found[i] = neardup.MergeMatches(found[i])
+	}
+	return found, nil
+}
+
+// Exists implements [neardup.BlockStore].
+func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
+	found := make([]bool, len(fps))
+	err := s.search(ctx, fps, func(query int, _ string, _ int) { found[query] = true })
+	return found, err
+}
+
+func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
+	done := 0
+	return chunks(ctx, fps, 64, func(some []neardup.Fingerprint64) error {
+		err := s.layout.search(ctx, some, func(query int, id string, distance int) { yield(done+query, id, distance) })
+		done += len(some)
+		return err
+	})
+}
+
+// All implements [neardup.BlockStore].
+func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
+	return func(yield func(neardup.StoreEntry, error) bool) {
+		err := s.layout.all(ctx, func(e neardup.StoreEntry) bool { return yield(e, nil) })
+		if err != nil {
+			yield(neardup.StoreEntry{}, fmt.Errorf("mongostore: %w", errors.Join(err, ctx.Err())))
+		}
+	}
+}
+
+// Distance implements [neardup.BlockStore].
+func (s *Store) Distance() int { return s.blocks.Distance() }
+
+// Close implements [neardup.BlockStore]. It leaves the client open.
+func (s *Store) Close() error { return nil }
+
+var _ neardup.BlockStore = (*Store)(nil)
+
+// bulk is how many writes go to the server at once. (FerretDB keeps a connection of its own open for each, until all are done, and
+// has a hundred.)
+const bulk = 20
+
+// write makes writes, in any order. Upserts whose document somebody else has inserted meanwhile are made again.
+func write(ctx context.Context, c *mongo.Collection, writes []mongo.WriteModel) error {
+	for len(writes) > 0 {
+		some := writes[:min(bulk, len(writes))]
+		writes = writes[len(some):]
+		for attempt := 1; len(some) > 0; attempt++ {
+			_, err := c.BulkWrite(ctx, some, options.BulkWrite().SetOrdered(false))
+			if err == nil {
+				break
+			}
+			if some = duplicates(err, some); some == nil || attempt == 10 {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// duplicates returns the writes that failed because their document was there already, or nil if others failed.
+func duplicates(err error, writes []mongo.WriteModel) []mongo.WriteModel {
+	var failed mongo.BulkWriteException
+	if !errors.As(err, &failed) || failed.WriteConcernError != nil {
+		return nil
+	}
+	var again []mongo.WriteModel
+	for _, e := range failed.WriteErrors {
+		if !mongo.IsDuplicateKeyError(e.WriteError) || e.Index >= len(writes) {
+			return nil
+		}
+		again = append(again, writes[e.Index])
+	}
+	return again
+}
+
+// each calls yield with the documents of a collection, of each _id and a field, until that returns false.
+func each[T any](ctx context.Context, c *mongo.Collection, filter bson.D, field string, yield func(T) bool) (err error) {
+	cursor, err := c.Find(ctx, filter, options.Find().SetProjection(bson.D{{Key: field, Value: 1}}).SetBatchSize(10_000))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cursor.Close(ctx)) }()
+	for cursor.Next(ctx) {
+		var doc T
+		if err := cursor.Decode(&doc); err != nil {
+			return err
+		}
+		if !yield(doc) {
+			return nil
+		}
+	}
+	return cursor.Err()
+}
+
+// createIndexes makes indexes if they are not there.
+func createIndexes(ctx context.Context, c *mongo.Collection, fields ...string) error {
+	there, err := c.Indexes().ListSpecifications(ctx)
+	if err != nil {
+		return err
+	}
+	var models []mongo.IndexModel
+	for _, f := range fields {
+		if !slices.ContainsFunc(there, func(s mongo.IndexSpecification) bool { return s.Name == f+"_1" }) {
+			models = append(models, mongo.IndexModel{Keys: bson.D{{Key: f, Value: 1}}})
+		}
+	}
+	if len(models) > 0 {
+		_, err = c.Indexes().CreateMany(ctx, models)
+	}
+	return err
+}

@@ -1,0 +1,164 @@
+package mongostore
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/FerretDB/FerretDB/ferretdb"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/stores/internal/server"
+	"github.com/neardup/neardup/stores/storetest"
+)
+
+// ferret is FerretDB in this process, since there is no package of MongoDB that could be installed here: the same
+// protocol, slower, and with fewer operators.
+type ferret struct {
+	dir, addr string
+	stop      context.CancelFunc
+	done      chan error
+}
+
+func (f *ferret) start() error {
+	if f.addr == "" {
+		f.addr = "127.0.0.1:0"
+	}
+	server, err := ferretdb.New(&ferretdb.Config{
+		Listener:  ferretdb.ListenerConfig{TCP: f.addr},
+		Handler:   "sqlite",
+		SQLiteURL: "file:" + f.dir + "/",
+		Logger:    slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	f.stop, f.done = stop, make(chan error, 1)
+	go func() { f.done <- server.Run(ctx) }()
+	u, err := url.Parse(server.MongoDBURI())
+	if err == nil {
+		f.addr = u.Host
+	}
+	return err
+}
+
+// end stops it as well as can be done in one process.
+func (f *ferret) end() error {
+	f.stop()
+	return <-f.done
+}
+
+func connect(t testing.TB, addr string) *mongo.Database {
+	t.Helper()
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + addr + "/").SetRetryWrites(false).SetRetryReads(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Disconnect(context.Background()) })
+	return client.Database("neardup")
+}
+
+func suite(db *mongo.Database, layout Layout, size int) storetest.Suite {
+	return storetest.Suite{
+		Size:   size,
+		Blocks: []neardup.Blocks{storetest.MustBlocks(3, 5)},
+		Open: func(ctx context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+			s, err := New(ctx, db, b.Distance(), &Options{Blocks: b.Blocks(), Collection: "c" + string(layout) + name, Layout: layout})
+			if err != nil {
+				return nil, err
+			}
+			return s, nil
+		},
+	}
+}
+
+func TestStore(t *testing.T) {
+	maxInfo = 3 // so that block values need several documents
+	defer func() { maxInfo = 4096 }()
+	f := &ferret{dir: t.TempDir()}
+	if err := f.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := f.end(); err != nil {
+			t.Error(err)
+		}
+	}()
+	db := connect(t, f.addr)
+	_, port, _ := strings.Cut(f.addr, ":")
+	proxy := server.ProxyForTest(t, port)
+	throughProxy := connect(t, proxy.Addr)
+	for _, test := range []struct {
+		layout Layout
+		size   int
+	}{{Documents, 250}, {S003, 60}} {
+		t.Run("layout="+string(test.layout), func(t *testing.T) {
+			storetest.Test(t, suite(db, test.layout, test.size))
+			storetest.TestLostAnswers(t, suite(throughProxy, test.layout, test.size), proxy.LoseAnswer)
+			storetest.TestOutage(t, suite(db, test.layout, test.size), func() error {
+				if err := f.end(); err != nil {
+					return err
+				}
+				return f.start()
+			})
+		})
+	}
+}
+
+// The documents of the paper's layout are those of the example (S003 §2.3): A and B differ in the third block only.
+func TestBlockDocuments(t *testing.T) {
+	f := &ferret{dir: t.TempDir()}
+	if err := f.start(); err != nil {
+		t.Fatal(err)
+	}
+	defer f.end()
+	db := connect(t, f.addr)
+	s, err := New(t.Context(), db, 3, &Options{Layout: S003})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []neardup.StoreEntry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}} {
+		if err := s.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type block struct {
+		BlockName string `bson:"blockName"`
+		Info      []info `bson:"info"`
+	}
+	cursor, err := db.Collection("neardup").Find(t.Context(), bson.D{}, options.Find().SetSort(bson.D{{Key: "blockName", Value: 1}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []block
+	if err := cursor.All(t.Context(), &blocks); err != nil {
+		t.Fatal(err)
+	}
+	a, b := info{Hashcode: "800d8e90e45cc488", Textname: "A"}, info{Hashcode: "800d8e90e4dcc488", Textname: "B"}
+	want := []block{{"1:800d", []info{a, b}}, {"2:8e90", []info{a, b}}, {"3:e45c", []info{a}}, {"3:e4dc", []info{b}}, {"4:c488", []info{a, b}}}
+	if !reflect.DeepEqual(blocks, want) {
+		t.Errorf("%v, want %v", blocks, want)
+	}
+}
+
+// A full document of a block value is far below the 16 MB that MongoDB allows, whatever the ids.
+func TestMaxInfo(t *testing.T) {
+	var full []info
+	for range maxInfo {
+		full = append(full, info{"ffffffffffffffff", strings.Repeat("x", 1024), strings.Repeat("A", 26)})
+	}
+	doc, err := bson.Marshal(bson.D{{Key: "_id", Value: bson.NewObjectID()}, {Key: "blockName", Value: "60:ffffffffffffffff"}, {Key: "info", Value: full}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc) > 8<<20 {
+		t.Errorf("%d bytes", len(doc))
+	}
+}
