@@ -172,11 +172,9 @@ func again(t *testing.T, failed *int, what string, call func(ctx context.Context
 // TestOutage stores fingerprints while outage kills the server and starts it again. Every call that fails is made
 // again. In the end all must be there, each once.
 func TestOutage(t *testing.T, s Suite, outage func() error) {
-	if s.Size == 0 {
-		s.Size = 5000
-	}
+	s = s.withDefaults()
 	down := make(chan error, 1)
-	rounds := max(6, s.Size/50)
+	rounds := max(6, min(100, s.Size/5))
 	s.disturbed(t, "outage", rounds, func(round int) {
 		switch round {
 		case rounds / 3:
@@ -192,7 +190,8 @@ func TestOutage(t *testing.T, s Suite, outage func() error) {
 // TestLostAnswers stores fingerprints while lose now and then lets the next answer of the server be lost. Every call
 // that fails is made again. In the end all must be there, each once.
 func TestLostAnswers(t *testing.T, s Suite, lose func()) {
-	s.disturbed(t, "lostanswers", 40, func(round int) {
+	s = s.withDefaults()
+	s.disturbed(t, "lostanswers", max(6, min(40, s.Size/5)), func(round int) {
 		if round%3 == 1 {
 			lose()
 		}
@@ -204,7 +203,7 @@ func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(rou
 	m := model{}
 	random := rand.New(rand.NewPCG(5, 6))
 	var queries []neardup.Fingerprint64
-	const batch = 50
+	batch := max(4, min(50, s.Size/25))
 	failed := 0
 	for r := range rounds {
 		var entries []neardup.StoreEntry

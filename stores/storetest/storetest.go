@@ -49,12 +49,7 @@ func MustBlocks(distance, blocks int) neardup.Blocks {
 
 // Test runs all tests, each in stores of its own.
 func Test(t *testing.T, s Suite) {
-	if s.Size == 0 {
-		s.Size = 5000
-	}
-	if s.Blocks == nil {
-		s.Blocks = []neardup.Blocks{MustBlocks(3, 5), MustBlocks(3, 6), MustBlocks(0, 0), MustBlocks(1, 0), MustBlocks(7, 0)}
-	}
+	s = s.withDefaults()
 	t.Run("Documents", s.documents)
 	t.Run("IDs", s.ids)
 	t.Run("Batches", s.batches)
@@ -69,7 +64,17 @@ func Test(t *testing.T, s Suite) {
 	t.Run("SearchAndPut", s.searchAndPut)
 }
 
-// open opens a store with 4 blocks at the distance 3, and closes it after the test.
+func (s Suite) withDefaults() Suite {
+	if s.Size == 0 {
+		s.Size = 5000
+	}
+	if s.Blocks == nil {
+		s.Blocks = []neardup.Blocks{MustBlocks(3, 5), MustBlocks(3, 6), MustBlocks(0, 0), MustBlocks(1, 0), MustBlocks(7, 0)}
+	}
+	return s
+}
+
+// open opens a store, and closes it after the test.
 func (s Suite) open(t *testing.T, name string, blocks neardup.Blocks) neardup.BlockStore {
 	t.Helper()
 	store, err := s.Open(t.Context(), name, blocks)
