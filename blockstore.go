@@ -138,10 +138,11 @@ func MergeMatches[ID cmp.Ordered](matches []Match[ID]) []Match[ID] {
 	return matches
 }
 
-// PutAll stores many fingerprints, in calls of 65,536, whose errors end it. As all calls are
-// idempotent, it can be repeated from the beginning, or from any place before the error.
+// PutAll stores many fingerprints, in calls of a million, which are faster than smaller ones. An error ends it. As all
+// calls are idempotent, it can be repeated from the beginning, or from any place before the error.
 func PutAll(ctx context.Context, store BlockStore, fingerprints iter.Seq2[string, Fingerprint64]) error {
-	batch := make([]StoreEntry, 0, 1<<16)
+	const most = 1 << 20
+	var batch []StoreEntry
 	done := 0
 	put := func() error {
 		if err := store.Put(ctx, batch); err != nil {
@@ -153,7 +154,7 @@ func PutAll(ctx context.Context, store BlockStore, fingerprints iter.Seq2[string
 	}
 	for id, fp := range fingerprints {
 		batch = append(batch, StoreEntry{id, fp})
-		if len(batch) == cap(batch) {
+		if len(batch) == most {
 			if err := put(); err != nil {
 				return err
 			}

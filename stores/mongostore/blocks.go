@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -25,37 +27,42 @@ var maxInfo = 4096
 //  3. The states before it are removed from the documents of their block values.
 //  4. The id forgets them.
 //
-// A search compares what it finds with the state that counts. So what an interrupted change has left is not found, and the
-// next change of the id removes it. No two states are the same, so that a slow change removes only what it means to:
-// each has a tag of its own, but the first of a new id.
+// A search takes from the documents of block values only the ids, and their fingerprints from the states that count. So
+// what an interrupted change has left is not found as such, and the next change of the id removes it, but for what
+// is left by step 1 alone: that stays, and costs a little. No two states are the same, so that a slow change removes only
+// what it means to: each has a tag of its own.
 type blockDocuments struct {
 	*Store
 	ids *mongo.Collection
 }
 
-// A state is a fingerprint in 16 hexadecimal digits, and a tag.
+// A state is a fingerprint in 16 hexadecimal digits, or "" for an id that is being removed, and a tag.
 type state struct {
 	Hashcode string `bson:"hashcode"`
-	Tag      string `bson:"tag,omitempty"`
+	Tag      string `bson:"tag"`
 }
 
 func newState(fp neardup.Fingerprint64) state {
-	return state{Hashcode: fmt.Sprintf("%016x", uint64(fp))}
+	return state{fmt.Sprintf("%016x", uint64(fp)), rand.Text()}
 }
 
-func (s state) fingerprint() (neardup.Fingerprint64, error) {
-	fp, err := strconv.ParseUint(s.Hashcode, 16, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%w: the hashcode %q", neardup.ErrDamaged, s.Hashcode)
+// fingerprint returns the fingerprint, if it is not the state of an id that is being removed.
+func (s state) fingerprint() (fp neardup.Fingerprint64, ok bool, err error) {
+	if s.Hashcode == "" {
+		return 0, false, nil
 	}
-	return neardup.Fingerprint64(fp), nil
+	n, err := strconv.ParseUint(s.Hashcode, 16, 64)
+	if err != nil {
+		return 0, false, fmt.Errorf("%w: the hashcode %q", neardup.ErrDamaged, s.Hashcode)
+	}
+	return neardup.Fingerprint64(n), true, nil
 }
 
 // info is an element of a document of a block value.
 type info struct {
 	Hashcode string `bson:"hashcode"`
 	Textname string `bson:"textname"`
-	Tag      string `bson:"tag,omitempty"`
+	Tag      string `bson:"tag"`
 }
 
 // A record is the document of an id.
@@ -73,13 +80,19 @@ func (s blockDocuments) blockName(table int, fp neardup.Fingerprint64) string {
 	return fmt.Sprintf("%d:%0*x", table+1, (s.blocks.KeyBits(table)+3)/4, s.blocks.Key(table, fp))
 }
 
+// records returns the states of ids.
 func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][]state, error) {
 	records := map[string][]state{}
-	err := each(ctx, s.ids, byIDs(ids), "states", func(r record) bool {
-		records[r.ID] = r.States
-		return true
-	})
-	return records, err
+	for some := range slices.Chunk(ids, 1000) {
+		err := each(ctx, s.ids, byIDs(some), "states", func(r record) bool {
+			records[r.ID] = r.States
+			return true
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
 }
 
 func (s blockDocuments) put(ctx context.Context, entries []neardup.StoreEntry) error {
@@ -91,19 +104,13 @@ func (s blockDocuments) put(ctx context.Context, entries []neardup.StoreEntry) e
 	if err != nil {
 		return err
 	}
-	var changed []string
 	states := map[string]state{}
 	var adds []mongo.WriteModel
 	for _, e := range entries {
 		next := newState(e.Fingerprint)
-		old, known := records[e.ID]
-		if len(old) == 1 && old[0].Hashcode == next.Hashcode {
+		if old := records[e.ID]; len(old) == 1 && old[0].Hashcode == next.Hashcode {
 			continue // wholly there
 		}
-		if known {
-			next.Tag = rand.Text()
-		}
-		changed = append(changed, e.ID)
 		states[e.ID] = next
 		for t := range s.blocks.Tables() {
 			roomy := bson.D{{Key: "blockName", Value: s.blockName(t, e.Fingerprint)}, {Key: "info." + strconv.Itoa(maxInfo-1), Value: bson.D{{Key: "$exists", Value: false}}}}
@@ -111,33 +118,32 @@ func (s blockDocuments) put(ctx context.Context, entries []neardup.StoreEntry) e
 			adds = append(adds, mongo.NewUpdateOneModel().SetFilter(roomy).SetUpdate(add).SetUpsert(true))
 		}
 	}
-	if len(changed) == 0 {
-		return nil
-	}
 	if err := write(ctx, s.collection, adds); err != nil {
 		return err
 	}
-	var counts []mongo.WriteModel
-	for _, id := range changed {
-		push := bson.D{{Key: "$push", Value: bson.D{{Key: "states", Value: states[id]}}}}
-		counts = append(counts, mongo.NewUpdateOneModel().SetFilter(byID(id)).SetUpdate(push).SetUpsert(true))
-	}
-	if err := write(ctx, s.ids, counts); err != nil {
+	records, err = s.become(ctx, states, true)
+	if err != nil {
 		return err
 	}
-	if records, err = s.records(ctx, changed); err != nil {
-		return err
-	}
-	for _, id := range changed { // what comes behind our own is for somebody else to clear up
-		before := 0
-		for i, state := range records[id] {
-			if state == states[id] {
-				before = i
-			}
-		}
-		records[id] = records[id][:before]
+	for id, all := range records { // what comes behind our own is for somebody else to clear up
+		records[id] = all[:max(0, slices.Index(all, states[id]))]
 	}
 	return s.forget(ctx, records)
+}
+
+// become makes states the last ones of their ids, also of those that are not stored if it is to insert them, and returns all
+// states of the ids.
+func (s blockDocuments) become(ctx context.Context, states map[string]state, insert bool) (map[string][]state, error) {
+	ids := slices.Sorted(maps.Keys(states))
+	var pushes []mongo.WriteModel
+	for _, id := range ids {
+		push := bson.D{{Key: "$push", Value: bson.D{{Key: "states", Value: states[id]}}}}
+		pushes = append(pushes, mongo.NewUpdateOneModel().SetFilter(byID(id)).SetUpdate(push).SetUpsert(insert))
+	}
+	if err := write(ctx, s.ids, pushes); err != nil {
+		return nil, err
+	}
+	return s.records(ctx, ids)
 }
 
 // forget removes states from the documents of their block values, and then from those of the ids.
@@ -148,9 +154,12 @@ func (s blockDocuments) forget(ctx context.Context, records map[string][]state) 
 			continue
 		}
 		for _, state := range states {
-			fp, err := state.fingerprint()
+			fp, ok, err := state.fingerprint()
 			if err != nil {
 				return fmt.Errorf("id %q: %w", id, err)
+			}
+			if !ok {
+				continue
 			}
 			for t := range s.blocks.Tables() {
 				block := bson.D{{Key: "blockName", Value: s.blockName(t, fp)}}
@@ -161,20 +170,25 @@ func (s blockDocuments) forget(ctx context.Context, records map[string][]state) 
 		forget := bson.D{{Key: "$pullAll", Value: bson.D{{Key: "states", Value: states}}}}
 		forgets = append(forgets, mongo.NewUpdateOneModel().SetFilter(byID(id)).SetUpdate(forget))
 	}
-	if len(removes) == 0 {
-		return nil
-	}
 	if err := write(ctx, s.collection, removes); err != nil {
 		return err
 	}
 	return write(ctx, s.ids, forgets)
 }
 
-// delete removes all states of an id, and its document if it has got no other meanwhile.
+// delete first lets a state without a fingerprint count, so that nobody takes a state for whole that is being removed. Then it
+// removes all, and the document of the id if it has got no other state meanwhile.
 func (s blockDocuments) delete(ctx context.Context, ids []string) error {
-	records, err := s.records(ctx, ids)
+	removals := map[string]state{}
+	for _, id := range ids {
+		removals[id] = state{Tag: rand.Text()}
+	}
+	records, err := s.become(ctx, removals, false)
 	if err != nil {
 		return err
+	}
+	for id, all := range records {
+		records[id] = all[:slices.Index(all, removals[id])+1]
 	}
 	if err := s.forget(ctx, records); err != nil {
 		return err
@@ -184,39 +198,27 @@ func (s blockDocuments) delete(ctx context.Context, ids []string) error {
 }
 
 func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
-	var names []string
-	seen := map[string]bool{}
+	names := map[string]bool{}
 	for _, fp := range fps {
 		for t := range s.blocks.Tables() {
-			if name := s.blockName(t, fp); !seen[name] {
-				seen[name] = true
-				names = append(names, name)
-			}
+			names[s.blockName(t, fp)] = true
 		}
 	}
 	type block struct {
 		Info []info `bson:"info"`
 	}
-	type match struct {
-		query, distance int
-		info
-	}
-	var matches []match
 	near := map[string]bool{}
 	var damaged error
-	filter := bson.D{{Key: "blockName", Value: bson.D{{Key: "$in", Value: names}}}}
+	filter := bson.D{{Key: "blockName", Value: bson.D{{Key: "$in", Value: slices.Sorted(maps.Keys(names))}}}}
 	err := each(ctx, s.collection, filter, "info", func(b block) bool {
 		for _, in := range b.Info {
-			other, err := state{in.Hashcode, in.Tag}.fingerprint()
+			other, _, err := state{in.Hashcode, in.Tag}.fingerprint()
 			if err != nil {
 				damaged = fmt.Errorf("id %q: %w", in.Textname, err)
 				return false
 			}
-			for query, fp := range fps {
-				if d := fp.Distance(other); d <= s.blocks.Distance() {
-					matches = append(matches, match{query, d, in})
-					near[in.Textname] = true
-				}
+			if slices.ContainsFunc(fps, func(fp neardup.Fingerprint64) bool { return fp.Distance(other) <= s.blocks.Distance() }) {
+				near[in.Textname] = true
 			}
 		}
 		return true
@@ -224,40 +226,50 @@ func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64,
 	if err == nil {
 		err = damaged
 	}
-	if err != nil || len(matches) == 0 {
-		return err
-	}
-	ids := make([]string, 0, len(near))
-	for id := range near {
-		ids = append(ids, id)
-	}
-	records, err := s.records(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for _, m := range matches {
-		if states := records[m.Textname]; len(states) > 0 && states[len(states)-1] == (state{m.Hashcode, m.Tag}) {
-			yield(m.query, m.Textname, m.distance)
+	records, err := s.records(ctx, slices.Sorted(maps.Keys(near)))
+	if err != nil {
+		return err
+	}
+	for id, states := range records {
+		e, ok, err := entryOf(id, states)
+		if err != nil {
+			return err
+		}
+		for query, fp := range fps {
+			if d := fp.Distance(e.Fingerprint); ok && d <= s.blocks.Distance() {
+				yield(query, id, d)
+			}
 		}
 	}
 	return nil
 }
 
-func (s blockDocuments) all(ctx context.Context, yield func(neardup.StoreEntry) bool) error {
-	var damaged error
-	err := each(ctx, s.ids, bson.D{}, "states", func(r record) bool {
-		if len(r.States) == 0 {
-			return true
-		}
-		fp, err := r.States[len(r.States)-1].fingerprint()
-		if err != nil {
-			damaged = fmt.Errorf("id %q: %w", r.ID, err)
-			return false
-		}
-		return yield(neardup.StoreEntry{ID: r.ID, Fingerprint: fp})
-	})
-	if err == nil {
-		err = damaged
+// entryOf returns the entry of the state of an id that counts, if there is one.
+func entryOf(id string, states []state) (e neardup.StoreEntry, ok bool, err error) {
+	if len(states) == 0 {
+		return e, false, nil
 	}
-	return err
+	e.ID = id
+	if e.Fingerprint, ok, err = states[len(states)-1].fingerprint(); err != nil {
+		return e, false, fmt.Errorf("id %q: %w", id, err)
+	}
+	return e, ok, nil
+}
+
+func (s blockDocuments) page(ctx context.Context, behind string, n int) (entries []neardup.StoreEntry, last string, err error) {
+	records, err := page[record](ctx, s.ids, behind, n, "states")
+	for _, r := range records {
+		e, ok, err := entryOf(r.ID, r.States)
+		if err != nil {
+			return nil, "", err
+		}
+		if ok {
+			entries = append(entries, e)
+		}
+		last = r.ID
+	}
+	return entries, last, err
 }

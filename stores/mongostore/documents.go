@@ -67,8 +67,11 @@ func (s documents) search(ctx context.Context, fps []neardup.Fingerprint64, yiel
 	})
 }
 
-func (s documents) all(ctx context.Context, yield func(neardup.StoreEntry) bool) error {
-	return each(ctx, s.collection, bson.D{}, "fp", func(doc document) bool {
-		return yield(neardup.StoreEntry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
-	})
+func (s documents) page(ctx context.Context, behind string, n int) (entries []neardup.StoreEntry, last string, err error) {
+	docs, err := page[document](ctx, s.collection, behind, n, "fp")
+	for _, doc := range docs {
+		entries = append(entries, neardup.StoreEntry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
+		last = doc.ID
+	}
+	return entries, last, err
 }

@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"github.com/neardup/neardup"
 )
@@ -53,9 +54,8 @@ type Options struct {
 
 // A Store is a [neardup.BlockStore] in MongoDB.
 //
-// What is stored is as safe as the write concern of the database makes it; with "majority", the default of replica
-// sets, it survives the loss of a server. Of one id, calls may overlap, but one that puts it again must not overlap with one that has
-// deleted it.
+// What is stored is as safe as the write concern of the database makes it: with "majority", the default of replica
+// sets, it survives the loss of a server. It is read from the primary.
 type Store struct {
 	blocks     neardup.Blocks
 	collection *mongo.Collection
@@ -68,7 +68,7 @@ type layout interface {
 	put(ctx context.Context, entries []neardup.StoreEntry) error
 	delete(ctx context.Context, ids []string) error
 	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
-	all(ctx context.Context, yield func(neardup.StoreEntry) bool) error
+	page(ctx context.Context, behind string, n int) (entries []neardup.StoreEntry, last string, err error) // last is "" at the end
 }
 
 var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
@@ -76,38 +76,44 @@ var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
 // New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
 // distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The client stays the
 // caller's.
-func New(ctx context.Context, db *mongo.Database, distance int, o *Options) (*Store, error) {
-	var opts Options
-	if o != nil {
-		opts = *o
+func New(ctx context.Context, db *mongo.Database, distance int, options *Options) (*Store, error) {
+	var o Options
+	if options != nil {
+		o = *options
 	}
-	if opts.Collection == "" {
-		opts.Collection = "neardup"
+	if o.Collection == "" {
+		o.Collection = "neardup"
 	}
-	blocks, err := neardup.NewBlocks(distance, opts.Blocks)
+	blocks, err := neardup.NewBlocks(distance, o.Blocks)
 	if err != nil {
 		return nil, err
 	}
-	if !collectionName.MatchString(opts.Collection) {
-		return nil, fmt.Errorf("mongostore: the name of a collection cannot be %q", opts.Collection)
+	if !collectionName.MatchString(o.Collection) {
+		return nil, fmt.Errorf("mongostore: the name of a collection cannot be %q", o.Collection)
 	}
-	s := &Store{blocks: blocks, collection: db.Collection(opts.Collection)}
-	switch opts.Layout {
+	s := &Store{blocks: blocks, collection: collection(db, o.Collection)}
+	switch o.Layout {
 	case Documents:
 		s.layout = documents{s}
 	case S003:
-		s.layout = blockDocuments{s, db.Collection(opts.Collection + "_ids")}
+		s.layout = blockDocuments{s, collection(db, o.Collection+"_ids")}
 	default:
-		return nil, fmt.Errorf("mongostore: no layout %q", opts.Layout)
+		return nil, fmt.Errorf("mongostore: no layout %q", o.Layout)
 	}
-	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, opts.Layout, opts.Version)
-	if err := checkSettings(ctx, db.Collection(opts.Collection+"_settings"), settings); err != nil {
-		return nil, fmt.Errorf("mongostore: %s: %w", opts.Collection, err)
+	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, o.Layout, o.Version)
+	err = checkSettings(ctx, collection(db, o.Collection+"_settings"), settings)
+	if err == nil {
+		err = s.layout.create(ctx)
 	}
-	if err := s.layout.create(ctx); err != nil {
-		return nil, fmt.Errorf("mongostore: %s: %w", opts.Collection, err)
+	if err != nil {
+		return nil, fmt.Errorf("mongostore: %s: %w", o.Collection, err)
 	}
 	return s, nil
+}
+
+// collection returns a collection that is read from the primary: what was written must be seen.
+func collection(db *mongo.Database, name string) *mongo.Collection {
+	return db.Collection(name, options.Collection().SetReadPreference(readpref.Primary()))
 }
 
 // checkSettings compares the settings with those in the store, or stores them if it is new.
@@ -133,11 +139,11 @@ func byIDs(ids []string) bson.D { return bson.D{{Key: "_id", Value: bson.D{{Key:
 func chunks[T any](ctx context.Context, all []T, size int, do func(some []T) error) error {
 	for len(all) > 0 {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("mongostore: %w", err)
+			return wrap(ctx, err)
 		}
 		n := min(size, len(all))
 		if err := do(all[:n]); err != nil {
-			return fmt.Errorf("mongostore: %w", errors.Join(err, ctx.Err()))
+			return wrap(ctx, err)
 		}
 		all = all[n:]
 	}
@@ -193,14 +199,49 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield f
 	})
 }
 
-// All implements [neardup.BlockStore].
+// All implements [neardup.BlockStore]: in ascending order of the bytes of the ids. It asks for some thousands at a time.
 func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 	return func(yield func(neardup.StoreEntry, error) bool) {
-		err := s.layout.all(ctx, func(e neardup.StoreEntry) bool { return yield(e, nil) })
-		if err != nil {
-			yield(neardup.StoreEntry{}, fmt.Errorf("mongostore: %w", errors.Join(err, ctx.Err())))
+		last := ""
+		for {
+			entries, next, err := s.layout.page(ctx, last, 5000)
+			if err != nil {
+				yield(neardup.StoreEntry{}, wrap(ctx, err))
+				return
+			}
+			for _, e := range entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			last = next
 		}
 	}
+}
+
+// page returns the first documents whose _id is behind one.
+func page[T any](ctx context.Context, c *mongo.Collection, behind string, n int, field string) (docs []T, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	cursor, err := c.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: behind}}}},
+		options.Find().SetProjection(bson.D{{Key: field, Value: 1}}).SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(n)))
+	if err != nil {
+		return nil, err
+	}
+	err = cursor.All(ctx, &docs)
+	return docs, err
+}
+
+// wrap says where an error comes from, and that it is of the context if that has ended.
+func wrap(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		return fmt.Errorf("mongostore: %w: %w", ctx.Err(), err)
+	}
+	return fmt.Errorf("mongostore: %w", err)
 }
 
 // Distance implements [neardup.BlockStore].

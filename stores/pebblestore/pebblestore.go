@@ -53,7 +53,7 @@ type Options struct {
 	Version string
 
 	// NoSync lets Put and Delete return before the disk has what they wrote. If the program is killed, or the machine
-	// stops, the last calls may be lost; what is left is whole calls, without gaps. Close loses nothing.
+	// stops, the last calls may be lost, but none before them. Close loses nothing.
 	NoSync bool
 
 	// Cache is the number of bytes for blocks of files in memory. 0 means 256 MiB.
@@ -62,8 +62,7 @@ type Options struct {
 
 // A Store is a [neardup.BlockStore] in a directory.
 //
-// When Put and Delete return nil, what they wrote is on the disk, unless [Options.NoSync] is set. A call is stored wholly
-// or not at all.
+// When Put and Delete return nil, what they wrote is on the disk, unless [Options.NoSync] is set.
 type Store struct {
 	db     *pebble.DB
 	blocks neardup.Blocks
@@ -161,7 +160,8 @@ func (s *Store) checkSettings(settings string) error {
 	return nil
 }
 
-// Put implements [neardup.BlockStore]. What is stored already is not written again.
+// Put implements [neardup.BlockStore]. What is stored already is not written again. More than a quarter of a gigabyte is written
+// in several parts. If the disk is full, or fails, Pebble cannot go on: it panics.
 func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	entries, err := neardup.CheckEntries(entries)
 	if err != nil {
@@ -169,36 +169,34 @@ func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	}
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
-	write := entries[:0]
-	return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
-		var key []byte
-		var value [8]byte
-		for _, e := range entries {
-			old, where, err := s.find(settled, e.ID)
-			if err != nil {
-				return err
-			}
-			if where != 0 && old == e.Fingerprint {
-				continue
-			}
-			if where == settledKey {
-				s.changes.add(e.ID, old, true)
-				if err := b.Delete(append([]byte{settledKey}, e.ID...), nil); err != nil {
+	return inParts(entries, s.blocks, func(e neardup.StoreEntry) string { return e.ID }, func(part []neardup.StoreEntry) error {
+		write := part[:0]
+		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
+			for _, e := range part {
+				old, where, err := s.find(settled, e.ID)
+				if err != nil {
 					return err
 				}
+				if where != 0 && old == e.Fingerprint {
+					continue
+				}
+				if where == settledKey {
+					s.changes.add(e.ID, old, true)
+					if err := b.Delete(key(settledKey, e.ID), nil); err != nil {
+						return err
+					}
+				}
+				if err := set(b, pendingKey, e.ID, e.Fingerprint); err != nil {
+					return err
+				}
+				write = append(write, e)
 			}
-			key = append(append(key[:0], pendingKey), e.ID...)
-			binary.BigEndian.PutUint64(value[:], uint64(e.Fingerprint))
-			if err := b.Set(key, value[:], nil); err != nil {
-				return err
+			return nil
+		}, func() {
+			for _, e := range write {
+				s.pending.add(e.ID, e.Fingerprint)
 			}
-			write = append(write, e)
-		}
-		return nil
-	}, func() {
-		for _, e := range write {
-			s.pending.add(e.ID, e.Fingerprint)
-		}
+		})
 	})
 }
 
@@ -208,27 +206,59 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
-		for _, id := range ids {
-			old, where, err := s.find(settled, id)
-			if err != nil {
-				return err
-			}
-			if where == settledKey {
-				s.changes.add(id, old, true)
-			}
-			if where != 0 {
-				if err := b.Delete(append([]byte{where}, id...), nil); err != nil {
+	return inParts(ids, s.blocks, func(id string) string { return id }, func(part []string) error {
+		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
+			for _, id := range part {
+				old, where, err := s.find(settled, id)
+				if err != nil {
 					return err
 				}
+				if where == settledKey {
+					s.changes.add(id, old, true)
+				}
+				if where != 0 {
+					if err := b.Delete(key(where, id), nil); err != nil {
+						return err
+					}
+				}
 			}
-		}
-		return nil
-	}, func() {
-		for _, id := range ids {
-			s.pending.remove(id)
-		}
+			return nil
+		}, func() {
+			for _, id := range part {
+				s.pending.remove(id)
+			}
+		})
 	})
+}
+
+// partBytes is about how much is written at once, at the most; Pebble can take 4 GB.
+const partBytes = 256 << 20
+
+// inParts calls do with parts of a list whose postings in all tables are not too much for a batch.
+func inParts[T any](list []T, b neardup.Blocks, id func(T) string, do func(part []T) error) error {
+	for len(list) > 0 {
+		n, bytes := 0, 0
+		for n < len(list) && bytes < partBytes {
+			bytes += (len(id(list[n])) + 32) * (b.Tables() + 1)
+			n++
+		}
+		if err := do(list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+func key(kind byte, id string) []byte { return append([]byte{kind}, id...) }
+
+// set writes the fingerprint of an id into a batch.
+func set(b *pebble.Batch, kind byte, id string, fp neardup.Fingerprint64) error {
+	op := b.SetDeferred(1+len(id), 8)
+	op.Key[0] = kind
+	copy(op.Key[1:], id)
+	binary.BigEndian.PutUint64(op.Value, uint64(fp))
+	return op.Finish()
 }
 
 // change stores what record puts into the batch, and the removals that it collects, and then what it does to what is
@@ -236,6 +266,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled *pebble.Iterator) error, done func()) error {
 	b := s.db.NewBatch()
 	defer b.Close()
+	applied := false
 	err := func() error {
 		s.writing.Lock()
 		defer s.writing.Unlock()
@@ -256,29 +287,49 @@ func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled
 		if err := s.changes.write(b, s.blocks); err != nil {
 			return err
 		}
-		if s.write.Sync {
-			err = s.db.ApplyNoSyncWait(b, s.write)
-		} else {
-			err = s.db.Apply(b, s.write)
-		}
-		if err != nil {
+		if err := s.apply(b, done); err != nil {
 			return err
 		}
-		s.mu.Lock()
-		done()
-		s.mu.Unlock()
+		applied = true
 		if len(s.pending.docs) >= s.pending.max {
 			return s.settle()
 		}
 		return nil
 	}()
-	if err == nil && s.write.Sync && !b.Empty() {
-		err = b.SyncWait()
+	if s.write.Sync {
+		if applied {
+			err = errors.Join(err, b.SyncWait())
+		} else if err == nil { // what is there already may not be on the disk yet
+			err = s.db.LogData(nil, pebble.Sync)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("pebblestore: %w", err)
 	}
 	return nil
+}
+
+// apply applies a batch, without waiting for the disk, and what it does to what is pending. If it removes postings, no search
+// sees it between the two.
+func (s *Store) apply(b *pebble.Batch, done func()) error {
+	locked := len(s.changes.list) > 0
+	if locked {
+		s.mu.Lock()
+	}
+	var err error
+	if s.write.Sync {
+		err = s.db.ApplyNoSyncWait(b, s.write)
+	} else {
+		err = s.db.Apply(b, s.write)
+	}
+	if !locked {
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	if err == nil {
+		done()
+	}
+	return err
 }
 
 // find returns what is stored for an id, and under which key, or 0. It is fastest if the ids ascend. Only who
@@ -287,7 +338,7 @@ func (s *Store) find(settled *pebble.Iterator, id string) (fp neardup.Fingerprin
 	if at, ok := s.pending.at[id]; ok {
 		return s.pending.docs[at].fp, pendingKey, nil
 	}
-	if !settled.SeekPrefixGE(append([]byte{settledKey}, id...)) {
+	if !settled.SeekPrefixGE(key(settledKey, id)) {
 		return 0, 0, settled.Error()
 	}
 	e, err := readEntry(settled)
@@ -308,33 +359,43 @@ func readEntry(it *pebble.Iterator) (neardup.StoreEntry, error) {
 
 // settle lets what is pending enter the tables. Searches meanwhile find it in memory, and perhaps in the tables, too.
 func (s *Store) settle() error {
-	s.changes.reset()
 	entries := make([]neardup.StoreEntry, 0, s.pending.len())
 	for _, doc := range s.pending.docs {
 		if doc.id != "" {
 			entries = append(entries, neardup.StoreEntry{ID: doc.id, Fingerprint: doc.fp})
-			s.changes.add(doc.id, doc.fp, false)
 		}
 	}
 	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
-	b := s.db.NewBatch()
-	defer b.Close()
-	var key []byte
-	var value [8]byte
-	for _, e := range entries {
-		key = append(append(key[:0], settledKey), e.ID...)
-		binary.BigEndian.PutUint64(value[:], uint64(e.Fingerprint))
-		if err := b.Set(key, value[:], nil); err != nil {
+	err := inParts(entries, s.blocks, func(e neardup.StoreEntry) string { return e.ID }, func(part []neardup.StoreEntry) error {
+		b := s.db.NewBatch()
+		defer b.Close()
+		s.changes.reset()
+		for _, e := range part {
+			if err := set(b, settledKey, e.ID, e.Fingerprint); err != nil {
+				return err
+			}
+			s.changes.add(e.ID, e.Fingerprint, false)
+		}
+		// A part is all that is pending from its first id to its last.
+		err := b.DeleteRange(key(pendingKey, part[0].ID), append(key(pendingKey, part[len(part)-1].ID), 0), nil)
+		if err != nil {
 			return err
 		}
-	}
-	if err := b.DeleteRange([]byte{pendingKey}, []byte{pendingKey + 1}, nil); err != nil {
-		return err
-	}
-	if err := s.changes.write(b, s.blocks); err != nil {
-		return err
-	}
-	if err := s.db.Apply(b, s.write); err != nil {
+		if err := s.changes.write(b, s.blocks); err != nil {
+			return err
+		}
+		if err := s.db.Apply(b, s.write); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range part {
+			s.pending.remove(e.ID)
+		}
+		return nil
+	})
+	s.changes.reset()
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()

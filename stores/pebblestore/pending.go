@@ -41,8 +41,14 @@ func newPending(b neardup.Blocks) *pending {
 
 func (p *pending) len() int { return len(p.at) }
 
-// clear makes it empty, and keeps its memory.
+// clear makes it empty, and keeps its memory, if that is not much.
 func (p *pending) clear() {
+	if cap(p.docs) > 2*maxPending {
+		max := p.max
+		*p = *newPending(p.blocks)
+		p.max = max
+		return
+	}
 	clear(p.docs)
 	p.docs = p.docs[:0]
 	clear(p.at)
@@ -109,6 +115,9 @@ type keyed struct {
 }
 
 func (c *changes) reset() {
+	if cap(c.list) > 2*maxPending {
+		*c = changes{}
+	}
 	clear(c.list)
 	c.list = c.list[:0]
 }

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -19,60 +18,33 @@ import (
 // several keys. So there is a record of each id, which says under which fingerprints it may be found,
 // and every change goes like this:
 //
-//  1. The record gets the new state, as its first one. Its answer is all states that the record has.
+//  1. The record gets a new state, as its first one, and answers all states that it has.
 //  2. The postings of the new state are written.
 //  3. Those of the other states are removed.
-//  4. The record forgets the other states. If it has forgotten the new one, because somebody wrote the id meanwhile,
-//     the postings of step 2 are removed.
+//  4. If the new state is still the first one, the record forgets the others. If not, somebody has written the id
+//     meanwhile, and perhaps looked for the postings of step 2 before they were there: they are removed.
 //
-// Whatever a change is interrupted by, the record still says what the next one has to remove. That two
-// changes of an id at the same time cannot remove each other's postings, nor a slow one those of a later one, is
-// because no two states are ever the same: each has a tag of its own, which is in its postings, too. (The first
-// state of a new id needs none. That is most of them.)
+// So of all that a change may leave when it is interrupted the record knows, and the next change of the id removes it.
+// That two changes of an id at the same time cannot remove each other's postings, nor a slow one those of a later
+// one, is because no two states are ever the same: each has a tag of its own, counted by the server, which is in its
+// postings, too. (If somebody writes the id between steps 1 and 2 of a change that ends there, or a command arrives
+// when its client has given up and done everything again, postings can stay that no record knows: see [Store.Sweep].)
 //
-// Records lie in 65,536 hashes PREFIX:id:BUCKET, by a hash of the id.
+// Records lie in 65,536 hashes PREFIX:id:BUCKET, by a hash of the id. Their field of the byte 0 is the counter.
 
-// A state is one in which an id was put or removed: a fingerprint, the length of a tag, and the tag.
-//
-//	fp 00           the first
-//	fp 08 tag       any other
-//	00…00 09 tag    removed
+// A state is one in which an id was put or removed: 8 bytes of the fingerprint, big-endian, and 4 of the tag, the first of
+// them 128 or more if the id was removed.
 type state string
 
-const (
-	tagBytes       = 8
-	tombstoneBytes = 9
-)
-
-func newState(fp neardup.Fingerprint64) state {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, 9+tagBytes), uint64(fp))
-	return state(appendTag(b, tagBytes))
-}
-
-func newTombstone() state { return state(appendTag(make([]byte, 8, 9+tombstoneBytes), tombstoneBytes)) }
-
-func appendTag(b []byte, n int) []byte {
-	b = append(b, byte(n))
-	b = b[:len(b)+n]
-	rand.Read(b[len(b)-n:]) // never fails
-	return b
-}
-
-// first is the state without a tag.
-func (s state) first() state { return s[:8] + "\x00" }
+const stateBytes = 12
 
 // fingerprint returns the fingerprint, if the state is not that of a removed id.
 func (s state) fingerprint() (neardup.Fingerprint64, bool) {
-	return neardup.Fingerprint64(binary.BigEndian.Uint64([]byte(s[:8]))), s[8] != tombstoneBytes
+	return neardup.Fingerprint64(binary.BigEndian.Uint64([]byte(s[:8]))), s[8] < 128
 }
 
-// member is what the postings of a state call an id: the id, and the tag behind a byte 0.
-func (s state) member(id string) string {
-	if len(s) == 9 {
-		return id
-	}
-	return id + "\x00" + string(s[9:])
-}
+// member is what the postings of a state call an id: the id, a byte 0 and the tag.
+func (s state) member(id string) string { return id + "\x00" + string(s[8:]) }
 
 // idOf is the inverse of member.
 func idOf(member string) string {
@@ -80,87 +52,80 @@ func idOf(member string) string {
 	return id
 }
 
+const counterField = "\x00"
+
 // readRecord cuts a record into its states, of which there is at least one.
 func readRecord(record string) ([]state, error) {
-	var states []state
-	for rest := record; len(rest) > 0; {
-		if len(rest) < 9 || len(rest) < 9+int(rest[8]) {
-			return nil, fmt.Errorf("%w: the record %q", neardup.ErrDamaged, record)
-		}
-		n := 9 + int(rest[8])
-		states = append(states, state(rest[:n]))
-		rest = rest[n:]
+	if len(record) == 0 || len(record)%stateBytes != 0 {
+		return nil, fmt.Errorf("%w: the record %q", neardup.ErrDamaged, record)
 	}
-	if len(states) == 0 {
-		return nil, fmt.Errorf("%w: an empty record", neardup.ErrDamaged)
+	states := make([]state, 0, len(record)/stateBytes)
+	for at := 0; at < len(record); at += stateBytes {
+		states = append(states, state(record[at:at+stateBytes]))
 	}
 	return states, nil
 }
 
-// begin is step 1 for some ids of one hash: ARGV has id and state of each. The answers are the records, or 1 if the id
-// was new and its state is now the first one without a tag, or 0 if it is not there and to be removed.
+// begin is step 1 for some ids of one hash: ARGV has each id, and its fingerprint or "" if it is to be removed. The answers
+// are the records, or "" if there is nothing to remove. If the first state has the fingerprint already, it stays.
 var begin = redis.NewScript(`
-local answers = {}
+local ids, answers, set = {}, {}, {}
 for i = 1, #ARGV, 2 do
-	local id, new = ARGV[i], ARGV[i + 1]
-	local old = redis.call('HGET', KEYS[1], id)
-	local removes = string.byte(new, 9) == 9
-	if not old then
-		if removes then
-			answers[#answers + 1] = 0
-		else
-			redis.call('HSET', KEYS[1], id, string.sub(new, 1, 8) .. '\0')
-			answers[#answers + 1] = 1
-		end
-	elseif not removes and string.sub(old, 1, 8) == string.sub(new, 1, 8) and string.byte(old, 9) ~= 9 then
-		answers[#answers + 1] = old
-	else
-		redis.call('HSET', KEYS[1], id, new .. old)
-		answers[#answers + 1] = new .. old
+	ids[#ids + 1] = ARGV[i]
+end
+local records = redis.call('HMGET', KEYS[1], unpack(ids))
+local tag = redis.call('HINCRBY', KEYS[1], '\0', #ids) % 2147483648
+for i, id in ipairs(ids) do
+	local old, fp = records[i] or '', ARGV[2 * i]
+	local answer = old
+	if fp == '' and old ~= '' then
+		answer = '\0\0\0\0\0\0\0\0' .. struct.pack('>I4', tag - i + 2147483648) .. old
+	elseif fp ~= '' and (string.sub(old, 1, 8) ~= fp or string.byte(old, 9) >= 128) then
+		answer = fp .. struct.pack('>I4', (tag - i) % 2147483648) .. old
 	end
+	if answer ~= old then
+		set[#set + 1] = id
+		set[#set + 1] = answer
+	end
+	answers[i] = answer
+end
+if #set > 0 then
+	redis.call('HSET', KEYS[1], unpack(set))
 end
 return answers`)
 
-// finish is step 4 for some ids of one hash: ARGV has id and state of each. The answers are 1, or 0 if the record does
-// not have the state any more.
+// finish is step 4 for some ids of one hash: ARGV has id and state of each. The answers are 1, or 0 if another state is the
+// first one, or -1 if there is no record.
 var finish = redis.NewScript(`
-local answers = {}
+local ids, answers = {}, {}
 for i = 1, #ARGV, 2 do
-	local id, mine = ARGV[i], ARGV[i + 1]
-	local old = redis.call('HGET', KEYS[1], id)
-	local answer, at = 0, 1
-	while old and at <= #old do
-		local after = at + 9 + string.byte(old, at + 8)
-		if string.sub(old, at, after - 1) == mine then
-			local removes = string.byte(mine, 9) == 9
-			local keep = string.sub(old, 1, (removes and at or after) - 1)
-			if keep == '' then
-				redis.call('HDEL', KEYS[1], id)
-			elseif #keep < #old then
-				redis.call('HSET', KEYS[1], id, keep)
-			end
-			answer = 1
-			break
+	ids[#ids + 1] = ARGV[i]
+end
+local records = redis.call('HMGET', KEYS[1], unpack(ids))
+for i, id in ipairs(ids) do
+	local old, mine = records[i], ARGV[2 * i]
+	answers[i] = old and 0 or -1
+	if old and string.sub(old, 1, 12) == mine then
+		answers[i] = 1
+		if string.byte(mine, 9) >= 128 then
+			redis.call('HDEL', KEYS[1], id)
+		elseif old ~= mine then
+			redis.call('HSET', KEYS[1], id, mine)
 		end
-		at = after
 	end
-	answers[#answers + 1] = answer
 end
 return answers`)
 
-func (s *Store) loadScripts(ctx context.Context) error {
-	for _, script := range []*redis.Script{begin, finish} {
-		if err := script.Load(ctx, s.client).Err(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// mostIDs is how many ids a script gets: Lua can pass on some thousand arguments.
+const mostIDs = 1000
 
-// A change is one of an id.
+// A change is one of an id: it puts a fingerprint, or removes it.
 type change struct {
-	id     string
-	state  state
+	id      string
+	fp      neardup.Fingerprint64
+	removes bool
+
+	state  state   // what begin has made of it
 	others []state // whose postings are to be removed
 }
 
@@ -170,76 +135,89 @@ type posting struct {
 	member string
 }
 
-// change makes changes of different ids.
-func (s *Store) change(ctx context.Context, changes []change) error {
-	err := s.steps(ctx, changes)
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") { // the server was started again
-		if err = s.loadScripts(ctx); err == nil {
-			err = s.steps(ctx, changes)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("redisstore: %w", err)
-	}
-	return nil
+// postingOf returns the posting of a state, if it is not that of a removed id.
+func postingOf(id string, s state) (posting, bool) {
+	fp, ok := s.fingerprint()
+	return posting{fp, s.member(id)}, ok
 }
 
-func (s *Store) steps(ctx context.Context, changes []change) error {
-	if len(changes) == 0 {
-		return ctx.Err()
-	}
-	buckets := bucketsOf(changes)
-	err := s.script(ctx, begin, buckets, func(c *change, answer any) error {
-		switch answer := answer.(type) {
-		case int64:
-			if c.state = c.state.first(); answer == 0 {
-				c.id = "" // nothing to do
-			}
-		case string:
-			states, err := readRecord(answer)
-			if err != nil {
-				return fmt.Errorf("id %q: %w", c.id, err)
-			}
-			c.state, c.others = states[0], states[1:]
+// change makes changes of different ids.
+func (s *Store) change(ctx context.Context, changes []change) error {
+	for attempt := 1; len(changes) > 0; attempt++ {
+		lost, err := s.steps(ctx, changes)
+		switch {
+		case err != nil:
+			return fmt.Errorf("redisstore: %w", err)
+		case len(lost) > 0 && attempt == 10:
+			return fmt.Errorf("redisstore: the server loses what it is given: %d of %d records are gone", len(lost), len(changes))
 		}
+		changes = lost
+	}
+	return ctx.Err()
+}
+
+// steps takes the steps of some changes. It returns those of ids that are to be stored and whose records are gone when it
+// has taken them: somebody has removed the id meanwhile, or the server has forgotten it and is another one now.
+func (s *Store) steps(ctx context.Context, changes []change) (lost []change, err error) {
+	buckets := bucketsOf(changes)
+	err = s.script(ctx, begin, buckets, func(c *change) any {
+		if c.removes {
+			return ""
+		}
+		return binary.BigEndian.AppendUint64(nil, uint64(c.fp))
+	}, func(c *change, answer any) error {
+		c.state, c.others = "", nil
+		record, ok := answer.(string)
+		if ok && record == "" {
+			return nil
+		}
+		states, err := readRecord(record)
+		if err != nil {
+			return fmt.Errorf("id %q: %w", c.id, err)
+		}
+		c.state, c.others = states[0], states[1:]
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var changed []change
 	var added, removed []posting
-	changed := changes[:0]
 	for _, c := range changes {
-		if c.id == "" {
-			continue
+		if c.state == "" {
+			continue // there is nothing to remove
 		}
 		changed = append(changed, c)
-		if fp, ok := c.state.fingerprint(); ok {
-			added = append(added, posting{fp, c.state.member(c.id)})
+		if p, ok := postingOf(c.id, c.state); ok {
+			added = append(added, p)
 		}
 		for _, other := range c.others {
-			if fp, ok := other.fingerprint(); ok {
-				removed = append(removed, posting{fp, other.member(c.id)})
+			if p, ok := postingOf(c.id, other); ok {
+				removed = append(removed, p)
 			}
 		}
 	}
 	if err := s.layout.add(ctx, added); err != nil {
-		return err
+		return nil, err
 	}
 	if err := s.layout.remove(ctx, removed); err != nil {
-		return err
+		return nil, err
 	}
 	removed = removed[:0]
-	err = s.script(ctx, finish, bucketsOf(changed), func(c *change, answer any) error {
-		if fp, ok := c.state.fingerprint(); ok && answer == int64(0) {
-			removed = append(removed, posting{fp, c.state.member(c.id)})
+	err = s.script(ctx, finish, bucketsOf(changed), func(c *change) any { return string(c.state) }, func(c *change, answer any) error {
+		p, ok := postingOf(c.id, c.state)
+		if ok && answer != int64(1) {
+			removed = append(removed, p)
+			if answer == int64(-1) {
+				lost = append(lost, *c)
+			}
 		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.layout.remove(ctx, removed)
+	return lost, s.layout.remove(ctx, removed)
 }
 
 // A bucket is some changes whose records are in the same hash.
@@ -248,6 +226,8 @@ type bucket struct {
 	changes []*change
 }
 
+func bucketOf(id string) uint16 { return uint16(crc32.ChecksumIEEE([]byte(id))) }
+
 func bucketsOf(changes []change) []bucket {
 	type numbered struct {
 		number uint16
@@ -255,12 +235,12 @@ func bucketsOf(changes []change) []bucket {
 	}
 	order := make([]numbered, len(changes))
 	for i := range changes {
-		order[i] = numbered{uint16(crc32.ChecksumIEEE([]byte(changes[i].id))), &changes[i]}
+		order[i] = numbered{bucketOf(changes[i].id), &changes[i]}
 	}
 	slices.SortStableFunc(order, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	var buckets []bucket
 	for i, o := range order {
-		if i == 0 || o.number != order[i-1].number {
+		if i == 0 || o.number != order[i-1].number || len(buckets[len(buckets)-1].changes) == mostIDs {
 			buckets = append(buckets, bucket{number: o.number})
 		}
 		b := &buckets[len(buckets)-1]
@@ -269,36 +249,32 @@ func bucketsOf(changes []change) []bucket {
 	return buckets
 }
 
-// script runs a script for all buckets, and calls do with the answer for each change.
-func (s *Store) script(ctx context.Context, script *redis.Script, buckets []bucket, do func(c *change, answer any) error) error {
-	answers, err := s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
-		b := buckets[i]
-		args := make([]any, 0, 2*len(b.changes))
-		for _, c := range b.changes {
-			args = append(args, c.id, string(c.state))
-		}
-		p.EvalSha(ctx, script.Hash(), []string{fmt.Sprintf("%s:id:%04x", s.prefix, b.number)}, args...)
-	})
-	if err != nil {
-		return err
-	}
-	i := 0
-	for _, chunk := range answers {
-		for _, c := range chunk {
+// script runs a script for all buckets, with id and argument of each change, and calls do with the answers.
+func (s *Store) script(ctx context.Context, script *redis.Script, buckets []bucket, argument func(*change) any, do func(c *change, answer any) error) error {
+	run := func(eval func(p redis.Pipeliner, key string, args []any)) error {
+		return s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
+			b := buckets[i]
+			args := make([]any, 0, 2*len(b.changes))
+			for _, c := range b.changes {
+				args = append(args, c.id, argument(c))
+			}
+			eval(p, s.recordKey(b.number), args)
+		}, func(i int, c redis.Cmder) error {
 			list, err := c.(*redis.Cmd).Slice()
 			if err == nil && len(list) != len(buckets[i].changes) {
 				err = fmt.Errorf("%d answers for %d ids", len(list), len(buckets[i].changes))
 			}
-			if err != nil {
-				return err
+			for j := 0; err == nil && j < len(list); j++ {
+				err = do(buckets[i].changes[j], list[j])
 			}
-			for j, answer := range list {
-				if err := do(buckets[i].changes[j], answer); err != nil {
-					return err
-				}
-			}
-			i++
-		}
+			return err
+		})
 	}
-	return nil
+	err := run(func(p redis.Pipeliner, key string, args []any) { p.EvalSha(ctx, script.Hash(), []string{key}, args...) })
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") { // a server that has not seen it yet; what others have done is done again
+		err = run(func(p redis.Pipeliner, key string, args []any) { script.Eval(ctx, p, []string{key}, args...) })
+	}
+	return err
 }
+
+func (s *Store) recordKey(bucket uint16) string { return hexKey(s.prefix+":id:", uint64(bucket), 4) }

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -51,8 +54,8 @@ type Options struct {
 // A Store is a [neardup.BlockStore] in Redis.
 //
 // What is stored is as safe as the server makes it: with appendonly yes and appendfsync always, when a call returns;
-// with the default everysec, up to a second later. Puts and Deletes of different ids never disturb each other. Of one
-// id they may overlap, too, but one that puts it again must not overlap with one that has deleted it.
+// with the default everysec, up to a second later. The server must not evict keys (maxmemory-policy noeviction), and the
+// client must read from masters. go-redis heeds the deadline of a context only with the option ContextTimeoutEnabled.
 type Store struct {
 	client redis.UniversalClient
 	blocks neardup.Blocks
@@ -92,16 +95,13 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, option
 	if err == nil && kept != settings {
 		err = fmt.Errorf("the store %s was %w: %s, not %s", s.prefix, neardup.ErrVersion, kept, settings)
 	}
-	if err == nil {
-		err = s.loadScripts(ctx)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
 	return s, nil
 }
 
-// Put implements [neardup.BlockStore]: see records.go. It takes three round trips, and a fourth if anything is replaced.
+// Put implements [neardup.BlockStore]. It takes three round trips, and a fourth if anything is replaced.
 func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	entries, err := neardup.CheckEntries(entries)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	}
 	changes := make([]change, len(entries))
 	for i, e := range entries {
-		changes[i] = change{id: e.ID, state: newState(e.Fingerprint)}
+		changes[i] = change{id: e.ID, fp: e.Fingerprint}
 	}
 	return s.change(ctx, changes)
 }
@@ -122,7 +122,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	}
 	changes := make([]change, len(ids))
 	for i, id := range ids {
-		changes[i] = change{id: id, state: newTombstone()}
+		changes[i] = change{id: id, removes: true}
 	}
 	return s.change(ctx, changes)
 }
@@ -155,50 +155,98 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 // All implements [neardup.BlockStore]. It goes through all keys of the database.
 func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 	return func(yield func(neardup.StoreEntry, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		buckets, err := s.recordKeys(ctx)
-		if err != nil {
-			yield(neardup.StoreEntry{}, fmt.Errorf("redisstore: %w", err))
-			return
-		}
-		const batch = 256
-		for ; len(buckets) > 0; buckets = buckets[min(batch, len(buckets)):] {
-			p := s.client.Pipeline()
-			for _, key := range buckets[:min(batch, len(buckets))] {
-				p.HGetAll(ctx, key)
-			}
-			commands, err := p.Exec(ctx)
-			if err != nil {
-				yield(neardup.StoreEntry{}, fmt.Errorf("redisstore: %w", err))
-				return
-			}
-			for _, c := range commands {
+		more := true
+		err := s.scan(ctx, recordKeys, func(keys []string) error {
+			return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
 				for id, record := range c.(*redis.MapStringStringCmd).Val() {
+					if id == counterField || !more {
+						continue
+					}
 					states, err := readRecord(record)
 					if err != nil {
-						yield(neardup.StoreEntry{}, fmt.Errorf("redisstore: id %q: %w", id, err))
-						return
+						return fmt.Errorf("id %q: %w", id, err)
 					}
-					if fp, ok := states[0].fingerprint(); ok && !yield(neardup.StoreEntry{ID: id, Fingerprint: fp}, nil) {
-						return
+					if fp, ok := states[0].fingerprint(); ok {
+						more = yield(neardup.StoreEntry{ID: id, Fingerprint: fp}, nil)
 					}
 				}
-			}
+				if !more {
+					return errStop
+				}
+				return nil
+			})
+		})
+		if err != nil && more {
+			yield(neardup.StoreEntry{}, fmt.Errorf("redisstore: %w", err))
 		}
 	}
 }
 
-// recordKeys returns the keys of all records, see records.go.
-func (s *Store) recordKeys(ctx context.Context) ([]string, error) {
+var errStop = errors.New("stop")
+
+// Sweep removes postings that no record knows: what is left if a client dies in the middle of a change while
+// another one changes the same id, or if a command arrives at the server long after its client has given up. That is
+// rare, and until then such an id may be found under a fingerprint that it does not have. Sweep goes through all keys, and may run while the
+// store is used. It returns how many postings it has removed.
+func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
+	err = s.scan(ctx, s.layout.postingKeys(), func(keys []string) error {
+		var postings []posting
+		err := s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HKeys(ctx, keys[i]) }, func(i int, c redis.Cmder) (err error) {
+			postings, err = s.layout.postings(postings, keys[i], c.(*redis.StringSliceCmd).Val())
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		// The record has a state before any posting of it is written, so what it does not know is not about to be known.
+		var unknown []posting
+		err = s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
+			id := idOf(postings[i].member)
+			p.HMGet(ctx, s.recordKey(bucketOf(id)), id)
+		}, func(i int, c redis.Cmder) error {
+			record, _ := c.(*redis.SliceCmd).Val()[0].(string)
+			id := idOf(postings[i].member)
+			for at := 0; at+stateBytes <= len(record); at += stateBytes {
+				if p, ok := postingOf(id, state(record[at:at+stateBytes])); ok && p == postings[i] {
+					return nil
+				}
+			}
+			unknown = append(unknown, postings[i])
+			return nil
+		})
+		if err == nil {
+			removed += len(unknown)
+			err = s.layout.remove(ctx, unknown)
+		}
+		return err
+	})
+	if err != nil {
+		return removed, fmt.Errorf("redisstore: %w", err)
+	}
+	return removed, nil
+}
+
+// A pattern says which keys of the store are meant: what is behind the prefix, as the server can ask, and exactly (for another
+// store may have a prefix that begins with this one).
+type pattern struct {
+	glob  string
+	exact *regexp.Regexp
+}
+
+var recordKeys = pattern{":id:????", regexp.MustCompile(`^:id:[0-9a-f]{4}$`)}
+
+// scan calls do with the keys of a pattern, some thousands at a time, each once.
+func (s *Store) scan(ctx context.Context, pattern pattern, do func(keys []string) error) error {
 	var mu sync.Mutex
 	seen := map[string]bool{} // SCAN may return a key twice
 	scan := func(ctx context.Context, c *redis.Client) error {
-		it := c.Scan(ctx, 0, globEscape.Replace(s.prefix)+":id:*", 10_000).Iterator()
+		it := c.Scan(ctx, 0, globEscape.Replace(s.prefix)+pattern.glob, 10_000).Iterator()
 		for it.Next(ctx) {
-			mu.Lock()
-			seen[it.Val()] = true
-			mu.Unlock()
+			if pattern.exact.MatchString(strings.TrimPrefix(it.Val(), s.prefix)) {
+				mu.Lock()
+				seen[it.Val()] = true
+				mu.Unlock()
+			}
 		}
 		return it.Err()
 	}
@@ -211,13 +259,17 @@ func (s *Store) recordKeys(ctx context.Context) ([]string, error) {
 	case *redis.Client:
 		err = scan(ctx, c)
 	default:
-		err = fmt.Errorf("All cannot list the keys of a %T", s.client)
+		err = fmt.Errorf("a %T cannot list its keys", s.client)
 	}
-	keys := make([]string, 0, len(seen))
-	for key := range seen {
-		keys = append(keys, key)
+	if err != nil {
+		return err
 	}
-	return keys, err
+	for keys := range slices.Chunk(slices.Collect(maps.Keys(seen)), pipeline) {
+		if err := do(keys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
@@ -230,35 +282,60 @@ func (s *Store) Close() error { return nil }
 
 var _ neardup.BlockStore = (*Store)(nil)
 
-// inPipelines calls add for each of n things, in pipelines of some thousands, a few at once, and collects what was answered.
-// Of an empty database an answer may be redis.Nil.
-func (s *Store) inPipelines(ctx context.Context, n int, add func(p redis.Pipeliner, i int)) ([][]redis.Cmder, error) {
-	const chunk = 4096
+// pipeline is how many commands go to the server at once.
+const pipeline = 4096
+
+// inPipelines calls add for each of n things, which adds one command, in pipelines of which two run at once, and read
+// with each answer, one at a time but in no particular order.
+func (s *Store) inPipelines(ctx context.Context, n int, add func(p redis.Pipeliner, i int), read func(i int, c redis.Cmder) error) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	answers := make([][]redis.Cmder, (n+chunk-1)/chunk)
-	errs := make([]error, len(answers))
-	next := make(chan int, len(answers))
-	for i := range answers {
-		next <- i
+	one := func(from int) ([]redis.Cmder, error) {
+		p := s.client.Pipeline()
+		for i := from; i < min(n, from+pipeline); i++ {
+			add(p, i)
+		}
+		return p.Exec(ctx)
 	}
-	close(next)
+	readAll := func(from int, answers []redis.Cmder) error {
+		for i, c := range answers {
+			if err := read(from+i, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if n <= pipeline {
+		answers, err := one(0)
+		if err != nil {
+			return err
+		}
+		return readAll(0, answers)
+	}
+	var mu sync.Mutex
+	var failed error
+	next := 0
 	var wg sync.WaitGroup
-	for range min(2, len(answers)) {
+	for range 2 {
 		wg.Go(func() {
-			for i := range next {
-				p := s.client.Pipeline()
-				for j := i * chunk; j < min(n, (i+1)*chunk); j++ {
-					add(p, j)
+			mu.Lock()
+			defer mu.Unlock()
+			for failed == nil && next < n {
+				from := next
+				next += pipeline
+				mu.Unlock()
+				answers, err := one(from)
+				mu.Lock()
+				if err == nil {
+					err = readAll(from, answers)
 				}
-				answers[i], errs[i] = p.Exec(ctx)
-				if errors.Is(errs[i], redis.Nil) {
-					errs[i] = nil
+				if failed == nil {
+					failed = err
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return answers, errors.Join(errs...)
+	return failed
 }

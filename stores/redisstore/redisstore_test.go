@@ -72,6 +72,9 @@ func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 				t.Fatal(err)
 			}
 			for id, record := range records {
+				if id == counterField {
+					continue
+				}
 				ids++
 				if states, err := readRecord(record); err != nil || len(states) != 1 {
 					t.Errorf("record of %s: %v, %v", id, states, err)
@@ -91,32 +94,60 @@ func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 	}
 }
 
+const (
+	removedState = state("\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00\x01")
+	sevenState   = state("\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x02")
+)
+
 func TestRecords(t *testing.T) {
-	record := string(newTombstone() + newState(7) + newState(8).first())
+	record := string(removedState + sevenState)
 	states, err := readRecord(record)
-	if err != nil || len(states) != 3 {
+	if err != nil || len(states) != 2 {
 		t.Fatal(states, err)
 	}
 	if _, ok := states[0].fingerprint(); ok {
 		t.Error("a removed id has a fingerprint")
 	}
-	for i, want := range []neardup.Fingerprint64{7, 8} {
-		if fp, ok := states[i+1].fingerprint(); !ok || fp != want {
-			t.Errorf("fingerprint %d: %v, %v", want, fp, ok)
-		}
-		if id := idOf(states[i+1].member("someone")); id != "someone" {
-			t.Errorf("id %q", id)
-		}
+	if fp, ok := states[1].fingerprint(); !ok || fp != 7 {
+		t.Errorf("fingerprint %v, %v", fp, ok)
 	}
-	for _, damaged := range []string{"", "x", record[:9], record[:len(record)-1], record + "x"} {
+	if id := idOf(states[1].member("someone")); id != "someone" {
+		t.Errorf("id %q", id)
+	}
+	for _, damaged := range []string{"", "x", record[:11], record[:len(record)-1], record + "x"} {
 		if _, err := readRecord(damaged); !errors.Is(err, neardup.ErrDamaged) {
 			t.Errorf("record %q: %v", damaged, err)
 		}
 	}
 }
 
+// Sweep removes what nobody knows, and only that.
+func TestSweep(t *testing.T) {
+	c := client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
+	for _, layout := range []Layout{Hashes, S002} {
+		s, err := New(t.Context(), c, 3, &Options{Layout: layout, Prefix: "sweep" + string(layout)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Put(t.Context(), []neardup.StoreEntry{{ID: "known", Fingerprint: 7}, {ID: "other", Fingerprint: 1 << 40}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.layout.add(t.Context(), []posting{{7, sevenState.member("nobody")}, {7, sevenState.member("known")}}); err != nil {
+			t.Fatal(err)
+		}
+		n, err := s.Sweep(t.Context())
+		if want := map[Layout]int{Hashes: 8, S002: 2}[layout]; err != nil || n != want {
+			t.Errorf("Sweep removes %d, %v, want %d", n, err, want)
+		}
+		found, err := s.Search(t.Context(), []neardup.Fingerprint64{7, 1 << 40})
+		if err != nil || len(found[0]) != 1 || len(found[1]) != 1 || found[0][0].ID != "known" {
+			t.Errorf("found %v, %v", found, err)
+		}
+	}
+}
+
 func FuzzRecord(f *testing.F) {
-	f.Add(string(newTombstone() + newState(7) + newState(8).first()))
+	f.Add(string(removedState + sevenState))
 	f.Add("\x00\x00\x00\x00\x00\x00\x00\x00\xff")
 	f.Fuzz(func(t *testing.T, record string) {
 		states, err := readRecord(record)

@@ -1,8 +1,11 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,8 +13,16 @@ import (
 type Dialect int
 
 const (
-	MySQL      Dialect = iota + 1 // and MariaDB
-	PostgreSQL                    // from version 14 on
+	// MySQL is MariaDB, too: sql.Open("mysql", "user:password@tcp(host:3306)/database") of github.com/go-sql-driver/mysql.
+	MySQL Dialect = iota + 1
+
+	// PostgreSQL must be version 14 or later, and the database UTF-8: sql.Open("pgx", "postgres://user:password@host/database") of
+	// github.com/jackc/pgx/v5/stdlib.
+	PostgreSQL
+
+	// SQLite cannot count bits: it returns all that have a key, and the distances are computed here. For several goroutines it needs
+	// options: sql.Open("sqlite", "file:store.db?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate") of
+	// modernc.org/sqlite.
 	SQLite
 )
 
@@ -42,12 +53,20 @@ func (d Dialect) idType() string {
 	return "TEXT"
 }
 
-// id returns an id as an argument.
-func (d Dialect) id(id string) any {
+// textType is a type of column for long texts.
+func (d Dialect) textType() string {
 	if d == MySQL {
-		return []byte(id)
+		return "MEDIUMBLOB"
 	}
-	return id
+	return "TEXT"
+}
+
+// bytes returns a string as an argument for a column that compares bytes.
+func (d Dialect) bytes(s string) any {
+	if d == MySQL {
+		return []byte(s)
+	}
+	return s
 }
 
 // distance is the expression for the Hamming distance of a column and an argument, or "" if there is none.
@@ -61,12 +80,52 @@ func (d Dialect) distance(column, argument string) string {
 	return ""
 }
 
-// insertNew is a statement that inserts a row, or does nothing if there is one.
-func (d Dialect) insertNew(table, columns, values string) string {
+// insertSettings is a statement that inserts the row 1, or does nothing if there is one.
+func (d Dialect) insertSettings(table string) string {
+	insert := fmt.Sprintf("INSERT INTO %s (id, settings) VALUES (1, %s)", table, d.placeholder(1))
 	if d == MySQL {
-		return fmt.Sprintf("INSERT IGNORE INTO %s (%s) VALUES (%s)", table, columns, values)
+		return insert + " ON DUPLICATE KEY UPDATE id = id"
 	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s) ON CONFLICT DO NOTHING", table, columns, values)
+	return insert + " ON CONFLICT DO NOTHING"
+}
+
+// An index is one of a table. It also holds the columns that are more, and the primary key.
+type index struct{ name, columns, more string }
+
+// hasIndex reports whether a table has an index. Those of MySQL are made with the table.
+func (d Dialect) hasIndex(ctx context.Context, db *sql.DB, table, name string) (there bool, err error) {
+	switch d {
+	case PostgreSQL:
+		err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_indexes WHERE schemaname = current_schema() AND tablename = $1 AND indexname = $2)", table, name).Scan(&there)
+	case SQLite:
+		err = db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND name = ?)", table, name).Scan(&there)
+	default:
+		there = true
+	}
+	return there, err
+}
+
+func (d Dialect) createIndex(table string, ix index) string {
+	create := fmt.Sprintf("CREATE INDEX %s ON %s (%s)", ix.name, table, ix.columns)
+	if d == PostgreSQL {
+		create += " INCLUDE (" + ix.more + ")"
+	}
+	return create // in SQLite the primary key is in every index of a table WITHOUT ROWID
+}
+
+// createTable is a statement that makes a table, if there is none. The primary key is in every index of MySQL.
+func (d Dialect) createTable(table string, columns []string, indexes []index) string {
+	end := ""
+	switch d {
+	case MySQL:
+		for _, ix := range indexes {
+			columns = append(columns, fmt.Sprintf("KEY %s (%s)", ix.name, ix.columns))
+		}
+		end = " ENGINE=InnoDB ROW_FORMAT=DYNAMIC"
+	case SQLite:
+		end = " WITHOUT ROWID"
+	}
+	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)%s", table, strings.Join(columns, ", "), end)
 }
 
 // upsert is a statement that inserts n rows, or changes those that are there. The first columns are the primary key.
@@ -130,6 +189,8 @@ func collides(err error) bool {
 		return false
 	}
 	text := err.Error()
-	return strings.Contains(text, "Deadlock") || strings.Contains(text, "Lock wait timeout") || strings.Contains(text, "Record has changed since last read") ||
-		strings.Contains(text, "SQLITE_BUSY") || strings.Contains(text, "database is locked") || strings.Contains(text, "database table is locked")
+	return slices.ContainsFunc([]string{
+		"Error 1213", "Error 1205", "Error 1020", // MySQL: deadlock; waited too long; changed since it was read
+		"SQLITE_BUSY", "database is locked", "database table is locked",
+	}, func(part string) bool { return strings.Contains(text, part) })
 }

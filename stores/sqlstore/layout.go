@@ -10,7 +10,7 @@ import (
 
 // A layout writes the statements for a table. Their arguments are in the order of the methods that append them.
 type layout interface {
-	schema() []string
+	schema() (table string, indexes []index)
 	rowArgs() int // of an entry
 	upsert(n int) string
 	appendRows(args []any, e neardup.StoreEntry) []any
@@ -18,6 +18,7 @@ type layout interface {
 	search(n int) string // of n fingerprints: number of the fingerprint, id, fingerprint found
 	exists() string
 	appendSearch(args []any, fp neardup.Fingerprint64) []any
+	appendExists(args []any, fp neardup.Fingerprint64) []any
 	page(n int) string
 }
 
@@ -40,16 +41,13 @@ func (s rows) columns() []string {
 	return columns
 }
 
-func (s rows) schema() []string {
+func (s rows) schema() (table string, indexes []index) {
 	columns := []string{"id " + s.dialect.idType() + " PRIMARY KEY", "fp BIGINT NOT NULL"}
 	for t := range s.blocks.Tables() {
 		columns = append(columns, fmt.Sprintf("t%d %s NOT NULL", t+1, s.keyType(t)))
+		indexes = append(indexes, index{fmt.Sprintf("%s_ix%d", s.table, t+1), fmt.Sprintf("t%d, fp", t+1), "id"})
 	}
-	return s.dialect.createTable(s.table, columns, func(yield func(name, columns, more string)) {
-		for t := range s.blocks.Tables() {
-			yield(fmt.Sprintf("%s_t%d", s.table, t+1), fmt.Sprintf("t%d, fp", t+1), "id")
-		}
-	})
+	return s.dialect.createTable(s.table, columns, indexes), indexes
 }
 
 func (s rows) rowArgs() int { return 2 + s.blocks.Tables() }
@@ -59,7 +57,7 @@ func (s rows) upsert(n int) string {
 }
 
 func (s rows) appendRows(args []any, e neardup.StoreEntry) []any {
-	args = append(args, s.dialect.id(e.ID), int64(e.Fingerprint))
+	args = append(args, s.dialect.bytes(e.ID), int64(e.Fingerprint))
 	for t := range s.blocks.Tables() {
 		args = append(args, int64(s.blocks.Key(t, e.Fingerprint)))
 	}
@@ -116,6 +114,10 @@ func (s rows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
 	return args
 }
 
+func (s rows) appendExists(args []any, fp neardup.Fingerprint64) []any {
+	return s.appendSearch(args, fp)
+}
+
 func (s rows) page(n int) string {
 	return fmt.Sprintf("SELECT id, fp FROM %s WHERE id > %s ORDER BY id LIMIT %d", s.table, s.dialect.placeholder(1), n)
 }
@@ -128,15 +130,14 @@ func (s blockRows) blockName(table int, fp neardup.Fingerprint64) string {
 	return fmt.Sprintf("%d:%0*x", table+1, (s.blocks.KeyBits(table)+3)/4, s.blocks.Key(table, fp))
 }
 
-func (s blockRows) schema() []string {
+func (s blockRows) schema() (table string, indexes []index) {
 	name := "VARCHAR(24)"
 	if s.dialect == MySQL {
 		name = "VARBINARY(24)"
 	}
 	columns := []string{"textname " + s.dialect.idType(), "class SMALLINT", "block_name " + name + " NOT NULL", "hashcode BIGINT NOT NULL", "PRIMARY KEY (textname, class)"}
-	return s.dialect.createTable(s.table, columns, func(yield func(name, columns, more string)) {
-		yield(s.table+"_block_name", "block_name, hashcode", "textname")
-	})
+	indexes = []index{{s.table + "_ix", "block_name, hashcode", "textname"}}
+	return s.dialect.createTable(s.table, columns, indexes), indexes
 }
 
 func (s blockRows) rowArgs() int { return 4 * s.blocks.Tables() }
@@ -147,7 +148,7 @@ func (s blockRows) upsert(n int) string {
 
 func (s blockRows) appendRows(args []any, e neardup.StoreEntry) []any {
 	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.id(e.ID), int64(t+1), int64(e.Fingerprint), s.dialect.id(s.blockName(t, e.Fingerprint)))
+		args = append(args, s.dialect.bytes(e.ID), int64(t+1), int64(e.Fingerprint), s.dialect.bytes(s.blockName(t, e.Fingerprint)))
 	}
 	return args
 }
@@ -156,11 +157,10 @@ func (s blockRows) delete(n int) string {
 	return fmt.Sprintf("DELETE FROM %s WHERE textname IN (%s)", s.table, s.dialect.in(1, n))
 }
 
-// near is the condition that a row is near a fingerprint, with the arguments from a number on.
-func (s blockRows) near(arg int) string {
-	n := s.blocks.Tables()
-	where := fmt.Sprintf("block_name IN (%s)", s.dialect.in(arg, n))
-	if d := s.dialect.distance("hashcode", s.dialect.placeholder(arg+n)); d != "" {
+// near is the condition that a row is near a fingerprint and has one of n block names, with the arguments from a number on.
+func (s blockRows) near(names, arg, fp int) string {
+	where := fmt.Sprintf("block_name IN (%s)", s.dialect.in(arg, names))
+	if d := s.dialect.distance("hashcode", s.dialect.placeholder(fp)); d != "" {
 		where += " AND " + d + " <= " + strconv.Itoa(s.blocks.Distance())
 	}
 	return where
@@ -168,23 +168,29 @@ func (s blockRows) near(arg int) string {
 
 func (s blockRows) search(n int) string {
 	var selects []string
-	args := s.blocks.Tables() + 1
+	tables := s.blocks.Tables()
+	args := tables + 1
 	if s.dialect == SQLite {
 		args--
 	}
 	for i := range n {
-		selects = append(selects, fmt.Sprintf("SELECT %d, textname, hashcode FROM %s WHERE %s", i, s.table, s.near(1+i*args)))
+		selects = append(selects, fmt.Sprintf("SELECT %d, textname, hashcode FROM %s WHERE %s", i, s.table, s.near(tables, 1+i*args, 1+i*args+tables)))
 	}
 	return strings.Join(selects, " UNION ALL ")
 }
 
+// exists asks for one block name after the other: PostgreSQL would read the whole table for several.
 func (s blockRows) exists() string {
-	return fmt.Sprintf("SELECT EXISTS (SELECT 1 FROM %s WHERE %s)", s.table, s.near(1))
+	var tests []string
+	for t := range s.blocks.Tables() {
+		tests = append(tests, fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s)", s.table, s.near(1, 1+2*t, 2+2*t)))
+	}
+	return "SELECT " + strings.Join(tests, " OR ")
 }
 
 func (s blockRows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
 	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.id(s.blockName(t, fp)))
+		args = append(args, s.dialect.bytes(s.blockName(t, fp)))
 	}
 	if s.dialect != SQLite {
 		args = append(args, int64(fp))
@@ -192,31 +198,13 @@ func (s blockRows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
 	return args
 }
 
-func (s blockRows) page(n int) string {
-	return fmt.Sprintf("SELECT textname, hashcode FROM %s WHERE class = 1 AND textname > %s ORDER BY textname LIMIT %d", s.table, s.dialect.placeholder(1), n)
+func (s blockRows) appendExists(args []any, fp neardup.Fingerprint64) []any {
+	for t := range s.blocks.Tables() {
+		args = append(args, s.dialect.bytes(s.blockName(t, fp)), int64(fp))
+	}
+	return args
 }
 
-// createTable returns the statements that make a table and its indexes, if they are not there. The indexes also hold the
-// columns that are more, and the primary key.
-func (d Dialect) createTable(table string, columns []string, indexes func(yield func(name, columns, more string))) []string {
-	statements := []string{""}
-	indexes(func(name, indexed, more string) {
-		switch d {
-		case MySQL: // the primary key is in every index
-			columns = append(columns, fmt.Sprintf("KEY %s (%s)", name, indexed))
-		case PostgreSQL:
-			statements = append(statements, fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s) INCLUDE (%s)", name, table, indexed, more))
-		case SQLite: // as it is WITHOUT ROWID
-			statements = append(statements, fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)", name, table, indexed))
-		}
-	})
-	end := ""
-	switch d {
-	case MySQL:
-		end = " ENGINE=InnoDB"
-	case SQLite:
-		end = " WITHOUT ROWID"
-	}
-	statements[0] = fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)%s", table, strings.Join(columns, ", "), end)
-	return statements
+func (s blockRows) page(n int) string {
+	return fmt.Sprintf("SELECT textname, hashcode FROM %s WHERE class = 1 AND textname > %s ORDER BY textname LIMIT %d", s.table, s.dialect.placeholder(1), n)
 }

@@ -42,7 +42,8 @@ type Options struct {
 	// not opened.
 	Version string
 
-	// Table is the name of the table; "" means "neardup". It may have up to 40 letters, digits and underscores.
+	// Table is the name of the table; "" means "neardup". It may have up to 40 lower-case letters, digits and
+	// underscores.
 	// A second table, with _settings behind the name, says what is in it.
 	Table string
 
@@ -51,8 +52,8 @@ type Options struct {
 
 // A Store is a [neardup.BlockStore] in a table.
 //
-// A call of Put or Delete is one transaction, so that it is stored wholly or not at all, and as safe as the
-// database makes transactions. If it collides with another one it is tried again, ten times.
+// Up to 10,000 ids are written in one transaction, so that they are stored wholly or not at all, and as safely as the
+// database makes transactions. What collides with another one is tried again, ten times.
 type Store struct {
 	db      *sql.DB
 	dialect Dialect
@@ -94,27 +95,21 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, options
 	}
 	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, o.Layout, o.Version)
 	if err := s.again(ctx, func() error { return s.create(ctx, settings) }); err != nil {
-		return nil, fmt.Errorf("sqlstore: %w", err)
+		return nil, err
 	}
 	return s, nil
 }
 
-var tableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,39}$`)
+var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
 // create makes the tables if there are none, and compares the settings with those that are kept.
 func (s *Store) create(ctx context.Context, settings string) error {
-	statements := []string{
-		fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s_settings (id INT PRIMARY KEY, settings TEXT NOT NULL)", s.table),
-		s.dialect.insertNew(s.table+"_settings", "id, settings", "1, "+s.dialect.placeholder(1)),
+	_, err := s.db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s_settings (id INT PRIMARY KEY, settings %s NOT NULL)", s.table, s.dialect.textType()))
+	if err != nil {
+		return err
 	}
-	for i, statement := range statements {
-		var args []any
-		if i == 1 {
-			args = append(args, settings)
-		}
-		if _, err := s.db.ExecContext(ctx, statement, args...); err != nil {
-			return err
-		}
+	if _, err := s.db.ExecContext(ctx, s.dialect.insertSettings(s.table+"_settings"), s.dialect.bytes(settings)); err != nil {
+		return err
 	}
 	var kept string
 	if err := s.db.QueryRowContext(ctx, fmt.Sprintf("SELECT settings FROM %s_settings WHERE id = 1", s.table)).Scan(&kept); err != nil {
@@ -123,8 +118,19 @@ func (s *Store) create(ctx context.Context, settings string) error {
 	if kept != settings {
 		return fmt.Errorf("the store %s was %w: %s, not %s", s.table, neardup.ErrVersion, kept, settings)
 	}
-	for _, statement := range s.layout.schema() {
-		if _, err := s.db.ExecContext(ctx, statement); err != nil {
+	table, indexes := s.layout.schema()
+	if _, err := s.db.ExecContext(ctx, table); err != nil {
+		return err
+	}
+	for _, ix := range indexes {
+		// CREATE INDEX IF NOT EXISTS would wait for all who write, also if there is one.
+		if there, err := s.dialect.hasIndex(ctx, s.db, s.table, ix.name); err != nil || there {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := s.db.ExecContext(ctx, s.dialect.createIndex(s.table, ix)); err != nil {
 			return err
 		}
 	}
@@ -150,7 +156,7 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.id(ids[i])) })
+	return s.write(ctx, len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
 }
 
 // write executes, in one transaction, statements for n things with so many arguments each.
@@ -158,97 +164,108 @@ func (s *Store) write(ctx context.Context, n, args int, statement func(n int) st
 	if n == 0 {
 		return nil
 	}
-	chunk := max(1, min(500, s.dialect.maxArgs()/args))
-	err := s.again(ctx, func() error {
-		// Prepared is what comes again: few of them, or many in full chunks. That is before the transaction, which may have
-		// the only connection.
-		var prepared *sql.Stmt
-		size := min(n, chunk)
-		if n >= chunk || n <= 20 {
-			var err error
-			if prepared, err = s.prepare(ctx, statement(size)); err != nil {
-				return err
+	// Few sizes, so that there are few statements to prepare, which databases and drivers keep.
+	most := max(1, min(256, s.dialect.maxArgs()/args, 2048/max(1, args/6)))
+	sizes := []int{most, 32, 4, 1}
+	size := func(left int) int {
+		return sizes[slices.IndexFunc(sizes, func(size int) bool { return size <= most && size <= left })]
+	}
+	for from := 0; from < n; {
+		part := min(n-from, 10_000) // in one transaction
+		prepared := map[int]*sql.Stmt{}
+		err := s.again(ctx, func() error {
+			for left := part; left > 0; left -= size(left) { // before the transaction, which may have the only connection
+				if k := size(left); prepared[k] == nil {
+					p, err := s.prepare(ctx, statement(k))
+					if err != nil {
+						return err
+					}
+					prepared[k] = p
+				}
 			}
-		}
-		tx, err := s.db.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if prepared != nil {
-			prepared = tx.StmtContext(ctx, prepared)
-		}
-		var list []any
-		for from := 0; from < n; from += chunk {
-			to := min(n, from+chunk)
-			list = list[:0]
-			for i := from; i < to; i++ {
-				list = appendArgs(list, i)
-			}
-			if prepared != nil && to-from == size {
-				_, err = prepared.ExecContext(ctx, list...)
-			} else {
-				_, err = tx.ExecContext(ctx, statement(to-from), list...)
-			}
+			tx, err := s.db.BeginTx(ctx, nil)
 			if err != nil {
 				return err
 			}
+			defer tx.Rollback()
+			inTx := map[int]*sql.Stmt{}
+			var list []any
+			for i := 0; i < part; {
+				k := size(part - i)
+				if inTx[k] == nil {
+					inTx[k] = tx.StmtContext(ctx, prepared[k])
+				}
+				list = list[:0]
+				for j := i; j < i+k; j++ {
+					list = appendArgs(list, from+j)
+				}
+				if _, err := inTx[k].ExecContext(ctx, list...); err != nil {
+					return err
+				}
+				i += k
+			}
+			return tx.Commit()
+		})
+		if err != nil {
+			return err
 		}
-		return tx.Commit()
-	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: %w", err)
+		from += part
 	}
 	return nil
 }
 
-// again does something that collides with what others do, up to ten times.
+// again does something that may collide with what others do, up to ten times.
 func (s *Store) again(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || ctx.Err() != nil || attempt == 10 || !collides(err) {
-			return errors.Join(err, ctxErr(ctx, err))
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil && !errors.Is(err, ctx.Err()): // some drivers have errors of their own for it
+			return fmt.Errorf("sqlstore: %w: %w", ctx.Err(), err)
+		case ctx.Err() != nil || attempt == 10 || !collides(err):
+			return fmt.Errorf("sqlstore: %w", err)
 		}
-		time.Sleep(time.Duration(rand.IntN(attempt*10)) * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Duration(rand.IntN(attempt*10)) * time.Millisecond):
+		}
 	}
-}
-
-// ctxErr returns the error of the context of a call that failed because of it: some drivers have others of their own.
-func ctxErr(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, ctx.Err()) {
-		return nil
-	}
-	return ctx.Err()
 }
 
 // prepare returns a statement that is prepared once.
 func (s *Store) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p := s.prepared[query]; p != nil {
+	p := s.prepared[query]
+	s.mu.Unlock()
+	if p != nil {
 		return p, nil
 	}
 	p, err := s.db.PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other := s.prepared[query]; other != nil {
+		p.Close()
+		return other, nil
+	}
 	s.prepared[query] = p
 	return p, nil
 }
 
-// queriesAtOnce is how many fingerprints one statement searches, if there are as many.
-const queriesAtOnce = 16
-
 // Search implements [neardup.BlockStore].
 func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
 	found := make([][]neardup.Match[string], len(fps))
+	atOnce := max(1, min(16, 100/s.blocks.Tables())) // if there are as many; SQLite allows 500 parts of a statement
 	for from := 0; from < len(fps); {
 		n := 1
-		if len(fps)-from >= queriesAtOnce {
-			n = queriesAtOnce
+		if len(fps)-from >= atOnce {
+			n = atOnce
 		}
-		if err := s.search(ctx, fps[from:from+n], found[from:]); err != nil {
-			return nil, fmt.Errorf("sqlstore: %w", errors.Join(err, ctxErr(ctx, err)))
+		if err := s.again(ctx, func() error { return s.search(ctx, fps[from:from+n], found[from:from+n]) }); err != nil {
+			return nil, err
 		}
 		from += n
 	}
@@ -268,6 +285,7 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [
 	for _, fp := range fps {
 		args = s.layout.appendSearch(args, fp)
 	}
+	clear(found)
 	rows, err := statement.QueryContext(ctx, args...)
 	if err != nil {
 		return err
@@ -297,16 +315,16 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 		}
 		return found, err
 	}
-	if len(fps) == 0 {
-		return found, nil
-	}
-	statement, err := s.prepare(ctx, s.layout.exists())
 	for i, fp := range fps {
-		if err == nil {
-			err = statement.QueryRowContext(ctx, s.layout.appendSearch(nil, fp)...).Scan(&found[i])
-		}
+		err := s.again(ctx, func() error {
+			statement, err := s.prepare(ctx, s.layout.exists())
+			if err != nil {
+				return err
+			}
+			return statement.QueryRowContext(ctx, s.layout.appendExists(nil, fp)...).Scan(&found[i])
+		})
 		if err != nil {
-			return nil, fmt.Errorf("sqlstore: %w", errors.Join(err, ctxErr(ctx, err)))
+			return nil, err
 		}
 	}
 	return found, nil
@@ -319,9 +337,13 @@ func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 		const page = 10_000
 		last := ""
 		for {
-			entries, err := s.page(ctx, last, page)
+			var entries []neardup.StoreEntry
+			err := s.again(ctx, func() (err error) {
+				entries, err = s.page(ctx, last, page)
+				return err
+			})
 			if err != nil {
-				yield(neardup.StoreEntry{}, fmt.Errorf("sqlstore: %w", errors.Join(err, ctxErr(ctx, err))))
+				yield(neardup.StoreEntry{}, err)
 				return
 			}
 			for _, e := range entries {
@@ -339,7 +361,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 
 // page returns the first entries behind an id.
 func (s *Store) page(ctx context.Context, behind string, n int) ([]neardup.StoreEntry, error) {
-	rows, err := s.db.QueryContext(ctx, s.layout.page(n), s.dialect.id(behind))
+	rows, err := s.db.QueryContext(ctx, s.layout.page(n), s.dialect.bytes(behind))
 	if err != nil {
 		return nil, err
 	}

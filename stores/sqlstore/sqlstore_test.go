@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,9 +29,10 @@ func open(t testing.TB, driver, dsn string) *sql.DB {
 
 func suite(db *sql.DB, dialect Dialect, layout Layout) storetest.Suite {
 	return storetest.Suite{
-		Size: 2000,
+		Size:   2000,
+		Blocks: []neardup.Blocks{storetest.MustBlocks(3, 5), storetest.MustBlocks(3, 6), storetest.MustBlocks(3, 7), storetest.MustBlocks(0, 0)},
 		Open: func(ctx context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
-			s, err := New(ctx, db, dialect, b.Distance(), &Options{Blocks: b.Blocks(), Table: "t" + string(layout) + name, Layout: layout})
+			s, err := New(ctx, db, dialect, b.Distance(), &Options{Blocks: b.Blocks(), Table: strings.ToLower("t" + string(layout) + name), Layout: layout})
 			if err != nil {
 				return nil, err
 			}

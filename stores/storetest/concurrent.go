@@ -83,12 +83,12 @@ func (s Suite) writersAndReaders(t *testing.T) {
 				asked++
 				i := random.IntN(there * batch)
 				e := entry(w, i)
-				found, err := stores[2+r].Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint})
+				found, err := stores[2+r].Search(t.Context(), []neardup.Fingerprint64{through(e.Fingerprint, asked)})
 				if err != nil {
 					fail("Search: %v", err)
 					return
 				}
-				seen := slices.Contains(found[0], neardup.Match[string]{ID: e.ID})
+				seen := slices.Contains(found[0], neardup.Match[string]{ID: e.ID, Distance: 3})
 				switch round := i / batch; {
 				case i%batch == 0 && round < gone && seen:
 					fail("%s was removed, and found", e.ID)
@@ -111,25 +111,40 @@ func (s Suite) writersAndReaders(t *testing.T) {
 			e := entry(w, i)
 			m[e.ID] = e.Fingerprint
 			if i < 100 {
-				queries = append(queries, e.Fingerprint)
+				queries = append(queries, through(e.Fingerprint, i))
 			}
 		}
 	}
 	m.check(t, stores[3], queries)
 }
 
-// oneID lets several write the same few ids at once. What stands afterwards must be found, and nothing else.
+// oneID lets several write the same few ids at once: new ones and known ones, with the same fingerprint and with others, and
+// removes them between. What stands afterwards must be found through every table, and nothing else.
 func (s Suite) oneID(t *testing.T) {
 	stores := s.handles(t, "oneid", 3)
 	fps := []neardup.Fingerprint64{fp, fp ^ 1, ^fp, fp ^ 0xFF00}
+	var queries []neardup.Fingerprint64
+	for _, f := range fps {
+		for table := range 4 {
+			queries = append(queries, f, through(f, table))
+		}
+	}
 	for round := range max(2, min(20, s.Size/250)) {
 		var wg sync.WaitGroup
 		for w, store := range stores {
 			wg.Go(func() {
 				for i := range 10 {
 					e := neardup.StoreEntry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
+					if i < 3 {
+						e.Fingerprint = fps[round%len(fps)] // all the same
+					}
 					if err := store.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
 						t.Errorf("Put: %v", err)
+					}
+					if i < 7 && (i+w)%5 == 4 {
+						if err := store.Delete(t.Context(), []string{e.ID}); err != nil {
+							t.Errorf("Delete: %v", err)
+						}
 					}
 				}
 			})
@@ -148,7 +163,11 @@ func (s Suite) oneID(t *testing.T) {
 		if len(m) != 3 {
 			t.Fatalf("there are %d ids: %v", len(m), m)
 		}
-		m.check(t, stores[1], fps)
+		m.check(t, stores[1], queries)
+		if round%2 == 0 { // new ones in the next round
+			remove(t, stores[2], "id0", "id1", "id2")
+			model{}.check(t, stores[0], queries)
+		}
 	}
 }
 
@@ -187,13 +206,17 @@ func TestOutage(t *testing.T, s Suite, outage func() error) {
 	})
 }
 
-// TestLostAnswers stores fingerprints while lose now and then lets the next answer of the server be lost. Every call
-// that fails is made again. In the end all must be there, each once.
-func TestLostAnswers(t *testing.T, s Suite, lose func()) {
+// TestLostAnswers stores fingerprints while lose now and then lets an answer of the server be lost: the next one, or one of the
+// next few, but none if it is 0. Every call that fails is made again. In the end all must be there, each once.
+func TestLostAnswers(t *testing.T, s Suite, lose func(answer int)) {
 	s = s.withDefaults()
-	s.disturbed(t, "lostanswers", max(6, min(40, s.Size/5)), func(round int) {
-		if round%3 == 1 {
-			lose()
+	rounds := max(6, min(40, s.Size/5))
+	s.disturbed(t, "lostanswers", rounds, func(round int) {
+		switch {
+		case round == rounds-1:
+			lose(0) // none any more
+		case round%2 == 1:
+			lose(1 + round/2%7)
 		}
 	})
 }
@@ -211,7 +234,7 @@ func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(rou
 			e := neardup.StoreEntry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())} // half of them replace others
 			entries = append(entries, e)
 			m[e.ID] = e.Fingerprint
-			queries = append(queries, e.Fingerprint)
+			queries = append(queries, through(e.Fingerprint, i))
 		}
 		disturb(r)
 		again(t, &failed, "Put", func(ctx context.Context) error { return store.Put(ctx, entries) })

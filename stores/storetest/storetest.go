@@ -149,6 +149,16 @@ func (m model) check(t *testing.T, store neardup.BlockStore, queries []neardup.F
 	}
 }
 
+// through changes a fingerprint in three of four blocks, so that only one table of MustBlocks(3, 0) leads to it.
+func through(fp neardup.Fingerprint64, table int) neardup.Fingerprint64 {
+	for other := range 4 {
+		if other != table%4 {
+			fp ^= 1 << (63 - 16*other - table%16)
+		}
+	}
+	return fp
+}
+
 func put(t *testing.T, store neardup.BlockStore, entries ...neardup.StoreEntry) {
 	t.Helper()
 	if err := store.Put(t.Context(), entries); err != nil {

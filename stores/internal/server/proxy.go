@@ -9,7 +9,7 @@ import (
 // A Proxy passes on connections to a server, and can lose an answer.
 type Proxy struct {
 	Addr string // 127.0.0.1:port
-	lose atomic.Bool
+	lose atomic.Int32
 }
 
 // ProxyForTest starts a proxy to a port that ends after the test.
@@ -39,8 +39,8 @@ func ProxyForTest(t testing.TB, port string) *Proxy {
 	return p
 }
 
-// LoseAnswer lets the next answer of the server be lost, and its connection.
-func (p *Proxy) LoseAnswer() { p.lose.Store(true) }
+// LoseAnswer lets the next answer of the server be lost, or a later one, and its connection.
+func (p *Proxy) LoseAnswer(answer int) { p.lose.Store(int32(answer)) }
 
 func (p *Proxy) pass(to, from net.Conn, answers bool) {
 	defer to.Close()
@@ -48,7 +48,7 @@ func (p *Proxy) pass(to, from net.Conn, answers bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if err != nil || answers && p.lose.CompareAndSwap(true, false) {
+		if err != nil || answers && p.lose.Add(-1) == 0 {
 			return
 		}
 		if _, err := to.Write(buf[:n]); err != nil {

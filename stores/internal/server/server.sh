@@ -3,7 +3,7 @@
 #
 #   server.sh start redis|mariadb|postgres DIR [ARGUMENT...]   prints the port; further arguments are the server's
 #   server.sh stop DIR                                        as an operator stops it
-#   server.sh kill DIR                                        as a power failure of the program does: kill -9
+#   server.sh kill DIR                                        at once: kill -9
 #
 # Started again with the same directory it has the same port and the same data. Exits with 3 if the server is not
 # installed. On Debian: apt-get install redis-server mariadb-server postgresql
@@ -19,12 +19,13 @@ alive() { kill -0 "$(cat "$dir/pid")" 2>/dev/null; }
 # wait_for COMMAND... waits until the server answers.
 wait_for() {
   for _ in $(seq 600); do
-    if "$@" >/dev/null 2>&1; then return; fi
     alive || break
+    if "$@" >/dev/null 2>&1; then return; fi
     sleep 0.05
   done
   echo "the server does not start:" >&2
   tail -n 20 "$dir/log" >&2
+  end KILL "$dir"
   exit 1
 }
 

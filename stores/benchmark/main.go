@@ -1,0 +1,252 @@
+// Benchmark measures the stores against servers that it starts itself, and prints a table in Markdown:
+//
+//	go run -C stores/benchmark . [-n 1000000] [-blocks 5] [-stores pebble,redis,…]
+//
+// Half of the searched fingerprints are random, half are stored ones with two bits changed. One goroutine asks, one
+// fingerprint at a time where nothing else is said.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/neardup/neardup"
+)
+
+// A system is a store to be measured.
+type system struct {
+	name, layout string
+	waits        string // what a write waits for
+	n            int    // fingerprints
+	loadOnly     bool   // searches are as in the row before
+	start        func() (*running, error)
+}
+
+// running is a system that runs. What it does not have is nil.
+type running struct {
+	open    func(ctx context.Context, name string) (neardup.BlockStore, error)
+	compact func(ctx context.Context, store neardup.BlockStore, name string) error
+	bytes   func(ctx context.Context, store neardup.BlockStore, name string) (int64, error)
+	trip    func(ctx context.Context) error // the shortest round trip
+	stop    func() error
+}
+
+type options struct {
+	n, ferret, blocks int
+	limit             time.Duration
+}
+
+func main() {
+	log.SetFlags(log.Ltime)
+	var o options
+	flag.IntVar(&o.n, "n", 1_000_000, "fingerprints")
+	flag.IntVar(&o.ferret, "ferret", 500, "fingerprints in FerretDB, which is slow")
+	flag.IntVar(&o.blocks, "blocks", 4, "blocks: 4, 5 or 6")
+	flag.DurationVar(&o.limit, "limit", 20*time.Second, "time for loading little by little")
+	only := flag.String("stores", "", "only those whose names begin with one of these, separated by commas")
+	flag.Parse()
+	if flag.NArg() > 0 || o.n < 2000 || o.ferret < 200 || o.limit <= 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Printf("%d fingerprints of 64 bits, distance 3, %d blocks. Times in µs, p50 / p99.\n\n", o.n, o.blocks)
+	fmt.Println(header)
+	for _, s := range systems(o) {
+		if !slices.ContainsFunc(strings.Split(*only, ","), func(prefix string) bool { return strings.HasPrefix(s.name, prefix) }) {
+			continue
+		}
+		m, err := measure(ctx, o, s)
+		if err != nil {
+			log.Fatalf("%s %s: %v", s.name, s.layout, err)
+		}
+		fmt.Println(m.row(s))
+	}
+}
+
+const header = `| store | layout | a write waits for | load all, /s | by 1,000, /s | put one | search, fresh | search, compacted | exists | round trip | of 1,000 at once, each | bytes each |
+|---|---|---|---|---|---|---|---|---|---|---|---|`
+
+// measured is a row of the table.
+type measured struct {
+	bulk, thousands                     float64 // per second
+	one, fresh, compacted, exists, trip latency
+	batch                               time.Duration
+	bytes                               float64
+}
+
+func (m measured) row(s system) string {
+	cells := []string{s.name, s.layout, s.waits, thousands(m.bulk), thousands(m.thousands), m.one.String()}
+	if s.loadOnly {
+		cells = append(cells, "", "", "", "", "", "")
+	} else {
+		cells = append(cells, m.fresh.String(), m.compacted.String(), m.exists.String(), m.trip.String(), micro(m.batch), fmt.Sprintf("%.0f", m.bytes))
+	}
+	return "| " + strings.Join(cells, " | ") + " |"
+}
+
+// A latency is the median and the 99th percentile of some times.
+type latency struct{ p50, p99 time.Duration }
+
+func (l latency) String() string {
+	if l.p50 == 0 {
+		return "–"
+	}
+	return micro(l.p50) + " / " + micro(l.p99)
+}
+
+func micro(d time.Duration) string {
+	us := float64(d) / float64(time.Microsecond)
+	if us < 10 {
+		return fmt.Sprintf("%.1f", us)
+	}
+	return fmt.Sprintf("%.0f", us)
+}
+
+func thousands(perSecond float64) string {
+	s := fmt.Sprintf("%.0f", perSecond)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// time measures something so often, or for so long.
+func timed(n int, limit time.Duration, do func(i int) error) (latency, error) {
+	var times []time.Duration
+	for start := time.Now(); len(times) < n && time.Since(start) < limit; {
+		before := time.Now()
+		if err := do(len(times)); err != nil {
+			return latency{}, err
+		}
+		times = append(times, time.Since(before))
+	}
+	slices.Sort(times)
+	return latency{times[len(times)/2], times[len(times)*99/100]}, nil
+}
+
+func measure(ctx context.Context, o options, s system) (m measured, err error) {
+	log.Printf("%s %s, %s", s.name, s.layout, s.waits)
+	r, err := s.start()
+	if err != nil {
+		return m, err
+	}
+	defer func() {
+		if stopErr := r.stop(); err == nil {
+			err = stopErr
+		}
+	}()
+	all := entries(s.n)
+	if err := m.load(ctx, r, s, all); err != nil {
+		return m, err
+	}
+	store, err := r.open(ctx, "incremental")
+	if err != nil {
+		return m, err
+	}
+	few := max(10, min(1000, s.n/10))
+	start, done := time.Now(), 0
+	for done < len(all)/2 && time.Since(start) < o.limit {
+		if err := store.Put(ctx, all[done:done+few]); err != nil {
+			return m, err
+		}
+		done += few
+	}
+	m.thousands = float64(done) / time.Since(start).Seconds()
+	m.one, err = timed(min(5000, s.n/4), o.limit/4, func(i int) error { return store.Put(ctx, all[len(all)-1-i:][:1]) })
+	log.Printf("  by 1,000: %s/s, one: %v", thousands(m.thousands), m.one)
+	if err != nil {
+		return m, err
+	}
+	return m, store.Close()
+}
+
+// load loads all entries, and asks the store for them.
+func (m *measured) load(ctx context.Context, r *running, s system, all []neardup.StoreEntry) error {
+	store, err := r.open(ctx, "bulk")
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	before := int64(0)
+	if r.bytes != nil {
+		if before, err = r.bytes(ctx, store, "bulk"); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	err = neardup.PutAll(ctx, store, func(yield func(string, neardup.Fingerprint64) bool) {
+		for _, e := range all {
+			if !yield(e.ID, e.Fingerprint) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	m.bulk = float64(len(all)) / time.Since(start).Seconds()
+	log.Printf("  all: %s/s", thousands(m.bulk))
+	if s.loadOnly {
+		return nil
+	}
+
+	queries := queries(all)
+	found := 0
+	search := func(i int) error {
+		matches, err := store.Search(ctx, queries[i:i+1])
+		if err == nil {
+			found += len(matches[0])
+		}
+		return err
+	}
+	const enough = 5 * time.Second
+	n := min(len(queries), 20*len(all))
+	if m.fresh, err = timed(n, enough, search); err != nil {
+		return err
+	}
+	if r.compact != nil {
+		if err := r.compact(ctx, store, "bulk"); err != nil {
+			return err
+		}
+		if _, err := timed(n, enough, search); err != nil { // into the caches
+			return err
+		}
+		if m.compacted, err = timed(n, enough, search); err != nil {
+			return err
+		}
+	}
+	if found == 0 {
+		return fmt.Errorf("nothing is found")
+	}
+	m.exists, err = timed(n, enough, func(i int) error { _, err := store.Exists(ctx, queries[i:i+1]); return err })
+	if err == nil && r.trip != nil {
+		m.trip, err = timed(n, enough, func(int) error { return r.trip(ctx) })
+	}
+	if err != nil {
+		return err
+	}
+	const batch = 1000
+	batches, err := timed(len(queries)/batch, enough, func(i int) error { _, err := store.Search(ctx, queries[i*batch:][:batch]); return err })
+	if err != nil {
+		return err
+	}
+	m.batch = batches.p50 / batch
+	log.Printf("  search: %v fresh, %v compacted, exists %v, round trip %v", m.fresh, m.compacted, m.exists, m.trip)
+	if r.bytes != nil {
+		bytes, err := r.bytes(ctx, store, "bulk")
+		if err != nil {
+			return err
+		}
+		m.bytes = float64(bytes-before) / float64(len(all))
+	}
+	return nil
+}
