@@ -173,7 +173,7 @@ func (o options) database(driver, dsn string, dialect sqlstore.Dialect, layout s
 	}
 	exec := func(ctx context.Context, name string) error {
 		for _, c := range compact {
-			rows, err := db.QueryContext(ctx, strings.ReplaceAll(c, "TABLE", name))
+			rows, err := db.QueryContext(ctx, strings.ReplaceAll(c, "NAME", name))
 			if err != nil {
 				return err
 			}
@@ -191,7 +191,7 @@ func (o options) database(driver, dsn string, dialect sqlstore.Dialect, layout s
 		},
 		compact: func(ctx context.Context, _ neardup.BlockStore, name string) error { return exec(ctx, name) },
 		bytes: func(ctx context.Context, _ neardup.BlockStore, name string) (n int64, err error) {
-			err = db.QueryRowContext(ctx, strings.ReplaceAll(bytes, "TABLE", name)).Scan(&n)
+			err = db.QueryRowContext(ctx, strings.ReplaceAll(bytes, "NAME", name)).Scan(&n)
 			return n, err
 		},
 		trip: func(ctx context.Context) error { var n int; return one.QueryRowContext(ctx).Scan(&n) },
@@ -215,7 +215,7 @@ func (o options) mariadb(layout sqlstore.Layout, sync bool) (*running, error) {
 		return nil, err
 	}
 	r, err := o.database("mysql", "root@tcp(127.0.0.1:"+s.Port+")/neardup", sqlstore.MySQL, layout,
-		"SELECT COALESCE(SUM(file_size), 0) FROM information_schema.innodb_sys_tablespaces WHERE name = 'neardup/TABLE'", "OPTIMIZE TABLE TABLE")
+		"SELECT COALESCE(SUM(file_size), 0) FROM information_schema.innodb_sys_tablespaces WHERE name = 'neardup/NAME'", "OPTIMIZE TABLE NAME")
 	return served(s, r, err)
 }
 
@@ -225,7 +225,7 @@ func (o options) postgres(layout sqlstore.Layout, sync bool) (*running, error) {
 		return nil, err
 	}
 	r, err := o.database("pgx", "postgres://postgres@127.0.0.1:"+s.Port+"/postgres?sslmode=disable", sqlstore.PostgreSQL, layout,
-		"SELECT pg_total_relation_size('TABLE')", "VACUUM (ANALYZE) TABLE")
+		"SELECT pg_total_relation_size('NAME')", "VACUUM (ANALYZE) NAME")
 	return served(s, r, err)
 }
 

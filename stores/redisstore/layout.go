@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 
@@ -44,68 +45,61 @@ func hexKey(prefix string, n uint64, digits int) string {
 type hashes struct{ *Store }
 
 func (s hashes) add(ctx context.Context, postings []posting) error {
-	return s.byKey(ctx, postings, func(p redis.Pipeliner, key string, fields []keyed) {
-		args := make([]any, 2, 2+2*len(fields))
-		args[0], args[1] = "hset", key
-		for _, f := range fields {
-			args = append(args, f.field, "")
-		}
-		p.Do(ctx, args...)
-	})
+	return s.byKey(ctx, "hset", postings, func(args []any, field string) []any { return append(args, field, "") })
 }
 
 func (s hashes) remove(ctx context.Context, postings []posting) error {
-	return s.byKey(ctx, postings, func(p redis.Pipeliner, key string, fields []keyed) {
-		args := make([]any, 2, 2+len(fields))
-		args[0], args[1] = "hdel", key
-		for _, f := range fields {
-			args = append(args, f.field)
-		}
-		p.Do(ctx, args...)
-	})
+	return s.byKey(ctx, "hdel", postings, func(args []any, field string) []any { return append(args, field) })
 }
 
-// keyed is the field of a posting at a key of a table.
-type keyed struct {
-	key   uint64
-	table int
-	field string
-}
-
-// byKey calls add for each key of each table that a posting has, with the fields of those that have it: one command
-// for many takes a fraction of the time of many.
-func (s hashes) byKey(ctx context.Context, postings []posting, add func(p redis.Pipeliner, key string, fields []keyed)) error {
+// byKey does a command for each key of each table that a posting has, with the fields of those that have it: one for
+// many takes a fraction of the time of many.
+func (s hashes) byKey(ctx context.Context, command string, postings []posting, add func(args []any, field string) []any) error {
 	if len(postings) == 0 {
 		return nil
 	}
-	tables := s.blocks.Tables()
-	all := make([]keyed, len(postings)*tables)
+	fields := make([]string, len(postings))
 	for i, p := range postings {
 		b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.member)), uint64(p.fp))
-		field := string(append(b, p.member...))
-		for table := range tables {
-			all[table*len(postings)+i] = keyed{s.blocks.Key(table, p.fp), table, field}
-		}
+		fields[i] = string(append(b, p.member...))
+	}
+	type keyed struct {
+		key     uint64
+		posting uint32
 	}
 	const most = 5000 // fields of one command, so that it does not hold up others
+	n := len(postings)
+	order := make([]keyed, n*s.blocks.Tables())
+	var sorting sync.WaitGroup
+	for table := range s.blocks.Tables() {
+		sorting.Go(func() {
+			of := order[table*n : (table+1)*n]
+			for i, p := range postings {
+				of[i] = keyed{s.blocks.Key(table, p.fp), uint32(i)}
+			}
+			slices.SortFunc(of, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
+		})
+	}
+	sorting.Wait()
 	var starts []int
-	for table := range tables {
-		of := all[table*len(postings) : (table+1)*len(postings)]
-		slices.SortFunc(of, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
+	for table := range s.blocks.Tables() {
+		of := order[table*n : (table+1)*n]
 		for i := range of {
-			at := table*len(postings) + i
-			if i == 0 || of[i].key != of[i-1].key || at-starts[len(starts)-1] == most {
-				starts = append(starts, at)
+			if i == 0 || of[i].key != of[i-1].key || table*n+i-starts[len(starts)-1] == most {
+				starts = append(starts, table*n+i)
 			}
 		}
 	}
 	return s.inPipelines(ctx, len(starts), func(p redis.Pipeliner, i int) {
-		end := len(all)
+		of := order[starts[i]:]
 		if i+1 < len(starts) {
-			end = starts[i+1]
+			of = of[:starts[i+1]-starts[i]]
 		}
-		fields := all[starts[i]:end]
-		add(p, s.tableKey(fields[0].table, fields[0].key), fields)
+		args := append(make([]any, 0, 2+2*len(of)), command, s.tableKey(starts[i]/n, of[0].key))
+		for _, o := range of {
+			args = add(args, fields[o.posting])
+		}
+		p.Do(ctx, args...)
 	}, ignore)
 }
 

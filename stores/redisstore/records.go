@@ -1,12 +1,12 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -66,36 +66,52 @@ func readRecord(record string) ([]state, error) {
 	return states, nil
 }
 
-// begin is step 1 for some ids of one hash: ARGV has each id, and its fingerprint or "" if it is to be removed. The answers
-// are the records, or "" if there is nothing to remove. If the first state has the fingerprint already, it stays.
+// begin is step 1 for some ids of one hash: ARGV has each id, and its fingerprint or "" if it is to be removed. The answer is
+// a list: the tag of the first of them, and the number (from 0 on) and record of each that was there, or the number and "" of each
+// that is not there and to be removed. The others are new, with the tag of the first plus their number. If the first state of
+// a record has the fingerprint already, it stays.
 var begin = redis.NewScript(`
-local ids, answers, set = {}, {}, {}
-for i = 1, #ARGV, 2 do
-	ids[#ids + 1] = ARGV[i]
-end
-local records = redis.call('HMGET', KEYS[1], unpack(ids))
-local tag = redis.call('HINCRBY', KEYS[1], '\0', #ids) % 2147483648
-for i, id in ipairs(ids) do
-	local old, fp = records[i] or '', ARGV[2 * i]
-	local answer = old
-	if fp == '' and old ~= '' then
-		answer = '\0\0\0\0\0\0\0\0' .. struct.pack('>I4', tag - i + 2147483648) .. old
-	elseif fp ~= '' and (string.sub(old, 1, 8) ~= fp or string.byte(old, 9) >= 128) then
-		answer = fp .. struct.pack('>I4', (tag - i) % 2147483648) .. old
+local n = #ARGV / 2
+local count = redis.call('HINCRBY', KEYS[1], '\0', n)
+local tag = (count - n) % 1073741824
+local records = {}
+if count > n then -- else nothing has ever been here
+	local ids = {}
+	for i = 1, n do
+		ids[i] = ARGV[2 * i - 1]
 	end
-	if answer ~= old then
-		set[#set + 1] = id
-		set[#set + 1] = answer
-	end
-	answers[i] = answer
+	records = redis.call('HMGET', KEYS[1], unpack(ids))
 end
-if #set > 0 then
+local answers, set, sets = {tag}, {}, 0
+for i = 1, n do
+	local old, fp = records[i], ARGV[2 * i]
+	local new
+	if not old then
+		if fp ~= '' then
+			new = fp .. struct.pack('>I4', tag + i - 1)
+		end
+	elseif fp == '' then
+		new = '\0\0\0\0\0\0\0\0' .. struct.pack('>I4', tag + i - 1 + 2147483648) .. old
+	elseif string.sub(old, 1, 8) ~= fp or string.byte(old, 9) >= 128 then
+		new = fp .. struct.pack('>I4', tag + i - 1) .. old
+	end
+	if new then
+		set[sets + 1] = ARGV[2 * i - 1]
+		set[sets + 2] = new
+		sets = sets + 2
+	end
+	if old or fp == '' then
+		answers[#answers + 1] = i - 1
+		answers[#answers + 1] = new or old or ''
+	end
+end
+if sets > 0 then
 	redis.call('HSET', KEYS[1], unpack(set))
 end
 return answers`)
 
-// finish is step 4 for some ids of one hash: ARGV has id and state of each. The answers are 1, or 0 if another state is the
-// first one, or -1 if there is no record.
+// finish is step 4 for some ids of one hash: ARGV has id and state of each. The answer is a list of the number (from 0 on) of each
+// whose state is not the first one any more, and 0, or -1 if there is no record.
 var finish = redis.NewScript(`
 local ids, answers = {}, {}
 for i = 1, #ARGV, 2 do
@@ -104,14 +120,13 @@ end
 local records = redis.call('HMGET', KEYS[1], unpack(ids))
 for i, id in ipairs(ids) do
 	local old, mine = records[i], ARGV[2 * i]
-	answers[i] = old and 0 or -1
-	if old and string.sub(old, 1, 12) == mine then
-		answers[i] = 1
-		if string.byte(mine, 9) >= 128 then
-			redis.call('HDEL', KEYS[1], id)
-		elseif old ~= mine then
-			redis.call('HSET', KEYS[1], id, mine)
-		end
+	if not old or string.sub(old, 1, 12) ~= mine then
+		answers[#answers + 1] = i - 1
+		answers[#answers + 1] = old and 0 or -1
+	elseif string.byte(mine, 9) >= 128 then
+		redis.call('HDEL', KEYS[1], id)
+	elseif old ~= mine then
+		redis.call('HSET', KEYS[1], id, mine)
 	end
 end
 return answers`)
@@ -127,6 +142,7 @@ type change struct {
 
 	state  state   // what begin has made of it
 	others []state // whose postings are to be removed
+	count  int64   // of the record's hash, after begin
 }
 
 // A posting is one of a state of an id.
@@ -159,24 +175,34 @@ func (s *Store) change(ctx context.Context, changes []change) error {
 // steps takes the steps of some changes. It returns those of ids that are to be stored and whose records are gone when it
 // has taken them: somebody has removed the id meanwhile, or the server has forgotten it and is another one now.
 func (s *Store) steps(ctx context.Context, changes []change) (lost []change, err error) {
-	buckets := bucketsOf(changes)
-	err = s.script(ctx, begin, buckets, func(c *change) any {
+	err = s.script(ctx, begin, bucketsOf(changes), func(c *change) any {
 		if c.removes {
 			return ""
 		}
 		return binary.BigEndian.AppendUint64(nil, uint64(c.fp))
-	}, func(c *change, answer any) error {
-		c.state, c.others = "", nil
-		record, ok := answer.(string)
-		if ok && record == "" {
+	}, func(of []*change, answers []any) error {
+		if len(answers)%2 != 1 {
+			return fmt.Errorf("%d answers", len(answers))
+		}
+		tag, _ := answers[0].(int64)
+		for i, c := range of {
+			c.count = (tag + int64(len(of))) % tags
+			b := binary.BigEndian.AppendUint64(make([]byte, 0, stateBytes), uint64(c.fp))
+			c.state, c.others = state(binary.BigEndian.AppendUint32(b, uint32(tag)+uint32(i))), nil
+		}
+		return eachAnswer(of, answers[1:], func(c *change, answer any) error {
+			record, _ := answer.(string)
+			if record == "" && c.removes {
+				c.state = ""
+				return nil
+			}
+			states, err := readRecord(record)
+			if err != nil {
+				return fmt.Errorf("id %q: %w", c.id, err)
+			}
+			c.state, c.others = states[0], states[1:]
 			return nil
-		}
-		states, err := readRecord(record)
-		if err != nil {
-			return fmt.Errorf("id %q: %w", c.id, err)
-		}
-		c.state, c.others = states[0], states[1:]
-		return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -204,15 +230,20 @@ func (s *Store) steps(ctx context.Context, changes []change) (lost []change, err
 		return nil, err
 	}
 	removed = removed[:0]
-	err = s.script(ctx, finish, bucketsOf(changed), func(c *change) any { return string(c.state) }, func(c *change, answer any) error {
-		p, ok := postingOf(c.id, c.state)
-		if ok && answer != int64(1) {
-			removed = append(removed, p)
-			if answer == int64(-1) {
-				lost = append(lost, *c)
+	buckets, err := s.unquiet(ctx, bucketsOf(changed))
+	if err != nil {
+		return nil, err
+	}
+	err = s.script(ctx, finish, buckets, func(c *change) any { return string(c.state) }, func(of []*change, answers []any) error {
+		return eachAnswer(of, answers, func(c *change, answer any) error {
+			if p, ok := postingOf(c.id, c.state); ok {
+				removed = append(removed, p)
+				if answer == int64(-1) {
+					lost = append(lost, *c)
+				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
@@ -229,28 +260,41 @@ type bucket struct {
 func bucketOf(id string) uint16 { return uint16(crc32.ChecksumIEEE([]byte(id))) }
 
 func bucketsOf(changes []change) []bucket {
-	type numbered struct {
-		number uint16
-		change *change
-	}
-	order := make([]numbered, len(changes))
+	order := make([]uint64, len(changes)) // bucket, and number of the change
 	for i := range changes {
-		order[i] = numbered{bucketOf(changes[i].id), &changes[i]}
+		order[i] = uint64(bucketOf(changes[i].id))<<48 | uint64(i)
 	}
-	slices.SortStableFunc(order, func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
+	slices.Sort(order)
+	all := make([]*change, len(changes))
 	var buckets []bucket
 	for i, o := range order {
-		if i == 0 || o.number != order[i-1].number || len(buckets[len(buckets)-1].changes) == mostIDs {
-			buckets = append(buckets, bucket{number: o.number})
+		all[i] = &changes[o&(1<<48-1)]
+		last := len(buckets) - 1
+		if i == 0 || buckets[last].number != uint16(o>>48) || len(buckets[last].changes) == mostIDs {
+			buckets = append(buckets, bucket{uint16(o >> 48), all[i:i:len(all)]})
+			last++
 		}
-		b := &buckets[len(buckets)-1]
-		b.changes = append(b.changes, o.change)
+		buckets[last].changes = buckets[last].changes[:len(buckets[last].changes)+1]
 	}
 	return buckets
 }
 
-// script runs a script for all buckets, with id and argument of each change, and calls do with the answers.
-func (s *Store) script(ctx context.Context, script *redis.Script, buckets []bucket, argument func(*change) any, do func(c *change, answer any) error) error {
+// eachAnswer calls do with the change and the answer of each pair in a list of numbers and answers.
+func eachAnswer(of []*change, list []any, do func(c *change, answer any) error) error {
+	for i := 0; i+1 < len(list); i += 2 {
+		n, ok := list[i].(int64)
+		if !ok || n < 0 || n >= int64(len(of)) {
+			return fmt.Errorf("an answer for number %v of %d", list[i], len(of))
+		}
+		if err := do(of[n], list[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// script runs a script for all buckets, with id and argument of each change, and calls do with the answers for each bucket.
+func (s *Store) script(ctx context.Context, script *redis.Script, buckets []bucket, argument func(*change) any, do func(of []*change, answers []any) error) error {
 	run := func(eval func(p redis.Pipeliner, key string, args []any)) error {
 		return s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
 			b := buckets[i]
@@ -260,12 +304,9 @@ func (s *Store) script(ctx context.Context, script *redis.Script, buckets []buck
 			}
 			eval(p, s.recordKey(b.number), args)
 		}, func(i int, c redis.Cmder) error {
-			list, err := c.(*redis.Cmd).Slice()
-			if err == nil && len(list) != len(buckets[i].changes) {
-				err = fmt.Errorf("%d answers for %d ids", len(list), len(buckets[i].changes))
-			}
-			for j := 0; err == nil && j < len(list); j++ {
-				err = do(buckets[i].changes[j], list[j])
+			answers, err := c.(*redis.Cmd).Slice()
+			if err == nil {
+				err = do(buckets[i].changes, answers)
 			}
 			return err
 		})
@@ -276,5 +317,25 @@ func (s *Store) script(ctx context.Context, script *redis.Script, buckets []buck
 	}
 	return err
 }
+
+// unquiet leaves of the buckets those that need step 4: it has nothing to do where no state has others, and the counter
+// is as step 1 has left it, so that nobody has begun anything since.
+func (s *Store) unquiet(ctx context.Context, buckets []bucket) ([]bucket, error) {
+	var unquiet []bucket
+	err := s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
+		p.HMGet(ctx, s.recordKey(buckets[i].number), counterField)
+	}, func(i int, c redis.Cmder) error {
+		text, _ := c.(*redis.SliceCmd).Val()[0].(string)
+		count, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || slices.ContainsFunc(buckets[i].changes, func(c *change) bool { return len(c.others) > 0 || c.removes || c.count != count%tags }) {
+			unquiet = append(unquiet, buckets[i])
+		}
+		return nil
+	})
+	return unquiet, err
+}
+
+// tags is how many there are; then they begin again.
+const tags = 1 << 30
 
 func (s *Store) recordKey(bucket uint16) string { return hexKey(s.prefix+":id:", uint64(bucket), 4) }

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/redis/go-redis/v9"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	_ "modernc.org/sqlite"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/stores/mongostore"
+	"github.com/neardup/neardup/stores/pebblestore"
+	"github.com/neardup/neardup/stores/redisstore"
+	"github.com/neardup/neardup/stores/sqlstore"
+)
+
+// A store is a BlockStore that also closes the connections it was opened with.
+type store struct {
+	neardup.BlockStore
+	close func() error
+}
+
+func (s store) Close() error {
+	err := s.BlockStore.Close()
+	if s.close != nil {
+		err = errors.Join(err, s.close())
+	}
+	return err
+}
+
+// openStore opens the store of a URL. Its errors do not have the password.
+func openStore(ctx context.Context, where string, distance, blocks int, version string) (neardup.BlockStore, error) {
+	s, err := open(ctx, where, distance, blocks, version)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", shown(where), hidden{err, where})
+	}
+	return s, nil
+}
+
+// shown is a URL as it may be printed.
+func shown(where string) string {
+	u, err := url.Parse(where)
+	if err != nil {
+		scheme, _, _ := strings.Cut(where, ":")
+		return scheme + ":…"
+	}
+	u.RawQuery = "" // may have one, too
+	return u.Redacted()
+}
+
+// hidden is an error whose text does not have the password of a URL.
+type hidden struct {
+	error
+	where string
+}
+
+func (h hidden) Unwrap() error { return h.error }
+
+func (h hidden) Error() string {
+	text := strings.ReplaceAll(h.error.Error(), h.where, shown(h.where))
+	u, err := url.Parse(h.where)
+	if err != nil {
+		return "not a URL" // the rest of it might be a password
+	}
+	if password, ok := u.User.Password(); ok && password != "" {
+		_, escaped, _ := strings.Cut(u.User.String(), ":")
+		text = strings.NewReplacer(password, "xxxxx", escaped, "xxxxx").Replace(text)
+	}
+	return text
+}
+
+func open(ctx context.Context, where string, distance, blocks int, version string) (neardup.BlockStore, error) {
+	u, err := url.Parse(where)
+	if err != nil {
+		return nil, err
+	}
+	path := u.Opaque + u.Path // pebble:DIR, pebble:/DIR or pebble:///DIR
+	switch u.Scheme {
+	case "memory":
+		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](distance, &neardup.IndexOptions{Blocks: blocks})
+		if err != nil {
+			return nil, err
+		}
+		return neardup.IndexStore(ix), nil
+	case "pebble":
+		if path == "" {
+			return nil, errors.New("pebble:DIR needs a directory")
+		}
+		s, err := pebblestore.Open(path, distance, &pebblestore.Options{Blocks: blocks, Version: version})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	case "redis", "rediss":
+		o, err := redis.ParseURL(where)
+		if err != nil {
+			return nil, err
+		}
+		o.ContextTimeoutEnabled = true
+		client := redis.NewClient(o)
+		s, err := redisstore.New(ctx, client, distance, &redisstore.Options{Blocks: blocks, Version: version})
+		return closing(s, err, client.Close)
+	case "mongodb", "mongodb+srv":
+		client, err := mongo.Connect(options.Client().ApplyURI(where))
+		if err != nil {
+			return nil, err
+		}
+		name := strings.Trim(u.Path, "/")
+		if name == "" {
+			name = "neardup"
+		}
+		s, err := mongostore.New(ctx, client.Database(name), distance, &mongostore.Options{Blocks: blocks, Version: version})
+		return closing(s, err, func() error { return client.Disconnect(context.Background()) })
+	case "mysql":
+		return openSQL(ctx, "mysql", mysqlDSN(u), sqlstore.MySQL, distance, blocks, version)
+	case "postgres", "postgresql":
+		return openSQL(ctx, "pgx", where, sqlstore.PostgreSQL, distance, blocks, version)
+	case "sqlite":
+		if path == "" {
+			return nil, errors.New("sqlite:FILE needs a file")
+		}
+		dsn := (&url.URL{Scheme: "file", Opaque: path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate"}).String()
+		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, distance, blocks, version)
+	}
+	return nil, fmt.Errorf("there is no store %q", u.Scheme)
+}
+
+// mysqlDSN is a URL as the driver wants it.
+func mysqlDSN(u *url.URL) string {
+	c := mysql.NewConfig()
+	c.User = u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	c.Net, c.Addr = "tcp", u.Host
+	if u.Port() == "" {
+		c.Addr = net.JoinHostPort(u.Hostname(), "3306")
+	}
+	c.DBName = strings.Trim(u.Path, "/")
+	c.Params = map[string]string{}
+	for name, values := range u.Query() {
+		c.Params[name] = values[0]
+	}
+	return c.FormatDSN()
+}
+
+func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, distance, blocks int, version string) (neardup.BlockStore, error) {
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(64)
+	db.SetMaxIdleConns(16)
+	s, err := sqlstore.New(ctx, db, dialect, distance, &sqlstore.Options{Blocks: blocks, Version: version})
+	return closing(s, err, db.Close)
+}
+
+// closing is a store, or what is left of it after an error.
+func closing(s neardup.BlockStore, err error, close func() error) (neardup.BlockStore, error) {
+	if err != nil {
+		return nil, errors.Join(err, close())
+	}
+	return store{s, close}, nil
+}
