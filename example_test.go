@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -478,4 +479,28 @@ func ExampleGroupPairs() {
 	pairs := []neardup.SimilarPair[int]{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.8}}
 	fmt.Println(neardup.GroupPairs(3, slices.Values(pairs), neardup.Chains, nil), neardup.GroupPairs(3, slices.Values(pairs), neardup.Centres, nil))
 	// Output: [0 0 0] [0 0 2]
+}
+
+// The rows of the example of S003 (§2.3) come one after the other. In place of the index there may be a store that
+// programs share: pebblestore.Open, redisstore.New, sqlstore.New or mongostore.New.
+func ExampleSearchAndPut() {
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	store := neardup.IndexStore(ix)
+	defer store.Close()
+	for _, row := range []neardup.StoreEntry{
+		{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}, {ID: "C", Fingerprint: 0x800dae90e55ce488},
+	} {
+		found, err := neardup.SearchAndPut(context.Background(), store, []neardup.StoreEntry{row})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(row.ID, found[0])
+	}
+	// Output:
+	// A []
+	// B [{A 1}]
+	// C [{A 3}]
 }

@@ -1,0 +1,146 @@
+package neardup
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The keys of the example of S003 (§2.3), and the widths of the designs of Manku et al. (2007).
+func TestBlocks(t *testing.T) {
+	b, err := NewBlocks(3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range []uint64{0x800d, 0x8e90, 0xe45c, 0xc488} {
+		if got := b.Key(table, 0x800d8e90e45cc488); got != want || b.KeyBits(table) != 16 {
+			t.Errorf("table %d: key %x of %d bits, want %x", table, got, b.KeyBits(table), want)
+		}
+	}
+	for _, test := range []struct{ distance, blocks, tables, least, most int }{
+		{3, 4, 4, 16, 16}, {3, 5, 10, 25, 26}, {3, 6, 20, 31, 33}, {0, 1, 1, 64, 64}, {0, 4, 1, 64, 64}, {63, 64, 0, 0, 0}, {1, 60, 60, 62, 63}, {59, 60, 60, 1, 2},
+	} {
+		b, err := NewBlocks(test.distance, test.blocks)
+		if test.tables == 0 {
+			if err == nil {
+				t.Errorf("%d blocks at the distance %d: %d tables", test.blocks, test.distance, b.Tables())
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, most := 64, 0
+		for table := range b.Tables() {
+			least, most = min(least, b.KeyBits(table)), max(most, b.KeyBits(table))
+		}
+		if b.Tables() != test.tables || least != test.least || most != test.most || b.Distance() != test.distance || b.Blocks() != test.blocks {
+			t.Errorf("%v: %d tables of %d to %d bits, want %v", b, b.Tables(), least, most, test)
+		}
+	}
+	for _, wrong := range [][2]int{{-1, 0}, {64, 0}, {3, 3}, {3, -1}, {3, 65}, {3, 9}, {60, 0}} {
+		if b, err := NewBlocks(wrong[0], wrong[1]); err == nil {
+			t.Errorf("distance %d, %d blocks: %v", wrong[0], wrong[1], b)
+		}
+	}
+}
+
+// Two fingerprints within the distance agree in a key, whichever bits differ: all choices of blocks that differ.
+func TestBlocksTheorem(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for distance := range 8 {
+		for blocks := distance + 1; blocks <= distance+4; blocks++ {
+			b, err := NewBlocks(distance, blocks)
+			if err != nil {
+				continue // too many tables
+			}
+			for different := range combinations(blocks, distance) {
+				x := Fingerprint64(random.Uint64())
+				y := x
+				for _, block := range different {
+					s := b.span(block)
+					y ^= 1 << (s.shift + random.IntN(s.width))
+				}
+				if x.Distance(y) != distance {
+					t.Fatalf("%v: the blocks overlap", b)
+				}
+				agree := 0
+				for table := range b.Tables() {
+					if b.Key(table, x) == b.Key(table, y) {
+						agree++
+					}
+				}
+				if agree != 1 {
+					t.Fatalf("%v, different blocks %v: %d tables agree", b, different, agree)
+				}
+			}
+			all := uint64(0)
+			for block := range blocks {
+				s := b.span(block)
+				all ^= (1<<s.width - 1) << s.shift
+			}
+			if all != 1<<64-1 {
+				t.Errorf("%v: bits %x are in no block", b, ^all)
+			}
+		}
+	}
+}
+
+func TestMergeMatches(t *testing.T) {
+	merged := MergeMatches([]Match[string]{{"b", 2}, {"a", 3}, {"c", 0}, {"a", 2}, {"b", 2}, {"d", 2}})
+	want := []Match[string]{{"c", 0}, {"a", 2}, {"b", 2}, {"d", 2}}
+	if !slices.Equal(merged, want) {
+		t.Errorf("%v, want %v", merged, want)
+	}
+	if len(MergeMatches[string](nil)) != 0 {
+		t.Error("nothing is something")
+	}
+}
+
+func TestCheckEntries(t *testing.T) {
+	entries := []StoreEntry{{"a", 1}, {"b", 2}, {"a", 3}}
+	got, err := CheckEntries(entries)
+	if want := []StoreEntry{{"b", 2}, {"a", 3}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if entries[0] != (StoreEntry{"a", 1}) {
+		t.Error("the entries have changed")
+	}
+	ids, err := CheckIDs([]string{"b", "a", "b"})
+	if err != nil || !slices.Equal(ids, []string{"a", "b"}) {
+		t.Errorf("%v, %v", ids, err)
+	}
+	for _, id := range []string{"", "\x00", "\xff", strings.Repeat("文", 342)} {
+		if _, err := CheckEntries([]StoreEntry{{"a", 1}, {id, 1}}); err == nil || !strings.Contains(err.Error(), "entry 1") {
+			t.Errorf("id %.20q: %v", id, err)
+		}
+	}
+}
+
+func TestPutAll(t *testing.T) {
+	ix, err := NewIndex[string, Fingerprint64](3, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := IndexStore(ix)
+	n := 0
+	all := func(yield func(string, Fingerprint64) bool) {
+		for i := range 1<<20 + 1 {
+			n++
+			if !yield(fmt.Sprint(i%1000), Fingerprint64(i)) {
+				return
+			}
+		}
+	}
+	if err := PutAll(t.Context(), store, all); err != nil || ix.Len() != 1000 || n != 1<<20+1 {
+		t.Errorf("%d of %d, %v", ix.Len(), n, err)
+	}
+	if err := PutAll(t.Context(), store, func(func(string, Fingerprint64) bool) {}); err != nil {
+		t.Error(err)
+	}
+	if err := PutAll(t.Context(), store, func(yield func(string, Fingerprint64) bool) { yield("", 1) }); err == nil {
+		t.Error("an empty id is stored")
+	}
+}
