@@ -11,9 +11,9 @@ import (
 // in at most k blocks, so they agree in the key of at least one table: the pigeonhole principle (S001 §3,
 // S002 §1, S003 §2.1; Manku, Jain, Das Sarma 2007 for more blocks than k+1).
 //
-//	k = 3, 4 blocks     4 tables with keys of 16 bits: those of the papers
-//	       5 blocks    10 tables with keys of 25 or 26 bits
-//	       6 blocks    20 tables with keys of 31 to 33 bits
+//	distance 3, 4 blocks     4 tables with keys of 16 bits: those of the papers
+//	            5 blocks    10 tables with keys of 25 or 26 bits
+//	            6 blocks    20 tables with keys of 31 to 33 bits
 //
 // Among n fingerprints that are spread evenly a search compares n / 2^bits in each table. All
 // programs that share a store must use the same Blocks; the stores see to that.

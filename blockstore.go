@@ -27,10 +27,10 @@ import (
 //     behind a server. Within the distance a search misses nothing of what it sees.
 //   - A search sees all that Put and Delete had stored and removed when they returned nil, wherever
 //     they were called, before it began. Of calls that are under way, or have failed, it sees
-//     any part.
+//     any part: of an id that is just being replaced it may find the old fingerprint, the new one, or neither.
 //   - A call that failed, or never returned, has done all of its work, some, or none. Called
-//     again it does what is missing, and no harm: Put and Delete are idempotent, also
-//     if only the answer was lost. It never touches other ids.
+//     again it does what is missing, and no harm (unless somebody else has written the id meanwhile, which it
+//     undoes): Put and Delete are idempotent, also if only the answer was lost. It never touches other ids.
 //   - If several calls write one id at once, what one of them wrote stands when all have returned.
 //   - When a call ends early because of its context, that is its error.
 //   - What returned nil is as safe as the store makes it; each says so.
@@ -169,7 +169,8 @@ func PutAll(ctx context.Context, store BlockStore, fingerprints iter.Seq2[string
 // SearchAndPut stores fingerprints and returns for each what else is stored within the distance
 // of it, as S003 does with new rows (§2.3). Of two that come at the same time, from any
 // programs or in one call, each or the other finds its match, for they are stored first. If it fails,
-// they may be stored or not; called again it finishes, and does not find them themselves.
+// they may be stored or not; called again it finishes, and does not find them themselves. If an id comes several
+// times, the last one is stored.
 func SearchAndPut(ctx context.Context, store BlockStore, entries []StoreEntry) ([][]Match[string], error) {
 	if err := store.Put(ctx, entries); err != nil {
 		return nil, err

@@ -19,6 +19,8 @@ import (
 )
 
 // A Layout is how fingerprints lie in the collections.
+//
+// Use the default. S003 is for programs that know the paper's documents; it takes more steps for everything.
 type Layout string
 
 const (
@@ -39,7 +41,7 @@ const (
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
 	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance; 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
+	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
 	Blocks int
 
 	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is

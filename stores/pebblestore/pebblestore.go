@@ -45,7 +45,7 @@ const (
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
 	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance; 5 or 6 are better from ten million fingerprints on.
+	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on.
 	Blocks int
 
 	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is

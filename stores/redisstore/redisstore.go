@@ -21,6 +21,8 @@ import (
 
 // A Layout is how fingerprints lie in Redis. All keys begin with the prefix; T is the number of a table, from 1 on,
 // and KEY the key of a fingerprint in it, in hexadecimal digits.
+//
+// Use the default. S002 is for programs that know the paper's keys, or have very many equal fingerprints.
 type Layout string
 
 const (
@@ -38,7 +40,7 @@ const (
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
 	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance; 5 or 6 are better from ten million fingerprints on, but take more memory.
+	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but take more memory.
 	Blocks int
 
 	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is

@@ -20,6 +20,8 @@ import (
 )
 
 // A Layout is how fingerprints lie in the table. N is the number of tables of [neardup.Blocks].
+//
+// docs/stores.md says which is faster where. The default takes less room.
 type Layout string
 
 const (
@@ -35,7 +37,7 @@ const (
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
 	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance; 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
+	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
 	Blocks int
 
 	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is
