@@ -1,14 +1,6 @@
 package pebblestore
 
-import (
-	"cmp"
-	"encoding/binary"
-	"slices"
-
-	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/neardup/neardup"
-)
+import "github.com/neardup/neardup"
 
 // Documents are pending until so many are; then all enter the tables at once. That takes a second at the most.
 const maxPending = 1 << 17
@@ -91,86 +83,5 @@ func (p *pending) near(fp neardup.Fingerprint64, yield func(id string, distance 
 				return
 			}
 		}
-	}
-}
-
-// changes are postings that are to be written, those at the same key as one value and the keys in order, which takes
-// a fraction of the time that one by one would take.
-type changes struct {
-	list  []change
-	order []keyed
-}
-
-// A change is a posting in all tables.
-type change struct {
-	id      string
-	fp      neardup.Fingerprint64
-	removed bool
-}
-
-// keyed is the key of a change in the table that is being written.
-type keyed struct {
-	key    uint64
-	change int
-}
-
-func (c *changes) reset() {
-	if cap(c.list) > 2*maxPending {
-		*c = changes{}
-	}
-	clear(c.list)
-	c.list = c.list[:0]
-}
-
-func (c *changes) add(id string, fp neardup.Fingerprint64, removed bool) {
-	c.list = append(c.list, change{id, fp, removed})
-}
-
-// write puts the postings of all tables into a batch.
-func (c *changes) write(b *pebble.Batch, blocks neardup.Blocks) error {
-	var value []byte
-	for table := range blocks.Tables() {
-		c.order = c.order[:0]
-		for i := range c.list {
-			c.order = append(c.order, keyed{blocks.Key(table, c.list[i].fp), i})
-		}
-		slices.SortFunc(c.order, func(x, y keyed) int {
-			if x.key != y.key {
-				return cmp.Compare(x.key, y.key)
-			}
-			return x.change - y.change
-		})
-		key := make([]byte, keyLength(blocks, table))
-		for order := c.order; len(order) > 0; {
-			n, removals := 0, false
-			for ; n < len(order) && order[n].key == order[0].key; n++ {
-				removals = removals || c.list[order[n].change].removed
-			}
-			value = appendHeader(value[:0], n, removals)
-			for _, o := range order[:n] {
-				value = binary.BigEndian.AppendUint64(value, uint64(c.list[o.change].fp))
-			}
-			for _, o := range order[:n] {
-				value = appendID(value, c.list[o.change].id, c.list[o.change].removed)
-			}
-			putKey(key, table, order[0].key)
-			if err := b.Merge(key, value, nil); err != nil {
-				return err
-			}
-			order = order[n:]
-		}
-	}
-	return nil
-}
-
-// keyLength is the number of bytes of a key of a table.
-func keyLength(b neardup.Blocks, table int) int { return 2 + (b.KeyBits(table)+7)/8 }
-
-// putKey writes the key of a table, of so many bytes.
-func putKey(to []byte, table int, key uint64) {
-	to[0], to[1] = tableKey, byte(table)
-	for i := len(to) - 1; i > 1; i-- {
-		to[i] = byte(key)
-		key >>= 8
 	}
 }

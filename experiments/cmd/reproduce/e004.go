@@ -186,12 +186,9 @@ func (l *lab) byTopic(systems []system) error {
 		row := []string{s.name}
 		var x, y []float64
 		for r, rate := range rates {
-			sum, worst := score{}, score{1, 1, 1}
+			sum := score{}
 			for t := range l.data.topics {
 				sum = sum.add(scores[r][t][i])
-				if scores[r][t][i].f1() < worst.f1() {
-					worst = scores[r][t][i]
-				}
 			}
 			row = append(row, sum.String())
 			x, y = append(x, 100*rate), append(y, sum.recall())

@@ -109,14 +109,6 @@ func (l *lab) remark(format string, args ...any) {
 	}
 }
 
-// caption returns a caption, with what the numbers of a full run show.
-func (l *lab) caption(always, full string) string {
-	if l.full {
-		return always + " " + full
-	}
-	return always
-}
-
 // size returns n, or a tenth of it if all is to be small.
 func (l *lab) size(n int) int {
 	if l.small {

@@ -1,0 +1,138 @@
+package pebblestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/neardup/neardup"
+)
+
+// Search implements [neardup.BlockStore].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
+	found := make([][]neardup.Match[string], len(fps))
+	for i, fp := range fps {
+		err := s.near(ctx, fp, func(id string, distance int) bool {
+			found[i] = append(found[i], neardup.Match[string]{ID: id, Distance: distance})
+			return true
+		})
+		if err != nil {
+			return nil, fmt.Errorf("pebblestore: %w", err)
+		}
+		found[i] = neardup.MergeMatches(found[i])
+	}
+	return found, nil
+}
+
+// Exists implements [neardup.BlockStore]. It looks no further once it has found something.
+func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
+	found := make([]bool, len(fps))
+	for i, fp := range fps {
+		err := s.near(ctx, fp, func(string, int) bool {
+			found[i] = true
+			return false
+		})
+		if err != nil {
+			return nil, fmt.Errorf("pebblestore: %w", err)
+		}
+	}
+	return found, nil
+}
+
+// near calls yield with what is within the distance, for each table in which it is found, until that returns false.
+func (s *Store) near(ctx context.Context, fp neardup.Fingerprint64, yield func(id string, distance int) bool) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	more := true
+	found := func(id string, distance int) bool {
+		more = yield(id, distance)
+		return more
+	}
+	s.mu.RLock()
+	s.pending.near(fp, found)
+	it, err := s.db.NewIter(nil) // while no pending document can go
+	s.mu.RUnlock()
+	if err != nil {
+		return err
+	}
+	var array [10]byte
+	for table := 0; more && err == nil && table < s.blocks.Tables(); table++ {
+		key := array[:keyLength(s.blocks, table)]
+		putKey(key, table, s.blocks.Key(table, fp))
+		if it.SeekGE(key) && bytes.Equal(it.Key(), key) {
+			err = nearAt(it, fp, s.blocks.Distance(), found)
+		} else {
+			err = it.Error()
+		}
+	}
+	return errors.Join(err, it.Close())
+}
+
+// nearAt is near for the postings at which an iterator is.
+func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield func(id string, distance int) bool) error {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	p, err := readPostings(value)
+	if err == nil {
+		err = p.near(fp, distance, yield)
+	}
+	if err != nil {
+		return fmt.Errorf("key %x: %w", it.Key(), err)
+	}
+	return nil
+}
+
+// All implements [neardup.BlockStore]: what was stored when the loop began.
+func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
+	return func(yield func(neardup.StoreEntry, error) bool) {
+		err := s.each(ctx, settledKey, pendingKey+1, func(e neardup.StoreEntry) bool { return yield(e, nil) })
+		if err != nil {
+			yield(neardup.StoreEntry{}, fmt.Errorf("pebblestore: %w", err))
+		}
+	}
+}
+
+// each calls yield with the entries under some keys, until that returns false.
+func (s *Store) each(ctx context.Context, from, to byte, yield func(neardup.StoreEntry) bool) (err error) {
+	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: []byte{from}, UpperBound: []byte{to}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; ok = it.Next() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := readEntry(it)
+		if err != nil {
+			return err
+		}
+		if !yield(e) {
+			return nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return it.Error()
+}
+
+// readEntry reads the entry at which an iterator is.
+func readEntry(it *pebble.Iterator) (neardup.StoreEntry, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return neardup.StoreEntry{}, err
+	}
+	if len(value) != 8 {
+		return neardup.StoreEntry{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), it.Key())
+	}
+	return neardup.StoreEntry{ID: string(it.Key()[1:]), Fingerprint: neardup.Fingerprint64(binary.BigEndian.Uint64(value))}, nil
+}

@@ -1,0 +1,246 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/neardup/neardup"
+)
+
+// Put implements [neardup.BlockStore]. What is stored already is not written again. More than a quarter of a gigabyte is written
+// in several parts. If the disk is full, or fails, Pebble cannot go on: it panics.
+func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
+	entries, err := neardup.CheckEntries(entries)
+	if err != nil {
+		return err
+	}
+	entries = slices.Clone(entries)
+	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
+	return inParts(entries, s.blocks, func(e neardup.StoreEntry) string { return e.ID }, func(part []neardup.StoreEntry) error {
+		write := part[:0]
+		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
+			for _, e := range part {
+				old, where, err := s.find(settled, e.ID)
+				if err != nil {
+					return err
+				}
+				if where != 0 && old == e.Fingerprint {
+					continue
+				}
+				if where == settledKey {
+					s.changes.add(e.ID, old, true)
+					if err := b.Delete(key(settledKey, e.ID), nil); err != nil {
+						return err
+					}
+				}
+				if err := set(b, pendingKey, e.ID, e.Fingerprint); err != nil {
+					return err
+				}
+				write = append(write, e)
+			}
+			return nil
+		}, func() {
+			for _, e := range write {
+				s.pending.add(e.ID, e.Fingerprint)
+			}
+		})
+	})
+}
+
+// Delete implements [neardup.BlockStore].
+func (s *Store) Delete(ctx context.Context, ids []string) error {
+	ids, err := neardup.CheckIDs(ids)
+	if err != nil {
+		return err
+	}
+	return inParts(ids, s.blocks, func(id string) string { return id }, func(part []string) error {
+		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
+			for _, id := range part {
+				old, where, err := s.find(settled, id)
+				if err != nil {
+					return err
+				}
+				if where == settledKey {
+					s.changes.add(id, old, true)
+				}
+				if where != 0 {
+					if err := b.Delete(key(where, id), nil); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}, func() {
+			for _, id := range part {
+				s.pending.remove(id)
+			}
+		})
+	})
+}
+
+// partBytes is about how much is written at once, at the most; Pebble can take 4 GB.
+const partBytes = 256 << 20
+
+// inParts calls do with parts of a list whose postings in all tables are not too much for a batch.
+func inParts[T any](list []T, b neardup.Blocks, id func(T) string, do func(part []T) error) error {
+	for len(list) > 0 {
+		n, bytes := 0, 0
+		for n < len(list) && bytes < partBytes {
+			bytes += (len(id(list[n])) + 32) * (b.Tables() + 1)
+			n++
+		}
+		if err := do(list[:n]); err != nil {
+			return err
+		}
+		list = list[n:]
+	}
+	return nil
+}
+
+func key(kind byte, id string) []byte { return append([]byte{kind}, id...) }
+
+// set writes the fingerprint of an id into a batch.
+func set(b *pebble.Batch, kind byte, id string, fp neardup.Fingerprint64) error {
+	op := b.SetDeferred(1+len(id), 8)
+	op.Key[0] = kind
+	copy(op.Key[1:], id)
+	binary.BigEndian.PutUint64(op.Value, uint64(fp))
+	return op.Finish()
+}
+
+// change stores what record puts into the batch, and the removals that it collects, and then what it does to what is
+// pending. Two of them take turns, but wait for the disk together.
+func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled *pebble.Iterator) error, done func()) error {
+	b := s.db.NewBatch()
+	defer b.Close()
+	applied := false
+	err := func() error {
+		s.writing.Lock()
+		defer s.writing.Unlock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		settled, err := s.db.NewIter(nil)
+		if err != nil {
+			return err
+		}
+		s.changes.reset()
+		if err := errors.Join(record(b, settled), settled.Close()); err != nil {
+			return err
+		}
+		if b.Empty() {
+			return nil
+		}
+		if err := s.changes.write(b, s.blocks); err != nil {
+			return err
+		}
+		if err := s.apply(b, done); err != nil {
+			return err
+		}
+		applied = true
+		if len(s.pending.docs) >= s.pending.max {
+			return s.settle()
+		}
+		return nil
+	}()
+	if s.write.Sync {
+		if applied {
+			err = errors.Join(err, b.SyncWait())
+		} else if err == nil { // what is there already may not be on the disk yet
+			err = s.db.LogData(nil, pebble.Sync)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("pebblestore: %w", err)
+	}
+	return nil
+}
+
+// apply applies a batch, without waiting for the disk, and what it does to what is pending. If it removes postings, no search
+// sees it between the two.
+func (s *Store) apply(b *pebble.Batch, done func()) error {
+	locked := len(s.changes.list) > 0
+	if locked {
+		s.mu.Lock()
+	}
+	var err error
+	if s.write.Sync {
+		err = s.db.ApplyNoSyncWait(b, s.write)
+	} else {
+		err = s.db.Apply(b, s.write)
+	}
+	if !locked {
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	if err == nil {
+		done()
+	}
+	return err
+}
+
+// find returns what is stored for an id, and under which key, or 0. It is fastest if the ids ascend. Only who
+// writes may call it.
+func (s *Store) find(settled *pebble.Iterator, id string) (fp neardup.Fingerprint64, where byte, err error) {
+	if at, ok := s.pending.at[id]; ok {
+		return s.pending.docs[at].fp, pendingKey, nil
+	}
+	if !settled.SeekPrefixGE(key(settledKey, id)) {
+		return 0, 0, settled.Error()
+	}
+	e, err := readEntry(settled)
+	return e.Fingerprint, settledKey, err
+}
+
+// settle lets what is pending enter the tables. Searches meanwhile find it in memory, and perhaps in the tables, too.
+func (s *Store) settle() error {
+	entries := make([]neardup.StoreEntry, 0, s.pending.len())
+	for _, doc := range s.pending.docs {
+		if doc.id != "" {
+			entries = append(entries, neardup.StoreEntry{ID: doc.id, Fingerprint: doc.fp})
+		}
+	}
+	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
+	err := inParts(entries, s.blocks, func(e neardup.StoreEntry) string { return e.ID }, func(part []neardup.StoreEntry) error {
+		b := s.db.NewBatch()
+		defer b.Close()
+		s.changes.reset()
+		for _, e := range part {
+			if err := set(b, settledKey, e.ID, e.Fingerprint); err != nil {
+				return err
+			}
+			s.changes.add(e.ID, e.Fingerprint, false)
+		}
+		// A part is all that is pending from its first id to its last.
+		err := b.DeleteRange(key(pendingKey, part[0].ID), append(key(pendingKey, part[len(part)-1].ID), 0), nil)
+		if err != nil {
+			return err
+		}
+		if err := s.changes.write(b, s.blocks); err != nil {
+			return err
+		}
+		if err := s.db.Apply(b, s.write); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, e := range part {
+			s.pending.remove(e.ID)
+		}
+		return nil
+	})
+	s.changes.reset()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.pending.clear()
+	s.mu.Unlock()
+	return nil
+}
