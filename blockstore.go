@@ -259,7 +259,7 @@ func (s indexStore) All(ctx context.Context) iter.Seq2[StoreEntry, error] {
 				return
 			}
 		}
-		if err := s.ix.Err(); err != nil {
+		if err := errors.Join(s.ix.Err(), ctx.Err()); err != nil {
 			yield(StoreEntry{}, err)
 		}
 	}

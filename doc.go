@@ -21,7 +21,8 @@
 //
 // Many fingerprints: [Pairs], or [Clusters] to get groups and keep one document of each. A new collection against an old one: [PairsBetween]. New
 // documents against those seen so far: an [Index], in memory ([NewIndex]) or in files
-// ([OpenIndex]), which also knows the nearest at any distance. Other features, weights or
+// ([OpenIndex]), which also knows the nearest at any distance. Programs that share fingerprints, or have more
+// than fit into memory: a [BlockStore]. Other features, weights or
 // hashes: a [Fingerprinter]. A document that is edited again and again, or read by several
 // workers: an [Accumulator64], from which features can be taken out again. A document
 // larger than memory: a [Stream]. Chinese words with their parts of speech: a [Segmenter]; nothing else in
