@@ -30,7 +30,8 @@ type Suite struct {
 	// Exclusive says that a store can be open only once at a time, in one process.
 	Exclusive bool
 
-	// Size is the number of fingerprints in the larger tests. 0 means 5,000.
+	// Size is the number of fingerprints in the larger tests. 0 means 5,000. With go test -short it is at most 500, and of
+	// Blocks the first ones are tested.
 	Size int
 
 	// Blocks are those to test besides the 4 blocks of the papers. Nil means 5 and 6 blocks at the distance
@@ -70,6 +71,9 @@ func (s Suite) withDefaults() Suite {
 	}
 	if s.Blocks == nil {
 		s.Blocks = []neardup.Blocks{MustBlocks(3, 5), MustBlocks(3, 6), MustBlocks(0, 0), MustBlocks(1, 0), MustBlocks(7, 0)}
+	}
+	if testing.Short() {
+		s.Size, s.Blocks = min(s.Size, 500), s.Blocks[:min(len(s.Blocks), 1)]
 	}
 	return s
 }
