@@ -27,7 +27,7 @@ type Layout string
 
 const (
 	// Hashes, the default: PREFIX:T:KEY is a hash with a field for each fingerprint that has the key: its 8 bytes,
-	// big-endian, and the id. (The values are empty. Small hashes take less memory than sets before Redis 7.2, and
+	// big-endian, the id, a byte 0 and a tag of 4 bytes. (The values are empty. Small hashes take less memory than sets before Redis 7.2, and
 	// with the fingerprint in the field nothing is ever overwritten.) One round trip answers a search.
 	Hashes Layout = ""
 
