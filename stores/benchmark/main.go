@@ -49,7 +49,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 1_000_000, "fingerprints")
 	flag.IntVar(&o.ferret, "ferret", 500, "fingerprints in FerretDB, which is slow")
 	flag.IntVar(&o.blocks, "blocks", 4, "blocks: 4, 5 or 6")
-	flag.DurationVar(&o.limit, "limit", 20*time.Second, "time for loading little by little")
+	flag.DurationVar(&o.limit, "limit", 20*time.Second, "time for loading little by little, and at most for each of the searches")
 	only := flag.String("stores", "", "only those whose names begin with one of these, separated by commas")
 	flag.Parse()
 	if flag.NArg() > 0 || o.n < 2000 || o.ferret < 200 || o.limit <= 0 {
@@ -145,7 +145,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 		}
 	}()
 	all := entries(s.n)
-	if err := m.load(ctx, r, s, all); err != nil {
+	if err := m.load(ctx, o, r, s, all); err != nil {
 		return m, err
 	}
 	store, err := r.open(ctx, "incremental")
@@ -170,7 +170,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 }
 
 // load loads all entries, and asks the store for them.
-func (m *measured) load(ctx context.Context, r *running, s system, all []neardup.StoreEntry) error {
+func (m *measured) load(ctx context.Context, o options, r *running, s system, all []neardup.StoreEntry) error {
 	store, err := r.open(ctx, "bulk")
 	if err != nil {
 		return err
@@ -208,7 +208,7 @@ func (m *measured) load(ctx context.Context, r *running, s system, all []neardup
 		}
 		return err
 	}
-	const enough = 5 * time.Second
+	enough := min(5*time.Second, o.limit)
 	n := min(len(queries), 20*len(all))
 	if m.fresh, err = timed(n, enough, search); err != nil {
 		return err

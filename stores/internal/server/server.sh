@@ -14,14 +14,15 @@ missing() {
   exit 3
 }
 
-alive() { kill -0 "$(cat "$dir/pid")" 2>/dev/null; }
+# alive tells whether anything that the server has started is running. (A zombie is not, though nobody may wait for it.)
+alive() { ps -eo pgid=,stat= | awk -v group="$(cat "$dir/pid")" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'; }
 
 # wait_for COMMAND... waits until the server answers.
 wait_for() {
   for _ in $(seq 600); do
-    alive || break
-    if "$@" >/dev/null 2>&1; then return; fi
+    if "$@" >/dev/null 2>&1 && alive; then return; fi
     sleep 0.05
+    alive || break
   done
   echo "the server does not start:" >&2
   tail -n 20 "$dir/log" >&2
@@ -95,7 +96,7 @@ end() {
   dir=$2
   pid=$(cat "$dir/pid")
   kill "-$signal" -- "-$pid" 2>/dev/null || true
-  while kill -0 -- "-$pid" 2>/dev/null; do sleep 0.02; done
+  while alive; do sleep 0.02; done
 }
 
 case ${1:-} in
