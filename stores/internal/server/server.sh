@@ -14,15 +14,23 @@ missing() {
   exit 3
 }
 
-# alive tells whether anything that the server has started is running. (A zombie is not, though nobody may wait for it.)
-alive() { ps -eo pgid=,stat= | awk -v group="$(cat "$dir/pid")" '$1 == group && $2 !~ /^Z/ { found = 1 } END { exit !found }'; }
+# running PID... tells whether any of these processes runs. (A zombie does not, though nobody may wait for it.)
+running() { ps -o stat= -p "$*" | grep -q '^[^Z]'; }
+
+# family PID prints a process and all that it has started, which may have left its group.
+family() {
+  ps -eo pid=,ppid= | awk -v first="$1" '
+    { child[$2] = child[$2] " " $1 }
+    function show(pid,   n, i, list) { print pid; n = split(child[pid], list, " "); for (i = 1; i <= n; i++) show(list[i]) }
+    END { show(first) }'
+}
 
 # wait_for COMMAND... waits until the server answers.
 wait_for() {
   for _ in $(seq 600); do
-    if "$@" >/dev/null 2>&1 && alive; then return; fi
+    if "$@" >/dev/null 2>&1 && running "$(cat "$dir/pid")"; then return; fi
     sleep 0.05
-    alive || break
+    running "$(cat "$dir/pid")" || break
   done
   echo "the server does not start:" >&2
   tail -n 20 "$dir/log" >&2
@@ -90,13 +98,15 @@ start() {
   echo "$port"
 }
 
-# end SIGNAL sends a signal to the server and all that it has started, and waits for it.
+# end SIGNAL DIR sends a signal to the server, and waits for it and all that it has started.
 end() {
-  local signal=$1 pid
+  local signal=$1 pid all
   dir=$2
   pid=$(cat "$dir/pid")
+  all=$(family "$pid")
   kill "-$signal" -- "-$pid" 2>/dev/null || true
-  while alive; do sleep 0.02; done
+  while running $all; do sleep 0.02; done
+  rm -f "$dir"/data/postmaster.pid "$dir"/data/.s.PGSQL.* # PostgreSQL takes a zombie for itself, and would not start again
 }
 
 case ${1:-} in
