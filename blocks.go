@@ -97,6 +97,17 @@ func (b Blocks) Key(table int, fp Fingerprint64) uint64 {
 	return key
 }
 
+// KeyName returns the key of a fingerprint in a table as S003 writes it (§2.3), and S002 in Redis (§1): the number of the
+// table, from 1 on, a colon, and the key in as many hexadecimal digits as its bits need, such as “1:800d”.
+func (b Blocks) KeyName(table int, fp Fingerprint64) string {
+	name := append(strconv.AppendInt(make([]byte, 0, 20), int64(table+1), 10), ':')
+	key := b.Key(table, fp)
+	for shift := (b.KeyBits(table) - 1) / 4 * 4; shift >= 0; shift -= 4 {
+		name = append(name, "0123456789abcdef"[key>>shift&15])
+	}
+	return string(name)
+}
+
 // String describes the blocks, differently if they are different, such as “64 bits, distance 3, 4 blocks”. Stores
 // keep it, to refuse programs with others.
 func (b Blocks) String() string {

@@ -18,6 +18,9 @@ func TestBlocks(t *testing.T) {
 		if got := b.Key(table, 0x800d8e90e45cc488); got != want || b.KeyBits(table) != 16 {
 			t.Errorf("table %d: key %x of %d bits, want %x", table, got, b.KeyBits(table), want)
 		}
+		if got, want := b.KeyName(table, 0x800d8e90e45cc488), fmt.Sprintf("%d:%04x", table+1, want); got != want {
+			t.Errorf("KeyName %s, want %s", got, want)
+		}
 	}
 	for _, test := range []struct{ distance, blocks, tables, least, most int }{
 		{3, 4, 4, 16, 16}, {3, 5, 10, 25, 26}, {3, 6, 20, 31, 33}, {0, 1, 1, 64, 64}, {0, 4, 1, 64, 64}, {63, 64, 0, 0, 0}, {1, 60, 60, 62, 63}, {59, 60, 60, 1, 2},

@@ -119,7 +119,7 @@ func thousands(perSecond float64) string {
 	return s
 }
 
-// time measures something so often, or for so long.
+// timed measures something so often, or for so long.
 func timed(n int, limit time.Duration, do func(i int) error) (latency, error) {
 	var times []time.Duration
 	for start := time.Now(); len(times) < n && time.Since(start) < limit; {

@@ -66,22 +66,15 @@ func systems(o options) []system {
 				start: func() (*running, error) { return o.redis(layout, sync) }})
 		}
 	}
-	for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.S003} {
-		for _, sync := range []bool{false, true} {
-			all = append(all, system{name: "mariadb", layout: name(layout, "rows"), waits: pick(sync, disk, nothing), n: o.n, loadOnly: sync,
-				start: func() (*running, error) { return o.mariadb(layout, sync) }})
-		}
-	}
-	for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.S003} {
-		for _, sync := range []bool{false, true} {
-			all = append(all, system{name: "postgres", layout: name(layout, "rows"), waits: pick(sync, disk, nothing), n: o.n, loadOnly: sync,
-				start: func() (*running, error) { return o.postgres(layout, sync) }})
-		}
-	}
-	for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.S003} {
-		for _, sync := range []bool{false, true} {
-			all = append(all, system{name: "sqlite", layout: name(layout, "rows"), waits: pick(sync, disk, log), n: o.n, loadOnly: sync,
-				start: func() (*running, error) { return o.sqlite(layout, sync) }})
+	for _, database := range []struct {
+		name, unsynced string // what a write waits for without fsync
+		start          func(layout sqlstore.Layout, sync bool) (*running, error)
+	}{{"mariadb", nothing, o.mariadb}, {"postgres", nothing, o.postgres}, {"sqlite", log, o.sqlite}} {
+		for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.S003} {
+			for _, sync := range []bool{false, true} {
+				all = append(all, system{name: database.name, layout: name(layout, "rows"), waits: pick(sync, disk, database.unsynced), n: o.n, loadOnly: sync,
+					start: func() (*running, error) { return database.start(layout, sync) }})
+			}
 		}
 	}
 	for _, layout := range []mongostore.Layout{mongostore.Documents, mongostore.S003} {

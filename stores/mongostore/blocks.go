@@ -75,11 +75,6 @@ func (s blockDocuments) create(ctx context.Context) error {
 	return createIndexes(ctx, s.collection, "blockName")
 }
 
-// blockName returns the name of a block value as the paper's example has it: the class from 1 on, and the key in hexadecimal digits.
-func (s blockDocuments) blockName(table int, fp neardup.Fingerprint64) string {
-	return fmt.Sprintf("%d:%0*x", table+1, (s.blocks.KeyBits(table)+3)/4, s.blocks.Key(table, fp))
-}
-
 // records returns the states of ids.
 func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][]state, error) {
 	records := map[string][]state{}
@@ -113,7 +108,7 @@ func (s blockDocuments) put(ctx context.Context, entries []neardup.StoreEntry) e
 		}
 		states[e.ID] = next
 		for t := range s.blocks.Tables() {
-			roomy := bson.D{{Key: "blockName", Value: s.blockName(t, e.Fingerprint)}, {Key: "info." + strconv.Itoa(maxInfo-1), Value: bson.D{{Key: "$exists", Value: false}}}}
+			roomy := bson.D{{Key: "blockName", Value: s.blocks.KeyName(t, e.Fingerprint)}, {Key: "info." + strconv.Itoa(maxInfo-1), Value: bson.D{{Key: "$exists", Value: false}}}}
 			add := bson.D{{Key: "$addToSet", Value: bson.D{{Key: "info", Value: info{next.Hashcode, e.ID, next.Tag}}}}}
 			adds = append(adds, mongo.NewUpdateOneModel().SetFilter(roomy).SetUpdate(add).SetUpsert(true))
 		}
@@ -162,7 +157,7 @@ func (s blockDocuments) forget(ctx context.Context, records map[string][]state) 
 				continue
 			}
 			for t := range s.blocks.Tables() {
-				block := bson.D{{Key: "blockName", Value: s.blockName(t, fp)}}
+				block := bson.D{{Key: "blockName", Value: s.blocks.KeyName(t, fp)}}
 				remove := bson.D{{Key: "$pullAll", Value: bson.D{{Key: "info", Value: bson.A{info{state.Hashcode, id, state.Tag}}}}}}
 				removes = append(removes, mongo.NewUpdateManyModel().SetFilter(block).SetUpdate(remove))
 			}
@@ -201,7 +196,7 @@ func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64,
 	names := map[string]bool{}
 	for _, fp := range fps {
 		for t := range s.blocks.Tables() {
-			names[s.blockName(t, fp)] = true
+			names[s.blocks.KeyName(t, fp)] = true
 		}
 	}
 	type block struct {

@@ -86,7 +86,7 @@ func open(dir string, distance int, options *Options, fs vfs.FS) (*Store, error)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{blocks: blocks, write: pebble.Sync, pending: newPending(blocks)}
+	s := &Store{blocks: blocks, write: pebble.Sync, pending: newPending(blocks, maxPending)}
 	if o.NoSync {
 		s.write = pebble.NoSync
 	}

@@ -27,8 +27,8 @@ type chains struct {
 	before []int32
 }
 
-func newPending(b neardup.Blocks) *pending {
-	return &pending{blocks: b, max: maxPending, at: map[string]int32{}, tables: make([]chains, b.Tables())}
+func newPending(b neardup.Blocks, max int) *pending {
+	return &pending{blocks: b, max: max, at: map[string]int32{}, tables: make([]chains, b.Tables())}
 }
 
 func (p *pending) len() int { return len(p.at) }
@@ -36,9 +36,7 @@ func (p *pending) len() int { return len(p.at) }
 // clear makes it empty, and keeps its memory, if that is not much.
 func (p *pending) clear() {
 	if cap(p.docs) > 2*maxPending {
-		max := p.max
-		*p = *newPending(p.blocks)
-		p.max = max
+		*p = *newPending(p.blocks, p.max)
 		return
 	}
 	clear(p.docs)

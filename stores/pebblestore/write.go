@@ -21,8 +21,8 @@ func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 		return err
 	}
 	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
-	return inParts(entries, s.blocks, func(e neardup.StoreEntry) string { return e.ID }, func(part []neardup.StoreEntry) error {
+	slices.SortFunc(entries, byID)
+	return inParts(entries, s.blocks, idOf, func(part []neardup.StoreEntry) error {
 		write := part[:0]
 		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
 			for _, e := range part {
@@ -83,6 +83,10 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 		})
 	})
 }
+
+func byID(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) }
+
+func idOf(e neardup.StoreEntry) string { return e.ID }
 
 // partBytes is about how much is written at once, at the most; Pebble can take 4 GB.
 const partBytes = 256 << 20
@@ -206,8 +210,8 @@ func (s *Store) settle() error {
 			entries = append(entries, neardup.StoreEntry{ID: doc.id, Fingerprint: doc.fp})
 		}
 	}
-	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
-	err := inParts(entries, s.blocks, func(e neardup.StoreEntry) string { return e.ID }, func(part []neardup.StoreEntry) error {
+	slices.SortFunc(entries, byID)
+	err := inParts(entries, s.blocks, idOf, func(part []neardup.StoreEntry) error {
 		b := s.db.NewBatch()
 		defer b.Close()
 		s.changes.reset()

@@ -27,9 +27,9 @@ type layout interface {
 	postings(to []posting, key string, fields []string) ([]posting, error)
 }
 
-// tableKey returns the Redis key of a key in a table.
-func (s *Store) tableKey(table int, key uint64) string {
-	return hexKey(s.prefix+":"+strconv.Itoa(table+1)+":", key, (s.blocks.KeyBits(table)+3)/4)
+// tableKey returns the Redis key of the key of a fingerprint in a table.
+func (s *Store) tableKey(table int, fp neardup.Fingerprint64) string {
+	return s.prefix + ":" + s.blocks.KeyName(table, fp)
 }
 
 // hexKey returns a prefix with a number in so many hexadecimal digits.
@@ -55,9 +55,6 @@ func (s hashes) remove(ctx context.Context, postings []posting) error {
 // byKey does a command for each key of each table that a posting has, with the fields of those that have it: one for
 // many takes a fraction of the time of many.
 func (s hashes) byKey(ctx context.Context, command string, postings []posting, add func(args []any, field string) []any) error {
-	if len(postings) == 0 {
-		return nil
-	}
 	fields := make([]string, len(postings))
 	for i, p := range postings {
 		b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.member)), uint64(p.fp))
@@ -95,7 +92,7 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 		if i+1 < len(starts) {
 			of = of[:starts[i+1]-starts[i]]
 		}
-		args := append(make([]any, 0, 2+2*len(of)), command, s.tableKey(starts[i]/n, of[0].key))
+		args := append(make([]any, 0, 2+2*len(of)), command, s.tableKey(starts[i]/n, postings[of[0].posting].fp))
 		for _, o := range of {
 			args = add(args, fields[o.posting])
 		}
@@ -108,7 +105,7 @@ func ignore(int, redis.Cmder) error { return nil }
 func (s hashes) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
 	tables := s.blocks.Tables()
 	return s.inPipelines(ctx, len(fps)*tables, func(p redis.Pipeliner, i int) {
-		p.HKeys(ctx, s.tableKey(i%tables, s.blocks.Key(i%tables, fps[i/tables])))
+		p.HKeys(ctx, s.tableKey(i%tables, fps[i/tables]))
 	}, func(i int, c redis.Cmder) error {
 		fp := fps[i/tables]
 		for _, field := range c.(*redis.StringSliceCmd).Val() {
@@ -165,15 +162,12 @@ func (s signatureSets) add(ctx context.Context, postings []posting) error {
 	tables := s.blocks.Tables()
 	return s.inPipelines(ctx, len(postings)*tables, func(p redis.Pipeliner, i int) {
 		fp := postings[i/tables].fp
-		p.SAdd(ctx, s.tableKey(i%tables, s.blocks.Key(i%tables, fp)), int64(fp))
+		p.SAdd(ctx, s.tableKey(i%tables, fp), int64(fp))
 	}, ignore)
 }
 
 // remove leaves the signature in the sets: somebody else may be adding it under another id.
 func (s signatureSets) remove(ctx context.Context, postings []posting) error {
-	if len(postings) == 0 {
-		return nil
-	}
 	return s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
 		p.HDel(ctx, s.idsKey(postings[i].fp), postings[i].member)
 	}, ignore)
@@ -188,7 +182,7 @@ func (s signatureSets) search(ctx context.Context, fps []neardup.Fingerprint64, 
 	seen := map[found]bool{}
 	tables := s.blocks.Tables()
 	err := s.inPipelines(ctx, len(fps)*tables, func(p redis.Pipeliner, i int) {
-		p.SMembers(ctx, s.tableKey(i%tables, s.blocks.Key(i%tables, fps[i/tables])))
+		p.SMembers(ctx, s.tableKey(i%tables, fps[i/tables]))
 	}, func(i int, c redis.Cmder) error {
 		query := i / tables
 		for _, signature := range c.(*redis.StringSliceCmd).Val() {

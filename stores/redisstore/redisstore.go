@@ -157,28 +157,24 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 // All implements [neardup.BlockStore]. It goes through all keys of the database.
 func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 	return func(yield func(neardup.StoreEntry, error) bool) {
-		more := true
 		err := s.scan(ctx, recordKeys, func(keys []string) error {
 			return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
 				for id, record := range c.(*redis.MapStringStringCmd).Val() {
-					if id == counterField || !more {
+					if id == counterField {
 						continue
 					}
 					states, err := readRecord(record)
 					if err != nil {
 						return fmt.Errorf("id %q: %w", id, err)
 					}
-					if fp, ok := states[0].fingerprint(); ok {
-						more = yield(neardup.StoreEntry{ID: id, Fingerprint: fp}, nil)
+					if fp, ok := states[0].fingerprint(); ok && !yield(neardup.StoreEntry{ID: id, Fingerprint: fp}, nil) {
+						return errStop
 					}
-				}
-				if !more {
-					return errStop
 				}
 				return nil
 			})
 		})
-		if err != nil && more {
+		if err != nil && err != errStop {
 			yield(neardup.StoreEntry{}, fmt.Errorf("redisstore: %w", err))
 		}
 	}
@@ -208,9 +204,15 @@ func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 		}, func(i int, c redis.Cmder) error {
 			record, _ := c.(*redis.SliceCmd).Val()[0].(string)
 			id := idOf(postings[i].member)
-			for at := 0; at+stateBytes <= len(record); at += stateBytes {
-				if p, ok := postingOf(id, state(record[at:at+stateBytes])); ok && p == postings[i] {
-					return nil
+			if record != "" {
+				states, err := readRecord(record)
+				if err != nil {
+					return fmt.Errorf("id %q: %w", id, err)
+				}
+				for _, s := range states {
+					if p, ok := postingOf(id, s); ok && p == postings[i] {
+						return nil
+					}
 				}
 			}
 			unknown = append(unknown, postings[i])
@@ -288,9 +290,9 @@ var _ neardup.BlockStore = (*Store)(nil)
 const pipeline = 4096
 
 // inPipelines calls add for each of n things, which adds one command, in pipelines of which two run at once, and read
-// with each answer, one at a time but in no particular order.
+// with each answer, one at a time but in no particular order, until the first error.
 func (s *Store) inPipelines(ctx context.Context, n int, add func(p redis.Pipeliner, i int), read func(i int, c redis.Cmder) error) error {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || n == 0 {
 		return err
 	}
 	one := func(from int) ([]redis.Cmder, error) {
@@ -329,7 +331,7 @@ func (s *Store) inPipelines(ctx context.Context, n int, add func(p redis.Pipelin
 				mu.Unlock()
 				answers, err := one(from)
 				mu.Lock()
-				if err == nil {
+				if err == nil && failed == nil {
 					err = readAll(from, answers)
 				}
 				if failed == nil {

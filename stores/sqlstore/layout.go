@@ -125,11 +125,6 @@ func (s rows) page(n int) string {
 // blockRows is the layout S003.
 type blockRows struct{ *Store }
 
-// blockName returns the name of a block as S003 has it: the class from 1 on, and the key in hexadecimal digits.
-func (s blockRows) blockName(table int, fp neardup.Fingerprint64) string {
-	return fmt.Sprintf("%d:%0*x", table+1, (s.blocks.KeyBits(table)+3)/4, s.blocks.Key(table, fp))
-}
-
 func (s blockRows) schema() (table string, indexes []index) {
 	name := "VARCHAR(24)"
 	if s.dialect == MySQL {
@@ -148,7 +143,7 @@ func (s blockRows) upsert(n int) string {
 
 func (s blockRows) appendRows(args []any, e neardup.StoreEntry) []any {
 	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.bytes(e.ID), int64(t+1), int64(e.Fingerprint), s.dialect.bytes(s.blockName(t, e.Fingerprint)))
+		args = append(args, s.dialect.bytes(e.ID), int64(t+1), int64(e.Fingerprint), s.dialect.bytes(s.blocks.KeyName(t, e.Fingerprint)))
 	}
 	return args
 }
@@ -190,7 +185,7 @@ func (s blockRows) exists() string {
 
 func (s blockRows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
 	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.bytes(s.blockName(t, fp)))
+		args = append(args, s.dialect.bytes(s.blocks.KeyName(t, fp)))
 	}
 	if s.dialect != SQLite {
 		args = append(args, int64(fp))
@@ -200,7 +195,7 @@ func (s blockRows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
 
 func (s blockRows) appendExists(args []any, fp neardup.Fingerprint64) []any {
 	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.bytes(s.blockName(t, fp)), int64(fp))
+		args = append(args, s.dialect.bytes(s.blocks.KeyName(t, fp)), int64(fp))
 	}
 	return args
 }

@@ -64,7 +64,13 @@ type Store struct {
 	layout  layout
 
 	mu       sync.Mutex
-	prepared map[string]*sql.Stmt
+	prepared map[statement]*sql.Stmt
+}
+
+// A statement is one that does something to n things.
+type statement struct {
+	what string
+	n    int
 }
 
 // New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
@@ -82,7 +88,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, options
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db, dialect: dialect, blocks: blocks, table: o.Table, prepared: map[string]*sql.Stmt{}}
+	s := &Store{db: db, dialect: dialect, blocks: blocks, table: o.Table, prepared: map[statement]*sql.Stmt{}}
 	switch {
 	case dialect < MySQL || dialect > SQLite:
 		return nil, fmt.Errorf("sqlstore: no dialect %d", dialect)
@@ -126,13 +132,11 @@ func (s *Store) create(ctx context.Context, settings string) error {
 	}
 	for _, ix := range indexes {
 		// CREATE INDEX IF NOT EXISTS would wait for all who write, also if there is one.
-		if there, err := s.dialect.hasIndex(ctx, s.db, s.table, ix.name); err != nil || there {
-			if err != nil {
-				return err
-			}
-			continue
+		there, err := s.dialect.hasIndex(ctx, s.db, s.table, ix.name)
+		if err == nil && !there {
+			_, err = s.db.ExecContext(ctx, s.dialect.createIndex(s.table, ix))
 		}
-		if _, err := s.db.ExecContext(ctx, s.dialect.createIndex(s.table, ix)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -147,7 +151,7 @@ func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	}
 	entries = slices.Clone(entries) // in one order, so that two calls do not wait for each other in a ring
 	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
-	return s.write(ctx, len(entries), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
+	return s.write(ctx, "put", len(entries), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
 		return s.layout.appendRows(args, entries[i])
 	})
 }
@@ -158,31 +162,23 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
+	return s.write(ctx, "delete", len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
 }
 
-// write executes, in one transaction, statements for n things with so many arguments each.
-func (s *Store) write(ctx context.Context, n, args int, statement func(n int) string, appendArgs func(args []any, i int) []any) error {
-	if n == 0 {
-		return nil
-	}
+// write executes statements for n things with so many arguments each, for up to 10,000 in one transaction.
+func (s *Store) write(ctx context.Context, what string, n, args int, text func(n int) string, appendArgs func(args []any, i int) []any) error {
 	// Few sizes, so that there are few statements to prepare, which databases and drivers keep.
 	most := max(1, min(256, s.dialect.maxArgs()/args, 2048/max(1, args/6)))
 	sizes := []int{most, 32, 4, 1}
 	size := func(left int) int {
 		return sizes[slices.IndexFunc(sizes, func(size int) bool { return size <= most && size <= left })]
 	}
-	for from := 0; from < n; {
-		part := min(n-from, 10_000) // in one transaction
-		prepared := map[int]*sql.Stmt{}
+	for from := 0; from < n; from += 10_000 {
+		to := min(n, from+10_000)
 		err := s.again(ctx, func() error {
-			for left := part; left > 0; left -= size(left) { // before the transaction, which may have the only connection
-				if k := size(left); prepared[k] == nil {
-					p, err := s.prepare(ctx, statement(k))
-					if err != nil {
-						return err
-					}
-					prepared[k] = p
+			for i := from; i < to; i += size(to - i) { // before the transaction, which may have the only connection
+				if _, err := s.prepare(ctx, statement{what, size(to - i)}, text); err != nil {
+					return err
 				}
 			}
 			tx, err := s.db.BeginTx(ctx, nil)
@@ -192,26 +188,29 @@ func (s *Store) write(ctx context.Context, n, args int, statement func(n int) st
 			defer tx.Rollback()
 			inTx := map[int]*sql.Stmt{}
 			var list []any
-			for i := 0; i < part; {
-				k := size(part - i)
+			for i := from; i < to; {
+				k := size(to - i)
 				if inTx[k] == nil {
-					inTx[k] = tx.StmtContext(ctx, prepared[k])
+					p, err := s.prepare(ctx, statement{what, k}, text)
+					if err != nil {
+						return err
+					}
+					inTx[k] = tx.StmtContext(ctx, p)
 				}
 				list = list[:0]
-				for j := i; j < i+k; j++ {
-					list = appendArgs(list, from+j)
+				for range k {
+					list = appendArgs(list, i)
+					i++
 				}
 				if _, err := inTx[k].ExecContext(ctx, list...); err != nil {
 					return err
 				}
-				i += k
 			}
 			return tx.Commit()
 		})
 		if err != nil {
 			return err
 		}
-		from += part
 	}
 	return nil
 }
@@ -235,25 +234,25 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// prepare returns a statement that is prepared once.
-func (s *Store) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+// prepare returns a statement that is written and prepared once.
+func (s *Store) prepare(ctx context.Context, what statement, text func(n int) string) (*sql.Stmt, error) {
 	s.mu.Lock()
-	p := s.prepared[query]
+	p := s.prepared[what]
 	s.mu.Unlock()
 	if p != nil {
 		return p, nil
 	}
-	p, err := s.db.PrepareContext(ctx, query)
+	p, err := s.db.PrepareContext(ctx, text(what.n))
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.prepared[query]; other != nil {
+	if other := s.prepared[what]; other != nil {
 		p.Close()
 		return other, nil
 	}
-	s.prepared[query] = p
+	s.prepared[what] = p
 	return p, nil
 }
 
@@ -279,7 +278,7 @@ func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]ne
 
 // search searches for some fingerprints at once. SQLite has no BIT_COUNT, so distances are looked at here, too.
 func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [][]neardup.Match[string]) error {
-	statement, err := s.prepare(ctx, s.layout.search(len(fps)))
+	search, err := s.prepare(ctx, statement{"search", len(fps)}, s.layout.search)
 	if err != nil {
 		return err
 	}
@@ -288,7 +287,7 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [
 		args = s.layout.appendSearch(args, fp)
 	}
 	clear(found)
-	rows, err := statement.QueryContext(ctx, args...)
+	rows, err := search.QueryContext(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -319,11 +318,11 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	}
 	for i, fp := range fps {
 		err := s.again(ctx, func() error {
-			statement, err := s.prepare(ctx, s.layout.exists())
+			exists, err := s.prepare(ctx, statement{"exists", 1}, func(int) string { return s.layout.exists() })
 			if err != nil {
 				return err
 			}
-			return statement.QueryRowContext(ctx, s.layout.appendExists(nil, fp)...).Scan(&found[i])
+			return exists.QueryRowContext(ctx, s.layout.appendExists(nil, fp)...).Scan(&found[i])
 		})
 		if err != nil {
 			return nil, err

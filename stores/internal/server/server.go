@@ -85,9 +85,6 @@ func (s *Server) Kill() error {
 	return err
 }
 
-// Dir returns the directory of the data.
-func (s *Server) Dir() string { return s.dir + "/data" }
-
 // Stop stops the server and removes its files.
 func (s *Server) Stop() error {
 	_, err := run("stop", s.dir)
