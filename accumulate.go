@@ -1,24 +1,8 @@
 package neardup
 
-// The accumulator keeps its 64 sums as vertical counters.
-//
-// SimHash needs, for every bit i, V_i = Σ w·(+1 if bit i of the feature hash is
-// set, else −1). With C_i = Σ w over the features whose bit i is set and
-// N = Σ w over all features, V_i = 2·C_i − N. The 64 numbers C_i are stored
-// bit-sliced: bit i of planes[j] is bit j of C_i. Adding a hash with weight 1
-// to all 64 counters is then a ripple of half adders over whole words,
-//
-//	carry = h;  for j = 0, 1, …:  planes[j], carry = planes[j] ^ carry, planes[j] & carry
-//
-// which ends after two steps on average. Many hashes are added faster still by
-// a tree of carry-save adders (Harley-Seal): five logic operations compress
-// three words of one weight into one of the same and one of twice the weight,
-// so 32 hashes cost 31 such adders and one ripple. A weight w adds the hash at
-// every plane j whose bit of w is set.
-//
-// All of it is arithmetic modulo 2⁶⁴, in two's complement. So subtraction
-// undoes addition exactly, the order of operations never matters, and equal
-// sums are equal values (== works).
+import (
+	"github.com/neardup/neardup/internal/bitsum"
+)
 
 // An Accumulator64 is the sum of weighted feature hashes, from which a 64-bit
 // fingerprint is read. The zero value is the empty sum. It is a plain value:
@@ -28,182 +12,41 @@ package neardup
 //
 // The weights added must not sum to 2⁶³ or more in absolute value.
 // It is not safe for concurrent use.
-type Accumulator64 struct {
-	planes [64]uint64
-	mass   uint64 // N modulo 2⁶⁴
-}
+type Accumulator64 struct{ sum bitsum.Sum }
 
 // An Accumulator128 is an [Accumulator64] for 128 bits.
-type Accumulator128 struct{ hi, lo Accumulator64 }
+type Accumulator128 struct{ hi, lo bitsum.Sum }
 
 // Add adds a feature hash with a weight, which may be negative: the same hash
 // with the opposite weight undoes it. Feed an accumulator either with plain
 // integer weights or with weights from [Quantize], not with both.
-func (a *Accumulator64) Add(hash uint64, weight int64) {
-	a.mass += uint64(weight)
-	switch {
-	case weight == 1:
-		a.ripple(0, hash)
-	case weight > 0:
-		a.add(hash, uint64(weight))
-	case weight < 0:
-		// C − w·h = ^(^C + w·h) in every counter whose bit of h is set.
-		a.invert(hash)
-		a.add(hash, -uint64(weight))
-		a.invert(hash)
-	}
-}
-
-// ripple adds 2^j to the counters selected by carry.
-func (a *Accumulator64) ripple(j int, carry uint64) {
-	for ; carry != 0 && j < 64; j++ {
-		p := a.planes[j]
-		a.planes[j] = p ^ carry
-		carry &= p
-	}
-}
-
-// add adds w to the counters selected by hash.
-func (a *Accumulator64) add(hash, w uint64) {
-	carry, j := uint64(0), 0
-	for ; w != 0 && j < 64; j, w = j+1, w>>1 {
-		b := hash & -(w & 1)
-		p := a.planes[j]
-		x := p ^ b
-		a.planes[j] = x ^ carry
-		carry = p&b | x&carry
-	}
-	a.ripple(j, carry)
-}
-
-// invert complements the counters selected by hash.
-func (a *Accumulator64) invert(hash uint64) {
-	for j := range a.planes {
-		a.planes[j] ^= hash
-	}
-}
+func (a *Accumulator64) Add(hash uint64, weight int64) { a.sum.Add(hash, weight) }
 
 // AddAll adds every hash with weight 1, and is the fast way to add many.
-func (a *Accumulator64) AddAll(hashes []uint64) {
-	a.mass += uint64(len(hashes))
-	p := &a.planes
-	ones, twos, fours, eights, sixteens := p[0], p[1], p[2], p[3], p[4]
-	for len(hashes) >= 32 {
-		h := (*[32]uint64)(hashes)
-		var t0, t1, f0, f1, e0, e1, s0, s1 uint64
-		ones, t0 = csa(ones, h[0], h[1])
-		ones, t1 = csa(ones, h[2], h[3])
-		twos, f0 = csa(twos, t0, t1)
-		ones, t0 = csa(ones, h[4], h[5])
-		ones, t1 = csa(ones, h[6], h[7])
-		twos, f1 = csa(twos, t0, t1)
-		fours, e0 = csa(fours, f0, f1)
-		ones, t0 = csa(ones, h[8], h[9])
-		ones, t1 = csa(ones, h[10], h[11])
-		twos, f0 = csa(twos, t0, t1)
-		ones, t0 = csa(ones, h[12], h[13])
-		ones, t1 = csa(ones, h[14], h[15])
-		twos, f1 = csa(twos, t0, t1)
-		fours, e1 = csa(fours, f0, f1)
-		eights, s0 = csa(eights, e0, e1)
-		ones, t0 = csa(ones, h[16], h[17])
-		ones, t1 = csa(ones, h[18], h[19])
-		twos, f0 = csa(twos, t0, t1)
-		ones, t0 = csa(ones, h[20], h[21])
-		ones, t1 = csa(ones, h[22], h[23])
-		twos, f1 = csa(twos, t0, t1)
-		fours, e0 = csa(fours, f0, f1)
-		ones, t0 = csa(ones, h[24], h[25])
-		ones, t1 = csa(ones, h[26], h[27])
-		twos, f0 = csa(twos, t0, t1)
-		ones, t0 = csa(ones, h[28], h[29])
-		ones, t1 = csa(ones, h[30], h[31])
-		twos, f1 = csa(twos, t0, t1)
-		fours, e1 = csa(fours, f0, f1)
-		eights, s1 = csa(eights, e0, e1)
-		sixteens, t0 = csa(sixteens, s0, s1)
-		a.ripple(5, t0)
-		hashes = hashes[32:]
-	}
-	p[0], p[1], p[2], p[3], p[4] = ones, twos, fours, eights, sixteens
-	for ; len(hashes) >= 4; hashes = hashes[4:] {
-		s0, c0 := csa(p[0], hashes[0], hashes[1])
-		s1, c1 := csa(s0, hashes[2], hashes[3])
-		s2, c2 := csa(p[1], c0, c1)
-		p[0], p[1] = s1, s2
-		a.ripple(2, c2)
-	}
-	for _, h := range hashes {
-		a.ripple(0, h)
-	}
-}
+func (a *Accumulator64) AddAll(hashes []uint64) { a.sum.AddAll(hashes) }
 
-// csa is a carry-save adder on 64 lanes: a + b + c = sum + 2·carry.
-func csa(a, b, c uint64) (sum, carry uint64) {
-	x := a ^ b
-	return x ^ c, a&b | x&c
+// AddWeighted adds every hash with the weight of the same place, and is the fast way
+// to add many: as [Accumulator64.Add] for each. Slices of different lengths panic.
+func (a *Accumulator64) AddWeighted(hashes []uint64, weights []int64) {
+	checkLengths(len(hashes), len(weights))
+	a.sum.AddWeighted(hashes, weights)
 }
 
 // Merge adds all that b holds.
-func (a *Accumulator64) Merge(b *Accumulator64) {
-	a.mass += b.mass
-	carry := uint64(0)
-	for j, q := range b.planes {
-		a.planes[j], carry = csa(a.planes[j], q, carry)
-	}
-}
+func (a *Accumulator64) Merge(b *Accumulator64) { a.sum.Merge(&b.sum) }
 
 // Subtract takes out all that b holds.
-func (a *Accumulator64) Subtract(b *Accumulator64) {
-	a.mass -= b.mass
-	carry := ^uint64(0) // −q = ^q + 1
-	for j, q := range b.planes {
-		a.planes[j], carry = csa(a.planes[j], ^q, carry)
-	}
-}
+func (a *Accumulator64) Subtract(b *Accumulator64) { a.sum.Subtract(&b.sum) }
 
 // Sum returns the fingerprint: bit i is set if the i-th component is positive,
 // and by tie if it is zero.
 func (a *Accumulator64) Sum(tie Tie) Fingerprint64 {
-	// Planes above those that N needs are empty, unless more was taken out
-	// than was put in: then all 64 take part.
-	top, above := 0, uint64(0)
-	for n := a.mass; n != 0; n >>= 1 {
-		top++
-	}
-	for _, p := range a.planes[top:] {
-		above |= p
-	}
-	if above != 0 || top > 62 {
-		top = 62
-	}
-	// V = 2C − N = 2C + ^N + 1, from the lowest plane to the sign.
-	carry, nonzero := ^uint64(0), uint64(0)
-	c, n, v := uint64(0), ^a.mass, uint64(0)
-	for j := 0; j <= top+1; j++ {
-		v, carry = csa(c, -(n & 1), carry)
-		nonzero |= v
-		c, n = a.planes[j], n>>1
-	}
-	if tie == TieOne {
-		return Fingerprint64(^v)
-	}
-	return Fingerprint64(^v & nonzero)
+	return Fingerprint64(a.sum.Majority(tie == TieOne))
 }
 
 // Vector returns the 64 components, bit 0 first: for each bit the weight of
 // the features whose hash has it set, minus the weight of the others.
-func (a *Accumulator64) Vector() [64]int64 {
-	var v [64]int64
-	for i := range v {
-		c := uint64(0)
-		for j, p := range a.planes {
-			c |= p >> i & 1 << j
-		}
-		v[i] = int64(2*c - a.mass)
-	}
-	return v
-}
+func (a *Accumulator64) Vector() [64]int64 { return a.sum.Vector() }
 
 // Add adds the 128-bit hash hi·2⁶⁴+lo; see [Accumulator64.Add].
 func (a *Accumulator128) Add(hi, lo uint64, weight int64) {
@@ -211,14 +54,26 @@ func (a *Accumulator128) Add(hi, lo uint64, weight int64) {
 	a.lo.Add(lo, weight)
 }
 
-// AddAll adds every hash hi[i]·2⁶⁴+lo[i] with weight 1. The slices must be of
-// one length.
+// AddAll adds every hash hi[i]·2⁶⁴+lo[i] with weight 1. Slices of different lengths panic.
 func (a *Accumulator128) AddAll(hi, lo []uint64) {
-	if len(hi) != len(lo) {
-		panic("neardup: AddAll: slices of different lengths")
-	}
+	checkLengths(len(hi), len(lo))
 	a.hi.AddAll(hi)
 	a.lo.AddAll(lo)
+}
+
+// AddWeighted adds every hash hi[i]·2⁶⁴+lo[i] with weights[i]; see
+// [Accumulator64.AddWeighted].
+func (a *Accumulator128) AddWeighted(hi, lo []uint64, weights []int64) {
+	checkLengths(len(hi), len(lo))
+	checkLengths(len(hi), len(weights))
+	a.hi.AddWeighted(hi, weights)
+	a.lo.AddWeighted(lo, weights)
+}
+
+func checkLengths(a, b int) {
+	if a != b {
+		panic("neardup: Accumulator: slices of different lengths")
+	}
 }
 
 // Merge adds all that b holds.
@@ -235,7 +90,7 @@ func (a *Accumulator128) Subtract(b *Accumulator128) {
 
 // Sum returns the fingerprint; see [Accumulator64.Sum].
 func (a *Accumulator128) Sum(tie Tie) Fingerprint128 {
-	return Fingerprint128{Hi: uint64(a.hi.Sum(tie)), Lo: uint64(a.lo.Sum(tie))}
+	return Fingerprint128{Hi: a.hi.Majority(tie == TieOne), Lo: a.lo.Majority(tie == TieOne)}
 }
 
 // Vector returns the 128 components, bit 0 first.

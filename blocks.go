@@ -3,6 +3,8 @@ package neardup
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/neardup/neardup/internal/hamming"
 )
 
 // Blocks say how the stores cut fingerprints of 64 bits into keys: into m blocks, whose widths
@@ -40,11 +42,11 @@ func NewBlocks(distance, blocks int) (Blocks, error) {
 		return Blocks{}, fmt.Errorf("neardup: %d blocks guarantee nothing at the distance %d: it needs %d or more", blocks, distance, distance+1)
 	case blocks > 64:
 		return Blocks{}, fmt.Errorf("neardup: %d blocks of 64 bits", blocks)
-	case binomial(blocks, distance) > maxStoreTables:
-		return Blocks{}, fmt.Errorf("neardup: %d blocks at the distance %d need %d tables, more than %d", blocks, distance, binomial(blocks, distance), maxStoreTables)
+	case hamming.Binomial(blocks, distance) > maxStoreTables:
+		return Blocks{}, fmt.Errorf("neardup: %d blocks at the distance %d need %d tables, more than %d", blocks, distance, hamming.Binomial(blocks, distance), maxStoreTables)
 	}
 	b := Blocks{distance: distance, blocks: blocks}
-	for choice := range combinations(blocks, blocks-distance) {
+	for choice := range hamming.Combinations(blocks, blocks-distance) {
 		var t []bitSpan
 		for _, block := range choice {
 			s := b.span(block)

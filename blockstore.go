@@ -266,4 +266,5 @@ func (s indexStore) All(ctx context.Context) iter.Seq2[StoreEntry, error] {
 }
 
 func (s indexStore) Distance() int { return s.ix.distance }
-func (s indexStore) Close() error  { return s.ix.Close() }
+
+func (s indexStore) Close() error { return s.ix.Close() }

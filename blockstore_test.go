@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/hamming"
 )
 
 // The keys of the example of S003 (§2.3), and the widths of the designs of Manku et al. (2007).
@@ -59,7 +61,7 @@ func TestBlocksTheorem(t *testing.T) {
 			if err != nil {
 				continue // too many tables
 			}
-			for different := range combinations(blocks, distance) {
+			for different := range hamming.Combinations(blocks, distance) {
 				x := Fingerprint64(random.Uint64())
 				y := x
 				for _, block := range different {

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // Boilerplate is a set of lines that are common in a collection: menus, footers,
@@ -14,9 +18,7 @@ import (
 // taken for a common one by mistake with a probability of 2⁻⁶⁴ times their number;
 // the hash has no secret. A line that a Normalizer changes is known by what becomes
 // of it, so the set serves for the settings with which it was made.
-type Boilerplate struct {
-	lines []uint64 // sorted
-}
+type Boilerplate struct{ clean.Lines }
 
 // A BoilerplateBuilder counts in how many documents each line occurs, so that the
 // common ones can be left out. The zero value is ready. It takes about 40 bytes
@@ -41,9 +43,9 @@ func (b *BoilerplateBuilder) Add(text string) {
 	b.documents++
 	n := b.Normalizer
 	n.Boilerplate = nil
-	lines := n.stream()
-	lines.each = func(line []byte) {
-		if h, ok := lineHash(line); ok {
+	lines := n.steps().Stream()
+	lines.Each = func(line []byte) {
+		if h, ok := clean.LineHash(line); ok {
 			if c := b.lines[h]; c.last != b.documents {
 				b.lines[h] = lineCount{c.documents + 1, b.documents}
 			}
@@ -52,9 +54,9 @@ func (b *BoilerplateBuilder) Add(text string) {
 	for len(text) > 0 { // the lines are not kept
 		piece := text[:min(len(text), maxPiece)]
 		text = text[len(piece):]
-		lines.write(bytesOf(piece), false)
+		lines.Write(lex.Bytes(piece), false)
 	}
-	lines.write(nil, true)
+	lines.Write(nil, true)
 }
 
 // Merge adds what other has counted in other documents.
@@ -79,72 +81,45 @@ func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
 	common := &Boilerplate{}
 	for h, c := range b.lines {
 		if int64(c.documents) >= int64(max(min, 2)) {
-			common.lines = append(common.lines, h)
+			common.Sorted = append(common.Sorted, h)
 		}
 	}
-	slices.Sort(common.lines)
+	slices.Sort(common.Sorted)
 	return common
 }
 
 // Len returns the number of lines.
-func (b *Boilerplate) Len() int { return len(b.lines) }
-
-// has reports whether a line is one of b.
-func (b *Boilerplate) has(line []byte) bool {
-	h, ok := lineHash(line)
-	if !ok {
-		return false
-	}
-	_, found := slices.BinarySearch(b.lines, h)
-	return found
-}
-
-// lineHash hashes the words of a line as [Words] has them, and reports whether
-// there are any.
-func lineHash(line []byte) (uint64, bool) {
-	b := batches.Get().(*batch)
-	defer batches.Put(b)
-	b.reset(false, 1)
-	b.read(stringOf(line), true)
-	sum := uint64(0)
-	for b.next() {
-		for _, h := range b.hash64() {
-			sum = (sum ^ h) * 0x9E3779B97F4A7C15
-			sum ^= sum >> 32
-		}
-	}
-	return sum, b.seen
-}
+func (b *Boilerplate) Len() int { return len(b.Sorted) }
 
 // WriteTo writes b in a checksummed binary form for [ReadBoilerplate].
 func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
-	f := newFileWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
-	for _, h := range b.lines {
-		f.uint64(h)
-		f.endRecord()
+	f := format.NewWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
+	for _, h := range b.Sorted {
+		f.Uint64(h)
+		f.EndRecord()
 	}
-	err := f.close()
-	return f.to.n, err
+	err := f.Close()
+	return f.To.N, err
 }
 
 // ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. Errors are those of
 // [ReadFingerprints], and it reads to the end of r too.
 func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
-	f, err := newFileReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
+	f, err := format.NewReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
 	if err != nil {
 		return nil, err
 	}
 	b := &Boilerplate{}
-	for f.next() {
-		h := f.uint64()
-		if n := len(b.lines); n > 0 && h <= b.lines[n-1] {
-			f.fail("lines are not in order")
+	for f.Next() {
+		h := f.Uint64()
+		if n := len(b.Sorted); n > 0 && h <= b.Sorted[n-1] {
+			f.Fail("lines are not in order")
 			break
 		}
-		b.lines = append(b.lines, h)
+		b.Sorted = append(b.Sorted, h)
 	}
-	if f.err != nil {
-		return nil, f.err
+	if f.Err != nil {
+		return nil, f.Err
 	}
 	return b, nil
 }

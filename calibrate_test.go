@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // TestCalibrate finds, of texts with more and more changes, the similarity that tells wanted from
@@ -183,8 +185,8 @@ func FuzzProfile(f *testing.F) {
 			gap := map[bool]string{true: "", false: " "}[chars]
 			self := func(i int) bool {
 				r := []rune(us[i])
-				_, class, _ := next([]byte(string(r[0])), 0)
-				return class == single
+				_, class, _ := lex.Next([]byte(string(r[0])), 0)
+				return class == lex.Single
 			}
 			add := func(run []string) { want[levelKey(strings.Join(run, gap), uint64(level), nil)]++ }
 			if len(us) < 3 {

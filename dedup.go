@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/store"
 	"github.com/zeebo/xxh3"
 )
 
@@ -142,7 +144,7 @@ func addAll[ID comparable, D any](d *Deduplicator[ID], docs iter.Seq2[ID, D], re
 	var batch []document
 	flush := func() {
 		profiles := make([]profile, len(batch))
-		shareOut((len(batch)+15)/16, func(i int) {
+		parallel.Each((len(batch)+15)/16, func(i int) {
 			for j := i * 16; j < min(len(batch), i*16+16); j++ {
 				profiles[j] = read(batch[j].of)
 			}
@@ -183,8 +185,8 @@ func (p *profile) digest() uint64 {
 
 func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) {
 	d.delete(id)
-	if len(d.docs) == maxDocuments {
-		panic(fmt.Sprintf("neardup: more than %d documents in a Deduplicator", maxDocuments))
+	if len(d.docs) == store.MaxDocuments {
+		panic(fmt.Sprintf("neardup: more than %d documents in a Deduplicator", store.MaxDocuments))
 	}
 	c := d.content(p, digest)
 	if len(d.contents[c].docs) == 0 && len(p.terms) > 0 {
@@ -313,14 +315,14 @@ func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
 	return numbers
 }
 
-func (c *collection[ID]) len() int { return len(c.contents) }
+func (c *collection[ID]) Len() int { return len(c.contents) }
 
 func (c *collection[ID]) terms(i int) Vector { return c.contents[i].terms }
 
-func (c *collection[ID]) vector(i int, _ Vector) Vector { return c.terms(i) }
+func (c *collection[ID]) Vector(i int, _ []Term) []Term { return c.terms(i) }
 
-func (c *collection[ID]) weigh(i int, v Vector, df []uint32) Vector {
-	w := slices.Clone(v)
+func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
+	w := Vector(slices.Clone(v))
 	c.weights.weigh(w, &c.contents[i].profile, df)
 	if c.fps != nil {
 		c.fps[i] = w.fingerprint()

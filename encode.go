@@ -5,8 +5,11 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"iter"
 	"strconv"
-	"strings"
+
+	"github.com/neardup/neardup/internal/format"
 )
 
 // Fingerprints are written in three forms, all of them with the most
@@ -71,7 +74,7 @@ func parseWord(word string, digits int, whole string) (uint64, error) {
 	// ParseUint takes no sign, and underscores only in base 0.
 	x, err := strconv.ParseUint(word, base, 64)
 	if err != nil || len(whole) != digits && len(whole) != 4*digits || len(whole) != len(word)*digits/16 {
-		return 0, fmt.Errorf("neardup: %q is no fingerprint of %d hexadecimal or %d binary digits", clip(whole), digits, 4*digits)
+		return 0, fmt.Errorf("neardup: %q is no fingerprint of %d hexadecimal or %d binary digits", format.Clip(whole), digits, 4*digits)
 	}
 	return x, nil
 }
@@ -173,7 +176,7 @@ func (a *Fingerprint64) Scan(src any) error {
 			*a = Fingerprint64(x)
 			return nil
 		}
-		return fmt.Errorf("neardup: cannot scan %q as a 64-bit fingerprint: not a decimal integer", clip(src))
+		return fmt.Errorf("neardup: cannot scan %q as a 64-bit fingerprint: not a decimal integer", format.Clip(src))
 	}
 	return fmt.Errorf("neardup: cannot scan %T as a 64-bit fingerprint", src)
 }
@@ -193,10 +196,61 @@ func (a *Fingerprint128) Scan(src any) error {
 	return fmt.Errorf("neardup: cannot scan %T as a 128-bit fingerprint", src)
 }
 
-// clip shortens a text for an error message.
-func clip(s string) string {
-	if len(s) > 100 {
-		return strings.ToValidUTF8(s[:100], "") + "…"
+// WriteFingerprints writes fingerprints under the ids of the caller, of at most
+// 64 KiB each, and the version ([Fingerprinter.Version]) of what made them, in a
+// checksummed binary form of about 9 or 17 bytes and the id for each. Ids may be any
+// bytes and are not checked for being different. After an error the file is
+// incomplete, which is noticed when it is read.
+//
+//	version, err := f.Version()
+//	err = neardup.WriteFingerprints(file, version, index.All()) // of an index with string ids
+func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints iter.Seq2[string, F]) error {
+	if !format.IsVersion(version) {
+		return fmt.Errorf("neardup: %s is not a version", format.Shown(version))
 	}
-	return s
+	f := format.NewWriter(w, fingerprintKind[F](), version)
+	for id, fp := range fingerprints {
+		if len(id) > format.MaxID {
+			return fmt.Errorf("neardup: id %q has %d bytes, more than %d", format.Clip(id), len(id), format.MaxID)
+		}
+		f.Text(id)
+		lo, hi := split(fp)
+		if width[F]() == 128 {
+			f.Uint64(hi)
+		}
+		f.Uint64(lo)
+		if f.EndRecord(); f.Err != nil {
+			break
+		}
+	}
+	return f.Close()
 }
+
+// ReadFingerprints reads what [WriteFingerprints] wrote and calls add for each
+// fingerprint, for example the Add of an index. The version must be the one that
+// the file has, or the error is an [ErrVersion] that says in what they differ. A
+// file that is damaged, ends early, goes on behind its end or is none gives an
+// [ErrDamaged]; the fingerprints before the damage have been added then, and were
+// good. An id that occurs twice is added twice. It reads to the end of r and takes no
+// more memory than a block of the file, whatever the file claims.
+func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F)) error {
+	f, err := format.NewReader(r, fingerprintKind[F](), version, fingerprintAgain)
+	if err != nil {
+		return err
+	}
+	for f.Next() {
+		id := f.Text()
+		var hi uint64
+		if width[F]() == 128 {
+			hi = f.Uint64()
+		}
+		lo := f.Uint64()
+		if f.Err != nil {
+			break
+		}
+		add(id, fromWords[F](lo, hi))
+	}
+	return f.Err
+}
+
+func fingerprintKind[F Fingerprint]() string { return fmt.Sprintf("fingerprints%d", width[F]()) }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/format"
 )
 
 func write64(t testing.TB, version string, fps map[string]Fingerprint64) []byte {
@@ -52,12 +55,12 @@ func TestFingerprintFile(t *testing.T) {
 			t.Fatalf("%d of %d fingerprints", len(got), len(want))
 		}
 	}
-	fps := map[string]Fingerprint64{"": 0, "a": 1, strings.Repeat("long", maxID/4): ^Fingerprint64(0), "\xff\n\x00": 7}
+	fps := map[string]Fingerprint64{"": 0, "a": 1, strings.Repeat("long", format.MaxID/4): ^Fingerprint64(0), "\xff\n\x00": 7}
 	data := write64(t, version, fps)
 	if got, err := read64(bytes.NewReader(data), version); err != nil || !maps.Equal(got, fps) {
 		t.Errorf("%d of %d fingerprints, %v", len(got), len(fps), err)
 	}
-	long := map[string]Fingerprint64{strings.Repeat("x", maxID+1): 1}
+	long := map[string]Fingerprint64{strings.Repeat("x", format.MaxID+1): 1}
 	if err := WriteFingerprints(io.Discard, version, maps.All(long)); err == nil {
 		t.Error("an id that is too long was written")
 	}
@@ -116,13 +119,13 @@ func TestDamagedFile(t *testing.T) {
 	if _, err := read64(bytes.NewReader(data[:len(data)-1]), "v=1"); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("cut: %v", err)
 	}
-	for _, version := range []string{"", "a\nb", "\x1b[2J", "\u2028", strings.Repeat("x", maxVersion+1)} {
+	for _, version := range []string{"", "a\nb", "\x1b[2J", "\u2028", strings.Repeat("x", format.MaxVersion+1)} {
 		if err := WriteFingerprints(io.Discard, version, maps.All(fps)); err == nil {
 			t.Errorf("version %.20q was written", version)
 		}
 		var forged bytes.Buffer // by a program of somebody else
-		f := newFileWriter(&forged, "fingerprints64", version)
-		f.close()
+		f := format.NewWriter(&forged, "fingerprints64", version)
+		f.Close()
 		if _, err := read64(&forged, "v=1"); !errors.Is(err, ErrDamaged) || strings.ContainsAny(err.Error(), "\x1b\u2028") {
 			t.Errorf("version %.20q was read: %v", version, err)
 		}
@@ -174,15 +177,15 @@ func FuzzFile(f *testing.F) {
 // tested: each byte value is the length of a block that follows.
 func forge(kind, version string, data []byte) []byte {
 	var out bytes.Buffer
-	w := newFileWriter(&out, kind, version)
+	w := format.NewWriter(&out, kind, version)
 	for len(data) > 0 {
 		n := min(int(data[0]), len(data)-1)
-		w.block = append(w.block, data[1:1+n]...)
-		w.records += uint64(n % 3)
-		w.flush()
+		w.Block = append(w.Block, data[1:1+n]...)
+		w.Records += uint64(n % 3)
+		w.Flush()
 		data = data[1+n:]
 	}
-	w.close()
+	w.Close()
 	return out.Bytes()
 }
 
@@ -215,7 +218,7 @@ func TestVersion(t *testing.T) {
 	}
 	other, _ := SeededHash([]byte("another secret, also long"))
 	own := perToken(func(Token) float64 { return 2 })
-	lines := &Boilerplate{lines: []uint64{1, 2}}
+	lines := &Boilerplate{clean.Lines{Sorted: []uint64{1, 2}}}
 	for _, test := range []struct {
 		f    Fingerprinter
 		want string

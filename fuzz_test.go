@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/neardup/neardup/internal/hamming"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // FuzzAccumulator reads operations from the input and compares with the
@@ -107,13 +110,13 @@ func FuzzIndex(f *testing.F) {
 
 // writeForged writes a run, whose columns it changes as data says, as a snapshot with right
 // checksums and a journal. It returns what of data it did not use.
-func writeForged[ID comparable, T finder](t *testing.T, path, kind, version string, r *run[ID, T], it *idType[ID], data []byte) []byte {
-	columns, err := runColumns(r, it)
+func writeForged[ID comparable, T store.Finder](t *testing.T, path, kind, version string, r *store.Run[ID, T], it *store.IDType[ID], data []byte) []byte {
+	columns, err := store.RunColumns(r, it)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for ; len(data) >= 4; data = data[4:] {
-		parts := columns[int(data[0])%fixedColumns]
+		parts := columns[int(data[0])%store.FixedColumns]
 		at := int(data[1])<<8 | int(data[2])
 		for i, p := range parts {
 			if p = bytes.Clone(p); len(p) > 0 {
@@ -122,14 +125,14 @@ func writeForged[ID comparable, T finder](t *testing.T, path, kind, version stri
 			parts[i] = p
 		}
 	}
-	if _, err := writeColumns(path, kind, version, 0, r.len(), r.find, it.kind, columns, fixedColumns); err != nil {
+	if _, err := store.WriteColumns(path, kind, version, 0, r.Len(), r.Find, it.Kind, columns, store.FixedColumns); err != nil {
 		t.Fatal(err)
 	}
-	j, err := createJournal(path+".journal", version, kind+"-journal", 0)
+	j, err := store.CreateJournal(path+".journal", version, kind+"-journal", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.file.Close()
+	j.File.Close()
 	return data
 }
 
@@ -143,12 +146,12 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte("neardup\x00\x01\x07index64\x03v=1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x")
-		it := idTypeOf[string]()
-		docs := newDocuments[string](1, len(fps))
+		it := store.IDTypeOf[string]()
+		docs := store.NewDocuments[string](1, len(fps))
 		for i, fp := range fps {
-			docs.add([]uint64{uint64(fp)}, fmt.Sprint(i), 0)
+			docs.Add([]uint64{uint64(fp)}, fmt.Sprint(i), 0)
 		}
-		r := newRun(docs, false, &it, 1, func(fps docColumn) *tree { return newTree(1, fps.docs, 3, 4, 0) })
+		r := store.NewRun(docs, false, &it, 1, func(fps store.Column) *hamming.Tree { return hamming.NewTree(1, fps.Docs, 3, 4, 0) })
 		unchanged := len(data) < 4
 		data = writeForged(t, path, "index64", "v=1", r, &it, data)
 		use := func() {
@@ -187,23 +190,23 @@ func FuzzSnapshot(f *testing.F) {
 // FuzzJournal takes the input for the changes in a frame whose checksum is right, and for
 // all that follows the first frame.
 func FuzzJournal(f *testing.F) {
-	f.Add([]byte{changeAdd, 1, 1, 'a', 1, 2, 3, 4, 5, 6, 7, 8, changeDelete, 1, 'a'})
-	f.Add([]byte{changeAdd, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 255})
+	f.Add([]byte{store.ChangeAdd, 1, 1, 'a', 1, 2, 3, 4, 5, 6, 7, 8, store.ChangeDelete, 1, 'a'})
+	f.Add([]byte{store.ChangeAdd, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 255})
 	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x")
 		for _, framed := range []bool{true, false} {
-			j, err := createJournal(path+".journal", "v=1", "index64-journal", 0)
+			j, err := store.CreateJournal(path+".journal", "v=1", "index64-journal", 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			raw := data
 			if framed {
-				j.frame = append(j.begin(), data...)
-				raw = j.end()
+				j.Frame = append(j.Begin(), data...)
+				raw = j.End()
 			}
-			j.file.Write(raw)
-			j.file.Close()
+			j.File.Write(raw)
+			j.File.Close()
 			for range 2 { // what was opened once can be opened again
 				ix, err := OpenIndex[string, Fingerprint64](path, 3, fileOptions)
 				if err != nil {
@@ -220,35 +223,6 @@ func FuzzJournal(f *testing.F) {
 					t.Fatal(err)
 				}
 			}
-		}
-	})
-}
-
-// FuzzKernels compares the kernels with their generic twins.
-func FuzzKernels(f *testing.F) {
-	f.Add([]byte("0123456789abcdef0123456789abcdee\x00"), uint32(7), 3)
-	f.Add(make([]byte, 300), uint32(0), 0)
-	f.Add([]byte("@AZ[`az{/09:\x00\x7f  The quick, brown Fox jumps over 13 lazy dogs and one more \xc3\xa9"), uint32(0), 0)
-	f.Fuzz(func(t *testing.T, data []byte, tag uint32, k int) {
-		tags, fps := make([]uint32, len(data)/4), make([]uint64, min(len(data)/8, 64))
-		for i := range tags {
-			tags[i] = binary.LittleEndian.Uint32(data[4*i:])
-		}
-		for i := range fps {
-			fps[i] = binary.LittleEndian.Uint64(data[8*i:])
-		}
-		for i := 0; i+64 <= len(data); i++ {
-			var got, want [64 + copySlack]byte
-			gotMask, gotOK := foldBlock((*[64]byte)(data[i:]), &got)
-			wantMask, wantOK := foldBlockGeneric((*[64]byte)(data[i:]), &want)
-			if gotMask != wantMask || gotOK != wantOK || gotOK && got != want {
-				t.Fatalf("foldBlock(%q): %q, %x, %v; generic %q, %x, %v", data[i:i+64], got, gotMask, gotOK, want, wantMask, wantOK)
-			}
-		}
-		k = max(0, k%130)
-		checkNear(t, tags, fps, tag, k)
-		if got, want := anyPair(fps, k), anyPairGeneric(fps, k); got != want {
-			t.Fatalf("anyPair: %v, generic %v", got, want)
 		}
 	})
 }

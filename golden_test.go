@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/wordlist"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -73,7 +75,7 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	}
 	words, pairs := idf(Words{}), idf(nil)
 	pairs.Smooth = true
-	markers := NewLexicon(append(ChineseMarkers(), EnglishMarkers()...)...)
+	markers := NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)
 	s004 := func(idf IDF) Weight {
 		return Product{Count, idf, PartOfSpeech(nil), Sum{Constant(1), RelativeLength{}}, Markers{Lexicon: markers, Sentence: true}, TitleWords{}}
 	}

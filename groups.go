@@ -1,11 +1,10 @@
 package neardup
 
 import (
-	"cmp"
 	"iter"
-	"math"
 	"slices"
-	"sync"
+
+	"github.com/neardup/neardup/internal/graph"
 )
 
 // A Linkage says which pairs of near-duplicates make a group.
@@ -40,9 +39,9 @@ func GroupPairs(n int, pairs iter.Seq[SimilarPair[int]], by Linkage, before func
 	var of []int
 	switch by {
 	case Centres:
-		return centres(n, pairs, before)
+		return graph.Centres(n, graphPairs(pairs), before)
 	case CompleteLinks:
-		of = completeLinks(n, pairs)
+		of = graph.CompleteLinks(n, graphPairs(pairs))
 	default:
 		of = Components(n, func(yield func(Pair) bool) {
 			for p := range pairs {
@@ -67,247 +66,89 @@ func GroupPairs(n int, pairs iter.Seq[SimilarPair[int]], by Linkage, before func
 	return of
 }
 
-// edge is one side of a pair.
-type edge struct {
-	to         int
-	similarity float64
+func graphPairs(pairs iter.Seq[SimilarPair[int]]) iter.Seq[graph.Pair] {
+	return func(yield func(graph.Pair) bool) {
+		pairs(func(p SimilarPair[int]) bool { return yield(graph.Pair(p)) })
+	}
 }
 
-func centres(n int, pairs iter.Seq[SimilarPair[int]], before func(i, j int) bool) []int {
-	near := make([][]edge, n)
+// Clusters groups fingerprints: two are in one cluster if they are joined by a
+// chain of pairs at a Hamming distance of at most k. It returns for each
+// fingerprint the position of the first member of its cluster, so i is the
+// representative of a cluster, or alone, if and only if the result at i is i:
+// keeping just those leaves one of each cluster.
+//
+// It is [Components] of [Pairs], except that equal fingerprints are taken
+// together first, so a million copies of one page cost no more than other
+// input. Chains may join fingerprints that are far apart themselves.
+func Clusters[F Fingerprint](fps []F, k int) []int {
+	label := make([]int, len(fps))
+	if k < 0 {
+		for i := range label {
+			label[i] = i
+		}
+		return label
+	}
+	var distinct []F
+	first := make([]int, 0)               // where each distinct one first occurs
+	number := make(map[F]int, len(fps)/2) // fingerprint -> its index in distinct
+	for i, fp := range fps {
+		n, ok := number[fp]
+		if !ok {
+			n = len(distinct)
+			number[fp] = n
+			distinct = append(distinct, fp)
+			first = append(first, i)
+		}
+		label[i] = n
+	}
+	of := Components(len(distinct), Pairs(distinct, k))
+	for i, n := range label {
+		label[i] = first[of[n]]
+	}
+	return label
+}
+
+// Components returns the connected components of the graph of n vertices whose
+// edges are pairs: for each vertex the smallest vertex of its component. The
+// order of the pairs does not matter. Positions outside 0 to n−1 panic. Use it
+// to group pairs that were verified or filtered; see [Clusters].
+//
+// It takes time nearly linear in n and the number of pairs (union-find with
+// path halving).
+func Components(n int, pairs iter.Seq[Pair]) []int {
+	f := graph.NewForest(n)
 	for p := range pairs {
-		near[p.A] = append(near[p.A], edge{p.B, p.Similarity})
-		near[p.B] = append(near[p.B], edge{p.A, p.Similarity})
+		f.Join(p.I, p.J)
 	}
-	return centresOf(n, before, func(is []int, use func(i int, near []edge)) {
-		for _, i := range is {
-			use(i, near[i])
-		}
-	})
+	return f.Roots()
 }
 
-// centresOf makes groups around centres. each calls use with some vertices and what is near them:
-// only of centres that is needed, so a group costs no more than its members.
-func centresOf(n int, before func(i, j int) bool, each func(is []int, use func(i int, near []edge))) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	if before != nil {
-		slices.SortStableFunc(order, func(i, j int) int {
-			switch {
-			case before(i, j):
-				return -1
-			case before(j, i):
-				return 1
-			}
-			return 0
-		})
-	}
-	of := make([]int, n) // the centre, the most similar one so far
-	similarity := make([]float64, n)
-	for i := range of {
-		of[i] = -1
-	}
-	for next := 0; next < n; {
-		var some []int // that are near no centre so far
-		for ; next < n && len(some) < chunk; next++ {
-			if of[order[next]] < 0 {
-				some = append(some, order[next])
-			}
+// idGroups lists the ids of the members of every label that occurs more than once.
+func idGroups[ID comparable](label []int, ids []ID) [][]ID {
+	groups := groupsOf(label)
+	out := make([][]ID, len(groups))
+	for i, members := range groups {
+		for _, n := range members {
+			out[i] = append(out[i], ids[n])
 		}
-		each(some, func(i int, near []edge) {
-			if of[i] >= 0 { // of one of them
-				return
-			}
-			of[i], similarity[i] = i, math.Inf(1)
-			for _, e := range near {
-				if of[e.to] < 0 || e.similarity > similarity[e.to] { // equal ones: the centre that comes first
-					of[e.to], similarity[e.to] = i, e.similarity
-				}
-			}
-		})
 	}
-	return of
+	return out
 }
 
-func completeLinks(n int, pairs iter.Seq[SimilarPair[int]]) []int {
-	var sorted []SimilarPair[int]
-	for p := range pairs {
-		sorted = append(sorted, SimilarPair[int]{min(p.A, p.B), max(p.A, p.B), p.Similarity})
-	}
-	slices.SortFunc(sorted, func(a, b SimilarPair[int]) int {
-		return cmp.Or(a.A-b.A, a.B-b.B, cmp.Compare(b.Similarity, a.Similarity))
-	})
-	sorted = slices.CompactFunc(sorted, func(a, b SimilarPair[int]) bool { return a.A == b.A && a.B == b.B })
-	slices.SortStableFunc(sorted, func(a, b SimilarPair[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	groups := newForest(n)
-	size := make([]int, n)
-	for i := range size {
-		size[i] = 1
-	}
-	links := make([]map[int]int, n) // of a group: how many pairs it has with others so far
-	link := func(a, b, pairs int) {
-		for range 2 {
-			if links[a] == nil {
-				links[a] = map[int]int{}
-			}
-			links[a][b] += pairs
-			a, b = b, a
-		}
-	}
-	for _, p := range sorted {
-		a, b := groups.find(p.A), groups.find(p.B)
-		if a == b {
-			continue
-		}
-		if link(a, b, 1); links[a][b] < size[a]*size[b] {
-			continue
-		}
-		root := min(a, b)
-		other := a + b - root
-		groups.join(a, b)
-		size[root] += size[other]
-		delete(links[root], other)
-		for c, pairs := range links[other] {
-			if delete(links[c], other); c != root {
-				link(root, c, pairs)
-			}
-		}
-		links[other] = nil
-	}
-	return groups.roots()
-}
-
-// A Grouping says how [Deduplicator.Groups] groups. The zero value: around Centres, and the
-// first of each group is kept.
-type Grouping[ID comparable] struct {
-	Linkage Linkage
-
-	// Old is the number of documents, in the order of adding, that are old: they are kept before
-	// others, and are not compared with each other. Of equal ones only the first is found, and a new
-	// document that is equal to an old one counts as that.
-	Old int
-
-	// Prefer says whether to keep document a rather than b: First, Longest, Newest or a function of
-	// one's own. nil means First. Between equal ones the first is kept.
-	Prefer func(a, b Document[ID]) bool
-}
-
-// A Document is what Prefer is told of one.
-type Document[ID comparable] struct {
-	ID     ID
-	Number int // in the order of adding, from 0
-	Length int // of the text in characters; of a record, of all values
-}
-
-// First prefers the document that was added first.
-func First[ID comparable](a, b Document[ID]) bool { return a.Number < b.Number }
-
-// Longest prefers the longest document.
-func Longest[ID comparable](a, b Document[ID]) bool { return a.Length > b.Length }
-
-// Newest prefers the document that was added last.
-func Newest[ID comparable](a, b Document[ID]) bool { return a.Number > b.Number }
-
-// A Group is documents that are near-duplicates, two or more.
-type Group[ID comparable] struct {
-	Keep    ID   // the one that represents them
-	Members []ID // all, Keep too, in the order of adding
-}
-
-// Groups returns the groups of near-duplicates, in the order of their first members. What is in
-// no group stands alone; so do groups of old documents only.
-func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
-	c := d.collect(g.Old)
-	for i := range c.contents { // of equal old documents one stands for all
-		if docs := c.contents[i].docs; c.oldOf(docs) > 1 {
-			c.contents[i].docs = slices.Concat(docs[:1], docs[c.oldOf(docs):])
-		}
-	}
-	isOld := func(i int) bool { return c.contents[i].docs[0] < g.Old }
-	fresh := func(yield func(SimilarPair[int]) bool) {
-		for p := range c.pairs(d.settings.Similarity, d.settings.Recall, planFrom) {
-			if !(isOld(p.A) && isOld(p.B)) && !yield(p) {
-				return
-			}
-		}
-	}
-	document := func(at int) Document[ID] { return Document[ID]{c.docs[at].id, at, c.docs[at].length} }
-	prefer := g.Prefer
-	if prefer == nil {
-		prefer = First[ID]
-	}
-	before := func(i, j int) bool { // of two documents
-		if i < g.Old || j < g.Old {
-			return i < j && j >= g.Old || i < g.Old && j < g.Old && prefer(document(i), document(j))
-		}
-		return prefer(document(i), document(j))
-	}
-	keep := make([]int, len(c.contents)) // the best document of each content
-	for i := range c.contents {
-		keep[i] = c.contents[i].docs[0]
-		for _, at := range c.contents[i].docs[1:] {
-			if before(at, keep[i]) {
-				keep[i] = at
-			}
-		}
-	}
-	first := func(i, j int) bool { return before(keep[i], keep[j]) }
-	var of []int
-	if g.Linkage == Centres && d.settings.Recall == 1 {
-		of = c.centres(d.settings.Similarity, isOld, first)
-	} else {
-		of = GroupPairs(len(c.contents), fresh, g.Linkage, first)
-	}
+// groupsOf lists the members of every label that occurs more than once, in
+// ascending order.
+func groupsOf(label []int) [][]int {
 	members := make(map[int][]int)
-	for i, root := range of {
-		members[root] = append(members[root], c.contents[i].docs...)
-	}
-	var groups []Group[ID]
-	var roots []int
-	for root, m := range members {
-		slices.Sort(m)
-		if len(m) > 1 && m[len(m)-1] >= g.Old {
-			roots = append(roots, root)
+	for i, l := range label {
+		if l != i {
+			members[l] = append(members[l], i)
 		}
 	}
-	slices.SortFunc(roots, func(a, b int) int { return members[a][0] - members[b][0] })
-	for _, root := range roots {
-		group := Group[ID]{Keep: c.docs[keep[root]].id}
-		for _, at := range members[root] {
-			group.Members = append(group.Members, c.docs[at].id)
-		}
-		groups = append(groups, group)
+	groups := make([][]int, 0, len(members))
+	for l, m := range members {
+		groups = append(groups, append([]int{l}, m...))
 	}
+	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
 	return groups
-}
-
-// centres groups contents around centres, without spelling out the pairs.
-func (c *collection[ID]) centres(least float64, isOld func(i int) bool, before func(i, j int) bool) []int {
-	n := len(c.contents)
-	j := newCosineJoin(numberTerms(c, 2), least, func(int) bool { return true })
-	workers := sync.Pool{New: func() any { return &cosineWorker{cosineJoin: j, sums: make([]float32, n)} }}
-	return centresOf(n, before, func(is []int, use func(i int, near []edge)) {
-		next := 0
-		none := func() struct{} { return struct{}{} } // workers outlive the call
-		inOrder(len(is), none, func(_ struct{}, k int, emit func([]edge) bool) {
-			w := workers.Get().(*cosineWorker)
-			defer workers.Put(w)
-			i := is[k]
-			w.found = w.found[:0]
-			w.query(i, n)
-			near := make([]edge, 0, len(w.found))
-			for _, f := range w.found {
-				if !isOld(i) || !isOld(f.A) {
-					near = append(near, edge{f.A, f.Similarity})
-				}
-			}
-			emit(near)
-		}, func(near []edge) bool {
-			use(is[next], near)
-			next++
-			return true
-		})
-	})
 }

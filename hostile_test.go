@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // hostilePieces are what a text without end is made of, to hurt one thing or
@@ -80,7 +82,7 @@ func TestHostileWhole(t *testing.T) {
 			for token := range tok.Tokens(text) {
 				longest = max(longest, len(token.Text))
 			}
-			if longest > 3*maxWord+2 {
+			if longest > 3*lex.MaxWord+2 {
 				t.Errorf("%s: a token of %d bytes", what, longest)
 			}
 		}

@@ -7,6 +7,10 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/hamming"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // An Index finds, among stored fingerprints, all those within a fixed Hamming
@@ -33,7 +37,8 @@ import (
 // fingerprints; more panic. Ids that are not equal to themselves (NaN) can be added but
 // not deleted.
 type Index[ID comparable, F Fingerprint] struct {
-	store[ID, *tree]
+	persistent
+	s        store.Store[ID, *hamming.Tree]
 	distance int
 	tables   int // at most, for each run
 	blocks   int
@@ -96,21 +101,24 @@ func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 		return nil, fmt.Errorf("%d blocks of %d bits", o.Blocks, width)
 	case o.Blocks != 0 && o.Blocks <= distance:
 		return nil, fmt.Errorf("%d blocks guarantee nothing at the distance %d: it needs %d or more", o.Blocks, distance, distance+1)
-	case o.Blocks != 0 && binomial(o.Blocks, distance) > maxTables:
-		return nil, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", o.Blocks, distance, binomial(o.Blocks, distance), maxTables)
+	case o.Blocks != 0 && hamming.Binomial(o.Blocks, distance) > hamming.MaxTables:
+		return nil, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", o.Blocks, distance, hamming.Binomial(o.Blocks, distance), hamming.MaxTables)
 	case o.Memory < 0:
 		return nil, fmt.Errorf("a fingerprint cannot take %d bytes", o.Memory)
 	case o.Memory == 0:
 		o.Memory = width
 	}
 	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks}
-	ix.tables = min(maxTables, (o.Memory-width/8-8-4-6)/entryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
+	ix.tables = min(hamming.MaxTables, (o.Memory-width/8-8-4-6)/hamming.EntryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
 	words := width / 64
-	newStore(&ix.store, form[*tree]{
-		kind: fmt.Sprintf("index%d", width), again: fingerprintAgain, words: words,
-		tailSize: func(int) int { return 512 },
-		build:    func(fps docColumn) *tree { return newTree(words, fps.docs, ix.distance, ix.tables, ix.blocks) },
-		read:     func(f *fileReader) *tree { return f.tree(words) },
+	ix.persistent.files = &ix.s
+	store.Init(&ix.s, store.Form[*hamming.Tree]{
+		Kind: fmt.Sprintf("index%d", width), Again: fingerprintAgain, Words: words,
+		TailSize: func(int) int { return 512 },
+		Build: func(fps store.Column) *hamming.Tree {
+			return hamming.NewTree(words, fps.Docs, ix.distance, ix.tables, ix.blocks)
+		},
+		Read: func(f *format.Reader) *hamming.Tree { return hamming.ReadTree(f, words) },
 	})
 	return ix, nil
 }
@@ -143,7 +151,7 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 		if options != nil {
 			version = options.Version
 		}
-		err = ix.open(path, version)
+		err = ix.s.Open(path, version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("neardup: OpenIndex: %w", err)
@@ -157,15 +165,15 @@ func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(d
 // words returns the words of a fingerprint, as long as the index is locked.
 func (ix *Index[ID, F]) words(fp F) []uint64 {
 	ix.adding[0], ix.adding[1] = split(fp)
-	return ix.adding[:ix.form.words]
+	return ix.adding[:ix.s.Form.Words]
 }
 
 // All returns the ids and fingerprints in the order of adding.
 func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 	return func(yield func(ID, F) bool) {
-		st := ix.state.Load()
-		for d := range ix.each(st, st.runs) {
-			if !yield(d.id, fpOf[F](d.doc)) {
+		st := ix.s.State.Load()
+		for d := range ix.s.Each(st, st.Runs) {
+			if !yield(d.ID, fpOf[F](d.Doc)) {
 				return
 			}
 		}
@@ -198,17 +206,17 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 // adding. yield returns the distance within which to go on, not more than before, or a
 // negative one.
 func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place uint64) int) {
-	v := ix.state.Load().view()
-	defer runtime.KeepAlive(v.state)
+	v := ix.s.State.Load().View()
+	defer runtime.KeepAlive(v.State)
 	lo, hi := split(fp)
-	for i, r := range v.runs {
-		err := r.find.search(lo, hi, distance, func(ord uint32, d int) int {
-			if !v.sees(r, ord) {
+	for i, r := range v.Runs {
+		err := r.Find.Search(lo, hi, distance, func(ord uint32, d int) int {
+			if !v.Sees(r, ord) {
 				return distance
 			}
-			id, err := r.ids.at(ord)
+			id, err := r.IDs.At(ord)
 			if err != nil {
-				ix.fail(err)
+				ix.s.Fail(err)
 				distance = -1
 			} else {
 				distance = yield(Match[ID]{id, d}, uint64(i)<<32|uint64(ord))
@@ -216,21 +224,21 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 			return distance
 		})
 		if err != nil {
-			ix.fail(err)
+			ix.s.Fail(err)
 			return
 		}
 		if distance < 0 {
 			return
 		}
 	}
-	if v.changes == 0 {
+	if v.Changes == 0 {
 		return
 	}
-	t := v.tail
-	last := tree{words: ix.form.words, fps: t.docs[:int(v.changes)*ix.form.words], reach: -1}
-	last.search(lo, hi, distance, func(i uint32, d int) int {
-		if v.seesTail(i) {
-			distance = yield(Match[ID]{t.ids[i], d}, uint64(len(v.runs))<<32|uint64(i))
+	t := v.Tail
+	last := hamming.NewScan(ix.s.Form.Words, t.Docs[:int(v.Changes)*ix.s.Form.Words])
+	last.Search(lo, hi, distance, func(i uint32, d int) int {
+		if v.SeesTail(i) {
+			distance = yield(Match[ID]{t.IDs[i], d}, uint64(len(v.Runs))<<32|uint64(i))
 		}
 		return distance
 	})
@@ -245,8 +253,8 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 		return nil
 	}
 	reach := 0 // up to which distance tables are better than comparing all
-	for _, r := range ix.state.Load().runs {
-		reach = max(reach, r.find.reach)
+	for _, r := range ix.s.State.Load().Runs {
+		reach = max(reach, r.Find.Reach)
 	}
 	for d := min(ix.distance, 3); d <= reach; d += 3 {
 		if near := ix.matches(fp, d, nil); len(near) >= n {
@@ -342,9 +350,9 @@ func (ix *Index[ID, F]) collect() ([]ID, []F) {
 // Add stores a fingerprint under an id. If the id is known, its fingerprint is
 // replaced, and counts as added now. After an error ([Index.Err]) it does nothing.
 func (ix *Index[ID, F]) Add(id ID, fp F) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	ix.add(id, ix.words(fp), ix.clock())
+	ix.s.Mu.Lock()
+	defer ix.s.Mu.Unlock()
+	ix.s.Add(id, ix.words(fp), ix.s.Clock())
 }
 
 // AddAll adds many fingerprints, as if one by one, but all of them are seen at once. It
@@ -353,9 +361,9 @@ func (ix *Index[ID, F]) Add(id ID, fp F) {
 // opened has them on the disk then; after an error it is as it was. The sequence must not
 // change the index.
 func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
-	return ix.addAll(func(docs *documents[ID], seconds uint32) {
+	return ix.s.AddAll(func(docs *store.Documents[ID], seconds uint32) {
 		for id, fp := range fingerprints {
-			docs.add(ix.words(fp), id, seconds)
+			docs.Add(ix.words(fp), id, seconds)
 		}
 	})
 }
@@ -365,18 +373,18 @@ func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
 // come at the same time one finds the other. What was stored under the id is replaced and
 // not returned. The nearest come first, and of equally near ones those added first.
 func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) []Match[ID] {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
+	ix.s.Mu.Lock()
+	defer ix.s.Mu.Unlock()
 	found := ix.matches(fp, ix.distance, &id)
-	ix.add(id, ix.words(fp), ix.clock())
+	ix.s.Add(id, ix.words(fp), ix.s.Clock())
 	return found
 }
 
 // ExistsAndAdd is SearchAndAdd for those who only want to know whether anything is known
 // within the distance. It stops at the first.
 func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
+	ix.s.Mu.Lock()
+	defer ix.s.Mu.Unlock()
 	exists := false
 	for m := range ix.Search(fp) {
 		if m.ID != id {
@@ -384,7 +392,7 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
 			break
 		}
 	}
-	ix.add(id, ix.words(fp), ix.clock())
+	ix.s.Add(id, ix.words(fp), ix.s.Clock())
 	return exists
 }
 
@@ -393,7 +401,11 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
 // before what was added earlier. del must not change the index. It
 // takes time for all that is stored.
 func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) int {
-	return ix.deleteEach(func(d entry[ID]) (bool, bool) {
-		return del(d.id, fpOf[F](d.doc), time.Unix(int64(d.time), 0)), true
+	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
+		return del(d.ID, fpOf[F](d.Doc), time.Unix(int64(d.Time), 0)), true
 	})
 }
+
+// Delete removes an id and reports whether it was there. After an error (see Err) it does
+// nothing.
+func (ix *Index[ID, F]) Delete(id ID) bool { return ix.s.Delete(id) }

@@ -10,13 +10,15 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/hamming"
 )
 
 // bruteSearch is the oracle of the index.
 func bruteSearch[F Fingerprint](stored map[int]F, fp F, k int) map[int]int {
 	found := map[int]int{}
 	for id, x := range stored {
-		if d := hamming(x, fp); d <= k {
+		if d := bruteDistance(x, fp); d <= k {
 			found[id] = d
 		}
 	}
@@ -24,7 +26,7 @@ func bruteSearch[F Fingerprint](stored map[int]F, fp F, k int) map[int]int {
 }
 
 // hamming counts differing bits one by one.
-func hamming[F Fingerprint](a, b F) int {
+func bruteDistance[F Fingerprint](a, b F) int {
 	alo, ahi := split(a)
 	blo, bhi := split(b)
 	n := 0
@@ -132,7 +134,7 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 		}
 		pairs := 0
 		for p := range ix.Pairs() {
-			if d := hamming(stored[p.A], stored[p.B]); d != p.Distance || d > k {
+			if d := bruteDistance(stored[p.A], stored[p.B]); d != p.Distance || d > k {
 				t.Fatalf("k=%d: pair %v at distance %d", k, p, d)
 			}
 			pairs++
@@ -210,7 +212,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 			fps := skewed[F](kind, n, rnd)
 			for _, k := range []int{0, 1, 3, 7, 12, 30} {
 				for _, blocks := range []int{0, k + 1, k + 2, k + 3} {
-					if blocks > 0 && (binomial(blocks, k) > 60 || n == 5000 && k != 3) {
+					if blocks > 0 && (hamming.Binomial(blocks, k) > 60 || n == 5000 && k != 3) {
 						continue
 					}
 					for _, memory := range []int{0, 500} {
@@ -228,7 +230,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 							t.Fatal(err)
 						}
 						stats := ix.Stats()
-						plans[fmt.Sprint(len(stats.Tables), ix.state.Load().runs[0].find.nodes[0].combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
+						plans[fmt.Sprint(len(stats.Tables), ix.s.State.Load().Runs[0].Find.Nodes[0].Combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
 						for q := range 12 {
 							fp := fps[rnd.IntN(n)]
 							if q < 8 {

@@ -15,6 +15,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // A pageID is an id with methods of its own.
@@ -100,7 +103,7 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 			fp := flip(pool[rnd.IntN(len(pool))], rnd.IntN(5), rnd)
 			want := map[ID]int{}
 			for id, x := range stored {
-				if d := hamming(x, fp); d <= 3 {
+				if d := bruteDistance(x, fp); d <= 3 {
 					want[id] = d
 				}
 			}
@@ -245,16 +248,16 @@ func TestIndexKilled(t *testing.T) {
 
 	// The power fails while a large frame is written: some of it is there, some is zeros.
 	last := syncs[len(syncs)-1]
-	j, err := readJournal(path+".journal", "v=1", "index64-journal", "", 1, func(uint64) error { return nil },
+	j, err := store.ReadJournal(path+".journal", "v=1", "index64-journal", "", 1, func(uint64) error { return nil },
 		func([]byte, []uint64, uint32) error { return nil }, func([]byte) error { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.file.Close()
+	j.File.Close()
 	for i := range 200 {
-		j.add([]byte(fmt.Sprint("x", i)), []uint64{uint64(i)}, false, 1)
+		j.Add([]byte(fmt.Sprint("x", i)), []uint64{uint64(i)}, false, 1)
 	}
-	frame := bytes.Clone(j.end())
+	frame := bytes.Clone(j.End())
 	for from := 512 - len(journal)%512; from+512 < len(frame); from += 512 {
 		holed := append(bytes.Clone(journal), frame...)
 		clear(holed[len(journal)+from:][:512])
@@ -263,10 +266,10 @@ func TestIndexKilled(t *testing.T) {
 			t.Fatalf("zeros from %d on: %d stored, want %d", from, len(got), len(last.state))
 		}
 		again.Close()
-		j.frame = append(j.begin(), changeDelete, 1, '1') // another frame follows: it had been on the disk
-		sum := j.sum
-		holed = append(holed, j.end()...)
-		j.sum = sum
+		j.Frame = append(j.Begin(), store.ChangeDelete, 1, '1') // another frame follows: it had been on the disk
+		sum := j.Sum
+		holed = append(holed, j.End()...)
+		j.Sum = sum
 		if _, err := OpenIndex[string, Fingerprint64](copyIndex(t, path, holed), 3, fileOptions); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("zeros in the middle: %v", err)
 		}
@@ -288,7 +291,7 @@ func TestIndexKilled(t *testing.T) {
 		}
 	}
 	copied := copyIndex(t, path, journal)
-	os.WriteFile(copied+temporary, []byte("neardup\x00half of it"), 0o666)
+	os.WriteFile(copied+store.Temporary, []byte("neardup\x00half of it"), 0o666)
 	check("before the snapshot", copied)
 	if err := ix.Compact(); err != nil {
 		t.Fatal(err)
@@ -305,7 +308,7 @@ func TestIndexKilled(t *testing.T) {
 	ix.Compact()
 	ix.Close()
 	copied = copyIndex(t, path, before)
-	os.WriteFile(copied+".journal"+temporary, []byte("half"), 0o666)
+	os.WriteFile(copied+".journal"+store.Temporary, []byte("half"), 0o666)
 	check("before the journal", copied)
 	if _, err := OpenIndex[string, Fingerprint64](copyIndex(t, path, journal), 3, fileOptions); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "another snapshot") {
 		t.Errorf("a journal of long ago: %v", err)
@@ -481,16 +484,16 @@ func TestIndexCannotWrite(t *testing.T) {
 		if err := ix.Sync(); err != nil {
 			t.Fatal(err)
 		}
-		file := ix.files.journal.file
-		ix.files.journal.file, _ = os.Open(path + ".journal") // which is for reading
+		file := ix.s.Files.Journal.File
+		ix.s.Files.Journal.File, _ = os.Open(path + ".journal") // which is for reading
 		for i := range changes {
 			ix.Add(2+i, 2)
 		}
 		if err := ix.Sync(); err == nil || ix.Err() == nil {
 			t.Fatal("no error")
 		}
-		ix.files.journal.file.Close()
-		ix.files.journal.file = file // it can be written again, but nobody knows what it has
+		ix.s.Files.Journal.File.Close()
+		ix.s.Files.Journal.File = file // it can be written again, but nobody knows what it has
 		if err := ix.Close(); err == nil {
 			t.Error("closed without an error")
 		}
@@ -506,7 +509,7 @@ func TestIndexCannotWrite(t *testing.T) {
 func TestIndexFileGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	ix := mustOpen[string, Fingerprint128](t, path, 6)
-	ix.now = func() time.Time { return time.Unix(1_700_000_000, 0) }
+	ix.s.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 	rnd := rand.New(rand.NewPCG(3, 4))
 	ids := func(fps []Fingerprint128) iter.Seq2[string, Fingerprint128] {
 		return func(yield func(string, Fingerprint128) bool) {
@@ -533,7 +536,7 @@ func TestIndexFileGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := checksum(data, 0); got != f.want {
+		if got := format.Checksum(data, 0); got != f.want {
 			t.Errorf("%s: %d bytes with the checksum %#x, want %#x", filepath.Ext(f.path), len(data), got, f.want)
 		}
 	}

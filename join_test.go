@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/neardup/neardup/internal/hamming"
 )
 
 // quickPairs is brutePairs for larger collections, in order; those between a and b if b is
@@ -23,7 +25,7 @@ func quickPairs[F Fingerprint](a, b []F, k int) []Pair {
 		}
 		for j, y := range others {
 			ylo, yhi := split(y)
-			if d := distance([2]uint64{xlo, xhi}, [2]uint64{ylo, yhi}); d <= k {
+			if d := hamming.Distance([2]uint64{xlo, xhi}, [2]uint64{ylo, yhi}); d <= k {
 				found = append(found, Pair{i, first + j, d})
 			}
 		}
@@ -192,7 +194,7 @@ func TestCombinations(t *testing.T) {
 	for n := range 9 {
 		for k := range n + 1 {
 			seen := map[string]bool{}
-			for c := range combinations(n, k) {
+			for c := range hamming.Combinations(n, k) {
 				for i := range c {
 					if c[i] < 0 || c[i] >= n || i > 0 && c[i] <= c[i-1] {
 						t.Fatalf("%d of %d: %v", k, n, c)
@@ -204,18 +206,18 @@ func TestCombinations(t *testing.T) {
 					}
 				}))] = true
 			}
-			if len(seen) != binomial(n, k) {
-				t.Errorf("%d of %d: %d combinations, want %d: %v", k, n, len(seen), binomial(n, k), slices.Sorted(maps.Keys(seen)))
+			if len(seen) != hamming.Binomial(n, k) {
+				t.Errorf("%d of %d: %d combinations, want %d: %v", k, n, len(seen), hamming.Binomial(n, k), slices.Sorted(maps.Keys(seen)))
 			}
 		}
 	}
 	for _, c := range []struct{ m, k, sum int }{{1, 0, 0}, {4, 3, 0}, {3, 3, 0}, {2, 13, 0}, {8, 20, 0}, {5, 1, 0}, {7, 127, 0}} {
 		sum := 0
 		for i := range c.m {
-			if r := radius(i, c.m, c.k); r >= 0 {
+			if r := hamming.Radius(i, c.m, c.k); r >= 0 {
 				sum += r + 1
 			}
-			if i > 0 && radius(i, c.m, c.k) > radius(i-1, c.m, c.k) {
+			if i > 0 && hamming.Radius(i, c.m, c.k) > hamming.Radius(i-1, c.m, c.k) {
 				t.Errorf("radii of %d blocks for %d rise", c.m, c.k)
 			}
 		}

@@ -4,6 +4,10 @@ import (
 	"iter"
 	"slices"
 	"strings"
+
+	"github.com/neardup/neardup/internal/chinese"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // A Lexicon is a set of words: stop words for a [Filter], markers for [Markers]. Words
@@ -23,11 +27,11 @@ type Lexicon struct {
 func NewLexicon(words ...string) *Lexicon {
 	l := &Lexicon{words: make(map[string]bool, len(words)), phrases: make(map[string]bool, len(words)), lengths: make(map[string][]int)}
 	for _, w := range words {
-		if w = fold(strings.TrimSpace(w)); w == "" || l.words[w] {
+		if w = lex.Fold(strings.TrimSpace(w)); w == "" || l.words[w] {
 			continue
 		}
 		l.words[w] = true
-		l.digest += checksum(bytesOf(w), 0) // in any order
+		l.digest += format.Checksum(lex.Bytes(w), 0) // in any order
 		phrase := phraseOf(w)
 		if phrase == "" || l.phrases[phrase] {
 			continue
@@ -56,7 +60,7 @@ func (l *Lexicon) Without(other *Lexicon) *Lexicon {
 
 // Has reports whether a word is in l.
 func (l *Lexicon) Has(word string) bool {
-	return l != nil && (l.words[word] || l.words[fold(strings.TrimSpace(word))])
+	return l != nil && (l.words[word] || l.words[lex.Fold(strings.TrimSpace(word))])
 }
 
 // Len returns the number of words.
@@ -93,34 +97,8 @@ func (l *Lexicon) contained(text string) bool {
 	if l == nil || len(l.phrases) == 0 {
 		return false
 	}
-	b := batches.Get().(*batch)
-	defer batches.Put(b)
-	b.reset(false, 1)
-	for pos := 0; ; {
-		if b.full() { // a phrase across the end of a block: keep what it may need
-			b.carry(maxPhrase, b.buf)
-		}
-		pos = b.lex(text, pos)
-		if pos == len(text) {
-			b.close(0)
-		}
-		for i := range b.end {
-			rest := stringOf(b.buf[b.start[i]:b.end[len(b.end)-1]])
-			for _, n := range l.lengths[rest[:b.end[i]-b.start[i]]] {
-				if n <= len(rest) && (n == len(rest) || rest[n] == ' ') && l.phrases[rest[:n]] {
-					return true
-				}
-			}
-		}
-		if pos == len(text) {
-			return false
-		}
-	}
+	return lex.ContainsPhrase(text, l.phrases, l.lengths)
 }
-
-// maxPhrase is the number of units that phrases may have to be found across the
-// blocks that a very long sentence is read in.
-const maxPhrase = 64
 
 // A Filter yields the tokens of another tokenizer but for stop words. It goes inside
 // of [Shingles], which then join what is left. Tokens are looked up as they are, so a
@@ -203,7 +181,7 @@ func (l *Lexicon) markedSentences(text string) (marked []span) {
 			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
 				end(i + 1)
 			}
-		case r >= 0x3000 && strings.ContainsRune(sentenceEnds, r):
+		case r >= 0x3000 && strings.ContainsRune(chinese.SentenceEnds, r):
 			end(i + len("。"))
 		}
 	}

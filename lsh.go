@@ -7,8 +7,88 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/graph"
+	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/internal/store"
 )
+
+// A Banding cuts signatures into Bands bands of Rows values each. Two of them are
+// candidates if they agree on all values of at least one band, which for sets of the Jaccard
+// similarity s has the probability 1 − (1 − s^Rows)^Bands: an S-curve, steep near
+// (1/Bands)^(1/Rows) (Broder 1997; Leskovec et al., Mining of Massive Datasets, §3.4).
+type Banding struct{ Bands, Rows int }
+
+// NewBanding returns the banding of at most so many values that loses least: of the pairs
+// above the similarity those that are no candidates, and price times those below it that
+// are, where all similarities are taken to be equally frequent. A price of 1 weighs them the
+// same, as others do; a [SignatureIndex] chooses by 0.1. It takes time for values·ln values
+// bandings, some 100 µs for 128.
+//
+// A similarity that is not between 0 and 1, a price that is not positive, and less than one
+// value panic.
+func NewBanding(values int, similarity, price float64) Banding {
+	if values < 1 || !(similarity > 0 && similarity <= 1) || !(price > 0) {
+		panic(fmt.Sprintf("neardup: NewBanding(%d, %g, %g)", values, similarity, price))
+	}
+	// By Simpson's rule: what is below the similarity, and what is above.
+	const steps = 64
+	var at, weight, rows [2 * (steps + 1)]float64 // similarities, and their powers
+	for i := range at {
+		from, to, cost := 0.0, similarity, price
+		if i > steps {
+			from, to, cost = similarity, 1, -1
+		}
+		n := i % (steps + 1)
+		at[i] = from + float64(float64(n)*float64((to-from)/steps))
+		weight[i] = float64(cost * float64((to-from)/(3*steps)))
+		if rows[i] = 1; n > 0 && n < steps {
+			weight[i] = float64(weight[i] * float64(2+2*(n%2)))
+		}
+	}
+	var best Banding
+	least := 0.0
+	for r := 1; r <= values; r++ {
+		var no [2 * (steps + 1)]float64 // of being no candidate
+		for i := range at {
+			rows[i] = float64(rows[i] * at[i])
+			no[i] = 1
+		}
+		for b := 1; b <= values/r; b++ {
+			loss := 0.0 // but for what does not depend on the banding
+			for i := range at {
+				no[i] = float64(no[i] * (1 - rows[i]))
+				loss += float64(weight[i] * (1 - no[i]))
+			}
+			if best == (Banding{}) || loss < least {
+				best, least = Banding{b, r}, loss
+			}
+		}
+	}
+	return best
+}
+
+// Probability returns that of two sets of a Jaccard similarity being candidates, for signatures
+// without chance. It is the same on every platform.
+func (b Banding) Probability(similarity float64) float64 {
+	return 1 - exact.Power(1-exact.Power(similarity, b.Rows), b.Bands)
+}
+
+// String returns the banding and its S-curve:
+//
+//	32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, …
+func (b Banding) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d bands of %d rows", b.Bands, b.Rows)
+	for i := 1; i < 10; i++ {
+		fmt.Fprintf(&s, "%s 0.%d %.3f", map[bool]string{true: ":", false: ","}[i == 1], i, b.Probability(float64(i)/10))
+	}
+	return s.String()
+}
 
 // A SignatureIndex finds, among stored MinHash signatures, those whose sets are similar to
 // that of a query, under the caller's own ids (locality-sensitive hashing by bands, see
@@ -36,8 +116,9 @@ import (
 //
 // Signatures of empty sets are stored, but similar to nothing.
 type SignatureIndex[ID comparable] struct {
-	store[ID, *bandTables]
-	layout     *layout
+	persistent
+	s          store.Store[ID, *minhash.Tables]
+	layout     *minhash.Layout
 	similarity float64
 	adding     []uint64 // by the one who adds
 }
@@ -91,28 +172,29 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 	if options != nil {
 		o = *options
 	}
-	o.Values, o.Bits = cmp.Or(o.Values, defaultValues), cmp.Or(o.Bits, 32)
+	o.Values, o.Bits = cmp.Or(o.Values, minhash.DefaultValues), cmp.Or(o.Bits, 32)
 	b := o.Banding
 	switch err := (MinHash{Values: o.Values}).check(); {
 	case err != nil:
 		return nil, err
 	case !(similarity > 0 && similarity <= 1):
 		return nil, fmt.Errorf("similarity %g is not above 0 and at most 1", similarity)
-	case o.Bits != 32 && !isPacked(o.Bits):
+	case o.Bits != 32 && !minhash.IsPacked(o.Bits):
 		return nil, fmt.Errorf("%d bits of a value; 1, 2, 4, 8, 16 or 32 can be kept", o.Bits)
 	case b == (Banding{}):
 		b = NewBanding(o.Values, similarity, 0.1)
 	case b.Bands < 1 || b.Rows < 1 || b.Bands > o.Values/b.Rows:
 		return nil, fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, o.Values)
 	}
-	ix := &SignatureIndex[ID]{layout: newLayout(o.Values, o.Bits, b), similarity: similarity}
+	ix := &SignatureIndex[ID]{layout: minhash.NewLayout(o.Values, o.Bits, minhash.Banding(b)), similarity: similarity}
 	l := ix.layout
-	newStore(&ix.store, form[*bandTables]{
-		kind: "signatures", again: signAgain, words: l.words,
-		tailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<23/(l.words+2*l.Bands))) },
-		build:    func(docs docColumn) *bandTables { return newBandTables(l, docs.docs) },
-		tail:     func(size int) tailFinder { return newBandTail(l, size) },
-		read:     func(f *fileReader) *bandTables { return f.bandTables(l) },
+	ix.persistent.files = &ix.s
+	store.Init(&ix.s, store.Form[*minhash.Tables]{
+		Kind: "signatures", Again: signAgain, Words: l.Words,
+		TailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<23/(l.Words+2*l.Bands))) },
+		Build:    func(docs store.Column) *minhash.Tables { return minhash.NewTables(l, docs.Docs) },
+		Tail:     func(size int) store.TailFinder { return minhash.NewTail(l, size) },
+		Read:     func(f *format.Reader) *minhash.Tables { return minhash.ReadTables(f, l) },
 	})
 	return ix, nil
 }
@@ -125,9 +207,9 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 	if err == nil {
 		version := ""
 		if options != nil && options.Version != "" {
-			version = fmt.Sprintf("%s values=%d bits=%d bands=%dx%d", options.Version, ix.layout.values, ix.layout.bits, ix.layout.Bands, ix.layout.Rows)
+			version = fmt.Sprintf("%s values=%d bits=%d bands=%dx%d", options.Version, ix.layout.Values, ix.layout.Bits, ix.layout.Bands, ix.layout.Rows)
 		}
-		err = ix.open(path, version)
+		err = ix.s.Open(path, version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("neardup: OpenSignatureIndex: %w", err)
@@ -139,19 +221,19 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 const signAgain = "sign the stored texts again, or give the bands of then as SignatureIndexOptions.Banding"
 
 // Banding returns the bands by which the index searches.
-func (ix *SignatureIndex[ID]) Banding() Banding { return ix.layout.Banding }
+func (ix *SignatureIndex[ID]) Banding() Banding { return Banding(ix.layout.Banding) }
 
 // words returns the words of a signature, as long as the index is locked.
 func (ix *SignatureIndex[ID]) words(s Signature) []uint64 {
-	ix.adding = slices.Grow(ix.adding[:0], ix.layout.words)[:ix.layout.words]
-	ix.layout.pack(ix.adding, s)
+	ix.adding = slices.Grow(ix.adding[:0], ix.layout.Words)[:ix.layout.Words]
+	ix.layout.Pack(ix.adding, s)
 	return ix.adding
 }
 
 // check panics if a signature has another length.
 func (ix *SignatureIndex[ID]) check(s Signature) {
-	if len(s) != ix.layout.values {
-		panic(fmt.Sprintf("neardup: a signature of %d values for a SignatureIndex of %d", len(s), ix.layout.values))
+	if len(s) != ix.layout.Values {
+		panic(fmt.Sprintf("neardup: a signature of %d values for a SignatureIndex of %d", len(s), ix.layout.Values))
 	}
 }
 
@@ -159,19 +241,19 @@ func (ix *SignatureIndex[ID]) check(s Signature) {
 // counts as added now. After an error (see Err) it does nothing.
 func (ix *SignatureIndex[ID]) Add(id ID, s Signature) {
 	ix.check(s)
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	ix.add(id, ix.words(s), ix.clock())
+	ix.s.Mu.Lock()
+	defer ix.s.Mu.Unlock()
+	ix.s.Add(id, ix.words(s), ix.s.Clock())
 }
 
 // AddAll adds many signatures, as if one by one, but all of them are seen at once. It
 // builds the index again with them, like Compact. An index that was opened has them on
 // the disk then; after an error it is as it was. The sequence must not change the index.
 func (ix *SignatureIndex[ID]) AddAll(signatures iter.Seq2[ID, Signature]) error {
-	return ix.addAll(func(docs *documents[ID], seconds uint32) {
+	return ix.s.AddAll(func(docs *store.Documents[ID], seconds uint32) {
 		for id, s := range signatures {
 			ix.check(s)
-			docs.add(ix.words(s), id, seconds)
+			docs.Add(ix.words(s), id, seconds)
 		}
 	})
 }
@@ -180,9 +262,9 @@ func (ix *SignatureIndex[ID]) AddAll(signatures iter.Seq2[ID, Signature]) error 
 // all bits are kept.
 func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 	return func(yield func(ID, Signature) bool) {
-		st := ix.state.Load()
-		for d := range ix.each(st, st.runs) {
-			if !yield(d.id, ix.layout.signature(d.doc)) {
+		st := ix.s.State.Load()
+		for d := range ix.s.Each(st, st.Runs) {
+			if !yield(d.ID, ix.layout.Signature(d.Doc)) {
 				return
 			}
 		}
@@ -194,8 +276,8 @@ func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 // before what was added earlier. del must not change the index. It takes time for all that
 // is stored.
 func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) int {
-	return ix.deleteEach(func(d entry[ID]) (bool, bool) {
-		return del(d.id, time.Unix(int64(d.time), 0)), true
+	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
+		return del(d.ID, time.Unix(int64(d.Time), 0)), true
 	})
 }
 
@@ -223,24 +305,24 @@ func (ix *SignatureIndex[ID]) Exists(s Signature) bool {
 // false.
 func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(Similar[ID]) bool) {
 	ix.check(s)
-	v := ix.state.Load().view()
-	defer runtime.KeepAlive(v.state)
-	q := bandQueries.Get().(*bandQuery)
-	defer bandQueries.Put(q)
-	q.set(ix.layout, s)
-	for _, r := range v.runs {
+	v := ix.s.State.Load().View()
+	defer runtime.KeepAlive(v.State)
+	q := minhash.Queries.Get().(*minhash.Query)
+	defer minhash.Queries.Put(q)
+	q.Set(ix.layout, s)
+	for _, r := range v.Runs {
 		goOn := true
-		err := r.find.search(q, func(ord uint32, doc []uint64) bool {
-			if !v.sees(r, ord) {
+		err := r.Find.Search(q, func(ord uint32, doc []uint64) bool {
+			if !v.Sees(r, ord) {
 				return true
 			}
-			j := q.jaccard(ix.layout, doc)
+			j := q.Jaccard(ix.layout, doc)
 			if !(j >= least) {
 				return true
 			}
-			id, err := r.ids.at(ord)
+			id, err := r.IDs.At(ord)
 			if err != nil {
-				ix.fail(err)
+				ix.s.Fail(err)
 				goOn = false
 			} else {
 				goOn = yield(Similar[ID]{id, j})
@@ -248,21 +330,21 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 			return goOn
 		})
 		if err != nil {
-			ix.fail(err)
+			ix.s.Fail(err)
 			return
 		}
 		if !goOn {
 			return
 		}
 	}
-	if v.changes == 0 {
+	if v.Changes == 0 {
 		return
 	}
-	t := v.tail
-	sees := func(i uint32) bool { return i < v.changes && v.seesTail(i) }
-	t.find.(*bandTail).search(q, t.docs, sees, func(i uint32, doc []uint64) bool {
-		j := q.jaccard(ix.layout, doc)
-		return !(j >= least) || yield(Similar[ID]{t.ids[i], j})
+	t := v.Tail
+	sees := func(i uint32) bool { return i < v.Changes && v.SeesTail(i) }
+	t.Find.(*minhash.Tail).Search(q, t.Docs, sees, func(i uint32, doc []uint64) bool {
+		j := q.Jaccard(ix.layout, doc)
+		return !(j >= least) || yield(Similar[ID]{t.IDs[i], j})
 	})
 }
 
@@ -272,8 +354,8 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 // particular order.
 func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
 	ix.check(s)
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
+	ix.s.Mu.Lock()
+	defer ix.s.Mu.Unlock()
 	var found []Similar[ID]
 	for m := range ix.Search(s) {
 		if m.ID != id {
@@ -281,7 +363,7 @@ func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Similar[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	ix.add(id, ix.words(s), ix.clock())
+	ix.s.Add(id, ix.words(s), ix.s.Clock())
 	return found
 }
 
@@ -289,8 +371,8 @@ func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
 // known. It stops at the first.
 func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
 	ix.check(s)
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
+	ix.s.Mu.Lock()
+	defer ix.s.Mu.Unlock()
 	exists := false
 	for m := range ix.Search(s) {
 		if m.ID != id {
@@ -298,7 +380,7 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
 			break
 		}
 	}
-	ix.add(id, ix.words(s), ix.clock())
+	ix.s.Add(id, ix.words(s), ix.s.Clock())
 	return exists
 }
 
@@ -320,86 +402,90 @@ func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
 // million of them cost no more than other input. Chains may join what is not similar
 // itself.
 func (ix *SignatureIndex[ID]) Groups() [][]ID {
-	st := ix.state.Load()
-	docs := ix.documents(st, st.runs, ix.Len())
-	label := make([]int, len(docs.ids)) // for each document the number of its signature
-	number := make(map[string]int, len(docs.ids))
-	distinct := newDocuments[int](docs.words, 0) // the first with each
-	for i := range docs.ids {
-		doc := docs.doc(uint32(i))
-		key := string(asBytes(doc))
+	st := ix.s.State.Load()
+	docs := ix.s.Documents(st, st.Runs, ix.Len())
+	label := make([]int, len(docs.IDs)) // for each document the number of its signature
+	number := make(map[string]int, len(docs.IDs))
+	distinct := store.NewDocuments[int](docs.Words, 0) // the first with each
+	for i := range docs.IDs {
+		doc := docs.Doc(uint32(i))
+		key := string(store.AsBytes(doc))
 		n, there := number[key]
-		if !there || ix.layout.isEmpty(doc) {
-			n = len(distinct.ids)
+		if !there || ix.layout.IsEmpty(doc) {
+			n = len(distinct.IDs)
 			number[key] = n
-			distinct.add(doc, i, 0)
+			distinct.Add(doc, i, 0)
 		}
 		label[i] = n
 	}
-	t := newBandTables(ix.layout, distinct.docs)
-	groups := newForest(t.n)
-	t.pairs(func(a, b uint32, band int) bool {
-		if groups.find(int(a)) != groups.find(int(b)) {
-			if docA, docB := t.doc(a), t.doc(b); t.agree(docA, docB, band) && t.jaccard(docA, docB) >= ix.similarity {
-				groups.join(int(a), int(b))
+	t := minhash.NewTables(ix.layout, distinct.Docs)
+	groups := graph.NewForest(t.N)
+	t.Pairs(func(a, b uint32, band int) bool {
+		if groups.Find(int(a)) != groups.Find(int(b)) {
+			if docA, docB := t.Doc(a), t.Doc(b); t.Agree(docA, docB, band) && t.Jaccard(docA, docB) >= ix.similarity {
+				groups.Join(int(a), int(b))
 			}
 		}
 		return true
 	})
-	of := groups.roots()
+	of := groups.Roots()
 	for i, n := range label {
-		label[i] = distinct.ids[of[n]]
+		label[i] = distinct.IDs[of[n]]
 	}
-	return idGroups(label, docs.ids)
+	return idGroups(label, docs.IDs)
 }
 
 // pairs calls yield with every two signatures that agree in a band and are of at least a
 // similarity, until it returns false.
 func (ix *SignatureIndex[ID]) pairs(least float64, yield func(SimilarPair[ID]) bool) {
-	st := ix.state.Load()
+	st := ix.s.State.Load()
 	defer runtime.KeepAlive(st)
-	v := st.view()
-	var t *bandTables
-	var ids idColumn[ID]
+	v := st.View()
+	var t *minhash.Tables
+	var ids store.IDColumn[ID]
 	sees := func(uint32) bool { return true }
-	if len(st.runs) == 1 && v.changes == 0 {
-		r := st.runs[0]
-		if r.file != nil {
-			if err := r.file.verify(); err != nil {
-				ix.fail(err)
+	if len(st.Runs) == 1 && v.Changes == 0 {
+		r := st.Runs[0]
+		if r.File != nil {
+			if err := r.File.Verify(); err != nil {
+				ix.s.Fail(err)
 				return
 			}
 		}
-		t, ids = r.find, r.ids
-		sees = func(ord uint32) bool { return v.sees(r, ord) }
+		t, ids = r.Find, r.IDs
+		sees = func(ord uint32) bool { return v.Sees(r, ord) }
 	} else { // as one part
 		before := ix.Err()
-		docs := ix.documents(st, st.runs, ix.Len())
+		docs := ix.s.Documents(st, st.Runs, ix.Len())
 		if ix.Err() != nil && before == nil {
 			return
 		}
-		t, ids = newBandTables(ix.layout, docs.docs), memoryColumn[ID](docs.ids)
+		t, ids = minhash.NewTables(ix.layout, docs.Docs), store.MemoryColumn[ID](docs.IDs)
 	}
-	err := t.pairs(func(a, b uint32, band int) bool {
-		docA, docB := t.doc(a), t.doc(b)
-		if !sees(a) || !sees(b) || !t.isFirst(docA, docB, band) {
+	err := t.Pairs(func(a, b uint32, band int) bool {
+		docA, docB := t.Doc(a), t.Doc(b)
+		if !sees(a) || !sees(b) || !t.IsFirst(docA, docB, band) {
 			return true
 		}
-		j := t.jaccard(docA, docB)
+		j := t.Jaccard(docA, docB)
 		if !(j >= least) {
 			return true
 		}
-		idA, err := ids.at(a)
+		idA, err := ids.At(a)
 		if err == nil {
 			var idB ID
-			if idB, err = ids.at(b); err == nil {
+			if idB, err = ids.At(b); err == nil {
 				return yield(SimilarPair[ID]{idA, idB, j})
 			}
 		}
-		ix.fail(err)
+		ix.s.Fail(err)
 		return false
 	})
 	if err != nil {
-		ix.fail(err)
+		ix.s.Fail(err)
 	}
 }
+
+// Delete removes an id and reports whether it was there. After an error (see Err) it does
+// nothing.
+func (ix *SignatureIndex[ID]) Delete(id ID) bool { return ix.s.Delete(id) }

@@ -10,17 +10,21 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // agreeInBand is the definition of a candidate.
 func agreeInBand(a, b Signature, banding Banding) bool {
-	if a.isEmpty() || b.isEmpty() {
+	if minhash.IsEmpty(a) || minhash.IsEmpty(b) {
 		return false
 	}
 	for band := range banding.Bands {
 		same := true
 		for i := band * banding.Rows; i < (band+1)*banding.Rows; i++ {
-			same = same && a[i]&^borrowed == b[i]&^borrowed
+			same = same && a[i]&^minhash.Borrowed == b[i]&^minhash.Borrowed
 		}
 		if same {
 			return true
@@ -51,7 +55,7 @@ func similarSets(n, k int, rnd *rand.Rand) []Signature {
 			fallthrough
 		default:
 			for range rnd.IntN(40) {
-				set = append(set, splitMix(rnd.Uint64N(60)))
+				set = append(set, exact.SplitMix(rnd.Uint64N(60)))
 			}
 		case 2, 3, 4, 5:
 			if len(sets) > 0 {
@@ -97,7 +101,7 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 	}
 	at := 0
 	for id, s := range ix.All() {
-		if id != m.ids[at] || ix.layout.bits == 32 && !slices.Equal(s, m.sigs[id]) || ix.layout.bits < 32 && s != nil {
+		if id != m.ids[at] || ix.layout.Bits == 32 && !slices.Equal(s, m.sigs[id]) || ix.layout.Bits < 32 && s != nil {
 			t.Fatalf("number %d is %d, want %d", at, id, m.ids[at])
 		}
 		at++
@@ -110,14 +114,14 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		for id, s := range m.sigs {
 			if agreeInBand(q, s, ix.Banding()) {
 				candidates[id] = true
-				if j := estimated(s, q, ix.layout.bits); j >= ix.similarity {
+				if j := estimated(s, q, ix.layout.Bits); j >= ix.similarity {
 					similar[id] = j
 				}
 			}
 		}
 		got := map[int]bool{}
 		for c := range ix.Candidates(q) {
-			if got[c.ID] || c.Similarity != estimated(m.sigs[c.ID], q, ix.layout.bits) {
+			if got[c.ID] || c.Similarity != estimated(m.sigs[c.ID], q, ix.layout.Bits) {
 				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Similarity)
 			}
 			got[c.ID] = true
@@ -143,7 +147,7 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 	for i, a := range m.ids {
 		for _, b := range m.ids[i+1:] {
 			if agreeInBand(m.sigs[a], m.sigs[b], ix.Banding()) {
-				want = append(want, SimilarPair[int]{a, b, estimated(m.sigs[a], m.sigs[b], ix.layout.bits)})
+				want = append(want, SimilarPair[int]{a, b, estimated(m.sigs[a], m.sigs[b], ix.layout.Bits)})
 			}
 		}
 	}
@@ -205,11 +209,11 @@ func TestSignatureIndexModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			size := 1 + rnd.IntN(40) // so that parts are built often
-			ix.form.tailSize = func(int) int { return size }
+			ix.s.Form.TailSize = func(int) int { return size }
 			return ix
 		}
 		ix := open()
-		sigs := similarSets(80, ix.layout.values, rnd)
+		sigs := similarSets(80, ix.layout.Values, rnd)
 		m := &signatureModel{sigs: map[int]Signature{}}
 		for step := range 300 {
 			id, s := rnd.IntN(100), sigs[rnd.IntN(len(sigs))]
@@ -224,7 +228,7 @@ func TestSignatureIndexModel(t *testing.T) {
 			case r < 84:
 				want := map[int]float64{}
 				for other, o := range m.sigs {
-					if j := estimated(o, s, ix.layout.bits); other != id && agreeInBand(o, s, ix.Banding()) && j >= similarity {
+					if j := estimated(o, s, ix.layout.Bits); other != id && agreeInBand(o, s, ix.Banding()) && j >= similarity {
 						want[other] = j
 					}
 				}
@@ -307,7 +311,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := ix.layout.values
+		k := ix.layout.Values
 		sigs := signatures(n, k, 5)
 		for i := range sigs[:n/20] { // copies of one
 			sigs[i*7] = sigs[0]
@@ -373,7 +377,7 @@ func TestSignatureIndexDead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix.form.tailSize = func(int) int { return 4 }
+	ix.s.Form.TailSize = func(int) int { return 4 }
 	s := signatures(1, 16, 1)[0]
 	ix.AddAll(slices.All(slices.Repeat([]Signature{s}, 100)))
 	for i := range 4 {
@@ -387,8 +391,8 @@ func TestSignatureIndexDead(t *testing.T) {
 	for range ix.Search(s) {
 		found++
 	}
-	if st := ix.state.Load(); len(st.runs) != 1 || st.tail.changes.Load() != 0 || pairs != 96*95/2 || found != 96 {
-		t.Errorf("%d runs, %d changes, %d pairs, %d found", len(st.runs), st.tail.changes.Load(), pairs, found)
+	if st := ix.s.State.Load(); len(st.Runs) != 1 || st.Tail.Changes.Load() != 0 || pairs != 96*95/2 || found != 96 {
+		t.Errorf("%d runs, %d changes, %d pairs, %d found", len(st.Runs), st.Tail.Changes.Load(), pairs, found)
 	}
 
 	ix, err = NewSignatureIndex[int](0.5, nil)
@@ -401,16 +405,16 @@ func TestSignatureIndexDead(t *testing.T) {
 	}
 	for range 20_000 {
 		ix.Add(-1, sigs[0])
-		if n := int(ix.state.Load().tail.changes.Load()); n-len(ix.inTail) > len(ix.inTail)+leastTail {
-			t.Fatalf("a tail of %d changes, %d of them alive", n, len(ix.inTail))
+		if n := int(ix.s.State.Load().Tail.Changes.Load()); n-len(ix.s.InTail) > len(ix.s.InTail)+store.LeastTail {
+			t.Fatalf("a tail of %d changes, %d of them alive", n, len(ix.s.InTail))
 		}
 	}
 	found = 0
 	for range ix.Search(sigs[0]) {
 		found++
 	}
-	if st := ix.state.Load(); found < 2 || len(st.runs) > 6 {
-		t.Errorf("%d found, %d runs", found, len(st.runs))
+	if st := ix.s.State.Load(); found < 2 || len(st.Runs) > 6 {
+		t.Errorf("%d found, %d runs", found, len(st.Runs))
 	}
 
 	// What died does not stay.
@@ -420,10 +424,10 @@ func TestSignatureIndexDead(t *testing.T) {
 			continue
 		}
 		kept := 0
-		for _, r := range ix.state.Load().runs {
-			kept += r.len()
+		for _, r := range ix.s.State.Load().Runs {
+			kept += r.Len()
 		}
-		if kept > 2*ix.Len()+2*leastTail {
+		if kept > 2*ix.Len()+2*store.LeastTail {
 			t.Fatalf("%d signatures are kept, %d of them alive", kept, ix.Len())
 		}
 	}
@@ -507,7 +511,7 @@ func BenchmarkSignatureIndex(b *testing.B) {
 							}
 						}
 						b.ReportMetric(float64(found)/float64(b.N), "found/op")
-						b.ReportMetric(float64(ix.state.Load().runs[0].bytes())/float64(n), "B/signature")
+						b.ReportMetric(float64(ix.s.State.Load().Runs[0].Bytes())/float64(n), "B/signature")
 					})
 				}
 			}

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // TestSignatureIndexBlocks has damage in each block of a file: a search that comes upon it
@@ -134,18 +137,18 @@ func TestSignatureIndexErrors(t *testing.T) {
 }
 
 // forgedSignatures returns the columns of a small index.
-func forgedSignatures(bits int) (*SignatureIndex[int], *run[int, *bandTables]) {
+func forgedSignatures(bits int) (*SignatureIndex[int], *store.Run[int, *minhash.Tables]) {
 	ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
 	if err != nil {
 		panic(err)
 	}
 	ix.AddAll(slices.All(similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))))
-	return ix, ix.state.Load().runs[0]
+	return ix, ix.s.State.Load().Runs[0]
 }
 
 // useSignatures uses an index in all ways.
 func useSignatures(ix *SignatureIndex[int]) {
-	for _, s := range similarSets(10, ix.layout.values, rand.New(rand.NewPCG(1, 1))) {
+	for _, s := range similarSets(10, ix.layout.Values, rand.New(rand.NewPCG(1, 1))) {
 		for range ix.Search(s) {
 		}
 		ix.Add(3, s)
@@ -176,7 +179,7 @@ func FuzzSignatureSnapshot(f *testing.F) {
 		ix, r := forgedSignatures(bits)
 		path := filepath.Join(t.TempDir(), "x")
 		version := fmt.Sprintf("v=1 values=16 bits=%d bands=4x4", bits)
-		writeForged(t, path, "signatures", version, r, &ix.ids, data)
+		writeForged(t, path, "signatures", version, r, &ix.s.IDs, data)
 		forged, err := OpenSignatureIndex[int](path, 0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) {

@@ -18,7 +18,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix.form.tailSize = func(int) int { return 64 }
+	ix.s.Form.TailSize = func(int) int { return 64 }
 	sigs := signatures(50, 64, 1)
 	a, b := sigs[0], append(slices.Clone(sigs[0][:32]), sigs[1][32:]...) // both are near to a
 	ix.Add(-1, a)
@@ -69,7 +69,7 @@ func TestSignatureIndexIsolation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ix.form.tailSize = func(int) int { return 13 }
+		ix.s.Form.TailSize = func(int) int { return 13 }
 		s := signatures(1, 16, 1)[0]
 		for i := range window {
 			ix.Add(i, s)

@@ -3,6 +3,8 @@ package neardup
 import (
 	"fmt"
 	"testing"
+
+	"github.com/neardup/neardup/internal/exact"
 )
 
 // jaccards returns the exact Jaccard similarities, above 0, of all pairs of sets.
@@ -19,7 +21,7 @@ func jaccards(sets []Set) map[Pair]float64 {
 			with[h] = append(with[h], j)
 		}
 		for i, n := range common[:j] {
-			if s := ratio(n, len(sets[i])+len(set)-n); s >= 0.2 {
+			if s := exact.Ratio(n, len(sets[i])+len(set)-n); s >= 0.2 {
 				all[Pair{I: i, J: j}] = s
 			}
 		}

@@ -8,6 +8,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 // twoSets returns the hashes of two sets of a Jaccard similarity, their union being n.
@@ -132,10 +136,10 @@ func TestBorrowedValues(t *testing.T) {
 				want += NewSet(ha).Jaccard(NewSet(hb))
 				all++
 				i := rnd.IntN(k)
-				if (sa[i]^sb[i])&^borrowed == 0 {
+				if (sa[i]^sb[i])&^minhash.Borrowed == 0 {
 					same++
 				}
-				if slices.Contains(sa, emptyBin) {
+				if slices.Contains(sa, minhash.EmptyBin) {
 					t.Fatalf("n=%d k=%d: a bin is empty", n, k)
 				}
 			}
@@ -182,11 +186,11 @@ func TestSign(t *testing.T) {
 		s := m.Sign(hashes)
 		for i, v := range s {
 			switch {
-			case raw[i] != emptyBin && v != raw[i]:
+			case raw[i] != minhash.EmptyBin && v != raw[i]:
 				t.Fatalf("value %d is %d, want %d", i, v, raw[i])
-			case raw[i] == emptyBin && len(hashes) > 0 && (v < borrowed || !slices.Contains(raw, v&^borrowed)):
+			case raw[i] == minhash.EmptyBin && len(hashes) > 0 && (v < minhash.Borrowed || !slices.Contains(raw, v&^minhash.Borrowed)):
 				t.Fatalf("value %d is %x, which is nowhere", i, v)
-			case len(hashes) == 0 && v != emptyBin:
+			case len(hashes) == 0 && v != minhash.EmptyBin:
 				t.Fatalf("the empty set has %x", v)
 			}
 		}
@@ -216,7 +220,7 @@ func TestSignTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	custom := Hash{Sum64: func(s string) uint64 { return splitMix(uint64(len(s))<<32 + uint64(s[0])) }}
+	custom := Hash{Sum64: func(s string) uint64 { return exact.SplitMix(uint64(len(s))<<32 + uint64(s[0])) }}
 	for _, f := range []Fingerprinter{
 		{}, {Tokenizer: NGrams{N: 2}}, {Tokenizer: Words{}, Hash: secret}, {Tokenizer: opaque{Words{}}}, {Hash: custom},
 		{Normalizer: Normalizer{Numbers: Remove}, Weight: LogCount}, {Tokenizer: Filter{Stop: NewLexicon("the")}},
@@ -315,17 +319,17 @@ func TestSignatureNaN(t *testing.T) {
 
 // TestGoldenSignatures has values that must never change.
 func TestGoldenSignatures(t *testing.T) {
-	d := newDigest()
+	d := format.NewDigest()
 	for _, text := range append(corpusTexts(t, "en", "zh", "more"), "", "one two") {
 		for _, m := range []MinHash{{}, {Values: 100}, {Values: 1024}, {Values: 16, Permutations: true}} {
 			s := new(Fingerprinter).Sign(text, m)
 			b, _ := s.MarshalBinary()
-			d.text(string(b))
+			d.Text(string(b))
 			b, _ = s.Pack(2).MarshalBinary()
-			d.text(string(b))
+			d.Text(string(b))
 		}
 	}
-	if got := d.sum(); got != goldenSignatures {
+	if got := d.Sum(); got != goldenSignatures {
 		t.Errorf("signatures have changed: %#x", got)
 	}
 	version, err := MinHash{Values: 100}.Version(&Fingerprinter{Weight: LogCount})
@@ -376,7 +380,7 @@ func FuzzSignature(f *testing.F) {
 
 func TestSignatureBinary(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for _, bad := range []Signature{slices.Repeat(Signature{borrowed + 1}, 16), append(slices.Repeat(Signature{emptyBin}, 15), 1), append(slices.Repeat(Signature{1}, 15), emptyBin)} {
+	for _, bad := range []Signature{slices.Repeat(Signature{minhash.Borrowed + 1}, 16), append(slices.Repeat(Signature{minhash.EmptyBin}, 15), 1), append(slices.Repeat(Signature{1}, 15), minhash.EmptyBin)} {
 		data, _ := bad.MarshalBinary()
 		if err := new(Signature).UnmarshalBinary(data); err == nil {
 			t.Errorf("%x is of no set", bad)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/clean"
 )
 
 func TestNormalizer(t *testing.T) {
@@ -66,22 +68,22 @@ func TestNormalizer(t *testing.T) {
 // TestLongMarkup: what is longer than the limits ends where it should.
 func TestLongMarkup(t *testing.T) {
 	n := Normalizer{HTML: true}
-	long := strings.Repeat("x", 3*maxMarkup)
+	long := strings.Repeat("x", 3*clean.MaxMarkup)
 	for _, test := range []struct{ in, want string }{
 		{"a<img src='data:" + long + "'>b", "a b"},
 		{"a<div class='" + long + "'>b", "a\nb"},
 		{"a<!-- > " + long + "-- > -->b", "ab"},
-		{"a<!--" + long[:maxMarkup-7] + "-->b", "ab"},
-		{"a<!--" + long[:maxMarkup-6] + "-->b", "ab"},
-		{"a<!--" + long[:maxMarkup-5] + "-->b", "ab"},
+		{"a<!--" + long[:clean.MaxMarkup-7] + "-->b", "ab"},
+		{"a<!--" + long[:clean.MaxMarkup-6] + "-->b", "ab"},
+		{"a<!--" + long[:clean.MaxMarkup-5] + "-->b", "ab"},
 		{"a<script src='" + long + "'>hidden</script>b", "ab"},
 		{"a<script>" + long + "<p>" + long + "</script >b", "ab"},
-		{"a<style>" + strings.Repeat("</styl ", maxMarkup) + "</style>b", "ab"},
+		{"a<style>" + strings.Repeat("</styl ", clean.MaxMarkup) + "</style>b", "ab"},
 		{"a<title>" + long + "&amp;" + long + "</title>b", "a\n" + long + "&" + long + "\nb"},
 		{"a</p " + long + ">b", "a\nb"},
 		{"a<!doctype " + long + ">b", "ab"},
-		{strings.Repeat("x&amp;", maxMarkup), strings.Repeat("x&", maxMarkup)},
-		{strings.Repeat("x&ampamp;", maxMarkup), strings.Repeat("x&amp;", maxMarkup)},
+		{strings.Repeat("x&amp;", clean.MaxMarkup), strings.Repeat("x&", clean.MaxMarkup)},
+		{strings.Repeat("x&ampamp;", clean.MaxMarkup), strings.Repeat("x&amp;", clean.MaxMarkup)},
 		{strings.Repeat("<b>", 1_000_000) + "a", "a"},
 		{strings.Repeat("<", 1_000_000), strings.Repeat("<", 1_000_000)},
 	} {
@@ -95,14 +97,14 @@ func TestLongMarkup(t *testing.T) {
 func TestLongLines(t *testing.T) {
 	n := Normalizer{Form: NFC}
 	for _, unit := range []string{"a", "word ", "字", "é", "\xff", "x\n", "🙂"} {
-		text := strings.Repeat(unit, 5*maxLine/len(unit))
+		text := strings.Repeat(unit, 5*clean.MaxLine/len(unit))
 		if got := n.Normalize(text); got != text {
 			t.Errorf("%q: %d bytes became %d", unit, len(text), len(got))
 		}
 	}
 	spaced := Normalizer{Space: true}
 	for _, unit := range []string{"word ", "word" + strings.Repeat(" ", 50_000), " " + strings.Repeat("w", 70_000), "\t\u3000x"} {
-		text := strings.Repeat(unit, 5*maxLine/len(unit)+2) + "\n" + unit
+		text := strings.Repeat(unit, 5*clean.MaxLine/len(unit)+2) + "\n" + unit
 		lines := strings.Split(text, "\n")
 		want := strings.Join(strings.Fields(lines[0]), " ") + "\n" + strings.TrimSpace(lines[1])
 		if got := spaced.Normalize(text); got != want {
@@ -116,14 +118,14 @@ func TestLongLines(t *testing.T) {
 func checkNormalizer(t *testing.T, n Normalizer, text string, size int, rnd *rand.Rand) {
 	t.Helper()
 	want := n.Normalize(text)
-	s := n.stream()
+	s := n.steps().Stream()
 	var got []byte
 	for rest := text; rest != ""; {
 		i := min(len(rest), rnd.IntN(size)+1)
-		got = append(got, s.write([]byte(rest[:i]), false)...)
+		got = append(got, s.Write([]byte(rest[:i]), false)...)
 		rest = rest[i:]
 	}
-	got = append(got, s.write(nil, true)...)
+	got = append(got, s.Write(nil, true)...)
 	if string(got) != want {
 		t.Fatalf("%s of %.300q in pieces of up to %d bytes: %.300q, whole %.300q", n.version(), text, size, got, want)
 	}
@@ -239,13 +241,13 @@ func TestBoilerplate(t *testing.T) {
 	if got := n.Normalize(strings.Repeat("w ", 32_200) + strings.Repeat("y", 1136) + "  Home About\nnext\nhome about\nend"); !strings.HasSuffix(got, "yy\nnext\nend") {
 		t.Errorf("…%q", got[len(got)-20:])
 	}
-	one, _ := lineHash([]byte(strings.Repeat("some words ", 3000)))
-	two, _ := lineHash([]byte(strings.Repeat("Some -- words,   ", 3000)))
+	one, _ := clean.LineHash([]byte(strings.Repeat("some words ", 3000)))
+	two, _ := clean.LineHash([]byte(strings.Repeat("Some -- words,   ", 3000)))
 	if one != two {
 		t.Error("the hash of a line depends on more than its words")
 	}
 	// The same lines are found where a long line is cut.
-	long := strings.Repeat("word ", maxLine/5*2) + "\nend"
+	long := strings.Repeat("word ", clean.MaxLine/5*2) + "\nend"
 	var c BoilerplateBuilder
 	c.Add(long)
 	c.Add(long)

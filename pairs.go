@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"unsafe"
+
+	"github.com/neardup/neardup/internal/hamming"
 )
 
 // A Pair is two fingerprints of a collection, by position, I < J, and their
@@ -54,14 +56,15 @@ func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair] {
 			return
 		}
 		// The join does not care in which order the two words are.
+		take := func(p hamming.Pair) bool { return yield(Pair(p)) }
 		if width[F]() == 64 {
-			join(ctx, asWords[[1]uint64](a), asWords[[1]uint64](b), k, yield)
+			hamming.Join(ctx, asWords[[1]uint64](a), asWords[[1]uint64](b), k, take)
 		} else {
-			join(ctx, asWords[[2]uint64](a), asWords[[2]uint64](b), k, yield)
+			hamming.Join(ctx, asWords[[2]uint64](a), asWords[[2]uint64](b), k, take)
 		}
 	}
 }
 
-func asWords[W words, F Fingerprint](fps []F) []W {
+func asWords[W hamming.Words, F Fingerprint](fps []F) []W {
 	return unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps))
 }

@@ -15,7 +15,7 @@ func brutePairs[F Fingerprint](fps []F, k int) map[Pair]bool {
 	found := map[Pair]bool{}
 	for j := range fps {
 		for i := range j {
-			if d := hamming(fps[i], fps[j]); d <= k {
+			if d := bruteDistance(fps[i], fps[j]); d <= k {
 				found[Pair{i, j, d}] = true
 			}
 		}
@@ -71,7 +71,7 @@ func testPairsExhaustive[F Fingerprint](t *testing.T, bits []int) {
 	for _, k := range []int{0, 1, 2, 3, 4} {
 		found := make(map[[2]int]bool)
 		for p := range Pairs(fps, k) {
-			if p.I >= p.J || found[[2]int{p.I, p.J}] || hamming(fps[p.I], fps[p.J]) != p.Distance || p.Distance > k {
+			if p.I >= p.J || found[[2]int{p.I, p.J}] || bruteDistance(fps[p.I], fps[p.J]) != p.Distance || p.Distance > k {
 				t.Fatalf("k=%d: wrong pair %v", k, p)
 			}
 			found[[2]int{p.I, p.J}] = true

@@ -8,15 +8,18 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/neardup/neardup/internal/hamming"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // TestPlans makes plans for sets of all sizes and distances: each ends, and
 // guarantees what it should.
 func TestPlans(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	var free []freeBit
+	var free []hamming.FreeBit
 	for bit := range 128 {
-		free = append(free, freeBit{bit, 0.5})
+		free = append(free, hamming.FreeBit{Bit: bit, Agree: 0.5})
 	}
 	n := shorter(3000, 500)
 	for range n {
@@ -24,20 +27,20 @@ func TestPlans(t *testing.T) {
 		bits := 1 + rnd.IntN(64*words)
 		k := rnd.IntN(64 * words)
 		tables := 1 + rnd.IntN(70)
-		p := newPlan(1<<rnd.IntN(28)+rnd.IntN(1000), words, k, tables, 0, free[:bits])
-		if len(p.keys) > tables {
-			t.Fatalf("%d tables, at most %d", len(p.keys), tables)
+		p := hamming.NewPlan(1<<rnd.IntN(28)+rnd.IntN(1000), words, k, tables, 0, free[:bits])
+		if len(p.Keys) > tables {
+			t.Fatalf("%d tables, at most %d", len(p.Keys), tables)
 		}
-		if p.keys == nil {
+		if p.Keys == nil {
 			continue
 		}
 		seen := map[int]bool{}
-		for _, key := range p.keys {
-			if len(key) > maxKeyBits || !slices.IsSorted(key) {
+		for _, key := range p.Keys {
+			if len(key) > hamming.MaxKeyBits || !slices.IsSorted(key) {
 				t.Fatalf("key %v", key)
 			}
 			for _, b := range key {
-				if !p.combos && seen[b] {
+				if !p.Combos && seen[b] {
 					t.Fatalf("bit %d is in two blocks", b)
 				}
 				seen[b] = true
@@ -45,7 +48,7 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ words, tables, n, k int }{{1, 4, 188_945, 34}, {1, 4, 199_020, 32}, {1, 4, 469_239, 25}, {1, 4, 10_600_000, 19}, {2, 10, 166_253, 118}, {2, 10, 7_600_000, 25}, {1, 11, 7_300_000, 15}} {
-		newPlan(c.n, c.words, c.k, c.tables, 0, free[:64*c.words]) // which never ended
+		hamming.NewPlan(c.n, c.words, c.k, c.tables, 0, free[:64*c.words]) // which never ended
 	}
 }
 
@@ -112,14 +115,14 @@ func TestNearestTies(t *testing.T) {
 		}
 		old[300] = flip(q, 8, rnd)
 		late[10], late[20_000] = flip(q, 7, rnd), flip(q, 7, rnd)
-		build := func(first int, fps []Fingerprint64) *run[int, *tree] {
-			docs := newDocuments[int](1, len(fps))
+		build := func(first int, fps []Fingerprint64) *store.Run[int, *hamming.Tree] {
+			docs := store.NewDocuments[int](1, len(fps))
 			for i, fp := range fps {
-				docs.add([]uint64{uint64(fp)}, first+i, 1)
+				docs.Add([]uint64{uint64(fp)}, first+i, 1)
 			}
-			return ix.build(docs, false)
+			return ix.s.Build(docs, false)
 		}
-		ix.swap([]*run[int, *tree]{build(0, old), build(1000, late)}, leastTail)
+		ix.s.Swap([]*store.Run[int, *hamming.Tree]{build(0, old), build(1000, late)}, store.LeastTail)
 		want := []Match[int]{{1010, 7}, {21_000, 7}, {300, 8}}
 		for n := 1; n <= 3; n++ {
 			if got := ix.Nearest(q, n); !slices.Equal(got, want[:n]) {
@@ -138,26 +141,26 @@ func TestForgedSnapshot(t *testing.T) {
 			fps[i] = fps[i-1]
 		}
 	}
-	it := idTypeOf[int]()
-	forge := func(change func(tr *tree)) error {
+	it := store.IDTypeOf[int]()
+	forge := func(change func(tr *hamming.Tree)) error {
 		path := filepath.Join(t.TempDir(), "x")
-		docs := newDocuments[int](1, len(fps))
+		docs := store.NewDocuments[int](1, len(fps))
 		for i, fp := range fps {
-			docs.add([]uint64{fp}, i, 0)
+			docs.Add([]uint64{fp}, i, 0)
 		}
-		r := newRun(docs, false, &it, 1, func(fps docColumn) *tree { return newTree(1, fps.docs, 3, 4, 4) })
-		if len(r.find.nodes) < 2 || len(r.find.copies.all) == 0 {
+		r := store.NewRun(docs, false, &it, 1, func(fps store.Column) *hamming.Tree { return hamming.NewTree(1, fps.Docs, 3, 4, 4) })
+		if len(r.Find.Nodes) < 2 || len(r.Find.Copies.All) == 0 {
 			t.Fatal("no bucket is split, or nothing is equal")
 		}
-		change(r.find)
-		if _, err := writeSnapshot(path, "v=1", 0, r, &form[*tree]{kind: "index64", words: 1}, &it); err != nil {
+		change(r.Find)
+		if _, err := store.WriteSnapshot(path, "v=1", 0, r, &store.Form[*hamming.Tree]{Kind: "index64", Words: 1}, &it); err != nil {
 			t.Fatal(err)
 		}
-		j, err := createJournal(path+".journal", "v=1", "index64-journal", 0)
+		j, err := store.CreateJournal(path+".journal", "v=1", "index64-journal", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
-		j.file.Close()
+		j.File.Close()
 		ix := mustOpen[int, Fingerprint64](t, path, 3)
 		defer ix.Close()
 		for i, fp := range fps {
@@ -169,16 +172,16 @@ func TestForgedSnapshot(t *testing.T) {
 		}
 		return ix.Err()
 	}
-	if err := forge(func(*tree) {}); err != nil {
+	if err := forge(func(*hamming.Tree) {}); err != nil {
 		t.Fatal(err)
 	}
-	for what, change := range map[string]func(tr *tree){
-		"a copy that is none": func(tr *tree) { tr.copies.all[0] = 17 },
-		"copies far away":     func(tr *tree) { tr.copies.start[1] = 1<<32 - 5 },
-		"another parent":      func(tr *tree) { tr.nodes[1].under++ },
-		"another key":         func(tr *tree) { tr.nodes[1].value[0] ^= 1 },
-		"a bucket far away": func(tr *tree) {
-			starts := tr.nodes[0].tables[2].starts
+	for what, change := range map[string]func(tr *hamming.Tree){
+		"a copy that is none": func(tr *hamming.Tree) { tr.Copies.All[0] = 17 },
+		"copies far away":     func(tr *hamming.Tree) { tr.Copies.Start[1] = 1<<32 - 5 },
+		"another parent":      func(tr *hamming.Tree) { tr.Nodes[1].Under++ },
+		"another key":         func(tr *hamming.Tree) { tr.Nodes[1].Value[0] ^= 1 },
+		"a bucket far away": func(tr *hamming.Tree) {
+			starts := tr.Nodes[0].Tables[2].Starts
 			for i := 1; i < len(starts); i += 2 {
 				starts[i] = 1<<31 - 1
 			}

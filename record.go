@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"iter"
 	"math"
+
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/values"
 )
 
 // A Record is a row with fields: the values by the names of the columns. What is null
@@ -121,11 +125,11 @@ func (r *reading) readField(field *Field, value string) {
 	case !ok:
 		split.Tokens(value)(r.eachField)
 	default:
-		r.batch.reset(chars, n)
-		r.batch.offsets = true
-		for r.batch.read(value, true); r.batch.next(); {
-			for i := range r.batch.limit - r.batch.first {
-				r.fieldToken(r.batch.token(i))
+		r.batch.Reset(chars, n)
+		r.batch.Offsets = true
+		for r.batch.Read(value, true); r.batch.Next(); {
+			for i := range r.batch.Size() {
+				r.fieldToken(r.batchToken(i))
 			}
 		}
 	}
@@ -135,7 +139,7 @@ func (r *reading) readField(field *Field, value string) {
 func (r *reading) fieldToken(t Token) bool {
 	if r.field.Named {
 		r.named = append(append(append(r.named[:0], r.field.Name...), '='), t.Text...)
-		t.Text = stringOf(r.named)
+		t.Text = lex.String(r.named)
 	}
 	r.occurrence(r.own(t), r.weight)
 	return true
@@ -161,7 +165,7 @@ func (f *Field) weight() float64 {
 
 // fieldsVersion returns a digest of the fields.
 func fieldsVersion(fields []Field, texts Tokenizer) string {
-	d := newDigest()
+	d := format.NewDigest()
 	for i := range fields {
 		f := &fields[i]
 		if f.Role == Ignored {
@@ -174,7 +178,42 @@ func fieldsVersion(fields []Field, texts Tokenizer) string {
 		if f.Form == PhoneValue {
 			country = f.Country
 		}
-		d.text(fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
+		d.Text(fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
 	}
-	return fmt.Sprintf("%016x", d.sum())
+	return fmt.Sprintf("%016x", d.Sum())
 }
+
+// A ValueForm is how the values of a field are written before they are compared. What is
+// no number, date or telephone number is a text to all of them, so nothing is lost.
+type ValueForm uint8
+
+const (
+	// TextValue: compatibility forms and full width as usual, lower case, one space for
+	// white space, none at the ends.
+	TextValue ValueForm = iota
+
+	// ExactValue: every byte counts.
+	ExactValue
+
+	// NumberValue: without plus, leading zeros, marks between thousands and zeros at the
+	// end of the decimals; 1e3 is 1000. The last of points and commas is the decimal
+	// one if there is no other like it: 1.234,50 is 1234.5 and 1.234 is 1.234, but 1,234
+	// is 1234.
+	NumberValue
+
+	// DateValue: the day as 2014-05-06, from 2014-5-6, 20140506, 2014/05/06, 2014年5月6日,
+	// 6.5.2014, 6 May 2014, May 6th, 2014; a time of day behind it is left out. Where
+	// day and month could change places, the day comes first: 6/5/2014 is in May.
+	DateValue
+
+	// MonthFirstValue is DateValue with the month first where they could change places.
+	MonthFirstValue
+
+	// PhoneValue: the digits, up to an extension. If the field has a country code, that is
+	// left out, and so is the zero before the area; numbers of other countries begin
+	// with +, as all with + or 00 do if the field has no country code.
+	PhoneValue
+)
+
+// of returns a value in the form.
+func (v ValueForm) of(value, country string) string { return values.Form(v).Of(value, country) }

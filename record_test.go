@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/s001"
+	"github.com/neardup/neardup/internal/values"
 )
 
 // TestS003Row is the row of S003's example.
@@ -251,7 +252,7 @@ func FuzzValues(f *testing.F) {
 			}
 		}
 		PhoneValue.of(s, "86")
-		if isPlain(s) && strings.TrimSpace(textForm.Normalize(s)) != s {
+		if values.IsPlain(s) && strings.TrimSpace(values.TextForm.Apply(s)) != s {
 			t.Errorf("%q is plain", s)
 		}
 		f := Fingerprinter{Fields: []Field{{Name: "a"}, {Name: "a", Split: NGrams{2}, Form: NumberValue}, {Name: "a", Role: LargeText, Form: DateValue, Named: true}}}
@@ -421,14 +422,23 @@ type fakeRows struct {
 }
 
 func (f *fakeRows) Connect(context.Context) (driver.Conn, error) { return f, nil }
-func (f *fakeRows) Driver() driver.Driver                        { return nil }
-func (f *fakeRows) Prepare(string) (driver.Stmt, error)          { return f, nil }
-func (f *fakeRows) Begin() (driver.Tx, error)                    { return nil, errFailing }
-func (f *fakeRows) Close() error                                 { return nil }
-func (f *fakeRows) NumInput() int                                { return 0 }
-func (f *fakeRows) Exec([]driver.Value) (driver.Result, error)   { return nil, errFailing }
-func (f *fakeRows) Query([]driver.Value) (driver.Rows, error)    { return f, nil }
-func (f *fakeRows) Columns() []string                            { return f.names }
+
+func (f *fakeRows) Driver() driver.Driver { return nil }
+
+func (f *fakeRows) Prepare(string) (driver.Stmt, error) { return f, nil }
+
+func (f *fakeRows) Begin() (driver.Tx, error) { return nil, errFailing }
+
+func (f *fakeRows) Close() error { return nil }
+
+func (f *fakeRows) NumInput() int { return 0 }
+
+func (f *fakeRows) Exec([]driver.Value) (driver.Result, error) { return nil, errFailing }
+
+func (f *fakeRows) Query([]driver.Value) (driver.Rows, error) { return f, nil }
+
+func (f *fakeRows) Columns() []string { return f.names }
+
 func (f *fakeRows) Next(dest []driver.Value) error {
 	if len(f.rows) == 0 {
 		return io.EOF

@@ -10,6 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/values"
 )
 
 // ParseField returns the field of a column with options such as
@@ -34,7 +37,7 @@ func ParseField(name, options string) (Field, error) {
 			err = fmt.Errorf("either %q or %q", given[kind], option)
 		}
 		if err != nil {
-			return Field{}, fmt.Errorf("neardup: field %q: %w", clip(name), err)
+			return Field{}, fmt.Errorf("neardup: field %q: %w", format.Clip(name), err)
 		}
 		given[kind] = option
 	}
@@ -48,18 +51,18 @@ func (f *Field) set(option string) (kind string, err error) {
 	case "weight":
 		f.Weight, err = strconv.ParseFloat(value, 64)
 		if err != nil || !(f.Weight > 0 && f.Weight <= 1<<20) {
-			return "", fmt.Errorf("weight %q is not a number above 0 and up to %d", clip(value), 1<<20)
+			return "", fmt.Errorf("weight %q is not a number above 0 and up to %d", format.Clip(value), 1<<20)
 		}
 		return "weight", nil
 	case "phone":
 		f.Form, f.Country = PhoneValue, value
-		if valued && (value == "" || countDigits(value) != len(value)) {
-			return "", fmt.Errorf("country code %q is not a number", clip(value))
+		if valued && (value == "" || values.CountDigits(value) != len(value)) {
+			return "", fmt.Errorf("country code %q is not a number", format.Clip(value))
 		}
 		return "form", nil
 	}
 	if valued {
-		return "", fmt.Errorf("%q is not an option with a value", clip(key))
+		return "", fmt.Errorf("%q is not an option with a value", format.Clip(key))
 	}
 	if role, ok := map[string]Role{"small": SmallText, "large": LargeText, "-": Ignored}[key]; ok {
 		f.Role = role
@@ -84,7 +87,7 @@ func (f *Field) set(option string) (kind string, err error) {
 	case letters == "chars" && counted:
 		f.Split = NGrams{n}
 	default:
-		return "", fmt.Errorf("%q is not an option", clip(option))
+		return "", fmt.Errorf("%q is not an option", format.Clip(option))
 	}
 	return "split", nil
 }
@@ -352,7 +355,7 @@ func ScanRecord(rows *sql.Rows) (Record, error) {
 	for i := range values {
 		to[i] = &values[i]
 		if slices.Contains(names[:i], names[i]) {
-			return nil, fmt.Errorf("neardup: two columns have the name %q", clip(names[i]))
+			return nil, fmt.Errorf("neardup: two columns have the name %q", format.Clip(names[i]))
 		}
 	}
 	if err := rows.Scan(to...); err != nil {
@@ -365,7 +368,7 @@ func ScanRecord(rows *sql.Rows) (Record, error) {
 		}
 		text, ok, err := textOf(reflect.ValueOf(v))
 		if err != nil {
-			return nil, fmt.Errorf("neardup: column %q: %w", clip(names[i]), err)
+			return nil, fmt.Errorf("neardup: column %q: %w", format.Clip(names[i]), err)
 		}
 		if ok {
 			rec[names[i]] = text

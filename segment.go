@@ -1,14 +1,14 @@
 package neardup
 
 import (
+	"io"
 	"iter"
-	"math"
-	"strings"
-	"sync"
-	"unicode/utf8"
-	"unsafe"
+	"maps"
+	"slices"
 
-	"github.com/go-ego/gse"
+	"github.com/neardup/neardup/internal/chinese"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // A Segmenter is a [Tokenizer] that cuts Chinese into the words of the
@@ -28,313 +28,65 @@ import (
 // A Segmenter is safe for concurrent use. It is the only thing in this package
 // that links the dictionary, 33 MB of binary.
 type Segmenter struct {
-	dict   *gse.Dictionary
+	dict   *chinese.Dictionary
 	stop   map[string]bool
 	digest uint64 // of the dictionary and the stop words
+}
 
-	// For each token of the dictionary, in its order: the cost of the word,
-	// −log₂ of its probability in units of 2⁻¹⁶, and its length in units.
-	cost   []uint32
-	length []uint16
+// SegmenterConfig says with which words a Segmenter works.
+type SegmenterConfig struct {
+	// UserDict has one word on a line, then optionally its frequency and its
+	// part of speech, separated by spaces or tabs. Empty lines and lines that
+	// begin with # are skipped. A word has at most 64 characters and no end of a
+	// sentence inside. User words come before those of the built-in dictionary,
+	// and the first of equal ones counts; without a frequency they get 1000,
+	// which nearly always wins over shorter words. It is read to the end.
+	UserDict io.Reader
 
-	paths sync.Pool // *path
+	// StopWords are left out of the tokens, compared as folded by the tokenizers.
+	StopWords []string
+}
+
+// NewSegmenter loads the dictionary of gse for simplified and traditional
+// Chinese. It takes about two seconds, and the dictionary 200 MB of memory, so
+// make one and share it.
+func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
+	dict, err := chinese.Load(config.UserDict)
+	if err != nil {
+		return nil, err
+	}
+	s := &Segmenter{dict: dict, stop: make(map[string]bool)}
+	for _, w := range config.StopWords {
+		s.stop[lex.Fold(w)] = true
+	}
+	d := format.NewDigest()
+	for _, w := range slices.Sorted(maps.Keys(s.stop)) {
+		d.Text(w)
+	}
+	s.digest = dict.Digest + d.Sum()
+	return s, nil
 }
 
 // Tokens implements [Tokenizer].
 func (s *Segmenter) Tokens(text string) iter.Seq[Token] {
-	return func(yield func(Token) bool) {
-		(&segmentSource{s: s}).feed(text, true, yield)
-	}
+	return func(yield func(Token) bool) { s.source().feed(text, true, yield) }
+}
+
+func (s *Segmenter) source() *segmentSource {
+	return &segmentSource{s: s, words: chinese.Reader{S: s.dict}}
 }
 
 // A segmentSource reads a text that comes in pieces, sentence by sentence.
 type segmentSource struct {
-	s       *Segmenter
-	base    int    // where the text not yet read starts
-	pending []byte // a sentence that has not ended
-	scanned int    // how much of it has been looked at
+	s     *Segmenter
+	words chinese.Reader
 }
 
 func (s *segmentSource) feed(piece string, last bool, yield func(Token) bool) bool {
-	if len(s.pending) > 0 || !last {
-		s.pending = append(s.pending, piece...)
-		if !last {
-			piece = s.ended()
-		} else {
-			piece, s.pending = string(s.pending), nil
+	return s.words.Feed(piece, last, func(w chinese.Word) bool {
+		if len(s.s.stop) > 0 && s.s.stop[w.Text] {
+			return true
 		}
-	}
-	if piece == "" {
-		return true
-	}
-	p := s.s.paths.Get().(*path)
-	defer func() {
-		clear(p.units[:cap(p.units)]) // let go of the text
-		s.s.paths.Put(p)
-	}()
-	for pos := 0; pos < len(piece); {
-		if isControl(piece[pos]) {
-			pos++
-			continue
-		}
-		size, _ := sentence(piece, pos, pos)
-		s.s.shortest(p, piece[pos:pos+size])
-		if !s.s.yield(p, piece, s.base, pos, yield) {
-			return false
-		}
-		pos += size
-	}
-	s.base += len(piece)
-	return true
-}
-
-// ended returns the sentences of pending that have ended, and removes them.
-func (s *segmentSource) ended() string {
-	end, pos, text := 0, 0, stringOf(s.pending)
-	for pos < len(text) {
-		if isControl(text[pos]) {
-			pos++
-			end = pos
-			continue
-		}
-		size, ended := sentence(text, pos, max(pos, s.scanned))
-		if !ended {
-			break
-		}
-		pos += size
-		end = pos
-	}
-	piece := string(s.pending[:end])
-	s.pending = s.pending[:copy(s.pending, s.pending[end:])]
-	s.scanned = len(s.pending)
-	return piece
-}
-
-// A path is the work space for one sentence. The sentence is cut into units as
-// gse cuts the words of its dictionary; a path ends after each unit.
-type path struct {
-	units  []gse.Text
-	ends   []int        // where each unit ends in the sentence
-	lower  []byte       // units that had to be lowered
-	tokens []*gse.Token // what a look-up finds
-	best   []step       // the cheapest path to each unit
-	words  []step       // the words of the cheapest path, last first
-}
-
-// A step is the last word of a path: a token of the dictionary, or −1 for an
-// unknown unit, and the units it covers.
-type step struct {
-	cost        uint64
-	token       int32
-	first, last int32
-}
-
-// unknown is the cost of a unit that is not in the dictionary, as in gse.
-const unknown = 32 << 16
-
-// unit returns the size of the first unit of text, a run of letters and digits
-// of at most two bytes or any other character, and whether it has upper case
-// ASCII.
-func unit(text string) (size int, upper bool) {
-	for size < len(text) {
-		c := text[size]
-		n := 1
-		switch {
-		case c-'A' < 26:
-			upper = true
-		case c-'a' < 26, c-'0' < 10:
-		case c < utf8.RuneSelf, c >= 0xE0:
-			n = 0
-		default:
-			var c class
-			if _, c, n = next(bytesOf(text), size); c != letter {
-				n = 0
-			}
-		}
-		if n == 0 {
-			if size == 0 {
-				_, size = utf8.DecodeRuneInString(text)
-			}
-			break
-		}
-		size += n
-	}
-	return size, upper
-}
-
-// shortest finds the cheapest path through a sentence (Viterbi).
-func (s *Segmenter) shortest(p *path, text string) {
-	p.units, p.ends, p.lower, p.best = p.units[:0], p.ends[:0], p.lower[:0], p.best[:0]
-	if cap(p.lower) < len(text) {
-		p.lower = make([]byte, 0, max(len(text), maxSentence)) // never moves below
-	}
-	for pos := 0; pos < len(text); {
-		if c := text[pos]; c >= utf8.RuneSelf && len(p.ends) > 0 && !isHan(bytesOf(text[pos:])) {
-			if _, class, size := next(bytesOf(text), pos); class == ignored { // as if it were not there
-				pos += size
-				p.ends[len(p.ends)-1] = pos
-				continue
-			}
-		}
-		size, upper := unit(text[pos:])
-		u := bytesOf(text[pos : pos+size])
-		if upper {
-			from := len(p.lower)
-			for _, c := range u {
-				if c-'A' < 26 {
-					c += 'a' - 'A'
-				}
-				p.lower = append(p.lower, c)
-			}
-			u = p.lower[from:]
-		}
-		pos += size
-		p.units = append(p.units, u)
-		p.ends = append(p.ends, pos)
-		p.best = append(p.best, step{cost: math.MaxUint64})
-	}
-	base := unsafe.Pointer(unsafe.SliceData(s.dict.Tokens))
-	cost := uint64(0)
-	for i := range p.units {
-		n := s.dict.LookupTokens(p.units[i:min(i+len(p.tokens), len(p.units))], p.tokens)
-		alone := false
-		for _, t := range p.tokens[:n] {
-			token := (uintptr(unsafe.Pointer(t)) - uintptr(base)) / unsafe.Sizeof(*t)
-			last := i + int(s.length[token]) - 1
-			alone = alone || last == i
-			if c := cost + uint64(s.cost[token]); c < p.best[last].cost {
-				p.best[last] = step{c, int32(token), int32(i), int32(last)}
-			}
-		}
-		if c := cost + unknown; !alone && c < p.best[i].cost {
-			p.best[i] = step{c, -1, int32(i), int32(i)}
-		}
-		cost = p.best[i].cost
-	}
-	p.words = p.words[:0]
-	for i := len(p.best) - 1; i >= 0; i = int(p.best[i].first) - 1 {
-		p.words = append(p.words, p.best[i])
-	}
-}
-
-// yield yields the words of a path through the sentence at pos of a text that
-// starts at base.
-func (s *Segmenter) yield(p *path, text string, base, pos int, yield func(Token) bool) bool {
-	end := func(i int) int { return pos + p.ends[p.words[i].last] }
-	for i, to := len(p.words)-1, pos; i >= 0; {
-		w, from := p.words[i], to
-		to = end(i)
-		c, plain := classOf(text[from:to])
-		i--
-		if c == separator || c == ignored || c == mark {
-			continue
-		}
-		// Letters of three bytes are units of their own (Vietnamese, Hangul), and
-		// so are marks.
-		merged := false
-		for i >= 0 && !isHan(bytesOf(text[to:])) {
-			next, more := classOf(text[to:end(i)])
-			if next != mark && next != ignored && (next != letter || c == single) {
-				break
-			}
-			to, plain = end(i), plain && more
-			merged = merged || next != ignored
-			i--
-		}
-		t := Token{Text: text[from:to], Start: base + from, End: base + to}
-		if !plain {
-			t.Text = fold(t.Text)
-		}
-		if w.token >= 0 && !merged {
-			t.POS = s.dict.Tokens[w.token].Pos()
-		}
-		if len(s.stop) > 0 && s.stop[t.Text] {
-			continue
-		}
-		if !yield(t) {
-			return false
-		}
-	}
-	return true
-}
-
-const (
-	maxSentence  = 4096 // bytes: where a sentence without an end is cut
-	maxUserWord  = 64   // characters
-	sentenceEnds = "。！？；"
-)
-
-// sentence returns the length of the sentence that starts at pos of text, its end
-// mark included, and whether it ends there or the text does. It looks from the
-// character at from on, as there is no end before that. Control characters end a
-// sentence too and belong to none: the trie of gse cannot tell NUL from the end
-// of a word.
-func sentence(text string, pos, from int) (size int, ended bool) {
-	for i, r := range text[from:] {
-		i += from
-		switch {
-		case r < utf8.RuneSelf && isControl(byte(r)), i-pos >= maxSentence:
-			return i - pos, true
-		case r >= 0x3000 && strings.ContainsRune(sentenceEnds, r):
-			return i + utf8.RuneLen(r) - pos, true
-		}
-	}
-	return len(text) - pos, false
-}
-
-func isControl(c byte) bool { return c < ' ' || c == 0x7F }
-
-// classOf returns the class of a word: letter if it has letters and marks only,
-// separator, mark or ignored if it has nothing else of note, and single otherwise;
-// and whether folding leaves it as it is.
-func classOf(s string) (c class, plain bool) {
-	b := bytesOf(s)
-	var seen [ignored + 1]bool
-	plain = true
-	for i := 0; i < len(b); {
-		if isHan(b[i:]) {
-			seen[single] = true
-			i += 3
-			continue
-		}
-		r, class, size := next(b, i)
-		seen[class] = true
-		if class != separator {
-			same := rune(b[i])
-			if same >= utf8.RuneSelf {
-				same, _ = utf8.DecodeRune(b[i:])
-			}
-			plain = plain && r == same && class != ignored
-		}
-		i += size
-	}
-	switch {
-	case seen[single], seen[letter] && seen[separator]:
-		return single, plain
-	case seen[letter]:
-		return letter, plain
-	case seen[mark]:
-		return mark, plain
-	case seen[ignored] && !seen[separator]:
-		return ignored, plain
-	}
-	return separator, plain
-}
-
-// fold returns the characters of s as tokens have them.
-func fold(s string) string {
-	b := bytesOf(s)
-	out := make([]byte, 0, len(s)+utf8.UTFMax)
-	for i := 0; i < len(b); {
-		r, class, size := next(b, i)
-		switch class {
-		case ignored:
-		case separator:
-			out = append(out, b[i:i+size]...)
-		default:
-			out = utf8.AppendRune(out, r)
-		}
-		i += size
-	}
-	return stringOf(out)
+		return yield(Token(w))
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-ego/gse"
+	"github.com/neardup/neardup/internal/chinese"
+	"github.com/neardup/neardup/internal/lex"
 )
 
 var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter(SegmenterConfig{}) })
@@ -42,7 +44,7 @@ func BenchmarkSegmenter(b *testing.B) {
 		}
 	})
 	b.Run("gse", func(b *testing.B) {
-		seg := gse.Segmenter{Dict: s.dict}
+		seg := gse.Segmenter{Dict: s.dict.Dict}
 		b.SetBytes(int64(len(text)))
 		for b.Loop() {
 			seg.Segment([]byte(text))
@@ -54,12 +56,12 @@ func BenchmarkSegmenter(b *testing.B) {
 // which works in 32-bit floats.
 func TestSegmenterAgainstGse(t *testing.T) {
 	s := loadSegmenter(t)
-	seg := gse.Segmenter{Dict: s.dict}
+	seg := gse.Segmenter{Dict: s.dict.Dict}
 	text := strings.ToValidUTF8(throughput(t, "zh", 1<<20), "")
 	text += "Ubuntu 14.04 LTS下载ISO镜像，T恤衫与卡拉OK；Việt Nam한국어 Ünïcödé naïve ΑΒΓ ЖЗИ"
 	same, total := 0, 0
 	for text != "" {
-		n, _ := sentence(text, 0, 0)
+		n, _ := chinese.Sentence(text, 0, 0)
 		n = max(1, n)
 		var ours, theirs []string
 		for tok := range s.Tokens(text[:n]) {
@@ -67,9 +69,9 @@ func TestSegmenterAgainstGse(t *testing.T) {
 		}
 		for _, g := range seg.Segment([]byte(text[:n])) {
 			w := text[g.Start():g.End()]
-			if c, _ := classOf(w); c == letter && g.End()-g.Start() > 2 && w[0] >= 0xE0 {
+			if c, _ := chinese.ClassOf(w); c == lex.Letter && g.End()-g.Start() > 2 && w[0] >= 0xE0 {
 				continue
-			} else if c != separator {
+			} else if c != lex.Separator {
 				theirs = append(theirs, w)
 			}
 		}

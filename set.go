@@ -1,9 +1,9 @@
 package neardup
 
 import (
-	"math"
 	"slices"
 
+	"github.com/neardup/neardup/internal/exact"
 	"github.com/zeebo/xxh3"
 )
 
@@ -86,19 +86,12 @@ func (a Set) common(b Set) int {
 // for those that share nothing.
 func (a Set) Jaccard(b Set) float64 {
 	n := a.common(b)
-	return ratio(n, len(a)+len(b)-n)
+	return exact.Ratio(n, len(a)+len(b)-n)
 }
 
 // Dice returns 2·|a ∩ b| / (|a| + |b|).
-func (a Set) Dice(b Set) float64 { return ratio(2*a.common(b), len(a)+len(b)) }
+func (a Set) Dice(b Set) float64 { return exact.Ratio(2*a.common(b), len(a)+len(b)) }
 
 // Containment returns |a ∩ b| / |a|, the share of a that b has too (Broder 1997). It is 1
 // if a is a part of b, and NaN if a is empty.
-func (a Set) Containment(b Set) float64 { return ratio(a.common(b), len(a)) }
-
-func ratio(n, of int) float64 {
-	if of == 0 {
-		return math.NaN()
-	}
-	return float64(n) / float64(of)
-}
+func (a Set) Containment(b Set) float64 { return exact.Ratio(a.common(b), len(a)) }

@@ -3,7 +3,6 @@ package neardup
 import (
 	"iter"
 	"math/bits"
-	"sync"
 )
 
 // A Fingerprint64 is a 64-bit SimHash. Bit 0 is the least significant bit and
@@ -176,8 +175,8 @@ func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
 func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
 	r := f.reading(toSum128)
 	r.text(text)
-	a.lo.Merge(&r.lo)
-	a.hi.Merge(&r.hi)
+	a.lo.Merge(&r.lo.sum)
+	a.hi.Merge(&r.hi.sum)
 	r.release()
 }
 
@@ -195,8 +194,8 @@ func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
 }
 
 func (r *reading) show(yield func(Feature, float64) bool) {
-	for i := range r.bag.features {
-		if !yield(r.bag.features[i], float64(r.bag.weights[i])/(1<<weightBits)) {
+	for i := range r.features {
+		if !yield(r.features[i], float64(r.bag.Weights[i])/(1<<weightBits)) {
 			return
 		}
 	}
@@ -208,22 +207,3 @@ func (f *Fingerprinter) tokenizer() Tokenizer {
 	}
 	return f.Tokenizer
 }
-
-// A batch hashes the features of a text some thousand at a time.
-type batch struct {
-	units
-	n            int      // units in a feature
-	key          *hashKey // nil if there is no seed
-	piece        string
-	pos          int  // what of piece is lexed
-	last         bool // there are no more pieces
-	first, limit int  // the features to hash next
-	seen         bool // any feature
-	hi, lo       [maxFeatures]uint64
-}
-
-// maxFeatures is the number of features that are hashed at a time.
-const maxFeatures = 1024
-
-// batches keeps the buffers between calls.
-var batches = sync.Pool{New: func() any { return new(batch) }}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/neardup/neardup/internal/s001"
+	"github.com/zeebo/xxh3"
 )
 
 // fields is the tokenizer of S001's program: split at white space, nothing else.

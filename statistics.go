@@ -9,6 +9,10 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/frequency"
 )
 
 // Statistics are the document frequencies of the features of a corpus: how many
@@ -21,9 +25,9 @@ import (
 type Statistics struct {
 	of        features
 	documents uint32
-	forgotten uint32       // the largest frequency of features that were pruned
-	table     *frequencies // the rank of the frequency of each feature
-	distinct  []uint32     // the frequencies that occur, by rank: ascending
+	forgotten uint32           // the largest frequency of features that were pruned
+	table     *frequency.Table // the rank of the frequency of each feature
+	distinct  []uint32         // the frequencies that occur, by rank: ascending
 	digest    uint64
 
 	plain, smooth idfTable
@@ -58,7 +62,7 @@ type StatisticsBuilder struct {
 
 	documents atomic.Uint64
 	forgotten atomic.Uint32
-	table     frequencies
+	table     frequency.Table
 }
 
 // Add counts the features of a text.
@@ -70,8 +74,8 @@ func (b *StatisticsBuilder) Add(text string) {
 
 func (b *StatisticsBuilder) count(r *reading) {
 	b.documents.Add(1)
-	r.bag.lo = slices.Grow(r.bag.lo[:0], len(r.bag.keys)) // not needed otherwise
-	b.table.count(r.bag.keys, r.bag.lo[:len(r.bag.keys)])
+	r.bag.Lo = slices.Grow(r.bag.Lo[:0], len(r.bag.Keys)) // not needed otherwise
+	b.table.Count(r.bag.Keys, r.bag.Lo[:len(r.bag.Keys)])
 	r.release()
 }
 
@@ -86,7 +90,7 @@ func (b *StatisticsBuilder) Merge(other *Statistics) error {
 	}
 	b.documents.Add(uint64(other.documents))
 	b.forget(other.forgotten)
-	other.table.each(func(key uint64, rank *uint32) { b.table.add(key, other.distinct[*rank]) })
+	other.table.Each(func(key uint64, rank *uint32) { b.table.Add(key, other.distinct[*rank]) })
 	return nil
 }
 
@@ -94,7 +98,7 @@ func (b *StatisticsBuilder) Merge(other *Statistics) error {
 func (b *StatisticsBuilder) Documents() int { return int(b.documents.Load()) }
 
 // Terms returns the number of distinct features that were found and not pruned.
-func (b *StatisticsBuilder) Terms() int { return b.table.len() }
+func (b *StatisticsBuilder) Terms() int { return b.table.Len() }
 
 // Prune forgets the features that fewer than min documents have had so far, and then, if
 // more than most are left, the rarest, so that at most that many are; of equally rare
@@ -109,7 +113,7 @@ func (b *StatisticsBuilder) Prune(min, most int) {
 	least := uint32(max(0, min))
 	if most > 0 {
 		have := map[uint32]int{}
-		b.table.each(func(_ uint64, df *uint32) { have[*df]++ })
+		b.table.Each(func(_ uint64, df *uint32) { have[*df]++ })
 		left := 0
 		for _, df := range slices.Backward(slices.Sorted(maps.Keys(have))) {
 			if left += have[df]; left > most {
@@ -118,7 +122,7 @@ func (b *StatisticsBuilder) Prune(min, most int) {
 			}
 		}
 	}
-	b.forget(b.table.prune(least))
+	b.forget(b.table.Prune(least))
 }
 
 // forget notes the frequency of features that were forgotten.
@@ -130,22 +134,22 @@ func (b *StatisticsBuilder) forget(df uint32) {
 // Build returns the statistics, and leaves the builder without any, as new: what it held
 // is not copied. Nothing may be added meanwhile.
 func (b *StatisticsBuilder) Build() *Statistics {
-	s := &Statistics{of: b.Fingerprinter.features(), documents: uint32(min(b.documents.Swap(0), math.MaxUint32)), forgotten: b.forgotten.Swap(0), table: b.table.take()}
+	s := &Statistics{of: b.Fingerprinter.features(), documents: uint32(min(b.documents.Swap(0), math.MaxUint32)), forgotten: b.forgotten.Swap(0), table: b.table.Take()}
 	s.forgotten = min(s.forgotten, s.documents)
 	ranks := map[uint32]uint32{}
-	s.digest = checksum(nil, uint64(s.documents)<<32|uint64(s.forgotten))
+	s.digest = format.Checksum(nil, uint64(s.documents)<<32|uint64(s.forgotten))
 	var key [8]byte
-	s.table.each(func(k uint64, df *uint32) {
+	s.table.Each(func(k uint64, df *uint32) {
 		*df = min(*df, s.documents)
 		ranks[*df] = 0
 		binary.BigEndian.PutUint64(key[:], k)
-		s.digest += checksum(key[:], uint64(*df)) // in any order
+		s.digest += format.Checksum(key[:], uint64(*df)) // in any order
 	})
 	s.distinct = slices.Sorted(maps.Keys(ranks))
 	for i, df := range s.distinct {
 		ranks[df] = uint32(i)
 	}
-	s.table.each(func(_ uint64, df *uint32) { *df = ranks[*df] })
+	s.table.Each(func(_ uint64, df *uint32) { *df = ranks[*df] })
 	for _, df := range append(slices.Clone(s.distinct), s.forgotten) {
 		s.plain.add(s.idf(df, false))
 		s.smooth.add(s.idf(df, true))
@@ -157,7 +161,7 @@ func (b *StatisticsBuilder) Build() *Statistics {
 func (s *Statistics) Documents() int { return int(s.documents) }
 
 // Terms returns the number of distinct features.
-func (s *Statistics) Terms() int { return s.table.len() }
+func (s *Statistics) Terms() int { return s.table.Len() }
 
 // Frequency returns in how many documents a feature occurs, given as a [Token] has it:
 // 0 if it is not known.
@@ -174,7 +178,7 @@ func (s *Statistics) frequency(key uint64) uint32 {
 
 // rank returns the index of a feature in the tables of weights.
 func (s *Statistics) rank(key uint64) uint32 {
-	return s.table.find(key, uint32(len(s.distinct)))
+	return s.table.Find(key, uint32(len(s.distinct)))
 }
 
 // idf is the weight of a feature that df documents have; see IDF.
@@ -183,9 +187,9 @@ func (s *Statistics) idf(df uint32, smooth bool) float64 {
 	case s.documents == 0:
 		return 1
 	case smooth:
-		return ln((float64(s.documents) + 1) / (float64(df) + 0.5))
+		return exact.Ln((float64(s.documents) + 1) / (float64(df) + 0.5))
 	}
-	return ln(float64(s.documents) / float64(max(df, 1)))
+	return exact.Ln(float64(s.documents) / float64(max(df, 1)))
 }
 
 // id is what the version tells statistics apart by.
@@ -205,29 +209,29 @@ func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := newFileWriter(w, "statistics", version)
-	f.uvarint(uint64(s.documents))
-	f.uvarint(uint64(s.forgotten))
-	f.endRecord()
+	f := format.NewWriter(w, "statistics", version)
+	f.Uvarint(uint64(s.documents))
+	f.Uvarint(uint64(s.forgotten))
+	f.EndRecord()
 	type term struct {
 		key  uint64
 		rank uint32
 	}
 	var terms []term
 	before := uint64(0)
-	for i := range s.table.shards {
+	for i := range s.table.Shards {
 		terms = terms[:0]
-		s.table.shards[i].each(func(key uint64, rank *uint32) { terms = append(terms, term{key, *rank}) })
+		s.table.Shards[i].Each(func(key uint64, rank *uint32) { terms = append(terms, term{key, *rank}) })
 		slices.SortFunc(terms, func(a, b term) int { return cmp.Compare(a.key, b.key) })
 		for _, t := range terms {
-			f.uvarint(t.key - before)
-			f.uvarint(uint64(s.distinct[t.rank]))
-			f.endRecord()
+			f.Uvarint(t.key - before)
+			f.Uvarint(uint64(s.distinct[t.rank]))
+			f.EndRecord()
 			before = t.key
 		}
 	}
-	err = f.close()
-	return f.to.n, err
+	err = f.Close()
+	return f.To.N, err
 }
 
 // ReadStatistics reads what [Statistics.WriteTo] wrote, for the features of f; it is an
@@ -240,35 +244,35 @@ func ReadStatistics(r io.Reader, f *Fingerprinter) (*Statistics, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, err := newFileReader(r, "statistics", version, "collect them again")
+	in, err := format.NewReader(r, "statistics", version, "collect them again")
 	if err != nil {
 		return nil, err
 	}
 	first, key := true, uint64(0)
-	for in.next() {
+	for in.Next() {
 		if first {
-			b.documents.Store(in.uvarint(math.MaxUint32))
-			b.forget(uint32(in.uvarint(b.documents.Load())))
+			b.documents.Store(in.Uvarint(math.MaxUint32))
+			b.forget(uint32(in.Uvarint(b.documents.Load())))
 			first = false
 			continue
 		}
-		delta, df := in.uvarint(math.MaxUint64), uint32(in.uvarint(math.MaxUint32))
-		if in.err == nil && (delta == 0 || key+delta < key) {
-			in.fail("features are not in order")
+		delta, df := in.Uvarint(math.MaxUint64), uint32(in.Uvarint(math.MaxUint32))
+		if in.Err == nil && (delta == 0 || key+delta < key) {
+			in.Fail("features are not in order")
 		}
-		if key += delta; in.err == nil && (df == 0 || uint64(df) > b.documents.Load()) {
-			in.fail("a feature in %d of %d documents", df, b.documents.Load())
+		if key += delta; in.Err == nil && (df == 0 || uint64(df) > b.documents.Load()) {
+			in.Fail("a feature in %d of %d documents", df, b.documents.Load())
 		}
-		if in.err != nil {
+		if in.Err != nil {
 			break
 		}
-		b.table.add(key, df)
+		b.table.Add(key, df)
 	}
-	if in.err == nil && first {
-		in.fail("it does not say of how many documents")
+	if in.Err == nil && first {
+		in.Fail("it does not say of how many documents")
 	}
-	if in.err != nil {
-		return nil, in.err
+	if in.Err != nil {
+		return nil, in.Err
 	}
 	return b.Build(), nil
 }

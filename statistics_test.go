@@ -10,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/frequency"
 )
 
 // naiveFrequencies counts documents by feature.
@@ -170,8 +173,8 @@ func TestPrune(t *testing.T) {
 	b.Merge(read)
 	for _, s := range []*Statistics{s, read, b.Build()} {
 		for word, want := range map[string]float64{"all": 10.0 / 10, "half0": 10.0 / 5, "own3": 10.0 / 5, "unknown": 10.0 / 5} {
-			if got := (IDF{Statistics: s}).Weigh(&Feature{Token: Token{Text: word}}); got != ln(want) {
-				t.Errorf("%s weighs %v, want %v", word, got, ln(want))
+			if got := (IDF{Statistics: s}).Weigh(&Feature{Token: Token{Text: word}}); got != exact.Ln(want) {
+				t.Errorf("%s weighs %v, want %v", word, got, exact.Ln(want))
 			}
 		}
 	}
@@ -189,37 +192,37 @@ func TestPrune(t *testing.T) {
 func TestFrequencies(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 5))
 	for _, mask := range []uint64{1<<64 - 1, 0xFF, 0x3FF << 54, 0xFFFF} {
-		var f frequencies
+		var f frequency.Table
 		want := map[uint64]uint32{}
 		for range 30_000 {
 			key, n := max(rnd.Uint64()&mask, 1), rnd.Uint32()%5+1
-			f.add(key, n)
+			f.Add(key, n)
 			want[key] += n
 		}
-		f.add(1, 1<<32-1)
-		f.add(1, 1<<32-1)
+		f.Add(1, 1<<32-1)
+		f.Add(1, 1<<32-1)
 		want[1] = 1<<32 - 1
 		for range 2 {
-			if f.len() != len(want) {
-				t.Fatalf("%d keys, want %d", f.len(), len(want))
+			if f.Len() != len(want) {
+				t.Fatalf("%d keys, want %d", f.Len(), len(want))
 			}
 			for key, n := range want {
-				if got := f.find(key, 0); got != n {
+				if got := f.Find(key, 0); got != n {
 					t.Fatalf("%x has %d, want %d", key, got, n)
 				}
-				if other := key ^ 1<<63; want[other] == 0 && other != 0 && f.find(other, 7) != 7 {
-					t.Fatalf("%x has %d", other, f.find(other, 7))
+				if other := key ^ 1<<63; want[other] == 0 && other != 0 && f.Find(other, 7) != 7 {
+					t.Fatalf("%x has %d", other, f.Find(other, 7))
 				}
 			}
-			f.prune(60)
+			f.Prune(60)
 			for key, n := range want {
 				if n < 60 {
 					delete(want, key)
 				}
 			}
 		}
-		left := f.take()
-		if f.len() != 0 || left.len() != len(want) {
+		left := f.Take()
+		if f.Len() != 0 || left.Len() != len(want) {
 			t.Fatal("take leaves something")
 		}
 	}
@@ -247,7 +250,7 @@ func TestStatisticsMemory(t *testing.T) {
 			keys[j] = uint64(i*len(keys)+j+1) * 0x9E3779B97F4A7C15
 		}
 		b.documents.Add(1)
-		b.table.count(keys, make([]uint64, len(keys)))
+		b.table.Count(keys, make([]uint64, len(keys)))
 		if i%1000 == 0 {
 			most = max(most, live()-before)
 		}

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 // A Stream fingerprints a text that is written to it in pieces, of any size and
@@ -76,7 +80,7 @@ func NewSignatureStream(f *Fingerprinter, m MinHash) (*SignatureStream, error) {
 		return nil, fmt.Errorf("neardup: MinHash: %w", err)
 	}
 	s := &SignatureStream{textStream{f: *f, purpose: toHash}, m, m.empty()}
-	s.take = func(hashes []uint64) { s.minhash.add(s.signature, hashes) }
+	s.take = func(hashes []uint64) { minhash.Add(s.signature, hashes, s.minhash.Permutations) }
 	return s, nil
 }
 
@@ -87,7 +91,7 @@ func (s *SignatureStream) Sum() Signature {
 	r.finish()
 	r.release()
 	signature := s.signature
-	signature.borrow()
+	minhash.Borrow(signature)
 	s.signature = s.minhash.empty()
 	return signature
 }
@@ -97,8 +101,8 @@ type textStream struct {
 	f       Fingerprinter
 	purpose purpose
 	take    func(hashes []uint64)
-	norm    *normalizing // nil if texts are not rewritten
-	r       *reading     // of the text, once it has begun
+	norm    *clean.Stream // nil if texts are not rewritten
+	r       *reading      // of the text, once it has begun
 
 	cut [utf8.UTFMax]byte // the beginning of a character that a piece ended in
 	n   int               // its length
@@ -116,7 +120,7 @@ func (s *textStream) Write(p []byte) (int, error) {
 
 // WriteString is Write for a string.
 func (s *textStream) WriteString(p string) (int, error) {
-	return s.Write(bytesOf(p))
+	return s.Write(lex.Bytes(p))
 }
 
 // end ends the text, and returns what has read it.
@@ -133,14 +137,15 @@ const maxPiece = 64 << 10
 
 // rewrite normalises a piece.
 func (s *textStream) rewrite(p []byte, last bool) {
-	if s.f.Normalizer.usual() == (Normalizer{}) {
+	steps := s.f.Normalizer.steps()
+	if steps == (clean.Steps{}) {
 		s.write(p)
 		return
 	}
 	if s.norm == nil {
-		s.norm = s.f.Normalizer.stream()
+		s.norm = steps.Stream()
 	}
-	s.write(s.norm.write(p, last))
+	s.write(s.norm.Write(p, last))
 }
 
 // write cuts the text where a character ends.
@@ -155,7 +160,7 @@ func (s *textStream) write(p []byte) {
 			s.n = copy(s.cut[:], s.cut[size:s.n])
 		}
 	}
-	n := partial(p)
+	n := lex.Partial(p)
 	s.read(p[:len(p)-n], false)
 	s.n += copy(s.cut[s.n:], p[len(p)-n:])
 }
@@ -166,5 +171,5 @@ func (s *textStream) read(piece []byte, last bool) {
 		s.r = s.f.reading(s.purpose).open()
 		s.r.take = s.take
 	}
-	s.r.read(stringOf(piece), last)
+	s.r.read(lex.String(piece), last)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/exact"
 )
 
 // TermLength weighs a feature by the length of its term in characters, on a normal
@@ -37,7 +39,7 @@ func (w TermLength) At(length float64) float64 {
 	w = w.usual()
 	curve := func(x float64) float64 {
 		d := (x - w.Mean) / w.Sigma
-		return exp(-float64(d*d) / 2)
+		return exact.Exp(-float64(d*d) / 2)
 	}
 	y := curve(length)
 	switch w.Scale {

@@ -2,7 +2,8 @@ package neardup
 
 import (
 	"iter"
-	"unsafe"
+
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // A Token is a feature of a text: a word, a character n-gram, a shingle.
@@ -35,10 +36,6 @@ type Token struct {
 type Tokenizer interface {
 	Tokens(text string) iter.Seq[Token]
 }
-
-// maxWord is the longest word in bytes; a longer run of letters is cut into
-// pieces, so that the memory needed for hostile input stays bounded.
-const maxWord = 128
 
 // Words yields the words of a text: runs of letters, digits and marks. In the
 // scripts that put no spaces between words (Han, kana, Thai, Lao, Khmer, Burmese
@@ -152,7 +149,7 @@ func (s *shingler) finish(yield func(Token) bool) bool {
 }
 
 func shingle(text []byte, window []Token) Token {
-	return Token{Text: stringOf(text), Start: window[0].Start, End: window[len(window)-1].End}
+	return Token{Text: lex.String(text), Start: window[0].Start, End: window[len(window)-1].End}
 }
 
 // unitsOf reports whether the features of t are windows of n units, words or
@@ -175,7 +172,7 @@ func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 // unitTokens yields the windows of n units.
 func unitTokens(chars bool, n int, text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		newUnitSource(chars, n).feed(text, true, yield)
+		unitSource{lex.NewWindows(chars, n)}.feed(text, true, yield)
 	}
 }
 
@@ -192,11 +189,11 @@ type source interface {
 // nothing is known of where a text may be cut.
 func sourceOf(t Tokenizer) source {
 	if chars, n, ok := unitsOf(t); ok {
-		return newUnitSource(chars, n)
+		return unitSource{lex.NewWindows(chars, n)}
 	}
 	switch t := t.(type) {
 	case *Segmenter:
-		return &segmentSource{s: t}
+		return t.source()
 	case Shingles:
 		if of := sourceOf(t.Of); of != nil {
 			return &shingleSource{shingler{n: t.n()}, of}
@@ -221,114 +218,11 @@ func (s *shingleSource) feed(piece string, last bool, yield func(Token) bool) bo
 	return !last || s.finish(yield)
 }
 
-// A unitSource yields windows of n units, the window that is next beginning with
-// unit first.
-type unitSource struct {
-	units
-	n     int
-	first int
-	seen  bool // any window
+// A unitSource yields the windows of units as tokens.
+type unitSource struct{ *lex.Windows }
+
+func (s unitSource) feed(piece string, last bool, yield func(Token) bool) bool {
+	return s.Windows.Feed(piece, last, func(text string, start, end int) bool {
+		return yield(Token{Text: text, Start: start, End: end})
+	})
 }
-
-func newUnitSource(chars bool, n int) *unitSource {
-	return &unitSource{units: units{chars: chars, offsets: true}, n: n}
-}
-
-func (s *unitSource) feed(piece string, last bool, yield func(Token) bool) bool {
-	size := blockSize
-	if last {
-		size = min(len(piece)+len(piece)/2+2*slack, blockSize)
-	}
-	for pos := 0; ; {
-		if s.full() {
-			s.carry(len(s.end)-s.first, make([]byte, size)) // a new block: what was yielded may be kept
-			s.first = 0
-		}
-		pos = s.lex(piece, pos)
-		if last && pos == len(piece) {
-			s.close(pos)
-		}
-		for ; s.first+s.n <= len(s.end); s.first++ {
-			s.seen = true
-			if !yield(s.token(s.first, s.first+s.n-1)) {
-				return false
-			}
-		}
-		if pos == len(piece) {
-			break
-		}
-	}
-	s.base += len(piece)
-	if last && len(s.end) > 0 && !s.seen {
-		return yield(s.token(0, len(s.end)-1))
-	}
-	return true
-}
-
-func (u *units) token(first, last int) Token {
-	return Token{Text: stringOf(u.buf[u.start[first]:u.end[last]]), Start: u.from[first], End: u.to[last]}
-}
-
-// reset makes b ready for a text; see read.
-func (b *batch) reset(chars bool, n int) {
-	if len(b.buf) != blockSize || cap(b.end) > 2*blockSize { // new, or grown by very long shingles
-		b.units = units{buf: make([]byte, blockSize)}
-	}
-	b.chars, b.used, b.open, b.lone, b.start, b.end = chars, 0, 0, false, b.start[:0], b.end[:0]
-	b.offsets, b.base, b.from, b.to = false, 0, b.from[:0], b.to[:0]
-	b.n, b.key, b.first, b.limit, b.seen = n, nil, 0, 0, false
-}
-
-// read makes b read the next piece of the text, perhaps its last; see next.
-func (b *batch) read(piece string, last bool) { b.piece, b.pos, b.last = piece, 0, last }
-
-// next prepares features for hash64 or hash128 and reports whether there are
-// any: windows first to limit of n units each. Before the last piece, it keeps
-// what may become a feature with the next one.
-func (b *batch) next() bool {
-	for {
-		if b.first = b.limit; b.first+b.n <= len(b.end) {
-			b.limit = min(len(b.end)-b.n+1, b.first+len(b.lo))
-			b.seen = true
-			return true
-		}
-		if b.pos == len(b.piece) {
-			break
-		}
-		if b.full() {
-			b.carry(len(b.end)-b.first, b.buf)
-			b.limit = 0
-		}
-		b.pos = b.lex(b.piece, b.pos)
-	}
-	if b.last {
-		b.close(b.pos)
-	}
-	b.base += b.pos
-	b.piece, b.pos = "", 0 // do not keep it
-	if !b.last {
-		return false
-	}
-	if b.first+b.n <= len(b.end) { // the last unit was open
-		b.limit, b.seen = b.first+1, true
-		return true
-	}
-	// A text of fewer than n units is one feature.
-	if b.seen || len(b.end) == 0 {
-		return false
-	}
-	b.n, b.first, b.limit, b.seen = len(b.end), 0, 1, true
-	return true
-}
-
-// token returns the feature i of those that next has prepared. Its text is good until
-// the next call.
-func (b *batch) token(i int) Token {
-	return b.units.token(b.first+i, b.first+i+b.n-1)
-}
-
-// bytesOf returns the bytes of s, which must not be written to.
-func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
-
-// stringOf returns b as a string; b must not be written to any more.
-func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // naiveTokens is the definition of the tokenizers, one character at a time.
@@ -15,23 +18,23 @@ func naiveTokens(text string, chars bool, n int) []Token {
 	var units []Token
 	open, lone := false, false // the last unit takes marks, but no letters
 	for i := 0; i < len(text); {
-		r, class, size := next([]byte(text), i)
-		fits := open && len(units[len(units)-1].Text)+utf8.RuneLen(r) <= maxWord
+		r, class, size := lex.Next([]byte(text), i)
+		fits := open && len(units[len(units)-1].Text)+utf8.RuneLen(r) <= lex.MaxWord
 		switch {
-		case class == separator:
+		case class == lex.Separator:
 			open = false
-		case class == ignored && open:
+		case class == lex.Ignored && open:
 			units[len(units)-1].End = i + size
-		case class == ignored, class == mark && !open:
-		case class == mark && !fits:
+		case class == lex.Ignored, class == lex.Mark && !open:
+		case class == lex.Mark && !fits:
 			units[len(units)-1].End = i + size
-		case class == mark && fits, class == letter && fits && !lone && !chars:
+		case class == lex.Mark && fits, class == lex.Letter && fits && !lone && !chars:
 			u := &units[len(units)-1]
 			u.Text += string(r)
 			u.End = i + size
 		default:
 			units = append(units, Token{Text: string(r), Start: i, End: i + size})
-			open, lone = true, class == single
+			open, lone = true, class == lex.Single
 		}
 		i += size
 	}
@@ -230,12 +233,12 @@ func checkSegmenter(t *testing.T, s *Segmenter, text string) {
 		if tok.Start < end || tok.End <= tok.Start || tok.End > len(text) {
 			t.Fatalf("%q: token %+v after %d", text, tok, end)
 		}
-		if want := fold(text[tok.Start:tok.End]); tok.Text != want {
+		if want := lex.Fold(text[tok.Start:tok.End]); tok.Text != want {
 			t.Fatalf("%q: token %q from %q", text, tok.Text, want)
 		}
 		for i := end; i < tok.Start; { // only separators between tokens
-			_, class, size := next([]byte(text), i)
-			if class != separator && class != ignored && class != mark {
+			_, class, size := lex.Next([]byte(text), i)
+			if class != lex.Separator && class != lex.Ignored && class != lex.Mark {
 				t.Fatalf("%q: %q is in no token", text, text[i:i+size])
 			}
 			i += size
@@ -243,8 +246,8 @@ func checkSegmenter(t *testing.T, s *Segmenter, text string) {
 		end = tok.End
 	}
 	for i := end; i < len(text); {
-		_, class, size := next([]byte(text), i)
-		if class != separator && class != ignored && class != mark {
+		_, class, size := lex.Next([]byte(text), i)
+		if class != lex.Separator && class != lex.Ignored && class != lex.Mark {
 			t.Fatalf("%q: %q is in no token", text, text[i:i+size])
 		}
 		i += size
@@ -301,7 +304,7 @@ func TestSegmenterConfig(t *testing.T) {
 // TestLog2 compares with known values.
 func TestLog2(t *testing.T) {
 	for x, want := range map[float64]int64{1: 0, 2: 1 << 16, 1024: 10 << 16, 3: 103872, 10: 217705, 1e6: 1306235} {
-		if got := log2(x); got != want {
+		if got := exact.Log2(x); got != want {
 			t.Errorf("log2(%v) = %d, want %d", x, got, want)
 		}
 	}

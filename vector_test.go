@@ -3,14 +3,16 @@ package neardup
 import (
 	"math"
 	"testing"
+
+	"github.com/neardup/neardup/internal/cosine"
 )
 
 func TestVector(t *testing.T) {
 	// S000 §2: (30,20,20,10,0) and (40,0,30,20,10).
-	a := NewVector([]Term{{4, 10}, {1, 30}, {3, 20}, {2, 20}, {5, 0}})
-	b := NewVector([]Term{{1, 40}, {2, 0}, {3, 30}, {4, 20}, {5, 10}})
-	if a.Dot(b) != 2000 || a.square() != 1800 || b.square() != 3000 || a.Cosine(b) != 0.8606629658238704 || b.Cosine(a) != a.Cosine(b) {
-		t.Errorf("dot %v, squares %v and %v, cosine %v", a.Dot(b), a.square(), b.square(), a.Cosine(b))
+	a := NewVector([]Term{{Feature: 4, Weight: 10}, {Feature: 1, Weight: 30}, {Feature: 3, Weight: 20}, {Feature: 2, Weight: 20}, {Feature: 5, Weight: 0}})
+	b := NewVector([]Term{{Feature: 1, Weight: 40}, {Feature: 2, Weight: 0}, {Feature: 3, Weight: 30}, {Feature: 4, Weight: 20}, {Feature: 5, Weight: 10}})
+	if a.Dot(b) != 2000 || cosine.Square(a) != 1800 || cosine.Square(b) != 3000 || a.Cosine(b) != 0.8606629658238704 || b.Cosine(a) != a.Cosine(b) {
+		t.Errorf("dot %v, squares %v and %v, cosine %v", a.Dot(b), cosine.Square(a), cosine.Square(b), a.Cosine(b))
 	}
 	if n := a.Norm(); math.Abs(n-42.426407) > 1e-6 || len(a) != 4 {
 		t.Errorf("norm %v, %d terms", n, len(a))
@@ -23,15 +25,15 @@ func TestVector(t *testing.T) {
 	for _, scale := range []float32{1, 3, 1e-20, 1e30} {
 		c := Vector{}
 		for _, x := range a {
-			c = append(c, Term{x.Feature, x.Weight * scale})
+			c = append(c, Term{Feature: x.Feature, Weight: x.Weight * scale})
 		}
 		if got := a.Cosine(c); math.Abs(got-1) > 1e-7 || got > 1 || c.Cosine(c) != 1 {
 			t.Errorf("scaled by %g: cosine %v, with itself %v", scale, got, c.Cosine(c))
 		}
 	}
 	inf := float32(math.Inf(1))
-	huge := NewVector([]Term{{1, inf}, {1, inf}, {2, float32(math.NaN())}, {0, -inf}})
-	if len(huge) != 1 || huge[0] != (Term{1, math.MaxFloat32}) && huge[0] != (Term{1, 0}) {
+	huge := NewVector([]Term{{Feature: 1, Weight: inf}, {Feature: 1, Weight: inf}, {Feature: 2, Weight: float32(math.NaN())}, {Feature: 0, Weight: -inf}})
+	if len(huge) != 1 || huge[0] != (Term{Feature: 1, Weight: math.MaxFloat32}) && huge[0] != (Term{Feature: 1, Weight: 0}) {
 		t.Errorf("%v", huge)
 	}
 }
@@ -49,7 +51,7 @@ func TestVectorOfText(t *testing.T) {
 		f := Fingerprinter{Weight: w}
 		var terms []Term
 		for feature, weight := range f.Features(text) {
-			terms = append(terms, Term{featureKey(feature.Text, nil), float32(weight)})
+			terms = append(terms, Term{Feature: featureKey(feature.Text, nil), Weight: float32(weight)})
 		}
 		want, got := NewVector(terms), f.Vector(text)
 		if len(want) < 5 && w != nil && len(want) == 0 || len(got) != len(want) {
@@ -65,7 +67,7 @@ func TestVectorOfText(t *testing.T) {
 	rec := Record{"a": "one two two", "b": "three"}
 	var terms []Term
 	for feature, weight := range f.RecordFeatures(rec) {
-		terms = append(terms, Term{featureKey(feature.Text, nil), float32(weight)})
+		terms = append(terms, Term{Feature: featureKey(feature.Text, nil), Weight: float32(weight)})
 	}
 	if want, got := NewVector(terms), f.RecordVector(rec); len(got) != 3 || want.Cosine(got) != 1 || want.Dot(got) != 4+16+4 {
 		t.Errorf("%v, not %v", got, want)

@@ -12,6 +12,10 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/store"
 )
 
 // nearestVectors is what an index must find, by comparing all.
@@ -38,7 +42,7 @@ func TestVectorIndex(t *testing.T) {
 				t.Fatalf("%s: vector %d is another one", name, id)
 			}
 		}
-		queries := append(slices.Clone(vs[:min(len(vs), shorter(60, 20))]), nil, NewVector([]Term{{1 << 60, 1}}), NewVector([]Term{{1, -1}, {2, 3}, {5, 1e-9}}))
+		queries := append(slices.Clone(vs[:min(len(vs), shorter(60, 20))]), nil, NewVector([]Term{{Feature: 1 << 60, Weight: 1}}), NewVector([]Term{{Feature: 1, Weight: -1}, {Feature: 2, Weight: 3}, {Feature: 5, Weight: 1e-9}}))
 		for n, q := range queries {
 			for _, least := range []float64{0, 0.01, 0.2, 0.56, 0.9, 1, 2} {
 				if got, want := ix.Search(q, least), nearestVectors(ids, vs, q, least); !slices.Equal(got, want) {
@@ -201,7 +205,7 @@ func TestVectorIndexErrors(t *testing.T) {
 		}
 		data[at] ^= 4
 	}
-	for _, v := range []Vector{{{2, 1}, {1, 1}}, {{2, 1}, {2, 1}}, {{0, 1}}, {{1, float32(math.NaN())}}, {{1, float32(math.Inf(-1))}}} {
+	for _, v := range []Vector{{{Feature: 2, Weight: 1}, {Feature: 1, Weight: 1}}, {{Feature: 2, Weight: 1}, {Feature: 2, Weight: 1}}, {{Feature: 0, Weight: 1}}, {{Feature: 1, Weight: float32(math.NaN())}}, {{Feature: 1, Weight: float32(math.Inf(-1))}}} {
 		for name, use := range map[string]func(){
 			"Add": func() { NewVectorIndex[int]().Add(1, v) }, "Search": func() { NewVectorIndex[int]().Search(v, 0.5) },
 			"VectorPairs": func() { VectorPairs([]Vector{v}, 0.5) }, "VectorPairsBetween": func() { VectorPairsBetween(nil, []Vector{v}, 0.5) },
@@ -215,11 +219,11 @@ func TestVectorIndexErrors(t *testing.T) {
 				use()
 			}()
 		}
-		if doc := appendVector(nil, v); checkVector(doc) == nil {
+		if doc := cosine.AppendVector(nil, v); cosine.CheckVector(doc) == nil {
 			t.Errorf("%v is accepted from a file", v)
 		}
 	}
-	if checkVector([]uint64{1}) == nil || checkVector([]uint64{1, 2, 3, 4}) == nil || checkVector(nil) != nil {
+	if cosine.CheckVector([]uint64{1}) == nil || cosine.CheckVector([]uint64{1, 2, 3, 4}) == nil || cosine.CheckVector(nil) != nil {
 		t.Error("the length of a document is not checked")
 	}
 }
@@ -231,18 +235,18 @@ func FuzzVectorTables(f *testing.F) {
 	for i := range uint16(40) {
 		f.Add(i*7, uint64(1)<<i)
 	}
-	var docs docColumn
-	vs := []Vector{{{1, 1}, {5, 2}, {9, 3}}, {}, {{5, 1}}, {{1, 1}, {9, -2}}, {{5, 1}, {7, 1}}}
+	var docs store.Column
+	vs := []Vector{{{Feature: 1, Weight: 1}, {Feature: 5, Weight: 2}, {Feature: 9, Weight: 3}}, {}, {{Feature: 5, Weight: 1}}, {{Feature: 1, Weight: 1}, {Feature: 9, Weight: -2}}, {{Feature: 5, Weight: 1}, {Feature: 7, Weight: 1}}}
 	for _, v := range vs {
-		docs.put(appendVector(nil, v))
+		docs.Put(cosine.AppendVector(nil, v))
 	}
 	f.Fuzz(func(t *testing.T, at uint16, flip uint64) {
-		changed := docColumn{docs: slices.Clone(docs.docs), ends: slices.Clone(docs.ends)}
-		var columns finderColumns[[]byte]
-		for i, parts := range newVectorTables(docs).columns() {
+		changed := store.Column{Docs: slices.Clone(docs.Docs), Ends: slices.Clone(docs.Ends)}
+		var columns store.FinderColumns[[]byte]
+		for i, parts := range cosine.NewTables(docs).Columns() {
 			columns[i] = slices.Concat(parts...)
 		}
-		all := [][]byte{asBytes(changed.docs), asBytes(changed.ends), columns[0], columns[1], columns[2], columns[3], columns[4]}
+		all := [][]byte{store.AsBytes(changed.Docs), store.AsBytes(changed.Ends), columns[0], columns[1], columns[2], columns[3], columns[4]}
 		n := 0
 		for _, b := range all {
 			n += len(b)
@@ -257,16 +261,16 @@ func FuzzVectorTables(f *testing.F) {
 			pos -= len(all[0])
 			all = all[1:]
 		}
-		tables := &vectorTables{}
-		if err := tables.attach(changed, nil, columns); err != nil {
+		tables := &cosine.Tables{}
+		if err := tables.Attach(changed, nil, columns); err != nil {
 			return
 		}
 		for _, v := range vs {
-			q := &vectorQuery{}
-			q.set(v, 0.1, 0)
-			tables.search(q, 0, func(uint32) bool { return true })
-			q.set(v, 0, 2)
-			tables.search(q, 0, func(uint32) bool { return true })
+			q := &cosine.Query{}
+			q.Set(v, 0.1, 0)
+			tables.Search(q, 0, func(uint32) bool { return true })
+			q.Set(v, 0, 2)
+			tables.Search(q, 0, func(uint32) bool { return true })
 		}
 	})
 }
@@ -338,7 +342,7 @@ func TestVectorIndexFileGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ix.now = func() time.Time { return time.Unix(1_700_000_000, 0) }
+	ix.s.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 	f := Fingerprinter{Weight: LogCount}
 	if err := ix.AddAll(func(yield func(string, Vector) bool) {
 		for i, text := range corpusTexts(t, "en", "zh")[:60] {
@@ -362,7 +366,7 @@ func TestVectorIndexFileGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := checksum(data, 0); got != f.want {
+		if got := format.Checksum(data, 0); got != f.want {
 			t.Errorf("%s: %d bytes with the checksum %#x, want %#x", filepath.Ext(f.path), len(data), got, f.want)
 		}
 	}

@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/neardup/neardup/internal/exact"
 )
 
 // vectorCases are collections of vectors, with what is awkward in them.
 func vectorCases(t *testing.T) map[string][]Vector {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	cases := map[string][]Vector{"none": nil, "one": {NewVector([]Term{{1, 1}})}}
+	cases := map[string][]Vector{"none": nil, "one": {NewVector([]Term{{Feature: 1, Weight: 1}})}}
 	random := func(n, vocabulary, length int, weight func() float32) (vs []Vector) {
 		zipf := rand.NewZipf(rnd, 1.1, 1, uint64(vocabulary))
 		for i := range n {
@@ -24,7 +26,7 @@ func vectorCases(t *testing.T) map[string][]Vector {
 				}
 			} else {
 				for range rnd.IntN(length) {
-					terms = append(terms, Term{zipf.Uint64() + 1, weight()})
+					terms = append(terms, Term{Feature: zipf.Uint64() + 1, Weight: weight()})
 				}
 			}
 			vs = append(vs, NewVector(terms))
@@ -40,7 +42,7 @@ func vectorCases(t *testing.T) map[string][]Vector {
 		return []float32{math.MaxFloat32, math.SmallestNonzeroFloat32, 1, -math.MaxFloat32}[rnd.IntN(4)]
 	})
 	cases["one term"] = random(400, 20, 2, rnd.Float32) // half of them have none
-	cases["equal"] = slices.Repeat([]Vector{NewVector([]Term{{7, 1}, {8, 2}}), nil}, 60)
+	cases["equal"] = slices.Repeat([]Vector{NewVector([]Term{{Feature: 7, Weight: 1}, {Feature: 8, Weight: 2}}), nil}, 60)
 	f := Fingerprinter{Tokenizer: Shingles{N: 1}, Weight: LogCount}
 	for _, lang := range []string{"en", "zh"} {
 		for _, d := range corpus(t, lang) {
@@ -185,7 +187,7 @@ func FuzzVectorPairs(f *testing.F) {
 				continue
 			}
 			// Features spread over the hashes, weights of both signs.
-			terms = append(terms, Term{splitMix(uint64(data[i])), float32(int8(data[i+1]))})
+			terms = append(terms, Term{Feature: exact.SplitMix(uint64(data[i])), Weight: float32(int8(data[i+1]))})
 			i++
 		}
 		if len(vs) > 200 {

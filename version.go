@@ -1,19 +1,169 @@
 package neardup
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/ucd"
 )
+
+// features is what the features of a Fingerprinter are made by.
+type features struct {
+	normalizer Normalizer
+	tokenizer  Tokenizer
+	fields     []Field
+	key        *hashKey
+	custom     string
+}
+
+func (f *Fingerprinter) features() features {
+	return features{f.Normalizer.usual(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
+}
+
+// looksSame reports whether two are the same as far as can be seen at once: it does not
+// compare the lines of Boilerplate, nor tokenizers of the caller's own.
+func (a *features) looksSame(b *features) bool {
+	na, nb := a.normalizer, b.normalizer
+	if (na.Boilerplate == nil) != (nb.Boilerplate == nil) {
+		return false
+	}
+	na.Boilerplate, nb.Boilerplate = nil, nil
+	return na == nb && (a.key == nil) == (b.key == nil) && (a.key == b.key || a.key.check == b.key.check) &&
+		sameTokenizer(a.tokenizer, b.tokenizer) && slices.EqualFunc(a.fields, b.fields, sameField)
+}
+
+func sameTokenizer(a, b Tokenizer) bool {
+	charsA, nA, okA := unitsOf(a)
+	charsB, nB, okB := unitsOf(b)
+	if okA || okB {
+		return okA && okB && charsA == charsB && nA == nB
+	}
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case Shingles:
+		b, ok := b.(Shingles)
+		return ok && a.n() == b.n() && sameTokenizer(a.Of, b.Of)
+	case Filter:
+		b, ok := b.(Filter)
+		return ok && a.Stop.id() == b.Stop.id() && sameTokenizer(a.of(), b.of())
+	case *Segmenter:
+		b, ok := b.(*Segmenter)
+		return ok && (a == b || a != nil && b != nil && a.digest == b.digest)
+	}
+	return reflect.TypeOf(a) == reflect.TypeOf(b)
+}
+
+func sameField(a, b Field) bool {
+	split := sameTokenizer(a.Split, b.Split)
+	a.Split, b.Split = nil, nil
+	return split && a == b
+}
+
+// isSame reports whether two are the same.
+func (a *features) isSame(b *features) bool {
+	va, errA := a.version()
+	vb, errB := b.version()
+	return errA == nil && errB == nil && va == vb || errA != nil && errB != nil && a.looksSame(b)
+}
+
+// version is the version of statistics of the features.
+func (a *features) version() (string, error) {
+	var own []string
+	of := *a
+	if of.isCustom() {
+		own = append(own, "Tokenizer")
+	} else {
+		of.custom = ""
+	}
+	return of.describe(own, "hash=%s", hashVersion(a.key))
+}
+
+// describe puts a version together. own is what has no name but custom.
+func (a *features) describe(own []string, more string, args ...any) (string, error) {
+	tokenizer := tokenizerVersion(a.tokenizer)
+	for i := range len(a.fields) + 1 {
+		t := tokenizer
+		if i > 0 && a.fields[i-1].Split != nil {
+			t = tokenizerVersion(a.fields[i-1].Split)
+		}
+		if strings.Contains(t, "gse(0000000000000000)") {
+			return "", errors.New("neardup: the Segmenter was not made by NewSegmenter")
+		}
+	}
+	version := fmt.Sprintf("neardup=%d unicode=%s normalizer=%s tokenizer=%s ", lexVersion, ucd.Version, a.normalizer.version(), tokenizer) +
+		fmt.Sprintf(more, args...)
+	if len(a.fields) > 0 {
+		version += " fields=" + fieldsVersion(a.fields, a.tokenizer)
+	}
+	if a.custom != "" {
+		if !format.IsVersion(a.custom) || strings.Contains(a.custom, " ") || len(a.custom) > 100 {
+			return "", fmt.Errorf("neardup: Custom %q must be a word of at most 100 printable ASCII characters", format.Clip(a.custom))
+		}
+		version += " custom=" + a.custom
+	} else if len(own) > 0 {
+		return "", fmt.Errorf("neardup: %s of the caller's own: set Custom to a name that changes when what they return does", strings.Join(own, " and "))
+	}
+	if !format.IsVersion(version) {
+		return "", fmt.Errorf("neardup: the version has %d bytes; it can be stored up to %d", len(version), format.MaxVersion)
+	}
+	return version, nil
+}
+
+// isCustom reports whether a tokenizer is of the caller's own.
+func (a *features) isCustom() bool {
+	custom := func(t Tokenizer) bool { return strings.Contains(tokenizerVersion(t), "custom") }
+	return custom(a.tokenizer) || slices.ContainsFunc(a.fields, func(f Field) bool { return f.Split != nil && custom(f.Split) })
+}
+
+func hashVersion(key *hashKey) string {
+	if key != nil {
+		return "xxh3-seeded:" + key.check
+	}
+	return "xxh3"
+}
+
+func tokenizerVersion(t Tokenizer) string {
+	switch t := t.(type) {
+	case Words:
+		return "words"
+	case NGrams:
+		return fmt.Sprintf("ngrams(%d)", t.n())
+	case Shingles:
+		of := "words"
+		if t.Of != nil {
+			of = tokenizerVersion(t.Of)
+		}
+		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
+	case Filter:
+		return fmt.Sprintf("without(%s,%016x)", tokenizerVersion(t.of()), t.Stop.id())
+	case *Segmenter:
+		if t == nil {
+			t = &Segmenter{}
+		}
+		return fmt.Sprintf("gse(%016x)", t.digest)
+	}
+	return "custom"
+}
 
 // lexVersion changes whenever a tokenizer, a normaliser or the accumulator gives
 // another result for any text.
 const lexVersion = 1
 
-// ErrVersion is the error of everything that was stored by other settings, in
-// another width or by another version of this package.
-var ErrVersion = errors.New("made in another way")
+// The errors of everything that reads what was stored.
+var (
+	// ErrDamaged: the file is not as it was written, or is not a file of this package.
+	ErrDamaged = format.ErrDamaged
+
+	// ErrVersion: it was stored with other settings, in another width or by another version of
+	// this package.
+	ErrVersion = format.ErrVersion
+)
 
 // Version describes all that fingerprints of f depend on, such as
 //
@@ -61,24 +211,6 @@ func (f *Fingerprinter) hashVersion(of *features) (hash string, own []string) {
 	return hash, own
 }
 
-// isVersion reports whether s may be a version: one line of printable ASCII.
-func isVersion(s string) bool {
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= maxVersion
-}
-
-// shown returns a part of a version for an error message.
-func shown(s string) string {
-	if s = clip(s); isVersion(s) || s == "" || !strings.ContainsFunc(s, func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }) {
-		return s
-	}
-	return fmt.Sprintf("%q", s)
-}
-
 // CheckVersion returns nil if fingerprints that were stored with a version compare
 // with those of f, and an [ErrVersion] that says what differs if not.
 func (f *Fingerprinter) CheckVersion(stored string) error {
@@ -86,51 +218,11 @@ func (f *Fingerprinter) CheckVersion(stored string) error {
 	if err != nil {
 		return err
 	}
-	return compareVersions(stored, current, fingerprintAgain)
+	return format.CompareVersions(stored, current, fingerprintAgain)
 }
 
 // fingerprintAgain is what to do where fingerprints of another version are stored.
 const fingerprintAgain = "fingerprint the stored texts again"
-
-// compareVersions returns an error that says in what the versions differ, and what
-// to do again.
-func compareVersions(stored, current, again string) error {
-	if stored == current {
-		return nil
-	}
-	old, now := strings.Split(stored, " "), strings.Split(current, " ")
-	var differ []string
-	for _, o := range old {
-		key, value, _ := strings.Cut(o, "=")
-		n := field(now, key)
-		switch {
-		case n == value:
-		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
-			differ = append(differ, "another secret")
-		default:
-			differ = append(differ, fmt.Sprintf("%s=%s, not %s", shown(key), shown(value), cmp.Or(shown(n), "none")))
-		}
-	}
-	for _, n := range now {
-		if key, value, _ := strings.Cut(n, "="); field(old, key) == "" {
-			differ = append(differ, fmt.Sprintf("no %s, not %s", key, shown(value)))
-		}
-	}
-	if differ == nil {
-		differ = []string{"the versions are written differently"}
-	}
-	return fmt.Errorf("neardup: what is stored was %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
-}
-
-// field returns the value of a key, or "".
-func field(version []string, key string) string {
-	for _, f := range version {
-		if k, value, _ := strings.Cut(f, "="); k == key {
-			return value
-		}
-	}
-	return ""
-}
 
 // version names the steps of n.
 func (n *Normalizer) version() string {
@@ -143,9 +235,9 @@ func (n *Normalizer) version() string {
 		}
 	}
 	if n.HTML {
-		d := newDigest()
-		d.text(stringOf(new(htmlText).write(nil, []byte(pitfalls), true)))
-		steps = append(steps, fmt.Sprintf("html(%08x)", uint32(d.sum())))
+		d := format.NewDigest()
+		d.Text(clean.ReadPitfalls())
+		steps = append(steps, fmt.Sprintf("html(%08x)", uint32(d.Sum())))
 	}
 	add(n.Form != AsIs, [...]string{"", "nfc", "width", "nfkc"}[n.Form])
 	add(n.Fold, "fold")
@@ -157,20 +249,14 @@ func (n *Normalizer) version() string {
 	}
 	add(n.Space, "space")
 	if n.Boilerplate != nil {
-		d := newDigest()
-		for _, line := range n.Boilerplate.lines {
-			d.uint64(line)
+		d := format.NewDigest()
+		for _, line := range n.Boilerplate.Sorted {
+			d.Uint64(line)
 		}
-		steps = append(steps, fmt.Sprintf("boilerplate(%016x)", d.sum()))
+		steps = append(steps, fmt.Sprintf("boilerplate(%016x)", d.Sum()))
 	}
 	if steps == nil {
 		return "none"
 	}
 	return strings.Join(steps, ",")
 }
-
-// pitfalls is a page that parsers that are not quite the same read differently.
-const pitfalls = "<!DOCTYPE html PUBLIC \"><p>\"><!--a--!>b<!-->c<!--->d<!-- -- --!e> -->f<!x>g<?h>i</>j</ k>l<a b='>'c=\">\"d=>m" +
-	"<script>n<!--<script></script>o</script>p--></script>q<style><b></styl></style >r<title>s&amp;<b></TITLE/>t<textarea>\nu</textarea\n>v" +
-	"<xmp>&lt;</xmp>w&amp&ampx;&notit;&notin;&#0;&#128;&#x110000;&#xD800;&Aacute&Aacutey&NotEqualTilde;&#6 5;z<br/>0<p/ >1<svg><![CDATA[2]]></svg>" +
-	"<template>3</template>4<noscript>5</noscript>6<iframe>7</iframe>8<pre>\n9\n</pre>\x00A\rB\r\nC<D\x00>E<=F<1>G<h1<i>H</i>I<plaintext></plaintext>J"

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/format"
 )
 
 // A Weight says how much a feature of a document counts. The weights of this package
@@ -67,7 +70,7 @@ func (o Occurrences) Weigh(f *Feature) float64 {
 
 func logCount(n float64) float64 {
 	if n > 1 {
-		return 1 + ln(n)
+		return 1 + exact.Ln(n)
 	}
 	return n
 }
@@ -389,12 +392,12 @@ func weightVersion(w Weight) string {
 		if w == nil {
 			return "pos"
 		}
-		d := newDigest()
+		d := format.NewDigest()
 		for _, tag := range slices.Sorted(maps.Keys(w)) {
-			d.text(tag)
-			d.uint64(math.Float64bits(w[tag]))
+			d.Text(tag)
+			d.Uint64(math.Float64bits(w[tag]))
 		}
-		return fmt.Sprintf("pos(%016x)", d.sum())
+		return fmt.Sprintf("pos(%016x)", d.Sum())
 	case RelativeLength:
 		return "relativelength"
 	case TitleWords:

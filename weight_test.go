@@ -11,7 +11,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/s001"
+	"github.com/neardup/neardup/wordlist"
 )
 
 // TestS002Weights is the example of S002's weights: three documents, tf times idf times
@@ -155,24 +157,24 @@ func TestFitTermLength(t *testing.T) {
 // TestElementary compares ln and exp with exact values.
 func TestElementary(t *testing.T) {
 	for _, x := range []float64{1, 2, 3, 10, 0.5, 1e-300, 1e300, math.Sqrt2, 0.7071, 1.0000001, 12345678, math.MaxFloat64} {
-		if got, want := ln(x), math.Log(x); math.Abs(got-want) > 2e-15*math.Abs(want)+2e-16 {
+		if got, want := exact.Ln(x), math.Log(x); math.Abs(got-want) > 2e-15*math.Abs(want)+2e-16 {
 			t.Errorf("ln(%v) = %v, want %v", x, got, want)
 		}
 	}
 	for x := -700.0; x < 700; x += 0.37 {
-		if got, want := exp(x), math.Exp(x); math.Abs(got-want) > 1e-15*want {
+		if got, want := exact.Exp(x), math.Exp(x); math.Abs(got-want) > 1e-15*want {
 			t.Errorf("exp(%v) = %v, want %v", x, got, want)
 		}
 	}
-	if exp(-1e9) != 0 || !math.IsNaN(exp(math.NaN())) || ln(1) != 0 || exp(0) != 1 {
+	if exact.Exp(-1e9) != 0 || !math.IsNaN(exact.Exp(math.NaN())) || exact.Ln(1) != 0 || exact.Exp(0) != 1 {
 		t.Error("edges")
 	}
 	// The last bits, which must be the same on every platform.
 	sum := uint64(0)
 	for i := range 10_000 {
 		x := float64(i+1) / 7
-		sum = sum*31 + math.Float64bits(ln(x))
-		sum = sum*31 + math.Float64bits(exp(-x))
+		sum = sum*31 + math.Float64bits(exact.Ln(x))
+		sum = sum*31 + math.Float64bits(exact.Exp(-x))
 	}
 	if sum != 0xd50ab7227944f1a1 {
 		t.Errorf("the logarithms and exponentials sum up to %#x", sum)
@@ -311,7 +313,7 @@ func TestWeighings(t *testing.T) {
 		"default": {Tie: TieOne},
 		"chars3":  {Tokenizer: NGrams{3}},
 		"opaque":  {Tokenizer: opaque{Words{}}},
-		"filter":  {Tokenizer: Shingles{Of: Filter{Stop: NewLexicon(append(EnglishStopWords(), ChineseStopWords()...)...)}}},
+		"filter":  {Tokenizer: Shingles{Of: Filter{Stop: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...)}}},
 		"seeded":  {Hash: seeded},
 		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: s001.Hash64, Sum128: s001.Hash128}},
 		"html":    {Normalizer: Normalizer{HTML: true, Numbers: Mask}, Tokenizer: Words{}},
@@ -509,12 +511,12 @@ func TestLexicon(t *testing.T) {
 	if !l.Has("BUT") || l.Has("in") || l.Len() != 4 || (*Lexicon)(nil).Len() != 0 || (*Lexicon)(nil).Has("x") {
 		t.Error("Has or Len", l.Len())
 	}
-	stop := NewLexicon(ChineseStopWords()...)
-	kept := stop.Without(NewLexicon(ChineseMarkers()...))
+	stop := NewLexicon(wordlist.ChineseStopWords()...)
+	kept := stop.Without(NewLexicon(wordlist.ChineseMarkers()...))
 	if !stop.Has("但是") || kept.Has("但是") || !kept.Has("的") || kept.Len() >= stop.Len() {
 		t.Errorf("%d stop words, %d without markers", stop.Len(), kept.Len())
 	}
-	for name, words := range map[string][]string{"zh": ChineseStopWords(), "en": EnglishStopWords(), "markers zh": ChineseMarkers(), "markers en": EnglishMarkers()} {
+	for name, words := range map[string][]string{"zh": wordlist.ChineseStopWords(), "en": wordlist.EnglishStopWords(), "markers zh": wordlist.ChineseMarkers(), "markers en": wordlist.EnglishMarkers()} {
 		if l := NewLexicon(words...); l.Len() < 40 || l.Len() != len(words) {
 			t.Errorf("%s: %d different of %d words", name, l.Len(), len(words))
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/wordlist"
 )
 
 // What is learned from all texts before they are fingerprinted: common lines and
@@ -133,7 +134,7 @@ var weightings = []weighting{
 		return neardup.Product{neardup.Count, idf, neardup.Sum{neardup.Constant(1), neardup.TermLength{}}}
 	}, true},
 	{"s004", "count × idf × part of speech × (1 + relative length) × marker words × title: Zhang and He 2020, for -tokenizer gse", func(idf neardup.IDF) neardup.Weight {
-		markers := neardup.NewLexicon(append(neardup.ChineseMarkers(), neardup.EnglishMarkers()...)...)
+		markers := neardup.NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)
 		return neardup.Product{neardup.Count, idf, neardup.PartOfSpeech(nil), neardup.Sum{neardup.Constant(1), neardup.RelativeLength{}},
 			neardup.Markers{Lexicon: markers}, neardup.TitleWords{}}
 	}, true},

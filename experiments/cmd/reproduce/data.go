@@ -13,6 +13,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/internal/dataset"
 	"github.com/neardup/neardup/experiments/variant"
+	"github.com/neardup/neardup/wordlist"
 )
 
 // data is what the experiments are done on.
@@ -58,8 +59,8 @@ func readData(dir string, small bool) (*data, error) {
 		}
 	}
 	d := &data{}
-	markers := append(neardup.ChineseMarkers(), neardup.EnglishMarkers()...)
-	stop := slices.DeleteFunc(append(neardup.ChineseStopWords(), neardup.EnglishStopWords()...), func(w string) bool { return slices.Contains(markers, w) })
+	markers := append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)
+	stop := slices.DeleteFunc(append(wordlist.ChineseStopWords(), wordlist.EnglishStopWords()...), func(w string) bool { return slices.Contains(markers, w) })
 	var err error
 	if d.words, err = neardup.NewSegmenter(neardup.SegmenterConfig{}); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/variant"
+	"github.com/neardup/neardup/wordlist"
 )
 
 // The factors of S004's weight.
@@ -24,7 +25,7 @@ var (
 )
 
 func markers() neardup.Weight {
-	return neardup.Markers{Lexicon: neardup.NewLexicon(append(neardup.ChineseMarkers(), neardup.EnglishMarkers()...)...)}
+	return neardup.Markers{Lexicon: neardup.NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)}
 }
 
 // systems returns those that are compared on texts, each as its paper has it, with the document frequencies of a collection.

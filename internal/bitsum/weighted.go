@@ -1,0 +1,130 @@
+package bitsum
+
+// Many hashes with weights of their own are added by tables of partial sums (the
+// method of the four Russians), sixteen hashes at a time: four tables hold, for
+// four hashes each, the sum of the weights of each of the 16 subsets. Bit i of four
+// hashes is a number from 0 to 15, the subset of those that have it set, so the four
+// look-ups of a bit do the work of sixteen conditional additions. To have these
+// numbers side by side, the four hashes of a table are transposed in blocks of 4×4
+// bits: nibble k of word r then is bit 4k+r of the four. The sums are kept in 64
+// plain counters and transposed into the planes of the accumulator at the end.
+
+// A sums is what batches of weighted hashes sum up to, before it is added to an
+// accumulator: the counters C_i of the accumulator, side by side. Counter 4k+r is
+// number k of row r.
+type sums [4][16]uint64
+
+// AddWeighted adds every hash with the weight of the same place, and is the fast way
+// to add many: as [Sum.Add] for each. The slices must be of one length.
+func (a *Sum) AddWeighted(hashes []uint64, weights []int64) {
+	if len(hashes) < 16 {
+		for i, h := range hashes {
+			a.Add(h, weights[i])
+		}
+		return
+	}
+	var s sums
+	var t subsets
+	for len(hashes) > 0 {
+		var h [16]uint64
+		var w [16]int64
+		n := copy(h[:], hashes)
+		copy(w[:], weights[:n])
+		for _, x := range w {
+			a.mass += uint64(x)
+		}
+		t.of(&w)
+		s.add(&h, &t)
+		hashes, weights = hashes[n:], weights[n:]
+	}
+	a.addSums(&s)
+}
+
+// subsets are the sums of the subsets of four weights, four times in a row. There is
+// room behind the last so that any byte is an index into any of them.
+type subsets [256 + 3*16]uint64
+
+func (t *subsets) of(w *[16]int64) {
+	for g := 0; g < 16; g += 4 {
+		a, b, c, d := uint64(w[g]), uint64(w[g+1]), uint64(w[g+2]), uint64(w[g+3])
+		t := (*[16]uint64)(t[4*g:])
+		t[1], t[2], t[4], t[8] = a, b, c, d
+		t[3], t[5], t[6], t[9], t[10], t[12] = a+b, a+c, b+c, a+d, b+d, c+d
+		t[7], t[11], t[13], t[14] = a+b+c, a+b+d, a+c+d, b+c+d
+		t[15] = a + b + c + d
+	}
+}
+
+// add adds the weights of which t has the subsets to the counters selected by the
+// hashes, which it spoils.
+func (s *sums) add(h *[16]uint64, t *subsets) {
+	t0, t1, t2, t3 := (*[256]uint64)(t[:]), (*[256]uint64)(t[16:]), (*[256]uint64)(t[32:]), (*[256]uint64)(t[48:])
+	for g := 0; g < 16; g += 4 {
+		h[g], h[g+1], h[g+2], h[g+3] = nibbles(h[g], h[g+1], h[g+2], h[g+3])
+	}
+	const low = 0x0F0F0F0F0F0F0F0F
+	for r := range s {
+		for half := range 2 { // the even nibbles, then the odd ones
+			x0, x1, x2, x3 := h[r]>>(4*half)&low, h[4+r]>>(4*half)&low, h[8+r]>>(4*half)&low, h[12+r]>>(4*half)&low
+			c := s[r][half:]
+			c = c[:15:15]
+			c[0] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[2] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[4] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[6] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[8] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[10] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[12] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+			x0, x1, x2, x3 = x0>>8, x1>>8, x2>>8, x3>>8
+			c[14] += t0[uint8(x0)] + t1[uint8(x1)] + t2[uint8(x2)] + t3[uint8(x3)]
+		}
+	}
+}
+
+// nibbles transposes four words in blocks of 4×4 bits: bit j of nibble k of result
+// r is bit r of nibble k of argument j.
+func nibbles(a, b, c, d uint64) (uint64, uint64, uint64, uint64) {
+	const odd, high = 0x5555555555555555, 0x3333333333333333
+	t := (a>>1 ^ b) & odd
+	a, b = a^t<<1, b^t
+	t = (c>>1 ^ d) & odd
+	c, d = c^t<<1, d^t
+	t = (a>>2 ^ c) & high
+	a, c = a^t<<2, c^t
+	t = (b>>2 ^ d) & high
+	b, d = b^t<<2, d^t
+	return a, b, c, d
+}
+
+// addSums adds the counters of s.
+func (a *Sum) addSums(s *sums) {
+	var planes [64]uint64
+	for r, row := range s {
+		for k, c := range row {
+			planes[4*k+r] = c
+		}
+	}
+	transpose(&planes)
+	carry := uint64(0)
+	for j, q := range planes {
+		a.planes[j], carry = csa(a.planes[j], q, carry)
+	}
+}
+
+// transpose transposes 64×64 bits: bit j of word i becomes bit i of word j.
+func transpose(w *[64]uint64) {
+	mask := uint64(0x00000000FFFFFFFF)
+	for j := 32; j > 0; j, mask = j>>1, mask^mask<<(j>>1) {
+		for k := 0; k < 64; k = (k + j + 1) &^ j {
+			t := (w[k]>>j ^ w[k+j]) & mask
+			w[k] ^= t << j
+			w[k+j] ^= t
+		}
+	}
+}

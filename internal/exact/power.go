@@ -1,0 +1,13 @@
+package exact
+
+// Power returns x to the n-th, n ≥ 0, the same on every platform.
+func Power(x float64, n int) float64 {
+	p := 1.0
+	for ; n > 0; n /= 2 {
+		if n%2 == 1 {
+			p = float64(p * x)
+		}
+		x = float64(x * x)
+	}
+	return p
+}

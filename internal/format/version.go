@@ -1,0 +1,78 @@
+package format
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Clip shortens a text for an error message.
+func Clip(s string) string {
+	if len(s) > 100 {
+		return strings.ToValidUTF8(s[:100], "") + "…"
+	}
+	return s
+}
+
+// ErrVersion is the error of everything that was stored by other settings, in
+// another width or by another version of this package.
+var ErrVersion = errors.New("made in another way")
+
+// IsVersion reports whether s may be a version: one line of printable ASCII.
+func IsVersion(s string) bool {
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return s != "" && len(s) <= MaxVersion
+}
+
+// Shown returns a part of a version for an error message.
+func Shown(s string) string {
+	if s = Clip(s); IsVersion(s) || s == "" || !strings.ContainsFunc(s, func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }) {
+		return s
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// CompareVersions returns an error that says in what the versions differ, and what
+// to do again.
+func CompareVersions(stored, current, again string) error {
+	if stored == current {
+		return nil
+	}
+	old, now := strings.Split(stored, " "), strings.Split(current, " ")
+	var differ []string
+	for _, o := range old {
+		key, value, _ := strings.Cut(o, "=")
+		n := field(now, key)
+		switch {
+		case n == value:
+		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
+			differ = append(differ, "another secret")
+		default:
+			differ = append(differ, fmt.Sprintf("%s=%s, not %s", Shown(key), Shown(value), cmp.Or(Shown(n), "none")))
+		}
+	}
+	for _, n := range now {
+		if key, value, _ := strings.Cut(n, "="); field(old, key) == "" {
+			differ = append(differ, fmt.Sprintf("no %s, not %s", key, Shown(value)))
+		}
+	}
+	if differ == nil {
+		differ = []string{"the versions are written differently"}
+	}
+	return fmt.Errorf("neardup: what is stored was %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
+}
+
+// field returns the value of a key, or "".
+func field(version []string, key string) string {
+	for _, f := range version {
+		if k, value, _ := strings.Cut(f, "="); k == key {
+			return value
+		}
+	}
+	return ""
+}

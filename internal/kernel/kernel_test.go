@@ -1,0 +1,139 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+// checkNear compares the three kernels with their twins at every place, and those
+// with the definition.
+func checkNear(t *testing.T, tags []uint32, fps []uint64, tag uint32, k int) {
+	t.Helper()
+	q := [2]uint64{uint64(tag) * 0x100000001, uint64(tag)}
+	pairs := unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps)/2)
+	check := func(what string, n, from int, near func(i int) bool, fast, twin func() (int, uint64)) {
+		t.Helper()
+		wantAt, want := n, uint64(0)
+		for at := from; at < n && want == 0; at += NearBlock {
+			for i := at; i < min(at+NearBlock, n); i++ {
+				if near(i) {
+					wantAt, want = at, want|1<<(i-at)
+				}
+			}
+		}
+		if at, mask := fast(); at != wantAt || mask != want {
+			t.Fatalf("%s of %d from %d, k=%d: %d, %b, want %d, %b", what, n, from, k, at, mask, wantAt, want)
+		}
+		if at, mask := twin(); at != wantAt || mask != want {
+			t.Fatalf("%sGeneric of %d from %d, k=%d: %d, %b, want %d, %b", what, n, from, k, at, mask, wantAt, want)
+		}
+	}
+	for from := 0; from <= len(tags); from += 1 + from/3 {
+		check("nextTag", len(tags), from, func(i int) bool { return bits.OnesCount32(tags[i]^tag) <= k },
+			func() (int, uint64) { return NextTag(tags, from, tag, k) }, func() (int, uint64) { return nextTagGeneric(tags, from, tag, k) })
+	}
+	for from := 0; from <= len(fps); from += 1 + from/3 {
+		check("next64", len(fps), from, func(i int) bool { return bits.OnesCount64(fps[i]^q[0]) <= k },
+			func() (int, uint64) { return Next64(fps, from, q[0], k) }, func() (int, uint64) { return next64Generic(fps, from, q[0], k) })
+	}
+	for from := 0; from <= len(pairs); from += 1 + from/3 {
+		check("next128", len(pairs), from, func(i int) bool { return bits.OnesCount64(pairs[i][0]^q[0])+bits.OnesCount64(pairs[i][1]^q[1]) <= k },
+			func() (int, uint64) { return Next128(pairs, from, q, k) }, func() (int, uint64) { return next128Generic(pairs, from, q, k) })
+	}
+}
+
+// TestKernels compares the kernels with their generic twins, and those with the
+// definition, at all lengths, with the other memory around them full of matches.
+func TestKernels(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(6, 6))
+	for n := range 300 {
+		if n > 70 && n%7 > 0 {
+			continue
+		}
+		for range 8 {
+			k := rnd.IntN(34)
+			tag := rnd.Uint32()
+			word := uint64(tag) * 0x100000001
+			tags := slices.Repeat([]uint32{tag}, n+200)[100 : 100+n]
+			fps := slices.Repeat([]uint64{word}, n+200)[100 : 100+n]
+			one := rnd.IntN(10) > 0 // at most one is near
+			near := rnd.IntN(n + 1)
+			for i := range n {
+				flips := k - 2 + rnd.IntN(5)
+				if one && i != near {
+					flips = k + 1 + rnd.IntN(3)
+				}
+				for _, bit := range rnd.Perm(32)[:min(32, max(0, flips))] {
+					tags[i] ^= 1 << bit
+					fps[i] ^= 1 << (2*bit + bit&1)
+				}
+				if i%2 == 1 && rnd.IntN(2) == 0 {
+					fps[i] = uint64(tag) // the high word of a pair
+				}
+			}
+			checkNear(t, tags, fps, tag, k)
+		}
+		for range 30 {
+			k := rnd.IntN(22)
+			around := slices.Repeat([]uint64{7}, n+16)
+			fps := around[8 : 8+n]
+			for i := range fps {
+				fps[i] = rnd.Uint64()
+			}
+			if n > 1 && rnd.IntN(2) == 0 {
+				i := rnd.IntN(n - 1)
+				fps[i] = flip(fps[i+1+rnd.IntN(n-i-1)], rnd.IntN(k+3), rnd)
+			}
+			want := false
+			for i := range fps {
+				for j := range i {
+					want = want || bits.OnesCount64(fps[i]^fps[j]) <= k
+				}
+			}
+			if AnyPair(fps, k) != want || AnyPairGeneric(fps, k) != want {
+				t.Fatalf("anyPair of %d, k=%d: %v and %v, want %v", n, k, AnyPair(fps, k), AnyPairGeneric(fps, k), want)
+			}
+		}
+	}
+}
+
+// flip returns x with n bits of it flipped, at random.
+func flip(x uint64, n int, rnd *rand.Rand) uint64 {
+	for _, bit := range rnd.Perm(64)[:min(n, 64)] {
+		x ^= 1 << bit
+	}
+	return x
+}
+
+// FuzzKernels compares the kernels with their generic twins.
+func FuzzKernels(f *testing.F) {
+	f.Add([]byte("0123456789abcdef0123456789abcdee\x00"), uint32(7), 3)
+	f.Add(make([]byte, 300), uint32(0), 0)
+	f.Add([]byte("@AZ[`az{/09:\x00\x7f  The quick, brown Fox jumps over 13 lazy dogs and one more \xc3\xa9"), uint32(0), 0)
+	f.Fuzz(func(t *testing.T, data []byte, tag uint32, k int) {
+		tags, fps := make([]uint32, len(data)/4), make([]uint64, min(len(data)/8, 64))
+		for i := range tags {
+			tags[i] = binary.LittleEndian.Uint32(data[4*i:])
+		}
+		for i := range fps {
+			fps[i] = binary.LittleEndian.Uint64(data[8*i:])
+		}
+		for i := 0; i+64 <= len(data); i++ {
+			var got, want [64 + Slack]byte
+			gotMask, gotOK := FoldBlock((*[64]byte)(data[i:]), &got)
+			wantMask, wantOK := FoldBlockGeneric((*[64]byte)(data[i:]), &want)
+			if gotMask != wantMask || gotOK != wantOK || gotOK && got != want {
+				t.Fatalf("foldBlock(%q): %q, %x, %v; generic %q, %x, %v", data[i:i+64], got, gotMask, gotOK, want, wantMask, wantOK)
+			}
+		}
+		k = max(0, k%130)
+		checkNear(t, tags, fps, tag, k)
+		if got, want := AnyPair(fps, k), AnyPairGeneric(fps, k); got != want {
+			t.Fatalf("anyPair: %v, generic %v", got, want)
+		}
+	})
+}

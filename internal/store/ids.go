@@ -1,0 +1,259 @@
+package store
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"reflect"
+	"unsafe"
+
+	"github.com/neardup/neardup/internal/format"
+	"github.com/zeebo/xxh3"
+)
+
+// An IDType says how the ids of an index are hashed and written. Ids of an integer
+// or string kind are built in, named types too; others are hashed by [maphash],
+// which differs from process to process, unless they write themselves.
+type IDType[ID comparable] struct {
+	Kind    idKind
+	integer bool // of size bytes
+	signed  bool
+	size    int
+	seed    maphash.Seed
+}
+
+// idKind is how ids are written. Files have its text. Integers are signed or unsigned, and
+// have a number of bits, such as signed64; they are all written in 64.
+type idKind string
+
+const (
+	stringIDs idKind = "string"
+	binaryIDs idKind = "binary" // by the ID's own methods
+	memoryIDs idKind = ""       // cannot be written
+)
+
+func IDTypeOf[ID comparable]() IDType[ID] {
+	t := reflect.TypeFor[ID]()
+	it := IDType[ID]{size: int(t.Size())}
+	_, reads := any(new(ID)).(encoding.BinaryUnmarshaler)
+	_, appends := any(new(ID)).(encoding.BinaryAppender)
+	_, marshals := any(new(ID)).(encoding.BinaryMarshaler)
+	switch k := t.Kind(); {
+	case reads && (appends || marshals):
+		it.Kind = binaryIDs
+	case k >= reflect.Uint && k <= reflect.Uintptr:
+		it.integer = true
+		it.Kind = idKind(fmt.Sprintf("unsigned%d", 8*it.size))
+	case k >= reflect.Int && k <= reflect.Int64:
+		it.integer, it.signed = true, true
+		it.Kind = idKind(fmt.Sprintf("signed%d", 8*it.size))
+	case k == reflect.String:
+		it.Kind = stringIDs
+	default:
+		it.seed = maphash.MakeSeed()
+	}
+	return it
+}
+
+// toInt returns an id of an integer kind in 64 bits, with its sign extended.
+func (it *IDType[ID]) toInt(id ID) uint64 {
+	p := unsafe.Pointer(&id)
+	switch it.size {
+	case 1:
+		if it.signed {
+			return uint64(*(*int8)(p))
+		}
+		return uint64(*(*uint8)(p))
+	case 2:
+		if it.signed {
+			return uint64(*(*int16)(p))
+		}
+		return uint64(*(*uint16)(p))
+	case 4:
+		if it.signed {
+			return uint64(*(*int32)(p))
+		}
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
+}
+
+// fromInt is the inverse of toInt. ok is false if x is too large for ID.
+func (it *IDType[ID]) fromInt(x uint64) (id ID, ok bool) {
+	p := unsafe.Pointer(&id)
+	switch it.size {
+	case 1:
+		*(*uint8)(p) = uint8(x)
+	case 2:
+		*(*uint16)(p) = uint16(x)
+	case 4:
+		*(*uint32)(p) = uint32(x)
+	default:
+		*(*uint64)(p) = x
+	}
+	return id, it.toInt(id) == x
+}
+
+// asString returns an id of the kind string.
+func asString[ID comparable](id *ID) string { return *(*string)(unsafe.Pointer(id)) }
+
+// hash spreads ids over 64 bits. It is the same on every platform, except for ids
+// that cannot be written.
+func (it *IDType[ID]) hash(id ID) uint64 {
+	switch {
+	case id != id:
+		return 0 // maphash has another one each time
+	case it.integer:
+		hi, lo := bits.Mul64(it.toInt(id)^0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
+		return hi ^ lo
+	case it.Kind == stringIDs:
+		return xxh3.HashString(asString(&id))
+	case it.Kind == binaryIDs:
+		b, err := it.append(nil, id)
+		if err != nil {
+			return 0 // and it will never be found: nothing that fails is added
+		}
+		return xxh3.Hash(b)
+	}
+	return maphash.Comparable(it.seed, id)
+}
+
+// append writes an id: integers as 8 bytes, little-endian.
+func (it *IDType[ID]) append(b []byte, id ID) ([]byte, error) {
+	switch {
+	case it.integer:
+		return binary.LittleEndian.AppendUint64(b, it.toInt(id)), nil
+	case it.Kind == stringIDs:
+		return append(b, asString(&id)...), nil
+	case it.Kind == binaryIDs:
+		return appendBinary(b, id)
+	}
+	return nil, fmt.Errorf("ids of type %T cannot be written: they are neither integers nor strings, and do not implement encoding.BinaryAppender and BinaryUnmarshaler", id)
+}
+
+var errID = errors.New("an id that is none of its type")
+
+// decode is the inverse of append. It keeps nothing of b.
+func (it *IDType[ID]) decode(b []byte) (id ID, err error) {
+	switch {
+	case it.integer:
+		if len(b) != 8 {
+			return id, errID
+		}
+		id, ok := it.fromInt(binary.LittleEndian.Uint64(b))
+		if !ok {
+			return id, errID
+		}
+		return id, nil
+	case it.Kind == stringIDs:
+		*(*string)(unsafe.Pointer(&id)) = string(b)
+		return id, nil
+	}
+	return decodeBinary[ID](b)
+}
+
+// appendChecked is append, and an error if the id is too long or does not read back.
+func (it *IDType[ID]) appendChecked(b []byte, id ID) ([]byte, error) {
+	text, err := it.append(b, id)
+	if n := len(text) - len(b); err == nil && n > maxFrame/2 {
+		return nil, fmt.Errorf("an id of %d bytes, more than %d", n, maxFrame/2)
+	}
+	if err == nil && it.Kind == binaryIDs {
+		var again ID
+		if again, err = it.decode(text[len(b):]); err == nil && again != id {
+			err = fmt.Errorf("id %v reads back as %v", id, again)
+		}
+	}
+	return text, err
+}
+
+func appendBinary[ID comparable](b []byte, id ID) ([]byte, error) {
+	if a, ok := any(&id).(encoding.BinaryAppender); ok {
+		return a.AppendBinary(b)
+	}
+	text, err := any(&id).(encoding.BinaryMarshaler).MarshalBinary()
+	return append(b, text...), err
+}
+
+func decodeBinary[ID comparable](b []byte) (id ID, err error) {
+	if err := any(&id).(encoding.BinaryUnmarshaler).UnmarshalBinary(bytes.Clone(b)); err != nil {
+		return id, fmt.Errorf("%w: %w", errID, err)
+	}
+	return id, nil
+}
+
+// An IDColumn holds the ids of a run, by ordinal. An error means that the file they
+// are in is damaged.
+type IDColumn[ID comparable] interface {
+	At(ord uint32) (ID, error)
+	Is(ord uint32, id ID) (bool, error)
+	Bytes() int
+}
+
+// MemoryColumn is an idColumn in memory.
+type MemoryColumn[ID comparable] []ID
+
+func (c MemoryColumn[ID]) At(ord uint32) (ID, error) { return c[ord], nil }
+
+func (c MemoryColumn[ID]) Is(ord uint32, id ID) (bool, error) { return c[ord] == id, nil }
+
+func (c MemoryColumn[ID]) Bytes() int { return cap(c) * int(unsafe.Sizeof(*new(ID))) }
+
+// A fileColumn is an idColumn in a file.
+type fileColumn[ID comparable] struct {
+	file *Mapping // nil if all is checked
+	it   *IDType[ID]
+	ints []uint64 // the ids, or where each ends in text
+	text []byte
+}
+
+// of returns the text of an id.
+func (c *fileColumn[ID]) of(ord uint32) ([]byte, error) {
+	from := uint64(0)
+	before := max(ord, 1) - 1
+	if err := c.file.Check(unsafe.Pointer(&c.ints[before]), 16); err != nil { // the next column begins no sooner
+		return nil, err
+	}
+	if ord > 0 {
+		from = c.ints[before]
+	}
+	to := c.ints[ord]
+	if from > to || to > uint64(len(c.text)) {
+		return nil, format.Damaged("an id is outside of its column")
+	}
+	text := c.text[from:to]
+	return text, c.file.Check(unsafe.Pointer(unsafe.SliceData(text)), len(text))
+}
+
+func (c *fileColumn[ID]) At(ord uint32) (id ID, err error) {
+	if c.it.integer {
+		if err := c.file.Check(unsafe.Pointer(&c.ints[ord]), 8); err != nil {
+			return id, err
+		}
+		id, ok := c.it.fromInt(c.ints[ord])
+		if !ok {
+			return id, fmt.Errorf("%w: %d", errID, c.ints[ord])
+		}
+		return id, nil
+	}
+	text, err := c.of(ord)
+	if err != nil {
+		return id, err
+	}
+	return c.it.decode(text)
+}
+
+func (c *fileColumn[ID]) Is(ord uint32, id ID) (bool, error) {
+	if c.it.Kind == stringIDs {
+		text, err := c.of(ord)
+		return string(text) == asString(&id), err
+	}
+	stored, err := c.At(ord)
+	return stored == id, err
+}
+
+func (c *fileColumn[ID]) Bytes() int { return 8*len(c.ints) + len(c.text) }

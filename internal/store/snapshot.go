@@ -1,0 +1,257 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/neardup/neardup/internal/format"
+)
+
+// A snapshot is a run in a file, which is used as it is, without reading it whole. It
+// begins with records in the form of all files of this package (file.go):
+//
+//	settings   kind of the ids, number of documents and of blocks, the identity of the
+//	           snapshot before, the length of each column
+//	finder     its own records: the nodes of a tree, without the columns of their tables
+//	sums       the checksum of each block of the columns, seeded with its number
+//
+// and goes on, from the next multiple of 4096 bytes, with the columns, one after the
+// other, each from a multiple of 64 bytes on, little-endian:
+//
+//	documents, times, ids by hash (starts, ordinals), ids (integers; or ends of 64 bits and
+//	bytes), and the columns of the finder: of a tree copies (first, starts, all), starts of
+//	all tables, entries of all tables; and of documents that differ in length their ends
+//
+// The checksum of the records, which depends on those of the blocks, is the identity of
+// the snapshot.
+const (
+	firstColumn   = 4096 // alignment of the first one
+	columnAlign   = 64
+	ownColumns    = 6
+	FixedColumns  = ownColumns + len(FinderColumns[int]{})
+	columnCount   = FixedColumns + 1
+	sumsPerRecord = 1024
+)
+
+// RunColumns returns the columns of a run as bytes, each in parts.
+func RunColumns[ID comparable, T Finder](r *Run[ID, T], it *IDType[ID]) (columns [columnCount][][]byte, err error) {
+	var ints []uint64
+	var text []byte
+	for ord := range uint32(r.Len()) {
+		id, err := r.IDs.At(ord)
+		if err != nil {
+			return columns, err
+		}
+		if it.integer {
+			ints = append(ints, it.toInt(id))
+			continue
+		}
+		if text, err = it.appendChecked(text, id); err != nil {
+			return columns, fmt.Errorf("id %v: %w", id, err)
+		}
+		ints = append(ints, uint64(len(text)))
+	}
+	columns = [columnCount][][]byte{{AsBytes(r.Docs)}, {AsBytes(r.times)}, {AsBytes(r.starts)}, {AsBytes(r.ords)}, {AsBytes(ints)}, {text}}
+	columns[FixedColumns] = [][]byte{AsBytes(r.Ends)}
+	for i, c := range r.Find.Columns() {
+		columns[ownColumns+i] = c
+	}
+	return columns, nil
+}
+
+// A blockWriter cuts what is written into blocks.
+type blockWriter struct {
+	buf   []byte
+	block func(b []byte) error
+}
+
+func (w *blockWriter) write(b []byte) error {
+	for len(b) > 0 {
+		n := copy(w.buf[len(w.buf):cap(w.buf)], b)
+		w.buf = w.buf[:len(w.buf)+n]
+		b = b[n:]
+		if len(w.buf) == cap(w.buf) {
+			if err := w.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *blockWriter) flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	err := w.block(w.buf)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// inBlocks calls block with the columns as they are in the file.
+func inBlocks(columns [columnCount][][]byte, block func(b []byte) error) error {
+	w := blockWriter{buf: make([]byte, 0, fileBlock), block: block}
+	for _, parts := range columns {
+		for _, part := range parts {
+			if err := w.write(part); err != nil {
+				return err
+			}
+		}
+		if err := w.write(make([]byte, -length(parts)&(columnAlign-1))); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+func length(parts [][]byte) int {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	return n
+}
+
+// WriteSnapshot writes a run to a file, atomically: afterwards the file is the new one,
+// on the disk, or as it was. before is the identity of the snapshot that it follows. It
+// returns its own.
+func WriteSnapshot[ID comparable, T Finder](path, version string, before uint64, r *Run[ID, T], form *Form[T], it *IDType[ID]) (identity uint64, err error) {
+	columns, err := RunColumns(r, it)
+	if err != nil {
+		return 0, err
+	}
+	return WriteColumns(path, form.Kind, version, before, r.Len(), r.Find, it.Kind, columns, form.columns())
+}
+
+// WriteColumns writes a snapshot of columns, of which it has so many.
+func WriteColumns(path, kind, version string, before uint64, docs int, find Finder, ids idKind, columns [columnCount][][]byte, has int) (identity uint64, err error) {
+	var sums []uint64
+	inBlocks(columns, func(b []byte) error {
+		sums = append(sums, format.Checksum(b, uint64(len(sums))))
+		return nil
+	})
+	var front bytes.Buffer
+	f := format.NewWriter(&front, kind, version)
+	f.Text(string(ids))
+	f.Uvarint(uint64(docs))
+	f.Uvarint(uint64(len(sums)))
+	f.Uint64(before)
+	for _, c := range columns[:has] {
+		f.Uvarint(uint64(length(c)))
+	}
+	f.EndRecord()
+	find.Write(f)
+	for i, s := range sums {
+		if f.Uint64(s); i%sumsPerRecord == sumsPerRecord-1 || i == len(sums)-1 {
+			f.EndRecord()
+		}
+	}
+	if err := f.Close(); err != nil {
+		return 0, err
+	}
+	front.Write(make([]byte, -front.Len()&(firstColumn-1)))
+	return f.Sum, replaceFile(path, func(w *bufio.Writer) error {
+		if _, err := w.Write(front.Bytes()); err != nil {
+			return err
+		}
+		return inBlocks(columns, func(b []byte) error {
+			_, err := w.Write(b)
+			return err
+		})
+	})
+}
+
+// A snapshot that was opened.
+type snapshot[ID comparable, T Finder] struct {
+	run      *Run[ID, T]
+	identity uint64
+	before   uint64
+}
+
+// openSnapshot opens a file that writeSnapshot wrote. It reads the records and nothing
+// else, if the file can be mapped.
+func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], it *IDType[ID], serial uint32) (*snapshot[ID, T], error) {
+	m, err := openMapping(path)
+	if err != nil {
+		return nil, err
+	}
+	from := bytes.NewReader(m.data)
+	f, err := format.NewReader(from, form.Kind, version, form.Again)
+	if err != nil {
+		return nil, err
+	}
+	f.GoesOn = true
+	f.Next()
+	kind := idKind(f.Text())
+	docs := int(f.Uvarint(MaxDocuments))
+	blocks := int(f.Uvarint(uint64(len(m.data))))
+	s := &snapshot[ID, T]{before: f.Uint64()}
+	var lengths [columnCount]int
+	for i := range form.columns() {
+		lengths[i] = int(f.Uvarint(uint64(len(m.data))))
+	}
+	if f.Err == nil && kind != it.Kind {
+		return nil, fmt.Errorf("neardup: the file was %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
+	}
+	find := form.Read(f)
+	for len(m.sums) < blocks && f.Err == nil {
+		if !f.Next() {
+			f.Fail("checksums are missing")
+			break
+		}
+		for range min(sumsPerRecord, blocks-len(m.sums)) {
+			m.sums = append(m.sums, f.Uint64())
+		}
+	}
+	if f.Err == nil && f.Next() {
+		f.Fail("records that do not belong there")
+	}
+	if f.Err != nil {
+		return nil, f.Err
+	}
+	s.identity = f.Sum
+	m.good = make([]atomic.Uint64, (blocks+63)/64)
+	m.first = (len(m.data) - from.Len() - f.R.Buffered() + firstColumn - 1) &^ (firstColumn - 1)
+	for i := m.first - 1; i >= 0 && i < len(m.data) && i >= len(m.data)-from.Len()-f.R.Buffered(); i-- {
+		if m.data[i] != 0 {
+			return nil, format.Damaged("byte %d is not 0", i)
+		}
+	}
+	at := m.first
+	var columns [columnCount][]byte
+	for i, n := range lengths {
+		if n > len(m.data)-at {
+			return nil, format.Damaged("it ends early: %d bytes, and a column from byte %d to %d", len(m.data), at, at+n)
+		}
+		columns[i] = m.data[at : at+n : at+n]
+		at = min(len(m.data), at+n+-n&(columnAlign-1))
+	}
+	if at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {
+		return nil, format.Damaged("%d bytes where there should be %d, in %d blocks", len(m.data), at, blocks)
+	}
+	if len(columns[1])/4 != docs || form.Words > 0 && len(columns[0])/8/form.Words != docs { // before memory is taken for them
+		return nil, ErrColumns
+	}
+	r := &Run[ID, T]{Find: find, Column: Column{Words: form.Words}, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
+	s.run = r
+	if !m.real {
+		if err := m.Verify(); err != nil {
+			return nil, err
+		}
+	} else {
+		r.File = m
+	}
+	r.Docs, r.Ends = Numbers[uint64](columns[0]), Numbers[uint64](columns[FixedColumns])
+	r.times = Numbers[uint32](columns[1])
+	r.starts, r.ords = Numbers[uint32](columns[2]), Numbers[uint32](columns[3])
+	ids := fileColumn[ID]{file: r.File, it: it, ints: Numbers[uint64](columns[4]), text: columns[5]}
+	r.IDs = &ids
+	if r.Words > 0 && len(r.Docs) != docs*r.Words || r.Words == 0 && len(r.Ends) != docs || len(r.times) != docs || len(r.starts) != 1<<idBits(docs)+1 || len(r.ords) != docs || len(ids.ints) != docs {
+		return nil, ErrColumns
+	}
+	return s, find.Attach(r.Column, r.File, FinderColumns[[]byte](columns[ownColumns:FixedColumns]))
+}
+
+var ErrColumns = format.Damaged("columns of the wrong length")

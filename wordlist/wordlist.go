@@ -1,0 +1,49 @@
+// Package wordlist has stop words and marker words in Chinese and English, for neardup.NewLexicon:
+//
+//	stop := neardup.NewLexicon(append(wordlist.ChineseStopWords(), "本报讯")...)
+//
+// A program contains only the lists that it calls.
+package wordlist
+
+import (
+	_ "embed"
+	"strings"
+)
+
+// The head of each list says where it comes from and under which licence.
+var (
+	//go:embed stopwords-zh.txt
+	stopWordsZh string
+	//go:embed stopwords-en.txt
+	stopWordsEn string
+	//go:embed markers-zh.txt
+	markersZh string
+	//go:embed markers-en.txt
+	markersEn string
+)
+
+// ChineseStopWords returns Chinese stop words (stopwords-iso, MIT licence).
+//
+// Some of them are markers too, such as 总之. A Fingerprinter whose weights look for markers
+// needs the stop words without them: see neardup.Lexicon.Without.
+func ChineseStopWords() []string { return wordsOf(stopWordsZh) }
+
+// EnglishStopWords returns a list of English stop words (Snowball, BSD licence).
+func EnglishStopWords() []string { return wordsOf(stopWordsEn) }
+
+// ChineseMarkers returns Chinese words that announce a conclusion or a contrast, for
+// neardup.Markers: those that S004 names and others like them.
+func ChineseMarkers() []string { return wordsOf(markersZh) }
+
+// EnglishMarkers is [ChineseMarkers] for English.
+func EnglishMarkers() []string { return wordsOf(markersEn) }
+
+// wordsOf returns the lines of a list but for its comments.
+func wordsOf(list string) (words []string) {
+	for line := range strings.Lines(list) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			words = append(words, line)
+		}
+	}
+	return words
+}
