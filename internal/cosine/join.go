@@ -37,7 +37,11 @@ type Join struct {
 	entered []uint8 // for each vector the level up to which it is in the lists
 	usual   lists   // of vectors that are no longer above any level than nearly all
 	others  lists
-	workers sync.Pool // *cosineWorker
+	workers sync.Pool // *searcher
+
+	// Skip, if it is not nil, says of two vectors that it need not be known whether they are similar.
+	// Several goroutines ask it.
+	Skip func(i, y int) bool
 }
 
 // lists are postings, and how long its vectors are above each level at most, in 1/255.
@@ -116,10 +120,15 @@ func (j *Join) Pairs(from int) iter.Seq[Pair] {
 }
 
 // Each finds, for some vectors, the pairs (y, i) with all vectors y of the lists, i itself excepted,
-// and calls take with those of one vector after the other. It may keep none of them.
-func (j *Join) Each(vectors []int, take func(found []Pair)) {
+// and calls take with those of one vector after the other. It looks at no vector of which covered
+// says that it is not needed any more, and calls take with nothing for it.
+func (j *Join) Each(vectors []int, covered func(i int) bool, take func(found []Pair)) {
 	none := func() struct{} { return struct{}{} } // workers outlive the call
 	parallel.InOrder(len(vectors), none, func(_ struct{}, k int, emit func([]Pair) bool) {
+		if covered(vectors[k]) {
+			emit(nil)
+			return
+		}
 		w := j.workers.Get().(*searcher)
 		defer j.workers.Put(w)
 		w.found = w.found[:0]
@@ -191,6 +200,9 @@ func (w *searcher) compare(i, upTo int, compared bool) bool {
 		w.sums[y] = 0
 		above := w.above.at(min(upTo, int(w.entered[y])))
 		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least || int(y) == i {
+			continue
+		}
+		if w.Skip != nil && w.Skip(i, int(y)) {
 			continue
 		}
 		if !compared {
