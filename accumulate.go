@@ -38,11 +38,11 @@ func (a *Accumulator64) Merge(b *Accumulator64) { a.sum.Merge(&b.sum) }
 // Subtract takes out all that b holds.
 func (a *Accumulator64) Subtract(b *Accumulator64) { a.sum.Subtract(&b.sum) }
 
-// Sum returns the fingerprint: bit i is set if the i-th component is positive,
-// and by tie if it is zero.
-func (a *Accumulator64) Sum(tie Tie) Fingerprint64 {
-	return Fingerprint64(a.sum.Majority(tie == TieOne))
-}
+// Sum returns the fingerprint: bit i is set if the i-th component is positive.
+func (a *Accumulator64) Sum() Fingerprint64 { return Fingerprint64(a.sum.Majority(false)) }
+
+// SumTiesOne is Sum, but also sets the bits whose component is zero; see Fingerprinter.TiesOne.
+func (a *Accumulator64) SumTiesOne() Fingerprint64 { return Fingerprint64(a.sum.Majority(true)) }
 
 // Vector returns the 64 components, bit 0 first: for each bit the weight of
 // the features whose hash has it set, minus the weight of the others.
@@ -89,8 +89,13 @@ func (a *Accumulator128) Subtract(b *Accumulator128) {
 }
 
 // Sum returns the fingerprint; see [Accumulator64.Sum].
-func (a *Accumulator128) Sum(tie Tie) Fingerprint128 {
-	return Fingerprint128{Hi: a.hi.Majority(tie == TieOne), Lo: a.lo.Majority(tie == TieOne)}
+func (a *Accumulator128) Sum() Fingerprint128 { return a.majority(false) }
+
+// SumTiesOne is Sum, but also sets the bits whose component is zero; see Fingerprinter.TiesOne.
+func (a *Accumulator128) SumTiesOne() Fingerprint128 { return a.majority(true) }
+
+func (a *Accumulator128) majority(tiesOne bool) Fingerprint128 {
+	return Fingerprint128{Hi: a.hi.Majority(tiesOne), Lo: a.lo.Majority(tiesOne)}
 }
 
 // Vector returns the 128 components, bit 0 first.

@@ -59,7 +59,7 @@ func TestBanding(t *testing.T) {
 	// The S-curve is what happens.
 	for _, o := range []SignatureIndexOptions{{}, {Values: 64, Bits: 8}} {
 		for _, j := range []float64{0.3, 0.5, 0.7} {
-			ix, err := NewSignatureIndex[int](0.5, &o)
+			ix, err := NewSignatureIndex[int](0.5, o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -44,7 +44,7 @@ func TestBlend(t *testing.T) {
 		t.Errorf("%s, want %s", b, want)
 	}
 	// Nothing beyond the reach passes, whatever the metadata.
-	for _, b := range []Blend{{}, {Content: 0.8}, {Content: 0.95, Threshold: 0.3}, {Threshold: 1}, {MissingIsZero: true}, {Content: 0.5}, {Content: 0.8, Decide: Above}, {Decide: Below}} {
+	for _, b := range []Blend{{}, {Content: 0.8}, {Content: 0.95, Threshold: 0.3}, {Threshold: 1}, {Content: 0.5}} {
 		reach, most := b.Reach(128), -1
 		for d := range 129 {
 			for j := 0; j <= 101; j++ {
@@ -64,14 +64,7 @@ func TestBlend(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// The other readings.
-	if (Blend{Decide: Above}).Similar(b.Score(3, 0.25)) || !(Blend{Decide: Below}).Similar(b.Score(32, 0)) || (Blend{Decide: Below}).Similar(1) {
-		t.Error("Above or Below")
-	}
-	if got := (Blend{MissingIsZero: true}).Score(3, math.NaN()); math.Abs(got-0.225) > 1e-12 {
-		t.Errorf("missing as zero: %g", got)
-	}
-	for _, b := range []Blend{{Content: -1}, {Content: 1.1}, {Threshold: math.NaN()}, {Threshold: 2}, {Decide: 3}} {
+	for _, b := range []Blend{{Content: -1}, {Content: 1.1}, {Threshold: math.NaN()}, {Threshold: 2}} {
 		if b.Check() == nil {
 			t.Errorf("%+v: no error", b)
 		}

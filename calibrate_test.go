@@ -14,14 +14,14 @@ import (
 // unwanted ones.
 func TestCalibrate(t *testing.T) {
 	texts := revisedTexts(shorter(600, 200))
-	d, _ := NewDeduplicator[int](Settings{Similarity: 0.9})
-	d.AddAll(slices.All(texts))
+	d, _ := NewDeduplicator[int](DeduplicatorOptions{Similarity: 0.9})
+	d.AddAll(bg, slices.All(texts))
 	// The truth is a similarity of 0.7 or more, but for some errors.
-	low, _ := NewDeduplicator[int](Settings{Similarity: leastCurve})
-	low.AddAll(slices.All(texts))
+	low, _ := NewDeduplicator[int](DeduplicatorOptions{Similarity: leastCurve})
+	low.AddAll(bg, slices.All(texts))
 	var labels, positive []Label[int]
 	n := 0
-	for p := range low.Pairs() { // unlabelled are those of texts that have nothing to do with each other
+	for p := range low.Pairs(bg) { // unlabelled are those of texts that have nothing to do with each other
 		if p.Similarity < 0.4 {
 			continue
 		}
@@ -39,11 +39,11 @@ func TestCalibrate(t *testing.T) {
 		if complete {
 			use = positive
 		}
-		cal, err := d.Calibrate(use, Goal{Complete: complete})
+		cal, err := d.Calibrate(bg, use, Goal{Complete: complete})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := cal.Settings.Similarity; math.Abs(s-0.7) > 0.03 || s != cal.Point.Similarity || len(cal.Curve) != 81 {
+		if s := cal.Options.Similarity; math.Abs(s-0.7) > 0.03 || s != cal.Point.Similarity || len(cal.Curve) != 81 {
 			t.Errorf("complete %v: similarity %g, %d points", complete, s, len(cal.Curve))
 		}
 		if !strings.Contains(cal.String(), fmt.Sprintf("%.2f     %.4f", cal.Point.Similarity, cal.Point.Precision)) || strings.Count(cal.String(), "<") != 1 {
@@ -51,9 +51,9 @@ func TestCalibrate(t *testing.T) {
 		}
 		// What it says is what the settings find.
 		found, right := 0, 0
-		e, _ := NewDeduplicator[int](cal.Settings)
-		e.AddAll(slices.All(texts))
-		for p := range e.Pairs() {
+		e, _ := NewDeduplicator[int](cal.Options)
+		e.AddAll(bg, slices.All(texts))
+		for p := range e.Pairs(bg) {
 			if found++; slices.Contains(positive, Label[int]{p.B, p.A, true}) {
 				right++
 			}
@@ -61,11 +61,11 @@ func TestCalibrate(t *testing.T) {
 		if found != cal.Point.Found || right != cal.Point.Right || cal.Point.Recall != float64(right)/float64(len(positive)) || cal.Point.Precision != float64(right)/float64(found) {
 			t.Errorf("complete %v: %d pairs, %d right; the curve says %+v", complete, found, right, cal.Point)
 		}
-		precise, err := d.Calibrate(use, Goal{Precision: 0.97, Complete: complete})
+		precise, err := d.Calibrate(bg, use, Goal{Precision: 0.97, Complete: complete})
 		if err != nil || precise.Point.Precision < 0.97 || precise.Point.Similarity < cal.Point.Similarity {
 			t.Errorf("precision: %+v, %v", precise.Point, err)
 		}
-		all, err := d.Calibrate(use, Goal{Recall: 0.98, Complete: complete})
+		all, err := d.Calibrate(bg, use, Goal{Recall: 0.98, Complete: complete})
 		if err != nil || all.Point.Recall < 0.98 || all.Point.Similarity > cal.Point.Similarity {
 			t.Errorf("recall: %+v, %v", all.Point, err)
 		}
@@ -94,7 +94,7 @@ func TestCalibrate(t *testing.T) {
 		if name == "a goal that is not to be" { // a duplicate that shares nothing
 			test.labels = append(slices.Clone(positive), Label[int]{0, 7777, true})
 		}
-		if cal, err := d.Calibrate(test.labels, test.goal); err == nil {
+		if cal, err := d.Calibrate(bg, test.labels, test.goal); err == nil {
 			t.Errorf("%s: %+v", name, cal.Point)
 		}
 	}
@@ -103,14 +103,14 @@ func TestCalibrate(t *testing.T) {
 // An explanation adds up to the similarity, and has the features as they are in the texts.
 func TestExplain(t *testing.T) {
 	texts := corpusTexts(t, "en", "zh")
-	d, _ := NewDeduplicator[int](Settings{})
-	d.AddAll(slices.All(texts))
-	normal, _ := NewDeduplicator[int](Settings{Fingerprinter: Fingerprinter{Tokenizer: Words{}, Normalizer: Normalizer{Numbers: Mask}}})
-	normal.AddAll(slices.All(texts))
+	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
+	d.AddAll(bg, slices.All(texts))
+	normal, _ := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: Fingerprinter{Tokenizer: Words{}, Normalizer: Normalizer{Numbers: Mask}}})
+	normal.AddAll(bg, slices.All(texts))
 	for i, a := range texts {
 		b := texts[(i+1)%len(texts)]
 		for _, d := range []*Deduplicator[int]{d, normal} {
-			e := d.Explain(a, b)
+			e := must(d.Explain(a, b))
 			sum, left := 0.0, [2]float64{}
 			for n, f := range e.Features {
 				sum += f.A * f.B
@@ -131,21 +131,21 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	e := d.Explain("西游记EP01", "西游记EP02")
+	e := must(d.Explain("西游记EP01", "西游记EP02"))
 	if s := e.String(); !strings.Contains(s, "near-duplicates: similarity 0.") || !strings.Contains(s, `"西游"`) || !strings.Contains(s, "only the second has") || !e.Duplicate() {
 		t.Errorf("%v", e)
 	}
-	rec, _ := NewDeduplicator[int](Settings{Fingerprinter: Fingerprinter{Fields: []Field{{Name: "name", Split: Words{}}, {Name: "city", Named: true}}}})
+	rec, _ := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: Fingerprinter{Fields: []Field{{Name: "name", Split: Words{}}, {Name: "city", Named: true}}}})
 	rec.AddRecord(1, Record{"name": "Anna Maria", "city": "Bonn"})
 	rec.AddRecord(2, Record{"name": "Anna", "city": "Bonn"})
-	x := rec.ExplainRecords(Record{"name": "Anna Maria", "city": "Bonn"}, Record{"name": "Anna", "city": "Bonn"})
+	x := must(rec.ExplainRecords(Record{"name": "Anna Maria", "city": "Bonn"}, Record{"name": "Anna", "city": "Bonn"}))
 	if len(x.Features) != 3 || x.Features[2].Text != "maria" || x.Features[2].B != 0 {
 		t.Errorf("%+v", x)
 	}
-	if got := rec.SearchRecord(Record{"name": "Anna", "city": "Bonn"}); len(got) != 2 || got[0] != (Similar[int]{2, 1}) {
+	if got := listed(rec.SearchRecord(Record{"name": "Anna", "city": "Bonn"})); len(got) != 2 || got[0] != (Match[int]{ID: 2, Similarity: 1}) {
 		t.Errorf("%v", got)
 	}
-	if got := rec.SearchAndAddRecord(3, Record{"name": "anna", "city": "Bonn"}); len(got) != 2 || rec.Len() != 3 {
+	if got := must(rec.SearchAndAddRecord(3, Record{"name": "anna", "city": "Bonn"})); len(got) != 2 || rec.Len() != 3 {
 		t.Errorf("%v", got)
 	}
 }

@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"iter"
@@ -15,9 +16,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Settings are those of a [Deduplicator]. The zero value is right for texts in Chinese and in
+// DeduplicatorOptions are the settings of a [Deduplicator]. The zero value is right for texts in Chinese and in
 // English, long and short, and is what the measurements in the README are of.
-type Settings struct {
+type DeduplicatorOptions struct {
 	// Fingerprinter says what documents are compared by. The zero value: runs of words, of
 	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields
 	// are for records. The weight is (1 + ln n) × ln((N+20)/df), n being how often the document
@@ -26,7 +27,7 @@ type Settings struct {
 	Fingerprinter Fingerprinter
 
 	// Similarity is the least cosine of near-duplicates, above 0 and at most 1; 0 means 0.57.
-	// Calibrate finds the best for documents of which it is known what belongs together.
+	// Calibrate finds the best one from labelled pairs.
 	Similarity float64
 
 	// Recall is the share of the pairs that Pairs and Groups must find of those that are similar
@@ -37,10 +38,10 @@ type Settings struct {
 	Recall float64
 }
 
-// defaultSimilarity is the cosine of the zero Settings.
+// defaultSimilarity is the cosine of the zero DeduplicatorOptions.
 const defaultSimilarity = 0.57
 
-func (s Settings) usual() (Settings, error) {
+func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 	if s.Similarity == 0 {
 		s.Similarity = defaultSimilarity
 	}
@@ -53,125 +54,165 @@ func (s Settings) usual() (Settings, error) {
 	case !(s.Recall > 0 && s.Recall <= 1):
 		return s, fmt.Errorf("neardup: recall %g is not above 0 and at most 1", s.Recall)
 	}
+	if err := s.Fingerprinter.Normalizer.check(); err != nil {
+		return s, err
+	}
 	of := s.Fingerprinter.features()
 	return s, checkWeight(s.Fingerprinter.Weight, &of, true)
 }
 
-// A Deduplicator takes documents under the caller's own ids and finds those that are
-// near-duplicates, by an exact measure: the cosine of their vectors of weighted features. It is
-// what to use if nothing speaks for anything else:
+// A Deduplicator finds near-duplicates among documents that the caller adds under ids of its own.
+// Two documents are near-duplicates if the cosine of their weighted feature vectors is at least the
+// Similarity of the options; this is verified exactly. Use it unless you have a reason not to:
 //
-//	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
+//	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
 //	for id, text := range texts {
-//		d.Add(id, text)
+//		err = d.Add(id, text)
 //	}
-//	for _, g := range d.Groups(neardup.Grouping[string]{}) {
+//	groups, err := d.Groups(ctx, neardup.Grouping[string]{})
+//	for _, g := range groups {
 //		keep(g.Keep)
 //	}
 //
-// For a collection that is there, add all and ask for Pairs or Groups. For documents that come
-// one by one, ask [Deduplicator.SearchAndAdd] of each what is known already. What features weigh
-// depends on the documents: to Pairs and Groups on all that there are, to Search on those that
-// there were at a moment; after as many new ones the next moment comes. So Search may differ from
-// Pairs where the similarity is near the least.
+// For a whole collection, add all documents and call Pairs or Groups. For documents that come one by
+// one, call [Deduplicator.SearchAndAdd], which tells what is there already. The weight of a feature
+// depends on the collection. Pairs and Groups use weights of all documents. Search uses weights that
+// are recomputed each time the collection has doubled; until then a new document is weighed by the
+// last ones. So Search and Pairs may differ for pairs whose similarity is close to the threshold.
 //
-// Documents with the same features are taken together, so a thousand copies of a page cost no
-// more than one. A document without features (no letters, digits or emoji) is near nothing. A
-// different feature of a document takes 18 bytes, 30 more once there was a search, and some 50
-// more while Pairs or Groups are at work.
+// Documents with equal features are stored once, so a thousand copies of a page cost no more than
+// one. A document without features (no letters, digits or emoji) is near nothing. Each different
+// feature of a document takes 18 bytes, 30 more after the first search, and about 50 more while
+// Pairs or Groups run. Memory follows the largest number of documents held at one time; ids that are
+// replaced or deleted do not add to it.
 //
-// All methods may be called from several goroutines at once; those that add or delete take turns.
+// The zero value has the default options. All methods may be called from several goroutines at
+// once; those that add or delete take turns.
 type Deduplicator[ID comparable] struct {
-	settings Settings
+	settings DeduplicatorOptions
 
 	mu       sync.RWMutex
-	docs     []storedDocument[ID] // in the order of adding
-	ids      map[ID]int           // where those are that were not deleted
-	contents []content
-	digests  map[uint64][]uint32 // of features: contents
-	known    *history            // nil until there was a search
-	entered  int                 // contents that got documents since then
+	docs     []storedDocument[ID] // in slots; the free ones are listed in freeDocs
+	freeDocs []int32
+	ids      map[ID]int32        // slots of the documents
+	added    int                 // number of documents ever added
+	contents []content           // in slots, as docs
+	freed    []uint32            // free slots of contents
+	digests  map[uint64][]uint32 // by digest of the features: contents
+	known    *history            // for searches; nil until the first one
+	entered  int                 // contents that came since known was made
 }
 
-// A storedDocument is an id and what it is of.
+// A storedDocument is an id and its content. The documents of one content are a list in the order
+// of adding, so one of a million equal documents is deleted in constant time.
 type storedDocument[ID comparable] struct {
-	id      ID
-	content uint32
-	length  int
+	id         ID
+	number     int // how many documents were added before it
+	length     int
+	content    uint32
+	prev, next int32 // slots in the list of the content, or -1
 }
 
-// A content is what one or more documents have.
+// A content is the features that one or more documents share.
 type content struct {
 	profile
-	docs []int // ascending
+	first, last int32 // slots of its documents, -1 if there are none
 }
 
-// NewDeduplicator returns a Deduplicator without documents. It is an error if the settings
-// are out of range, or the Weight does not fit the features.
-func NewDeduplicator[ID comparable](s Settings) (*Deduplicator[ID], error) {
-	s, err := s.usual()
+// NewDeduplicator returns a Deduplicator without documents. Options that are out of range are an
+// error, and so is a Weight that does not fit the features.
+func NewDeduplicator[ID comparable](options DeduplicatorOptions) (*Deduplicator[ID], error) {
+	s, err := options.canonical()
 	if err != nil {
 		return nil, err
 	}
-	return &Deduplicator[ID]{settings: s, ids: map[ID]int{}, digests: map[uint64][]uint32{}}, nil
+	return &Deduplicator[ID]{settings: s}, nil
 }
 
-// Add adds a text. One that has the same id is deleted.
-func (d *Deduplicator[ID]) Add(id ID, text string) {
-	d.put(id, d.settings.Fingerprinter.profile(text))
+// options returns the settings, those of the zero value too.
+func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
+	if d.settings.Similarity != 0 {
+		return &d.settings
+	}
+	s, _ := DeduplicatorOptions{}.canonical()
+	return &s
 }
 
-// AddRecord is Add for a record.
-func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) {
-	d.put(id, d.settings.Fingerprinter.recordProfile(rec))
+// Add adds a text. It replaces the document that has the same id.
+func (d *Deduplicator[ID]) Add(id ID, text string) error {
+	return d.put(id, d.options().Fingerprinter.profile(text))
 }
 
-// AddAll adds texts as if one by one, but reads them on all processors.
-func (d *Deduplicator[ID]) AddAll(texts iter.Seq2[ID, string]) {
-	addAll(d, texts, d.settings.Fingerprinter.profile)
+// AddRecord adds a record, by the Fields of the Fingerprinter. It is an error if there are none, or
+// if the record has values but none of the columns that they name: then a name is misspelt.
+func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) error {
+	p, err := d.options().Fingerprinter.recordProfile(rec)
+	if err != nil {
+		return err
+	}
+	return d.put(id, p)
+}
+
+// AddAll adds texts as if one by one, but reads them on all processors. After an error, also that of
+// the context, the texts before it have been added.
+func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
+	f := &d.options().Fingerprinter
+	return addAll(ctx, d, texts, func(text string) (profile, error) { return f.profile(text), nil })
 }
 
 // AddRecords is AddAll for records.
-func (d *Deduplicator[ID]) AddRecords(records iter.Seq2[ID, Record]) {
-	addAll(d, records, d.settings.Fingerprinter.recordProfile)
+func (d *Deduplicator[ID]) AddRecords(ctx context.Context, records iter.Seq2[ID, Record]) error {
+	return addAll(ctx, d, records, d.options().Fingerprinter.recordProfile)
 }
 
-func addAll[ID comparable, D any](d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) profile) {
+func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (profile, error)) error {
 	type document struct {
 		id ID
 		of D
 	}
 	var batch []document
-	flush := func() {
-		profiles := make([]profile, len(batch))
+	flush := func() error {
+		profiles, errs := make([]profile, len(batch)), make([]error, len(batch))
 		parallel.Each((len(batch)+15)/16, func(i int) {
 			for j := i * 16; j < min(len(batch), i*16+16); j++ {
-				profiles[j] = read(batch[j].of)
+				profiles[j], errs[j] = read(batch[j].of)
 			}
 		})
 		for i, p := range profiles {
-			d.put(batch[i].id, p)
+			err := errs[i]
+			if err == nil {
+				err = d.put(batch[i].id, p)
+			}
+			if err != nil {
+				return err
+			}
 		}
 		clear(batch)
 		batch = batch[:0]
+		return nil
 	}
 	for id, of := range docs {
+		if err := ctx.Err(); err != nil {
+			return cmp.Or(flush(), err)
+		}
 		if batch = append(batch, document{id, of}); len(batch) == 256*runtime.GOMAXPROCS(0) {
-			flush()
+			if err := flush(); err != nil {
+				return err
+			}
 		}
 	}
-	flush()
+	return cmp.Or(flush(), ctx.Err())
 }
 
 // put adds a document.
-func (d *Deduplicator[ID]) put(id ID, p profile) {
+func (d *Deduplicator[ID]) put(id ID, p profile) error {
 	digest := p.digest()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.enter(id, p, digest)
+	return d.enter(id, p, digest)
 }
 
-// digest is by what equal profiles are found.
+// digest is a hash of the profile; equal profiles have equal digests.
 func (p *profile) digest() uint64 {
 	h := xxh3.New()
 	var b [12]byte
@@ -183,63 +224,100 @@ func (p *profile) digest() uint64 {
 	return h.Sum64()
 }
 
-func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) {
+// enter adds a document; the lock is held.
+func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 	d.delete(id)
-	if len(d.docs) == store.MaxDocuments {
-		panic(fmt.Sprintf("neardup: more than %d documents in a Deduplicator", store.MaxDocuments))
+	if len(d.ids) == store.MaxDocuments {
+		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
-	c := d.content(p, digest)
-	if len(d.contents[c].docs) == 0 && len(p.terms) > 0 {
+	if d.ids == nil {
+		d.ids, d.digests = map[ID]int32{}, map[uint64][]uint32{}
+	}
+	number := d.contentOf(p, digest)
+	c := &d.contents[number]
+	if c.first < 0 && len(p.terms) > 0 {
 		if d.entered++; d.known != nil {
-			d.known.index.Add(c, d.known.vector(&p))
+			if err := d.known.index.Add(number, d.known.vector(&p)); err != nil {
+				return err
+			}
 		}
 	}
-	at := len(d.docs)
-	d.ids[id] = at
-	d.docs = append(d.docs, storedDocument[ID]{id: id, content: c, length: p.length})
-	d.contents[c].docs = append(d.contents[c].docs, at)
+	doc := storedDocument[ID]{id: id, number: d.added, length: p.length, content: number, prev: c.last, next: -1}
+	d.added++
+	slot := int32(len(d.docs))
+	if n := len(d.freeDocs); n > 0 {
+		slot, d.freeDocs = d.freeDocs[n-1], d.freeDocs[:n-1]
+		d.docs[slot] = doc
+	} else {
+		d.docs = append(d.docs, doc)
+	}
+	if c.last >= 0 {
+		d.docs[c.last].next = slot
+	} else {
+		c.first = slot
+	}
+	c.last = slot
+	d.ids[id] = slot
+	return nil
 }
 
-// content returns the number of the content with a profile.
-func (d *Deduplicator[ID]) content(p profile, digest uint64) uint32 {
+// contentOf returns the slot of the content with a profile.
+func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
 	for _, c := range d.digests[digest] {
 		if of := &d.contents[c]; of.fine == p.fine && slices.Equal(of.terms, p.terms) {
 			return c
 		}
 	}
 	c := uint32(len(d.contents))
-	d.contents = append(d.contents, content{profile: p})
-	if len(p.terms) > 0 { // else it is like no other
+	if n := len(d.freed); n > 0 {
+		c, d.freed = d.freed[n-1], d.freed[:n-1]
+	} else {
+		d.contents = append(d.contents, content{})
+	}
+	d.contents[c] = content{profile: p, first: -1, last: -1}
+	if len(p.terms) > 0 { // a document without features is like no other
 		d.digests[digest] = append(d.digests[digest], c)
 	}
 	return c
 }
 
-// Delete removes a document and reports whether it was there. Its id keeps its memory.
-func (d *Deduplicator[ID]) Delete(id ID) bool {
+// Delete removes a document and reports whether it was there.
+func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.delete(id)
+	return d.delete(id), nil
 }
 
 func (d *Deduplicator[ID]) delete(id ID) bool {
-	at, ok := d.ids[id]
+	slot, ok := d.ids[id]
 	if !ok {
 		return false
 	}
 	delete(d.ids, id)
-	number := d.docs[at].content
-	c := &d.contents[number]
-	// Somebody may be reading: what is there is not written to.
-	switch i, _ := slices.BinarySearch(c.docs, at); {
-	case i == 0:
-		c.docs = c.docs[1:]
-	case i == len(c.docs)-1:
-		c.docs = c.docs[:i:i]
-	default:
-		c.docs = slices.Concat(c.docs[:i], c.docs[i+1:])
+	doc := d.docs[slot]
+	d.docs[slot] = storedDocument[ID]{number: -1}
+	d.freeDocs = append(d.freeDocs, slot)
+	c := &d.contents[doc.content]
+	if doc.prev >= 0 {
+		d.docs[doc.prev].next = doc.next
+	} else {
+		c.first = doc.next
 	}
-	if len(c.docs) == 0 && len(c.terms) > 0 {
+	if doc.next >= 0 {
+		d.docs[doc.next].prev = doc.prev
+	} else {
+		c.last = doc.prev
+	}
+	if c.first < 0 {
+		d.forget(doc.content)
+	}
+	return true
+}
+
+// forget removes a content that has no documents any more.
+func (d *Deduplicator[ID]) forget(number uint32) {
+	c := &d.contents[number]
+	if len(c.terms) > 0 {
 		digest := c.digest()
 		if left := slices.DeleteFunc(d.digests[digest], func(n uint32) bool { return n == number }); len(left) > 0 {
 			d.digests[digest] = left
@@ -249,9 +327,20 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 		if d.known != nil {
 			d.known.index.Delete(number)
 		}
-		*c = content{}
 	}
-	return true
+	*c = content{first: -1, last: -1}
+	d.freed = append(d.freed, number)
+}
+
+// Get returns what is known of the document with an id.
+func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	slot, ok := d.ids[id]
+	if ok {
+		doc = Document[ID]{ID: id, Number: d.docs[slot].number, Length: d.docs[slot].length}
+	}
+	return doc, ok, nil
 }
 
 // Len returns the number of documents.
@@ -261,33 +350,68 @@ func (d *Deduplicator[ID]) Len() int {
 	return len(d.ids)
 }
 
-// A collection is the documents of a Deduplicator as they are when somebody asks for all of them:
-// contents that only old documents have come first.
+// documentsOf yields the slots of the documents of a content, in the order of adding.
+func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for slot := c.first; slot >= 0 && yield(slot); slot = d.docs[slot].next {
+		}
+	}
+}
+
+// A collection is a snapshot of the documents, for work on all of them. Its documents are in the
+// order of adding, and known by their positions there. Contents that only old documents have come
+// first.
 type collection[ID comparable] struct {
-	docs     []storedDocument[ID] // of which only id, content and length count
-	contents []content
-	old      int              // contents
+	docs     []storedDocument[ID] // of which only id, number and length count
+	contents []sharedContent
+	old      int              // contents that only old documents have
 	fps      []Fingerprint128 // nil, or to be made
 	counted
 	oldDocs int
 	weights profileWeights
 }
 
-// collect returns the documents; those before position old are old.
+// A sharedContent is a content of a collection, with the positions of its documents, ascending.
+type sharedContent struct {
+	profile
+	docs []int
+}
+
+// collect returns the documents; those with a number below old are old.
 func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
+	c := &collection[ID]{}
 	d.mu.RLock()
-	c := &collection[ID]{docs: d.docs[:len(d.docs):len(d.docs)], oldDocs: old}
+	var slots []int32
+	for slot := range d.docs {
+		if d.docs[slot].number >= 0 {
+			slots = append(slots, int32(slot))
+		}
+	}
+	byNumber := func(a, b int32) int { return d.docs[a].number - d.docs[b].number }
+	if !slices.IsSortedFunc(slots, byNumber) { // slots were used again
+		slices.SortFunc(slots, byNumber)
+	}
+	position := make([]int, len(d.docs))
+	for at, slot := range slots {
+		position[slot] = at
+		c.docs = append(c.docs, d.docs[slot])
+	}
 	for _, n := range d.inOrder() {
-		c.contents = append(c.contents, d.contents[n])
+		shared := sharedContent{profile: d.contents[n].profile}
+		for slot := range d.documentsOf(&d.contents[n]) {
+			shared.docs = append(shared.docs, position[slot])
+		}
+		c.contents = append(c.contents, shared)
 	}
 	d.mu.RUnlock()
-	c.counted = d.counted(len(c.contents), c.terms)
-	c.weights = c.counted.weights(&d.settings)
-	// To the front with those that only old documents have.
+	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
+	c.counted = d.countedOnce(len(c.contents), c.terms)
+	c.weights = c.counted.weights(d.options())
+	// Contents that only old documents have move to the front.
 	var order []int
 	for _, isOld := range []bool{true, false} {
 		for i, content := range c.contents {
-			if docs := content.docs; (docs[len(docs)-1] < old) == isOld {
+			if docs := content.docs; (docs[len(docs)-1] < c.oldDocs) == isOld {
 				order = append(order, i)
 			}
 		}
@@ -295,7 +419,7 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 			c.old = len(order)
 		}
 	}
-	contents, counts := make([]content, len(order)), make(counted, len(order))
+	contents, counts := make([]sharedContent, len(order)), make(counted, len(order))
 	for to, from := range order {
 		contents[to], counts[to] = c.contents[from], c.counted[from]
 	}
@@ -303,21 +427,25 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	return c
 }
 
-// inOrder returns the numbers of the contents that have documents and features, in the order of
-// their first documents, which is the same however they came to be.
+// inOrder returns the slots of the contents that have documents and features, in the order of their
+// first documents. It does not depend on how the documents came to be.
 func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
 	for n, c := range d.contents {
-		if len(c.docs) > 0 && len(c.terms) > 0 {
+		if c.first >= 0 && len(c.terms) > 0 {
 			numbers = append(numbers, uint32(n))
 		}
 	}
-	slices.SortFunc(numbers, func(a, b uint32) int { return d.contents[a].docs[0] - d.contents[b].docs[0] })
+	slices.SortFunc(numbers, func(a, b uint32) int {
+		return d.docs[d.contents[a].first].number - d.docs[d.contents[b].first].number
+	})
 	return numbers
 }
 
-func (c *collection[ID]) Len() int { return len(c.contents) }
-
 func (c *collection[ID]) terms(i int) Vector { return c.contents[i].terms }
+
+// Len is the number of contents, which are the vectors of a join; it implements [cosine.Source], as
+// Vector, Weigh and Counts do.
+func (c *collection[ID]) Len() int { return len(c.contents) }
 
 func (c *collection[ID]) Vector(i int, _ []Term) []Term { return c.terms(i) }
 
@@ -330,38 +458,43 @@ func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
 	return w
 }
 
-// Pairs yields all pairs of documents that are near-duplicates, each once, with their cosine. A
-// was added before B. The order is unspecified, but depends on nothing but the documents.
-func (d *Deduplicator[ID]) Pairs() iter.Seq[SimilarPair[ID]] { return d.PairsSince(0) }
+// Pairs yields all pairs of near-duplicates, each once, with their cosine. A was added before B. The
+// order is unspecified but depends only on the documents. The error of the context comes last, with
+// an empty Pair.
+func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
+	return d.PairsSince(ctx, 0)
+}
 
-// PairsSince is Pairs of those of which B is not one of the first n documents that were ever
-// added: of new documents with each other and with old ones. Old ones are not compared with each
-// other.
-func (d *Deduplicator[ID]) PairsSince(n int) iter.Seq[SimilarPair[ID]] {
-	return func(yield func(SimilarPair[ID]) bool) {
+// PairsSince reports the pairs that involve a document added after the first n that were ever added:
+// new documents with each other and with old ones. Old documents are not compared with each other.
+func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair[ID], error] {
+	return func(yield func(Pair[ID], error) bool) {
 		c := d.collect(n)
-		for p := range c.documentPairs(d.settings.Similarity, d.settings.Recall) {
-			if !yield(SimilarPair[ID]{c.docs[p.A].id, c.docs[p.B].id, p.Similarity}) {
+		for p := range c.documentPairs(ctx, d.options().Similarity, d.options().Recall) {
+			if !yield(Pair[ID]{A: c.docs[p.A].id, B: c.docs[p.B].id, Similarity: p.Similarity}, nil) {
 				return
 			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Pair[ID]{}, err)
 		}
 	}
 }
 
-// documentPairs yields the pairs of documents of at least a similarity, or a share of them, by
-// their positions.
-func (c *collection[ID]) documentPairs(least, recall float64) iter.Seq[SimilarPair[int]] {
-	return func(yield func(SimilarPair[int]) bool) {
+// documentPairs yields the pairs of documents of at least a similarity, or a fraction recall of them,
+// by their positions.
+func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64) iter.Seq[Pair[int]] {
+	return func(yield func(Pair[int]) bool) {
 		for _, of := range c.contents[c.old:] {
 			for b := c.oldOf(of.docs); b < len(of.docs); b++ {
 				for _, i := range of.docs[:b] {
-					if !yield(SimilarPair[int]{i, of.docs[b], 1}) {
+					if !yield(Pair[int]{A: i, B: of.docs[b], Similarity: 1}) {
 						return
 					}
 				}
 			}
 		}
-		for p := range c.pairs(least, recall, planFrom) {
+		for p := range c.pairs(ctx, least, recall, planFrom) {
 			of, with := c.contents[p.A].docs, c.contents[p.B].docs
 			fresh := with[c.oldOf(with):]
 			for n, i := range of {
@@ -369,7 +502,7 @@ func (c *collection[ID]) documentPairs(least, recall float64) iter.Seq[SimilarPa
 					fresh = with
 				}
 				for _, j := range fresh {
-					if !yield(SimilarPair[int]{min(i, j), max(i, j), p.Similarity}) {
+					if !yield(Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity}) {
 						return
 					}
 				}
@@ -384,64 +517,107 @@ func (c *collection[ID]) oldOf(docs []int) int {
 	return n
 }
 
-// Search returns the documents that a text is a near-duplicate of: the most similar first, and of
-// equally similar ones those that were added first.
-func (d *Deduplicator[ID]) Search(text string) []Similar[ID] {
-	return d.find(nil, d.settings.Fingerprinter.profile(text))
+// Search yields the near-duplicates of a text: the most similar first, and equally similar ones in
+// the order of adding. An error comes last, with an empty Match.
+func (d *Deduplicator[ID]) Search(text string) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) {
+		matchSeq(d.find(nil, d.options().Fingerprinter.profile(text)))(yield)
+	}
 }
 
-// SearchRecord is Search for a record.
-func (d *Deduplicator[ID]) SearchRecord(rec Record) []Similar[ID] {
-	return d.find(nil, d.settings.Fingerprinter.recordProfile(rec))
+// SearchRecord is Search for a record; see AddRecord for its errors.
+func (d *Deduplicator[ID]) SearchRecord(rec Record) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) {
+		p, err := d.options().Fingerprinter.recordProfile(rec)
+		if err != nil {
+			yield(Match[ID]{}, err)
+			return
+		}
+		matchSeq(d.find(nil, p))(yield)
+	}
 }
 
-// SearchAndAdd is Search and Add in one. What has the id already is not returned. Of two that
-// come at the same time one finds the other.
-func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) []Similar[ID] {
-	return d.find(&id, d.settings.Fingerprinter.profile(text))
+// Exists reports whether Search finds anything.
+func (d *Deduplicator[ID]) Exists(text string) (bool, error) {
+	for _, err := range d.Search(text) {
+		return err == nil, err
+	}
+	return false, nil
 }
 
-// SearchAndAddRecord is SearchAndAdd for a record.
-func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec Record) []Similar[ID] {
-	return d.find(&id, d.settings.Fingerprinter.recordProfile(rec))
+// SearchAndAdd is Search and Add in one. The document that has the id already is not returned. Of
+// two calls at the same time, one finds the other's document.
+func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) ([]Match[ID], error) {
+	return d.find(&id, d.options().Fingerprinter.profile(text))
 }
 
-// find returns what a profile is near, and adds it if there is an id for it.
-func (d *Deduplicator[ID]) find(id *ID, p profile) []Similar[ID] {
+// SearchAndAddRecord is SearchAndAdd for a record; see AddRecord for its errors.
+func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec Record) ([]Match[ID], error) {
+	p, err := d.options().Fingerprinter.recordProfile(rec)
+	if err != nil {
+		return nil, err
+	}
+	return d.find(&id, p)
+}
+
+// ExistsAndAdd is SearchAndAdd for callers who only want to know whether there is a near-duplicate.
+func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
+	found, err := d.SearchAndAdd(id, text)
+	return len(found) > 0, err
+}
+
+// find returns the near-duplicates of a profile, and adds it if there is an id for it.
+func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	if id != nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.refresh()
+		if err := d.refresh(); err != nil {
+			return nil, err
+		}
 		d.delete(*id)
 	} else {
-		defer d.reading().RUnlock()
+		unlock, err := d.lockFresh()
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
 	}
-	var found []SimilarPair[int] // of which only B counts
-	for _, m := range d.known.index.Search(d.known.vector(&p), d.settings.Similarity) {
-		for _, at := range d.contents[m.ID].docs {
-			found = append(found, SimilarPair[int]{B: at, Similarity: m.Similarity})
+	type hit struct {
+		similarity float64
+		slot       int32
+	}
+	var hits []hit
+	for m, err := range d.known.index.Search(d.known.vector(&p)) {
+		if err != nil {
+			return nil, err
+		}
+		for slot := range d.documentsOf(&d.contents[m.ID]) {
+			hits = append(hits, hit{m.Similarity, slot})
 		}
 	}
-	slices.SortFunc(found, func(a, b SimilarPair[int]) int {
-		return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), a.B-b.B)
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.similarity, a.similarity), d.docs[a.slot].number-d.docs[b.slot].number)
 	})
-	out := make([]Similar[ID], len(found))
-	for i, f := range found {
-		out[i] = Similar[ID]{d.docs[f.B].id, f.Similarity}
+	out := make([]Match[ID], len(hits))
+	for i, h := range hits {
+		out[i] = Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity}
 	}
 	if id != nil {
-		d.enter(*id, p, p.digest())
+		return out, d.enter(*id, p, p.digest())
 	}
-	return out
+	return out, nil
 }
 
-// reading makes sure that the history is fresh, and returns the lock, locked for reading.
-func (d *Deduplicator[ID]) reading() *sync.RWMutex {
+// lockFresh makes sure that the history is fresh, locks for reading, and returns what unlocks.
+func (d *Deduplicator[ID]) lockFresh() (unlock func(), err error) {
 	for d.mu.RLock(); d.isStale(); d.mu.RLock() {
 		d.mu.RUnlock()
 		d.mu.Lock()
-		d.refresh()
+		err := d.refresh()
 		d.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
 	}
-	return &d.mu
+	return d.mu.RUnlock, nil
 }

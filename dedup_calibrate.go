@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -33,9 +34,9 @@ type Goal struct {
 
 // A Calibration is settings and what they were chosen from.
 type Calibration struct {
-	Settings Settings // with the Similarity that was chosen
-	Point    CurvePoint
-	Curve    []CurvePoint // ascending by Similarity, in steps of 0.01
+	Options DeduplicatorOptions // with the Similarity that was chosen
+	Point   CurvePoint
+	Curve   []CurvePoint // ascending by Similarity, in steps of 0.01
 }
 
 // A CurvePoint is what a least similarity finds of the pairs that have labels.
@@ -67,12 +68,12 @@ const leastCurve = 0.2
 // other documents of the same kind tell. The similarity is the middle of those that do equally
 // well. It is an error if an id is unknown, if no label is a duplicate, if all are and Complete
 // is not said, or if the goal cannot be reached with a similarity of 0.2 or more.
-func (d *Deduplicator[ID]) Calibrate(labels []Label[ID], goal Goal) (Calibration, error) {
+func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration, error) {
 	var cal Calibration
 	if goal.Precision != 0 && goal.Recall != 0 || !(goal.Precision >= 0 && goal.Precision <= 1 && goal.Recall >= 0 && goal.Recall <= 1) {
 		return cal, fmt.Errorf("neardup: Calibrate: a goal is a precision or a recall of at most 1, and not %+v", goal)
 	}
-	right, total, all, err := d.labelled(labels, goal.Complete)
+	right, total, all, err := d.labelled(ctx, labels, goal.Complete)
 	if err != nil {
 		return cal, err
 	}
@@ -111,10 +112,13 @@ func (d *Deduplicator[ID]) Calibrate(labels []Label[ID], goal Goal) (Calibration
 		to++
 	}
 	cal.Point = cal.Curve[(from+to)/2]
-	cal.Settings = d.settings
-	cal.Settings.Similarity = cal.Point.Similarity
+	cal.Options = *d.options()
+	cal.Options.Similarity = cal.Point.Similarity
 	return cal, nil
 }
+
+// numbers returns a pair of documents, the one that was added first in front.
+func numbers(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 // atLeastCount returns how many of ascending numbers are at least x.
 func atLeastCount(ascending []float64, x float64) int {
@@ -124,7 +128,7 @@ func atLeastCount(ascending []float64, x float64) int {
 
 // labelled returns the similarities, ascending, of the duplicates and of all pairs that count,
 // and how many duplicates there are, those that share nothing too.
-func (d *Deduplicator[ID]) labelled(labels []Label[ID], complete bool) (right []float64, total int, all []float64, err error) {
+func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], complete bool) (right []float64, total int, all []float64, err error) {
 	duplicate, total, err := d.duplicates(labels, complete)
 	if err != nil {
 		return nil, 0, nil, err
@@ -139,16 +143,33 @@ func (d *Deduplicator[ID]) labelled(labels []Label[ID], complete bool) (right []
 		}
 	}
 	if complete {
-		for p := range d.collect(0).documentPairs(leastCurve, 1) {
-			take([2]int{p.A, p.B}, p.Similarity)
+		c := d.collect(0)
+		for p := range c.documentPairs(ctx, leastCurve, 1) {
+			take([2]int{c.docs[p.A].number, c.docs[p.B].number}, p.Similarity)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, 0, nil, err
 		}
 	} else {
 		d.mu.RLock()
 		defer d.mu.RUnlock()
-		h := d.learned()
-		for pair := range duplicate {
-			a, b := d.docs[pair[0]].content, d.docs[pair[1]].content
-			take(pair, h.vector(&d.contents[a].profile).Cosine(h.vector(&d.contents[b].profile)))
+		h, err := d.learned()
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		vector := func(id ID) Vector { return h.vector(&d.contents[d.docs[d.ids[id]].content].profile) }
+		taken := map[[2]int]bool{}
+		for _, l := range labels {
+			i, okA := d.ids[l.A]
+			j, okB := d.ids[l.B]
+			if !okA || !okB {
+				continue // deleted meanwhile
+			}
+			pair := numbers(d.docs[i].number, d.docs[j].number)
+			if !taken[pair] {
+				taken[pair] = true
+				take(pair, vector(l.A).Cosine(vector(l.B)))
+			}
 		}
 	}
 	slices.Sort(right)
@@ -168,7 +189,7 @@ func (d *Deduplicator[ID]) duplicates(labels []Label[ID], complete bool) (duplic
 		if !okA || !okB || i == j {
 			return nil, 0, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v: two documents are needed", n, l.A, l.B)
 		}
-		pair := [2]int{min(i, j), max(i, j)}
+		pair := numbers(d.docs[i].number, d.docs[j].number)
 		if is, ok := duplicate[pair]; ok && is != l.Duplicate {
 			return nil, 0, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v, contradicts an earlier one", n, l.A, l.B)
 		}

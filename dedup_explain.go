@@ -36,8 +36,8 @@ func (e Explanation) Duplicate() bool { return e.Similarity >= e.Least }
 // Explain compares two texts, which need not have been added, as Search does. The features are
 // ordered: those that both have, by what they add to the similarity, and then the others, by how
 // much of their document they are.
-func (d *Deduplicator[ID]) Explain(a, b string) Explanation {
-	f := &d.settings.Fingerprinter
+func (d *Deduplicator[ID]) Explain(a, b string) (Explanation, error) {
+	f := &d.options().Fingerprinter
 	names := map[uint64]string{}
 	for _, text := range []string{a, b} {
 		if !f.hasLevels() {
@@ -59,22 +59,37 @@ func (d *Deduplicator[ID]) Explain(a, b string) Explanation {
 }
 
 // ExplainRecords is Explain for records.
-func (d *Deduplicator[ID]) ExplainRecords(a, b Record) Explanation {
-	f := &d.settings.Fingerprinter
+func (d *Deduplicator[ID]) ExplainRecords(a, b Record) (Explanation, error) {
+	f := &d.options().Fingerprinter
 	names := map[uint64]string{}
 	for _, rec := range []Record{a, b} {
+		if f.checkRecord(rec) != nil {
+			continue // recordProfile says so
+		}
 		for feature := range f.RecordFeatures(rec) {
 			names[featureKey(feature.Text, f.Hash.key)] = feature.Text
 		}
 	}
-	return d.explain(f.recordProfile(a), f.recordProfile(b), names)
+	x, err := f.recordProfile(a)
+	if err != nil {
+		return Explanation{}, err
+	}
+	y, err := f.recordProfile(b)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return d.explain(x, y, names)
 }
 
-func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) Explanation {
-	defer d.reading().RUnlock()
+func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Explanation, error) {
+	unlock, err := d.lockFresh()
+	if err != nil {
+		return Explanation{}, err
+	}
+	defer unlock()
 	h := d.known
 	x, y := h.vector(&a), h.vector(&b)
-	e := Explanation{Similarity: x.Cosine(y), Least: d.settings.Similarity}
+	e := Explanation{Similarity: x.Cosine(y), Least: d.options().Similarity}
 	at := map[uint64]int{}
 	for side, v := range []Vector{x, y} {
 		unit := cosine.UnitFactor(cosine.Square(v))
@@ -95,7 +110,7 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) Explan
 	slices.SortFunc(e.Features, func(f, g ExplainedFeature) int {
 		return cmp.Or(cmp.Compare(math.Abs(g.A*g.B), math.Abs(f.A*f.B)), cmp.Compare(g.A*g.A+g.B*g.B, f.A*f.A+f.B*f.B), cmp.Compare(f.Text, g.Text))
 	})
-	return e
+	return e, nil
 }
 
 // String returns the similarity, and the ten features that weigh most of those that both documents have

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"slices"
 
 	"github.com/neardup/neardup/internal/cosine"
@@ -17,8 +18,11 @@ type Grouping[ID comparable] struct {
 	// document that is equal to an old one counts as that.
 	Old int
 
-	// Prefer says whether to keep document a rather than b: First, Longest, Newest or a function of
-	// one's own. nil means First. Between equal ones the first is kept.
+	// Prefer says whether to keep document a rather than b, such as the longer one:
+	//
+	//	func(a, b neardup.Document[string]) bool { return a.Length > b.Length }
+	//
+	// nil keeps the one that was added first. Between equal ones the first is kept.
 	Prefer func(a, b Document[ID]) bool
 }
 
@@ -29,64 +33,45 @@ type Document[ID comparable] struct {
 	Length int // of the text in characters; of a record, of all values
 }
 
-// First prefers the document that was added first.
-func First[ID comparable](a, b Document[ID]) bool { return a.Number < b.Number }
-
-// Longest prefers the longest document.
-func Longest[ID comparable](a, b Document[ID]) bool { return a.Length > b.Length }
-
-// Newest prefers the document that was added last.
-func Newest[ID comparable](a, b Document[ID]) bool { return a.Number > b.Number }
-
 // A Group is documents that are near-duplicates, two or more.
 type Group[ID comparable] struct {
 	Keep    ID   // the one that represents them
 	Members []ID // all, Keep too, in the order of adding
 }
 
-// Groups returns the groups of near-duplicates, in the order of their first members. What is in
-// no group stands alone; so do groups of old documents only.
-func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
+// Groups returns the groups of near-duplicates, in the order of their first members. A document that
+// is in no group stands alone; so do groups of old documents only.
+func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
+	if err := g.Linkage.check(); err != nil {
+		return nil, err
+	}
 	c := d.collect(g.Old)
 	for i := range c.contents { // of equal old documents one stands for all
 		if docs := c.contents[i].docs; c.oldOf(docs) > 1 {
 			c.contents[i].docs = slices.Concat(docs[:1], docs[c.oldOf(docs):])
 		}
 	}
-	isOld := func(i int) bool { return c.contents[i].docs[0] < g.Old }
-	fresh := func(yield func(SimilarPair[int]) bool) {
-		for p := range c.pairs(d.settings.Similarity, d.settings.Recall, planFrom) {
-			if !(isOld(p.A) && isOld(p.B)) && !yield(SimilarPair[int](p)) {
-				return
-			}
-		}
-	}
-	document := func(at int) Document[ID] { return Document[ID]{c.docs[at].id, at, c.docs[at].length} }
-	prefer := g.Prefer
-	if prefer == nil {
-		prefer = First[ID]
-	}
-	before := func(i, j int) bool { // of two documents
-		if i < g.Old || j < g.Old {
-			return i < j && j >= g.Old || i < g.Old && j < g.Old && prefer(document(i), document(j))
-		}
-		return prefer(document(i), document(j))
-	}
-	keep := make([]int, len(c.contents)) // the best document of each content
-	for i := range c.contents {
-		keep[i] = c.contents[i].docs[0]
-		for _, at := range c.contents[i].docs[1:] {
-			if before(at, keep[i]) {
-				keep[i] = at
-			}
-		}
-	}
-	first := func(i, j int) bool { return before(keep[i], keep[j]) }
+	keep := c.keepers(&g)
+	first := func(i, j int) bool { return c.before(&g, keep[i], keep[j]) }
+	s := d.options()
 	var of []int
-	if g.Linkage == Centres && d.settings.Recall == 1 {
-		of = c.centres(d.settings.Similarity, isOld, first)
-	} else {
+	switch {
+	case g.Linkage == Centres && s.Recall == 1:
+		of = c.centres(ctx, s.Similarity, first)
+	case g.Linkage == Chains && s.Recall == 1 && c.old == 0:
+		of = c.chains(ctx, s.Similarity, first)
+	default:
+		fresh := func(yield func(Pair[int]) bool) {
+			for p := range c.pairs(ctx, s.Similarity, s.Recall, planFrom) {
+				if !(c.isOld(p.A) && c.isOld(p.B)) && !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}) {
+					return
+				}
+			}
+		}
 		of = GroupPairs(len(c.contents), fresh, g.Linkage, first)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	members := make(map[int][]int)
 	for i, root := range of {
@@ -96,7 +81,7 @@ func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 	var roots []int
 	for root, m := range members {
 		slices.Sort(m)
-		if len(m) > 1 && m[len(m)-1] >= g.Old {
+		if len(m) > 1 && m[len(m)-1] >= c.oldDocs {
 			roots = append(roots, root)
 		}
 	}
@@ -108,18 +93,53 @@ func (d *Deduplicator[ID]) Groups(g Grouping[ID]) []Group[ID] {
 		}
 		groups = append(groups, group)
 	}
-	return groups
+	return groups, nil
+}
+
+// isOld reports whether a content has an old document.
+func (c *collection[ID]) isOld(i int) bool { return c.contents[i].docs[0] < c.oldDocs }
+
+// keepers returns for each content the position of its best document.
+func (c *collection[ID]) keepers(g *Grouping[ID]) []int {
+	keep := make([]int, len(c.contents))
+	for i := range c.contents {
+		keep[i] = c.contents[i].docs[0]
+		for _, at := range c.contents[i].docs[1:] {
+			if c.before(g, at, keep[i]) {
+				keep[i] = at
+			}
+		}
+	}
+	return keep
+}
+
+// before reports whether the document at i should be kept rather than the one at j: old documents
+// come first.
+func (c *collection[ID]) before(g *Grouping[ID], i, j int) bool {
+	if oldI, oldJ := i < c.oldDocs, j < c.oldDocs; oldI != oldJ {
+		return oldI
+	}
+	if g.Prefer == nil {
+		return i < j
+	}
+	document := func(at int) Document[ID] {
+		return Document[ID]{ID: c.docs[at].id, Number: c.docs[at].number, Length: c.docs[at].length}
+	}
+	return g.Prefer(document(i), document(j))
 }
 
 // centres groups contents around centres, without spelling out the pairs.
-func (c *collection[ID]) centres(least float64, isOld func(i int) bool, before func(i, j int) bool) []int {
+func (c *collection[ID]) centres(ctx context.Context, least float64, before func(i, j int) bool) []int {
 	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })
-	return graph.CentresOf(len(c.contents), before, func(is []int, use func(i int, near []graph.Edge)) {
+	return graph.CentresOf(len(c.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
+		if ctx.Err() != nil {
+			is = nil // the result is thrown away
+		}
 		next := 0
-		j.Each(is, func(found []cosine.Pair) {
+		j.Each(is, covered, func(found []cosine.Pair) {
 			near := make([]graph.Edge, 0, len(found))
 			for _, f := range found {
-				if !isOld(is[next]) || !isOld(f.A) {
+				if !c.isOld(is[next]) || !c.isOld(f.A) {
 					near = append(near, graph.Edge{To: f.A, Similarity: f.Similarity})
 				}
 			}
@@ -127,4 +147,18 @@ func (c *collection[ID]) centres(least float64, isOld func(i int) bool, before f
 			next++
 		})
 	})
+}
+
+// chains groups contents by connected components. Pairs within a component that is known already
+// are not verified: of n contents in one group about n pairs are, and not n².
+func (c *collection[ID]) chains(ctx context.Context, least float64, before func(i, j int) bool) []int {
+	groups := graph.NewShared(len(c.contents))
+	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })
+	j.Skip = groups.Same
+	for p := range j.Pairs(0) {
+		if groups.Join(p.A, p.B); ctx.Err() != nil {
+			break
+		}
+	}
+	return graph.Represent(groups.Roots(), before)
 }

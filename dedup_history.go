@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"slices"
 
 	"github.com/neardup/neardup/internal/cosine"
@@ -21,23 +22,23 @@ const (
 	alikeValues     = 64  // of the signatures by which candidates are found
 )
 
-// counted finds the documents that are nearly equal to one before them that counts, if that makes
+// countedOnce finds the documents that are nearly equal to one before them that counts, if that makes
 // a difference.
-func (d *Deduplicator[ID]) counted(n int, terms func(i int) Vector) counted {
+func (d *Deduplicator[ID]) countedOnce(n int, terms func(i int) Vector) counted {
 	counts := make(counted, n)
-	if d.settings.Fingerprinter.Weight != nil {
+	if d.options().Fingerprinter.Weight != nil {
 		for i := range counts {
 			counts[i] = true
 		}
 		return counts
 	}
-	ix, err := NewSignatureIndex[int](alikeSimilarity, &SignatureIndexOptions{Values: alikeValues})
+	ix, err := NewSignatureIndex[int](alikeSimilarity, SignatureIndexOptions{Values: alikeValues})
 	if err != nil {
 		panic(err) // constants that do not fit
 	}
 	for i, s := range signAll(n, terms, MinHash{Values: alikeValues}) {
 		counts[i] = true
-		for m := range ix.Search(s) {
+		for m := range ix.Search(s) { // in memory it has no errors
 			if featureSet(terms(i)).Jaccard(featureSet(terms(m.ID))) >= alikeSimilarity {
 				counts[i] = false
 				break
@@ -73,7 +74,7 @@ func featureSet(v Vector) Set {
 func (c counted) Counts(i int) bool { return c[i] }
 
 // weights returns what features weigh.
-func (c counted) weights(s *Settings) profileWeights {
+func (c counted) weights(s *DeduplicatorOptions) profileWeights {
 	n := 0
 	for _, counts := range c {
 		if counts {
@@ -109,33 +110,45 @@ func (d *Deduplicator[ID]) isStale() bool {
 const fewContents = 64
 
 // refresh makes sure that there is a history, and a fresh one.
-func (d *Deduplicator[ID]) refresh() {
-	if d.isStale() {
-		d.known, d.entered = d.learned(), 0
+func (d *Deduplicator[ID]) refresh() error {
+	if !d.isStale() {
+		return nil
 	}
+	known, err := d.learned()
+	if err != nil {
+		return err
+	}
+	d.known, d.entered = known, 0
+	return nil
 }
 
 // learned returns a history of the contents that there are.
-func (d *Deduplicator[ID]) learned() *history {
+func (d *Deduplicator[ID]) learned() (*history, error) {
 	numbers := d.inOrder()
 	var used historySource
 	for _, n := range numbers {
 		used.Slice = append(used.Slice, d.contents[n].terms)
 	}
-	used.counted = d.counted(used.Len(), func(i int) Vector { return used.Slice[i] })
-	h := &history{used.weights(&d.settings), cosine.Count(used), NewVectorIndex[uint32](), used.Len()}
+	used.counted = d.countedOnce(used.Len(), func(i int) Vector { return used.Slice[i] })
+	index, err := NewVectorIndex[uint32](d.options().Similarity, VectorIndexOptions{})
+	if err != nil {
+		return nil, err
+	}
+	h := &history{used.weights(d.options()), cosine.Count(used), index, used.Len()}
 	vectors := make([]Vector, used.Len())
 	parallel.Chunks(used.Len(), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			vectors[i] = h.vector(&d.contents[numbers[i]].profile)
 		}
 	})
-	h.index.AddAll(func(yield func(uint32, Vector) bool) {
+	err = h.index.AddAll(context.Background(), func(yield func(uint32, Vector) bool) {
 		for i, v := range vectors {
-			yield(numbers[i], v)
+			if !yield(numbers[i], v) {
+				return
+			}
 		}
 	})
-	return h
+	return h, err
 }
 
 // vector returns the vector of a profile.

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"math"
@@ -11,37 +12,30 @@ import (
 	"github.com/neardup/neardup/internal/minhash"
 )
 
-// A Plan says how a [Deduplicator] finds the pairs to compare.
+// A Plan says how a [Deduplicator] finds the pairs to verify. With a Banding these are the pairs
+// whose MinHash signatures of 128 values agree in a band; else with a Distance, the pairs whose
+// 128-bit SimHash fingerprints are within it; else all pairs that can be similar enough, by the
+// exact join of [VectorPairs].
 type Plan struct {
-	Generator Generator
-	Distance  int     // ByFingerprints: the largest
-	Banding   Banding // BySignatures
+	Distance int
+	Banding  Banding
 
-	// Recall is the share of the pairs that are similar enough which the generator finds: 1 of an
-	// exact one, and of others a lower bound, with a confidence of 95 %, by the pairs of a sample.
+	// Recall is the fraction of the similar pairs that are found: 1 for the exact join, else a lower
+	// bound from the pairs of a sample, with a confidence of 95 %.
 	Recall  float64
-	Sampled int // pairs of the sample; 0 if there was none
+	Sampled int // pairs of the sample; 0 if none was taken
 }
-
-// A Generator is what finds pairs to be compared exactly, the cheapest first.
-type Generator uint8
-
-const (
-	ByFingerprints Generator = iota // 128-bit SimHash of the weighted features, within a distance
-	BySignatures                    // MinHash of the features, 128 values, that agree in a band
-	ByVectors                       // all that can be similar enough, see VectorPairs: exact
-)
 
 // String says in a line what the plan is.
 func (p Plan) String() string {
 	how := "by vectors, exactly"
-	switch p.Generator {
-	case ByFingerprints:
-		how = fmt.Sprintf("by fingerprints of 128 bits within %d", p.Distance)
-	case BySignatures:
+	switch {
+	case p.Banding != Banding{}:
 		how = fmt.Sprintf("by signatures, %d bands of %d", p.Banding.Bands, p.Banding.Rows)
+	case p.Distance > 0:
+		how = fmt.Sprintf("by fingerprints of 128 bits within %d", p.Distance)
 	}
-	return fmt.Sprintf("%s; recall at least %.3f, by %d pairs", how, p.Recall, p.Sampled)
+	return fmt.Sprintf("%s; recall at least %.3f, from %d sampled pairs", how, p.Recall, p.Sampled)
 }
 
 const (
@@ -54,12 +48,12 @@ const (
 )
 
 // Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 100,000
-// different documents, it is ByVectors. Otherwise all pairs of a sample of 1,000 documents are
-// found, and the plan is the cheapest generator that finds enough of those; ByVectors, if they
-// are too few to tell.
+// different documents, it is exact. Otherwise all pairs of a sample of 1,000 documents are
+// found, and the plan is the cheapest generator that finds enough of those; the exact join, if
+// they are too few to tell.
 func (d *Deduplicator[ID]) Plan() Plan {
 	c := d.collect(0)
-	return c.plan(c.number(d.settings.Recall), d.settings.Similarity, d.settings.Recall, planFrom)
+	return c.plan(c.number(d.options().Recall), d.options().Similarity, d.options().Recall, planFrom)
 }
 
 // number numbers the features, and makes fingerprints too if the recall is less than 1.
@@ -79,12 +73,12 @@ func (v Vector) fingerprint() Fingerprint128 {
 	}
 	var a Accumulator128
 	a.AddWeighted(hi, lo, weights)
-	return a.Sum(TieZero)
+	return a.Sum()
 }
 
 // plan chooses a generator.
 func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from int) Plan {
-	exact := Plan{Generator: ByVectors, Recall: 1}
+	exact := Plan{Recall: 1}
 	if recall >= 1 || len(c.contents) < from {
 		return exact
 	}
@@ -102,7 +96,7 @@ func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from in
 	for k := 3; k <= maxPlanReach; k++ {
 		within, _ := slices.BinarySearch(distances, k+1)
 		if r := lowerBound(float64(within)/float64(len(similar)), len(similar)); r >= recall {
-			return Plan{Generator: ByFingerprints, Distance: k, Recall: r, Sampled: len(similar)}
+			return Plan{Distance: k, Recall: r, Sampled: len(similar)}
 		}
 	}
 	for s := 0.95; s >= planSimilar; s -= 0.05 {
@@ -112,7 +106,7 @@ func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from in
 			mean += b.Probability(j) / float64(len(jaccards))
 		}
 		if r := lowerBound(mean, len(similar)); r >= recall {
-			return Plan{Generator: BySignatures, Banding: b, Recall: r, Sampled: len(similar)}
+			return Plan{Banding: b, Recall: r, Sampled: len(similar)}
 		}
 	}
 	return exact
@@ -131,11 +125,11 @@ func (c *collection[ID]) sample(v *cosine.Numbered, least float64) []cosine.Pair
 	return slices.Collect(cosine.NewJoin(v, least, func(i int) bool { return i%step == 0 }).Pairs(0))
 }
 
-// pairs yields the pairs of different contents of at least a similarity, or a share of them if
-// there are so many contents that it is planned how.
-func (c *collection[ID]) pairs(least, recall float64, from int) iter.Seq[cosine.Pair] {
+// pairs yields the pairs of different contents of at least a similarity, or a fraction recall of
+// them, if there are at least from contents, so that a plan pays. It ends when the context does.
+func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from int) iter.Seq[cosine.Pair] {
 	return func(yield func(cosine.Pair) bool) {
-		if len(c.contents) == 0 {
+		if len(c.contents) == 0 || ctx.Err() != nil {
 			return
 		}
 		if len(c.contents) < from { // there is nothing to plan
@@ -144,32 +138,49 @@ func (c *collection[ID]) pairs(least, recall float64, from int) iter.Seq[cosine.
 		v := c.number(recall)
 		plan := c.plan(v, least, recall, from)
 		verify := func(i, j int) bool {
+			if ctx.Err() != nil {
+				return false
+			}
 			if max(i, j) < c.old {
 				return true
 			}
 			s := v.Cosine(i, j)
 			return s < least || yield(cosine.Pair{A: min(i, j), B: max(i, j), Similarity: s})
 		}
-		switch plan.Generator {
-		case ByFingerprints:
-			for p := range Pairs(c.fps, plan.Distance) {
-				if !verify(p.I, p.J) {
+		switch {
+		case plan.Banding != Banding{}:
+			for p := range c.candidates(ctx, plan.Banding, least) {
+				if !verify(p.A, p.B) {
 					return
 				}
 			}
-		case BySignatures:
-			ix, err := NewSignatureIndex[int](least, &SignatureIndexOptions{Values: minhash.DefaultValues, Banding: plan.Banding})
-			if err != nil {
-				panic(err) // the bands fit
-			}
-			ix.AddAll(slices.All(signAll(len(c.contents), c.terms, MinHash{})))
-			for p := range ix.CandidatePairs() {
+		case plan.Distance > 0:
+			for p := range Pairs(ctx, c.fps, plan.Distance) {
 				if !verify(p.A, p.B) {
 					return
 				}
 			}
 		default:
-			cosine.NewJoin(v, least, func(int) bool { return true }).Pairs(c.old)(yield)
+			join := cosine.NewJoin(v, least, func(int) bool { return true })
+			join.Pairs(c.old)(func(p cosine.Pair) bool { return ctx.Err() == nil && yield(p) })
+		}
+	}
+}
+
+// candidates yields the pairs of contents whose signatures agree in a band.
+func (c *collection[ID]) candidates(ctx context.Context, b Banding, least float64) iter.Seq[Pair[int]] {
+	return func(yield func(Pair[int]) bool) {
+		ix, err := NewSignatureIndex[int](least, SignatureIndexOptions{Values: minhash.DefaultValues, Banding: b})
+		if err != nil {
+			panic(err) // the plan chose bands that do not fit
+		}
+		if ix.AddAll(ctx, slices.All(signAll(len(c.contents), c.terms, MinHash{}))) != nil {
+			return // the context is done; an index in memory has no other error
+		}
+		for p, err := range ix.CandidatePairs(ctx) {
+			if err != nil || !yield(p) {
+				return
+			}
 		}
 	}
 }

@@ -74,12 +74,15 @@ func (f *Fingerprinter) profile(text string) (p profile) {
 func (f *Fingerprinter) hasLevels() bool { return f.Tokenizer == nil && f.Weight == nil }
 
 // recordProfile returns the profile of a record.
-func (f *Fingerprinter) recordProfile(rec Record) (p profile) {
+func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
+	if err := f.checkRecord(rec); err != nil {
+		return p, err
+	}
 	for _, value := range rec {
 		p.length += utf8.RuneCountInString(value)
 	}
 	p.terms = f.rawWeight().RecordVector(rec)
-	return p
+	return p, nil
 }
 
 // rawWeight returns f with the weight of profiles: its own, or the logarithm of the count.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDeduplicatorQuality prints precision, recall and F1 by pairs of the default Settings, and
+// TestDeduplicatorQuality prints precision, recall and F1 by pairs of the default DeduplicatorOptions, and
 // with the similarity that is best for one half of the groups those on the other half; and the
 // same of records with a schema:
 //
@@ -19,15 +19,15 @@ func TestDeduplicatorQuality(t *testing.T) {
 		want float64
 	}{{"zh-revisions", 0.990}, {"en-versions", 0.992}} {
 		texts, truth := labelled(t, set.name)
-		d, err := NewDeduplicator[int](Settings{})
+		d, err := NewDeduplicator[int](DeduplicatorOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.AddAll(slices.All(texts))
+		d.AddAll(bg, slices.All(texts))
 		half := halves(len(texts), truth)
 		var m measured
-		for p := range d.Pairs() {
-			m.add(Pair{I: p.A, J: p.B}, half, truth)
+		for p := range d.Pairs(bg) {
+			m.add(Pair[int]{A: p.A, B: p.B}, half, truth)
 		}
 		t.Logf("%-14s default      %s", set.name, m.string(truth))
 		if f1 := 2 * float64(m.good[2]) / float64(m.found[2]+len(truth)); f1 < set.want {
@@ -39,7 +39,7 @@ func TestDeduplicatorQuality(t *testing.T) {
 					d.Add(i, text)
 				}
 			}
-		}, Settings{})
+		}, DeduplicatorOptions{})
 	}
 	words, trigrams := Words{}, NGrams{3}
 	for _, set := range []struct {
@@ -63,7 +63,7 @@ func TestDeduplicatorQuality(t *testing.T) {
 					d.AddRecord(i, rec)
 				}
 			}
-		}, Settings{Fingerprinter: Fingerprinter{Fields: set.fields, Weight: set.weight}})
+		}, DeduplicatorOptions{Fingerprinter: Fingerprinter{Fields: set.fields, Weight: set.weight}})
 		if f1 < set.want {
 			t.Errorf("%s: F1 %.4f on all, want %.3f", set.name, f1, set.want)
 		}
@@ -72,7 +72,7 @@ func TestDeduplicatorQuality(t *testing.T) {
 
 // calibrated chooses the similarity by one half of the documents, prints what it finds in the
 // other, and returns the F1 on all with that of the first half.
-func calibrated(t *testing.T, name string, half []int, truth map[Pair]bool, add func(d *Deduplicator[int], keep func(i int) bool), s Settings) (f1 float64) {
+func calibrated(t *testing.T, name string, half []int, truth map[Pair[int]]bool, add func(d *Deduplicator[int], keep func(i int) bool), s DeduplicatorOptions) (f1 float64) {
 	for h := range 2 {
 		d, err := NewDeduplicator[int](s)
 		if err != nil {
@@ -81,26 +81,26 @@ func calibrated(t *testing.T, name string, half []int, truth map[Pair]bool, add 
 		add(d, func(i int) bool { return half[i] == h })
 		var labels []Label[int]
 		for p := range truth {
-			if half[p.I] == h {
-				labels = append(labels, Label[int]{p.I, p.J, true})
+			if half[p.A] == h {
+				labels = append(labels, Label[int]{p.A, p.B, true})
 			}
 		}
-		cal, err := d.Calibrate(labels, Goal{Complete: true})
+		cal, err := d.Calibrate(bg, labels, Goal{Complete: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := NewDeduplicator[int](cal.Settings)
+		all, err := NewDeduplicator[int](cal.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		add(all, func(int) bool { return true })
 		var m measured
-		for p := range all.Pairs() {
-			m.add(Pair{I: p.A, J: p.B}, half, truth)
+		for p := range all.Pairs(bg) {
+			m.add(Pair[int]{A: p.A, B: p.B}, half, truth)
 		}
 		of := 0
 		for p := range truth {
-			if half[p.I] != h {
+			if half[p.A] != h {
 				of++
 			}
 		}

@@ -12,9 +12,9 @@ import (
 
 // bruteDuplicates is what Pairs must find: all pairs of documents by their vectors, made of what
 // Features shows and of counted documents.
-func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int] {
+func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair[int] {
 	t.Helper()
-	s, err := s.usual()
+	s, err := s.canonical()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int
 			different = append(different, profiles[i].terms)
 		}
 	}
-	counts := (&Deduplicator[int]{settings: s}).counted(len(different), func(i int) Vector { return different[i] })
+	counts := (&Deduplicator[int]{settings: s}).countedOnce(len(different), func(i int) Vector { return different[i] })
 	df := map[uint64]uint32{}
 	n := 0
 	for i, terms := range different {
@@ -48,19 +48,19 @@ func bruteDuplicates(t *testing.T, texts []string, s Settings) []SimilarPair[int
 		}
 		newProfileWeights(n, s.Fingerprinter.Weight != nil).weigh(vectors[i], &p, counts)
 	}
-	var pairs []SimilarPair[int]
+	var pairs []Pair[int]
 	for j := range texts {
 		for i := range j {
 			if c := vectors[i].Cosine(vectors[j]); c >= s.Similarity {
-				pairs = append(pairs, SimilarPair[int]{i, j, c})
+				pairs = append(pairs, Pair[int]{A: i, B: j, Similarity: c})
 			}
 		}
 	}
 	return pairs
 }
 
-func sortSimilar(pairs []SimilarPair[int]) []SimilarPair[int] {
-	slices.SortFunc(pairs, func(a, b SimilarPair[int]) int {
+func sortSimilar(pairs []Pair[int]) []Pair[int] {
+	slices.SortFunc(pairs, func(a, b Pair[int]) int {
 		if a.B != b.B {
 			return a.B - b.B
 		}
@@ -89,10 +89,10 @@ func changedTexts(t *testing.T, n int) []string {
 
 func TestDeduplicatorPairs(t *testing.T) {
 	texts := changedTexts(t, shorter(400, 150))
-	for name, s := range map[string]Settings{
+	for name, s := range map[string]DeduplicatorOptions{
 		"default": {}, "low": {Similarity: 0.1}, "one": {Similarity: 1},
 		"tokenizer": {Fingerprinter: Fingerprinter{Tokenizer: NGrams{2}}},
-		"weight":    {Fingerprinter: Fingerprinter{Weight: Binary}},
+		"weight":    {Fingerprinter: Fingerprinter{Weight: Constant(1)}},
 		"normal":    {Fingerprinter: Fingerprinter{Normalizer: Normalizer{Numbers: Mask, Form: NFKC}}},
 	} {
 		want := sortSimilar(bruteDuplicates(t, texts, s))
@@ -103,8 +103,8 @@ func TestDeduplicatorPairs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.AddAll(slices.All(texts))
-		got := sortSimilar(slices.Collect(d.Pairs()))
+		d.AddAll(bg, slices.All(texts))
+		got := sortSimilar(listed(d.Pairs(bg)))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %d pairs, not %d", name, len(got), len(want))
 		}
@@ -118,21 +118,21 @@ func TestDeduplicatorPairs(t *testing.T) {
 			one.Add(i, text)
 		}
 		for i := range texts {
-			if !one.Delete(-i-1) || one.Delete(-i-1) {
+			if !must(one.Delete(-i-1)) || must(one.Delete(-i-1)) {
 				t.Fatal("Delete does not say what was there")
 			}
 		}
-		if got := sortSimilar(slices.Collect(one.Pairs())); !slices.Equal(got, want) || one.Len() != len(texts) {
+		if got := sortSimilar(listed(one.Pairs(bg))); !slices.Equal(got, want) || one.Len() != len(texts) {
 			t.Errorf("%s: %d pairs of those that are left, not %d", name, len(got), len(want))
 		}
 		for _, old := range []int{0, 1, len(texts) / 2, len(texts)} {
-			var fresh []SimilarPair[int]
+			var fresh []Pair[int]
 			for _, p := range want {
 				if p.B >= old {
 					fresh = append(fresh, p)
 				}
 			}
-			if got := sortSimilar(slices.Collect(d.PairsSince(old))); !slices.Equal(got, fresh) {
+			if got := sortSimilar(listed(d.PairsSince(bg, old))); !slices.Equal(got, fresh) {
 				t.Errorf("%s: since %d %d pairs, not %d", name, old, len(got), len(fresh))
 			}
 		}
@@ -143,7 +143,7 @@ func TestDeduplicatorPairs(t *testing.T) {
 // number last doubled.
 func TestDeduplicatorSearch(t *testing.T) {
 	texts := changedTexts(t, shorter(500, 200))
-	d, err := NewDeduplicator[int](Settings{})
+	d, err := NewDeduplicator[int](DeduplicatorOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestDeduplicatorSearch(t *testing.T) {
 	var stale *history
 	var learned []string // what the weights are of
 	for i, text := range texts {
-		if got := d.Search(text); i%5 == 0 {
-			again := d.Search(text)
+		if got := listed(d.Search(text)); i%5 == 0 {
+			again := listed(d.Search(text))
 			if !slices.Equal(got, again) {
 				t.Fatalf("text %d: %v, and then %v", i, got, again)
 			}
@@ -160,23 +160,23 @@ func TestDeduplicatorSearch(t *testing.T) {
 		if d.known != stale {
 			stale, learned = d.known, texts[:i]
 		}
-		got := d.SearchAndAdd(i, text)
+		got := must(d.SearchAndAdd(i, text))
 		if i%7 == 0 {
 			// Of the texts that the weights are of, those that are found are those that all
 			// pairs would have.
-			ref, _ := NewDeduplicator[int](Settings{})
-			ref.AddAll(slices.All(learned))
-			h := ref.learned()
+			ref, _ := NewDeduplicator[int](DeduplicatorOptions{})
+			ref.AddAll(bg, slices.All(learned))
+			h := must(ref.learned())
 			p := ref.settings.Fingerprinter.profile(text)
 			v := h.vector(&p)
-			var want []Similar[int]
+			var want []Match[int]
 			for j := range i {
 				q := ref.settings.Fingerprinter.profile(texts[j])
 				if c := v.Cosine(h.vector(&q)); c >= defaultSimilarity {
-					want = append(want, Similar[int]{j, c})
+					want = append(want, Match[int]{ID: j, Similarity: c})
 				}
 			}
-			slices.SortStableFunc(want, func(a, b Similar[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
+			slices.SortStableFunc(want, func(a, b Match[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 			if !slices.Equal(got, want) && len(got)+len(want) > 0 {
 				t.Fatalf("text %d: %v, not %v", i, got, want)
 			}
@@ -186,17 +186,17 @@ func TestDeduplicatorSearch(t *testing.T) {
 	if found == 0 {
 		t.Error("nothing was found")
 	}
-	if got := d.SearchAndAdd(3, texts[3]); slices.ContainsFunc(got, func(s Similar[int]) bool { return s.ID == 3 }) {
+	if got := must(d.SearchAndAdd(3, texts[3])); slices.ContainsFunc(got, func(s Match[int]) bool { return s.ID == 3 }) {
 		t.Errorf("a document is found that was replaced: %v", got)
 	}
 	for i := range texts {
-		d.Delete(i)
+		must(d.Delete(i))
 	}
-	if got := d.Search(texts[0]); len(got) > 0 || d.Len() != 0 {
+	if got := listed(d.Search(texts[0])); len(got) > 0 || d.Len() != 0 {
 		t.Errorf("%v is found, and was deleted", got)
 	}
 	d.Add(7, texts[0])
-	if got := d.Search(texts[0]); len(got) != 1 || got[0] != (Similar[int]{7, 1}) {
+	if got := listed(d.Search(texts[0])); len(got) != 1 || got[0] != (Match[int]{ID: 7, Similarity: 1}) {
 		t.Errorf("%v of what was deleted and added again", got)
 	}
 }
@@ -204,29 +204,29 @@ func TestDeduplicatorSearch(t *testing.T) {
 // TestDeduplicatorForgets: what was deleted does not slow down searches, and weights are
 // renewed though there are never more documents.
 func TestDeduplicatorForgets(t *testing.T) {
-	d, _ := NewDeduplicator[int](Settings{})
+	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	for i := range 500 {
-		d.SearchAndAdd(i, fmt.Sprintf("document %d of a window that moves on, number %d", i*7919, i))
-		d.Delete(i - 50)
+		must(d.SearchAndAdd(i, fmt.Sprintf("document %d of a window that moves on, number %d", i*7919, i)))
+		must(d.Delete(i - 50))
 	}
 	if n := d.known.index.Len(); n > 50 || len(d.digests) > 50 || d.known.at > 51 || d.known.at < 49 {
 		t.Errorf("%d vectors, %d digests, weights of %d documents; there are 50", n, len(d.digests), d.known.at)
 	}
 	// Documents without features do not count.
-	e, _ := NewDeduplicator[int](Settings{})
+	e, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	for i := range 300 {
 		e.Add(i, "")
-		e.SearchAndAdd(1000+i, "?")
+		must(e.SearchAndAdd(1000+i, "?"))
 	}
 	if e.Search("something"); e.entered != 0 || e.Len() != 600 {
 		t.Errorf("%d of %d documents have features", e.entered, e.Len())
 	}
 	// Weights are made again with every document up to 64, and then when as many have come as
 	// there were.
-	f, _ := NewDeduplicator[int](Settings{})
+	f, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	times, last := 0, (*history)(nil)
 	for i := range 1000 {
-		f.SearchAndAdd(i, fmt.Sprint("text ", i*i, " with number ", i))
+		must(f.SearchAndAdd(i, fmt.Sprint("text ", i*i, " with number ", i)))
 		if f.known != last {
 			times, last = times+1, f.known
 		}
@@ -241,17 +241,17 @@ func TestGroupsOld(t *testing.T) {
 	texts := changedTexts(t, shorter(300, 120))
 	texts = append(texts, texts[:40]...)
 	for _, old := range []int{0, 1, 60, 130, len(texts) - 10} {
-		d, _ := NewDeduplicator[int](Settings{})
-		d.AddAll(slices.All(texts))
+		d, _ := NewDeduplicator[int](DeduplicatorOptions{})
+		d.AddAll(bg, slices.All(texts))
 		for _, by := range []Linkage{Centres, CompleteLinks, Chains} {
-			for name, prefer := range map[string]func(a, b Document[int]) bool{"first": nil, "longest": Longest[int], "newest": Newest[int]} {
+			for name, prefer := range map[string]func(a, b Document[int]) bool{"first": nil, "longest": longest[int], "newest": newest[int]} {
 				before := func(i, j int) bool {
 					if (i < old) != (j < old) || prefer == nil {
 						return i < j
 					}
 					return prefer(Document[int]{i, i, len([]rune(texts[i]))}, Document[int]{j, j, len([]rune(texts[j]))})
 				}
-				of := GroupPairs(len(texts), d.PairsSince(old), by, before)
+				of := GroupPairs(len(texts), slices.Values(listed(d.PairsSince(bg, old))), by, before)
 				if old > 0 && (prefer != nil || by != Centres) {
 					continue // of equal old documents one stands for all
 				}
@@ -266,7 +266,7 @@ func TestGroupsOld(t *testing.T) {
 					}
 					n += len(members)
 				}
-				groups := d.Groups(Grouping[int]{Linkage: by, Prefer: prefer, Old: old})
+				groups := must(d.Groups(bg, Grouping[int]{Linkage: by, Prefer: prefer, Old: old}))
 				if len(groups) != len(want) {
 					t.Errorf("old %d, linkage %d, %s: %d groups, not %d", old, by, name, len(groups), len(want))
 				}
@@ -285,26 +285,26 @@ func TestGroupsOld(t *testing.T) {
 
 func TestDeduplicatorReadersAndWriters(t *testing.T) {
 	texts := changedTexts(t, 150)
-	d, _ := NewDeduplicator[int](Settings{})
+	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	var wg sync.WaitGroup
 	for w := range 4 {
 		wg.Go(func() {
 			for i, text := range texts {
 				switch w {
 				case 0:
-					d.SearchAndAdd(i, text)
+					must(d.SearchAndAdd(i, text))
 				case 1:
 					d.Add(1000+i, text)
 				case 2:
 					if d.Search(text); i%3 == 0 {
-						d.Delete(i)
+						must(d.Delete(i))
 					}
 				default:
 					if i%20 == 0 {
-						for range d.Pairs() {
+						for range d.Pairs(bg) {
 						}
-						d.Groups(Grouping[int]{})
-						d.Explain(text, texts[0])
+						must(d.Groups(bg, Grouping[int]{}))
+						must(d.Explain(text, texts[0]))
 					}
 				}
 			}
@@ -314,7 +314,7 @@ func TestDeduplicatorReadersAndWriters(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	for _, s := range []Settings{{Similarity: -1}, {Similarity: 1.1}, {Similarity: math.NaN()}, {Recall: 2}, {Recall: math.NaN()},
+	for _, s := range []DeduplicatorOptions{{Similarity: -1}, {Similarity: 1.1}, {Similarity: math.NaN()}, {Recall: 2}, {Recall: math.NaN()},
 		{Fingerprinter: Fingerprinter{Weight: Product{nil}}}} {
 		if d, err := NewDeduplicator[int](s); err == nil || d != nil {
 			t.Errorf("%+v is accepted", s)
@@ -327,13 +327,13 @@ func TestGroupPairs(t *testing.T) {
 	for n := range shorter(400, 100) {
 		size := n % 40
 		similar := map[[2]int]float64{}
-		var pairs []SimilarPair[int]
+		var pairs []Pair[int]
 		for j := range size {
 			for i := range j {
 				if rnd.IntN(4) == 0 {
 					s := float64(rnd.IntN(5)+1) / 5
 					similar[[2]int{i, j}] = s
-					pairs = append(pairs, SimilarPair[int]{i, j, s})
+					pairs = append(pairs, Pair[int]{A: i, B: j, Similarity: s})
 				}
 			}
 		}
@@ -415,14 +415,14 @@ func TestGroups(t *testing.T) {
 		}
 		return text
 	}
-	d, _ := NewDeduplicator[string](Settings{})
+	d, _ := NewDeduplicator[string](DeduplicatorOptions{})
 	for i := range 9 {
 		d.Add(fmt.Sprint("chain", i), words(i*20, 100+i))
 	}
 	d.Add("alone", words(5000, 80))
 	d.Add("copy", words(5000, 80))
 	for by, most := range map[Linkage]int{Centres: 5, CompleteLinks: 4, Chains: 9} {
-		groups := d.Groups(Grouping[string]{Linkage: by})
+		groups := must(d.Groups(bg, Grouping[string]{Linkage: by}))
 		for _, g := range groups {
 			if len(g.Members) > most || by == Chains && g.Members[0] == "chain0" && len(g.Members) != 9 {
 				t.Errorf("linkage %d: a group of %d: %v", by, len(g.Members), g)
@@ -436,15 +436,19 @@ func TestGroups(t *testing.T) {
 		g := Grouping[string]{Linkage: Chains}
 		switch prefer {
 		case "longest":
-			g.Prefer = Longest[string]
+			g.Prefer = longest[string]
 		case "newest":
-			g.Prefer = Newest[string]
+			g.Prefer = newest[string]
 		case "own":
 			g.Prefer = func(a, b Document[string]) bool { return a.ID == "chain4" && b.ID != "chain4" }
 		}
-		groups := d.Groups(g)
+		groups := must(d.Groups(bg, g))
 		if len(groups) != 2 || groups[0].Keep != want[0] || groups[1].Keep != want[1] {
 			t.Errorf("%s: %v, want %v to be kept", prefer, groups, want)
 		}
 	}
 }
+
+func longest[ID comparable](a, b Document[ID]) bool { return a.Length > b.Length }
+
+func newest[ID comparable](a, b Document[ID]) bool { return a.Number > b.Number }

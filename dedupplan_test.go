@@ -50,12 +50,12 @@ func TestDeduplicatorPlan(t *testing.T) {
 		t.Skip("takes long")
 	}
 	texts := revisedTexts(4000)
-	d, err := NewDeduplicator[int](Settings{})
+	d, err := NewDeduplicator[int](DeduplicatorOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.AddAll(slices.All(texts))
-	all := sortSimilar(slices.Collect(d.Pairs()))
+	d.AddAll(bg, slices.All(texts))
+	all := sortSimilar(listed(d.Pairs(bg)))
 	if len(all) < len(texts)/3 {
 		t.Fatalf("only %d pairs", len(all))
 	}
@@ -65,23 +65,23 @@ func TestDeduplicatorPlan(t *testing.T) {
 			differ++
 		}
 	}
-	used := map[Generator]bool{}
+	used := map[string]bool{}
 	for _, recall := range []float64{0.1, 0.6, 0.95, 0.999} {
 		c := d.collect(0)
 		plan := c.plan(c.number(recall), defaultSimilarity, recall, 0)
-		used[plan.Generator] = true
-		var found []SimilarPair[int]
-		for p := range c.pairs(defaultSimilarity, recall, 0) {
+		used[plan.String()[:10]] = true
+		var found []Pair[int]
+		for p := range c.pairs(bg, defaultSimilarity, recall, 0) {
 			for _, i := range c.contents[p.A].docs {
 				for _, j := range c.contents[p.B].docs {
-					found = append(found, SimilarPair[int]{min(i, j), max(i, j), p.Similarity})
+					found = append(found, Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity})
 				}
 			}
 		}
 		sortSimilar(found)
 		right := 0
 		for _, p := range found {
-			if i, ok := slices.BinarySearchFunc(all, p, func(a, b SimilarPair[int]) int {
+			if i, ok := slices.BinarySearchFunc(all, p, func(a, b Pair[int]) int {
 				if a.B != b.B {
 					return a.B - b.B
 				}
@@ -97,16 +97,16 @@ func TestDeduplicatorPlan(t *testing.T) {
 			t.Errorf("recall %g: %v; found %.4f", recall, plan, got)
 		}
 	}
-	if !used[ByFingerprints] || !used[BySignatures] || !used[ByVectors] {
+	if len(used) != 3 {
 		t.Errorf("not every generator was used: %v", used)
 	}
 	// Few documents are compared exactly at once.
-	few, _ := NewDeduplicator[int](Settings{Recall: 0.5})
-	few.AddAll(slices.All(texts))
-	if p := few.Plan(); p.Generator != ByVectors || p.Recall != 1 || p.String() == "" {
+	few, _ := NewDeduplicator[int](DeduplicatorOptions{Recall: 0.5})
+	few.AddAll(bg, slices.All(texts))
+	if p := few.Plan(); p != (Plan{Recall: 1}) || !strings.Contains(p.String(), "exactly") {
 		t.Errorf("of few documents: %v", p)
 	}
-	if got := sortSimilar(slices.Collect(few.Pairs())); !slices.Equal(got, all) {
+	if got := sortSimilar(listed(few.Pairs(bg))); !slices.Equal(got, all) {
 		t.Errorf("of few documents %d pairs, not %d", len(got), len(all))
 	}
 }
@@ -118,13 +118,13 @@ func BenchmarkDeduplicatorPairs(b *testing.B) {
 		}
 		texts := revisedTexts(n)
 		for _, recall := range []float64{1, 0.95} {
-			d, _ := NewDeduplicator[int](Settings{Recall: recall})
-			d.AddAll(slices.All(texts))
+			d, _ := NewDeduplicator[int](DeduplicatorOptions{Recall: recall})
+			d.AddAll(bg, slices.All(texts))
 			b.Run(fmt.Sprintf("n=%d/recall=%g", n, recall), func(b *testing.B) {
 				pairs := 0
 				for b.Loop() {
 					pairs = 0
-					for range d.Pairs() {
+					for range d.Pairs(bg) {
 						pairs++
 					}
 				}

@@ -43,26 +43,23 @@ func (a Fingerprint64) Bits() string { return fmt.Sprintf("%064b", uint64(a)) }
 // Bits returns 128 binary digits, bit 127 first.
 func (a Fingerprint128) Bits() string { return fmt.Sprintf("%064b%064b", a.Hi, a.Lo) }
 
-// ParseFingerprint64 reads what String or Bits wrote: 16 hexadecimal digits of
-// either case, or 64 binary digits.
-func ParseFingerprint64(s string) (Fingerprint64, error) {
-	lo, err := parseWord(s, 16, s)
-	return Fingerprint64(lo), err
-}
-
-// ParseFingerprint128 reads what String or Bits wrote: 32 hexadecimal digits of
-// either case, or 128 binary digits.
-func ParseFingerprint128(s string) (Fingerprint128, error) {
+// ParseFingerprint reads what String or Bits wrote: 16 or 32 hexadecimal digits of either case, or
+// 64 or 128 binary digits, by the width of F.
+func ParseFingerprint[F Fingerprint](s string) (F, error) {
+	if width[F]() == 64 {
+		lo, err := parseWord(s, 16, s)
+		return fromWords[F](lo, 0), err
+	}
 	half := len(s) / 2
 	hi, err := parseWord(s[:half], 32, s)
 	if err != nil {
-		return Fingerprint128{}, err
+		return fromWords[F](0, 0), err
 	}
 	lo, err := parseWord(s[half:], 32, s)
 	if err != nil {
-		return Fingerprint128{}, err
+		return fromWords[F](0, 0), err
 	}
-	return Fingerprint128{hi, lo}, nil
+	return fromWords[F](lo, hi), nil
 }
 
 // parseWord reads the 64 bits of word, a part of whole.
@@ -91,18 +88,18 @@ func (a Fingerprint64) MarshalText() ([]byte, error) { return a.appendHex(nil), 
 // MarshalText implements [encoding.TextMarshaler].
 func (a Fingerprint128) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint64].
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint].
 func (a *Fingerprint64) UnmarshalText(text []byte) error {
-	fp, err := ParseFingerprint64(string(text))
+	fp, err := ParseFingerprint[Fingerprint64](string(text))
 	if err == nil {
 		*a = fp
 	}
 	return err
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint128].
+// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint].
 func (a *Fingerprint128) UnmarshalText(text []byte) error {
-	fp, err := ParseFingerprint128(string(text))
+	fp, err := ParseFingerprint[Fingerprint128](string(text))
 	if err == nil {
 		*a = fp
 	}
@@ -155,7 +152,7 @@ func (a Fingerprint128) Value() (driver.Value, error) { return a.AppendBinary(ni
 
 // Scan implements [sql.Scanner]: the inverse of Value. It also takes unsigned
 // integers, and integers as decimal text, as some drivers give them, but no
-// hexadecimal text: store it in another column type and use ParseFingerprint64.
+// hexadecimal text: store it in another column type and use ParseFingerprint.
 // NULL is an error; scan into a [sql.Null] if a column has it.
 func (a *Fingerprint64) Scan(src any) error {
 	switch src := src.(type) {
@@ -227,13 +224,13 @@ func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints 
 }
 
 // ReadFingerprints reads what [WriteFingerprints] wrote and calls add for each
-// fingerprint, for example the Add of an index. The version must be the one that
+// fingerprint, for example the Add of an index, until that returns an error. The version must be the one that
 // the file has, or the error is an [ErrVersion] that says in what they differ. A
 // file that is damaged, ends early, goes on behind its end or is none gives an
 // [ErrDamaged]; the fingerprints before the damage have been added then, and were
 // good. An id that occurs twice is added twice. It reads to the end of r and takes no
 // more memory than a block of the file, whatever the file claims.
-func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F)) error {
+func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F) error) error {
 	f, err := format.NewReader(r, fingerprintKind[F](), version, fingerprintAgain)
 	if err != nil {
 		return err
@@ -248,7 +245,9 @@ func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id st
 		if f.Err != nil {
 			break
 		}
-		add(id, fromWords[F](lo, hi))
+		if err := add(id, fromWords[F](lo, hi)); err != nil {
+			return err
+		}
 	}
 	return f.Err
 }

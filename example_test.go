@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +32,11 @@ func ExampleClusters() {
 	for _, text := range texts {
 		fps = append(fps, neardup.Sum64(text))
 	}
-	for i, first := range neardup.Clusters(fps, 3) {
+	clusters, err := neardup.Clusters(context.Background(), fps, 3)
+	if err != nil {
+		panic(err) // the context has ended
+	}
+	for i, first := range clusters {
 		if i == first {
 			fmt.Println("keep", i)
 		} else {
@@ -48,24 +51,27 @@ func ExampleClusters() {
 
 func ExamplePairs() {
 	fps := []neardup.Fingerprint64{0b0000, 0xFFFF, 0b0011}
-	for p := range neardup.Pairs(fps, 3) {
-		fmt.Println(p.I, p.J, p.Distance)
+	for p := range neardup.Pairs(context.Background(), fps, 3) {
+		fmt.Println(p.A, p.B, p.Distance)
 	}
 	// Output: 0 2 2
 }
 
 func ExampleIndex() {
-	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	if err != nil {
 		panic(err) // the distance is out of range
 	}
 	ix.Add("page-1", neardup.Sum64("all about fish and chips and where to eat them"))
 	ix.Add("page-2", neardup.Sum64("the weather tomorrow will be fine, with some clouds"))
-	for m := range ix.Search(neardup.Sum64("All about fish & chips, and where to eat them.")) {
+	for m, err := range ix.Search(neardup.Sum64("All about fish & chips, and where to eat them.")) {
+		if err != nil {
+			panic(err)
+		}
 		fmt.Println(m.ID, m.Distance <= 3)
 	}
 	fmt.Println(ix.Exists(neardup.Sum64("the weather tomorrow will be fine, with some clouds!")))
-	// Output: true
+	// Output: true <nil>
 }
 
 func ExampleFingerprinter() {
@@ -138,7 +144,7 @@ func ExampleBoilerplateBuilder() {
 
 func ExampleWriteFingerprints() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	ix.Add("doc-1", f.Sum64("The quick brown fox jumps over the lazy dog."))
 
 	version, err := f.Version()
@@ -153,9 +159,9 @@ func ExampleWriteFingerprints() {
 	// A year later, with another tokenizer.
 	f.Tokenizer = neardup.NGrams{N: 3}
 	version, _ = f.Version()
-	again, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	again, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	fmt.Println(neardup.ReadFingerprints(&file, version, again.Add))
-	// Output: neardup: what is stored was made in another way: tokenizer=words, not ngrams(3); fingerprint the stored texts again, or use the settings of then
+	// Output: neardup: data was stored with other settings: tokenizer=words, not ngrams(3); fingerprint the stored texts again, or use the settings of then
 }
 
 func ExampleSeededHash() {
@@ -198,32 +204,8 @@ func ExampleStatisticsBuilder() {
 	// chips 1.39
 }
 
-func ExampleFieldsOf() {
-	type Complaint struct {
-		ID      int     `neardup:"-"`
-		Name    string  `neardup:"name,chars2"`
-		Phone   *string `neardup:"phone,phone=86"`
-		Content string  `neardup:"content,large"`
-	}
-	fields, err := neardup.FieldsOf[Complaint]()
-	if err != nil {
-		panic(err)
-	}
-	f := neardup.Fingerprinter{Fields: fields}
-	rec, err := neardup.RecordOf(Complaint{ID: 1, Name: "张三", Content: "楼下施工，夜里噪音很大。"})
-	if err != nil {
-		panic(err)
-	}
-	again, err := neardup.RecordOf(Complaint{ID: 2, Name: "张三", Content: "楼下施工，夜里噪音很大！"})
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(f.SumRecord64(rec).Distance(f.SumRecord64(again)))
-	// Output: 0
-}
-
 func ExampleIndex_SearchAndAdd() {
-	seen, err := neardup.NewIndex[int, neardup.Fingerprint64](3, nil)
+	seen, err := neardup.NewIndex[int, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -232,7 +214,11 @@ func ExampleIndex_SearchAndAdd() {
 		"When will the library open on Saturdays?",
 		"The street lamp in front of our house HAS BEEN dark for a week!",
 	} {
-		if known := seen.SearchAndAdd(i, neardup.Sum64(text)); len(known) > 0 {
+		known, err := seen.SearchAndAdd(i, neardup.Sum64(text))
+		if err != nil {
+			panic(err)
+		}
+		if len(known) > 0 {
 			fmt.Printf("%d is like %d\n", i, known[0].ID)
 		}
 	}
@@ -240,22 +226,30 @@ func ExampleIndex_SearchAndAdd() {
 }
 
 func ExampleIndex_Nearest() {
-	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	ix.Add("far", 0xFFFF)
 	ix.Add("near", 0x0007)
-	fmt.Println(ix.Nearest(0x0001, 2))
-	// Output: [{near 2} {far 15}]
+	nearest, err := ix.Nearest(0x0001, 2)
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range nearest {
+		fmt.Println(m.ID, m.Distance)
+	}
+	// Output:
+	// near 2
+	// far 15
 }
 
 func ExampleIndex_DeleteFunc() {
-	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	ix.Add("https://example.org/news/1", 1)
 	ix.Add("https://example.org/about", 2)
-	n := ix.DeleteFunc(func(url string, _ neardup.Fingerprint64, added time.Time) bool {
+	n, err := ix.DeleteFunc(func(url string, _ neardup.Fingerprint64, added time.Time) bool {
 		return strings.Contains(url, "/news/") || time.Since(added) > 365*24*time.Hour
 	})
-	fmt.Println(n, ix.Len())
-	// Output: 1 1
+	fmt.Println(n, err, ix.Len())
+	// Output: 1 <nil> 1
 }
 
 // An index in files outlives the program.
@@ -271,7 +265,7 @@ func ExampleOpenIndex() {
 		panic(err)
 	}
 	open := func() *neardup.Index[string, neardup.Fingerprint64] {
-		ix, err := neardup.OpenIndex[string, neardup.Fingerprint64](filepath.Join(dir, "pages.index"), 3, &neardup.IndexOptions{Version: version})
+		ix, err := neardup.OpenIndex[string, neardup.Fingerprint64](filepath.Join(dir, "pages.index"), 3, neardup.IndexOptions{Version: version})
 		if err != nil {
 			panic(err)
 		}
@@ -288,11 +282,11 @@ func ExampleOpenIndex() {
 
 	ix = open()
 	defer ix.Close()
-	for m := range ix.Search(f.Sum64("All about fish and chips, and where to eat them!")) {
+	for m, err := range ix.Search(f.Sum64("All about fish and chips, and where to eat them!")) {
+		if err != nil { // a damaged file
+			panic(err)
+		}
 		fmt.Println(m.ID, m.Distance)
-	}
-	if err := ix.Err(); err != nil { // a damaged file
-		panic(err)
 	}
 	// Output: fish 0
 }
@@ -301,7 +295,7 @@ func ExamplePairsBetween() {
 	old := []neardup.Fingerprint64{0x00, 0xFF}
 	new := []neardup.Fingerprint64{0xFE, 0xF0F0, 0xFC}
 	for p := range neardup.PairsBetween(context.Background(), old, new, 3) {
-		fmt.Println("old", p.I, "new", p.J, "distance", p.Distance)
+		fmt.Println("old", p.A, "new", p.B, "distance", p.Distance)
 	}
 	// Output:
 	// old 1 new 0 distance 1
@@ -340,7 +334,7 @@ func ExampleSignatureIndex() {
 	}
 	var f neardup.Fingerprinter
 	var m neardup.MinHash
-	ix, err := neardup.NewSignatureIndex[string](0.6, nil)
+	ix, err := neardup.NewSignatureIndex[string](0.6, neardup.SignatureIndexOptions{})
 	if err != nil {
 		panic(err) // the similarity is none
 	}
@@ -348,10 +342,16 @@ func ExampleSignatureIndex() {
 		ix.Add(id, f.Sign(text, m))
 	}
 	query := "All about fish and chips, and where to eat them if it rains!"
-	for match := range ix.Search(f.Sign(query, m)) { // by the estimate
+	for match, err := range ix.Search(f.Sign(query, m)) { // by the estimate
+		if err != nil {
+			panic(err)
+		}
 		fmt.Printf("%s %.2f\n", match.ID, match.Similarity)
 	}
-	for c := range ix.Candidates(f.Sign(query, m)) { // verified exactly
+	for c, err := range ix.Candidates(f.Sign(query, m)) { // to be verified exactly
+		if err != nil {
+			panic(err)
+		}
 		fmt.Printf("%s %.4f\n", c.ID, f.Set(query).Jaccard(f.Set(texts[c.ID])))
 	}
 	// Output:
@@ -378,9 +378,9 @@ func ExampleBlend() {
 		metadata = append(metadata, neardup.SetOf(strings.Fields(d.keywords)...))
 	}
 	fmt.Println(b)
-	for p := range neardup.Pairs(fps, b.Reach(64)) {
-		if score := b.Score(p.Distance, metadata[p.I].Jaccard(metadata[p.J])); b.Similar(score) {
-			fmt.Println(p.I, p.J, score)
+	for p := range neardup.Pairs(context.Background(), fps, b.Reach(64)) {
+		if score := b.Score(p.Distance, metadata[p.A].Jaccard(metadata[p.B])); b.Similar(score) {
+			fmt.Println(p.A, p.B, score)
 		}
 	}
 	// Output:
@@ -389,17 +389,25 @@ func ExampleBlend() {
 }
 
 func ExampleDeduplicator() {
-	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
+	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
 	if err != nil {
 		panic(err) // the settings are out of range
 	}
 	d.Add("mail-1", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。")
 	d.Add("mail-2", "请问如何办理居住证？需要准备哪些材料？到哪里去办？")
 	d.Add("mail-3", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！")
-	for _, g := range d.Groups(neardup.Grouping[string]{}) {
+	groups, err := d.Groups(context.Background(), neardup.Grouping[string]{})
+	if err != nil {
+		panic(err)
+	}
+	for _, g := range groups {
 		fmt.Println("keep", g.Keep, "of", g.Members)
 	}
-	for _, m := range d.SearchAndAdd("mail-4", "请问怎么办理居住证，需要准备哪些材料，到哪里办？") {
+	found, err := d.SearchAndAdd("mail-4", "请问怎么办理居住证，需要准备哪些材料，到哪里办？")
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range found {
 		fmt.Printf("mail-4 is like %s: %.2f\n", m.ID, m.Similarity)
 	}
 	// Output:
@@ -408,8 +416,12 @@ func ExampleDeduplicator() {
 }
 
 func ExampleDeduplicator_Explain() {
-	d, _ := neardup.NewDeduplicator[int](neardup.Settings{})
-	fmt.Print(d.Explain("西游记EP01", "西游记EP02"))
+	d, _ := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{})
+	why, err := d.Explain("西游记EP01", "西游记EP02")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(why)
 	// Output:
 	// near-duplicates: similarity 0.800, at least 0.570 is needed
 	// both have 4 features, 0.800 in all
@@ -424,23 +436,30 @@ func ExampleDeduplicator_Explain() {
 }
 
 func ExampleDeduplicator_Calibrate() {
-	d, _ := neardup.NewDeduplicator[int](neardup.Settings{})
+	d, _ := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{})
 	for i, text := range []string{"red shirt, size 40", "red shirt, size 42", "red shirt size 40", "blue trousers, size 50", "blue trousers size 50"} {
 		d.Add(i, text)
 	}
 	// Another size is another article.
-	cal, err := d.Calibrate([]neardup.Label[int]{{A: 0, B: 2, Duplicate: true}, {A: 3, B: 4, Duplicate: true}, {A: 0, B: 1}, {A: 1, B: 2}}, neardup.Goal{Precision: 1})
-	fmt.Println(cal.Settings.Similarity > 0.9, cal.Point.Precision, cal.Point.Recall, err)
+	cal, err := d.Calibrate(context.Background(), []neardup.Label[int]{{A: 0, B: 2, Duplicate: true}, {A: 3, B: 4, Duplicate: true}, {A: 0, B: 1}, {A: 1, B: 2}}, neardup.Goal{Precision: 1})
+	fmt.Println(cal.Options.Similarity > 0.9, cal.Point.Precision, cal.Point.Recall, err)
 	// Output: true 1 1 <nil>
 }
 
 func ExampleVectorIndex() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	ix := neardup.NewVectorIndex[string]()
+	ix, err := neardup.NewVectorIndex[string](0.5, neardup.VectorIndexOptions{})
+	if err != nil {
+		panic(err) // the similarity is out of range
+	}
 	ix.Add("a", f.Vector("fish and chips"))
 	ix.Add("b", f.Vector("fish and more fish"))
 	ix.Add("c", f.Vector("a walk in the park"))
-	for _, m := range ix.Nearest(f.Vector("fish"), 2) {
+	nearest, err := ix.Nearest(f.Vector("fish"), 2)
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range nearest {
 		fmt.Printf("%s %.3f\n", m.ID, m.Similarity)
 	}
 	// Output:
@@ -456,51 +475,17 @@ func ExampleVector_Cosine() {
 	// Output: 2000 0.8606629658238704
 }
 
-func ExampleFingerprinter_Compare() {
-	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	fmt.Print(f.Compare([]string{"the cat sat on the mat", "the cat sat on a mat", "dogs bark"}, 50, 64))
-	// Output:
-	// I    J  cosine  Jaccard    50 bits    64 bits
-	//    0    1  0.8660   0.8333   12 0.760   16 0.750
-	//    0    2  0.0000   0.0000   23 0.540   29 0.547
-	//    1    2  0.0000   0.0000   17 0.660   23 0.641
-}
-
 func ExampleVectorPairs() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	vectors := []neardup.Vector{f.Vector("fish and chips"), f.Vector("a walk"), f.Vector("chips and fish")}
-	for p := range neardup.VectorPairs(vectors, 0.5) {
+	for p := range neardup.VectorPairs(context.Background(), vectors, 0.5) {
 		fmt.Println(p.A, p.B, p.Similarity)
 	}
 	// Output: 0 2 1
 }
 
 func ExampleGroupPairs() {
-	pairs := []neardup.SimilarPair[int]{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.8}}
+	pairs := []neardup.Pair[int]{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.8}}
 	fmt.Println(neardup.GroupPairs(3, slices.Values(pairs), neardup.Chains, nil), neardup.GroupPairs(3, slices.Values(pairs), neardup.Centres, nil))
 	// Output: [0 0 0] [0 0 2]
-}
-
-// The rows of the example of S003 (§2.3) come one after the other. In place of the index there may be a store that
-// programs share: pebblestore.Open, redisstore.New, sqlstore.New or mongostore.New.
-func ExampleSearchAndPut() {
-	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	store := neardup.IndexStore(ix)
-	defer store.Close()
-	for _, row := range []neardup.StoreEntry{
-		{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}, {ID: "C", Fingerprint: 0x800dae90e55ce488},
-	} {
-		found, err := neardup.SearchAndPut(context.Background(), store, []neardup.StoreEntry{row})
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(row.ID, found[0])
-	}
-	// Output:
-	// A []
-	// B [{A 1}]
-	// C [{A 3}]
 }

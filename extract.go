@@ -148,14 +148,14 @@ func (r *reading) release() {
 
 // sum64 returns the fingerprint of what was read, and releases r.
 func (r *reading) sum64() Fingerprint64 {
-	fp := r.lo.Sum(r.f.Tie)
+	fp := Fingerprint64(r.lo.sum.Majority(r.f.TiesOne))
 	r.release()
 	return fp
 }
 
 // sum128 is sum64 for 128 bits; of 64 there is only Lo.
 func (r *reading) sum128() Fingerprint128 {
-	fp := Fingerprint128{Hi: uint64(r.hi.Sum(r.f.Tie)), Lo: uint64(r.lo.Sum(r.f.Tie))}
+	fp := Fingerprint128{Hi: r.hi.sum.Majority(r.f.TiesOne), Lo: r.lo.sum.Majority(r.f.TiesOne)}
 	r.release()
 	return fp
 }

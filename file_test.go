@@ -26,7 +26,7 @@ func write64(t testing.TB, version string, fps map[string]Fingerprint64) []byte 
 
 func read64(r io.Reader, version string) (map[string]Fingerprint64, error) {
 	fps := map[string]Fingerprint64{}
-	err := ReadFingerprints(r, version, func(id string, fp Fingerprint64) { fps[id] = fp })
+	err := ReadFingerprints(r, version, func(id string, fp Fingerprint64) error { fps[id] = fp; return nil })
 	return fps, err
 }
 
@@ -38,16 +38,16 @@ func TestFingerprintFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 2, 100, 50_000} {
-		ix, _ := NewIndex[string, Fingerprint128](3, nil)
+		ix, _ := NewIndex[string, Fingerprint128](3, IndexOptions{})
 		for i := range n {
 			ix.Add(fmt.Sprintf("id-%d", i), Fingerprint128{uint64(i) * 0x9E3779B97F4A7C15, uint64(i)})
 		}
-		ix.Delete("id-1")
+		must(ix.Delete("id-1"))
 		var buf bytes.Buffer
 		if err := WriteFingerprints(&buf, version, ix.All()); err != nil {
 			t.Fatal(err)
 		}
-		again, _ := NewIndex[string, Fingerprint128](3, nil)
+		again, _ := NewIndex[string, Fingerprint128](3, IndexOptions{})
 		if err := ReadFingerprints(iotest.HalfReader(&buf), version, again.Add); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestDamagedFile(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := ReadFingerprints(bytes.NewReader(data), "v=1", func(string, Fingerprint128) { t.Error("read") }); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "it holds fingerprints64, not fingerprints128") {
+	if err := ReadFingerprints(bytes.NewReader(data), "v=1", func(string, Fingerprint128) error { t.Error("read"); return nil }); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), "it holds fingerprints64, not fingerprints128") {
 		t.Errorf("other width: %v", err)
 	}
 	if _, err := ReadBoilerplate(bytes.NewReader(data)); !errors.Is(err, ErrVersion) {
@@ -160,7 +160,7 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for range 2 {
 			read64(bytes.NewReader(data), "v=1")
-			ReadFingerprints(bytes.NewReader(data), "v=1", func(id string, fp Fingerprint128) {})
+			ReadFingerprints(bytes.NewReader(data), "v=1", func(id string, fp Fingerprint128) error { return nil })
 			if b, err := ReadBoilerplate(bytes.NewReader(data)); err == nil {
 				var again bytes.Buffer
 				b.WriteTo(&again)
@@ -225,7 +225,7 @@ func TestVersion(t *testing.T) {
 	}{
 		{Fingerprinter{}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
 		{Fingerprinter{Tokenizer: Shingles{Of: Words{}, N: 2}}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0"},
-		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, Tie: TieOne}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
+		{Fingerprinter{Tokenizer: Shingles{Of: NGrams{}, N: 3}, TiesOne: true}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(ngrams(3),3) hash=xxh3 weight=1 tie=1"},
 		{Fingerprinter{Tokenizer: Words{}, Weight: own, Custom: "double-1"}, "neardup=1 unicode=15.0.0 normalizer=none tokenizer=words hash=xxh3 weight=(count*custom) tie=0 custom=double-1"},
 		{Fingerprinter{Normalizer: Normalizer{HTML: true, Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Remove, Space: true, Boilerplate: lines}, Hash: seeded},
 			"neardup=1 unicode=15.0.0 normalizer=html(c45c7e10),nfkc,fold,urls:mask,emails:remove,dates:mask,numbers:remove,space,boilerplate(c4846c74c4b320ad) tokenizer=shingles(words,2) hash=xxh3-seeded:5c70f04ce226c9d5 weight=1 tie=0"},
@@ -240,7 +240,7 @@ func TestVersion(t *testing.T) {
 	}
 	for _, f := range []Fingerprinter{
 		{Tokenizer: noThe{}}, {Tokenizer: Shingles{Of: noThe{}}}, {Weight: own}, {Hash: Hash{Sum64: seeded.sum64()}}, {Custom: "two words"}, {Custom: "line\nbreak"}, {Custom: "\u2028"}, {Custom: "\u0085tie=1"},
-		{Tie: 2}, {Tokenizer: (*Segmenter)(nil)}, {Tokenizer: &Segmenter{}}, {Tokenizer: nested(1000)},
+		{Normalizer: Normalizer{Form: 77}}, {Normalizer: Normalizer{Dates: 9}}, {Tokenizer: (*Segmenter)(nil)}, {Tokenizer: &Segmenter{}}, {Tokenizer: nested(1000)},
 	} {
 		if v, err := f.Version(); err == nil {
 			t.Errorf("%v has version %s", f.Custom, v)

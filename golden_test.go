@@ -60,7 +60,7 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	add("chars2", Fingerprinter{Tokenizer: NGrams{2}})
 	add("chars3", Fingerprinter{Tokenizer: NGrams{3}})
 	add("chars5", Fingerprinter{Tokenizer: NGrams{5}})
-	add("weighted", Fingerprinter{Tokenizer: Words{}, Weight: perToken(func(t Token) float64 { return 1 / float64(len(t.Text)) }), Tie: TieOne})
+	add("weighted", Fingerprinter{Tokenizer: Words{}, Weight: perToken(func(t Token) float64 { return 1 / float64(len(t.Text)) }), TiesOne: true})
 	add("seeded", Fingerprinter{Hash: seeded})
 	add("html", Fingerprinter{Normalizer: Normalizer{HTML: true}})
 	add("masked", Fingerprinter{Tokenizer: NGrams{3}, Normalizer: Normalizer{Form: NFKC, Fold: true, URLs: Mask, Emails: Remove, Dates: Mask, Numbers: Mask, Space: true}})
@@ -77,10 +77,10 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	pairs.Smooth = true
 	markers := NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)
 	s004 := func(idf IDF) Weight {
-		return Product{Count, idf, PartOfSpeech(nil), Sum{Constant(1), RelativeLength{}}, Markers{Lexicon: markers, Sentence: true}, TitleWords{}}
+		return Product{Count, idf, PartOfSpeech(nil), Sum{Constant(1), relativeLength{}}, Markers{Lexicon: markers, Sentence: true}, titleWords{}}
 	}
 	add("logidf", Fingerprinter{Weight: Product{LogCount, pairs}})
-	add("s002", Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, words, Sum{Constant(1), TermLength{}}}})
+	add("s002", Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, words, Sum{Constant(1), termLength{}}}})
 	add("s004", Fingerprinter{Tokenizer: Words{}, Weight: s004(words)})
 	if !testing.Short() {
 		add("gse004", Fingerprinter{Tokenizer: loadSegmenter(t), Weight: s004(idf(loadSegmenter(t)))})

@@ -1,6 +1,8 @@
 package neardup
 
 import (
+	"context"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -24,70 +26,65 @@ const (
 )
 
 // GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs, and returns for each
-// the one that represents its group. It does not depend on the order of the pairs. Positions
-// outside panic.
+// vertex the one that represents its group. The order of the pairs does not matter. Positions
+// outside 0 to n−1 panic, and so does an unknown Linkage.
 //
-// before says whether one vertex should rather represent a group than another; nil means the
-// smaller. By Centres, the vertices are taken in this order: one that is near no centre so far
-// becomes one, and then each of the others belongs to the centre it is most similar to. By
+// before reports whether one vertex should represent a group rather than another; nil prefers the
+// smaller. With Centres, vertices are taken in this order: one that is near no centre so far
+// becomes a centre, and then each other vertex belongs to the centre it is most similar to. With
 // CompleteLinks, groups are merged in the order of the pairs, the most similar first, as soon as
-// all members of the one have been paired with all of the other (agglomerative clustering).
-// Chains are the [Components].
-//
-// It takes time and memory for the pairs, sorted.
-func GroupPairs(n int, pairs iter.Seq[SimilarPair[int]], by Linkage, before func(i, j int) bool) []int {
+// every member of one has been paired with every member of the other (agglomerative clustering).
+// Chains are the connected components; they take time nearly linear in n and the number of pairs.
+// The other two sort the pairs in memory. Pairs of fingerprints count as more similar the nearer
+// they are.
+func GroupPairs(n int, pairs iter.Seq[Pair[int]], by Linkage, before func(i, j int) bool) []int {
+	if err := by.check(); err != nil {
+		panic(err.Error())
+	}
+	edges := func(yield func(graph.Pair) bool) {
+		pairs(func(p Pair[int]) bool {
+			return yield(graph.Pair{A: p.A, B: p.B, Similarity: p.Similarity - float64(p.Distance)})
+		})
+	}
 	var of []int
 	switch by {
 	case Centres:
-		return graph.Centres(n, graphPairs(pairs), before)
+		return graph.Centres(n, edges, before)
 	case CompleteLinks:
-		of = graph.CompleteLinks(n, graphPairs(pairs))
-	default:
-		of = Components(n, func(yield func(Pair) bool) {
-			for p := range pairs {
-				if !yield(Pair{I: p.A, J: p.B}) {
-					return
-				}
-			}
-		})
-	}
-	if before == nil {
-		return of
-	}
-	best := slices.Clone(of)
-	for i, root := range of {
-		if best[root] != i && before(i, best[root]) {
-			best[root] = i
+		of = graph.CompleteLinks(n, edges)
+	case Chains:
+		f := graph.NewForest(n)
+		for p := range edges {
+			f.Join(p.A, p.B)
 		}
+		of = f.Roots()
 	}
-	for i, root := range of {
-		of[i] = best[root]
-	}
-	return of
+	return graph.Represent(of, before)
 }
 
-func graphPairs(pairs iter.Seq[SimilarPair[int]]) iter.Seq[graph.Pair] {
-	return func(yield func(graph.Pair) bool) {
-		pairs(func(p SimilarPair[int]) bool { return yield(graph.Pair(p)) })
+// check returns an error if there is no such linkage.
+func (l Linkage) check() error {
+	if l > Chains {
+		return fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", l)
 	}
+	return nil
 }
 
-// Clusters groups fingerprints: two are in one cluster if they are joined by a
-// chain of pairs at a Hamming distance of at most k. It returns for each
-// fingerprint the position of the first member of its cluster, so i is the
-// representative of a cluster, or alone, if and only if the result at i is i:
-// keeping just those leaves one of each cluster.
+// Clusters groups fingerprints: two are in one cluster if a chain of pairs at a Hamming distance of
+// at most k joins them. It returns for each fingerprint the position of the first member of its
+// cluster, so i represents a cluster, or is alone, if and only if the result at i is i: keeping just
+// those leaves one of each cluster. The error is that of the context.
 //
-// It is [Components] of [Pairs], except that equal fingerprints are taken
-// together first, so a million copies of one page cost no more than other
-// input. Chains may join fingerprints that are far apart themselves.
-func Clusters[F Fingerprint](fps []F, k int) []int {
+// It is [GroupPairs] of [Pairs] by Chains, except that equal fingerprints are taken together first,
+// so a million copies of one page cost no more than other input. Chains may join fingerprints that
+// are far apart themselves.
+func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
 	label := make([]int, len(fps))
 	if k < 0 {
 		for i := range label {
 			label[i] = i
 		}
-		return label
+		return label, ctx.Err()
 	}
 	var distinct []F
 	first := make([]int, 0)               // where each distinct one first occurs
@@ -102,26 +99,11 @@ func Clusters[F Fingerprint](fps []F, k int) []int {
 		}
 		label[i] = n
 	}
-	of := Components(len(distinct), Pairs(distinct, k))
+	of := GroupPairs(len(distinct), Pairs(ctx, distinct, k), Chains, nil)
 	for i, n := range label {
 		label[i] = first[of[n]]
 	}
-	return label
-}
-
-// Components returns the connected components of the graph of n vertices whose
-// edges are pairs: for each vertex the smallest vertex of its component. The
-// order of the pairs does not matter. Positions outside 0 to n−1 panic. Use it
-// to group pairs that were verified or filtered; see [Clusters].
-//
-// It takes time nearly linear in n and the number of pairs (union-find with
-// path halving).
-func Components(n int, pairs iter.Seq[Pair]) []int {
-	f := graph.NewForest(n)
-	for p := range pairs {
-		f.Join(p.I, p.J)
-	}
-	return f.Roots()
+	return label, ctx.Err()
 }
 
 // idGroups lists the ids of the members of every label that occurs more than once.

@@ -8,7 +8,7 @@ import (
 )
 
 // hardCases are pairs of texts of which users ask why they are near-duplicates, or are not. They are
-// compared among the texts of testdata, as the default Settings do; with their similarity, rounded.
+// compared among the texts of testdata, as the default DeduplicatorOptions do; with their similarity, rounded.
 var hardCases = []struct {
 	name, a, b string
 	duplicate  bool
@@ -67,11 +67,11 @@ func quoted(text string) string {
 	return b.String()
 }
 
-// TestHardCases shows what the default Settings answer, and why:
+// TestHardCases shows what the default DeduplicatorOptions answer, and why:
 //
 //	go test -run HardCases -v .
 func TestHardCases(t *testing.T) {
-	d, err := NewDeduplicator[int](Settings{})
+	d, err := NewDeduplicator[int](DeduplicatorOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestHardCases(t *testing.T) {
 		d.Add(i, text)
 	}
 	for _, c := range hardCases {
-		e := d.Explain(c.a, c.b)
+		e := must(d.Explain(c.a, c.b))
 		if f := (&Fingerprinter{}); strings.Contains(c.why, "Containment of the first in the second is 1") && f.Set(c.a).Containment(f.Set(c.b)) != 1 {
 			t.Errorf("%s: the containment is not 1", c.name)
 		}
@@ -88,7 +88,7 @@ func TestHardCases(t *testing.T) {
 		if e.Duplicate() != c.duplicate {
 			t.Errorf("%s: %s\n%v", c.name, verdict, e)
 		}
-		if again := d.Explain(c.b, c.a); again.Similarity != e.Similarity {
+		if again := must(d.Explain(c.b, c.a)); again.Similarity != e.Similarity {
 			t.Errorf("%s: %v one way and %v the other", c.name, e.Similarity, again.Similarity)
 		}
 	}
@@ -108,14 +108,14 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, n := range []int{2, 5, shorter(1500, 200)} {
 		for _, others := range []int{0, 20, shorter(1000, 200)} {
-			d, _ := NewDeduplicator[int](Settings{})
+			d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 			for i := range n {
 				d.Add(i, page(10_000+i*7))
 			}
 			for i := range others {
 				d.Add(n+i, cut(40))
 			}
-			if groups := d.Groups(Grouping[int]{}); len(groups) == 0 || len(groups[0].Members) != n {
+			if groups := must(d.Groups(bg, Grouping[int]{})); len(groups) == 0 || len(groups[0].Members) != n {
 				t.Errorf("%d versions of a page among %d others: %d groups", n, others, len(groups))
 			}
 		}
@@ -125,7 +125,7 @@ func TestTemplates(t *testing.T) {
 			continue
 		}
 		template := cut(c.template)
-		d, _ := NewDeduplicator[int](Settings{})
+		d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 		copies := 0
 		for i := range c.n {
 			text := template + " " + cut(c.own)
@@ -135,7 +135,7 @@ func TestTemplates(t *testing.T) {
 			}
 		}
 		found, right := 0, 0
-		for p := range d.Pairs() {
+		for p := range d.Pairs(bg) {
 			if found++; p.A/2 == p.B/2 {
 				right++
 			}
@@ -146,24 +146,24 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	letters := func(n int) bool {
-		d, _ := NewDeduplicator[int](Settings{})
+		d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 		for i := range n {
 			d.Add(i, formLetter(fmt.Sprint("Applicant ", i*i+7), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)))
 		}
 		for range 200 {
 			d.Add(n+d.Len(), cut(60))
 		}
-		return d.Explain(formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815")).Duplicate()
+		return must(d.Explain(formLetter("Mr Smith", "12 March", "A-4711"), formLetter("Ms Jones", "30 April", "B-0815"))).Duplicate()
 	}
 	if !letters(5) || letters(shorter(1000, 500)) {
 		t.Error("a form letter with other names: near-duplicates among few letters, and not among many")
 	}
 	same := []string{"楼下施工噪音太大，夜里两点还在施工，请处理", "楼下施工噪音很大，夜里两点仍在施工，请处理", "楼下的施工噪音太大，夜里两点还在施工，请尽快处理"}
-	d, _ := NewDeduplicator[int](Settings{})
+	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	for i, text := range same {
 		d.Add(i, text)
 	}
-	if g := d.Groups(Grouping[int]{}); len(g) != 1 || len(g[0].Members) != 3 {
+	if g := must(d.Groups(bg, Grouping[int]{})); len(g) != 1 || len(g[0].Members) != 3 {
 		t.Errorf("three complaints: %v", g)
 	}
 }

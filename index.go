@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"runtime"
@@ -42,11 +43,12 @@ type Index[ID comparable, F Fingerprint] struct {
 	distance int
 	tables   int // at most, for each run
 	blocks   int
-	adding   [2]uint64 // by the one who adds
+	words    int       // of a fingerprint
+	adding   [2]uint64 // of whoever holds the lock
 }
 
-// IndexOptions are the settings of an index. The zero value, or nil, means: all chosen
-// by the index.
+// IndexOptions are the settings of an index. The zero value lets the index
+// choose everything.
 type IndexOptions struct {
 	// Blocks is the number of blocks into which the bits are cut, more than the
 	// distance. The index has then a table for every combination of Blocks−distance
@@ -65,22 +67,35 @@ type IndexOptions struct {
 	Version string
 }
 
-// A Match is a stored fingerprint within the distance of an index.
+// A Match is a stored document that was found.
 type Match[ID comparable] struct {
-	ID       ID
-	Distance int // bits
+	ID ID
+
+	// Distance is the Hamming distance in bits. Only fingerprints have one.
+	Distance int
+
+	// Similarity is the cosine of vectors, or the estimated Jaccard similarity of signatures. It is
+	// 0 for fingerprints.
+	Similarity float64
 }
 
-// An IDPair is a pair of stored fingerprints; A was added before B.
-type IDPair[ID comparable] struct {
-	A, B     ID
-	Distance int // bits
+// A Pair is two documents that were found to be near each other. A is before B, in the order of
+// adding or by position.
+type Pair[ID comparable] struct {
+	A, B ID
+
+	// Distance is the Hamming distance in bits. Only fingerprints have one.
+	Distance int
+
+	// Similarity is the cosine of vectors, or the estimated Jaccard similarity of signatures. It is
+	// 0 for fingerprints.
+	Similarity float64
 }
 
 // NewIndex returns an empty index in memory for Hamming distances up to distance, 0 to
 // the width of F. Any other distance is an error, and so are blocks that are not more
 // than the distance, or too many.
-func NewIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions) (*Index[ID, F], error) {
+func NewIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) (*Index[ID, F], error) {
 	ix, err := newIndex[ID, F](distance, options)
 	if err != nil {
 		return nil, fmt.Errorf("neardup: NewIndex: %w", err)
@@ -88,11 +103,8 @@ func NewIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 	return ix, nil
 }
 
-func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions) (*Index[ID, F], error) {
-	var o IndexOptions
-	if options != nil {
-		o = *options
-	}
+func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) (*Index[ID, F], error) {
+	o := options
 	width := width[F]()
 	switch {
 	case distance < 0 || distance > width:
@@ -108,10 +120,10 @@ func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 	case o.Memory == 0:
 		o.Memory = width
 	}
-	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks}
+	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks, words: width / 64}
 	ix.tables = min(hamming.MaxTables, (o.Memory-width/8-8-4-6)/hamming.EntryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
-	words := width / 64
-	ix.persistent.files = &ix.s
+	words := ix.words
+	ix.persistent.store = &ix.s
 	store.Init(&ix.s, store.Form[*hamming.Tree]{
 		Kind: fmt.Sprintf("index%d", width), Again: fingerprintAgain, Words: words,
 		TailSize: func(int) int { return 512 },
@@ -144,14 +156,10 @@ func newIndex[ID comparable, F Fingerprint](distance int, options *IndexOptions)
 // OpenIndex checks the beginning. The rest is checked in blocks of 64 KiB, each before it
 // is first used: see [Index.Err] and [Index.Verify]. No other program may change the
 // files as long as they are open; a second OpenIndex is an error (on Unix).
-func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options *IndexOptions) (*Index[ID, F], error) {
+func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options IndexOptions) (*Index[ID, F], error) {
 	ix, err := newIndex[ID, F](distance, options)
 	if err == nil {
-		version := ""
-		if options != nil {
-			version = options.Version
-		}
-		err = ix.s.Open(path, version)
+		err = ix.s.Open(path, options.Version)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("neardup: OpenIndex: %w", err)
@@ -162,17 +170,20 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 // fpOf returns the fingerprint of the words of a document.
 func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(doc)-1]) }
 
-// words returns the words of a fingerprint, as long as the index is locked.
-func (ix *Index[ID, F]) words(fp F) []uint64 {
-	ix.adding[0], ix.adding[1] = split(fp)
-	return ix.adding[:ix.s.Form.Words]
+// Get returns the fingerprint that is stored under an id.
+func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
+	doc, ok, err := ix.s.Get(id)
+	if ok {
+		fp = fpOf[F](doc)
+	}
+	return fp, ok, err
 }
 
-// All returns the ids and fingerprints in the order of adding.
+// All yields the ids and fingerprints in the order of adding. An error ends the loop: ask Err after
+// it.
 func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 	return func(yield func(ID, F) bool) {
-		st := ix.s.State.Load()
-		for d := range ix.s.Each(st, st.Runs) {
+		for d := range ix.s.All() {
 			if !yield(d.ID, fpOf[F](d.Doc)) {
 				return
 			}
@@ -182,23 +193,32 @@ func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 
 // Exists reports whether any stored fingerprint is within the distance of fp.
 // It stops at the first.
-func (ix *Index[ID, F]) Exists(fp F) bool {
-	for range ix.Search(fp) {
-		return true
+func (ix *Index[ID, F]) Exists(fp F) (bool, error) {
+	for _, err := range ix.Search(fp) {
+		return err == nil, err
 	}
-	return false
+	return false, nil
 }
 
 // Search yields every stored fingerprint within the distance of fp, each once, exact
-// duplicates included, in no particular order.
-func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
-	return func(yield func(Match[ID]) bool) {
+// duplicates included, in no particular order. If the index has an error (see Err), that comes
+// last, with an empty Match.
+func (ix *Index[ID, F]) Search(fp F) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) {
+		stopped := false
 		ix.search(fp, ix.distance, func(m Match[ID], _ uint64) int {
-			if !yield(m) {
+			if !yield(m, nil) {
+				stopped = true
 				return -1
 			}
 			return ix.distance
 		})
+		if stopped {
+			return
+		}
+		if err := ix.Err(); err != nil {
+			yield(Match[ID]{}, err)
+		}
 	}
 }
 
@@ -206,7 +226,7 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq[Match[ID]] {
 // adding. yield returns the distance within which to go on, not more than before, or a
 // negative one.
 func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place uint64) int) {
-	v := ix.s.State.Load().View()
+	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
 	lo, hi := split(fp)
 	for i, r := range v.Runs {
@@ -219,7 +239,7 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 				ix.s.Fail(err)
 				distance = -1
 			} else {
-				distance = yield(Match[ID]{id, d}, uint64(i)<<32|uint64(ord))
+				distance = yield(Match[ID]{ID: id, Distance: d}, uint64(i)<<32|uint64(ord))
 			}
 			return distance
 		})
@@ -235,10 +255,10 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 		return
 	}
 	t := v.Tail
-	last := hamming.NewScan(ix.s.Form.Words, t.Docs[:int(v.Changes)*ix.s.Form.Words])
+	last := hamming.NewScan(ix.words, t.Docs[:int(v.Changes)*ix.words])
 	last.Search(lo, hi, distance, func(i uint32, d int) int {
 		if v.SeesTail(i) {
-			distance = yield(Match[ID]{t.IDs[i], d}, uint64(len(v.Runs))<<32|uint64(i))
+			distance = yield(Match[ID]{ID: t.IDs[i], Distance: d}, uint64(len(v.Runs))<<32|uint64(i))
 		}
 		return distance
 	})
@@ -248,22 +268,22 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 // nearest first, and of equally near ones those that were added first. It is exact. If
 // they are near, it takes little longer than a search within their distance; if they are
 // far, it compares all fingerprints.
-func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
+func (ix *Index[ID, F]) Nearest(fp F, n int) ([]Match[ID], error) {
 	if n <= 0 {
-		return nil
+		return nil, ix.Err()
 	}
 	reach := 0 // up to which distance tables are better than comparing all
-	for _, r := range ix.s.State.Load().Runs {
+	for _, r := range ix.s.View().Runs {
 		reach = max(reach, r.Find.Reach)
 	}
 	for d := min(ix.distance, 3); d <= reach; d += 3 {
 		if near := ix.matches(fp, d, nil); len(near) >= n {
-			return near[:n]
+			return near[:n], ix.Err()
 		}
 	}
 	if n > 1000 {
 		near := ix.matches(fp, width[F](), nil)
-		return near[:min(n, len(near))]
+		return near[:min(n, len(near))], ix.Err()
 	}
 	// Those that are farther than the farthest of n so far are not looked at.
 	near := make([]found[ID], 0, min(n, ix.Len()))
@@ -278,7 +298,7 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) []Match[ID] {
 		}
 		return bound
 	})
-	return matchesOf(near)
+	return matchesOf(near), ix.Err()
 }
 
 // found is a match and its place in the order of adding.
@@ -314,16 +334,22 @@ func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
 	return matchesOf(all)
 }
 
-// Pairs yields every pair of stored fingerprints within the distance, each
-// once. The order is unspecified but depends on nothing but the calls made so
-// far.
-func (ix *Index[ID, F]) Pairs() iter.Seq[IDPair[ID]] {
-	return func(yield func(IDPair[ID]) bool) {
-		ids, fps := ix.collect()
-		for p := range Pairs(fps, ix.distance) {
-			if !yield(IDPair[ID]{ids[p.I], ids[p.J], p.Distance}) {
-				return
+// Pairs yields every pair of stored fingerprints within the distance, each once. The order is
+// unspecified but depends only on the calls made so far. An error of the index or of the context
+// comes last, with an empty Pair.
+func (ix *Index[ID, F]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
+	return func(yield func(Pair[ID], error) bool) {
+		ids, fps, err := ix.collect()
+		if err == nil {
+			for p := range Pairs(ctx, fps, ix.distance) {
+				if !yield(Pair[ID]{A: ids[p.A], B: ids[p.B], Distance: p.Distance}, nil) {
+					return
+				}
 			}
+			err = ctx.Err()
+		}
+		if err != nil {
+			yield(Pair[ID]{}, err)
 		}
 	}
 }
@@ -331,81 +357,95 @@ func (ix *Index[ID, F]) Pairs() iter.Seq[IDPair[ID]] {
 // Groups returns the ids of the connected components of [Index.Pairs] with two
 // or more members. Members and groups are in the order of adding, so the first
 // member, the one added first, is a stable representative. See [Clusters].
-func (ix *Index[ID, F]) Groups() [][]ID {
-	ids, fps := ix.collect()
-	return idGroups(Clusters(fps, ix.distance), ids)
+func (ix *Index[ID, F]) Groups(ctx context.Context) ([][]ID, error) {
+	ids, fps, err := ix.collect()
+	if err != nil {
+		return nil, err
+	}
+	label, err := Clusters(ctx, fps, ix.distance)
+	if err != nil {
+		return nil, err
+	}
+	return idGroups(label, ids), nil
 }
 
 // collect returns the stored ids and fingerprints in the order of adding.
-func (ix *Index[ID, F]) collect() ([]ID, []F) {
+func (ix *Index[ID, F]) collect() ([]ID, []F, error) {
 	ids := make([]ID, 0, ix.Len())
 	fps := make([]F, 0, ix.Len())
 	for id, fp := range ix.All() {
 		ids = append(ids, id)
 		fps = append(fps, fp)
 	}
-	return ids, fps
+	return ids, fps, ix.Err()
 }
 
-// Add stores a fingerprint under an id. If the id is known, its fingerprint is
-// replaced, and counts as added now. After an error ([Index.Err]) it does nothing.
-func (ix *Index[ID, F]) Add(id ID, fp F) {
-	ix.s.Mu.Lock()
-	defer ix.s.Mu.Unlock()
-	ix.s.Add(id, ix.words(fp), ix.s.Clock())
+// Add stores a fingerprint under an id. If the id is known, its fingerprint is replaced, and counts
+// as added now. After an error (see Err) Add stores nothing and returns that error.
+func (ix *Index[ID, F]) Add(id ID, fp F) error {
+	ix.s.Lock()
+	defer ix.s.Unlock()
+	return ix.add(id, fp)
 }
 
-// AddAll adds many fingerprints, as if one by one, but all of them are seen at once. It
-// builds the index again with them, like [Index.Compact], which takes much less time than
-// adding each, if they are more than some hundredth of what is stored. An index that was
-// opened has them on the disk then; after an error it is as it was. The sequence must not
-// change the index.
-func (ix *Index[ID, F]) AddAll(fingerprints iter.Seq2[ID, F]) error {
-	return ix.s.AddAll(func(docs *store.Documents[ID], seconds uint32) {
-		for id, fp := range fingerprints {
-			docs.Add(ix.words(fp), id, seconds)
-		}
+// add is Add for a caller that holds the lock.
+func (ix *Index[ID, F]) add(id ID, fp F) error {
+	ix.adding[0], ix.adding[1] = split(fp)
+	return ix.s.Add(id, ix.adding[:ix.words])
+}
+
+// AddAll adds many fingerprints as if one by one, but readers see all of them at once. It rebuilds
+// the index with them, like Compact: that is much faster than adding each, if they are more than
+// about a hundredth of what is stored. An opened index has them on the disk then. After an error,
+// also that of the context, the index is as it was. The sequence must not change the index.
+func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F]) error {
+	return ix.s.AddAll(func(put func(ID, []uint64)) error {
+		return collectAll(ctx, fingerprints, func(id ID, fp F) {
+			ix.adding[0], ix.adding[1] = split(fp)
+			put(id, ix.adding[:ix.words])
+		})
 	})
 }
 
-// SearchAndAdd is [Index.Search] and [Index.Add] in one: it returns what is known within
-// the distance of fp, and stores it, as S003 does with every new row (§2.3). Of two that
-// come at the same time one finds the other. What was stored under the id is replaced and
-// not returned. The nearest come first, and of equally near ones those added first.
-func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) []Match[ID] {
-	ix.s.Mu.Lock()
-	defer ix.s.Mu.Unlock()
+// SearchAndAdd is [Index.Search] and [Index.Add] in one: it returns the stored fingerprints within
+// the distance of fp, and stores fp, as Li 2015 (§2.3) does with every new row. Of two calls at the
+// same time, one finds the other's fingerprint. What was stored under the id is replaced and not
+// returned. The nearest come first, and equally near ones in the order of adding. After an error fp
+// is not stored.
+func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) ([]Match[ID], error) {
+	ix.s.Lock()
+	defer ix.s.Unlock()
 	found := ix.matches(fp, ix.distance, &id)
-	ix.s.Add(id, ix.words(fp), ix.s.Clock())
-	return found
+	return found, ix.add(id, fp)
 }
 
-// ExistsAndAdd is SearchAndAdd for those who only want to know whether anything is known
-// within the distance. It stops at the first.
-func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) bool {
-	ix.s.Mu.Lock()
-	defer ix.s.Mu.Unlock()
+// ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything is within the
+// distance. It stops at the first.
+func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) (bool, error) {
+	ix.s.Lock()
+	defer ix.s.Unlock()
 	exists := false
-	for m := range ix.Search(fp) {
-		if m.ID != id {
+	for m, err := range ix.Search(fp) {
+		if err == nil && m.ID != id {
 			exists = true
 			break
 		}
 	}
-	ix.s.Add(id, ix.words(fp), ix.s.Clock())
-	return exists
+	return exists, ix.add(id, fp)
 }
 
-// DeleteFunc removes everything for which del returns true, and returns how much that
-// was. added is when it was added, in whole seconds, by the clock of this machine, but never
-// before what was added earlier. del must not change the index. It
-// takes time for all that is stored.
-func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) int {
+// Delete removes an id and reports whether it was there.
+func (ix *Index[ID, F]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
+
+// DeleteFunc removes every document for which del returns true, and returns how many that was.
+// added is when the document was added, in whole seconds by the clock of this machine, but never
+// before what was added earlier. del must not change the index. It takes time for all that is
+// stored.
+func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) (int, error) {
 	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
 		return del(d.ID, fpOf[F](d.Doc), time.Unix(int64(d.Time), 0)), true
 	})
 }
 
-// Delete removes an id and reports whether it was there. After an error (see Err) it does
-// nothing.
-func (ix *Index[ID, F]) Delete(id ID) bool { return ix.s.Delete(id) }
+// Distance returns the distance of all searches.
+func (ix *Index[ID, F]) Distance() int { return ix.distance }

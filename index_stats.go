@@ -45,7 +45,7 @@ func (t TableStats) Mean(used bool) float64 {
 
 // Stats describes how the index searches. It takes time for all buckets.
 func (ix *Index[ID, F]) Stats() IndexStats {
-	st := ix.s.State.Load()
+	st := ix.s.View()
 	s := IndexStats{Fingerprints: ix.Len(), Parts: len(st.Runs), Reach: -1}
 	var largest *hamming.Tree
 	for _, r := range st.Runs {

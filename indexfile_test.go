@@ -43,7 +43,7 @@ func (p *pageID) UnmarshalBinary(b []byte) error {
 
 type namedID string
 
-var fileOptions = &IndexOptions{Version: "v=1"}
+var fileOptions = IndexOptions{Version: "v=1"}
 
 func mustOpen[ID comparable, F Fingerprint](t testing.TB, path string, k int) *Index[ID, F] {
 	t.Helper()
@@ -90,13 +90,13 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 			if op%2 == 0 {
 				ix.Add(id, fp)
 			} else {
-				ix.SearchAndAdd(id, fp)
+				must(ix.SearchAndAdd(id, fp))
 			}
 		case op < 800:
 			id := id(rnd.IntN(700))
 			_, want := stored[id]
 			delete(stored, id)
-			if got := ix.Delete(id); got != want {
+			if got := must(ix.Delete(id)); got != want {
 				t.Fatalf("Delete = %v, want %v", got, want)
 			}
 		case op < 980:
@@ -132,12 +132,12 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 				more[id(rnd.IntN(700))] = pool[rnd.IntN(len(pool))]
 			}
 			maps.Copy(stored, more)
-			if err := ix.AddAll(maps.All(more)); err != nil {
+			if err := ix.AddAll(bg, maps.All(more)); err != nil {
 				t.Fatal(err)
 			}
 		case op < 996:
 			clear(stored)
-			ix.DeleteFunc(func(ID, F, time.Time) bool { return true })
+			must(ix.DeleteFunc(func(ID, F, time.Time) bool { return true }))
 		default:
 			if err := errors.Join(ix.Sync(), ix.Verify()); err != nil {
 				t.Fatal(err)
@@ -175,7 +175,7 @@ func TestIndexKilled(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	change := func() {
 		if rnd.IntN(3) == 0 {
-			ix.Delete(fmt.Sprint(rnd.IntN(30)))
+			must(ix.Delete(fmt.Sprint(rnd.IntN(30))))
 		} else {
 			ix.Add(fmt.Sprint(rnd.IntN(30)), Fingerprint64(rnd.Uint64()))
 		}
@@ -239,7 +239,7 @@ func TestIndexKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			again = mustOpen[string, Fingerprint64](t, copied, 3)
-			if again.Len() != len(syncs[last].state)+1 || !again.Exists(7) {
+			if again.Len() != len(syncs[last].state)+1 || !must(again.Exists(7)) {
 				t.Fatalf("%d of %d bytes: what was added later is lost", size, len(journal))
 			}
 			again.Close()
@@ -301,7 +301,7 @@ func TestIndexKilled(t *testing.T) {
 	ix.Close()
 	check("after both", path)
 	ix = mustOpen[string, Fingerprint64](t, path, 3)
-	ix.Delete("later")
+	must(ix.Delete("later"))
 	delete(want, "later")
 	before, _ := os.ReadFile(path + ".journal") // as if never taken up
 	ix.Sync()
@@ -324,10 +324,10 @@ func TestIndexDamaged(t *testing.T) {
 	for i, fp := range random64(600, 3) {
 		fps[fmt.Sprint("id", i)] = fp
 	}
-	ix.AddAll(maps.All(fps))
+	ix.AddAll(bg, maps.All(fps))
 	ix.Add("new", 1)
 	ix.Sync()
-	ix.Delete("id7")
+	must(ix.Delete("id7"))
 	ix.Close()
 	fps["new"] = 1
 	snapshot, _ := os.ReadFile(path)
@@ -387,7 +387,7 @@ func TestOpenIndexRefuses(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	open := func(options *IndexOptions) error {
+	open := func(options IndexOptions) error {
 		_, err := OpenIndex[string, Fingerprint64](path, 3, options)
 		return err
 	}
@@ -395,7 +395,7 @@ func TestOpenIndexRefuses(t *testing.T) {
 	if err := ix.Compact(); err != nil {
 		t.Fatal(err)
 	}
-	if err := ix.Close(); err != nil || !errors.Is(ix.Err(), os.ErrClosed) || ix.Exists(1) || ix.Len() != 0 {
+	if err := ix.Close(); err != nil || !errors.Is(ix.Err(), os.ErrClosed) || must(ix.Exists(1)) || ix.Len() != 0 {
 		t.Errorf("closed: %v, %v", err, ix.Err())
 	}
 	ix.Add("b", 2)
@@ -403,8 +403,8 @@ func TestOpenIndexRefuses(t *testing.T) {
 	if err := ix.Close(); err != nil {
 		t.Errorf("closed twice: %v", err)
 	}
-	refuses("no version", open(nil), nil, "Version")
-	refuses("another version", open(&IndexOptions{Version: "v=2"}), ErrVersion, "v=1, not 2")
+	refuses("no version", open(IndexOptions{}), nil, "Version")
+	refuses("another version", open(IndexOptions{Version: "v=2"}), ErrVersion, "v=1, not 2")
 	_, err := OpenIndex[string, Fingerprint128](path, 3, fileOptions)
 	refuses("another width", err, ErrVersion, "index64, not index128")
 	_, err = OpenIndex[int, Fingerprint64](path, 3, fileOptions)
@@ -441,7 +441,7 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	ix := mustOpen[int, Fingerprint64](t, path, 3)
 	fps := random64(20_000, 1)
-	ix.AddAll(slices.All(fps))
+	ix.AddAll(bg, slices.All(fps))
 	ix.Close()
 	data, _ := os.ReadFile(path)
 	data[len(data)-1000] ^= 1
@@ -460,7 +460,7 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	if err := ix.Err(); !errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
 	}
-	if ix.Add(100_001, 8); ix.Delete(5) {
+	if ix.Add(100_001, 8); must(ix.Delete(5)) {
 		t.Error("changed after an error")
 	}
 	if err := ix.Close(); !errors.Is(err, ErrDamaged) {
@@ -469,7 +469,7 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	data[len(data)-1000] ^= 1
 	os.WriteFile(path, data, 0o666)
 	ix = mustOpen[int, Fingerprint64](t, path, 3)
-	if !ix.Exists(7) || ix.Len() != len(fps)+1 {
+	if !must(ix.Exists(7)) || ix.Len() != len(fps)+1 {
 		t.Errorf("%d stored", ix.Len())
 	}
 }
@@ -498,7 +498,7 @@ func TestIndexCannotWrite(t *testing.T) {
 			t.Error("closed without an error")
 		}
 		ix = mustOpen[int, Fingerprint64](t, path, 3)
-		if ix.Len() != 1 || !ix.Exists(1) {
+		if ix.Len() != 1 || !must(ix.Exists(1)) {
 			t.Errorf("%d stored", ix.Len())
 		}
 		ix.Close()
@@ -520,11 +520,11 @@ func TestIndexFileGolden(t *testing.T) {
 			}
 		}
 	}
-	if err := ix.AddAll(ids(append(skewed[Fingerprint128]("block", 9000, rnd), skewed[Fingerprint128]("equal", 400, rnd)...))); err != nil {
+	if err := ix.AddAll(bg, ids(append(skewed[Fingerprint128]("block", 9000, rnd), skewed[Fingerprint128]("equal", 400, rnd)...))); err != nil {
 		t.Fatal(err)
 	}
 	ix.Add("new", Fingerprint128{1, 2})
-	ix.Delete("id7")
+	must(ix.Delete("id7"))
 	if err := ix.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -548,11 +548,11 @@ func TestIndexOtherDistance(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	fps := skewed[Fingerprint64]("templates", 5000, rnd)
 	for _, blocks := range []int{0, 6} {
-		ix, err := OpenIndex[int, Fingerprint64](path, 3, &IndexOptions{Version: "v=1", Blocks: blocks})
+		ix, err := OpenIndex[int, Fingerprint64](path, 3, IndexOptions{Version: "v=1", Blocks: blocks})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ix.AddAll(slices.All(fps))
+		ix.AddAll(bg, slices.All(fps))
 		ix.Close()
 		for _, k := range []int{0, 2, 5, 20} {
 			ix := mustOpen[int, Fingerprint64](t, path, k)
@@ -576,14 +576,14 @@ func BenchmarkOpenIndex(b *testing.B) {
 			path := filepath.Join(b.TempDir(), "x")
 			ix := mustOpen[int, Fingerprint64](b, path, 3)
 			start := time.Now()
-			if err := ix.AddAll(slices.All(fps)); err != nil {
+			if err := ix.AddAll(bg, slices.All(fps)); err != nil {
 				b.Fatal(err)
 			}
 			b.Logf("built and saved in %v", time.Since(start))
 			ix.Close()
 			for b.Loop() {
 				ix := mustOpen[int, Fingerprint64](b, path, 3)
-				if !ix.Exists(fps[n/2] ^ 5) {
+				if !must(ix.Exists(fps[n/2] ^ 5)) {
 					b.Fatal("not found")
 				}
 				if err := ix.Close(); err != nil {
@@ -598,7 +598,7 @@ func BenchmarkOpenIndex(b *testing.B) {
 			b.Logf("all checked in %v", time.Since(start))
 			start = time.Now()
 			for i := range 200_000 {
-				if !ix.Exists(fps[i*7919%n] ^ 5) {
+				if !must(ix.Exists(fps[i*7919%n] ^ 5)) {
 					b.Fatal("not found")
 				}
 			}

@@ -16,7 +16,7 @@ import (
 // nothing else is either there or not.
 func TestIndexReaders(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
-		ix, _ := NewIndex[int, Fingerprint64](3, nil)
+		ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})
 		testIndexReaders(t, ix)
 	})
 	t.Run("files", func(t *testing.T) {
@@ -70,7 +70,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64]) {
 					t.Errorf("%d of %d, %d of %d", present, moving, next-moving, before)
 					return
 				}
-				if near := ix.Nearest(at(id, 5), 1); len(near) != 1 || near[0].ID != id {
+				if near := must(ix.Nearest(at(id, 5), 1)); len(near) != 1 || near[0].ID != id {
 					t.Errorf("nearest to %d: %v", id, near)
 					return
 				}
@@ -107,7 +107,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64]) {
 // TestIndexWriters has several goroutines that add what is near, and check before they do:
 // of each group exactly one finds nothing.
 func TestIndexWriters(t *testing.T) {
-	ix, _ := NewIndex[string, Fingerprint64](3, nil)
+	ix, _ := NewIndex[string, Fingerprint64](3, IndexOptions{})
 	groups := random64(shorter(2000, 500), 3)
 	var first [4]int
 	var found [4]int
@@ -117,12 +117,12 @@ func TestIndexWriters(t *testing.T) {
 			for g, fp := range groups {
 				id := fmt.Sprint(w, " ", g)
 				if w%2 == 0 {
-					if near := ix.SearchAndAdd(id, fp^1<<w); len(near) == 0 {
+					if near := must(ix.SearchAndAdd(id, fp^1<<w)); len(near) == 0 {
 						first[w]++
 					} else {
 						found[w] += len(near)
 					}
-				} else if !ix.ExistsAndAdd(id, fp^1<<w) {
+				} else if !must(ix.ExistsAndAdd(id, fp^1<<w)) {
 					first[w]++
 				}
 			}
@@ -132,10 +132,10 @@ func TestIndexWriters(t *testing.T) {
 	if sum := first[0] + first[1] + first[2] + first[3]; sum != len(groups) || ix.Len() != 4*len(groups) {
 		t.Errorf("%d were first in %d groups; %d stored", sum, len(groups), ix.Len())
 	}
-	if len(ix.Groups()) != len(groups) {
-		t.Errorf("%d groups, want %d", len(ix.Groups()), len(groups))
+	if len(must(ix.Groups(bg))) != len(groups) {
+		t.Errorf("%d groups, want %d", len(must(ix.Groups(bg))), len(groups))
 	}
-	if near := ix.SearchAndAdd("0 0", groups[0]); slices.ContainsFunc(near, func(m Match[string]) bool { return m.ID == "0 0" }) || len(near) != 3 {
+	if near := must(ix.SearchAndAdd("0 0", groups[0])); slices.ContainsFunc(near, func(m Match[string]) bool { return m.ID == "0 0" }) || len(near) != 3 {
 		t.Errorf("an id is near itself: %v", near)
 	}
 }

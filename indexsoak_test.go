@@ -164,7 +164,7 @@ func soakChild(t *testing.T) {
 	for ; ; number++ {
 		id, fp, del := soakChange(seed, number)
 		if del {
-			ix.Delete(id)
+			must(ix.Delete(id))
 		} else {
 			ix.Add(id, fp)
 		}

@@ -15,8 +15,8 @@ import (
 
 // quickPairs is brutePairs for larger collections, in order; those between a and b if b is
 // not nil.
-func quickPairs[F Fingerprint](a, b []F, k int) []Pair {
-	var found []Pair
+func quickPairs[F Fingerprint](a, b []F, k int) []Pair[int] {
+	var found []Pair[int]
 	for i, x := range a {
 		xlo, xhi := split(x)
 		others, first := b, 0
@@ -26,19 +26,19 @@ func quickPairs[F Fingerprint](a, b []F, k int) []Pair {
 		for j, y := range others {
 			ylo, yhi := split(y)
 			if d := hamming.Distance([2]uint64{xlo, xhi}, [2]uint64{ylo, yhi}); d <= k {
-				found = append(found, Pair{i, first + j, d})
+				found = append(found, Pair[int]{A: i, B: first + j, Distance: d})
 			}
 		}
 	}
 	return found
 }
 
-func sortPairs(pairs []Pair) []Pair {
-	slices.SortFunc(pairs, func(a, b Pair) int {
-		if a.I != b.I {
-			return a.I - b.I
+func sortPairs(pairs []Pair[int]) []Pair[int] {
+	slices.SortFunc(pairs, func(a, b Pair[int]) int {
+		if a.A != b.A {
+			return a.A - b.A
 		}
-		return a.J - b.J
+		return a.B - b.B
 	})
 	return pairs
 }
@@ -104,10 +104,10 @@ func TestPairsOrder(t *testing.T) {
 			if k > 3 && kind != "uniform" {
 				continue
 			}
-			var want []Pair
+			var want []Pair[int]
 			for _, workers := range []int{1, 2, 5} {
 				runtime.GOMAXPROCS(workers)
-				got := slices.Collect(Pairs(fps, k))
+				got := slices.Collect(Pairs(bg, fps, k))
 				if workers == 1 {
 					if want = got; k == 3 && kind == "block" && !raceDetector && !testing.Short() && !slices.Equal(sortPairs(slices.Clone(got)), quickPairs(fps, nil, k)) {
 						t.Fatalf("%s k=%d: %d pairs are not all", kind, k, len(got))
@@ -126,13 +126,13 @@ func TestPairsEnds(t *testing.T) {
 	before := runtime.NumGoroutine()
 	fps := make([]Fingerprint64, 200_000) // 20 thousand million pairs
 	n := 0
-	for range Pairs(fps, 3) {
+	for range Pairs(bg, fps, 3) {
 		if n++; n == 100_000 {
 			break
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	for range PairsContext(ctx, fps, 3) {
+	for range Pairs(ctx, fps, 3) {
 		if n++; n == 200_000 {
 			cancel()
 		}
@@ -140,12 +140,12 @@ func TestPairsEnds(t *testing.T) {
 	if ctx.Err() == nil || n > 400_000 {
 		t.Errorf("%d pairs, %v", n, ctx.Err())
 	}
-	for range PairsContext(ctx, fps, 3) {
+	for range Pairs(ctx, fps, 3) {
 		t.Fatal("a pair of a context that is done")
 	}
 	func() {
 		defer func() { recover() }()
-		for range Pairs(append(random64(1_000_000, 1), 1, 1), 25) { // for minutes, if it goes on
+		for range Pairs(bg, append(random64(1_000_000, 1), 1, 1), 25) { // for minutes, if it goes on
 			panic("enough")
 		}
 	}()
@@ -154,7 +154,7 @@ func TestPairsEnds(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	for range PairsContext(ctx, random64(2_000_000, 1), 20) { // hours, and hardly a pair
+	for range Pairs(ctx, random64(2_000_000, 1), 20) { // hours, and hardly a pair
 	}
 	for range PairsBetween(ctx, fps, random64(100, 1), 60) {
 	}
@@ -178,7 +178,7 @@ func TestPairsMemory(t *testing.T) {
 		fps := skewed[Fingerprint64](kind, n, rnd)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		next, stop := iter.Pull(Pairs(fps, 3))
+		next, stop := iter.Pull(Pairs(bg, fps, 3))
 		for range 1000 {
 			next()
 		}

@@ -2,93 +2,19 @@ package neardup
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/graph"
 	"github.com/neardup/neardup/internal/minhash"
 	"github.com/neardup/neardup/internal/store"
 )
-
-// A Banding cuts signatures into Bands bands of Rows values each. Two of them are
-// candidates if they agree on all values of at least one band, which for sets of the Jaccard
-// similarity s has the probability 1 − (1 − s^Rows)^Bands: an S-curve, steep near
-// (1/Bands)^(1/Rows) (Broder 1997; Leskovec et al., Mining of Massive Datasets, §3.4).
-type Banding struct{ Bands, Rows int }
-
-// NewBanding returns the banding of at most so many values that loses least: of the pairs
-// above the similarity those that are no candidates, and price times those below it that
-// are, where all similarities are taken to be equally frequent. A price of 1 weighs them the
-// same, as others do; a [SignatureIndex] chooses by 0.1. It takes time for values·ln values
-// bandings, some 100 µs for 128.
-//
-// A similarity that is not between 0 and 1, a price that is not positive, and less than one
-// value panic.
-func NewBanding(values int, similarity, price float64) Banding {
-	if values < 1 || !(similarity > 0 && similarity <= 1) || !(price > 0) {
-		panic(fmt.Sprintf("neardup: NewBanding(%d, %g, %g)", values, similarity, price))
-	}
-	// By Simpson's rule: what is below the similarity, and what is above.
-	const steps = 64
-	var at, weight, rows [2 * (steps + 1)]float64 // similarities, and their powers
-	for i := range at {
-		from, to, cost := 0.0, similarity, price
-		if i > steps {
-			from, to, cost = similarity, 1, -1
-		}
-		n := i % (steps + 1)
-		at[i] = from + float64(float64(n)*float64((to-from)/steps))
-		weight[i] = float64(cost * float64((to-from)/(3*steps)))
-		if rows[i] = 1; n > 0 && n < steps {
-			weight[i] = float64(weight[i] * float64(2+2*(n%2)))
-		}
-	}
-	var best Banding
-	least := 0.0
-	for r := 1; r <= values; r++ {
-		var no [2 * (steps + 1)]float64 // of being no candidate
-		for i := range at {
-			rows[i] = float64(rows[i] * at[i])
-			no[i] = 1
-		}
-		for b := 1; b <= values/r; b++ {
-			loss := 0.0 // but for what does not depend on the banding
-			for i := range at {
-				no[i] = float64(no[i] * (1 - rows[i]))
-				loss += float64(weight[i] * (1 - no[i]))
-			}
-			if best == (Banding{}) || loss < least {
-				best, least = Banding{b, r}, loss
-			}
-		}
-	}
-	return best
-}
-
-// Probability returns that of two sets of a Jaccard similarity being candidates, for signatures
-// without chance. It is the same on every platform.
-func (b Banding) Probability(similarity float64) float64 {
-	return 1 - exact.Power(1-exact.Power(similarity, b.Rows), b.Bands)
-}
-
-// String returns the banding and its S-curve:
-//
-//	32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, …
-func (b Banding) String() string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "%d bands of %d rows", b.Bands, b.Rows)
-	for i := 1; i < 10; i++ {
-		fmt.Fprintf(&s, "%s 0.%d %.3f", map[bool]string{true: ":", false: ","}[i == 1], i, b.Probability(float64(i)/10))
-	}
-	return s.String()
-}
 
 // A SignatureIndex finds, among stored MinHash signatures, those whose sets are similar to
 // that of a query, under the caller's own ids (locality-sensitive hashing by bands, see
@@ -123,8 +49,8 @@ type SignatureIndex[ID comparable] struct {
 	adding     []uint64 // by the one who adds
 }
 
-// SignatureIndexOptions are the settings of a SignatureIndex. The zero value, or nil,
-// means: all chosen by the index.
+// SignatureIndexOptions are the settings of a SignatureIndex. The zero value lets the index
+// choose everything.
 type SignatureIndexOptions struct {
 	// Values is the length of the signatures; 0 means 128.
 	Values int
@@ -144,22 +70,17 @@ type SignatureIndexOptions struct {
 	Version string
 }
 
-// A Similar is a stored signature or vector that was compared with another.
-type Similar[ID comparable] struct {
-	ID         ID
-	Similarity float64 // of a SignatureIndex the estimated Jaccard similarity, of vectors their cosine
-}
-
-// A SimilarPair is two signatures or vectors that were compared; A was added before B.
-type SimilarPair[ID comparable] struct {
-	A, B       ID
-	Similarity float64 // of a SignatureIndex the estimated Jaccard similarity, of vectors their cosine
+// A Candidate is a stored signature that agrees with a query in at least one band. It was not
+// verified: Estimate is the Jaccard similarity as estimated from the two signatures.
+type Candidate[ID comparable] struct {
+	ID       ID
+	Estimate float64
 }
 
 // NewSignatureIndex returns an empty index in memory for sets of at least a Jaccard
 // similarity, more than 0 and at most 1. It is an error if that is something else, if the
 // bands do not fit into the values, or if the number of values or bits is none there is.
-func NewSignatureIndex[ID comparable](similarity float64, options *SignatureIndexOptions) (*SignatureIndex[ID], error) {
+func NewSignatureIndex[ID comparable](similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err != nil {
 		return nil, fmt.Errorf("neardup: NewSignatureIndex: %w", err)
@@ -167,11 +88,8 @@ func NewSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 	return ix, nil
 }
 
-func newSignatureIndex[ID comparable](similarity float64, options *SignatureIndexOptions) (*SignatureIndex[ID], error) {
-	var o SignatureIndexOptions
-	if options != nil {
-		o = *options
-	}
+func newSignatureIndex[ID comparable](similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
+	o := options
 	o.Values, o.Bits = cmp.Or(o.Values, minhash.DefaultValues), cmp.Or(o.Bits, 32)
 	b := o.Banding
 	switch err := (MinHash{Values: o.Values}).check(); {
@@ -188,7 +106,7 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 	}
 	ix := &SignatureIndex[ID]{layout: minhash.NewLayout(o.Values, o.Bits, minhash.Banding(b)), similarity: similarity}
 	l := ix.layout
-	ix.persistent.files = &ix.s
+	ix.persistent.store = &ix.s
 	store.Init(&ix.s, store.Form[*minhash.Tables]{
 		Kind: "signatures", Again: signAgain, Words: l.Words,
 		TailSize: func(live int) int { return min(max(128, live), 1<<16, max(256, 1<<23/(l.Words+2*l.Bands))) },
@@ -202,11 +120,11 @@ func newSignatureIndex[ID comparable](similarity float64, options *SignatureInde
 // OpenSignatureIndex opens an index that is in files, or makes an empty one. Files and ids
 // are as with [OpenIndex]; the values, their bits and the bands must be the same as
 // before. To have other bands, give All of the old index to AddAll of a new one.
-func OpenSignatureIndex[ID comparable](path string, similarity float64, options *SignatureIndexOptions) (*SignatureIndex[ID], error) {
+func OpenSignatureIndex[ID comparable](path string, similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err == nil {
 		version := ""
-		if options != nil && options.Version != "" {
+		if options.Version != "" {
 			version = fmt.Sprintf("%s values=%d bits=%d bands=%dx%d", options.Version, ix.layout.Values, ix.layout.Bits, ix.layout.Bands, ix.layout.Rows)
 		}
 		err = ix.s.Open(path, version)
@@ -223,47 +141,65 @@ const signAgain = "sign the stored texts again, or give the bands of then as Sig
 // Banding returns the bands by which the index searches.
 func (ix *SignatureIndex[ID]) Banding() Banding { return Banding(ix.layout.Banding) }
 
-// words returns the words of a signature, as long as the index is locked.
-func (ix *SignatureIndex[ID]) words(s Signature) []uint64 {
+// pack returns the words of a signature. The caller holds the lock.
+func (ix *SignatureIndex[ID]) pack(s Signature) []uint64 {
 	ix.adding = slices.Grow(ix.adding[:0], ix.layout.Words)[:ix.layout.Words]
 	ix.layout.Pack(ix.adding, s)
 	return ix.adding
 }
 
-// check panics if a signature has another length.
-func (ix *SignatureIndex[ID]) check(s Signature) {
+// check returns an error if a signature has another length than those of the index.
+func (ix *SignatureIndex[ID]) check(s Signature) error {
+	ix.made()
 	if len(s) != ix.layout.Values {
-		panic(fmt.Sprintf("neardup: a signature of %d values for a SignatureIndex of %d", len(s), ix.layout.Values))
+		return fmt.Errorf("neardup: a signature of %d values for a SignatureIndex of %d", len(s), ix.layout.Values)
 	}
+	return nil
 }
 
-// Add stores a signature under an id. If the id is known, its signature is replaced, and
-// counts as added now. After an error (see Err) it does nothing.
-func (ix *SignatureIndex[ID]) Add(id ID, s Signature) {
-	ix.check(s)
-	ix.s.Mu.Lock()
-	defer ix.s.Mu.Unlock()
-	ix.s.Add(id, ix.words(s), ix.s.Clock())
+// Add stores a signature under an id. If the id is known, its signature is replaced, and counts as
+// added now. A signature of another length is an error. After an error of the index (see Err) Add
+// stores nothing and returns that error.
+func (ix *SignatureIndex[ID]) Add(id ID, s Signature) error {
+	if err := ix.check(s); err != nil {
+		return err
+	}
+	ix.s.Lock()
+	defer ix.s.Unlock()
+	return ix.s.Add(id, ix.pack(s))
 }
 
-// AddAll adds many signatures, as if one by one, but all of them are seen at once. It
-// builds the index again with them, like Compact. An index that was opened has them on
-// the disk then; after an error it is as it was. The sequence must not change the index.
-func (ix *SignatureIndex[ID]) AddAll(signatures iter.Seq2[ID, Signature]) error {
-	return ix.s.AddAll(func(docs *store.Documents[ID], seconds uint32) {
-		for id, s := range signatures {
-			ix.check(s)
-			docs.Add(ix.words(s), id, seconds)
-		}
+// AddAll adds many signatures as if one by one, but readers see all of them at once. It rebuilds
+// the index with them, like Compact. An opened index has them on the disk then. After an error,
+// also that of the context, the index is as it was. The sequence must not change the index.
+func (ix *SignatureIndex[ID]) AddAll(ctx context.Context, signatures iter.Seq2[ID, Signature]) error {
+	return ix.s.AddAll(func(put func(ID, []uint64)) error {
+		var wrong error
+		err := collectAll(ctx, signatures, func(id ID, s Signature) {
+			if err := ix.check(s); err != nil {
+				wrong = err
+				return
+			}
+			put(id, ix.pack(s))
+		})
+		return cmp.Or(wrong, err)
 	})
 }
 
-// All returns the ids and signatures in the order of adding; the signatures are nil if not
-// all bits are kept.
+// Get returns the signature that is stored under an id; it is nil if not all bits are kept.
+func (ix *SignatureIndex[ID]) Get(id ID) (s Signature, ok bool, err error) {
+	doc, ok, err := ix.s.Get(id)
+	if ok {
+		s = ix.layout.Signature(doc)
+	}
+	return s, ok, err
+}
+
+// All yields the ids and signatures in the order of adding. The signatures are nil if not all bits
+// are kept. An error ends the loop: ask Err after it.
 func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 	return func(yield func(ID, Signature) bool) {
-		st := ix.s.State.Load()
-		for d := range ix.s.Each(st, st.Runs) {
+		for d := range ix.s.All() {
 			if !yield(d.ID, ix.layout.Signature(d.Doc)) {
 				return
 			}
@@ -271,41 +207,60 @@ func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 	}
 }
 
-// DeleteFunc removes everything for which del returns true, and returns how much that
-// was. added is when it was added, in whole seconds, by the clock of this machine, but never
-// before what was added earlier. del must not change the index. It takes time for all that
-// is stored.
-func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) int {
+// Delete removes an id and reports whether it was there.
+func (ix *SignatureIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
+
+// DeleteFunc removes every document for which del returns true, and returns how many that was.
+// added is when the document was added, in whole seconds by the clock of this machine, but never
+// before what was added earlier. del must not change the index. It takes time for all that is
+// stored.
+func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) (int, error) {
 	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
 		return del(d.ID, time.Unix(int64(d.Time), 0)), true
 	})
 }
 
-// Candidates yields all signatures that agree with s in at least one band, each once, with
-// their estimated similarities, in no particular order.
-func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq[Similar[ID]] {
-	return func(yield func(Similar[ID]) bool) { ix.candidates(s, math.Inf(-1), yield) }
+// Candidates yields all signatures that agree with s in at least one band, each once, in no
+// particular order. An error comes last, with an empty Candidate.
+func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq2[Candidate[ID], error] {
+	return func(yield func(Candidate[ID], error) bool) {
+		err := ix.candidates(s, math.Inf(-1), func(id ID, j float64) bool {
+			return yield(Candidate[ID]{ID: id, Estimate: j}, nil)
+		})
+		if err != nil {
+			yield(Candidate[ID]{}, err)
+		}
+	}
 }
 
-// Search yields the Candidates of s whose estimated similarity is at least that of the
-// index.
-func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq[Similar[ID]] {
-	return func(yield func(Similar[ID]) bool) { ix.candidates(s, ix.similarity, yield) }
+// Search yields the candidates of s whose estimated similarity is at least that of the index, in no
+// particular order. An error comes last, with an empty Match.
+func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) {
+		err := ix.candidates(s, ix.similarity, func(id ID, j float64) bool {
+			return yield(Match[ID]{ID: id, Similarity: j}, nil)
+		})
+		if err != nil {
+			yield(Match[ID]{}, err)
+		}
+	}
 }
 
 // Exists reports whether Search finds anything. It stops at the first.
-func (ix *SignatureIndex[ID]) Exists(s Signature) bool {
-	for range ix.Search(s) {
-		return true
+func (ix *SignatureIndex[ID]) Exists(s Signature) (bool, error) {
+	for _, err := range ix.Search(s) {
+		return err == nil, err
 	}
-	return false
+	return false, nil
 }
 
 // candidates calls yield with every candidate of at least a similarity, until it returns
-// false.
-func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(Similar[ID]) bool) {
-	ix.check(s)
-	v := ix.s.State.Load().View()
+// false. It returns the error of the index, if nobody stopped it.
+func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(id ID, estimate float64) bool) error {
+	if err := ix.check(s); err != nil {
+		return err
+	}
+	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
 	q := minhash.Queries.Get().(*minhash.Query)
 	defer minhash.Queries.Put(q)
@@ -325,75 +280,91 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 				ix.s.Fail(err)
 				goOn = false
 			} else {
-				goOn = yield(Similar[ID]{id, j})
+				goOn = yield(id, j)
 			}
 			return goOn
 		})
 		if err != nil {
 			ix.s.Fail(err)
-			return
+			return ix.Err()
 		}
 		if !goOn {
-			return
+			return nil
 		}
 	}
 	if v.Changes == 0 {
-		return
+		return ix.Err()
 	}
 	t := v.Tail
 	sees := func(i uint32) bool { return i < v.Changes && v.SeesTail(i) }
+	stopped := false
 	t.Find.(*minhash.Tail).Search(q, t.Docs, sees, func(i uint32, doc []uint64) bool {
 		j := q.Jaccard(ix.layout, doc)
-		return !(j >= least) || yield(Similar[ID]{t.IDs[i], j})
+		stopped = j >= least && !yield(t.IDs[i], j)
+		return !stopped
 	})
+	if stopped {
+		return nil
+	}
+	return ix.Err()
 }
 
-// SearchAndAdd is Search and Add in one: it returns what is known to be similar to s, and
-// stores it. Of two that come at the same time one finds the other. What was stored under
-// the id is replaced and not returned. The most similar come first, and else they are in no
-// particular order.
-func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) []Similar[ID] {
-	ix.check(s)
-	ix.s.Mu.Lock()
-	defer ix.s.Mu.Unlock()
-	var found []Similar[ID]
-	for m := range ix.Search(s) {
-		if m.ID != id {
+// SearchAndAdd is Search and Add in one: it returns the stored signatures that are similar to s, and
+// stores s. Of two calls at the same time, one finds the other's signature. What was stored under
+// the id is replaced and not returned. The most similar come first, and equally similar ones in no
+// particular order. After an error s is not stored.
+func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) ([]Match[ID], error) {
+	if err := ix.check(s); err != nil {
+		return nil, err
+	}
+	ix.s.Lock()
+	defer ix.s.Unlock()
+	var found []Match[ID]
+	for m, err := range ix.Search(s) {
+		if err == nil && m.ID != id {
 			found = append(found, m)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Similar[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
-	ix.s.Add(id, ix.words(s), ix.s.Clock())
-	return found
+	slices.SortStableFunc(found, func(a, b Match[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	return found, ix.s.Add(id, ix.pack(s))
 }
 
-// ExistsAndAdd is SearchAndAdd for those who only want to know whether anything similar is
-// known. It stops at the first.
-func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) bool {
-	ix.check(s)
-	ix.s.Mu.Lock()
-	defer ix.s.Mu.Unlock()
+// ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything similar is
+// stored. It stops at the first.
+func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) (bool, error) {
+	if err := ix.check(s); err != nil {
+		return false, err
+	}
+	ix.s.Lock()
+	defer ix.s.Unlock()
 	exists := false
-	for m := range ix.Search(s) {
-		if m.ID != id {
+	for m, err := range ix.Search(s) {
+		if err == nil && m.ID != id {
 			exists = true
 			break
 		}
 	}
-	ix.s.Add(id, ix.words(s), ix.s.Clock())
-	return exists
+	return exists, ix.s.Add(id, ix.pack(s))
 }
 
-// CandidatePairs yields every two stored signatures that agree in a band, each pair once,
-// with their estimated similarity. The order is unspecified but depends on nothing but the
-// calls made so far.
-func (ix *SignatureIndex[ID]) CandidatePairs() iter.Seq[SimilarPair[ID]] {
-	return func(yield func(SimilarPair[ID]) bool) { ix.pairs(math.Inf(-1), yield) }
+// CandidatePairs yields every two stored signatures that agree in a band, each pair once, with their
+// estimated similarity. The order is unspecified but depends only on the calls made so far. An error
+// of the index or of the context comes last, with an empty Pair.
+func (ix *SignatureIndex[ID]) CandidatePairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
+	return ix.pairSeq(ctx, math.Inf(-1))
 }
 
-// Pairs yields the CandidatePairs whose estimated similarity is at least that of the index.
-func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
-	return func(yield func(SimilarPair[ID]) bool) { ix.pairs(ix.similarity, yield) }
+// Pairs yields the pairs of CandidatePairs whose estimated similarity is at least that of the index.
+func (ix *SignatureIndex[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
+	return ix.pairSeq(ctx, ix.similarity)
+}
+
+func (ix *SignatureIndex[ID]) pairSeq(ctx context.Context, least float64) iter.Seq2[Pair[ID], error] {
+	return func(yield func(Pair[ID], error) bool) {
+		if err := ix.pairs(ctx, least, func(p Pair[ID]) bool { return yield(p, nil) }); err != nil {
+			yield(Pair[ID]{}, err)
+		}
+	}
 }
 
 // Groups returns the ids of the connected components of Pairs with two or more members.
@@ -401,9 +372,11 @@ func (ix *SignatureIndex[ID]) Pairs() iter.Seq[SimilarPair[ID]] {
 // first, is a stable representative. Equal signatures are taken together first, so a
 // million of them cost no more than other input. Chains may join what is not similar
 // itself.
-func (ix *SignatureIndex[ID]) Groups() [][]ID {
-	st := ix.s.State.Load()
-	docs := ix.s.Documents(st, st.Runs, ix.Len())
+func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
+	docs, err := ix.s.Collect()
+	if err != nil {
+		return nil, err
+	}
 	label := make([]int, len(docs.IDs)) // for each document the number of its signature
 	number := make(map[string]int, len(docs.IDs))
 	distinct := store.NewDocuments[int](docs.Words, 0) // the first with each
@@ -420,49 +393,47 @@ func (ix *SignatureIndex[ID]) Groups() [][]ID {
 	}
 	t := minhash.NewTables(ix.layout, distinct.Docs)
 	groups := graph.NewForest(t.N)
-	t.Pairs(func(a, b uint32, band int) bool {
-		if groups.Find(int(a)) != groups.Find(int(b)) {
-			if docA, docB := t.Doc(a), t.Doc(b); t.Agree(docA, docB, band) && t.Jaccard(docA, docB) >= ix.similarity {
-				groups.Join(int(a), int(b))
-			}
-		}
-		return true
-	})
+	err = t.Components(groups, ix.similarity, ctx.Err)
+	if err != nil {
+		return nil, err
+	}
 	of := groups.Roots()
 	for i, n := range label {
 		label[i] = distinct.IDs[of[n]]
 	}
-	return idGroups(label, docs.IDs)
+	return idGroups(label, docs.IDs), nil
 }
 
 // pairs calls yield with every two signatures that agree in a band and are of at least a
 // similarity, until it returns false.
-func (ix *SignatureIndex[ID]) pairs(least float64, yield func(SimilarPair[ID]) bool) {
-	st := ix.s.State.Load()
-	defer runtime.KeepAlive(st)
-	v := st.View()
+func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield func(Pair[ID]) bool) error {
+	v := ix.s.View()
+	defer runtime.KeepAlive(v.State)
 	var t *minhash.Tables
 	var ids store.IDColumn[ID]
 	sees := func(uint32) bool { return true }
-	if len(st.Runs) == 1 && v.Changes == 0 {
-		r := st.Runs[0]
+	if len(v.Runs) == 1 && v.Changes == 0 {
+		r := v.Runs[0]
 		if r.File != nil {
 			if err := r.File.Verify(); err != nil {
 				ix.s.Fail(err)
-				return
+				return ix.Err()
 			}
 		}
 		t, ids = r.Find, r.IDs
 		sees = func(ord uint32) bool { return v.Sees(r, ord) }
 	} else { // as one part
-		before := ix.Err()
-		docs := ix.s.Documents(st, st.Runs, ix.Len())
-		if ix.Err() != nil && before == nil {
-			return
+		docs, err := ix.s.Collect()
+		if err != nil {
+			return err
 		}
 		t, ids = minhash.NewTables(ix.layout, docs.Docs), store.MemoryColumn[ID](docs.IDs)
 	}
+	stopped, looked := false, 0
 	err := t.Pairs(func(a, b uint32, band int) bool {
+		if looked++; looked%(1<<16) == 0 && ctx.Err() != nil {
+			return false
+		}
 		docA, docB := t.Doc(a), t.Doc(b)
 		if !sees(a) || !sees(b) || !t.IsFirst(docA, docB, band) {
 			return true
@@ -475,7 +446,8 @@ func (ix *SignatureIndex[ID]) pairs(least float64, yield func(SimilarPair[ID]) b
 		if err == nil {
 			var idB ID
 			if idB, err = ids.At(b); err == nil {
-				return yield(SimilarPair[ID]{idA, idB, j})
+				stopped = !yield(Pair[ID]{A: idA, B: idB, Similarity: j})
+				return !stopped
 			}
 		}
 		ix.s.Fail(err)
@@ -484,8 +456,8 @@ func (ix *SignatureIndex[ID]) pairs(least float64, yield func(SimilarPair[ID]) b
 	if err != nil {
 		ix.s.Fail(err)
 	}
+	if stopped {
+		return nil
+	}
+	return cmp.Or(ctx.Err(), ix.Err())
 }
-
-// Delete removes an id and reports whether it was there. After an error (see Err) it does
-// nothing.
-func (ix *SignatureIndex[ID]) Delete(id ID) bool { return ix.s.Delete(id) }

@@ -121,8 +121,8 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		}
 		got := map[int]bool{}
 		for c := range ix.Candidates(q) {
-			if got[c.ID] || c.Similarity != estimated(m.sigs[c.ID], q, ix.layout.Bits) {
-				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Similarity)
+			if got[c.ID] || c.Estimate != estimated(m.sigs[c.ID], q, ix.layout.Bits) {
+				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Estimate)
 			}
 			got[c.ID] = true
 		}
@@ -139,15 +139,15 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		if !maps.Equal(matches, similar) {
 			t.Fatalf("found %v, want %v", matches, similar)
 		}
-		if ix.Exists(q) != (len(similar) > 0) {
-			t.Fatalf("Exists is %t", ix.Exists(q))
+		if must(ix.Exists(q)) != (len(similar) > 0) {
+			t.Fatalf("Exists is %t", must(ix.Exists(q)))
 		}
 	}
-	var want []SimilarPair[int]
+	var want []Pair[int]
 	for i, a := range m.ids {
 		for _, b := range m.ids[i+1:] {
 			if agreeInBand(m.sigs[a], m.sigs[b], ix.Banding()) {
-				want = append(want, SimilarPair[int]{a, b, estimated(m.sigs[a], m.sigs[b], ix.layout.Bits)})
+				want = append(want, Pair[int]{A: a, B: b, Similarity: estimated(m.sigs[a], m.sigs[b], ix.layout.Bits)})
 			}
 		}
 	}
@@ -155,32 +155,32 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 	for i, id := range m.ids {
 		order[id] = i
 	}
-	byOrder := func(p, q SimilarPair[int]) int {
+	byOrder := func(p, q Pair[int]) int {
 		return (order[p.A]-order[q.A])*len(m.ids) + order[p.B] - order[q.B]
 	}
-	got := slices.SortedFunc(ix.CandidatePairs(), byOrder)
+	got := sortedFunc(listed(ix.CandidatePairs(bg)), byOrder)
 	if !slices.Equal(got, want) {
 		t.Fatalf("%d candidate pairs, want %d", len(got), len(want))
 	}
-	want = slices.DeleteFunc(want, func(p SimilarPair[int]) bool { return p.Similarity < ix.similarity })
-	got = slices.SortedFunc(ix.Pairs(), byOrder)
+	want = slices.DeleteFunc(want, func(p Pair[int]) bool { return p.Similarity < ix.similarity })
+	got = sortedFunc(listed(ix.Pairs(bg)), byOrder)
 	if !slices.Equal(got, want) {
 		t.Fatalf("%d pairs, want %d", len(got), len(want))
 	}
-	label := Components(len(m.ids), func(yield func(Pair) bool) {
+	label := GroupPairs(len(m.ids), func(yield func(Pair[int]) bool) {
 		for _, p := range want {
-			yield(Pair{I: order[p.A], J: order[p.B]})
+			yield(Pair[int]{A: order[p.A], B: order[p.B]})
 		}
-	})
-	if got, want := ix.Groups(), idGroups(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
+	}, Chains, nil)
+	if got, want := must(ix.Groups(bg)), idGroups(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("groups %v, want %v", got, want)
 	}
 }
 
 // randomSignatureOptions returns settings of all kinds.
-func randomSignatureOptions(rnd *rand.Rand) *SignatureIndexOptions {
+func randomSignatureOptions(rnd *rand.Rand) SignatureIndexOptions {
 	k := []int{16, 17, 64, 128, 131}[rnd.IntN(5)]
-	o := &SignatureIndexOptions{Values: k, Version: "v=1", Bits: []int{0, 32, 16, 8, 4, 2, 1}[rnd.IntN(7)]}
+	o := SignatureIndexOptions{Values: k, Version: "v=1", Bits: []int{0, 32, 16, 8, 4, 2, 1}[rnd.IntN(7)]}
 	if rnd.IntN(4) > 0 {
 		rows := 1 + rnd.IntN(min(k, 6))
 		o.Banding = Banding{1 + rnd.IntN(k/rows), rows}
@@ -222,7 +222,7 @@ func TestSignatureIndexModel(t *testing.T) {
 				ix.Add(id, s)
 				m.add(id, s)
 			case r < 80:
-				if got, want := ix.Delete(id), m.delete(id); got != want {
+				if got, want := must(ix.Delete(id)), m.delete(id); got != want {
 					t.Fatalf("seed %d: Delete(%d) is %t", seed, id, got)
 				}
 			case r < 84:
@@ -233,12 +233,12 @@ func TestSignatureIndexModel(t *testing.T) {
 					}
 				}
 				if r == 80 {
-					if got := ix.ExistsAndAdd(id, s); got != (len(want) > 0) {
+					if got := must(ix.ExistsAndAdd(id, s)); got != (len(want) > 0) {
 						t.Fatalf("seed %d: ExistsAndAdd is %t", seed, got)
 					}
 				} else {
 					got, last := map[int]float64{}, math.Inf(1)
-					for _, m := range ix.SearchAndAdd(id, s) {
+					for _, m := range must(ix.SearchAndAdd(id, s)) {
 						if got[m.ID] = m.Similarity; m.Similarity > last {
 							t.Fatalf("seed %d: %f after %f", seed, m.Similarity, last)
 						}
@@ -250,7 +250,7 @@ func TestSignatureIndexModel(t *testing.T) {
 				}
 				m.add(id, s)
 			case r < 86:
-				ix.AddAll(func(yield func(int, Signature) bool) {
+				ix.AddAll(bg, func(yield func(int, Signature) bool) {
 					for i := range 30 {
 						id, s := rnd.IntN(100), sigs[rnd.IntN(len(sigs))]
 						m.add(id, s)
@@ -264,7 +264,7 @@ func TestSignatureIndexModel(t *testing.T) {
 					t.Fatal(err)
 				}
 			case r < 90:
-				n := ix.DeleteFunc(func(id int, _ time.Time) bool { return id%7 == 3 })
+				n := must(ix.DeleteFunc(func(id int, _ time.Time) bool { return id%7 == 3 }))
 				for _, id := range slices.Clone(m.ids) {
 					if id%7 == 3 {
 						m.delete(id)
@@ -307,7 +307,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 		n = 4000
 	}
 	for _, o := range []SignatureIndexOptions{{}, {Bits: 1}, {Values: 256, Banding: Banding{100, 2}}, {Values: 100, Banding: Banding{33, 3}}} {
-		ix, err := NewSignatureIndex[int](0.5, &o)
+		ix, err := NewSignatureIndex[int](0.5, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,7 +352,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 					}
 				}
 			}
-			for p := range ix.CandidatePairs() {
+			for p := range ix.CandidatePairs(bg) {
 				if p.A >= p.B {
 					t.Fatalf("%d was added before %d", p.B, p.A)
 				}
@@ -373,29 +373,29 @@ func TestSignatureIndexLarge(t *testing.T) {
 // TestSignatureIndexDead has a tail of nothing but deletions that becomes no run, a
 // similarity that estimates reach exactly, and a signature that is replaced all the time.
 func TestSignatureIndexDead(t *testing.T) {
-	ix, err := NewSignatureIndex[int](1, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}})
+	ix, err := NewSignatureIndex[int](1, SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ix.s.Form.TailSize = func(int) int { return 4 }
 	s := signatures(1, 16, 1)[0]
-	ix.AddAll(slices.All(slices.Repeat([]Signature{s}, 100)))
+	ix.AddAll(bg, slices.All(slices.Repeat([]Signature{s}, 100)))
 	for i := range 4 {
-		ix.Delete(i)
+		must(ix.Delete(i))
 	}
-	ix.Delete(-1) // makes room
+	must(ix.Delete(-1)) // makes room
 	pairs, found := 0, 0
-	for range ix.Pairs() {
+	for range ix.Pairs(bg) {
 		pairs++
 	}
 	for range ix.Search(s) {
 		found++
 	}
-	if st := ix.s.State.Load(); len(st.Runs) != 1 || st.Tail.Changes.Load() != 0 || pairs != 96*95/2 || found != 96 {
+	if st := ix.s.View(); len(st.Runs) != 1 || st.Tail.Changes.Load() != 0 || pairs != 96*95/2 || found != 96 {
 		t.Errorf("%d runs, %d changes, %d pairs, %d found", len(st.Runs), st.Tail.Changes.Load(), pairs, found)
 	}
 
-	ix, err = NewSignatureIndex[int](0.5, nil)
+	ix, err = NewSignatureIndex[int](0.5, SignatureIndexOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,7 +405,7 @@ func TestSignatureIndexDead(t *testing.T) {
 	}
 	for range 20_000 {
 		ix.Add(-1, sigs[0])
-		if n := int(ix.s.State.Load().Tail.Changes.Load()); n-len(ix.s.InTail) > len(ix.s.InTail)+store.LeastTail {
+		if n := int(ix.s.View().Tail.Changes.Load()); n-len(ix.s.InTail) > len(ix.s.InTail)+store.LeastTail {
 			t.Fatalf("a tail of %d changes, %d of them alive", n, len(ix.s.InTail))
 		}
 	}
@@ -413,18 +413,18 @@ func TestSignatureIndexDead(t *testing.T) {
 	for range ix.Search(sigs[0]) {
 		found++
 	}
-	if st := ix.s.State.Load(); found < 2 || len(st.Runs) > 6 {
+	if st := ix.s.View(); found < 2 || len(st.Runs) > 6 {
 		t.Errorf("%d found, %d runs", found, len(st.Runs))
 	}
 
 	// What died does not stay.
 	ix.Compact()
 	for i := range 4900 {
-		if ix.Delete(i); i%100 > 0 {
+		if must(ix.Delete(i)); i%100 > 0 {
 			continue
 		}
 		kept := 0
-		for _, r := range ix.s.State.Load().Runs {
+		for _, r := range ix.s.View().Runs {
 			kept += r.Len()
 		}
 		if kept > 2*ix.Len()+2*store.LeastTail {
@@ -480,7 +480,7 @@ func BenchmarkSignatureIndex(b *testing.B) {
 		}
 		sigs := signatures(n, 128, 1)
 		for _, bits := range []int{32, 8, 1} {
-			options := &SignatureIndexOptions{Bits: bits, Banding: Banding{32, 4}}
+			options := SignatureIndexOptions{Bits: bits, Banding: Banding{32, 4}}
 			newIndex := func() *SignatureIndex[int] {
 				ix, err := NewSignatureIndex[int](0.5, options)
 				if err != nil {
@@ -489,7 +489,7 @@ func BenchmarkSignatureIndex(b *testing.B) {
 				return ix
 			}
 			ix := newIndex()
-			if err := ix.AddAll(slices.All(sigs)); err != nil {
+			if err := ix.AddAll(bg, slices.All(sigs)); err != nil {
 				b.Fatal(err)
 			}
 			// What few queries need is in the cache, what many need is not.
@@ -511,7 +511,7 @@ func BenchmarkSignatureIndex(b *testing.B) {
 							}
 						}
 						b.ReportMetric(float64(found)/float64(b.N), "found/op")
-						b.ReportMetric(float64(ix.s.State.Load().Runs[0].Bytes())/float64(n), "B/signature")
+						b.ReportMetric(float64(ix.s.View().Runs[0].Bytes())/float64(n), "B/signature")
 					})
 				}
 			}
@@ -529,10 +529,10 @@ func BenchmarkSignatureIndex(b *testing.B) {
 				found := 0
 				for b.Loop() {
 					ix := newIndex()
-					if err := ix.AddAll(slices.All(sigs)); err != nil {
+					if err := ix.AddAll(bg, slices.All(sigs)); err != nil {
 						b.Fatal(err)
 					}
-					for range ix.CandidatePairs() {
+					for range ix.CandidatePairs(bg) {
 						found++
 					}
 				}

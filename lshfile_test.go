@@ -21,14 +21,14 @@ func TestSignatureIndexBlocks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("where files are read, and not mapped, they are checked at once")
 	}
-	o := &SignatureIndexOptions{Version: "v=1"}
+	o := SignatureIndexOptions{Version: "v=1"}
 	path := filepath.Join(t.TempDir(), "x")
 	ix, err := OpenSignatureIndex[int](path, 0.5, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sigs := signatures(3000, 128, 1)
-	err = ix.AddAll(slices.All(sigs))
+	err = ix.AddAll(bg, slices.All(sigs))
 	if err := errors.Join(err, ix.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestSignatureIndexBlocks(t *testing.T) {
 			lazily++
 			switch way {
 			case "pairs":
-				for range ix.Pairs() {
+				for range ix.Pairs(bg) {
 				}
 				if !errors.Is(ix.Err(), ErrDamaged) {
 					t.Errorf("byte %d: Pairs: %v", at, ix.Err())
@@ -65,7 +65,7 @@ func TestSignatureIndexBlocks(t *testing.T) {
 					}
 					ok := false
 					for c := range ix.Candidates(s) {
-						ok = ok || c.ID == i && c.Similarity == estimated(s, sigs[i], 32)
+						ok = ok || c.ID == i && c.Estimate == estimated(s, sigs[i], 32)
 					}
 					if !ok && ix.Err() == nil {
 						t.Fatalf("byte %d, %s: %d is lost", at, way, i)
@@ -93,15 +93,15 @@ func TestSignatureIndexErrors(t *testing.T) {
 		{0.5, SignatureIndexOptions{Banding: Banding{32, 5}}}, {0.5, SignatureIndexOptions{Banding: Banding{-1, -4}}}, {0.5, SignatureIndexOptions{Banding: Banding{0, 4}}},
 		{0.5, SignatureIndexOptions{Banding: Banding{math.MaxInt, 2}}},
 	} {
-		if _, err := NewSignatureIndex[int](test.similarity, &test.o); err == nil {
+		if _, err := NewSignatureIndex[int](test.similarity, test.o); err == nil {
 			t.Errorf("%g %+v: no error", test.similarity, test.o)
 		}
 	}
-	ix, err := NewSignatureIndex[int](0.5, nil)
+	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range []func(){func() { ix.Add(1, Signature{}) }, func() { ix.Search(Signature{1})(nil) }, func() { ix.SearchAndAdd(1, make(Signature, 64)) }} {
+	for _, f := range []func(){func() { ix.Add(1, Signature{}) }, func() { ix.Search(Signature{1})(nil) }, func() { must(ix.SearchAndAdd(1, make(Signature, 64))) }} {
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -114,11 +114,11 @@ func TestSignatureIndexErrors(t *testing.T) {
 	ix.Add(1, make(Signature, 128)) // nothing is locked
 
 	path := filepath.Join(t.TempDir(), "x")
-	if _, err := OpenSignatureIndex[int](path, 0.5, nil); err == nil {
+	if _, err := OpenSignatureIndex[int](path, 0.5, SignatureIndexOptions{}); err == nil {
 		t.Error("no error without a version")
 	}
 	o := SignatureIndexOptions{Version: "v=1"}
-	stored, err := OpenSignatureIndex[int](path, 0.5, &o)
+	stored, err := OpenSignatureIndex[int](path, 0.5, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,23 +127,23 @@ func TestSignatureIndexErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range []SignatureIndexOptions{{Version: "v=2"}, {Version: "v=1", Bits: 8}, {Version: "v=1", Values: 64}, {Version: "v=1", Banding: Banding{16, 8}}} {
-		if _, err := OpenSignatureIndex[int](path, 0.5, &o); !errors.Is(err, ErrVersion) {
+		if _, err := OpenSignatureIndex[int](path, 0.5, o); !errors.Is(err, ErrVersion) {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
-	if _, err := OpenIndex[int, Fingerprint64](path, 3, &IndexOptions{Version: "v=1"}); err == nil {
+	if _, err := OpenIndex[int, Fingerprint64](path, 3, IndexOptions{Version: "v=1"}); err == nil {
 		t.Error("an index of signatures is one of fingerprints")
 	}
 }
 
 // forgedSignatures returns the columns of a small index.
 func forgedSignatures(bits int) (*SignatureIndex[int], *store.Run[int, *minhash.Tables]) {
-	ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
 	if err != nil {
 		panic(err)
 	}
-	ix.AddAll(slices.All(similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))))
-	return ix, ix.s.State.Load().Runs[0]
+	ix.AddAll(bg, slices.All(similarSets(60, 16, rand.New(rand.NewPCG(1, 1)))))
+	return ix, ix.s.View().Runs[0]
 }
 
 // useSignatures uses an index in all ways.
@@ -153,11 +153,11 @@ func useSignatures(ix *SignatureIndex[int]) {
 		}
 		ix.Add(3, s)
 	}
-	for range ix.Pairs() {
+	for range ix.Pairs(bg) {
 	}
 	for range ix.All() {
 	}
-	ix.Delete(1)
+	must(ix.Delete(1))
 	ix.Compact()
 }
 
@@ -180,7 +180,7 @@ func FuzzSignatureSnapshot(f *testing.F) {
 		path := filepath.Join(t.TempDir(), "x")
 		version := fmt.Sprintf("v=1 values=16 bits=%d bands=4x4", bits)
 		writeForged(t, path, "signatures", version, r, &ix.s.IDs, data)
-		forged, err := OpenSignatureIndex[int](path, 0.5, &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
+		forged, err := OpenSignatureIndex[int](path, 0.5, SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"})
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) {
 				t.Fatal(err)
@@ -195,7 +195,7 @@ func FuzzSignatureSnapshot(f *testing.F) {
 // TestSignatureIndexDamaged flips bytes of the file of an index: it is noticed, or what is
 // found is what was stored.
 func TestSignatureIndexDamaged(t *testing.T) {
-	o := &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Version: "v=1"}
+	o := SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Version: "v=1"}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
 	ix, err := OpenSignatureIndex[int](path, 0.5, o)
@@ -214,7 +214,7 @@ func TestSignatureIndexDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := func(ix *SignatureIndex[int]) (n int) {
-		for range ix.Pairs() {
+		for range ix.Pairs(bg) {
 			n++
 		}
 		for _, s := range sigs {

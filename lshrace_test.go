@@ -14,7 +14,7 @@ import (
 // TestSignatureIndexReaders has readers beside a writer that moves an id from one
 // signature to another: a reader sees it exactly once.
 func TestSignatureIndexReaders(t *testing.T) {
-	ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Values: 64, Banding: Banding{16, 4}})
+	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Values: 64, Banding: Banding{16, 4}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 				if reads.Add(1)%16 > 0 {
 					continue
 				}
-				for p := range ix.CandidatePairs() {
+				for p := range ix.CandidatePairs(bg) {
 					if p.A == p.B {
 						t.Errorf("%d is a pair", p.A)
 						return
@@ -53,7 +53,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 	for i := 0; i < 3000 || reads.Load() < int64(shorter(3000, 300)) && !t.Failed(); i++ {
 		ix.Add(i%40, sigs[2+i%40])
 		ix.Add(-1, [2]Signature{a, b}[i%2])
-		ix.Delete(i * 7 % 40)
+		must(ix.Delete(i * 7 % 40))
 	}
 	stop.Store(true)
 	wg.Wait()
@@ -64,7 +64,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 func TestSignatureIndexIsolation(t *testing.T) {
 	const window = 20
 	for _, bits := range []int{32, 8} {
-		o := &SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"}
+		o := SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"}
 		ix, err := OpenSignatureIndex[int](filepath.Join(t.TempDir(), "x"), 0.5, o)
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +92,7 @@ func TestSignatureIndexIsolation(t *testing.T) {
 						}
 					case 2:
 						pairs, seen := 0, map[int]bool{}
-						for p := range ix.Pairs() {
+						for p := range ix.Pairs(bg) {
 							pairs++
 							seen[p.A], seen[p.B] = true, true
 						}
@@ -120,9 +120,9 @@ func TestSignatureIndexIsolation(t *testing.T) {
 		for i := window; i < 2000 || !done(); i++ {
 			ix.Add(i, s)
 			if i%3 == 0 {
-				ix.DeleteFunc(func(id int, _ time.Time) bool { return id == i-window })
+				must(ix.DeleteFunc(func(id int, _ time.Time) bool { return id == i-window }))
 			} else {
-				ix.Delete(i - window)
+				must(ix.Delete(i - window))
 			}
 			if i%170 == 0 {
 				if err := ix.Compact(); err != nil {
@@ -141,7 +141,7 @@ func TestSignatureIndexIsolation(t *testing.T) {
 // TestSignatureIndexChanged changes the query while what it finds is read.
 func TestSignatureIndexChanged(t *testing.T) {
 	for _, bits := range []int{32, 8} {
-		ix, err := NewSignatureIndex[int](0.5, &SignatureIndexOptions{Bits: bits})
+		ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Bits: bits})
 		if err != nil {
 			t.Fatal(err)
 		}

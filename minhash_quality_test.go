@@ -8,8 +8,8 @@ import (
 )
 
 // jaccards returns the exact Jaccard similarities, above 0, of all pairs of sets.
-func jaccards(sets []Set) map[Pair]float64 {
-	all := map[Pair]float64{}
+func jaccards(sets []Set) map[Pair[int]]float64 {
+	all := map[Pair[int]]float64{}
 	with := map[uint64][]int{} // feature -> sets
 	common := make([]int, len(sets))
 	for j, set := range sets {
@@ -22,7 +22,7 @@ func jaccards(sets []Set) map[Pair]float64 {
 		}
 		for i, n := range common[:j] {
 			if s := exact.Ratio(n, len(sets[i])+len(set)-n); s >= 0.2 {
-				all[Pair{I: i, J: j}] = s
+				all[Pair[int]{A: i, B: j}] = s
 			}
 		}
 	}
@@ -61,15 +61,15 @@ func TestMinHashQuality(t *testing.T) {
 						e.add(p, half, truth)
 					}
 				}
-				ix, err := NewSignatureIndex[int](threshold, nil)
+				ix, err := NewSignatureIndex[int](threshold, SignatureIndexOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for i, s := range sigs {
 					ix.Add(i, s)
 				}
-				for p := range ix.Pairs() {
-					x.add(Pair{I: p.A, J: p.B}, half, truth)
+				for p := range ix.Pairs(bg) {
+					x.add(Pair[int]{A: p.A, B: p.B}, half, truth)
 				}
 				exactF.add(threshold, &e, half, truth)
 				indexF.add(threshold, &x, half, truth)
@@ -91,9 +91,9 @@ func TestMinHashQuality(t *testing.T) {
 // measured counts the pairs that were found within each half, and in all texts.
 type measured struct{ found, good [3]int }
 
-func (m *measured) add(p Pair, half []int, truth map[Pair]bool) {
-	for _, h := range []int{half[p.I], 2} {
-		if h == 2 || half[p.I] == half[p.J] {
+func (m *measured) add(p Pair[int], half []int, truth map[Pair[int]]bool) {
+	for _, h := range []int{half[p.A], 2} {
+		if h == 2 || half[p.A] == half[p.B] {
 			m.found[h]++
 			if truth[p] {
 				m.good[h]++
@@ -102,7 +102,7 @@ func (m *measured) add(p Pair, half []int, truth map[Pair]bool) {
 	}
 }
 
-func (m *measured) string(truth map[Pair]bool) string {
+func (m *measured) string(truth map[Pair[int]]bool) string {
 	return fmt.Sprintf("%.3f %.3f %.3f", float64(m.good[2])/float64(max(m.found[2], 1)), float64(m.good[2])/float64(len(truth)), 2*float64(m.good[2])/float64(m.found[2]+len(truth)))
 }
 
@@ -114,10 +114,10 @@ type figures struct {
 	other     [2]float64 // and on the other
 }
 
-func (f *figures) add(threshold float64, m *measured, half []int, truth map[Pair]bool) {
+func (f *figures) add(threshold float64, m *measured, half []int, truth map[Pair[int]]bool) {
 	var all [3]int
 	for p := range truth {
-		all[half[p.I]]++
+		all[half[p.A]]++
 		all[2]++
 	}
 	f1 := func(h int) float64 { return 2 * float64(m.good[h]) / float64(m.found[h]+all[h]) }

@@ -242,7 +242,7 @@ func TestSignTexts(t *testing.T) {
 			}
 		}
 	}
-	f := Fingerprinter{Fields: []Field{{Name: "name", Split: Words{}}, {Name: "city", Named: true}, {Name: "text", Role: LargeText}}}
+	f := Fingerprinter{Fields: []Field{{Name: "name", Split: Words{}}, {Name: "city", Named: true}, {Name: "text", Large: true}}}
 	rec := Record{"name": "Ada Lovelace", "city": "London", "text": "the analytical engine"}
 	var want []uint64
 	for feature := range f.RecordFeatures(rec) {

@@ -1,6 +1,8 @@
 package neardup
 
 import (
+	"fmt"
+
 	"github.com/neardup/neardup/internal/clean"
 )
 
@@ -15,7 +17,8 @@ import (
 // or numbers are to be found. What each step does to real texts is in docs/text.md.
 //
 // The offsets of tokens refer to the text that the Normalizer makes. Values of Form
-// and Treatment that are not named count as zero.
+// and Treatment that are not named are an error where there is one, as in
+// [Fingerprinter.Version], and panic in Normalize.
 type Normalizer struct {
 	// HTML takes the text for a page in UTF-8 and reduces it to what the page
 	// shows, with a line for each block. Scripts, styles, comments and what is
@@ -70,27 +73,34 @@ func (n *Normalizer) Normalize(text string) string {
 	return n.steps().Apply(text)
 }
 
-// usual returns n without what does nothing: values that are none of those named,
-// and an empty set of lines.
-func (n *Normalizer) usual() Normalizer {
-	u := *n
-	if u.Form > NFKC {
-		u.Form = AsIs
+// check returns an error if a Form or a Treatment is none of those named.
+func (n *Normalizer) check() error {
+	if n.Form > NFKC {
+		return fmt.Errorf("neardup: Normalizer.Form %d is not AsIs, NFC, Width or NFKC", n.Form)
 	}
-	for _, t := range []*Treatment{&u.URLs, &u.Emails, &u.Dates, &u.Numbers} {
-		if *t > Remove {
-			*t = Keep
+	for _, t := range []Treatment{n.URLs, n.Emails, n.Dates, n.Numbers} {
+		if t > Remove {
+			return fmt.Errorf("neardup: Normalizer: Treatment %d is not Keep, Mask or Remove", t)
 		}
 	}
-	if u.Boilerplate != nil && len(u.Boilerplate.Sorted) == 0 {
-		u.Boilerplate = nil
+	return nil
+}
+
+// canonical returns a copy of n without an empty set of lines, which has no effect.
+func (n *Normalizer) canonical() Normalizer {
+	c := *n
+	if c.Boilerplate != nil && c.Boilerplate.Len() == 0 {
+		c.Boilerplate = nil
 	}
-	return u
+	return c
 }
 
 // steps returns what n does.
 func (n *Normalizer) steps() clean.Steps {
-	u := n.usual()
+	if err := n.check(); err != nil {
+		panic(err.Error())
+	}
+	u := n.canonical()
 	s := clean.Steps{HTML: u.HTML, Form: clean.Form(u.Form), Fold: u.Fold, Space: u.Space,
 		URLs: clean.Treatment(u.URLs), Emails: clean.Treatment(u.Emails), Dates: clean.Treatment(u.Dates), Numbers: clean.Treatment(u.Numbers)}
 	if u.Boilerplate != nil {

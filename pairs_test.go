@@ -11,22 +11,22 @@ import (
 )
 
 // brutePairs is the oracle of the join.
-func brutePairs[F Fingerprint](fps []F, k int) map[Pair]bool {
-	found := map[Pair]bool{}
+func brutePairs[F Fingerprint](fps []F, k int) map[Pair[int]]bool {
+	found := map[Pair[int]]bool{}
 	for j := range fps {
 		for i := range j {
 			if d := bruteDistance(fps[i], fps[j]); d <= k {
-				found[Pair{i, j, d}] = true
+				found[Pair[int]{A: i, B: j, Distance: d}] = true
 			}
 		}
 	}
 	return found
 }
 
-func checkPairs[F Fingerprint](t *testing.T, fps []F, k int, want map[Pair]bool) {
+func checkPairs[F Fingerprint](t *testing.T, fps []F, k int, want map[Pair[int]]bool) {
 	t.Helper()
-	found := map[Pair]bool{}
-	for p := range Pairs(fps, k) {
+	found := map[Pair[int]]bool{}
+	for p := range Pairs(bg, fps, k) {
 		if found[p] {
 			t.Fatalf("k=%d: pair %v reported twice", k, p)
 		}
@@ -70,11 +70,11 @@ func testPairsExhaustive[F Fingerprint](t *testing.T, bits []int) {
 	rand.New(rand.NewPCG(5, 5)).Shuffle(len(fps), func(i, j int) { fps[i], fps[j] = fps[j], fps[i] })
 	for _, k := range []int{0, 1, 2, 3, 4} {
 		found := make(map[[2]int]bool)
-		for p := range Pairs(fps, k) {
-			if p.I >= p.J || found[[2]int{p.I, p.J}] || bruteDistance(fps[p.I], fps[p.J]) != p.Distance || p.Distance > k {
+		for p := range Pairs(bg, fps, k) {
+			if p.A >= p.B || found[[2]int{p.A, p.B}] || bruteDistance(fps[p.A], fps[p.B]) != p.Distance || p.Distance > k {
 				t.Fatalf("k=%d: wrong pair %v", k, p)
 			}
-			found[[2]int{p.I, p.J}] = true
+			found[[2]int{p.A, p.B}] = true
 		}
 		want, patterns := 0, 1 // 4096 · C(12, d) / 2 pairs at distance d
 		for d := 1; d <= k; d++ {
@@ -121,8 +121,8 @@ func testPairsRandom[F Fingerprint](t *testing.T) {
 
 			// Clusters are the components of those pairs, whatever their order.
 			edges := slices.Collect(maps.Keys(want))
-			components := Components(n, slices.Values(edges))
-			if got := Clusters(fps, k); !slices.Equal(got, components) {
+			components := GroupPairs(n, slices.Values(edges), Chains, nil)
+			if got := must(Clusters(bg, fps, k)); !slices.Equal(got, components) {
 				t.Fatalf("n=%d k=%d: Clusters %v, Components %v", n, k, got, components)
 			}
 			for i, root := range bruteComponents(n, edges) {
@@ -135,7 +135,7 @@ func testPairsRandom[F Fingerprint](t *testing.T) {
 }
 
 // bruteComponents spreads the smallest label until nothing changes.
-func bruteComponents(n int, edges []Pair) []int {
+func bruteComponents(n int, edges []Pair[int]) []int {
 	label := make([]int, n)
 	for i := range label {
 		label[i] = i
@@ -143,8 +143,8 @@ func bruteComponents(n int, edges []Pair) []int {
 	for changed := true; changed; {
 		changed = false
 		for _, e := range edges {
-			if l := min(label[e.I], label[e.J]); label[e.I] != l || label[e.J] != l {
-				label[e.I], label[e.J], changed = l, l, true
+			if l := min(label[e.A], label[e.B]); label[e.A] != l || label[e.B] != l {
+				label[e.A], label[e.B], changed = l, l, true
 			}
 		}
 	}
@@ -162,8 +162,8 @@ func TestPairsSkew(t *testing.T) {
 		fps[100_000+i] = fps[i] ^ 1<<(16+i%48) ^ 1<<(16+i*5%48)
 	}
 	found := map[[2]int]bool{}
-	for p := range Pairs(fps, 3) {
-		found[[2]int{p.I, p.J}] = true
+	for p := range Pairs(bg, fps, 3) {
+		found[[2]int{p.A, p.B}] = true
 	}
 	for i := range 100 {
 		if !found[[2]int{i, 100_000 + i}] {
@@ -199,8 +199,8 @@ func TestPairsHostile(t *testing.T) {
 			fps[n/2+i] = fps[i] ^ 0b10101
 		}
 		found := map[[2]int]bool{}
-		for p := range Pairs(fps, 3) {
-			found[[2]int{p.I, p.J}] = true
+		for p := range Pairs(bg, fps, 3) {
+			found[[2]int{p.A, p.B}] = true
 		}
 		for i := range 50 {
 			if !found[[2]int{i, n/2 + i}] {
@@ -208,10 +208,10 @@ func TestPairsHostile(t *testing.T) {
 			}
 		}
 	}
-	for range Pairs(random64(4*13884, 12), 5) {
+	for range Pairs(bg, random64(4*13884, 12), 5) {
 	}
 	n3 := 0
-	for range Pairs([]Fingerprint64{1, 2, 3}, math.MaxInt) {
+	for range Pairs(bg, []Fingerprint64{1, 2, 3}, math.MaxInt) {
 		n3++
 	}
 	if n3 != 3 {
@@ -222,7 +222,7 @@ func TestPairsHostile(t *testing.T) {
 func TestPairsStop(t *testing.T) {
 	fps := make([]Fingerprint64, 5000)
 	n := 0
-	for range Pairs(fps, 3) {
+	for range Pairs(bg, fps, 3) {
 		if n++; n == 10 {
 			break
 		}
@@ -230,10 +230,10 @@ func TestPairsStop(t *testing.T) {
 	if n != 10 {
 		t.Errorf("stopped after %d pairs", n)
 	}
-	if got := Clusters(fps, 3); slices.Max(got) != 0 {
+	if got := must(Clusters(bg, fps, 3)); slices.Max(got) != 0 {
 		t.Error("equal fingerprints are in different clusters")
 	}
-	if got := Clusters(fps, -1); got[4999] != 4999 {
+	if got := must(Clusters(bg, fps, -1)); got[4999] != 4999 {
 		t.Error("a negative distance has clusters")
 	}
 }
@@ -285,7 +285,7 @@ func TestPaperCorpus(t *testing.T) {
 	want := [9]int{0, 667, 667, 666, 600, 600, 0, 1, 5}
 	for _, k := range []int{3, 8} {
 		var count [9]int
-		for p := range Pairs(f, k) {
+		for p := range Pairs(bg, f, k) {
 			count[p.Distance]++
 		}
 		if !slices.Equal(count[:k+1], want[:k+1]) {
@@ -293,7 +293,7 @@ func TestPaperCorpus(t *testing.T) {
 		}
 	}
 	clusters := 0
-	for i, root := range Clusters(f, 3) {
+	for i, root := range must(Clusters(bg, f, 3)) {
 		if i == root {
 			clusters++
 		}
@@ -301,7 +301,7 @@ func TestPaperCorpus(t *testing.T) {
 	if clusters != 23200 {
 		t.Errorf("%d connected components, want 23200", clusters)
 	}
-	ix, err := NewIndex[int, Fingerprint64](3, nil)
+	ix, err := NewIndex[int, Fingerprint64](3, IndexOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,15 +322,15 @@ func TestPaperCorpus(t *testing.T) {
 // the distance with B.
 func TestPaperIncremental(t *testing.T) {
 	a, b, c := Fingerprint64(0x800d8e90e45cc488), Fingerprint64(0x800d8e90e4dcc488), Fingerprint64(0x800dae90e55ce488)
-	ix, _ := NewIndex[string, Fingerprint64](3, nil)
+	ix, _ := NewIndex[string, Fingerprint64](3, IndexOptions{})
 	ix.Add("A", a)
 	for m := range ix.Search(b) {
-		if m != (Match[string]{"A", 1}) {
+		if m != (Match[string]{ID: "A", Distance: 1}) {
 			t.Errorf("B finds %v", m)
 		}
 	}
 	ix.Add("B", b)
-	if found := slices.Collect(ix.Search(c)); !slices.Equal(found, []Match[string]{{"A", 3}}) {
+	if found := listed(ix.Search(c)); !slices.Equal(found, []Match[string]{{ID: "A", Distance: 3}}) {
 		t.Errorf("C finds %v", found)
 	}
 }
@@ -341,7 +341,7 @@ func TestComponentsPanics(t *testing.T) {
 			t.Error("a position outside did not panic")
 		}
 	}()
-	Components(2, slices.Values([]Pair{{0, 2, 1}}))
+	GroupPairs(2, slices.Values([]Pair[int]{{A: 0, B: 2, Distance: 1}}), Chains, nil)
 }
 
 func FuzzPairs(f *testing.F) {
@@ -400,7 +400,7 @@ func benchmarkPairs[F Fingerprint](b *testing.B, n, distance int) {
 	}
 	for b.Loop() {
 		found := 0
-		for range Pairs(fps, distance) {
+		for range Pairs(bg, fps, distance) {
 			found++
 		}
 		if found < n/100 {

@@ -1,14 +1,17 @@
 package neardup
 
 import (
+	"context"
+	"iter"
 	"time"
 )
 
-// What the indexes have in common. Each of them embeds a persistent, so that its methods are theirs.
+// A persistent holds the methods that Index, SignatureIndex and VectorIndex share. Each index
+// embeds one, so that the methods appear as its own.
 type persistent struct {
-	files interface {
+	store interface {
 		Len() int
-		DeleteBefore(t time.Time) int
+		DeleteBefore(t time.Time) (int, error)
 		Compact() error
 		Sync() error
 		Close() error
@@ -17,34 +20,86 @@ type persistent struct {
 	}
 }
 
+// made panics if the index is a zero value.
+func (p *persistent) made() {
+	if p.store == nil {
+		panic("neardup: an index that was not made by its New or Open function")
+	}
+}
+
 // Len returns the number of stored documents.
-func (p *persistent) Len() int { return p.files.Len() }
+func (p *persistent) Len() int {
+	p.made()
+	return p.store.Len()
+}
 
-// DeleteBefore removes everything that was added before a time, in whole seconds, by the
-// clock of this machine, and returns how much that was. Whatever the clock did, nothing
-// counts as added before what is older. It takes time for what it removes.
-func (p *persistent) DeleteBefore(t time.Time) int { return p.files.DeleteBefore(t) }
+// DeleteBefore removes everything that was added before t, in whole seconds by the clock of this
+// machine, and returns how many documents that was. If the clock was set back in between, a
+// document counts as added no earlier than the ones before it. It takes time for what it removes.
+func (p *persistent) DeleteBefore(t time.Time) (int, error) {
+	p.made()
+	return p.store.DeleteBefore(t)
+}
 
-// Compact builds the index again as one part, without what was deleted: the form that
-// is searched fastest and takes least memory. If the index was opened that is a new
-// snapshot, and all changes are on the disk then. If it fails the index is as it was.
-func (p *persistent) Compact() error { return p.files.Compact() }
+// Compact rebuilds the index as a single part, without what was deleted. This form is searched
+// fastest and takes the least memory. An opened index writes it as a new snapshot, and all changes
+// are on the disk then. If Compact fails, the index is as it was.
+func (p *persistent) Compact() error {
+	p.made()
+	return p.store.Compact()
+}
 
-// Sync puts all changes that have returned on the disk, of an index that was opened. When
-// there are more than 65,536 in the journal, and more than half of what is stored, it is
-// Compact, and takes as long.
-func (p *persistent) Sync() error { return p.files.Sync() }
+// Sync writes all changes that have returned to the disk, if the index was opened from files. When
+// the journal has more than 65,536 changes, and more than half of what is stored, Sync calls
+// Compact and takes as long.
+func (p *persistent) Sync() error {
+	p.made()
+	return p.store.Sync()
+}
 
-// Close is Sync, and gives the files free. Afterwards the index is empty, and whatever is
-// done with it is an error ([os.ErrClosed]). It does nothing with an index in memory.
-func (p *persistent) Close() error { return p.files.Close() }
+// Close calls Sync and releases the files. Afterwards the index is empty, and every call returns an
+// error that wraps [os.ErrClosed]. Close does nothing for an index in memory.
+func (p *persistent) Close() error {
+	p.made()
+	return p.store.Close()
+}
 
-// Err returns the first error of an index that was opened, or nil: damage that a search
-// or a change came upon, or a file that could not be written. A search that meets damage
-// ends, so whoever must not miss anything asks Err after it. From then on nothing is
-// changed any more; what was changed before is still written by Sync and Close.
-func (p *persistent) Err() error { return p.files.Err() }
+// Err returns the first error of an opened index, or nil: damage that a search or a change met, or
+// a file that could not be written. After an error the index accepts no more changes. Every method
+// that returns an error returns this one too; Err is for loops over All.
+func (p *persistent) Err() error {
+	p.made()
+	return p.store.Err()
+}
 
-// Verify checks the whole snapshot of an index that was opened. Without it, what is never
-// asked for is never checked.
-func (p *persistent) Verify() error { return p.files.Verify() }
+// Verify reads the whole snapshot of an opened index and checks it. Without Verify, a block is
+// checked when it is first used.
+func (p *persistent) Verify() error {
+	p.made()
+	return p.store.Verify()
+}
+
+// collectAll reads a sequence until it ends or the context does.
+func collectAll[K, V any](ctx context.Context, seq iter.Seq2[K, V], take func(K, V)) error {
+	for k, v := range seq {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		take(k, v)
+	}
+	return ctx.Err()
+}
+
+// matchSeq yields matches, and then the error if there is one.
+func matchSeq[ID comparable](matches []Match[ID], err error) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) {
+		for _, m := range matches {
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(Match[ID]{}, err)
+		}
+	}
+}

@@ -55,16 +55,16 @@ func TestPlans(t *testing.T) {
 // TestIndexSlowReader: what a reader holds on to does not grow with every change, and it
 // sees to its end what it saw in the beginning.
 func TestIndexSlowReader(t *testing.T) {
-	ix, _ := NewIndex[int, Fingerprint64](3, nil)
+	ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})
 	fps := random64(20_000, 1)
-	if err := ix.AddAll(slices.All(fps)); err != nil {
+	if err := ix.AddAll(bg, slices.All(fps)); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for id, fp := range ix.All() {
 		if n == 0 {
 			for i := range 20_000 {
-				ix.Delete(i)
+				must(ix.Delete(i))
 				ix.Add(100_000+i%7, Fingerprint64(i))
 			}
 		}
@@ -80,7 +80,7 @@ func TestIndexSlowReader(t *testing.T) {
 
 // TestIndexNaN: ids that are not equal to themselves are stored, and do no harm.
 func TestIndexNaN(t *testing.T) {
-	ix, _ := NewIndex[float64, Fingerprint64](3, nil)
+	ix, _ := NewIndex[float64, Fingerprint64](3, IndexOptions{})
 	fps := random64(5000, 1)
 	for i, fp := range fps {
 		if i%3 == 0 {
@@ -93,7 +93,7 @@ func TestIndexNaN(t *testing.T) {
 		t.Fatalf("%d stored: %v", ix.Len(), err)
 	}
 	for i, fp := range fps {
-		if !ix.Exists(fp) || i%3 > 0 && !ix.Delete(float64(i)) || ix.Delete(math.NaN()) {
+		if !must(ix.Exists(fp)) || i%3 > 0 && !must(ix.Delete(float64(i))) || must(ix.Delete(math.NaN())) {
 			t.Fatal(i)
 		}
 	}
@@ -104,7 +104,7 @@ func TestIndexNaN(t *testing.T) {
 func TestNearestTies(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	for range 20 {
-		ix, _ := NewIndex[int, Fingerprint64](5, nil)
+		ix, _ := NewIndex[int, Fingerprint64](5, IndexOptions{})
 		q := Fingerprint64(rnd.Uint64())
 		var old, late []Fingerprint64
 		for range 601 {
@@ -120,12 +120,12 @@ func TestNearestTies(t *testing.T) {
 			for i, fp := range fps {
 				docs.Add([]uint64{uint64(fp)}, first+i, 1)
 			}
-			return ix.s.Build(docs, false)
+			return store.NewRunOf(&ix.s, docs)
 		}
-		ix.s.Swap([]*store.Run[int, *hamming.Tree]{build(0, old), build(1000, late)}, store.LeastTail)
-		want := []Match[int]{{1010, 7}, {21_000, 7}, {300, 8}}
+		store.SetRuns(&ix.s, build(0, old), build(1000, late))
+		want := []Match[int]{{ID: 1010, Distance: 7}, {ID: 21_000, Distance: 7}, {ID: 300, Distance: 8}}
 		for n := 1; n <= 3; n++ {
-			if got := ix.Nearest(q, n); !slices.Equal(got, want[:n]) {
+			if got := must(ix.Nearest(q, n)); !slices.Equal(got, want[:n]) {
 				t.Fatalf("the %d nearest are %v, want %v", n, got, want[:n])
 			}
 		}
@@ -199,7 +199,7 @@ func TestIndexMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	for _, p := range []string{path, path + ".new"} {
 		ix := mustOpen[int, Fingerprint64](t, p, 3)
-		ix.AddAll(maps.All(map[int]Fingerprint64{1: 1, 2: 2}))
+		ix.AddAll(bg, maps.All(map[int]Fingerprint64{1: 1, 2: 2}))
 		ix.Close()
 	}
 	mustOpen[int, Fingerprint64](t, path, 3).Close()

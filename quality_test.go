@@ -13,7 +13,7 @@ import (
 
 // labelled returns the texts of a set of the data and the pairs of those that are
 // versions of one, or skips.
-func labelled(t *testing.T, set string) (texts []string, truth map[Pair]bool) {
+func labelled(t *testing.T, set string) (texts []string, truth map[Pair[int]]bool) {
 	number := map[string]int{}
 	for dec := json.NewDecoder(data(t, set, "docs.jsonl.gz")); dec.More(); {
 		var d struct{ ID, Title, Text string }
@@ -27,7 +27,7 @@ func labelled(t *testing.T, set string) (texts []string, truth map[Pair]bool) {
 }
 
 // truthOf returns the pairs of a set that belong together, by the numbers of the ids.
-func truthOf(t *testing.T, set string, number map[string]int) map[Pair]bool {
+func truthOf(t *testing.T, set string, number map[string]int) map[Pair[int]]bool {
 	labels, err := os.ReadFile(filepath.Join(os.Getenv("NEARDUP_DATA"), set, "truth.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -40,9 +40,9 @@ func truthOf(t *testing.T, set string, number map[string]int) map[Pair]bool {
 		rows = append(rows, [2]string{a, b})
 		different[b] = true
 	}
-	truth := map[Pair]bool{}
+	truth := map[Pair[int]]bool{}
 	clusters := map[string][]int{}
-	add := func(i, j int) { truth[Pair{I: min(i, j), J: max(i, j)}] = true }
+	add := func(i, j int) { truth[Pair[int]{A: min(i, j), B: max(i, j)}] = true }
 	for _, row := range rows {
 		i := number[row[0]]
 		if len(rows) == len(different) {
@@ -58,13 +58,13 @@ func truthOf(t *testing.T, set string, number map[string]int) map[Pair]bool {
 }
 
 // score fingerprints texts and returns precision and recall by pairs.
-func score[F Fingerprint](sum func(string) F, texts []string, truth map[Pair]bool, k int) (precision, recall float64) {
+func score[F Fingerprint](sum func(string) F, texts []string, truth map[Pair[int]]bool, k int) (precision, recall float64) {
 	fps := make([]F, len(texts))
 	for i, text := range texts {
 		fps[i] = sum(text)
 	}
 	found, good := 0, 0
-	for p := range Pairs(fps, k) {
+	for p := range Pairs(bg, fps, k) {
 		found++
 		if p.Distance = 0; truth[p] {
 			good++

@@ -1,9 +1,12 @@
 package neardup
 
 import (
+	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/lex"
@@ -21,9 +24,12 @@ type Field struct {
 	// Name is the name of the column. A column may have several Fields; one that has
 	// none is ignored.
 	Name string
-	Role Role
 
-	// Weight is what each feature counts. 0 means 2 for SmallText and 1 for LargeText,
+	// Large says that the values are texts, weighed by term frequency; the Normalizer of the
+	// Fingerprinter goes over them. Else they are short: names, numbers, dates.
+	Large bool
+
+	// Weight is what each feature counts. 0 means 2 for short values and 1 for large ones,
 	// the constants of S003. A feature that several fields have adds the weights up.
 	Weight float64
 
@@ -31,9 +37,9 @@ type Field struct {
 	// same feature in every column, as in S003.
 	Named bool
 
-	// Split cuts the value into features. nil does not for SmallText, where one typing
-	// error then makes another feature; with NGrams{2} most features survive it. For
-	// LargeText, nil means the Tokenizer of the Fingerprinter.
+	// Split cuts the value into features. nil leaves a short value whole, so one typing
+	// error makes another feature; with NGrams{2} most features survive it. For
+	// a large value, nil means the Tokenizer of the Fingerprinter.
 	Split Tokenizer
 
 	// Form is how values are written before they are compared, so that one value
@@ -41,15 +47,6 @@ type Field struct {
 	Form    ValueForm
 	Country string
 }
-
-// A Role is what a column is to the fingerprint.
-type Role uint8
-
-const (
-	SmallText Role = iota // a short value: a name, a number, a date
-	LargeText             // a text, weighed by term frequency; the Normalizer of the Fingerprinter goes over it
-	Ignored               // nothing
-)
 
 // SumRecord64 returns the 64-bit fingerprint of a record by the Fields. A field that is
 // null or has no features contributes nothing, and a record without features has the
@@ -91,8 +88,32 @@ func (b *StatisticsBuilder) AddRecord(rec Record) {
 	b.count(r)
 }
 
+// checkRecord returns an error if f cannot compare a record: without Fields, or if it has values but
+// none in the columns that the Fields name.
+func (f *Fingerprinter) checkRecord(rec Record) error {
+	if len(f.Fields) == 0 {
+		return errors.New("neardup: a record needs the Fields of the Fingerprinter")
+	}
+	for i := range f.Fields {
+		if _, ok := rec[f.Fields[i].Name]; ok {
+			return nil
+		}
+	}
+	if len(rec) == 0 {
+		return nil
+	}
+	names := make([]string, len(f.Fields))
+	for i := range f.Fields {
+		names[i] = f.Fields[i].Name
+	}
+	return fmt.Errorf("neardup: a record with the columns %q has none of the Fields %q: is a name misspelt?", slices.Sorted(maps.Keys(rec)), names)
+}
+
 // record reads a record.
 func (r *reading) record(rec Record) {
+	if len(r.f.Fields) == 0 {
+		panic("neardup: a record needs the Fields of the Fingerprinter")
+	}
 	r.bagged, r.recorded, r.titleEnd = r.purpose != toHash, true, 0
 	r.setHash()
 	for i := range r.f.Fields {
@@ -106,13 +127,10 @@ func (r *reading) record(rec Record) {
 
 // readField takes in the features of a value.
 func (r *reading) readField(field *Field, value string) {
-	if field.Role == Ignored {
-		return
-	}
-	if field.Role == LargeText {
+	if field.Large {
 		value = r.f.Normalizer.Normalize(value)
 	}
-	if field.Role != LargeText || field.Form != TextValue { // its tokenizer sees to the form
+	if !field.Large || field.Form != TextValue { // its tokenizer sees to the form
 		value = field.Form.of(value, field.Country)
 	}
 	r.field, r.weight = field, field.weight()
@@ -147,7 +165,7 @@ func (r *reading) fieldToken(t Token) bool {
 
 // splitter returns what cuts the values, or nil; texts is for large ones.
 func (f *Field) splitter(texts Tokenizer) Tokenizer {
-	if f.Split == nil && f.Role == LargeText {
+	if f.Split == nil && f.Large {
 		return texts
 	}
 	return f.Split
@@ -157,7 +175,7 @@ func (f *Field) weight() float64 {
 	switch {
 	case f.Weight != 0:
 		return f.Weight
-	case f.Role == LargeText:
+	case f.Large:
 		return 1
 	}
 	return 2
@@ -168,17 +186,17 @@ func fieldsVersion(fields []Field, texts Tokenizer) string {
 	d := format.NewDigest()
 	for i := range fields {
 		f := &fields[i]
-		if f.Role == Ignored {
-			continue
+		split, country, role := "whole", "", 0
+		if f.Large {
+			role = 1
 		}
-		split, country := "whole", ""
 		if t := f.splitter(texts); t != nil {
 			split = tokenizerVersion(t)
 		}
 		if f.Form == PhoneValue {
 			country = f.Country
 		}
-		d.Text(fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, f.Role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
+		d.Text(fmt.Sprintf("%q %d %x %t %s %d %q", f.Name, role, math.Float64bits(f.weight()), f.Named, split, f.Form, country))
 	}
 	return fmt.Sprintf("%016x", d.Sum())
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // labelledRecords is labelled for sets of records. fields are the names of the columns.
-func labelledRecords(t *testing.T, set string) (recs []Record, fields []string, truth map[Pair]bool) {
+func labelledRecords(t *testing.T, set string) (recs []Record, fields []string, truth map[Pair[int]]bool) {
 	number := map[string]int{}
 	for dec := json.NewDecoder(data(t, set, "docs.jsonl.gz")); dec.More(); {
 		var d struct {
@@ -35,7 +35,7 @@ func labelledRecords(t *testing.T, set string) (recs []Record, fields []string, 
 
 // bestCosine returns the best F1, and the cosine it is reached at, of the exact measure
 // on the features of the fingerprints.
-func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair]bool) (f1, threshold float64) {
+func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, threshold float64) {
 	type posting struct {
 		rec    int
 		weight float64
@@ -66,7 +66,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair]bool) (f1, thres
 			if s > 0 {
 				bin := min(int(s*bins), bins)
 				all[bin]++
-				if truth[Pair{I: j, J: i}] {
+				if truth[Pair[int]{A: j, B: i}] {
 					good[bin]++
 				}
 			}

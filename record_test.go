@@ -1,20 +1,9 @@
 package neardup
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
-	"encoding/json"
-	"errors"
-	"io"
 	"maps"
-	"math/big"
-	"net/netip"
-	"net/url"
-	"reflect"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/s001"
@@ -36,11 +25,11 @@ func TestS003Row(t *testing.T) {
 		{changed, 0x2e42d315f7377630, 0x2e53f315ff377eb0},
 		{shorter, 0x2f42d351f7739e20, 0x2f42d351f7739e20},
 	} {
-		for tie, want := range map[Tie]Fingerprint64{TieZero: test.zero, TieOne: test.one} {
+		for tie, want := range map[bool]Fingerprint64{tieZero: test.zero, tieOne: test.one} {
 			f := paper(tie)
-			f.Fields = []Field{{Name: "name"}, {Name: "district"}, {Name: "date"}, {Name: "text", Role: LargeText}}
+			f.Fields = []Field{{Name: "name"}, {Name: "district"}, {Name: "date"}, {Name: "text", Large: true}}
 			if got := f.SumRecord64(test.rec); got != want {
-				t.Errorf("%v, tie %d: %v, want %v", test.rec, tie, got, want)
+				t.Errorf("%v, tie %t: %v, want %v", test.rec, tie, got, want)
 			}
 		}
 	}
@@ -52,22 +41,24 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 	weights := map[string]int64{}
 	for _, field := range f.Fields {
 		value := rec[field.Name]
-		if field.Role == Ignored || value == "" {
+		if value == "" {
 			continue
 		}
 		weight := field.Weight
 		if weight == 0 {
-			weight = map[Role]float64{SmallText: 2, LargeText: 1}[field.Role]
+			if weight = 2; field.Large {
+				weight = 1
+			}
 		}
-		if field.Role == LargeText {
+		if field.Large {
 			value = f.Normalizer.Normalize(value)
 		}
-		if field.Role == SmallText || field.Form != TextValue {
+		if !field.Large || field.Form != TextValue {
 			value = field.Form.of(value, field.Country)
 		}
 		tokens := []string{value}
 		split := field.Split
-		if split == nil && field.Role == LargeText {
+		if split == nil && field.Large {
 			split = f.tokenizer()
 		}
 		if split != nil {
@@ -107,7 +98,7 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 		hi, lo := f.Hash.sum128()(token)
 		b.Add(hi, lo, w)
 	}
-	return a.Sum(f.Tie), b.Sum(f.Tie), counts
+	return sum(&a, f.TiesOne), sum(&b, f.TiesOne), counts
 }
 
 // TestRecords compares records with the definition.
@@ -121,7 +112,7 @@ func TestRecords(t *testing.T) {
 	}
 	fields := []Field{
 		{Name: "name"}, {Name: "name", Split: NGrams{2}, Weight: 0.3}, {Name: "born", Form: DateValue, Named: true}, {Name: "phone", Form: PhoneValue, Country: "86", Weight: 3},
-		{Name: "price", Form: NumberValue, Split: Words{}}, {Name: "text", Role: LargeText}, {Name: "text", Role: LargeText, Named: true, Split: Filter{}}, {Name: "exact", Form: ExactValue, Named: true}, {Name: "text", Role: Ignored},
+		{Name: "price", Form: NumberValue, Split: Words{}}, {Name: "text", Large: true}, {Name: "text", Large: true, Named: true, Split: Filter{}}, {Name: "exact", Form: ExactValue, Named: true},
 	}
 	f := Fingerprinter{Fields: fields, Normalizer: Normalizer{HTML: true}, Tokenizer: Words{}}
 	stats := StatisticsBuilder{Fingerprinter: f}
@@ -135,7 +126,7 @@ func TestRecords(t *testing.T) {
 	}
 	s := stats.Build()
 	checkFrequencies(t, "records", s, len(recs), df)
-	for name, w := range map[string]Weight{"nil": nil, "idf": Product{Count, IDF{s, true}}, "bare idf": IDF{s, true}, "log-idf": Product{LogCount, IDF{s, true}}, "log": Product{LogCount, IDF{s, false}}, "binary": Binary, "length": Product{Count, TermLength{}}} {
+	for name, w := range map[string]Weight{"nil": nil, "idf": Product{Count, IDF{s, true}}, "bare idf": IDF{s, true}, "log-idf": Product{LogCount, IDF{s, true}}, "log": Product{LogCount, IDF{s, false}}, "binary": Constant(1), "length": Product{Count, termLength{}}} {
 		f.Weight = w
 		for _, hash := range []Hash{{}, {Sum64: s001.Hash64, Sum128: s001.Hash128}} {
 			f.Hash = hash
@@ -171,11 +162,9 @@ func TestRecords(t *testing.T) {
 	g := f
 	seen := map[string]int{vf: -1}
 	for i := range fields {
-		for j, change := range []func(*Field){func(f *Field) { f.Name += "x" }, func(f *Field) { f.Weight += 7 }, func(f *Field) { f.Named = !f.Named }, func(f *Field) { f.Split = NGrams{9} }, func(f *Field) { f.Form = (f.Form + 1) % 6 }, func(f *Field) { f.Role = (f.Role + 1) % 3 }} {
+		for j, change := range []func(*Field){func(f *Field) { f.Name += "x" }, func(f *Field) { f.Weight += 7 }, func(f *Field) { f.Named = !f.Named }, func(f *Field) { f.Split = NGrams{9} }, func(f *Field) { f.Form = (f.Form + 1) % 6 }, func(f *Field) { f.Large = !f.Large }} {
 			g.Fields = append([]Field(nil), fields...)
-			if change(&g.Fields[i]); fields[i].Role == Ignored && j != 5 {
-				continue
-			}
+			change(&g.Fields[i])
 			v, err := g.Version()
 			if err != nil {
 				t.Fatal(err)
@@ -255,229 +244,10 @@ func FuzzValues(f *testing.F) {
 		if values.IsPlain(s) && strings.TrimSpace(values.TextForm.Apply(s)) != s {
 			t.Errorf("%q is plain", s)
 		}
-		f := Fingerprinter{Fields: []Field{{Name: "a"}, {Name: "a", Split: NGrams{2}, Form: NumberValue}, {Name: "a", Role: LargeText, Form: DateValue, Named: true}}}
+		f := Fingerprinter{Fields: []Field{{Name: "a"}, {Name: "a", Split: NGrams{2}, Form: NumberValue}, {Name: "a", Large: true, Form: DateValue, Named: true}}}
 		want, _, _ := naiveRecord(&f, Record{"a": s})
 		if got := f.SumRecord64(Record{"a": s}); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	})
-}
-
-type address struct {
-	City string `neardup:"city,words,named"`
-	Zip  int
-}
-
-type person struct {
-	Name    string    `neardup:"name,chars2"`
-	Born    time.Time `neardup:",date,weight=3"`
-	Notes   *string   `neardup:"notes,large"`
-	ID      int       `neardup:"-"`
-	Phone   sql.NullString
-	IP      netip.Addr
-	Score   float64 `neardup:"score,number"`
-	Raw     []byte  `neardup:"raw,-"`
-	private int
-	address
-	*more
-}
-
-type more struct{ Extra bool }
-
-// TestStructs: fields by tags and records by values.
-func TestStructs(t *testing.T) {
-	fields, err := FieldsOf[person]()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []Field{{Name: "name", Split: NGrams{2}}, {Name: "Born", Form: DateValue, Weight: 3}, {Name: "notes", Role: LargeText}, {Name: "Phone"}, {Name: "IP"}, {Name: "score", Form: NumberValue}, {Name: "raw", Role: Ignored},
-		{Name: "city", Split: Words{}, Named: true}, {Name: "Zip"}, {Name: "Extra"}}
-	if !reflect.DeepEqual(fields, want) {
-		t.Errorf("%+v, want %+v", fields, want)
-	}
-	notes := "some notes"
-	p := person{Name: "Ann", Born: time.Date(1956, 4, 9, 0, 0, 0, 0, time.UTC), Notes: &notes, ID: 7, Phone: sql.NullString{String: "123", Valid: true}, IP: netip.MustParseAddr("10.0.0.1"), Score: 1e21, Raw: []byte("x"), private: 1, address: address{City: "Canton", Zip: 510}}
-	rec, err := RecordOf(&p)
-	if want := (Record{"name": "Ann", "Born": "1956-04-09", "notes": "some notes", "Phone": "123", "IP": "10.0.0.1", "score": "1000000000000000000000", "raw": "x", "city": "Canton", "Zip": "510"}); err != nil || !maps.Equal(rec, want) {
-		t.Errorf("%v, %v, want %v", rec, err, want)
-	}
-	p.Notes, p.Phone.Valid, p.Raw, p.more = nil, false, nil, &more{true}
-	p.Born = time.Date(1956, 4, 9, 12, 0, 0, 0, time.UTC)
-	rec, err = RecordOf(p)
-	if want := (Record{"name": "Ann", "Born": "1956-04-09T12:00:00Z", "IP": "10.0.0.1", "score": "1000000000000000000000", "city": "Canton", "Zip": "510", "Extra": "true"}); err != nil || !maps.Equal(rec, want) {
-		t.Errorf("%v, %v, want %v", rec, err, want)
-	}
-	for _, v := range []any{nil, 1, "x", (*person)(nil), []person{}, struct{ C chan int }{make(chan int)}, struct{ M map[string]int }{map[string]int{}}} {
-		if rec, err := RecordOf(v); err == nil {
-			t.Errorf("%T: %v", v, rec)
-		}
-	}
-	type Base struct {
-		ID   int
-		When time.Time
-	}
-	type hidden struct {
-		Base     `neardup:"-"`
-		*url.URL `neardup:"URL"`
-		Name     string
-		N        *big.Int
-		Color    color
-		Any      any
-		At       **int
-		Bytes    json.RawMessage
-	}
-	if fields, err := FieldsOf[hidden](); err != nil || len(fields) != 7 || fields[0].Name != "URL" || fields[3].Name != "Color" {
-		t.Errorf("%+v, %v", fields, err)
-	}
-	seven := 7
-	at := &seven
-	rec, err = RecordOf(hidden{Base: Base{ID: 1}, URL: &url.URL{Scheme: "https", Host: "x"}, Name: "n", N: big.NewInt(12), Color: 2, Any: int8(3), At: &at, Bytes: json.RawMessage("{}")})
-	if want := (Record{"URL": "https://x", "Name": "n", "N": "12", "Color": "green", "Any": "3", "At": "7", "Bytes": "{}"}); err != nil || !maps.Equal(rec, want) {
-		t.Errorf("%v, %v, want %v", rec, err, want)
-	}
-	if rec, err := RecordOf(struct{ Base }{Base{ID: 1}}); err != nil || !maps.Equal(rec, Record{"ID": "1"}) { // no time is no value
-		t.Error(rec, err)
-	}
-	if rec, err := RecordOf(struct {
-		named
-		Age int
-	}{named{"Ann", "Canton"}, 3}); err != nil || !maps.Equal(rec, Record{"Name": "Ann", "City": "Canton", "Age": "3"}) {
-		t.Error(rec, err)
-	}
-	var loop any
-	loop = &loop
-	for _, v := range []any{struct{ V selfish }{}, struct{ A any }{loop}, struct{ P endless }{}} {
-		if rec, err := RecordOf(v); err == nil && len(rec) > 0 {
-			t.Errorf("%T: %v", v, rec)
-		}
-	}
-	_, err4 := FieldsOf[struct {
-		A, B string `neardup:"x"`
-	}]()
-	_, err5 := FieldsOf[struct{ A *[]string }]()
-	_, err6 := RecordOf(struct{ A any }{[]int{1}})
-	_, err1 := FieldsOf[int]()
-	_, err2 := FieldsOf[struct {
-		A string `neardup:"a,colour"`
-	}]()
-	_, err3 := FieldsOf[struct{ C chan int }]()
-	for _, err := range []error{err1, err2, err3, err4, err5, err6} {
-		if err == nil || !strings.HasPrefix(err.Error(), "neardup: ") {
-			t.Error(err)
-		}
-	}
-}
-
-// TestParseField: options, and errors that name the field.
-func TestParseField(t *testing.T) {
-	for options, want := range map[string]Field{
-		"": {}, "small,whole,text": {}, "-,": {Role: Ignored}, "large": {Role: LargeText}, "-": {Role: Ignored}, " words2 , named ": {Split: Shingles{N: 2}, Named: true},
-		"chars3,weight=2.5": {Split: NGrams{3}, Weight: 2.5}, "phone=86": {Form: PhoneValue, Country: "86"}, "phone": {Form: PhoneValue}, "mdy": {Form: MonthFirstValue}, "exact": {Form: ExactValue}, "words": {Split: Words{}},
-	} {
-		want.Name = "f"
-		if got, err := ParseField("f", options); err != nil || got != want {
-			t.Errorf("%q: %+v, %v", options, got, err)
-		}
-	}
-	for _, options := range []string{"colour", "weight", "weight=", "weight=0", "weight=-1", "weight=NaN", "weight=1e9", "phone=", "phone=+86", "chars", "chars0", "words99999", "chars-1", "named=1", "words=2", "date=x", "large2", "3", "weight=1=2", "date,text", "large,small", "words,chars2", "weight=1,weight=2", "phone=1,phone=2"} {
-		if f, err := ParseField("the name", options); err == nil || !strings.Contains(err.Error(), `"the name"`) {
-			t.Errorf("%q: %+v, %v", options, f, err)
-		}
-	}
-}
-
-// TestRecordErrors: a value that cannot write itself does not go unnoticed.
-func TestRecordErrors(t *testing.T) {
-	if _, err := RecordOf(struct{ A failing }{}); err == nil || !errors.Is(err, errFailing) {
-		t.Error(err)
-	}
-}
-
-// A color fails where it has no name, as zero.
-type color int
-
-func (c color) String() string { return []string{"red", "green"}[c-1] }
-
-type named struct{ Name, City string }
-
-func (n named) String() string { return n.Name }
-
-// A selfish value is its own.
-type selfish struct{}
-
-func (s selfish) Value() (driver.Value, error) { return s, nil }
-
-type endless *endless
-
-type failing struct{}
-
-var errFailing = errors.New("cannot be written")
-
-func (failing) MarshalText() ([]byte, error) { return nil, errFailing }
-
-// fakeRows is a driver whose only query returns the rows that its name says.
-type fakeRows struct {
-	names []string
-	rows  [][]driver.Value
-}
-
-func (f *fakeRows) Connect(context.Context) (driver.Conn, error) { return f, nil }
-
-func (f *fakeRows) Driver() driver.Driver { return nil }
-
-func (f *fakeRows) Prepare(string) (driver.Stmt, error) { return f, nil }
-
-func (f *fakeRows) Begin() (driver.Tx, error) { return nil, errFailing }
-
-func (f *fakeRows) Close() error { return nil }
-
-func (f *fakeRows) NumInput() int { return 0 }
-
-func (f *fakeRows) Exec([]driver.Value) (driver.Result, error) { return nil, errFailing }
-
-func (f *fakeRows) Query([]driver.Value) (driver.Rows, error) { return f, nil }
-
-func (f *fakeRows) Columns() []string { return f.names }
-
-func (f *fakeRows) Next(dest []driver.Value) error {
-	if len(f.rows) == 0 {
-		return io.EOF
-	}
-	copy(dest, f.rows[0])
-	f.rows = f.rows[1:]
-	return nil
-}
-
-// TestScanRecord: values of all types that drivers give.
-func TestScanRecord(t *testing.T) {
-	day := time.Date(2014, 5, 6, 0, 0, 0, 0, time.UTC)
-	db := sql.OpenDB(&fakeRows{[]string{"a", "b", "c", "d", "e", "f"}, [][]driver.Value{
-		{"text", []byte("bytes"), int64(-7), 1.5, true, day}, {nil, nil, nil, nil, nil, nil}, {"", []byte{}, int64(0), 0.0, false, time.Time{}},
-	}})
-	rows, err := db.Query("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	for i, want := range []Record{
-		{"a": "text", "b": "bytes", "c": "-7", "d": "1.5", "e": "true", "f": "2014-05-06"}, {}, {"a": "", "b": "", "c": "0", "d": "0", "e": "false"},
-	} {
-		if !rows.Next() {
-			t.Fatal(rows.Err())
-		}
-		if rec, err := ScanRecord(rows); err != nil || !maps.Equal(rec, want) {
-			t.Errorf("row %d: %v, %v, want %v", i, rec, err, want)
-		}
-	}
-	for _, row := range [][]driver.Value{{nil, "v"}, {"v", nil}, {"v", "w"}} {
-		rows, err := sql.OpenDB(&fakeRows{[]string{"x", "x"}, [][]driver.Value{row}}).Query("")
-		if err != nil {
-			t.Fatal(err)
-		}
-		rows.Next()
-		if rec, err := ScanRecord(rows); err == nil {
-			t.Errorf("two columns of one name: %v", rec)
-		}
-		rows.Close()
-	}
 }

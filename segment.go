@@ -33,8 +33,8 @@ type Segmenter struct {
 	digest uint64 // of the dictionary and the stop words
 }
 
-// SegmenterConfig says with which words a Segmenter works.
-type SegmenterConfig struct {
+// SegmenterOptions says with which words a Segmenter works.
+type SegmenterOptions struct {
 	// UserDict has one word on a line, then optionally its frequency and its
 	// part of speech, separated by spaces or tabs. Empty lines and lines that
 	// begin with # are skipped. A word has at most 64 characters and no end of a
@@ -50,13 +50,13 @@ type SegmenterConfig struct {
 // NewSegmenter loads the dictionary of gse for simplified and traditional
 // Chinese. It takes about two seconds, and the dictionary 200 MB of memory, so
 // make one and share it.
-func NewSegmenter(config SegmenterConfig) (*Segmenter, error) {
-	dict, err := chinese.Load(config.UserDict)
+func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
+	dict, err := chinese.Load(options.UserDict)
 	if err != nil {
 		return nil, err
 	}
 	s := &Segmenter{dict: dict, stop: make(map[string]bool)}
-	for _, w := range config.StopWords {
+	for _, w := range options.StopWords {
 		s.stop[lex.Fold(w)] = true
 	}
 	d := format.NewDigest()

@@ -11,7 +11,7 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter(SegmenterConfig{}) })
+var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter(SegmenterOptions{}) })
 
 func loadSegmenter(t testing.TB) *Segmenter {
 	t.Helper()

@@ -9,7 +9,7 @@ import (
 // belongs to bit 0 of the feature hashes.
 //
 // The fingerprint of a text without features (an empty text, or one of
-// punctuation only) is 0 under [TieZero]. A text with features has
+// punctuation only) is 0 unless ties are set. A text with features has
 // fingerprint 0 with a probability of about 2⁻⁶⁴, so 0 may be read as
 // "nothing to compare": two such texts are at distance 0 but not alike.
 type Fingerprint64 uint64
@@ -92,17 +92,6 @@ func width[F Fingerprint]() int {
 	return 128
 }
 
-// A Tie says which bit a fingerprint gets where the weights of 1 and of 0
-// balance exactly. The source documents contradict each other, and some
-// themselves (S000, S001); S002 and S003 say 0. With unit weights ties need an
-// even number of features, and they are frequent in short texts.
-type Tie uint8
-
-const (
-	TieZero Tie = iota // V > 0 gives 1: the default
-	TieOne             // V >= 0 gives 1: the programs of S000 and S001
-)
-
 // A Fingerprinter turns texts into SimHash fingerprints (Charikar 2002; S000
 // to S004): it cuts a text into features, hashes each, lets each hash vote on
 // every bit with the weight of its feature, and keeps the majority.
@@ -131,8 +120,10 @@ type Fingerprinter struct {
 	// Hash is the feature hash; the zero value is xxh3.
 	Hash Hash
 
-	// Tie decides the bits on which the weights balance.
-	Tie Tie
+	// TiesOne sets the bits on which the weights of 1 and of 0 balance exactly. By default they are
+	// 0, as in Wang 2019 and Li 2015; the programs of Wang 2016 and june 2013 set them. With unit
+	// weights ties need an even number of features, and they are frequent in short texts.
+	TiesOne bool
 
 	// Custom names, in the version, what of the fields is the caller's own: a
 	// tokenizer that is not of this package, a Weight, functions of Hash. Change

@@ -25,8 +25,8 @@ func (fields) Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-func paper(tie Tie) *Fingerprinter {
-	return &Fingerprinter{Tokenizer: fields{}, Tie: tie, Hash: Hash{Sum64: s001.Hash64, Sum128: s001.Hash128}}
+func paper(tie bool) *Fingerprinter {
+	return &Fingerprinter{Tokenizer: fields{}, TiesOne: tie, Hash: Hash{Sum64: s001.Hash64, Sum128: s001.Hash128}}
 }
 
 // accumulate adds hashes given in binary, most significant bit first.
@@ -48,7 +48,7 @@ func msb(a *Accumulator64, n int) (v []int64, bits string) {
 	for i := n - 1; i >= 0; i-- {
 		v = append(v, all[i])
 	}
-	return v, a.Sum(TieZero).Bits()[64-n:]
+	return v, a.Sum().Bits()[64-n:]
 }
 
 // TestWorkedExamples checks the examples of the source documents.
@@ -84,18 +84,18 @@ func TestPaperStrings(t *testing.T) {
 	}
 	for _, test := range []struct {
 		width int
-		tie   Tie
+		tie   bool
 		want  string
 		h     string
 	}{
-		{64, TieOne, "800d8e90e45cc488 800d8e90e4dcc488 800dae90e55ce488", "1 3 4"},
-		{64, TieZero, "800d8e90e45cc488 800d8e90e4dcc488 d0c90a44cc088", "1 6 7"},
-		{128, TieOne, "20302202800d8e90e45cc488 20302202800d8e90e4dcc488 20302282800dae90e55ce488", "1 4 5"},
-		{128, TieZero, "20302202800d8e90e45cc488 20302202800d8e90e4dcc488 200000d0c90a44cc088", "1 11 12"},
-		{50, TieOne, "18e90e45cc488 18e90e4dcc488 1ae90e55ce488", "1 3 4"},
-		{50, TieZero, "18e90e45cc488 18e90e4dcc488 10c90a44cc088", "1 5 6"},
-		{32, TieOne, "e45cc488 e4dcc488 e55ce488", "1 2 3"},
-		{32, TieZero, "e45cc488 e4dcc488 a44cc088", "1 3 4"},
+		{64, tieOne, "800d8e90e45cc488 800d8e90e4dcc488 800dae90e55ce488", "1 3 4"},
+		{64, tieZero, "800d8e90e45cc488 800d8e90e4dcc488 d0c90a44cc088", "1 6 7"},
+		{128, tieOne, "20302202800d8e90e45cc488 20302202800d8e90e4dcc488 20302282800dae90e55ce488", "1 4 5"},
+		{128, tieZero, "20302202800d8e90e45cc488 20302202800d8e90e4dcc488 200000d0c90a44cc088", "1 11 12"},
+		{50, tieOne, "18e90e45cc488 18e90e4dcc488 1ae90e55ce488", "1 3 4"},
+		{50, tieZero, "18e90e45cc488 18e90e4dcc488 10c90a44cc088", "1 5 6"},
+		{32, tieOne, "e45cc488 e4dcc488 e55ce488", "1 2 3"},
+		{32, tieZero, "e45cc488 e4dcc488 a44cc088", "1 3 4"},
 	} {
 		f := paper(test.tie)
 		var fp [3]Fingerprint128
@@ -110,15 +110,15 @@ func TestPaperStrings(t *testing.T) {
 			hex = append(hex, strings.TrimLeft(fp[i].String(), "0"))
 		}
 		if got := strings.Join(hex, " "); got != test.want {
-			t.Errorf("f=%d tie=%d: %s, want %s", test.width, test.tie, got, test.want)
+			t.Errorf("f=%d tie=%t: %s, want %s", test.width, test.tie, got, test.want)
 		}
 		if got := fmt.Sprint(fp[0].Distance(fp[1]), fp[0].Distance(fp[2]), fp[1].Distance(fp[2])); got != test.h {
-			t.Errorf("f=%d tie=%d: distances %s, want %s", test.width, test.tie, got, test.h)
+			t.Errorf("f=%d tie=%t: distances %s, want %s", test.width, test.tie, got, test.h)
 		}
 	}
 	vector := func(text string) string {
 		var a Accumulator64
-		paper(TieZero).Accumulate64(&a, text)
+		paper(tieZero).Accumulate64(&a, text)
 		return strings.Trim(fmt.Sprint(a.Vector()), "[]")
 	}
 	for text, want := range map[string]string{
@@ -134,21 +134,21 @@ func TestPaperStrings(t *testing.T) {
 // TestCities checks the 20 city names of S001.
 func TestCities(t *testing.T) {
 	cities := strings.Split("北京,上海,香港,深圳,广州,台北,南京,大连,苏州,青岛,无锡,佛山,重庆,宁波,杭州,成都,武汉,澳门,天津,沈阳", ",")
-	want := map[Tie][]int{
-		TieOne:  {5, 6, 8, 8, 11, 9, 9, 10, 14, 12},
-		TieZero: {8, 8, 9, 7, 14, 11, 14, 11, 15, 14},
+	want := map[bool][]int{
+		tieOne:  {5, 6, 8, 8, 11, 9, 9, 10, 14, 12},
+		tieZero: {8, 8, 9, 7, 14, 11, 14, 11, 15, 14},
 	}
-	all := map[Tie]Fingerprint64{TieOne: 0x20dabbedb772bceb, TieZero: 0x20d8abcc155284a3}
+	all := map[bool]Fingerprint64{tieOne: 0x20dabbedb772bceb, tieZero: 0x20d8abcc155284a3}
 	for tie, distances := range want {
 		f := paper(tie)
 		whole := f.Sum64(strings.Join(cities, " "))
 		if whole != all[tie] {
-			t.Errorf("tie %d: all cities %v, want %v", tie, whole, all[tie])
+			t.Errorf("tie %t: all cities %v, want %v", tie, whole, all[tie])
 		}
 		for j, want := range distances {
 			part := f.Sum64(strings.Join(cities[:19-j], " "))
 			if d := whole.Distance(part); d != want {
-				t.Errorf("tie %d without the last %d: H = %d, want %d", tie, j+1, d, want)
+				t.Errorf("tie %t without the last %d: H = %d, want %d", tie, j+1, d, want)
 			}
 		}
 	}
@@ -167,9 +167,9 @@ func (n *naive) add(h uint64, w int64) {
 	}
 }
 
-func (n *naive) sum(tie Tie) (fp Fingerprint64) {
+func (n *naive) sum(tie bool) (fp Fingerprint64) {
 	for i, v := range n.v {
-		if v > 0 || v == 0 && tie == TieOne {
+		if v > 0 || v == 0 && tie == tieOne {
 			fp |= 1 << i
 		}
 	}
@@ -181,9 +181,9 @@ func checkAccumulator(t *testing.T, a *Accumulator64, n *naive) {
 	if got := a.Vector(); got != n.v {
 		t.Fatalf("Vector = %v, want %v", got, n.v)
 	}
-	for _, tie := range []Tie{TieZero, TieOne} {
-		if got := a.Sum(tie); got != n.sum(tie) {
-			t.Fatalf("Sum(%d) = %v, want %v of %v", tie, got, n.sum(tie), n.v)
+	for _, tie := range []bool{tieZero, tieOne} {
+		if got := sum(a, tie); got != n.sum(tie) {
+			t.Fatalf("Sum with ties %t = %v, want %v of %v", tie, got, n.sum(tie), n.v)
 		}
 	}
 }
@@ -279,8 +279,8 @@ func TestAccumulator128(t *testing.T) {
 	if [64]int64(v[64:]) != hi.v || [64]int64(v[:64]) != lo.v {
 		t.Error("Vector differs from the definition")
 	}
-	want := Fingerprint128{uint64(hi.sum(TieOne)), uint64(lo.sum(TieOne))}
-	if got := a.Sum(TieOne); got != want {
+	want := Fingerprint128{uint64(hi.sum(tieOne)), uint64(lo.sum(tieOne))}
+	if got := a.SumTiesOne(); got != want {
 		t.Errorf("Sum = %v, want %v", got, want)
 	}
 }
@@ -384,7 +384,7 @@ func TestAllocations(t *testing.T) {
 		}
 		b := StatisticsBuilder{Fingerprinter: f}
 		b.Add(text)
-		for _, w := range []Weight{Product{Count, IDF{Statistics: b.Build(), Smooth: true}}, LogCount, Product{Count, TermLength{}}} {
+		for _, w := range []Weight{Product{Count, IDF{Statistics: b.Build(), Smooth: true}}, LogCount, Product{Count, termLength{}}} {
 			f.Weight = w
 			if n := testing.AllocsPerRun(20, func() { f.Sum64(text); f.Sum128(text) }); n > 0.5 {
 				t.Errorf("%T: %v allocations for a fingerprint with weight %s", tok, n, weightVersion(w))
@@ -399,33 +399,5 @@ func TestAllocations(t *testing.T) {
 		if got > 100 { // for blocks, not for the thousands of tokens
 			t.Errorf("%T: %v allocations for the tokens of a text", tok, got)
 		}
-	}
-}
-
-func TestHammingSimilarity(t *testing.T) {
-	// The similarities of some 64-bit distances.
-	for h, want := range map[int][2]float64{
-		1: {.984375, .998795}, 3: {.953125, .989177}, 4: {.9375, .980785}, 7: {.890625, .941544},
-		10: {.84375, .881921}, 13: {.796875, .803208}, 32: {.5, 0},
-	} {
-		if got := HammingSimilarity(h, 64); math.Abs(got-want[0]) > 5e-7 {
-			t.Errorf("HammingSimilarity(%d, 64) = %v", h, got)
-		}
-		if got := HammingCosine(h, 64); math.Abs(got-want[1]) > 5e-7 {
-			t.Errorf("HammingCosine(%d, 64) = %v", h, got)
-		}
-	}
-	for _, width := range []int{1, 50, 64, 128} {
-		for h := range width + 1 {
-			if got, want := HammingCosine(h, width), math.Cos(math.Pi*float64(h)/float64(width)); math.Abs(got-want) > 3e-16 {
-				t.Errorf("HammingCosine(%d, %d) = %v, want %v", h, width, got, want)
-			}
-		}
-		if HammingCosine(0, width) != 1 || HammingCosine(width, width) != -1 {
-			t.Errorf("width %d: the ends are not ±1", width)
-		}
-	}
-	if !math.IsNaN(HammingCosine(65, 64)) || !math.IsNaN(HammingCosine(-1, 64)) {
-		t.Error("an impossible distance has a cosine")
 	}
 }

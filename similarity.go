@@ -23,26 +23,9 @@ type Blend struct {
 
 	// Threshold is the least score of near-duplicates; 0 means 0.25, which is that of the
 	// distance 3. S002 says that documents are similar if the score is less than 0.25, but
-	// then those that differ most would be; so it is read as a slip (see Decide).
+	// then those that differ most would be; so it is read as a slip.
 	Threshold float64
-
-	// Decide says on which side of the threshold near-duplicates are.
-	Decide Decision
-
-	// MissingIsZero takes S as 0 where neither document has metadata. Else they are
-	// scored by their contents alone, as if μ were 1, so that the threshold means
-	// the same distance.
-	MissingIsZero bool
 }
-
-// A Decision compares a score with a threshold. S002 says Below.
-type Decision uint8
-
-const (
-	AtLeast Decision = iota // score ≥ threshold
-	Above                   // score > threshold
-	Below                   // score < threshold
-)
 
 // scoreTolerance is within which scores are equal: 0.9/6 + (1−0.9)·1 is not quite 0.25 in
 // floating point.
@@ -62,8 +45,7 @@ func (b Blend) threshold() float64 {
 	return b.Threshold
 }
 
-// Check returns an error if the weight or the threshold is not above 0 and at most 1, or if
-// there is no such Decision.
+// Check returns an error if the weight or the threshold is not above 0 and at most 1.
 func (b Blend) Check() error {
 	mu, least := b.content(), b.threshold()
 	switch {
@@ -71,8 +53,6 @@ func (b Blend) Check() error {
 		return fmt.Errorf("neardup: Blend.Content %g is not above 0 and at most 1", mu)
 	case !(least > 0 && least <= 1):
 		return fmt.Errorf("neardup: Blend.Threshold %g is not above 0 and at most 1", least)
-	case b.Decide > Below:
-		return fmt.Errorf("neardup: Blend.Decide %d", b.Decide)
 	}
 	return nil
 }
@@ -85,24 +65,12 @@ func (b Blend) Score(distance int, metadata float64) float64 {
 	switch {
 	case !math.IsNaN(metadata):
 		return float64(b.content()*content) + float64((1-b.content())*metadata)
-	case b.MissingIsZero:
-		return float64(b.content() * content)
 	}
 	return content
 }
 
-// Similar decides by the score of two documents, which is equal to the threshold if it is
-// so within 10⁻¹².
-func (b Blend) Similar(score float64) bool {
-	switch d := score - b.threshold(); b.Decide {
-	case Above:
-		return d > scoreTolerance
-	case Below:
-		return d < -scoreTolerance
-	default:
-		return d >= -scoreTolerance
-	}
-}
+// Similar reports whether a score is at least the threshold, or below it by no more than 10⁻¹².
+func (b Blend) Similar(score float64) bool { return score >= b.threshold()-scoreTolerance }
 
 // Reach returns the largest Hamming distance, up to width, at which any two documents can
 // be near-duplicates: that for [NewIndex] or [Pairs], so that none is lost. It is 5 for the
@@ -121,13 +89,9 @@ func (b Blend) Reach(width int) int {
 }
 
 // Needs returns the similarity of metadata from which on documents at a distance are
-// near-duplicates (by Above, those with more), or NaN if none is enough. With Below, where
-// less is better, it is NaN too.
+// near-duplicates, or NaN if none is enough.
 func (b Blend) Needs(distance int) float64 {
 	at := b.Score(distance, 0)
-	if b.Decide == Below {
-		return math.NaN()
-	}
 	if b.Similar(at) {
 		return 0
 	}
@@ -142,10 +106,7 @@ func (b Blend) Needs(distance int) float64 {
 //	content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
 func (b Blend) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "content %g, score %s %g:", b.content(), [...]string{"≥", ">", "<"}[min(b.Decide, Below)], b.threshold())
-	if b.Decide == Below {
-		return s.String() + " the literal text of S002"
-	}
+	fmt.Fprintf(&s, "content %g, score ≥ %g:", b.content(), b.threshold())
 	free := -1
 	for free < 128 && b.Needs(free+1) == 0 {
 		free++
@@ -160,40 +121,4 @@ func (b Blend) String() string {
 		fmt.Fprintf(&s, " %d %.3f,", d, b.Needs(d))
 	}
 	return strings.TrimSuffix(s.String(), ",")
-}
-
-// HammingSimilarity returns 1 − distance/width, the share of equal bits of two
-// fingerprints of width bits: 1 for equal ones, about 0.5 for unrelated ones. A
-// distance outside 0 to width gives NaN.
-func HammingSimilarity(distance, width int) float64 {
-	if distance < 0 || distance > width || width == 0 {
-		return math.NaN()
-	}
-	return 1 - float64(distance)/float64(width)
-}
-
-// HammingCosine returns cos(π·distance/width), which estimates the cosine of
-// the weighted feature vectors of two texts from their fingerprints of width
-// bits: two vectors at the angle θ differ in each bit with the probability θ/π
-// (Charikar 2002; S000 §3.1). The standard error of the angle is
-// π·√(p(1−p)/width) with p = distance/width.
-//
-// A distance outside 0 to width gives NaN. The result is the same on every
-// platform, which [math.Cos] does not promise.
-func HammingCosine(distance, width int) float64 {
-	if distance < 0 || distance > width || width == 0 {
-		return math.NaN()
-	}
-	if distance == 0 || distance == width {
-		return float64(1 - 2*(distance/width))
-	}
-	// With x = 2·distance/width − 1 in [−1, 1], cos(π·distance/width) is
-	// −sin(πx/2). Conversions forbid fused multiply-adds.
-	x := float64(2*distance-width) / float64(width) * (math.Pi / 2)
-	xx := float64(x * x)
-	sum := 0.0
-	for n := 27; n >= 3; n -= 2 { // Horner's rule on the Taylor series
-		sum = float64((1 + sum) * -xx / float64(n*(n-1)))
-	}
-	return 0 - float64(x*(1+sum)) // 0 − x so that there is no −0
 }

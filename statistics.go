@@ -83,7 +83,7 @@ func (b *StatisticsBuilder) count(r *reading) {
 // [ErrVersion] if they are others. There can be up to 2³²−1 documents.
 func (b *StatisticsBuilder) Merge(other *Statistics) error {
 	if of := b.Fingerprinter.features(); !of.isSame(&other.of) {
-		return fmt.Errorf("neardup: the statistics were %w: they are of other features", ErrVersion)
+		return fmt.Errorf("neardup: %w: the statistics are of other features", ErrVersion)
 	}
 	if b.documents.Load()+uint64(other.documents) > math.MaxUint32 {
 		return fmt.Errorf("neardup: statistics of %d and %d documents; together there can be %d", b.documents.Load(), other.documents, uint32(math.MaxUint32))

@@ -306,7 +306,7 @@ func TestStatisticsFile(t *testing.T) {
 			t.Errorf("merged: %v", err)
 		}
 	}
-	if _, err := ReadStatistics(bytes.NewReader(data), &Fingerprinter{Tokenizer: Words{}, Weight: LogCount, Tie: TieOne, Custom: "x"}); err != nil {
+	if _, err := ReadStatistics(bytes.NewReader(data), &Fingerprinter{Tokenizer: Words{}, Weight: LogCount, TiesOne: true, Custom: "x"}); err != nil {
 		t.Error("the weight matters:", err)
 	}
 	own := Fingerprinter{Tokenizer: noThe{}}

@@ -47,6 +47,9 @@ func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 }
 
 func canStream(f *Fingerprinter) error {
+	if err := f.Normalizer.check(); err != nil {
+		return err
+	}
 	if sourceOf(f.tokenizer()) == nil {
 		return fmt.Errorf("neardup: a %T cannot read a text in pieces", f.Tokenizer)
 	}

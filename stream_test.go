@@ -29,7 +29,7 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 		"chars3":      {Tokenizer: NGrams{3}},
 		"chars70":     {Tokenizer: NGrams{70}},
 		"nested":      {Tokenizer: Shingles{Of: NGrams{2}, N: 3}},
-		"weighted":    {Tokenizer: Words{}, Weight: perToken(weight), Tie: TieOne},
+		"weighted":    {Tokenizer: Words{}, Weight: perToken(weight), TiesOne: true},
 		"seeded":      {Hash: seeded},
 		"positions":   {Tokenizer: Shingles{N: 3}, Weight: perToken(func(t Token) float64 { return float64(t.Start%7) + float64(t.End%5) })},
 		"html":        {Normalizer: Normalizer{HTML: true}},

@@ -272,11 +272,11 @@ func TestSegmenter(t *testing.T) {
 	}
 }
 
-func TestSegmenterConfig(t *testing.T) {
+func TestSegmenterOptions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("loads the dictionary")
 	}
-	s, err := NewSegmenter(SegmenterConfig{
+	s, err := NewSegmenter(SegmenterOptions{
 		UserDict:  strings.NewReader("\ufeff# ours\n\n近似去重 5000 nz\n佛系青年\n"),
 		StopWords: []string{"的", "OK"},
 	})
@@ -295,7 +295,7 @@ func TestSegmenterConfig(t *testing.T) {
 		"好 x": "line 1", "a 1 n\n好 0": "line 2", "好 5 n extra": "line 1", "好\xff": "line 1", "好 NaN": "line 1",
 		strings.Repeat("好", 1<<16): "too long", strings.Repeat("好", 65): "more than 64", "好。人": "end of a sentence",
 	} {
-		if _, err := NewSegmenter(SegmenterConfig{UserDict: strings.NewReader(dict)}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewSegmenter(SegmenterOptions{UserDict: strings.NewReader(dict)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("dictionary %.20q: error %v, want one about %q", dict, err, want)
 		}
 	}

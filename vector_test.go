@@ -46,8 +46,8 @@ func TestVectorOfText(t *testing.T) {
 	b.Add("the dog 小猫")
 	b.Add("something else")
 	s := b.Build()
-	for _, w := range []Weight{nil, Binary, LogCount, Product{Count, IDF{s, true}}, Product{LogCount, IDF{s, true}}, IDF{s, false},
-		Product{Count, WeightFunc(func(t Token) float64 { return float64(len(t.Text)) })}, TitleWords{}} {
+	for _, w := range []Weight{nil, Constant(1), LogCount, Product{Count, IDF{s, true}}, Product{LogCount, IDF{s, true}}, IDF{s, false},
+		Product{Count, WeightFunc(func(t Token) float64 { return float64(len(t.Text)) })}, titleWords{}} {
 		f := Fingerprinter{Weight: w}
 		var terms []Term
 		for feature, weight := range f.Features(text) {

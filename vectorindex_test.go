@@ -19,20 +19,20 @@ import (
 )
 
 // nearestVectors is what an index must find, by comparing all.
-func nearestVectors[ID comparable](ids []ID, vs []Vector, v Vector, least float64) (found []Similar[ID]) {
+func nearestVectors[ID comparable](ids []ID, vs []Vector, v Vector, least float64) (found []Match[ID]) {
 	for i, id := range ids {
 		if c := v.Cosine(vs[i]); c >= least && c > 0 {
-			found = append(found, Similar[ID]{id, c})
+			found = append(found, Match[ID]{ID: id, Similarity: c})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Similar[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	slices.SortStableFunc(found, func(a, b Match[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	return found
 }
 
 func TestVectorIndex(t *testing.T) {
 	for name, vs := range vectorCases(t) {
-		ix := NewVectorIndex[int]()
-		if err := ix.AddAll(slices.All(vs)); err != nil {
+		ix := newVectors[int]()
+		if err := ix.AddAll(bg, slices.All(vs)); err != nil {
 			t.Fatal(err)
 		}
 		var ids []int
@@ -45,17 +45,17 @@ func TestVectorIndex(t *testing.T) {
 		queries := append(slices.Clone(vs[:min(len(vs), shorter(60, 20))]), nil, NewVector([]Term{{Feature: 1 << 60, Weight: 1}}), NewVector([]Term{{Feature: 1, Weight: -1}, {Feature: 2, Weight: 3}, {Feature: 5, Weight: 1e-9}}))
 		for n, q := range queries {
 			for _, least := range []float64{0, 0.01, 0.2, 0.56, 0.9, 1, 2} {
-				if got, want := ix.Search(q, least), nearestVectors(ids, vs, q, least); !slices.Equal(got, want) {
+				if got, want := must(ix.search(q, least, 0, nil)), nearestVectors(ids, vs, q, least); !slices.Equal(got, want) {
 					t.Fatalf("%s: query %d finds %d of at least %g, not %d", name, n, len(got), least, len(want))
 				}
 			}
 			want := nearestVectors(ids, vs, q, 0)
 			for _, k := range []int{0, 1, 2, 10, 100, 10_000} {
-				if got := ix.Nearest(q, k); !slices.Equal(got, want[:min(k, len(want))]) {
+				if got := must(ix.Nearest(q, k)); !slices.Equal(got, want[:min(k, len(want))]) {
 					t.Fatalf("%s: the %d nearest to query %d: %v, not %v", name, k, n, got, want[:min(k, len(want))])
 				}
 			}
-			if got := ix.Search(q, math.NaN()); len(got) > 0 {
+			if got := must(ix.search(q, math.NaN(), 0, nil)); len(got) > 0 {
 				t.Fatalf("%s: at least NaN: %v", name, got)
 			}
 		}
@@ -71,7 +71,7 @@ func TestVectorIndexModel(t *testing.T) {
 			seed := rand.Uint64()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			path := filepath.Join(t.TempDir(), "vectors")
-			ix := NewVectorIndex[string]()
+			ix := newVectors[string]()
 			open := func() {
 				if !inFiles {
 					return
@@ -80,7 +80,7 @@ func TestVectorIndexModel(t *testing.T) {
 					t.Fatal(err)
 				}
 				var err error
-				if ix, err = OpenVectorIndex[string](path, "test"); err != nil {
+				if ix, err = OpenVectorIndex[string](path, 0.5, VectorIndexOptions{Version: "test"}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -105,7 +105,7 @@ func TestVectorIndexModel(t *testing.T) {
 				case op < 8:
 					some := map[string]Vector{id: v, id + "x": v}
 					order := slices.Sorted(maps.Keys(some))
-					if err := ix.AddAll(func(yield func(string, Vector) bool) {
+					if err := ix.AddAll(bg, func(yield func(string, Vector) bool) {
 						for _, id := range order {
 							yield(id, some[id])
 						}
@@ -118,14 +118,14 @@ func TestVectorIndexModel(t *testing.T) {
 					}
 				case op < 200:
 					_, there := stored[id]
-					if ix.Delete(id) != there {
+					if must(ix.Delete(id)) != there {
 						t.Fatalf("seed %d, step %d: Delete(%s) is not %v", seed, step, id, there)
 					}
 					remove(id)
 				case op < 400:
 					remove(id)
 					want := nearestVectors(ids, vectorsOf(ids, stored), v, 0.5)
-					if got := ix.SearchAndAdd(id, v, 0.5); !slices.Equal(got, want) {
+					if got := must(ix.SearchAndAdd(id, v)); !slices.Equal(got, want) {
 						t.Fatalf("seed %d, step %d: SearchAndAdd: %v, not %v", seed, step, got, want)
 					}
 					ids, stored[id] = append(ids, id), v
@@ -136,11 +136,11 @@ func TestVectorIndexModel(t *testing.T) {
 				}
 				if step%20 == 0 {
 					all := vectorsOf(ids, stored)
-					if got, want := ix.Search(v, 0.3), nearestVectors(ids, all, v, 0.3); !slices.Equal(got, want) {
+					if got, want := must(ix.search(v, 0.3, 0, nil)), nearestVectors(ids, all, v, 0.3); !slices.Equal(got, want) {
 						t.Fatalf("seed %d, step %d: %d found, not %d", seed, step, len(got), len(want))
 					}
 					want := nearestVectors(ids, all, v, 0)
-					if got := ix.Nearest(v, 7); !slices.Equal(got, want[:min(7, len(want))]) {
+					if got := must(ix.Nearest(v, 7)); !slices.Equal(got, want[:min(7, len(want))]) {
 						t.Fatalf("seed %d, step %d: %v, not %v", seed, step, got, want[:min(7, len(want))])
 					}
 					if ix.Len() != len(ids) {
@@ -149,11 +149,11 @@ func TestVectorIndexModel(t *testing.T) {
 				}
 				if step%500 == 0 {
 					all := vectorsOf(ids, stored)
-					var want []SimilarPair[string]
-					for p := range VectorPairs(all, 0.7) {
-						want = append(want, SimilarPair[string]{ids[p.A], ids[p.B], p.Similarity})
+					var want []Pair[string]
+					for p := range VectorPairs(bg, all, 0.7) {
+						want = append(want, Pair[string]{A: ids[p.A], B: ids[p.B], Similarity: p.Similarity})
 					}
-					if got := slices.Collect(ix.Pairs(0.7)); !slices.Equal(got, want) {
+					if got := slices.DeleteFunc(listed(ix.Pairs(bg)), func(p Pair[string]) bool { return p.Similarity < 0.7 }); !slices.Equal(got, want) {
 						t.Fatalf("seed %d, step %d: %d pairs, not %d", seed, step, len(got), len(want))
 					}
 				}
@@ -175,21 +175,21 @@ func vectorsOf(ids []string, stored map[string]Vector) []Vector {
 
 func TestVectorIndexErrors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "vectors")
-	ix, err := OpenVectorIndex[int](path, "one")
+	ix, err := OpenVectorIndex[int](path, 0.5, VectorIndexOptions{Version: "one"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	vs := vectorCases(t)["uniform"]
-	if err := ix.AddAll(slices.All(vs)); err != nil {
+	if err := ix.AddAll(bg, slices.All(vs)); err != nil {
 		t.Fatal(err)
 	}
 	if err := ix.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenVectorIndex[int](path, "two"); !errors.Is(err, ErrVersion) {
+	if _, err := OpenVectorIndex[int](path, 0.5, VectorIndexOptions{Version: "two"}); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
-	if _, err := OpenVectorIndex[string](path, "one"); !errors.Is(err, ErrVersion) {
+	if _, err := OpenVectorIndex[string](path, 0.5, VectorIndexOptions{Version: "one"}); !errors.Is(err, ErrVersion) {
 		t.Errorf("other ids: %v", err)
 	}
 	data, err := os.ReadFile(path)
@@ -199,7 +199,7 @@ func TestVectorIndexErrors(t *testing.T) {
 	for at := 0; at < len(data); at += 997 {
 		data[at] ^= 4
 		os.WriteFile(path, data, 0o600)
-		if ix, err := OpenVectorIndex[int](path, "one"); err == nil {
+		if ix, err := OpenVectorIndex[int](path, 0.5, VectorIndexOptions{Version: "one"}); err == nil {
 			t.Fatalf("byte %d is damaged, and nobody notices", at)
 			ix.Close()
 		}
@@ -207,8 +207,8 @@ func TestVectorIndexErrors(t *testing.T) {
 	}
 	for _, v := range []Vector{{{Feature: 2, Weight: 1}, {Feature: 1, Weight: 1}}, {{Feature: 2, Weight: 1}, {Feature: 2, Weight: 1}}, {{Feature: 0, Weight: 1}}, {{Feature: 1, Weight: float32(math.NaN())}}, {{Feature: 1, Weight: float32(math.Inf(-1))}}} {
 		for name, use := range map[string]func(){
-			"Add": func() { NewVectorIndex[int]().Add(1, v) }, "Search": func() { NewVectorIndex[int]().Search(v, 0.5) },
-			"VectorPairs": func() { VectorPairs([]Vector{v}, 0.5) }, "VectorPairsBetween": func() { VectorPairsBetween(nil, []Vector{v}, 0.5) },
+			"Add": func() { must(0, newVectors[int]().Add(1, v)) }, "Search": func() { listed(newVectors[int]().Search(v)) },
+			"VectorPairs": func() { VectorPairs(bg, []Vector{v}, 0.5) }, "VectorPairsBetween": func() { VectorPairsBetween(bg, nil, []Vector{v}, 0.5) },
 		} {
 			func() {
 				defer func() {
@@ -281,14 +281,14 @@ func BenchmarkVectorIndexNearest(b *testing.B) {
 			continue
 		}
 		vs := zipfVectors(n, 200)
-		ix := NewVectorIndex[int]()
-		ix.AddAll(slices.All(vs))
+		ix := newVectors[int]()
+		ix.AddAll(bg, slices.All(vs))
 		for _, k := range []int{1, 10, 100} {
 			b.Run(fmt.Sprintf("n=%d/k=%d", n, k), func(b *testing.B) {
 				b.ReportAllocs()
 				found := 0
 				for i := 0; b.Loop(); i++ {
-					found += len(ix.Nearest(vs[i*7919%n], k))
+					found += len(must(ix.Nearest(vs[i*7919%n], k)))
 				}
 				b.ReportMetric(float64(found)/float64(b.N), "found")
 			})
@@ -296,7 +296,7 @@ func BenchmarkVectorIndexNearest(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d/cosine=0.5", n), func(b *testing.B) {
 			found := 0
 			for i := 0; b.Loop(); i++ {
-				found += len(ix.Search(vs[i*7919%n], 0.5))
+				found += len(must(ix.search(vs[i*7919%n], 0.5, 0, nil)))
 			}
 			b.ReportMetric(float64(found)/float64(b.N), "found")
 		})
@@ -315,8 +315,8 @@ func BenchmarkVectorIndexBuild(b *testing.B) {
 	f.Weight = Product{LogCount, IDF{sb.Build(), true}}
 	b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 		for b.Loop() {
-			ix := NewVectorIndex[int]()
-			ix.AddAll(func(yield func(int, Vector) bool) {
+			ix := newVectors[int]()
+			ix.AddAll(bg, func(yield func(int, Vector) bool) {
 				for i, text := range texts {
 					yield(i, f.Vector(text))
 				}
@@ -328,7 +328,7 @@ func BenchmarkVectorIndexBuild(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/document")
 	})
 	b.Run("one by one", func(b *testing.B) {
-		ix := NewVectorIndex[int]()
+		ix := newVectors[int]()
 		for i := 0; b.Loop(); i++ {
 			ix.Add(i, f.Vector(texts[i%n]))
 		}
@@ -338,13 +338,13 @@ func BenchmarkVectorIndexBuild(b *testing.B) {
 // TestVectorIndexFileGolden: files are the same on every platform, and those of before can be read.
 func TestVectorIndexFileGolden(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
-	ix, err := OpenVectorIndex[string](path, "golden")
+	ix, err := OpenVectorIndex[string](path, 0.5, VectorIndexOptions{Version: "golden"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ix.s.Now = func() time.Time { return time.Unix(1_700_000_000, 0) }
 	f := Fingerprinter{Weight: LogCount}
-	if err := ix.AddAll(func(yield func(string, Vector) bool) {
+	if err := ix.AddAll(bg, func(yield func(string, Vector) bool) {
 		for i, text := range corpusTexts(t, "en", "zh")[:60] {
 			yield(fmt.Sprint("id", i), f.Vector(text))
 		}
@@ -354,7 +354,7 @@ func TestVectorIndexFileGolden(t *testing.T) {
 	}
 	ix.Add("new", f.Vector("one two three"))
 	ix.Add("empty", nil)
-	ix.Delete("id7")
+	must(ix.Delete("id7"))
 	if err := ix.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -56,27 +56,27 @@ func TestVectorPairs(t *testing.T) {
 	thresholds := []float64{1e-9, 0.56, 1, 0.1, 0.3, 0.5, 0.8, 0.9, 1.5}
 	for name, vs := range vectorCases(t) {
 		for _, least := range thresholds[:shorter(len(thresholds), 3)] {
-			var want []SimilarPair[int]
+			var want []Pair[int]
 			split := len(vs) / 3
-			var between []SimilarPair[int]
+			var between []Pair[int]
 			for j := range vs {
 				for i := range j {
 					if c := vs[i].Cosine(vs[j]); c >= least {
-						want = append(want, SimilarPair[int]{i, j, c})
+						want = append(want, Pair[int]{A: i, B: j, Similarity: c})
 						if i < split && j >= split {
-							between = append(between, SimilarPair[int]{i, j - split, c})
+							between = append(between, Pair[int]{A: i, B: j - split, Similarity: c})
 						}
 					}
 				}
 			}
-			got := slices.Collect(VectorPairs(vs, least))
+			got := slices.Collect(VectorPairs(bg, vs, least))
 			if !slices.Equal(got, want) {
 				t.Errorf("%s, at least %g: %d pairs, not %d", name, least, len(got), len(want))
 			}
-			if got := slices.Collect(VectorPairsBetween(vs[:split], vs[split:], least)); !slices.Equal(got, between) {
+			if got := slices.Collect(VectorPairsBetween(bg, vs[:split], vs[split:], least)); !slices.Equal(got, between) {
 				t.Errorf("%s, at least %g: %d pairs between, not %d", name, least, len(got), len(between))
 			}
-			for range VectorPairs(vs, least) { // it can be left
+			for range VectorPairs(bg, vs, least) { // it can be left
 				break
 			}
 		}
@@ -88,7 +88,7 @@ func TestVectorPairs(t *testing.T) {
 					t.Errorf("least %g is accepted", least)
 				}
 			}()
-			VectorPairs(nil, least)
+			VectorPairs(bg, nil, least)
 		}()
 	}
 }
@@ -163,7 +163,7 @@ func BenchmarkVectorPairs(b *testing.B) {
 				pairs := 0
 				for b.Loop() {
 					pairs = 0
-					for range VectorPairs(vs, least) {
+					for range VectorPairs(bg, vs, least) {
 						pairs++
 					}
 				}
@@ -194,19 +194,19 @@ func FuzzVectorPairs(f *testing.F) {
 			return
 		}
 		least := (float64(at) + 1) / 256
-		var want []SimilarPair[int]
+		var want []Pair[int]
 		for j := range vs {
 			for i := range j {
 				if c := vs[i].Cosine(vs[j]); c >= least {
-					want = append(want, SimilarPair[int]{i, j, c})
+					want = append(want, Pair[int]{A: i, B: j, Similarity: c})
 				}
 			}
 		}
-		if got := slices.Collect(VectorPairs(vs, least)); !slices.Equal(got, want) {
+		if got := slices.Collect(VectorPairs(bg, vs, least)); !slices.Equal(got, want) {
 			t.Fatalf("%v at %g: %v, not %v", vs, least, got, want)
 		}
-		ix := NewVectorIndex[int]()
-		ix.AddAll(slices.All(vs[:len(vs)/2]))
+		ix := newVectors[int]()
+		ix.AddAll(bg, slices.All(vs[:len(vs)/2]))
 		for i, v := range vs[len(vs)/2:] {
 			ix.Add(len(vs)/2+i, v)
 		}
@@ -216,11 +216,11 @@ func FuzzVectorPairs(f *testing.F) {
 		}
 		for _, q := range vs {
 			all := nearestVectors(ids, vs, q, least)
-			if got := ix.Search(q, least); !slices.Equal(got, all) {
+			if got := must(ix.search(q, least, 0, nil)); !slices.Equal(got, all) {
 				t.Fatalf("%v in %v at %g: %v, not %v", q, vs, least, got, all)
 			}
 			all = nearestVectors(ids, vs, q, 0)
-			if got := ix.Nearest(q, 3); !slices.Equal(got, all[:min(3, len(all))]) {
+			if got := must(ix.Nearest(q, 3)); !slices.Equal(got, all[:min(3, len(all))]) {
 				t.Fatalf("nearest to %v in %v: %v, not %v", q, vs, got, all)
 			}
 		}

@@ -22,7 +22,7 @@ type features struct {
 }
 
 func (f *Fingerprinter) features() features {
-	return features{f.Normalizer.usual(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
+	return features{f.Normalizer.canonical(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
 }
 
 // looksSame reports whether two are the same as far as can be seen at once: it does not
@@ -86,6 +86,9 @@ func (a *features) version() (string, error) {
 
 // describe puts a version together. own is what has no name but custom.
 func (a *features) describe(own []string, more string, args ...any) (string, error) {
+	if err := a.normalizer.check(); err != nil {
+		return "", err
+	}
 	tokenizer := tokenizerVersion(a.tokenizer)
 	for i := range len(a.fields) + 1 {
 		t := tokenizer
@@ -179,9 +182,6 @@ var (
 // Store it beside fingerprints, as [WriteFingerprints] does, and check it with
 // [Fingerprinter.CheckVersion]. It has no line breaks.
 func (f *Fingerprinter) Version() (string, error) {
-	if f.Tie > TieOne {
-		return "", fmt.Errorf("neardup: Tie %d is neither TieZero nor TieOne", f.Tie)
-	}
 	of := f.features()
 	hash, own := f.hashVersion(&of)
 	if needsOf(f.Weight)&needsName != 0 {
@@ -194,7 +194,11 @@ func (f *Fingerprinter) Version() (string, error) {
 	if f.Weight != nil && f.Weight != Weight(Count) {
 		weight = weightVersion(f.Weight)
 	}
-	return of.describe(own, "hash=%s weight=%s tie=%d", hash, weight, f.Tie)
+	tie := 0
+	if f.TiesOne {
+		tie = 1
+	}
+	return of.describe(own, "hash=%s weight=%s tie=%d", hash, weight, tie)
 }
 
 // hashVersion returns how features are hashed, and what of them and of that is the caller's
@@ -227,8 +231,8 @@ const fingerprintAgain = "fingerprint the stored texts again"
 // version names the steps of n.
 func (n *Normalizer) version() string {
 	var steps []string
-	usual := n.usual()
-	n = &usual
+	canonical := n.canonical()
+	n = &canonical
 	add := func(on bool, step string) {
 		if on {
 			steps = append(steps, step)

@@ -1,6 +1,8 @@
 package neardup
 
 import (
+	"context"
+	"errors"
 	"iter"
 	"math"
 	"slices"
@@ -20,8 +22,8 @@ type Term = cosine.Term
 // any two are confused is 3 in 10⁸.
 //
 // [NewVector] makes one of terms in any order. Whoever makes one otherwise keeps the features
-// ascending, all different and none 0, and the weights finite; else indexes and joins panic, and
-// the measures are wrong.
+// ascending, all different and none 0, and the weights finite; else indexes return an error, joins
+// panic, and the measures are wrong.
 //
 // Weights are rounded to 24 bits, so a product of two is exact in 64, and sums are taken in
 // the order of the features: the measures are the same on every platform.
@@ -72,10 +74,20 @@ func (a Vector) Cosine(b Vector) float64 {
 	return cosine.Of(cosine.Dot(a, b), cosine.Square(a), cosine.Square(b))
 }
 
-// check panics if it is no vector.
-func (a Vector) check() {
+// check returns an error if it is no vector.
+func (a Vector) check() error {
 	if !cosine.IsVector(a) {
-		panic("neardup: a Vector with features that are not ascending, or weights that are not finite; NewVector sees to it")
+		return errors.New("neardup: a Vector with features that are not ascending, or weights that are not finite; NewVector sees to it")
+	}
+	return nil
+}
+
+// checkVectors panics if one of some vectors is none.
+func checkVectors(vectors []Vector) {
+	for _, v := range vectors {
+		if err := v.check(); err != nil {
+			panic(err.Error())
+		}
 	}
 }
 
@@ -86,31 +98,33 @@ func (a Vector) check() {
 // It uses all processors, and keeps 8 bytes for each term that another vector has too, and as much
 // for those that enter its lists; 24 bytes for each vector, and 4 more for each processor. The vectors
 // must not be changed meanwhile.
-func VectorPairs(vectors []Vector, least float64) iter.Seq[SimilarPair[int]] {
-	for _, v := range vectors {
-		v.check()
-	}
-	return similarPairs(cosine.Pairs(cosine.Slice[Vector](vectors), len(vectors), 0, least))
+func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq[Pair[int]] {
+	checkVectors(vectors)
+	return similarPairs(ctx, cosine.Pairs(cosine.Slice[Vector](vectors), len(vectors), 0, least))
 }
 
 // VectorPairsBetween yields the pairs of a vector of old and one of fresh with a cosine of
 // at least least: A is the position in old, B that in fresh. Else it is [VectorPairs].
-func VectorPairsBetween(old, fresh []Vector, least float64) iter.Seq[SimilarPair[int]] {
+func VectorPairsBetween(ctx context.Context, old, fresh []Vector, least float64) iter.Seq[Pair[int]] {
 	all := slices.Concat(old, fresh)
-	for _, v := range all {
-		v.check()
-	}
-	return func(yield func(SimilarPair[int]) bool) {
-		for p := range cosine.Pairs(cosine.Slice[Vector](all), len(old), len(old), least) {
-			if !yield(SimilarPair[int]{p.A, p.B - len(old), p.Similarity}) {
+	checkVectors(all)
+	return func(yield func(Pair[int]) bool) {
+		for p := range similarPairs(ctx, cosine.Pairs(cosine.Slice[Vector](all), len(old), len(old), least)) {
+			if p.B -= len(old); !yield(p) {
 				return
 			}
 		}
 	}
 }
 
-func similarPairs(pairs iter.Seq[cosine.Pair]) iter.Seq[SimilarPair[int]] {
-	return func(yield func(SimilarPair[int]) bool) {
-		pairs(func(p cosine.Pair) bool { return yield(SimilarPair[int](p)) })
+// similarPairs turns pairs of the machinery into those of users, until the context is done.
+func similarPairs(ctx context.Context, pairs iter.Seq[cosine.Pair]) iter.Seq[Pair[int]] {
+	return func(yield func(Pair[int]) bool) {
+		if ctx.Err() != nil {
+			return
+		}
+		pairs(func(p cosine.Pair) bool {
+			return ctx.Err() == nil && yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity})
+		})
 	}
 }

@@ -24,6 +24,10 @@ import (
 // use; a [WeightFunc] does for those that depend on the token alone. What Weigh returns
 // is rounded by [Quantize]. It may be negative.
 //
+// A weight of your own may have two more methods. Version() string spells it out in
+// [Fingerprinter.Version]; without it [Fingerprinter.Custom] must name it. TokenOnly() bool reports
+// that it depends on the token alone, neither on its count nor on the rest of the document.
+//
 // Count times factors that depend on the token alone is a linear weight: the factors are
 // rounded and then added as often as the token occurs, so sums are exact, a common scale
 // changes nothing, and a text needs no map of its features. For other weights the
@@ -43,7 +47,7 @@ type Feature struct {
 	Title, Marked bool
 
 	// The lengths in characters of the shortest and the longest feature of the
-	// document, if the weight asks for them ([RelativeLength], or one's own).
+	// document, for weights of your own.
 	Shortest, Longest int
 
 	key uint64 // see featureKey
@@ -75,11 +79,9 @@ func logCount(n float64) float64 {
 	return n
 }
 
-// A Constant is the same weight for every feature.
+// A Constant is the same weight for every feature. Constant(1) takes a text as a set: a feature
+// counts once however often it occurs.
 type Constant float64
-
-// Binary counts every feature that occurs once: the text is a set.
-const Binary Constant = 1
 
 // Weigh implements [Weight].
 func (c Constant) Weigh(*Feature) float64 { return float64(c) }
@@ -147,28 +149,6 @@ func (w PartOfSpeech) Weigh(f *Feature) float64 {
 	}
 	return 0
 }
-
-// RelativeLength weighs a feature by its length in characters, from 0 for the shortest
-// of the document to 1 for the longest, and 0 if all are equally long (S004, where the
-// factor is 1 plus that: Sum{Constant(1), RelativeLength{}}).
-type RelativeLength struct{}
-
-// Weigh implements [Weight].
-func (RelativeLength) Weigh(f *Feature) float64 {
-	if f.Longest <= f.Shortest {
-		return 0
-	}
-	return float64(f.Length()-f.Shortest) / float64(f.Longest-f.Shortest)
-}
-
-// TitleWords weighs features that occur in the title by Factor, and others by 1 (S004). The
-// title is the first line of the text that has a letter, a digit or an emoji.
-type TitleWords struct {
-	Factor float64 // 0 means 5
-}
-
-// Weigh implements [Weight].
-func (w TitleWords) Weigh(f *Feature) float64 { return boost(f.Title, w.Factor) }
 
 // boost returns the factor, by default 5, or 1.
 func boost(on bool, factor float64) float64 {
@@ -251,15 +231,13 @@ func needsOf(w Weight) needs {
 		return needsCount
 	case Constant, IDF:
 		return 0
-	case TermLength, PartOfSpeech:
+	case PartOfSpeech:
 		return needsToken
 	case Markers:
 		if w.Sentence {
 			return needsToken | needsDocument | needsMarked
 		}
 		return needsToken
-	case TitleWords, RelativeLength:
-		return needsToken | needsDocument
 	case WeightFunc:
 		return needsToken | needsName
 	case Product:
@@ -267,7 +245,14 @@ func needsOf(w Weight) needs {
 	case Sum:
 		return needsOfAll(w)
 	}
-	return needsCount | needsToken | needsDocument | needsName
+	n := needsCount | needsToken | needsDocument | needsName
+	if _, ok := w.(interface{ Version() string }); ok {
+		n &^= needsName
+	}
+	if w, ok := w.(interface{ TokenOnly() bool }); ok && w.TokenOnly() {
+		n &^= needsCount | needsDocument
+	}
+	return n
 }
 
 func needsOfAll(ws []Weight) (n needs) {
@@ -333,11 +318,7 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 			}
 		case IDF:
 			if part.Statistics != nil && (!of.looksSame(&part.Statistics.of) || thorough && !of.isSame(&part.Statistics.of)) {
-				fail("the statistics of an IDF were %w: of other features than those of the Fingerprinter", ErrVersion)
-			}
-		case TermLength:
-			if u := part.usual(); part.Scale > LengthDensity || !(u.Sigma > 0) || !(math.Abs(u.Mean) < 1e9) || math.IsInf(u.Sigma, 0) {
-				fail("%+v is no normal curve", part)
+				fail("%w: the statistics of an IDF are of other features than the Fingerprinter has", ErrVersion)
 			}
 		case Markers:
 			if part.Sentence {
@@ -386,8 +367,6 @@ func weightVersion(w Weight) string {
 			name = "idf-smooth"
 		}
 		return fmt.Sprintf("%s(%016x)", name, w.Statistics.id())
-	case TermLength:
-		return w.usual().version()
 	case PartOfSpeech:
 		if w == nil {
 			return "pos"
@@ -398,10 +377,6 @@ func weightVersion(w Weight) string {
 			d.Uint64(math.Float64bits(w[tag]))
 		}
 		return fmt.Sprintf("pos(%016x)", d.Sum())
-	case RelativeLength:
-		return "relativelength"
-	case TitleWords:
-		return fmt.Sprintf("title(%v)", boost(true, w.Factor))
 	case Markers:
 		scope := "word"
 		if w.Sentence {
@@ -412,6 +387,9 @@ func weightVersion(w Weight) string {
 		return join(w, "*", "constant(1)")
 	case Sum:
 		return join(w, "+", "constant(0)")
+	}
+	if w, ok := w.(interface{ Version() string }); ok {
+		return w.Version()
 	}
 	return "custom"
 }

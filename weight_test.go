@@ -3,10 +3,7 @@ package neardup
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -20,12 +17,12 @@ import (
 // 1 plus the length on the normal curve.
 func TestS002Weights(t *testing.T) {
 	docs := []string{"机器学习 数据 数据 算法", "数据 检索 算法 哈希", "哈希 检索 模型"}
-	b := StatisticsBuilder{Fingerprinter: *paper(TieZero)}
+	b := StatisticsBuilder{Fingerprinter: *paper(tieZero)}
 	for _, d := range docs {
 		b.Add(d)
 	}
 	s := b.Build()
-	weight := Product{Count, IDF{Statistics: s}, Sum{Constant(1), TermLength{}}}
+	weight := Product{Count, IDF{Statistics: s}, Sum{Constant(1), termLength{}}}
 	for _, test := range []struct {
 		doc, term string
 		want      string
@@ -55,39 +52,17 @@ func TestS002Weights(t *testing.T) {
 		{0x2e20d412a1197350, 0x2e20d412a1197350, 0x2ea3f772f9bbf776},
 		{0x30431ad9d9ca4aaa, 0x26839452a99b7262, 0},
 	} {
-		weighted := *paper(TieZero)
+		weighted := *paper(tieZero)
 		weighted.Weight = weight
 		if got := weighted.Sum64(docs[i]); got != want[0] {
 			t.Errorf("document %d, weighted: %v, want %v", i, got, want[0])
 		}
-		if got := paper(TieZero).Sum64(docs[i]); got != want[1] {
+		if got := paper(tieZero).Sum64(docs[i]); got != want[1] {
 			t.Errorf("document %d: %v, want %v", i, got, want[1])
 		}
-		if got := paper(TieOne).Sum64(docs[i]); want[2] != 0 && got != want[2] {
+		if got := paper(tieOne).Sum64(docs[i]); want[2] != 0 && got != want[2] {
 			t.Errorf("document %d, tie one: %v, want %v", i, got, want[2])
 		}
-	}
-}
-
-// TestTermLength is the table of S002's length function in its four readings.
-func TestTermLength(t *testing.T) {
-	for scale, want := range map[LengthScale]string{
-		LengthPeak:    ".282331 .523764 .791318 .973654 .975655 .796207 .529168 .286417 .126253 .045324 .013251 .003155",
-		LengthRange:   ".287070 .535330 .810450 .997942 1 .815478 .540887 .291272 .126579 .043361 .010381 0",
-		LengthShare:   ".052807 .097964 .148007 .182111 .182485 .148921 .098975 .053571 .023614 .008477 .002478 .000590",
-		LengthDensity: ".051035 .094677 .143040 .176000 .176362 .143924 .095654 .051773 .022822 .008193 .002395 .000570",
-	} {
-		for i, want := range strings.Fields(want) {
-			w := TermLength{Scale: scale}
-			term := strings.Repeat("词", i+1)
-			got := strings.TrimPrefix(fmt.Sprintf("%.6f", w.Weigh(&Feature{Token: Token{Text: term}})), "0")
-			if got != want && got != want+".000000" && !(want == "0" && got == ".000000") {
-				t.Errorf("scale %d, length %d: %s, want %s", scale, i+1, got, want)
-			}
-		}
-	}
-	if got := fmt.Sprintf("%.6f", TermLength{Scale: LengthDensity}.At(4.51)); got != "0.180762" {
-		t.Error("the density at the mean is", got)
 	}
 }
 
@@ -108,8 +83,8 @@ func TestS004Weights(t *testing.T) {
 		{"快速", .04, "ad", false, 0.04, 0, 0.12},
 	} {
 		f := &Feature{Token: Token{Text: test.word, POS: test.pos}, Count: 1, Title: test.title, Shortest: 2, Longest: 4}
-		tfidf, nl := Constant(test.tfidf), RelativeLength{}
-		b, title := Markers{Lexicon: markers}, TitleWords{}
+		tfidf, nl := Constant(test.tfidf), relativeLength{}
+		b, title := Markers{Lexicon: markers}, titleWords{}
 		for _, w := range []struct {
 			name string
 			of   Weight
@@ -122,34 +97,6 @@ func TestS004Weights(t *testing.T) {
 			if got := w.of.Weigh(f); math.Abs(got-w.want) > 1e-12 {
 				t.Errorf("%s of %s: %v, want %v", w.name, test.word, got, w.want)
 			}
-		}
-	}
-}
-
-// TestFitTermLength: a curve is found again, and what has none is refused.
-func TestFitTermLength(t *testing.T) {
-	for _, want := range []TermLength{{Mean: 4.51, Sigma: 2.207}, {Mean: 2.3, Sigma: 0.9}, {Mean: 12.4, Sigma: 3}} {
-		want.Scale = LengthDensity
-		var terms []string
-		for n := 1; n < 40; n++ {
-			for range int(1e5*want.At(float64(n)) + .5) {
-				terms = append(terms, strings.Repeat("词", n))
-			}
-		}
-		got, r2, err := FitTermLength(terms)
-		// The lengths below 1 are cut off, so the shares are a little larger than the density.
-		if err != nil || math.Abs(got.Mean-want.Mean) > .05 || math.Abs(got.Sigma-want.Sigma) > .08 || r2 < .998 || r2 > 1 {
-			t.Errorf("%+v: %+v, R² %v, %v", want, got, r2, err)
-		}
-	}
-	for _, terms := range [][]string{{"a", "bb", "ccc"}, nil, {"", ""}, {"a", "bb", "cc"}, {"a"}} {
-		if fit, _, err := FitTermLength(terms); err == nil {
-			t.Errorf("%q: %+v", terms, fit)
-		}
-	}
-	for _, w := range []TermLength{{Scale: LengthRange, Longest: 1}, {Scale: LengthShare, Mean: 1000, Sigma: 1}, {Scale: LengthRange, Mean: 1000, Sigma: 1}} {
-		if got := w.At(2); got != 0 {
-			t.Errorf("%+v: %v", w, got)
 		}
 	}
 }
@@ -191,18 +138,18 @@ func weighings(f Fingerprinter, docs []string) map[string]Weight {
 	markers := NewLexicon("because", "therefore", "in other words", "但是", "因此")
 	return map[string]Weight{
 		"count":     Count,
-		"binary":    Binary,
+		"binary":    Constant(1),
 		"log":       LogCount,
 		"tfidf":     Product{Count, IDF{Statistics: s}},
 		"tfidf+":    Product{Count, IDF{Statistics: s, Smooth: true}},
 		"idf-tf":    Product{IDF{Statistics: s}, Count},
 		"log-tfidf": Product{LogCount, IDF{Statistics: s, Smooth: true}},
 		"idf":       IDF{Statistics: s, Smooth: true},
-		"s002":      Product{Count, IDF{Statistics: s}, Sum{Constant(1), TermLength{}}},
-		"s004":      Product{Count, IDF{Statistics: s}, PartOfSpeech(nil), Sum{Constant(1), RelativeLength{}}, Markers{Lexicon: markers}, TitleWords{}},
+		"s002":      Product{Count, IDF{Statistics: s}, Sum{Constant(1), termLength{}}},
+		"s004":      Product{Count, IDF{Statistics: s}, PartOfSpeech(nil), Sum{Constant(1), relativeLength{}}, Markers{Lexicon: markers}, titleWords{}},
 		"sentences": Product{Count, Markers{Lexicon: markers, Sentence: true, Factor: 3}},
 		"m3":        Sum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), PartOfSpeech{"n": 1, "v": .8, "": .5}}},
-		"linear":    Sum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), Count, TermLength{}}},
+		"linear":    Sum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), Count, termLength{}}},
 		"negative":  Product{Count, Constant(-1.5)},
 		"func":      perToken(func(t Token) float64 { return float64(len(t.Text)%7) - 2.5 }),
 		"nothing":   Constant(0),
@@ -279,10 +226,10 @@ func checkWeighing(t *testing.T, name string, f *Fingerprinter, text string) {
 		hi, lo := f.Hash.sum128()(features[i].Text)
 		b.Add(hi, lo, weights[i])
 	}
-	if got, want := f.Sum64(text), a.Sum(f.Tie); got != want {
+	if got, want := f.Sum64(text), sum(&a, f.TiesOne); got != want {
 		t.Fatalf("%s: %v, want %v: %.200q", name, got, want, text)
 	}
-	if got, want := f.Sum128(text), b.Sum(f.Tie); got != want {
+	if got, want := f.Sum128(text), sum(&b, f.TiesOne); got != want {
 		t.Fatalf("%s: %v, want %v: %.200q", name, got, want, text)
 	}
 	n := 0
@@ -310,7 +257,7 @@ func TestWeighings(t *testing.T) {
 	}
 	settings := map[string]Fingerprinter{
 		"words":   {Tokenizer: Words{}},
-		"default": {Tie: TieOne},
+		"default": {TiesOne: true},
 		"chars3":  {Tokenizer: NGrams{3}},
 		"opaque":  {Tokenizer: opaque{Words{}}},
 		"filter":  {Tokenizer: Shingles{Of: Filter{Stop: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...)}}},
@@ -387,8 +334,8 @@ func TestWeightVersions(t *testing.T) {
 	f := Fingerprinter{Tokenizer: Words{}}
 	seen := map[string]string{}
 	all := weighings(f, []string{"a b c"})
-	for i, w := range []Weight{nil, PartOfSpeech{}, PartOfSpeech{"n": 2}, PartOfSpeech{"n": 3}, TermLength{Mean: 3, Sigma: 1}, TermLength{Scale: LengthRange}, TermLength{Scale: LengthRange, Longest: 9}, TermLength{Scale: LengthShare},
-		Markers{}, Markers{Lexicon: NewLexicon("a")}, Markers{Lexicon: NewLexicon("a"), Factor: 2}, Markers{Lexicon: NewLexicon("a"), Sentence: true}, TitleWords{Factor: 2}, Product{Count, Constant(2)}, Sum{Count, Constant(2)},
+	for i, w := range []Weight{nil, PartOfSpeech{}, PartOfSpeech{"n": 2}, PartOfSpeech{"n": 3}, termLength{},
+		Markers{}, Markers{Lexicon: NewLexicon("a")}, Markers{Lexicon: NewLexicon("a"), Factor: 2}, Markers{Lexicon: NewLexicon("a"), Sentence: true}, titleWords{Factor: 2}, Product{Count, Constant(2)}, Sum{Count, Constant(2)},
 		IDF{}, IDF{Smooth: true}} {
 		all[fmt.Sprint("more ", i)] = w
 	}
@@ -403,7 +350,7 @@ func TestWeightVersions(t *testing.T) {
 		}
 		seen[v] = name
 	}
-	for _, w := range []Weight{Product{nil}, Sum{Count, nil}, Product{Count, Product{nil}}, Occurrences(2), TermLength{Mean: 4}, TermLength{Mean: 1, Sigma: -2}, TermLength{Sigma: math.NaN()}, TermLength{Scale: 4}} {
+	for _, w := range []Weight{Product{nil}, Sum{Count, nil}, Product{Count, Product{nil}}, Occurrences(2)} {
 		f.Weight = w
 		if v, err := f.Version(); err == nil {
 			t.Errorf("%#v has version %s", w, v)
@@ -587,40 +534,6 @@ func TestAccumulatorWeighted(t *testing.T) {
 			}()
 			f()
 		}()
-	}
-}
-
-// TestFitKeywords fits the curve of S002 to real keywords.
-func TestFitKeywords(t *testing.T) {
-	dir := os.Getenv("NEARDUP_DATA")
-	if dir == "" {
-		t.Skip("NEARDUP_DATA is not set")
-	}
-	list, err := os.ReadFile(filepath.Join(dir, "lexicons", "keywords-zh-csl.tsv"))
-	if err != nil {
-		t.Skip(err)
-	}
-	var terms []string
-	for line := range strings.Lines(string(list)) {
-		term, n, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		count, err := strconv.Atoi(n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range count {
-			terms = append(terms, term)
-		}
-	}
-	fit, r2, err := FitTermLength(terms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%d keywords: mean %.3f, sigma %.3f, R² %.4f", len(terms), fit.Mean, fit.Sigma, r2)
-	best := misfit(shares(terms), fit.Mean, fit.Sigma)
-	for _, d := range []float64{-.01, .01} {
-		if misfit(shares(terms), fit.Mean+d, fit.Sigma) < best || misfit(shares(terms), fit.Mean, fit.Sigma+d) < best {
-			t.Error("another curve is closer")
-		}
 	}
 }
 

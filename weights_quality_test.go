@@ -10,14 +10,14 @@ import (
 
 // halves divides texts into two halves without tearing a group apart: half[i] is 0
 // or 1.
-func halves(n int, truth map[Pair]bool) []int {
-	group := Components(n, func(yield func(Pair) bool) {
+func halves(n int, truth map[Pair[int]]bool) []int {
+	group := GroupPairs(n, func(yield func(Pair[int]) bool) {
 		for p := range truth {
 			if !yield(p) {
 				return
 			}
 		}
-	})
+	}, Chains, nil)
 	half, number := make([]int, n), map[int]int{}
 	for i, first := range group {
 		if _, ok := number[first]; !ok {
@@ -52,7 +52,7 @@ func (c *curve) best() (k int) {
 }
 
 // curves compares all pairs of fingerprints inside of each half, and at the end of all.
-func curves(fps []Fingerprint128, half []int, truth map[Pair]bool) (c [3]curve) {
+func curves(fps []Fingerprint128, half []int, truth map[Pair[int]]bool) (c [3]curve) {
 	for i, a := range fps {
 		for j, b := range fps[:i] {
 			d := bits.OnesCount64(a.Hi^b.Hi) + bits.OnesCount64(a.Lo^b.Lo)
@@ -63,8 +63,8 @@ func curves(fps []Fingerprint128, half []int, truth map[Pair]bool) (c [3]curve) 
 		}
 	}
 	for p := range truth {
-		d := fps[p.I].Distance(fps[p.J])
-		for _, h := range []int{half[p.I], 2} {
+		d := fps[p.A].Distance(fps[p.B])
+		for _, h := range []int{half[p.A], 2} {
 			c[h].truth++
 			c[h].good[d]++
 		}
@@ -92,7 +92,7 @@ func weighted(s *Statistics) (names []string, weights []Weight) {
 }
 
 // weightCurves returns the curves of f with each weight and of both widths.
-func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair]bool) (all [][2][3]curve) {
+func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[int]]bool) (all [][2][3]curve) {
 	b := StatisticsBuilder{Fingerprinter: f}
 	for _, text := range texts {
 		b.Add(text)

@@ -47,9 +47,9 @@ func TestSaved(t *testing.T) {
 			t.Errorf("%s%s", stdout, stderr)
 		}
 		for want, args := range map[string][]string{
-			"1.fp.gz:1: what is stored was made in another way: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"-bits", bits, "-secret", "secret", "-tokenizer", "words", "new.jsonl"},
-			"1.fp.gz:1: what is stored was made in another way: hash=xxh3-seeded:":                                                          {"-bits", bits, "new.jsonl"},
-			"1.fp.gz:1: the file was made in another way: it holds fingerprints" + bits:                                                     {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
+			"1.fp.gz:1: data was stored with other settings: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"-bits", bits, "-secret", "secret", "-tokenizer", "words", "new.jsonl"},
+			"1.fp.gz:1: data was stored with other settings: hash=xxh3-seeded:":                                                          {"-bits", bits, "new.jsonl"},
+			"1.fp.gz:1: data was stored with other settings: it holds fingerprints" + bits:                                                     {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
 			"1.fp.gz:1: fingerprints serve for -against only":                                                                               {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
 		} {
 			status, _, stderr := again(args...)
@@ -151,7 +151,7 @@ func TestLines(t *testing.T) {
 		"bad.lines:1: damaged file":                          {"-boilerplate", "3", "-lines", "bad.lines", "x.jsonl"},
 		"given twice":                                        {"-boilerplate", "3", "-lines", "l", "-pairs", "l", "x.jsonl"},
 		"none.fp:1: no such file":                            {"-skip-bad", "-against", "none.fp", "x.jsonl"},
-		"made in another way":                                {"-skip-bad", "-against", "x.fp", "x.jsonl"},
+		"data was stored with other settings":                                {"-skip-bad", "-against", "x.fp", "x.jsonl"},
 	} {
 		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: %d %s", args, status, stderr)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 const text = "The quick brown fox jumps over the lazy dog while the sun sets slowly behind the old mill, and nobody in the village notices that the river has risen by two feet since the morning."
@@ -109,7 +110,7 @@ func TestLimits(t *testing.T) {
 
 // slow is a store that answers when it is told to.
 type slow struct {
-	neardup.BlockStore
+	blockstore.Store
 	entered, release chan struct{}
 }
 
@@ -129,7 +130,7 @@ func TestConcurrency(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := slow{neardup.IndexStore(ix), make(chan struct{}, 3), make(chan struct{})}
+	store := slow{blockstore.FromIndex(ix), make(chan struct{}, 3), make(chan struct{})}
 	var log bytes.Buffer
 	s := newService(store, neardup.Fingerprinter{}, slog.New(slog.NewTextHandler(&log, nil)), 1000, 2, 200*time.Millisecond)
 	h := s.handler()

@@ -14,11 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // A service answers requests.
 type service struct {
-	store         neardup.BlockStore
+	store         blockstore.Store
 	fingerprinter neardup.Fingerprinter
 	log           *slog.Logger
 	maxBody       int64
@@ -31,7 +32,7 @@ type service struct {
 	documents *prometheus.CounterVec   // by what was found
 }
 
-func newService(store neardup.BlockStore, f neardup.Fingerprinter, log *slog.Logger, maxBody int64, concurrent int, timeout time.Duration) *service {
+func newService(store blockstore.Store, f neardup.Fingerprinter, log *slog.Logger, maxBody int64, concurrent int, timeout time.Duration) *service {
 	s := &service{store: store, fingerprinter: f, log: log, maxBody: maxBody, timeout: timeout,
 		places:    make(chan struct{}, concurrent),
 		registry:  prometheus.NewRegistry(),
@@ -47,12 +48,12 @@ func newService(store neardup.BlockStore, f neardup.Fingerprinter, log *slog.Log
 func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /documents", s.limited("/documents", func(w http.ResponseWriter, r *http.Request) error {
-		return s.look(w, r, "/documents", func(ctx context.Context, entries []neardup.StoreEntry) ([][]neardup.Match[string], error) {
-			return neardup.SearchAndPut(ctx, s.store, entries)
+		return s.look(w, r, "/documents", func(ctx context.Context, entries []blockstore.Entry) ([][]neardup.Match[string], error) {
+			return blockstore.SearchAndPut(ctx, s.store, entries)
 		})
 	}))
 	mux.Handle("POST /search", s.limited("/search", func(w http.ResponseWriter, r *http.Request) error {
-		return s.look(w, r, "/search", func(ctx context.Context, entries []neardup.StoreEntry) ([][]neardup.Match[string], error) {
+		return s.look(w, r, "/search", func(ctx context.Context, entries []blockstore.Entry) ([][]neardup.Match[string], error) {
 			fps := make([]neardup.Fingerprint64, len(entries))
 			for i, e := range entries {
 				fps[i] = e.Fingerprint
@@ -62,7 +63,7 @@ func (s *service) handler() http.Handler {
 	}))
 	mux.Handle("DELETE /documents/{id...}", s.limited("/documents", func(w http.ResponseWriter, r *http.Request) error {
 		id := r.PathValue("id")
-		if _, err := neardup.CheckIDs([]string{id}); err != nil {
+		if _, err := blockstore.CheckIDs([]string{id}); err != nil {
 			return refusal{http.StatusBadRequest, err.Error()}
 		}
 		if err := s.store.Delete(r.Context(), []string{id}); err != nil {
@@ -167,9 +168,9 @@ type match struct {
 const mostMatches = 100
 
 // look reads documents, asks for them, and writes an answer for each.
-func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, []neardup.StoreEntry) ([][]neardup.Match[string], error)) error {
+func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, []blockstore.Entry) ([][]neardup.Match[string], error)) error {
 	var answers []answer
-	var entries []neardup.StoreEntry
+	var entries []blockstore.Entry
 	var at []int // in answers, of entries
 	decoder := json.NewDecoder(r.Body)
 	for {
@@ -195,14 +196,14 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 		answers = append(answers, answer{ID: doc.ID, Empty: fp == 0, Matches: []match{}})
 		if fp != 0 {
 			at = append(at, len(answers)-1)
-			entries = append(entries, neardup.StoreEntry{ID: doc.ID, Fingerprint: fp})
+			entries = append(entries, blockstore.Entry{ID: doc.ID, Fingerprint: fp})
 		}
 	}
 	if len(answers) == 0 {
 		return refusal{http.StatusBadRequest, `there is no document: {"id": "…", "text": "…"}`}
 	}
 	if path == "/documents" {
-		if _, err := neardup.CheckEntries(entries); err != nil {
+		if _, err := blockstore.CheckEntries(entries); err != nil {
 			return refusal{http.StatusBadRequest, err.Error()}
 		}
 	}

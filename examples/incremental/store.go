@@ -17,6 +17,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/stores/mongostore"
 	"github.com/neardup/neardup/stores/pebblestore"
 	"github.com/neardup/neardup/stores/redisstore"
@@ -25,7 +26,7 @@ import (
 
 // A store is a BlockStore that also closes the connections it was opened with.
 type store struct {
-	neardup.BlockStore
+	blockstore.Store
 	close func() error
 }
 
@@ -38,7 +39,7 @@ func (s store) Close() error {
 }
 
 // openStore opens the store of a URL. Its errors do not have the password.
-func openStore(ctx context.Context, where string, distance, blocks int, version string) (neardup.BlockStore, error) {
+func openStore(ctx context.Context, where string, distance, blocks int, version string) (blockstore.Store, error) {
 	s, err := open(ctx, where, distance, blocks, version)
 	if err != nil {
 		return nil, fmt.Errorf("store %s: %w", shown(where), hidden{err, where})
@@ -78,7 +79,7 @@ func (h hidden) Error() string {
 	return text
 }
 
-func open(ctx context.Context, where string, distance, blocks int, version string) (neardup.BlockStore, error) {
+func open(ctx context.Context, where string, distance, blocks int, version string) (blockstore.Store, error) {
 	u, err := url.Parse(where)
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		if err != nil {
 			return nil, err
 		}
-		return neardup.IndexStore(ix), nil
+		return blockstore.FromIndex(ix), nil
 	case "pebble":
 		if path == "" {
 			return nil, errors.New("pebble:DIR needs a directory")
@@ -151,7 +152,7 @@ func mysqlDSN(u *url.URL) string {
 	return c.FormatDSN()
 }
 
-func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, distance, blocks int, version string) (neardup.BlockStore, error) {
+func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, distance, blocks int, version string) (blockstore.Store, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, 
 }
 
 // closing is a store, or what is left of it after an error.
-func closing(s neardup.BlockStore, err error, close func() error) (neardup.BlockStore, error) {
+func closing(s blockstore.Store, err error, close func() error) (blockstore.Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, close())
 	}

@@ -1,34 +1,40 @@
-// Package bitsum adds weighted words bit by bit: it is the core of the SimHash accumulators.
-package bitsum
-
-// A Sum keeps its 64 sums as vertical counters.
+// Package bitsum adds weighted 64-bit hashes bit by bit. It is the core of the SimHash
+// accumulators.
 //
-// SimHash needs, for every bit i, V_i = Σ w·(+1 if bit i of the feature hash is
-// set, else −1). With C_i = Σ w over the features whose bit i is set and
-// N = Σ w over all features, V_i = 2·C_i − N. The 64 numbers C_i are stored
-// bit-sliced: bit i of planes[j] is bit j of C_i. Adding a hash with weight 1
-// to all 64 counters is then a ripple of half adders over whole words,
+// SimHash needs a sum for every bit i of the hashes: V_i = Σ w·(+1 if bit i of the hash is set,
+// else −1). Let C_i be the sum of the weights w of the hashes whose bit i is set, and N the sum of
+// all weights. Then V_i = 2·C_i − N, so it is enough to count N and the 64 numbers C_i.
+//
+// A [Sum] stores the C_i as vertical counters: bit i of planes[j] is bit j of C_i.
+//
+//	             bit 63 …  bit 1  bit 0
+//	planes[0]      ·         ·      ·     the lowest bits of C_63 … C_0
+//	planes[1]      ·         ·      ·     the next bits
+//	…
+//	planes[63]     ·         ·      ·     the signs
+//
+// To add a hash h with weight 1 to all 64 counters is a ripple of half adders over whole words,
 //
 //	carry = h;  for j = 0, 1, …:  planes[j], carry = planes[j] ^ carry, planes[j] & carry
 //
-// which ends after two steps on average. Many hashes are added faster still by
-// a tree of carry-save adders (Harley-Seal): five logic operations compress
-// three words of one weight into one of the same and one of twice the weight,
-// so 32 hashes cost 31 such adders and one ripple. A weight w adds the hash at
-// every plane j whose bit of w is set.
+// which ends when no counter has a carry left. A weight w adds the hash at every plane j for which
+// bit j of w is set. Two methods add many hashes faster still: carry-save adders for hashes of
+// weight 1 ([Sum.AddAll]), and tables of partial sums for weighted hashes (weighted.go).
 //
-// All of it is arithmetic modulo 2⁶⁴, in two's complement. So subtraction
-// undoes addition exactly, the order of operations never matters, and equal
-// sums are equal values (== works).
+// All of it is arithmetic modulo 2⁶⁴, in two's complement. So subtraction undoes addition exactly,
+// the order of operations never matters, and equal sums are equal values (== works).
+package bitsum
 
-// A Sum is the sum of weighted words. The zero value is the empty sum. Equal sums are equal
-// values.
+// A Sum is the sum of weighted hashes. The zero value is the empty sum. Equal sums are equal
+// values. Each V_i must stay below 2⁶³ in absolute value; it does if the absolute values of the
+// weights add up to less than that.
 type Sum struct {
 	planes [64]uint64
 	mass   uint64 // N modulo 2⁶⁴
 }
 
-// Add adds a hash with a weight, which may be negative.
+// Add adds a hash with a weight, which may be negative. The same hash with the opposite weight
+// undoes it.
 func (a *Sum) Add(hash uint64, weight int64) {
 	a.mass += uint64(weight)
 	switch {
@@ -37,14 +43,16 @@ func (a *Sum) Add(hash uint64, weight int64) {
 	case weight > 0:
 		a.add(hash, uint64(weight))
 	case weight < 0:
-		// C − w·h = ^(^C + w·h) in every counter whose bit of h is set.
+		// A counter C becomes C−|w|, which is ^(^C + |w|). −uint64(weight) is |w| also for the
+		// least weight.
 		a.invert(hash)
 		a.add(hash, -uint64(weight))
 		a.invert(hash)
 	}
 }
 
-// ripple adds 2^j to the counters selected by carry.
+// ripple adds 2^j to each counter i for which bit i of carry is set. It takes as many steps as the
+// longest carry of any of them.
 func (a *Sum) ripple(j int, carry uint64) {
 	for ; carry != 0 && j < 64; j++ {
 		p := a.planes[j]
@@ -53,7 +61,8 @@ func (a *Sum) ripple(j int, carry uint64) {
 	}
 }
 
-// add adds w to the counters selected by hash.
+// add adds w to each counter i for which bit i of hash is set: a full adder for each plane up to
+// the highest bit of w, and a ripple beyond.
 func (a *Sum) add(hash, w uint64) {
 	carry, j := uint64(0), 0
 	for ; w != 0 && j < 64; j, w = j+1, w>>1 {
@@ -66,14 +75,20 @@ func (a *Sum) add(hash, w uint64) {
 	a.ripple(j, carry)
 }
 
-// invert complements the counters selected by hash.
+// invert complements each counter i for which bit i of hash is set.
 func (a *Sum) invert(hash uint64) {
 	for j := range a.planes {
 		a.planes[j] ^= hash
 	}
 }
 
-// AddAll adds every hash with weight 1, and is the fast way to add many.
+// AddAll adds every hash with weight 1. It is the fast way to add many.
+//
+// It uses a tree of carry-save adders (Harley and Seal). Such an adder compresses three words of
+// one weight into one word of the same and one of twice the weight, in five logic operations. The
+// two hashes of a pair enter together with the plane of weight 1, the two carries of two such
+// adders with the plane of weight 2, and so on. So 32 hashes cost 31 adders and one ripple, from
+// plane 5 on.
 func (a *Sum) AddAll(hashes []uint64) {
 	a.mass += uint64(len(hashes))
 	p := &a.planes
@@ -116,7 +131,7 @@ func (a *Sum) AddAll(hashes []uint64) {
 		hashes = hashes[32:]
 	}
 	p[0], p[1], p[2], p[3], p[4] = ones, twos, fours, eights, sixteens
-	for ; len(hashes) >= 4; hashes = hashes[4:] {
+	for ; len(hashes) >= 4; hashes = hashes[4:] { // the same, with a smaller tree
 		s0, c0 := csa(p[0], hashes[0], hashes[1])
 		s1, c1 := csa(s0, hashes[2], hashes[3])
 		s2, c2 := csa(p[1], c0, c1)
@@ -128,13 +143,13 @@ func (a *Sum) AddAll(hashes []uint64) {
 	}
 }
 
-// csa is a carry-save adder on 64 lanes: a + b + c = sum + 2·carry.
+// csa is a carry-save adder, or full adder, on 64 lanes: a + b + c = sum + 2·carry in each.
 func csa(a, b, c uint64) (sum, carry uint64) {
 	x := a ^ b
 	return x ^ c, a&b | x&c
 }
 
-// Merge adds all that b holds.
+// Merge adds everything that was added to b.
 func (a *Sum) Merge(b *Sum) {
 	a.mass += b.mass
 	carry := uint64(0)
@@ -143,7 +158,7 @@ func (a *Sum) Merge(b *Sum) {
 	}
 }
 
-// Subtract takes out all that b holds.
+// Subtract takes out everything that was added to b.
 func (a *Sum) Subtract(b *Sum) {
 	a.mass -= b.mass
 	carry := ^uint64(0) // −q = ^q + 1
@@ -152,11 +167,12 @@ func (a *Sum) Subtract(b *Sum) {
 	}
 }
 
-// Majority returns a word in which bit i is set if V_i is positive, and also if it is zero
-// and tie is true.
+// Majority returns the fingerprint: bit i is set if V_i is positive, or if V_i is zero and tie is
+// true. It computes all 64 V_i at once, plane by plane, and keeps only the signs and whether any
+// bit is set.
 func (a *Sum) Majority(tie bool) uint64 {
-	// Planes above those that N needs are empty, unless more was taken out
-	// than was put in: then all 64 take part.
+	// 0 ≤ C_i ≤ N if no weight is negative in the sum, so the planes above the highest bit of N are
+	// empty and need no look. Otherwise all 64 take part.
 	top, above := 0, uint64(0)
 	for n := a.mass; n != 0; n >>= 1 {
 		top++
@@ -167,7 +183,8 @@ func (a *Sum) Majority(tie bool) uint64 {
 	if above != 0 || top > 62 {
 		top = 62
 	}
-	// V = 2C − N = 2C + ^N + 1, from the lowest plane to the sign.
+	// V = 2C − N = 2C + ^N + 1, from the lowest plane to the sign. In step j, c is plane j of 2C,
+	// which is plane j−1 of C, and n has bit j of ^N as its lowest bit.
 	carry, nonzero := ^uint64(0), uint64(0)
 	c, n, v := uint64(0), ^a.mass, uint64(0)
 	for j := 0; j <= top+1; j++ {
@@ -181,8 +198,8 @@ func (a *Sum) Majority(tie bool) uint64 {
 	return ^v & nonzero
 }
 
-// Vector returns the 64 components, bit 0 first: for each bit the weight of
-// the features whose hash has it set, minus the weight of the others.
+// Vector returns the 64 components V_i, bit 0 first: the weight of the hashes that have the bit
+// set, minus the weight of the others.
 func (a *Sum) Vector() [64]int64 {
 	var v [64]int64
 	for i := range v {

@@ -1,3 +1,20 @@
+// Package chinese is the engine behind the Segmenter of the library: it cuts Chinese into words by
+// dictionary, and takes runs of letters in other scripts as words, as the lexer does.
+//
+// It uses the dictionary and the trie of gse (github.com/go-ego/gse), but a search of its own,
+// which finds the most probable sequence of words as gse's Segment does (shortest path, no hidden
+// Markov model). The differences: costs are integers, so that the words are the same on every
+// platform; nothing is allocated per word, except for one that has to be folded; and text is
+// processed sentence by sentence, so that a change in one sentence does not move the words of
+// another.
+//
+// The steps for a text are:
+//
+//  1. Reader.Feed collects pieces until a sentence is complete (Sentence).
+//  2. Dictionary.shortest cuts the sentence into units, looks up the words that begin at each unit,
+//     and finds the cheapest path through them (Viterbi).
+//  3. Dictionary.yield turns the path into words: it skips what is not a word, joins letters and
+//     marks that gse has as units of their own, and folds.
 package chinese
 
 import (
@@ -11,14 +28,14 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Dictionary is the dictionary of gse, ready to cut sentences. It does not change and is safe for
-// concurrent use.
+// A Dictionary is a dictionary of gse with what the search needs besides. It is made by Load, does
+// not change, and is safe for concurrent use.
 type Dictionary struct {
 	Dict   *gse.Dictionary
-	Digest uint64
+	Digest uint64 // hash of all words, costs and parts of speech, in any order
 
-	// For each token of the dictionary, in its order: the cost of the word,
-	// −log₂ of its probability in units of 2⁻¹⁶, and its length in units.
+	// cost[i] is the cost of Dict.Tokens[i], −log₂ of its probability in units of 2⁻¹⁶, and
+	// length[i] its length in units.
 	cost   []uint32
 	length []uint16
 
@@ -29,18 +46,24 @@ type Dictionary struct {
 type Word struct {
 	Text       string // folded
 	POS        string // part of speech, if the word is in the dictionary
-	Start, End int    // of the text
+	Start, End int    // the bytes of the text that the word was made from
 }
 
-// A Reader cuts a text that comes in pieces into words, sentence by sentence.
+// A Reader cuts one text, in pieces, into words. Set S and nothing else. It is not safe for
+// concurrent use, but many readers may share a Dictionary.
 type Reader struct {
 	S       *Dictionary
-	base    int    // where the text not yet read starts
-	pending []byte // a sentence that has not ended
-	scanned int    // how much of it has been looked at
+	base    int    // offset in the text of the first byte not cut into words yet
+	pending []byte // sentence that has not ended
+	scanned int    // bytes of pending known to contain no end of a sentence
 }
 
+// Feed yields the words of all sentences that the next piece of the text completes, and at the last
+// piece the words of what is left. It does not keep the piece, which must not end inside a
+// character unless it is the last. It returns false as soon as yield does; it must not be called
+// again then, nor after the last piece. The time is linear in the text.
 func (s *Reader) Feed(piece string, last bool, yield func(w Word) bool) bool {
+	// A text in one piece is cut as it stands, without a copy.
 	if len(s.pending) > 0 || !last {
 		s.pending = append(s.pending, piece...)
 		if !last {
@@ -54,7 +77,7 @@ func (s *Reader) Feed(piece string, last bool, yield func(w Word) bool) bool {
 	}
 	p := s.S.paths.Get().(*path)
 	defer func() {
-		clear(p.units[:cap(p.units)]) // let go of the text
+		clear(p.units[:cap(p.units)]) // the pool must not keep the text alive
 		s.S.paths.Put(p)
 	}()
 	for pos := 0; pos < len(piece); {
@@ -73,7 +96,8 @@ func (s *Reader) Feed(piece string, last bool, yield func(w Word) bool) bool {
 	return true
 }
 
-// ended returns the sentences of pending that have ended, and removes them.
+// ended removes the complete sentences from pending and returns them as one string. scanned keeps a
+// long sentence in many pieces from being searched again with every piece.
 func (s *Reader) ended() string {
 	end, pos, text := 0, 0, lex.String(s.pending)
 	for pos < len(text) {
@@ -95,31 +119,40 @@ func (s *Reader) ended() string {
 	return piece
 }
 
-// A path is the work space for one sentence. The sentence is cut into units as
-// gse cuts the words of its dictionary; a path ends after each unit.
+// A path is the working memory for one sentence. The sentence is a row of units, cut as gse cuts
+// the words of its dictionary, and a word covers one or more units. So the sentence is a graph
+// whose nodes are the positions between units and whose edges are words, and the search goes from
+// left to right. For four units and the words A, B, C, D, AB, BC and BCD:
+//
+//	    A       B       C       D
+//	●───────●───────●───────●───────●
+//	└──────AB───────┘               │
+//	        ├──────BC───────┤       │
+//	        └──────────BCD──────────┘
 type path struct {
-	units  []gse.Text
-	ends   []int        // where each unit ends in the sentence
-	lower  []byte       // units that had to be lowered
-	tokens []*gse.Token // what a look-up finds
-	best   []step       // the cheapest path to each unit
-	words  []step       // the words of the cheapest path, last first
+	units  []gse.Text   // parts of the sentence, or of lower
+	ends   []int        // ends[i] is where unit i ends in the sentence, ignored characters included
+	lower  []byte       // units with capitals, in lower case
+	tokens []*gse.Token // results of a look-up: the words that begin at a unit
+	best   []step       // best[i] is the last word of the cheapest path that ends with unit i
+	words  []step       // the words of the cheapest path through the sentence, last first
 }
 
-// A step is the last word of a path: a token of the dictionary, or −1 for an
-// unknown unit, and the units it covers.
+// A step is the last word of a path.
 type step struct {
-	cost        uint64
-	token       int32
-	first, last int32
+	cost        uint64 // of the whole path up to here
+	token       int32  // index in Dict.Tokens, or −1 for a unit that is not in the dictionary
+	first, last int32  // the units that the word covers
 }
 
-// unknown is the cost of a unit that is not in the dictionary, as in gse.
+// unknown is the cost of a unit that is not a word of the dictionary: a probability of 2⁻³², as in
+// gse.
 const unknown = 32 << 16
 
-// unit returns the size of the first unit of text, a run of letters and digits
-// of at most two bytes or any other character, and whether it has upper case
-// ASCII.
+// unit returns the size of the first unit of text in bytes, and whether it has ASCII capitals. A
+// unit is a run of letters and digits that take at most two bytes each (Latin, Greek, Cyrillic and
+// others), or any other single character. It must agree with how gse cuts words, or words are not
+// found.
 func unit(text string) (size int, upper bool) {
 	for size < len(text) {
 		c := text[size]
@@ -128,7 +161,7 @@ func unit(text string) (size int, upper bool) {
 		case c-'A' < 26:
 			upper = true
 		case c-'a' < 26, c-'0' < 10:
-		case c < utf8.RuneSelf, c >= 0xE0:
+		case c < utf8.RuneSelf, c >= 0xE0: // ASCII, but no letter or digit; or three bytes and more
 			n = 0
 		default:
 			var c lex.Class
@@ -137,7 +170,7 @@ func unit(text string) (size int, upper bool) {
 			}
 		}
 		if n == 0 {
-			if size == 0 {
+			if size == 0 { // a single character
 				_, size = utf8.DecodeRuneInString(text)
 			}
 			break
@@ -147,15 +180,23 @@ func unit(text string) (size int, upper bool) {
 	return size, upper
 }
 
-// shortest finds the cheapest path through a sentence (Viterbi).
+// shortest finds the cheapest path through a sentence and leaves it in p.words. This is the Viterbi
+// algorithm: the cheapest path that ends with unit i consists of a word that ends there and the
+// cheapest path up to that word. It takes one step through the trie for each unit and each length
+// of a word, so the time is linear in the sentence for a given dictionary.
+//
+// Of two paths with equal costs, the one found first wins, so the result is deterministic.
 func (s *Dictionary) shortest(p *path, text string) {
 	p.units, p.ends, p.lower, p.best = p.units[:0], p.ends[:0], p.lower[:0], p.best[:0]
 	if cap(p.lower) < len(text) {
-		p.lower = make([]byte, 0, max(len(text), maxSentence)) // never moves below
+		// Units point into lower, so it must be large enough from the start and never move.
+		p.lower = make([]byte, 0, max(len(text), maxSentence))
 	}
+	// Cut the sentence into units.
 	for pos := 0; pos < len(text); {
 		if c := text[pos]; c >= utf8.RuneSelf && len(p.ends) > 0 && !lex.IsHan(lex.Bytes(text[pos:])) {
-			if _, class, size := lex.Next(lex.Bytes(text), pos); class == lex.Ignored { // as if it were not there
+			if _, class, size := lex.Next(lex.Bytes(text), pos); class == lex.Ignored {
+				// Part of the unit before it, and hidden from the dictionary.
 				pos += size
 				p.ends[len(p.ends)-1] = pos
 				continue
@@ -178,12 +219,16 @@ func (s *Dictionary) shortest(p *path, text string) {
 		p.ends = append(p.ends, pos)
 		p.best = append(p.best, step{cost: math.MaxUint64})
 	}
+	// Extend the paths. When the loop reaches unit i, best[i−1] is final, since every word that
+	// ends with unit i−1 begins there or earlier. cost is its cost.
 	base := unsafe.Pointer(unsafe.SliceData(s.Dict.Tokens))
 	cost := uint64(0)
 	for i := range p.units {
 		n := s.Dict.LookupTokens(p.units[i:min(i+len(p.tokens), len(p.units))], p.tokens)
-		alone := false
+		alone := false // the unit by itself is a word
 		for _, t := range p.tokens[:n] {
+			// gse returns pointers into Dict.Tokens; their distance from its beginning gives the
+			// index, which cost and length need.
 			token := (uintptr(unsafe.Pointer(t)) - uintptr(base)) / unsafe.Sizeof(*t)
 			last := i + int(s.length[token]) - 1
 			alone = alone || last == i
@@ -194,16 +239,21 @@ func (s *Dictionary) shortest(p *path, text string) {
 		if c := cost + unknown; !alone && c < p.best[i].cost {
 			p.best[i] = step{c, -1, int32(i), int32(i)}
 		}
-		cost = p.best[i].cost
+		cost = p.best[i].cost // finite: either way a word ends with unit i
 	}
+	// Follow the path back from the end.
 	p.words = p.words[:0]
 	for i := len(p.best) - 1; i >= 0; i = int(p.best[i].first) - 1 {
 		p.words = append(p.words, p.best[i])
 	}
 }
 
-// yield yields the words of a path through the sentence at pos of a text that
-// starts at base.
+// yield yields the words of the path in p. The sentence begins at pos in text, and text at base in
+// the whole text. It returns false as soon as the function yield does.
+//
+// Words of separators, marks or ignored characters only are skipped. A word has no part of speech
+// if more than ignored characters were joined to it, since it is no longer the word of the
+// dictionary.
 func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Word) bool) bool {
 	end := func(i int) int { return pos + p.ends[p.words[i].last] }
 	for i, to := len(p.words)-1, pos; i >= 0; {
@@ -214,8 +264,9 @@ func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Wor
 		if c == lex.Separator || c == lex.Ignored || c == lex.Mark {
 			continue
 		}
-		// Letters of three bytes are units of their own (Vietnamese, Hangul), and
-		// so are marks.
+		// Letters of three bytes (in Vietnamese and Hangul, for example) are units of their own to
+		// gse, and so are marks. Join them to the word before, as the lexer does. A word of its own
+		// takes no more letters, only marks.
 		merged := false
 		for i >= 0 && !lex.IsHan(lex.Bytes(text[to:])) {
 			next, more := ClassOf(text[to:end(i)])
@@ -241,16 +292,24 @@ func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Wor
 }
 
 const (
-	maxSentence  = 4096 // bytes: where a sentence without an end is cut
-	maxUserWord  = 64   // characters
+	// maxSentence is the number of bytes after which a sentence without an end is cut, at the next
+	// character. It bounds the memory for hostile input.
+	maxSentence = 4096
+
+	// maxUserWord is the length of the longest word of the user in characters.
+	maxUserWord = 64
+
+	// SentenceEnds are the punctuation marks that end a sentence.
 	SentenceEnds = "。！？；"
 )
 
-// Sentence returns the length of the sentence that starts at pos of text, its end
-// mark included, and whether it ends there or the text does. It looks from the
-// character at from on, as there is no end before that. Control characters end a
-// Sentence too and belong to none: the trie of gse cannot tell NUL from the end
-// of a word.
+// Sentence returns the size in bytes of the sentence that starts at pos in text, including the mark
+// that ends it. ended is false if the text ends before the sentence does. The caller knows that
+// there is no end before from, and so the search begins there.
+//
+// A control character, such as the end of a line, ends a sentence too, but belongs to none: the
+// trie of gse cannot tell NUL from the end of a word. A sentence is cut at the first character that
+// starts maxSentence or more bytes behind pos.
 func Sentence(text string, pos, from int) (size int, ended bool) {
 	for i, r := range text[from:] {
 		i += from
@@ -264,11 +323,18 @@ func Sentence(text string, pos, from int) (size int, ended bool) {
 	return len(text) - pos, false
 }
 
+// isControl reports whether c is an ASCII control character.
 func isControl(c byte) bool { return c < ' ' || c == 0x7F }
 
-// ClassOf returns the class of a word: letter if it has letters and marks only,
-// separator, mark or ignored if it has nothing else of note, and single otherwise;
-// and whether folding leaves it as it is.
+// ClassOf returns the class of a word as a whole, and whether the word is folded already:
+//
+//	Single     it has a character that is a word of its own, or letters and separators ("c++")
+//	Letter     otherwise, if it has letters
+//	Mark       otherwise, if it has marks
+//	Ignored    otherwise, if it has ignored characters and no separators
+//	Separator  otherwise
+//
+// plain is false if folding would change or remove a character.
 func ClassOf(s string) (c lex.Class, plain bool) {
 	b := lex.Bytes(s)
 	var seen [lex.Ignored + 1]bool

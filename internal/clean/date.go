@@ -6,23 +6,44 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// dateAt returns the length of the date or the time of day that starts at line[i],
-// or 0: numbers of a plausible size with the separators of dates between them, or
-// English names of months. What is no word of its own, such as 00:11:22:33 or v1.2.99,
-// is none. May, mar and march need a capital or a year.
+// This file finds dates and times of day in a line, to mask or remove them. It is a small
+// recursive-descent parser without a separate lexer. Each form of a date is a method that reads
+// numbers, names and separators in order. The methods move p.i forward only over what they accept,
+// but a form that fails may leave p.i in the middle. So callers try a form on a copy of the parser,
+// which is cheap, and keep the copy if it succeeds:
+//
+//	q := *p
+//	if q.spaces() && q.year() && q.end() {
+//		*p = q
+//	}
+//
+// Dates are found by their look. A month is from 1 to 12 and a day from 1 to 31, but February 31 is
+// a date too, since all that matters is to find what a writer meant as a date.
+
+// dateAt returns the length of the date or the time of day that starts at line[i], or 0. line[i]
+// must be a letter or a digit at the beginning of a word.
+//
+// A date is a few numbers of a plausible size with the separators of dates between them, or has the
+// English name of a month. It must be a word of its own: 00:11:22:33 and v1.2.99 contain none.
+// "may", "mar" and "march" in small letters are a month only if a year follows, because they are
+// also words.
 func dateAt(line []byte, i int) int {
 	b := line[i:min(len(line), i+maxDate)]
+	// A number behind a separator is the tail of something longer, unless there is a space or the
+	// like before the separator.
 	if i > 0 && lex.IsDigit(b[0]) && strings.IndexByte(":.,/-_", line[i-1]) >= 0 && (i < 2 || lex.IsAlnum(line[i-2]) || line[i-2] == ':') {
 		return 0
 	}
 	for n, form := range dateForms {
-		if n > 0 && lex.IsAlpha(b[0]) {
+		if n > 0 && lex.IsAlpha(b[0]) { // only the first form begins with a letter
 			break
 		}
 		p := dateParser{b: b}
 		if !form(&p) {
 			continue
 		}
+		// Refuse what goes on: with a letter or digit, with a colon as in 00:11:22:33, or perhaps
+		// beyond the bytes that were looked at.
 		if p.timeBehind(n == len(dateForms)-1); !p.end() || p.i == maxDate || p.i+1 < len(b) && b[p.i] == ':' && lex.IsAlnum(b[p.i+1]) {
 			continue
 		}
@@ -31,23 +52,27 @@ func dateAt(line []byte, i int) int {
 	return 0
 }
 
-// maxDate is the longest date with a time, in bytes.
+// maxDate is the number of bytes in which a date with a time must end, so that the parser looks at
+// a bounded number of bytes.
 const maxDate = 64
 
+// dateForms are tried in this order; the first that matches as a whole word counts. The form that
+// begins with a letter must be the first, and time must be the last.
 var dateForms = [...]func(*dateParser) bool{
 	(*dateParser).monthFirst, (*dateParser).yearFirst, (*dateParser).yearLast, (*dateParser).dayMonth, (*dateParser).monthDayHan, (*dateParser).time,
 }
 
-// A dateParser stands somewhere in a text and moves on if it finds what it is
-// asked for.
+// A dateParser is a position in a text. Its methods report whether they find what they are named
+// after at the position, and move the position behind it if they do.
 type dateParser struct {
 	b []byte
 	i int
 }
 
-// end reports whether no number or word goes on here.
+// end reports whether no number or word goes on at p.i. At least one byte must have been read.
 func (p *dateParser) end() bool { return !lex.IsAlnum(p.b[p.i-1]) || wordEnds(p.b, p.i) }
 
+// is finds s.
 func (p *dateParser) is(s string) bool {
 	if len(p.b)-p.i < len(s) || string(p.b[p.i:p.i+len(s)]) != s {
 		return false
@@ -56,6 +81,7 @@ func (p *dateParser) is(s string) bool {
 	return true
 }
 
+// spaces finds one or more spaces. Callers for which spaces are optional ignore the result.
 func (p *dateParser) spaces() bool {
 	from := p.i
 	for p.i < len(p.b) && p.b[p.i] == ' ' {
@@ -64,7 +90,8 @@ func (p *dateParser) spaces() bool {
 	return p.i > from
 }
 
-// number finds a number from low to high with shortest to longest digits.
+// number finds a number from low to high that has shortest to longest digits. It fails if more
+// digits follow, so 20261 is not a year.
 func (p *dateParser) number(low, high, shortest, longest int) bool {
 	n, x := 0, 0
 	for p.i+n < len(p.b) && lex.IsDigit(p.b[p.i+n]) {
@@ -81,7 +108,7 @@ func (p *dateParser) number(low, high, shortest, longest int) bool {
 	return true
 }
 
-// one finds one of some texts.
+// one finds the first of the given texts that matches.
 func (p *dateParser) one(of ...string) bool {
 	for _, s := range of {
 		if p.is(s) {
@@ -91,15 +118,17 @@ func (p *dateParser) one(of ...string) bool {
 	return false
 }
 
-// ordinal finds the letters after the number of a day.
+// ordinal finds the letters of an ordinal number, as in 21st.
 func (p *dateParser) ordinal() bool {
 	return p.one("st", "nd", "rd", "th", "ST", "ND", "RD", "TH")
 }
 
+// Months are the English names of the months in lower case, January first.
 var Months = [12]string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
 
-// month finds the English name of a month or the first three letters of it, or sept,
-// with or without a point. A verb is a month that may as well be something else.
+// month finds the English name of a month, or its first three letters, or sept, in any case. A
+// short form may end with a point. verb says that it may as well be an ordinary word: may, mar or
+// march in small letters.
 func (p *dateParser) month() (ok, verb bool) {
 	n := 0
 	for p.i+n < len(p.b) && n < 10 && lex.IsAlpha(p.b[p.i+n]) {
@@ -115,7 +144,7 @@ next:
 		}
 		word := p.b[p.i : p.i+n]
 		for j, c := range word {
-			if c|0x20 != m[j] {
+			if c|0x20 != m[j] { // all of word are ASCII letters, so this ignores their case
 				continue next
 			}
 		}
@@ -128,7 +157,7 @@ next:
 	return false, false
 }
 
-// year finds the number of a year.
+// year finds a year from 1000 to 2999.
 func (p *dateParser) year() bool { return p.number(1000, 2999, 4, 4) }
 
 // monthFirst finds November 21, 2026, Nov 21 and Nov 2026.
@@ -139,11 +168,12 @@ func (p *dateParser) monthFirst() bool {
 	}
 	q := *p
 	if !q.number(1, 31, 1, 2) || q.is(":") {
+		// Nov 2026. A number before a colon is an hour, not a day.
 		return p.year()
 	}
 	*p = q
 	if q.ordinal(); q.end() {
-		*p = q
+		*p = q // Nov 21, which counts if no year follows
 	}
 	q.one(",", "-")
 	q.spaces()
@@ -164,6 +194,7 @@ func (p *dateParser) yearFirst() bool {
 			return p.number(1, 12, 1, 2) && p.is(sep) && p.number(1, 31, 1, 2)
 		}
 	}
+	// In Chinese, the month and the day may follow. Spaces may stand on both sides of a character.
 	if p.spaces(); !p.is("年") {
 		return false
 	}
@@ -183,7 +214,7 @@ func (p *dateParser) monthDayHan() bool {
 	if q.spaces(); !q.is("月") {
 		return false
 	}
-	*p = q
+	*p = q // the month counts without a day
 	q.spaces()
 	if q.number(1, 31, 1, 2) {
 		if q.spaces(); q.one("日", "号", "號") {
@@ -193,7 +224,8 @@ func (p *dateParser) monthDayHan() bool {
 	return true
 }
 
-// yearLast finds 21.11.2026, 21/11/2026, 11/21/2026 and 21-11-2026.
+// yearLast finds 21.11.2026, 21/11/2026, 11/21/2026 and 21-11-2026. Day and month may come in
+// either order, so both may be up to 31. The two separators must be the same.
 func (p *dateParser) yearLast() bool {
 	if !p.number(1, 31, 1, 2) {
 		return false
@@ -214,7 +246,7 @@ func (p *dateParser) dayMonth() bool {
 	p.ordinal()
 	for _, sep := range []string{"-", "/"} {
 		if p.is(sep) {
-			ok, _ := p.month()
+			ok, _ := p.month() // with separators and a year it is no ordinary word
 			return ok && p.is(sep) && p.year()
 		}
 	}
@@ -234,7 +266,9 @@ func (p *dateParser) dayMonth() bool {
 	return !verb
 }
 
-// time finds 08:52, 08:52:07.5, 8:52 pm, 8时52分 and 8点52分07秒.
+// time finds 08:52, 08:52:07.5, 8:52 pm, 8时52分 and 8点52分07秒. Midnight may be 24:00, and a minute
+// may have a leap second. Minutes and seconds behind a colon need two digits, so 1:1 is a ratio or
+// a score. In Chinese the hour alone is a time.
 func (p *dateParser) time() bool {
 	if !p.number(0, 24, 1, 2) {
 		return false
@@ -269,11 +303,15 @@ func (p *dateParser) time() bool {
 	return true
 }
 
-// timeBehind finds a time of day behind a date, and a zone behind a time.
+// timeBehind moves over a time of day behind a date, or over a time zone if isTime says that a time
+// was found. Both are optional. 21/Nov/2026:08:52:07 +0800 (as in logs of web servers) and
+// 2026-11-21T08:52Z are found as a whole.
 func (p *dateParser) timeBehind(isTime bool) {
 	q := *p
 	q.one("T", ":", ",")
 	q.spaces()
+	// Without a comma, a space or the like, a time follows only what does not end with a digit or a
+	// letter, such as 日.
 	if !isTime && (q.i > p.i || !lex.IsAlnum(p.b[p.i-1])) && q.time() {
 		if q.zone(); q.end() {
 			*p = q
@@ -286,7 +324,7 @@ func (p *dateParser) timeBehind(isTime bool) {
 	}
 }
 
-// zone finds Z, +08:00 and +0800.
+// zone moves over a time zone, if there is one: Z, +08:00 or +0800.
 func (p *dateParser) zone() {
 	if p.is("Z") {
 		return

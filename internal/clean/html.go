@@ -9,37 +9,53 @@ import (
 	"golang.org/x/net/html"
 )
 
-// MaxMarkup is the longest tag, comment or run of text that is looked at as a
-// whole. What is longer ends all the same, see htmlText.
+// This file turns HTML into the text that a page shows. It uses the tokenizer of
+// golang.org/x/net/html, so it splits a page into tags and text as browsers do, but it builds no
+// tree and knows no layout. A handful of counters of open elements replaces the tree. That takes
+// linear time and bounded memory on any input, and needs no correct nesting.
+//
+// Some elements are raw: what is inside is text even if it looks like markup, up to the end tag of
+// the element (script, style, title, textarea and others). The tokenizer knows them by name.
+// But inside SVG and MathML no element is raw, and it is up to this file to tell the tokenizer so.
+//
+// The tokenizer reads from an io.Reader and cannot stop in the middle of a token and go on with the
+// next piece. So pieces are collected until there are twice MaxMarkup bytes, and a token is read
+// only while MaxMarkup more bytes are there, or the page is complete. A token is limited to
+// MaxMarkup bytes, so it is then complete or too long, wherever the page was cut into pieces. The
+// tokenizer is of no use after a token that is too long, and reading starts again with a new one
+// behind the part that was read; raw and skip say in which state.
+
+// MaxMarkup is the length in bytes up to which a tag, a comment or a run of text is read as a
+// whole. htmlText says what happens to longer ones.
 const MaxMarkup = 64 << 10
 
-// htmlText turns a page into the text it shows: without markup, comments,
-// scripts, styles and what only those see who cannot play or draw, with character
-// references resolved, white space collapsed, and a line for each block. It does
-// not build a tree and lays nothing out: what styles hide counts as shown.
+// An htmlText turns one page, in pieces, into the text it shows. It leaves out markup, comments,
+// scripts, styles and what is meant for browsers that cannot play or draw something. It resolves
+// character references, collapses white space, and writes a line for each block. What styles hide
+// counts as shown.
 //
-// A tag of more than 64 KiB (images in the page are such) ends at the next >, a
-// comment of more at the next -->, and a script of more at the next </script;
-// nothing else depends on a limit.
+// A tag of more than 64 KiB (one with an image in it, for example) ends at the next >, even in
+// quotes. A longer comment ends at the next -->, and a longer script at the next </script. A longer
+// text is read in parts, which makes no difference.
 type htmlText struct {
-	pending []byte // what may be cut in the middle of something
+	pending []byte // bytes of the page not read yet
 
-	raw    string // the element whose text is being read, if markup does not count in it
-	skip   string // how what is too long ends
+	raw    string // the raw element whose text comes next, or empty
+	skip   string // if not empty, skip up to and including this end of a too long token
 	hidden int    // open elements whose text is not shown
-	pre    int    // open elements in which lines stay lines
-	svg    int    // open elements of SVG and MathML, where no element is raw
-	label  int    // open elements in those whose text is not shown
+	pre    int    // open elements in which line breaks are kept
+	svg    int    // open svg and math elements, in which no element is raw
+	label  int    // open elements inside SVG and MathML whose text is not shown
 
-	filled bool // the line has text
-	space  bool // a space is due before more of it
+	filled bool // the current line of the output has text
+	space  bool // write a space before more text on this line
 }
 
-// write appends to dst what the next piece of the page shows. The piece is not
-// kept.
+// write appends to dst the text that the next piece of the page shows, and returns dst. It does not
+// keep the piece. Text may come with a later piece, since up to 128 KiB wait for what follows.
 func (h *htmlText) write(dst, piece []byte, last bool) []byte {
-	// A piece must be looked at together with enough of what follows. So, but
-	// for the last one, it is kept until there is twice as much as can be needed.
+	// Collect pieces until there are twice as many bytes as a token can have. So each byte is
+	// copied to the front of pending at most a few times.
 	if len(h.pending) > 0 || !last {
 		h.pending = append(h.pending, piece...)
 		if len(h.pending) < 2*MaxMarkup && !last {
@@ -57,8 +73,9 @@ func (h *htmlText) write(dst, piece []byte, last bool) []byte {
 	return dst
 }
 
-// read reads page until something is too long, or, before the last piece, may not
-// be there in full. It returns how much it has read, and whether to go on there.
+// read reads the page up to a token that is too long. Unless last is set, it also stops where the
+// next token might not be complete. It returns the number of bytes read, and whether the caller
+// should call it again with the rest, because a token was too long.
 func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more bool) {
 	if h.skip != "" {
 		end := bytes.Index(page, []byte(h.skip))
@@ -66,6 +83,7 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 			if last {
 				return dst, len(page), false
 			}
+			// The end of page may hold the beginning of what ends the token.
 			return dst, max(0, len(page)-len(h.skip)+1), false
 		}
 		read = end + len(h.skip)
@@ -73,7 +91,9 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 	}
 	var r io.Reader = bytes.NewReader(page[read:])
 	raw := h.raw
-	if raw != "" { // begin where markup does not count
+	if raw != "" {
+		// Go on inside a raw element: a start tag in front brings the new tokenizer into that
+		// state.
 		r = io.MultiReader(strings.NewReader("<"+raw+">"), r)
 	}
 	z := html.NewTokenizer(r)
@@ -83,6 +103,8 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 	}
 	z.AllowCDATA(h.svg > 0)
 	for last || read <= len(page)-MaxMarkup {
+		// raw is the element that this token is the text of. The call of h.tag below sets
+		// h.raw for the next token.
 		raw, h.raw = h.raw, ""
 		kind := z.Next()
 		size := len(z.Raw())
@@ -90,6 +112,8 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 		switch {
 		case kind == html.TextToken:
 			if tooLong {
+				// A character reference or, in a raw element, the end tag may begin in the last
+				// bytes. Leave those for the next call.
 				if cut := bytes.LastIndexAny(page[read+size-64:read+size], "&<"); cut >= 0 {
 					size -= 64 - cut
 				}
@@ -100,10 +124,11 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 				text, raw = bytes.TrimSuffix(text[9:], []byte("]]>")), "cdata"
 			}
 			dst = h.text(dst, text, raw)
-		case tooLong && bytes.HasPrefix(page[read:], []byte("<!--")): // the last bytes may belong to its end
+		case tooLong && bytes.HasPrefix(page[read:], []byte("<!--")):
+			// The last bytes may belong to the --> that ends the comment, so read them again.
 			h.skip = "-->"
 			size -= len(h.skip)
-		case tooLong:
+		case tooLong: // a declaration, or a tag: its name is enough
 			h.skip = ">"
 			kind = html.StartTagToken
 			if page[read+1] == '/' {
@@ -129,7 +154,8 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 	return dst, read, false
 }
 
-// tagName returns the name in a tag, given what follows its <.
+// tagName returns the name in a tag in lower case, given the bytes behind its <. At most 16 bytes
+// are looked at, which is more than any name that tag knows.
 func tagName(tag []byte) string {
 	name := strings.ToLower(string(bytes.TrimPrefix(tag[:min(len(tag), 16)], []byte("/"))))
 	if end := strings.IndexAny(name, " \n\r\t\f/>"); end >= 0 {
@@ -138,7 +164,7 @@ func tagName(tag []byte) string {
 	return name
 }
 
-// isRaw reports whether markup does not count in an element.
+// isRaw reports whether the content of an element is raw text in HTML.
 func isRaw(element string) bool {
 	switch element {
 	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
@@ -147,7 +173,8 @@ func isRaw(element string) bool {
 	return false
 }
 
-// text takes in a run of text, the content of the element raw or of any other.
+// text appends a run of text to dst and collapses its white space. raw is the raw element that the
+// text is the content of, "cdata" for a CDATA section, or empty.
 func (h *htmlText) text(dst, text []byte, raw string) []byte {
 	switch raw {
 	case "iframe", "noembed", "noframes", "noscript", "script", "style":
@@ -167,8 +194,8 @@ func (h *htmlText) text(dst, text []byte, raw string) []byte {
 			dst = append(dst, '\n')
 			h.filled, h.space = false, false
 		case lex.IsSpace(c):
-			h.space = h.filled
-		default:
+			h.space = h.filled // none at the beginning of a line
+		default: // a word, up to the next white space
 			if h.space {
 				dst = append(dst, ' ')
 			}
@@ -186,7 +213,11 @@ func (h *htmlText) text(dst, text []byte, raw string) []byte {
 	return dst
 }
 
-// tag takes in a tag.
+// tag updates the counters for a tag, and appends a line break to dst if the element is a block.
+// name is in lower case. A self-closing tag counts as a start tag, as in HTML, except inside SVG.
+//
+// An end tag without a start tag changes no counter, and an element that is never closed stays open
+// up to the end of the page. So no stack is needed.
 func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 	start := kind != html.EndTagToken
 	count := func(n *int) {
@@ -196,13 +227,15 @@ func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 			*n--
 		}
 	}
+	// Inside SVG and MathML only titles, descriptions and the like are told apart. All other text
+	// there is shown.
 	if name == "svg" || name == "math" || h.svg > 0 {
 		if start && endsSVG(name) {
 			h.svg, h.label = 0, 0
 		} else {
 			h.space = h.space || h.filled && (name == "svg" || name == "math")
 			if kind == html.SelfClosingTagToken {
-				return dst // only here such a tag is an element
+				return dst // an empty element; in HTML the slash would mean nothing
 			}
 			switch name {
 			case "svg", "math":
@@ -219,11 +252,12 @@ func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 		h.raw = name
 	}
 	switch name {
-	case "audio", "canvas", "datalist", "rp", "template", "video": // for those who do not see it
+	case "audio", "canvas", "datalist", "rp", "template", "video":
+		// The content is a fallback for browsers without the feature, or never shown.
 		count(&h.hidden)
 		h.space = h.filled && (h.space || name != "rp")
 	case "button", "embed", "iframe", "img", "input", "label", "meter", "object", "progress", "td", "th":
-		h.space = h.filled
+		h.space = h.filled // in the line, but apart from what is around it
 	case "pre":
 		count(&h.pre)
 		return h.line(dst)
@@ -237,8 +271,8 @@ func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 	return dst
 }
 
-// endsSVG reports whether an element cannot be in SVG or MathML, so that a parser
-// takes those for closed.
+// endsSVG reports whether an element cannot be in SVG or MathML. The HTML standard says that its
+// start tag closes all open SVG and MathML elements.
 func endsSVG(element string) bool {
 	switch element {
 	case "b", "big", "blockquote", "body", "br", "center", "code", "dd", "div", "dl", "dt", "em", "embed", "h1", "h2", "h3",
@@ -249,7 +283,8 @@ func endsSVG(element string) bool {
 	return false
 }
 
-// line ends the line, if it has any text.
+// line ends the current line of the output if it has any text. So nested blocks make no empty
+// lines.
 func (h *htmlText) line(dst []byte) []byte {
 	if h.filled {
 		dst = append(dst, '\n')

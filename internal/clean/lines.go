@@ -6,12 +6,18 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Lines is a set of lines, by the hashes of their words.
+// Boilerplate is known line by line. A line is compared by a 64-bit hash of its words, so that two
+// lines are the same if they differ only in case, punctuation or white space, and a set of lines is
+// a sorted slice of eight bytes per line.
+
+// Lines is a set of lines. The zero value is empty. It is safe for concurrent use as long as nobody
+// changes Sorted.
 type Lines struct {
-	Sorted []uint64 // sorted
+	Sorted []uint64 // results of LineHash, ascending
 }
 
-// has reports whether a line is in the set.
+// has reports whether a line is in the set, by binary search. A line without words never is. A line
+// that is not in the set is taken for one with a probability of 2⁻⁶⁴ times the number of lines.
 func (b *Lines) has(line []byte) bool {
 	h, ok := LineHash(line)
 	if !ok {
@@ -21,8 +27,9 @@ func (b *Lines) has(line []byte) bool {
 	return found
 }
 
-// LineHash hashes the words of a line as [Words] has them, and reports whether
-// there are any.
+// LineHash returns a hash of the words of a line, as package lex cuts and folds them, in their
+// order. It reports false if the line has no words. The hash has no secret, so it does not resist
+// collisions that are made on purpose.
 func LineHash(line []byte) (uint64, bool) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
@@ -31,6 +38,8 @@ func LineHash(line []byte) (uint64, bool) {
 	sum := uint64(0)
 	for b.Next() {
 		for _, h := range b.Hash64() {
+			// Fold in one word: multiply by 2⁶⁴ over the golden ratio, then mix the upper half,
+			// which depends on all bits, into the lower. So the order of the words matters.
 			sum = (sum ^ h) * 0x9E3779B97F4A7C15
 			sum ^= sum >> 32
 		}

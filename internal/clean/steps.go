@@ -1,3 +1,13 @@
+// Package clean rewrites a text before it is cut into tokens, so that differences that do not
+// matter to the caller disappear. It is the machinery behind the Normalizer of the library: HTML to
+// text, Unicode normalisation, case folding, masking of addresses, dates and numbers, collapsing
+// white space, and leaving out boilerplate lines.
+//
+// All of it works on a stream of pieces, in time linear in the text and with bounded memory, and
+// the result does not depend on where the text is cut into pieces. HTML is a step of its own
+// (html.go) that produces lines. Every later step works on one line at a time (steps.go), with the
+// matchers of mask.go and date.go. Tables of characters come from package ucd, so they do not
+// change with the Go toolchain.
 package clean
 
 import (
@@ -8,36 +18,38 @@ import (
 	"github.com/neardup/neardup/internal/ucd"
 )
 
-// A Steps says what to do with a text, in the order of its fields. The zero value changes nothing.
+// Steps says what to do with a text. The steps are taken in the order of the fields. The zero value
+// changes nothing.
 type Steps struct {
-	HTML                         bool
-	Form                         Form
-	Fold                         bool
-	URLs, Emails, Dates, Numbers Treatment
-	Space                        bool
-	Drop                         *Lines // lines to leave out
+	HTML                         bool      // the text is a page: reduce it to what the page shows
+	Form                         Form      // Unicode normalisation
+	Fold                         bool      // replace characters as the lexer does
+	URLs, Emails, Dates, Numbers Treatment // tried in the order e-mail, URL, date, number
+	Space                        bool      // one space for all white space, none at the ends
+	Drop                         *Lines    // lines to leave out, compared after all other steps
 }
 
-// A Form is a form of Unicode.
+// A Form is a Unicode normalisation form.
 type Form uint8
 
 const (
-	AsIs Form = iota
-	NFC
-	Width
-	NFKC
+	AsIs  Form = iota // no change
+	NFC               // canonical composition
+	Width             // NFC, and full-width and half-width characters become the usual ones
+	NFKC              // compatibility composition
 )
 
-// A Treatment says what becomes of something in a text.
+// A Treatment says what happens to an address, a date or a number.
 type Treatment uint8
 
 const (
-	Keep Treatment = iota
-	Mask
-	Remove
+	Keep   Treatment = iota // leave it
+	Mask                    // replace it by its kind: <url>, <email>, <date> or <number>
+	Remove                  // replace it by a space
 )
 
-// Apply returns a text as the steps make it, in linear time.
+// Apply returns the text after all steps. It takes linear time and is safe for concurrent use. If
+// there is nothing to do it returns text itself.
 func (n Steps) Apply(text string) string {
 	if n == (Steps{}) {
 		return text
@@ -45,6 +57,7 @@ func (n Steps) Apply(text string) string {
 	return lex.String(n.Stream().Write(lex.Bytes(text), true))
 }
 
+// Stream returns a new Stream that takes these steps.
 func (n Steps) Stream() *Stream {
 	s := &Stream{n: n}
 	if n.HTML {
@@ -53,36 +66,47 @@ func (n Steps) Stream() *Stream {
 	return s
 }
 
-// A Stream is the state of steps in a text that comes in pieces.
+// A Stream takes the steps on one text that comes in pieces. It is not safe for concurrent use.
+//
+//	piece ─ html ─ page ─ cut into lines ─ line ─ form, fold, mask, space (a, b) ─ drop ─ out
+//
+// A line of more than MaxLine bytes is processed in parts, so that memory is bounded. some, due and
+// kept carry what a later part needs to know about the earlier ones.
 type Stream struct {
 	n    Steps
-	html *htmlText
-	line []byte // a line that has not ended
-	some bool   // of the part of it that was cut off, some is left
-	due  bool   // and behind that was white space
-	kept bool   // not all of it was boilerplate
-	page []byte // what HTML shows
-	out  []byte
-	a, b []byte            // a line between two steps
-	Each func(line []byte) // sees the lines that are left
+	html *htmlText         // nil without the HTML step
+	line []byte            // beginning of a line that has not ended
+	some bool              // an earlier part of the line left some text
+	due  bool              // an earlier part ended with white space, not yet written
+	kept bool              // some part of the line was not dropped
+	page []byte            // text of the page, from html
+	out  []byte            // result of the current call of Write
+	a, b []byte            // the line before and after a step, taking turns
+	Each func(line []byte) // if set, called with each line or part that is kept, less its newline
 }
 
-// MaxLine is the longest line that the steps look at, in bytes.
+// MaxLine is the length in bytes up to which a line is processed as a whole.
 const MaxLine = 64 << 10
 
-// Write returns what the next piece of the text becomes. The piece is not kept.
-// What is returned may be overwritten by the next call.
+// Write processes the next piece of the text and returns what can be said of the result so far. The
+// rest of a line that has not ended comes with a later call. last says that there are no more
+// pieces.
+//
+// Write does not keep the piece. The slice it returns may be part of the piece, and may be
+// overwritten by the next call.
 func (s *Stream) Write(piece []byte, last bool) []byte {
 	if s.html != nil {
 		s.page = s.html.write(s.page[:0], piece, last)
 		piece = s.page
 	}
 	if s.n == (Steps{HTML: s.n.HTML}) && s.Each == nil {
+		// No step works on lines, so there is nothing to wait for.
 		return piece
 	}
 	s.out = s.out[:0]
 	for len(piece) > 0 {
-		// No more is looked at than shows that the line is too long.
+		// Look only as far as needed to see that the line is too long. So s.line never holds more
+		// than MaxLine+1 bytes, and no byte is searched for a newline twice.
 		head := piece[:min(len(piece), MaxLine+1-len(s.line))]
 		end := bytes.IndexByte(head, '\n') + 1
 		if end > 0 {
@@ -112,8 +136,9 @@ func (s *Stream) Write(piece []byte, last bool) []byte {
 	return s.out
 }
 
-// cutLine returns where to cut a line that is too long: after the last space of
-// its last KiB, or else between two characters.
+// cutLine returns where to cut a line that is too long, given its first MaxLine bytes: after the
+// last space or tab of its last KiB, or else between two characters. A cut at a space does not
+// split a word or an address.
 func cutLine(line []byte) int {
 	if i := bytes.LastIndexAny(line[len(line)-1024:], " \t"); i >= 0 {
 		return len(line) - 1024 + i + 1
@@ -121,8 +146,11 @@ func cutLine(line []byte) int {
 	return len(line) - lex.Partial(line)
 }
 
-// take appends to out what becomes of a line, or of a part of one that is too
-// long.
+// take runs a line, or a part of a line that is too long, through the steps and appends the result
+// to s.out. ends says that the line ends with it. The line may end with a newline.
+//
+// Each step reads line and writes to s.a; then the buffers are swapped, so that line is the result
+// and the next step writes to the other buffer. The caller's bytes are never changed.
 func (s *Stream) take(line []byte, ends bool) {
 	newline := false
 	if n := len(line); n > 0 && line[n-1] == '\n' {
@@ -144,7 +172,7 @@ func (s *Stream) take(line []byte, ends bool) {
 		s.a, s.due = appendSpaced(s.a[:0], line, s.some, s.due)
 		line, s.a, s.b = s.a, s.b, s.a
 		s.some = s.some || len(line) > 0
-		newline = newline && s.some
+		newline = newline && s.some // no empty lines
 	}
 	drop := s.n.Drop != nil && s.n.Drop.has(line)
 	if !drop {
@@ -154,7 +182,7 @@ func (s *Stream) take(line []byte, ends bool) {
 		s.out = append(s.out, line...)
 		s.kept = true
 	}
-	if newline && s.kept {
+	if newline && s.kept { // if all parts of the line were dropped, so is its newline
 		s.out = append(s.out, '\n')
 	}
 	if ends {
@@ -162,7 +190,8 @@ func (s *Stream) take(line []byte, ends bool) {
 	}
 }
 
-// appendFolded appends a line with every character folded.
+// appendFolded appends a line with every character folded as the lexer does. Invalid UTF-8 is
+// copied unchanged.
 func appendFolded(dst, line []byte) []byte {
 	for i := 0; i < len(line); {
 		if c := line[i]; c < utf8.RuneSelf {
@@ -184,9 +213,9 @@ func appendFolded(dst, line []byte) []byte {
 	return dst
 }
 
-// appendSpaced appends a line with one space for all white space between words.
-// some says that the line has begun before, and due that it had white space at its
-// end; returned is whether it has.
+// appendSpaced appends a line with every run of white space between words replaced by one space,
+// and none at its ends. If line is a later part of a long line, some says that an earlier part left
+// text, and due that the earlier part ended with white space. It returns the new value of due.
 func appendSpaced(dst, line []byte, some, due bool) ([]byte, bool) {
 	for i := 0; i < len(line); {
 		c, size := line[i], 1
@@ -197,6 +226,8 @@ func appendSpaced(dst, line []byte, some, due bool) ([]byte, bool) {
 			white = isWideSpace(r)
 		}
 		if !white {
+			// The space is written only now: white space at the end of a line is not followed by
+			// anything, and white space at its beginning has no text before it.
 			if due && some {
 				dst = append(dst, ' ')
 			}
@@ -209,7 +240,8 @@ func appendSpaced(dst, line []byte, some, due bool) ([]byte, bool) {
 	return dst, due
 }
 
-// isWideSpace reports whether r is white space beyond ASCII.
+// isWideSpace reports whether r is white space beyond ASCII. The list is frozen here, so it does
+// not change with the Go toolchain.
 func isWideSpace(r rune) bool {
 	switch r {
 	case 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000:

@@ -1,3 +1,39 @@
+// Package cosine finds vectors by exact cosine: the vectors most similar to a query ([Tables] and
+// [Query]), and all pairs above a threshold ([Join]).
+//
+// Both use an inverted index (Li 2015 §1). Each term has a posting list: the vectors that have the
+// term, each with its weight there. Vectors are scaled to unit length first, so a cosine is a sum
+// of products of weights, and reading the posting lists of the query's terms adds up these sums.
+//
+// Most of that work would lie in the lists of frequent terms, which say little. So each term has a
+// level by its document frequency, from 0 for the rarest terms to 15 for the terms that more than
+// half of the vectors have. For each vector and each level the index stores how long the part of
+// the vector is that lies above the level. Once the lists up to a level are read, the
+// Cauchy–Schwarz inequality limits what a vector can still gain:
+//
+//	cosine ≤ sum so far + |query above the level| · |vector above the level|
+//
+// This is the bound of L2AP (Anastasiu and Karypis 2014), by levels instead of single terms. A
+// vector is out once its bound is below the threshold. If |query above the level| alone is below
+// it, all vectors that were not met so far are out. So the lists of frequent terms mostly stay
+// unread.
+//
+// A join does more. It enters a vector only into the lists up to the level above which the vector
+// is shorter than the threshold. That suffices: two vectors above the threshold share a term up to
+// the lower of their two levels. Also, most vectors are much alike in how long they are above each
+// level. So the few that are longer than nearly all get lists of their own. In the lists of all
+// others a query reads only up to the level above which it is shorter than the threshold divided by
+// the greatest length that they have there.
+//
+// Sums of rounded products serve as bounds only, with room for their rounding errors. A vector
+// that passes is compared exactly, as Vector.Cosine of the root package does. So no result depends
+// on the way in which it was found.
+//
+//	terms.go     vectors: terms sorted by feature, inner products
+//	inverted.go  numbering of features, posting lists, levels, a hash table of weights
+//	join.go      all pairs
+//	tables.go    the index of one run of an index in files
+//	query.go     the search of such an index
 package cosine
 
 import (
@@ -12,89 +48,83 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// How cosines are searched. Vectors are made unit vectors, in 24 bits, and for every term there
-// is the list of those that have it, with their weights (an inverted index, S003 §1). Most of
-// the work would lie in the lists of frequent terms, which say little. So terms have
-// levels by their document frequency, from the rarest to those that most vectors have,
-// and of every vector it is known how long its part above each level is. If the
-// lists have been read up to a level, what a vector may still gain is, by Cauchy
-// and Schwarz, at most the product of what the query and the vector have above it:
-//
-//	cosine ≤ what was summed up + |query above level| · |vector above level|
-//
-// (as in L2AP, Anastasiu and Karypis 2014, but by levels instead of single terms). When
-// that is less than what is asked for, the vector is out; and when |query above level| alone is,
-// all that were never met are. So the lists of frequent terms are mostly left unread.
-//
-// For a join, a vector enters only the lists up to the level above which it is shorter than the
-// threshold: of two that are similar enough, both have a term in common up to the lower of
-// their levels. And most vectors are much alike in how long they are above each level. So those that
-// are longer than nearly all have lists of their own, and in the lists of the others a
-// query reads only up to the level above which it is shorter than the threshold divided by what
-// they have there at most.
-//
-// Sums of products of rounded numbers, in any order, are used for nothing but bounds, with
-// room for their errors. What passes is compared exactly, as Vector.Cosine does: no result
-// depends on how it was found.
-
-// levels is the number of levels. The highest is of the terms that more than a half of the
-// vectors have, the next lower one of those that more than a quarter have, and so on.
+// levels is the number of levels. The highest level has the terms that more than a half of the
+// vectors have, the next lower one those that more than a quarter have, and so on. The lowest has
+// all terms that are rarer still.
 const levels = 16
 
-// termLevel returns the level of a term that df of n vectors have.
+// termLevel returns the level of a term that df of n vectors have, 1 ≤ df ≤ n.
 func termLevel(df, n uint32) int { return levels - 1 - min(bits.Len32(n/df)-1, levels-1) }
 
-// above has for each level, and for each vector of a unit vector, how long the part above
-// that level is, in 1/255, rounded up.
+// An above tells, for each level and each vector, how long the part of the unit vector above the
+// level is: the square root of the sum of the squares of its weights there. Lengths are in 1/255,
+// rounded up, so bounds computed from them still hold. All vectors of a level lie side by side.
 type above struct {
-	n  int
+	n  int // vectors
 	in []uint8
 }
 
+// newAbove returns lengths of 0 for n vectors.
 func newAbove(n int) above { return above{n, make([]uint8, levels*n)} }
 
-// at returns those of a level.
+// at returns the lengths above a level, by vector.
 func (a above) at(l int) []uint8 { return a.in[l*a.n:][:a.n] }
 
-// A Source has vectors, each of which it makes in buf or has already. weigh makes the
-// weights of one final, when it is known how many vectors have each of its features.
+// A Source is a collection of vectors. Several goroutines call it at the same time.
 type Source interface {
+	// Len returns the number of vectors.
 	Len() int
+
+	// Vector returns vector i, sorted by feature. It may make the vector in the memory of buf,
+	// which is a vector that the caller no longer needs, or nil.
 	Vector(i int, buf []Term) []Term
+
+	// Weigh gives the terms of vector i their final weights. df[k] is the number of vectors that
+	// have the feature of v[k], as far as they count. It returns as many terms, in the same order.
 	Weigh(i int, v []Term, df []uint32) []Term
 
-	// Counts says whether a vector counts for the document frequencies, or is too much like another.
+	// Counts reports whether vector i counts for the document frequencies. A near-copy of another
+	// vector does not, so that what many copies share does not look frequent.
 	Counts(i int) bool
 }
 
-// Slice is the source of vectors that there are.
+// A Slice is a source of vectors whose weights are final. All of them count.
 type Slice[V ~[]Term] []V
 
+// Len implements [Source].
 func (v Slice[V]) Len() int { return len(v) }
 
+// Vector implements [Source].
 func (v Slice[V]) Vector(i int, _ []Term) []Term { return v[i] }
 
+// Weigh implements [Source].
 func (v Slice[V]) Weigh(_ int, w []Term, _ []uint32) []Term { return w }
 
+// Counts implements [Source].
 func (v Slice[V]) Counts(int) bool { return true }
 
-// Numbered are vectors of which the features have numbers, in the order of their hashes.
+// A Numbered is a collection of vectors in memory whose features have numbers from 0, ascending
+// with the hash of the feature. So the terms of a vector are sorted by number, and what belongs to
+// a feature is an array.
 type Numbered struct {
-	N        int
-	features []uint64 // by number
-	df       []uint32 // by number: how many of the vectors that count have it
+	N        int      // vectors
+	features []uint64 // the hash of each number
+	df       []uint32 // the document frequency of each number, 1 or more
 	parts    []numberedPart
 }
 
-// A numberedPart is the vectors of a chunk.
+// A numberedPart has the vectors of a chunk, one after the other, without the terms that were left
+// out.
 type numberedPart struct {
-	ends    []int
-	ids     []uint32 // of the features
-	weights []float32
-	squares []float64 // of the vectors, with the terms that are not there
+	ends    []int     // where each vector ends in ids and weights
+	ids     []uint32  // the numbers of the features
+	weights []float32 // not of unit vectors
+	squares []float64 // of each vector with itself, including the terms that were left out
 }
 
-// Number numbers the features that at least so many vectors have, and leaves out the others.
+// Number reads the vectors of src and numbers the features that at least so many vectors have. It
+// leaves out the others: a feature of one vector only is in no pair, and matters for nothing but
+// the length of that vector, which counts it.
 func Number(src Source, least uint32) *Numbered {
 	v := &Numbered{N: src.Len()}
 	v.parts = make([]numberedPart, (v.N+parallel.Chunk-1)/parallel.Chunk)
@@ -108,7 +138,7 @@ func Number(src Source, least uint32) *Numbered {
 			buf = src.Vector(i, buf)
 			ids, df = ids[:0], df[:0]
 			for _, t := range buf {
-				id := table.Find(t.Feature, 0)
+				id := table.Find(t.Feature, 0) // from 1; 0 is left out
 				ids = append(ids, id)
 				if id == 0 {
 					df = append(df, 1)
@@ -129,10 +159,13 @@ func Number(src Source, least uint32) *Numbered {
 	return v
 }
 
-// Count counts how many vectors have each feature.
+// Count returns the document frequency of each feature among the vectors that count. A feature of a
+// vector that does not count has the bit [frequency.Marked] besides. If no vector that counts has
+// it, its frequency is that bit alone.
 func Count(src Source) *frequency.Table {
 	var table frequency.Table
 	table.Prepare()
+	// Marks come last, because nothing may be counted after them.
 	for _, which := range []bool{true, false} {
 		parallel.Chunks(src.Len(), func(_, from, to int) {
 			var buf []Term
@@ -158,8 +191,9 @@ func Count(src Source) *frequency.Table {
 	return &table
 }
 
-// enter makes the counts of a table the numbers of the features, from 1, or 0 for those that are
-// left out.
+// enter numbers the features of a table that have a count of at least least, and keeps their
+// frequencies. In the table it replaces each count by 1 plus the number, or by 0 if the feature is
+// left out. A table has no order, so the features are sorted: the numbers are always the same.
 func (v *Numbered) enter(table *frequency.Table, least uint32) {
 	type entry struct {
 		key   uint64
@@ -168,7 +202,7 @@ func (v *Numbered) enter(table *frequency.Table, least uint32) {
 	var entries [len(table.Shards)][]entry
 	parallel.Each(len(entries), func(i int) {
 		table.Shards[i].Each(func(key uint64, count *uint32) {
-			if *count < least { // if it is marked, two or more have it
+			if *count < least { // a marked count is 2³¹ or more, so its feature stays
 				*count = 0
 			} else {
 				entries[i] = append(entries[i], entry{key, count})
@@ -176,7 +210,7 @@ func (v *Numbered) enter(table *frequency.Table, least uint32) {
 		})
 		slices.SortFunc(entries[i], func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	})
-	for _, part := range entries { // shards are by the highest bits of the key
+	for _, part := range entries { // a shard has the keys whose highest bits are its number
 		for _, e := range part {
 			v.features, v.df = append(v.features, e.key), append(v.df, max(*e.value&^frequency.Marked, 1))
 			*e.value = uint32(len(v.features))
@@ -184,7 +218,7 @@ func (v *Numbered) enter(table *frequency.Table, least uint32) {
 	}
 }
 
-// vector returns a vector, without the terms that were left out, and its square.
+// vector returns vector i without the terms that were left out, and its square with them.
 func (v *Numbered) vector(i int) (ids []uint32, weights []float32, square float64) {
 	part := &v.parts[i/parallel.Chunk]
 	i %= parallel.Chunk
@@ -195,26 +229,31 @@ func (v *Numbered) vector(i int) (ids []uint32, weights []float32, square float6
 	return part.ids[from:part.ends[i]], part.weights[from:part.ends[i]], part.squares[i]
 }
 
-// postings are the lists of the vectors that have a feature.
+// postings holds posting lists, one after the other. The list of feature f is
+// lists[starts[f]:starts[f+1]], by ascending vector.
 type postings struct {
-	starts []uint32 // by the number of the feature, and the end
+	starts []uint32
 	lists  []posting
 }
 
-// A posting is a vector, in the lower half, and the bits of its weight as a unit vector. In
-// a list, vectors are ascending.
+// A posting is an entry of a posting list: the number of a vector in the lower 32 bits, and in the
+// upper ones the weight that the feature has in the unit vector, as a float32.
 type posting uint64
 
+// newPosting returns the posting of a vector, rounding the weight to 24 bits.
 func newPosting(vector uint32, weight float64) posting {
 	return posting(vector) | posting(math.Float32bits(float32(weight)))<<32
 }
 
+// vector returns the number of the vector.
 func (p posting) vector() uint32 { return uint32(p) }
 
+// weight returns the weight in the unit vector.
 func (p posting) weight() float32 { return math.Float32frombits(uint32(p >> 32)) }
 
-// newPostings makes the lists of the vectors that are to be in them: of each, those of the terms
-// up to a level.
+// newPostings makes posting lists of the vectors i with in(i), each for its terms up to level
+// upTo(i). It counts in parallel, and then enters the vectors in ascending order. Positions are
+// 32 bits, so it panics at 2³² postings.
 func newPostings(v *Numbered, in func(i int) bool, upTo func(i int) int) postings {
 	p := postings{starts: make([]uint32, len(v.features)+1)}
 	counts := make([]atomic.Uint32, len(v.features))
@@ -259,9 +298,10 @@ func newPostings(v *Numbered, in func(i int) bool, upTo func(i int) int) posting
 	return p
 }
 
+// level returns the level of a feature.
 func (v *Numbered) level(id uint32) int { return termLevel(v.df[id], uint32(v.N)) }
 
-// measure returns how long the vectors are above the levels.
+// measure returns how long each vector is above each level. It is 0 above the highest.
 func (v *Numbered) measure() above {
 	a := newAbove(v.N)
 	parallel.Chunks(v.N, func(_, from, to int) {
@@ -282,7 +322,8 @@ func (v *Numbered) measure() above {
 	return a
 }
 
-// UnitFactor makes a vector of a square a unit vector.
+// UnitFactor returns the factor that scales a vector with this square to length 1, or 0 for the
+// zero vector.
 func UnitFactor(square float64) float64 {
 	if square == 0 {
 		return 0
@@ -290,14 +331,16 @@ func UnitFactor(square float64) float64 {
 	return 1 / math.Sqrt(square)
 }
 
-// roundUp returns a length of at most 1 in 1/255.
+// roundUp returns a length of at most 1 in 1/255, rounded up. The factor makes up for the rounding
+// errors of x itself.
 func roundUp(x float64) uint8 { return uint8(min(math.Ceil(x*255*(1+1e-9)), 255)) }
 
-// sumError bounds the error of a sum of n products of two numbers of unit vectors, all
-// rounded to 24 bits.
+// sumError is an upper bound of the error of a sum of n products in float32, where the factors are
+// terms of two unit vectors, rounded to 24 bits as well. It holds in any order of the products.
 func sumError(n int) float64 { return float64(n+8) * (1.0 / (1 << 23)) }
 
-// touchedSum returns a sum that is not 0, by which it is known that it was begun.
+// touchedSum returns s, or the smallest positive number for 0. A sum of 0 thus always means a
+// vector that was not met yet, also if positive and negative products cancel out.
 func touchedSum(s float32) float32 {
 	if s == 0 {
 		return math.SmallestNonzeroFloat32
@@ -305,25 +348,32 @@ func touchedSum(s float32) float32 {
 	return s
 }
 
-// A weightTable finds the weights of one vector by its features, or their numbers. A key is in one of
-// two places (cuckoo hashing), so that finding it, or that it is not there, takes no branches.
+// A weightTable finds the weights of one vector by feature, or by number of a feature plus 1. It is
+// a cuckoo hash table: a key is in one of two places. So a look-up always reads two slots, and
+// takes no branch on whether, or where, it finds the key. Nobody could predict such a branch,
+// because it depends on which terms two vectors have in common.
 type weightTable[K uint32 | uint64] struct {
-	slots   []weightSlot[K]
-	shift   int
-	factors [2]uint64 // of the hashes, so that nobody can choose keys that collide
+	slots   []weightSlot[K] // a power of two
+	shift   int             // leaves the highest bits of a product, as many as index slots
+	factors [2]uint64       // of the two hashes; random, so that nobody can choose colliding keys
 }
 
+// A weightSlot has a key, or 0 for none, and the bits of its float32.
 type weightSlot[K uint32 | uint64] struct {
-	key  K // 0 is none
+	key  K
 	bits uint32
 }
 
-// set makes it the table of a vector. The keys differ and are not 0.
+// set replaces the contents by a vector of n terms. The keys must differ and must not be 0. It
+// doubles the size until all keys find a place. The first size leaves two thirds free or more, so
+// it usually suffices.
 func (t *weightTable[K]) set(n int, term func(i int) (K, float32)) {
 	for size := max(64, 1<<bits.Len(uint(3*n))); !t.fill(size, n, term); size *= 2 {
 	}
 }
 
+// fill enters the terms into a table of a size, with new factors. It returns false if a key finds
+// no place.
 func (t *weightTable[K]) fill(size, n int, term func(i int) (K, float32)) bool {
 	t.factors = [2]uint64{rand.Uint64() | 1, rand.Uint64() | 1}
 	t.shift = 64 - bits.Len(uint(size-1))
@@ -336,7 +386,7 @@ func (t *weightTable[K]) fill(size, n int, term func(i int) (K, float32)) bool {
 		if other := t.slot(key, 1); t.slots[at].key != 0 && t.slots[other].key == 0 {
 			at = other
 		}
-		for kicks := 0; s.key != 0; kicks++ { // what is in the way goes to its other place
+		for kicks := 0; s.key != 0; kicks++ { // the key that is in the way goes to its other place
 			if kicks == 64 {
 				return false
 			}
@@ -351,11 +401,13 @@ func (t *weightTable[K]) fill(size, n int, term func(i int) (K, float32)) bool {
 	return true
 }
 
+// slot returns one of the two places of a key, by multiplicative hashing.
 func (t *weightTable[K]) slot(key K, which int) int {
 	return int(uint64(key) * t.factors[which] >> t.shift)
 }
 
-// find returns the weight of a key, or 0.
+// find returns the weight of a key, or 0 if it is not there. Both ifs are conditional moves. In the
+// end at most one of x and y is not 0, unless both places of the key are the same.
 func (t *weightTable[K]) find(key K) float32 {
 	a, b := &t.slots[t.slot(key, 0)], &t.slots[t.slot(key, 1)]
 	x, y := a.bits, b.bits

@@ -9,14 +9,27 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// A Pair is two vectors by position, and their cosine.
+// This file finds all pairs of vectors above a threshold; inverted.go explains the bounds.
+//
+// A vector queries the lists with its own terms, up to the level at which the bound says that no
+// vector it has not met can reach the threshold. Each vector it met has a sum, and an upper bound
+// from that. What passes the bound is compared exactly. There are two sets of lists, which are
+// queried one after the other:
+//
+//	usual   the vectors that are not among the longest 1/128 of all vectors above any level
+//	others  the rest; they may have any length, so queries read farther here
+//
+// In [Join.Pairs] each vector queries for vectors before it, so that each pair is found once.
+
+// A Pair is two vectors by position, A < B unless [Join.Each] found it, and their cosine.
 type Pair struct {
 	A, B       int
 	Similarity float64
 }
 
-// Pairs yields the pairs of which A is one of the first n vectors and B one from
-// from on and behind A.
+// Pairs yields the pairs (A, B) with a cosine of at least least, A < n, B ≥ from and A < B, sorted
+// by B and then by A. It panics unless least is above 0: vectors without a common term are never
+// met.
 func Pairs(src Source, n, from int, least float64) iter.Seq[Pair] {
 	if !(least > 0) {
 		panic("neardup: pairs of vectors need a cosine above 0")
@@ -29,30 +42,36 @@ func Pairs(src Source, n, from int, least float64) iter.Seq[Pair] {
 	}
 }
 
-// A Join is the lists of a join, of the vectors that may be the first of a pair.
+// A Join is an inverted index of the vectors that may be A of a pair, for one threshold. Searches
+// do not change it, so it is safe for concurrent use.
 type Join struct {
 	v       *Numbered
-	least   float64
+	least   float64 // the threshold
 	above   above
-	entered []uint8 // for each vector the level up to which it is in the lists
-	usual   lists   // of vectors that are no longer above any level than nearly all
-	others  lists
-	workers sync.Pool // *searcher
+	entered []uint8   // for each vector the level up to which its terms are in the lists
+	usual   lists     // of the vectors that are no longer above any level than nearly all vectors
+	others  lists     // of the other vectors
+	workers sync.Pool // of *searcher, for Each
 
-	// Skip, if it is not nil, says of two vectors that it need not be known whether they are similar.
-	// Several goroutines ask it.
+	// Skip, if it is not nil, reports whether the pair (y, i) is of no interest. It is asked only
+	// about pairs that pass the bound, before the exact comparison, and by several goroutines.
+	// Set it before the first search.
 	Skip func(i, y int) bool
 }
 
-// lists are postings, and how long its vectors are above each level at most, in 1/255.
+// lists is an inverted index of some vectors, with the greatest length that they have above each
+// level, in 1/255.
 type lists struct {
 	postings
 	longest [levels]uint8
 }
 
-// share is the one in which vectors are among the others for each level.
+// share is the fraction of all vectors that may be longer than usual.longest above a level. A
+// smaller one makes others smaller, but lets queries read more of usual.
 const share = 1.0 / 128
 
+// NewJoin indexes the vectors i of v with in(i), for pairs with a cosine of at least least, which
+// must be above 0.
 func NewJoin(v *Numbered, least float64, in func(i int) bool) *Join {
 	j := &Join{v: v, least: least, above: v.measure(), entered: make([]uint8, v.N)}
 	for l := range levels {
@@ -60,7 +79,7 @@ func NewJoin(v *Numbered, least float64, in func(i int) bool) *Join {
 		for _, a := range j.above.at(l) {
 			counts[a]++
 		}
-		longest := 255
+		longest := 255 // the smallest length that at most left vectors exceed
 		for ; longest > 0 && counts[longest] <= left; longest-- {
 			left -= counts[longest]
 		}
@@ -81,8 +100,9 @@ func NewJoin(v *Numbered, least float64, in func(i int) bool) *Join {
 	return j
 }
 
-// upTo returns the level up to which vector i must be read in lists, so that what it has above
-// it does not suffice.
+// upTo returns the lowest level with this property: what vector i has above the level, times what
+// any vector of the lists has there at most, is below the threshold. So a vector of the lists that
+// reaches the threshold shares a term with vector i up to this level.
 func (j *Join) upTo(i int, of *lists) (l int) {
 	ids, _, _ := j.v.vector(i)
 	least := j.least - sumError(len(ids))
@@ -92,7 +112,7 @@ func (j *Join) upTo(i int, of *lists) (l int) {
 	return l
 }
 
-// Pairs yields the pairs of which A is in the lists, and B from from on and behind A.
+// Pairs yields the pairs (A, B) with A in the lists, B ≥ from and A < B, sorted by B and then by A.
 func (j *Join) Pairs(from int) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		v := j.v
@@ -119,11 +139,16 @@ func (j *Join) Pairs(from int) iter.Seq[Pair] {
 	}
 }
 
-// Each finds, for some vectors, the pairs (y, i) with all vectors y of the lists, i itself excepted,
-// and calls take with those of one vector after the other. It looks at no vector of which covered
-// says that it is not needed any more, and calls take with nothing for it.
+// Each calls take once for each i of vectors, in their order, with the pairs (y, i) for all vectors
+// y of the lists that reach the threshold, except i itself, sorted by y; y may be before or after
+// i. It searches on several goroutines and calls take on its own.
+//
+// If covered(i) is true by the time that i is to be searched, the caller does not need its pairs
+// any more. Each then skips the search and calls take with none. Several goroutines call covered.
 func (j *Join) Each(vectors []int, covered func(i int) bool, take func(found []Pair)) {
-	none := func() struct{} { return struct{}{} } // workers outlive the call
+	// Callers ask for a few vectors at a time. So the searchers, with a sum for each vector, are in
+	// a pool and outlive the call.
+	none := func() struct{} { return struct{}{} }
 	parallel.InOrder(len(vectors), none, func(_ struct{}, k int, emit func([]Pair) bool) {
 		if covered(vectors[k]) {
 			emit(nil)
@@ -140,19 +165,19 @@ func (j *Join) Each(vectors []int, covered func(i int) bool, take func(found []P
 	})
 }
 
-// A searcher finds the vectors that are similar to one of them.
+// A searcher is the state of one worker. Between queries all sums are 0.
 type searcher struct {
 	*Join
-	sums    []float32 // by vector: what was summed up
-	touched []uint32
+	sums    []float32 // for each vector the sum so far; 0 if it was not met
+	touched []uint32  // the vectors that were met
 	table   weightTable[uint32]
 	found   []Pair
 }
 
-// query finds those that are similar to vector i, of the vectors before end.
+// query appends to found the pairs (y, i) for the vectors y of the lists before end, sorted by y.
 func (w *searcher) query(i, end int) {
 	first := len(w.found)
-	compared := false // the table is of vector i
+	compared := false // the table has the terms of vector i
 	for _, in := range []*lists{&w.usual, &w.others} {
 		upTo := w.upTo(i, in)
 		w.sum(i, end, upTo, in)
@@ -161,7 +186,8 @@ func (w *searcher) query(i, end int) {
 	slices.SortFunc(w.found[first:], func(a, b Pair) int { return a.A - b.A })
 }
 
-// sum reads the lists of vector i up to a level, and of the vectors before end.
+// sum reads the posting lists of the terms that vector i has up to a level, as far as they are of
+// vectors before end, and adds the products up.
 func (w *searcher) sum(i, end, upTo int, in *lists) {
 	ids, weights, square := w.v.vector(i)
 	unit := UnitFactor(square)
@@ -172,7 +198,7 @@ func (w *searcher) sum(i, end, upTo int, in *lists) {
 		}
 		x := float32(float64(weights[k]) * unit)
 		list := in.lists[in.starts[id]:in.starts[id+1]]
-		if len(list) > 8 && end < w.v.N { // else it is as fast to look
+		if len(list) > 8 && end < w.v.N { // in a shorter list the loop finds the end as fast
 			n, _ := slices.BinarySearchFunc(list, uint32(end), func(p posting, end uint32) int { return cmp.Compare(p.vector(), end) })
 			list = list[:n]
 		}
@@ -190,8 +216,12 @@ func (w *searcher) sum(i, end, upTo int, in *lists) {
 	}
 }
 
-// compare compares vector i with those that were touched and may be similar enough. compared says
-// whether the table is of vector i, and so does what it returns.
+// compare compares vector i with the vectors that were met and whose bound reaches the threshold,
+// and clears the sums. It enters vector i into the table before the first comparison; compared says
+// that this was done before, and so does the result.
+//
+// The sum has the products of all common terms up to the lower of two levels: the one up to which i
+// was read, and the one up to which y was entered. So the bound is for the parts above that level.
 func (w *searcher) compare(i, upTo int, compared bool) bool {
 	ids, weights, square := w.v.vector(i)
 	room := sumError(len(ids))
@@ -221,7 +251,8 @@ func (w *searcher) compare(i, upTo int, compared bool) bool {
 	return compared
 }
 
-// Cosine returns that of two vectors.
+// Cosine returns the exact cosine of the vectors i and j, in time linear in their terms. Terms that
+// were left out count for their lengths.
 func (v *Numbered) Cosine(i, j int) float64 {
 	a, aw, aa := v.vector(i)
 	b, bw, bb := v.vector(j)

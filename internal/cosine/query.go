@@ -10,42 +10,67 @@ import (
 	"github.com/neardup/neardup/internal/kernel"
 )
 
-// A Query is a vector to search for, and what was found.
+// This file searches the [Tables] of a run for the vectors most similar to a query: all that reach
+// a cosine, or the best few of them. inverted.go explains the levels and their bound.
+//
+// A search reads the posting lists of the query's terms level by level, from the rarest terms on.
+// For each vector it keeps the sum of products so far. After a level l it knows about a vector y
+//
+//	sum[y] − rest  ≤  cosine  ≤  sum[y] + rest      where rest = |query above l| · |y above l|
+//
+// and without negative weights even sum[y] ≤ cosine. It uses both sides:
+//
+//   - raise: if ten vectors are asked for and ten have a lower bound of b or more, no vector below
+//     b is a result. So b is the new cosine to reach. This is how a search finds a threshold by
+//     itself if only the number of results is given.
+//   - pick: the vectors whose upper bound reaches that cosine are the candidates. If it takes much
+//     less time to compare these exactly than to read the lists that are left, reading ends.
+//
+// Both cost time for every vector that was met, so they wait until enough has been read since.
+//
+// While few vectors have been met, the search keeps a list of them (touched). Once the postings
+// read are more than a quarter of the vectors, it looks at the sums of all vectors instead (dense),
+// which needs no branch to tell whether a vector is new.
+
+// A Query is a vector to search for, with the buffers of a search and its results. One Query
+// searches any number of [Tables], one after the other. Each raises the bound for the next.
 type Query struct {
 	v      []Term
-	square float64
-	table  weightTable[uint64]
+	square float64             // of v with itself
+	table  weightTable[uint64] // v by feature, for exact comparisons
 
-	least float64 // what is asked for, at first
-	most  int     // how many are, or 0: all
-	Found []Hit   // a heap, the worst first, if most is not 0
+	least float64 // the smallest cosine asked for
+	most  int     // the number of results asked for, or 0 for all
+	Found []Hit   // the results so far; a heap with the worst first if most is not 0
 
-	lists   [levels][]vectorList
-	rest    [levels]float64 // by level: how long the part above it is of the unit vector
-	bound   float64         // the cosine that a vector needs
-	sums    []float32
-	dense   bool // all sums are looked at, and not only those that were touched
-	touched []uint32
-	picked  []uint32
-	signed  bool // there may be products below 0
-	sample  []float32
+	lists   [levels][]vectorList // the posting lists of v's terms
+	rest    [levels]float64      // how long the unit vector of v is above each level
+	bound   float64              // the cosine that a result must reach; least or more
+	sums    []float32            // for each vector the sum so far; all 0 between searches
+	dense   bool                 // touched is not kept any more
+	touched []uint32             // the vectors whose sum is not 0, unless dense
+	picked  []uint32             // the candidates for exact comparison
+	signed  bool                 // products may be negative, so sums may also fall
+	sample  []float32            // the heap of raise
 }
 
-// A vectorList is a list to be read.
+// A vectorList is a posting list to be read, with the weight that its term has in the unit vector
+// of the query.
 type vectorList struct {
 	from, to uint32
-	x        float32 // of the unit vector
+	x        float32
 }
 
-// A Hit is a vector that was found: the number of the run, or what follows them, and where
-// it is there.
+// A Hit is a vector that was found: the number of its run and its ordinal there. The caller numbers
+// the runs; the vectors that are in no run yet count as one more run behind the others.
 type Hit struct {
 	Cosine float64
 	Run    int
 	Ord    uint32
 }
 
-// Worse reports whether a comes after b in the results.
+// Worse reports whether a comes after b in the results: a has the lower cosine, or the same and was
+// added later.
 func (a Hit) Worse(b Hit) bool {
 	if a.Cosine != b.Cosine {
 		return a.Cosine < b.Cosine
@@ -53,15 +78,19 @@ func (a Hit) Worse(b Hit) bool {
 	return a.Run > b.Run || a.Run == b.Run && a.Ord > b.Ord
 }
 
-// Queries keeps the buffers between searches.
+// Queries has *Query values to use again, so that a search need not allocate a sum for every
+// vector. Their sums are 0.
 var Queries = sync.Pool{New: func() any { return new(Query) }}
 
+// Set begins a new query: for the most vectors with the greatest cosines, or for all if most is 0,
+// with a cosine above 0 and of at least least. It keeps v until the next Set.
 func (q *Query) Set(v []Term, least float64, most int) {
 	q.v, q.square, q.least, q.most, q.Found, q.bound = v, Square(v), least, most, q.Found[:0], least
 	q.table.set(len(v), func(i int) (uint64, float32) { return v[i].Feature, v[i].Weight })
 }
 
-// Cosine returns that of the query and a document.
+// Cosine returns the exact cosine of the query and a document, which is a vector in the form of
+// [AppendVector].
 func (q *Query) Cosine(doc []uint64) float64 {
 	dot, square := 0.0, 0.0
 	n := docTerms(len(doc))
@@ -73,7 +102,8 @@ func (q *Query) Cosine(doc []uint64) float64 {
 	return Of(dot, square, q.square)
 }
 
-// Offer takes in a hit, if it is good enough.
+// Offer adds a hit to the results if it is good enough, in place of the worst one if there are as
+// many as were asked for. From then on a result must reach the worst one's cosine.
 func (q *Query) Offer(h Hit) {
 	switch {
 	case !(h.Cosine >= q.least && h.Cosine > 0):
@@ -91,14 +121,15 @@ func (q *Query) Offer(h Hit) {
 	}
 }
 
-// siftUp makes a heap of one to which something was appended; the first is before all others.
+// siftUp restores a heap after something was appended. before says which of two comes first;
+// heap[0] comes before all others.
 func siftUp[T any](heap []T, before func(a, b T) bool) {
 	for i := len(heap) - 1; i > 0 && before(heap[i], heap[(i-1)/2]); i = (i - 1) / 2 {
 		heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
 	}
 }
 
-// siftDown makes a heap of one of which the first was replaced.
+// siftDown restores a heap after heap[0] was replaced.
 func siftDown[T any](heap []T, before func(a, b T) bool) {
 	for i := 0; ; {
 		c := 2*i + 1
@@ -113,24 +144,26 @@ func siftDown[T any](heap []T, before func(a, b T) bool) {
 	}
 }
 
-// Search offers what it finds in the vectors of a run, of those that sees says are there.
+// Search offers to q the vectors of the tables that may be results. It leaves out vectors for which
+// sees is false; those were deleted. run goes into the hits. It must not be called for the same
+// query by two goroutines.
 func (t *Tables) Search(q *Query, run int, sees func(ord uint32) bool) {
 	if q.square == 0 || t.docs.N == 0 {
 		return
 	}
 	n, room := t.docs.N, sumError(len(q.v))
-	left := t.open(q)
-	read := 0
-	l := 0
+	left := t.open(q) // postings that are not read yet
+	read := 0         // postings that were read
+	l := 0            // after the loop the level up to which lists were read, and bounds hold
 	for ; l < levels-1; l++ {
-		count := 0
+		count := 0 // the postings of this level
 		for _, list := range q.lists[l] {
 			count += int(list.to - list.from)
 		}
 		read, left = read+count, left-count
 		if !q.dense && read > n/4 {
 			q.dense = true
-			q.raise(t, l-1, room, sees)
+			q.raise(t, l-1, room, sees) // sums are complete up to the level before
 		}
 		t.sum(q, l)
 		if left == 0 {
@@ -139,15 +172,23 @@ func (t *Tables) Search(q *Query, run int, sees func(ord uint32) bool) {
 		if count == 0 {
 			continue
 		}
-		// What was not touched may be similar, or to think about it would take as long.
+		// Read on if it is too early to stop. A dense search waits while so little is left that
+		// looking at all sums would take as long, or while rest alone could carry an average
+		// vector half way to the bound. A search that is not dense waits while looking at the
+		// touched vectors would take an eighth of what is left, or more.
 		if q.dense && (left < 2*n || q.rest[l]*t.mean[l] > 0.5*q.bound) || !q.dense && left < 8*len(q.touched) {
 			continue
 		}
 		q.raise(t, l, room, sees)
+		// Unless it is dense, the search must not stop before rest alone is below the bound,
+		// because pick sees the touched vectors only. An exact comparison takes time for each
+		// term of the vectors, about as many as the query has. pick gives up if all of them would
+		// take more than an eighth of the postings that are left.
 		if (q.dense || q.rest[l]+room < q.bound) && q.pick(t, l, room, left/8/len(q.v)) {
 			break
 		}
 	}
+	// The loop read all lists, or all but those of the highest level. Otherwise it has picked.
 	if left == 0 || l == levels-1 {
 		if l == levels-1 {
 			t.sum(q, l)
@@ -155,13 +196,14 @@ func (t *Tables) Search(q *Query, run int, sees func(ord uint32) bool) {
 		q.raise(t, l, room, sees)
 		q.pick(t, l, room, n)
 	}
-	// The largest sums first: they raise the bound for the others.
+	// Compare the candidates with the largest sums first. They are likely to be results and to
+	// raise the bound, so that most of the others fail the test below.
 	if q.most > 0 {
 		slices.SortFunc(q.picked, func(a, b uint32) int { return cmp.Compare(q.sums[b], q.sums[a]) })
 	}
 	rest, above := float32(q.rest[l])/255, t.above.at(l)
 	for i, y := range q.picked {
-		if i+2 < len(q.picked) {
+		if i+2 < len(q.picked) { // by the time it is compared, its memory has come
 			doc := t.docs.Doc(q.picked[i+2])
 			kernel.Prefetch(unsafe.Pointer(unsafe.SliceData(doc)), 8*len(doc))
 		}
@@ -178,14 +220,15 @@ func (t *Tables) Search(q *Query, run int, sees func(ord uint32) bool) {
 	}
 }
 
-// sum reads the lists of a level.
+// sum reads the posting lists of a level and adds the products to the sums.
 func (t *Tables) sum(q *Query, l int) {
 	sums := q.sums
 	for _, list := range q.lists[l] {
 		x := list.x
 		if q.dense {
 			lists := t.lists[list.from:list.to]
-			for ; len(lists) >= 4; lists = lists[4:] { // side by side, as they come from far away
+			// Four at a time: sums is large, and the cache misses of the four overlap.
+			for ; len(lists) >= 4; lists = lists[4:] {
 				p0, p1, p2, p3 := lists[0], lists[1], lists[2], lists[3]
 				sums[p0.vector()] += float32(x * p0.weight())
 				sums[p1.vector()] += float32(x * p1.weight())
@@ -208,7 +251,9 @@ func (t *Tables) sum(q *Query, l int) {
 	}
 }
 
-// open finds the lists of a query, prepares it, and returns how long they are.
+// open prepares the query for these tables: it finds the posting lists of its terms, sorts them by
+// level, and measures the query above each level. It returns the number of postings in all lists.
+// Terms that no vector has count nowhere.
 func (t *Tables) open(q *Query) (postings int) {
 	for l := range q.lists {
 		q.lists[l] = q.lists[l][:0]
@@ -230,20 +275,21 @@ func (t *Tables) open(q *Query) (postings int) {
 		x := float64(term.Weight) * unit
 		squares[l] += x * x
 		q.signed = q.signed || x < 0
-		kernel.Prefetch(unsafe.Pointer(&t.lists[from]), 8*min(int(to-from), 16))
+		kernel.Prefetch(unsafe.Pointer(&t.lists[from]), 8*min(int(to-from), 16)) // the first lines
 		q.lists[l] = append(q.lists[l], vectorList{from, to, float32(x)})
 		postings += int(to - from)
 	}
 	sum := 0.0
 	for l := levels - 1; l >= 0; l-- {
-		q.rest[l] = math.Sqrt(sum) * (1 + 1e-9)
+		q.rest[l] = math.Sqrt(sum) * (1 + 1e-9) // without level l; never too small by rounding
 		sum += squares[l]
 	}
 	return postings
 }
 
-// raise makes the bound, but for rounding, the cosine that as many vectors as are asked for reach,
-// by what was read up to a level.
+// raise raises the bound to the greatest cosine that, by their lower bounds after level l, at least
+// q.most vectors reach. A heap keeps the q.most greatest lower bounds; the smallest of them is that
+// cosine, less room for rounding errors. If all results are asked for there is nothing to raise.
 func (q *Query) raise(t *Tables, l int, room float64, sees func(ord uint32) bool) {
 	if q.most == 0 || l < 0 {
 		return
@@ -251,10 +297,10 @@ func (q *Query) raise(t *Tables, l int, room float64, sees func(ord uint32) bool
 	less := func(a, b float32) bool { return a < b }
 	heap := q.sample[:0]
 	rest, above := float32(q.rest[l])/255, t.above.at(l)
-	low := float32(q.bound) // less would not raise it
+	low := float32(q.bound) // what a lower bound must exceed to matter
 	add := func(y uint32) {
 		s := q.sums[y]
-		if q.signed { // the rest may take away
+		if q.signed { // what was not read may be negative
 			s -= rest * float32(above[y])
 		}
 		switch {
@@ -287,13 +333,16 @@ func (q *Query) raise(t *Tables, l int, room float64, sees func(ord uint32) bool
 	}
 }
 
-// pick picks the vectors that may reach the bound, unless they are more than most, and
-// reports whether it did.
+// pick collects in q.picked the vectors whose upper bound after level l reaches the bound. It gives
+// up and returns false if there are more than most. If the search is not dense it considers touched
+// vectors only; then the caller has to know that no other vector can reach the bound.
 func (q *Query) pick(t *Tables, l int, room float64, most int) bool {
 	bound, rest, above := float32(q.bound-room), float32(q.rest[l])/255, t.above.at(l)
 	q.picked = q.picked[:0]
 	if q.dense {
-		var lacks [256]float32 // what a sum needs, by how long its vector is above the level
+		// The sum that a vector needs, by its length above the level. One table look-up for each
+		// vector replaces a product. The last term is for rounding.
+		var lacks [256]float32
 		for a := range lacks {
 			lacks[a] = bound - rest*float32(a) - 1e-7
 		}

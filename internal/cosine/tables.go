@@ -9,10 +9,20 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// In an index a vector is a document of words: the hashes of its features, and then the bits of
-// their weights, two to a word.
+// This file is the index of one run, a fixed set of vectors that may lie in a file.
+//
+// In an index a vector is a document of 64-bit words: the hashes of its n features, ascending, and
+// then the bits of their float32 weights, two to a word:
+//
+//	feature 0 … feature n−1 | weight 1, weight 0 | weight 3, weight 2 | …
+//
+// with the first weight of a pair in the lower half. If n is odd the last upper half is 0. So a
+// vector takes n+⌈n/2⌉ words, and the number of words says what n is.
+//
+// A file of an index has the inverted index in four columns, which are mapped and used where they
+// are: features, starts, lists and above, as in [Tables]. Nothing is in the records.
 
-// AppendVector appends the words of a vector.
+// AppendVector appends the words of a vector to doc.
 func AppendVector(doc []uint64, v []Term) []uint64 {
 	for _, t := range v {
 		doc = append(doc, t.Feature)
@@ -27,15 +37,16 @@ func AppendVector(doc []uint64, v []Term) []uint64 {
 	return doc
 }
 
-// docTerms returns the number of terms of a vector of so many words.
+// docTerms returns the number of terms of a vector that takes this many words.
 func docTerms(words int) int { return words * 2 / 3 }
 
-// docWeight returns the weight of term i of n.
+// docWeight returns the weight of term i of the n terms of a document.
 func docWeight(doc []uint64, n, i int) float32 {
 	return math.Float32frombits(uint32(doc[n+i/2] >> (i % 2 * 32)))
 }
 
-// CheckVector returns an error if words are no vector.
+// CheckVector returns an error if a document is not a vector: its features must ascend and be above
+// 0, its weights must be finite.
 func CheckVector(doc []uint64) error {
 	n := docTerms(len(doc))
 	if n+(n+1)/2 != len(doc) {
@@ -51,7 +62,7 @@ func CheckVector(doc []uint64) error {
 	return nil
 }
 
-// VectorOf appends the terms of a document to v.
+// VectorOf appends the terms of a document to v. It is the inverse of [AppendVector].
 func VectorOf(v []Term, doc []uint64) []Term {
 	n := docTerms(len(doc))
 	for i, h := range doc[:n] {
@@ -60,32 +71,41 @@ func VectorOf(v []Term, doc []uint64) []Term {
 	return v
 }
 
-// Docs are documents as a source of vectors.
+// Docs is a column of documents as a [Source]. The weights are final, and all vectors count.
 type Docs struct {
 	store.Column
-	N int
+	N int // documents
 }
 
+// Len implements [Source].
 func (d *Docs) Len() int { return d.N }
 
+// Vector implements [Source].
 func (d *Docs) Vector(i int, buf []Term) []Term { return VectorOf(buf[:0], d.Doc(uint32(i))) }
 
+// Weigh implements [Source].
 func (d *Docs) Weigh(_ int, v []Term, _ []uint32) []Term { return v }
 
+// Counts implements [Source].
 func (d *Docs) Counts(int) bool { return true }
 
-// Tables find the vectors of a run.
+// Tables is the inverted index of the vectors of a run. It never changes. Unlike a [Join] it has
+// all terms of all vectors, because it does not know the thresholds of its queries.
 type Tables struct {
-	docs      Docs
-	features  []uint64 // ascending
-	starts    []uint32 // of their lists
-	lists     []posting
-	above     above
-	directory []uint32        // by the highest bits of a feature: where those begin
-	signed    bool            // there may be weights below 0
-	mean      [levels]float64 // of above
+	docs     Docs
+	features []uint64  // ascending; the index of a feature is its number
+	starts   []uint32  // where the posting list of each begins in lists, and the end of the last
+	lists    []posting // by ascending vector within a list
+	above    above
+
+	// What follows is made by prepare and is not in files.
+
+	directory []uint32        // by the highest bits of a feature: where such features begin
+	signed    bool            // some weight is below 0
+	mean      [levels]float64 // the average length of the vectors above each level
 }
 
+// NewTables builds the inverted index of the documents, which it keeps.
 func NewTables(docs store.Column) *Tables {
 	t := &Tables{docs: Docs{docs, len(docs.Ends)}}
 	v := Number(&t.docs, 1)
@@ -95,7 +115,7 @@ func NewTables(docs store.Column) *Tables {
 	return t
 }
 
-// prepare makes what is not in files.
+// prepare makes the parts that are not in files.
 func (t *Tables) prepare() {
 	shift := t.shift()
 	t.directory = make([]uint32, 1<<(64-shift)+1)
@@ -117,29 +137,37 @@ func (t *Tables) prepare() {
 	}
 }
 
+// shift returns by how much to shift a feature right to get its index in directory. There is one
+// directory entry for one or two features, but there are at least two entries.
 func (t *Tables) shift() int { return 64 - max(1, bits.Len(uint(len(t.features)))-1) }
 
-// find returns the number of a feature, if it is there.
+// find returns the number of a feature, and whether there is one. Features are hashes, so the
+// directory leaves only a few to search.
 func (t *Tables) find(feature uint64) (uint32, bool) {
 	at := t.directory[feature>>t.shift():][:2]
 	i, ok := slices.BinarySearch(t.features[at[0]:at[1]], feature)
 	return at[0] + uint32(i), ok
 }
 
+// Bytes returns the memory that the inverted index takes, without the documents.
 func (t *Tables) Bytes() int {
 	return 8*(cap(t.features)+cap(t.lists)) + 4*(cap(t.starts)+cap(t.directory)) + cap(t.above.in)
 }
 
+// Write writes the records, of which there are none.
 func (t *Tables) Write(*format.Writer) {}
 
-// ReadTables reads what write wrote.
+// ReadTables returns tables that are complete after [Tables.Attach].
 func ReadTables(*format.Reader) *Tables { return &Tables{} }
 
+// Columns returns the columns of the inverted index. The fifth is empty.
 func (t *Tables) Columns() store.FinderColumns[[][]byte] {
 	return store.FinderColumns[[][]byte]{{store.AsBytes(t.features)}, {store.AsBytes(t.starts)}, {store.AsBytes(t.lists)}, {t.above.in}}
 }
 
-// Attach reads the whole file, if it has not been: every search goes through all of it.
+// Attach completes tables that were read from a file. It verifies the whole file and checks every
+// number in it at once, because searches are spread over all of it, and then need no checks. file
+// is nil if the columns are not mapped.
 func (t *Tables) Attach(docs store.Column, file *store.Mapping, columns store.FinderColumns[[]byte]) error {
 	if file != nil {
 		if err := file.Verify(); err != nil {
@@ -159,7 +187,8 @@ func (t *Tables) Attach(docs store.Column, file *store.Mapping, columns store.Fi
 	return nil
 }
 
-// check returns an error if searches would leave the columns.
+// check returns an error if a search would use an index that is out of range. It does not find
+// wrong weights or lengths; these would give too few results.
 func (t *Tables) check() error {
 	end := uint64(0)
 	for _, e := range t.docs.Ends {
@@ -177,7 +206,7 @@ func (t *Tables) check() error {
 	if t.starts[0] != 0 || int(t.starts[len(t.features)]) != len(t.lists) || !slices.IsSorted(t.starts) || !slices.IsSorted(t.features) {
 		return format.Damaged("lists are out of order")
 	}
-	for i, from := range t.starts[:len(t.features)] {
+	for i, from := range t.starts[:len(t.features)] { // termLevel divides by n
 		if n := t.starts[i+1] - from; n == 0 || int(n) > t.docs.N {
 			return format.Damaged("a list of %d of %d vectors", n, t.docs.N)
 		}

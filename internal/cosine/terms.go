@@ -7,14 +7,23 @@ import (
 	"slices"
 )
 
-// A Term is a feature of a document and what it weighs there.
+// This file has sparse vectors. A vector is a slice of terms with ascending features and finite
+// weights, like the type Vector of the root package.
+//
+// Sums are the same on every machine. They are in float64, in the order of the features. The
+// product of two float32 is exact in float64, so it does not matter whether a compiler fuses a
+// multiplication with an addition. Nor can products or squares overflow or vanish: squares of
+// float32 are between 10⁻⁹⁰ and 10⁷⁸.
+
+// A Term is a feature of a document and the weight it has there.
 type Term struct {
-	Feature uint64 // the hash by which [Statistics] know it too; never 0
+	Feature uint64 // the hash by which Statistics of the root package know the feature; never 0
 	Weight  float32
 }
 
-// Merge makes a vector of terms, which it keeps and sorts. The weights of equal features are
-// added up in their order, NaN counts as 0, and what is 0 then is left out.
+// Merge makes a vector of terms, in their memory. It adds the weights of equal features in the
+// order in which they come. NaN counts as 0, infinite weights and sums become the largest finite
+// number, and feature 0 becomes 1. Terms whose weight is 0 in the end are left out.
 func Merge(terms []Term) []Term {
 	for i := range terms {
 		terms[i].Feature = max(terms[i].Feature, 1)
@@ -40,7 +49,8 @@ func Merge(terms []Term) []Term {
 	return slices.Clip(terms[:n])
 }
 
-// IsVector reports whether features are ascending and weights finite.
+// IsVector reports whether terms form a vector: features ascend and are above 0, and weights are
+// finite.
 func IsVector(a []Term) bool {
 	before := uint64(0)
 	for _, t := range a {
@@ -52,12 +62,16 @@ func IsVector(a []Term) bool {
 	return true
 }
 
+// isFinite reports whether x is neither infinite nor NaN: for these x−x is NaN.
 func isFinite(x float32) bool { return x-x == 0 }
 
+// byFeature compares terms for sorting.
 func byFeature(a, b Term) int { return cmp.Compare(a.Feature, b.Feature) }
 
-// Sort sorts terms with different features. Those are hashes, so nearly all find their place by
-// the highest bits.
+// Sort returns the terms sorted by feature. The features must differ. For few terms it sorts in
+// place; otherwise the result is a new slice. It is a bucket sort, in linear time on average:
+// features are hashes, so their highest bits spread them evenly over about as many buckets as there
+// are terms.
 func Sort(terms []Term) []Term {
 	if len(terms) < 64 {
 		slices.SortFunc(terms, byFeature)
@@ -72,7 +86,7 @@ func Sort(terms []Term) []Term {
 		starts[i] += starts[i-1]
 	}
 	sorted := make([]Term, len(terms))
-	for _, t := range terms { // each start becomes the end
+	for _, t := range terms { // advances each start to the end of its bucket
 		at := &starts[t.Feature>>shift]
 		sorted[*at] = t
 		*at++
@@ -87,7 +101,7 @@ func Sort(terms []Term) []Term {
 	return sorted
 }
 
-// Dot returns the inner product of two vectors, in time linear in both.
+// Dot returns the inner product of two vectors. It merges them, in time linear in both.
 func Dot(a, b []Term) float64 {
 	sum := 0.0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -105,7 +119,7 @@ func Dot(a, b []Term) float64 {
 	return sum
 }
 
-// Square is the inner product of a vector with itself.
+// Square returns the inner product of a vector with itself, the square of its length.
 func Square(a []Term) float64 {
 	sum := 0.0
 	for _, t := range a {
@@ -114,8 +128,9 @@ func Square(a []Term) float64 {
 	return sum
 }
 
-// Of returns the cosine of vectors by their inner products. That of a vector and itself is
-// exactly 1.
+// Of returns the cosine of two vectors a and b from their inner products dot = a·b, aa = a·a and
+// bb = b·b. It is 0 if a vector is 0, never outside [−1, 1], and exactly 1 for a vector and itself:
+// the root of a rounded square is the number itself.
 func Of(dot, aa, bb float64) float64 {
 	if aa == 0 || bb == 0 {
 		return 0

@@ -1,23 +1,26 @@
+// Package exact has arithmetic that gives the same result, to the last bit, on every platform.
+//
+// The logarithm and the exponential of the standard library do not: some platforms have their own
+// in assembly. Also, a compiler may fuse a product and a sum into one operation with one rounding
+// where the processor has it. Weights, and so fingerprints, must not depend on the machine. So
+// these functions use only operations that IEEE 754 defines exactly, and round each by itself,
+// which the explicit conversions to float64 enforce.
 package exact
 
 import (
 	"math"
 )
 
-// The logarithm and the exponential of the standard library are not the same to the
-// last bit on every platform, and a compiler may fuse a product and a sum into one
-// rounding where the processor can. Weights must not depend on that: these two use
-// sums and products only, each rounded by itself, which the conversions enforce.
-
-// Ln returns the natural logarithm of x, for x > 0 and finite, within 2 units of the
-// last place.
+// Ln returns the natural logarithm of x, for x > 0 and finite, within 2 units of the last place.
+//
+// It writes x as frac·2^exp with frac between √½ and √2, so that ln x = ln frac + exp·ln 2, and
+// takes ln frac = 2·artanh((frac−1)/(frac+1)) from its series.
 func Ln(x float64) float64 {
 	frac, exp := math.Frexp(x)
 	if frac < math.Sqrt2/2 {
 		frac, exp = 2*frac, exp-1
 	}
-	// Ln(frac) = 2·artanh(s) with |s| < 0.172
-	s := (frac - 1) / (frac + 1)
+	s := (frac - 1) / (frac + 1) // |s| < 0.172, so eleven terms of the series suffice
 	z := float64(s * s)
 	sum := 0.0
 	for _, c := range artanh {
@@ -29,7 +32,7 @@ func Ln(x float64) float64 {
 	return float64(k*ln2High) + (float64(k*ln2Low) + ln)
 }
 
-// ln2High has so few bits that its product with an exponent is exact.
+// ln 2 in two parts. ln2High has so few bits that its product with an exponent is exact.
 const (
 	ln2High = 6.93147180369123816490e-01
 	ln2Low  = 1.90821492927058770002e-10
@@ -38,8 +41,10 @@ const (
 // artanh are the coefficients of the series of artanh(s)/s − 1 in s², last first.
 var artanh = [...]float64{1. / 23, 1. / 21, 1. / 19, 1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3}
 
-// Exp returns e to the power of x within 2 units of the last place; 0 below −700,
-// and NaN for NaN. x must not exceed 700.
+// Exp returns e to the power of x, within 2 units of the last place. It is 0 below −700 and NaN for
+// NaN. x must not exceed 700.
+//
+// It writes x as k·ln 2 + r with |r| < 0.35, so that eˣ = 2ᵏ·eʳ, and takes eʳ from its series.
 func Exp(x float64) float64 {
 	if x != x || x < -700 {
 		return max(x, 0)

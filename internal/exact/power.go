@@ -1,6 +1,7 @@
 package exact
 
-// Power returns x to the n-th, n ≥ 0, the same on every platform.
+// Power returns x to the power of n, n ≥ 0, by repeated squaring. [math.Pow] need not give the same
+// on every platform.
 func Power(x float64, n int) float64 {
 	p := 1.0
 	for ; n > 0; n /= 2 {

@@ -31,7 +31,7 @@ const (
 
 // ErrDamaged is the error of a file that is not as it was written, or not of this
 // package at all.
-var ErrDamaged = errors.New("damaged file")
+var ErrDamaged = errors.New("file is damaged")
 
 // A Writer writes a file. The first error stays.
 type Writer struct {
@@ -140,7 +140,7 @@ func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 		return nil, fmt.Errorf("neardup: %w: not a file of this package", ErrDamaged)
 	}
 	if head[len(magic)] != fileFormat {
-		return nil, fmt.Errorf("neardup: the file was %w: it has format %d; this version of the package reads format %d", ErrVersion, head[len(magic)], fileFormat)
+		return nil, fmt.Errorf("neardup: %w: format %d; this version of the package reads format %d", ErrVersion, head[len(magic)], fileFormat)
 	}
 	gotKind := f.headText(&head, 64)
 	gotVersion := f.headText(&head, MaxVersion)
@@ -151,7 +151,7 @@ func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 	case f.Err != nil:
 		return nil, f.Err
 	case gotKind != kind:
-		return nil, fmt.Errorf("neardup: the file was %w: it holds %s, not %s", ErrVersion, Shown(gotKind), kind)
+		return nil, fmt.Errorf("neardup: %w: it holds %s, not %s", ErrVersion, Shown(gotKind), kind)
 	}
 	if err := CompareVersions(gotVersion, version, again); err != nil {
 		return nil, err

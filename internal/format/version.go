@@ -17,7 +17,7 @@ func Clip(s string) string {
 
 // ErrVersion is the error of everything that was stored by other settings, in
 // another width or by another version of this package.
-var ErrVersion = errors.New("made in another way")
+var ErrVersion = errors.New("data was stored with other settings")
 
 // IsVersion reports whether s may be a version: one line of printable ASCII.
 func IsVersion(s string) bool {
@@ -64,7 +64,7 @@ func CompareVersions(stored, current, again string) error {
 	if differ == nil {
 		differ = []string{"the versions are written differently"}
 	}
-	return fmt.Errorf("neardup: what is stored was %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
+	return fmt.Errorf("neardup: %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
 }
 
 // field returns the value of a key, or "".

@@ -1,22 +1,29 @@
 package frequency
 
-// A Bag is the distinct features of a text, in the order in which they first occur.
+// A Bag holds the distinct features of one text with their counts, in the order in which they first
+// occur. That order makes results independent of the hash.
+//
+// It is an index beside plain arrays: entry e is Keys[e], Counts[e] and so on, and slots is an
+// open-addressing hash table of entries with linear probing, at most three quarters full. The
+// caller fills Lo, Hi and Weights if it needs them. A Bag is for one goroutine. Its zero value
+// works, but Factor should be random and odd.
 type Bag struct {
-	Factor  uint64   // of the hash, so that nobody can choose keys that collide
-	slots   []uint32 // 1 + where a key is, or 0; a power of two of them
-	shift   uint
+	Factor  uint64   // of the multiplicative hash; secret, so that nobody can choose colliding keys
+	slots   []uint32 // 1 plus the entry of a key, or 0 if free; a power of two of them
+	shift   uint     // leaves the highest bits of a product, as many as index slots
 	Keys    []uint64
 	Counts  []float64
-	Lo, Hi  []uint64 // hashes, if they are to be summed
+	Lo, Hi  []uint64 // the hashes of the features, if they are to be summed
 	Weights []int64
 }
 
-// Entry returns where a key is, and whether it is new. A new one has a count of 0.
+// Entry returns the entry of a key, and whether it is new. It adds a key that is not there, with a
+// count of 0.
 func (b *Bag) Entry(key uint64) (int, bool) {
 	if 4*len(b.Keys) >= 3*len(b.slots) {
 		b.grow()
 	}
-	for at := key * b.Factor >> b.shift; ; at++ {
+	for at := key * b.Factor >> b.shift; ; at++ { // the mask below makes it wrap around
 		slot := &b.slots[at&uint64(len(b.slots)-1)]
 		if *slot == 0 {
 			b.Keys, b.Counts = append(b.Keys, key), append(b.Counts, 0)
@@ -29,6 +36,7 @@ func (b *Bag) Entry(key uint64) (int, bool) {
 	}
 }
 
+// grow doubles the slots and enters all keys anew.
 func (b *Bag) grow() {
 	b.resize(max(64, 2*len(b.slots)))
 	for i, key := range b.Keys {
@@ -40,7 +48,7 @@ func (b *Bag) grow() {
 	}
 }
 
-// resize makes the slots so many, and empties them.
+// resize sets the number of slots, a power of two, and empties them.
 func (b *Bag) resize(slots int) {
 	if cap(b.slots) >= slots {
 		b.slots = b.slots[:slots]
@@ -54,7 +62,8 @@ func (b *Bag) resize(slots int) {
 	}
 }
 
-// Clear empties the bag, and keeps its memory unless that is much.
+// Clear empties the bag for the next text. It keeps the memory, unless a very long text made it
+// large, and goes back to few slots, so that clearing takes little time when texts are short.
 func (b *Bag) Clear() {
 	if len(b.slots) > 1<<17 {
 		*b = Bag{Factor: b.Factor}

@@ -1,3 +1,6 @@
+// Package frequency counts features, which it knows by 64-bit keys: in one text ([Bag]), and in a
+// whole collection ([Table]). Keys are hashes of features. They may come from an adversary, so both
+// hash them again with a secret random factor.
 package frequency
 
 import (
@@ -7,39 +10,52 @@ import (
 	"sync"
 )
 
-// A Table is a hash table from keys of features to counts, in 64 parts by the
-// highest bits of the key, so that workers rarely wait for each other and the table
-// grows part by part, without ever having all of itself twice. In a part, keys stand
-// in lines of 64 bytes, five to a line, so that a look-up costs one miss of the cache:
-// in the line that a hash of the key tells, or if that is full in the next one, and so
-// on. A part is made larger by a quarter when 85 % of it are in use. The hash is
-// multiplicative with a secret factor, so nobody can choose keys that meet in one line.
+// A Table is a hash table from the keys of features to counts of 32 bits. It is made for very many
+// keys and for many goroutines:
+//
+//	shard   one of 64 parts, by the highest six bits of the key, with a lock of its own.
+//	        So goroutines rarely wait for each other, and the table grows shard by shard,
+//	        without ever having all of its memory twice.
+//	line    64 bytes in a shard: five keys and five counts, filled from the front.
+//	        So most look-ups cost a single cache miss.
+//
+// A hash of the key tells its line. If that line is full, the key is in the next one, and so on. A
+// shard grows by a quarter when 85 % of it are in use, so there is always a line that is not full,
+// which ends a search. The hash is multiplicative with a secret factor, so nobody can choose keys
+// that meet in one line.
+//
+// The zero value is an empty table. [Table.Count], [Table.Add], [Table.Mark] and the methods over
+// the whole table lock what they touch. [Table.Find] does not: nothing may be written meanwhile.
 type Table struct {
-	factor uint64
+	factor uint64 // odd; chosen by Prepare
 	once   sync.Once
 	Shards [64]shard
 }
 
+// A shard has the keys whose highest six bits are its number.
 type shard struct {
 	sync.Mutex
 	lines []line
-	n     int // keys
+	n     int // keys in all lines
 }
 
-// A line is full from the front; a key of 0 is none, and the key 0 counts as 1.
+// A line is filled from the front. Key 0 means a free place, so the feature with the key 0 is
+// counted as the one with the key 1.
 type line struct {
 	keys   [lineKeys]uint64
-	values [lineKeys]uint32
+	values [lineKeys]uint32 // in the order of the keys
 }
 
+// lineKeys is the number of keys in a line: with their values they take 60 bytes, which alignment
+// makes 64.
 const lineKeys = 5
 
-// Prepare makes the zero value ready.
+// Prepare chooses the factor, once. Only [Table.Mark] needs it to have been called.
 func (f *Table) Prepare() {
 	f.once.Do(func() { f.factor = rand.Uint64() | 1 })
 }
 
-// Find returns the value of a key, or missing.
+// Find returns the value of a key, or missing if the key is not there. It takes no lock.
 func (f *Table) Find(key uint64, missing uint32) uint32 {
 	key = max(key, 1)
 	lines := f.Shards[key>>58].lines
@@ -48,8 +64,8 @@ func (f *Table) Find(key uint64, missing uint32) uint32 {
 	}
 	at, _ := bits.Mul64(key*f.factor, uint64(len(lines)))
 	for {
-		// Where in the line a key stands cannot be predicted: all are compared, without
-		// branches.
+		// Nobody can predict at which place of the line a key is. So all five are compared,
+		// without branches.
 		l := &lines[at]
 		v0, v1, v2, v3, v4 := l.values[0], l.values[1], l.values[2], l.values[3], l.values[4]
 		value := missing
@@ -68,6 +84,8 @@ func (f *Table) Find(key uint64, missing uint32) uint32 {
 		if l.keys[4] == key {
 			value = v4
 		}
+		// Done if the key was found, or if the line has room, so that no later one has the key.
+		// A key whose value happens to equal missing costs further lines, but no wrong result.
 		if value != missing || l.keys[lineKeys-1] == 0 {
 			return value
 		}
@@ -77,7 +95,8 @@ func (f *Table) Find(key uint64, missing uint32) uint32 {
 	}
 }
 
-// slot returns the value of a key, or nil and the line where it may be put.
+// slot returns the place of a key's value, or nil and the line with room for it. The shard must
+// have lines.
 func (s *shard) slot(key, factor uint64) (*uint32, *line) {
 	at, _ := bits.Mul64(key*factor, uint64(len(s.lines)))
 	for {
@@ -96,7 +115,8 @@ func (s *shard) slot(key, factor uint64) (*uint32, *line) {
 	}
 }
 
-// add adds to the count of a key, which stops at the largest.
+// add adds n to the count of a key, entering the key if it is new. A count that would overflow
+// stays at the largest number.
 func (s *shard) add(key uint64, n uint32, factor uint64) {
 	key = max(key, 1)
 	if len(s.lines) == 0 {
@@ -107,7 +127,7 @@ func (s *shard) add(key uint64, n uint32, factor uint64) {
 		*v = uint32(min(uint64(*v)+uint64(n), math.MaxUint32))
 		return
 	}
-	if (s.n+1)*20 > len(s.lines)*lineKeys*17 {
+	if (s.n+1)*20 > len(s.lines)*lineKeys*17 { // more than 17/20 full
 		s.resize(len(s.lines)+len(s.lines)/4+1, 0, factor)
 		_, l = s.slot(key, factor)
 	}
@@ -120,7 +140,8 @@ func (s *shard) add(key uint64, n uint32, factor uint64) {
 	s.n++
 }
 
-// resize moves the keys with a value of at least min into so many lines.
+// resize moves the keys with a value of at least min into the given number of new lines, and drops
+// the others. The lines must have room for them.
 func (s *shard) resize(lines int, min uint32, factor uint64) {
 	old := s.lines
 	s.lines, s.n = make([]line, lines), 0
@@ -133,10 +154,12 @@ func (s *shard) resize(lines int, min uint32, factor uint64) {
 	}
 }
 
-// Count adds 1 to the counts of keys that are all different. It sorts them by part in
-// sorted, which is as long.
+// Count adds 1 to the count of each key; the keys of a document, so that counts are document
+// frequencies. The keys must differ. It sorts them by shard first, into sorted, which must be as
+// long, so that it takes each lock at most once.
 func (f *Table) Count(keys, sorted []uint64) {
 	f.Prepare()
+	// A counting sort.
 	var starts [len(f.Shards) + 1]int
 	for _, k := range keys {
 		starts[k>>58+1]++
@@ -162,7 +185,7 @@ func (f *Table) Count(keys, sorted []uint64) {
 	}
 }
 
-// Add adds n to the count of one key.
+// Add adds n to the count of a key.
 func (f *Table) Add(key uint64, n uint32) {
 	f.Prepare()
 	s := &f.Shards[key>>58]
@@ -171,10 +194,11 @@ func (f *Table) Add(key uint64, n uint32) {
 	s.Unlock()
 }
 
-// Marked is the bit of a count that mark sets.
+// Marked is the bit of a count that [Table.Mark] sets.
 const Marked = 1 << 31
 
-// Mark sets a bit of the counts of keys, of which some may be new. Nothing may be counted afterwards.
+// Mark sets the bit Marked in the counts of keys, and enters new keys with this bit alone. Nothing
+// may be counted afterwards, and counts must be below 2³¹.
 func (f *Table) Mark(keys []uint64) {
 	for _, key := range keys {
 		s := &f.Shards[key>>58]
@@ -188,7 +212,7 @@ func (f *Table) Mark(keys []uint64) {
 	}
 }
 
-// find returns the value of a key, or nil.
+// find returns the place of a key's value, or nil if the key is not there.
 func (s *shard) find(key, factor uint64) *uint32 {
 	if len(s.lines) == 0 {
 		return nil
@@ -197,7 +221,8 @@ func (s *shard) find(key, factor uint64) *uint32 {
 	return v
 }
 
-// Prune removes the keys with a count below min, and returns the largest of the counts.
+// Prune removes the keys with a count below min, and gives their memory back. It returns the
+// largest of the counts that it removed, or 0 if it removed none.
 func (f *Table) Prune(min uint32) (largest uint32) {
 	f.Prepare()
 	for i := range f.Shards {
@@ -219,6 +244,8 @@ func (f *Table) Prune(min uint32) (largest uint32) {
 	return largest
 }
 
+// Each calls f for every key of the shard, in no particular order. f may change the value, but not
+// the shard. It takes no lock.
 func (s *shard) Each(f func(key uint64, n *uint32)) {
 	for i := range s.lines {
 		l := &s.lines[i]
@@ -231,7 +258,8 @@ func (s *shard) Each(f func(key uint64, n *uint32)) {
 	}
 }
 
-// Each calls fn for every key, in no order.
+// Each calls fn for every key, in no particular order but by ascending shard. fn may change the
+// value. It must not use the table otherwise, because the shard of the key is locked.
 func (f *Table) Each(fn func(key uint64, n *uint32)) {
 	for i := range f.Shards {
 		s := &f.Shards[i]
@@ -241,6 +269,7 @@ func (f *Table) Each(fn func(key uint64, n *uint32)) {
 	}
 }
 
+// Len returns the number of keys.
 func (f *Table) Len() (n int) {
 	for i := range f.Shards {
 		s := &f.Shards[i]
@@ -251,7 +280,8 @@ func (f *Table) Len() (n int) {
 	return n
 }
 
-// Take returns what f holds in a table of its own, and leaves f empty.
+// Take moves everything into a new table, and leaves f empty. It copies no keys, so the new table
+// has to have the same factor.
 func (f *Table) Take() *Table {
 	f.Prepare()
 	t := &Table{factor: f.factor}

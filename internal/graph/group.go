@@ -5,6 +5,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/parallel"
 )
@@ -27,16 +28,18 @@ func Centres(n int, pairs iter.Seq[Pair], before func(i, j int) bool) []int {
 		near[p.A] = append(near[p.A], Edge{p.B, p.Similarity})
 		near[p.B] = append(near[p.B], Edge{p.A, p.Similarity})
 	}
-	return CentresOf(n, before, func(is []int, use func(i int, near []Edge)) {
+	return CentresOf(n, before, func(is []int, _ func(i int) bool, use func(i int, near []Edge)) {
 		for _, i := range is {
 			use(i, near[i])
 		}
 	})
 }
 
-// CentresOf makes groups around centres. each calls use with some vertices and what is near them:
-// only of centres that is needed, so a group costs no more than its members.
-func CentresOf(n int, before func(i, j int) bool, each func(is []int, use func(i int, near []Edge))) []int {
+// CentresOf makes groups around centres. each calls use with some vertices, in order, and with what
+// is near them. It may look at several side by side, on other goroutines, before use is called for
+// the first; it need not look at a vertex once covered says that it belongs to a centre, and passes
+// nil then. So a large group costs a few looks more than its one centre.
+func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered func(i int) bool, use func(i int, near []Edge))) []int {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
@@ -57,24 +60,44 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, use func(i
 	for i := range of {
 		of[i] = -1
 	}
+	covered := make([]atomic.Bool, n)
 	for next := 0; next < n; {
-		var some []int // that are near no centre so far
+		var some []int // vertices that are near no centre so far
 		for ; next < n && len(some) < parallel.Chunk; next++ {
 			if of[order[next]] < 0 {
 				some = append(some, order[next])
 			}
 		}
-		each(some, func(i int, near []Edge) {
-			if of[i] >= 0 { // of one of them
+		each(some, func(i int) bool { return covered[i].Load() }, func(i int, near []Edge) {
+			if of[i] >= 0 { // near a centre among some
 				return
 			}
 			of[i], similarity[i] = i, math.Inf(1)
 			for _, e := range near {
-				if of[e.To] < 0 || e.Similarity > similarity[e.To] { // equal ones: the centre that comes first
+				if of[e.To] < 0 || e.Similarity > similarity[e.To] { // of equal ones the centre that comes first
 					of[e.To], similarity[e.To] = i, e.Similarity
+					covered[e.To].Store(true)
 				}
 			}
 		})
+	}
+	return of
+}
+
+// Represent changes the roots of groups, the smallest members, to their best members by before, which
+// may be nil.
+func Represent(of []int, before func(i, j int) bool) []int {
+	if before == nil {
+		return of
+	}
+	best := slices.Clone(of)
+	for i, root := range of {
+		if best[root] != i && before(i, best[root]) {
+			best[root] = i
+		}
+	}
+	for i, root := range of {
+		of[i] = best[root]
 	}
 	return of
 }

@@ -7,16 +7,28 @@ import (
 	"slices"
 )
 
-// A treeBuilder builds a tree.
+// This file builds a [Tree], from the root down. For each node it does four things:
+//
+//  1. find the bits in which the members differ,
+//  2. choose a plan for these bits,
+//  3. fill each table of the plan by a counting sort on the key,
+//  4. split the overfull buckets of each table into nodes, and build those.
+//
+// Two rules keep fingerprints that are far from random from costing too much. A split must halve
+// the expected cost of searching its bucket. And all splits together may take only eight entries
+// for each fingerprint of the tree.
+
+// A treeBuilder is the state of building one tree.
 type treeBuilder struct {
 	t      *Tree
-	tables int // at most so many for each node
-	budget int // entries that splitting may yet take
+	tables int // the most tables a node may have
+	budget int // the entries that splitting may still look at or make
 }
 
-// NewTree returns the tree of fingerprints, which it keeps. The plans are made for the
-// distance; there are at most so many tables, or exactly those of so many blocks if
-// that is not 0.
+// NewTree builds a tree over fps, which it keeps and which must not change. Each fingerprint has
+// the given number of words, 1 or 2, low word first. The tree finds any distance, but its plans are
+// made for the one given. No node has more than the given number of tables. If blocks is not 0, the
+// root has the tables of exactly so many blocks instead; see [NewPlan].
 func NewTree(words int, fps []uint64, distance, tables, blocks int) *Tree {
 	t := &Tree{words: words, fps: fps, distance: distance}
 	n := t.Len()
@@ -30,7 +42,9 @@ func NewTree(words int, fps []uint64, distance, tables, blocks int) *Tree {
 	return t
 }
 
-// farthest returns the distance up to which tables are better than a scan.
+// farthest returns the value of Reach: the largest distance at which a search of the tables is
+// expected to take less time than a scan, or -1. Tables for combinations of blocks, anywhere in the
+// tree, miss matches beyond the distance of the plan, so they never reach farther than that.
 func (t *Tree) farthest() int {
 	if len(t.Nodes) == 0 {
 		return -1
@@ -39,23 +53,27 @@ func (t *Tree) farthest() int {
 	if len(root.Tables) == 0 {
 		return -1
 	}
-	combos := false
+	combos := false // in any node
 	for i := range t.Nodes {
 		combos = combos || t.Nodes[i].Combos
 	}
+	// Radii grow with the distance, so tables of single blocks find any distance, at a price.
 	reach := t.distance
 	for !combos && reach < 64*t.words && t.cost(reach+1) < t.scanCost() {
 		reach++
 	}
-	for reach >= 0 && !root.Combos && t.cost(reach) > 1.5*t.scanCost() { // wanted blocks that are of no use
+	// Only a number of blocks that the caller chose can be much slower than a scan.
+	for reach >= 0 && !root.Combos && t.cost(reach) > 1.5*t.scanCost() {
 		reach--
 	}
 	return reach
 }
 
+// scanCost returns the expected time of comparing all fingerprints, in nanoseconds.
 func (t *Tree) scanCost() float64 { return scanCost * float64(len(t.fps)) }
 
-// cost returns the cost of a search by the tables of the root.
+// cost returns the expected time of a search of the root's tables, in nanoseconds. It takes the
+// fingerprints for random and so does not look at the nodes below.
 func (t *Tree) cost(distance int) float64 {
 	root := &t.Nodes[0]
 	cost := 0.0
@@ -70,7 +88,9 @@ func (t *Tree) cost(distance int) float64 {
 	return cost
 }
 
-// node builds a node over some ordinals, or all if they are nil, and all below it.
+// node builds the node with the index at, and all nodes below it. ords has the ordinals of its
+// fingerprints, some with copyBit; nil means all, which is so at the root only. If the node is not
+// worth its tables, it is left without any, and the caller removes it.
 func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 	t := b.t
 	n := t.Len()
@@ -83,6 +103,7 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		}
 		return t.at(uint32(i))
 	}
+	// The node is built in a variable, because Nodes grows and moves when children are appended.
 	node := t.Nodes[at]
 	node.count = n
 	node.fixed, node.Value = t.agreement(n, member)
@@ -90,15 +111,16 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 	if t.words == 1 {
 		varying[1] = 0
 	}
+	// Splitting is optional, so a node that is not the root may be given up at several points.
 	if depth > 0 {
-		if b.budget -= n; b.budget < 0 { // it takes time, too
+		if b.budget -= n; b.budget < 0 { // to look at them takes time even if nothing comes of it
 			return
 		}
 	}
 	p := NewPlan(n, t.words, t.distance, b.tables, blocks, freeBits(n, member, varying))
 	if depth > 0 {
 		if 2*p.cost > float64(n)*(candidateCost+float64(fetchCost*passing(t.distance))) {
-			return // better left as a bucket; the caller drops the node
+			return // not even twice as fast as the bucket that is there
 		}
 		if b.budget -= n * len(p.Keys); b.budget < 0 {
 			return
@@ -110,6 +132,8 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		tb.setKey(key, t.words)
 		tb.fill(t, ords, n)
 		if ords == nil && i == 0 {
+			// The first table of the root is filled with everything, which brings equal
+			// fingerprints together. It is filled again if there were any.
 			if ords = b.findCopies(&tb); ords != nil {
 				n, node.count = len(ords), len(ords)
 				tb.fill(t, ords, n)
@@ -117,7 +141,7 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 		}
 		node.Tables = append(node.Tables, tb)
 	}
-	t.Nodes[at] = node
+	t.Nodes[at] = node // before the children, which come behind it
 	if depth+1 < maxDepth {
 		for i := range node.Tables {
 			b.split(at, i, depth)
@@ -125,7 +149,8 @@ func (b *treeBuilder) node(at int, ords []uint32, blocks, depth int) {
 	}
 }
 
-// agreement returns the bits in which all fingerprints agree, and their values.
+// agreement returns the bits in which all n fingerprints agree, and the values of these bits. The
+// other bits of value are 0.
 func (t *Tree) agreement(n int, member func(i int) (lo, hi uint64)) (fixed, value [2]uint64) {
 	all, any := [2]uint64{^uint64(0), ^uint64(0)}, [2]uint64{}
 	for i := range n {
@@ -136,7 +161,9 @@ func (t *Tree) agreement(n int, member func(i int) (lo, hi uint64)) (fixed, valu
 	return [2]uint64{all[0] | ^any[0], all[1] | ^any[1]}, all
 }
 
-// setKey makes the key of some bits, in ascending order.
+// setKey makes the key from some bits, given in ascending order. Neighbouring bits of a word form
+// one piece. It also chooses the tag: of the aligned halves of words the one with the fewest bits
+// in the key, so that the tag tells as much as possible.
 func (t *Table) setKey(key []int, words int) {
 	t.Bits = len(key)
 	for i, bit := range key {
@@ -148,7 +175,7 @@ func (t *Table) setKey(key []int, words int) {
 		}
 	}
 	most := -1
-	for shift := 0; shift < 64*words; shift += 32 { // the 32 bits with the fewest in the key
+	for shift := 0; shift < 64*words; shift += 32 {
 		if free := ^uint32(t.mask[shift/64] >> (shift % 64)); bits.OnesCount32(free) > most {
 			most = bits.OnesCount32(free)
 			t.tagShift, t.tagMask = shift, free
@@ -156,7 +183,8 @@ func (t *Table) setKey(key []int, words int) {
 	}
 }
 
-// fill enters fingerprints of a tree: those of ords, or the first n if that is nil.
+// fill enters n fingerprints into the table by a counting sort, keeping their order within a
+// bucket. They are the ordinals of ords, or 0 to n−1 if ords is nil.
 func (t *Table) fill(from *Tree, ords []uint32, n int) {
 	at := func(i int) uint32 {
 		if ords != nil {
@@ -164,6 +192,7 @@ func (t *Table) fill(from *Tree, ords []uint32, n int) {
 		}
 		return uint32(i)
 	}
+	// Count key x at x+1. After adding up, Starts[x] is the number of entries before bucket x.
 	t.Starts = make([]uint32, 1<<t.Bits+1)
 	for i := range n {
 		t.Starts[t.key(from.at(at(i)&^copyBit))+1]++
@@ -179,6 +208,8 @@ func (t *Table) fill(from *Tree, ords []uint32, n int) {
 		ord := at(i)
 		lo, hi := from.at(ord &^ copyBit)
 		key := t.key(lo, hi)
+		// For entry i of the bucket pos is from+i. The tag goes to 2*from+i and the ordinal to
+		// from+to+i, which is behind all tags of the bucket.
 		pos := next[key]
 		next[key]++
 		t.entries[t.Starts[key]+pos] = t.tag(lo, hi)
@@ -186,12 +217,14 @@ func (t *Table) fill(from *Tree, ords []uint32, n int) {
 	}
 }
 
-// findCopies finds equal fingerprints, which share a bucket of any table. It returns
-// the first ordinal of each, marked if it has copies, or nil if all are different.
+// findCopies finds the duplicates and enters them in Copies. Equal fingerprints share a bucket and
+// a tag in any table. So it looks at one table, and compares fingerprints only where tags are
+// equal. It returns the ordinals of the others, ascending and with copyBit on those that have
+// duplicates, or nil if all fingerprints differ.
 func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 	t := b.t
-	var pairs []uint64 // first, copy
-	var sorted []uint64
+	var pairs []uint64  // the ordinals of a first one and a duplicate of it, 32 bits each
+	var sorted []uint64 // tag and ordinal of a bucket, 32 bits each
 	for key := range len(tb.Starts) - 1 {
 		from, to := tb.Starts[key], tb.Starts[key+1]
 		if to-from < 2 {
@@ -199,10 +232,11 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 		}
 		sorted = sorted[:0]
 		for i := from; i < to; i++ {
+			// i counts the entries of the table, so i−from is the place in the bucket.
 			sorted = append(sorted, uint64(tb.entries[from+i])<<32|uint64(tb.entries[to+i]))
 		}
 		slices.Sort(sorted)
-		for len(sorted) > 1 { // those with one tag
+		for len(sorted) > 1 { // take the entries with the same tag
 			same := 1
 			for same < len(sorted) && sorted[same]>>32 == sorted[0]>>32 {
 				same++
@@ -216,8 +250,9 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 	if pairs == nil {
 		return nil
 	}
-	slices.Sort(pairs)
+	slices.Sort(pairs) // by the first one, and then by the duplicate
 	n := t.Len()
+	// Fill Copies from the sorted pairs.
 	isCopy := make([]bool, n)
 	c := &t.Copies
 	for i, p := range pairs {
@@ -229,6 +264,7 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 		isCopy[uint32(p)] = true
 	}
 	c.Start = append(c.Start, uint32(len(c.All)))
+	// Collect all other ordinals. first is ascending too, so one pass marks those in it.
 	ords := make([]uint32, 0, n-len(c.All))
 	marked := 0
 	for ord := range uint32(n) {
@@ -242,8 +278,8 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 	return ords
 }
 
-// appendEqual appends the pairs of a first ordinal and one with the same fingerprint,
-// of ordinals with the same tag.
+// appendEqual appends a pair (first, duplicate) for each duplicate among entries that share a tag.
+// It sorts them by fingerprint and then by ordinal, so first is the lowest ordinal.
 func (t *Tree) appendEqual(pairs []uint64, tagged []uint64) []uint64 {
 	slices.SortFunc(tagged, func(a, b uint64) int {
 		alo, ahi := t.at(uint32(a))
@@ -263,11 +299,12 @@ func (t *Tree) appendEqual(pairs []uint64, tagged []uint64) []uint64 {
 	return pairs
 }
 
-// split makes nodes of the overfull buckets of a table of a node.
+// split turns the overfull buckets of a table into nodes, and then closes the gaps: the bucket of a
+// node shrinks to one entry. at is the index of the node that has the table.
 func (b *treeBuilder) split(at, table, depth int) {
 	tb := &b.t.Nodes[at].Tables[table]
-	limit := max(fullest, perBucket*b.t.Nodes[at].count>>tb.Bits)
-	children := make(map[uint32]uint32)
+	limit := max(fullest, perBucket*b.t.Nodes[at].count>>tb.Bits) // entries of a normal bucket
+	children := make(map[uint32]uint32)                           // by key, the index of the node
 	for key := range len(tb.Starts) - 1 {
 		from, to := tb.Starts[key], tb.Starts[key+1]
 		if int(to-from) <= limit {
@@ -275,9 +312,9 @@ func (b *treeBuilder) split(at, table, depth int) {
 		}
 		child := len(b.t.Nodes)
 		b.t.Nodes = append(b.t.Nodes, node{parent: at, Under: table})
-		b.node(child, tb.entries[from+to:2*to], 0, depth+1)
-		tb = &b.t.Nodes[at].Tables[table] // the nodes may have moved
-		if b.t.Nodes[child].Tables == nil {
+		b.node(child, tb.entries[from+to:2*to], 0, depth+1) // the ordinals of the bucket
+		tb = &b.t.Nodes[at].Tables[table]                   // Nodes may have moved
+		if b.t.Nodes[child].Tables == nil {                 // not worth it: the bucket stays
 			b.t.Nodes = b.t.Nodes[:child]
 		} else {
 			children[uint32(key)] = uint32(child)
@@ -286,7 +323,8 @@ func (b *treeBuilder) split(at, table, depth int) {
 	if len(children) == 0 {
 		return
 	}
-	// The bucket of a node is one entry.
+	// Copy the buckets that stay, and put one entry in place of each that became a node. Starts
+	// is overwritten on the way: its old numbers at key and key+1 are read first.
 	var entries []uint32
 	for key := range uint32(len(tb.Starts) - 1) {
 		from, to := tb.Starts[key], tb.Starts[key+1]

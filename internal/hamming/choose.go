@@ -5,8 +5,12 @@ import (
 	"math/bits"
 )
 
-// Binomial returns the number of ways to choose k of n, or the largest integer if
-// that is smaller.
+// This file has the combinatorics of tables for combinations of blocks: how many tables m blocks
+// need at distance k, and which blocks are in the key of each; see plan.go.
+
+// Binomial returns the number of ways to choose k of n, and 0 if k > n. It returns the largest
+// integer if the result, or a product on the way to it, does not fit. So the caller may compare it
+// with a limit without thinking of overflow.
 func Binomial(n, k int) int {
 	b := 1
 	for i := range min(k, n-k) {
@@ -14,7 +18,7 @@ func Binomial(n, k int) int {
 		if hi > 0 || lo > math.MaxInt {
 			return math.MaxInt
 		}
-		b = int(lo / uint64(i+1))
+		b = int(lo / uint64(i+1)) // now b is Binomial(n, i+1): the division has no remainder
 	}
 	if k > n {
 		return 0
@@ -22,7 +26,8 @@ func Binomial(n, k int) int {
 	return b
 }
 
-// Combinations yields every choice of k of n numbers, in order.
+// Combinations yields every choice of k of the numbers 0 to n−1, in lexicographic order, 0 ≤ k ≤ n.
+// It reuses the slice: the caller may keep it only until the next one.
 func Combinations(n, k int) func(yield func([]int) bool) {
 	return func(yield func([]int) bool) {
 		choice := make([]int, k)
@@ -33,6 +38,7 @@ func Combinations(n, k int) func(yield func([]int) bool) {
 			if !yield(choice) {
 				return
 			}
+			// Increase the last number that can grow, and put the ones behind it right after it.
 			i := k - 1
 			for i >= 0 && choice[i] == n-k+i {
 				i--

@@ -4,9 +4,13 @@ import (
 	"math/bits"
 )
 
-// plan chooses the keys by which to partition some fingerprints, ws and more, and
-// returns them with the bits in which these really differ: the others need no block. pairs is
-// the number of pairs to compare if there are no keys. It returns no keys if that would not save enough work.
+// This file chooses the bits by which a join partitions fingerprints. planKeys makes keys that are
+// right for random fingerprints. plan tries them on a sample of the real ones, and leaves out the
+// bits on which too many agree.
+
+// plan chooses the keys to partition the fingerprints of ws and more by. It returns them with the
+// bits of free in which the fingerprints really differ; the other bits need no block. pairs is the
+// number of comparisons without keys. It returns no keys if they would not save enough of those.
 func (j *joiner[W]) plan(ws, more []W, free W, pairs float64) ([]key, W) {
 	n := len(ws) + len(more)
 	at := func(i int) W {
@@ -15,6 +19,8 @@ func (j *joiner[W]) plan(ws, more []W, free W, pairs float64) ([]key, W) {
 		}
 		return more[i-len(ws)]
 	}
+	// A bit in which all agree with the first one is in no difference. A block of such bits would
+	// be agreed on by all.
 	var differ W
 	first := at(0)
 	for _, ws := range [2][]W{ws, more} {
@@ -27,11 +33,12 @@ func (j *joiner[W]) plan(ws, more []W, free W, pairs float64) ([]key, W) {
 	for c := range len(free) {
 		free[c] &= differ[c]
 	}
-	// Fingerprints may be far from random. On a sample of the pairs, few must
-	// agree on a key: so the pairs left to compare get fewer from level to level
-	// and the join is never much slower than comparing all. Bits on which most
-	// agree are left out of the blocks: the principle holds for any choice of
-	// bits.
+	// Fingerprints may be far from random, and then too many may agree on a key. So the keys must
+	// pass a test: of a sample of pairs, at most half may agree on a key, counting a pair once for
+	// each key. The pairs left to compare then get fewer from level to level, and the join is never
+	// much slower than comparing all. If the keys fail, the bits of the worst one are left out of
+	// the blocks and planKeys tries again. That is allowed because the pigeonhole principle holds
+	// for blocks of any choice of bits.
 	for use := free; ; {
 		keys := planKeys(use, j.k, n, pairs)
 		if keys == nil {
@@ -41,9 +48,11 @@ func (j *joiner[W]) plan(ws, more []W, free W, pairs float64) ([]key, W) {
 		total, worst, most := 0, 0, 0
 		agree := make([]int, len(keys))
 		for i, random := 0, uint64(n); i < sample; i++ {
+			// A linear congruential generator (Knuth's MMIX) with a fixed seed, so that the same
+			// input is always joined in the same way.
 			random = random*6364136223846793005 + 1442695040888963407
 			p := int(random >> 32 * uint64(n) >> 32)
-			q := (p + 1 + int(random<<32>>32*uint64(n-1)>>32)) % n // not p
+			q := (p + 1 + int(random<<32>>32*uint64(n-1)>>32)) % n // any but p
 			a, b := at(p), at(q)
 			for i, key := range keys {
 				if (a[key.word]^b[key.word])&key.mask() == 0 {
@@ -63,12 +72,12 @@ func (j *joiner[W]) plan(ws, more []W, free W, pairs float64) ([]key, W) {
 	}
 }
 
-// planKeys cuts the free bits into k+1 blocks and returns a key inside each, or
-// nil if comparing n fingerprints directly is cheaper. Costs are in the time of
-// one comparison, about half a nanosecond; a record takes some ten of them to
-// move for one key.
+// planKeys cuts the free bits into k+1 blocks and returns a key inside each of them. It returns nil
+// if there are too few bits, or if it is cheaper to compare all pairs, which all is the number of.
+// The unit of cost is one comparison, about half a nanosecond. It assumes random fingerprints, for
+// which one of 2^width pairs agrees on a key of width bits.
 func planKeys[W Words](free W, k, n int, all float64) []key {
-	const move = 10
+	const move = 10 // the cost of moving one record, in all passes for one key
 	total := 0
 	for i := range len(free) {
 		total += bits.OnesCount64(free[i])
@@ -76,13 +85,14 @@ func planKeys[W Words](free W, k, n int, all float64) []key {
 	if k+1 > total {
 		return nil
 	}
-	wanted := min(16, max(1, bits.Len(uint(n))-3)) // parts of about eight
+	wanted := min(16, max(1, bits.Len(uint(n))-3)) // for parts of four to eight fingerprints
 	keys := make([]key, 0, k+1)
 	cost := 0.0
 	word, shift := 0, 0
 	for b := range k + 1 {
-		size := total*(b+1)/(k+1) - total*b/(k+1)
-		// The key is the longest run of neighbouring bits in the block.
+		size := total*(b+1)/(k+1) - total*b/(k+1) // as even as integers allow
+		// The key is the longest run of neighbouring bits in the block, so that one shift and one
+		// mask extract it. A run may stop early at the end of a word.
 		var best key
 		for size > 0 {
 			for free[word]>>shift&1 == 0 {

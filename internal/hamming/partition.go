@@ -4,12 +4,25 @@ import (
 	"sync"
 )
 
-// scatter sorts the input by width bits of a word, at most eight, into dst, and returns
-// the end of each part. Each worker takes a stretch of the input.
+// This file has the radix partitions of the join: three ways to sort fingerprints by at most eight
+// bits of a word. A pass writes to at most 256 places in turn, which is few enough for the cache
+// and the translation buffer of a processor. A key of more bits takes two passes.
+//
+//	scatter  copies the whole input, in parallel
+//	split    copies a part into a buffer
+//	inPlace  needs no buffer, but moves each record to a place that is not in the cache
+//
+// All of them return ends: ends[d] is the end of the part whose bits are d, and the beginning of
+// the next part.
+
+// scatter sorts the input into dst by the bits shift to shift+width−1 of a word; width is at most
+// 8. Each worker takes a stretch of the input. It first counts the bits of its stretch. The counts
+// of all workers then say where each worker has to put its share of each part, so that they write
+// without locks, and the result is the same for any number of workers.
 func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (ends [256]uint32) {
 	mask := uint8(1<<width - 1)
 	n := s.len()
-	next := make([][256]uint32, workers)
+	next := make([][256]uint32, workers) // counts, and then the next place, of each worker and part
 	each := func(do func(worker, from, to int)) {
 		var wait sync.WaitGroup
 		for w := range workers {
@@ -17,6 +30,7 @@ func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (end
 		}
 		wait.Wait()
 	}
+	// stretch calls do with the fingerprints from..to of the input, which may lie in a and in b.
 	stretch := func(from, to int, do func(ws []W, first int)) {
 		if split := len(s.a); from < split {
 			do(s.a[from:min(to, split)], from)
@@ -25,6 +39,7 @@ func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (end
 			do(s.b[max(from, split)-split:to-split], max(from, split))
 		}
 	}
+	// First pass: each worker counts.
 	each(func(worker, from, to int) {
 		var count [256]uint32
 		stretch(from, to, func(ws []W, _ int) {
@@ -34,6 +49,7 @@ func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (end
 		})
 		next[worker] = count
 	})
+	// The parts come one after the other, and within a part the shares of the workers.
 	sum := uint32(0)
 	for d := range ends {
 		for w := range next {
@@ -41,6 +57,7 @@ func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (end
 		}
 		ends[d] = sum
 	}
+	// Second pass: each worker moves its fingerprints, and notes where they were.
 	each(func(worker, from, to int) {
 		at := next[worker]
 		stretch(from, to, func(ws []W, first int) {
@@ -54,11 +71,13 @@ func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (end
 	return ends
 }
 
-// split sorts r by width bits of a word, at most eight, into a buffer, or in place if
-// that would be large, and returns it with the end of each part.
+// split sorts r by the bits shift to shift+width−1 of a word; width is at most 8. It returns the
+// sorted records, in spare buffer number buffer, which the next split with that number overwrites.
+// If r is a large part of the input it is sorted in place: buffers for every level of every worker
+// would otherwise take several times the memory of the input.
 func (j *joiner[W]) split(r records[W], buffer, word, shift, width int) (records[W], [256]uint32) {
 	mask := uint8(1<<width - 1)
-	var next [256]uint32
+	var next [256]uint32 // the size of each part, then its beginning, and at last its end
 	for i := range r.w {
 		next[uint8(r.w[i][word]>>(shift&63))&mask]++
 	}
@@ -75,7 +94,7 @@ func (j *joiner[W]) split(r records[W], buffer, word, shift, width int) (records
 	}
 	buf := &j.spare[buffer]
 	if buf.len() < r.len() {
-		*buf = newRecords[W](r.len() + r.len()/8)
+		*buf = newRecords[W](r.len() + r.len()/8) // the next part may be a little larger
 	}
 	dst := buf.slice(0, r.len())
 	for i, w := range r.w {
@@ -86,13 +105,15 @@ func (j *joiner[W]) split(r records[W], buffer, word, shift, width int) (records
 	return dst, next
 }
 
-// inPlace sorts r by bits of a word, of which starts has where each part begins, and
-// returns the ends (American flag sort).
+// inPlace sorts r in place by the bits of mask, shifted, of a word, and returns the end of each
+// part (American flag sort; McIlroy, Bostic and McIlroy 1993). starts has the beginning of each
+// part. A record that is out of place goes to the next free place of its part, and the record found
+// there is moved in turn, until one belongs to the place where the chain began.
 func inPlace[W Words](r records[W], starts [256]uint32, word, shift int, mask uint8) [256]uint32 {
 	next := starts
 	for d := range int(mask) + 1 {
 		end := uint32(r.len())
-		if d < int(mask) {
+		if d < int(mask) { // the last part ends with r
 			end = starts[d+1]
 		}
 		for ; next[d] < end; next[d]++ {

@@ -6,53 +6,56 @@ import (
 	"slices"
 )
 
-// The pigeonhole principle (S001 §3, S002 §1, S003 §2.1), in its general form. Cut
-// the bits into m blocks and give block i a radius rᵢ ≥ 0 such that all rᵢ+1 add up
-// to k+1. Then two fingerprints at a distance of at most k differ in at most rᵢ bits
-// of some block i: if they differed in rᵢ+1 or more of every block, that would be k+1
-// or more bits. A table for each block leads from its value to the fingerprints that
-// have it, and a search looks at all values within rᵢ bits of its own.
+// This file chooses the tables of a node.
 //
-//   - With m = k+1 all radii are 0: the tables of the source documents, 4 by 16 bits
-//     for 64 bits and k = 3. It is the design that needs fewest steps while the
-//     blocks are about as long as the number of fingerprints, log₂ n.
-//   - With fewer blocks, which are longer, a search has more values to look at and
-//     fewer fingerprints at each: for a hundred million fingerprints 3 blocks with the
-//     radii 1, 0, 0. This is also how distances far beyond 3 are searched.
-//   - With more blocks, m > k+1, at least m−k of them agree, so tables keyed by every
-//     combination of m−k blocks will do (Manku, Jain, Das Sarma 2007): 10 tables for
-//     m = 5, 20 for m = 6. They need memory.
+// The tables rest on the pigeonhole principle (june 2013 §3, Wang 2019 §1, Li 2015 §2.1), here in
+// its general form. Cut the bits into m blocks. Give block i a radius rᵢ ≥ 0, such that all rᵢ+1
+// add up to k+1. Then two fingerprints at a distance of at most k differ in at most rᵢ bits of
+// some block i. Otherwise they would differ in rᵢ+1 or more bits of every block, which makes k+1
+// or more bits together. So there is a table for each block, keyed by the bits of the block, and a
+// search probes the keys within rᵢ bits of its own.
 //
-// A key need not use all bits of its block. If it uses fewer, it only has more
-// fingerprints at each value, and misses none.
+//   - With m = k+1 blocks all radii are 0. These are the tables of the papers: 4 of 16 bits for
+//     64 bits and k = 3. This design takes the fewest steps while a block has about log₂ n bits,
+//     for n fingerprints.
+//   - With fewer and longer blocks, a search probes more keys and finds fewer fingerprints at
+//     each. For a hundred million fingerprints 3 blocks with the radii 1, 0, 0 are best. This is
+//     also how distances far beyond 3 are searched.
+//   - With more blocks, m > k+1, two fingerprints within k bits agree on at least m−k blocks. So
+//     there is a table for every combination of m−k blocks (Manku, Jain, Das Sarma 2007): 10
+//     tables for m = 5, 20 for m = 6, both at k = 3. Keys are longer, but the tables need memory.
+//
+// A key need not use all bits of its block. With fewer bits its buckets hold more fingerprints,
+// but it misses none.
 
-// A plan is how to search one set of fingerprints.
+// A plan says which tables a node has.
 type plan struct {
-	Keys   [][]int // the bits in the key of each table
-	Combos bool    // tables by combinations of blocks, for distances up to k only
-	cost   float64 // of a search, in nanoseconds
+	Keys   [][]int // the bits in the key of each table, ascending
+	Combos bool    // the tables are for combinations of blocks, and find distances up to k only
+	cost   float64 // the expected time of a search at distance k, in nanoseconds
 }
 
-// The cost model: nanoseconds on a server of 2025 with kernels, for sets larger than
-// its caches. They decide how a search is done, never what it finds, and are the same on
-// every machine so that indexes are.
+// The cost model, in nanoseconds. It was measured on a server of 2025 with the vector kernels, on
+// sets larger than its caches. Costs decide how a search is done and never what it finds. They are
+// the same on every machine, so the same fingerprints give the same index everywhere.
 const (
-	probeCost     = 85   // one value of one table: two lines of memory, of many fetched side by side
-	candidateCost = 0.55 // to compare a tag
-	fetchCost     = 60   // to compare a fingerprint whose tag is near
-	scanCost      = 0.15 // to compare a fingerprint, by each word of it, in order
+	probeCost     = 85   // to probe one key of one table: two cache misses that overlap with others
+	candidateCost = 0.55 // to compare one tag
+	fetchCost     = 60   // to load and compare a fingerprint whose tag is near
+	scanCost      = 0.15 // to compare one word of a fingerprint in a scan
 )
 
 const (
-	MaxKeyBits = 26
-	MaxTables  = 1024
-	EntryBytes = 9 // of a table, about: tag, ordinal, a share of the bucket's start
+	MaxKeyBits = 26   // bits of a key: a table has at most 2²⁶ buckets
+	MaxTables  = 1024 // tables of a node
+	EntryBytes = 9    // memory of one entry, about: tag, ordinal, a share of the bucket's start
 )
 
-// NewPlan chooses the plan of the least cost for n fingerprints and distances up to k
-// whose tables take at most so many. bits are those in which the fingerprints differ,
-// with the probability that any two agree in them. blocks is 0, or the number of
-// blocks wanted. No keys mean that all fingerprints are to be compared.
+// NewPlan chooses the cheapest plan for n fingerprints and distances up to k, with at most the
+// given number of tables. free holds the bits in which the fingerprints differ, those that tell
+// them apart well first. If blocks is not 0, NewPlan takes exactly so many blocks instead, at any
+// cost; Binomial(blocks, k) must then be at most [MaxTables]. A plan without keys means that a
+// scan is cheaper than any tables.
 func NewPlan(n, words, k, tables, blocks int, free []FreeBit) plan {
 	best := plan{cost: scanCost * float64(words*n)}
 	if k >= len(free) || n < 2 {
@@ -60,7 +63,9 @@ func NewPlan(n, words, k, tables, blocks int, free []FreeBit) plan {
 			return best
 		}
 	}
-	keyBits := min(MaxKeyBits, max(1, bits.Len(uint(n))-3)) // at least four fingerprints for each value
+	// Keys are so short that a bucket has at least four fingerprints on average. So Starts adds at
+	// most one byte to each entry.
+	keyBits := min(MaxKeyBits, max(1, bits.Len(uint(n))-3))
 	consider := func(m int) {
 		p := plan{Combos: m > k+1}
 		if p.Combos {
@@ -75,8 +80,8 @@ func NewPlan(n, words, k, tables, blocks int, free []FreeBit) plan {
 		} else {
 			sizes := equalSizes(free, m)
 			if wide := (k + 1) % m; wide > 0 && m <= k {
-				// The first ones have a radius that is greater by one. They are longer,
-				// so that they have fewer fingerprints at each of their many values.
+				// The radius of the first blocks is greater by one. So they get more bits,
+				// which makes the buckets at their many keys smaller.
 				unequalSizes(sizes, wide, func(block, size int) float64 {
 					size = min(size, keyBits)
 					return probeCosts(size, Radius(block, m, k), k, math.Ldexp(float64(n), -size))
@@ -103,14 +108,14 @@ func NewPlan(n, words, k, tables, blocks int, free []FreeBit) plan {
 	return best
 }
 
-// least reports whether a plan with so many tables may cost less, each of which has one
-// value at the least.
+// least reports whether a plan with this many tables can cost less than p: each table costs at
+// least one probe.
 func (p *plan) least(tables int) bool { return probeCost*float64(tables) < p.cost }
 
-// add adds a table with the block, or as many bits of it as a key may have.
+// add adds a table to the plan, keyed by the first bits of a block, at most keyBits of them.
 func (p *plan) add(block []FreeBit, keyBits, n, radius, k int) {
 	var key []int
-	share := 1.0 // of the fingerprints at one value
+	share := 1.0 // the expected fraction of the fingerprints that agree with the query on the key
 	for _, b := range block[:min(len(block), keyBits)] {
 		key = append(key, b.Bit)
 		share *= b.Agree
@@ -120,25 +125,27 @@ func (p *plan) add(block []FreeBit, keyBits, n, radius, k int) {
 	p.cost += probeCosts(len(key), radius, k, float64(n)*share)
 }
 
-// probeCosts returns the cost of looking at all values of so many bits within a radius,
-// with so many fingerprints at each.
+// probeCosts returns the cost of searching one table at distance k: of all keys of the given
+// number of bits within the radius, with the given number of candidates in each bucket.
 func probeCosts(bits, radius, k int, candidates float64) float64 {
 	probes := 0.0
 	for j := range radius + 1 {
 		probes += float64(Binomial(bits, j))
 	}
-	// Conversions forbid fused multiply-adds, so plans are the same on every platform.
+	// The conversions forbid fused multiply-adds, so plans are the same on every platform.
 	each := candidateCost + float64(fetchCost*passing(k-radius))
 	return float64(probes * (probeCost + float64(candidates*each)))
 }
 
-// unequalSizes shares out the good bits anew: so many for the first blocks, which are
-// wide, and so many for the others, that the cost is least.
+// unequalSizes distributes the good bits anew over the blocks, in place. The first wide blocks get
+// equal shares of some bits and the other blocks equal shares of the rest. It tries every division
+// between the two and takes the cheapest. cost returns the cost of a block of a size.
 func unequalSizes(sizes []int, wide int, cost func(block, size int) float64) {
 	good := 0
 	for _, s := range sizes {
 		good += s
 	}
+	// share distributes bits evenly over some blocks and returns their cost.
 	share := func(first, blocks, bits int) (sum float64) {
 		for i := range blocks {
 			sizes[first+i] = (bits + blocks - 1 - i) / blocks
@@ -149,6 +156,7 @@ func unequalSizes(sizes []int, wide int, cost func(block, size int) float64) {
 		}
 		return sum + float64(float64(blocks-long)*cost(first, bits/blocks))
 	}
+	// all gives so many bits to the wide blocks and returns the cost of that.
 	all := func(bits int) float64 { return share(0, wide, bits) + share(wide, len(sizes)-wide, good-bits) }
 	best, least := 0, math.Inf(1)
 	for bits := range good + 1 {
@@ -159,16 +167,19 @@ func unequalSizes(sizes []int, wide int, cost func(block, size int) float64) {
 	all(best)
 }
 
-// Radius returns the radius of block i of m for the distance k; negative means that
-// the block is not needed.
+// Radius returns the radius of block i of m in a search at distance k. The radii are equal, except
+// that the first ones may be greater by one. All radius+1 add up to k+1, as the pigeonhole
+// principle asks for. If k+1 < m, the first k+1 blocks suffice, with radius 0; the radius of the
+// others is negative.
 func Radius(i, m, k int) int {
-	if k < m { // without a division
+	if k < m { // the common case, without a division
 		return min(0, k-i)
 	}
 	return (k+m-i)/m - 1
 }
 
-// passing returns the share of random tags that are within k bits of another.
+// passing returns the fraction of all tags, numbers of 32 bits, that are within k bits of a given
+// one. It is how often the fingerprint of a random candidate has to be loaded.
 func passing(k int) float64 {
 	sum, term := 0.0, 1.0
 	for i := 0; i <= min(k, 32); i++ {
@@ -178,15 +189,17 @@ func passing(k int) float64 {
 	return sum / (1 << 32)
 }
 
-// A FreeBit is a bit in which fingerprints differ, and the probability that two of
-// them agree in it: ½ for a good one.
+// A FreeBit is a bit in which the fingerprints of a node differ, and the probability that two of
+// them agree in it. A good bit, which tells fingerprints apart well, has exactly ½; all others are
+// poor.
 type FreeBit struct {
 	Bit   int
 	Agree float64
 }
 
-// freeBits finds the free bits of n fingerprints, from a sample, except for those that
-// are taken: first those that tell fingerprints apart well, in ascending order.
+// freeBits returns the bits of varying as FreeBits, first the good ones in ascending order, then
+// the poor ones in ascending order. It estimates probabilities from a sample of evenly spaced
+// fingerprints.
 func freeBits(n int, at func(i int) (lo, hi uint64), varying [2]uint64) []FreeBit {
 	const sample = 2048
 	var ones [128]int
@@ -208,14 +221,14 @@ func freeBits(n int, at func(i int) (lo, hi uint64), varying [2]uint64) []FreeBi
 		if p < 0.1 || p > 0.9 {
 			poor = append(poor, FreeBit{bit, min(float64(p*p)+float64((1-p)*(1-p)), 0.999)})
 		} else {
-			good = append(good, FreeBit{bit, 0.5}) // as if random: nothing to gain from a sample's noise
+			good = append(good, FreeBit{bit, 0.5}) // not the estimate: it would only add noise
 		}
 	}
 	return append(good, poor...)
 }
 
-// equalSizes returns the sizes of m blocks that have as many good bits, or nearly, the
-// first ones one more.
+// equalSizes distributes the good bits evenly over m blocks and returns the number for each. If
+// they do not divide evenly, the first blocks have one more.
 func equalSizes(free []FreeBit, m int) []int {
 	sizes := make([]int, m)
 	for _, b := range free {
@@ -230,8 +243,9 @@ func equalSizes(free []FreeBit, m int) []int {
 	return sizes
 }
 
-// cutBlocks cuts the bits into blocks with so many good ones. The poor ones come behind
-// them, evenly.
+// cutBlocks cuts the bits into blocks: sizes[i] good bits for block i, and behind them the poor
+// bits, evenly, from the last block on. Poor bits come last in a block, because a key takes bits
+// from the front and may have no room for them. A bit that is in no key loses nothing.
 func cutBlocks(free []FreeBit, sizes []int) [][]FreeBit {
 	blocks := make([][]FreeBit, len(sizes))
 	for i, size := range sizes {

@@ -1,3 +1,15 @@
+// Package hamming finds fingerprints by Hamming distance: all fingerprints within a distance of a
+// query ([Tree]), and all pairs within a distance of each other ([Join]). Both are exact. Both rest
+// on the pigeonhole principle, which plan.go states and proves.
+//
+//	tree.go      the index and its search
+//	plan.go      which tables an index gets, by a cost model
+//	build.go     building the index
+//	file.go      the index as part of a file
+//	join.go      the join: recursive partitioning
+//	joinplan.go  which bits a join partitions by
+//	partition.go the radix partitions of the join
+//	choose.go    binomial coefficients and combinations
 package hamming
 
 import (
@@ -10,8 +22,9 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// ChildCount returns how many fingerprints are below a bucket that was split, of which
-// the place is known, or 0 if the file is damaged there.
+// ChildCount returns the number of distinct fingerprints below a bucket that was split into a
+// node. place is the bucket's entry of Starts without [SplitBit]. It returns 0 if the file is
+// damaged there. It exists for the statistics of an index.
 func (t *Tree) ChildCount(tb *Table, place int) int {
 	if 2*place >= len(tb.entries) || t.File.Check(unsafe.Pointer(&tb.entries[2*place]), 4) != nil {
 		return 0
@@ -23,49 +36,58 @@ func (t *Tree) ChildCount(tb *Table, place int) int {
 	return t.Nodes[child].count
 }
 
-// A Tree finds the fingerprints of a fixed set within any distance of a query. It
-// never changes.
+// A Tree is an immutable index of fingerprints. It finds the fingerprints within any distance of a
+// query. It is safe for concurrent searches.
 //
-// Its root has the tables of a plan (plan.go). A table leads from the value of its
-// key to a bucket of fingerprints:
+// The root holds the tables of a plan (plan.go). The key of a table is some bits of the
+// fingerprint, used as they are, without hashing. It leads to a bucket, which holds all
+// fingerprints with this key. The buckets of a table lie side by side in one array:
 //
-//	starts   of each value: where its bucket begins, in entries; then the number of all
-//	entries  tag 0 … tag c−1, ordinal 0 … ordinal c−1 of one bucket, then the next
+//	Starts   for each key, the number of the entry at which its bucket begins;
+//	         one more number for the end of the last bucket
+//	entries  for each bucket first its tags, then its ordinals
 //
-// A tag is 32 bits outside the key. A search compares tags and turns to the fingerprint
-// itself only if the tags are near enough.
+//	from, to = Starts[key], Starts[key+1]
+//	entries[2*from : 2*to] = tag 0 … tag c−1, ordinal 0 … ordinal c−1     where c = to−from
 //
-// A bucket that is far larger than the average of its table is split again (S002 §2.3,
-// with μ = 2): its members agree on the key, so all their differences lie in the
-// remaining bits, and the pigeonhole principle holds for those. So a bucket may be a
-// node with tables of its own, and theirs may be. S002 has one such level, with 4
-// tables by 12 bits; here every node has its own plan, for the bits in which its members
-// really differ. Fingerprints that are equal are entered once, whatever their number, so
-// that there is always a bit by which to split.
+// An ordinal is the position of a fingerprint in the set. A tag is a copy of 32 bits of the
+// fingerprint, with the bits of the key set to 0. The distance of two tags never exceeds the
+// distance of their fingerprints. So a search scans the tags, which lie side by side, and loads a
+// fingerprint, which is a cache miss, only if its tag is near enough.
+//
+// A bucket that is much larger than the average of its table is split again (Wang 2019 §2.3, with
+// μ = 2). Its members agree on the key, so all their differences lie in the remaining bits, and
+// the pigeonhole principle holds for those bits alone. Such a bucket becomes a node with tables of
+// its own, whose buckets may be split in turn. Wang 2019 has one such level, with 4 tables of 12
+// bits; here every node has its own plan, made for the bits in which its members really differ.
+// Equal fingerprints are entered once, however many there are, so any bucket of two or more
+// entries has a bit to split by.
 type Tree struct {
-	words    int      // of a fingerprint: 1 or 2
-	fps      []uint64 // by ordinal, low word first
+	words    int      // words of a fingerprint: 1 or 2
+	fps      []uint64 // the fingerprints by ordinal, low word first
 	Nodes    []node   // the root first, every node before its children
 	Copies   copies
-	distance int            // that the plans were made for
-	Reach    int            // the distance up to which tables are faster than a scan
-	foreign  bool           // it was read from a file, and may be anything
-	File     *store.Mapping // where the slices are, if they are a file that was not checked yet
-	sizes    []int          // of the entries of each table, until they are read from a file
+	distance int            // the distance the plans were made for
+	Reach    int            // the tables beat a scan up to this distance; -1 means never
+	foreign  bool           // it comes from a file, whose contents may be wrong
+	File     *store.Mapping // if it is mapped: holds the slices and checks them on first use
+	sizes    []int          // the number of entries of each table, from ReadTree until Attach
 }
 
-// A node is the root, or a bucket that was split.
+// A node is the root, or a bucket that was split. The bits of fixed include the key bits of every
+// table on the way from the root.
 type node struct {
-	parent       int       // the number of the node of which it is a bucket; the root has none
-	Under        int       // the number of the table there
-	fixed, Value [2]uint64 // the bits in which all its fingerprints agree, and their values
-	count        int       // of its fingerprints, equal ones counted once
-	Combos       bool      // see plan
+	parent       int       // the index in Nodes of the node that has it as a bucket; 0 in the root
+	Under        int       // the index of the table there
+	fixed, Value [2]uint64 // the bits in which all its fingerprints agree, and those bits' values
+	count        int       // the number of its distinct fingerprints
+	Combos       bool      // its tables are for combinations of blocks; see plan
 	Tables       []Table
 }
 
-// Radius returns in how many bits of a table's key a fingerprint may differ that it finds
-// at the distance k; negative means that the table is not needed.
+// Radius returns the radius of a table in a search at distance k: a search probes every key that
+// differs from the query's key in at most so many bits. Negative means that the search does not
+// need the table. Tables for combinations of blocks always have radius 0.
 func (n *node) Radius(table, k int) int {
 	if n.Combos {
 		return 0
@@ -73,35 +95,45 @@ func (n *node) Radius(table, k int) int {
 	return Radius(table, len(n.Tables), k)
 }
 
+// A Table leads from a key to a bucket; see [Tree] for the layout of Starts and entries.
 type Table struct {
-	pieces   []piece   // the key, lowest bits first
-	mask     [2]uint64 // its bits
-	Bits     int       // their number
-	tagShift int       // the tag, a multiple of 32
-	tagMask  uint32    // without the bits of the key
-	Starts   []uint32  // splitBit: the bucket is a node; its number is where the tag would be
-	entries  []uint32  // copyBit of an ordinal: others are equal
+	pieces   []piece   // how to gather the key, lowest bits first
+	mask     [2]uint64 // the bits of the key
+	Bits     int       // the number of bits of the key
+	tagShift int       // where the tag begins in the fingerprint, a multiple of 32
+	tagMask  uint32    // the bits of the tag, which are those outside the key
+	Starts   []uint32  // with SplitBit if the bucket was split
+	entries  []uint32
 }
 
-// A piece of a key is neighbouring bits of a word.
+// A piece of a key is a run of neighbouring bits of one word. The key has width bits from at on,
+// which the fingerprint's word has from shift on.
 type piece struct{ word, shift, width, at uint8 }
 
 const (
-	SplitBit  = 1 << 31
-	copyBit   = 1 << 31
-	maxDepth  = 12
-	fullest   = 256 // entries in a bucket that is never split
-	perBucket = 3   // times the average make a bucket overfull: S002's 1+μ
+	// SplitBit marks in Starts a bucket that was split. Such a bucket has one entry: the index
+	// of its node in place of the tag, and 0 in place of the ordinal.
+	SplitBit = 1 << 31
+
+	// copyBit marks the ordinal of a fingerprint that has equal ones in copies.
+	copyBit = 1 << 31
+
+	maxDepth  = 12  // nodes on a path, the root included
+	fullest   = 256 // a bucket with no more entries is never split
+	perBucket = 3   // a bucket with more than so many times the average is split: 1+μ of Wang 2019
 )
 
-// copies are the fingerprints equal to one that comes before them.
+// copies holds the duplicates. Of equal fingerprints only the one with the lowest ordinal is in
+// the tables. The others are found from it:
+//
+//	All[Start[i]:Start[i+1]] are the ordinals of the fingerprints equal to first[i]
 type copies struct {
-	first []uint32 // in ascending order: those that have copies
-	Start []uint32 // where the copies of each begin in all, and their end
+	first []uint32 // ordinals that have duplicates, ascending
+	Start []uint32 // one more than first
 	All   []uint32
 }
 
-// Bytes returns the memory that the tree takes besides the fingerprints.
+// Bytes returns the memory that the tree takes, without the fingerprints.
 func (t *Tree) Bytes() int {
 	n := 4 * (cap(t.Copies.first) + cap(t.Copies.Start) + cap(t.Copies.All))
 	for i := range t.Nodes {
@@ -114,9 +146,10 @@ func (t *Tree) Bytes() int {
 	return n
 }
 
+// Len returns the number of fingerprints, duplicates included.
 func (t *Tree) Len() int { return len(t.fps) >> (t.words - 1) }
 
-// at returns the words of a fingerprint.
+// at returns the words of a fingerprint; hi is 0 if there is one word.
 func (t *Tree) at(ord uint32) (lo, hi uint64) {
 	if t.words == 1 {
 		return t.fps[ord], 0
@@ -124,6 +157,7 @@ func (t *Tree) at(ord uint32) (lo, hi uint64) {
 	return t.fps[2*ord], t.fps[2*ord+1]
 }
 
+// key gathers the key of a fingerprint from its pieces.
 func (t *Table) key(lo, hi uint64) uint32 {
 	key := uint32(0)
 	for _, p := range t.pieces {
@@ -136,6 +170,7 @@ func (t *Table) key(lo, hi uint64) uint32 {
 	return key
 }
 
+// tag returns the tag of a fingerprint.
 func (t *Table) tag(lo, hi uint64) uint32 {
 	if t.tagShift >= 64 {
 		lo = hi
@@ -143,30 +178,33 @@ func (t *Table) tag(lo, hi uint64) uint32 {
 	return uint32(lo>>(t.tagShift&63)) & t.tagMask
 }
 
-// A visit is one search of a tree.
+// A visit is the state of one search. Its methods return false once the search is over, because
+// emit asked for no more or because the file is damaged.
 type visit struct {
 	t        *Tree
-	lo, hi   uint64
-	distance int
+	lo, hi   uint64 // the query
+	distance int    // still asked for; emit may lower it
 	emit     func(ord uint32, distance int) int
-	path     [maxDepth]hop
-	depth    int
-	err      *error // apart, so that a visit stays on the stack
+	path     [maxDepth]hop // from the root to the current bucket
+	depth    int           // hops in use
+	err      *error        // a pointer, so that the visit itself stays on the stack
 }
 
-// A hop of a path is the table of a node that led on, and the distance left there.
+// A hop is a step of a path: in this node, this table led on, with the distance k left.
 type hop struct{ node, table, k uint32 }
 
-// A probe is a bucket to look at.
+// A probe is a bucket to look at: from and to delimit its entries, and from still has its
+// SplitBit. Its key differs from the key of the query in flips bits.
 type probe struct {
 	key          uint32
 	from, to     uint32
-	table, flips uint16 // in so many bits its key differs from that of the query
+	table, flips uint16
 }
 
-// Search calls emit for every fingerprint within the distance, each once, and of equal
-// ones for all. emit returns the distance within which to go on, which is not more than
-// before; if that is negative the search is over.
+// Search calls emit for every fingerprint within the distance, once for each ordinal, in no
+// particular order. emit returns the distance for the rest of the search, which must not be more
+// than before; a negative one ends the search. Search returns an error only if the tree lies in a
+// file and a part that it read is damaged.
 func (t *Tree) Search(lo, hi uint64, distance int, emit func(ord uint32, distance int) int) error {
 	if t.Len() == 0 {
 		return nil
@@ -181,13 +219,14 @@ func (t *Tree) Search(lo, hi uint64, distance int, emit func(ord uint32, distanc
 	return err
 }
 
-// NewScan returns a tree without tables, which compares all fingerprints. It is a value, so that
-// it can stay on the stack.
+// NewScan returns a tree without tables over fps. Every search compares all fingerprints, in
+// order. It is a value, so that it can stay on the stack.
 func NewScan(words int, fps []uint64) Tree { return Tree{words: words, fps: fps, Reach: -1} }
 
-// scan compares all fingerprints, in order.
+// scan compares all fingerprints, in order. It works in parts, so that a mapped file is checked
+// just before it is compared, and a search that ends early checks no more than it has read.
 func (v *visit) scan() {
-	const part = 1 << 14
+	const part = 1 << 14 // fingerprints
 	words := v.t.words
 	for from := 0; from < v.t.Len(); from += part {
 		fps := v.t.fps[from*words : min((from+part)*words, len(v.t.fps))]
@@ -207,6 +246,8 @@ func (v *visit) scan() {
 	}
 }
 
+// nextNear returns the next block of fingerprints with any near the query, and which they are; see
+// [kernel.Next64].
 func nextNear(words int, fps []uint64, from int, v *visit) (at int, mask uint64) {
 	if words == 1 {
 		return kernel.Next64(fps, from, v.lo, v.distance)
@@ -214,33 +255,38 @@ func nextNear(words int, fps []uint64, from int, v *visit) (at int, mask uint64)
 	return kernel.Next128(unsafe.Slice((*[2]uint64)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps)/2), from, [2]uint64{v.lo, v.hi}, v.distance)
 }
 
-// emits calls emit, and reports whether to go on.
+// emits reports a match to the caller. It returns whether the search goes on.
 func (v *visit) emits(ord uint32, distance int) bool {
 	v.distance = v.emit(ord, distance)
 	return v.distance >= 0
 }
 
-// checked reports whether a part of the tree is what was written.
+// checked reports whether n bytes of the tree are as they were written. Every access to memory of
+// a mapped file must pass through it first. It costs next to nothing once a block was checked.
 func (v *visit) checked(p unsafe.Pointer, n int) bool {
 	*v.err = v.t.File.Check(p, n)
 	return *v.err == nil
 }
 
-// fail is for what no tree that was built has.
+// fail ends the search with an error. It is for contents that no tree built by this package has:
+// checksums protect against accidents, and these tests against files that were made to do harm.
 func (v *visit) fail(what string) bool {
 	*v.err = fmt.Errorf("%w: %s", format.ErrDamaged, what)
 	return false
 }
 
-// node looks at the fingerprints below a node. k is the distance left. It returns false
-// if the search is over.
+// node searches a node at distance k. In the node's fixed bits the query differs from all its
+// fingerprints alike. So these differences are taken off k at once, and what is left is the
+// distance allowed in the bits that vary, which the tables are made for.
 func (v *visit) node(number, k int) bool {
 	n := &v.t.Nodes[number]
 	k -= bits.OnesCount64((v.lo^n.Value[0])&n.fixed[0]) + bits.OnesCount64((v.hi^n.Value[1])&n.fixed[1])
 	if k < 0 {
 		return true
 	}
-	if len(n.Tables) <= 4 && (n.Combos || k < len(n.Tables)) { // one value of each table
+	if len(n.Tables) <= 4 && (n.Combos || k < len(n.Tables)) {
+		// The common case: all radii are 0, so there is one key to probe in each table. Without
+		// combinations the first k+1 tables suffice.
 		var batch [4]probe
 		used := len(n.Tables)
 		if !n.Combos {
@@ -255,7 +301,9 @@ func (v *visit) node(number, k int) bool {
 	return v.probe(number, k, batch[:])
 }
 
-// probe looks at all buckets of a node that may have something, a batch at a time.
+// probe searches a node in general: in each table it probes every key within the table's radius of
+// the query's key. These keys are a Hamming ball; flip runs through the bits to flip, first none,
+// then every one bit, every two bits, and so on. Buckets are searched a batch at a time.
 func (v *visit) probe(number, k int, batch []probe) bool {
 	n := &v.t.Nodes[number]
 	found := 0
@@ -285,18 +333,21 @@ func (v *visit) probe(number, k int, batch []probe) bool {
 	return v.buckets(number, k, batch[:found])
 }
 
-// nextCombination returns the next larger number with as many bits set. x is not 0.
+// nextCombination returns the next larger number with as many bits set (Gosper's hack). x must not
+// be 0.
 func nextCombination(x uint32) uint32 {
 	low := x & -x
 	sum := x + low
 	return sum | (x^sum)>>2>>bits.TrailingZeros32(low)
 }
 
-// buckets looks at the buckets of some probes. All of them are fetched from memory side
-// by side and not one after the other.
+// buckets searches the buckets of a batch of probes. A large table is far away in memory, and each
+// probe misses the cache twice: in Starts and in entries. So buckets makes three passes, which
+// prefetch Starts, read Starts and prefetch entries, and read entries. The misses of a batch then
+// overlap instead of following one another.
 func (v *visit) buckets(number, k int, batch []probe) bool {
 	n := &v.t.Nodes[number]
-	far := n.count > 1<<14 // not in a cache anyway
+	far := n.count > 1<<14 // smaller tables are in a cache anyway
 	for i := range batch {
 		if p := &batch[i]; far {
 			kernel.Prefetch(unsafe.Pointer(&n.Tables[p.table].Starts[p.key]), 8)
@@ -317,7 +368,7 @@ func (v *visit) buckets(number, k int, batch []probe) bool {
 		if far && from < to {
 			size := 4 * (to - from) // the tags
 			if size <= 128 {
-				size *= 2 // the ordinals are near
+				size *= 2 // and the ordinals, which are right behind
 			}
 			kernel.Prefetch(unsafe.Pointer(&t.entries[2*from]), min(size, 1024))
 		}
@@ -351,8 +402,9 @@ func (v *visit) buckets(number, k int, batch []probe) bool {
 	return true
 }
 
-// isChild reports whether a node is what a bucket was split into. So no file can make a
-// search visit any node twice.
+// isChild reports whether a node is the one that a bucket was split into. A node names its parent
+// and the table there, and its Value has the key of the bucket. So only one bucket leads to it, and
+// no file, whatever it holds, can make a search visit a node twice.
 func (t *Tree) isChild(child, number int, p *probe) bool {
 	if child >= len(t.Nodes) || child <= number {
 		return false
@@ -361,8 +413,8 @@ func (t *Tree) isChild(child, number int, p *probe) bool {
 	return c.parent == number && c.Under == int(p.table) && t.Nodes[number].Tables[p.table].key(c.Value[0], c.Value[1]) == p.key
 }
 
-// bucket emits what is near among the entries of a bucket. k is the distance that tags
-// may have.
+// bucket emits the matches among the entries of a bucket. Tags within k bits of the query's tag
+// are candidates. k leaves out the bits flipped in the key, because a tag has no bits of the key.
 func (v *visit) bucket(tags, ords []uint32, tag uint32, k int) bool {
 	for at := 0; ; at += kernel.NearBlock {
 		var mask uint64
@@ -378,8 +430,12 @@ func (v *visit) bucket(tags, ords []uint32, tag uint32, k int) bool {
 	}
 }
 
-// candidate emits a fingerprint, with its copies, if it is near and no table before
-// those that led to it leads to it too.
+// candidate verifies a fingerprint whose tag is near, and emits it with its duplicates.
+//
+// Several tables of a node may lead to the same fingerprint. Only the first of them reports it: a
+// candidate is dropped if, in any node of the path, a table before the one taken leads to it too,
+// which is so if its key there is within that table's radius. So a search emits each ordinal once
+// without remembering what it has emitted.
 func (v *visit) candidate(ord uint32, copied bool) bool {
 	words := v.t.words
 	if ord >= uint32(v.t.Len()) {
@@ -410,7 +466,8 @@ func (v *visit) candidate(ord uint32, copied bool) bool {
 	return !copied || v.copies(ord, d)
 }
 
-// copies emits the copies of a fingerprint.
+// copies emits the duplicates of a fingerprint. Each of them is compared with it if the tree comes
+// from a file.
 func (v *visit) copies(ord uint32, distance int) bool {
 	c := &v.t.Copies
 	i, end := 0, len(c.first)

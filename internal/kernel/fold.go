@@ -4,13 +4,16 @@ import (
 	"encoding/binary"
 )
 
-// Slack is how far copies of words may overshoot.
+// This file lowers the case of text and finds its words, 64 bytes of ASCII at a time; see
+// [FoldBlock]. Text that is not ASCII goes another, slower way.
+
+// Slack is the number of bytes behind a folded block. A word may be copied from the block in steps
+// of a fixed size, which may read so far beyond its end.
 const Slack = 16
 
-// FoldBlockGeneric lowers the case of 64 bytes of ASCII into dst and returns which
-// of them are letters or digits, or reports that not all are ASCII. It works on
-// eight bytes at a time: adding 128−c to a byte below 128 sets its top bit just
-// if the byte is at least c.
+// FoldBlockGeneric is [FoldBlock] in portable Go. It works on the eight bytes of a word at a time.
+// That is possible because all are below 128: adding 128−c to such a byte sets its top bit if and
+// only if the byte is c or more, and carries nothing into the next byte.
 func FoldBlockGeneric(src *[64]byte, dst *[64 + Slack]byte) (mask uint64, ok bool) {
 	const (
 		ones = 0x0101010101010101
@@ -21,12 +24,14 @@ func FoldBlockGeneric(src *[64]byte, dst *[64 + Slack]byte) (mask uint64, ok boo
 		if x&tops != 0 {
 			return 0, false
 		}
+		// Each of these has the top bit of the bytes from A to Z, a to z, or 0 to 9.
 		upper := (x + (0x80-'A')*ones) &^ (x + (0x80-'Z'-1)*ones) & tops
 		x |= upper >> 2 // 0x80 >> 2 is the bit between 'A' and 'a'
 		lower := (x + (0x80-'a')*ones) &^ (x + (0x80-'z'-1)*ones)
 		digit := (x + (0x80-'0')*ones) &^ (x + (0x80-'9'-1)*ones)
 		m := (lower | digit) & tops
 		binary.LittleEndian.PutUint64(dst[i:], x)
+		// The product moves the lowest bits of the eight bytes side by side into the top byte.
 		mask |= (m >> 7 * 0x0102040810204080 >> 56) << i
 	}
 	return mask, true

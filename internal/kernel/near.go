@@ -1,24 +1,34 @@
+// Package kernel has the inner loops that take most of the time: comparing fingerprints, and
+// lowering and classifying ASCII text. Each is written twice, portably in Go and in assembly for
+// AVX-512. The exported functions choose at run time. Both give the same results, for k ≥ 0, and
+// tests compare them.
+//
+//	near.go  fold.go                the portable versions
+//	near_amd64.go  fold_amd64.go    the choice, and the declarations of the assembly
+//	near_other.go  fold_other.go    the choice on other processors, where there is none
 package kernel
 
 import (
 	"math/bits"
 )
 
-// The inner loops of the index and of the join: they go through tags or
-// fingerprints to those that are near. nextTag, next64, next128 and anyPair choose
-// between these twins and a kernel.
-//
-// Each next looks at n at a time, from the place from, where n is nearBlock, and
-// stops at the first such block that has anything within k bits. It returns the
-// place of the block and its matches, bit i for the i-th; or the length and 0.
+// This file has the loops of the index and of the join, which go through tags or fingerprints for
+// those near a query. [NextTag], [Next64] and [Next128] work like an iterator. They look at blocks
+// of NearBlock elements, from index from on, and stop at the first block with an element within k
+// bits. They return the index at which the block begins, and its matches: bit i of mask stands for
+// element at+i. Without a match they return the length and 0. To go on, call them again from
+// at+NearBlock. The last block may be shorter.
 
+// NearBlock is the number of elements in a block.
 const NearBlock = 64
 
+// nextTagGeneric is [NextTag] in portable Go.
 func nextTagGeneric(tags []uint32, from int, tag uint32, k int) (at int, mask uint64) {
 	for at = from; at < len(tags); at += NearBlock {
 		block := tags[at:min(at+NearBlock, len(tags))]
 		if k == 3 {
-			// Clearing three bits takes less time than counting all.
+			// The usual distance. To clear the lowest set bit three times, and see whether any
+			// is left, takes less time than to count all bits.
 			for i, x := range block {
 				x ^= tag
 				x &= x - 1
@@ -41,6 +51,7 @@ func nextTagGeneric(tags []uint32, from int, tag uint32, k int) (at int, mask ui
 	return len(tags), 0
 }
 
+// next64Generic is [Next64] in portable Go.
 func next64Generic(fps []uint64, from int, q uint64, k int) (at int, mask uint64) {
 	for at = from; at < len(fps); at += NearBlock {
 		for i, x := range fps[at:min(at+NearBlock, len(fps))] {
@@ -55,6 +66,7 @@ func next64Generic(fps []uint64, from int, q uint64, k int) (at int, mask uint64
 	return len(fps), 0
 }
 
+// next128Generic is [Next128] in portable Go.
 func next128Generic(fps [][2]uint64, from int, q [2]uint64, k int) (at int, mask uint64) {
 	for at = from; at < len(fps); at += NearBlock {
 		for i, x := range fps[at:min(at+NearBlock, len(fps))] {
@@ -69,7 +81,7 @@ func next128Generic(fps [][2]uint64, from int, q [2]uint64, k int) (at int, mask
 	return len(fps), 0
 }
 
-// AnyPairGeneric reports whether any two of fps are within k bits.
+// AnyPairGeneric is [AnyPair] in portable Go.
 func AnyPairGeneric(fps []uint64, k int) bool {
 	for i, a := range fps {
 		for _, b := range fps[i+1:] {

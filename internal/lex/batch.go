@@ -6,29 +6,46 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A Batch hashes the features of a text some thousand at a time.
+// A Batch is how the library hashes a text: it cuts the text into features (windows of n units) and
+// hands them out up to MaxFeatures at a time. Working in batches keeps the lexer, the hash and the
+// accumulator each in a tight loop of its own, and nothing is allocated per feature.
+//
+// A Batch is used like this:
+//
+//	b := Batches.Get().(*Batch)
+//	b.Reset(chars, n)
+//	for each piece of the text {
+//		for b.Read(piece, last); b.Next(); {
+//			use(b.Hash64())
+//		}
+//	}
+//	Batches.Put(b)
+
+// A Batch hashes the features of one text after another. It is not safe for concurrent use.
 type Batch struct {
 	units
 	n            int    // units in a feature
-	Seed         uint64 // of the hashes, if seeded
-	Seeded       bool
-	piece        string
-	pos          int  // what of piece is lexed
-	last         bool // there are no more pieces
-	first, limit int  // the features to hash next
-	Seen         bool // any feature
+	Seed         uint64 // of the hashes, if Seeded
+	Seeded       bool   // use Seed; without it the hashes are unseeded XXH3
+	piece        string // the piece being read
+	pos          int    // bytes of piece already lexed
+	last         bool   // piece is the last one
+	first, limit int    // current features: the windows that begin with unit first to limit−1
+	Seen         bool   // the text has at least one feature so far
 	hi, lo       [MaxFeatures]uint64
 }
 
-// MaxFeatures is the number of features that are hashed at a time.
+// MaxFeatures is the largest number of features in a batch.
 const MaxFeatures = 1024
 
-// Batches keeps the buffers between calls.
+// Batches pools Batch values, and with them their buffers. Call Reset on what Get returns.
 var Batches = sync.Pool{New: func() any { return new(Batch) }}
 
-// Reset makes b ready for a text; see read.
+// Reset prepares b for a new text, whose features are runs of n characters, or of n words. It
+// clears Offsets, Seed and Seeded, so set those after Reset. A buffer that grew because of very
+// long shingles is dropped, so that the pool does not hold on to it.
 func (b *Batch) Reset(chars bool, n int) {
-	if len(b.buf) != blockSize || cap(b.end) > 2*blockSize { // new, or grown by very long shingles
+	if len(b.buf) != blockSize || cap(b.end) > 2*blockSize {
 		b.units = units{buf: make([]byte, blockSize)}
 	}
 	b.chars, b.used, b.open, b.lone, b.start, b.end = chars, 0, 0, false, b.start[:0], b.end[:0]
@@ -36,14 +53,17 @@ func (b *Batch) Reset(chars bool, n int) {
 	b.n, b.Seed, b.Seeded, b.first, b.limit, b.Seen = n, 0, false, 0, 0, false
 }
 
-// Read makes b read the next piece of the text, perhaps its last; see next.
+// Read sets the next piece of the text. The caller then calls Next until it returns false. A piece
+// must not end inside a character unless it is the last. b does not keep it once Next has returned
+// false.
 func (b *Batch) Read(piece string, last bool) { b.piece, b.pos, b.last = piece, 0, last }
 
-// Next prepares features for hash64 or hash128 and reports whether there are
-// any: windows first to limit of n units each. Before the last piece, it keeps
-// what may become a feature with the next one.
+// Next moves on to the next batch of features and reports whether there is one. Between pieces it
+// keeps the units that may become part of a feature with the next piece. A text of fewer than n
+// units is one feature, if it has any unit.
 func (b *Batch) Next() bool {
 	for {
+		// Hand out the windows that are complete but not yet used.
 		if b.first = b.limit; b.first+b.n <= len(b.end) {
 			b.limit = min(len(b.end)-b.n+1, b.first+len(b.lo))
 			b.Seen = true
@@ -53,6 +73,7 @@ func (b *Batch) Next() bool {
 			break
 		}
 		if b.full() {
+			// Fewer than n units are left, and no more are needed.
 			b.carry(len(b.end)-b.first, b.buf)
 			b.limit = 0
 		}
@@ -62,15 +83,16 @@ func (b *Batch) Next() bool {
 		b.close(b.pos)
 	}
 	b.base += b.pos
-	b.piece, b.pos = "", 0 // do not keep it
+	b.piece, b.pos = "", 0 // let go of the caller's text
 	if !b.last {
 		return false
 	}
-	if b.first+b.n <= len(b.end) { // the last unit was open
+	if b.first+b.n <= len(b.end) {
+		// close has ended the last unit, which completes exactly one more window.
 		b.limit, b.Seen = b.first+1, true
 		return true
 	}
-	// A text of fewer than n units is one feature.
+	// A text of fewer than n units is one feature. All of its units are still in the buffer.
 	if b.Seen || len(b.end) == 0 {
 		return false
 	}
@@ -78,17 +100,20 @@ func (b *Batch) Next() bool {
 	return true
 }
 
-// Feature returns the text of feature i of those that next has prepared, and where it stands,
-// if offsets are kept. It is good until the next call.
+// Feature returns the text of feature i of the current batch, 0 ≤ i < Size, and the bytes of the
+// text that it was made from. It needs Offsets. The string is valid until the next call of Next.
 func (b *Batch) Feature(i int) (text string, start, end int) {
 	return b.window(b.first+i, b.first+i+b.n-1)
 }
 
-// Size returns the number of features that next has prepared.
+// Size returns the number of features in the current batch, at most MaxFeatures.
 func (b *Batch) Size() int { return b.limit - b.first }
 
-// Hash64 returns the hashes of the features that next has prepared.
+// Hash64 returns the 64-bit XXH3 hashes of the features in the current batch, in the order of the
+// text. The slice belongs to b: the next call of Hash64, Hash128 or Next overwrites it.
 func (b *Batch) Hash64() []uint64 {
+	// Feature i is buf[start[i]:end[i]], from the start of its first unit to the end of its last.
+	// The units of a window lie side by side, so there is nothing to join or copy.
 	out := b.lo[:b.limit-b.first]
 	start, end := b.start[b.first:][:len(out)], b.end[b.first+b.n-1:][:len(out)]
 	if b.Seeded {
@@ -103,7 +128,7 @@ func (b *Batch) Hash64() []uint64 {
 	return out
 }
 
-// Hash128 is hash64 for 128 bits.
+// Hash128 is Hash64 for 128-bit hashes. lo shares its memory with the result of Hash64.
 func (b *Batch) Hash128() (hi, lo []uint64) {
 	hi, lo = b.hi[:b.limit-b.first], b.lo[:b.limit-b.first]
 	start, end := b.start[b.first:], b.end[b.first+b.n-1:]

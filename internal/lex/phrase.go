@@ -1,13 +1,25 @@
 package lex
 
-// ContainsPhrase reports whether one of some phrases stands in a text: units of words with one
-// space between them. lengths are those that the phrases have, by their first unit.
+// ContainsPhrase reports whether the text contains one of the phrases as a run of whole words.
+//
+// A phrase is spelled the way the lexer spells words in its buffer: folded, with one space between
+// two words. So a Chinese phrase is written with a space between any two characters. lengths maps
+// the first word of a phrase to the byte lengths of all phrases that begin with that word.
+//
+// Because the buffer holds the words of the text in the same spelling, a phrase in the text is a
+// slice of the buffer. For each word, the function looks up the few slices that start there and
+// have one of the possible lengths. The time is linear in the text for a fixed set of phrases.
+//
+// A phrase of at most maxPhrase words is always found. A longer one may be missed where it crosses
+// the end of a block.
 func ContainsPhrase(text string, phrases map[string]bool, lengths map[string][]int) bool {
 	b := Batches.Get().(*Batch)
 	defer Batches.Put(b)
 	b.Reset(false, 1)
 	for pos := 0; ; {
-		if b.full() { // a phrase across the end of a block: keep what it may need
+		if b.full() {
+			// A phrase may cross the end of the block, so keep the last words. They are looked up
+			// again with the next block, which does no harm.
 			b.carry(maxPhrase, b.buf)
 		}
 		pos = b.lex(text, pos)
@@ -15,6 +27,8 @@ func ContainsPhrase(text string, phrases map[string]bool, lengths map[string][]i
 			b.close(0)
 		}
 		for i := range b.end {
+			// The rest of the block from word i on. A match must end where a word ends: at a space
+			// or at the end of the last complete word.
 			rest := String(b.buf[b.start[i]:b.end[len(b.end)-1]])
 			for _, n := range lengths[rest[:b.end[i]-b.start[i]]] {
 				if n <= len(rest) && (n == len(rest) || rest[n] == ' ') && phrases[rest[:n]] {
@@ -28,6 +42,6 @@ func ContainsPhrase(text string, phrases map[string]bool, lengths map[string][]i
 	}
 }
 
-// maxPhrase is the number of units that phrases may have to be found across the
-// blocks that a very long sentence is read in.
+// maxPhrase is the number of words that ContainsPhrase carries from one block to the next, and so
+// the length in words up to which it finds every phrase.
 const maxPhrase = 64

@@ -6,15 +6,27 @@ import (
 	"github.com/neardup/neardup/internal/ucd"
 )
 
-// EachRun calls take with the runs of units that a level has as features, and returns the number of
-// units. What it gives may not be kept.
+// EachRun calls take with the features that a Deduplicator extracts when the caller sets no
+// tokenizer, and returns the number of units in the text.
+//
+// A feature is a run of three units. Where the first two are both words of their own (Han, kana,
+// Thai, emoji), it is a run of two, because two such characters say about as much as three words. A
+// text of n ≥ 3 units has n−2 features, and one more if its last two units are both words of their
+// own. A text of one or two units is a single feature; an empty one has none.
+//
+//	the cat sat down    the cat sat, cat sat down
+//	我爱你              我 爱, 爱 你
+//
+// The slice passed to take points into the buffer. It is valid only during the call.
 func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (units int) {
 	b.Reset(chars, 3)
 	for b.Read(text, true); b.Next(); {
-		if b.n < 3 { // a short text is one feature
+		if b.n < 3 { // Next has made a feature of the whole short text
 			take(b.buf[b.start[0]:b.end[b.n-1]])
 			return b.n
 		}
+		// Slide over the windows. The second unit of one window is the first unit of the next, so
+		// each unit is classified once per batch.
 		first := b.isSelf(b.first)
 		for i := b.first; i < b.limit; i++ {
 			second := b.isSelf(i + 1)
@@ -27,7 +39,10 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 		}
 		units += b.limit - b.first
 	}
-	if units > 0 { // the last two
+	if units > 0 {
+		// So far units counts windows, of which there are two fewer than units. The last two units
+		// start no window of three, but may be a run of two. b.first points at them: Next leaves it
+		// at the first window that is not complete.
 		if i := b.first; b.isSelf(i) && b.isSelf(i+1) {
 			take(b.buf[b.start[i]:b.end[i+1]])
 		}
@@ -36,7 +51,8 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 	return units
 }
 
-// isSelf reports whether a unit is a character that is a word of its own.
+// isSelf reports whether unit i is a word of its own: a character of a script without spaces, or an
+// emoji.
 func (u *units) isSelf(i int) bool {
 	b := u.buf[u.start[i]:u.end[i]]
 	if IsHan(b) {

@@ -1,3 +1,13 @@
+// Package lex is the lexer of the library: it cuts a text into units, which are words or
+// characters, and offers runs of n units (shingles and n-grams) to tokenizers and hashes.
+//
+// The lexer folds letters (case, width, font), skips separators, drops ignored characters such as
+// soft hyphens, and attaches combining marks to the character before them. Which character is what
+// comes from package ucd and does not depend on the Go toolchain. Time is linear in the text, and
+// memory is bounded by the longest window, whatever the bytes.
+//
+// The core is units.go. Two kinds of readers are built on it: Windows for tokenizers, whose strings
+// may be kept, and Batch for hashing without allocation.
 package lex
 
 import (
@@ -9,35 +19,61 @@ import (
 	"github.com/neardup/neardup/internal/ucd"
 )
 
-// Units are the words or characters of a text, folded and side by side in a
-// buffer, words with one space between them. So every window of n units is one
-// slice of the buffer: word shingles and character n-grams need no copying.
-// The text is worked off in blocks; carry moves what a window may still need.
+// The lexer writes the folded units of a text side by side into a buffer, words with one space
+// between them and characters with nothing. So every window of n units is one slice of the buffer:
+// word shingles and character n-grams need no copying. For the words of "The  CAT, sat":
 //
-// The unit being read is open until a character shows that it has ended, or the
-// text has: a combining mark may still belong to it.
-type units struct {
-	chars      bool // units are characters, not words
-	buf        []byte
-	used       int      // bytes of buf in use
-	open       int      // where the unit being read starts in buf; used if none is
-	lone       bool     // the unit being read takes no more letters, only marks
-	start, end []uint32 // the units in buf
+//	buf    t h e _ c a t _ s a t
+//	start  0       4       |         complete units: start[i] and end[i] delimit unit i in buf
+//	end          3       7 |
+//	                       open = 8  the unit being read is buf[open:used]
+//	                             used = 11
+//
+// The last unit stays open until the next character or the end of the text shows that it has ended,
+// because a combining mark or, in a word, another letter may still belong to it.
+//
+// The buffer is filled in blocks. When it is full, carry moves the units that a window may still
+// need to the front of a buffer, the same one or a new one. There are three ways through the text:
+//
+//   - 64 bytes of ASCII at once, with a SIMD kernel that folds them and returns a bit mask of the
+//     letters and digits (asciiWords, asciiChars);
+//   - runs of the most common Han characters, which need no table (han);
+//   - everything else character by character with the tables of package ucd (Next).
+//
+// All three give the same units. Which way a text takes is only a matter of speed.
 
-	Offsets  bool // fill from and to:
+// units holds the units of the current block.
+type units struct {
+	chars      bool     // units are characters, not words
+	buf        []byte   // folded text, see above
+	used       int      // bytes of buf in use
+	open       int      // where the unit being read starts in buf; equals used if there is none
+	lone       bool     // the unit being read takes no more letters, only marks
+	start, end []uint32 // complete units, as offsets in buf
+
+	// If Offsets is set, from[i] and to[i] delimit unit i in the original text. to includes the
+	// ignored characters behind the unit.
+	Offsets  bool
 	from, to []int
 	openFrom int // where the unit being read starts in the text
-	base     int // where the piece that is being read starts in the text
+	base     int // where the current piece starts in the text
 }
 
 const (
+	// blockSize is the size of the buffer, unless the units of one window need more.
 	blockSize = 16 << 10
-	slack     = 256 // more than 64 bytes of text and a run of Han can turn into
+
+	// slack is more than the free space that one step of the lexer may need. A step reads 64 bytes,
+	// and the Han characters that continue a run across the end of them. The 64 bytes become about
+	// 110 at worst: 22 characters of three bytes that each fold to four and get a space. One call
+	// of han writes at most 23 characters with their spaces, 92 bytes. Copies of words in a block
+	// of ASCII may write up to 16 bytes too far.
+	slack = 256
 )
 
-// lex appends the units of a piece of text from pos on, until the piece ends or
-// the block is full, and returns the position reached. The last unit stays open. A
-// piece must not end inside a character, unless the text does.
+// lex appends the units of piece from pos on, until the piece ends or the block is full, and
+// returns the position reached. The last unit stays open; the caller closes it at the end of the
+// text. A piece must not end inside a character, unless the text does.
 func (u *units) lex(piece string, pos int) int {
 	if u.chars {
 		return u.lexChars(Bytes(piece), pos)
@@ -45,8 +81,9 @@ func (u *units) lex(piece string, pos int) int {
 	return u.lexWords(Bytes(piece), pos)
 }
 
-// carry empties the block into buf, which may be the same, but for the last
-// keep units and the one being read.
+// carry starts a new block in buf with the last keep complete units and the unit being read. All
+// other units are forgotten. buf may be the current buffer. If it is less than twice as large as
+// needed, carry allocates one that is, so the cost of moving is amortised over the text.
 func (u *units) carry(keep int, buf []byte) {
 	first := max(0, len(u.end)-keep)
 	from := u.open
@@ -73,10 +110,11 @@ func (u *units) carry(keep int, buf []byte) {
 	u.buf, u.used, u.open = buf, rest, u.open-from
 }
 
-// full reports that the block may not hold what 64 bytes of text turn into.
+// full reports whether there might be no room for another step of the lexer, see slack.
 func (u *units) full() bool { return len(u.buf)-u.used < slack }
 
-// put appends a rune that stands at pos to the unit being read.
+// put appends r, which is folded and stands at pos in the piece, to the unit being read. It begins
+// a unit if none is open.
 func (u *units) put(r rune, pos int) {
 	if u.used == u.open {
 		u.openFrom = u.base + pos
@@ -89,23 +127,30 @@ func (u *units) put(r rune, pos int) {
 	u.used += utf8.EncodeRune(u.buf[u.used:], r)
 }
 
-// fits reports whether r may be appended to the unit being read.
+// fits reports whether the unit being read is still at most MaxWord bytes long with r. A letter
+// that does not fit begins a new word; a mark that does not fit is dropped.
 func (u *units) fits(r rune) bool { return u.used-u.open+utf8.RuneLen(r) <= MaxWord }
 
-// IsHan reports whether b begins with a character from U+4E00 to U+9FFF. They
-// are most of a Chinese text, and units of their own.
+// IsHan reports whether b begins with a character from U+4E00 to U+9FFF. Those are most of a
+// Chinese text. Each is three bytes of UTF-8, folds to itself and is a unit of its own, so it needs
+// no table.
 func IsHan(b []byte) bool {
 	return len(b) >= 3 && (b[0]-0xE5 <= 0xE9-0xE5 || b[0] == 0xE4 && b[1] >= 0xB8) && b[1]&0xC0 == 0x80 && b[2]&0xC0 == 0x80
 }
 
-// han takes in the run of such characters at pos and returns where it ends. gap is
-// the number of spaces after a unit. The unit being read must have been closed; the
-// last character becomes the next one.
+// han reads a run of characters for which IsHan holds, starting at pos, and returns the position
+// behind it. gap is the number of spaces after a unit: 1 for words, 0 for characters. The caller
+// must have closed the unit being read. The last character read stays open, because a mark may
+// follow.
+//
+// One call reads at most 23 characters, which bounds what it writes. 22 characters are the 64 bytes
+// of a step, rounded up; the caller's loop continues a longer run.
 func (u *units) han(b []byte, pos, gap int) int {
 	u.start, u.end = slices.Grow(u.start, 22), slices.Grow(u.end, 22)
 	n := len(u.end)
 	start, end := u.start[:n+22], u.end[:n+22]
 	for limit := n + 22; ; n++ {
+		// Always write four bytes: without a gap, the next character overwrites the space.
 		out := u.buf[u.used : u.used+4]
 		out[0], out[1], out[2], out[3] = b[pos], b[pos+1], b[pos+2], ' '
 		u.openFrom = u.base + pos
@@ -126,7 +171,8 @@ func (u *units) han(b []byte, pos, gap int) int {
 	return pos
 }
 
-// close ends the unit being read, if there is one, at position pos of the piece.
+// close ends the unit being read, if there is one, at position pos of the piece. No unit is lone
+// afterwards.
 func (u *units) close(pos int) {
 	u.lone = false
 	if u.used == u.open {
@@ -141,7 +187,7 @@ func (u *units) close(pos int) {
 	u.open = u.used
 }
 
-// closeWord is close with the space between words.
+// closeWord is close for words: it also writes the space between this word and the next.
 func (u *units) closeWord(pos int) {
 	if u.used == u.open {
 		return
@@ -152,7 +198,7 @@ func (u *units) closeWord(pos int) {
 	u.open = u.used
 }
 
-// lexWords reads words.
+// lexWords is lex for words. It takes steps of 64 bytes, as one block if all of them are ASCII.
 func (u *units) lexWords(b []byte, pos int) int {
 	var folded [64 + kernel.Slack]byte
 	for pos < len(b) && !u.full() {
@@ -164,6 +210,7 @@ func (u *units) lexWords(b []byte, pos int) int {
 				continue
 			}
 		}
+		// Some byte is not ASCII, or fewer than 64 are left.
 		for end = min(end, len(b)); pos < end; {
 			if IsHan(b[pos:]) {
 				u.closeWord(pos)
@@ -183,7 +230,7 @@ func (u *units) lexWords(b []byte, pos int) int {
 					u.closeWord(pos)
 				}
 				u.put(r, pos)
-			case Mark: // or nothing, if there is no character to belong to
+			case Mark: // a mark with no character before it is ignored
 				if u.used > u.open && u.fits(r) {
 					u.put(r, pos)
 				}
@@ -194,22 +241,32 @@ func (u *units) lexWords(b []byte, pos int) int {
 	return pos
 }
 
-// asciiWords takes in the 64 bytes of ASCII at pos of the piece, as foldBlock has
-// folded them: bit i of mask says that byte i belongs to a word.
+// asciiWords reads the 64 bytes of ASCII at pos. folded and mask come from kernel.FoldBlock: bit i
+// of mask says that byte i is a letter or a digit. So every run of ones is a word:
+//
+//	text   e   c a t ,   a n d   d o      lowest bit on the left
+//	mask   1 0 1 1 1 0 0 1 1 1 0 1 1
+//	       ^   ^         ^       ^
+//	       |   complete words    may go on in the next block, if it reaches bit 63
+//	       goes on with the word that is open from the block before
+//
+// Adding the lowest set bit of a mask carries through the lowest run of ones, and a bitwise and
+// with the mask then clears that run. Each loop below goes from run to run that way.
 func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int) {
 	if mask&1 == 0 || u.lone {
 		u.closeWord(pos)
 	}
-	if u.used != u.open { // the word being read goes on
+	if u.used != u.open { // the open word goes on, so bit 0 of mask is set
 		e := bits.TrailingZeros64(^mask)
 		u.extend(folded, 0, e, pos)
 		if e == 64 {
 			return
 		}
 		u.closeWord(pos + e)
-		mask &= mask + 1 // without the lowest run of ones
+		mask &= mask + 1 // clear the run of ones that starts at bit 0
 	}
-	last := 64 - bits.LeadingZeros64(^mask) // where the word starts that may go on
+	// last is where the word starts that reaches the end of the block, or 64. It stays open.
+	last := 64 - bits.LeadingZeros64(^mask)
 	mask &= 1<<last - 1
 	if u.Offsets {
 		for m := mask; m != 0; m &= m + m&-m {
@@ -218,6 +275,8 @@ func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 			u.to = append(u.to, u.base+pos+s+bits.TrailingZeros64(^(m>>s)))
 		}
 	}
+	// 64 bits have at most 32 runs of ones. Arrays of 32 and the index k&31 spare the bounds
+	// checks.
 	n := len(u.end)
 	u.start, u.end = slices.Grow(u.start, 32), slices.Grow(u.end, 32)
 	start, end := (*[32]uint32)(u.start[n:n+32]), (*[32]uint32)(u.end[n:n+32])
@@ -227,7 +286,10 @@ func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 		s := bits.TrailingZeros64(mask)
 		size := bits.TrailingZeros64(^(mask >> s))
 		mask &= mask + mask&-mask
-		*(*[16]byte)(out[at:]) = *(*[16]byte)(folded[s:]) // words are short: this nearly always does
+		// Copy 16 bytes whatever the size: most words are no longer, and a copy of fixed size is
+		// two instructions. What is too much is overwritten by the next word. folded ends with
+		// kernel.Slack more bytes, so the copy may read beyond byte 63.
+		*(*[16]byte)(out[at:]) = *(*[16]byte)(folded[s:])
 		if size > 16 {
 			copy(out[at+16:], folded[s+16:s+size])
 		}
@@ -245,7 +307,9 @@ func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 	}
 }
 
-// extend appends bytes s to e of a block of ASCII to the word being read.
+// extend appends the bytes s to e−1 of a folded block to the word being read, or begins a word with
+// them. A word that would get longer than MaxWord is cut there and goes on as a new one. One cut is
+// enough, since a block is shorter than MaxWord.
 func (u *units) extend(folded *[64 + kernel.Slack]byte, s, e, pos int) {
 	if u.used == u.open {
 		u.openFrom = u.base + pos + s
@@ -263,7 +327,8 @@ func (u *units) extend(folded *[64 + kernel.Slack]byte, s, e, pos int) {
 	u.used += e - s
 }
 
-// lexChars reads characters.
+// lexChars is lex for characters. It differs from lexWords in that every letter is a unit, and that
+// there are no spaces between units.
 func (u *units) lexChars(b []byte, pos int) int {
 	var folded [64 + kernel.Slack]byte
 	for pos < len(b) && !u.full() {
@@ -299,8 +364,10 @@ func (u *units) lexChars(b []byte, pos int) int {
 	return pos
 }
 
-// asciiChars is asciiWords for characters: it writes every byte, and moves on only
-// if it counts.
+// asciiChars is asciiWords for characters. It has no branch that depends on the text: it writes
+// every byte and its offsets, but moves on only if the bit in mask is set, so that the next byte
+// overwrites one that does not count. The last character stays open if it is at the end of the
+// block.
 func (u *units) asciiChars(folded *[64 + kernel.Slack]byte, mask uint64, pos int) {
 	u.close(pos)
 	n, used := len(u.end), u.used
@@ -317,7 +384,7 @@ func (u *units) asciiChars(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 	u.used += at
 	u.open = u.used
 	open := mask>>63 != 0
-	if open { // the last one
+	if open { // take back the unit of byte 63
 		n--
 		u.open--
 		mask &^= 1 << 63
@@ -335,19 +402,19 @@ func (u *units) asciiChars(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 	}
 }
 
-// The classes of characters.
+// A Class says what the lexer does with a character. The values are those of package ucd.
 type Class uint8
 
 const (
 	Separator = Class(ucd.Separator) // belongs to no token
 	Letter    = Class(ucd.Letter)    // part of a word
 	Single    = Class(ucd.Single)    // a word of its own
-	Mark      = Class(ucd.Mark)      // part of what is before it
-	Ignored   = Class(ucd.Ignored)   // as if it were not there
+	Mark      = Class(ucd.Mark)      // part of the character before it
+	Ignored   = Class(ucd.Ignored)   // skipped, without ending a word
 )
 
-// Next decodes the character at b[pos] and returns it folded, with its class and
-// its size in b. Invalid UTF-8 is a separator of one byte.
+// Next decodes the character at b[pos] and returns its folded form, its class and its size in b.
+// Invalid UTF-8 is a separator of one byte.
 func Next(b []byte, pos int) (rune, Class, int) {
 	c := b[pos]
 	if c < utf8.RuneSelf {
@@ -367,8 +434,8 @@ func Next(b []byte, pos int) (rune, Class, int) {
 	return r, Class(p & ucd.ClassMask), size
 }
 
-// Partial returns the number of bytes at the end of b that may be the beginning
-// of a character.
+// Partial returns the number of bytes at the end of b, at most three, that are an incomplete but so
+// far valid character. A caller that cuts a text there never splits a character.
 func Partial(b []byte) int {
 	for n := 1; n <= min(len(b), utf8.UTFMax-1); n++ {
 		if c := b[len(b)-n]; utf8.RuneStart(c) {
@@ -381,6 +448,6 @@ func Partial(b []byte) int {
 	return 0
 }
 
-// MaxWord is the longest word in bytes; a longer run of letters is cut into
-// pieces, so that the memory needed for hostile input stays bounded.
+// MaxWord is the length of the longest word in bytes. A longer run of letters is cut into words of
+// this length, so that hostile input cannot make a window arbitrarily large.
 const MaxWord = 128

@@ -174,3 +174,23 @@ func (l *Layout) Jaccard(a, b []uint64) float64 {
 	}
 	return exact.Ratio(same, l.Values-neither)
 }
+
+// isAtLeast reports whether the estimated similarity of two documents is at least least. It stops
+// as soon as the rest cannot suffice: with so many values left, the estimate is at most what it
+// would be if all of them were equal.
+func (l *Layout) isAtLeast(a, b []uint64, least float64) bool {
+	if l.Bits < 32 {
+		return l.Jaccard(a, b) >= least
+	}
+	const step = 16 // words
+	same, neither := 0, 0
+	for from := 0; from+step < len(a); from += step {
+		s, n := CompareWords(a[from:from+step], b[from:from+step])
+		same, neither = same+s, neither+n
+		left := l.Values - 2*(from+step)
+		if float64(same+left) < least*float64(l.Values-neither) {
+			return false
+		}
+	}
+	return l.Jaccard(a, b) >= least
+}

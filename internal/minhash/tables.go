@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/graph"
 	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/store"
 )
@@ -272,10 +273,91 @@ func (v *bandVisit) verify(emit func(ord uint32, doc []uint64) bool) (goOn bool,
 	return true, nil
 }
 
-// Pairs calls emit with every two documents whose entries of a band have the same key, as
-// far as it is known: for all bands, the first one first; but with those that are equal
-// only at the first. It ends when emit returns false. All of a file was checked.
+// Pairs calls emit with every two documents whose entries agree in the key of a band, as far as the
+// key is known: for all bands in order. Two equal documents agree in all bands; they come only for
+// the first. It ends when emit returns false. All of a file was checked before.
 func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
+	return t.eachKey(func(ords []uint32, band int) (bool, error) {
+		grouped := band > 0 && len(ords) > 16
+		if grouped { // equal documents next to each other
+			slices.SortFunc(ords, func(a, b uint32) int {
+				return cmp.Or(slices.Compare(t.Doc(a), t.Doc(b)), cmp.Compare(a, b))
+			})
+		}
+		next := 0 // the first that is not equal to the one at i
+		for i, a := range ords {
+			from := i + 1
+			if grouped {
+				for next = max(next, from); next < len(ords) && slices.Equal(t.Doc(a), t.Doc(ords[next])); next++ {
+				}
+				from = next
+			}
+			for _, b := range ords[from:] {
+				if !emit(min(a, b), max(a, b), band) {
+					return false, nil
+				}
+			}
+		}
+		return true, nil
+	})
+}
+
+// Components joins in f every two documents that agree in a band and whose estimated similarity is
+// at least least. Many documents may share a band. So the members of a key are kept by component,
+// and a document is compared with the members of another component only until one of them is
+// similar: n documents of one component cost n steps, and not n². stop ends it with its error.
+func (t *Tables) Components(f graph.Forest, least float64, stop func() error) error {
+	var parts [][]uint32 // the members of a key that came so far, by component
+	return t.eachKey(func(ords []uint32, band int) (bool, error) {
+		if err := stop(); err != nil {
+			return false, err
+		}
+		parts = parts[:0]
+		for i, ord := range ords {
+			if i%64 == 63 {
+				if err := stop(); err != nil {
+					return false, err
+				}
+			}
+			parts = t.place(f, parts, ord, least, band)
+		}
+		return true, nil
+	})
+}
+
+// place joins a document with the components that it is similar to, and adds it to the members of
+// its own.
+func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, least float64, band int) [][]uint32 {
+	doc := t.Doc(ord)
+	own := -1
+	for p, members := range parts {
+		if f.Find(int(members[0])) != f.Find(int(ord)) {
+			for _, other := range members {
+				if t.isAtLeast(doc, t.Doc(other), least) && t.Agree(doc, t.Doc(other), band) {
+					f.Join(int(ord), int(other))
+					break
+				}
+			}
+		}
+		if own < 0 && f.Find(int(members[0])) == f.Find(int(ord)) {
+			own = p
+		}
+	}
+	if own >= 0 {
+		parts[own] = append(parts[own], ord)
+		return parts
+	}
+	if len(parts) < cap(parts) { // the memory of an earlier key
+		parts = parts[:len(parts)+1]
+		parts[len(parts)-1] = append(parts[len(parts)-1][:0], ord)
+		return parts
+	}
+	return append(parts, []uint32{ord})
+}
+
+// eachKey calls take with the ordinals of every key that two or more entries of a band share, in
+// ascending order, until it returns false. take may change them.
+func (t *Tables) eachKey(take func(ords []uint32, band int) (goOn bool, err error)) error {
 	var sorted []uint32
 	for band := range t.Bands {
 		buckets, entries := t.table(band)
@@ -285,51 +367,29 @@ func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
 				return format.Damaged("a bucket is outside of its table")
 			}
 			sorted = append(sorted[:0], entries[from:to]...)
-			slices.Sort(sorted) // those of one key together
-			for len(sorted) > 0 {
+			slices.Sort(sorted) // entries of one key together
+			for rest := sorted; len(rest) > 0; {
 				n := 1
-				for n < len(sorted) && (sorted[0]^sorted[n])>>t.ordBits == 0 {
+				for n < len(rest) && (rest[0]^rest[n])>>t.ordBits == 0 {
 					n++
 				}
-				if n > 1 {
-					if goOn, err := t.pairsOf(sorted[:n], band, emit); !goOn {
-						return err
+				ords := rest[:n]
+				rest = rest[n:]
+				if n == 1 {
+					continue
+				}
+				for i := range ords {
+					if ords[i] &= 1<<t.ordBits - 1; int(ords[i]) >= t.N {
+						return format.Damaged("an entry is of no signature")
 					}
 				}
-				sorted = sorted[n:]
+				if goOn, err := take(ords, band); !goOn {
+					return err
+				}
 			}
 		}
 	}
 	return nil
-}
-
-// pairsOf is pairs for the entries of one key.
-func (t *Tables) pairsOf(entries []uint32, band int, emit func(a, b uint32, band int) bool) (goOn bool, err error) {
-	for i := range entries {
-		if entries[i] &= 1<<t.ordBits - 1; int(entries[i]) >= t.N {
-			return false, format.Damaged("an entry is of no signature")
-		}
-	}
-	if band > 0 && len(entries) > 16 { // equal ones together
-		slices.SortFunc(entries, func(a, b uint32) int {
-			return cmp.Or(slices.Compare(t.Doc(a), t.Doc(b)), cmp.Compare(a, b))
-		})
-	}
-	next := 0 // the first that is not equal to the one at i
-	for i, a := range entries {
-		from := i + 1
-		if band > 0 && len(entries) > 16 {
-			for next = max(next, from); next < len(entries) && slices.Equal(t.Doc(a), t.Doc(entries[next])); next++ {
-			}
-			from = next
-		}
-		for _, b := range entries[from:] {
-			if !emit(min(a, b), max(a, b), band) {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
 }
 
 func (t *Tables) Bytes() int { return 4 * (cap(t.buckets) + cap(t.entries)) }

@@ -1,3 +1,5 @@
+// Package parallel runs numbered jobs on all processors: in any order ([Each], [Chunks]), or with
+// results that the caller gets in the order of the jobs ([InOrder]).
 package parallel
 
 import (
@@ -6,10 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// Chunk is the number of vectors that one worker takes at a time.
+// Chunk is the number of items that a worker takes at a time: so many that taking them costs
+// nothing, and so few that no worker is left with much more than the others.
 const Chunk = 256
 
-// Each calls do for all numbers up to n, by several workers.
+// Each calls do(0) to do(n−1), on as many goroutines as there are processors, and returns when all
+// calls have. Workers take the next number when they are free, so calls may differ in length.
 func Each(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -23,17 +27,26 @@ func Each(n int, do func(i int)) {
 	wg.Wait()
 }
 
-// Chunks calls do for all chunks of n vectors, by several workers.
+// Chunks is [Each] for n items in chunks of [Chunk]. do gets the number of the chunk, and its items
+// from..to; the last chunk may be shorter.
 func Chunks(n int, do func(number, from, to int)) {
 	Each((n+Chunk-1)/Chunk, func(i int) { do(i, i*Chunk, min(n, (i+1)*Chunk)) })
 }
 
-// InOrder calls work for all numbers up to n, by several workers each of which has something of
-// its own, and take with what that emits, in the order of the numbers, until it returns false.
-// Who is too far ahead waits.
+// InOrder runs the jobs 0 to n−1 on several goroutines and hands their results to take, in the
+// order of the jobs, and within a job in the order of the calls of emit. So the caller sees the
+// same results for any number of processors.
+//
+// Each goroutine has a state of its own, made by worker, which work gets. work passes each result
+// to emit. When emit returns false nobody wants more, and work should return. take runs on the
+// goroutine of the caller, and ends everything by returning false. InOrder returns, or panics if
+// take does, after all workers have stopped. Some jobs may not have been begun then.
+//
+// Memory is bounded. A job can emit a few results that take has not seen, then emit waits, and only
+// a few jobs per worker are begun ahead of the one that take is at.
 func InOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R) bool), take func(R) bool) {
 	workers := min(n, runtime.GOMAXPROCS(0))
-	if workers <= 1 {
+	if workers <= 1 { // the same without goroutines and channels
 		stop := false
 		emit := func(r R) bool {
 			stop = stop || !take(r)
@@ -46,11 +59,14 @@ func InOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R
 		}
 		return
 	}
+	// A job has a channel of its own for results. It goes into two queues: first into ordered, from
+	// which the caller takes the channels in order, and then into jobs, from which the workers take
+	// what to do. The length of ordered limits how far workers get ahead.
 	type job struct {
 		i   int
 		out chan R
 	}
-	quit := make(chan struct{})
+	quit := make(chan struct{}) // closed when the caller wants no more
 	jobs, ordered := make(chan job, workers), make(chan job, 2*workers)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -83,6 +99,7 @@ func InOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R
 			}
 		})
 	}
+	// Deferred, so that the workers stop also if take panics: first close, then wait.
 	defer wg.Wait()
 	defer close(quit)
 	for j := range ordered {

@@ -92,7 +92,7 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 	case err == nil:
 		files.last, before = snap.identity, snap.before
 		s.serial = 1
-		s.Swap([]*Run[ID, T]{snap.run}, LeastTail)
+		s.swap([]*Run[ID, T]{snap.run}, LeastTail)
 		s.live.Store(int64(snap.run.live))
 		if n := snap.run.live; n > 0 {
 			if err := snap.run.File.Check(unsafe.Pointer(&snap.run.times[n-1]), 4); err != nil {
@@ -139,8 +139,7 @@ func (s *Store[ID, T]) replayAdd(text []byte, doc []uint64, seconds uint32) erro
 		err = s.Form.Check(doc)
 	}
 	if err == nil {
-		s.Add(id, doc, seconds)
-		err = s.Err()
+		err = s.add(id, doc, seconds)
 	}
 	return err
 }
@@ -197,8 +196,9 @@ func (s *Store[ID, T]) logged(err error) bool {
 // there are more than 65,536 in the journal, and more than half of what is stored, it is
 // Compact, and takes as long.
 func (s *Store[ID, T]) Sync() error {
-	s.Mu.Lock()
-	defer s.Mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.check()
 	if err := s.sync(); err != nil || s.Files == nil {
 		return err
 	}
@@ -245,8 +245,8 @@ func (s *Store[ID, T]) save(r *Run[ID, T]) (*Run[ID, T], error) {
 // Close is Sync, and gives the files free. Afterwards the index is empty, and whatever is
 // done with it is an error ([os.ErrClosed]). It does nothing with an index in memory.
 func (s *Store[ID, T]) Close() error {
-	s.Mu.Lock()
-	defer s.Mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.Files == nil {
 		return nil
 	}
@@ -256,7 +256,7 @@ func (s *Store[ID, T]) Close() error {
 		err = closing
 	}
 	s.Files = nil
-	s.Swap(nil, LeastTail)
+	s.swap(nil, LeastTail)
 	s.live.Store(0)
 	s.Fail(&fileError{path, os.ErrClosed})
 	return err
@@ -265,7 +265,7 @@ func (s *Store[ID, T]) Close() error {
 // Verify checks the whole snapshot of an index that was opened. Without it, what is never
 // asked for is never checked.
 func (s *Store[ID, T]) Verify() error {
-	for _, r := range s.State.Load().Runs {
+	for _, r := range s.View().Runs {
 		if m := r.File; m != nil {
 			if err := m.Verify(); err != nil {
 				return fmt.Errorf("neardup: Verify: %w", err)

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -63,9 +62,6 @@ func NewDocuments[ID comparable](words, n int) Documents[ID] {
 }
 
 func (d *Documents[ID]) Add(doc []uint64, id ID, time uint32) {
-	if len(d.IDs) == MaxDocuments {
-		panic(fmt.Sprintf("neardup: more than %d documents in an index", MaxDocuments))
-	}
 	d.Put(doc)
 	d.IDs = append(d.IDs, id)
 	d.Times = append(d.Times, time)
@@ -160,8 +156,8 @@ func (d *Documents[ID]) remove(gone []uint32) {
 // have the same.
 func idBits(n int) int { return max(1, bits.Len(uint(n))-2) }
 
-// lookUp returns the ordinal of an id that is not dead.
-func (r *Run[ID, T]) lookUp(id ID, hash uint64) (ord uint32, ok bool, err error) {
+// lookUp returns the ordinal of an id whose document is alive.
+func (r *Run[ID, T]) lookUp(id ID, hash uint64, alive func(ord uint32) bool) (ord uint32, ok bool, err error) {
 	at := r.starts[hash>>(64-idBits(r.Len())):][:2]
 	if err := r.File.Check(unsafe.Pointer(&at[0]), 8); err != nil {
 		return 0, false, err
@@ -177,7 +173,7 @@ func (r *Run[ID, T]) lookUp(id ID, hash uint64) (ord uint32, ok bool, err error)
 			if ord >= uint32(r.Len()) {
 				return 0, false, format.Damaged("an id is of no document")
 			}
-			if r.isDead(ord) {
+			if !alive(ord) {
 				continue
 			}
 			if same, err := r.IDs.Is(ord, id); same || err != nil {
@@ -192,6 +188,8 @@ func (r *Run[ID, T]) lookUp(id ID, hash uint64) (ord uint32, ok bool, err error)
 func (r *Run[ID, T]) name(ord uint32) uint64 { return uint64(r.serial)<<32 | uint64(ord) }
 
 func (r *Run[ID, T]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
+
+func (r *Run[ID, T]) isAlive(ord uint32) bool { return !r.isDead(ord) }
 
 // kill marks an ordinal as dead.
 func (r *Run[ID, T]) kill(ord uint32) {
@@ -261,9 +259,9 @@ type State[ID comparable, T Finder] struct {
 	Tail *tail[ID]
 }
 
-// A view is a store as it was when somebody began to read: a state, and the number of
+// A View is a store as it was when somebody began to read: a state, and the number of
 // Changes of its tail.
-type view[ID comparable, T Finder] struct {
+type View[ID comparable, T Finder] struct {
 	*State[ID, T]
 	Changes uint32
 
@@ -273,19 +271,19 @@ type view[ID comparable, T Finder] struct {
 	read  uint32
 }
 
-func (s *State[ID, T]) View() view[ID, T] {
+func (s *State[ID, T]) view() View[ID, T] {
 	changes := s.Tail.Changes.Load()
-	return view[ID, T]{State: s, Changes: changes, at: s.Tail.changeLog, read: changes}
+	return View[ID, T]{State: s, Changes: changes, at: s.Tail.changeLog, read: changes}
 }
 
 // Sees reports whether a document of a run is alive in the view.
-func (v *view[ID, T]) Sees(r *Run[ID, T], ord uint32) bool {
+func (v *View[ID, T]) Sees(r *Run[ID, T], ord uint32) bool {
 	return !r.isDead(ord) || v.diedLater(r.name(ord))
 }
 
 // diedLater reports whether a kill is behind the changes of the view. A kill is recorded
 // before the document is marked as dead, and counted after that.
-func (v *view[ID, T]) diedLater(kill uint64) bool {
+func (v *View[ID, T]) diedLater(kill uint64) bool {
 	for {
 		next := v.at.next.Load() // first: if there is one, the tail changes no more
 		n := v.at.Changes.Load()
@@ -309,7 +307,7 @@ func (v *view[ID, T]) diedLater(kill uint64) bool {
 }
 
 // SeesTail reports whether a change of the tail is an addition that is alive in the view.
-func (v *view[ID, T]) SeesTail(i uint32) bool {
+func (v *View[ID, T]) SeesTail(i uint32) bool {
 	by := v.Tail.deadBy[i].Load()
 	return by == 0 || by > v.Changes
 }

@@ -193,7 +193,7 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 		lengths[i] = int(f.Uvarint(uint64(len(m.data))))
 	}
 	if f.Err == nil && kind != it.Kind {
-		return nil, fmt.Errorf("neardup: the file was %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
+		return nil, fmt.Errorf("neardup: %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
 	}
 	find := form.Read(f)
 	for len(m.sums) < blocks && f.Err == nil {

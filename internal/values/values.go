@@ -1,3 +1,10 @@
+// Package values writes the values of records (numbers, dates, telephone numbers, short texts) in
+// one canonical form each, so that values that mean the same compare equal as strings: 1,234.50 and
+// 1234.5, 6 May 2014 and 2014-05-06, +49 (0)30 1234 and 0049 30 1234.
+//
+// Nothing is lost: a value that is not what its form says is kept as a text, with only case, width
+// and white space unified. A value of more than maxValue bytes is a text too, so the string
+// operations here work on short strings only.
 package values
 
 import (
@@ -9,35 +16,39 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Form is how a value is written before it is compared. What is no number, date or telephone
-// number is a text to all of them, so nothing is lost.
+// A Form says what a value is, and so how it is written before it is compared. The zero value is
+// Text.
 type Form uint8
 
 const (
-	Text Form = iota
-	Exact
-	Number
-	Date
-	MonthFirst
-	Phone
+	Text       Form = iota // NFKC, folded, one space for white space
+	Exact                  // byte for byte
+	Number                 // as -1234.5: no plus, no thousands separators, no needless zeros
+	Date                   // as 2014-05-06, without a time of day; 6/5/2014 is in May
+	MonthFirst             // Date, but 6/5/2014 is in June
+	Phone                  // digits, with + and the country code if that is a foreign one
 )
 
-// TextForm is how asText writes texts, and plainForm how the others do what is none of
-// theirs: there, 10² is not 102.
+// TextForm is how Text writes a value. plainForm is how Number, Date, MonthFirst and Phone prepare
+// a value before they parse it, and how they write a value that they cannot parse. It keeps
+// compatibility characters apart, so that 10² does not become 102. Neither changes while in use.
 var (
 	TextForm  = clean.Steps{Form: clean.NFKC, Fold: true, Space: true}
 	plainForm = clean.Steps{Form: clean.Width, Fold: true, Space: true}
 )
 
-// maxValue is the longest number, date or telephone number in bytes.
+// maxValue is the length in bytes up to which a value is parsed. A longer one is a text.
 const maxValue = 100
 
-// Of returns a value in the form.
+// Of returns value in the form v. country is the country calling code, such as "86", that belongs
+// to telephone numbers without one; it may be empty, and only Phone uses it. A value that cannot be
+// parsed is returned as a text, folded and trimmed. Applying Of to its own result with an empty
+// country changes nothing.
 func (v Form) Of(value, country string) string {
 	if v == Exact {
 		return value
 	}
-	if !IsPlain(value) {
+	if !IsPlain(value) { // else the steps would change nothing, and most values are plain
 		form := &plainForm
 		if v == Text {
 			form = &TextForm
@@ -62,8 +73,9 @@ func (v Form) Of(value, country string) string {
 	return written
 }
 
-// IsPlain reports whether a value is as textForm writes it, as most are: ASCII without
-// capitals, or Chinese, with single spaces inside.
+// IsPlain reports whether s is certainly as TextForm writes it: printable ASCII without capitals,
+// and Han characters, with single spaces inside and none at the ends. It may report false for a
+// value that TextForm would not change, such as an empty one.
 func IsPlain(s string) bool {
 	space := true // before the first character there must be none
 	for i := 0; i < len(s); {
@@ -84,7 +96,7 @@ func IsPlain(s string) bool {
 	return !space
 }
 
-// CountDigits returns the number of decimal digits that s begins with.
+// CountDigits returns the number of ASCII digits that s begins with.
 func CountDigits(s string) (n int) {
 	for n < len(s) && lex.IsDigit(s[n]) {
 		n++
@@ -92,7 +104,8 @@ func CountDigits(s string) (n int) {
 	return n
 }
 
-// writeNumber returns a number as asNumber has it.
+// writeNumber returns s in the form Number, and false if s is not a number. It works on digits and
+// not on floats, so no digit is lost however many there are. −0 is 0.
 func writeNumber(s string) (string, bool) {
 	sign := ""
 	switch {
@@ -111,6 +124,7 @@ func writeNumber(s string) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	// Move the decimal point by the power of ten, at most 99 places.
 	for ; shift > 0; shift-- {
 		if decimals == "" {
 			decimals = "0"
@@ -137,7 +151,9 @@ func writeNumber(s string) (string, bool) {
 	return sign + whole, true
 }
 
-// cutExponent cuts the power of ten off a number in lower case.
+// cutExponent cuts the exponent off a number such as 1.5e-3, and returns it as shift. s is in lower
+// case. It reports false for an exponent that is not a number of at most two digits after leading
+// zeros; 1e100 is a text, so the result of writeNumber cannot become arbitrarily long.
 func cutExponent(s string) (mantissa string, shift int, ok bool) {
 	i := strings.IndexByte(s, 'e')
 	if i < 0 {
@@ -161,10 +177,20 @@ func cutExponent(s string) (mantissa string, shift int, ok bool) {
 	return mantissa, shift, true
 }
 
-// splitNumber returns the digits before and behind the decimal point, or comma.
+// splitNumber returns the digits before and after the decimal separator. It reports false if s is
+// not a number without sign and exponent.
+//
+// The last separator is the decimal one if it is a point or a comma, and no other separator is the
+// same: 1.234,50 is 1234.5, 1,234,567 is a whole number, and 1.234 is a fraction. There is one
+// exception: 1,234 is a whole number, because a comma before three digits is taken for a thousands
+// separator. A comma after zero is a decimal one even so: 0,123.
+//
+// All other separators must be thousands separators: the same character each time, after one to
+// three digits, and then three digits in each group.
 func splitNumber(s string) (whole, decimals string, ok bool) {
-	var groups []string // of digits
-	seps := ""          // between them
+	// groups are the runs of digits, and seps[i] is the separator between groups i and i+1.
+	var groups []string
+	seps := ""
 	for {
 		n := CountDigits(s)
 		groups = append(groups, s[:n])
@@ -175,7 +201,7 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 		switch r {
 		case '.', ',', ' ', '\'', '_':
 		case '’':
-			r = '\''
+			r = '\'' // seps has one byte for each separator
 		default:
 			return "", "", false
 		}
@@ -185,7 +211,7 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 	last := len(seps) - 1
 	point := last >= 0 && (seps[last] == '.' || seps[last] == ',') && strings.Count(seps, seps[last:]) == 1
 	if point && last == 0 && seps[0] == ',' && len(groups[1]) == 3 && len(groups[0]) > 0 && len(groups[0]) <= 3 && groups[0][0] != '0' {
-		point = false // 1,234
+		point = false // 1,234, but not 0,123
 	}
 	if point {
 		decimals = groups[last+1]
@@ -200,9 +226,14 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 	return whole, decimals, whole+decimals != ""
 }
 
-// writeDay returns a date as asDate has it.
+// writeDay returns s in the form Date or, if monthFirst is set, MonthFirst. It reports false if s
+// is not a day that exists, optionally followed by a time of day.
+//
+// A date is three runs of digits or letters with separators between them. Which one is the year
+// follows from four digits, which one is the month from letters or from a number above 12 beside
+// it. Only if day and month could still change places, monthFirst decides.
 func writeDay(s string, monthFirst bool) (string, bool) {
-	// The runs of digits and of letters: three of them are the date.
+	// Split the beginning of s into three runs. rest is what follows.
 	var runs [3]string
 	n, rest := 0, s
 	for n < 3 {
@@ -235,17 +266,17 @@ func writeDay(s string, monthFirst bool) (string, bool) {
 	a, b, c := runs[0], runs[1], runs[2]
 	var year, month, day string
 	switch {
-	case len(a) == 4 && lex.IsDigit(a[0]):
+	case len(a) == 4 && lex.IsDigit(a[0]): // 2014-05-06
 		year, month, day = a, b, c
-	case len(c) != 4 || !lex.IsDigit(c[0]):
+	case len(c) != 4 || !lex.IsDigit(c[0]): // 6/5/14 could be anything
 		return "", false
-	case lex.IsAlpha(a[0]):
+	case lex.IsAlpha(a[0]): // May 6 2014
 		year, month, day = c, a, b
-	case lex.IsAlpha(b[0]):
+	case lex.IsAlpha(b[0]): // 6 May 2014
 		year, month, day = c, b, a
-	case (monthFirst || smallNumber(b) > 12) && smallNumber(a) <= 12:
+	case (monthFirst || smallNumber(b) > 12) && smallNumber(a) <= 12: // 5/16/2014
 		year, month, day = c, a, b
-	default:
+	default: // 6.5.2014
 		year, month, day = c, b, a
 	}
 	m := smallNumber(month)
@@ -253,6 +284,7 @@ func writeDay(s string, monthFirst bool) (string, bool) {
 		if month == "sept" {
 			month = "sep"
 		}
+		// An unknown name has the index −1, and so the month 0, which is refused below.
 		m = 1 + slices.IndexFunc(clean.Months[:], func(name string) bool { return name == month || name[:3] == month })
 	}
 	d, y := smallNumber(day), smallNumber(year)
@@ -266,8 +298,10 @@ func writeDay(s string, monthFirst bool) (string, bool) {
 	return year + "-" + two(m) + "-" + two(d), true
 }
 
-// isTimeOfDay reports whether s, which stands behind a date, is nothing or a time of day:
-// 13:45, 13:45:00.5, 1:45 pm, 13时45分, with a zone or without.
+// isTimeOfDay reports whether s, the text after a date, is empty or looks like a time of day:
+// 13:45, 13:45:00.5, 1:45 pm, 13时45分, with a time zone or without. It checks the hours and the
+// first digit of the minutes; what follows only needs to consist of the characters of times. That
+// is enough, because the time is left out of the value.
 func isTimeOfDay(s string) bool {
 	s = strings.TrimPrefix(s, ".")
 	if s == "" || s == "z" {
@@ -284,14 +318,14 @@ func isTimeOfDay(s string) bool {
 	s = s[hour:]
 	for _, mark := range []string{":", "时", "時", "点", "點"} {
 		if rest, ok := strings.CutPrefix(s, mark); ok && (CountDigits(rest) == 2 && rest[0] < '6' || mark != ":" && rest == "") {
-			// What follows is minutes, seconds, a zone: no letters but those of zones.
+			// Minutes, seconds, and a zone: no letters but those of am, pm, UTC, GMT and the like.
 			return strings.TrimLeft(rest, "0123456789:.+- apmzutcgs分秒") == ""
 		}
 	}
 	return false
 }
 
-// smallNumber returns the number that up to two or four digits are, or −1.
+// smallNumber returns the value of a string of one to four digits, or −1 if s is not such a string.
 func smallNumber(s string) (n int) {
 	if len(s) == 0 || len(s) > 4 || CountDigits(s) != len(s) {
 		return -1
@@ -302,6 +336,7 @@ func smallNumber(s string) (n int) {
 	return n
 }
 
+// daysOf returns the number of days of a month, 1 to 12, in the Gregorian calendar.
 func daysOf(year, month int) int {
 	switch {
 	case month == 2 && year%4 == 0 && (year%100 != 0 || year%400 == 0):
@@ -314,7 +349,13 @@ func daysOf(year, month int) int {
 	return 31
 }
 
-// writePhone returns a telephone number as asPhone has it.
+// writePhone returns s in the form Phone, and false if s is not a telephone number of at least five
+// digits. country is the country calling code of numbers that have none, or empty.
+//
+// With a country, a number of that country is written without the code and without the zero before
+// the area code (or the 1, in North America), and any other number with + and its code. Without a
+// country, a number that begins with + or 00 is written with +, and any other number as it stands.
+// An extension is left out.
 func writePhone(s, country string) (string, bool) {
 	s = strings.Replace(s, "(0)", "", 1) // +49 (0)30
 	digits := make([]byte, 0, len(s))
@@ -333,9 +374,10 @@ func writePhone(s, country string) (string, bool) {
 		if !isExtension(s[i:]) {
 			return "", false
 		}
-		break
+		break // out of the loop: the extension is left out
 	}
 	s = string(digits)
+	// A number that is dialled with a prefix for international calls: 00, or 011 in North America.
 	if !international && strings.HasPrefix(s, "00") {
 		international, s = true, s[2:]
 	}
@@ -357,7 +399,8 @@ func writePhone(s, country string) (string, bool) {
 	return s, true
 }
 
-// isExtension reports whether s is an extension of a telephone number.
+// isExtension reports whether s is an extension of a telephone number, such as "ext. 12": a word
+// for it in English, Chinese or German, or a usual sign, and then digits up to the end of s.
 func isExtension(s string) bool {
 	for _, mark := range []string{"extension", "ext", "x", "转", "轉", "#", "durchwahl"} {
 		if rest, ok := strings.CutPrefix(s, mark); ok {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // A system is a store to be measured.
@@ -31,9 +32,9 @@ type system struct {
 
 // running is a system that runs. What it does not have is nil.
 type running struct {
-	open    func(ctx context.Context, name string) (neardup.BlockStore, error)
-	compact func(ctx context.Context, store neardup.BlockStore, name string) error
-	bytes   func(ctx context.Context, store neardup.BlockStore, name string) (int64, error)
+	open    func(ctx context.Context, name string) (blockstore.Store, error)
+	compact func(ctx context.Context, store blockstore.Store, name string) error
+	bytes   func(ctx context.Context, store blockstore.Store, name string) (int64, error)
 	trip    func(ctx context.Context) error // the shortest round trip
 	stop    func() error
 }
@@ -145,7 +146,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 		}
 	}()
 	all := entries(s.n)
-	if err := m.load(ctx, o, r, s, all); err != nil {
+	if err := m.load(ctx, o, r, s, 1<<20); err != nil {
 		return m, err
 	}
 	store, err := r.open(ctx, "incremental")
@@ -170,7 +171,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 }
 
 // load loads all entries, and asks the store for them.
-func (m *measured) load(ctx context.Context, o options, r *running, s system, all []neardup.StoreEntry) error {
+func (m *measured) load(ctx context.Context, o options, r *running, s system, all []blockstore.Entry) error {
 	store, err := r.open(ctx, "bulk")
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 		}
 	}
 	start := time.Now()
-	err = neardup.PutAll(ctx, store, func(yield func(string, neardup.Fingerprint64) bool) {
+	err = blockstore.PutAll(ctx, store, func(yield func(string, neardup.Fingerprint64) bool) {
 		for _, e := range all {
 			if !yield(e.ID, e.Fingerprint) {
 				return
@@ -202,7 +203,7 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 	queries := queries(all)
 	found := 0
 	search := func(i int) error {
-		matches, err := store.Search(ctx, queries[i:i+1])
+		matches, err := store.Search(ctx, queries[i:i+1], 1<<20)
 		if err == nil {
 			found += len(matches[0])
 		}
@@ -235,7 +236,7 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 		return err
 	}
 	const batch = 1000
-	batches, err := timed(len(queries)/batch, enough, func(i int) error { _, err := store.Search(ctx, queries[i*batch:][:batch]); return err })
+	batches, err := timed(len(queries)/batch, enough, func(i int) error { _, err := store.Search(ctx, queries[i*batch:][:batch], 1<<20); return err })
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/stores/internal/server"
 	"github.com/neardup/neardup/stores/mongostore"
 	"github.com/neardup/neardup/stores/pebblestore"
@@ -30,17 +31,17 @@ import (
 )
 
 // entries are the fingerprints to store, the same each time.
-func entries(n int) []neardup.StoreEntry {
+func entries(n int) []blockstore.Entry {
 	random := rand.New(rand.NewPCG(1, 2))
-	all := make([]neardup.StoreEntry, n)
+	all := make([]blockstore.Entry, n)
 	for i := range all {
-		all[i] = neardup.StoreEntry{ID: fmt.Sprintf("document-%d", i), Fingerprint: neardup.Fingerprint64(random.Uint64())}
+		all[i] = blockstore.Entry{ID: fmt.Sprintf("document-%d", i), Fingerprint: neardup.Fingerprint64(random.Uint64())}
 	}
 	return all
 }
 
 // queries are those to search.
-func queries(all []neardup.StoreEntry) []neardup.Fingerprint64 {
+func queries(all []blockstore.Entry) []neardup.Fingerprint64 {
 	random := rand.New(rand.NewPCG(3, 4))
 	queries := make([]neardup.Fingerprint64, 20_000)
 	for i := range queries {
@@ -100,12 +101,12 @@ func pick(condition bool, yes, no string) string {
 
 func (o options) memory() (*running, error) {
 	return &running{
-		open: func(context.Context, string) (neardup.BlockStore, error) {
+		open: func(context.Context, string) (blockstore.Store, error) {
 			ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
 			if err != nil {
 				return nil, err
 			}
-			return neardup.IndexStore(ix), nil
+			return blockstore.FromIndex(ix), nil
 		},
 		stop: func() error { return nil },
 	}, nil
@@ -117,13 +118,13 @@ func (o options) pebble(noSync bool) (*running, error) {
 		return nil, err
 	}
 	return &running{
-		open: func(_ context.Context, name string) (neardup.BlockStore, error) {
+		open: func(_ context.Context, name string) (blockstore.Store, error) {
 			return pebblestore.Open(filepath.Join(dir, name), 3, &pebblestore.Options{Blocks: o.blocks, NoSync: noSync, Cache: 1 << 30})
 		},
-		compact: func(ctx context.Context, store neardup.BlockStore, _ string) error {
+		compact: func(ctx context.Context, store blockstore.Store, _ string) error {
 			return store.(*pebblestore.Store).Compact(ctx)
 		},
-		bytes: func(_ context.Context, store neardup.BlockStore, _ string) (int64, error) {
+		bytes: func(_ context.Context, store blockstore.Store, _ string) (int64, error) {
 			return store.(*pebblestore.Store).Bytes(), nil
 		},
 		stop: func() error { return os.RemoveAll(dir) },
@@ -137,10 +138,10 @@ func (o options) redis(layout redisstore.Layout, sync string) (*running, error) 
 	}
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.Port})
 	return &running{
-		open: func(ctx context.Context, name string) (neardup.BlockStore, error) {
+		open: func(ctx context.Context, name string) (blockstore.Store, error) {
 			return redisstore.New(ctx, client, 3, &redisstore.Options{Blocks: o.blocks, Prefix: name, Layout: layout})
 		},
-		bytes: func(ctx context.Context, _ neardup.BlockStore, _ string) (int64, error) {
+		bytes: func(ctx context.Context, _ blockstore.Store, _ string) (int64, error) {
 			info, err := client.Info(ctx, "memory").Result()
 			if err != nil {
 				return 0, err
@@ -179,11 +180,11 @@ func (o options) database(driver, dsn string, dialect sqlstore.Dialect, layout s
 		return nil
 	}
 	return &running{
-		open: func(ctx context.Context, name string) (neardup.BlockStore, error) {
+		open: func(ctx context.Context, name string) (blockstore.Store, error) {
 			return sqlstore.New(ctx, db, dialect, 3, &sqlstore.Options{Blocks: o.blocks, Table: name, Layout: layout})
 		},
-		compact: func(ctx context.Context, _ neardup.BlockStore, name string) error { return exec(ctx, name) },
-		bytes: func(ctx context.Context, _ neardup.BlockStore, name string) (n int64, err error) {
+		compact: func(ctx context.Context, _ blockstore.Store, name string) error { return exec(ctx, name) },
+		bytes: func(ctx context.Context, _ blockstore.Store, name string) (n int64, err error) {
 			err = db.QueryRowContext(ctx, strings.ReplaceAll(bytes, "NAME", name)).Scan(&n)
 			return n, err
 		},
@@ -255,10 +256,10 @@ func (o options) ferretDB(layout mongostore.Layout) (*running, error) {
 		return nil, err
 	}
 	return &running{
-		open: func(ctx context.Context, name string) (neardup.BlockStore, error) {
+		open: func(ctx context.Context, name string) (blockstore.Store, error) {
 			return mongostore.New(ctx, client.Database(name), 3, &mongostore.Options{Blocks: o.blocks, Layout: layout})
 		},
-		bytes: func(context.Context, neardup.BlockStore, string) (n int64, err error) {
+		bytes: func(context.Context, blockstore.Store, string) (n int64, err error) {
 			err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 				if err != nil || d.IsDir() {
 					return err

@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // maxInfo is how many fingerprints a document of a block value gets: with the longest ids they are 5 MB.
@@ -90,7 +91,7 @@ func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][
 	return records, nil
 }
 
-func (s blockDocuments) put(ctx context.Context, entries []neardup.StoreEntry) error {
+func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.ID
@@ -243,7 +244,7 @@ func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64,
 }
 
 // entryOf returns the entry of the state of an id that counts, if there is one.
-func entryOf(id string, states []state) (e neardup.StoreEntry, ok bool, err error) {
+func entryOf(id string, states []state) (e blockstore.Entry, ok bool, err error) {
 	if len(states) == 0 {
 		return e, false, nil
 	}
@@ -254,7 +255,7 @@ func entryOf(id string, states []state) (e neardup.StoreEntry, ok bool, err erro
 	return e, ok, nil
 }
 
-func (s blockDocuments) page(ctx context.Context, behind string, n int) (entries []neardup.StoreEntry, last string, err error) {
+func (s blockDocuments) page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) {
 	records, err := page[record](ctx, s.ids, behind, n, "states")
 	for _, r := range records {
 		e, ok, err := entryOf(r.ID, r.States)

@@ -8,6 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // documents is the layout Documents.
@@ -29,7 +30,7 @@ func (s documents) create(ctx context.Context) error {
 	return createIndexes(ctx, s.collection, fields...)
 }
 
-func (s documents) put(ctx context.Context, entries []neardup.StoreEntry) error {
+func (s documents) put(ctx context.Context, entries []blockstore.Entry) error {
 	writes := make([]mongo.WriteModel, len(entries))
 	for i, e := range entries {
 		doc := bson.D{{Key: "_id", Value: e.ID}, {Key: "fp", Value: int64(e.Fingerprint)}}
@@ -67,10 +68,10 @@ func (s documents) search(ctx context.Context, fps []neardup.Fingerprint64, yiel
 	})
 }
 
-func (s documents) page(ctx context.Context, behind string, n int) (entries []neardup.StoreEntry, last string, err error) {
+func (s documents) page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) {
 	docs, err := page[document](ctx, s.collection, behind, n, "fp")
 	for _, doc := range docs {
-		entries = append(entries, neardup.StoreEntry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
+		entries = append(entries, blockstore.Entry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
 		last = doc.ID
 	}
 	return entries, last, err

@@ -1,4 +1,4 @@
-// Package mongostore keeps fingerprints in MongoDB, as S003 (§2.3) does: the [neardup.BlockStore] for those who have
+// Package mongostore keeps fingerprints in MongoDB, as S003 (§2.3) does: the [blockstore.Store] for those who have
 // their documents there. It changes one document at a time, so that it needs no transactions and no replica set.
 package mongostore
 
@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // A Layout is how fingerprints lie in the collections.
@@ -25,7 +26,7 @@ type Layout string
 
 const (
 	// Documents, the default, is a document for each fingerprint: _id, fp (a signed number), and its keys t1 to tN, each in an
-	// index of its own, where N is the number of tables of [neardup.Blocks].
+	// index of its own, where N is the number of tables of [blockstore.Blocks].
 	Documents Layout = ""
 
 	// S003 is the layout of the paper: a document for each block value, with all fingerprints that have it:
@@ -40,7 +41,7 @@ const (
 
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
-	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
 	Blocks int
 
@@ -54,12 +55,12 @@ type Options struct {
 	Layout Layout
 }
 
-// A Store is a [neardup.BlockStore] in MongoDB.
+// A Store is a [blockstore.Store] in MongoDB.
 //
 // What is stored is as safe as the write concern of the database makes it: with "majority", the default of replica
 // sets, it survives the loss of a server. It is read from the primary.
 type Store struct {
-	blocks     neardup.Blocks
+	blocks     blockstore.Blocks
 	collection *mongo.Collection
 	layout     layout
 }
@@ -67,10 +68,10 @@ type Store struct {
 // A layout writes and finds fingerprints. All that it writes is idempotent.
 type layout interface {
 	create(ctx context.Context) error
-	put(ctx context.Context, entries []neardup.StoreEntry) error
+	put(ctx context.Context, entries []blockstore.Entry) error
 	delete(ctx context.Context, ids []string) error
 	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
-	page(ctx context.Context, behind string, n int) (entries []neardup.StoreEntry, last string, err error) // last is "" at the end
+	page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) // last is "" at the end
 }
 
 var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
@@ -86,7 +87,7 @@ func New(ctx context.Context, db *mongo.Database, distance int, options *Options
 	if o.Collection == "" {
 		o.Collection = "neardup"
 	}
-	blocks, err := neardup.NewBlocks(distance, o.Blocks)
+	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func checkSettings(ctx context.Context, c *mongo.Collection, settings string) er
 		return err
 	}
 	if kept.Settings != settings {
-		return fmt.Errorf("the store was %w: %s, not %s", neardup.ErrVersion, kept.Settings, settings)
+		return fmt.Errorf("%w: %s, not %s", neardup.ErrVersion, kept.Settings, settings)
 	}
 	return nil
 }
@@ -152,40 +153,37 @@ func chunks[T any](ctx context.Context, all []T, size int, do func(some []T) err
 	return nil
 }
 
-// Put implements [neardup.BlockStore].
-func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
-	entries, err := neardup.CheckEntries(entries)
+// Put implements [blockstore.Store].
+func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
+	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
 		return err
 	}
-	return chunks(ctx, entries, 1000, func(some []neardup.StoreEntry) error { return s.layout.put(ctx, some) })
+	return chunks(ctx, entries, 1000, func(some []blockstore.Entry) error { return s.layout.put(ctx, some) })
 }
 
-// Delete implements [neardup.BlockStore].
+// Delete implements [blockstore.Store].
 func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := neardup.CheckIDs(ids)
+	ids, err := blockstore.CheckIDs(ids)
 	if err != nil {
 		return err
 	}
 	return chunks(ctx, ids, 1000, func(some []string) error { return s.layout.delete(ctx, some) })
 }
 
-// Search implements [neardup.BlockStore].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
-	found := make([][]neardup.Match[string], len(fps))
-	err := s.search(ctx, fps, func(query int, id string, distance int) {
-		found[query] = append(found[query], neardup.Match[string]{ID: id, Distance: distance})
-	})
+// Search implements [blockstore.Store].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
+	found, err := blockstore.NewResults(len(fps), limit)
 	if err != nil {
 		return nil, err
 	}
-	for i := range found {
-		found[i] = neardup.MergeMatches(found[i])
+	if err := s.search(ctx, fps, found.Add); err != nil {
+		return nil, err
 	}
-	return found, nil
+	return found.Matches(), nil
 }
 
-// Exists implements [neardup.BlockStore].
+// Exists implements [blockstore.Store].
 func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
 	found := make([]bool, len(fps))
 	err := s.search(ctx, fps, func(query int, _ string, _ int) { found[query] = true })
@@ -201,14 +199,14 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield f
 	})
 }
 
-// All implements [neardup.BlockStore]: in ascending order of the bytes of the ids. It asks for some thousands at a time.
-func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
-	return func(yield func(neardup.StoreEntry, error) bool) {
+// All implements [blockstore.Store]: in ascending order of the bytes of the ids. It asks for some thousands at a time.
+func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
+	return func(yield func(blockstore.Entry, error) bool) {
 		last := ""
 		for {
 			entries, next, err := s.layout.page(ctx, last, 5000)
 			if err != nil {
-				yield(neardup.StoreEntry{}, wrap(ctx, err))
+				yield(blockstore.Entry{}, wrap(ctx, err))
 				return
 			}
 			for _, e := range entries {
@@ -246,13 +244,13 @@ func wrap(ctx context.Context, err error) error {
 	return fmt.Errorf("mongostore: %w", err)
 }
 
-// Distance implements [neardup.BlockStore].
+// Distance implements [blockstore.Store].
 func (s *Store) Distance() int { return s.blocks.Distance() }
 
-// Close implements [neardup.BlockStore]. It leaves the client open.
+// Close implements [blockstore.Store]. It leaves the client open.
 func (s *Store) Close() error { return nil }
 
-var _ neardup.BlockStore = (*Store)(nil)
+var _ blockstore.Store = (*Store)(nil)
 
 // bulk is how many writes go to the server at once. (FerretDB keeps a connection of its own open for each, until all are done, and
 // has a hundred.)

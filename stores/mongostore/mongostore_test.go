@@ -13,9 +13,9 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/blockstore/storetest"
 	"github.com/neardup/neardup/stores/internal/server"
-	"github.com/neardup/neardup/stores/storetest"
 )
 
 // ferret is FerretDB in this process, since there is no package of MongoDB that could be installed here: the same
@@ -68,8 +68,8 @@ func connect(t testing.TB, addr string) *mongo.Database {
 func suite(db *mongo.Database, layout Layout, size int) storetest.Suite {
 	return storetest.Suite{
 		Size:   size,
-		Blocks: []neardup.Blocks{storetest.MustBlocks(3, 5)},
-		Open: func(ctx context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+		Blocks: []blockstore.Blocks{storetest.MustBlocks(3, 5)},
+		Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
 			s, err := New(ctx, db, b.Distance(), &Options{Blocks: b.Blocks(), Collection: "c" + string(layout) + name, Layout: layout})
 			if err != nil {
 				return nil, err
@@ -124,8 +124,8 @@ func TestBlockDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []neardup.StoreEntry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}} {
-		if err := s.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
+	for _, e := range []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}} {
+		if err := s.Put(t.Context(), []blockstore.Entry{e}); err != nil {
 			t.Fatal(err)
 		}
 	}

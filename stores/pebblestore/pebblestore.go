@@ -1,5 +1,5 @@
 // Package pebblestore keeps fingerprints in a directory, by Pebble, the storage engine of CockroachDB: the
-// [neardup.BlockStore] for one program on one machine. It needs no server, may be larger than memory, and
+// [blockstore.Store] for one program on one machine. It needs no server, may be larger than memory, and
 // is not damaged by a crash.
 package pebblestore
 
@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // The keys, and what is at them. Numbers are big-endian.
@@ -39,7 +40,7 @@ const (
 
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
-	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on.
 	Blocks int
 
@@ -55,12 +56,12 @@ type Options struct {
 	Cache int64
 }
 
-// A Store is a [neardup.BlockStore] in a directory.
+// A Store is a [blockstore.Store] in a directory.
 //
 // When Put and Delete return nil, what they wrote is on the disk, unless [Options.NoSync] is set.
 type Store struct {
 	db     *pebble.DB
-	blocks neardup.Blocks
+	blocks blockstore.Blocks
 	write  *pebble.WriteOptions
 
 	writing sync.Mutex // one Put or Delete at a time reads what it replaces
@@ -82,7 +83,7 @@ func open(dir string, distance int, options *Options, fs vfs.FS) (*Store, error)
 	if options != nil {
 		o = *options
 	}
-	blocks, err := neardup.NewBlocks(distance, o.Blocks)
+	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ func open(dir string, distance int, options *Options, fs vfs.FS) (*Store, error)
 	}
 	err = s.checkSettings(fmt.Sprintf("neardup store 1; %v; version %q", blocks, o.Version))
 	if err == nil {
-		err = s.each(context.Background(), pendingKey, pendingKey+1, func(e neardup.StoreEntry) bool {
+		err = s.each(context.Background(), pendingKey, pendingKey+1, func(e blockstore.Entry) bool {
 			s.pending.add(e.ID, e.Fingerprint)
 			return true
 		})
@@ -150,7 +151,7 @@ func (s *Store) checkSettings(settings string) error {
 	}
 	defer closer.Close()
 	if string(kept) != settings {
-		return fmt.Errorf("the store was %w: %s, not %s", neardup.ErrVersion, kept, settings)
+		return fmt.Errorf("%w: %s, not %s", neardup.ErrVersion, kept, settings)
 	}
 	return nil
 }
@@ -176,10 +177,10 @@ func (s *Store) Compact(ctx context.Context) error {
 // Bytes returns how much the tables on the disk take, without the log of the last changes.
 func (s *Store) Bytes() int64 { return int64(s.db.Metrics().Total().TablesSize) }
 
-// Distance implements [neardup.BlockStore].
+// Distance implements [blockstore.Store].
 func (s *Store) Distance() int { return s.blocks.Distance() }
 
-// Close implements [neardup.BlockStore]. Everything is on the disk then.
+// Close implements [blockstore.Store]. Everything is on the disk then.
 func (s *Store) Close() error {
 	err := errors.Join(s.db.LogData(nil, pebble.Sync), s.db.Close())
 	if err != nil {
@@ -188,4 +189,4 @@ func (s *Store) Close() error {
 	return nil
 }
 
-var _ neardup.BlockStore = (*Store)(nil)
+var _ blockstore.Store = (*Store)(nil)

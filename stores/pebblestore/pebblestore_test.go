@@ -18,7 +18,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/stores/storetest"
+	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/blockstore/storetest"
 )
 
 func TestStore(t *testing.T) {
@@ -30,7 +31,7 @@ func TestStore(t *testing.T) {
 			dir := t.TempDir()
 			storetest.Test(t, storetest.Suite{
 				Exclusive: true,
-				Open: func(_ context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+				Open: func(_ context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
 					s, err := Open(filepath.Join(dir, name), b.Distance(), &Options{Blocks: b.Blocks(), NoSync: true})
 					if err != nil {
 						return nil, err
@@ -44,8 +45,8 @@ func TestStore(t *testing.T) {
 }
 
 // entry returns the entry of a number.
-func entry(i int) neardup.StoreEntry {
-	return neardup.StoreEntry{ID: fmt.Sprint("document ", i), Fingerprint: neardup.Fingerprint64(rand.NewPCG(9, uint64(i)).Uint64())}
+func entry(i int) blockstore.Entry {
+	return blockstore.Entry{ID: fmt.Sprint("document ", i), Fingerprint: neardup.Fingerprint64(rand.NewPCG(9, uint64(i)).Uint64())}
 }
 
 // checkEntries fails the test if the store does not hold the entries up to a number, and only them, and find them all.
@@ -67,7 +68,7 @@ func checkEntries(t *testing.T, s *Store, n int) {
 			t.Fatalf("%s is not stored", e.ID)
 		}
 		for _, bit := range []int{0, 20, 40, 60} {
-			found, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint ^ 0x7<<bit})
+			found, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint ^ 0x7<<bit}, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestKilled(t *testing.T) {
 		}
 		s.pending.max = 100
 		for i := 0; ; i += batch {
-			var entries []neardup.StoreEntry
+			var entries []blockstore.Entry
 			for j := range batch {
 				entries = append(entries, entry(i+j))
 			}
@@ -140,7 +141,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("NoSync=%q: %d calls had returned, and %d are left", noSync, stored/batch, n/batch)
 		}
 		checkEntries(t, s, n)
-		var all []neardup.StoreEntry
+		var all []blockstore.Entry
 		for i := range n + 50 {
 			all = append(all, entry(i))
 		}
@@ -162,7 +163,7 @@ func TestMachineStops(t *testing.T) {
 		s.pending.max = 40
 		const batch, n = 7, 700
 		for i := 0; i < n; i += batch {
-			var entries []neardup.StoreEntry
+			var entries []blockstore.Entry
 			for j := range batch {
 				entries = append(entries, entry(i+j))
 			}
@@ -207,7 +208,7 @@ func TestNothingLeft(t *testing.T) {
 		for i := range 100 {
 			e := entry(i)
 			e.Fingerprint ^= neardup.Fingerprint64(round) << (i % 60)
-			if err := s.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
+			if err := s.Put(t.Context(), []blockstore.Entry{e}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -250,13 +251,13 @@ func TestDamage(t *testing.T) {
 	if err := s.db.Set(key, []byte{0, 200, 1, 1}, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint}); !errors.Is(err, neardup.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%x", key)) {
+	if _, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint}, 1<<20); !errors.Is(err, neardup.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%x", key)) {
 		t.Errorf("Search: %v", err)
 	}
 	if err := s.db.Set([]byte("dsomeone"), []byte{1, 2, 3}, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), []neardup.StoreEntry{{ID: "someone"}}); !errors.Is(err, neardup.ErrDamaged) {
+	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "someone"}}); !errors.Is(err, neardup.ErrDamaged) {
 		t.Errorf("Put: %v", err)
 	}
 	if _, err := Open(dir, 3, nil); err == nil {

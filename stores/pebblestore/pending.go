@@ -1,6 +1,9 @@
 package pebblestore
 
-import "github.com/neardup/neardup"
+import (
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
+)
 
 // Documents are pending until so many are; then all enter the tables at once. That takes a second at the most.
 const maxPending = 1 << 17
@@ -8,7 +11,7 @@ const maxPending = 1 << 17
 // pending are the documents that are in no table of Pebble yet: a small index by the same blocks, in memory.
 // They are chained by a hash of their key in each table.
 type pending struct {
-	blocks neardup.Blocks
+	blocks blockstore.Blocks
 	max    int // maxPending, but in tests
 	docs   []pendingDoc
 	at     map[string]int32 // in docs, by id
@@ -27,7 +30,7 @@ type chains struct {
 	before []int32
 }
 
-func newPending(b neardup.Blocks, max int) *pending {
+func newPending(b blockstore.Blocks, max int) *pending {
 	return &pending{blocks: b, max: max, at: map[string]int32{}, tables: make([]chains, b.Tables())}
 }
 

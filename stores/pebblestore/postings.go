@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // The postings at a key of a table are the fingerprints that have it, with their ids:
@@ -240,7 +241,7 @@ func (c *changes) add(id string, fp neardup.Fingerprint64, removed bool) {
 }
 
 // write puts the postings of all tables into a batch.
-func (c *changes) write(b *pebble.Batch, blocks neardup.Blocks) error {
+func (c *changes) write(b *pebble.Batch, blocks blockstore.Blocks) error {
 	var value []byte
 	for table := range blocks.Tables() {
 		c.order = c.order[:0]
@@ -277,7 +278,7 @@ func (c *changes) write(b *pebble.Batch, blocks neardup.Blocks) error {
 }
 
 // keyLength is the number of bytes of a key of a table.
-func keyLength(b neardup.Blocks, table int) int { return 2 + (b.KeyBits(table)+7)/8 }
+func keyLength(b blockstore.Blocks, table int) int { return 2 + (b.KeyBits(table)+7)/8 }
 
 // putKey writes the key of a table, of so many bytes.
 func putKey(to []byte, table int, key uint64) {

@@ -11,25 +11,28 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
-// Search implements [neardup.BlockStore].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
-	found := make([][]neardup.Match[string], len(fps))
+// Search implements [blockstore.Store].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
+	found, err := blockstore.NewResults(len(fps), limit)
+	if err != nil {
+		return nil, err
+	}
 	for i, fp := range fps {
 		err := s.near(ctx, fp, func(id string, distance int) bool {
-			found[i] = append(found[i], neardup.Match[string]{ID: id, Distance: distance})
+			found.Add(i, id, distance)
 			return true
 		})
 		if err != nil {
 			return nil, fmt.Errorf("pebblestore: %w", err)
 		}
-		found[i] = neardup.MergeMatches(found[i])
 	}
-	return found, nil
+	return found.Matches(), nil
 }
 
-// Exists implements [neardup.BlockStore]. It looks no further once it has found something.
+// Exists implements [blockstore.Store]. It looks no further once it has found something.
 func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
 	found := make([]bool, len(fps))
 	for i, fp := range fps {
@@ -90,18 +93,18 @@ func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield f
 	return nil
 }
 
-// All implements [neardup.BlockStore]: what was stored when the loop began.
-func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
-	return func(yield func(neardup.StoreEntry, error) bool) {
-		err := s.each(ctx, settledKey, pendingKey+1, func(e neardup.StoreEntry) bool { return yield(e, nil) })
+// All implements [blockstore.Store]: what was stored when the loop began.
+func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
+	return func(yield func(blockstore.Entry, error) bool) {
+		err := s.each(ctx, settledKey, pendingKey+1, func(e blockstore.Entry) bool { return yield(e, nil) })
 		if err != nil {
-			yield(neardup.StoreEntry{}, fmt.Errorf("pebblestore: %w", err))
+			yield(blockstore.Entry{}, fmt.Errorf("pebblestore: %w", err))
 		}
 	}
 }
 
 // each calls yield with the entries under some keys, until that returns false.
-func (s *Store) each(ctx context.Context, from, to byte, yield func(neardup.StoreEntry) bool) (err error) {
+func (s *Store) each(ctx context.Context, from, to byte, yield func(blockstore.Entry) bool) (err error) {
 	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: []byte{from}, UpperBound: []byte{to}})
 	if err != nil {
 		return err
@@ -126,13 +129,13 @@ func (s *Store) each(ctx context.Context, from, to byte, yield func(neardup.Stor
 }
 
 // readEntry reads the entry at which an iterator is.
-func readEntry(it *pebble.Iterator) (neardup.StoreEntry, error) {
+func readEntry(it *pebble.Iterator) (blockstore.Entry, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {
-		return neardup.StoreEntry{}, err
+		return blockstore.Entry{}, err
 	}
 	if len(value) != 8 {
-		return neardup.StoreEntry{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), it.Key())
+		return blockstore.Entry{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), it.Key())
 	}
-	return neardup.StoreEntry{ID: string(it.Key()[1:]), Fingerprint: neardup.Fingerprint64(binary.BigEndian.Uint64(value))}, nil
+	return blockstore.Entry{ID: string(it.Key()[1:]), Fingerprint: neardup.Fingerprint64(binary.BigEndian.Uint64(value))}, nil
 }

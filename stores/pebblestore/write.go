@@ -11,18 +11,19 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
-// Put implements [neardup.BlockStore]. What is stored already is not written again. More than a quarter of a gigabyte is written
+// Put implements [blockstore.Store]. What is stored already is not written again. More than a quarter of a gigabyte is written
 // in several parts. If the disk is full, or fails, Pebble cannot go on: it panics.
-func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
-	entries, err := neardup.CheckEntries(entries)
+func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
+	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
 		return err
 	}
 	entries = slices.Clone(entries)
 	slices.SortFunc(entries, byID)
-	return inParts(entries, s.blocks, idOf, func(part []neardup.StoreEntry) error {
+	return inParts(entries, s.blocks, idOf, func(part []blockstore.Entry) error {
 		write := part[:0]
 		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
 			for _, e := range part {
@@ -53,9 +54,9 @@ func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	})
 }
 
-// Delete implements [neardup.BlockStore].
+// Delete implements [blockstore.Store].
 func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := neardup.CheckIDs(ids)
+	ids, err := blockstore.CheckIDs(ids)
 	if err != nil {
 		return err
 	}
@@ -84,15 +85,15 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	})
 }
 
-func byID(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) }
+func byID(a, b blockstore.Entry) int { return strings.Compare(a.ID, b.ID) }
 
-func idOf(e neardup.StoreEntry) string { return e.ID }
+func idOf(e blockstore.Entry) string { return e.ID }
 
 // partBytes is about how much is written at once, at the most; Pebble can take 4 GB.
 const partBytes = 256 << 20
 
 // inParts calls do with parts of a list whose postings in all tables are not too much for a batch.
-func inParts[T any](list []T, b neardup.Blocks, id func(T) string, do func(part []T) error) error {
+func inParts[T any](list []T, b blockstore.Blocks, id func(T) string, do func(part []T) error) error {
 	for len(list) > 0 {
 		n, bytes := 0, 0
 		for n < len(list) && bytes < partBytes {
@@ -204,14 +205,14 @@ func (s *Store) find(settled *pebble.Iterator, id string) (fp neardup.Fingerprin
 
 // settle lets what is pending enter the tables. Searches meanwhile find it in memory, and perhaps in the tables, too.
 func (s *Store) settle() error {
-	entries := make([]neardup.StoreEntry, 0, s.pending.len())
+	entries := make([]blockstore.Entry, 0, s.pending.len())
 	for _, doc := range s.pending.docs {
 		if doc.id != "" {
-			entries = append(entries, neardup.StoreEntry{ID: doc.id, Fingerprint: doc.fp})
+			entries = append(entries, blockstore.Entry{ID: doc.id, Fingerprint: doc.fp})
 		}
 	}
 	slices.SortFunc(entries, byID)
-	err := inParts(entries, s.blocks, idOf, func(part []neardup.StoreEntry) error {
+	err := inParts(entries, s.blocks, idOf, func(part []blockstore.Entry) error {
 		b := s.db.NewBatch()
 		defer b.Close()
 		s.changes.reset()

@@ -1,5 +1,5 @@
 // Package redisstore keeps fingerprints in Redis, or what speaks its protocol, as S002 (§1) does: the
-// [neardup.BlockStore] for many programs that share what fits into memory. Every command has one key, so Redis
+// [blockstore.Store] for many programs that share what fits into memory. Every command has one key, so Redis
 // Cluster works.
 package redisstore
 
@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // A Layout is how fingerprints lie in Redis. All keys begin with the prefix; T is the number of a table, from 1 on,
@@ -39,7 +40,7 @@ const (
 
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
-	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but take more memory.
 	Blocks int
 
@@ -53,14 +54,14 @@ type Options struct {
 	Layout Layout
 }
 
-// A Store is a [neardup.BlockStore] in Redis.
+// A Store is a [blockstore.Store] in Redis.
 //
 // What is stored is as safe as the server makes it: with appendonly yes and appendfsync always, when a call returns;
 // with the default everysec, up to a second later. The server must not evict keys (maxmemory-policy noeviction), and the
 // client must read from masters. go-redis heeds the deadline of a context only with the option ContextTimeoutEnabled.
 type Store struct {
 	client redis.UniversalClient
-	blocks neardup.Blocks
+	blocks blockstore.Blocks
 	prefix string
 	layout layout
 }
@@ -76,7 +77,7 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, option
 	if o.Prefix == "" {
 		o.Prefix = "neardup"
 	}
-	blocks, err := neardup.NewBlocks(distance, o.Blocks)
+	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, option
 	}
 	kept, err := client.Get(ctx, s.prefix+":settings").Result()
 	if err == nil && kept != settings {
-		err = fmt.Errorf("the store %s was %w: %s, not %s", s.prefix, neardup.ErrVersion, kept, settings)
+		err = fmt.Errorf("the store %s: %w: %s, not %s", s.prefix, neardup.ErrVersion, kept, settings)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
@@ -103,9 +104,9 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, option
 	return s, nil
 }
 
-// Put implements [neardup.BlockStore]. It takes three round trips, and a fourth if anything is replaced.
-func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
-	entries, err := neardup.CheckEntries(entries)
+// Put implements [blockstore.Store]. It takes three round trips, and a fourth if anything is replaced.
+func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
+	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
 		return err
 	}
@@ -116,9 +117,9 @@ func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
 	return s.change(ctx, changes)
 }
 
-// Delete implements [neardup.BlockStore].
+// Delete implements [blockstore.Store].
 func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := neardup.CheckIDs(ids)
+	ids, err := blockstore.CheckIDs(ids)
 	if err != nil {
 		return err
 	}
@@ -129,22 +130,19 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	return s.change(ctx, changes)
 }
 
-// Search implements [neardup.BlockStore].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
-	found := make([][]neardup.Match[string], len(fps))
-	err := s.layout.search(ctx, fps, func(query int, id string, distance int) {
-		found[query] = append(found[query], neardup.Match[string]{ID: id, Distance: distance})
-	})
+// Search implements [blockstore.Store].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
+	found, err := blockstore.NewResults(len(fps), limit)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.layout.search(ctx, fps, found.Add); err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
-	for i := range found {
-		found[i] = neardup.MergeMatches(found[i])
-	}
-	return found, nil
+	return found.Matches(), nil
 }
 
-// Exists implements [neardup.BlockStore].
+// Exists implements [blockstore.Store].
 func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
 	found := make([]bool, len(fps))
 	err := s.layout.search(ctx, fps, func(query int, _ string, _ int) { found[query] = true })
@@ -154,9 +152,9 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
-// All implements [neardup.BlockStore]. It goes through all keys of the database.
-func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
-	return func(yield func(neardup.StoreEntry, error) bool) {
+// All implements [blockstore.Store]. It goes through all keys of the database.
+func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
+	return func(yield func(blockstore.Entry, error) bool) {
 		err := s.scan(ctx, recordKeys, func(keys []string) error {
 			return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
 				for id, record := range c.(*redis.MapStringStringCmd).Val() {
@@ -167,7 +165,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 					if err != nil {
 						return fmt.Errorf("id %q: %w", id, err)
 					}
-					if fp, ok := states[0].fingerprint(); ok && !yield(neardup.StoreEntry{ID: id, Fingerprint: fp}, nil) {
+					if fp, ok := states[0].fingerprint(); ok && !yield(blockstore.Entry{ID: id, Fingerprint: fp}, nil) {
 						return errStop
 					}
 				}
@@ -175,7 +173,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 			})
 		})
 		if err != nil && err != errStop {
-			yield(neardup.StoreEntry{}, fmt.Errorf("redisstore: %w", err))
+			yield(blockstore.Entry{}, fmt.Errorf("redisstore: %w", err))
 		}
 	}
 }
@@ -278,13 +276,13 @@ func (s *Store) scan(ctx context.Context, pattern pattern, do func(keys []string
 
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
-// Distance implements [neardup.BlockStore].
+// Distance implements [blockstore.Store].
 func (s *Store) Distance() int { return s.blocks.Distance() }
 
-// Close implements [neardup.BlockStore]. It leaves the client open.
+// Close implements [blockstore.Store]. It leaves the client open.
 func (s *Store) Close() error { return nil }
 
-var _ neardup.BlockStore = (*Store)(nil)
+var _ blockstore.Store = (*Store)(nil)
 
 // pipeline is how many commands go to the server at once.
 const pipeline = 4096

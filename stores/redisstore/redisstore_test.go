@@ -10,8 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/blockstore/storetest"
 	"github.com/neardup/neardup/stores/internal/server"
-	"github.com/neardup/neardup/stores/storetest"
 )
 
 // client returns a client of a server, which makes no call again by itself.
@@ -22,7 +23,7 @@ func client(t testing.TB, addr string) *redis.Client {
 }
 
 func suite(c redis.UniversalClient, layout Layout) storetest.Suite {
-	return storetest.Suite{Open: func(ctx context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+	return storetest.Suite{Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
 		s, err := New(ctx, c, b.Distance(), &Options{Blocks: b.Blocks(), Prefix: string(layout) + name, Layout: layout})
 		if err != nil {
 			return nil, err
@@ -129,7 +130,7 @@ func TestSweep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Put(t.Context(), []neardup.StoreEntry{{ID: "known", Fingerprint: 7}, {ID: "other", Fingerprint: 1 << 40}}); err != nil {
+		if err := s.Put(t.Context(), []blockstore.Entry{{ID: "known", Fingerprint: 7}, {ID: "other", Fingerprint: 1 << 40}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.layout.add(t.Context(), []posting{{7, sevenState.member("nobody")}, {7, sevenState.member("known")}}); err != nil {
@@ -139,7 +140,7 @@ func TestSweep(t *testing.T) {
 		if want := map[Layout]int{Hashes: 8, S002: 2}[layout]; err != nil || n != want {
 			t.Errorf("Sweep removes %d, %v, want %d", n, err, want)
 		}
-		found, err := s.Search(t.Context(), []neardup.Fingerprint64{7, 1 << 40})
+		found, err := s.Search(t.Context(), []neardup.Fingerprint64{7, 1 << 40}, 1<<20)
 		if err != nil || len(found[0]) != 1 || len(found[1]) != 1 || found[0][0].ID != "known" {
 			t.Errorf("found %v, %v", found, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // A layout writes the statements for a table. Their arguments are in the order of the methods that append them.
@@ -13,7 +14,7 @@ type layout interface {
 	schema() (table string, indexes []index)
 	rowArgs() int // of an entry
 	upsert(n int) string
-	appendRows(args []any, e neardup.StoreEntry) []any
+	appendRows(args []any, e blockstore.Entry) []any
 	delete(n int) string
 	search(n int) string // of n fingerprints: number of the fingerprint, id, fingerprint found
 	exists() string
@@ -56,7 +57,7 @@ func (s rows) upsert(n int) string {
 	return s.dialect.upsert(s.table, []string{"id"}, s.columns(), n)
 }
 
-func (s rows) appendRows(args []any, e neardup.StoreEntry) []any {
+func (s rows) appendRows(args []any, e blockstore.Entry) []any {
 	args = append(args, s.dialect.bytes(e.ID), int64(e.Fingerprint))
 	for t := range s.blocks.Tables() {
 		args = append(args, int64(s.blocks.Key(t, e.Fingerprint)))
@@ -141,7 +142,7 @@ func (s blockRows) upsert(n int) string {
 	return s.dialect.upsert(s.table, []string{"textname", "class"}, []string{"hashcode", "block_name"}, n*s.blocks.Tables())
 }
 
-func (s blockRows) appendRows(args []any, e neardup.StoreEntry) []any {
+func (s blockRows) appendRows(args []any, e blockstore.Entry) []any {
 	for t := range s.blocks.Tables() {
 		args = append(args, s.dialect.bytes(e.ID), int64(t+1), int64(e.Fingerprint), s.dialect.bytes(s.blocks.KeyName(t, e.Fingerprint)))
 	}

@@ -1,4 +1,4 @@
-// Package sqlstore keeps fingerprints in a table of MariaDB, MySQL, PostgreSQL or SQLite: the [neardup.BlockStore]
+// Package sqlstore keeps fingerprints in a table of MariaDB, MySQL, PostgreSQL or SQLite: the [blockstore.Store]
 // for those who have a database anyway, and want fingerprints beside their documents. It works with
 // any driver of database/sql and imports none.
 package sqlstore
@@ -17,9 +17,10 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how fingerprints lie in the table. N is the number of tables of [neardup.Blocks].
+// A Layout is how fingerprints lie in the table. N is the number of tables of [blockstore.Blocks].
 //
 // docs/stores.md says which is faster where. The default takes less room.
 type Layout string
@@ -36,7 +37,7 @@ const (
 
 // Options are the settings of a store. The zero value, or nil, is right for most.
 type Options struct {
-	// Blocks is the number of blocks, see [neardup.NewBlocks]. It cannot be changed later. 0 means one more
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
 	Blocks int
 
@@ -52,14 +53,14 @@ type Options struct {
 	Layout Layout
 }
 
-// A Store is a [neardup.BlockStore] in a table.
+// A Store is a [blockstore.Store] in a table.
 //
 // Up to 10,000 ids are written in one transaction, so that they are stored wholly or not at all, and as safely as the
 // database makes transactions. What collides with another one is tried again, ten times.
 type Store struct {
 	db      *sql.DB
 	dialect Dialect
-	blocks  neardup.Blocks
+	blocks  blockstore.Blocks
 	table   string
 	layout  layout
 
@@ -84,7 +85,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, options
 	if o.Table == "" {
 		o.Table = "neardup"
 	}
-	blocks, err := neardup.NewBlocks(distance, o.Blocks)
+	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (s *Store) create(ctx context.Context, settings string) error {
 		return err
 	}
 	if kept != settings {
-		return fmt.Errorf("the store %s was %w: %s, not %s", s.table, neardup.ErrVersion, kept, settings)
+		return fmt.Errorf("the store %s: %w: %s, not %s", s.table, neardup.ErrVersion, kept, settings)
 	}
 	table, indexes := s.layout.schema()
 	if _, err := s.db.ExecContext(ctx, table); err != nil {
@@ -143,22 +144,22 @@ func (s *Store) create(ctx context.Context, settings string) error {
 	return nil
 }
 
-// Put implements [neardup.BlockStore].
-func (s *Store) Put(ctx context.Context, entries []neardup.StoreEntry) error {
-	entries, err := neardup.CheckEntries(entries)
+// Put implements [blockstore.Store].
+func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
+	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
 		return err
 	}
 	entries = slices.Clone(entries) // in one order, so that two calls do not wait for each other in a ring
-	slices.SortFunc(entries, func(a, b neardup.StoreEntry) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(entries, func(a, b blockstore.Entry) int { return strings.Compare(a.ID, b.ID) })
 	return s.write(ctx, "put", len(entries), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
 		return s.layout.appendRows(args, entries[i])
 	})
 }
 
-// Delete implements [neardup.BlockStore].
+// Delete implements [blockstore.Store].
 func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := neardup.CheckIDs(ids)
+	ids, err := blockstore.CheckIDs(ids)
 	if err != nil {
 		return err
 	}
@@ -256,28 +257,33 @@ func (s *Store) prepare(ctx context.Context, what statement, text func(n int) st
 	return p, nil
 }
 
-// Search implements [neardup.BlockStore].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
-	found := make([][]neardup.Match[string], len(fps))
+// Search implements [blockstore.Store].
+func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
+	found, err := blockstore.NewResults(len(fps), limit)
+	if err != nil {
+		return nil, err
+	}
 	atOnce := max(1, min(16, 100/s.blocks.Tables())) // if there are as many; SQLite allows 500 parts of a statement
 	for from := 0; from < len(fps); {
 		n := 1
 		if len(fps)-from >= atOnce {
 			n = atOnce
 		}
-		if err := s.again(ctx, func() error { return s.search(ctx, fps[from:from+n], found[from:from+n]) }); err != nil {
+		err := s.again(ctx, func() error {
+			found.Reset(from, from+n)
+			return s.search(ctx, fps[from:from+n], func(query int, id string, distance int) { found.Add(from+query, id, distance) })
+		})
+		if err != nil {
 			return nil, err
 		}
 		from += n
 	}
-	for i := range found {
-		found[i] = neardup.MergeMatches(found[i])
-	}
-	return found, nil
+	return found.Matches(), nil
 }
 
-// search searches for some fingerprints at once. SQLite has no BIT_COUNT, so distances are looked at here, too.
-func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [][]neardup.Match[string]) error {
+// search searches for some fingerprints at once. SQLite has no BIT_COUNT, so the distances are checked
+// here, too.
+func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found func(query int, id string, distance int)) error {
 	search, err := s.prepare(ctx, statement{"search", len(fps)}, s.layout.search)
 	if err != nil {
 		return err
@@ -286,7 +292,6 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [
 	for _, fp := range fps {
 		args = s.layout.appendSearch(args, fp)
 	}
-	clear(found)
 	rows, err := search.QueryContext(ctx, args...)
 	if err != nil {
 		return err
@@ -300,17 +305,17 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found [
 			return err
 		}
 		if d := fps[query].Distance(neardup.Fingerprint64(fp)); d <= s.blocks.Distance() {
-			found[query] = append(found[query], neardup.Match[string]{ID: id, Distance: d})
+			found(query, id, d)
 		}
 	}
 	return rows.Err()
 }
 
-// Exists implements [neardup.BlockStore]. The database stops at the first that it finds.
+// Exists implements [blockstore.Store]. The database stops at the first that it finds.
 func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
 	found := make([]bool, len(fps))
 	if s.dialect == SQLite {
-		all, err := s.Search(ctx, fps)
+		all, err := s.Search(ctx, fps, 1)
 		for i := range all {
 			found[i] = len(all[i]) > 0
 		}
@@ -331,20 +336,20 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
-// All implements [neardup.BlockStore]: in ascending order of the bytes of the ids. It asks for some thousands at a time and keeps
+// All implements [blockstore.Store]: in ascending order of the bytes of the ids. It asks for some thousands at a time and keeps
 // no connection.
-func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
-	return func(yield func(neardup.StoreEntry, error) bool) {
+func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
+	return func(yield func(blockstore.Entry, error) bool) {
 		const page = 10_000
 		last := ""
 		for {
-			var entries []neardup.StoreEntry
+			var entries []blockstore.Entry
 			err := s.again(ctx, func() (err error) {
 				entries, err = s.page(ctx, last, page)
 				return err
 			})
 			if err != nil {
-				yield(neardup.StoreEntry{}, err)
+				yield(blockstore.Entry{}, err)
 				return
 			}
 			for _, e := range entries {
@@ -361,15 +366,15 @@ func (s *Store) All(ctx context.Context) iter.Seq2[neardup.StoreEntry, error] {
 }
 
 // page returns the first entries behind an id.
-func (s *Store) page(ctx context.Context, behind string, n int) ([]neardup.StoreEntry, error) {
+func (s *Store) page(ctx context.Context, behind string, n int) ([]blockstore.Entry, error) {
 	rows, err := s.db.QueryContext(ctx, s.layout.page(n), s.dialect.bytes(behind))
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var entries []neardup.StoreEntry
+	var entries []blockstore.Entry
 	for rows.Next() {
-		var e neardup.StoreEntry
+		var e blockstore.Entry
 		var fp int64
 		if err := rows.Scan(&e.ID, &fp); err != nil {
 			return nil, err
@@ -380,10 +385,10 @@ func (s *Store) page(ctx context.Context, behind string, n int) ([]neardup.Store
 	return entries, rows.Err()
 }
 
-// Distance implements [neardup.BlockStore].
+// Distance implements [blockstore.Store].
 func (s *Store) Distance() int { return s.blocks.Distance() }
 
-// Close implements [neardup.BlockStore]. It leaves the database open.
+// Close implements [blockstore.Store]. It leaves the database open.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -395,4 +400,4 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-var _ neardup.BlockStore = (*Store)(nil)
+var _ blockstore.Store = (*Store)(nil)

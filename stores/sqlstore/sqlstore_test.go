@@ -12,9 +12,9 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/blockstore/storetest"
 	"github.com/neardup/neardup/stores/internal/server"
-	"github.com/neardup/neardup/stores/storetest"
 )
 
 func open(t testing.TB, driver, dsn string) *sql.DB {
@@ -30,8 +30,8 @@ func open(t testing.TB, driver, dsn string) *sql.DB {
 func suite(db *sql.DB, dialect Dialect, layout Layout) storetest.Suite {
 	return storetest.Suite{
 		Size:   2000,
-		Blocks: []neardup.Blocks{storetest.MustBlocks(3, 5), storetest.MustBlocks(3, 6), storetest.MustBlocks(3, 7), storetest.MustBlocks(0, 0)},
-		Open: func(ctx context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+		Blocks: []blockstore.Blocks{storetest.MustBlocks(3, 5), storetest.MustBlocks(3, 6), storetest.MustBlocks(3, 7), storetest.MustBlocks(0, 0)},
+		Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
 			s, err := New(ctx, db, dialect, b.Distance(), &Options{Blocks: b.Blocks(), Table: strings.ToLower("t" + string(layout) + name), Layout: layout})
 			if err != nil {
 				return nil, err

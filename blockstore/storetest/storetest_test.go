@@ -6,19 +6,20 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/stores/storetest"
+	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/blockstore/storetest"
 )
 
 // An index in memory passes, if it is kept by name as a server would. It chooses its tables itself, so that
 // it refuses nothing; here whoever opens it does.
 func TestIndexStore(t *testing.T) {
 	type kept struct {
-		neardup.BlockStore
+		blockstore.Store
 		blocks string
 	}
 	var mu sync.Mutex
 	stores := map[string]kept{}
-	storetest.Test(t, storetest.Suite{Open: func(_ context.Context, name string, blocks neardup.Blocks) (neardup.BlockStore, error) {
+	storetest.Test(t, storetest.Suite{Open: func(_ context.Context, name string, blocks blockstore.Blocks) (blockstore.Store, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if s, ok := stores[name]; ok {
@@ -27,11 +28,11 @@ func TestIndexStore(t *testing.T) {
 			}
 			return s, nil
 		}
-		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](blocks.Distance(), nil)
+		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](blocks.Distance(), neardup.IndexOptions{})
 		if err != nil {
 			return nil, err
 		}
-		stores[name] = kept{neardup.IndexStore(ix), blocks.String()}
+		stores[name] = kept{blockstore.FromIndex(ix), blocks.String()}
 		return stores[name], nil
 	}})
 }

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // handles opens a store as often as it may be open, at most n times.
-func (s Suite) handles(t *testing.T, name string, n int) []neardup.BlockStore {
-	stores := []neardup.BlockStore{s.open(t, name, MustBlocks(3, 0))}
+func (s Suite) handles(t *testing.T, name string, n int) []blockstore.Store {
+	stores := []blockstore.Store{s.open(t, name, MustBlocks(3, 0))}
 	for len(stores) < n {
 		if s.Exclusive {
 			stores = append(stores, stores[0])
@@ -32,9 +33,9 @@ func (s Suite) writersAndReaders(t *testing.T) {
 	stores := s.handles(t, "writersandreaders", 4)
 	const batch = 20
 	rounds := max(3, s.Size/2/batch)
-	entry := func(writer, i int) neardup.StoreEntry {
+	entry := func(writer, i int) blockstore.Entry {
 		random := rand.NewPCG(uint64(writer), uint64(i/2)) // two alike
-		return neardup.StoreEntry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
+		return blockstore.Entry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
 	}
 	var stored [2]atomic.Int64 // rounds of each writer
 	var removed [2]atomic.Int64
@@ -47,7 +48,7 @@ func (s Suite) writersAndReaders(t *testing.T) {
 	for w := range 2 {
 		writing.Go(func() {
 			for r := 0; r < rounds && !stop.Load(); r++ {
-				var entries []neardup.StoreEntry
+				var entries []blockstore.Entry
 				for i := range batch {
 					entries = append(entries, entry(w, r*batch+i))
 				}
@@ -83,7 +84,7 @@ func (s Suite) writersAndReaders(t *testing.T) {
 				asked++
 				i := random.IntN(there * batch)
 				e := entry(w, i)
-				found, err := stores[2+r].Search(t.Context(), []neardup.Fingerprint64{through(e.Fingerprint, asked)})
+				found, err := stores[2+r].Search(t.Context(), []neardup.Fingerprint64{through(e.Fingerprint, asked)}, all)
 				if err != nil {
 					fail("Search: %v", err)
 					return
@@ -134,11 +135,11 @@ func (s Suite) oneID(t *testing.T) {
 		for w, store := range stores {
 			wg.Go(func() {
 				for i := range 10 {
-					e := neardup.StoreEntry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
+					e := blockstore.Entry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
 					if i < 3 {
 						e.Fingerprint = fps[round%len(fps)] // all the same
 					}
-					if err := store.Put(t.Context(), []neardup.StoreEntry{e}); err != nil {
+					if err := store.Put(t.Context(), []blockstore.Entry{e}); err != nil {
 						t.Errorf("Put: %v", err)
 					}
 					if i < 7 && (i+w)%5 == 4 {
@@ -229,9 +230,9 @@ func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(rou
 	batch := max(4, min(50, s.Size/25))
 	failed := 0
 	for r := range rounds {
-		var entries []neardup.StoreEntry
+		var entries []blockstore.Entry
 		for i := range batch {
-			e := neardup.StoreEntry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())} // half of them replace others
+			e := blockstore.Entry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())} // half of them replace others
 			entries = append(entries, e)
 			m[e.ID] = e.Fingerprint
 			queries = append(queries, through(e.Fingerprint, i))
@@ -244,7 +245,7 @@ func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(rou
 			again(t, &failed, "Delete", func(ctx context.Context) error { return store.Delete(ctx, []string{id}) })
 		}
 	}
-	again(t, &failed, "Search", func(ctx context.Context) error { _, err := store.Search(ctx, queries[:1]); return err })
+	again(t, &failed, "Search", func(ctx context.Context) error { _, err := store.Search(ctx, queries[:1], all); return err })
 	t.Logf("%d calls failed and were made again", failed)
 	m.check(t, store, queries)
 }

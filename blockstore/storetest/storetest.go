@@ -1,14 +1,15 @@
-// Package storetest tests whether a store keeps what [neardup.BlockStore] promises. Every store of
+// Package storetest tests whether a store keeps what [blockstore.Store] promises. Every store of
 // this repository passes it; use it for your own:
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Test(t, storetest.Suite{Open: func(ctx context.Context, name string, b neardup.Blocks) (neardup.BlockStore, error) {
+//		storetest.Test(t, storetest.Suite{Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
 //			return mystore.New(ctx, database, name, b)
 //		}})
 //	}
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,13 +20,14 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 )
 
 // A Suite is what the tests are about.
 type Suite struct {
 	// Open opens a store of a name, and makes it if there is none. Opened again under the same name it
 	// has the same content; under other names it has its own. Names are lower-case letters and digits.
-	Open func(ctx context.Context, name string, blocks neardup.Blocks) (neardup.BlockStore, error)
+	Open func(ctx context.Context, name string, blocks blockstore.Blocks) (blockstore.Store, error)
 
 	// Exclusive says that a store can be open only once at a time, in one process.
 	Exclusive bool
@@ -36,12 +38,12 @@ type Suite struct {
 
 	// Blocks are those to test besides the 4 blocks of the papers. Nil means 5 and 6 blocks at the distance
 	// 3, and the distances 0, 1 and 7.
-	Blocks []neardup.Blocks
+	Blocks []blockstore.Blocks
 }
 
-// MustBlocks is neardup.NewBlocks of what is known to be right.
-func MustBlocks(distance, blocks int) neardup.Blocks {
-	b, err := neardup.NewBlocks(distance, blocks)
+// MustBlocks is blockstore.NewBlocks of what is known to be right.
+func MustBlocks(distance, blocks int) blockstore.Blocks {
+	b, err := blockstore.NewBlocks(distance, blocks)
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +56,7 @@ func Test(t *testing.T, s Suite) {
 	t.Run("Documents", s.documents)
 	t.Run("IDs", s.ids)
 	t.Run("Batches", s.batches)
-	for i, b := range append([]neardup.Blocks{MustBlocks(3, 0)}, s.Blocks...) {
+	for i, b := range append([]blockstore.Blocks{MustBlocks(3, 0)}, s.Blocks...) {
 		t.Run(strings.NewReplacer(" ", "", ",", "-").Replace(b.String()), func(t *testing.T) { s.model(t, fmt.Sprint("model", i), b) })
 	}
 	t.Run("Retry", s.retry)
@@ -70,7 +72,7 @@ func (s Suite) withDefaults() Suite {
 		s.Size = 5000
 	}
 	if s.Blocks == nil {
-		s.Blocks = []neardup.Blocks{MustBlocks(3, 5), MustBlocks(3, 6), MustBlocks(0, 0), MustBlocks(1, 0), MustBlocks(7, 0)}
+		s.Blocks = []blockstore.Blocks{MustBlocks(3, 5), MustBlocks(3, 6), MustBlocks(0, 0), MustBlocks(1, 0), MustBlocks(7, 0)}
 	}
 	if testing.Short() {
 		s.Size, s.Blocks = min(s.Size, 500), s.Blocks[:min(len(s.Blocks), 1)]
@@ -79,7 +81,7 @@ func (s Suite) withDefaults() Suite {
 }
 
 // open opens a store, and closes it after the test.
-func (s Suite) open(t *testing.T, name string, blocks neardup.Blocks) neardup.BlockStore {
+func (s Suite) open(t *testing.T, name string, blocks blockstore.Blocks) blockstore.Store {
 	t.Helper()
 	store, err := s.Open(t.Context(), name, blocks)
 	if err != nil {
@@ -96,6 +98,9 @@ func (s Suite) open(t *testing.T, name string, blocks neardup.Blocks) neardup.Bl
 	return store
 }
 
+// all is a limit that no test reaches.
+const all = 1 << 30
+
 // A model is what a store must hold.
 type model map[string]neardup.Fingerprint64
 
@@ -107,13 +112,16 @@ func (m model) search(fp neardup.Fingerprint64, distance int) []neardup.Match[st
 			found = append(found, neardup.Match[string]{ID: id, Distance: d})
 		}
 	}
-	return neardup.MergeMatches(found)
+	slices.SortFunc(found, func(a, b neardup.Match[string]) int {
+		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
+	})
+	return found
 }
 
 // check fails the test if the store does not answer the queries as the model, or does not hold what it holds.
-func (m model) check(t *testing.T, store neardup.BlockStore, queries []neardup.Fingerprint64) {
+func (m model) check(t *testing.T, store blockstore.Store, queries []neardup.Fingerprint64) {
 	t.Helper()
-	found, err := store.Search(t.Context(), queries)
+	found, err := store.Search(t.Context(), queries, all)
 	if err != nil {
 		t.Fatalf("Search: %v", err)
 	}
@@ -128,6 +136,11 @@ func (m model) check(t *testing.T, store neardup.BlockStore, queries []neardup.F
 		want := m.search(q, store.Distance())
 		if !slices.Equal(found[i], want) {
 			t.Fatalf("Search(%016x): %v, want %v", uint64(q), found[i], want)
+		}
+		limit := 1 + i%3
+		few, err := store.Search(t.Context(), []neardup.Fingerprint64{q}, limit)
+		if err != nil || !slices.Equal(few[0], want[:min(limit, len(want))]) {
+			t.Fatalf("Search(%016x) with a limit of %d: %v, %v, want the first of %v", uint64(q), limit, few, err, want)
 		}
 		if exists[i] != (len(want) > 0) {
 			t.Fatalf("Exists(%016x) = %v, but there are %v", uint64(q), exists[i], want)
@@ -163,14 +176,14 @@ func through(fp neardup.Fingerprint64, table int) neardup.Fingerprint64 {
 	return fp
 }
 
-func put(t *testing.T, store neardup.BlockStore, entries ...neardup.StoreEntry) {
+func put(t *testing.T, store blockstore.Store, entries ...blockstore.Entry) {
 	t.Helper()
 	if err := store.Put(t.Context(), entries); err != nil {
 		t.Fatalf("Put of %d: %v", len(entries), err)
 	}
 }
 
-func remove(t *testing.T, store neardup.BlockStore, ids ...string) {
+func remove(t *testing.T, store blockstore.Store, ids ...string) {
 	t.Helper()
 	if err := store.Delete(t.Context(), ids); err != nil {
 		t.Fatalf("Delete of %d: %v", len(ids), err)
@@ -191,7 +204,7 @@ func (s Suite) documents(t *testing.T) {
 	remove(t, store, "unknown")
 	set := func(id string, fp neardup.Fingerprint64) {
 		t.Helper()
-		put(t, store, neardup.StoreEntry{ID: id, Fingerprint: fp})
+		put(t, store, blockstore.Entry{ID: id, Fingerprint: fp})
 		m[id] = fp
 		m.check(t, store, edges)
 	}
@@ -230,12 +243,12 @@ func (s Suite) ids(t *testing.T) {
 		"https://example.com/?q=%E6%96%87&b=1#x",
 	}
 	for i, id := range ids {
-		put(t, store, neardup.StoreEntry{ID: id, Fingerprint: fp ^ 1<<(i%3)})
+		put(t, store, blockstore.Entry{ID: id, Fingerprint: fp ^ 1<<(i%3)})
 		m[id] = fp ^ 1<<(i%3)
 	}
 	m.check(t, store, []neardup.Fingerprint64{fp, ^fp})
 	for _, id := range ids[:len(ids)/2] {
-		put(t, store, neardup.StoreEntry{ID: id, Fingerprint: ^fp})
+		put(t, store, blockstore.Entry{ID: id, Fingerprint: ^fp})
 		m[id] = ^fp
 	}
 	m.check(t, store, []neardup.Fingerprint64{fp, ^fp})
@@ -247,8 +260,8 @@ func (s Suite) ids(t *testing.T) {
 	}
 	m.check(t, store, []neardup.Fingerprint64{fp, ^fp})
 	for _, id := range []string{"", strings.Repeat("x", 1025), "a\x00", "\x00", "a\xff", "\xed\xa0\x80"} {
-		good := neardup.StoreEntry{ID: "good", Fingerprint: fp}
-		if err := store.Put(t.Context(), []neardup.StoreEntry{good, {ID: id, Fingerprint: fp}}); err == nil {
+		good := blockstore.Entry{ID: "good", Fingerprint: fp}
+		if err := store.Put(t.Context(), []blockstore.Entry{good, {ID: id, Fingerprint: fp}}); err == nil {
 			t.Errorf("Put(%.10q) is no error", id)
 		}
 		if err := store.Delete(t.Context(), []string{"文", id}); err == nil {
@@ -263,10 +276,10 @@ func (s Suite) batches(t *testing.T) {
 	store := s.open(t, "batches", MustBlocks(3, 0))
 	random := rand.New(rand.NewPCG(1, 2))
 	m := model{}
-	var entries []neardup.StoreEntry
+	var entries []blockstore.Entry
 	var queries []neardup.Fingerprint64
 	for i := range s.Size {
-		e := neardup.StoreEntry{ID: fmt.Sprintf("document %d", i%(s.Size-s.Size/10)), Fingerprint: neardup.Fingerprint64(random.Uint64())}
+		e := blockstore.Entry{ID: fmt.Sprintf("document %d", i%(s.Size-s.Size/10)), Fingerprint: neardup.Fingerprint64(random.Uint64())}
 		if i%10 == 3 {
 			e.Fingerprint = fp ^ 1<<(i%64) // of one bucket in most tables
 		}
@@ -280,7 +293,7 @@ func (s Suite) batches(t *testing.T) {
 	m.check(t, store, queries[:min(len(queries), 300)])
 	m.check(t, store, slices.Concat(queries[:5], queries[:5]))
 	put(t, store, entries...) // the same again
-	if _, err := store.Search(t.Context(), queries); err != nil {
+	if _, err := store.Search(t.Context(), queries, all); err != nil {
 		t.Fatalf("Search of %d: %v", len(queries), err)
 	}
 	var ids []string
@@ -297,7 +310,7 @@ func (s Suite) batches(t *testing.T) {
 }
 
 // model does random things to a store, and compares it with a map.
-func (s Suite) model(t *testing.T, name string, blocks neardup.Blocks) {
+func (s Suite) model(t *testing.T, name string, blocks blockstore.Blocks) {
 	store := s.open(t, name, blocks)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -326,9 +339,9 @@ func (s Suite) model(t *testing.T, name string, blocks neardup.Blocks) {
 	for range steps {
 		switch random.IntN(3) {
 		case 0, 1:
-			var entries []neardup.StoreEntry
+			var entries []blockstore.Entry
 			for range random.IntN(20) {
-				e := neardup.StoreEntry{ID: id(), Fingerprint: next()}
+				e := blockstore.Entry{ID: id(), Fingerprint: next()}
 				entries = append(entries, e)
 				m[e.ID] = e.Fingerprint
 			}
@@ -356,7 +369,7 @@ func (s Suite) retry(t *testing.T) {
 	near := []neardup.Fingerprint64{fp, fp ^ 1, fp ^ 1<<63, fp ^ 3<<30}
 	for i, f := range near {
 		for range 2 {
-			put(t, store, neardup.StoreEntry{ID: "one", Fingerprint: f}, neardup.StoreEntry{ID: fmt.Sprint("other", i), Fingerprint: f})
+			put(t, store, blockstore.Entry{ID: "one", Fingerprint: f}, blockstore.Entry{ID: fmt.Sprint("other", i), Fingerprint: f})
 		}
 		m["one"], m[fmt.Sprint("other", i)] = f, f
 		m.check(t, store, near)
@@ -372,14 +385,17 @@ func (s Suite) retry(t *testing.T) {
 // context calls with a context that has ended.
 func (s Suite) context(t *testing.T) {
 	store := s.open(t, "context", MustBlocks(3, 0))
-	put(t, store, neardup.StoreEntry{ID: "one", Fingerprint: fp})
+	put(t, store, blockstore.Entry{ID: "one", Fingerprint: fp})
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	errs := map[string]error{
-		"Put":    store.Put(ended, []neardup.StoreEntry{{ID: "two", Fingerprint: fp}}),
+		"Put":    store.Put(ended, []blockstore.Entry{{ID: "two", Fingerprint: fp}}),
 		"Delete": store.Delete(ended, []string{"one"}),
 	}
-	_, errs["Search"] = store.Search(ended, []neardup.Fingerprint64{fp})
+	if _, err := store.Search(t.Context(), []neardup.Fingerprint64{fp}, 0); err == nil {
+		t.Error("Search with a limit of 0: no error")
+	}
+	_, errs["Search"] = store.Search(ended, []neardup.Fingerprint64{fp}, all)
 	_, errs["Exists"] = store.Exists(ended, []neardup.Fingerprint64{fp})
 	for _, err := range store.All(ended) {
 		errs["All"] = err
@@ -408,12 +424,12 @@ func (s Suite) reopen(t *testing.T) {
 	for i := range 100 {
 		id := fmt.Sprint("id", i)
 		m[id] = fp ^ 1<<(i%64)
-		put(t, store, neardup.StoreEntry{ID: id, Fingerprint: m[id]})
+		put(t, store, blockstore.Entry{ID: id, Fingerprint: m[id]})
 	}
 	if err := store.Close(); err != nil {
 		t.Fatalf("Close: %v", err)
 	}
-	for _, other := range []neardup.Blocks{MustBlocks(2, 0), MustBlocks(3, 5)} {
+	for _, other := range []blockstore.Blocks{MustBlocks(2, 0), MustBlocks(3, 5)} {
 		if store, err := s.Open(t.Context(), "reopen", other); !errors.Is(err, neardup.ErrVersion) {
 			t.Errorf("opened with %v: %v", other, err)
 			if err == nil {
@@ -431,11 +447,11 @@ func (s Suite) reopen(t *testing.T) {
 // searchAndPut is the incremental example of S003 (§2.3).
 func (s Suite) searchAndPut(t *testing.T) {
 	store := s.open(t, "searchandput", MustBlocks(3, 0))
-	rows := []neardup.StoreEntry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}, {ID: "C", Fingerprint: 0x800dae90e55ce488}}
+	rows := []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}, {ID: "C", Fingerprint: 0x800dae90e55ce488}}
 	want := [][]neardup.Match[string]{nil, {{ID: "A", Distance: 1}}, {{ID: "A", Distance: 3}}}
 	for i, row := range rows {
 		for range 2 { // the second time it is found, but not by itself
-			found, err := neardup.SearchAndPut(t.Context(), store, rows[i:i+1])
+			found, err := blockstore.SearchAndPut(t.Context(), store, rows[i:i+1], all)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,6 @@
-package neardup
+// Package weights has the weights of Wang 2019 and Zhang 2020 that the library does without: they
+// serve comparisons with the papers.
+package weights
 
 import (
 	"errors"
@@ -6,6 +8,7 @@ import (
 	"math"
 	"unicode/utf8"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/exact"
 )
 
@@ -31,8 +34,8 @@ const (
 	LengthDensity                    // not at all: the density itself
 )
 
-// Weigh implements [Weight].
-func (w TermLength) Weigh(f *Feature) float64 { return w.At(float64(f.Length())) }
+// Weigh implements [neardup.Weight].
+func (w TermLength) Weigh(f *neardup.Feature) float64 { return w.At(float64(f.Length())) }
 
 // At returns the weight of a length, for lengths of one's own measure.
 func (w TermLength) At(length float64) float64 {
@@ -74,7 +77,12 @@ func (w TermLength) usual() TermLength {
 	return w
 }
 
-func (w TermLength) version() string {
+// TokenOnly says that the weight depends on the token alone.
+func (TermLength) TokenOnly() bool { return true }
+
+// Version spells the weight out for [neardup.Fingerprinter.Version].
+func (w TermLength) Version() string {
+	w = w.usual()
 	s := fmt.Sprintf("length(%v,%v", w.Mean, w.Sigma)
 	if w.Scale != LengthPeak {
 		s += "," + [...]string{"peak", "range", "share", "density"}[w.Scale&3]
@@ -114,7 +122,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		mean += float64(counts[i] * float64(i+1))
 	}
 	if different < 3 {
-		return TermLength{}, 0, fmt.Errorf("neardup: terms of %d different lengths; at least three are needed for a curve", different)
+		return TermLength{}, 0, fmt.Errorf("weights: terms of %d different lengths; at least three are needed for a curve", different)
 	}
 	for i, c := range counts {
 		d := float64(i+1) - mean
@@ -126,7 +134,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		all += float64(d * d)
 	}
 	if all < 1e-12 {
-		return TermLength{}, 0, errors.New("neardup: all lengths of terms are as frequent; there is no curve in them")
+		return TermLength{}, 0, errors.New("weights: all lengths of terms are as frequent; there is no curve in them")
 	}
 	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
 	if err != nil {
@@ -180,7 +188,47 @@ func fitNormal(shares []float64, mean, sigma float64) (float64, float64, error) 
 		}
 	}
 	if !(sigma > 0) || mean != mean || math.IsInf(mean, 0) || math.IsInf(sigma, 0) {
-		return 0, 0, errors.New("neardup: no normal curve fits the lengths of the terms")
+		return 0, 0, errors.New("weights: no normal curve fits the lengths of the terms")
 	}
 	return mean, sigma, nil
 }
+
+// RelativeLength weighs a feature by its length in characters, from 0 for the shortest
+// of the document to 1 for the longest, and 0 if all are equally long (S004, where the
+// factor is 1 plus that: Sum{Constant(1), RelativeLength{}}).
+type RelativeLength struct{}
+
+// Weigh implements [neardup.Weight].
+func (RelativeLength) Weigh(f *neardup.Feature) float64 {
+	if f.Longest <= f.Shortest {
+		return 0
+	}
+	return float64(f.Length()-f.Shortest) / float64(f.Longest-f.Shortest)
+}
+
+// Version spells the weight out for [neardup.Fingerprinter.Version].
+func (RelativeLength) Version() string { return "relativelength" }
+
+// TitleWords weighs features that occur in the title by Factor, and others by 1 (S004). The
+// title is the first line of the text that has a letter, a digit or an emoji.
+type TitleWords struct {
+	Factor float64 // 0 means 5
+}
+
+// Weigh implements [neardup.Weight].
+func (w TitleWords) Weigh(f *neardup.Feature) float64 {
+	if !f.Title {
+		return 1
+	}
+	return w.factor()
+}
+
+func (w TitleWords) factor() float64 {
+	if w.Factor == 0 {
+		return 5
+	}
+	return w.Factor
+}
+
+// Version spells the weight out for [neardup.Fingerprinter.Version].
+func (w TitleWords) Version() string { return fmt.Sprintf("title(%v)", w.factor()) }

@@ -1,9 +1,10 @@
-package neardup
+package blockstore
 
 import (
 	"fmt"
 	"strconv"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/hamming"
 )
 
@@ -91,7 +92,7 @@ func (b Blocks) KeyBits(table int) int {
 
 // Key returns the key of a fingerprint in a table: the chosen blocks one after the other, the most
 // significant first, in the lowest KeyBits bits.
-func (b Blocks) Key(table int, fp Fingerprint64) uint64 {
+func (b Blocks) Key(table int, fp neardup.Fingerprint64) uint64 {
 	key := uint64(0)
 	for _, s := range b.tables[table] {
 		key = key<<s.width | uint64(fp)>>s.shift&(1<<s.width-1)
@@ -101,7 +102,7 @@ func (b Blocks) Key(table int, fp Fingerprint64) uint64 {
 
 // KeyName returns the key of a fingerprint in a table as S003 writes it (§2.3), and S002 in Redis (§1): the number of the
 // table, from 1 on, a colon, and the key in as many hexadecimal digits as its bits need, such as “1:800d”.
-func (b Blocks) KeyName(table int, fp Fingerprint64) string {
+func (b Blocks) KeyName(table int, fp neardup.Fingerprint64) string {
 	name := append(strconv.AppendInt(make([]byte, 0, 20), int64(table+1), 10), ':')
 	key := b.Key(table, fp)
 	for shift := (b.KeyBits(table) - 1) / 4 * 4; shift >= 0; shift -= 4 {

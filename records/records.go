@@ -1,4 +1,12 @@
-package neardup
+// Package records makes [neardup.Record] values of structs and of rows of database/sql, and the
+// [neardup.Field] values that say how to compare them. It keeps reflection and database/sql out of
+// programs that do not need them.
+//
+//	fields, err := records.Fields[Person]()
+//	f := neardup.Fingerprinter{Fields: fields}
+//	rec, err := records.Of(person)
+//	fp := f.SumRecord64(rec)
+package records
 
 import (
 	"database/sql"
@@ -11,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/values"
 )
@@ -18,26 +27,26 @@ import (
 // ParseField returns the field of a column with options such as
 // "chars2,date,named,weight=3", in any order:
 //
-//	small (the default), large, or - for Ignored
+//	small (the default) or large: see neardup.Field
 //	whole (the default), words, words2 (pairs of words, and so on), chars3 (trigrams, and so on)
 //	text (the default), exact, number, date, mdy (month first), phone, or phone=86 with a country code
 //	named
 //	weight=2.5
 //
 // Two options of one line are an error.
-func ParseField(name, options string) (Field, error) {
-	f := Field{Name: name}
+func ParseField(name, options string) (neardup.Field, error) {
+	f := neardup.Field{Name: name}
 	given := map[string]string{} // the options of each kind
 	for option := range strings.SplitSeq(options, ",") {
 		if option = strings.TrimSpace(option); option == "" {
 			continue
 		}
-		kind, err := f.set(option)
+		kind, err := set(&f, option)
 		if err == nil && given[kind] != "" {
 			err = fmt.Errorf("either %q or %q", given[kind], option)
 		}
 		if err != nil {
-			return Field{}, fmt.Errorf("neardup: field %q: %w", format.Clip(name), err)
+			return neardup.Field{}, fmt.Errorf("records: field %q: %w", format.Clip(name), err)
 		}
 		given[kind] = option
 	}
@@ -45,7 +54,7 @@ func ParseField(name, options string) (Field, error) {
 }
 
 // set sets an option and returns its kind.
-func (f *Field) set(option string) (kind string, err error) {
+func set(f *neardup.Field, option string) (kind string, err error) {
 	key, value, valued := strings.Cut(option, "=")
 	switch key {
 	case "weight":
@@ -55,7 +64,7 @@ func (f *Field) set(option string) (kind string, err error) {
 		}
 		return "weight", nil
 	case "phone":
-		f.Form, f.Country = PhoneValue, value
+		f.Form, f.Country = neardup.PhoneValue, value
 		if valued && (value == "" || values.CountDigits(value) != len(value)) {
 			return "", fmt.Errorf("country code %q is not a number", format.Clip(value))
 		}
@@ -64,11 +73,11 @@ func (f *Field) set(option string) (kind string, err error) {
 	if valued {
 		return "", fmt.Errorf("%q is not an option with a value", format.Clip(key))
 	}
-	if role, ok := map[string]Role{"small": SmallText, "large": LargeText, "-": Ignored}[key]; ok {
-		f.Role = role
+	if key == "small" || key == "large" {
+		f.Large = key == "large"
 		return "role", nil
 	}
-	if form, ok := map[string]ValueForm{"text": TextValue, "exact": ExactValue, "number": NumberValue, "date": DateValue, "mdy": MonthFirstValue}[key]; ok {
+	if form, ok := map[string]neardup.ValueForm{"text": neardup.TextValue, "exact": neardup.ExactValue, "number": neardup.NumberValue, "date": neardup.DateValue, "mdy": neardup.MonthFirstValue}[key]; ok {
 		f.Form = form
 		return "form", nil
 	}
@@ -81,18 +90,18 @@ func (f *Field) set(option string) (kind string, err error) {
 		return "named", nil
 	case key == "whole":
 	case key == "words":
-		f.Split = Words{}
+		f.Split = neardup.Words{}
 	case letters == "words" && counted:
-		f.Split = Shingles{N: n}
+		f.Split = neardup.Shingles{N: n}
 	case letters == "chars" && counted:
-		f.Split = NGrams{n}
+		f.Split = neardup.NGrams{N: n}
 	default:
 		return "", fmt.Errorf("%q is not an option", format.Clip(option))
 	}
 	return "split", nil
 }
 
-// FieldsOf returns the fields of a struct type by its tags, a name and the options of
+// Fields returns the fields of a struct type by its tags, a name and the options of
 // [ParseField]:
 //
 //	type Person struct {
@@ -105,13 +114,13 @@ func (f *Field) set(option string) (kind string, err error) {
 // An exported field without a tag is small, and one without a name in its tag has that of
 // the struct. The fields of an embedded struct, or pointer to one, without a tag are
 // fields too, unless it writes itself (driver.Valuer, encoding.TextMarshaler); one with
-// the tag - is left out with all it has. Two fields of one name are an error. [RecordOf] gives the records.
-func FieldsOf[T any]() ([]Field, error) {
+// the tag - is left out with all it has. Two fields of one name are an error. [Of] gives the records.
+func Fields[T any]() ([]neardup.Field, error) {
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	var fields []Field
+	var fields []neardup.Field
 	for _, c := range columns {
 		f, err := ParseField(c.name, c.options)
 		if err != nil {
@@ -131,7 +140,7 @@ type column struct {
 // columnsOf returns the columns of a struct type.
 func columnsOf(t reflect.Type) ([]column, error) {
 	if t == nil || t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("neardup: %v is not a struct", t)
+		return nil, fmt.Errorf("records: %v is not a struct", t)
 	}
 	var columns []column
 	var walk func(t reflect.Type, index []int, within []reflect.Type) error
@@ -155,14 +164,14 @@ func columnsOf(t reflect.Type) ([]column, error) {
 				}
 			case !sf.IsExported():
 			case !isValue(sf.Type):
-				return fmt.Errorf("neardup: %v.%s: a %v is no value of a record", t, sf.Name, sf.Type)
+				return fmt.Errorf("records: %v.%s: a %v is no value of a record", t, sf.Name, sf.Type)
 			default:
 				name, options, _ := strings.Cut(tag, ",")
 				if name == "" {
 					name = sf.Name
 				}
 				if slices.ContainsFunc(columns, func(c column) bool { return c.name == name }) {
-					return fmt.Errorf("neardup: %v.%s: another field has the name %q", t, sf.Name, name)
+					return fmt.Errorf("records: %v.%s: another field has the name %q", t, sf.Name, name)
 				}
 				columns = append(columns, column{name, options, at})
 			}
@@ -218,18 +227,18 @@ func isValue(t reflect.Type) bool {
 	}
 }
 
-// RecordOf returns the record of a struct, or of what a pointer to it points to, by the
-// names that [FieldsOf] gives its fields. A nil pointer, a null of database/sql and the zero
+// Of returns the record of a struct, or of what a pointer to it points to, by the
+// names that [Fields] gives its fields. A nil pointer, a null of database/sql and the zero
 // time are no value. Numbers and truth values are written as Go writes them, times as dates
 // if they are at midnight and with the time of day and the zone if not, and what can
 // write itself (driver.Valuer, encoding.TextMarshaler, fmt.Stringer) does.
-func RecordOf(v any) (Record, error) {
+func Of(v any) (neardup.Record, error) {
 	x := reflect.ValueOf(v)
 	for x.Kind() == reflect.Pointer && !x.IsNil() {
 		x = x.Elem()
 	}
 	if x.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("neardup: a %T is not a struct", v)
+		return nil, fmt.Errorf("records: a %T is not a struct", v)
 	}
 	if !x.CanAddr() { // for methods of pointers
 		copied := reflect.New(x.Type()).Elem()
@@ -240,7 +249,7 @@ func RecordOf(v any) (Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := make(Record, len(columns))
+	rec := make(neardup.Record, len(columns))
 	for _, c := range columns {
 		field, err := x.FieldByIndexErr(c.index)
 		if err != nil {
@@ -248,7 +257,7 @@ func RecordOf(v any) (Record, error) {
 		}
 		text, ok, err := textOf(field)
 		if err != nil {
-			return nil, fmt.Errorf("neardup: %v, field %q: %w", x.Type(), c.name, err)
+			return nil, fmt.Errorf("records: %v, field %q: %w", x.Type(), c.name, err)
 		}
 		if ok {
 			rec[c.name] = text
@@ -338,15 +347,15 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// ScanRecord returns the current row of a query by the names of its columns, which must
-// be different. Nulls are left out, and values written as [RecordOf] writes them.
+// Scan returns the current row of a query by the names of its columns, which must
+// be different. Nulls are left out, and values written as [Of] writes them.
 //
 //	for rows.Next() {
-//		rec, err := neardup.ScanRecord(rows)
+//		rec, err := records.Scan(rows)
 //		...
 //		fp := f.SumRecord64(rec)
 //	}
-func ScanRecord(rows *sql.Rows) (Record, error) {
+func Scan(rows *sql.Rows) (neardup.Record, error) {
 	names, err := rows.Columns()
 	if err != nil {
 		return nil, err
@@ -355,20 +364,20 @@ func ScanRecord(rows *sql.Rows) (Record, error) {
 	for i := range values {
 		to[i] = &values[i]
 		if slices.Contains(names[:i], names[i]) {
-			return nil, fmt.Errorf("neardup: two columns have the name %q", format.Clip(names[i]))
+			return nil, fmt.Errorf("records: two columns have the name %q", format.Clip(names[i]))
 		}
 	}
 	if err := rows.Scan(to...); err != nil {
 		return nil, err
 	}
-	rec := make(Record, len(names))
+	rec := make(neardup.Record, len(names))
 	for i, v := range values {
 		if v == nil {
 			continue
 		}
 		text, ok, err := textOf(reflect.ValueOf(v))
 		if err != nil {
-			return nil, fmt.Errorf("neardup: column %q: %w", format.Clip(names[i]), err)
+			return nil, fmt.Errorf("records: column %q: %w", format.Clip(names[i]), err)
 		}
 		if ok {
 			rec[names[i]] = text

@@ -1,12 +1,15 @@
-package neardup
+package blockstore
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/hamming"
 )
 
@@ -62,7 +65,7 @@ func TestBlocksTheorem(t *testing.T) {
 				continue // too many tables
 			}
 			for different := range hamming.Combinations(blocks, distance) {
-				x := Fingerprint64(random.Uint64())
+				x := neardup.Fingerprint64(random.Uint64())
 				y := x
 				for _, block := range different {
 					s := b.span(block)
@@ -93,24 +96,82 @@ func TestBlocksTheorem(t *testing.T) {
 	}
 }
 
-func TestMergeMatches(t *testing.T) {
-	merged := MergeMatches([]Match[string]{{"b", 2}, {"a", 3}, {"c", 0}, {"a", 2}, {"b", 2}, {"d", 2}})
-	want := []Match[string]{{"c", 0}, {"a", 2}, {"b", 2}, {"d", 2}}
-	if !slices.Equal(merged, want) {
-		t.Errorf("%v, want %v", merged, want)
+// TestResults compares with sorting all, for streams with repetitions.
+func TestResults(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		limit := 1 + random.IntN(100)
+		r, err := NewResults(2, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nearest := map[string]int{}
+		for range random.IntN(2000) {
+			id, d := fmt.Sprint(random.IntN(300)), random.IntN(4)
+			if old, ok := nearest[id]; !ok || d < old {
+				nearest[id] = d
+			}
+			r.Add(1, id, d)
+			if n := cap(r.matches[1]); n > 4*max(limit, 64) {
+				t.Fatalf("room for %d with a limit of %d", n, limit)
+			}
+		}
+		var want []neardup.Match[string]
+		for id, d := range nearest {
+			want = append(want, neardup.Match[string]{ID: id, Distance: d})
+		}
+		slices.SortFunc(want, func(a, b neardup.Match[string]) int {
+			return cmp.Or(a.Distance-b.Distance, strings.Compare(a.ID, b.ID))
+		})
+		want = want[:min(len(want), limit)]
+		if got := r.Matches(); len(got[0]) != 0 || !slices.Equal(got[1], want) {
+			t.Fatalf("limit %d: %v, want %v", limit, got, want)
+		}
 	}
-	if len(MergeMatches[string](nil)) != 0 {
-		t.Error("nothing is something")
+	if _, err := NewResults(1, 0); err == nil {
+		t.Error("a limit of 0 is none")
+	}
+}
+
+// TestSearchBounded searches for many equal fingerprints at once, as when a crawler meets one error
+// page again and again: what is kept must not grow with the square.
+func TestSearchBounded(t *testing.T) {
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n, limit = 3000, 10
+	entries := make([]Entry, n)
+	for i := range entries {
+		entries[i] = Entry{fmt.Sprint(i), 7}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	found, err := SearchAndPut(t.Context(), FromIndex(ix), entries, limit)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range found {
+		if len(m) != limit || slices.ContainsFunc(m, func(m neardup.Match[string]) bool { return m.ID == entries[i].ID || m.Distance != 0 }) {
+			t.Fatalf("%d: %v", i, m)
+		}
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 64<<20 {
+		t.Errorf("%d equal fingerprints allocate %d MB", n, grown>>20)
+	}
+	if _, err := SearchAndPut(t.Context(), FromIndex(ix), entries[:1], 0); err == nil {
+		t.Error("a limit of 0 is none")
 	}
 }
 
 func TestCheckEntries(t *testing.T) {
-	entries := []StoreEntry{{"a", 1}, {"b", 2}, {"a", 3}}
+	entries := []Entry{{"a", 1}, {"b", 2}, {"a", 3}}
 	got, err := CheckEntries(entries)
-	if want := []StoreEntry{{"b", 2}, {"a", 3}}; err != nil || !slices.Equal(got, want) {
+	if want := []Entry{{"b", 2}, {"a", 3}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
-	if entries[0] != (StoreEntry{"a", 1}) {
+	if entries[0] != (Entry{"a", 1}) {
 		t.Error("the entries have changed")
 	}
 	ids, err := CheckIDs([]string{"b", "a", "b"})
@@ -118,23 +179,23 @@ func TestCheckEntries(t *testing.T) {
 		t.Errorf("%v, %v", ids, err)
 	}
 	for _, id := range []string{"", "\x00", "\xff", strings.Repeat("文", 342)} {
-		if _, err := CheckEntries([]StoreEntry{{"a", 1}, {id, 1}}); err == nil || !strings.Contains(err.Error(), "entry 1") {
+		if _, err := CheckEntries([]Entry{{"a", 1}, {id, 1}}); err == nil || !strings.Contains(err.Error(), "entry 1") {
 			t.Errorf("id %.20q: %v", id, err)
 		}
 	}
 }
 
 func TestPutAll(t *testing.T) {
-	ix, err := NewIndex[string, Fingerprint64](3, nil)
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := IndexStore(ix)
+	store := FromIndex(ix)
 	n := 0
-	all := func(yield func(string, Fingerprint64) bool) {
+	all := func(yield func(string, neardup.Fingerprint64) bool) {
 		for i := range 1<<20 + 1 {
 			n++
-			if !yield(fmt.Sprint(i%1000), Fingerprint64(i)) {
+			if !yield(fmt.Sprint(i%1000), neardup.Fingerprint64(i)) {
 				return
 			}
 		}
@@ -142,10 +203,10 @@ func TestPutAll(t *testing.T) {
 	if err := PutAll(t.Context(), store, all); err != nil || ix.Len() != 1000 || n != 1<<20+1 {
 		t.Errorf("%d of %d, %v", ix.Len(), n, err)
 	}
-	if err := PutAll(t.Context(), store, func(func(string, Fingerprint64) bool) {}); err != nil {
+	if err := PutAll(t.Context(), store, func(func(string, neardup.Fingerprint64) bool) {}); err != nil {
 		t.Error(err)
 	}
-	if err := PutAll(t.Context(), store, func(yield func(string, Fingerprint64) bool) { yield("", 1) }); err == nil {
+	if err := PutAll(t.Context(), store, func(yield func(string, neardup.Fingerprint64) bool) { yield("", 1) }); err == nil {
 		t.Error("an empty id is stored")
 	}
 }

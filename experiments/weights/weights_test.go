@@ -1,0 +1,97 @@
+package weights
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/neardup/neardup"
+)
+
+// TestTermLength is the table of S002's length function in its four readings.
+func TestTermLength(t *testing.T) {
+	for scale, want := range map[LengthScale]string{
+		LengthPeak:    ".282331 .523764 .791318 .973654 .975655 .796207 .529168 .286417 .126253 .045324 .013251 .003155",
+		LengthRange:   ".287070 .535330 .810450 .997942 1 .815478 .540887 .291272 .126579 .043361 .010381 0",
+		LengthShare:   ".052807 .097964 .148007 .182111 .182485 .148921 .098975 .053571 .023614 .008477 .002478 .000590",
+		LengthDensity: ".051035 .094677 .143040 .176000 .176362 .143924 .095654 .051773 .022822 .008193 .002395 .000570",
+	} {
+		for i, want := range strings.Fields(want) {
+			w := TermLength{Scale: scale}
+			term := strings.Repeat("词", i+1)
+			got := strings.TrimPrefix(fmt.Sprintf("%.6f", w.Weigh(&neardup.Feature{Token: neardup.Token{Text: term}})), "0")
+			if got != want && got != want+".000000" && !(want == "0" && got == ".000000") {
+				t.Errorf("scale %d, length %d: %s, want %s", scale, i+1, got, want)
+			}
+		}
+	}
+	if got := fmt.Sprintf("%.6f", TermLength{Scale: LengthDensity}.At(4.51)); got != "0.180762" {
+		t.Error("the density at the mean is", got)
+	}
+}
+
+// TestFitTermLength: a curve is found again, and what has none is refused.
+func TestFitTermLength(t *testing.T) {
+	for _, want := range []TermLength{{Mean: 4.51, Sigma: 2.207}, {Mean: 2.3, Sigma: 0.9}, {Mean: 12.4, Sigma: 3}} {
+		want.Scale = LengthDensity
+		var terms []string
+		for n := 1; n < 40; n++ {
+			for range int(1e5*want.At(float64(n)) + .5) {
+				terms = append(terms, strings.Repeat("词", n))
+			}
+		}
+		got, r2, err := FitTermLength(terms)
+		// The lengths below 1 are cut off, so the shares are a little larger than the density.
+		if err != nil || math.Abs(got.Mean-want.Mean) > .05 || math.Abs(got.Sigma-want.Sigma) > .08 || r2 < .998 || r2 > 1 {
+			t.Errorf("%+v: %+v, R² %v, %v", want, got, r2, err)
+		}
+	}
+	for _, terms := range [][]string{{"a", "bb", "ccc"}, nil, {"", ""}, {"a", "bb", "cc"}, {"a"}} {
+		if fit, _, err := FitTermLength(terms); err == nil {
+			t.Errorf("%q: %+v", terms, fit)
+		}
+	}
+	for _, w := range []TermLength{{Scale: LengthRange, Longest: 1}, {Scale: LengthShare, Mean: 1000, Sigma: 1}, {Scale: LengthRange, Mean: 1000, Sigma: 1}} {
+		if got := w.At(2); got != 0 {
+			t.Errorf("%+v: %v", w, got)
+		}
+	}
+}
+
+// TestFitKeywords fits the curve of S002 to real keywords.
+func TestFitKeywords(t *testing.T) {
+	dir := os.Getenv("NEARDUP_DATA")
+	if dir == "" {
+		t.Skip("NEARDUP_DATA is not set")
+	}
+	list, err := os.ReadFile(filepath.Join(dir, "lexicons", "keywords-zh-csl.tsv"))
+	if err != nil {
+		t.Skip(err)
+	}
+	var terms []string
+	for line := range strings.Lines(string(list)) {
+		term, n, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		count, err := strconv.Atoi(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range count {
+			terms = append(terms, term)
+		}
+	}
+	fit, r2, err := FitTermLength(terms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d keywords: mean %.3f, sigma %.3f, R² %.4f", len(terms), fit.Mean, fit.Sigma, r2)
+	best := misfit(shares(terms), fit.Mean, fit.Sigma)
+	for _, d := range []float64{-.01, .01} {
+		if misfit(shares(terms), fit.Mean+d, fit.Sigma) < best || misfit(shares(terms), fit.Mean, fit.Sigma+d) < best {
+			t.Error("another curve is closer")
+		}
+	}
+}
