@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -198,15 +199,66 @@ func nested(n int) Tokenizer {
 	return tok
 }
 
-// TestOutOfRange: values that are not named count as zero, in the text as in the
-// version.
+// TestOutOfRange: what no constant names is refused: by an error where there is one, else by a
+// panic that says what it is.
 func TestOutOfRange(t *testing.T) {
-	text := "Ａ http://a.b/c a@b.cd 2026-11-21 5"
 	for i := range 256 {
-		n := Normalizer{Form: Form(i), URLs: Treatment(i), Emails: Treatment(i), Dates: Treatment(i), Numbers: Treatment(i), Boilerplate: &Boilerplate{}}
-		got := n.Normalize(text)
-		if none := n.version() == "none"; none != (got == text) || none != (i == 0 || i > 3) {
-			t.Errorf("%d: %s, %q", i, n.version(), got)
+		for what, n := range map[string]Normalizer{"Form": {Form: Form(i)}, "URLs": {URLs: Treatment(i)}, "Emails": {Emails: Treatment(i)}, "Dates": {Dates: Treatment(i)}, "Numbers": {Numbers: Treatment(i)}} {
+			f := Fingerprinter{Normalizer: n}
+			refused := i > int(Remove) && what != "Form" || i > int(NFKC)
+			_, errVersion := f.Version()
+			_, errStream := NewStream[Fingerprint64](&f)
+			_, errDedup := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: f})
+			for _, err := range []error{errVersion, errStream, errDedup} {
+				if (err != nil) != refused {
+					t.Errorf("%s %d: %v", what, i, err)
+				}
+			}
+			if message := panics(func() { f.Sum64("a") }); (message != "") != refused || refused && !strings.HasPrefix(message, "neardup: Normalizer") {
+				t.Errorf("%s %d: Sum64 panics with %q", what, i, message)
+			}
+		}
+	}
+	d := must(NewDeduplicator[int](DeduplicatorOptions{}))
+	if _, err := d.Groups(bg, Grouping[int]{Linkage: 9}); err == nil {
+		t.Error("Linkage(9) is ignored")
+	}
+	if panics(func() { GroupPairs(1, func(func(Pair[int]) bool) {}, 9, nil) }) == "" {
+		t.Error("Linkage(9) is ignored")
+	}
+}
+
+// panics returns the message that a call panics with, or "".
+func panics(call func()) (message string) {
+	defer func() {
+		if r := recover(); r != nil {
+			message = fmt.Sprint(r)
+		}
+	}()
+	call()
+	return ""
+}
+
+// TestZeroValues: they work, or say which constructor makes one that does.
+func TestZeroValues(t *testing.T) {
+	d := new(Deduplicator[string])
+	if err := d.Add("a", "one text"); err != nil {
+		t.Fatal(err)
+	}
+	if found := must(d.SearchAndAdd("b", "one text")); len(found) != 1 || found[0].ID != "a" {
+		t.Errorf("%v", found)
+	}
+	if len(listed(d.Pairs(bg))) != 1 || d.Len() != 2 {
+		t.Error("a zero Deduplicator forgets")
+	}
+	for name, call := range map[string]func(){
+		"Index.Add": func() { new(Index[int, Fingerprint64]).Add(1, 2) }, "Index.Search": func() { listed(new(Index[int, Fingerprint64]).Search(1)) },
+		"Index.Len": func() { new(Index[int, Fingerprint64]).Len() }, "Index.Get": func() { new(Index[int, Fingerprint64]).Get(1) },
+		"SignatureIndex.Add": func() { new(SignatureIndex[int]).Add(1, nil) }, "VectorIndex.Search": func() { listed(new(VectorIndex[int]).Search(nil)) },
+		"VectorIndex.Compact": func() { new(VectorIndex[int]).Compact() }, "Segmenter.Tokens": func() { _ = slices.Collect(new(Segmenter).Tokens("一")) },
+	} {
+		if message := panics(call); !strings.Contains(message, "New") {
+			t.Errorf("%s: %q", name, message)
 		}
 	}
 }

@@ -169,13 +169,13 @@ func FuzzSnapshot(f *testing.F) {
 					}
 				}
 			}
-			must(ix.Nearest(7, 3))
-			must(ix.Delete("5"))
+			ix.Nearest(7, 3)
+			ix.Delete("5")
 			ix.Add("6", 6)
 			ix.Stats()
-			must(ix.Groups(bg))
+			ix.Groups(bg)
 			ix.Verify()
-			must(ix.DeleteBefore(time.Unix(1, 0)))
+			ix.DeleteBefore(time.Unix(1, 0))
 			ix.Compact()
 			ix.Close()
 		}

@@ -395,9 +395,10 @@ func TestOpenIndexRefuses(t *testing.T) {
 	if err := ix.Compact(); err != nil {
 		t.Fatal(err)
 	}
-	if err := ix.Close(); err != nil || !errors.Is(ix.Err(), os.ErrClosed) || must(ix.Exists(1)) || ix.Len() != 0 {
+	if err := ix.Close(); err != nil || !errors.Is(ix.Err(), os.ErrClosed) || ix.Len() != 0 {
 		t.Errorf("closed: %v, %v", err, ix.Err())
 	}
+	saysClosed(t, ix)
 	ix.Add("b", 2)
 	refuses("closed", ix.Sync(), os.ErrClosed, "")
 	if err := ix.Close(); err != nil {
@@ -460,8 +461,11 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	if err := ix.Err(); !errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
 	}
-	if ix.Add(100_001, 8); must(ix.Delete(5)) {
-		t.Error("changed after an error")
+	if there, err := ix.Delete(5); there || !errors.Is(err, ErrDamaged) || !errors.Is(ix.Add(100_001, 8), ErrDamaged) {
+		t.Errorf("changed after an error: %t, %v", there, err)
+	}
+	if _, err := ix.SearchAndAdd(100_002, ^Fingerprint64(0)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a damaged index says that it knows nothing: %v", err)
 	}
 	if err := ix.Close(); !errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
@@ -471,6 +475,32 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	ix = mustOpen[int, Fingerprint64](t, path, 3)
 	if !must(ix.Exists(7)) || ix.Len() != len(fps)+1 {
 		t.Errorf("%d stored", ix.Len())
+	}
+}
+
+// saysClosed checks that no method of a closed index says that nothing is known.
+func saysClosed(t *testing.T, ix *Index[string, Fingerprint64]) {
+	t.Helper()
+	errs := map[string]error{"Add": ix.Add("z", 1), "AddAll": ix.AddAll(bg, maps.All(map[string]Fingerprint64{"z": 1})), "Sync": ix.Sync(), "Compact": ix.Compact(), "Verify": ix.Verify()}
+	_, _, errs["Get"] = ix.Get("a")
+	_, errs["Delete"] = ix.Delete("a")
+	_, errs["DeleteBefore"] = ix.DeleteBefore(time.Now())
+	_, errs["DeleteFunc"] = ix.DeleteFunc(func(string, Fingerprint64, time.Time) bool { return true })
+	_, errs["Exists"] = ix.Exists(1)
+	_, errs["ExistsAndAdd"] = ix.ExistsAndAdd("z", 1)
+	_, errs["SearchAndAdd"] = ix.SearchAndAdd("z", 1)
+	_, errs["Nearest"] = ix.Nearest(1, 3)
+	_, errs["Groups"] = ix.Groups(bg)
+	for _, err := range ix.Search(1) {
+		errs["Search"] = err
+	}
+	for _, err := range ix.Pairs(bg) {
+		errs["Pairs"] = err
+	}
+	for _, name := range []string{"Add", "AddAll", "Sync", "Compact", "Verify", "Get", "Delete", "DeleteBefore", "DeleteFunc", "Exists", "ExistsAndAdd", "SearchAndAdd", "Nearest", "Groups", "Search", "Pairs"} {
+		if !errors.Is(errs[name], os.ErrClosed) {
+			t.Errorf("%s of a closed index: %v", name, errs[name])
+		}
 	}
 }
 

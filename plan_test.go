@@ -164,8 +164,8 @@ func TestForgedSnapshot(t *testing.T) {
 		ix := mustOpen[int, Fingerprint64](t, path, 3)
 		defer ix.Close()
 		for i, fp := range fps {
-			for m := range ix.Search(Fingerprint64(fp)) {
-				if m.Distance != Fingerprint64(fps[m.ID]).Distance(Fingerprint64(fp)) {
+			for m, err := range ix.Search(Fingerprint64(fp)) {
+				if err == nil && m.Distance != Fingerprint64(fps[m.ID]).Distance(Fingerprint64(fp)) {
 					t.Fatalf("a wrong match %v of %d", m, i)
 				}
 			}

@@ -73,6 +73,9 @@ func (s *Segmenter) Tokens(text string) iter.Seq[Token] {
 }
 
 func (s *Segmenter) source() *segmentSource {
+	if s == nil || s.dict == nil {
+		panic("neardup: a Segmenter that was not made by NewSegmenter")
+	}
 	return &segmentSource{s: s, words: chinese.Reader{S: s.dict}}
 }
 

@@ -71,7 +71,7 @@ func TestVectorIndexModel(t *testing.T) {
 			seed := rand.Uint64()
 			rnd := rand.New(rand.NewPCG(seed, 1))
 			path := filepath.Join(t.TempDir(), "vectors")
-			ix := newVectors[string]()
+			ix := must(NewVectorIndex[string](0.5, VectorIndexOptions{}))
 			open := func() {
 				if !inFiles {
 					return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -129,7 +130,7 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 	err = c.collect(o, ordered)
 	close(quit)
 	if c.exact != nil {
-		c.exact.finish()
+		err = cmp.Or(err, c.exact.finish())
 	}
 	for b := range ordered { // let the reader go
 		_ = b
@@ -265,8 +266,7 @@ func (c *collection) at(p place) string {
 // group finds the near-duplicates and the groups.
 func (c *collection) group(wantPairs bool) error {
 	if c.exact != nil {
-		c.groupExactly(wantPairs)
-		return nil
+		return c.groupExactly(wantPairs)
 	}
 	// The distinct texts, in the order in which they first occur, and the
 	// documents of each.
@@ -295,16 +295,16 @@ func (c *collection) group(wantPairs bool) error {
 		if err != nil {
 			return err
 		}
-		c.cluster = neardup.Components(len(c.docs), func(yield func(neardup.Pair) bool) {
+		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
 			for i, l := range first {
-				yield(neardup.Pair{I: int(docs[of[l]][0]), J: int(docs[of[i]][0])})
+				yield(neardup.Pair[int]{A: int(docs[of[l]][0]), B: int(docs[of[i]][0])})
 			}
 			for _, same := range docs {
 				for _, i := range same {
-					yield(neardup.Pair{I: int(same[0]), J: int(i)})
+					yield(neardup.Pair[int]{A: int(same[0]), B: int(i)})
 				}
 			}
-		})
+		}, neardup.Chains, nil)
 		return nil
 	}
 	near, err := c.method.pairs(marks)
@@ -333,10 +333,10 @@ func (c *collection) group(wantPairs bool) error {
 			}
 		}
 	}
-	c.cluster = neardup.Components(len(c.docs), func(yield func(neardup.Pair) bool) {
+	c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
 		if wantPairs { // they are known
 			for _, p := range c.pairs {
-				yield(neardup.Pair{I: int(p.i), J: int(p.j)})
+				yield(neardup.Pair[int]{A: int(p.i), B: int(p.j)})
 			}
 			return
 		}
@@ -352,7 +352,7 @@ func (c *collection) group(wantPairs bool) error {
 			if at < len(same) {
 				first[n] = append(first[n], same[at])
 				for _, i := range same {
-					yield(neardup.Pair{I: int(same[at]), J: int(i)})
+					yield(neardup.Pair[int]{A: int(same[at]), B: int(i)})
 				}
 			}
 		}
@@ -360,7 +360,7 @@ func (c *collection) group(wantPairs bool) error {
 			for _, i := range first[a] {
 				for _, j := range first[b] {
 					if int(max(i, j)) >= c.old {
-						yield(neardup.Pair{I: int(i), J: int(j)})
+						yield(neardup.Pair[int]{A: int(i), B: int(j)})
 					}
 				}
 			}
@@ -368,7 +368,7 @@ func (c *collection) group(wantPairs bool) error {
 		for p := range near {
 			link(of[p.i], of[p.j])
 		}
-	})
+	}, neardup.Chains, nil)
 	return nil
 }
 

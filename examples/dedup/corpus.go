@@ -9,7 +9,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
-	"github.com/neardup/neardup/wordlist"
 )
 
 // What is learned from all texts before they are fingerprinted: common lines and
@@ -120,7 +119,7 @@ type weighting struct {
 // weightings are in the order of the help.
 var weightings = []weighting{
 	{"count", "how often a feature occurs (the default)", func(neardup.IDF) neardup.Weight { return nil }, false},
-	{"binary", "whether it occurs", func(neardup.IDF) neardup.Weight { return neardup.Binary }, false},
+	{"binary", "whether it occurs", func(neardup.IDF) neardup.Weight { return neardup.Constant(1) }, false},
 	{"log", "1 + ln count", func(neardup.IDF) neardup.Weight { return neardup.LogCount }, false},
 	{"tfidf", "count × inverse document frequency", func(idf neardup.IDF) neardup.Weight {
 		idf.Smooth = true
@@ -129,14 +128,6 @@ var weightings = []weighting{
 	{"logidf", "(1 + ln count) × inverse document frequency: for revised texts, with -distance 13 or -bits 128 -distance 36", func(idf neardup.IDF) neardup.Weight {
 		idf.Smooth = true
 		return neardup.Product{neardup.LogCount, idf}
-	}, true},
-	{"s002", "count × idf × (1 + length on a normal curve): Wang and Wang 2019", func(idf neardup.IDF) neardup.Weight {
-		return neardup.Product{neardup.Count, idf, neardup.Sum{neardup.Constant(1), neardup.TermLength{}}}
-	}, true},
-	{"s004", "count × idf × part of speech × (1 + relative length) × marker words × title: Zhang and He 2020, for -tokenizer gse", func(idf neardup.IDF) neardup.Weight {
-		markers := neardup.NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)
-		return neardup.Product{neardup.Count, idf, neardup.PartOfSpeech(nil), neardup.Sum{neardup.Constant(1), neardup.RelativeLength{}},
-			neardup.Markers{Lexicon: markers}, neardup.TitleWords{}}
 	}, true},
 }
 

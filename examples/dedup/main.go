@@ -134,7 +134,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	case w.statistics && o.stats == "" && o.fingerprintFiles():
 		wrong = fmt.Sprintf("-weights %s: with saved fingerprints the statistics must be kept too, with -stats", o.weights)
 	case !w.statistics && o.stats != "":
-		wrong = fmt.Sprintf("-stats: -weights %s needs none; tfidf, logidf, s002 and s004 do", o.weights)
+		wrong = fmt.Sprintf("-stats: -weights %s needs none; tfidf and logidf do", o.weights)
 	}
 	seen := map[string]bool{}
 	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.stats, o.secret} {
@@ -205,7 +205,11 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		if s.err != nil && (!o.skipBad || i < c.oldSources) {
 			return s.err
 		}
-		for _, path := range []string{o.pairs, o.clusters} {
+		paths := []string{o.pairs, o.clusters}
+		if i < c.oldSources { // the new collection may take the place of its input, but not of the old one
+			paths = append(paths, o.out)
+		}
+		for _, path := range paths {
 			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
 				return fmt.Errorf("%s: is an input and an output", path)
 			}

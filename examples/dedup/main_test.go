@@ -159,6 +159,22 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: status %d, stderr %q", args, status, stderr)
 		}
 	}
+	// The old collection is never written over, whatever name it is given.
+	old := map[string]string{"x.jsonl": three, "old.jsonl": three}
+	for _, out := range []string{"old.jsonl", "./old.jsonl"} {
+		status, _, stderr := call(t, old, "", "-against", "old.jsonl", "-out", out, "x.jsonl")
+		if status != 1 || !strings.Contains(stderr, "is an input and an output") || read(t, "old.jsonl") != three {
+			t.Errorf("-against old.jsonl -out %s: status %d, %q", out, status, stderr)
+		}
+	}
+	// Ids cannot control a terminal.
+	evil := `{"id": "a\u001b[2J\u009b", "text": "one and the same text"}` + "\n" + `{"id": "b\u202e", "text": "one and the same text"}` + "\n"
+	if status, stdout, stderr := call(t, map[string]string{"evil.jsonl": evil}, "", "-pairs", "-", "evil.jsonl"); status != 0 || !strings.Contains(stdout, `a\x1b[2J\x9b`+"\t"+`b\u202e`) {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	if status, _, stderr := call(t, nil, "", "no\x1b[2J.jsonl"); status != 1 || strings.Contains(stderr, "\x1b") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
 	if status, _, stderr := call(t, nil, "", "-h"); status != 0 || !strings.Contains(stderr, "-tokenizer") {
 		t.Errorf("-h: status %d, %q", status, stderr)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"slices"
@@ -83,20 +84,20 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 	if m.name == "minhash" {
 		return m.similar(marks)
 	}
-	near := neardup.Pairs(fingerprints64(marks), m.distance)
+	near := neardup.Pairs(context.Background(), fingerprints64(marks), m.distance)
 	if m.bits == 128 {
-		near = neardup.Pairs(fingerprints128(marks), m.distance)
+		near = neardup.Pairs(context.Background(), fingerprints128(marks), m.distance)
 	}
 	return func(yield func(nearPair) bool) {
 		for p := range near {
 			value := float64(p.Distance)
 			if !m.byContent {
-				value = m.blend.Score(p.Distance, marks[p.I].metadata.Jaccard(marks[p.J].metadata))
+				value = m.blend.Score(p.Distance, marks[p.A].metadata.Jaccard(marks[p.B].metadata))
 				if !m.blend.Similar(value) {
 					continue
 				}
 			}
-			if !yield(nearPair{p.I, p.J, value}) {
+			if !yield(nearPair{p.A, p.B, value}) {
 				return
 			}
 		}
@@ -107,7 +108,7 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 	ix, err := m.index(marks)
 	return func(yield func(nearPair) bool) {
-		for p := range ix.Pairs() {
+		for p := range ix.Pairs(context.Background()) { // in memory it has no errors
 			if !yield(nearPair{p.A, p.B, p.Similarity}) {
 				return
 			}
@@ -117,7 +118,7 @@ func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 
 // index returns the signatures of marks, by their numbers.
 func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
-	ix, err := neardup.NewSignatureIndex[int](m.least, &neardup.SignatureIndexOptions{Values: m.minhash.Values})
+	ix, err := neardup.NewSignatureIndex[int](m.least, neardup.SignatureIndexOptions{Values: m.minhash.Values})
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +126,16 @@ func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
 	for i, k := range marks {
 		signatures[i] = k.sig
 	}
-	return ix, ix.AddAll(slices.All(signatures))
+	return ix, ix.AddAll(context.Background(), slices.All(signatures))
 }
 
 // clusters returns for each mark the first of its group.
 func (m *method) clusters(marks []*mark) ([]int, error) {
 	switch {
 	case m.name == "simhash" && m.byContent && m.bits == 64:
-		return neardup.Clusters(fingerprints64(marks), m.distance), nil
+		return neardup.Clusters(context.Background(), fingerprints64(marks), m.distance)
 	case m.name == "simhash" && m.byContent:
-		return neardup.Clusters(fingerprints128(marks), m.distance), nil
+		return neardup.Clusters(context.Background(), fingerprints128(marks), m.distance)
 	}
 	if m.name == "minhash" {
 		ix, err := m.index(marks)
@@ -145,7 +146,11 @@ func (m *method) clusters(marks []*mark) ([]int, error) {
 		for i := range first {
 			first[i] = i
 		}
-		for _, group := range ix.Groups() {
+		groups, err := ix.Groups(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		for _, group := range groups {
 			for _, i := range group {
 				first[i] = group[0]
 			}
@@ -156,13 +161,13 @@ func (m *method) clusters(marks []*mark) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	return neardup.Components(len(marks), func(yield func(neardup.Pair) bool) {
+	return neardup.GroupPairs(len(marks), func(yield func(neardup.Pair[int]) bool) {
 		for p := range near {
-			if !yield(neardup.Pair{I: p.i, J: p.j}) {
+			if !yield(neardup.Pair[int]{A: p.i, B: p.j}) {
 				return
 			}
 		}
-	}), nil
+	}, neardup.Chains, nil), nil
 }
 
 func fingerprints64(marks []*mark) []neardup.Fingerprint64 {

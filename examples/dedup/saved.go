@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -26,28 +27,29 @@ type fatalError struct{ error }
 func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield func(item) bool) error {
 	it := item{place: place{source: int32(n)}}
 	contents := make(map[neardup.Fingerprint128]*content) // equal fingerprints are as good as equal texts
-	stop := false
-	add := func(id string, fp neardup.Fingerprint128) {
-		if it.line++; stop {
-			return
-		}
+	errStop := errors.New("enough")
+	add := func(id string, fp neardup.Fingerprint128) error {
+		it.line++
 		c := contents[fp]
 		if c == nil || fp == (neardup.Fingerprint128{}) { // without features, they are near nothing
 			c = &content{mark: mark{fp: fp}}
 			contents[fp] = c
 		}
 		it.old = &saved{id, c}
-		stop = !yield(it)
+		if !yield(it) {
+			return errStop
+		}
+		return nil
 	}
 	err := error(nil)
 	if bits == 64 {
-		err = neardup.ReadFingerprints(r, version, func(id string, fp neardup.Fingerprint64) {
-			add(id, neardup.Fingerprint128{Lo: uint64(fp)})
+		err = neardup.ReadFingerprints(r, version, func(id string, fp neardup.Fingerprint64) error {
+			return add(id, neardup.Fingerprint128{Lo: uint64(fp)})
 		})
 	} else {
 		err = neardup.ReadFingerprints(r, version, add)
 	}
-	if err == nil {
+	if err == nil || err == errStop {
 		return nil
 	}
 	err = fmt.Errorf("%s:%d: %s", s.path, it.line+1, strings.TrimPrefix(err.Error(), "neardup: "))

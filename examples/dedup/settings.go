@@ -35,7 +35,7 @@ func fixed(t neardup.Tokenizer) func() (neardup.Tokenizer, error) {
 
 func segment(n int) func() (neardup.Tokenizer, error) {
 	return func() (neardup.Tokenizer, error) {
-		s, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
+		s, err := neardup.NewSegmenter(neardup.SegmenterOptions{})
 		if n == 1 || err != nil {
 			return s, err
 		}

@@ -49,8 +49,8 @@ func TestSaved(t *testing.T) {
 		for want, args := range map[string][]string{
 			"1.fp.gz:1: data was stored with other settings: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"-bits", bits, "-secret", "secret", "-tokenizer", "words", "new.jsonl"},
 			"1.fp.gz:1: data was stored with other settings: hash=xxh3-seeded:":                                                          {"-bits", bits, "new.jsonl"},
-			"1.fp.gz:1: data was stored with other settings: it holds fingerprints" + bits:                                                     {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
-			"1.fp.gz:1: fingerprints serve for -against only":                                                                               {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
+			"1.fp.gz:1: data was stored with other settings: it holds fingerprints" + bits:                                               {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
+			"1.fp.gz:1: fingerprints serve for -against only":                                                                            {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
 		} {
 			status, _, stderr := again(args...)
 			if status != 1 || !strings.Contains(stderr, want) {
@@ -148,10 +148,10 @@ func TestLines(t *testing.T) {
 		"with saved fingerprints the lines must be kept too": {"-boilerplate", "3", "-save", "y.fp", "x.jsonl"},
 		"say with -boilerplate":                              {"-lines", "l", "x.jsonl"},
 		"normalizer=boilerplate(":                            {"-against", "x.fp", "x.jsonl"},
-		"bad.lines:1: damaged file":                          {"-boilerplate", "3", "-lines", "bad.lines", "x.jsonl"},
+		"bad.lines:1: file is damaged":                          {"-boilerplate", "3", "-lines", "bad.lines", "x.jsonl"},
 		"given twice":                                        {"-boilerplate", "3", "-lines", "l", "-pairs", "l", "x.jsonl"},
 		"none.fp:1: no such file":                            {"-skip-bad", "-against", "none.fp", "x.jsonl"},
-		"data was stored with other settings":                                {"-skip-bad", "-against", "x.fp", "x.jsonl"},
+		"data was stored with other settings":                {"-skip-bad", "-against", "x.fp", "x.jsonl"},
 	} {
 		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: %d %s", args, status, stderr)
@@ -229,7 +229,7 @@ func TestWeightsFlag(t *testing.T) {
 		"the statistics must be kept too":        {"-weights", "tfidf", "-save", "y.fp", "x.jsonl"},
 		"-weights count needs none":              {"-stats", "s", "x.jsonl"},
 		"one of count, binary, log, tfidf":       {"-weights", "idf", "x.jsonl"},
-		"bad.stats:1: damaged file":              {"-weights", "tfidf", "-stats", "bad.stats", "x.jsonl"},
+		"bad.stats:1: file is damaged":              {"-weights", "tfidf", "-stats", "bad.stats", "x.jsonl"},
 		"tokenizer=shingles(words,2), not words": {"-weights", "tfidf", "-stats", "s", "-tokenizer", "words", "x.jsonl"},
 		"weight=(logcount*idf-smooth(":           {"-against", "x.fp", "x.jsonl"},
 		"given twice":                            {"-weights", "tfidf", "-stats", "p", "-pairs", "p", "x.jsonl"},

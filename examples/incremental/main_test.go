@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +85,14 @@ func TestService(t *testing.T) {
 			want("POST", "/search", doc("", text), 200, `[{"id":"网页/1?x","distance":0}]`)
 			want("DELETE", "/documents/"+"%E7%BD%91%E9%A1%B5/1%3Fx", "", 204, "")
 			want("POST", "/search", doc("", text), 200, `"known":false`)
+			// Ids are taken as they are: no path is cleaned, and nothing is replaced in them.
+			for _, id := range []string{"http://example.org//a/../b", "a//b", "../x", "%41"} {
+				want("POST", "/documents", doc(id, text), 200, `"known":false`)
+				want("DELETE", "/documents/"+strings.ReplaceAll(strings.ReplaceAll(id, "%", "%25"), "..", "%2E%2E"), "", 204, "")
+				want("POST", "/search", doc("", text), 200, `"known":false`)
+			}
+			want("POST", "/documents", "{\"id\": \"a\xff\", \"text\": \"x\"}", 400, "UTF-8")
+			want("POST", "/documents", `{"id": "a\ud800", "text": "x"}`, 400, "UTF-8")
 			want("POST", "/documents", "", 400, "no document")
 			want("POST", "/documents", "{", 400, "document 1")
 			want("POST", "/documents", doc("x", text)+`{"id": "y"}`, 400, "document 2")
@@ -108,13 +117,36 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestEqualTexts: a request with very many equal texts takes bounded memory, and so does one with very
+// many empty ones.
+func TestEqualTexts(t *testing.T) {
+	do, _ := serve(t, "-store", "memory:")
+	var body strings.Builder
+	for i := range mostDocuments {
+		fmt.Fprintf(&body, `{"id": "%d", "text": "404 not found, try again"}`+"\n", i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	status, answer := do("POST", "/documents", body.String())
+	runtime.ReadMemStats(&after)
+	if n := strings.Count(answer, `"distance":0`); status != 200 || n != mostMatchesAll || strings.Count(answer, `"more":true`) != mostDocuments {
+		t.Errorf("status %d, %d matches", status, n)
+	}
+	if grown := (after.TotalAlloc - before.TotalAlloc) >> 20; grown > 300 {
+		t.Errorf("%d equal texts allocate %d MB", mostDocuments, grown)
+	}
+	if status, answer := do("POST", "/search", strings.Repeat(`{"text":""}`, mostDocuments+1)); status != 413 {
+		t.Errorf("too many documents: %d %.100s", status, answer)
+	}
+}
+
 // slow is a store that answers when it is told to.
 type slow struct {
 	blockstore.Store
 	entered, release chan struct{}
 }
 
-func (s slow) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]neardup.Match[string], error) {
+func (s slow) Search(ctx context.Context, fps []neardup.Fingerprint64, _ int) ([][]neardup.Match[string], error) {
 	s.entered <- struct{}{}
 	select {
 	case <-s.release:
@@ -126,7 +158,7 @@ func (s slow) Search(ctx context.Context, fps []neardup.Fingerprint64) ([][]near
 
 // One request too many is told to try again, and one that takes too long ends.
 func TestConcurrency(t *testing.T) {
-	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +205,10 @@ func TestPasswords(t *testing.T) {
 		"redis://user:s3cret%2Fword@127.0.0.1:port/0",
 		"nothing://user:s3cret%2Fword@127.0.0.1/",
 		"postgres://user:s3cret/word@127.0.0.1:1/db",
+		"user:s3cret@tcp(127.0.0.1)/db",
+		"host=127.0.0.1 user=u password=s3cret",
+		"mysql:user:s3cret@tcp(127.0.0.1)/db",
+		"s3cret",
 		"pebble:",
 	} {
 		_, err := openStore(ctx, where, 3, 0, "")

@@ -8,7 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -49,7 +52,7 @@ func (s *service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /documents", s.limited("/documents", func(w http.ResponseWriter, r *http.Request) error {
 		return s.look(w, r, "/documents", func(ctx context.Context, entries []blockstore.Entry) ([][]neardup.Match[string], error) {
-			return blockstore.SearchAndPut(ctx, s.store, entries)
+			return blockstore.SearchAndPut(ctx, s.store, entries, listed(len(entries))+1)
 		})
 	}))
 	mux.Handle("POST /search", s.limited("/search", func(w http.ResponseWriter, r *http.Request) error {
@@ -58,11 +61,15 @@ func (s *service) handler() http.Handler {
 			for i, e := range entries {
 				fps[i] = e.Fingerprint
 			}
-			return s.store.Search(ctx, fps)
+			return s.store.Search(ctx, fps, listed(len(entries))+1)
 		})
 	}))
-	mux.Handle("DELETE /documents/{id...}", s.limited("/documents", func(w http.ResponseWriter, r *http.Request) error {
-		id := r.PathValue("id")
+	remove := s.limited("/documents", func(w http.ResponseWriter, r *http.Request) error {
+		// Any bytes may be in an id, such as the // of an address: it is what follows, unescaped.
+		id, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), documents))
+		if err != nil {
+			return refusal{http.StatusBadRequest, err.Error()}
+		}
 		if _, err := blockstore.CheckIDs([]string{id}); err != nil {
 			return refusal{http.StatusBadRequest, err.Error()}
 		}
@@ -71,7 +78,7 @@ func (s *service) handler() http.Handler {
 		}
 		w.WriteHeader(http.StatusNoContent)
 		return nil
-	}))
+	})
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
@@ -83,8 +90,18 @@ func (s *service) handler() http.Handler {
 		fmt.Fprintln(w, "ok")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A ServeMux would clean the path of an id, and so remove another one.
+		if r.Method == http.MethodDelete && strings.HasPrefix(r.URL.EscapedPath(), documents) {
+			remove.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
+
+// documents is what the path of a document begins with.
+const documents = "/documents/"
 
 // A refusal is an error that is the client's.
 type refusal struct {
@@ -156,7 +173,7 @@ type answer struct {
 	Known   bool    `json:"known"`
 	Empty   bool    `json:"empty,omitempty"`
 	Matches []match `json:"matches"`
-	More    int     `json:"more,omitempty"` // matches that are not listed
+	More    bool    `json:"more,omitempty"` // there are matches that are not listed
 }
 
 type match struct {
@@ -164,8 +181,16 @@ type match struct {
 	Distance int    `json:"distance"`
 }
 
-// mostMatches are listed of a document.
-const mostMatches = 100
+// What one request may take is bounded, so the memory of the service is by the number of requests at
+// once: documents, matches listed of one, and of all together.
+const (
+	mostDocuments  = 10_000
+	mostMatches    = 100
+	mostMatchesAll = 100_000
+)
+
+// listed returns how many matches are listed of each of n documents.
+func listed(n int) int { return max(1, min(mostMatches, mostMatchesAll/max(n, 1))) }
 
 // look reads documents, asks for them, and writes an answer for each.
 func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, []blockstore.Entry) ([][]neardup.Match[string], error)) error {
@@ -178,9 +203,16 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 			ID   string  `json:"id"`
 			Text *string `json:"text"`
 		}
-		err := decoder.Decode(&doc)
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
 		if err == io.EOF {
 			break
+		}
+		if err == nil && len(answers) == mostDocuments {
+			return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d documents: send several requests", mostDocuments)}
+		}
+		if err == nil {
+			err = json.Unmarshal(raw, &doc)
 		}
 		if err != nil {
 			var tooLarge *http.MaxBytesError
@@ -188,6 +220,9 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 				return err
 			}
 			return refusal{http.StatusBadRequest, fmt.Sprintf("document %d: %v", len(answers)+1, err)}
+		}
+		if !utf8.Valid(raw) || strings.ContainsRune(doc.ID, utf8.RuneError) { // ids that differ only there would be one
+			return refusal{http.StatusBadRequest, fmt.Sprintf("document %d: not UTF-8", len(answers)+1)}
 		}
 		if doc.Text == nil {
 			return refusal{http.StatusBadRequest, fmt.Sprintf(`document %d: there is no "text"`, len(answers)+1)}
@@ -215,8 +250,9 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 		for i, matches := range found {
 			a := &answers[at[i]]
 			a.Known = len(matches) > 0
-			a.More = max(0, len(matches)-mostMatches)
-			for _, m := range matches[:len(matches)-a.More] {
+			most := listed(len(entries))
+			a.More = len(matches) > most
+			for _, m := range matches[:min(len(matches), most)] {
 				a.Matches = append(a.Matches, match{m.ID, m.Distance})
 			}
 		}

@@ -31,7 +31,7 @@ type store struct {
 }
 
 func (s store) Close() error {
-	err := s.BlockStore.Close()
+	err := s.Store.Close()
 	if s.close != nil {
 		err = errors.Join(err, s.close())
 	}
@@ -47,15 +47,23 @@ func openStore(ctx context.Context, where string, distance, blocks int, version 
 	return s, nil
 }
 
-// shown is a URL as it may be printed.
+// shown is the place of a store as it may be printed. What is not known to be without a password, such
+// as the data source name of a driver, is not shown at all.
 func shown(where string) string {
 	u, err := url.Parse(where)
 	if err != nil {
-		scheme, _, _ := strings.Cut(where, ":")
-		return scheme + ":…"
+		return "(not a URL)"
 	}
-	u.RawQuery = "" // may have one, too
-	return u.Redacted()
+	switch u.Scheme {
+	case "memory", "pebble", "sqlite":
+		return where
+	case "redis", "rediss", "mongodb", "mongodb+srv", "mysql", "postgres", "postgresql":
+		if u.Opaque == "" && u.Host != "" {
+			u.RawQuery = "" // may have a password, too
+			return u.Redacted()
+		}
+	}
+	return "(of no known kind)"
 }
 
 // hidden is an error whose text does not have the password of a URL.
@@ -67,11 +75,11 @@ type hidden struct {
 func (h hidden) Unwrap() error { return h.error }
 
 func (h hidden) Error() string {
-	text := strings.ReplaceAll(h.error.Error(), h.where, shown(h.where))
 	u, err := url.Parse(h.where)
-	if err != nil {
-		return "not a URL" // the rest of it might be a password
+	if err != nil || strings.HasPrefix(shown(h.where), "(") {
+		return "it must be a URL such as redis://host:6379, mysql://user:password@host/db, postgres://…, mongodb://…, sqlite:FILE, pebble:DIR or memory:"
 	}
+	text := strings.ReplaceAll(h.error.Error(), h.where, shown(h.where))
 	if password, ok := u.User.Password(); ok && password != "" {
 		_, escaped, _ := strings.Cut(u.User.String(), ":")
 		text = strings.NewReplacer(password, "xxxxx", escaped, "xxxxx").Replace(text)
@@ -87,7 +95,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 	path := u.Opaque + u.Path // pebble:DIR, pebble:/DIR or pebble:///DIR
 	switch u.Scheme {
 	case "memory":
-		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](distance, &neardup.IndexOptions{Blocks: blocks})
+		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](distance, neardup.IndexOptions{Blocks: blocks})
 		if err != nil {
 			return nil, err
 		}

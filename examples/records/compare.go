@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -65,7 +66,11 @@ func (c *collection) each(what string, report bool, use func(first int, chunk []
 		show(n)
 	}
 	var failed error
+	seen := map[string]string{} // where ids stand
 	err := c.rows.each(func(r row) bool {
+		if first, twice := seen[r.id]; r.err == nil && twice {
+			r.err = fmt.Errorf("duplicate id %q, which %s has", r.id, first)
+		}
 		if r.err != nil {
 			failed = fmt.Errorf("%s: %w", r.place, r.err)
 			if !c.o.skipBad {
@@ -79,6 +84,7 @@ func (c *collection) each(what string, report bool, use func(first int, chunk []
 			failed = nil
 			return true
 		}
+		seen[r.id] = r.place
 		chunk = append(chunk, r)
 		if size += r.size; len(chunk) == most || size > mostBytes {
 			flush()
@@ -108,6 +114,10 @@ func (c *collection) parallel(n int, use func(i int)) {
 // compare reads the records and returns the pairs of classes that match, and for each
 // record the first one of its group.
 func (c *collection) compare() ([]match, []int, error) {
+	if len(c.f.Fields) == 0 { // what is wrong with the rows is said first
+		err := c.each("records read", true, func(int, []row) {})
+		return nil, nil, cmp.Or(err, errors.New("there is no column to compare"))
+	}
 	if c.o.idf {
 		b := neardup.StatisticsBuilder{Fingerprinter: c.f}
 		err := c.each("records counted", false, func(_ int, chunk []row) {
@@ -128,20 +138,20 @@ func (c *collection) compare() ([]match, []int, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	groups := neardup.Components(len(c.ids), func(yield func(neardup.Pair) bool) {
+	groups := neardup.GroupPairs(len(c.ids), func(yield func(neardup.Pair[int]) bool) {
 		for _, class := range c.classes {
 			for _, i := range class.records[1:] {
-				if !yield(neardup.Pair{I: int(class.records[0]), J: int(i)}) {
+				if !yield(neardup.Pair[int]{A: int(class.records[0]), B: int(i)}) {
 					return
 				}
 			}
 		}
 		for _, m := range matches {
-			if !yield(neardup.Pair{I: int(c.classes[m.i].records[0]), J: int(c.classes[m.j].records[0])}) {
+			if !yield(neardup.Pair[int]{A: int(c.classes[m.i].records[0]), B: int(c.classes[m.j].records[0])}) {
 				return
 			}
 		}
-	})
+	}, neardup.Chains, nil)
 	return matches, groups, nil
 }
 
@@ -149,17 +159,13 @@ func (c *collection) compare() ([]match, []int, error) {
 func (c *collection) read() error {
 	c.at = map[string]int{}
 	known := map[[16]byte]int32{}
-	var twice error
-	err := c.each("records read", true, func(first int, chunk []row) {
+	return c.each("records read", true, func(first int, chunk []row) {
 		fps, digests := make([]neardup.Fingerprint128, len(chunk)), make([][16]byte, len(chunk))
 		c.parallel(len(chunk), func(i int) {
 			fps[i] = c.sum(chunk[i].rec)
 			digests[i] = digest(vector(&c.f, chunk[i].rec))
 		})
 		for i, r := range chunk {
-			if other, ok := c.at[r.id]; ok && twice == nil {
-				twice = fmt.Errorf("%s: duplicate id %q, which record %d has", r.place, r.id, other+1)
-			}
 			c.at[r.id] = first + i
 			c.ids = append(c.ids, r.id)
 			n, ok := known[digests[i]]
@@ -177,7 +183,6 @@ func (c *collection) read() error {
 			c.class = append(c.class, n)
 		}
 	})
-	return cmp.Or(err, twice)
 }
 
 func (c *collection) sum(rec neardup.Record) neardup.Fingerprint128 {
@@ -198,9 +203,9 @@ func (c *collection) candidates() (found []match, err error) {
 		fps64 = append(fps64, neardup.Fingerprint64(class.fp.Lo))
 		fps128 = append(fps128, class.fp)
 	}
-	near := neardup.Pairs(fps128, c.o.distance)
+	near := neardup.Pairs(context.Background(), fps128, c.o.distance)
 	if c.o.bits == 64 {
-		near = neardup.Pairs(fps64, c.o.distance)
+		near = neardup.Pairs(context.Background(), fps64, c.o.distance)
 	}
 	show := cli.Counter(c.stderr, "pairs with near fingerprints")
 	defer show(-1)
@@ -208,7 +213,7 @@ func (c *collection) candidates() (found []match, err error) {
 		if len(found) == maxCandidates {
 			return nil, fmt.Errorf("more than %d pairs of records are within distance %d: give a smaller -distance", maxCandidates, c.o.distance)
 		}
-		if found = append(found, match{i: uint32(p.I), j: uint32(p.J), distance: int32(p.Distance)}); len(found)%(1<<16) == 0 {
+		if found = append(found, match{i: uint32(p.A), j: uint32(p.B), distance: int32(p.Distance)}); len(found)%(1<<16) == 0 {
 			show(len(found))
 		}
 	}

@@ -116,15 +116,15 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		return 2
 	}
 	defer outs.Discard()
-	if err := records(o, outs, stdin, stdout, stderr); err != nil {
+	if err := findRecords(o, outs, stdin, stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "records:", cli.Printable(err.Error(), 2000))
 		return 1
 	}
 	return 0
 }
 
-// records does the work of one call.
-func records(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
+// findRecords does the work of one call.
+func findRecords(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	start := time.Now()
 	if err := cli.CheckPaths(append([]string{o.schema, o.db}, o.args...), []string{o.groups, o.pairs}); err != nil {
 		return err
@@ -139,7 +139,7 @@ func records(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.W
 	files := &csvFiles{paths: o.args, stdin: stdin, id: o.id}
 	if o.schema != "" {
 		files.needed = func(column string) bool {
-			return slices.ContainsFunc(c.f.Fields, func(f neardup.Field) bool { return f.Name == column && f.Role != neardup.Ignored })
+			return slices.ContainsFunc(c.f.Fields, func(f neardup.Field) bool { return f.Name == column })
 		}
 	}
 	c.rows = files
@@ -192,7 +192,7 @@ func (c *collection) checkColumns() error {
 		}
 	}
 	for _, f := range c.f.Fields {
-		if !have[f.Name] && f.Role != neardup.Ignored {
+		if !have[f.Name] {
 			return fmt.Errorf("%s: no column %q; there are %q", c.o.schema, f.Name, names)
 		}
 	}

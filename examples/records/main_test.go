@@ -195,6 +195,9 @@ func TestErrors(t *testing.T) {
 	if left, _ := filepath.Glob(".*"); len(left) > 0 {
 		t.Error("left behind:", left)
 	}
+	if status, stdout, stderr := call(t, nil, "", "-skip-bad", "same.csv"); status != 0 || !strings.Contains(stdout, "1 records") || !strings.Contains(stderr, `skipped: same.csv:3: duplicate id "1", which same.csv:2 has`) {
+		t.Error(status, stdout, stderr)
+	}
 	status, stdout, stderr := call(t, nil, "", "-skip-bad", "short.csv", "blank.csv")
 	if status != 0 || !strings.Contains(stdout, "2 records") || !strings.Contains(stdout, "2 bad rows") || strings.Count(stderr, "skipped") != 2 {
 		t.Error(status, stdout, stderr)

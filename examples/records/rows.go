@@ -21,6 +21,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/records"
 )
 
 // A row is a record with its id, or why it is none.
@@ -232,7 +233,7 @@ func openTable(o *options, fields []neardup.Field) (*table, error) {
 		if fields != nil {
 			names := []string{o.id}
 			for _, f := range fields {
-				if f.Role != neardup.Ignored && !slices.Contains(names, f.Name) {
+				if !slices.Contains(names, f.Name) {
 					names = append(names, f.Name)
 				}
 			}
@@ -282,7 +283,7 @@ func (t *table) each(yield func(row) bool) error {
 	}
 	for n := 1; rows.Next(); n++ {
 		r := row{place: fmt.Sprintf("%s:%d", t.name, n)}
-		if r.rec, err = neardup.ScanRecord(rows); err != nil {
+		if r.rec, err = records.Scan(rows); err != nil {
 			return fmt.Errorf("%s: %s", r.place, plain(err))
 		}
 		for _, v := range r.rec {
@@ -303,5 +304,5 @@ func (t *table) each(yield func(row) bool) error {
 
 // plain returns the text of an error of the library without its name.
 func plain(err error) string {
-	return string(bytes.TrimPrefix([]byte(err.Error()), []byte("neardup: ")))
+	return string(bytes.TrimPrefix(bytes.TrimPrefix([]byte(err.Error()), []byte("neardup: ")), []byte("records: ")))
 }

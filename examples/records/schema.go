@@ -10,10 +10,11 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/records"
 )
 
 // readSchema reads a file of one JSON object: for each column its options, as
-// neardup.ParseField has them, or a list of such options for a column that is used in
+// records.ParseField has them, or a list of such options for a column that is used in
 // several ways.
 //
 //	{"name": "chars3", "born": "date,weight=3", "notes": ["large", "whole,named"]}
@@ -71,7 +72,10 @@ func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) 
 			}
 		}
 		for _, o := range options {
-			f, err := neardup.ParseField(name, o)
+			if o == "-" { // the column is left out
+				continue
+			}
+			f, err := records.ParseField(name, o)
 			if err != nil {
 				return fail(errors.New(plain(err)))
 			}

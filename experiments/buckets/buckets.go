@@ -151,7 +151,7 @@ func (ix *Index) Search(fp neardup.Fingerprint64, found func(i, distance int) bo
 
 // Pairs returns all pairs at a distance of at most 3, by J and then I, with the work for them, which is that of a batch:
 // those of each bucket are compared with each other. Overfull is the number of overfull buckets with more than one fingerprint.
-func (ix *Index) Pairs() (pairs []neardup.Pair, c Counts, overfull int) {
+func (ix *Index) Pairs() (pairs []neardup.Pair[int], c Counts, overfull int) {
 	var met []uint64 // j·2³² + i
 	within := func(members []int32) {
 		for n, j := range members {
@@ -183,7 +183,7 @@ func (ix *Index) Pairs() (pairs []neardup.Pair, c Counts, overfull int) {
 	for _, m := range met {
 		j, i := int(m>>32), int(uint32(m))
 		if d := ix.fps[i].Distance(ix.fps[j]); d <= distance {
-			pairs = append(pairs, neardup.Pair{I: i, J: j, Distance: d})
+			pairs = append(pairs, neardup.Pair[int]{A: i, B: j, Distance: d})
 		}
 	}
 	return pairs, c, overfull

@@ -2,6 +2,7 @@ package buckets
 
 import (
 	"cmp"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -116,8 +117,8 @@ func TestIncremental(t *testing.T) {
 }
 
 // allPairs returns the pairs within 3 by J and then I.
-func allPairs(fps []neardup.Fingerprint64) []neardup.Pair {
-	return slices.SortedFunc(neardup.Pairs(fps, 3), func(x, y neardup.Pair) int {
-		return cmp.Or(cmp.Compare(x.J, y.J), cmp.Compare(x.I, y.I))
+func allPairs(fps []neardup.Fingerprint64) []neardup.Pair[int] {
+	return slices.SortedFunc(neardup.Pairs(context.Background(), fps, 3), func(x, y neardup.Pair[int]) int {
+		return cmp.Or(cmp.Compare(x.B, y.B), cmp.Compare(x.A, y.A))
 	})
 }

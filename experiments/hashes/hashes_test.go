@@ -141,28 +141,28 @@ func TestFingerprints(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		hash      neardup.Hash
-		tie       neardup.Tie
+		tie       bool
 		want      [3]neardup.Fingerprint64
 		distances [3]int
 	}{
-		{"s001", S001(), neardup.TieOne, [3]neardup.Fingerprint64{0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x800dae90e55ce488}, [3]int{1, 3, 4}},
-		{"s001", S001(), neardup.TieZero, [3]neardup.Fingerprint64{0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x000d0c90a44cc088}, [3]int{1, 6, 7}},
-		{"BKDR64/131", BKDR64(131), neardup.TieZero, [3]neardup.Fingerprint64{0xeab4, 0x4ca14, 0x8a24}, [3]int{4, 4, 4}},
-		{"BKDR64/131", BKDR64(131), neardup.TieOne, [3]neardup.Fingerprint64{0xeab4, 0x4ca14, 0x10eeb4}, [3]int{4, 2, 6}},
-		{"BKDR64/13131", BKDR64(13131), neardup.TieZero, [3]neardup.Fingerprint64{0x18510a3c, 0x18510a3c, 0x510a3c}, [3]int{0, 2, 2}},
-		{"BKDR64/13131", BKDR64(13131), neardup.TieOne, [3]neardup.Fingerprint64{0x18510a3c, 0x18510a3c, 0x38790b7c}, [3]int{0, 5, 5}},
-		{"City 1.1.1", CityHash64(), neardup.TieZero, [3]neardup.Fingerprint64{0x36578037a6177da0, 0x3357803fa607fde0, 0x32558035a4177580}, [3]int{6, 6, 10}},
-		{"City 1.1.1", CityHash64(), neardup.TieOne, [3]neardup.Fingerprint64{0x36578037a6177da0, 0x3357803fa607fde0, 0x3757df3fe6977de0}, [3]int{6, 11, 11}},
-		{"City 1.0.2", CityHash64v102(), neardup.TieZero, [3]neardup.Fingerprint64{0x6512a6e871b769b9, 0x6532a7b8519369bb, 0x45122620703769b9}, [3]int{8, 7, 13}},
-		{"City 1.0.2", CityHash64v102(), neardup.TieOne, [3]neardup.Fingerprint64{0x6512a6e871b769b9, 0x6532a7b8519369bb, 0x7572eef877b7e9b9}, [3]int{8, 9, 13}},
+		{"s001", S001(), true, [3]neardup.Fingerprint64{0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x800dae90e55ce488}, [3]int{1, 3, 4}},
+		{"s001", S001(), false, [3]neardup.Fingerprint64{0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x000d0c90a44cc088}, [3]int{1, 6, 7}},
+		{"BKDR64/131", BKDR64(131), false, [3]neardup.Fingerprint64{0xeab4, 0x4ca14, 0x8a24}, [3]int{4, 4, 4}},
+		{"BKDR64/131", BKDR64(131), true, [3]neardup.Fingerprint64{0xeab4, 0x4ca14, 0x10eeb4}, [3]int{4, 2, 6}},
+		{"BKDR64/13131", BKDR64(13131), false, [3]neardup.Fingerprint64{0x18510a3c, 0x18510a3c, 0x510a3c}, [3]int{0, 2, 2}},
+		{"BKDR64/13131", BKDR64(13131), true, [3]neardup.Fingerprint64{0x18510a3c, 0x18510a3c, 0x38790b7c}, [3]int{0, 5, 5}},
+		{"City 1.1.1", CityHash64(), false, [3]neardup.Fingerprint64{0x36578037a6177da0, 0x3357803fa607fde0, 0x32558035a4177580}, [3]int{6, 6, 10}},
+		{"City 1.1.1", CityHash64(), true, [3]neardup.Fingerprint64{0x36578037a6177da0, 0x3357803fa607fde0, 0x3757df3fe6977de0}, [3]int{6, 11, 11}},
+		{"City 1.0.2", CityHash64v102(), false, [3]neardup.Fingerprint64{0x6512a6e871b769b9, 0x6532a7b8519369bb, 0x45122620703769b9}, [3]int{8, 7, 13}},
+		{"City 1.0.2", CityHash64v102(), true, [3]neardup.Fingerprint64{0x6512a6e871b769b9, 0x6532a7b8519369bb, 0x7572eef877b7e9b9}, [3]int{8, 9, 13}},
 	} {
-		f := neardup.Fingerprinter{Tokenizer: byWhiteSpace{}, Hash: test.hash, Tie: test.tie}
+		f := neardup.Fingerprinter{Tokenizer: byWhiteSpace{}, Hash: test.hash, TiesOne: test.tie}
 		var got [3]neardup.Fingerprint64
 		for i, text := range texts {
 			got[i] = f.Sum64(text)
 		}
 		if d := [3]int{got[0].Distance(got[1]), got[0].Distance(got[2]), got[1].Distance(got[2])}; got != test.want || d != test.distances {
-			t.Errorf("%s, tie %d: %x at %v, want %x at %v", test.name, test.tie, got, d, test.want, test.distances)
+			t.Errorf("%s, tie %t: %x at %v, want %x at %v", test.name, test.tie, got, d, test.want, test.distances)
 		}
 	}
 }

@@ -62,12 +62,12 @@ func (p Planes) Products(vector []float64) []float64 {
 
 // Sum returns the hash of a vector, up to 128 bits, that of the first plane lowest; more planes panic. tie says which bit a
 // vector on the plane gets; S000 and S001 say 0 here.
-func (p Planes) Sum(vector []float64, tie neardup.Tie) (fp neardup.Fingerprint128) {
+func (p Planes) Sum(vector []float64, tie bool) (fp neardup.Fingerprint128) {
 	if len(p) > 128 {
 		panic("hyperplane: more than 128 planes")
 	}
 	for i, x := range p.Products(vector) {
-		if x > 0 || x == 0 && tie == neardup.TieOne {
+		if x > 0 || x == 0 && tie {
 			if i < 64 {
 				fp.Lo |= 1 << i
 			} else {

@@ -9,7 +9,6 @@ import (
 	"math/big"
 	"strings"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/hashes"
 )
 
@@ -21,8 +20,8 @@ type SimHash struct {
 }
 
 // New returns the SimHash of the tokens of a text, which are separated by white space. The program has 64
-// bits and the rule neardup.TieOne, which contradicts its comment and the text of S001.
-func New(text string, bits int, tie neardup.Tie) *SimHash {
+// bits and the rule that a tie gives 1, which contradicts its comment and the text of S001.
+func New(text string, bits int, tie bool) *SimHash {
 	v := make([]int, bits)
 	for _, token := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\r\f", c) }) {
 		hash := hashes.S001Wide(token, bits)
@@ -38,7 +37,7 @@ func New(text string, bits int, tie neardup.Tie) *SimHash {
 	var b strings.Builder
 	for i := range v {
 		bit := uint(0)
-		if v[i] > 0 || v[i] == 0 && tie == neardup.TieOne {
+		if v[i] > 0 || v[i] == 0 && tie {
 			bit = 1
 		}
 		s.Fingerprint.SetBit(s.Fingerprint, i, bit)
@@ -93,8 +92,8 @@ func (s *SimHash) SubByDistance(other *SimHash, distance int) (blocks []*big.Int
 	return blocks
 }
 
-// Print writes what the program prints. With neardup.TieZero it is what it would print if it did as its comment says.
-func Print(w io.Writer, tie neardup.Tie) error {
+// Print writes what the program prints. With a tie of false it is what it would print if it did as its comment says.
+func Print(w io.Writer, tie bool) error {
 	var b strings.Builder
 	const bits = 64
 	object := func(text string, of func(*SimHash) int) *SimHash {

@@ -5,13 +5,11 @@ import (
 	"math/big"
 	"os"
 	"testing"
-
-	"github.com/neardup/neardup"
 )
 
 // What the program prints, byte for byte.
 func ExamplePrint() {
-	Print(os.Stdout, neardup.TieOne)
+	Print(os.Stdout, true)
 	// Output:
 	// 0001000100100011001110100010011100001001011100011011000000000001 length 64
 	// 9227187964509734024  64
@@ -42,18 +40,18 @@ func TestNew(t *testing.T) {
 	texts := []string{"This is a test string for testing", "This is a test string for testing, This is a test string for testing abcdef", "This is a test string for testing als"}
 	for _, test := range []struct {
 		bits      int
-		tie       neardup.Tie
+		tie       bool
 		want      [3]string
 		distances [3]int
 	}{
-		{64, neardup.TieOne, [3]string{"800d8e90e45cc488", "800d8e90e4dcc488", "800dae90e55ce488"}, [3]int{1, 3, 4}},
-		{64, neardup.TieZero, [3]string{"800d8e90e45cc488", "800d8e90e4dcc488", "d0c90a44cc088"}, [3]int{1, 6, 7}},
-		{128, neardup.TieOne, [3]string{"20302202800d8e90e45cc488", "20302202800d8e90e4dcc488", "20302282800dae90e55ce488"}, [3]int{1, 4, 5}},
-		{128, neardup.TieZero, [3]string{"20302202800d8e90e45cc488", "20302202800d8e90e4dcc488", "200000d0c90a44cc088"}, [3]int{1, 11, 12}},
-		{50, neardup.TieOne, [3]string{"18e90e45cc488", "18e90e4dcc488", "1ae90e55ce488"}, [3]int{1, 3, 4}},
-		{50, neardup.TieZero, [3]string{"18e90e45cc488", "18e90e4dcc488", "10c90a44cc088"}, [3]int{1, 5, 6}},
-		{32, neardup.TieOne, [3]string{"e45cc488", "e4dcc488", "e55ce488"}, [3]int{1, 2, 3}},
-		{32, neardup.TieZero, [3]string{"e45cc488", "e4dcc488", "a44cc088"}, [3]int{1, 3, 4}},
+		{64, true, [3]string{"800d8e90e45cc488", "800d8e90e4dcc488", "800dae90e55ce488"}, [3]int{1, 3, 4}},
+		{64, false, [3]string{"800d8e90e45cc488", "800d8e90e4dcc488", "d0c90a44cc088"}, [3]int{1, 6, 7}},
+		{128, true, [3]string{"20302202800d8e90e45cc488", "20302202800d8e90e4dcc488", "20302282800dae90e55ce488"}, [3]int{1, 4, 5}},
+		{128, false, [3]string{"20302202800d8e90e45cc488", "20302202800d8e90e4dcc488", "200000d0c90a44cc088"}, [3]int{1, 11, 12}},
+		{50, true, [3]string{"18e90e45cc488", "18e90e4dcc488", "1ae90e55ce488"}, [3]int{1, 3, 4}},
+		{50, false, [3]string{"18e90e45cc488", "18e90e4dcc488", "10c90a44cc088"}, [3]int{1, 5, 6}},
+		{32, true, [3]string{"e45cc488", "e4dcc488", "e55ce488"}, [3]int{1, 2, 3}},
+		{32, false, [3]string{"e45cc488", "e4dcc488", "a44cc088"}, [3]int{1, 3, 4}},
 	} {
 		var s [3]*SimHash
 		var got [3]string
@@ -66,7 +64,7 @@ func TestNew(t *testing.T) {
 		}
 		distances := [3]int{s[0].HammingDistance(s[1]), s[0].HammingDistance(s[2]), s[1].HammingDistance(s[2])}
 		if got != test.want || distances != test.distances {
-			t.Errorf("%d bits, tie %d: %v at %v, want %v at %v", test.bits, test.tie, got, distances, test.want, test.distances)
+			t.Errorf("%d bits, tie %t: %v at %v, want %v at %v", test.bits, test.tie, got, distances, test.want, test.distances)
 		}
 		if Distance(s[0].String, s[2].String) != distances[1] {
 			t.Error("the strings are at another distance")

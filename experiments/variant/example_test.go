@@ -1,6 +1,7 @@
 package variant_test
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/neardup/neardup"
@@ -16,7 +17,7 @@ func Example() {
 	g := variant.Generator{Seed: 1}
 	docs := g.Collection(texts, []variant.Edit{{Kind: variant.DeleteWords, Rate: 0.1}, {Kind: variant.FullWidth, Rate: 1}}, 2)
 
-	d, err := neardup.NewDeduplicator[string](neardup.Settings{})
+	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -29,12 +30,16 @@ func Example() {
 			}
 		}
 	}
-	best, err := d.Calibrate(labels, neardup.Goal{Complete: true}) // all other pairs are different
+	best, err := d.Calibrate(context.Background(), labels, neardup.Goal{Complete: true}) // all other pairs are different
 	if err != nil {
 		panic(err)
 	}
 	fmt.Printf("precision %.2f, recall %.2f\n", best.Point.Precision, best.Point.Recall)
-	for _, group := range d.Groups(neardup.Grouping[string]{}) {
+	groups, err := d.Groups(context.Background(), neardup.Grouping[string]{})
+	if err != nil {
+		panic(err)
+	}
+	for _, group := range groups {
 		fmt.Println(group.Keep, group.Members)
 	}
 	// Output:

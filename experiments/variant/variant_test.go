@@ -21,7 +21,7 @@ const chinese = "住房公积金调整\n2014年5月6日，张三在广州市天�
 
 func segmenter(t testing.TB) *neardup.Segmenter {
 	t.Helper()
-	s, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
+	s, err := neardup.NewSegmenter(neardup.SegmenterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

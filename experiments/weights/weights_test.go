@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup"
 )
@@ -94,4 +95,17 @@ func TestFitKeywords(t *testing.T) {
 			t.Error("another curve is closer")
 		}
 	}
+}
+
+// shares returns the share of each length from 1 on.
+func shares(terms []string) []float64 {
+	var out []float64
+	for _, term := range terms {
+		n := utf8.RuneCountInString(term)
+		for len(out) < n {
+			out = append(out, 0)
+		}
+		out[n-1] += 1 / float64(len(terms))
+	}
+	return out
 }

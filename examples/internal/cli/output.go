@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -184,5 +186,38 @@ func CheckPaths(inputs, outputs []string) error {
 	return nil
 }
 
-// Escape makes an id safe for a column.
-var Escape = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`).Replace
+// Escape makes an id safe for a column, and for a terminal: a backslash, tab or end of a line is
+// written with a backslash, and any other control character, or byte that is no UTF-8, as \x1b or
+// \u202e.
+func Escape(id string) string {
+	if utf8.ValidString(id) && !strings.ContainsFunc(id, func(r rune) bool { return r == '\\' || isControl(r) }) {
+		return id
+	}
+	var b strings.Builder
+	for i, r := range id {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(id[i:], "\uFFFD"): // a byte that is no UTF-8
+			fmt.Fprintf(&b, `\x%02x`, id[i])
+		case r == '\\':
+			b.WriteString(`\\`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\r':
+			b.WriteString(`\r`)
+		case isControl(r) && r < 0x100:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		case isControl(r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// isControl reports whether r controls or reorders a display.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+}

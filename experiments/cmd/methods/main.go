@@ -137,7 +137,7 @@ func runOne(path, name string, least float64) error {
 }
 
 // count counts a pair of a half, or of all (2).
-func (s *set) count(p neardup.SimilarPair[int], c *counts, half int) {
+func (s *set) count(p neardup.Pair[int], c *counts, half int) {
 	if half == 2 || s.half[p.A] == half && s.half[p.B] == half {
 		if c.Found++; s.truth.Has(p.A, p.B) {
 			c.Right++
@@ -148,7 +148,7 @@ func (s *set) count(p neardup.SimilarPair[int], c *counts, half int) {
 // choose returns the similarity with the best F1 on the first half.
 func (s *set) choose(m method) float64 {
 	pairs := m.find(s, m.loosest)
-	slices.SortFunc(pairs, func(a, b neardup.SimilarPair[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
+	slices.SortFunc(pairs, func(a, b neardup.Pair[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	truth := 0
 	for p := range s.truth {
 		if s.half[p[0]] == 0 {
@@ -205,7 +205,7 @@ type method struct {
 	name           string
 	fixed, loosest float64
 	bits           int
-	find           func(s *set, least float64) []neardup.SimilarPair[int]
+	find           func(s *set, least float64) []neardup.Pair[int]
 }
 
 func (m method) show(least float64) string {

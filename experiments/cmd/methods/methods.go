@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
 	"slices"
+
+	"github.com/neardup/neardup/experiments/internal/must"
 
 	"github.com/neardup/neardup"
 )
@@ -39,7 +42,7 @@ func methodsOf(s *set) []method {
 // simHash compares fingerprints. fixed is the similarity, or 0.
 func simHash(name string, bits int, weighted bool, fixed float64) method {
 	m := method{name: name, fixed: fixed, bits: bits, loosest: 1 - 20./64}
-	m.find = func(s *set, least float64) []neardup.SimilarPair[int] {
+	m.find = func(s *set, least float64) []neardup.Pair[int] {
 		f := neardup.Fingerprinter{}
 		if weighted {
 			b := neardup.StatisticsBuilder{}
@@ -56,55 +59,55 @@ func simHash(name string, bits int, weighted bool, fixed float64) method {
 	return m
 }
 
-func near[F neardup.Fingerprint](s *set, sum func(string) F, m method, least float64) (found []neardup.SimilarPair[int]) {
+func near[F neardup.Fingerprint](s *set, sum func(string) F, m method, least float64) (found []neardup.Pair[int]) {
 	fps := make([]F, len(s.docs))
 	for i, d := range s.docs {
 		fps[i] = sum(d.Whole())
 	}
-	for p := range neardup.Pairs(fps, m.distance(least)) {
-		found = append(found, neardup.SimilarPair[int]{A: p.I, B: p.J, Similarity: 1 - float64(p.Distance)/float64(m.bits)})
+	for p := range neardup.Pairs(context.Background(), fps, m.distance(least)) {
+		found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/float64(m.bits)})
 	}
 	return found
 }
 
 // minHash compares signatures, in an index.
 func minHash(name string, of neardup.Tokenizer) method {
-	return method{name: name, loosest: 0.3, find: func(s *set, least float64) []neardup.SimilarPair[int] {
-		ix, err := neardup.NewSignatureIndex[int](least, nil)
+	return method{name: name, loosest: 0.3, find: func(s *set, least float64) []neardup.Pair[int] {
+		ix, err := neardup.NewSignatureIndex[int](least, neardup.SignatureIndexOptions{})
 		if err != nil {
 			panic(err)
 		}
 		f := neardup.Fingerprinter{Tokenizer: of}
-		ix.AddAll(func(yield func(int, neardup.Signature) bool) {
+		must.Do(ix.AddAll(context.Background(), func(yield func(int, neardup.Signature) bool) {
 			for i, d := range s.docs {
 				yield(i, f.Sign(d.Whole(), neardup.MinHash{}))
 			}
-		})
-		return slices.Collect(ix.Pairs())
+		}))
+		return must.Collect(ix.Pairs(context.Background()))
 	}}
 }
 
 // pipeline is a Deduplicator.
 func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
-	return method{name: name, fixed: fixed, loosest: 0.2, find: func(s *set, least float64) []neardup.SimilarPair[int] {
-		d, err := neardup.NewDeduplicator[int](neardup.Settings{Fingerprinter: f, Similarity: least})
+	return method{name: name, fixed: fixed, loosest: 0.2, find: func(s *set, least float64) []neardup.Pair[int] {
+		d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f, Similarity: least})
 		if err != nil {
 			panic(err)
 		}
 		if len(f.Fields) > 0 {
-			d.AddRecords(func(yield func(int, neardup.Record) bool) {
+			must.Do(d.AddRecords(context.Background(), func(yield func(int, neardup.Record) bool) {
 				for i, doc := range s.docs {
 					yield(i, doc.Fields)
 				}
-			})
+			}))
 		} else {
-			d.AddAll(func(yield func(int, string) bool) {
+			must.Do(d.AddAll(context.Background(), func(yield func(int, string) bool) {
 				for i, doc := range s.docs {
 					yield(i, doc.Whole())
 				}
-			})
+			}))
 		}
-		return slices.Collect(d.Pairs())
+		return must.Collect(d.Pairs(context.Background()))
 	}}
 }
 

@@ -62,10 +62,10 @@ func readData(dir string, small bool) (*data, error) {
 	markers := append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)
 	stop := slices.DeleteFunc(append(wordlist.ChineseStopWords(), wordlist.EnglishStopWords()...), func(w string) bool { return slices.Contains(markers, w) })
 	var err error
-	if d.words, err = neardup.NewSegmenter(neardup.SegmenterConfig{}); err != nil {
+	if d.words, err = neardup.NewSegmenter(neardup.SegmenterOptions{}); err != nil {
 		return nil, err
 	}
-	if d.terms, err = neardup.NewSegmenter(neardup.SegmenterConfig{StopWords: stop}); err != nil {
+	if d.terms, err = neardup.NewSegmenter(neardup.SegmenterOptions{StopWords: stop}); err != nil {
 		return nil, err
 	}
 	if dir == "" {

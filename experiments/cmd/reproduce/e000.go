@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/compare"
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/hyperplane"
 	"github.com/neardup/neardup/experiments/internal/figure"
@@ -18,7 +19,7 @@ func e000(l *lab) error {
 		"It finds VSM unsuited, since it gives unrelated texts 0.405, and SimHash good. What its programs call similarity it does not say; the published values cannot come from a Hamming distance (0.971627 is no multiple of 1/50), but "+
 		"the Python class of the time divides the smaller fingerprint by the larger, as integers, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
 	texts := l.fourTexts()
-	words := neardup.Fingerprinter{Tokenizer: l.data.words, Hash: hashes.S001(), Tie: neardup.TieOne}
+	words := neardup.Fingerprinter{Tokenizer: l.data.words, Hash: hashes.S001(), TiesOne: true}
 	if err := l.fourCompared(texts, words); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	published := map[string][3]string{"a-b": {"0.993358", "0.971627", "0.999939"}, "a-c": {"0.405043", "0.027991", "0.000486"}, "a-a": {"1", "1", "1"}}
 	var rows [][]string
 	zero := words
-	zero.Tie = neardup.TieZero
+	zero.TiesOne = false
 	for _, p := range [][2]int{{0, 1}, {1, 0}, {0, 0}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
 		a, b := texts[p[0]], texts[p[1]]
 		name := fmt.Sprintf("%c-%c", 'a'+p[0], 'a'+p[1])
@@ -76,8 +77,8 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 			for _, width := range []int{50, 64, 128} {
 				x, y := sum(&f, a, width), sum(&f, b, width)
 				h := x.Distance(y)
-				if f.Tie == neardup.TieOne {
-					row = append(row, fmt.Sprintf("%d: %.3f, %.3f, **%.6f**", h, neardup.HammingSimilarity(h, width), neardup.HammingCosine(h, width), ratio(x, y)))
+				if f.TiesOne {
+					row = append(row, fmt.Sprintf("%d: %.3f, %.3f, **%.6f**", h, compare.HammingSimilarity(h, width), compare.HammingCosine(h, width), ratio(x, y)))
 				} else {
 					row = append(row, fmt.Sprintf("%d, **%.6f**", h, ratio(x, y)))
 				}
@@ -92,7 +93,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.table([]string{"pair ", "cosine", "without stop words", "50 bits, 0 → 1", "64 bits", "128 bits", "50 bits, 0 → 0", "64 bits", "128 bits", "S000: VSM", "Simhash1 (50)", "Simhash2 (128)"}, rows)
 	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is that of the programs (`s001`), with both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
 		"The library prints such a table of any texts (`Fingerprinter.Compare`):")
-	l.code(words.Compare(texts, 50, 64, 128).String())
+	l.code(compare.Compare(&words, texts, 50, 64, 128).String())
 	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
 	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
 	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
@@ -111,7 +112,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 	for _, bit := range []int{0, 16, 32, 48, 56, 60, 62, 63} {
 		y := x
 		y.Lo ^= 1 << bit
-		rows = append(rows, []string{fmt.Sprint(bit), fmt.Sprintf("%016x", y.Lo), "1", fmt.Sprintf("%.4f", neardup.HammingSimilarity(1, 64)), fmt.Sprintf("%.6f", ratio(x, y))})
+		rows = append(rows, []string{fmt.Sprint(bit), fmt.Sprintf("%016x", y.Lo), "1", fmt.Sprintf("%.4f", compare.HammingSimilarity(1, 64)), fmt.Sprintf("%.6f", ratio(x, y))})
 	}
 	l.table([]string{"bit", "fingerprint", "H", "1 − H/64", "ratio"}, rows)
 
@@ -124,7 +125,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		a, b := sum(&f, text, 128), sum(&f, edited, 128)
 		shares = append(shares, 100*rate)
 		ratios = append(ratios, ratio(a, b))
-		similarities = append(similarities, neardup.HammingSimilarity(a.Distance(b), 128))
+		similarities = append(similarities, compare.HammingSimilarity(a.Distance(b), 128))
 		cosines = append(cosines, v.Cosine(words.Vector(edited)))
 	}
 	p := figure.New("One text and its edited copies, 128 bits", "words replaced, %", "similarity")
@@ -179,7 +180,7 @@ func (l *lab) hyperplanes() error {
 		x, y := dense(va, vb)
 		planes := hyperplane.Random(128, len(x), uint64(i))
 		differ := func(f neardup.Fingerprinter) float64 { return float64(f.Sum128(a).Distance(f.Sum128(b))) / 128 }
-		pairs[i] = pair{angle, float64(planes.Sum(x, neardup.TieZero).Distance(planes.Sum(y, neardup.TieZero))) / 128, differ(good), differ(python)}
+		pairs[i] = pair{angle, float64(planes.Sum(x, false).Distance(planes.Sum(y, false))) / 128, differ(good), differ(python)}
 	})
 	slices.SortFunc(pairs, func(p, q pair) int {
 		if p.angle < q.angle {
@@ -229,10 +230,10 @@ func equivalence(n int) (differ, tied int) {
 			a.Add(features[d].Hi, features[d].Lo, w)
 		}
 		planes := hyperplane.OfHashes(features, 128)
-		for _, tie := range []neardup.Tie{neardup.TieZero, neardup.TieOne} {
-			differ += planes.Sum(weights, tie).Distance(a.Sum(tie))
+		for _, tie := range []bool{false, true} {
+			differ += planes.Sum(weights, tie).Distance(sumOf(&a, tie))
 		}
-		tied += a.Sum(neardup.TieOne).Distance(a.Sum(neardup.TieZero))
+		tied += a.SumTiesOne().Distance(a.Sum())
 	}
 	return differ, tied
 }
@@ -257,4 +258,12 @@ func dense(a, b neardup.Vector) (x, y []float64) {
 		y[at[t.Feature]] = float64(t.Weight)
 	}
 	return x, y
+}
+
+// sumOf returns the fingerprint of an accumulator with a way to decide ties.
+func sumOf(a *neardup.Accumulator128, tiesOne bool) neardup.Fingerprint128 {
+	if tiesOne {
+		return a.SumTiesOne()
+	}
+	return a.Sum()
 }

@@ -17,7 +17,7 @@ func e001(l *lab) error {
 	l.section(3, "The program")
 	l.text("The Java program of 2013, statement by statement, prints what the listing of S001 prints when it is compiled: `go test ./program2013` compares it byte for byte.")
 	var b strings.Builder
-	if err := program2013.Print(&b, neardup.TieOne); err != nil {
+	if err := program2013.Print(&b, true); err != nil {
 		return err
 	}
 	l.code(b.String())
@@ -76,17 +76,20 @@ func (l *lab) cities() error {
 		name string
 		sum  func(string) uint64
 	}{{"s001", hashes.S001().Sum64}, {"xxh3", func(s string) uint64 { return neardup.SetOf(s)[0] }}}
-	fingerprint := func(words []string, f int, tie neardup.Tie) neardup.Fingerprint64 {
+	fingerprint := func(words []string, f int, tie bool) neardup.Fingerprint64 {
 		a := neardup.Accumulator64{}
 		for _, w := range words {
 			a.Add(families[f].sum(w), 1)
 		}
-		return a.Sum(tie)
+		if tie {
+			return a.SumTiesOne()
+		}
+		return a.Sum()
 	}
 	l.text("Messages of city names, from the study that S001 reprints. It says that H = 13 where the similarity is 0.667, about 7 at 0.8, and 4 at 0.9412, so that 3 bits are too strict for short texts; its messages are lost. All twenty names against the first ones only, with `s001`:")
 	var rows [][]string
-	for _, tie := range []neardup.Tie{neardup.TieOne, neardup.TieZero} {
-		row := []string{[]string{"H, 0 → 0", "H, 0 → 1"}[tie]}
+	for _, tie := range []bool{true, false} {
+		row := []string{map[bool]string{false: "H, 0 → 0", true: "H, 0 → 1"}[tie]}
 		for j := 1; j <= 10; j++ {
 			row = append(row, fmt.Sprint(fingerprint(cityNames, 0, tie).Distance(fingerprint(cityNames[:20-j], 0, tie))))
 		}
@@ -113,7 +116,7 @@ func (l *lab) cities() error {
 		sum := 0
 		for range draws {
 			words := draw(a + b - common)
-			sum += fingerprint(words[:a], f, neardup.TieOne).Distance(fingerprint(words[a-common:], f, neardup.TieOne))
+			sum += fingerprint(words[:a], f, true).Distance(fingerprint(words[a-common:], f, true))
 		}
 		return float64(sum) / draws
 	}
@@ -141,7 +144,7 @@ func (l *lab) cities() error {
 	p.Line("xxh3", 0, x, xxh3)
 	p.Y.Min = 0
 	l.text("%d draws each, 0 → 1. Sets without a common name are at %.1f bits with `s001` and at %.1f with xxh3, not at 32: the hashes of twenty words are one draw, and of `s001` the upper bits of two characters are alike besides. At the end the means do not fall any more, since one of two messages that differ by a name has an even number of them, so that some sums are 0 and all of these bits 1. "+
-		"Of the messages of 17 and 16 names that share 16, %.0f %% are farther apart than 3 bits.", draws, s001[0], xxh3[0], far(draw, func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, neardup.TieOne) }))
+		"Of the messages of 17 and 16 names that share 16, %.0f %% are farther apart than 3 bits.", draws, s001[0], xxh3[0], far(draw, func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, true) }))
 	l.headline("E001: H at a similarity of 0.941, 0.8, 0.667", "4, about 7, 13", fmt.Sprintf("%.1f, %.1f, %.1f on average", s001[8], s001[5], s001[4]), "")
 	return l.figure("e001-cities", "Mean distance by similarity. The three values of S001, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: as cosines they would be at 17, 13 and 7 bits.", p)
 }

@@ -348,7 +348,7 @@ func (l *lab) secondLevel() error {
 // oneByOne searches each fingerprint among those before it; a negative mu is the library's index.
 func oneByOne(fps []neardup.Fingerprint64, mu float64, mean buckets.Mean) (found int, counts buckets.Counts, err error) {
 	if mu < 0 {
-		ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, nil)
+		ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, neardup.IndexOptions{})
 		if err != nil {
 			return 0, counts, err
 		}

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/neardup/neardup/experiments/internal/must"
 
 	"github.com/zeebo/xxh3"
 
@@ -85,7 +88,7 @@ func (l *lab) hashTimes() error {
 					for _, x := range features {
 						a.Add(way.sum(x.text), x.weight)
 					}
-					sink ^= uint64(a.Sum(neardup.TieZero))
+					sink ^= uint64(a.Sum())
 				}
 				took = min(took, 1000*time.Since(start).Seconds())
 			}
@@ -147,7 +150,7 @@ func (l *lab) batch() error {
 					comparisons, found = fmt.Sprint(k), fmt.Sprint(pairs, " pairs")
 				case 2:
 					pairs := 0
-					for range neardup.Pairs(fps[:n], 3) {
+					for range neardup.Pairs(context.Background(), fps[:n], 3) {
 						pairs++
 					}
 					found = fmt.Sprint(pairs, " pairs")
@@ -181,7 +184,7 @@ func (l *lab) singlePassCounts() {
 		clusters, comparisons := baseline.SinglePass(fps, 3, way.by)
 		rows = append(rows, []string{"Single-Pass, " + way.name, fmt.Sprint(different(clusters)), fmt.Sprint(comparisons)})
 	}
-	rows = append(rows, []string{"connected components", fmt.Sprint(different(neardup.Clusters(fps, 3))), "–"})
+	rows = append(rows, []string{"connected components", fmt.Sprint(different(must.Get(neardup.Clusters(context.Background(), fps, 3)))), "–"})
 	l.text("On the 25,200 fingerprints of E002, of which `go test ./baseline` checks the counts:")
 	l.table([]string{"method ", "clusters", "comparisons"}, rows)
 }
@@ -215,7 +218,7 @@ func (l *lab) incremental() error {
 			}
 		}
 		own := buckets.Index{}
-		ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, nil)
+		ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, neardup.IndexOptions{})
 		if err != nil {
 			return err
 		}

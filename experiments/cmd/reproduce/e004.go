@@ -12,6 +12,7 @@ import (
 	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/variant"
+	"github.com/neardup/neardup/experiments/weights"
 	"github.com/neardup/neardup/wordlist"
 )
 
@@ -19,9 +20,9 @@ import (
 var (
 	tf       neardup.Weight = neardup.Count
 	pos      neardup.Weight = neardup.PartOfSpeech(nil)
-	relative neardup.Weight = neardup.Sum{neardup.Constant(1), neardup.RelativeLength{}}
-	title    neardup.Weight = neardup.TitleWords{}
-	byLength neardup.Weight = neardup.Sum{neardup.Constant(1), neardup.TermLength{}} // S002
+	relative neardup.Weight = neardup.Sum{neardup.Constant(1), weights.RelativeLength{}}
+	title    neardup.Weight = weights.TitleWords{}
+	byLength neardup.Weight = neardup.Sum{neardup.Constant(1), weights.TermLength{}} // S002
 )
 
 func markers() neardup.Weight {
@@ -51,7 +52,7 @@ func (l *lab) systems(s *neardup.Statistics, kept window) []system {
 
 // onFields is S003 on texts: CityHash64, the first line as a small field of weight 2, and the rest by its counts.
 func (l *lab) onFields() system {
-	f := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: []neardup.Field{{Name: "title"}, {Name: "text", Role: neardup.LargeText}}}
+	f := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: []neardup.Field{{Name: "title"}, {Name: "text", Large: true}}}
 	sums := cached(func(d *document) neardup.Fingerprint64 {
 		title, text, _ := strings.Cut(d.text, "\n")
 		if text == "" {
@@ -59,7 +60,7 @@ func (l *lab) onFields() system {
 		}
 		return f.SumRecord64(neardup.Record{"title": title, "text": text})
 	})
-	return system{name: "S003, CityHash64", least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.SimilarPair[int] {
+	return system{name: "S003, CityHash64", least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		return within(sums(pool), distance(least, 64))
 	}}
 }
@@ -87,7 +88,7 @@ func e004(l *lab) error {
 	kept := bestWindow(l.data.terms, frequencies, l.data.pool(l.size(50), fourWays(0.02), l.data.topics[0]))
 	systems := l.systems(frequencies, kept)
 	l.text("Words are those of the segmenter of gse without stop words; hashes xxh3, but CityHash64 for S003, whose small field is the first line; 64 bits, H ≤ 3. I-Match keeps the terms with an idf of %s of the largest, which is the best for the first topic with 2 %% of the words edited; shingles are of four characters, those whose hash is 0 mod 25, with a "+
-		"resemblance of at least 0.5. `neardup, default` is `neardup.NewDeduplicator(neardup.Settings{})`: nothing is set, and nothing was tuned on this collection. Document frequencies of the papers' weights and of I-Match are those of all articles without variants, or of the revised articles; those of the library are of what it is given.", kept)
+		"resemblance of at least 0.5. `neardup, default` is `neardup.NewDeduplicator(neardup.DeduplicatorOptions{})`: nothing is set, and nothing was tuned on this collection. Document frequencies of the papers' weights and of I-Match are those of all articles without variants, or of the revised articles; those of the library are of what it is given.", kept)
 	l.text("What is taken out is told by runs of characters, which the library's default and the shingles compare, too. So hardly anything is left that these could take for alike by mistake, and their precision is near 100 %% by construction; what other methods take wrongly is in part on the same event. The papers had more to be mistaken about: 10,000 others (S004), 5,000 (S002, S003).")
 	titled := 0
 	for _, a := range l.data.articles {
@@ -342,12 +343,12 @@ func factors(s *neardup.Statistics) []named {
 		{"TF-IDF", neardup.Product{tf, idf}},
 		{"TF-IDF × part of speech", neardup.Product{tf, idf, pos}},
 		{"TF-IDF × (1 + relative length)", neardup.Product{tf, idf, relative}},
-		{"TF-IDF × relative length, the bare nl", neardup.Product{tf, idf, neardup.RelativeLength{}}},
+		{"TF-IDF × relative length, the bare nl", neardup.Product{tf, idf, weights.RelativeLength{}}},
 		{"TF-IDF × markers", neardup.Product{tf, idf, markers()}},
 		{"TF-IDF × title", neardup.Product{tf, idf, title}},
 		{"all factors (S004)", neardup.Product{tf, idf, pos, relative, markers(), title}},
 		{"all factors but the title", neardup.Product{tf, idf, pos, relative, markers()}},
-		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, neardup.Sum{pos, neardup.RelativeLength{}, markers(), title}}},
+		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, neardup.Sum{pos, weights.RelativeLength{}, markers(), title}}},
 		{"TF × (1 + length)", neardup.Product{tf, byLength}},
 		{"TF-IDF × (1 + length) (S002)", neardup.Product{tf, idf, byLength}},
 		{"(1 + ln TF) × IDF", neardup.Product{neardup.LogCount, idf}},

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/neardup/neardup/experiments/internal/must"
 
 	"github.com/zeebo/xxh3"
 
@@ -71,12 +74,12 @@ func recordFields(split neardup.Tokenizer) (fields []neardup.Field) {
 	for _, name := range small {
 		fields = append(fields, neardup.Field{Name: name})
 	}
-	return append(fields, neardup.Field{Name: "text", Role: neardup.LargeText, Split: split})
+	return append(fields, neardup.Field{Name: "text", Large: true, Split: split})
 }
 
 // rowSystems are those that are compared on rows, the pool being the rows as texts.
 func (l *lab) rowSystems(rows []row, pool []*document, kept window) []system {
-	official := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001(), Tie: neardup.TieOne}
+	official := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001(), TiesOne: true}
 	improved := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: recordFields(nil)}
 	library := neardup.Fingerprinter{Fields: recordFields(neardup.NGrams{N: 3})}
 	return []system{
@@ -85,7 +88,7 @@ func (l *lab) rowSystems(rows []row, pool []*document, kept window) []system {
 		simHash("official SimHash", official),
 		simHash("the same, CityHash64", neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64()}),
 		onRecords("S003, improved", rows, improved),
-		{name: "neardup, records", least: 0.57, loose: 0.3, find: func(_ []*document, least float64) []neardup.SimilarPair[int] {
+		{name: "neardup, records", least: 0.57, loose: 0.3, find: func(_ []*document, least float64) []neardup.Pair[int] {
 			return deduplicated(rows, library, least)
 		}},
 	}
@@ -266,24 +269,24 @@ func asTexts(rows []row) (pool []*document) {
 
 // onRecords compares fingerprints of rows.
 func onRecords(name string, rows []row, f neardup.Fingerprinter) system {
-	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(_ []*document, least float64) []neardup.SimilarPair[int] {
+	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(_ []*document, least float64) []neardup.Pair[int] {
 		fps := make([]neardup.Fingerprint64, len(rows))
 		each(len(rows), func(i int) { fps[i] = f.SumRecord64(rows[i].fields) })
 		return within(fps, distance(least, 64))
 	}}
 }
 
-func deduplicated(rows []row, f neardup.Fingerprinter, least float64) []neardup.SimilarPair[int] {
-	d, err := neardup.NewDeduplicator[int](neardup.Settings{Fingerprinter: f, Similarity: least})
+func deduplicated(rows []row, f neardup.Fingerprinter, least float64) []neardup.Pair[int] {
+	d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f, Similarity: least})
 	if err != nil {
 		panic(err)
 	}
-	d.AddRecords(func(yield func(int, neardup.Record) bool) {
+	must.Do(d.AddRecords(context.Background(), func(yield func(int, neardup.Record) bool) {
 		for i, r := range rows {
 			if !yield(i, r.fields) {
 				return
 			}
 		}
-	})
-	return slices.Collect(d.Pairs())
+	}))
+	return must.Collect(d.Pairs(context.Background()))
 }

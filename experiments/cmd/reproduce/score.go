@@ -36,7 +36,7 @@ type verdict struct {
 	known    int
 }
 
-func judge(pool []*document, pairs []neardup.SimilarPair[int]) verdict {
+func judge(pool []*document, pairs []neardup.Pair[int]) verdict {
 	v := verdict{any: make([]float64, len(pool)), own: make([]float64, len(pool))}
 	for i := range pool {
 		v.any[i], v.own[i] = -1, -1

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -45,7 +46,7 @@ func (l *lab) measures() []measure {
 // asDefault is the similarity of the library's default among the texts of the pairs, whose document frequencies it uses; its
 // own threshold, a cosine of 0.57, is an angle of 19.7.
 func (l *lab) asDefault(pairs []shortPair) measure {
-	d, err := neardup.NewDeduplicator[string](neardup.Settings{Similarity: 0.5})
+	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{Similarity: 0.5})
 	if err != nil {
 		panic(err)
 	}
@@ -54,7 +55,7 @@ func (l *lab) asDefault(pairs []shortPair) measure {
 		d.Add(p.B, p.B)
 	}
 	angle := map[[2]string]float64{}
-	for p := range d.Pairs() {
+	for p := range d.Pairs(context.Background()) {
 		angle[[2]string{p.A, p.B}] = 64 * math.Acos(min(p.Similarity, 1)) / math.Pi
 	}
 	return measure{"neardup, default", func(a, b string) float64 {

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/neardup/neardup/experiments/internal/must"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/baseline"
@@ -18,7 +21,7 @@ type system struct {
 	least float64 // the similarity that its paper has, or the library
 	loose float64 // the least one to look at when the similarity is varied
 	bits  int     // of fingerprints: the similarity is 1 − H/bits
-	find  func(pool []*document, least float64) []neardup.SimilarPair[int]
+	find  func(pool []*document, least float64) []neardup.Pair[int]
 }
 
 // setting says how similar documents must be, as the method has it.
@@ -82,15 +85,15 @@ func cached[V any](made func(*document) V) func(pool []*document) []V {
 // simHash compares fingerprints of 64 bits; the papers take those within 3.
 func simHash(name string, f neardup.Fingerprinter) system {
 	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
-	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.SimilarPair[int] {
+	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		return within(sums(pool), distance(least, 64))
 	}}
 }
 
-func within(fps []neardup.Fingerprint64, k int) (found []neardup.SimilarPair[int]) {
-	for p := range neardup.Pairs(fps, k) {
-		if fps[p.I] != 0 || fps[p.J] != 0 { // a text without features
-			found = append(found, neardup.SimilarPair[int]{A: p.I, B: p.J, Similarity: 1 - float64(p.Distance)/64})
+func within(fps []neardup.Fingerprint64, k int) (found []neardup.Pair[int]) {
+	for p := range neardup.Pairs(context.Background(), fps, k) {
+		if fps[p.A] != 0 || fps[p.B] != 0 { // a text without features
+			found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/64})
 		}
 	}
 	return found
@@ -99,13 +102,13 @@ func within(fps []neardup.Fingerprint64, k int) (found []neardup.SimilarPair[int
 // blended scores pairs by eq. 1 of S002: by fingerprints and metadata.
 func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity func(a, b *document) float64) system {
 	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
-	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.SimilarPair[int]) {
+	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
 		b := b
 		b.Threshold = least
-		for p := range neardup.Pairs(sums(pool), min(b.Reach(64), 24)) {
-			score := b.Score(p.Distance, similarity(pool[p.I], pool[p.J]))
+		for p := range neardup.Pairs(context.Background(), sums(pool), min(b.Reach(64), 24)) {
+			score := b.Score(p.Distance, similarity(pool[p.A], pool[p.B]))
 			if b.Similar(score) {
-				found = append(found, neardup.SimilarPair[int]{A: p.I, B: p.J, Similarity: score})
+				found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: score})
 			}
 		}
 		return found
@@ -116,7 +119,7 @@ func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity f
 func shingles(name string, n int, p uint64) system {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: n}}
 	sets := cached(func(d *document) neardup.Set { return baseline.ModP(f.Set(d.text), p) })
-	return system{name: name, least: 0.5, loose: 0.1, find: func(pool []*document, least float64) (found []neardup.SimilarPair[int]) {
+	return system{name: name, least: 0.5, loose: 0.1, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
 		all := sets(pool)
 		having := map[uint64][]int{}
 		for j, set := range all {
@@ -129,7 +132,7 @@ func shingles(name string, n int, p uint64) system {
 			}
 			for _, i := range slices.Sorted(maps.Keys(common)) {
 				if r := all[i].Jaccard(set); r >= least {
-					found = append(found, neardup.SimilarPair[int]{A: i, B: j, Similarity: r})
+					found = append(found, neardup.Pair[int]{A: i, B: j, Similarity: r})
 				}
 			}
 		}
@@ -140,14 +143,14 @@ func shingles(name string, n int, p uint64) system {
 // iMatch compares digests of the terms whose idf is in a window.
 func iMatch(name string, m *baseline.IMatch) system {
 	digests := cached(func(d *document) string { return baseline.SHA1(m.Terms(d.text), "\x00") })
-	return system{name: name, least: 1, loose: 1, find: func(pool []*document, _ float64) (found []neardup.SimilarPair[int]) {
+	return system{name: name, least: 1, loose: 1, find: func(pool []*document, _ float64) (found []neardup.Pair[int]) {
 		having := map[string][]int{}
 		for i, digest := range digests(pool) {
 			if digest == "" {
 				continue
 			}
 			for _, j := range having[digest] {
-				found = append(found, neardup.SimilarPair[int]{A: j, B: i, Similarity: 1})
+				found = append(found, neardup.Pair[int]{A: j, B: i, Similarity: 1})
 			}
 			having[digest] = append(having[digest], i)
 		}
@@ -184,8 +187,8 @@ func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*docu
 
 // library is the Deduplicator with its default settings.
 func library() system {
-	return system{name: "neardup, default", least: 0.57, loose: 0.3, find: func(pool []*document, least float64) []neardup.SimilarPair[int] {
-		settings := neardup.Settings{Similarity: least}
+	return system{name: "neardup, default", least: 0.57, loose: 0.3, find: func(pool []*document, least float64) []neardup.Pair[int] {
+		settings := neardup.DeduplicatorOptions{Similarity: least}
 		if least == 0.57 {
 			settings.Similarity = 0 // nothing is set
 		}
@@ -193,14 +196,14 @@ func library() system {
 		if err != nil {
 			panic(err)
 		}
-		d.AddAll(func(yield func(int, string) bool) {
+		must.Do(d.AddAll(context.Background(), func(yield func(int, string) bool) {
 			for i, doc := range pool {
 				if !yield(i, doc.text) {
 					return
 				}
 			}
-		})
-		return slices.Collect(d.Pairs())
+		}))
+		return must.Collect(d.Pairs(context.Background()))
 	}}
 }
 

@@ -8,16 +8,15 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/program2013"
 )
 
 func main() {
 	zero := flag.Bool("zero", false, "a sum of 0 gives 0, as the text of S001 says and its program does not")
 	flag.Parse()
-	tie := neardup.TieOne
+	tie := true
 	if *zero {
-		tie = neardup.TieZero
+		tie = false
 	}
 	if err := program2013.Print(os.Stdout, tie); err != nil {
 		fmt.Fprintln(os.Stderr, "simhash2013:", err)

@@ -84,7 +84,7 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 	}
 	all := len(docs)
 	docs = dataset.Distinct(docs)
-	words, err := neardup.NewSegmenter(neardup.SegmenterConfig{})
+	words, err := neardup.NewSegmenter(neardup.SegmenterOptions{})
 	if err != nil {
 		return "", err
 	}

@@ -74,13 +74,13 @@ func (t Truth) Has(i, j int) bool { return t[[2]int{min(i, j), max(i, j)}] }
 // pairs connect.
 func (t Truth) Groups(n int) (of []int) {
 	number := map[int]int{}
-	for _, first := range neardup.Components(n, func(yield func(neardup.Pair) bool) {
+	for _, first := range neardup.GroupPairs(n, func(yield func(neardup.Pair[int]) bool) {
 		for p := range t {
-			if !yield(neardup.Pair{I: p[0], J: p[1]}) {
+			if !yield(neardup.Pair[int]{A: p[0], B: p[1]}) {
 				return
 			}
 		}
-	}) {
+	}, neardup.Chains, nil) {
 		if _, ok := number[first]; !ok {
 			number[first] = len(number)
 		}
