@@ -146,7 +146,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 		}
 	}()
 	all := entries(s.n)
-	if err := m.load(ctx, o, r, s, 1<<20); err != nil {
+	if err := m.load(ctx, o, r, s, all); err != nil {
 		return m, err
 	}
 	store, err := r.open(ctx, "incremental")
