@@ -16,31 +16,60 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// DeduplicatorOptions are the settings of a [Deduplicator]. The zero value is right for texts in Chinese and in
-// English, long and short, and is what the measurements in the README are of.
+// This file is the [Deduplicator] itself: which documents it stores, and how they are added,
+// deleted and searched. The other files have the rest:
+//
+//	dedup_profile.go    the features of a document, and what they weigh
+//	dedup_history.go    document frequencies, and the vectors that Search looks in
+//	dedup_plan.go       how Pairs and Groups find the pairs to verify
+//	dedup_groups.go     Groups
+//	dedup_calibrate.go  Calibrate
+//	dedup_explain.go    Explain
+//
+// Storage has two layers. A storedDocument is an id that refers to a content; a content is the
+// profile that one or more documents share: their features with raw counts. Only contents are
+// compared, so an exact copy costs no comparison. Raw counts are stored instead of final weights,
+// because a weight depends on the whole collection.
+//
+// Pairs, Groups and Calibrate first take a snapshot of all documents, a collection, whose weights
+// depend on all of it. They compare without holding the lock. Search and Explain use the history,
+// which keeps its weights until the Deduplicator has doubled.
+
+// DeduplicatorOptions are the settings of a [Deduplicator]. The zero value suits texts in Chinese
+// and in English, long and short. The measurements in the README are made with it.
 type DeduplicatorOptions struct {
-	// Fingerprinter says what documents are compared by. The zero value: runs of words, of
-	// characters in short texts, or both, by the text. With a Tokenizer: its features. Fields
-	// are for records. The weight is (1 + ln n) × ln((N+20)/df), n being how often the document
-	// has the feature and df how many of the N documents do, not counting those nearly equal to
-	// another; unless Weight is another. A seeded Hash counts, other hashes do not.
+	// Fingerprinter says by which features documents are compared, and what the features weigh. Its
+	// zero value takes runs of three words from long texts, runs of three characters from short
+	// ones, and both from texts between them. Otherwise its fields mean:
+	//
+	//   - Normalizer is applied to texts first, as always.
+	//   - Tokenizer, if set, makes the features of texts. If only Weight is set, they are pairs of
+	//     words, as in [Fingerprinter.Vector].
+	//   - Fields make the features of records.
+	//   - Weight nil means (1 + ln n) × ln((N+20)/df) for a feature that occurs n times in the document
+	//     and in df of N documents, where documents that are nearly equal count once. Any other Weight
+	//     is final: it does not depend on what the Deduplicator holds.
+	//   - Hash counts only if it is a [SeededHash]; features are told apart by xxh3 with its seed.
+	//   - TiesOne has no effect.
 	Fingerprinter Fingerprinter
 
-	// Similarity is the least cosine of near-duplicates, above 0 and at most 1; 0 means 0.57.
-	// Calibrate finds the best one from labelled pairs.
+	// Similarity is the smallest cosine of two near-duplicates, above 0 and at most 1; 0 means
+	// 0.57. [Deduplicator.Calibrate] finds the best value from labelled pairs.
 	Similarity float64
 
-	// Recall is the share of the pairs that Pairs and Groups must find of those that are similar
-	// enough; 0 means 1, all of them. With less they may compare only documents of which
-	// fingerprints or signatures are near, if by a sample that suffices: see
-	// [Deduplicator.Plan]. What is found is exact all the same. That pays for some hundred
-	// thousand documents or more.
+	// Recall is the fraction of the similar pairs that Pairs and Groups must find, above 0 and at
+	// most 1; 0 means 1, all of them. With less they may compare only documents whose fingerprints
+	// or signatures are near each other, if a sample shows that this finds enough pairs: see
+	// [Deduplicator.Plan]. Every pair they report is verified all the same. This pays off from some
+	// hundred thousand documents on. Search does not use it: it always finds all.
 	Recall float64
 }
 
-// defaultSimilarity is the cosine of the zero DeduplicatorOptions.
+// defaultSimilarity is what a Similarity of 0 means.
 const defaultSimilarity = 0.57
 
+// canonical returns s with defaults in place of zeros. It returns an error if an option is out of
+// range or NaN, or if the Weight does not fit the features.
 func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 	if s.Similarity == 0 {
 		s.Similarity = defaultSimilarity
@@ -63,7 +92,8 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 
 // A Deduplicator finds near-duplicates among documents that the caller adds under ids of its own.
 // Two documents are near-duplicates if the cosine of their weighted feature vectors is at least the
-// Similarity of the options; this is verified exactly. Use it unless you have a reason not to:
+// Similarity of the options. This is always verified exactly. Use a Deduplicator unless you have a
+// reason not to:
 //
 //	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
 //	for id, text := range texts {
@@ -74,53 +104,60 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 //		keep(g.Keep)
 //	}
 //
-// For a whole collection, add all documents and call Pairs or Groups. For documents that come one by
-// one, call [Deduplicator.SearchAndAdd], which tells what is there already. The weight of a feature
-// depends on the collection. Pairs and Groups use weights of all documents. Search uses weights that
-// are recomputed each time the collection has doubled; until then a new document is weighed by the
-// last ones. So Search and Pairs may differ for pairs whose similarity is close to the threshold.
+// For a whole collection, add all documents and call Pairs or Groups. For documents that come one
+// by one, call [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already
+// there.
 //
-// Documents with equal features are stored once, so a thousand copies of a page cost no more than
-// one. A document without features (no letters, digits or emoji) is near nothing. Each different
-// feature of a document takes 18 bytes, 30 more after the first search, and about 50 more while
-// Pairs or Groups run. Memory follows the largest number of documents held at one time; ids that are
-// replaced or deleted do not add to it.
+// The weight of a feature depends on the collection. Pairs and Groups use weights from all
+// documents. Search uses weights that are recomputed each time the collection has doubled; until
+// then a new document is weighed by the last ones. So Search and Pairs may disagree about pairs
+// whose similarity is close to the threshold.
 //
-// The zero value has the default options. All methods may be called from several goroutines at
-// once; those that add or delete take turns.
+// Documents with equal features are stored once, so a thousand copies of a page take little more
+// memory than one. A document without features (no letters, digits or emoji) is stored but is a
+// near-duplicate of nothing. Each distinct feature of a document takes 18 bytes, 30 more after the
+// first search, and about 50 more while Pairs or Groups run. Memory follows the largest number of
+// documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator
+// holds at most 2³⁰ documents; adding more is an error.
+//
+// The zero value is an empty Deduplicator with the default options. All methods may be called from
+// several goroutines at once. Methods that add or delete take turns. Searches run side by side, but
+// wait for a method that adds, and for weights to be recomputed. Loops over an iterator hold no
+// lock, so their bodies may call any method.
 type Deduplicator[ID comparable] struct {
 	settings DeduplicatorOptions
 
 	mu       sync.RWMutex
 	docs     []storedDocument[ID] // in slots; the free ones are listed in freeDocs
-	freeDocs []int32
-	ids      map[ID]int32        // slots of the documents
-	added    int                 // number of documents ever added
-	contents []content           // in slots, as docs
-	freed    []uint32            // free slots of contents
-	digests  map[uint64][]uint32 // by digest of the features: contents
-	known    *history            // for searches; nil until the first one
-	entered  int                 // contents that came since known was made
+	freeDocs []int32 // the free slots of docs
+	ids      map[ID]int32 // the slot of each document
+	added    int // how many documents were ever added
+	contents []content // by slot; a free slot has no documents
+	freed    []uint32 // the free slots of contents
+	digests  map[uint64][]uint32 // the contents with features, by profile.digest
+	known    *history // what Search uses; nil until the first search
+	entered  int // how many contents came since known was made
 }
 
-// A storedDocument is an id and its content. The documents of one content are a list in the order
-// of adding, so one of a million equal documents is deleted in constant time.
+// A storedDocument is an id and its content. The documents of one content form a linked list in the
+// order of adding, so any of a million equal documents is deleted in constant time.
 type storedDocument[ID comparable] struct {
 	id         ID
 	number     int // how many documents were added before it
-	length     int
-	content    uint32
+	length     int // in characters; see Document.Length
+	content    uint32 // its slot in contents
 	prev, next int32 // slots in the list of the content, or -1
 }
 
-// A content is the features that one or more documents share.
+// A content is the profile that one or more documents share.
 type content struct {
 	profile
-	first, last int32 // slots of its documents, -1 if there are none
+	first, last int32 // slots of its first and last document, or -1 if it has none
 }
 
-// NewDeduplicator returns a Deduplicator without documents. Options that are out of range are an
-// error, and so is a Weight that does not fit the features.
+// NewDeduplicator returns an empty Deduplicator. It returns an error for options that are out of
+// range, and for a Weight that does not fit the features, such as an IDF whose statistics were made
+// with another Tokenizer.
 func NewDeduplicator[ID comparable](options DeduplicatorOptions) (*Deduplicator[ID], error) {
 	s, err := options.canonical()
 	if err != nil {
@@ -129,7 +166,7 @@ func NewDeduplicator[ID comparable](options DeduplicatorOptions) (*Deduplicator[
 	return &Deduplicator[ID]{settings: s}, nil
 }
 
-// options returns the settings, those of the zero value too.
+// options returns the settings with defaults filled in, also for the zero Deduplicator.
 func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
 	if d.settings.Similarity != 0 {
 		return &d.settings
@@ -138,13 +175,16 @@ func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
 	return &s
 }
 
-// Add adds a text. It replaces the document that has the same id.
+// Add stores a text under an id. A document that has the id already is replaced: it counts as
+// deleted, and the new one as added now. The error is for a Deduplicator that is full. Add keeps no
+// reference to the text.
 func (d *Deduplicator[ID]) Add(id ID, text string) error {
 	return d.put(id, d.options().Fingerprinter.profile(text))
 }
 
-// AddRecord adds a record, by the Fields of the Fingerprinter. It is an error if there are none, or
-// if the record has values but none of the columns that they name: then a name is misspelt.
+// AddRecord is Add for a record, whose features the Fields of the Fingerprinter make. It returns an
+// error and stores nothing if there are no Fields. The same holds if the record has columns but the
+// Fields name none of them, which nearly always is a misspelt name.
 func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) error {
 	p, err := d.options().Fingerprinter.recordProfile(rec)
 	if err != nil {
@@ -153,18 +193,22 @@ func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) error {
 	return d.put(id, p)
 }
 
-// AddAll adds texts as if one by one, but reads them on all processors. After an error, also that of
-// the context, the texts before it have been added.
+// AddAll calls Add for each text in order, but extracts features on all processors. It reads up to
+// 256 texts for each processor before it adds them, so other calls see a text only then. If an Add
+// fails or the context ends, AddAll returns that error; the texts read before have been added. The
+// sequence may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
 	f := &d.options().Fingerprinter
 	return addAll(ctx, d, texts, func(text string) (profile, error) { return f.profile(text), nil })
 }
 
-// AddRecords is AddAll for records.
+// AddRecords is AddAll for records; see AddRecord for more errors.
 func (d *Deduplicator[ID]) AddRecords(ctx context.Context, records iter.Seq2[ID, Record]) error {
 	return addAll(ctx, d, records, d.options().Fingerprinter.recordProfile)
 }
 
+// addAll adds documents in batches. It calls read on all processors, and then adds the batch in
+// order. It stops at the first error; documents before that one have been added.
 func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (profile, error)) error {
 	type document struct {
 		id ID
@@ -204,7 +248,8 @@ func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs
 	return cmp.Or(flush(), ctx.Err())
 }
 
-// put adds a document.
+// put adds a document under the lock. The digest is computed before, so that adding goroutines wait
+// for each other as little as possible.
 func (d *Deduplicator[ID]) put(id ID, p profile) error {
 	digest := p.digest()
 	d.mu.Lock()
@@ -212,7 +257,8 @@ func (d *Deduplicator[ID]) put(id ID, p profile) error {
 	return d.enter(id, p, digest)
 }
 
-// digest is a hash of the profile; equal profiles have equal digests.
+// digest is a hash of the terms. Equal profiles have equal digests; profiles with equal digests
+// must still be compared.
 func (p *profile) digest() uint64 {
 	h := xxh3.New()
 	var b [12]byte
@@ -224,7 +270,8 @@ func (p *profile) digest() uint64 {
 	return h.Sum64()
 }
 
-// enter adds a document; the lock is held.
+// enter adds a document, and replaces the one with the same id. The caller holds the lock. A
+// content that is new becomes searchable at once, with the weights of the current history.
 func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 	d.delete(id)
 	if len(d.ids) == store.MaxDocuments {
@@ -261,7 +308,9 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 	return nil
 }
 
-// contentOf returns the slot of the content with a profile.
+// contentOf returns the slot of the content with a profile, which it makes if there is none.
+// Profiles without terms never share a content: such documents are not near-duplicates of each
+// other.
 func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
 	for _, c := range d.digests[digest] {
 		if of := &d.contents[c]; of.fine == p.fine && slices.Equal(of.terms, p.terms) {
@@ -275,19 +324,21 @@ func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
 		d.contents = append(d.contents, content{})
 	}
 	d.contents[c] = content{profile: p, first: -1, last: -1}
-	if len(p.terms) > 0 { // a document without features is like no other
+	if len(p.terms) > 0 { // or else no search for equal profiles must find it
 		d.digests[digest] = append(d.digests[digest], c)
 	}
 	return c
 }
 
-// Delete removes a document and reports whether it was there.
+// Delete removes a document and reports whether it was there. The error is always nil; Delete has
+// it because the indexes, which may lie in files, have the same method.
 func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.delete(id), nil
 }
 
+// delete is Delete for a caller that holds the lock.
 func (d *Deduplicator[ID]) delete(id ID) bool {
 	slot, ok := d.ids[id]
 	if !ok {
@@ -314,7 +365,7 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 	return true
 }
 
-// forget removes a content that has no documents any more.
+// forget removes a content whose last document was deleted, also from the history.
 func (d *Deduplicator[ID]) forget(number uint32) {
 	c := &d.contents[number]
 	if len(c.terms) > 0 {
@@ -332,7 +383,8 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 	d.freed = append(d.freed, number)
 }
 
-// Get returns what is known of the document with an id.
+// Get returns the number and length of the document with an id, and whether there is one. Texts are
+// not stored. The error is always nil, as in Delete.
 func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -343,14 +395,15 @@ func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	return doc, ok, nil
 }
 
-// Len returns the number of documents.
+// Len returns the number of documents, exact copies and documents without features included.
 func (d *Deduplicator[ID]) Len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.ids)
 }
 
-// documentsOf yields the slots of the documents of a content, in the order of adding.
+// documentsOf yields the slots of the documents of a content, in the order of adding. The caller
+// holds the lock, for reading at least.
 func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 	return func(yield func(int32) bool) {
 		for slot := c.first; slot >= 0 && yield(slot); slot = d.docs[slot].next {
@@ -358,26 +411,32 @@ func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 	}
 }
 
-// A collection is a snapshot of the documents, for work on all of them. Its documents are in the
-// order of adding, and known by their positions there. Contents that only old documents have come
-// first.
+// A collection is a snapshot of all documents, for work on all of them. Documents and contents are
+// known by their positions in its slices. Documents are in the order of adding. Contents that only
+// old documents have come first; otherwise contents are in the order of their first documents. Old
+// documents are those that [Deduplicator.PairsSince] or [Grouping] does not compare with each
+// other.
+//
+// It is the [cosine.Source] of a join, with contents as vectors.
 type collection[ID comparable] struct {
 	docs     []storedDocument[ID] // of which only id, number and length count
 	contents []sharedContent
-	old      int              // contents that only old documents have
-	fps      []Fingerprint128 // nil, or to be made
+	old      int // contents[:old] are of old documents only
+	fps      []Fingerprint128 // if not nil, Weigh stores the fingerprints of contents here
 	counted
-	oldDocs int
+	oldDocs int // docs[:oldDocs] are old
 	weights profileWeights
 }
 
-// A sharedContent is a content of a collection, with the positions of its documents, ascending.
+// A sharedContent is a profile with the positions of the documents that have it, ascending.
 type sharedContent struct {
 	profile
 	docs []int
 }
 
-// collect returns the documents; those with a number below old are old.
+// collect takes a snapshot. Documents with a number below old are old in it. The lock is held only
+// while documents are copied, and not while near-copies are looked for. Profiles are shared with d,
+// which never changes them.
 func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	c := &collection[ID]{}
 	d.mu.RLock()
@@ -388,7 +447,7 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 		}
 	}
 	byNumber := func(a, b int32) int { return d.docs[a].number - d.docs[b].number }
-	if !slices.IsSortedFunc(slots, byNumber) { // slots were used again
+	if !slices.IsSortedFunc(slots, byNumber) { // some slots were reused
 		slices.SortFunc(slots, byNumber)
 	}
 	position := make([]int, len(d.docs))
@@ -407,7 +466,7 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
 	c.counted = d.countedOnce(len(c.contents), c.terms)
 	c.weights = c.counted.weights(d.options())
-	// Contents that only old documents have move to the front.
+	// Move the contents that only old documents have to the front.
 	var order []int
 	for _, isOld := range []bool{true, false} {
 		for i, content := range c.contents {
@@ -428,7 +487,8 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 }
 
 // inOrder returns the slots of the contents that have documents and features, in the order of their
-// first documents. It does not depend on how the documents came to be.
+// first documents. So the result does not depend on which slots were reused. The caller holds the
+// lock.
 func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
 	for n, c := range d.contents {
 		if c.first >= 0 && len(c.terms) > 0 {
@@ -441,14 +501,17 @@ func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
 	return numbers
 }
 
+// terms returns the terms of a content, with raw counts for weights.
 func (c *collection[ID]) terms(i int) Vector { return c.contents[i].terms }
 
-// Len is the number of contents, which are the vectors of a join; it implements [cosine.Source], as
-// Vector, Weigh and Counts do.
+// Len returns the number of contents. Len, Vector, Weigh and Counts implement [cosine.Source].
 func (c *collection[ID]) Len() int { return len(c.contents) }
 
+// Vector returns the terms of content i, with raw counts for weights.
 func (c *collection[ID]) Vector(i int, _ []Term) []Term { return c.terms(i) }
 
+// Weigh returns the vector of content i with final weights, for the document frequencies df of its
+// terms, and stores its fingerprint if there is room for fingerprints.
 func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
 	w := Vector(slices.Clone(v))
 	c.weights.weigh(w, &c.contents[i].profile, df)
@@ -458,15 +521,21 @@ func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
 	return w
 }
 
-// Pairs yields all pairs of near-duplicates, each once, with their cosine. A was added before B. The
-// order is unspecified but depends only on the documents. The error of the context comes last, with
-// an empty Pair.
+// Pairs yields all pairs of near-duplicates, each once, with their cosine. A was added before B.
+// Equal documents have the similarity 1, and m of them m(m−1)/2 pairs; Groups does not spell them
+// out. The order is unspecified but depends only on the documents and the order of adding. If the
+// context ends, its error comes last, with an empty Pair. With a Recall below 1 some pairs may be
+// missing.
+//
+// Pairs compares the documents that are there when the loop begins.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return d.PairsSince(ctx, 0)
 }
 
-// PairsSince reports the pairs that involve a document added after the first n that were ever added:
-// new documents with each other and with old ones. Old documents are not compared with each other.
+// PairsSince reports the pairs that involve a document added after the first n that were ever
+// added: new documents with each other and with old ones. Old documents are not compared with each
+// other. n counts documents that were replaced or deleted since, as [Document.Number] does; with n
+// ≤ 0 it is Pairs.
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		c := d.collect(n)
@@ -481,10 +550,11 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair
 	}
 }
 
-// documentPairs yields the pairs of documents of at least a similarity, or a fraction recall of them,
-// by their positions.
+// documentPairs yields pairs of documents by position, A < B, without those of two old documents.
+// It finds the pairs with a cosine of at least least, or a fraction recall of them.
 func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64) iter.Seq[Pair[int]] {
 	return func(yield func(Pair[int]) bool) {
+		// Pairs within a content: equal documents.
 		for _, of := range c.contents[c.old:] {
 			for b := c.oldOf(of.docs); b < len(of.docs); b++ {
 				for _, i := range of.docs[:b] {
@@ -494,11 +564,12 @@ func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float6
 				}
 			}
 		}
+		// Pairs between two contents: each document of one with each document of the other.
 		for p := range c.pairs(ctx, least, recall, planFrom) {
 			of, with := c.contents[p.A].docs, c.contents[p.B].docs
 			fresh := with[c.oldOf(with):]
 			for n, i := range of {
-				if n == c.oldOf(of) { // from here on with old ones too
+				if n == c.oldOf(of) { // document i is new, so old partners count too
 					fresh = with
 				}
 				for _, j := range fresh {
@@ -511,14 +582,18 @@ func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float6
 	}
 }
 
-// oldOf returns how many of some documents are old.
+// oldOf returns how many of docs, ascending positions, are old.
 func (c *collection[ID]) oldOf(docs []int) int {
 	n, _ := slices.BinarySearch(docs, c.oldDocs)
 	return n
 }
 
-// Search yields the near-duplicates of a text: the most similar first, and equally similar ones in
-// the order of adding. An error comes last, with an empty Match.
+// Search yields the stored near-duplicates of a text, the most similar first, and equally similar
+// ones in the order of adding. It does not add the text. A text that was added finds itself. An
+// error comes last, with an empty Match.
+//
+// The search runs when the loop begins and yields what it found then. Now and then it recomputes
+// the weights first, which takes time for all documents.
 func (d *Deduplicator[ID]) Search(text string) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		matchSeq(d.find(nil, d.options().Fingerprinter.profile(text)))(yield)
@@ -537,7 +612,7 @@ func (d *Deduplicator[ID]) SearchRecord(rec Record) iter.Seq2[Match[ID], error] 
 	}
 }
 
-// Exists reports whether Search finds anything.
+// Exists reports whether Search finds anything. It takes as long as Search.
 func (d *Deduplicator[ID]) Exists(text string) (bool, error) {
 	for _, err := range d.Search(text) {
 		return err == nil, err
@@ -545,8 +620,9 @@ func (d *Deduplicator[ID]) Exists(text string) (bool, error) {
 	return false, nil
 }
 
-// SearchAndAdd is Search and Add in one. The document that has the id already is not returned. Of
-// two calls at the same time, one finds the other's document.
+// SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's
+// document. It returns the near-duplicates in the order of Search. The document that had the same
+// id is replaced and not returned.
 func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) ([]Match[ID], error) {
 	return d.find(&id, d.options().Fingerprinter.profile(text))
 }
@@ -566,7 +642,8 @@ func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
 	return len(found) > 0, err
 }
 
-// find returns the near-duplicates of a profile, and adds it if there is an id for it.
+// find returns the near-duplicates of a profile. If id is not nil it also stores the profile under
+// the id, all under one lock.
 func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	if id != nil {
 		d.mu.Lock()
@@ -608,7 +685,9 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	return out, nil
 }
 
-// lockFresh makes sure that the history is fresh, locks for reading, and returns what unlocks.
+// lockFresh locks for reading, with a history that is up to date, and returns the function that
+// unlocks. A history is recomputed under the other lock, so another change may come between the
+// two; therefore it checks again.
 func (d *Deduplicator[ID]) lockFresh() (unlock func(), err error) {
 	for d.mu.RLock(); d.isStale(); d.mu.RLock() {
 		d.mu.RUnlock()

@@ -10,43 +10,49 @@ import (
 	"strings"
 )
 
-// A Label says of two documents whether they are near-duplicates.
+// This file chooses the Similarity of a [Deduplicator] from pairs of documents that the caller has
+// labelled. It computes precision and recall at every similarity from 0.20 to 1 in steps of 0.01,
+// and takes the best one for the goal.
+
+// A Label says of two documents whether they are near-duplicates. The order of A and B does not
+// matter.
 type Label[ID comparable] struct {
 	A, B      ID
 	Duplicate bool
 }
 
-// A Goal is what [Deduplicator.Calibrate] looks for. The zero value is the best F1, the harmonic
-// mean of precision and recall.
+// A Goal says what [Deduplicator.Calibrate] looks for. The zero value asks for the best F1, the
+// harmonic mean of precision and recall. At most one of Precision and Recall may be set.
 type Goal struct {
-	// Precision, if it is not 0, is the share of right pairs among those that are found, and recall is
-	// to be the best there is with it.
+	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1.
+	// Calibrate then looks for the best recall at this precision.
 	Precision float64
 
-	// Recall, if it is not 0, is the share of the right pairs that are found, and precision is
-	// to be the best there is with it.
+	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1. Calibrate
+	// then looks for the best precision at this recall.
 	Recall float64
 
-	// Complete says that the labels have all duplicates: all other pairs of documents are
-	// labelled by not being there. Otherwise pairs without a label do not count.
+	// Complete says that the labels name all duplicates. Then every other pair of documents counts
+	// as no duplicate. Without it, pairs without a label do not count.
 	Complete bool
 }
 
-// A Calibration is settings and what they were chosen from.
+// A Calibration is the result of [Deduplicator.Calibrate].
 type Calibration struct {
-	Options DeduplicatorOptions // with the Similarity that was chosen
-	Point   CurvePoint
-	Curve   []CurvePoint // ascending by Similarity, in steps of 0.01
+	Options DeduplicatorOptions // the options of the Deduplicator, with the chosen Similarity
+	Point   CurvePoint // the point of the curve that was chosen
+	Curve   []CurvePoint // ascending by Similarity, from 0.20 to 1 in steps of 0.01
 }
 
-// A CurvePoint is what a least similarity finds of the pairs that have labels.
+// A CurvePoint says how good a Similarity is, measured on the pairs that count (see [Goal]). A pair
+// is found if its cosine is at least the Similarity.
 type CurvePoint struct {
 	Similarity            float64
-	Precision, Recall, F1 float64 // Precision is 1 if nothing is found
-	Found, Right          int     // pairs
+	Precision, Recall, F1 float64 // in [0, 1]; Precision is 1 if nothing is found
+	Found, Right          int // pairs found, and how many of them are duplicates
 }
 
-// String returns the curve as a table, with the point that was chosen marked.
+// String returns the curve as a table of one line for each point, with a mark at the chosen one.
 func (c Calibration) String() string {
 	var b strings.Builder
 	b.WriteString("similarity  precision  recall     F1    found\n")
@@ -60,14 +66,25 @@ func (c Calibration) String() string {
 	return b.String()
 }
 
-// leastCurve is the similarity at which curves begin.
+// leastCurve is the similarity at which curves begin. Documents below it have little in common, and
+// the exact join gets slower with every step down.
 const leastCurve = 0.2
 
-// Calibrate returns the settings that reach a goal on labelled pairs of the documents. Labels
-// should have hard cases, pairs that look alike and are not; and what the settings are worth,
-// other documents of the same kind tell. The similarity is the middle of those that do equally
-// well. It is an error if an id is unknown, if no label is a duplicate, if all are and Complete
-// is not said, or if the goal cannot be reached with a similarity of 0.2 or more.
+// Calibrate returns the options that reach a goal on labelled pairs of stored documents. They take
+// effect in a new Deduplicator; d does not change. Where several similarities in a row do equally
+// well, it takes the middle one, which has the most room on both sides.
+//
+// Labels should include hard cases: pairs that look alike and are no duplicates. How good the
+// options really are, only other documents of the same kind can tell.
+//
+// Calibrate weighs features by all documents. With Complete it finds all pairs with a cosine of at
+// least 0.2, which takes longer than Pairs; otherwise it compares the labelled pairs only, and d
+// cannot be changed meanwhile.
+//
+// It returns an error if the goal is out of range, if an id is unknown, if a label names one
+// document twice or contradicts another label, if no label is a duplicate, if all are and Complete
+// is not set, and if no similarity of 0.2 or more reaches the goal. Another error is that of the
+// context.
 func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration, error) {
 	var cal Calibration
 	if goal.Precision != 0 && goal.Recall != 0 || !(goal.Precision >= 0 && goal.Precision <= 1 && goal.Recall >= 0 && goal.Recall <= 1) {
@@ -117,17 +134,18 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	return cal, nil
 }
 
-// numbers returns a pair of documents, the one that was added first in front.
+// numbers returns two document numbers as the key of a pair: the smaller one first.
 func numbers(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
-// atLeastCount returns how many of ascending numbers are at least x.
+// atLeastCount returns how many of the ascending numbers are at least x.
 func atLeastCount(ascending []float64, x float64) int {
 	i, _ := slices.BinarySearch(ascending, x)
 	return len(ascending) - i
 }
 
-// labelled returns the similarities, ascending, of the duplicates and of all pairs that count,
-// and how many duplicates there are, those that share nothing too.
+// labelled returns the similarities of the pairs that count, ascending: right those of the
+// duplicates, all those of all pairs. Pairs below leastCurve may be missing from both. total is the
+// number of duplicates, these included.
 func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], complete bool) (right []float64, total int, all []float64, err error) {
 	duplicate, total, err := d.duplicates(labels, complete)
 	if err != nil {
@@ -163,7 +181,7 @@ func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], com
 			i, okA := d.ids[l.A]
 			j, okB := d.ids[l.B]
 			if !okA || !okB {
-				continue // deleted meanwhile
+				continue // deleted since the labels were checked
 			}
 			pair := numbers(d.docs[i].number, d.docs[j].number)
 			if !taken[pair] {
@@ -177,8 +195,8 @@ func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], com
 	return right, total, all, nil
 }
 
-// duplicates returns of the pairs that have labels, by position, whether they are duplicates, and how many
-// are.
+// duplicates checks the labels and returns, for each labelled pair by the numbers of its documents,
+// whether it is a duplicate, and how many are.
 func (d *Deduplicator[ID]) duplicates(labels []Label[ID], complete bool) (duplicate map[[2]int]bool, total int, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -10,32 +10,39 @@ import (
 	"github.com/neardup/neardup/internal/cosine"
 )
 
-// An Explanation says why two documents are near-duplicates or not.
+// This file says why two documents are near-duplicates: the features with their weights, by how
+// much each adds to the cosine. A profile knows features only by their hashes, so Explain goes
+// through the two texts once more to get their spelling.
+
+// An Explanation says why two documents are near-duplicates, or why they are not.
 type Explanation struct {
-	Similarity float64 // the cosine
-	Least      float64 // what it must be at least
-	Features   []ExplainedFeature
+	Similarity float64 // the cosine of the two documents
+	Least      float64 // the Similarity of the options, which near-duplicates must reach
+	Features   []ExplainedFeature // the features of both, those that matter most first
 }
 
-// An ExplainedFeature is a feature that one of two documents has or both have.
+// An ExplainedFeature is a feature of one of the two documents, or of both.
 type ExplainedFeature struct {
 	Text string
 
-	// What it weighs in each of the documents, as unit vectors: 0 if it is not there. The similarity
-	// is the sum of their products.
+	// A and B are the weights of the feature in the two documents, scaled to vectors of length 1; 0
+	// means that the document does not have the feature. The similarity is the sum of A·B over all
+	// features.
 	A, B float64
 
-	// Documents is how many documents had it when features were last weighed, not counting those
-	// that are nearly equal to another: 0 if none had it.
+	// Documents is the number of stored documents that had the feature when weights were last
+	// computed, where nearly equal documents count once. It is 0 if none had it.
 	Documents int
 }
 
-// Duplicate reports whether the documents are near-duplicates.
+// Duplicate reports whether the documents are near-duplicates: whether Similarity reaches Least.
 func (e Explanation) Duplicate() bool { return e.Similarity >= e.Least }
 
-// Explain compares two texts, which need not have been added, as Search does. The features are
-// ordered: those that both have, by what they add to the similarity, and then the others, by how
-// much of their document they are.
+// Explain compares two texts with the weights that Search uses. The texts need not have been added,
+// and are not. Features that both have come first, in the order of what they add to the similarity.
+// The others follow, in the order of their share of their own document.
+//
+// It holds d for reading, and may recompute the weights first, as Search does.
 func (d *Deduplicator[ID]) Explain(a, b string) (Explanation, error) {
 	f := &d.options().Fingerprinter
 	names := map[uint64]string{}
@@ -58,13 +65,13 @@ func (d *Deduplicator[ID]) Explain(a, b string) (Explanation, error) {
 	return d.explain(f.profile(a), f.profile(b), names)
 }
 
-// ExplainRecords is Explain for records.
+// ExplainRecords is Explain for records; see AddRecord for its errors.
 func (d *Deduplicator[ID]) ExplainRecords(a, b Record) (Explanation, error) {
 	f := &d.options().Fingerprinter
 	names := map[uint64]string{}
 	for _, rec := range []Record{a, b} {
 		if f.checkRecord(rec) != nil {
-			continue // recordProfile says so
+			continue // recordProfile returns the error below
 		}
 		for feature := range f.RecordFeatures(rec) {
 			names[featureKey(feature.Text, f.Hash.key)] = feature.Text
@@ -81,6 +88,7 @@ func (d *Deduplicator[ID]) ExplainRecords(a, b Record) (Explanation, error) {
 	return d.explain(x, y, names)
 }
 
+// explain compares two profiles. names has the spelling of their features.
 func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Explanation, error) {
 	unlock, err := d.lockFresh()
 	if err != nil {
@@ -113,8 +121,10 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 	return e, nil
 }
 
-// String returns the similarity, and the ten features that weigh most of those that both documents have
-// and that one has.
+// String returns the verdict and up to ten features of each kind: those that both documents have,
+// that only the first has, and that only the second has. The number before a feature of both is
+// what it adds to the similarity; before others it is the square of its weight, its share of the
+// document.
 func (e Explanation) String() string {
 	var b strings.Builder
 	verdict := "near-duplicates"

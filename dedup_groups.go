@@ -8,39 +8,50 @@ import (
 	"github.com/neardup/neardup/internal/graph"
 )
 
-// A Grouping says how [Deduplicator.Groups] groups. The zero value: around Centres, and the
-// first of each group is kept.
+// This file turns pairs of near-duplicates into groups. Groups are made of contents, not of
+// documents, so exact copies come along for free. In the two common cases, Centres and Chains with
+// all pairs wanted, the join and the grouping work together: the join then skips pairs that cannot
+// change a group. All other cases find the pairs first and call GroupPairs.
+
+// A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The
+// zero value groups around [Centres] and keeps the document of a group that was added first.
 type Grouping[ID comparable] struct {
+	// Linkage says which pairs make a group; see its constants.
 	Linkage Linkage
 
-	// Old is the number of documents, in the order of adding, that are old: they are kept before
-	// others, and are not compared with each other. Of equal ones only the first is found, and a new
-	// document that is equal to an old one counts as that.
+	// Old says that the first Old documents that were ever added (by [Document.Number]) are old.
+	// Old documents are kept in preference to new ones, and are not compared with each other. Of
+	// equal old documents only the first appears in a group. A new document that equals an old one
+	// is treated as old itself: it is not compared with other old ones.
 	Old int
 
-	// Prefer says whether to keep document a rather than b, such as the longer one:
+	// Prefer reports whether to keep document a rather than b. This keeps the longer one:
 	//
 	//	func(a, b neardup.Document[string]) bool { return a.Length > b.Length }
 	//
-	// nil keeps the one that was added first. Between equal ones the first is kept.
+	// It must be a strict weak order, like the less function of a sort. If neither of two is
+	// preferred, the one added first is kept. nil always keeps the one added first.
 	Prefer func(a, b Document[ID]) bool
 }
 
-// A Document is what Prefer is told of one.
+// A Document describes a stored document, for [Grouping].Prefer and [Deduplicator.Get].
 type Document[ID comparable] struct {
 	ID     ID
-	Number int // in the order of adding, from 0
-	Length int // of the text in characters; of a record, of all values
+	Number int // how many documents were added before it; never reused
+	Length int // in characters of the text before normalizing, or of all values of a record
 }
 
-// A Group is documents that are near-duplicates, two or more.
+// A Group is two or more documents that are near-duplicates as the Linkage says.
 type Group[ID comparable] struct {
-	Keep    ID   // the one that represents them
-	Members []ID // all, Keep too, in the order of adding
+	Keep    ID // the member that represents the group
+	Members []ID // all members in the order of adding, Keep included
 }
 
-// Groups returns the groups of near-duplicates, in the order of their first members. A document that
-// is in no group stands alone; so do groups of old documents only.
+// Groups returns the groups of near-duplicates, in the order of their first members. Every document
+// is in one group at most; a document in none has no near-duplicate, or with Centres and
+// CompleteLinks none left for it. Groups without a new document are not returned (see
+// Grouping.Old). It returns an error for an unknown Linkage, and the error of the context. It
+// groups the documents that are there when it is called.
 func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
 	if err := g.Linkage.check(); err != nil {
 		return nil, err
@@ -54,6 +65,7 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	keep := c.keepers(&g)
 	first := func(i, j int) bool { return c.before(&g, keep[i], keep[j]) }
 	s := d.options()
+	// of[i] is the content that represents the group of content i.
 	var of []int
 	switch {
 	case g.Linkage == Centres && s.Recall == 1:
@@ -96,10 +108,10 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	return groups, nil
 }
 
-// isOld reports whether a content has an old document.
+// isOld reports whether a content has an old document. Its new documents are then treated as old.
 func (c *collection[ID]) isOld(i int) bool { return c.contents[i].docs[0] < c.oldDocs }
 
-// keepers returns for each content the position of its best document.
+// keepers returns, for each content, the position of the document to keep.
 func (c *collection[ID]) keepers(g *Grouping[ID]) []int {
 	keep := make([]int, len(c.contents))
 	for i := range c.contents {
@@ -113,8 +125,8 @@ func (c *collection[ID]) keepers(g *Grouping[ID]) []int {
 	return keep
 }
 
-// before reports whether the document at i should be kept rather than the one at j: old documents
-// come first.
+// before reports whether to keep the document at position i rather than the one at j. Old documents
+// come before new ones, whatever Prefer says.
 func (c *collection[ID]) before(g *Grouping[ID], i, j int) bool {
 	if oldI, oldJ := i < c.oldDocs, j < c.oldDocs; oldI != oldJ {
 		return oldI
@@ -128,12 +140,14 @@ func (c *collection[ID]) before(g *Grouping[ID], i, j int) bool {
 	return g.Prefer(document(i), document(j))
 }
 
-// centres groups contents around centres, without spelling out the pairs.
+// centres groups contents around centres. It searches the neighbours of centres only. A content
+// that belongs to a centre is never searched for itself, so a large group costs little more than
+// its one centre.
 func (c *collection[ID]) centres(ctx context.Context, least float64, before func(i, j int) bool) []int {
 	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })
 	return graph.CentresOf(len(c.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
-			is = nil // the result is thrown away
+			is = nil // Groups returns the error, and no groups
 		}
 		next := 0
 		j.Each(is, covered, func(found []cosine.Pair) {
@@ -149,8 +163,9 @@ func (c *collection[ID]) centres(ctx context.Context, least float64, before func
 	})
 }
 
-// chains groups contents by connected components. Pairs within a component that is known already
-// are not verified: of n contents in one group about n pairs are, and not n².
+// chains groups contents by connected components. A pair within a component that is already
+// connected cannot change anything, so it is not verified: n contents in one group take about n
+// comparisons, not n².
 func (c *collection[ID]) chains(ctx context.Context, least float64, before func(i, j int) bool) []int {
 	groups := graph.NewShared(len(c.contents))
 	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })

@@ -12,21 +12,21 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// Fingerprints are written in three forms, all of them with the most
-// significant bit first, so that they sort as numbers:
+// Fingerprints are written in three forms. All of them have the most significant bit first, so they
+// sort as numbers:
 //
 //	text    16 or 32 lower-case hexadecimal digits (also in JSON)
 //	binary  8 or 16 bytes, big-endian
 //	SQL     a signed 64-bit integer, or 16 bytes
 //
-// One fingerprint alone does not say how it was made: where fingerprints are stored,
-// Fingerprinter.Version belongs beside them, as WriteFingerprints puts it.
+// A fingerprint alone does not say how it was made. Store Fingerprinter.Version beside
+// fingerprints; WriteFingerprints does so. A failed decode leaves its receiver unchanged.
 
-// String returns 16 hexadecimal digits. Print fingerprints with %v or %s; %x
-// would write the digits of the digits.
+// String returns 16 lower-case hexadecimal digits. Print fingerprints with %v or %s: %x would print
+// the hexadecimal digits of these digits.
 func (a Fingerprint64) String() string { return string(a.appendHex(nil)) }
 
-// String returns 32 hexadecimal digits.
+// String returns 32 lower-case hexadecimal digits; see [Fingerprint64.String].
 func (a Fingerprint128) String() string { return string(a.appendHex(nil)) }
 
 func (a Fingerprint64) appendHex(b []byte) []byte {
@@ -43,8 +43,9 @@ func (a Fingerprint64) Bits() string { return fmt.Sprintf("%064b", uint64(a)) }
 // Bits returns 128 binary digits, bit 127 first.
 func (a Fingerprint128) Bits() string { return fmt.Sprintf("%064b%064b", a.Hi, a.Lo) }
 
-// ParseFingerprint reads what String or Bits wrote: 16 or 32 hexadecimal digits of either case, or
-// 64 or 128 binary digits, by the width of F.
+// ParseFingerprint reads what String or Bits returned: 16 hexadecimal or 64 binary digits for a
+// [Fingerprint64], 32 or 128 for a [Fingerprint128]. Hexadecimal digits may be of either case.
+// Anything else is an error, also signs, prefixes and white space.
 func ParseFingerprint[F Fingerprint](s string) (F, error) {
 	if width[F]() == 64 {
 		lo, err := parseWord(s, 16, s)
@@ -62,7 +63,8 @@ func ParseFingerprint[F Fingerprint](s string) (F, error) {
 	return fromWords[F](lo, hi), nil
 }
 
-// parseWord reads the 64 bits of word, a part of whole.
+// parseWord parses 64 bits. word is the whole text, or one half of it. digits is the number of
+// hexadecimal digits that whole must have, or a quarter of the number of binary digits.
 func parseWord(word string, digits int, whole string) (uint64, error) {
 	base := 16
 	if len(word) == 64 {
@@ -88,7 +90,7 @@ func (a Fingerprint64) MarshalText() ([]byte, error) { return a.appendHex(nil), 
 // MarshalText implements [encoding.TextMarshaler].
 func (a Fingerprint128) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint].
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts what [ParseFingerprint] does.
 func (a *Fingerprint64) UnmarshalText(text []byte) error {
 	fp, err := ParseFingerprint[Fingerprint64](string(text))
 	if err == nil {
@@ -97,7 +99,7 @@ func (a *Fingerprint64) UnmarshalText(text []byte) error {
 	return err
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; see [ParseFingerprint].
+// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts what [ParseFingerprint] does.
 func (a *Fingerprint128) UnmarshalText(text []byte) error {
 	fp, err := ParseFingerprint[Fingerprint128](string(text))
 	if err == nil {
@@ -106,23 +108,23 @@ func (a *Fingerprint128) UnmarshalText(text []byte) error {
 	return err
 }
 
-// AppendBinary implements [encoding.BinaryAppender].
+// AppendBinary implements [encoding.BinaryAppender]: 8 bytes, big-endian.
 func (a Fingerprint64) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(b, uint64(a)), nil
 }
 
-// AppendBinary implements [encoding.BinaryAppender].
+// AppendBinary implements [encoding.BinaryAppender]: 16 bytes, big-endian.
 func (a Fingerprint128) AppendBinary(b []byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, a.Hi), a.Lo), nil
 }
 
-// MarshalBinary implements [encoding.BinaryMarshaler].
+// MarshalBinary implements [encoding.BinaryMarshaler]: 8 bytes, big-endian.
 func (a Fingerprint64) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
-// MarshalBinary implements [encoding.BinaryMarshaler].
+// MarshalBinary implements [encoding.BinaryMarshaler]: 16 bytes, big-endian.
 func (a Fingerprint128) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler].
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. Data that has not 8 bytes is an error.
 func (a *Fingerprint64) UnmarshalBinary(data []byte) error {
 	if len(data) != 8 {
 		return fmt.Errorf("neardup: a 64-bit fingerprint has 8 bytes, not %d", len(data))
@@ -131,7 +133,7 @@ func (a *Fingerprint64) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler].
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. Data that has not 16 bytes is an error.
 func (a *Fingerprint128) UnmarshalBinary(data []byte) error {
 	if len(data) != 16 {
 		return fmt.Errorf("neardup: a 128-bit fingerprint has 16 bytes, not %d", len(data))
@@ -140,20 +142,18 @@ func (a *Fingerprint128) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// Value implements [driver.Valuer]: the same 64 bits as a signed integer, for a
-// BIGINT column. Fingerprints with bit 63 set become negative. In MySQL and
-// PostgreSQL the distance of two is then BIT_COUNT(a ^ b) or bit_count((a #
-// b)::bit(64)).
+// Value implements [driver.Valuer]: the same 64 bits as a signed integer, for a BIGINT column.
+// Fingerprints with bit 63 set become negative. The distance of two columns is then BIT_COUNT(a ^
+// b) in MySQL and bit_count((a # b)::bit(64)) in PostgreSQL.
 func (a Fingerprint64) Value() (driver.Value, error) { return int64(a), nil }
 
-// Value implements [driver.Valuer]: 16 bytes, for a BINARY(16), BYTEA or BLOB
-// column.
+// Value implements [driver.Valuer]: 16 bytes, big-endian, for a BINARY(16), BYTEA or BLOB column.
 func (a Fingerprint128) Value() (driver.Value, error) { return a.AppendBinary(nil) }
 
-// Scan implements [sql.Scanner]: the inverse of Value. It also takes unsigned
-// integers, and integers as decimal text, as some drivers give them, but no
-// hexadecimal text: store it in another column type and use ParseFingerprint.
-// NULL is an error; scan into a [sql.Null] if a column has it.
+// Scan implements [sql.Scanner]; it is the inverse of Value. It also accepts unsigned integers, and
+// integers as decimal text, which some drivers return. Hexadecimal text is an error, because it
+// could be read as a decimal number: use ParseFingerprint for such columns. NULL is an error too:
+// scan into a [sql.Null] if a column has it.
 func (a *Fingerprint64) Scan(src any) error {
 	switch src := src.(type) {
 	case int64:
@@ -178,8 +178,8 @@ func (a *Fingerprint64) Scan(src any) error {
 	return fmt.Errorf("neardup: cannot scan %T as a 64-bit fingerprint", src)
 }
 
-// Scan implements [sql.Scanner]: 16 bytes, or 32 hexadecimal digits. NULL is an
-// error; scan into a [sql.Null] if a column has it.
+// Scan implements [sql.Scanner]. It accepts 16 bytes, and text as [ParseFingerprint] does. NULL is
+// an error: scan into a [sql.Null] if a column has it.
 func (a *Fingerprint128) Scan(src any) error {
 	switch src := src.(type) {
 	case []byte:
@@ -193,11 +193,13 @@ func (a *Fingerprint128) Scan(src any) error {
 	return fmt.Errorf("neardup: cannot scan %T as a 128-bit fingerprint", src)
 }
 
-// WriteFingerprints writes fingerprints under the ids of the caller, of at most
-// 64 KiB each, and the version ([Fingerprinter.Version]) of what made them, in a
-// checksummed binary form of about 9 or 17 bytes and the id for each. Ids may be any
-// bytes and are not checked for being different. After an error the file is
-// incomplete, which is noticed when it is read.
+// WriteFingerprints writes fingerprints with their ids, and the version ([Fingerprinter.Version])
+// of the Fingerprinter that made them. The file is binary and checksummed. A record takes about 9
+// bytes, or 17 for 128 bits, and the id.
+//
+// An id is any string of at most 64 KiB. Ids need not be unique; it is up to the caller. A longer
+// id, a version that is not one, and a failed write are errors. After an error the file is
+// incomplete, and [ReadFingerprints] will say so.
 //
 //	version, err := f.Version()
 //	err = neardup.WriteFingerprints(file, version, index.All()) // of an index with string ids
@@ -223,13 +225,15 @@ func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints 
 	return f.Close()
 }
 
-// ReadFingerprints reads what [WriteFingerprints] wrote and calls add for each
-// fingerprint, for example the Add of an index, until that returns an error. The version must be the one that
-// the file has, or the error is an [ErrVersion] that says in what they differ. A
-// file that is damaged, ends early, goes on behind its end or is none gives an
-// [ErrDamaged]; the fingerprints before the damage have been added then, and were
-// good. An id that occurs twice is added twice. It reads to the end of r and takes no
-// more memory than a block of the file, whatever the file claims.
+// ReadFingerprints reads a file of [WriteFingerprints] and calls add for each fingerprint, in the
+// order of the file. add may be the Add of an index. If add returns an error, ReadFingerprints
+// stops and returns it. An id that occurs twice is added twice.
+//
+// version must be the one in the file, or the error is an [ErrVersion] that says what differs. The
+// error is an [ErrDamaged] if the file is damaged or cut off, if data follows its end, or if it is
+// not such a file at all. The fingerprints before the damage have been added by then, and were
+// intact. ReadFingerprints reads r to the end. It takes no more memory than a block of the file (1
+// MiB), whatever sizes the file claims.
 func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id string, fp F) error) error {
 	f, err := format.NewReader(r, fingerprintKind[F](), version, fingerprintAgain)
 	if err != nil {
@@ -252,4 +256,5 @@ func ReadFingerprints[F Fingerprint](r io.Reader, version string, add func(id st
 	return f.Err
 }
 
+// fingerprintKind returns the kind that the file names in its head: it differs by width.
 func fingerprintKind[F Fingerprint]() string { return fmt.Sprintf("fingerprints%d", width[F]()) }

@@ -478,6 +478,53 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	}
 }
 
+// TestJournalHole zeroes every sector of a journal of many small frames, as a failing disk might. If
+// anything whole follows the hole, it is damage, and the file stays as it is. Only a hole in the last
+// frame may be the trace of a writer that never said that the frame was on the disk.
+func TestJournalHole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "seen.index")
+	ix := mustOpen[string, Fingerprint64](t, path, 3)
+	rnd := rand.New(rand.NewPCG(5, 5))
+	before := 0 // documents before the last frame
+	for frame := range 13 {
+		before = ix.Len()
+		for range 50 {
+			if err := ix.Add(fmt.Sprint("document ", frame, rnd.Uint64()), Fingerprint64(rnd.Uint64())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := ix.Sync(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journal, err := os.ReadFile(path + ".journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := 0
+	for at := 512; at < len(journal); at += 512 {
+		holed := bytes.Clone(journal)
+		clear(holed[at:min(at+512, len(holed))])
+		copied := copyIndex(t, path, holed)
+		again, err := OpenIndex[string, Fingerprint64](copied, 3, fileOptions)
+		if err == nil {
+			if again.Len() < before {
+				t.Errorf("zeros from byte %d on: %d of %d documents are left, and no error", at, again.Len(), ix.Len())
+			}
+			again.Close()
+			continue
+		}
+		damaged++
+		after, readErr := os.ReadFile(copied + ".journal")
+		if !errors.Is(err, ErrDamaged) || readErr != nil || !bytes.Equal(after, holed) {
+			t.Errorf("zeros from byte %d on: %v; the file has %d of %d bytes", at, err, len(after), len(holed))
+		}
+	}
+	if damaged < len(journal)/512/2 {
+		t.Errorf("%d of %d holes are damage", damaged, len(journal)/512)
+	}
+}
+
 // saysClosed checks that no method of a closed index says that nothing is known.
 func saysClosed(t *testing.T, ix *Index[string, Fingerprint64]) {
 	t.Helper()

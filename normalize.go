@@ -6,74 +6,78 @@ import (
 	"github.com/neardup/neardup/internal/clean"
 )
 
-// A Normalizer rewrites a text before it is cut into tokens, so that differences
-// that do not matter to the caller disappear. The zero value changes nothing. Its
-// steps are taken in the order of the fields, each where it is set; all of them
-// but HTML work on one line at a time, and a line of more than 64 KiB is cut.
+// The Normalizer is the exported side of internal/clean, which does the work. This file checks the
+// settings and translates them.
+
+// A Normalizer rewrites a text before it is cut into tokens, so that differences that do not matter
+// to you disappear. The zero value changes nothing. The steps that are set are taken in the order
+// of the fields. All of them except HTML work on one line at a time; a line of more than 64 KiB is
+// cut.
 //
-// The tokenizers of this package see neither case nor width, punctuation or white
-// space in any case: they need no Fold and no Space, which are for tokenizers of the
-// caller and for the text itself, and Width only where full-width addresses, dates
-// or numbers are to be found. What each step does to real texts is in docs/text.md.
+// The tokenizers of this package ignore case, width, punctuation and white space anyway. So they
+// need neither Fold nor Space; these are for tokenizers of your own, and for using the text itself.
+// They need Width only to find addresses, dates and numbers in full-width characters. docs/text.md
+// says what each step does to real texts.
 //
-// The offsets of tokens refer to the text that the Normalizer makes. Values of Form
-// and Treatment that are not named are an error where there is one, as in
-// [Fingerprinter.Version], and panic in Normalize.
+// Positions of tokens refer to the result of the Normalizer. A Form or Treatment without a name is
+// an error where a function can return one, as in [Fingerprinter.Version], and makes the others
+// panic.
 type Normalizer struct {
-	// HTML takes the text for a page in UTF-8 and reduces it to what the page
-	// shows, with a line for each block. Scripts, styles, comments and what is
-	// only for browsers without scripts are left out, character references
-	// resolved. It reads markup as golang.org/x/net/html does.
+	// HTML reads the text as an HTML page in UTF-8 and reduces it to what the page shows, with a
+	// line for each block. It leaves out scripts, styles, comments, and content for browsers
+	// without scripts, and resolves character references. It reads markup as golang.org/x/net/html
+	// does.
 	HTML bool
 
-	// Form is the form of Unicode: É is one character in some texts and two in
-	// others.
+	// Form is the Unicode form of the result. É, for example, is one character in some texts and
+	// two in others.
 	Form Form
 
-	// Fold replaces every character as the tokenizers of this package do: by its
-	// lower case, in the usual width and font.
+	// Fold replaces every character as the tokenizers of this package do: by its lower case, in the
+	// usual width and font.
 	Fold bool
 
-	// What to do with addresses of pages (http://…, www.…), e-mail addresses,
-	// dates and times (2026-11-21, 21.11.2026, 21 Nov 2026, 2026年11月21日, 08:52)
-	// and other numbers (1,024.5). They are found by ASCII characters and English
-	// names of months. A number inside a word (mp3) is part of the word.
+	// What to do with web addresses (http://…, www.…), e-mail addresses, dates and times
+	// (2026-11-21, 21.11.2026, 21 Nov 2026, 2026年11月21日, 08:52) and other numbers (1,024.5).
+	// They are recognised by ASCII characters and the English names of months. A number inside a
+	// word (mp3) is part of the word.
 	URLs, Emails, Dates, Numbers Treatment
 
-	// Space makes all white space in a line one space, takes it away at both ends
-	// of the line, and empty lines with it.
+	// Space replaces each run of white space inside a line by one space, and removes white space at
+	// the ends of lines, and empty lines.
 	Space bool
 
-	// Boilerplate leaves out the lines that are common in a collection.
+	// Boilerplate leaves out the lines that are common in a collection. nil or an empty set leaves
+	// out none.
 	Boilerplate *Boilerplate
 }
 
-// A Form is a form of Unicode in which equal texts have equal characters.
+// A Form is a Unicode form. In one form, equal texts have equal characters.
 type Form uint8
 
 const (
 	AsIs  Form = iota // no change
-	NFC               // canonical composition: loses nothing
-	Width             // NFC, and full-width and half-width characters become usual ones
-	NFKC              // compatibility composition: also ① is 1, x² is x2, ﬁ is fi, ㎏ is kg
+	NFC // canonical composition: loses nothing
+	Width // NFC, and full-width and half-width characters become the usual ones
+	NFKC // compatibility composition: also ① becomes 1, x² x2, ﬁ fi, and ㎏ kg
 )
 
-// A Treatment says what becomes of something in a text.
+// A Treatment says what happens to an address, a date or a number.
 type Treatment uint8
 
 const (
-	Keep   Treatment = iota // it stays
-	Mask                    // its kind stands for it: <url>, <email>, <date> or <number>
-	Remove                  // a space stands for it
+	Keep   Treatment = iota // leave it
+	Mask // replace it by its kind: <url>, <email>, <date> or <number>
+	Remove // replace it by a space
 )
 
-// Normalize returns the text as n makes it. It takes time linear in the text,
-// whatever that is. It is safe for concurrent use.
+// Normalize returns the rewritten text. It takes time linear in the text, whatever the text is, and
+// is safe for concurrent use. It panics if a Form or a Treatment has no name.
 func (n *Normalizer) Normalize(text string) string {
 	return n.steps().Apply(text)
 }
 
-// check returns an error if a Form or a Treatment is none of those named.
+// check returns an error if a Form or a Treatment has no name.
 func (n *Normalizer) check() error {
 	if n.Form > NFKC {
 		return fmt.Errorf("neardup: Normalizer.Form %d is not AsIs, NFC, Width or NFKC", n.Form)
@@ -86,7 +90,8 @@ func (n *Normalizer) check() error {
 	return nil
 }
 
-// canonical returns a copy of n without an empty set of lines, which has no effect.
+// canonical returns a copy of n without an empty Boilerplate, which has no effect. So it has no
+// effect on versions either.
 func (n *Normalizer) canonical() Normalizer {
 	c := *n
 	if c.Boilerplate != nil && c.Boilerplate.Len() == 0 {
@@ -95,7 +100,7 @@ func (n *Normalizer) canonical() Normalizer {
 	return c
 }
 
-// steps returns what n does.
+// steps returns the settings in the form of package clean. It panics if n is wrong.
 func (n *Normalizer) steps() clean.Steps {
 	if err := n.check(); err != nil {
 		panic(err.Error())

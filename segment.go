@@ -11,45 +11,51 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Segmenter is a [Tokenizer] that cuts Chinese into the words of the
-// dictionary of gse, with their parts of speech. Letters and numbers of other
-// scripts are words as in [Words], but cut only at the end of the sentence; what
-// is neither letter, number, mark nor emoji is skipped, unless the dictionary has
-// it in a word ("c++"). Words are looked up as they stand, but for the case of
-// ASCII letters, and folded afterwards; a [Normalizer] can fold the text before.
+// The Segmenter is the exported side of internal/chinese, which loads the dictionary and finds the
+// words. This file adds stop words and the digest for versions.
+
+// A Segmenter is a [Tokenizer] that cuts Chinese into the words of the dictionary of gse, with
+// their parts of speech. Letters and numbers of other scripts are words as in [Words], but are cut
+// only at the end of a sentence. Everything that is neither letter, number, mark nor emoji is
+// skipped, unless the dictionary has a word with it ("c++"). Words are looked up as they are
+// written, except that the case of ASCII letters does not matter, and are folded afterwards. A
+// [Normalizer] can fold the text before.
 //
-// It takes the most probable sequence of words, as gse's own Segment does (the
-// shortest path, without the hidden Markov model), but in integers, so that the
-// words are the same on every platform, without allocating but for what it folds,
-// and sentence by sentence, so that a change in one sentence does not move the words
-// of another. A sentence ends at 。！？；, at a control character, such as the end of
-// a line, and after 4096 bytes.
+// It takes the most probable sequence of words: the shortest path, like Segment of gse, without the
+// hidden Markov model. Its costs are integers, so the words are the same on every platform, and it
+// allocates only for what it folds. It works sentence by sentence, so a change in one sentence does
+// not move the words of another. A sentence ends at 。！？；, at a control character such as the
+// end of a line, and after 4096 bytes.
 //
-// A Segmenter is safe for concurrent use. It is the only thing in this package
-// that links the dictionary, 33 MB of binary.
+// Make a Segmenter with [NewSegmenter]: a zero one panics. It is safe for concurrent use. It is the
+// only thing in this package that links the dictionary, which adds 33 MB to a binary.
 type Segmenter struct {
-	dict   *chinese.Dictionary
-	stop   map[string]bool
-	digest uint64 // of the dictionary and the stop words
+	dict   *chinese.Dictionary // nil in a zero Segmenter
+	stop   map[string]bool // folded
+	digest uint64 // of the dictionary and the stop words; for versions
 }
 
-// SegmenterOptions says with which words a Segmenter works.
+// SegmenterOptions are the settings of [NewSegmenter]. The zero value means the built-in dictionary
+// and no stop words.
 type SegmenterOptions struct {
-	// UserDict has one word on a line, then optionally its frequency and its
-	// part of speech, separated by spaces or tabs. Empty lines and lines that
-	// begin with # are skipped. A word has at most 64 characters and no end of a
-	// sentence inside. User words come before those of the built-in dictionary,
-	// and the first of equal ones counts; without a frequency they get 1000,
-	// which nearly always wins over shorter words. It is read to the end.
+	// UserDict has more words, one on a line. A frequency and a part of speech may follow,
+	// separated by spaces or tabs. A word without a frequency gets 1000, which nearly always wins
+	// over shorter words. Empty lines, lines that begin with # and a byte order mark are skipped.
+	//
+	// User words come before those of the built-in dictionary. Of equal words the first one counts.
+	//
+	// A word has at most 64 characters, in UTF-8 without control characters, and no end of a
+	// sentence inside. A frequency is a number from 1 to 1e9. Anything else is an error that names
+	// the line. The reader is read to the end.
 	UserDict io.Reader
 
-	// StopWords are left out of the tokens, compared as folded by the tokenizers.
+	// StopWords are left out of the tokens. They are folded before they are compared.
 	StopWords []string
 }
 
-// NewSegmenter loads the dictionary of gse for simplified and traditional
-// Chinese. It takes about two seconds, and the dictionary 200 MB of memory, so
-// make one and share it.
+// NewSegmenter loads the dictionary of gse for simplified and traditional Chinese, and the words of
+// the options. It takes about two seconds, and the dictionary takes 200 MB of memory, so make one
+// Segmenter and share it. The errors are those of the UserDict and of reading it.
 func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
 	dict, err := chinese.Load(options.UserDict)
 	if err != nil {
@@ -59,6 +65,7 @@ func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
 	for _, w := range options.StopWords {
 		s.stop[lex.Fold(w)] = true
 	}
+	// Sorted, so that equal sets have equal digests.
 	d := format.NewDigest()
 	for _, w := range slices.Sorted(maps.Keys(s.stop)) {
 		d.Text(w)
@@ -67,11 +74,12 @@ func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
 	return s, nil
 }
 
-// Tokens implements [Tokenizer].
+// Tokens implements [Tokenizer]. It panics if s was not made by NewSegmenter.
 func (s *Segmenter) Tokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) { s.source().feed(text, true, yield) }
 }
 
+// source returns a reader of one text.
 func (s *Segmenter) source() *segmentSource {
 	if s == nil || s.dict == nil {
 		panic("neardup: a Segmenter that was not made by NewSegmenter")
@@ -79,10 +87,10 @@ func (s *Segmenter) source() *segmentSource {
 	return &segmentSource{s: s, words: chinese.Reader{S: s.dict}}
 }
 
-// A segmentSource reads a text that comes in pieces, sentence by sentence.
+// A segmentSource reads one text that comes in pieces, and leaves out the stop words.
 type segmentSource struct {
 	s     *Segmenter
-	words chinese.Reader
+	words chinese.Reader // keeps what is left of a sentence between pieces
 }
 
 func (s *segmentSource) feed(piece string, last bool, yield func(Token) bool) bool {

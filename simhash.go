@@ -5,43 +5,44 @@ import (
 	"math/bits"
 )
 
-// A Fingerprint64 is a 64-bit SimHash. Bit 0 is the least significant bit and
-// belongs to bit 0 of the feature hashes.
+// This file has the two fingerprint types and the Fingerprinter, which turns texts into them. The
+// work itself is done elsewhere: extract.go reads a text and hashes its features, accumulate.go
+// adds the hashes up, and encode.go writes fingerprints as text, bytes and SQL values.
+
+// A Fingerprint64 is a 64-bit SimHash. Bit 0 is the least significant bit and belongs to bit 0 of
+// the feature hashes.
 //
-// The fingerprint of a text without features (an empty text, or one of
-// punctuation only) is 0 unless ties are set. A text with features has
-// fingerprint 0 with a probability of about 2⁻⁶⁴, so 0 may be read as
-// "nothing to compare": two such texts are at distance 0 but not alike.
+// A text without features (an empty text, or one of punctuation only) has the fingerprint 0, or all
+// ones if [Fingerprinter.TiesOne] is set. A text with features has the fingerprint 0 with a
+// probability of about 2⁻⁶⁴. So read 0 as "nothing to compare": two such texts are at distance 0,
+// but that does not make them alike.
 type Fingerprint64 uint64
 
-// A Fingerprint128 is a 128-bit SimHash: Hi holds bits 127 to 64, Lo bits 63
-// to 0. The zero value means the same as that of [Fingerprint64].
+// A Fingerprint128 is a 128-bit SimHash. Hi holds bits 127 to 64, Lo bits 63 to 0. The zero value
+// means the same as for [Fingerprint64].
 //
-// Lo is not the 64-bit fingerprint of the same text, because xxh3 defines its
-// 64-bit and its 128-bit hash separately.
+// Lo is not the 64-bit fingerprint of the same text, because xxh3 defines its 64-bit and its
+// 128-bit hash separately.
 type Fingerprint128 struct{ Hi, Lo uint64 }
 
-// Fingerprint is the constraint of everything that works on both widths.
+// Fingerprint is the constraint for types and functions that work with both widths.
 type Fingerprint interface {
 	Fingerprint64 | Fingerprint128
 }
 
-// Distance returns the Hamming distance, 0 to 64: the number of bits in which
-// a and b differ.
+// Distance returns the Hamming distance, 0 to 64: the number of bits in which a and b differ.
 func (a Fingerprint64) Distance(b Fingerprint64) int {
 	return bits.OnesCount64(uint64(a ^ b))
 }
 
-// Distance returns the Hamming distance, 0 to 128: the number of bits in
-// which a and b differ.
+// Distance returns the Hamming distance, 0 to 128: the number of bits in which a and b differ.
 func (a Fingerprint128) Distance(b Fingerprint128) int {
 	return bits.OnesCount64(a.Hi^b.Hi) + bits.OnesCount64(a.Lo^b.Lo)
 }
 
-// Truncate returns the fingerprint of the lowest width bits, 0 to 64. Each bit
-// of a SimHash depends on the same bit of the feature hashes only, so this is
-// the fingerprint that hashes of width bits would have given. S000 uses 50
-// bits. A width outside the range panics.
+// Truncate keeps the lowest width bits, 0 to 64, and clears the others. Each bit of a SimHash
+// depends only on the same bit of the feature hashes, so the result is the fingerprint that hashes
+// of width bits would have given. Wang 2016 uses 50 bits. It panics if width is out of range.
 func (a Fingerprint64) Truncate(width int) Fingerprint64 {
 	if width < 0 || width > 64 {
 		panic("neardup: width out of range")
@@ -60,7 +61,7 @@ func (a Fingerprint128) Truncate(width int) Fingerprint128 {
 	return Fingerprint128{Hi: a.Hi & (1<<(width-64) - 1), Lo: a.Lo}
 }
 
-// split returns the two words of a fingerprint of either width.
+// split returns the two words of a fingerprint of either width. hi is 0 for 64 bits.
 func split[F Fingerprint](fp F) (lo, hi uint64) {
 	switch fp := any(fp).(type) {
 	case Fingerprint64:
@@ -71,7 +72,7 @@ func split[F Fingerprint](fp F) (lo, hi uint64) {
 	panic("unreachable")
 }
 
-// fromWords is the inverse of split; of 64 bits, hi does not matter.
+// fromWords is the inverse of split. For 64 bits it ignores hi.
 func fromWords[F Fingerprint](lo, hi uint64) F {
 	var fp F
 	switch fp := any(&fp).(type) {
@@ -83,7 +84,7 @@ func fromWords[F Fingerprint](lo, hi uint64) F {
 	return fp
 }
 
-// width returns the number of bits of F.
+// width returns the number of bits of F, 64 or 128.
 func width[F Fingerprint]() int {
 	var fp F
 	if _, ok := any(fp).(Fingerprint64); ok {
@@ -92,52 +93,57 @@ func width[F Fingerprint]() int {
 	return 128
 }
 
-// A Fingerprinter turns texts into SimHash fingerprints (Charikar 2002; S000
-// to S004): it cuts a text into features, hashes each, lets each hash vote on
-// every bit with the weight of its feature, and keeps the majority.
+// A Fingerprinter turns texts into SimHash fingerprints (Charikar 2002; Wang 2016, june 2013, Wang
+// 2019, Li 2015, Zhang 2020). It cuts a text into features and hashes each of them. Each hash votes
+// on every bit with the weight of its feature: for 1 where its own bit is set, else for 0. The
+// fingerprint has the majority of the votes.
 //
-// The zero value is ready and is what [Sum64] and [Sum128] use. A
-// Fingerprinter may be used by several goroutines at once if its functions
-// may; it must not be changed meanwhile.
+// The zero value is ready to use and is what [Sum64] and [Sum128] use. Several goroutines may use
+// one Fingerprinter at once if they may call its Tokenizer, Weight and Hash at once. Its fields
+// must not change meanwhile.
 //
-// Fingerprints compare only if all the fields were the same; see
-// [Fingerprinter.Version].
+// Two fingerprints can be compared only if all fields were the same when they were made; see
+// [Fingerprinter.Version]. Methods that return no error panic if a field is wrong, for example if
+// an [IDF] has statistics of other features. Call Version once to get this as an error.
 type Fingerprinter struct {
-	// Normalizer rewrites texts before they are cut; the zero value does not.
+	// Normalizer rewrites texts before they are cut. The zero value leaves them as they are.
 	Normalizer Normalizer
 
-	// Tokenizer cuts texts into features; nil is Shingles{}, pairs of words.
+	// Tokenizer cuts texts into features. nil means Shingles{}, which yields pairs of words.
 	Tokenizer Tokenizer
 
-	// Weight says how much each feature counts. nil is Count: every occurrence has the
-	// weight 1, which is fastest.
+	// Weight says how much each feature counts. nil means [Count]: every occurrence has the weight
+	// 1. This is the fastest.
 	Weight Weight
 
-	// Fields are the columns of records; see [Fingerprinter.SumRecord64]. Texts do not
-	// need them.
+	// Fields are the columns of records; see [Fingerprinter.SumRecord64]. Texts do not use them.
 	Fields []Field
 
-	// Hash is the feature hash; the zero value is xxh3.
+	// Hash is the feature hash. The zero value is xxh3.
 	Hash Hash
 
-	// TiesOne sets the bits on which the weights of 1 and of 0 balance exactly. By default they are
+	// TiesOne sets the bits on which the votes for 1 and for 0 balance exactly. By default they are
 	// 0, as in Wang 2019 and Li 2015; the programs of Wang 2016 and june 2013 set them. With unit
-	// weights ties need an even number of features, and they are frequent in short texts.
+	// weights a tie needs an even number of features. Ties are frequent in short texts.
 	TiesOne bool
 
-	// Custom names, in the version, what of the fields is the caller's own: a
-	// tokenizer that is not of this package, a Weight, functions of Hash. Change
-	// it whenever they return something else.
+	// Custom is a name for your own code in the other fields: a Tokenizer that is not of this
+	// package, a Weight without a Version method, the functions of Hash. It becomes part of the
+	// version. Change it whenever that code returns something else. It is a word of at most 100
+	// printable ASCII characters.
 	Custom string
 }
 
-// Sum64 returns the 64-bit fingerprint of text with the default settings.
+// Sum64 returns the 64-bit fingerprint of text with the default settings. Any bytes are a valid
+// text.
 func Sum64(text string) Fingerprint64 { return new(Fingerprinter).Sum64(text) }
 
-// Sum128 returns the 128-bit fingerprint of text with the default settings.
+// Sum128 returns the 128-bit fingerprint of text with the default settings. Any bytes are a valid
+// text.
 func Sum128(text string) Fingerprint128 { return new(Fingerprinter).Sum128(text) }
 
-// Sum64 returns the 64-bit fingerprint of text. Any bytes are a valid text.
+// Sum64 returns the 64-bit fingerprint of text. Any bytes are a valid text. It takes time linear in
+// the text and, with the tokenizers of this package, allocates nothing per feature.
 func (f *Fingerprinter) Sum64(text string) Fingerprint64 {
 	r := f.reading(toSum64)
 	r.text(text)
@@ -151,10 +157,9 @@ func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
 	return r.sum128()
 }
 
-// Accumulate64 adds the features of text to a. Features do not reach from one
-// text into the next: the title and the body of a document, or its paragraphs,
-// can be added one after the other, and the result does not depend on their
-// order. Each is weighed as a text of its own.
+// Accumulate64 adds the features of text to a. Use it to fingerprint a document in parts, such as
+// its title, its body and its paragraphs. The result does not depend on the order of the parts. No
+// feature spans two of them, and each part is weighed as a text of its own.
 func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
 	r := f.reading(toSum64)
 	r.text(text)
@@ -171,10 +176,10 @@ func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
 	r.release()
 }
 
-// Features returns the distinct features of a text, in the order in which they first
-// occur, with what each of them adds to the bits of the fingerprint that its hash has
-// set and takes from the others: its weight as [Quantize] rounds it. Texts of features
-// yielded may be kept.
+// Features returns the distinct features of a text with their weights, in the order in which they
+// first occur. The weight is that of all occurrences together, rounded as by [Quantize]. It is what
+// the feature adds to each bit of the fingerprint that its hash has set, and takes from the others.
+// The yielded features may be kept.
 func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
 	return func(yield func(Feature, float64) bool) {
 		r := f.reading(toShow)
@@ -184,6 +189,7 @@ func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
 	}
 }
 
+// show yields the features in the bag. Weights in the bag are quantised integers.
 func (r *reading) show(yield func(Feature, float64) bool) {
 	for i := range r.features {
 		if !yield(r.features[i], float64(r.bag.Weights[i])/(1<<weightBits)) {
@@ -192,6 +198,7 @@ func (r *reading) show(yield func(Feature, float64) bool) {
 	}
 }
 
+// tokenizer returns the Tokenizer, or the default one.
 func (f *Fingerprinter) tokenizer() Tokenizer {
 	if f.Tokenizer == nil {
 		return Shingles{}

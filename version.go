@@ -12,7 +12,17 @@ import (
 	"github.com/neardup/neardup/internal/ucd"
 )
 
-// features is what the features of a Fingerprinter are made by.
+// A version is one line of text that describes everything a stored result depends on: fingerprints,
+// signatures, vectors, statistics. Two results can be compared if their versions are equal. This
+// file puts versions together. It also has a cheaper comparison of two Fingerprinters (looksSame),
+// which runs for every text that is weighed by statistics.
+//
+// Settings that are code or data, such as a dictionary, appear as a digest. Code of the caller's
+// has neither; Fingerprinter.Custom names it.
+
+// features holds the settings that decide which features a text has, and how they are keyed. Weight
+// and TiesOne are not among them, so statistics can be shared by Fingerprinters that differ in
+// these.
 type features struct {
 	normalizer Normalizer
 	tokenizer  Tokenizer
@@ -21,12 +31,14 @@ type features struct {
 	custom     string
 }
 
+// features returns these settings of f, without parts that have no effect.
 func (f *Fingerprinter) features() features {
 	return features{f.Normalizer.canonical(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
 }
 
-// looksSame reports whether two are the same as far as can be seen at once: it does not
-// compare the lines of Boilerplate, nor tokenizers of the caller's own.
+// looksSame reports whether a and b are equal as far as a quick look can tell. It does not compare
+// the lines of Boilerplate, and of the caller's own tokenizers only the types. It is fast enough to
+// run for every text.
 func (a *features) looksSame(b *features) bool {
 	na, nb := a.normalizer, b.normalizer
 	if (na.Boilerplate == nil) != (nb.Boilerplate == nil) {
@@ -37,6 +49,8 @@ func (a *features) looksSame(b *features) bool {
 		sameTokenizer(a.tokenizer, b.tokenizer) && slices.EqualFunc(a.fields, b.fields, sameField)
 }
 
+// sameTokenizer reports whether two tokenizers yield the same tokens. Tokenizers of the caller's
+// own count as equal if they have the same type.
 func sameTokenizer(a, b Tokenizer) bool {
 	charsA, nA, okA := unitsOf(a)
 	charsB, nB, okB := unitsOf(b)
@@ -59,20 +73,25 @@ func sameTokenizer(a, b Tokenizer) bool {
 	return reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
+// sameField reports whether two fields are equal. Splits are compared by sameTokenizer, because an
+// interface with a caller's type in it may not be comparable.
 func sameField(a, b Field) bool {
 	split := sameTokenizer(a.Split, b.Split)
 	a.Split, b.Split = nil, nil
 	return split && a == b
 }
 
-// isSame reports whether two are the same.
+// isSame reports whether a and b have the same version. If neither has one, because a tokenizer of
+// the caller's own has no name, it falls back to looksSame.
 func (a *features) isSame(b *features) bool {
 	va, errA := a.version()
 	vb, errB := b.version()
 	return errA == nil && errB == nil && va == vb || errA != nil && errB != nil && a.looksSame(b)
 }
 
-// version is the version of statistics of the features.
+// version returns the version for statistics of these features. custom counts only if a tokenizer
+// is of the caller's own: it may otherwise name a weight or a hash, and statistics depend on
+// neither.
 func (a *features) version() (string, error) {
 	var own []string
 	of := *a
@@ -84,12 +103,17 @@ func (a *features) version() (string, error) {
 	return of.describe(own, "hash=%s", hashVersion(a.key))
 }
 
-// describe puts a version together. own is what has no name but custom.
+// describe puts a version together: the features, then more (a format and its args), the fields and
+// the custom name. own lists which settings are the caller's own code. If there are any and custom
+// is empty, that is an error. So is a bad Normalizer, a Segmenter that was not made by
+// NewSegmenter, and a version too long for a file.
 func (a *features) describe(own []string, more string, args ...any) (string, error) {
 	if err := a.normalizer.check(); err != nil {
 		return "", err
 	}
 	tokenizer := tokenizerVersion(a.tokenizer)
+	// Round 0 checks the tokenizer of texts, the others those of the fields. A zero Segmenter has
+	// the digest 0, also inside Shingles or a Filter.
 	for i := range len(a.fields) + 1 {
 		t := tokenizer
 		if i > 0 && a.fields[i-1].Split != nil {
@@ -118,12 +142,13 @@ func (a *features) describe(own []string, more string, args ...any) (string, err
 	return version, nil
 }
 
-// isCustom reports whether a tokenizer is of the caller's own.
+// isCustom reports whether any tokenizer is of the caller's own, also inside Shingles or a Filter.
 func (a *features) isCustom() bool {
 	custom := func(t Tokenizer) bool { return strings.Contains(tokenizerVersion(t), "custom") }
 	return custom(a.tokenizer) || slices.ContainsFunc(a.fields, func(f Field) bool { return f.Split != nil && custom(f.Split) })
 }
 
+// hashVersion names the xxh3 of the features: unseeded, or with the check value of the secret.
 func hashVersion(key *hashKey) string {
 	if key != nil {
 		return "xxh3-seeded:" + key.check
@@ -131,6 +156,7 @@ func hashVersion(key *hashKey) string {
 	return "xxh3"
 }
 
+// tokenizerVersion spells a tokenizer out, or returns "custom" for one of the caller's own.
 func tokenizerVersion(t Tokenizer) string {
 	switch t := t.(type) {
 	case Words:
@@ -147,40 +173,43 @@ func tokenizerVersion(t Tokenizer) string {
 		return fmt.Sprintf("without(%s,%016x)", tokenizerVersion(t.of()), t.Stop.id())
 	case *Segmenter:
 		if t == nil {
-			t = &Segmenter{}
+			t = &Segmenter{} // has the digest 0, which describe refuses
 		}
 		return fmt.Sprintf("gse(%016x)", t.digest)
 	}
 	return "custom"
 }
 
-// lexVersion changes whenever a tokenizer, a normaliser or the accumulator gives
-// another result for any text.
+// lexVersion must be raised whenever a tokenizer, the Normalizer or an accumulator returns
+// something else for any text.
 const lexVersion = 1
 
-// The errors of everything that reads what was stored.
+// The errors of everything that reads stored data. Test for them with [errors.Is]; the error
+// returned wraps one of them and says more.
 var (
-	// ErrDamaged: the file is not as it was written, or is not a file of this package.
+	// ErrDamaged means that a file is not as it was written, or is not a file of this package.
 	ErrDamaged = format.ErrDamaged
 
-	// ErrVersion: it was stored with other settings, in another width or by another version of
-	// this package.
+	// ErrVersion means that data was stored with other settings, in another width or by another
+	// version of this package.
 	ErrVersion = format.ErrVersion
 )
 
-// Version describes all that fingerprints of f depend on, such as
+// Version describes everything that the fingerprints of f depend on, in one line of printable ASCII
+// such as
 //
 //	neardup=1 unicode=15.0.0 normalizer=nfkc,urls:mask tokenizer=shingles(words,2) hash=xxh3 weight=1 tie=0
 //
-// Two fingerprints of one width compare if their versions are equal. It holds the
-// digests of the dictionary of a [Segmenter] and of the lines of a [Boilerplate],
-// and of a secret ([SeededHash]) a check value only. It is an error if a field of
-// f has something of the caller's own and Custom does not name it. Of the parser of
-// HTML, which is not part of this package, it holds what that makes of a page full of
-// pitfalls.
+// Two fingerprints of one width can be compared if their versions are equal. The version holds
+// digests of the dictionary of a [Segmenter], of the lines of a [Boilerplate] and of statistics. Of
+// a secret ([SeededHash]) it holds only a check value. The HTML parser is not part of this package;
+// the version holds a digest of what it makes of a page full of pitfalls.
 //
-// Store it beside fingerprints, as [WriteFingerprints] does, and check it with
-// [Fingerprinter.CheckVersion]. It has no line breaks.
+// It is an error if f has code of the caller's own and Custom does not name it, and if a field of f
+// is wrong: so call Version once to check a Fingerprinter.
+//
+// Store the version beside fingerprints, as [WriteFingerprints] does, and compare it by
+// [Fingerprinter.CheckVersion].
 func (f *Fingerprinter) Version() (string, error) {
 	of := f.features()
 	hash, own := f.hashVersion(&of)
@@ -201,8 +230,8 @@ func (f *Fingerprinter) Version() (string, error) {
 	return of.describe(own, "hash=%s weight=%s tie=%d", hash, weight, tie)
 }
 
-// hashVersion returns how features are hashed, and what of them and of that is the caller's
-// own.
+// hashVersion returns how features are hashed, and which of the settings that hashes depend on are
+// code of the caller's own.
 func (f *Fingerprinter) hashVersion(of *features) (hash string, own []string) {
 	hash = hashVersion(f.Hash.key)
 	if of.isCustom() {
@@ -215,8 +244,9 @@ func (f *Fingerprinter) hashVersion(of *features) (hash string, own []string) {
 	return hash, own
 }
 
-// CheckVersion returns nil if fingerprints that were stored with a version compare
-// with those of f, and an [ErrVersion] that says what differs if not.
+// CheckVersion returns nil if fingerprints that were stored with the given version can be compared
+// with those of f. Otherwise the error is an [ErrVersion] that says what differs, or the error of
+// [Fingerprinter.Version].
 func (f *Fingerprinter) CheckVersion(stored string) error {
 	current, err := f.Version()
 	if err != nil {
@@ -225,10 +255,10 @@ func (f *Fingerprinter) CheckVersion(stored string) error {
 	return format.CompareVersions(stored, current, fingerprintAgain)
 }
 
-// fingerprintAgain is what to do where fingerprints of another version are stored.
+// fingerprintAgain is the advice in the error for fingerprints of another version.
 const fingerprintAgain = "fingerprint the stored texts again"
 
-// version names the steps of n.
+// version names the steps of n in order, or "none". n must have passed check.
 func (n *Normalizer) version() string {
 	var steps []string
 	canonical := n.canonical()

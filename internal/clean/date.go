@@ -2,6 +2,7 @@ package clean
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/lex"
 )
@@ -34,17 +35,26 @@ func dateAt(line []byte, i int) int {
 	if i > 0 && lex.IsDigit(b[0]) && strings.IndexByte(":.,/-_", line[i-1]) >= 0 && (i < 2 || lex.IsAlnum(line[i-2]) || line[i-2] == ':') {
 		return 0
 	}
-	for n, form := range dateForms {
-		if n > 0 && lex.IsAlpha(b[0]) { // only the first form begins with a letter
+	if !mayBeDate(b) {
+		return 0
+	}
+	return firstDate(b)
+}
+
+// firstDate returns the length of the first form of a date that stands at the beginning of b as a
+// whole word, or 0.
+func firstDate(b []byte) int {
+	for form := monthFirst; form <= timeOfDay; form++ {
+		if form != monthFirst && lex.IsAlpha(b[0]) { // only the first form begins with a letter
 			break
 		}
 		p := dateParser{b: b}
-		if !form(&p) {
+		if !p.form(form) {
 			continue
 		}
 		// Refuse what goes on: with a letter or digit, with a colon as in 00:11:22:33, or perhaps
 		// beyond the bytes that were looked at.
-		if p.timeBehind(n == len(dateForms)-1); !p.end() || p.i == maxDate || p.i+1 < len(b) && b[p.i] == ':' && lex.IsAlnum(b[p.i+1]) {
+		if p.timeBehind(form == timeOfDay); !p.end() || p.i == maxDate || p.i+1 < len(b) && b[p.i] == ':' && lex.IsAlnum(b[p.i+1]) {
 			continue
 		}
 		return p.i
@@ -52,14 +62,61 @@ func dateAt(line []byte, i int) int {
 	return 0
 }
 
+// mayBeDate reports whether a date may stand at the beginning of b, by its first few bytes. Most
+// numbers are none, and are dealt with here: in a table of numbers nothing else would take longer.
+func mayBeDate(b []byte) bool {
+	if !lex.IsDigit(b[0]) {
+		return true
+	}
+	n := 1
+	for n < len(b) && n < 5 && lex.IsDigit(b[n]) {
+		n++
+	}
+	if n == 3 || n == 5 || n == len(b) { // a year has four digits; a day, a month or an hour one or two
+		return false
+	}
+	c := b[n]
+	if n == 4 {
+		return c == '-' || c == '/' || c == '.' || c == ' ' || c >= utf8.RuneSelf
+	}
+	if c == '.' || c == '/' || c == '-' { // more of a date must follow at once
+		return n+1 < len(b) && lex.IsAlnum(b[n+1])
+	}
+	return c == ' ' || c == ':' || c >= utf8.RuneSelf || lex.IsAlpha(c) // 21st
+}
+
 // maxDate is the number of bytes in which a date with a time must end, so that the parser looks at
 // a bounded number of bytes.
 const maxDate = 64
 
-// dateForms are tried in this order; the first that matches as a whole word counts. The form that
-// begins with a letter must be the first, and time must be the last.
-var dateForms = [...]func(*dateParser) bool{
-	(*dateParser).monthFirst, (*dateParser).yearFirst, (*dateParser).yearLast, (*dateParser).dayMonth, (*dateParser).monthDayHan, (*dateParser).time,
+// The forms are tried in this order; the first that matches as a whole word counts. The form that
+// begins with a letter must be the first, and the time of day must be the last.
+const (
+	monthFirst = iota
+	yearFirst
+	yearLast
+	dayMonth
+	monthDayHan
+	timeOfDay
+)
+
+// form calls the method of a form. It does so by name, and not through a table of functions, so that
+// a parser stays on the stack.
+func (p *dateParser) form(form int) bool {
+	switch form {
+	case monthFirst:
+		return p.monthFirst()
+	case yearFirst:
+		return p.yearFirst()
+	case yearLast:
+		return p.yearLast()
+	case dayMonth:
+		return p.dayMonth()
+	case monthDayHan:
+		return p.monthDayHan()
+	default:
+		return p.time()
+	}
 }
 
 // A dateParser is a position in a text. Its methods report whether they find what they are named

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"unsafe"
 
@@ -60,8 +61,17 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 		_, err := s.IDs.append(nil, *new(ID))
 		return err
 	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return errors.New("it is no ordinary file")
+	// A link is followed first, so that the journal and the lock are those of the file itself, and
+	// Compact replaces the file and not the link.
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{path, path + ".journal", path + ".lock"} {
+		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", name)
+		}
 	}
 	files := &storeFiles{path: path, version: version}
 	if files.lock, err = os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o666); err != nil {

@@ -9,6 +9,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
@@ -22,6 +23,7 @@ type IDType[ID comparable] struct {
 	Kind    idKind
 	integer bool // of size bytes
 	signed  bool
+	native  bool // int, uint or uintptr, whose size depends on the platform
 	size    int
 	seed    maphash.Seed
 }
@@ -46,17 +48,32 @@ func IDTypeOf[ID comparable]() IDType[ID] {
 	case reads && (appends || marshals):
 		it.Kind = binaryIDs
 	case k >= reflect.Uint && k <= reflect.Uintptr:
-		it.integer = true
-		it.Kind = idKind(fmt.Sprintf("unsigned%d", 8*it.size))
+		it.integer, it.native = true, k == reflect.Uint || k == reflect.Uintptr
+		it.Kind = integerKind("unsigned", it.size, it.native)
 	case k >= reflect.Int && k <= reflect.Int64:
-		it.integer, it.signed = true, true
-		it.Kind = idKind(fmt.Sprintf("signed%d", 8*it.size))
+		it.integer, it.signed, it.native = true, true, k == reflect.Int
+		it.Kind = integerKind("signed", it.size, it.native)
 	case k == reflect.String:
 		it.Kind = stringIDs
 	default:
 		it.seed = maphash.MakeSeed()
 	}
 	return it
+}
+
+// integerKind returns the kind of ids of so many bytes. An int is written as signed64 on every
+// platform, so that a file of one with 64 bits can be read on one with 32.
+func integerKind(sign string, size int, native bool) idKind {
+	if native {
+		size = 8
+	}
+	return idKind(fmt.Sprintf("%s%d", sign, 8*size))
+}
+
+// reads reports whether ids of a kind can be read. Files of an int from a 32-bit platform once said
+// signed32.
+func (it *IDType[ID]) reads(kind idKind) bool {
+	return kind == it.Kind || it.native && kind == integerKind(strings.TrimSuffix(string(it.Kind), "64"), 4, false)
 }
 
 // toInt returns an id of an integer kind in 64 bits, with its sign extended.

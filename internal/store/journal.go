@@ -26,7 +26,7 @@ import (
 // the snapshot. A frame of which the end is missing is the trace of a writer that was
 // killed, before it said that the frame was on the disk: it is dropped. So is one that has
 // zeros instead of whole sectors, as file systems leave them when the power fails, unless
-// another frame follows. Anything else that does not fit is damage.
+// a whole frame follows anywhere behind it. Anything else that does not fit is damage.
 //
 // A change is 1, seconds, length and id, and the words of the document, with their number
 // before them if documents differ in length, for an addition; or 2, length and id, for a
@@ -190,7 +190,7 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 			// Only what is in the same sectors, which were written together, tells.
 			rest, _ := r.Peek(int(min(left-frameHead, -(j.read+frameHead)&(sector-1))))
 			if hasHole(append(start[:], rest...), j.read) {
-				return j, j.cut(first)
+				return j, j.cutHole(first, info.Size())
 			}
 			return nil, j.damaged("the check of a length does not fit")
 		}
@@ -206,11 +206,20 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 		}
 		changes := frame[:n]
 		sum := format.Checksum(changes, j.Sum)
-		if written := binary.LittleEndian.Uint64(frame[n:]); written != sum {
-			next, _ := r.Peek(frameHead)
-			follows := len(next) == frameHead && binary.LittleEndian.Uint32(next[4:]) == lengthCheck(next[:4], written)
-			if !follows && hasHole(append(start[:], frame...), j.read) {
-				return j, j.cut(first)
+		if binary.LittleEndian.Uint64(frame[n:]) != sum {
+			if hasHole(append(start[:], frame...), j.read) {
+				for { // behind the frame there must be nothing, or more of the hole
+					c, err := r.ReadByte()
+					if err == io.EOF {
+						return j, j.cutHole(first, info.Size())
+					}
+					if err != nil {
+						return nil, err
+					}
+					if c != 0 {
+						return nil, j.damaged("a part of it is zeros, and more follows")
+					}
+				}
 			}
 			return nil, j.damaged("the checksum does not fit")
 		}
@@ -227,6 +236,49 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 		j.Sum = sum
 		j.read += frameHead + n + 8
 	}
+}
+
+// cutHole is cut for a frame with a hole, the trace of a power failure. But frames that follow it were
+// on the disk, so the hole is damage, and nothing is taken away.
+func (j *journal) cutHole(first bool, size int64) error {
+	at, err := j.frameBehind(j.read, size)
+	if err != nil {
+		return err
+	}
+	if at > 0 {
+		return j.damaged(fmt.Sprintf("a part of it is zeros, and whole frames follow, from byte %d on", at))
+	}
+	return j.cut(first)
+}
+
+// frameBehind looks for a whole frame that begins after a place in a journal of so many bytes, and
+// returns where it begins, or 0. A frame can be recognised wherever it stands: the 8 bytes before it
+// are the checksum of the frame before, and with that as the seed its own checks must fit.
+func (j *journal) frameBehind(from, size int64) (int64, error) {
+	const window = 1 << 20
+	buf := make([]byte, window+frameHead)
+	for at := from; at < size; at += window - frameHead {
+		n, err := j.File.ReadAt(buf, at)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		for p := 8; p+frameHead <= n; p++ {
+			before, head := binary.LittleEndian.Uint64(buf[p-8:]), buf[p:p+frameHead]
+			length := int64(binary.LittleEndian.Uint32(head))
+			begin := at + int64(p)
+			if binary.LittleEndian.Uint32(head[4:]) != lengthCheck(head[:4], before) || length > maxFrame || begin+frameHead+length+8 > size {
+				continue
+			}
+			frame := make([]byte, length+8)
+			if _, err := j.File.ReadAt(frame, begin+frameHead); err != nil {
+				return 0, err
+			}
+			if binary.LittleEndian.Uint64(frame[length:]) == format.Checksum(frame[:length], before) {
+				return begin, nil
+			}
+		}
+	}
+	return 0, nil
 }
 
 // cut takes away what follows the last whole frame.

@@ -192,7 +192,7 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 	for i := range form.columns() {
 		lengths[i] = int(f.Uvarint(uint64(len(m.data))))
 	}
-	if f.Err == nil && kind != it.Kind {
+	if f.Err == nil && !it.reads(kind) {
 		return nil, fmt.Errorf("neardup: %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
 	}
 	find := form.Read(f)

@@ -102,7 +102,7 @@ func pick(condition bool, yes, no string) string {
 func (o options) memory() (*running, error) {
 	return &running{
 		open: func(context.Context, string) (blockstore.Store, error) {
-			ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, nil)
+			ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 			if err != nil {
 				return nil, err
 			}
