@@ -7,27 +7,32 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// A Banding cuts signatures into Bands bands of Rows values each. Two of them are
-// candidates if they agree on all values of at least one band, which for sets of the Jaccard
-// similarity s has the probability 1 − (1 − s^Rows)^Bands: an S-curve, steep near
-// (1/Bands)^(1/Rows) (Broder 1997; Leskovec et al., Mining of Massive Datasets, §3.4).
+// This file chooses how signatures are cut into bands, and tells what a choice finds.
+
+// A Banding cuts signatures into Bands bands of Rows values each. Two signatures are candidates if
+// they agree on all values of at least one band. For sets with the Jaccard similarity s, that has
+// the probability 1 − (1 − s^Rows)^Bands: an S-curve that is steep near (1/Bands)^(1/Rows) (Broder
+// 1997; Leskovec et al., Mining of Massive Datasets, §3.4). More bands find more, more rows confuse
+// less.
 type Banding struct{ Bands, Rows int }
 
-// NewBanding returns the banding of at most so many values that loses least: of the pairs
-// above the similarity those that are no candidates, and price times those below it that
-// are, where all similarities are taken to be equally frequent. A price of 1 weighs them the
-// same, as others do; a [SignatureIndex] chooses by 0.1. It takes time for values·ln values
-// bandings, some 100 µs for 128.
+// NewBanding returns the best banding of at most so many values, for sets of at least a Jaccard
+// similarity. The best one has the smallest loss: the number of pairs above the similarity that do
+// not become candidates, plus price times the number of pairs below it that do, if all similarities
+// are equally frequent. A price of 1 weighs both errors the same, as is usual; a [SignatureIndex]
+// takes 0.1. NewBanding tries values·ln values bandings, which takes some 100 µs for 128 values.
+// The result is the same on every platform.
 //
-// A similarity that is not between 0 and 1, a price that is not positive, and less than one
-// value panic.
+// It panics unless values is at least 1, similarity is above 0 and at most 1, and price is above 0.
 func NewBanding(values int, similarity, price float64) Banding {
 	if values < 1 || !(similarity > 0 && similarity <= 1) || !(price > 0) {
 		panic(fmt.Sprintf("neardup: NewBanding(%d, %g, %g)", values, similarity, price))
 	}
-	// By Simpson's rule: what is below the similarity, and what is above.
+	// Integrate by Simpson's rule, in two parts: from 0 to the similarity, and from there to 1.
+	// Explicit conversions to float64 keep the compiler from fusing operations, which would change
+	// the result on some platforms.
 	const steps = 64
-	var at, weight, rows [2 * (steps + 1)]float64 // similarities, and their powers
+	var at, weight, rows [2 * (steps + 1)]float64 // similarities, weights in the integral, powers
 	for i := range at {
 		from, to, cost := 0.0, similarity, price
 		if i > steps {
@@ -43,13 +48,13 @@ func NewBanding(values int, similarity, price float64) Banding {
 	var best Banding
 	least := 0.0
 	for r := 1; r <= values; r++ {
-		var no [2 * (steps + 1)]float64 // of being no candidate
+		var no [2 * (steps + 1)]float64 // the probability of being no candidate
 		for i := range at {
 			rows[i] = float64(rows[i] * at[i])
 			no[i] = 1
 		}
 		for b := 1; b <= values/r; b++ {
-			loss := 0.0 // but for what does not depend on the banding
+			loss := 0.0 // up to a constant that does not depend on the banding
 			for i := range at {
 				no[i] = float64(no[i] * (1 - rows[i]))
 				loss += float64(weight[i] * (1 - no[i]))
@@ -62,13 +67,14 @@ func NewBanding(values int, similarity, price float64) Banding {
 	return best
 }
 
-// Probability returns that of two sets of a Jaccard similarity being candidates, for signatures
-// without chance. It is the same on every platform.
+// Probability returns how likely two sets with a Jaccard similarity, 0 to 1, are to become
+// candidates. It leaves out that different values may be equal by chance. It is the same on every
+// platform.
 func (b Banding) Probability(similarity float64) float64 {
 	return 1 - exact.Power(1-exact.Power(similarity, b.Rows), b.Bands)
 }
 
-// String returns the banding and its S-curve:
+// String returns the banding and its S-curve, as similarities and probabilities:
 //
 //	32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, …
 func (b Banding) String() string {

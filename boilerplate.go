@@ -10,32 +10,39 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// Boilerplate is a set of lines that are common in a collection: menus, footers,
-// licences, letterheads. A [Normalizer] leaves them out. It is made by a
-// [BoilerplateBuilder], does not change, and is safe for concurrent use.
+// Menus, footers and licences make different pages look alike. A BoilerplateBuilder counts in how
+// many documents of a collection each line occurs, and a Normalizer then leaves the common lines
+// out. Lines are compared by a hash of their words (clean.LineHash), so case, punctuation and white
+// space do not matter.
+
+// Boilerplate is a set of lines that are common in a collection: menus, footers, licences,
+// letterheads. A [Normalizer] leaves them out. [BoilerplateBuilder.Build] and [ReadBoilerplate]
+// make one. It does not change, and is safe for concurrent use. The zero value is the empty set.
 //
-// Lines are known by a 64-bit hash of their words, eight bytes each, so a line is
-// taken for a common one by mistake with a probability of 2⁻⁶⁴ times their number;
-// the hash has no secret. A line that a Normalizer changes is known by what becomes
-// of it, so the set serves for the settings with which it was made.
+// A line is stored as a 64-bit hash of its words, which takes eight bytes. So a line is wrongly
+// taken for a common one with a probability of 2⁻⁶⁴ times the number of lines. The hash has no
+// secret. Lines are compared as the earlier steps of the Normalizer leave them, so a set fits only
+// the settings it was made with.
 type Boilerplate struct{ clean.Lines }
 
-// A BoilerplateBuilder counts in how many documents each line occurs, so that the
-// common ones can be left out. The zero value is ready. It takes about 40 bytes
-// of memory for each distinct line: of a very large collection, add a sample. It
-// is not safe for concurrent use; give each worker its own and merge them.
+// A BoilerplateBuilder counts in how many documents each line occurs. The zero value is ready to
+// use. It takes about 40 bytes of memory for each distinct line; for a very large collection, add a
+// sample. It is not safe for concurrent use: give each worker its own and merge them.
 type BoilerplateBuilder struct {
-	// Normalizer is applied to the documents: the one that is to leave the lines
-	// out, as its earlier steps change the lines. Its own Boilerplate is ignored.
+	// Normalizer is applied to the documents. Set it to the one that will leave the lines out,
+	// because its earlier steps change the lines. Its own Boilerplate is ignored.
 	Normalizer Normalizer
 
 	documents uint32
-	lines     map[uint64]lineCount
+	lines     map[uint64]lineCount // by hash
 }
 
+// A lineCount counts the documents that have a line. last is the number of the latest of them, so
+// that a document counts once even if it has the line several times.
 type lineCount struct{ documents, last uint32 }
 
-// Add counts the lines of a document. The order of the documents does not matter.
+// Add counts the lines of a document. The order of the documents does not matter. There may be up
+// to 2³²−1 of them. It panics if the Normalizer is wrong.
 func (b *BoilerplateBuilder) Add(text string) {
 	if b.lines == nil {
 		b.lines = make(map[uint64]lineCount)
@@ -51,7 +58,8 @@ func (b *BoilerplateBuilder) Add(text string) {
 			}
 		}
 	}
-	for len(text) > 0 { // the lines are not kept
+	// Write in pieces, so that the rewritten text, which nobody needs, stays small.
+	for len(text) > 0 {
 		piece := text[:min(len(text), maxPiece)]
 		text = text[len(piece):]
 		lines.Write(lex.Bytes(piece), false)
@@ -59,7 +67,7 @@ func (b *BoilerplateBuilder) Add(text string) {
 	lines.Write(nil, true)
 }
 
-// Merge adds what other has counted in other documents.
+// Merge adds the counts of other, which must have seen other documents, with the same Normalizer.
 func (b *BoilerplateBuilder) Merge(other *BoilerplateBuilder) {
 	if b.lines == nil {
 		b.lines = make(map[uint64]lineCount)
@@ -70,13 +78,14 @@ func (b *BoilerplateBuilder) Merge(other *BoilerplateBuilder) {
 	b.documents += other.documents
 }
 
-// Documents returns the number of documents that were added.
+// Documents returns the number of documents added so far.
 func (b *BoilerplateBuilder) Documents() int { return int(b.documents) }
 
-// Build returns the lines that occur in at least min documents. Copies of one
-// document have all their lines in common, so min should be larger than the
-// largest group of near-duplicates that is expected, and add equal texts only once.
-// Less than 2 counts as 2.
+// Build returns the lines that occur in at least min documents. A min below 2 means 2. The builder
+// may be used further.
+//
+// Copies of one document have all lines in common. So min should be larger than the largest group
+// of near-duplicates you expect, and equal texts should be added only once.
 func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
 	common := &Boilerplate{}
 	for h, c := range b.lines {
@@ -91,7 +100,7 @@ func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
 // Len returns the number of lines.
 func (b *Boilerplate) Len() int { return len(b.Sorted) }
 
-// WriteTo writes b in a checksummed binary form for [ReadBoilerplate].
+// WriteTo writes b for [ReadBoilerplate], in a checksummed binary form of eight bytes a line.
 func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 	f := format.NewWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
 	for _, h := range b.Sorted {
@@ -102,8 +111,9 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 	return f.To.N, err
 }
 
-// ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. Errors are those of
-// [ReadFingerprints], and it reads to the end of r too.
+// ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. It reads r to the end. The errors are
+// those of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this
+// package wrote the file. The file does not say which Normalizer it was made for.
 func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
 	f, err := format.NewReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
 	if err != nil {

@@ -46,9 +46,9 @@ type DeduplicatorOptions struct {
 	//   - Tokenizer, if set, makes the features of texts. If only Weight is set, they are pairs of
 	//     words, as in [Fingerprinter.Vector].
 	//   - Fields make the features of records.
-	//   - Weight nil means (1 + ln n) × ln((N+20)/df) for a feature that occurs n times in the document
-	//     and in df of N documents, where documents that are nearly equal count once. Any other Weight
-	//     is final: it does not depend on what the Deduplicator holds.
+	//   - Weight nil means (1 + ln n) × ln((N+20)/df) for a feature that occurs n times in the
+	//     document and in df of N documents, where documents that are nearly equal count once. Any
+	//     other Weight is final: it does not depend on what the Deduplicator holds.
 	//   - Hash counts only if it is a [SeededHash]; features are told apart by xxh3 with its seed.
 	//   - TiesOne has no effect.
 	Fingerprinter Fingerprinter
@@ -128,25 +128,25 @@ type Deduplicator[ID comparable] struct {
 	settings DeduplicatorOptions
 
 	mu       sync.RWMutex
-	docs     []storedDocument[ID] // in slots; the free ones are listed in freeDocs
-	freeDocs []int32 // the free slots of docs
-	ids      map[ID]int32 // the slot of each document
-	added    int // how many documents were ever added
-	contents []content // by slot; a free slot has no documents
-	freed    []uint32 // the free slots of contents
-	digests  map[uint64][]uint32 // the contents with features, by profile.digest
-	known    *history // what Search uses; nil until the first search
-	entered  int // how many contents came since known was made
+	docs     []storedDocument[ID] // by slot; free slots have the number -1
+	freeDocs []int32              // the free slots of docs
+	ids      map[ID]int32         // the slot of each document
+	added    int                  // how many documents were ever added
+	contents []content            // by slot; a free slot has no documents
+	freed    []uint32             // the free slots of contents
+	digests  map[uint64][]uint32  // the contents with features, by profile.digest
+	known    *history             // what Search uses; nil until the first search
+	entered  int                  // how many contents came since known was made
 }
 
 // A storedDocument is an id and its content. The documents of one content form a linked list in the
 // order of adding, so any of a million equal documents is deleted in constant time.
 type storedDocument[ID comparable] struct {
 	id         ID
-	number     int // how many documents were added before it
-	length     int // in characters; see Document.Length
+	number     int    // how many documents were added before it
+	length     int    // in characters; see Document.Length
 	content    uint32 // its slot in contents
-	prev, next int32 // slots in the list of the content, or -1
+	prev, next int32  // slots in the list of the content, or -1
 }
 
 // A content is the profile that one or more documents share.
@@ -419,13 +419,13 @@ func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 //
 // It is the [cosine.Source] of a join, with contents as vectors.
 type collection[ID comparable] struct {
-	docs     []storedDocument[ID] // of which only id, number and length count
+	docs     []storedDocument[ID] // only id, number and length are used
 	contents []sharedContent
-	old      int // contents[:old] are of old documents only
+	old      int              // contents[:old] are of old documents only
 	fps      []Fingerprint128 // if not nil, Weigh stores the fingerprints of contents here
-	counted
-	oldDocs int // docs[:oldDocs] are old
-	weights profileWeights
+	counted                   // which contents count for document frequencies
+	oldDocs  int              // docs[:oldDocs] are old
+	weights  profileWeights
 }
 
 // A sharedContent is a profile with the positions of the documents that have it, ascending.

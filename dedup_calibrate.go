@@ -14,8 +14,8 @@ import (
 // labelled. It computes precision and recall at every similarity from 0.20 to 1 in steps of 0.01,
 // and takes the best one for the goal.
 
-// A Label says of two documents whether they are near-duplicates. The order of A and B does not
-// matter.
+// A Label says of two stored documents, by their ids, whether they are near-duplicates. The order
+// of A and B does not matter.
 type Label[ID comparable] struct {
 	A, B      ID
 	Duplicate bool
@@ -40,8 +40,8 @@ type Goal struct {
 // A Calibration is the result of [Deduplicator.Calibrate].
 type Calibration struct {
 	Options DeduplicatorOptions // the options of the Deduplicator, with the chosen Similarity
-	Point   CurvePoint // the point of the curve that was chosen
-	Curve   []CurvePoint // ascending by Similarity, from 0.20 to 1 in steps of 0.01
+	Point   CurvePoint          // the point of the curve that was chosen
+	Curve   []CurvePoint        // ascending by Similarity, from 0.20 to 1 in steps of 0.01
 }
 
 // A CurvePoint says how good a Similarity is, measured on the pairs that count (see [Goal]). A pair
@@ -49,7 +49,7 @@ type Calibration struct {
 type CurvePoint struct {
 	Similarity            float64
 	Precision, Recall, F1 float64 // in [0, 1]; Precision is 1 if nothing is found
-	Found, Right          int // pairs found, and how many of them are duplicates
+	Found, Right          int     // pairs found, and how many of them are duplicates
 }
 
 // String returns the curve as a table of one line for each point, with a mark at the chosen one.
@@ -94,6 +94,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	if err != nil {
 		return cal, err
 	}
+	// Steps are counted in whole hundredths, so similarities are exactly 0.20, 0.21 and so on.
 	for step := int(math.Round(leastCurve * 100)); step <= 100; step++ {
 		p := CurvePoint{Similarity: float64(step) / 100}
 		p.Found, p.Right = atLeastCount(all, p.Similarity), atLeastCount(right, p.Similarity)
@@ -105,6 +106,8 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 		p.F1 = 2 * float64(p.Right) / float64(p.Found+total)
 		cal.Curve = append(cal.Curve, p)
 	}
+	// value is what the goal wants to be largest, or −∞ where a point misses the goal. A point that
+	// finds no duplicate has the precision 1, but reaches no goal.
 	value := func(p CurvePoint) float64 {
 		switch {
 		case goal.Precision > 0 && p.Precision >= goal.Precision && p.Right > 0:
@@ -123,6 +126,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	if best.Right == 0 {
 		return cal, fmt.Errorf("neardup: Calibrate: no duplicate has a similarity of %g or more", leastCurve)
 	}
+	// MaxFunc returned the first of the best points; the points from..to do as well.
 	from := slices.IndexFunc(cal.Curve, func(p CurvePoint) bool { return p == best })
 	to := from
 	for to+1 < len(cal.Curve) && value(cal.Curve[to+1]) == value(best) {
@@ -151,6 +155,7 @@ func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], com
 	if err != nil {
 		return nil, 0, nil, err
 	}
+	// take counts a pair if it is labelled, or if all pairs are.
 	take := func(pair [2]int, similarity float64) {
 		is, labelled := duplicate[pair]
 		if !labelled && !complete {
@@ -160,6 +165,7 @@ func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], com
 			right = append(right, similarity)
 		}
 	}
+	// Duplicates that are not among these pairs lie below the curve; total counts them.
 	if complete {
 		c := d.collect(0)
 		for p := range c.documentPairs(ctx, leastCurve, 1) {
@@ -175,8 +181,9 @@ func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], com
 		if err != nil {
 			return nil, 0, nil, err
 		}
+		// Vectors as Search would compare them now, with fresh weights.
 		vector := func(id ID) Vector { return h.vector(&d.contents[d.docs[d.ids[id]].content].profile) }
-		taken := map[[2]int]bool{}
+		taken := map[[2]int]bool{} // a pair may be labelled more than once
 		for _, l := range labels {
 			i, okA := d.ids[l.A]
 			j, okB := d.ids[l.B]

@@ -16,8 +16,8 @@ import (
 
 // An Explanation says why two documents are near-duplicates, or why they are not.
 type Explanation struct {
-	Similarity float64 // the cosine of the two documents
-	Least      float64 // the Similarity of the options, which near-duplicates must reach
+	Similarity float64            // the cosine of the two documents
+	Least      float64            // the Similarity of the options, which near-duplicates must reach
 	Features   []ExplainedFeature // the features of both, those that matter most first
 }
 
@@ -47,6 +47,7 @@ func (d *Deduplicator[ID]) Explain(a, b string) (Explanation, error) {
 	f := &d.options().Fingerprinter
 	names := map[uint64]string{}
 	for _, text := range []string{a, b} {
+		// names leads from the keys of features, as the profile has them, to their spelling.
 		if !f.hasLevels() {
 			for feature := range f.Features(text) {
 				names[featureKey(feature.Text, f.Hash.key)] = feature.Text
@@ -54,6 +55,7 @@ func (d *Deduplicator[ID]) Explain(a, b string) (Explanation, error) {
 			continue
 		}
 		text = f.Normalizer.Normalize(text)
+		// The two levels as profile reads them, whichever of them the text is compared by.
 		r := f.reading(toTerms)
 		for level, chars := range []bool{false, true} {
 			r.batch.EachRun(text, chars, func(feature []byte) {
@@ -98,6 +100,7 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 	h := d.known
 	x, y := h.vector(&a), h.vector(&b)
 	e := Explanation{Similarity: x.Cosine(y), Least: d.options().Similarity}
+	// Merge the two vectors: at has the position in e.Features of a feature seen on either side.
 	at := map[uint64]int{}
 	for side, v := range []Vector{x, y} {
 		unit := cosine.UnitFactor(cosine.Square(v))
@@ -115,16 +118,18 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 			}
 		}
 	}
+	// Features of one document only have a product of 0, so they come after all others. Spelling
+	// comes last to make the order unique.
 	slices.SortFunc(e.Features, func(f, g ExplainedFeature) int {
 		return cmp.Or(cmp.Compare(math.Abs(g.A*g.B), math.Abs(f.A*f.B)), cmp.Compare(g.A*g.A+g.B*g.B, f.A*f.A+f.B*f.B), cmp.Compare(f.Text, g.Text))
 	})
 	return e, nil
 }
 
-// String returns the verdict and up to ten features of each kind: those that both documents have,
-// that only the first has, and that only the second has. The number before a feature of both is
-// what it adds to the similarity; before others it is the square of its weight, its share of the
-// document.
+// String returns the verdict and three lists: the features that both documents have, that only the
+// first has, and that only the second has. Each list shows its ten heaviest features and the sum
+// over all of them. The number before a feature of both is what it adds to the similarity. For
+// other features it is their squared weight, which is their share of the document.
 func (e Explanation) String() string {
 	var b strings.Builder
 	verdict := "near-duplicates"
@@ -132,6 +137,8 @@ func (e Explanation) String() string {
 		verdict = "no near-duplicates"
 	}
 	fmt.Fprintf(&b, "%s: similarity %.3f, at least %.3f is needed\n", verdict, e.Similarity, e.Least)
+	// value returns the number to print, and whether the feature is of this part. The numbers of
+	// the first part add up to the similarity.
 	for _, part := range []struct {
 		title string
 		value func(f *ExplainedFeature) (float64, bool)

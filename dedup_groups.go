@@ -43,21 +43,21 @@ type Document[ID comparable] struct {
 
 // A Group is two or more documents that are near-duplicates as the Linkage says.
 type Group[ID comparable] struct {
-	Keep    ID // the member that represents the group
+	Keep    ID   // the member that represents the group
 	Members []ID // all members in the order of adding, Keep included
 }
 
 // Groups returns the groups of near-duplicates, in the order of their first members. Every document
-// is in one group at most; a document in none has no near-duplicate, or with Centres and
-// CompleteLinks none left for it. Groups without a new document are not returned (see
-// Grouping.Old). It returns an error for an unknown Linkage, and the error of the context. It
-// groups the documents that are there when it is called.
+// is in one group at most. A document in none stands alone: it has no near-duplicates, or they are
+// in other groups. Groups without a new document are not returned (see Grouping.Old). It returns an
+// error for an unknown Linkage, and the error of the context. It groups the documents that are
+// there when it is called. With a Recall below 1 it may miss pairs, and so split a group.
 func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
 	if err := g.Linkage.check(); err != nil {
 		return nil, err
 	}
 	c := d.collect(g.Old)
-	for i := range c.contents { // of equal old documents one stands for all
+	for i := range c.contents { // one of several equal old documents stands for all
 		if docs := c.contents[i].docs; c.oldOf(docs) > 1 {
 			c.contents[i].docs = slices.Concat(docs[:1], docs[c.oldOf(docs):])
 		}
@@ -73,6 +73,8 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	case g.Linkage == Chains && s.Recall == 1 && c.old == 0:
 		of = c.chains(ctx, s.Similarity, first)
 	default:
+		// Documents that equal an old one are in old contents, so this leaves out more pairs than
+		// c.pairs does.
 		fresh := func(yield func(Pair[int]) bool) {
 			for p := range c.pairs(ctx, s.Similarity, s.Recall, planFrom) {
 				if !(c.isOld(p.A) && c.isOld(p.B)) && !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}) {
@@ -85,6 +87,7 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	// The members of each group, by the content that represents it.
 	members := make(map[int][]int)
 	for i, root := range of {
 		members[root] = append(members[root], c.contents[i].docs...)
@@ -149,7 +152,7 @@ func (c *collection[ID]) centres(ctx context.Context, least float64, before func
 		if ctx.Err() != nil {
 			is = nil // Groups returns the error, and no groups
 		}
-		next := 0
+		next := 0 // the position in is of the vertex whose neighbours come next
 		j.Each(is, covered, func(found []cosine.Pair) {
 			near := make([]graph.Edge, 0, len(found))
 			for _, f := range found {
@@ -163,17 +166,22 @@ func (c *collection[ID]) centres(ctx context.Context, least float64, before func
 	})
 }
 
-// chains groups contents by connected components. A pair within a component that is already
-// connected cannot change anything, so it is not verified: n contents in one group take about n
-// comparisons, not n².
+// chains groups contents by connected components, without spelling out the pairs of a component.
 func (c *collection[ID]) chains(ctx context.Context, least float64, before func(i, j int) bool) []int {
-	groups := graph.NewShared(len(c.contents))
 	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })
-	j.Skip = groups.Same
-	for p := range j.Pairs(0) {
-		if groups.Join(p.A, p.B); ctx.Err() != nil {
-			break
+	of := graph.ComponentsOf(len(c.contents), func(is []int, use func(i int, near []graph.Edge)) {
+		if ctx.Err() != nil {
+			return // the result is thrown away
 		}
-	}
-	return graph.Represent(groups.Roots(), before)
+		next := 0
+		j.Each(is, func(int) bool { return false }, func(found []cosine.Pair) {
+			near := make([]graph.Edge, len(found))
+			for k, f := range found {
+				near[k] = graph.Edge{To: f.A, Similarity: f.Similarity}
+			}
+			use(is[next], near)
+			next++
+		})
+	}, j.Drop)
+	return graph.Represent(of, before)
 }

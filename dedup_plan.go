@@ -12,21 +12,33 @@ import (
 	"github.com/neardup/neardup/internal/minhash"
 )
 
-// A Plan says how a [Deduplicator] finds the pairs to verify. With a Banding these are the pairs
-// whose MinHash signatures of 128 values agree in a band; else with a Distance, the pairs whose
-// 128-bit SimHash fingerprints are within it; else all pairs that can be similar enough, by the
-// exact join of [VectorPairs].
-type Plan struct {
-	Distance int
-	Banding  Banding
+// This file decides how Pairs and Groups find the pairs to verify, and finds them.
+//
+// The exact join by vectors finds all pairs. If the caller is content with a Recall below 1, it may
+// be faster to verify only pairs that a cheaper hash suggests. Which hash suffices depends on the
+// documents. So a plan is measured: the exact join finds all pairs that involve some sampled
+// documents, and the plan is the first generator, from cheap to expensive, that would have found
+// enough of these pairs. The generators are 128-bit SimHash fingerprints within a distance of 3 to
+// 16, and then bands of MinHash signatures for lower and lower similarities. If none finds enough,
+// the exact join does the work.
 
-	// Recall is the fraction of the similar pairs that are found: 1 for the exact join, else a lower
-	// bound from the pairs of a sample, with a confidence of 95 %.
+// A Plan says how a [Deduplicator] finds the pairs to verify:
+//
+//   - If Banding is not zero: the pairs whose MinHash signatures of 128 values agree in a band.
+//   - Otherwise, if Distance is above 0: the pairs whose 128-bit SimHash fingerprints differ in at
+//     most so many bits.
+//   - Otherwise: all pairs that can be similar enough, by the exact join of [VectorPairs].
+type Plan struct {
+	Distance int     // in bits, 3 to 16; 0 if fingerprints are not used
+	Banding  Banding // zero if signatures are not used
+
+	// Recall is the fraction of the similar pairs that are found. It is 1 for the exact join.
+	// Otherwise it is a lower bound, measured on the pairs of a sample, with a confidence of 95 %.
 	Recall  float64
 	Sampled int // pairs of the sample; 0 if none was taken
 }
 
-// String says in a line what the plan is.
+// String describes the plan in a line.
 func (p Plan) String() string {
 	how := "by vectors, exactly"
 	switch {
@@ -39,24 +51,27 @@ func (p Plan) String() string {
 }
 
 const (
-	planFrom      = 100_000 // documents; fewer are compared exactly at once
-	planSample    = 1000    // documents of which all pairs are found, to measure generators by
-	planPairs     = 100     // pairs that a sample must have
-	maxPlanReach  = 16      // distances up to which fingerprints are joined fast
+	planFrom      = 100_000 // contents; fewer are joined exactly without a sample
+	planSample    = 1000    // about how many contents the sample has
+	planPairs     = 100     // pairs that a sample must have to measure anything
+	maxPlanReach  = 16      // the largest distance at which joining fingerprints is fast
 	planSimilar   = 0.05    // the smallest Jaccard similarity that bands are made for
-	planBandPrice = 0.1     // of candidates that are in vain; see NewBanding
+	planBandPrice = 0.1     // of a candidate in vain; see NewBanding
 )
 
-// Plan returns how Pairs would find the pairs now. With a Recall of 1, and for fewer than 100,000
-// different documents, it is exact. Otherwise all pairs of a sample of 1,000 documents are
-// found, and the plan is the cheapest generator that finds enough of those; the exact join, if
-// they are too few to tell.
+// Plan returns how Pairs would find the pairs of the documents that are there now. With a Recall of
+// 1, or fewer than 100,000 documents with different features, this is the exact join. Otherwise
+// Plan finds the pairs of about 1,000 sampled documents with documents that were added later, and
+// returns the cheapest generator that would have found enough of them. If the sample has fewer than
+// 100 pairs, or no generator finds enough, it is the exact join again. Plan weighs all documents
+// first, so it always takes time for all of them.
 func (d *Deduplicator[ID]) Plan() Plan {
 	c := d.collect(0)
 	return c.plan(c.number(d.options().Recall), d.options().Similarity, d.options().Recall, planFrom)
 }
 
-// number numbers the features, and makes fingerprints too if the recall is less than 1.
+// number weighs the vectors and numbers their features, for a join. With a recall below 1 it also
+// makes the fingerprints that a plan may need.
 func (c *collection[ID]) number(recall float64) *cosine.Numbered {
 	if recall < 1 {
 		c.fps = make([]Fingerprint128, len(c.contents))
@@ -64,7 +79,8 @@ func (c *collection[ID]) number(recall float64) *cosine.Numbered {
 	return cosine.Number(c, 2)
 }
 
-// fingerprint is the SimHash of a vector.
+// fingerprint is the 128-bit SimHash of a vector. Features are hashes already; SplitMix makes two
+// independent words of each. Weights are those of the unit vector, in 1/1024.
 func (v Vector) fingerprint() Fingerprint128 {
 	unit := cosine.UnitFactor(cosine.Square(v))
 	hi, lo, weights := make([]uint64, len(v)), make([]uint64, len(v)), make([]int64, len(v))
@@ -76,7 +92,8 @@ func (v Vector) fingerprint() Fingerprint128 {
 	return a.Sum()
 }
 
-// plan chooses a generator.
+// plan chooses a generator for the pairs with a cosine of at least least. Below from contents it
+// takes no sample.
 func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from int) Plan {
 	exact := Plan{Recall: 1}
 	if recall >= 1 || len(c.contents) < from {
@@ -86,6 +103,7 @@ func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from in
 	if exact.Sampled = len(similar); len(similar) < planPairs {
 		return exact
 	}
+	// What each generator would have found of the sample.
 	distances := make([]int, len(similar))
 	jaccards := make([]float64, len(similar))
 	for i, p := range similar {
@@ -93,12 +111,15 @@ func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from in
 		jaccards[i] = featureSet(c.terms(p.A)).Jaccard(featureSet(c.terms(p.B)))
 	}
 	slices.Sort(distances)
+	// A smaller distance is a cheaper join, so the first one that suffices is taken.
 	for k := 3; k <= maxPlanReach; k++ {
 		within, _ := slices.BinarySearch(distances, k+1)
 		if r := lowerBound(float64(within)/float64(len(similar)), len(similar)); r >= recall {
 			return Plan{Distance: k, Recall: r, Sampled: len(similar)}
 		}
 	}
+	// The sample tells how similar the pairs are as sets, and the S-curve how likely a pair is to
+	// agree in a band. The mean is the expected recall, without making any signature.
 	for s := 0.95; s >= planSimilar; s -= 0.05 {
 		b := NewBanding(minhash.DefaultValues, s, planBandPrice)
 		mean := 0.0
@@ -112,21 +133,24 @@ func (c *collection[ID]) plan(v *cosine.Numbered, least, recall float64, from in
 	return exact
 }
 
-// lowerBound is that of a share of n, with a confidence of 95 % (Wilson 1927).
+// lowerBound returns the lower end of the confidence interval of a share that was measured on n, at
+// 95 % on one side (Wilson 1927).
 func lowerBound(share float64, n int) float64 {
 	const z = 1.6449
 	x := float64(n)
 	return (share + z*z/(2*x) - z*math.Sqrt(share*(1-share)/x+z*z/(4*x*x))) / (1 + z*z/x)
 }
 
-// sample returns the pairs of which one is of the sample.
+// sample returns the similar pairs (A, B), A < B, where A is in the sample: one of every N/1000
+// contents.
 func (c *collection[ID]) sample(v *cosine.Numbered, least float64) []cosine.Pair {
 	step := max(1, v.N/planSample)
 	return slices.Collect(cosine.NewJoin(v, least, func(i int) bool { return i%step == 0 }).Pairs(0))
 }
 
-// pairs yields the pairs of different contents of at least a similarity, or a fraction recall of
-// them, if there are at least from contents, so that a plan pays. It ends when the context does.
+// pairs yields the pairs of different contents, A < B, with a cosine of at least least, or a
+// fraction recall of them. Below from contents a plan does not pay, and it yields all. It leaves
+// out pairs of two contents that only old documents have. It ends early when the context does.
 func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from int) iter.Seq[cosine.Pair] {
 	return func(yield func(cosine.Pair) bool) {
 		if len(c.contents) == 0 || ctx.Err() != nil {
@@ -137,6 +161,7 @@ func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from 
 		}
 		v := c.number(recall)
 		plan := c.plan(v, least, recall, from)
+		// verify yields a candidate pair if it is similar enough, and returns whether to go on.
 		verify := func(i, j int) bool {
 			if ctx.Err() != nil {
 				return false
@@ -149,6 +174,7 @@ func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from 
 		}
 		switch {
 		case plan.Banding != Banding{}:
+			// CandidatePairs yields each pair once, so a pair is verified once.
 			for p := range c.candidates(ctx, plan.Banding, least) {
 				if !verify(p.A, p.B) {
 					return
@@ -175,7 +201,7 @@ func (c *collection[ID]) candidates(ctx context.Context, b Banding, least float6
 			panic(err) // the plan chose bands that do not fit
 		}
 		if ix.AddAll(ctx, slices.All(signAll(len(c.contents), c.terms, MinHash{}))) != nil {
-			return // the context is done; an index in memory has no other error
+			return // the context has ended; an index in memory has no other error
 		}
 		for p, err := range ix.CandidatePairs(ctx) {
 			if err != nil || !yield(p) {

@@ -10,39 +10,45 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// What a Deduplicator compares texts by, if nobody says otherwise. No single choice of features
-// serves all texts (the README has measurements): in long English pages, character n-grams are
-// common to all, and runs of three words tell templates from what is written into them. In a
-// short text every changed word takes three of a dozen of those away, and every typing error a
-// word. A Chinese text of the same length has half as many words, and two of its characters say
-// about as much as three words do.
+// This file says by what a [Deduplicator] compares texts if the caller sets neither a Tokenizer nor
+// a Weight, and computes the weights.
 //
-// So the features are of two levels:
+// No single choice of features serves all texts (the README has measurements). In long English
+// pages, character n-grams are common to all, and runs of three words tell a template from what is
+// written into it. In a short text, every changed word destroys three of a dozen such runs, and
+// every typing error destroys a word. A Chinese text of the same length has half as many words, and
+// two of its characters say about as much as three words do. So features have two levels:
 //
-//	words       runs of three words, but of two where both are characters that are words
-//	            of their own (Han, kana, Thai)
-//	characters  runs of three letters, likewise
+//	words       runs of three words, or of two where both are characters that are words of
+//	            their own (Han, kana, Thai)
+//	characters  runs of three letters, with the same exception
 //
-// A text of up to 50 words is compared by the second, one of 1,000 or more by the first, and
-// between them by both, with a share that falls with the logarithm of the length: near-duplicates
-// are of about one length, so they have about the same shares, and nothing happens at a limit.
-// Each level is a unit vector times the root of its share, so the cosine of two texts is the mean
-// of those of the levels.
+// A text of up to 50 words is compared by characters, one of 1,000 words or more by words, and one
+// between them by both. The share of the characters falls with the logarithm of the length.
+// Near-duplicates have about the same length, so they have about the same shares, and no similarity
+// jumps at a limit.
+//
+// Each level is a unit vector times the square root of its share. So the cosine of two texts is the
+// mean of the cosines of the levels, weighted by the shares.
 
 const (
-	shortText = 50   // units up to which only characters count
-	longText  = 1000 // units from which on only words do
+	shortText = 50   // up to so many words only characters count
+	longText  = 1000 // from so many words on only words count
 )
 
-// A profile is a document before it is weighed.
+// A profile is a document before it is weighed. It does not change once it is made, so contents and
+// snapshots share it.
 type profile struct {
-	terms  Vector  // by how often they occur: 1 + ln n. Odd features are those of characters, if there are two levels
-	fine   float32 // the share of the characters
-	levels bool    // there are two levels
+	// terms has the features with the weight 1 + ln n for n occurrences, or with the caller's
+	// Weight. If there are two levels, odd features are of characters.
+	terms  Vector
+	fine   float32 // the share of the characters: 0 to 1
+	levels bool    // whether there are two levels
 	length int     // of the text in characters
 }
 
-// profile returns that of a text. With a tokenizer, or fields, or weights, there is one level.
+// profile returns the profile of a text. With a Tokenizer or a Weight it has one level, the
+// features of f. Any string is a valid text.
 func (f *Fingerprinter) profile(text string) (p profile) {
 	p.length = utf8.RuneCountInString(text)
 	if !f.hasLevels() {
@@ -56,6 +62,7 @@ func (f *Fingerprinter) profile(text string) (p profile) {
 	units := r.profileLevel(text, false)
 	terms := r.levelTerms(nil)
 	switch {
+	// The words were only needed to count them.
 	case units <= shortText:
 		p.fine, terms = 1, terms[:0]
 	case units < longText:
@@ -70,10 +77,11 @@ func (f *Fingerprinter) profile(text string) (p profile) {
 	return p
 }
 
-// hasLevels reports whether the features of texts are those of the two levels.
+// hasLevels reports whether texts have the features of the two levels.
 func (f *Fingerprinter) hasLevels() bool { return f.Tokenizer == nil && f.Weight == nil }
 
-// recordProfile returns the profile of a record.
+// recordProfile returns the profile of a record, which always has one level. For its errors see
+// checkRecord.
 func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 	if err := f.checkRecord(rec); err != nil {
 		return p, err
@@ -85,7 +93,7 @@ func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 	return p, nil
 }
 
-// rawWeight returns f with the weight of profiles: its own, or the logarithm of the count.
+// rawWeight returns f with a weight that does not depend on other documents: its own, or LogCount.
 func (f *Fingerprinter) rawWeight() *Fingerprinter {
 	if f.Weight != nil {
 		return f
@@ -95,7 +103,8 @@ func (f *Fingerprinter) rawWeight() *Fingerprinter {
 	return &g
 }
 
-// profileLevel counts the features of a level in the bag, and returns the number of units of the text.
+// profileLevel counts the features of one level in the bag, and returns the number of units of the
+// text: words, or characters for that level.
 func (r *reading) profileLevel(text string, chars bool) (units int) {
 	key := r.f.Hash.key
 	level := uint64(0)
@@ -108,11 +117,13 @@ func (r *reading) profileLevel(text string, chars bool) (units int) {
 	})
 }
 
-// levelKey is what a feature of a level is known by.
+// levelKey returns the key of a feature. The lowest bit is the level, so the two levels never share
+// a key; the key is never 0 or 1.
 func levelKey(feature string, level uint64, key *hashKey) uint64 {
 	return max(featureKey(feature, key)&^1, 2) | level
 }
 
+// levelTerms appends the features of the bag to terms, weighted by 1 + ln n for n occurrences.
 func (r *reading) levelTerms(terms []Term) []Term {
 	terms = slices.Grow(terms, len(r.bag.Keys))
 	for i, k := range r.bag.Keys {
@@ -121,13 +132,15 @@ func (r *reading) levelTerms(terms []Term) []Term {
 	return terms
 }
 
-// profileWeights are what the features of profiles weigh, by how many documents have them.
+// profileWeights turn the raw weights of profiles into final ones, by document frequency.
 type profileWeights struct {
-	n    float64   // documents
-	own  bool      // weights are the caller's own, and final
-	idfs []float64 // of features that few documents have
+	n    float64   // documents that count
+	own  bool      // the caller has a Weight; raw weights are final
+	idfs []float64 // idf of document frequencies below 1,000, computed once
 }
 
+// newProfileWeights returns the weights for n documents that count. own says that raw weights are
+// final.
 func newProfileWeights(n int, own bool) profileWeights {
 	w := profileWeights{n: float64(n), own: own}
 	for df := range min(n+1, 1000) {
@@ -136,11 +149,12 @@ func newProfileWeights(n int, own bool) profileWeights {
 	return w
 }
 
-// prior is the number of documents without any of the features that are taken to be besides: without
-// them, what the only two documents have in common would weigh next to nothing.
+// prior is a number of imaginary documents that have none of the features. Without them a feature
+// that all documents have would weigh nothing: two documents alone would have nothing in common.
 const prior = 20
 
-// idf returns the factor of a feature that df documents have.
+// idf returns the factor of a feature that df documents have: ln((n + prior)/df). A df of 0 counts
+// as 1.
 func (w profileWeights) idf(df uint32) float64 {
 	switch {
 	case w.own:
@@ -151,8 +165,9 @@ func (w profileWeights) idf(df uint32) float64 {
 	return exact.Ln((w.n + prior) / float64(max(df, 1)))
 }
 
-// weigh makes the weights of a profile's terms those of its vector. df says how many documents have the
-// feature of each.
+// weigh turns the raw weights of terms into final ones, in place. p is the profile that the terms
+// are of, and df has the document frequency of each. With two levels, it scales each level to the
+// root of its share, as described above.
 func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) {
 	var squares [2]float64
 	for i := range terms {
@@ -163,6 +178,7 @@ func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) {
 	if !p.levels || p.fine == 0 || p.fine == 1 {
 		return
 	}
+	// Feature&1 is the level: 0 is words, 1 is characters.
 	factor := [2]float64{math.Sqrt(1-float64(p.fine)) * cosine.UnitFactor(squares[0]), math.Sqrt(float64(p.fine)) * cosine.UnitFactor(squares[1])}
 	for i := range terms {
 		t := &terms[i]

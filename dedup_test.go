@@ -3,6 +3,7 @@ package neardup
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -452,3 +453,79 @@ func TestGroups(t *testing.T) {
 func longest[ID comparable](a, b Document[ID]) bool { return a.Length > b.Length }
 
 func newest[ID comparable](a, b Document[ID]) bool { return a.Number > b.Number }
+
+// TestDeduplicatorReplaced: ids that are replaced again and again, and equal documents that are deleted
+// in any order, leave nothing behind.
+func TestDeduplicatorReplaced(t *testing.T) {
+	d := must(NewDeduplicator[int](DeduplicatorOptions{}))
+	const live = 100
+	for i := range 20 * live {
+		if err := d.Add(i%live, fmt.Sprintf("document %d of %d", i%7, i)); err != nil {
+			t.Fatal(err)
+		}
+		if i%501 == 0 { // with a history, too
+			must(d.Exists("document 5 of 5"))
+		}
+	}
+	if d.Len() != live || len(d.docs) > live+1 || len(d.contents) > live+1 || len(d.ids) != live {
+		t.Errorf("%d documents in %d slots, with %d contents", d.Len(), len(d.docs), len(d.contents))
+	}
+	if doc, ok, err := d.Get(7); !ok || err != nil || doc.Number != 19*live+7 {
+		t.Errorf("%+v, %t, %v", doc, ok, err)
+	}
+	ref := must(NewDeduplicator[int](DeduplicatorOptions{})) // with the documents that are left
+	for i := range live {
+		ref.Add(i, fmt.Sprintf("document %d of %d", (19*live+i)%7, 19*live+i))
+	}
+	if got, want := sortSimilar(listed(d.Pairs(bg))), sortSimilar(listed(ref.Pairs(bg))); !slices.Equal(got, want) {
+		t.Errorf("%d pairs, not %d", len(got), len(want))
+	}
+
+	// Equal documents.
+	const equal = 2000
+	e := must(NewDeduplicator[int](DeduplicatorOptions{}))
+	left := map[int]bool{}
+	for i := range equal {
+		e.Add(i, "one and the same document")
+		left[i] = true
+	}
+	for n, i := range rand.New(rand.NewPCG(8, 8)).Perm(equal) {
+		if !must(e.Delete(i)) || must(e.Delete(i)) {
+			t.Fatalf("Delete(%d)", i)
+		}
+		if delete(left, i); n%400 == 0 {
+			found := must(e.SearchAndAdd(-1, "one and the same document"))
+			must(e.Delete(-1))
+			want := slices.Sorted(maps.Keys(left))
+			if !slices.EqualFunc(found, want, func(m Match[int], id int) bool { return m.ID == id && m.Similarity == 1 }) {
+				t.Fatalf("%d found, not %d", len(found), len(want))
+			}
+		}
+	}
+	if e.Len() != 0 || len(e.freed) != len(e.contents) || len(e.freeDocs) != len(e.docs) || len(e.digests) != 0 {
+		t.Errorf("%d documents are left, and %d digests", e.Len(), len(e.digests))
+	}
+}
+
+// BenchmarkDeduplicatorGroups groups pages of one template, by linkage.
+func BenchmarkDeduplicatorGroups(b *testing.B) {
+	template := corpus(b, "en")[0].Text
+	template = template[:min(len(template), 3000)]
+	for _, by := range []struct {
+		name    string
+		linkage Linkage
+		n       int
+	}{{"centres", Centres, 20_000}, {"chains", Chains, 10_000}} {
+		b.Run(fmt.Sprintf("linkage=%s/n=%d", by.name, by.n), func(b *testing.B) {
+			d := must(NewDeduplicator[int](DeduplicatorOptions{}))
+			for i := range by.n {
+				d.Add(i, fmt.Sprintf("%s Page %d of %d.", template, i, by.n))
+			}
+			for b.Loop() {
+				if groups := must(d.Groups(bg, Grouping[int]{Linkage: by.linkage})); len(groups) != 1 {
+					b.Fatal(len(groups))
+				}
+			}
+		})
+	}
+}

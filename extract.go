@@ -11,68 +11,121 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A reading turns one text, perhaps in pieces, into the weighted hashes of its
-// features. All that fingerprints, counts or shows features goes through it:
+// This file turns one text or record into the weighted hashes of its features. Everything that
+// makes fingerprints, vectors or sets, and everything that counts or lists features, goes through
+// the type reading:
 //
 //	text ─ batch ──────────────── hashes ─┬─ unit or linear weights ─ accumulators
 //	     └ source or tokenizer ─ tokens ──┴─ bag ─ other weights ─┬── accumulators
 //	                                                              └── vectors
 //
-// Features whose hashes say all that the weight needs are never spelled out: a batch
-// hashes them where they lie, some thousand at a time. Unit and linear weights go
-// straight into the accumulators, others wait in the bag until the text has ended.
+// There are two ways in. If the features are windows of the lexer and xxh3 hashes them, a batch
+// (lex.Batch) hashes them where they lie in its buffer, up to 1024 at a time, and no token is made
+// unless the weight asks for it. Otherwise a source, or the caller's tokenizer, yields tokens,
+// which are hashed one by one.
+//
+// There are two ways out. Unit weights and linear weights (see Weight) depend only on the
+// occurrence at hand, so each occurrence can be added to the accumulators at once. All other
+// weights need the counts, or the whole document: the distinct features wait in a bag
+// (frequency.Bag) and are weighed when the text has ended. Hashes that come one by one, from
+// tokens, wait in an array first, because adding many at a time is much faster.
+//
+// A record is read value by value into the bag, with the weights of the fields (record.go).
+//
+// A reading comes from a pool and is used as follows:
+//
+//	r := f.reading(purpose)
+//	r.text(text)    // or r.record(rec); or r.open(), r.read for each piece, and r.finish
+//	...             // take what the purpose says from r.lo, r.hi or r.bag
+//	r.release()     // sum64 and sum128 include it
+
+// A reading reads one text or record. It is for one goroutine.
 type reading struct {
-	f       *Fingerprinter
+	f *Fingerprinter
+
+	// purpose says what to make of the features. needs is what the weight asks for; it is 0 for
+	// unit weights, which need no call of Weigh.
 	purpose purpose
 	needs   needs
-	unit    bool        // every occurrence weighs 1
-	linear  bool        // see Weight
-	bagged  bool        // features are collected before they are weighed
-	keeps   bool        // functions of the caller's own get the texts, and may keep them
-	stats   *Statistics // if the weight is Count or LogCount times IDF,
-	idf     *idfTable   // and its table
 
+	// The class of the weight; unit: every occurrence weighs 1. linear: an occurrence can be
+	// weighed without knowing the rest of the document (see Weight). bagged: the distinct features
+	// are collected in bag. A text with linear weights is bagged only if its purpose needs the
+	// features themselves.
+	unit   bool
+	linear bool
+	bagged bool
+
+	// keeps says that functions of the caller's get the texts of features. They may keep them, so
+	// they get copies.
+	keeps bool
+
+	// stats is set if the weight is Product{Count or LogCount, IDF}, and idf is its table of
+	// weights. Then a weight is one look-up by the key.
+	stats *Statistics
+	idf   *idfTable
+
+	// The way in: batch if batched is set, else src, or the caller's tokenizer if src is nil.
 	batch   lex.Batch
-	batched bool   // the batch reads the text, or
-	src     source // this does, or nil for a tokenizer of the caller's own
-	each    func(Token) bool
-	take    func(hashes []uint64)
+	batched bool
+	src     source
+	each    func(Token) bool      // the method token, made once
+	take    func(hashes []uint64) // for toHash: gets the hashes of all occurrences
+
+	// The Hash of the Fingerprinter, for features that come as tokens.
 	hash64  func(string) uint64
 	hash128 func(string) (hi, lo uint64)
 
-	lo, hi   Accumulator64 // what was summed; hi of 128 bits only
-	n        int           // tokens waiting in:
-	hashes   [2][lex.MaxFeatures]uint64
-	weights  [lex.MaxFeatures]int64
-	keys     [lex.MaxFeatures]uint64
-	bag      frequency.Bag
-	features []Feature // of the bag, if the hashes do not say it all
-	feature  Feature   // what is being weighed
+	// The sums. hi is used only for 128 bits.
+	lo, hi Accumulator64
 
-	recorded  bool    // it is a record, and this the field being read
-	field     *Field  //
-	weight    float64 // of the field
-	named     []byte  // a feature with the name of the field
+	// Tokens that are not bagged wait here until there are enough to add them together: n of them,
+	// with the lower words of their hashes in hashes[0], the upper ones in hashes[1], and quantised
+	// weights. A batch of the lexer never waits, but also uses weights, and keys as a copy of its
+	// keys.
+	n       int
+	hashes  [2][lex.MaxFeatures]uint64
+	weights [lex.MaxFeatures]int64
+	keys    [lex.MaxFeatures]uint64
+
+	// Entry e of the bag has the key, the hashes, the count and the quantised weight of feature e.
+	// If texts() is set, features[e] is the feature itself. feature is a temporary for calls of
+	// Weigh; as a field it is not allocated each time.
+	bag      frequency.Bag
+	features []Feature
+	feature  Feature
+
+	// A record instead of a text is being read: the current field, its weight, and a buffer for
+	// features that carry the name of the field.
+	recorded  bool
+	field     *Field
+	weight    float64
+	named     []byte
 	eachField func(Token) bool
-	pos       int    // how much of the text was read
-	titleEnd  int    // where the title ends, or -1 if that is not known yet
-	titled    bool   // the title has begun
-	marked    []span // sentences with markers
+
+	// pos is the number of bytes read so far. The title ends at titleEnd, which is −1
+	// until that is known; titled says that it has begun. marked are the sentences with markers, in
+	// order.
+	pos      int
+	titleEnd int
+	titled   bool
+	marked   []span
 }
 
-// purpose is what a text is read for.
+// purpose says what a text is read for.
 type purpose uint8
 
 const (
-	toSum64 purpose = iota
-	toSum128
-	toHash  // the hashes of all features, to take
-	toCount // the keys of the features, in the bag
-	toTerms // and what they weigh
-	toShow  // the features, in the bag
+	toSum64  purpose = iota // a 64-bit fingerprint: the sum in lo
+	toSum128                // a 128-bit fingerprint: the sums in lo and hi
+	toHash                  // the 64-bit hashes of all occurrences, passed to take
+	toCount                 // document frequencies: the keys in the bag
+	toTerms                 // vectors: the keys and weights in the bag
+	toShow                  // the features themselves, with their weights in the bag
 )
 
-// readings keeps the buffers between texts.
+// readings keeps the buffers between texts; a reading has more than 50 KiB of them. The factor of
+// each bag is secret, so that nobody can choose features that collide in it.
 var readings = sync.Pool{New: func() any {
 	r := &reading{}
 	r.each, r.eachField = r.token, r.fieldToken
@@ -80,10 +133,12 @@ var readings = sync.Pool{New: func() any {
 	return r
 }}
 
-// reading returns a reading of a text, see open and text, or of a record; see release.
+// reading returns a reading for one text or record. It panics if the Weight of f is wrong or does
+// not fit its features. End with release, or with sum64 or sum128.
 func (f *Fingerprinter) reading(p purpose) *reading {
 	r := readings.Get().(*reading)
 	r.f, r.purpose = f, p
+	// Hashing and counting do not weigh, so they go the way of unit weights.
 	r.unit, r.linear, r.bagged = f.Weight == nil || f.Weight == Weight(Count) || p == toHash || p == toCount, true, p >= toCount
 	if !r.unit {
 		r.needs, r.linear = needsOf(f.Weight), isLinear(f.Weight)
@@ -99,7 +154,8 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 	return r
 }
 
-// open prepares for a text.
+// open chooses the way in for a text. Counting and vectors need only keys, which are always xxh3,
+// so they can use a batch whatever the Hash is.
 func (r *reading) open() *reading {
 	chars, n, ok := unitsOf(r.f.tokenizer())
 	if ok && (r.purpose == toCount || r.purpose == toTerms || r.f.Hash.isXXH3()) {
@@ -116,7 +172,8 @@ func (r *reading) open() *reading {
 	return r
 }
 
-// setHash prepares for tokens, which are hashed by their texts.
+// setHash prepares for tokens, whose texts are hashed. Counting, vectors and listing need no hash
+// but the key.
 func (r *reading) setHash() {
 	switch r.purpose {
 	case toSum64, toHash:
@@ -126,14 +183,18 @@ func (r *reading) setHash() {
 	}
 }
 
-// release lets go of what was read. The reading must not be used any more.
+// release clears r and puts it back into the pool. It drops buffers that a very large text made
+// large. r must not be used any more.
 func (r *reading) release() {
+	// An accumulator has 520 bytes, so hi is cleared only if it was used.
 	r.lo = Accumulator64{}
 	if r.purpose == toSum128 {
 		r.hi = Accumulator64{}
 	}
 	r.bag.Clear()
 	clear(r.features)
+	// clear lets go of the texts. Very large buffers are dropped, so that the pool does not hold
+	// them.
 	if r.features = r.features[:0]; cap(r.features) > 1<<17 {
 		r.features = nil
 	}
@@ -146,21 +207,22 @@ func (r *reading) release() {
 	readings.Put(r)
 }
 
-// sum64 returns the fingerprint of what was read, and releases r.
+// sum64 returns the 64-bit fingerprint and releases r.
 func (r *reading) sum64() Fingerprint64 {
 	fp := Fingerprint64(r.lo.sum.Majority(r.f.TiesOne))
 	r.release()
 	return fp
 }
 
-// sum128 is sum64 for 128 bits; of 64 there is only Lo.
+// sum128 returns the 128-bit fingerprint and releases r. If r was made for 64 bits, only Lo is
+// meaningful.
 func (r *reading) sum128() Fingerprint128 {
 	fp := Fingerprint128{Hi: r.hi.sum.Majority(r.f.TiesOne), Lo: r.lo.sum.Majority(r.f.TiesOne)}
 	r.release()
 	return fp
 }
 
-// text reads a text in one piece.
+// text reads a whole text. The Normalizer is applied first, so positions refer to its result.
 func (r *reading) text(text string) {
 	text = r.f.Normalizer.Normalize(text)
 	if r.needs&needsMarked != 0 {
@@ -170,8 +232,8 @@ func (r *reading) text(text string) {
 	r.finish()
 }
 
-// read takes in a piece of a text, normalised, that does not end inside a character
-// unless it is the last.
+// read takes the next piece of a text that has been normalised. A piece must not end inside a
+// character unless it is the last.
 func (r *reading) read(piece string, last bool) {
 	if r.needs&needsDocument != 0 && r.titleEnd < 0 {
 		r.findTitle(piece)
@@ -190,7 +252,8 @@ func (r *reading) read(piece string, last bool) {
 	}
 }
 
-// findTitle looks for the end of the first line that has a letter, a digit or an emoji.
+// findTitle looks for the end of the title in a piece: the end of the first line that has a letter,
+// a digit or an emoji.
 func (r *reading) findTitle(piece string) {
 	for i := 0; i < len(piece); {
 		_, class, size := lex.Next(lex.Bytes(piece), i)
@@ -205,12 +268,14 @@ func (r *reading) findTitle(piece string) {
 	}
 }
 
-// takeBatch takes in the features that the batch has prepared.
+// takeBatch takes the features of the current batch. Unit weights, and Count times IDF, go through
+// tight loops without any token; these are the usual settings.
 func (r *reading) takeBatch() {
 	if r.purpose == toHash {
 		r.take(r.batch.Hash64())
 		return
 	}
+	// Unit weights, the default: add the hashes, and nothing else.
 	if r.unit && !r.bagged {
 		if r.purpose == toSum64 {
 			r.lo.AddAll(r.batch.Hash64())
@@ -221,18 +286,22 @@ func (r *reading) takeBatch() {
 		r.lo.AddAll(lo)
 		return
 	}
+	// For 64 bits the key of a feature is also its hash. Hash128 reuses the memory of Hash64, so
+	// for 128 bits the keys are copied first.
 	keys := r.batch.Hash64()
 	lo, hi := keys, keys
 	if r.purpose == toSum128 {
 		keys = r.keys[:copy(r.keys[:], keys)]
 		hi, lo = r.batch.Hash128()
 	}
+	// Features are collected, to be weighed at the end of the text.
 	if r.bagged {
 		for i, key := range keys {
 			r.collect(i, key, lo[i], hi[i])
 		}
 		return
 	}
+	// Linear weights: quantise the weight of each occurrence, from a table if possible.
 	weights := r.weights[:len(keys)]
 	switch {
 	case r.stats != nil:
@@ -255,13 +324,13 @@ func (r *reading) takeBatch() {
 	}
 }
 
-// batchToken returns feature i of the batch. Its text is good until the batch goes on.
+// batchToken returns feature i of the batch as a token. Its text is valid until the batch moves on.
 func (r *reading) batchToken(i int) Token {
 	text, start, end := r.batch.Feature(i)
 	return Token{Text: text, Start: start, End: end}
 }
 
-// own returns a token with a text that may be kept, if that is needed.
+// own returns t with a text that the caller's functions may keep.
 func (r *reading) own(t Token) Token {
 	if r.keeps {
 		t.Text = strings.Clone(t.Text)
@@ -269,12 +338,13 @@ func (r *reading) own(t Token) Token {
 	return t
 }
 
-// texts reports whether features are asked for their text, or what is around it.
+// texts reports whether r needs tokens, not only hashes: to list the features, or for their
+// weights.
 func (r *reading) texts() bool {
 	return r.purpose == toShow || r.purpose != toCount && r.needs&(needsToken|needsDocument) != 0
 }
 
-// collect puts feature i of the batch into the bag.
+// collect puts feature i of the batch into the bag. lo and hi are its hash.
 func (r *reading) collect(i int, key, lo, hi uint64) {
 	e, isNew := r.bag.Entry(key)
 	if r.purpose == toCount {
@@ -292,7 +362,11 @@ func (r *reading) collect(i int, key, lo, hi uint64) {
 	}
 }
 
-// describe notes of a feature in the bag what a weight may ask for.
+// describe records in entry e of the bag what weighing it will need. field is the weight of the
+// field, or 1 in a text.
+//
+// A linear weight is summed up right here, occurrence by occurrence. For other weights in a record,
+// Weights[e] is used for the sum of the field weights, until weigh turns it into a mean.
 func (r *reading) describe(e int, isNew bool, t Token, key uint64, field float64) {
 	if isNew {
 		r.bag.Weights = append(r.bag.Weights, 0)
@@ -309,18 +383,21 @@ func (r *reading) describe(e int, isNew bool, t Token, key uint64, field float64
 	}
 	if r.needs&needsDocument != 0 {
 		f := &r.features[e]
+		// One occurrence in the title is enough, and one in a marked sentence. While titleEnd is
+		// unknown, the title has not ended.
 		f.Title = f.Title || r.titleEnd < 0 || t.Start < r.titleEnd
 		f.Marked = f.Marked || r.isMarked(t.Start)
 	}
 }
 
-// token takes in one feature.
+// token takes one feature of a text. It always goes on.
 func (r *reading) token(t Token) bool {
 	r.occurrence(t, 1)
 	return true
 }
 
-// occurrence takes in a feature of a field with a weight; of a text, that is 1.
+// occurrence takes one feature of a text or of a field. field is the weight of the field, or 1 in a
+// text.
 func (r *reading) occurrence(t Token, field float64) {
 	switch {
 	case r.unit && !r.bagged:
@@ -330,6 +407,7 @@ func (r *reading) occurrence(t Token, field float64) {
 		r.put(t.Text, r.linearWeight(t, featureKey(t.Text, r.f.Hash.key), field))
 		return
 	}
+	// The bag knows features by their keys, whatever hash votes on the fingerprint.
 	key := featureKey(t.Text, r.f.Hash.key)
 	e, isNew := r.bag.Entry(key)
 	r.bag.Counts[e]++
@@ -347,8 +425,9 @@ func (r *reading) occurrence(t Token, field float64) {
 	}
 }
 
-// linearWeight returns what an occurrence weighs: a whole weight of the field multiplies
-// the rounded weight of the token.
+// linearWeight returns what one occurrence adds: the weight of its token times that of its field. A
+// field weight that is a whole number multiplies the rounded weight of the token, so a field of
+// weight 2 counts exactly as two occurrences. Any other product is rounded itself.
 func (r *reading) linearWeight(t Token, key uint64, field float64) int64 {
 	w := 1.0
 	if !r.unit {
@@ -361,7 +440,7 @@ func (r *reading) linearWeight(t Token, key uint64, field float64) int64 {
 	return Quantize(float64(w * field))
 }
 
-// put hashes a token and lets it wait with its weight.
+// put hashes a token and adds it to those that wait.
 func (r *reading) put(text string, weight int64) {
 	if r.n == len(r.weights) {
 		r.flush()
@@ -375,7 +454,7 @@ func (r *reading) put(text string, weight int64) {
 	r.n++
 }
 
-// flush adds what waits to the sums.
+// flush adds the tokens that wait to the sums, or passes their hashes to take.
 func (r *reading) flush() {
 	if r.purpose == toHash {
 		r.take(r.hashes[0][:r.n])
@@ -396,7 +475,8 @@ func (r *reading) flush() {
 	r.n = 0
 }
 
-// finish ends the text: it weighs what is in the bag and sums up.
+// finish ends the text: it weighs what is in the bag and adds it to the sums. When features are
+// only counted, it leaves the bag as it is.
 func (r *reading) finish() {
 	r.flush()
 	if !r.bagged || r.purpose == toCount {
@@ -406,11 +486,12 @@ func (r *reading) finish() {
 	switch {
 	case !r.linear:
 		r.weigh()
-	case len(b.Weights) < len(b.Keys): // linear, by the keys alone
+	case len(b.Weights) < len(b.Keys): // linear, and the keys alone decide
 		for i, key := range b.Keys {
 			b.Weights = append(b.Weights, r.linearWeight(Token{}, key, 1)*int64(b.Counts[i]))
 		}
 	}
+	// The sums of what was bagged. Vectors take the keys and weights from the bag.
 	switch r.purpose {
 	case toSum128:
 		r.hi.AddWeighted(b.Hi, b.Weights)
@@ -424,8 +505,8 @@ func (r *reading) finish() {
 	}
 }
 
-// weigh weighs what is in the bag. Of a record, the weights of the fields have been
-// summed up where the weights go, and their mean is a factor.
+// weigh computes the weights of the features in the bag, for weights that are not linear. In a
+// record, b.Weights has the sums of the field weights; their mean over the occurrences is a factor.
 func (r *reading) weigh() {
 	b := &r.bag
 	if !r.recorded {
@@ -440,7 +521,7 @@ func (r *reading) weigh() {
 	}
 	for i, key := range b.Keys {
 		w := 0.0
-		if r.stats != nil { // LogCount times IDF
+		if r.stats != nil { // LogCount times IDF: the key and the count are enough
 			w = float64(logCount(b.Counts[i]) * r.idf.exact[r.stats.rank(key)])
 		} else {
 			f := &r.feature
@@ -451,6 +532,7 @@ func (r *reading) weigh() {
 			f.key, f.Count = key, b.Counts[i]
 			w = r.f.Weight.Weigh(f)
 		}
+		// The conversions forbid a fused multiply-add, which would round differently.
 		if r.recorded {
 			w = float64(w * (float64(b.Weights[i]) / (1 << weightBits) / b.Counts[i]))
 		}
@@ -458,6 +540,7 @@ func (r *reading) weigh() {
 	}
 }
 
+// isMarked reports whether position pos of the text lies in a sentence with a marker.
 func (r *reading) isMarked(pos int) bool {
 	i, _ := slices.BinarySearchFunc(r.marked, pos, func(s span, pos int) int {
 		if s.end <= pos {

@@ -9,34 +9,46 @@ import (
 	"github.com/neardup/neardup/internal/graph"
 )
 
-// A Linkage says which pairs of near-duplicates make a group.
+// This file groups pairs of similar documents, wherever they come from: fingerprints, signatures,
+// vectors or a program of the caller's own. internal/graph has the algorithms.
+
+// A Linkage says which pairs of near-duplicates make a group. In the literature, CompleteLinks is
+// complete-link clustering and Chains is single-link clustering.
 type Linkage uint8
 
 const (
-	// Centres: every member is a near-duplicate of the one that is kept, so no text is dropped
-	// without one like it being there. Members of a group may be far from each other.
+	// Centres: every member is a near-duplicate of the member that is kept. So whoever keeps only
+	// that one loses nothing that is not like it. Two other members may be far from each other.
 	Centres Linkage = iota
 
 	// CompleteLinks: all members are near-duplicates of each other.
 	CompleteLinks
 
-	// Chains: what is joined by a chain of pairs. A chain of weak links may pull together what
-	// has nothing in common.
+	// Chains: any chain of pairs joins its ends, so groups are the connected components. A chain of
+	// weak links may pull documents together that have nothing in common.
 	Chains
 )
 
-// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs, and returns for each
-// vertex the one that represents its group. The order of the pairs does not matter. Positions
-// outside 0 to n−1 panic, and so does an unknown Linkage.
+// GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each
+// vertex, the vertex that represents its group; a vertex alone represents itself. The order of
+// pairs does not matter. A pair with a position outside 0 to n−1 panics, and so does an unknown
+// Linkage.
 //
-// before reports whether one vertex should represent a group rather than another; nil prefers the
-// smaller. With Centres, vertices are taken in this order: one that is near no centre so far
-// becomes a centre, and then each other vertex belongs to the centre it is most similar to. With
-// CompleteLinks, groups are merged in the order of the pairs, the most similar first, as soon as
-// every member of one has been paired with every member of the other (agglomerative clustering).
-// Chains are the connected components; they take time nearly linear in n and the number of pairs.
-// The other two sort the pairs in memory. Pairs of fingerprints count as more similar the nearer
-// they are.
+// before reports whether vertex i should represent a group rather than vertex j. It must be a
+// strict weak order; vertices that it does not distinguish are taken in ascending order, as all are
+// if it is nil.
+//
+//   - [Centres]: vertices are taken in the order of before. A vertex that is near no centre so far
+//     becomes a centre. Every other vertex belongs to the centre it is most similar to; if several
+//     are equally similar, to the first of them.
+//   - [CompleteLinks]: pairs are taken from the most similar to the least, equally similar ones in
+//     the order of A and then B. Two groups are merged as soon as every member of one has been
+//     paired with every member of the other (agglomerative clustering).
+//   - [Chains]: the connected components, in time nearly linear in n and the number of pairs, and
+//     in memory for n vertices only.
+//
+// The other two keep all pairs in memory, and CompleteLinks sorts them. A pair counts as the more
+// similar the higher its Similarity and the lower its Distance.
 func GroupPairs(n int, pairs iter.Seq[Pair[int]], by Linkage, before func(i, j int) bool) []int {
 	if err := by.check(); err != nil {
 		panic(err.Error())
@@ -62,7 +74,7 @@ func GroupPairs(n int, pairs iter.Seq[Pair[int]], by Linkage, before func(i, j i
 	return graph.Represent(of, before)
 }
 
-// check returns an error if there is no such linkage.
+// check returns an error unless l is one of the constants.
 func (l Linkage) check() error {
 	if l > Chains {
 		return fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", l)
@@ -71,14 +83,16 @@ func (l Linkage) check() error {
 }
 
 // Clusters groups fingerprints: two are in one cluster if a chain of pairs at a Hamming distance of
-// at most k joins them. It returns for each fingerprint the position of the first member of its
-// cluster, so i represents a cluster, or is alone, if and only if the result at i is i: keeping just
-// those leaves one of each cluster. The error is that of the context.
+// at most k joins them. For each fingerprint it returns the position of the first member of its
+// cluster. So the result at i is i if fps[i] is alone or the first of its cluster; keeping just
+// these leaves one of each cluster. A negative k leaves each alone. If the context ends early,
+// Clusters returns its error and a result that may lack links.
 //
-// It is [GroupPairs] of [Pairs] by Chains, except that equal fingerprints are taken together first,
-// so a million copies of one page cost no more than other input. Chains may join fingerprints that
-// are far apart themselves.
+// It is [GroupPairs] of [Pairs] with [Chains], except that equal fingerprints are taken together
+// first, so a million copies of one page cost no more than other input. It takes time and memory
+// like Pairs. Fingerprints of one cluster may be far apart. fps must not change meanwhile.
 func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
+	// label has the number of each fingerprint among the distinct ones, and in the end the result.
 	label := make([]int, len(fps))
 	if k < 0 {
 		for i := range label {
@@ -87,8 +101,8 @@ func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error)
 		return label, ctx.Err()
 	}
 	var distinct []F
-	first := make([]int, 0)               // where each distinct one first occurs
-	number := make(map[F]int, len(fps)/2) // fingerprint -> its index in distinct
+	first := make([]int, 0)               // the position in fps of each distinct fingerprint
+	number := make(map[F]int, len(fps)/2) // fingerprint → its index in distinct
 	for i, fp := range fps {
 		n, ok := number[fp]
 		if !ok {
@@ -106,7 +120,7 @@ func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error)
 	return label, ctx.Err()
 }
 
-// idGroups lists the ids of the members of every label that occurs more than once.
+// idGroups returns groupsOf with ids in place of positions.
 func idGroups[ID comparable](label []int, ids []ID) [][]ID {
 	groups := groupsOf(label)
 	out := make([][]ID, len(groups))
@@ -118,8 +132,8 @@ func idGroups[ID comparable](label []int, ids []ID) [][]ID {
 	return out
 }
 
-// groupsOf lists the members of every label that occurs more than once, in
-// ascending order.
+// groupsOf returns the groups of two or more positions with the same label, where a label is the
+// smallest position of its group. Groups and their members ascend.
 func groupsOf(label []int) [][]int {
 	members := make(map[int][]int)
 	for i, l := range label {

@@ -14,87 +14,89 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// An Index finds, among stored fingerprints, all those within a fixed Hamming
-// distance of a query, each once, under the caller's own ids.
+// This file is the public face of the Hamming index. internal/hamming has the search, and
+// internal/store keeps the documents: immutable parts ("runs"), each with a search tree of its own,
+// and a tail with the last changes, which is compared one by one. Every search goes through both.
+
+// An Index finds, among stored fingerprints, all that are within a fixed Hamming distance of a
+// query, each once, under the caller's own ids. Within the distance it misses nothing, whatever its
+// size, its options and the fingerprints in it. That is a theorem, the pigeonhole principle.
 //
-// It is the pigeonhole index of the source documents (S001 §3, S002 §1 and §2.3, S003
-// §2), grown: see docs/index.md for how it searches, how long that takes, and what
-// to choose. Within the distance it misses nothing, whatever its size, its options
-// and the fingerprints in it: that is a theorem.
+// It extends the index of june 2013 §3, Wang 2019 §1 and §2.3, and Li 2015 §2. docs/index.md
+// explains how it searches, how long that takes, and which options there are.
 //
-// NewIndex makes one in memory. OpenIndex makes one that is also in files, and outlives
-// the program.
+// [NewIndex] makes an index in memory. [OpenIndex] makes one that is also in files and outlives the
+// program. The zero value is not usable: its methods panic.
 //
-// All methods may be called from several goroutines at once. Those that change the
-// index take turns. Those that read never wait: a search sees the index as it was when
-// the loop over it began, with all changes that had returned by then, and each of
-// them wholly or not at all, and may change the index itself. Now and then one addition
-// among many builds a part of the index again, and rarely all of it: that takes a quarter
-// of a second among a million, a minute among a hundred million. AddAll and Compact build
-// the form that is searched fastest.
+// All methods may be called from several goroutines at once. Methods that change the index take
+// turns. Methods that read never wait: a search sees the index as it was when its loop began, with
+// every change that had returned by then, and each change as a whole or not at all. The body of a
+// loop may change the index. Now and then an addition rebuilds a part of the index, and rarely all
+// of it: that takes a quarter of a second for a million fingerprints, and a minute for a hundred
+// million. AddAll and Compact build the form that is searched fastest.
 //
-// A fingerprint takes 50 to 64 bytes with an id of 64 bits ([IndexOptions.Memory]), and
-// for a while twice that when parts are built again. An index holds at most 2³⁰
-// fingerprints; more panic. Ids that are not equal to themselves (NaN) can be added but
-// not deleted.
+// A fingerprint takes 50 to 64 bytes with an id of 64 bits (see [IndexOptions].Memory), and for a
+// while twice that while parts are rebuilt. An index holds at most 2³⁰ fingerprints; adding more is
+// an error. Ids that are not equal to themselves (NaN) can be added, but neither found by Get nor
+// deleted.
 type Index[ID comparable, F Fingerprint] struct {
 	persistent
 	s        store.Store[ID, *hamming.Tree]
-	distance int
-	tables   int // at most, for each run
-	blocks   int
-	words    int       // of a fingerprint
-	adding   [2]uint64 // of whoever holds the lock
+	distance int       // of all searches, in bits
+	tables   int       // the largest number of tables of a run
+	blocks   int       // IndexOptions.Blocks
+	words    int       // of a fingerprint: 1 or 2
+	adding   [2]uint64 // buffer of the goroutine that holds the lock
 }
 
-// IndexOptions are the settings of an index. The zero value lets the index
-// choose everything.
+// IndexOptions are the settings of an [Index]. The zero value lets the index choose everything,
+// which is nearly always best. No option changes what is found.
 type IndexOptions struct {
-	// Blocks is the number of blocks into which the bits are cut, more than the
-	// distance. The index has then a table for every combination of Blocks−distance
-	// blocks, at most 1024: 4 tables for the distance 3 and 4 blocks, 10 for 5, 20 for
-	// 6. 0 lets the index choose by its size and by Memory, which is nearly always
-	// better.
+	// Blocks is the number of blocks into which the bits are cut. It must be more than the
+	// distance. The index then has a table for every combination of Blocks−distance blocks, at most
+	// 1024. For the distance 3 that means 4 tables with 4 blocks, 10 with 5 and 20 with 6. 0 lets
+	// the index choose by its size and by Memory.
 	Blocks int
 
-	// Memory is about how many bytes a fingerprint may take, with its id if that has 64
-	// bits: the more, the more tables there may be. 0 means 64, or 128 for fingerprints
-	// of 128 bits. Buckets that are split take more.
+	// Memory is about how many bytes a fingerprint may take, including an id of 64 bits. More
+	// memory allows more tables. 0 means 64 for fingerprints of 64 bits, and 128 for 128 bits.
+	// Buckets that are split take more.
 	Memory int
 
-	// Version says how the fingerprints are made ([Fingerprinter.Version]). OpenIndex
-	// needs it, and refuses files with another one.
+	// Version says how the fingerprints are made ([Fingerprinter.Version]). OpenIndex requires it
+	// and refuses files with another one. NewIndex does not use it.
 	Version string
 }
 
-// A Match is a stored document that was found.
+// A Match is a stored document that is near the query. That it is near was verified, except that
+// the similarity of signatures is an estimate.
 type Match[ID comparable] struct {
 	ID ID
 
-	// Distance is the Hamming distance in bits. Only fingerprints have one.
+	// Distance is the Hamming distance in bits. It is 0 for signatures, vectors and documents.
 	Distance int
 
-	// Similarity is the cosine of vectors, or the estimated Jaccard similarity of signatures. It is
-	// 0 for fingerprints.
+	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
+	// signatures. It is 0 for fingerprints.
 	Similarity float64
 }
 
-// A Pair is two documents that were found to be near each other. A is before B, in the order of
-// adding or by position.
+// A Pair is two documents that are near each other, by id or by position. Where both are of one
+// collection, A comes before B in the order of adding, or by position.
 type Pair[ID comparable] struct {
 	A, B ID
 
-	// Distance is the Hamming distance in bits. Only fingerprints have one.
+	// Distance is the Hamming distance in bits. It is 0 for signatures, vectors and documents.
 	Distance int
 
-	// Similarity is the cosine of vectors, or the estimated Jaccard similarity of signatures. It is
-	// 0 for fingerprints.
+	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
+	// signatures. It is 0 for fingerprints.
 	Similarity float64
 }
 
-// NewIndex returns an empty index in memory for Hamming distances up to distance, 0 to
-// the width of F. Any other distance is an error, and so are blocks that are not more
-// than the distance, or too many.
+// NewIndex returns an empty index in memory for Hamming distances up to distance, from 0 to the
+// width of F. It returns an error for any other distance, for Blocks that are not more than the
+// distance, more than the width, or need more than 1024 tables, and for a negative Memory.
 func NewIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) (*Index[ID, F], error) {
 	ix, err := newIndex[ID, F](distance, options)
 	if err != nil {
@@ -103,6 +105,7 @@ func NewIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 	return ix, nil
 }
 
+// newIndex returns an index without files. Its errors have no prefix.
 func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) (*Index[ID, F], error) {
 	o := options
 	width := width[F]()
@@ -121,7 +124,9 @@ func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 		o.Memory = width
 	}
 	ix := &Index[ID, F]{distance: distance, blocks: o.Blocks, words: width / 64}
-	ix.tables = min(hamming.MaxTables, (o.Memory-width/8-8-4-6)/hamming.EntryBytes) // what a document has besides: fingerprint, id, time, a place among the ids
+	// What is left of Memory for tables. A document also takes its fingerprint, an id of 8 bytes,
+	// its time, and a place in the table of ids.
+	ix.tables = min(hamming.MaxTables, (o.Memory-width/8-8-4-6)/hamming.EntryBytes)
 	words := ix.words
 	ix.persistent.store = &ix.s
 	store.Init(&ix.s, store.Form[*hamming.Tree]{
@@ -135,27 +140,29 @@ func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 	return ix, nil
 }
 
-// OpenIndex opens an index that is in files, or makes an empty one: a snapshot at path,
-// and beside it path.journal, with what changed since, and path.lock. (For a moment there
-// are path.neardup-part and path.journal.neardup-part.) It does not read the snapshot, but
-// maps it; the journal it reads whole. Snapshot and journal belong together: copy both, of
-// an index that is closed. They are as good on any other machine.
+// OpenIndex opens an index in files, or makes an empty one. The files are a snapshot at path, the
+// changes since then in path.journal, and a lock in path.lock. (path.neardup-part and
+// path.journal.neardup-part exist for a moment while they are written.) OpenIndex maps the snapshot
+// and does not read it, but it reads the whole journal. To copy an index, close it and copy
+// snapshot and journal together. The files work on any other machine.
 //
-// Changes are in the files when Sync, Compact or Close has returned nil: from then on
-// nothing loses them, not even if the program is killed in the middle of something else.
-// Some that were made later may be there too, in order.
+// After Sync, Compact, AddAll or Close has returned nil, all changes before it are on the disk, and
+// stay there even if the program is killed at any moment. Some later changes may be there too, in
+// the order in which they were made.
 //
-// options.Version says how the fingerprints are made, and must be what it was when the
-// index was made; else the error is an [ErrVersion]. Ids are integers or strings of any
-// kind, or of a type with the methods of [encoding.BinaryAppender] (or BinaryMarshaler)
-// and [encoding.BinaryUnmarshaler]. An id of such a type that cannot be written, or reads
-// back as another, is an error of the whole index. Distance and options may be others than before; the
-// index is searched best with the same, until Compact builds it for the new ones.
+// options.Version says how the fingerprints are made, and must be what it was when the index was
+// made; otherwise the error is an [ErrVersion]. The distance and the other options may differ.
+// Searches are fastest with the old ones, until Compact rebuilds the index for the new ones.
 //
-// Files that are damaged, or none of this package, give an [ErrDamaged]. Of the snapshot
-// OpenIndex checks the beginning. The rest is checked in blocks of 64 KiB, each before it
-// is first used: see [Index.Err] and [Index.Verify]. No other program may change the
-// files as long as they are open; a second OpenIndex is an error (on Unix).
+// Ids may be of any integer or string type, or of a type that implements
+// [encoding.BinaryUnmarshaler] and [encoding.BinaryAppender] (or BinaryMarshaler). If such an id
+// cannot be written, or reads back as another id, that is an error of the whole index (see
+// [Index.Err]).
+//
+// Files that are damaged, or that are not files of this package, give an [ErrDamaged]. OpenIndex
+// checks only the beginning of the snapshot. The rest is checked in blocks of 64 KiB, each before
+// its first use: see [Index.Err] and [Index.Verify]. No other program may change the files while
+// they are open. A second OpenIndex of the same files is an error (on Unix).
 func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options IndexOptions) (*Index[ID, F], error) {
 	ix, err := newIndex[ID, F](distance, options)
 	if err == nil {
@@ -167,10 +174,12 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 	return ix, nil
 }
 
-// fpOf returns the fingerprint of the words of a document.
+// fpOf returns the fingerprint of a stored document. The last word is the high one, if there are
+// two.
 func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(doc)-1]) }
 
-// Get returns the fingerprint that is stored under an id.
+// Get returns the fingerprint that is stored under an id, and whether there is one. It looks
+// through the last changes one by one.
 func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
 	doc, ok, err := ix.s.Get(id)
 	if ok {
@@ -179,8 +188,8 @@ func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
 	return fp, ok, err
 }
 
-// All yields the ids and fingerprints in the order of adding. An error ends the loop: ask Err after
-// it.
+// All yields the ids and fingerprints in the order of adding, as they were when the loop began. An
+// error of the index ends the loop: call Err after it.
 func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 	return func(yield func(ID, F) bool) {
 		for d := range ix.s.All() {
@@ -191,8 +200,8 @@ func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
 	}
 }
 
-// Exists reports whether any stored fingerprint is within the distance of fp.
-// It stops at the first.
+// Exists reports whether any stored fingerprint is within the distance of fp. It stops at the first
+// one.
 func (ix *Index[ID, F]) Exists(fp F) (bool, error) {
 	for _, err := range ix.Search(fp) {
 		return err == nil, err
@@ -200,9 +209,9 @@ func (ix *Index[ID, F]) Exists(fp F) (bool, error) {
 	return false, nil
 }
 
-// Search yields every stored fingerprint within the distance of fp, each once, exact
-// duplicates included, in no particular order. If the index has an error (see Err), that comes
-// last, with an empty Match.
+// Search yields every stored fingerprint within the distance of fp, each once, equal ones included,
+// in no particular order. If the index has an error (see Err), that comes last, with an empty
+// Match; some matches may then be missing.
 func (ix *Index[ID, F]) Search(fp F) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		stopped := false
@@ -222,9 +231,9 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq2[Match[ID], error] {
 	}
 }
 
-// search calls yield with every match within a distance, and its place in the order of
-// adding. yield returns the distance within which to go on, not more than before, or a
-// negative one.
+// search calls yield with every match within a distance, and with its place: a number that is
+// higher for a document that was added later. yield returns the distance within which to go on,
+// which must not grow, or a negative number to stop. Errors go to Err.
 func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place uint64) int) {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
@@ -254,6 +263,7 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 	if v.Changes == 0 {
 		return
 	}
+	// The tail has no tree: it is compared in order.
 	t := v.Tail
 	last := hamming.NewScan(ix.words, t.Docs[:int(v.Changes)*ix.words])
 	last.Search(lo, hi, distance, func(i uint32, d int) int {
@@ -264,28 +274,30 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 	})
 }
 
-// Nearest returns the n stored fingerprints that are nearest to fp, at any distance, the
-// nearest first, and of equally near ones those that were added first. It is exact. If
-// they are near, it takes little longer than a search within their distance; if they are
-// far, it compares all fingerprints.
+// Nearest returns the n stored fingerprints that are nearest to fp, at any distance, or all if
+// there are fewer. The nearest come first, and equally near ones in the order of adding. It is
+// exact. If they are near, it takes little longer than a search within their distance; if they are
+// far, it compares all fingerprints. n ≤ 0 gives none.
 func (ix *Index[ID, F]) Nearest(fp F, n int) ([]Match[ID], error) {
 	if n <= 0 {
 		return nil, ix.Err()
 	}
-	reach := 0 // up to which distance tables are better than comparing all
+	reach := 0 // up to this distance tables are faster than comparing all
 	for _, r := range ix.s.View().Runs {
 		reach = max(reach, r.Find.Reach)
 	}
+	// Widen the search until it finds enough.
 	for d := min(ix.distance, 3); d <= reach; d += 3 {
 		if near := ix.matches(fp, d, nil); len(near) >= n {
 			return near[:n], ix.Err()
 		}
 	}
+	// For a large n, collecting and sorting all is faster than keeping the best in order.
 	if n > 1000 {
 		near := ix.matches(fp, width[F](), nil)
 		return near[:min(n, len(near))], ix.Err()
 	}
-	// Those that are farther than the farthest of n so far are not looked at.
+	// near has the best so far in order. The search skips whatever is farther than the last of n.
 	near := make([]found[ID], 0, min(n, ix.Len()))
 	bound := width[F]()
 	ix.search(fp, bound, func(m Match[ID], place uint64) int {
@@ -301,17 +313,18 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) ([]Match[ID], error) {
 	return matchesOf(near), ix.Err()
 }
 
-// found is a match and its place in the order of adding.
+// A found is a match with its place in the order of adding; see search.
 type found[ID comparable] struct {
 	Match[ID]
 	place uint64
 }
 
-// compare puts the nearest first, and of equally near ones those that were added first.
+// compare puts the nearest first, and equally near ones in the order of adding.
 func (f found[ID]) compare(g found[ID]) int {
 	return cmp.Or(cmp.Compare(f.Distance, g.Distance), cmp.Compare(f.place, g.place))
 }
 
+// matchesOf drops the places.
 func matchesOf[ID comparable](all []found[ID]) []Match[ID] {
 	out := make([]Match[ID], len(all))
 	for i := range all {
@@ -320,8 +333,8 @@ func matchesOf[ID comparable](all []found[ID]) []Match[ID] {
 	return out
 }
 
-// matches returns what search finds, without an id if that is not nil: the nearest first,
-// and of equally near ones those that were added first.
+// matches returns all matches within a distance in the order of found.compare, except the document
+// with the id *without, if without is not nil.
 func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
 	var all []found[ID]
 	ix.search(fp, distance, func(m Match[ID], place uint64) int {
@@ -334,9 +347,10 @@ func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
 	return matchesOf(all)
 }
 
-// Pairs yields every pair of stored fingerprints within the distance, each once. The order is
-// unspecified but depends only on the calls made so far. An error of the index or of the context
-// comes last, with an empty Pair.
+// Pairs yields every pair of stored fingerprints within the distance, each once, as they were when
+// the loop began. A was added before B. The order is unspecified but depends only on the calls made
+// so far. An error of the index or of the context comes last, with an empty Pair. It copies all ids
+// and fingerprints, and needs time and memory like the function [Pairs].
 func (ix *Index[ID, F]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		ids, fps, err := ix.collect()
@@ -354,9 +368,9 @@ func (ix *Index[ID, F]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	}
 }
 
-// Groups returns the ids of the connected components of [Index.Pairs] with two
-// or more members. Members and groups are in the order of adding, so the first
-// member, the one added first, is a stable representative. See [Clusters].
+// Groups returns the ids of the connected components of [Index.Pairs] with two or more members.
+// Members and groups are in the order of adding, so the first member, the one added first, is a
+// stable representative. Equal fingerprints cost no more than others; see [Clusters].
 func (ix *Index[ID, F]) Groups(ctx context.Context) ([][]ID, error) {
 	ids, fps, err := ix.collect()
 	if err != nil {
@@ -380,8 +394,9 @@ func (ix *Index[ID, F]) collect() ([]ID, []F, error) {
 	return ids, fps, ix.Err()
 }
 
-// Add stores a fingerprint under an id. If the id is known, its fingerprint is replaced, and counts
-// as added now. After an error (see Err) Add stores nothing and returns that error.
+// Add stores a fingerprint under an id. If the id exists, its fingerprint is replaced and counts as
+// added now. If the index has an error (see Err), Add stores nothing and returns it. In files, an
+// addition is safe after the next Sync.
 func (ix *Index[ID, F]) Add(id ID, fp F) error {
 	ix.s.Lock()
 	defer ix.s.Unlock()
@@ -394,10 +409,11 @@ func (ix *Index[ID, F]) add(id ID, fp F) error {
 	return ix.s.Add(id, ix.adding[:ix.words])
 }
 
-// AddAll adds many fingerprints as if one by one, but readers see all of them at once. It rebuilds
-// the index with them, like Compact: that is much faster than adding each, if they are more than
-// about a hundredth of what is stored. An opened index has them on the disk then. After an error,
-// also that of the context, the index is as it was. The sequence must not change the index.
+// AddAll adds many fingerprints as if by calling Add for each, except that readers see all of them
+// at once. It rebuilds the whole index with them, like Compact. That is much faster than adding one
+// by one if they are more than about a hundredth of what is stored. In an index with files, they
+// are on the disk when AddAll returns nil. After any error, also that of the context, the index is
+// as it was. The sequence must not change the index: that would wait for itself forever.
 func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
 		return collectAll(ctx, fingerprints, func(id ID, fp F) {
@@ -407,11 +423,11 @@ func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F
 	})
 }
 
-// SearchAndAdd is [Index.Search] and [Index.Add] in one: it returns the stored fingerprints within
-// the distance of fp, and stores fp, as Li 2015 (§2.3) does with every new row. Of two calls at the
-// same time, one finds the other's fingerprint. What was stored under the id is replaced and not
-// returned. The nearest come first, and equally near ones in the order of adding. After an error fp
-// is not stored.
+// SearchAndAdd is [Index.Search] and [Index.Add] in one step: it returns the stored fingerprints
+// within the distance of fp, and stores fp, as Li 2015 §2.3 does with every new row. Of two calls
+// at the same time, one finds the other's fingerprint. A fingerprint that had the same id is
+// replaced and not returned. The nearest come first, and equally near ones in the order of adding.
+// After an error fp is not stored.
 func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) ([]Match[ID], error) {
 	ix.s.Lock()
 	defer ix.s.Unlock()
@@ -420,7 +436,7 @@ func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) ([]Match[ID], error) {
 }
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything is within the
-// distance. It stops at the first.
+// distance. It stops searching at the first match.
 func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) (bool, error) {
 	ix.s.Lock()
 	defer ix.s.Unlock()
@@ -434,18 +450,19 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) (bool, error) {
 	return exists, ix.add(id, fp)
 }
 
-// Delete removes an id and reports whether it was there.
+// Delete removes the document with an id and reports whether it was there. If the index has an
+// error (see Err), Delete removes nothing and returns it.
 func (ix *Index[ID, F]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was.
-// added is when the document was added, in whole seconds by the clock of this machine, but never
-// before what was added earlier. del must not change the index. It takes time for all that is
-// stored.
+// added is when the document was added, in whole seconds by the clock of this machine. If the clock
+// was set back in between, a document counts as added no earlier than the ones before it. del must
+// not change the index. It takes time for all that is stored.
 func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) (int, error) {
 	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
 		return del(d.ID, fpOf[F](d.Doc), time.Unix(int64(d.Time), 0)), true
 	})
 }
 
-// Distance returns the distance of all searches.
+// Distance returns the Hamming distance that the index was made for, within which it searches.
 func (ix *Index[ID, F]) Distance() int { return ix.distance }

@@ -9,33 +9,42 @@ import (
 	"github.com/neardup/neardup/internal/hamming"
 )
 
-// IndexStats describes how an index searches, see [Index.Stats].
-type IndexStats struct {
-	Fingerprints int // stored, those that were deleted not counted
-	Parts        int // built; up to 512 of the last changes are in none
-	Bytes        int // that the parts take, without what ids point to
+// This file reports how an index is built. The numbers show whether the fingerprints fill the
+// tables evenly, or crowd into a few buckets because they come from templates or a poor hash.
 
-	// Of the largest part:
-	Reach  int          // the distance up to which tables are used; farther, all fingerprints are compared
-	Tables []TableStats // none if it is so small that all are compared in any case
+// IndexStats describes how an index searches; see [Index.Stats].
+type IndexStats struct {
+	Fingerprints int // stored ones, without deleted ones
+	Parts        int // parts that have been built; up to 512 of the last changes are in none
+	Bytes        int // memory of the parts, without what ids point to
+
+	// Reach describes the part with the most fingerprints, as Tables does: the largest distance at
+	// which a search uses tables. Beyond it, a search compares all fingerprints. −1 means that it
+	// always does, or that no part has been built.
+	Reach int
+	// Tables has the tables of that part. There are none if the part is so small that all its
+	// fingerprints are always compared.
+	Tables []TableStats
 }
 
-// TableStats describes a table: how many fingerprints share a value of its key. S002 calls
-// a bucket overfull if it has more than (1+μ) times the mean over all buckets.
+// TableStats describes a table: how many fingerprints share a value of its key, which leads to
+// their bucket. Wang 2019 §2.3 calls a bucket overfull if it has more than (1+μ) times the mean
+// over all buckets.
 type TableStats struct {
-	KeyBits int
-	Radius  int // a search looks at all keys that differ in so many bits
+	KeyBits int // bits of the key
+	Radius  int // a search looks up all keys that differ from its own in at most so many bits
 	Buckets int // 2^KeyBits
-	Used    int // that are not empty
-	Entries int // in all buckets: the different fingerprints
+	Used    int // buckets that are not empty
+	Entries int // entries of all buckets: the distinct fingerprints
 	Largest int // entries of the largest bucket
-	Split   int // buckets that have tables of their own
-	// Sizes[i] is the number of buckets with 2^(i−1) to 2^i−1 entries; Sizes[0] of empty
-	// ones.
+	Split   int // overfull buckets, which have tables of their own
+	// Sizes[0] is the number of empty buckets, and Sizes[i] the number of buckets with 2^(i−1) to
+	// 2^i−1 entries.
 	Sizes [32]int
 }
 
-// Mean returns the mean number of entries over all buckets, or over those in use.
+// Mean returns the mean number of entries of a bucket, over the buckets that are not empty if used
+// is true, and over all buckets otherwise. It is 0 without buckets.
 func (t TableStats) Mean(used bool) float64 {
 	if used {
 		return float64(t.Entries) / float64(max(1, t.Used))
@@ -43,7 +52,9 @@ func (t TableStats) Mean(used bool) float64 {
 	return float64(t.Entries) / float64(max(1, t.Buckets))
 }
 
-// Stats describes how the index searches. It takes time for all buckets.
+// Stats describes how the index searches. It looks at every bucket of the largest part, so it takes
+// time for all of them. If it meets damage in a file, the tables are incomplete and Err returns the
+// error.
 func (ix *Index[ID, F]) Stats() IndexStats {
 	st := ix.s.View()
 	s := IndexStats{Fingerprints: ix.Len(), Parts: len(st.Runs), Reach: -1}
@@ -66,6 +77,8 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 			return s
 		}
 		ts := TableStats{KeyBits: t.Bits, Buckets: 1 << t.Bits, Radius: max(0, root.Radius(i, ix.distance))}
+		// The highest bit of a start says that the bucket was split; then it leads to tables of its
+		// own.
 		for key := range ts.Buckets {
 			n := int(t.Starts[key+1]&^hamming.SplitBit) - int(t.Starts[key]&^hamming.SplitBit)
 			if t.Starts[key]&hamming.SplitBit != 0 {
@@ -86,7 +99,7 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 	return s
 }
 
-// String returns the statistics in a few lines.
+// String returns a line about the index, and one for each table.
 func (s IndexStats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d fingerprints in %d parts, %d bytes; tables up to distance %d", s.Fingerprints, s.Parts, s.Bytes, s.Reach)

@@ -10,20 +10,29 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Lexicon is a set of words: stop words for a [Filter], markers for [Markers]. Words
-// are compared as tokens are, folded. It does not change and is safe for concurrent use.
-type Lexicon struct {
-	words map[string]bool // folded
+// A Lexicon is a set of words with two uses: a Filter leaves its words out of the tokens, and
+// Markers gives more weight to features, or whole sentences, that contain one of its words. A
+// Filter looks up whole tokens. Markers look for the words inside a text, as phrases: a word of the
+// lexicon may have several units, such as "in conclusion", or 综上所述, where every character is a
+// unit.
 
-	// The words as phrases, see phraseOf, and by the first word of a phrase the lengths that
-	// such phrases have.
+// A Lexicon is a set of words: stop words for a [Filter], or markers for [Markers]. Words are
+// folded before they are compared, as tokens are. It does not change and is safe for concurrent
+// use. A nil Lexicon is empty. Package wordlist has lists of words in Chinese and English.
+type Lexicon struct {
+	// The words, folded.
+	words map[string]bool
+
+	// The same words as phrases: their units joined by spaces (phraseOf). lengths has, by the first
+	// unit of a phrase, the lengths in bytes of the phrases that begin with it. lex.ContainsPhrase
+	// needs both.
 	phrases map[string]bool
 	lengths map[string][]int
 
-	digest uint64
+	digest uint64 // of the words, in any order
 }
 
-// NewLexicon returns the set of the words, without those that are empty.
+// NewLexicon returns the set of the given words. It trims and folds them, and skips empty ones.
 func NewLexicon(words ...string) *Lexicon {
 	l := &Lexicon{words: make(map[string]bool, len(words)), phrases: make(map[string]bool, len(words)), lengths: make(map[string][]int)}
 	for _, w := range words {
@@ -45,8 +54,8 @@ func NewLexicon(words ...string) *Lexicon {
 	return l
 }
 
-// Without returns the words of l that are not in other: S004's marker words, for
-// example, must not be removed as stop words.
+// Without returns the words of l that are not in other. l must not be nil. Use it, for example, to
+// take the marker words of Zhang 2020 out of a list of stop words, so that they are not removed.
 func (l *Lexicon) Without(other *Lexicon) *Lexicon {
 	var words []string
 	for w := range l.words {
@@ -58,12 +67,12 @@ func (l *Lexicon) Without(other *Lexicon) *Lexicon {
 	return NewLexicon(words...)
 }
 
-// Has reports whether a word is in l.
+// Has reports whether a word is in l. It trims and folds the word.
 func (l *Lexicon) Has(word string) bool {
 	return l != nil && (l.words[word] || l.words[lex.Fold(strings.TrimSpace(word))])
 }
 
-// Len returns the number of words.
+// Len returns the number of distinct words.
 func (l *Lexicon) Len() int {
 	if l == nil {
 		return 0
@@ -71,7 +80,7 @@ func (l *Lexicon) Len() int {
 	return len(l.words)
 }
 
-// id is what the version tells lexicons apart by.
+// id returns a digest of the words, for versions. It is 0 if there are none.
 func (l *Lexicon) id() uint64 {
 	if l == nil {
 		return 0
@@ -79,7 +88,8 @@ func (l *Lexicon) id() uint64 {
 	return l.digest
 }
 
-// phraseOf returns the units of a text, the words of [Words], joined by spaces.
+// phraseOf returns the units of a text, the tokens of [Words], joined by spaces. That is how the
+// lexer spells a text in its buffer.
 func phraseOf(text string) string {
 	var b strings.Builder
 	for t := range (Words{}).Tokens(text) {
@@ -91,8 +101,8 @@ func phraseOf(text string) string {
 	return b.String()
 }
 
-// contained reports whether a word of l stands in a text, which may have more around
-// it: in Chinese as a run of characters, elsewhere as whole words.
+// contained reports whether the text has a word of l in it, as a run of whole units: characters in
+// Chinese, whole words elsewhere.
 func (l *Lexicon) contained(text string) bool {
 	if l == nil || len(l.phrases) == 0 {
 		return false
@@ -100,12 +110,12 @@ func (l *Lexicon) contained(text string) bool {
 	return lex.ContainsPhrase(text, l.phrases, l.lengths)
 }
 
-// A Filter yields the tokens of another tokenizer but for stop words. It goes inside
-// of [Shingles], which then join what is left. Tokens are looked up as they are, so a
-// tokenizer of one's own has to fold them.
+// A Filter yields the tokens of another tokenizer without the stop words. Put it inside [Shingles],
+// which then joins what is left. Tokens are looked up as they are, so a tokenizer of your own must
+// fold them (lower case, usual width and font).
 type Filter struct {
 	Of   Tokenizer // nil means Words{}
-	Stop *Lexicon  // nil is empty
+	Stop *Lexicon  // nil means no stop words
 }
 
 // Tokens implements [Tokenizer].
@@ -122,7 +132,7 @@ func (f Filter) of() Tokenizer {
 	return f.Of
 }
 
-// passing returns yield for all but stop words.
+// passing returns yield, preceded by the test for stop words.
 func (f Filter) passing(yield func(Token) bool) func(Token) bool {
 	if f.Stop.Len() == 0 {
 		return yield
@@ -130,6 +140,7 @@ func (f Filter) passing(yield func(Token) bool) func(Token) bool {
 	return func(t Token) bool { return f.Stop.words[t.Text] || yield(t) }
 }
 
+// A filterSource is the Filter for a text in pieces.
 type filterSource struct {
 	filter Filter
 	of     source
@@ -139,17 +150,19 @@ func (s *filterSource) feed(piece string, last bool, yield func(Token) bool) boo
 	return s.of.feed(piece, last, s.filter.passing(yield))
 }
 
-// Markers weighs features with marker words, such as 综上所述 or "in conclusion", by
-// Factor and others by 1 (S004).
+// Markers is a weight (Zhang 2020): features with marker words, such as 综上所述 or "in
+// conclusion", get the weight Factor, all others 1.
 type Markers struct {
-	Lexicon *Lexicon
-	Factor  float64 // 0 means 5
+	Lexicon *Lexicon // the marker words
+	Factor  float64  // 0 means 5
 
-	// Sentence says that every word of a sentence with a marker is weighed by Factor,
-	// in whichever of its sentences it occurs; otherwise it is the features that are a
-	// marker or have one in them, which is what S004 literally says. A sentence ends at
-	// 。！？； and the end of a line, and at . ! ? ; before white space. One weight can
-	// have only one lexicon for sentences.
+	// Sentence extends the effect to sentences: every feature that occurs in a sentence with a
+	// marker gets Factor, in all its occurrences. Without it, only a feature that is or contains a
+	// marker gets Factor; that is what Zhang 2020 literally says.
+	//
+	// A sentence ends at 。！？；, at the end of a line, and at . ! ? ; before a space or tab. All
+	// Markers with Sentence in one weight must have the same Lexicon. They cannot weigh a text in
+	// pieces ([Stream]). A record has no sentences, so there they give every feature the weight 1.
 	Sentence bool
 }
 
@@ -161,12 +174,13 @@ func (w Markers) Weigh(f *Feature) float64 {
 	return boost(w.Lexicon.contained(f.Text), w.Factor)
 }
 
-// A span is a part of a text.
+// A span is the part start..end of a text, in bytes.
 type span struct{ start, end int }
 
-// markedSentences returns the sentences of a text that have a word of l in them.
+// markedSentences returns the sentences of a text that have a word of l in them, in order.
 func (l *Lexicon) markedSentences(text string) (marked []span) {
 	start := 0
+	// end ends the sentence that began at start.
 	end := func(at int) {
 		if l.contained(text[start:at]) {
 			marked = append(marked, span{start, at})

@@ -16,70 +16,80 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// A SignatureIndex finds, among stored MinHash signatures, those whose sets are similar to
-// that of a query, under the caller's own ids (locality-sensitive hashing by bands, see
-// [Banding]). Those that agree with it in a band are candidates. Of them, Search returns those
-// that are matches by the estimate of their signatures; whoever has the texts or sets
-// verifies the Candidates exactly.
+// This file is the public face of the signature index: locality-sensitive hashing of MinHash
+// signatures by bands. internal/minhash has the tables of bands, and internal/store keeps the
+// documents in immutable runs and a tail, as for [Index].
+
+// A SignatureIndex finds, among stored MinHash signatures, those whose sets are similar to the set
+// of a query, under the caller's own ids. It uses locality-sensitive hashing by bands (see
+// [Banding]). A stored signature that agrees with the query in a band is a candidate. Search
+// returns the candidates whose estimated similarity reaches that of the index. Callers who have the
+// texts or sets can verify the Candidates exactly instead.
 //
-// Unlike an [Index] it may miss something: Banding().Probability says how likely a
-// similarity is to become a candidate, and the estimate has a standard error, see
+// Unlike an [Index], it may miss something. Banding().Probability tells how likely a pair of a
+// given similarity is to become a candidate, and the estimate has a standard error: see
 // [Signature.Jaccard].
 //
-// NewSignatureIndex makes one in memory. OpenSignatureIndex makes one that is also in
-// files, like those of [OpenIndex], and outlives the program.
+// [NewSignatureIndex] makes an index in memory. [OpenSignatureIndex] makes one that is also in
+// files, as [OpenIndex] does, and outlives the program. The zero value is not usable: its methods
+// panic.
 //
-// All methods may be called from several goroutines at once. Those that change the index
-// take turns. Those that read never wait, and see the index as it was when they began.
-// Now and then one addition among many builds a part of the index again. AddAll and Compact
-// build the form that is searched fastest.
+// All methods may be called from several goroutines at once. Methods that change the index take
+// turns. Methods that read never wait, and see the index as it was when they began; the body of a
+// loop may change the index. Now and then an addition rebuilds a part of the index. AddAll and
+// Compact build the form that is searched fastest.
 //
-// A signature of 128 values and 32 bands takes 690 to 722 bytes, of which 512 are its values,
-// with an id of 64 bits; see [SignatureIndexOptions.Bits] for less. While signatures are added one
-// by one there is room of a kilobyte each for as many more as there are, up to 65,536; and
-// when parts are built again they take twice the memory for a while. An index holds at most
-// 2³⁰ signatures; more panic.
+// With 128 values, 32 bands and an id of 64 bits, a signature takes 690 to 722 bytes, 512 of them
+// for its values; [SignatureIndexOptions].Bits makes it smaller. While signatures are added one by
+// one, the index reserves a kilobyte each for as many more as it holds, up to 65,536. While parts
+// are rebuilt it takes twice the memory. An index holds at most 2³⁰ signatures; adding more is an
+// error.
 //
-// Signatures of empty sets are stored, but similar to nothing.
+// Signatures of empty sets are stored, but are similar to nothing, not even to each other.
 type SignatureIndex[ID comparable] struct {
 	persistent
 	s          store.Store[ID, *minhash.Tables]
 	layout     *minhash.Layout
-	similarity float64
-	adding     []uint64 // by the one who adds
+	similarity float64  // the smallest estimate of a match
+	adding     []uint64 // buffer of the goroutine that holds the lock
 }
 
-// SignatureIndexOptions are the settings of a SignatureIndex. The zero value lets the index
+// SignatureIndexOptions are the settings of a [SignatureIndex]. The zero value lets the index
 // choose everything.
 type SignatureIndexOptions struct {
-	// Values is the length of the signatures; 0 means 128.
+	// Values is the length of the signatures, 16 to 4096; 0 means 128. It must be that of the
+	// [MinHash].
 	Values int
 
-	// Banding, if it is not zero, replaces NewBanding(Values, similarity, 0.1), which is
-	// another one for another similarity.
+	// Banding, if not zero, replaces NewBanding(Values, similarity, 0.1). Bands × Rows must be at
+	// most Values. An index in files keeps its banding. So give the old one here to open the files
+	// with another similarity.
 	Banding Banding
 
-	// Bits is how many bits of each value are kept: 1, 2, 4, 8, 16 or 32; 0 means 32. Fewer make
-	// the index smaller and its estimates less exact, see [PackedSignature.Jaccard];
-	// the candidates are the same, but for hashes of bands that are equal by chance, once in
-	// 2³². With 128 values in 32 bands a signature takes 434 bytes with 8 bits, and 322 with 1.
+	// Bits is how many bits of each value are kept: 1, 2, 4, 8, 16 or 32; 0 means 32. Fewer bits
+	// make the index smaller and its estimates less exact (see [PackedSignature.Jaccard]). The
+	// candidates are the same, except that the hashes of two bands are equal by chance once in 2³².
+	// With 128 values in 32 bands a signature takes 434 bytes with 8 bits, and 322 with 1.
 	Bits int
 
-	// Version says how the signatures are made ([MinHash.Version]). OpenSignatureIndex
-	// needs it, and refuses files with another one, or with other options.
+	// Version says how the signatures are made ([MinHash.Version]). OpenSignatureIndex requires it,
+	// and refuses files with another one, or with other Values, Bits or bands. NewSignatureIndex
+	// does not use it.
 	Version string
 }
 
-// A Candidate is a stored signature that agrees with a query in at least one band. It was not
-// verified: Estimate is the Jaccard similarity as estimated from the two signatures.
+// A Candidate is a stored signature that agrees with the query in at least one band. Nothing was
+// verified. Estimate is the Jaccard similarity as estimated from the two signatures; with Bits
+// below 32 it may be a little below 0.
 type Candidate[ID comparable] struct {
 	ID       ID
 	Estimate float64
 }
 
-// NewSignatureIndex returns an empty index in memory for sets of at least a Jaccard
-// similarity, more than 0 and at most 1. It is an error if that is something else, if the
-// bands do not fit into the values, or if the number of values or bits is none there is.
+// NewSignatureIndex returns an empty index in memory for sets with a Jaccard similarity of at least
+// similarity, above 0 and at most 1. It returns an error for any other similarity, for numbers of
+// values or bits that the options do not allow, and for a Banding that does not fit into the
+// values.
 func NewSignatureIndex[ID comparable](similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err != nil {
@@ -88,6 +98,7 @@ func NewSignatureIndex[ID comparable](similarity float64, options SignatureIndex
 	return ix, nil
 }
 
+// newSignatureIndex returns an index without files. Its errors have no prefix.
 func newSignatureIndex[ID comparable](similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	o := options
 	o.Values, o.Bits = cmp.Or(o.Values, minhash.DefaultValues), cmp.Or(o.Bits, 32)
@@ -117,9 +128,9 @@ func newSignatureIndex[ID comparable](similarity float64, options SignatureIndex
 	return ix, nil
 }
 
-// OpenSignatureIndex opens an index that is in files, or makes an empty one. Files and ids
-// are as with [OpenIndex]; the values, their bits and the bands must be the same as
-// before. To have other bands, give All of the old index to AddAll of a new one.
+// OpenSignatureIndex opens an index in files, or makes an empty one. Files, ids and errors are as
+// with [OpenIndex]. The values, their bits and the bands must be the same as before; otherwise the
+// error is an [ErrVersion]. To change the bands, give All of the old index to AddAll of a new one.
 func OpenSignatureIndex[ID comparable](path string, similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err == nil {
@@ -135,20 +146,20 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 	return ix, nil
 }
 
-// signAgain is what to do where signatures of another version, or other bands, are stored.
+// signAgain is what the error advises when files have signatures of another version or other bands.
 const signAgain = "sign the stored texts again, or give the bands of then as SignatureIndexOptions.Banding"
 
-// Banding returns the bands by which the index searches.
+// Banding returns the bands by which the index finds candidates.
 func (ix *SignatureIndex[ID]) Banding() Banding { return Banding(ix.layout.Banding) }
 
-// pack returns the words of a signature. The caller holds the lock.
+// pack returns the words of a signature, in the buffer of the index. The caller holds the lock.
 func (ix *SignatureIndex[ID]) pack(s Signature) []uint64 {
 	ix.adding = slices.Grow(ix.adding[:0], ix.layout.Words)[:ix.layout.Words]
 	ix.layout.Pack(ix.adding, s)
 	return ix.adding
 }
 
-// check returns an error if a signature has another length than those of the index.
+// check returns an error if a signature does not have the length of those in the index.
 func (ix *SignatureIndex[ID]) check(s Signature) error {
 	ix.made()
 	if len(s) != ix.layout.Values {
@@ -157,9 +168,9 @@ func (ix *SignatureIndex[ID]) check(s Signature) error {
 	return nil
 }
 
-// Add stores a signature under an id. If the id is known, its signature is replaced, and counts as
-// added now. A signature of another length is an error. After an error of the index (see Err) Add
-// stores nothing and returns that error.
+// Add stores a signature under an id. If the id exists, its signature is replaced and counts as
+// added now. It returns an error for a signature of another length than Values. If the index has an
+// error (see Err), Add stores nothing and returns it. The index does not keep s.
 func (ix *SignatureIndex[ID]) Add(id ID, s Signature) error {
 	if err := ix.check(s); err != nil {
 		return err
@@ -169,9 +180,10 @@ func (ix *SignatureIndex[ID]) Add(id ID, s Signature) error {
 	return ix.s.Add(id, ix.pack(s))
 }
 
-// AddAll adds many signatures as if one by one, but readers see all of them at once. It rebuilds
-// the index with them, like Compact. An opened index has them on the disk then. After an error,
-// also that of the context, the index is as it was. The sequence must not change the index.
+// AddAll adds many signatures as if by calling Add for each, except that readers see all of them at
+// once. It rebuilds the whole index with them, like Compact. In an index with files, they are on
+// the disk when AddAll returns nil. After any error, also that of the context, the index is as it
+// was. The sequence must not change the index: that would wait for itself forever.
 func (ix *SignatureIndex[ID]) AddAll(ctx context.Context, signatures iter.Seq2[ID, Signature]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
 		var wrong error
@@ -186,7 +198,8 @@ func (ix *SignatureIndex[ID]) AddAll(ctx context.Context, signatures iter.Seq2[I
 	})
 }
 
-// Get returns the signature that is stored under an id; it is nil if not all bits are kept.
+// Get returns the signature that is stored under an id, and whether there is one. The signature is
+// nil if Bits is below 32; otherwise it is a copy.
 func (ix *SignatureIndex[ID]) Get(id ID) (s Signature, ok bool, err error) {
 	doc, ok, err := ix.s.Get(id)
 	if ok {
@@ -195,8 +208,9 @@ func (ix *SignatureIndex[ID]) Get(id ID) (s Signature, ok bool, err error) {
 	return s, ok, err
 }
 
-// All yields the ids and signatures in the order of adding. The signatures are nil if not all bits
-// are kept. An error ends the loop: ask Err after it.
+// All yields the ids and signatures in the order of adding, as they were when the loop began. The
+// signatures are nil if Bits is below 32; otherwise they are copies. An error of the index ends the
+// loop: call Err after it.
 func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 	return func(yield func(ID, Signature) bool) {
 		for d := range ix.s.All() {
@@ -207,13 +221,14 @@ func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
 	}
 }
 
-// Delete removes an id and reports whether it was there.
+// Delete removes the document with an id and reports whether it was there. If the index has an
+// error (see Err), Delete removes nothing and returns it.
 func (ix *SignatureIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was.
-// added is when the document was added, in whole seconds by the clock of this machine, but never
-// before what was added earlier. del must not change the index. It takes time for all that is
-// stored.
+// added is when the document was added, in whole seconds by the clock of this machine. If the clock
+// was set back in between, a document counts as added no earlier than the ones before it. del must
+// not change the index. It takes time for all that is stored.
 func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) (int, error) {
 	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
 		return del(d.ID, time.Unix(int64(d.Time), 0)), true
@@ -221,7 +236,8 @@ func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) 
 }
 
 // Candidates yields all signatures that agree with s in at least one band, each once, in no
-// particular order. An error comes last, with an empty Candidate.
+// particular order. An error comes last, with an empty Candidate: that of the index, or that s has
+// another length than the signatures of the index.
 func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq2[Candidate[ID], error] {
 	return func(yield func(Candidate[ID], error) bool) {
 		err := ix.candidates(s, math.Inf(-1), func(id ID, j float64) bool {
@@ -234,7 +250,7 @@ func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq2[Candidate[ID], e
 }
 
 // Search yields the candidates of s whose estimated similarity is at least that of the index, in no
-// particular order. An error comes last, with an empty Match.
+// particular order. An error comes last, with an empty Match, as with Candidates.
 func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		err := ix.candidates(s, ix.similarity, func(id ID, j float64) bool {
@@ -246,7 +262,7 @@ func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq2[Match[ID], error] {
 	}
 }
 
-// Exists reports whether Search finds anything. It stops at the first.
+// Exists reports whether Search finds anything. It stops at the first match.
 func (ix *SignatureIndex[ID]) Exists(s Signature) (bool, error) {
 	for _, err := range ix.Search(s) {
 		return err == nil, err
@@ -254,8 +270,8 @@ func (ix *SignatureIndex[ID]) Exists(s Signature) (bool, error) {
 	return false, nil
 }
 
-// candidates calls yield with every candidate of at least a similarity, until it returns
-// false. It returns the error of the index, if nobody stopped it.
+// candidates calls yield with every candidate whose estimate is at least least, until yield returns
+// false. It returns the error of the index, unless yield stopped it.
 func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(id ID, estimate float64) bool) error {
 	if err := ix.check(s); err != nil {
 		return err
@@ -295,6 +311,7 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	if v.Changes == 0 {
 		return ix.Err()
 	}
+	// The tail has tables of bands too, so the last changes are not compared one by one.
 	t := v.Tail
 	sees := func(i uint32) bool { return i < v.Changes && v.SeesTail(i) }
 	stopped := false
@@ -309,10 +326,10 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	return ix.Err()
 }
 
-// SearchAndAdd is Search and Add in one: it returns the stored signatures that are similar to s, and
-// stores s. Of two calls at the same time, one finds the other's signature. What was stored under
-// the id is replaced and not returned. The most similar come first, and equally similar ones in no
-// particular order. After an error s is not stored.
+// SearchAndAdd is Search and Add in one step: it returns the stored signatures that are similar to
+// s, and stores s. Of two calls at the same time, one finds the other's signature. A signature that
+// had the same id is replaced and not returned. The most similar come first, and equally similar
+// ones in no particular order. After an error s is not stored.
 func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) ([]Match[ID], error) {
 	if err := ix.check(s); err != nil {
 		return nil, err
@@ -330,7 +347,7 @@ func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) ([]Match[ID], err
 }
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything similar is
-// stored. It stops at the first.
+// stored. It stops searching at the first match.
 func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) (bool, error) {
 	if err := ix.check(s); err != nil {
 		return false, err
@@ -347,18 +364,24 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) (bool, error) {
 	return exists, ix.s.Add(id, ix.pack(s))
 }
 
-// CandidatePairs yields every two stored signatures that agree in a band, each pair once, with their
-// estimated similarity. The order is unspecified but depends only on the calls made so far. An error
-// of the index or of the context comes last, with an empty Pair.
+// CandidatePairs yields every two stored signatures that agree in a band, each pair once, with
+// their estimated similarity. A was added before B. Nothing is verified. The order is unspecified
+// but depends only on the calls made so far. An error of the index or of the context comes last,
+// with an empty Pair.
+//
+// m signatures that share a band are m(m−1)/2 pairs. It copies all signatures, unless the index is
+// as Compact or AddAll left it.
 func (ix *SignatureIndex[ID]) CandidatePairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return ix.pairSeq(ctx, math.Inf(-1))
 }
 
-// Pairs yields the pairs of CandidatePairs whose estimated similarity is at least that of the index.
+// Pairs yields the pairs of CandidatePairs whose estimated similarity is at least that of the
+// index.
 func (ix *SignatureIndex[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return ix.pairSeq(ctx, ix.similarity)
 }
 
+// pairSeq turns pairs into a sequence, with the error last.
 func (ix *SignatureIndex[ID]) pairSeq(ctx context.Context, least float64) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		if err := ix.pairs(ctx, least, func(p Pair[ID]) bool { return yield(p, nil) }); err != nil {
@@ -367,24 +390,24 @@ func (ix *SignatureIndex[ID]) pairSeq(ctx context.Context, least float64) iter.S
 	}
 }
 
-// Groups returns the ids of the connected components of Pairs with two or more members.
-// Members and groups are in the order of adding, so the first member, the one added
-// first, is a stable representative. Equal signatures are taken together first, so a
-// million of them cost no more than other input. Chains may join what is not similar
-// itself.
+// Groups returns the ids of the connected components of Pairs with two or more members. Members and
+// groups are in the order of adding, so the first member, the one added first, is a stable
+// representative. Two members of a group may be unlike each other. Equal signatures are taken
+// together first, so a million of them cost no more than other input. Signatures of empty sets are
+// in no group.
 func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 	docs, err := ix.s.Collect()
 	if err != nil {
 		return nil, err
 	}
-	label := make([]int, len(docs.IDs)) // for each document the number of its signature
+	label := make([]int, len(docs.IDs)) // for each document the number of its distinct signature
 	number := make(map[string]int, len(docs.IDs))
-	distinct := store.NewDocuments[int](docs.Words, 0) // the first with each
+	distinct := store.NewDocuments[int](docs.Words, 0) // the first document with each signature
 	for i := range docs.IDs {
 		doc := docs.Doc(uint32(i))
 		key := string(store.AsBytes(doc))
 		n, there := number[key]
-		if !there || ix.layout.IsEmpty(doc) {
+		if !there || ix.layout.IsEmpty(doc) { // empty sets are not similar to each other
 			n = len(distinct.IDs)
 			number[key] = n
 			distinct.Add(doc, i, 0)
@@ -404,8 +427,8 @@ func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 	return idGroups(label, docs.IDs), nil
 }
 
-// pairs calls yield with every two signatures that agree in a band and are of at least a
-// similarity, until it returns false.
+// pairs calls yield with every two signatures that agree in a band and whose estimate is at least
+// least, until yield returns false. It returns the error of the index or of the context.
 func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield func(Pair[ID]) bool) error {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
@@ -414,6 +437,8 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 	sees := func(uint32) bool { return true }
 	if len(v.Runs) == 1 && v.Changes == 0 {
 		r := v.Runs[0]
+		// The tables are read from end to end, without checks on the way. So all of the file is
+		// checked first.
 		if r.File != nil {
 			if err := r.File.Verify(); err != nil {
 				ix.s.Fail(err)
@@ -422,7 +447,7 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 		}
 		t, ids = r.Find, r.IDs
 		sees = func(ord uint32) bool { return v.Sees(r, ord) }
-	} else { // as one part
+	} else { // several parts: build tables of all documents
 		docs, err := ix.s.Collect()
 		if err != nil {
 			return err
@@ -434,6 +459,8 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 		if looked++; looked%(1<<16) == 0 && ctx.Err() != nil {
 			return false
 		}
+		// Tables hold a part of each key only, so a pair may not agree in the band at all. And a
+		// pair that agrees in several bands is reported for the first one.
 		docA, docB := t.Doc(a), t.Doc(b)
 		if !sees(a) || !sees(b) || !t.IsFirst(docA, docB, band) {
 			return true

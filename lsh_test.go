@@ -541,3 +541,34 @@ func BenchmarkSignatureIndex(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSignatureIndexGroups groups signatures of which all share a band: versions of one page, and
+// pages that share one part only and are not similar.
+func BenchmarkSignatureIndexGroups(b *testing.B) {
+	const n = 20_000
+	for _, kind := range []string{"versions", "part"} {
+		b.Run("texts="+kind, func(b *testing.B) {
+			ix := must(NewSignatureIndex[int](0.8, SignatureIndexOptions{}))
+			rnd := rand.New(rand.NewPCG(4, 4))
+			common := make([]uint64, 300)
+			for i := range common {
+				common[i] = rnd.Uint64()
+			}
+			own := map[string]int{"versions": 5, "part": 400}[kind]
+			ix.AddAll(bg, func(yield func(int, Signature) bool) {
+				for i := range n {
+					hashes := slices.Clone(common)
+					for range own {
+						hashes = append(hashes, rnd.Uint64())
+					}
+					if !yield(i, (MinHash{}).Sign(hashes)) {
+						return
+					}
+				}
+			})
+			for b.Loop() {
+				must(ix.Groups(bg))
+			}
+		})
+	}
+}

@@ -11,32 +11,40 @@ import (
 	"github.com/neardup/neardup/internal/minhash"
 )
 
-// A MinHash says how sets of features become signatures of Values numbers: two sets agree
-// in each number with the probability of their Jaccard similarity (Broder 1997; S002
-// §2.1, where the sets are keywords, tags and references).
+// This file has MinHash signatures: short lists of numbers from which the Jaccard similarity of two
+// sets of features can be estimated. internal/minhash does the arithmetic. [Set] compares exactly,
+// and [SignatureIndex] searches signatures.
+
+// A MinHash says how sets of features become signatures of Values numbers. Two sets agree in each
+// number with a probability that is their Jaccard similarity (Broder 1997; Wang 2019 §2.1, where
+// the sets are keywords, tags and references). The zero value is ready to use. Signatures compare
+// only if the same MinHash made them from features made in the same way; see [MinHash.Version].
 //
-// The usual way takes time for n + Values, where n is the number of features: one
-// permutation of all hashes, cut into as many bins as there are values, of each of which
-// the smallest is kept (one permutation hashing, Li, Owen and Zhang 2012). A bin without a
-// feature borrows the value of another, by a rule that keeps the probability (optimal
-// densification, Shrivastava 2017, but in bounded time; see [Signature]). It is as exact as
-// Permutations, and more so for sets with fewer features than values: their error is less
-// by a fourth or more.
+// The usual way takes time for n + Values steps for n features. One permutation of all hashes is
+// cut into Values bins, and each bin keeps its smallest hash (one permutation hashing: Li, Owen and
+// Zhang 2012). A bin without a feature borrows the value of another bin, by a rule that keeps the
+// probability (optimal densification: Shrivastava 2017, but in bounded time; see [Signature]). This
+// is as exact as Permutations. It is more exact for sets with fewer features than values: the error
+// is less by a fourth or more.
 type MinHash struct {
-	// Values is the length of signatures, 16 to 4096; 0 means 128. Other numbers panic.
+	// Values is the length of signatures, 16 to 4096; 0 means 128. With other numbers, methods that
+	// return no error panic.
 	Values int
 
-	// Permutations takes as many permutations instead of one, as the textbooks do, and
-	// n·Values steps.
+	// Permutations uses a permutation for each value instead of one for all, as textbooks do. That
+	// takes n·Values steps for n features.
 	Permutations bool
 }
 
-// A Signature is the MinHash values of a set: numbers of 31 bits, with bit 31 set in those
-// that were borrowed from another bin, because there is no feature in their own. The
-// values of the empty set are all 2³²−1. Signatures are the same on every platform. Those
-// that were made in different ways do not compare ([MinHash.Version]).
+// A Signature is the MinHash values of a set: numbers of 31 bits. Bit 31 is set in values that were
+// borrowed from another bin because their own bin has no feature. The values of the empty set are
+// all 2³²−1. Signatures are the same on every platform. Signatures that were made in different ways
+// do not compare ([MinHash.Version]).
+//
+// A Signature belongs to the caller. Methods only read it, except Merge and UnmarshalBinary.
 type Signature []uint32
 
+// check returns an error for a number of values that is out of range.
 func (m MinHash) check() error {
 	if m.Values != 0 && (m.Values < minhash.MinValues || m.Values > minhash.MaxValues) {
 		return fmt.Errorf("signatures of %d values; they have %d to %d", m.Values, minhash.MinValues, minhash.MaxValues)
@@ -44,6 +52,7 @@ func (m MinHash) check() error {
 	return nil
 }
 
+// values returns the length of signatures, and panics if it is out of range.
 func (m MinHash) values() int {
 	if err := m.check(); err != nil {
 		panic("neardup: MinHash: " + err.Error())
@@ -54,9 +63,10 @@ func (m MinHash) values() int {
 	return m.Values
 }
 
-// Version describes all that signatures of the texts of f depend on, as
-// [Fingerprinter.Version] does for fingerprints. Of the fields of f those count that have to
-// do with features: neither Weight nor Tie.
+// Version describes everything that signatures of the texts of f depend on, as
+// [Fingerprinter.Version] does for fingerprints. Of the fields of f, Weight and TiesOne do not
+// matter. It returns an error if Values is out of range, or if a part of f is the caller's own and
+// Custom does not name it.
 func (m MinHash) Version(f *Fingerprinter) (string, error) {
 	if err := m.check(); err != nil {
 		return "", fmt.Errorf("neardup: MinHash: %w", err)
@@ -70,9 +80,9 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 	return of.describe(own, "hash=%s minhash=%s(%d)", hash, way, m.values())
 }
 
-// Sign returns the signature of a set of features, which are given by their hashes, in
-// any order and any of them several times. The hashes should spread over all 64 bits like
-// those of xxh3; numbers that only differ are none.
+// Sign returns the signature of a set of features. The features are given by their hashes, in any
+// order; repeated ones count once. The hashes must spread over all 64 bits, like those of xxh3.
+// Consecutive numbers, for example, do not. It panics if Values is out of range.
 func (m MinHash) Sign(hashes []uint64) Signature {
 	s := m.empty()
 	minhash.Add(s, hashes, m.Permutations)
@@ -80,8 +90,9 @@ func (m MinHash) Sign(hashes []uint64) Signature {
 	return s
 }
 
-// Sign returns the signature of the features of a text, hashed with Hash.Sum64: that of
-// [Fingerprinter.Set], without making the set. Weights do not count.
+// Sign returns the signature of the features of a text, hashed with Hash.Sum64. It is the signature
+// of [Fingerprinter.Set], without making the set. Weights do not count. It panics if the Values of
+// m are out of range, or if Hash has only a Sum128.
 func (f *Fingerprinter) Sign(text string, m MinHash) Signature {
 	s := m.empty()
 	f.hashText(text, func(hashes []uint64) { minhash.Add(s, hashes, m.Permutations) })
@@ -89,7 +100,8 @@ func (f *Fingerprinter) Sign(text string, m MinHash) Signature {
 	return s
 }
 
-// SignRecord is [Fingerprinter.Sign] of a record, that of [Fingerprinter.RecordSet].
+// SignRecord is [Fingerprinter.Sign] for a record: the signature of [Fingerprinter.RecordSet]. It
+// also panics if f has no Fields.
 func (f *Fingerprinter) SignRecord(rec Record, m MinHash) Signature {
 	s := m.empty()
 	f.hashRecord(rec, func(hashes []uint64) { minhash.Add(s, hashes, m.Permutations) })
@@ -106,14 +118,16 @@ func (m MinHash) empty() Signature {
 	return s
 }
 
-// Merge makes s the signature of the union of its set and that of other: the documents
-// of a site, or the paragraphs of a text that were signed one by one. Signatures of
-// different lengths panic.
+// Merge changes s to the signature of the union of both sets: of the documents of a site, or of the
+// paragraphs of a text that were signed one by one. The result equals that of signing the union. It
+// panics if the signatures have different lengths.
 func (s Signature) Merge(other Signature) {
 	if len(s) != len(other) {
 		panic(fmt.Sprintf("neardup: Signature.Merge: %d values and %d", len(s), len(other)))
 	}
 	for i, v := range other {
+		// A value of its own is below any borrowed one. Bins that are empty in both sets borrow
+		// anew.
 		if s[i] = min(s[i], v); s[i] >= minhash.Borrowed {
 			s[i] = minhash.EmptyBin
 		}
@@ -121,18 +135,18 @@ func (s Signature) Merge(other Signature) {
 	minhash.Borrow(s)
 }
 
-// Jaccard estimates the Jaccard similarity J of the sets of two signatures of k values: the
-// share of those that are equal, of the bins in which either set has a feature (Li, Owen
-// and Zhang 2012). It is unbiased, and its standard error is at most √(J(1−J)/k): 0.044 for
-// 128 values and J = 0.5. (By chance values of different features are equal, once in 2³¹ for
-// each feature in a bin.)
+// Jaccard estimates the Jaccard similarity J of the sets of two signatures of k values. It is the
+// fraction of equal values among the bins in which at least one set has a feature (Li, Owen and
+// Zhang 2012). The estimate is unbiased. Its standard error is at most √(J(1−J)/k): 0.044 for 128
+// values and J = 0.5. (The values of different features are equal by chance once in 2³¹ for each
+// feature in a bin.)
 //
-// It is NaN if both sets are empty, or the signatures are of different lengths.
+// It is NaN if both sets are empty, or if the signatures have different lengths.
 func (s Signature) Jaccard(other Signature) float64 {
 	if len(s) != len(other) {
 		return math.NaN()
 	}
-	a, b := minhash.Words(s), minhash.Words(other)
+	a, b := minhash.Words(s), minhash.Words(other) // two values at a time, if the memory is aligned
 	if a != nil && b != nil {
 		same, neither := minhash.CompareWords(a, b)
 		return exact.Ratio(same, len(s)-neither)
@@ -141,13 +155,13 @@ func (s Signature) Jaccard(other Signature) float64 {
 	return exact.Ratio(same, len(s)-neither)
 }
 
-// Containment estimates the share of the set of s that is in the set of other: of the bins
-// in which s has the smallest of both, the share in which other has it too. If C is the
-// containment and s has the part p of the union, its standard error is about
-// √(C(1−C)/(k·p)): to find small texts in long ones takes many values.
+// Containment estimates the fraction of the set of s that is also in the set of other. Among the
+// bins in which s has the smallest feature of both sets, it is the fraction in which other has it
+// too. If C is the containment and s is the part p of the union, the standard error is about
+// √(C(1−C)/(k·p)). So it takes many values to find short texts within long ones.
 //
-// It is NaN if s has the smallest of no bin, as the empty set, or the signatures are of
-// different lengths.
+// It is NaN if s has the smallest feature in no bin, as with the empty set, or if the signatures
+// have different lengths.
 func (s Signature) Containment(other Signature) float64 {
 	if len(s) != len(other) {
 		return math.NaN()
@@ -156,7 +170,7 @@ func (s Signature) Containment(other Signature) float64 {
 	return exact.Ratio(same, least)
 }
 
-// AppendBinary appends the values, 4 bytes each, big-endian.
+// AppendBinary appends the values, 4 bytes each, big-endian. The error is always nil.
 func (s Signature) AppendBinary(b []byte) ([]byte, error) {
 	for _, v := range s {
 		b = binary.BigEndian.AppendUint32(b, v)
@@ -164,13 +178,13 @@ func (s Signature) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MarshalBinary returns the values, 4 bytes each, big-endian.
+// MarshalBinary returns the values, 4 bytes each, big-endian. The error is always nil.
 func (s Signature) MarshalBinary() ([]byte, error) {
 	return s.AppendBinary(make([]byte, 0, 4*len(s)))
 }
 
-// UnmarshalBinary reads what AppendBinary wrote, 16 to 4096 values. It is an error if they
-// are those of no set.
+// UnmarshalBinary reads what AppendBinary wrote, 16 to 4096 values. It returns an error for any
+// other length, and for values that no set has; s is unchanged then. It keeps no reference to data.
 func (s *Signature) UnmarshalBinary(data []byte) error {
 	n := len(data) / 4
 	if len(data)%4 != 0 || n < minhash.MinValues || n > minhash.MaxValues {
@@ -194,17 +208,18 @@ func (s *Signature) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// A PackedSignature is a signature of which only some bits of each value are kept (b-bit
-// minwise hashing, Li and König 2010): 128 values of 1 bit take 16 bytes. It can be compared,
-// but neither merged nor be asked for a containment.
+// A PackedSignature keeps only some bits of each value of a signature (b-bit minwise hashing: Li
+// and König 2010). 128 values of 1 bit take 16 bytes. Packed signatures can be compared, but they
+// cannot be merged, and tell no containment. They are immutable, and safe for concurrent use. The
+// zero value is of no set: it compares as NaN, and what it marshals to cannot be read.
 type PackedSignature struct {
-	words  []uint64 // values from the lowest bits up, none across two words
-	values int
-	bits   int
-	empty  bool // of the empty set
+	words  []uint64 // values from the lowest bits up; no value is split across two words
+	values int      // their number
+	bits   int      // of each value
+	empty  bool     // whether the set is empty
 }
 
-// Pack keeps 1, 2, 4, 8 or 16 bits of each value. Another number of bits panics.
+// Pack keeps 1, 2, 4, 8 or 16 bits of each value. It panics for any other number of bits.
 func (s Signature) Pack(bits int) PackedSignature {
 	if !minhash.IsPacked(bits) {
 		panic(fmt.Sprintf("neardup: Signature.Pack: %d bits", bits))
@@ -214,15 +229,15 @@ func (s Signature) Pack(bits int) PackedSignature {
 	return p
 }
 
-// Jaccard estimates the Jaccard similarity J of the sets of two packed signatures of k
-// values of b bits. Of different values 2⁻ᵇ are equal by chance, which is taken into account:
-// the estimate is unbiased, and may therefore be a little below 0. Its standard error is
-// √(P(1−P)/k) / (1−2⁻ᵇ), where P = J + (1−J)·2⁻ᵇ: for J = 0.5 and 128 values 0.077 with 1 bit, 0.047
-// with 4 bits and 0.044 with 8. Of sets with fewer than twice as many features as values it
-// may be half as much more, as some values are borrowed.
+// Jaccard estimates the Jaccard similarity J of the sets of two packed signatures of k values of b
+// bits. Different values agree by chance in a fraction 2⁻ᵇ of all cases, which the estimate takes
+// into account. It is unbiased, and so may be a little below 0. Its standard error is √(P(1−P)/k) /
+// (1−2⁻ᵇ), where P = J + (1−J)·2⁻ᵇ. For J = 0.5 and 128 values that is 0.077 with 1 bit, 0.047 with
+// 4 bits and 0.044 with 8. It may be half as much again for sets with fewer than twice as many
+// features as values, because some values are borrowed.
 //
-// It is NaN if both sets are empty, 0 if one is, and NaN if the signatures have not the
-// same number of values and bits.
+// It is NaN if both sets are empty, and 0 if one of them is. It is also NaN if the signatures
+// differ in the number of values or of bits.
 func (p PackedSignature) Jaccard(other PackedSignature) float64 {
 	switch {
 	case p.values != other.values || p.bits != other.bits || p.empty && other.empty:
@@ -233,8 +248,9 @@ func (p PackedSignature) Jaccard(other PackedSignature) float64 {
 	return minhash.PackedJaccard(p.words, other.words, p.values, p.bits)
 }
 
-// AppendBinary appends the number of values (2 bytes) and of bits (1 byte; 128 more if the
-// set is empty), and the words in which they are, all big-endian.
+// AppendBinary appends the number of values (2 bytes), the number of bits (1 byte, with its highest
+// bit set if the set is empty), and the words that hold the values (8 bytes each), all big-endian.
+// The error is always nil.
 func (p PackedSignature) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.BigEndian.AppendUint16(b, uint16(p.values))
 	flags := byte(p.bits)
@@ -248,16 +264,16 @@ func (p PackedSignature) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// MarshalBinary returns what AppendBinary appends.
+// MarshalBinary returns what AppendBinary appends. The error is always nil.
 func (p PackedSignature) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// MarshalText returns what AppendBinary appends, in base64.
+// MarshalText returns what AppendBinary appends, in standard base64. The error is always nil.
 func (p PackedSignature) MarshalText() ([]byte, error) {
 	b, err := p.AppendBinary(nil)
 	return base64.StdEncoding.AppendEncode(nil, b), err
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads what MarshalText wrote. After an error p is unchanged.
 func (p *PackedSignature) UnmarshalText(text []byte) error {
 	b, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
@@ -266,7 +282,8 @@ func (p *PackedSignature) UnmarshalText(text []byte) error {
 	return p.UnmarshalBinary(b)
 }
 
-// UnmarshalBinary reads what AppendBinary wrote.
+// UnmarshalBinary reads what AppendBinary wrote. After an error p is unchanged. It keeps no
+// reference to data.
 func (p *PackedSignature) UnmarshalBinary(data []byte) error {
 	if len(data) < 3 {
 		return errPacked
@@ -280,6 +297,7 @@ func (p *PackedSignature) UnmarshalBinary(data []byte) error {
 	for i := range q.words {
 		q.words[i] = binary.BigEndian.Uint64(data[8*i:])
 	}
+	// Bits behind the last value must be 0, so that each signature has one binary form.
 	if used := q.values * q.bits % 64; used != 0 && q.words[len(q.words)-1]>>used != 0 {
 		return errPacked
 	}

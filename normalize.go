@@ -57,9 +57,9 @@ type Form uint8
 
 const (
 	AsIs  Form = iota // no change
-	NFC // canonical composition: loses nothing
-	Width // NFC, and full-width and half-width characters become the usual ones
-	NFKC // compatibility composition: also ① becomes 1, x² x2, ﬁ fi, and ㎏ kg
+	NFC               // canonical composition: loses nothing
+	Width             // NFC, and full-width and half-width characters become the usual ones
+	NFKC              // compatibility composition: also ① becomes 1, x² x2, ﬁ fi, and ㎏ kg
 )
 
 // A Treatment says what happens to an address, a date or a number.
@@ -67,8 +67,8 @@ type Treatment uint8
 
 const (
 	Keep   Treatment = iota // leave it
-	Mask // replace it by its kind: <url>, <email>, <date> or <number>
-	Remove // replace it by a space
+	Mask                    // replace it by its kind: <url>, <email>, <date> or <number>
+	Remove                  // replace it by a space
 )
 
 // Normalize returns the rewritten text. It takes time linear in the text, whatever the text is, and

@@ -9,24 +9,27 @@ import (
 	"github.com/neardup/neardup/internal/hamming"
 )
 
-// Pairs yields every pair of fps at a Hamming distance of at most k, exact duplicates (distance 0)
-// included, each once. A and B are positions, A < B. The order is unspecified but always the same.
-// fps must not change meanwhile. The loop ends early when the context does: ask ctx.Err after it.
+// Pairs yields every pair of fps at a Hamming distance of at most k, each once, equal fingerprints
+// (distance 0) included. A and B are positions, A < B. The order is unspecified but always the
+// same. The loop ends early when the context does: call ctx.Err after it. fps must not change while
+// the loop runs.
 //
-// A negative k gives no pairs; k of the full width or more gives all.
+// A negative k gives no pairs; a k of the full width or more gives all. More than 2³²−1
+// fingerprints panic.
 //
-// It uses all processors ([runtime.GOMAXPROCS]) and memory for three times fps, fps included. Time:
-// one million random fingerprints take 40 ms at k = 3 on one processor. As k grows the blocks become
-// short, and beyond k ≈ width/log₂(len(fps)) every pair is compared, some ten in a nanosecond. m
-// equal fingerprints have m(m−1)/2 pairs; [Clusters] does not spell them out.
+// It uses all processors ([runtime.GOMAXPROCS]), and memory for three times fps, fps included. For
+// one million random fingerprints it takes 40 ms at k = 3 on one processor. As k grows the blocks
+// become short; beyond k ≈ width/log₂(len(fps)) every pair is compared, some ten in a nanosecond. m
+// equal fingerprints have m(m−1)/2 pairs; [Clusters] does not spell them out. It is the pigeonhole
+// principle of june 2013 §3, applied again within large buckets, as Wang 2019 §2.3 does once.
 func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq[Pair[int]] {
 	return pairs(ctx, fps, nil, k)
 }
 
-// PairsBetween yields every pair of one of a, whose position is A, and one of b, whose
-// position is B, at a Hamming distance of at most k: new documents against old ones, for
-// example. It does not compare the fingerprints of a with each other, nor those of b. Else
-// it is like [Pairs], with the memory of both.
+// PairsBetween yields every pair of a fingerprint of a and a fingerprint of b at a Hamming distance
+// of at most k, such as new documents against old ones. A is the position in a, and B the position
+// in b. It does not compare the fingerprints of a with each other, nor those of b. Otherwise it is
+// like [Pairs], with memory for three times both.
 func PairsBetween[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair[int]] {
 	if len(a) == 0 || len(b) == 0 {
 		return func(func(Pair[int]) bool) {}
@@ -34,7 +37,7 @@ func PairsBetween[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[
 	return pairs(ctx, a, b, k)
 }
 
-// pairs yields the pairs within a, or between a and b if that is not empty.
+// pairs yields the pairs within a if b is empty, and those between a and b otherwise.
 func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair[int]] {
 	if uint64(len(a))+uint64(len(b)) > math.MaxUint32 {
 		panic("neardup: Pairs: more than 2³²−1 fingerprints")
@@ -44,8 +47,8 @@ func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair[in
 		if k < 0 || len(a) == 0 {
 			return
 		}
-		// The join does not care in which order the two words are.
 		take := func(p hamming.Pair) bool { return yield(Pair[int]{A: p.I, B: p.J, Distance: p.Distance}) }
+		// The join does not care which of the two words comes first.
 		if width[F]() == 64 {
 			hamming.Join(ctx, asWords[[1]uint64](a), asWords[[1]uint64](b), k, take)
 		} else {
@@ -54,6 +57,8 @@ func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair[in
 	}
 }
 
+// asWords returns fps as words, in the same memory. Both fingerprint types are one or two uint64
+// without padding.
 func asWords[W hamming.Words, F Fingerprint](fps []F) []W {
 	return unsafe.Slice((*W)(unsafe.Pointer(unsafe.SliceData(fps))), len(fps))
 }

@@ -6,8 +6,12 @@ import (
 	"time"
 )
 
-// A persistent holds the methods that Index, SignatureIndex and VectorIndex share. Each index
-// embeds one, so that the methods appear as its own.
+// This file has what the three indexes share: the methods that do not depend on what is stored, and
+// a few helpers.
+
+// A persistent holds the methods that [Index], [SignatureIndex] and [VectorIndex] share. Each index
+// embeds one, so the methods appear as its own, and sets store when it is made. In the index it
+// hides the store itself, whose other methods users should not see.
 type persistent struct {
 	store interface {
 		Len() int
@@ -20,21 +24,21 @@ type persistent struct {
 	}
 }
 
-// made panics if the index is a zero value.
+// made panics if the index is a zero value, which only a programming mistake can cause.
 func (p *persistent) made() {
 	if p.store == nil {
 		panic("neardup: an index that was not made by its New or Open function")
 	}
 }
 
-// Len returns the number of stored documents.
+// Len returns the number of stored documents. Deleted and replaced ones do not count.
 func (p *persistent) Len() int {
 	p.made()
 	return p.store.Len()
 }
 
-// DeleteBefore removes everything that was added before t, in whole seconds by the clock of this
-// machine, and returns how many documents that was. If the clock was set back in between, a
+// DeleteBefore removes every document that was added before t, and returns how many that was. Times
+// are in whole seconds by the clock of this machine. If the clock was set back in between, a
 // document counts as added no earlier than the ones before it. It takes time for what it removes.
 func (p *persistent) DeleteBefore(t time.Time) (int, error) {
 	p.made()
@@ -42,44 +46,49 @@ func (p *persistent) DeleteBefore(t time.Time) (int, error) {
 }
 
 // Compact rebuilds the index as a single part, without what was deleted. This form is searched
-// fastest and takes the least memory. An opened index writes it as a new snapshot, and all changes
-// are on the disk then. If Compact fails, the index is as it was.
+// fastest and takes the least memory. In an index with files, it is written as a new snapshot, and
+// all changes are on the disk when Compact returns nil. If Compact fails, the index is as it was.
+// Searches may run meanwhile; changes wait.
 func (p *persistent) Compact() error {
 	p.made()
 	return p.store.Compact()
 }
 
-// Sync writes all changes that have returned to the disk, if the index was opened from files. When
-// the journal has more than 65,536 changes, and more than half of what is stored, Sync calls
-// Compact and takes as long.
+// Sync writes all changes that have returned to the disk. If the journal then has more than 65,536
+// changes, and more than half as many as documents are stored, Sync calls Compact and takes as
+// long. It does nothing for an index in memory.
 func (p *persistent) Sync() error {
 	p.made()
 	return p.store.Sync()
 }
 
-// Close calls Sync and releases the files. Afterwards the index is empty, and every call returns an
-// error that wraps [os.ErrClosed]. Close does nothing for an index in memory.
+// Close writes all changes to the disk and releases the files. Afterwards the index is empty, and
+// every call that can return an error returns one that wraps [os.ErrClosed], or the error that the
+// index had before. A second Close returns nil. Close does nothing for an index in memory.
 func (p *persistent) Close() error {
 	p.made()
 	return p.store.Close()
 }
 
-// Err returns the first error of an opened index, or nil: damage that a search or a change met, or
-// a file that could not be written. After an error the index accepts no more changes. Every method
-// that returns an error returns this one too; Err is for loops over All.
+// Err returns the first error of an index, or nil: damage in a file that a search or a change met,
+// a file that could not be written, or that the index was closed. After an error the index accepts
+// no more changes; Sync and Close still write those from before. Every method that returns an error
+// returns this one too. So Err is needed only after a loop over All. An index in memory has no
+// errors.
 func (p *persistent) Err() error {
 	p.made()
 	return p.store.Err()
 }
 
-// Verify reads the whole snapshot of an opened index and checks it. Without Verify, a block is
-// checked when it is first used.
+// Verify reads the whole snapshot of an index with files and checks it. Without Verify, a block is
+// checked when it is first used, and a block that is never used is never checked.
 func (p *persistent) Verify() error {
 	p.made()
 	return p.store.Verify()
 }
 
-// collectAll reads a sequence until it ends or the context does.
+// collectAll calls take for each element of a sequence, until it ends or the context does. It
+// returns the error of the context.
 func collectAll[K, V any](ctx context.Context, seq iter.Seq2[K, V], take func(K, V)) error {
 	for k, v := range seq {
 		if err := ctx.Err(); err != nil {
@@ -90,7 +99,7 @@ func collectAll[K, V any](ctx context.Context, seq iter.Seq2[K, V], take func(K,
 	return ctx.Err()
 }
 
-// matchSeq yields matches, and then the error if there is one.
+// matchSeq yields matches, and then the error if there is one, with an empty Match.
 func matchSeq[ID comparable](matches []Match[ID], err error) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		for _, m := range matches {

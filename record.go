@@ -13,50 +13,59 @@ import (
 	"github.com/neardup/neardup/internal/values"
 )
 
-// A Record is a row with fields: the values by the names of the columns. What is null
-// is not in it.
+// Records are rows of a database. Each Field makes features of one column, with its own tokenizer
+// and weight, and the features of all fields together make the fingerprint (Li 2015). The values
+// are first written in one canonical form each (internal/values). After that, a record is read like
+// a text, through the bag of a reading (extract.go).
+
+// A Record is a row: its values by the names of their columns. A null value is left out. A value
+// may be any bytes; an empty one has no features. Package records makes Records of structs and of
+// rows of database/sql.
 type Record map[string]string
 
-// A Field says how a column of records becomes features (S003). The zero value but for
-// the name is a small-text field as S003 has it: the whole value is one feature of
-// weight 2.
+// A Field says how a column of records becomes features (Li 2015). With only a Name it is a
+// small-text field as in Li 2015: the whole value is one feature of weight 2.
 type Field struct {
-	// Name is the name of the column. A column may have several Fields; one that has
-	// none is ignored.
+	// Name is the name of the column. Several Fields may have the same Name. A column without a
+	// Field is ignored.
 	Name string
 
-	// Large says that the values are texts, weighed by term frequency; the Normalizer of the
-	// Fingerprinter goes over them. Else they are short: names, numbers, dates.
+	// Large says that the values are texts: they are rewritten by the Normalizer of the
+	// Fingerprinter, cut into features, and weighed by term frequency. Otherwise values are short:
+	// names, numbers, dates.
 	Large bool
 
-	// Weight is what each feature counts. 0 means 2 for short values and 1 for large ones,
-	// the constants of S003. A feature that several fields have adds the weights up.
+	// Weight is what each feature counts. 0 means 2 for short values and 1 for large ones, the
+	// constants of Li 2015. If several fields have the same feature, their weights add up.
 	Weight float64
 
-	// Named says that values are compared within this column only. Otherwise 张三 is the
-	// same feature in every column, as in S003.
+	// Named says that values are compared only within this column. Otherwise 张三 is the same
+	// feature in every column, as in Li 2015.
 	Named bool
 
-	// Split cuts the value into features. nil leaves a short value whole, so one typing
-	// error makes another feature; with NGrams{2} most features survive it. For
-	// a large value, nil means the Tokenizer of the Fingerprinter.
+	// Split cuts the value into features. nil leaves a short value whole, so a single typing error
+	// makes it another feature; with NGrams{2} most features survive one. For a large value, nil
+	// means the Tokenizer of the Fingerprinter.
 	Split Tokenizer
 
-	// Form is how values are written before they are compared, so that one value
-	// has one form. Country is the country code, such as "86", that PhoneValue takes away.
+	// Form is the canonical form in which values are written before they are compared, so that
+	// values that mean the same are equal. A large value is left as it is if Form is TextValue,
+	// because its tokenizer folds it anyway. Country is the country calling code that PhoneValue
+	// takes away, such as "86"; other forms ignore it.
 	Form    ValueForm
 	Country string
 }
 
-// SumRecord64 returns the 64-bit fingerprint of a record by the Fields. A field that is
-// null or has no features contributes nothing, and a record without features has the
-// fingerprint 0 (see [Fingerprint64]). A feature weighs what Weight says of its
-// occurrences in the record, times the mean weight of the fields they stand in; there is
-// no title, and there are no sentences.
+// SumRecord64 returns the 64-bit fingerprint of a record by the Fields of f, and panics if f has
+// none. A column that is null or has no features contributes nothing. A record without any features
+// has the fingerprint 0 (see [Fingerprint64]).
 //
-// In a record of ten values, one that changes moves as many bits as every tenth word of a
-// text does. So with short records a fingerprint nominates candidates, to be compared
-// by their features ([Fingerprinter.RecordFeatures]) or values.
+// A feature weighs what the Weight of f says of its occurrences in the record, times the mean
+// weight of the fields that it occurs in. A record has no title and no sentences.
+//
+// Records are short. If one of ten values changes, the fingerprint moves by as many bits as that of
+// a text in which every tenth word changes. So use the fingerprints of records to find candidates,
+// and compare these by their features ([Fingerprinter.RecordFeatures]) or values.
 func (f *Fingerprinter) SumRecord64(rec Record) Fingerprint64 {
 	r := f.reading(toSum64)
 	r.record(rec)
@@ -70,8 +79,8 @@ func (f *Fingerprinter) SumRecord128(rec Record) Fingerprint128 {
 	return r.sum128()
 }
 
-// RecordFeatures is [Fingerprinter.Features] for a record: field by field in the order
-// of the Fields, those that are Named with name= before them.
+// RecordFeatures is [Fingerprinter.Features] for a record. Features come in the order of the
+// Fields. Those of a field that is Named begin with its name and =. It panics if f has no Fields.
 func (f *Fingerprinter) RecordFeatures(rec Record) iter.Seq2[Feature, float64] {
 	return func(yield func(Feature, float64) bool) {
 		r := f.reading(toShow)
@@ -81,15 +90,16 @@ func (f *Fingerprinter) RecordFeatures(rec Record) iter.Seq2[Feature, float64] {
 	}
 }
 
-// AddRecord counts the features of a record.
+// AddRecord counts the features of a record as one document. It panics if the Fingerprinter has no
+// Fields.
 func (b *StatisticsBuilder) AddRecord(rec Record) {
 	r := b.Fingerprinter.reading(toCount)
 	r.record(rec)
 	b.count(r)
 }
 
-// checkRecord returns an error if f cannot compare a record: without Fields, or if it has values but
-// none in the columns that the Fields name.
+// checkRecord returns an error if f cannot compare a record: if it has no Fields, or if the record
+// has values but none in a column of the Fields, which is nearly always a misspelt name.
 func (f *Fingerprinter) checkRecord(rec Record) error {
 	if len(f.Fields) == 0 {
 		return errors.New("neardup: a record needs the Fields of the Fingerprinter")
@@ -109,7 +119,7 @@ func (f *Fingerprinter) checkRecord(rec Record) error {
 	return fmt.Errorf("neardup: a record with the columns %q has none of the Fields %q: is a name misspelt?", slices.Sorted(maps.Keys(rec)), names)
 }
 
-// record reads a record.
+// record reads a whole record. titleEnd 0 means that no feature is in the title.
 func (r *reading) record(rec Record) {
 	if len(r.f.Fields) == 0 {
 		panic("neardup: a record needs the Fields of the Fingerprinter")
@@ -125,12 +135,13 @@ func (r *reading) record(rec Record) {
 	r.finish()
 }
 
-// readField takes in the features of a value.
+// readField takes the features of one value.
 func (r *reading) readField(field *Field, value string) {
 	if field.Large {
 		value = r.f.Normalizer.Normalize(value)
 	}
-	if !field.Large || field.Form != TextValue { // its tokenizer sees to the form
+	// The tokenizer of a large text folds it anyway.
+	if !field.Large || field.Form != TextValue {
 		value = field.Form.of(value, field.Country)
 	}
 	r.field, r.weight = field, field.weight()
@@ -153,7 +164,7 @@ func (r *reading) readField(field *Field, value string) {
 	}
 }
 
-// fieldToken takes in one feature of the field.
+// fieldToken takes one feature of the current field. It always goes on.
 func (r *reading) fieldToken(t Token) bool {
 	if r.field.Named {
 		r.named = append(append(append(r.named[:0], r.field.Name...), '='), t.Text...)
@@ -163,7 +174,8 @@ func (r *reading) fieldToken(t Token) bool {
 	return true
 }
 
-// splitter returns what cuts the values, or nil; texts is for large ones.
+// splitter returns the tokenizer for the values, or nil if they stay whole. texts is the Tokenizer
+// of the Fingerprinter.
 func (f *Field) splitter(texts Tokenizer) Tokenizer {
 	if f.Split == nil && f.Large {
 		return texts
@@ -171,6 +183,7 @@ func (f *Field) splitter(texts Tokenizer) Tokenizer {
 	return f.Split
 }
 
+// weight returns the Weight or its default.
 func (f *Field) weight() float64 {
 	switch {
 	case f.Weight != 0:
@@ -181,7 +194,8 @@ func (f *Field) weight() float64 {
 	return 2
 }
 
-// fieldsVersion returns a digest of the fields.
+// fieldsVersion returns a digest of the fields, for versions. Defaults are filled in first, and a
+// Country counts only with PhoneValue.
 func fieldsVersion(fields []Field, texts Tokenizer) string {
 	d := format.NewDigest()
 	for i := range fields {
@@ -201,37 +215,40 @@ func fieldsVersion(fields []Field, texts Tokenizer) string {
 	return fmt.Sprintf("%016x", d.Sum())
 }
 
-// A ValueForm is how the values of a field are written before they are compared. What is
-// no number, date or telephone number is a text to all of them, so nothing is lost.
+// A ValueForm is the canonical form in which the values of a field are written before they are
+// compared. A value that is not what the form says, such as a word in a column of numbers, is
+// written as a text, so nothing is lost. So is a value of more than 100 bytes.
 type ValueForm uint8
 
 const (
-	// TextValue: compatibility forms and full width as usual, lower case, one space for
-	// white space, none at the ends.
+	// TextValue unifies compatibility characters, width and case (NFKC, folded), makes all white
+	// space one space, and trims it.
 	TextValue ValueForm = iota
 
-	// ExactValue: every byte counts.
+	// ExactValue compares values byte by byte.
 	ExactValue
 
-	// NumberValue: without plus, leading zeros, marks between thousands and zeros at the
-	// end of the decimals; 1e3 is 1000. The last of points and commas is the decimal
-	// one if there is no other like it: 1.234,50 is 1234.5 and 1.234 is 1.234, but 1,234
-	// is 1234.
+	// NumberValue writes numbers like -1234.5: without plus, leading zeros, thousands separators,
+	// or zeros at the end of the decimals; 1e3 is 1000. A point or comma is the decimal one if it
+	// is the last separator and occurs only once: 1.234,50 is 1234.5, and 1.234 is 1.234. But 1,234
+	// is 1234, because a comma before three digits separates thousands, except after a zero
+	// (0,123).
 	NumberValue
 
-	// DateValue: the day as 2014-05-06, from 2014-5-6, 20140506, 2014/05/06, 2014年5月6日,
-	// 6.5.2014, 6 May 2014, May 6th, 2014; a time of day behind it is left out. Where
-	// day and month could change places, the day comes first: 6/5/2014 is in May.
+	// DateValue writes days like 2014-05-06. It reads 2014-5-6, 20140506, 2014/05/06, 2014年5月6日,
+	// 6.5.2014, 6 May 2014, and May 6th, 2014. It leaves out a time of day behind the date. If day
+	// and month could be exchanged, the day comes first: 6/5/2014 is in May.
 	DateValue
 
-	// MonthFirstValue is DateValue with the month first where they could change places.
+	// MonthFirstValue is DateValue, but if day and month could be exchanged, the month comes first.
 	MonthFirstValue
 
-	// PhoneValue: the digits, up to an extension. If the field has a country code, that is
-	// left out, and so is the zero before the area; numbers of other countries begin
-	// with +, as all with + or 00 do if the field has no country code.
+	// PhoneValue writes the digits of telephone numbers, without an extension. If the field has a
+	// Country, numbers of that country are written without its code and without the zero before the
+	// area code, and others with + and their code. Without a Country, a number that begins with +
+	// or 00 is written with +, and any other as it stands.
 	PhoneValue
 )
 
-// of returns a value in the form.
+// of returns a value in the form v.
 func (v ValueForm) of(value, country string) string { return values.Form(v).Of(value, country) }

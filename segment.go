@@ -31,8 +31,8 @@ import (
 // only thing in this package that links the dictionary, which adds 33 MB to a binary.
 type Segmenter struct {
 	dict   *chinese.Dictionary // nil in a zero Segmenter
-	stop   map[string]bool // folded
-	digest uint64 // of the dictionary and the stop words; for versions
+	stop   map[string]bool     // folded
+	digest uint64              // of the dictionary and the stop words; for versions
 }
 
 // SegmenterOptions are the settings of [NewSegmenter]. The zero value means the built-in dictionary

@@ -7,23 +7,26 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A Set is the distinct features of a text, by their hashes, in ascending order. It is
-// what [Signature] values estimate, and compares exactly: its features are told apart by
-// 64 bits, so among a million the chance that any two are confused is 3 in 10⁸.
+// A Set is the distinct features of a text, as 64-bit hashes in ascending order. Sets compare
+// exactly what the values of a [Signature] estimate. Among a million features, the chance that any
+// two have the same hash is 3 in 10⁸. Whoever makes a Set without the functions of this package
+// must keep the order; the measures are wrong otherwise.
 //
-// The measures of two sets take time for all their elements. Two empty sets have none: a
-// text without features is like no other, so the measures are NaN, which is neither above
-// nor below any threshold.
+// Each measure takes time linear in both sets, and is a number in [0, 1]. Two empty sets have no
+// similarity: a text without features is like no other. So the measures are NaN, which is neither
+// above nor below any threshold. Nothing changes a Set, so it is safe for concurrent use.
 type Set []uint64
 
-// NewSet makes a set of hashes, which it keeps and sorts.
+// NewSet makes a set of hashes, in any order and with repetitions. It sorts hashes in place, and
+// the Set keeps that memory.
 func NewSet(hashes []uint64) Set {
 	slices.Sort(hashes)
 	return slices.Clip(slices.Compact(hashes))
 }
 
-// SetOf returns the set of some strings: the keywords, tags and references of a document,
-// for example, with the kind before each ("tag:go") if one may also be another's.
+// SetOf returns the set of some strings, for example the keywords, tags and references of a
+// document. If a string may be of two kinds, put the kind before it ("tag:go"). The hash is xxh3
+// without a seed.
 func SetOf(items ...string) Set {
 	hashes := make([]uint64, len(items))
 	for i, item := range items {
@@ -32,23 +35,24 @@ func SetOf(items ...string) Set {
 	return NewSet(hashes)
 }
 
-// Set returns the set of the features of a text, hashed with Hash.Sum64. Weights do not
-// count.
+// Set returns the set of the features of a text, hashed with Hash.Sum64. Weights do not count. A
+// text without features has an empty set. It panics if Hash has only a Sum128.
 func (f *Fingerprinter) Set(text string) Set {
 	var hashes []uint64
 	f.hashText(text, func(h []uint64) { hashes = append(hashes, h...) })
 	return NewSet(hashes)
 }
 
-// RecordSet is [Fingerprinter.Set] of a record: the features that
-// [Fingerprinter.SumRecord64] weighs.
+// RecordSet is [Fingerprinter.Set] for a record: the features that [Fingerprinter.SumRecord64]
+// weighs. It also panics if f has no Fields.
 func (f *Fingerprinter) RecordSet(rec Record) Set {
 	var hashes []uint64
 	f.hashRecord(rec, func(h []uint64) { hashes = append(hashes, h...) })
 	return NewSet(hashes)
 }
 
-// hashText calls take with the hashes of all features of a text, some at a time.
+// hashText calls take with the hashes of all features of a text, in several batches, repetitions
+// included. take must not keep the slice.
 func (f *Fingerprinter) hashText(text string, take func(hashes []uint64)) {
 	r := f.reading(toHash)
 	r.take = take
@@ -56,7 +60,7 @@ func (f *Fingerprinter) hashText(text string, take func(hashes []uint64)) {
 	r.release()
 }
 
-// hashRecord is hashText of a record.
+// hashRecord is hashText for a record.
 func (f *Fingerprinter) hashRecord(rec Record, take func(hashes []uint64)) {
 	r := f.reading(toHash)
 	r.take = take
@@ -64,7 +68,8 @@ func (f *Fingerprinter) hashRecord(rec Record, take func(hashes []uint64)) {
 	r.release()
 }
 
-// common returns how many elements two sets share.
+// common returns how many elements two sets share. It merges them. The conditions are independent,
+// without else, because nobody can predict which of two hashes is larger.
 func (a Set) common(b Set) int {
 	n := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -82,16 +87,16 @@ func (a Set) common(b Set) int {
 	return n
 }
 
-// Jaccard returns |a ∩ b| / |a ∪ b|, the resemblance of Broder (1997): 1 for equal sets, 0
-// for those that share nothing.
+// Jaccard returns |a ∩ b| / |a ∪ b|, the resemblance of Broder (1997): 1 for equal sets, 0 for sets
+// that share nothing, NaN if both are empty.
 func (a Set) Jaccard(b Set) float64 {
 	n := a.common(b)
 	return exact.Ratio(n, len(a)+len(b)-n)
 }
 
-// Dice returns 2·|a ∩ b| / (|a| + |b|).
+// Dice returns 2·|a ∩ b| / (|a| + |b|). It is NaN if both sets are empty.
 func (a Set) Dice(b Set) float64 { return exact.Ratio(2*a.common(b), len(a)+len(b)) }
 
-// Containment returns |a ∩ b| / |a|, the share of a that b has too (Broder 1997). It is 1
-// if a is a part of b, and NaN if a is empty.
+// Containment returns |a ∩ b| / |a|, the fraction of a that b has too (Broder 1997). It is 1 if b
+// contains all of a, and NaN if a is empty.
 func (a Set) Containment(b Set) float64 { return exact.Ratio(a.common(b), len(a)) }

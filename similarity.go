@@ -6,31 +6,38 @@ import (
 	"strings"
 )
 
-// A Blend decides whether two documents are near-duplicates by their contents and by their
-// metadata together: keywords, tags, references (S002 §2.1, eq. 1). Their score is
+// This file combines the similarity of contents, a Hamming distance, with that of metadata, such as
+// tags.
+
+// A Blend decides by contents and metadata together whether two documents are near-duplicates.
+// Metadata is keywords, tags or references (Wang 2019 §2.1, eq. 1). The score of two documents is
 //
 //	μ/(H+1) + (1−μ)·S
 //
-// where H is the Hamming distance of the fingerprints of their contents, and S the
-// similarity of their metadata: Jaccard of the sets, or its estimate. It is 1 for equal
-// documents, and unrelated ones of 64 bits score about 0.03.
+// H is the Hamming distance of the fingerprints of their contents. S is the similarity of their
+// metadata, the Jaccard similarity of the sets or its estimate. The score is 1 for equal documents,
+// and about 0.03 for unrelated ones with fingerprints of 64 bits.
 //
-// The zero value has S002's weight and threshold. At distance 3 and with them a pair needs
-// S ≥ 0.25, at 4 it needs 0.7 and at 5 all; see [Blend.Needs].
+// The zero value has the weight and the threshold of Wang 2019. With these, a pair at distance 3
+// needs S ≥ 0.25, at 4 it needs 0.7, and at 5 it needs 1; see [Blend.Needs]. Only Check looks
+// whether the fields are in range.
 type Blend struct {
-	// Content is μ, the weight of the content, above 0 and at most 1; 0 means 0.9. S002: 0.8 to 0.9.
+	// Content is μ, the weight of the content, above 0 and at most 1; 0 means 0.9. Wang 2019
+	// suggests 0.8 to 0.9.
 	Content float64
 
-	// Threshold is the least score of near-duplicates; 0 means 0.25, which is that of the
-	// distance 3. S002 says that documents are similar if the score is less than 0.25, but
-	// then those that differ most would be; so it is read as a slip.
+	// Threshold is the smallest score of near-duplicates, above 0 and at most 1; 0 means 0.25,
+	// which is what the content alone scores at distance 3. Wang 2019 calls documents similar if
+	// the score is less than 0.25. Then those that differ most would be similar, so this is read as
+	// a slip.
 	Threshold float64
 }
 
-// scoreTolerance is within which scores are equal: 0.9/6 + (1−0.9)·1 is not quite 0.25 in
-// floating point.
+// scoreTolerance is how far scores may be apart and still count as equal: in floating point, 0.9/6
+// + (1−0.9)·1 is not quite 0.25.
 const scoreTolerance = 1e-12
 
+// content returns Content, or its default.
 func (b Blend) content() float64 {
 	if b.Content == 0 {
 		return 0.9
@@ -38,6 +45,7 @@ func (b Blend) content() float64 {
 	return b.Content
 }
 
+// threshold returns Threshold, or its default.
 func (b Blend) threshold() float64 {
 	if b.Threshold == 0 {
 		return 0.25
@@ -45,7 +53,7 @@ func (b Blend) threshold() float64 {
 	return b.Threshold
 }
 
-// Check returns an error if the weight or the threshold is not above 0 and at most 1.
+// Check returns an error if the weight or the threshold is not above 0 and at most 1, or is NaN.
 func (b Blend) Check() error {
 	mu, least := b.content(), b.threshold()
 	switch {
@@ -57,9 +65,10 @@ func (b Blend) Check() error {
 	return nil
 }
 
-// Score returns the score of two documents at a Hamming distance, 0 or more, and with a
-// similarity of their metadata, 0 to 1, or NaN if neither has any: that is what
-// [Set.Jaccard] and [Signature.Jaccard] return then.
+// Score returns the score of two documents. distance is the Hamming distance of their fingerprints,
+// 0 or more. metadata is the similarity of their metadata, from 0 to 1, or NaN if neither has any,
+// as [Set.Jaccard] and [Signature.Jaccard] return it. With NaN the score is that of the content
+// alone, 1/(distance+1). The result is the same on every platform.
 func (b Blend) Score(distance int, metadata float64) float64 {
 	content := 1 / float64(distance+1)
 	switch {
@@ -69,16 +78,18 @@ func (b Blend) Score(distance int, metadata float64) float64 {
 	return content
 }
 
-// Similar reports whether a score is at least the threshold, or below it by no more than 10⁻¹².
+// Similar reports whether a score is at least the threshold. It allows for rounding: a score may be
+// below by 10⁻¹². NaN is not similar.
 func (b Blend) Similar(score float64) bool { return score >= b.threshold()-scoreTolerance }
 
-// Reach returns the largest Hamming distance, up to width, at which any two documents can
-// be near-duplicates: that for [NewIndex] or [Pairs], so that none is lost. It is 5 for the
-// zero value and 15 for a Content of 0.8. If metadata alone can decide it is the
-// width: then all pairs have to be compared, or candidates be found by metadata. It is −1 if no
-// two documents can be.
+// Reach returns the largest Hamming distance, up to width, at which two documents can be
+// near-duplicates. With this distance for [NewIndex] or [Pairs], none is lost. It is 5 for the zero
+// value, and 15 for a Content of 0.8. It is width if metadata alone can decide; then all pairs must
+// be compared, or candidates found by metadata. It is −1 if no two documents can be
+// near-duplicates.
 func (b Blend) Reach(width int) int {
 	for d := width; d >= 0; d-- {
+		// The score is largest at one of these.
 		for _, s := range []float64{0, 1, math.NaN()} {
 			if b.Similar(b.Score(d, s)) {
 				return d
@@ -88,8 +99,9 @@ func (b Blend) Reach(width int) int {
 	return -1
 }
 
-// Needs returns the similarity of metadata from which on documents at a distance are
-// near-duplicates, or NaN if none is enough.
+// Needs returns the similarity of metadata from which on two documents at a distance are
+// near-duplicates, 0 to 1. It is 0 if they always are, and NaN if nothing is enough. It does not
+// apply to documents without metadata, whose similarity is NaN.
 func (b Blend) Needs(distance int) float64 {
 	at := b.Score(distance, 0)
 	if b.Similar(at) {
@@ -101,13 +113,14 @@ func (b Blend) Needs(distance int) float64 {
 	return min(1, float64(b.threshold()-at)/(1-b.content()))
 }
 
-// String returns the table of decisions: what metadata documents need at each distance.
+// String returns the table of decisions: which similarity of metadata documents need at each
+// distance.
 //
 //	content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
 func (b Blend) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "content %g, score ≥ %g:", b.content(), b.threshold())
-	free := -1
+	free := -1 // up to this distance, no metadata is needed
 	for free < 128 && b.Needs(free+1) == 0 {
 		free++
 	}

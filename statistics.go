@@ -15,26 +15,30 @@ import (
 	"github.com/neardup/neardup/internal/frequency"
 )
 
-// Statistics are the document frequencies of the features of a corpus: how many
-// documents it has, and how many of them have each feature. They are made by a
-// [StatisticsBuilder] or [ReadStatistics], do not change, and are safe for concurrent
-// use.
-//
-// Features are known by a 64-bit hash, so two are taken for one with a probability of
-// 2⁻⁶⁴ times their number. They take 15 to 19 bytes each.
-type Statistics struct {
-	of        features
-	documents uint32
-	forgotten uint32           // the largest frequency of features that were pruned
-	table     *frequency.Table // the rank of the frequency of each feature
-	distinct  []uint32         // the frequencies that occur, by rank: ascending
-	digest    uint64
+// A StatisticsBuilder counts document frequencies; Build turns the counts into immutable
+// Statistics, which an IDF reads. The counts are in a frequency.Table by the keys of the features.
+// Many features have the same frequency. So Build replaces each frequency by its rank among the
+// distinct ones, and computes the weights once per rank: looking up a weight is one probe of the
+// table and one of a small array.
 
-	plain, smooth idfTable
+// Statistics are the document frequencies of a corpus: how many documents it has, and how many of
+// them have each feature. [StatisticsBuilder.Build] and [ReadStatistics] make them. They do not
+// change and are safe for concurrent use. They take 15 to 19 bytes of memory for each feature.
+//
+// Features are identified by a 64-bit hash. A feature shares the count of another one with a
+// probability of 2⁻⁶⁴ times the number of features.
+type Statistics struct {
+	of        features         // the settings that the features were made with
+	documents uint32           // N
+	forgotten uint32           // the largest frequency that Prune removed
+	table     *frequency.Table // the rank of each feature's frequency
+	distinct  []uint32         // the frequencies that occur, ascending; a rank is an index
+	digest    uint64           // of all counts; for versions
+
+	plain, smooth idfTable // the weights by rank
 }
 
-// An idfTable is the weights of an IDF for each rank, and at the end for a feature that
-// no document has.
+// An idfTable has the weights of an IDF by rank, and one more at the end for unknown features.
 type idfTable struct {
 	exact     []float64
 	quantised []int64
@@ -45,9 +49,9 @@ func (t *idfTable) add(idf float64) {
 	t.quantised = append(t.quantised, Quantize(idf))
 }
 
-// A StatisticsBuilder counts in how many documents each feature occurs. The zero value
-// is ready and counts default features. It may be used by several goroutines at once,
-// and what it counts does not depend on the order of the documents. It takes 15 to 19
+// A StatisticsBuilder counts in how many documents each feature occurs. The zero value is ready to
+// use and counts the features of a zero [Fingerprinter]. Several goroutines may use it at once,
+// except for Build. The result does not depend on the order of the documents. It takes 15 to 19
 // bytes of memory for each distinct feature, at most 190 MB for ten million.
 //
 //	b := neardup.StatisticsBuilder{Fingerprinter: f}
@@ -55,9 +59,11 @@ func (t *idfTable) add(idf float64) {
 //		b.Add(text)
 //	}
 //	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build()}}
+//
+// There may be up to 2³²−1 documents.
 type StatisticsBuilder struct {
-	// Fingerprinter is whose features are counted. Its Weight does not matter. It must
-	// not be changed once something has been added.
+	// Fingerprinter says which features to count: those of its texts and records. Its Weight does
+	// not matter. It must not change after the first document.
 	Fingerprinter Fingerprinter
 
 	documents atomic.Uint64
@@ -65,22 +71,25 @@ type StatisticsBuilder struct {
 	table     frequency.Table
 }
 
-// Add counts the features of a text.
+// Add counts the features of a text as one document. Any bytes are a valid text.
 func (b *StatisticsBuilder) Add(text string) {
 	r := b.Fingerprinter.reading(toCount)
 	r.text(text)
 	b.count(r)
 }
 
+// count counts the features in the bag of r as one document, and releases r.
 func (b *StatisticsBuilder) count(r *reading) {
 	b.documents.Add(1)
-	r.bag.Lo = slices.Grow(r.bag.Lo[:0], len(r.bag.Keys)) // not needed otherwise
+	// Table.Count needs a buffer to sort the keys in. Lo is free while features are counted.
+	r.bag.Lo = slices.Grow(r.bag.Lo[:0], len(r.bag.Keys))
 	b.table.Count(r.bag.Keys, r.bag.Lo[:len(r.bag.Keys)])
 	r.release()
 }
 
-// Merge adds what other has counted in other documents, of the same features. It is an
-// [ErrVersion] if they are others. There can be up to 2³²−1 documents.
+// Merge adds the counts of other, which must be about other documents. It is an [ErrVersion] if
+// they were made with other settings than those of b, and an error if there are more than 2³²−1
+// documents together. After an error, b is unchanged.
 func (b *StatisticsBuilder) Merge(other *Statistics) error {
 	if of := b.Fingerprinter.features(); !of.isSame(&other.of) {
 		return fmt.Errorf("neardup: %w: the statistics are of other features", ErrVersion)
@@ -94,24 +103,28 @@ func (b *StatisticsBuilder) Merge(other *Statistics) error {
 	return nil
 }
 
-// Documents returns the number of documents that were added.
+// Documents returns the number of documents added so far, merged ones included.
 func (b *StatisticsBuilder) Documents() int { return int(b.documents.Load()) }
 
 // Terms returns the number of distinct features that were found and not pruned.
 func (b *StatisticsBuilder) Terms() int { return b.table.Len() }
 
-// Prune forgets the features that fewer than min documents have had so far, and then, if
-// more than most are left, the rarest, so that at most that many are; of equally rare
-// ones all go. A most of 0 means no limit.
+// Prune forgets rare features to save memory. First it forgets the features that fewer than min
+// documents have had so far. If more than most are left, it also forgets the rarest of them until
+// at most that many are left; of equally rare ones it keeps all or none. A most of 0 means no
+// limit.
 //
-// An [IDF] weighs what was forgotten, and so everything unknown, as it does features of
-// the largest frequency that was. Right before Build, Prune makes the statistics smaller.
-// Before that it bounds the memory for a corpus without end: what was forgotten is
-// counted anew, so frequencies may be too low by the sum of what the calls forgot, and
+// An [IDF] cannot tell a forgotten feature from an unknown one. It weighs both like features of the
+// largest frequency that was forgotten.
+//
+// Call Prune right before Build to make the statistics smaller. Call it earlier too if a corpus
+// without end would take too much memory. Then a forgotten feature that occurs again is counted
+// from 0. So frequencies may be too low, by at most the sum of what the calls forgot, and they
 // depend on where among the documents the calls were.
 func (b *StatisticsBuilder) Prune(min, most int) {
 	least := uint32(max(0, min))
 	if most > 0 {
+		// how many features have each frequency
 		have := map[uint32]int{}
 		b.table.Each(func(_ uint64, df *uint32) { have[*df]++ })
 		left := 0
@@ -125,17 +138,19 @@ func (b *StatisticsBuilder) Prune(min, most int) {
 	b.forget(b.table.Prune(least))
 }
 
-// forget notes the frequency of features that were forgotten.
+// forget notes that features of frequency df were forgotten; the largest counts.
 func (b *StatisticsBuilder) forget(df uint32) {
 	for old := b.forgotten.Load(); df > old && !b.forgotten.CompareAndSwap(old, df); old = b.forgotten.Load() {
 	}
 }
 
-// Build returns the statistics, and leaves the builder without any, as new: what it held
-// is not copied. Nothing may be added meanwhile.
+// Build returns the statistics and leaves the builder empty, ready for another corpus. It hands the
+// counts over without copying them. Nothing may be added while it runs.
 func (b *StatisticsBuilder) Build() *Statistics {
 	s := &Statistics{of: b.Fingerprinter.features(), documents: uint32(min(b.documents.Swap(0), math.MaxUint32)), forgotten: b.forgotten.Swap(0), table: b.table.Take()}
 	s.forgotten = min(s.forgotten, s.documents)
+	// First only the keys of ranks, the distinct frequencies; the ranks follow when these are
+	// sorted.
 	ranks := map[uint32]uint32{}
 	s.digest = format.Checksum(nil, uint64(s.documents)<<32|uint64(s.forgotten))
 	var key [8]byte
@@ -143,7 +158,7 @@ func (b *StatisticsBuilder) Build() *Statistics {
 		*df = min(*df, s.documents)
 		ranks[*df] = 0
 		binary.BigEndian.PutUint64(key[:], k)
-		s.digest += format.Checksum(key[:], uint64(*df)) // in any order
+		s.digest += format.Checksum(key[:], uint64(*df)) // a sum, because the order of the table is random
 	})
 	s.distinct = slices.Sorted(maps.Keys(ranks))
 	for i, df := range s.distinct {
@@ -163,12 +178,13 @@ func (s *Statistics) Documents() int { return int(s.documents) }
 // Terms returns the number of distinct features.
 func (s *Statistics) Terms() int { return s.table.Len() }
 
-// Frequency returns in how many documents a feature occurs, given as a [Token] has it:
-// 0 if it is not known.
+// Frequency returns the number of documents that have a feature, spelled like the Text of a
+// [Token]. It is 0 for an unknown feature.
 func (s *Statistics) Frequency(feature string) int {
 	return int(s.frequency(featureKey(feature, s.of.key)))
 }
 
+// frequency is Frequency by key.
 func (s *Statistics) frequency(key uint64) uint32 {
 	if rank := s.rank(key); int(rank) < len(s.distinct) {
 		return s.distinct[rank]
@@ -176,12 +192,13 @@ func (s *Statistics) frequency(key uint64) uint32 {
 	return 0
 }
 
-// rank returns the index of a feature in the tables of weights.
+// rank returns the index of a feature in the tables of weights. For an unknown feature that is the
+// last one.
 func (s *Statistics) rank(key uint64) uint32 {
 	return s.table.Find(key, uint32(len(s.distinct)))
 }
 
-// idf is the weight of a feature that df documents have; see IDF.
+// idf returns the weight of a feature that df documents have; see IDF.
 func (s *Statistics) idf(df uint32, smooth bool) float64 {
 	switch {
 	case s.documents == 0:
@@ -192,7 +209,7 @@ func (s *Statistics) idf(df uint32, smooth bool) float64 {
 	return exact.Ln(float64(s.documents) / float64(max(df, 1)))
 }
 
-// id is what the version tells statistics apart by.
+// id returns a digest of the counts, for versions. It is 0 if s is nil.
 func (s *Statistics) id() uint64 {
 	if s == nil {
 		return 0
@@ -200,10 +217,9 @@ func (s *Statistics) id() uint64 {
 	return s.digest
 }
 
-// WriteTo writes s in a checksummed binary form for [ReadStatistics], of about 8 bytes
-// for a feature. It takes memory for a part of the features of which there are 64. It
-// is an error if the features are of a tokenizer of the caller's own without a name
-// ([Fingerprinter.Custom]).
+// WriteTo writes s for [ReadStatistics], in a checksummed binary form of about 8 bytes a feature.
+// It needs memory for about a 64th of the features. It is an error if the features come from a
+// tokenizer of the caller's own that [Fingerprinter.Custom] does not name.
 func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
 	version, err := s.of.version()
 	if err != nil {
@@ -213,6 +229,8 @@ func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
 	f.Uvarint(uint64(s.documents))
 	f.Uvarint(uint64(s.forgotten))
 	f.EndRecord()
+	// The shards of the table are ordered by key, and each is sorted here. So keys ascend in the
+	// file, and small differences make short varints.
 	type term struct {
 		key  uint64
 		rank uint32
@@ -234,9 +252,9 @@ func (s *Statistics) WriteTo(w io.Writer) (int64, error) {
 	return f.To.N, err
 }
 
-// ReadStatistics reads what [Statistics.WriteTo] wrote, for the features of f; it is an
-// [ErrVersion] if they are others. Other errors are those of [ReadFingerprints], and it
-// reads to the end of r too.
+// ReadStatistics reads what [Statistics.WriteTo] wrote, for the features of f. It reads r to the
+// end. It is an [ErrVersion] if the statistics were made with other settings. Other errors are
+// those of [ReadFingerprints].
 func ReadStatistics(r io.Reader, f *Fingerprinter) (*Statistics, error) {
 	b := StatisticsBuilder{Fingerprinter: *f}
 	of := f.features()
@@ -250,6 +268,7 @@ func ReadStatistics(r io.Reader, f *Fingerprinter) (*Statistics, error) {
 	}
 	first, key := true, uint64(0)
 	for in.Next() {
+		// The first record has the number of documents and the largest forgotten frequency.
 		if first {
 			b.documents.Store(in.Uvarint(math.MaxUint32))
 			b.forget(uint32(in.Uvarint(b.documents.Load())))

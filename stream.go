@@ -10,24 +10,36 @@ import (
 	"github.com/neardup/neardup/internal/minhash"
 )
 
-// A Stream fingerprints a text that is written to it in pieces, of any size and
-// cut at any byte, and that need not fit into memory. The fingerprint is that of
-// the text in one piece:
+// A Stream fingerprints a text that is written in pieces. A piece may end anywhere, even inside a
+// character, and passes three stages:
+//
+//	Write ─ rewrite (Normalizer) ─ write (cut after a character) ─ read (reading, see extract.go)
+//
+// The stages keep what they need of a piece: the rest of a line, of a character, of a feature. So
+// the result does not depend on where the text was cut.
+
+// A Stream fingerprints a text that is written to it in pieces. The pieces may have any size and
+// end at any byte, and the text need not fit into memory. The fingerprint is that of the whole
+// text:
 //
 //	s, err := neardup.NewStream[neardup.Fingerprint64](&f)
 //	_, err = io.Copy(s, file)
 //	fp := s.Sum()
 //
-// Its memory is bounded, some hundred kilobytes whatever the text, and a few
-// megabytes at worst where a Normalizer makes a text longer; only a [Weight] that is not
-// linear needs some 30 to 150 bytes for each distinct feature of the text. A Stream can
-// be used for one text after the other, but not by several goroutines at once.
+// Memory is bounded by some hundred kilobytes, whatever the text, or a few megabytes at worst if a
+// Normalizer makes the text longer. Only a [Weight] that is not linear needs more: 30 to 150 bytes
+// for each distinct feature of the text. A Stream can read one text after the other. It is not safe
+// for concurrent use.
 type Stream[F Fingerprint] struct{ textStream }
 
-// NewStream returns a Stream of fingerprints of f, which must not be changed any
-// more. A tokenizer that is not of this package cannot be used, as nothing is
-// known of where it would let a text be cut: cut the text where it would, and add
-// the pieces to one accumulator ([Fingerprinter.Accumulate64]).
+// NewStream returns a Stream for fingerprints of f. It copies f, but what f refers to must not
+// change.
+//
+// A tokenizer that is not of this package is an error, because nobody knows where it would let a
+// text be cut: cut the text yourself and add the parts to one accumulator
+// ([Fingerprinter.Accumulate64]). [Markers] with Sentence are an error too, because they need the
+// whole text, and so is a Fingerprinter that [Fingerprinter.Version] would refuse for its
+// Normalizer or Weight.
 func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 	if err := canStream(f); err != nil {
 		return nil, err
@@ -46,6 +58,7 @@ func NewStream[F Fingerprint](f *Fingerprinter) (*Stream[F], error) {
 	return &Stream[F]{textStream{f: *f, purpose: purpose}}, nil
 }
 
+// canStream returns an error if texts cannot be read in pieces with f.
 func canStream(f *Fingerprinter) error {
 	if err := f.Normalizer.check(); err != nil {
 		return err
@@ -56,8 +69,8 @@ func canStream(f *Fingerprinter) error {
 	return nil
 }
 
-// Sum returns the fingerprint of what was written, and ends the text: what is
-// written next begins another one.
+// Sum returns the fingerprint of what was written, and ends the text. The next Write begins another
+// one.
 func (s *Stream[F]) Sum() F {
 	r := s.end()
 	r.finish()
@@ -65,16 +78,17 @@ func (s *Stream[F]) Sum() F {
 	return fromWords[F](fp.Lo, fp.Hi)
 }
 
-// A SignatureStream is a [Stream] of MinHash signatures.
+// A SignatureStream is a [Stream] for MinHash signatures.
 type SignatureStream struct {
 	textStream
 	minhash   MinHash
-	signature Signature // so far
+	signature Signature // of the text so far
 }
 
-// NewSignatureStream returns a SignatureStream of signatures of f, see [Fingerprinter.Sign].
-// f must not be changed any more. A tokenizer that is not of this package cannot be used: cut
-// the text where it would, and merge the signatures of the pieces.
+// NewSignatureStream returns a SignatureStream for signatures of f; see [Fingerprinter.Sign]. It
+// copies f, but what f refers to must not change. A tokenizer that is not of this package is an
+// error: cut the text yourself, and merge the signatures of the parts. So are a bad Normalizer and
+// a bad MinHash.
 func NewSignatureStream(f *Fingerprinter, m MinHash) (*SignatureStream, error) {
 	if err := canStream(f); err != nil {
 		return nil, err
@@ -87,8 +101,8 @@ func NewSignatureStream(f *Fingerprinter, m MinHash) (*SignatureStream, error) {
 	return s, nil
 }
 
-// Sum returns the signature of what was written, and ends the text: what is written next
-// begins another one.
+// Sum returns the signature of what was written, and ends the text. The next Write begins another
+// one. The caller owns the signature.
 func (s *SignatureStream) Sum() Signature {
 	r := s.end()
 	r.finish()
@@ -99,19 +113,21 @@ func (s *SignatureStream) Sum() Signature {
 	return signature
 }
 
-// A textStream reads a text in pieces.
+// A textStream reads one text after another in pieces.
 type textStream struct {
 	f       Fingerprinter
 	purpose purpose
-	take    func(hashes []uint64)
-	norm    *clean.Stream // nil if texts are not rewritten
-	r       *reading      // of the text, once it has begun
+	take    func(hashes []uint64) // gets the hashes, for signatures
+	norm    *clean.Stream         // nil if texts are not rewritten, and before a text
+	r       *reading              // nil before a text
 
-	cut [utf8.UTFMax]byte // the beginning of a character that a piece ended in
-	n   int               // its length
+	// The beginning of a character that the last piece ended in: n bytes of it.
+	cut [utf8.UTFMax]byte
+	n   int
 }
 
-// Write takes in the next piece of the text. It takes all of it and never fails.
+// Write takes the next piece of the text. It always takes all of it and returns no error. It does
+// not keep p.
 func (s *textStream) Write(p []byte) (int, error) {
 	for rest := p; len(rest) > 0; {
 		n := min(len(rest), maxPiece)
@@ -126,7 +142,7 @@ func (s *textStream) WriteString(p string) (int, error) {
 	return s.Write(lex.Bytes(p))
 }
 
-// end ends the text, and returns what has read it.
+// end ends the text, and returns the reading, which the caller must finish and release.
 func (s *textStream) end() *reading {
 	s.rewrite(nil, true)
 	s.read(s.cut[:s.n], true)
@@ -135,10 +151,10 @@ func (s *textStream) end() *reading {
 	return r
 }
 
-// maxPiece is the longest piece that is worked on at a time, whatever is written.
+// maxPiece is the length up to which a piece is processed at once, so that the buffers stay small.
 const maxPiece = 64 << 10
 
-// rewrite normalises a piece.
+// rewrite normalises a piece and passes it on.
 func (s *textStream) rewrite(p []byte, last bool) {
 	steps := s.f.Normalizer.steps()
 	if steps == (clean.Steps{}) {
@@ -151,12 +167,13 @@ func (s *textStream) rewrite(p []byte, last bool) {
 	s.write(s.norm.Write(p, last))
 }
 
-// write cuts the text where a character ends.
+// write passes on as much of a piece as ends with a character, and keeps the rest.
 func (s *textStream) write(p []byte) {
 	for s.n > 0 && len(p) > 0 {
 		s.cut[s.n] = p[0]
 		p = p[1:]
-		// What was no character after all may leave the beginning of another.
+		// The bytes kept may turn out to be no character (invalid UTF-8). Then the first of them is
+		// passed on, and the others may still begin a character.
 		for s.n++; s.n > 0 && utf8.FullRune(s.cut[:s.n]); {
 			_, size := utf8.DecodeRune(s.cut[:s.n])
 			s.read(s.cut[:size], false)
@@ -168,7 +185,7 @@ func (s *textStream) write(p []byte) {
 	s.n += copy(s.cut[s.n:], p[len(p)-n:])
 }
 
-// read takes in a piece that ends with a character.
+// read passes a piece that ends with a character to the reading.
 func (s *textStream) read(piece []byte, last bool) {
 	if s.r == nil {
 		s.r = s.f.reading(s.purpose).open()

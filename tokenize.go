@@ -6,51 +6,57 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Token is a feature of a text: a word, a character n-gram, a shingle.
+// A Tokenizer cuts a text into features. Words, NGrams and Shingles of Words share one
+// implementation, the lexer in internal/lex: their features are windows of n units in a buffer, so
+// fingerprints can hash them in place (unitsOf). Other tokenizers yield tokens one by one.
+//
+// Every tokenizer of this package can also read a text in pieces, for a Stream. That is what a
+// source is for. A tokenizer of the caller's own has none, because it only ever sees whole texts.
+
+// A Token is a feature of a text: a word, a character n-gram or a shingle.
 type Token struct {
-	// Text is the token as it is compared: for the tokenizers of this package
-	// folded, and inside a shingle one space between words. It may be kept, but
-	// may share its memory with some thousand others: clone what is kept for long.
+	// Text is the token in the form in which it is compared. Tokenizers of this package fold it,
+	// and put one space between the words of a shingle. You may keep it, but it may share its
+	// memory with some thousand other tokens: clone what you keep for long.
 	Text string
 
-	// POS is the part of speech in the tag set of the dictionary, or empty.
-	// Only a [Segmenter] sets it.
+	// POS is the part of speech in the tag set of the dictionary, or empty. Only a [Segmenter] sets
+	// it.
 	POS string
 
-	// Start and End delimit the bytes of the original text that the token was
-	// made from, and of what shows nothing behind it.
+	// Start and End delimit the bytes of the text that the token was made from, End exclusive.
+	// Ignored characters right behind the token, such as soft hyphens, belong to it. If a
+	// [Normalizer] rewrites the text, these are positions in its result.
 	Start, End int
 }
 
-// A Tokenizer cuts a text into features. Tokens must yield the same tokens for
-// the same text every time, whatever the bytes, and be safe for concurrent use.
+// A Tokenizer cuts a text into features. Tokens must yield the same tokens for the same text every
+// time, accept any bytes, and be safe for concurrent use.
 //
-// Tokenizers of this package read letters, numbers, combining marks and emoji,
-// and skip everything else, invalid UTF-8 included. A mark belongs to the
-// character before it. Characters that differ only in case, width, font or code
-// are the same (ＡＢＣ is abc, ς is σ, 𝐀 is a, the radical ⼈ is 人), and what shows
-// nothing of its own, such as soft hyphens, joiners, variation selectors, skin tones
-// and marks without a character, is as if it were not there. Which characters are
-// what is frozen in tables of Unicode 15.0 and independent of the toolchain. They
-// take time linear in the text and allocate nothing per token.
+// The tokenizers of this package keep letters, numbers, combining marks and emoji, and skip
+// everything else, invalid UTF-8 included. A mark belongs to the character before it. Characters
+// that differ only in case, width, font or code are the same: ＡＢＣ is abc, ς is σ, 𝐀 is a, and
+// the radical ⼈ is 人. Characters that show nothing of their own are ignored, such as soft
+// hyphens, joiners, variation selectors, skin tones, and marks without a character before them.
+// These classes are frozen in tables of Unicode 15.0 and do not depend on the toolchain. The
+// tokenizers take time linear in the text and allocate nothing per token.
 type Tokenizer interface {
 	Tokens(text string) iter.Seq[Token]
 }
 
-// Words yields the words of a text: runs of letters, digits and marks. In the
-// scripts that put no spaces between words (Han, kana, Thai, Lao, Khmer, Burmese
-// and others of Southeast Asia, Yi, Tangut) every character is a word of its own,
-// with its marks, and so is an emoji; use [Shingles] over Words, or a
-// [Segmenter], to get more. A word of more than 128 bytes is cut.
+// Words yields the words of a text: runs of letters, digits and marks. Some scripts put no spaces
+// between words: Han, kana, Thai, Lao, Khmer, Burmese and others of Southeast Asia, Yi, Tangut.
+// Their characters are words of their own, each with its marks, and so are emoji. Use [Shingles] of
+// Words, or a [Segmenter], to get longer features there. A word of more than 128 bytes is cut.
 type Words struct{}
 
 // Tokens implements [Tokenizer].
 func (Words) Tokens(text string) iter.Seq[Token] { return unitTokens(false, 1, text) }
 
-// NGrams yields every run of N consecutive characters, skipped characters
-// squeezed out: "It's" has the trigrams "its". A text of L characters has L−N+1
-// n-grams (S003, after Broder et al. 1997); one shorter than N is itself the only
-// one. Marks count with the character they belong to.
+// NGrams yields every run of N consecutive characters. Skipped characters are left out first:
+// "It's" has the one trigram "its". A text of L characters has L−N+1 n-grams (Li 2015, after Broder
+// et al. 1997); a text of fewer than N characters is itself the only one, unless it is empty. A
+// mark counts together with the character it belongs to.
 type NGrams struct {
 	N int // characters; less than 1 means 3
 }
@@ -65,10 +71,9 @@ func (g NGrams) n() int {
 	return g.N
 }
 
-// Shingles yields every run of N consecutive tokens of another tokenizer,
-// joined by one space. A text of fewer than N tokens is itself the only
-// shingle, if it has any token. The zero value, pairs of words, is the default
-// tokenizer of this package.
+// Shingles yields every run of N consecutive tokens of another tokenizer, joined by one space. A
+// text of fewer than N tokens is itself the only shingle, unless it has no token. The zero value
+// yields pairs of words and is the default tokenizer of this package.
 type Shingles struct {
 	Of Tokenizer // nil means Words{}
 	N  int       // tokens; less than 1 means 2
@@ -97,21 +102,28 @@ func (s Shingles) Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// A shingler joins the tokens it is given.
+// A shingler makes shingles of the tokens of one text.
+//
+// It writes the tokens side by side into a block of memory, with spaces between them, so a shingle
+// is a slice of the block. Yielded strings point into the block. Therefore what is written is never
+// overwritten: when a block is full, the tokens of the current window are copied to a new one.
 type shingler struct {
-	n      int
-	joined []byte  // the tokens in a row; what was yielded is never overwritten
-	last   []int   // where tokens start in joined
-	window []Token // the tokens
-	head   int     // the first of the last n tokens in both
+	n      int     // tokens in a shingle
+	joined []byte  // the current block
+	last   []int   // where each token of window starts in joined
+	window []Token // the latest tokens, without their texts
+	head   int     // index in last and window of the first token of the current window
 }
 
-// push takes in the next token and yields the shingle that it ends.
+// push takes the next token, and yields the shingle that ends with it if there are n tokens. It
+// returns false if yield did.
 func (s *shingler) push(t Token, yield func(Token) bool) bool {
 	if len(s.window)-s.head == s.n {
 		s.head++
 	}
-	if s.head >= 64 && s.head >= s.n { // few tokens are moved, and rarely
+	// Drop the tokens before the window. There are at least as many of them as tokens to move, so
+	// this costs constant time per token.
+	if s.head >= 64 && s.head >= s.n {
 		s.last = s.last[:copy(s.last, s.last[s.head:])]
 		s.window = s.window[:copy(s.window, s.window[s.head:])]
 		s.head = 0
@@ -120,8 +132,8 @@ func (s *shingler) push(t Token, yield func(Token) bool) bool {
 	if s.head < len(s.last) {
 		tail = s.joined[s.last[s.head]:]
 	}
+	// Start a new block if the token does not fit. It begins with the tokens still in the window.
 	if need := len(t.Text) + 1; cap(s.joined)-len(s.joined) < need {
-		// A new block begins with the tokens still in the window.
 		block := make([]byte, len(tail), max(4096, 2*(len(tail)+need)))
 		copy(block, tail)
 		for i := len(s.last) - 1; i >= s.head; i-- {
@@ -134,13 +146,13 @@ func (s *shingler) push(t Token, yield func(Token) bool) bool {
 	}
 	s.last = append(s.last, len(s.joined))
 	s.joined = append(s.joined, t.Text...)
-	t.Text = "" // do not keep what it points into
+	t.Text = "" // do not keep the memory of the other tokenizer alive
 	s.window = append(s.window, t)
 	return len(s.window)-s.head < s.n || yield(shingle(s.joined[s.last[s.head]:], s.window[s.head:]))
 }
 
-// finish yields what is left at the end of the text: all of it, if it has fewer
-// than n tokens.
+// finish ends the text. A text of fewer than n tokens is one shingle. It returns false if yield
+// did.
 func (s *shingler) finish(yield func(Token) bool) bool {
 	if len(s.window) == 0 || len(s.window)-s.head == s.n {
 		return true
@@ -148,13 +160,15 @@ func (s *shingler) finish(yield func(Token) bool) bool {
 	return yield(shingle(s.joined[s.last[0]:], s.window))
 }
 
+// shingle returns the shingle with a given text, made of the tokens in window.
 func shingle(text []byte, window []Token) Token {
 	return Token{Text: lex.String(text), Start: window[0].Start, End: window[len(window)-1].End}
 }
 
-// unitsOf reports whether the features of t are windows of n units, words or
-// characters, that lie side by side in a buffer. It asks for the types, not for a
-// method, which a caller's tokenizer might inherit.
+// unitsOf reports whether the features of t are windows of n units that lie side by side in the
+// buffer of the lexer. chars says that the units are characters, not words. It tests for concrete
+// types and not for a method: the caller's tokenizer may embed one of ours, and would then inherit
+// the method but yield other tokens.
 func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	switch t := t.(type) {
 	case Words:
@@ -169,24 +183,23 @@ func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	return false, 0, false
 }
 
-// unitTokens yields the windows of n units.
+// unitTokens yields the windows of n units of a text.
 func unitTokens(chars bool, n int, text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		unitSource{lex.NewWindows(chars, n)}.feed(text, true, yield)
 	}
 }
 
-// A source yields the tokens of a text that comes in pieces.
+// A source yields the tokens of one text that comes in pieces.
 type source interface {
-	// feed yields the tokens that the next piece of the text completes. It must
-	// not keep the piece, which must not end inside a character unless it is the
-	// last. feed returns false as soon as yield does; it must not be called again
-	// then, nor after the last piece.
+	// feed yields the tokens that the next piece completes. A piece must not end inside a character
+	// unless it is the last. feed does not keep it. feed returns false as soon as yield does. It
+	// must not be called again then, nor after the last piece.
 	feed(piece string, last bool, yield func(Token) bool) bool
 }
 
-// sourceOf returns a source for t, or nil if t is not of this package: then
-// nothing is known of where a text may be cut.
+// sourceOf returns a new source for t, or nil if t is not of this package. Nobody knows where a
+// tokenizer of the caller's own would let a text be cut.
 func sourceOf(t Tokenizer) source {
 	if chars, n, ok := unitsOf(t); ok {
 		return unitSource{lex.NewWindows(chars, n)}
@@ -206,6 +219,7 @@ func sourceOf(t Tokenizer) source {
 	return nil
 }
 
+// A shingleSource joins the tokens of another source.
 type shingleSource struct {
 	shingler
 	of source
@@ -218,7 +232,7 @@ func (s *shingleSource) feed(piece string, last bool, yield func(Token) bool) bo
 	return !last || s.finish(yield)
 }
 
-// A unitSource yields the windows of units as tokens.
+// A unitSource yields the windows of the lexer as tokens.
 type unitSource struct{ *lex.Windows }
 
 func (s unitSource) feed(piece string, last bool, yield func(Token) bool) bool {

@@ -10,48 +10,55 @@ import (
 	"github.com/neardup/neardup/internal/cosine"
 )
 
+// This file has the vector space model: texts as vectors of weighted features, and their exact
+// cosine. internal/cosine does the arithmetic and the joins; [VectorIndex] searches vectors, and a
+// [Deduplicator] is built on them.
+
 // A Term is a feature of a document and its weight there:
 //
 //	Feature uint64  // the hash by which Statistics know the feature too; never 0
-//	Weight  float32
+//	Weight  float32 // finite
 type Term = cosine.Term
 
-// A Vector is a document of the vector space model (S000 §2, S003): the weights of its
-// distinct features, in ascending order of their hashes. Features are known by 64-bit
-// hashes, so a vocabulary never needs to be kept; among a million of them the chance that
-// any two are confused is 3 in 10⁸.
+// A Vector is a document in the vector space model (Wang 2016 §2, Li 2015): the weights of its
+// distinct features, in ascending order of their hashes. Features are known by 64-bit hashes only,
+// so no vocabulary is kept. Among a million features, the chance that any two have the same hash is
+// 3 in 10⁸.
 //
-// [NewVector] makes one of terms in any order. Whoever makes one otherwise keeps the features
-// ascending, all different and none 0, and the weights finite; else indexes return an error, joins
-// panic, and the measures are wrong.
+// [NewVector] makes a vector from terms in any order. In a vector that is made otherwise, features
+// must ascend, all different and none 0, and weights must be finite. If they do not, indexes return
+// an error, joins panic, and the measures are wrong.
 //
-// Weights are rounded to 24 bits, so a product of two is exact in 64, and sums are taken in
-// the order of the features: the measures are the same on every platform.
+// Weights have 24 bits, so the product of two is exact in a float64, and sums are in the order of
+// the features. So all measures are the same on every platform. They take time linear in both
+// vectors, and do not change them.
 type Vector []Term
 
-// NewVector makes a vector of terms, which it keeps and sorts. The weights of equal features are
-// added up in their order, NaN counts as 0, and what is 0 then is left out.
+// NewVector makes a vector of terms in any order. It sorts terms in place, and the Vector keeps
+// that memory. Weights of equal features are added up in the order in which they come. A NaN weight
+// counts as 0, infinite weights and sums become the largest finite number, and feature 0 becomes 1.
+// Terms whose weight is 0 in the end are left out.
 func NewVector(terms []Term) Vector {
 	return cosine.Merge(terms)
 }
 
-// Vector returns the vector of a text: of each distinct feature the weight that Features
-// has. The hash of a feature is xxh3, seeded if Hash is ([SeededHash]), whatever
-// else Hash is.
+// Vector returns the vector of a text, with the same features and weights as
+// [Fingerprinter.Features]. The hash of a feature is always xxh3, with the seed if Hash is a
+// [SeededHash]. A text without features has an empty vector.
 func (f *Fingerprinter) Vector(text string) Vector {
 	r := f.reading(toTerms)
 	r.text(text)
 	return r.vector()
 }
 
-// RecordVector is [Fingerprinter.Vector] for a record.
+// RecordVector is [Fingerprinter.Vector] for a record. It panics if f has no Fields.
 func (f *Fingerprinter) RecordVector(rec Record) Vector {
 	r := f.reading(toTerms)
 	r.record(rec)
 	return r.vector()
 }
 
-// vector returns what was read, and releases r.
+// vector returns the features that were read as a vector, and releases r.
 func (r *reading) vector() Vector {
 	terms := make([]Term, len(r.bag.Keys))
 	for i, key := range r.bag.Keys {
@@ -61,20 +68,21 @@ func (r *reading) vector() Vector {
 	return NewVector(cosine.Sort(terms))
 }
 
-// Dot returns the inner product of two vectors, in time linear in both (S000 eq. 3).
+// Dot returns the inner product of two vectors (Wang 2016 eq. 3).
 func (a Vector) Dot(b Vector) float64 { return cosine.Dot(a, b) }
 
-// Norm returns the Euclidean length of a vector (S000 eq. 2).
+// Norm returns the Euclidean length of a vector (Wang 2016 eq. 2). That of an empty vector is 0.
 func (a Vector) Norm() float64 { return math.Sqrt(cosine.Square(a)) }
 
-// Cosine returns the cosine of the angle between two vectors (S000 eq. 1): 1 for those of one
-// direction, 0 for those that share no feature, and −1 at least. A vector without terms has
-// no direction; its cosine with everything is 0, with itself too.
+// Cosine returns the cosine of the angle between two vectors (Wang 2016 eq. 1), from −1 to 1. It is
+// exactly 1 for equal vectors, and 0 for vectors that share no feature; it is below 0 only if there
+// are negative weights. A vector without terms has no direction: its cosine with everything is 0,
+// also with itself.
 func (a Vector) Cosine(b Vector) float64 {
 	return cosine.Of(cosine.Dot(a, b), cosine.Square(a), cosine.Square(b))
 }
 
-// check returns an error if it is no vector.
+// check returns an error if a does not have the form that [Vector] demands.
 func (a Vector) check() error {
 	if !cosine.IsVector(a) {
 		return errors.New("neardup: a Vector with features that are not ascending, or weights that are not finite; NewVector sees to it")
@@ -82,7 +90,7 @@ func (a Vector) check() error {
 	return nil
 }
 
-// checkVectors panics if one of some vectors is none.
+// checkVectors panics if one of the vectors does not pass check.
 func checkVectors(vectors []Vector) {
 	for _, v := range vectors {
 		if err := v.check(); err != nil {
@@ -91,20 +99,25 @@ func checkVectors(vectors []Vector) {
 	}
 }
 
-// VectorPairs yields all pairs of vectors with a cosine of at least least, which must be more than 0:
-// each once, A before B, ordered by B and then by A. It is exact: what it yields is
-// what comparing all by [Vector.Cosine] would (see inverted.go for how).
+// VectorPairs yields all pairs of vectors with a cosine of at least least, each once. A and B are
+// positions, A < B; pairs are ordered by B and then by A. It is exact: it yields what comparing all
+// vectors by [Vector.Cosine] would. The package internal/cosine explains how. The loop ends early
+// when the context does: call ctx.Err after it.
 //
-// It uses all processors, and keeps 8 bytes for each term that another vector has too, and as much
-// for those that enter its lists; 24 bytes for each vector, and 4 more for each processor. The vectors
-// must not be changed meanwhile.
+// It panics unless least is above 0, and if a vector is not valid (see [Vector]). The vectors must
+// not change while the loop runs.
+//
+// It uses all processors. It keeps 8 bytes for each term whose feature another vector has too, and
+// 8 more if the term enters the lists of the join, 24 bytes for each vector, and 4 more for each
+// vector and processor.
 func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq[Pair[int]] {
 	checkVectors(vectors)
 	return similarPairs(ctx, cosine.Pairs(cosine.Slice[Vector](vectors), len(vectors), 0, least))
 }
 
-// VectorPairsBetween yields the pairs of a vector of old and one of fresh with a cosine of
-// at least least: A is the position in old, B that in fresh. Else it is [VectorPairs].
+// VectorPairsBetween yields the pairs of a vector of old and a vector of fresh with a cosine of at
+// least least. A is the position in old, and B the position in fresh. It does not compare vectors
+// of old with each other, nor those of fresh. Otherwise it is like [VectorPairs].
 func VectorPairsBetween(ctx context.Context, old, fresh []Vector, least float64) iter.Seq[Pair[int]] {
 	all := slices.Concat(old, fresh)
 	checkVectors(all)
@@ -117,7 +130,8 @@ func VectorPairsBetween(ctx context.Context, old, fresh []Vector, least float64)
 	}
 }
 
-// similarPairs turns pairs of the machinery into those of users, until the context is done.
+// similarPairs turns the pairs of internal/cosine into those of this package. It ends when the
+// context does.
 func similarPairs(ctx context.Context, pairs iter.Seq[cosine.Pair]) iter.Seq[Pair[int]] {
 	return func(yield func(Pair[int]) bool) {
 		if ctx.Err() != nil {

@@ -13,37 +13,43 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// A VectorIndex finds, among stored vectors, those that have the largest cosine with that of a
-// query, under the caller's own ids. It is exact: it finds what comparing all of them by
-// [Vector.Cosine] would, but reads few of the lists of an inverted index (inverted.go tells how).
+// This file is the public face of the cosine index. internal/cosine has the inverted index and its
+// bounds, and internal/store keeps the vectors in immutable runs and a tail, as for [Index].
+
+// A VectorIndex finds, among stored vectors, those that have the largest cosine with a query, under
+// the caller's own ids. It is exact: it finds what comparing all vectors by [Vector.Cosine] would.
+// But it reads only few of the lists of its inverted index; the package internal/cosine explains
+// why that is enough.
 //
-// NewVectorIndex makes one in memory. OpenVectorIndex makes one that is also in files, like those
-// of [OpenIndex], and outlives the program.
+// [NewVectorIndex] makes an index in memory. [OpenVectorIndex] makes one that is also in files, as
+// [OpenIndex] does, and outlives the program. The zero value is not usable: its methods panic.
 //
-// All methods may be called from several goroutines at once. Those that change the index take
-// turns. Those that read never wait, and see the index as it was when they began. The vectors are
-// in immutable parts, which grow by eights, and the last few hundred behind them are compared one
-// by one. AddAll and Compact build a single part, which is searched fastest.
+// All methods may be called from several goroutines at once. Methods that change the index take
+// turns. Methods that read never wait, and see the index as it was when they began; the body of a
+// loop may change the index. Vectors are stored in immutable parts. Parts are merged so that each
+// is about eight times as large as the next. The last few hundred changes are in no part and are
+// compared one by one. AddAll and Compact build a single part, which is searched fastest.
 //
-// A term takes 20 bytes, and 16 more for each feature that is new. An index holds at most 2³⁰
-// vectors, and a part of it 2³² terms; more panic. Vectors without terms are stored, but are
-// similar to nothing.
+// A term takes 20 bytes, and the first one with a feature 16 more. An index holds at most 2³⁰
+// vectors; adding more is an error. A part holds at most 2³² − 1 terms; more panic. Vectors without
+// terms are stored, but are similar to nothing.
 type VectorIndex[ID comparable] struct {
 	persistent
 	s          store.Store[ID, *cosine.Tables]
-	similarity float64
-	adding     []uint64 // of whoever holds the lock
+	similarity float64  // the smallest cosine of a match
+	adding     []uint64 // buffer of the goroutine that holds the lock
 }
 
-// VectorIndexOptions are the settings of a VectorIndex. The zero value serves for an index in memory.
+// VectorIndexOptions are the settings of a [VectorIndex]. The zero value is all that an index in
+// memory needs.
 type VectorIndexOptions struct {
-	// Version says how the vectors are made ([Fingerprinter.Version]). OpenVectorIndex
-	// needs it, and refuses files with another one.
+	// Version says how the vectors are made ([Fingerprinter.Version]). OpenVectorIndex requires it
+	// and refuses files with another one. NewVectorIndex does not use it.
 	Version string
 }
 
-// NewVectorIndex returns an empty index in memory, for vectors with a cosine of at least
-// similarity, above 0 and at most 1.
+// NewVectorIndex returns an empty index in memory, which searches for vectors with a cosine of at
+// least similarity, above 0 and at most 1. Any other similarity is an error.
 func NewVectorIndex[ID comparable](similarity float64, options VectorIndexOptions) (*VectorIndex[ID], error) {
 	ix, err := newVectorIndex[ID](similarity)
 	if err != nil {
@@ -52,6 +58,7 @@ func NewVectorIndex[ID comparable](similarity float64, options VectorIndexOption
 	return ix, nil
 }
 
+// newVectorIndex returns an index without files. Its errors have no prefix.
 func newVectorIndex[ID comparable](similarity float64) (*VectorIndex[ID], error) {
 	if !(similarity > 0 && similarity <= 1) {
 		return nil, fmt.Errorf("similarity %g is not above 0 and at most 1", similarity)
@@ -68,9 +75,9 @@ func newVectorIndex[ID comparable](similarity float64) (*VectorIndex[ID], error)
 	return ix, nil
 }
 
-// OpenVectorIndex opens an index that is in files, or makes an empty one. Files and ids are as with
-// [OpenIndex]. The similarity may be another one than before. A snapshot is read whole, and much of
-// it stays in memory.
+// OpenVectorIndex opens an index in files, or makes an empty one. Files, ids and errors are as with
+// [OpenIndex], but a snapshot is read as a whole, and much of it stays in memory. The similarity
+// may differ from the one before.
 func OpenVectorIndex[ID comparable](path string, similarity float64, options VectorIndexOptions) (*VectorIndex[ID], error) {
 	ix, err := newVectorIndex[ID](similarity)
 	if err == nil {
@@ -91,17 +98,19 @@ func (ix *VectorIndex[ID]) add(id ID, v Vector) error {
 	return ix.s.Add(id, ix.adding)
 }
 
-// Add stores a vector under an id. If the id is known, its vector is replaced, and counts as added
-// now. After an error (see Err) Add stores nothing and returns that error.
+// Add stores a copy of a vector under an id. If the id exists, its vector is replaced and counts as
+// added now. It returns an error for a vector that is not valid (see [Vector]). If the index has an
+// error (see Err), Add stores nothing and returns it.
 func (ix *VectorIndex[ID]) Add(id ID, v Vector) error {
 	ix.s.Lock()
 	defer ix.s.Unlock()
 	return ix.add(id, v)
 }
 
-// AddAll adds many vectors as if one by one, but readers see all of them at once. It rebuilds the
-// index with them, like Compact. An opened index has them on the disk then. After an error, also
-// that of the context, the index is as it was. The sequence must not change the index.
+// AddAll adds many vectors as if by calling Add for each, except that readers see all of them at
+// once. It rebuilds the whole index with them, like Compact. In an index with files, they are on
+// the disk when AddAll returns nil. After any error, also that of the context, the index is as it
+// was. The sequence must not change the index: that would wait for itself forever.
 func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vector]) error {
 	return ix.s.AddAll(func(put func(ID, []uint64)) error {
 		var wrong error
@@ -117,7 +126,7 @@ func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vec
 	})
 }
 
-// Get returns the vector that is stored under an id.
+// Get returns a copy of the vector that is stored under an id, and whether there is one.
 func (ix *VectorIndex[ID]) Get(id ID) (v Vector, ok bool, err error) {
 	doc, ok, err := ix.s.Get(id)
 	if ok {
@@ -126,7 +135,8 @@ func (ix *VectorIndex[ID]) Get(id ID) (v Vector, ok bool, err error) {
 	return v, ok, err
 }
 
-// All yields the ids and vectors in the order of adding. An error ends the loop: ask Err after it.
+// All yields the ids and copies of the vectors in the order of adding, as they were when the loop
+// began. An error of the index ends the loop: call Err after it.
 func (ix *VectorIndex[ID]) All() iter.Seq2[ID, Vector] {
 	return func(yield func(ID, Vector) bool) {
 		for d := range ix.s.All() {
@@ -137,22 +147,23 @@ func (ix *VectorIndex[ID]) All() iter.Seq2[ID, Vector] {
 	}
 }
 
-// Delete removes an id and reports whether it was there.
+// Delete removes the document with an id and reports whether it was there. If the index has an
+// error (see Err), Delete removes nothing and returns it.
 func (ix *VectorIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was.
-// added is when the document was added, in whole seconds by the clock of this machine, but never
-// before what was added earlier. del must not change the index. It takes time for all that is
-// stored.
+// added is when the document was added, in whole seconds by the clock of this machine. If the clock
+// was set back in between, a document counts as added no earlier than the ones before it. del must
+// not change the index. It takes time for all that is stored.
 func (ix *VectorIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) (int, error) {
 	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
 		return del(d.ID, time.Unix(int64(d.Time), 0)), true
 	})
 }
 
-// Nearest returns the n stored vectors with the largest cosine with v, of those with one above 0:
-// the largest first, and of equal ones those that were added first. It does not depend on the
-// similarity of the index.
+// Nearest returns the n stored vectors with the largest cosine with v, among those with a cosine
+// above 0: the largest first, and equal ones in the order of adding. The similarity of the index
+// does not matter. n ≤ 0 gives none. A v that is not valid is an error (see [Vector]).
 func (ix *VectorIndex[ID]) Nearest(v Vector, n int) ([]Match[ID], error) {
 	if n <= 0 {
 		return nil, ix.Err()
@@ -161,21 +172,23 @@ func (ix *VectorIndex[ID]) Nearest(v Vector, n int) ([]Match[ID], error) {
 }
 
 // Search yields the stored vectors whose cosine with v is at least the similarity of the index, the
-// most similar first, and of equally similar ones those that were added first. An error comes last,
-// with an empty Match.
+// most similar first, and equally similar ones in the order of adding. It finds all of them before
+// it yields the first. An error comes last, with an empty Match: that of the index, or that v is
+// not valid (see [Vector]).
 func (ix *VectorIndex[ID]) Search(v Vector) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) { matchSeq(ix.search(v, ix.similarity, 0, nil))(yield) }
 }
 
-// Exists reports whether Search finds anything.
+// Exists reports whether Search finds anything. It looks for the most similar vector only.
 func (ix *VectorIndex[ID]) Exists(v Vector) (bool, error) {
 	found, err := ix.search(v, ix.similarity, 1, nil)
 	return len(found) > 0, err
 }
 
-// SearchAndAdd is Search and Add in one: it returns the stored vectors that are similar to v, in the
-// order of Search, and stores v. Of two calls at the same time, one finds the other's vector. What
-// was stored under the id is replaced and not returned. After an error v is not stored.
+// SearchAndAdd is Search and Add in one step: it returns the stored vectors that are similar to v,
+// in the order of Search, and stores v. Of two calls at the same time, one finds the other's
+// vector. A vector that had the same id is replaced and not returned. After an error v is not
+// stored.
 func (ix *VectorIndex[ID]) SearchAndAdd(id ID, v Vector) ([]Match[ID], error) {
 	ix.s.Lock()
 	defer ix.s.Unlock()
@@ -186,13 +199,16 @@ func (ix *VectorIndex[ID]) SearchAndAdd(id ID, v Vector) ([]Match[ID], error) {
 	return found, ix.add(id, v)
 }
 
-// ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything similar is stored.
+// ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything similar is
+// stored. It takes as long as SearchAndAdd.
 func (ix *VectorIndex[ID]) ExistsAndAdd(id ID, v Vector) (bool, error) {
 	found, err := ix.SearchAndAdd(id, v)
 	return len(found) > 0, err
 }
 
-// search returns what is similar to v, without an id if that is not nil; most is 0 for all.
+// search returns the vectors with a cosine of at least least with v (above 0 if least is 0), in the
+// order of Search. most limits them to the best few, unless it is 0. The document with the id
+// *without is left out, if without is not nil.
 func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID) ([]Match[ID], error) {
 	ix.made()
 	if err := v.check(); err != nil {
@@ -208,11 +224,13 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 	for i, r := range view.Runs {
 		r.Find.Search(q, i, func(ord uint32) bool { return view.Sees(r, ord) })
 	}
+	// The tail has no lists: compare each of its vectors.
 	for i := range view.Changes {
 		if view.SeesTail(i) {
 			q.Offer(cosine.Hit{Cosine: q.Cosine(view.Tail.Doc(i)), Run: len(view.Runs), Ord: i})
 		}
 	}
+	// No two hits are equal, since run and ordinal decide between equal cosines.
 	slices.SortFunc(q.Found, func(a, b cosine.Hit) int {
 		if b.Worse(a) {
 			return -1
@@ -240,8 +258,10 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 	return out, ix.Err()
 }
 
-// Pairs yields all pairs of stored vectors with a cosine of at least the similarity of the index:
-// see [VectorPairs]. An error of the index or of the context comes last, with an empty Pair.
+// Pairs yields all pairs of stored vectors with a cosine of at least the similarity of the index,
+// as they were when the loop began. A was added before B; pairs are ordered by B and then by A. An
+// error of the index or of the context comes last, with an empty Pair. It copies all vectors; see
+// [VectorPairs] for how much time and memory it takes besides.
 func (ix *VectorIndex[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		docs, err := ix.s.Collect()
@@ -261,7 +281,8 @@ func (ix *VectorIndex[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 }
 
 // Groups returns the ids of the connected components of Pairs with two or more members. Members and
-// groups are in the order of adding.
+// groups are in the order of adding, so the first member, the one added first, is a stable
+// representative. Two members of a group may be unlike each other.
 func (ix *VectorIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 	docs, err := ix.s.Collect()
 	if err != nil {

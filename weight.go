@@ -12,56 +12,64 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// A Weight says how much a feature of a document counts. The weights of this package
-// are values that can be put together by [Product] and [Sum], for example
+// A Weight is a value, not a function, for two reasons: the version can spell it out, and the
+// package can see what it depends on (needs). A weight that is a factor of the token times the
+// count is linear: every occurrence can be added at once, without collecting the features of the
+// text. The machinery that uses this is in extract.go.
+
+// A Weight says how much a feature of a document counts. Combine the weights of this package by
+// [Product] and [Sum], for example
 //
 //	neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s}}
 //
-// and [Fingerprinter.Version] spells them out. [Count], how often the feature occurs,
-// is one of them, and one without it counts a feature once however often it occurs.
+// [Fingerprinter.Version] spells them out. How often a feature occurs counts only through a factor
+// such as [Count] or [LogCount]: a weight without one counts each feature once.
 //
-// Weights of one's own implement Weigh, which must be pure and safe for concurrent
-// use; a [WeightFunc] does for those that depend on the token alone. What Weigh returns
-// is rounded by [Quantize]. It may be negative.
+// To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and
+// may return negative numbers; the result is rounded by [Quantize]. If it depends on the token
+// alone, a [WeightFunc] is enough.
 //
-// A weight of your own may have two more methods. Version() string spells it out in
-// [Fingerprinter.Version]; without it [Fingerprinter.Custom] must name it. TokenOnly() bool reports
-// that it depends on the token alone, neither on its count nor on the rest of the document.
+// A type of your own may have two more methods. Version() string spells the weight out in
+// [Fingerprinter.Version]; without it, [Fingerprinter.Custom] must name the weight. TokenOnly()
+// bool reports that the weight depends on the token alone, neither on its count nor on the rest of
+// the document.
 //
-// Count times factors that depend on the token alone is a linear weight: the factors are
-// rounded and then added as often as the token occurs, so sums are exact, a common scale
-// changes nothing, and a text needs no map of its features. For other weights the
-// features of a text are counted first, and weighed at the end.
+// Count times factors that depend on the token alone is a linear weight. Then the factors are
+// rounded, and added as often as the token occurs. So sums are exact, a common scale of the factors
+// changes nothing, and a text needs no map of its features. With other weights, the features of a
+// text are counted first and weighed at its end.
 type Weight interface {
+	// Weigh returns the weight of all occurrences of f together. f and its fields must not be
+	// changed, nor kept after the call.
 	Weigh(f *Feature) float64
 }
 
-// A Feature is a distinct feature of a document. What a Weight gets must not be kept.
+// A Feature is a distinct feature of a document.
 type Feature struct {
 	Token         // its first occurrence
 	Count float64 // how often it occurs
 
-	// Title: it occurs in the first line of the text that has a letter, a digit or an
-	// emoji. Marked: it occurs in a sentence with a marker, if the weight asks for that
-	// ([Markers]).
+	// Title says that the feature occurs in the title: the text up to the end of the first line
+	// that has a letter, a digit or an emoji. Marked says that it occurs in a sentence with a
+	// marker; it is set only if the weight has [Markers] with Sentence.
 	Title, Marked bool
 
-	// The lengths in characters of the shortest and the longest feature of the
-	// document, for weights of your own.
+	// The lengths, in characters, of the shortest and the longest feature of the document. They are
+	// for weights of your own.
 	Shortest, Longest int
 
-	key uint64 // see featureKey
+	key uint64 // see featureKey; 0 if not known
 }
 
-// Length returns the number of characters of the feature.
+// Length returns the number of characters of the feature, spaces between words included.
 func (f *Feature) Length() int { return utf8.RuneCountInString(f.Text) }
 
 // Occurrences is a weight by how often a feature occurs.
 type Occurrences uint8
 
 const (
-	Count    Occurrences = iota // n, the term frequency: as a Fingerprinter without a Weight
-	LogCount                    // 1 + ln n: the tenth occurrence adds little to nine
+	Count    Occurrences = iota // n, the term frequency; the same as no Weight at all
+	LogCount                    // 1 + ln n: a tenth occurrence adds little to nine
 )
 
 // Weigh implements [Weight].
@@ -72,6 +80,7 @@ func (o Occurrences) Weigh(f *Feature) float64 {
 	return f.Count
 }
 
+// logCount returns 1 + ln n, the same on every platform, and n itself up to 1.
 func logCount(n float64) float64 {
 	if n > 1 {
 		return 1 + exact.Ln(n)
@@ -79,31 +88,32 @@ func logCount(n float64) float64 {
 	return n
 }
 
-// A Constant is the same weight for every feature. Constant(1) takes a text as a set: a feature
-// counts once however often it occurs.
+// A Constant is the same weight for every feature. Constant(1) treats a text as a set: a feature
+// counts once, however often it occurs.
 type Constant float64
 
 // Weigh implements [Weight].
 func (c Constant) Weigh(*Feature) float64 { return float64(c) }
 
-// IDF weighs a feature by its inverse document frequency: what few documents of the
-// corpus have counts much. With df(t) of the N documents having it,
+// IDF weighs a feature by its inverse document frequency: features that few documents of a corpus
+// have count much. If df of the N documents have it, the weight is
 //
-//	ln(N / df)            by default: S002 eq. (3), S004 (no smoothing)
+//	ln(N / df)            by default: Wang 2019 eq. (3), Zhang 2020 (no smoothing)
 //	ln((N+1) / (df+½))    if Smooth
 //
-// A feature that no document had counts as if one had it, with Smooth as if none had; after
-// [StatisticsBuilder.Prune], as the most frequent of those that were forgotten. Of an
-// empty corpus, and if Statistics is nil, every feature has the weight 1. What all
-// documents have weighs nothing without Smooth and next to nothing with it; a text of
-// such features only has the fingerprint 0 (see [Fingerprint64]).
+// A feature that no document had has df 1, or 0 with Smooth. After [StatisticsBuilder.Prune] it has
+// the largest df that was forgotten. A feature that all documents have weighs nothing without
+// Smooth, and next to nothing with it; a text of such features alone has the fingerprint 0 (see
+// [Fingerprint64]). Every feature has the weight 1 if the corpus is empty or Statistics is nil.
 //
-// The statistics must be of the features of the Fingerprinter: of the same normalizer,
-// tokenizer and fields and, if it is seeded, of the same secret. With others it panics,
-// as far as it can see that at once; [Fingerprinter.Version] sees all.
+// The statistics must have been made with the same normalizer, tokenizer, fields and secret as the
+// Fingerprinter has. [Fingerprinter.Version] checks this in full and returns an error. The methods
+// that fingerprint a text check only what is quick to compare, and panic.
 type IDF struct {
+	// Statistics are the document frequencies. nil gives every feature the weight 1.
 	Statistics *Statistics
-	Smooth     bool
+	// Smooth keeps all weights above 0.
+	Smooth bool
 }
 
 // Weigh implements [Weight].
@@ -111,6 +121,7 @@ func (w IDF) Weigh(f *Feature) float64 {
 	if w.Statistics == nil {
 		return 1
 	}
+	// The key is known while a text is read, but not if the caller has made the Feature.
 	key := f.key
 	if key == 0 {
 		key = featureKey(f.Text, w.Statistics.of.key)
@@ -118,6 +129,7 @@ func (w IDF) Weigh(f *Feature) float64 {
 	return w.table().exact[w.Statistics.rank(key)]
 }
 
+// table returns the weights by the rank of the frequency.
 func (w IDF) table() *idfTable {
 	if w.Smooth {
 		return &w.Statistics.smooth
@@ -125,10 +137,11 @@ func (w IDF) table() *idfTable {
 	return &w.Statistics.plain
 }
 
-// PartOfSpeech weighs a feature by its part of speech (S004), for a [Segmenter]. The
-// keys are beginnings of tags, of which the longest that fits counts; "" fits all.
-// nil is 3 for nouns, verbal ones too, 2 for verbs and 1 for others; the
-// constants of S004 are lost, and only their ratios matter.
+// PartOfSpeech weighs a feature by its part of speech (Zhang 2020); use it with a [Segmenter]. The
+// keys are prefixes of tags. The longest prefix that fits decides; "" fits all tags, and a tag that
+// no key fits has the weight 0. A nil map gives 3 to nouns and verbal nouns (tags n…, vn…), 2 to
+// other verbs (v…) and 1 to everything else. The constants of Zhang 2020 are lost; only their
+// ratios matter.
 type PartOfSpeech map[string]float64
 
 // Weigh implements [Weight].
@@ -150,7 +163,7 @@ func (w PartOfSpeech) Weigh(f *Feature) float64 {
 	return 0
 }
 
-// boost returns the factor, by default 5, or 1.
+// boost returns factor if on, and else 1. A factor of 0 means 5.
 func boost(on bool, factor float64) float64 {
 	switch {
 	case !on:
@@ -161,26 +174,27 @@ func boost(on bool, factor float64) float64 {
 	return factor
 }
 
-// A WeightFunc is a weight that depends on the token alone. It needs a name in the
-// version: [Fingerprinter.Custom].
+// A WeightFunc is a weight that depends on the token alone. [Fingerprinter.Custom] must name it.
 type WeightFunc func(t Token) float64
 
 // Weigh implements [Weight].
 func (w WeightFunc) Weigh(f *Feature) float64 { return w(f.Token) }
 
-// A Product multiplies weights.
+// A Product multiplies weights. An empty one is Constant(1). A nil Weight in it is an error in
+// [Fingerprinter.Version], and elsewhere panics.
 type Product []Weight
 
 // Weigh implements [Weight].
 func (p Product) Weigh(f *Feature) float64 {
 	x := 1.0
 	for _, w := range p {
-		x = float64(x * w.Weigh(f)) // without fusing roundings
+		x = float64(x * w.Weigh(f)) // the conversion forbids a fused multiply-add, which would round differently
 	}
 	return x
 }
 
-// A Sum adds weights.
+// A Sum adds weights. An empty one is Constant(0). A nil Weight in it is an error in
+// [Fingerprinter.Version], and elsewhere panics.
 type Sum []Weight
 
 // Weigh implements [Weight].
@@ -195,12 +209,12 @@ func (s Sum) Weigh(f *Feature) float64 {
 // weightBits is the number of binary places of a quantised weight.
 const weightBits = 20
 
-// Quantize rounds a weight to a multiple of 2⁻²⁰, half away from zero, and
-// returns the multiple, which is what accumulators add. In integers a sum does
-// not depend on the order of its terms and a tie is a tie.
+// Quantize rounds a weight to a multiple of 2⁻²⁰, half away from zero, and returns the multiple.
+// That is what accumulators add: in integers, a sum does not depend on the order of its terms, and
+// a tie is exactly 0.
 //
-// NaN counts as 0. Weights beyond ±2³¹ are taken as ±2³¹. The weights of one
-// document should sum to less than 2⁴³.
+// NaN counts as 0. Weights beyond ±2³¹ are taken as ±2³¹. The weights of one document should sum to
+// less than 2⁴³, so that the sum of the multiples stays below 2⁶³.
 func Quantize(weight float64) int64 {
 	const limit = 1 << 31
 	switch {
@@ -214,17 +228,19 @@ func Quantize(weight float64) int64 {
 	return int64(math.Round(weight * (1 << weightBits)))
 }
 
-// needs is what a weight has to know.
+// needs is a set of what a weight asks for. The less that is, the faster a text is read.
 type needs uint8
 
 const (
 	needsCount    needs = 1 << iota // how often the feature occurs
-	needsToken                      // its text or part of speech: its hash is not enough
-	needsDocument                   // other features of the document
+	needsToken                      // its text or part of speech: its key is not enough
+	needsDocument                   // the title, or other features of the document
 	needsMarked                     // the sentences with a marker
-	needsName                       // a name of the caller's
+	needsName                       // a name from the caller, for the version
 )
 
+// needsOf returns what w needs. Of a type of the caller's own it assumes everything, except what
+// its methods rule out.
 func needsOf(w Weight) needs {
 	switch w := w.(type) {
 	case nil, Occurrences:
@@ -255,6 +271,7 @@ func needsOf(w Weight) needs {
 	return n
 }
 
+// needsOfAll returns what any of the weights needs.
 func needsOfAll(ws []Weight) (n needs) {
 	for _, w := range ws {
 		n |= needsOf(w)
@@ -262,7 +279,8 @@ func needsOfAll(ws []Weight) (n needs) {
 	return n
 }
 
-// isLinear reports whether w is Count times what does not depend on the document.
+// isLinear reports whether w is Count times factors that depend neither on the count nor on the
+// rest of the document, or a sum of such weights.
 func isLinear(w Weight) bool {
 	switch w := w.(type) {
 	case nil:
@@ -285,7 +303,7 @@ func isLinear(w Weight) bool {
 	return false
 }
 
-// weights calls each for w and all that it is made of.
+// weights calls each for w and for all weights that it is made of, the outer ones first.
 func weights(w Weight, each func(Weight)) {
 	each(w)
 	parts, _ := w.(Product)
@@ -297,10 +315,11 @@ func weights(w Weight, each func(Weight)) {
 	}
 }
 
-// checkWeight returns an error if w cannot serve for these features, with those of
-// statistics compared thoroughly or not.
+// checkWeight returns an error if w is wrong, or does not fit these features. With thorough it
+// compares the features of statistics by their versions, which takes a digest of each dictionary
+// and set of lines. Without it, it does only what is cheap enough for every text.
 func checkWeight(w Weight, of *features, thorough bool) (err error) {
-	var lexicon *Lexicon
+	var lexicon *Lexicon // that of Markers with Sentence, of which there can be one
 	fail := func(format string, args ...any) {
 		if err == nil {
 			err = fmt.Errorf("neardup: "+format, args...)
@@ -309,6 +328,7 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 	weights(w, func(part Weight) {
 		switch part := part.(type) {
 		case nil:
+			// nil alone means Count.
 			if w != nil {
 				fail("a Weight that is put together has a nil in it")
 			}
@@ -332,7 +352,7 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 	return err
 }
 
-// sentenceLexicon returns the lexicon by which sentences are marked, or nil.
+// sentenceLexicon returns the lexicon of the Markers with Sentence in w, or nil.
 func sentenceLexicon(w Weight) (l *Lexicon) {
 	weights(w, func(w Weight) {
 		if m, ok := w.(Markers); ok && m.Sentence {
@@ -342,7 +362,8 @@ func sentenceLexicon(w Weight) (l *Lexicon) {
 	return l
 }
 
-// weightVersion spells a weight out.
+// weightVersion spells a weight out, or returns "custom" for one of the caller's own without a
+// Version method. w must have passed checkWeight.
 func weightVersion(w Weight) string {
 	join := func(ws []Weight, by, none string) string {
 		if len(ws) == 0 {
@@ -394,8 +415,8 @@ func weightVersion(w Weight) string {
 	return "custom"
 }
 
-// tableOf returns the statistics and the table of weights if w is Count or LogCount
-// times IDF.
+// tableOf returns the statistics and the table of weights if w is Product{Count or LogCount, IDF},
+// in this order. This is the most common weight, and it has a fast path.
 func tableOf(w Weight) (*Statistics, *idfTable) {
 	p, _ := w.(Product)
 	if len(p) != 2 {

@@ -8,30 +8,41 @@ import (
 	"github.com/neardup/neardup/internal/hamming"
 )
 
-// Blocks say how the stores cut fingerprints of 64 bits into keys: into m blocks, whose widths
-// differ by at most one bit, the wider ones first, from the most significant bit on; with a table
-// for every choice of m−k of them, where k is the distance. Two fingerprints within the distance differ
-// in at most k blocks, so they agree in the key of at least one table: the pigeonhole principle (S001 §3,
-// S002 §1, S003 §2.1; Manku, Jain, Das Sarma 2007 for more blocks than k+1).
+// A database has no index for Hamming distances, but it has indexes for equal keys. Blocks turns
+// the one into the other by the pigeonhole principle: if two fingerprints differ in at most k bits
+// and are cut into m > k blocks, at least m−k blocks are equal. A store keeps one key for each
+// choice of m−k blocks, looks up the keys of a query, and verifies what it finds.
+
+// Blocks says how stores cut 64-bit fingerprints into keys. A fingerprint is cut into m blocks,
+// from the most significant bit on. Their widths differ by at most one bit, the wider ones first.
+// There is a table for every choice of m−k blocks, where k is the distance, and its key consists of
+// the chosen blocks. Two fingerprints within the distance differ in at most k blocks, so they agree
+// in the key of at least one table (june 2013 §3, Wang 2019 §1, Li 2015 §2.1; Manku, Jain and Das
+// Sarma 2007 for more than k+1 blocks).
 //
 //	distance 3, 4 blocks     4 tables with keys of 16 bits: those of the papers
 //	            5 blocks    10 tables with keys of 25 or 26 bits
 //	            6 blocks    20 tables with keys of 31 to 33 bits
 //
-// Among n fingerprints that are spread evenly a search compares n / 2^bits in each table. All
-// programs that share a store must use the same Blocks; the stores see to that.
+// Among n evenly distributed fingerprints, a search compares n / 2^bits in each table. So more
+// blocks mean more tables to write and fewer fingerprints to compare.
+//
+// Make Blocks with [NewBlocks]; the zero value has no tables. A value does not change and is safe
+// for concurrent use. All programs that share a store must use the same Blocks, and the stores
+// check that.
 type Blocks struct {
 	distance, blocks int
-	tables           [][]bitSpan
+	tables           [][]bitSpan // the bits of each key, adjacent blocks joined
 }
 
-// A bitSpan is some consecutive bits of a fingerprint.
+// A bitSpan is a run of width bits of a fingerprint, the lowest of them at shift.
 type bitSpan struct{ shift, width int }
 
 const maxStoreTables = 60 // MySQL allows 64 indexes
 
-// NewBlocks returns the blocks for a distance, 0 to 63. 0 blocks mean distance+1, the fewest. Fewer are an
-// error, and so are more than 64, and those that need more than 60 tables.
+// NewBlocks returns the blocks for a distance, 0 to 63. blocks is their number; 0 means distance+1,
+// the fewest possible. It is an error if blocks is not above the distance, is above 64, or needs
+// more than 60 tables.
 func NewBlocks(distance, blocks int) (Blocks, error) {
 	if blocks == 0 {
 		blocks = distance + 1
@@ -62,26 +73,27 @@ func NewBlocks(distance, blocks int) (Blocks, error) {
 	return b, nil
 }
 
-// span returns the bits of a block.
+// span returns the bits of a block. Block 0 has the most significant bit.
 func (b Blocks) span(block int) bitSpan {
 	width, wider := 64/b.blocks, 64%b.blocks
-	end := block*width + min(block, wider) // from the most significant bit on
+	end := block*width + min(block, wider) // bits before the block, from the most significant on
 	if block < wider {
 		width++
 	}
 	return bitSpan{64 - end - width, width}
 }
 
-// Distance returns the distance up to which nothing is missed.
+// Distance returns k, the largest distance at which nothing is missed.
 func (b Blocks) Distance() int { return b.distance }
 
-// Blocks returns the number of blocks.
+// Blocks returns m, the number of blocks.
 func (b Blocks) Blocks() int { return b.blocks }
 
-// Tables returns the number of tables.
+// Tables returns the number of tables, "m choose k".
 func (b Blocks) Tables() int { return len(b.tables) }
 
-// KeyBits returns the number of bits in the keys of a table.
+// KeyBits returns the number of bits in the keys of a table. Tables count from 0; a table outside 0
+// to Tables()−1 panics, here and in the other methods.
 func (b Blocks) KeyBits(table int) int {
 	bits := 0
 	for _, s := range b.tables[table] {
@@ -91,7 +103,7 @@ func (b Blocks) KeyBits(table int) int {
 }
 
 // Key returns the key of a fingerprint in a table: the chosen blocks one after the other, the most
-// significant first, in the lowest KeyBits bits.
+// significant first, in the lowest [Blocks.KeyBits] bits.
 func (b Blocks) Key(table int, fp neardup.Fingerprint64) uint64 {
 	key := uint64(0)
 	for _, s := range b.tables[table] {
@@ -100,8 +112,9 @@ func (b Blocks) Key(table int, fp neardup.Fingerprint64) uint64 {
 	return key
 }
 
-// KeyName returns the key of a fingerprint in a table as S003 writes it (§2.3), and S002 in Redis (§1): the number of the
-// table, from 1 on, a colon, and the key in as many hexadecimal digits as its bits need, such as “1:800d”.
+// KeyName returns the key of a fingerprint in a table as text, in the notation of Li 2015 §2.3 and
+// of Wang 2019 §1 for Redis, such as "1:800d": the number of the table counted from 1, a colon, and
+// the key in as many hexadecimal digits as its bits need.
 func (b Blocks) KeyName(table int, fp neardup.Fingerprint64) string {
 	name := append(strconv.AppendInt(make([]byte, 0, 20), int64(table+1), 10), ':')
 	key := b.Key(table, fp)
@@ -111,8 +124,8 @@ func (b Blocks) KeyName(table int, fp neardup.Fingerprint64) string {
 	return string(name)
 }
 
-// String describes the blocks, differently if they are different, such as “64 bits, distance 3, 4 blocks”. Stores
-// keep it, to refuse programs with others.
+// String describes the blocks, such as "64 bits, distance 3, 4 blocks". Different Blocks have
+// different descriptions. Stores keep the description, to refuse programs with other Blocks.
 func (b Blocks) String() string {
 	return "64 bits, distance " + strconv.Itoa(b.distance) + ", " + strconv.Itoa(b.blocks) + " blocks"
 }

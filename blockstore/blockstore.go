@@ -1,8 +1,10 @@
 // Package blockstore keeps fingerprints outside the process, where several programs can share them:
-// in Redis as Wang 2019 (§1), in a database as Li 2015 (§2.3), or in files larger than memory.
+// in Redis as in Wang 2019 §1, in a database as in Li 2015 §2.3, or in files larger than memory.
 //
-// The modules under stores/ implement [Store]; [FromIndex] makes a Store of a neardup.Index, and
-// package storetest tests a Store of your own. docs/stores.md says which one to choose.
+// The modules under stores/ implement [Store]. [FromIndex] makes a Store of a neardup.Index. To
+// write a Store of your own, cut fingerprints into keys with [Blocks], check arguments with
+// [CheckEntries] and [CheckIDs], collect matches in [Results], and test it with package storetest.
+// docs/stores.md says which store to choose.
 package blockstore
 
 import (
@@ -19,70 +21,73 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A Store finds, among fingerprints that are kept outside the process, all those within
-// a fixed Hamming distance of a query, as an [Index] does: in Redis as S002 (§1), in a
-// database as S003 (§2.3), in files larger than memory. The modules under stores/ are such
-// stores, [FromIndex] makes one of an Index, stores/storetest tests your own, and
-// docs/stores.md says which to choose.
+// A Store keeps fingerprints outside the process, and finds all of them within a fixed Hamming
+// distance of a query. It maps ids to fingerprints. An id is 1 to 1024 bytes of UTF-8 without the
+// byte 0; any other id is an error.
 //
-// A store maps ids to fingerprints. An id is 1 to 1024 bytes of UTF-8 without the byte 0;
-// others are an error. All calls take many of them at once, which is much faster
-// than one by one, since each call waits for the store once or a few times.
+// Every call takes many ids or fingerprints at once. That is much faster than one by one, because
+// each call waits for the store only once or a few times.
 //
-// What every store guarantees:
+// Every store guarantees:
 //
-//   - Any number of goroutines may use a store at once, and any number of programs if it is
-//     behind a server. Within the distance a search misses nothing of what it sees.
-//   - A search sees all that Put and Delete had stored and removed when they returned nil, wherever
-//     they were called, before it began. Of calls that are under way, or have failed, it sees
-//     any part: of an id that is just being replaced it may find the old fingerprint, the new one, or neither.
-//   - A call that failed, or never returned, has done all of its work, some, or none. Called
-//     again it does what is missing, and no harm (unless somebody else has written the id meanwhile, which it
-//     undoes): Put and Delete are idempotent, also if only the answer was lost. It never touches other ids.
-//   - If several calls write one id at once, what one of them wrote stands when all have returned.
-//   - When a call ends early because of its context, that is its error.
-//   - What returned nil is as safe as the store makes it; each says so.
+//   - Any number of goroutines may use a store at once, and any number of programs if it is behind
+//     a server.
+//   - A search misses nothing within the distance, among what it sees. It sees everything that Put
+//     and Delete calls had stored and removed when they returned nil before the search began,
+//     wherever they were called. Of calls that are under way or have failed it may see any part.
+//     While an id is being replaced, it may find the old fingerprint, the new one, or neither.
+//   - A call that failed, or never returned, has done all of its work, some of it, or none, and has
+//     not touched other ids. Put and Delete are idempotent: call them again to do what is missing.
+//     This also holds if only the answer was lost. The repeated call does undo what somebody else
+//     has written under the same id in between.
+//   - If several calls write one id at once, the result after all have returned is what one of them
+//     wrote.
+//   - A call that ends early because of its context returns the error of the context.
+//   - What a call that returned nil has written is as durable as the documentation of the store
+//     says.
 type Store interface {
-	// Put stores fingerprints. What was stored under an id is replaced. If an id comes
-	// several times, the last one counts.
+	// Put stores fingerprints. It replaces what was stored under the same ids. If an id occurs
+	// several times in entries, the last one counts. If any id is not valid, nothing is stored.
 	Put(ctx context.Context, entries []Entry) error
 
-	// Delete removes ids. Those that are not stored are no error.
+	// Delete removes ids. An id that is not stored is no error. If any id is not valid, nothing is
+	// removed.
 	Delete(ctx context.Context, ids []string) error
 
-	// Search returns for each fingerprint the stored ones within the distance of it, each id once:
-	// the nearest limit of them, the nearest first and equally near ones in the order of the ids.
-	// It keeps no more in memory, however many are within the distance; see [Results]. A limit
-	// below 1 is an error. It is what Li 2015 calls listing.
+	// Search returns, for each of fps, the stored fingerprints within the distance, each id once:
+	// at most limit of them, the nearest first, those at the same distance in the order of their
+	// ids. Its memory is bounded by the limit, however many there are (see [Results]). A limit
+	// below 1 is an error. Li 2015 calls this listing.
 	Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error)
 
-	// Exists reports for each fingerprint whether any stored one is within the distance of it.
+	// Exists reports, for each of fps, whether any stored fingerprint is within the distance.
 	Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error)
 
-	// All yields what is stored, each id once, in no particular order. An error is
-	// the last that it yields. What is changed meanwhile it may yield or not.
+	// All yields everything that is stored, each id once, in no particular order. An entry that is
+	// changed during the loop may be yielded or not. An error is the last thing yielded, with an
+	// empty Entry.
 	All(ctx context.Context) iter.Seq2[Entry, error]
 
-	// Distance returns the distance of all searches.
+	// Distance returns the Hamming distance of all searches.
 	Distance() int
 
-	// Close frees what the store holds, and leaves alone what the caller opened. No call
-	// may be under way or come after it.
+	// Close releases what the store holds, but not what the caller opened, such as a database
+	// connection. No call may be under way, and none may follow.
 	Close() error
 }
 
-// A Entry is a fingerprint in a [Store].
+// An Entry is a fingerprint with its id in a [Store].
 type Entry struct {
 	ID          string
 	Fingerprint neardup.Fingerprint64
 }
 
-// maxIDBytes is what indexes of MySQL and PostgreSQL take, and most addresses of pages need.
+// maxIDBytes fits into the indexes of MySQL and PostgreSQL, and is enough for most web addresses.
 const maxIDBytes = 1024
 
-// CheckEntries is for implementations of [Store.Put]: it returns an error if a store must
-// refuse an id, and else the entries, of those with the same id the last one only. It does not
-// change the slice, but may return it.
+// CheckEntries helps to implement [Store.Put]. It returns an error if an id is not valid. Otherwise
+// it returns the entries; if several have the same id, only the last of them. It does not change
+// the slice, but may return it.
 func CheckEntries(entries []Entry) ([]Entry, error) {
 	last := make(map[string]int, len(entries))
 	for i, e := range entries {
@@ -103,8 +108,8 @@ func CheckEntries(entries []Entry) ([]Entry, error) {
 	return distinct, nil
 }
 
-// CheckIDs is for implementations of [Store.Delete]: it returns an error if a store must
-// refuse an id, and else the ids in ascending order, each once.
+// CheckIDs helps to implement [Store.Delete]. It returns an error if an id is not valid. Otherwise
+// it returns the ids in a new slice, in ascending order, each once.
 func CheckIDs(ids []string) ([]string, error) {
 	for i, id := range ids {
 		if err := checkID(id); err != nil {
@@ -116,6 +121,7 @@ func CheckIDs(ids []string) ([]string, error) {
 	return slices.Compact(ids), nil
 }
 
+// checkID returns an error if an id is not valid. The callers add which one it is.
 func checkID(id string) error {
 	switch {
 	case id == "":
@@ -130,15 +136,16 @@ func checkID(id string) error {
 	return nil
 }
 
-// Results collects what a Search finds, in whatever order, and in bounded memory: it keeps at most
-// a few times the limit for each fingerprint. It is for implementations of [Store].
+// Results collects the matches of a search, in any order. It helps to implement [Store.Search]. Its
+// memory is bounded: it keeps at most 64 or twice the limit for each fingerprint, whichever is
+// more. It is not safe for concurrent use.
 type Results struct {
 	limit   int
-	matches [][]neardup.Match[string]
+	matches [][]neardup.Match[string] // by fingerprint; not sorted, and perhaps with repetitions
 }
 
-// NewResults returns the results of a search for n fingerprints, of at most limit matches each. A
-// limit below 1 is an error.
+// NewResults returns empty results of a search for n fingerprints, with at most limit matches for
+// each. A limit below 1 is an error.
 func NewResults(n, limit int) (*Results, error) {
 	if limit < 1 {
 		return nil, fmt.Errorf("neardup: a search for at most %d matches", limit)
@@ -146,7 +153,8 @@ func NewResults(n, limit int) (*Results, error) {
 	return &Results{limit, make([][]neardup.Match[string], n)}, nil
 }
 
-// Add takes in a match of fingerprint i. The same match may come several times, from several tables.
+// Add adds a match for fingerprint i, 0 ≤ i < n. The same id may come several times, since several
+// tables may lead to it; its smallest distance counts.
 func (r *Results) Add(i int, id string, distance int) {
 	m := append(r.matches[i], neardup.Match[string]{ID: id, Distance: distance})
 	if r.matches[i] = m; len(m) >= 64 && len(m)-r.limit >= r.limit {
@@ -154,10 +162,11 @@ func (r *Results) Add(i int, id string, distance int) {
 	}
 }
 
-// Reset forgets the matches of fingerprints from to to−1, so that they can be searched for again.
+// Reset drops the matches of the fingerprints from..to−1, so that they can be searched for again.
 func (r *Results) Reset(from, to int) { clear(r.matches[from:to]) }
 
-// Matches returns the matches of each fingerprint. Nothing may be added after it.
+// Matches returns the matches of each fingerprint, as [Store.Search] must return them. Add and
+// Reset must not be called afterwards.
 func (r *Results) Matches() [][]neardup.Match[string] {
 	for i, m := range r.matches {
 		r.matches[i] = best(m, r.limit)
@@ -165,7 +174,8 @@ func (r *Results) Matches() [][]neardup.Match[string] {
 	return r.matches
 }
 
-// best returns the nearest limit of some matches, each id once with its smallest distance.
+// best sorts matches, keeps each id once with its smallest distance, and cuts them to limit. It
+// reuses the slice.
 func best(matches []neardup.Match[string], limit int) []neardup.Match[string] {
 	if len(matches) > 1 {
 		slices.SortFunc(matches, func(a, b neardup.Match[string]) int {
@@ -183,8 +193,9 @@ func best(matches []neardup.Match[string], limit int) []neardup.Match[string] {
 	return matches
 }
 
-// PutAll stores many fingerprints, in calls of a million, which are faster than smaller ones. An error ends it. As all
-// calls are idempotent, it can be repeated from the beginning, or from any place before the error.
+// PutAll stores many fingerprints in calls of about a million (2²⁰), which is faster than smaller
+// calls. An error ends it, and says how many had been stored before. Put is idempotent, so it can
+// be repeated from the beginning, or from any place before the error.
 func PutAll(ctx context.Context, store Store, fingerprints iter.Seq2[string, neardup.Fingerprint64]) error {
 	const most = 1 << 20
 	var batch []Entry
@@ -211,11 +222,15 @@ func PutAll(ctx context.Context, store Store, fingerprints iter.Seq2[string, nea
 	return put()
 }
 
-// SearchAndPut stores fingerprints and returns for each the nearest limit others that are stored
-// within the distance of it, as Li 2015 (§2.3) does with new rows. Entries are stored first, so of
-// two that come at the same time, from any programs or in one call, at least one finds the other. If
-// it fails, entries may be stored or not; called again it finishes, and does not find them
-// themselves. If an id comes several times, the last one is stored.
+// SearchAndPut stores entries and returns, for each of them, the nearest other ids within the
+// distance, at most limit, as Li 2015 §2.3 does with new rows.
+//
+// Entries are stored first and searched for afterwards. So of two near entries that arrive at the
+// same time, from any programs or in one call, at least one finds the other. An entry never finds
+// its own id. If an id occurs several times, the last entry is stored. A limit below 1 is an error.
+//
+// If SearchAndPut fails, some entries may have been stored. Call it again to finish: the result is
+// the same, because entries do not find themselves.
 func SearchAndPut(ctx context.Context, store Store, entries []Entry, limit int) ([][]neardup.Match[string], error) {
 	if _, err := NewResults(0, limit); err != nil {
 		return nil, err
@@ -227,6 +242,7 @@ func SearchAndPut(ctx context.Context, store Store, entries []Entry, limit int) 
 	for i, e := range entries {
 		fps[i] = e.Fingerprint
 	}
+	// Search for one more, because each entry finds itself.
 	matches, err := store.Search(ctx, fps, min(limit, math.MaxInt-1)+1) // and itself
 	if err != nil {
 		return nil, err
@@ -238,11 +254,12 @@ func SearchAndPut(ctx context.Context, store Store, entries []Entry, limit int) 
 	return matches, nil
 }
 
-// FromIndex makes a [Store] of an index, in memory or in files: for tests, and for programs
-// that may or may not share a store. Put and Delete are on the disk when they return, if the index
-// was opened ([Index.Sync]). Closing the store closes the index.
+// FromIndex makes a [Store] of an index in memory or in files: for tests, and for programs that may
+// or may not share a store. If the index was opened from files, Put and Delete return when the
+// changes are on the disk ([neardup.Index.Sync]). Close closes the index.
 func FromIndex(ix *neardup.Index[string, neardup.Fingerprint64]) Store { return indexStore{ix} }
 
+// An indexStore is the Store of FromIndex.
 type indexStore struct {
 	ix *neardup.Index[string, neardup.Fingerprint64]
 }

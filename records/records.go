@@ -1,11 +1,13 @@
 // Package records makes [neardup.Record] values of structs and of rows of database/sql, and the
-// [neardup.Field] values that say how to compare them. It keeps reflection and database/sql out of
-// programs that do not need them.
+// [neardup.Field] values that say how to compare them. It is a package of its own to keep
+// reflection and database/sql out of programs that do not need them.
 //
 //	fields, err := records.Fields[Person]()
 //	f := neardup.Fingerprinter{Fields: fields}
 //	rec, err := records.Of(person)
 //	fp := f.SumRecord64(rec)
+//
+// All functions are safe for concurrent use.
 package records
 
 import (
@@ -24,8 +26,9 @@ import (
 	"github.com/neardup/neardup/internal/values"
 )
 
-// ParseField returns the field of a column with options such as
-// "chars2,date,named,weight=3", in any order:
+// ParseField returns the field for a column. options is a list such as
+// "chars2,date,named,weight=3", in any order; spaces around an option and empty options are
+// ignored:
 //
 //	small (the default) or large: see neardup.Field
 //	whole (the default), words, words2 (pairs of words, and so on), chars3 (trigrams, and so on)
@@ -33,10 +36,12 @@ import (
 //	named
 //	weight=2.5
 //
-// Two options of one line are an error.
+// The options of one line exclude each other: two of them are an error, also if they are the same.
+// A number behind words or chars is 1 to 1000, and a weight above 0 and at most 2²⁰. Anything else
+// is an error that names the field. name may be any string.
 func ParseField(name, options string) (neardup.Field, error) {
 	f := neardup.Field{Name: name}
-	given := map[string]string{} // the options of each kind
+	given := map[string]string{} // option by kind, a line of the list
 	for option := range strings.SplitSeq(options, ",") {
 		if option = strings.TrimSpace(option); option == "" {
 			continue
@@ -53,7 +58,7 @@ func ParseField(name, options string) (neardup.Field, error) {
 	return f, nil
 }
 
-// set sets an option and returns its kind.
+// set applies an option to f and returns its kind. Options of one kind exclude each other.
 func set(f *neardup.Field, option string) (kind string, err error) {
 	key, value, valued := strings.Cut(option, "=")
 	switch key {
@@ -101,8 +106,8 @@ func set(f *neardup.Field, option string) (kind string, err error) {
 	return "split", nil
 }
 
-// Fields returns the fields of a struct type by its tags, a name and the options of
-// [ParseField]:
+// Fields returns the fields of the struct type T by its tags. A tag has a column name and the
+// options of [ParseField]:
 //
 //	type Person struct {
 //		Name  string    `neardup:"name,chars2"`
@@ -111,10 +116,15 @@ func set(f *neardup.Field, option string) (kind string, err error) {
 //		ID    int       `neardup:"-"`
 //	}
 //
-// An exported field without a tag is small, and one without a name in its tag has that of
-// the struct. The fields of an embedded struct, or pointer to one, without a tag are
-// fields too, unless it writes itself (driver.Valuer, encoding.TextMarshaler); one with
-// the tag - is left out with all it has. Two fields of one name are an error. [Of] gives the records.
+// An exported field without a tag is small. A field without a name in its tag has the name of the
+// struct field. The tag "-" leaves a field out; unexported fields are left out too.
+//
+// An embedded struct without a tag, or a pointer to one, is replaced by its own fields, unless it
+// has a method that writes it as one value (driver.Valuer, encoding.TextMarshaler). With the tag
+// "-" it is left out with all its fields.
+//
+// It is an error if T is not a struct, if two fields have the same name, if a tag is wrong, and if
+// a field has a type that [Of] cannot write, such as a map. [Of] makes the records.
 func Fields[T any]() ([]neardup.Field, error) {
 	columns, err := columnsOf(reflect.TypeFor[T]())
 	if err != nil {
@@ -131,18 +141,21 @@ func Fields[T any]() ([]neardup.Field, error) {
 	return fields, nil
 }
 
-// A column is a field of a struct that is one of a record.
+// A column is a struct field that becomes a value of records. index leads to it as in
+// reflect.Value.FieldByIndex.
 type column struct {
 	name, options string
 	index         []int
 }
 
-// columnsOf returns the columns of a struct type.
+// columnsOf returns the columns of a struct type, embedded structs included, in the order of
+// declaration.
 func columnsOf(t reflect.Type) ([]column, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("records: %v is not a struct", t)
 	}
 	var columns []column
+	// within are the types that t is embedded in, itself included.
 	var walk func(t reflect.Type, index []int, within []reflect.Type) error
 	walk = func(t reflect.Type, index []int, within []reflect.Type) error {
 		for i := range t.NumField() {
@@ -156,6 +169,7 @@ func columnsOf(t reflect.Type) ([]column, error) {
 			switch {
 			case tag == "-":
 			case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && isPart(inner):
+				// A type that embeds a pointer to itself would go on without end.
 				if slices.Contains(within, inner) {
 					continue // endless
 				}
@@ -181,8 +195,8 @@ func columnsOf(t reflect.Type) ([]column, error) {
 	return columns, walk(t, nil, []reflect.Type{t})
 }
 
-// isPart reports whether an embedded struct lends its fields: it has some to lend, and is
-// not a value that writes itself as text or for a database.
+// isPart reports whether an embedded struct is replaced by its fields. It is not if it writes
+// itself as one value, as time.Time does, or if it has no field that could be used.
 func isPart(t reflect.Type) bool {
 	for _, i := range []reflect.Type{valuer, marshaler} {
 		if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
@@ -197,14 +211,15 @@ func isPart(t reflect.Type) bool {
 	return false
 }
 
-// The types that write themselves.
+// The interfaces of types that write themselves.
 var (
 	valuer    = reflect.TypeFor[driver.Valuer]()
 	marshaler = reflect.TypeFor[encoding.TextMarshaler]()
 	stringer  = reflect.TypeFor[fmt.Stringer]()
 )
 
-// isValue reports whether textOf can write values of a type.
+// isValue reports whether textOf can write values of type t. For an interface type only the value
+// tells, so it reports true.
 func isValue(t reflect.Type) bool {
 	for range maxPointers {
 		for _, i := range []reflect.Type{valuer, marshaler, stringer} {
@@ -227,11 +242,14 @@ func isValue(t reflect.Type) bool {
 	}
 }
 
-// Of returns the record of a struct, or of what a pointer to it points to, by the
-// names that [Fields] gives its fields. A nil pointer, a null of database/sql and the zero
-// time are no value. Numbers and truth values are written as Go writes them, times as dates
-// if they are at midnight and with the time of day and the zone if not, and what can
-// write itself (driver.Valuer, encoding.TextMarshaler, fmt.Stringer) does.
+// Of returns the record of a struct, or of a struct that v points to, under the column names that
+// [Fields] gives. v may be of any struct type; anything else, and a nil pointer, is an error.
+//
+// A field is left out if it is a nil pointer, a NULL of database/sql, a nil []byte or the zero
+// time. Numbers and booleans are written as Go writes them, without exponents. A time is written as
+// a date if it is midnight in its zone (2014-05-06), and else with time of day and zone (RFC 3339).
+// A type with a method writes itself: driver.Valuer first, then encoding.TextMarshaler, then
+// fmt.Stringer. An error of such a method is returned with the name of the field.
 func Of(v any) (neardup.Record, error) {
 	x := reflect.ValueOf(v)
 	for x.Kind() == reflect.Pointer && !x.IsNil() {
@@ -240,7 +258,8 @@ func Of(v any) (neardup.Record, error) {
 	if x.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("records: a %T is not a struct", v)
 	}
-	if !x.CanAddr() { // for methods of pointers
+	// Methods with a pointer receiver need an address.
+	if !x.CanAddr() {
 		copied := reflect.New(x.Type()).Elem()
 		copied.Set(x)
 		x = copied
@@ -253,7 +272,7 @@ func Of(v any) (neardup.Record, error) {
 	for _, c := range columns {
 		field, err := x.FieldByIndexErr(c.index)
 		if err != nil {
-			continue // of an embedded pointer that is nil
+			continue // inside an embedded pointer that is nil
 		}
 		text, ok, err := textOf(field)
 		if err != nil {
@@ -266,15 +285,18 @@ func Of(v any) (neardup.Record, error) {
 	return rec, nil
 }
 
-// maxPointers is how many pointers and interfaces may lead to a value.
+// maxPointers is the number of pointers and interfaces that may lead to a value. It ends the loop
+// for types that point to themselves.
 const maxPointers = 10
 
-// textOf returns a value as text, and whether there is one.
+// textOf returns v as text. ok is false if there is no value: nil, NULL or the zero time.
 func textOf(v reflect.Value) (text string, ok bool, err error) {
 	for range maxPointers {
 		if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 			return "", false, nil
 		}
+		// Try the methods first: of the address, if there is one, as that includes those of the
+		// value.
 		if v.CanAddr() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
 			if text, ok, known, err := writtenBySelf(v.Addr().Interface()); known {
 				return text, ok, err
@@ -310,7 +332,8 @@ func textOf(v reflect.Value) (text string, ok bool, err error) {
 	return "", false, fmt.Errorf("a %v is no value of a record", v.Type())
 }
 
-// writtenBySelf returns how a value writes itself, if it is known that it can.
+// writtenBySelf returns the text that x writes of itself. known is false if x has no method for it.
+// A time.Time has several, but is written by timeText.
 func writtenBySelf(x any) (text string, ok, known bool, err error) {
 	if t, is := x.(*time.Time); is {
 		x = *t
@@ -340,6 +363,8 @@ func writtenBySelf(x any) (text string, ok, known bool, err error) {
 	return "", false, false, nil
 }
 
+// timeText writes a time as a date if it is midnight in its zone. Columns of dates arrive as such
+// times.
 func timeText(t time.Time) string {
 	if t.Equal(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())) {
 		return t.Format(time.DateOnly)
@@ -347,8 +372,9 @@ func timeText(t time.Time) string {
 	return t.Format(time.RFC3339Nano)
 }
 
-// Scan returns the current row of a query by the names of its columns, which must
-// be different. Nulls are left out, and values written as [Of] writes them.
+// Scan returns the current row of a query as a record, by the names of its columns. Call it in
+// place of rows.Scan. NULL values are left out, and other values are written as [Of] writes them.
+// Two columns of the same name are an error.
 //
 //	for rows.Next() {
 //		rec, err := records.Scan(rows)

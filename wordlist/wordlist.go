@@ -2,7 +2,8 @@
 //
 //	stop := neardup.NewLexicon(append(wordlist.ChineseStopWords(), "本报讯")...)
 //
-// A program contains only the lists that it calls.
+// Each list is linked only into programs that call its function. Each call returns a new slice,
+// which the caller may change.
 package wordlist
 
 import (
@@ -24,21 +25,21 @@ var (
 
 // ChineseStopWords returns Chinese stop words (stopwords-iso, MIT licence).
 //
-// Some of them are markers too, such as 总之. A Fingerprinter whose weights look for markers
-// needs the stop words without them: see neardup.Lexicon.Without.
+// Some of them are markers too, such as 总之. If the weights of a Fingerprinter use markers, take
+// these out of the stop words with neardup.Lexicon.Without.
 func ChineseStopWords() []string { return wordsOf(stopWordsZh) }
 
-// EnglishStopWords returns a list of English stop words (Snowball, BSD licence).
+// EnglishStopWords returns English stop words (Snowball, BSD licence).
 func EnglishStopWords() []string { return wordsOf(stopWordsEn) }
 
 // ChineseMarkers returns Chinese words that announce a conclusion or a contrast, for
-// neardup.Markers: those that S004 names and others like them.
+// neardup.Markers: those that Zhang 2020 lists, and others like them.
 func ChineseMarkers() []string { return wordsOf(markersZh) }
 
-// EnglishMarkers is [ChineseMarkers] for English.
+// EnglishMarkers returns English words and phrases that announce a conclusion or a contrast.
 func EnglishMarkers() []string { return wordsOf(markersEn) }
 
-// wordsOf returns the lines of a list but for its comments.
+// wordsOf returns the lines of a list, trimmed, without empty lines and comments (#).
 func wordsOf(list string) (words []string) {
 	for line := range strings.Lines(list) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {

@@ -14,7 +14,10 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// handles opens a store as often as it may be open, at most n times.
+// The tests of this file use a store from several goroutines at once, or while its server or the
+// connection fails.
+
+// handles opens a store n times. If the store is Exclusive, it returns the same handle n times.
 func (s Suite) handles(t *testing.T, name string, n int) []blockstore.Store {
 	stores := []blockstore.Store{s.open(t, name, MustBlocks(3, 0))}
 	for len(stores) < n {
@@ -27,18 +30,21 @@ func (s Suite) handles(t *testing.T, name string, n int) []blockstore.Store {
 	return stores
 }
 
-// writersAndReaders lets two write and two read at once. A reader must find all that had been stored when it
-// asked, and nothing that had been removed.
+// writersAndReaders runs two writers and two readers at once. A reader must find everything that
+// had been stored when it asked, and nothing that had been removed by then. Each id belongs to one
+// writer, so the counters of completed rounds tell what the reader may expect.
 func (s Suite) writersAndReaders(t *testing.T) {
 	stores := s.handles(t, "writersandreaders", 4)
 	const batch = 20
 	rounds := max(3, s.Size/2/batch)
+	// entry returns the fingerprint that a writer stores as number i. Two consecutive ones are
+	// alike.
 	entry := func(writer, i int) blockstore.Entry {
-		random := rand.NewPCG(uint64(writer), uint64(i/2)) // two alike
+		random := rand.NewPCG(uint64(writer), uint64(i/2)) // the same for two consecutive numbers
 		return blockstore.Entry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
 	}
-	var stored [2]atomic.Int64 // rounds of each writer
-	var removed [2]atomic.Int64
+	var stored [2]atomic.Int64  // completed rounds, by writer
+	var removed [2]atomic.Int64 // ids removed, by writer: the first of round 0, 1, …
 	var writing, reading sync.WaitGroup
 	var stop atomic.Bool
 	fail := func(format string, args ...any) {
@@ -57,7 +63,8 @@ func (s Suite) writersAndReaders(t *testing.T) {
 					return
 				}
 				stored[w].Store(int64(r + 1))
-				if r%3 == 2 { // the first of the oldest round is removed
+				// Remove the first entry of the oldest round that still has it.
+				if r%3 == 2 {
 					old := int(removed[w].Load()) * batch
 					if err := stores[w].Delete(t.Context(), []string{entry(w, old).ID}); err != nil {
 						fail("Delete: %v", err)
@@ -73,6 +80,7 @@ func (s Suite) writersAndReaders(t *testing.T) {
 			random := rand.New(rand.NewPCG(3, uint64(r)))
 			for asked := 0; !stop.Load() || asked == 0; {
 				w := random.IntN(2)
+				// Read the counters before the search: what they count was complete when it began.
 				gone, there := int(removed[w].Load()), int(stored[w].Load())
 				if there == 0 {
 					if stop.Load() {
@@ -102,6 +110,7 @@ func (s Suite) writersAndReaders(t *testing.T) {
 	writing.Wait()
 	stop.Store(true)
 	reading.Wait()
+	// When all have finished, the store must have exactly what the counters say.
 	m := model{}
 	var queries []neardup.Fingerprint64
 	for w := range 2 {
@@ -119,8 +128,9 @@ func (s Suite) writersAndReaders(t *testing.T) {
 	m.check(t, stores[3], queries)
 }
 
-// oneID lets several write the same few ids at once: new ones and known ones, with the same fingerprint and with others, and
-// removes them between. What stands afterwards must be found through every table, and nothing else.
+// oneID lets several goroutines write and remove the same three ids at once: new ids and existing
+// ones, with the same fingerprint and with different ones. Whatever stands afterwards must be found
+// through every table, and nothing else must be found.
 func (s Suite) oneID(t *testing.T) {
 	stores := s.handles(t, "oneid", 3)
 	fps := []neardup.Fingerprint64{fp, fp ^ 1, ^fp, fp ^ 0xFF00}
@@ -137,7 +147,7 @@ func (s Suite) oneID(t *testing.T) {
 				for i := range 10 {
 					e := blockstore.Entry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
 					if i < 3 {
-						e.Fingerprint = fps[round%len(fps)] // all the same
+						e.Fingerprint = fps[round%len(fps)] // all writers store the same
 					}
 					if err := store.Put(t.Context(), []blockstore.Entry{e}); err != nil {
 						t.Errorf("Put: %v", err)
@@ -154,6 +164,7 @@ func (s Suite) oneID(t *testing.T) {
 		if t.Failed() {
 			return
 		}
+		// Which write won is open; All says it, and Search must agree.
 		m := model{}
 		for e, err := range stores[0].All(t.Context()) {
 			if err != nil {
@@ -165,14 +176,15 @@ func (s Suite) oneID(t *testing.T) {
 			t.Fatalf("there are %d ids: %v", len(m), m)
 		}
 		m.check(t, stores[1], queries)
-		if round%2 == 0 { // new ones in the next round
+		// The ids are new again in the next round.
+		if round%2 == 0 {
 			remove(t, stores[2], "id0", "id1", "id2")
 			model{}.check(t, stores[0], queries)
 		}
 	}
 }
 
-// again makes a call until it succeeds, for two minutes at most, and counts its failures.
+// again repeats a call until it succeeds, for two minutes at most, and counts the failures.
 func again(t *testing.T, failed *int, what string, call func(ctx context.Context) error) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -189,8 +201,9 @@ func again(t *testing.T, failed *int, what string, call func(ctx context.Context
 	}
 }
 
-// TestOutage stores fingerprints while outage kills the server and starts it again. Every call that fails is made
-// again. In the end all must be there, each once.
+// TestOutage stores fingerprints while outage stops the server and starts it again. outage runs
+// once, in a goroutine of its own, and returns when the server is up again. Calls that fail are
+// repeated. In the end every fingerprint must be stored, each once.
 func TestOutage(t *testing.T, s Suite, outage func() error) {
 	s = s.withDefaults()
 	down := make(chan error, 1)
@@ -207,21 +220,26 @@ func TestOutage(t *testing.T, s Suite, outage func() error) {
 	})
 }
 
-// TestLostAnswers stores fingerprints while lose now and then lets an answer of the server be lost: the next one, or one of the
-// next few, but none if it is 0. Every call that fails is made again. In the end all must be there, each once.
+// TestLostAnswers stores fingerprints while answers of the server get lost. lose(n) must make the
+// n-th answer from now on get lost, by breaking the connection for example; lose(0) means that no
+// more get lost. Calls that fail are repeated. In the end every fingerprint must be stored, each
+// once.
 func TestLostAnswers(t *testing.T, s Suite, lose func(answer int)) {
 	s = s.withDefaults()
 	rounds := max(6, min(40, s.Size/5))
 	s.disturbed(t, "lostanswers", rounds, func(round int) {
 		switch {
 		case round == rounds-1:
-			lose(0) // none any more
+			lose(0) // no more
 		case round%2 == 1:
 			lose(1 + round/2%7)
 		}
 	})
 }
 
+// disturbed stores and removes fingerprints in rounds, calls disturb before each, repeats the calls
+// that fail, and compares the store with a model at the end. Half of the ids of a round replace
+// those of the round before.
 func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(round int)) {
 	store := s.open(t, name, MustBlocks(3, 0))
 	m := model{}
@@ -232,7 +250,8 @@ func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(rou
 	for r := range rounds {
 		var entries []blockstore.Entry
 		for i := range batch {
-			e := blockstore.Entry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())} // half of them replace others
+			// Half of them replace others.
+			e := blockstore.Entry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())}
 			entries = append(entries, e)
 			m[e.ID] = e.Fingerprint
 			queries = append(queries, through(e.Fingerprint, i))

@@ -1,11 +1,15 @@
-// Package storetest tests whether a store keeps what [blockstore.Store] promises. Every store of
-// this repository passes it; use it for your own:
+// Package storetest tests whether a store does what [blockstore.Store] guarantees. Every store of
+// this repository passes. Use it for your own:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Test(t, storetest.Suite{Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
 //			return mystore.New(ctx, database, name, b)
 //		}})
 //	}
+//
+// Each test runs in a store of its own and compares it with a map (model), which is searched by
+// brute force. [Test] needs a store that works; [TestOutage] and [TestLostAnswers] disturb it
+// meanwhile.
 package storetest
 
 import (
@@ -23,25 +27,29 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Suite is what the tests are about.
+// A Suite says what to test, and how thoroughly.
 type Suite struct {
-	// Open opens a store of a name, and makes it if there is none. Opened again under the same name it
-	// has the same content; under other names it has its own. Names are lower-case letters and digits.
+	// Open opens the store with the given name, and makes it if there is none. A store that is
+	// opened again under the same name has the same content; stores with other names have their
+	// own. Names consist of lower-case letters and digits. Stores need not be empty at first only
+	// if their names are new: the tests expect to find nothing. Opening a store with other blocks
+	// than it was made with must fail with neardup.ErrVersion.
 	Open func(ctx context.Context, name string, blocks blockstore.Blocks) (blockstore.Store, error)
 
 	// Exclusive says that a store can be open only once at a time, in one process.
 	Exclusive bool
 
-	// Size is the number of fingerprints in the larger tests. 0 means 5,000. With go test -short it is at most 500, and of
-	// Blocks the first ones are tested.
+	// Size is the number of fingerprints in the larger tests. 0 means 5,000. With go test -short it
+	// is at most 500.
 	Size int
 
-	// Blocks are those to test besides the 4 blocks of the papers. Nil means 5 and 6 blocks at the distance
-	// 3, and the distances 0, 1 and 7.
+	// Blocks are tested in addition to the 4 blocks of the papers. nil means 5 and 6 blocks at the
+	// distance 3, and the fewest blocks at the distances 0, 1 and 7. With go test -short only the
+	// first of them is tested.
 	Blocks []blockstore.Blocks
 }
 
-// MustBlocks is blockstore.NewBlocks of what is known to be right.
+// MustBlocks is [blockstore.NewBlocks], but panics instead of returning an error.
 func MustBlocks(distance, blocks int) blockstore.Blocks {
 	b, err := blockstore.NewBlocks(distance, blocks)
 	if err != nil {
@@ -50,7 +58,7 @@ func MustBlocks(distance, blocks int) blockstore.Blocks {
 	return b
 }
 
-// Test runs all tests, each in stores of its own.
+// Test runs all tests of a store as subtests.
 func Test(t *testing.T, s Suite) {
 	s = s.withDefaults()
 	t.Run("Documents", s.documents)
@@ -67,6 +75,7 @@ func Test(t *testing.T, s Suite) {
 	t.Run("SearchAndPut", s.searchAndPut)
 }
 
+// withDefaults fills in what is not set, and makes the suite smaller for -short.
 func (s Suite) withDefaults() Suite {
 	if s.Size == 0 {
 		s.Size = 5000
@@ -80,7 +89,7 @@ func (s Suite) withDefaults() Suite {
 	return s
 }
 
-// open opens a store, and closes it after the test.
+// open opens a store and closes it after the test.
 func (s Suite) open(t *testing.T, name string, blocks blockstore.Blocks) blockstore.Store {
 	t.Helper()
 	store, err := s.Open(t.Context(), name, blocks)
@@ -101,10 +110,10 @@ func (s Suite) open(t *testing.T, name string, blocks blockstore.Blocks) blockst
 // all is a limit that no test reaches.
 const all = 1 << 30
 
-// A model is what a store must hold.
+// A model is what a store should contain, by id.
 type model map[string]neardup.Fingerprint64
 
-// search is Search by brute force.
+// search is Store.Search for one fingerprint, by brute force.
 func (m model) search(fp neardup.Fingerprint64, distance int) []neardup.Match[string] {
 	var found []neardup.Match[string]
 	for id, other := range m {
@@ -118,7 +127,7 @@ func (m model) search(fp neardup.Fingerprint64, distance int) []neardup.Match[st
 	return found
 }
 
-// check fails the test if the store does not answer the queries as the model, or does not hold what it holds.
+// check fails the test if the store answers the queries differently from m, or has another content.
 func (m model) check(t *testing.T, store blockstore.Store, queries []neardup.Fingerprint64) {
 	t.Helper()
 	found, err := store.Search(t.Context(), queries, all)
@@ -166,7 +175,8 @@ func (m model) check(t *testing.T, store blockstore.Store, queries []neardup.Fin
 	}
 }
 
-// through changes a fingerprint in three of four blocks, so that only one table of MustBlocks(3, 0) leads to it.
+// through flips one bit in three of the four blocks of MustBlocks(3, 0). So only the given table,
+// modulo 4, leads from the result back to fp.
 func through(fp neardup.Fingerprint64, table int) neardup.Fingerprint64 {
 	for other := range 4 {
 		if other != table%4 {
@@ -176,6 +186,7 @@ func through(fp neardup.Fingerprint64, table int) neardup.Fingerprint64 {
 	return fp
 }
 
+// put stores entries, and fails the test on an error.
 func put(t *testing.T, store blockstore.Store, entries ...blockstore.Entry) {
 	t.Helper()
 	if err := store.Put(t.Context(), entries); err != nil {
@@ -183,6 +194,7 @@ func put(t *testing.T, store blockstore.Store, entries ...blockstore.Entry) {
 	}
 }
 
+// remove deletes ids, and fails the test on an error.
 func remove(t *testing.T, store blockstore.Store, ids ...string) {
 	t.Helper()
 	if err := store.Delete(t.Context(), ids); err != nil {
@@ -190,11 +202,11 @@ func remove(t *testing.T, store blockstore.Store, ids ...string) {
 	}
 }
 
-// documents goes through the life of a few fingerprints, those of an example that needs no random numbers
-// among them.
+// documents stores, replaces and removes a few fingerprints, and checks the store after each step.
+// It uses no random numbers. The edge cases have bits at the borders of words and blocks.
 func (s Suite) documents(t *testing.T) {
 	store := s.open(t, "documents", MustBlocks(3, 0))
-	const a, b, c = 0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x800dae90e55ce488 // AB 1, AC 3, BC 4 bits apart
+	const a, b, c = 0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x800dae90e55ce488 // A and B differ in 1 bit, A and C in 3, B and C in 4
 	edges := []neardup.Fingerprint64{0, 1, 1 << 63, 1<<63 - 1, 1<<64 - 1, 1<<64 - 2, 0x8000800080008000, 0x7fff7fff7fff7fff, a, b, c}
 	m := model{}
 	m.check(t, store, edges) // of an empty store
@@ -211,8 +223,8 @@ func (s Suite) documents(t *testing.T) {
 	set("A", a)
 	set("B", b)
 	set("C", c)
-	set("A", b)   // three blocks stay
-	set("A", ^fp) // none stays
+	set("A", b)   // three blocks stay the same
+	set("A", ^fp) // none stays the same
 	set("A", a)   // and back
 	set("A", a)
 	for i, fp := range edges {
@@ -231,9 +243,11 @@ func (s Suite) documents(t *testing.T) {
 	set("A", c)
 }
 
+// fp is a fingerprint without special properties.
 const fp neardup.Fingerprint64 = 0x800d8e90e45cc488
 
-// ids stores ids that a database might take for one another, or for something else.
+// ids stores ids that a database might confuse with each other (case, spaces, accents, numbers), or
+// take for something else (wildcards, separators, SQL), and tries ids that must be refused.
 func (s Suite) ids(t *testing.T) {
 	store := s.open(t, "ids", MustBlocks(3, 0))
 	m := model{}
@@ -268,10 +282,12 @@ func (s Suite) ids(t *testing.T) {
 			t.Errorf("Delete(%.10q) is no error", id)
 		}
 	}
-	m.check(t, store, []neardup.Fingerprint64{fp, ^fp}) // a call with an id that is none changes nothing
+	// A call with an id that is not valid changes nothing.
+	m.check(t, store, []neardup.Fingerprint64{fp, ^fp})
 }
 
-// batches puts, removes and looks up many at once, all alike and none alike.
+// batches stores, finds and removes many fingerprints in one call, among them many that are alike.
+// The calls are larger than what most stores send at once.
 func (s Suite) batches(t *testing.T) {
 	store := s.open(t, "batches", MustBlocks(3, 0))
 	random := rand.New(rand.NewPCG(1, 2))
@@ -280,7 +296,7 @@ func (s Suite) batches(t *testing.T) {
 	var queries []neardup.Fingerprint64
 	for i := range s.Size {
 		e := blockstore.Entry{ID: fmt.Sprintf("document %d", i%(s.Size-s.Size/10)), Fingerprint: neardup.Fingerprint64(random.Uint64())}
-		if i%10 == 3 {
+		if i%10 == 3 { //
 			e.Fingerprint = fp ^ 1<<(i%64) // of one bucket in most tables
 		}
 		entries = append(entries, e)
@@ -289,7 +305,7 @@ func (s Suite) batches(t *testing.T) {
 			queries = append(queries, e.Fingerprint^1<<(i%64))
 		}
 	}
-	put(t, store, entries...)
+	put(t, store, entries...) // the same again
 	m.check(t, store, queries[:min(len(queries), 300)])
 	m.check(t, store, slices.Concat(queries[:5], queries[:5]))
 	put(t, store, entries...) // the same again
@@ -309,7 +325,9 @@ func (s Suite) batches(t *testing.T) {
 	m.check(t, store, queries[:min(len(queries), 100)])
 }
 
-// model does random things to a store, and compares it with a map.
+// model does random things to a store, and compares it with a map after each. Half of the
+// fingerprints are near earlier ones, and some have many zeros, so that keys collide. The seed is
+// logged.
 func (s Suite) model(t *testing.T, name string, blocks blockstore.Blocks) {
 	store := s.open(t, name, blocks)
 	seed := rand.Uint64()
@@ -317,6 +335,7 @@ func (s Suite) model(t *testing.T, name string, blocks blockstore.Blocks) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	m := model{}
 	var seen []neardup.Fingerprint64
+	// next returns a fingerprint, often within the distance of an earlier one, or just outside it.
 	next := func() neardup.Fingerprint64 {
 		f := neardup.Fingerprint64(random.Uint64())
 		switch random.IntN(4) {
@@ -362,7 +381,7 @@ func (s Suite) model(t *testing.T, name string, blocks blockstore.Blocks) {
 	}
 }
 
-// retry does everything twice, as whoever did not get the first answer.
+// retry makes every change twice, like a caller who did not get the first answer.
 func (s Suite) retry(t *testing.T) {
 	store := s.open(t, "retry", MustBlocks(3, 0))
 	m := model{}
@@ -382,7 +401,7 @@ func (s Suite) retry(t *testing.T) {
 	m.check(t, store, near)
 }
 
-// context calls with a context that has ended.
+// context makes calls with a context that has ended: they return its error and change nothing.
 func (s Suite) context(t *testing.T) {
 	store := s.open(t, "context", MustBlocks(3, 0))
 	put(t, store, blockstore.Entry{ID: "one", Fingerprint: fp})
@@ -408,12 +427,14 @@ func (s Suite) context(t *testing.T) {
 	m := model{"one": fp}
 	m.check(t, store, []neardup.Fingerprint64{fp})
 	for range store.All(t.Context()) {
-		break // the loop may be left, and the store used
+		// The loop may be left early, and the store used further.
+		break
 	}
 	m.check(t, store, []neardup.Fingerprint64{fp})
 }
 
-// reopen closes a store and opens it again, and with other blocks, which is refused.
+// reopen closes a store and opens it again, which keeps the content. Opening it with other blocks
+// must be refused.
 func (s Suite) reopen(t *testing.T) {
 	blocks := MustBlocks(3, 0)
 	store, err := s.Open(t.Context(), "reopen", blocks)
@@ -439,18 +460,19 @@ func (s Suite) reopen(t *testing.T) {
 	}
 	m.check(t, s.open(t, "reopen", blocks), []neardup.Fingerprint64{fp, ^fp})
 	if !s.Exclusive {
-		m.check(t, s.open(t, "reopen", blocks), []neardup.Fingerprint64{fp}) // twice at once
+		m.check(t, s.open(t, "reopen", blocks), []neardup.Fingerprint64{fp}) // open twice at once
 	}
 	model{}.check(t, s.open(t, "reopen2", blocks), []neardup.Fingerprint64{fp})
 }
 
-// searchAndPut is the incremental example of S003 (§2.3).
+// searchAndPut is the incremental example of Li 2015 §2.3.
 func (s Suite) searchAndPut(t *testing.T) {
 	store := s.open(t, "searchandput", MustBlocks(3, 0))
 	rows := []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}, {ID: "C", Fingerprint: 0x800dae90e55ce488}}
 	want := [][]neardup.Match[string]{nil, {{ID: "A", Distance: 1}}, {{ID: "A", Distance: 3}}}
 	for i, row := range rows {
-		for range 2 { // the second time it is found, but not by itself
+		// The second time the row is stored already, but must not find itself.
+		for range 2 {
 			found, err := blockstore.SearchAndPut(t.Context(), store, rows[i:i+1], all)
 			if err != nil {
 				t.Fatal(err)

@@ -52,11 +52,6 @@ type Join struct {
 	usual   lists     // of the vectors that are no longer above any level than nearly all vectors
 	others  lists     // of the other vectors
 	workers sync.Pool // of *searcher, for Each
-
-	// Skip, if it is not nil, reports whether the pair (y, i) is of no interest. It is asked only
-	// about pairs that pass the bound, before the exact comparison, and by several goroutines.
-	// Set it before the first search.
-	Skip func(i, y int) bool
 }
 
 // lists is an inverted index of some vectors, with the greatest length that they have above each
@@ -165,6 +160,27 @@ func (j *Join) Each(vectors []int, covered func(i int) bool, take func(found []P
 	})
 }
 
+// Drop takes vectors out of the posting lists, so that no search finds them any more. No search may
+// run meanwhile.
+func (j *Join) Drop(gone func(i int) bool) {
+	for _, in := range []*lists{&j.usual, &j.others} {
+		left := in.lists[:0]
+		from := uint32(0)
+		for id := range in.starts[:len(in.starts)-1] {
+			list := in.lists[from:in.starts[id+1]]
+			from = in.starts[id+1]
+			in.starts[id] = uint32(len(left))
+			for _, p := range list {
+				if !gone(int(p.vector())) {
+					left = append(left, p)
+				}
+			}
+		}
+		in.starts[len(in.starts)-1] = uint32(len(left))
+		in.lists = left
+	}
+}
+
 // A searcher is the state of one worker. Between queries all sums are 0.
 type searcher struct {
 	*Join
@@ -230,9 +246,6 @@ func (w *searcher) compare(i, upTo int, compared bool) bool {
 		w.sums[y] = 0
 		above := w.above.at(min(upTo, int(w.entered[y])))
 		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least || int(y) == i {
-			continue
-		}
-		if w.Skip != nil && w.Skip(i, int(y)) {
 			continue
 		}
 		if !compared {

@@ -84,6 +84,46 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 	return of
 }
 
+// ComponentsOf returns for each of n vertices the smallest one of its connected component, without
+// the edges being spelled out. It is a breadth-first search: near calls use with some vertices, in
+// order, and with the vertices near them that are not dropped. drop takes the vertices that are reached
+// away from what near looks at; it is called each time they are a half of what was left. So in one
+// large group the first look finds all others, and the rest of the looks cost next to nothing.
+func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop func(reached func(i int) bool)) []int {
+	of := make([]int, n)
+	for i := range of {
+		of[i] = -1
+	}
+	left, reached := n, 0 // vertices that are not dropped, and how many of those are reached
+	var queue []int
+	reach := func(i, root int) {
+		of[i] = root
+		queue = append(queue, i)
+		reached++
+	}
+	for root := range n {
+		if of[root] >= 0 {
+			continue
+		}
+		for reach(root, root); len(queue) > 0; {
+			if 2*reached >= left {
+				drop(func(i int) bool { return of[i] >= 0 })
+				left, reached = left-reached, 0
+			}
+			some := queue[:min(len(queue), parallel.Chunk)]
+			queue = queue[len(some):]
+			near(some, func(_ int, near []Edge) {
+				for _, e := range near {
+					if of[e.To] < 0 {
+						reach(e.To, root)
+					}
+				}
+			})
+		}
+	}
+	return of
+}
+
 // Represent changes the roots of groups, the smallest members, to their best members by before, which
 // may be nil.
 func Represent(of []int, before func(i, j int) bool) []int {
