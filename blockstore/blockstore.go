@@ -64,8 +64,7 @@ type Store interface {
 	Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error)
 
 	// All yields everything that is stored, each id once, in no particular order. An entry that is
-	// changed during the loop may be yielded or not. An error is the last thing yielded, with an
-	// empty Entry.
+	// changed during the loop may be yielded or not. An error is the last thing yielded.
 	All(ctx context.Context) iter.Seq2[Entry, error]
 
 	// Distance returns the Hamming distance of all searches.
@@ -242,8 +241,8 @@ func SearchAndPut(ctx context.Context, store Store, entries []Entry, limit int) 
 	for i, e := range entries {
 		fps[i] = e.Fingerprint
 	}
-	// Search for one more, because each entry finds itself.
-	matches, err := store.Search(ctx, fps, min(limit, math.MaxInt-1)+1) // and itself
+	// Search for one more, because each entry also finds itself.
+	matches, err := store.Search(ctx, fps, min(limit, math.MaxInt-1)+1)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/go-faster/city v1.0.1
-	github.com/neardup/neardup v0.0.0
+	github.com/neardup/neardup v0.1.0
 	github.com/twmb/murmur3 v1.2.2
 	github.com/zeebo/xxh3 v1.1.0
 	golang.org/x/image v0.30.0
@@ -25,5 +25,3 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 )
-
-replace github.com/neardup/neardup => ../

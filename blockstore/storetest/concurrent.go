@@ -51,6 +51,7 @@ func (s Suite) writersAndReaders(t *testing.T) {
 		t.Errorf(format, args...)
 		stop.Store(true)
 	}
+	// The writers.
 	for w := range 2 {
 		writing.Go(func() {
 			for r := 0; r < rounds && !stop.Load(); r++ {
@@ -75,6 +76,8 @@ func (s Suite) writersAndReaders(t *testing.T) {
 			}
 		})
 	}
+	// The readers. Each query differs in three blocks, so the store must find the entry through one
+	// table.
 	for r := range 2 {
 		reading.Go(func() {
 			random := rand.New(rand.NewPCG(3, uint64(r)))

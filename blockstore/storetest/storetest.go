@@ -29,10 +29,9 @@ import (
 
 // A Suite says what to test, and how thoroughly.
 type Suite struct {
-	// Open opens the store with the given name, and makes it if there is none. A store that is
-	// opened again under the same name has the same content; stores with other names have their
-	// own. Names consist of lower-case letters and digits. Stores need not be empty at first only
-	// if their names are new: the tests expect to find nothing. Opening a store with other blocks
+	// Open opens the store with the given name, which consists of lower-case letters and digits. If
+	// there is none, Open makes it, and it is empty. Opened again under the same name, a store has
+	// the same content; stores with other names have their own. Opening a store with other blocks
 	// than it was made with must fail with neardup.ErrVersion.
 	Open func(ctx context.Context, name string, blocks blockstore.Blocks) (blockstore.Store, error)
 
@@ -296,7 +295,7 @@ func (s Suite) batches(t *testing.T) {
 	var queries []neardup.Fingerprint64
 	for i := range s.Size {
 		e := blockstore.Entry{ID: fmt.Sprintf("document %d", i%(s.Size-s.Size/10)), Fingerprint: neardup.Fingerprint64(random.Uint64())}
-		if i%10 == 3 { //
+		if i%10 == 3 {
 			e.Fingerprint = fp ^ 1<<(i%64) // of one bucket in most tables
 		}
 		entries = append(entries, e)

@@ -1,3 +1,7 @@
+// Package format has the common form of all files of the library: a head that says what the file
+// holds and with which settings it was made, then records in blocks with chained checksums
+// ([Writer], [Reader]). It also has the versions that heads hold (version.go) and digests for them
+// (checksum.go).
 package format
 
 import (
@@ -8,42 +12,46 @@ import (
 	"io"
 )
 
-// The files of this package have one form. Integers are unsigned varints, or
-// big-endian if they have a fixed size.
+// All files of the library have one form. Integers are unsigned varints, or big-endian if they have
+// a fixed size.
 //
 //	magic     "neardup" and a zero byte
 //	format    1
 //	kind      length and text: what the records are
-//	version   length and text: how they were made
+//	version   length and text: the settings they were made with
 //	checksum  8 bytes
 //	blocks    length, records, checksum, as often as needed; no record is divided
 //	end       0, number of records, checksum
 //
-// Each checksum is the xxh3 of what follows the checksum before, seeded with that:
-// a block that is missing, twice or out of place does not pass.
+// Each checksum is the xxh3 of everything since the checksum before, except the length of a block,
+// seeded with the checksum before. So a block that is missing, repeated or out of place does not
+// pass. A reader verifies a block before it returns any of its records, and never takes more memory
+// than the data that is really there.
+
 const (
 	magic      = "neardup\x00"
 	fileFormat = 1
-	maxBlock   = 1 << 20
-	MaxID      = 1 << 16
-	MaxVersion = 1 << 12
+	maxBlock   = 1 << 20 // the longest block that is read; writers end a block at a 16th of it
+	MaxID      = 1 << 16 // bytes in an id
+	MaxVersion = 1 << 12 // bytes in a version
 )
 
-// ErrDamaged is the error of a file that is not as it was written, or not of this
-// package at all.
+// ErrDamaged is the error for a file that is not as it was written, or is not a file of the library
+// at all.
 var ErrDamaged = errors.New("file is damaged")
 
-// A Writer writes a file. The first error stays.
+// A Writer writes a file: the fields of a record, EndRecord, and so on, and in the end Close. The
+// first error stays in Err; later calls then have no effect. It is not safe for concurrent use.
 type Writer struct {
-	W       *bufio.Writer
-	To      *counter
-	Block   []byte
-	Sum     uint64 // the last checksum
-	Records uint64
+	W       *bufio.Writer // of To
+	To      *counter      // counts the bytes written
+	Block   []byte        // records that are not written yet
+	Sum     uint64        // the last checksum
+	Records uint64        // number of records
 	Err     error
 }
 
-// A counter counts what is written to w.
+// A counter counts the bytes written to w.
 type counter struct {
 	w io.Writer
 	N int64
@@ -55,6 +63,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// NewWriter returns a Writer and writes the head. kind and version must fit into the limits of
+// NewReader. An error of w shows up in Err and Close.
 func NewWriter(w io.Writer, kind, version string) *Writer {
 	to := &counter{w: w}
 	f := &Writer{W: bufio.NewWriter(to), To: to}
@@ -66,12 +76,15 @@ func NewWriter(w io.Writer, kind, version string) *Writer {
 	return f
 }
 
+// Text adds a text, with its length, to the record.
 func (f *Writer) Text(s string) {
 	f.Block = append(binary.AppendUvarint(f.Block, uint64(len(s))), s...)
 }
 
+// Uvarint adds a number as a varint.
 func (f *Writer) Uvarint(x uint64) { f.Block = binary.AppendUvarint(f.Block, x) }
 
+// Uint64 adds a number in 8 bytes.
 func (f *Writer) Uint64(x uint64) { f.Block = binary.BigEndian.AppendUint64(f.Block, x) }
 
 // EndRecord ends a record, and the block if it is long enough.
@@ -82,6 +95,7 @@ func (f *Writer) EndRecord() {
 	}
 }
 
+// Flush ends the block.
 func (f *Writer) Flush() {
 	if len(f.Block) == 0 {
 		return
@@ -90,7 +104,7 @@ func (f *Writer) Flush() {
 	f.check()
 }
 
-// check writes the block and its checksum.
+// check writes the data in Block, followed by its checksum.
 func (f *Writer) check() {
 	f.Sum = Checksum(f.Block, f.Sum)
 	f.write(f.Block)
@@ -98,12 +112,15 @@ func (f *Writer) check() {
 	f.Block = f.Block[:0]
 }
 
+// write writes b, unless there has been an error.
 func (f *Writer) write(b []byte) {
 	if f.Err == nil {
 		_, f.Err = f.W.Write(b)
 	}
 }
 
+// Close writes the last block and the end, and returns the first error. It does not close the
+// underlying writer.
 func (f *Writer) Close() error {
 	f.Flush()
 	f.Block = binary.AppendUvarint(append(f.Block, 0), f.Records)
@@ -117,19 +134,23 @@ func (f *Writer) Close() error {
 	return nil
 }
 
-// A Reader reads a file. The first error stays, and everything after it is
-// zero.
+// A Reader reads a file: Next, the fields of a record in the order in which they were written, and
+// so on. The first error stays in Err, and whatever is read after it means nothing. It is not safe
+// for concurrent use.
 type Reader struct {
-	R       *bufio.Reader
-	GoesOn  bool   // something else follows behind the end
-	block   []byte // what is left of it
-	buf     []byte
-	Sum     uint64
-	blocks  int
-	records uint64
+	R       *bufio.Reader // what follows the end, if GoesOn
+	GoesOn  bool          // other data may follow the end
+	block   []byte        // the rest of the current block
+	buf     []byte        // memory of the blocks
+	Sum     uint64        // the last checksum
+	blocks  int           // number of the current block, from 1; 0 is the head
+	records uint64        // number of records begun
 	Err     error
 }
 
+// NewReader reads and verifies the head of a file. It returns an ErrDamaged if that is damaged or
+// not of the library, and an ErrVersion if the file has another format, kind or version. again is
+// the advice for that case, such as "sign the stored texts again".
 func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 	f := &Reader{R: bufio.NewReader(r)}
 	head := make([]byte, len(magic)+1)
@@ -159,7 +180,8 @@ func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 	return f, nil
 }
 
-// headText reads a text of the head, and adds it to what is checked.
+// headText reads a text of the head, of at most longest bytes, and appends it to head for the
+// checksum.
 func (f *Reader) headText(head *[]byte, longest uint64) string {
 	n := f.length(longest, head)
 	text := make([]byte, n)
@@ -168,7 +190,7 @@ func (f *Reader) headText(head *[]byte, longest uint64) string {
 	return string(text)
 }
 
-// length reads a number outside of blocks.
+// length reads a varint outside of blocks, of at most most, and appends its bytes to raw.
 func (f *Reader) length(most uint64, raw *[]byte) uint64 {
 	if f.Err != nil {
 		return 0
@@ -191,6 +213,7 @@ func (f *Reader) length(most uint64, raw *[]byte) uint64 {
 	}
 }
 
+// full fills b from the file.
 func (f *Reader) full(b []byte) {
 	if f.Err == nil {
 		if _, err := io.ReadFull(f.R, b); err != nil {
@@ -199,6 +222,8 @@ func (f *Reader) full(b []byte) {
 	}
 }
 
+// readError records an error of the underlying reader. A file that ends early is damaged; any other
+// error is not the fault of the file.
 func (f *Reader) readError(err error) {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		if f.Err == nil {
@@ -209,13 +234,15 @@ func (f *Reader) readError(err error) {
 	f.Err = fmt.Errorf("neardup: reading block %d: %w", f.blocks, err)
 }
 
+// Fail records that the file is damaged, with the position and a reason. Callers use it for records
+// that make no sense, although their checksum is right.
 func (f *Reader) Fail(format string, args ...any) {
 	if f.Err == nil {
 		f.Err = fmt.Errorf("neardup: %w: block %d, after %d records: %s", ErrDamaged, f.blocks, f.records, fmt.Sprintf(format, args...))
 	}
 }
 
-// verify reads the checksum of what was read.
+// verify reads the next checksum, and compares it with that of read.
 func (f *Reader) verify(read []byte) {
 	var sum [8]byte
 	f.full(sum[:])
@@ -225,7 +252,9 @@ func (f *Reader) verify(read []byte) {
 	}
 }
 
-// Next reports whether there is another record.
+// Next moves on to the next record, and reports whether there is one. It is false after the last
+// record and after an error. At the end it also checks the number of records, and, unless GoesOn,
+// that the file ends there.
 func (f *Reader) Next() bool {
 	if f.Err != nil {
 		return false
@@ -234,6 +263,7 @@ func (f *Reader) Next() bool {
 		f.blocks++
 		var raw []byte
 		n := f.length(maxBlock, &raw)
+		// A block of length 0 is the end of the file.
 		if n == 0 && f.Err == nil {
 			records := f.length(1<<62, &raw)
 			if f.verify(raw); f.Err == nil && records != f.records {
@@ -251,7 +281,7 @@ func (f *Reader) Next() bool {
 		if n == 0 || f.Err != nil {
 			return false
 		}
-		// At least as much must be there as memory is taken for.
+		// Read in parts, so that a wrong length cannot claim much more memory than there is data.
 		f.buf = f.buf[:0]
 		for uint64(len(f.buf)) < n && f.Err == nil {
 			from := len(f.buf)
@@ -267,7 +297,7 @@ func (f *Reader) Next() bool {
 	return true
 }
 
-// Text reads a text of a record.
+// Text reads a text of the record.
 func (f *Reader) Text() string {
 	n := f.Uvarint(maxBlock)
 	if n > uint64(len(f.block)) {
@@ -279,7 +309,7 @@ func (f *Reader) Text() string {
 	return s
 }
 
-// Uvarint reads a number of a record, up to most.
+// Uvarint reads a varint of the record. One above most is an error.
 func (f *Reader) Uvarint(most uint64) uint64 {
 	x, size := binary.Uvarint(f.block)
 	if size <= 0 {
@@ -294,7 +324,7 @@ func (f *Reader) Uvarint(most uint64) uint64 {
 	return x
 }
 
-// Uint64 reads a number of a record.
+// Uint64 reads a number of 8 bytes.
 func (f *Reader) Uint64() uint64 {
 	if len(f.block) < 8 {
 		f.cut()
@@ -305,12 +335,13 @@ func (f *Reader) Uint64() uint64 {
 	return x
 }
 
+// cut records that a record is shorter than its fields.
 func (f *Reader) cut() {
 	f.Fail("a record is cut off")
 	f.block = nil
 }
 
-// Damaged returns an ErrDamaged.
+// Damaged returns an error that wraps ErrDamaged.
 func Damaged(format string, args ...any) error {
 	return fmt.Errorf("neardup: %w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }

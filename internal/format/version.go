@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Clip shortens a text for an error message.
+// Clip shortens a text to about 100 bytes for an error message.
 func Clip(s string) string {
 	if len(s) > 100 {
 		return strings.ToValidUTF8(s[:100], "") + "…"
@@ -15,11 +15,12 @@ func Clip(s string) string {
 	return s
 }
 
-// ErrVersion is the error of everything that was stored by other settings, in
-// another width or by another version of this package.
+// ErrVersion is the error for data that was stored with other settings, in another width or by
+// another version of the library.
 var ErrVersion = errors.New("data was stored with other settings")
 
-// IsVersion reports whether s may be a version: one line of printable ASCII.
+// IsVersion reports whether s may be a version: one line of printable ASCII, not empty and at most
+// MaxVersion bytes.
 func IsVersion(s string) bool {
 	for _, c := range []byte(s) {
 		if c < ' ' || c > '~' {
@@ -29,7 +30,8 @@ func IsVersion(s string) bool {
 	return s != "" && len(s) <= MaxVersion
 }
 
-// Shown returns a part of a version for an error message.
+// Shown returns a part of a version for an error message. It is shortened, and quoted if it is not
+// printable ASCII, because it may come from a damaged file.
 func Shown(s string) string {
 	if s = Clip(s); IsVersion(s) || s == "" || !strings.ContainsFunc(s, func(r rune) bool { return r != '…' && (r < ' ' || r > '~') }) {
 		return s
@@ -37,8 +39,9 @@ func Shown(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// CompareVersions returns an error that says in what the versions differ, and what
-// to do again.
+// CompareVersions returns nil if two versions are equal, and otherwise an ErrVersion. A version is
+// a list of key=value parts separated by spaces. The error lists the parts that differ, at most
+// eight, and advises what to do again. It does not show the check values of secrets.
 func CompareVersions(stored, current, again string) error {
 	if stored == current {
 		return nil
@@ -61,13 +64,14 @@ func CompareVersions(stored, current, again string) error {
 			differ = append(differ, fmt.Sprintf("no %s, not %s", key, Shown(value)))
 		}
 	}
+	// The same parts in another order, or some of them twice.
 	if differ == nil {
 		differ = []string{"the versions are written differently"}
 	}
 	return fmt.Errorf("neardup: %w: %s; %s, or use the settings of then", ErrVersion, strings.Join(differ[:min(len(differ), 8)], "; "), again)
 }
 
-// field returns the value of a key, or "".
+// field returns the value of a key in the parts of a version, or "" if there is none.
 func field(version []string, key string) string {
 	for _, f := range version {
 		if k, value, _ := strings.Cut(f, "="); k == key {

@@ -10,18 +10,24 @@ import (
 	"github.com/neardup/neardup/internal/parallel"
 )
 
-// A Pair is two vertices that are similar.
+// A Pair is an edge: two vertices and how similar they are. Only the order of similarities matters,
+// so they may be negative, such as negated distances.
 type Pair struct {
 	A, B       int
 	Similarity float64
 }
 
-// Edge is one side of a pair.
+// An Edge is a Pair as seen from one of its vertices.
 type Edge struct {
 	To         int
 	Similarity float64
 }
 
+// Centres makes groups around centres. Vertices are taken in the order of before, or ascending if
+// before is nil. A vertex that is near no centre so far becomes a centre. Each other vertex then
+// belongs to the most similar centre; of equally similar ones, to the one that was taken first.
+// Members of a group may be far from each other. The order of the pairs does not matter. All pairs
+// are kept in memory.
 func Centres(n int, pairs iter.Seq[Pair], before func(i, j int) bool) []int {
 	near := make([][]Edge, n)
 	for p := range pairs {
@@ -35,10 +41,15 @@ func Centres(n int, pairs iter.Seq[Pair], before func(i, j int) bool) []int {
 	})
 }
 
-// CentresOf makes groups around centres. each calls use with some vertices, in order, and with what
-// is near them. It may look at several side by side, on other goroutines, before use is called for
-// the first; it need not look at a vertex once covered says that it belongs to a centre, and passes
-// nil then. So a large group costs a few looks more than its one centre.
+// CentresOf is Centres for a graph whose edges are looked up when they are needed, since a large
+// group needs only those of its centre.
+//
+// It calls each with a chunk of vertices in order. For each of them, in the same order, each must
+// call use with the vertex and its edges. It may look the edges of several vertices up at the same
+// time on other goroutines, as long as the calls of use do not overlap. If covered says that a
+// vertex already belongs to a centre, its edges are not needed, and each may pass nil. So a group
+// costs a few look-ups more than its one centre: those of members that were looked up before the
+// centre was known.
 func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered func(i int) bool, use func(i int, near []Edge))) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -55,12 +66,12 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 			return 0
 		})
 	}
-	of := make([]int, n) // the centre, the most similar one so far
-	similarity := make([]float64, n)
+	of := make([]int, n)             // the most similar centre so far, or −1
+	similarity := make([]float64, n) // to this centre
 	for i := range of {
 		of[i] = -1
 	}
-	covered := make([]atomic.Bool, n)
+	covered := make([]atomic.Bool, n) // of[i] ≥ 0, for other goroutines
 	for next := 0; next < n; {
 		var some []int // vertices that are near no centre so far
 		for ; next < n && len(some) < parallel.Chunk; next++ {
@@ -69,12 +80,13 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 			}
 		}
 		each(some, func(i int) bool { return covered[i].Load() }, func(i int, near []Edge) {
-			if of[i] >= 0 { // near a centre among some
+			if of[i] >= 0 { // near a centre that came earlier in some
 				return
 			}
-			of[i], similarity[i] = i, math.Inf(1)
+			of[i], similarity[i] = i, math.Inf(1) // a centre stays its own
 			for _, e := range near {
-				if of[e.To] < 0 || e.Similarity > similarity[e.To] { // of equal ones the centre that comes first
+				// > keeps the centre that was taken first, if two are equally similar.
+				if of[e.To] < 0 || e.Similarity > similarity[e.To] {
 					of[e.To], similarity[e.To] = i, e.Similarity
 					covered[e.To].Store(true)
 				}
@@ -84,18 +96,22 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 	return of
 }
 
-// ComponentsOf returns for each of n vertices the smallest one of its connected component, without
-// the edges being spelled out. It is a breadth-first search: near calls use with some vertices, in
-// order, and with the vertices near them that are not dropped. drop takes the vertices that are reached
-// away from what near looks at; it is called each time they are a half of what was left. So in one
-// large group the first look finds all others, and the rest of the looks cost next to nothing.
+// ComponentsOf returns the smallest vertex of each vertex's connected component, for a graph whose
+// edges are looked up when they are needed. It is a breadth-first search.
+//
+// It calls near with a chunk of reached vertices. For each of them, in any order, near must call
+// use with the vertex and its edges to vertices that have not been dropped. It calls drop each time
+// that half of the remaining vertices have been reached: drop should remove those from what near
+// looks at, because edges to them tell nothing new. So in one large component the first look-up
+// reaches all others, and the rest of the look-ups cost next to nothing.
 func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop func(reached func(i int) bool)) []int {
 	of := make([]int, n)
 	for i := range of {
 		of[i] = -1
 	}
-	left, reached := n, 0 // vertices that are not dropped, and how many of those are reached
+	left, reached := n, 0 // vertices that are not dropped, and how many of these are reached
 	var queue []int
+	// reach adds a vertex to the component of root.
 	reach := func(i, root int) {
 		of[i] = root
 		queue = append(queue, i)
@@ -105,6 +121,7 @@ func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop
 		if of[root] >= 0 {
 			continue
 		}
+		// Each round takes a chunk of the queue.
 		for reach(root, root); len(queue) > 0; {
 			if 2*reached >= left {
 				drop(func(i int) bool { return of[i] >= 0 })
@@ -124,12 +141,14 @@ func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop
 	return of
 }
 
-// Represent changes the roots of groups, the smallest members, to their best members by before, which
-// may be nil.
+// Represent changes the representatives of groups. of has the smallest member of each vertex's
+// group; the result has the member that is first by before. A nil before changes nothing. It reuses
+// the memory of of.
 func Represent(of []int, before func(i, j int) bool) []int {
 	if before == nil {
 		return of
 	}
+	// best is right for the smallest members only; the others are set from it.
 	best := slices.Clone(of)
 	for i, root := range of {
 		if best[root] != i && before(i, best[root]) {
@@ -142,11 +161,20 @@ func Represent(of []int, before func(i, j int) bool) []int {
 	return of
 }
 
+// CompleteLinks makes groups in which every two members are a pair (agglomerative clustering with
+// complete linkage). It takes the pairs in the order of similarity, and equally similar ones in the
+// order of their vertices. Two groups are merged as soon as every member of one has been paired
+// with every member of the other. So the order of the pairs does not matter. The result has the
+// smallest member of each group.
+//
+// All pairs are kept in memory. Sorting them takes the most time; merging two groups takes time for
+// the groups that are linked to the one with the larger root.
 func CompleteLinks(n int, pairs iter.Seq[Pair]) []int {
 	var sorted []Pair
 	for p := range pairs {
 		sorted = append(sorted, Pair{min(p.A, p.B), max(p.A, p.B), p.Similarity})
 	}
+	// Keep each pair once, with its largest similarity.
 	slices.SortFunc(sorted, func(a, b Pair) int {
 		return cmp.Or(a.A-b.A, a.B-b.B, cmp.Compare(b.Similarity, a.Similarity))
 	})
@@ -157,7 +185,7 @@ func CompleteLinks(n int, pairs iter.Seq[Pair]) []int {
 	for i := range size {
 		size[i] = 1
 	}
-	links := make([]map[int]int, n) // of a group: how many pairs it has with others so far
+	links := make([]map[int]int, n) // between groups: the number of pairs taken so far
 	link := func(a, b, pairs int) {
 		for range 2 {
 			if links[a] == nil {
@@ -175,6 +203,8 @@ func CompleteLinks(n int, pairs iter.Seq[Pair]) []int {
 		if link(a, b, 1); links[a][b] < size[a]*size[b] {
 			continue
 		}
+		// Every member of a has been paired with every member of b. Merge them, and their links to
+		// others.
 		root := min(a, b)
 		other := a + b - root
 		groups.Join(a, b)

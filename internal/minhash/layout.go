@@ -1,3 +1,14 @@
+// Package minhash computes MinHash signatures and finds similar ones among many by banding
+// (locality-sensitive hashing). It is the machinery behind MinHash, Signature and SignatureIndex of
+// the library:
+//
+//   - values.go computes signatures, compares them, and packs a few bits of each value.
+//   - layout.go defines the words in which an index stores a signature, and the keys of its bands.
+//   - tables.go has the immutable hash tables for the bands of many signatures.
+//   - tail.go has the table for signatures that are being added one by one.
+//
+// A signature has one value of 31 bits for each bin of hashes. Bit 31 is set in a value that was
+// borrowed from another bin, because its own bin had no feature.
 package minhash
 
 import (
@@ -7,21 +18,27 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// A Banding cuts signatures into Bands bands of Rows values each.
+// A Banding cuts signatures into Bands bands of Rows values each. Values beyond Bands·Rows belong
+// to no band.
 type Banding struct{ Bands, Rows int }
 
-// A Layout says how an index keeps signatures: as documents of so many words.
+// A Layout says how an index stores a signature: as a document of a fixed number of 64-bit words.
 //
-//	32 bits    the values, two in a word, the first one in its low half
-//	b bits     the values packed, then for each band a key of 32 bits, two in a word;
-//	           the keys of the empty set are 0, and no others
+//	32 bits    the values, two in a word, the first one in the low half
+//	b bits     b bits of each value, packed; then a key of 32 bits for each band, two in a word.
+//	           The keys of the empty set are 0, and no others are
+//
+// With 32 bits, the keys are computed from the values. Fewer bits do not determine them, so there
+// they are stored. A Layout does not change and is safe for concurrent use.
 type Layout struct {
-	Values, Bits int
+	Values, Bits int // of a signature; of each value that is kept: 1, 2, 4, 8, 16 or 32
 	Banding
-	packed int // words of the values
-	Words  int // of a document
+	packed int // words for the values
+	Words  int // words of a document
 }
 
+// NewLayout returns the layout for signatures of the given number of values and bits. The arguments
+// must be valid.
 func NewLayout(values, bits int, b Banding) *Layout {
 	l := &Layout{Values: values, Bits: bits, Banding: b, packed: PackedWords(values, bits)}
 	if l.Words = l.packed; bits < 32 {
@@ -30,7 +47,7 @@ func NewLayout(values, bits int, b Banding) *Layout {
 	return l
 }
 
-// Pack makes the words of a document of a signature.
+// Pack writes the signature s into the words of doc, which are as many as l.Words.
 func (l *Layout) Pack(doc []uint64, s []uint32) {
 	if l.Bits == 32 {
 		for i := range len(s) / 2 {
@@ -46,7 +63,8 @@ func (l *Layout) Pack(doc []uint64, s []uint32) {
 	l.packKeys(doc, s)
 }
 
-// packKeys is the part of pack that makes keys.
+// packKeys writes only the keys, into words that are 0. The keys are those of all 32 bits, so fewer
+// bits give the same candidates.
 func (l *Layout) packKeys(doc []uint64, s []uint32) {
 	if IsEmpty(s) {
 		return
@@ -62,7 +80,7 @@ func (l *Layout) packKeys(doc []uint64, s []uint32) {
 	}
 }
 
-// Signature is the inverse of pack; of packed values there is none.
+// Signature is the inverse of Pack. It returns nil if not all bits are stored.
 func (l *Layout) Signature(doc []uint64) []uint32 {
 	if l.Bits < 32 {
 		return nil
@@ -74,7 +92,7 @@ func (l *Layout) Signature(doc []uint64) []uint32 {
 	return s
 }
 
-// IsEmpty reports whether a document is of the empty set, which is in no band.
+// IsEmpty reports whether a document is the signature of the empty set, which agrees with nothing.
 func (l *Layout) IsEmpty(doc []uint64) bool {
 	if l.Bits == 32 {
 		return uint32(doc[0]) == EmptyBin
@@ -82,19 +100,23 @@ func (l *Layout) IsEmpty(doc []uint64) bool {
 	return uint32(doc[l.packed]) == 0
 }
 
+// The seed and the factor of the hash of a band. keyFactor is 2⁶⁴ over the golden ratio.
 const (
 	keySeed   = 0xD6E8FEB86659FD93
 	keyFactor = 0x9E3779B97F4A7C15
 )
 
-const ownBits = ^uint64(Borrowed<<32 | Borrowed) // values without what says that they are borrowed
+// ownBits clears, in two values at once, the bit that says that a value was borrowed.
+const ownBits = ^uint64(Borrowed<<32 | Borrowed)
 
-// key returns a hash of a band, not 0.
+// key returns a 32-bit hash of the values of a band, not 0. Borrowed values count like own ones,
+// since two sets borrow the same value with the probability of their similarity.
 func (l *Layout) key(doc []uint64, band int) uint32 {
 	if l.Bits < 32 {
 		return uint32(doc[l.packed+band/2] >> (band % 2 * 32))
 	}
 	h := uint64(keySeed)
+	// An even number of rows makes a band consist of whole words.
 	if l.Rows%2 == 0 {
 		for i := band * l.Rows / 2; i < (band+1)*l.Rows/2; i++ {
 			hi, lo := bits.Mul64(h^doc[i]&ownBits, keyFactor)
@@ -109,10 +131,11 @@ func (l *Layout) key(doc []uint64, band int) uint32 {
 	return max(uint32(h>>32), 1)
 }
 
-// keys returns the keys of all bands, of a document that is not of the empty set.
+// keys returns the keys of all bands of a document that is not empty. It reuses the slice.
 func (l *Layout) keys(doc []uint64, keys []uint32) []uint32 {
 	keys = slices.Grow(keys[:0], l.Bands)[:l.Bands]
-	if l.Bits == 32 && l.Rows == 4 { // the usual way, without loops in the loop
+	// The usual number of rows, without an inner loop.
+	if l.Bits == 32 && l.Rows == 4 {
 		doc = doc[:2*l.Bands]
 		for band := range keys {
 			hi, lo := bits.Mul64(keySeed^doc[2*band]&ownBits, keyFactor)
@@ -127,7 +150,8 @@ func (l *Layout) keys(doc []uint64, keys []uint32) []uint32 {
 	return keys
 }
 
-// Agree reports whether two documents, neither of the empty set, agree in a band.
+// Agree reports whether two documents, neither empty, agree in a band: in all values, or in the key
+// if not all bits are stored.
 func (l *Layout) Agree(a, b []uint64, band int) bool {
 	if l.Bits < 32 {
 		return l.key(a, band) == l.key(b, band)
@@ -150,7 +174,8 @@ func (l *Layout) Agree(a, b []uint64, band int) bool {
 	return true
 }
 
-// IsFirst reports whether two documents agree in a band and in none before.
+// IsFirst reports whether band is the first in which two documents agree. It serves to report a
+// pair only once.
 func (l *Layout) IsFirst(a, b []uint64, band int) bool {
 	if !l.Agree(a, b, band) {
 		return false
@@ -163,21 +188,20 @@ func (l *Layout) IsFirst(a, b []uint64, band int) bool {
 	return true
 }
 
-// Jaccard returns the estimate of the Jaccard similarity of two documents.
+// Jaccard estimates the Jaccard similarity of the sets of two documents.
 func (l *Layout) Jaccard(a, b []uint64) float64 {
 	if l.Bits < 32 {
 		return PackedJaccard(a[:l.packed], b[:l.packed], l.Values, l.Bits)
 	}
 	same, neither := CompareWords(a, b)
-	if l.Values%2 == 1 { // the last half is of no value, and the same
+	if l.Values%2 == 1 { // the last half word has no value, and compares as equal
 		same--
 	}
 	return exact.Ratio(same, l.Values-neither)
 }
 
-// isAtLeast reports whether the estimated similarity of two documents is at least least. It stops
-// as soon as the rest cannot suffice: with so many values left, the estimate is at most what it
-// would be if all of them were equal.
+// isAtLeast reports whether the estimated similarity of two documents is at least least. After
+// every 32 values it stops if the remaining ones cannot suffice, even if all of them were equal.
 func (l *Layout) isAtLeast(a, b []uint64, least float64) bool {
 	if l.Bits < 32 {
 		return l.Jaccard(a, b) >= least

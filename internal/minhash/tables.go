@@ -15,51 +15,63 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// A Tables finds the signatures of a run that agree with a query in a band. It never
-// changes. For each band there is a table, which leads from the key of the band, a hash of
-// 32 bits, to a bucket of some signatures, 4 to 8 in the mean:
+// Tables are the immutable index of many signatures. For each band there is a table from the 32-bit
+// key of the band to the signatures that have it. A table is two arrays:
 //
-//	buckets  of each value of the highest bits of the key: where its bucket begins, and the
-//	         set of what the next five bits of its keys are, so that most buckets are never
-//	         turned to; then the number of all entries, and 0
-//	entries  the ordinal in the low bits, and above it as many of the bits of the key that
-//	         follow those of the bucket as there is room for
+//	buckets  for each value of the highest bits of a key: where its bucket begins in entries, and a
+//	         set of 32 bits. Bit i of the set says that some key in the bucket has i as its next
+//	         five bits, so most searches end here. After the last bucket: the number of entries, and 0
+//	entries  bucket by bucket, 32 bits each: the ordinal of the signature in the low bits, and in
+//	         the rest as many of the bits of the key that follow those of the bucket as fit
 //
-// So an entry takes 4 bytes, and a signature that differs is nearly always recognised
-// without being looked at: of 32 bits of the key 29 are known. One that does not is
-// compared itself, so the candidates are just those that agree in a band (of packed
-// signatures: in the key of a band). It is reported at the first band in which it
-// does.
+// A bucket has 4 to 8 entries on average. An entry takes 4 bytes, and an entry with another key is
+// nearly always recognised without looking at its signature, because bucket and entry together know
+// 29 of the 32 bits of its key. Whatever passes is compared itself (Layout.Agree), so the
+// candidates are exactly the documents that agree in a band; with packed values, in the key of a
+// band. A document is reported at the first band in which it agrees, and so only once.
+//
+// A search waits for memory most of the time. So it goes through the bands in batches of 32, and
+// each step is made for the whole batch before the next: read the buckets, then the entries, then
+// the signatures. In the first two steps, no load waits for another one.
+//
+// If the tables are mapped from a file, each part is checked when it is first used.
+
+// A Tables finds the signatures of a run that agree with a query in a band. It does not change, and
+// is safe for concurrent use.
 type Tables struct {
 	*Layout
-	docs    []uint64
-	file    *store.Mapping // where the slices are, if they are a file that was not checked yet
-	N       int            // documents
-	entered int            // of them, in each table: all but those of the empty set
-	keyBits int            // that lead to a bucket
-	ordBits int            // of an entry
-	buckets []uint32       // stride() for each band
-	entries []uint32       // entered for each band
+	docs    []uint64       // Words words for each document
+	file    *store.Mapping // the file that holds the slices, as long as it is not verified; else nil
+	N       int            // number of documents
+	entered int            // of these, in each table: all except empty sets
+	keyBits int            // bits of a key that choose the bucket
+	ordBits int            // bits of an entry that are the ordinal
+	buckets []uint32       // band by band, stride() each
+	entries []uint32       // band by band, entered each
 }
 
+// newTables returns Tables without its arrays. There are as many bits for the ordinal as N needs,
+// and three fewer for the bucket, so that buckets have 4 to 8 entries.
 func newTables(l *Layout, docs []uint64) *Tables {
 	n := len(docs) / l.Words
 	ordBits := bits.Len(uint(n))
 	return &Tables{Layout: l, docs: docs, N: n, keyBits: max(1, ordBits-3), ordBits: ordBits}
 }
 
+// stride returns the length of buckets for one band: two words for each bucket, and two at the end.
 func (t *Tables) stride() int { return 2<<t.keyBits + 2 }
 
-// entry returns what the entries of a key have above their ordinals.
+// entry returns the part of an entry above the ordinal, for a key: shifted left, its bucket bits
+// fall out, and the bits that do not fit are cleared.
 func (t *Tables) entry(key uint32) uint32 {
 	return key << t.keyBits >> t.ordBits << t.ordBits
 }
 
-// next returns the next five bits of a key, which is a number in the set of its bucket.
+// next returns the next five bits of a key after those of the bucket: a number in the bucket's set.
 func (t *Tables) next(key uint32) uint32 { return key << t.keyBits >> 27 }
 
-// NewTables returns the tables of some documents, which it keeps. The bands are shared
-// out among the processors.
+// NewTables builds the tables of some documents, and keeps docs. It uses all processors unless the
+// documents are few.
 func NewTables(l *Layout, docs []uint64) *Tables {
 	t := newTables(l, docs)
 	for i := range t.N {
@@ -69,7 +81,7 @@ func NewTables(l *Layout, docs []uint64) *Tables {
 	}
 	t.buckets = make([]uint32, l.Bands*t.stride())
 	t.entries = make([]uint32, l.Bands*t.entered)
-	// The values of neighbouring bands are neighbours, and come from memory together.
+	// A job is a group of neighbouring bands whose values share a cache line.
 	group := max(1, 16/l.Rows)
 	var wg sync.WaitGroup
 	next := make(chan int, l.Bands)
@@ -96,7 +108,10 @@ func NewTables(l *Layout, docs []uint64) *Tables {
 	return t
 }
 
-// build makes the tables of some bands. keys is room for those of all documents.
+// build makes the tables of the bands from..to−1. keys is a buffer for the keys of all documents in
+// these bands; 0 stands for an empty set. Entries are placed by counting sort: count the keys of
+// each bucket, sum up to the ends of the buckets, then fill each bucket from its end down.
+// Documents are taken in descending order, so ordinals ascend in each bucket.
 func (t *Tables) build(from, to int, keys []uint32) {
 	for i := range t.N {
 		doc := t.Doc(uint32(i))
@@ -126,7 +141,7 @@ func (t *Tables) build(from, to int, keys []uint32) {
 			sum += buckets[i]
 			buckets[i] = sum
 		}
-		for i := t.N - 1; i >= 0; i-- { // each bucket moves down from its end
+		for i := t.N - 1; i >= 0; i-- {
 			if key := keys[i]; key != 0 {
 				at := &buckets[key>>shift*2]
 				*at--
@@ -136,31 +151,31 @@ func (t *Tables) build(from, to int, keys []uint32) {
 	}
 }
 
-// table returns the table of a band.
+// table returns the two arrays of a band.
 func (t *Tables) table(band int) (buckets, entries []uint32) {
 	n := t.stride()
 	return t.buckets[band*n:][:n], t.entries[band*t.entered:][:t.entered]
 }
 
+// Doc returns the words of a document. They must not be changed.
 func (t *Tables) Doc(ord uint32) []uint64 {
 	return t.docs[int(ord)*t.Words:][:t.Words:t.Words]
 }
 
-// Search calls emit for every document that agrees with that of the query in a band,
-// each once. It ends when emit returns false.
+// Search calls emit for every document that agrees with the query in a band, each once. It stops
+// when emit returns false. The error is that of a damaged file.
 func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) error {
 	if t.entered == 0 {
 		return nil
 	}
 	v := bandVisit{t: t, q: q, last: uint32(t.N)}
-	// Memory is slow, but works on many things at once: so each step is made for many
-	// bands before the next, and in the first two nothing waits for anything else in them.
 	const batch = 32
 	var buckets [batch][3]uint32
 	var probes [batch + 1]bandProbe
 	stride, shift := t.stride(), 32-t.keyBits
 	for first := 0; first < len(q.keys); first += batch {
 		keys := q.keys[first:min(first+batch, len(q.keys))]
+		// First the buckets: where each begins and ends, and its set.
 		for i, key := range keys {
 			at := t.buckets[(first+i)*stride+int(key>>shift)*2:][:4]
 			if t.file != nil {
@@ -170,13 +185,17 @@ func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) erro
 			}
 			buckets[i&(batch-1)] = [3]uint32{at[0], at[1], at[2]}
 		}
+		// Keep the buckets whose set has the key. Whether it does is unpredictable, so there is no
+		// branch: a probe that is not kept is overwritten by the next.
 		n := 0
 		for i, key := range keys {
 			b := &buckets[i&(batch-1)]
 			probes[n] = bandProbe{uint32(first + i), key, b[0], b[2]}
-			n += int(b[1] >> t.next(key) & 1) // if not, the next takes its place
+			n += int(b[1] >> t.next(key) & 1)
 		}
-		fetched := uint32(0) // some entries, for nothing but to have all near
+		// Then the entries. Reading the first and the last of each bucket brings all of them into
+		// the cache. fetched only keeps the compiler from dropping these loads.
+		fetched := uint32(0)
 		for i := range probes[:n] {
 			p := &probes[i]
 			if p.from >= p.to || int(p.to) > t.entered {
@@ -186,11 +205,13 @@ func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) erro
 			fetched ^= entries[0] ^ entries[len(entries)-1]
 		}
 		v.fetched = fetched
+		// Then compare the entries, and load the signatures of those with the right key.
 		for i := range probes[:n] {
 			if goOn, err := v.bucket(&probes[i], emit); !goOn {
 				return err
 			}
 		}
+		// And last the signatures themselves.
 		if goOn, err := v.verify(emit); !goOn {
 			return err
 		}
@@ -198,22 +219,23 @@ func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) erro
 	return nil
 }
 
-// A bandVisit is one search. Found are the ordinals of entries that have the key of the
-// query, and their bands.
+// A bandVisit is the state of one search. found[:n] are the entries with the key of the query that
+// have not been compared yet, with their bands.
 type bandVisit struct {
 	t     *Tables
 	q     *Query
 	found [32]struct{ ord, band uint32 }
 	n     int
-	last  uint32 // the ordinal that was found last
+	last  uint32 // the ordinal found last, or N
 
-	fetched uint32
+	fetched uint32 // see Search
 }
 
-// A bandProbe is a bucket to look into.
+// A bandProbe is a bucket to look into, entries[from:to] of a band, and the key to look for.
 type bandProbe struct{ band, key, from, to uint32 }
 
-// bucket finds what is in a bucket, and reports whether to go on.
+// bucket adds the entries of a bucket that have the key to found, and starts loading their
+// signatures. goOn is false if the search is over.
 func (v *bandVisit) bucket(p *bandProbe, emit func(ord uint32, doc []uint64) bool) (goOn bool, err error) {
 	t := v.t
 	bucket := t.entries[int(p.band)*t.entered:][p.from:p.to]
@@ -231,7 +253,8 @@ func (v *bandVisit) bucket(p *bandProbe, emit func(ord uint32, doc []uint64) boo
 		if int(ord) >= t.N {
 			return false, format.Damaged("an entry is of no signature")
 		}
-		if ord != v.last { // neighbours in found need not be told apart: see verify
+		// Equal neighbours need only one prefetch. They stay in found; verify deals with them.
+		if ord != v.last {
 			kernel.Prefetch(unsafe.Pointer(&t.Doc(ord)[0]), 8*t.Words)
 		}
 		v.last = ord
@@ -246,11 +269,11 @@ func (v *bandVisit) bucket(p *bandProbe, emit func(ord uint32, doc []uint64) boo
 	return true, nil
 }
 
-// verify emits what was found and agrees in its band, if it agrees in none before; and
-// reports whether to go on.
+// verify emits the documents in found that agree with the query in their band and in no band
+// before. Then it empties found. goOn is false if the search is over.
 func (v *bandVisit) verify(emit func(ord uint32, doc []uint64) bool) (goOn bool, err error) {
 	t := v.t
-	dealt := uint32(t.N) // with this ordinal
+	dealt := uint32(t.N) // the last document that agreed; none yet
 	for _, f := range v.found[:v.n] {
 		if f.ord == dealt {
 			continue
@@ -273,18 +296,22 @@ func (v *bandVisit) verify(emit func(ord uint32, doc []uint64) bool) (goOn bool,
 	return true, nil
 }
 
-// Pairs calls emit with every two documents whose entries agree in the key of a band, as far as the
-// key is known: for all bands in order. Two equal documents agree in all bands; they come only for
-// the first. It ends when emit returns false. All of a file was checked before.
+// Pairs calls emit with every two documents a < b that share a key in a band, for all bands in
+// order. It compares only the bits of the key that entries have, so the caller must verify a pair
+// with Agree or IsFirst. A pair may come for several bands. Two equal documents agree in all bands;
+// where many documents share a key, such a pair comes only for the first band. Pairs stops when
+// emit returns false. A file must have been verified before.
 func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
 	return t.eachKey(func(ords []uint32, band int) (bool, error) {
 		grouped := band > 0 && len(ords) > 16
-		if grouped { // equal documents next to each other
+		// Sort equal documents next to each other, to skip the pairs among them.
+		if grouped {
 			slices.SortFunc(ords, func(a, b uint32) int {
 				return cmp.Or(slices.Compare(t.Doc(a), t.Doc(b)), cmp.Compare(a, b))
 			})
 		}
-		next := 0 // the first that is not equal to the one at i
+		// next is the first document behind i that differs from it.
+		next := 0
 		for i, a := range ords {
 			from := i + 1
 			if grouped {
@@ -303,11 +330,14 @@ func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
 }
 
 // Components joins in f every two documents that agree in a band and whose estimated similarity is
-// at least least. Many documents may share a band. So the members of a key are kept by component,
-// and a document is compared with the members of another component only until one of them is
-// similar: n documents of one component cost n steps, and not n². stop ends it with its error.
+// at least least.
+//
+// Many documents may share a key, and their pairs would be too many to compare. So the documents of
+// a key are kept by component, and a new one is compared with the members of another component only
+// until one of them is similar. n documents of one component cost n steps, not n². stop is called
+// often; its error ends the work.
 func (t *Tables) Components(f graph.Forest, least float64, stop func() error) error {
-	var parts [][]uint32 // the members of a key that came so far, by component
+	var parts [][]uint32 // the documents of one key so far, by component
 	return t.eachKey(func(ords []uint32, band int) (bool, error) {
 		if err := stop(); err != nil {
 			return false, err
@@ -325,8 +355,9 @@ func (t *Tables) Components(f graph.Forest, least float64, stop func() error) er
 	})
 }
 
-// place joins a document with the components that it is similar to, and adds it to the members of
-// its own.
+// place joins a document with every component in parts that has a similar member, and adds it to
+// the part of its own component. It returns the new parts. Parts whose components have been joined
+// stay separate, which changes no result.
 func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, least float64, band int) [][]uint32 {
 	doc := t.Doc(ord)
 	own := -1
@@ -347,7 +378,8 @@ func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, least float
 		parts[own] = append(parts[own], ord)
 		return parts
 	}
-	if len(parts) < cap(parts) { // the memory of an earlier key
+	// Reuse the memory of a part of an earlier key.
+	if len(parts) < cap(parts) {
 		parts = parts[:len(parts)+1]
 		parts[len(parts)-1] = append(parts[len(parts)-1][:0], ord)
 		return parts
@@ -355,8 +387,9 @@ func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, least float
 	return append(parts, []uint32{ord})
 }
 
-// eachKey calls take with the ordinals of every key that two or more entries of a band share, in
-// ascending order, until it returns false. take may change them.
+// eachKey calls take with the ordinals of all entries that share a key, for every key with two or
+// more entries, band by band. Ordinals ascend. take may change the slice, which is valid only
+// during the call. eachKey stops when take returns false.
 func (t *Tables) eachKey(take func(ords []uint32, band int) (goOn bool, err error)) error {
 	var sorted []uint32
 	for band := range t.Bands {
@@ -367,7 +400,8 @@ func (t *Tables) eachKey(take func(ords []uint32, band int) (goOn bool, err erro
 				return format.Damaged("a bucket is outside of its table")
 			}
 			sorted = append(sorted[:0], entries[from:to]...)
-			slices.Sort(sorted) // entries of one key together
+			// Puts the entries of one key together.
+			slices.Sort(sorted)
 			for rest := sorted; len(rest) > 0; {
 				n := 1
 				for n < len(rest) && (rest[0]^rest[n])>>t.ordBits == 0 {
@@ -392,26 +426,29 @@ func (t *Tables) eachKey(take func(ords []uint32, band int) (goOn bool, err erro
 	return nil
 }
 
+// Bytes returns the memory for the arrays, documents not included.
 func (t *Tables) Bytes() int { return 4 * (cap(t.buckets) + cap(t.entries)) }
 
-// Tables in a file (see snapshot.go) are a record with the number of entries of each, and
-// two columns.
-
+// Write writes the record of the tables into a snapshot (internal/store): the number of entries in
+// each table. The arrays follow as columns.
 func (t *Tables) Write(f *format.Writer) {
 	f.Uvarint(uint64(t.entered))
 	f.EndRecord()
 }
 
+// Columns returns the arrays as the columns of a snapshot: buckets and entries.
 func (t *Tables) Columns() store.FinderColumns[[][]byte] {
 	return store.FinderColumns[[][]byte]{{store.AsBytes(t.buckets)}, {store.AsBytes(t.entries)}}
 }
 
-// ReadTables reads what write wrote.
+// ReadTables reads what Write wrote. The result can be used after Attach.
 func ReadTables(f *format.Reader, l *Layout) *Tables {
 	f.Next()
 	return &Tables{Layout: l, entered: int(f.Uvarint(store.MaxDocuments))}
 }
 
+// Attach gives the tables their documents and columns, which are parts of a file, without copying
+// them. It checks only the lengths. Columns of other lengths than the record says are an error.
 func (t *Tables) Attach(docs store.Column, file *store.Mapping, columns store.FinderColumns[[]byte]) error {
 	entered := t.entered
 	*t = *newTables(t.Layout, docs.Docs)
@@ -424,16 +461,16 @@ func (t *Tables) Attach(docs store.Column, file *store.Mapping, columns store.Fi
 	return nil
 }
 
-// A Query is a signature to search for: its document and its keys, none of the empty
-// set. The values of packed ones are in it when they are asked for, which takes longer than
-// to find nothing.
+// A Query is a signature to search for: its document and the keys of its bands. The empty set has
+// no keys, so nothing is found. If not all bits are kept, the values are packed into the document
+// only when Jaccard asks for them; that takes longer than to find nothing.
 type Query struct {
 	doc    []uint64
 	keys   []uint32
-	values []uint32 // that are not in doc yet
+	values []uint32 // not packed into doc yet
 }
 
-// Set makes q the query for a signature, of which it takes a copy.
+// Set makes q the query for a signature, which it copies.
 func (q *Query) Set(l *Layout, s []uint32) {
 	q.doc = slices.Grow(q.doc[:0], l.Words)[:l.Words]
 	if q.values = q.values[:0]; l.Bits == 32 {
@@ -448,7 +485,7 @@ func (q *Query) Set(l *Layout, s []uint32) {
 	}
 }
 
-// Jaccard returns the estimate of the Jaccard similarity of the query and a document.
+// Jaccard estimates the Jaccard similarity of the query and a document. It may change q.
 func (q *Query) Jaccard(l *Layout, doc []uint64) float64 {
 	if len(q.values) > 0 {
 		PackValues(q.doc, q.values, l.Bits)
@@ -457,4 +494,5 @@ func (q *Query) Jaccard(l *Layout, doc []uint64) float64 {
 	return l.Jaccard(doc, q.doc)
 }
 
+// Queries pools Query values with their buffers. Call Set on what Get returns.
 var Queries = sync.Pool{New: func() any { return new(Query) }}

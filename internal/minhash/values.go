@@ -9,6 +9,14 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
+// A signature is computed by one permutation hashing (Li, Owen and Zhang 2012): the product of a
+// 64-bit hash and the number of bins is a bin, in its upper word, and a place in the bin, in its
+// lower word. The value of a bin is the smallest place that a feature has in it, cut to 31 bits.
+// Bins without a feature borrow a value from another bin (Borrow).
+//
+// Values are compared two at a time in 64-bit words, without branches.
+
+// The number of values in a signature.
 const (
 	MinValues     = 16
 	MaxValues     = 4096
@@ -16,14 +24,19 @@ const (
 )
 
 const (
-	Borrowed = 1 << 31        // is set in what is not of its own bin
-	EmptyBin = math.MaxUint32 // more than all others
+	// Borrowed is the bit that is set in a value of another bin.
+	Borrowed = 1 << 31
+	// EmptyBin is the value of a bin without any, greater than all others. It occurs only in
+	// signatures of the empty set, and in others before Borrow.
+	EmptyBin = math.MaxUint32
 )
 
-// IsEmpty reports whether s is of the empty set.
+// IsEmpty reports whether s, after Borrow, is the signature of the empty set.
 func IsEmpty(s []uint32) bool { return len(s) == 0 || s[0] == EmptyBin }
 
-// Add adds features to the set of a signature without borrowed values.
+// Add adds features to the set of a signature whose values are not borrowed: each value becomes the
+// minimum of itself and the new places. With permutations, each value has a permutation of its own,
+// as in the textbooks, and the time is len(s)·len(hashes).
 func Add(s []uint32, hashes []uint64, permutations bool) {
 	if permutations {
 		for i := range s {
@@ -45,14 +58,16 @@ func Add(s []uint32, hashes []uint64, permutations bool) {
 	}
 }
 
-// Borrow gives each empty bin the value of another, if there is any. For each bin there is
-// an order of all the others that does not depend on the sets; it borrows from the first
-// that is not empty. If that bin has the smallest of the union of two sets from both, both
-// borrow the same; so the probability of that is their Jaccard similarity.
+// Borrow gives each empty bin the value of another bin, unless all are empty. It keeps the
+// probability that two signatures agree in a bin equal to the Jaccard similarity of their sets.
+// Why: for each bin there is an order of all other bins that does not depend on the set. An empty
+// bin borrows from the first one in this order that has a feature. Take the first bin in the order
+// in which the union of two sets has a feature: if both sets have its smallest place, they borrow
+// the same value, and otherwise not, and the former has the probability of their similarity.
 //
-// The order begins with some bins at random (Shrivastava 2017), which nearly always do. If
-// few bins have a feature it goes on with the rounds in which those that have one offer it
-// each to a bin at random (Mai et al. 2020), so that the time is bounded.
+// The order begins with 16 random bins (Shrivastava 2017), which are nearly always enough. If few
+// bins have a feature, it continues with rounds in which every bin that has one offers it to a
+// random bin (Mai et al. 2020). This bounds the time.
 func Borrow(s []uint32) {
 	empty := 0
 	for _, v := range s {
@@ -68,7 +83,7 @@ func Borrow(s []uint32) {
 		if v != EmptyBin {
 			continue
 		}
-		random := uint64(0)
+		random := uint64(0) // four indexes of 16 bits
 		for try := range uint64(16) {
 			if random >>= 16; try%4 == 0 {
 				random = exact.SplitMix(uint64(i)<<48 | try)
@@ -85,7 +100,9 @@ func Borrow(s []uint32) {
 	}
 }
 
-// offerValues is borrowValues for the bins that are still empty, so many.
+// offerValues does the rounds for the bins that are still empty, whose number is given. In each
+// round, every bin with a feature offers its value to one random bin, which takes it if it is
+// empty.
 func offerValues(s []uint32, empty int) {
 	var lenders []int
 	for i, v := range s {
@@ -107,11 +124,12 @@ func offerValues(s []uint32, empty int) {
 	}
 }
 
-// lend returns a value as another bin has it: never as of an empty one.
+// lend returns a value of one bin as another bin has it: marked, and never equal to EmptyBin.
 func lend(v uint32) uint32 { return min(v|Borrowed, EmptyBin-1) }
 
-// Words returns the values two in a word, the first one in its low half, if they are so in
-// memory, or nil.
+// Words returns the values as words, two in each, the first one in the low half. It shares the
+// memory of s. It returns nil if memory is not laid out like that: on big-endian machines, for an
+// odd number of values, and if s is not aligned to 8 bytes.
 func Words(s []uint32) []uint64 {
 	if p := unsafe.Pointer(unsafe.SliceData(s)); store.HostIsLittle && len(s)%2 == 0 && uintptr(p)%8 == 0 {
 		return unsafe.Slice((*uint64)(p), len(s)/2)
@@ -119,22 +137,26 @@ func Words(s []uint32) []uint64 {
 	return nil
 }
 
-// CompareWords is compareValues for the first two results, two values at a time.
+// CompareWords returns the first two results of CompareValues, for values in words. It counts in
+// the two halves of a word at once.
 func CompareWords(a, b []uint64) (same, neither int) {
 	const high = Borrowed<<32 | Borrowed // bits of values
 	b = b[:len(a)]
-	s, n := uint64(0), uint64(0) // in two halves
+	s, n := uint64(0), uint64(0) // each counts in two halves
 	for i, x := range a {
 		y := b[i]
+		// A half of d is 0 if and only if the values are equal and not borrowed.
 		d := x ^ y | x&high
-		s += ^((d&^high + ^uint64(high)) | d) & high >> 31 // no bit of d is set
+		s += ^((d&^high + ^uint64(high)) | d) & high >> 31 // adds 1 in each half of d that is 0
 		n += x & y & high >> 31
 	}
 	return int(uint32(s) + uint32(s>>32)), int(uint32(n) + uint32(n>>32))
 }
 
-// CompareValues returns in how many bins a and b have the same value of their own, in how
-// many neither has one, and in how many a has one that is not more than that of b.
+// CompareValues returns the number of bins in which a and b have the same value of their own
+// (same), in which neither has one of its own (neither), and in which a has one that is at most
+// that of b (least; a borrowed value of b counts as greater). It has no branches: differences of 64
+// bits have their sign in bit 63.
 func CompareValues(a, b []uint32) (same, neither, least int) {
 	b = b[:len(a)]
 	for i, x := range a {
@@ -146,12 +168,15 @@ func CompareValues(a, b []uint32) (same, neither, least int) {
 	return same, neither, least
 }
 
+// IsPacked reports whether b is a number of bits to which values can be packed.
 func IsPacked(b int) bool { return b == 1 || b == 2 || b == 4 || b == 8 || b == 16 }
 
+// PackedWords returns the number of words for packed values.
 func PackedWords(values, bits int) int { return (values*bits + 63) / 64 }
 
-// PackValues puts some bits of each value into words, which are empty. The bits depend on
-// the bin, so that two borrowed values do not agree by chance in all bins that have them.
+// PackValues writes a few bits of a hash of each value into words, which must be 0. The bits depend
+// on the bin too. Otherwise two different values that are borrowed by many bins would agree by
+// chance in all of them or in none.
 func PackValues(words []uint64, s []uint32, bits int) {
 	for i, v := range s {
 		x := exact.SplitMix(uint64(v&^Borrowed)<<16|uint64(i)) >> (64 - bits)
@@ -159,10 +184,12 @@ func PackValues(words []uint64, s []uint32, bits int) {
 	}
 }
 
-// unequal returns in how many values of some bits two packed signatures differ.
+// unequal returns the number of values in which two packed signatures differ. It folds the
+// differing bits of each value into its lowest bit.
 func unequal(a, b []uint64, width int) int {
 	n := 0
-	lowest := ^uint64(0) / (1<<width - 1) // bit of each value
+	// The lowest bit of each value.
+	lowest := ^uint64(0) / (1<<width - 1)
 	if width == 1 {
 		lowest = ^uint64(0)
 	}
@@ -176,6 +203,9 @@ func unequal(a, b []uint64, width int) int {
 	return n
 }
 
+// PackedJaccard estimates the Jaccard similarity from packed signatures, neither of an empty set.
+// The share of equal values is J + (1−J)·2⁻ᵇ, because different values are equal by chance; this is
+// solved for J. The estimate may be a little below 0.
 func PackedJaccard(a, b []uint64, values, bits int) float64 {
 	chance := 1 / float64(uint64(1)<<bits)
 	share := float64(values-unequal(a, b, bits)) / float64(values)

@@ -6,11 +6,11 @@ require (
 	github.com/FerretDB/FerretDB v1.24.2
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/neardup/neardup v0.0.0
-	github.com/neardup/neardup/stores/mongostore v0.0.0
-	github.com/neardup/neardup/stores/pebblestore v0.0.0
-	github.com/neardup/neardup/stores/redisstore v0.0.0
-	github.com/neardup/neardup/stores/sqlstore v0.0.0
+	github.com/neardup/neardup v0.1.0
+	github.com/neardup/neardup/stores/mongostore v0.1.0
+	github.com/neardup/neardup/stores/pebblestore v0.1.0
+	github.com/neardup/neardup/stores/redisstore v0.1.0
+	github.com/neardup/neardup/stores/sqlstore v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 	go.mongodb.org/mongo-driver/v2 v2.9.3
 	modernc.org/sqlite v1.60.1
@@ -93,12 +93,4 @@ require (
 	modernc.org/libc v1.77.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-)
-
-replace (
-	github.com/neardup/neardup => ../..
-	github.com/neardup/neardup/stores/mongostore => ../mongostore
-	github.com/neardup/neardup/stores/pebblestore => ../pebblestore
-	github.com/neardup/neardup/stores/redisstore => ../redisstore
-	github.com/neardup/neardup/stores/sqlstore => ../sqlstore
 )

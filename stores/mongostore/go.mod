@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/FerretDB/FerretDB v1.24.2
-	github.com/neardup/neardup v0.0.0
+	github.com/neardup/neardup v0.1.0
 	go.mongodb.org/mongo-driver/v2 v2.9.3
 )
 
@@ -71,5 +71,3 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 	modernc.org/sqlite v1.60.1 // indirect
 )
-
-replace github.com/neardup/neardup => ../..

@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/cockroachdb/pebble/v2 v2.1.7
-	github.com/neardup/neardup v0.0.0
+	github.com/neardup/neardup v0.1.0
 )
 
 require (
@@ -44,5 +44,3 @@ require (
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/protobuf v1.33.0 // indirect
 )
-
-replace github.com/neardup/neardup => ../..

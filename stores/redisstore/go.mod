@@ -3,7 +3,7 @@ module github.com/neardup/neardup/stores/redisstore
 go 1.26.0
 
 require (
-	github.com/neardup/neardup v0.0.0
+	github.com/neardup/neardup v0.1.0
 	github.com/redis/go-redis/v9 v9.23.0
 )
 
@@ -17,5 +17,3 @@ require (
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-
-replace github.com/neardup/neardup => ../..

@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/jackc/pgx/v5 v5.12.0
-	github.com/neardup/neardup v0.0.0
+	github.com/neardup/neardup v0.1.0
 	modernc.org/sqlite v1.60.1
 )
 
@@ -31,5 +31,3 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-replace github.com/neardup/neardup => ../..
