@@ -77,7 +77,7 @@ type Store interface {
 
 // An Entry is a fingerprint with its id in a [Store].
 type Entry struct {
-	ID          string
+	ID          string // 1 to 1024 bytes of UTF-8 without the byte 0
 	Fingerprint neardup.Fingerprint64
 }
 

@@ -7,7 +7,7 @@
 //	rec, err := records.Of(person)
 //	fp := f.SumRecord64(rec)
 //
-// All functions are safe for concurrent use.
+// All functions are safe for concurrent use, except that one *sql.Rows belongs to one goroutine.
 package records
 
 import (
@@ -166,6 +166,8 @@ func columnsOf(t reflect.Type) ([]column, error) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
+			// The cases, in this order: left out by its tag; an embedded struct, which may itself
+			// be unexported; not exported; of a type that has no text; a column.
 			switch {
 			case tag == "-":
 			case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && isPart(inner):
@@ -221,6 +223,7 @@ var (
 // isValue reports whether textOf can write values of type t. For an interface type only the value
 // tells, so it reports true.
 func isValue(t reflect.Type) bool {
+	// A value may be written by a method of any pointer on the way to it, or of the value itself.
 	for range maxPointers {
 		for _, i := range []reflect.Type{valuer, marshaler, stringer} {
 			if t.Implements(i) || reflect.PointerTo(t).Implements(i) {
@@ -295,7 +298,7 @@ func textOf(v reflect.Value) (text string, ok bool, err error) {
 		if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
 			return "", false, nil
 		}
-		// Try the methods first: of the address, if there is one, as that includes those of the
+		// Try the methods first: of the address, if there is one, because it also has those of the
 		// value.
 		if v.CanAddr() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
 			if text, ok, known, err := writtenBySelf(v.Addr().Interface()); known {
@@ -311,6 +314,7 @@ func textOf(v reflect.Value) (text string, ok bool, err error) {
 		}
 		v = v.Elem()
 	}
+	// No method: write the basic kinds as Go does.
 	switch v.Kind() {
 	case reflect.String:
 		return v.String(), true, nil
@@ -335,6 +339,7 @@ func textOf(v reflect.Value) (text string, ok bool, err error) {
 // writtenBySelf returns the text that x writes of itself. known is false if x has no method for it.
 // A time.Time has several, but is written by timeText.
 func writtenBySelf(x any) (text string, ok, known bool, err error) {
+	// x is often the address of a field.
 	if t, is := x.(*time.Time); is {
 		x = *t
 	}

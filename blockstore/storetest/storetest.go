@@ -205,7 +205,8 @@ func remove(t *testing.T, store blockstore.Store, ids ...string) {
 // It uses no random numbers. The edge cases have bits at the borders of words and blocks.
 func (s Suite) documents(t *testing.T) {
 	store := s.open(t, "documents", MustBlocks(3, 0))
-	const a, b, c = 0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x800dae90e55ce488 // A and B differ in 1 bit, A and C in 3, B and C in 4
+	// The example of Li 2015 §2.3: A and B differ in 1 bit, A and C in 3, B and C in 4.
+	const a, b, c = 0x800d8e90e45cc488, 0x800d8e90e4dcc488, 0x800dae90e55ce488
 	edges := []neardup.Fingerprint64{0, 1, 1 << 63, 1<<63 - 1, 1<<64 - 1, 1<<64 - 2, 0x8000800080008000, 0x7fff7fff7fff7fff, a, b, c}
 	m := model{}
 	m.check(t, store, edges) // of an empty store

@@ -123,6 +123,8 @@ func (f *Writer) write(b []byte) {
 // underlying writer.
 func (f *Writer) Close() error {
 	f.Flush()
+	// The end: a length of 0, and the number of records, so that a file cut after a block is
+	// noticed.
 	f.Block = binary.AppendUvarint(append(f.Block, 0), f.Records)
 	f.check()
 	if f.Err == nil {
@@ -153,6 +155,8 @@ type Reader struct {
 // the advice for that case, such as "sign the stored texts again".
 func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 	f := &Reader{R: bufio.NewReader(r)}
+	// The bytes of the head are collected in head, for its checksum. The version is only looked at
+	// when the checksum is known to be right.
 	head := make([]byte, len(magic)+1)
 	if _, err := io.ReadFull(f.R, head); err != nil || string(head[:len(magic)]) != magic {
 		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
@@ -203,6 +207,7 @@ func (f *Reader) length(most uint64, raw *[]byte) uint64 {
 		}
 		*raw = append(*raw, b)
 		x |= uint64(b&0x7F) << shift
+		// A tenth byte above 1 would overflow 64 bits.
 		if shift == 63 && b > 1 || b < 0x80 && x > most {
 			f.Fail("a length of more than %d", most)
 			return 0

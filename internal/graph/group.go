@@ -142,8 +142,8 @@ func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop
 }
 
 // Represent changes the representatives of groups. of has the smallest member of each vertex's
-// group; the result has the member that is first by before. A nil before changes nothing. It reuses
-// the memory of of.
+// group; the result, in the same slice, has the member that is first by before. A nil before
+// changes nothing.
 func Represent(of []int, before func(i, j int) bool) []int {
 	if before == nil {
 		return of
@@ -163,12 +163,12 @@ func Represent(of []int, before func(i, j int) bool) []int {
 
 // CompleteLinks makes groups in which every two members are a pair (agglomerative clustering with
 // complete linkage). It takes the pairs in the order of similarity, and equally similar ones in the
-// order of their vertices. Two groups are merged as soon as every member of one has been paired
-// with every member of the other. So the order of the pairs does not matter. The result has the
+// order of their vertices, so the order in which they come does not matter. Two groups are merged
+// as soon as every member of one has been paired with every member of the other. The result has the
 // smallest member of each group.
 //
-// All pairs are kept in memory. Sorting them takes the most time; merging two groups takes time for
-// the groups that are linked to the one with the larger root.
+// All pairs are kept in memory and sorted. A merge takes time for the groups that are linked to the
+// one that disappears.
 func CompleteLinks(n int, pairs iter.Seq[Pair]) []int {
 	var sorted []Pair
 	for p := range pairs {
@@ -185,7 +185,9 @@ func CompleteLinks(n int, pairs iter.Seq[Pair]) []int {
 	for i := range size {
 		size[i] = 1
 	}
-	links := make([]map[int]int, n) // between groups: the number of pairs taken so far
+	// A group is known by its root, the smallest member. links[a][b] is the number of pairs taken
+	// so far between the groups a and b. They can be merged when it is the product of their sizes.
+	links := make([]map[int]int, n)
 	link := func(a, b, pairs int) {
 		for range 2 {
 			if links[a] == nil {

@@ -90,6 +90,7 @@ func NewTables(l *Layout, docs []uint64) *Tables {
 	}
 	close(next)
 	workers := min(runtime.GOMAXPROCS(0), len(next))
+	// For few documents, starting goroutines costs more than it saves.
 	if t.N < 1<<14 {
 		workers = 1
 	}
@@ -125,6 +126,7 @@ func (t *Tables) build(from, to int, keys []uint32) {
 			keys[(band-from)*t.N+i] = t.key(doc, band)
 		}
 	}
+	// Then the tables, one after the other: counts, sums, entries.
 	shift := 32 - t.keyBits
 	for band := from; band < to; band++ {
 		keys := keys[(band-from)*t.N:][:t.N]
@@ -198,6 +200,7 @@ func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) erro
 		fetched := uint32(0)
 		for i := range probes[:n] {
 			p := &probes[i]
+			// The set says that the bucket is not empty, so this can only be damage.
 			if p.from >= p.to || int(p.to) > t.entered {
 				return format.Damaged("a bucket is outside of its table")
 			}
@@ -402,6 +405,7 @@ func (t *Tables) eachKey(take func(ords []uint32, band int) (goOn bool, err erro
 			sorted = append(sorted[:0], entries[from:to]...)
 			// Puts the entries of one key together.
 			slices.Sort(sorted)
+			// Cut the bucket into runs of entries that are equal above the ordinal.
 			for rest := sorted; len(rest) > 0; {
 				n := 1
 				for n < len(rest) && (rest[0]^rest[n])>>t.ordBits == 0 {
