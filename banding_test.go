@@ -7,6 +7,7 @@ import (
 )
 
 func TestBanding(t *testing.T) {
+	t.Parallel()
 	if got, want := (Banding{32, 4}).String(), "32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, 0.5 0.873, 0.6 0.988, 0.7 1.000, 0.8 1.000, 0.9 1.000"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -13,6 +13,7 @@ import (
 // TestCalibrate finds, of texts with more and more changes, the similarity that tells wanted from
 // unwanted ones.
 func TestCalibrate(t *testing.T) {
+	t.Parallel()
 	texts := revisedTexts(shorter(600, 200))
 	d, _ := NewDeduplicator[int](DeduplicatorOptions{Similarity: 0.9})
 	d.AddAll(bg, slices.All(texts))
@@ -102,6 +103,7 @@ func TestCalibrate(t *testing.T) {
 
 // An explanation adds up to the similarity, and has the features as they are in the texts.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	texts := corpusTexts(t, "en", "zh")
 	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	d.AddAll(bg, slices.All(texts))

@@ -11,7 +11,7 @@ import (
 //
 //	NEARDUP_DATA=… go test -run DeduplicatorQuality -v .
 func TestDeduplicatorQuality(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	for _, set := range []struct {

@@ -89,6 +89,7 @@ func changedTexts(t *testing.T, n int) []string {
 }
 
 func TestDeduplicatorPairs(t *testing.T) {
+	t.Parallel()
 	texts := changedTexts(t, shorter(400, 150))
 	for name, s := range map[string]DeduplicatorOptions{
 		"default": {}, "low": {Similarity: 0.1}, "one": {Similarity: 1},
@@ -143,6 +144,7 @@ func TestDeduplicatorPairs(t *testing.T) {
 // What comes one by one is compared with all that came before, by weights of when their
 // number last doubled.
 func TestDeduplicatorSearch(t *testing.T) {
+	t.Parallel()
 	texts := changedTexts(t, shorter(500, 200))
 	d, err := NewDeduplicator[int](DeduplicatorOptions{})
 	if err != nil {
@@ -205,6 +207,7 @@ func TestDeduplicatorSearch(t *testing.T) {
 // TestDeduplicatorForgets: what was deleted does not slow down searches, and weights are
 // renewed though there are never more documents.
 func TestDeduplicatorForgets(t *testing.T) {
+	t.Parallel()
 	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	for i := range 500 {
 		must(d.SearchAndAdd(i, fmt.Sprintf("document %d of a window that moves on, number %d", i*7919, i)))
@@ -239,6 +242,7 @@ func TestDeduplicatorForgets(t *testing.T) {
 
 // TestGroupsOld: groups of new and old documents are those that the pairs since have.
 func TestGroupsOld(t *testing.T) {
+	t.Parallel()
 	texts := changedTexts(t, shorter(300, 120))
 	texts = append(texts, texts[:40]...)
 	for _, old := range []int{0, 1, 60, 130, len(texts) - 10} {
@@ -285,6 +289,7 @@ func TestGroupsOld(t *testing.T) {
 }
 
 func TestDeduplicatorReadersAndWriters(t *testing.T) {
+	t.Parallel()
 	texts := changedTexts(t, 150)
 	d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 	var wg sync.WaitGroup
@@ -410,6 +415,7 @@ func allLinked(of []int, a, b int, near func(i, j int) (float64, bool)) bool {
 
 // A chain of texts, each a little changed: only Chains makes one group of them.
 func TestGroups(t *testing.T) {
+	t.Parallel()
 	words := func(from, n int) (text string) {
 		for i := range n {
 			text += fmt.Sprintf("word%d ", from+i)

@@ -46,7 +46,7 @@ func word(w uint32) string {
 // TestDeduplicatorPlan: with less recall the plan is a cheaper generator, which finds at least as
 // much as was asked for, and what is found is right.
 func TestDeduplicatorPlan(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if !*full || raceDetector {
 		t.Skip("takes long")
 	}
 	texts := revisedTexts(4000)

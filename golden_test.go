@@ -82,7 +82,7 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	add("logidf", Fingerprinter{Weight: Product{LogCount, pairs}})
 	add("s002", Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, words, Sum{Constant(1), termLength{}}}})
 	add("s004", Fingerprinter{Tokenizer: Words{}, Weight: s004(words)})
-	if !testing.Short() {
+	if *full {
 		add("gse004", Fingerprinter{Tokenizer: loadSegmenter(t), Weight: s004(idf(loadSegmenter(t)))})
 		add("gse", Fingerprinter{Tokenizer: loadSegmenter(t)})
 		add("gse2", Fingerprinter{Tokenizer: Shingles{Of: loadSegmenter(t)}})
@@ -94,6 +94,7 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 // must be the same on every platform for ever, and so must the versions. The 386,
 // arm64 and s390x (big-endian) runs of CI read the same file.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	const file = "testdata/golden.tsv"
 	names, pipelines := goldenPipelines(t)
 	var docs []document

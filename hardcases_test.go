@@ -98,6 +98,7 @@ func TestHardCases(t *testing.T) {
 // they are. What many different documents share weighs little, so pages of one template are told
 // apart.
 func TestTemplates(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(10, 11))
 	cut := func(n int) string {
 		words := make([]string, n)
@@ -121,7 +122,7 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ template, own, n int }{{300, 40, 300}, {600, 100, 150}, {200, 50, 300}, {40, 10, 400}, {100, 50, 300}} {
-		if testing.Short() && c.template > 200 {
+		if !*full && c.template > 200 {
 			continue
 		}
 		template := cut(c.template)

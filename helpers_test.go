@@ -2,9 +2,14 @@ package neardup
 
 import (
 	"context"
+	"flag"
 	"iter"
 	"slices"
 )
+
+// full runs every test at its full size: go test . -full, some four minutes. Without it, soak, quality
+// and model tests are smaller, or skipped; with -short they are smaller still.
+var full = flag.Bool("full", false, "run every test at its full size")
 
 var bg = context.Background()
 

@@ -39,7 +39,7 @@ var hostilePieces = map[string]string{
 // the memory they take. That time is linear shows in BenchmarkHostile, and in that
 // this test ends.
 func TestHostile(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	const total, piece, bound = 8 << 20, 1 << 18, 5 << 20
@@ -70,10 +70,11 @@ func TestHostile(t *testing.T) {
 // TestHostileWhole gives texts of some megabytes in one piece, whole and between
 // others.
 func TestHostileWhole(t *testing.T) {
+	t.Parallel()
 	n := normalizers()
 	all := n[len(n)-1]
 	for what, unit := range hostilePieces {
-		text := "Begin " + strings.Repeat(unit, 1<<20/len(unit)) + " end"
+		text := "Begin " + strings.Repeat(unit, shorter(1<<20, 1<<19)/len(unit)) + " end"
 		if got := all.Normalize(text); len(got) > 40*len(text) {
 			t.Errorf("%s: %d bytes became %d", what, len(text), len(got))
 		}

@@ -79,6 +79,7 @@ func collect[F Fingerprint](t *testing.T, ix *Index[int, F], fp F) map[int]int {
 // TestIndexModel runs random adds, replacements, deletes and searches against
 // a map that is searched by brute force.
 func TestIndexModel(t *testing.T) {
+	t.Parallel()
 	t.Run("bits=64", testIndexModel[Fingerprint64])
 	t.Run("bits=128", testIndexModel[Fingerprint128])
 }
@@ -192,6 +193,7 @@ func skewed[F Fingerprint](kind string, n int, rnd *rand.Rand) []F {
 // TestIndexPlans compares every kind of plan with brute force, for every kind of
 // collection, also beyond the distance that the plan was made for.
 func TestIndexPlans(t *testing.T) {
+	t.Parallel()
 	t.Run("bits=64", testIndexPlans[Fingerprint64])
 	t.Run("bits=128", testIndexPlans[Fingerprint128])
 }
@@ -205,6 +207,8 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 	if raceDetector {
 		sizes = sizes[:3]
 	} else if testing.Short() {
+		sizes = sizes[1:3]
+	} else if !*full {
 		sizes = sizes[1:4]
 	}
 	for _, n := range sizes {
@@ -219,7 +223,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 						if memory > 0 && (blocks > 0 || n < 5000) {
 							continue
 						}
-						if testing.Short() && n == 5000 && (k != 3 || memory > 0) {
+						if !*full && n == 5000 && (k != 3 || memory > 0) {
 							continue
 						}
 						ix, err := NewIndex[int, F](k, IndexOptions{Blocks: blocks, Memory: memory})
@@ -291,8 +295,9 @@ func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, 
 // so all patterns of up to three bits, and of four, which must not be found, are
 // tried, in an index so small that keys are short and in one with full keys.
 func TestIndexTheorem(t *testing.T) {
+	t.Parallel()
 	for _, filler := range []int{0, 900_000} {
-		if (testing.Short() || raceDetector) && filler > 0 {
+		if (!*full || raceDetector) && filler > 0 {
 			continue
 		}
 		ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})

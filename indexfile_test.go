@@ -57,6 +57,7 @@ func mustOpen[ID comparable, F Fingerprint](t testing.TB, path string, k int) *I
 // TestIndexFiles changes an index at random, closes and opens it now and then, and
 // compares it with a map, for every kind of ids.
 func TestIndexFiles(t *testing.T) {
+	t.Parallel()
 	t.Run("uint64", func(t *testing.T) {
 		testIndexFiles[uint64, Fingerprint64](t, func(n int) uint64 { return uint64(n) << 40 })
 	})
@@ -170,6 +171,7 @@ func copyIndex(t *testing.T, path string, journal []byte) string {
 // TestIndexKilled opens what a writer leaves that is killed at any byte of the journal:
 // everything up to the last Sync is there.
 func TestIndexKilled(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "seen.index")
 	ix := mustOpen[string, Fingerprint64](t, path, 3)
 	rnd := rand.New(rand.NewPCG(1, 1))
@@ -318,6 +320,7 @@ func TestIndexKilled(t *testing.T) {
 // TestIndexDamaged changes and cuts the files at every byte: no search finds anything
 // wrong, and Verify says what is the matter.
 func TestIndexDamaged(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "seen.index")
 	ix := mustOpen[string, Fingerprint64](t, path, 3)
 	fps := map[string]Fingerprint64{}
@@ -482,6 +485,7 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 // anything whole follows the hole, it is damage, and the file stays as it is. Only a hole in the last
 // frame may be the trace of a writer that never said that the frame was on the disk.
 func TestJournalHole(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "seen.index")
 	ix := mustOpen[string, Fingerprint64](t, path, 3)
 	rnd := rand.New(rand.NewPCG(5, 5))
@@ -621,6 +625,7 @@ func TestIndexFileGolden(t *testing.T) {
 
 // TestIndexOtherDistance opens an index with another distance than before.
 func TestIndexOtherDistance(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "seen.index")
 	rnd := rand.New(rand.NewPCG(1, 1))
 	fps := skewed[Fingerprint64]("templates", 5000, rnd)

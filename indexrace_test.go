@@ -15,6 +15,7 @@ import (
 // as it is; ids that are added in order are there in order; what is deleted together with
 // nothing else is either there or not.
 func TestIndexReaders(t *testing.T) {
+	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})
 		testIndexReaders(t, ix)

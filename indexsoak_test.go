@@ -61,6 +61,7 @@ func (m *soakModel) step() {
 // is left with a model: all that had been synced, and of the rest some first part. It takes
 // as long as NEARDUP_SOAK says, for example 10m.
 func TestIndexSoak(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("NEARDUP_SOAK_PATH") != "" {
 		soakChild(t)
 		return
@@ -71,7 +72,7 @@ func TestIndexSoak(t *testing.T) {
 		if duration, err = time.ParseDuration(s); err != nil {
 			t.Fatal(err)
 		}
-	} else if testing.Short() {
+	} else if !*full {
 		duration = time.Second
 	}
 	seed := rand.Uint64()

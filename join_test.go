@@ -46,6 +46,7 @@ func sortPairs(pairs []Pair[int]) []Pair[int] {
 // TestPairsBetween joins two collections of every kind, of sizes for one processor and for
 // several, with few and with many differing bits.
 func TestPairsBetween(t *testing.T) {
+	t.Parallel()
 	t.Run("bits=64", testPairsBetween[Fingerprint64])
 	t.Run("bits=128", testPairsBetween[Fingerprint128])
 }
@@ -57,7 +58,7 @@ func testPairsBetween[F Fingerprint](t *testing.T) {
 	ctx := context.Background()
 	sizes := [][2]int{{0, 5}, {5, 0}, {1, 1}, {3, 700}, {2500, 1200}, {34_000, 500}}
 	switch {
-	case testing.Short():
+	case !*full:
 		sizes = append(sizes[:4], [2]int{900, 400})
 	case raceDetector:
 		sizes = sizes[:5]
@@ -92,7 +93,7 @@ func TestPairsOrder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	const n = 34_000
 	kinds := []string{"block", "uniform", "templates", "poor"}
-	if testing.Short() {
+	if !*full {
 		kinds = kinds[:1]
 	}
 	for _, kind := range kinds {
@@ -109,7 +110,7 @@ func TestPairsOrder(t *testing.T) {
 				runtime.GOMAXPROCS(workers)
 				got := slices.Collect(Pairs(bg, fps, k))
 				if workers == 1 {
-					if want = got; k == 3 && kind == "block" && !raceDetector && !testing.Short() && !slices.Equal(sortPairs(slices.Clone(got)), quickPairs(fps, nil, k)) {
+					if want = got; k == 3 && kind == "block" && !raceDetector && *full && !slices.Equal(sortPairs(slices.Clone(got)), quickPairs(fps, nil, k)) {
 						t.Fatalf("%s k=%d: %d pairs are not all", kind, k, len(got))
 					}
 				} else if !slices.Equal(got, want) {

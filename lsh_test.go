@@ -191,6 +191,7 @@ func randomSignatureOptions(rnd *rand.Rand) SignatureIndexOptions {
 // TestSignatureIndexModel compares an index, in memory and in files, with a model, over
 // random settings and changes.
 func TestSignatureIndexModel(t *testing.T) {
+	t.Parallel()
 	seeds := shorter(120, 16)
 	if raceDetector {
 		seeds = 24
@@ -342,7 +343,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 				}
 			}
 			want, pairs := 0, 0
-			if testing.Short() || raceDetector {
+			if !*full || raceDetector {
 				break
 			}
 			for i, a := range sigs {

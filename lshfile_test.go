@@ -19,7 +19,7 @@ import (
 // TestSignatureIndexBlocks has damage in each block of a file: a search that comes upon it
 // says so.
 func TestSignatureIndexBlocks(t *testing.T) {
-	if testing.Short() {
+	if !*full {
 		t.Skip("where files are read, and not mapped, they are checked at once")
 	}
 	o := SignatureIndexOptions{Version: "v=1"}

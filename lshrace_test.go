@@ -14,6 +14,7 @@ import (
 // TestSignatureIndexReaders has readers beside a writer that moves an id from one
 // signature to another: a reader sees it exactly once.
 func TestSignatureIndexReaders(t *testing.T) {
+	t.Parallel()
 	ix, err := NewSignatureIndex[int](0.5, SignatureIndexOptions{Values: 64, Banding: Banding{16, 4}})
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +63,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 // TestSignatureIndexIsolation has readers beside a writer that adds an id and deletes the
 // one of twenty before, all of equal signatures: what a reader sees has no gap.
 func TestSignatureIndexIsolation(t *testing.T) {
+	t.Parallel()
 	const window = 20
 	for _, bits := range []int{32, 8} {
 		o := SignatureIndexOptions{Values: 16, Banding: Banding{4, 4}, Bits: bits, Version: "v=1"}

@@ -36,7 +36,7 @@ func jaccards(sets []Set) map[Pair[int]]float64 {
 //
 //	NEARDUP_DATA=… go test -run MinHashQuality -v .
 func TestMinHashQuality(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	for _, set := range []struct {

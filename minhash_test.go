@@ -58,7 +58,7 @@ func spread(t *testing.T, name string, errs []float64, standard float64) (biased
 // sign, all forms to keep signatures. Of errors one in 370 should be beyond three standard
 // errors, of means too.
 func TestEstimators(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	const seeds = 200
@@ -215,6 +215,7 @@ func TestSign(t *testing.T) {
 // TestSignTexts compares signatures of texts and records with those of their sets, however
 // features are read.
 func TestSignTexts(t *testing.T) {
+	t.Parallel()
 	texts := append(corpusTexts(t, "en", "zh"), "", "!", "one", "a b")
 	secret, err := SeededHash([]byte("0123456789abcdef"))
 	if err != nil {

@@ -40,6 +40,7 @@ func checkPairs[F Fingerprint](t *testing.T, fps []F, k int, want map[Pair[int]]
 // TestPairsExhaustive joins all fingerprints that differ in twelve chosen bits
 // only, so that every pattern of differences over the blocks occurs.
 func TestPairsExhaustive(t *testing.T) {
+	t.Parallel()
 	t.Run("bits=64", func(t *testing.T) {
 		testPairsExhaustive[Fingerprint64](t, []int{0, 1, 15, 16, 17, 31, 32, 40, 47, 48, 62, 63})
 	})
@@ -90,6 +91,7 @@ func testPairsExhaustive[F Fingerprint](t *testing.T, bits []int) {
 // TestPairsRandom joins collections with many neighbours, duplicates and shared
 // blocks.
 func TestPairsRandom(t *testing.T) {
+	t.Parallel()
 	t.Run("bits=64", testPairsRandom[Fingerprint64])
 	t.Run("bits=128", testPairsRandom[Fingerprint128])
 }
@@ -154,6 +156,7 @@ func bruteComponents(n int, edges []Pair[int]) []int {
 // TestPairsSkew: a collection in which all share a block is not quadratic, and
 // nothing is lost.
 func TestPairsSkew(t *testing.T) {
+	t.Parallel()
 	fps := random64(200_000, 9)
 	for i := range fps {
 		fps[i] = fps[i]&^0xFFFF | 0xBEEF

@@ -79,7 +79,7 @@ func score[F Fingerprint](sum func(string) F, texts []string, truth map[Pair[int
 //
 //	NEARDUP_DATA=… go test -run NormalizerQuality -v .
 func TestNormalizerQuality(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	steps := []Normalizer{{}, {Form: NFC}, {Form: Width}, {Form: NFKC}, {Fold: true}, {Space: true}, {HTML: true},
@@ -116,6 +116,7 @@ func TestNormalizerQuality(t *testing.T) {
 // TestDisguises prints the recall of copies of real texts that were changed in one
 // way, without and with the step that is for it.
 func TestDisguises(t *testing.T) {
+	t.Parallel()
 	var docs []string
 	for _, lang := range []string{"en", "zh", "more"} {
 		for _, d := range corpus(t, lang) {

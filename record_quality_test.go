@@ -88,7 +88,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 //
 //	NEARDUP_DATA=… go test -run RecordQuality -v .
 func TestRecordQuality(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	for _, set := range []string{"rec-febrl3", "rec-restaurant"} {

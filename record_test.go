@@ -103,6 +103,7 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 
 // TestRecords compares records with the definition.
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	recs := []Record{
 		nil, {}, {"other": "x"}, {"name": ""}, {"name": "。"},
 		{"name": "Ann  Smith", "born": "6 May 2014", "phone": "+86 138-0013-8000", "price": "1,234.50", "text": "The cat. The <b>dog</b>!", "exact": " A "},

@@ -11,7 +11,7 @@ import (
 func TestScripts(t *testing.T) {
 	const file = "testdata/scripts.tsv"
 	tokenizers := map[string]Tokenizer{"words": Words{}, "ngrams2": NGrams{2}, "ngrams3": NGrams{3}}
-	if !testing.Short() {
+	if *full {
 		tokenizers["gse"] = loadSegmenter(t)
 	}
 	data, err := os.ReadFile(file)

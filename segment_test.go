@@ -15,7 +15,7 @@ var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter
 
 func loadSegmenter(t testing.TB) *Segmenter {
 	t.Helper()
-	if testing.Short() {
+	if !*full {
 		t.Skip("loads the dictionary")
 	}
 	s, err := segmenter()

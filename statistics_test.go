@@ -231,7 +231,7 @@ func TestFrequencies(t *testing.T) {
 // TestStatisticsMemory: ten million features take at most 250 MB, while they are counted
 // and afterwards.
 func TestStatisticsMemory(t *testing.T) {
-	if testing.Short() || raceDetector {
+	if !*full || raceDetector {
 		t.Skip("takes long")
 	}
 	const n = 10_000_000

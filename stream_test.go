@@ -37,7 +37,7 @@ func streamed(t testing.TB) map[string]*Fingerprinter {
 		"space":       {Normalizer: Normalizer{Space: true}, Tokenizer: NGrams{}, Weight: perToken(weight)},
 		"everything":  {Normalizer: everything, Tokenizer: NGrams{2}},
 	}
-	if !testing.Short() {
+	if *full {
 		settings["gse"] = &Fingerprinter{Tokenizer: loadSegmenter(t)}
 		settings["gse3"] = &Fingerprinter{Tokenizer: Shingles{Of: loadSegmenter(t), N: 3}, Weight: perToken(weight)}
 		settings["gsepositions"] = &Fingerprinter{Tokenizer: loadSegmenter(t), Weight: settings["positions"].Weight}
@@ -87,6 +87,7 @@ func checkStream(t *testing.T, name string, f *Fingerprinter, text string, size 
 }
 
 func TestStream(t *testing.T) {
+	t.Parallel()
 	texts := append([]string{
 		strings.Repeat("没有句号的长句子", 1000), strings.Repeat("a", 5000) + "。" + strings.Repeat("é", 5000),
 		strings.Repeat("long line without end ", 10_000), strings.Repeat("x", 200_000),
@@ -103,7 +104,7 @@ func TestStream(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for name, f := range streamed(t) {
 		for _, text := range texts {
-			if testing.Short() && len(text) > 40_000 {
+			if !*full && len(text) > 40_000 || testing.Short() && len(text) > 9000 {
 				continue // takes minutes where the processor is emulated
 			}
 			for _, size := range []int{1, 7, 300, 100_000} {
@@ -122,7 +123,7 @@ func FuzzStream(f *testing.F) {
 	}
 	settings := streamed(f)
 	f.Fuzz(func(t *testing.T, text string, seed uint64, size int) {
-		if testing.Short() && len(text) > 5000 {
+		if !*full && len(text) > 5000 {
 			t.Skip("TestStream has it")
 		}
 		rnd := rand.New(rand.NewPCG(seed, 0))

@@ -115,13 +115,17 @@ var hostile = []string{
 // shorter returns n, or in short tests short: where the processor is emulated, they take
 // minutes otherwise.
 func shorter(n, short int) int {
-	if testing.Short() {
-		return short
+	switch {
+	case *full:
+		return n
+	case testing.Short():
+		return max(1, short/3)
 	}
-	return n
+	return short
 }
 
 func TestTokenizers(t *testing.T) {
+	t.Parallel()
 	for _, text := range hostile {
 		checkTokenizers(t, text)
 	}
@@ -221,7 +225,9 @@ func TestTokensStay(t *testing.T) {
 
 func FuzzTokenizers(f *testing.F) {
 	for _, text := range hostile {
-		f.Add(text)
+		if len(text) < 1000 { // TestTokenizers has the others
+			f.Add(text)
+		}
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkTokenizers(t, text) })
 }
@@ -273,7 +279,7 @@ func TestSegmenter(t *testing.T) {
 }
 
 func TestSegmenterOptions(t *testing.T) {
-	if testing.Short() {
+	if !*full {
 		t.Skip("loads the dictionary")
 	}
 	s, err := NewSegmenter(SegmenterOptions{

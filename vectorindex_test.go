@@ -30,6 +30,7 @@ func nearestVectors[ID comparable](ids []ID, vs []Vector, v Vector, least float6
 }
 
 func TestVectorIndex(t *testing.T) {
+	t.Parallel()
 	for name, vs := range vectorCases(t) {
 		ix := newVectors[int]()
 		if err := ix.AddAll(bg, slices.All(vs)); err != nil {
@@ -64,6 +65,7 @@ func TestVectorIndex(t *testing.T) {
 
 // TestVectorIndexModel has random changes, in memory and in files.
 func TestVectorIndexModel(t *testing.T) {
+	t.Parallel()
 	cases := vectorCases(t)
 	for _, name := range []string{"ones", "signs", "zh", "one term"} {
 		for _, inFiles := range []bool{false, true} {

@@ -53,6 +53,7 @@ func vectorCases(t *testing.T) map[string][]Vector {
 }
 
 func TestVectorPairs(t *testing.T) {
+	t.Parallel()
 	thresholds := []float64{1e-9, 0.56, 1, 0.1, 0.3, 0.5, 0.8, 0.9, 1.5}
 	for name, vs := range vectorCases(t) {
 		for _, least := range thresholds[:shorter(len(thresholds), 3)] {

@@ -68,6 +68,7 @@ func TestS002Weights(t *testing.T) {
 
 // TestS004Weights is the table of S004's weights: the product and its two other readings.
 func TestS004Weights(t *testing.T) {
+	t.Parallel()
 	markers := NewLexicon("综上所述", "总之", "但是")
 	for _, test := range []struct {
 		word           string
@@ -103,6 +104,7 @@ func TestS004Weights(t *testing.T) {
 
 // TestElementary compares ln and exp with exact values.
 func TestElementary(t *testing.T) {
+	t.Parallel()
 	for _, x := range []float64{1, 2, 3, 10, 0.5, 1e-300, 1e300, math.Sqrt2, 0.7071, 1.0000001, 12345678, math.MaxFloat64} {
 		if got, want := exact.Ln(x), math.Log(x); math.Abs(got-want) > 2e-15*math.Abs(want)+2e-16 {
 			t.Errorf("ln(%v) = %v, want %v", x, got, want)
@@ -247,6 +249,7 @@ func checkWeighing(t *testing.T, name string, f *Fingerprinter, text string) {
 
 // TestWeighings compares all weights with the definition, by every way through the code.
 func TestWeighings(t *testing.T) {
+	t.Parallel()
 	var docs []string
 	for _, d := range append(corpus(t, "en")[:shorter(6, 1)], corpus(t, "zh")[:shorter(6, 1)]...) {
 		docs = append(docs, d.Text[:min(len(d.Text), 6000)])
@@ -265,7 +268,7 @@ func TestWeighings(t *testing.T) {
 		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: s001.Hash64, Sum128: s001.Hash128}},
 		"html":    {Normalizer: Normalizer{HTML: true, Numbers: Mask}, Tokenizer: Words{}},
 	}
-	if !testing.Short() {
+	if *full {
 		settings["gse"] = Fingerprinter{Tokenizer: loadSegmenter(t)}
 	}
 	texts := append([]string{"", " \n", "one", "one two one", "\u3000\ufeff\n\n Title words\nbody words. In other words: body! therefore\tnot", "但是，住房 公积金。\n综上 因此；住房"}, docs...)

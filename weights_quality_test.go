@@ -121,7 +121,7 @@ func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[in
 //
 //	NEARDUP_DATA=… go test -run WeightQuality -v .
 func TestWeightQuality(t *testing.T) {
-	if raceDetector || testing.Short() {
+	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
 	for _, set := range []struct {
