@@ -10,6 +10,6 @@ require (
 )
 
 require (
-	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/vcaesar/cedar v0.20.2 // indirect
 )
