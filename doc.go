@@ -1,83 +1,110 @@
-// Package neardup finds near-duplicate texts: pages that differ in an
-// advertisement, releases of one manual, five copies of one complaint. Chinese
-// and English come first; everything else is served well.
+// Package neardup finds near-duplicate texts: pages that differ in an advertisement, releases of one
+// manual, five copies of one complaint. It is made for Chinese and English, and serves other
+// languages well.
 //
-// A text is cut into features by a [Tokenizer], the features are hashed, and
-// their hashes vote on the bits of a SimHash fingerprint. Texts that share most
-// of their features have fingerprints that differ in few bits, so comparing
-// texts becomes comparing two words:
+// Use a [Deduplicator] unless you have a reason not to. It needs no settings:
 //
-//	a, b := neardup.Sum64(text), neardup.Sum64(other)
-//	if a.Distance(b) <= 3 { ... }
-//
-// That finds copies and light edits, by the million. What finds nearly all near-duplicates, in
-// Chinese and in English, revised ones too, without any settings, is a [Deduplicator].
+//	var d neardup.Deduplicator[string]
+//	d.Add("a", text)
+//	d.Add("b", other)
+//	for p, err := range d.Pairs(ctx) {
+//		…
+//	}
 //
 // # Which one do I want
 //
-// Near-duplicates of documents, in groups of which one is kept, or of one document among those
-// before it: a [Deduplicator], which verifies exactly what it finds, says why ([Deduplicator.Explain]), and
-// chooses its settings by examples ([Deduplicator.Calibrate]).
+// Each of these finds near-duplicates. They differ in what "near" means and in what they cost:
 //
-// Many fingerprints: [Pairs], or [Clusters] to get groups and keep one document of each. A new collection against an old one: [PairsBetween]. New
-// documents against those seen so far: an [Index], in memory ([NewIndex]) or in files
-// ([OpenIndex]), which also knows the nearest at any distance. Programs that share fingerprints, or have more
-// than fit into memory: a [BlockStore]. Other features, weights or
-// hashes: a [Fingerprinter]. A document that is edited again and again, or read by several
-// workers: an [Accumulator64], from which features can be taken out again. A document
-// larger than memory: a [Stream]. Chinese words with their parts of speech: a [Segmenter]; nothing else in
-// the package links its dictionary.
+//   - A [Deduplicator] takes texts, chooses the features itself, and compares them by exact cosine. It
+//     finds revised texts too, and groups them. [Deduplicator.Explain] says why two texts are near.
+//     [Deduplicator.Calibrate] chooses the similarity from labelled pairs.
+//   - A [Fingerprint64] or [Fingerprint128] is the SimHash of a text. Texts with nearly the same
+//     features have fingerprints that differ in few bits. Fingerprints find copies and light edits
+//     among hundreds of millions. [Pairs] and [Clusters] take a collection, [PairsBetween] takes an
+//     old and a new one, and an [Index] takes documents one by one.
+//   - A [Signature] is the MinHash of a text. Signatures find revised texts among millions, with a
+//     similarity that you choose. Keep them in a [SignatureIndex]. A [Set] gives the exact similarity.
+//   - A [Vector] has the weighted features of a text. [VectorPairs] and a [VectorIndex] find by exact
+//     cosine, with features and weights that you choose.
 //
-// Pages, changing dates and numbers, menus and footers: a [Normalizer] takes away
-// what should not count. Texts of people who would gain from cheating: a
-// [SeededHash].
+// All four indexes add, search and delete in the same way. The last three can also be kept in files
+// ([OpenIndex], [OpenSignatureIndex], [OpenVectorIndex]). Fingerprints that several programs share go
+// into a store of package blockstore.
 //
-// Texts that people revised, more than a few bits apart: the [Set] of their features, exactly,
-// or a MinHash [Signature] ([Fingerprinter.Sign]) and a [SignatureIndex] for many. Exact cosine of weighted
-// features: a [Vector] ([Fingerprinter.Vector]), [VectorPairs] and a [VectorIndex]. Keywords or
-// tags that should decide too: a [Blend].
+// A [Fingerprinter] says how texts become features: which [Tokenizer] cuts them, which [Normalizer]
+// removes what should not count, what [Weight] a feature has, and which [Hash] it gets. Its zero value
+// is the default. It makes fingerprints, signatures, sets and vectors, of texts and of records with
+// fields.
 //
-// Words that should count more than others: a [Weight], most often by the document
-// frequencies of a [StatisticsBuilder]. Rows with fields instead of texts: the Fields of a
-// [Fingerprinter], and a [Record].
+//   - Chinese words with their parts of speech: a [Segmenter]. Only programs that call [NewSegmenter]
+//     contain its dictionary.
+//   - Features that count more if they are rare: [IDF] with the [Statistics] of a collection.
+//   - Menus and footers of a site: [Boilerplate].
+//   - Keywords or tags that count beside the content: a [Blend].
+//   - A document that changes: an [Accumulator64], which can remove features. A document that does not
+//     fit into memory: a [Stream].
+//   - Texts of people who want to deceive you: a [SeededHash].
 //
 // # Keeping fingerprints
 //
-// Fingerprints compare only if everything was the same that made them.
-// [Fingerprinter.Version] says it in a line of text, down to the digest of a
-// dictionary. [WriteFingerprints] and [ReadFingerprints] keep it with the
-// fingerprints; where they are stored elsewhere, store it beside them and ask
-// [Fingerprinter.CheckVersion]. What characters are letters, and how they fold, does
-// not depend on the toolchain or the platform.
+// Fingerprints can be compared only if they were made in the same way. [Fingerprinter.Version] says in
+// one line how they were made, down to the digest of a dictionary. [WriteFingerprints] and
+// [ReadFingerprints] keep that line with the fingerprints. If you keep fingerprints elsewhere, keep
+// the line beside them and check it with [Fingerprinter.CheckVersion]. The line, the fingerprints and
+// the signatures are the same on every platform and with every toolchain.
 //
-// The program in examples/dedup does all of it for files.
+// # What it misses
 //
-// # What it will miss
+// An index and a join find everything within the distance or above the similarity; only a
+// [SignatureIndex] estimates. Whether the near texts are near-duplicates is a measurement.
+// Fingerprints of 64 bits at the usual distance of 3 find copies and light edits: with the default
+// features 81 % of the pairs of releases of English manual pages, and 35 % of the pairs of draft and
+// published text of Chinese articles, both at a precision above 99 %. A Deduplicator finds 99.4 % and
+// 98.5 % of them, at a precision of 99.6 %. The folder docs has the tables.
 //
-// Everything within the distance is found, that is a theorem; what the distance
-// means is a measurement. At the usual distance of 3 in 64 bits, fingerprints
-// find copies and light edits, not revisions: with the default features 81 % of
-// the pairs of releases of English manual pages, and 35 % of the pairs of draft
-// and published text of Chinese articles, both at a precision above 99 %. A
-// larger distance finds more; how much more it confuses depends on the features and
-// their weights. With log count × idf of dictionary words, 128 bits and a distance of 35,
-// 99 % of those Chinese pairs are found at a precision of 97 %; by MinHash of pairs of
-// characters as many at 99.6 %, and by a Deduplicator, which is told nothing, 98.5 % at
-// 99.6 %. The README has the tables.
+// Short texts have few features, so one changed word moves many bits. A text without letters, digits
+// and emoji has fingerprint 0, which means nothing.
 //
-// Short texts have few features, so one changed word moves many bits. A text
-// without letters, digits and emoji has fingerprint 0, which means nothing.
+// # Errors and misuse
+//
+// What can go wrong at run time is an error: files, contexts, values that come from outside, and
+// options, which the constructors check. Look for sentinel errors with [errors.Is].
+//
+// What only a wrong program does panics, and the message begins with "neardup:" and says what is
+// wrong:
+//
+//   - An argument is out of the range that its comment gives, where the function returns no error.
+//   - A Fingerprinter has settings that [Fingerprinter.Version] refuses, and a method without an error
+//     is called. Where settings come from outside, call Version first.
+//   - A method is called on the zero value of a type that has a constructor and says that its zero
+//     value is not usable.
+//
+// No text panics: any bytes are a valid text.
 //
 // # Conventions
 //
-// A distance is a number of bits, a similarity a number from 0 to 1. Bit 0 is
-// the least significant; text and binary forms begin with the most significant.
-// Any bytes are a valid text. Fingerprints and signatures are the same on every
-// platform. Values that several goroutines may use at once say so; the others may not.
+// A distance is a number of bits. A similarity is a number from 0 to 1. Bit 0 is the least
+// significant, and text and binary forms begin with the most significant bit. Types that several
+// goroutines may use at once say so; the others may not be shared.
 //
-// The comments name their sources by the numbers of the five documents that the
-// library implements: S000 (Wang, Wu, Li 2016: cosine against SimHash), S001
-// (SimHash with its 4×16 index, 2013), S002 (Wang, Wang 2019: improved SimHash
-// at scale), S003 (Li, Han 2015: duplicates in databases), S004 (Zhang, He 2020:
-// weighted SimHash).
+// Options are passed by value. The zero value means the default.
+//
+// # Sources
+//
+// The library implements five documents. Comments cite them by author and year:
+//
+//   - Wang 2016: Wang Ge, Wu Zhao, Li Xiang, 基于全文检索的文本相似度算法应用研究 (text similarity by
+//     full-text search; cosine compared with SimHash), 计算机与数字工程 2016(4).
+//   - june 2013: june, SIMHASH 简介以及 JAVA 实现 (SimHash, its index of four blocks of 16 bits, and a
+//     Java program), blog post with code of 2013.
+//   - Wang 2019: Wang Cheng, Wang Yucheng, 基于Simhash的大规模文档去重改进算法研究 (an improved SimHash for
+//     large collections), 计算机技术与发展 29(2), 2019.
+//   - Li 2015: Li Hengxin, Han Jianhua, 关系型数据库数据的高效判重 (duplicates in relational databases),
+//     华南师范大学学报, 2015.
+//   - Zhang 2020: Zhang Xinglan, He Dandan, 基于改进的Simhash算法的相似文档识别技术 (SimHash with weights by
+//     part of speech, length, markers and title), Computer Science and Application 10(2), 2020.
+//
+// SimHash is from Charikar, Similarity estimation techniques from rounding algorithms, 2002; its
+// index by blocks from Manku, Jain, Das Sarma, Detecting near-duplicates for web crawling, 2007;
+// MinHash from Broder, On the resemblance and containment of documents, 1997.
 package neardup

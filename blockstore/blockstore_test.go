@@ -13,7 +13,7 @@ import (
 	"github.com/neardup/neardup/internal/hamming"
 )
 
-// The keys of the example of S003 (§2.3), and the widths of the designs of Manku et al. (2007).
+// The keys of the example of Li 2015 §2.3, and the widths of the designs of Manku et al. (2007).
 func TestBlocks(t *testing.T) {
 	b, err := NewBlocks(3, 0)
 	if err != nil {

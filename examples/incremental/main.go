@@ -1,5 +1,5 @@
 // Command incremental is a small HTTP service that takes documents, answers which near-duplicates of them are known,
-// and stores them, as S003 (§2.3) does with new rows. Any number of such services may share a store.
+// and stores them, as Li 2015 §2.3 does with new rows. Any number of such services may share a store.
 //
 //	go run -C examples/incremental . -store pebble:/tmp/documents
 //	curl -d '{"id": "1", "text": "…"}' http://127.0.0.1:8080/documents

@@ -104,7 +104,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		if path == "" {
 			return nil, errors.New("pebble:DIR needs a directory")
 		}
-		s, err := pebblestore.Open(path, distance, &pebblestore.Options{Blocks: blocks, Version: version})
+		s, err := pebblestore.Open(path, distance, pebblestore.Options{Blocks: blocks, Version: version})
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		}
 		o.ContextTimeoutEnabled = true
 		client := redis.NewClient(o)
-		s, err := redisstore.New(ctx, client, distance, &redisstore.Options{Blocks: blocks, Version: version})
+		s, err := redisstore.New(ctx, client, distance, redisstore.Options{Blocks: blocks, Version: version})
 		return closing(s, err, client.Close)
 	case "mongodb", "mongodb+srv":
 		client, err := mongo.Connect(options.Client().ApplyURI(where))
@@ -127,7 +127,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		if name == "" {
 			name = "neardup"
 		}
-		s, err := mongostore.New(ctx, client.Database(name), distance, &mongostore.Options{Blocks: blocks, Version: version})
+		s, err := mongostore.New(ctx, client.Database(name), distance, mongostore.Options{Blocks: blocks, Version: version})
 		return closing(s, err, func() error { return client.Disconnect(context.Background()) })
 	case "mysql":
 		return openSQL(ctx, "mysql", mysqlDSN(u), sqlstore.MySQL, distance, blocks, version)
@@ -167,7 +167,7 @@ func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, 
 	}
 	db.SetMaxOpenConns(64)
 	db.SetMaxIdleConns(16)
-	s, err := sqlstore.New(ctx, db, dialect, distance, &sqlstore.Options{Blocks: blocks, Version: version})
+	s, err := sqlstore.New(ctx, db, dialect, distance, sqlstore.Options{Blocks: blocks, Version: version})
 	return closing(s, err, db.Close)
 }
 

@@ -61,7 +61,7 @@ func systems(o options) []system {
 		{name: "pebble", waits: log, n: o.n, start: func() (*running, error) { return o.pebble(true) }},
 		{name: "pebble", waits: disk, n: o.n, loadOnly: true, start: func() (*running, error) { return o.pebble(false) }},
 	}
-	for _, layout := range []redisstore.Layout{redisstore.Hashes, redisstore.S002} {
+	for _, layout := range []redisstore.Layout{redisstore.Hashes, redisstore.SignatureSets} {
 		for _, sync := range []string{"no", "always"} {
 			all = append(all, system{name: "redis", layout: name(layout, "hashes"), waits: pick(sync == "always", disk, log), n: o.n, loadOnly: sync == "always",
 				start: func() (*running, error) { return o.redis(layout, sync) }})
@@ -71,14 +71,14 @@ func systems(o options) []system {
 		name, unsynced string // what a write waits for without fsync
 		start          func(layout sqlstore.Layout, sync bool) (*running, error)
 	}{{"mariadb", nothing, o.mariadb}, {"postgres", nothing, o.postgres}, {"sqlite", log, o.sqlite}} {
-		for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.S003} {
+		for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.BlockRows} {
 			for _, sync := range []bool{false, true} {
 				all = append(all, system{name: database.name, layout: name(layout, "rows"), waits: pick(sync, disk, database.unsynced), n: o.n, loadOnly: sync,
 					start: func() (*running, error) { return database.start(layout, sync) }})
 			}
 		}
 	}
-	for _, layout := range []mongostore.Layout{mongostore.Documents, mongostore.S003} {
+	for _, layout := range []mongostore.Layout{mongostore.Documents, mongostore.BlockDocuments} {
 		all = append(all, system{name: fmt.Sprintf("ferretdb (%d)", o.ferret), layout: name(layout, "documents"), waits: log, n: o.ferret,
 			start: func() (*running, error) { return o.ferretDB(layout) }})
 	}
@@ -119,7 +119,7 @@ func (o options) pebble(noSync bool) (*running, error) {
 	}
 	return &running{
 		open: func(_ context.Context, name string) (blockstore.Store, error) {
-			return pebblestore.Open(filepath.Join(dir, name), 3, &pebblestore.Options{Blocks: o.blocks, NoSync: noSync, Cache: 1 << 30})
+			return pebblestore.Open(filepath.Join(dir, name), 3, pebblestore.Options{Blocks: o.blocks, NoSync: noSync, Cache: 1 << 30})
 		},
 		compact: func(ctx context.Context, store blockstore.Store, _ string) error {
 			return store.(*pebblestore.Store).Compact(ctx)
@@ -139,7 +139,7 @@ func (o options) redis(layout redisstore.Layout, sync string) (*running, error) 
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + s.Port})
 	return &running{
 		open: func(ctx context.Context, name string) (blockstore.Store, error) {
-			return redisstore.New(ctx, client, 3, &redisstore.Options{Blocks: o.blocks, Prefix: name, Layout: layout})
+			return redisstore.New(ctx, client, 3, redisstore.Options{Blocks: o.blocks, Prefix: name, Layout: layout})
 		},
 		bytes: func(ctx context.Context, _ blockstore.Store, _ string) (int64, error) {
 			info, err := client.Info(ctx, "memory").Result()
@@ -181,7 +181,7 @@ func (o options) database(driver, dsn string, dialect sqlstore.Dialect, layout s
 	}
 	return &running{
 		open: func(ctx context.Context, name string) (blockstore.Store, error) {
-			return sqlstore.New(ctx, db, dialect, 3, &sqlstore.Options{Blocks: o.blocks, Table: name, Layout: layout})
+			return sqlstore.New(ctx, db, dialect, 3, sqlstore.Options{Blocks: o.blocks, Table: name, Layout: layout})
 		},
 		compact: func(ctx context.Context, _ blockstore.Store, name string) error { return exec(ctx, name) },
 		bytes: func(ctx context.Context, _ blockstore.Store, name string) (n int64, err error) {
@@ -257,7 +257,7 @@ func (o options) ferretDB(layout mongostore.Layout) (*running, error) {
 	}
 	return &running{
 		open: func(ctx context.Context, name string) (blockstore.Store, error) {
-			return mongostore.New(ctx, client.Database(name), 3, &mongostore.Options{Blocks: o.blocks, Layout: layout})
+			return mongostore.New(ctx, client.Database(name), 3, mongostore.Options{Blocks: o.blocks, Layout: layout})
 		},
 		bytes: func(context.Context, blockstore.Store, string) (n int64, err error) {
 			err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {

@@ -18,7 +18,7 @@ import (
 // maxInfo is how many fingerprints a document of a block value gets: with the longest ids they are 5 MB.
 var maxInfo = 4096
 
-// blockDocuments is the layout S003.
+// blockDocuments is the layout BlockDocuments.
 //
 // A fingerprint is in several documents, and MongoDB changes one at a time. So a document of its own in the
 // collection of ids says which of its states counts, and a change of an id goes like this:

@@ -1,4 +1,4 @@
-// Package mongostore keeps fingerprints in MongoDB, as S003 (§2.3) does: the [blockstore.Store] for those who have
+// Package mongostore keeps fingerprints in MongoDB, as Li 2015 §2.3 does: the [blockstore.Store] for those who have
 // their documents there. It changes one document at a time, so that it needs no transactions and no replica set.
 package mongostore
 
@@ -21,7 +21,7 @@ import (
 
 // A Layout is how fingerprints lie in the collections.
 //
-// Use the default. S003 is for programs that know the paper's documents; it takes more steps for everything.
+// Use the default. BlockDocuments is for programs that know the paper's documents; it takes more steps for everything.
 type Layout string
 
 const (
@@ -29,17 +29,17 @@ const (
 	// index of its own, where N is the number of tables of [blockstore.Blocks].
 	Documents Layout = ""
 
-	// S003 is the layout of the paper: a document for each block value, with all fingerprints that have it:
+	// BlockDocuments is the layout of the paper: a document for each block value, with all fingerprints that have it:
 	//
 	//	{blockName: "1:800d", info: [{hashcode: "800d8e90e45cc488", textname: "A"}, …]}
 	//
 	// A document of MongoDB has at most 16 MB, so one that holds maxInfo fingerprints gets no more, and the next one begins
 	// another document with the same blockName. A second collection, NAME_ids, says which fingerprint
 	// counts for an id; a search that finds anything asks it, too.
-	S003 Layout = "S003"
+	BlockDocuments Layout = "S003"
 )
 
-// Options are the settings of a store. The zero value, or nil, is right for most.
+// Options are the settings of a store. The zero value means the defaults.
 type Options struct {
 	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
@@ -79,11 +79,7 @@ var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
 // New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
 // distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The client stays the
 // caller's.
-func New(ctx context.Context, db *mongo.Database, distance int, options *Options) (*Store, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+func New(ctx context.Context, db *mongo.Database, distance int, o Options) (*Store, error) {
 	if o.Collection == "" {
 		o.Collection = "neardup"
 	}
@@ -98,7 +94,7 @@ func New(ctx context.Context, db *mongo.Database, distance int, options *Options
 	switch o.Layout {
 	case Documents:
 		s.layout = documents{s}
-	case S003:
+	case BlockDocuments:
 		s.layout = blockDocuments{s, collection(db, o.Collection+"_ids")}
 	default:
 		return nil, fmt.Errorf("mongostore: no layout %q", o.Layout)

@@ -70,7 +70,7 @@ func suite(db *mongo.Database, layout Layout, size int) storetest.Suite {
 		Size:   size,
 		Blocks: []blockstore.Blocks{storetest.MustBlocks(3, 5)},
 		Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-			s, err := New(ctx, db, b.Distance(), &Options{Blocks: b.Blocks(), Collection: "c" + string(layout) + name, Layout: layout})
+			s, err := New(ctx, db, b.Distance(), Options{Blocks: b.Blocks(), Collection: "c" + string(layout) + name, Layout: layout})
 			if err != nil {
 				return nil, err
 			}
@@ -98,7 +98,7 @@ func TestStore(t *testing.T) {
 	for _, test := range []struct {
 		layout Layout
 		size   int
-	}{{Documents, 250}, {S003, 30}} {
+	}{{Documents, 250}, {BlockDocuments, 30}} {
 		t.Run("layout="+string(test.layout), func(t *testing.T) {
 			storetest.Test(t, suite(db, test.layout, test.size))
 			storetest.TestLostAnswers(t, suite(throughProxy, test.layout, test.size), proxy.LoseAnswer)
@@ -112,7 +112,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// The documents of the paper's layout are those of the example (S003 §2.3): A and B differ in the third block only.
+// The documents of the paper's layout are those of the example (Li 2015 §2.3): A and B differ in the third block only.
 func TestBlockDocuments(t *testing.T) {
 	f := &ferret{dir: t.TempDir()}
 	if err := f.start(); err != nil {
@@ -120,7 +120,7 @@ func TestBlockDocuments(t *testing.T) {
 	}
 	defer f.end()
 	db := connect(t, f.addr)
-	s, err := New(t.Context(), db, 3, &Options{Layout: S003})
+	s, err := New(t.Context(), db, 3, Options{Layout: BlockDocuments})
 	if err != nil {
 		t.Fatal(err)
 	}

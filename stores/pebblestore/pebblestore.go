@@ -38,7 +38,7 @@ const (
 	tableKey    = 't'
 )
 
-// Options are the settings of a store. The zero value, or nil, is right for most.
+// Options are the settings of a store. The zero value means the defaults.
 type Options struct {
 	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on.
@@ -74,15 +74,11 @@ type Store struct {
 // Open opens the store in a directory, or makes one, for Hamming distances up to distance. One process can
 // open it at a time. A store with another distance, other blocks or another version gives a
 // [neardup.ErrVersion].
-func Open(dir string, distance int, options *Options) (*Store, error) {
-	return open(dir, distance, options, vfs.Default)
+func Open(dir string, distance int, o Options) (*Store, error) {
+	return open(dir, distance, o, vfs.Default)
 }
 
-func open(dir string, distance int, options *Options, fs vfs.FS) (*Store, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+func open(dir string, distance int, o Options, fs vfs.FS) (*Store, error) {
 	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestStore(t *testing.T) {
 			storetest.Test(t, storetest.Suite{
 				Exclusive: true,
 				Open: func(_ context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-					s, err := Open(filepath.Join(dir, name), b.Distance(), &Options{Blocks: b.Blocks(), NoSync: true})
+					s, err := Open(filepath.Join(dir, name), b.Distance(), Options{Blocks: b.Blocks(), NoSync: true})
 					if err != nil {
 						return nil, err
 					}
@@ -84,7 +84,7 @@ func checkEntries(t *testing.T, s *Store, n int) {
 func TestKilled(t *testing.T) {
 	const batch = 10
 	if dir := os.Getenv("NEARDUP_TEST_PUT"); dir != "" {
-		s, err := Open(dir, 3, &Options{NoSync: os.Getenv("NEARDUP_TEST_NOSYNC") != ""})
+		s, err := Open(dir, 3, Options{NoSync: os.Getenv("NEARDUP_TEST_NOSYNC") != ""})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func TestKilled(t *testing.T) {
 		if stored < 1230 {
 			t.Fatalf("the program ended after %d", stored)
 		}
-		s, err := Open(dir, 3, nil)
+		s, err := Open(dir, 3, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestKilled(t *testing.T) {
 func TestMachineStops(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		fs := vfs.NewCrashableMem()
-		s, err := open("dir", 3, &Options{NoSync: noSync}, fs)
+		s, err := open("dir", 3, Options{NoSync: noSync}, fs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestMachineStops(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s, err = open("dir", 3, &Options{NoSync: noSync}, after)
+		s, err = open("dir", 3, Options{NoSync: noSync}, after)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestMachineStops(t *testing.T) {
 
 // What was replaced and removed leaves nothing in the tables, once they are compacted.
 func TestNothingLeft(t *testing.T) {
-	s, err := Open(t.TempDir(), 3, &Options{NoSync: true})
+	s, err := Open(t.TempDir(), 3, Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestNothingLeft(t *testing.T) {
 // Damage is an error, and says where.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(dir, 3, nil)
+	s, err := Open(dir, 3, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,10 +260,10 @@ func TestDamage(t *testing.T) {
 	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "someone"}}); !errors.Is(err, neardup.ErrDamaged) {
 		t.Errorf("Put: %v", err)
 	}
-	if _, err := Open(dir, 3, nil); err == nil {
+	if _, err := Open(dir, 3, Options{}); err == nil {
 		t.Error("opened twice")
 	}
-	if _, err := Open(filepath.Join(dir, "other"), 64, nil); err == nil {
+	if _, err := Open(filepath.Join(dir, "other"), 64, Options{}); err == nil {
 		t.Error("opened for the distance 64")
 	}
 }

@@ -144,7 +144,7 @@ func (s hashes) postings(to []posting, key string, fields []string) ([]posting, 
 	return to, nil
 }
 
-// signatureSets is the layout S002.
+// signatureSets is the layout SignatureSets.
 type signatureSets struct{ *Store }
 
 func (s signatureSets) idsKey(fp neardup.Fingerprint64) string {

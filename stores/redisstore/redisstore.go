@@ -1,4 +1,4 @@
-// Package redisstore keeps fingerprints in Redis, or what speaks its protocol, as S002 (§1) does: the
+// Package redisstore keeps fingerprints in Redis, or what speaks its protocol, as Wang 2019 §1 does: the
 // [blockstore.Store] for many programs that share what fits into memory. Every command has one key, so Redis
 // Cluster works.
 package redisstore
@@ -23,7 +23,7 @@ import (
 // A Layout is how fingerprints lie in Redis. All keys begin with the prefix; T is the number of a table, from 1 on,
 // and KEY the key of a fingerprint in it, in hexadecimal digits.
 //
-// Use the default. S002 is for programs that know the paper's keys, or have very many equal fingerprints.
+// Use the default. SignatureSets is for programs that know the paper's keys, or have very many equal fingerprints.
 type Layout string
 
 const (
@@ -32,13 +32,13 @@ const (
 	// with the fingerprint in the field nothing is ever overwritten.) One round trip answers a search.
 	Hashes Layout = ""
 
-	// S002 is the layout of the paper: PREFIX:T:KEY is a set of the signatures that have the key, as signed decimal
+	// SignatureSets is the layout of the paper: PREFIX:T:KEY is a set of the signatures that have the key, as signed decimal
 	// numbers, which Redis keeps in 8 bytes each. The ids are in hashes PREFIX:s:SIGNATURE, so that a
 	// search that finds anything needs a second round trip. Signatures without ids stay in the sets.
-	S002 Layout = "S002"
+	SignatureSets Layout = "S002"
 )
 
-// Options are the settings of a store. The zero value, or nil, is right for most.
+// Options are the settings of a store. The zero value means the defaults.
 type Options struct {
 	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but take more memory.
@@ -69,11 +69,7 @@ type Store struct {
 // New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
 // distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The client stays the
 // caller's.
-func New(ctx context.Context, client redis.UniversalClient, distance int, options *Options) (*Store, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+func New(ctx context.Context, client redis.UniversalClient, distance int, o Options) (*Store, error) {
 	if o.Prefix == "" {
 		o.Prefix = "neardup"
 	}
@@ -85,7 +81,7 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, option
 	switch o.Layout {
 	case Hashes:
 		s.layout = hashes{s}
-	case S002:
+	case SignatureSets:
 		s.layout = signatureSets{s}
 	default:
 		return nil, fmt.Errorf("redisstore: no layout %q", o.Layout)

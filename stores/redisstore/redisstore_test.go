@@ -24,7 +24,7 @@ func client(t testing.TB, addr string) *redis.Client {
 
 func suite(c redis.UniversalClient, layout Layout) storetest.Suite {
 	return storetest.Suite{Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-		s, err := New(ctx, c, b.Distance(), &Options{Blocks: b.Blocks(), Prefix: string(layout) + name, Layout: layout})
+		s, err := New(ctx, c, b.Distance(), Options{Blocks: b.Blocks(), Prefix: string(layout) + name, Layout: layout})
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func TestStore(t *testing.T) {
 	c := client(t, "127.0.0.1:"+s.Port)
 	proxy := server.ProxyForTest(t, s.Port)
 	throughProxy := client(t, proxy.Addr)
-	for _, layout := range []Layout{Hashes, S002} {
+	for _, layout := range []Layout{Hashes, SignatureSets} {
 		t.Run("layout="+string(layout), func(t *testing.T) {
 			storetest.Test(t, suite(c, layout))
 			storetest.TestOutage(t, suite(c, layout), func() error {
@@ -125,8 +125,8 @@ func TestRecords(t *testing.T) {
 // Sweep removes what nobody knows, and only that.
 func TestSweep(t *testing.T) {
 	c := client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
-	for _, layout := range []Layout{Hashes, S002} {
-		s, err := New(t.Context(), c, 3, &Options{Layout: layout, Prefix: "sweep" + string(layout)})
+	for _, layout := range []Layout{Hashes, SignatureSets} {
+		s, err := New(t.Context(), c, 3, Options{Layout: layout, Prefix: "sweep" + string(layout)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 		n, err := s.Sweep(t.Context())
-		if want := map[Layout]int{Hashes: 8, S002: 2}[layout]; err != nil || n != want {
+		if want := map[Layout]int{Hashes: 8, SignatureSets: 2}[layout]; err != nil || n != want {
 			t.Errorf("Sweep removes %d, %v, want %d", n, err, want)
 		}
 		found, err := s.Search(t.Context(), []neardup.Fingerprint64{7, 1 << 40}, 1<<20)

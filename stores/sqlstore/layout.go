@@ -123,7 +123,7 @@ func (s rows) page(n int) string {
 	return fmt.Sprintf("SELECT id, fp FROM %s WHERE id > %s ORDER BY id LIMIT %d", s.table, s.dialect.placeholder(1), n)
 }
 
-// blockRows is the layout S003.
+// blockRows is the layout BlockRows.
 type blockRows struct{ *Store }
 
 func (s blockRows) schema() (table string, indexes []index) {

@@ -30,12 +30,12 @@ const (
 	// in an index of its own that answers a search without the row.
 	Rows Layout = ""
 
-	// S003 is the layout of the paper (§2.3): N rows for each fingerprint, in each the name of a block ("1:800d", as in
+	// BlockRows is the layout of the paper (§2.3): N rows for each fingerprint, in each the name of a block ("1:800d", as in
 	// its MongoDB documents), which is indexed, the fingerprint and the id.
-	S003 Layout = "S003"
+	BlockRows Layout = "S003"
 )
 
-// Options are the settings of a store. The zero value, or nil, is right for most.
+// Options are the settings of a store. The zero value means the defaults.
 type Options struct {
 	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
 	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
@@ -77,11 +77,7 @@ type statement struct {
 // New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
 // distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The database stays the
 // caller's.
-func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, options *Options) (*Store, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
+func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, o Options) (*Store, error) {
 	if o.Table == "" {
 		o.Table = "neardup"
 	}
@@ -97,7 +93,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, options
 		return nil, fmt.Errorf("sqlstore: the name of a table cannot be %q", o.Table)
 	case o.Layout == Rows:
 		s.layout = rows{s}
-	case o.Layout == S003:
+	case o.Layout == BlockRows:
 		s.layout = blockRows{s}
 	default:
 		return nil, fmt.Errorf("sqlstore: no layout %q", o.Layout)

@@ -32,7 +32,7 @@ func suite(db *sql.DB, dialect Dialect, layout Layout) storetest.Suite {
 		Size:   2000,
 		Blocks: []blockstore.Blocks{storetest.MustBlocks(3, 5), storetest.MustBlocks(3, 6), storetest.MustBlocks(3, 7), storetest.MustBlocks(0, 0)},
 		Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-			s, err := New(ctx, db, dialect, b.Distance(), &Options{Blocks: b.Blocks(), Table: strings.ToLower("t" + string(layout) + name), Layout: layout})
+			s, err := New(ctx, db, dialect, b.Distance(), Options{Blocks: b.Blocks(), Table: strings.ToLower("t" + string(layout) + name), Layout: layout})
 			if err != nil {
 				return nil, err
 			}
@@ -46,7 +46,7 @@ func testServer(t *testing.T, name, driver string, dialect Dialect, dsn func(add
 	db := open(t, driver, dsn("127.0.0.1:"+s.Port))
 	proxy := server.ProxyForTest(t, s.Port)
 	throughProxy := open(t, driver, dsn(proxy.Addr))
-	for _, layout := range []Layout{Rows, S003} {
+	for _, layout := range []Layout{Rows, BlockRows} {
 		t.Run("layout="+string(layout), func(t *testing.T) {
 			storetest.Test(t, suite(db, dialect, layout))
 			storetest.TestOutage(t, suite(db, dialect, layout), func() error {
@@ -73,7 +73,7 @@ func TestPostgreSQL(t *testing.T) {
 
 func TestSQLite(t *testing.T) {
 	db := open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "store.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(10000)&_txlock=immediate")
-	for _, layout := range []Layout{Rows, S003} {
+	for _, layout := range []Layout{Rows, BlockRows} {
 		t.Run("layout="+string(layout), func(t *testing.T) { storetest.Test(t, suite(db, SQLite, layout)) })
 	}
 }
