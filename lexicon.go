@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/chinese"
 	"github.com/neardup/neardup/internal/format"
@@ -30,6 +31,9 @@ type Lexicon struct {
 	lengths map[string][]int
 
 	digest uint64 // of the words, in any order
+
+	// apart is the last lexicon found to have no word of this one; see shared.
+	apart atomic.Pointer[Lexicon]
 }
 
 // NewLexicon returns the set of the given words. It trims and folds them, and skips empty ones.
@@ -54,17 +58,37 @@ func NewLexicon(words ...string) *Lexicon {
 	return l
 }
 
-// Without returns the words of l that are not in other. l must not be nil. Use it, for example, to
+// Without returns the words of l that are not in other. Use it, for example, to
 // take the marker words of Zhang 2020 out of a list of stop words, so that they are not removed.
 func (l *Lexicon) Without(other *Lexicon) *Lexicon {
 	var words []string
-	for w := range l.words {
-		if !other.Has(w) {
-			words = append(words, w)
+	if l != nil {
+		for w := range l.words {
+			if !other.Has(w) {
+				words = append(words, w)
+			}
 		}
 	}
 	slices.Sort(words)
 	return NewLexicon(words...)
+}
+
+// shared returns the words of l that other has too, in order. It is called for every text, so it
+// keeps the answer that there are none.
+func (l *Lexicon) shared(other *Lexicon) (words []string) {
+	if l.Len() == 0 || other.Len() == 0 || l.apart.Load() == other {
+		return nil
+	}
+	for w := range l.words {
+		if other.words[w] {
+			words = append(words, w)
+		}
+	}
+	if len(words) == 0 {
+		l.apart.Store(other)
+	}
+	slices.Sort(words)
+	return words
 }
 
 // Has reports whether a word is in l. It trims and folds the word.
@@ -158,7 +182,9 @@ type Markers struct {
 
 	// Sentence extends the effect to sentences: every feature that occurs in a sentence with a
 	// marker gets Factor, in all its occurrences. Without it, only a feature that is or contains a
-	// marker gets Factor; that is what Zhang 2020 literally says.
+	// marker gets Factor; that is what Zhang 2020 literally says. Then no marker may be a stop word
+	// of the tokenizer, which would remove it before it is weighed: that is an error, or a panic
+	// where there is none. [Lexicon.Without] makes such a list of stop words.
 	//
 	// A sentence ends at 。！？；, at the end of a line, and at . ! ? ; before a space or tab. All
 	// Markers with Sentence in one weight must have the same Lexicon. They cannot weigh a text in

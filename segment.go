@@ -33,6 +33,8 @@ type Segmenter struct {
 	dict   *chinese.Dictionary // nil in a zero Segmenter
 	stop   map[string]bool     // folded
 	digest uint64              // of the dictionary and the stop words; for versions
+
+	stopWords *Lexicon // the same stop words, to compare them with markers
 }
 
 // SegmenterOptions are the settings of [NewSegmenter]. The zero value means the built-in dictionary
@@ -61,7 +63,7 @@ func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Segmenter{dict: dict, stop: make(map[string]bool)}
+	s := &Segmenter{dict: dict, stop: make(map[string]bool), stopWords: NewLexicon(options.StopWords...)}
 	for _, w := range options.StopWords {
 		s.stop[lex.Fold(w)] = true
 	}

@@ -36,6 +36,32 @@ func (f *Fingerprinter) features() features {
 	return features{f.Normalizer.canonical(), f.tokenizer(), f.Fields, f.Hash.key, f.Custom}
 }
 
+// stopped returns the words of a lexicon that a tokenizer of these features removes as stop words.
+func (a *features) stopped(l *Lexicon) []string {
+	words := stopped(a.tokenizer, l)
+	for i := 0; i < len(a.fields) && words == nil; i++ {
+		words = stopped(a.fields[i].Split, l)
+	}
+	return words
+}
+
+func stopped(t Tokenizer, l *Lexicon) []string {
+	switch t := t.(type) {
+	case Shingles:
+		return stopped(t.Of, l)
+	case Filter:
+		if words := l.shared(t.Stop); words != nil {
+			return words
+		}
+		return stopped(t.Of, l)
+	case *Segmenter:
+		if t != nil {
+			return l.shared(t.stopWords)
+		}
+	}
+	return nil
+}
+
 // looksSame reports whether a and b are equal as far as a quick look can tell. It does not compare
 // the lines of Boilerplate, and of the caller's own tokenizers only the types. It is fast enough to
 // run for every text.

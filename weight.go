@@ -341,6 +341,9 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 				fail("%w: the statistics of an IDF are of other features than the Fingerprinter has", ErrVersion)
 			}
 		case Markers:
+			if words := of.stopped(part.Lexicon); !part.Sentence && len(words) > 0 {
+				fail("the markers %q are stop words of the Tokenizer too, so they would never be found: take them out of the stop words with Lexicon.Without", words)
+			}
 			if part.Sentence {
 				if lexicon != nil && lexicon.id() != part.Lexicon.id() {
 					fail("a Weight with two lexicons for sentences")

@@ -331,6 +331,63 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// TestPartOfSpeechDefaults: verbal nouns count as nouns, which is what Zhang 2020 says of them.
+func TestPartOfSpeechDefaults(t *testing.T) {
+	for pos, want := range map[string]float64{"n": 3, "nr": 3, "nz": 3, "vn": 3, "v": 2, "vd": 2, "vi": 2, "a": 1, "d": 1, "": 1} {
+		if got := PartOfSpeech(nil).Weigh(&Feature{Token: Token{POS: pos}}); got != want {
+			t.Errorf("%q weighs %v, want %v", pos, got, want)
+		}
+	}
+}
+
+// TestMarkersStopped: stop words must not remove the markers that a weight looks for.
+func TestMarkersStopped(t *testing.T) {
+	stop, markers := NewLexicon("The", "therefore", "因此"), NewLexicon("Therefore", "因此", "finally")
+	weight := Product{Count, Markers{Lexicon: markers}}
+	for name, f := range map[string]Fingerprinter{
+		"filter":   {Tokenizer: Filter{Stop: stop}},
+		"shingles": {Tokenizer: Shingles{Of: Filter{Stop: stop}}},
+		"field":    {Fields: []Field{{Name: "title", Split: Filter{Stop: stop}}}},
+		"inside":   {Tokenizer: Filter{Stop: NewLexicon("a"), Of: Filter{Stop: stop}}},
+	} {
+		f.Weight = weight
+		_, err := f.Version()
+		if err == nil || !strings.Contains(err.Error(), `["therefore" "因此"]`) || !strings.Contains(err.Error(), "Lexicon.Without") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: f}); err == nil {
+			t.Errorf("%s: the Deduplicator takes it", name)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: a text is weighed", name)
+				}
+			}()
+			if f.Fields != nil {
+				f.RecordVector(Record{"title": "therefore"})
+			} else {
+				f.Sum64("therefore")
+			}
+		}()
+	}
+	for name, f := range map[string]Fingerprinter{
+		"without":  {Tokenizer: Filter{Stop: stop.Without(markers)}, Weight: weight},
+		"sentence": {Tokenizer: Filter{Stop: stop}, Weight: Markers{Lexicon: markers, Sentence: true}}, // found in the text, not among the features
+	} {
+		for range 2 {
+			if _, err := f.Version(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			f.Sum64("therefore")
+		}
+	}
+	var none *Lexicon
+	if none.Without(stop).Len() != 0 {
+		t.Error("a nil Lexicon has words")
+	}
+}
+
 // TestWeightVersions: each weight has a version of its own, and what has no name is
 // refused.
 func TestWeightVersions(t *testing.T) {

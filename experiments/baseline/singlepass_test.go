@@ -61,6 +61,17 @@ func TestSinglePassRules(t *testing.T) {
 			t.Errorf("rule %d: %v, want %v", by, clusters, want)
 		}
 	}
+	// 0b11 is 2 from both leaders, so every rule gives it to the older one.
+	for _, by := range []Representative{Nearest, FirstFit, AllMembers, Majority} {
+		tie := []neardup.Fingerprint64{0, 0b1111, 0b11}
+		if clusters, _ := SinglePass(tie, 3, by); !slices.Equal(clusters, []int{0, 1, 0}) {
+			t.Errorf("rule %d: a tie gives %v", by, clusters)
+		}
+		tie[0], tie[1] = tie[1], tie[0]
+		if clusters, _ := SinglePass(tie, 3, by); !slices.Equal(clusters, []int{0, 1, 0}) {
+			t.Errorf("rule %d: a tie gives %v", by, clusters)
+		}
+	}
 	// The centre moves with its members.
 	moving := []neardup.Fingerprint64{0, 0b1, 0b1, 0b1111}
 	if clusters, _ := SinglePass(moving, 3, Majority); !slices.Equal(clusters, []int{0, 0, 0, 0}) {
