@@ -23,7 +23,7 @@ import (
 // taken for a common one with a probability of 2⁻⁶⁴ times the number of lines. The hash has no
 // secret. Lines are compared as the earlier steps of the Normalizer leave them, so a set fits only
 // the settings it was made with.
-type Boilerplate struct{ clean.Lines }
+type Boilerplate struct{ lines clean.Lines }
 
 // A BoilerplateBuilder counts in how many documents each line occurs. The zero value is ready to
 // use. It takes about 40 bytes of memory for each distinct line; for a very large collection, add a
@@ -90,20 +90,20 @@ func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
 	common := &Boilerplate{}
 	for h, c := range b.lines {
 		if int64(c.documents) >= int64(max(min, 2)) {
-			common.Sorted = append(common.Sorted, h)
+			common.lines.Sorted = append(common.lines.Sorted, h)
 		}
 	}
-	slices.Sort(common.Sorted)
+	slices.Sort(common.lines.Sorted)
 	return common
 }
 
 // Len returns the number of lines.
-func (b *Boilerplate) Len() int { return len(b.Sorted) }
+func (b *Boilerplate) Len() int { return len(b.lines.Sorted) }
 
 // WriteTo writes b for [ReadBoilerplate], in a checksummed binary form of eight bytes a line.
 func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 	f := format.NewWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
-	for _, h := range b.Sorted {
+	for _, h := range b.lines.Sorted {
 		f.Uint64(h)
 		f.EndRecord()
 	}
@@ -122,11 +122,11 @@ func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
 	b := &Boilerplate{}
 	for f.Next() {
 		h := f.Uint64()
-		if n := len(b.Sorted); n > 0 && h <= b.Sorted[n-1] {
+		if n := len(b.lines.Sorted); n > 0 && h <= b.lines.Sorted[n-1] {
 			f.Fail("lines are not in order")
 			break
 		}
-		b.Sorted = append(b.Sorted, h)
+		b.lines.Sorted = append(b.lines.Sorted, h)
 	}
 	if f.Err != nil {
 		return nil, f.Err

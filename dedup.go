@@ -83,10 +83,10 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 	case !(s.Recall > 0 && s.Recall <= 1):
 		return s, fmt.Errorf("neardup: recall %g is not above 0 and at most 1", s.Recall)
 	}
-	if err := s.Fingerprinter.Normalizer.check(); err != nil {
+	of := s.Fingerprinter.features()
+	if err := of.check(); err != nil {
 		return s, err
 	}
-	of := s.Fingerprinter.features()
 	return s, checkWeight(s.Fingerprinter.Weight, &of, true)
 }
 
@@ -273,10 +273,10 @@ func (p *profile) digest() uint64 {
 // enter adds a document, and replaces the one with the same id. The caller holds the lock. A
 // content that is new becomes searchable at once, with the weights of the current history.
 func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
-	d.delete(id)
-	if len(d.ids) == store.MaxDocuments {
+	if _, replaced := d.ids[id]; !replaced && len(d.ids) == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
+	d.delete(id)
 	if d.ids == nil {
 		d.ids, d.digests = map[ID]int32{}, map[uint64][]uint32{}
 	}

@@ -45,7 +45,7 @@ func (d *Deduplicator[ID]) countedOnce(n int, terms func(i int) Vector) counted 
 	}
 	ix, err := NewSignatureIndex[int](alikeSimilarity, SignatureIndexOptions{Values: alikeValues})
 	if err != nil {
-		panic(err) // the constants do not fit together
+		panic(err.Error()) // the constants do not fit together
 	}
 	for i, s := range signAll(n, terms, MinHash{Values: alikeValues}) {
 		counts[i] = true

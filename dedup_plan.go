@@ -198,7 +198,7 @@ func (c *collection[ID]) candidates(ctx context.Context, b Banding, least float6
 	return func(yield func(Pair[int]) bool) {
 		ix, err := NewSignatureIndex[int](least, SignatureIndexOptions{Values: minhash.DefaultValues, Banding: b})
 		if err != nil {
-			panic(err) // the plan chose bands that do not fit
+			panic(err.Error()) // the plan chose bands that do not fit
 		}
 		if ix.AddAll(ctx, slices.All(signAll(len(c.contents), c.terms, MinHash{}))) != nil {
 			return // the context has ended; an index in memory has no other error

@@ -145,7 +145,7 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 		r.bagged = r.bagged || !r.linear
 		of := f.features()
 		if err := checkWeight(f.Weight, &of, false); err != nil {
-			panic(err)
+			panic(err.Error())
 		}
 		r.stats, r.idf = tableOf(f.Weight)
 	}

@@ -270,7 +270,7 @@ func TestVersion(t *testing.T) {
 	}
 	other, _ := SeededHash([]byte("another secret, also long"))
 	own := perToken(func(Token) float64 { return 2 })
-	lines := &Boilerplate{clean.Lines{Sorted: []uint64{1, 2}}}
+	lines := &Boilerplate{lines: clean.Lines{Sorted: []uint64{1, 2}}}
 	for _, test := range []struct {
 		f    Fingerprinter
 		want string

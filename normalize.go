@@ -109,7 +109,7 @@ func (n *Normalizer) steps() clean.Steps {
 	s := clean.Steps{HTML: u.HTML, Form: clean.Form(u.Form), Fold: u.Fold, Space: u.Space,
 		URLs: clean.Treatment(u.URLs), Emails: clean.Treatment(u.Emails), Dates: clean.Treatment(u.Dates), Numbers: clean.Treatment(u.Numbers)}
 	if u.Boilerplate != nil {
-		s.Drop = &u.Boilerplate.Lines
+		s.Drop = &u.Boilerplate.lines
 	}
 	return s
 }

@@ -36,7 +36,7 @@ type Field struct {
 	Large bool
 
 	// Weight is what each feature counts. 0 means 2 for short values and 1 for large ones, the
-	// constants of Li 2015. If several fields have the same feature, their weights add up.
+	// constants of Li 2015. It is not negative. If several fields have the same feature, their weights add up.
 	Weight float64
 
 	// Named says that values are compared only within this column. Otherwise 张三 is the same
@@ -124,6 +124,9 @@ func (r *reading) record(rec Record) {
 	if len(r.f.Fields) == 0 {
 		panic("neardup: a record needs the Fields of the Fingerprinter")
 	}
+	if err := checkFields(r.f.Fields); err != nil {
+		panic(err.Error())
+	}
 	r.bagged, r.recorded, r.titleEnd = r.purpose != toHash, true, 0
 	r.setHash()
 	for i := range r.f.Fields {
@@ -192,6 +195,20 @@ func (f *Field) weight() float64 {
 		return 1
 	}
 	return 2
+}
+
+// checkFields returns an error if a Weight or a Form is out of range.
+func checkFields(fields []Field) error {
+	for i := range fields {
+		f := &fields[i]
+		if !(f.Weight >= 0 && f.Weight <= math.MaxFloat64) {
+			return fmt.Errorf("neardup: field %q has the Weight %g, which is not 0 or above and finite", f.Name, f.Weight)
+		}
+		if f.Form > PhoneValue {
+			return fmt.Errorf("neardup: field %q has the unknown Form %d", f.Name, f.Form)
+		}
+	}
+	return nil
 }
 
 // fieldsVersion returns a digest of the fields, for versions. Defaults are filled in first, and a

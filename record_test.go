@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -251,4 +252,26 @@ func FuzzValues(f *testing.F) {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	})
+}
+
+// TestFieldsRefused: a field that cannot mean anything is refused everywhere.
+func TestFieldsRefused(t *testing.T) {
+	for _, field := range []Field{{Weight: -1}, {Weight: math.NaN()}, {Weight: math.Inf(1)}, {Form: PhoneValue + 1}} {
+		field.Name = "name"
+		f := Fingerprinter{Fields: []Field{field}}
+		if v, err := f.Version(); err == nil || !strings.Contains(err.Error(), `"name"`) {
+			t.Errorf("%+v: version %s, %v", field, v, err)
+		}
+		if _, err := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: f}); err == nil {
+			t.Errorf("%+v: the Deduplicator takes it", field)
+		}
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%+v: a record is read", field)
+				}
+			}()
+			f.SumRecord64(Record{"name": "x"})
+		}()
+	}
 }

@@ -62,6 +62,14 @@ func stopped(t Tokenizer, l *Lexicon) []string {
 	return nil
 }
 
+// check returns an error if a setting of the Normalizer or of a Field is out of range.
+func (a *features) check() error {
+	if err := a.normalizer.check(); err != nil {
+		return err
+	}
+	return checkFields(a.fields)
+}
+
 // looksSame reports whether a and b are equal as far as a quick look can tell. It does not compare
 // the lines of Boilerplate, and of the caller's own tokenizers only the types. It is fast enough to
 // run for every text.
@@ -134,7 +142,7 @@ func (a *features) version() (string, error) {
 // is empty, that is an error. So is a bad Normalizer, a Segmenter that was not made by
 // NewSegmenter, and a version too long for a file.
 func (a *features) describe(own []string, more string, args ...any) (string, error) {
-	if err := a.normalizer.check(); err != nil {
+	if err := a.check(); err != nil {
 		return "", err
 	}
 	tokenizer := tokenizerVersion(a.tokenizer)
@@ -310,7 +318,7 @@ func (n *Normalizer) version() string {
 	add(n.Space, "space")
 	if n.Boilerplate != nil {
 		d := format.NewDigest()
-		for _, line := range n.Boilerplate.Sorted {
+		for _, line := range n.Boilerplate.lines.Sorted {
 			d.Uint64(line)
 		}
 		steps = append(steps, fmt.Sprintf("boilerplate(%016x)", d.Sum()))

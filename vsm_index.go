@@ -214,9 +214,6 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 	if err := v.check(); err != nil {
 		return nil, err
 	}
-	if least != least {
-		return nil, ix.Err()
-	}
 	view := ix.s.View()
 	defer runtime.KeepAlive(view.State)
 	q := cosine.Queries.Get().(*cosine.Query)

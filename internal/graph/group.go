@@ -123,7 +123,7 @@ func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop
 		}
 		// Each round takes a chunk of the queue.
 		for reach(root, root); len(queue) > 0; {
-			if 2*reached >= left {
+			if left > 0 && 2*reached >= left {
 				drop(func(i int) bool { return of[i] >= 0 })
 				left, reached = left-reached, 0
 			}

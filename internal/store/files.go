@@ -12,22 +12,24 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// The files of a store: a snapshot at PATH, what happened since at PATH.journal, and
-// PATH.lock, which is empty and locked as long as the index is open.
+// A storeFiles is the files of a store: a snapshot at PATH, the changes since then at PATH.journal,
+// and PATH.lock, which is empty and locked while the index is open.
 //
-// Compact writes a new snapshot, which names the one before, and then a new journal. Each
-// gets its name when it is on the disk. If the program is killed between the two, the
-// Journal is of the snapshot before: all that it has is in the new one.
+// A new snapshot is written in two steps: first the snapshot itself, which names the snapshot
+// before it, and then a new journal, which names the new snapshot. Each file gets its name only
+// when all of it is on the disk. If the program is killed between the two steps, the journal still
+// names the snapshot before. Opening recognises that and starts a new journal: the new snapshot has
+// every change of the old one.
 type storeFiles struct {
-	path    string
-	version string
-	lock    *os.File
+	path    string   // of the snapshot, with links followed
+	version string   // how the documents are made
+	lock    *os.File // locked until it is closed
 	Journal *journal
-	failed  bool   // it is not known what is on the disk
+	failed  bool   // a write failed, so it is not known what is on the disk
 	last    uint64 // identity of the snapshot; 0 if there is none
 }
 
-// inFile says in which file an error is.
+// inFile says in which file an error occurred, unless the error says it already.
 func inFile(path string, err error) error {
 	if strings.Contains(err.Error(), path) {
 		return err
@@ -35,17 +37,22 @@ func inFile(path string, err error) error {
 	return &fileError{path, err}
 }
 
+// A fileError is an error with the name of the file in which it occurred.
 type fileError struct {
 	path string
 	err  error
 }
 
+// Error returns the text, without a second prefix "neardup: ".
 func (e *fileError) Error() string {
 	return e.path + ": " + strings.TrimPrefix(e.err.Error(), "neardup: ")
 }
 
+// Unwrap returns the error without the file.
 func (e *fileError) Unwrap() error { return e.err }
 
+// Open opens the files of a store that Init has just made, or makes them. See OpenIndex for the
+// rules that a user sees. Errors name the file.
 func (s *Store[ID, T]) Open(path, version string) error {
 	if err := s.openFiles(path, version); err != nil {
 		return inFile(path, err)
@@ -53,9 +60,12 @@ func (s *Store[ID, T]) Open(path, version string) error {
 	return nil
 }
 
+// openFiles is Open. It locks the files first, then opens the snapshot, and then replays the
+// journal. Only at the end it sets s.Files, so that replayed changes are not written to the journal
+// again.
 func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 	if !format.IsVersion(version) {
-		return errors.New("options.Version must say how they are made: what Fingerprinter.Version or MinHash.Version returns")
+		return errors.New("options.Version must say how the documents are made: use what Fingerprinter.Version or MinHash.Version returns")
 	}
 	if s.IDs.Kind == memoryIDs {
 		_, err := s.IDs.append(nil, *new(ID))
@@ -85,14 +95,14 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 	if err := lockFile(files.lock); err != nil {
 		return err
 	}
-	os.Remove(path + Temporary) // what a killed writer left
+	os.Remove(path + Temporary) // left by a writer that was killed
 	os.Remove(path + ".journal" + Temporary)
 	dir, err := openDirectory(path)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := syncDirectory(dir); err != nil { // if one was killed before it did
+	if err := syncDirectory(dir); err != nil { // such a writer may have renamed a file without this
 		return err
 	}
 
@@ -113,6 +123,7 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
+	// old says that the journal belongs to the snapshot before this one.
 	old := false
 	files.Journal, err = ReadJournal(path+".journal", files.version, s.Form.journalKind(), s.Form.Again, s.Form.Words, func(snapshot uint64) error {
 		switch {
@@ -127,8 +138,10 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 		}
 		return fmt.Errorf("%w: %w", format.ErrDamaged, errOtherSnapshot)
 	}, s.replayAdd, s.replayDelete)
+	// The first journal is older than the first snapshot, and a journal is only ever replaced. So a
+	// missing one was lost.
 	if snap != nil && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s.journal is missing: what it had is lost", format.ErrDamaged, path)
+		return fmt.Errorf("%w: %s.journal is missing, and with it all changes since the snapshot", format.ErrDamaged, path)
 	}
 	if old || errors.Is(err, fs.ErrNotExist) {
 		files.Journal, err = CreateJournal(path+".journal", files.version, s.Form.journalKind(), files.last)
@@ -143,6 +156,7 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 	return nil
 }
 
+// replayAdd makes an addition from the journal, with the time that it had.
 func (s *Store[ID, T]) replayAdd(text []byte, doc []uint64, seconds uint32) error {
 	id, err := s.IDs.decode(text)
 	if err == nil && s.Form.Check != nil {
@@ -154,6 +168,7 @@ func (s *Store[ID, T]) replayAdd(text []byte, doc []uint64, seconds uint32) erro
 	return err
 }
 
+// replayDelete makes a deletion from the journal.
 func (s *Store[ID, T]) replayDelete(text []byte) error {
 	id, err := s.IDs.decode(text)
 	if err == nil {
@@ -163,6 +178,7 @@ func (s *Store[ID, T]) replayDelete(text []byte) error {
 	return err
 }
 
+// close closes the files. Closing the lock unlocks it.
 func (f *storeFiles) close() error {
 	var err error
 	if f.Journal != nil {
@@ -172,7 +188,7 @@ func (f *storeFiles) close() error {
 	return err
 }
 
-// logAdd puts an addition in the journal, or fails.
+// logAdd puts an addition in the journal. If it reports false, the store has the error.
 func (s *Store[ID, T]) logAdd(id ID, doc []uint64, seconds uint32) bool {
 	text, err := s.IDs.appendChecked(nil, id)
 	if err == nil {
@@ -182,7 +198,7 @@ func (s *Store[ID, T]) logAdd(id ID, doc []uint64, seconds uint32) bool {
 	return false
 }
 
-// logDelete puts a deletion in the journal, or fails.
+// logDelete puts a deletion in the journal. If it reports false, the store has the error.
 func (s *Store[ID, T]) logDelete(id ID) bool {
 	text, err := s.IDs.append(nil, id)
 	if err == nil {
@@ -192,8 +208,8 @@ func (s *Store[ID, T]) logDelete(id ID) bool {
 	return false
 }
 
-// logged reports whether the journal took a change, or is at its end: what comes behind a
-// frame that was not written whole would be lost.
+// logged reports whether the journal took a change. If it did not, the journal takes no more: a
+// frame may be written in part, and whatever came behind it would be lost.
 func (s *Store[ID, T]) logged(err error) bool {
 	if err != nil {
 		s.Files.failed = true
@@ -202,9 +218,10 @@ func (s *Store[ID, T]) logged(err error) bool {
 	return err == nil
 }
 
-// Sync puts all changes that have returned on the disk, of an index that was opened. When
-// there are more than 65,536 in the journal, and more than half of what is stored, it is
-// Compact, and takes as long.
+// Sync puts all changes that have returned on the disk, if the store has files. If the journal has
+// more than 65,536 changes, and more than half as many as there are documents, Sync does what
+// Compact does, and takes as long. So the journal stays short enough to be read when the index is
+// opened.
 func (s *Store[ID, T]) Sync() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,19 +235,24 @@ func (s *Store[ID, T]) Sync() error {
 	return nil
 }
 
+// sync is Sync without compaction, for callers that hold the lock.
 func (s *Store[ID, T]) sync() error {
-	if f := s.Files; f != nil && !f.failed { // also after damage of the snapshot
+	if f := s.Files; f != nil && !f.failed { // even if the snapshot is damaged
 		s.logged(f.Journal.sync())
 	}
 	return s.Err()
 }
 
-// save makes the only run of the index the snapshot, and searches that from now on. It
-// fails if it does not know what is on the disk then.
+// save writes a run, which has all documents of the store, as the new snapshot. It returns the run
+// to search from now on, which lies in the mapped file. If the snapshot cannot be written, the
+// store goes on with its old files. If it is not known which snapshot is on the disk, or a later
+// step fails, the store fails.
 func (s *Store[ID, T]) save(r *Run[ID, T]) (*Run[ID, T], error) {
 	f := s.Files
 	identity, err := WriteSnapshot(f.path, f.version, f.last, r, &s.Form, &s.IDs)
-	if errors.Is(err, errReplaced) { // what the journal gets from now on might be of the snapshot before
+	// Either snapshot may be on the disk. If it is the new one, changes that went to the old
+	// journal from now on would be lost.
+	if errors.Is(err, errReplaced) {
 		s.logged(err)
 		return nil, s.Err()
 	} else if err != nil {
@@ -252,8 +274,9 @@ func (s *Store[ID, T]) save(r *Run[ID, T]) (*Run[ID, T], error) {
 	return snap.run, nil
 }
 
-// Close is Sync, and gives the files free. Afterwards the index is empty, and whatever is
-// done with it is an error ([os.ErrClosed]). It does nothing with an index in memory.
+// Close puts all changes on the disk as Sync does, but never compacts, and releases the files.
+// Afterwards the store is empty, and using it is an error ([os.ErrClosed], unless there was another
+// error before). Close does nothing if the store has no files.
 func (s *Store[ID, T]) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,8 +295,8 @@ func (s *Store[ID, T]) Close() error {
 	return err
 }
 
-// Verify checks the whole snapshot of an index that was opened. Without it, what is never
-// asked for is never checked.
+// Verify checks the whole snapshot of a store with files. Without it, a part of the snapshot is
+// checked when it is first used, and otherwise never.
 func (s *Store[ID, T]) Verify() error {
 	for _, r := range s.View().Runs {
 		if m := r.File; m != nil {

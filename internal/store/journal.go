@@ -14,45 +14,54 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A journal is what happened to an index since its snapshot. It begins like all files of
-// this package and goes on with frames:
+// A journal has the changes of a store since its snapshot. It begins with the head of all files of
+// the library (package format) and goes on with frames:
 //
 //	length    4 bytes, little-endian: of the changes
 //	check     4 bytes: of the length
 //	changes   as long
 //	checksum  8 bytes
 //
-// where each checksum is seeded with the one before. The first frame has the identity of
-// the snapshot. A frame of which the end is missing is the trace of a writer that was
-// killed, before it said that the frame was on the disk: it is dropped. So is one that has
-// zeros instead of whole sectors, as file systems leave them when the power fails, unless
-// a whole frame follows anywhere behind it. Anything else that does not fit is damage.
+// Each check and each checksum is seeded with the checksum before, the first ones with the checksum
+// of the head. The first frame has the identity of the snapshot instead of changes.
 //
-// A change is 1, seconds, length and id, and the words of the document, with their number
-// before them if documents differ in length, for an addition; or 2, length and id, for a
-// deletion. Seconds, lengths and numbers are unsigned varints.
+// Two kinds of frames are dropped without an error, because a killed writer or a power failure
+// leaves them at the end, before the writer has said that they are on the disk. The first kind is a
+// frame whose end is missing. The second kind has zeros where whole sectors should be: file systems
+// leave such holes when the power fails. But if a whole frame follows anywhere behind a hole, that
+// frame was on the disk, and so the hole is damage. Anything else that does not fit is damage, too.
+//
+// A change is one of these, where seconds, lengths and numbers are unsigned varints:
+//
+//	addition  1, seconds, length of the id, id, words of the document
+//	deletion  2, length of the id, id
+//
+// If documents differ in length, the number of words comes before the words. A word has 8 bytes,
+// little-endian.
 type journal struct {
-	File   *os.File
-	Frame  []byte // what is to be written
-	Sum    uint64
-	dirty  bool  // written, but perhaps not on the disk
-	read   int64 // up to which byte it was read
-	writes int   // changes
+	File   *os.File // opened for appending
+	Frame  []byte   // the frame that is being filled; empty if there are no changes in it
+	Sum    uint64   // the last checksum
+	dirty  bool     // the file may have data that is not on the disk
+	read   int64    // where the frame that is being read begins
+	writes int      // number of changes in the journal
 }
 
 const (
-	ChangeAdd    = 1
+	ChangeAdd    = 1 // the kinds of changes
 	ChangeDelete = 2
-	frameSize    = 1 << 16 // at which a frame is written
-	frameHead    = 8
-	maxFrame     = 1 << 30
-	sector       = 512 // bytes that a disk writes together
+	frameSize    = 1 << 16 // a frame is written when it has as many bytes
+	frameHead    = 8       // bytes of length and check
+	maxFrame     = 1 << 30 // the most bytes of changes in a frame
+	sector       = 512     // bytes that a disk writes at once
 )
 
-// lengthCheck is a check of the length of a frame.
+// lengthCheck returns the check of the length of a frame. It keeps a reader from trusting a damaged
+// length, and tells frames from other data (see frameBehind).
 func lengthCheck(length []byte, sum uint64) uint32 { return uint32(xxh3.HashSeed(length, sum)) }
 
-// CreateJournal makes an empty journal of a snapshot, in place of any other.
+// CreateJournal makes an empty journal of a snapshot, and replaces any other journal. The new one
+// is on the disk as a whole when it gets its name.
 func CreateJournal(path, version, kind string, snapshot uint64) (*journal, error) {
 	var head bytes.Buffer
 	f := format.NewWriter(&head, kind, version)
@@ -72,10 +81,10 @@ func CreateJournal(path, version, kind string, snapshot uint64) (*journal, error
 	return j, err
 }
 
-// Begin returns an empty frame, to which changes are appended.
+// Begin returns an empty frame with room for its head. Changes are appended to it.
 func (j *journal) Begin() []byte { return append(j.Frame[:0], make([]byte, frameHead)...) }
 
-// End completes the frame.
+// End completes the frame with its head and its checksum, and returns it.
 func (j *journal) End() []byte {
 	binary.LittleEndian.PutUint32(j.Frame, uint32(len(j.Frame)-frameHead))
 	binary.LittleEndian.PutUint32(j.Frame[4:], lengthCheck(j.Frame[:4], j.Sum))
@@ -84,7 +93,8 @@ func (j *journal) End() []byte {
 	return j.Frame
 }
 
-// Add appends an addition, of a document with its length if that varies.
+// Add appends an addition. If varied is true, documents differ in length, and the length of this
+// one is written. Add writes the frame only when it is long enough; sync puts it on the disk.
 func (j *journal) Add(id []byte, doc []uint64, varied bool, seconds uint32) error {
 	b := append(j.change(), ChangeAdd)
 	b = binary.AppendUvarint(b, uint64(seconds))
@@ -104,6 +114,7 @@ func (j *journal) delete(id []byte) error {
 	return j.changed(append(binary.AppendUvarint(b, uint64(len(id))), id...))
 }
 
+// change returns the frame that the next change is to be appended to.
 func (j *journal) change() []byte {
 	if len(j.Frame) == 0 {
 		return j.Begin()
@@ -111,6 +122,7 @@ func (j *journal) change() []byte {
 	return j.Frame
 }
 
+// changed takes the frame with another change, and writes it if it is long enough.
 func (j *journal) changed(frame []byte) error {
 	j.Frame = frame
 	j.writes++
@@ -120,7 +132,8 @@ func (j *journal) changed(frame []byte) error {
 	return j.write()
 }
 
-// write writes the frame.
+// write writes the frame. After an error part of it may be in the file, so nothing must be written
+// behind it.
 func (j *journal) write() error {
 	if len(j.Frame) == 0 {
 		return nil
@@ -131,7 +144,7 @@ func (j *journal) write() error {
 	return err
 }
 
-// sync puts all changes on the disk.
+// sync puts all changes on the disk. It does nothing if they are there already.
 func (j *journal) sync() error {
 	if err := j.write(); err != nil {
 		return err
@@ -143,12 +156,15 @@ func (j *journal) sync() error {
 	return j.File.Sync()
 }
 
-// errOtherSnapshot is the error of a journal of another snapshot than there is.
+// errOtherSnapshot is the error of a journal that names another snapshot than the one that is
+// there.
 var errOtherSnapshot = errors.New("it belongs to another snapshot")
 
-// ReadJournal reads a journal and calls add and delete for its changes. accept says
-// whether it belongs to the snapshot. It returns the journal, to be continued, without what
-// a killed writer left behind.
+// ReadJournal reads a journal and calls add and remove for its changes, in order. It calls accept
+// first, with the identity of the snapshot that the journal names, and returns the error of accept.
+// The changes of a frame are only looked at when its checksum fits. ReadJournal takes away what a
+// killed writer has left at the end. It returns the journal ready for more changes. words is the
+// number of words of a document, or 0 if documents differ in length.
 func ReadJournal(path, version, kind, again string, words int, accept func(snapshot uint64) error, add func(id []byte, doc []uint64, seconds uint32) error, remove func(id []byte) error) (j *journal, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -172,6 +188,7 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 	if err != nil {
 		return nil, err
 	}
+	// dirty: the writer before may have been killed before it put its last frames on the disk.
 	j = &journal{File: f, dirty: true, Sum: head.Sum, read: at - int64(r.Buffered())}
 	for first := true; ; first = false {
 		left := info.Size() - j.read
@@ -187,7 +204,8 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 		}
 		n := int64(binary.LittleEndian.Uint32(start[:]))
 		if binary.LittleEndian.Uint32(start[4:]) != lengthCheck(start[:4], j.Sum) {
-			// Only what is in the same sectors, which were written together, tells.
+			// The length is not known, so neither is the end of the frame. Look for a hole only up
+			// to the end of the sector: its bytes were written together with the head.
 			rest, _ := r.Peek(int(min(left-frameHead, -(j.read+frameHead)&(sector-1))))
 			if hasHole(append(start[:], rest...), j.read) {
 				return j, j.cutHole(first, info.Size())
@@ -208,7 +226,7 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 		sum := format.Checksum(changes, j.Sum)
 		if binary.LittleEndian.Uint64(frame[n:]) != sum {
 			if hasHole(append(start[:], frame...), j.read) {
-				for { // behind the frame there must be nothing, or more of the hole
+				for { // behind the frame, only more of the hole may follow
 					c, err := r.ReadByte()
 					if err == io.EOF {
 						return j, j.cutHole(first, info.Size())
@@ -238,8 +256,8 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 	}
 }
 
-// cutHole is cut for a frame with a hole, the trace of a power failure. But frames that follow it were
-// on the disk, so the hole is damage, and nothing is taken away.
+// cutHole cuts off a frame with a hole, which a power failure has left. But if a whole frame
+// follows, that frame was on the disk. Then the hole is damage, and cutHole takes nothing away.
 func (j *journal) cutHole(first bool, size int64) error {
 	at, err := j.frameBehind(j.read, size)
 	if err != nil {
@@ -251,9 +269,10 @@ func (j *journal) cutHole(first bool, size int64) error {
 	return j.cut(first)
 }
 
-// frameBehind looks for a whole frame that begins after a place in a journal of so many bytes, and
-// returns where it begins, or 0. A frame can be recognised wherever it stands: the 8 bytes before it
-// are the checksum of the frame before, and with that as the seed its own checks must fit.
+// frameBehind looks for a whole frame that begins behind a place in a journal of size bytes. It
+// returns where the frame begins, or 0. A frame can be recognised wherever it stands: the 8 bytes
+// before it are the checksum of the frame before, and with these as the seed, its check and its
+// checksum must fit.
 func (j *journal) frameBehind(from, size int64) (int64, error) {
 	const window = 1 << 20
 	buf := make([]byte, window+frameHead)
@@ -281,20 +300,24 @@ func (j *journal) frameBehind(from, size int64) (int64, error) {
 	return 0, nil
 }
 
-// cut takes away what follows the last whole frame.
+// cut takes away what follows the last whole frame. The first frame is never cut short by a killed
+// writer, because CreateJournal writes it before the file gets its name. So that is damage.
 func (j *journal) cut(first bool) error {
-	if first { // it was written at once
+	if first {
 		return j.damaged("it ends early")
 	}
 	return j.File.Truncate(j.read)
 }
 
+// damaged returns an ErrDamaged that names the frame being read.
 func (j *journal) damaged(what string) error {
 	return format.Damaged("the frame at byte %d: %s", j.read, what)
 }
 
-// replay calls add and remove for the changes of a frame.
+// replay calls add and remove for the changes of a frame. Ids and documents are only valid during
+// the call.
 func (j *journal) replay(b []byte, words int, add func(id []byte, doc []uint64, seconds uint32) error, remove func(id []byte) error) error {
+	// uvarint takes a number from b. If there is none, it returns one that no check below accepts.
 	uvarint := func() uint64 {
 		x, n := binary.Uvarint(b)
 		if n <= 0 {
@@ -314,7 +337,7 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, doc []uint64, 
 		}
 		n := uvarint()
 		if op != ChangeAdd && op != ChangeDelete || seconds > 1<<32-1 || n > uint64(len(b)) {
-			return j.damaged("a change that is none")
+			return j.damaged("a change of no known form")
 		}
 		id := b[:n]
 		b = b[n:]
@@ -344,8 +367,10 @@ func (j *journal) replay(b []byte, words int, add func(id []byte, doc []uint64, 
 	return nil
 }
 
-// hasHole reports whether b, which begins somewhere in a file, has only zeros in some
-// sector of it, or up to its end from the begin of one, or from its begin to one.
+// hasHole reports whether bytes of a file have a hole, which a power failure leaves. b begins at
+// the offset at of the file. A hole is the bytes of b that lie in one sector, if all of them are
+// zeros. At the ends of b only a part of a sector may be known; a part of less than 8 bytes does
+// not count.
 func hasHole(b []byte, at int64) bool {
 	for len(b) > 0 {
 		n := min(len(b), sector-int(at%sector))

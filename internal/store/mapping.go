@@ -13,24 +13,30 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// A Mapping is a file in memory, in which blocks are checked when they are first
-// touched. Whoever uses a part of it must keep the mapping alive: when it is no longer
-// reachable the file is unmapped.
+// This file maps a snapshot into memory and checks it block by block. So opening a file does not
+// read its columns, and a search checks only the blocks that it needs, each once.
+
+// A Mapping is a file in memory. Its blocks are checked when they are first used; whoever uses a
+// part must call Check first. The file is unmapped when the mapping is no longer reachable, so
+// whoever uses a part must also keep the mapping alive.
 type Mapping struct {
 	path  string
-	data  []byte   // the whole file
-	real  bool     // mapped, and not read
-	first int      // where the blocks begin
-	sums  []uint64 // of each block, seeded with its number
-	good  []atomic.Uint64
+	data  []byte          // the whole file
+	real  bool            // the file is mapped; false: it was read into memory
+	first int             // where the blocks begin
+	sums  []uint64        // the checksum of each block, seeded with the block's number
+	good  []atomic.Uint64 // a bit for each block that has been checked
 }
 
+// fileBlock is the number of bytes of a block. A smaller block costs a longer list of checksums, a
+// larger one a longer first search.
 const fileBlock = 1 << 16
 
-// HostIsLittle says whether numbers in files are as they are in memory.
+// HostIsLittle says whether numbers in memory have the byte order of the files.
 var HostIsLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// openMapping maps a file, or reads it where it cannot be mapped.
+// openMapping maps a file. If the file cannot be mapped, or the machine has another byte order than
+// the files, openMapping reads it into memory.
 func openMapping(path string) (*Mapping, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -42,7 +48,7 @@ func openMapping(path string) (*Mapping, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no ordinary file", path)
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	m := &Mapping{path: path}
 	if HostIsLittle && info.Size() > 0 && info.Size() == int64(int(info.Size())) {
@@ -52,15 +58,15 @@ func openMapping(path string) (*Mapping, error) {
 			return m, nil
 		}
 	}
-	// In words, so that it is aligned.
+	// Allocate words, so that the bytes are aligned for numbers of 64 bits.
 	words := make([]uint64, (info.Size()+7)/8)
 	m.data = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), info.Size())
 	_, err = io.ReadFull(f, m.data)
 	return m, err
 }
 
-// Check reports damage of the blocks that have n bytes from p on. What is no mapping needs
-// no check.
+// Check checks the blocks that hold the n bytes from p on, unless they have been checked before. It
+// returns an error if they are damaged. A nil mapping means that no check is needed.
 func (m *Mapping) Check(p unsafe.Pointer, n int) error {
 	if m == nil || n == 0 {
 		return nil
@@ -77,17 +83,18 @@ func (m *Mapping) Check(p unsafe.Pointer, n int) error {
 	return nil
 }
 
+// checkBlock checks a block. The error of a damaged one names its bytes in the file.
 func (m *Mapping) checkBlock(b int) error {
 	from := m.first + b*fileBlock
 	block := m.data[from:min(from+fileBlock, len(m.data))]
 	if format.Checksum(block, uint64(b)) != m.sums[b] {
-		path := strings.Clone(m.path) // so that searches, which may come here, stay on the stack
+		path := strings.Clone(m.path) // a copy, so that the variables of searches stay on the stack
 		return fmt.Errorf("%s: %w: bytes %d to %d: the checksum does not fit", path, format.ErrDamaged, from, from+len(block)-1)
 	}
 	return nil
 }
 
-// Verify checks all blocks.
+// Verify checks all blocks, also those that have been checked before.
 func (m *Mapping) Verify() error {
 	for b := range m.sums {
 		if err := m.checkBlock(b); err != nil {
@@ -97,11 +104,11 @@ func (m *Mapping) Verify() error {
 	return nil
 }
 
-// number is what columns of files are made of.
+// A number is what columns of files are made of.
 type number interface{ ~uint32 | ~uint64 }
 
-// Numbers returns a part of a mapping as numbers. On a big-endian machine it turns
-// them, once and for all.
+// Numbers returns a part of a mapping as numbers. On a big-endian machine it reverses the bytes in
+// place, so it must be called once for each part.
 func Numbers[T number](b []byte) []T {
 	size := int(unsafe.Sizeof(T(0)))
 	x := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/size)
@@ -111,7 +118,7 @@ func Numbers[T number](b []byte) []T {
 	return x
 }
 
-// AsBytes is the inverse of numbers. The result may share memory with x.
+// AsBytes is the inverse of Numbers. The result may share memory with x, and must not be changed.
 func AsBytes[T number](x []T) []byte {
 	size := int(unsafe.Sizeof(T(0)))
 	b := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size)

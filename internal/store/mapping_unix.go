@@ -11,7 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a file for reading, or returns nil if that cannot be.
+// This file has what the package asks of a Unix system. mapping_other.go has the same functions for
+// other systems.
+
+// mapFile maps a file for reading. It returns nil if that is not possible.
 func mapFile(f *os.File, size int) []byte {
 	data, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
@@ -20,9 +23,11 @@ func mapFile(f *os.File, size int) []byte {
 	return data
 }
 
+// unmap ends a mapping. Nobody may use its bytes any more.
 func unmap(data []byte) { unix.Munmap(data) }
 
-// lockFile makes sure that nobody else has the file locked, until it is closed.
+// lockFile locks a file until it is closed. It returns an error if somebody else has locked it,
+// also within this process. The system releases the lock when the process ends, however it ends.
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -31,11 +36,11 @@ func lockFile(f *os.File) error {
 	return err
 }
 
-// openDirectory opens the directory in which a file is.
+// openDirectory opens the directory that a file is in.
 func openDirectory(path string) (*os.File, error) { return os.Open(filepath.Dir(path)) }
 
-// syncDirectory makes sure that the names of files are on the disk, where file systems
-// know of such a thing.
+// syncDirectory makes sure that the names of files are on the disk. Some file systems cannot do
+// that and say so; that is no error.
 func syncDirectory(dir *os.File) error {
 	if err := dir.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
 		return err

@@ -7,14 +7,18 @@ import (
 	"os"
 )
 
-// Temporary is what the names of files end with until they are whole.
+// This file replaces files atomically. After a crash at any moment, a file is the old one or the
+// new one, as a whole.
+
+// Temporary is the end of the name of a file that is still being written.
 const Temporary = ".neardup-part"
 
-// errReplaced is the error of a file that has its name, but perhaps not on the disk.
+// errReplaced is the error of a file that has got its name, but perhaps not on the disk.
 var errReplaced = errors.New("it is not known whether the new file or the old one is on the disk")
 
-// replaceFile writes a file under another name and gives it its own when it is on the
-// disk. If it fails the file is as it was, unless the error is an errReplaced.
+// replaceFile writes a file under a temporary name and puts it on the disk. Then it gives it its
+// own name, and puts the name on the disk. If it fails, the file is as it was, unless the error is
+// an errReplaced: then either file may be there after a crash.
 func replaceFile(path string, write func(w *bufio.Writer) error) (err error) {
 	dir, err := openDirectory(path)
 	if err != nil {

@@ -9,29 +9,37 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// A Run is an immutable part of a store: documents in the order of adding, a finder for
-// them, and a table that finds their ids. Only its documents die.
+// This file has the parts of a store. A [Run] is immutable, except that its documents die. A tail
+// takes the last changes. A [State] is the runs and the tail. A [View] is a state at a moment.
+//
+// A reader needs no lock to see exactly the changes up to its moment. It loads the state, and then
+// the number of changes in the tail. Everything that a writer does later leaves a trace that tells
+// when it happened: a document of the tail has the change by which it died, and a document of a run
+// has its name in the list of kills (see diedLater).
+
+// A Run is a part of a store: documents in the order of adding, a finder for them, and a table that
+// finds their ids. Its documents can die, and nothing else about it changes.
 type Run[ID comparable, T Finder] struct {
-	Column // by ordinal
+	Column // the documents, by ordinal
 	Find   T
-	File   *Mapping // where the slices are, if they are a file that was not checked yet
+	File   *Mapping // the file that the slices lie in; nil if all of it was checked, or there is none
 	IDs    IDColumn[ID]
-	times  []uint32 // when each was added, in seconds since 1970; never descending
-	starts []uint32 // by the highest bits of the hash of an id: where its ordinals begin
-	ords   []uint32
+	times  []uint32        // when each was added, in seconds since 1970; never descending
+	starts []uint32        // where the ordinals of ids begin in ords, by the highest bits of the id's hash
+	ords   []uint32        // sorted by these bits
 	dead   []atomic.Uint64 // a bit for each ordinal
-	live   int             // how many are not dead; for writers
-	serial uint32          // tells the runs of an index apart; from 1
+	live   int             // how many are not dead; only writers use it
+	serial uint32          // tells the runs of a store apart; from 1
 }
 
-// A Column is documents side by side.
+// A Column is the words of documents, one document after the other.
 type Column struct {
-	Words int // of each; 0: they differ in length
+	Words int // of each document; 0: documents differ in length
 	Docs  []uint64
-	Ends  []uint64 // where each ends in docs, if they differ
+	Ends  []uint64 // where each document ends in Docs, if they differ in length
 }
 
-// Doc returns the words of a document.
+// Doc returns the words of a document. They belong to the column.
 func (c *Column) Doc(ord uint32) []uint64 {
 	if c.Words > 0 {
 		return c.Docs[int(ord)*c.Words:][:c.Words:c.Words]
@@ -43,6 +51,7 @@ func (c *Column) Doc(ord uint32) []uint64 {
 	return c.Docs[from:c.Ends[ord]:c.Ends[ord]]
 }
 
+// Put appends a document.
 func (c *Column) Put(doc []uint64) {
 	c.Docs = append(c.Docs, doc...)
 	if c.Words == 0 {
@@ -50,25 +59,28 @@ func (c *Column) Put(doc []uint64) {
 	}
 }
 
-// Documents are what a run is made of.
+// Documents are what a run is made of. Times are in seconds since 1970 and must not descend.
 type Documents[ID comparable] struct {
 	Column
 	IDs   []ID
 	Times []uint32
 }
 
+// NewDocuments returns an empty list with room for n documents of the given number of words. 0
+// words mean that documents differ in length.
 func NewDocuments[ID comparable](words, n int) Documents[ID] {
 	return Documents[ID]{Column{Words: words, Docs: make([]uint64, 0, n*words)}, make([]ID, 0, n), make([]uint32, 0, n)}
 }
 
+// Add appends a document.
 func (d *Documents[ID]) Add(doc []uint64, id ID, time uint32) {
 	d.Put(doc)
 	d.IDs = append(d.IDs, id)
 	d.Times = append(d.Times, time)
 }
 
-// NewRun makes a run of documents, which it keeps. Of those with one id it keeps the
-// last, if they may have the same.
+// NewRun makes a run of documents, which it keeps. If same is true, several documents may have the
+// same id, and only the last of each id stays. If same is false, the caller says that no two have.
 func NewRun[ID comparable, T Finder](docs Documents[ID], same bool, it *IDType[ID], serial uint32, build func(docs Column) T) *Run[ID, T] {
 	r := &Run[ID, T]{serial: serial}
 	r.enterIDs(docs.IDs, it)
@@ -78,7 +90,7 @@ func NewRun[ID comparable, T Finder](docs Documents[ID], same bool, it *IDType[I
 			r.enterIDs(docs.IDs, it)
 		}
 	}
-	if cap(docs.Docs)-len(docs.Docs) > len(docs.Docs)/16 { // it is most of the memory
+	if cap(docs.Docs)-len(docs.Docs) > len(docs.Docs)/16 { // give back spare room: the documents are most of the memory
 		docs.Docs = append(make([]uint64, 0, len(docs.Docs)), docs.Docs...)
 	}
 	r.Column, r.IDs, r.times, r.live = docs.Column, MemoryColumn[ID](docs.IDs), docs.Times, len(docs.IDs)
@@ -87,9 +99,10 @@ func NewRun[ID comparable, T Finder](docs Documents[ID], same bool, it *IDType[I
 	return r
 }
 
+// Len returns the number of documents, dead ones included.
 func (r *Run[ID, T]) Len() int { return len(r.times) }
 
-// enterIDs makes the table of ids.
+// enterIDs makes the table of ids, by a counting sort on the highest bits of their hashes.
 func (r *Run[ID, T]) enterIDs(ids []ID, it *IDType[ID]) {
 	shift := 64 - idBits(len(ids))
 	r.starts = make([]uint32, 1<<(64-shift)+1)
@@ -102,20 +115,20 @@ func (r *Run[ID, T]) enterIDs(ids []ID, it *IDType[ID]) {
 		r.starts[i] = sum
 	}
 	r.ords = make([]uint32, len(ids))
-	for i := len(ids) - 1; i >= 0; i-- { // each start moves down from the end of its ids
+	for i := len(ids) - 1; i >= 0; i-- { // each start moves down from the end of its ids, so ordinals ascend
 		at := &r.starts[it.hash(ids[i])>>shift]
 		*at--
 		r.ords[*at] = uint32(i)
 	}
 }
 
-// replaced returns the ordinals whose id comes again, in no order.
+// replaced returns the ordinals of documents whose id occurs again later, in no order.
 func (r *Run[ID, T]) replaced(ids []ID) (gone []uint32) {
 	for i := range len(r.starts) - 1 {
 		ords := r.ords[r.starts[i]:r.starts[i+1]] // ascending
 		for j, ord := range ords {
 			if ids[ord] != ids[ord] {
-				continue // nor will any other be equal
+				continue // NaN: it equals no other id either
 			}
 			for _, later := range ords[j+1:] {
 				if ids[ord] == ids[later] {
@@ -128,7 +141,7 @@ func (r *Run[ID, T]) replaced(ids []ID) (gone []uint32) {
 	return gone
 }
 
-// remove takes away documents by their ordinals.
+// remove takes documents away, by their ordinals. It moves the others up in the same memory.
 func (d *Documents[ID]) remove(gone []uint32) {
 	slices.Sort(gone)
 	to, all := 0, d.Column
@@ -136,7 +149,7 @@ func (d *Documents[ID]) remove(gone []uint32) {
 	from := uint64(0)
 	for i := range d.IDs {
 		doc := all.Docs[i*d.Words:][:d.Words]
-		if d.Words == 0 { // ends before this one may have been written over
+		if d.Words == 0 { // from is the end before this one, which Put may have overwritten
 			doc = all.Docs[from:all.Ends[i]]
 			from = all.Ends[i]
 		}
@@ -148,15 +161,17 @@ func (d *Documents[ID]) remove(gone []uint32) {
 		d.Put(doc)
 		to++
 	}
-	clear(d.IDs[to:])
+	clear(d.IDs[to:]) // so that the removed ids do not stay in memory
 	d.IDs, d.Times = d.IDs[:to], d.Times[:to]
 }
 
-// idBits returns the bits of the hash that lead to the ordinals of an id: about three
-// have the same.
+// idBits returns how many bits of the hash select an entry of the table of ids. With that many, an
+// entry has about two to four of n ids.
 func idBits(n int) int { return max(1, bits.Len(uint(n))-2) }
 
-// lookUp returns the ordinal of an id whose document is alive.
+// lookUp returns the ordinal of the document with an id, if alive says that it is alive. The hash
+// is that of the id. An error means damage: in a mapped file, lookUp checks the parts of the table
+// that it reads, and trusts no number in them.
 func (r *Run[ID, T]) lookUp(id ID, hash uint64, alive func(ord uint32) bool) (ord uint32, ok bool, err error) {
 	at := r.starts[hash>>(64-idBits(r.Len())):][:2]
 	if err := r.File.Check(unsafe.Pointer(&at[0]), 8); err != nil {
@@ -184,46 +199,50 @@ func (r *Run[ID, T]) lookUp(id ID, hash uint64, alive func(ord uint32) bool) (or
 	return 0, false, nil
 }
 
-// name tells a document from all others of the index.
+// name returns a number that tells a document from all others in the runs of the store. It is never
+// 0.
 func (r *Run[ID, T]) name(ord uint32) uint64 { return uint64(r.serial)<<32 | uint64(ord) }
 
+// isDead reports whether a document is dead now. A view may still see it; ask Sees.
 func (r *Run[ID, T]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
 
+// isAlive is the opposite of isDead.
 func (r *Run[ID, T]) isAlive(ord uint32) bool { return !r.isDead(ord) }
 
-// kill marks an ordinal as dead.
+// kill marks a document as dead. Only writers call it, each document at most once.
 func (r *Run[ID, T]) kill(ord uint32) {
 	r.dead[ord/64].Or(1 << (ord % 64))
 	r.live--
 }
 
-// Bytes returns the memory that a run takes, without what ids point to.
+// Bytes returns how much memory a run takes, without what ids point to.
 func (r *Run[ID, T]) Bytes() int {
 	return 8*(cap(r.Docs)+cap(r.Ends)) + r.IDs.Bytes() + 4*(cap(r.times)+cap(r.starts)+cap(r.ords)) + 8*cap(r.dead) + r.Find.Bytes()
 }
 
-// A tail is the last changes of a store. It only grows. A change is an addition, a
-// deletion, or both, if an id gets another document: whoever has read their number
-// sees all changes before it, and none of the others.
+// A tail is the last changes of a store. Changes are only appended. A change is an addition, a
+// deletion, or both, if an id gets another document. A reader who has loaded the number of changes
+// sees all of these changes, and none that comes later.
 type tail[ID comparable] struct {
 	*changeLog
 	words  int
-	Docs   []uint64
-	varied [][]uint64 // instead, if documents differ in length
+	Docs   []uint64   // by change, if documents have the same length
+	varied [][]uint64 // by change, if they differ in length
 	IDs    []ID
-	times  []uint32
-	deadBy []atomic.Uint32 // the change, from 1, by which the addition was undone
-	Find   TailFinder      // nil: the documents are compared one by one
+	times  []uint32        // as in a run
+	deadBy []atomic.Uint32 // by which change, counted from 1, the added document died; 0: it is alive
+	Find   TailFinder      // nil: documents are compared one by one
 }
 
-// A changeLog is what those need to know of a tail who read what was before it.
+// A changeLog is the part of a tail that readers of older states need. It does not keep the
+// documents in memory.
 type changeLog struct {
-	Changes atomic.Uint32
-	kills   []atomic.Uint64 // the name of the document of a run that died
-	next    atomic.Pointer[changeLog]
+	Changes atomic.Uint32             // how many there are
+	kills   []atomic.Uint64           // by change, the name of the document of a run that died; 0: none
+	next    atomic.Pointer[changeLog] // of the tail that follows
 }
 
-// newTail returns an empty tail for so many changes.
+// newTail returns an empty tail for size changes.
 func newTail[ID comparable](size, words int) *tail[ID] {
 	t := &tail[ID]{
 		changeLog: &changeLog{kills: make([]atomic.Uint64, size)}, words: words,
@@ -235,7 +254,7 @@ func newTail[ID comparable](size, words int) *tail[ID] {
 	return t
 }
 
-// Doc returns the words of a document.
+// Doc returns the words of the document that change i added.
 func (t *tail[ID]) Doc(i uint32) []uint64 {
 	if t.words == 0 {
 		return t.varied[i]
@@ -243,7 +262,7 @@ func (t *tail[ID]) Doc(i uint32) []uint64 {
 	return t.Docs[int(i)*t.words:][:t.words:t.words]
 }
 
-// setDoc sets the words of a document that nobody sees yet.
+// setDoc copies the words of a document to change i. No reader may see the change yet.
 func (t *tail[ID]) setDoc(i uint32, doc []uint64) {
 	if t.words == 0 {
 		t.varied[i] = slices.Clone(doc)
@@ -252,40 +271,45 @@ func (t *tail[ID]) setDoc(i uint32, doc []uint64) {
 	copy(t.Doc(i), doc)
 }
 
-// A State is all that readers need. The runs and the tail of a state change only by what
-// the tail records; a state that is full is followed by the next.
+// A State is all that readers need. Its list of runs and its tail stay the same; only the documents
+// in them change, and the tail records how. When the tail is full, the store goes on with another
+// state.
 type State[ID comparable, T Finder] struct {
 	Runs []*Run[ID, T] // oldest first
 	Tail *tail[ID]
 }
 
-// A View is a store as it was when somebody began to read: a state, and the number of
-// Changes of its tail.
+// A View is a store at the moment when somebody began to read: a state, and the number of changes
+// that its tail had. A view is for one goroutine.
 type View[ID comparable, T Finder] struct {
 	*State[ID, T]
 	Changes uint32
 
-	// What died later: kills of all tails up to a place in one of them.
+	// later has the documents of runs that died after the moment of the view, as far as diedLater
+	// has read the kills: up to change number read of the tail at.
 	later map[uint64]struct{}
 	at    *changeLog
 	read  uint32
 }
 
+// view returns the view of a state as it is now.
 func (s *State[ID, T]) view() View[ID, T] {
 	changes := s.Tail.Changes.Load()
 	return View[ID, T]{State: s, Changes: changes, at: s.Tail.changeLog, read: changes}
 }
 
-// Sees reports whether a document of a run is alive in the view.
+// Sees reports whether a document of a run is alive in the view. It is, if it is not dead now, or
+// if it died after the moment of the view.
 func (v *View[ID, T]) Sees(r *Run[ID, T], ord uint32) bool {
 	return !r.isDead(ord) || v.diedLater(r.name(ord))
 }
 
-// diedLater reports whether a kill is behind the changes of the view. A kill is recorded
-// before the document is marked as dead, and counted after that.
+// diedLater reports whether a document that is dead now died after the moment of the view. Its name
+// is kill. A writer records a kill, then marks the document as dead, and then counts the change. So
+// the kill of a dead document is among the counted changes, or it is in the place behind them.
 func (v *View[ID, T]) diedLater(kill uint64) bool {
 	for {
-		next := v.at.next.Load() // first: if there is one, the tail changes no more
+		next := v.at.next.Load() // load it first: if there is a next tail, this one changes no more
 		n := v.at.Changes.Load()
 		for ; v.read < n; v.read++ {
 			if k := v.at.kills[v.read].Load(); k != 0 {
@@ -306,7 +330,8 @@ func (v *View[ID, T]) diedLater(kill uint64) bool {
 	}
 }
 
-// SeesTail reports whether a change of the tail is an addition that is alive in the view.
+// SeesTail reports whether change i is an addition whose document is alive in the view. i must be
+// below Changes.
 func (v *View[ID, T]) SeesTail(i uint32) bool {
 	by := v.Tail.deadBy[i].Load()
 	return by == 0 || by > v.Changes

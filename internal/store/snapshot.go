@@ -9,33 +9,39 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// A snapshot is a run in a file, which is used as it is, without reading it whole. It
-// begins with records in the form of all files of this package (file.go):
+// A snapshot is a run in a file. The file is mapped and used as it is, without being read as a
+// whole. It begins with records in the form of all files of the library (package format):
 //
-//	settings   kind of the ids, number of documents and of blocks, the identity of the
-//	           snapshot before, the length of each column
-//	finder     its own records: the nodes of a tree, without the columns of their tables
-//	sums       the checksum of each block of the columns, seeded with its number
+//	settings   kind of the ids, number of documents and of blocks, identity of the
+//	           snapshot before, length of each column
+//	finder     the records of the finder, such as the nodes of a tree without their tables
+//	sums       the checksum of each block of the columns, seeded with the block's number
 //
-// and goes on, from the next multiple of 4096 bytes, with the columns, one after the
-// other, each from a multiple of 64 bytes on, little-endian:
+// From the next multiple of 4096 bytes on, the columns follow, little-endian. Each column begins at
+// a multiple of 64 bytes, with zeros before it:
 //
-//	documents, times, ids by hash (starts, ordinals), ids (integers; or ends of 64 bits and
-//	bytes), and the columns of the finder: of a tree copies (first, starts, all), starts of
-//	all tables, entries of all tables; and of documents that differ in length their ends
+//	documents
+//	times
+//	ids by hash      starts of the entries, ordinals
+//	ids              integers, or ends of 64 bits and bytes
+//	five columns of the finder, such as the copies and tables of a tree
+//	ends             only if documents differ in length
 //
-// The checksum of the records, which depends on those of the blocks, is the identity of
-// the snapshot.
+// The blocks of 65,536 bytes are counted from the first column on. The identity of the snapshot is
+// the checksum of the records. They have the checksums of all blocks, so the identity stands for
+// the whole content.
 const (
-	firstColumn   = 4096 // alignment of the first one
-	columnAlign   = 64
-	ownColumns    = 6
-	FixedColumns  = ownColumns + len(FinderColumns[int]{})
-	columnCount   = FixedColumns + 1
-	sumsPerRecord = 1024
+	firstColumn   = 4096                                   // alignment of the first column
+	columnAlign   = 64                                     // alignment of the others
+	ownColumns    = 6                                      // of a store, without those of the finder
+	FixedColumns  = ownColumns + len(FinderColumns[int]{}) // of a snapshot whose documents have the same length
+	columnCount   = FixedColumns + 1                       // of any snapshot
+	sumsPerRecord = 1024                                   // a record must fit into a block of package format
 )
 
-// RunColumns returns the columns of a run as bytes, each in parts.
+// RunColumns returns the columns of a run as bytes, each in parts that follow one another. The
+// parts may share memory with the run. RunColumns returns an error if an id cannot be read or
+// written.
 func RunColumns[ID comparable, T Finder](r *Run[ID, T], it *IDType[ID]) (columns [columnCount][][]byte, err error) {
 	var ints []uint64
 	var text []byte
@@ -61,12 +67,14 @@ func RunColumns[ID comparable, T Finder](r *Run[ID, T], it *IDType[ID]) (columns
 	return columns, nil
 }
 
-// A blockWriter cuts what is written into blocks.
+// A blockWriter cuts what is written into blocks, as long as its buffer, and calls block for each.
+// The last block may be shorter. A block is only valid during the call.
 type blockWriter struct {
 	buf   []byte
 	block func(b []byte) error
 }
 
+// write adds bytes to the current block.
 func (w *blockWriter) write(b []byte) error {
 	for len(b) > 0 {
 		n := copy(w.buf[len(w.buf):cap(w.buf)], b)
@@ -81,6 +89,7 @@ func (w *blockWriter) write(b []byte) error {
 	return nil
 }
 
+// flush ends the current block.
 func (w *blockWriter) flush() error {
 	if len(w.buf) == 0 {
 		return nil
@@ -90,7 +99,7 @@ func (w *blockWriter) flush() error {
 	return err
 }
 
-// inBlocks calls block with the columns as they are in the file.
+// inBlocks calls block with all blocks of a snapshot: the columns as they are in the file, padded.
 func inBlocks(columns [columnCount][][]byte, block func(b []byte) error) error {
 	w := blockWriter{buf: make([]byte, 0, fileBlock), block: block}
 	for _, parts := range columns {
@@ -106,6 +115,7 @@ func inBlocks(columns [columnCount][][]byte, block func(b []byte) error) error {
 	return w.flush()
 }
 
+// length returns the number of bytes of a column.
 func length(parts [][]byte) int {
 	n := 0
 	for _, p := range parts {
@@ -114,9 +124,9 @@ func length(parts [][]byte) int {
 	return n
 }
 
-// WriteSnapshot writes a run to a file, atomically: afterwards the file is the new one,
-// on the disk, or as it was. before is the identity of the snapshot that it follows. It
-// returns its own.
+// WriteSnapshot writes a run to a file, atomically: afterwards the new file is on the disk, or the
+// file is as it was (see replaceFile for the one exception). before is the identity of the snapshot
+// that this one follows. WriteSnapshot returns the identity of the new one.
 func WriteSnapshot[ID comparable, T Finder](path, version string, before uint64, r *Run[ID, T], form *Form[T], it *IDType[ID]) (identity uint64, err error) {
 	columns, err := RunColumns(r, it)
 	if err != nil {
@@ -125,7 +135,9 @@ func WriteSnapshot[ID comparable, T Finder](path, version string, before uint64,
 	return WriteColumns(path, form.Kind, version, before, r.Len(), r.Find, it.Kind, columns, form.columns())
 }
 
-// WriteColumns writes a snapshot of columns, of which it has so many.
+// WriteColumns writes a snapshot that has the first has columns of columns. It goes over the
+// columns twice, once for the checksums and once to write them, so that nothing but the records is
+// kept in memory.
 func WriteColumns(path, kind, version string, before uint64, docs int, find Finder, ids idKind, columns [columnCount][][]byte, has int) (identity uint64, err error) {
 	var sums []uint64
 	inBlocks(columns, func(b []byte) error {
@@ -163,15 +175,18 @@ func WriteColumns(path, kind, version string, before uint64, docs int, find Find
 	})
 }
 
-// A snapshot that was opened.
+// A snapshot is what openSnapshot finds in a file: a run, the identity of the snapshot, and the
+// identity of the one before it.
 type snapshot[ID comparable, T Finder] struct {
 	run      *Run[ID, T]
 	identity uint64
 	before   uint64
 }
 
-// openSnapshot opens a file that writeSnapshot wrote. It reads the records and nothing
-// else, if the file can be mapped.
+// openSnapshot opens a file that WriteSnapshot wrote. If the file can be mapped, it reads only the
+// records, and leaves the checks of the columns to their first use. If not, it reads and checks the
+// whole file. In both cases it trusts nothing in the records beyond what the file really has: a
+// damaged file gives an error, and neither a panic nor a large allocation.
 func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], it *IDType[ID], serial uint32) (*snapshot[ID, T], error) {
 	m, err := openMapping(path)
 	if err != nil {
@@ -182,7 +197,7 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 	if err != nil {
 		return nil, err
 	}
-	f.GoesOn = true
+	f.GoesOn = true // the columns follow the records
 	f.Next()
 	kind := idKind(f.Text())
 	docs := int(f.Uvarint(MaxDocuments))
@@ -206,7 +221,7 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 		}
 	}
 	if f.Err == nil && f.Next() {
-		f.Fail("records that do not belong there")
+		f.Fail("unexpected records behind the checksums")
 	}
 	if f.Err != nil {
 		return nil, f.Err
@@ -214,6 +229,8 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 	s.identity = f.Sum
 	m.good = make([]atomic.Uint64, (blocks+63)/64)
 	m.first = (len(m.data) - from.Len() - f.R.Buffered() + firstColumn - 1) &^ (firstColumn - 1)
+	// No checksum covers the bytes between the records and the first column, but they must be
+	// zeros.
 	for i := m.first - 1; i >= 0 && i < len(m.data) && i >= len(m.data)-from.Len()-f.R.Buffered(); i-- {
 		if m.data[i] != 0 {
 			return nil, format.Damaged("byte %d is not 0", i)
@@ -231,7 +248,8 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 	if at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {
 		return nil, format.Damaged("%d bytes where there should be %d, in %d blocks", len(m.data), at, blocks)
 	}
-	if len(columns[1])/4 != docs || form.Words > 0 && len(columns[0])/8/form.Words != docs { // before memory is taken for them
+	// Check the number of documents before memory is taken for them.
+	if len(columns[1])/4 != docs || form.Words > 0 && len(columns[0])/8/form.Words != docs {
 		return nil, ErrColumns
 	}
 	r := &Run[ID, T]{Find: find, Column: Column{Words: form.Words}, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
@@ -254,4 +272,5 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 	return s, find.Attach(r.Column, r.File, FinderColumns[[]byte](columns[ownColumns:FixedColumns]))
 }
 
+// ErrColumns is the error of columns whose lengths do not fit together.
 var ErrColumns = format.Damaged("columns of the wrong length")

@@ -1,3 +1,14 @@
+// Package store keeps the documents of all indexes. To a store, a document is an id of the caller
+// and some words of 64 bits: a fingerprint, a signature or a vector. What the words mean, and how
+// near documents are found, is up to the [Form] and the [Finder] of each kind of index.
+//
+// A store is a list of immutable runs, each with a finder of its own, and a tail with the last
+// changes (run.go). When the tail is full, it becomes a run. A store is in memory, or also in files
+// (files.go): a snapshot that is mapped (snapshot.go, mapping.go), and a journal of the changes
+// since then (journal.go).
+//
+// Changes take turns, by a lock. Readers never wait: they take a [View], which sees every change
+// that had returned by then and none that comes later.
 package store
 
 import (
@@ -14,33 +25,31 @@ import (
 	"github.com/neardup/neardup/internal/format"
 )
 
-// A Store is what indexes keep their documents in: some words for each, a fingerprint,
-// a signature or a vector, under the caller's ids. It is immutable runs, each with a finder, and a tail
-// of the last changes (run.go), in memory or in files (storefile.go).
+// A Store is the documents of an index. Make it with [Init].
 type Store[ID comparable, T Finder] struct {
 	Form  Form[T]
 	IDs   IDType[ID]
-	state atomic.Pointer[State[ID, T]]
-	live  atomic.Int64
-	err   atomic.Pointer[error]
+	state atomic.Pointer[State[ID, T]] // what readers need; changes replace it
+	live  atomic.Int64                 // number of documents
+	err   atomic.Pointer[error]        // the first one
 
-	mu      sync.Mutex // of those that change it
-	InTail  map[ID]uint32
-	serial  uint32
-	Now     func() time.Time
-	seconds uint32 // of the last addition
-	Files   *storeFiles
+	mu      sync.Mutex       // held by whoever changes the store
+	InTail  map[ID]uint32    // for every living document of the tail, its change
+	serial  uint32           // of the newest run
+	Now     func() time.Time // the clock; tests set it
+	seconds uint32           // time of the last addition, in seconds since 1970
+	Files   *storeFiles      // nil in memory
 }
 
 // A Form says what the documents of a store are, and how they are found.
 type Form[T Finder] struct {
-	Kind     string                    // of its files
-	Again    string                    // what to do when they are of another version
-	Words    int                       // of a document; 0: they differ in length
-	TailSize func(live int) int        // changes that a tail takes
-	Build    func(docs Column) T       // of a run
-	Tail     func(size int) TailFinder // may be nil
-	Read     func(f *format.Reader) T  // the inverse of finder.write
+	Kind     string                    // what the files say they hold
+	Again    string                    // advice for an error about files of another version
+	Words    int                       // of a document; 0: documents differ in length
+	TailSize func(live int) int        // the most changes of a tail, given the number of documents
+	Build    func(docs Column) T       // makes the finder of a run
+	Tail     func(size int) TailFinder // makes the finder of a tail; nil: there is none
+	Read     func(f *format.Reader) T  // reads what Finder.Write wrote
 	Check    func(doc []uint64) error  // whether words from a journal are a document; nil: all are
 }
 
@@ -54,36 +63,43 @@ func (f *Form[T]) columns() int {
 
 func (f *Form[T]) journalKind() string { return f.Kind + "-journal" }
 
-// A Finder finds the documents of a run.
+// A Finder finds the documents of a run. It does not change after it was built.
 type Finder interface {
-	Bytes() int
+	Bytes() int // of memory
 
-	// Write writes records to a file, and columns returns what else it is made of.
+	// Write writes the records of the finder to a snapshot. Columns returns the other data of the
+	// finder, which a snapshot keeps in columns so that it can be mapped.
 	Write(f *format.Writer)
 	Columns() FinderColumns[[][]byte]
 
-	// Attach completes a finder that was read from a file: by the documents of the run, and
-	// by the columns.
+	// Attach completes a finder that Form.Read made, with the documents of the run and with the
+	// columns. The columns may be in a mapped file: then the finder must call file.Check before it
+	// looks at a part of them. file is nil if everything has been checked.
 	Attach(docs Column, file *Mapping, columns FinderColumns[[]byte]) error
 }
 
-// FinderColumns are what a finder has besides its records, each of them numbers of 32 bits.
+// FinderColumns are the columns of a finder, each of numbers of 32 bits. A finder that needs fewer
+// leaves the others empty.
 type FinderColumns[T any] [5]T
 
-// A TailFinder finds the documents of a tail.
+// A TailFinder finds the documents of a tail. Add enters the document of change i. It is called
+// before readers can see the change.
 type TailFinder interface {
 	Add(i uint32, doc []uint64)
 }
 
+// Init makes s an empty store in memory.
 func Init[ID comparable, T Finder](s *Store[ID, T], f Form[T]) {
 	s.Form, s.IDs, s.Now = f, IDTypeOf[ID](), time.Now
 	s.swap(nil, LeastTail)
 }
 
-// LeastTail is the size of a tail when nothing is known of how many changes will come.
+// LeastTail is the size of a tail if the store cannot guess how many changes will come.
 const LeastTail = 512
 
-// swap makes runs and an empty tail, of at most so many changes, the state.
+// swap makes the runs, and an empty tail for at most the given number of changes, the state. The
+// old tail gets a link to the new one first. So a view of the old state learns of documents that
+// die later (see diedLater).
 func (s *Store[ID, T]) swap(runs []*Run[ID, T], most int) {
 	live := 0
 	for _, r := range runs {
@@ -101,26 +117,30 @@ func (s *Store[ID, T]) swap(runs []*Run[ID, T], most int) {
 	s.InTail = make(map[ID]uint32)
 }
 
-// clock returns the time in seconds since 1970, as far as 32 bits go.
+// clock returns the time in seconds since 1970, limited to 32 bits.
 func (s *Store[ID, T]) clock() uint32 {
 	return uint32(min(max(s.Now().Unix(), 0), math.MaxUint32))
 }
 
-// Lock keeps other changes out until Unlock. Add needs it.
+// Lock keeps other changes out until Unlock. Only Add leaves the locking to its caller.
 func (s *Store[ID, T]) Lock() { s.mu.Lock() }
 
 // Unlock is the opposite of Lock.
 func (s *Store[ID, T]) Unlock() { s.mu.Unlock() }
 
-// Add stores a document under an id, in place of any other. The caller holds the lock.
+// Add stores a document under an id and replaces the document that had the id. The caller holds the
+// lock. After an error the store is as it was before.
 func (s *Store[ID, T]) Add(id ID, doc []uint64) error {
 	s.check()
 	return s.add(id, doc, s.clock())
 }
 
-// errFull is the error of a store that has as many documents as it can number.
+// errFull is the error of a store that cannot number more documents.
 var errFull = fmt.Errorf("neardup: an index holds at most %d documents", MaxDocuments)
 
+// add is Add with a given time. The order matters. First the journal takes the change, so that a
+// change that cannot be kept is not made. Then the document is written behind the changes that
+// readers see. publish comes last.
 func (s *Store[ID, T]) add(id ID, doc []uint64, seconds uint32) error {
 	st, old, ok := s.locate(id)
 	if !ok {
@@ -129,7 +149,7 @@ func (s *Store[ID, T]) add(id ID, doc []uint64, seconds uint32) error {
 	if !old.there && s.Len() == MaxDocuments {
 		return errFull
 	}
-	s.seconds = max(s.seconds, seconds) // in the order of adding, whatever the clock does
+	s.seconds = max(s.seconds, seconds) // times never descend, whatever the clock does
 	t := st.Tail
 	i := t.Changes.Load()
 	if s.Files != nil && !s.logAdd(id, doc, s.seconds) {
@@ -149,22 +169,25 @@ func (s *Store[ID, T]) add(id ID, doc []uint64, seconds uint32) error {
 	return nil
 }
 
+// MaxDocuments is the most documents that a store holds.
 const MaxDocuments = 1 << 30
 
-// An old document is to be deleted, if it is there.
+// An old is the document that a change replaces or deletes, if there is one.
 type old[ID comparable, T Finder] struct {
 	there bool
-	run   *Run[ID, T] // nil: of the tail
-	ord   uint32
+	run   *Run[ID, T] // nil: it is in the tail
+	ord   uint32      // of the run, or the change of the tail
 }
 
-// locate looks for an id, and makes room in the tail. It returns false after an error.
+// locate looks for the document of an id, and makes room in the tail for one change. ok is false
+// after an error.
 func (s *Store[ID, T]) locate(id ID) (st *State[ID, T], o old[ID, T], ok bool) {
 	if s.Err() != nil {
 		return nil, o, false
 	}
 	st = s.state.Load()
-	// What was replaced or deleted is in the way of every search in the tail.
+	// The tail becomes a run if it is full. It also does if more than half of its changes are of no
+	// use any more: every search of the tail still has to skip them.
 	if changes := int(st.Tail.Changes.Load()); changes == len(st.Tail.IDs) || changes-len(s.InTail) > max(LeastTail/2, len(s.InTail)) {
 		s.flush()
 		st = s.state.Load()
@@ -189,7 +212,9 @@ func (s *Store[ID, T]) locate(id ID) (st *State[ID, T], o old[ID, T], ok bool) {
 	return st, o, true
 }
 
-// publish makes change i of the tail seen, by which an old document dies.
+// publish lets readers see change i of the tail, and with it the death of the old document. For a
+// reader who does not see the change yet, the old document stays alive: deadBy and kills say by
+// which change it died, and are written before the number of changes.
 func (s *Store[ID, T]) publish(st *State[ID, T], i uint32, o old[ID, T]) {
 	switch {
 	case !o.there:
@@ -212,10 +237,10 @@ func (s *Store[ID, T]) Delete(id ID) (bool, error) {
 
 // Get returns a copy of the words of the document with an id.
 func (s *Store[ID, T]) Get(id ID) (doc []uint64, ok bool, err error) {
-	if id != id { // not a number: it can be added, but never be found again
+	if id != id { // NaN: it can be added, but never be found again
 		return nil, false, s.Err()
 	}
-	// Readers never wait for writers, so they do not use the table of the tail, but go through it
+	// InTail belongs to the writers, and readers never wait for them. So Get goes through the tail
 	// from its end.
 	v := s.View()
 	defer runtime.KeepAlive(v.State)
@@ -243,6 +268,7 @@ func (s *Store[ID, T]) Get(id ID) (doc []uint64, ok bool, err error) {
 	return nil, false, s.Err()
 }
 
+// delete is Delete for callers that hold the lock. It reports false after an error, too.
 func (s *Store[ID, T]) delete(id ID) bool {
 	st, old, ok := s.locate(id)
 	if !ok || !old.there {
@@ -253,19 +279,22 @@ func (s *Store[ID, T]) delete(id ID) bool {
 	}
 	s.live.Add(-1)
 	i := st.Tail.Changes.Load()
-	st.Tail.deadBy[i].Store(i + 1) // no addition
+	st.Tail.deadBy[i].Store(i + 1) // so that nobody takes the change for an addition
 	delete(s.InTail, id)
 	s.publish(st, i, old)
 	return true
 }
 
-// flush makes a run of the tail. Runs grow by eights: all that are together no larger
-// than the next size are made one, and so are all behind one of which most died.
+// flush makes a run of the tail, and merges runs so that there are few. The sizes of runs grow by a
+// factor of eight: flush takes the newest runs as long as each is no larger than the size at hand,
+// and goes on with the next size if they are larger together. So a document is copied only a few
+// times while the store grows. If most documents of an older run are dead, flush merges from that
+// run on. A run in a mapped snapshot stays as it is; only Compact and AddAll replace it.
 func (s *Store[ID, T]) flush() {
 	st := s.state.Load()
 	added := len(s.InTail)
 	total := added
-	first := len(st.Runs) // of those to be made one
+	first := len(st.Runs) // the runs from here on are merged
 	for size := 8 * max(added, LeastTail/4); ; size *= 8 {
 		for first > 0 && st.Runs[first-1].live <= size && st.Runs[first-1].File == nil {
 			first--
@@ -275,7 +304,8 @@ func (s *Store[ID, T]) flush() {
 			break
 		}
 	}
-	for i, r := range st.Runs[:first] { // nor is any kept that is mostly dead
+	// Merge also from the first run on in which most documents are dead.
+	for i, r := range st.Runs[:first] {
 		if r.File == nil && r.live < r.Len()/2 {
 			first = i
 			break
@@ -288,7 +318,7 @@ func (s *Store[ID, T]) flush() {
 	s.swap(runs, 4*max(added, LeastTail/4))
 }
 
-// gather returns the documents of some runs and the tail.
+// gather returns the living documents of some runs and of the tail, in the order of adding.
 func (s *Store[ID, T]) gather(runs []*Run[ID, T]) Documents[ID] {
 	n := len(s.InTail)
 	for _, r := range runs {
@@ -297,7 +327,8 @@ func (s *Store[ID, T]) gather(runs []*Run[ID, T]) Documents[ID] {
 	return s.collect(s.state.Load(), runs, n)
 }
 
-// collect returns the documents of some runs of a state and of its tail, about n.
+// collect returns the living documents of some runs of a state and of its tail, in the order of
+// adding. n is about how many there are.
 func (s *Store[ID, T]) collect(st *State[ID, T], runs []*Run[ID, T], n int) Documents[ID] {
 	docs := NewDocuments[ID](s.Form.Words, n)
 	for d := range s.each(st, runs) {
@@ -306,14 +337,17 @@ func (s *Store[ID, T]) collect(st *State[ID, T], runs []*Run[ID, T], n int) Docu
 	return docs
 }
 
-// build makes a run. same says whether documents may have the same id.
+// build makes a run with the next serial number. same says whether several documents may have the
+// same id.
 func (s *Store[ID, T]) build(docs Documents[ID], same bool) *Run[ID, T] {
 	s.serial++
 	return NewRun(docs, same, &s.IDs, s.serial, s.Form.Build)
 }
 
-// AddAll adds the documents that fill puts, and builds one run of all that the store has then.
-// If fill returns an error, or the store has one, it is as it was.
+// AddAll adds the documents that fill puts, and makes one run of everything that the store then
+// has. If fill puts an id several times, the last document counts. If fill or the store has an
+// error, or a document too many, the store stays as it was. With files, the run is a new snapshot,
+// and all changes are on the disk when AddAll returns nil. fill runs while the store is locked.
 func (s *Store[ID, T]) AddAll(fill func(put func(id ID, doc []uint64)) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -339,9 +373,9 @@ func (s *Store[ID, T]) AddAll(fill func(put func(id ID, doc []uint64)) error) er
 	return s.replace(docs, true)
 }
 
-// Compact builds the index again as one part, without what was deleted: the form that
-// is searched fastest and takes least memory. If the index was opened that is a new
-// snapshot, and all changes are on the disk then. If it fails the index is as it was.
+// Compact makes one run of the store, without the deleted documents. That form is searched fastest
+// and takes the least memory. With files, the run is a new snapshot, and all changes are on the
+// disk when Compact returns nil. If it fails, the store is as it was.
 func (s *Store[ID, T]) Compact() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -349,6 +383,7 @@ func (s *Store[ID, T]) Compact() error {
 	return s.compact()
 }
 
+// compact is Compact for callers that hold the lock.
 func (s *Store[ID, T]) compact() error {
 	if err := s.sync(); err != nil {
 		return err
@@ -356,10 +391,10 @@ func (s *Store[ID, T]) compact() error {
 	return s.replace(s.gather(s.state.Load().Runs), false)
 }
 
-// replace makes documents all that the store has. same says whether they may have the same
-// id.
+// replace makes the given documents the only content of the store. same says whether several may
+// have the same id.
 func (s *Store[ID, T]) replace(docs Documents[ID], same bool) error {
-	if err := s.Err(); err != nil { // met by gather
+	if err := s.Err(); err != nil { // gather may have met damage: then docs are not complete
 		return err
 	}
 	r := s.build(docs, same)
@@ -375,9 +410,10 @@ func (s *Store[ID, T]) replace(docs Documents[ID], same bool) error {
 	return nil
 }
 
-// DeleteBefore removes everything that was added before a time, in whole seconds, by the
-// clock of this machine, and returns how much that was. Whatever the clock did, nothing
-// counts as added before what is older. It takes time for what it removes.
+// DeleteBefore removes everything that was added before a time, in whole seconds by the clock of
+// this machine, and returns how many documents that was. Even if the clock was set back, a document
+// never counts as added before an older one. DeleteBefore takes time for what it removes, not for
+// the rest.
 func (s *Store[ID, T]) DeleteBefore(t time.Time) (int, error) {
 	return s.DeleteEach(func(d Entry[ID]) (bool, bool) {
 		before := int64(d.Time) < t.Unix()
@@ -385,7 +421,8 @@ func (s *Store[ID, T]) DeleteBefore(t time.Time) (int, error) {
 	})
 }
 
-// DeleteEach removes what a rule says, in the order of adding, as long as it says to go on.
+// DeleteEach asks a rule about each document, in the order of adding. It removes the document if
+// del is true, and stops before the first for which more is false. It returns how many it removed.
 func (s *Store[ID, T]) DeleteEach(rule func(d Entry[ID]) (del, more bool)) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -407,20 +444,22 @@ func (s *Store[ID, T]) DeleteEach(rule func(d Entry[ID]) (del, more bool)) (int,
 // Len returns the number of stored documents.
 func (s *Store[ID, T]) Len() int { return int(s.live.Load()) }
 
-// check panics if the store is that of an index that was not made by its constructor.
+// check panics if Init has not made the store, because the index is a zero value.
 func (s *Store[ID, T]) check() {
 	if s.state.Load() == nil {
 		panic("neardup: an index that was not made by its New or Open function")
 	}
 }
 
-// View returns the store as it is now.
+// View returns the store as it is now. Whoever uses a view must keep its State alive
+// ([runtime.KeepAlive]): the state holds the mapped file.
 func (s *Store[ID, T]) View() View[ID, T] {
 	s.check()
 	return s.state.Load().view()
 }
 
-// All yields all documents in the order of adding. An error ends it; ask Err.
+// All yields all documents in the order of adding, as they are when the loop begins. Damage ends
+// the loop early; Err has the error.
 func (s *Store[ID, T]) All() iter.Seq[Entry[ID]] {
 	return func(yield func(Entry[ID]) bool) {
 		s.check()
@@ -437,14 +476,16 @@ func (s *Store[ID, T]) Collect() (Documents[ID], error) {
 	return docs, s.Err()
 }
 
-// An Entry is a stored document.
+// An Entry is a stored document with its id and the time of its addition, in seconds since 1970.
+// Doc belongs to the store and must not be changed.
 type Entry[ID comparable] struct {
 	ID   ID
 	Doc  []uint64
 	Time uint32
 }
 
-// each yields the entries of some runs of a state and of its tail, in the order of adding.
+// each yields the living entries of some runs of a state and of its tail, in the order of adding.
+// It checks the parts of a mapped file that it reads. At damage it ends, and the error is in Err.
 func (s *Store[ID, T]) each(st *State[ID, T], runs []*Run[ID, T]) iter.Seq[Entry[ID]] {
 	return func(yield func(Entry[ID]) bool) {
 		defer runtime.KeepAlive(st)
@@ -481,10 +522,10 @@ func (s *Store[ID, T]) each(st *State[ID, T], runs []*Run[ID, T]) iter.Seq[Entry
 	}
 }
 
-// Err returns the first error of an index that was opened, or nil: damage that a search
-// or a change came upon, or a file that could not be written. A search that meets damage
-// ends, so whoever must not miss anything asks Err after it. From then on nothing is
-// changed any more; what was changed before is still written by Sync and Close.
+// Err returns the first error of a store with files, or nil. The error is damage that a search or a
+// change came upon, or a file that could not be written. A search that meets damage ends early, so
+// a caller who must not miss anything asks Err after it. After an error the store takes no more
+// changes. Sync and Close still write the changes from before it.
 func (s *Store[ID, T]) Err() error {
 	if err := s.err.Load(); err != nil {
 		return *err
@@ -492,16 +533,17 @@ func (s *Store[ID, T]) Err() error {
 	return nil
 }
 
+// Fail records an error, unless there was one before.
 func (s *Store[ID, T]) Fail(err error) {
 	err = fmt.Errorf("neardup: index: %w", err)
 	s.err.CompareAndSwap(nil, &err)
 }
 
-// NewRunOf builds a run for a store, and SetRuns makes runs all that a store has: with them tests make
-// states that are rare otherwise.
+// NewRunOf builds a run for a store. Tests use it, with SetRuns, to make states that are rare
+// otherwise.
 func NewRunOf[ID comparable, T Finder](s *Store[ID, T], docs Documents[ID]) *Run[ID, T] {
 	return s.build(docs, false)
 }
 
-// SetRuns makes runs all that a store has.
+// SetRuns makes the runs, and an empty tail, the whole store. It is for tests.
 func SetRuns[ID comparable, T Finder](s *Store[ID, T], runs ...*Run[ID, T]) { s.swap(runs, LeastTail) }

@@ -1,9 +1,9 @@
-// Benchmark measures the stores against servers that it starts itself, and prints a table in Markdown:
+// Benchmark measures the stores and prints a table in Markdown. It starts the servers itself:
 //
 //	go run -C stores/benchmark . [-n 1000000] [-blocks 5] [-stores pebble,redis,…]
 //
-// Half of the searched fingerprints are random, half are stored ones with two bits changed. One goroutine asks, one
-// fingerprint at a time where nothing else is said.
+// Half of the fingerprints that it searches for are random. The other half are stored ones with two
+// bits changed. One goroutine asks, for one fingerprint at a time unless the table says otherwise.
 package main
 
 import (
@@ -25,20 +25,21 @@ import (
 type system struct {
 	name, layout string
 	waits        string // what a write waits for
-	n            int    // fingerprints
-	loadOnly     bool   // searches are as in the row before
+	n            int    // number of fingerprints
+	loadOnly     bool   // do not measure searches: they are as in the row before
 	start        func() (*running, error)
 }
 
-// running is a system that runs. What it does not have is nil.
+// A running is a system that has been started. What the system does not have is nil.
 type running struct {
-	open    func(ctx context.Context, name string) (blockstore.Store, error)
-	compact func(ctx context.Context, store blockstore.Store, name string) error
-	bytes   func(ctx context.Context, store blockstore.Store, name string) (int64, error)
-	trip    func(ctx context.Context) error // the shortest round trip
+	open    func(ctx context.Context, name string) (blockstore.Store, error)              // name is a table, prefix or directory
+	compact func(ctx context.Context, store blockstore.Store, name string) error          // brings the store into the form that is searched fastest
+	bytes   func(ctx context.Context, store blockstore.Store, name string) (int64, error) // how much the data takes
+	trip    func(ctx context.Context) error                                               // the shortest round trip to the server
 	stop    func() error
 }
 
+// options are the flags.
 type options struct {
 	n, ferret, blocks int
 	limit             time.Duration
@@ -73,17 +74,19 @@ func main() {
 	}
 }
 
+// header is the head of the table.
 const header = `| store | layout | a write waits for | load all, /s | by 1,000, /s | put one | search, fresh | search, compacted | exists | round trip | of 1,000 at once, each | bytes each |
 |---|---|---|---|---|---|---|---|---|---|---|---|`
 
-// measured is a row of the table.
+// A measured is a row of the table.
 type measured struct {
-	bulk, thousands                     float64 // per second
-	one, fresh, compacted, exists, trip latency
-	batch                               time.Duration
-	bytes                               float64
+	bulk, thousands                     float64       // fingerprints per second
+	one, fresh, compacted, exists, trip latency       // of one call
+	batch                               time.Duration // of one fingerprint of many
+	bytes                               float64       // of one fingerprint
 }
 
+// row returns the row in Markdown.
 func (m measured) row(s system) string {
 	cells := []string{s.name, s.layout, s.waits, thousands(m.bulk), thousands(m.thousands), m.one.String()}
 	if s.loadOnly {
@@ -104,6 +107,7 @@ func (l latency) String() string {
 	return micro(l.p50) + " / " + micro(l.p99)
 }
 
+// micro returns a time in microseconds.
 func micro(d time.Duration) string {
 	us := float64(d) / float64(time.Microsecond)
 	if us < 10 {
@@ -112,6 +116,7 @@ func micro(d time.Duration) string {
 	return fmt.Sprintf("%.0f", us)
 }
 
+// thousands returns a number with commas.
 func thousands(perSecond float64) string {
 	s := fmt.Sprintf("%.0f", perSecond)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -120,7 +125,7 @@ func thousands(perSecond float64) string {
 	return s
 }
 
-// timed measures something so often, or for so long.
+// timed calls do n times, or fewer if the time limit is over before, and measures each call.
 func timed(n int, limit time.Duration, do func(i int) error) (latency, error) {
 	var times []time.Duration
 	for start := time.Now(); len(times) < n && time.Since(start) < limit; {
@@ -134,6 +139,7 @@ func timed(n int, limit time.Duration, do func(i int) error) (latency, error) {
 	return latency{times[len(times)/2], times[len(times)*99/100]}, nil
 }
 
+// measure starts a system, and measures loading, searching and small writes.
 func measure(ctx context.Context, o options, s system) (m measured, err error) {
 	log.Printf("%s %s, %s", s.name, s.layout, s.waits)
 	r, err := s.start()
@@ -170,7 +176,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 	return m, store.Close()
 }
 
-// load loads all entries, and asks the store for them.
+// load loads all entries into a store, and measures searches in it.
 func (m *measured) load(ctx context.Context, o options, r *running, s system, all []blockstore.Entry) error {
 	store, err := r.open(ctx, "bulk")
 	if err != nil {
@@ -218,7 +224,7 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 		if err := r.compact(ctx, store, "bulk"); err != nil {
 			return err
 		}
-		if _, err := timed(n, enough, search); err != nil { // into the caches
+		if _, err := timed(n, enough, search); err != nil { // to fill the caches
 			return err
 		}
 		if m.compacted, err = timed(n, enough, search); err != nil {
@@ -226,7 +232,7 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 		}
 	}
 	if found == 0 {
-		return fmt.Errorf("nothing is found")
+		return fmt.Errorf("no search has found anything")
 	}
 	m.exists, err = timed(n, enough, func(i int) error { _, err := store.Exists(ctx, queries[i:i+1]); return err })
 	if err == nil && r.trip != nil {

@@ -30,7 +30,7 @@ import (
 	"github.com/neardup/neardup/stores/sqlstore"
 )
 
-// entries are the fingerprints to store, the same each time.
+// entries returns the fingerprints to store. They are the same in every run.
 func entries(n int) []blockstore.Entry {
 	random := rand.New(rand.NewPCG(1, 2))
 	all := make([]blockstore.Entry, n)
@@ -40,7 +40,7 @@ func entries(n int) []blockstore.Entry {
 	return all
 }
 
-// queries are those to search.
+// queries returns the fingerprints to search for. They are the same in every run.
 func queries(all []blockstore.Entry) []neardup.Fingerprint64 {
 	random := rand.New(rand.NewPCG(3, 4))
 	queries := make([]neardup.Fingerprint64, 20_000)
@@ -63,35 +63,38 @@ func systems(o options) []system {
 	}
 	for _, layout := range []redisstore.Layout{redisstore.Hashes, redisstore.SignatureSets} {
 		for _, sync := range []string{"no", "always"} {
-			all = append(all, system{name: "redis", layout: name(layout, "hashes"), waits: pick(sync == "always", disk, log), n: o.n, loadOnly: sync == "always",
+			all = append(all, system{name: "redis", layout: name(layout, "hashes", "`SignatureSets`"), waits: pick(sync == "always", disk, log), n: o.n, loadOnly: sync == "always",
 				start: func() (*running, error) { return o.redis(layout, sync) }})
 		}
 	}
 	for _, database := range []struct {
-		name, unsynced string // what a write waits for without fsync
+		name, unsynced string // unsynced: what a write waits for without fsync
 		start          func(layout sqlstore.Layout, sync bool) (*running, error)
 	}{{"mariadb", nothing, o.mariadb}, {"postgres", nothing, o.postgres}, {"sqlite", log, o.sqlite}} {
 		for _, layout := range []sqlstore.Layout{sqlstore.Rows, sqlstore.BlockRows} {
 			for _, sync := range []bool{false, true} {
-				all = append(all, system{name: database.name, layout: name(layout, "rows"), waits: pick(sync, disk, database.unsynced), n: o.n, loadOnly: sync,
+				all = append(all, system{name: database.name, layout: name(layout, "rows", "`BlockRows`"), waits: pick(sync, disk, database.unsynced), n: o.n, loadOnly: sync,
 					start: func() (*running, error) { return database.start(layout, sync) }})
 			}
 		}
 	}
 	for _, layout := range []mongostore.Layout{mongostore.Documents, mongostore.BlockDocuments} {
-		all = append(all, system{name: fmt.Sprintf("ferretdb (%d)", o.ferret), layout: name(layout, "documents"), waits: log, n: o.ferret,
+		all = append(all, system{name: fmt.Sprintf("ferretdb (%d)", o.ferret), layout: name(layout, "documents", "`BlockDocuments`"), waits: log, n: o.ferret,
 			start: func() (*running, error) { return o.ferretDB(layout) }})
 	}
 	return all
 }
 
-func name[L ~string](layout L, usual string) string {
+// name returns what the table calls a layout: the usual name for the default, and the name of the
+// constant for the layout of a paper.
+func name[L ~string](layout L, usual, paper string) string {
 	if layout == "" {
 		return usual
 	}
-	return string(layout)
+	return paper
 }
 
+// pick returns one of two texts.
 func pick(condition bool, yes, no string) string {
 	if condition {
 		return yes
@@ -99,6 +102,7 @@ func pick(condition bool, yes, no string) string {
 	return no
 }
 
+// memory is an index in this process, to compare the stores with.
 func (o options) memory() (*running, error) {
 	return &running{
 		open: func(context.Context, string) (blockstore.Store, error) {
@@ -112,6 +116,7 @@ func (o options) memory() (*running, error) {
 	}, nil
 }
 
+// pebble is a Pebble database in a temporary directory.
 func (o options) pebble(noSync bool) (*running, error) {
 	dir, err := os.MkdirTemp("", "neardup-pebble-")
 	if err != nil {
@@ -131,6 +136,7 @@ func (o options) pebble(noSync bool) (*running, error) {
 	}, nil
 }
 
+// redis is a Redis server. sync is its appendfsync.
 func (o options) redis(layout redisstore.Layout, sync string) (*running, error) {
 	s, err := server.Start("redis", "--appendfsync", sync)
 	if err != nil {
@@ -155,7 +161,9 @@ func (o options) redis(layout redisstore.Layout, sync string) (*running, error) 
 	}, nil
 }
 
-// database is a running SQL database. bytes is a query for the bytes of a table.
+// database is a running SQL database. bytes is a query for the bytes of a table, and compact is
+// statements that bring a table into the form that is searched fastest. NAME in them stands for the
+// table.
 func (o options) database(driver, dsn string, dialect sqlstore.Dialect, layout sqlstore.Layout, bytes string, compact ...string) (*running, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -193,7 +201,7 @@ func (o options) database(driver, dsn string, dialect sqlstore.Dialect, layout s
 	}, nil
 }
 
-// served is a database of a server, which stops with it.
+// served makes a server stop together with its database, or at once if the database has an error.
 func served(s *server.Server, r *running, err error) (*running, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Stop())
@@ -203,6 +211,7 @@ func served(s *server.Server, r *running, err error) (*running, error) {
 	return r, nil
 }
 
+// mariadb is a MariaDB server. sync says whether each write waits for the disk.
 func (o options) mariadb(layout sqlstore.Layout, sync bool) (*running, error) {
 	s, err := server.Start("mariadb", "--innodb-flush-log-at-trx-commit="+pick(sync, "1", "0"), "--innodb-buffer-pool-size=2G", "--innodb-log-file-size=1G")
 	if err != nil {
@@ -213,6 +222,7 @@ func (o options) mariadb(layout sqlstore.Layout, sync bool) (*running, error) {
 	return served(s, r, err)
 }
 
+// postgres is a PostgreSQL server. sync says whether each write waits for the disk.
 func (o options) postgres(layout sqlstore.Layout, sync bool) (*running, error) {
 	s, err := server.Start("postgres", "-c", "synchronous_commit="+pick(sync, "on", "off"), "-c", "shared_buffers=2GB", "-c", "max_wal_size=8GB")
 	if err != nil {
@@ -223,6 +233,8 @@ func (o options) postgres(layout sqlstore.Layout, sync bool) (*running, error) {
 	return served(s, r, err)
 }
 
+// sqlite is an SQLite database in a temporary directory. sync says whether each write waits for the
+// disk.
 func (o options) sqlite(layout sqlstore.Layout, sync bool) (*running, error) {
 	dir, err := os.MkdirTemp("", "neardup-sqlite-")
 	if err != nil {
@@ -238,6 +250,7 @@ func (o options) sqlite(layout sqlstore.Layout, sync bool) (*running, error) {
 	return r, nil
 }
 
+// ferretDB is FerretDB in this process. It speaks the protocol of MongoDB and is slower.
 func (o options) ferretDB(layout mongostore.Layout) (*running, error) {
 	dir, err := os.MkdirTemp("", "neardup-ferretdb-")
 	if err != nil {

@@ -15,39 +15,47 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// maxInfo is how many fingerprints a document of a block value gets: with the longest ids they are 5 MB.
+// maxInfo is how many fingerprints a document of a block value holds at the most. With the longest
+// ids they take 5 MB. Tests make it smaller.
 var maxInfo = 4096
 
 // blockDocuments is the layout BlockDocuments.
 //
-// A fingerprint is in several documents, and MongoDB changes one at a time. So a document of its own in the
-// collection of ids says which of its states counts, and a change of an id goes like this:
+// A fingerprint is in several documents, and MongoDB changes one at a time. So every id has a
+// document of its own, in a second collection, with the states of the id. A state is one
+// fingerprint that was put, or a removal, and the last state counts. A change of an id takes four
+// steps:
 //
 //  1. The new state is written to the documents of its block values.
-//  2. It becomes the last state of the id: from now on it counts, and no other.
+//  2. It becomes the last state of the id. From now on it counts, and no other state does.
 //  3. The states before it are removed from the documents of their block values.
-//  4. The id forgets them.
+//  4. The id forgets these states.
 //
-// A search takes from the documents of block values only the ids, and their fingerprints from the states that count. So
-// what an interrupted change has left is not found as such, and the next change of the id removes it, but for what
-// is left by step 1 alone: that stays, and costs a little. No two states are the same, so that a slow change removes only
-// what it means to: each has a tag of its own.
+// A search takes only the ids from the documents of block values. It takes the fingerprints from
+// the states that count. So a search never finds what an interrupted change has left. The next
+// change of the id removes what is left, unless the change ended in step 1: what that step has
+// written alone stays, and costs a little space and time.
+//
+// Every state has a tag of its own, so no two states are equal. So a slow change removes only what
+// it means to remove.
 type blockDocuments struct {
 	*Store
-	ids *mongo.Collection
+	ids *mongo.Collection // the documents of the ids
 }
 
-// A state is a fingerprint in 16 hexadecimal digits, or "" for an id that is being removed, and a tag.
+// A state is a fingerprint in 16 hexadecimal digits, or "" for an id that is being removed, and a
+// tag.
 type state struct {
 	Hashcode string `bson:"hashcode"`
 	Tag      string `bson:"tag"`
 }
 
+// newState returns a state with a new tag.
 func newState(fp neardup.Fingerprint64) state {
 	return state{fmt.Sprintf("%016x", uint64(fp)), rand.Text()}
 }
 
-// fingerprint returns the fingerprint, if it is not the state of an id that is being removed.
+// fingerprint returns the fingerprint of a state. ok is false if the id is being removed.
 func (s state) fingerprint() (fp neardup.Fingerprint64, ok bool, err error) {
 	if s.Hashcode == "" {
 		return 0, false, nil
@@ -59,7 +67,7 @@ func (s state) fingerprint() (fp neardup.Fingerprint64, ok bool, err error) {
 	return neardup.Fingerprint64(n), true, nil
 }
 
-// info is an element of a document of a block value.
+// An info is an element of a document of a block value.
 type info struct {
 	Hashcode string `bson:"hashcode"`
 	Textname string `bson:"textname"`
@@ -76,7 +84,7 @@ func (s blockDocuments) create(ctx context.Context) error {
 	return createIndexes(ctx, s.collection, "blockName")
 }
 
-// records returns the states of ids.
+// records returns the states of some ids. An id that is not stored is not in the map.
 func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][]state, error) {
 	records := map[string][]state{}
 	for some := range slices.Chunk(ids, 1000) {
@@ -91,6 +99,8 @@ func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][
 	return records, nil
 }
 
+// put takes all four steps for some entries. It skips an entry that is stored already and has no
+// other states.
 func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
@@ -105,7 +115,7 @@ func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) err
 	for _, e := range entries {
 		next := newState(e.Fingerprint)
 		if old := records[e.ID]; len(old) == 1 && old[0].Hashcode == next.Hashcode {
-			continue // wholly there
+			continue // it is stored, and nothing is left to remove
 		}
 		states[e.ID] = next
 		for t := range s.blocks.Tables() {
@@ -121,14 +131,14 @@ func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) err
 	if err != nil {
 		return err
 	}
-	for id, all := range records { // what comes behind our own is for somebody else to clear up
+	for id, all := range records { // states behind our own belong to another change
 		records[id] = all[:max(0, slices.Index(all, states[id]))]
 	}
 	return s.forget(ctx, records)
 }
 
-// become makes states the last ones of their ids, also of those that are not stored if it is to insert them, and returns all
-// states of the ids.
+// become is step 2: it makes states the last ones of their ids. insert says whether to do so for
+// ids that are not stored. become returns all states of the ids.
 func (s blockDocuments) become(ctx context.Context, states map[string]state, insert bool) (map[string][]state, error) {
 	ids := slices.Sorted(maps.Keys(states))
 	var pushes []mongo.WriteModel
@@ -142,7 +152,8 @@ func (s blockDocuments) become(ctx context.Context, states map[string]state, ins
 	return s.records(ctx, ids)
 }
 
-// forget removes states from the documents of their block values, and then from those of the ids.
+// forget is steps 3 and 4: it removes states from the documents of their block values, and then
+// from the documents of the ids.
 func (s blockDocuments) forget(ctx context.Context, records map[string][]state) error {
 	var removes, forgets []mongo.WriteModel
 	for id, states := range records {
@@ -172,8 +183,9 @@ func (s blockDocuments) forget(ctx context.Context, records map[string][]state) 
 	return write(ctx, s.ids, forgets)
 }
 
-// delete first lets a state without a fingerprint count, so that nobody takes a state for whole that is being removed. Then it
-// removes all, and the document of the id if it has got no other state meanwhile.
+// delete first appends a state without a fingerprint. From then on the id counts as removed, and no
+// other call takes the old state for complete while delete is removing it. Then delete removes all
+// states up to its own, and the document of the id if nobody has added a state in the meantime.
 func (s blockDocuments) delete(ctx context.Context, ids []string) error {
 	removals := map[string]state{}
 	for _, id := range ids {
@@ -193,6 +205,8 @@ func (s blockDocuments) delete(ctx context.Context, ids []string) error {
 	return err
 }
 
+// search reads the documents of the block values, and then the states of all ids that have a near
+// fingerprint there.
 func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
 	names := map[string]bool{}
 	for _, fp := range fps {
@@ -243,7 +257,8 @@ func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64,
 	return nil
 }
 
-// entryOf returns the entry of the state of an id that counts, if there is one.
+// entryOf returns the entry that the states of an id stand for. ok is false if the id is not
+// stored.
 func entryOf(id string, states []state) (e blockstore.Entry, ok bool, err error) {
 	if len(states) == 0 {
 		return e, false, nil

@@ -14,12 +14,13 @@ import (
 // documents is the layout Documents.
 type documents struct{ *Store }
 
-// document is what is read of one.
+// A document is what a search reads of a document in the collection.
 type document struct {
 	ID string `bson:"_id"`
 	FP int64  `bson:"fp"`
 }
 
+// keyField returns the field with the keys of a table.
 func keyField(table int) string { return fmt.Sprintf("t%d", table+1) }
 
 func (s documents) create(ctx context.Context) error {
@@ -47,8 +48,8 @@ func (s documents) delete(ctx context.Context, ids []string) error {
 	return err
 }
 
-// search asks for all documents that have a key of any of the fingerprints. MongoDB cannot count bits, so they are compared
-// here.
+// search reads all documents that share a key with any of the fingerprints. MongoDB cannot count
+// bits, so search compares the fingerprints itself.
 func (s documents) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
 	var any bson.A
 	for t := range s.blocks.Tables() {

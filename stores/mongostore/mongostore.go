@@ -1,5 +1,6 @@
-// Package mongostore keeps fingerprints in MongoDB, as Li 2015 §2.3 does: the [blockstore.Store] for those who have
-// their documents there. It changes one document at a time, so that it needs no transactions and no replica set.
+// Package mongostore keeps fingerprints in MongoDB, as Li 2015 §2.3 does. It is the
+// [blockstore.Store] for programs that have their documents there. Every write changes one
+// document, so the store needs no transactions and no replica set.
 package mongostore
 
 import (
@@ -21,51 +22,57 @@ import (
 
 // A Layout is how fingerprints lie in the collections.
 //
-// Use the default. BlockDocuments is for programs that know the paper's documents; it takes more steps for everything.
+// Use the default. BlockDocuments is for programs that know the documents of the paper. It takes
+// more steps for everything.
 type Layout string
 
 const (
-	// Documents, the default, is a document for each fingerprint: _id, fp (a signed number), and its keys t1 to tN, each in an
-	// index of its own, where N is the number of tables of [blockstore.Blocks].
+	// Documents is the default. A fingerprint has one document: _id, fp (a signed number), and its
+	// keys t1 to tN, where N is the number of tables of [blockstore.Blocks]. Each key is in an
+	// index of its own.
 	Documents Layout = ""
 
-	// BlockDocuments is the layout of the paper: a document for each block value, with all fingerprints that have it:
+	// BlockDocuments is the layout of Li 2015 §2.3: a document for each value of a block, with all
+	// fingerprints that have it:
 	//
 	//	{blockName: "1:800d", info: [{hashcode: "800d8e90e45cc488", textname: "A"}, …]}
 	//
-	// A document of MongoDB has at most 16 MB, so one that holds maxInfo fingerprints gets no more, and the next one begins
-	// another document with the same blockName. A second collection, NAME_ids, says which fingerprint
-	// counts for an id; a search that finds anything asks it, too.
+	// A document of MongoDB has at most 16 MB. So a document with 4,096 fingerprints is full, and
+	// the next fingerprint begins another document with the same blockName. A second collection,
+	// NAME_ids, says which fingerprint of an id counts. A search that finds anything asks it, too.
 	BlockDocuments Layout = "S003"
 )
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
+	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
+	// million fingerprints on, but need 10 or 20 indexes.
 	Blocks int
 
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is
-	// not opened.
+	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
+	// another version is not opened.
 	Version string
 
-	// Collection is the name of the collection; "" means "neardup". Others have it with _settings and _ids behind it.
+	// Collection is the name of the collection. "" means "neardup". The store has other
+	// collections, with _settings and _ids after this name.
 	Collection string
 
+	// Layout cannot be changed later.
 	Layout Layout
 }
 
 // A Store is a [blockstore.Store] in MongoDB.
 //
-// What is stored is as safe as the write concern of the database makes it: with "majority", the default of replica
-// sets, it survives the loss of a server. It is read from the primary.
+// The write concern of the database decides how safe the data is. With "majority", the default of
+// replica sets, it survives the loss of a server. The store reads from the primary.
 type Store struct {
 	blocks     blockstore.Blocks
 	collection *mongo.Collection
 	layout     layout
 }
 
-// A layout writes and finds fingerprints. All that it writes is idempotent.
+// A layout writes and finds fingerprints. Everything that it writes is idempotent.
 type layout interface {
 	create(ctx context.Context) error
 	put(ctx context.Context, entries []blockstore.Entry) error
@@ -74,11 +81,12 @@ type layout interface {
 	page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) // last is "" at the end
 }
 
+// collectionName matches the names of collections that the store accepts.
 var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
 
-// New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
-// distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The client stays the
-// caller's.
+// New opens the store in a database, or makes one, for Hamming distances up to distance. If the
+// store has another distance, other blocks, another layout or another version, the error is a
+// [neardup.ErrVersion]. The client stays the caller's, who closes it.
 func New(ctx context.Context, db *mongo.Database, distance int, o Options) (*Store, error) {
 	if o.Collection == "" {
 		o.Collection = "neardup"
@@ -110,12 +118,13 @@ func New(ctx context.Context, db *mongo.Database, distance int, o Options) (*Sto
 	return s, nil
 }
 
-// collection returns a collection that is read from the primary: what was written must be seen.
+// collection returns a collection that is read from the primary, because a search must see what has
+// been written.
 func collection(db *mongo.Database, name string) *mongo.Collection {
 	return db.Collection(name, options.Collection().SetReadPreference(readpref.Primary()))
 }
 
-// checkSettings compares the settings with those in the store, or stores them if it is new.
+// checkSettings compares the settings with those in the store, or stores them if the store is new.
 func checkSettings(ctx context.Context, c *mongo.Collection, settings string) error {
 	if _, err := c.InsertOne(ctx, bson.D{{Key: "_id", Value: "settings"}, {Key: "settings", Value: settings}}); err != nil && !mongo.IsDuplicateKeyError(err) {
 		return err
@@ -130,11 +139,14 @@ func checkSettings(ctx context.Context, c *mongo.Collection, settings string) er
 	return nil
 }
 
+// byID is the filter for the document with an _id.
 func byID(id string) bson.D { return bson.D{{Key: "_id", Value: id}} }
 
+// byIDs is the filter for the documents with some _ids.
 func byIDs(ids []string) bson.D { return bson.D{{Key: "_id", Value: bson.D{{Key: "$in", Value: ids}}}} }
 
-// chunks calls do for some hundreds of things at a time, as long as the context has not ended.
+// chunks calls do for up to size things at a time. It ends at the first error, or when the context
+// ends.
 func chunks[T any](ctx context.Context, all []T, size int, do func(some []T) error) error {
 	for len(all) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -186,6 +198,7 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, err
 }
 
+// search calls yield for what the layout finds, for 64 fingerprints at a time.
 func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
 	done := 0
 	return chunks(ctx, fps, 64, func(some []neardup.Fingerprint64) error {
@@ -195,7 +208,8 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield f
 	})
 }
 
-// All implements [blockstore.Store]: in ascending order of the bytes of the ids. It asks for some thousands at a time.
+// All implements [blockstore.Store]. It yields the ids in ascending order of their bytes, and reads
+// some thousands at a time.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	return func(yield func(blockstore.Entry, error) bool) {
 		last := ""
@@ -218,7 +232,8 @@ func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	}
 }
 
-// page returns the first documents whose _id is behind one.
+// page returns the first n documents whose _id comes after the given one, with their _id and one
+// more field.
 func page[T any](ctx context.Context, c *mongo.Collection, behind string, n int, field string) (docs []T, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -232,7 +247,8 @@ func page[T any](ctx context.Context, c *mongo.Collection, behind string, n int,
 	return docs, err
 }
 
-// wrap says where an error comes from, and that it is of the context if that has ended.
+// wrap says that an error comes from this package. If the context has ended, the error is also the
+// error of the context.
 func wrap(ctx context.Context, err error) error {
 	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("mongostore: %w: %w", ctx.Err(), err)
@@ -248,11 +264,12 @@ func (s *Store) Close() error { return nil }
 
 var _ blockstore.Store = (*Store)(nil)
 
-// bulk is how many writes go to the server at once. (FerretDB keeps a connection of its own open for each, until all are done, and
-// has a hundred.)
+// bulk is how many writes go to the server at once. FerretDB keeps a connection of its own open for
+// each of them until all are done, and has a hundred.
 const bulk = 20
 
-// write makes writes, in any order. Upserts whose document somebody else has inserted meanwhile are made again.
+// write makes writes, in any order. It makes an upsert again if somebody else has inserted the
+// document in the meantime.
 func write(ctx context.Context, c *mongo.Collection, writes []mongo.WriteModel) error {
 	for len(writes) > 0 {
 		some := writes[:min(bulk, len(writes))]
@@ -270,7 +287,8 @@ func write(ctx context.Context, c *mongo.Collection, writes []mongo.WriteModel) 
 	return ctx.Err()
 }
 
-// duplicates returns the writes that failed because their document was there already, or nil if others failed.
+// duplicates returns the writes that failed because their document already existed, or nil if a
+// write failed for another reason.
 func duplicates(err error, writes []mongo.WriteModel) []mongo.WriteModel {
 	var failed mongo.BulkWriteException
 	if !errors.As(err, &failed) || failed.WriteConcernError != nil {
@@ -286,7 +304,8 @@ func duplicates(err error, writes []mongo.WriteModel) []mongo.WriteModel {
 	return again
 }
 
-// each calls yield with the documents of a collection, of each _id and a field, until that returns false.
+// each calls yield for the documents that a filter selects, with their _id and one more field,
+// until yield returns false.
 func each[T any](ctx context.Context, c *mongo.Collection, filter bson.D, field string, yield func(T) bool) (err error) {
 	cursor, err := c.Find(ctx, filter, options.Find().SetProjection(bson.D{{Key: field, Value: 1}}).SetBatchSize(10_000))
 	if err != nil {
@@ -305,7 +324,7 @@ func each[T any](ctx context.Context, c *mongo.Collection, filter bson.D, field 
 	return cursor.Err()
 }
 
-// createIndexes makes indexes if they are not there.
+// createIndexes makes the indexes that do not exist, one for each field.
 func createIndexes(ctx context.Context, c *mongo.Collection, fields ...string) error {
 	there, err := c.Indexes().ListSpecifications(ctx)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/neardup/neardup/stores/internal/server"
 )
 
-// ferret is FerretDB in this process, since there is no package of MongoDB that could be installed here: the same
-// protocol, slower, and with fewer operators.
+// ferret is FerretDB in this process, because no package of MongoDB can be installed here. It has
+// the same protocol, is slower, and knows fewer operators.
 type ferret struct {
 	dir, addr string
 	stop      context.CancelFunc
@@ -49,7 +49,7 @@ func (f *ferret) start() error {
 	return err
 }
 
-// end stops it as well as can be done in one process.
+// end stops FerretDB, as far as that is possible within one process.
 func (f *ferret) end() error {
 	f.stop()
 	return <-f.done
@@ -112,7 +112,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// The documents of the paper's layout are those of the example (Li 2015 §2.3): A and B differ in the third block only.
+// The documents of the layout BlockDocuments are those of the example in Li 2015 §2.3. A and B
+// differ only in the third block.
 func TestBlockDocuments(t *testing.T) {
 	f := &ferret{dir: t.TempDir()}
 	if err := f.start(); err != nil {
@@ -156,7 +157,8 @@ func TestBlockDocuments(t *testing.T) {
 	}
 }
 
-// A full document of a block value is far below the 16 MB that MongoDB allows, whatever the ids.
+// A full document of a block value is far below the 16 MB that MongoDB allows, whatever the ids
+// are.
 func TestMaxInfo(t *testing.T) {
 	var full []info
 	for range maxInfo {

@@ -25,7 +25,7 @@ import (
 func TestStore(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		max  int // pending documents
+		max  int // how many documents may be pending
 	}{{"pending", maxPending}, {"settled", 1}, {"both", 37}} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -44,12 +44,13 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// entry returns the entry of a number.
+// entry returns the entry with a number.
 func entry(i int) blockstore.Entry {
 	return blockstore.Entry{ID: fmt.Sprint("document ", i), Fingerprint: neardup.Fingerprint64(rand.NewPCG(9, uint64(i)).Uint64())}
 }
 
-// checkEntries fails the test if the store does not hold the entries up to a number, and only them, and find them all.
+// checkEntries fails the test unless the store holds exactly the first n entries and finds all of
+// them.
 func checkEntries(t *testing.T, s *Store, n int) {
 	t.Helper()
 	stored := map[string]neardup.Fingerprint64{}
@@ -79,8 +80,9 @@ func checkEntries(t *testing.T, s *Store, n int) {
 	}
 }
 
-// A program is killed while it stores fingerprints. All calls that had returned must be there, and of the next one
-// all or nothing; with NoSync the last calls may be lost.
+// A program is killed while it stores fingerprints. All calls that had returned must be in the
+// store. The next call must be there as a whole or not at all. With NoSync the last calls may be
+// lost.
 func TestKilled(t *testing.T) {
 	const batch = 10
 	if dir := os.Getenv("NEARDUP_TEST_PUT"); dir != "" {
@@ -121,7 +123,7 @@ func TestKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if stored >= 1230 {
-				child.Process.Kill() // what it still says is read, too
+				child.Process.Kill() // the loop still reads what the child has printed
 			}
 		}
 		child.Wait()
@@ -145,14 +147,15 @@ func TestKilled(t *testing.T) {
 		for i := range n + 50 {
 			all = append(all, entry(i))
 		}
-		if err := s.Put(t.Context(), all); err != nil { // from the beginning
+		if err := s.Put(t.Context(), all); err != nil { // store everything again
 			t.Fatal(err)
 		}
 		checkEntries(t, s, n+50)
 	}
 }
 
-// The machine stops: what was not on the disk is lost. With NoSync the last calls may be, without gaps; without it none.
+// The machine stops, and loses everything that was not on the disk. Without NoSync no call may be
+// lost. With NoSync the last calls may be, without gaps.
 func TestMachineStops(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		fs := vfs.NewCrashableMem()
@@ -196,7 +199,7 @@ func TestMachineStops(t *testing.T) {
 	}
 }
 
-// What was replaced and removed leaves nothing in the tables, once they are compacted.
+// Entries that were replaced and removed leave nothing in the tables, once these are compacted.
 func TestNothingLeft(t *testing.T) {
 	s, err := Open(t.TempDir(), 3, Options{NoSync: true})
 	if err != nil {
@@ -237,7 +240,7 @@ func TestNothingLeft(t *testing.T) {
 	}
 }
 
-// Damage is an error, and says where.
+// Damage gives an error that says where it is.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, 3, Options{})

@@ -13,27 +13,32 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// The postings at a key of a table are the fingerprints that have it, with their ids:
+// The postings at a key of a table are the fingerprints that have the key, with their ids:
 //
 //	1 if they must be settled, else 0      byte
 //	number of postings                     varint
 //	fingerprints                           8 bytes each, big-endian
 //	ids: length × 2, plus 1 for a removal  varint, and then the id
 //
-// So a search compares fingerprints that lie side by side, and looks at the ids only if one is near.
+// The fingerprints lie side by side, so a search compares them fast. It looks at the ids only if a
+// fingerprint is near.
 //
-// A change appends postings to those that are there, by Pebble's merge operator, which need not read them. Of
-// those with the same id and fingerprint the last one counts. So where there are removals they must be settled: merging
-// looks at each of them, and again until it has the oldest ones, too. Additions are only copied.
+// A change appends postings to the ones that are there, by Pebble's merge operator. So a writer
+// does not read them. A removal is a posting, too. Of several postings with the same id and
+// fingerprint, the last one counts. Postings that contain a removal must be settled: a merge looks
+// at every posting and leaves out the earlier ones. It must do so again until it has also seen the
+// oldest postings; only then can the removal itself go. If there are only additions, a merge just
+// copies them.
 
-// postings are those at a key, not yet looked into.
+// A postings is the postings at a key, still as they are written.
 type postings struct {
 	settle bool
-	fps    []byte // 8 each
+	fps    []byte // 8 bytes each
 	ids    []byte
 }
 
-// readPostings reads what is at a key.
+// readPostings takes the value of a key apart. It checks the number of fingerprints, and leaves the
+// ids to cutID.
 func readPostings(value []byte) (postings, error) {
 	if len(value) > 0 && value[0] <= 1 {
 		n, k := binary.Uvarint(value[1:])
@@ -45,13 +50,15 @@ func readPostings(value []byte) (postings, error) {
 	return postings{}, fmt.Errorf("%w: the postings at a key", neardup.ErrDamaged)
 }
 
+// len returns the number of postings, removals included.
 func (p *postings) len() int { return len(p.fps) / 8 }
 
+// fingerprint returns the fingerprint of a posting.
 func (p *postings) fingerprint(i int) neardup.Fingerprint64 {
 	return neardup.Fingerprint64(binary.BigEndian.Uint64(p.fps[8*i:]))
 }
 
-// cutID returns the id at the beginning of some bytes, and the others.
+// cutID returns the first id, whether its posting is a removal, and the remaining ids.
 func cutID(ids []byte) (id []byte, removed bool, rest []byte, err error) {
 	n, k := binary.Uvarint(ids)
 	if k <= 0 || n>>1 > uint64(len(ids)-k) {
@@ -61,6 +68,7 @@ func cutID(ids []byte) (id []byte, removed bool, rest []byte, err error) {
 	return ids[k:end], n&1 == 1, ids[end:], nil
 }
 
+// appendID appends the id of a posting. It is the inverse of cutID.
 func appendID(to []byte, id string, removed bool) []byte {
 	n := uint64(len(id)) << 1
 	if removed {
@@ -69,9 +77,9 @@ func appendID(to []byte, id string, removed bool) []byte {
 	return append(binary.AppendUvarint(to, n), id...)
 }
 
-// near calls yield with the postings within a distance of a fingerprint, until that returns false.
+// near calls yield for each posting within a distance of a fingerprint, until yield returns false.
 func (p *postings) near(fp neardup.Fingerprint64, distance int, yield func(id string, distance int) bool) error {
-	at, ids := 0, p.ids // ids are those from the posting at on
+	at, ids := 0, p.ids // ids begins with the id of posting at
 	for i := range p.len() {
 		d := fp.Distance(p.fingerprint(i))
 		if d > distance {
@@ -95,6 +103,8 @@ func (p *postings) near(fp neardup.Fingerprint64, distance int, yield func(id st
 	return nil
 }
 
+// merger puts postings together. Its name is in the files: Pebble opens them only with a merger of
+// the same name.
 var merger = &pebble.Merger{
 	Name: "neardup.postings.1",
 	Merge: func(_, value []byte) (pebble.ValueMerger, error) {
@@ -105,12 +115,14 @@ var merger = &pebble.Merger{
 
 // A merge puts the postings of several changes together.
 type merge struct {
-	data         []byte   // of the values
-	older, newer []extent // in the order in which they came
+	data         []byte   // all values, one after the other
+	older, newer []extent // the values, in the order in which they came
 }
 
+// An extent is a value in the data of a merge.
 type extent struct{ from, to int }
 
+// take copies a value, which Pebble may write over.
 func (m *merge) take(value []byte) extent {
 	from := len(m.data)
 	m.data = append(m.data, value...)
@@ -129,8 +141,8 @@ func (m *merge) MergeOlder(value []byte) error {
 	return nil
 }
 
-// Finish implements [pebble.ValueMerger]: it returns the postings in order. If nothing older is to come, removals have done
-// their work.
+// Finish implements [pebble.ValueMerger]. It returns the postings in the order of the changes.
+// includesBase says that nothing older exists, so that removals have done their work.
 func (m *merge) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	slices.Reverse(m.older)
 	var array [32]postings
@@ -158,6 +170,7 @@ func (m *merge) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	return merged, nil, nil
 }
 
+// appendHeader appends what comes before the fingerprints of n postings.
 func appendHeader(to []byte, n int, settle bool) []byte {
 	flag := byte(0)
 	if settle {
@@ -166,7 +179,8 @@ func appendHeader(to []byte, n int, settle bool) []byte {
 	return binary.AppendUvarint(append(to, flag), uint64(n))
 }
 
-// settle leaves of postings with the same id and fingerprint the last one, and no removals if all are there.
+// settle keeps only the last posting of each id and fingerprint. If all postings of the key are
+// there, it drops the removals, too.
 func settle(all []postings, whole bool) ([]byte, error) {
 	type identity struct {
 		id string
@@ -177,7 +191,7 @@ func settle(all []postings, whole bool) ([]byte, error) {
 		removed bool
 	}
 	var order []state
-	at := map[identity]int{} // in order, of the last
+	at := map[identity]int{} // the place in order
 	for _, p := range all {
 		ids := p.ids
 		for i := range p.len() {
@@ -208,26 +222,27 @@ func settle(all []postings, whole bool) ([]byte, error) {
 	return merged, nil
 }
 
-// changes are postings that are to be written, those at the same key as one value and the keys in order, which takes
-// a fraction of the time that one by one would take.
+// A changes collects postings that are to be written. It writes all postings of a key as one value,
+// and the keys in order. That takes a fraction of the time of writing them one by one.
 type changes struct {
 	list  []change
 	order []keyed
 }
 
-// A change is a posting in all tables.
+// A change is a posting that goes to all tables.
 type change struct {
 	id      string
 	fp      neardup.Fingerprint64
 	removed bool
 }
 
-// keyed is the key of a change in the table that is being written.
+// A keyed is a change with its key in the table that is being written.
 type keyed struct {
 	key    uint64
 	change int
 }
 
+// reset removes all postings. It keeps the memory for the next ones, unless that is much.
 func (c *changes) reset() {
 	if cap(c.list) > 2*maxPending {
 		*c = changes{}
@@ -236,6 +251,7 @@ func (c *changes) reset() {
 	c.list = c.list[:0]
 }
 
+// add collects a posting.
 func (c *changes) add(id string, fp neardup.Fingerprint64, removed bool) {
 	c.list = append(c.list, change{id, fp, removed})
 }
@@ -277,10 +293,10 @@ func (c *changes) write(b *pebble.Batch, blocks blockstore.Blocks) error {
 	return nil
 }
 
-// keyLength is the number of bytes of a key of a table.
+// keyLength returns how many bytes the keys of a table have in Pebble.
 func keyLength(b blockstore.Blocks, table int) int { return 2 + (b.KeyBits(table)+7)/8 }
 
-// putKey writes the key of a table, of so many bytes.
+// putKey writes a key of a table to to, which must have the length of such keys.
 func putKey(to []byte, table int, key uint64) {
 	to[0], to[1] = tableKey, byte(table)
 	for i := len(to) - 1; i > 1; i-- {

@@ -43,7 +43,8 @@ func all(t testing.TB, value []byte) (list []string) {
 	return list
 }
 
-// Merging changes in any order of merges gives what doing them one after the other gives.
+// Neighbouring changes can be merged in any order of merges. The result is always that of making them
+// one after the other.
 func TestMerge(t *testing.T) {
 	for seed := range uint64(500) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -58,7 +59,7 @@ func TestMerge(t *testing.T) {
 			for range random.IntN(4) {
 				x := change{id: fmt.Sprint("id", random.IntN(3)), fp: 1<<random.IntN(4) - 1}
 				same := identity{x.id, x.fp}
-				if x.removed = stands[same]; x.removed { // as the store does it: what is there is removed, what is not is added
+				if x.removed = stands[same]; x.removed { // as in the store: remove what is there, add what is not
 					delete(stands, same)
 				} else {
 					stands[same] = true
@@ -67,7 +68,7 @@ func TestMerge(t *testing.T) {
 			}
 			values = append(values, value(list...))
 		}
-		for len(values) > 1 { // neighbours are merged, as compactions do
+		for len(values) > 1 { // merge neighbours, as compactions do
 			from := random.IntN(len(values) - 1)
 			to := from + 2 + random.IntN(len(values)-from-1)
 			start := from + random.IntN(to-from)
@@ -117,7 +118,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// FuzzPostings reads and merges any bytes.
+// FuzzPostings reads and merges arbitrary bytes.
 func FuzzPostings(f *testing.F) {
 	f.Add(value(), value(change{"id", 1, false}))
 	f.Add(value(change{"id", 1, false}, change{"文", 1<<64 - 1, false}), value(change{"id", 1, true}))

@@ -32,7 +32,7 @@ func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit i
 	return found.Matches(), nil
 }
 
-// Exists implements [blockstore.Store]. It looks no further once it has found something.
+// Exists implements [blockstore.Store]. It stops at the first fingerprint that it finds.
 func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
 	found := make([]bool, len(fps))
 	for i, fp := range fps {
@@ -47,7 +47,8 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
-// near calls yield with what is within the distance, for each table in which it is found, until that returns false.
+// near calls yield for each document within the distance, until yield returns false. It may yield a
+// document several times, once for each table that leads to it.
 func (s *Store) near(ctx context.Context, fp neardup.Fingerprint64, yield func(id string, distance int) bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -59,7 +60,7 @@ func (s *Store) near(ctx context.Context, fp neardup.Fingerprint64, yield func(i
 	}
 	s.mu.RLock()
 	s.pending.near(fp, found)
-	it, err := s.db.NewIter(nil) // while no pending document can go
+	it, err := s.db.NewIter(nil) // still locked, so that no document leaves pending unseen
 	s.mu.RUnlock()
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s *Store) near(ctx context.Context, fp neardup.Fingerprint64, yield func(i
 	return errors.Join(err, it.Close())
 }
 
-// nearAt is near for the postings at which an iterator is.
+// nearAt does the work of near for the postings that an iterator stands at.
 func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield func(id string, distance int) bool) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
@@ -93,7 +94,7 @@ func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield f
 	return nil
 }
 
-// All implements [blockstore.Store]: what was stored when the loop began.
+// All implements [blockstore.Store]. It yields what was stored when the loop began.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	return func(yield func(blockstore.Entry, error) bool) {
 		err := s.each(ctx, settledKey, pendingKey+1, func(e blockstore.Entry) bool { return yield(e, nil) })
@@ -103,7 +104,8 @@ func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	}
 }
 
-// each calls yield with the entries under some keys, until that returns false.
+// each calls yield for the entries under the keys that begin with the bytes from, …, to−1, until
+// yield returns false.
 func (s *Store) each(ctx context.Context, from, to byte, yield func(blockstore.Entry) bool) (err error) {
 	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: []byte{from}, UpperBound: []byte{to}})
 	if err != nil {
@@ -128,7 +130,7 @@ func (s *Store) each(ctx context.Context, from, to byte, yield func(blockstore.E
 	return it.Error()
 }
 
-// readEntry reads the entry at which an iterator is.
+// readEntry reads the entry that an iterator stands at.
 func readEntry(it *pebble.Iterator) (blockstore.Entry, error) {
 	value, err := it.ValueAndErr()
 	if err != nil {

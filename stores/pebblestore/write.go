@@ -14,8 +14,9 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// Put implements [blockstore.Store]. What is stored already is not written again. More than a quarter of a gigabyte is written
-// in several parts. If the disk is full, or fails, Pebble cannot go on: it panics.
+// Put implements [blockstore.Store]. It does not write again what is stored already. More than a
+// quarter of a gigabyte is written in several parts, each as a whole or not at all. If the disk is
+// full or fails, Pebble cannot go on, and Put panics.
 func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
 	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
@@ -85,14 +86,16 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	})
 }
 
+// byID orders entries by their ids.
 func byID(a, b blockstore.Entry) int { return strings.Compare(a.ID, b.ID) }
 
+// idOf returns the id of an entry.
 func idOf(e blockstore.Entry) string { return e.ID }
 
-// partBytes is about how much is written at once, at the most; Pebble can take 4 GB.
+// partBytes is about how many bytes are written at once, at the most. Pebble itself can take 4 GB.
 const partBytes = 256 << 20
 
-// inParts calls do with parts of a list whose postings in all tables are not too much for a batch.
+// inParts calls do for parts of a list. The postings of a part, in all tables, fit into a batch.
 func inParts[T any](list []T, b blockstore.Blocks, id func(T) string, do func(part []T) error) error {
 	for len(list) > 0 {
 		n, bytes := 0, 0
@@ -108,9 +111,10 @@ func inParts[T any](list []T, b blockstore.Blocks, id func(T) string, do func(pa
 	return nil
 }
 
+// key returns the Pebble key of an id. kind is settledKey or pendingKey.
 func key(kind byte, id string) []byte { return append([]byte{kind}, id...) }
 
-// set writes the fingerprint of an id into a batch.
+// set puts the fingerprint of an id into a batch.
 func set(b *pebble.Batch, kind byte, id string, fp neardup.Fingerprint64) error {
 	op := b.SetDeferred(1+len(id), 8)
 	op.Key[0] = kind
@@ -119,8 +123,11 @@ func set(b *pebble.Batch, kind byte, id string, fp neardup.Fingerprint64) error 
 	return op.Finish()
 }
 
-// change stores what record puts into the batch, and the removals that it collects, and then what it does to what is
-// pending. Two of them take turns, but wait for the disk together.
+// change makes a change that is stored as a whole or not at all. record puts it into a batch and
+// collects removals of postings in s.changes. done makes the same change to s.pending.
+//
+// Calls of change take turns, but they wait for the disk together. So many callers together wait
+// little longer than one.
 func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled *pebble.Iterator) error, done func()) error {
 	b := s.db.NewBatch()
 	defer b.Close()
@@ -157,7 +164,7 @@ func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled
 	if s.write.Sync {
 		if applied {
 			err = errors.Join(err, b.SyncWait())
-		} else if err == nil { // what is there already may not be on the disk yet
+		} else if err == nil { // what was there already may not be on the disk yet
 			err = s.db.LogData(nil, pebble.Sync)
 		}
 	}
@@ -167,8 +174,9 @@ func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled
 	return nil
 }
 
-// apply applies a batch, without waiting for the disk, and what it does to what is pending. If it removes postings, no search
-// sees it between the two.
+// apply applies a batch, without waiting for the disk, and calls done, which changes s.pending. If
+// the batch removes postings, no search may run between the two: it would find neither the old
+// document nor the new one. Otherwise searches go on while the batch is applied.
 func (s *Store) apply(b *pebble.Batch, done func()) error {
 	locked := len(s.changes.list) > 0
 	if locked {
@@ -190,8 +198,9 @@ func (s *Store) apply(b *pebble.Batch, done func()) error {
 	return err
 }
 
-// find returns what is stored for an id, and under which key, or 0. It is fastest if the ids ascend. Only who
-// writes may call it.
+// find returns the fingerprint of an id, and whether it is under settledKey or pendingKey. where is
+// 0 if the id is not stored. find is fastest if the ids of several calls ascend. The caller holds
+// s.writing.
 func (s *Store) find(settled *pebble.Iterator, id string) (fp neardup.Fingerprint64, where byte, err error) {
 	if at, ok := s.pending.at[id]; ok {
 		return s.pending.docs[at].fp, pendingKey, nil
@@ -203,7 +212,8 @@ func (s *Store) find(settled *pebble.Iterator, id string) (fp neardup.Fingerprin
 	return e.Fingerprint, settledKey, err
 }
 
-// settle lets what is pending enter the tables. Searches meanwhile find it in memory, and perhaps in the tables, too.
+// settle lets all pending documents enter the tables. Searches meanwhile find them in memory, and
+// perhaps in the tables as well. The caller holds s.writing.
 func (s *Store) settle() error {
 	entries := make([]blockstore.Entry, 0, s.pending.len())
 	for _, doc := range s.pending.docs {
@@ -222,7 +232,7 @@ func (s *Store) settle() error {
 			}
 			s.changes.add(e.ID, e.Fingerprint, false)
 		}
-		// A part is all that is pending from its first id to its last.
+		// A part has all documents that are pending from its first id to its last.
 		err := b.DeleteRange(key(pendingKey, part[0].ID), append(key(pendingKey, part[len(part)-1].ID), 0), nil)
 		if err != nil {
 			return err

@@ -16,23 +16,24 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A layout keeps postings. All that it writes is idempotent.
+// A layout writes, removes and finds postings. Everything that it writes is idempotent.
 type layout interface {
 	add(ctx context.Context, postings []posting) error
 	remove(ctx context.Context, postings []posting) error
 	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
 
-	// postingKeys are the keys of the hashes whose fields are postings. postings appends those of the fields of one of them.
+	// postingKeys selects the hashes whose fields are postings. postings appends the postings of
+	// some fields of such a hash.
 	postingKeys() pattern
 	postings(to []posting, key string, fields []string) ([]posting, error)
 }
 
-// tableKey returns the Redis key of the key of a fingerprint in a table.
+// tableKey returns the Redis key of the key that a fingerprint has in a table.
 func (s *Store) tableKey(table int, fp neardup.Fingerprint64) string {
 	return s.prefix + ":" + s.blocks.KeyName(table, fp)
 }
 
-// hexKey returns a prefix with a number in so many hexadecimal digits.
+// hexKey returns a prefix followed by a number with the given number of hexadecimal digits.
 func hexKey(prefix string, n uint64, digits int) string {
 	b := append(make([]byte, 0, len(prefix)+digits), prefix...)
 	for i := digits - 1; i >= 0; i-- {
@@ -52,8 +53,9 @@ func (s hashes) remove(ctx context.Context, postings []posting) error {
 	return s.byKey(ctx, "hdel", postings, func(args []any, field string) []any { return append(args, field) })
 }
 
-// byKey does a command for each key of each table that a posting has, with the fields of those that have it: one for
-// many takes a fraction of the time of many.
+// byKey sends a command for each key of each table that any of the postings has. The command gets
+// the fields of all postings with that key. One command for many fields takes a fraction of the
+// time of one for each.
 func (s hashes) byKey(ctx context.Context, command string, postings []posting, add func(args []any, field string) []any) error {
 	fields := make([]string, len(postings))
 	for i, p := range postings {
@@ -64,7 +66,7 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 		key     uint64
 		posting uint32
 	}
-	const most = 5000 // fields of one command, so that it does not hold up others
+	const most = 5000 // fields of one command; more would hold up other clients
 	n := len(postings)
 	order := make([]keyed, n*s.blocks.Tables())
 	var sorting sync.WaitGroup
@@ -100,6 +102,7 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 	}, ignore)
 }
 
+// ignore is for commands whose answers do not matter.
 func ignore(int, redis.Cmder) error { return nil }
 
 func (s hashes) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
@@ -121,7 +124,7 @@ func (s hashes) search(ctx context.Context, fps []neardup.Fingerprint64, yield f
 	})
 }
 
-// readField reads the posting of a field.
+// readField takes the field of a hash apart. key is for the error.
 func readField(field string, key any) (posting, error) {
 	if len(field) < 9 {
 		return posting{}, fmt.Errorf("%w: the field %q of %v", neardup.ErrDamaged, field, key)
@@ -147,12 +150,13 @@ func (s hashes) postings(to []posting, key string, fields []string) ([]posting, 
 // signatureSets is the layout SignatureSets.
 type signatureSets struct{ *Store }
 
+// idsKey returns the key of the hash with the ids of a signature.
 func (s signatureSets) idsKey(fp neardup.Fingerprint64) string {
 	return hexKey(s.prefix+":s:", uint64(fp), 16)
 }
 
+// add writes the ids first. So a signature is never in the sets without its ids.
 func (s signatureSets) add(ctx context.Context, postings []posting) error {
-	// The ids first: a signature in the sets must not be without them.
 	err := s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
 		p.HSet(ctx, s.idsKey(postings[i].fp), postings[i].member, "")
 	}, ignore)
@@ -166,13 +170,15 @@ func (s signatureSets) add(ctx context.Context, postings []posting) error {
 	}, ignore)
 }
 
-// remove leaves the signature in the sets: somebody else may be adding it under another id.
+// remove leaves the signature in the sets, because another client may be adding it under another
+// id.
 func (s signatureSets) remove(ctx context.Context, postings []posting) error {
 	return s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
 		p.HDel(ctx, s.idsKey(postings[i].fp), postings[i].member)
 	}, ignore)
 }
 
+// search reads the sets in a first round trip, and then the ids of the near signatures in a second.
 func (s signatureSets) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
 	type found struct {
 		query int

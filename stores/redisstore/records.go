@@ -14,36 +14,44 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// Redis changes one key at a time (a cluster has no transactions over several), and a fingerprint is under
-// several keys. So there is a record of each id, which says under which fingerprints it may be found,
-// and every change goes like this:
+// Redis changes one key at a time, because a cluster has no transactions over several keys. But a
+// fingerprint is under several keys. So every id has a record, which says under which fingerprints
+// the id may be found. A state of an id is one fingerprint that was put, or a removal, and the
+// first state of a record is the one that counts. Every change takes four steps:
 //
-//  1. The record gets a new state, as its first one, and answers all states that it has.
+//  1. The record gets the new state as its first one. The answer is all states of the record.
 //  2. The postings of the new state are written.
-//  3. Those of the other states are removed.
-//  4. If the new state is still the first one, the record forgets the others. If not, somebody has written the id
-//     meanwhile, and perhaps looked for the postings of step 2 before they were there: they are removed.
+//  3. The postings of the other states are removed.
+//  4. If the new state is still the first one, the record forgets the other states. If not,
+//     somebody else has written the id in the meantime, and may have tried to remove the postings
+//     of step 2 before they were there. So this change removes them itself.
 //
-// So of all that a change may leave when it is interrupted the record knows, and the next change of the id removes it.
-// That two changes of an id at the same time cannot remove each other's postings, nor a slow one those of a later
-// one, is because no two states are ever the same: each has a tag of its own, counted by the server, which is in its
-// postings, too. (If somebody writes the id between steps 1 and 2 of a change that ends there, or a command arrives
-// when its client has given up and done everything again, postings can stay that no record knows: see [Store.Sweep].)
+// So the record knows of everything that an interrupted change may leave, and the next change of
+// the id removes it.
 //
-// Records lie in 65,536 hashes PREFIX:id:BUCKET, by a hash of the id. Their field of the byte 0 is the counter.
+// Two changes of an id at the same time cannot remove each other's postings, and a slow change
+// cannot remove the postings of a later one. The reason is that no two states are ever equal: each
+// state has a tag of its own, which the server counts, and the tag is also in the postings.
+//
+// Postings that no record knows can stay in two cases. Either somebody else writes the id between
+// steps 1 and 2 of a change that then ends after step 2, or a command arrives after its client has
+// given up and has done everything again. [Store.Sweep] removes such postings.
+//
+// Records lie in 65,536 hashes PREFIX:id:BUCKET, where the bucket is a hash of the id. The field
+// that is a single byte 0 is the counter of the tags.
 
-// A state is one in which an id was put or removed: 8 bytes of the fingerprint, big-endian, and 4 of the tag, the first of
-// them 128 or more if the id was removed.
+// A state says that an id was put or removed. It is 8 bytes of the fingerprint, big-endian, and 4
+// bytes of the tag. The first byte of the tag is 128 or more if the id was removed.
 type state string
 
 const stateBytes = 12
 
-// fingerprint returns the fingerprint, if the state is not that of a removed id.
+// fingerprint returns the fingerprint of a state, or false if the id was removed.
 func (s state) fingerprint() (neardup.Fingerprint64, bool) {
 	return neardup.Fingerprint64(binary.BigEndian.Uint64([]byte(s[:8]))), s[8] < 128
 }
 
-// member is what the postings of a state call an id: the id, a byte 0 and the tag.
+// member returns the name that an id has in the postings of a state: the id, a byte 0 and the tag.
 func (s state) member(id string) string { return id + "\x00" + string(s[8:]) }
 
 // idOf is the inverse of member.
@@ -52,9 +60,10 @@ func idOf(member string) string {
 	return id
 }
 
+// counterField is the field of the counter. No id is equal to it, because ids have no byte 0.
 const counterField = "\x00"
 
-// readRecord cuts a record into its states, of which there is at least one.
+// readRecord cuts a record into its states. There is at least one.
 func readRecord(record string) ([]state, error) {
 	if len(record) == 0 || len(record)%stateBytes != 0 {
 		return nil, fmt.Errorf("%w: the record %q", neardup.ErrDamaged, record)
@@ -66,10 +75,14 @@ func readRecord(record string) ([]state, error) {
 	return states, nil
 }
 
-// begin is step 1 for some ids of one hash: ARGV has each id, and its fingerprint or "" if it is to be removed. The answer is
-// a list: the tag of the first of them, and the number (from 0 on) and record of each that was there, or the number and "" of each
-// that is not there and to be removed. The others are new, with the tag of the first plus their number. If the first state of
-// a record has the fingerprint already, it stays.
+// begin is step 1 for some ids of one hash. ARGV has two arguments for each id: the id, and its
+// fingerprint, or "" if the id is to be removed. If the first state of a record has the fingerprint
+// already, the record stays as it is.
+//
+// The answer is a list. It begins with the tag of the first id; the tags of the others count on
+// from it. Then come two elements for each id that had a record or is to be removed: its number,
+// from 0 on, and its record after this step, or "" if it has none. An id that is not in the list is
+// new and got its tag.
 var begin = redis.NewScript(`
 local n = #ARGV / 2
 local count = redis.call('HINCRBY', KEYS[1], '\0', n)
@@ -110,8 +123,9 @@ if sets > 0 then
 end
 return answers`)
 
-// finish is step 4 for some ids of one hash: ARGV has id and state of each. The answer is a list of the number (from 0 on) of each
-// whose state is not the first one any more, and 0, or -1 if there is no record.
+// finish is step 4 for some ids of one hash. ARGV has two arguments for each id: the id and its new
+// state. The answer is a list of two elements for each id whose state is not the first one any
+// more: its number, from 0 on, and 0, or -1 if there is no record.
 var finish = redis.NewScript(`
 local ids, answers = {}, {}
 for i = 1, #ARGV, 2 do
@@ -131,33 +145,35 @@ for i, id in ipairs(ids) do
 end
 return answers`)
 
-// mostIDs is how many ids a script gets: Lua can pass on some thousand arguments.
+// mostIDs is how many ids a script gets at once, because Lua can pass on only some thousand
+// arguments.
 const mostIDs = 1000
 
-// A change is one of an id: it puts a fingerprint, or removes it.
+// A change puts the fingerprint of an id, or removes the id.
 type change struct {
 	id      string
 	fp      neardup.Fingerprint64
 	removes bool
 
-	state  state   // what begin has made of it
-	others []state // whose postings are to be removed
-	count  int64   // of the record's hash, after begin
+	state  state   // the new state, after begin; "" if there is nothing to remove
+	others []state // the other states, whose postings are to be removed
+	count  int64   // of the counter in the record's hash, after begin
 }
 
-// A posting is one of a state of an id.
+// A posting is the entry of a state of an id in the tables.
 type posting struct {
 	fp     neardup.Fingerprint64
 	member string
 }
 
-// postingOf returns the posting of a state, if it is not that of a removed id.
+// postingOf returns the posting of a state, or false if the state is a removal, which has none.
 func postingOf(id string, s state) (posting, bool) {
 	fp, ok := s.fingerprint()
 	return posting{fp, s.member(id)}, ok
 }
 
-// change makes changes of different ids.
+// change makes changes of different ids. If records are lost in the meantime, it makes these
+// changes again, up to ten times.
 func (s *Store) change(ctx context.Context, changes []change) error {
 	for attempt := 1; len(changes) > 0; attempt++ {
 		lost, err := s.steps(ctx, changes)
@@ -165,15 +181,16 @@ func (s *Store) change(ctx context.Context, changes []change) error {
 		case err != nil:
 			return fmt.Errorf("redisstore: %w", err)
 		case len(lost) > 0 && attempt == 10:
-			return fmt.Errorf("redisstore: the server loses what it is given: %d of %d records are gone", len(lost), len(changes))
+			return fmt.Errorf("redisstore: the server loses data: %d of %d records are gone", len(lost), len(changes))
 		}
 		changes = lost
 	}
 	return ctx.Err()
 }
 
-// steps takes the steps of some changes. It returns those of ids that are to be stored and whose records are gone when it
-// has taken them: somebody has removed the id meanwhile, or the server has forgotten it and is another one now.
+// steps takes the four steps for some changes. It returns the changes that put an id whose record
+// is gone afterwards. Either somebody else has removed the id in the meantime, or the server has
+// lost its data, or another server has taken its place.
 func (s *Store) steps(ctx context.Context, changes []change) (lost []change, err error) {
 	err = s.script(ctx, begin, bucketsOf(changes), func(c *change) any {
 		if c.removes {
@@ -257,10 +274,13 @@ type bucket struct {
 	changes []*change
 }
 
+// bucketOf returns the number of the hash that has the record of an id.
 func bucketOf(id string) uint16 { return uint16(crc32.ChecksumIEEE([]byte(id))) }
 
+// bucketsOf sorts changes into buckets. A bucket has at most mostIDs changes, so several buckets
+// may have the same number.
 func bucketsOf(changes []change) []bucket {
-	order := make([]uint64, len(changes)) // bucket, and number of the change
+	order := make([]uint64, len(changes)) // number of the bucket, 16 bits, and index of the change
 	for i := range changes {
 		order[i] = uint64(bucketOf(changes[i].id))<<48 | uint64(i)
 	}
@@ -293,7 +313,8 @@ func eachAnswer(of []*change, list []any, do func(c *change, answer any) error) 
 	return nil
 }
 
-// script runs a script for all buckets, with id and argument of each change, and calls do with the answers for each bucket.
+// script runs a script for all buckets. The script gets the id and the argument of each change.
+// script calls do with the answers for each bucket.
 func (s *Store) script(ctx context.Context, script *redis.Script, buckets []bucket, argument func(*change) any, do func(of []*change, answers []any) error) error {
 	run := func(eval func(p redis.Pipeliner, key string, args []any)) error {
 		return s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
@@ -312,14 +333,17 @@ func (s *Store) script(ctx context.Context, script *redis.Script, buckets []buck
 		})
 	}
 	err := run(func(p redis.Pipeliner, key string, args []any) { p.EvalSha(ctx, script.Hash(), []string{key}, args...) })
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") { // a server that has not seen it yet; what others have done is done again
+	// A server has not seen the script yet. Run it again for all buckets; a step that is done twice
+	// does no harm.
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		err = run(func(p redis.Pipeliner, key string, args []any) { script.Eval(ctx, p, []string{key}, args...) })
 	}
 	return err
 }
 
-// unquiet leaves of the buckets those that need step 4: it has nothing to do where no state has others, and the counter
-// is as step 1 has left it, so that nobody has begun anything since.
+// unquiet returns the buckets that need step 4. A bucket needs none if all of its changes put ids
+// that had no other states, and if the counter is as step 1 has left it: then nobody has begun
+// another change since.
 func (s *Store) unquiet(ctx context.Context, buckets []bucket) ([]bucket, error) {
 	var unquiet []bucket
 	err := s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
@@ -335,7 +359,8 @@ func (s *Store) unquiet(ctx context.Context, buckets []bucket) ([]bucket, error)
 	return unquiet, err
 }
 
-// tags is how many there are; then they begin again.
+// tags is the number of tags. After that many, they begin again.
 const tags = 1 << 30
 
+// recordKey returns the key of the hash with the records of a bucket.
 func (s *Store) recordKey(bucket uint16) string { return hexKey(s.prefix+":id:", uint64(bucket), 4) }

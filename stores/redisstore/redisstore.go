@@ -1,6 +1,6 @@
-// Package redisstore keeps fingerprints in Redis, or what speaks its protocol, as Wang 2019 §1 does: the
-// [blockstore.Store] for many programs that share what fits into memory. Every command has one key, so Redis
-// Cluster works.
+// Package redisstore keeps fingerprints in Redis, or in a server with the same protocol, as Wang
+// 2019 §1 does. It is the [blockstore.Store] for many programs that share what fits into memory.
+// Every command has one key, so Redis Cluster works.
 package redisstore
 
 import (
@@ -20,45 +20,51 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how fingerprints lie in Redis. All keys begin with the prefix; T is the number of a table, from 1 on,
-// and KEY the key of a fingerprint in it, in hexadecimal digits.
+// A Layout is how fingerprints lie in Redis. All keys begin with the prefix. Below, T is the number
+// of a table, from 1 on, and KEY is the key of a fingerprint in that table, in hexadecimal digits.
 //
-// Use the default. SignatureSets is for programs that know the paper's keys, or have very many equal fingerprints.
+// Use the default. SignatureSets is for programs that know the keys of the paper, and for
+// collections with very many equal fingerprints.
 type Layout string
 
 const (
-	// Hashes, the default: PREFIX:T:KEY is a hash with a field for each fingerprint that has the key: its 8 bytes,
-	// big-endian, the id, a byte 0 and a tag of 4 bytes. (The values are empty. Small hashes take less memory than sets before Redis 7.2, and
-	// with the fingerprint in the field nothing is ever overwritten.) One round trip answers a search.
+	// Hashes is the default. PREFIX:T:KEY is a hash with a field for each fingerprint that has the
+	// key. A field is the 8 bytes of the fingerprint, big-endian, the id, a byte 0 and a tag of 4
+	// bytes. The values are empty: before Redis 7.2 small hashes take less memory than sets, and
+	// with the fingerprint in the field nothing is ever overwritten. A search takes one round trip.
 	Hashes Layout = ""
 
-	// SignatureSets is the layout of the paper: PREFIX:T:KEY is a set of the signatures that have the key, as signed decimal
-	// numbers, which Redis keeps in 8 bytes each. The ids are in hashes PREFIX:s:SIGNATURE, so that a
-	// search that finds anything needs a second round trip. Signatures without ids stay in the sets.
+	// SignatureSets is the layout of Wang 2019 §1. PREFIX:T:KEY is a set of the signatures that
+	// have the key, as signed decimal numbers, which Redis keeps in 8 bytes each. The ids are in
+	// hashes PREFIX:s:SIGNATURE, so a search that finds anything takes a second round trip. A
+	// signature whose ids are all removed stays in the sets.
 	SignatureSets Layout = "S002"
 )
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but take more memory.
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
+	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
+	// million fingerprints on, but take more memory.
 	Blocks int
 
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is
-	// not opened.
+	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
+	// another version is not opened.
 	Version string
 
-	// Prefix is what all keys begin with; "" means "neardup". Each store needs its own.
+	// Prefix is the beginning of all keys. "" means "neardup". Each store needs its own.
 	Prefix string
 
+	// Layout cannot be changed later.
 	Layout Layout
 }
 
 // A Store is a [blockstore.Store] in Redis.
 //
-// What is stored is as safe as the server makes it: with appendonly yes and appendfsync always, when a call returns;
-// with the default everysec, up to a second later. The server must not evict keys (maxmemory-policy noeviction), and the
-// client must read from masters. go-redis heeds the deadline of a context only with the option ContextTimeoutEnabled.
+// The server decides how safe the data is. With appendonly yes and appendfsync always, changes are
+// on its disk when a call returns; with the default everysec, up to a second later. The server must
+// not evict keys (maxmemory-policy noeviction), and the client must read from masters. go-redis
+// heeds the deadline of a context only with the option ContextTimeoutEnabled.
 type Store struct {
 	client redis.UniversalClient
 	blocks blockstore.Blocks
@@ -66,9 +72,9 @@ type Store struct {
 	layout layout
 }
 
-// New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
-// distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The client stays the
-// caller's.
+// New opens the store in a database, or makes one, for Hamming distances up to distance. If the
+// store has another distance, other blocks, another layout or another version, the error is a
+// [neardup.ErrVersion]. The client stays the caller's, who closes it.
 func New(ctx context.Context, client redis.UniversalClient, distance int, o Options) (*Store, error) {
 	if o.Prefix == "" {
 		o.Prefix = "neardup"
@@ -100,7 +106,8 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, o Opti
 	return s, nil
 }
 
-// Put implements [blockstore.Store]. It takes three round trips, and a fourth if anything is replaced.
+// Put implements [blockstore.Store]. It takes three round trips, and a fourth if it replaces
+// anything.
 func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
 	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
@@ -148,7 +155,8 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
-// All implements [blockstore.Store]. It goes through all keys of the database.
+// All implements [blockstore.Store]. It goes through all keys of the database, and remembers the
+// keys of the records, at most 65,536.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	return func(yield func(blockstore.Entry, error) bool) {
 		err := s.scan(ctx, recordKeys, func(keys []string) error {
@@ -174,11 +182,13 @@ func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	}
 }
 
+// errStop ends a scan early. It is not an error of the store.
 var errStop = errors.New("stop")
 
-// Sweep removes postings that no record knows: what is left if a client dies in the middle of a change while
-// another one changes the same id, or if a command arrives at the server long after its client has given up. That is
-// rare, and until then such an id may be found under a fingerprint that it does not have. Sweep goes through all keys, and may run while the
+// Sweep removes postings that no record knows (see records.go). They can be left if a client dies
+// in the middle of a change while another client changes the same id, or if a command arrives at
+// the server long after its client has given up. That is rare. Until Sweep, such an id may be found
+// under a fingerprint that it does not have. Sweep goes through all keys, and may run while the
 // store is used. It returns how many postings it has removed.
 func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 	err = s.scan(ctx, s.layout.postingKeys(), func(keys []string) error {
@@ -190,7 +200,8 @@ func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 		if err != nil {
 			return err
 		}
-		// The record has a state before any posting of it is written, so what it does not know is not about to be known.
+		// A record gets a state before any posting of the state is written. So a posting that its
+		// record does not know is not one that is just being added.
 		var unknown []posting
 		err = s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
 			id := idOf(postings[i].member)
@@ -224,16 +235,18 @@ func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
 	return removed, nil
 }
 
-// A pattern says which keys of the store are meant: what is behind the prefix, as the server can ask, and exactly (for another
-// store may have a prefix that begins with this one).
+// A pattern selects keys of the store by what follows the prefix. glob is what the server can
+// match, and exact is the precise form. Both are needed: another store may have a prefix that
+// begins with the prefix of this one.
 type pattern struct {
 	glob  string
 	exact *regexp.Regexp
 }
 
+// recordKeys selects the hashes of the records.
 var recordKeys = pattern{":id:????", regexp.MustCompile(`^:id:[0-9a-f]{4}$`)}
 
-// scan calls do with the keys of a pattern, some thousands at a time, each once.
+// scan calls do with the keys of a pattern, each key once, some thousands at a time.
 func (s *Store) scan(ctx context.Context, pattern pattern, do func(keys []string) error) error {
 	var mu sync.Mutex
 	seen := map[string]bool{} // SCAN may return a key twice
@@ -270,6 +283,7 @@ func (s *Store) scan(ctx context.Context, pattern pattern, do func(keys []string
 	return nil
 }
 
+// globEscape makes a pattern that matches only the given text.
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
 // Distance implements [blockstore.Store].
@@ -283,8 +297,9 @@ var _ blockstore.Store = (*Store)(nil)
 // pipeline is how many commands go to the server at once.
 const pipeline = 4096
 
-// inPipelines calls add for each of n things, which adds one command, in pipelines of which two run at once, and read
-// with each answer, one at a time but in no particular order, until the first error.
+// inPipelines sends n commands, in pipelines, two of which are under way at a time. It calls add
+// for each command, which must add exactly one, and read with each answer. The calls of read come
+// one at a time, but in no particular order. inPipelines ends at the first error.
 func (s *Store) inPipelines(ctx context.Context, n int, add func(p redis.Pipeliner, i int), read func(i int, c redis.Cmder) error) error {
 	if err := ctx.Err(); err != nil || n == 0 {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/neardup/neardup/stores/internal/server"
 )
 
-// client returns a client of a server, which makes no call again by itself.
+// client returns a client of a server. It does not repeat calls by itself.
 func client(t testing.TB, addr string) *redis.Client {
 	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
 	t.Cleanup(func() { c.Close() })
@@ -54,8 +54,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// nothingLeft fails the test if there are other postings than those of what is stored: each id is in each table once,
-// and its record has one state.
+// nothingLeft fails the test if there are postings of anything that is not stored. It expects each
+// id in each table once, and one state in each record.
 func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 	t.Helper()
 	ctx := t.Context()
@@ -122,7 +122,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// Sweep removes what nobody knows, and only that.
+// Sweep removes the postings that no record knows, and only these.
 func TestSweep(t *testing.T) {
 	c := client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
 	for _, layout := range []Layout{Hashes, SignatureSets} {

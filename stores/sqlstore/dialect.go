@@ -13,20 +13,26 @@ import (
 type Dialect int
 
 const (
-	// MySQL is MariaDB, too: sql.Open("mysql", "user:password@tcp(host:3306)/database") of github.com/go-sql-driver/mysql.
+	// MySQL is also for MariaDB. Open it with github.com/go-sql-driver/mysql:
+	//
+	//	sql.Open("mysql", "user:password@tcp(host:3306)/database")
 	MySQL Dialect = iota + 1
 
-	// PostgreSQL must be version 14 or later, and the database UTF-8: sql.Open("pgx", "postgres://user:password@host/database") of
-	// github.com/jackc/pgx/v5/stdlib.
+	// PostgreSQL must be version 14 or later, and the database must use UTF-8. Open it with
+	// github.com/jackc/pgx/v5/stdlib:
+	//
+	//	sql.Open("pgx", "postgres://user:password@host/database")
 	PostgreSQL
 
-	// SQLite cannot count bits: it returns all that have a key, and the distances are computed here. For several goroutines it needs
-	// options: sql.Open("sqlite", "file:store.db?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate") of
-	// modernc.org/sqlite.
+	// SQLite cannot count bits. So it returns everything that has an equal key, and the store
+	// computes the distances. For several goroutines it needs options. Open it with
+	// modernc.org/sqlite:
+	//
+	//	sql.Open("sqlite", "file:store.db?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate")
 	SQLite
 )
 
-// placeholder returns that of argument i of a statement, from 1 on.
+// placeholder returns the placeholder for argument i of a statement, from 1 on.
 func (d Dialect) placeholder(i int) string {
 	if d == PostgreSQL {
 		return fmt.Sprintf("$%d", i)
@@ -34,7 +40,7 @@ func (d Dialect) placeholder(i int) string {
 	return "?"
 }
 
-// maxArgs is how many arguments a statement may have.
+// maxArgs returns how many arguments a statement may have.
 func (d Dialect) maxArgs() int {
 	if d == SQLite {
 		return 30_000
@@ -42,7 +48,7 @@ func (d Dialect) maxArgs() int {
 	return 60_000
 }
 
-// idType is a type of column that holds ids and compares them byte by byte.
+// idType returns a type of column for ids, which compares them byte by byte.
 func (d Dialect) idType() string {
 	switch d {
 	case MySQL:
@@ -53,7 +59,7 @@ func (d Dialect) idType() string {
 	return "TEXT"
 }
 
-// textType is a type of column for long texts.
+// textType returns a type of column for long texts.
 func (d Dialect) textType() string {
 	if d == MySQL {
 		return "MEDIUMBLOB"
@@ -69,7 +75,8 @@ func (d Dialect) bytes(s string) any {
 	return s
 }
 
-// distance is the expression for the Hamming distance of a column and an argument, or "" if there is none.
+// distance returns an expression for the Hamming distance of a column and an argument, or "" if the
+// database has none.
 func (d Dialect) distance(column, argument string) string {
 	switch d {
 	case MySQL:
@@ -80,7 +87,8 @@ func (d Dialect) distance(column, argument string) string {
 	return ""
 }
 
-// insertSettings is a statement that inserts the row 1, or does nothing if there is one.
+// insertSettings returns a statement that inserts the row with the id 1. It does nothing if the row
+// exists.
 func (d Dialect) insertSettings(table string) string {
 	insert := fmt.Sprintf("INSERT INTO %s (id, settings) VALUES (1, %s)", table, d.placeholder(1))
 	if d == MySQL {
@@ -89,10 +97,12 @@ func (d Dialect) insertSettings(table string) string {
 	return insert + " ON CONFLICT DO NOTHING"
 }
 
-// An index is one of a table. It also holds the columns that are more, and the primary key.
+// An index is an index of a table, by columns. It also holds the columns in more, so that it
+// answers a search without the table.
 type index struct{ name, columns, more string }
 
-// hasIndex reports whether a table has an index. Those of MySQL are made with the table.
+// hasIndex reports whether a table has an index. In MySQL the answer is always true, because
+// createTable makes the indexes.
 func (d Dialect) hasIndex(ctx context.Context, db *sql.DB, table, name string) (there bool, err error) {
 	switch d {
 	case PostgreSQL:
@@ -105,15 +115,17 @@ func (d Dialect) hasIndex(ctx context.Context, db *sql.DB, table, name string) (
 	return there, err
 }
 
+// createIndex returns a statement that makes an index.
 func (d Dialect) createIndex(table string, ix index) string {
 	create := fmt.Sprintf("CREATE INDEX %s ON %s (%s)", ix.name, table, ix.columns)
 	if d == PostgreSQL {
 		create += " INCLUDE (" + ix.more + ")"
 	}
-	return create // in SQLite the primary key is in every index of a table WITHOUT ROWID
+	return create // in SQLite, every index of a table WITHOUT ROWID holds the primary key
 }
 
-// createTable is a statement that makes a table, if there is none. The primary key is in every index of MySQL.
+// createTable returns a statement that makes a table if it does not exist. In MySQL it makes the
+// indexes, too, and every index holds the primary key.
 func (d Dialect) createTable(table string, columns []string, indexes []index) string {
 	end := ""
 	switch d {
@@ -128,7 +140,8 @@ func (d Dialect) createTable(table string, columns []string, indexes []index) st
 	return fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s (%s)%s", table, strings.Join(columns, ", "), end)
 }
 
-// upsert is a statement that inserts n rows, or changes those that are there. The first columns are the primary key.
+// upsert returns a statement that inserts n rows, or changes the rows that exist. The columns of
+// key are the primary key. A row that would stay the same is not written.
 func (d Dialect) upsert(table string, key, columns []string, n int) string {
 	var b strings.Builder
 	all := append(append([]string{}, key...), columns...)
@@ -163,13 +176,13 @@ func (d Dialect) upsert(table string, key, columns []string, n int) string {
 			fmt.Fprintf(&b, "%s = excluded.%s", c, c)
 		}
 	}
-	if d != MySQL { // MySQL sees by itself that nothing changes
+	if d != MySQL { // MySQL notices by itself that nothing changes
 		fmt.Fprintf(&b, " WHERE %s.%s <> excluded.%s", table, columns[0], columns[0])
 	}
 	return b.String()
 }
 
-// in is n placeholders, from a number on.
+// in returns n placeholders, the first for argument from.
 func (d Dialect) in(from, n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -178,12 +191,12 @@ func (d Dialect) in(from, n int) string {
 	return strings.Join(list, ", ")
 }
 
-// collides reports whether an error is of two transactions that were in each other's way.
+// collides reports whether an error means that two transactions were in each other's way.
 func collides(err error) bool {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {
 		switch state.SQLState() {
-		case "40001", "40P01", "23505", "42P07": // serialization, deadlock; made by two at once
+		case "40001", "40P01", "23505", "42P07": // serialization failure, deadlock; two made the same row or table at once
 			return true
 		}
 		return false

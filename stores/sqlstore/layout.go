@@ -9,24 +9,25 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A layout writes the statements for a table. Their arguments are in the order of the methods that append them.
+// A layout writes the statements for a table. The arguments of a statement are in the order in
+// which the append methods append them.
 type layout interface {
-	schema() (table string, indexes []index)
-	rowArgs() int // of an entry
-	upsert(n int) string
-	appendRows(args []any, e blockstore.Entry) []any
-	delete(n int) string
-	search(n int) string // of n fingerprints: number of the fingerprint, id, fingerprint found
-	exists() string
+	schema() (table string, indexes []index)         // the statement that makes the table, and its indexes
+	rowArgs() int                                    // how many arguments an entry has in upsert
+	upsert(n int) string                             // of n entries
+	appendRows(args []any, e blockstore.Entry) []any // the arguments of an entry for upsert
+	delete(n int) string                             // of n ids
+	search(n int) string                             // for n fingerprints; its columns: number of the fingerprint, id, fingerprint found
+	exists() string                                  // whether anything is near one fingerprint
 	appendSearch(args []any, fp neardup.Fingerprint64) []any
 	appendExists(args []any, fp neardup.Fingerprint64) []any
-	page(n int) string
+	page(n int) string // n entries whose ids come after an argument
 }
 
 // rows is the layout Rows.
 type rows struct{ *Store }
 
-// keyType is the type of the column of a table's keys.
+// keyType returns the type of the column for the keys of a table.
 func (s rows) keyType(table int) string {
 	if s.blocks.KeyBits(table) <= 31 {
 		return "INT"
@@ -34,6 +35,7 @@ func (s rows) keyType(table int) string {
 	return "BIGINT"
 }
 
+// columns returns all columns but the id.
 func (s rows) columns() []string {
 	columns := []string{"fp"}
 	for t := range s.blocks.Tables() {
@@ -69,7 +71,8 @@ func (s rows) delete(n int) string {
 	return fmt.Sprintf("DELETE FROM %s WHERE id IN (%s)", s.table, s.dialect.in(1, n))
 }
 
-// near is the condition that a row is near a fingerprint in a table, with the arguments from a number on.
+// near returns the condition that a row is near a fingerprint, found by one of the tables. Its
+// first argument is argument arg of the statement.
 func (s rows) near(table, arg int) string {
 	where := fmt.Sprintf("t%d = %s", table+1, s.dialect.placeholder(arg))
 	if d := s.dialect.distance("fp", s.dialect.placeholder(arg+1)); d != "" {
@@ -78,7 +81,8 @@ func (s rows) near(table, arg int) string {
 	return where
 }
 
-// nearArgs is how many arguments near has.
+// nearArgs returns how many arguments near has: the key, and the fingerprint if the database
+// computes the distance.
 func (s rows) nearArgs() int {
 	if s.dialect == SQLite {
 		return 1
@@ -153,7 +157,8 @@ func (s blockRows) delete(n int) string {
 	return fmt.Sprintf("DELETE FROM %s WHERE textname IN (%s)", s.table, s.dialect.in(1, n))
 }
 
-// near is the condition that a row is near a fingerprint and has one of n block names, with the arguments from a number on.
+// near returns the condition that a row has one of the given number of block names and is near a
+// fingerprint. The names are the arguments from arg on, and the fingerprint is argument fp.
 func (s blockRows) near(names, arg, fp int) string {
 	where := fmt.Sprintf("block_name IN (%s)", s.dialect.in(arg, names))
 	if d := s.dialect.distance("hashcode", s.dialect.placeholder(fp)); d != "" {
@@ -175,7 +180,8 @@ func (s blockRows) search(n int) string {
 	return strings.Join(selects, " UNION ALL ")
 }
 
-// exists asks for one block name after the other: PostgreSQL would read the whole table for several.
+// exists asks for one block name after the other. If several are in one condition, PostgreSQL reads
+// the whole table.
 func (s blockRows) exists() string {
 	var tests []string
 	for t := range s.blocks.Tables() {

@@ -1,6 +1,6 @@
-// Package sqlstore keeps fingerprints in a table of MariaDB, MySQL, PostgreSQL or SQLite: the [blockstore.Store]
-// for those who have a database anyway, and want fingerprints beside their documents. It works with
-// any driver of database/sql and imports none.
+// Package sqlstore keeps fingerprints in a table of MariaDB, MySQL, PostgreSQL or SQLite. It is the
+// [blockstore.Store] for programs that have a database anyway, and want fingerprints beside their
+// documents. It works with any driver of database/sql and imports none.
 package sqlstore
 
 import (
@@ -20,43 +20,49 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how fingerprints lie in the table. N is the number of tables of [blockstore.Blocks].
+// A Layout is how fingerprints lie in the table. Below, N is the number of tables of
+// [blockstore.Blocks].
 //
-// docs/stores.md says which is faster where. The default takes less room.
+// The default takes less space. docs/stores.md says which layout is faster where.
 type Layout string
 
 const (
-	// Rows, the default, is a row for each fingerprint: its id, the fingerprint as a signed number, and its keys t1 to tN, each
-	// in an index of its own that answers a search without the row.
+	// Rows is the default. A fingerprint has one row: its id, the fingerprint as a signed number,
+	// and its keys t1 to tN. Each key is in an index of its own, which answers a search without the
+	// row.
 	Rows Layout = ""
 
-	// BlockRows is the layout of the paper (§2.3): N rows for each fingerprint, in each the name of a block ("1:800d", as in
-	// its MongoDB documents), which is indexed, the fingerprint and the id.
+	// BlockRows is the layout of Li 2015 §2.3. A fingerprint has N rows. Each of them has the id,
+	// the fingerprint and the name of a block, which is indexed. The names are those of the paper's
+	// MongoDB documents, such as "1:800d".
 	BlockRows Layout = "S003"
 )
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0 means one more
-	// than the distance. For the distance 3, 5 or 6 are better from ten million fingerprints on, but need 10 or 20 indexes.
+	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
+	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
+	// million fingerprints on, but need 10 or 20 indexes.
 	Blocks int
 
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]); a store with another one is
-	// not opened.
+	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
+	// another version is not opened.
 	Version string
 
-	// Table is the name of the table; "" means "neardup". It may have up to 40 lower-case letters, digits and
-	// underscores.
-	// A second table, with _settings behind the name, says what is in it.
+	// Table is the name of the table. "" means "neardup". It may have up to 40 lower-case letters,
+	// digits and underscores, and does not begin with a digit. A second table, with _settings after
+	// the name, says what the first one holds.
 	Table string
 
+	// Layout cannot be changed later.
 	Layout Layout
 }
 
 // A Store is a [blockstore.Store] in a table.
 //
-// Up to 10,000 ids are written in one transaction, so that they are stored wholly or not at all, and as safely as the
-// database makes transactions. What collides with another one is tried again, ten times.
+// Up to 10,000 ids are written in one transaction. So they are stored as a whole or not at all, and
+// as safely as the database stores transactions. A transaction or search that collides with another
+// transaction is tried again, up to ten times in all.
 type Store struct {
 	db      *sql.DB
 	dialect Dialect
@@ -65,18 +71,18 @@ type Store struct {
 	layout  layout
 
 	mu       sync.Mutex
-	prepared map[statement]*sql.Stmt
+	prepared map[statement]*sql.Stmt // guarded by mu
 }
 
-// A statement is one that does something to n things.
+// A statement says what a prepared statement does, and for how many ids or fingerprints.
 type statement struct {
 	what string
 	n    int
 }
 
-// New opens the store in a database, or makes one, for Hamming distances up to distance. A store with another
-// distance, other blocks, another layout or another version gives a [neardup.ErrVersion]. The database stays the
-// caller's.
+// New opens the store in a database, or makes one, for Hamming distances up to distance. If the
+// store has another distance, other blocks, another layout or another version, the error is a
+// [neardup.ErrVersion]. The database stays the caller's, who closes it.
 func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, o Options) (*Store, error) {
 	if o.Table == "" {
 		o.Table = "neardup"
@@ -107,7 +113,7 @@ func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, o Optio
 
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
-// create makes the tables if there are none, and compares the settings with those that are kept.
+// create makes the tables if they do not exist, and compares the settings with the stored ones.
 func (s *Store) create(ctx context.Context, settings string) error {
 	_, err := s.db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s_settings (id INT PRIMARY KEY, settings %s NOT NULL)", s.table, s.dialect.textType()))
 	if err != nil {
@@ -128,7 +134,8 @@ func (s *Store) create(ctx context.Context, settings string) error {
 		return err
 	}
 	for _, ix := range indexes {
-		// CREATE INDEX IF NOT EXISTS would wait for all who write, also if there is one.
+		// Ask first: CREATE INDEX IF NOT EXISTS would wait for all writers even if the index
+		// exists.
 		there, err := s.dialect.hasIndex(ctx, s.db, s.table, ix.name)
 		if err == nil && !there {
 			_, err = s.db.ExecContext(ctx, s.dialect.createIndex(s.table, ix))
@@ -140,13 +147,14 @@ func (s *Store) create(ctx context.Context, settings string) error {
 	return nil
 }
 
-// Put implements [blockstore.Store].
+// Put implements [blockstore.Store]. It writes in the order of the ids, so that two calls do not
+// wait for each other in a ring.
 func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
 	entries, err := blockstore.CheckEntries(entries)
 	if err != nil {
 		return err
 	}
-	entries = slices.Clone(entries) // in one order, so that two calls do not wait for each other in a ring
+	entries = slices.Clone(entries)
 	slices.SortFunc(entries, func(a, b blockstore.Entry) int { return strings.Compare(a.ID, b.ID) })
 	return s.write(ctx, "put", len(entries), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
 		return s.layout.appendRows(args, entries[i])
@@ -162,9 +170,12 @@ func (s *Store) Delete(ctx context.Context, ids []string) error {
 	return s.write(ctx, "delete", len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
 }
 
-// write executes statements for n things with so many arguments each, for up to 10,000 in one transaction.
+// write executes statements for n things that have args arguments each, up to 10,000 things in one
+// transaction. text returns the statement for some things, and appendArgs appends the arguments of
+// thing i.
 func (s *Store) write(ctx context.Context, what string, n, args int, text func(n int) string, appendArgs func(args []any, i int) []any) error {
-	// Few sizes, so that there are few statements to prepare, which databases and drivers keep.
+	// Use only a few sizes of statements. Databases and drivers keep every statement that is
+	// prepared.
 	most := max(1, min(256, s.dialect.maxArgs()/args, 2048/max(1, args/6)))
 	sizes := []int{most, 32, 4, 1}
 	size := func(left int) int {
@@ -173,7 +184,7 @@ func (s *Store) write(ctx context.Context, what string, n, args int, text func(n
 	for from := 0; from < n; from += 10_000 {
 		to := min(n, from+10_000)
 		err := s.again(ctx, func() error {
-			for i := from; i < to; i += size(to - i) { // before the transaction, which may have the only connection
+			for i := from; i < to; i += size(to - i) { // prepare before the transaction, which may hold the only connection
 				if _, err := s.prepare(ctx, statement{what, size(to - i)}, text); err != nil {
 					return err
 				}
@@ -212,14 +223,16 @@ func (s *Store) write(ctx context.Context, what string, n, args int, text func(n
 	return nil
 }
 
-// again does something that may collide with what others do, up to ten times.
+// again calls do, which may collide with other transactions, until it succeeds: up to ten times. It
+// waits a random time in between. An error of the context comes back as such, even if the driver
+// has an error of its own for it.
 func (s *Store) again(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
 		switch {
 		case err == nil:
 			return nil
-		case ctx.Err() != nil && !errors.Is(err, ctx.Err()): // some drivers have errors of their own for it
+		case ctx.Err() != nil && !errors.Is(err, ctx.Err()):
 			return fmt.Errorf("sqlstore: %w: %w", ctx.Err(), err)
 		case ctx.Err() != nil || attempt == 10 || !collides(err):
 			return fmt.Errorf("sqlstore: %w", err)
@@ -231,7 +244,7 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 	}
 }
 
-// prepare returns a statement that is written and prepared once.
+// prepare returns a prepared statement. Each statement is written and prepared only once.
 func (s *Store) prepare(ctx context.Context, what statement, text func(n int) string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	p := s.prepared[what]
@@ -259,7 +272,7 @@ func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit i
 	if err != nil {
 		return nil, err
 	}
-	atOnce := max(1, min(16, 100/s.blocks.Tables())) // if there are as many; SQLite allows 500 parts of a statement
+	atOnce := max(1, min(16, 100/s.blocks.Tables())) // or one at a time, if fewer are left; SQLite allows 500 parts of a statement
 	for from := 0; from < len(fps); {
 		n := 1
 		if len(fps)-from >= atOnce {
@@ -277,8 +290,8 @@ func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit i
 	return found.Matches(), nil
 }
 
-// search searches for some fingerprints at once. SQLite has no BIT_COUNT, so the distances are checked
-// here, too.
+// search searches for some fingerprints with one statement. It checks all distances itself, because
+// SQLite cannot.
 func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found func(query int, id string, distance int)) error {
 	search, err := s.prepare(ctx, statement{"search", len(fps)}, s.layout.search)
 	if err != nil {
@@ -307,7 +320,8 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found f
 	return rows.Err()
 }
 
-// Exists implements [blockstore.Store]. The database stops at the first that it finds.
+// Exists implements [blockstore.Store]. Except in SQLite, the database stops at the first
+// fingerprint that it finds.
 func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
 	found := make([]bool, len(fps))
 	if s.dialect == SQLite {
@@ -332,8 +346,8 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
-// All implements [blockstore.Store]: in ascending order of the bytes of the ids. It asks for some thousands at a time and keeps
-// no connection.
+// All implements [blockstore.Store]. It yields the ids in ascending order of their bytes. It reads
+// some thousands at a time, and holds no connection in between.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	return func(yield func(blockstore.Entry, error) bool) {
 		const page = 10_000
@@ -361,7 +375,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	}
 }
 
-// page returns the first entries behind an id.
+// page returns the first n entries whose ids come after the given one.
 func (s *Store) page(ctx context.Context, behind string, n int) ([]blockstore.Entry, error) {
 	rows, err := s.db.QueryContext(ctx, s.layout.page(n), s.dialect.bytes(behind))
 	if err != nil {

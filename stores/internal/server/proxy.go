@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// A Proxy passes on connections to a server, and can lose an answer.
+// A Proxy passes connections on to a server. It can lose an answer, as a network does: the server
+// has done its work, and the client does not learn of it.
 type Proxy struct {
-	Addr string // 127.0.0.1:port
-	lose atomic.Int32
+	Addr string       // 127.0.0.1:port
+	lose atomic.Int32 // counts down to the answer to lose
 }
 
-// ProxyForTest starts a proxy to a port that ends after the test.
+// ProxyForTest starts a proxy to a port of this machine. It ends after the test.
 func ProxyForTest(t testing.TB, port string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,9 +40,12 @@ func ProxyForTest(t testing.TB, port string) *Proxy {
 	return p
 }
 
-// LoseAnswer lets the next answer of the server be lost, or a later one, and its connection.
+// LoseAnswer makes the proxy lose an answer of the server, and its connection. 1 means the next
+// answer, 2 the one after it, and so on.
 func (p *Proxy) LoseAnswer(answer int) { p.lose.Store(int32(answer)) }
 
+// pass copies what one side sends to the other, until either side closes its connection. answers
+// says that the sender is the server. What it sends at once counts as one answer.
 func (p *Proxy) pass(to, from net.Conn, answers bool) {
 	defer to.Close()
 	defer from.Close()

@@ -1,4 +1,5 @@
-// Package server starts database servers for tests and benchmarks of the stores, by server.sh.
+// Package server starts database servers for tests and benchmarks of the stores. The script
+// server.sh does the work.
 package server
 
 import (
@@ -15,7 +16,7 @@ import (
 //go:embed server.sh
 var script string
 
-// ErrMissing is the error of a server that is not installed.
+// ErrMissing is the error for a server that is not installed.
 var ErrMissing = errors.New("server not installed")
 
 // A Server is a running server on 127.0.0.1, with its files in a temporary directory.
@@ -26,7 +27,7 @@ type Server struct {
 	args []string
 }
 
-// Start starts a redis, mariadb or postgres server, with further arguments.
+// Start starts a redis, mariadb or postgres server. The further arguments go to the server.
 func Start(name string, args ...string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "neardup-"+name+"-")
 	if err != nil {
@@ -39,8 +40,8 @@ func Start(name string, args ...string) (*Server, error) {
 	return s, nil
 }
 
-// ForTest starts a server that stops after the test. If it is not installed the test is skipped, or fails if
-// NEARDUP_SERVERS is "required".
+// ForTest starts a server and stops it after the test. If the server is not installed, the test is
+// skipped, or fails if NEARDUP_SERVERS is "required".
 func ForTest(t testing.TB, name string, args ...string) *Server {
 	t.Helper()
 	s, err := Start(name, args...)
@@ -58,6 +59,8 @@ func ForTest(t testing.TB, name string, args ...string) *Server {
 	return s
 }
 
+// run runs server.sh and returns its output. server.sh ends with the code 3 if the server is not
+// installed.
 func run(args ...string) (string, error) {
 	cmd := exec.Command("bash", append([]string{"-c", script, "server.sh"}, args...)...)
 	var out, errs bytes.Buffer
@@ -73,13 +76,13 @@ func run(args ...string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// Restart starts a server again that was killed: on the same port, with the same data.
+// Restart starts a killed server again, on the same port and with the same data.
 func (s *Server) Restart() (err error) {
 	s.Port, err = run(append([]string{"start", s.name, s.dir}, s.args...)...)
 	return err
 }
 
-// Kill kills the server at once, without giving it time to write anything.
+// Kill kills the server at once. The server has no time to write anything.
 func (s *Server) Kill() error {
 	_, err := run("kill", s.dir)
 	return err

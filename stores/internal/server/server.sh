@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Starts and stops a database server for tests, on a free port of 127.0.0.1, with its files in a directory.
+# Starts and stops a database server for tests. It has a free port of 127.0.0.1, and its files in DIR.
 #
-#   server.sh start redis|mariadb|postgres DIR [ARGUMENT...]   prints the port; further arguments are the server's
+#   server.sh start redis|mariadb|postgres DIR [ARGUMENT...]   prints the port; the arguments go to the server
 #   server.sh stop DIR                                        as an operator stops it
 #   server.sh kill DIR                                        at once: kill -9
 #
-# Started again with the same directory it has the same port and the same data. Exits with 3 if the server is not
-# installed. On Debian: apt-get install redis-server mariadb-server postgresql
+# A server that is started again with the same DIR has the same port and the same data.
+# The exit code 3 means: not installed. Debian: apt-get install redis-server mariadb-server postgresql
 set -euo pipefail
 
 missing() {
@@ -14,10 +14,10 @@ missing() {
   exit 3
 }
 
-# running PID... tells whether any of these processes runs. (A zombie does not, though nobody may wait for it.)
+# running PID... tells whether any of these processes runs. A zombie does not count.
 running() { ps -o stat= -p "$*" | grep -q '^[^Z]'; }
 
-# family PID prints a process and all that it has started, which may have left its group.
+# family PID prints a process and all processes that it has started, also outside of its group.
 family() {
   ps -eo pid=,ppid= | awk -v first="$1" '
     { child[$2] = child[$2] " " $1 }
@@ -77,7 +77,7 @@ start() {
     bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
     [ -n "$bin" ] || missing postgres postgresql
     local as=()
-    if [ "$(id -u)" = 0 ]; then # it refuses to run as root
+    if [ "$(id -u)" = 0 ]; then # PostgreSQL refuses to run as root
       as=(runuser -u postgres --)
       chown -R postgres "$dir/data"
       chmod 755 "$dir"
@@ -98,7 +98,7 @@ start() {
   echo "$port"
 }
 
-# end SIGNAL DIR sends a signal to the server, and waits for it and all that it has started.
+# end SIGNAL DIR sends a signal to the server, and waits for it and all processes that it has started.
 end() {
   local signal=$1 pid all
   dir=$2
@@ -106,7 +106,7 @@ end() {
   all=$(family "$pid")
   kill "-$signal" -- "-$pid" 2>/dev/null || true
   while running $all; do sleep 0.02; done
-  rm -f "$dir"/data/postmaster.pid "$dir"/data/.s.PGSQL.* # PostgreSQL takes a zombie for itself, and would not start again
+  rm -f "$dir"/data/postmaster.pid "$dir"/data/.s.PGSQL.* # PostgreSQL takes a zombie for a running server, and would not start again
 }
 
 case ${1:-} in
