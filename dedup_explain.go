@@ -56,7 +56,7 @@ func (d *Deduplicator[ID]) Explain(a, b string) (Explanation, error) {
 		}
 		text = f.Normalizer.Normalize(text)
 		// The two levels as profile reads them, whichever of them the text is compared by.
-		r := f.reading(toTerms)
+		r := f.extractor(toTerms)
 		for level, chars := range []bool{false, true} {
 			r.batch.EachRun(text, chars, func(feature []byte) {
 				names[levelKey(string(feature), uint64(level), f.Hash.key)] = string(feature)

@@ -57,7 +57,7 @@ func (f *Fingerprinter) profile(text string) (p profile) {
 	}
 	text = f.Normalizer.Normalize(text)
 	p.levels = true
-	r := f.reading(toTerms)
+	r := f.extractor(toTerms)
 	defer r.release()
 	units := r.profileLevel(text, false)
 	terms := r.levelTerms(nil)
@@ -105,7 +105,7 @@ func (f *Fingerprinter) rawWeight() *Fingerprinter {
 
 // profileLevel counts the features of one level in the bag, and returns the number of units of the
 // text: words, or characters for that level.
-func (r *reading) profileLevel(text string, chars bool) (units int) {
+func (r *extractor) profileLevel(text string, chars bool) (units int) {
 	key := r.f.Hash.key
 	level := uint64(0)
 	if chars {
@@ -124,7 +124,7 @@ func levelKey(feature string, level uint64, key *hashKey) uint64 {
 }
 
 // levelTerms appends the features of the bag to terms, weighted by 1 + ln n for n occurrences.
-func (r *reading) levelTerms(terms []Term) []Term {
+func (r *extractor) levelTerms(terms []Term) []Term {
 	terms = slices.Grow(terms, len(r.bag.Keys))
 	for i, k := range r.bag.Keys {
 		terms = append(terms, Term{Feature: k, Weight: float32(logCount(r.bag.Counts[i]))})

@@ -13,7 +13,7 @@ import (
 
 // This file turns one text or record into the weighted hashes of its features. Everything that
 // makes fingerprints, vectors or sets, and everything that counts or lists features, goes through
-// the type reading:
+// the type extractor:
 //
 //	text ─ batch ──────────────── hashes ─┬─ unit or linear weights ─ accumulators
 //	     └ source or tokenizer ─ tokens ──┴─ bag ─ other weights ─┬── accumulators
@@ -32,15 +32,15 @@ import (
 //
 // A record is read value by value into the bag, with the weights of the fields (record.go).
 //
-// A reading comes from a pool and is used as follows:
+// An extractor comes from a pool and is used as follows:
 //
-//	r := f.reading(purpose)
+//	r := f.extractor(purpose)
 //	r.text(text)    // or r.record(rec); or r.open(), r.read for each piece, and r.finish
 //	...             // take what the purpose says from r.lo, r.hi or r.bag
 //	r.release()     // sum64 and sum128 include it
 
-// A reading reads one text or record. It is for one goroutine.
-type reading struct {
+// An extractor reads one text or record. It is for one goroutine.
+type extractor struct {
 	f *Fingerprinter
 
 	// purpose says what to make of the features. needs is what the weight asks for; it is 0 for
@@ -124,19 +124,19 @@ const (
 	toShow                  // the features themselves, with their weights in the bag
 )
 
-// readings keeps the buffers between texts; a reading has more than 50 KiB of them. The factor of
+// extractors keeps the buffers between texts; an extractor has more than 50 KiB of them. The factor of
 // each bag is secret, so that nobody can choose features that collide in it.
-var readings = sync.Pool{New: func() any {
-	r := &reading{}
+var extractors = sync.Pool{New: func() any {
+	r := &extractor{}
 	r.each, r.eachField = r.token, r.fieldToken
 	r.bag.Factor = rand.Uint64() | 1
 	return r
 }}
 
-// reading returns a reading for one text or record. It panics if the Weight of f is wrong or does
+// extractor returns an extractor for one text or record. It panics if the Weight of f is wrong or does
 // not fit its features. End with release, or with sum64 or sum128.
-func (f *Fingerprinter) reading(p purpose) *reading {
-	r := readings.Get().(*reading)
+func (f *Fingerprinter) extractor(p purpose) *extractor {
+	r := extractors.Get().(*extractor)
 	r.f, r.purpose = f, p
 	// Hashing and counting do not weigh, so they go the way of unit weights.
 	r.unit, r.linear, r.bagged = f.Weight == nil || f.Weight == Weight(Count) || p == toHash || p == toCount, true, p >= toCount
@@ -156,7 +156,7 @@ func (f *Fingerprinter) reading(p purpose) *reading {
 
 // open chooses the way in for a text. Counting and vectors need only keys, which are always xxh3,
 // so they can use a batch whatever the Hash is.
-func (r *reading) open() *reading {
+func (r *extractor) open() *extractor {
 	chars, n, ok := unitsOf(r.f.tokenizer())
 	if ok && (r.purpose == toCount || r.purpose == toTerms || r.f.Hash.isXXH3()) {
 		r.batch.Reset(chars, n)
@@ -174,7 +174,7 @@ func (r *reading) open() *reading {
 
 // setHash prepares for tokens, whose texts are hashed. Counting, vectors and listing need no hash
 // but the key.
-func (r *reading) setHash() {
+func (r *extractor) setHash() {
 	switch r.purpose {
 	case toSum64, toHash:
 		r.hash64 = r.f.Hash.sum64()
@@ -185,7 +185,7 @@ func (r *reading) setHash() {
 
 // release clears r and puts it back into the pool. It drops buffers that a very large text made
 // large. r must not be used any more.
-func (r *reading) release() {
+func (r *extractor) release() {
 	// An accumulator has 520 bytes, so hi is cleared only if it was used.
 	r.lo = Accumulator64{}
 	if r.purpose == toSum128 {
@@ -204,11 +204,11 @@ func (r *reading) release() {
 	if cap(r.named) > 1<<16 {
 		r.named = nil
 	}
-	readings.Put(r)
+	extractors.Put(r)
 }
 
 // sum64 returns the 64-bit fingerprint and releases r.
-func (r *reading) sum64() Fingerprint64 {
+func (r *extractor) sum64() Fingerprint64 {
 	fp := Fingerprint64(r.lo.sum.Majority(r.f.TiesOne))
 	r.release()
 	return fp
@@ -216,14 +216,14 @@ func (r *reading) sum64() Fingerprint64 {
 
 // sum128 returns the 128-bit fingerprint and releases r. If r was made for 64 bits, only Lo is
 // meaningful.
-func (r *reading) sum128() Fingerprint128 {
+func (r *extractor) sum128() Fingerprint128 {
 	fp := Fingerprint128{Hi: r.hi.sum.Majority(r.f.TiesOne), Lo: r.lo.sum.Majority(r.f.TiesOne)}
 	r.release()
 	return fp
 }
 
 // text reads a whole text. The Normalizer is applied first, so positions refer to its result.
-func (r *reading) text(text string) {
+func (r *extractor) text(text string) {
 	text = r.f.Normalizer.Normalize(text)
 	if r.needs&needsMarked != 0 {
 		r.marked = sentenceLexicon(r.f.Weight).markedSentences(text)
@@ -234,7 +234,7 @@ func (r *reading) text(text string) {
 
 // read takes the next piece of a text that has been normalised. A piece must not end inside a
 // character unless it is the last.
-func (r *reading) read(piece string, last bool) {
+func (r *extractor) read(piece string, last bool) {
 	if r.needs&needsDocument != 0 && r.titleEnd < 0 {
 		r.findTitle(piece)
 	}
@@ -254,7 +254,7 @@ func (r *reading) read(piece string, last bool) {
 
 // findTitle looks for the end of the title in a piece: the end of the first line that has a letter,
 // a digit or an emoji.
-func (r *reading) findTitle(piece string) {
+func (r *extractor) findTitle(piece string) {
 	for i := 0; i < len(piece); {
 		_, class, size := lex.Next(lex.Bytes(piece), i)
 		switch {
@@ -270,7 +270,7 @@ func (r *reading) findTitle(piece string) {
 
 // takeBatch takes the features of the current batch. Unit weights, and Count times IDF, go through
 // tight loops without any token; these are the usual settings.
-func (r *reading) takeBatch() {
+func (r *extractor) takeBatch() {
 	if r.purpose == toHash {
 		r.take(r.batch.Hash64())
 		return
@@ -325,13 +325,13 @@ func (r *reading) takeBatch() {
 }
 
 // batchToken returns feature i of the batch as a token. Its text is valid until the batch moves on.
-func (r *reading) batchToken(i int) Token {
+func (r *extractor) batchToken(i int) Token {
 	text, start, end := r.batch.Feature(i)
 	return Token{Text: text, Start: start, End: end}
 }
 
 // own returns t with a text that the caller's functions may keep.
-func (r *reading) own(t Token) Token {
+func (r *extractor) own(t Token) Token {
 	if r.keeps {
 		t.Text = strings.Clone(t.Text)
 	}
@@ -340,12 +340,12 @@ func (r *reading) own(t Token) Token {
 
 // texts reports whether r needs tokens, not only hashes: to list the features, or for their
 // weights.
-func (r *reading) texts() bool {
+func (r *extractor) texts() bool {
 	return r.purpose == toShow || r.purpose != toCount && r.needs&(needsToken|needsDocument) != 0
 }
 
 // collect puts feature i of the batch into the bag. lo and hi are its hash.
-func (r *reading) collect(i int, key, lo, hi uint64) {
+func (r *extractor) collect(i int, key, lo, hi uint64) {
 	e, isNew := r.bag.Entry(key)
 	if r.purpose == toCount {
 		return
@@ -367,7 +367,7 @@ func (r *reading) collect(i int, key, lo, hi uint64) {
 //
 // A linear weight is summed up right here, occurrence by occurrence. For other weights in a record,
 // Weights[e] is used for the sum of the field weights, until weigh turns it into a mean.
-func (r *reading) describe(e int, isNew bool, t Token, key uint64, field float64) {
+func (r *extractor) describe(e int, isNew bool, t Token, key uint64, field float64) {
 	if isNew {
 		r.bag.Weights = append(r.bag.Weights, 0)
 		if r.texts() {
@@ -391,14 +391,14 @@ func (r *reading) describe(e int, isNew bool, t Token, key uint64, field float64
 }
 
 // token takes one feature of a text. It always goes on.
-func (r *reading) token(t Token) bool {
+func (r *extractor) token(t Token) bool {
 	r.occurrence(t, 1)
 	return true
 }
 
 // occurrence takes one feature of a text or of a field. field is the weight of the field, or 1 in a
 // text.
-func (r *reading) occurrence(t Token, field float64) {
+func (r *extractor) occurrence(t Token, field float64) {
 	switch {
 	case r.unit && !r.bagged:
 		r.put(t.Text, 1)
@@ -428,7 +428,7 @@ func (r *reading) occurrence(t Token, field float64) {
 // linearWeight returns what one occurrence adds: the weight of its token times that of its field. A
 // field weight that is a whole number multiplies the rounded weight of the token, so a field of
 // weight 2 counts exactly as two occurrences. Any other product is rounded itself.
-func (r *reading) linearWeight(t Token, key uint64, field float64) int64 {
+func (r *extractor) linearWeight(t Token, key uint64, field float64) int64 {
 	w := 1.0
 	if !r.unit {
 		r.feature = Feature{Token: t, Count: 1, key: key}
@@ -441,7 +441,7 @@ func (r *reading) linearWeight(t Token, key uint64, field float64) int64 {
 }
 
 // put hashes a token and adds it to those that wait.
-func (r *reading) put(text string, weight int64) {
+func (r *extractor) put(text string, weight int64) {
 	if r.n == len(r.weights) {
 		r.flush()
 	}
@@ -455,7 +455,7 @@ func (r *reading) put(text string, weight int64) {
 }
 
 // flush adds the tokens that wait to the sums, or passes their hashes to take.
-func (r *reading) flush() {
+func (r *extractor) flush() {
 	if r.purpose == toHash {
 		r.take(r.hashes[0][:r.n])
 		r.n = 0
@@ -477,7 +477,7 @@ func (r *reading) flush() {
 
 // finish ends the text: it weighs what is in the bag and adds it to the sums. When features are
 // only counted, it leaves the bag as it is.
-func (r *reading) finish() {
+func (r *extractor) finish() {
 	r.flush()
 	if !r.bagged || r.purpose == toCount {
 		return
@@ -507,7 +507,7 @@ func (r *reading) finish() {
 
 // weigh computes the weights of the features in the bag, for weights that are not linear. In a
 // record, b.Weights has the sums of the field weights; their mean over the occurrences is a factor.
-func (r *reading) weigh() {
+func (r *extractor) weigh() {
 	b := &r.bag
 	if !r.recorded {
 		b.Weights = slices.Grow(b.Weights[:0], len(b.Keys))[:len(b.Keys)]
@@ -541,7 +541,7 @@ func (r *reading) weigh() {
 }
 
 // isMarked reports whether position pos of the text lies in a sentence with a marker.
-func (r *reading) isMarked(pos int) bool {
+func (r *extractor) isMarked(pos int) bool {
 	i, _ := slices.BinarySearchFunc(r.marked, pos, func(s span, pos int) int {
 		if s.end <= pos {
 			return -1

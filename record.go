@@ -16,7 +16,7 @@ import (
 // Records are rows of a database. Each Field makes features of one column, with its own tokenizer
 // and weight, and the features of all fields together make the fingerprint (Li 2015). The values
 // are first written in one canonical form each (internal/values). After that, a record is read like
-// a text, through the bag of a reading (extract.go).
+// a text, through the bag of an extractor (extract.go).
 
 // A Record is a row: its values by the names of their columns. A null value is left out. A value
 // may be any bytes; an empty one has no features. Package records makes Records of structs and of
@@ -67,14 +67,14 @@ type Field struct {
 // a text in which every tenth word changes. So use the fingerprints of records to find candidates,
 // and compare these by their features ([Fingerprinter.RecordFeatures]) or values.
 func (f *Fingerprinter) SumRecord64(rec Record) Fingerprint64 {
-	r := f.reading(toSum64)
+	r := f.extractor(toSum64)
 	r.record(rec)
 	return r.sum64()
 }
 
 // SumRecord128 is [Fingerprinter.SumRecord64] for 128 bits.
 func (f *Fingerprinter) SumRecord128(rec Record) Fingerprint128 {
-	r := f.reading(toSum128)
+	r := f.extractor(toSum128)
 	r.record(rec)
 	return r.sum128()
 }
@@ -83,7 +83,7 @@ func (f *Fingerprinter) SumRecord128(rec Record) Fingerprint128 {
 // Fields. Those of a field that is Named begin with its name and =. It panics if f has no Fields.
 func (f *Fingerprinter) RecordFeatures(rec Record) iter.Seq2[Feature, float64] {
 	return func(yield func(Feature, float64) bool) {
-		r := f.reading(toShow)
+		r := f.extractor(toShow)
 		defer r.release()
 		r.record(rec)
 		r.show(yield)
@@ -93,7 +93,7 @@ func (f *Fingerprinter) RecordFeatures(rec Record) iter.Seq2[Feature, float64] {
 // AddRecord counts the features of a record as one document. It panics if the Fingerprinter has no
 // Fields.
 func (b *StatisticsBuilder) AddRecord(rec Record) {
-	r := b.Fingerprinter.reading(toCount)
+	r := b.Fingerprinter.extractor(toCount)
 	r.record(rec)
 	b.count(r)
 }
@@ -120,7 +120,7 @@ func (f *Fingerprinter) checkRecord(rec Record) error {
 }
 
 // record reads a whole record. titleEnd 0 means that no feature is in the title.
-func (r *reading) record(rec Record) {
+func (r *extractor) record(rec Record) {
 	if len(r.f.Fields) == 0 {
 		panic("neardup: a record needs the Fields of the Fingerprinter")
 	}
@@ -139,7 +139,7 @@ func (r *reading) record(rec Record) {
 }
 
 // readField takes the features of one value.
-func (r *reading) readField(field *Field, value string) {
+func (r *extractor) readField(field *Field, value string) {
 	if field.Large {
 		value = r.f.Normalizer.Normalize(value)
 	}
@@ -168,7 +168,7 @@ func (r *reading) readField(field *Field, value string) {
 }
 
 // fieldToken takes one feature of the current field. It always goes on.
-func (r *reading) fieldToken(t Token) bool {
+func (r *extractor) fieldToken(t Token) bool {
 	if r.field.Named {
 		r.named = append(append(append(r.named[:0], r.field.Name...), '='), t.Text...)
 		t.Text = lex.String(r.named)

@@ -54,7 +54,7 @@ func (f *Fingerprinter) RecordSet(rec Record) Set {
 // hashText calls take with the hashes of all features of a text, in several batches, repetitions
 // included. take must not keep the slice.
 func (f *Fingerprinter) hashText(text string, take func(hashes []uint64)) {
-	r := f.reading(toHash)
+	r := f.extractor(toHash)
 	r.take = take
 	r.text(text)
 	r.release()
@@ -62,7 +62,7 @@ func (f *Fingerprinter) hashText(text string, take func(hashes []uint64)) {
 
 // hashRecord is hashText for a record.
 func (f *Fingerprinter) hashRecord(rec Record, take func(hashes []uint64)) {
-	r := f.reading(toHash)
+	r := f.extractor(toHash)
 	r.take = take
 	r.record(rec)
 	r.release()

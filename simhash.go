@@ -145,14 +145,14 @@ func Sum128(text string) Fingerprint128 { return new(Fingerprinter).Sum128(text)
 // Sum64 returns the 64-bit fingerprint of text. Any bytes are a valid text. It takes time linear in
 // the text and, with the tokenizers of this package, allocates nothing per feature.
 func (f *Fingerprinter) Sum64(text string) Fingerprint64 {
-	r := f.reading(toSum64)
+	r := f.extractor(toSum64)
 	r.text(text)
 	return r.sum64()
 }
 
 // Sum128 returns the 128-bit fingerprint of text. Any bytes are a valid text.
 func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
-	r := f.reading(toSum128)
+	r := f.extractor(toSum128)
 	r.text(text)
 	return r.sum128()
 }
@@ -161,7 +161,7 @@ func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
 // its title, its body and its paragraphs. The result does not depend on the order of the parts. No
 // feature spans two of them, and each part is weighed as a text of its own.
 func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
-	r := f.reading(toSum64)
+	r := f.extractor(toSum64)
 	r.text(text)
 	a.Merge(&r.lo)
 	r.release()
@@ -169,7 +169,7 @@ func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
 
 // Accumulate128 is [Fingerprinter.Accumulate64] for 128 bits.
 func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
-	r := f.reading(toSum128)
+	r := f.extractor(toSum128)
 	r.text(text)
 	a.lo.Merge(&r.lo.sum)
 	a.hi.Merge(&r.hi.sum)
@@ -182,7 +182,7 @@ func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
 // The yielded features may be kept.
 func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
 	return func(yield func(Feature, float64) bool) {
-		r := f.reading(toShow)
+		r := f.extractor(toShow)
 		defer r.release()
 		r.text(text)
 		r.show(yield)
@@ -190,7 +190,7 @@ func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
 }
 
 // show yields the features in the bag. Weights in the bag are quantised integers.
-func (r *reading) show(yield func(Feature, float64) bool) {
+func (r *extractor) show(yield func(Feature, float64) bool) {
 	for i := range r.features {
 		if !yield(r.features[i], float64(r.bag.Weights[i])/(1<<weightBits)) {
 			return

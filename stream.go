@@ -13,7 +13,7 @@ import (
 // A Stream fingerprints a text that is written in pieces. A piece may end anywhere, even inside a
 // character, and passes three stages:
 //
-//	Write ─ rewrite (Normalizer) ─ write (cut after a character) ─ read (reading, see extract.go)
+//	Write ─ rewrite (Normalizer) ─ write (cut after a character) ─ read (extractor, see extract.go)
 //
 // The stages keep what they need of a piece: the rest of a line, of a character, of a feature. So
 // the result does not depend on where the text was cut.
@@ -119,7 +119,7 @@ type textStream struct {
 	purpose purpose
 	take    func(hashes []uint64) // gets the hashes, for signatures
 	norm    *clean.Stream         // nil if texts are not rewritten, and before a text
-	r       *reading              // nil before a text
+	r       *extractor            // nil before a text
 
 	// The beginning of a character that the last piece ended in: n bytes of it.
 	cut [utf8.UTFMax]byte
@@ -142,8 +142,8 @@ func (s *textStream) WriteString(p string) (int, error) {
 	return s.Write(lex.Bytes(p))
 }
 
-// end ends the text, and returns the reading, which the caller must finish and release.
-func (s *textStream) end() *reading {
+// end ends the text, and returns the extractor, which the caller must finish and release.
+func (s *textStream) end() *extractor {
 	s.rewrite(nil, true)
 	s.read(s.cut[:s.n], true)
 	r := s.r
@@ -185,10 +185,10 @@ func (s *textStream) write(p []byte) {
 	s.n += copy(s.cut[s.n:], p[len(p)-n:])
 }
 
-// read passes a piece that ends with a character to the reading.
+// read passes a piece that ends with a character to the extractor.
 func (s *textStream) read(piece []byte, last bool) {
 	if s.r == nil {
-		s.r = s.f.reading(s.purpose).open()
+		s.r = s.f.extractor(s.purpose).open()
 		s.r.take = s.take
 	}
 	s.r.read(lex.String(piece), last)

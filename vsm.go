@@ -46,20 +46,20 @@ func NewVector(terms []Term) Vector {
 // [Fingerprinter.Features]. The hash of a feature is always xxh3, with the seed if Hash is a
 // [SeededHash]. A text without features has an empty vector.
 func (f *Fingerprinter) Vector(text string) Vector {
-	r := f.reading(toTerms)
+	r := f.extractor(toTerms)
 	r.text(text)
 	return r.vector()
 }
 
 // RecordVector is [Fingerprinter.Vector] for a record. It panics if f has no Fields.
 func (f *Fingerprinter) RecordVector(rec Record) Vector {
-	r := f.reading(toTerms)
+	r := f.extractor(toTerms)
 	r.record(rec)
 	return r.vector()
 }
 
 // vector returns the features that were read as a vector, and releases r.
-func (r *reading) vector() Vector {
+func (r *extractor) vector() Vector {
 	terms := make([]Term, len(r.bag.Keys))
 	for i, key := range r.bag.Keys {
 		terms[i] = Term{Feature: key, Weight: float32(float64(r.bag.Weights[i]) / (1 << weightBits))}

@@ -66,8 +66,8 @@ func TestS002Weights(t *testing.T) {
 	}
 }
 
-// TestS004Weights is the table of S004's weights: the product and its two other readings.
-func TestS004Weights(t *testing.T) {
+// TestZhang2020Weights is the table of weights of Zhang 2020: the product and its two other readings.
+func TestZhang2020Weights(t *testing.T) {
 	t.Parallel()
 	markers := NewLexicon("综上所述", "总之", "但是")
 	for _, test := range []struct {
