@@ -36,7 +36,8 @@ type Field struct {
 	Large bool
 
 	// Weight is what each feature counts. 0 means 2 for short values and 1 for large ones, the
-	// constants of Li 2015. It is not negative. If several fields have the same feature, their weights add up.
+	// constants of Li 2015. It is not negative. If several fields have the same feature, their
+	// weights add up.
 	Weight float64
 
 	// Named says that values are compared only within this column. Otherwise 张三 is the same

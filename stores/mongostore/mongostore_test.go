@@ -99,6 +99,9 @@ func TestStore(t *testing.T) {
 		layout Layout
 		size   int
 	}{{Documents, 250}, {BlockDocuments, 30}} {
+		if testing.Short() { // the server takes tens of milliseconds for a step
+			test.size /= 3
+		}
 		t.Run("layout="+string(test.layout), func(t *testing.T) {
 			storetest.Test(t, suite(db, test.layout, test.size))
 			storetest.TestLostAnswers(t, suite(throughProxy, test.layout, test.size), proxy.LoseAnswer)
