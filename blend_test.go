@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestBlend checks the worked examples of eq. (1) of S002 and the tables of what metadata
-// a distance needs.
+// TestBlend checks the worked examples of eq. 1 of Wang 2019, and the tables of the metadata
+// similarity that a distance needs.
 func TestBlend(t *testing.T) {
 	var b Blend
 	for _, test := range []struct {

@@ -87,14 +87,60 @@ const leastCurve = 0.2
 // context.
 func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration, error) {
 	var cal Calibration
-	if goal.Precision != 0 && goal.Recall != 0 || !(goal.Precision >= 0 && goal.Precision <= 1 && goal.Recall >= 0 && goal.Recall <= 1) {
-		return cal, fmt.Errorf("neardup: Calibrate: a goal is a precision or a recall of at most 1, and not %+v", goal)
+	if err := goal.check(); err != nil {
+		return cal, err
 	}
 	right, total, all, err := d.labelled(ctx, labels, goal.Complete)
 	if err != nil {
 		return cal, err
 	}
-	// Steps are counted in whole hundredths, so similarities are exactly 0.20, 0.21 and so on.
+	cal.Curve = curveOf(right, total, all)
+	best := slices.MaxFunc(cal.Curve, func(a, b CurvePoint) int { return cmp.Compare(goal.value(a), goal.value(b)) })
+	if goal.value(best) < 0 {
+		return cal, fmt.Errorf("neardup: Calibrate: no similarity from %g on has %+v; the curve is\n%v", leastCurve, goal, cal)
+	}
+	if best.Right == 0 {
+		return cal, fmt.Errorf("neardup: Calibrate: no duplicate has a similarity of %g or more", leastCurve)
+	}
+	// MaxFunc returned the first of the best points; the points from..to do as well.
+	from := slices.IndexFunc(cal.Curve, func(p CurvePoint) bool { return p == best })
+	to := from
+	for to+1 < len(cal.Curve) && goal.value(cal.Curve[to+1]) == goal.value(best) {
+		to++
+	}
+	cal.Point = cal.Curve[(from+to)/2]
+	cal.Options = *d.options()
+	cal.Options.Similarity = cal.Point.Similarity
+	return cal, nil
+}
+
+// check returns an error if a goal is out of range, or asks for two things.
+func (g Goal) check() error {
+	isShare := func(x float64) bool { return x >= 0 && x <= 1 }
+	if g.Precision != 0 && g.Recall != 0 || !isShare(g.Precision) || !isShare(g.Recall) {
+		return fmt.Errorf("neardup: Calibrate: a goal is a precision or a recall of at most 1, and not %+v", g)
+	}
+	return nil
+}
+
+// value returns what the goal wants to be largest at a point, or −∞ where the point misses the
+// goal. A point that finds no duplicate has the precision 1, but reaches no goal.
+func (g Goal) value(p CurvePoint) float64 {
+	switch {
+	case g.Precision > 0 && p.Precision >= g.Precision && p.Right > 0:
+		return p.Recall
+	case g.Recall > 0 && p.Recall >= g.Recall:
+		return p.Precision
+	case g.Precision > 0 || g.Recall > 0:
+		return math.Inf(-1)
+	}
+	return p.F1
+}
+
+// curveOf returns the points of a calibration. right has the similarities of the duplicates, all those
+// of all pairs that count, both ascending; total is the number of duplicates. Steps are counted in
+// whole hundredths, so similarities are exactly 0.20, 0.21 and so on.
+func curveOf(right []float64, total int, all []float64) (points []CurvePoint) {
 	for step := int(math.Round(leastCurve * 100)); step <= 100; step++ {
 		p := CurvePoint{Similarity: float64(step) / 100}
 		p.Found, p.Right = atLeastCount(all, p.Similarity), atLeastCount(right, p.Similarity)
@@ -104,38 +150,9 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 		}
 		p.Recall = float64(p.Right) / float64(total)
 		p.F1 = 2 * float64(p.Right) / float64(p.Found+total)
-		cal.Curve = append(cal.Curve, p)
+		points = append(points, p)
 	}
-	// value is what the goal wants to be largest, or −∞ where a point misses the goal. A point that
-	// finds no duplicate has the precision 1, but reaches no goal.
-	value := func(p CurvePoint) float64 {
-		switch {
-		case goal.Precision > 0 && p.Precision >= goal.Precision && p.Right > 0:
-			return p.Recall
-		case goal.Recall > 0 && p.Recall >= goal.Recall:
-			return p.Precision
-		case goal.Precision > 0 || goal.Recall > 0:
-			return math.Inf(-1)
-		}
-		return p.F1
-	}
-	best := slices.MaxFunc(cal.Curve, func(a, b CurvePoint) int { return cmp.Compare(value(a), value(b)) })
-	if value(best) < 0 {
-		return cal, fmt.Errorf("neardup: Calibrate: no similarity from %g on has %+v; the curve is\n%v", leastCurve, goal, cal)
-	}
-	if best.Right == 0 {
-		return cal, fmt.Errorf("neardup: Calibrate: no duplicate has a similarity of %g or more", leastCurve)
-	}
-	// MaxFunc returned the first of the best points; the points from..to do as well.
-	from := slices.IndexFunc(cal.Curve, func(p CurvePoint) bool { return p == best })
-	to := from
-	for to+1 < len(cal.Curve) && value(cal.Curve[to+1]) == value(best) {
-		to++
-	}
-	cal.Point = cal.Curve[(from+to)/2]
-	cal.Options = *d.options()
-	cal.Options.Similarity = cal.Point.Similarity
-	return cal, nil
+	return points
 }
 
 // numbers returns two document numbers as the key of a pair: the smaller one first.

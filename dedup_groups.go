@@ -64,29 +64,38 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	}
 	keep := c.keepers(&g)
 	first := func(i, j int) bool { return c.before(&g, keep[i], keep[j]) }
-	s := d.options()
-	// of[i] is the content that represents the group of content i.
-	var of []int
-	switch {
-	case g.Linkage == Centres && s.Recall == 1:
-		of = c.centres(ctx, s.Similarity, first)
-	case g.Linkage == Chains && s.Recall == 1 && c.old == 0:
-		of = c.chains(ctx, s.Similarity, first)
-	default:
-		// Documents that equal an old one are in old contents, so this leaves out more pairs than
-		// c.pairs does.
-		fresh := func(yield func(Pair[int]) bool) {
-			for p := range c.pairs(ctx, s.Similarity, s.Recall, planFrom) {
-				if !(c.isOld(p.A) && c.isOld(p.B)) && !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}) {
-					return
-				}
-			}
-		}
-		of = GroupPairs(len(c.contents), fresh, g.Linkage, first)
-	}
+	of := c.group(ctx, d.options(), g.Linkage, first)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	return c.groupsOf(of, keep), nil
+}
+
+// group returns, for each content, the content that represents its group. If the context ends the
+// result means nothing.
+func (c *collection[ID]) group(ctx context.Context, s *DeduplicatorOptions, by Linkage, first func(i, j int) bool) []int {
+	switch {
+	case by == Centres && s.Recall == 1:
+		return c.centres(ctx, s.Similarity, first)
+	case by == Chains && s.Recall == 1 && c.old == 0:
+		return c.chains(ctx, s.Similarity, first)
+	}
+	// Documents that equal an old one are in old contents, so this leaves out more pairs than
+	// c.pairs does.
+	fresh := func(yield func(Pair[int]) bool) {
+		for p := range c.pairs(ctx, s.Similarity, s.Recall, planFrom) {
+			if !(c.isOld(p.A) && c.isOld(p.B)) && !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}) {
+				return
+			}
+		}
+	}
+	return GroupPairs(len(c.contents), fresh, by, first)
+}
+
+// groupsOf returns the groups of two or more documents that have a new one, in the order of their
+// first members. of has the content that represents the group of each content, and keep the position
+// of the document to keep of each content.
+func (c *collection[ID]) groupsOf(of, keep []int) []Group[ID] {
 	// The members of each group, by the content that represents it.
 	members := make(map[int][]int)
 	for i, root := range of {
@@ -108,7 +117,7 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 		}
 		groups = append(groups, group)
 	}
-	return groups, nil
+	return groups
 }
 
 // isOld reports whether a content has an old document. Its new documents are then treated as old.

@@ -468,7 +468,7 @@ func ExampleVectorIndex() {
 }
 
 func ExampleVector_Cosine() {
-	// S000: (30,20,20,10,0) and (40,0,30,20,10).
+	// Wang 2016 §2: (30,20,20,10,0) and (40,0,30,20,10).
 	a := neardup.NewVector([]neardup.Term{{Feature: 1, Weight: 30}, {Feature: 2, Weight: 20}, {Feature: 3, Weight: 20}, {Feature: 4, Weight: 10}})
 	b := neardup.NewVector([]neardup.Term{{Feature: 1, Weight: 40}, {Feature: 3, Weight: 30}, {Feature: 4, Weight: 20}, {Feature: 5, Weight: 10}})
 	fmt.Println(a.Dot(b), a.Cosine(b))

@@ -432,30 +432,12 @@ func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield func(Pair[ID]) bool) error {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
-	var t *minhash.Tables
-	var ids store.IDColumn[ID]
-	sees := func(uint32) bool { return true }
-	if len(v.Runs) == 1 && v.Changes == 0 {
-		r := v.Runs[0]
-		// The tables are read from end to end, without checks on the way. So all of the file is
-		// checked first.
-		if r.File != nil {
-			if err := r.File.Verify(); err != nil {
-				ix.s.Fail(err)
-				return ix.Err()
-			}
-		}
-		t, ids = r.Find, r.IDs
-		sees = func(ord uint32) bool { return v.Sees(r, ord) }
-	} else { // several parts: build tables of all documents
-		docs, err := ix.s.Collect()
-		if err != nil {
-			return err
-		}
-		t, ids = minhash.NewTables(ix.layout, docs.Docs), store.MemoryColumn[ID](docs.IDs)
+	t, ids, sees, err := ix.whole(v)
+	if err != nil {
+		return err
 	}
 	stopped, looked := false, 0
-	err := t.Pairs(func(a, b uint32, band int) bool {
+	err = t.Pairs(func(a, b uint32, band int) bool {
 		if looked++; looked%(1<<16) == 0 && ctx.Err() != nil {
 			return false
 		}
@@ -469,16 +451,14 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 		if !(j >= least) {
 			return true
 		}
-		idA, err := ids.At(a)
-		if err == nil {
-			var idB ID
-			if idB, err = ids.At(b); err == nil {
-				stopped = !yield(Pair[ID]{A: idA, B: idB, Similarity: j})
-				return !stopped
-			}
+		idA, errA := ids.At(a)
+		idB, errB := ids.At(b)
+		if err := cmp.Or(errA, errB); err != nil {
+			ix.s.Fail(err)
+			return false
 		}
-		ix.s.Fail(err)
-		return false
+		stopped = !yield(Pair[ID]{A: idA, B: idB, Similarity: j})
+		return !stopped
 	})
 	if err != nil {
 		ix.s.Fail(err)
@@ -487,4 +467,26 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 		return nil
 	}
 	return cmp.Or(ctx.Err(), ix.Err())
+}
+
+// whole returns tables of all documents of a view, with their ids. The tables may also have documents
+// that were deleted: those for which sees returns false.
+func (ix *SignatureIndex[ID]) whole(v store.View[ID, *minhash.Tables]) (t *minhash.Tables, ids store.IDColumn[ID], sees func(ord uint32) bool, err error) {
+	if len(v.Runs) != 1 || v.Changes != 0 { // several parts: build tables of all
+		docs, err := ix.s.Collect()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return minhash.NewTables(ix.layout, docs.Docs), store.MemoryColumn[ID](docs.IDs), func(uint32) bool { return true }, nil
+	}
+	r := v.Runs[0]
+	// The tables are read from end to end, without checks on the way. So all of the file is checked
+	// first.
+	if r.File != nil {
+		if err := r.File.Verify(); err != nil {
+			ix.s.Fail(err)
+			return nil, nil, nil, ix.Err()
+		}
+	}
+	return r.Find, r.IDs, func(ord uint32) bool { return v.Sees(r, ord) }, nil
 }

@@ -275,7 +275,7 @@ func TestSets(t *testing.T) {
 			t.Errorf("of the empty set: %f", x)
 		}
 	}
-	// S003 and Broder: windows of N characters.
+	// Li 2015 and Broder 1997: windows of N characters.
 	x, y := "相似文本识别技术", "相似文档识别技术"
 	for _, test := range []struct {
 		n, shingles int

@@ -309,7 +309,7 @@ func TestPaperCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := 0
-	for i, fp := range f { // incremental processing (S003): list all, then insert
+	for i, fp := range f { // incremental processing (Li 2015): list all, then insert
 		for range ix.Search(fp) {
 			found++
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/neardup/neardup/internal/values"
 )
 
-// TestS003Row is the row of S003's example.
-func TestS003Row(t *testing.T) {
+// TestLi2015Row checks the row that is the example of Li 2015.
+func TestLi2015Row(t *testing.T) {
 	row := Record{"name": "张三", "district": "天河区", "date": "2014-05-06", "text": "投诉 噪音 施工 投诉 施工 施工"}
 	changed := maps.Clone(row)
 	changed["name"] = "李四"

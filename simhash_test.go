@@ -12,7 +12,8 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// fields is the tokenizer of S001's program: split at white space, nothing else.
+// fields is the tokenizer of the program of june 2013. It splits at white space and does nothing
+// else.
 type fields struct{}
 
 func (fields) Tokens(text string) iter.Seq[Token] {
@@ -75,7 +76,7 @@ func TestWorkedExamples(t *testing.T) {
 	}
 }
 
-// TestPaperStrings checks the three strings of S001, at all widths.
+// TestPaperStrings checks the three strings of june 2013, at all widths.
 func TestPaperStrings(t *testing.T) {
 	texts := []string{
 		"This is a test string for testing",
@@ -131,7 +132,7 @@ func TestPaperStrings(t *testing.T) {
 	}
 }
 
-// TestCities checks the 20 city names of S001.
+// TestCities checks the 20 city names of june 2013.
 func TestCities(t *testing.T) {
 	cities := strings.Split("北京,上海,香港,深圳,广州,台北,南京,大连,苏州,青岛,无锡,佛山,重庆,宁波,杭州,成都,武汉,澳门,天津,沈阳", ",")
 	want := map[bool][]int{

@@ -160,7 +160,7 @@ func TestTokenTexts(t *testing.T) {
 		{Shingles{N: 3}, "one two", "one two"},
 		{NGrams{2}, "It's", "it|ts"},
 		{NGrams{3}, "中国", "中国"},
-		{NGrams{2}, "相似文本识别技术", "相似|似文|文本|本识|识别|别技|技术"}, // seven, as S003 counts
+		{NGrams{2}, "相似文本识别技术", "相似|似文|文本|本识|识别|别技|技术"}, // seven, as Li 2015 counts
 		{Shingles{Of: NGrams{2}, N: 2}, "abcd", "ab bc|bc cd"},
 	} {
 		if got := texts(test.tok, test.text); got != test.want {

@@ -8,7 +8,7 @@ import (
 )
 
 func TestVector(t *testing.T) {
-	// S000 §2: (30,20,20,10,0) and (40,0,30,20,10).
+	// Wang 2016 §2: (30,20,20,10,0) and (40,0,30,20,10).
 	a := NewVector([]Term{{Feature: 4, Weight: 10}, {Feature: 1, Weight: 30}, {Feature: 3, Weight: 20}, {Feature: 2, Weight: 20}, {Feature: 5, Weight: 0}})
 	b := NewVector([]Term{{Feature: 1, Weight: 40}, {Feature: 2, Weight: 0}, {Feature: 3, Weight: 30}, {Feature: 4, Weight: 20}, {Feature: 5, Weight: 10}})
 	if a.Dot(b) != 2000 || cosine.Square(a) != 1800 || cosine.Square(b) != 3000 || a.Cosine(b) != 0.8606629658238704 || b.Cosine(a) != a.Cosine(b) {

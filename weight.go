@@ -337,22 +337,29 @@ func checkWeight(w Weight, of *features, thorough bool) (err error) {
 				fail("Occurrences(%d) is neither Count nor LogCount", part)
 			}
 		case IDF:
-			if part.Statistics != nil && (!of.looksSame(&part.Statistics.of) || thorough && !of.isSame(&part.Statistics.of)) {
+			if !part.fits(of, thorough) {
 				fail("%w: the statistics of an IDF are of other features than the Fingerprinter has", ErrVersion)
 			}
 		case Markers:
-			if words := of.stopped(part.Lexicon); !part.Sentence && len(words) > 0 {
-				fail("the markers %q are stop words of the Tokenizer too, so they would never be found: take them out of the stop words with Lexicon.Without", words)
-			}
-			if part.Sentence {
-				if lexicon != nil && lexicon.id() != part.Lexicon.id() {
-					fail("a Weight with two lexicons for sentences")
-				}
+			switch words := of.stopped(part.Lexicon); {
+			case part.Sentence && lexicon != nil && lexicon.id() != part.Lexicon.id():
+				fail("a Weight with two lexicons for sentences")
+			case part.Sentence:
 				lexicon = part.Lexicon
+			case len(words) > 0:
+				fail("the markers %q are stop words of the Tokenizer too, so they would never be found: take them out of the stop words with Lexicon.Without", words)
 			}
 		}
 	})
 	return err
+}
+
+// fits reports whether the statistics of w were made of these features; see checkWeight.
+func (w IDF) fits(of *features, thorough bool) bool {
+	if w.Statistics == nil {
+		return true
+	}
+	return of.looksSame(&w.Statistics.of) && (!thorough || of.isSame(&w.Statistics.of))
 }
 
 // sentenceLexicon returns the lexicon of the Markers with Sentence in w, or nil.
@@ -368,16 +375,6 @@ func sentenceLexicon(w Weight) (l *Lexicon) {
 // weightVersion spells a weight out, or returns "custom" for one of the caller's own without a
 // Version method. w must have passed checkWeight.
 func weightVersion(w Weight) string {
-	join := func(ws []Weight, by, none string) string {
-		if len(ws) == 0 {
-			return none
-		}
-		parts := make([]string, len(ws))
-		for i, w := range ws {
-			parts[i] = weightVersion(w)
-		}
-		return "(" + strings.Join(parts, by) + ")"
-	}
 	switch w := w.(type) {
 	case nil:
 		return "nil"
@@ -392,15 +389,7 @@ func weightVersion(w Weight) string {
 		}
 		return fmt.Sprintf("%s(%016x)", name, w.Statistics.id())
 	case PartOfSpeech:
-		if w == nil {
-			return "pos"
-		}
-		d := format.NewDigest()
-		for _, tag := range slices.Sorted(maps.Keys(w)) {
-			d.Text(tag)
-			d.Uint64(math.Float64bits(w[tag]))
-		}
-		return fmt.Sprintf("pos(%016x)", d.Sum())
+		return w.version()
 	case Markers:
 		scope := "word"
 		if w.Sentence {
@@ -408,14 +397,38 @@ func weightVersion(w Weight) string {
 		}
 		return fmt.Sprintf("markers(%s,%016x,%v)", scope, w.Lexicon.id(), boost(true, w.Factor))
 	case Product:
-		return join(w, "*", "constant(1)")
+		return joinVersions(w, "*", "constant(1)")
 	case Sum:
-		return join(w, "+", "constant(0)")
+		return joinVersions(w, "+", "constant(0)")
 	}
 	if w, ok := w.(interface{ Version() string }); ok {
 		return w.Version()
 	}
 	return "custom"
+}
+
+// joinVersions returns the versions of the parts of a Product or a Sum, or none if it has no parts.
+func joinVersions(ws []Weight, by, none string) string {
+	if len(ws) == 0 {
+		return none
+	}
+	parts := make([]string, len(ws))
+	for i, w := range ws {
+		parts[i] = weightVersion(w)
+	}
+	return "(" + strings.Join(parts, by) + ")"
+}
+
+func (w PartOfSpeech) version() string {
+	if w == nil {
+		return "pos"
+	}
+	d := format.NewDigest()
+	for _, tag := range slices.Sorted(maps.Keys(w)) {
+		d.Text(tag)
+		d.Uint64(math.Float64bits(w[tag]))
+	}
+	return fmt.Sprintf("pos(%016x)", d.Sum())
 }
 
 // tableOf returns the statistics and the table of weights if w is Product{Count or LogCount, IDF},

@@ -13,9 +13,9 @@ import (
 	"github.com/neardup/neardup/wordlist"
 )
 
-// TestS002Weights is the example of S002's weights: three documents, tf times idf times
-// 1 plus the length on the normal curve.
-func TestS002Weights(t *testing.T) {
+// TestWang2019Weights checks the example of the weights of Wang 2019: three documents, and tf times
+// idf times 1 plus the length on the normal curve.
+func TestWang2019Weights(t *testing.T) {
 	docs := []string{"机器学习 数据 数据 算法", "数据 检索 算法 哈希", "哈希 检索 模型"}
 	b := StatisticsBuilder{Fingerprinter: *paper(tieZero)}
 	for _, d := range docs {

@@ -35,100 +35,119 @@ func (s Suite) handles(t *testing.T, name string, n int) []blockstore.Store {
 // writer, so the counters of completed rounds tell what the reader may expect.
 func (s Suite) writersAndReaders(t *testing.T) {
 	stores := s.handles(t, "writersandreaders", 4)
-	const batch = 20
-	rounds := max(3, s.Size/2/batch)
-	// entry returns the fingerprint that a writer stores as number i. Two consecutive ones are
-	// alike.
-	entry := func(writer, i int) blockstore.Entry {
-		random := rand.NewPCG(uint64(writer), uint64(i/2)) // the same for two consecutive numbers
-		return blockstore.Entry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
-	}
-	var stored [2]atomic.Int64  // completed rounds, by writer
-	var removed [2]atomic.Int64 // ids removed, by writer: the first of round 0, 1, …
+	c := &contest{t: t, rounds: max(3, s.Size/2/contestBatch)}
 	var writing, reading sync.WaitGroup
-	var stop atomic.Bool
-	fail := func(format string, args ...any) {
-		t.Errorf(format, args...)
-		stop.Store(true)
+	for w := range c.stored {
+		writing.Go(func() { c.write(stores[w], w) })
 	}
-	// The writers.
-	for w := range 2 {
-		writing.Go(func() {
-			for r := 0; r < rounds && !stop.Load(); r++ {
-				var entries []blockstore.Entry
-				for i := range batch {
-					entries = append(entries, entry(w, r*batch+i))
-				}
-				if err := stores[w].Put(t.Context(), entries); err != nil {
-					fail("Put: %v", err)
-					return
-				}
-				stored[w].Store(int64(r + 1))
-				// Remove the first entry of the oldest round that still has it.
-				if r%3 == 2 {
-					old := int(removed[w].Load()) * batch
-					if err := stores[w].Delete(t.Context(), []string{entry(w, old).ID}); err != nil {
-						fail("Delete: %v", err)
-						return
-					}
-					removed[w].Add(1)
-				}
-			}
-		})
-	}
-	// The readers. Each query differs in three blocks, so the store must find the entry through one
-	// table.
 	for r := range 2 {
-		reading.Go(func() {
-			random := rand.New(rand.NewPCG(3, uint64(r)))
-			for asked := 0; !stop.Load() || asked == 0; {
-				w := random.IntN(2)
-				// Read the counters before the search: what they count was complete when it began.
-				gone, there := int(removed[w].Load()), int(stored[w].Load())
-				if there == 0 {
-					if stop.Load() {
-						return // nothing could be stored
-					}
-					time.Sleep(time.Millisecond)
-					continue
-				}
-				asked++
-				i := random.IntN(there * batch)
-				e := entry(w, i)
-				found, err := stores[2+r].Search(t.Context(), []neardup.Fingerprint64{through(e.Fingerprint, asked)}, all)
-				if err != nil {
-					fail("Search: %v", err)
-					return
-				}
-				seen := slices.Contains(found[0], neardup.Match[string]{ID: e.ID, Distance: 3})
-				switch round := i / batch; {
-				case i%batch == 0 && round < gone && seen:
-					fail("%s was removed, and found", e.ID)
-				case (i%batch != 0 || round >= rounds/3+1) && !seen: // never removed
-					fail("%s was stored, and not found: %v", e.ID, found)
-				}
-			}
-		})
+		reading.Go(func() { c.read(stores[2+r], uint64(r)) })
 	}
 	writing.Wait()
-	stop.Store(true)
+	c.stop.Store(true)
 	reading.Wait()
-	// When all have finished, the store must have exactly what the counters say.
+	c.check(stores[3])
+}
+
+// A contest is the state of writersAndReaders. Every writer stores batches of entries, one batch a
+// round, and in every third round removes the first entry of the oldest batch that still has it.
+type contest struct {
+	t       *testing.T
+	rounds  int
+	stored  [2]atomic.Int64 // completed rounds, by writer
+	removed [2]atomic.Int64 // ids removed, by writer: the first of round 0, 1, …
+	stop    atomic.Bool
+}
+
+// contestBatch is the number of entries that a writer stores in a round.
+const contestBatch = 20
+
+// fail reports an error and ends the contest.
+func (c *contest) fail(format string, args ...any) {
+	c.t.Errorf(format, args...)
+	c.stop.Store(true)
+}
+
+// entry returns the fingerprint that a writer stores as number i. Two consecutive ones are alike.
+func (c *contest) entry(writer, i int) blockstore.Entry {
+	random := rand.NewPCG(uint64(writer), uint64(i/2)) // the same for two consecutive numbers
+	return blockstore.Entry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
+}
+
+// write is a writer.
+func (c *contest) write(store blockstore.Store, w int) {
+	for r := 0; r < c.rounds && !c.stop.Load(); r++ {
+		var entries []blockstore.Entry
+		for i := range contestBatch {
+			entries = append(entries, c.entry(w, r*contestBatch+i))
+		}
+		if err := store.Put(c.t.Context(), entries); err != nil {
+			c.fail("Put: %v", err)
+			return
+		}
+		c.stored[w].Store(int64(r + 1))
+		if r%3 != 2 {
+			continue
+		}
+		old := int(c.removed[w].Load()) * contestBatch
+		if err := store.Delete(c.t.Context(), []string{c.entry(w, old).ID}); err != nil {
+			c.fail("Delete: %v", err)
+			return
+		}
+		c.removed[w].Add(1)
+	}
+}
+
+// read is a reader. Each query differs in three blocks, so the store must find the entry through one
+// table.
+func (c *contest) read(store blockstore.Store, seed uint64) {
+	random := rand.New(rand.NewPCG(3, seed))
+	for asked := 0; !c.stop.Load() || asked == 0; {
+		w := random.IntN(2)
+		// Read the counters before the search: what they count was complete when it began.
+		gone, there := int(c.removed[w].Load()), int(c.stored[w].Load())
+		if there == 0 {
+			if c.stop.Load() {
+				return // nothing could be stored
+			}
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		asked++
+		i := random.IntN(there * contestBatch)
+		e := c.entry(w, i)
+		found, err := store.Search(c.t.Context(), []neardup.Fingerprint64{through(e.Fingerprint, asked)}, all)
+		if err != nil {
+			c.fail("Search: %v", err)
+			return
+		}
+		seen := slices.Contains(found[0], neardup.Match[string]{ID: e.ID, Distance: 3})
+		switch round := i / contestBatch; {
+		case i%contestBatch == 0 && round < gone && seen:
+			c.fail("%s was removed, and found", e.ID)
+		case (i%contestBatch != 0 || round >= c.rounds/3+1) && !seen: // never removed
+			c.fail("%s was stored, and not found: %v", e.ID, found)
+		}
+	}
+}
+
+// check compares the store with what the counters say, when all have finished.
+func (c *contest) check(store blockstore.Store) {
 	m := model{}
 	var queries []neardup.Fingerprint64
-	for w := range 2 {
-		for i := range int(stored[w].Load()) * batch {
-			if i%batch == 0 && i/batch < int(removed[w].Load()) {
+	for w := range c.stored {
+		for i := range int(c.stored[w].Load()) * contestBatch {
+			if i%contestBatch == 0 && i/contestBatch < int(c.removed[w].Load()) {
 				continue
 			}
-			e := entry(w, i)
+			e := c.entry(w, i)
 			m[e.ID] = e.Fingerprint
 			if i < 100 {
 				queries = append(queries, through(e.Fingerprint, i))
 			}
 		}
 	}
-	m.check(t, stores[3], queries)
+	m.check(c.t, store, queries)
 }
 
 // oneID lets several goroutines write and remove the same three ids at once: new ids and existing
@@ -146,22 +165,7 @@ func (s Suite) oneID(t *testing.T) {
 	for round := range max(2, min(20, s.Size/250)) {
 		var wg sync.WaitGroup
 		for w, store := range stores {
-			wg.Go(func() {
-				for i := range 10 {
-					e := blockstore.Entry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
-					if i < 3 {
-						e.Fingerprint = fps[round%len(fps)] // all writers store the same
-					}
-					if err := store.Put(t.Context(), []blockstore.Entry{e}); err != nil {
-						t.Errorf("Put: %v", err)
-					}
-					if i < 7 && (i+w)%5 == 4 {
-						if err := store.Delete(t.Context(), []string{e.ID}); err != nil {
-							t.Errorf("Delete: %v", err)
-						}
-					}
-				}
-			})
+			wg.Go(func() { writeThree(t, store, fps, round, w) })
 		}
 		wg.Wait()
 		if t.Failed() {
@@ -183,6 +187,24 @@ func (s Suite) oneID(t *testing.T) {
 		if round%2 == 0 {
 			remove(t, stores[2], "id0", "id1", "id2")
 			model{}.check(t, stores[0], queries)
+		}
+	}
+}
+
+// writeThree is writer w of oneID in a round.
+func writeThree(t *testing.T, store blockstore.Store, fps []neardup.Fingerprint64, round, w int) {
+	for i := range 10 {
+		e := blockstore.Entry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
+		if i < 3 {
+			e.Fingerprint = fps[round%len(fps)] // all writers store the same
+		}
+		if err := store.Put(t.Context(), []blockstore.Entry{e}); err != nil {
+			t.Errorf("Put: %v", err)
+		}
+		if i < 7 && (i+w)%5 == 4 {
+			if err := store.Delete(t.Context(), []string{e.ID}); err != nil {
+				t.Errorf("Delete: %v", err)
+			}
 		}
 	}
 }

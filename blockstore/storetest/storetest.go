@@ -129,6 +129,32 @@ func (m model) search(fp neardup.Fingerprint64, distance int) []neardup.Match[st
 // check fails the test if the store answers the queries differently from m, or has another content.
 func (m model) check(t *testing.T, store blockstore.Store, queries []neardup.Fingerprint64) {
 	t.Helper()
+	m.checkSearch(t, store, queries)
+	got := model{}
+	for e, err := range store.All(t.Context()) {
+		if err != nil {
+			t.Fatalf("All: %v", err)
+		}
+		if _, twice := got[e.ID]; twice {
+			t.Fatalf("All: %q comes twice", e.ID)
+		}
+		got[e.ID] = e.Fingerprint
+	}
+	if maps.Equal(got, m) {
+		return
+	}
+	for id, fp := range m {
+		if other, ok := got[id]; !ok || other != fp {
+			t.Fatalf("All: %d entries, want %d; %q is %016x (stored: %v), want %016x", len(got), len(m), id, uint64(other), ok, uint64(fp))
+		}
+	}
+	t.Fatalf("All: %d entries, want %d", len(got), len(m))
+}
+
+// checkSearch compares the answers of Search, with and without a limit, and of Exists with those of
+// the model.
+func (m model) checkSearch(t *testing.T, store blockstore.Store, queries []neardup.Fingerprint64) {
+	t.Helper()
 	found, err := store.Search(t.Context(), queries, all)
 	if err != nil {
 		t.Fatalf("Search: %v", err)
@@ -153,24 +179,6 @@ func (m model) check(t *testing.T, store blockstore.Store, queries []neardup.Fin
 		if exists[i] != (len(want) > 0) {
 			t.Fatalf("Exists(%016x) = %v, but there are %v", uint64(q), exists[i], want)
 		}
-	}
-	got := model{}
-	for e, err := range store.All(t.Context()) {
-		if err != nil {
-			t.Fatalf("All: %v", err)
-		}
-		if _, twice := got[e.ID]; twice {
-			t.Fatalf("All: %q comes twice", e.ID)
-		}
-		got[e.ID] = e.Fingerprint
-	}
-	if !maps.Equal(got, m) {
-		for id, fp := range m {
-			if other, ok := got[id]; !ok || other != fp {
-				t.Fatalf("All: %d entries, want %d; %q is %016x (stored: %v), want %016x", len(got), len(m), id, uint64(other), ok, uint64(fp))
-			}
-		}
-		t.Fatalf("All: %d entries, want %d", len(got), len(m))
 	}
 }
 

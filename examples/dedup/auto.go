@@ -7,31 +7,37 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// With the methods auto and cosine a Deduplicator takes the texts and finds pairs and groups.
+// This file has the methods auto and cosine: a Deduplicator takes the texts, and finds the pairs
+// and the groups. Texts without letters and digits have no features, so the Deduplicator does not
+// compare them; featureless finds the equal ones among them.
 
-// linkages and preferences are the names that -group and -keep take.
+// linkages has what -group can name.
 var linkages = map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
 
+// preferences has what -keep can name. A preference reports whether document a is better to keep
+// than b.
 var preferences = map[string]func(a, b neardup.Document[int]) bool{
 	"first":   func(a, b neardup.Document[int]) bool { return a.Number < b.Number },
 	"longest": func(a, b neardup.Document[int]) bool { return a.Length > b.Length },
 	"newest":  func(a, b neardup.Document[int]) bool { return a.Number > b.Number },
 }
 
-// An exact compares documents, by their numbers, exactly.
+// An exact feeds documents to a Deduplicator, in a goroutine of its own. Ids are the numbers of the
+// documents.
 type exact struct {
 	d     *neardup.Deduplicator[int]
 	texts chan numbered
 	done  chan struct{}
-	err   error // once it is done
+	err   error // valid once done is closed
 }
 
+// numbered is a text and the number of its document.
 type numbered struct {
 	number int
 	text   string
 }
 
-// newExact returns one for the settings of a method.
+// newExact returns an exact with the settings of a method.
 func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
 	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least}
 	if m.name == "auto" {
@@ -49,7 +55,7 @@ func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
 		defer close(e.done)
 		e.err = d.AddAll(context.Background(), func(yield func(int, string) bool) {
 			goOn := true
-			for t := range e.texts { // to the end, so that nobody waits
+			for t := range e.texts { // read all, also after an error, so that add never blocks for ever
 				goOn = goOn && yield(t.number, t.text)
 			}
 		})
@@ -57,17 +63,17 @@ func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
 	return e, nil
 }
 
-// add takes a document; they come in the order of their numbers.
+// add adds a document. The caller adds documents in the order of their numbers.
 func (e *exact) add(number int, text string) { e.texts <- numbered{number, text} }
 
-// finish waits until all documents have been read.
+// finish waits until the Deduplicator has all documents, and returns its error.
 func (e *exact) finish() error {
 	close(e.texts)
 	<-e.done
 	return e.err
 }
 
-// groupExactly finds the groups and, if they are wanted, the pairs.
+// groupExactly finds the groups. It also finds c.pairs if they are wanted.
 func (c *collection) groupExactly(wantPairs bool) error {
 	g := neardup.Grouping[int]{Linkage: linkages[c.method.group], Prefer: preferences[c.method.keep], Old: c.old}
 	document := func(i int) neardup.Document[int] {
@@ -90,7 +96,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 			c.link(uint32(p.A), uint32(p.B), 1)
 		}
 	}
-	if wantPairs && c.old == 0 { // they are known
+	if wantPairs && c.old == 0 { // the pairs are known already
 		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
 			for _, p := range c.pairs {
 				if !yield(neardup.Pair[int]{A: int(p.i), B: int(p.j), Similarity: p.value}) {
@@ -110,8 +116,9 @@ func (c *collection) groupExactly(wantPairs bool) error {
 	return err
 }
 
-// featureless yields the pairs of documents without features, which only bytes can compare, that
-// are equal, but for pairs of old ones; or if not all, those with the first.
+// featureless yields pairs of equal documents among those without features, except pairs of two old
+// ones. With all it yields every pair; otherwise only the pairs with the first document of each
+// group, which is enough for grouping.
 func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 	return func(yield func(neardup.Pair[int]) bool) {
 		of := map[*content][]int{}

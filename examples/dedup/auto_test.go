@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// chain are texts of which each is near the next, and the first not near the last; two without
-// features; and copies.
+// chain returns a collection: a chain of texts, where each is near the next but the first is not
+// near the last; three texts without features, two of them equal; and two copies.
 func chain() string {
 	var b strings.Builder
 	for i := range 6 {
@@ -76,7 +76,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// New documents against old ones, which are not compared with each other.
+// TestAutoAgainst compares new documents with old ones. Old ones are not compared with each other.
 func TestAutoAgainst(t *testing.T) {
 	lines := strings.SplitAfter(chain(), "\n")
 	old := strings.Join(lines[:3], "") + lines[6] + lines[9]

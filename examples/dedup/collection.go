@@ -16,7 +16,10 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// A collection is the documents of a call, the old ones first.
+// This file has the documents of a call: how they are loaded by several workers, how they are
+// grouped, and the summary.
+
+// A collection has the documents of a call, the old ones first.
 type collection struct {
 	stderr  io.Writer
 	version string // of the fingerprints
@@ -24,46 +27,46 @@ type collection struct {
 	sources    []source
 	oldSources int
 	docs       []stored
-	old        int // documents of old sources
+	old        int // docs[:old] are of old sources
 	bytes      int64
 	bad        int
 
 	method  *method
 	exact   *exact // with the methods auto and cosine
-	cluster []int  // for each document the first of its group
+	cluster []int  // for each document, the number of the document that its group keeps
 	pairs   []pair
 }
 
-// stored is what is kept of a document.
+// stored is what the program keeps of a document.
 type stored struct {
 	place
 	id      string
-	line    string // the beginning of the text, to show
-	length  int    // of the text in characters
+	line    string // the beginning of the text, for the summary
+	length  int    // of the text, in characters
 	content *content
 }
 
-// A content is a text, with its metadata if they count, however many documents have it.
-// Only of the first of them a mark is made, the others cost a hash.
+// A content is a text, with its metadata if they count. All documents with this text share it. Its
+// mark is made once, so a copy costs only a hash.
 type content struct {
 	mark
 	number int
 }
 
-// A pair is two documents; see nearPair.
+// A pair is two documents by number. The value is that of nearPair.
 type pair struct {
 	i, j  uint32
 	value float64
 }
 
-// contents finds texts by their 128-bit hash. It is divided so that workers
-// rarely wait for each other.
+// contents finds the content of a text by the 128-bit hash of the text. It has 64 parts with a lock
+// each, so workers rarely wait for each other.
 type contents [64]struct {
 	sync.Mutex
 	of map[[16]byte]*content
 }
 
-// claim returns the content of a text and whether it is new.
+// claim returns the content for the hash of a text, and whether it is new.
 func (c *contents) claim(hash [16]byte) (*content, bool) {
 	part := &c[hash[0]%64]
 	part.Lock()
@@ -79,19 +82,19 @@ func (c *contents) claim(hash [16]byte) (*content, bool) {
 	return known, true
 }
 
-// A batch is some consecutive items of a source and what became of them.
+// A batch is some consecutive items of a source, and the documents that were made of them.
 type batch struct {
 	items []item
 	docs  []stored
-	texts []string // auto, cosine: of docs
-	bad   []error  // by item; nil if it is a document
+	texts []string // with -method auto and cosine: the texts of docs
+	bad   []error  // for each item, what is wrong with it; nil if it is a document
 	bytes int64
 	done  chan struct{}
 }
 
-// load reads, parses and fingerprints all sources. One goroutine reads, the
-// workers do the rest, and here the batches are taken in their order, so the
-// outcome is the same whatever the number of workers.
+// load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
+// workers process them, and load collects the batches in their order. So the result does not depend
+// on the number of workers.
 func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) (err error) {
 	if o.method.isExact() {
 		if c.exact, err = newExact(&o.method, fp); err != nil {
@@ -132,15 +135,15 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 	if c.exact != nil {
 		err = cmp.Or(err, c.exact.finish())
 	}
-	for b := range ordered { // let the reader go
+	for b := range ordered { // take what is left, so that the reader can end
 		_ = b
 	}
 	wg.Wait()
 	return err
 }
 
-// read hands out the items of all sources in batches. What makes the rest of a
-// source unreadable is an item too.
+// read passes the items of all sources to emit, in batches, until emit returns false. If the rest
+// of a source cannot be read, the error becomes an item.
 func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit func(*batch) bool) {
 	for n := range c.sources {
 		s := &c.sources[n]
@@ -180,7 +183,7 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 	}
 }
 
-// process parses and fingerprints the items of a batch.
+// process parses and fingerprints the items of a batch. It drops their raw data.
 func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents) {
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
@@ -216,9 +219,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 	}
 }
 
-// collect takes the batches in their order.
+// collect adds the documents of all batches, in order. It reports bad items, or returns the error
+// of the first one if they may not be skipped.
 func (c *collection) collect(o *options, ordered <-chan *batch) error {
-	ids := [2]map[string]place{{}, {}} // of old and of new documents
+	ids := [2]map[string]place{{}, {}} // where the ids of old and of new documents are
 	for b := range ordered {
 		<-b.done
 		c.bytes += b.bytes
@@ -230,11 +234,11 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			}
 			if err == nil {
 				if first, ok := ids[which][d.id]; ok {
-					err = fmt.Errorf("duplicate id %q, first at %s", d.id, c.at(first))
+					err = fmt.Errorf("the id %q is used twice, first at %s", d.id, c.at(first))
 				}
 			}
 			if err == nil && o.save != "" && len(d.id) > maxID {
-				err = fmt.Errorf("an id of %d bytes; -save takes up to %d", len(d.id), maxID)
+				err = fmt.Errorf("the id has %d bytes; -save can write up to %d", len(d.id), maxID)
 			}
 			if err == nil {
 				ids[which][d.id] = at
@@ -245,7 +249,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				c.old += 1 - which
 				continue
 			}
-			if at.line > 0 { // otherwise the error says where
+			if at.line > 0 { // otherwise the error has a place already
 				err = fmt.Errorf("%s: %w", c.at(at), err)
 			}
 			if fatal := (fatalError{}); !o.skipBad || errors.As(err, &fatal) {
@@ -259,17 +263,17 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 	return nil
 }
 
+// at returns a place as text: file:line.
 func (c *collection) at(p place) string {
 	return fmt.Sprintf("%s:%d", c.sources[p.source].path, p.line)
 }
 
-// group finds the near-duplicates and the groups.
+// group finds the near-duplicates and the groups. It also finds c.pairs if they are wanted.
 func (c *collection) group(wantPairs bool) error {
 	if c.exact != nil {
 		return c.groupExactly(wantPairs)
 	}
-	// The distinct texts, in the order in which they first occur, and the
-	// documents of each.
+	// List the distinct texts in the order in which they first occur, and the documents of each.
 	var distinct []*content
 	var docs [][]uint32
 	for i := range c.docs {
@@ -281,16 +285,16 @@ func (c *collection) group(wantPairs bool) error {
 		}
 		docs[t.number-1] = append(docs[t.number-1], uint32(i))
 	}
-	// Texts without features are near nothing.
+	// Leave out texts without features: they are near nothing.
 	var marks []*mark
-	var of []int // the distinct text of each mark
+	var of []int // for each mark, the number of its text in distinct
 	for n, t := range distinct {
 		if !t.isEmpty() {
 			marks = append(marks, &t.mark)
 			of = append(of, n)
 		}
 	}
-	if c.old == 0 && !wantPairs { // groups can be had without spelling out the pairs
+	if c.old == 0 && !wantPairs { // groups can be found without listing all pairs
 		first, err := c.method.clusters(marks)
 		if err != nil {
 			return err
@@ -334,16 +338,15 @@ func (c *collection) group(wantPairs bool) error {
 		}
 	}
 	c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
-		if wantPairs { // they are known
+		if wantPairs { // the pairs are known already
 			for _, p := range c.pairs {
 				yield(neardup.Pair[int]{A: int(p.i), B: int(p.j)})
 			}
 			return
 		}
-		// Documents with the same text hang together at the first new one; if
-		// there is none, they are old and not compared. Of old ones the first
-		// stands for all, as it is the smallest.
-		first := make([][]uint32, len(docs)) // the first old and the first new one
+		// Link documents with the same text to the first new one of them. If all are old, there is
+		// nothing to link. The first old document stands for all old ones with the same text.
+		first := make([][]uint32, len(docs)) // for each text, the first old and the first new document
 		for n, same := range docs {
 			at := sort.Search(len(same), func(i int) bool { return int(same[i]) >= c.old })
 			if at > 0 {
@@ -372,14 +375,14 @@ func (c *collection) group(wantPairs bool) error {
 	return nil
 }
 
-// link notes a pair of documents; old ones are not compared with each other.
+// link adds a pair of documents to c.pairs, unless both are old.
 func (c *collection) link(i, j uint32, value float64) {
 	if int(max(i, j)) >= c.old {
 		c.pairs = append(c.pairs, pair{i, j, value})
 	}
 }
 
-// summary tells a person what was found.
+// summary tells the user what was found.
 func (c *collection) summary(out io.Writer, took time.Duration) error {
 	w := bufio.NewWriter(out)
 	members := map[int]int{}
@@ -413,15 +416,15 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	n := len(c.docs) - c.old
 	and := ""
 	if !c.method.byContent {
-		and = fmt.Sprintf(" (or other metadata, which %d documents have)", described)
+		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", described)
 	}
 	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, len(texts), and)
 	if c.old > 0 {
-		fmt.Fprintf(w, "%d old documents to compare them with\n", c.old)
+		fmt.Fprintf(w, "%d old documents to compare with\n", c.old)
 	}
 	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), n-duplicates)
 	if empty > 0 {
-		fmt.Fprintf(w, "%d texts have no letters or digits, or none left, and are compared byte by byte only%s\n", empty, map[bool]string{false: ", with their metadata"}[c.method.byContent])
+		fmt.Fprintf(w, "%d texts have no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", empty, map[bool]string{false: ", if their metadata are equal too"}[c.method.byContent])
 	}
 	if c.bad > 0 {
 		fmt.Fprintf(w, "%d bad lines skipped\n", c.bad)

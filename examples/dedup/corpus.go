@@ -11,18 +11,19 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// What is learned from all texts before they are fingerprinted: common lines and
-// statistics. Both can be kept in a file for the next time.
+// This file has what the program learns from all texts before it fingerprints them: common lines
+// (-boilerplate) and document frequencies (-weights tfidf and logidf). Both can be kept in a file
+// for later calls, so that all calls use the same.
 
-// kept gives read the file at path, or, if there is none or path is empty, calls make and
-// writes what that makes.
+// kept reads the file at path with read. If path is empty or the file does not exist, kept calls
+// make instead, and then writes the result to path with write.
 func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(), write func(io.Writer) error) error {
 	if path == "" {
 		make()
 		return nil
 	}
 	if info, err := os.Stat(path); path == "-" || err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: must be an ordinary file, to be read another time", path)
+		return fmt.Errorf("%s: must be an ordinary file, so that a later call can read it", path)
 	}
 	f, err := os.Open(path)
 	if err == nil {
@@ -51,8 +52,8 @@ func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(
 	return nil
 }
 
-// eachText calls use with every text of all sources, by several workers at once. Equal
-// texts come once. What cannot be read is reported when it is read again.
+// eachText calls use with every text of all sources, from several workers at the same time. Each
+// distinct text comes once. eachText skips what it cannot read: the next reading reports it.
 func (c *collection) eachText(o *options, what string, stdin io.Reader, use func(worker int, text string)) {
 	progress, done := c.progress(what)
 	defer done()
@@ -87,8 +88,8 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 	wg.Wait()
 }
 
-// boilerplate makes fp leave out the lines that are common in the texts, or those
-// that were found another time.
+// boilerplate makes fp ignore common lines. They are the lines of the -lines file if it exists,
+// otherwise all lines that occur in at least -boilerplate texts.
 func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	var lines *neardup.Boilerplate
 	err := kept(o.lines, outs,
@@ -109,17 +110,17 @@ func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cl
 	return err
 }
 
-// weighting is a name that -weights takes.
+// weighting is a weight that -weights can name.
 type weighting struct {
 	name, help string
 	of         func(neardup.IDF) neardup.Weight
-	statistics bool // whether it needs them
+	statistics bool // whether the weight needs document frequencies
 }
 
-// weightings are in the order of the help.
+// weightings has all of them, in the order of the help.
 var weightings = []weighting{
-	{"count", "how often a feature occurs (the default)", func(neardup.IDF) neardup.Weight { return nil }, false},
-	{"binary", "whether it occurs", func(neardup.IDF) neardup.Weight { return neardup.Constant(1) }, false},
+	{"count", "how often the feature occurs (the default)", func(neardup.IDF) neardup.Weight { return nil }, false},
+	{"binary", "1 for every feature", func(neardup.IDF) neardup.Weight { return neardup.Constant(1) }, false},
 	{"log", "1 + ln count", func(neardup.IDF) neardup.Weight { return neardup.LogCount }, false},
 	{"tfidf", "count × inverse document frequency", func(idf neardup.IDF) neardup.Weight {
 		idf.Smooth = true
@@ -136,10 +137,10 @@ func weightsHelp() string {
 	for _, w := range weightings {
 		help += fmt.Sprintf("\n  %-7s %s", w.name, w.help)
 	}
-	return help + "\nThose with document frequencies read the inputs twice, or have them from -stats"
+	return help + "\ntfidf and logidf read the inputs twice, unless -stats has the document frequencies"
 }
 
-// weights returns what -weights names.
+// weighting returns the weight that -weights names.
 func (o *options) weighting() (*weighting, error) {
 	var names []string
 	for i := range weightings {
@@ -148,10 +149,11 @@ func (o *options) weighting() (*weighting, error) {
 		}
 		names = append(names, weightings[i].name)
 	}
-	return nil, fmt.Errorf("-weights %q: one of %s", o.weights, strings.Join(names, ", "))
+	return nil, fmt.Errorf("-weights %q: must be one of %s", o.weights, strings.Join(names, ", "))
 }
 
-// weigh makes fp weigh features, by statistics of the texts or of another time if needed.
+// weigh sets the weight of fp. If the weight needs document frequencies, weigh reads them from the
+// -stats file or counts them.
 func (c *collection) weigh(o *options, w *weighting, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	if !w.statistics {
 		fp.Weight = w.of(neardup.IDF{})

@@ -9,13 +9,17 @@ import (
 	"unicode/utf8"
 )
 
+// This file turns an item of an input, as input.go reads it, into a document with id, title, text
+// and metadata. Ids must be valid Unicode, because distinct ids must stay distinct. Texts may
+// contain any bytes.
+
 // A document is a parsed item.
 type document struct {
 	id, title, text string
-	metadata        []string // keywords, tags and the like, each as name=item
+	metadata        []string // keywords, tags and so on, each as name=item
 }
 
-// whole returns the text with its title.
+// whole returns the title, if there is one, and the text below it.
 func (d *document) whole() string {
 	if d.title == "" {
 		return d.text
@@ -23,7 +27,8 @@ func (d *document) whole() string {
 	return d.title + "\n" + d.text
 }
 
-// parse makes a document of an item, or says what is wrong with it.
+// parse returns the document of an item, or an error that says what is wrong with the item. The
+// error has no place: the caller adds it.
 func (it *item) parse(s *source, cols columns) (document, error) {
 	var d document
 	switch {
@@ -50,7 +55,7 @@ func (it *item) parse(s *source, cols columns) (document, error) {
 		}
 	}
 	if d.id == "" {
-		return d, errors.New("empty id")
+		return d, errors.New("the id is empty")
 	}
 	return d, nil
 }
@@ -68,12 +73,12 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 		return errors.New("not a JSON object: null")
 	}
 	id := fields[cols.id]
-	if len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9') { // a number, as it is written
+	if len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9') { // a number: keep its spelling
 		d.id = string(id)
 	} else if err := stringField(fields, cols.id, true, &d.id); err != nil {
 		return err
 	} else if isMangled(id) {
-		return fmt.Errorf("%q is not Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
+		return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
 	}
 	if err := stringField(fields, cols.text, true, &d.text); err != nil {
 		return err
@@ -86,14 +91,14 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 	return stringField(fields, cols.title, false, &d.title)
 }
 
-// addMetadata adds the items of a field: a list of strings or numbers, or a string that has
-// them.
+// addMetadata adds the items of a field. The field is a list of strings and numbers, or one string
+// with several items.
 func (d *document) addMetadata(name string, raw json.RawMessage) error {
 	var list []json.RawMessage
 	one := ""
 	switch {
 	case len(raw) == 0:
-	case json.Unmarshal(raw, &one) == nil: // null is "" too
+	case json.Unmarshal(raw, &one) == nil: // null becomes ""
 		d.metadata = appendItems(d.metadata, name, one)
 	case json.Unmarshal(raw, &list) == nil:
 		for _, item := range list {
@@ -103,10 +108,10 @@ func (d *document) addMetadata(name string, raw json.RawMessage) error {
 					return err
 				}
 				d.metadata = appendItem(d.metadata, name, one)
-			case c == '-' || c >= '0' && c <= '9': // as it is written
+			case c == '-' || c >= '0' && c <= '9': // a number: keep its spelling
 				d.metadata = appendItem(d.metadata, name, string(item))
 			default:
-				return fmt.Errorf("%q has %.100s, which is neither a string nor a number", name, item)
+				return fmt.Errorf("%q contains %.100s, which is neither a string nor a number", name, item)
 			}
 		}
 	default:
@@ -115,11 +120,13 @@ func (d *document) addMetadata(name string, raw json.RawMessage) error {
 	return nil
 }
 
+// stringField sets to from a field with a string. If must is set, a field that is missing or null
+// is an error; otherwise to stays as it is.
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
 	raw, ok := fields[name]
 	if !ok || string(raw) == "null" {
 		if must {
-			return fmt.Errorf("no %q", name)
+			return fmt.Errorf("there is no %q", name)
 		}
 		return nil
 	}
@@ -129,14 +136,13 @@ func stringField(fields map[string]json.RawMessage, name string, must bool, to *
 	return nil
 }
 
-// isMangled reports whether decoding a JSON string replaces what is not Unicode,
-// bytes that are not UTF-8 or half a surrogate pair, so that different strings
-// become one.
+// isMangled reports whether decoding a JSON string would replace something: bytes that are not
+// UTF-8, or half a surrogate pair. Then two different ids could become the same.
 func isMangled(raw []byte) bool {
 	if !utf8.Valid(raw) {
 		return true
 	}
-	unit := func(i int) rune { // of the escape \uXXXX at i, or 0
+	unit := func(i int) rune { // the UTF-16 unit of the escape \uXXXX at i; 0 if there is none
 		if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
 			return 0
 		}
@@ -152,7 +158,7 @@ func isMangled(raw []byte) bool {
 		}
 		switch r := unit(i); {
 		case r == 0:
-			i++ // whatever is escaped
+			i++ // another escape: skip its second character
 		case !utf16.IsSurrogate(r):
 			i += 5
 		case utf16.DecodeRune(r, unit(i+6)) == utf8.RuneError:

@@ -17,47 +17,50 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// A source is one input file. Its path is "-" for standard input. What cannot be
-// read twice is read from a copy if it has to be.
+// This file finds the input files and reads items from them: lines of JSON or text, rows of CSV, or
+// whole files. Every item knows its file and line, so that errors can name them. Lines have a limit
+// (-max-line), so a file without line ends cannot fill the memory. An item that cannot be read
+// carries an error instead of data, and reading goes on behind it where possible.
+
+// A source is one input file; the path of standard input is "-". A source that cannot be read
+// twice, but has to be, is copied first (copy).
 type source struct {
 	path   string
 	format string // jsonl, csv, txt or lines
 	info   fs.FileInfo
 	copy   *os.File
-	header *header // of a CSV file, once read
-	err    error   // why there is nothing to read
+	header *header // of a CSV file, once it was read
+	err    error   // why the source cannot be read; nil if it can
 }
 
 // regular reports whether the source is an ordinary file.
 func (s *source) regular() bool { return s.info != nil && s.info.Mode().IsRegular() }
 
-// A place is where a document stands: a source and a line in it.
+// A place says where a document is: the number of its source, and the line in it.
 type place struct{ source, line int32 }
 
-// An item is one document as it stands in its source, not yet parsed, or an
-// error in its place.
+// An item is one document of a source before it is parsed, or the error that stands in its place.
 type item struct {
 	place
-	raw []byte   // a line of JSON, a line of text, a whole text
-	row []string // a row of CSV, under the header of the source
-	old *saved   // a fingerprint
+	raw []byte   // a line of JSON, a line of text, or a whole text
+	row []string // a row of CSV; source.header says what its columns are
+	old *saved   // a saved fingerprint
 	err error
 }
 
-// A header says in which columns of a CSV file the fields are; title is −1 if
-// there is none.
+// A header says which columns of a CSV file have the fields. title is −1 if no column has a title.
 type header struct {
 	names           []string
 	id, text, title int
-	metadata        []int // as columns.metadataNames
+	metadata        []int // in the order of columns.metadataNames
 }
 
-// Columns are the names of the fields of a document.
+// columns has the names of the fields of a document, as the flags give them.
 type columns struct{ id, text, title, metadata string }
 
-// findSources turns the arguments into files, directories into all their files
-// of known formats in lexical order. What cannot be found or listed becomes a
-// source with an error.
+// findSources returns the sources for the arguments. A directory becomes all its files with known
+// formats, in lexical order. An argument that cannot be found or listed becomes a source with an
+// error.
 func findSources(args []string, format string) []source {
 	var sources []source
 	fail := func(path string, err error) {
@@ -72,7 +75,7 @@ func findSources(args []string, format string) []source {
 			fail(arg, cli.InFile(arg, err))
 		case info.IsDir():
 			before := len(sources)
-			root := strings.TrimRight(arg, "/") + "/" // also if it is a link
+			root := strings.TrimRight(arg, "/") + "/" // so that WalkDir follows arg if it is a link
 			filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 				f := formatOf(path, "")
 				if err == nil && (d.IsDir() || f == "" || f == fingerprints) {
@@ -89,10 +92,10 @@ func findSources(args []string, format string) []source {
 				return nil
 			})
 			if len(sources) == before {
-				fail(arg, fmt.Errorf("%s:1: no .jsonl, .csv or .txt files in this directory", arg))
+				fail(arg, fmt.Errorf("%s:1: this directory has no .jsonl, .csv or .txt files", arg))
 			}
 		case f == "":
-			fail(arg, fmt.Errorf("%s:1: not a .jsonl, .csv or .txt file; say what it is with -format", arg))
+			fail(arg, fmt.Errorf("%s:1: not a .jsonl, .csv or .txt file; give its format with -format", arg))
 		default:
 			sources = append(sources, source{path: arg, format: f, info: info})
 		}
@@ -100,10 +103,11 @@ func findSources(args []string, format string) []source {
 	return sources
 }
 
-// fingerprints is the format of what -save writes.
+// fingerprints is the format of the files that -save writes.
 const fingerprints = "fingerprints"
 
-// formatOf returns the format of a file by its name, or as told.
+// formatOf returns the format of a file: fingerprints if its name says so, otherwise the format
+// that the user told, otherwise what the name says. It returns "" if the name says nothing.
 func formatOf(path, told string) string {
 	name := strings.ToLower(path)
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
@@ -124,8 +128,8 @@ func formatOf(path, told string) string {
 	return ""
 }
 
-// open opens a source and undoes gzip and zstd. progress sees the bytes as they
-// are on disk.
+// open opens a source and decompresses it. The bytes as they are on disk are also written to
+// progress. The caller calls the returned function when it has finished reading.
 func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), error) {
 	r, closeFile := stdin, func() {}
 	switch {
@@ -148,25 +152,25 @@ func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 	return plain, func() { closePlain(); closeFile() }, nil
 }
 
-// errTooLong is the error of a line beyond the limit.
+// errTooLong is the error of a line that is longer than -max-line.
 var errTooLong = errors.New("longer than -max-line")
 
-// A lineReader reads lines of bounded length and counts them.
+// A lineReader reads lines of limited length and counts them.
 type lineReader struct {
 	r    *bufio.Reader
 	max  int
-	line int32 // of the line last read, from 1
+	line int32 // number of the line that was read last, from 1
 }
 
-// next returns the next line without its end, or errTooLong, after which the
-// following line can be read, or another error. A byte order mark before the
-// first line is dropped.
+// next returns the next line without its line end. It drops a byte order mark before the first
+// line. After errTooLong the caller may read on with the following line; after any other error it
+// may not.
 func (l *lineReader) next() ([]byte, error) {
 	var line []byte
 	tooLong := false
 	for {
 		part, err := l.r.ReadSlice('\n')
-		if len(line)+len(part) > l.max+8 { // ends and marks are cut off below
+		if len(line)+len(part) > l.max+8 { // + 8: the line end and the mark are cut off below
 			tooLong, line = true, nil
 		}
 		if !tooLong {
@@ -191,8 +195,8 @@ func (l *lineReader) next() ([]byte, error) {
 	return line, nil
 }
 
-// read yields the items of a source in order. It returns an error if the rest of
-// the source cannot be read; yield returns false to stop.
+// read yields the items of a source in order, until yield returns false. It returns an error if the
+// rest of the source cannot be read.
 func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(item) bool) error {
 	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<18), max: maxLine}
 	at := func(line int32) item { return item{place: place{int32(n), line}} }
@@ -231,14 +235,14 @@ func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(
 	}
 }
 
-// feeder hands lines to a CSV reader one by one, and refuses to go on when a
-// record takes too many bytes.
+// A feeder passes lines to a CSV reader one by one. It returns an error when a record takes too
+// many bytes, so that a quote that is never closed does not take the rest of the file into memory.
 type feeder struct {
 	lines *lineReader
 	rest  []byte
 	left  int
-	start int32   // the line at which the record begins, or a little after
-	long  []int32 // lines that were too long and are missing
+	start int32   // the line at which the record begins, or a line soon after
+	long  []int32 // numbers of the lines that were too long; the CSV reader did not get them
 }
 
 func (f *feeder) Read(p []byte) (int, error) {
@@ -246,7 +250,7 @@ func (f *feeder) Read(p []byte) (int, error) {
 		line, err := f.lines.next()
 		if err == errTooLong {
 			f.long = append(f.long, f.lines.line)
-			f.rest = []byte("\n") // keeps the line numbers right
+			f.rest = []byte("\n") // so that the line numbers stay right
 			break
 		}
 		if err != nil {
@@ -256,20 +260,21 @@ func (f *feeder) Read(p []byte) (int, error) {
 	}
 	n := copy(p, f.rest)
 	if f.left -= n; f.left < 0 {
-		return 0, fmt.Errorf("a record from about line %d on is %w; is a quote not closed? The rest of the file is not read", f.start, errTooLong)
+		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed? The rest of the file is not read", f.start, errTooLong)
 	}
 	f.rest = f.rest[n:]
 	return n, nil
 }
 
+// readCSV is read for CSV files.
 func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, yield func(item) bool) error {
 	feed := &feeder{lines: lines, start: 1}
 	r := csv.NewReader(feed)
-	limit := 2*lines.max + 1<<16 // what is read ahead counts too
+	limit := 2*lines.max + 1<<16 // the CSV reader also reads ahead
 	feed.left = limit
 	names, err := r.Read()
 	if err == io.EOF {
-		return fmt.Errorf("%s:1: no header", s.path)
+		return fmt.Errorf("%s:1: the file has no header", s.path)
 	}
 	if err != nil {
 		return s.csvError(err, lines)
@@ -282,7 +287,7 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 		}{{cols.id, &h.id}, {cols.text, &h.text}, {cols.title, &h.title}} {
 			if name == c.name {
 				if *c.at >= 0 {
-					return fmt.Errorf("%s:1: two columns are named %q", s.path, name)
+					return fmt.Errorf("%s:1: two columns have the name %q", s.path, name)
 				}
 				*c.at = i
 			}
@@ -290,13 +295,13 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 	}
 	for name, i := range map[string]int{cols.id: h.id, cols.text: h.text} {
 		if i < 0 {
-			return fmt.Errorf("%s:1: no column %q among %q; -id and -text name the columns", s.path, name, names)
+			return fmt.Errorf("%s:1: there is no column %q among %q; set -id and -text", s.path, name, names)
 		}
 	}
 	for _, name := range cols.metadataNames() {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return fmt.Errorf("%s:1: no column %q among %q; -metadata names it", s.path, name, names)
+			return fmt.Errorf("%s:1: there is no column %q among %q; set -metadata", s.path, name, names)
 		}
 		h.metadata = append(h.metadata, i)
 	}
@@ -318,7 +323,8 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 			}
 			continue
 		}
-		// Lines that were too long spoil the record they stand in.
+		// A line that was too long spoils the record that it belongs to. Yield an error for it, and
+		// drop the record.
 		first, last := lines.line+1, lines.line+1
 		if err == nil {
 			line, _ := r.FieldPos(0)

@@ -1,14 +1,27 @@
-// Command dedup finds the near-duplicates in collections of texts.
+// Command dedup finds the near-duplicates in a collection of texts.
 //
 //	go run -C examples ./dedup [flags] INPUT...
 //
-// INPUT is a .jsonl file (fields id, text and optionally title), a .csv file
-// with a header, a .txt file (one document), a directory of them, or - for
-// standard input; gzip and zstd are undone. Two documents are near-duplicates if
-// the cosine of their features is at least -similarity; with -method minhash that is the
-// Jaccard similarity, and with -method simhash the Hamming distance of their fingerprints
-// is to be at most -distance, and -metadata, keywords or tags, may decide too. A title counts
-// as part of the text.
+// INPUT is a .jsonl file (fields id, text and optionally title), a .csv file with a header, a .txt
+// file (one document), a directory with such files, or - for standard input. Files may be
+// compressed by gzip or zstd. A title counts as part of the text.
+//
+// Two documents are near-duplicates if the cosine of their features is at least -similarity. With
+// -method minhash, their Jaccard similarity must be at least -similarity. With -method simhash, the
+// Hamming distance of their fingerprints must be at most -distance, and with -metadata their
+// keywords or tags count too.
+//
+// A call takes these steps. Every step is in a file of its own:
+//
+//	input.go       find the input files and read items from them
+//	document.go    parse an item into a document
+//	corpus.go      learn common lines and statistics from all texts (-boilerplate, -weights)
+//	settings.go    make the Fingerprinter from the flags
+//	collection.go  load all documents, with several workers, and group them
+//	method.go      compare documents with -method minhash and simhash
+//	auto.go        compare documents with -method auto and cosine
+//	saved.go       read and write fingerprints of earlier calls (-against, -save)
+//	output.go      write pairs, groups and the cleaned collection
 package main
 
 import (
@@ -33,7 +46,7 @@ func main() {
 	})
 }
 
-// options are the flags.
+// options has the values of the flags.
 type options struct {
 	method                       method
 	values, workers, maxLine     int
@@ -47,53 +60,81 @@ type options struct {
 	args                         []string
 }
 
-// fingerprintFiles reports whether fingerprints are kept or were kept.
+// fingerprintFiles reports whether the call reads or writes a file of saved fingerprints.
 func (o *options) fingerprintFiles() bool {
 	return o.save != "" || formatOf(o.against, "") == fingerprints
 }
 
-// errUsage is an error in the flags that has been reported.
+// errUsage says that the flags are wrong. The message has already been printed.
 var errUsage = errors.New("usage")
 
 func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("dedup", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.method.name, "method", "auto", "what near-duplicates are found by:\n  auto     the exact cosine of features that follow the text: right without settings\n  cosine   the same of the features and weights that are given\n  minhash  signatures, of an estimated Jaccard similarity\n  simhash  fingerprints within a distance: the fastest, for copies and light edits\n")
-	f.IntVar(&o.method.bits, "bits", 64, "with -method simhash, width of the fingerprints: 64 or 128")
-	f.IntVar(&o.method.distance, "distance", 3, "with -method simhash, largest Hamming distance of near-duplicates, in bits")
-	f.Float64Var(&o.method.least, "similarity", 0, "the least similarity of near-duplicates: with -method auto or cosine their cosine, by default 0.57; with minhash the Jaccard similarity, the share of their features that both have, by default 0.6")
-	f.StringVar(&o.method.group, "group", "centres", "with -method auto or cosine, what a group is:\n  centres   all are near-duplicates of the one that is kept\n  complete  all are near-duplicates of each other\n  chains    what chains of near-duplicates hold together\n")
-	f.StringVar(&o.method.keep, "keep", "first", "with -method auto or cosine, which document of a group is kept: first, longest or newest")
-	f.IntVar(&o.values, "values", 128, "with -method minhash, the length of the signatures: the standard error of a similarity is at most 0.5/√values")
-	f.StringVar(&o.cols.metadata, "metadata", "", "comma-separated `NAMES` of fields or columns with keywords, tags or references, which decide together with the fingerprints (S002); a list, or a text with commas or semicolons. A CSV file must have all of the columns")
-	f.Float64Var(&o.method.blend.Content, "content", 0.9, "with -metadata, how much the content counts")
-	f.Float64Var(&o.method.blend.Threshold, "score", 0.25, "with -metadata, the least score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata")
+	f.StringVar(&o.method.name, "method", "auto", "how to compare documents:\n"+
+		"  auto     by exact cosine; the program chooses the features; needs no other settings\n"+
+		"  cosine   by exact cosine, with the -tokenizer and -weights that you choose\n"+
+		"  minhash  by MinHash signatures, which estimate the Jaccard similarity\n"+
+		"  simhash  by the distance of fingerprints: the fastest, finds copies and light edits\n")
+	f.IntVar(&o.method.bits, "bits", 64, "with -method simhash, the width of the fingerprints: 64 or 128 bits")
+	f.IntVar(&o.method.distance, "distance", 3, "with -method simhash, the largest Hamming distance of near-duplicates, in bits")
+	f.Float64Var(&o.method.least, "similarity", 0, "the smallest similarity of near-duplicates.\n"+
+		"With -method auto and cosine it is the cosine; the default is 0.57.\n"+
+		"With -method minhash it is the Jaccard similarity: the number of features that both\n"+
+		"documents have, divided by the number that either has; the default is 0.6")
+	f.StringVar(&o.method.group, "group", "centres", "with -method auto or cosine, what a group is:\n"+
+		"  centres   every member is a near-duplicate of the one that is kept\n"+
+		"  complete  every two members are near-duplicates of each other\n"+
+		"  chains    a chain of near-duplicates connects any two members\n")
+	f.StringVar(&o.method.keep, "keep", "first", "with -method auto or cosine, which document of a group to keep: first, longest or newest")
+	f.IntVar(&o.values, "values", 128, "with -method minhash, the number of values of a signature.\n"+
+		"The standard error of a similarity is at most 0.5/√values")
+	f.StringVar(&o.cols.metadata, "metadata", "", "comma-separated `NAMES` of fields or columns with keywords, tags or references.\n"+
+		"Documents are then compared by fingerprint and metadata together (Wang 2019).\n"+
+		"A value is a list, or a text with commas or semicolons. A CSV file must have all columns")
+	f.Float64Var(&o.method.blend.Content, "content", 0.9, "with -metadata, the weight of the content in the score, above 0 and at most 1")
+	f.Float64Var(&o.method.blend.Threshold, "score", 0.25, "with -metadata, the smallest score of near-duplicates. The score is\n"+
+		"content/(distance+1) + (1−content)·similarity of the metadata")
 	names := ""
 	for _, t := range tokenizers {
 		names += fmt.Sprintf("\n  %-7s %s", t.name, t.help)
 	}
-	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what the texts are cut into, but with -method auto:"+names+"\n")
-	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` that rewrite the texts first, in this order:"+stepsHelp())
-	f.IntVar(&o.boilerplate, "boilerplate", 0, "leave out the lines that at least `N` different texts have, old ones among them; N should be larger than any group of near-duplicates. The inputs are read twice")
-	f.StringVar(&o.lines, "lines", "", "`FILE` for the lines that -boilerplate finds; if it exists, the lines in it are left out instead")
-	f.StringVar(&o.weights, "weights", weightings[0].name, "how much features count, by `NAME`:"+weightsHelp())
-	f.StringVar(&o.stats, "stats", "", "`FILE` for the document frequencies of the inputs, which it takes from there if it exists")
-	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes that seeds the hash, for texts of people who might cheat; line ends behind it do not count")
-	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is one); by default by their names, and jsonl for -")
-	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id and distance, or similarity, or score; tab-separated and sorted")
-	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id with that of the first document of its group")
-	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the first document of each group as it stands; .jsonl, .csv or .txt (lines), also .gz or .zst")
-	f.StringVar(&o.save, "save", "", "`FILE.fp` for the ids and fingerprints of all documents, old ones too, for -against another time, with the same settings but for -distance; a new document replaces an old one with its id. Texts that only bytes can compare are not in it")
-	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection, or a FILE.fp that -save wrote: new documents near an old one are duplicates, old ones are not compared with each other")
+	f.StringVar(&o.tokenizer, "tokenizer", tokenizers[0].name, "what to cut texts into; not with -method auto:"+names+"\n")
+	f.StringVar(&o.normalize, "normalize", "", "comma-separated `STEPS` to clean the texts with. Their order is fixed:"+stepsHelp())
+	f.IntVar(&o.boilerplate, "boilerplate", 0, "ignore lines that occur in at least `N` different texts, old and new.\n"+
+		"Choose N larger than any group of near-duplicates. The inputs are read twice")
+	f.StringVar(&o.lines, "lines", "", "`FILE` for the lines that -boilerplate finds.\n"+
+		"If the file exists, its lines are ignored, and no others are looked for")
+	f.StringVar(&o.weights, "weights", weightings[0].name, "the weight of a feature, by `NAME`:"+weightsHelp())
+	f.StringVar(&o.stats, "stats", "", "`FILE` for the document frequencies.\n"+
+		"If the file exists, they are read from it; otherwise they are counted and written to it")
+	f.StringVar(&o.secret, "secret", "", "`FILE` with a secret of at least 16 bytes. It seeds the hash, so that nobody can forge\n"+
+		"texts with a chosen fingerprint. Line ends after the secret do not count")
+	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is a\n"+
+		"document). By default the name of a file tells its format; - is jsonl")
+	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: two ids and their distance, similarity or score, separated by tabs\n"+
+		"and sorted")
+	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id, and the id of the document that its group keeps")
+	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the document that each group keeps, unchanged.\n"+
+		"The name ends in .jsonl, .csv or .txt (one line a document), also with .gz or .zst")
+	f.StringVar(&o.save, "save", "", "`FILE.fp` for the ids and fingerprints of all documents, old and new.\n"+
+		"A later call can read it with -against. It must use the same settings, except -distance.\n"+
+		"A new document replaces an old one with the same id. Texts without letters and digits\n"+
+		"have no fingerprint to compare: a later call finds no copies of them")
+	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection, or a FILE.fp that -save wrote.\n"+
+		"A new document that is near an old one is a duplicate.\n"+
+		"Old documents are not compared with each other")
 	f.StringVar(&o.cols.id, "id", "id", "`NAME` of the field or column with the id")
 	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
-	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title, if there is one")
-	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of texts to work on at once; the results do not depend on it")
-	f.IntVar(&o.maxLine, "max-line", 64<<20, "longest line, or longest .txt file, in bytes")
-	f.BoolVar(&o.skipBad, "skip-bad", false, "report, count and skip lines and files that cannot be read, instead of stopping")
+	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title; it may be missing")
+	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of texts to work on at the same time; the results do not depend on it")
+	f.IntVar(&o.maxLine, "max-line", 64<<20, "length of the longest line or .txt file that is accepted, in bytes")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "skip lines and files that cannot be read, and report and count them, instead of stopping")
 	f.Usage = func() {
-		fmt.Fprint(stderr, "usage: dedup [flags] INPUT...\nINPUT is a .jsonl, .csv or .txt file, also .gz or .zst, a directory of them, or -\n\n")
+		fmt.Fprint(stderr, "usage: dedup [flags] INPUT...\n"+
+			"INPUT is a .jsonl, .csv or .txt file (also .gz or .zst), a directory with such files,\n"+
+			"or - for standard input\n\n")
 		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {
@@ -109,32 +150,32 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	switch {
 	case wrong != "":
 	case len(o.args) == 0:
-		wrong = "no INPUT given; -h shows the flags"
+		wrong = "there is no INPUT; -h shows the flags"
 	case o.workers < 1 || o.workers > 4096:
-		wrong = fmt.Sprintf("-workers %d: 1 to 4096", o.workers)
+		wrong = fmt.Sprintf("-workers %d: must be from 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:
-		wrong = fmt.Sprintf("-max-line %d: 1 to %d", o.maxLine, 1<<30)
+		wrong = fmt.Sprintf("-max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && o.format != "jsonl" && o.format != "csv" && o.format != "txt" && o.format != "lines":
-		wrong = fmt.Sprintf("-format %q: jsonl, csv, txt or lines", o.format)
+		wrong = fmt.Sprintf("-format %q: must be jsonl, csv, txt or lines", o.format)
 	case o.boilerplate < 0 || o.boilerplate == 1:
-		wrong = fmt.Sprintf("-boilerplate %d: 0, or at least 2", o.boilerplate)
+		wrong = fmt.Sprintf("-boilerplate %d: must be 0, or 2 or more", o.boilerplate)
 	case o.lines != "" && o.boilerplate == 0:
-		wrong = "-lines: say with -boilerplate which lines are to be found"
+		wrong = "-lines needs -boilerplate, which says how common a line must be"
 	case o.boilerplate > 0 && o.lines == "" && o.fingerprintFiles():
-		wrong = "-boilerplate: with saved fingerprints the lines must be kept too, with -lines"
+		wrong = "-boilerplate with saved fingerprints needs -lines, so that the next call ignores the same lines"
 	case o.save != "" && formatOf(o.save, "") != fingerprints:
-		wrong = fmt.Sprintf("-save %q: the name must end in .fp, .fp.gz or .fp.zst", o.save)
+		wrong = fmt.Sprintf("-save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.save)
 	case o.cols.repeat():
-		wrong = "-id, -text, -title and -metadata must differ"
+		wrong = "-id, -text, -title and -metadata must name different fields"
 	}
 	switch w, err := o.weighting(); {
 	case wrong != "":
 	case err != nil:
 		wrong = err.Error()
 	case w.statistics && o.stats == "" && o.fingerprintFiles():
-		wrong = fmt.Sprintf("-weights %s: with saved fingerprints the statistics must be kept too, with -stats", o.weights)
+		wrong = fmt.Sprintf("-weights %s with saved fingerprints needs -stats, so that the next call uses the same statistics", o.weights)
 	case !w.statistics && o.stats != "":
-		wrong = fmt.Sprintf("-stats: -weights %s needs none; tfidf and logidf do", o.weights)
+		wrong = fmt.Sprintf("-stats is not used by -weights %s, only by tfidf and logidf", o.weights)
 	}
 	seen := map[string]bool{}
 	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.stats, o.secret} {
@@ -146,7 +187,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 			abs = path
 		}
 		if seen[abs] {
-			wrong = fmt.Sprintf("%s is given twice", path)
+			wrong = fmt.Sprintf("%s: two outputs have this name", path)
 		}
 		seen[abs] = true
 	}
@@ -157,7 +198,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		}
 	}
 	if stdins > 1 {
-		wrong = "- can be read only once"
+		wrong = "- (standard input) can be given only once"
 	}
 	if wrong != "" {
 		fmt.Fprintln(stderr, "dedup:", wrong)
@@ -166,7 +207,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	return &o, nil
 }
 
-// run is the program; it returns the exit status.
+// run runs the program and returns the exit status: 0 if all went well, 1 after an error, 2 if the
+// flags are wrong.
 func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -184,7 +226,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	return 0
 }
 
-// dedup does the work of one call.
+// dedup does the work of one call, from the inputs to the outputs.
 func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) error {
 	start := time.Now()
 	fp, err := o.fingerprinter()
@@ -206,18 +248,18 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 			return s.err
 		}
 		paths := []string{o.pairs, o.clusters}
-		if i < c.oldSources { // the new collection may take the place of its input, but not of the old one
+		if i < c.oldSources { // -out may replace an input, but not the old collection
 			paths = append(paths, o.out)
 		}
 		for _, path := range paths {
 			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
-				return fmt.Errorf("%s: is an input and an output", path)
+				return fmt.Errorf("%s: the same file is an input and an output", path)
 			}
 		}
 	}
 	for _, s := range sources {
 		if s.format == fingerprints {
-			return fmt.Errorf("%s:1: fingerprints serve for -against only", s.path)
+			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to -against", s.path)
 		}
 	}
 	var pairs, clusters, out, save *cli.Output
@@ -286,9 +328,9 @@ func exists(path string) bool {
 	return path != "" && err == nil
 }
 
-// keepCopies copies the sources that cannot be read twice but have to be,
-// standard input and pipes, to temporary files without a name. Old sources are read
-// twice only if all are.
+// keepCopies copies standard input and pipes to temporary files, because they cannot be read twice.
+// The files have no name, so they vanish when the program ends. Old sources are copied only if all
+// is set; otherwise they are read once.
 func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 	for i := range c.sources {
 		s := &c.sources[i]
@@ -310,7 +352,7 @@ func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 			return err
 		}
 		s.copy = f
-		os.Remove(f.Name()) // it lives as long as it is open
+		os.Remove(f.Name()) // the file stays as long as it is open
 		if _, err := io.Copy(f, r); err != nil {
 			return fmt.Errorf("copying %s: %w", s.path, err)
 		}
@@ -326,7 +368,8 @@ func (c *collection) closeCopies() {
 	}
 }
 
-// waiting shows on a terminal that the texts are being compared.
+// waiting tells the user, on a terminal, that documents are being compared. done removes the
+// message.
 func (c *collection) waiting() (done func()) {
 	f, ok := c.stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -336,7 +379,8 @@ func (c *collection) waiting() (done func()) {
 	return func() { fmt.Fprint(f, "\r\033[K") }
 }
 
-// progress returns what the bytes read are shown by, on a terminal.
+// progress returns a writer that shows, on a terminal, how many bytes were written to it. done
+// removes the display.
 func (c *collection) progress(what string) (w io.Writer, done func()) {
 	f, ok := c.stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -358,8 +402,8 @@ func (c *collection) progress(what string) (w io.Writer, done func()) {
 	return patient{bar}, func() { bar.Finish() }
 }
 
-// patient keeps the errors of a progress bar, say about a file that grows, from
-// becoming errors of reading.
+// patient hides the errors of a progress bar. Otherwise a file that grows while it is read would
+// stop the reading.
 type patient struct{ io.Writer }
 
 func (p patient) Write(b []byte) (int, error) {

@@ -96,8 +96,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestBad: every kind of bad input is an error with its place, and with
-// -skip-bad the rest is still used.
+// TestBad checks that every kind of bad input is an error with its place, and that -skip-bad still
+// uses the rest.
 func TestBad(t *testing.T) {
 	good := `{"id":"a","text":"fine words"}` + "\n"
 	for _, test := range []struct {
@@ -108,22 +108,22 @@ func TestBad(t *testing.T) {
 		{"x.jsonl", good + "{\"id\":", "x.jsonl:2: not JSON", true},
 		{"x.jsonl", good + "\n\n[1]", "x.jsonl:4: not a JSON object", true},
 		{"x.jsonl", good + "null", "x.jsonl:2: not a JSON object", true},
-		{"x.jsonl", good + `{"id":"b"}`, `x.jsonl:2: no "text"`, true},
-		{"x.jsonl", good + `{"text":"b"}`, `x.jsonl:2: no "id"`, true},
+		{"x.jsonl", good + `{"id":"b"}`, `x.jsonl:2: there is no "text"`, true},
+		{"x.jsonl", good + `{"text":"b"}`, `x.jsonl:2: there is no "id"`, true},
 		{"x.jsonl", good + `{"id":"b","text":5}`, `x.jsonl:2: "text" is not a string`, true},
-		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: empty id", true},
-		{"x.jsonl", good + good, `x.jsonl:2: duplicate id "a", first at x.jsonl:1`, true},
+		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: the id is empty", true},
+		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1`, true},
 		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than -max-line", true},
 		{"x.csv", "id,text\na,fine words\nb\n", "x.csv:3: wrong number of fields", true},
 		{"x.csv", "id,text\na,fine words\nb,x\"y\n", "x.csv:3: bare \" in non-quoted-field", true},
-		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: empty id", true},
+		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: the id is empty", true},
 		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than -max-line", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\ny\nz\n", "x.csv:3: extraneous or missing \" in quoted-field; lines 3 to ", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than -max-line", true},
-		{"missing.csv/", "", "missing.csv/:1: no .jsonl, .csv or .txt files", false},
-		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: no column "text"`, false},
-		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns are named "text"`, false},
-		{"x.csv", "", "x.csv:1: no header", false},
+		{"missing.csv/", "", "missing.csv/:1: this directory has no .jsonl, .csv or .txt files", false},
+		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: there is no column "text"`, false},
+		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns have the name "text"`, false},
+		{"x.csv", "", "x.csv:1: the file has no header", false},
 		{"x.jsonl.gz", "not gzip", "x.jsonl.gz:1: ", false},
 		{"x.dat", good, "x.dat:1: not a .jsonl, .csv or .txt file", false},
 	} {
@@ -159,7 +159,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: status %d, stderr %q", args, status, stderr)
 		}
 	}
-	// The old collection is never written over, whatever name it is given.
+	// The old collection is never overwritten, whatever its name looks like.
 	old := map[string]string{"x.jsonl": three, "old.jsonl": three}
 	for _, out := range []string{"old.jsonl", "./old.jsonl"} {
 		status, _, stderr := call(t, old, "", "-against", "old.jsonl", "-out", out, "x.jsonl")
@@ -167,7 +167,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("-against old.jsonl -out %s: status %d, %q", out, status, stderr)
 		}
 	}
-	// Ids cannot control a terminal.
+	// An id with control characters cannot control the terminal.
 	evil := `{"id": "a\u001b[2J\u009b", "text": "one and the same text"}` + "\n" + `{"id": "b\u202e", "text": "one and the same text"}` + "\n"
 	if status, stdout, stderr := call(t, map[string]string{"evil.jsonl": evil}, "", "-pairs", "-", "evil.jsonl"); status != 0 || !strings.Contains(stdout, `a\x1b[2J\x9b`+"\t"+`b\u202e`) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
@@ -180,8 +180,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestInvalidText: invalid UTF-8 and control characters in a text are no error,
-// and do not reach the terminal.
+// TestInvalidText checks that invalid UTF-8 and control characters in a text are no error, and do
+// not reach the terminal.
 func TestInvalidText(t *testing.T) {
 	content := "{\"id\":\"a\\u001b[31m\\tb\",\"text\":\"\xff\xfe \\u001b]\\u0007 same words here \\u202e\\ud800\"}\n{\"id\":\"c\\nd\\\\\",\"text\":\"same words here\"}\n"
 	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
@@ -241,8 +241,8 @@ func TestOut(t *testing.T) {
 	}
 }
 
-// TestAgainst: new documents are compared with old ones and with each other,
-// old ones only with new ones.
+// TestAgainst checks that new documents are compared with old ones and with each other, and old
+// ones only with new ones.
 func TestAgainst(t *testing.T) {
 	old := `{"id":"o1","text":"alpha beta gamma delta"}
 {"id":"o2","text":"Alpha beta gamma delta"}
@@ -271,7 +271,7 @@ func TestAgainst(t *testing.T) {
 	}
 }
 
-// TestNoFeatures: texts without letters are duplicates only of themselves.
+// TestNoFeatures checks that a text without letters is a duplicate only of an equal text.
 func TestNoFeatures(t *testing.T) {
 	content := `{"id":"1","text":"!!!"}` + "\n" + `{"id":2,"text":"???"}` + "\n" + `{"id":"3","text":"!!!"}` + "\n" + `{"id":"4","text":"","title":null}`
 	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
@@ -280,7 +280,7 @@ func TestNoFeatures(t *testing.T) {
 	}
 }
 
-// TestTitle: a title counts as part of the text.
+// TestTitle checks that a title counts as part of the text.
 func TestTitle(t *testing.T) {
 	content := `{"id":"1","text":"body of text","title":"Good news"}` + "\n" + `{"id":"2","text":"good news body of text"}`
 	if status, stdout, _ := call(t, map[string]string{"x.jsonl": content}, "", "x.jsonl"); status != 0 || !strings.Contains(stdout, "1 duplicates") {
@@ -288,8 +288,8 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-// TestWorkers: the same output whatever the number of workers, at both widths,
-// and the groups do not depend on whether the pairs are written.
+// TestWorkers checks that the output does not depend on the number of workers, and the groups not
+// on whether pairs are written.
 func TestWorkers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 1))
 	var b strings.Builder
@@ -328,7 +328,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestTruncatedGzip: half a file is an error, and nothing is written.
+// TestTruncatedGzip checks that half a file is an error, and that nothing is written.
 func TestTruncatedGzip(t *testing.T) {
 	var gz bytes.Buffer
 	z := gzip.NewWriter(&gz)
@@ -354,8 +354,8 @@ func TestTruncatedGzip(t *testing.T) {
 	}
 }
 
-// TestAgainstGroups: groups are the same whether pairs are written or not, and a
-// link to an output is followed.
+// TestAgainstGroups checks that groups do not depend on whether pairs are written, and that a link
+// to an output is followed.
 func TestAgainstGroups(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 2))
 	line := func(id string) string {
@@ -394,8 +394,8 @@ func TestAgainstGroups(t *testing.T) {
 	}
 }
 
-// FuzzInput reads any bytes in every format: no panic, places in order, and
-// nothing longer than the limit.
+// FuzzInput reads any bytes in every format. There must be no panic, places must be in order, and
+// no item may be longer than the limit.
 func FuzzInput(f *testing.F) {
 	f.Add("{\"id\":\"a\",\"text\":\"b\",\"tags\":[\"x\",1],\"text2\":\"a;b\"}", "jsonl")
 	f.Add(three, "jsonl")

@@ -10,30 +10,34 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A method says what near-duplicates are.
+// This file has the methods minhash and simhash: what a text is compared by (a mark), how pairs of
+// marks and groups of marks are found, and the checks of the flags that choose a method. It also
+// handles metadata: with them, simhash pairs get a combined score.
+
+// A method says when two documents are near-duplicates.
 type method struct {
 	name      string
-	group     string // auto, cosine: linkage
-	keep      string // and which of a group is kept
-	weighs    bool   // cosine: weights are given
+	group     string // auto, cosine: what a group is, see linkages
+	keep      string // auto, cosine: which document of a group to keep, see preferences
+	weighs    bool   // cosine: -weights was given
 	bits      int    // of fingerprints
-	distance  int    // simhash
+	distance  int    // simhash: the largest distance
 	minhash   neardup.MinHash
-	least     float64 // but for simhash: similarity
-	byContent bool    // no metadata
+	least     float64 // auto, cosine, minhash: the smallest similarity
+	byContent bool    // whether only the content counts, without metadata
 	blend     neardup.Blend
 }
 
-// A mark is what a text is compared by.
+// A mark is what a text is compared by. Which fields are used depends on the method.
 type mark struct {
-	exact    bool                   // auto, cosine:
-	empty    bool                   // the text has no features
-	fp       neardup.Fingerprint128 // only Lo with 64 bits
-	sig      neardup.Signature
+	exact    bool                   // auto, cosine: a Deduplicator has the features
+	empty    bool                   // auto, cosine: the text has no features
+	fp       neardup.Fingerprint128 // simhash; with 64 bits only Lo is used
+	sig      neardup.Signature      // minhash
 	metadata neardup.Set
 }
 
-// mark makes the mark of a text.
+// mark returns the mark of a text.
 func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark) {
 	switch {
 	case m.isExact():
@@ -61,10 +65,10 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 	return k
 }
 
-// isExact reports whether documents are compared by a Deduplicator.
+// isExact reports whether a Deduplicator compares the documents, by exact cosine.
 func (m *method) isExact() bool { return m.name == "auto" || m.name == "cosine" }
 
-// isEmpty reports whether a text has no features, so that it is near nothing.
+// isEmpty reports whether the text has no features. Such a text is near no other text.
 func (k *mark) isEmpty() bool {
 	if k.exact {
 		return k.empty
@@ -72,14 +76,14 @@ func (k *mark) isEmpty() bool {
 	return k.fp == (neardup.Fingerprint128{}) && (k.sig == nil || k.sig[0] == 1<<32-1)
 }
 
-// A nearPair is two marks, by their numbers, and what is written of them: a distance, a
-// similarity or a score.
+// A nearPair is two marks by number, and the value to print with them: a distance, a similarity or
+// a score.
 type nearPair struct {
 	i, j  int
 	value float64
 }
 
-// pairs yields the near-duplicates among marks.
+// pairs yields the pairs of near-duplicates among marks.
 func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 	if m.name == "minhash" {
 		return m.similar(marks)
@@ -104,11 +108,11 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 	}, nil
 }
 
-// similar is pairs for signatures.
+// similar is pairs for -method minhash.
 func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 	ix, err := m.index(marks)
 	return func(yield func(nearPair) bool) {
-		for p := range ix.Pairs(context.Background()) { // in memory it has no errors
+		for p := range ix.Pairs(context.Background()) { // an index in memory has no errors
 			if !yield(nearPair{p.A, p.B, p.Similarity}) {
 				return
 			}
@@ -116,7 +120,7 @@ func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 	}, err
 }
 
-// index returns the signatures of marks, by their numbers.
+// index returns an index of the signatures of marks. Their ids are the numbers of the marks.
 func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
 	ix, err := neardup.NewSignatureIndex[int](m.least, neardup.SignatureIndexOptions{Values: m.minhash.Values})
 	if err != nil {
@@ -129,7 +133,7 @@ func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
 	return ix, ix.AddAll(context.Background(), slices.All(signatures))
 }
 
-// clusters returns for each mark the first of its group.
+// clusters returns for each mark the number of the first mark of its group.
 func (m *method) clusters(marks []*mark) ([]int, error) {
 	switch {
 	case m.name == "simhash" && m.byContent && m.bits == 64:
@@ -170,6 +174,7 @@ func (m *method) clusters(marks []*mark) ([]int, error) {
 	}, neardup.Chains, nil), nil
 }
 
+// fingerprints64 returns the fingerprints of marks, as 64 bits.
 func fingerprints64(marks []*mark) []neardup.Fingerprint64 {
 	fps := make([]neardup.Fingerprint64, len(marks))
 	for i, k := range marks {
@@ -178,6 +183,7 @@ func fingerprints64(marks []*mark) []neardup.Fingerprint64 {
 	return fps
 }
 
+// fingerprints128 returns the fingerprints of marks, as 128 bits.
 func fingerprints128(marks []*mark) []neardup.Fingerprint128 {
 	fps := make([]neardup.Fingerprint128, len(marks))
 	for i, k := range marks {
@@ -186,7 +192,7 @@ func fingerprints128(marks []*mark) []neardup.Fingerprint128 {
 	return fps
 }
 
-// same returns the value of two documents that are equal.
+// same returns the value of a pair of equal documents: distance 0, or similarity or score 1.
 func (m *method) same() float64 {
 	if m.name == "simhash" && m.byContent {
 		return 0
@@ -194,7 +200,7 @@ func (m *method) same() float64 {
 	return 1
 }
 
-// show writes a value.
+// show returns a value as the outputs have it.
 func (m *method) show(value float64) string {
 	if m.name == "simhash" && m.byContent {
 		return fmt.Sprint(int(value))
@@ -202,15 +208,15 @@ func (m *method) show(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// setMethod checks the flags that say what near-duplicates are; given are those that were
-// set. It returns what is wrong, or "".
+// setMethod checks the flags that choose a method, and sets what follows from them. given has the
+// names of the flags that the user set. setMethod returns what is wrong, or "".
 func (o *options) setMethod(given map[string]bool) string {
 	m := &o.method
 	m.byContent = o.cols.metadata == ""
 	m.minhash.Values = o.values
 	names := []string{"auto", "cosine", "minhash", "simhash"}
 	if !slices.Contains(names, m.name) {
-		return fmt.Sprintf("-method %q: auto, cosine, minhash or simhash", m.name)
+		return fmt.Sprintf("-method %q: must be auto, cosine, minhash or simhash", m.name)
 	}
 	for _, of := range []struct{ flags, methods string }{
 		{"bits distance save metadata content score", "simhash"},
@@ -222,7 +228,7 @@ func (o *options) setMethod(given map[string]bool) string {
 	} {
 		for _, f := range strings.Fields(of.flags) {
 			if methods := strings.Fields(of.methods); given[f] && !slices.Contains(methods, m.name) {
-				return fmt.Sprintf("-%s is for -method %s", f, strings.Join(methods, ", "))
+				return fmt.Sprintf("-%s can only be used with -method %s", f, strings.Join(methods, ", "))
 			}
 		}
 	}
@@ -232,39 +238,39 @@ func (o *options) setMethod(given map[string]bool) string {
 	}
 	switch {
 	case linkages[m.group] == 0 && m.group != "centres":
-		return fmt.Sprintf("-group %q: centres, complete or chains", m.group)
+		return fmt.Sprintf("-group %q: must be centres, complete or chains", m.group)
 	case preferences[m.keep] == nil:
-		return fmt.Sprintf("-keep %q: first, longest or newest", m.keep)
+		return fmt.Sprintf("-keep %q: must be first, longest or newest", m.keep)
 	case m.bits != 64 && m.bits != 128:
-		return fmt.Sprintf("-bits %d: 64 or 128", m.bits)
+		return fmt.Sprintf("-bits %d: must be 64 or 128", m.bits)
 	case m.distance < 0 || m.distance > m.bits:
-		return fmt.Sprintf("-distance %d: 0 to %d", m.distance, m.bits)
+		return fmt.Sprintf("-distance %d: must be from 0 to %d", m.distance, m.bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
-		return fmt.Sprintf("-values %d: 16 to 4096", m.minhash.Values)
+		return fmt.Sprintf("-values %d: must be from 16 to 4096", m.minhash.Values)
 	case !(m.least > 0 && m.least <= 1):
-		return fmt.Sprintf("-similarity %g: above 0 and at most 1", m.least)
+		return fmt.Sprintf("-similarity %g: must be above 0 and at most 1", m.least)
 	case !(m.blend.Content > 0 && m.blend.Content <= 1):
-		return fmt.Sprintf("-content %g: above 0 and at most 1", m.blend.Content)
+		return fmt.Sprintf("-content %g: must be above 0 and at most 1", m.blend.Content)
 	case !(m.blend.Threshold > 0 && m.blend.Threshold <= 1):
-		return fmt.Sprintf("-score %g: above 0 and at most 1", m.blend.Threshold)
+		return fmt.Sprintf("-score %g: must be above 0 and at most 1", m.blend.Threshold)
 	case m.byContent && (given["content"] || given["score"]):
-		return "-content and -score are for -metadata"
+		return "-content and -score can only be used with -metadata"
 	case m.name != "simhash" && formatOf(o.against, "") == fingerprints:
-		return "-against: saved fingerprints are for -method simhash"
+		return "-against: saved fingerprints can only be used with -method simhash"
 	case m.byContent:
 		return ""
 	case slices.Contains(o.cols.metadataNames(), ""):
-		return "-metadata: a name is empty"
+		return "-metadata: a name in the list is empty"
 	case given["distance"]:
-		return "-distance: with -metadata it follows from -content and -score"
+		return "-distance cannot be used with -metadata: -content and -score determine the distance"
 	case o.fingerprintFiles():
-		return "-metadata: saved fingerprints have none"
+		return "-metadata cannot be used with saved fingerprints, which have no metadata"
 	}
 	m.distance = m.blend.Reach(m.bits)
 	return ""
 }
 
-// metadataNames returns the names of the fields with metadata.
+// metadataNames returns the names of the fields with metadata, in the order of the flag.
 func (c *columns) metadataNames() []string {
 	if c.metadata == "" {
 		return nil
@@ -276,14 +282,14 @@ func (c *columns) metadataNames() []string {
 	return names
 }
 
-// repeat reports whether a name is there twice.
+// repeat reports whether two fields have the same name.
 func (c *columns) repeat() bool {
 	names := append(c.metadataNames(), c.id, c.text, c.title)
 	slices.Sort(names)
 	return len(slices.Compact(names)) < len(c.metadataNames())+3
 }
 
-// appendItems appends the items of a field that has them in one string.
+// appendItems appends the items of a field that has several in one string.
 func appendItems(items []string, name, value string) []string {
 	for item := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(",;|\n，；、", r) }) {
 		items = appendItem(items, name, item)
@@ -291,7 +297,8 @@ func appendItems(items []string, name, value string) []string {
 	return items
 }
 
-// appendItem appends an item, known by its field too: a tag is no keyword.
+// appendItem appends an item. The item contains the name of its field, because a tag is not a
+// keyword.
 func appendItem(items []string, name, item string) []string {
 	if item = strings.ToLower(strings.Join(strings.Fields(item), " ")); item != "" {
 		items = append(items, name+"="+item)
@@ -299,8 +306,9 @@ func appendItem(items []string, name, item string) []string {
 	return items
 }
 
-// key returns what tells documents apart: the text, and the metadata as a set. Lengths keep
-// the one from looking like the other.
+// key returns a string that is equal for documents with the same text and the same set of metadata,
+// and different for all others. Every part has its length in front, so no text can look like
+// metadata.
 func (d *document) key() string {
 	items := slices.Clone(d.metadata)
 	slices.Sort(items)
@@ -312,7 +320,7 @@ func (d *document) key() string {
 	return b.String()
 }
 
-// whole is the tokenizer of metadata: an item is a feature.
+// whole is the tokenizer of metadata: the whole item is one feature.
 type whole struct{}
 
 func (whole) Tokens(text string) iter.Seq[neardup.Token] {

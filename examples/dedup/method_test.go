@@ -21,7 +21,7 @@ func TestMinHashMethod(t *testing.T) {
 	files := map[string]string{"x.jsonl": fmt.Sprintf("{\"id\":\"a\",\"text\":%q}\n{\"id\":\"b\",\"text\":%q}\n{\"id\":\"c\",\"text\":%q}\n{\"id\":\"d\",\"text\":\"!\"}\n{\"id\":\"e\",\"text\":\"?\"}\n",
 		long, long+"thirteen", "quite another text that has nothing in common with the first")}
 	for _, test := range []struct{ args, pairs, clusters string }{
-		{"-method minhash", "a\tb\t0.9231\n", "a\ta\nb\ta\nc\tc\nd\td\ne\te\n"}, // 12 of 13 pairs of words: exact, as there are so few
+		{"-method minhash", "a\tb\t0.9231\n", "a\ta\nb\ta\nc\tc\nd\td\ne\te\n"}, // 12 of 13 pairs of words; exact, because there are so few
 		{"-method minhash -similarity 0.93", "", "a\ta\nb\tb\nc\tc\nd\td\ne\te\n"},
 		{"-method minhash -values 1024 -tokenizer words", "a\tb\t0.9231\n", "a\ta\nb\ta\nc\tc\nd\td\ne\te\n"},
 	} {
@@ -36,13 +36,13 @@ func TestMinHashMethod(t *testing.T) {
 			if got := read(t, "clusters"); got != test.clusters {
 				t.Errorf("%s: groups %q, want %q", test.args, got, test.clusters)
 			}
-			// Groups without pairs are found in another way.
+			// Without -pairs, groups are found in a different way.
 			if status, _, stderr := call(t, files, "", append(strings.Fields(test.args), "-clusters", "clusters", "x.jsonl")...); status != 0 || read(t, "clusters") != test.clusters {
 				t.Errorf("%s: groups without pairs %q %s", test.args, read(t, "clusters"), stderr)
 			}
 		}
 	}
-	// Equal texts, and new ones against old ones.
+	// Equal texts, and new texts against old ones.
 	files["old.jsonl"] = files["x.jsonl"]
 	files["x.jsonl"] = fmt.Sprintf("{\"id\":\"n\",\"text\":%q}\n{\"id\":\"m\",\"text\":\"new\"}\n", long)
 	if status, _, stderr := call(t, files, "", "-method", "minhash", "-against", "old.jsonl", "-pairs", "pairs", "-out", "out.txt", "-format", "", "x.jsonl"); status != 1 || !strings.Contains(stderr, "-out") {
@@ -66,8 +66,8 @@ func TestMetadata(t *testing.T) {
 		{"-metadata keywords,tags -content 0.6 -score 0.7 x.jsonl", "a\tb\t1.0000\n"}, // the same text, other keywords
 		{"-metadata keywords -bits 128 x.jsonl", "a\tb\t1.0000\na\tc\t0.9000\nb\tc\t0.9000\n"},
 		{"-metadata keywords,tags x.csv", "a\tb\t1.0000\n"},
-		{"-metadata keywords,tags y.jsonl", "m\tn\t0.9000\nm\to\t0.9333\nn\to\t0.9333\n"}, // a tag is no keyword
-		{"-metadata n z.jsonl", "p\tq\t0.9000\nr\ts\t1.0000\n"},                           // numbers are as they are written
+		{"-metadata keywords,tags y.jsonl", "m\tn\t0.9000\nm\to\t0.9333\nn\to\t0.9333\n"}, // a tag is not a keyword
+		{"-metadata n z.jsonl", "p\tq\t0.9000\nr\ts\t1.0000\n"},                           // numbers keep their spelling
 		{"-metadata", ""},
 		{"-metadata none x.jsonl", "a\tb\t1.0000\na\tc\t1.0000\nb\tc\t1.0000\n"},
 	} {
@@ -95,19 +95,19 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: groups %q, with pairs %q %s", test.args, read(t, "clusters"), groups, stderr)
 		}
 	}
-	// Metadata count as a set, and cannot be made to look like text.
+	// Metadata count as a set, and a text cannot look like metadata.
 	for _, test := range []struct{ a, b, want string }{
-		{`"text":"x y z","k":["a","b","a"]`, `"text":"x y z","k":["B","A"]`, "2 documents, 1 different texts (or other metadata, which 2 documents have)"},
+		{`"text":"x y z","k":["a","b","a"]`, `"text":"x y z","k":["B","A"]`, "2 documents, 1 different texts (or different metadata; 2 documents have metadata)"},
 		{`"text":"x y z\u0000k=a","k":["b"]`, `"text":"x y z","k":["a","b"]`, "2 documents, 2 different texts"},
 		{`"text":"x y z","k":["a\u0000k=b"]`, `"text":"x y z","k":["a","b"]`, "2 documents, 2 different texts"},
-		{`"text":"x y z","k":["a"]`, `"text":"x y z"`, "2 documents, 2 different texts (or other metadata, which 1 documents have)"},
+		{`"text":"x y z","k":["a"]`, `"text":"x y z"`, "2 documents, 2 different texts (or different metadata; 1 documents have metadata)"},
 	} {
 		files := map[string]string{"x.jsonl": "{\"id\":\"1\"," + test.a + "}\n{\"id\":\"2\"," + test.b + "}\n"}
 		if status, stdout, stderr := call(t, files, "", "-metadata", "k", "x.jsonl"); status != 0 || !strings.HasPrefix(stdout, test.want) {
 			t.Errorf("%s and %s: %d %s%s", test.a, test.b, status, stdout, stderr)
 		}
 	}
-	// Pairs are looked for as far as metadata can decide.
+	// Pairs are searched up to the largest distance at which metadata can still decide.
 	a := "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
 	for _, b := range []string{"nineteen", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty"} {
 		b = strings.Replace(a, "nine", b, 1)
@@ -124,18 +124,18 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %d %s", bad, status, stderr)
 		}
 	}
-	if status, _, stderr := call(t, map[string]string{"x.csv": csv}, "", "-metadata", "keyword", "x.csv"); status != 1 || !strings.Contains(stderr, `x.csv:1: no column "keyword"`) {
+	if status, _, stderr := call(t, map[string]string{"x.csv": csv}, "", "-metadata", "keyword", "x.csv"); status != 1 || !strings.Contains(stderr, `x.csv:1: there is no column "keyword"`) {
 		t.Errorf("%d %s", status, stderr)
 	}
 }
 
 func TestMethodFlags(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
-		{"-method cos x", `-method "cos"`}, {"-method auto -tokenizer words x", "-tokenizer is for -method cosine, minhash, simhash"}, {"-method auto -group x x", `-group "x"`}, {"-method cosine -keep x x", `-keep "x"`}, {"-group chains x", "-group is for -method auto, cosine"}, {"-method auto -similarity 1.5 x", "-similarity 1.5"}, {"-method minhash -bits 128 x", "-bits is for -method simhash"}, {"-similarity 0.5 x", "-similarity is for -method auto, cosine, minhash"},
+		{"-method cos x", `-method "cos"`}, {"-method auto -tokenizer words x", "-tokenizer can only be used with -method cosine, minhash, simhash"}, {"-method auto -group x x", `-group "x"`}, {"-method cosine -keep x x", `-keep "x"`}, {"-group chains x", "-group can only be used with -method auto, cosine"}, {"-method auto -similarity 1.5 x", "-similarity 1.5"}, {"-method minhash -bits 128 x", "-bits can only be used with -method simhash"}, {"-similarity 0.5 x", "-similarity can only be used with -method auto, cosine, minhash"},
 		{"-method minhash -similarity 0 x", "-similarity 0"}, {"-method minhash -similarity NaN x", "-similarity NaN"}, {"-method minhash -values 8 x", "-values 8"},
-		{"-method minhash -metadata keywords x", "-metadata is for"}, {"-content 0.5 x", "for -metadata"}, {"-metadata k -content 2 x", "-content 2"}, {"-metadata k -score -1 x", "-score -1"},
-		{"-metadata k -distance 3 x", "-distance: with -metadata"}, {"-metadata text x", "must differ"}, {"-metadata a,a x", "must differ"}, {"-metadata k -save x.fp x", "saved fingerprints"},
-		{"-method minhash -against x.fp x", "saved fingerprints"}, {"-method minhash -save x.fp x", "-save is for"}, {"-bits 65 x", "-bits 65"}, {"-metadata k -against x.fp x", "saved fingerprints"}, {"-metadata k, x", "empty"}, {"-distance 65 x", "-distance 65"},
+		{"-method minhash -metadata keywords x", "-metadata can only be used with"}, {"-content 0.5 x", "only be used with -metadata"}, {"-metadata k -content 2 x", "-content 2"}, {"-metadata k -score -1 x", "-score -1"},
+		{"-metadata k -distance 3 x", "-distance cannot be used with -metadata"}, {"-metadata text x", "must name different fields"}, {"-metadata a,a x", "must name different fields"}, {"-metadata k -save x.fp x", "saved fingerprints"},
+		{"-method minhash -against x.fp x", "saved fingerprints"}, {"-method minhash -save x.fp x", "-save can only be used with"}, {"-bits 65 x", "-bits 65"}, {"-metadata k -against x.fp x", "saved fingerprints"}, {"-metadata k, x", "empty"}, {"-distance 65 x", "-distance 65"},
 	} {
 		if status, _, stderr := call(t, nil, "", strings.Fields(test.args)...); status != 2 || !strings.Contains(stderr, test.want) {
 			t.Errorf("%s: %d %s", test.args, status, stderr)

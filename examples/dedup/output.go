@@ -12,8 +12,11 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// writePairs writes id, id and value of each pair, sorted by the ids. The
-// smaller id comes first, but a new document before an old one.
+// This file writes the outputs: pairs, groups and the cleaned collection. The cleaned collection is
+// copied from the sources, which are read again, so the program does not keep all texts in memory.
+
+// writePairs writes the two ids and the value of each pair, sorted by the ids. In a pair the
+// smaller id comes first, but a new document always comes before an old one.
 func (c *collection) writePairs(w *cli.Output) error {
 	byID := make([]uint32, len(c.docs))
 	for i := range byID {
@@ -43,8 +46,8 @@ func (c *collection) writePairs(w *cli.Output) error {
 	return nil
 }
 
-// writeClusters writes each document with the representative of its group, in
-// the order of the input.
+// writeClusters writes the id of each new document and the id of the document that its group keeps,
+// in the order of the input.
 func (c *collection) writeClusters(w *cli.Output) error {
 	for i := c.old; i < len(c.docs); i++ {
 		if _, err := fmt.Fprintf(w, "%s\t%s\n", cli.Escape(c.docs[i].id), cli.Escape(c.docs[c.cluster[i]].id)); err != nil {
@@ -54,7 +57,7 @@ func (c *collection) writeClusters(w *cli.Output) error {
 	return nil
 }
 
-// outFormat returns the format of the cleaned collection.
+// outFormat returns the format of the cleaned collection, by the name of its file.
 func outFormat(path string) string {
 	switch f := formatOf(path, ""); f {
 	case "":
@@ -66,20 +69,20 @@ func outFormat(path string) string {
 	}
 }
 
-// checkOut reports whether documents of the sources can be written to path:
-// JSON lines can hold all, CSV and text only their own kind.
+// checkOut returns an error if the documents of the sources cannot be written to path. JSON lines
+// can hold all documents. CSV and text can hold only documents of the same format.
 func checkOut(path string, sources []source) error {
 	f := outFormat(path)
 	for _, s := range sources {
 		if f != "jsonl" && f != s.format && s.err == nil {
-			return fmt.Errorf("-out %s: cannot hold documents of %s (%s); use a .jsonl file", path, s.path, s.format)
+			return fmt.Errorf("-out %s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.path, s.format)
 		}
 	}
 	return nil
 }
 
-// writeOut reads the sources again and copies the documents to keep as they
-// stand; rows of CSV and texts become JSON objects if the output is JSON lines.
+// writeOut reads the sources again and copies the documents that are kept, unchanged. If the output
+// is JSON lines, rows of CSV and texts become JSON objects.
 func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error {
 	path, cols := o.out, o.cols
 	format := outFormat(path)
@@ -98,7 +101,7 @@ func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error 
 			return err
 		}
 		if err != nil {
-			continue // it was counted when it was read first
+			continue // the first reading counted it
 		}
 		var failed error
 		if s.header != nil && format == "csv" && names == nil {
@@ -113,7 +116,7 @@ func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error 
 			switch {
 			case failed != nil:
 			case format == "csv" && !slices.Equal(names, s.header.names):
-				failed = fmt.Errorf("%s:1: the columns %q differ from %q, so both do not fit into %s", s.path, s.header.names, names, path)
+				failed = fmt.Errorf("%s:1: the columns are %q instead of %q, so %s cannot hold both", s.path, s.header.names, names, path)
 			case format == "csv":
 				failed = cw.Write(it.row)
 			case s.format == "jsonl" || format == "lines":
@@ -137,12 +140,12 @@ func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error 
 		return err
 	}
 	if len(keep) > 0 {
-		return fmt.Errorf("%s: changed while it was being read", c.sources[keep[0].source].path)
+		return fmt.Errorf("%s: the file changed while it was being read", c.sources[keep[0].source].path)
 	}
 	return nil
 }
 
-// writeJSON writes a row or a text as a line of JSON, columns in their order.
+// writeJSON writes a row or a text as a JSON object on one line. Columns keep their order.
 func writeJSON(w *cli.Output, it *item, s *source, cols columns) error {
 	names, values := []string{cols.id, cols.text}, []string(nil)
 	if it.row != nil {
@@ -172,6 +175,7 @@ func writeJSON(w *cli.Output, it *item, s *source, cols columns) error {
 	return err
 }
 
+// encodeString writes a JSON string.
 func encodeString(w *cli.Output, s string) error {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

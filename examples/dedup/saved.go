@@ -10,28 +10,33 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// saved is a document of another time.
+// This file reads and writes files of saved fingerprints: -save writes the ids and fingerprints of
+// all documents, and -against reads them as an old collection. The library stores the settings in
+// the file and refuses a file with other settings.
+
+// saved is a document of an earlier call. Only its fingerprint is known, not its text.
 type saved struct {
 	id      string
 	content *content
 }
 
-// maxID is the longest id that can be saved.
+// maxID is the length in bytes of the longest id that can be saved.
 const maxID = 1 << 16
 
-// A fatalError is one that -skip-bad does not skip: all that is old would be
-// missing.
+// A fatalError stops the program even with -skip-bad: skipping it would lose the whole old
+// collection.
 type fatalError struct{ error }
 
-// readSaved yields what saveAll wrote. Places are numbers of fingerprints.
+// readSaved yields the documents of a file that saveAll wrote. The line of an item is the number of
+// its fingerprint in the file.
 func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield func(item) bool) error {
 	it := item{place: place{source: int32(n)}}
-	contents := make(map[neardup.Fingerprint128]*content) // equal fingerprints are as good as equal texts
+	contents := make(map[neardup.Fingerprint128]*content) // documents with equal fingerprints share a content
 	errStop := errors.New("enough")
 	add := func(id string, fp neardup.Fingerprint128) error {
 		it.line++
 		c := contents[fp]
-		if c == nil || fp == (neardup.Fingerprint128{}) { // without features, they are near nothing
+		if c == nil || fp == (neardup.Fingerprint128{}) { // texts without features are near nothing
 			c = &content{mark: mark{fp: fp}}
 			contents[fp] = c
 		}
@@ -59,7 +64,7 @@ func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield f
 	return err
 }
 
-// saveAll writes the fingerprints of all documents, old ones too.
+// saveAll writes the ids and fingerprints of all documents, old and new.
 func (c *collection) saveAll(w io.Writer, bits int) error {
 	if bits == 64 {
 		return neardup.WriteFingerprints(w, c.version, saves(c, func(fp neardup.Fingerprint128) neardup.Fingerprint64 {
@@ -69,8 +74,8 @@ func (c *collection) saveAll(w io.Writer, bits int) error {
 	return neardup.WriteFingerprints(w, c.version, saves(c, func(fp neardup.Fingerprint128) neardup.Fingerprint128 { return fp }))
 }
 
-// saves yields ids and fingerprints. A new document replaces an old one that has
-// its id.
+// saves yields the ids and fingerprints to save. If a new document has the id of an old one, only
+// the new one is saved.
 func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint128) F) iter.Seq2[string, F] {
 	return func(yield func(string, F) bool) {
 		replaced := make(map[string]bool)

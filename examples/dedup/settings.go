@@ -14,7 +14,9 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// tokenizers are the names that -tokenizer takes, in the order of the help.
+// This file makes a Fingerprinter from the flags -tokenizer, -normalize and -secret.
+
+// tokenizers has what -tokenizer can name, in the order of the help.
 var tokenizers = []struct {
 	name, help string
 	make       func() (neardup.Tokenizer, error)
@@ -25,8 +27,8 @@ var tokenizers = []struct {
 	{"chars2", "pairs of characters", fixed(neardup.NGrams{N: 2})},
 	{"chars3", "runs of three characters", fixed(neardup.NGrams{N: 3})},
 	{"chars5", "runs of five characters", fixed(neardup.NGrams{N: 5})},
-	{"gse", "Chinese words by dictionary (takes two seconds to load)", segment(1)},
-	{"gse2", "pairs of words by dictionary", segment(2)},
+	{"gse", "Chinese words from a dictionary (takes two seconds to load)", segment(1)},
+	{"gse2", "pairs of words from the dictionary", segment(2)},
 }
 
 func fixed(t neardup.Tokenizer) func() (neardup.Tokenizer, error) {
@@ -43,21 +45,21 @@ func segment(n int) func() (neardup.Tokenizer, error) {
 	}
 }
 
-// steps are the names that -normalize takes, in the order of the help.
+// steps has what -normalize can name, in the order of the help.
 var steps = []struct {
 	name, help string
 	set        func(*neardup.Normalizer)
 }{
-	{"html", "pages to the text they show", func(n *neardup.Normalizer) { n.HTML = true }},
-	{"nfc", "canonical composition of Unicode", func(n *neardup.Normalizer) { n.Form = neardup.NFC }},
-	{"width", "the same, and full width to half width", func(n *neardup.Normalizer) { n.Form = neardup.Width }},
-	{"nfkc", "compatibility composition", func(n *neardup.Normalizer) { n.Form = neardup.NFKC }},
-	{"fold", "lower case", func(n *neardup.Normalizer) { n.Fold = true }},
-	{"urls", "addresses of pages to <url>", func(n *neardup.Normalizer) { n.URLs = neardup.Mask }},
-	{"emails", "e-mail addresses to <email>", func(n *neardup.Normalizer) { n.Emails = neardup.Mask }},
-	{"dates", "dates and times to <date>", func(n *neardup.Normalizer) { n.Dates = neardup.Mask }},
-	{"numbers", "other numbers to <number>", func(n *neardup.Normalizer) { n.Numbers = neardup.Mask }},
-	{"space", "white space to one space, no empty lines", func(n *neardup.Normalizer) { n.Space = true }},
+	{"html", "replace HTML by the text that it shows", func(n *neardup.Normalizer) { n.HTML = true }},
+	{"nfc", "compose characters (Unicode NFC)", func(n *neardup.Normalizer) { n.Form = neardup.NFC }},
+	{"width", "the same, and replace full width by half width", func(n *neardup.Normalizer) { n.Form = neardup.Width }},
+	{"nfkc", "compose characters, also compatible ones (Unicode NFKC)", func(n *neardup.Normalizer) { n.Form = neardup.NFKC }},
+	{"fold", "make letters lower case", func(n *neardup.Normalizer) { n.Fold = true }},
+	{"urls", "replace web addresses by <url>", func(n *neardup.Normalizer) { n.URLs = neardup.Mask }},
+	{"emails", "replace e-mail addresses by <email>", func(n *neardup.Normalizer) { n.Emails = neardup.Mask }},
+	{"dates", "replace dates and times by <date>", func(n *neardup.Normalizer) { n.Dates = neardup.Mask }},
+	{"numbers", "replace other numbers by <number>", func(n *neardup.Normalizer) { n.Numbers = neardup.Mask }},
+	{"space", "replace white space by one space, and remove empty lines", func(n *neardup.Normalizer) { n.Space = true }},
 }
 
 func stepsHelp() string {
@@ -65,10 +67,11 @@ func stepsHelp() string {
 	for _, s := range steps {
 		help += fmt.Sprintf("\n  %-8s %s", s.name, s.help)
 	}
-	return help + "\nurls=remove, emails=remove, dates=remove and numbers=remove take away instead"
+	return help + "\nurls=remove, emails=remove, dates=remove and numbers=remove remove them instead"
 }
 
-// fingerprinter makes what the flags describe.
+// fingerprinter returns the Fingerprinter that the flags describe. Its weight is set later, see
+// weigh.
 func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 	f := &neardup.Fingerprinter{}
 	var names []string
@@ -82,7 +85,7 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 		}
 	}
 	if f.Tokenizer == nil {
-		return nil, fmt.Errorf("-tokenizer %q: one of %s", o.tokenizer, strings.Join(names, ", "))
+		return nil, fmt.Errorf("-tokenizer %q: must be one of %s", o.tokenizer, strings.Join(names, ", "))
 	}
 	for step := range strings.SplitSeq(o.normalize, ",") {
 		if err := setStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
@@ -101,6 +104,7 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 	return f, nil
 }
 
+// setStep sets what one step of -normalize asks for.
 func setStep(n *neardup.Normalizer, step string) error {
 	if step == "" {
 		return nil
@@ -112,7 +116,7 @@ func setStep(n *neardup.Normalizer, step string) error {
 		if s.name == name {
 			before := n.Form
 			if s.set(n); before != neardup.AsIs && n.Form != before {
-				return fmt.Errorf("-normalize: only one of nfc, width and nfkc")
+				return fmt.Errorf("-normalize: give only one of nfc, width and nfkc")
 			}
 		}
 	}
@@ -121,14 +125,15 @@ func setStep(n *neardup.Normalizer, step string) error {
 	case ok && how == "remove":
 		*treatment = neardup.Remove
 	case given:
-		return fmt.Errorf("-normalize %q: only urls=remove, emails=remove, dates=remove and numbers=remove", step)
+		return fmt.Errorf("-normalize %q: = is allowed only in urls=remove, emails=remove, dates=remove and numbers=remove", step)
 	case !slices.Contains(names, name):
-		return fmt.Errorf("-normalize %q: some of %s", step, strings.Join(names, ", "))
+		return fmt.Errorf("-normalize %q: steps are %s", step, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-// textHash tells equal texts. Against people who might cheat it is cryptographic.
+// textHash returns a hash of a text; texts with equal hashes are taken for equal. With -secret the
+// texts may be hostile, so the hash is cryptographic.
 func (o *options) textHash(text string) (hash [16]byte) {
 	if o.secret != "" {
 		sum := sha256.Sum256([]byte(text))

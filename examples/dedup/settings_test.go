@@ -8,8 +8,8 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// TestSaved: fingerprints that were saved serve as the old collection, under the
-// same settings only.
+// TestSaved checks that saved fingerprints can be the old collection, but only with the same
+// settings.
 func TestSaved(t *testing.T) {
 	old := `{"id":"o1","text":"alpha beta gamma delta"}
 {"id":"o2","text":"nobody comes near this one"}
@@ -41,7 +41,7 @@ func TestSaved(t *testing.T) {
 		if got := read(t, "o.jsonl"); strings.Contains(got, "n1") || strings.Count(got, "\n") != 3 {
 			t.Errorf("out %q", got)
 		}
-		// What the second call saved has the old ones and the new ones.
+		// The second call saved the old and the new documents.
 		status, stdout, stderr = again("-against", "d/2.fp", "-bits", bits, "-secret", "secret", "new.jsonl")
 		if status != 0 || !strings.Contains(stdout, "6 old documents") || !strings.Contains(stdout, "3 duplicates") {
 			t.Errorf("%s%s", stdout, stderr)
@@ -50,7 +50,7 @@ func TestSaved(t *testing.T) {
 			"1.fp.gz:1: data was stored with other settings: tokenizer=shingles(words,2), not words; fingerprint the stored texts again": {"-bits", bits, "-secret", "secret", "-tokenizer", "words", "new.jsonl"},
 			"1.fp.gz:1: data was stored with other settings: hash=xxh3-seeded:":                                                          {"-bits", bits, "new.jsonl"},
 			"1.fp.gz:1: data was stored with other settings: it holds fingerprints" + bits:                                               {"-bits", map[string]string{"64": "128", "128": "64"}[bits], "-secret", "secret", "new.jsonl"},
-			"1.fp.gz:1: fingerprints serve for -against only":                                                                            {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
+			"1.fp.gz:1: a file of saved fingerprints can only be given to -against":                                                      {"-bits", bits, "-secret", "secret", "d/1.fp.gz"},
 		} {
 			status, _, stderr := again(args...)
 			if status != 1 || !strings.Contains(stderr, want) {
@@ -69,8 +69,8 @@ func TestNormalizeFlag(t *testing.T) {
 		t.Errorf("%s%s", stdout, stderr)
 	}
 	for list, want := range map[string]string{
-		"urls emails": "some of html, nfc",
-		"htm":         "some of html, nfc", "html=remove": "only urls=remove", "urls=mask": "only urls=remove", "nfc,nfkc": "only one of",
+		"urls emails": "steps are html, nfc",
+		"htm":         "steps are html, nfc", "html=remove": "only in urls=remove", "urls=mask": "only in urls=remove", "nfc,nfkc": "only one of",
 	} {
 		if status, _, stderr := call(t, map[string]string{"x.jsonl": page}, "", "-normalize", list, "x.jsonl"); status != 1 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %s", list, status, stderr)
@@ -81,8 +81,8 @@ func TestNormalizeFlag(t *testing.T) {
 	}
 }
 
-// TestBoilerplateFlag: lines that all have do not count, whatever the workers and
-// wherever the texts come from.
+// TestBoilerplateFlag checks that common lines do not count, with any number of workers, from files
+// and from standard input.
 func TestBoilerplateFlag(t *testing.T) {
 	var b strings.Builder
 	for i := range 40 {
@@ -106,11 +106,11 @@ func TestBoilerplateFlag(t *testing.T) {
 	}
 }
 
-// TestMangledID: ids that only look alike once decoded are not taken.
+// TestMangledID checks that an id is refused if decoding would change it.
 func TestMangledID(t *testing.T) {
 	for _, id := range []string{`\ud800`, `a\udfff`, "a\xff", `\ud800\u0041`, `\\\ufffd\ud800`, `\udc00\ud800`} {
 		status, _, stderr := call(t, map[string]string{"x.jsonl": `{"id":"` + id + `","text":"x"}`}, "", "x.jsonl")
-		if status != 1 || !strings.Contains(stderr, "x.jsonl:1: \"id\" is not Unicode") {
+		if status != 1 || !strings.Contains(stderr, "x.jsonl:1: \"id\" is not valid Unicode") {
 			t.Errorf("%q: %d %s", id, status, stderr)
 		}
 	}
@@ -121,7 +121,7 @@ func TestMangledID(t *testing.T) {
 	}
 }
 
-// TestLines: the lines that were found are kept for the next time.
+// TestLines checks that a later call uses the lines that -lines kept.
 func TestLines(t *testing.T) {
 	var b strings.Builder
 	for i := range 30 {
@@ -137,7 +137,7 @@ func TestLines(t *testing.T) {
 	if status != 0 {
 		t.Fatal(stderr)
 	}
-	// Saving over what is compared with, again and again.
+	// A call may overwrite the saved fingerprints that it compares with.
 	for range 2 {
 		status, stdout, stderr := dedup("-boilerplate", "30", "-lines", "l", "-against", "x.fp", "-save", "x.fp", "x.jsonl")
 		if status != 0 || !strings.Contains(stdout, "60 old documents") || !strings.Contains(stdout, "60 duplicates") {
@@ -145,13 +145,13 @@ func TestLines(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		"with saved fingerprints the lines must be kept too": {"-boilerplate", "3", "-save", "y.fp", "x.jsonl"},
-		"say with -boilerplate":                              {"-lines", "l", "x.jsonl"},
-		"normalizer=boilerplate(":                            {"-against", "x.fp", "x.jsonl"},
-		"bad.lines:1: file is damaged":                       {"-boilerplate", "3", "-lines", "bad.lines", "x.jsonl"},
-		"given twice":                                        {"-boilerplate", "3", "-lines", "l", "-pairs", "l", "x.jsonl"},
-		"none.fp:1: no such file":                            {"-skip-bad", "-against", "none.fp", "x.jsonl"},
-		"data was stored with other settings":                {"-skip-bad", "-against", "x.fp", "x.jsonl"},
+		"-boilerplate with saved fingerprints needs -lines": {"-boilerplate", "3", "-save", "y.fp", "x.jsonl"},
+		"-lines needs -boilerplate":                         {"-lines", "l", "x.jsonl"},
+		"normalizer=boilerplate(":                           {"-against", "x.fp", "x.jsonl"},
+		"bad.lines:1: file is damaged":                      {"-boilerplate", "3", "-lines", "bad.lines", "x.jsonl"},
+		"two outputs have this name":                        {"-boilerplate", "3", "-lines", "l", "-pairs", "l", "x.jsonl"},
+		"none.fp:1: no such file":                           {"-skip-bad", "-against", "none.fp", "x.jsonl"},
+		"data was stored with other settings":               {"-skip-bad", "-against", "x.fp", "x.jsonl"},
 	} {
 		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: %d %s", args, status, stderr)
@@ -159,7 +159,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestManyOld: equal old fingerprints cost no more than equal old texts.
+// TestManyOld checks that equal old fingerprints cost no more than equal old texts.
 func TestManyOld(t *testing.T) {
 	var b strings.Builder
 	for i := range 100_000 {
@@ -178,8 +178,8 @@ func TestManyOld(t *testing.T) {
 	}
 }
 
-// TestWeightsFlag: weights by statistics find what shares only common words apart, and
-// statistics are kept for the next time.
+// TestWeightsFlag checks that weights from statistics tell texts apart that share only common
+// words, and that a later call uses the statistics that -stats kept.
 func TestWeightsFlag(t *testing.T) {
 	var b strings.Builder
 	for i := range 60 {
@@ -226,13 +226,13 @@ func TestWeightsFlag(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-: must be an ordinary file":            {"-weights", "tfidf", "-stats", "-", "x.jsonl"},
 		"/dev/null: must be":                     {"-weights", "tfidf", "-stats", "/dev/null", "x.jsonl"},
-		"the statistics must be kept too":        {"-weights", "tfidf", "-save", "y.fp", "x.jsonl"},
-		"-weights count needs none":              {"-stats", "s", "x.jsonl"},
+		"with saved fingerprints needs -stats":   {"-weights", "tfidf", "-save", "y.fp", "x.jsonl"},
+		"not used by -weights count":             {"-stats", "s", "x.jsonl"},
 		"one of count, binary, log, tfidf":       {"-weights", "idf", "x.jsonl"},
 		"bad.stats:1: file is damaged":           {"-weights", "tfidf", "-stats", "bad.stats", "x.jsonl"},
 		"tokenizer=shingles(words,2), not words": {"-weights", "tfidf", "-stats", "s", "-tokenizer", "words", "x.jsonl"},
 		"weight=(logcount*idf-smooth(":           {"-against", "x.fp", "x.jsonl"},
-		"given twice":                            {"-weights", "tfidf", "-stats", "p", "-pairs", "p", "x.jsonl"},
+		"two outputs have this name":             {"-weights", "tfidf", "-stats", "p", "-pairs", "p", "x.jsonl"},
 	} {
 		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%q: %d %s", args, status, stderr)

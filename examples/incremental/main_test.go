@@ -21,7 +21,8 @@ import (
 
 const text = "The quick brown fox jumps over the lazy dog while the sun sets slowly behind the old mill, and nobody in the village notices that the river has risen by two feet since the morning."
 
-// serve runs the service with some flags, and returns what posts to it.
+// serve runs the service with some flags. It returns a function that sends a request to it, and one
+// that stops it.
 func serve(t *testing.T, flags ...string) (do func(method, path, body string) (int, string), stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,7 +76,7 @@ func TestService(t *testing.T) {
 			doc := func(id, text string) string { return fmt.Sprintf(`{"id": %q, "text": %q}`, id, text) }
 			want("GET", "/health", "", 200, "ok")
 			want("POST", "/documents", doc("a", text), 200, `{"id":"a","known":false,"matches":[]}`)
-			want("POST", "/documents", doc("a", text), 200, `{"id":"a","known":false,"matches":[]}`) // not of itself
+			want("POST", "/documents", doc("a", text), 200, `{"id":"a","known":false,"matches":[]}`) // a document is no near-duplicate of itself
 			want("POST", "/search", doc("", text+"!"), 200, `"known":true,"matches":[{"id":"a","distance":0}]`)
 			want("POST", "/documents", doc("网页/1?x", strings.ToUpper(text))+"\n"+doc("c", "Something else, which has nothing to do with foxes or rivers."), 200,
 				`{"id":"网页/1?x","known":true,"matches":[{"id":"a","distance":0}]}`+"\n"+`{"id":"c","known":false,"matches":[]}`)
@@ -85,7 +86,7 @@ func TestService(t *testing.T) {
 			want("POST", "/search", doc("", text), 200, `[{"id":"网页/1?x","distance":0}]`)
 			want("DELETE", "/documents/"+"%E7%BD%91%E9%A1%B5/1%3Fx", "", 204, "")
 			want("POST", "/search", doc("", text), 200, `"known":false`)
-			// Ids are taken as they are: no path is cleaned, and nothing is replaced in them.
+			// Ids are used unchanged: no path is cleaned, and nothing in them is replaced.
 			for _, id := range []string{"http://example.org//a/../b", "a//b", "../x", "%41"} {
 				want("POST", "/documents", doc(id, text), 200, `"known":false`)
 				want("DELETE", "/documents/"+strings.ReplaceAll(strings.ReplaceAll(id, "%", "%25"), "..", "%2E%2E"), "", 204, "")
@@ -117,8 +118,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestEqualTexts: a request with very many equal texts takes bounded memory, and so does one with very
-// many empty ones.
+// TestEqualTexts checks that a request with very many equal texts takes limited memory, and that
+// one with too many empty texts is refused.
 func TestEqualTexts(t *testing.T) {
 	do, _ := serve(t, "-store", "memory:")
 	var body strings.Builder
@@ -140,7 +141,7 @@ func TestEqualTexts(t *testing.T) {
 	}
 }
 
-// slow is a store that answers when it is told to.
+// slow is a store that answers when the test tells it to.
 type slow struct {
 	blockstore.Store
 	entered, release chan struct{}
@@ -156,7 +157,8 @@ func (s slow) Search(ctx context.Context, fps []neardup.Fingerprint64, _ int) ([
 	}
 }
 
-// One request too many is told to try again, and one that takes too long ends.
+// TestConcurrency checks that one request too many is told to try again, and that a request that
+// takes too long ends.
 func TestConcurrency(t *testing.T) {
 	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	if err != nil {
@@ -191,7 +193,7 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// No error has the password.
+// TestPasswords checks that no error contains the password.
 func TestPasswords(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()

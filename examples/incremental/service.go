@@ -20,30 +20,33 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A service answers requests.
+// This file has the HTTP handlers. Every request is limited in size, time and number of answers, so
+// the memory of the service depends only on the number of requests at the same time.
+
+// A service answers HTTP requests.
 type service struct {
 	store         blockstore.Store
 	fingerprinter neardup.Fingerprinter
 	log           *slog.Logger
 	maxBody       int64
 	timeout       time.Duration
-	places        chan struct{} // of requests under way
+	places        chan struct{} // one element for each running request
 
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec   // by path and status
 	seconds   *prometheus.HistogramVec // by path
-	documents *prometheus.CounterVec   // by what was found
+	documents *prometheus.CounterVec   // by path and whether a near-duplicate was found
 }
 
 func newService(store blockstore.Store, f neardup.Fingerprinter, log *slog.Logger, maxBody int64, concurrent int, timeout time.Duration) *service {
 	s := &service{store: store, fingerprinter: f, log: log, maxBody: maxBody, timeout: timeout,
 		places:    make(chan struct{}, concurrent),
 		registry:  prometheus.NewRegistry(),
-		requests:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_requests_total", Help: "Requests."}, []string{"path", "status"}),
-		seconds:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "neardup_request_seconds", Help: "Time of requests.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"path"}),
-		documents: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_documents_total", Help: "Documents that were asked for, by whether a near-duplicate was known."}, []string{"path", "found"}),
+		requests:  prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_requests_total", Help: "Number of requests."}, []string{"path", "status"}),
+		seconds:   prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "neardup_request_seconds", Help: "Time of requests in seconds.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16)}, []string{"path"}),
+		documents: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "neardup_documents_total", Help: "Number of documents in requests, by whether a near-duplicate was found."}, []string{"path", "found"}),
 	}
-	underWay := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "neardup_requests_under_way", Help: "Requests under way."}, func() float64 { return float64(len(s.places)) })
+	underWay := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "neardup_requests_under_way", Help: "Number of requests that are running."}, func() float64 { return float64(len(s.places)) })
 	s.registry.MustRegister(s.requests, s.seconds, s.documents, underWay)
 	return s
 }
@@ -65,7 +68,8 @@ func (s *service) handler() http.Handler {
 		})
 	}))
 	remove := s.limited("/documents", func(w http.ResponseWriter, r *http.Request) error {
-		// Any bytes may be in an id, such as the // of an address: it is what follows, unescaped.
+		// An id may contain any characters, such as the // of a web address. So the id is the rest
+		// of the path, unescaped.
 		id, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), documents))
 		if err != nil {
 			return refusal{http.StatusBadRequest, err.Error()}
@@ -91,7 +95,7 @@ func (s *service) handler() http.Handler {
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A ServeMux would clean the path of an id, and so remove another one.
+		// A ServeMux would clean the path, and the handler would delete another id.
 		if r.Method == http.MethodDelete && strings.HasPrefix(r.URL.EscapedPath(), documents) {
 			remove.ServeHTTP(w, r)
 			return
@@ -100,10 +104,10 @@ func (s *service) handler() http.Handler {
 	})
 }
 
-// documents is what the path of a document begins with.
+// documents is the beginning of the path of a document.
 const documents = "/documents/"
 
-// A refusal is an error that is the client's.
+// A refusal is an error that the client made.
 type refusal struct {
 	status int
 	text   string
@@ -111,7 +115,8 @@ type refusal struct {
 
 func (r refusal) Error() string { return r.text }
 
-// limited lets so many requests in at once, each for so long and with so large a body, and counts them.
+// limited returns a handler that limits the number of requests at the same time, their duration and
+// their size. It also counts the requests, and turns errors into answers.
 func (s *service) limited(path string, handle func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counted := &statusWriter{ResponseWriter: w, status: http.StatusOK}
@@ -125,7 +130,7 @@ func (s *service) limited(path string, handle func(http.ResponseWriter, *http.Re
 			defer func() { <-s.places }()
 		default:
 			counted.Header().Set("Retry-After", "1")
-			fail(counted, http.StatusServiceUnavailable, "too many requests at once: try again")
+			fail(counted, http.StatusServiceUnavailable, "too many requests at the same time; try again")
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
@@ -140,17 +145,18 @@ func (s *service) limited(path string, handle func(http.ResponseWriter, *http.Re
 		case errors.As(err, &refused):
 			fail(counted, refused.status, refused.text)
 		case errors.As(err, &tooLarge):
-			fail(counted, http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d bytes", tooLarge.Limit))
+			fail(counted, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d bytes", tooLarge.Limit))
 		case errors.Is(err, context.DeadlineExceeded):
 			s.log.Error("request", "path", path, "error", err)
-			fail(counted, http.StatusGatewayTimeout, "it took too long; called again it finishes")
+			fail(counted, http.StatusGatewayTimeout, "the request took too long; send it again, and it will finish")
 		default:
 			s.log.Error("request", "path", path, "error", err)
-			fail(counted, http.StatusBadGateway, "the store failed; called again it finishes")
+			fail(counted, http.StatusBadGateway, "the store failed; send the request again, and it will finish")
 		}
 	})
 }
 
+// A statusWriter remembers the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
@@ -161,19 +167,20 @@ func (w *statusWriter) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
+// fail answers with an error.
 func fail(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(map[string]string{"error": text})
 }
 
-// An answer is what is said of a document.
+// An answer is the line that a request gets for one document.
 type answer struct {
 	ID      string  `json:"id"`
 	Known   bool    `json:"known"`
 	Empty   bool    `json:"empty,omitempty"`
 	Matches []match `json:"matches"`
-	More    bool    `json:"more,omitempty"` // there are matches that are not listed
+	More    bool    `json:"more,omitempty"` // there are more matches than listed
 }
 
 type match struct {
@@ -181,22 +188,23 @@ type match struct {
 	Distance int    `json:"distance"`
 }
 
-// What one request may take is bounded, so the memory of the service is by the number of requests at
-// once: documents, matches listed of one, and of all together.
+// Limits of one request: the number of documents, of matches that are listed for one document, and
+// of matches that are listed for all documents together.
 const (
 	mostDocuments  = 10_000
 	mostMatches    = 100
 	mostMatchesAll = 100_000
 )
 
-// listed returns how many matches are listed of each of n documents.
+// listed returns how many matches are listed for each of n documents.
 func listed(n int) int { return max(1, min(mostMatches, mostMatchesAll/max(n, 1))) }
 
-// look reads documents, asks for them, and writes an answer for each.
+// look reads the documents of a request, asks the store for their matches, and writes an answer for
+// each.
 func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask func(context.Context, []blockstore.Entry) ([][]neardup.Match[string], error)) error {
 	var answers []answer
 	var entries []blockstore.Entry
-	var at []int // in answers, of entries
+	var at []int // for each entry, the number of its answer
 	decoder := json.NewDecoder(r.Body)
 	for {
 		var doc struct {
@@ -209,7 +217,7 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 			break
 		}
 		if err == nil && len(answers) == mostDocuments {
-			return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("more than %d documents: send several requests", mostDocuments)}
+			return refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request has more than %d documents; send several requests", mostDocuments)}
 		}
 		if err == nil {
 			err = json.Unmarshal(raw, &doc)
@@ -221,8 +229,8 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 			}
 			return refusal{http.StatusBadRequest, fmt.Sprintf("document %d: %v", len(answers)+1, err)}
 		}
-		if !utf8.Valid(raw) || strings.ContainsRune(doc.ID, utf8.RuneError) { // ids that differ only there would be one
-			return refusal{http.StatusBadRequest, fmt.Sprintf("document %d: not UTF-8", len(answers)+1)}
+		if !utf8.Valid(raw) || strings.ContainsRune(doc.ID, utf8.RuneError) { // JSON replaces what is not UTF-8, so different ids could become equal
+			return refusal{http.StatusBadRequest, fmt.Sprintf("document %d: the text or the id is not valid UTF-8", len(answers)+1)}
 		}
 		if doc.Text == nil {
 			return refusal{http.StatusBadRequest, fmt.Sprintf(`document %d: there is no "text"`, len(answers)+1)}
@@ -235,7 +243,7 @@ func (s *service) look(w http.ResponseWriter, r *http.Request, path string, ask 
 		}
 	}
 	if len(answers) == 0 {
-		return refusal{http.StatusBadRequest, `there is no document: {"id": "…", "text": "…"}`}
+		return refusal{http.StatusBadRequest, `there is no document such as {"id": "…", "text": "…"}`}
 	}
 	if path == "/documents" {
 		if _, err := blockstore.CheckEntries(entries); err != nil {

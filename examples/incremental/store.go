@@ -24,7 +24,9 @@ import (
 	"github.com/neardup/neardup/stores/sqlstore"
 )
 
-// A store is a BlockStore that also closes the connections it was opened with.
+// This file opens the store that -store names by a URL, and keeps passwords out of messages.
+
+// A store closes the connections that it was opened with, after the store itself.
 type store struct {
 	blockstore.Store
 	close func() error
@@ -38,7 +40,7 @@ func (s store) Close() error {
 	return err
 }
 
-// openStore opens the store of a URL. Its errors do not have the password.
+// openStore opens the store of a URL. Its errors do not contain the password.
 func openStore(ctx context.Context, where string, distance, blocks int, version string) (blockstore.Store, error) {
 	s, err := open(ctx, where, distance, blocks, version)
 	if err != nil {
@@ -47,8 +49,8 @@ func openStore(ctx context.Context, where string, distance, blocks int, version 
 	return s, nil
 }
 
-// shown is the place of a store as it may be printed. What is not known to be without a password, such
-// as the data source name of a driver, is not shown at all.
+// shown returns the URL of a store as it may be printed. If it is not certain that a text has no
+// password, shown returns none of it; the data source name of a driver is such a text.
 func shown(where string) string {
 	u, err := url.Parse(where)
 	if err != nil {
@@ -59,14 +61,14 @@ func shown(where string) string {
 		return where
 	case "redis", "rediss", "mongodb", "mongodb+srv", "mysql", "postgres", "postgresql":
 		if u.Opaque == "" && u.Host != "" {
-			u.RawQuery = "" // may have a password, too
+			u.RawQuery = "" // the query may have a password too
 			return u.Redacted()
 		}
 	}
-	return "(of no known kind)"
+	return "(of an unknown kind)"
 }
 
-// hidden is an error whose text does not have the password of a URL.
+// hidden is an error whose message does not contain the password of the URL.
 type hidden struct {
 	error
 	where string
@@ -77,7 +79,7 @@ func (h hidden) Unwrap() error { return h.error }
 func (h hidden) Error() string {
 	u, err := url.Parse(h.where)
 	if err != nil || strings.HasPrefix(shown(h.where), "(") {
-		return "it must be a URL such as redis://host:6379, mysql://user:password@host/db, postgres://…, mongodb://…, sqlite:FILE, pebble:DIR or memory:"
+		return "must be a URL such as redis://host:6379, mysql://user:password@host/db, postgres://…, mongodb://…, sqlite:FILE, pebble:DIR or memory:"
 	}
 	text := strings.ReplaceAll(h.error.Error(), h.where, shown(h.where))
 	if password, ok := u.User.Password(); ok && password != "" {
@@ -87,6 +89,7 @@ func (h hidden) Error() string {
 	return text
 }
 
+// open opens the store of a URL. Its errors may contain the password.
 func open(ctx context.Context, where string, distance, blocks int, version string) (blockstore.Store, error) {
 	u, err := url.Parse(where)
 	if err != nil {
@@ -102,7 +105,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		return blockstore.FromIndex(ix), nil
 	case "pebble":
 		if path == "" {
-			return nil, errors.New("pebble:DIR needs a directory")
+			return nil, errors.New("pebble: needs a directory, such as pebble:DIR")
 		}
 		s, err := pebblestore.Open(path, distance, pebblestore.Options{Blocks: blocks, Version: version})
 		if err != nil {
@@ -135,15 +138,15 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		return openSQL(ctx, "pgx", where, sqlstore.PostgreSQL, distance, blocks, version)
 	case "sqlite":
 		if path == "" {
-			return nil, errors.New("sqlite:FILE needs a file")
+			return nil, errors.New("sqlite: needs a file, such as sqlite:FILE")
 		}
 		dsn := (&url.URL{Scheme: "file", Opaque: path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate"}).String()
 		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, distance, blocks, version)
 	}
-	return nil, fmt.Errorf("there is no store %q", u.Scheme)
+	return nil, fmt.Errorf("there is no kind of store %q", u.Scheme)
 }
 
-// mysqlDSN is a URL as the driver wants it.
+// mysqlDSN returns the data source name of the MySQL driver for a URL.
 func mysqlDSN(u *url.URL) string {
 	c := mysql.NewConfig()
 	c.User = u.User.Username()
@@ -160,6 +163,7 @@ func mysqlDSN(u *url.URL) string {
 	return c.FormatDSN()
 }
 
+// openSQL opens a store in an SQL database.
 func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, distance, blocks int, version string) (blockstore.Store, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -171,7 +175,8 @@ func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, 
 	return closing(s, err, db.Close)
 }
 
-// closing is a store, or what is left of it after an error.
+// closing returns a store that also calls close when it is closed. If err is not nil, it calls
+// close at once and returns the error.
 func closing(s blockstore.Store, err error, close func() error) (blockstore.Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, close())

@@ -19,8 +19,12 @@ import (
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
-// A collection is the records of a call, in the order of the input. Records with the same
-// features are one class, and only classes are compared.
+// This file compares records. Records with the same features form a class, so exact copies cost no
+// comparison. Pairs of classes with near fingerprints are candidates. They are verified by the
+// exact cosine of their features; for that the records are read again, so only the features of
+// candidates are in memory.
+
+// A collection has the records of a call, in the order of the input.
 type collection struct {
 	o      *options
 	stderr io.Writer
@@ -28,30 +32,31 @@ type collection struct {
 	rows   rows
 
 	ids     []string
-	at      map[string]int
-	class   []int32 // of each record; −1 if it has no features
+	at      map[string]int // the number of the record with an id
+	class   []int32        // for each record, the number of its class; −1 if it has no features
 	classes []class
 	bad     int
 }
 
-// A class is records with the same features.
+// A class is all records with the same features.
 type class struct {
-	fp      neardup.Fingerprint128 // of 64 bits only Lo
-	records []uint32               // the first stands for all
+	fp      neardup.Fingerprint128 // with 64 bits only Lo is used
+	records []uint32               // ascending; the first stands for all
 }
 
-// match is a pair of classes, or of records.
+// match is a pair of classes, or in writePairs of records.
 type match struct {
 	i, j       uint32
 	distance   int32
 	similarity float32
 }
 
-// maxCandidates is the number of pairs of classes that are kept, of 16 bytes each.
+// maxCandidates is the largest number of candidates that are kept in memory; each takes 16 bytes.
 const maxCandidates = 1 << 26
 
-// each calls use with chunks of good records and the number of the first; bad ones are
-// reported if report, and skipped or an error.
+// each calls use with chunks of records, and with the number of the first record of the chunk. A
+// bad row is skipped with -skip-bad, otherwise it is an error. Skipped rows are printed and counted
+// only if report is set, because the rows are read several times.
 func (c *collection) each(what string, report bool, use func(first int, chunk []row)) error {
 	const most, mostBytes = 4096, 4 << 20
 	show := cli.Counter(c.stderr, what)
@@ -66,10 +71,10 @@ func (c *collection) each(what string, report bool, use func(first int, chunk []
 		show(n)
 	}
 	var failed error
-	seen := map[string]string{} // where ids stand
+	seen := map[string]string{} // the places of ids
 	err := c.rows.each(func(r row) bool {
 		if first, twice := seen[r.id]; r.err == nil && twice {
-			r.err = fmt.Errorf("duplicate id %q, which %s has", r.id, first)
+			r.err = fmt.Errorf("the id %q is used twice, first at %s", r.id, first)
 		}
 		if r.err != nil {
 			failed = fmt.Errorf("%s: %w", r.place, r.err)
@@ -98,7 +103,7 @@ func (c *collection) each(what string, report bool, use func(first int, chunk []
 	return nil
 }
 
-// parallel calls use with each number below n, by several workers at once.
+// parallel calls use with each number from 0 to n−1, from several workers at the same time.
 func (c *collection) parallel(n int, use func(i int)) {
 	var wg sync.WaitGroup
 	for w := range c.o.workers {
@@ -111,10 +116,10 @@ func (c *collection) parallel(n int, use func(i int)) {
 	wg.Wait()
 }
 
-// compare reads the records and returns the pairs of classes that match, and for each
-// record the first one of its group.
+// compare reads the records. It returns the pairs of classes that match, and for each record the
+// number of the first record of its group.
 func (c *collection) compare() ([]match, []int, error) {
-	if len(c.f.Fields) == 0 { // what is wrong with the rows is said first
+	if len(c.f.Fields) == 0 { // report bad rows first
 		err := c.each("records read", true, func(int, []row) {})
 		return nil, nil, cmp.Or(err, errors.New("there is no column to compare"))
 	}
@@ -155,7 +160,7 @@ func (c *collection) compare() ([]match, []int, error) {
 	return matches, groups, nil
 }
 
-// read reads and fingerprints the records, and finds the classes.
+// read reads and fingerprints the records, and puts them into classes.
 func (c *collection) read() error {
 	c.at = map[string]int{}
 	known := map[[16]byte]int32{}
@@ -170,7 +175,7 @@ func (c *collection) read() error {
 			c.ids = append(c.ids, r.id)
 			n, ok := known[digests[i]]
 			switch {
-			case digests[i] == [16]byte{}: // without features it is near nothing
+			case digests[i] == [16]byte{}: // without features: near no other record
 				n = -1
 			case !ok:
 				n = int32(len(c.classes))
@@ -185,6 +190,7 @@ func (c *collection) read() error {
 	})
 }
 
+// sum returns the fingerprint of a record; with 64 bits only Lo is used.
 func (c *collection) sum(rec neardup.Record) neardup.Fingerprint128 {
 	if c.o.bits == 64 {
 		return neardup.Fingerprint128{Lo: uint64(c.f.SumRecord64(rec))}
@@ -192,7 +198,7 @@ func (c *collection) sum(rec neardup.Record) neardup.Fingerprint128 {
 	return c.f.SumRecord128(rec)
 }
 
-// candidates returns the pairs of classes with near fingerprints.
+// candidates returns the pairs of classes whose fingerprints are near each other.
 func (c *collection) candidates() (found []match, err error) {
 	if c.o.distance < 0 {
 		c.o.distance = usualDistance(len(c.classes), c.o.bits)
@@ -211,7 +217,7 @@ func (c *collection) candidates() (found []match, err error) {
 	defer show(-1)
 	for p := range near {
 		if len(found) == maxCandidates {
-			return nil, fmt.Errorf("more than %d pairs of records are within distance %d: give a smaller -distance", maxCandidates, c.o.distance)
+			return nil, fmt.Errorf("more than %d pairs of records are within the distance %d; set a smaller -distance", maxCandidates, c.o.distance)
 		}
 		if found = append(found, match{i: uint32(p.A), j: uint32(p.B), distance: int32(p.Distance)}); len(found)%(1<<16) == 0 {
 			show(len(found))
@@ -220,14 +226,14 @@ func (c *collection) candidates() (found []match, err error) {
 	return found, nil
 }
 
-// usualDistance returns the largest distance, up to 44 of 128 bits and 20 of 64, at which
-// each of n records has at most ten unrelated ones within it.
+// usualDistance returns the default distance for n records: 44 of 128 bits or 20 of 64, or less. If
+// unrelated fingerprints are random, there are at most ten unrelated candidates for each record.
 func usualDistance(n, bits int) int {
 	most := 44
 	if bits == 64 {
 		most = 20
 	}
-	share, term := 0.0, math.Ldexp(1, -bits) // of unrelated pairs: binomial
+	share, term := 0.0, math.Ldexp(1, -bits) // fraction of unrelated pairs within d and at d: binomial
 	for d := range most + 1 {
 		if share += term; share*float64(n) > 20 {
 			return max(d-1, 3)
@@ -237,19 +243,19 @@ func usualDistance(n, bits int) int {
 	return most
 }
 
-// A feature is a part of a vector.
+// A feature is one element of a vector.
 type feature struct {
 	text   string
 	weight float64
 }
 
-// errChanged is the error of records that are not what they were when they were read.
-var errChanged = errors.New("the records changed while they were read")
+// errChanged is the error if a second reading gives other records than the first.
+var errChanged = errors.New("the records changed between the first and the second reading")
 
-// verify reads the records again and keeps the pairs whose features have the cosine that
-// is asked for.
+// verify reads the records again. It returns the candidates whose features have a cosine of at
+// least -similarity.
 func (c *collection) verify(candidates []match) ([]match, error) {
-	vectors := make([][]feature, len(c.classes)) // of unit length, sorted; nil if not needed
+	vectors := make([][]feature, len(c.classes)) // by class: of unit length, sorted by text; nil if not needed
 	needed := make([]bool, len(c.classes))
 	for _, m := range candidates {
 		needed[m.i], needed[m.j] = true, true
@@ -285,7 +291,8 @@ func (c *collection) verify(candidates []match) ([]match, error) {
 	return slices.DeleteFunc(candidates, func(m match) bool { return float64(m.similarity) < c.o.similarity }), nil
 }
 
-// digest tells vectors apart; that of none is zero.
+// digest returns a hash of a vector: equal vectors have equal digests. The digest of an empty
+// vector is zero.
 func digest(v []feature) (d [16]byte) {
 	if len(v) == 0 {
 		return d
@@ -298,6 +305,7 @@ func digest(v []feature) (d [16]byte) {
 	return d
 }
 
+// vector returns the features of a record as a vector of length 1, sorted by text.
 func vector(f *neardup.Fingerprinter, rec neardup.Record) (v []feature) {
 	for t, w := range f.RecordFeatures(rec) {
 		v = append(v, feature{t.Text, w})
@@ -313,6 +321,7 @@ func vector(f *neardup.Fingerprinter, rec neardup.Record) (v []feature) {
 	return v
 }
 
+// cosine returns the cosine of two sorted vectors of length 1.
 func cosine(a, b []feature) (sum float64) {
 	for len(a) > 0 && len(b) > 0 {
 		switch strings.Compare(a[0].text, b[0].text) {
@@ -328,11 +337,11 @@ func cosine(a, b []feature) (sum float64) {
 	return min(sum, 1)
 }
 
-// writePairs writes id, id, distance and similarity of each pair of records, sorted by the
-// ids. It spells pairs out one record at a time, as there can be very many.
+// writePairs writes the two ids, the distance and the cosine of each pair of records, sorted by the
+// ids. There can be very many pairs, so it makes the pairs of one record at a time.
 func (c *collection) writePairs(w io.Writer, matches []match) error {
 	out := bufio.NewWriter(w)
-	near := make([][]match, len(c.classes)) // j is the other class
+	near := make([][]match, len(c.classes)) // by class i; j is the other class
 	for _, m := range matches {
 		near[m.i] = append(near[m.i], m)
 		near[m.j] = append(near[m.j], match{m.j, m.i, m.distance, m.similarity})
@@ -373,7 +382,7 @@ func (c *collection) writePairs(w io.Writer, matches []match) error {
 	return out.Flush()
 }
 
-// writeGroups writes each id with that of the first record of its group.
+// writeGroups writes each id and the id of the first record of its group.
 func (c *collection) writeGroups(w io.Writer, groups []int) error {
 	out := bufio.NewWriter(w)
 	for i, first := range groups {
@@ -382,7 +391,7 @@ func (c *collection) writeGroups(w io.Writer, groups []int) error {
 	return out.Flush()
 }
 
-// summary tells a person what was found.
+// summary tells the user what was found.
 func (c *collection) summary(w io.Writer, matches []match, groups []int, took time.Duration) error {
 	pairs, empty := 0, 0
 	for _, class := range c.classes {
@@ -413,7 +422,7 @@ func (c *collection) summary(w io.Writer, matches []match, groups []int, took ti
 	out := bufio.NewWriter(w)
 	what := "matches"
 	if c.o.similarity == 0 {
-		what = "candidates, by their fingerprints alone"
+		what = "candidates, compared by their fingerprints only"
 	}
 	fmt.Fprintf(out, "%d records, %d %s\n%d duplicates in %d groups; %d records are left without them\n", len(c.ids), pairs, what, duplicates, n, len(c.ids)-duplicates)
 	if empty > 0 {
@@ -422,6 +431,6 @@ func (c *collection) summary(w io.Writer, matches []match, groups []int, took ti
 	if c.bad > 0 {
 		fmt.Fprintf(out, "%d bad rows skipped\n", c.bad)
 	}
-	fmt.Fprintf(out, "candidates up to %d of %d bits apart; %.2f s\n", c.o.distance, c.o.bits, took.Seconds())
+	fmt.Fprintf(out, "candidates differ in up to %d of %d bits; %.2f s\n", c.o.distance, c.o.bits, took.Seconds())
 	return out.Flush()
 }

@@ -1,11 +1,20 @@
-// Command records finds the near-duplicates among records: rows of CSV files or of a table
-// of a database.
+// Command records finds near-duplicates among records: rows of CSV files, or of a table of a
+// database.
 //
 //	go run -C examples ./records [flags] FILE.csv...
 //	go run -C examples ./records [flags] -db FILE.sqlite -table NAME
 //
-// Fingerprints nominate candidates (-distance), of which those are kept whose features
-// have a cosine of at least -similarity. A group is what chains of matches hold together.
+// The program works in two steps. First it fingerprints all records; pairs whose fingerprints
+// differ in at most -distance bits are candidates. Then it reads the records again and keeps the
+// candidates whose features have a cosine of at least -similarity. A group consists of all records
+// that a chain of matches connects.
+//
+// The files:
+//
+//	main.go     flags, and the steps of a call
+//	schema.go   read the -schema
+//	rows.go     read records from CSV files or a database
+//	compare.go  find candidates, verify them, and write pairs and groups
 package main
 
 import (
@@ -28,7 +37,7 @@ func main() {
 	})
 }
 
-// options are the flags.
+// options has the values of the flags.
 type options struct {
 	schema, id               string
 	driver, db, table, query string
@@ -39,36 +48,42 @@ type options struct {
 	args                     []string
 }
 
-// errUsage is an error in the flags that has been reported.
+// errUsage says that the flags are wrong. The message has already been printed.
 var errUsage = errors.New("usage")
 
 func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	var o options
 	f := flag.NewFlagSet("records", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	f.StringVar(&o.schema, "schema", "", "`FILE` with a JSON object: for each column that counts a text of options, separated by commas,\n"+
-		"  whole (the default), words, words2, chars3, …   the value is one feature, or its words, pairs of them, trigrams\n"+
-		"  small (the default), large, -                   a short value, a text, or ignored\n"+
+	f.StringVar(&o.schema, "schema", "", "`FILE` with a JSON object. Its keys are the columns to compare. A value is a text of\n"+
+		"options, separated by commas:\n"+
+		"  whole (the default), words, words2, chars3, …   features: the value, its words, pairs of words, trigrams\n"+
+		"  small (the default), large, -                   a short value, a text, or a column to ignore\n"+
 		"  text (the default), exact, number, date, mdy (month first), phone, phone=86\n"+
-		"  named                                           compared within the column only\n"+
-		"  weight=2.5                                      by default 2, and 1 for each word of a large text\n"+
-		"or a list of such texts. Without a schema every column but the id is whole")
+		"  named                                           compare only with values of the same column\n"+
+		"  weight=2.5                                      the default is 2, and 1 for each word of a large text\n"+
+		"A value may also be a list of such texts. Without a schema, every column except the id\n"+
+		"is compared as a whole")
 	f.StringVar(&o.id, "id", "id", "`COLUMN` with the id of a record")
-	f.StringVar(&o.db, "db", "", "database to read instead of files: a `FILE` for sqlite, what the driver calls a data source name for others")
+	f.StringVar(&o.db, "db", "", "database to read instead of files: a `FILE` for sqlite, a data source name for other drivers")
 	f.StringVar(&o.driver, "driver", "sqlite", "`NAME` of the database driver: sqlite, mysql or pgx (PostgreSQL)")
-	f.StringVar(&o.table, "table", "", "`NAME` of the table in the database; it is quoted, so for SCHEMA.NAME give a -query")
-	f.StringVar(&o.query, "query", "", "`SQL` whose rows are the records, instead of -table. It may be sent several times")
-	f.IntVar(&o.bits, "bits", 128, "width of the fingerprints: 64 or 128; 64 bits find fewer")
-	f.IntVar(&o.distance, "distance", -1, "largest Hamming distance of candidates, in bits. By default it is up to 44 of 128 bits and 20 of 64, less for many records. At such distances all pairs of fingerprints are compared, some hundred million a second. Up to 8 an index serves for millions of records, but finds only records that are nearly equal")
-	f.Float64Var(&o.similarity, "similarity", 0.5, "smallest cosine of the features of a match, from 0 to 1. 0 takes the candidates as they are, and reads the records only once")
-	f.BoolVar(&o.idf, "idf", false, "weigh rare values more than common ones; reads the records twice")
-	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: id, id, distance and cosine, tab-separated and sorted")
-	f.StringVar(&o.groups, "clusters", "", "`FILE` for the groups: each id with that of the first record of its group")
-	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of records to work on at once; the results do not depend on it")
-	f.BoolVar(&o.skipBad, "skip-bad", false, "report, count and skip rows that cannot be read, instead of stopping")
+	f.StringVar(&o.table, "table", "", "`NAME` of the table in the database. It is quoted, so SCHEMA.NAME needs a -query")
+	f.StringVar(&o.query, "query", "", "`SQL` that returns the records, instead of -table. It may be sent several times")
+	f.IntVar(&o.bits, "bits", 128, "width of the fingerprints: 64 or 128 bits; 64 bits find fewer duplicates")
+	f.IntVar(&o.distance, "distance", -1, "largest Hamming distance of candidates, in bits. The default is 44 of 128 bits or 20 of\n"+
+		"64, and less for many records. At such distances all pairs of fingerprints are compared,\n"+
+		"some hundred million a second. Up to a distance of 8 an index is used, which is fast for\n"+
+		"millions of records, but finds only records that are nearly equal")
+	f.Float64Var(&o.similarity, "similarity", 0.5, "smallest cosine of the features of a match, from 0 to 1.\n"+
+		"With 0 every candidate is a match, and the records are read only once")
+	f.BoolVar(&o.idf, "idf", false, "give rare values more weight than common ones; this reads the records once more")
+	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: two ids, distance and cosine, separated by tabs and sorted")
+	f.StringVar(&o.groups, "clusters", "", "`FILE` for the groups: each id, and the id of the first record of its group")
+	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of records to work on at the same time; the results do not depend on it")
+	f.BoolVar(&o.skipBad, "skip-bad", false, "skip rows that cannot be read, and report and count them, instead of stopping")
 	f.Usage = func() {
 		fmt.Fprint(stderr, "usage: records [flags] FILE.csv...\n       records [flags] -db DATABASE -table NAME\nFiles may be compressed (.gz, .zst); - is standard input.\n"+
-			"A schema: {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"large\"}\n\n")
+			"Example of a schema: {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"large\"}\n\n")
 		f.PrintDefaults()
 	}
 	if err := f.Parse(args); err != nil {
@@ -83,21 +98,21 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	wrong := ""
 	switch {
 	case o.db == "" && len(o.args) == 0:
-		wrong = "no FILE.csv given; -h shows the flags"
+		wrong = "there is no FILE.csv; -h shows the flags"
 	case o.db == "" && (o.table != "" || o.query != ""):
-		wrong = "-table and -query need a -db"
+		wrong = "-table and -query need -db"
 	case o.db != "" && len(o.args) > 0:
-		wrong = "either files or a -db"
+		wrong = "give either files or -db, not both"
 	case o.db != "" && (o.table == "") == (o.query == ""):
-		wrong = "-db: either a -table or a -query"
+		wrong = "-db needs either -table or -query"
 	case o.bits != 64 && o.bits != 128:
-		wrong = fmt.Sprintf("-bits %d: 64 or 128", o.bits)
+		wrong = fmt.Sprintf("-bits %d: must be 64 or 128", o.bits)
 	case distanceGiven && (o.distance < 0 || o.distance > o.bits):
-		wrong = fmt.Sprintf("-distance %d: 0 to %d", o.distance, o.bits)
+		wrong = fmt.Sprintf("-distance %d: must be from 0 to %d", o.distance, o.bits)
 	case !(o.similarity >= 0 && o.similarity <= 1):
-		wrong = fmt.Sprintf("-similarity %v: 0 to 1", o.similarity)
+		wrong = fmt.Sprintf("-similarity %v: must be from 0 to 1", o.similarity)
 	case o.workers < 1 || o.workers > 4096:
-		wrong = fmt.Sprintf("-workers %d: 1 to 4096", o.workers)
+		wrong = fmt.Sprintf("-workers %d: must be from 1 to 4096", o.workers)
 	}
 	if wrong != "" {
 		fmt.Fprintln(stderr, "records:", wrong)
@@ -106,7 +121,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	return &o, nil
 }
 
-// run is the program; it returns the exit status.
+// run runs the program and returns the exit status: 0 if all went well, 1 after an error, 2 if the
+// flags are wrong.
 func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
 	o, err := parseFlags(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -123,7 +139,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	return 0
 }
 
-// findRecords does the work of one call.
+// findRecords does the work of one call, from the input to the outputs.
 func findRecords(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	start := time.Now()
 	if err := cli.CheckPaths(append([]string{o.schema, o.db}, o.args...), []string{o.groups, o.pairs}); err != nil {
@@ -178,7 +194,8 @@ func findRecords(o *options, outs *cli.Outputs, stdin io.Reader, stdout, stderr 
 	return err
 }
 
-// checkColumns sees that every field has a column, or makes fields of all columns.
+// checkColumns checks that every field of the schema has a column. Without a schema it makes every
+// column except the id a field.
 func (c *collection) checkColumns() error {
 	names, err := c.rows.columns()
 	if err != nil {
@@ -193,7 +210,7 @@ func (c *collection) checkColumns() error {
 	}
 	for _, f := range c.f.Fields {
 		if !have[f.Name] {
-			return fmt.Errorf("%s: no column %q; there are %q", c.o.schema, f.Name, names)
+			return fmt.Errorf("%s: there is no column %q; the columns are %q", c.o.schema, f.Name, names)
 		}
 	}
 	return nil

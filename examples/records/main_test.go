@@ -49,8 +49,8 @@ const schema = `{
   "notes": "large"
 }`
 
-// TestRecords: pairs and groups from files, standard input and compressed, and the same
-// whatever the workers.
+// TestRecords checks pairs and groups from files, standard input and compressed files. They must
+// not depend on the number of workers.
 func TestRecords(t *testing.T) {
 	files := map[string]string{"p.csv": people, "s.json": schema}
 	for _, workers := range []string{"1", "3", "50"} {
@@ -75,7 +75,7 @@ func TestRecords(t *testing.T) {
 		t.Error(status, stdout, stderr)
 	}
 	status, stdout, stderr = call(t, nil, people, "-schema", "s.json", "-similarity", "0", "-distance", "30", "-pairs", "-", "-")
-	if status != 0 || !strings.HasPrefix(stdout, "1\t2\t0\n") || !strings.Contains(stderr, "candidates, by their fingerprints alone") {
+	if status != 0 || !strings.HasPrefix(stdout, "1\t2\t0\n") || !strings.Contains(stderr, "candidates, compared by their fingerprints only") {
 		t.Error(status, stdout, stderr)
 	}
 	for _, args := range [][]string{{"-idf"}, {"-bits", "64"}, {"-idf", "-bits", "64", "-distance", "30", "-similarity", "0.3"}} {
@@ -83,14 +83,14 @@ func TestRecords(t *testing.T) {
 			t.Error(args, status, stdout, stderr)
 		}
 	}
-	// Without a schema whole values count.
+	// Without a schema, whole values are compared.
 	if status, stdout, stderr := call(t, nil, "", "-pairs", "-", "-similarity", "0.9", "p.csv"); status != 0 || stdout != "" || !strings.Contains(stderr, "0 matches") {
 		t.Error(status, stdout, stderr)
 	}
 }
 
-// TestTable: names with quotes, keywords and spaces, nulls and numbers, in a database that
-// is opened for reading only.
+// TestTable reads tables: names with quotes, keywords and spaces, nulls and numbers. The database
+// is only read.
 func TestTable(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir, err := os.Getwd()
@@ -128,13 +128,13 @@ func TestTable(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"no such table":                  {"-table", "x"},
-		`no column "id"`:                 {"-table", `select "x" from; --`},
+		`there is no column "id"`:        {"-table", `select "x" from; --`},
 		"readonly":                       {"-query", `delete from "select ""x"" from; --"`},
 		"missing.sqlite:1:":              {"-db", "missing.sqlite", "-table", "x"},
 		"one of mysql, pgx":              {"-driver", "oracle", "-table", "x"},
-		"either a -table or a -query":    {"-table", "x", "-query", "y"},
+		"needs either -table or -query":  {"-table", "x", "-query", "y"},
 		`two columns have the name "id"`: {"-query", "select 1 as id, 2 as id"},
-		`the query:1: no id`:             {"-query", "select null as id, 2 as x"},
+		`the query:1: there is no id`:    {"-query", "select null as id, 2 as x"},
 	} {
 		if status, stdout, stderr := call(t, nil, "", append([]string{"-db", "my data?#%.sqlite"}, args...)...); status == 0 || stdout != "" || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d, %s, %s", want, status, stdout, stderr)
@@ -145,7 +145,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestErrors: bad lines, files and schemas are told with their place, and nothing is
+// TestErrors checks that errors in lines, files and schemas name their place, and that nothing is
 // written.
 func TestErrors(t *testing.T) {
 	files := map[string]string{
@@ -154,35 +154,35 @@ func TestErrors(t *testing.T) {
 	}
 	call(t, files, "")
 	for want, args := range map[string][]string{
-		"short.csv:3: wrong number of fields":          {"short.csv"},
-		"lines 2 to ":                                  {"quote.csv"},
-		"first.csv:2: bare":                            {"first.csv"},
-		"short.csv:1: it has the columns":              {"p.csv", "short.csv"},
-		"p.csv: is an input and an output":             {"-pairs", "p.csv", "p.csv"},
-		"./p.csv: is an input and an output":           {"-pairs", "./p.csv", "-schema", "other.json", "p.csv"},
-		"other.json: is an input and an output":        {"-pairs", "other.json", "-schema", "other.json", "p.csv"},
-		"./out: is given twice":                        {"-pairs", "./out", "p.csv"},
-		`noid.csv:1: no column "id"; there are ["a" `:  {"noid.csv"},
-		"empty.csv:1: it has no header":                {"empty.csv"},
-		`twice.csv:1: two columns have the name "a"`:   {"twice.csv"},
-		`same.csv:3: duplicate id "1"`:                 {"same.csv"},
-		"blank.csv:2: no id":                           {"blank.csv"},
-		"none.csv:1: no such file":                     {"none.csv"},
-		`colour.json:2: field "name": "colour" is not`: {"-schema", "colour.json", "p.csv"},
-		"syntax.json:2: invalid character":             {"-schema", "syntax.json", "p.csv"},
-		"list.json:1: not a JSON object":               {"-schema", "list.json", "p.csv"},
-		"cut.json:1: it ends in the middle":            {"-schema", "cut.json", "p.csv"},
-		"more.json:1: something behind":                {"-schema", "more.json", "p.csv"},
-		`again.json:2: column "name" is there twice`:   {"-schema", "again.json", "p.csv"},
-		`other.json: no column "nom"`:                  {"-schema", "other.json", "p.csv"},
-		"number.json:1: column \"name\": neither":      {"-schema", "number.json", "p.csv"},
-		"no.json:1: no such file":                      {"-schema", "no.json", "p.csv"},
-		"-bits 32":                                     {"-bits", "32", "p.csv"},
-		"-similarity 2":                                {"-similarity", "2", "p.csv"},
-		"-distance -1":                                 {"-distance", "-1", "p.csv"},
-		"no FILE.csv":                                  {},
-		"need a -db":                                   {"-table", "x", "p.csv"},
-		"either files or a -db":                        {"-db", "x", "p.csv"},
+		"short.csv:3: wrong number of fields":                        {"short.csv"},
+		"lines 2 to ":                                                {"quote.csv"},
+		"first.csv:2: bare":                                          {"first.csv"},
+		"short.csv:1: the columns are":                               {"p.csv", "short.csv"},
+		"p.csv: the same file is an input and":                       {"-pairs", "p.csv", "p.csv"},
+		"./p.csv: the same file is an input and":                     {"-pairs", "./p.csv", "-schema", "other.json", "p.csv"},
+		"other.json: the same file is an input and":                  {"-pairs", "other.json", "-schema", "other.json", "p.csv"},
+		"./out: two outputs are the same file":                       {"-pairs", "./out", "p.csv"},
+		`noid.csv:1: there is no column "id"; the columns are ["a" `: {"noid.csv"},
+		"empty.csv:1: the file has no header":                        {"empty.csv"},
+		`twice.csv:1: two columns have the name "a"`:                 {"twice.csv"},
+		`same.csv:3: the id "1" is used twice`:                       {"same.csv"},
+		"blank.csv:2: there is no id":                                {"blank.csv"},
+		"none.csv:1: no such file":                                   {"none.csv"},
+		`colour.json:2: field "name": "colour" is not`:               {"-schema", "colour.json", "p.csv"},
+		"syntax.json:2: invalid character":                           {"-schema", "syntax.json", "p.csv"},
+		"list.json:1: not a JSON object":                             {"-schema", "list.json", "p.csv"},
+		"cut.json:1: the file ends in the middle":                    {"-schema", "cut.json", "p.csv"},
+		"more.json:1: there is something after":                      {"-schema", "more.json", "p.csv"},
+		`again.json:2: column "name" occurs twice`:                   {"-schema", "again.json", "p.csv"},
+		`other.json: there is no column "nom"`:                       {"-schema", "other.json", "p.csv"},
+		"number.json:1: column \"name\": the value must be":          {"-schema", "number.json", "p.csv"},
+		"no.json:1: no such file":                                    {"-schema", "no.json", "p.csv"},
+		"-bits 32":                                                   {"-bits", "32", "p.csv"},
+		"-similarity 2":                                              {"-similarity", "2", "p.csv"},
+		"-distance -1":                                               {"-distance", "-1", "p.csv"},
+		"no FILE.csv":                                                {},
+		"-table and -query need -db":                                 {"-table", "x", "p.csv"},
+		"either files or -db":                                        {"-db", "x", "p.csv"},
 	} {
 		status, stdout, stderr := call(t, nil, people, append([]string{"-clusters", "out"}, args...)...)
 		if status == 0 || stdout != "" || !strings.Contains(stderr, want) {
@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 	if left, _ := filepath.Glob(".*"); len(left) > 0 {
 		t.Error("left behind:", left)
 	}
-	if status, stdout, stderr := call(t, nil, "", "-skip-bad", "same.csv"); status != 0 || !strings.Contains(stdout, "1 records") || !strings.Contains(stderr, `skipped: same.csv:3: duplicate id "1", which same.csv:2 has`) {
+	if status, stdout, stderr := call(t, nil, "", "-skip-bad", "same.csv"); status != 0 || !strings.Contains(stdout, "1 records") || !strings.Contains(stderr, `skipped: same.csv:3: the id "1" is used twice, first at same.csv:2`) {
 		t.Error(status, stdout, stderr)
 	}
 	status, stdout, stderr := call(t, nil, "", "-skip-bad", "short.csv", "blank.csv")
@@ -204,7 +204,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzCSV: no file makes the program fail in another way than by an error.
+// FuzzCSV checks that no file makes the program panic.
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte(people), schema)
 	f.Add([]byte("id,\"a\nb\"\n1,2"), `{"a\nb": "-"}`)

@@ -24,32 +24,36 @@ import (
 	"github.com/neardup/neardup/records"
 )
 
-// A row is a record with its id, or why it is none.
+// This file reads records from CSV files and from tables of databases. A program may have to read
+// them up to three times: to count values (-idf), to fingerprint the records, and to verify the
+// candidates. Input that can be read only once is copied first.
+
+// A row is a record and its id, or the error that says why it could not be read.
 type row struct {
 	id    string
 	rec   neardup.Record
 	place string
-	size  int // of the values, in bytes
+	size  int // of the values, in bytes; it limits the chunks
 	err   error
 }
 
-// rows is where records come from. They can be read more than once.
+// rows is a source of records that can be read more than once.
 type rows interface {
 	// columns returns the names of the columns.
 	columns() ([]string, error)
-	// each calls yield for every row, until it returns false.
+	// each calls yield for every row, until yield returns false.
 	each(yield func(row) bool) error
 	close()
 }
 
-// csvFiles are files with a header each, of the same columns.
+// csvFiles are CSV files. Every file has a header, and all have the same columns, in any order.
 type csvFiles struct {
 	paths  []string
 	stdin  io.Reader
 	id     string
 	needed func(column string) bool
-	names  []string            // of the columns of the first file, once they are known
-	copies map[string]*os.File // of what can be read only once
+	names  []string            // the columns of the first file, once it was opened
+	copies map[string]*os.File // copies of files that can be read only once
 }
 
 func (c *csvFiles) close() {
@@ -77,8 +81,8 @@ func (c *csvFiles) each(yield func(row) bool) error {
 	return nil
 }
 
-// open opens a file. What is no ordinary one is copied first, to a temporary file
-// without a name.
+// open opens a file. Standard input and pipes are first copied to a temporary file. That file has
+// no name, so it vanishes when the program ends.
 func (c *csvFiles) open(path string) (r io.Reader, finish func(), err error) {
 	if f := c.copies[path]; f != nil {
 		return io.NewSectionReader(f, 0, 1<<62), func() {}, nil
@@ -93,7 +97,7 @@ func (c *csvFiles) open(path string) (r io.Reader, finish func(), err error) {
 			return f, func() { f.Close() }, err
 		} else if info.IsDir() {
 			f.Close()
-			return nil, nil, fmt.Errorf("%s:1: is a directory", path)
+			return nil, nil, fmt.Errorf("%s:1: this is a directory", path)
 		}
 		defer f.Close()
 		r = f
@@ -102,7 +106,7 @@ func (c *csvFiles) open(path string) (r io.Reader, finish func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	os.Remove(f.Name()) // it lives as long as it is open
+	os.Remove(f.Name()) // the file stays as long as it is open
 	if c.copies == nil {
 		c.copies = map[string]*os.File{}
 	}
@@ -113,6 +117,7 @@ func (c *csvFiles) open(path string) (r io.Reader, finish func(), err error) {
 	return io.NewSectionReader(f, 0, 1<<62), func() {}, nil
 }
 
+// file yields the rows of one file. more is false if yield returned false.
 func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error) {
 	file, closeFile, err := c.open(path)
 	if err != nil {
@@ -133,14 +138,14 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 	header, err := in.Read()
 	if err != nil {
 		if err == io.EOF {
-			err = errors.New("it has no header")
+			err = errors.New("the file has no header")
 		}
 		return false, fmt.Errorf("%s:1: %w", path, plainCSV(err))
 	}
 	names := slices.Clone(header)
 	idAt := slices.Index(names, c.id)
 	if idAt < 0 {
-		return false, fmt.Errorf("%s:1: no column %q; there are %q", path, c.id, names)
+		return false, fmt.Errorf("%s:1: there is no column %q; the columns are %q", path, c.id, names)
 	}
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
@@ -151,7 +156,7 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 		c.names = names
 	}
 	if a, b := slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(c.names)); !slices.Equal(a, b) {
-		return false, fmt.Errorf("%s:1: it has the columns %q, and %s has %q", path, names, c.paths[0], c.names)
+		return false, fmt.Errorf("%s:1: the columns are %q, but those of %s are %q", path, names, c.paths[0], c.names)
 	}
 	for line := 1; ; {
 		values, err := in.Read()
@@ -165,7 +170,7 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 		case errors.As(err, &parse):
 			line = parse.StartLine
 		default:
-			return false, fmt.Errorf("%s:%d: after this line: %w", path, line, err)
+			return false, fmt.Errorf("%s:%d: reading failed after this line: %w", path, line, err)
 		}
 		at := row{place: fmt.Sprintf("%s:%d", path, line)}
 		switch {
@@ -174,9 +179,9 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 		case err != nil:
 			at.err = parse.Err
 		case values[idAt] == "":
-			at.err = errors.New("no id")
+			at.err = errors.New("there is no id")
 		default:
-			at.id, at.rec = strings.Clone(values[idAt]), make(neardup.Record, len(names)) // it is kept, the row is not
+			at.id, at.rec = strings.Clone(values[idAt]), make(neardup.Record, len(names)) // a clone, because the row is reused
 			for i, v := range values {
 				if v != "" && (c.needed == nil || c.needed(names[i])) {
 					at.rec[names[i]] = v
@@ -190,7 +195,7 @@ func (c *csvFiles) file(path string, yield func(row) bool) (more bool, err error
 	}
 }
 
-// plainCSV returns the error without the place, which is told apart.
+// plainCSV returns a CSV error without its place, because the caller adds the place.
 func plainCSV(err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
@@ -199,15 +204,16 @@ func plainCSV(err error) error {
 	return err
 }
 
-// A table is a table of a database, or what a query returns.
+// A table is a table of a database, or the result of a query.
 type table struct {
 	db    *sql.DB
-	name  string // to show
+	name  string // for messages
 	query string
 	id    string
 }
 
-// openTable opens a database. A table is read by the columns that the fields need.
+// openTable opens a database. With -table it selects only the columns that the fields need. SQLite
+// files are opened for reading only.
 func openTable(o *options, fields []neardup.Field) (*table, error) {
 	dsn := o.db
 	if o.driver == "sqlite" && !strings.HasPrefix(dsn, "file:") && dsn != ":memory:" {
@@ -218,10 +224,10 @@ func openTable(o *options, fields []neardup.Field) (*table, error) {
 		if err != nil {
 			return nil, err
 		}
-		dsn = (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro"}).String() // never creates one
+		dsn = (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro"}).String() // read only: never creates a database
 	}
 	if !slices.Contains(sql.Drivers(), o.driver) {
-		return nil, fmt.Errorf("-driver %q: one of %s", o.driver, strings.Join(sql.Drivers(), ", "))
+		return nil, fmt.Errorf("-driver %q: must be one of %s", o.driver, strings.Join(sql.Drivers(), ", "))
 	}
 	db, err := sql.Open(o.driver, dsn)
 	if err != nil {
@@ -248,7 +254,7 @@ func openTable(o *options, fields []neardup.Field) (*table, error) {
 	return t, nil
 }
 
-// quote quotes an identifier, which may have any characters but NUL.
+// quote quotes an identifier for a driver. The identifier may have any characters except NUL.
 func quote(driver, name string) string {
 	q := `"`
 	if driver == "mysql" {
@@ -279,7 +285,7 @@ func (t *table) each(yield func(row) bool) error {
 		return fmt.Errorf("%s: %w", t.name, err)
 	}
 	if !slices.Contains(names, t.id) {
-		return fmt.Errorf("%s: no column %q; there are %q", t.name, t.id, names)
+		return fmt.Errorf("%s: there is no column %q; the columns are %q", t.name, t.id, names)
 	}
 	for n := 1; rows.Next(); n++ {
 		r := row{place: fmt.Sprintf("%s:%d", t.name, n)}
@@ -290,7 +296,7 @@ func (t *table) each(yield func(row) bool) error {
 			r.size += len(v)
 		}
 		if r.id = r.rec[t.id]; r.id == "" {
-			r.err = errors.New("no id")
+			r.err = errors.New("there is no id")
 		}
 		if !yield(r) {
 			return nil
@@ -302,7 +308,7 @@ func (t *table) each(yield func(row) bool) error {
 	return nil
 }
 
-// plain returns the text of an error of the library without its name.
+// plain returns the message of an error of the library, without the name of the package in front.
 func plain(err error) string {
 	return string(bytes.TrimPrefix(bytes.TrimPrefix([]byte(err.Error()), []byte("neardup: ")), []byte("records: ")))
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/neardup/neardup/records"
 )
 
-// readSchema reads a file of one JSON object: for each column its options, as
-// records.ParseField has them, or a list of such options for a column that is used in
-// several ways.
+// This file reads a -schema: the fields to compare.
+
+// readSchema reads a schema file. It has one JSON object, whose keys are columns. A value is a text
+// of options for [records.ParseField], or a list of such texts for a column that is used in several
+// ways.
 //
 //	{"name": "chars3", "born": "date,weight=3", "notes": ["large", "whole,named"]}
 func readSchema(path string) ([]neardup.Field, error) {
@@ -32,7 +34,7 @@ func readSchema(path string) ([]neardup.Field, error) {
 	return fields, nil
 }
 
-// parseSchema returns the fields, or an error and where it is.
+// parseSchema returns the fields of a schema, or an error and its position in data.
 func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	fail := func(err error) ([]neardup.Field, int64, error) {
@@ -41,14 +43,14 @@ func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) 
 			return nil, syntax.Offset, err
 		}
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			err = errors.New("it ends in the middle")
+			err = errors.New("the file ends in the middle of the object")
 		}
 		return nil, dec.InputOffset(), err
 	}
 	if t, err := dec.Token(); err != nil {
 		return fail(err)
 	} else if t != json.Delim('{') {
-		return fail(errors.New("not a JSON object of columns"))
+		return fail(errors.New("not a JSON object with columns"))
 	}
 	seen := map[string]bool{}
 	for dec.More() {
@@ -58,7 +60,7 @@ func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) 
 		}
 		name := t.(string)
 		if seen[name] {
-			return fail(fmt.Errorf("column %q is there twice; give it a list", name))
+			return fail(fmt.Errorf("column %q occurs twice; give it one list of options", name))
 		}
 		seen[name] = true
 		var raw json.RawMessage
@@ -68,11 +70,11 @@ func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) 
 		options := make([]string, 1)
 		if err := json.Unmarshal(raw, &options[0]); err != nil {
 			if err := json.Unmarshal(raw, &options); err != nil {
-				return fail(fmt.Errorf("column %q: neither a text with options nor a list of such", name))
+				return fail(fmt.Errorf("column %q: the value must be a text with options, or a list of such texts", name))
 			}
 		}
 		for _, o := range options {
-			if o == "-" { // the column is left out
+			if o == "-" { // ignore the column
 				continue
 			}
 			f, err := records.ParseField(name, o)
@@ -86,7 +88,7 @@ func parseSchema(data []byte) (fields []neardup.Field, offset int64, err error) 
 		return fail(err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return fail(errors.New("something behind the object"))
+		return fail(errors.New("there is something after the object"))
 	}
 	return fields, 0, nil
 }

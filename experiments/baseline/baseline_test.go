@@ -10,7 +10,7 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// TestSignatureMatrix checks the worked example of S002 §2.1, after each row.
+// TestSignatureMatrix checks the worked example of Wang 2019 §2.1, after each row.
 func TestSignatureMatrix(t *testing.T) {
 	has := [][]bool{{true, false, true, false}, {true, true, false, false}, {false, true, false, false}, {false, true, true, true}, {false, false, true, true}}
 	const o = Infinity
@@ -52,7 +52,7 @@ func TestSignatureMatrix(t *testing.T) {
 	}
 }
 
-// TestCyclic checks how wrong the hundred functions of S002 are.
+// TestCyclic checks how large the error of the hundred functions of Wang 2019 is.
 func TestCyclic(t *testing.T) {
 	family := Cyclic(100, 100)
 	for _, test := range []struct {
@@ -66,7 +66,7 @@ func TestCyclic(t *testing.T) {
 			t.Errorf("%v %v: %g, want %g", test.a, test.b, got, test.want)
 		}
 	}
-	// Over random rows: no bias, but an error of 0.094, where permutations have 0.052.
+	// Random rows: no bias, but an error of 0.094. Permutations have 0.052.
 	rnd := rand.New(rand.NewPCG(1, 1))
 	sum, squares, library := 0.0, 0.0, 0.0
 	const rounds = 4000
@@ -165,7 +165,7 @@ func TestIMatch(t *testing.T) {
 		b.Add(text)
 	}
 	m := IMatch{Statistics: b.Build(), Low: 0.5, High: 1}
-	if got := fmt.Sprint(m.Terms("the cat sat and the unicorn flew")); got != "[cat sat]" { // ln 2; the rest are ln 4, 0 or unknown
+	if got := fmt.Sprint(m.Terms("the cat sat and the unicorn flew")); got != "[cat sat]" { // their idf is ln 2; the others have ln 4 or 0, or are unknown
 		t.Error(got)
 	}
 	m.Low, m.High = math.Log(2), math.Log(2) // both ends belong to the window

@@ -1,5 +1,5 @@
-// Package baseline has the methods that S002 to S004 compare SimHash with, as they describe
-// them: sampled shingles and super-shingles (Broder et al. 1997), I-Match (Chowdhury et al. 2002),
-// Single-Pass clustering, and MinHash with the hash functions of the textbooks and of S002. They serve for comparison;
-// the library itself has better ones.
+// Package baseline has the methods that Wang 2019, Li 2015 and Zhang 2020 compare SimHash with, as
+// they describe them: sampled shingles and super-shingles (Broder et al. 1997), I-Match (Chowdhury
+// et al. 2002), Single-Pass clustering, and MinHash with the hash functions of textbooks and of
+// Wang 2019. They are here for comparison. The library has better methods.
 package baseline

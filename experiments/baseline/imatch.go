@@ -12,21 +12,21 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// An IMatch turns a text into one digest of its important terms; texts are near-duplicates
-// if their digests are equal (Chowdhury et al. 2002; S003 §1.3). Order and position do not
-// count.
+// This file has I-Match, with the digests of the paper of 2002 and of Li 2015.
+
+// An IMatch selects the important terms of a text. Two texts are near-duplicates if the digests of
+// their terms are equal (Chowdhury et al. 2002; Li 2015 §1.3). The order and the places of the
+// terms do not count.
 type IMatch struct {
 	// Tokenizer cuts texts into terms, or shingles; nil is neardup.Words{}.
 	Tokenizer neardup.Tokenizer
 
-	// Statistics are the document frequencies of the collection. Terms are kept
-	// whose idf, ln(N/df), is from Low to High; those that are not in the statistics
-	// are not. Without statistics all are kept.
+	// Statistics are the document frequencies of the collection. A term is kept if it is in the
+	// statistics and its idf, ln(N/df), is from Low to High. Without statistics all terms are kept.
 	Statistics *neardup.Statistics
 	Low, High  float64
 
-	// MaxCount drops terms that are repeated more often in the text, S003's filter; 0
-	// keeps all.
+	// MaxCount drops terms that occur more often in the text, as Li 2015 does. 0 keeps all.
 	MaxCount int
 }
 
@@ -53,8 +53,9 @@ func (m *IMatch) Terms(text string) []string {
 	return terms
 }
 
-// SHA1 returns the SHA-1 of terms, one after the other with a separator between them, in
-// hexadecimal, as the paper of 2002 does. Without terms it is "", which is equal to nothing.
+// SHA1 returns the SHA-1 of terms in hexadecimal, as the paper of 2002 does. The terms are hashed
+// one after the other, with separator between them. Without terms the result is "". The caller must
+// not treat two texts without terms as equal.
 func SHA1(terms []string, separator string) string {
 	if len(terms) == 0 {
 		return ""
@@ -69,8 +70,8 @@ func SHA1(terms []string, separator string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Sum returns the sum of the hashes of terms, in hexadecimal, as S003 does. Without terms it
-// is "".
+// Sum returns the sum of the hashes of terms in hexadecimal, as Li 2015 does. Without terms it is
+// "".
 func Sum(terms []string) string {
 	if len(terms) == 0 {
 		return ""

@@ -5,12 +5,16 @@ import (
 	"slices"
 )
 
-// A HashFunc maps the number of a row of the characteristic matrix to where a permutation
-// puts it.
+// This file has MinHash as textbooks describe it: a signature matrix of numbered rows, filled row
+// by row. The library's MinHash works on hashes of features instead, and its values are
+// independent.
+
+// A HashFunc stands for a permutation of the rows of the characteristic matrix: it returns the new
+// place of a row.
 type HashFunc func(row int) int
 
-// Linear returns the family of h(x) = (a·x + b) mod m, for each pair {a, b}. Rows are to be
-// non-negative, and small enough for a·x + b.
+// Linear returns the functions h(x) = (a·x + b) mod m, one for each pair {a, b}. Row numbers must
+// not be negative, and a·x + b must not overflow.
 func Linear(m int, pairs ...[2]int) []HashFunc {
 	var family []HashFunc
 	for _, p := range pairs {
@@ -19,12 +23,13 @@ func Linear(m int, pairs ...[2]int) []HashFunc {
 	return family
 }
 
-// Cyclic returns the family of S002's experiment, h_i(x) = (x + i) mod m for i = 1 to n, there with
-// n = m = 100. They are one permutation seen from n starting points. Over random rows the
-// estimate is unbiased, but of small sets its standard deviation is twice to five times that of as
-// many permutations: 0.094 against 0.052 for two sets of 15 that share 10, 0.238 against 0.047
-// for two of 2 that share one. Neighbouring rows are estimated grossly wrong, and rows x and
-// x + m are the same.
+// Cyclic returns the functions of the experiment of Wang 2019: h_i(x) = (x + i) mod m for i from 1
+// to n; the paper has n = m = 100. They are one permutation seen from n starting points.
+//
+// Over random rows the estimate has no bias. But for small sets its standard deviation is two to
+// five times that of independent permutations: 0.094 instead of 0.052 for two sets of 15 rows with
+// 10 in common, and 0.238 instead of 0.047 for two sets of 2 rows with one in common. For
+// neighbouring rows the estimate is far off. Rows x and x + m are the same.
 func Cyclic(n, m int) []HashFunc {
 	var pairs [][2]int
 	for i := 1; i <= n; i++ {
@@ -33,13 +38,13 @@ func Cyclic(n, m int) []HashFunc {
 	return Linear(m, pairs...)
 }
 
-// Infinity is the value of what has no row.
+// Infinity is the value of a set without rows.
 const Infinity = math.MaxInt
 
 // A SignatureMatrix has a row for each function and a column for each set.
 type SignatureMatrix [][]int
 
-// NewSignatureMatrix returns the matrix without any row of the sets: all values are Infinity.
+// NewSignatureMatrix returns the matrix of empty sets: all values are Infinity.
 func NewSignatureMatrix(functions, sets int) SignatureMatrix {
 	m := make(SignatureMatrix, functions)
 	for i := range m {
@@ -48,8 +53,8 @@ func NewSignatureMatrix(functions, sets int) SignatureMatrix {
 	return m
 }
 
-// Add takes in a row of the characteristic matrix (S002 §2.1; Mining of Massive Datasets
-// §3.3.5): has says which sets contain its item.
+// Add adds a row of the characteristic matrix (Wang 2019 §2.1; Mining of Massive Datasets §3.3.5).
+// has[c] says whether set c contains the item of the row.
 func (m SignatureMatrix) Add(row int, has []bool, family []HashFunc) {
 	for i, h := range family {
 		x := h(row)
@@ -61,7 +66,7 @@ func (m SignatureMatrix) Add(row int, has []bool, family []HashFunc) {
 	}
 }
 
-// MinHash returns the signature matrix of sets, which are given by their rows.
+// MinHash returns the signature matrix of sets. A set is given as the list of its rows.
 func MinHash(sets [][]int, family []HashFunc) SignatureMatrix {
 	m := NewSignatureMatrix(len(family), len(sets))
 	for c, rows := range sets {
@@ -74,8 +79,8 @@ func MinHash(sets [][]int, family []HashFunc) SignatureMatrix {
 	return m
 }
 
-// Estimate returns the share of the functions by which two sets have the same value. It is
-// NaN if both sets are empty.
+// Estimate returns the estimated Jaccard similarity of sets a and b: the fraction of the functions
+// for which they have the same value. It is NaN if both sets are empty.
 func (m SignatureMatrix) Estimate(a, b int) float64 {
 	same := 0
 	for _, row := range m {

@@ -10,18 +10,18 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// The shingles of a text are the set of its windows of N characters, L−N+1 of a text of L:
+// This file has shingles, and samples of them. The shingles of a text are the set of its windows of
+// N characters; a text of L characters has L−N+1 windows:
 //
 //	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 4}}
 //	shingles := f.Set(text)
 //
-// S003 writes "every N characters one", but counts L−N+1. Their resemblance is Set.Jaccard,
-// and their containment Set.Containment. To save time Broder compares samples of them:
-// those here are a part of the set, so the same measures apply.
+// (Li 2015 writes that there is a shingle "every N characters", but counts L−N+1.) The resemblance
+// of two texts is Set.Jaccard, and the containment is Set.Containment. Broder compares samples to
+// save time. A sample of this file is a subset, so the same measures apply.
 
-// ModP returns the shingles whose hash is 0 mod p, about one in p; Broder takes 25. Texts
-// with few shingles may have none. Hashes should not be a multiple of anything more often
-// than of anything else. p of 0 panics.
+// ModP returns the shingles whose hash is 0 mod p, about one in p; Broder takes p = 25. The sample
+// of a short text may be empty. The hashes must not favour multiples of p. ModP panics if p is 0.
 func ModP(shingles neardup.Set, p uint64) neardup.Set {
 	if p == 0 {
 		panic("baseline: ModP of 0")
@@ -35,14 +35,16 @@ func ModP(shingles neardup.Set, p uint64) neardup.Set {
 	return neardup.NewSet(sample)
 }
 
-// Smallest returns the s shingles with the smallest hashes, or all if there are fewer (MIN_s).
+// Smallest returns the s shingles with the smallest hashes (Broder's MIN_s), or all if there are
+// fewer.
 func Smallest(shingles neardup.Set, s int) neardup.Set {
 	return shingles[:min(len(shingles), max(s, 0))]
 }
 
-// SmallestResemblance estimates the resemblance of two texts from what Smallest returned for
-// them: the share of the s smallest of both together that are in both (Broder 1997). Unlike
-// the Jaccard similarity of the two samples it is unbiased. It is NaN if both are empty.
+// SmallestResemblance estimates the resemblance of two texts from their samples by Smallest. It is
+// the fraction of the s smallest hashes of both samples together that are in both (Broder 1997). It
+// has no bias; the Jaccard similarity of the two samples has one. It is NaN if both samples are
+// empty.
 func SmallestResemblance(a, b neardup.Set, s int) float64 {
 	sample := Smallest(neardup.NewSet(slices.Concat(a, b)), s)
 	both := 0
@@ -59,9 +61,9 @@ func SmallestResemblance(a, b neardup.Set, s int) float64 {
 	return float64(both) / float64(len(sample))
 }
 
-// SuperShingles returns the hashes of the windows of size elements of a sample, which is in
-// ascending order: two texts are near-duplicates if they share at least one (DSC-SS). A
-// sample of fewer elements has none.
+// SuperShingles returns the hashes of all windows of size consecutive elements of a sample. Two
+// texts are near-duplicates if they share at least one super-shingle (DSC-SS). A sample with fewer
+// than size elements has none. SuperShingles panics if size is below 1.
 func SuperShingles(sample neardup.Set, size int) neardup.Set {
 	if size < 1 {
 		panic("baseline: SuperShingles of no shingle")

@@ -2,31 +2,40 @@ package baseline
 
 import "github.com/neardup/neardup"
 
-// A Representative says what a cluster of Single-Pass is known by.
+// This file has Single-Pass clustering, with four rules for what represents a cluster.
+
+// A Representative says what new fingerprints are compared with to decide whether they join a
+// cluster.
 type Representative uint8
 
 const (
-	// Nearest: its first member (leader); a fingerprint joins the nearest one, of equally near ones the
-	// oldest. The other rules join the nearest in the same way, but for FirstFit.
+	// Nearest compares with the first member of each cluster (the leader). A fingerprint joins the
+	// nearest cluster; of equally near ones, the oldest. All rules but FirstFit choose the cluster
+	// in this way.
 	Nearest Representative = iota
 
-	// FirstFit: its first member; a fingerprint joins the oldest that is near enough, and is compared
-	// with no more.
+	// FirstFit compares with the first member of each cluster. A fingerprint joins the oldest
+	// cluster that is near enough, and is not compared further.
 	FirstFit
 
-	// AllMembers: each of its members is compared, and the nearest counts.
+	// AllMembers compares with every member of each cluster.
 	AllMembers
 
-	// Majority: the bits that more than a half of its members have.
+	// Majority compares with the centre of each cluster: the bits that more than half of its
+	// members have.
 	Majority
 )
 
-// SinglePass clusters fingerprints in their order (S003, which describes agglomerative clustering
-// under this name; this is the incremental one of Li 2013, that it cites): each is compared with the
-// representatives of the clusters so far, and joins one at a distance of at most k, or else opens
-// a cluster. It returns for each fingerprint the first one of its cluster, and the number of
-// comparisons: n−1 at best, if all are one cluster, and n(n−1)/2 if all are different. The result
-// depends on the order.
+// SinglePass clusters fingerprints in their order. Each fingerprint is compared with the
+// representatives of the clusters so far. It joins a cluster at a distance of at most k, or opens a
+// new one. The result depends on the order.
+//
+// SinglePass returns for each fingerprint the position of the first fingerprint of its cluster, and
+// the number of comparisons. That number is n−1 if all are in one cluster, and n(n−1)/2 if all are
+// different.
+//
+// Li 2015 uses the method under this name, but describes agglomerative clustering. This is the
+// incremental method of Li 2013, which Li 2015 cites.
 func SinglePass(fps []neardup.Fingerprint64, k int, by Representative) (clusters []int, comparisons int) {
 	type cluster struct {
 		first   int

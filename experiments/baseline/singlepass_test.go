@@ -35,9 +35,10 @@ func TestSinglePass(t *testing.T) {
 	}
 }
 
-// The rules differ where clusters grow.
+// TestSinglePassRules checks that the rules differ where clusters grow.
 func TestSinglePassRules(t *testing.T) {
-	// 0 opens a cluster; 0b11 joins it; 0b1111 is 4 from the leader, 2 from the member.
+	// 0 opens a cluster, and 0b11 joins it. 0b1111 is at distance 4 from the leader, and at 2 from
+	// the other member.
 	chain := []neardup.Fingerprint64{0, 0b11, 0b1111, 0b111111}
 	for _, test := range []struct {
 		by          Representative
@@ -54,7 +55,7 @@ func TestSinglePassRules(t *testing.T) {
 			t.Errorf("rule %d: %v, %d comparisons, want %v, %d", test.by, clusters, comparisons, test.clusters, test.comparisons)
 		}
 	}
-	// The nearest, and of equally near ones the oldest; the first that fits.
+	// Nearest: of equally near ones the oldest. FirstFit: the first that is near enough.
 	two := []neardup.Fingerprint64{0, 0b11111, 0b111, 0b10011}
 	for by, want := range map[Representative][]int{Nearest: {0, 1, 1, 1}, FirstFit: {0, 1, 0, 0}} {
 		if clusters, _ := SinglePass(two, 3, by); !slices.Equal(clusters, want) {

@@ -1,6 +1,7 @@
-// Package buckets is the index of the papers as S002 has it: four tables of 16 bits, and for overfull
-// buckets of them a second level of four tables of 12 bits (§2.3). It counts what it compares. The
-// library's Index chooses its tables by what is stored, splits its buckets itself, and can do much more.
+// Package buckets is the index of the papers in the form of Wang 2019 §2.3, and counts its
+// comparisons. There are four tables, each for one block of 16 bits. An overfull bucket gets a
+// second level: four tables of 12 bits, for the other 48 bits. The library's Index is faster: it
+// chooses its tables by what is stored, and splits its own buckets.
 package buckets
 
 import (
@@ -9,35 +10,38 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// Mean says over which buckets the mean size is taken.
+// A Mean says over which buckets the mean size is taken.
 type Mean uint8
 
 const (
-	OverAll  Mean = iota // the 65,536 of a block, the empty ones too: what the example of S002 divides by
-	OverUsed             // those of the block that are not empty
+	OverAll  Mean = iota // all 65,536 buckets of a block, as in the example of Wang 2019
+	OverUsed             // the buckets of the block that are not empty
 )
 
-// distance is that of the papers; the index finds all pairs within it, by the pigeonhole principle.
+// distance is the distance of the papers. By the pigeonhole principle the index finds all pairs
+// within it.
 const distance = 3
 
-// An Index finds fingerprints at a distance of at most 3. A bucket is overfull if it has more than (1 + Mu) times the
-// mean; then only those of it are compared that are equal in one of four times 12 of the other 48 bits, too. That loses
-// nothing: the at most 3 bits that differ are among the 48, so one of the four is equal. Which buckets are overfull is
-// asked at each search, so it may change with every Add.
+// An Index finds all fingerprints at a distance of at most 3. The zero value has no second level.
+// Do not change Mu and Mean after the first Add. An Index is not safe for concurrent use.
 //
-// The zero value has no second level. Mu and Mean must not be changed after the first Add. It is not safe for concurrent use.
+// A bucket is overfull if it has more than (1 + Mu) times the mean number of fingerprints. A search
+// then compares only the fingerprints of the bucket that also agree in one of the four parts of the
+// other 48 bits. This loses nothing: at most 3 of the 48 bits differ, so at least one of the four
+// parts is equal. Every search decides anew which buckets are overfull, so this may change with
+// every Add.
 type Index struct {
-	Mu   float64 // 0: there is no second level; S002's example has 2
+	Mu   float64 // 0 means no second level; the example of Wang 2019 has 2
 	Mean Mean
 
 	fps    []neardup.Fingerprint64
 	first  [4]map[uint16][]int32
-	second map[bucket]*[4]map[uint16][]int32 // made when a bucket is first found overfull
-	seen   []int32                           // the last search to compare it, plus one
+	second map[bucket]*[4]map[uint16][]int32 // made when a search first finds the bucket overfull
+	seen   []int32                           // for each fingerprint, the number of the last search that compared it
 	search int32
 }
 
-// A bucket is a block, bits 16·block to 16·block+15, and their value.
+// A bucket is a block and a value of it. The block has the bits from 16·block to 16·block+15.
 type bucket struct {
 	block int
 	value uint16
@@ -45,7 +49,7 @@ type bucket struct {
 
 func blockOf(fp neardup.Fingerprint64, block int) uint16 { return uint16(fp >> (16 * block)) }
 
-// rest is the other 48 bits: those below the block, and above them those above it.
+// rest returns the other 48 bits, without a gap.
 func rest(fp neardup.Fingerprint64, block int) uint64 {
 	low := uint64(1)<<(16*block) - 1
 	return uint64(fp)&low | uint64(fp)>>16&^low
@@ -53,7 +57,7 @@ func rest(fp neardup.Fingerprint64, block int) uint64 {
 
 func subBlock(rest uint64, sub int) uint16 { return uint16(rest >> (12 * sub) & 0xFFF) }
 
-// Add stores a fingerprint; its number is how many there were before.
+// Add stores a fingerprint. Its number is the number of fingerprints before it.
 func (ix *Index) Add(fp neardup.Fingerprint64) {
 	i := int32(len(ix.fps))
 	ix.fps = append(ix.fps, fp)
@@ -77,7 +81,7 @@ func addTo(s *[4]map[uint16][]int32, rest uint64, i int32) {
 	}
 }
 
-// threshold is the number of fingerprints above which a bucket of a block is overfull: (1 + Mu) times the mean.
+// threshold returns how many fingerprints a bucket of a block may have before it is overfull.
 func (ix *Index) threshold(block int) float64 {
 	of := 1 << 16
 	if ix.Mean == OverUsed {
@@ -90,7 +94,7 @@ func (ix *Index) overfull(b int, members []int32) bool {
 	return ix.Mu > 0 && float64(len(members)) > ix.threshold(b)
 }
 
-// split returns the second level of a bucket.
+// split returns the second level of a bucket. It builds the second level if there is none.
 func (ix *Index) split(k bucket, members []int32) *[4]map[uint16][]int32 {
 	if ix.second[k] == nil {
 		s := new([4]map[uint16][]int32)
@@ -110,12 +114,13 @@ func (ix *Index) split(k bucket, members []int32) *[4]map[uint16][]int32 {
 
 // Counts is the work of searches.
 type Counts struct {
-	Met        int // fingerprints met in buckets, those met in several of them each time
-	Candidates int // different ones, which were compared
+	Met        int // fingerprints found in buckets; one found in several buckets counts several times
+	Candidates int // distinct fingerprints among them, which were compared
 }
 
-// Search calls found with the number of each fingerprint at a distance of at most 3, and the distance, until it returns
-// false: exists stops at the first, list goes on.
+// Search calls found with the number and the distance of each fingerprint at a distance of at most
+// 3, until found returns false. To ask whether there is any (exists), return false at the first; to
+// get all (list), return true.
 func (ix *Index) Search(fp neardup.Fingerprint64, found func(i, distance int) bool) (c Counts) {
 	ix.search++
 	more := true
@@ -149,8 +154,9 @@ func (ix *Index) Search(fp neardup.Fingerprint64, found func(i, distance int) bo
 	return c
 }
 
-// Pairs returns all pairs at a distance of at most 3, by J and then I, with the work for them, which is that of a batch:
-// those of each bucket are compared with each other. Overfull is the number of overfull buckets with more than one fingerprint.
+// Pairs returns all pairs at a distance of at most 3, sorted by the second number and then by the
+// first. It compares the fingerprints of each bucket with each other, so Counts is the work of a
+// batch. overfull is the number of overfull buckets with more than one fingerprint.
 func (ix *Index) Pairs() (pairs []neardup.Pair[int], c Counts, overfull int) {
 	var met []uint64 // j·2³² + i
 	within := func(members []int32) {

@@ -11,7 +11,7 @@ import (
 	"github.com/neardup/neardup/experiments/internal/planted"
 )
 
-// TestCounts checks the counts of the corpus that everyone can make.
+// TestCounts checks the counts for a corpus that everybody can make.
 func TestCounts(t *testing.T) {
 	fps := planted.Corpus()
 	want := allPairs(fps)
@@ -39,14 +39,15 @@ func TestCounts(t *testing.T) {
 			t.Errorf("μ %g, mean %d: %d overfull, %+v, %d pairs; want %d, %+v", test.mu, test.mean, overfull, counts, len(pairs), test.overfull, test.want)
 		}
 	}
-	// The example of S002.
+	// The example of Wang 2019.
 	ix := Index{Mu: 2, fps: make([]neardup.Fingerprint64, 1<<17)}
 	if got := ix.threshold(0) * (1 << 33) / (1 << 17); got != 393_216 {
 		t.Errorf("of 2³³ documents the threshold is %g", got)
 	}
 }
 
-// Whether there is a second level or not, searches find what brute force does, while buckets become overfull.
+// TestSearch checks that searches find the same as brute force, with and without a second level,
+// while buckets become overfull.
 func TestSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, mu := range []float64{0, 0.01, 2, 10} {
@@ -97,7 +98,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// The example of S003 and S002: A and B are found by C in the one bucket they share, overfull or not.
+// TestIncremental is the example of Li 2015 and Wang 2019: C finds A and B in the one bucket that
+// they share, overfull or not.
 func TestIncremental(t *testing.T) {
 	for _, mu := range []float64{0, 1e-9} {
 		ix := Index{Mu: mu, Mean: OverUsed}
@@ -116,7 +118,7 @@ func TestIncremental(t *testing.T) {
 	}
 }
 
-// allPairs returns the pairs within 3 by J and then I.
+// allPairs returns the pairs within distance 3, sorted by the second number and then by the first.
 func allPairs(fps []neardup.Fingerprint64) []neardup.Pair[int] {
 	return slices.SortedFunc(neardup.Pairs(context.Background(), fps, 3), func(x, y neardup.Pair[int]) int {
 		return cmp.Or(cmp.Compare(x.B, y.B), cmp.Compare(x.A, y.A))

@@ -1,4 +1,5 @@
-// Package compare compares texts by several measures side by side, as Wang 2016 does.
+// Package compare compares texts by several measures side by side, as Wang 2016 does. It also
+// estimates the cosine of two texts from the distance of their fingerprints.
 package compare
 
 import (
@@ -10,25 +11,26 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A Comparison is two texts of some, by their positions, and how similar they are by several measures.
+// A Comparison says how similar two texts are, by several measures.
 type Comparison struct {
-	I, J      int
-	Cosine    float64 // of their vectors
-	Jaccard   float64 // of their sets; NaN if neither has features
-	Distances []int   // of their fingerprints, by width
+	I, J      int     // the positions of the texts; I is smaller
+	Cosine    float64 // of the vectors
+	Jaccard   float64 // of the sets; NaN if neither text has features
+	Distances []int   // of the fingerprints, one for each width
 }
 
-// Comparisons are every two of some texts.
+// Comparisons has a Comparison for every two of some texts.
 type Comparisons struct {
 	Widths []int
-	Rows   []Comparison // by J, then I; I is smaller
+	Rows   []Comparison // sorted by J, then by I
 }
 
-// Compare compares every two of some texts by cosine, by the Jaccard similarity, and by
-// fingerprints of the widths, 1 to 128 bits each: up to 64 they are parts of Sum64
-// ([neardup.Fingerprint64.Truncate]), beyond of Sum128. S000 does so with four texts and 50, 64 and 128
-// bits. It takes time for all pairs; for more than some hundred texts use a [neardup.Deduplicator]. A
-// width out of range panics.
+// Compare compares every two of some texts by cosine, by Jaccard similarity, and by fingerprints of
+// the given widths. A fingerprint of up to 64 bits is a part of Sum64
+// ([neardup.Fingerprint64.Truncate]), a longer one is a part of Sum128. Wang 2016 compares four
+// texts in this way, with 50, 64 and 128 bits. Compare panics if a width is not from 1 to 128.
+//
+// Compare takes time for every pair. For more than some hundred texts use a [neardup.Deduplicator].
 func Compare(f *neardup.Fingerprinter, texts []string, widths ...int) Comparisons {
 	c := Comparisons{Widths: slices.Clone(widths)}
 	vectors, sets := make([]neardup.Vector, len(texts)), make([]neardup.Set, len(texts))
@@ -37,7 +39,7 @@ func Compare(f *neardup.Fingerprinter, texts []string, widths ...int) Comparison
 		vectors[i], sets[i] = f.Vector(text), f.Set(text)
 		for _, w := range widths {
 			if w < 1 || w > 128 {
-				panic(fmt.Sprintf("compare: a fingerprint of %d bits", w))
+				panic(fmt.Sprintf("compare: a fingerprint cannot have %d bits, only 1 to 128", w))
 			}
 			fp := neardup.Fingerprint128{}
 			if w <= 64 {
@@ -58,8 +60,8 @@ func Compare(f *neardup.Fingerprinter, texts []string, widths ...int) Comparison
 	return c
 }
 
-// String returns the comparisons as a table. Of a fingerprint it has the distance, and behind it the
-// [HammingSimilarity].
+// String returns the comparisons as a table. For each fingerprint it has the distance, followed by
+// the [HammingSimilarity].
 func (c Comparisons) String() string {
 	var b strings.Builder
 	b.WriteString("   I    J  cosine  Jaccard")
@@ -77,9 +79,9 @@ func (c Comparisons) String() string {
 	return b.String()
 }
 
-// HammingSimilarity returns 1 − distance/width, the share of equal bits of two
-// fingerprints of width bits: 1 for equal ones, about 0.5 for unrelated ones. A
-// distance outside 0 to width gives NaN.
+// HammingSimilarity returns 1 − distance/width, the fraction of equal bits of two fingerprints of
+// width bits. It is 1 for equal fingerprints and about 0.5 for unrelated ones. If distance is not
+// from 0 to width, the result is NaN.
 func HammingSimilarity(distance, width int) float64 {
 	if distance < 0 || distance > width || width == 0 {
 		return math.NaN()
@@ -87,14 +89,13 @@ func HammingSimilarity(distance, width int) float64 {
 	return 1 - float64(distance)/float64(width)
 }
 
-// HammingCosine returns cos(π·distance/width), which estimates the cosine of
-// the weighted feature vectors of two texts from their fingerprints of width
-// bits: two vectors at the angle θ differ in each bit with the probability θ/π
-// (Charikar 2002; S000 §3.1). The standard error of the angle is
-// π·√(p(1−p)/width) with p = distance/width.
+// HammingCosine returns cos(π·distance/width). It estimates the cosine of the weighted feature
+// vectors of two texts from their fingerprints of width bits, because two vectors at the angle θ
+// differ in each bit with the probability θ/π (Charikar 2002; Wang 2016 §3.1). The standard error
+// of the angle is π·√(p(1−p)/width) with p = distance/width.
 //
-// A distance outside 0 to width gives NaN. The result is the same on every
-// platform, which [math.Cos] does not promise.
+// If distance is not from 0 to width, the result is NaN. The result is the same on every platform,
+// which [math.Cos] does not promise.
 func HammingCosine(distance, width int) float64 {
 	if distance < 0 || distance > width || width == 0 {
 		return math.NaN()
@@ -102,13 +103,13 @@ func HammingCosine(distance, width int) float64 {
 	if distance == 0 || distance == width {
 		return float64(1 - 2*(distance/width))
 	}
-	// With x = 2·distance/width − 1 in [−1, 1], cos(π·distance/width) is
-	// −sin(πx/2). Conversions forbid fused multiply-adds.
+	// With x = 2·distance/width − 1, which is in [−1, 1], cos(π·distance/width) is −sin(πx/2).
+	// Conversions prevent fused multiply-adds, whose results depend on the platform.
 	x := float64(2*distance-width) / float64(width) * (math.Pi / 2)
 	xx := float64(x * x)
 	sum := 0.0
 	for n := 27; n >= 3; n -= 2 { // Horner's rule on the Taylor series
 		sum = float64((1 + sum) * -xx / float64(n*(n-1)))
 	}
-	return 0 - float64(x*(1+sum)) // 0 − x so that there is no −0
+	return 0 - float64(x*(1+sum)) // 0 − x instead of −x, which could be −0
 }

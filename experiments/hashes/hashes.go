@@ -1,9 +1,10 @@
-// Package hashes has the feature hashes that the papers name, to plug into the library:
+// Package hashes has the feature hashes that the papers name, as hashes for the library:
 //
 //	f := neardup.Fingerprinter{Hash: hashes.CityHash64()}
 //
-// S001 and Murmur3 have 64 and 128 bits, the others 64 only. All of them but s001 hash the bytes of the text, which is UTF-8. They serve for comparison: xxh3, which the
-// library uses, is as good as the best of them and faster.
+// S001 and Murmur3 have 64 and 128 bits, the others only 64. S001 hashes UTF-16 units; all others
+// hash the bytes of the text, which is UTF-8. They are here for comparison: the library's own hash,
+// xxh3, is as good as the best of them, and faster.
 package hashes
 
 import (
@@ -18,13 +19,13 @@ import (
 	"github.com/neardup/neardup/internal/s001"
 )
 
-// S001 is the hash of the program of S001, also used by S000 and called "builtin" by S003: that of strings in
-// Python 2, on UTF-16 units. Words of one Chinese character leave the bits from 43 on 0, those of two bit 63; see
-// DeadBits.
+// S001 is the hash of the program of june 2013; tables call it s001. Wang 2016 uses it too, and Li
+// 2015 calls it "builtin". It is the hash of strings of Python 2, on UTF-16 units. For words of one
+// Chinese character the bits from 43 on are 0, for words of two characters bit 63 is; see DeadBits.
 func S001() neardup.Hash { return neardup.Hash{Sum64: s001.Hash64, Sum128: s001.Hash128} }
 
-// S001Wide is S001 with any number of bits, at least 1, computed as the program does, in numbers of any
-// size. Its low bits are those of S001, unless s has 2^bits units or more.
+// S001Wide is S001 with any number of bits, at least 1. It computes with numbers of any size, as
+// the program does. Its low bits are equal to those of S001, unless s has 2^bits units or more.
 func S001Wide(s string, bits int) *big.Int {
 	units := utf16.Encode([]rune(s))
 	x := new(big.Int)
@@ -42,8 +43,9 @@ func S001Wide(s string, bits int) *big.Int {
 	return x.Xor(x, big.NewInt(int64(len(units))))
 }
 
-// BKDR32 is the classic BKDR hash: h = h·seed + byte, modulo 2³², and then without the highest bit, so that 31 bits are
-// left, and the upper half of a fingerprint is all 0. Seeds are 31, 131, 1313, 13131 and so on.
+// BKDR32 is the classic BKDR hash: h = h·seed + byte, modulo 2³². The highest bit is then dropped,
+// so there are 31 bits, and the upper half of a fingerprint is always 0. Usual seeds are 31, 131,
+// 1313 and 13131.
 func BKDR32(seed uint32) neardup.Hash {
 	return neardup.Hash{Sum64: func(s string) uint64 {
 		h := uint32(0)
@@ -54,8 +56,9 @@ func BKDR32(seed uint32) neardup.Hash {
 	}}
 }
 
-// BKDR64 is the same in 64 bits, all of them, which is how we read "improved to 64 bits" in S003; the seed is 131 there. It does
-// not fill the upper bits with short words: spread by [Mix] it does, but that is not in the paper.
+// BKDR64 is BKDR with all 64 bits. We read "improved to 64 bits" in Li 2015 in this way; the
+// paper's seed is 131. The upper bits stay empty for short words. [Mix] spreads the bits, but is
+// not in the paper.
 func BKDR64(seed uint64) neardup.Hash {
 	return neardup.Hash{Sum64: func(s string) uint64 {
 		h := uint64(0)
@@ -66,17 +69,19 @@ func BKDR64(seed uint64) neardup.Hash {
 	}}
 }
 
-// CityHash64 is that of version 1.1.1 of 2013, current when S003 was written.
+// CityHash64 is CityHash64 of version 1.1.1 of 2013, the current version when Li 2015 was written.
 func CityHash64() neardup.Hash {
 	return neardup.Hash{Sum64: func(s string) uint64 { return city.Hash64(bytesOf(s)) }}
 }
 
-// CityHash64v102 is that of the versions 1.0 to 1.0.2 of 2011, which Java ports and ClickHouse have.
+// CityHash64v102 is CityHash64 of versions 1.0 to 1.0.2 of 2011. Java ports and ClickHouse have
+// this version.
 func CityHash64v102() neardup.Hash {
 	return neardup.Hash{Sum64: func(s string) uint64 { return city.CH64(bytesOf(s)) }}
 }
 
-// Murmur3 is MurmurHash3 for x64 with 128 bits and the seed 0; its first half is that with 64 bits.
+// Murmur3 is MurmurHash3 for x64 with 128 bits and the seed 0. The hash with 64 bits is its first
+// half.
 func Murmur3() neardup.Hash {
 	return neardup.Hash{Sum64: murmur3.StringSum64, Sum128: func(s string) (hi, lo uint64) {
 		first, second := murmur3.StringSum128(s)
@@ -84,7 +89,7 @@ func Murmur3() neardup.Hash {
 	}}
 }
 
-// Mix is a hash of 64 bits whose bits are spread over all of them (fmix64 of MurmurHash3).
+// Mix returns a hash that spreads the 64 bits of h over all 64 bits (fmix64 of MurmurHash3).
 func Mix(h neardup.Hash) neardup.Hash {
 	sum := h.Sum64
 	return neardup.Hash{Sum64: func(s string) uint64 {
@@ -95,8 +100,9 @@ func Mix(h neardup.Hash) neardup.Hash {
 	}}
 }
 
-// DeadBits returns, as a mask, the bits that are the same in the hashes of all words: of 128 bits if the hash has so many, or
-// else of 64. Fingerprints of such words can differ in the others only.
+// DeadBits returns a mask of the bits that are the same in the hashes of all words. Fingerprints of
+// such words cannot differ in these bits. It looks at 128 bits if the hash has them, otherwise at
+// 64.
 func DeadBits(words []string, h neardup.Hash) neardup.Fingerprint128 {
 	var ones, zeros neardup.Fingerprint128
 	for _, w := range words {
@@ -116,5 +122,5 @@ func DeadBits(words []string, h neardup.Hash) neardup.Fingerprint128 {
 	return dead
 }
 
-// bytesOf returns the bytes of s, which must not be written to.
+// bytesOf returns the bytes of s without a copy. The caller must not write to them.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

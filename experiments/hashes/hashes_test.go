@@ -10,7 +10,8 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// The vectors of CityHash64: version 1.1.1 and versions 1.0 to 1.0.2.
+// TestCityHash64 checks test vectors of CityHash64, for version 1.1.1 and for versions 1.0 to
+// 1.0.2.
 func TestCityHash64(t *testing.T) {
 	v111, v102 := CityHash64(), CityHash64v102()
 	for _, test := range []struct {
@@ -30,7 +31,7 @@ func TestCityHash64(t *testing.T) {
 			t.Errorf("%q: %016x and %016x, want %016x and %016x", test.text, got, old, test.new, test.old)
 		}
 	}
-	// The data of the test of the reference.
+	// The data of the test of the reference implementation.
 	data := make([]byte, 1<<20)
 	const k0 = 0xc3a5c85c97cb3127
 	for i, a, b := 0, uint64(9), uint64(777); i < len(data); i++ {
@@ -88,7 +89,7 @@ func TestBKDR(t *testing.T) {
 	}
 }
 
-// Other implementations of MurmurHash3 have the same.
+// TestMurmur3 checks values of other implementations of MurmurHash3.
 func TestMurmur3(t *testing.T) {
 	m := Murmur3()
 	for text, want := range map[string][2]uint64{ // the first and the second half
@@ -122,7 +123,7 @@ func TestS001(t *testing.T) {
 	}
 }
 
-// byWhiteSpace cuts as the program of S001 does.
+// byWhiteSpace splits a text as the program of june 2013 does.
 type byWhiteSpace struct{}
 
 func (byWhiteSpace) Tokens(text string) iter.Seq[neardup.Token] {
@@ -135,7 +136,7 @@ func (byWhiteSpace) Tokens(text string) iter.Seq[neardup.Token] {
 	}
 }
 
-// The three strings of S001 with the hashes of S003.
+// TestFingerprints checks the three strings of june 2013 with the hashes of Li 2015.
 func TestFingerprints(t *testing.T) {
 	texts := []string{"This is a test string for testing", "This is a test string for testing, This is a test string for testing abcdef", "This is a test string for testing als"}
 	for _, test := range []struct {
@@ -167,12 +168,12 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestDeadBits checks the defect of short words: how long the hashes of Chinese words get.
+// TestDeadBits checks how long the hashes of short Chinese words get, and so which bits are dead.
 func TestDeadBits(t *testing.T) {
 	for _, test := range []struct {
 		length      int
-		from, to    int // bits of the hash before it is cut
-		alive, dead int // bits of 128, of 64
+		from, to    int // length of the hash in bits, before it is cut
+		alive, dead int // bits that vary of 128, and that do not vary of 64
 	}{{1, 42, 43, 43, 21}, {2, 62, 63, 63, 1}, {3, 82, 83, 83, 0}, {4, 102, 103, 103, 0}, {5, 121, 122, 122, 0}} {
 		var words []string
 		shortest, longest := 1000, 0

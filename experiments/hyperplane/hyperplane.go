@@ -1,6 +1,7 @@
-// Package hyperplane has the hash of random hyperplanes (Charikar 2002; S000 §3.1, S001): a bit for each
-// plane, 1 if the vector is above it. Two vectors with the angle θ differ in each bit with the probability
-// θ/π. SimHash is this hash for certain planes, see OfHashes.
+// Package hyperplane has the hash by random hyperplanes (Charikar 2002; Wang 2016 §3.1; june 2013).
+// There is a bit for each plane; it is 1 if the vector is on the upper side of the plane. Two
+// vectors at the angle θ differ in each bit with the probability θ/π. SimHash is this hash for
+// certain planes; see OfHashes.
 package hyperplane
 
 import (
@@ -11,11 +12,11 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// Planes are normal vectors, one for each bit, of as many dimensions as the vectors to be hashed.
+// Planes are normal vectors, one for each bit. They have as many dimensions as the vectors to hash.
 type Planes [][]float64
 
-// Random returns planes in all directions alike: their coordinates are normally distributed. The same seed
-// makes the same.
+// Random returns planes in random directions. Their coordinates are normally distributed, so no
+// direction is preferred. The same seed gives the same planes.
 func Random(bits, dimensions int, seed uint64) Planes {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
@@ -30,8 +31,9 @@ func Random(bits, dimensions int, seed uint64) Planes {
 	return planes
 }
 
-// OfHashes returns the planes of which the hash is the SimHash of features with these hashes, one for each
-// dimension: coordinate d of plane i is 1 if bit i of hash d is set, and −1 else (S000 §3.2). There are at most 128 bits; more panic.
+// OfHashes returns the planes for which the hash of a vector is the SimHash of features with these
+// hashes, one feature for each dimension. Coordinate d of plane i is 1 if bit i of hash d is set,
+// otherwise −1 (Wang 2016 §3.2). It panics if bits is more than 128.
 func OfHashes(hashes []neardup.Fingerprint128, bits int) Planes {
 	if bits > 128 {
 		panic("hyperplane: more than 128 bits")
@@ -46,12 +48,13 @@ func OfHashes(hashes []neardup.Fingerprint128, bits int) Planes {
 	return planes
 }
 
-// Products returns the dot product of a vector with each plane. It panics if their dimensions differ.
+// Products returns the dot product of a vector with each plane. It panics if their dimensions
+// differ.
 func (p Planes) Products(vector []float64) []float64 {
 	products := make([]float64, len(p))
 	for i, plane := range p {
 		if len(plane) != len(vector) {
-			panic(fmt.Sprintf("hyperplane: a vector of %d dimensions, and a plane of %d", len(vector), len(plane)))
+			panic(fmt.Sprintf("hyperplane: the vector has %d dimensions, and the plane has %d", len(vector), len(plane)))
 		}
 		for d, x := range vector {
 			products[i] += x * plane[d]
@@ -60,8 +63,9 @@ func (p Planes) Products(vector []float64) []float64 {
 	return products
 }
 
-// Sum returns the hash of a vector, up to 128 bits, that of the first plane lowest; more planes panic. tie says which bit a
-// vector on the plane gets; S000 and S001 say 0 here.
+// Sum returns the hash of a vector, with at most 128 bits. The bit of the first plane is the
+// lowest. If the vector lies on a plane, the bit is 1 if tie is true; Wang 2016 and june 2013 give
+// 0. Sum panics if there are more than 128 planes, or if dimensions differ.
 func (p Planes) Sum(vector []float64, tie bool) (fp neardup.Fingerprint128) {
 	if len(p) > 128 {
 		panic("hyperplane: more than 128 planes")

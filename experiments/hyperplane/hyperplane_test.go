@@ -9,7 +9,8 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// planes makes planes of the hashes of features as the papers write them, the first bit left, which is the first plane.
+// planes makes planes from the hashes of features. The papers write hashes with the bit of the
+// first plane on the left.
 func planes(hashes ...string) (Planes, []neardup.Fingerprint128) {
 	var fps []neardup.Fingerprint128
 	for _, h := range hashes {
@@ -22,14 +23,15 @@ func planes(hashes ...string) (Planes, []neardup.Fingerprint128) {
 	return OfHashes(fps, len(hashes[0])), fps
 }
 
-// The examples of S000 §3.2, where the paper has a slip in the sign of the fourth product, and of S001.
+// TestExamples checks the examples of Wang 2016 §3.2 and of june 2013. In Wang 2016 the sign of the
+// fourth product is wrong.
 func TestExamples(t *testing.T) {
 	for _, test := range []struct {
 		hashes   []string
 		vector   []float64
 		planes   string
 		products string
-		sum      uint64 // the first plane lowest
+		sum      uint64 // the bit of the first plane is the lowest
 	}{
 		{[]string{"1010", "1100", "1110", "1000", "0001"}, []float64{1, 1, 1, 1, 1},
 			"[[1 1 1 1 -1] [-1 1 1 -1 -1] [1 -1 1 -1 -1] [-1 -1 -1 -1 1]]", "[3 -1 -1 -3]", 0b0001},
@@ -56,7 +58,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// SimHash is the hash of the planes of its features' hashes, ties included.
+// TestEquivalence checks that SimHash is the hash by the planes of its features' hashes, also for
+// ties.
 func TestEquivalence(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ties := 0
@@ -86,7 +89,7 @@ func TestEquivalence(t *testing.T) {
 	}
 }
 
-// The share of bits that differ is θ/π.
+// TestAngle checks that the fraction of bits that differ is θ/π.
 func TestAngle(t *testing.T) {
 	const bits, rounds = 128, 200
 	for _, cosine := range []float64{0.97, 0.8, 0.5, 0, -0.7} {
@@ -106,7 +109,7 @@ func TestAngle(t *testing.T) {
 	}
 }
 
-// sumOf returns the fingerprint of an accumulator with a way to decide ties.
+// sumOf returns the fingerprint of an accumulator. tiesOne says whether ties give 1.
 func sumOf[F any](a interface {
 	Sum() F
 	SumTiesOne() F

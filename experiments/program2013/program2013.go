@@ -1,6 +1,6 @@
-// Package program2013 is the Java program of S001 (june, decli, 2013), statement by statement, with its
-// faults: in numbers of any size, one bit of one token after the other. It is here to show what the
-// program prints; the library gives the same fingerprints a thousand times as fast.
+// Package program2013 is the Java program of june 2013, statement by statement, with its faults. It
+// computes with numbers of any size, one bit of one token after the other. Use it to see what the
+// program prints. The library makes the same fingerprints a thousand times as fast.
 package program2013
 
 import (
@@ -12,15 +12,16 @@ import (
 	"github.com/neardup/neardup/experiments/hashes"
 )
 
-// A SimHash is the class of this name.
+// A SimHash is the class SimHash of the program.
 type SimHash struct {
 	Bits        int
 	Fingerprint *big.Int
-	String      string // a character for each bit, the lowest first
+	String      string // a character for each bit, the lowest bit first
 }
 
-// New returns the SimHash of the tokens of a text, which are separated by white space. The program has 64
-// bits and the rule that a tie gives 1, which contradicts its comment and the text of S001.
+// New returns the SimHash of the tokens of a text. White space separates the tokens. If tie is
+// true, a sum of 0 gives the bit 1. The program uses 64 bits and a tie of true, which contradicts
+// its own comment and the text of june 2013.
 func New(text string, bits int, tie bool) *SimHash {
 	v := make([]int, bits)
 	for _, token := range strings.FieldsFunc(text, func(c rune) bool { return strings.ContainsRune(" \t\n\r\f", c) }) {
@@ -51,12 +52,13 @@ func New(text string, bits int, tie bool) *SimHash {
 func (s *SimHash) HammingDistance(other *SimHash) int {
 	n := 0
 	for x, one := new(big.Int).Xor(s.Fingerprint, other.Fingerprint), big.NewInt(1); x.Sign() != 0; n++ {
-		x.And(x, new(big.Int).Sub(x, one)) // takes the lowest 1 away
+		x.And(x, new(big.Int).Sub(x, one)) // clears the lowest 1
 	}
 	return n
 }
 
-// Distance is getDistance: the number of characters in which two strings differ, and −1 if their lengths do.
+// Distance is getDistance of the program: the number of characters in which two strings differ. It
+// returns −1 if their lengths differ.
 func Distance(a, b string) int {
 	if len(a) != len(b) {
 		return -1
@@ -70,11 +72,14 @@ func Distance(a, b string) int {
 	return n
 }
 
-// SubByDistance returns the blocks of other's fingerprint for an index of the distance, as the program cuts them:
-// ⌊bits/(distance+1)⌋ bits each, read from the lowest, so that their values are reversed. It has two faults. Bits
-// that are left over are in no block, which is harmless. And it goes as far as the highest 1 of s, not of other, and
-// not to all bits: with leading zeros blocks are missing, and with them neighbours that an index should find. It
-// panics if the distance is negative or not below the number of bits.
+// SubByDistance returns the blocks of other's fingerprint for an index of the distance, as the
+// program cuts them: ⌊bits/(distance+1)⌋ bits each. The bits are read from the lowest, so the
+// values of the blocks are reversed. It panics if the distance is negative or not below the number
+// of bits.
+//
+// The program has two faults. Bits that are left over at the end are in no block, which does no
+// harm. And the loop ends at the highest 1 of s, instead of at the number of bits. If s has leading
+// zeros, blocks are missing, and an index misses neighbours.
 func (s *SimHash) SubByDistance(other *SimHash, distance int) (blocks []*big.Int) {
 	if distance < 0 || distance >= s.Bits {
 		panic("program2013: distance out of range")
@@ -92,7 +97,8 @@ func (s *SimHash) SubByDistance(other *SimHash, distance int) (blocks []*big.Int
 	return blocks
 }
 
-// Print writes what the program prints. With a tie of false it is what it would print if it did as its comment says.
+// Print writes what the program prints. With a tie of false it writes what the program would print
+// if it did what its comment says.
 func Print(w io.Writer, tie bool) error {
 	var b strings.Builder
 	const bits = 64

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What the program prints, byte for byte.
+// The output of the program, byte for byte.
 func ExamplePrint() {
 	Print(os.Stdout, true)
 	// Output:
@@ -35,7 +35,8 @@ func ExamplePrint() {
 	// 3 3
 }
 
-// The three strings in all widths of the documents, by both rules.
+// TestNew checks the three strings of june 2013, in all widths that the papers use, with both rules
+// for ties.
 func TestNew(t *testing.T) {
 	texts := []string{"This is a test string for testing", "This is a test string for testing, This is a test string for testing abcdef", "This is a test string for testing als"}
 	for _, test := range []struct {
@@ -75,7 +76,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The fault of SubByDistance: a fingerprint with leading zeros has fewer blocks, of itself and of others.
+// TestSubByDistance shows the fault: a fingerprint with leading zeros has fewer blocks, of itself
+// and of others.
 func TestSubByDistance(t *testing.T) {
 	full := &SimHash{Bits: 64, Fingerprint: new(big.Int).SetUint64(0x8000_0000_0000_0001)}
 	low := &SimHash{Bits: 64, Fingerprint: new(big.Int).SetUint64(0x0000_0000_8000_0001)}
@@ -86,8 +88,8 @@ func TestSubByDistance(t *testing.T) {
 	}{
 		{full, full, 3, "[32768 0 0 1]"},
 		{full, low, 3, "[32768 1 0 0]"},
-		{low, full, 3, "[32768 0]"},             // two are missing
-		{full, full, 4, "[2048 0 0 0 0]"},       // the highest four bits are in none
+		{low, full, 3, "[32768 0]"},             // two blocks are missing
+		{full, full, 4, "[2048 0 0 0 0]"},       // the highest four bits are in no block
 		{full, low, 0, "[9223372041149743104]"}, // reversed
 	} {
 		if got := fmt.Sprint(test.s.SubByDistance(test.other, test.distance)); got != test.want {

@@ -9,7 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// What sites have around their texts, and between their sentences.
+// This file adds boilerplate and advertisements, and changes numbers, dates and width.
+
+// Lines as sites have them around their texts, and advertisements between sentences: in Chinese,
+// and in English.
 var (
 	boilerplate = [2][]string{{
 		"首页 | 新闻 | 财经 | 体育 | 娱乐 | 科技 | 论坛", "您当前的位置：首页 > 频道 > 正文", "来源：本站综合 编辑：值班编辑", "【大 中 小】【打印】【关闭窗口】",
@@ -27,7 +30,7 @@ var (
 	}}
 )
 
-// script returns 0 for a text with Chinese characters, 1 for others.
+// script returns 0 for a text with Chinese characters and 1 for other texts.
 func script(text string) int {
 	if strings.ContainsFunc(text, func(c rune) bool { return unicode.Is(unicode.Han, c) }) {
 		return 0
@@ -35,7 +38,8 @@ func script(text string) int {
 	return 1
 }
 
-// add inserts lines around a text, or advertisements between its sentences, until they are long enough.
+// add inserts lines around a text, or advertisements between its sentences, until they have the
+// length that the rate asks for. It inserts at least one, unless the rate is 0.
 func add(text string, e Edit, r *source) (string, int) {
 	left := e.Rate * float64(utf8.RuneCountInString(text))
 	if left == 0 {
@@ -83,7 +87,8 @@ var (
 	month = regexp.MustCompile(months)
 )
 
-// otherNumber returns another number of as many digits, without a zero in front.
+// otherNumber returns another number with as many digits. It does not begin with 0, unless it has
+// only one digit.
 func otherNumber(s string, r *source) string {
 	b := []byte(s)
 	for {
@@ -96,7 +101,7 @@ func otherNumber(s string, r *source) string {
 	}
 }
 
-// otherDate returns another date of the same form.
+// otherDate returns another date in the same form.
 func otherDate(s string, r *source) string {
 	runs := numbers.FindAllString(s, -1)
 	dayFirst := !month.MatchString(s) && len(runs[0]) < 4 && strings.Contains(s, "/") && runs[0] > "12" && len(runs[0]) == 2
@@ -126,7 +131,7 @@ func otherDate(s string, r *source) string {
 	}
 }
 
-// halfWidth returns the characters of ASCII that have a form of full width, which are all that can be seen.
+// halfWidth returns the visible ASCII characters of a text. All of them have a full-width form.
 func halfWidth(text string) (spans []span) {
 	for i := range len(text) {
 		if text[i] > ' ' && text[i] < 0x7F {
@@ -136,4 +141,5 @@ func halfWidth(text string) (spans []span) {
 	return spans
 }
 
+// fullWidth returns the full-width form of an ASCII character.
 func fullWidth(s string, _ *source) string { return fmt.Sprintf("%c", rune(s[0])+0xFEE0) }

@@ -9,7 +9,11 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A span is a part of a text, from one byte to another, as regexp has it.
+// This file edits units of a text: words, characters and sentences. An edit first finds the units
+// and chooses some of them. Then it builds the new text from left to right, and copies what lies
+// between the edited places.
+
+// A span is a part of a text: its first byte and the byte after its last one, as in package regexp.
 type span = []int
 
 func (g *Generator) tokens(text string) func(func(neardup.Token) bool) {
@@ -50,18 +54,20 @@ func letters(text string) (spans []span) {
 	return spans
 }
 
-// editUnits deletes, inserts, substitutes or swaps units: words or, if the kind says so, characters.
+// editUnits deletes, inserts, substitutes or swaps units of a text. The units are words or
+// characters, as kind says. others has the units to insert. It returns the new text and the number
+// of edited places.
 func editUnits(text string, units []span, kind Kind, rate float64, r *source, others []string) (string, int) {
 	how := kind % DeleteCharacters // the kind for words
 	chosen := r.some(len(units), rate)
-	if how == SwapWords { // with the next, so two move
+	if how == SwapWords { // a swap moves two words
 		chosen = r.some(len(units)-1, rate/2)
 	}
 	var b strings.Builder
-	done, n := 0, 0 // bytes of the text, places
+	done, n := 0, 0 // bytes of text that were copied, and edited places
 	for _, i := range chosen {
 		u := units[i]
-		if u[0] < done || u[0] == u[1] { // it was swapped, or the tokenizer does not say where it is
+		if u[0] < done || u[0] == u[1] { // the unit was just swapped, or the tokenizer does not say where it is
 			continue
 		}
 		unit := text[u[0]:u[1]]
@@ -99,7 +105,8 @@ func isHan(s string) bool {
 	return unicode.Is(unicode.Han, c)
 }
 
-// other returns one of others that is not unit, and Chinese if unit is; if a hundred draws find none, unit.
+// other draws a unit from others that differs from unit. It is Chinese if and only if unit is.
+// After a hundred draws in vain it returns unit.
 func other(unit string, others []string, r *source) string {
 	for range 100 {
 		if o := others[r.below(len(others))]; o != unit && isHan(o) == isHan(unit) {
@@ -109,7 +116,7 @@ func other(unit string, others []string, r *source) string {
 	return unit
 }
 
-// change replaces a share of the spans of a text.
+// change replaces a fraction rate of the spans of a text by what by returns for them.
 func change(text string, spans []span, rate float64, r *source, by func(string, *source) string) (string, int) {
 	var b strings.Builder
 	done := 0
@@ -123,10 +130,10 @@ func change(text string, spans []span, rate float64, r *source, by func(string, 
 	return b.String() + text[done:], len(chosen)
 }
 
-// closing are what may stand behind the end of a sentence and belongs to it.
+// closing has the characters that may follow the end of a sentence and still belong to it.
 const closing = "”’」』）》\"')]"
 
-// sentences cuts a text behind the ends of its sentences and lines. Together the pieces are the text.
+// sentences cuts a text after the end of each sentence and line. The pieces together are the text.
 func sentences(text string) (pieces []string) {
 	start := 0
 	for i := 0; i < len(text); {
@@ -154,13 +161,14 @@ func sentences(text string) (pieces []string) {
 	return pieces
 }
 
-// isTitle reports whether a text ends in a title, behind which . is no end.
+// isTitle reports whether a text ends in a title such as Mr, so that a full stop after it does not
+// end a sentence.
 func isTitle(text string) bool {
 	last := text[strings.LastIndexAny(text, " \n")+1:]
 	return last == "Mr" || last == "Mrs" || last == "Ms" || last == "Dr" || last == "St" || last == "Prof"
 }
 
-// numbered returns the positions of the pieces with a letter or digit.
+// numbered returns the positions of the pieces that have a letter or digit.
 func numbered(pieces []string) (at []int) {
 	for i, p := range pieces {
 		if strings.ContainsFunc(p, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
@@ -170,11 +178,13 @@ func numbered(pieces []string) (at []int) {
 	return at
 }
 
+// editSentences deletes or reorders sentences. It returns the new text and the number of sentences
+// that were deleted or moved.
 func editSentences(text string, e Edit, r *source) (string, int) {
 	pieces := sentences(text)
 	at := numbered(pieces)
 	chosen := r.some(len(at), e.Rate)
-	if e.Kind == ReorderSentences && len(chosen) == 1 { // two at least
+	if e.Kind == ReorderSentences && len(chosen) == 1 { // a single sentence needs a second one to change places with
 		if len(at) < 2 {
 			return text, 0
 		}

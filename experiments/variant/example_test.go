@@ -8,7 +8,8 @@ import (
 	"github.com/neardup/neardup/experiments/variant"
 )
 
-// To see what settings find of one's own texts, and to choose them.
+// Make a collection with near-duplicates from your own texts, see how many of them are found, and
+// choose the similarity.
 func Example() {
 	texts := func(yield func(id, text string) bool) {
 		_ = yield("ships", "Ships sail on the sea. They carry goods from one port to another, and people too, who look at the waves.") &&
@@ -30,7 +31,7 @@ func Example() {
 			}
 		}
 	}
-	best, err := d.Calibrate(context.Background(), labels, neardup.Goal{Complete: true}) // all other pairs are different
+	best, err := d.Calibrate(context.Background(), labels, neardup.Goal{Complete: true}) // Complete: all other pairs are no duplicates
 	if err != nil {
 		panic(err)
 	}

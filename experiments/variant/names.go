@@ -8,15 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// A naming is the names of a text: those of people (nr), places (ns) and organisations (nt), as a segmenter says, and "" for those
-// of which it is not known.
+// This file finds names in a text and replaces them. A name gets the same new name everywhere in
+// the text, and different names get different new names.
+
+// A naming has the names of a text. class maps a name to its class: people (nr), places (ns) or
+// organisations (nt) if the tokenizer is a segmenter that tells, otherwise "".
 type naming struct {
-	spans     []span // of the words that may be names, with what is written there
-	different []string
+	spans     []span   // where names are
+	different []string // distinct names, in the order of their first places
 	class     map[string]string
 }
 
-// findNames finds the names of a text. A word is a name in all places if it is one in any.
+// findNames finds the names of a text. A word that is a name in one place counts as a name
+// everywhere.
 func (g *Generator) findNames(text string) naming {
 	n := naming{class: map[string]string{}}
 	end := 0
@@ -27,7 +31,7 @@ func (g *Generator) findNames(text string) naming {
 		if len(t.POS) > 1 && t.POS[0] == 'n' && strings.IndexByte("rst", t.POS[1]) >= 0 {
 			class, is = t.POS[:2], true
 		} else if between := text[end:t.Start]; unicode.IsUpper(c) && len(word) > size && end > 0 && !isTitle(word) {
-			// In the middle of a sentence, for every sentence begins with a capital.
+			// A capital says nothing at the beginning of a sentence, so look at what is before it.
 			is = !strings.ContainsAny(between, ".!?。！？\n\"“‘") || between == ". " && isTitle(text[:end])
 		}
 		end = t.End
@@ -41,7 +45,7 @@ func (g *Generator) findNames(text string) naming {
 	return n
 }
 
-// changeNames replaces a share of the different names.
+// changeNames replaces a fraction rate of the distinct names.
 func (g *Generator) changeNames(text string, rate float64, r *source) (string, int) {
 	n := g.findNames(text)
 	by, taken := map[string]string{}, map[string]bool{}
@@ -49,7 +53,7 @@ func (g *Generator) changeNames(text string, rate float64, r *source) (string, i
 	for _, i := range chosen {
 		name := n.different[i]
 		for tries := 0; by[name] == "" || taken[by[name]] || strings.Contains(text, by[name]); tries++ {
-			if by[name] = newName(name, n.class[name], r); tries > 100 { // they run out
+			if by[name] = newName(name, n.class[name], r); tries > 100 { // no new names are left
 				by[name] += strconv.Itoa(tries)
 			}
 		}
@@ -72,7 +76,7 @@ const (
 	ending    = "bert den field ford gan ham ley lin man mer more nard ney rick ridge son ston ter ton win"
 )
 
-// newName makes a name up, one of some thousand.
+// newName makes a name up. There are some thousand of each class.
 func newName(old, class string, r *source) string {
 	from := func(characters string) string {
 		all := []rune(characters)
@@ -82,7 +86,7 @@ func newName(old, class string, r *source) string {
 	case !isHan(old):
 		first, last := strings.Fields(beginning), strings.Fields(ending)
 		name := first[r.below(len(first))] + last[r.below(len(last))]
-		if r.below(2) == 0 { // so that they do not run out
+		if r.below(2) == 0 { // longer names, so that there are enough of them
 			name += last[r.below(len(last))]
 		}
 		return name

@@ -1,10 +1,14 @@
-// Package variant makes near-duplicates of texts: with words, characters or sentences deleted,
-// inserted, replaced and moved, with boilerplate and advertisements, with other titles, names,
-// numbers and dates, and in full width. What came from what is known, so they show what settings
-// find and what they miss.
+// Package variant makes near-duplicates of texts, to measure what settings find and what they miss.
+// An edit deletes, inserts, replaces or moves words, characters or sentences; adds boilerplate or
+// advertisements; changes the title, names, numbers or dates; or makes letters full width. Because
+// the edits are known, so is the truth.
 //
-// The same seed and the same text make the same variant, on every machine and whatever else was
-// made before. (What is a letter is as the release of Go has it, and what is a word as the tokenizer.)
+// The same seed and the same text give the same variant, on every machine, whatever was made
+// before. (The Unicode tables of the Go release decide what a letter is, and the tokenizer what a
+// word is.)
+//
+// The file edits.go edits words, characters and sentences; content.go adds lines and changes
+// numbers, dates and width; names.go finds and changes names.
 package variant
 
 import (
@@ -23,34 +27,44 @@ import (
 	"github.com/neardup/neardup/experiments/internal/planted"
 )
 
-// A Kind is a way of editing a text.
+// A Kind is a kind of edit.
 type Kind uint8
 
 const (
 	DeleteWords     Kind = iota
-	InsertWords          // behind words of the text
-	SubstituteWords      // by others
-	SwapWords            // with the next: the rate is that of the words that move
+	InsertWords          // after words of the text
+	SubstituteWords      // by other words
+	SwapWords            // with the next word; the rate counts all words that move
 
 	DeleteCharacters // letters and digits
-	InsertCharacters // others of the text
+	InsertCharacters // other characters of the text
 	SubstituteCharacters
 	SwapCharacters
 
 	DeleteSentences
-	ReorderSentences // puts each into the place of another, two at least
+	ReorderSentences // moves each chosen sentence to the place of another; at least two
 
-	AddBoilerplate    // what sites have above and below their pages, in whole lines
-	AddAdvertisements // whole ones, between sentences
+	AddBoilerplate    // whole lines as sites have them above and below their pages
+	AddAdvertisements // whole advertisements, between sentences
 
-	ChangeTitle   // words of the first line; one of more than 100 characters, or without others below it, is no title
-	ChangeNames   // of people, places and organisations: one name becomes the same other wherever it is, two become two
-	ChangeNumbers // in ASCII digits, to others of as many
-	ChangeDates   // such as 2014年5月6日, 5月6日, 2014-05-06, 05/06/2014, May 6, 2014 and 6 May 2014, to others of the same form
+	// ChangeTitle replaces words of the title. The title is the first line, if it has at most 100
+	// characters and other lines follow.
+	ChangeTitle
 
-	FullWidth // letters, digits and punctuation of ASCII in full width
+	// ChangeNames replaces names of people, places and organisations. A name becomes the same new
+	// name everywhere in the text, and different names become different names.
+	ChangeNames
 
-	Kinds // how many there are
+	// ChangeNumbers replaces numbers of ASCII digits by other numbers with as many digits.
+	ChangeNumbers
+
+	// ChangeDates replaces dates by other dates in the same form. It knows forms such as 2014年5月6日,
+	// 5月6日, 2014-05-06, 05/06/2014, May 6, 2014 and 6 May 2014.
+	ChangeDates
+
+	FullWidth // replaces letters, digits and punctuation of ASCII by their full-width forms
+
+	Kinds // the number of kinds
 )
 
 var names = [Kinds]string{
@@ -60,7 +74,7 @@ var names = [Kinds]string{
 	"change-title", "change-names", "change-numbers", "change-dates", "full-width",
 }
 
-// String returns the name, such as delete-words.
+// String returns the name of the kind, such as delete-words.
 func (k Kind) String() string {
 	if k >= Kinds {
 		return fmt.Sprintf("kind %d", uint8(k))
@@ -68,30 +82,34 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-// An Edit edits a share of a text. Rate is from 0 to 1: of its words, characters, sentences,
-// numbers, dates, different names, words of the title, or characters in half width, by Kind; of
-// boilerplate and advertisements it is their length, as a share of that of the text, so it may be more than 1. What that comes to
-// is rounded, for boilerplate and advertisements to whole lines, but at least one is edited unless Rate is 0 or there is none.
+// An Edit edits a part of a text. Rate is a fraction from 0 to 1. Which units it counts depends on
+// Kind: words, characters, sentences, numbers, dates, distinct names, words of the title, or
+// characters in half width. For boilerplate and advertisements it is the length of what is added,
+// divided by the length of the text, so it may be above 1.
+//
+// The number of edits is rounded, for boilerplate and advertisements to whole lines. At least one
+// place is edited, unless Rate is 0 or the text has nothing to edit.
 type Edit struct {
 	Kind Kind
 	Rate float64
 }
 
-// String returns the edit as ParseEdit reads it, such as delete-words:0.05.
+// String returns the edit in the form that ParseEdit reads, such as delete-words:0.05.
 func (e Edit) String() string {
 	return e.Kind.String() + ":" + strconv.FormatFloat(e.Rate, 'g', -1, 64)
 }
 
-// ParseEdit reads a kind, a colon and a rate.
+// ParseEdit parses a kind, a colon and a rate. It returns an error if there is no such kind or the
+// rate is out of range.
 func ParseEdit(s string) (Edit, error) {
 	name, rate, ok := strings.Cut(s, ":")
 	e := Edit{Kind: Kind(max(slices.Index(names[:], name), 0))}
 	if !slices.Contains(names[:], name) || !ok {
-		return e, fmt.Errorf("variant: %q is no edit such as delete-words:0.05; there are %s", s, strings.Join(names[:], ", "))
+		return e, fmt.Errorf("variant: %q is not an edit such as delete-words:0.05; the kinds are %s", s, strings.Join(names[:], ", "))
 	}
 	var err error
 	if e.Rate, err = strconv.ParseFloat(rate, 64); err != nil {
-		return e, fmt.Errorf("variant: the rate of %q is no number", s)
+		return e, fmt.Errorf("variant: the rate of %q is not a number", s)
 	}
 	return e, e.check()
 }
@@ -105,30 +123,33 @@ func (e Edit) check() error {
 		return fmt.Errorf("variant: there is no %s", e.Kind)
 	}
 	if !(e.Rate >= 0 && e.Rate <= most) {
-		return fmt.Errorf("variant: the rate of %s is not from 0 to %g", e, most)
+		return fmt.Errorf("variant: the rate of %s must be from 0 to %g", e, most)
 	}
 	return nil
 }
 
-// A Generator makes variants. It may be used by several goroutines at once.
+// A Generator makes variants. Several goroutines may use it at the same time.
 type Generator struct {
-	// Words cuts a text into words: for Chinese a neardup.Segmenter, whose parts of speech also tell
-	// names. nil is neardup.Words{}, to which each Chinese character is a word. Names are else the words
-	// with a capital in the middle of a sentence. Tokens must have Start and End, and must not overlap.
+	// Words cuts a text into words. For Chinese use a neardup.Segmenter, whose parts of speech also
+	// tell which words are names. nil means neardup.Words{}, for which every Chinese character is a
+	// word. Without parts of speech, words with a capital letter in the middle of a sentence are
+	// names. Tokens must have Start and End, and must not overlap.
 	Words neardup.Tokenizer
 
-	// Vocabulary is what is inserted, and what words are replaced by, Chinese ones by Chinese ones and others by
-	// others; without it, the words of the text itself. Words of other texts of the collection are fairer: they say
-	// something else. See SampleVocabulary.
+	// Vocabulary has the words that are inserted, or put in place of others. A Chinese word is
+	// replaced by a Chinese one, any other by one that is not Chinese. nil means the words of the
+	// text itself. Words of other texts of the collection make a fairer test, because they say
+	// something else; see SampleVocabulary.
 	Vocabulary []string
 
-	// Seed makes other variants of the same texts.
+	// A different Seed makes different variants of the same texts.
 	Seed uint64
 }
 
-// Make returns a variant of a text, with the edits one after the other, and how many places of it were
-// edited; if that is 0 there were none, or what the edits made is the same text. n tells variants of one text with the same
-// edits apart. An edit out of range panics; ParseEdit refuses it.
+// Make returns a variant of a text, and how many places were edited. It makes the edits one after
+// the other. If the number is 0, there was nothing to edit, or the result is equal to the text. A
+// different n makes a different variant of the same text with the same edits. Make panics if an
+// edit is out of range; ParseEdit never returns such an edit.
 func (g *Generator) Make(text string, n uint64, edits ...Edit) (string, int) {
 	original, places := text, 0
 	for i, e := range edits {
@@ -173,7 +194,8 @@ func (g *Generator) edit(text string, e Edit, r *source) (string, int) {
 	return change(text, halfWidth(text), e.Rate, r, fullWidth)
 }
 
-// SampleVocabulary returns words of texts, one of seven, so that frequent words are in it often. words is as in Generator.
+// SampleVocabulary returns every seventh word of texts, so frequent words are in it often. words is
+// the tokenizer, as in Generator.
 func SampleVocabulary(words neardup.Tokenizer, texts iter.Seq[string]) (vocabulary []string) {
 	n := 0
 	for text := range texts {
@@ -189,15 +211,16 @@ func SampleVocabulary(words neardup.Tokenizer, texts iter.Seq[string]) (vocabula
 // A Document is a text of a collection, or a variant of one.
 type Document struct {
 	ID      string
-	Cluster int    // the position of the text it was made of: the documents of one are near-duplicates
-	Of      string // of a variant: the id of the text it was made of
-	By      Edit   // of a variant
+	Cluster int    // the position of the original text; documents of a cluster are near-duplicates
+	Of      string // the id of the original text, if this is a variant
+	By      Edit   // the edit that was made, if this is a variant
 	Text    string
 }
 
-// Collection returns texts under their ids, and behind each per variants of it, for which the edits take turns. All are different:
-// where an edit makes nothing new the next is taken, and if none does, four times each, a text has fewer variants. The ids of variants are those of
-// the texts with ~1, ~2 and so on behind them.
+// Collection returns texts with their variants. Every text is followed by per variants of it; the
+// edits take turns. All variants of a text are different: if an edit makes nothing new, the next
+// one is tried, up to four times each, so a text may have fewer variants. The id of a variant is
+// the id of its text with ~1, ~2 and so on appended.
 func (g *Generator) Collection(texts iter.Seq2[string, string], edits []Edit, per int) (all []Document) {
 	position := 0
 	for id, text := range texts {
@@ -216,16 +239,17 @@ func (g *Generator) Collection(texts iter.Seq2[string, string], edits []Edit, pe
 	return all
 }
 
-// source draws by splitmix64, which is the same for ever.
+// source draws random numbers by splitmix64, so they are the same everywhere and in every release.
 type source struct{ planted.Stream }
 
-// below returns a number below n, which is above 0.
+// below returns a number from 0 to n−1. n must be above 0.
 func (s *source) below(n int) int {
 	hi, _ := bits.Mul64(s.Next(), uint64(n))
 	return int(hi)
 }
 
-// some returns a share of the numbers below n, in ascending order.
+// some chooses a fraction rate of the numbers from 0 to n−1, at least one if rate is above 0, and
+// returns them in ascending order.
 func (s *source) some(n int, rate float64) []int {
 	if rate == 0 || n < 1 {
 		return nil

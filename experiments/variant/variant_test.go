@@ -28,7 +28,7 @@ func segmenter(t testing.TB) *neardup.Segmenter {
 	return s
 }
 
-// What each edit makes of a text; the edits are as strong as they get, so that each is seen.
+// This test shows what each edit makes of a text. The edits are strong, so that each can be seen.
 func TestKinds(t *testing.T) {
 	s := segmenter(t)
 	for _, test := range []struct {
@@ -94,7 +94,7 @@ func TestKinds(t *testing.T) {
 			if again, _ := g.Make(text, 0, e); again != after {
 				t.Errorf("%s: the same seed makes another text", test.edit)
 			}
-			// What is above the ends of the scale has one outcome only.
+			// At and above the end of the scale there is only one outcome.
 			if other, _ := (&Generator{Words: s, Seed: 1}).Make(text, 0, e); other == after && e.Rate < 1 {
 				t.Errorf("%s: another seed makes the same text", test.edit)
 			}
@@ -115,7 +115,7 @@ func words(tok neardup.Tokenizer, text string) (words []string) {
 	return words
 }
 
-// common is how many words stand at the same place.
+// common returns how many words are in the same place in both texts.
 func common(a, b []string) (n int) {
 	for i := range min(len(a), len(b)) {
 		if a[i] == b[i] {
@@ -141,20 +141,21 @@ func sameLetters(a, b string) bool {
 	return true
 }
 
-// The rate is that of what is edited: measured as the share of the words or characters that are gone, new or elsewhere.
+// This test checks that the fraction of words or characters that are gone, new or moved is the
+// rate.
 func TestRates(t *testing.T) {
 	var en, zh strings.Builder
 	for i := range 120 {
 		fmt.Fprintf(&en, "Word%d, then word%d and (word%d) say %d \"things\" to word%d. ", 7*i, 7*i+1, 7*i+2, 1000+i, 7*i+3)
 		fmt.Fprintf(&zh, "%c%c人，在%c%c说了%d件%c%c的事情。", '一'+i, '丁'+2*i, '丈'+3*i, '下'+5*i, 1000+i, '且'+7*i, '中'+11*i)
 	}
-	vocabulary := []string{"extra", "另外"} // neither is in the texts
+	vocabulary := []string{"extra", "另外"} // neither word is in the texts
 	for _, text := range []string{en.String(), zh.String()} {
 		g := Generator{Vocabulary: vocabulary}
 		of := words(neardup.Words{}, text)
 		for _, test := range []struct {
 			kind                Kind
-			gone, fresh, moving float64 // shares of the words, as multiples of the rate
+			gone, fresh, moving float64 // fractions of the words, divided by the rate
 		}{{DeleteWords, 1, 0, 0}, {InsertWords, 0, 1, 0}, {SubstituteWords, 1, 1, 0}, {SwapWords, 0, 0, 1}} {
 			for _, rate := range []float64{0.02, 0.1, 0.3} {
 				after, places := g.Make(text, 0, Edit{test.kind, rate})
@@ -225,7 +226,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// What is no edit is none, and what sentences, names and dates are.
+// This test checks what is refused as an edit, and what counts as a sentence, a name and a date.
 func TestParts(t *testing.T) {
 	g := new(Generator)
 	for _, test := range []struct{ text, edit string }{
@@ -285,7 +286,7 @@ func TestParts(t *testing.T) {
 
 func notLetter(c rune) bool { return !unicode.IsLetter(c) }
 
-// TestGolden checks that variants are the same everywhere and for ever.
+// TestGolden checks that variants are the same on all machines and in all releases.
 func TestGolden(t *testing.T) {
 	g := Generator{Seed: 3} // without a segmenter, whose dictionary may change
 	var got []string

@@ -1,5 +1,5 @@
-// Package weights has the weights of Wang 2019 and Zhang 2020 that the library does without: they
-// serve comparisons with the papers.
+// Package weights has the weights of Wang 2019 and Zhang 2020 that the library does not have. They
+// are here for comparisons with the papers.
 package weights
 
 import (
@@ -12,32 +12,34 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// TermLength weighs a feature by the length of its term in characters, on a normal
-// curve (S002 eq. 4 and 5): Chinese terms of four or five characters say most. In S002
-// the factor is 1 plus that: Sum{Constant(1), TermLength{}}. The zero value is the
-// curve of S002. Sigma must be above 0; where a curve is so far from the lengths that they
-// all have none of it, or all the same, LengthRange and LengthShare are 0.
+// TermLength weighs a feature by the length of its term in characters, with a normal curve (Wang
+// 2019 eq. 4 and 5): Chinese terms of four or five characters say most. In the paper the factor is
+// 1 plus this weight: Sum{Constant(1), TermLength{}}. The zero value is the curve of the paper.
+// Sigma must be above 0. If the curve is 0 at all lengths, LengthShare gives 0; if it is the same
+// at all lengths, LengthRange gives 0.
 type TermLength struct {
-	Mean, Sigma float64 // both 0 means 4.51 and 2.207 (10,000 keywords of the CSSCI)
+	Mean, Sigma float64 // both 0 means 4.51 and 2.207, from 10,000 keywords of the CSSCI
 	Scale       LengthScale
-	Longest     int // the lengths 1 to Longest are those of LengthRange and LengthShare; 0 means 12, more than 1000 are 1000
+
+	// LengthRange and LengthShare consider the lengths from 1 to Longest. 0 means 12; more than
+	// 1000 means 1000.
+	Longest int
 }
 
-// A LengthScale says how the normal curve is normalised. The text of S002 leaves it
-// open.
+// A LengthScale says how the normal curve is scaled. The text of Wang 2019 leaves this open.
 type LengthScale uint8
 
 const (
 	LengthPeak    LengthScale = iota // 1 at the mean: the usual reading
-	LengthRange                      // 0 at the least likely of the lengths, 1 at the most likely
-	LengthShare                      // a sum of 1 over the lengths
-	LengthDensity                    // not at all: the density itself
+	LengthRange                      // 0 at the least likely length, 1 at the most likely one
+	LengthShare                      // the weights of all lengths sum to 1
+	LengthDensity                    // not scaled: the density itself
 )
 
 // Weigh implements [neardup.Weight].
 func (w TermLength) Weigh(f *neardup.Feature) float64 { return w.At(float64(f.Length())) }
 
-// At returns the weight of a length, for lengths of one's own measure.
+// At returns the weight of a length. Use it for lengths that you measure in another way.
 func (w TermLength) At(length float64) float64 {
 	w = w.usual()
 	curve := func(x float64) float64 {
@@ -65,7 +67,7 @@ func (w TermLength) At(length float64) float64 {
 	return y
 }
 
-// usual returns w with the values that zeros stand for.
+// usual returns w with defaults in place of zeros.
 func (w TermLength) usual() TermLength {
 	if w.Mean == 0 && w.Sigma == 0 {
 		w.Mean, w.Sigma = 4.51, 2.207
@@ -77,10 +79,10 @@ func (w TermLength) usual() TermLength {
 	return w
 }
 
-// TokenOnly says that the weight depends on the token alone.
+// TokenOnly reports that the weight depends only on the token.
 func (TermLength) TokenOnly() bool { return true }
 
-// Version spells the weight out for [neardup.Fingerprinter.Version].
+// Version describes the weight for [neardup.Fingerprinter.Version].
 func (w TermLength) Version() string {
 	w = w.usual()
 	s := fmt.Sprintf("length(%v,%v", w.Mean, w.Sigma)
@@ -93,11 +95,12 @@ func (w TermLength) Version() string {
 	return s + ")"
 }
 
-// FitTermLength fits the normal curve of S002 to the lengths of terms, in characters:
-// the density whose values at 1, 2, 3, … come closest to the shares of these lengths, by
-// least squares. It returns the curve, and R² for how much of the differences between
-// the shares it explains. Fewer than three different lengths, or as many terms of each,
-// determine no curve and are an error. Empty terms do not count.
+// FitTermLength fits the normal curve of Wang 2019 to the lengths of terms in characters. It
+// chooses the density whose values at 1, 2, 3, … come closest to the fractions of terms with these
+// lengths, by least squares. It returns the curve and R²: how much of the differences between the
+// fractions the curve explains. Empty terms do not count. If there are fewer than three different
+// lengths, or as many terms of each length, no curve is determined, and FitTermLength returns an
+// error.
 func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 	var counts []float64
 	total := 0.0
@@ -122,7 +125,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		mean += float64(counts[i] * float64(i+1))
 	}
 	if different < 3 {
-		return TermLength{}, 0, fmt.Errorf("weights: terms of %d different lengths; at least three are needed for a curve", different)
+		return TermLength{}, 0, fmt.Errorf("weights: the terms have %d different lengths; a curve needs at least three", different)
 	}
 	for i, c := range counts {
 		d := float64(i+1) - mean
@@ -134,7 +137,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 		all += float64(d * d)
 	}
 	if all < 1e-12 {
-		return TermLength{}, 0, errors.New("weights: all lengths of terms are as frequent; there is no curve in them")
+		return TermLength{}, 0, errors.New("weights: all lengths of terms are equally frequent, so they determine no curve")
 	}
 	m, s, err := fitNormal(counts, mean, math.Sqrt(variance))
 	if err != nil {
@@ -144,7 +147,7 @@ func FitTermLength(terms []string) (fit TermLength, r2 float64, err error) {
 	return fit, 1 - misfit(counts, m, s)/all, nil
 }
 
-// misfit returns the sum of the squared differences between shares and the density.
+// misfit returns the sum of the squared differences between the shares and the density.
 func misfit(shares []float64, mean, sigma float64) float64 {
 	w := TermLength{Mean: mean, Sigma: sigma, Scale: LengthDensity}
 	sum := 0.0
@@ -155,8 +158,7 @@ func misfit(shares []float64, mean, sigma float64) float64 {
 	return sum
 }
 
-// fitNormal is the method of Levenberg and Marquardt for the two parameters of a
-// normal density.
+// fitNormal fits the two parameters of a normal density by the method of Levenberg and Marquardt.
 func fitNormal(shares []float64, mean, sigma float64) (float64, float64, error) {
 	best, damping := misfit(shares, mean, sigma), 1e-3
 	for range 500 {
@@ -193,9 +195,9 @@ func fitNormal(shares []float64, mean, sigma float64) (float64, float64, error) 
 	return mean, sigma, nil
 }
 
-// RelativeLength weighs a feature by its length in characters, from 0 for the shortest
-// of the document to 1 for the longest, and 0 if all are equally long (S004, where the
-// factor is 1 plus that: Sum{Constant(1), RelativeLength{}}).
+// RelativeLength weighs a feature by its length in characters, on a scale from 0 for the shortest
+// feature of the document to 1 for the longest (Zhang 2020). If all are equally long, the weight is
+// 0. In the paper the factor is 1 plus this weight: Sum{Constant(1), RelativeLength{}}.
 type RelativeLength struct{}
 
 // Weigh implements [neardup.Weight].
@@ -206,11 +208,11 @@ func (RelativeLength) Weigh(f *neardup.Feature) float64 {
 	return float64(f.Length()-f.Shortest) / float64(f.Longest-f.Shortest)
 }
 
-// Version spells the weight out for [neardup.Fingerprinter.Version].
+// Version describes the weight for [neardup.Fingerprinter.Version].
 func (RelativeLength) Version() string { return "relativelength" }
 
-// TitleWords weighs features that occur in the title by Factor, and others by 1 (S004). The
-// title is the first line of the text that has a letter, a digit or an emoji.
+// TitleWords gives the weight Factor to features that occur in the title, and 1 to all others
+// (Zhang 2020). The title is the first line of the text that has a letter, a digit or an emoji.
 type TitleWords struct {
 	Factor float64 // 0 means 5
 }
@@ -230,5 +232,5 @@ func (w TitleWords) factor() float64 {
 	return w.Factor
 }
 
-// Version spells the weight out for [neardup.Fingerprinter.Version].
+// Version describes the weight for [neardup.Fingerprinter.Version].
 func (w TitleWords) Version() string { return fmt.Sprintf("title(%v)", w.factor()) }

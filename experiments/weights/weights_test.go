@@ -13,7 +13,7 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// TestTermLength is the table of S002's length function in its four readings.
+// TestTermLength checks the table of Wang 2019's length function, in all four scales.
 func TestTermLength(t *testing.T) {
 	for scale, want := range map[LengthScale]string{
 		LengthPeak:    ".282331 .523764 .791318 .973654 .975655 .796207 .529168 .286417 .126253 .045324 .013251 .003155",
@@ -35,7 +35,8 @@ func TestTermLength(t *testing.T) {
 	}
 }
 
-// TestFitTermLength: a curve is found again, and what has none is refused.
+// TestFitTermLength checks that a known curve is found again, and that lengths without a curve are
+// an error.
 func TestFitTermLength(t *testing.T) {
 	for _, want := range []TermLength{{Mean: 4.51, Sigma: 2.207}, {Mean: 2.3, Sigma: 0.9}, {Mean: 12.4, Sigma: 3}} {
 		want.Scale = LengthDensity
@@ -46,7 +47,7 @@ func TestFitTermLength(t *testing.T) {
 			}
 		}
 		got, r2, err := FitTermLength(terms)
-		// The lengths below 1 are cut off, so the shares are a little larger than the density.
+		// Lengths below 1 are cut off, so the fractions are a little larger than the density.
 		if err != nil || math.Abs(got.Mean-want.Mean) > .05 || math.Abs(got.Sigma-want.Sigma) > .08 || r2 < .998 || r2 > 1 {
 			t.Errorf("%+v: %+v, R² %v, %v", want, got, r2, err)
 		}
@@ -63,7 +64,7 @@ func TestFitTermLength(t *testing.T) {
 	}
 }
 
-// TestFitKeywords fits the curve of S002 to real keywords.
+// TestFitKeywords fits the curve of Wang 2019 to real keywords.
 func TestFitKeywords(t *testing.T) {
 	dir := os.Getenv("NEARDUP_DATA")
 	if dir == "" {
@@ -97,7 +98,7 @@ func TestFitKeywords(t *testing.T) {
 	}
 }
 
-// shares returns the share of each length from 1 on.
+// shares returns the fraction of terms with each length, from length 1 on.
 func shares(terms []string) []float64 {
 	var out []float64
 	for _, term := range terms {

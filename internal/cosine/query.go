@@ -151,51 +151,8 @@ func (t *Tables) Search(q *Query, run int, sees func(ord uint32) bool) {
 	if q.square == 0 || t.docs.N == 0 {
 		return
 	}
-	n, room := t.docs.N, sumError(len(q.v))
-	left := t.open(q) // postings that are not read yet
-	read := 0         // postings that were read
-	l := 0            // after the loop the level up to which lists were read, and bounds hold
-	for ; l < levels-1; l++ {
-		count := 0 // the postings of this level
-		for _, list := range q.lists[l] {
-			count += int(list.to - list.from)
-		}
-		read, left = read+count, left-count
-		if !q.dense && read > n/4 {
-			q.dense = true
-			q.raise(t, l-1, room, sees) // sums are complete up to the level before
-		}
-		t.sum(q, l)
-		if left == 0 {
-			break
-		}
-		if count == 0 {
-			continue
-		}
-		// Read on if it is too early to stop. A dense search waits while so little is left that
-		// looking at all sums would take as long, or while rest alone could carry an average
-		// vector half way to the bound. A search that is not dense waits while looking at the
-		// touched vectors would take an eighth of what is left, or more.
-		if q.dense && (left < 2*n || q.rest[l]*t.mean[l] > 0.5*q.bound) || !q.dense && left < 8*len(q.touched) {
-			continue
-		}
-		q.raise(t, l, room, sees)
-		// Unless it is dense, the search must not stop before rest alone is below the bound,
-		// because pick sees the touched vectors only. An exact comparison takes time for each
-		// term of the vectors, about as many as the query has. pick gives up if all of them would
-		// take more than an eighth of the postings that are left.
-		if (q.dense || q.rest[l]+room < q.bound) && q.pick(t, l, room, left/8/len(q.v)) {
-			break
-		}
-	}
-	// The loop read all lists, or all but those of the highest level. Otherwise it has picked.
-	if left == 0 || l == levels-1 {
-		if l == levels-1 {
-			t.sum(q, l)
-		}
-		q.raise(t, l, room, sees)
-		q.pick(t, l, room, n)
-	}
+	room := sumError(len(q.v))
+	l := t.readLists(q, room, sees)
 	// Compare the candidates with the largest sums first. They are likely to be results and to
 	// raise the bound, so that most of the others fail the test below.
 	if q.most > 0 {
@@ -218,6 +175,64 @@ func (t *Tables) Search(q *Query, run int, sees func(ord uint32) bool) {
 	for _, y := range q.touched {
 		q.sums[y] = 0
 	}
+}
+
+// readLists reads the posting lists level by level, until it is cheaper to compare what may still be
+// a result. It leaves these candidates in q.picked, and returns the level up to which lists were read
+// and bounds hold.
+func (t *Tables) readLists(q *Query, room float64, sees func(ord uint32) bool) (l int) {
+	n := t.docs.N
+	left := t.open(q) // postings that are not read yet
+	read := 0         // postings that were read
+	for ; l < levels-1; l++ {
+		count := 0 // the postings of this level
+		for _, list := range q.lists[l] {
+			count += int(list.to - list.from)
+		}
+		read, left = read+count, left-count
+		if !q.dense && read > n/4 {
+			q.dense = true
+			q.raise(t, l-1, room, sees) // sums are complete up to the level before
+		}
+		t.sum(q, l)
+		if left == 0 {
+			break
+		}
+		if count == 0 {
+			continue
+		}
+		if t.tooEarly(q, l, left) {
+			continue
+		}
+		q.raise(t, l, room, sees)
+		// Unless it is dense, the search must not stop before rest alone is below the bound,
+		// because pick sees the touched vectors only. An exact comparison takes time for each
+		// term of the vectors, about as many as the query has. pick gives up if all of them would
+		// take more than an eighth of the postings that are left.
+		if (q.dense || q.rest[l]+room < q.bound) && q.pick(t, l, room, left/8/len(q.v)) {
+			break
+		}
+	}
+	// The loop read all lists, or all but those of the highest level. Otherwise it has picked.
+	if left == 0 || l == levels-1 {
+		if l == levels-1 {
+			t.sum(q, l)
+		}
+		q.raise(t, l, room, sees)
+		q.pick(t, l, room, n)
+	}
+	return l
+}
+
+// tooEarly reports whether to read on after level l, with so many postings left. A dense search waits
+// while so little is left that looking at all sums would take as long, or while rest alone could carry
+// an average vector half way to the bound. A search that is not dense waits while looking at the
+// touched vectors would take an eighth of what is left, or more.
+func (t *Tables) tooEarly(q *Query, l, left int) bool {
+	if q.dense {
+		return left < 2*t.docs.N || q.rest[l]*t.mean[l] > 0.5*q.bound
+	}
+	return left < 8*len(q.touched)
 }
 
 // sum reads the posting lists of a level and adds the products to the sums.

@@ -190,17 +190,10 @@ func (t *Tables) Attach(docs store.Column, file *store.Mapping, columns store.Fi
 // check returns an error if a search would use an index that is out of range. It does not find
 // wrong weights or lengths; these would give too few results.
 func (t *Tables) check() error {
-	end := uint64(0)
-	for _, e := range t.docs.Ends {
-		if e < end || e > uint64(len(t.docs.Docs)) {
-			return format.Damaged("a vector that ends at word %d of %d", e, len(t.docs.Docs))
-		}
-		if err := CheckVector(t.docs.Docs[end:e]); err != nil {
-			return err
-		}
-		end = e
+	if err := t.checkVectors(); err != nil {
+		return err
 	}
-	if end != uint64(len(t.docs.Docs)) || len(t.starts) != len(t.features)+1 || len(t.above.in) != levels*t.docs.N {
+	if len(t.starts) != len(t.features)+1 || len(t.above.in) != levels*t.docs.N {
 		return store.ErrColumns
 	}
 	if t.starts[0] != 0 || int(t.starts[len(t.features)]) != len(t.lists) || !slices.IsSorted(t.starts) || !slices.IsSorted(t.features) {
@@ -215,6 +208,24 @@ func (t *Tables) check() error {
 		if int(p.vector()) >= t.docs.N {
 			return format.Damaged("vector %d of %d is in a list", p.vector(), t.docs.N)
 		}
+	}
+	return nil
+}
+
+// checkVectors returns an error unless the vectors are valid and fill their column.
+func (t *Tables) checkVectors() error {
+	end := uint64(0)
+	for _, e := range t.docs.Ends {
+		if e < end || e > uint64(len(t.docs.Docs)) {
+			return format.Damaged("a vector that ends at word %d of %d", e, len(t.docs.Docs))
+		}
+		if err := CheckVector(t.docs.Docs[end:e]); err != nil {
+			return err
+		}
+		end = e
+	}
+	if end != uint64(len(t.docs.Docs)) {
+		return store.ErrColumns
 	}
 	return nil
 }

@@ -12,11 +12,13 @@ import (
 	"golang.org/x/term"
 )
 
-// Main runs a program: run gets the files it may create, and its result is the exit status.
-// A signal leaves nothing half done behind.
+// This file has what a program does at its start and end, and what it shows to the user.
+
+// Main runs a program and exits with the status that run returns. run creates its files with the
+// Outputs it gets. If a signal stops the program, no half-written file is left behind.
 func Main(name string, run func(*Outputs) int) {
 	var outs Outputs
-	// Writing to a closed pipe is an error like others.
+	// Writing to a closed pipe then returns an error like any other.
 	signal.Ignore(syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -32,9 +34,9 @@ func Main(name string, run func(*Outputs) int) {
 	os.Exit(run(&outs))
 }
 
-// Printable returns the beginning of a text, at most n characters, on one line
-// and harmless to a terminal: white space becomes one space, and characters that
-// control or reorder the display are dropped.
+// Printable returns the beginning of a text, at most n characters, on one line. It is safe to print
+// to a terminal: white space becomes one space, and characters that control or reorder the display
+// are dropped.
 func Printable(s string, n int) string {
 	var b strings.Builder
 	space := false
@@ -59,8 +61,8 @@ func Printable(s string, n int) string {
 	return b.String()
 }
 
-// Counter returns a function that shows on a terminal how many of something there are so
-// far; a negative number ends it.
+// Counter returns a function that shows on a terminal how many of something were counted so far. A
+// negative number removes the display.
 func Counter(stderr io.Writer, what string) func(n int) {
 	f, ok := stderr.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

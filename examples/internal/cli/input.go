@@ -13,8 +13,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// InFile adds the name of a file to an error of the file system, in the form of
-// all errors.
+// This file reads compressed files, and gives errors of reading the form file:line: message.
+
+// InFile returns an error of the file system in the form of all errors, with the name of the file
+// in front.
 func InFile(path string, err error) error {
 	var wrapped *fs.PathError
 	if errors.As(err, &wrapped) {
@@ -23,15 +25,15 @@ func InFile(path string, err error) error {
 	return fmt.Errorf("%s:1: %w", path, err)
 }
 
-// Decompress undoes gzip and zstd, which it knows by the content or the name. finish must be
-// called in the end.
+// Decompress returns a reader of the decompressed content of r, for gzip and zstd. It recognises
+// them by the first bytes or by the name. The caller must call finish at the end.
 func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err error) {
 	b := bufio.NewReaderSize(r, 1<<18)
 	magic, err := b.Peek(4)
 	switch {
 	case err != nil && err != io.EOF:
 		return nil, nil, InFile(path, err)
-	case len(magic) == 0: // empty is empty, whatever the name
+	case len(magic) == 0: // an empty file is empty, whatever its name says
 		return b, func() {}, nil
 	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}) || strings.HasSuffix(path, ".gz"):
 		z, err := gzip.NewReader(b)

@@ -1,5 +1,5 @@
-// Package cli is what the programs of the examples share: files that are written whole or
-// not at all, compressed files, and what is shown to people.
+// Package cli is what the example programs share: output files that are written completely or not
+// at all, compressed files, and what is shown to the user.
 package cli
 
 import (
@@ -20,23 +20,24 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Outputs are the files being written. They go to temporary files beside their
-// places and are moved there together by Commit, when all are complete.
+// Outputs are the files that a program is writing. Their content goes to temporary files in the
+// same directories. Commit moves them to their places when all are complete.
 type Outputs struct {
-	mu    sync.Mutex // against Discard by a signal
+	mu    sync.Mutex // a signal may call Discard at any time
 	files []*Output
 }
 
-// An Output is a file being written.
+// An Output is a file that is being written.
 type Output struct {
 	*bufio.Writer
-	path    string   // with links followed
-	file    *os.File // temporary, unless direct
-	direct  bool     // a pipe or device, or standard output
+	path    string   // where links lead to
+	file    *os.File // the temporary file; if direct, the pipe or device, nil for standard output
+	direct  bool     // whether it is written directly: a pipe, a device or standard output
 	closers []io.Closer
 }
 
-// Create begins a file. Its name says whether it is compressed.
+// Create begins a file. It is compressed if its name ends in .gz or .zst. The path "-" means
+// stdout.
 func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	out := &Output{path: path}
 	var w io.Writer
@@ -45,7 +46,7 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	case path == "-" || path == "/dev/stdout":
 		out.direct, w = true, stdout
 	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("%s: is a directory", path)
+		return nil, fmt.Errorf("%s: this is a directory", path)
 	case err == nil && (!info.Mode().IsRegular() || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/")):
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
@@ -64,7 +65,7 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 		}
 		if info != nil {
-			f.Chmod(info.Mode().Perm()) // as it was, if we may
+			f.Chmod(info.Mode().Perm()) // keep the permissions, if we may
 		}
 		out.file, w = f, f
 	}
@@ -86,14 +87,15 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	return out, nil
 }
 
-// A Path is where an output goes, which is not created if that is empty.
+// A Path says where an output goes, and where to store it. If Name is empty, the output is not
+// created.
 type Path struct {
 	Name string
 	To   **Output
 }
 
-// CreateAll begins files, and returns where a summary goes: to stderr if standard output
-// is taken.
+// CreateAll creates outputs. It returns where a summary can be printed: stdout, or stderr if an
+// output goes to stdout.
 func (o *Outputs) CreateAll(stdout, stderr io.Writer, paths ...Path) (summary io.Writer, err error) {
 	summary = stdout
 	for _, p := range paths {
@@ -110,7 +112,8 @@ func (o *Outputs) CreateAll(stdout, stderr io.Writer, paths ...Path) (summary io
 	return summary, nil
 }
 
-// Commit completes all files and moves them to their places.
+// Commit completes all files and moves them to their places. After an error the caller calls
+// Discard.
 func (o *Outputs) Commit() error {
 	for _, out := range o.files {
 		err := out.Flush()
@@ -144,7 +147,7 @@ func (o *Outputs) Commit() error {
 	return nil
 }
 
-// Discard removes what was not committed.
+// Discard removes the temporary files that were not committed.
 func (o *Outputs) Discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -156,8 +159,8 @@ func (o *Outputs) Discard() {
 	}
 }
 
-// CheckPaths returns an error if an output is an input, or two outputs are one file. Empty
-// paths and - do not count.
+// CheckPaths returns an error if an output is also an input, or if two outputs are the same file.
+// Empty paths and "-" do not count.
 func CheckPaths(inputs, outputs []string) error {
 	for i, out := range outputs {
 		if out == "" || out == "-" {
@@ -177,18 +180,18 @@ func CheckPaths(inputs, outputs []string) error {
 			return errA == nil && errB == nil && a == b
 		}
 		if slices.ContainsFunc(inputs, same) {
-			return fmt.Errorf("%s: is an input and an output", out)
+			return fmt.Errorf("%s: the same file is an input and an output", out)
 		}
 		if slices.ContainsFunc(outputs[:i], same) {
-			return fmt.Errorf("%s: is given twice", out)
+			return fmt.Errorf("%s: two outputs are the same file", out)
 		}
 	}
 	return nil
 }
 
-// Escape makes an id safe for a column, and for a terminal: a backslash, tab or end of a line is
-// written with a backslash, and any other control character, or byte that is no UTF-8, as \x1b or
-// \u202e.
+// Escape returns an id that is safe in a column and on a terminal. A backslash, tab or line end
+// becomes an escape with a backslash. Another control character becomes \x1b or \u202e, and so does
+// a byte that is not UTF-8.
 func Escape(id string) string {
 	if utf8.ValidString(id) && !strings.ContainsFunc(id, func(r rune) bool { return r == '\\' || isControl(r) }) {
 		return id
@@ -196,7 +199,7 @@ func Escape(id string) string {
 	var b strings.Builder
 	for i, r := range id {
 		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(id[i:], "\uFFFD"): // a byte that is no UTF-8
+		case r == utf8.RuneError && !strings.HasPrefix(id[i:], "\uFFFD"): // a byte that is not UTF-8
 			fmt.Fprintf(&b, `\x%02x`, id[i])
 		case r == '\\':
 			b.WriteString(`\\`)
@@ -217,7 +220,7 @@ func Escape(id string) string {
 	return b.String()
 }
 
-// isControl reports whether r controls or reorders a display.
+// isControl reports whether r controls or reorders the display.
 func isControl(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
 }

@@ -1,12 +1,16 @@
-// Command methods compares the methods of neardup on collections with truth:
+// Command methods compares the methods of neardup on collections whose near-duplicates are known:
 //
 //	go run -C experiments ./cmd/methods -data DIR [-sets zh-revisions,en-versions]
 //
-// For each it prints precision, recall and F1 by pairs, the time, and the peak of the memory of
-// the process. What a method needs to be told, a distance or a similarity, is chosen as the best
-// for one half of the groups of documents, and precision, recall and F1 are those of the other
-// half; the last column is the F1 on all. The method auto is told nothing. Every method runs in a
-// process of its own, which reads the texts first; the time is from the texts to the pairs.
+// For each method it prints precision, recall and F1 of the pairs, the time, and the peak memory of
+// the process.
+//
+// Most methods need a distance or a similarity. It is chosen as the best one on half of the groups
+// of documents; precision, recall and F1 are measured on the other half. The last column is the F1
+// on all documents. The method auto needs no setting.
+//
+// Every method runs in a process of its own, which first reads the texts. The time is the time from
+// the texts to the pairs.
 package main
 
 import (
@@ -28,15 +32,15 @@ import (
 )
 
 func main() {
-	data := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with a directory of each set, docs.jsonl.gz and truth.tsv in it; by default $NEARDUP_DATA")
-	sets := flag.String("sets", "zh-revisions,en-versions", "comma-separated names of sets; those with fields are records")
-	child := flag.String("method", "", "run one method only, and print what it finds as JSON; for the command itself")
-	least := flag.Float64("least", 0, "with -method, the least similarity; 0: choose it")
+	data := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with a directory for each set, which has docs.jsonl.gz and truth.tsv; the default is $NEARDUP_DATA")
+	sets := flag.String("sets", "zh-revisions,en-versions", "comma-separated names of sets; sets whose documents have fields are compared as records")
+	child := flag.String("method", "", "run only this method and print its result as JSON; the command calls itself in this way")
+	least := flag.Float64("least", 0, "with -method, the smallest similarity; 0 chooses the best one")
 	flag.Parse()
 	err := error(nil)
 	switch {
 	case *data == "":
-		err = fmt.Errorf("no -data")
+		err = fmt.Errorf("give -data or set NEARDUP_DATA")
 	case *child != "":
 		err = runOne(filepath.Join(*data, *sets), *child, *least)
 	default:
@@ -48,15 +52,15 @@ func main() {
 	}
 }
 
-// An outcome is what a process found.
+// An outcome is the result of the process of one method.
 type outcome struct {
 	Least  float64 // the similarity that was chosen
-	Half   counts  // of the other half
-	All    counts
-	Millis int64
+	Half   counts  // on the half that was not used to choose
+	All    counts  // on all documents
+	Millis int64   // time from the texts to the pairs
 }
 
-// counts of pairs.
+// counts are numbers of pairs: Found by the method, Right among the pairs found, and in the Truth.
 type counts struct{ Found, Right, Truth int }
 
 func (c counts) f1() float64 { return 2 * float64(c.Right) / float64(c.Found+c.Truth) }
@@ -65,6 +69,8 @@ func (c counts) String() string {
 	return fmt.Sprintf("%.4f %.4f %.4f", float64(c.Right)/float64(max(c.Found, 1)), float64(c.Right)/float64(max(c.Truth, 1)), c.f1())
 }
 
+// compareAll runs all methods on all sets, each in a process of its own, and prints a table for
+// each set.
 func compareAll(data string, sets []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -105,7 +111,8 @@ func compareAll(data string, sets []string) error {
 	return nil
 }
 
-// runOne runs a method on a set and prints its outcome.
+// runOne runs a method on a set and prints its outcome. If least is 0, it only chooses the
+// similarity.
 func runOne(path, name string, least float64) error {
 	s, err := load(path)
 	if err != nil {
@@ -114,7 +121,7 @@ func runOne(path, name string, least float64) error {
 	all := methodsOf(s)
 	i := slices.IndexFunc(all, func(m method) bool { return m.name == name })
 	if i < 0 {
-		return fmt.Errorf("no method %q", name)
+		return fmt.Errorf("there is no method %q", name)
 	}
 	m, o := all[i], outcome{Least: least}
 	if least == 0 {
@@ -136,7 +143,7 @@ func runOne(path, name string, least float64) error {
 	return json.NewEncoder(os.Stdout).Encode(o)
 }
 
-// count counts a pair of a half, or of all (2).
+// count counts a pair that was found, if both documents are in a half (0 or 1), or in any case (2).
 func (s *set) count(p neardup.Pair[int], c *counts, half int) {
 	if half == 2 || s.half[p.A] == half && s.half[p.B] == half {
 		if c.Found++; s.truth.Has(p.A, p.B) {
@@ -161,7 +168,7 @@ func (s *set) choose(m method) float64 {
 			continue
 		}
 		if f := so.f1(); f > best {
-			if best, at = f, p.Similarity; i+1 < len(pairs) && m.bits == 0 { // in the middle of what does as well
+			if best, at = f, p.Similarity; i+1 < len(pairs) && m.bits == 0 { // any similarity down to the next pair does as well; take the middle
 				at = (p.Similarity + pairs[i+1].Similarity) / 2
 			}
 		}
@@ -169,14 +176,15 @@ func (s *set) choose(m method) float64 {
 	return at
 }
 
-// A set is documents, texts or records, with truth.
+// A set is a collection of texts or records whose near-duplicates are known.
 type set struct {
 	docs   []dataset.Document
-	fields []string // of records
+	fields []string // the names of the fields, if the documents are records
 	truth  dataset.Truth
-	half   []int
+	half   []int // of each document: 0 to choose settings, 1 to measure
 }
 
+// load reads a set.
 func load(path string) (s *set, err error) {
 	s = &set{}
 	if s.docs, err = dataset.Read(filepath.Join(path, "docs.jsonl.gz")); err != nil {
@@ -199,8 +207,8 @@ func load(path string) (s *set, err error) {
 	return s, nil
 }
 
-// A method finds pairs of at least a similarity. Of fingerprints of so many bits that is the
-// share of equal bits.
+// A method finds pairs with at least a given similarity. For fingerprints with the given bits, the
+// similarity is the fraction of equal bits.
 type method struct {
 	name           string
 	fixed, loosest float64
@@ -208,6 +216,7 @@ type method struct {
 	find           func(s *set, least float64) []neardup.Pair[int]
 }
 
+// show returns the setting for a similarity, as the table has it.
 func (m method) show(least float64) string {
 	switch {
 	case m.bits > 0:
@@ -218,4 +227,5 @@ func (m method) show(least float64) string {
 	return fmt.Sprintf("%.3f", least)
 }
 
+// distance returns the largest distance of fingerprints with at least the similarity.
 func (m method) distance(least float64) int { return int(math.Round((1 - least) * float64(m.bits))) }

@@ -9,6 +9,8 @@ import (
 	"github.com/neardup/neardup"
 )
 
+// This file has the methods that are compared.
+
 var (
 	pairsOfWords = neardup.Shingles{}
 	threeWords   = neardup.Shingles{N: 3}
@@ -16,7 +18,7 @@ var (
 	trigrams     = neardup.NGrams{N: 3}
 )
 
-// methodsOf returns the methods that serve for a set.
+// methodsOf returns the methods that can be used on a set.
 func methodsOf(s *set) []method {
 	if len(s.fields) > 0 {
 		return []method{pipeline("records", schema(s.fields), 0)}
@@ -39,7 +41,7 @@ func methodsOf(s *set) []method {
 	return methods
 }
 
-// simHash compares fingerprints. fixed is the similarity, or 0.
+// simHash compares fingerprints. fixed is the similarity to use, or 0 to choose the best.
 func simHash(name string, bits int, weighted bool, fixed float64) method {
 	m := method{name: name, fixed: fixed, bits: bits, loosest: 1 - 20./64}
 	m.find = func(s *set, least float64) []neardup.Pair[int] {
@@ -59,6 +61,7 @@ func simHash(name string, bits int, weighted bool, fixed float64) method {
 	return m
 }
 
+// near returns the pairs of documents whose fingerprints are near each other.
 func near[F neardup.Fingerprint](s *set, sum func(string) F, m method, least float64) (found []neardup.Pair[int]) {
 	fps := make([]F, len(s.docs))
 	for i, d := range s.docs {
@@ -70,7 +73,7 @@ func near[F neardup.Fingerprint](s *set, sum func(string) F, m method, least flo
 	return found
 }
 
-// minHash compares signatures, in an index.
+// minHash compares signatures, with an index.
 func minHash(name string, of neardup.Tokenizer) method {
 	return method{name: name, loosest: 0.3, find: func(s *set, least float64) []neardup.Pair[int] {
 		ix, err := neardup.NewSignatureIndex[int](least, neardup.SignatureIndexOptions{})
@@ -87,7 +90,8 @@ func minHash(name string, of neardup.Tokenizer) method {
 	}}
 }
 
-// pipeline is a Deduplicator.
+// pipeline compares texts or records with a Deduplicator. fixed is the similarity to use, or 0 to
+// choose the best.
 func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
 	return method{name: name, fixed: fixed, loosest: 0.2, find: func(s *set, least float64) []neardup.Pair[int] {
 		d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f, Similarity: least})
@@ -111,7 +115,7 @@ func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
 	}}
 }
 
-// schema returns the fields of records: of restaurants, and of persons.
+// schema returns the fields of records: of restaurants or of persons.
 func schema(names []string) (f neardup.Fingerprinter) {
 	if slices.Contains(names, "cuisine") {
 		f.Fields = []neardup.Field{
@@ -122,7 +126,7 @@ func schema(names []string) (f neardup.Fingerprinter) {
 		}
 		return f
 	}
-	f.Weight = neardup.Count // a typing error makes a value that is rare, and says little
+	f.Weight = neardup.Count // no IDF: a typing error makes a rare value, but says little
 	for _, name := range names {
 		f.Fields = append(f.Fields, neardup.Field{Name: name}, neardup.Field{Name: name, Split: trigrams})
 	}

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakOf returns 0: it is not known here.
+// peakOf returns 0, because the peak memory is only known on Linux.
 func peakOf(*os.ProcessState) int64 { return 0 }

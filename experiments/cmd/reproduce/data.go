@@ -16,45 +16,49 @@ import (
 	"github.com/neardup/neardup/wordlist"
 )
 
-// data is what the experiments are done on.
-type data struct {
-	words, terms *neardup.Segmenter // terms: without stop words, but with markers
+// This file reads the texts that the experiments use: collections in a directory, or the texts of
+// the repository.
 
-	topics   []string    // in the order of their names
-	articles []*document // of the topics, of no two of them much alike
-	source   string      // where they are from
-	removed  int         // that were much like another
-	raw      []*document // with those
-	revised  []*document // with truth: versions by people
-	revision string      // where they are from
+// data has the texts that the experiments use.
+type data struct {
+	words, terms *neardup.Segmenter // terms leaves out stop words, but keeps markers
+
+	topics   []string    // sorted by name
+	articles []*document // of the topics; no two share much text
+	source   string      // where the articles are from
+	removed  int         // number of articles left out because they share much text with another
+	raw      []*document // all articles, including the removed ones
+	revised  []*document // texts that people revised; their groups are known
+	revision string      // where the revised texts are from
 	short    []shortPair // pairs of short texts
-	shorts   string      // where they are from
+	shorts   string      // where the short texts are from
 	editor   variant.Generator
 }
 
-// A document is one of a pool.
+// A document is a text of a pool.
 type document struct {
 	text  string
 	topic string
-	of    int         // its group: documents of one are near-duplicates
+	of    int         // its group; documents of a group are near-duplicates
 	meta  neardup.Set // keywords and tags
 }
 
-// A shortPair is two short texts, and whether they are labelled as alike.
+// A shortPair is two short texts with a label: 1 if they are alike, 0 if not.
 type shortPair struct {
 	A, B  string
 	Label int
 }
 
-// shipped is where the texts of the repository are, from experiments.
+// shipped is the directory with the texts of the repository, seen from the directory experiments.
 const shipped = "../testdata"
 
+// readData reads the collections in dir, or the texts of the repository if dir is empty.
 func readData(dir string, small bool) (*data, error) {
 	for _, name := range []string{"zh-topics/docs.jsonl.gz", "zh-revisions/docs.jsonl.gz", "zh-revisions/truth.tsv", "zh-short-pairs/pairs.jsonl.gz"} {
 		if dir == "" {
 			break
 		}
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil { // before what takes long
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil { // check this before work that takes long
 			return nil, err
 		}
 	}
@@ -106,14 +110,15 @@ func (d *data) readSets(dir string) error {
 	return err
 }
 
-// readShipped makes do with the texts of the repository: their sections are articles of two topics, their
-// versions are revisions, and lightly edited sentences are pairs of short texts.
+// readShipped uses the texts of the repository instead of collections. Sections of texts are the
+// articles, of two topics. Versions of texts are the revisions. Sentences with light edits are the
+// short pairs.
 func (d *data) readShipped() error {
 	var articles, versions []dataset.Document
 	for _, name := range []string{"zh", "en", "more"} {
 		docs, err := dataset.Read(filepath.Join(shipped, name+".jsonl"))
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("no texts of the repository here; run it by go run -C experiments ./cmd/reproduce, or with -data: %w", err)
+			return fmt.Errorf("the texts of the repository are not here; run go run -C experiments ./cmd/reproduce, or set -data: %w", err)
 		} else if err != nil {
 			return err
 		}
@@ -147,7 +152,7 @@ func (d *data) readShipped() error {
 	return nil
 }
 
-// isChinese reports whether a tenth of a text is Chinese characters.
+// isChinese reports whether at least a tenth of the characters of a text is Chinese.
 func isChinese(text string) bool {
 	han, all := 0, 0
 	for _, c := range text {
@@ -158,7 +163,7 @@ func isChinese(text string) bool {
 	return 10*han > all
 }
 
-// sections cuts a text into runs of lines of 300 to 1,200 characters, and forgets what is left over.
+// sections cuts a text into runs of lines with 300 to 1,200 characters. It drops what does not fit.
 func sections(text string) (all []string) {
 	var b strings.Builder
 	n := 0
@@ -175,9 +180,10 @@ func sections(text string) (all []string) {
 	return all
 }
 
+// setArticles sets the articles and topics, and an editor that knows their vocabulary.
 func (d *data) setArticles(articles []dataset.Document, source string) {
 	d.source = source
-	// The order is by topic, and within a topic as it was.
+	// Sort by topic, and keep the order within a topic.
 	slices.SortStableFunc(articles, func(a, b dataset.Document) int { return cmp.Compare(a.Topic, b.Topic) })
 	distinct := dataset.Distinct(articles)
 	d.removed = len(articles) - len(distinct)
@@ -203,6 +209,7 @@ func asArticles(docs []dataset.Document) (articles []*document) {
 	return articles
 }
 
+// setRevised sets the revised texts and their groups.
 func (d *data) setRevised(docs []dataset.Document, truth dataset.Truth, source string) {
 	d.revision = source
 	groups := truth.Groups(len(docs))
@@ -211,7 +218,8 @@ func (d *data) setRevised(docs []dataset.Document, truth dataset.Truth, source s
 	}
 }
 
-// shortPairs makes pairs of sentences of 8 to 45 characters: each with an edited one, and with the next.
+// shortPairs pairs each sentence of 8 to 45 characters with an edited copy of it, and with the next
+// sentence.
 func shortPairs(articles []*document) (pairs []shortPair) {
 	var all []string
 	for _, a := range articles {
@@ -231,7 +239,8 @@ func shortPairs(articles []*document) (pairs []shortPair) {
 	return pairs
 }
 
-// pool returns the first articles of the topics, each with its variants, and then all other articles, which are like none.
+// pool returns a pool of documents: from each topic the first originals articles, each followed by
+// its variants, one for each of ways, and then all other articles.
 func (d *data) pool(originals int, ways [][]variant.Edit, topics ...string) (pool []*document) {
 	var others []*document
 	taken := map[string]int{}

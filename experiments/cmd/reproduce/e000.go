@@ -14,8 +14,13 @@ import (
 	"github.com/neardup/neardup/experiments/variant"
 )
 
+// This file is the experiment of Wang 2016: four texts, compared by cosine and by fingerprints. It
+// also shows why the ratio of two fingerprints is no similarity, and that SimHash is a hash by
+// random hyperplanes.
+
+// e000 is the experiment of Wang 2016.
 func e000(l *lab) error {
-	l.text("S000 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d have nothing to do with them. "+
+	l.text("Wang 2016 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d have nothing to do with them. "+
 		"It finds VSM unsuited, since it gives unrelated texts 0.405, and SimHash good. What its programs call similarity it does not say; the published values cannot come from a Hamming distance (0.971627 is no multiple of 1/50), but "+
 		"the Python class of the time divides the smaller fingerprint by the larger, as integers, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
 	texts := l.fourTexts()
@@ -29,10 +34,11 @@ func e000(l *lab) error {
 	return l.hyperplanes()
 }
 
-// fourTexts returns an article, an edited copy, and two of other topics, if there are so many.
+// fourTexts returns an article, an edited copy of it, and two articles of other topics, if there
+// are enough topics.
 func (l *lab) fourTexts() []string {
 	topics := l.data.topics
-	first := func(topic string, n int) string { // the nth of a topic that is neither short nor long
+	first := func(topic string, n int) string { // the nth article of a topic that is neither short nor long
 		for _, article := range l.data.articles {
 			if c := len([]rune(article.text)); article.topic == topic && c >= 400 && c <= 1200 {
 				if n--; n < 0 {
@@ -47,7 +53,7 @@ func (l *lab) fourTexts() []string {
 	return []string{a, b, c, d}
 }
 
-// ratio divides the smaller of two numbers by the larger; that of equal ones is 1.
+// ratio returns the smaller of two numbers divided by the larger one. For equal numbers it is 1.
 func ratio(a, b neardup.Fingerprint128) float64 {
 	x, y := math.Ldexp(float64(a.Hi), 64)+float64(a.Lo), math.Ldexp(float64(b.Hi), 64)+float64(b.Lo)
 	if x == y {
@@ -56,11 +62,12 @@ func ratio(a, b neardup.Fingerprint128) float64 {
 	return min(x, y) / max(x, y)
 }
 
-// sum returns the fingerprint of a width.
+// sum returns the fingerprint of a text with the given width.
 func sum(f *neardup.Fingerprinter, text string, width int) neardup.Fingerprint128 {
-	return f.Sum128(text).Truncate(width) // the hash of S001 has the same lower bits in all widths
+	return f.Sum128(text).Truncate(width) // the low bits of this hash are the same for all widths
 }
 
+// fourCompared prints the measures for all pairs of the four texts.
 func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.section(3, "Four texts")
 	terms := words
@@ -90,7 +97,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 		}
 		rows = append(rows, append(row, was[:]...))
 	}
-	l.table([]string{"pair ", "cosine", "without stop words", "50 bits, 0 → 1", "64 bits", "128 bits", "50 bits, 0 → 0", "64 bits", "128 bits", "S000: VSM", "Simhash1 (50)", "Simhash2 (128)"}, rows)
+	l.table([]string{"pair ", "cosine", "without stop words", "50 bits, 0 → 1", "64 bits", "128 bits", "50 bits, 0 → 0", "64 bits", "128 bits", "Wang 2016: VSM", "Simhash1 (50)", "Simhash2 (128)"}, rows)
 	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is that of the programs (`s001`), with both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
 		"The library prints such a table of any texts (`Fingerprinter.Compare`):")
 	l.code(compare.Compare(&words, texts, 50, 64, 128).String())
@@ -105,7 +112,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 // ratios shows that the ratio of two fingerprints is no similarity.
 func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 	l.section(3, "Why the ratio of two fingerprints is no similarity")
-	l.text("It hangs on the highest bit that differs. Of the strings of S001 with H = 3 (0 → 1) the ratio is 0.999996, and with H = 6 (0 → 0) it is 0.000398. One bit of a fingerprint of 64 changed:")
+	l.text("It hangs on the highest bit that differs. Of the strings of june 2013 with H = 3 (0 → 1) the ratio is 0.999996, and with H = 6 (0 → 0) it is 0.000398. One bit of a fingerprint of 64 changed:")
 	f := words
 	x := sum(&f, text, 64)
 	var rows [][]string
@@ -160,8 +167,8 @@ func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) 
 // hyperplanes measures how many bits differ at an angle.
 func (l *lab) hyperplanes() error {
 	l.section(3, "SimHash is a hash of random hyperplanes")
-	l.text("S000 §3.2 shows it with five keywords of 4 bits, 1010, 1100, 1110, 1000 and 0001. The sum of their vectors is (3, −1, −1, −3), printed with the fingerprint 1001, which is a slip for **1000**; the products with the hyperplanes are printed as (3, −1, −1, **3**), where the last is **−3**: two slips that " +
-		"make both ways agree on 1001. Both give 1000. The example of S001 is right: sum (−4, −2, 6), fingerprint 001. " +
+	l.text("Wang 2016 §3.2 shows it with five keywords of 4 bits, 1010, 1100, 1110, 1000 and 0001. The sum of their vectors is (3, −1, −1, −3), printed with the fingerprint 1001, which is a slip for **1000**; the products with the hyperplanes are printed as (3, −1, −1, **3**), where the last is **−3**: two slips that " +
+		"make both ways agree on 1001. Both give 1000. The example of june 2013 is right: sum (−4, −2, 6), fingerprint 001. " +
 		"`go test ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.")
 	l.step("hyperplanes")
 	differ, tied := equivalence(l.size(1000))
@@ -212,8 +219,8 @@ func (l *lab) hyperplanes() error {
 	return l.figure("e000-angle", fmt.Sprintf("%d pairs of an article and an edited copy, in %d groups by their angle. Random hyperplanes follow the line; SimHash, whose planes have coordinates of ±1, stays a little below on real texts; the hash of the program leaves bits dead, which never differ.", n, groups), p)
 }
 
-// equivalence returns in how many bits the SimHashes of random features differ from the hashes of their planes, and how
-// many sums are 0.
+// equivalence returns in how many bits the SimHashes of random features differ from the hashes by
+// their planes, and how many sums are 0.
 func equivalence(n int) (differ, tied int) {
 	s := planted.Stream(4)
 	for i := range n {
@@ -238,7 +245,7 @@ func equivalence(n int) (differ, tied int) {
 	return differ, tied
 }
 
-// dense writes two vectors over the features of both.
+// dense returns two vectors as lists with a coordinate for every feature of either.
 func dense(a, b neardup.Vector) (x, y []float64) {
 	at := map[uint64]int{}
 	place := func(v neardup.Vector) {
@@ -260,7 +267,7 @@ func dense(a, b neardup.Vector) (x, y []float64) {
 	return x, y
 }
 
-// sumOf returns the fingerprint of an accumulator with a way to decide ties.
+// sumOf returns the fingerprint of an accumulator. tiesOne says whether ties give 1.
 func sumOf(a *neardup.Accumulator128, tiesOne bool) neardup.Fingerprint128 {
 	if tiesOne {
 		return a.SumTiesOne()

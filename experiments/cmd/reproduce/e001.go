@@ -13,9 +13,14 @@ import (
 	"github.com/neardup/neardup/experiments/program2013"
 )
 
+// This file is the experiment of june 2013: the program, the bits that its hash never sets,
+// messages of city names, and the candidates of the index. The part about short texts is in
+// short.go.
+
+// e001 is the experiment of june 2013.
 func e001(l *lab) error {
 	l.section(3, "The program")
-	l.text("The Java program of 2013, statement by statement, prints what the listing of S001 prints when it is compiled: `go test ./program2013` compares it byte for byte.")
+	l.text("The Java program of 2013, statement by statement, prints what the listing of june 2013 prints when it is compiled: `go test ./program2013` compares it byte for byte.")
 	var b strings.Builder
 	if err := program2013.Print(&b, true); err != nil {
 		return err
@@ -31,7 +36,7 @@ func e001(l *lab) error {
 	return l.shortTexts()
 }
 
-// deadBits shows which bits of the hashes never change.
+// deadBits shows which bits of the hashes never change for short words.
 func (l *lab) deadBits() {
 	l.section(3, "Bits that short words leave dead")
 	l.text("Of the hash of the program, and of BKDR in 64 bits, words must be long to reach the upper bits. Here are the bits that are the same for all of %d words of a length, which no fingerprint of such words can differ in: 0 is good.", l.size(20_000))
@@ -63,12 +68,13 @@ func (l *lab) deadBits() {
 		rows = append(rows, row)
 	}
 	l.table([]string{"dead bits ", "1 Chinese character", "2", "3", "5", "2 letters", "4", "8"}, rows)
-	l.text("So the claim of S000 that 128 bits are more exact than 50 has nothing behind it for Chinese words of two characters: the upper half is the same for all of them. And the uppermost block of the index gets overfull, which is what S002 invents its second level for. With a hash that fills its bits neither is there.")
+	l.text("So the claim of Wang 2016 that 128 bits are more exact than 50 has nothing behind it for Chinese words of two characters: the upper half is the same for all of them. And the uppermost block of the index gets overfull, which is what Wang 2019 invents its second level for. With a hash that fills its bits neither is there.")
 }
 
-// The words of S001's study.
+// cityNames has the words of the study in june 2013.
 var cityNames = strings.Split("北京,上海,香港,深圳,广州,台北,南京,大连,苏州,青岛,无锡,佛山,重庆,宁波,杭州,成都,武汉,澳门,天津,沈阳", ",")
 
+// cities measures the distance of messages by their similarity.
 func (l *lab) cities() error {
 	l.section(3, "Twenty cities")
 	l.step("cities")
@@ -86,7 +92,7 @@ func (l *lab) cities() error {
 		}
 		return a.Sum()
 	}
-	l.text("Messages of city names, from the study that S001 reprints. It says that H = 13 where the similarity is 0.667, about 7 at 0.8, and 4 at 0.9412, so that 3 bits are too strict for short texts; its messages are lost. All twenty names against the first ones only, with `s001`:")
+	l.text("Messages of city names, from the study that june 2013 reprints. It says that H = 13 where the similarity is 0.667, about 7 at 0.8, and 4 at 0.9412, so that 3 bits are too strict for short texts; its messages are lost. All twenty names against the first ones only, with `s001`:")
 	var rows [][]string
 	for _, tie := range []bool{true, false} {
 		row := []string{map[bool]string{false: "H, 0 → 0", true: "H, 0 → 1"}[tie]}
@@ -102,7 +108,7 @@ func (l *lab) cities() error {
 	l.table(heads, rows)
 
 	s := planted.Stream(7)
-	draw := func(n int) []string { // n names, in any order
+	draw := func(n int) []string { // draws n names, in random order
 		words := append([]string{}, cityNames...)
 		for i := range n {
 			j := i + int(s.Next()%uint64(20-i))
@@ -111,7 +117,7 @@ func (l *lab) cities() error {
 		return words[:n]
 	}
 	const draws = 2000
-	// mean is that of H between a and b names that have common ones.
+	// mean returns the mean distance of messages with a and b names, common of them in both.
 	mean := func(f, a, b, common int) float64 {
 		sum := 0
 		for range draws {
@@ -138,7 +144,7 @@ func (l *lab) cities() error {
 		}
 		rows = append(rows, append([]string{fmt.Sprintf("%d and %d, %d common", a, b, common)}, append(append(cells("%.3f", j, dice, cosine), cells("%.1f", expected, one, other)...), was)...))
 	}
-	l.table([]string{"names ", "Jaccard", "Dice", "cosine", "64·θ/π", "mean H, s001", "mean H, xxh3", "S001"}, rows)
+	l.table([]string{"names ", "Jaccard", "Dice", "cosine", "64·θ/π", "mean H, s001", "mean H, xxh3", "june 2013"}, rows)
 	p.Dashed("64·θ/π", x, theory)
 	p.Line("s001", 1, x, s001)
 	p.Line("xxh3", 0, x, xxh3)
@@ -146,10 +152,11 @@ func (l *lab) cities() error {
 	l.text("%d draws each, 0 → 1. Sets without a common name are at %.1f bits with `s001` and at %.1f with xxh3, not at 32: the hashes of twenty words are one draw, and of `s001` the upper bits of two characters are alike besides. At the end the means do not fall any more, since one of two messages that differ by a name has an even number of them, so that some sums are 0 and all of these bits 1. "+
 		"Of the messages of 17 and 16 names that share 16, %.0f %% are farther apart than 3 bits.", draws, s001[0], xxh3[0], far(draw, func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, true) }))
 	l.headline("E001: H at a similarity of 0.941, 0.8, 0.667", "4, about 7, 13", fmt.Sprintf("%.1f, %.1f, %.1f on average", s001[8], s001[5], s001[4]), "")
-	return l.figure("e001-cities", "Mean distance by similarity. The three values of S001, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: as cosines they would be at 17, 13 and 7 bits.", p)
+	return l.figure("e001-cities", "Mean distance by similarity. The three values of june 2013, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: as cosines they would be at 17, 13 and 7 bits.", p)
 }
 
-// far returns the percentage of the messages of 17 and of 16 of their names that are farther apart than 3 bits.
+// far returns the percentage of messages of 17 names that differ in more than 3 bits from the
+// message with one name less.
 func far(draw func(int) []string, fingerprint func([]string) neardup.Fingerprint64) float64 {
 	n, draws := 0, 2000
 	for range draws {
@@ -179,5 +186,5 @@ func (l *lab) candidates() {
 		rows = append(rows, []string{fmt.Sprint(n), fmt.Sprintf("%.2f", float64(met)/float64(searches)), fmt.Sprintf("%.2f", 4*float64(n)/65536), fmt.Sprintf("%.0f", float64(n))})
 	}
 	l.table([]string{"uniform fingerprints", "compared by a search", "4·N/65536", "without an index"}, rows)
-	l.text("S001 speaks of 2³⁴ fingerprints as \"about 1 billion\", and S002 of 2³³ as \"nearly 1 billion\"; they are 17.2 and 8.6 billion. Its 4 · 262,144 comparisons for 2³⁴ are right.")
+	l.text("june 2013 speaks of 2³⁴ fingerprints as \"about 1 billion\", and Wang 2019 of 2³³ as \"nearly 1 billion\"; they are 17.2 and 8.6 billion. Its 4 · 262,144 comparisons for 2³⁴ are right.")
 }

@@ -17,8 +17,12 @@ import (
 	"github.com/neardup/neardup/experiments/variant"
 )
 
+// This file is the experiment of Wang 2019: weights by term length, metadata, and an index with
+// second-level buckets.
+
+// e002 is the experiment of Wang 2019.
 func e002(l *lab) error {
-	l.text("S002 weighs words by TF-IDF × (1 + their length on a normal curve), adds the Jaccard similarity of metadata (keywords, tags, references), estimated by MinHash, as 0.9/(H+1) + 0.1·minHash, and takes documents with a score of 0.25 for similar. " +
+	l.text("Wang 2019 weighs words by TF-IDF × (1 + their length on a normal curve), adds the Jaccard similarity of metadata (keywords, tags, references), estimated by MinHash, as 0.9/(H+1) + 0.1·minHash, and takes documents with a score of 0.25 for similar. " +
 		"Overfull buckets of its index get a second level. Published, on topics of 1,000 similar documents with 5,000 others: **precision about 0.94, recall about 0.92**, and faster than without. (It prints that documents are similar when the score is *less* than 0.25, which is a slip: unrelated ones score 0.027.)")
 	l.text("Here: %s, pools as in E004, with four variants of each of %d articles of a topic: words replaced (5 %%), words deleted (2 %%), sentences deleted (5 %%), advertisements inserted (5 %% of the length). The articles have no metadata. So each gets the five words with the largest TF-IDF as keywords, as an author might choose, and its topic as a tag; a variant keeps each keyword with a "+
 		"probability of 0.9, and has another article's else.", l.data.source, l.size(100))
@@ -31,7 +35,8 @@ func e002(l *lab) error {
 	return l.secondLevel()
 }
 
-// keywords gives the articles metadata.
+// keywords gives the articles metadata: the words with the largest weights as keywords, and the
+// topic as a tag.
 func (l *lab) keywords() {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
 	f.Weight = neardup.Product{neardup.Count, neardup.IDF{Statistics: statistics(f, l.data.articles)}}
@@ -56,7 +61,8 @@ func (l *lab) keywords() {
 	})
 }
 
-// withMetadata returns a pool in which variants have their metadata changed.
+// withMetadata returns a pool in which the metadata of variants differ a little from those of their
+// originals.
 func (l *lab) withMetadata(originals int, ways [][]variant.Edit, topics ...string) []*document {
 	pool := l.data.pool(originals, ways, topics...)
 	s := planted.Stream(11)
@@ -79,7 +85,8 @@ func (l *lab) withMetadata(originals int, ways [][]variant.Edit, topics ...strin
 	return pool
 }
 
-// cyclicRows numbers items as rows of the characteristic matrix, in the order in which they are first seen.
+// cyclicRows numbers items as rows of the characteristic matrix, in the order in which they first
+// occur.
 type cyclicRows map[uint64]int
 
 func (c cyclicRows) of(s neardup.Set) (rows []int) {
@@ -94,6 +101,7 @@ func (c cyclicRows) of(s neardup.Set) (rows []int) {
 
 var hundred = baseline.Cyclic(100, 100)
 
+// contentAndMetadata measures all systems on every topic.
 func (l *lab) contentAndMetadata() error {
 	l.section(3, "By topic")
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
@@ -114,7 +122,7 @@ func (l *lab) contentAndMetadata() error {
 		simHash("original: TF", f),
 		simHash("weights only", weighed),
 		blended("metadata only", f, blend, jaccard),
-		blended("S002: both, (x+i) mod 100", weighed, blend, cyclic),
+		blended("Wang 2019: both, (x+i) mod 100", weighed, blend, cyclic),
 		blended("both, exact Jaccard", weighed, blend, jaccard),
 		kept.iMatch(l.data.terms, frequencies),
 		shingles("Shingle, 1 in 25", 4, 25),
@@ -144,7 +152,7 @@ func (l *lab) contentAndMetadata() error {
 	}
 	l.table(append([]string{"P / R / F1 "}, names(systems)...), append(table, last))
 	l.headline("E002: precision / recall / F1", "about 94 / 92 / 93", total[3].String(), total[len(total)-1].String())
-	l.text("Published by S002 on its own data: about 94 / 92, recall varying little between topics. Recall by term frequency is %.1f, with the weights %.1f, with the metadata %.1f, and with both %.1f with the functions of S002 and %.1f without their error. The library's default does not look at metadata.",
+	l.text("Published by Wang 2019 on its own data: about 94 / 92, recall varying little between topics. Recall by term frequency is %.1f, with the weights %.1f, with the metadata %.1f, and with both %.1f with the functions of Wang 2019 and %.1f without their error. The library's default does not look at metadata.",
 		100*total[0].recall(), 100*total[1].recall(), 100*total[2].recall(), 100*total[3].recall(), 100*total[4].recall())
 	l.remark("So it is the metadata that help, and the weights by length and idf do not.")
 	x := make([]float64, len(l.data.topics))
@@ -192,7 +200,7 @@ func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, j
 	for _, p := range s.find(pool, 0.25) {
 		alike[[2]int{p.A, p.B}] = true
 	}
-	unlike := 0 // documents with one of their own group below the threshold
+	unlike := 0 // documents that score less than the threshold with one of their own group
 	for i, d := range pool {
 		for j, other := range pool {
 			if i != j && d.of == other.of && !alike[[2]int{min(i, j), max(i, j)}] {
@@ -205,11 +213,11 @@ func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, j
 	return l.figure("e002-score", "All topics, exact Jaccard. With less weight on the content, metadata can make up for more bits, and a lower threshold lets them.", p)
 }
 
-// cyclic compares the hundred functions of S002 with independent ones.
+// cyclic compares the hundred functions of Wang 2019 with independent ones.
 func (l *lab) cyclic() {
 	l.section(3, "A hundred functions that are one")
 	l.step("MinHash")
-	l.text("The functions of S002, h_i(x) = (x + i) mod 100, are one permutation seen from a hundred points, and rows 100 apart are the same. Errors of the estimate over %d random pairs of sets of rows, against as many independent permutations, which the library has (`MinHash{Values: 100, Permutations: true}`):", l.size(4000))
+	l.text("The functions of Wang 2019, h_i(x) = (x + i) mod 100, are one permutation seen from a hundred points, and rows 100 apart are the same. Errors of the estimate over %d random pairs of sets of rows, against as many independent permutations, which the library has (`MinHash{Values: 100, Permutations: true}`):", l.size(4000))
 	var rows [][]string
 	for _, c := range []struct{ a, b, common int }{{15, 15, 10}, {2, 2, 1}, {5, 5, 3}, {30, 30, 15}} {
 		s := planted.Stream(c.a)
@@ -246,7 +254,7 @@ func (l *lab) cyclic() {
 		baseline.MinHash([][]int{{0, 1}, {0, 3, 4}}, hundred).Estimate(0, 1), baseline.MinHash([][]int{{0, 3, 4}, {3, 4}}, hundred).Estimate(0, 1))
 }
 
-// levels counts the corpus that anyone can make.
+// levels counts the comparisons on a corpus that everybody can make.
 func (l *lab) levels() {
 	l.section(3, "Second-level buckets: counts that anyone can check")
 	l.step("second level")
@@ -269,21 +277,21 @@ func (l *lab) levels() {
 	l.text("Nothing is lost, as the pigeonhole principle says: of a bucket's other 48 bits, in four parts, at least one part is equal if 3 bits differ. Of pairs with 4 bits it loses some more than the first level does.")
 }
 
-// A stored is a collection of fingerprints that come one by one.
+// A stored is a collection of fingerprints that arrive one by one.
 type stored struct {
 	name  string
 	fps   []neardup.Fingerprint64
-	drawn bool // in the figure, all ways
+	drawn bool // whether the figure has all ways for it
 }
 
-// collections returns uniform fingerprints and two kinds of skewed ones.
+// collections returns uniform fingerprints and two skewed collections.
 func (l *lab) collections() []stored {
 	s := planted.Stream(5)
 	random := func(n int, mask neardup.Fingerprint64) []neardup.Fingerprint64 {
 		fps := make([]neardup.Fingerprint64, n)
 		for i := range fps {
 			fps[i] = neardup.Fingerprint64(s.Next()) & mask
-			if i%20 == 19 { // a near-duplicate
+			if i%20 == 19 { // make a near-duplicate
 				fps[i] = fps[i-10] ^ 1<<(s.Next()%64) ^ 1<<(s.Next()%64)
 			}
 		}
@@ -297,7 +305,7 @@ func (l *lab) collections() []stored {
 	return []stored{{"uniform", random(n, ^neardup.Fingerprint64(0)), false}, {"sentences, s001", short, false}, {"12 dead bits", random(n, ^neardup.Fingerprint64(0xFFF<<52)), true}}
 }
 
-// secondLevel measures the index with and without a second level.
+// secondLevel measures the time of the index with and without a second level.
 func (l *lab) secondLevel() error {
 	l.section(3, "Second-level buckets: time")
 	l.step("fingerprints of sentences")
@@ -312,7 +320,7 @@ func (l *lab) secondLevel() error {
 		mean buckets.Mean
 	}{{"one level", 0, 0}, {"two levels, μ = 2", 2, buckets.OverAll}, {"two levels, μ = 10", 10, buckets.OverAll}, {"library", -1, 0}}
 	style := 0
-	met := map[string]int{} // of the last collection at its largest
+	met := map[string]int{} // by way, for the last collection at its full size
 	for _, c := range collections {
 		for _, way := range ways {
 			var x, y []float64
@@ -339,13 +347,14 @@ func (l *lab) secondLevel() error {
 		}
 	}
 	l.table([]string{"fingerprints ", "index ", "number", "comparisons, with repeats", "candidates", "found", "seconds"}, rows)
-	l.text("On uniform fingerprints the second level has little to do. With 12 dead bits it takes %.1f %% of the comparisons away, as S002 says. In memory a comparison takes a nanosecond and a bucket dozens, so in seconds it pays once buckets are large. The library's `Index` chooses its tables by what is stored and splits what gets large: it takes the same time for all three kinds, and for uniform fingerprints in these numbers somewhat more than plain tables, for it also takes deletions, ids and searches by several at once.",
+	l.text("On uniform fingerprints the second level has little to do. With 12 dead bits it takes %.1f %% of the comparisons away, as Wang 2019 says. In memory a comparison takes a nanosecond and a bucket dozens, so in seconds it pays once buckets are large. The library's `Index` chooses its tables by what is stored and splits what gets large: it takes the same time for all three kinds, and for uniform fingerprints in these numbers somewhat more than plain tables, for it also takes deletions, ids and searches by several at once.",
 		100-percent(met[ways[2].name], met[ways[0].name]))
 	l.headline("E002: comparisons with a second level, 12 dead bits", "fewer", fmt.Sprintf("%d instead of %d", met[ways[2].name], met[ways[0].name]), "")
 	return l.figure("e002-levels", "Both axes are logarithmic.", p)
 }
 
-// oneByOne searches each fingerprint among those before it; a negative mu is the library's index.
+// oneByOne searches for each fingerprint among those before it, and then adds it. A negative mu
+// means the library's index.
 func oneByOne(fps []neardup.Fingerprint64, mu float64, mean buckets.Mean) (found int, counts buckets.Counts, err error) {
 	if mu < 0 {
 		ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, neardup.IndexOptions{})
@@ -369,7 +378,7 @@ func oneByOne(fps []neardup.Fingerprint64, mu float64, mean buckets.Mean) (found
 	return found, counts, nil
 }
 
-// sentences returns those of the articles with some words.
+// sentences returns the sentences of the articles that have 8 to 60 characters.
 func (l *lab) sentences() (all []string) {
 	for _, a := range l.data.articles {
 		for s := range strings.FieldsFuncSeq(a.text, func(c rune) bool { return strings.ContainsRune("。！？；\n", c) }) {

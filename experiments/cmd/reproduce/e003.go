@@ -18,8 +18,12 @@ import (
 	"github.com/neardup/neardup/experiments/internal/planted"
 )
 
+// This file is the experiment of Li 2015: rows of a database. It measures the time of hashes, and
+// finds duplicates all at once and one by one. The part about precision and recall is in rows.go.
+
+// e003 is the experiment of Li 2015.
 func e003(l *lab) error {
-	l.text("S003 makes fingerprints of rows: each value of a small field is a feature of weight 2, the words of the large text weigh their counts, and the hash is CityHash64 instead of the program's. It finds what is double by an index of four blocks, all at once or row by row.")
+	l.text("Li 2015 makes fingerprints of rows: each value of a small field is a feature of weight 2, the words of the large text weigh their counts, and the hash is CityHash64 instead of the program's. It finds what is double by an index of four blocks, all at once or row by row.")
 	l.text("Its data, petitions to a district of Guangzhou, are lost. Here rows are made up: name, district, street, telephone, date, category and channel from lists, some of them null, and as the text of the petition 100 to 500 characters of an article from %s.", l.data.source)
 	if err := l.hashTimes(); err != nil {
 		return err
@@ -33,7 +37,7 @@ func e003(l *lab) error {
 	return l.incremental()
 }
 
-// hashTimes measures the making of fingerprints.
+// hashTimes measures how long hashing and summing takes.
 func (l *lab) hashTimes() error {
 	l.section(3, "E003-1: time of fingerprints")
 	pieces := l.pieces(l.size(30_000))
@@ -44,10 +48,10 @@ func (l *lab) hashTimes() error {
 		weight int64
 	}
 	var rows [][]feature
-	var seconds []float64 // of cutting the first rows
+	var seconds []float64 // time for finding the words of the first rows
 	l.step("segmentation")
 	start := time.Now()
-	for i := range l.size(30_000) { // with fewer pieces, some have several petitioners
+	for i := range l.size(30_000) { // if there are fewer pieces, some are used several times
 		var features []feature
 		for x, w := range f.RecordFeatures(petition(&s, pieces[i%len(pieces)].Text, "投诉")) {
 			features = append(features, feature{x.Text, int64(w)})
@@ -74,7 +78,7 @@ func (l *lab) hashTimes() error {
 		cut = append(cut, fmt.Sprintf("%.0f", 1000*seconds[n-1]))
 	}
 	table = append(table, cut)
-	took1 := make([]float64, len(ways)) // for all rows
+	took1 := make([]float64, len(ways)) // the time for all rows
 	for style, way := range ways {
 		l.step("hash: %s", way.name)
 		line := []string{way.name}
@@ -105,9 +109,9 @@ func (l *lab) hashTimes() error {
 	return l.figure("e003-hashes", "Both axes are logarithmic.", p)
 }
 
-var sink uint64 // keeps what is measured from being left out
+var sink uint64 // uses the results, so that the compiler cannot drop the work
 
-// batch compares Single-Pass with the index.
+// batch compares Single-Pass, the index of the papers and the library on a whole collection.
 func (l *lab) batch() error {
 	l.section(3, "E003-3: all at once")
 	s := planted.Stream(9)
@@ -172,7 +176,7 @@ func (l *lab) batch() error {
 	return l.figure("e003-batch", "Both axes are logarithmic. Single-Pass grows with the square of the number.", p)
 }
 
-// singlePassCounts are those of the corpus that anyone can make.
+// singlePassCounts counts the comparisons on a corpus that everybody can make.
 func (l *lab) singlePassCounts() {
 	l.step("Single-Pass, counts")
 	fps := planted.Corpus()
@@ -189,6 +193,7 @@ func (l *lab) singlePassCounts() {
 	l.table([]string{"method ", "clusters", "comparisons"}, rows)
 }
 
+// different returns the number of clusters.
 func different(clusters []int) int {
 	seen := map[int]bool{}
 	for _, c := range clusters {
@@ -197,7 +202,8 @@ func different(clusters []int) int {
 	return len(seen)
 }
 
-// incremental compares whether one exists with which ones there are.
+// incremental measures two questions for each new row: is there any near-duplicate (exists), and
+// which ones are there (list).
 func (l *lab) incremental() error {
 	l.section(3, "E003-3: one by one")
 	s := planted.Stream(10)
@@ -208,7 +214,7 @@ func (l *lab) incremental() error {
 		for i := range fps {
 			fps[i] = neardup.Fingerprint64(s.Next())
 		}
-		// Half of those asked for have ten neighbours.
+		// Half of the fingerprints that are searched have ten neighbours.
 		asked := make([]neardup.Fingerprint64, 2000)
 		for i := range asked {
 			if asked[i] = neardup.Fingerprint64(s.Next()); i%2 == 0 {
@@ -251,6 +257,6 @@ func (l *lab) incremental() error {
 		})
 	}
 	l.table([]string{"stored", "four blocks: exists, µs", "list, µs", "library: exists, µs", "list, µs", "asked that exist", "listed"}, rows)
-	l.text("S003 asks of each new row whether any is near (exists), which may stop at the first, or which ones are (list), in MySQL and in MongoDB, and finds MongoDB faster; its numbers are lost. Here both are asked of memory, 2,000 times: with what stays in databases this does not compare.")
+	l.text("Li 2015 asks of each new row whether any is near (exists), which may stop at the first, or which ones are (list), in MySQL and in MongoDB, and finds MongoDB faster; its numbers are lost. Here both are asked of memory, 2,000 times: with what stays in databases this does not compare.")
 	return nil
 }

@@ -16,20 +16,24 @@ import (
 	"github.com/neardup/neardup/wordlist"
 )
 
-// The factors of S004's weight.
+// This file is the experiment of Zhang 2020: weights by part of speech, length, markers and title.
+// All systems are compared here, on edited articles and on texts that people revised.
+
+// The factors of the weight of Zhang 2020, and of other papers.
 var (
 	tf       neardup.Weight = neardup.Count
 	pos      neardup.Weight = neardup.PartOfSpeech(nil)
 	relative neardup.Weight = neardup.Sum{neardup.Constant(1), weights.RelativeLength{}}
 	title    neardup.Weight = weights.TitleWords{}
-	byLength neardup.Weight = neardup.Sum{neardup.Constant(1), weights.TermLength{}} // S002
+	byLength neardup.Weight = neardup.Sum{neardup.Constant(1), weights.TermLength{}} // Wang 2019
 )
 
 func markers() neardup.Weight {
 	return neardup.Markers{Lexicon: neardup.NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)}
 }
 
-// systems returns those that are compared on texts, each as its paper has it, with the document frequencies of a collection.
+// systems returns the systems that are compared on texts, each with the settings of its paper. s
+// has the document frequencies of the collection.
 func (l *lab) systems(s *neardup.Statistics, kept window) []system {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms}
 	idf := neardup.IDF{Statistics: s}
@@ -40,9 +44,9 @@ func (l *lab) systems(s *neardup.Statistics, kept window) []system {
 	}
 	return []system{
 		weighed("SimHash, TF", tf),
-		weighed("S002, TF-IDF × length", tf, idf, byLength),
-		weighed("S004", tf, idf, pos, relative, markers(), title),
-		weighed("S004, no title", tf, idf, pos, relative, markers()),
+		weighed("Wang 2019, TF-IDF × length", tf, idf, byLength),
+		weighed("Zhang 2020", tf, idf, pos, relative, markers(), title),
+		weighed("Zhang 2020, no title", tf, idf, pos, relative, markers()),
 		l.onFields(),
 		kept.iMatch(l.data.terms, s),
 		shingles("Shingle, 1 in 25", 4, 25),
@@ -50,7 +54,8 @@ func (l *lab) systems(s *neardup.Statistics, kept window) []system {
 	}
 }
 
-// onFields is S003 on texts: CityHash64, the first line as a small field of weight 2, and the rest by its counts.
+// onFields is the method of Li 2015 on texts: CityHash64, the first line as a small field with
+// weight 2, and the other words weighed by their counts.
 func (l *lab) onFields() system {
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: []neardup.Field{{Name: "title"}, {Name: "text", Large: true}}}
 	sums := cached(func(d *document) neardup.Fingerprint64 {
@@ -60,12 +65,12 @@ func (l *lab) onFields() system {
 		}
 		return f.SumRecord64(neardup.Record{"title": title, "text": text})
 	})
-	return system{name: "S003, CityHash64", least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
+	return system{name: "Li 2015, CityHash64", least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		return within(sums(pool), distance(least, 64))
 	}}
 }
 
-// fourWays edits words, in one of four ways each.
+// fourWays returns four ways to edit a fraction of the words.
 func fourWays(rate float64) [][]variant.Edit {
 	var ways [][]variant.Edit
 	for _, k := range []variant.Kind{variant.DeleteWords, variant.InsertWords, variant.SubstituteWords, variant.SwapWords} {
@@ -74,8 +79,9 @@ func fourWays(rate float64) [][]variant.Edit {
 	return ways
 }
 
+// e004 is the experiment of Zhang 2020.
 func e004(l *lab) error {
-	l.text("S004 weighs words by TF-IDF × part of speech (3 for nouns, 2 for verbs, 1 else) × (1 + relative length) × 5 for marker words × 5 for words of the title, and " +
+	l.text("Zhang 2020 weighs words by TF-IDF × part of speech (3 for nouns, 2 for verbs, 1 else) × (1 + relative length) × 5 for marker words × 5 for words of the title, and " +
 		"compares it with SimHash by term frequency and with sampled shingles: five topics of 500 similar documents among 10,000 others. Published: " +
 		"**precision 0.953, recall 0.940**, stable over the topics, and the shortest time. The texts, the constants for parts of speech and the formula that puts the factors together are lost; ours are those named here.")
 	l.text("Here: %s; %d of %d articles were taken out because they have much of the text of another (a fifth of the runs of four characters of both, or half of one's), so that what is "+
@@ -87,16 +93,16 @@ func e004(l *lab) error {
 	frequencies := statistics(f, l.data.articles)
 	kept := bestWindow(l.data.terms, frequencies, l.data.pool(l.size(50), fourWays(0.02), l.data.topics[0]))
 	systems := l.systems(frequencies, kept)
-	l.text("Words are those of the segmenter of gse without stop words; hashes xxh3, but CityHash64 for S003, whose small field is the first line; 64 bits, H ≤ 3. I-Match keeps the terms with an idf of %s of the largest, which is the best for the first topic with 2 %% of the words edited; shingles are of four characters, those whose hash is 0 mod 25, with a "+
+	l.text("Words are those of the segmenter of gse without stop words; hashes xxh3, but CityHash64 for Li 2015, whose small field is the first line; 64 bits, H ≤ 3. I-Match keeps the terms with an idf of %s of the largest, which is the best for the first topic with 2 %% of the words edited; shingles are of four characters, those whose hash is 0 mod 25, with a "+
 		"resemblance of at least 0.5. `neardup, default` is `neardup.NewDeduplicator(neardup.DeduplicatorOptions{})`: nothing is set, and nothing was tuned on this collection. Document frequencies of the papers' weights and of I-Match are those of all articles without variants, or of the revised articles; those of the library are of what it is given.", kept)
-	l.text("What is taken out is told by runs of characters, which the library's default and the shingles compare, too. So hardly anything is left that these could take for alike by mistake, and their precision is near 100 %% by construction; what other methods take wrongly is in part on the same event. The papers had more to be mistaken about: 10,000 others (S004), 5,000 (S002, S003).")
+	l.text("What is taken out is told by runs of characters, which the library's default and the shingles compare, too. So hardly anything is left that these could take for alike by mistake, and their precision is near 100 %% by construction; what other methods take wrongly is in part on the same event. The papers had more to be mistaken about: 10,000 others (Zhang 2020), 5,000 (Wang 2019, Li 2015).")
 	titled := 0
 	for _, a := range l.data.articles {
 		if first, rest, _ := strings.Cut(strings.TrimSpace(a.text), "\n"); rest != "" && len([]rune(first)) <= 40 {
 			titled++
 		}
 	}
-	l.text("The title is the first line. Of %.0f %% of these articles that is a line of up to 40 characters; of the others it is their first paragraph, since they have none, and so the factor for the title does not have the conditions of S004 here.", percent(titled, len(l.data.articles)))
+	l.text("The title is the first line. Of %.0f %% of these articles that is a line of up to 40 characters; of the others it is their first paragraph, since they have none, and so the factor for the title does not have the conditions of Zhang 2020 here.", percent(titled, len(l.data.articles)))
 	if err := l.byTopic(systems); err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func names(systems []system) (all []string) {
 	return all
 }
 
-// byTopic measures every topic with words edited at several rates.
+// byTopic measures every topic, with several fractions of the words edited.
 func (l *lab) byTopic(systems []system) error {
 	rates := []float64{0.01, 0.02, 0.05, 0.10}
 	scores := make([][][]score, len(rates)) // by rate, topic and system
@@ -136,7 +142,7 @@ func (l *lab) byTopic(systems []system) error {
 		}
 	}
 	l.section(3, "By topic, 5 %% of the words edited")
-	l.text("Precision / recall / F1 in percent. Published by S004 on its own data: 95.3 / 94.0.")
+	l.text("Precision / recall / F1 in percent. Published by Zhang 2020 on its own data: 95.3 / 94.0.")
 	var rows [][]string
 	for t, topic := range l.data.topics {
 		row := []string{topic}
@@ -168,7 +174,7 @@ func (l *lab) byTopic(systems []system) error {
 		shingle := row[len(row)-2].recall()
 		worst, best = min(worst, shingle), max(best, shingle)
 	}
-	l.text("S004 finds the recall of sampled shingles low and unstable. Here it is %.1f to %.1f %%: they are compared by a resemblance of 0.5, of which the sample is an estimate.", 100*worst, 100*best)
+	l.text("Zhang 2020 finds the recall of sampled shingles low and unstable. Here it is %.1f to %.1f %%: they are compared by a resemblance of 0.5, of which the sample is an estimate.", 100*worst, 100*best)
 	lowest := score{1, 1, 1}
 	for _, row := range scores[2] {
 		own := row[len(row)-1]
@@ -206,7 +212,7 @@ func (l *lab) byTopic(systems []system) error {
 	return l.figure("e004-rates", "The papers' radius of 3 bits is made for copies with next to no edits.", p)
 }
 
-// natural leaves in what is alike by nature, and says what the systems make of it.
+// natural puts the articles that share much text back in, and measures what the systems find.
 func (l *lab) natural(systems []system) {
 	l.section(3, "What is alike without being planted")
 	l.step("articles that are alike by nature")
@@ -231,7 +237,7 @@ func (l *lab) natural(systems []system) {
 	l.remark("Most are what a user looks for: reprints.")
 }
 
-// byKind measures kinds of edits, at several rates.
+// byKind measures every kind of edit, at several rates.
 func (l *lab) byKind(systems []system) error {
 	l.section(3, "By kind of edit")
 	of := max(l.size(300)/len(l.data.topics), 1)
@@ -275,7 +281,7 @@ func (l *lab) byKind(systems []system) error {
 	l.table(heads, append(recall, all))
 	heads[0] = "F1, by edit "
 	l.table(heads, f1)
-	l.remark("Bags of words do not see in which order they stand: sentences in another order cost SimHash by term frequency nothing, but they move the first line, which weighs more in S003 and S004. A character that is edited costs more than a word that is, because it breaks a word and there are more of them.")
+	l.remark("Bags of words do not see in which order they stand: sentences in another order cost SimHash by term frequency nothing, but they move the first line, which weighs more in Li 2015 and Zhang 2020. A character that is edited costs more than a word that is, because it breaks a word and there are more of them.")
 	l.text("Full width costs nothing where texts are folded, which the tokenizers of the library do for all methods here; the papers do not say so.")
 	return nil
 }
@@ -295,7 +301,7 @@ func (l *lab) ablation() error {
 	weights := [2][]named{factors(statistics(f, l.data.articles)), factors(statistics(f, l.data.revised))}
 	var rows [][]string
 	var curves []verdict
-	lowest, highest := 1., 0. // the best F1
+	lowest, highest := 1., 0. // of the best F1 of each weight
 	for i, w := range weights[0] {
 		l.step("ablation: %s", w.name)
 		row := []string{w.name}
@@ -329,33 +335,33 @@ func (l *lab) ablation() error {
 	return l.figure("e004-radius", fmt.Sprintf("The papers' radius is 3. At the best radius of each, F1 is %.1f to %.1f %%.", 100*lowest, 100*highest), p)
 }
 
-// A named weight.
+// A named is a weight with a name.
 type named struct {
 	name string
 	neardup.Weight
 }
 
-// factors returns the weights of the papers, one factor after the other.
+// factors returns the weights of the papers, with one factor after the other.
 func factors(s *neardup.Statistics) []named {
 	idf := neardup.IDF{Statistics: s}
 	return []named{
-		{"TF (SimHash of S001)", tf},
+		{"TF (SimHash of june 2013)", tf},
 		{"TF-IDF", neardup.Product{tf, idf}},
 		{"TF-IDF × part of speech", neardup.Product{tf, idf, pos}},
 		{"TF-IDF × (1 + relative length)", neardup.Product{tf, idf, relative}},
 		{"TF-IDF × relative length, the bare nl", neardup.Product{tf, idf, weights.RelativeLength{}}},
 		{"TF-IDF × markers", neardup.Product{tf, idf, markers()}},
 		{"TF-IDF × title", neardup.Product{tf, idf, title}},
-		{"all factors (S004)", neardup.Product{tf, idf, pos, relative, markers(), title}},
+		{"all factors (Zhang 2020)", neardup.Product{tf, idf, pos, relative, markers(), title}},
 		{"all factors but the title", neardup.Product{tf, idf, pos, relative, markers()}},
 		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, neardup.Sum{pos, weights.RelativeLength{}, markers(), title}}},
 		{"TF × (1 + length)", neardup.Product{tf, byLength}},
-		{"TF-IDF × (1 + length) (S002)", neardup.Product{tf, idf, byLength}},
+		{"TF-IDF × (1 + length) (Wang 2019)", neardup.Product{tf, idf, byLength}},
 		{"(1 + ln TF) × IDF", neardup.Product{neardup.LogCount, idf}},
 	}
 }
 
-// revisions compares the systems on texts that people have edited.
+// revisions compares the systems on texts that people revised.
 func (l *lab) revisions(systems []system) error {
 	l.section(3, "What people edit")
 	l.text("On %s: %d documents.", l.data.revision, len(l.data.revised))
@@ -373,7 +379,7 @@ func (l *lab) revisions(systems []system) error {
 	return nil
 }
 
-// timesOf measures the time against the size of the collection.
+// timesOf measures the time for collections of different sizes.
 func (l *lab) timesOf(systems []system) error {
 	l.section(3, "Time")
 	all := slices.Clone(l.data.articles)
@@ -397,7 +403,7 @@ func (l *lab) timesOf(systems []system) error {
 			l.step("time: %s, %d articles", systems[i].name, n)
 			took := math.Inf(1) // the best of three
 			for range 3 {
-				pool := make([]*document, n) // new ones, of which nothing is kept
+				pool := make([]*document, n) // new documents, so that nothing is cached
 				for k, d := range all[:n] {
 					pool[k] = &document{text: d.text}
 				}
@@ -417,7 +423,7 @@ func (l *lab) timesOf(systems []system) error {
 		heads = append(heads, fmt.Sprint(n))
 	}
 	l.table(heads, rows)
-	l.text("From the texts to the pairs, on all processors, the best of three, document frequencies of the papers' weights counted before. S004 says that its method is the fastest and that its time hardly grows with the number of files. It does more for each word than plain SimHash, and cannot be: here it takes %.2f times as long, and time grows with the number of texts in every method. The default of the library, which compares what the others estimate, takes %.2f times as long as plain SimHash. For all that segment, most of the time is segmentation.",
+	l.text("From the texts to the pairs, on all processors, the best of three, document frequencies of the papers' weights counted before. Zhang 2020 says that its method is the fastest and that its time hardly grows with the number of files. It does more for each word than plain SimHash, and cannot be: here it takes %.2f times as long, and time grows with the number of texts in every method. The default of the library, which compares what the others estimate, takes %.2f times as long as plain SimHash. For all that segment, most of the time is segmentation.",
 		longest[2]/longest[0], longest[len(longest)-1]/longest[0])
 	return l.figure("e004-time", "Both axes are logarithmic.", p)
 }

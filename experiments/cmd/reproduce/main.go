@@ -1,11 +1,20 @@
-// Command reproduce does the experiments of the five papers, S000 to S004, with the library, and writes
-// what it found into a report with figures:
+// Command reproduce repeats the experiments of the five papers with the library: Wang 2016, june
+// 2013, Wang 2019, Li 2015 and Zhang 2020. It writes a report with figures:
 //
 //	go run -C experiments ./cmd/reproduce [-only E000,E004] [-data DIR] [-out DIR]
 //
-// The data of the papers are lost. With -data, or $NEARDUP_DATA, it uses the collections that the README of the
-// repository describes, and without the few texts that are in the repository. Counts and qualities are
-// the same every time, and times are those of the machine.
+// The data of the papers are lost. With -data or $NEARDUP_DATA, the command uses the collections
+// that the README of the repository describes. Without them it uses the few texts that are in the
+// repository. Counts and qualities are the same in every run; times depend on the machine.
+//
+// The files:
+//
+//	main.go                flags, and the list of experiments
+//	data.go                the texts that the experiments use
+//	systems.go, score.go   the methods that are compared, and how they are judged
+//	report.go              the report in Markdown
+//	e000.go … e004.go      the experiments, one file a paper
+//	short.go, rows.go      parts of E001 (short texts) and E003 (rows of a database)
 package main
 
 import (
@@ -18,28 +27,28 @@ import (
 	"time"
 )
 
-// An experiment is the one of a paper.
+// An experiment repeats what one paper did.
 type experiment struct {
 	name, title string
 	run         func(*lab) error
 }
 
 var experiments = []experiment{
-	{"E000", "S000: four texts, and three measures", e000},
-	{"E001", "S001: the program of 2013, and short texts", e001},
-	{"E002", "S002: term length, metadata and second-level buckets", e002},
-	{"E003", "S003: rows of a database", e003},
-	{"E004", "S004: part of speech, length, markers and title", e004},
+	{"E000", "Wang 2016: four texts, and three measures", e000},
+	{"E001", "june 2013: the program of 2013, and short texts", e001},
+	{"E002", "Wang 2019: term length, metadata and second-level buckets", e002},
+	{"E003", "Li 2015: rows of a database", e003},
+	{"E004", "Zhang 2020: part of speech, length, markers and title", e004},
 }
 
 func main() {
-	only := flag.String("only", "", "comma-separated experiments, of E000 to E004; none: all")
-	dir := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with zh-topics, zh-revisions and zh-short-pairs; by default $NEARDUP_DATA; empty: the texts in the repository")
+	only := flag.String("only", "", "comma-separated experiments, from E000 to E004; the default is all")
+	dir := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with zh-topics, zh-revisions and zh-short-pairs; the default is $NEARDUP_DATA, or else the texts in the repository")
 	out := flag.String("out", "out", "`DIR` for REPORT.md and the figures")
-	small := flag.Bool("small", false, "a tenth of everything, to see whether it runs")
+	small := flag.Bool("small", false, "use a tenth of all data, to check quickly that everything runs")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "reproduce: %q is no flag; which experiments is said by -only\n", flag.Arg(0))
+		fmt.Fprintf(os.Stderr, "reproduce: %q is not a flag; choose experiments with -only\n", flag.Arg(0))
 		os.Exit(2)
 	}
 	if err := reproduce(*only, *dir, *out, *small); err != nil {
@@ -48,6 +57,7 @@ func main() {
 	}
 }
 
+// reproduce runs the experiments that only names, or all, and writes the report to out.
 func reproduce(only, dir, out string, small bool) error {
 	chosen := experiments
 	if only != "" {
@@ -55,7 +65,7 @@ func reproduce(only, dir, out string, small bool) error {
 		for name := range strings.SplitSeq(only, ",") {
 			i := slices.IndexFunc(experiments, func(e experiment) bool { return strings.EqualFold(e.name, strings.TrimSpace(name)) })
 			if i < 0 {
-				return fmt.Errorf("no experiment %q; there are E000 to E004", name)
+				return fmt.Errorf("there is no experiment %q, only E000 to E004", name)
 			}
 			if !slices.ContainsFunc(chosen, func(e experiment) bool { return e.name == experiments[i].name }) {
 				chosen = append(chosen, experiments[i])
@@ -87,29 +97,30 @@ func reproduce(only, dir, out string, small bool) error {
 	return l.report.write(path)
 }
 
-// A lab is where experiments are done.
+// A lab has what an experiment needs: the report, the data and the settings.
 type lab struct {
 	report
 	data  *data
 	small bool
-	full  bool   // the collections of NEARDUP_DATA, all of them
-	name  string // of the experiment
+	full  bool   // whether all collections of NEARDUP_DATA are used
+	name  string // the current experiment
 	start time.Time
 }
 
-// step says what is being done now, on the standard error.
+// step prints to standard error what the program is doing now.
 func (l *lab) step(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%4.0f s  %-5s %s\n", time.Since(l.start).Seconds(), l.name, fmt.Sprintf(format, args...))
 }
 
-// remark writes a paragraph that says what the numbers of a full run show; other collections may show something else.
+// remark writes a paragraph about the numbers of a full run. It writes nothing in other runs,
+// because other data may show something else.
 func (l *lab) remark(format string, args ...any) {
 	if l.full {
 		l.text(format, args...)
 	}
 }
 
-// size returns n, or a tenth of it if all is to be small.
+// size returns n, or a tenth of n with -small.
 func (l *lab) size(n int) int {
 	if l.small {
 		return max(n/10, 1)

@@ -11,19 +11,23 @@ import (
 	"github.com/neardup/neardup/experiments/internal/figure"
 )
 
-// A report is a page of Markdown, with figures beside it.
+// This file writes the report in Markdown.
+
+// A report is a page of Markdown with figures beside it.
 type report struct {
 	strings.Builder
 	dir    string
-	glance [][]string // rows of the table at the head
-	at     int        // where that is to be
+	glance [][]string // rows of the table at the top
+	at     int        // the position of that table
 }
 
-// headline adds a row to the table at the head: what a paper published, what its method does here, and the library.
+// headline adds a row to the table at the top: what a paper published, the result of its method
+// here, and the result of the library.
 func (r *report) headline(what, paper, method, library string) {
 	r.glance = append(r.glance, []string{what, paper, method, library})
 }
 
+// section writes a heading.
 func (r *report) section(level int, format string, args ...any) {
 	fmt.Fprintf(r, "%s %s\n\n", strings.Repeat("#", level), fmt.Sprintf(format, args...))
 }
@@ -31,11 +35,11 @@ func (r *report) section(level int, format string, args ...any) {
 // text writes a paragraph.
 func (r *report) text(format string, args ...any) { fmt.Fprintf(r, format+"\n\n", args...) }
 
-// code writes a block as it is.
+// code writes a block of text unchanged.
 func (r *report) code(block string) { fmt.Fprintf(r, "```text\n%s```\n\n", block) }
 
-// table writes rows of cells below their heads. A head that ends in a space is that of words, which are set left; others
-// are set right.
+// table writes a table. A heading that ends in a space is a column of words, aligned left; all
+// others are aligned right.
 func (r *report) table(heads []string, rows [][]string) {
 	line := func(cells []string) { fmt.Fprintf(r, "| %s |\n", strings.Join(cells, " | ")) }
 	line(heads)
@@ -52,7 +56,7 @@ func (r *report) table(heads []string, rows [][]string) {
 	r.WriteByte('\n')
 }
 
-// figure writes a figure into a file, and shows it.
+// figure saves a figure to a file and adds it to the page.
 func (r *report) figure(name, caption string, p *figure.Plot) error {
 	if err := p.Save(filepath.Join(r.dir, name+".svg")); err != nil {
 		return err
@@ -61,6 +65,7 @@ func (r *report) figure(name, caption string, p *figure.Plot) error {
 	return nil
 }
 
+// write writes the page to a file, with the table at the top.
 func (r *report) write(path string) error {
 	var head report
 	head.section(2, "At a glance")
@@ -70,7 +75,7 @@ func (r *report) write(path string) error {
 	return os.WriteFile(path, []byte(page), 0o644)
 }
 
-// cells formats values, one in a cell.
+// cells returns a cell for each value.
 func cells(format string, values ...float64) (row []string) {
 	for _, v := range values {
 		row = append(row, fmt.Sprintf(format, v))
@@ -78,7 +83,7 @@ func cells(format string, values ...float64) (row []string) {
 	return row
 }
 
-// head says what was run, where, and on what.
+// head writes the beginning of the page: the command, the machine and the data.
 func (l *lab) head(dir string, chosen []experiment) {
 	l.section(1, "The five papers, reproduced")
 	command := "go run -C experiments ./cmd/reproduce"
@@ -99,12 +104,13 @@ func (l *lab) head(dir string, chosen []experiment) {
 	}
 	l.text("Made by `%s` on %s; %d processors (%s), %s. Qualities and counts are the same every time; times are of this machine.",
 		command, on, runtime.GOMAXPROCS(0), processor(), runtime.Version())
-	l.text("S000 to S004 are the five papers that the library implements; [doc.go](../../doc.go) names them. **Their data are lost**, and with them most " +
+	l.text("Wang 2016, june 2013, Wang 2019, Li 2015 and Zhang 2020 are the five papers that the library implements; [doc.go](../../doc.go) has their titles. **Their data are lost**, and with them most " +
 		"of their figures. Where a value of theirs stands beside one of ours, it was measured on other data: that is a comparison, and no victory. What can be " +
 		"said is what each method does on one and the same collection, and that the numbers that do not depend on data come out as they should.")
 	l.at = l.Len()
 }
 
+// processor returns the name of the processor, or the architecture if the name is unknown.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestReproduce does everything on the texts of the repository, a tenth of it.
+// TestReproduce runs all experiments with -small, on the texts of the repository, on one and on
+// three processors. Everything except times must be equal.
 func TestReproduce(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute, and ten times that with the race detector")
@@ -69,7 +70,7 @@ func TestReproduce(t *testing.T) {
 			t.Errorf("%s depends on the number of processors", m[1])
 		}
 	}
-	// What is no time is the same.
+	// Everything except times is the same.
 	lines := [2][]string{strings.Split(report, "\n"), strings.Split(reports[1], "\n")}
 	if len(lines[0]) != len(lines[1]) {
 		t.Fatal("reports of different lengths")
@@ -91,7 +92,7 @@ func TestReproduce(t *testing.T) {
 	}
 }
 
-// TestOne does one experiment.
+// TestOne runs a single experiment.
 func TestOne(t *testing.T) {
 	t.Chdir("../..")
 	dir := t.TempDir()
@@ -106,7 +107,7 @@ func TestOne(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for _, test := range []struct{ only, dir, want string }{
-		{"E005", "", "no experiment"}, {"", "/no/such", "no such file"}, {"E000", "", "go run -C experiments"}, // not where it is run
+		{"E005", "", "no experiment"}, {"", "/no/such", "no such file"}, {"E000", "", "go run -C experiments"}, // in the wrong directory
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		err := reproduce(test.only, test.dir, out, true)

@@ -18,7 +18,10 @@ import (
 	"github.com/neardup/neardup/experiments/variant"
 )
 
-// A row is a petition.
+// This file is the part of E003 that measures precision and recall on rows of a database. The rows
+// are made up: petitions of citizens with short fields and a text.
+
+// A row is a petition. Rows of the same group are the same petition.
 type row struct {
 	fields neardup.Record
 	group  int
@@ -32,10 +35,10 @@ var (
 	channels  = strings.Split("电话 信件 网络 来访", " ")
 )
 
-// small are the fields with short values.
+// small has the names of the fields with short values.
 var small = []string{"name", "district", "street", "phone", "date", "category", "channel"}
 
-// petition makes a row of a text.
+// petition makes a row with a text. The other values are random.
 func petition(s *planted.Stream, text, category string) neardup.Record {
 	pick := func(list []string) string { return list[s.Next()%uint64(len(list))] }
 	r := neardup.Record{
@@ -54,7 +57,8 @@ func petition(s *planted.Stream, text, category string) neardup.Record {
 	return r
 }
 
-// pieces returns up to n pieces of 100 to 500 characters of the articles, the first of each, then the second, and so on.
+// pieces returns up to n pieces of the articles, with 100 to 500 characters each: first a piece of
+// every article, then a second one, and so on.
 func (l *lab) pieces(n int) (pieces []dataset.Document) {
 	for from, found := 0, true; found && len(pieces) < n; from++ {
 		found = false
@@ -70,6 +74,7 @@ func (l *lab) pieces(n int) (pieces []dataset.Document) {
 	return pieces
 }
 
+// recordFields returns the fields of a row. split is the tokenizer of the text.
 func recordFields(split neardup.Tokenizer) (fields []neardup.Field) {
 	for _, name := range small {
 		fields = append(fields, neardup.Field{Name: name})
@@ -77,7 +82,7 @@ func recordFields(split neardup.Tokenizer) (fields []neardup.Field) {
 	return append(fields, neardup.Field{Name: "text", Large: true, Split: split})
 }
 
-// rowSystems are those that are compared on rows, the pool being the rows as texts.
+// rowSystems returns the systems that are compared on rows. pool has the rows as texts.
 func (l *lab) rowSystems(rows []row, pool []*document, kept window) []system {
 	official := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001(), TiesOne: true}
 	improved := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), Fields: recordFields(nil)}
@@ -87,18 +92,18 @@ func (l *lab) rowSystems(rows []row, pool []*document, kept window) []system {
 		shingles("Shingle, 1 in 25", 4, 25),
 		simHash("official SimHash", official),
 		simHash("the same, CityHash64", neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64()}),
-		onRecords("S003, improved", rows, improved),
+		onRecords("Li 2015, improved", rows, improved),
 		{name: "neardup, records", least: 0.57, loose: 0.3, find: func(_ []*document, least float64) []neardup.Pair[int] {
 			return deduplicated(rows, library, least)
 		}},
 	}
 }
 
-// rowQuality finds the petitions that came several times.
+// rowQuality measures how well the systems find petitions that arrived several times.
 func (l *lab) rowQuality() error {
 	l.section(3, "E003-2: precision and recall")
 	topics := l.data.topics[:min(3, len(l.data.topics))]
-	if i := slices.Index(l.data.topics, "教育"); i > 2 { // a topic of S003
+	if i := slices.Index(l.data.topics, "教育"); i > 2 { // a topic of Li 2015
 		topics = []string{l.data.topics[0], l.data.topics[1], "教育"}
 	}
 	known := l.size(300)
@@ -140,13 +145,13 @@ func (l *lab) rowQuality() error {
 	l.table(append([]string{"P / R / F1 "}, names(systems)...), append(table, all, best))
 	l.headline("E003: precision / recall / F1", "about 95 / 90 / 92", verdicts[4].at(systems[4].least).String(), verdicts[5].at(systems[5].least).String())
 	l.text("`neardup, records` is a `Deduplicator` with the same fields and trigrams of the text, and its default similarity: features weigh by how rare they are, and nothing was tuned. The best setting is chosen on these very rows.")
-	l.text("The small fields hold a weight of up to 14 against some dozen words, and rows of the same petition differ in two or three of them here: S003 weighs those that change as it does those that stay. Official is the hash `s001`, a sum of 0 giving 1, and all values as one text, of which a date is three words. The table below has one change at a time. I-Match keeps terms with an idf of %s of the largest, the best for the first topic, by document frequencies of the rows.", kept)
+	l.text("The small fields hold a weight of up to 14 against some dozen words, and rows of the same petition differ in two or three of them here: Li 2015 weighs those that change as it does those that stay. Official is the hash `s001`, a sum of 0 giving 1, and all values as one text, of which a date is three words. The table below has one change at a time. I-Match keeps terms with an idf of %s of the largest, the best for the first topic, by document frequencies of the rows.", kept)
 	official, improved := verdicts[2].at(systems[2].least), verdicts[4].at(systems[4].least)
 	l.text("The paper finds its improved SimHash better than the official one. On these rows its recall is %.1f %%, and that of the official one %.1f %%.", 100*improved.recall(), 100*official.recall())
 	return l.rowKinds(texts, kept)
 }
 
-// A change makes another row of one that is the same petition.
+// A change turns a row into another row of the same petition.
 type change struct {
 	name string
 	make func(l *lab, s *planted.Stream, r neardup.Record)
@@ -162,12 +167,14 @@ func otherPhone(_ *lab, s *planted.Stream, r neardup.Record) {
 
 func null(_ *lab, s *planted.Stream, r neardup.Record) { delete(r, small[s.Next()%uint64(len(small))]) }
 
+// edited returns a change of the text.
 func edited(k variant.Kind, rate float64) func(*lab, *planted.Stream, neardup.Record) {
 	return func(l *lab, _ *planted.Stream, r neardup.Record) {
 		r["text"], _ = l.data.editor.Make(r["text"], 0, variant.Edit{Kind: k, Rate: rate})
 	}
 }
 
+// several returns a change that makes several changes.
 func several(changes ...func(*lab, *planted.Stream, neardup.Record)) func(*lab, *planted.Stream, neardup.Record) {
 	return func(l *lab, s *planted.Stream, r neardup.Record) {
 		for _, c := range changes {
@@ -176,6 +183,7 @@ func several(changes ...func(*lab, *planted.Stream, neardup.Record)) func(*lab, 
 	}
 }
 
+// sometimes returns a change that is made one time in two.
 func sometimes(c func(*lab, *planted.Stream, neardup.Record)) func(*lab, *planted.Stream, neardup.Record) {
 	return func(l *lab, s *planted.Stream, r neardup.Record) {
 		if s.Next()%2 == 0 {
@@ -184,13 +192,13 @@ func sometimes(c func(*lab, *planted.Stream, neardup.Record)) func(*lab, *plante
 	}
 }
 
-// again are the petitions of a group but for its first.
+// again has the changes that make the other four petitions of a group from its first one.
 var again = []change{
 	{"", several(otherDate, sometimes(otherPhone), null, edited(variant.SubstituteWords, 0.02))}, {"", several(otherDate, sometimes(otherPhone), null, edited(variant.DeleteWords, 0.05))},
 	{"", several(otherDate, sometimes(otherPhone), null, edited(variant.DeleteSentences, 0.1))}, {"", several(otherDate, sometimes(otherPhone), null, edited(variant.AddAdvertisements, 0.05))},
 }
 
-// rowKinds measures one change at a time.
+// rowKinds measures every change on its own.
 func (l *lab) rowKinds(texts []dataset.Document, kept window) error {
 	known := l.size(300)
 	var table [][]string
@@ -218,8 +226,9 @@ func (l *lab) rowKinds(texts []dataset.Document, kept window) error {
 	return nil
 }
 
-// petitions makes rows of the first texts of a topic, or of all, that came several times, each changed in every way, and rows
-// of other texts that came once.
+// petitions makes rows from texts of a topic, or of all topics. The first several texts become
+// groups: a row, and one more row for each change. Up to others of the other texts become single
+// rows.
 func (l *lab) petitions(texts []dataset.Document, topic string, several, others int, changes ...change) (rows []row) {
 	s := planted.Stream(xxh3.HashString(topic))
 	if topic == "" { // of all topics
@@ -253,7 +262,7 @@ func (l *lab) petitions(texts []dataset.Document, topic string, several, others 
 	return rows
 }
 
-// asTexts writes the values of rows below each other.
+// asTexts returns rows as texts: the values of a row, one on a line.
 func asTexts(rows []row) (pool []*document) {
 	for _, r := range rows {
 		var values []string
@@ -276,6 +285,7 @@ func onRecords(name string, rows []row, f neardup.Fingerprinter) system {
 	}}
 }
 
+// deduplicated returns the pairs that a Deduplicator finds among rows.
 func deduplicated(rows []row, f neardup.Fingerprinter, least float64) []neardup.Pair[int] {
 	d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f, Similarity: least})
 	if err != nil {

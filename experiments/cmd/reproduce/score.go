@@ -8,8 +8,12 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A score counts documents, as the papers do: those that a system detects, which are those it says are like another one,
-// those of them that it says are like another one of their own group, and those that have one.
+// This file judges the pairs that a system finds. As in the papers, precision and recall count
+// documents, not pairs.
+
+// A score counts documents. A document is detected if the system says that it is similar to any
+// other document. It is right if the system says so of a document of its own group. It is known if
+// its group has another document.
 type score struct{ detected, right, known int }
 
 func (s score) precision() float64 {
@@ -30,12 +34,14 @@ func (s score) add(t score) score {
 	return score{s.detected + t.detected, s.right + t.right, s.known + t.known}
 }
 
-// A verdict is for every document of a pool the largest similarity to any other, and to any other of its group.
+// A verdict has, for every document of a pool, the largest similarity to any other document and the
+// largest one to another document of its group.
 type verdict struct {
 	any, own []float64
-	known    int
+	known    int // documents whose group has another document
 }
 
+// judge returns the verdict on the pairs that a system found.
 func judge(pool []*document, pairs []neardup.Pair[int]) verdict {
 	v := verdict{any: make([]float64, len(pool)), own: make([]float64, len(pool))}
 	for i := range pool {
@@ -61,8 +67,8 @@ func judge(pool []*document, pairs []neardup.Pair[int]) verdict {
 	return v
 }
 
-// at returns the score if what is at least so similar is detected. What is less by a rounding error only, such as
-// 0.9/6 + 0.1 for 0.25, is not less.
+// at returns the score with a similarity of at least least. A similarity that is smaller only by a
+// rounding error counts too: 0.9/6 + 0.1 must reach 0.25.
 func (v verdict) at(least float64) score {
 	const tolerance = 1e-12
 	s := score{known: v.known}
@@ -77,12 +83,12 @@ func (v verdict) at(least float64) score {
 	return s
 }
 
-// join returns the verdict over two pools.
+// join returns the verdict on two pools together.
 func (v verdict) join(w verdict) verdict {
 	return verdict{slices.Concat(v.any, w.any), slices.Concat(v.own, w.own), v.known + w.known}
 }
 
-// best returns the similarity with the largest F1, and the score at it.
+// best returns the similarity with the largest F1, and the score at that similarity.
 func (v verdict) best() (least float64, best score) {
 	levels := slices.Concat(v.any, v.own)
 	slices.Sort(levels)

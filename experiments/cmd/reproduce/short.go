@@ -11,8 +11,11 @@ import (
 	"github.com/neardup/neardup/experiments/variant"
 )
 
-// A measure tells short texts apart by a distance in 64ths: bits of 64, twice as many of 128, values of 64 of a
-// signature, or an angle.
+// This file is the part of E001 about short texts: how often a threshold takes two texts for
+// near-duplicates that are not, or misses two that are.
+
+// A measure is a distance of two short texts in 64ths: bits of a fingerprint of 64, two bits of one
+// of 128, values of a signature of 64, or an angle.
 type measure struct {
 	name     string
 	distance func(a, b string) float64
@@ -43,8 +46,8 @@ func (l *lab) measures() []measure {
 		}})
 }
 
-// asDefault is the similarity of the library's default among the texts of the pairs, whose document frequencies it uses; its
-// own threshold, a cosine of 0.57, is an angle of 19.7.
+// asDefault is the similarity that the library uses by default, with document frequencies from the
+// texts of the pairs. The library's threshold, a cosine of 0.57, is an angle of 19.7.
 func (l *lab) asDefault(pairs []shortPair) measure {
 	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{Similarity: 0.5})
 	if err != nil {
@@ -71,14 +74,14 @@ func (l *lab) asDefault(pairs []shortPair) measure {
 	}}
 }
 
-// A misjudgement is how many pairs a threshold gets wrong.
+// A misjudgement counts the pairs that a threshold gets wrong.
 type misjudgement struct{ alike, unlike, missed, wrong int }
 
 func (m misjudgement) rate() float64 { return float64(m.missed+m.wrong) / float64(m.alike+m.unlike) }
 
 const thresholds = 21
 
-// misjudged returns for the thresholds 0 to 20 what pairs a measure gets wrong.
+// misjudged returns the misjudgements of a measure at the thresholds from 0 to 20.
 func misjudged(pairs []shortPair, m measure) (at [thresholds]misjudgement) {
 	distances := make([]float64, len(pairs))
 	each(len(pairs), func(i int) { distances[i] = m.distance(pairs[i].A, pairs[i].B) })
@@ -115,12 +118,12 @@ func (l *lab) shortTexts() error {
 		if copied, places := l.data.editor.Make(p.A, uint64(i), variant.Edit{Kind: kinds[i%4], Rate: 0.05}); places > 0 && copied != p.A {
 			edited = append(edited, shortPair{p.A, copied, 1})
 		}
-		other := l.data.short[(i+1+i*i%97)%len(l.data.short)].B // of another pair
+		other := l.data.short[(i+1+i*i%97)%len(l.data.short)].B // a text of another pair
 		if inRange(other, 8, 45) {
 			edited = append(edited, shortPair{p.A, other, 0})
 		}
 	}
-	l.text("S001 shows a rate of misjudgement for texts of 8 to 45 Chinese characters, in a figure that is lost. Here are the shares of %d pairs that a threshold gets wrong, both ways taken together: %s. To mean the same is harder than to be a near-duplicate, so a second figure has %d pairs, half of them a text and a copy with one or two characters deleted, inserted, "+
+	l.text("june 2013 shows a rate of misjudgement for texts of 8 to 45 Chinese characters, in a figure that is lost. Here are the shares of %d pairs that a threshold gets wrong, both ways taken together: %s. To mean the same is harder than to be a near-duplicate, so a second figure has %d pairs, half of them a text and a copy with one or two characters deleted, inserted, "+
 		"replaced or swapped, and half two different texts. All thresholds are in 64ths: bits of fingerprints of 64, two bits of 128, values of signatures of 64, and for the cosine the angle 64·θ/π, which is what a fingerprint estimates (20 is a cosine of 0.56).", len(labelled), l.data.shorts, len(edited))
 	measures := l.measures()
 	for _, truth := range []struct {
@@ -133,7 +136,7 @@ func (l *lab) shortTexts() error {
 		var rows [][]string
 		var best misjudgement
 		bestOf, bestAt := "", 0
-		var last misjudgement // of the default, at a cosine of 0.556
+		var last misjudgement // of the library's default, at a cosine of 0.556
 		of := append(measures, l.asDefault(truth.pairs))
 		from, to := thresholds, 0
 		for i, m := range of {
@@ -173,7 +176,8 @@ func (l *lab) shortTexts() error {
 	return nil
 }
 
-// atLeast writes a threshold; the last one is where the looking ends.
+// atLeast returns a threshold as text. The best threshold may lie beyond the last one that is
+// tried.
 func atLeast(t int) string {
 	if t == thresholds-1 {
 		return fmt.Sprint(t, " or more")
@@ -181,7 +185,7 @@ func atLeast(t int) string {
 	return fmt.Sprint(t)
 }
 
-// byLength tells how the misjudgement depends on the length.
+// byLength shows how the misjudgements depend on the length of the texts.
 func (l *lab) byLength(pairs []shortPair) {
 	var rows [][]string
 	of := append(l.measures(), l.asDefault(pairs))

@@ -15,16 +15,18 @@ import (
 	"github.com/neardup/neardup/experiments/baseline"
 )
 
-// A system finds pairs of documents that are near-duplicates.
+// This file has the methods that are compared: those of the papers, older ones, and the library.
+
+// A system finds pairs of near-duplicates in a pool of documents.
 type system struct {
 	name  string
-	least float64 // the similarity that its paper has, or the library
-	loose float64 // the least one to look at when the similarity is varied
-	bits  int     // of fingerprints: the similarity is 1 − H/bits
+	least float64 // the similarity that its paper or the library uses
+	loose float64 // the smallest similarity to consider when the best one is searched
+	bits  int     // width of fingerprints, or 0; then the similarity is 1 − H/bits
 	find  func(pool []*document, least float64) []neardup.Pair[int]
 }
 
-// setting says how similar documents must be, as the method has it.
+// setting returns a similarity in the form that the method uses.
 func (s system) setting(least float64) string {
 	switch {
 	case math.IsInf(least, 1):
@@ -39,7 +41,7 @@ func (s system) setting(least float64) string {
 
 func distance(least float64, bits int) int { return int(math.Round((1 - least) * float64(bits))) }
 
-// each calls f with the numbers below n, on all processors.
+// each calls f with the numbers from 0 to n−1, on all processors.
 func each(n int, f func(i int)) {
 	var workers sync.WaitGroup
 	next := make(chan int, 64)
@@ -57,7 +59,8 @@ func each(n int, f func(i int)) {
 	workers.Wait()
 }
 
-// cached returns what make makes of the documents of pools; what is made of one is kept.
+// cached returns a function that calls made for each document of a pool. It keeps the values, so
+// that made is called once for a document.
 func cached[V any](made func(*document) V) func(pool []*document) []V {
 	kept := map[*document]V{}
 	return func(pool []*document) []V {
@@ -70,7 +73,7 @@ func cached[V any](made func(*document) V) func(pool []*document) []V {
 			}
 			values[i] = v
 		})
-		if len(kept) > 50_000 { // of pools of long ago
+		if len(kept) > 50_000 { // most of them are of pools that are no longer used
 			clear(kept)
 		}
 		for i, d := range pool {
@@ -82,7 +85,7 @@ func cached[V any](made func(*document) V) func(pool []*document) []V {
 	}
 }
 
-// simHash compares fingerprints of 64 bits; the papers take those within 3.
+// simHash compares fingerprints of 64 bits. The papers use a distance of 3.
 func simHash(name string, f neardup.Fingerprinter) system {
 	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
 	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
@@ -90,16 +93,17 @@ func simHash(name string, f neardup.Fingerprinter) system {
 	}}
 }
 
+// within returns the pairs of fingerprints at a distance of at most k.
 func within(fps []neardup.Fingerprint64, k int) (found []neardup.Pair[int]) {
 	for p := range neardup.Pairs(context.Background(), fps, k) {
-		if fps[p.A] != 0 || fps[p.B] != 0 { // a text without features
+		if fps[p.A] != 0 || fps[p.B] != 0 { // fingerprint 0 means a text without features
 			found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/64})
 		}
 	}
 	return found
 }
 
-// blended scores pairs by eq. 1 of S002: by fingerprints and metadata.
+// blended scores pairs by fingerprint and metadata (Wang 2019 eq. 1).
 func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity func(a, b *document) float64) system {
 	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
 	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
@@ -115,7 +119,7 @@ func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity f
 	}}
 }
 
-// shingles compares sampled runs of four characters (Broder: one in 25).
+// shingles compares samples of runs of n characters; Broder samples one in 25.
 func shingles(name string, n int, p uint64) system {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: n}}
 	sets := cached(func(d *document) neardup.Set { return baseline.ModP(f.Set(d.text), p) })
@@ -158,7 +162,8 @@ func iMatch(name string, m *baseline.IMatch) system {
 	}}
 }
 
-// A window is from which to which idf terms are kept, as shares of the largest, ln N.
+// A window says which terms I-Match keeps: those with an idf from low to high, as fractions of the
+// largest idf, ln N.
 type window struct{ low, high float64 }
 
 func (w window) String() string { return fmt.Sprintf("%.2f to %.2f", w.low, w.high) }
@@ -169,7 +174,8 @@ func (w window) iMatch(tokenizer neardup.Tokenizer, s *neardup.Statistics) syste
 	return iMatch("I-Match", &baseline.IMatch{Tokenizer: tokenizer, Statistics: s, Low: w.low * most, High: w.high * most})
 }
 
-// bestWindow returns the window that does best on a pool: the papers do not say which they had.
+// bestWindow returns the window with the best F1 on a pool. The papers do not say which window they
+// used.
 func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) (best window) {
 	f1 := -1.
 	for step := 2; step <= 18; step++ {
@@ -185,12 +191,12 @@ func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*docu
 	return best
 }
 
-// library is the Deduplicator with its default settings.
+// library is a Deduplicator with default settings.
 func library() system {
 	return system{name: "neardup, default", least: 0.57, loose: 0.3, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		settings := neardup.DeduplicatorOptions{Similarity: least}
 		if least == 0.57 {
-			settings.Similarity = 0 // nothing is set
+			settings.Similarity = 0 // the default
 		}
 		d, err := neardup.NewDeduplicator[int](settings)
 		if err != nil {
@@ -207,7 +213,7 @@ func library() system {
 	}}
 }
 
-// statistics are the document frequencies of features.
+// statistics counts the document frequencies of features.
 func statistics(f neardup.Fingerprinter, docs []*document) *neardup.Statistics {
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
 	each(len(docs), func(i int) { b.Add(docs[i].text) })

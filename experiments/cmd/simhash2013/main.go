@@ -1,4 +1,4 @@
-// Command simhash2013 prints what the Java program of S001 prints, byte for byte:
+// Command simhash2013 prints what the Java program of june 2013 prints, byte for byte:
 //
 //	go run -C experiments ./cmd/simhash2013 [-zero]
 package main
@@ -12,7 +12,7 @@ import (
 )
 
 func main() {
-	zero := flag.Bool("zero", false, "a sum of 0 gives 0, as the text of S001 says and its program does not")
+	zero := flag.Bool("zero", false, "a sum of 0 gives the bit 0, as the text of june 2013 says; its program gives 1")
 	flag.Parse()
 	tie := true
 	if *zero {

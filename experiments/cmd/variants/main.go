@@ -1,13 +1,18 @@
-// Command variants makes a collection with near-duplicates out of one without, and says which they are, so that
-// settings can be tried on one's own texts:
+// Command variants makes a collection with near-duplicates out of your texts, and a file that says
+// which documents belong together. So you can try settings on your own texts:
 //
-//	go run -C experiments ./cmd/variants -in "$PWD/docs.jsonl" -out "$PWD/edited" [-per 2] [-edits delete-words:0.05,add-boilerplate:0.2]
+//	go run -C experiments ./cmd/variants -in "$PWD/docs.jsonl" -out "$PWD/edited" \
+//		[-per 2] [-edits delete-words:0.05,add-boilerplate:0.2]
 //
-// Lines of the input are objects with an id and a text, and maybe a title, which becomes the first line; a file
-// whose name ends in .gz is compressed by gzip. Documents that have much of the text of an earlier one are left out, for they
-// are near-duplicates already. edited/docs.jsonl has the documents and their variants, with the id
-// of what they are of and with the edit, and edited/truth.tsv lines of an id and its cluster. The same input and
-// settings make the same output. (With go run -C, paths that are not absolute are from experiments.)
+// A line of the input is a JSON object with an id, a text, and optionally a title, which becomes
+// the first line of the text. The file may be compressed by gzip if its name ends in .gz. A
+// document that shares much text with an earlier one is left out, because the two are already
+// near-duplicates.
+//
+// The output edited/docs.jsonl has the documents and their variants. A variant has the id of its
+// original (of) and its edit. The output edited/truth.tsv has lines with an id and the number of
+// its cluster. The same input and settings give the same output. (With go run -C, relative paths
+// start at the folder experiments.)
 package main
 
 import (
@@ -24,18 +29,18 @@ import (
 	"github.com/neardup/neardup/experiments/variant"
 )
 
-// usual has every kind of edit, as strong as near-duplicates of pages have it.
+// usual has every kind of edit, about as strong as in near-duplicates of web pages.
 const usual = "delete-words:0.05,insert-words:0.05,substitute-words:0.05,swap-words:0.05," +
 	"delete-characters:0.02,insert-characters:0.02,substitute-characters:0.02,swap-characters:0.02," +
 	"delete-sentences:0.1,reorder-sentences:0.2,add-boilerplate:0.2,add-advertisements:0.1," +
 	"change-title:1,change-names:0.5,change-numbers:0.5,change-dates:1,full-width:1"
 
 func main() {
-	in := flag.String("in", "", "`FILE` of JSON lines, needed")
-	out := flag.String("out", "", "`DIR` for docs.jsonl and truth.tsv, needed")
-	edits := flag.String("edits", usual, "comma-separated edits, which take turns")
-	per := flag.Int("per", 1, "variants of each document")
-	seed := flag.Uint64("seed", 1, "another number makes other variants")
+	in := flag.String("in", "", "`FILE` with JSON lines; required")
+	out := flag.String("out", "", "`DIR` for docs.jsonl and truth.tsv; required")
+	edits := flag.String("edits", usual, "comma-separated edits; the variants use them in turn")
+	per := flag.Int("per", 1, "number of variants of each document")
+	seed := flag.Uint64("seed", 1, "seed of the random numbers; another seed makes other variants")
 	flag.Parse()
 	report, err := run(*in, *out, *edits, *per, *seed)
 	if err != nil {
@@ -45,7 +50,7 @@ func main() {
 	fmt.Println(report)
 }
 
-// A line is one of docs.jsonl.
+// A line is a line of docs.jsonl.
 type line struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
@@ -53,12 +58,14 @@ type line struct {
 	Edit string `json:"edit,omitempty"`
 }
 
+// run does the work of the command. It returns what to tell the user. It writes nothing if the
+// input has an error.
 func run(in, out, edits string, per int, seed uint64) (report string, err error) {
 	if in == "" || out == "" {
-		return "", errors.New("-in and -out are needed")
+		return "", errors.New("-in and -out are required")
 	}
 	if per < 0 {
-		return "", fmt.Errorf("-per %d is negative", per)
+		return "", fmt.Errorf("-per %d must not be negative", per)
 	}
 	var ways []variant.Edit
 	for s := range strings.SplitSeq(edits, ",") {
@@ -75,10 +82,10 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 	seen := map[string]bool{}
 	for i, d := range docs {
 		if d.ID == "" || seen[d.ID] || strings.ContainsAny(d.ID, "\t\r\n") || strings.TrimSpace(d.ID) != d.ID {
-			return "", fmt.Errorf("%s: document %d: the id %q is empty, or not the first of its kind, or has a tab, an end of line, or spaces around it", in, i+1, d.ID)
+			return "", fmt.Errorf("%s: document %d: the id %q is empty, is used twice, or has a tab, a line end or spaces around it", in, i+1, d.ID)
 		}
 		if d.Whole() == "" {
-			return "", fmt.Errorf("%s: document %d, %q, has no text", in, i+1, d.ID)
+			return "", fmt.Errorf("%s: document %d with the id %q has no text", in, i+1, d.ID)
 		}
 		seen[d.ID] = true
 	}
@@ -110,7 +117,7 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 		l := line{ID: d.ID, Text: d.Text, Of: d.Of}
 		if d.Of != "" {
 			if l.Edit = d.By.String(); seen[d.ID] {
-				return "", fmt.Errorf("%s: the id %q of a variant is that of another document", in, d.ID)
+				return "", fmt.Errorf("%s: a document has the id %q, which a variant would get", in, d.ID)
 			}
 			variants++
 		}
@@ -132,15 +139,15 @@ func run(in, out, edits string, per int, seed uint64) (report string, err error)
 	}
 	report = fmt.Sprintf("%d documents and %d variants are in %s", len(docs), variants, out)
 	if n := all - len(docs); n > 0 {
-		report += fmt.Sprintf("; %d that are much like another are left out", n)
+		report += fmt.Sprintf("; %d documents were left out because they share much text with another", n)
 	}
 	if n := per*len(docs) - variants; n > 0 {
-		report += fmt.Sprintf("; for %d more variants there was nothing to edit in any new way", n)
+		report += fmt.Sprintf("; %d variants are missing because there was nothing new to edit", n)
 	}
 	return report, nil
 }
 
-// write writes a file, all of it or nothing.
+// write writes a file completely or not at all.
 func write(path, content string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".variants-*")
 	if err != nil {

@@ -21,7 +21,7 @@ func TestRun(t *testing.T) {
 	}
 	out := filepath.Join(dir, "out")
 	report, err := run(in, out, "change-numbers:1,full-width:1,delete-words:0.1", 2, 1)
-	if err != nil || !strings.HasPrefix(report, "3 documents and 4 variants are in ") || !strings.HasSuffix(report, "; 1 that are much like another are left out; for 2 more variants there was nothing to edit in any new way") {
+	if err != nil || !strings.HasPrefix(report, "3 documents and 4 variants are in ") || !strings.HasSuffix(report, "; 1 documents were left out because they share much text with another; 2 variants are missing because there was nothing new to edit") {
 		t.Fatalf("%s, %v", report, err)
 	}
 	truth, err := os.ReadFile(filepath.Join(out, "truth.tsv"))
@@ -49,9 +49,9 @@ func TestRun(t *testing.T) {
 		t.Errorf("%q", texts)
 	}
 	for _, test := range []struct{ in, edits, want string }{
-		{"", "delete-words:0.1", "needed"}, {in, "delete-words", "is no edit"}, {filepath.Join(dir, "none"), "delete-words:0.1", "no such file"},
+		{"", "delete-words:0.1", "required"}, {in, "delete-words", "is not an edit"}, {filepath.Join(dir, "none"), "delete-words:0.1", "no such file"},
 		{write1(t, dir, `{"id": "", "text": "x"}`), "delete-words:0.1", "document 1"}, {write1(t, dir, `{"id": "x", "text": "x"}{"id": "x", "text": "y"}`), "delete-words:0.1", "document 2"},
-		{write1(t, dir, `{"id": "x", "text": "a b"}{"id": "x~1", "text": "c d"}`), "delete-words:0.1", "of a variant"}, {write1(t, dir, `{"id": " x", "text": "a"}`), "delete-words:0.1", "spaces"}, {write1(t, dir, `{"id": "x"}`), "delete-words:0.1", "no text"}, {write1(t, dir, `{"id": 1}`), "delete-words:0.1", "document 1"},
+		{write1(t, dir, `{"id": "x", "text": "a b"}{"id": "x~1", "text": "c d"}`), "delete-words:0.1", "a variant would get"}, {write1(t, dir, `{"id": " x", "text": "a"}`), "delete-words:0.1", "spaces"}, {write1(t, dir, `{"id": "x"}`), "delete-words:0.1", "no text"}, {write1(t, dir, `{"id": 1}`), "delete-words:0.1", "document 1"},
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		if _, err := run(test.in, out, test.edits, 1, 1); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -1,4 +1,5 @@
-// Package dataset reads collections of documents and their truth.
+// Package dataset reads collections of documents and their truth, that is, which documents are
+// near-duplicates.
 package dataset
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A Document is a text, a record, or a text with a topic.
+// A Document is a text, a text with a topic, or a record.
 type Document struct {
 	ID     string         `json:"id"`
 	Topic  string         `json:"topic,omitempty"`
@@ -30,10 +31,11 @@ func (d Document) Whole() string {
 	return d.Title + "\n" + d.Text
 }
 
-// Read returns the documents of a file of JSON lines, compressed by gzip if its name ends in .gz.
+// Read reads the documents of a file of JSON lines. The file is compressed by gzip if its name ends
+// in .gz.
 func Read(path string) ([]Document, error) { return ReadAs[Document](path) }
 
-// ReadAs is Read for objects of another form.
+// ReadAs is Read for objects of any type.
 func ReadAs[T any](path string) (all []T, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -57,7 +59,8 @@ func ReadAs[T any](path string) (all []T, err error) {
 	}
 }
 
-// A Truth is the pairs of positions of documents, the smaller first, that are near-duplicates.
+// A Truth is the set of pairs of near-duplicates. A pair has the positions of two documents, the
+// smaller first.
 type Truth map[[2]int]bool
 
 // Add adds the pair of two different positions.
@@ -70,8 +73,8 @@ func (t Truth) Add(i, j int) {
 // Has reports whether i and j are near-duplicates.
 func (t Truth) Has(i, j int) bool { return t[[2]int{min(i, j), max(i, j)}] }
 
-// Groups returns for each of n documents the number of its group, in the order of their first documents: what
-// pairs connect.
+// Groups returns for each of n documents the number of its group. Documents are in the same group
+// if a chain of pairs connects them. Groups are numbered in the order of their first documents.
 func (t Truth) Groups(n int) (of []int) {
 	number := map[int]int{}
 	for _, first := range neardup.GroupPairs(n, func(yield func(neardup.Pair[int]) bool) {
@@ -89,8 +92,8 @@ func (t Truth) Groups(n int) (of []int) {
 	return of
 }
 
-// ReadTruth reads lines of two columns with a tab between them: two ids, or an id and a cluster if the second is not always
-// an id.
+// ReadTruth reads lines of two columns, separated by a tab. If the second column always has an id,
+// a line is a pair of near-duplicates. Otherwise a line is an id and the name of its cluster.
 func ReadTruth(path string, docs []Document) (Truth, error) {
 	labels, err := os.ReadFile(path)
 	if err != nil {
@@ -105,7 +108,7 @@ func ReadTruth(path string, docs []Document) (Truth, error) {
 	for line := range strings.Lines(string(labels)) {
 		a, b, ok := strings.Cut(strings.TrimRight(line, "\r\n"), "\t")
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: no tab", path, len(rows)+1)
+			return nil, fmt.Errorf("%s:%d: the line has no tab", path, len(rows)+1)
 		}
 		rows = append(rows, [2]string{a, b})
 		_, ok = number[b]
@@ -119,7 +122,7 @@ func ReadTruth(path string, docs []Document) (Truth, error) {
 			with = []int{number[row[1]]}
 		}
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: an id that no document has", path, n+1)
+			return nil, fmt.Errorf("%s:%d: no document has this id", path, n+1)
 		}
 		for _, j := range with {
 			truth.Add(i, j)
@@ -129,10 +132,10 @@ func ReadTruth(path string, docs []Document) (Truth, error) {
 	return truth, nil
 }
 
-// Distinct returns the documents of which no earlier one has much of the text: of its runs of
-// four characters less than a fifth in common (Jaccard), and less than a half of those of the shorter.
-// Real collections have near-duplicates of their own, and what is measured with planted ones
-// must not count these as mistakes.
+// Distinct leaves out documents that share much text with an earlier one: at least a fifth of the
+// runs of four characters of both (Jaccard), or at least half of the runs of the shorter one. Real
+// collections have near-duplicates of their own. An experiment with planted ones must not count
+// them as mistakes.
 func Distinct(docs []Document) (distinct []Document) {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 4}}
 	var sets []neardup.Set

@@ -53,7 +53,7 @@ func TestRead(t *testing.T) {
 func TestTruth(t *testing.T) {
 	docs := []Document{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}}
 	for _, test := range []struct{ lines, pairs, groups string }{
-		{"a\tb\nc\tb\n", "map[[0 1]:true [1 2]:true]", "[0 0 0 1]"}, // pairs, though b repeats
+		{"a\tb\nc\tb\n", "map[[0 1]:true [1 2]:true]", "[0 0 0 1]"}, // pairs, although b occurs twice
 		{"a\t1\nc\t1\r\nd\t2", "map[[0 2]:true]", "[0 1 0 2]"},
 		{"", "map[]", "[0 1 2 3]"},
 		{"d\tx\nb\tx\nc\tx\n", "map[[1 2]:true [1 3]:true [2 3]:true]", "[0 1 1 1]"},
@@ -76,7 +76,8 @@ func TestTruth(t *testing.T) {
 	}
 }
 
-// TestDistinct checks both limits: a fifth of all runs of four characters, and half of those of the shorter.
+// TestDistinct checks both limits: a fifth of all runs of four characters, and half of the runs of
+// the shorter text.
 func TestDistinct(t *testing.T) {
 	text := func(from, n int) string {
 		var b strings.Builder
@@ -91,7 +92,8 @@ func TestDistinct(t *testing.T) {
 		keep  string
 	}{
 		{"equal", []string{text(0, 50), text(0, 50), text(100, 50)}, "[0 2]"},
-		// 103 characters have 100 runs; 34 of 100 and 100 in common are 34/166 of all, 33 are 33/167.
+		// 103 characters have 100 runs. With 34 in common the texts share 34/166, with 33 only
+		// 33/167.
 		{"a fifth", []string{text(0, 103), text(66, 103)}, "[0]"},
 		{"less", []string{text(0, 103), text(67, 103)}, "[0 1]"},
 		// Half of a short text.

@@ -1,6 +1,8 @@
-// Package figure draws plots into SVG files that look the same everywhere: Latin letters are text in
-// Liberation Sans or what is as wide, and Chinese characters are outlines, since not every machine has
-// a font with them.
+// Package figure draws plots into SVG files that look the same on every machine. Latin letters are
+// text in Liberation Sans, or in a font with the same widths. Chinese characters are drawn as
+// outlines, because not every machine has a font with them.
+//
+// The file text.go draws texts.
 package figure
 
 import (
@@ -20,7 +22,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// A Plot is a plot with a legend at its right.
+// A Plot is a plot with a legend on its right side.
 type Plot struct {
 	*plot.Plot
 	Width, Height vg.Length
@@ -28,12 +30,13 @@ type Plot struct {
 	log           bool
 }
 
+// An entry is a line of the legend.
 type entry struct {
 	name   string
 	thumbs []plot.Thumbnailer
 }
 
-// Colours that are told apart by those who do not see all of them (Okabe and Ito), and on paper by their marks.
+// colours can be told apart by people with colour blindness (Okabe and Ito). On paper, marks help.
 var colours = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
 	color.RGBA{86, 180, 233, 255}, color.RGBA{230, 159, 0, 255}, color.RGBA{0, 0, 0, 255}, color.RGBA{128, 128, 128, 255}, color.RGBA{136, 34, 85, 255},
@@ -43,7 +46,8 @@ var marks = []draw.GlyphDrawer{
 	draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.CrossGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.PlusGlyph{}, draw.PyramidGlyph{}, draw.CircleGlyph{},
 }
 
-// New returns an empty plot; the labels say the units.
+// New returns an empty plot with a title. x and y are the labels of the axes; they should name the
+// units.
 func New(title, x, y string) *Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
@@ -61,7 +65,7 @@ func New(title, x, y string) *Plot {
 	return &Plot{Plot: p, Width: 7.5 * vg.Inch, Height: 4.2 * vg.Inch}
 }
 
-// Line adds points that a line connects, with marks. Style numbers the colours and marks.
+// Line adds points with marks, connected by a line. style chooses the colour and the mark.
 func (p *Plot) Line(name string, style int, x, y []float64) {
 	line, points, err := plotter.NewLinePoints(xys(x, y))
 	check(err)
@@ -72,7 +76,7 @@ func (p *Plot) Line(name string, style int, x, y []float64) {
 	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{line, points}})
 }
 
-// Points adds points.
+// Points adds points that are not connected.
 func (p *Plot) Points(name string, style int, x, y []float64) {
 	points, err := plotter.NewScatter(xys(x, y))
 	check(err)
@@ -81,7 +85,7 @@ func (p *Plot) Points(name string, style int, x, y []float64) {
 	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{points}})
 }
 
-// Dashed adds a line without marks, for what is expected.
+// Dashed adds a line without marks, for values that are expected.
 func (p *Plot) Dashed(name string, x, y []float64) {
 	line, err := plotter.NewLine(xys(x, y))
 	check(err)
@@ -90,7 +94,7 @@ func (p *Plot) Dashed(name string, x, y []float64) {
 	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{line}})
 }
 
-// Categories names the positions 0, 1, 2 … of the x axis.
+// Categories labels the positions 0, 1, 2, … of the x axis with names.
 func (p *Plot) Categories(names ...string) {
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.4, float64(len(names))-0.6
@@ -106,7 +110,7 @@ func (p *Plot) Log() {
 	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
 }
 
-// evenly marks four to ten round numbers.
+// evenly puts four to ten ticks at round numbers.
 type evenly struct{}
 
 func (evenly) Ticks(least, most float64) (ticks []plot.Tick) {
@@ -123,7 +127,7 @@ func (evenly) Ticks(least, most float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// decades marks the powers of ten.
+// decades puts ticks at the powers of ten and between them.
 type decades struct{}
 
 func (decades) Ticks(least, most float64) (ticks []plot.Tick) {
@@ -142,7 +146,8 @@ func (decades) Ticks(least, most float64) (ticks []plot.Tick) {
 	return ticks
 }
 
-// roundDown returns the largest of 1, 2 and 5 times a power of ten that is not larger.
+// roundDown returns the largest number of the form 1, 2 or 5 times a power of ten that is not
+// larger than v.
 func roundDown(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{5, 2} {
@@ -153,7 +158,7 @@ func roundDown(v float64) float64 {
 	return power
 }
 
-// short writes a number.
+// short returns a number in few characters, such as 10 k.
 func short(v float64) string {
 	switch {
 	case v >= 1e6:
@@ -164,9 +169,9 @@ func short(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-const margin = 8 // points
+const margin = 8 // in points
 
-// legend draws the names of the lines at the right, and returns how wide that is.
+// legend draws the legend at the right, and returns its width.
 func (p *Plot) legend(canvas draw.Canvas) vg.Length {
 	style := p.X.Tick.Label
 	style.XAlign, style.YAlign, style.Rotation = draw.XLeft, draw.YCenter, 0
@@ -176,7 +181,7 @@ func (p *Plot) legend(canvas draw.Canvas) vg.Length {
 		width = max(width, style.Width(e.name))
 	}
 	const thumb, row, top = 22, 16, 40
-	width = 1.12*width + vg.Points(thumb+3*margin) // a viewer may have a wider font
+	width = 1.12*width + vg.Points(thumb+3*margin) // the viewer's font may be wider
 	for i, e := range p.entries {
 		at := vg.Point{X: p.Width - width + vg.Points(margin), Y: p.Height - vg.Points(float64(top+row*i))}
 		for _, t := range e.thumbs {
@@ -189,9 +194,9 @@ func (p *Plot) legend(canvas draw.Canvas) vg.Length {
 	return width
 }
 
-// Save writes the plot.
+// Save writes the plot to a file.
 func (p *Plot) Save(path string) error {
-	if p.log { // so that the ends have labels
+	if p.log { // extend the axes, so that both ends have labels
 		for _, axis := range []*plot.Axis{&p.X, &p.Y} {
 			axis.Min, axis.Max = roundDown(axis.Min), 1/roundDown(1/axis.Max)
 		}
@@ -209,7 +214,7 @@ func (p *Plot) Save(path string) error {
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	// Arial and Helvetica are as wide as Liberation Sans.
+	// Arial and Helvetica have the same widths as Liberation Sans.
 	svg := bytes.ReplaceAll(b.Bytes(), []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 	return os.WriteFile(path, svg, 0o644)
 }
@@ -221,7 +226,7 @@ func xys(x, y []float64) (points plotter.XYs) {
 	return points
 }
 
-// check panics if the points are none that can be drawn: NaN, infinite or none at all.
+// check panics if points cannot be drawn: there are none, or one is NaN or infinite.
 func check(err error) {
 	if err != nil {
 		panic("figure: " + err.Error())

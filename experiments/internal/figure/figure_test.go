@@ -9,7 +9,7 @@ import (
 	"golang.org/x/image/font/sfnt"
 )
 
-// Every character that the figures use is in the font.
+// TestCharacters checks that the font has every character that the figures use.
 func TestCharacters(t *testing.T) {
 	text, err := os.ReadFile("fonts/characters.txt")
 	if err != nil {
@@ -90,7 +90,7 @@ func TestSave(t *testing.T) {
 		}
 	}
 	if strings.ContainsAny(string(svg), "体育健康") {
-		t.Error("Chinese is left to the font of who looks")
+		t.Error("Chinese characters are text, not outlines")
 	}
 	if err := p.Save(filepath.Join(path, "no")); err == nil {
 		t.Error("saved in a file")

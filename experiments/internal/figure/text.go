@@ -11,7 +11,10 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// The characters of Droid Sans Fallback (Apache License 2.0) that the figures use; see fonts/README.md.
+// This file draws texts: runs of Chinese characters as outlines, all others as text.
+
+// chineseTTF has the Chinese characters that the figures use, from Droid Sans Fallback (Apache
+// License 2.0); see fonts/README.md.
 //
 //go:embed fonts/chinese.ttf
 var chineseTTF []byte
@@ -24,15 +27,16 @@ var chinese = func() *sfnt.Font {
 	return f
 }()
 
-// outlines draws the characters that the font of a text does not have, but the Chinese one does, as outlines.
+// outlines draws the characters of the Chinese font as outlines, and all other characters as text.
 type outlines struct{ text.Plain }
 
 // A run is a part of a line that is drawn in one way.
 type run struct {
 	text   string
-	glyphs []sfnt.GlyphIndex // none: it is text
+	glyphs []sfnt.GlyphIndex // empty if the run is drawn as text
 }
 
+// runs cuts a line into runs.
 func runs(line string) (all []run) {
 	var buf sfnt.Buffer
 	for _, c := range line {
@@ -52,7 +56,7 @@ func runs(line string) (all []run) {
 	return all
 }
 
-// width is that of a run. Chinese characters are as wide as the font is large.
+// width returns the width of a run. A Chinese character is as wide as the font is high.
 func (o outlines) width(r run, fnt font.Font) vg.Length {
 	if r.glyphs != nil {
 		return vg.Length(len(r.glyphs)) * fnt.Size
@@ -61,6 +65,7 @@ func (o outlines) width(r run, fnt font.Font) vg.Length {
 	return face.Width(r.text)
 }
 
+// Box returns the size of a text. Box and Draw implement text.Handler.
 func (o outlines) Box(txt string, fnt font.Font) (width, height, depth vg.Length) {
 	_, height, depth = o.Plain.Box(txt, fnt)
 	for _, r := range runs(txt) {
@@ -69,6 +74,7 @@ func (o outlines) Box(txt string, fnt font.Font) (width, height, depth vg.Length
 	return width, height, depth
 }
 
+// Draw draws a text.
 func (o outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	if txt == "" {
 		return
@@ -97,6 +103,7 @@ func (o outlines) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 	}
 }
 
+// fillGlyph draws the outline of a Chinese character.
 func fillGlyph(c vg.Canvas, g sfnt.GlyphIndex, size vg.Length, at vg.Point) {
 	var buf sfnt.Buffer
 	const ppem = 1000

@@ -1,22 +1,22 @@
-// Package must is for experiments, in which an error is the end.
+// Package must turns errors into panics, for experiments in which no error is expected.
 package must
 
 import "iter"
 
-// Do panics if there is an error.
+// Do panics if err is not nil.
 func Do(err error) {
 	if err != nil {
 		panic(err)
 	}
 }
 
-// Get returns what a call returns without an error.
+// Get returns x, or panics if err is not nil.
 func Get[T any](x T, err error) T {
 	Do(err)
 	return x
 }
 
-// Collect returns the values of a sequence without an error.
+// Collect returns all values of a sequence. It panics at the first error.
 func Collect[T any](seq iter.Seq2[T, error]) (all []T) {
 	for x, err := range seq {
 		all = append(all, Get(x, err))

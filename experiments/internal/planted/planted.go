@@ -1,5 +1,5 @@
-// Package planted draws numbers that are the same everywhere, and makes fingerprints of which it is known how many are
-// near each other.
+// Package planted makes random numbers that are the same everywhere, and a corpus of fingerprints
+// whose near-duplicates are known.
 package planted
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// A Stream is splitmix64.
+// A Stream is a random number generator, splitmix64. Its value is the seed.
 type Stream uint64
 
-// Next returns the next number.
+// Next returns the next random number.
 func (s *Stream) Next() uint64 {
 	*s += 0x9E3779B97F4A7C15
 	z := uint64(*s)
@@ -20,7 +20,8 @@ func (s *Stream) Next() uint64 {
 	return z ^ z>>31
 }
 
-// Corpus returns 25,200 fingerprints with 2,000 pairs within 3 bits, and blocks that are overfull.
+// Corpus returns 25,200 fingerprints. 2,000 pairs of them differ in at most 3 bits. About 2,200
+// share the lowest block of 16 bits, so its bucket is overfull.
 func Corpus() (fps []neardup.Fingerprint64) {
 	s := Stream(42)
 	flip := func(fp uint64, k int, draw func() uint64) uint64 {
