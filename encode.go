@@ -2,14 +2,17 @@ package neardup
 
 import (
 	"database/sql/driver"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"strconv"
 
 	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 // Fingerprints are written in three forms. All of them have the most significant bit first, so they
@@ -18,6 +21,8 @@ import (
 //	text    16 or 32 lower-case hexadecimal digits (also in JSON)
 //	binary  8 or 16 bytes, big-endian
 //	SQL     a signed 64-bit integer, or 16 bytes
+//
+// Signatures have a binary form only, and packed ones a text form too (base64).
 //
 // A fingerprint alone does not say how it was made. Store Fingerprinter.Version beside
 // fingerprints; WriteFingerprints does so. A failed decode leaves its receiver unchanged.
@@ -192,6 +197,103 @@ func (a *Fingerprint128) Scan(src any) error {
 	}
 	return fmt.Errorf("neardup: cannot scan %T as a 128-bit fingerprint", src)
 }
+
+// AppendBinary appends the values, 4 bytes each, big-endian. The error is always nil.
+func (s Signature) AppendBinary(b []byte) ([]byte, error) {
+	for _, v := range s {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	return b, nil
+}
+
+// MarshalBinary returns the values, 4 bytes each, big-endian. The error is always nil.
+func (s Signature) MarshalBinary() ([]byte, error) {
+	return s.AppendBinary(make([]byte, 0, 4*len(s)))
+}
+
+// UnmarshalBinary reads what AppendBinary wrote, 16 to 4096 values. It returns an error for any
+// other length, and for values that no set has; s is unchanged then. It keeps no reference to data.
+func (s *Signature) UnmarshalBinary(data []byte) error {
+	n := len(data) / 4
+	if len(data)%4 != 0 || n < minhash.MinValues || n > minhash.MaxValues {
+		return fmt.Errorf("neardup: %d bytes are no signature of %d to %d values", len(data), minhash.MinValues, minhash.MaxValues)
+	}
+	out := make(Signature, n)
+	own, empty := 0, 0
+	for i := range out {
+		out[i] = binary.BigEndian.Uint32(data[4*i:])
+		switch v := out[i]; {
+		case v < minhash.Borrowed:
+			own++
+		case v == minhash.EmptyBin:
+			empty++
+		}
+	}
+	if empty != n && (empty > 0 || own == 0) {
+		return fmt.Errorf("neardup: the signature is of no set: of %d values %d are of its own and %d empty", n, own, empty)
+	}
+	*s = out
+	return nil
+}
+
+// AppendBinary appends the number of values (2 bytes), the number of bits (1 byte, with its highest
+// bit set if the set is empty), and the words that hold the values (8 bytes each), all big-endian.
+// The error is always nil.
+func (p PackedSignature) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.BigEndian.AppendUint16(b, uint16(p.values))
+	flags := byte(p.bits)
+	if p.empty {
+		flags |= 0x80
+	}
+	b = append(b, flags)
+	for _, w := range p.words {
+		b = binary.BigEndian.AppendUint64(b, w)
+	}
+	return b, nil
+}
+
+// MarshalBinary returns what AppendBinary appends. The error is always nil.
+func (p PackedSignature) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
+
+// MarshalText returns what AppendBinary appends, in standard base64. The error is always nil.
+func (p PackedSignature) MarshalText() ([]byte, error) {
+	b, err := p.AppendBinary(nil)
+	return base64.StdEncoding.AppendEncode(nil, b), err
+}
+
+// UnmarshalText reads what MarshalText wrote. After an error p is unchanged.
+func (p *PackedSignature) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errPacked, err)
+	}
+	return p.UnmarshalBinary(b)
+}
+
+// UnmarshalBinary reads what AppendBinary wrote. After an error p is unchanged. It keeps no
+// reference to data.
+func (p *PackedSignature) UnmarshalBinary(data []byte) error {
+	if len(data) < 3 {
+		return errPacked
+	}
+	q := PackedSignature{values: int(binary.BigEndian.Uint16(data)), bits: int(data[2] & 0x7F), empty: data[2]&0x80 != 0}
+	data = data[3:]
+	if q.values < minhash.MinValues || q.values > minhash.MaxValues || !minhash.IsPacked(q.bits) || len(data) != 8*minhash.PackedWords(q.values, q.bits) {
+		return errPacked
+	}
+	q.words = make([]uint64, len(data)/8)
+	for i := range q.words {
+		q.words[i] = binary.BigEndian.Uint64(data[8*i:])
+	}
+	// Bits behind the last value must be 0, so that each signature has one binary form.
+	if used := q.values * q.bits % 64; used != 0 && q.words[len(q.words)-1]>>used != 0 {
+		return errPacked
+	}
+	*p = q
+	return nil
+}
+
+var errPacked = errors.New("neardup: the bytes are no packed signature")
 
 // WriteFingerprints writes fingerprints with their ids, and the version ([Fingerprinter.Version])
 // of the Fingerprinter that made them. The file is binary and checksummed. A record takes about 9

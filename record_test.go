@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/neardup/neardup/internal/s001"
+	"github.com/neardup/neardup/internal/june2013"
 	"github.com/neardup/neardup/internal/values"
 )
 
@@ -130,7 +130,7 @@ func TestRecords(t *testing.T) {
 	checkFrequencies(t, "records", s, len(recs), df)
 	for name, w := range map[string]Weight{"nil": nil, "idf": Product{Count, IDF{s, true}}, "bare idf": IDF{s, true}, "log-idf": Product{LogCount, IDF{s, true}}, "log": Product{LogCount, IDF{s, false}}, "binary": Constant(1), "length": Product{Count, termLength{}}} {
 		f.Weight = w
-		for _, hash := range []Hash{{}, {Sum64: s001.Hash64, Sum128: s001.Hash128}} {
+		for _, hash := range []Hash{{}, {Sum64: june2013.Hash64, Sum128: june2013.Hash128}} {
 			f.Hash = hash
 			for _, r := range recs {
 				want64, want128, counts := naiveRecord(&f, r)

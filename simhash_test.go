@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/neardup/neardup/internal/s001"
+	"github.com/neardup/neardup/internal/june2013"
 	"github.com/zeebo/xxh3"
 )
 
@@ -27,7 +27,7 @@ func (fields) Tokens(text string) iter.Seq[Token] {
 }
 
 func paper(tie bool) *Fingerprinter {
-	return &Fingerprinter{Tokenizer: fields{}, TiesOne: tie, Hash: Hash{Sum64: s001.Hash64, Sum128: s001.Hash128}}
+	return &Fingerprinter{Tokenizer: fields{}, TiesOne: tie, Hash: Hash{Sum64: june2013.Hash64, Sum128: june2013.Hash128}}
 }
 
 // accumulate adds hashes given in binary, most significant bit first.
@@ -362,7 +362,7 @@ func TestNoFeatures(t *testing.T) {
 }
 
 func TestHashMissing(t *testing.T) {
-	f := Fingerprinter{Hash: Hash{Sum64: s001.Hash64}}
+	f := Fingerprinter{Hash: Hash{Sum64: june2013.Hash64}}
 	f.Sum64("fine")
 	defer func() {
 		if recover() == nil {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/s001"
+	"github.com/neardup/neardup/internal/june2013"
 	"github.com/neardup/neardup/wordlist"
 )
 
@@ -265,7 +265,7 @@ func TestWeighings(t *testing.T) {
 		"opaque":  {Tokenizer: opaque{Words{}}},
 		"filter":  {Tokenizer: Shingles{Of: Filter{Stop: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...).Without(NewLexicon("because", "therefore", "但是", "因此"))}}},
 		"seeded":  {Hash: seeded},
-		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: s001.Hash64, Sum128: s001.Hash128}},
+		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: june2013.Hash64, Sum128: june2013.Hash128}},
 		"html":    {Normalizer: Normalizer{HTML: true, Numbers: Mask}, Tokenizer: Words{}},
 	}
 	if *full {
@@ -417,8 +417,8 @@ func TestWeightVersions(t *testing.T) {
 		}
 		func() {
 			defer func() {
-				if err, ok := recover().(error); !ok || !strings.HasPrefix(err.Error(), "neardup: ") {
-					t.Errorf("%#v: %v", w, err)
+				if message, ok := recover().(string); !ok || !strings.HasPrefix(message, "neardup: ") {
+					t.Errorf("%#v: %v", w, message)
 				}
 			}()
 			f.Sum64("a b")

@@ -16,13 +16,13 @@ import (
 	"github.com/twmb/murmur3"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/s001"
+	"github.com/neardup/neardup/internal/june2013"
 )
 
 // S001 is the hash of the program of june 2013; tables call it s001. Wang 2016 uses it too, and Li
 // 2015 calls it "builtin". It is the hash of strings of Python 2, on UTF-16 units. For words of one
 // Chinese character the bits from 43 on are 0, for words of two characters bit 63 is; see DeadBits.
-func S001() neardup.Hash { return neardup.Hash{Sum64: s001.Hash64, Sum128: s001.Hash128} }
+func S001() neardup.Hash { return neardup.Hash{Sum64: june2013.Hash64, Sum128: june2013.Hash128} }
 
 // S001Wide is S001 with any number of bits, at least 1. It computes with numbers of any size, as
 // the program does. Its low bits are equal to those of S001, unless s has 2^bits units or more.

@@ -1,4 +1,4 @@
-package s001
+package june2013
 
 import "testing"
 

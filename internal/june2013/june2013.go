@@ -1,8 +1,7 @@
-// Package s001 is the string hash of the program in S001, which S000 and S003
-// use too: the multiplicative hash of Python 2 on UTF-16 units. It
-// is kept for comparison with the papers and is no good feature hash: short
-// words leave its upper bits constant.
-package s001
+// Package june2013 is the string hash of the program of june 2013, which Wang 2016 and Li 2015 use
+// too: the multiplicative hash of Python 2, on UTF-16 units. It exists for comparisons with the
+// papers. It is not a good feature hash, because short words leave its upper bits constant.
+package june2013
 
 import (
 	"math/bits"
