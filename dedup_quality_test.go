@@ -9,7 +9,7 @@ import (
 // with the similarity that is best for one half of the groups those on the other half; and the
 // same of records with a schema:
 //
-//	NEARDUP_DATA=… go test -run DeduplicatorQuality -v .
+//	NEARDUP_DATA=… go test . -full -run DeduplicatorQuality -v
 func TestDeduplicatorQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")

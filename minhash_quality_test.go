@@ -34,7 +34,7 @@ func jaccards(sets []Set) map[Pair[int]]float64 {
 // Of each it prints the threshold that is best for all texts, and the F1 on one half of the
 // groups with the threshold that is best for the other.
 //
-//	NEARDUP_DATA=… go test -run MinHashQuality -v .
+//	NEARDUP_DATA=… go test . -full -run MinHashQuality -v
 func TestMinHashQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")

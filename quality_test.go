@@ -77,7 +77,7 @@ func score[F Fingerprint](sum func(string) F, texts []string, truth map[Pair[int
 // versions, and to the recall of copies that were changed in the way the step is
 // for:
 //
-//	NEARDUP_DATA=… go test -run NormalizerQuality -v .
+//	NEARDUP_DATA=… go test . -full -run NormalizerQuality -v
 func TestNormalizerQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")

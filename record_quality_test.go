@@ -86,7 +86,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 // fingerprints of both widths and of the cosine of the same features, with the distance
 // or cosine at which it is reached, and the recall at the distances:
 //
-//	NEARDUP_DATA=… go test -run RecordQuality -v .
+//	NEARDUP_DATA=… go test . -full -run RecordQuality -v
 func TestRecordQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")

@@ -119,7 +119,7 @@ func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[in
 // text has twice as many others to be confused with, and no more versions. To choose what
 // is best for all of them, wrong pairs count double.
 //
-//	NEARDUP_DATA=… go test -run WeightQuality -v .
+//	NEARDUP_DATA=… go test . -full -run WeightQuality -v
 func TestWeightQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")

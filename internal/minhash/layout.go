@@ -2,7 +2,7 @@
 // (locality-sensitive hashing). It is the machinery behind MinHash, Signature and SignatureIndex of
 // the library:
 //
-//   - values.go computes signatures, compares them, and packs a few bits of each value.
+//   - signature.go computes signatures, compares them, and packs a few bits of each value.
 //   - layout.go defines the words in which an index stores a signature, and the keys of its bands.
 //   - tables.go has the immutable hash tables for the bands of many signatures.
 //   - tail.go has the table for signatures that are being added one by one.
