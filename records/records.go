@@ -58,52 +58,79 @@ func ParseField(name, options string) (neardup.Field, error) {
 	return f, nil
 }
 
-// set applies an option to f and returns its kind. Options of one kind exclude each other.
+// set applies an option to f and returns its kind. Options of one kind exclude each other. After an
+// error f may be half changed.
 func set(f *neardup.Field, option string) (kind string, err error) {
 	key, value, valued := strings.Cut(option, "=")
-	switch key {
-	case "weight":
-		f.Weight, err = strconv.ParseFloat(value, 64)
-		if err != nil || !(f.Weight > 0 && f.Weight <= 1<<20) {
-			return "", fmt.Errorf("weight %q is not a number above 0 and up to %d", format.Clip(value), 1<<20)
-		}
-		return "weight", nil
-	case "phone":
+	switch {
+	case key == "weight":
+		return "weight", setWeight(f, value)
+	case key == "phone":
 		f.Form, f.Country = neardup.PhoneValue, value
 		if valued && (value == "" || values.CountDigits(value) != len(value)) {
 			return "", fmt.Errorf("country code %q is not a number", format.Clip(value))
 		}
 		return "form", nil
-	}
-	if valued {
+	case valued:
 		return "", fmt.Errorf("%q is not an option with a value", format.Clip(key))
-	}
-	if key == "small" || key == "large" {
+	case key == "small" || key == "large":
 		f.Large = key == "large"
 		return "role", nil
-	}
-	if form, ok := map[string]neardup.ValueForm{"text": neardup.TextValue, "exact": neardup.ExactValue, "number": neardup.NumberValue, "date": neardup.DateValue, "mdy": neardup.MonthFirstValue}[key]; ok {
-		f.Form = form
-		return "form", nil
-	}
-	letters := strings.TrimRight(key, "0123456789")
-	n, err := strconv.Atoi(key[len(letters):])
-	counted := err == nil && n > 0 && n <= 1000
-	switch {
 	case key == "named":
 		f.Named = true
 		return "named", nil
-	case key == "whole":
-	case key == "words":
+	}
+	if form, ok := formOf(key); ok {
+		f.Form = form
+		return "form", nil
+	}
+	return "split", setSplit(f, key)
+}
+
+// setWeight sets the weight of f to the number in value, or returns an error that quotes value.
+func setWeight(f *neardup.Field, value string) (err error) {
+	f.Weight, err = strconv.ParseFloat(value, 64)
+	if err != nil || !(f.Weight > 0 && f.Weight <= 1<<20) {
+		return fmt.Errorf("weight %q is not a number above 0 and up to %d", format.Clip(value), 1<<20)
+	}
+	return nil
+}
+
+// formOf returns the form that an option names. phone is not here, because it may have a value.
+func formOf(option string) (form neardup.ValueForm, ok bool) {
+	switch option {
+	case "text":
+		return neardup.TextValue, true
+	case "exact":
+		return neardup.ExactValue, true
+	case "number":
+		return neardup.NumberValue, true
+	case "date":
+		return neardup.DateValue, true
+	case "mdy":
+		return neardup.MonthFirstValue, true
+	}
+	return 0, false
+}
+
+// setSplit sets how values of f are split, for an option such as whole, words2 or chars3. It is the
+// last to be tried, so it returns the error for an option that does not exist.
+func setSplit(f *neardup.Field, option string) error {
+	letters := strings.TrimRight(option, "0123456789")
+	n, err := strconv.Atoi(option[len(letters):])
+	counted := err == nil && n > 0 && n <= 1000
+	switch {
+	case option == "whole":
+	case option == "words":
 		f.Split = neardup.Words{}
 	case letters == "words" && counted:
 		f.Split = neardup.Shingles{N: n}
 	case letters == "chars" && counted:
 		f.Split = neardup.NGrams{N: n}
 	default:
-		return "", fmt.Errorf("%q is not an option", format.Clip(option))
+		return fmt.Errorf("%q is not an option", format.Clip(option))
 	}
-	return "split", nil
+	return nil
 }
 
 // Fields returns the fields of the struct type T by its tags. A tag has a column name and the
@@ -154,47 +181,54 @@ func columnsOf(t reflect.Type) ([]column, error) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("records: %v is not a struct", t)
 	}
-	var columns []column
-	// within are the types that t is embedded in, itself included.
-	var walk func(t reflect.Type, index []int, within []reflect.Type) error
-	walk = func(t reflect.Type, index []int, within []reflect.Type) error {
-		for i := range t.NumField() {
-			sf := t.Field(i)
-			tag, tagged := sf.Tag.Lookup("neardup")
-			at := append(slices.Clone(index), i)
-			inner := sf.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
-			}
-			// The cases, in this order: left out by its tag; an embedded struct, which may itself
-			// be unexported; not exported; of a type that has no text; a column.
-			switch {
-			case tag == "-":
-			case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && isPart(inner):
-				// A type that embeds a pointer to itself would go on without end.
-				if slices.Contains(within, inner) {
-					continue // endless
-				}
-				if err := walk(inner, at, append(within, inner)); err != nil {
-					return err
-				}
-			case !sf.IsExported():
-			case !isValue(sf.Type):
-				return fmt.Errorf("records: %v.%s: a %v is no value of a record", t, sf.Name, sf.Type)
-			default:
-				name, options, _ := strings.Cut(tag, ",")
-				if name == "" {
-					name = sf.Name
-				}
-				if slices.ContainsFunc(columns, func(c column) bool { return c.name == name }) {
-					return fmt.Errorf("records: %v.%s: another field has the name %q", t, sf.Name, name)
-				}
-				columns = append(columns, column{name, options, at})
-			}
+	return appendColumns(nil, t, nil, []reflect.Type{t})
+}
+
+// appendColumns appends the columns of the struct type t, and of the structs embedded in it. index
+// leads from the outermost struct to t, and within are the types that t is embedded in, itself
+// included. Names are unique among all columns.
+func appendColumns(columns []column, t reflect.Type, index []int, within []reflect.Type) (_ []column, err error) {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		tag, tagged := sf.Tag.Lookup("neardup")
+		at := append(slices.Clone(index), i)
+		inner := sf.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
 		}
-		return nil
+		// The cases, in this order: left out by its tag; an embedded struct, which may itself
+		// be unexported; not exported; of a type that has no text; a column.
+		switch {
+		case tag == "-":
+		case sf.Anonymous && !tagged && inner.Kind() == reflect.Struct && isPart(inner):
+			if slices.Contains(within, inner) {
+				continue // a type that embeds a pointer to itself would go on without end
+			}
+			if columns, err = appendColumns(columns, inner, at, append(within, inner)); err != nil {
+				return nil, err
+			}
+		case !sf.IsExported():
+		case !isValue(sf.Type):
+			return nil, fmt.Errorf("records: %v.%s: a %v is no value of a record", t, sf.Name, sf.Type)
+		default:
+			c := newColumn(sf, tag, at)
+			if slices.ContainsFunc(columns, func(other column) bool { return other.name == c.name }) {
+				return nil, fmt.Errorf("records: %v.%s: another field has the name %q", t, sf.Name, c.name)
+			}
+			columns = append(columns, c)
+		}
 	}
-	return columns, walk(t, nil, []reflect.Type{t})
+	return columns, nil
+}
+
+// newColumn returns the column for a struct field with the given tag. The name of the struct field
+// stands in for one that the tag leaves out.
+func newColumn(sf reflect.StructField, tag string, index []int) column {
+	name, options, _ := strings.Cut(tag, ",")
+	if name == "" {
+		name = sf.Name
+	}
+	return column{name, options, index}
 }
 
 // isPart reports whether an embedded struct is replaced by its fields. It is not if it writes
@@ -295,26 +329,32 @@ const maxPointers = 10
 // textOf returns v as text. ok is false if there is no value: nil, NULL or the zero time.
 func textOf(v reflect.Value) (text string, ok bool, err error) {
 	for range maxPointers {
-		if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil() {
+		leads := v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface
+		if leads && v.IsNil() {
 			return "", false, nil
 		}
 		// Try the methods first: of the address, if there is one, because it also has those of the
 		// value.
-		if v.CanAddr() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
-			if text, ok, known, err := writtenBySelf(v.Addr().Interface()); known {
-				return text, ok, err
+		if v.Kind() != reflect.Interface {
+			x := v
+			if !leads && v.CanAddr() {
+				x = v.Addr()
 			}
-		} else if v.Kind() != reflect.Interface {
-			if text, ok, known, err := writtenBySelf(v.Interface()); known {
+			if text, ok, known, err := writtenBySelf(x.Interface()); known {
 				return text, ok, err
 			}
 		}
-		if v.Kind() != reflect.Pointer && v.Kind() != reflect.Interface {
+		if !leads {
 			break
 		}
 		v = v.Elem()
 	}
-	// No method: write the basic kinds as Go does.
+	return writtenByKind(v)
+}
+
+// writtenByKind returns a value without methods as text, as Go writes its basic kind. It is an
+// error if v is of another kind.
+func writtenByKind(v reflect.Value) (text string, ok bool, err error) {
 	switch v.Kind() {
 	case reflect.String:
 		return v.String(), true, nil

@@ -2,6 +2,7 @@ package chinese
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -81,24 +82,9 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
 			continue
 		}
-		freq, pos := 1000.0, ""
-		if len(fields) > 1 {
-			var err error
-			if freq, err = strconv.ParseFloat(fields[1], 64); err != nil || !(freq >= 1 && freq <= 1e9) {
-				return fmt.Errorf("neardup: user dictionary line %d: frequency %q is not a number from 1 to 1e9", n, format.Clip(fields[1]))
-			}
-		}
-		if len(fields) > 2 {
-			pos = fields[2]
-		}
-		if len(fields) > 3 {
-			return fmt.Errorf("neardup: user dictionary line %d: more than word, frequency and part of speech", n)
-		}
-		if utf8.RuneCountInString(fields[0]) > maxUserWord || strings.ContainsAny(fields[0], SentenceEnds) {
-			return fmt.Errorf("neardup: user dictionary line %d: %q has more than %d characters or the end of a sentence", n, format.Clip(fields[0]), maxUserWord)
-		}
-		if !utf8.ValidString(fields[0]) || strings.ContainsFunc(fields[0], func(r rune) bool { return r < utf8.RuneSelf && isControl(byte(r)) }) {
-			return fmt.Errorf("neardup: user dictionary line %d: %q is not a word in UTF-8", n, format.Clip(fields[0]))
+		freq, pos, err := userWord(fields)
+		if err != nil {
+			return fmt.Errorf("neardup: user dictionary line %d: %w", n, err)
 		}
 		if err := seg.AddToken(fields[0], freq, pos); err != nil {
 			return fmt.Errorf("neardup: user dictionary line %d: %q: %w", n, format.Clip(fields[0]), err)
@@ -108,4 +94,30 @@ func addUserDict(seg *gse.Segmenter, r io.Reader) error {
 		return fmt.Errorf("neardup: user dictionary: %w", err)
 	}
 	return nil
+}
+
+// userWord checks the fields of a line of the user dictionary, of which there must be one at least,
+// and returns the frequency and the part of speech of the word. If it returns no error, the word
+// may be given to gse.
+func userWord(fields []string) (freq float64, pos string, err error) {
+	word := fields[0]
+	freq = 1000
+	if len(fields) > 1 {
+		if freq, err = strconv.ParseFloat(fields[1], 64); err != nil || !(freq >= 1 && freq <= 1e9) {
+			return 0, "", fmt.Errorf("frequency %q is not a number from 1 to 1e9", format.Clip(fields[1]))
+		}
+	}
+	if len(fields) > 2 {
+		pos = fields[2]
+	}
+	if len(fields) > 3 {
+		return 0, "", errors.New("more than word, frequency and part of speech")
+	}
+	if utf8.RuneCountInString(word) > maxUserWord || strings.ContainsAny(word, SentenceEnds) {
+		return 0, "", fmt.Errorf("%q has more than %d characters or the end of a sentence", format.Clip(word), maxUserWord)
+	}
+	if !utf8.ValidString(word) || strings.ContainsFunc(word, func(r rune) bool { return r < utf8.RuneSelf && isControl(byte(r)) }) {
+		return 0, "", fmt.Errorf("%q is not a word in UTF-8", format.Clip(word))
+	}
+	return freq, pos, nil
 }

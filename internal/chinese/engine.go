@@ -187,12 +187,23 @@ func unit(text string) (size int, upper bool) {
 //
 // Of two paths with equal costs, the one found first wins, so the result is deterministic.
 func (s *Dictionary) shortest(p *path, text string) {
+	p.cut(text)
+	s.extend(p)
+	// Follow the path back from the end.
+	p.words = p.words[:0]
+	for i := len(p.best) - 1; i >= 0; i = int(p.best[i].first) - 1 {
+		p.words = append(p.words, p.best[i])
+	}
+}
+
+// cut cuts a sentence into units, with no path to any of them yet. The units may be parts of text,
+// so text must not change while they are in use.
+func (p *path) cut(text string) {
 	p.units, p.ends, p.lower, p.best = p.units[:0], p.ends[:0], p.lower[:0], p.best[:0]
 	if cap(p.lower) < len(text) {
 		// Units point into lower, so it must be large enough from the start and never move.
 		p.lower = make([]byte, 0, max(len(text), maxSentence))
 	}
-	// Cut the sentence into units.
 	for pos := 0; pos < len(text); {
 		if c := text[pos]; c >= utf8.RuneSelf && len(p.ends) > 0 && !lex.IsHan(lex.Bytes(text[pos:])) {
 			if _, class, size := lex.Next(lex.Bytes(text), pos); class == lex.Ignored {
@@ -219,8 +230,12 @@ func (s *Dictionary) shortest(p *path, text string) {
 		p.ends = append(p.ends, pos)
 		p.best = append(p.best, step{cost: math.MaxUint64})
 	}
-	// Extend the paths. When the loop reaches unit i, best[i−1] is final, since every word that
-	// ends with unit i−1 begins there or earlier. cost is its cost.
+}
+
+// extend finds the cheapest path to each unit, from left to right. When the loop reaches unit i,
+// best[i−1] is final, since every word that ends with unit i−1 begins there or earlier. cost is its
+// cost.
+func (s *Dictionary) extend(p *path) {
 	base := unsafe.Pointer(unsafe.SliceData(s.Dict.Tokens))
 	cost := uint64(0)
 	for i := range p.units {
@@ -241,11 +256,6 @@ func (s *Dictionary) shortest(p *path, text string) {
 		}
 		cost = p.best[i].cost // finite: either way a word ends with unit i
 	}
-	// Follow the path back from the end.
-	p.words = p.words[:0]
-	for i := len(p.best) - 1; i >= 0; i = int(p.best[i].first) - 1 {
-		p.words = append(p.words, p.best[i])
-	}
 }
 
 // yield yields the words of the path in p. The sentence begins at pos in text, and text at base in
@@ -261,16 +271,15 @@ func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Wor
 		to = end(i)
 		c, plain := ClassOf(text[from:to])
 		i--
-		if c == lex.Separator || c == lex.Ignored || c == lex.Mark {
+		if !isWord(c) {
 			continue
 		}
 		// Letters of three bytes (in Vietnamese and Hangul, for example) are units of their own to
-		// gse, and so are marks. Join them to the word before, as the lexer does. A word of its own
-		// takes no more letters, only marks.
+		// gse, and so are marks. Join them to the word before, as the lexer does.
 		merged := false
 		for i >= 0 && !lex.IsHan(lex.Bytes(text[to:])) {
 			next, more := ClassOf(text[to:end(i)])
-			if next != lex.Mark && next != lex.Ignored && (next != lex.Letter || c == lex.Single) {
+			if !joins(c, next) {
 				break
 			}
 			to, plain = end(i), plain && more
@@ -289,6 +298,15 @@ func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Wor
 		}
 	}
 	return true
+}
+
+// isWord reports whether a path's word of class c is a word to the caller too.
+func isWord(c lex.Class) bool { return c != lex.Separator && c != lex.Ignored && c != lex.Mark }
+
+// joins reports whether what follows a word of class c, and is of class next, belongs to that word:
+// marks and ignored characters always do, letters only if the word consists of letters.
+func joins(c, next lex.Class) bool {
+	return next == lex.Mark || next == lex.Ignored || next == lex.Letter && c != lex.Single
 }
 
 const (

@@ -76,14 +76,20 @@ func mayBeDate(b []byte) bool {
 		return false
 	}
 	c := b[n]
-	if n == 4 {
-		return c == '-' || c == '/' || c == '.' || c == ' ' || c >= utf8.RuneSelf
-	}
-	if c == '.' || c == '/' || c == '-' { // more of a date must follow at once
+	switch {
+	case c == ' ', c >= utf8.RuneSelf:
+		return true
+	case n == 4:
+		return isDateSeparator(c)
+	case isDateSeparator(c): // more of a date must follow at once
 		return n+1 < len(b) && lex.IsAlnum(b[n+1])
 	}
-	return c == ' ' || c == ':' || c >= utf8.RuneSelf || lex.IsAlpha(c) // 21st
+	return c == ':' || lex.IsAlpha(c) // 21st
 }
+
+// isDateSeparator reports whether c may stand between the numbers of a date. It is small enough to
+// be inlined.
+func isDateSeparator(c byte) bool { return c == '-' || c == '/' || c == '.' }
 
 // maxDate is the number of bytes in which a date with a time must end, so that the parser looks at
 // a bounded number of bytes.
@@ -194,24 +200,35 @@ func (p *dateParser) month() (ok, verb bool) {
 	if n < 3 || n > 9 {
 		return false, false
 	}
+	word := p.b[p.i : p.i+n]
+	m := monthNamed(word)
+	if m < 0 {
+		return false, false
+	}
+	p.i += n
+	if n < len(Months[m]) {
+		p.is(".")
+	}
+	return true, (m == 2 || m == 4) && word[0] >= 'a'
+}
+
+// monthNamed returns the index in Months of the month whose name or short form word is, or −1. word
+// must consist of three to nine ASCII letters, in any case.
+func monthNamed(word []byte) int {
+	n := len(word)
 next:
 	for i, m := range Months {
 		if n != len(m) && n != 3 && !(n == 4 && i == 8) {
 			continue
 		}
-		word := p.b[p.i : p.i+n]
 		for j, c := range word {
-			if c|0x20 != m[j] { // all of word are ASCII letters, so this ignores their case
+			if c|0x20 != m[j] { // all of word are letters, so this ignores their case
 				continue next
 			}
 		}
-		p.i += n
-		if n < len(m) {
-			p.is(".")
-		}
-		return true, (i == 2 || i == 4) && word[0] >= 'a'
+		return i
 	}
-	return false, false
+	return -1
 }
 
 // year finds a year from 1000 to 2999.

@@ -78,67 +78,28 @@ func (h *htmlText) write(dst, piece []byte, last bool) []byte {
 // should call it again with the rest, because a token was too long.
 func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more bool) {
 	if h.skip != "" {
-		end := bytes.Index(page, []byte(h.skip))
-		if end < 0 {
-			if last {
-				return dst, len(page), false
-			}
-			// The end of page may hold the beginning of what ends the token.
-			return dst, max(0, len(page)-len(h.skip)+1), false
+		if read = h.skipTo(page, last); h.skip != "" {
+			return dst, read, false
 		}
-		read = end + len(h.skip)
-		h.skip = ""
 	}
-	var r io.Reader = bytes.NewReader(page[read:])
-	raw := h.raw
-	if raw != "" {
-		// Go on inside a raw element: a start tag in front brings the new tokenizer into that
-		// state.
-		r = io.MultiReader(strings.NewReader("<"+raw+">"), r)
-	}
-	z := html.NewTokenizer(r)
-	z.SetMaxBuf(MaxMarkup)
-	if raw != "" {
-		z.Next()
-	}
-	z.AllowCDATA(h.svg > 0)
+	z := h.tokenizer(page[read:])
 	for last || read <= len(page)-MaxMarkup {
 		// raw is the element that this token is the text of. The call of h.tag below sets
 		// h.raw for the next token.
-		raw, h.raw = h.raw, ""
+		raw := h.raw
+		h.raw = ""
 		kind := z.Next()
-		size := len(z.Raw())
-		tooLong := size >= MaxMarkup
-		switch {
-		case kind == html.TextToken:
-			if tooLong {
-				// A character reference or, in a raw element, the end tag may begin in the last
-				// bytes. Leave those for the next call.
-				if cut := bytes.LastIndexAny(page[read+size-64:read+size], "&<"); cut >= 0 {
-					size -= 64 - cut
-				}
-				h.raw = raw
-			}
-			text := page[read : read+size]
-			if bytes.HasPrefix(text, []byte("<![CDATA[")) && h.svg > 0 {
-				text, raw = bytes.TrimSuffix(text[9:], []byte("]]>")), "cdata"
-			}
-			dst = h.text(dst, text, raw)
-		case tooLong && bytes.HasPrefix(page[read:], []byte("<!--")):
-			// The last bytes may belong to the --> that ends the comment, so read them again.
-			h.skip = "-->"
-			size -= len(h.skip)
-		case tooLong: // a declaration, or a tag: its name is enough
-			h.skip = ">"
-			kind = html.StartTagToken
-			if page[read+1] == '/' {
-				kind = html.EndTagToken
-			}
-			dst = h.tag(dst, tagName(page[read+1:]), kind)
-			size -= len(h.skip)
-		case kind == html.ErrorToken:
+		token := page[read : read+len(z.Raw())]
+		if len(token) >= MaxMarkup {
+			dst, n := h.long(dst, token, raw, kind)
+			return dst, read + n, true
+		}
+		switch kind {
+		case html.TextToken:
+			dst = h.textOrCDATA(dst, token, raw)
+		case html.ErrorToken:
 			return dst, len(page), false
-		case kind == html.StartTagToken, kind == html.SelfClosingTagToken, kind == html.EndTagToken:
+		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
 			name, _ := z.TagName()
 			dst = h.tag(dst, string(name), kind)
 			if h.raw == "" {
@@ -146,12 +107,71 @@ func (h *htmlText) read(dst, page []byte, last bool) (_ []byte, read int, more b
 			}
 			z.AllowCDATA(h.svg > 0)
 		}
-		read += size
-		if tooLong {
-			return dst, read, true
-		}
+		read += len(token)
 	}
 	return dst, read, false
+}
+
+// skipTo skips the rest of a token that was too long, up to and including h.skip, which it then
+// clears. If page does not have that, it skips what cannot belong to it. It returns the number of
+// bytes skipped.
+func (h *htmlText) skipTo(page []byte, last bool) int {
+	end := bytes.Index(page, []byte(h.skip))
+	switch {
+	case end >= 0:
+		end += len(h.skip)
+		h.skip = ""
+		return end
+	case last:
+		return len(page)
+	}
+	// The end of page may hold the beginning of what ends the token.
+	return max(0, len(page)-len(h.skip)+1)
+}
+
+// tokenizer returns a tokenizer that goes on with page in the state that h is in.
+func (h *htmlText) tokenizer(page []byte) *html.Tokenizer {
+	var r io.Reader = bytes.NewReader(page)
+	if h.raw != "" {
+		// Go on inside a raw element: a start tag in front brings the new tokenizer into that
+		// state.
+		r = io.MultiReader(strings.NewReader("<"+h.raw+">"), r)
+	}
+	z := html.NewTokenizer(r)
+	z.SetMaxBuf(MaxMarkup)
+	if h.raw != "" {
+		z.Next()
+	}
+	z.AllowCDATA(h.svg > 0)
+	return z
+}
+
+// long processes what was read of a token that is too long, and sets raw and skip for the next call
+// of read. It returns the number of bytes of token that are done with; the rest is to be read
+// again.
+func (h *htmlText) long(dst, token []byte, raw string, kind html.TokenType) (_ []byte, done int) {
+	done = len(token)
+	switch {
+	case kind == html.TextToken:
+		// A character reference or, in a raw element, the end tag may begin in the last
+		// bytes. Leave those for the next call.
+		if cut := bytes.LastIndexAny(token[done-64:], "&<"); cut >= 0 {
+			done -= 64 - cut
+		}
+		h.raw = raw
+		return h.textOrCDATA(dst, token[:done], raw), done
+	case bytes.HasPrefix(token, []byte("<!--")):
+		// The last bytes may belong to the --> that ends the comment, so read them again.
+		h.skip = "-->"
+		return dst, done - len(h.skip)
+	}
+	// A declaration, or a tag: its name is enough.
+	h.skip = ">"
+	kind = html.StartTagToken
+	if token[1] == '/' {
+		kind = html.EndTagToken
+	}
+	return h.tag(dst, tagName(token[1:]), kind), done - len(h.skip)
 }
 
 // tagName returns the name in a tag in lower case, given the bytes behind its <. At most 16 bytes
@@ -173,20 +193,41 @@ func isRaw(element string) bool {
 	return false
 }
 
+// textOrCDATA appends a token of text to dst, as text does. Inside SVG and MathML it may be a CDATA
+// section, of which only the content is text.
+func (h *htmlText) textOrCDATA(dst, token []byte, raw string) []byte {
+	if content, ok := bytes.CutPrefix(token, []byte("<![CDATA[")); ok && h.svg > 0 {
+		return h.text(dst, bytes.TrimSuffix(content, []byte("]]>")), "cdata")
+	}
+	return h.text(dst, token, raw)
+}
+
 // text appends a run of text to dst and collapses its white space. raw is the raw element that the
 // text is the content of, "cdata" for a CDATA section, or empty.
 func (h *htmlText) text(dst, text []byte, raw string) []byte {
-	switch raw {
-	case "iframe", "noembed", "noframes", "noscript", "script", "style":
-		return dst
-	}
 	if h.hidden > 0 || h.label > 0 {
 		return dst
 	}
-	if raw != "plaintext" && raw != "xmp" && raw != "cdata" && bytes.IndexByte(text, '&') >= 0 {
+	keep := h.pre > 0
+	switch raw {
+	case "iframe", "noembed", "noframes", "noscript", "script", "style":
+		return dst
+	case "plaintext", "xmp":
+		return h.collapse(dst, text, true)
+	case "cdata":
+		return h.collapse(dst, text, keep)
+	case "textarea":
+		keep = true
+	}
+	if bytes.IndexByte(text, '&') >= 0 {
 		text = lex.Bytes(html.UnescapeString(string(text)))
 	}
-	keep := h.pre > 0 || raw == "plaintext" || raw == "xmp" || raw == "textarea"
+	return h.collapse(dst, text, keep)
+}
+
+// collapse appends text to dst with its white space collapsed. With keep, a line break in text
+// stays one. It may be called with a text in parts.
+func (h *htmlText) collapse(dst, text []byte, keep bool) []byte {
 	for len(text) > 0 {
 		c := text[0]
 		switch {
@@ -220,33 +261,12 @@ func (h *htmlText) text(dst, text []byte, raw string) []byte {
 // up to the end of the page. So no stack is needed.
 func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 	start := kind != html.EndTagToken
-	count := func(n *int) {
-		if start {
-			*n++
-		} else if *n > 0 {
-			*n--
-		}
-	}
-	// Inside SVG and MathML only titles, descriptions and the like are told apart. All other text
-	// there is shown.
-	if name == "svg" || name == "math" || h.svg > 0 {
-		if start && endsSVG(name) {
-			h.svg, h.label = 0, 0
-		} else {
-			h.space = h.space || h.filled && (name == "svg" || name == "math")
-			if kind == html.SelfClosingTagToken {
-				return dst // an empty element; in HTML the slash would mean nothing
-			}
-			switch name {
-			case "svg", "math":
-				if count(&h.svg); h.svg == 0 {
-					h.label = 0
-				}
-			case "desc", "metadata", "script", "style", "title":
-				count(&h.label)
-			}
+	if h.svg > 0 || opensSVG(name) {
+		if !start || !endsSVG(name) {
+			h.tagSVG(name, kind)
 			return dst
 		}
+		h.svg, h.label = 0, 0
 	}
 	if start && isRaw(name) {
 		h.raw = name
@@ -254,12 +274,12 @@ func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 	switch name {
 	case "audio", "canvas", "datalist", "rp", "template", "video":
 		// The content is a fallback for browsers without the feature, or never shown.
-		count(&h.hidden)
+		count(&h.hidden, start)
 		h.space = h.filled && (h.space || name != "rp")
 	case "button", "embed", "iframe", "img", "input", "label", "meter", "object", "progress", "td", "th":
 		h.space = h.filled // in the line, but apart from what is around it
 	case "pre":
-		count(&h.pre)
+		count(&h.pre, start)
 		return h.line(dst)
 	case "address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog",
 		"dir", "div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5",
@@ -270,6 +290,36 @@ func (h *htmlText) tag(dst []byte, name string, kind html.TokenType) []byte {
 	}
 	return dst
 }
+
+// tagSVG updates the counters for a tag inside SVG or MathML, or one that opens or closes it. Only
+// titles, descriptions and the like are told apart there. All other text is shown.
+func (h *htmlText) tagSVG(name string, kind html.TokenType) {
+	h.space = h.space || h.filled && opensSVG(name)
+	if kind == html.SelfClosingTagToken {
+		return // an empty element; in HTML the slash would mean nothing
+	}
+	start := kind == html.StartTagToken
+	switch name {
+	case "svg", "math":
+		if count(&h.svg, start); h.svg == 0 {
+			h.label = 0
+		}
+	case "desc", "metadata", "script", "style", "title":
+		count(&h.label, start)
+	}
+}
+
+// count changes a number of open elements for a start tag or an end tag. It never becomes negative.
+func count(open *int, start bool) {
+	if start {
+		*open++
+	} else if *open > 0 {
+		*open--
+	}
+}
+
+// opensSVG reports whether an element is the root of a drawing in SVG or of a formula in MathML.
+func opensSVG(element string) bool { return element == "svg" || element == "math" }
 
 // endsSVG reports whether an element cannot be in SVG or MathML. The HTML standard says that its
 // start tag closes all open SVG and MathML elements.

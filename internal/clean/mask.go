@@ -19,24 +19,12 @@ import (
 // else at punctuation only, where no word begins. A matcher also refuses to begin in the middle of
 // something of its own kind.
 
-// appendMasked appends a line to dst with addresses, dates and numbers treated as n says. At each
-// word it tries the matchers in the order e-mail, URL, date, number. A match must begin where no
-// letter or digit precedes, so mp3 is a word. A Han character may precede, since it is a word of
-// its own.
+// appendMasked appends a line to dst with addresses, dates and numbers treated as n says. A match
+// must begin where no letter or digit precedes, so mp3 is a word. A Han character may precede,
+// since it is a word of its own.
 func (n *Steps) appendMasked(dst, line []byte) []byte {
-	// Most lines have nothing of most kinds. These tests are fast and rule out whole kinds: an
-	// e-mail address has an @, a URL has :// or www., and a date or a number has a digit.
-	emails, urls, dates, numbers := n.Emails, n.URLs, n.Dates, n.Numbers
-	if bytes.IndexByte(line, '@') < 0 {
-		emails = Keep
-	}
-	if !bytes.Contains(line, []byte("://")) && !containsWWW(line) {
-		urls = Keep
-	}
-	if !slices.ContainsFunc(line, lex.IsDigit) {
-		dates, numbers = Keep, Keep
-	}
-	if emails|urls|dates|numbers == Keep {
+	m := n.maskerOf(line)
+	if m == (masker{}) {
 		return append(dst, line...)
 	}
 	copied := 0                        // bytes of line that are in dst, or replaced
@@ -56,20 +44,9 @@ func (n *Steps) appendMasked(dst, line []byte) []byte {
 			i++
 			continue
 		}
-		size, mask, how := 0, "", Keep
+		size, mask := 0, ""
 		if before != lex.Letter {
-			if emails != Keep {
-				size, mask, how = emailAt(line, i), "<email>", emails
-			}
-			if size == 0 && urls != Keep {
-				size, mask, how = urlAt(line, i), "<url>", urls
-			}
-			if size == 0 && dates != Keep {
-				size, mask, how = dateAt(line, i), "<date>", dates
-			}
-			if size == 0 && numbers != Keep {
-				size, mask, how = numberAt(line, i), "<number>", numbers
-			}
+			size, mask = m.at(line, i)
 		}
 		if size == 0 { // an ordinary word: skip the rest of it
 			before = lex.Letter
@@ -77,14 +54,54 @@ func (n *Steps) appendMasked(dst, line []byte) []byte {
 			}
 			continue
 		}
-		if how == Remove {
-			mask = " "
-		}
 		dst = append(append(dst, line[copied:i]...), mask...)
 		i += size
 		copied, before = i, lex.Separator
 	}
 	return append(dst, line[copied:]...)
+}
+
+// A masker says how to treat the kinds of things that one line may have. The zero value is for a
+// line that stays as it is.
+type masker struct{ emails, urls, dates, numbers Treatment }
+
+// maskerOf returns what n says about the kinds that line may have. Most lines have nothing of most
+// kinds, and its tests are fast and rule out whole kinds: an e-mail address has an @, a URL has ://
+// or www., and a date or a number has a digit.
+func (n *Steps) maskerOf(line []byte) masker {
+	m := masker{n.Emails, n.URLs, n.Dates, n.Numbers}
+	if bytes.IndexByte(line, '@') < 0 {
+		m.emails = Keep
+	}
+	if !bytes.Contains(line, []byte("://")) && !containsWWW(line) {
+		m.urls = Keep
+	}
+	if !slices.ContainsFunc(line, lex.IsDigit) {
+		m.dates, m.numbers = Keep, Keep
+	}
+	return m
+}
+
+// at tries the matchers at line[i], where a word begins, in the order e-mail, URL, date, number. It
+// returns the length of the first match and what to write in its place, or 0.
+func (m masker) at(line []byte, i int) (size int, mask string) {
+	how := Keep
+	if m.emails != Keep {
+		size, mask, how = emailAt(line, i), "<email>", m.emails
+	}
+	if size == 0 && m.urls != Keep {
+		size, mask, how = urlAt(line, i), "<url>", m.urls
+	}
+	if size == 0 && m.dates != Keep {
+		size, mask, how = dateAt(line, i), "<date>", m.dates
+	}
+	if size == 0 && m.numbers != Keep {
+		size, mask, how = numberAt(line, i), "<number>", m.numbers
+	}
+	if how == Remove {
+		mask = " "
+	}
+	return size, mask
 }
 
 // containsWWW reports whether a line contains "www." in upper or lower case. It looks for the dot
@@ -133,19 +150,7 @@ func emailAt(line []byte, i int) int {
 	if at >= len(b) || b[at] != '@' {
 		return 0
 	}
-	// Read labels up to the end of the host. end is behind the last label.
-	end, dots := at+1, 0
-	for start := end; ; start = end + 1 {
-		end = labelEnd(b, start)
-		if end == start {
-			end = start - 1 // no label follows the last dot, which ends a sentence perhaps
-			break
-		}
-		if end >= len(b) || b[end] != '.' || dots == 8 {
-			break
-		}
-		dots++
-	}
+	end := hostEnd(b, at+1)
 	host := b[at+1 : max(end, at+1)]
 	if end < len(b) && lex.IsAlnum(b[end]) { // a label that is too long
 		return 0
@@ -154,6 +159,22 @@ func emailAt(line []byte, i int) int {
 		return 0
 	}
 	return end
+}
+
+// hostEnd returns the end of the at most nine labels, with single dots between them, that start at
+// b[i]. A dot behind the last label is not part of the host. If there is no label, the result is
+// i−1.
+func hostEnd(b []byte, i int) int {
+	for dots := 0; ; dots++ {
+		end := labelEnd(b, i)
+		if end == i {
+			return i - 1 // no label follows the last dot, which ends a sentence perhaps
+		}
+		if end >= len(b) || b[end] != '.' || dots == 8 {
+			return end
+		}
+		i = end + 1
+	}
 }
 
 // startsHere reports whether line[i] is the first letter or digit of a local part: before it there
@@ -191,34 +212,12 @@ func labelEnd(b []byte, i int) int {
 // belongs to the sentence and not to the URL. It also ends before everything beyond ASCII, because
 // Chinese text goes on without a space.
 func urlAt(line []byte, i int) int {
-	b, start := line[i:], 0
-	if len(b) > 4 && bytes.EqualFold(b[:4], []byte("www.")) {
-		start = 4
-	} else {
-		// A scheme may have + inside, as in git+ssh.
-		n := 0
-		for n < min(len(b), 16) && (lex.IsAlnum(b[n]) || b[n] == '+' && n > 0 && lex.IsAlnum(b[n-1])) {
-			n++
-		}
-		if !lex.IsAlpha(b[0]) || !bytes.HasPrefix(b[n:], []byte("://")) {
-			return 0
-		}
-		start = n + 3
+	b := line[i:]
+	start := addressStart(b)
+	if start == 0 {
+		return 0
 	}
-	end, open := start, 0 // open counts ( and [ that have not been closed
-scan:
-	for ; end < len(b); end++ {
-		switch c := b[end]; {
-		case c <= ' ' || c >= 0x7F, strings.IndexByte("\"<>\\^`{|}", c) >= 0:
-			break scan
-		case c == '(' || c == '[':
-			open++
-		case c == ')' || c == ']':
-			if open--; open < 0 {
-				break scan
-			}
-		}
-	}
+	end := addressEnd(b, start)
 	for end > start && strings.IndexByte(".,;:!?'([*_", b[end-1]) >= 0 {
 		end--
 	}
@@ -226,6 +225,42 @@ scan:
 		return 0
 	}
 	return end
+}
+
+// addressStart returns the length of the www. or the scheme with :// that b begins with, or 0. b
+// must begin with a letter or a digit.
+func addressStart(b []byte) int {
+	if len(b) > 4 && bytes.EqualFold(b[:4], []byte("www.")) {
+		return 4
+	}
+	// A scheme may have + inside, as in git+ssh.
+	n := 0
+	for n < min(len(b), 16) && (lex.IsAlnum(b[n]) || b[n] == '+' && n > 0 && lex.IsAlnum(b[n-1])) {
+		n++
+	}
+	if !lex.IsAlpha(b[0]) || !bytes.HasPrefix(b[n:], []byte("://")) {
+		return 0
+	}
+	return n + 3
+}
+
+// addressEnd returns the end of the characters that a URL may have, from b[i] on. The punctuation
+// at the end is still included.
+func addressEnd(b []byte, i int) int {
+	open := 0 // ( and [ that have not been closed
+	for ; i < len(b); i++ {
+		switch c := b[i]; {
+		case c <= ' ' || c >= 0x7F, strings.IndexByte("\"<>\\^`{|}", c) >= 0:
+			return i
+		case c == '(' || c == '[':
+			open++
+		case c == ')' || c == ']':
+			if open--; open < 0 {
+				return i
+			}
+		}
+	}
+	return i
 }
 
 // maxNumber is the longest number, in bytes.
@@ -238,14 +273,8 @@ const maxNumber = 256
 // of bytes. A longer run of digits is found as several numbers.
 func numberAt(line []byte, i int) int {
 	b := line[i:]
-	if !lex.IsDigit(b[0]) || i > 0 && line[i-1] == '_' {
+	if !lex.IsDigit(b[0]) || isTail(line, i) {
 		return 0
-	}
-	if i > 1 && lex.IsAlnum(line[i-2]) && strings.IndexByte(".,'", line[i-1]) >= 0 {
-		return 0 // part of a word such as v1.2
-	}
-	if i > 2 && line[i-2]|0x20 == 'e' && (line[i-1] == '-' || line[i-1] == '+') && lex.IsDigit(line[i-3]) {
-		return 0 // the exponent of 3.14e-10
 	}
 	end := 1
 	for end < min(len(b), maxNumber) {
@@ -261,4 +290,17 @@ func numberAt(line []byte, i int) int {
 		return 0
 	}
 	return end
+}
+
+// isTail reports whether the number at line[i] is only the tail of a word.
+func isTail(line []byte, i int) bool {
+	switch {
+	case i > 0 && line[i-1] == '_':
+		return true
+	case i > 1 && lex.IsAlnum(line[i-2]) && strings.IndexByte(".,'", line[i-1]) >= 0:
+		return true // v1.2
+	case i > 2 && line[i-2]|0x20 == 'e' && (line[i-1] == '-' || line[i-1] == '+'):
+		return lex.IsDigit(line[i-3]) // the exponent of 3.14e-10
+	}
+	return false
 }

@@ -148,29 +148,13 @@ func cutLine(line []byte) int {
 
 // take runs a line, or a part of a line that is too long, through the steps and appends the result
 // to s.out. ends says that the line ends with it. The line may end with a newline.
-//
-// Each step reads line and writes to s.a; then the buffers are swapped, so that line is the result
-// and the next step writes to the other buffer. The caller's bytes are never changed.
 func (s *Stream) take(line []byte, ends bool) {
 	newline := false
 	if n := len(line); n > 0 && line[n-1] == '\n' {
 		line, newline = line[:n-1], true
 	}
-	if s.n.Form != AsIs {
-		s.a = ucd.AppendNormalized(s.a[:0], line, ucd.Form(s.n.Form-NFC))
-		line, s.a, s.b = s.a, s.b, s.a
-	}
-	if s.n.Fold {
-		s.a = appendFolded(s.a[:0], line)
-		line, s.a, s.b = s.a, s.b, s.a
-	}
-	if s.n.URLs != Keep || s.n.Emails != Keep || s.n.Dates != Keep || s.n.Numbers != Keep {
-		s.a = s.n.appendMasked(s.a[:0], line)
-		line, s.a, s.b = s.a, s.b, s.a
-	}
+	line = s.rewrite(line)
 	if s.n.Space {
-		s.a, s.due = appendSpaced(s.a[:0], line, s.some, s.due)
-		line, s.a, s.b = s.a, s.b, s.a
 		s.some = s.some || len(line) > 0
 		newline = newline && s.some // no empty lines
 	}
@@ -188,6 +172,31 @@ func (s *Stream) take(line []byte, ends bool) {
 	if ends {
 		s.some, s.due, s.kept = false, false, false
 	}
+}
+
+// rewrite returns a line after the steps that change it: form, fold, mask and space. The result is
+// the line itself, or is valid up to the next call.
+//
+// Each step reads line and writes to s.a; then the buffers are swapped, so that line is the result
+// and the next step writes to the other buffer. The caller's bytes are never changed.
+func (s *Stream) rewrite(line []byte) []byte {
+	if s.n.Form != AsIs {
+		s.a = ucd.AppendNormalized(s.a[:0], line, ucd.Form(s.n.Form-NFC))
+		line, s.a, s.b = s.a, s.b, s.a
+	}
+	if s.n.Fold {
+		s.a = appendFolded(s.a[:0], line)
+		line, s.a, s.b = s.a, s.b, s.a
+	}
+	if s.n.URLs != Keep || s.n.Emails != Keep || s.n.Dates != Keep || s.n.Numbers != Keep {
+		s.a = s.n.appendMasked(s.a[:0], line)
+		line, s.a, s.b = s.a, s.b, s.a
+	}
+	if s.n.Space {
+		s.a, s.due = appendSpaced(s.a[:0], line, s.some, s.due)
+		line, s.a, s.b = s.a, s.b, s.a
+	}
+	return line
 }
 
 // appendFolded appends a line with every character folded as the lexer does. Invalid UTF-8 is

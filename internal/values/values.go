@@ -188,14 +188,29 @@ func cutExponent(s string) (mantissa string, shift int, ok bool) {
 // All other separators must be thousands separators: the same character each time, after one to
 // three digits, and then three digits in each group.
 func splitNumber(s string) (whole, decimals string, ok bool) {
-	// groups are the runs of digits, and seps[i] is the separator between groups i and i+1.
-	var groups []string
-	seps := ""
+	groups, seps, ok := digitGroups(s)
+	if !ok {
+		return "", "", false
+	}
+	if last := len(seps) - 1; hasDecimals(groups, seps) {
+		decimals = groups[last+1]
+		groups, seps = groups[:last+1], seps[:last]
+	}
+	if !areThousands(groups, seps) {
+		return "", "", false
+	}
+	whole = strings.Join(groups, "")
+	return whole, decimals, whole+decimals != ""
+}
+
+// digitGroups cuts s into runs of digits, some perhaps empty, and the separators of numbers between
+// them: seps[i] is the one between groups i and i+1. It reports false if s has any other character.
+func digitGroups(s string) (groups []string, seps string, ok bool) {
 	for {
 		n := CountDigits(s)
 		groups = append(groups, s[:n])
 		if s = s[n:]; s == "" {
-			break
+			return groups, seps, true
 		}
 		r, size := utf8.DecodeRuneInString(s)
 		switch r {
@@ -203,27 +218,42 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 		case '’':
 			r = '\'' // seps has one byte for each separator
 		default:
-			return "", "", false
+			return nil, "", false
 		}
 		seps += string(r)
 		s = s[size:]
 	}
+}
+
+// hasDecimals reports whether the last separator is the decimal one, by the rules of splitNumber.
+// It looks at the other groups and separators only as far as needed to decide that.
+func hasDecimals(groups []string, seps string) bool {
 	last := len(seps) - 1
-	point := last >= 0 && (seps[last] == '.' || seps[last] == ',') && strings.Count(seps, seps[last:]) == 1
-	if point && last == 0 && seps[0] == ',' && len(groups[1]) == 3 && len(groups[0]) > 0 && len(groups[0]) <= 3 && groups[0][0] != '0' {
-		point = false // 1,234, but not 0,123
+	if last < 0 || seps[last] != '.' && seps[last] != ',' || strings.Count(seps, seps[last:]) > 1 {
+		return false
 	}
-	if point {
-		decimals = groups[last+1]
-		groups, seps = groups[:last+1], seps[:last]
+	if last > 0 || seps[0] == '.' || len(groups[1]) != 3 {
+		return true
 	}
-	for i, g := range groups {
-		if i > 0 && len(g) != 3 || seps != "" && i == 0 && (len(g) == 0 || len(g) > 3) || i > 0 && seps[i-1] != seps[0] {
-			return "", "", false
+	first := groups[0]
+	return first == "" || len(first) > 3 || first[0] == '0' // 0,123, but not 1,234
+}
+
+// areThousands reports whether groups make a whole number in which all of seps are thousands
+// separators. A number without separators may have any number of digits, even none.
+func areThousands(groups []string, seps string) bool {
+	if seps == "" {
+		return true
+	}
+	if first := groups[0]; first == "" || len(first) > 3 {
+		return false
+	}
+	for i, g := range groups[1:] {
+		if len(g) != 3 || seps[i] != seps[0] {
+			return false
 		}
-		whole += g
 	}
-	return whole, decimals, whole+decimals != ""
+	return true
 }
 
 // writeDay returns s in the form Date or, if monthFirst is set, MonthFirst. It reports false if s
@@ -233,69 +263,90 @@ func splitNumber(s string) (whole, decimals string, ok bool) {
 // follows from four digits, which one is the month from letters or from a number above 12 beside
 // it. Only if day and month could still change places, monthFirst decides.
 func writeDay(s string, monthFirst bool) (string, bool) {
-	// Split the beginning of s into three runs. rest is what follows.
-	var runs [3]string
-	n, rest := 0, s
-	for n < 3 {
-		rest = strings.TrimLeft(rest, " -/.,年月")
-		size := CountDigits(rest)
-		if size == 0 {
-			for size < len(rest) && lex.IsAlpha(rest[size]) {
-				size++
-			}
-		}
-		if size == 0 {
-			break
-		}
-		if runs[n] = rest[:size]; n == 0 && size == 8 && lex.IsDigit(rest[0]) { // 20140506
-			runs = [3]string{rest[:4], rest[4:6], rest[6:8]}
-			n = 2
-		}
-		n++
-		rest = rest[size:]
-		for _, ending := range []string{"st", "nd", "rd", "th"} {
-			if lex.IsDigit(runs[n-1][0]) && strings.HasPrefix(rest, ending) {
-				rest = rest[2:]
-			}
-		}
-	}
-	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "日"), "号")
-	if n < 3 || !isTimeOfDay(rest) {
+	runs, rest, ok := cutDay(s)
+	if !ok || !isTimeOfDay(rest) {
 		return "", false
 	}
-	a, b, c := runs[0], runs[1], runs[2]
-	var year, month, day string
-	switch {
-	case len(a) == 4 && lex.IsDigit(a[0]): // 2014-05-06
-		year, month, day = a, b, c
-	case len(c) != 4 || !lex.IsDigit(c[0]): // 6/5/14 could be anything
-		return "", false
-	case lex.IsAlpha(a[0]): // May 6 2014
-		year, month, day = c, a, b
-	case lex.IsAlpha(b[0]): // 6 May 2014
-		year, month, day = c, b, a
-	case (monthFirst || smallNumber(b) > 12) && smallNumber(a) <= 12: // 5/16/2014
-		year, month, day = c, a, b
-	default: // 6.5.2014
-		year, month, day = c, b, a
-	}
-	m := smallNumber(month)
-	if lex.IsAlpha(month[0]) {
-		if month == "sept" {
-			month = "sep"
-		}
-		// An unknown name has the index −1, and so the month 0, which is refused below.
-		m = 1 + slices.IndexFunc(clean.Months[:], func(name string) bool { return name == month || name[:3] == month })
-	}
-	d, y := smallNumber(day), smallNumber(year)
-	if len(day) > 2 || lex.IsDigit(month[0]) && len(month) > 2 {
+	year, month, day, ok := orderDay(runs, monthFirst)
+	if !ok {
 		return "", false
 	}
-	if m < 1 || m > 12 || d < 1 || d > daysOf(y, m) || y < 1 {
+	y, m, d := smallNumber(year), monthNumber(month), smallNumber(day)
+	if y < 1 || m < 1 || m > 12 || d < 1 || d > daysOf(y, m) || len(day) > 2 {
 		return "", false
 	}
 	two := func(n int) string { return string([]byte{byte('0' + n/10), byte('0' + n%10)}) }
 	return year + "-" + two(m) + "-" + two(d), true
+}
+
+// cutDay cuts the beginning of s into three runs, each of digits only or of letters only, and
+// returns what follows them. Eight digits at the beginning are all three runs: 20140506. It reports
+// false if there are fewer than three.
+func cutDay(s string) (runs [3]string, rest string, ok bool) {
+	rest = s
+	for n := 0; n < len(runs); n++ {
+		rest = strings.TrimLeft(rest, " -/.,年月")
+		size := CountDigits(rest)
+		numeric := size > 0
+		for !numeric && size < len(rest) && lex.IsAlpha(rest[size]) {
+			size++
+		}
+		if size == 0 {
+			return runs, "", false
+		}
+		if n == 0 && size == 8 && numeric {
+			runs = [3]string{rest[:4], rest[4:6], rest[6:8]}
+			n = 2
+		} else {
+			runs[n] = rest[:size]
+		}
+		rest = rest[size:]
+		if numeric {
+			for _, ending := range []string{"st", "nd", "rd", "th"} {
+				rest = strings.TrimPrefix(rest, ending)
+			}
+		}
+	}
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "日"), "号")
+	return runs, rest, true
+}
+
+// orderDay says which of the three runs of a date is the year, the month and the day, by the rules
+// of writeDay. It reports false if none of them can be the year. It does not check that the day
+// exists.
+func orderDay(runs [3]string, monthFirst bool) (year, month, day string, ok bool) {
+	a, b, c := runs[0], runs[1], runs[2]
+	switch {
+	case len(a) == 4 && lex.IsDigit(a[0]): // 2014-05-06
+		return a, b, c, true
+	case len(c) != 4 || !lex.IsDigit(c[0]): // 6/5/14 could be anything
+		return "", "", "", false
+	case lex.IsAlpha(a[0]): // May 6 2014
+		return c, a, b, true
+	case lex.IsAlpha(b[0]): // 6 May 2014
+		return c, b, a, true
+	case (monthFirst || smallNumber(b) > 12) && smallNumber(a) <= 12: // 5/16/2014
+		return c, a, b, true
+	default: // 6.5.2014
+		return c, b, a, true
+	}
+}
+
+// monthNumber returns the number of a month that is written as at most two digits, as its English
+// name, or as the first letters of that. For anything else it returns a number that no month has.
+// month must not be empty.
+func monthNumber(month string) int {
+	if lex.IsDigit(month[0]) {
+		if len(month) > 2 {
+			return 0
+		}
+		return smallNumber(month)
+	}
+	if month == "sept" {
+		month = "sep"
+	}
+	// An unknown name has the index −1, and so the month 0.
+	return 1 + slices.IndexFunc(clean.Months[:], func(name string) bool { return name == month || name[:3] == month })
 }
 
 // isTimeOfDay reports whether s, the text after a date, is empty or looks like a time of day:
@@ -358,31 +409,12 @@ func daysOf(year, month int) int {
 // An extension is left out.
 func writePhone(s, country string) (string, bool) {
 	s = strings.Replace(s, "(0)", "", 1) // +49 (0)30
-	digits := make([]byte, 0, len(s))
-	international := false
-	for i, r := range s {
-		switch {
-		case r < utf8.RuneSelf && lex.IsDigit(byte(r)):
-			digits = append(digits, byte(r))
-			continue
-		case r == '+' && len(digits) == 0:
-			international = true
-			continue
-		case strings.ContainsRune("-‐‑–()/. ", r):
-			continue
-		}
-		if !isExtension(s[i:]) {
-			return "", false
-		}
-		break // out of the loop: the extension is left out
+	s, international, ok := phoneDigits(s)
+	if !ok {
+		return "", false
 	}
-	s = string(digits)
-	// A number that is dialled with a prefix for international calls: 00, or 011 in North America.
-	if !international && strings.HasPrefix(s, "00") {
-		international, s = true, s[2:]
-	}
-	if rest, ok := strings.CutPrefix(s, "011"); ok && country == "1" && !international {
-		international, s = true, rest
+	if !international {
+		s, international = cutCallPrefix(s, country)
 	}
 	switch {
 	case len(s) < 5:
@@ -397,6 +429,39 @@ func writePhone(s, country string) (string, bool) {
 		s = "+" + s
 	}
 	return s, true
+}
+
+// phoneDigits returns the digits of a telephone number without its extension, and whether a +
+// stands before them. It reports false if s has anything but digits, the usual punctuation and an
+// extension.
+func phoneDigits(s string) (_ string, plus, ok bool) {
+	digits := make([]byte, 0, len(s))
+	for i, r := range s {
+		switch {
+		case r < utf8.RuneSelf && lex.IsDigit(byte(r)):
+			digits = append(digits, byte(r))
+		case r == '+' && len(digits) == 0:
+			plus = true
+		case strings.ContainsRune("-‐‑–()/. ", r):
+		case isExtension(s[i:]): // it goes up to the end
+			return string(digits), plus, true
+		default:
+			return "", false, false
+		}
+	}
+	return string(digits), plus, true
+}
+
+// cutCallPrefix cuts off the prefix that is dialled for international calls: 00, or 011 in North
+// America. It reports whether there was one, so that the country code comes next.
+func cutCallPrefix(digits, country string) (rest string, found bool) {
+	if rest, found = strings.CutPrefix(digits, "00"); found {
+		return rest, true
+	}
+	if rest, found = strings.CutPrefix(digits, "011"); found && country == "1" {
+		return rest, true
+	}
+	return digits, false
 }
 
 // isExtension reports whether s is an extension of a telephone number, such as "ext. 12": a word
