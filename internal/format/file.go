@@ -264,42 +264,55 @@ func (f *Reader) Next() bool {
 	if f.Err != nil {
 		return false
 	}
-	if len(f.block) == 0 {
-		f.blocks++
-		var raw []byte
-		n := f.length(maxBlock, &raw)
-		// A block of length 0 is the end of the file.
-		if n == 0 && f.Err == nil {
-			records := f.length(1<<62, &raw)
-			if f.verify(raw); f.Err == nil && records != f.records {
-				f.Fail("it should have %d records", records)
-			}
-			if f.GoesOn {
-				return false
-			}
-			if _, err := f.R.ReadByte(); f.Err == nil && err == nil {
-				f.Fail("it goes on behind its end")
-			} else if f.Err == nil && err != io.EOF {
-				f.readError(err)
-			}
-		}
-		if n == 0 || f.Err != nil {
-			return false
-		}
-		// Read in parts, so that a wrong length cannot claim much more memory than there is data.
-		f.buf = f.buf[:0]
-		for uint64(len(f.buf)) < n && f.Err == nil {
-			from := len(f.buf)
-			f.buf = append(f.buf, make([]byte, min(n-uint64(from), 1<<16))...)
-			f.full(f.buf[from:])
-		}
-		if f.verify(f.buf); f.Err != nil {
-			return false
-		}
-		f.block = f.buf
+	if len(f.block) == 0 && !f.nextBlock() {
+		return false
 	}
 	f.records++
 	return true
+}
+
+// nextBlock reads and verifies the next block. It is false at the end of the file, which it checks
+// as well, and after an error.
+func (f *Reader) nextBlock() bool {
+	f.blocks++
+	var raw []byte
+	n := f.length(maxBlock, &raw)
+	if f.Err != nil {
+		return false
+	}
+	if n == 0 { // no block is empty: this is the end of the file
+		f.end(raw)
+		return false
+	}
+	// Read in parts, so that a wrong length cannot claim much more memory than there is data.
+	f.buf = f.buf[:0]
+	for uint64(len(f.buf)) < n && f.Err == nil {
+		from := len(f.buf)
+		f.buf = append(f.buf, make([]byte, min(n-uint64(from), 1<<16))...)
+		f.full(f.buf[from:])
+	}
+	if f.verify(f.buf); f.Err != nil {
+		return false
+	}
+	f.block = f.buf
+	return true
+}
+
+// end checks the end of the file: the number of records, and, unless GoesOn, that nothing follows.
+// raw has the length of 0 that the end begins with, for its checksum.
+func (f *Reader) end(raw []byte) {
+	records := f.length(1<<62, &raw)
+	if f.verify(raw); f.Err == nil && records != f.records {
+		f.Fail("it should have %d records", records)
+	}
+	if f.GoesOn {
+		return
+	}
+	if _, err := f.R.ReadByte(); f.Err == nil && err == nil {
+		f.Fail("it goes on behind its end")
+	} else if f.Err == nil && err != io.EOF {
+		f.readError(err)
+	}
 }
 
 // Text reads a text of the record.

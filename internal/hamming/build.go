@@ -217,40 +217,15 @@ func (t *Table) fill(from *Tree, ords []uint32, n int) {
 	}
 }
 
-// findCopies finds the duplicates and enters them in Copies. Equal fingerprints share a bucket and
-// a tag in any table. So it looks at one table, and compares fingerprints only where tags are
-// equal. It returns the ordinals of the others, ascending and with copyBit on those that have
-// duplicates, or nil if all fingerprints differ.
+// findCopies finds the duplicates with the help of one table, and enters them in Copies. It returns
+// the ordinals of the others, ascending and with copyBit on those that have duplicates, or nil if
+// all fingerprints differ.
 func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 	t := b.t
-	var pairs []uint64  // the ordinals of a first one and a duplicate of it, 32 bits each
-	var sorted []uint64 // tag and ordinal of a bucket, 32 bits each
-	for key := range len(tb.Starts) - 1 {
-		from, to := tb.Starts[key], tb.Starts[key+1]
-		if to-from < 2 {
-			continue
-		}
-		sorted = sorted[:0]
-		for i := from; i < to; i++ {
-			// i counts the entries of the table, so i−from is the place in the bucket.
-			sorted = append(sorted, uint64(tb.entries[from+i])<<32|uint64(tb.entries[to+i]))
-		}
-		slices.Sort(sorted)
-		for len(sorted) > 1 { // take the entries with the same tag
-			same := 1
-			for same < len(sorted) && sorted[same]>>32 == sorted[0]>>32 {
-				same++
-			}
-			if same > 1 {
-				pairs = t.appendEqual(pairs, sorted[:same])
-			}
-			sorted = sorted[same:]
-		}
-	}
+	pairs := t.equalPairs(tb)
 	if pairs == nil {
 		return nil
 	}
-	slices.Sort(pairs) // by the first one, and then by the duplicate
 	n := t.Len()
 	// Fill Copies from the sorted pairs.
 	isCopy := make([]bool, n)
@@ -276,6 +251,38 @@ func (b *treeBuilder) findCopies(tb *Table) []uint32 {
 		}
 	}
 	return ords
+}
+
+// equalPairs returns the ordinals of a first fingerprint and a duplicate of it, 32 bits each, for
+// all duplicates, sorted. Equal fingerprints share a bucket and a tag in any table. So it looks at
+// one table, and compares fingerprints only where tags are equal.
+func (t *Tree) equalPairs(tb *Table) []uint64 {
+	var pairs []uint64
+	var sorted []uint64 // tag and ordinal of a bucket, 32 bits each
+	for key := range len(tb.Starts) - 1 {
+		from, to := tb.Starts[key], tb.Starts[key+1]
+		if to-from < 2 {
+			continue
+		}
+		sorted = sorted[:0]
+		for i := from; i < to; i++ {
+			// i counts the entries of the table, so i−from is the place in the bucket.
+			sorted = append(sorted, uint64(tb.entries[from+i])<<32|uint64(tb.entries[to+i]))
+		}
+		slices.Sort(sorted)
+		for len(sorted) > 1 { // take the entries with the same tag
+			same := 1
+			for same < len(sorted) && sorted[same]>>32 == sorted[0]>>32 {
+				same++
+			}
+			if same > 1 {
+				pairs = t.appendEqual(pairs, sorted[:same])
+			}
+			sorted = sorted[same:]
+		}
+	}
+	slices.Sort(pairs) // by the first one, and then by the duplicate
+	return pairs
 }
 
 // appendEqual appends a pair (first, duplicate) for each duplicate among entries that share a tag.

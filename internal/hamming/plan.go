@@ -58,46 +58,19 @@ const (
 // scan is cheaper than any tables.
 func NewPlan(n, words, k, tables, blocks int, free []FreeBit) plan {
 	best := plan{cost: scanCost * float64(words*n)}
-	if k >= len(free) || n < 2 {
-		if blocks == 0 {
-			return best
-		}
-	}
 	// Keys are so short that a bucket has at least four fingerprints on average. So Starts adds at
 	// most one byte to each entry.
 	keyBits := min(MaxKeyBits, max(1, bits.Len(uint(n))-3))
+	if blocks != 0 {
+		return planOf(blocks, n, k, keyBits, free)
+	}
+	if k >= len(free) || n < 2 {
+		return best
+	}
 	consider := func(m int) {
-		p := plan{Combos: m > k+1}
-		if p.Combos {
-			cut := cutBlocks(free, equalSizes(free, m))
-			for choice := range Combinations(m, m-k) {
-				var key []FreeBit
-				for _, b := range choice {
-					key = append(key, cut[b]...)
-				}
-				p.add(key, keyBits, n, 0, k)
-			}
-		} else {
-			sizes := equalSizes(free, m)
-			if wide := (k + 1) % m; wide > 0 && m <= k {
-				// The radius of the first blocks is greater by one. So they get more bits,
-				// which makes the buckets at their many keys smaller.
-				unequalSizes(sizes, wide, func(block, size int) float64 {
-					size = min(size, keyBits)
-					return probeCosts(size, Radius(block, m, k), k, math.Ldexp(float64(n), -size))
-				})
-			}
-			for i, block := range cutBlocks(free, sizes) {
-				p.add(block, keyBits, n, Radius(i, m, k), k)
-			}
-		}
-		if blocks != 0 || p.cost < best.cost {
+		if p := planOf(m, n, k, keyBits, free); p.cost < best.cost {
 			best = p
 		}
-	}
-	if blocks != 0 {
-		consider(blocks)
-		return best
 	}
 	for m := 1; m <= min(k+1, tables, len(free)) && best.least(m); m++ {
 		consider(m)
@@ -106,6 +79,42 @@ func NewPlan(n, words, k, tables, blocks int, free []FreeBit) plan {
 		consider(m)
 	}
 	return best
+}
+
+// planOf returns the plan that cuts the bits into m blocks, with keys of at most keyBits bits. The
+// number of blocks decides which kind of plan it is; see the head of this file.
+func planOf(m, n, k, keyBits int, free []FreeBit) plan {
+	if m > k+1 {
+		return planOfCombos(m, n, k, keyBits, free)
+	}
+	var p plan
+	sizes := equalSizes(free, m)
+	if wide := (k + 1) % m; wide > 0 && m <= k {
+		// The radius of the first blocks is greater by one. So they get more bits, which makes the
+		// buckets at their many keys smaller.
+		unequalSizes(sizes, wide, func(block, size int) float64 {
+			size = min(size, keyBits)
+			return probeCosts(size, Radius(block, m, k), k, math.Ldexp(float64(n), -size))
+		})
+	}
+	for i, block := range cutBlocks(free, sizes) {
+		p.add(block, keyBits, n, Radius(i, m, k), k)
+	}
+	return p
+}
+
+// planOfCombos is planOf for more than k+1 blocks: a table for every combination of m−k blocks.
+func planOfCombos(m, n, k, keyBits int, free []FreeBit) plan {
+	p := plan{Combos: true}
+	cut := cutBlocks(free, equalSizes(free, m))
+	for choice := range Combinations(m, m-k) {
+		var key []FreeBit
+		for _, b := range choice {
+			key = append(key, cut[b]...)
+		}
+		p.add(key, keyBits, n, 0, k)
+	}
+	return p
 }
 
 // least reports whether a plan with this many tables can cost less than p: each table costs at

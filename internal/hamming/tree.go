@@ -469,12 +469,33 @@ func (v *visit) candidate(ord uint32, copied bool) bool {
 // copies emits the duplicates of a fingerprint. Each of them is compared with it if the tree comes
 // from a file.
 func (v *visit) copies(ord uint32, distance int) bool {
+	all := v.duplicates(ord)
+	if all == nil {
+		return false
+	}
+	for _, c := range all {
+		if c >= uint32(v.t.Len()) {
+			return v.fail("a copy is of no fingerprint")
+		}
+		if v.t.foreign && !v.isCopy(c, ord) {
+			return false
+		}
+		if !v.emits(c, distance) {
+			return false
+		}
+	}
+	return true
+}
+
+// duplicates returns the ordinals that Copies has for a fingerprint with duplicates, by binary
+// search. There is at least one, and they have been checked. It returns nil if the file is damaged.
+func (v *visit) duplicates(ord uint32) []uint32 {
 	c := &v.t.Copies
 	i, end := 0, len(c.first)
 	for i < end {
 		mid := int(uint(i+end) / 2)
 		if !v.checked(unsafe.Pointer(&c.first[mid]), 4) {
-			return false
+			return nil
 		}
 		if c.first[mid] < ord {
 			i = mid + 1
@@ -483,31 +504,29 @@ func (v *visit) copies(ord uint32, distance int) bool {
 		}
 	}
 	if i == len(c.first) || c.first[i] != ord || !v.checked(unsafe.Pointer(&c.Start[i]), 8) {
-		return v.fail("copies of a fingerprint are missing")
+		v.fail("copies of a fingerprint are missing")
+		return nil
 	}
 	if c.Start[i] >= c.Start[i+1] || c.Start[i+1] > uint32(len(c.All)) {
-		return v.fail("copies are outside of their table")
+		v.fail("copies are outside of their table")
+		return nil
 	}
 	all := c.All[c.Start[i]:c.Start[i+1]]
-	sameLo, sameHi := v.t.at(ord)
 	if !v.checked(unsafe.Pointer(&all[0]), 4*len(all)) {
+		return nil
+	}
+	return all
+}
+
+// isCopy checks a duplicate of a tree that comes from a file: it must equal the fingerprint that it
+// was found from. If not, the search fails.
+func (v *visit) isCopy(ord, of uint32) bool {
+	if !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*v.t.words]), 8*v.t.words) {
 		return false
 	}
-	for _, ord := range all {
-		if ord >= uint32(v.t.Len()) {
-			return v.fail("a copy is of no fingerprint")
-		}
-		if v.t.foreign {
-			if !v.checked(unsafe.Pointer(&v.t.fps[int(ord)*v.t.words]), 8*v.t.words) {
-				return false
-			}
-			if lo, hi := v.t.at(ord); lo != sameLo || hi != sameHi {
-				return v.fail("a copy that is none")
-			}
-		}
-		if !v.emits(ord, distance) {
-			return false
-		}
+	lo, hi := v.t.at(ord)
+	if sameLo, sameHi := v.t.at(of); lo != sameLo || hi != sameHi {
+		return v.fail("a copy that is none")
 	}
 	return true
 }

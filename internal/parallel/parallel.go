@@ -46,58 +46,16 @@ func Chunks(n int, do func(number, from, to int)) {
 // a few jobs per worker are begun ahead of the one that take is at.
 func InOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R) bool), take func(R) bool) {
 	workers := min(n, runtime.GOMAXPROCS(0))
-	if workers <= 1 { // the same without goroutines and channels
-		stop := false
-		emit := func(r R) bool {
-			stop = stop || !take(r)
-			return !stop
-		}
-		if n > 0 {
-			for i, w := 0, worker(); i < n && !stop; i++ {
-				work(w, i, emit)
-			}
-		}
+	if workers <= 1 {
+		inOneGoroutine(n, worker, work, take)
 		return
 	}
-	// A job has a channel of its own for results. It goes into two queues: first into ordered, from
-	// which the caller takes the channels in order, and then into jobs, from which the workers take
-	// what to do. The length of ordered limits how far workers get ahead.
-	type job struct {
-		i   int
-		out chan R
-	}
 	quit := make(chan struct{}) // closed when the caller wants no more
-	jobs, ordered := make(chan job, workers), make(chan job, 2*workers)
+	jobs, ordered := make(chan job[R], workers), make(chan job[R], 2*workers)
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(jobs)
-		defer close(ordered)
-		for i := range n {
-			j := job{i, make(chan R, 4)}
-			for _, to := range []chan job{ordered, jobs} {
-				select {
-				case to <- j:
-				case <-quit:
-					return
-				}
-			}
-		}
-	})
+	wg.Go(func() { queue(n, ordered, jobs, quit) })
 	for range workers {
-		wg.Go(func() {
-			w := worker()
-			for j := range jobs {
-				work(w, j.i, func(r R) bool {
-					select {
-					case j.out <- r:
-						return true
-					case <-quit:
-						return false
-					}
-				})
-				close(j.out)
-			}
-		})
+		wg.Go(func() { runJobs(jobs, worker(), work, quit) })
 	}
 	// Deferred, so that the workers stop also if take panics: first close, then wait.
 	defer wg.Wait()
@@ -108,5 +66,60 @@ func InOrder[W, R any](n int, worker func() W, work func(w W, i int, emit func(R
 				return
 			}
 		}
+	}
+}
+
+// inOneGoroutine does what InOrder does, in the goroutine of the caller and without channels.
+func inOneGoroutine[W, R any](n int, worker func() W, work func(w W, i int, emit func(R) bool), take func(R) bool) {
+	stop := false
+	emit := func(r R) bool {
+		stop = stop || !take(r)
+		return !stop
+	}
+	if n > 0 {
+		for i, w := 0, worker(); i < n && !stop; i++ {
+			work(w, i, emit)
+		}
+	}
+}
+
+// A job is a number and a channel of its own for the results. It goes into two queues: first into
+// ordered, from which the caller takes the channels in order, and then into jobs, from which the
+// workers take what to do.
+type job[R any] struct {
+	i   int
+	out chan R
+}
+
+// queue puts the jobs 0 to n−1 into both queues until quit is closed, and then closes the queues.
+// The length of ordered limits how far workers get ahead.
+func queue[R any](n int, ordered, jobs chan<- job[R], quit <-chan struct{}) {
+	defer close(jobs)
+	defer close(ordered)
+	for i := range n {
+		j := job[R]{i, make(chan R, 4)}
+		for _, to := range []chan<- job[R]{ordered, jobs} {
+			select {
+			case to <- j:
+			case <-quit:
+				return
+			}
+		}
+	}
+}
+
+// runJobs is one worker with the state w. It works until jobs is closed, and closes the results of
+// each job that it has done. Once quit is closed, emit returns false instead of waiting.
+func runJobs[W, R any](jobs <-chan job[R], w W, work func(w W, i int, emit func(R) bool), quit <-chan struct{}) {
+	for j := range jobs {
+		work(w, j.i, func(r R) bool {
+			select {
+			case j.out <- r:
+				return true
+			case <-quit:
+				return false
+			}
+		})
+		close(j.out)
 	}
 }

@@ -60,10 +60,9 @@ func (s *Store[ID, T]) Open(path, version string) error {
 	return nil
 }
 
-// openFiles is Open. It locks the files first, then opens the snapshot, and then replays the
-// journal. Only at the end it sets s.Files, so that replayed changes are not written to the journal
-// again.
-func (s *Store[ID, T]) openFiles(path, version string) (err error) {
+// openFiles is Open. It locks the files first, and then loads what they hold. Only at the end it
+// sets s.Files, so that replayed changes are not written to the journal again.
+func (s *Store[ID, T]) openFiles(path, version string) error {
 	if !format.IsVersion(version) {
 		return errors.New("options.Version must say how the documents are made: use what Fingerprinter.Version or MinHash.Version returns")
 	}
@@ -71,88 +70,136 @@ func (s *Store[ID, T]) openFiles(path, version string) (err error) {
 		_, err := s.IDs.append(nil, *new(ID))
 		return err
 	}
-	// A link is followed first, so that the journal and the lock are those of the file itself, and
-	// Compact replaces the file and not the link.
+	path, err := regularPath(path)
+	if err != nil {
+		return err
+	}
+	files, err := lockFiles(path, version)
+	if err != nil {
+		return err
+	}
+	if err := s.load(files); err != nil {
+		files.close()
+		return err
+	}
+	s.Files = files
+	return nil
+}
+
+// regularPath returns the path of a snapshot with links followed. So the journal and the lock are
+// those of the file itself, and Compact replaces the file and not the link. Each of the three files
+// must be a regular file if it is there.
+func regularPath(path string) (string, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
-			return err
+			return "", err
 		}
 	}
 	for _, name := range []string{path, path + ".journal", path + ".lock"} {
 		if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", name)
+			return "", fmt.Errorf("%s is not a regular file", name)
 		}
 	}
-	files := &storeFiles{path: path, version: version}
-	if files.lock, err = os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	return path, nil
+}
+
+// lockFiles makes the lock file, if it is not there, and locks it. So no other store has the files
+// open until the caller closes them. Neither the snapshot nor the journal is opened yet.
+func lockFiles(path, version string) (*storeFiles, error) {
+	lock, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(lock); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return &storeFiles{path: path, version: version, lock: lock}, nil
+}
+
+// load fills a new store with what its files hold: first the snapshot, and then the changes in the
+// journal. Afterwards the journal is ready for more changes.
+func (s *Store[ID, T]) load(files *storeFiles) error {
+	if err := cleanUp(files.path); err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			files.close()
-		}
-	}()
-	if err := lockFile(files.lock); err != nil {
+	snap, err := s.loadSnapshot(files)
+	if err != nil {
 		return err
 	}
-	os.Remove(path + Temporary) // left by a writer that was killed
+	if err := s.loadJournal(files, snap); err != nil {
+		return inFile(files.path+".journal", err)
+	}
+	return s.Err()
+}
+
+// cleanUp finishes what a killed writer has left: it removes unfinished files, and puts the names
+// of finished ones on the disk, because the writer may have renamed a file without doing so.
+func cleanUp(path string) error {
+	os.Remove(path + Temporary)
 	os.Remove(path + ".journal" + Temporary)
 	dir, err := openDirectory(path)
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	if err := syncDirectory(dir); err != nil { // such a writer may have renamed a file without this
-		return err
-	}
+	return syncDirectory(dir)
+}
 
-	snap, err := openSnapshot(path, files.version, &s.Form, &s.IDs, 1)
-	before := uint64(0)
-	switch {
-	case err == nil:
-		files.last, before = snap.identity, snap.before
-		s.serial = 1
-		s.swap([]*Run[ID, T]{snap.run}, LeastTail)
-		s.live.Store(int64(snap.run.live))
-		if n := snap.run.live; n > 0 {
-			if err := snap.run.File.Check(unsafe.Pointer(&snap.run.times[n-1]), 4); err != nil {
-				return err
-			}
-			s.seconds = snap.run.times[n-1]
-		}
-	case !errors.Is(err, fs.ErrNotExist):
-		return err
+// loadSnapshot makes the snapshot the content of a new store. It returns nil without an error if
+// there is no snapshot.
+func (s *Store[ID, T]) loadSnapshot(files *storeFiles) (*snapshot[ID, T], error) {
+	snap, err := openSnapshot(files.path, files.version, &s.Form, &s.IDs, 1)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	// old says that the journal belongs to the snapshot before this one.
-	old := false
-	files.Journal, err = ReadJournal(path+".journal", files.version, s.Form.journalKind(), s.Form.Again, s.Form.Words, func(snapshot uint64) error {
+	if err != nil {
+		return nil, err
+	}
+	files.last = snap.identity
+	s.serial = 1
+	s.swap([]*Run[ID, T]{snap.run}, LeastTail)
+	s.live.Store(int64(snap.run.live))
+	if n := snap.run.live; n > 0 {
+		if err := snap.run.File.Check(unsafe.Pointer(&snap.run.times[n-1]), 4); err != nil {
+			return nil, err
+		}
+		s.seconds = snap.run.times[n-1]
+	}
+	return snap, nil
+}
+
+// loadJournal replays the journal of a snapshot, which is nil if there is none. It starts a new
+// journal if the one that is there belongs to the snapshot before, or if the store is new.
+func (s *Store[ID, T]) loadJournal(files *storeFiles, snap *snapshot[ID, T]) error {
+	path, kind := files.path+".journal", s.Form.journalKind()
+	old := false // the journal belongs to the snapshot before this one
+	accept := func(snapshot uint64) error {
 		switch {
 		case snapshot == files.last:
 			return nil
-		case snap != nil && snapshot == before:
+		case snap == nil:
+			return fmt.Errorf("%w: its snapshot, %s, is missing", format.ErrDamaged, files.path)
+		case snapshot == snap.before:
 			old = true
 			return errOtherSnapshot
 		}
-		if snap == nil {
-			return fmt.Errorf("%w: its snapshot, %s, is missing", format.ErrDamaged, path)
-		}
 		return fmt.Errorf("%w: %w", format.ErrDamaged, errOtherSnapshot)
-	}, s.replayAdd, s.replayDelete)
+	}
+	j, err := ReadJournal(path, files.version, kind, s.Form.Again, s.Form.Words, accept, s.replayAdd, s.replayDelete)
+	missing := errors.Is(err, fs.ErrNotExist)
 	// The first journal is older than the first snapshot, and a journal is only ever replaced. So a
 	// missing one was lost.
-	if snap != nil && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %s.journal is missing, and with it all changes since the snapshot", format.ErrDamaged, path)
+	if missing && snap != nil {
+		return fmt.Errorf("%w: %s is missing, and with it all changes since the snapshot", format.ErrDamaged, path)
 	}
-	if old || errors.Is(err, fs.ErrNotExist) {
-		files.Journal, err = CreateJournal(path+".journal", files.version, s.Form.journalKind(), files.last)
+	if missing || old {
+		j, err = CreateJournal(path, files.version, kind, files.last)
 	}
 	if err != nil {
-		return inFile(path+".journal", err)
-	}
-	if err := s.Err(); err != nil {
 		return err
 	}
-	s.Files = files
+	files.Journal = j
 	return nil
 }
 
@@ -178,13 +225,13 @@ func (s *Store[ID, T]) replayDelete(text []byte) error {
 	return err
 }
 
-// close closes the files. Closing the lock unlocks it.
+// close closes the files, and gives back the lock.
 func (f *storeFiles) close() error {
 	var err error
 	if f.Journal != nil {
 		err = f.Journal.File.Close()
 	}
-	f.lock.Close()
+	unlockFile(f.lock)
 	return err
 }
 

@@ -175,74 +175,20 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 			f.Close()
 		}
 	}()
-	info, err := f.Stat()
+	frames, err := newFrameReader(f, kind, version, again)
 	if err != nil {
 		return nil, err
 	}
-	head, err := format.NewReader(f, kind, version, again)
-	if err != nil {
-		return nil, err
-	}
-	r := head.R
-	at, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return nil, err
-	}
-	// dirty: the writer before may have been killed before it put its last frames on the disk.
-	j = &journal{File: f, dirty: true, Sum: head.Sum, read: at - int64(r.Buffered())}
-	for first := true; ; first = false {
-		left := info.Size() - j.read
-		var start [frameHead]byte
-		if left < frameHead {
-			if left == 0 && !first {
-				return j, nil
-			}
-			return j, j.cut(first)
-		}
-		if _, err := io.ReadFull(r, start[:]); err != nil {
+	for j = frames.j; ; frames.first = false {
+		changes, ok, err := frames.next()
+		if err != nil {
 			return nil, err
 		}
-		n := int64(binary.LittleEndian.Uint32(start[:]))
-		if binary.LittleEndian.Uint32(start[4:]) != lengthCheck(start[:4], j.Sum) {
-			// The length is not known, so neither is the end of the frame. Look for a hole only up
-			// to the end of the sector: its bytes were written together with the head.
-			rest, _ := r.Peek(int(min(left-frameHead, -(j.read+frameHead)&(sector-1))))
-			if hasHole(append(start[:], rest...), j.read) {
-				return j, j.cutHole(first, info.Size())
-			}
-			return nil, j.damaged("the check of a length does not fit")
+		if !ok {
+			return j, nil
 		}
-		if n > maxFrame {
-			return nil, j.damaged("it is too long")
-		}
-		if left < frameHead+n+8 {
-			return j, j.cut(first)
-		}
-		frame := make([]byte, n+8)
-		if _, err := io.ReadFull(r, frame); err != nil {
-			return nil, err
-		}
-		changes := frame[:n]
-		sum := format.Checksum(changes, j.Sum)
-		if binary.LittleEndian.Uint64(frame[n:]) != sum {
-			if hasHole(append(start[:], frame...), j.read) {
-				for { // behind the frame, only more of the hole may follow
-					c, err := r.ReadByte()
-					if err == io.EOF {
-						return j, j.cutHole(first, info.Size())
-					}
-					if err != nil {
-						return nil, err
-					}
-					if c != 0 {
-						return nil, j.damaged("a part of it is zeros, and more follows")
-					}
-				}
-			}
-			return nil, j.damaged("the checksum does not fit")
-		}
-		if first {
-			if n != 8 {
+		if frames.first {
+			if len(changes) != 8 {
 				return nil, j.damaged("it does not name its snapshot")
 			}
 			if err := accept(binary.LittleEndian.Uint64(changes)); err != nil {
@@ -251,8 +197,107 @@ func ReadJournal(path, version, kind, again string, words int, accept func(snaps
 		} else if err := j.replay(changes, words, add, remove); err != nil {
 			return nil, err
 		}
-		j.Sum = sum
-		j.read += frameHead + n + 8
+		j.read += frameHead + int64(len(changes)) + 8
+	}
+}
+
+// A frameReader reads the frames of a journal, one after another.
+type frameReader struct {
+	j     *journal
+	r     *bufio.Reader // the file, from where next goes on
+	size  int64         // of the file
+	first bool          // the frame being read is the first one, which names the snapshot
+}
+
+// newFrameReader reads the head of a journal. It returns a reader that stands at the first frame.
+func newFrameReader(f *os.File, kind, version, again string) (*frameReader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	head, err := format.NewReader(f, kind, version, again)
+	if err != nil {
+		return nil, err
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	// dirty: the writer before may have been killed before it put its last frames on the disk.
+	j := &journal{File: f, dirty: true, Sum: head.Sum, read: at - int64(head.R.Buffered())}
+	return &frameReader{j: j, r: head.R, size: info.Size(), first: true}, nil
+}
+
+// next reads the frame that begins at j.read, and returns its changes if its checksum fits. The
+// caller moves j.read behind the frame when it is done with it. ok is false at the end of the
+// journal; before, next takes away what a killed writer or a power failure has left there.
+func (fr *frameReader) next() (changes []byte, ok bool, err error) {
+	j := fr.j
+	left := fr.size - j.read
+	if left < frameHead {
+		if left == 0 && !fr.first {
+			return nil, false, nil
+		}
+		return nil, false, j.cut(fr.first)
+	}
+	var head [frameHead]byte
+	if _, err := io.ReadFull(fr.r, head[:]); err != nil {
+		return nil, false, err
+	}
+	if binary.LittleEndian.Uint32(head[4:]) != lengthCheck(head[:4], j.Sum) {
+		return nil, false, fr.wrongLength(head[:], left-frameHead)
+	}
+	n := int64(binary.LittleEndian.Uint32(head[:]))
+	if n > maxFrame {
+		return nil, false, j.damaged("it is too long")
+	}
+	if left < frameHead+n+8 {
+		return nil, false, j.cut(fr.first)
+	}
+	frame := make([]byte, n+8)
+	if _, err := io.ReadFull(fr.r, frame); err != nil {
+		return nil, false, err
+	}
+	changes = frame[:n]
+	sum := format.Checksum(changes, j.Sum)
+	if binary.LittleEndian.Uint64(frame[n:]) != sum {
+		return nil, false, fr.wrongChecksum(append(head[:], frame...))
+	}
+	j.Sum = sum
+	return changes, true, nil
+}
+
+// wrongLength handles a frame whose length does not fit its check. It cuts the frame off if a power
+// failure left a hole there; anything else is damage. left is the number of bytes behind the head.
+func (fr *frameReader) wrongLength(head []byte, left int64) error {
+	j := fr.j
+	// The length is not known, so neither is the end of the frame. Look for a hole only up to the
+	// end of the sector: its bytes were written together with the head.
+	rest, _ := fr.r.Peek(int(min(left, -(j.read+frameHead)&(sector-1))))
+	if hasHole(append(head, rest...), j.read) {
+		return j.cutHole(fr.first, fr.size)
+	}
+	return j.damaged("the check of a length does not fit")
+}
+
+// wrongChecksum handles a frame whose checksum does not fit. It cuts the frame off if a power
+// failure left a hole in it and only zeros follow; anything else is damage.
+func (fr *frameReader) wrongChecksum(frame []byte) error {
+	j := fr.j
+	if !hasHole(frame, j.read) {
+		return j.damaged("the checksum does not fit")
+	}
+	for { // behind the frame, only more of the hole may follow
+		c, err := fr.r.ReadByte()
+		if err == io.EOF {
+			return j.cutHole(fr.first, fr.size)
+		}
+		if err != nil {
+			return err
+		}
+		if c != 0 {
+			return j.damaged("a part of it is zeros, and more follows")
+		}
 	}
 }
 

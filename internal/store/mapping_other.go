@@ -16,6 +16,9 @@ func unmap([]byte) {}
 // lockFile does nothing.
 func lockFile(*os.File) error { return nil }
 
+// unlockFile closes the file.
+func unlockFile(f *os.File) { f.Close() }
+
 // openDirectory opens any file, which syncDirectory does not use.
 func openDirectory(path string) (*os.File, error) { return os.Open(os.DevNull) }
 

@@ -26,7 +26,7 @@ func mapFile(f *os.File, size int) []byte {
 // unmap ends a mapping. Nobody may use its bytes any more.
 func unmap(data []byte) { unix.Munmap(data) }
 
-// lockFile locks a file until it is closed. It returns an error if somebody else has locked it,
+// lockFile locks a file until unlockFile. It returns an error if somebody else has locked it,
 // also within this process. The system releases the lock when the process ends, however it ends.
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -34,6 +34,13 @@ func lockFile(f *os.File) error {
 		return fmt.Errorf("%s: another process, or this one, has the index open", f.Name())
 	}
 	return err
+}
+
+// unlockFile unlocks and closes a file. To close it would not be enough: a lock also belongs to the
+// copies of a file descriptor, and a process that is being started has copies of all for a moment.
+func unlockFile(f *os.File) {
+	unix.Flock(int(f.Fd()), unix.LOCK_UN)
+	f.Close()
 }
 
 // openDirectory opens the directory that a file is in.

@@ -198,62 +198,21 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 		return nil, err
 	}
 	f.GoesOn = true // the columns follow the records
-	f.Next()
-	kind := idKind(f.Text())
-	docs := int(f.Uvarint(MaxDocuments))
-	blocks := int(f.Uvarint(uint64(len(m.data))))
-	s := &snapshot[ID, T]{before: f.Uint64()}
-	var lengths [columnCount]int
-	for i := range form.columns() {
-		lengths[i] = int(f.Uvarint(uint64(len(m.data))))
+	rec, err := readRecords(f, form, it, len(m.data))
+	if err != nil {
+		return nil, err
 	}
-	if f.Err == nil && !it.reads(kind) {
-		return nil, fmt.Errorf("neardup: %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
-	}
-	find := form.Read(f)
-	for len(m.sums) < blocks && f.Err == nil {
-		if !f.Next() {
-			f.Fail("checksums are missing")
-			break
-		}
-		for range min(sumsPerRecord, blocks-len(m.sums)) {
-			m.sums = append(m.sums, f.Uint64())
-		}
-	}
-	if f.Err == nil && f.Next() {
-		f.Fail("unexpected records behind the checksums")
-	}
-	if f.Err != nil {
-		return nil, f.Err
-	}
-	s.identity = f.Sum
-	m.good = make([]atomic.Uint64, (blocks+63)/64)
-	m.first = (len(m.data) - from.Len() - f.R.Buffered() + firstColumn - 1) &^ (firstColumn - 1)
-	// No checksum covers the bytes between the records and the first column, but they must be
-	// zeros.
-	for i := m.first - 1; i >= 0 && i < len(m.data) && i >= len(m.data)-from.Len()-f.R.Buffered(); i-- {
-		if m.data[i] != 0 {
-			return nil, format.Damaged("byte %d is not 0", i)
-		}
-	}
-	at := m.first
-	var columns [columnCount][]byte
-	for i, n := range lengths {
-		if n > len(m.data)-at {
-			return nil, format.Damaged("it ends early: %d bytes, and a column from byte %d to %d", len(m.data), at, at+n)
-		}
-		columns[i] = m.data[at : at+n : at+n]
-		at = min(len(m.data), at+n+-n&(columnAlign-1))
-	}
-	if at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {
-		return nil, format.Damaged("%d bytes where there should be %d, in %d blocks", len(m.data), at, blocks)
+	m.sums, m.good = rec.sums, make([]atomic.Uint64, (len(rec.sums)+63)/64)
+	columns, err := m.placeColumns(len(m.data)-from.Len()-f.R.Buffered(), rec.lengths)
+	if err != nil {
+		return nil, err
 	}
 	// Check the number of documents before memory is taken for them.
+	docs := rec.docs
 	if len(columns[1])/4 != docs || form.Words > 0 && len(columns[0])/8/form.Words != docs {
 		return nil, ErrColumns
 	}
-	r := &Run[ID, T]{Find: find, Column: Column{Words: form.Words}, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
-	s.run = r
+	r := &Run[ID, T]{Find: rec.find, Column: Column{Words: form.Words}, live: docs, serial: serial, dead: make([]atomic.Uint64, (docs+63)/64)}
 	if !m.real {
 		if err := m.Verify(); err != nil {
 			return nil, err
@@ -261,15 +220,90 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 	} else {
 		r.File = m
 	}
+	if err := r.attach(columns, docs, it); err != nil {
+		return nil, err
+	}
+	return &snapshot[ID, T]{run: r, identity: f.Sum, before: rec.before}, nil
+}
+
+// A snapshotRecords is what the records of a snapshot say.
+type snapshotRecords[T Finder] struct {
+	docs    int              // number of documents
+	before  uint64           // identity of the snapshot before
+	lengths [columnCount]int // bytes of each column
+	find    T                // still without its columns
+	sums    []uint64         // the checksum of each block
+}
+
+// readRecords reads all records of a snapshot, and checks that its ids can be read. size is the
+// number of bytes of the file, and no number of bytes or blocks in the result is larger.
+func readRecords[ID comparable, T Finder](f *format.Reader, form *Form[T], it *IDType[ID], size int) (rec snapshotRecords[T], err error) {
+	f.Next()
+	kind := idKind(f.Text())
+	rec.docs = int(f.Uvarint(MaxDocuments))
+	blocks := int(f.Uvarint(uint64(size)))
+	rec.before = f.Uint64()
+	for i := range form.columns() {
+		rec.lengths[i] = int(f.Uvarint(uint64(size)))
+	}
+	if f.Err == nil && !it.reads(kind) {
+		return rec, fmt.Errorf("neardup: %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
+	}
+	rec.find = form.Read(f)
+	for len(rec.sums) < blocks && f.Err == nil {
+		if !f.Next() {
+			f.Fail("checksums are missing")
+			break
+		}
+		for range min(sumsPerRecord, blocks-len(rec.sums)) {
+			rec.sums = append(rec.sums, f.Uint64())
+		}
+	}
+	if f.Err == nil && f.Next() {
+		f.Fail("unexpected records behind the checksums")
+	}
+	return rec, f.Err
+}
+
+// placeColumns returns the columns of the snapshot, as parts of the mapping, and sets m.first to
+// where they begin. records is the number of bytes that the records take. It checks that only zeros
+// lie between the records and the columns, and that the columns end where the file and the last of
+// the blocks in m.sums end.
+func (m *Mapping) placeColumns(records int, lengths [columnCount]int) (columns [columnCount][]byte, err error) {
+	m.first = (records + firstColumn - 1) &^ (firstColumn - 1)
+	// No checksum covers the bytes between the records and the first column, but they must be
+	// zeros.
+	for i := m.first - 1; i >= records && i < len(m.data); i-- {
+		if m.data[i] != 0 {
+			return columns, format.Damaged("byte %d is not 0", i)
+		}
+	}
+	at := m.first
+	for i, n := range lengths {
+		if n > len(m.data)-at {
+			return columns, format.Damaged("it ends early: %d bytes, and a column from byte %d to %d", len(m.data), at, at+n)
+		}
+		columns[i] = m.data[at : at+n : at+n]
+		at = min(len(m.data), at+n+-n&(columnAlign-1))
+	}
+	if blocks := len(m.sums); at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {
+		return columns, format.Damaged("%d bytes where there should be %d, in %d blocks", len(m.data), at, blocks)
+	}
+	return columns, nil
+}
+
+// attach gives a run the columns of its snapshot, without copying them, and completes its finder.
+// It returns an error if a column does not have the length that so many documents need.
+func (r *Run[ID, T]) attach(columns [columnCount][]byte, docs int, it *IDType[ID]) error {
 	r.Docs, r.Ends = Numbers[uint64](columns[0]), Numbers[uint64](columns[FixedColumns])
 	r.times = Numbers[uint32](columns[1])
 	r.starts, r.ords = Numbers[uint32](columns[2]), Numbers[uint32](columns[3])
 	ids := fileColumn[ID]{file: r.File, it: it, ints: Numbers[uint64](columns[4]), text: columns[5]}
 	r.IDs = &ids
 	if r.Words > 0 && len(r.Docs) != docs*r.Words || r.Words == 0 && len(r.Ends) != docs || len(r.times) != docs || len(r.starts) != 1<<idBits(docs)+1 || len(r.ords) != docs || len(ids.ints) != docs {
-		return nil, ErrColumns
+		return ErrColumns
 	}
-	return s, find.Attach(r.Column, r.File, FinderColumns[[]byte](columns[ownColumns:FixedColumns]))
+	return r.Find.Attach(r.Column, r.File, FinderColumns[[]byte](columns[ownColumns:FixedColumns]))
 }
 
 // ErrColumns is the error of columns whose lengths do not fit together.
