@@ -267,3 +267,49 @@ func cutBlocks(free []FreeBit, sizes []int) [][]FreeBit {
 	}
 	return blocks
 }
+
+// farthest returns the value of Reach: the largest distance at which a search of the tables is
+// expected to take less time than a scan, or -1. Tables for combinations of blocks, anywhere in the
+// tree, miss matches beyond the distance of the plan, so they never reach farther than that.
+func (t *Tree) farthest() int {
+	if len(t.Nodes) == 0 {
+		return -1
+	}
+	root := &t.Nodes[0]
+	if len(root.Tables) == 0 {
+		return -1
+	}
+	combos := false // in any node
+	for i := range t.Nodes {
+		combos = combos || t.Nodes[i].Combos
+	}
+	// Radii grow with the distance, so tables of single blocks find any distance, at a price.
+	reach := t.distance
+	for !combos && reach < 64*t.words && t.cost(reach+1) < t.scanCost() {
+		reach++
+	}
+	// Only a number of blocks that the caller chose can be much slower than a scan.
+	for reach >= 0 && !root.Combos && t.cost(reach) > 1.5*t.scanCost() {
+		reach--
+	}
+	return reach
+}
+
+// scanCost returns the expected time of comparing all fingerprints, in nanoseconds.
+func (t *Tree) scanCost() float64 { return scanCost * float64(len(t.fps)) }
+
+// cost returns the expected time of a search of the root's tables, in nanoseconds. It takes the
+// fingerprints for random and so does not look at the nodes below.
+func (t *Tree) cost(distance int) float64 {
+	root := &t.Nodes[0]
+	cost := 0.0
+	for i := range root.Tables {
+		r := root.Radius(i, distance)
+		if r < 0 {
+			break
+		}
+		bits := root.Tables[i].Bits
+		cost += probeCosts(bits, r, distance, math.Ldexp(float64(root.count), -bits))
+	}
+	return cost
+}

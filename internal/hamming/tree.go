@@ -2,14 +2,14 @@
 // query ([Tree]), and all pairs within a distance of each other ([Join]). Both are exact. Both rest
 // on the pigeonhole principle, which plan.go states and proves.
 //
-//	tree.go      the index and its search
-//	plan.go      which tables an index gets, by a cost model
-//	build.go     building the index
-//	file.go      the index as part of a file
-//	join.go      the join: recursive partitioning
-//	joinplan.go  which bits a join partitions by
-//	partition.go the radix partitions of the join
-//	choose.go    binomial coefficients and combinations
+//	tree.go         the index and its search
+//	plan.go         which tables an index gets, by a cost model
+//	build.go        building the index
+//	file.go         the index as part of a file
+//	join.go         the join: recursive partitioning
+//	joinplan.go     which bits a join partitions by
+//	partition.go    the radix partitions of the join
+//	combinations.go binomial coefficients and combinations
 package hamming
 
 import (
