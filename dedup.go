@@ -68,15 +68,15 @@ type DeduplicatorOptions struct {
 // defaultSimilarity is what a Similarity of 0 means.
 const defaultSimilarity = 0.57
 
+// defaultOptions are the options of the zero Deduplicator, ready for every text that it gets. They
+// do not change.
+var defaultOptions = DeduplicatorOptions{Similarity: defaultSimilarity, Recall: 1}
+
 // canonical returns s with defaults in place of zeros. It returns an error if an option is out of
 // range or NaN, or if the Weight does not fit the features.
 func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
-	if s.Similarity == 0 {
-		s.Similarity = defaultSimilarity
-	}
-	if s.Recall == 0 {
-		s.Recall = 1
-	}
+	s.Similarity = cmp.Or(s.Similarity, defaultOptions.Similarity)
+	s.Recall = cmp.Or(s.Recall, defaultOptions.Recall)
 	switch {
 	case !(s.Similarity > 0 && s.Similarity <= 1):
 		return s, fmt.Errorf("neardup: similarity %g is not above 0 and at most 1", s.Similarity)
@@ -171,8 +171,7 @@ func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
 	if d.settings.Similarity != 0 {
 		return &d.settings
 	}
-	s, _ := DeduplicatorOptions{}.canonical()
-	return &s
+	return &defaultOptions
 }
 
 // Add stores a text under an id. A document that has the id already is replaced: it counts as

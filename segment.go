@@ -31,10 +31,8 @@ import (
 // only thing in this package that links the dictionary, which adds 33 MB to a binary.
 type Segmenter struct {
 	dict   *chinese.Dictionary // nil in a zero Segmenter
-	stop   map[string]bool     // folded
+	stop   *Lexicon            // only its words are set; folded, and not trimmed
 	digest uint64              // of the dictionary and the stop words; for versions
-
-	stopWords *Lexicon // the same stop words, to compare them with markers
 }
 
 // SegmenterOptions are the settings of [NewSegmenter]. The zero value means the built-in dictionary
@@ -63,13 +61,13 @@ func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Segmenter{dict: dict, stop: make(map[string]bool), stopWords: NewLexicon(options.StopWords...)}
+	s := &Segmenter{dict: dict, stop: &Lexicon{words: make(map[string]bool)}}
 	for _, w := range options.StopWords {
-		s.stop[lex.Fold(w)] = true
+		s.stop.words[lex.Fold(w)] = true
 	}
 	// Sorted, so that equal sets have equal digests.
 	d := format.NewDigest()
-	for _, w := range slices.Sorted(maps.Keys(s.stop)) {
+	for _, w := range slices.Sorted(maps.Keys(s.stop.words)) {
 		d.Text(w)
 	}
 	s.digest = dict.Digest + d.Sum()
@@ -97,7 +95,7 @@ type segmentSource struct {
 
 func (s *segmentSource) feed(piece string, last bool, yield func(Token) bool) bool {
 	return s.words.Feed(piece, last, func(w chinese.Word) bool {
-		if len(s.s.stop) > 0 && s.s.stop[w.Text] {
+		if s.s.stop.words[w.Text] {
 			return true
 		}
 		return yield(Token(w))

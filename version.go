@@ -56,7 +56,7 @@ func stopped(t Tokenizer, l *Lexicon) []string {
 		return stopped(t.Of, l)
 	case *Segmenter:
 		if t != nil {
-			return l.shared(t.stopWords)
+			return l.shared(t.stop)
 		}
 	}
 	return nil
