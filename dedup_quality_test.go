@@ -14,6 +14,7 @@ func TestDeduplicatorQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
+	t.Parallel()
 	for _, set := range []struct {
 		name string
 		want float64

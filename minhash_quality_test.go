@@ -39,6 +39,7 @@ func TestMinHashQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
+	t.Parallel()
 	for _, set := range []struct {
 		name string
 		want float64 // the best of all peers

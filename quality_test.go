@@ -82,6 +82,7 @@ func TestNormalizerQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
+	t.Parallel()
 	steps := []Normalizer{{}, {Form: NFC}, {Form: Width}, {Form: NFKC}, {Fold: true}, {Space: true}, {HTML: true},
 		{URLs: Mask}, {URLs: Remove}, {Emails: Mask}, {Dates: Mask}, {Dates: Remove}, {Numbers: Mask}, {Numbers: Remove},
 		{URLs: Remove, Emails: Remove, Dates: Remove, Numbers: Remove}, {URLs: Mask, Emails: Mask, Dates: Mask, Numbers: Mask}, {Boilerplate: &Boilerplate{}}}

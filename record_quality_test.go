@@ -91,6 +91,7 @@ func TestRecordQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
+	t.Parallel()
 	for _, set := range []string{"rec-febrl3", "rec-restaurant"} {
 		recs, names, truth := labelledRecords(t, set)
 		for _, split := range []struct {

@@ -124,6 +124,7 @@ func TestWeightQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")
 	}
+	t.Parallel()
 	for _, set := range []struct {
 		name string
 		want [2]float64 // what F1 should be at least with 64 and 128 bits
