@@ -265,8 +265,8 @@ func (s *Store) Close() error { return nil }
 var _ blockstore.Store = (*Store)(nil)
 
 // bulk is how many writes go to the server at once. FerretDB keeps a connection of its own open for
-// each of them until all are done, and has a hundred.
-const bulk = 20
+// each of them until all are done, and has a hundred. Tests make it smaller.
+var bulk = 20
 
 // write makes writes, in any order. It makes an upsert again if somebody else has inserted the
 // document in the meantime.

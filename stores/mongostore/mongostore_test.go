@@ -55,9 +55,12 @@ func (f *ferret) end() error {
 	return <-f.done
 }
 
+// connect returns a database of a client with a single connection. MongoDB changes a document in one
+// step. FerretDB reads it, changes it and writes it back, so of two changes at the same time one can
+// get lost. On one connection it makes one after the other.
 func connect(t testing.TB, addr string) *mongo.Database {
 	t.Helper()
-	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + addr + "/").SetRetryWrites(false).SetRetryReads(false))
+	client, err := mongo.Connect(options.Client().ApplyURI("mongodb://" + addr + "/").SetRetryWrites(false).SetRetryReads(false).SetMaxPoolSize(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +84,8 @@ func suite(db *mongo.Database, layout Layout, size int) storetest.Suite {
 
 func TestStore(t *testing.T) {
 	maxInfo = 3 // so that block values need several documents
-	defer func() { maxInfo = 4096 }()
+	bulk = 1    // so that each change of a document is a step of its own, which others can come between
+	defer func() { maxInfo, bulk = 4096, 20 }()
 	f := &ferret{dir: t.TempDir()}
 	if err := f.start(); err != nil {
 		t.Fatal(err)
