@@ -134,7 +134,7 @@ type Deduplicator[ID comparable] struct {
 	added    int                  // how many documents were ever added
 	contents []content            // by slot; a free slot has no documents
 	freed    []uint32             // the free slots of contents
-	digests  map[uint64][]uint32  // the contents with features, by profile.digest
+	digests  map[uint64][]uint32  // the contents with features, by content.digest
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
 }
@@ -152,7 +152,8 @@ type storedDocument[ID comparable] struct {
 // A content is the profile that one or more documents share.
 type content struct {
 	profile
-	first, last int32 // slots of its first and last document, or -1 if it has none
+	digest      uint64 // of the profile
+	first, last int32  // slots of its first and last document, or -1 if it has none
 }
 
 // NewDeduplicator returns an empty Deduplicator. It returns an error for options that are out of
@@ -250,15 +251,15 @@ func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs
 // put adds a document under the lock. The digest is computed before, so that adding goroutines wait
 // for each other as little as possible.
 func (d *Deduplicator[ID]) put(id ID, p profile) error {
-	digest := p.digest()
+	digest := p.hash()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.enter(id, p, digest)
 }
 
-// digest is a hash of the terms. Equal profiles have equal digests; profiles with equal digests
-// must still be compared.
-func (p *profile) digest() uint64 {
+// hash is the digest of a content with this profile. Equal profiles have equal digests; profiles with
+// equal digests must still be compared.
+func (p *profile) hash() uint64 {
 	h := xxh3.New()
 	var b [12]byte
 	for _, t := range p.terms {
@@ -322,11 +323,20 @@ func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
 	} else {
 		d.contents = append(d.contents, content{})
 	}
-	d.contents[c] = content{profile: p, first: -1, last: -1}
+	d.contents[c] = content{profile: p, digest: digest, first: -1, last: -1}
 	if len(p.terms) > 0 { // or else no search for equal profiles must find it
 		d.digests[digest] = append(d.digests[digest], c)
 	}
 	return c
+}
+
+// compare orders contents by what they contain, so that their order does not depend on when their
+// documents were added. Only equal contents are equal.
+func (c *content) compare(d *content) int {
+	return cmp.Or(cmp.Compare(c.digest, d.digest), cmp.Compare(c.fine, d.fine),
+		slices.CompareFunc(c.terms, d.terms, func(t, u Term) int {
+			return cmp.Or(cmp.Compare(t.Feature, u.Feature), cmp.Compare(t.Weight, u.Weight))
+		}))
 }
 
 // Delete removes a document and reports whether it was there. The error is always nil; Delete has
@@ -368,11 +378,10 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 func (d *Deduplicator[ID]) forget(number uint32) {
 	c := &d.contents[number]
 	if len(c.terms) > 0 {
-		digest := c.digest()
-		if left := slices.DeleteFunc(d.digests[digest], func(n uint32) bool { return n == number }); len(left) > 0 {
-			d.digests[digest] = left
+		if left := slices.DeleteFunc(d.digests[c.digest], func(n uint32) bool { return n == number }); len(left) > 0 {
+			d.digests[c.digest] = left
 		} else {
-			delete(d.digests, digest)
+			delete(d.digests, c.digest)
 		}
 		if d.known != nil {
 			d.known.index.Delete(number)
@@ -412,24 +421,24 @@ func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 
 // A collection is a snapshot of all documents, for work on all of them. Documents and contents are
 // known by their positions in its slices. Documents are in the order of adding. Contents that only
-// old documents have come first; otherwise contents are in the order of their first documents. Old
-// documents are those that [Deduplicator.PairsSince] or [Grouping] does not compare with each
-// other.
+// old documents have come first; otherwise contents are sorted by their features, so that nothing
+// depends on the order of adding. Old documents are those that [Deduplicator.PairsSince] or
+// [Grouping] does not compare with each other.
 //
 // It is the [cosine.Source] of a join, with contents as vectors.
 type collection[ID comparable] struct {
-	docs     []storedDocument[ID] // only id, number and length are used
-	contents []sharedContent
-	old      int              // contents[:old] are of old documents only
-	fps      []Fingerprint128 // if not nil, Weigh stores the fingerprints of contents here
-	counted                   // which contents count for document frequencies
-	oldDocs  int              // docs[:oldDocs] are old
-	weights  profileWeights
+	docs       []storedDocument[ID] // only id, number and length are used
+	contents   []sharedContent
+	old        int              // contents[:old] are of old documents only
+	fps        []Fingerprint128 // if not nil, Weigh stores the fingerprints of contents here
+	nearCopies                  // which contents count once together for document frequencies
+	oldDocs    int              // docs[:oldDocs] are old
+	weights    profileWeights
 }
 
-// A sharedContent is a profile with the positions of the documents that have it, ascending.
+// A sharedContent is a content with the positions of the documents that have it, ascending.
 type sharedContent struct {
-	profile
+	content
 	docs []int
 }
 
@@ -454,8 +463,8 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 		position[slot] = at
 		c.docs = append(c.docs, d.docs[slot])
 	}
-	for _, n := range d.inOrder() {
-		shared := sharedContent{profile: d.contents[n].profile}
+	for _, n := range d.used() {
+		shared := sharedContent{content: d.contents[n]}
 		for slot := range d.documentsOf(&d.contents[n]) {
 			shared.docs = append(shared.docs, position[slot])
 		}
@@ -463,47 +472,37 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	}
 	d.mu.RUnlock()
 	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
-	c.counted = d.countedOnce(len(c.contents), c.terms)
-	c.weights = c.counted.weights(d.options())
 	// Move the contents that only old documents have to the front.
-	var order []int
-	for _, isOld := range []bool{true, false} {
-		for i, content := range c.contents {
-			if docs := content.docs; (docs[len(docs)-1] < c.oldDocs) == isOld {
-				order = append(order, i)
-			}
+	isFresh := func(of *sharedContent) int {
+		if of.docs[len(of.docs)-1] < c.oldDocs {
+			return 0
 		}
-		if isOld {
-			c.old = len(order)
-		}
+		return 1
 	}
-	contents, counts := make([]sharedContent, len(order)), make(counted, len(order))
-	for to, from := range order {
-		contents[to], counts[to] = c.contents[from], c.counted[from]
-	}
-	c.contents, c.counted = contents, counts
+	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
+	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
+	c.nearCopies = d.nearCopiesOf(len(c.contents), c.terms)
+	c.weights = c.nearCopies.weights(len(c.contents), d.options())
 	return c
 }
 
-// inOrder returns the slots of the contents that have documents and features, in the order of their
-// first documents. So the result does not depend on which slots were reused. The caller holds the
-// lock.
-func (d *Deduplicator[ID]) inOrder() (numbers []uint32) {
+// used returns the slots of the contents that have documents and features, in the order of
+// [content.compare]. So results do not depend on which slots they got. The caller holds the lock.
+func (d *Deduplicator[ID]) used() (slots []uint32) {
 	for n, c := range d.contents {
 		if c.first >= 0 && len(c.terms) > 0 {
-			numbers = append(numbers, uint32(n))
+			slots = append(slots, uint32(n))
 		}
 	}
-	slices.SortFunc(numbers, func(a, b uint32) int {
-		return d.docs[d.contents[a].first].number - d.docs[d.contents[b].first].number
-	})
-	return numbers
+
+	slices.SortFunc(slots, func(a, b uint32) int { return d.contents[a].compare(&d.contents[b]) })
+	return slots
 }
 
 // terms returns the terms of a content, with raw counts for weights.
 func (c *collection[ID]) terms(i int) Vector { return c.contents[i].terms }
 
-// Len returns the number of contents. Len, Vector, Weigh and Counts implement [cosine.Source].
+// Len returns the number of contents. Len, Vector, Weigh and Copies implement [cosine.Source].
 func (c *collection[ID]) Len() int { return len(c.contents) }
 
 // Vector returns the terms of content i, with raw counts for weights.
@@ -522,9 +521,9 @@ func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
 
 // Pairs yields all pairs of near-duplicates, each once, with their cosine. A was added before B.
 // Equal documents have the similarity 1, and m of them m(m−1)/2 pairs; Groups does not spell them
-// out. The order is unspecified but depends only on the documents and the order of adding. If the
-// context ends, its error comes last, with an empty Pair. With a Recall below 1 some pairs may be
-// missing.
+// out. Which pairs there are, and their cosines, depends on nothing but the documents. The order of
+// the pairs is unspecified but always the same. If the context ends, its error comes last, with an
+// empty Pair. With a Recall below 1 some pairs may be missing.
 //
 // Pairs compares the documents that are there when the loop begins.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
@@ -679,7 +678,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 		out[i] = Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity}
 	}
 	if id != nil {
-		return out, d.enter(*id, p, p.digest())
+		return out, d.enter(*id, p, p.hash())
 	}
 	return out, nil
 }

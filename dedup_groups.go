@@ -14,7 +14,8 @@ import (
 // change a group. All other cases find the pairs first and call GroupPairs.
 
 // A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The
-// zero value groups around [Centres] and keeps the document of a group that was added first.
+// zero value groups around [Centres] and keeps the longest document of a group. So groups depend on
+// nothing but the documents, whatever the order in which they were added.
 type Grouping[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
 	Linkage Linkage
@@ -25,12 +26,14 @@ type Grouping[ID comparable] struct {
 	// is treated as old itself: it is not compared with other old ones.
 	Old int
 
-	// Prefer reports whether to keep document a rather than b. This keeps the longer one:
+	// Prefer reports whether to keep document a rather than b. This keeps the one that was added
+	// first, and then groups depend on the order of adding too:
 	//
-	//	func(a, b neardup.Document[string]) bool { return a.Length > b.Length }
+	//	func(a, b neardup.Document[string]) bool { return a.Number < b.Number }
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is
-	// preferred, the one added first is kept. nil always keeps the one added first.
+	// preferred, or Prefer is nil, the longer one is kept. Of two that are equally long, a hash of
+	// their features decides; of exact copies, the first one is kept.
 	Prefer func(a, b Document[ID]) bool
 }
 
@@ -143,13 +146,15 @@ func (c *collection[ID]) before(g *Grouping[ID], i, j int) bool {
 	if oldI, oldJ := i < c.oldDocs, j < c.oldDocs; oldI != oldJ {
 		return oldI
 	}
+	longer := c.docs[i].length > c.docs[j].length
 	if g.Prefer == nil {
-		return i < j
+		return longer
 	}
 	document := func(at int) Document[ID] {
 		return Document[ID]{ID: c.docs[at].id, Number: c.docs[at].number, Length: c.docs[at].length}
 	}
-	return g.Prefer(document(i), document(j))
+	a, b := document(i), document(j)
+	return g.Prefer(a, b) || longer && !g.Prefer(b, a)
 }
 
 // centres groups contents around centres. It searches the neighbours of centres only. A content

@@ -6,16 +6,21 @@ import (
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/frequency"
+	"github.com/neardup/neardup/internal/graph"
+	"github.com/neardup/neardup/internal/minhash"
 	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file computes document frequencies, and holds the vectors that a [Deduplicator] searches.
 //
 // Where many documents are nearly equal (a page with a counter, in a thousand versions), what they
-// share would look frequent. It would weigh little, and the documents would seem different. So of
-// documents that are nearly equal as plain sets of features, only one counts for document
-// frequencies. The pages of one template share less and all count. So the template weighs little,
-// and what is written into it decides.
+// share would look frequent. It would weigh little, and the documents would seem different. So
+// near-copies count once together for document frequencies: documents whose plain sets of features
+// have a Jaccard similarity of at least 0.9, and chains of such documents. The pages of one template
+// share less and all count. So the template weighs little, and what is written into it decides.
+//
+// Which documents are near-copies depends on nothing but the documents, so weights do not depend on
+// the order in which they came.
 //
 // A weight changes with every document that is added, but reweighing all documents for each search
 // is out of the question. So a history keeps the weights of one moment, and an index of all
@@ -24,44 +29,60 @@ import (
 // one: all histories together cost no more than a constant number of computations for each
 // document.
 
-// counted says of each content whether it counts for document frequencies.
-type counted []bool
+// nearCopies has, for each content, the first content of its group of near-copies, which may be
+// itself. nil means that each content is a group.
+type nearCopies []int
 
 const (
 	alikeSimilarity = 0.9 // the exact Jaccard similarity of near-copies
 	alikeValues     = 64  // the length of the signatures that find candidates for them
+	alikeEstimate   = 0.8 // the similarity that signatures of near-copies show nearly always
 )
 
-// countedOnce finds which of n vectors count. A vector does not count if a vector before it counts,
-// is a candidate by its signature and has a Jaccard similarity of at least 0.9 with it. With a
-// Weight of the caller's own all vectors count, because document frequencies play no role.
-func (d *Deduplicator[ID]) countedOnce(n int, terms func(i int) Vector) counted {
-	counts := make(counted, n)
+// nearCopiesOf groups n vectors: two are in one group if their signatures agree in a band and they
+// have a Jaccard similarity of at least 0.9, or if a chain of such pairs joins them. With a Weight
+// of the caller's own there are no groups, because document frequencies play no role.
+func (d *Deduplicator[ID]) nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
 	if d.options().Fingerprinter.Weight != nil {
-		for i := range counts {
-			counts[i] = true
-		}
-		return counts
+		return nil
 	}
-	ix, err := NewSignatureIndex[int](alikeSimilarity, SignatureIndexOptions{Values: alikeValues})
-	if err != nil {
-		panic(err.Error()) // the constants do not fit together
-	}
+	layout := minhash.NewLayout(alikeValues, 32, minhash.Banding(NewBanding(alikeValues, alikeSimilarity, 0.1)))
+	docs := make([]uint64, n*layout.Words)
 	for i, s := range signAll(n, terms, MinHash{Values: alikeValues}) {
-		counts[i] = true
-		for m := range ix.Search(s) { // an index in memory has no errors
-			if featureSet(terms(i)).Jaccard(featureSet(terms(m.ID))) >= alikeSimilarity {
-				counts[i] = false
-				break
-			}
-		}
-		// Only contents that count enter the index. So a content is compared with those that count,
-		// and a chain of small changes does not make its far ends near-copies.
-		if counts[i] {
-			ix.Add(i, s)
+		layout.Pack(docs[i*layout.Words:][:layout.Words], s)
+	}
+	t, groups := minhash.NewTables(layout, docs), graph.NewForest(n)
+	err := t.Components(groups, func(a, b uint32) bool {
+		return t.IsAtLeast(t.Doc(a), t.Doc(b), alikeEstimate) && terms(int(a)).isAlike(terms(int(b)))
+	}, func() error { return nil })
+	if err != nil {
+		panic(err.Error()) // tables in memory have no errors
+	}
+	return nearCopies(groups.Roots())
+}
+
+// isAlike reports whether the features of two vectors, as plain sets, have a Jaccard similarity of
+// at least 0.9.
+func (v Vector) isAlike(w Vector) bool {
+	// With c common features the similarity is c/(|v|+|w|−c). It is at least 9/10 if at most one in 19
+	// of all features is without a partner.
+	missing := (len(v) + len(w)) / 19
+	for i, j := 0, 0; missing >= 0; {
+		switch {
+		case i == len(v) || j == len(w):
+			return missing >= len(v)-i+len(w)-j
+		case v[i].Feature < w[j].Feature:
+			i++
+			missing--
+		case v[i].Feature > w[j].Feature:
+			j++
+			missing--
+		default:
+			i++
+			j++
 		}
 	}
-	return counts
+	return false
 }
 
 // signAll returns the MinHash signatures of n vectors, as sets of features. It uses all processors.
@@ -84,15 +105,17 @@ func featureSet(v Vector) Set {
 	return set
 }
 
-// Counts implements this method of [cosine.Source], where counted is embedded.
-func (c counted) Counts(i int) bool { return c[i] }
+// Copies implements this method of [cosine.Source], where nearCopies is embedded.
+func (c nearCopies) Copies() []int { return c }
 
-// weights returns the weights by document frequency, for as many documents as count.
-func (c counted) weights(s *DeduplicatorOptions) profileWeights {
-	n := 0
-	for _, counts := range c {
-		if counts {
-			n++
+// weights returns the weights by document frequency among n contents.
+func (c nearCopies) weights(n int, s *DeduplicatorOptions) profileWeights {
+	if c != nil {
+		n = 0
+		for i, first := range c {
+			if first == i {
+				n++
+			}
 		}
 	}
 	return newProfileWeights(n, s.Fingerprinter.Weight != nil)
@@ -102,19 +125,19 @@ func (c counted) weights(s *DeduplicatorOptions) profileWeights {
 // index of the vectors of all contents, weighted by them. Only the index changes afterwards.
 type history struct {
 	weights profileWeights
-	table   *frequency.Table     // how many documents that count have each feature
+	table   *frequency.Table     // how many documents have each feature, near-copies once
 	index   *VectorIndex[uint32] // of contents, by slot
 	at      int                  // how many contents there were when it was made
 }
 
-// A historySource is the terms of all contents, for counting, with the contents that count.
+// A historySource is the terms of all contents, for counting, with the groups of near-copies.
 type historySource struct {
 	cosine.Slice[Vector]
-	counted
+	nearCopies
 }
 
-// Counts implements [cosine.Source]. It decides between the Counts of the two embedded types.
-func (h historySource) Counts(i int) bool { return h.counted[i] }
+// Copies implements [cosine.Source]. It decides between the Copies of the two embedded types.
+func (h historySource) Copies() []int { return h.nearCopies }
 
 // isStale reports whether a search must make a new history: if there is none, or as many contents
 // have come since as it began with. A history of fewer than fewContents is stale after any new
@@ -143,21 +166,20 @@ func (d *Deduplicator[ID]) refresh() error {
 // learned returns a new history of all contents. It takes time for all of them. The caller holds
 // the lock, for reading at least.
 func (d *Deduplicator[ID]) learned() (*history, error) {
-	numbers := d.inOrder()
-	// Everything happens in the order of adding, so histories of the same documents are equal.
-	var used historySource
+	numbers := d.used()
+	var all historySource
 	for _, n := range numbers {
-		used.Slice = append(used.Slice, d.contents[n].terms)
+		all.Slice = append(all.Slice, d.contents[n].terms)
 	}
-	used.counted = d.countedOnce(used.Len(), func(i int) Vector { return used.Slice[i] })
+	all.nearCopies = d.nearCopiesOf(all.Len(), func(i int) Vector { return all.Slice[i] })
 	// The index finds by the threshold of the options, so it returns near-duplicates only.
 	index, err := NewVectorIndex[uint32](d.options().Similarity, VectorIndexOptions{})
 	if err != nil {
 		return nil, err
 	}
-	h := &history{used.weights(d.options()), cosine.Count(used), index, used.Len()}
-	vectors := make([]Vector, used.Len())
-	parallel.Chunks(used.Len(), func(_, from, to int) {
+	h := &history{all.weights(all.Len(), d.options()), cosine.Count(all), index, all.Len()}
+	vectors := make([]Vector, all.Len())
+	parallel.Chunks(all.Len(), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			vectors[i] = h.vector(&d.contents[numbers[i]].profile)
 		}
@@ -185,12 +207,7 @@ func (h *history) vector(p *profile) Vector {
 	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
 }
 
-// documents returns how many of the documents that count have a feature. If only others have it the
-// result is 1, since they are near-copies of one that counts.
+// documents returns how many documents have a feature, where near-copies count once together.
 func (h *history) documents(feature uint64) int {
-	n := h.table.Find(feature, 0)
-	if n == frequency.Marked { // only documents that do not count have it
-		return 1
-	}
-	return int(n &^ frequency.Marked)
+	return int(h.table.Find(feature, 0) &^ frequency.Marked)
 }

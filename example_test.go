@@ -411,7 +411,7 @@ func ExampleDeduplicator() {
 		fmt.Printf("mail-4 is like %s: %.2f\n", m.ID, m.Similarity)
 	}
 	// Output:
-	// keep mail-1 of [mail-1 mail-3]
+	// keep mail-3 of [mail-1 mail-3]
 	// mail-4 is like mail-2: 0.78
 }
 

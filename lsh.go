@@ -416,7 +416,7 @@ func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 	}
 	t := minhash.NewTables(ix.layout, distinct.Docs)
 	groups := graph.NewForest(t.N)
-	err = t.Components(groups, ix.similarity, ctx.Err)
+	err = t.Components(groups, func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -82,9 +83,10 @@ type Source interface {
 	// have the feature of v[k], as far as they count. It returns as many terms, in the same order.
 	Weigh(i int, v []Term, df []uint32) []Term
 
-	// Counts reports whether vector i counts for the document frequencies. A near-copy of another
-	// vector does not, so that what many copies share does not look frequent.
-	Counts(i int) bool
+	// Copies tells which vectors are near-copies of each other. These count once together for the
+	// document frequencies, so that what many copies share does not look frequent. The result has,
+	// for each vector, the first vector of its group. nil means that all vectors count.
+	Copies() []int
 }
 
 // A Slice is a source of vectors whose weights are final. All of them count.
@@ -99,8 +101,8 @@ func (v Slice[V]) Vector(i int, _ []Term) []Term { return v[i] }
 // Weigh implements [Source].
 func (v Slice[V]) Weigh(_ int, w []Term, _ []uint32) []Term { return w }
 
-// Counts implements [Source].
-func (v Slice[V]) Counts(int) bool { return true }
+// Copies implements [Source].
+func (v Slice[V]) Copies() []int { return nil }
 
 // A Numbered is a collection of vectors in memory whose features have numbers from 0, ascending
 // with the hash of the feature. So the terms of a vector are sorted by number, and what belongs to
@@ -158,36 +160,103 @@ func Number(src Source, least uint32) *Numbered {
 	return v
 }
 
-// Count returns the document frequency of each feature among the vectors that count. A feature of a
-// vector that does not count has the bit [frequency.Marked] besides. If no vector that counts has
-// it, its frequency is that bit alone.
+// Count returns the document frequency of each feature, where near-copies count once together: in
+// how many groups of near-copies some vector has the feature. A feature that a group of several
+// vectors has gets the bit [frequency.Marked] besides, since more vectors may have it than the
+// frequency says.
 func Count(src Source) *frequency.Table {
 	var table frequency.Table
 	table.Prepare()
-	// Marks come last, because nothing may be counted after them.
-	for _, which := range []bool{true, false} {
-		parallel.Chunks(src.Len(), func(_, from, to int) {
-			var buf []Term
-			var keys, sorted []uint64
-			for i := from; i < to; i++ {
-				if src.Counts(i) != which {
-					continue
+	groups := copiesOf(src)
+	isAlone := func(i int) bool { return groups.alone == nil || groups.alone[i] }
+	parallel.Chunks(src.Len(), func(_, from, to int) {
+		c := counter{table: &table}
+		for i := from; i < to; i++ {
+			if isAlone(i) {
+				c.buf = src.Vector(i, c.buf)
+				c.keys = c.keys[:0]
+				for _, t := range c.buf {
+					c.keys = append(c.keys, t.Feature)
 				}
-				buf = src.Vector(i, buf)
-				keys = keys[:0]
-				for _, t := range buf {
-					keys = append(keys, t.Feature)
-				}
-				if which {
-					sorted = slices.Grow(sorted[:0], len(keys))[:len(keys)]
-					table.Count(keys, sorted)
-				} else {
-					table.Mark(keys)
-				}
+				c.count(c.keys)
 			}
-		})
+		}
+	})
+	if groups.alone == nil {
+		return &table
 	}
+	parallel.Each(len(groups.several), func(g int) {
+		c := counter{table: &table}
+		c.bag.Factor = rand.Uint64() | 1
+		for _, i := range groups.several[g] {
+			c.buf = src.Vector(i, c.buf)
+			for _, t := range c.buf {
+				c.bag.Entry(t.Feature)
+			}
+		}
+		c.count(c.bag.Keys)
+	})
+	// Marks come last, because nothing may be counted after them.
+	parallel.Each(len(groups.several), func(g int) {
+		var buf []Term
+		var keys []uint64
+		for _, i := range groups.several[g] {
+			buf, keys = src.Vector(i, buf), keys[:0]
+			for _, t := range buf {
+				keys = append(keys, t.Feature)
+			}
+			table.Mark(keys)
+		}
+	})
 	return &table
+}
+
+// A copyGroups has the vectors of a [Source] by groups of near-copies.
+type copyGroups struct {
+	alone   []bool  // whether a vector is a group of its own; nil means that all are
+	several [][]int // the vectors of each other group
+}
+
+// copiesOf reads the groups of a source.
+func copiesOf(src Source) (g copyGroups) {
+	first := src.Copies()
+	if first == nil {
+		return g
+	}
+	g.alone = make([]bool, len(first))
+	members := make([]int, len(first)) // of the group with this first vector
+	for _, f := range first {
+		members[f]++
+	}
+	number := map[int]int{}
+	for i, f := range first {
+		if members[f] == 1 {
+			g.alone[i] = true
+			continue
+		}
+		n, ok := number[f]
+		if !ok {
+			n = len(g.several)
+			number[f] = n
+			g.several = append(g.several, nil)
+		}
+		g.several[n] = append(g.several[n], i)
+	}
+	return g
+}
+
+// A counter counts the features of vectors in a table, with buffers of its own.
+type counter struct {
+	table        *frequency.Table
+	bag          frequency.Bag
+	buf          []Term
+	keys, sorted []uint64
+}
+
+// count adds 1 to the frequency of each feature.
+func (c *counter) count(features []uint64) {
+	c.sorted = slices.Grow(c.sorted[:0], len(features))[:len(features)]
+	c.table.Count(features, c.sorted)
 }
 
 // enter numbers the features of a table that have a count of at least least, and keeps their

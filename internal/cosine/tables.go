@@ -86,8 +86,8 @@ func (d *Docs) Vector(i int, buf []Term) []Term { return VectorOf(buf[:0], d.Doc
 // Weigh implements [Source].
 func (d *Docs) Weigh(_ int, v []Term, _ []uint32) []Term { return v }
 
-// Counts implements [Source].
-func (d *Docs) Counts(int) bool { return true }
+// Copies implements [Source].
+func (d *Docs) Copies() []int { return nil }
 
 // Tables is the inverted index of the vectors of a run. It never changes. Unlike a [Join] it has
 // all terms of all vectors, because it does not know the thresholds of its queries.

@@ -200,9 +200,9 @@ func (l *Layout) Jaccard(a, b []uint64) float64 {
 	return exact.Ratio(same, l.Values-neither)
 }
 
-// isAtLeast reports whether the estimated similarity of two documents is at least least. After
+// IsAtLeast reports whether the estimated similarity of two documents is at least least. After
 // every 32 values it stops if the remaining ones cannot suffice, even if all of them were equal.
-func (l *Layout) isAtLeast(a, b []uint64, least float64) bool {
+func (l *Layout) IsAtLeast(a, b []uint64, least float64) bool {
 	if l.Bits < 32 {
 		return l.Jaccard(a, b) >= least
 	}

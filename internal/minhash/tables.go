@@ -332,14 +332,14 @@ func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
 	})
 }
 
-// Components joins in f every two documents that agree in a band and whose estimated similarity is
-// at least least.
+// Components joins in f every two documents that agree in a band and are similar, as similar says of
+// two ordinals. It does not ask about documents that others have joined already.
 //
 // Many documents may share a key, and their pairs would be too many to compare. So the documents of
 // a key are kept by component, and a new one is compared with the members of another component only
 // until one of them is similar. n documents of one component cost n steps, not n². stop is called
 // often; its error ends the work.
-func (t *Tables) Components(f graph.Forest, least float64, stop func() error) error {
+func (t *Tables) Components(f graph.Forest, similar func(a, b uint32) bool, stop func() error) error {
 	var parts [][]uint32 // the documents of one key so far, by component
 	return t.eachKey(func(ords []uint32, band int) (bool, error) {
 		if err := stop(); err != nil {
@@ -352,7 +352,7 @@ func (t *Tables) Components(f graph.Forest, least float64, stop func() error) er
 					return false, err
 				}
 			}
-			parts = t.place(f, parts, ord, least, band)
+			parts = t.place(f, parts, ord, similar, band)
 		}
 		return true, nil
 	})
@@ -361,13 +361,13 @@ func (t *Tables) Components(f graph.Forest, least float64, stop func() error) er
 // place joins a document with every component in parts that has a similar member, and adds it to
 // the part of its own component. It returns the new parts. Parts whose components have been joined
 // stay separate, which changes no result.
-func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, least float64, band int) [][]uint32 {
+func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, similar func(a, b uint32) bool, band int) [][]uint32 {
 	doc := t.Doc(ord)
 	own := -1
 	for p, members := range parts {
 		if f.Find(int(members[0])) != f.Find(int(ord)) {
 			for _, other := range members {
-				if t.isAtLeast(doc, t.Doc(other), least) && t.Agree(doc, t.Doc(other), band) {
+				if similar(ord, other) && t.Agree(doc, t.Doc(other), band) {
 					f.Join(int(ord), int(other))
 					break
 				}
