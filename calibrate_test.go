@@ -144,7 +144,7 @@ func TestExplain(t *testing.T) {
 	if len(x.Features) != 3 || x.Features[2].Text != "maria" || x.Features[2].B != 0 {
 		t.Errorf("%+v", x)
 	}
-	if got := listed(rec.SearchRecord(Record{"name": "Anna", "city": "Bonn"})); len(got) != 2 || got[0] != (Match[int]{ID: 2, Similarity: 1}) {
+	if got := listed(rec.SearchRecord(Record{"name": "Anna", "city": "Bonn"})); len(got) != 2 || got[0] != (Match[int]{ID: 2, Similarity: 1, Kind: Identical}) {
 		t.Errorf("%v", got)
 	}
 	if got := must(rec.SearchAndAddRecord(3, Record{"name": "anna", "city": "Bonn"})); len(got) != 2 || rec.Len() != 3 {

@@ -11,8 +11,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
+	"github.com/neardup/neardup/internal/wording"
 	"github.com/zeebo/xxh3"
 )
 
@@ -20,6 +22,8 @@ import (
 // deleted and searched. The other files have the rest:
 //
 //	dedup_profile.go    the features of a document, and what they weigh
+//	dedup_threshold.go  from which similarity on documents are near-duplicates
+//	dedup_kind.go       how near-duplicates differ, and which kinds of them count
 //	dedup_history.go    document frequencies, and the vectors that Search looks in
 //	dedup_plan.go       how Pairs and Groups find the pairs to verify
 //	dedup_groups.go     Groups
@@ -53,9 +57,16 @@ type DeduplicatorOptions struct {
 	//   - TiesOne has no effect.
 	Fingerprinter Fingerprinter
 
-	// Similarity is the smallest cosine of two near-duplicates, above 0 and at most 1; 0 means
-	// 0.57. [Deduplicator.Calibrate] finds the best value from labelled pairs.
+	// Similarity is the smallest cosine of two near-duplicates, above 0 and at most 1. 0 means that
+	// the collection decides: see [Deduplicator.Threshold]. [Deduplicator.Calibrate] finds the best
+	// value from labelled pairs.
 	Similarity float64
+
+	// Kinds are the kinds of pairs that count as near-duplicates, joined by |. 0 means all but
+	// [SameForm]. If SameForm counts, documents of one form count once together for document
+	// frequencies, so that the letters of a campaign are as similar to each other if there are ten
+	// thousand of them as if there are ten.
+	Kinds Kind
 
 	// Recall is the fraction of the similar pairs that Pairs and Groups must find, above 0 and at
 	// most 1; 0 means 1, all of them. With less they may compare only documents whose fingerprints
@@ -65,21 +76,20 @@ type DeduplicatorOptions struct {
 	Recall float64
 }
 
-// defaultSimilarity is what a Similarity of 0 means.
-const defaultSimilarity = 0.57
-
 // defaultOptions are the options of the zero Deduplicator, ready for every text that it gets. They
 // do not change.
-var defaultOptions = DeduplicatorOptions{Similarity: defaultSimilarity, Recall: 1}
+var defaultOptions = DeduplicatorOptions{Kinds: AllKinds &^ SameForm, Recall: 1}
 
 // canonical returns s with defaults in place of zeros. It returns an error if an option is out of
 // range or NaN, or if the Weight does not fit the features.
 func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
-	s.Similarity = cmp.Or(s.Similarity, defaultOptions.Similarity)
+	s.Kinds = cmp.Or(s.Kinds, defaultOptions.Kinds)
 	s.Recall = cmp.Or(s.Recall, defaultOptions.Recall)
 	switch {
-	case !(s.Similarity > 0 && s.Similarity <= 1):
+	case !(s.Similarity >= 0 && s.Similarity <= 1):
 		return s, fmt.Errorf("neardup: similarity %g is not above 0 and at most 1", s.Similarity)
+	case s.Kinds&^AllKinds != 0:
+		return s, fmt.Errorf("neardup: unknown kinds of pairs: %d", uint8(s.Kinds))
 	case !(s.Recall > 0 && s.Recall <= 1):
 		return s, fmt.Errorf("neardup: recall %g is not above 0 and at most 1", s.Recall)
 	}
@@ -145,6 +155,7 @@ type storedDocument[ID comparable] struct {
 	id         ID
 	number     int    // how many documents were added before it
 	length     int    // in characters; see Document.Length
+	text       uint64 // a hash of the text
 	content    uint32 // its slot in contents
 	prev, next int32  // slots in the list of the content, or -1
 }
@@ -169,7 +180,7 @@ func NewDeduplicator[ID comparable](options DeduplicatorOptions) (*Deduplicator[
 
 // options returns the settings with defaults filled in, also for the zero Deduplicator.
 func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
-	if d.settings.Similarity != 0 {
+	if d.settings.Recall != 0 {
 		return &d.settings
 	}
 	return &defaultOptions
@@ -267,6 +278,10 @@ func (p *profile) hash() uint64 {
 		binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
 		h.Write(b[:])
 	}
+	for _, w := range p.words {
+		binary.LittleEndian.PutUint32(b[:], w)
+		h.Write(b[:4])
+	}
 	return h.Sum64()
 }
 
@@ -284,12 +299,12 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 	c := &d.contents[number]
 	if c.first < 0 && len(p.terms) > 0 {
 		if d.entered++; d.known != nil {
-			if err := d.known.index.Add(number, d.known.vector(&p)); err != nil {
+			if err := d.known.add(number, &p); err != nil {
 				return err
 			}
 		}
 	}
-	doc := storedDocument[ID]{id: id, number: d.added, length: p.length, content: number, prev: c.last, next: -1}
+	doc := storedDocument[ID]{id: id, number: d.added, length: p.length, text: p.text, content: number, prev: c.last, next: -1}
 	d.added++
 	slot := int32(len(d.docs))
 	if n := len(d.freeDocs); n > 0 {
@@ -313,7 +328,7 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 // other.
 func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
 	for _, c := range d.digests[digest] {
-		if of := &d.contents[c]; of.fine == p.fine && slices.Equal(of.terms, p.terms) {
+		if of := &d.contents[c]; of.fine == p.fine && slices.Equal(of.terms, p.terms) && slices.Equal(of.words, p.words) {
 			return c
 		}
 	}
@@ -336,7 +351,7 @@ func (c *content) compare(d *content) int {
 	return cmp.Or(cmp.Compare(c.digest, d.digest), cmp.Compare(c.fine, d.fine),
 		slices.CompareFunc(c.terms, d.terms, func(t, u Term) int {
 			return cmp.Or(cmp.Compare(t.Feature, u.Feature), cmp.Compare(t.Weight, u.Weight))
-		}))
+		}), slices.Compare(c.words, d.words))
 }
 
 // Delete removes a document and reports whether it was there. The error is always nil; Delete has
@@ -384,7 +399,7 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 			delete(d.digests, c.digest)
 		}
 		if d.known != nil {
-			d.known.index.Delete(number)
+			d.known.delete(number)
 		}
 	}
 	*c = content{first: -1, last: -1}
@@ -434,20 +449,34 @@ type collection[ID comparable] struct {
 	nearCopies                  // which contents count once together for document frequencies
 	oldDocs    int              // docs[:oldDocs] are old
 	weights    profileWeights
+	settings   *DeduplicatorOptions
+	forms      *wording.Forms
+	filled     []wording.Filled // for each content its form and what is filled in
+	numbered   *cosine.Numbered // the vectors; nil until they are needed
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.
 type sharedContent struct {
 	content
+	slot uint32 // in the Deduplicator
 	docs []int
 }
 
 // collect takes a snapshot. Documents with a number below old are old in it. The lock is held only
-// while documents are copied, and not while near-copies are looked for. Profiles are shared with d,
-// which never changes them.
+// while documents are copied, and not while near-copies and forms are looked for. Profiles are shared
+// with d, which never changes them.
 func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
-	c := &collection[ID]{}
 	d.mu.RLock()
+	c := d.copied(old)
+	d.mu.RUnlock()
+	c.learn()
+	return c
+}
+
+// copied returns the documents and contents for a snapshot. The caller holds the lock, for reading
+// at least.
+func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
+	c := &collection[ID]{settings: d.options()}
 	var slots []int32
 	for slot := range d.docs {
 		if d.docs[slot].number >= 0 {
@@ -464,14 +493,18 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 		c.docs = append(c.docs, d.docs[slot])
 	}
 	for _, n := range d.used() {
-		shared := sharedContent{content: d.contents[n]}
+		shared := sharedContent{content: d.contents[n], slot: n}
 		for slot := range d.documentsOf(&d.contents[n]) {
 			shared.docs = append(shared.docs, position[slot])
 		}
 		c.contents = append(c.contents, shared)
 	}
-	d.mu.RUnlock()
 	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
+	return c
+}
+
+// learn completes a snapshot with what its documents have in common.
+func (c *collection[ID]) learn() {
 	// Move the contents that only old documents have to the front.
 	isFresh := func(of *sharedContent) int {
 		if of.docs[len(of.docs)-1] < c.oldDocs {
@@ -481,9 +514,14 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 	}
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
-	c.nearCopies = d.nearCopiesOf(len(c.contents), c.terms)
-	c.weights = c.nearCopies.weights(len(c.contents), d.options())
-	return c
+	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].words })
+	if c.settings.Fingerprinter.Weight == nil { // or else document frequencies play no role
+		c.nearCopies = nearCopiesOf(len(c.contents), c.terms)
+		if c.settings.Kinds&SameForm != 0 {
+			c.nearCopies.join(c.filled)
+		}
+	}
+	c.weights = c.nearCopies.weights(len(c.contents), c.settings)
 }
 
 // used returns the slots of the contents that have documents and features, in the order of
@@ -537,8 +575,8 @@ func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		c := d.collect(n)
-		for p := range c.documentPairs(ctx, d.options().Similarity, d.options().Recall) {
-			if !yield(Pair[ID]{A: c.docs[p.A].id, B: c.docs[p.B].id, Similarity: p.Similarity}, nil) {
+		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Recall, c.settings.Kinds) {
+			if !yield(Pair[ID]{A: c.docs[p.A].id, B: c.docs[p.B].id, Similarity: p.Similarity, Kind: p.Kind}, nil) {
 				return
 			}
 		}
@@ -549,21 +587,23 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair
 }
 
 // documentPairs yields pairs of documents by position, A < B, without those of two old documents.
-// It finds the pairs with a cosine of at least least, or a fraction recall of them.
-func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64) iter.Seq[Pair[int]] {
+// It finds the pairs of some kinds with a cosine of at least least, or a fraction recall of them.
+func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64, kinds Kind) iter.Seq[Pair[int]] {
 	return func(yield func(Pair[int]) bool) {
 		// Pairs within a content: equal documents.
 		for _, of := range c.contents[c.old:] {
 			for b := c.oldOf(of.docs); b < len(of.docs); b++ {
 				for _, i := range of.docs[:b] {
-					if !yield(Pair[int]{A: i, B: of.docs[b], Similarity: 1}) {
+					p := Pair[int]{A: i, B: of.docs[b], Similarity: 1, Kind: c.equalKind(i, of.docs[b])}
+					if kinds&p.Kind != 0 && !yield(p) {
 						return
 					}
 				}
 			}
 		}
 		// Pairs between two contents: each document of one with each document of the other.
-		for p := range c.pairs(ctx, least, recall, planFrom) {
+		for p := range c.pairs(ctx, least, recall, planFrom, kinds) {
+			kind := c.kind(p.A, p.B)
 			of, with := c.contents[p.A].docs, c.contents[p.B].docs
 			fresh := with[c.oldOf(with):]
 			for n, i := range of {
@@ -571,7 +611,7 @@ func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float6
 					fresh = with
 				}
 				for _, j := range fresh {
-					if !yield(Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity}) {
+					if !yield(Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity, Kind: kind}) {
 						return
 					}
 				}
@@ -660,14 +700,24 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	type hit struct {
 		similarity float64
 		slot       int32
+		kind       Kind
 	}
 	var hits []hit
+	kinds, filled := d.options().Kinds, d.known.forms.Read(p.words)
 	for m, err := range d.known.index.Search(d.known.vector(&p)) {
 		if err != nil {
 			return nil, err
 		}
-		for slot := range d.documentsOf(&d.contents[m.ID]) {
-			hits = append(hits, hit{m.Similarity, slot})
+		c := &d.contents[m.ID]
+		kind := kindOf(p.words, c.words, filled, d.known.filled[m.ID])
+		for slot := range d.documentsOf(c) {
+			h := hit{m.Similarity, slot, kind}
+			if kind == SameWords && d.docs[slot].text == p.text {
+				h.kind = Identical
+			}
+			if h.kind&kinds != 0 {
+				hits = append(hits, h)
+			}
 		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
@@ -675,7 +725,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	})
 	out := make([]Match[ID], len(hits))
 	for i, h := range hits {
-		out[i] = Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity}
+		out[i] = Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity, Kind: h.kind}
 	}
 	if id != nil {
 		return out, d.enter(*id, p, p.hash())

@@ -185,7 +185,7 @@ func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], com
 	// Duplicates that are not among these pairs lie below the curve; total counts them.
 	if complete {
 		c := d.collect(0)
-		for p := range c.documentPairs(ctx, leastCurve, 1) {
+		for p := range c.documentPairs(ctx, leastCurve, 1, AllKinds) {
 			take([2]int{c.docs[p.A].number, c.docs[p.B].number}, p.Similarity)
 		}
 		if err := ctx.Err(); err != nil {

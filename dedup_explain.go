@@ -17,7 +17,9 @@ import (
 // An Explanation says why two documents are near-duplicates, or why they are not.
 type Explanation struct {
 	Similarity float64            // the cosine of the two documents
-	Least      float64            // the Similarity of the options, which near-duplicates must reach
+	Least      float64            // the similarity that near-duplicates must reach: that of the Threshold
+	Kind       Kind               // how the documents differ
+	Kinds      Kind               // the kinds that count as near-duplicates
 	Features   []ExplainedFeature // the features of both, those that matter most first
 }
 
@@ -35,8 +37,9 @@ type ExplainedFeature struct {
 	Documents int
 }
 
-// Duplicate reports whether the documents are near-duplicates: whether Similarity reaches Least.
-func (e Explanation) Duplicate() bool { return e.Similarity >= e.Least }
+// Duplicate reports whether the documents are near-duplicates: whether Similarity reaches Least, and
+// their Kind counts.
+func (e Explanation) Duplicate() bool { return e.Similarity >= e.Least && e.Kind&e.Kinds != 0 }
 
 // Explain compares two texts with the weights that Search uses. The texts need not have been added,
 // and are not. Features that both have come first, in the order of what they add to the similarity.
@@ -99,7 +102,10 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 	defer unlock()
 	h := d.known
 	x, y := h.vector(&a), h.vector(&b)
-	e := Explanation{Similarity: x.Cosine(y), Least: d.options().Similarity}
+	e := Explanation{Similarity: x.Cosine(y), Least: h.threshold.Similarity, Kinds: d.options().Kinds}
+	if e.Kind = kindOf(a.words, b.words, h.forms.Read(a.words), h.forms.Read(b.words)); e.Kind == SameWords && a.text == b.text {
+		e.Kind = Identical
+	}
 	// Merge the two vectors: at has the position in e.Features of a feature seen on either side.
 	at := map[uint64]int{}
 	for side, v := range []Vector{x, y} {
@@ -136,7 +142,11 @@ func (e Explanation) String() string {
 	if !e.Duplicate() {
 		verdict = "no near-duplicates"
 	}
-	fmt.Fprintf(&b, "%s: similarity %.3f, at least %.3f is needed\n", verdict, e.Similarity, e.Least)
+	fmt.Fprintf(&b, "%s: similarity %.3f, at least %.3f is needed; %v", verdict, e.Similarity, e.Least, e.Kind)
+	if e.Kind&e.Kinds == 0 {
+		b.WriteString(", which does not count")
+	}
+	b.WriteByte('\n')
 	// value returns the number to print, and whether the feature is of this part. The numbers of
 	// the first part add up to the similarity.
 	for _, part := range []struct {

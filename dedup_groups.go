@@ -67,7 +67,7 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	}
 	keep := c.keepers(&g)
 	first := func(i, j int) bool { return c.before(&g, keep[i], keep[j]) }
-	of := c.group(ctx, d.options(), g.Linkage, first)
+	of := c.group(ctx, g.Linkage, first)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -76,17 +76,18 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 
 // group returns, for each content, the content that represents its group. If the context ends the
 // result means nothing.
-func (c *collection[ID]) group(ctx context.Context, s *DeduplicatorOptions, by Linkage, first func(i, j int) bool) []int {
+func (c *collection[ID]) group(ctx context.Context, by Linkage, first func(i, j int) bool) []int {
+	least, recall, kinds := c.least(ctx), c.settings.Recall, c.settings.Kinds
 	switch {
-	case by == Centres && s.Recall == 1:
-		return c.centres(ctx, s.Similarity, first)
-	case by == Chains && s.Recall == 1 && c.old == 0:
-		return c.chains(ctx, s.Similarity, first)
+	case by == Centres && recall == 1:
+		return c.centres(ctx, least, kinds, first)
+	case by == Chains && recall == 1 && c.old == 0:
+		return c.chains(ctx, least, kinds, first)
 	}
 	// Documents that equal an old one are in old contents, so this leaves out more pairs than
 	// c.pairs does.
 	fresh := func(yield func(Pair[int]) bool) {
-		for p := range c.pairs(ctx, s.Similarity, s.Recall, planFrom) {
+		for p := range c.pairs(ctx, least, recall, planFrom, kinds) {
 			if !(c.isOld(p.A) && c.isOld(p.B)) && !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}) {
 				return
 			}
@@ -160,8 +161,9 @@ func (c *collection[ID]) before(g *Grouping[ID], i, j int) bool {
 // centres groups contents around centres. It searches the neighbours of centres only. A content
 // that belongs to a centre is never searched for itself, so a large group costs little more than
 // its one centre.
-func (c *collection[ID]) centres(ctx context.Context, least float64, before func(i, j int) bool) []int {
-	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })
+func (c *collection[ID]) centres(ctx context.Context, least float64, kinds Kind, before func(i, j int) bool) []int {
+	j := cosine.NewJoin(c.number(planFrom), least, func(int) bool { return true })
+	j.Skip = c.leavesOut(kinds)
 	return graph.CentresOf(len(c.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			is = nil // Groups returns the error, and no groups
@@ -181,8 +183,9 @@ func (c *collection[ID]) centres(ctx context.Context, least float64, before func
 }
 
 // chains groups contents by connected components, without spelling out the pairs of a component.
-func (c *collection[ID]) chains(ctx context.Context, least float64, before func(i, j int) bool) []int {
-	j := cosine.NewJoin(cosine.Number(c, 2), least, func(int) bool { return true })
+func (c *collection[ID]) chains(ctx context.Context, least float64, kinds Kind, before func(i, j int) bool) []int {
+	j := cosine.NewJoin(c.number(planFrom), least, func(int) bool { return true })
+	j.Skip = c.leavesOut(kinds)
 	of := graph.ComponentsOf(len(c.contents), func(is []int, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			return // the result is thrown away

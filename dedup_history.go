@@ -9,6 +9,7 @@ import (
 	"github.com/neardup/neardup/internal/graph"
 	"github.com/neardup/neardup/internal/minhash"
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/wording"
 )
 
 // This file computes document frequencies, and holds the vectors that a [Deduplicator] searches.
@@ -41,11 +42,8 @@ const (
 
 // nearCopiesOf groups n vectors: two are in one group if their signatures agree in a band and they
 // have a Jaccard similarity of at least 0.9, or if a chain of such pairs joins them. With a Weight
-// of the caller's own there are no groups, because document frequencies play no role.
-func (d *Deduplicator[ID]) nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
-	if d.options().Fingerprinter.Weight != nil {
-		return nil
-	}
+// of the caller's own they are not needed, because document frequencies play no role.
+func nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
 	layout := minhash.NewLayout(alikeValues, 32, minhash.Banding(NewBanding(alikeValues, alikeSimilarity, 0.1)))
 	docs := make([]uint64, n*layout.Words)
 	for i, s := range signAll(n, terms, MinHash{Values: alikeValues}) {
@@ -59,6 +57,19 @@ func (d *Deduplicator[ID]) nearCopiesOf(n int, terms func(i int) Vector) nearCop
 		panic(err.Error()) // tables in memory have no errors
 	}
 	return nearCopies(groups.Roots())
+}
+
+// join makes one group of all near-copies that are of one form.
+func (c nearCopies) join(filled []wording.Filled) {
+	f, first := graph.Forest(c), map[uint64]int{}
+	for i, d := range filled {
+		if at, ok := first[d.Form]; ok && d.Form != 0 {
+			f.Join(at, i)
+		} else {
+			first[d.Form] = i
+		}
+	}
+	f.Roots()
 }
 
 // isAlike reports whether the features of two vectors, as plain sets, have a Jaccard similarity of
@@ -121,23 +132,18 @@ func (c nearCopies) weights(n int, s *DeduplicatorOptions) profileWeights {
 	return newProfileWeights(n, s.Fingerprinter.Weight != nil)
 }
 
-// A history is what Search and Explain work with: the document frequencies of one moment, and an
-// index of the vectors of all contents, weighted by them. Only the index changes afterwards.
+// A history is what Search and Explain work with: the document frequencies of one moment, the forms
+// and the threshold, and an index of the vectors of all contents, weighted by them. Only the index
+// changes afterwards, and filled with it.
 type history struct {
-	weights profileWeights
-	table   *frequency.Table     // how many documents have each feature, near-copies once
-	index   *VectorIndex[uint32] // of contents, by slot
-	at      int                  // how many contents there were when it was made
+	weights   profileWeights
+	table     *frequency.Table // how many documents have each feature, near-copies once
+	threshold Threshold
+	forms     *wording.Forms
+	filled    []wording.Filled     // of contents, by slot
+	index     *VectorIndex[uint32] // of contents, by slot
+	at        int                  // how many contents there were when it was made
 }
-
-// A historySource is the terms of all contents, for counting, with the groups of near-copies.
-type historySource struct {
-	cosine.Slice[Vector]
-	nearCopies
-}
-
-// Copies implements [cosine.Source]. It decides between the Copies of the two embedded types.
-func (h historySource) Copies() []int { return h.nearCopies }
 
 // isStale reports whether a search must make a new history: if there is none, or as many contents
 // have come since as it began with. A history of fewer than fewContents is stale after any new
@@ -166,32 +172,47 @@ func (d *Deduplicator[ID]) refresh() error {
 // learned returns a new history of all contents. It takes time for all of them. The caller holds
 // the lock, for reading at least.
 func (d *Deduplicator[ID]) learned() (*history, error) {
-	numbers := d.used()
-	var all historySource
-	for _, n := range numbers {
-		all.Slice = append(all.Slice, d.contents[n].terms)
-	}
-	all.nearCopies = d.nearCopiesOf(all.Len(), func(i int) Vector { return all.Slice[i] })
-	// The index finds by the threshold of the options, so it returns near-duplicates only.
-	index, err := NewVectorIndex[uint32](d.options().Similarity, VectorIndexOptions{})
-	if err != nil {
+	c := d.copied(0)
+	c.learn()
+	h := &history{weights: c.weights, table: cosine.Count(c), threshold: c.threshold(context.Background()), forms: c.forms, at: len(c.contents)}
+	// The index finds by the threshold, so it returns near-duplicates only.
+	var err error
+	if h.index, err = NewVectorIndex[uint32](h.threshold.Similarity, VectorIndexOptions{}); err != nil {
 		return nil, err
 	}
-	h := &history{all.weights(all.Len(), d.options()), cosine.Count(all), index, all.Len()}
-	vectors := make([]Vector, all.Len())
-	parallel.Chunks(all.Len(), func(_, from, to int) {
+	vectors := make([]Vector, len(c.contents))
+	parallel.Chunks(len(vectors), func(_, from, to int) {
 		for i := from; i < to; i++ {
-			vectors[i] = h.vector(&d.contents[numbers[i]].profile)
+			vectors[i] = h.vector(&c.contents[i].profile)
 		}
 	})
+	h.filled = make([]wording.Filled, len(d.contents))
+	for i, f := range c.filled {
+		h.filled[c.contents[i].slot] = f
+	}
 	err = h.index.AddAll(context.Background(), func(yield func(uint32, Vector) bool) {
 		for i, v := range vectors {
-			if !yield(numbers[i], v) {
+			if !yield(c.contents[i].slot, v) {
 				return
 			}
 		}
 	})
 	return h, err
+}
+
+// add adds a content under its slot.
+func (h *history) add(slot uint32, p *profile) error {
+	for int(slot) >= len(h.filled) {
+		h.filled = append(h.filled, wording.Filled{})
+	}
+	h.filled[slot] = h.forms.Read(p.words)
+	return h.index.Add(slot, h.vector(p))
+}
+
+// delete removes the content of a slot.
+func (h *history) delete(slot uint32) {
+	h.filled[slot] = wording.Filled{}
+	h.index.Delete(slot)
 }
 
 // vector returns the vector of a profile with the weights of the history. A feature that no

@@ -67,16 +67,19 @@ const (
 // first, so it always takes time for all of them.
 func (d *Deduplicator[ID]) Plan() Plan {
 	c := d.collect(0)
-	return c.plan(c.number(d.options().Recall), d.options().Similarity, d.options().Recall, planFrom)
+	return c.plan(c.number(planFrom), c.least(context.Background()), c.settings.Recall, planFrom)
 }
 
-// number weighs the vectors and numbers their features, for a join. With a recall below 1 it also
-// makes the fingerprints that a plan may need.
-func (c *collection[ID]) number(recall float64) *cosine.Numbered {
-	if recall < 1 {
-		c.fps = make([]Fingerprint128, len(c.contents))
+// number weighs the vectors and numbers their features, for joins. With a recall below 1 and at least
+// from contents it also makes the fingerprints that a plan may need.
+func (c *collection[ID]) number(from int) *cosine.Numbered {
+	if c.numbered == nil {
+		if c.settings.Recall < 1 && len(c.contents) >= from {
+			c.fps = make([]Fingerprint128, len(c.contents))
+		}
+		c.numbered = cosine.Number(c, 2)
 	}
-	return cosine.Number(c, 2)
+	return c.numbered
 }
 
 // fingerprint is the 128-bit SimHash of a vector. Features are hashes already; SplitMix makes two
@@ -148,18 +151,15 @@ func (c *collection[ID]) sample(v *cosine.Numbered, least float64) []cosine.Pair
 	return slices.Collect(cosine.NewJoin(v, least, func(i int) bool { return i%step == 0 }).Pairs(0))
 }
 
-// pairs yields the pairs of different contents, A < B, with a cosine of at least least, or a
-// fraction recall of them. Below from contents a plan does not pay, and it yields all. It leaves
-// out pairs of two contents that only old documents have. It ends early when the context does.
-func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from int) iter.Seq[cosine.Pair] {
+// pairs yields the pairs of different contents, A < B, of some kinds and with a cosine of at least
+// least, or a fraction recall of them. Below from contents a plan does not pay, and it yields all. It
+// leaves out pairs of two contents that only old documents have. It ends early when the context does.
+func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from int, kinds Kind) iter.Seq[cosine.Pair] {
 	return func(yield func(cosine.Pair) bool) {
 		if len(c.contents) == 0 || ctx.Err() != nil {
 			return
 		}
-		if len(c.contents) < from { // there is nothing to plan
-			recall = 1
-		}
-		v := c.number(recall)
+		v, leftOut := c.number(from), c.leavesOut(kinds)
 		plan := c.plan(v, least, recall, from)
 		// verify yields a candidate pair if it is similar enough, and returns whether to go on.
 		verify := func(i, j int) bool {
@@ -167,6 +167,9 @@ func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from 
 				return false
 			}
 			if max(i, j) < c.old {
+				return true
+			}
+			if leftOut != nil && leftOut(i, j) {
 				return true
 			}
 			s := v.Cosine(i, j)
@@ -188,6 +191,7 @@ func (c *collection[ID]) pairs(ctx context.Context, least, recall float64, from 
 			}
 		default:
 			join := cosine.NewJoin(v, least, func(int) bool { return true })
+			join.Skip = leftOut
 			join.Pairs(c.old)(func(p cosine.Pair) bool { return ctx.Err() == nil && yield(p) })
 		}
 	}

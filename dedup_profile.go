@@ -1,13 +1,17 @@
 package neardup
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/wording"
+	"github.com/zeebo/xxh3"
 )
 
 // This file says by what a [Deduplicator] compares texts if the caller sets neither a Tokenizer nor
@@ -44,18 +48,23 @@ type profile struct {
 	terms  Vector
 	fine   float32 // the share of the characters: 0 to 1
 	levels bool    // whether there are two levels
-	length int     // of the text in characters
+
+	words  wording.Wording // all words in their order, which tell the [Kind] of a pair
+	text   uint64          // a hash of the text, before it was normalized
+	length int             // of the text in characters
 }
 
 // profile returns the profile of a text. With a Tokenizer or a Weight it has one level, the
 // features of f. Any string is a valid text.
 func (f *Fingerprinter) profile(text string) (p profile) {
-	p.length = utf8.RuneCountInString(text)
+	p.length, p.text = utf8.RuneCountInString(text), xxh3.HashString(text)
+	normalized := f.Normalizer.Normalize(text)
+	p.words = wording.Read(normalized)
 	if !f.hasLevels() {
 		p.terms = f.rawWeight().Vector(text)
 		return p
 	}
-	text = f.Normalizer.Normalize(text)
+	text = normalized
 	p.levels = true
 	r := f.extractor(toTerms)
 	defer r.release()
@@ -90,6 +99,16 @@ func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 		p.length += utf8.RuneCountInString(value)
 	}
 	p.terms = f.rawWeight().RecordVector(rec)
+	// The wording of a record is that of the columns that count, in the order of the Fields.
+	var text strings.Builder
+	seen := map[string]bool{}
+	for i := range f.Fields {
+		if name := f.Fields[i].Name; !seen[name] {
+			seen[name] = true
+			fmt.Fprintf(&text, "%s\n", rec[name])
+		}
+	}
+	p.words, p.text = wording.Read(text.String()), xxh3.HashString(text.String())
 	return p, nil
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/neardup/neardup/internal/wording"
 )
 
 // bruteDuplicates is what Pairs must find: all pairs of documents by their vectors, made of what
@@ -29,7 +31,10 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 			different = append(different, profiles[i].terms)
 		}
 	}
-	copies := (&Deduplicator[int]{settings: s}).nearCopiesOf(len(different), func(i int) Vector { return different[i] })
+	var copies nearCopies
+	if s.Fingerprinter.Weight == nil {
+		copies = nearCopiesOf(len(different), func(i int) Vector { return different[i] })
+	}
 	// Each feature counts once for each group of near-copies that has it.
 	type once struct {
 		feature uint64
@@ -60,11 +65,24 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 		}
 		newProfileWeights(n, s.Fingerprinter.Weight != nil).weigh(vectors[i], &p, counts)
 	}
+	d, err := NewDeduplicator[int](s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.AddAll(bg, slices.All(texts))
+	least := must(d.Threshold(bg)).Similarity
+	_, filled := wording.Learn(len(texts), func(i int) wording.Wording { return profiles[i].words })
 	var pairs []Pair[int]
 	for j := range texts {
 		for i := range j {
-			if c := vectors[i].Cosine(vectors[j]); c >= s.Similarity {
-				pairs = append(pairs, Pair[int]{A: i, B: j, Similarity: c})
+			if c := vectors[i].Cosine(vectors[j]); c >= least {
+				kind := kindOf(profiles[i].words, profiles[j].words, filled[i], filled[j])
+				if texts[i] == texts[j] {
+					kind = Identical
+				}
+				if kind&s.Kinds != 0 {
+					pairs = append(pairs, Pair[int]{A: i, B: j, Similarity: c, Kind: kind})
+				}
 			}
 		}
 	}
@@ -103,7 +121,7 @@ func TestDeduplicatorPairs(t *testing.T) {
 	t.Parallel()
 	texts := changedTexts(t, shorter(400, 150))
 	for name, s := range map[string]DeduplicatorOptions{
-		"default": {}, "low": {Similarity: 0.1}, "one": {Similarity: 1},
+		"default": {}, "low": {Similarity: 0.1}, "kinds": {Similarity: 0.2, Kinds: AllKinds &^ (Contained | SameWords)}, "one": {Similarity: 1},
 		"tokenizer": {Fingerprinter: Fingerprinter{Tokenizer: NGrams{2}}},
 		"weight":    {Fingerprinter: Fingerprinter{Weight: Constant(1)}},
 		"normal":    {Fingerprinter: Fingerprinter{Normalizer: Normalizer{Numbers: Mask, Form: NFKC}}},
@@ -186,8 +204,14 @@ func TestDeduplicatorSearch(t *testing.T) {
 			var want []Match[int]
 			for j := range i {
 				q := ref.settings.Fingerprinter.profile(texts[j])
-				if c := v.Cosine(h.vector(&q)); c >= defaultSimilarity {
-					want = append(want, Match[int]{ID: j, Similarity: c})
+				if c := v.Cosine(h.vector(&q)); c >= h.threshold.Similarity {
+					kind := kindOf(p.words, q.words, h.forms.Read(p.words), h.forms.Read(q.words))
+					if texts[j] == text {
+						kind = Identical
+					}
+					if kind != SameForm {
+						want = append(want, Match[int]{ID: j, Similarity: c, Kind: kind})
+					}
 				}
 			}
 			slices.SortStableFunc(want, func(a, b Match[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
@@ -210,7 +234,7 @@ func TestDeduplicatorSearch(t *testing.T) {
 		t.Errorf("%v is found, and was deleted", got)
 	}
 	d.Add(7, texts[0])
-	if got := listed(d.Search(texts[0])); len(got) != 1 || got[0] != (Match[int]{ID: 7, Similarity: 1}) {
+	if got := listed(d.Search(texts[0])); len(got) != 1 || got[0] != (Match[int]{ID: 7, Similarity: 1, Kind: Identical}) {
 		t.Errorf("%v of what was deleted and added again", got)
 	}
 }

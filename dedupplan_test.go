@@ -67,14 +67,17 @@ func TestDeduplicatorPlan(t *testing.T) {
 	}
 	used := map[string]bool{}
 	for _, recall := range []float64{0.1, 0.6, 0.95, 0.999} {
+		d.settings.Recall = recall
 		c := d.collect(0)
-		plan := c.plan(c.number(recall), defaultSimilarity, recall, 0)
+		least := c.least(bg)
+		c.numbered = nil // without fingerprints
+		plan := c.plan(c.number(0), least, recall, 0)
 		used[plan.String()[:10]] = true
 		var found []Pair[int]
-		for p := range c.pairs(bg, defaultSimilarity, recall, 0) {
+		for p := range c.pairs(bg, least, recall, 0, d.settings.Kinds) {
 			for _, i := range c.contents[p.A].docs {
 				for _, j := range c.contents[p.B].docs {
-					found = append(found, Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity})
+					found = append(found, Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity, Kind: c.kind(p.A, p.B)})
 				}
 			}
 		}

@@ -423,7 +423,7 @@ func ExampleDeduplicator_Explain() {
 	}
 	fmt.Print(why)
 	// Output:
-	// near-duplicates: similarity 0.800, at least 0.570 is needed
+	// near-duplicates: similarity 0.800, at least 0.570 is needed; same-but-figures
 	// both have 4 features, 0.800 in all
 	//   0.2000  "ep0", in 0 documents
 	//   0.2000  "游记", in 0 documents

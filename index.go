@@ -79,6 +79,9 @@ type Match[ID comparable] struct {
 	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
 	// signatures. It is 0 for fingerprints.
 	Similarity float64
+
+	// Kind says how two documents of a [Deduplicator] differ. It is 0 elsewhere.
+	Kind Kind
 }
 
 // A Pair is two documents that are near each other, by id or by position. Where both are of one
@@ -92,6 +95,9 @@ type Pair[ID comparable] struct {
 	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
 	// signatures. It is 0 for fingerprints.
 	Similarity float64
+
+	// Kind says how two documents of a [Deduplicator] differ. It is 0 elsewhere.
+	Kind Kind
 }
 
 // NewIndex returns an empty index in memory for Hamming distances up to distance, from 0 to the

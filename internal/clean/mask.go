@@ -19,15 +19,59 @@ import (
 // else at punctuation only, where no word begins. A matcher also refuses to begin in the middle of
 // something of its own kind.
 
-// appendMasked appends a line to dst with addresses, dates and numbers treated as n says. A match
-// must begin where no letter or digit precedes, so mp3 is a word. A Han character may precede,
-// since it is a word of its own.
+// appendMasked appends a line to dst with addresses, dates and numbers treated as n says.
 func (n *Steps) appendMasked(dst, line []byte) []byte {
-	m := n.maskerOf(line)
-	if m == (masker{}) {
-		return append(dst, line...)
+	copied := 0 // bytes of line that are in dst, or replaced
+	n.maskerOf(line).each(line, func(from, to int, mask string) {
+		dst = append(append(dst, line[copied:from]...), mask...)
+		copied = to
+	})
+	return append(dst, line[copied:]...)
+}
+
+// Addresses calls found for each web and mail address of a text, with its bytes from..to, in order.
+func Addresses(text string, found func(from, to int)) {
+	n := Steps{URLs: Mask, Emails: Mask}
+	all := lex.Bytes(text)
+	for start := 0; start < len(all); {
+		end := len(all)
+		if i := bytes.IndexByte(all[start:], '\n'); i >= 0 {
+			end = start + i + 1
+		}
+		line := all[start:end]
+		n.maskerOf(line).each(line, func(from, to int, _ string) { found(start+from, start+to) })
+		start = end
 	}
-	copied := 0                        // bytes of line that are in dst, or replaced
+}
+
+// A masker says how to treat the kinds of things that one line may have. The zero value is for a
+// line that stays as it is.
+type masker struct{ emails, urls, dates, numbers Treatment }
+
+// maskerOf returns what n says about the kinds that line may have. Most lines have nothing of most
+// kinds, and its tests are fast and rule out whole kinds: an e-mail address has an @, a URL has ://
+// or www., and a date or a number has a digit.
+func (n *Steps) maskerOf(line []byte) masker {
+	m := masker{n.Emails, n.URLs, n.Dates, n.Numbers}
+	if bytes.IndexByte(line, '@') < 0 {
+		m.emails = Keep
+	}
+	if !bytes.Contains(line, []byte("://")) && !containsWWW(line) {
+		m.urls = Keep
+	}
+	if !slices.ContainsFunc(line, lex.IsDigit) {
+		m.dates, m.numbers = Keep, Keep
+	}
+	return m
+}
+
+// each calls found for each match in a line, in order, with its bytes from..to and what to write in
+// their place. A match must begin where no letter or digit precedes, so mp3 is a word. A Han
+// character may precede, since it is a word of its own.
+func (m masker) each(line []byte, found func(from, to int, mask string)) {
+	if m == (masker{}) {
+		return
+	}
 	before := lex.Class(lex.Separator) // class of the character before i
 	for i := 0; i < len(line); {       // i is at the beginning of a character
 		c := line[i]
@@ -54,32 +98,10 @@ func (n *Steps) appendMasked(dst, line []byte) []byte {
 			}
 			continue
 		}
-		dst = append(append(dst, line[copied:i]...), mask...)
+		found(i, i+size, mask)
 		i += size
-		copied, before = i, lex.Separator
+		before = lex.Separator
 	}
-	return append(dst, line[copied:]...)
-}
-
-// A masker says how to treat the kinds of things that one line may have. The zero value is for a
-// line that stays as it is.
-type masker struct{ emails, urls, dates, numbers Treatment }
-
-// maskerOf returns what n says about the kinds that line may have. Most lines have nothing of most
-// kinds, and its tests are fast and rule out whole kinds: an e-mail address has an @, a URL has ://
-// or www., and a date or a number has a digit.
-func (n *Steps) maskerOf(line []byte) masker {
-	m := masker{n.Emails, n.URLs, n.Dates, n.Numbers}
-	if bytes.IndexByte(line, '@') < 0 {
-		m.emails = Keep
-	}
-	if !bytes.Contains(line, []byte("://")) && !containsWWW(line) {
-		m.urls = Keep
-	}
-	if !slices.ContainsFunc(line, lex.IsDigit) {
-		m.dates, m.numbers = Keep, Keep
-	}
-	return m
 }
 
 // at tries the matchers at line[i], where a word begins, in the order e-mail, URL, date, number. It

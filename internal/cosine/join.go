@@ -45,6 +45,10 @@ func Pairs(src Source, n, from int, least float64) iter.Seq[Pair] {
 // A Join is an inverted index of the vectors that may be A of a pair, for one threshold. Searches
 // do not change it, so it is safe for concurrent use.
 type Join struct {
+	// Skip, if not nil, tells of two vectors whether the caller does not want them as a pair. Several
+	// goroutines call it, for pairs that may reach the threshold.
+	Skip func(i, j int) bool
+
 	v       *Numbered
 	least   float64 // the threshold
 	above   above
@@ -246,6 +250,9 @@ func (w *searcher) compare(i, upTo int, compared bool) bool {
 		w.sums[y] = 0
 		above := w.above.at(min(upTo, int(w.entered[y])))
 		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least || int(y) == i {
+			continue
+		}
+		if w.Skip != nil && w.Skip(i, int(y)) {
 			continue
 		}
 		if !compared {

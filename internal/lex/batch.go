@@ -106,6 +106,10 @@ func (b *Batch) Feature(i int) (text string, start, end int) {
 	return b.window(b.first+i, b.first+i+b.n-1)
 }
 
+// Unit returns the text of the first unit of feature i of the current batch, 0 ≤ i < Size. It
+// belongs to b, and is valid until the next call of Next.
+func (b *Batch) Unit(i int) []byte { return b.buf[b.start[b.first+i]:b.end[b.first+i]] }
+
 // Size returns the number of features in the current batch, at most MaxFeatures.
 func (b *Batch) Size() int { return b.limit - b.first }
 

@@ -1,0 +1,123 @@
+package neardup
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup/internal/wording"
+)
+
+// This file says how two near-duplicates differ. A document keeps its words in their order beside its
+// features; package wording compares them.
+
+// A Kind says how the documents of a pair differ. Each pair has one kind: the first that fits, in the
+// order of the constants. Kinds joined by | are a set of kinds.
+type Kind uint8
+
+const (
+	// Identical documents have the same text, byte for byte; records, the same values in the columns
+	// that count.
+	Identical Kind = 1 << iota
+
+	// SameWords: the documents have the same words in the same order, after the Normalizer. They
+	// differ in case, width, white space, punctuation or other signs.
+	SameWords
+
+	// SameButFigures: the words are the same but for figures. A figure is a word with a digit, a
+	// Chinese numeral, an English name of a month or a day of the week, or a word of a web or mail
+	// address. A run of figures counts as one.
+	SameButFigures
+
+	// SameForm: the documents are one form that is filled in differently. A form is a text with slots
+	// that at least four documents fill in with other words. A slot is where the documents of the
+	// collection go on in at least four ways after the same six words, and come together again in the
+	// next six. Outside of the slots the two documents have the same words, but for figures, which is
+	// at least half of each. Of the words in the slots they have at most half in common.
+	SameForm
+
+	// Contained: one document has all words of the other, in the same order, and other words besides.
+	Contained
+
+	// Revised documents differ in another way.
+	Revised
+
+	// AllKinds has every kind.
+	AllKinds = Identical | SameWords | SameButFigures | SameForm | Contained | Revised
+)
+
+// kindNames has the names of the kinds, in the order of their bits.
+var kindNames = [...]string{"identical", "same-words", "same-but-figures", "same-form", "contained", "revised"}
+
+// String returns the name of a kind, such as same-form. The names of a set have commas between them.
+func (k Kind) String() string {
+	var names []string
+	for left := k & AllKinds; left != 0; left &= left - 1 {
+		names = append(names, kindNames[bits.TrailingZeros8(uint8(left))])
+	}
+	if left := k &^ AllKinds; left != 0 || k == 0 {
+		names = append(names, fmt.Sprintf("Kind(%d)", uint8(left)))
+	}
+	return strings.Join(names, ",")
+}
+
+// ParseKinds returns the set of the kinds whose names a text has, with commas between them: what
+// [Kind.String] writes. "all" means [AllKinds]. It returns an error for other names.
+func ParseKinds(names string) (kinds Kind, err error) {
+	for name := range strings.SplitSeq(names, ",") {
+		name = strings.TrimSpace(name)
+		i := slices.Index(kindNames[:], name)
+		switch {
+		case i >= 0:
+			kinds |= 1 << i
+		case name == "all":
+			kinds |= AllKinds
+		default:
+			return 0, fmt.Errorf("neardup: %q is none of the kinds of pairs: %v", name, AllKinds)
+		}
+	}
+	return kinds, nil
+}
+
+// kindOf returns the kind of two documents by their words and forms. Documents with the same words
+// may still be Identical.
+func kindOf(a, b wording.Wording, of, with wording.Filled) Kind {
+	switch {
+	case slices.Equal(a, b):
+		return SameWords
+	case wording.EqualButFigures(a, b):
+		return SameButFigures
+	case wording.SameForm(of, with):
+		return SameForm
+	case a.Contains(b) || b.Contains(a):
+		return Contained
+	}
+	return Revised
+}
+
+// kind returns the kind of a document of content i and one of content j. Where two contents have the
+// same words, their features have other weights or other tokens.
+func (c *collection[ID]) kind(i, j int) Kind {
+	return kindOf(c.contents[i].words, c.contents[j].words, c.filled[i], c.filled[j])
+}
+
+// equalKind returns the kind of the documents at two positions, which have the same content.
+func (c *collection[ID]) equalKind(a, b int) Kind {
+	if c.docs[a].text == c.docs[b].text {
+		return Identical
+	}
+	return SameWords
+}
+
+// leavesOut returns a function that says of two contents whether their kind is none of kinds, or nil
+// if none is left out.
+func (c *collection[ID]) leavesOut(kinds Kind) func(i, j int) bool {
+	switch AllKinds &^ (kinds | Identical | SameWords) {
+	case 0:
+		return nil
+	case SameForm: // the default; other kinds need not be told apart
+		return func(i, j int) bool { return wording.SameForm(c.filled[i], c.filled[j]) }
+	}
+	return func(i, j int) bool { return c.kind(i, j)&kinds == 0 }
+}

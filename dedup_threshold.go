@@ -1,0 +1,253 @@
+package neardup
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/exact"
+)
+
+// This file finds out from which similarity on two documents of a collection are near-duplicates.
+//
+// No fixed number serves all collections: versions of an article may be alike from 0.5 on, and
+// records of one journal up to 0.75. But the collection shows where the border is. The number of
+// pairs falls with the similarity as long as pairs are alike by chance or by template, and rises
+// again where they are copies. So the border is the valley between.
+//
+// The curve of a collection is the number of pairs by similarity. It is read through a window, from
+// left to right. The lowest window so far is the bottom of a valley as soon as a window to its right
+// has more pairs by more than chance explains. Where the bottom is flat, the similarity of it that
+// is closest to the usual threshold is taken. If the curve only falls, there is no valley, and the
+// usual threshold holds.
+//
+// Near-copies are one document here. Otherwise a page in a thousand versions would decide for all
+// others. In a large collection a sample of the documents is compared with all others. It is chosen
+// by a hash of their features, so that the order of adding does not matter.
+
+// A Threshold says from which similarity on a [Deduplicator] takes documents for near-duplicates,
+// and why.
+type Threshold struct {
+	Similarity float64 // the smallest cosine of near-duplicates
+
+	// Reason says where it comes from:
+	//
+	//	given          the Similarity of the options
+	//	valley         the valley in the curve of the collection
+	//	no valley      the usual threshold of 0.7, because the curve shows no valley
+	//	too few pairs  0.57, because there are fewer than 20 pairs above 0.40: in a small collection
+	//	               few documents are alike by chance
+	Reason string
+
+	// Curve has the number of pairs by similarity, in steps of 0.01 from 0.40 on: Curve[0] is the
+	// number of pairs with a cosine from 0.40 to 0.41, and Curve[59] that from 0.99 to 1. Near-copies
+	// are one document. If Sampled is less than Documents, the numbers are estimates. Curve is nil if
+	// the threshold is given.
+	Curve []float64
+
+	// Precision estimates which share of the pairs from Similarity on are near-duplicates. It is 0 if
+	// the curve cannot tell, because there is no valley.
+	Precision float64
+
+	Documents int // that are no near-copies of each other
+	Sampled   int // of these, how many were compared with all others
+}
+
+// String describes the threshold in a line.
+func (t Threshold) String() string {
+	switch t.Reason {
+	case "given":
+		return fmt.Sprintf("near-duplicates from a similarity of %.2f on, as given", t.Similarity)
+	case "valley":
+		return fmt.Sprintf("near-duplicates from a similarity of %.2f on, the valley in the curve of this collection", t.Similarity)
+	}
+	return fmt.Sprintf("near-duplicates from a similarity of %.2f on, the usual threshold: %s in the curve of this collection", t.Similarity, t.Reason)
+}
+
+const (
+	usualThreshold   = 0.7       // without a valley: the best fixed threshold over all collections that were measured
+	fewThreshold     = 0.57      // for too few pairs: small collections have few pairs that are alike by chance
+	leastThreshold   = 50        // in hundredths: documents that have less than half in common are no near-duplicates
+	mostThreshold    = 85        // in hundredths: what is more alike than that is hardly ever alike by chance
+	curveFrom        = 40        // where the curve begins, in hundredths; joins are slow below
+	curveWindow      = 10        // the width of the window, in hundredths
+	curvePairs       = 20        // pairs that a curve must have to show anything
+	leastSample      = 250       // at least about so many documents are compared with all others
+	freeComparisons  = 2_500_000 // and so many that there are about so many comparisons, which take no time
+	mostSample       = 4000      // and after how many no more are
+	enoughPairs      = 300       // pairs that end the sample
+	valleyConfidence = 2.5       // by how many standard deviations the right side of a valley must be higher
+	valleyFlat       = 0.5       // what is less higher than so many standard deviations is still the bottom
+
+	// By how much pairs that are alike by chance fall, at least and at most: over 0.1 of similarity,
+	// to 61 % and to 14 %.
+	minRate, maxRate = 5, 20
+)
+
+// Threshold returns the threshold of Pairs and Groups for the documents that are there now. It weighs
+// all of them, compares a sample with all, and takes time for that, unless the options have a
+// Similarity. The error is that of the context.
+func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
+	t := d.collect(0).threshold(ctx)
+	return t, ctx.Err()
+}
+
+// least returns the similarity of the threshold.
+func (c *collection[ID]) least(ctx context.Context) float64 { return c.threshold(ctx).Similarity }
+
+// threshold reads the threshold from the collection, unless the options have one.
+func (c *collection[ID]) threshold(ctx context.Context) Threshold {
+	if s := c.settings.Similarity; s > 0 {
+		return Threshold{Similarity: s, Reason: "given"}
+	}
+	t := Threshold{Similarity: fewThreshold, Reason: "too few pairs"}
+	documents := c.standing()
+	t.Documents = len(documents)
+	var share float64
+	t.Curve, share = c.sampledCurve(ctx, documents, &t.Sampled)
+	total := 0.0
+	for _, n := range t.Curve {
+		total += n
+	}
+	if total >= curvePairs {
+		t.Reason, t.Similarity = "no valley", usualThreshold
+		if at, ok := valleyOf(t.Curve); ok {
+			t.Reason, t.Similarity = "valley", float64(min(max(at, leastThreshold), mostThreshold))/100
+			t.Precision = precisionOf(t.Curve, int(math.Round(t.Similarity*100)))
+		}
+	}
+	for i := range t.Curve {
+		t.Curve[i] /= share
+	}
+	return t
+}
+
+// sampledCurve counts the pairs of a sample of documents with all documents, by similarity. It also
+// returns the share of all pairs that the sample sees. The sample doubles until it sees enough pairs.
+// It is chosen by the digests, so it does not depend on the order of adding.
+func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, sampled *int) (curve []float64, share float64) {
+	step := uint64(1)
+	least := max(leastSample, freeComparisons/max(len(documents), 1))
+	for len(documents) >= 2*least*int(step) {
+		step *= 2
+	}
+	const out, before, now = 0, 1, 2
+	in := make([]uint8, len(c.contents)) // whether a content is in the sample, and since when
+	curve = make([]float64, 100-curveFrom)
+	for seen := 0.0; ; step /= 2 {
+		for _, i := range documents {
+			switch {
+			case in[i] == now:
+				in[i] = before
+			case in[i] == out && c.contents[i].digest%step == 0:
+				in[i] = now
+				*sampled++
+			}
+		}
+		join := cosine.NewJoin(c.number(planFrom), float64(curveFrom)/100, func(i int) bool { return in[i] == now })
+		join.Skip = c.leavesOut(AllKinds &^ SameForm)
+		next := 0
+		join.Each(documents, func(int) bool { return ctx.Err() != nil }, func(found []cosine.Pair) {
+			// A pair with an earlier member of the sample has been seen. Of two new ones, each finds the
+			// other.
+			weight := [...]float64{out: 1, before: 0, now: 0.5}[in[documents[next]]]
+			next++
+			for _, p := range found {
+				curve[min(int(p.Similarity*100), 99)-curveFrom] += weight
+				seen += weight
+			}
+		})
+		if seen >= enoughPairs || step == 1 || *sampled >= mostSample || ctx.Err() != nil {
+			miss := 1 - 1/float64(step)
+			return curve, 1 - miss*miss
+		}
+	}
+}
+
+// standing returns one content for each group of near-copies, ascending: that with the smallest
+// digest.
+func (c *collection[ID]) standing() (contents []int) {
+	stands := make([]int, len(c.contents))
+	group := func(i int) int {
+		if c.nearCopies == nil {
+			return i
+		}
+		return c.nearCopies[i]
+	}
+	for i := range stands {
+		stands[i] = -1
+	}
+	for i := range c.contents {
+		if at := &stands[group(i)]; *at < 0 || c.contents[i].compare(&c.contents[*at].content) < 0 {
+			*at = i
+		}
+	}
+	for i := range c.contents {
+		if stands[group(i)] == i {
+			contents = append(contents, i)
+		}
+	}
+	return contents
+}
+
+// precisionOf estimates which share of the pairs from hundredth at on are copies, where at is the
+// bottom of a valley. Pairs that are alike by chance fall exponentially, by the rate that the curve
+// shows before the valley. At its bottom half of the pairs are such.
+func precisionOf(curve []float64, at int) float64 {
+	sum := func(from, to int) (n float64) {
+		for _, x := range curve[max(from-curveFrom, 0):min(to-curveFrom, len(curve))] {
+			n += x
+		}
+		return n
+	}
+	half := max((at-curveFrom)/2, 1)
+	rate := float64(maxRate)
+	if right := sum(at-half, at); right > 0 {
+		rate = 100 * (exact.Ln(max(sum(at-2*half, at-half), 1)) - exact.Ln(right)) / float64(half)
+	}
+	rate = min(max(rate, minRate), maxRate)
+	// With n·exp(−rate·x) of them x above the bottom, the window around it has n·2·sinh(rate/20)/rate,
+	// and n/rate are above.
+	width := float64(curveWindow) / 200
+	chance := sum(at-curveWindow/2, at+curveWindow/2) / 2 / (exact.Exp(rate*width) - exact.Exp(-rate*width))
+	all := sum(at, 100)
+	if all == 0 {
+		return 0
+	}
+	return min(max(1-chance/all, 0), 1)
+}
+
+// valleyOf returns the first valley of a curve of pairs that were counted, in hundredths of
+// similarity, and whether there is one.
+func valleyOf(curve []float64) (at int, ok bool) {
+	// windows[i] is the number of pairs from curveFrom+i on, curveWindow wide.
+	windows := make([]float64, len(curve)-curveWindow+1)
+	for i := range windows {
+		for _, n := range curve[i : i+curveWindow] {
+			windows[i] += n
+		}
+	}
+	// isHigher reports whether window i is higher than window j by so many standard deviations.
+	isHigher := func(i, j int, deviations float64) bool {
+		return windows[i]-windows[j] > deviations*math.Sqrt(windows[i]+windows[j])
+	}
+	low := 0
+	for i := range windows {
+		switch {
+		case windows[i] <= windows[low]:
+			low = i
+		case i >= low+curveWindow && isHigher(i, low, valleyConfidence): // the two windows share no pairs
+			from, to := low, low
+			for from > 0 && !isHigher(from-1, low, valleyFlat) {
+				from--
+			}
+			for to+1 < i && !isHigher(to+1, low, valleyFlat) {
+				to++
+			}
+			centre := func(i int) int { return curveFrom + i + curveWindow/2 }
+			return min(max(int(100*usualThreshold), centre(from)), centre(to)), true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,116 @@
+// Package wording compares texts word by word: it says how two similar texts differ ([Compare]),
+// and which texts are one form with other words filled in ([Learn]).
+//
+// A text is known by its words in their order, each as a number of 32 bits ([Read]).
+package wording
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/lex"
+)
+
+// A Wording is the words of a text in their order: 31 bits of a hash of each, and the bit Figure.
+type Wording []uint32
+
+// Figure is set in a word that stands for a number, a date or an address:
+//
+//   - a word with a digit of any script, and a Chinese numeral;
+//   - an English name of a month or of a day of the week. Short names, and may and march, are also
+//     other words, so they count only beside a word with a digit or a Chinese numeral;
+//   - all words of a web address (with "://", or from "www." on) or of a mail address.
+//
+// A run of figures counts as one when figures are not told apart. So "3 March 2026" is the same as
+// "2026-03-03", and "10,000" the same as "500".
+const Figure = 1
+
+// Read returns the wording of a text that has been normalized.
+func Read(text string) Wording {
+	r := reading{batch: lex.Batches.Get().(*lex.Batch)}
+	defer lex.Batches.Put(r.batch)
+	done := 0
+	clean.Addresses(text, func(from, to int) {
+		r.append(text[done:from], false)
+		r.append(text[from:to], true)
+		done = to
+	})
+	r.append(text[done:], false)
+	isFigure := func(i int) bool { return i >= 0 && i < len(r.words) && r.words[i]&Figure != 0 }
+	for n, i := range r.ambiguous {
+		// One that has just become a figure does not make one of the next.
+		afterAnother := n > 0 && r.ambiguous[n-1] == i-1
+		if isFigure(i-1) && !afterAnother || isFigure(i+1) {
+			r.words[i] |= Figure
+		}
+	}
+	return slices.Clip(r.words)
+}
+
+// A reading is the state of Read.
+type reading struct {
+	batch     *lex.Batch
+	words     Wording
+	ambiguous []int // words that may be the short name of a month or a day
+}
+
+// append appends the words of a text. address says that it is an address.
+func (r *reading) append(text string, address bool) {
+	r.batch.Reset(false, 1)
+	for r.batch.Read(text, true); r.batch.Next(); {
+		for i, h := range r.batch.Hash64() {
+			x, word := uint32(h)&^Figure, r.batch.Unit(i)
+			switch {
+			case address || isNumber(word) || isName(word, calendar):
+				x |= Figure
+			case isName(word, ambiguousCalendar):
+				r.ambiguous = append(r.ambiguous, len(r.words))
+			}
+			r.words = append(r.words, x)
+		}
+	}
+}
+
+// isNumber reports whether a folded word has a digit, or is a Chinese numeral.
+func isNumber(word []byte) bool {
+	for i := 0; i < len(word); {
+		c := word[i]
+		if c < utf8.RuneSelf {
+			if lex.IsDigit(c) {
+				return true
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(word[i:])
+		if unicode.IsDigit(r) || len(word) == size && strings.ContainsRune("〇零一二三四五六七八九十百千", r) {
+			return true
+		}
+		i += size
+	}
+	return false
+}
+
+// isName reports whether a folded word is in a list of names of months and days.
+func isName(word []byte, list map[string]bool) bool {
+	return len(word) >= 3 && len(word) <= 9 && list[string(word)]
+}
+
+var (
+	calendar = setOf("january february april june july august september october november december " +
+		"monday tuesday wednesday thursday friday saturday sunday")
+	ambiguousCalendar = setOf("march may jan feb mar apr jun jul aug sep sept oct nov dec " +
+		"mon tue tues wed thu thur thurs fri sat sun")
+)
+
+// setOf returns the words of a text as a set.
+func setOf(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
