@@ -48,6 +48,10 @@ type Document[ID comparable] struct {
 type Group[ID comparable] struct {
 	Keep    ID   // the member that represents the group
 	Members []ID // all members in the order of adding, Keep included
+
+	// Kinds says how each member differs from Keep, in the order of Members. Keep is Identical to
+	// itself. A pair of other members may have any kind.
+	Kinds []Kind
 }
 
 // Groups returns the groups of near-duplicates, in the order of their first members. Every document
@@ -65,13 +69,34 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 			c.contents[i].docs = slices.Concat(docs[:1], docs[c.oldOf(docs):])
 		}
 	}
-	keep := c.keepers(&g)
-	first := func(i, j int) bool { return c.before(&g, keep[i], keep[j]) }
-	of := c.group(ctx, g.Linkage, first)
+	var of []int // for each document, by position, the one that represents its group
+	if c.settings.Kinds&(Identical|SameWords) == Identical|SameWords {
+		keep := c.keepers(&g)
+		byContent := c.group(ctx, g.Linkage, func(i, j int) bool { return c.before(&g, keep[i], keep[j]) })
+		of = c.spread(byContent, keep)
+	} else { // documents of one content need not be in one group
+		of = GroupPairs(len(c.docs), c.documentPairs(ctx, c.least(ctx), c.settings.Recall, c.settings.Kinds), g.Linkage,
+			func(i, j int) bool { return c.before(&g, i, j) || !c.before(&g, j, i) && i < j })
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return c.groupsOf(of, keep), nil
+	return c.groupsOf(of), nil
+}
+
+// spread returns for each document, by position, the one that represents its group, from the
+// contents that represent those of contents. Documents without features represent themselves.
+func (c *collection[ID]) spread(byContent, keep []int) (of []int) {
+	of = make([]int, len(c.docs))
+	for at := range of {
+		of[at] = -1
+	}
+	for i, root := range byContent {
+		for _, at := range c.contents[i].docs {
+			of[at] = keep[root]
+		}
+	}
+	return of
 }
 
 // group returns, for each content, the content that represents its group. If the context ends the
@@ -97,27 +122,39 @@ func (c *collection[ID]) group(ctx context.Context, by Linkage, first func(i, j 
 }
 
 // groupsOf returns the groups of two or more documents that have a new one, in the order of their
-// first members. of has the content that represents the group of each content, and keep the position
-// of the document to keep of each content.
-func (c *collection[ID]) groupsOf(of, keep []int) []Group[ID] {
-	// The members of each group, by the content that represents it.
-	members := make(map[int][]int)
-	for i, root := range of {
-		members[root] = append(members[root], c.contents[i].docs...)
+// first members. of has the position of the document that represents the group of each, or -1.
+func (c *collection[ID]) groupsOf(of []int) []Group[ID] {
+	content := make([]int, len(c.docs))
+	for i := range c.contents {
+		for _, at := range c.contents[i].docs {
+			content[at] = i
+		}
 	}
-	var groups []Group[ID]
+	// The members of each group, by the document that represents it, and these in the order of the
+	// first members.
+	members := map[int][]int{}
 	var roots []int
-	for root, m := range members {
-		slices.Sort(m)
-		if len(m) > 1 && m[len(m)-1] >= c.oldDocs {
+	for at, root := range of {
+		if root < 0 {
+			continue
+		}
+		if members[root] = append(members[root], at); len(members[root]) == 1 {
 			roots = append(roots, root)
 		}
 	}
-	slices.SortFunc(roots, func(a, b int) int { return members[a][0] - members[b][0] })
+	var groups []Group[ID]
 	for _, root := range roots {
-		group := Group[ID]{Keep: c.docs[keep[root]].id}
-		for _, at := range members[root] {
-			group.Members = append(group.Members, c.docs[at].id)
+		m := members[root]
+		if len(m) < 2 || m[len(m)-1] < c.oldDocs {
+			continue
+		}
+		group := Group[ID]{Keep: c.docs[root].id}
+		for _, at := range m {
+			kind := c.equalKind(at, root)
+			if content[at] != content[root] {
+				kind = c.kind(content[at], content[root])
+			}
+			group.Members, group.Kinds = append(group.Members, c.docs[at].id), append(group.Kinds, kind)
 		}
 		groups = append(groups, group)
 	}

@@ -84,7 +84,7 @@ func ParseKinds(names string) (kinds Kind, err error) {
 // may still be Identical.
 func kindOf(a, b wording.Wording, of, with wording.Filled) Kind {
 	switch {
-	case slices.Equal(a, b):
+	case wording.Equal(a, b):
 		return SameWords
 	case wording.EqualButFigures(a, b):
 		return SameButFigures

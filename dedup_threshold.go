@@ -66,24 +66,30 @@ func (t Threshold) String() string {
 }
 
 const (
-	usualThreshold   = 0.7       // without a valley: the best fixed threshold over all collections that were measured
-	fewThreshold     = 0.57      // for too few pairs: small collections have few pairs that are alike by chance
-	leastThreshold   = 50        // in hundredths: documents that have less than half in common are no near-duplicates
-	mostThreshold    = 85        // in hundredths: what is more alike than that is hardly ever alike by chance
-	curveFrom        = 40        // where the curve begins, in hundredths; joins are slow below
-	curveWindow      = 10        // the width of the window, in hundredths
-	curvePairs       = 20        // pairs that a curve must have to show anything
-	leastSample      = 250       // at least about so many documents are compared with all others
-	freeComparisons  = 2_500_000 // and so many that there are about so many comparisons, which take no time
-	mostSample       = 4000      // and after how many no more are
-	enoughPairs      = 300       // pairs that end the sample
-	valleyConfidence = 2.5       // by how many standard deviations the right side of a valley must be higher
-	valleyFlat       = 0.5       // what is less higher than so many standard deviations is still the bottom
+	usualThreshold  = 0.7       // without a valley: the best fixed threshold over all collections that were measured
+	fewThreshold    = 0.57      // for too few pairs: small collections have few pairs that are alike by chance
+	leastThreshold  = 50        // in hundredths: documents that have less than half in common are no near-duplicates
+	mostThreshold   = 85        // in hundredths: what is more alike than that is hardly ever alike by chance
+	curveFrom       = 40        // where the curve begins, in hundredths; joins are slow below
+	curvePairs      = 20        // pairs that a curve must have to show anything
+	leastSample     = 250       // at least about so many documents are compared with all others
+	freeComparisons = 2_500_000 // and so many that there are about so many comparisons, which take no time
+	mostSample      = 4000      // and after how many no more are
+	enoughPairs     = 300       // pairs that end the sample
 
 	// By how much pairs that are alike by chance fall, at least and at most: over 0.1 of similarity,
 	// to 61 % and to 14 %.
 	minRate, maxRate = 5, 20
 )
+
+// A valleyRule says what a valley is.
+type valleyRule struct {
+	window     int     // the width of the window, in hundredths; an even number
+	confidence float64 // by how many standard deviations the right side of a valley must be higher
+	flat       float64 // what is less higher than so many standard deviations is still the bottom
+}
+
+var usualRule = valleyRule{window: 10, confidence: 2.5, flat: 0.5}
 
 // Threshold returns the threshold of Pairs and Groups for the documents that are there now. It weighs
 // all of them, compares a sample with all, and takes time for that, unless the options have a
@@ -112,7 +118,7 @@ func (c *collection[ID]) threshold(ctx context.Context) Threshold {
 	}
 	if total >= curvePairs {
 		t.Reason, t.Similarity = "no valley", usualThreshold
-		if at, ok := valleyOf(t.Curve); ok {
+		if at, ok := usualRule.valley(t.Curve); ok {
 			t.Reason, t.Similarity = "valley", float64(min(max(at, leastThreshold), mostThreshold))/100
 			t.Precision = precisionOf(t.Curve, int(math.Round(t.Similarity*100)))
 		}
@@ -160,7 +166,7 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 		})
 		if seen >= enoughPairs || step == 1 || *sampled >= mostSample || ctx.Err() != nil {
 			miss := 1 - 1/float64(step)
-			return curve, 1 - miss*miss
+			return curve, 1 - float64(miss*miss) // the conversion forbids to fuse the operations
 		}
 	}
 }
@@ -207,10 +213,10 @@ func precisionOf(curve []float64, at int) float64 {
 		rate = 100 * (exact.Ln(max(sum(at-2*half, at-half), 1)) - exact.Ln(right)) / float64(half)
 	}
 	rate = min(max(rate, minRate), maxRate)
-	// With n·exp(−rate·x) of them x above the bottom, the window around it has n·2·sinh(rate/20)/rate,
-	// and n/rate are above.
-	width := float64(curveWindow) / 200
-	chance := sum(at-curveWindow/2, at+curveWindow/2) / 2 / (exact.Exp(rate*width) - exact.Exp(-rate*width))
+	// With n·exp(−rate·x) of them x above the bottom, n/rate are above it, and the window
+	// around it has (exp(rate·width)−exp(−rate·width))·n/rate, where width is half of its width.
+	width := float64(usualRule.window) / 200
+	chance := sum(at-usualRule.window/2, at+usualRule.window/2) / 2 / (exact.Exp(rate*width) - exact.Exp(-rate*width))
 	all := sum(at, 100)
 	if all == 0 {
 		return 0
@@ -218,13 +224,13 @@ func precisionOf(curve []float64, at int) float64 {
 	return min(max(1-chance/all, 0), 1)
 }
 
-// valleyOf returns the first valley of a curve of pairs that were counted, in hundredths of
+// valley returns the first valley of a curve of pairs that were counted, in hundredths of
 // similarity, and whether there is one.
-func valleyOf(curve []float64) (at int, ok bool) {
-	// windows[i] is the number of pairs from curveFrom+i on, curveWindow wide.
-	windows := make([]float64, len(curve)-curveWindow+1)
+func (r valleyRule) valley(curve []float64) (at int, ok bool) {
+	// windows[i] is the number of pairs in the window that begins at curveFrom+i.
+	windows := make([]float64, len(curve)-r.window+1)
 	for i := range windows {
-		for _, n := range curve[i : i+curveWindow] {
+		for _, n := range curve[i : i+r.window] {
 			windows[i] += n
 		}
 	}
@@ -237,15 +243,15 @@ func valleyOf(curve []float64) (at int, ok bool) {
 		switch {
 		case windows[i] <= windows[low]:
 			low = i
-		case i >= low+curveWindow && isHigher(i, low, valleyConfidence): // the two windows share no pairs
+		case i >= low+r.window && isHigher(i, low, r.confidence): // the two windows share no pairs
 			from, to := low, low
-			for from > 0 && !isHigher(from-1, low, valleyFlat) {
+			for from > 0 && !isHigher(from-1, low, r.flat) {
 				from--
 			}
-			for to+1 < i && !isHigher(to+1, low, valleyFlat) {
+			for to+1 < i && !isHigher(to+1, low, r.flat) {
 				to++
 			}
-			centre := func(i int) int { return curveFrom + i + curveWindow/2 }
+			centre := func(i int) int { return curveFrom + i + r.window/2 }
 			return min(max(int(100*usualThreshold), centre(from)), centre(to)), true
 		}
 	}

@@ -32,11 +32,13 @@ func truthOf(t *testing.T, set string, number map[string]int) map[Pair[int]]bool
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As score.py: a second column that repeats is one of clusters.
+	// As score.py: a second column that repeats is one of clusters, unless a third one says how similar
+	// the two of a pair are.
 	var rows [][2]string
-	different := map[string]bool{}
+	different, scored := map[string]bool{}, false
 	for line := range strings.Lines(string(labels)) {
 		a, b, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		b, _, scored = strings.Cut(b, "\t")
 		rows = append(rows, [2]string{a, b})
 		different[b] = true
 	}
@@ -45,7 +47,7 @@ func truthOf(t *testing.T, set string, number map[string]int) map[Pair[int]]bool
 	add := func(i, j int) { truth[Pair[int]{A: min(i, j), B: max(i, j)}] = true }
 	for _, row := range rows {
 		i := number[row[0]]
-		if len(rows) == len(different) {
+		if scored || len(rows) == len(different) {
 			add(i, number[row[1]])
 			continue
 		}

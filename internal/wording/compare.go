@@ -1,25 +1,33 @@
 package wording
 
-// This file compares two texts: whether they have the same words but for figures, and whether one
-// has all words of the other.
+import "slices"
+
+// This file compares two texts: whether they have the same words, the same but for figures, and
+// whether one has all words of the other. The same word may be a figure in one text only: in full
+// width, a web address is not seen to be one. So the bit Figure does not tell words apart.
+
+// Equal reports whether two texts have the same words in the same order.
+func Equal(a, b Wording) bool {
+	return slices.EqualFunc(a, b, isSame)
+}
+
+// isSame reports whether two words are the same.
+func isSame(a, b uint32) bool { return (a^b)&^Figure == 0 }
 
 // EqualButFigures reports whether two texts have the same words in the same order, where a run of
 // figures equals any other.
 func EqualButFigures(a, b Wording) bool {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
-		if a[i]&Figure != b[j]&Figure {
-			return false
-		}
-		if a[i]&Figure == 0 {
-			if a[i] != b[j] {
-				return false
-			}
+		switch {
+		case a[i]&b[j]&Figure != 0:
+			i, j = a.behindFigures(i), b.behindFigures(j)
+		case isSame(a[i], b[j]):
 			i++
 			j++
-			continue
+		default:
+			return false
 		}
-		i, j = a.behindFigures(i), b.behindFigures(j)
 	}
 	return i == len(a) && j == len(b)
 }
@@ -35,12 +43,9 @@ func (w Wording) behindFigures(i int) int {
 // Contains reports whether a text has all words of a part in the same order. Other words may stand
 // between them.
 func (w Wording) Contains(part Wording) bool {
-	if len(part) > len(w) {
-		return false
-	}
 	at := 0
-	for i := 0; i < len(w) && at < len(part) && len(w)-i >= len(part)-at; i++ {
-		if w[i] == part[at] {
+	for i := 0; at < len(part) && len(w)-i >= len(part)-at; i++ {
+		if isSame(w[i], part[at]) {
 			at++
 		}
 	}

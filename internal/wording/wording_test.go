@@ -72,7 +72,7 @@ func TestContains(t *testing.T) {
 	some := func() Wording {
 		w := make(Wording, rnd.IntN(7))
 		for i := range w {
-			w[i] = rnd.Uint32N(3)
+			w[i] = rnd.Uint32N(3)<<1 | rnd.Uint32N(2)
 		}
 		return w
 	}
@@ -85,7 +85,7 @@ func TestContains(t *testing.T) {
 			for j := range common[i] {
 				switch {
 				case i == 0 || j == 0:
-				case a[i-1] == b[j-1]:
+				case a[i-1]>>1 == b[j-1]>>1:
 					common[i][j] = common[i-1][j-1] + 1
 				default:
 					common[i][j] = max(common[i-1][j], common[i][j-1])
@@ -200,7 +200,7 @@ func FuzzWording(f *testing.F) {
 		if EqualButFigures(a, b) != EqualButFigures(b, a) {
 			t.Fatalf("%q and %q depend on the order", x, y)
 		}
-		if a.Contains(b) && b.Contains(a) && !slices.Equal(a, b) {
+		if a.Contains(b) && b.Contains(a) && !Equal(a, b) {
 			t.Fatalf("%q and %q contain each other", x, y)
 		}
 		forms, filled := Learn(2, func(i int) Wording { return []Wording{a, b}[i] })
