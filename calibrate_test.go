@@ -81,9 +81,9 @@ func TestCalibrate(t *testing.T) {
 		labels []Label[int]
 		goal   Goal
 	}{
-		"no labels":                 {nil, Goal{}},
-		"no duplicate":              {[]Label[int]{{0, 1, false}}, Goal{}},
-		"only duplicates":           {[]Label[int]{{0, 1, true}}, Goal{}},
+		"no labels":                 {nil, Goal{Complete: true}},
+		"no duplicate":              {[]Label[int]{{0, 1, false}}, Goal{Recall: 0.5}},
+		"only duplicates":           {[]Label[int]{{0, 1, true}}, Goal{Precision: 0.5}},
 		"an unknown id":             {[]Label[int]{{0, 1, true}, {0, 9999, false}}, Goal{}},
 		"a document with itself":    {[]Label[int]{{0, 0, true}, {0, 1, false}}, Goal{}},
 		"a contradiction":           {[]Label[int]{{0, 1, true}, {1, 0, false}}, Goal{}},
@@ -97,6 +97,49 @@ func TestCalibrate(t *testing.T) {
 		}
 		if cal, err := d.Calibrate(bg, test.labels, test.goal); err == nil {
 			t.Errorf("%s: %+v", name, cal.Point)
+		}
+	}
+}
+
+// TestCalibrateFew: without labels it is what the collection shows; a few labels move it only as far
+// as they must; and the pairs that it asks about are near the border.
+func TestCalibrateFew(t *testing.T) {
+	t.Parallel()
+	texts := revisedTexts(shorter(600, 200))
+	var d Deduplicator[int]
+	d.AddAll(bg, slices.All(texts))
+	estimate := must(d.Threshold(bg)).Similarity
+	none, err := d.Calibrate(bg, nil, Goal{})
+	if err != nil || none.Options.Similarity != estimate || none.Threshold.Similarity != estimate || none.Curve != nil {
+		t.Fatalf("%+v, %v, not %g", none, err, estimate)
+	}
+	if n := len(none.Ask); n < 2 || n > maxAsk {
+		t.Fatalf("it asks about %d pairs", len(none.Ask))
+	}
+	seen := map[int]bool{}
+	for _, p := range none.Ask {
+		if math.Abs(p.Similarity-estimate) > 0.1 || seen[p.A] || seen[p.B] || p.A >= p.B || p.Kind == 0 {
+			t.Errorf("it asks about %v, where the border is %g", p, estimate)
+		}
+		seen[p.A], seen[p.B] = true, true
+	}
+	for _, l := range []struct {
+		duplicate bool
+		want      func(p Pair[int]) float64
+	}{
+		{true, func(p Pair[int]) float64 { return min(estimate, math.Floor(p.Similarity*100)/100) }},
+		{false, func(p Pair[int]) float64 { return max(estimate, math.Floor(p.Similarity*100)/100+0.01) }},
+	} {
+		for _, p := range none.Ask {
+			cal, err := d.Calibrate(bg, []Label[int]{{p.A, p.B, l.duplicate}}, Goal{})
+			if err != nil || math.Abs(cal.Options.Similarity-l.want(p)) > 1e-9 {
+				t.Errorf("%v is a duplicate: %t: %g, want %g, %v", p, l.duplicate, cal.Options.Similarity, l.want(p), err)
+			}
+			for _, q := range cal.Ask {
+				if q.A == p.A && q.B == p.B {
+					t.Errorf("it asks again about %v", p)
+				}
+			}
 		}
 	}
 }

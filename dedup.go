@@ -63,9 +63,7 @@ type DeduplicatorOptions struct {
 	Similarity float64
 
 	// Kinds are the kinds of pairs that count as near-duplicates, joined by |. 0 means all but
-	// [SameForm]. If SameForm counts, documents of one form count once together for document
-	// frequencies, so that the letters of a campaign are as similar to each other if there are ten
-	// thousand of them as if there are ten.
+	// [SameForm].
 	Kinds Kind
 
 	// Recall is the fraction of the similar pairs that Pairs and Groups must find, above 0 and at
@@ -145,8 +143,17 @@ type Deduplicator[ID comparable] struct {
 	contents []content            // by slot; a free slot has no documents
 	freed    []uint32             // the free slots of contents
 	digests  map[uint64][]uint32  // the contents with features, by content.digest
+	changes  int                  // counts what was added or deleted
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
+
+	// said is the last threshold that was found, so that it is found once for all that use it. It has a
+	// lock of its own, which is taken last.
+	said struct {
+		sync.Mutex
+		Threshold
+		changes int // those of the Deduplicator at that time
+	}
 }
 
 // A storedDocument is an id and its content. The documents of one content form a linked list in the
@@ -304,6 +311,7 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 			}
 		}
 	}
+	d.changes++
 	doc := storedDocument[ID]{id: id, number: d.added, length: p.length, text: p.text, content: number, prev: c.last, next: -1}
 	d.added++
 	slot := int32(len(d.docs))
@@ -368,6 +376,7 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 	if !ok {
 		return false
 	}
+	d.changes++
 	delete(d.ids, id)
 	doc := d.docs[slot]
 	d.docs[slot] = storedDocument[ID]{number: -1}
@@ -449,6 +458,8 @@ type collection[ID comparable] struct {
 	nearCopies                  // which contents count once together for document frequencies
 	oldDocs    int              // docs[:oldDocs] are old
 	weights    profileWeights
+	of         *Deduplicator[ID]
+	changes    int // those of the Deduplicator
 	settings   *DeduplicatorOptions
 	forms      *wording.Forms
 	filled     []wording.Filled // for each content its form and what is filled in
@@ -476,7 +487,7 @@ func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
 // copied returns the documents and contents for a snapshot. The caller holds the lock, for reading
 // at least.
 func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
-	c := &collection[ID]{settings: d.options()}
+	c := &collection[ID]{of: d, changes: d.changes, settings: d.options()}
 	var slots []int32
 	for slot := range d.docs {
 		if d.docs[slot].number >= 0 {
@@ -517,9 +528,7 @@ func (c *collection[ID]) learn() {
 	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].words })
 	if c.settings.Fingerprinter.Weight == nil { // or else document frequencies play no role
 		c.nearCopies = nearCopiesOf(len(c.contents), c.terms)
-		if c.settings.Kinds&SameForm != 0 {
-			c.nearCopies.join(c.filled)
-		}
+		c.nearCopies.join(c.filled)
 	}
 	c.weights = c.nearCopies.weights(len(c.contents), c.settings)
 }

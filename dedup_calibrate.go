@@ -8,11 +8,14 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/neardup/neardup/internal/cosine"
 )
 
 // This file chooses the Similarity of a [Deduplicator] from pairs of documents that the caller has
 // labelled. It computes precision and recall at every similarity from 0.20 to 1 in steps of 0.01,
-// and takes the best one for the goal.
+// and takes the best one for the goal. A few labels leave many that are equally good. If what the
+// collection itself shows is among these, it stays.
 
 // A Label says of two stored documents, by their ids, whether they are near-duplicates. The order
 // of A and B does not matter.
@@ -38,11 +41,21 @@ type Goal struct {
 }
 
 // A Calibration is the result of [Deduplicator.Calibrate].
-type Calibration struct {
+type Calibration[ID comparable] struct {
 	Options DeduplicatorOptions // the options of the Deduplicator, with the chosen Similarity
-	Point   CurvePoint          // the point of the curve that was chosen
-	Curve   []CurvePoint        // ascending by Similarity, from 0.20 to 1 in steps of 0.01
+	Point   CurvePoint          // the point of the curve that was chosen; without labels only its Similarity
+	Curve   []CurvePoint        // ascending by Similarity, from 0.20 to 1 in steps of 0.01; nil without labels
+
+	// Threshold is what the collection shows without labels.
+	Threshold Threshold
+
+	// Ask has up to ten pairs that are worth labelling next: those without a label whose similarity is
+	// closest to the chosen one. No two of them are about the same document or its near-copies.
+	Ask []Pair[ID]
 }
+
+// maxAsk is how many pairs a Calibration asks about at most.
+const maxAsk = 10
 
 // A CurvePoint says how good a Similarity is, measured on the pairs that count (see [Goal]). A pair
 // is found if its cosine is at least the Similarity.
@@ -53,7 +66,7 @@ type CurvePoint struct {
 }
 
 // String returns the curve as a table of one line for each point, with a mark at the chosen one.
-func (c Calibration) String() string {
+func (c Calibration[ID]) String() string {
 	var b strings.Builder
 	b.WriteString("similarity  precision  recall     F1    found\n")
 	for _, p := range c.Curve {
@@ -71,47 +84,116 @@ func (c Calibration) String() string {
 const leastCurve = 0.2
 
 // Calibrate returns the options that reach a goal on labelled pairs of stored documents. They take
-// effect in a new Deduplicator; d does not change. Where several similarities in a row do equally
-// well, it takes the middle one, which has the most room on both sides.
+// effect in a new Deduplicator; d does not change. Without labels it returns what the collection
+// shows, as [Deduplicator.Threshold] does. Where several similarities do equally well, it takes that
+// one if it is among them. Otherwise it takes the middle one, which has the most room on both sides,
+// or the closest one if all labels say the same. If the labels are Complete it always takes the middle
+// one.
 //
-// Labels should include hard cases: pairs that look alike and are no duplicates. How good the
-// options really are, only other documents of the same kind can tell.
+// Labels should include hard cases: pairs that look alike and are no duplicates. Calibration.Ask has
+// some. How good the options really are, only other documents of the same kind can tell.
 //
-// Calibrate weighs features by all documents. With Complete it finds all pairs with a cosine of at
-// least 0.2, which takes longer than Pairs; otherwise it compares the labelled pairs only, and d
-// cannot be changed meanwhile.
+// Calibrate weighs features by all documents. It finds all pairs near the chosen similarity, and with
+// Complete all pairs with a cosine of at least 0.2, which takes longer than Pairs. A pair whose Kind
+// does not count is not found at any similarity.
 //
-// It returns an error if the goal is out of range, if an id is unknown, if a label names one
-// document twice or contradicts another label, if no label is a duplicate, if all are and Complete
-// is not set, and if no similarity of 0.2 or more reaches the goal. Another error is that of the
-// context.
-func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration, error) {
-	var cal Calibration
+// It returns an error if the goal is out of range, if an id is unknown, if a label names one document
+// twice or contradicts another label, and if no similarity of 0.2 or more reaches the goal. A goal of
+// precision or recall needs labels of both sorts, and Complete a duplicate. Another error is that of
+// the context.
+func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration[ID], error) {
+	var cal Calibration[ID]
 	if err := goal.check(); err != nil {
 		return cal, err
 	}
-	right, total, all, err := d.labelled(ctx, labels, goal.Complete)
+	c := d.collect(0)
+	duplicate, err := c.duplicates(labels, goal)
 	if err != nil {
 		return cal, err
 	}
-	cal.Curve = curveOf(right, total, all)
-	best := slices.MaxFunc(cal.Curve, func(a, b CurvePoint) int { return cmp.Compare(goal.value(a), goal.value(b)) })
-	if goal.value(best) < 0 {
-		return cal, fmt.Errorf("neardup: Calibrate: no similarity from %g on has %+v; the curve is\n%v", leastCurve, goal, cal)
-	}
-	if best.Right == 0 {
-		return cal, fmt.Errorf("neardup: Calibrate: no duplicate has a similarity of %g or more", leastCurve)
-	}
-	// MaxFunc returned the first of the best points; the points from..to do as well.
-	from := slices.IndexFunc(cal.Curve, func(p CurvePoint) bool { return p == best })
-	to := from
-	for to+1 < len(cal.Curve) && goal.value(cal.Curve[to+1]) == goal.value(best) {
-		to++
-	}
-	cal.Point = cal.Curve[(from+to)/2]
+	cal.Threshold = c.estimated(ctx)
 	cal.Options = *d.options()
+	if cal.Point.Similarity = cal.Threshold.Similarity; len(labels) > 0 {
+		if err := c.choose(ctx, &cal, duplicate, goal); err != nil {
+			return cal, err
+		}
+	}
 	cal.Options.Similarity = cal.Point.Similarity
-	return cal, nil
+	cal.Ask = c.ask(ctx, cal.Point.Similarity, duplicate)
+	return cal, ctx.Err()
+}
+
+// choose sets the curve of a calibration, and its best point.
+func (c *collection[ID]) choose(ctx context.Context, cal *Calibration[ID], duplicate map[[2]int]bool, goal Goal) error {
+	total := 0
+	for _, is := range duplicate {
+		if is {
+			total++
+		}
+	}
+	right, all := c.labelled(ctx, duplicate, goal.Complete)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cal.Curve = curveOf(right, total, all)
+	value := goal.value
+	if total == 0 { // the best that can be done is to find none of them
+		value = func(p CurvePoint) float64 { return -float64(p.Found) }
+	}
+	best := slices.MaxFunc(cal.Curve, func(a, b CurvePoint) int { return cmp.Compare(value(a), value(b)) })
+	if math.IsInf(value(best), -1) {
+		return fmt.Errorf("neardup: Calibrate: no similarity from %g on has %+v; the curve is\n%v", leastCurve, goal, *cal)
+	}
+	if best.Right == 0 && total > 0 {
+		return fmt.Errorf("neardup: Calibrate: no duplicate has a similarity of %g or more", leastCurve)
+	}
+	var good []CurvePoint
+	for _, p := range cal.Curve {
+		if value(p) == value(best) {
+			good = append(good, p)
+		}
+	}
+	distance := func(p CurvePoint) float64 { return math.Abs(p.Similarity - cal.Threshold.Similarity) }
+	cal.Point = slices.MinFunc(good, func(a, b CurvePoint) int { return cmp.Compare(distance(a), distance(b)) })
+	if goal.Complete || distance(cal.Point) > 0 && 0 < total && total < len(duplicate) {
+		// The labels know better. The middle of the points in a row with the first one has the most room.
+		n := 1
+		for n < len(good) && good[n].Similarity-good[n-1].Similarity < 0.015 {
+			n++
+		}
+		cal.Point = good[(n-1)/2]
+	}
+	return nil
+}
+
+// ask returns pairs without a label whose similarity is close to s, the closest first.
+func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int]bool) (ask []Pair[ID]) {
+	const reach = 0.1
+	var near []cosine.Pair
+	for p := range c.pairs(ctx, max(s-reach, leastCurve), 1, planFrom, c.settings.Kinds) {
+		_, is := labelled[numbers(c.contents[p.A].docs[0], c.contents[p.B].docs[0])]
+		if p.Similarity <= s+reach && !is {
+			near = append(near, p)
+		}
+	}
+	distance := func(p cosine.Pair) float64 { return math.Abs(p.Similarity - s) }
+	slices.SortFunc(near, func(p, q cosine.Pair) int {
+		return cmp.Or(cmp.Compare(distance(p), distance(q)), cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B))
+	})
+	used := map[int]bool{}
+	for _, p := range near {
+		a, b := c.nearCopies.first(p.A), c.nearCopies.first(p.B)
+		if used[a] || used[b] || a == b {
+			continue
+		}
+		used[a], used[b] = true, true
+		i, j := c.contents[p.A].docs[0], c.contents[p.B].docs[0]
+		ask = append(ask, Pair[ID]{A: c.docs[min(i, j)].id, B: c.docs[max(i, j)].id, Similarity: p.Similarity, Kind: c.kind(p.A, p.B)})
+		if len(ask) == maxAsk {
+			break
+		}
+	}
+	return ask
 }
 
 // check returns an error if a goal is out of range, or asks for two things.
@@ -155,7 +237,7 @@ func curveOf(right []float64, total int, all []float64) (points []CurvePoint) {
 	return points
 }
 
-// numbers returns two document numbers as the key of a pair: the smaller one first.
+// numbers returns two positions as the key of a pair: the smaller one first.
 func numbers(a, b int) [2]int { return [2]int{min(a, b), max(a, b)} }
 
 // atLeastCount returns how many of the ascending numbers are at least x.
@@ -165,88 +247,75 @@ func atLeastCount(ascending []float64, x float64) int {
 }
 
 // labelled returns the similarities of the pairs that count, ascending: right those of the
-// duplicates, all those of all pairs. Pairs below leastCurve may be missing from both. total is the
-// number of duplicates, these included.
-func (d *Deduplicator[ID]) labelled(ctx context.Context, labels []Label[ID], complete bool) (right []float64, total int, all []float64, err error) {
-	duplicate, total, err := d.duplicates(labels, complete)
-	if err != nil {
-		return nil, 0, nil, err
-	}
-	// take counts a pair if it is labelled, or if all pairs are.
+// duplicates, all those of all pairs. Pairs below leastCurve may be missing from both, and pairs
+// whose kind does not count are.
+func (c *collection[ID]) labelled(ctx context.Context, duplicate map[[2]int]bool, complete bool) (right, all []float64) {
 	take := func(pair [2]int, similarity float64) {
-		is, labelled := duplicate[pair]
-		if !labelled && !complete {
-			return
-		}
-		if all = append(all, similarity); is {
+		if all = append(all, similarity); duplicate[pair] {
 			right = append(right, similarity)
 		}
 	}
-	// Duplicates that are not among these pairs lie below the curve; total counts them.
 	if complete {
-		c := d.collect(0)
-		for p := range c.documentPairs(ctx, leastCurve, 1, AllKinds) {
-			take([2]int{c.docs[p.A].number, c.docs[p.B].number}, p.Similarity)
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, 0, nil, err
+		for p := range c.documentPairs(ctx, leastCurve, 1, c.settings.Kinds) {
+			take([2]int{p.A, p.B}, p.Similarity)
 		}
 	} else {
-		d.mu.RLock()
-		defer d.mu.RUnlock()
-		h, err := d.learned()
-		if err != nil {
-			return nil, 0, nil, err
-		}
-		// Vectors as Search would compare them now, with fresh weights.
-		vector := func(id ID) Vector { return h.vector(&d.contents[d.docs[d.ids[id]].content].profile) }
-		taken := map[[2]int]bool{} // a pair may be labelled more than once
-		for _, l := range labels {
-			i, okA := d.ids[l.A]
-			j, okB := d.ids[l.B]
-			if !okA || !okB {
-				continue // deleted since the labels were checked
+		content := make([]int, len(c.docs)) // plus 1; 0 without features
+		for i := range c.contents {
+			for _, at := range c.contents[i].docs {
+				content[at] = i + 1
 			}
-			pair := numbers(d.docs[i].number, d.docs[j].number)
-			if !taken[pair] {
-				taken[pair] = true
-				take(pair, vector(l.A).Cosine(vector(l.B)))
+		}
+		v := c.number(planFrom)
+		for pair := range duplicate {
+			i, j := content[pair[0]]-1, content[pair[1]]-1
+			switch {
+			case i < 0 || j < 0: // nothing is like a document without features
+			case i == j:
+				if c.equalKind(pair[0], pair[1])&c.settings.Kinds != 0 {
+					take(pair, 1)
+				}
+			case c.kind(i, j)&c.settings.Kinds != 0:
+				take(pair, v.Cosine(i, j))
 			}
 		}
 	}
 	slices.Sort(right)
 	slices.Sort(all)
-	return right, total, all, nil
+	return right, all
 }
 
-// duplicates checks the labels and returns, for each labelled pair by the numbers of its documents,
-// whether it is a duplicate, and how many are.
-func (d *Deduplicator[ID]) duplicates(labels []Label[ID], complete bool) (duplicate map[[2]int]bool, total int, err error) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	duplicate = map[[2]int]bool{}
-	for n, l := range labels {
-		i, okA := d.ids[l.A]
-		j, okB := d.ids[l.B]
-		if !okA || !okB || i == j {
-			return nil, 0, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v: two documents are needed", n, l.A, l.B)
+// duplicates checks the labels and returns, for each labelled pair of documents by their positions,
+// whether it is a duplicate.
+func (c *collection[ID]) duplicates(labels []Label[ID], goal Goal) (map[[2]int]bool, error) {
+	position := map[ID]int{}
+	if len(labels) > 0 {
+		for at := range c.docs {
+			position[c.docs[at].id] = at
 		}
-		pair := numbers(d.docs[i].number, d.docs[j].number)
+	}
+	duplicate := map[[2]int]bool{}
+	sorts := [2]int{}
+	for n, l := range labels {
+		i, okA := position[l.A]
+		j, okB := position[l.B]
+		if !okA || !okB || i == j {
+			return nil, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v: two documents are needed", n, l.A, l.B)
+		}
+		pair := numbers(i, j)
 		if is, ok := duplicate[pair]; ok && is != l.Duplicate {
-			return nil, 0, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v, contradicts an earlier one", n, l.A, l.B)
+			return nil, fmt.Errorf("neardup: Calibrate: label %d, of %v and %v, contradicts an earlier one", n, l.A, l.B)
 		}
 		duplicate[pair] = l.Duplicate
-	}
-	for _, is := range duplicate {
-		if is {
-			total++
+		if sorts[0]++; l.Duplicate {
+			sorts[1]++
 		}
 	}
-	switch {
-	case total == 0:
-		return nil, 0, errors.New("neardup: Calibrate: no label is a duplicate")
-	case !complete && total == len(duplicate):
-		return nil, 0, errors.New("neardup: Calibrate: all labels are duplicates; label pairs that are not too, or say that the labels are Complete")
+	switch wants := goal.Precision > 0 || goal.Recall > 0; {
+	case (goal.Complete || wants) && sorts[1] == 0:
+		return nil, errors.New("neardup: Calibrate: no label is a duplicate")
+	case !goal.Complete && wants && sorts[1] == sorts[0]:
+		return nil, errors.New("neardup: Calibrate: all labels are duplicates; label pairs that are not too, or say that the labels are Complete")
 	}
-	return duplicate, total, nil
+	return duplicate, nil
 }

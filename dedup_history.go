@@ -59,6 +59,14 @@ func nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
 	return nearCopies(groups.Roots())
 }
 
+// first returns the first content of the group of content i.
+func (c nearCopies) first(i int) int {
+	if c == nil {
+		return i
+	}
+	return c[i]
+}
+
 // join makes one group of all near-copies that are of one form.
 func (c nearCopies) join(filled []wording.Filled) {
 	f, first := graph.Forest(c), map[uint64]int{}

@@ -34,7 +34,7 @@ const (
 	// that at least four documents fill in with other words. A slot is where the documents of the
 	// collection go on in at least four ways after the same six words, and come together again in the
 	// next six. Outside of the slots the two documents have the same words, but for figures, which is
-	// at least half of each. Of the words in the slots they have at most half in common.
+	// at least half of each. Of the words in the slots they have at most three quarters in common.
 	SameForm
 
 	// Contained: one document has all words of the other, in the same order, and other words besides.

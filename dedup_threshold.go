@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/exact"
@@ -91,22 +92,59 @@ type valleyRule struct {
 
 var usualRule = valleyRule{window: 10, confidence: 2.5, flat: 0.5}
 
-// Threshold returns the threshold of Pairs and Groups for the documents that are there now. It weighs
-// all of them, compares a sample with all, and takes time for that, unless the options have a
-// Similarity. The error is that of the context.
+// Threshold returns the threshold of Pairs and Groups for the documents that are there now. Unless
+// the options have a Similarity, it weighs all documents and compares a sample with all. It takes no
+// time if Pairs, Groups or Threshold were called since the last change. The error is that of the
+// context.
 func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
-	t := d.collect(0).threshold(ctx)
+	d.mu.RLock()
+	changes := d.changes
+	d.mu.RUnlock()
+	t, ok := d.saidAt(changes)
+	switch {
+	case ok:
+	case d.options().Similarity > 0:
+		t = given(d.options().Similarity)
+	default:
+		t = d.collect(0).threshold(ctx)
+	}
+	t.Curve = slices.Clone(t.Curve) // the caller may change it
 	return t, ctx.Err()
+}
+
+// given returns the threshold that the options give.
+func given(similarity float64) Threshold { return Threshold{Similarity: similarity, Reason: "given"} }
+
+// saidAt returns the last threshold, if nothing has changed since.
+func (d *Deduplicator[ID]) saidAt(changes int) (Threshold, bool) {
+	d.said.Lock()
+	defer d.said.Unlock()
+	return d.said.Threshold, d.said.Reason != "" && d.said.changes == changes
 }
 
 // least returns the similarity of the threshold.
 func (c *collection[ID]) least(ctx context.Context) float64 { return c.threshold(ctx).Similarity }
 
-// threshold reads the threshold from the collection, unless the options have one.
+// threshold returns the threshold of the options, the last one if nothing has changed since, or a new
+// one.
 func (c *collection[ID]) threshold(ctx context.Context) Threshold {
 	if s := c.settings.Similarity; s > 0 {
-		return Threshold{Similarity: s, Reason: "given"}
+		return given(s)
 	}
+	if t, ok := c.of.saidAt(c.changes); ok {
+		return t
+	}
+	t := c.estimated(ctx)
+	if ctx.Err() == nil {
+		c.of.said.Lock()
+		c.of.said.Threshold, c.of.said.changes = t, c.changes
+		c.of.said.Unlock()
+	}
+	return t
+}
+
+// estimated reads the threshold from the collection.
+func (c *collection[ID]) estimated(ctx context.Context) Threshold {
 	t := Threshold{Similarity: fewThreshold, Reason: "too few pairs"}
 	documents := c.standing()
 	t.Documents = len(documents)
@@ -175,12 +213,7 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 // digest.
 func (c *collection[ID]) standing() (contents []int) {
 	stands := make([]int, len(c.contents))
-	group := func(i int) int {
-		if c.nearCopies == nil {
-			return i
-		}
-		return c.nearCopies[i]
-	}
+	group := c.nearCopies.first
 	for i := range stands {
 		stands[i] = -1
 	}

@@ -55,7 +55,8 @@ type Filled struct {
 }
 
 // SameForm reports whether two texts are one form that is filled in differently: they have the same
-// form, and at most half of the words that are filled in in common.
+// form, and at most three quarters of the words that are filled in in common. Short pieces of the form
+// between two slots count as filled in.
 func SameForm(a, b Filled) bool {
 	if a.Form == 0 || a.Form != b.Form || len(a.Fill)+len(b.Fill) == 0 {
 		return false
@@ -73,7 +74,7 @@ func SameForm(a, b Filled) bool {
 			j++
 		}
 	}
-	return 4*common <= len(a.Fill)+len(b.Fill)
+	return 8*common <= 3*(len(a.Fill)+len(b.Fill))
 }
 
 // Learn finds the forms of n texts, which depend on nothing but the set of the texts. It also returns
