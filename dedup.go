@@ -526,11 +526,9 @@ func (c *collection[ID]) learn() {
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
 	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].words })
-	if c.settings.Fingerprinter.Weight == nil { // or else document frequencies play no role
-		c.nearCopies = nearCopiesOf(len(c.contents), c.terms)
-		c.nearCopies.join(c.filled)
-	}
-	c.weights = c.nearCopies.weights(len(c.contents), c.settings)
+	c.nearCopies = nearCopiesOf(len(c.contents), c.terms)
+	c.nearCopies.join(c.filled)
+	c.weights = c.nearCopies.weights(c.settings)
 }
 
 // used returns the slots of the contents that have documents and features, in the order of

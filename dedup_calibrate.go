@@ -182,7 +182,7 @@ func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int
 	})
 	used := map[int]bool{}
 	for _, p := range near {
-		a, b := c.nearCopies.first(p.A), c.nearCopies.first(p.B)
+		a, b := c.nearCopies[p.A], c.nearCopies[p.B]
 		if used[a] || used[b] || a == b {
 			continue
 		}

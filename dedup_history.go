@@ -17,10 +17,12 @@ import (
 // Where many documents are nearly equal (a page with a counter, in a thousand versions), what they
 // share would look frequent. It would weigh little, and the documents would seem different. So
 // near-copies count once together for document frequencies: documents whose plain sets of features
-// have a Jaccard similarity of at least 0.9, and chains of such documents. The pages of one template
-// share less and all count. So the template weighs little, and what is written into it decides.
+// have a Jaccard similarity of at least 0.9, and chains of such documents. Documents of one form
+// ([SameForm]) count once too, so that ten thousand letters of a campaign do not make frequent what a
+// language has in common. The pages of other templates share less and all count. So the template
+// weighs little, and what is written into it decides.
 //
-// Which documents are near-copies depends on nothing but the documents, so weights do not depend on
+// Which documents are near-copies or of one form depends on nothing but the documents, so weights do not depend on
 // the order in which they came.
 //
 // A weight changes with every document that is added, but reweighing all documents for each search
@@ -31,7 +33,7 @@ import (
 // document.
 
 // nearCopies has, for each content, the first content of its group of near-copies, which may be
-// itself. nil means that each content is a group.
+// itself.
 type nearCopies []int
 
 const (
@@ -41,8 +43,7 @@ const (
 )
 
 // nearCopiesOf groups n vectors: two are in one group if their signatures agree in a band and they
-// have a Jaccard similarity of at least 0.9, or if a chain of such pairs joins them. With a Weight
-// of the caller's own they are not needed, because document frequencies play no role.
+// have a Jaccard similarity of at least 0.9, or if a chain of such pairs joins them.
 func nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
 	layout := minhash.NewLayout(alikeValues, 32, minhash.Banding(NewBanding(alikeValues, alikeSimilarity, 0.1)))
 	docs := make([]uint64, n*layout.Words)
@@ -57,14 +58,6 @@ func nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
 		panic(err.Error()) // tables in memory have no errors
 	}
 	return nearCopies(groups.Roots())
-}
-
-// first returns the first content of the group of content i.
-func (c nearCopies) first(i int) int {
-	if c == nil {
-		return i
-	}
-	return c[i]
 }
 
 // join makes one group of all near-copies that are of one form.
@@ -127,14 +120,12 @@ func featureSet(v Vector) Set {
 // Copies implements this method of [cosine.Source], where nearCopies is embedded.
 func (c nearCopies) Copies() []int { return c }
 
-// weights returns the weights by document frequency among n contents.
-func (c nearCopies) weights(n int, s *DeduplicatorOptions) profileWeights {
-	if c != nil {
-		n = 0
-		for i, first := range c {
-			if first == i {
-				n++
-			}
+// weights returns the weights by document frequency among groups.
+func (c nearCopies) weights(s *DeduplicatorOptions) profileWeights {
+	n := 0
+	for i, first := range c {
+		if first == i {
+			n++
 		}
 	}
 	return newProfileWeights(n, s.Fingerprinter.Weight != nil)

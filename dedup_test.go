@@ -23,18 +23,18 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 	}
 	profiles := make([]profile, len(texts))
 	var different []Vector
+	var words []wording.Wording
 	seen := map[uint64]bool{}
 	for i, text := range texts {
 		profiles[i] = s.Fingerprinter.profile(text)
 		if d := profiles[i].hash(); len(profiles[i].terms) > 0 && !seen[d] {
 			seen[d] = true
-			different = append(different, profiles[i].terms)
+			different, words = append(different, profiles[i].terms), append(words, profiles[i].words)
 		}
 	}
-	var copies nearCopies
-	if s.Fingerprinter.Weight == nil {
-		copies = nearCopiesOf(len(different), func(i int) Vector { return different[i] })
-	}
+	copies := nearCopiesOf(len(different), func(i int) Vector { return different[i] })
+	_, forms := wording.Learn(len(words), func(i int) wording.Wording { return words[i] })
+	copies.join(forms)
 	// Each feature counts once for each group of near-copies that has it.
 	type once struct {
 		feature uint64
@@ -43,10 +43,7 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 	df := map[uint64]uint32{}
 	groups, counted := map[int]bool{}, map[once]bool{}
 	for i, terms := range different {
-		group := i
-		if copies != nil {
-			group = copies[i]
-		}
+		group := copies[i]
 		groups[group] = true
 		for _, term := range terms {
 			if key := (once{term.Feature, group}); !counted[key] {

@@ -57,13 +57,18 @@ type Threshold struct {
 
 // String describes the threshold in a line.
 func (t Threshold) String() string {
+	why := ""
 	switch t.Reason {
 	case "given":
-		return fmt.Sprintf("near-duplicates from a similarity of %.2f on, as given", t.Similarity)
+		why = "as given"
 	case "valley":
-		return fmt.Sprintf("near-duplicates from a similarity of %.2f on, the valley in the curve of this collection", t.Similarity)
+		why = fmt.Sprintf("where the curve of this collection has a valley; about %.0f %% of the pairs are right", 100*t.Precision)
+	case "no valley":
+		why = "the best for most collections, since the curve of this one has no valley"
+	case "too few pairs":
+		why = "the best for small collections, since this one has too few pairs for a curve"
 	}
-	return fmt.Sprintf("near-duplicates from a similarity of %.2f on, the usual threshold: %s in the curve of this collection", t.Similarity, t.Reason)
+	return fmt.Sprintf("near-duplicates from a similarity of %.2f on, %s", t.Similarity, why)
 }
 
 const (
@@ -213,17 +218,16 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 // digest.
 func (c *collection[ID]) standing() (contents []int) {
 	stands := make([]int, len(c.contents))
-	group := c.nearCopies.first
 	for i := range stands {
 		stands[i] = -1
 	}
 	for i := range c.contents {
-		if at := &stands[group(i)]; *at < 0 || c.contents[i].compare(&c.contents[*at].content) < 0 {
+		if at := &stands[c.nearCopies[i]]; *at < 0 || c.contents[i].compare(&c.contents[*at].content) < 0 {
 			*at = i
 		}
 	}
 	for i := range c.contents {
-		if stands[group(i)] == i {
+		if stands[c.nearCopies[i]] == i {
 			contents = append(contents, i)
 		}
 	}

@@ -39,7 +39,11 @@ type numbered struct {
 
 // newExact returns an exact with the settings of a method.
 func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
-	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least}
+	kinds, err := m.kindSet()
+	if err != nil {
+		return nil, err
+	}
+	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Kinds: kinds}
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}
@@ -90,10 +94,10 @@ func (c *collection) groupExactly(wantPairs bool) error {
 			if err != nil {
 				return err
 			}
-			c.link(uint32(p.A), uint32(p.B), p.Similarity)
+			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), p.Similarity, p.Kind})
 		}
 		for p := range c.featureless(true) {
-			c.link(uint32(p.A), uint32(p.B), 1)
+			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), 1, neardup.Identical})
 		}
 	}
 	if wantPairs && c.old == 0 { // the pairs are known already
@@ -121,6 +125,9 @@ func (c *collection) groupExactly(wantPairs bool) error {
 // group, which is enough for grouping.
 func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 	return func(yield func(neardup.Pair[int]) bool) {
+		if kinds, _ := c.method.kindSet(); kinds != 0 && kinds&neardup.Identical == 0 {
+			return
+		}
 		of := map[*content][]int{}
 		for j, d := range c.docs {
 			if !d.content.isEmpty() {

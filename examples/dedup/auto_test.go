@@ -68,11 +68,18 @@ func TestAuto(t *testing.T) {
 		!strings.Contains(stdout, "2 texts have no letters") && !strings.Contains(stdout, "3 texts have no letters") {
 		t.Fatalf("%d %s %s", status, stdout, stderr)
 	}
-	if got := read(t, "pairs"); !strings.Contains(got, "e1\te3\t1.0000\nx1\tx2\t1.0000\n") || !strings.HasPrefix(got, "c0\tc1\t0.") || strings.Count(got, "\n") != 7 {
+	if got := read(t, "pairs"); !strings.Contains(got, "e1\te3\t1.0000\tidentical\nx1\tx2\t1.0000\tidentical\n") || !strings.HasPrefix(got, "c0\tc1\t0.") || strings.Count(got, "\n") != 7 {
 		t.Errorf("pairs %q", got)
 	}
 	if got := read(t, "out.jsonl"); strings.Count(got, "\n") != 6 {
 		t.Errorf("left are %q", got)
+	}
+	// Without the kind of the chain, only equal texts are left.
+	if status, stdout, stderr := call(t, files, "", "-method", "auto", "-kinds", "identical,revised", "-pairs", "pairs", "x.jsonl"); status != 0 || read(t, "pairs") != "e1\te3\t1.0000\tidentical\nx1\tx2\t1.0000\tidentical\n" || !strings.Contains(stdout, "near-duplicates from a similarity of ") {
+		t.Errorf("%d %s %s %s", status, stdout, stderr, read(t, "pairs"))
+	}
+	if status, _, stderr := call(t, files, "", "-method", "auto", "-kinds", "similar", "x.jsonl"); status != 2 || !strings.Contains(stderr, "-kinds") {
+		t.Errorf("%d %s", status, stderr)
 	}
 }
 
@@ -92,7 +99,7 @@ func TestAutoAgainst(t *testing.T) {
 			t.Errorf("%v: groups\n%swant\n%s%s", pairs, got, want, stdout)
 		}
 		if pairs != nil {
-			if got := read(t, "pairs"); strings.Count(got, "\n") != 7 || !strings.Contains(got, "c3\tc2\t0.") || !strings.Contains(got, "ne1\te1\t1.0000\nnx1\tnx2\t1.0000\nnx1\tx1\t1.0000\nnx2\tx1\t1.0000\n") {
+			if got := read(t, "pairs"); strings.Count(got, "\n") != 7 || !strings.Contains(got, "c3\tc2\t0.") || !strings.Contains(got, "ne1\te1\t1.0000\tidentical\nnx1\tnx2\t1.0000\tidentical\nnx1\tx1\t1.0000\tidentical\nnx2\tx1\t1.0000\tidentical\n") {
 				t.Errorf("pairs %q", got)
 			}
 		}

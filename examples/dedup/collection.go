@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,7 @@ type content struct {
 type pair struct {
 	i, j  uint32
 	value float64
+	kind  neardup.Kind // 0 with other methods than auto and cosine
 }
 
 // contents finds the content of a text by the 128-bit hash of the text. It has 64 parts with a lock
@@ -378,7 +380,7 @@ func (c *collection) group(wantPairs bool) error {
 // link adds a pair of documents to c.pairs, unless both are old.
 func (c *collection) link(i, j uint32, value float64) {
 	if int(max(i, j)) >= c.old {
-		c.pairs = append(c.pairs, pair{i, j, value})
+		c.pairs = append(c.pairs, pair{i: i, j: j, value: value})
 	}
 }
 
@@ -419,6 +421,13 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", described)
 	}
 	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, len(texts), and)
+	if c.exact != nil {
+		t, err := c.exact.d.Threshold(context.Background()) // known from grouping
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(w, t)
+	}
 	if c.old > 0 {
 		fmt.Fprintf(w, "%d old documents to compare with\n", c.old)
 	}

@@ -6,7 +6,8 @@
 // file (one document), a directory with such files, or - for standard input. Files may be
 // compressed by gzip or zstd. A title counts as part of the text.
 //
-// Two documents are near-duplicates if the cosine of their features is at least -similarity. With
+// Two documents are near-duplicates if the cosine of their features is at least -similarity, or what
+// the collection itself shows if that is not given, and if their kind is one of -kinds. With
 // -method minhash, their Jaccard similarity must be at least -similarity. With -method simhash, the
 // Hamming distance of their fingerprints must be at most -distance, and with -metadata their
 // keywords or tags count too.
@@ -80,9 +81,12 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.method.bits, "bits", 64, "with -method simhash, the width of the fingerprints: 64 or 128 bits")
 	f.IntVar(&o.method.distance, "distance", 3, "with -method simhash, the largest Hamming distance of near-duplicates, in bits")
 	f.Float64Var(&o.method.least, "similarity", 0, "the smallest similarity of near-duplicates.\n"+
-		"With -method auto and cosine it is the cosine; the default is 0.57.\n"+
+		"With -method auto and cosine it is the cosine; without it, the collection decides.\n"+
 		"With -method minhash it is the Jaccard similarity: the number of features that both\n"+
 		"documents have, divided by the number that either has; the default is 0.6")
+	f.StringVar(&o.method.kinds, "kinds", "", "with -method auto or cosine, comma-separated `NAMES` of the kinds of pairs that count:\n"+
+		"identical, same-words, same-but-figures (numbers, dates, addresses), same-form (one form\n"+
+		"filled in differently), contained, revised; or all. The default is all but same-form")
 	f.StringVar(&o.method.group, "group", "centres", "with -method auto or cosine, what a group is:\n"+
 		"  centres   every member is a near-duplicate of the one that is kept\n"+
 		"  complete  every two members are near-duplicates of each other\n"+
@@ -113,7 +117,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		"texts with a chosen fingerprint. Line ends after the secret do not count")
 	f.StringVar(&o.format, "format", "", "format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is a\n"+
 		"document). By default the name of a file tells its format; - is jsonl")
-	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: two ids and their distance, similarity or score, separated by tabs\n"+
+	f.StringVar(&o.pairs, "pairs", "", "`FILE` for the pairs: two ids, their distance, similarity or score, and with\n"+
+		"-method auto and cosine their kind, separated by tabs\n"+
 		"and sorted")
 	f.StringVar(&o.clusters, "clusters", "", "`FILE` for the groups: each id, and the id of the document that its group keeps")
 	f.StringVar(&o.out, "out", "", "`FILE` for the cleaned collection: the document that each group keeps, unchanged.\n"+

@@ -23,7 +23,8 @@ type method struct {
 	bits      int    // of fingerprints
 	distance  int    // simhash: the largest distance
 	minhash   neardup.MinHash
-	least     float64 // auto, cosine, minhash: the smallest similarity
+	least     float64 // auto, cosine, minhash: the smallest similarity; 0 lets the collection decide
+	kinds     string  // auto, cosine: the kinds of pairs that count
 	byContent bool    // whether only the content counts, without metadata
 	blend     neardup.Blend
 }
@@ -222,7 +223,7 @@ func (o *options) setMethod(given map[string]bool) string {
 		{"bits distance save metadata content score", "simhash"},
 		{"values", "minhash"},
 		{"similarity", "auto cosine minhash"},
-		{"group keep", "auto cosine"},
+		{"group keep kinds", "auto cosine"},
 		{"tokenizer", "cosine minhash simhash"},
 		{"weights stats", "cosine simhash"},
 	} {
@@ -233,8 +234,11 @@ func (o *options) setMethod(given map[string]bool) string {
 		}
 	}
 	m.weighs = given["weights"]
-	if m.least == 0 && !given["similarity"] {
-		m.least = map[bool]float64{false: 0.57, true: 0.6}[m.name == "minhash"]
+	if m.name == "minhash" && !given["similarity"] {
+		m.least = 0.6
+	}
+	if _, err := m.kindSet(); err != nil {
+		return fmt.Sprintf("-kinds: %s", strings.TrimPrefix(err.Error(), "neardup: "))
 	}
 	switch {
 	case linkages[m.group] == 0 && m.group != "centres":
@@ -247,7 +251,7 @@ func (o *options) setMethod(given map[string]bool) string {
 		return fmt.Sprintf("-distance %d: must be from 0 to %d", m.distance, m.bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
 		return fmt.Sprintf("-values %d: must be from 16 to 4096", m.minhash.Values)
-	case !(m.least > 0 && m.least <= 1):
+	case !(m.least > 0 && m.least <= 1) && (given["similarity"] || m.name == "minhash"):
 		return fmt.Sprintf("-similarity %g: must be above 0 and at most 1", m.least)
 	case !(m.blend.Content > 0 && m.blend.Content <= 1):
 		return fmt.Sprintf("-content %g: must be above 0 and at most 1", m.blend.Content)
@@ -268,6 +272,14 @@ func (o *options) setMethod(given map[string]bool) string {
 	}
 	m.distance = m.blend.Reach(m.bits)
 	return ""
+}
+
+// kindSet returns the kinds of -kinds, or 0 for the default.
+func (m *method) kindSet() (neardup.Kind, error) {
+	if m.kinds == "" {
+		return 0, nil
+	}
+	return neardup.ParseKinds(m.kinds)
 }
 
 // metadataNames returns the names of the fields with metadata, in the order of the flag.

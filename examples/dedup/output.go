@@ -15,7 +15,7 @@ import (
 // This file writes the outputs: pairs, groups and the cleaned collection. The cleaned collection is
 // copied from the sources, which are read again, so the program does not keep all texts in memory.
 
-// writePairs writes the two ids and the value of each pair, sorted by the ids. In a pair the
+// writePairs writes the two ids, the value and the kind of each pair, sorted by the ids. In a pair the
 // smaller id comes first, but a new document always comes before an old one.
 func (c *collection) writePairs(w *cli.Output) error {
 	byID := make([]uint32, len(c.docs))
@@ -39,7 +39,11 @@ func (c *collection) writePairs(w *cli.Output) error {
 		return cmp.Or(cmp.Compare(rank[p.i], rank[q.i]), cmp.Compare(rank[p.j], rank[q.j]))
 	})
 	for _, p := range c.pairs {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\n", cli.Escape(c.docs[p.i].id), cli.Escape(c.docs[p.j].id), c.method.show(p.value)); err != nil {
+		line := fmt.Sprintf("%s\t%s\t%s", cli.Escape(c.docs[p.i].id), cli.Escape(c.docs[p.j].id), c.method.show(p.value))
+		if p.kind != 0 {
+			line += "\t" + p.kind.String()
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
 			return err
 		}
 	}

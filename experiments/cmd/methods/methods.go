@@ -36,7 +36,7 @@ func methodsOf(s *set) []method {
 		pipeline("cosine, bigrams", neardup.Fingerprinter{Tokenizer: bigrams}, 0),
 		pipeline("cosine, trigrams", neardup.Fingerprinter{Tokenizer: trigrams}, 0),
 		pipeline("auto, similarity chosen", neardup.Fingerprinter{}, 0),
-		pipeline("auto", neardup.Fingerprinter{}, 0.57),
+		auto(),
 	}
 	return methods
 }
@@ -89,6 +89,17 @@ func minHash(name string, of neardup.Tokenizer) method {
 		return must.Collect(ix.Pairs(context.Background()))
 	}}
 }
+
+// auto compares texts with a Deduplicator of which nothing is set.
+func auto() method {
+	m := pipeline("auto", neardup.Fingerprinter{}, leastAuto)
+	with := m.find
+	m.find = func(s *set, _ float64) []neardup.Pair[int] { return with(s, 0) }
+	return m
+}
+
+// leastAuto is a similarity that all pairs have that auto finds.
+const leastAuto = 0.5
 
 // pipeline compares texts or records with a Deduplicator. fixed is the similarity to use, or 0 to
 // choose the best.

@@ -47,7 +47,7 @@ func (l *lab) measures() []measure {
 }
 
 // asDefault is the similarity that the library uses by default, with document frequencies from the
-// texts of the pairs. The library's threshold, a cosine of 0.57, is an angle of 19.7.
+// texts of the pairs. The library's threshold for small collections, a cosine of 0.57, is an angle of 19.7.
 func (l *lab) asDefault(pairs []shortPair) measure {
 	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{Similarity: 0.5})
 	if err != nil {
