@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/neardup/neardup/internal/graph"
+	"github.com/zeebo/xxh3"
 )
 
 // This file tests that what a Deduplicator finds depends on nothing but the documents: not on the
@@ -184,4 +186,45 @@ func firstDifference(got, want []string) string {
 		}
 	}
 	return "something is missing"
+}
+
+// TestOrderQuality adds each set of the data in twenty orders, and compares all that is found to the
+// last bit: the threshold, pairs with similarities and kinds, and groups. The newsgroups take ten
+// minutes, and need NEARDUP_LARGE:
+//
+//	NEARDUP_DATA=… go test . -full -run OrderQuality -v
+func TestOrderQuality(t *testing.T) {
+	if raceDetector || !*full {
+		t.Skip("takes long")
+	}
+	rnd := rand.New(rand.NewPCG(9, 9))
+	sets := []string{"zh-revisions", "en-versions", "zh-laws", "zh-manuals", "en-records-stroke", "en-records-haematology"}
+	if os.Getenv("NEARDUP_LARGE") != "" {
+		sets = append(sets, "en-newsgroups")
+	}
+	for _, set := range sets {
+		texts, _ := labelled(t, set)
+		slices.Sort(texts)
+		texts = slices.Compact(texts)
+		var want uint64
+		for round := range 20 {
+			rnd.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+			var d Deduplicator[string]
+			d.AddAll(bg, func(yield func(string, string) bool) {
+				for _, text := range texts {
+					if !yield(text, text) {
+						return
+					}
+				}
+			})
+			got := xxh3.HashString(strings.Join(allFound(&d), "\n"))
+			if round == 0 {
+				want = got
+			}
+			if got != want {
+				t.Fatalf("%s: order %d gives something else", set, round)
+			}
+		}
+		t.Logf("%s: twenty orders of %d texts give the same, %016x", set, len(texts), want)
+	}
 }

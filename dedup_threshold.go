@@ -78,9 +78,9 @@ const (
 	mostThreshold   = 85        // in hundredths: what is more alike than that is hardly ever alike by chance
 	curveFrom       = 40        // where the curve begins, in hundredths; joins are slow below
 	curvePairs      = 20        // pairs that a curve must have to show anything
-	leastSample     = 250       // at least about so many documents are compared with all others
-	freeComparisons = 2_500_000 // and so many that there are about so many comparisons, which take no time
-	mostSample      = 4000      // and after how many no more are
+	leastSample     = 200       // at least about so many documents are compared with all others
+	freeComparisons = 1_000_000 // and so many that there are about so many comparisons, which take no time
+	mostSample      = 1000      // and after how many no more are
 	enoughPairs     = 300       // pairs that end the sample
 
 	// By how much pairs that are alike by chance fall, at least and at most: over 0.1 of similarity,
@@ -207,7 +207,8 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 				seen += weight
 			}
 		})
-		if seen >= enoughPairs || step == 1 || *sampled >= mostSample || ctx.Err() != nil {
+		isVain := seen*mostSample < curvePairs*float64(*sampled) // no sample will see enough
+		if seen >= enoughPairs || step == 1 || *sampled >= mostSample || isVain || ctx.Err() != nil {
 			miss := 1 - 1/float64(step)
 			return curve, 1 - float64(miss*miss) // the conversion forbids to fuse the operations
 		}

@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -216,5 +217,80 @@ func TestThresholdQuality(t *testing.T) {
 			names[i] = s.name
 		}
 		t.Logf("constants chosen on %s: %+v and %d that do as well: mean F1 %.4f there and %.4f on the other half, where ours have %.4f", strings.Join(names, "; "), chosen[len(chosen)/2], len(chosen)-1, most, mean(other, chosen[len(chosen)/2]), mean(other, constants{usualRule, 70}))
+	}
+}
+
+// TestShortQuality prints which share of short titles is found again when one word of it is another
+// one, by the number of words, and what else is found at the same similarity:
+//
+//	NEARDUP_DATA=… go test . -full -run ShortQuality -v
+func TestShortQuality(t *testing.T) {
+	if raceDetector || !*full {
+		t.Skip("takes long")
+	}
+	t.Parallel()
+	byWords := map[int][]string{}
+	seen := map[string]bool{}
+	var vocabulary []string
+	for _, set := range []string{"en-records-stroke", "en-records-haematology"} {
+		recs, _, _ := labelledRecords(t, set)
+		for _, rec := range recs {
+			title := strings.ToLower(strings.TrimRight(rec["title"], ". "))
+			if words := strings.Fields(title); len(words) > 0 && !seen[title] {
+				seen[title] = true
+				byWords[len(words)] = append(byWords[len(words)], title)
+				vocabulary = append(vocabulary, words...)
+			}
+		}
+	}
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{4, 6, 8, 12} {
+		titles := byWords[n]
+		d, err := NewDeduplicator[int](DeduplicatorOptions{Similarity: 0.4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := 0
+		for _, all := range byWords { // the order does not matter
+			for _, title := range all {
+				d.Add(-number-1, title)
+				number++
+			}
+		}
+		for i, title := range titles {
+			words := strings.Fields(title)
+			words[rnd.IntN(n)] = vocabulary[rnd.IntN(len(vocabulary))]
+			d.Add(i, strings.Join(words, " "))
+		}
+		var found, other [100]int
+		hits := map[int]float64{}
+		for i, title := range titles {
+			for m, err := range d.Search(title) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch {
+				case m.ID == i:
+					hits[i] = m.Similarity
+				case m.ID >= 0 || m.Kind != Identical:
+					other[min(int(100*m.Similarity), 99)]++
+				}
+			}
+		}
+		for _, s := range hits {
+			found[min(int(100*s), 99)]++
+		}
+		line := ""
+		for i := 98; i >= 40; i-- {
+			found[i] += found[i+1]
+			other[i] += other[i+1]
+		}
+		for _, at := range []int{50, 57, 70} {
+			line += fmt.Sprintf("   from 0.%d on: %.2f, and %.2f others", at, float64(found[at])/float64(len(titles)), float64(other[at])/float64(len(titles)))
+		}
+		t.Logf("%d titles of %d words%s", len(titles), n, line)
+		if n == 12 && found[50] < len(titles)*95/100 {
+			t.Errorf("titles of 12 words: %d of %d are found", found[50], len(titles))
+		}
 	}
 }
