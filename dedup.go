@@ -99,9 +99,10 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 }
 
 // A Deduplicator finds near-duplicates among documents that the caller adds under ids of its own.
-// Two documents are near-duplicates if the cosine of their weighted feature vectors is at least the
-// Similarity of the options. This is always verified exactly. Use a Deduplicator unless you have a
-// reason not to:
+// Two documents are near-duplicates if the cosine of their weighted feature vectors reaches a
+// threshold, and if their [Kind] is one that counts. The threshold comes from the collection itself,
+// unless the options have one: see [Deduplicator.Threshold]. The cosine is always exact. Use a
+// Deduplicator unless you have a reason not to:
 //
 //	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
 //	for id, text := range texts {
@@ -116,15 +117,15 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 // by one, call [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already
 // there.
 //
-// The weight of a feature depends on the collection. Pairs and Groups use weights from all
-// documents. Search uses weights that are recomputed each time the collection has doubled; until
-// then a new document is weighed by the last ones. So Search and Pairs may disagree about pairs
-// whose similarity is close to the threshold.
+// The weight of a feature, the forms and the threshold depend on the collection. Pairs and Groups take
+// them from all documents. Search takes those of the last weighing, which is made each time the
+// collection has doubled. So Search and Pairs may disagree about pairs whose similarity is close to
+// the threshold, and about forms that have become known since.
 //
-// Documents with equal features are stored once, so a thousand copies of a page take little more
+// Documents with equal words and features are stored once, so a thousand copies of a page take little more
 // memory than one. A document without features (no letters, digits or emoji) is stored but is a
 // near-duplicate of nothing. Each distinct feature of a document takes 18 bytes, 30 more after the
-// first search, and about 50 more while Pairs or Groups run. Memory follows the largest number of
+// first search, and about 50 more while Pairs or Groups run; each word takes 4 bytes. Memory follows the largest number of
 // documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator
 // holds at most 2³⁰ documents; adding more is an error.
 //

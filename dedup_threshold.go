@@ -24,7 +24,8 @@ import (
 // usual threshold holds.
 //
 // Near-copies are one document here. Otherwise a page in a thousand versions would decide for all
-// others. In a large collection a sample of the documents is compared with all others. It is chosen
+// others. Pairs of one form that is filled in differently are left out: they are a hump of their own,
+// which is neither chance nor copies. In a large collection a sample of the documents is compared with all others. It is chosen
 // by a hash of their features, so that the order of adding does not matter.
 
 // A Threshold says from which similarity on a [Deduplicator] takes documents for near-duplicates,
@@ -62,7 +63,7 @@ func (t Threshold) String() string {
 	case "given":
 		why = "as given"
 	case "valley":
-		why = fmt.Sprintf("where the curve of this collection has a valley; about %.0f %% of the pairs are right", 100*t.Precision)
+		why = fmt.Sprintf("where the curve of this collection has a valley; by an estimate %.0f %% of the pairs are right", 100*t.Precision)
 	case "no valley":
 		why = "the best for most collections, since the curve of this one has no valley"
 	case "too few pairs":
@@ -197,10 +198,13 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 		join := cosine.NewJoin(c.number(planFrom), float64(curveFrom)/100, func(i int) bool { return in[i] == now })
 		join.Skip = c.leavesOut(AllKinds &^ SameForm)
 		next := 0
-		join.Each(documents, func(int) bool { return ctx.Err() != nil }, func(found []cosine.Pair) {
-			// A pair with an earlier member of the sample has been seen. Of two new ones, each finds the
-			// other.
-			weight := [...]float64{out: 1, before: 0, now: 0.5}[in[documents[next]]]
+		join.Each(documents, func(i int) bool { return in[i] == before || ctx.Err() != nil }, func(found []cosine.Pair) {
+			// A pair with an earlier member of the sample has been seen, so those find nothing. Of two new
+			// ones, each finds the other.
+			weight := 1.0
+			if in[documents[next]] == now {
+				weight = 0.5
+			}
 			next++
 			for _, p := range found {
 				curve[min(int(p.Similarity*100), 99)-curveFrom] += weight

@@ -7,7 +7,6 @@ package wording
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/clean"
@@ -47,7 +46,7 @@ func Read(text string) Wording {
 			r.words[i] |= Figure
 		}
 	}
-	return slices.Clip(r.words)
+	return slices.Clone(r.words) // without room for more
 }
 
 // A reading is the state of Read.
@@ -86,10 +85,28 @@ func isNumber(word []byte) bool {
 			continue
 		}
 		r, size := utf8.DecodeRune(word[i:])
-		if unicode.IsDigit(r) || len(word) == size && strings.ContainsRune("〇零一二三四五六七八九十百千", r) {
+		if isDigit(r) || len(word) == size && isNumeral(r) {
 			return true
 		}
 		i += size
+	}
+	return false
+}
+
+// zeros are the zeros of the living scripts beyond ASCII that write numbers by ten digits of their
+// own. The other nine follow.
+var zeros = []rune{0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0xF20, 0x1040, 0x17E0, 0x1810}
+
+// isDigit reports whether a character is one of these digits.
+func isDigit(r rune) bool {
+	return r >= zeros[0] && r < zeros[len(zeros)-1]+10 && slices.ContainsFunc(zeros, func(zero rune) bool { return zero <= r && r < zero+10 })
+}
+
+// isNumeral reports whether a character is a Chinese numeral.
+func isNumeral(r rune) bool {
+	switch r {
+	case '〇', '零', '一', '二', '三', '四', '五', '六', '七', '八', '九', '十', '百', '千':
+		return true
 	}
 	return false
 }
