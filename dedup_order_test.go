@@ -31,7 +31,7 @@ func orderTexts(t *testing.T) map[string][]string {
 	all := map[string][]string{"testdata": slices.Concat(corpusTexts(t, "en", "zh", "more"))}
 	original := words(80)
 	hub := []string{strings.Join(original, " ")}
-	for i := range shorter(300, 100) {
+	for i := range shorter(300, 60) {
 		variant := slices.Clone(original)
 		variant[i%80] = fmt.Sprint("changed", i)
 		hub = append(hub, strings.Join(variant, " "))
@@ -44,7 +44,7 @@ func orderTexts(t *testing.T) map[string][]string {
 		chain = append(chain, strings.Join(link, " "))
 	}
 	all["chain"] = chain
-	for _, n := range []int{5, 50, shorter(2000, 300)} {
+	for _, n := range []int{5, 50, shorter(2000, 120)} {
 		var campaign []string
 		for i := range n {
 			campaign = append(campaign, formLetter(strings.Join(words(2), " "), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)))
@@ -133,7 +133,7 @@ func TestOrder(t *testing.T) {
 // testOrder adds texts in twenty orders, and compares all that is found.
 func testOrder(t *testing.T, name string, texts []string, kinds Kind, rnd *rand.Rand) {
 	var want []string
-	for round := range shorter(20, 4) {
+	for round := range shorter(20, 3) {
 		rnd.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 		d, err := NewDeduplicator[string](DeduplicatorOptions{Kinds: kinds})
 		if err != nil {

@@ -3,6 +3,7 @@ package neardup
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -151,7 +152,9 @@ func minHashF1(t *testing.T, name string) (usual, best float64) {
 // why, F1 there and at the best threshold, the estimated and the true precision, and F1 of MinHash. It
 // then chooses the constants of the rule on half of the sets, and reports the other half:
 //
-//	NEARDUP_DATA=… go test . -full -run ThresholdQuality -v
+//	NEARDUP_LARGE=1 NEARDUP_DATA=… go test . -full -run ThresholdQuality -v
+//
+// Without NEARDUP_LARGE it leaves the newsgroups out.
 func TestThresholdQuality(t *testing.T) {
 	if raceDetector || !*full {
 		t.Skip("takes long")
@@ -161,6 +164,10 @@ func TestThresholdQuality(t *testing.T) {
 	loss := 0.0
 	t.Logf("%-38s %9s  %-21s %-5s  %s  %s  %s", "set", "documents", "threshold", "F1", "best F1", "precision: estimate, true", "MinHash: at 0.8, best")
 	for _, set := range thresholdSets {
+		if set.name == "en-newsgroups" && os.Getenv("NEARDUP_LARGE") == "" {
+			t.Log("en-newsgroups takes half a minute; set NEARDUP_LARGE for it")
+			continue
+		}
 		s := measureThreshold(t, set.name, set.records)
 		all = append(all, s)
 		at := int(100*s.threshold.Similarity + 0.5)
