@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zeebo/xxh3"
 )
 
 // madeCurve has about so many pairs at each hundredth from 0.40 on as f says.
@@ -180,5 +182,30 @@ func BenchmarkThreshold(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestGoldenDeduplicator: the threshold, the pairs, their similarities and their kinds are the same on
+// every platform, to the last bit.
+func TestGoldenDeduplicator(t *testing.T) {
+	t.Parallel()
+	texts := append(corpusTexts(t, "en", "zh", "more"), revisedTexts(300)...)
+	for i := range 40 {
+		texts = append(texts, formLetter(word(uint32(i)+60_000), fmt.Sprint(i%28+1, " May"), fmt.Sprint(i)))
+	}
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	d, err := NewDeduplicator[string](DeduplicatorOptions{Kinds: AllKinds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range texts {
+		d.Add(text, text)
+	}
+	th := must(d.Threshold(bg))
+	all := allFound(d)
+	got := fmt.Sprintf("%s %x %x, %d found: %016x", th.Reason, th.Similarity, th.Precision, len(all), xxh3.HashString(strings.Join(all, "\n")))
+	if want := "valley 0x1.0f5c28f5c28f6p-01 0x1.fc664071400ebp-01, 1835 found: c0197b7865c84708"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -435,6 +435,27 @@ func ExampleDeduplicator_Explain() {
 	//   0.2000  "p02", in 0 documents
 }
 
+func ExampleKind() {
+	// The episodes of a series are alike but for a number, so leave that kind out.
+	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{Kinds: neardup.AllKinds &^ (neardup.SameForm | neardup.SameButFigures)})
+	if err != nil {
+		panic(err) // an option is out of range
+	}
+	d.Add("a", "Journey to the West, episode 1")
+	d.Add("b", "Journey to the West, episode 2")
+	d.Add("c", "JOURNEY TO THE WEST – Episode 1")
+	for p, err := range d.Pairs(context.Background()) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(p.A, p.B, p.Kind)
+	}
+	fmt.Println(d.Threshold(context.Background()))
+	// Output:
+	// a c same-words
+	// near-duplicates from a similarity of 0.57 on, the best for small collections, since this one has too few pairs for a curve <nil>
+}
+
 func ExampleDeduplicator_Calibrate() {
 	d, _ := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{})
 	for i, text := range []string{"red shirt, size 40", "red shirt, size 42", "red shirt size 40", "blue trousers, size 50", "blue trousers size 50"} {
