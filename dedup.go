@@ -63,7 +63,9 @@ type DeduplicatorOptions struct {
 	Similarity float64
 
 	// Kinds are the kinds of pairs that count as near-duplicates, joined by |. 0 means all but
-	// [SameForm].
+	// [SameForm]. If SameForm counts, documents of one form count once together for document
+	// frequencies, so that ten thousand letters of a campaign are as similar to each other as ten.
+	// Otherwise each of them counts, and they are compared by what is filled in.
 	Kinds Kind
 
 	// Recall is the fraction of the similar pairs that Pairs and Groups must find, above 0 and at
@@ -147,6 +149,7 @@ type Deduplicator[ID comparable] struct {
 	changes  int                  // counts what was added or deleted
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
+	left     int                  // and how many were forgotten
 
 	// said is the last threshold that was found, so that it is found once for all that use it. It has a
 	// lock of its own, which is taken last.
@@ -408,6 +411,7 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 		} else {
 			delete(d.digests, c.digest)
 		}
+		d.left++
 		if d.known != nil {
 			d.known.delete(number)
 		}
@@ -527,9 +531,7 @@ func (c *collection[ID]) learn() {
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
 	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].words })
-	c.nearCopies = nearCopiesOf(len(c.contents), c.terms)
-	c.nearCopies.join(c.filled)
-	c.weights = c.nearCopies.weights(c.settings)
+	c.nearCopies, c.weights = c.settings.copiesOf(len(c.contents), c.terms, c.filled)
 }
 
 // used returns the slots of the contents that have documents and features, in the order of
@@ -598,15 +600,15 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair
 // It finds the pairs of some kinds with a cosine of at least least, or a fraction recall of them.
 func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64, kinds Kind) iter.Seq[Pair[int]] {
 	return func(yield func(Pair[int]) bool) {
+		n := 0
+		goOn := func(p Pair[int]) bool {
+			n++
+			return (n%1024 != 0 || ctx.Err() == nil) && yield(p)
+		}
 		// Pairs within a content: equal documents.
 		for _, of := range c.contents[c.old:] {
-			for b := c.oldOf(of.docs); b < len(of.docs); b++ {
-				for _, i := range of.docs[:b] {
-					p := Pair[int]{A: i, B: of.docs[b], Similarity: 1, Kind: c.equalKind(i, of.docs[b])}
-					if kinds&p.Kind != 0 && !yield(p) {
-						return
-					}
-				}
+			if ctx.Err() != nil || !c.equalPairs(of.docs, c.oldOf(of.docs), kinds, goOn) {
+				return
 			}
 		}
 		// Pairs between two contents: each document of one with each document of the other.
@@ -619,7 +621,7 @@ func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float6
 					fresh = with
 				}
 				for _, j := range fresh {
-					if !yield(Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity, Kind: kind}) {
+					if !goOn(Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity, Kind: kind}) {
 						return
 					}
 				}
@@ -694,10 +696,10 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	if id != nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
+		d.delete(*id)
 		if err := d.refresh(); err != nil {
 			return nil, err
 		}
-		d.delete(*id)
 	} else {
 		unlock, err := d.lockFresh()
 		if err != nil {

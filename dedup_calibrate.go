@@ -169,10 +169,15 @@ func (c *collection[ID]) choose(ctx context.Context, cal *Calibration[ID], dupli
 // ask returns pairs without a label whose similarity is close to s, the closest first.
 func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int]bool) (ask []Pair[ID]) {
 	const reach = 0.1
+	// A label is about all copies of its two documents.
+	content := c.contentsOf()
+	known := map[[2]int]bool{}
+	for pair := range labelled {
+		known[numbers(content[pair[0]], content[pair[1]])] = true
+	}
 	var near []cosine.Pair
 	for p := range c.pairs(ctx, max(s-reach, leastCurve), 1, planFrom, c.settings.Kinds) {
-		_, is := labelled[numbers(c.contents[p.A].docs[0], c.contents[p.B].docs[0])]
-		if p.Similarity <= s+reach && !is {
+		if p.Similarity <= s+reach && !known[numbers(p.A, p.B)] {
 			near = append(near, p)
 		}
 	}
@@ -187,7 +192,7 @@ func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int
 			continue
 		}
 		used[a], used[b] = true, true
-		i, j := c.contents[p.A].docs[0], c.contents[p.B].docs[0]
+		i, j := c.byText(c.contents[p.A].docs)[0], c.byText(c.contents[p.B].docs)[0]
 		ask = append(ask, Pair[ID]{A: c.docs[min(i, j)].id, B: c.docs[max(i, j)].id, Similarity: p.Similarity, Kind: c.kind(p.A, p.B)})
 		if len(ask) == maxAsk {
 			break
@@ -246,6 +251,20 @@ func atLeastCount(ascending []float64, x float64) int {
 	return len(ascending) - i
 }
 
+// contentsOf returns the content of each document by position, or -1 for one without features.
+func (c *collection[ID]) contentsOf() []int {
+	content := make([]int, len(c.docs))
+	for at := range content {
+		content[at] = -1
+	}
+	for i := range c.contents {
+		for _, at := range c.contents[i].docs {
+			content[at] = i
+		}
+	}
+	return content
+}
+
 // labelled returns the similarities of the pairs that count, ascending: right those of the
 // duplicates, all those of all pairs. Pairs below leastCurve may be missing from both, and pairs
 // whose kind does not count are.
@@ -260,15 +279,9 @@ func (c *collection[ID]) labelled(ctx context.Context, duplicate map[[2]int]bool
 			take([2]int{p.A, p.B}, p.Similarity)
 		}
 	} else {
-		content := make([]int, len(c.docs)) // plus 1; 0 without features
-		for i := range c.contents {
-			for _, at := range c.contents[i].docs {
-				content[at] = i + 1
-			}
-		}
-		v := c.number(planFrom)
+		content, v := c.contentsOf(), c.number(planFrom)
 		for pair := range duplicate {
-			i, j := content[pair[0]]-1, content[pair[1]]-1
+			i, j := content[pair[0]], content[pair[1]]
 			switch {
 			case i < 0 || j < 0: // nothing is like a document without features
 			case i == j:

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -23,7 +24,8 @@ type Grouping[ID comparable] struct {
 	// Old says that the first Old documents that were ever added (by [Document.Number]) are old.
 	// Old documents are kept in preference to new ones, and are not compared with each other. Of
 	// equal old documents only the first appears in a group. A new document that equals an old one
-	// is treated as old itself: it is not compared with other old ones.
+	// is treated as old itself: it is not compared with other old ones. (If [Identical] or [SameWords]
+	// is left out, every document is for itself.)
 	Old int
 
 	// Prefer reports whether to keep document a rather than b. This keeps the one that was added
@@ -32,8 +34,8 @@ type Grouping[ID comparable] struct {
 	//	func(a, b neardup.Document[string]) bool { return a.Number < b.Number }
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is
-	// preferred, or Prefer is nil, the longer one is kept. Of two that are equally long, a hash of
-	// their features decides; of exact copies, the first one is kept.
+	// preferred, or Prefer is nil, the longer one is kept. Of two that are equally long, a hash
+	// decides; of identical ones, the first one is kept.
 	Prefer func(a, b Document[ID]) bool
 }
 
@@ -64,24 +66,64 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 		return nil, err
 	}
 	c := d.collect(g.Old)
+	if c.settings.Kinds&(Identical|SameWords) != Identical|SameWords {
+		of := c.groupDocuments(ctx, &g)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		return c.groupsOf(of), nil
+	}
 	for i := range c.contents { // one of several equal old documents stands for all
 		if docs := c.contents[i].docs; c.oldOf(docs) > 1 {
 			c.contents[i].docs = slices.Concat(docs[:1], docs[c.oldOf(docs):])
 		}
 	}
-	var of []int // for each document, by position, the one that represents its group
-	if c.settings.Kinds&(Identical|SameWords) == Identical|SameWords {
-		keep := c.keepers(&g)
-		byContent := c.group(ctx, g.Linkage, func(i, j int) bool { return c.before(&g, keep[i], keep[j]) })
-		of = c.spread(byContent, keep)
-	} else { // documents of one content need not be in one group
-		of = GroupPairs(len(c.docs), c.documentPairs(ctx, c.least(ctx), c.settings.Recall, c.settings.Kinds), g.Linkage,
-			func(i, j int) bool { return c.before(&g, i, j) || !c.before(&g, j, i) && i < j })
-	}
+	keep := c.keepers(&g)
+	byContent := c.group(ctx, g.Linkage, func(i, j int) bool { return c.before(&g, keep[i], keep[j]) })
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return c.groupsOf(of), nil
+	return c.groupsOf(c.spread(byContent, keep)), nil
+}
+
+// groupDocuments returns for each document, by position, the one that represents its group, where
+// documents of one content need not be in one group.
+func (c *collection[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []int {
+	// Documents are numbered by their contents and texts, so that ties do not depend on the order of
+	// adding.
+	var byNumber []int
+	for i := range c.contents {
+		byNumber = append(byNumber, c.byText(c.contents[i].docs)...)
+	}
+	number := make([]int, len(c.docs))
+	for n, at := range byNumber {
+		number[at] = n
+	}
+	pairs := func(yield func(Pair[int]) bool) {
+		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Recall, c.settings.Kinds) {
+			a, b := number[p.A], number[p.B]
+			if !yield(Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.Similarity}) {
+				return
+			}
+		}
+	}
+	byGroup := GroupPairs(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return c.before(g, byNumber[i], byNumber[j]) })
+	of := make([]int, len(c.docs))
+	for at := range of {
+		of[at] = -1
+	}
+	for n, root := range byGroup {
+		of[byNumber[n]] = byNumber[root]
+	}
+	return of
+}
+
+// byText returns documents of one content sorted by a hash of their texts; those with equal texts
+// stay in the order of adding.
+func (c *collection[ID]) byText(docs []int) []int {
+	docs = slices.Clone(docs)
+	slices.SortStableFunc(docs, func(i, j int) int { return cmp.Compare(c.docs[i].text, c.docs[j].text) })
+	return docs
 }
 
 // spread returns for each document, by position, the one that represents its group, from the
@@ -106,7 +148,7 @@ func (c *collection[ID]) group(ctx context.Context, by Linkage, first func(i, j 
 	switch {
 	case by == Centres && recall == 1:
 		return c.centres(ctx, least, kinds, first)
-	case by == Chains && recall == 1 && c.old == 0:
+	case by == Chains && recall == 1 && c.oldDocs == 0:
 		return c.chains(ctx, least, kinds, first)
 	}
 	// Documents that equal an old one are in old contents, so this leaves out more pairs than
@@ -124,12 +166,7 @@ func (c *collection[ID]) group(ctx context.Context, by Linkage, first func(i, j 
 // groupsOf returns the groups of two or more documents that have a new one, in the order of their
 // first members. of has the position of the document that represents the group of each, or -1.
 func (c *collection[ID]) groupsOf(of []int) []Group[ID] {
-	content := make([]int, len(c.docs))
-	for i := range c.contents {
-		for _, at := range c.contents[i].docs {
-			content[at] = i
-		}
-	}
+	content := c.contentsOf()
 	// The members of each group, by the document that represents it, and these in the order of the
 	// first members.
 	members := map[int][]int{}
@@ -168,8 +205,9 @@ func (c *collection[ID]) isOld(i int) bool { return c.contents[i].docs[0] < c.ol
 func (c *collection[ID]) keepers(g *Grouping[ID]) []int {
 	keep := make([]int, len(c.contents))
 	for i := range c.contents {
-		keep[i] = c.contents[i].docs[0]
-		for _, at := range c.contents[i].docs[1:] {
+		docs := c.byText(c.contents[i].docs)
+		keep[i] = docs[0]
+		for _, at := range docs[1:] {
 			if c.before(g, at, keep[i]) {
 				keep[i] = at
 			}

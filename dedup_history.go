@@ -17,10 +17,9 @@ import (
 // Where many documents are nearly equal (a page with a counter, in a thousand versions), what they
 // share would look frequent. It would weigh little, and the documents would seem different. So
 // near-copies count once together for document frequencies: documents whose plain sets of features
-// have a Jaccard similarity of at least 0.9, and chains of such documents. Documents of one form
-// ([SameForm]) count once too, so that ten thousand letters of a campaign do not make frequent what a
-// language has in common. The pages of other templates share less and all count. So the template
-// weighs little, and what is written into it decides.
+// have a Jaccard similarity of at least 0.9, and chains of such documents. The pages of one template
+// share less, or are of one form ([SameForm]), and all count. So the template weighs little, and what
+// is written into it decides.
 //
 // Which documents are near-copies or of one form depends on nothing but the documents, so weights do not depend on
 // the order in which they came.
@@ -42,6 +41,40 @@ const (
 	alikeEstimate   = 0.8 // the similarity that signatures of near-copies show nearly always
 )
 
+// copiesOf finds the groups of near-copies among n contents, and makes the weights. Documents of one
+// form are no near-copies, unless forms count as near-duplicates: then they are one group. But
+// documents that fill a form in with the same words always are.
+func (s *DeduplicatorOptions) copiesOf(n int, terms func(i int) Vector, filled []wording.Filled) (nearCopies, profileWeights) {
+	groups := graph.NewForest(n)
+	var free []int               // contents without a form
+	first := map[[2]uint64]int{} // the first content with a form and a fill
+	for i, d := range filled {
+		if d.Form == 0 {
+			free = append(free, i)
+			continue
+		}
+		key := [2]uint64{d.Form}
+		if s.Kinds&SameForm == 0 {
+			key[1] = d.Hash()
+		}
+		if at, ok := first[key]; ok {
+			groups.Join(at, i)
+		} else {
+			first[key] = i
+		}
+	}
+	for i, at := range nearCopiesOf(len(free), func(i int) Vector { return terms(free[i]) }) {
+		groups.Join(free[i], free[at])
+	}
+	count := 0
+	for i, root := range groups.Roots() {
+		if root == i {
+			count++
+		}
+	}
+	return nearCopies(groups), newProfileWeights(count, s.Fingerprinter.Weight != nil)
+}
+
 // nearCopiesOf groups n vectors: two are in one group if their signatures agree in a band and they
 // have a Jaccard similarity of at least 0.9, or if a chain of such pairs joins them.
 func nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
@@ -58,19 +91,6 @@ func nearCopiesOf(n int, terms func(i int) Vector) nearCopies {
 		panic(err.Error()) // tables in memory have no errors
 	}
 	return nearCopies(groups.Roots())
-}
-
-// join makes one group of all near-copies that are of one form.
-func (c nearCopies) join(filled []wording.Filled) {
-	f, first := graph.Forest(c), map[uint64]int{}
-	for i, d := range filled {
-		if at, ok := first[d.Form]; ok && d.Form != 0 {
-			f.Join(at, i)
-		} else {
-			first[d.Form] = i
-		}
-	}
-	f.Roots()
 }
 
 // isAlike reports whether the features of two vectors, as plain sets, have a Jaccard similarity of
@@ -120,17 +140,6 @@ func featureSet(v Vector) Set {
 // Copies implements this method of [cosine.Source], where nearCopies is embedded.
 func (c nearCopies) Copies() []int { return c }
 
-// weights returns the weights by document frequency among groups.
-func (c nearCopies) weights(s *DeduplicatorOptions) profileWeights {
-	n := 0
-	for i, first := range c {
-		if first == i {
-			n++
-		}
-	}
-	return newProfileWeights(n, s.Fingerprinter.Weight != nil)
-}
-
 // A history is what Search and Explain work with: the document frequencies of one moment, the forms
 // and the threshold, and an index of the vectors of all contents, weighted by them. Only the index
 // changes afterwards, and filled with it.
@@ -144,12 +153,15 @@ type history struct {
 	at        int                  // how many contents there were when it was made
 }
 
-// isStale reports whether a search must make a new history: if there is none, or as many contents
-// have come since as it began with. A history of fewer than fewContents is stale after any new
-// content, since weights change fast then and little work is lost. The caller holds the lock, for
+// isStale reports whether a search must make a new history: if there is none, if as many contents
+// have come since as it began with, or if half as many have gone. A history of fewer than fewContents
+// is stale after any change, since weights change fast then and little work is lost. The caller holds the lock, for
 // reading at least.
 func (d *Deduplicator[ID]) isStale() bool {
-	return d.known == nil || d.entered > 0 && (d.known.at < fewContents || d.entered >= d.known.at)
+	if d.known == nil || d.known.at < fewContents {
+		return d.known == nil || d.entered+d.left > 0
+	}
+	return d.entered >= d.known.at || d.left >= max(d.known.at/2, 1)
 }
 
 // fewContents is the number of contents below which a history is never reused for new ones.
@@ -164,7 +176,7 @@ func (d *Deduplicator[ID]) refresh() error {
 	if err != nil {
 		return err
 	}
-	d.known, d.entered = known, 0
+	d.known, d.entered, d.left = known, 0, 0
 	return nil
 }
 

@@ -111,13 +111,41 @@ func (c *collection[ID]) equalKind(a, b int) Kind {
 }
 
 // leavesOut returns a function that says of two contents whether their kind is none of kinds, or nil
-// if none is left out.
+// if none is left out. Two contents are never Identical, but their words may be the same: their
+// features then have other weights, or other tokens or columns.
 func (c *collection[ID]) leavesOut(kinds Kind) func(i, j int) bool {
-	switch AllKinds &^ (kinds | Identical | SameWords) {
+	switch AllKinds &^ (kinds | Identical) {
 	case 0:
 		return nil
-	case SameForm: // the default; other kinds need not be told apart
-		return func(i, j int) bool { return wording.SameForm(c.filled[i], c.filled[j]) }
+	case SameForm: // the default; most pairs need no more than this
+		return func(i, j int) bool { return wording.SameForm(c.filled[i], c.filled[j]) && c.kind(i, j) == SameForm }
 	}
 	return func(i, j int) bool { return c.kind(i, j)&kinds == 0 }
+}
+
+// equalPairs calls yield for the pairs of documents of one content, by ascending positions: those of
+// docs[fresh:] with all before them, as far as their kinds count. It returns false when yield does.
+func (c *collection[ID]) equalPairs(docs []int, fresh int, kinds Kind, yield func(Pair[int]) bool) bool {
+	if kinds&(Identical|SameWords) == 0 {
+		return true
+	}
+	same := map[uint64][]int{} // the documents so far, by their texts
+	for n, b := range docs {
+		text := c.docs[b].text
+		with := docs[:n]
+		switch identical := same[text]; {
+		case n < fresh, kinds&Identical == 0 && len(identical) == n:
+			with = nil
+		case kinds&SameWords == 0:
+			with = identical
+		}
+		for _, a := range with {
+			p := Pair[int]{A: a, B: b, Similarity: 1, Kind: c.equalKind(a, b)}
+			if kinds&p.Kind != 0 && !yield(p) {
+				return false
+			}
+		}
+		same[text] = append(same[text], b)
+	}
+	return true
 }

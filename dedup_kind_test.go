@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -156,5 +157,226 @@ func TestMirrors(t *testing.T) {
 	}
 	if groups := must(d.Groups(bg, Grouping[int]{})); len(groups) != 1 || len(groups[0].Members) != sites {
 		t.Errorf("%d groups, want one of %d: %v", len(groups), sites, groups)
+	}
+}
+
+const (
+	complaint  = "On the third day the council of Leeds met in the old town hall to talk about the lorries that drive through Mill Street at night and keep people awake. Please write to "
+	complained = " if you want to say something about it before the council votes on the new rules for all of the town and its villages."
+)
+
+// TestKindsLeftOut: leaving a kind out takes away no pair of another kind, and leaves none of its own;
+// also where the same word is a figure in one text only, so that texts with the same words fill a form
+// in differently.
+func TestKindsLeftOut(t *testing.T) {
+	fills := []string{"ann@leeds.org", "ann leeds org", "Ann Leeds ORG", "the mayor in person", "your own counsellor soon", "Bob Miller at home", "newspaper editors", "some other guy", "3 May", "5 June"}
+	for kinds := Kind(1); kinds <= AllKinds; kinds++ {
+		all, _ := NewDeduplicator[int](DeduplicatorOptions{Similarity: 0.3, Kinds: AllKinds})
+		some, _ := NewDeduplicator[int](DeduplicatorOptions{Similarity: 0.3, Kinds: kinds})
+		for i, fill := range append(fills, fills[0], fills[3]) {
+			all.Add(i, complaint+fill+complained)
+			some.Add(i, complaint+fill+complained)
+		}
+		kindOf := map[[2]int]Kind{}
+		for p := range all.Pairs(bg) {
+			kindOf[[2]int{p.A, p.B}] = p.Kind
+		}
+		found := 0
+		for p := range some.Pairs(bg) {
+			if found++; p.Kind&kinds == 0 || kindOf[[2]int{p.A, p.B}] != p.Kind {
+				t.Fatalf("%v: %v, with all kinds %v", kinds, p, kindOf[[2]int{p.A, p.B}])
+			}
+		}
+		want := 0
+		for _, kind := range kindOf {
+			if kind&kinds != 0 {
+				want++
+			}
+		}
+		if kinds&SameForm != 0 && found != want { // without forms, similarities are others
+			t.Fatalf("%v: %d pairs, want %d", kinds, found, want)
+		}
+		for m := range some.Search(complaint + fills[1] + complained) {
+			if m.Kind&kinds == 0 {
+				t.Fatalf("%v: found %v", kinds, m)
+			}
+		}
+	}
+	var d Deduplicator[int]
+	for i, fill := range fills {
+		d.Add(i, complaint+fill+complained)
+	}
+	if pairs := listed(d.Pairs(bg)); !slices.Contains(pairs, Pair[int]{A: 0, B: 1, Similarity: 1, Kind: SameWords}) {
+		t.Errorf("the same words are not found: %v", pairs)
+	}
+}
+
+// TestGroupsOfDocuments: where equal documents need not be in one group, groups do not depend on the
+// order of adding, and old documents stay apart.
+func TestGroupsOfDocuments(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for round := range 60 {
+		base := strings.Fields(randomWords(rnd, 40))
+		var texts []string
+		for range 8 {
+			w := slices.Clone(base)
+			for range rnd.IntN(8) {
+				w[rnd.IntN(40)] = fmt.Sprintf("x%04d", rnd.IntN(20))
+			}
+			texts = append(texts, strings.Join(w, " "), strings.ToUpper(strings.Join(w, " ")))
+		}
+		slices.Sort(texts)
+		texts = slices.Compact(texts)
+		for _, kinds := range []Kind{0, AllKinds &^ Identical, AllKinds &^ SameWords, Revised | SameButFigures | Contained, Revised} {
+			var want []string
+			for k := range 4 {
+				d, _ := NewDeduplicator[string](DeduplicatorOptions{Kinds: kinds})
+				for _, s := range texts {
+					d.Add(s, s)
+				}
+				if got := allFound(d); k == 0 {
+					want = got
+				} else if !slices.Equal(got, want) {
+					t.Fatalf("round %d, %v: %s", round, kinds, firstDifference(got, want))
+				}
+				rnd.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+			}
+		}
+	}
+	text := complaint + "the mayor" + complained
+	d, _ := NewDeduplicator[string](DeduplicatorOptions{Kinds: AllKinds &^ Identical})
+	d.Add("old1", strings.ToUpper(text))
+	d.Add("old2", text)
+	d.Add("new", strings.ToUpper(text))
+	if groups := must(d.Groups(bg, Grouping[string]{Old: 2})); len(groups) != 1 || !slices.Equal(groups[0].Members, []string{"old2", "new"}) {
+		t.Errorf("%v", groups)
+	}
+	old, _ := NewDeduplicator[string](DeduplicatorOptions{Similarity: 0.5})
+	for i, s := range []string{"oldA", "oldB", "newA", "newB"} {
+		old.Add(s, complaint+[]string{"ann", "bob"}[i%2]+complained)
+	}
+	for _, by := range []Linkage{Centres, CompleteLinks, Chains} {
+		if groups := must(old.Groups(bg, Grouping[string]{Linkage: by, Old: 2})); len(groups) != 2 {
+			t.Errorf("%d: %v", by, groups)
+		}
+	}
+}
+
+// TestKindsEnded: a context that ends is an error of Pairs and Groups, in time, also among equal
+// documents.
+func TestKindsEnded(t *testing.T) {
+	t.Parallel()
+	for _, kinds := range []Kind{0, Revised, SameWords, AllKinds} {
+		d, _ := NewDeduplicator[int](DeduplicatorOptions{Kinds: kinds})
+		for i := range 4000 {
+			d.Add(i, complaint)
+		}
+		for i := range 100 {
+			d.Add(i+5000, complaint+fmt.Sprint("name", i)+complained)
+		}
+		for _, by := range []Linkage{Centres, CompleteLinks, Chains} {
+			ctx, cancel := context.WithCancel(bg)
+			cancel()
+			if _, err := d.Groups(ctx, Grouping[int]{Linkage: by}); err == nil {
+				t.Errorf("%v, %d: no error", kinds, by)
+			}
+		}
+		ctx, cancel := context.WithCancel(bg)
+		n := 0
+		var last error
+		for _, err := range d.Pairs(ctx) {
+			n++
+			last = err
+			cancel()
+		}
+		if n > 2100 || n > 0 && last == nil {
+			t.Errorf("%v: %d pairs after the context has ended, %v", kinds, n, last)
+		}
+		cancel()
+	}
+}
+
+// TestDeletedForm: what was deleted shows no form any more.
+func TestDeletedForm(t *testing.T) {
+	var d Deduplicator[int]
+	fills := []string{"the mayor in person", "your own counsellor soon", "Bob Miller at home", "newspaper editors", "some other guy"}
+	for i, fill := range fills {
+		d.Add(i, complaint+fill+complained)
+	}
+	if found := listed(d.Search(complaint + fills[0] + complained)); len(found) != 1 {
+		t.Errorf("of five letters it finds %v", found)
+	}
+	for i := 2; i < 5; i++ {
+		d.Delete(i)
+	}
+	if found := listed(d.Search(complaint + fills[0] + complained)); len(found) != 2 || found[1].Kind != Revised {
+		t.Errorf("of the two that are left it finds %v", found)
+	}
+}
+
+// TestRecordKinds: a line break in a value is no border of columns.
+func TestRecordKinds(t *testing.T) {
+	d, err := NewDeduplicator[int](DeduplicatorOptions{Similarity: 0.1, Kinds: AllKinds, Fingerprinter: Fingerprinter{Normalizer: Normalizer{Form: NFKC}, Fields: []Field{{Name: "a", Split: Words{}}, {Name: "b", Split: Words{}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := Record{"a": "one two three", "b": "four five six"}
+	d.AddRecord(0, one)
+	for i, c := range []struct {
+		rec  Record
+		want Kind
+	}{
+		{Record{"a": "one two three", "b": "four five six"}, Identical},
+		{Record{"a": "one two three\nfour five six", "b": ""}, Revised},
+		{Record{"a": "One, two, three", "b": "four FIVE six"}, SameWords},
+		{Record{"a": "one two three", "b": "four five six seven"}, Contained},
+	} {
+		d.AddRecord(i+1, c.rec)
+		if e := must(d.ExplainRecords(one, c.rec)); e.Kind != c.want {
+			t.Errorf("%v: %v, want %v", c.rec, e.Kind, c.want)
+		}
+		found := false
+		for p := range d.Pairs(bg) {
+			if p.A == 0 && p.B == i+1 {
+				if found = true; p.Kind != c.want {
+					t.Errorf("%v: %v, want %v", c.rec, p, c.want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%v is not found", c.rec)
+		}
+	}
+}
+
+// BenchmarkCampaign groups the letters of one form, and searches with one more.
+func BenchmarkCampaign(b *testing.B) {
+	for _, n := range []int{2000, 4000, 8000} {
+		var d Deduplicator[int]
+		rnd := rand.New(rand.NewPCG(4, 4))
+		for i := range n {
+			d.Add(i, formLetter(randomWords(rnd, 2)+" of "+randomWords(rnd, 1), fmt.Sprint(i%28+1, " May"), "7"))
+		}
+		for _, by := range []struct {
+			name string
+			Linkage
+		}{{"centres", Centres}, {"chains", Chains}} {
+			b.Run(fmt.Sprintf("n=%d/%s", n, by.name), func(b *testing.B) {
+				for b.Loop() {
+					if _, err := d.Groups(bg, Grouping[int]{Linkage: by.Linkage}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		b.Run(fmt.Sprintf("n=%d/search", n), func(b *testing.B) {
+			letter := formLetter("Ann Smith of York", "3 May", "7")
+			listed(d.Search(letter))
+			b.ResetTimer()
+			for b.Loop() {
+				listed(d.Search(letter))
+			}
+		})
 	}
 }

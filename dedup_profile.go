@@ -105,10 +105,12 @@ func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 	for i := range f.Fields {
 		if name := f.Fields[i].Name; !seen[name] {
 			seen[name] = true
-			fmt.Fprintf(&text, "%s\n", rec[name])
+			value := rec[name]
+			fmt.Fprintf(&text, "%d %s", len(value), value) // the length, so that no value runs into the next
+			p.words = append(append(p.words, wording.Read(f.Normalizer.Normalize(value))...), wording.Column)
 		}
 	}
-	p.words, p.text = wording.Read(text.String()), xxh3.HashString(text.String())
+	p.words, p.text = slices.Clone(p.words), xxh3.HashString(text.String())
 	return p, nil
 }
 

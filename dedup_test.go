@@ -32,19 +32,17 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 			different, words = append(different, profiles[i].terms), append(words, profiles[i].words)
 		}
 	}
-	copies := nearCopiesOf(len(different), func(i int) Vector { return different[i] })
 	_, forms := wording.Learn(len(words), func(i int) wording.Wording { return words[i] })
-	copies.join(forms)
+	copies, weights := s.copiesOf(len(different), func(i int) Vector { return different[i] }, forms)
 	// Each feature counts once for each group of near-copies that has it.
 	type once struct {
 		feature uint64
 		group   int
 	}
 	df := map[uint64]uint32{}
-	groups, counted := map[int]bool{}, map[once]bool{}
+	counted := map[once]bool{}
 	for i, terms := range different {
 		group := copies[i]
-		groups[group] = true
 		for _, term := range terms {
 			if key := (once{term.Feature, group}); !counted[key] {
 				counted[key] = true
@@ -52,7 +50,6 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 			}
 		}
 	}
-	n := len(groups)
 	vectors := make([]Vector, len(texts))
 	for i, p := range profiles {
 		vectors[i] = slices.Clone(p.terms)
@@ -60,7 +57,7 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 		for k, term := range p.terms {
 			counts[k] = df[term.Feature]
 		}
-		newProfileWeights(n, s.Fingerprinter.Weight != nil).weigh(vectors[i], &p, counts)
+		weights.weigh(vectors[i], &p, counts)
 	}
 	d, err := NewDeduplicator[int](s)
 	if err != nil {

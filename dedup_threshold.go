@@ -18,8 +18,8 @@ import (
 // again where they are copies. So the border is the valley between.
 //
 // The curve of a collection is the number of pairs by similarity. It is read through a window, from
-// left to right. The lowest window so far is the bottom of a valley as soon as a window to its right
-// has more pairs by more than chance explains. Where the bottom is flat, the similarity of it that
+// left to right. The lowest window so far is the bottom of a valley as soon as a window to its right,
+// from 0.60 on, has more pairs by more than chance explains. Where the bottom is flat, the similarity of it that
 // is closest to the usual threshold is taken. If the curve only falls, there is no valley, and the
 // usual threshold holds.
 //
@@ -82,6 +82,7 @@ const (
 	leastSample     = 200       // at least about so many documents are compared with all others
 	freeComparisons = 1_000_000 // and so many that there are about so many comparisons, which take no time
 	mostSample      = 1000      // and after how many no more are
+	copiesFrom      = 60        // in hundredths: a hump to the left of it is no copies, but texts of one sort
 	enoughPairs     = 300       // pairs that end the sample
 
 	// By how much pairs that are alike by chance fall, at least and at most: over 0.1 of similarity,
@@ -285,7 +286,7 @@ func (r valleyRule) valley(curve []float64) (at int, ok bool) {
 		switch {
 		case windows[i] <= windows[low]:
 			low = i
-		case i >= low+r.window && isHigher(i, low, r.confidence): // the two windows share no pairs
+		case i >= low+r.window && curveFrom+i >= copiesFrom && isHigher(i, low, r.confidence): // the two windows share no pairs
 			from, to := low, low
 			for from > 0 && !isHigher(from-1, low, r.flat) {
 				from--

@@ -27,6 +27,9 @@ type Wording []uint32
 // "2026-03-03", and "10,000" the same as "500".
 const Figure = 1
 
+// Column stands behind each column of a record, like a word.
+const Column = 8
+
 // Read returns the wording of a text that has been normalized.
 func Read(text string) Wording {
 	r := reading{batch: lex.Batches.Get().(*lex.Batch)}
