@@ -88,7 +88,7 @@ func SameForm(a, b Filled) bool {
 
 // Learn finds the forms of n texts, which depend on nothing but the set of the texts. It also returns
 // what [Forms.Read] says about each of them. It uses all processors. It goes over all texts once for
-// each 16 million words.
+// each two million words.
 func Learn(n int, texts func(i int) Wording) (*Forms, []Filled) {
 	f := &Forms{}
 	total := 0
@@ -145,7 +145,7 @@ func (f *Forms) has(form uint64) bool {
 }
 
 // runsAtOnce is how many runs Learn holds in memory, at about 32 bytes each. Tests change it.
-var runsAtOnce = 16 << 20
+var runsAtOnce = 2 << 20
 
 // A place is where a run stands: the words before and behind it.
 type place struct {

@@ -179,7 +179,7 @@ func TestFormsOrder(t *testing.T) {
 		rnd.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
 		if round == 4 {
 			runsAtOnce = 500
-			defer func() { runsAtOnce = 16 << 20 }()
+			defer func() { runsAtOnce = 2 << 20 }()
 		}
 		if got := read(); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Fatalf("round %d: other forms", round)
