@@ -127,7 +127,8 @@ func (c *collection[ID]) byText(docs []int) []int {
 }
 
 // spread returns for each document, by position, the one that represents its group, from the
-// contents that represent those of contents. Documents without features represent themselves.
+// contents that represent those of contents. It is -1 for documents without features, and for old ones
+// that another one stands for.
 func (c *collection[ID]) spread(byContent, keep []int) (of []int) {
 	of = make([]int, len(c.docs))
 	for at := range of {

@@ -21,8 +21,8 @@ import (
 // share less, or are of one form ([SameForm]), and all count. So the template weighs little, and what
 // is written into it decides.
 //
-// Which documents are near-copies or of one form depends on nothing but the documents, so weights do not depend on
-// the order in which they came.
+// Which documents are near-copies or of one form depends on nothing but the documents. So weights do
+// not depend on the order in which they came.
 //
 // A weight changes with every document that is added, but reweighing all documents for each search
 // is out of the question. So a history keeps the weights of one moment, and an index of all

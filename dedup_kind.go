@@ -50,14 +50,18 @@ const (
 // kindNames has the names of the kinds, in the order of their bits.
 var kindNames = [...]string{"identical", "same-words", "same-but-figures", "same-form", "contained", "revised"}
 
-// String returns the name of a kind, such as same-form. The names of a set have commas between them.
+// String returns the name of a kind, such as same-form. The names of a set have commas between them;
+// the empty set is none.
 func (k Kind) String() string {
 	var names []string
 	for left := k & AllKinds; left != 0; left &= left - 1 {
 		names = append(names, kindNames[bits.TrailingZeros8(uint8(left))])
 	}
-	if left := k &^ AllKinds; left != 0 || k == 0 {
+	if left := k &^ AllKinds; left != 0 {
 		names = append(names, fmt.Sprintf("Kind(%d)", uint8(left)))
+	}
+	if len(names) == 0 {
+		return "none"
 	}
 	return strings.Join(names, ",")
 }

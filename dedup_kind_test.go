@@ -26,7 +26,7 @@ func TestParseKinds(t *testing.T) {
 	if _, err := NewDeduplicator[int](DeduplicatorOptions{Kinds: AllKinds + 1}); err == nil {
 		t.Error("a kind that there is not is allowed")
 	}
-	if s := fmt.Sprint(Kind(0), Kind(0x81)); s != "Kind(0) identical,Kind(128)" {
+	if s := fmt.Sprint(Kind(0), Kind(0x81)); s != "none identical,Kind(128)" {
 		t.Error(s)
 	}
 }
