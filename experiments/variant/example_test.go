@@ -36,7 +36,7 @@ func Example() {
 		panic(err)
 	}
 	fmt.Printf("precision %.2f, recall %.2f\n", best.Point.Precision, best.Point.Recall)
-	groups, err := d.Groups(context.Background(), neardup.Grouping[string]{})
+	groups, err := d.Groups(context.Background(), neardup.Grouping[string]{Prefer: func(a, b neardup.Document[string]) bool { return a.Number < b.Number }})
 	if err != nil {
 		panic(err)
 	}
