@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,9 @@ func TestThresholdSearch(t *testing.T) {
 // both need, such as the vectors, is made before.
 func BenchmarkThreshold(b *testing.B) {
 	for _, n := range []int{5000, 10_000, 20_000} {
+		if n > 5000 && os.Getenv("NEARDUP_LARGE") == "" {
+			continue
+		}
 		d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 		d.AddAll(bg, slices.All(revisedTexts(n)))
 		c := d.collect(0)
