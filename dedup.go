@@ -530,7 +530,7 @@ func (c *collection[ID]) learn() {
 	}
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
-	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].words })
+	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].formWords() })
 	c.nearCopies, c.weights = c.settings.copiesOf(len(c.contents), c.terms, c.filled)
 }
 
@@ -713,7 +713,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 		kind       Kind
 	}
 	var hits []hit
-	kinds, filled := d.options().Kinds, d.known.forms.Read(p.words)
+	kinds, filled := d.options().Kinds, d.known.forms.Read(p.formWords())
 	for m, err := range d.known.index.Search(d.known.vector(&p)) {
 		if err != nil {
 			return nil, err

@@ -103,7 +103,7 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 	h := d.known
 	x, y := h.vector(&a), h.vector(&b)
 	e := Explanation{Similarity: x.Cosine(y), Least: h.threshold.Similarity, Kinds: d.options().Kinds}
-	if e.Kind = kindOf(a.words, b.words, h.forms.Read(a.words), h.forms.Read(b.words)); e.Kind == SameWords && a.text == b.text {
+	if e.Kind = kindOf(a.words, b.words, h.forms.Read(a.formWords()), h.forms.Read(b.formWords())); e.Kind == SameWords && a.text == b.text {
 		e.Kind = Identical
 	}
 	// Merge the two vectors: at has the position in e.Features of a feature seen on either side.

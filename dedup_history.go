@@ -216,7 +216,7 @@ func (h *history) add(slot uint32, p *profile) error {
 	for int(slot) >= len(h.filled) {
 		h.filled = append(h.filled, wording.Filled{})
 	}
-	h.filled[slot] = h.forms.Read(p.words)
+	h.filled[slot] = h.forms.Read(p.formWords())
 	return h.index.Add(slot, h.vector(p))
 }
 

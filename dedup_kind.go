@@ -35,6 +35,7 @@ const (
 	// collection go on in at least four ways after the same six words, and come together again in the
 	// next six. Outside of the slots the two documents have the same words, but for figures, which is
 	// at least half of each. Of the words in the slots they have at most three quarters in common.
+	// Records are never of one form.
 	SameForm
 
 	// Contained: one document has all words of the other, in the same order, and other words besides.

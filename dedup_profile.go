@@ -51,7 +51,17 @@ type profile struct {
 
 	words  wording.Wording // all words in their order, which tell the [Kind] of a pair
 	text   uint64          // a hash of the text, before it was normalized
+	record bool            // the words are of a record
 	length int             // of the text in characters
+}
+
+// formWords returns the words in which forms are looked for. Records have none: all records of a table
+// are one form, filled in differently.
+func (p *profile) formWords() wording.Wording {
+	if p.record {
+		return nil
+	}
+	return p.words
 }
 
 // profile returns the profile of a text. With a Tokenizer or a Weight it has one level, the
@@ -110,7 +120,7 @@ func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 			p.words = append(append(p.words, wording.Read(f.Normalizer.Normalize(value))...), wording.Column)
 		}
 	}
-	p.words, p.text = slices.Clone(p.words), xxh3.HashString(text.String())
+	p.record, p.words, p.text = true, slices.Clone(p.words), xxh3.HashString(text.String())
 	return p, nil
 }
 
