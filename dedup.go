@@ -11,16 +11,15 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
-	"github.com/neardup/neardup/internal/wording"
 	"github.com/zeebo/xxh3"
 )
 
 // This file is the [Deduplicator] itself: which documents it stores, and how they are added,
 // deleted and searched. The other files have the rest:
 //
+//	dedup_collection.go snapshots of all documents, and the pairs in one
 //	dedup_profile.go    the features of a document, and what they weigh
 //	dedup_threshold.go  from which similarity on documents are near-duplicates
 //	dedup_kind.go       how near-duplicates differ, and which kinds of them count
@@ -124,12 +123,12 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 // collection has doubled. So Search and Pairs may disagree about pairs whose similarity is close to
 // the threshold, and about forms that have become known since.
 //
-// Documents with equal words and features are stored once, so a thousand copies of a page take little more
-// memory than one. A document without features (no letters, digits or emoji) is stored but is a
+// Documents with equal words and features are stored once, so a thousand copies of a page take little
+// more memory than one. A document without features (no letters, digits or emoji) is stored but is a
 // near-duplicate of nothing. Each distinct feature of a document takes 18 bytes, 30 more after the
-// first search, and about 50 more while Pairs or Groups run; each word takes 4 bytes. Memory follows the largest number of
-// documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator
-// holds at most 2³⁰ documents; adding more is an error.
+// first search, and about 50 more while Pairs or Groups run; each word takes 4 bytes. Memory follows
+// the largest number of documents held at one time; ids that are replaced or deleted do not add to
+// it. A Deduplicator holds at most 2³⁰ documents; adding more is an error.
 //
 // The zero value is an empty Deduplicator with the default options. All methods may be called from
 // several goroutines at once. Methods that add or delete take turns. Searches run side by side, but
@@ -448,125 +447,6 @@ func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 	}
 }
 
-// A collection is a snapshot of all documents, for work on all of them. Documents and contents are
-// known by their positions in its slices. Documents are in the order of adding. Contents that only
-// old documents have come first; otherwise contents are sorted by their features, so that nothing
-// depends on the order of adding. Old documents are those that [Deduplicator.PairsSince] or
-// [Grouping] does not compare with each other.
-//
-// It is the [cosine.Source] of a join, with contents as vectors.
-type collection[ID comparable] struct {
-	docs       []storedDocument[ID] // only id, number and length are used
-	contents   []sharedContent
-	old        int              // contents[:old] are of old documents only
-	fps        []Fingerprint128 // if not nil, Weigh stores the fingerprints of contents here
-	nearCopies                  // which contents count once together for document frequencies
-	oldDocs    int              // docs[:oldDocs] are old
-	weights    profileWeights
-	of         *Deduplicator[ID]
-	changes    int // those of the Deduplicator
-	settings   *DeduplicatorOptions
-	forms      *wording.Forms
-	filled     []wording.Filled // for each content its form and what is filled in
-	numbered   *cosine.Numbered // the vectors; nil until they are needed
-}
-
-// A sharedContent is a content with the positions of the documents that have it, ascending.
-type sharedContent struct {
-	content
-	slot uint32 // in the Deduplicator
-	docs []int
-}
-
-// collect takes a snapshot. Documents with a number below old are old in it. The lock is held only
-// while documents are copied, and not while near-copies and forms are looked for. Profiles are shared
-// with d, which never changes them.
-func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
-	d.mu.RLock()
-	c := d.copied(old)
-	d.mu.RUnlock()
-	c.learn()
-	return c
-}
-
-// copied returns the documents and contents for a snapshot. The caller holds the lock, for reading
-// at least.
-func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
-	c := &collection[ID]{of: d, changes: d.changes, settings: d.options()}
-	var slots []int32
-	for slot := range d.docs {
-		if d.docs[slot].number >= 0 {
-			slots = append(slots, int32(slot))
-		}
-	}
-	byNumber := func(a, b int32) int { return d.docs[a].number - d.docs[b].number }
-	if !slices.IsSortedFunc(slots, byNumber) { // some slots were reused
-		slices.SortFunc(slots, byNumber)
-	}
-	position := make([]int, len(d.docs))
-	for at, slot := range slots {
-		position[slot] = at
-		c.docs = append(c.docs, d.docs[slot])
-	}
-	for _, n := range d.used() {
-		shared := sharedContent{content: d.contents[n], slot: n}
-		for slot := range d.documentsOf(&d.contents[n]) {
-			shared.docs = append(shared.docs, position[slot])
-		}
-		c.contents = append(c.contents, shared)
-	}
-	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
-	return c
-}
-
-// learn completes a snapshot with what its documents have in common.
-func (c *collection[ID]) learn() {
-	// Move the contents that only old documents have to the front.
-	isFresh := func(of *sharedContent) int {
-		if of.docs[len(of.docs)-1] < c.oldDocs {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
-	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
-	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].formWords() })
-	c.nearCopies, c.weights = c.settings.copiesOf(len(c.contents), c.terms, c.filled)
-}
-
-// used returns the slots of the contents that have documents and features, in the order of
-// [content.compare]. So results do not depend on which slots they got. The caller holds the lock.
-func (d *Deduplicator[ID]) used() (slots []uint32) {
-	for n, c := range d.contents {
-		if c.first >= 0 && len(c.terms) > 0 {
-			slots = append(slots, uint32(n))
-		}
-	}
-
-	slices.SortFunc(slots, func(a, b uint32) int { return d.contents[a].compare(&d.contents[b]) })
-	return slots
-}
-
-// terms returns the terms of a content, with raw counts for weights.
-func (c *collection[ID]) terms(i int) Vector { return c.contents[i].terms }
-
-// Len returns the number of contents. Len, Vector, Weigh and Copies implement [cosine.Source].
-func (c *collection[ID]) Len() int { return len(c.contents) }
-
-// Vector returns the terms of content i, with raw counts for weights.
-func (c *collection[ID]) Vector(i int, _ []Term) []Term { return c.terms(i) }
-
-// Weigh returns the vector of content i with final weights, for the document frequencies df of its
-// terms, and stores its fingerprint if there is room for fingerprints.
-func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
-	w := Vector(slices.Clone(v))
-	c.weights.weigh(w, &c.contents[i].profile, df)
-	if c.fps != nil {
-		c.fps[i] = w.fingerprint()
-	}
-	return w
-}
-
 // Pairs yields all pairs of near-duplicates, each once, with their cosine. A was added before B.
 // Equal documents have the similarity 1, and m of them m(m−1)/2 pairs; Groups does not spell them
 // out. Which pairs there are, and their cosines, depends on nothing but the documents. The order of
@@ -594,46 +474,6 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair
 			yield(Pair[ID]{}, err)
 		}
 	}
-}
-
-// documentPairs yields pairs of documents by position, A < B, without those of two old documents.
-// It finds the pairs of some kinds with a cosine of at least least, or a fraction recall of them.
-func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64, kinds Kind) iter.Seq[Pair[int]] {
-	return func(yield func(Pair[int]) bool) {
-		n := 0
-		goOn := func(p Pair[int]) bool {
-			n++
-			return (n%1024 != 0 || ctx.Err() == nil) && yield(p)
-		}
-		// Pairs within a content: equal documents.
-		for _, of := range c.contents[c.old:] {
-			if ctx.Err() != nil || !c.equalPairs(of.docs, c.oldOf(of.docs), kinds, goOn) {
-				return
-			}
-		}
-		// Pairs between two contents: each document of one with each document of the other.
-		for p := range c.pairs(ctx, least, recall, planFrom, kinds) {
-			kind := c.kind(p.A, p.B)
-			of, with := c.contents[p.A].docs, c.contents[p.B].docs
-			fresh := with[c.oldOf(with):]
-			for n, i := range of {
-				if n == c.oldOf(of) { // document i is new, so old partners count too
-					fresh = with
-				}
-				for _, j := range fresh {
-					if !goOn(Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity, Kind: kind}) {
-						return
-					}
-				}
-			}
-		}
-	}
-}
-
-// oldOf returns how many of docs, ascending positions, are old.
-func (c *collection[ID]) oldOf(docs []int) int {
-	n, _ := slices.BinarySearch(docs, c.oldDocs)
-	return n
 }
 
 // Search yields the stored near-duplicates of a text, the most similar first, and equally similar
@@ -721,11 +561,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 		c := &d.contents[m.ID]
 		kind := kindOf(p.words, c.words, filled, d.known.filled[m.ID])
 		for slot := range d.documentsOf(c) {
-			h := hit{m.Similarity, slot, kind}
-			if kind == SameWords && d.docs[slot].text == p.text {
-				h.kind = Identical
-			}
-			if h.kind&kinds != 0 {
+			if h := (hit{m.Similarity, slot, kind.ofTexts(p.text, d.docs[slot].text)}); h.kind&kinds != 0 {
 				hits = append(hits, h)
 			}
 		}

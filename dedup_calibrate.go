@@ -251,20 +251,6 @@ func atLeastCount(ascending []float64, x float64) int {
 	return len(ascending) - i
 }
 
-// contentsOf returns the content of each document by position, or -1 for one without features.
-func (c *collection[ID]) contentsOf() []int {
-	content := make([]int, len(c.docs))
-	for at := range content {
-		content[at] = -1
-	}
-	for i := range c.contents {
-		for _, at := range c.contents[i].docs {
-			content[at] = i
-		}
-	}
-	return content
-}
-
 // labelled returns the similarities of the pairs that count, ascending: right those of the
 // duplicates, all those of all pairs. Pairs below leastCurve may be missing from both, and pairs
 // whose kind does not count are.

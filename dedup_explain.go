@@ -103,9 +103,7 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 	h := d.known
 	x, y := h.vector(&a), h.vector(&b)
 	e := Explanation{Similarity: x.Cosine(y), Least: h.threshold.Similarity, Kinds: d.options().Kinds}
-	if e.Kind = kindOf(a.words, b.words, h.forms.Read(a.formWords()), h.forms.Read(b.formWords())); e.Kind == SameWords && a.text == b.text {
-		e.Kind = Identical
-	}
+	e.Kind = kindOf(a.words, b.words, h.forms.Read(a.formWords()), h.forms.Read(b.formWords())).ofTexts(a.text, b.text)
 	// Merge the two vectors: at has the position in e.Features of a feature seen on either side.
 	at := map[uint64]int{}
 	for side, v := range []Vector{x, y} {

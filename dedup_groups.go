@@ -108,10 +108,7 @@ func (c *collection[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []
 		}
 	}
 	byGroup := GroupPairs(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return c.before(g, byNumber[i], byNumber[j]) })
-	of := make([]int, len(c.docs))
-	for at := range of {
-		of[at] = -1
-	}
+	of := slices.Repeat([]int{-1}, len(c.docs))
 	for n, root := range byGroup {
 		of[byNumber[n]] = byNumber[root]
 	}
@@ -130,10 +127,7 @@ func (c *collection[ID]) byText(docs []int) []int {
 // contents that represent those of contents. It is -1 for documents without features, and for old ones
 // that another one stands for.
 func (c *collection[ID]) spread(byContent, keep []int) (of []int) {
-	of = make([]int, len(c.docs))
-	for at := range of {
-		of[at] = -1
-	}
+	of = slices.Repeat([]int{-1}, len(c.docs))
 	for i, root := range byContent {
 		for _, at := range c.contents[i].docs {
 			of[at] = keep[root]

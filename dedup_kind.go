@@ -85,8 +85,17 @@ func ParseKinds(names string) (kinds Kind, err error) {
 	return kinds, nil
 }
 
+// ofTexts returns Identical for documents with the same words whose texts have the same hash, and k
+// for all others.
+func (k Kind) ofTexts(a, b uint64) Kind {
+	if k == SameWords && a == b {
+		return Identical
+	}
+	return k
+}
+
 // kindOf returns the kind of two documents by their words and forms. Documents with the same words
-// may still be Identical.
+// may still be Identical: see ofTexts.
 func kindOf(a, b wording.Wording, of, with wording.Filled) Kind {
 	switch {
 	case wording.Equal(a, b):
@@ -109,10 +118,7 @@ func (c *collection[ID]) kind(i, j int) Kind {
 
 // equalKind returns the kind of the documents at two positions, which have the same content.
 func (c *collection[ID]) equalKind(a, b int) Kind {
-	if c.docs[a].text == c.docs[b].text {
-		return Identical
-	}
-	return SameWords
+	return SameWords.ofTexts(c.docs[a].text, c.docs[b].text)
 }
 
 // leavesOut returns a function that says of two contents whether their kind is none of kinds, or nil
@@ -131,7 +137,7 @@ func (c *collection[ID]) leavesOut(kinds Kind) func(i, j int) bool {
 // equalPairs calls yield for the pairs of documents of one content, by ascending positions: those of
 // docs[fresh:] with all before them, as far as their kinds count. It returns false when yield does.
 func (c *collection[ID]) equalPairs(docs []int, fresh int, kinds Kind, yield func(Pair[int]) bool) bool {
-	if kinds&(Identical|SameWords) == 0 {
+	if len(docs) < 2 || kinds&(Identical|SameWords) == 0 {
 		return true
 	}
 	same := map[uint64][]int{} // the documents so far, by their texts

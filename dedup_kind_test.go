@@ -86,7 +86,7 @@ func TestPairKinds(t *testing.T) {
 	}
 }
 
-// words are random words of a language with rare and frequent ones.
+// randomWords are words of a language with rare and frequent ones.
 func randomWords(rnd *rand.Rand, n int) string {
 	out := make([]string, n)
 	for i := range out {

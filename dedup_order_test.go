@@ -21,13 +21,7 @@ import (
 // equal to the next. A campaign is one form, filled in differently.
 func orderTexts(t *testing.T) map[string][]string {
 	rnd := rand.New(rand.NewPCG(5, 5))
-	words := func(n int) []string {
-		out := make([]string, n)
-		for i := range out {
-			out[i] = word(rnd.Uint32N(rnd.Uint32N(20_000) + 10))
-		}
-		return out
-	}
+	words := func(n int) []string { return strings.Fields(randomWords(rnd, n)) }
 	all := map[string][]string{"testdata": slices.Concat(corpusTexts(t, "en", "zh", "more"))}
 	original := words(80)
 	hub := []string{strings.Join(original, " ")}

@@ -19,14 +19,15 @@ import (
 //
 // The curve of a collection is the number of pairs by similarity. It is read through a window, from
 // left to right. The lowest window so far is the bottom of a valley as soon as a window to its right,
-// from 0.60 on, has more pairs by more than chance explains. Where the bottom is flat, the similarity of it that
-// is closest to the usual threshold is taken. If the curve only falls, there is no valley, and the
-// usual threshold holds.
+// from 0.60 on, has more pairs by more than chance explains. Where the bottom is flat, the similarity
+// of it that is closest to the usual threshold is taken. If the curve only falls, there is no valley,
+// and the usual threshold holds.
 //
 // Near-copies are one document here. Otherwise a page in a thousand versions would decide for all
 // others. Pairs of one form that is filled in differently are left out: they are a hump of their own,
-// which is neither chance nor copies. In a large collection a sample of the documents is compared with all others. It is chosen
-// by a hash of their features, so that the order of adding does not matter.
+// which is neither chance nor copies. In a large collection a sample of the documents is compared with
+// all others. It is chosen by a hash of their features and words, so that the order of adding does not
+// matter.
 
 // A Threshold says from which similarity on a [Deduplicator] takes documents for near-duplicates,
 // and why.
@@ -108,22 +109,18 @@ func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
 	changes := d.changes
 	d.mu.RUnlock()
 	t, ok := d.saidAt(changes)
-	switch {
-	case ok:
-	case d.options().Similarity > 0:
-		t = given(d.options().Similarity)
-	default:
+	if !ok {
 		t = d.collect(0).threshold(ctx)
 	}
 	t.Curve = slices.Clone(t.Curve) // the caller may change it
 	return t, ctx.Err()
 }
 
-// given returns the threshold that the options give.
-func given(similarity float64) Threshold { return Threshold{Similarity: similarity, Reason: "given"} }
-
-// saidAt returns the last threshold, if nothing has changed since.
+// saidAt returns the threshold of the options, or the last one if nothing has changed since.
 func (d *Deduplicator[ID]) saidAt(changes int) (Threshold, bool) {
+	if s := d.options().Similarity; s > 0 {
+		return Threshold{Similarity: s, Reason: "given"}, true
+	}
 	d.said.Lock()
 	defer d.said.Unlock()
 	return d.said.Threshold, d.said.Reason != "" && d.said.changes == changes
@@ -132,12 +129,8 @@ func (d *Deduplicator[ID]) saidAt(changes int) (Threshold, bool) {
 // least returns the similarity of the threshold.
 func (c *collection[ID]) least(ctx context.Context) float64 { return c.threshold(ctx).Similarity }
 
-// threshold returns the threshold of the options, the last one if nothing has changed since, or a new
-// one.
+// threshold returns the threshold that is known, or a new one.
 func (c *collection[ID]) threshold(ctx context.Context) Threshold {
-	if s := c.settings.Similarity; s > 0 {
-		return given(s)
-	}
 	if t, ok := c.of.saidAt(c.changes); ok {
 		return t
 	}
@@ -223,10 +216,7 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 // standing returns one content for each group of near-copies, ascending: that with the smallest
 // digest.
 func (c *collection[ID]) standing() (contents []int) {
-	stands := make([]int, len(c.contents))
-	for i := range stands {
-		stands[i] = -1
-	}
+	stands := slices.Repeat([]int{-1}, len(c.contents))
 	for i := range c.contents {
 		if at := &stands[c.nearCopies[i]]; *at < 0 || c.contents[i].compare(&c.contents[*at].content) < 0 {
 			*at = i

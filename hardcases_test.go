@@ -101,13 +101,7 @@ func TestHardCases(t *testing.T) {
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(10, 11))
-	cut := func(n int) string {
-		words := make([]string, n)
-		for i := range words {
-			words[i] = word(rnd.Uint32N(rnd.Uint32N(20_000) + 10))
-		}
-		return strings.Join(words, " ")
-	}
+	cut := func(n int) string { return randomWords(rnd, n) }
 	for _, n := range []int{2, 5, shorter(1500, 200)} {
 		for _, others := range []int{0, 20, shorter(1000, 200)} {
 			d, _ := NewDeduplicator[int](DeduplicatorOptions{})

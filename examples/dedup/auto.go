@@ -39,11 +39,7 @@ type numbered struct {
 
 // newExact returns an exact with the settings of a method.
 func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
-	kinds, err := m.kindSet()
-	if err != nil {
-		return nil, err
-	}
-	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Kinds: kinds}
+	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Kinds: m.kinds}
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}
@@ -125,7 +121,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 // group, which is enough for grouping.
 func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 	return func(yield func(neardup.Pair[int]) bool) {
-		if kinds, _ := c.method.kindSet(); kinds != 0 && kinds&neardup.Identical == 0 {
+		if kinds := c.method.kinds; kinds != 0 && kinds&neardup.Identical == 0 {
 			return
 		}
 		of := map[*content][]int{}

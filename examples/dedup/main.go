@@ -38,6 +38,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
 )
 
@@ -84,9 +85,12 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		"With -method auto and cosine it is the cosine; without it, the collection decides.\n"+
 		"With -method minhash it is the Jaccard similarity: the number of features that both\n"+
 		"documents have, divided by the number that either has; the default is 0.6")
-	f.StringVar(&o.method.kinds, "kinds", "", "with -method auto or cosine, comma-separated `NAMES` of the kinds of pairs that count:\n"+
+	f.Func("kinds", "with -method auto or cosine, comma-separated `NAMES` of the kinds of pairs that count:\n"+
 		"identical, same-words, same-but-figures (numbers, dates, addresses), same-form (one form\n"+
-		"filled in differently), contained, revised; or all. The default is all but same-form")
+		"filled in differently), contained, revised; or all. The default is all but same-form", func(names string) (err error) {
+		o.method.kinds, err = neardup.ParseKinds(names)
+		return err
+	})
 	f.StringVar(&o.method.group, "group", "centres", "with -method auto or cosine, what a group is:\n"+
 		"  centres   every member is a near-duplicate of the one that is kept\n"+
 		"  complete  every two members are near-duplicates of each other\n"+

@@ -23,9 +23,9 @@ type method struct {
 	bits      int    // of fingerprints
 	distance  int    // simhash: the largest distance
 	minhash   neardup.MinHash
-	least     float64 // auto, cosine, minhash: the smallest similarity; 0 lets the collection decide
-	kinds     string  // auto, cosine: the kinds of pairs that count
-	byContent bool    // whether only the content counts, without metadata
+	least     float64      // auto, cosine, minhash: the smallest similarity; 0 lets the collection decide
+	kinds     neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
+	byContent bool         // whether only the content counts, without metadata
 	blend     neardup.Blend
 }
 
@@ -237,9 +237,6 @@ func (o *options) setMethod(given map[string]bool) string {
 	if m.name == "minhash" && !given["similarity"] {
 		m.least = 0.6
 	}
-	if _, err := m.kindSet(); err != nil {
-		return fmt.Sprintf("-kinds: %s", strings.TrimPrefix(err.Error(), "neardup: "))
-	}
 	switch {
 	case linkages[m.group] == 0 && m.group != "centres":
 		return fmt.Sprintf("-group %q: must be centres, complete or chains", m.group)
@@ -272,14 +269,6 @@ func (o *options) setMethod(given map[string]bool) string {
 	}
 	m.distance = m.blend.Reach(m.bits)
 	return ""
-}
-
-// kindSet returns the kinds of -kinds, or 0 for the default.
-func (m *method) kindSet() (neardup.Kind, error) {
-	if m.kinds == "" {
-		return 0, nil
-	}
-	return neardup.ParseKinds(m.kinds)
 }
 
 // metadataNames returns the names of the fields with metadata, in the order of the flag.

@@ -1,12 +1,12 @@
-// Package wording compares texts word by word: it says how two similar texts differ ([Compare]),
-// and which texts are one form with other words filled in ([Learn]).
+// Package wording compares texts word by word: it says how two similar texts differ ([Equal],
+// [EqualButFigures], [Wording.Contains]), and which texts are one form with other words filled in
+// ([Learn], [SameForm]).
 //
 // A text is known by its words in their order, each as a number of 32 bits ([Read]).
 package wording
 
 import (
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/clean"
@@ -65,11 +65,16 @@ func (r *reading) append(text string, address bool) {
 	for r.batch.Read(text, true); r.batch.Next(); {
 		for i, h := range r.batch.Hash64() {
 			x, word := uint32(h)&^Figure, r.batch.Unit(i)
-			switch {
-			case address || isNumber(word) || isName(word, calendar):
+			isFigure := address || isNumber(word)
+			if !isFigure && len(word) >= 3 && len(word) <= len("wednesday") {
+				isAmbiguous, isName := ambiguity[string(word)]
+				if isName && isAmbiguous {
+					r.ambiguous = append(r.ambiguous, len(r.words))
+				}
+				isFigure = isName && !isAmbiguous
+			}
+			if isFigure {
 				x |= Figure
-			case isName(word, ambiguousCalendar):
-				r.ambiguous = append(r.ambiguous, len(r.words))
 			}
 			r.words = append(r.words, x)
 		}
@@ -114,23 +119,14 @@ func isNumeral(r rune) bool {
 	return false
 }
 
-// isName reports whether a folded word is in a list of names of months and days.
-func isName(word []byte, list map[string]bool) bool {
-	return len(word) >= 3 && len(word) <= 9 && list[string(word)]
-}
-
-var (
-	calendar = setOf("january february april june july august september october november december " +
-		"monday tuesday wednesday thursday friday saturday sunday")
-	ambiguousCalendar = setOf("march may jan feb mar apr jun jul aug sep sept oct nov dec " +
-		"mon tue tues wed thu thur thurs fri sat sun")
-)
-
-// setOf returns the words of a text as a set.
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		set[w] = true
+// ambiguity says of the names of months and days, spelt out or short, whether they are also other
+// words.
+var ambiguity = func() map[string]bool {
+	is := map[string]bool{"sept": true, "tues": true, "thur": true, "thurs": true}
+	days := []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+	for _, name := range append(days, clean.Months[:]...) {
+		is[name[:3]] = true
+		is[name] = name == "march" || name == "may"
 	}
-	return set
-}
+	return is
+}()
