@@ -3,17 +3,15 @@ package neardup
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
-	"github.com/zeebo/xxh3"
 )
 
 // This file is the [Deduplicator] itself: which documents it stores, and how they are added,
@@ -67,17 +65,17 @@ type DeduplicatorOptions struct {
 	// Otherwise each of them counts, and they are compared by what is filled in.
 	Kinds Kind
 
-	// Recall is the fraction of the similar pairs that Pairs and Groups must find, above 0 and at
-	// most 1; 0 means 1, all of them. With less they may compare only documents whose fingerprints
-	// or signatures are near each other, if a sample shows that this finds enough pairs: see
-	// [Deduplicator.Plan]. Every pair they report is verified all the same. This pays off from some
-	// hundred thousand documents on. Search does not use it: it always finds all.
+	// Recall is the fraction of the near-duplicates that Pairs and Groups must find, above 0 and at most
+	// 1; 0 means 0.99. With 1 they compare all documents that can be similar enough. With less they do so
+	// only in a small collection, of up to some 20,000 texts of 1 KB. In a larger one they compare
+	// documents that have rare features in common, as many as it takes to find that fraction: see
+	// [Deduplicator.Plan]. Every pair they report is verified all the same. Search always finds all.
 	Recall float64
 }
 
 // defaultOptions are the options of the zero Deduplicator, ready for every text that it gets. They
 // do not change.
-var defaultOptions = DeduplicatorOptions{Kinds: AllKinds &^ SameForm, Recall: 1}
+var defaultOptions = DeduplicatorOptions{Kinds: AllKinds &^ SameForm, Recall: 0.99}
 
 // canonical returns s with defaults in place of zeros. It returns an error if an option is out of
 // range or NaN, or if the Weight does not fit the features.
@@ -144,11 +142,14 @@ type Deduplicator[ID comparable] struct {
 	added    int                  // how many documents were ever added
 	contents []content            // by slot; a free slot has no documents
 	freed    []uint32             // the free slots of contents
-	digests  map[uint64][]uint32  // the contents with features, by content.digest
+	digests  map[uint64][]uint32  // the contents with features, by digest
 	changes  int                  // counts what was added or deleted
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
 	left     int                  // and how many were forgotten
+	size     int                  // of all contents
+	isLarge  atomic.Bool          // profiles are slim: the size was once above exactSize
+	limit    int                  // if not 0, tests take it for exactSize
 
 	// said is the last threshold that was found, so that it is found once for all that use it. It has a
 	// lock of its own, which is taken last.
@@ -173,8 +174,7 @@ type storedDocument[ID comparable] struct {
 // A content is the profile that one or more documents share.
 type content struct {
 	profile
-	digest      uint64 // of the profile
-	first, last int32  // slots of its first and last document, or -1 if it has none
+	first, last int32 // slots of its first and last document, or -1 if it has none
 }
 
 // NewDeduplicator returns an empty Deduplicator. It returns an error for options that are out of
@@ -200,7 +200,16 @@ func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
 // deleted, and the new one as added now. The error is for a Deduplicator that is full. Add keeps no
 // reference to the text.
 func (d *Deduplicator[ID]) Add(id ID, text string) error {
-	return d.put(id, d.options().Fingerprinter.profile(text))
+	return d.put(id, d.read(text))
+}
+
+// read returns the profile of a text, which is slim if profiles are to be slim.
+func (d *Deduplicator[ID]) read(text string) profile {
+	if f := &d.options().Fingerprinter; d.isLarge.Load() {
+		return f.slimProfile(text).slim()
+	} else {
+		return f.profile(text)
+	}
 }
 
 // AddRecord is Add for a record, whose features the Fields of the Fingerprinter make. It returns an
@@ -219,8 +228,7 @@ func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) error {
 // fails or the context ends, AddAll returns that error; the texts read before have been added. The
 // sequence may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
-	f := &d.options().Fingerprinter
-	return addAll(ctx, d, texts, func(text string) (profile, error) { return f.profile(text), nil })
+	return addAll(ctx, d, texts, func(text string) (profile, error) { return d.read(text), nil })
 }
 
 // AddRecords is AddAll for records; see AddRecord for more errors.
@@ -269,35 +277,16 @@ func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs
 	return cmp.Or(flush(), ctx.Err())
 }
 
-// put adds a document under the lock. The digest is computed before, so that adding goroutines wait
-// for each other as little as possible.
+// put adds a document under the lock.
 func (d *Deduplicator[ID]) put(id ID, p profile) error {
-	digest := p.hash()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.enter(id, p, digest)
-}
-
-// hash is the digest of a content with this profile. Equal profiles have equal digests; profiles with
-// equal digests must still be compared.
-func (p *profile) hash() uint64 {
-	h := xxh3.New()
-	var b [12]byte
-	for _, t := range p.terms {
-		binary.LittleEndian.PutUint64(b[:], t.Feature)
-		binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
-		h.Write(b[:])
-	}
-	for _, w := range p.words {
-		binary.LittleEndian.PutUint32(b[:], w)
-		h.Write(b[:4])
-	}
-	return h.Sum64()
+	return d.enter(id, p)
 }
 
 // enter adds a document, and replaces the one with the same id. The caller holds the lock. A
 // content that is new becomes searchable at once, with the weights of the current history.
-func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
+func (d *Deduplicator[ID]) enter(id ID, p profile) error {
 	if _, replaced := d.ids[id]; !replaced && len(d.ids) == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
@@ -305,10 +294,11 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 	if d.ids == nil {
 		d.ids, d.digests = map[ID]int32{}, map[uint64][]uint32{}
 	}
-	number := d.contentOf(p, digest)
+	number := d.contentOf(p)
 	c := &d.contents[number]
-	if c.first < 0 && len(p.terms) > 0 {
+	if c.first < 0 && p.hasFeatures() {
 		if d.entered++; d.known != nil {
+			p = p.whole(&d.options().Fingerprinter)
 			if err := d.known.add(number, &p); err != nil {
 				return err
 			}
@@ -337,11 +327,19 @@ func (d *Deduplicator[ID]) enter(id ID, p profile, digest uint64) error {
 // contentOf returns the slot of the content with a profile, which it makes if there is none.
 // Profiles without terms never share a content: such documents are not near-duplicates of each
 // other.
-func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
-	for _, c := range d.digests[digest] {
-		if of := &d.contents[c]; of.fine == p.fine && slices.Equal(of.terms, p.terms) && slices.Equal(of.words, p.words) {
+func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
+	for _, c := range d.digests[p.digest] {
+		if d.contents[c].compare(&p, &d.options().Fingerprinter) == 0 {
 			return c
 		}
+	}
+	if d.size += p.size; d.size > d.exactSize() && !d.isLarge.Swap(true) {
+		for i := range d.contents {
+			d.contents[i].profile = d.contents[i].slim()
+		}
+	}
+	if d.isLarge.Load() {
+		p = p.slim()
 	}
 	c := uint32(len(d.contents))
 	if n := len(d.freed); n > 0 {
@@ -349,20 +347,11 @@ func (d *Deduplicator[ID]) contentOf(p profile, digest uint64) uint32 {
 	} else {
 		d.contents = append(d.contents, content{})
 	}
-	d.contents[c] = content{profile: p, digest: digest, first: -1, last: -1}
-	if len(p.terms) > 0 { // or else no search for equal profiles must find it
-		d.digests[digest] = append(d.digests[digest], c)
+	d.contents[c] = content{profile: p, first: -1, last: -1}
+	if p.hasFeatures() { // or else no search for equal profiles must find it
+		d.digests[p.digest] = append(d.digests[p.digest], c)
 	}
 	return c
-}
-
-// compare orders contents by what they contain, so that their order does not depend on when their
-// documents were added. Only equal contents are equal.
-func (c *content) compare(d *content) int {
-	return cmp.Or(cmp.Compare(c.digest, d.digest), cmp.Compare(c.fine, d.fine),
-		slices.CompareFunc(c.terms, d.terms, func(t, u Term) int {
-			return cmp.Or(cmp.Compare(t.Feature, u.Feature), cmp.Compare(t.Weight, u.Weight))
-		}), slices.Compare(c.words, d.words))
 }
 
 // Delete removes a document and reports whether it was there. The error is always nil; Delete has
@@ -404,7 +393,8 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 // forget removes a content whose last document was deleted, also from the history.
 func (d *Deduplicator[ID]) forget(number uint32) {
 	c := &d.contents[number]
-	if len(c.terms) > 0 {
+	d.size -= c.size
+	if c.hasFeatures() {
 		if left := slices.DeleteFunc(d.digests[c.digest], func(n uint32) bool { return n == number }); len(left) > 0 {
 			d.digests[c.digest] = left
 		} else {
@@ -451,7 +441,7 @@ func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 // Equal documents have the similarity 1, and m of them m(m−1)/2 pairs; Groups does not spell them
 // out. Which pairs there are, and their cosines, depends on nothing but the documents. The order of
 // the pairs is unspecified but always the same. If the context ends, its error comes last, with an
-// empty Pair. With a Recall below 1 some pairs may be missing.
+// empty Pair.
 //
 // Pairs compares the documents that are there when the loop begins.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
@@ -465,7 +455,7 @@ func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		c := d.collect(n)
-		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Recall, c.settings.Kinds) {
+		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Kinds) {
 			if !yield(Pair[ID]{A: c.docs[p.A].id, B: c.docs[p.B].id, Similarity: p.Similarity, Kind: p.Kind}, nil) {
 				return
 			}
@@ -559,7 +549,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 			return nil, err
 		}
 		c := &d.contents[m.ID]
-		kind := kindOf(p.words, c.words, filled, d.known.filled[m.ID])
+		kind := kindOf(p.words, c.allWords(), filled, d.known.filled[m.ID])
 		for slot := range d.documentsOf(c) {
 			if h := (hit{m.Similarity, slot, kind.ofTexts(p.text, d.docs[slot].text)}); h.kind&kinds != 0 {
 				hits = append(hits, h)
@@ -574,7 +564,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 		out[i] = Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity, Kind: h.kind}
 	}
 	if id != nil {
-		return out, d.enter(*id, p, p.hash())
+		return out, d.enter(*id, p)
 	}
 	return out, nil
 }

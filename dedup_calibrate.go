@@ -176,7 +176,7 @@ func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int
 		known[numbers(content[pair[0]], content[pair[1]])] = true
 	}
 	var near []cosine.Pair
-	for p := range c.pairs(ctx, max(s-reach, leastCurve), 1, planFrom, c.settings.Kinds) {
+	for p := range c.pairs(ctx, max(s-reach, leastCurve), c.settings.Kinds) {
 		if p.Similarity <= s+reach && !known[numbers(p.A, p.B)] {
 			near = append(near, p)
 		}
@@ -261,11 +261,11 @@ func (c *collection[ID]) labelled(ctx context.Context, duplicate map[[2]int]bool
 		}
 	}
 	if complete {
-		for p := range c.documentPairs(ctx, leastCurve, 1, c.settings.Kinds) {
+		for p := range c.documentPairs(ctx, leastCurve, c.settings.Kinds) {
 			take([2]int{p.A, p.B}, p.Similarity)
 		}
 	} else {
-		content, v := c.contentsOf(), c.number(planFrom)
+		content := c.contentsOf()
 		for pair := range duplicate {
 			i, j := content[pair[0]], content[pair[1]]
 			switch {
@@ -275,7 +275,7 @@ func (c *collection[ID]) labelled(ctx context.Context, duplicate map[[2]int]bool
 					take(pair, 1)
 				}
 			case c.kind(i, j)&c.settings.Kinds != 0:
-				take(pair, v.Cosine(i, j))
+				take(pair, c.cosine(i, j))
 			}
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/forest"
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -21,19 +23,23 @@ import (
 //
 // It is the [cosine.Source] of a join, with contents as vectors.
 type collection[ID comparable] struct {
-	docs       []storedDocument[ID] // only id, number and length are used
-	contents   []sharedContent
-	old        int              // contents[:old] are of old documents only
-	fps        []Fingerprint128 // if not nil, Weigh stores the fingerprints of contents here
-	nearCopies                  // which contents count once together for document frequencies
-	oldDocs    int              // docs[:oldDocs] are old
-	weights    profileWeights
-	of         *Deduplicator[ID]
-	changes    int // those of the Deduplicator
-	settings   *DeduplicatorOptions
-	forms      *wording.Forms
-	filled     []wording.Filled // for each content its form and what is filled in
-	numbered   *cosine.Numbered // the vectors; nil until they are needed
+	docs        []storedDocument[ID] // only id, number and length are used
+	contents    []sharedContent
+	old         int // contents[:old] are of old documents only
+	nearCopies      // which contents count once together for document frequencies
+	oldDocs     int // docs[:oldDocs] are old
+	frequencies     // without a table in a small collection, where numbered has them
+	of          *Deduplicator[ID]
+	changes     int // those of the Deduplicator
+	settings    *DeduplicatorOptions
+	forms       *wording.Forms
+	filled      []wording.Filled // for each content its form and what is filled in
+	numbered    *cosine.Numbered // the vectors of a small collection; nil until they are needed
+	size        int              // of all contents
+	isLarge     bool             // joined by trees
+	trees       *forest.Forest   // nil in a small collection
+	measures    []measure        // of the contents of a large collection
+	seen        seenPairs        // in a large collection
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.
@@ -79,7 +85,9 @@ func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
 			shared.docs = append(shared.docs, position[slot])
 		}
 		c.contents = append(c.contents, shared)
+		c.size += shared.size
 	}
+	c.isLarge = c.settings.Recall < 1 && c.size > d.exactSize()
 	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
 	return c
 }
@@ -95,19 +103,47 @@ func (c *collection[ID]) learn() {
 	}
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
-	c.forms, c.filled = wording.Learn(len(c.contents), func(i int) wording.Wording { return c.contents[i].formWords() })
+	if c.isLarge {
+		c.learnFromSample()
+		return
+	}
+	c.learnAll()
+}
+
+// learnAll makes the forms, near-copies and weights of a small collection, in which no profile is slim
+// then.
+func (c *collection[ID]) learnAll() {
+	c.readAll()
+	words := 0
+	for i := range c.contents {
+		words += c.contents[i].size - documentSize
+	}
+	c.forms, c.filled = wording.Learn(len(c.contents), words, func(i int) wording.Wording { return c.contents[i].formWords() })
 	c.nearCopies, c.weights = c.settings.copiesOf(len(c.contents), c.terms, c.filled)
 }
 
+// readAll makes the terms and words of all profiles.
+func (c *collection[ID]) readAll() {
+	parallel.Chunks(len(c.contents), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			if of := &c.contents[i]; of.isSlim() {
+				of.profile = of.whole(&c.settings.Fingerprinter)
+			}
+		}
+	})
+}
+
 // used returns the slots of the contents that have documents and features, in the order of
-// [content.compare]. So results do not depend on which slots they got. The caller holds the lock.
+// [profile.compare]. So results do not depend on which slots they got. The caller holds the lock.
 func (d *Deduplicator[ID]) used() (slots []uint32) {
 	for n, c := range d.contents {
-		if c.first >= 0 && len(c.terms) > 0 {
+		if c.first >= 0 && c.hasFeatures() {
 			slots = append(slots, uint32(n))
 		}
 	}
-	slices.SortFunc(slots, func(a, b uint32) int { return d.contents[a].compare(&d.contents[b]) })
+	slices.SortFunc(slots, func(a, b uint32) int {
+		return d.contents[a].compare(&d.contents[b].profile, &d.options().Fingerprinter)
+	})
 	return slots
 }
 
@@ -121,19 +157,16 @@ func (c *collection[ID]) Len() int { return len(c.contents) }
 func (c *collection[ID]) Vector(i int, _ []Term) []Term { return c.terms(i) }
 
 // Weigh returns the vector of content i with final weights, for the document frequencies df of its
-// terms, and stores its fingerprint if there is room for fingerprints.
+// terms.
 func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
 	w := Vector(slices.Clone(v))
 	c.weights.weigh(w, &c.contents[i].profile, df)
-	if c.fps != nil {
-		c.fps[i] = w.fingerprint()
-	}
 	return w
 }
 
 // documentPairs yields pairs of documents by position, A < B, without those of two old documents.
-// It finds the pairs of some kinds with a cosine of at least least, or a fraction recall of them.
-func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float64, kinds Kind) iter.Seq[Pair[int]] {
+// They are of some kinds and have a cosine of at least least.
+func (c *collection[ID]) documentPairs(ctx context.Context, least float64, kinds Kind) iter.Seq[Pair[int]] {
 	return func(yield func(Pair[int]) bool) {
 		n := 0
 		goOn := func(p Pair[int]) bool {
@@ -147,7 +180,7 @@ func (c *collection[ID]) documentPairs(ctx context.Context, least, recall float6
 			}
 		}
 		// Pairs between two contents: each document of one with each document of the other.
-		for p := range c.pairs(ctx, least, recall, planFrom, kinds) {
+		for p := range c.pairs(ctx, least, kinds) {
 			kind := c.kind(p.A, p.B)
 			of, with := c.contents[p.A].docs, c.contents[p.B].docs
 			fresh := with[c.oldOf(with):]

@@ -113,7 +113,7 @@ func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Expla
 			if !ok {
 				i = len(e.Features)
 				at[t.Feature] = i
-				e.Features = append(e.Features, ExplainedFeature{Text: names[t.Feature], Documents: h.documents(t.Feature)})
+				e.Features = append(e.Features, ExplainedFeature{Text: names[t.Feature], Documents: int(h.documents(t.Feature))})
 			}
 			if w := float64(t.Weight) * unit; side == 0 {
 				e.Features[i].A = w

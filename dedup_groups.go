@@ -60,7 +60,7 @@ type Group[ID comparable] struct {
 // is in one group at most. A document in none stands alone: it has no near-duplicates, or they are
 // in other groups. Groups without a new document are not returned (see Grouping.Old). It returns an
 // error for an unknown Linkage, and the error of the context. It groups the documents that are
-// there when it is called. With a Recall below 1 it may miss pairs, and so split a group.
+// there when it is called. A pair that is not found may split a group.
 func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
 	if err := g.Linkage.check(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (c *collection[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []
 		number[at] = n
 	}
 	pairs := func(yield func(Pair[int]) bool) {
-		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Recall, c.settings.Kinds) {
+		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Kinds) {
 			a, b := number[p.A], number[p.B]
 			if !yield(Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.Similarity}) {
 				return
@@ -139,17 +139,17 @@ func (c *collection[ID]) spread(byContent, keep []int) (of []int) {
 // group returns, for each content, the content that represents its group. If the context ends the
 // result means nothing.
 func (c *collection[ID]) group(ctx context.Context, by Linkage, first func(i, j int) bool) []int {
-	least, recall, kinds := c.least(ctx), c.settings.Recall, c.settings.Kinds
+	least, kinds := c.least(ctx), c.settings.Kinds
 	switch {
-	case by == Centres && recall == 1:
+	case by == Centres:
 		return c.centres(ctx, least, kinds, first)
-	case by == Chains && recall == 1 && c.oldDocs == 0:
+	case by == Chains && c.oldDocs == 0:
 		return c.chains(ctx, least, kinds, first)
 	}
 	// Documents that equal an old one are in old contents, so this leaves out more pairs than
 	// c.pairs does.
 	fresh := func(yield func(Pair[int]) bool) {
-		for p := range c.pairs(ctx, least, recall, planFrom, kinds) {
+		for p := range c.pairs(ctx, least, kinds) {
 			if !(c.isOld(p.A) && c.isOld(p.B)) && !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}) {
 				return
 			}
@@ -232,8 +232,7 @@ func (c *collection[ID]) before(g *Grouping[ID], i, j int) bool {
 // that belongs to a centre is never searched for itself, so a large group costs little more than
 // its one centre.
 func (c *collection[ID]) centres(ctx context.Context, least float64, kinds Kind, before func(i, j int) bool) []int {
-	j := cosine.NewJoin(c.number(planFrom), least, func(int) bool { return true })
-	j.Skip = c.leavesOut(kinds)
+	j := c.joiner(least, kinds)
 	return graph.CentresOf(len(c.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			is = nil // Groups returns the error, and no groups
@@ -254,8 +253,7 @@ func (c *collection[ID]) centres(ctx context.Context, least float64, kinds Kind,
 
 // chains groups contents by connected components, without spelling out the pairs of a component.
 func (c *collection[ID]) chains(ctx context.Context, least float64, kinds Kind, before func(i, j int) bool) []int {
-	j := cosine.NewJoin(c.number(planFrom), least, func(int) bool { return true })
-	j.Skip = c.leavesOut(kinds)
+	j := c.joiner(least, kinds)
 	of := graph.ComponentsOf(len(c.contents), func(is []int, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			return // the result is thrown away

@@ -2,10 +2,8 @@ package neardup
 
 import (
 	"context"
-	"slices"
 
 	"github.com/neardup/neardup/internal/cosine"
-	"github.com/neardup/neardup/internal/frequency"
 	"github.com/neardup/neardup/internal/graph"
 	"github.com/neardup/neardup/internal/minhash"
 	"github.com/neardup/neardup/internal/parallel"
@@ -144,8 +142,7 @@ func (c nearCopies) Copies() []int { return c }
 // and the threshold, and an index of the vectors of all contents, weighted by them. Only the index
 // changes afterwards, and filled with it.
 type history struct {
-	weights   profileWeights
-	table     *frequency.Table // how many documents have each feature, near-copies once
+	frequencies
 	threshold Threshold
 	forms     *wording.Forms
 	filled    []wording.Filled     // of contents, by slot
@@ -185,7 +182,10 @@ func (d *Deduplicator[ID]) refresh() error {
 func (d *Deduplicator[ID]) learned() (*history, error) {
 	c := d.copied(0)
 	c.learn()
-	h := &history{weights: c.weights, table: cosine.Count(c), threshold: c.threshold(context.Background()), forms: c.forms, at: len(c.contents)}
+	if !c.isLarge {
+		c.table = cosine.Count(c)
+	}
+	h := &history{frequencies: c.frequencies, threshold: c.threshold(context.Background()), forms: c.forms, at: len(c.contents)}
 	// The index finds by the threshold, so it returns near-duplicates only.
 	var err error
 	if h.index, err = NewVectorIndex[uint32](h.threshold.Similarity, VectorIndexOptions{}); err != nil {
@@ -194,7 +194,8 @@ func (d *Deduplicator[ID]) learned() (*history, error) {
 	vectors := make([]Vector, len(c.contents))
 	parallel.Chunks(len(vectors), func(_, from, to int) {
 		for i := from; i < to; i++ {
-			vectors[i] = h.vector(&c.contents[i].profile)
+			p := c.contents[i].whole(&c.settings.Fingerprinter)
+			vectors[i] = h.vector(&p)
 		}
 	})
 	h.filled = make([]wording.Filled, len(d.contents))
@@ -224,22 +225,4 @@ func (h *history) add(slot uint32, p *profile) error {
 func (h *history) delete(slot uint32) {
 	h.filled[slot] = wording.Filled{}
 	h.index.Delete(slot)
-}
-
-// vector returns the vector of a profile with the weights of the history. A feature that no
-// document had then counts as if one had it.
-func (h *history) vector(p *profile) Vector {
-	v := slices.Clone(p.terms)
-	df := make([]uint32, len(v))
-	for i, t := range v {
-		df[i] = uint32(max(h.documents(t.Feature), 1))
-	}
-	h.weights.weigh(v, p, df)
-	// A feature that all documents have may weigh 0; a vector has no such terms.
-	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
-}
-
-// documents returns how many documents have a feature, where near-copies count once together.
-func (h *history) documents(feature uint64) int {
-	return int(h.table.Find(feature, 0) &^ frequency.Marked)
 }

@@ -113,7 +113,7 @@ func kindOf(a, b wording.Wording, of, with wording.Filled) Kind {
 // kind returns the kind of a document of content i and one of content j. Where two contents have the
 // same words, their features have other weights or other tokens.
 func (c *collection[ID]) kind(i, j int) Kind {
-	return kindOf(c.contents[i].words, c.contents[j].words, c.filled[i], c.filled[j])
+	return kindOf(c.contents[i].allWords(), c.contents[j].allWords(), c.filled[i], c.filled[j])
 }
 
 // equalKind returns the kind of the documents at two positions, which have the same content.

@@ -1,6 +1,8 @@
 package neardup
 
 import (
+	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -53,6 +55,41 @@ type profile struct {
 	text   uint64          // a hash of the text, before it was normalized
 	record bool            // the words are of a record
 	length int             // of the text in characters
+
+	// body is the normalized text, from which terms and words can be made again. A profile without them
+	// is slim. Records, and texts with features of the caller's, have no body and are never slim.
+	body   string
+	size   int    // how much there is to compare: words, and a constant
+	digest uint64 // of what is compared; equal profiles have equal digests
+}
+
+// isSlim reports whether terms and words must be made again from the body.
+func (p *profile) isSlim() bool { return p.terms == nil && p.body != "" }
+
+// slim returns the profile without terms and words, if they can be made again.
+func (p profile) slim() profile {
+	if p.body != "" {
+		p.terms, p.words = nil, nil
+	}
+	return p
+}
+
+// whole returns the profile with terms and words. f must be the Fingerprinter that made it.
+func (p *profile) whole(f *Fingerprinter) profile {
+	q := *p
+	if p.isSlim() {
+		q.words = wording.Read(p.body)
+		f.readLevels(&q)
+	}
+	return q
+}
+
+// allWords returns the words, which it reads again if the profile is slim.
+func (p *profile) allWords() wording.Wording {
+	if p.isSlim() {
+		return wording.Read(p.body)
+	}
+	return p.words
 }
 
 // formWords returns the words in which forms are looked for. Records have none: all records of a table
@@ -61,39 +98,111 @@ func (p *profile) formWords() wording.Wording {
 	if p.record {
 		return nil
 	}
-	return p.words
+	return p.allWords()
 }
 
 // profile returns the profile of a text. With a Tokenizer or a Weight it has one level, the
 // features of f. Any string is a valid text.
-func (f *Fingerprinter) profile(text string) (p profile) {
+func (f *Fingerprinter) profile(text string) profile {
+	p := f.slimProfile(text)
+	if f.hasLevels() {
+		f.readLevels(&p)
+	}
+	return p
+}
+
+// slimProfile returns the profile of a text, without terms if they can be made later. It has the words.
+func (f *Fingerprinter) slimProfile(text string) (p profile) {
 	p.length, p.text = utf8.RuneCountInString(text), xxh3.HashString(text)
 	normalized := f.Normalizer.Normalize(text)
 	p.words = wording.Read(normalized)
 	if !f.hasLevels() {
 		p.terms = f.rawWeight().Vector(text)
-		return p
+	} else if p.levels = true; len(p.words) > 0 {
+		p.body = strings.Clone(normalized)
 	}
-	text = normalized
-	p.levels = true
+	p.measure()
+	return p
+}
+
+// measure sets the size and the digest of a profile that has its words, and its terms unless they are made
+// later. The words decide what the terms of a body are, so the digest is of the words then.
+func (p *profile) measure() {
+	p.size = len(p.words) + documentSize
+	h := xxh3.New()
+	var b [12]byte
+	if p.body == "" {
+		for _, t := range p.terms {
+			binary.LittleEndian.PutUint64(b[:], t.Feature)
+			binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
+			h.Write(b[:])
+		}
+	}
+	for _, w := range p.words {
+		binary.LittleEndian.PutUint32(b[:], w)
+		h.Write(b[:4])
+	}
+	p.digest = h.Sum64()
+}
+
+// hasFeatures reports whether there is anything to compare.
+func (p *profile) hasFeatures() bool { return len(p.terms) > 0 || p.body != "" }
+
+// compare orders profiles by what is compared, which does not depend on when they were added. Only
+// profiles with equal terms and words are equal. f is the Fingerprinter that made them.
+func (p *profile) compare(q *profile, f *Fingerprinter) int {
+	if p.digest != q.digest || p.body == q.body && p.body != "" {
+		return cmp.Compare(p.digest, q.digest)
+	}
+	x, y := p.whole(f), q.whole(f)
+	return cmp.Or(cmp.Compare(x.fine, y.fine), slices.CompareFunc(x.terms, y.terms, func(t, u Term) int {
+		return cmp.Or(cmp.Compare(t.Feature, u.Feature), cmp.Compare(t.Weight, u.Weight))
+	}), slices.Compare(x.words, y.words))
+}
+
+// documentSize is the size of a document without words.
+const documentSize = 100
+
+// readLevels makes the terms of a profile with two levels from its body.
+func (f *Fingerprinter) readLevels(p *profile) {
+	if p.body == "" {
+		p.fine = 1
+		return
+	}
 	r := f.extractor(toTerms)
 	defer r.release()
-	units := r.profileLevel(text, false)
-	terms := r.levelTerms(nil)
+	p.fine, p.terms = r.levels(p.body, nil)
+}
+
+// levels appends the terms of a text, which must have a word, and returns the share of the characters.
+func (r *extractor) levels(text string, terms []Term) (fine float32, _ []Term) {
+	r.runs = r.runs[:0]
+	units := r.readLevel(text, false)
 	switch {
 	// The words were only needed to count them.
 	case units <= shortText:
-		p.fine, terms = 1, terms[:0]
+		fine, r.runs = 1, r.runs[:0]
 	case units < longText:
-		p.fine = float32((exact.Ln(longText) - exact.Ln(float64(units))) / (exact.Ln(longText) - exact.Ln(shortText)))
+		fine = float32((exact.Ln(longText) - exact.Ln(float64(units))) / (exact.Ln(longText) - exact.Ln(shortText)))
 	}
-	if p.fine > 0 {
-		r.bag.Clear()
-		r.profileLevel(text, true)
-		terms = r.levelTerms(terms)
+	if fine > 0 {
+		r.readLevel(text, true)
 	}
-	p.terms = cosine.Sort(terms)
-	return p
+	r.runs, r.sorted = cosine.SortKeys(r.runs, r.sorted)
+	different := 1
+	for i := 1; i < len(r.runs); i++ {
+		if r.runs[i] != r.runs[i-1] {
+			different++
+		}
+	}
+	terms = slices.Grow(terms, different)
+	for i := 0; i < len(r.runs); {
+		from := i
+		for i++; i < len(r.runs) && r.runs[i] == r.runs[from]; i++ {
+		}
+		terms = append(terms, Term{Feature: r.runs[from], Weight: logCountOf(i - from)})
+	}
+	return fine, terms
 }
 
 // hasLevels reports whether texts have the features of the two levels.
@@ -121,6 +230,7 @@ func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 		}
 	}
 	p.record, p.words, p.text = true, slices.Clone(p.words), xxh3.HashString(text.String())
+	p.measure()
 	return p, nil
 }
 
@@ -134,17 +244,16 @@ func (f *Fingerprinter) rawWeight() *Fingerprinter {
 	return &g
 }
 
-// profileLevel counts the features of one level in the bag, and returns the number of units of the
-// text: words, or characters for that level.
-func (r *extractor) profileLevel(text string, chars bool) (units int) {
+// readLevel appends the features of one level to runs, each as often as it occurs, and returns the number
+// of units of the text: words, or characters for that level.
+func (r *extractor) readLevel(text string, chars bool) (units int) {
 	key := r.f.Hash.key
 	level := uint64(0)
 	if chars {
 		level = 1
 	}
 	return r.batch.EachRun(text, chars, func(feature []byte) {
-		e, _ := r.bag.Entry(levelKey(lex.String(feature), level, key))
-		r.bag.Counts[e]++
+		r.runs = append(r.runs, levelKey(lex.String(feature), level, key))
 	})
 }
 
@@ -154,27 +263,18 @@ func levelKey(feature string, level uint64, key *hashKey) uint64 {
 	return max(featureKey(feature, key)&^1, 2) | level
 }
 
-// levelTerms appends the features of the bag to terms, weighted by 1 + ln n for n occurrences.
-func (r *extractor) levelTerms(terms []Term) []Term {
-	terms = slices.Grow(terms, len(r.bag.Keys))
-	for i, k := range r.bag.Keys {
-		terms = append(terms, Term{Feature: k, Weight: float32(logCount(r.bag.Counts[i]))})
-	}
-	return terms
-}
-
 // profileWeights turn the raw weights of profiles into final ones, by document frequency.
 type profileWeights struct {
 	n    float64   // documents that count
 	own  bool      // the caller has a Weight; raw weights are final
-	idfs []float64 // idf of document frequencies below 1,000, computed once
+	idfs []float64 // idf of document frequencies below 30,000, computed once
 }
 
 // newProfileWeights returns the weights for n documents that count. own says that raw weights are
 // final.
 func newProfileWeights(n int, own bool) profileWeights {
 	w := profileWeights{n: float64(n), own: own}
-	for df := range min(n+1, 1000) {
+	for df := range min(n+1, 30_000) {
 		w.idfs = append(w.idfs, w.idf(uint32(df)))
 	}
 	return w
@@ -198,8 +298,8 @@ func (w profileWeights) idf(df uint32) float64 {
 
 // weigh turns the raw weights of terms into final ones, in place. p is the profile that the terms
 // are of, and df has the document frequency of each. With two levels, it scales each level to the
-// root of its share, as described above.
-func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) {
+// root of its share, as described above, and returns the factors that do it, or 1.
+func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) (factors [2]float64) {
 	var squares [2]float64
 	for i := range terms {
 		t := &terms[i]
@@ -207,12 +307,13 @@ func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) {
 		squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)
 	}
 	if !p.levels || p.fine == 0 || p.fine == 1 {
-		return
+		return [2]float64{1, 1}
 	}
 	// Feature&1 is the level: 0 is words, 1 is characters.
-	factor := [2]float64{math.Sqrt(1-float64(p.fine)) * cosine.UnitFactor(squares[0]), math.Sqrt(float64(p.fine)) * cosine.UnitFactor(squares[1])}
+	factors = [2]float64{math.Sqrt(1-float64(p.fine)) * cosine.UnitFactor(squares[0]), math.Sqrt(float64(p.fine)) * cosine.UnitFactor(squares[1])}
 	for i := range terms {
 		t := &terms[i]
-		t.Weight = float32(float64(t.Weight) * factor[t.Feature&1])
+		t.Weight = float32(float64(t.Weight) * factors[t.Feature&1])
 	}
+	return factors
 }

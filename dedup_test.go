@@ -27,12 +27,12 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 	seen := map[uint64]bool{}
 	for i, text := range texts {
 		profiles[i] = s.Fingerprinter.profile(text)
-		if d := profiles[i].hash(); len(profiles[i].terms) > 0 && !seen[d] {
+		if d := profiles[i].digest; len(profiles[i].terms) > 0 && !seen[d] {
 			seen[d] = true
 			different, words = append(different, profiles[i].terms), append(words, profiles[i].words)
 		}
 	}
-	_, forms := wording.Learn(len(words), func(i int) wording.Wording { return words[i] })
+	_, forms := wording.Learn(len(words), 0, func(i int) wording.Wording { return words[i] })
 	copies, weights := s.copiesOf(len(different), func(i int) Vector { return different[i] }, forms)
 	// Each feature counts once for each group of near-copies that has it.
 	type once struct {
@@ -65,7 +65,7 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 	}
 	d.AddAll(bg, slices.All(texts))
 	least := must(d.Threshold(bg)).Similarity
-	_, filled := wording.Learn(len(texts), func(i int) wording.Wording { return profiles[i].words })
+	_, filled := wording.Learn(len(texts), 0, func(i int) wording.Wording { return profiles[i].words })
 	var pairs []Pair[int]
 	for j := range texts {
 		for i := range j {

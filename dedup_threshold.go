@@ -53,7 +53,7 @@ type Threshold struct {
 	// the curve cannot tell, because there is no valley.
 	Precision float64
 
-	Documents int // that are no near-copies of each other
+	Documents int // that are no near-copies of each other; an estimate in a large collection
 	Sampled   int // of these, how many were compared with all others
 }
 
@@ -146,10 +146,14 @@ func (c *collection[ID]) threshold(ctx context.Context) Threshold {
 // estimated reads the threshold from the collection.
 func (c *collection[ID]) estimated(ctx context.Context) Threshold {
 	t := Threshold{Similarity: fewThreshold, Reason: "too few pairs"}
-	documents := c.standing()
-	t.Documents = len(documents)
 	var share float64
-	t.Curve, share = c.sampledCurve(ctx, documents, &t.Sampled)
+	if c.isLarge {
+		share = c.forestCurve(&t)
+	} else {
+		documents := c.standing()
+		t.Documents = len(documents)
+		t.Curve, share = c.sampledCurve(ctx, documents, &t.Sampled)
+	}
 	total := 0.0
 	for _, n := range t.Curve {
 		total += n
@@ -189,7 +193,7 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 				*sampled++
 			}
 		}
-		join := cosine.NewJoin(c.number(planFrom), float64(curveFrom)/100, func(i int) bool { return in[i] == now })
+		join := cosine.NewJoin(c.number(), float64(curveFrom)/100, func(i int) bool { return in[i] == now })
 		join.Skip = c.leavesOut(AllKinds &^ SameForm)
 		next := 0
 		join.Each(documents, func(i int) bool { return in[i] == before || ctx.Err() != nil }, func(found []cosine.Pair) {
@@ -213,12 +217,63 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 	}
 }
 
+// forestCurve is sampledCurve for a large collection. It sets the curve of t and the numbers of documents,
+// and returns the share of all pairs that the sample sees.
+func (c *collection[ID]) forestCurve(t *Threshold) (share float64) {
+	at := map[int]int{} // where a content is in s
+	s := &collection[ID]{of: c.of, settings: c.settings}
+	enter := func(i int) {
+		if _, ok := at[i]; !ok {
+			at[i] = len(s.contents)
+			s.contents = append(s.contents, c.contents[i])
+			s.filled = append(s.filled, c.filled[i])
+		}
+	}
+	var pairs []forestPair
+	for _, i := range c.seen.sampled {
+		enter(i)
+	}
+	skip := c.leavesOut(AllKinds &^ SameForm)
+	for _, p := range c.seen.pairs {
+		if p.Similarity >= float64(curveFrom)/100 && !skip(p.A, p.B) {
+			enter(p.A)
+			pairs = append(pairs, p)
+		}
+	}
+	// Near-copies are one document here too. All near-copies of a document are near each other.
+	s.readAll()
+	s.nearCopies, _ = s.settings.copiesOf(len(s.contents), s.terms, s.filled)
+	stands := make([]bool, len(s.contents))
+	for _, i := range s.standing() {
+		stands[i] = true
+	}
+	for _, i := range c.seen.sampled {
+		if stands[at[i]] {
+			t.Sampled++
+		}
+	}
+	t.Documents = t.Sampled * int(c.seen.step)
+	t.Curve = make([]float64, 100-curveFrom)
+	for _, p := range pairs {
+		if !stands[at[p.A]] || !stands[at[p.B]] {
+			continue
+		}
+		weight := 1.0
+		if c.contents[p.A].digest%c.seen.step == 0 { // both are in the sample, and find each other
+			weight = 0.5
+		}
+		t.Curve[min(int(p.Similarity*100), 99)-curveFrom] += weight
+	}
+	miss := 1 - 1/float64(c.seen.step)
+	return 1 - float64(miss*miss)
+}
+
 // standing returns one content for each group of near-copies, ascending: that with the smallest
 // digest.
 func (c *collection[ID]) standing() (contents []int) {
 	stands := slices.Repeat([]int{-1}, len(c.contents))
 	for i := range c.contents {
-		if at := &stands[c.nearCopies[i]]; *at < 0 || c.contents[i].compare(&c.contents[*at].content) < 0 {
+		if at := &stands[c.nearCopies[i]]; *at < 0 || c.contents[i].compare(&c.contents[*at].profile, &c.settings.Fingerprinter) < 0 {
 			*at = i
 		}
 	}

@@ -97,7 +97,7 @@ func measureThreshold(t *testing.T, name string, fields []Field) *thresholdSet {
 	sampled := 0
 	s.counted, _ = c.sampledCurve(bg, c.standing(), &sampled)
 	var found, right [100]int
-	for p := range c.documentPairs(bg, 0.40, 1, c.settings.Kinds) {
+	for p := range c.documentPairs(bg, 0.40, c.settings.Kinds) {
 		at := min(int(p.Similarity*100), 99)
 		found[at]++
 		if truth[Pair[int]{A: c.docs[p.A].id, B: c.docs[p.B].id}] {

@@ -43,74 +43,48 @@ func word(w uint32) string {
 	return s
 }
 
-// TestDeduplicatorPlan: with less recall the plan is a cheaper generator, which finds at least as
-// much as was asked for, and what is found is right.
-func TestDeduplicatorPlan(t *testing.T) {
-	if !*full || raceDetector {
-		t.Skip("takes long")
-	}
-	texts := revisedTexts(4000)
-	d, err := NewDeduplicator[int](DeduplicatorOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.AddAll(bg, slices.All(texts))
-	all := sortSimilar(listed(d.Pairs(bg)))
-	if len(all) < len(texts)/3 {
-		t.Fatalf("only %d pairs", len(all))
-	}
-	differ := 0 // pairs of texts with different features
-	for _, p := range all {
-		if p.Similarity < 1 {
-			differ++
+// TestLargeCollection: a collection that is joined by trees has nearly the pairs of an exact join, and
+// the groups of its pairs.
+func TestLargeCollection(t *testing.T) {
+	t.Parallel()
+	texts := revisedTexts(shorter(6000, 2000))
+	pairsOf := func(recall float64, limit int) (*Deduplicator[int], []Pair[int]) {
+		d, err := NewDeduplicator[int](DeduplicatorOptions{Recall: recall, Similarity: 0.6})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	used := map[string]bool{}
-	for _, recall := range []float64{0.1, 0.6, 0.95, 0.999} {
-		d.settings.Recall = recall
-		c := d.collect(0)
-		least := c.least(bg)
-		c.numbered = nil // without fingerprints
-		plan := c.plan(c.number(0), least, recall, 0)
-		used[plan.String()[:10]] = true
-		var found []Pair[int]
-		for p := range c.pairs(bg, least, recall, 0, d.settings.Kinds) {
-			for _, i := range c.contents[p.A].docs {
-				for _, j := range c.contents[p.B].docs {
-					found = append(found, Pair[int]{A: min(i, j), B: max(i, j), Similarity: p.Similarity, Kind: c.kind(p.A, p.B)})
-				}
-			}
+		d.limit = limit
+		if err := d.AddAll(bg, slices.All(texts)); err != nil {
+			t.Fatal(err)
 		}
-		sortSimilar(found)
-		right := 0
-		for _, p := range found {
-			if i, ok := slices.BinarySearchFunc(all, p, func(a, b Pair[int]) int {
-				if a.B != b.B {
-					return a.B - b.B
-				}
-				return a.A - b.A
-			}); !ok || all[i] != p {
-				t.Fatalf("recall %g: %v was found, and is not similar enough", recall, p)
-			}
+		return d, sortSimilar(listed(d.Pairs(bg)))
+	}
+	const limit = 100_000 // of 220 for each text, so the weights are of a sample
+	_, exact := pairsOf(1, limit)
+	large, found := pairsOf(0, limit)
+	plan := must(large.Plan(bg))
+	of := map[[2]int]bool{}
+	for _, p := range exact {
+		of[[2]int{p.A, p.B}] = true
+	}
+	right := 0
+	for _, p := range found {
+		if of[[2]int{p.A, p.B}] {
 			right++
 		}
-		got := float64(right) / float64(differ)
-		t.Logf("recall %g: %v; found %.4f", recall, plan, got)
-		if got < recall-0.02 || plan.Recall < recall {
-			t.Errorf("recall %g: %v; found %.4f", recall, plan, got)
-		}
 	}
-	if len(used) != 3 {
-		t.Errorf("not every generator was used: %v", used)
+	t.Logf("%d pairs, %d by trees, %d of them the same; %v; %v", len(exact), len(found), right, plan, must(large.Threshold(bg)))
+	if plan.Trees == 0 || plan.Recall < 0.95 || plan.Sampled < 100 {
+		t.Errorf("plan %+v", plan)
 	}
-	// Few documents are compared exactly at once.
-	few, _ := NewDeduplicator[int](DeduplicatorOptions{Recall: 0.5})
-	few.AddAll(bg, slices.All(texts))
-	if p := few.Plan(); p != (Plan{Recall: 1}) || !strings.Contains(p.String(), "exactly") {
+	// The weights differ a little, so pairs at the threshold do.
+	if share := float64(right) / float64(len(exact)); share < 0.97 || float64(right) < 0.97*float64(len(found)) {
+		t.Errorf("of %d pairs %d are found, and %d others", len(exact), right, len(found)-right)
+	}
+	small, _ := NewDeduplicator[int](DeduplicatorOptions{Recall: 0.5})
+	small.AddAll(bg, slices.All(texts[:100]))
+	if p := must(small.Plan(bg)); p != (Plan{Recall: 1}) {
 		t.Errorf("of few documents: %v", p)
-	}
-	if got := sortSimilar(listed(few.Pairs(bg))); !slices.Equal(got, all) {
-		t.Errorf("of few documents %d pairs, not %d", len(got), len(all))
 	}
 }
 

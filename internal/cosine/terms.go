@@ -101,6 +101,40 @@ func Sort(terms []Term) []Term {
 	return sorted
 }
 
+// SortKeys sorts keys, which are hashes, in the way of [Sort]. It returns them in the memory of buf, or
+// sorted in place, and the other of the two slices for the next call.
+func SortKeys(keys, buf []uint64) (sorted, other []uint64) {
+	const fits = 4096 // keys whose buckets are on the stack
+	if len(keys) < 64 || len(keys) > fits {
+		slices.Sort(keys)
+		return keys, buf
+	}
+	shift := 64 - bits.Len(uint(len(keys)))
+	var ends [2 * fits]uint16
+	for _, k := range keys {
+		ends[k>>shift]++
+	}
+	sum := uint16(0)
+	for i := range ends[:1<<(64-shift)] {
+		sum, ends[i] = sum+ends[i], sum // where the bucket begins
+	}
+	sorted = slices.Grow(buf[:0], len(keys))[:len(keys)]
+	for _, k := range keys { // turns each beginning into the end
+		at := &ends[k>>shift]
+		sorted[*at] = k
+		*at++
+	}
+	// Buckets have one key on average, so insertion has little to move. Many equal keys do not move.
+	for i := 1; i < len(sorted); i++ {
+		k, j := sorted[i], i
+		for ; j > 0 && sorted[j-1] > k; j-- {
+			sorted[j] = sorted[j-1]
+		}
+		sorted[j] = k
+	}
+	return sorted, keys
+}
+
 // Dot returns the inner product of two vectors. It merges them, in time linear in both.
 func Dot(a, b []Term) float64 {
 	sum := 0.0

@@ -55,11 +55,11 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 // emoji.
 func (u *units) isSelf(i int) bool {
 	b := u.buf[u.start[i]:u.end[i]]
-	if IsHan(b) {
-		return true
-	}
 	if b[0] < utf8.RuneSelf {
 		return false
+	}
+	if IsHan(b) {
+		return true
 	}
 	r, _ := utf8.DecodeRune(b)
 	return Class(ucd.Props(r)&ucd.ClassMask) == Single

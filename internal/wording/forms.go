@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/parallel"
 )
@@ -35,6 +36,7 @@ const (
 // for concurrent use.
 type Forms struct {
 	borders [shards][]border // ascending, by the highest bits of the run
+	known   []uint64         // a bit for each run in borders, and for few others
 	forms   []uint64         // ascending
 }
 
@@ -86,22 +88,32 @@ func SameForm(a, b Filled) bool {
 	return 8*common <= 3*(len(a.Fill)+len(b.Fill))
 }
 
-// Learn finds the forms of n texts, which depend on nothing but the set of the texts. It also returns
-// what [Forms.Read] says about each of them. It uses all processors. It goes over all texts once for
-// each two million words.
-func Learn(n int, texts func(i int) Wording) (*Forms, []Filled) {
+// Learn finds the forms of n texts with so many words, which depend on nothing but the set of the texts. It also returns
+// what [Forms.Read] says about each of them. It uses all processors, and calls texts several times for
+// each text. In a large collection a border with four ways, the fewest, may be missed, with a probability
+// of 1 in 4,096.
+func Learn(n, words int, texts func(i int) Wording) (*Forms, []Filled) {
 	f := &Forms{}
-	total := 0
-	for i := range n {
-		total += len(texts(i)) + context + 1
+	// Of very many runs, look only at those that a sieve lets pass. Each round looks at a share of them, to
+	// bound the memory.
+	in, passing := func(uint64) bool { return true }, words+n*(context+1)
+	if passing > runsAtOnce {
+		in, passing = newSieve(n, passing, texts)
 	}
-	// Each round looks at a share of all runs, to bound the memory.
-	rounds := uint64(total/runsAtOnce + 1)
+	rounds := uint64(passing/runsAtOnce + 1)
 	for round := range rounds {
-		f.learn(n, texts, func(run uint64) bool { return run%rounds == round })
+		f.learn(n, texts, func(run uint64) bool { return run%rounds == round && in(run) })
 	}
+	borders := 0
 	for s := range f.borders {
 		slices.SortFunc(f.borders[s], func(a, b border) int { return cmp.Compare(a.run, b.run) })
+		borders += len(f.borders[s])
+	}
+	f.known = make([]uint64, max(1, 1<<bits.Len(uint(borders/4)))) // 8 to 16 bits for each
+	for s := range f.borders {
+		for _, b := range f.borders[s] {
+			f.known[b.run>>6%uint64(len(f.known))] |= 1 << (b.run & 63)
+		}
 	}
 	filled := make([]Filled, n)
 	parallel.Chunks(n, func(_, from, to int) {
@@ -168,13 +180,8 @@ func (f *Forms) learn(n int, texts func(i int) Wording, in func(run uint64) bool
 				if !in(run) {
 					continue
 				}
-				p := place{run, start, end}
-				if at > 0 {
-					p.before = r.words[at-1]
-				}
-				if at+context < len(r.words) {
-					p.behind = r.words[at+context]
-				}
+				before, behind := r.around(at)
+				p := place{run, before, behind}
 				local[shardOf(run)] = append(local[shardOf(run)], p)
 			}
 		}
@@ -236,8 +243,46 @@ func different(words []uint32) uint32 {
 	return uint32(n)
 }
 
+// A sieve has a cell for each run, and others that share it: in the lower 16 bits a set of hashes of the
+// words before the run, in the upper ones of those behind it.
+type sieve []atomic.Uint32
+
+// newSieve makes a sieve of n texts with so many runs. It returns a function that says whether a run
+// borders on two different words on one side, and about how many runs do.
+func newSieve(n, runs int, texts func(i int) Wording) (passes func(run uint64) bool, passing int) {
+	cells := make(sieve, 1<<min(bits.Len(uint(runs)), 26))
+	cell := func(run uint64) *atomic.Uint32 { return &cells[run>>32&uint64(len(cells)-1)] }
+	parallel.Chunks(n, func(_, from, to int) {
+		var r reader
+		for i := from; i < to; i++ {
+			r.set(texts(i))
+			for at, run := range r.runs {
+				before, behind := r.around(at)
+				bit := uint32(1)<<(before*0x9E3779B1>>28) | 1<<16<<(behind*0x9E3779B1>>28)
+				if c := cell(run); c.Load()&bit != bit {
+					c.Or(bit)
+				}
+			}
+		}
+	})
+	isSet := func(x uint32) bool { return x&0xFFFF&(x&0xFFFF-1) != 0 || x>>16&(x>>16-1) != 0 }
+	set, used := 1, 1
+	for i := range cells {
+		if x := cells[i].Load(); isSet(x) {
+			set++
+			used++
+		} else if x != 0 {
+			used++
+		}
+	}
+	return func(run uint64) bool { return isSet(cell(run).Load()) }, int(float64(runs) * float64(set) / float64(used))
+}
+
 // border returns how a run borders on slots.
 func (f *Forms) border(run uint64) border {
+	if f.known[run>>6%uint64(len(f.known))]>>(run&63)&1 == 0 {
+		return border{}
+	}
 	in := f.borders[shardOf(run)]
 	if i, ok := slices.BinarySearchFunc(in, run, func(b border, run uint64) int { return cmp.Compare(b.run, run) }); ok {
 		return in[i]
@@ -297,6 +342,18 @@ func (r *reader) set(w Wording) {
 		}
 		r.runs = append(r.runs, run)
 	}
+}
+
+// around returns the words before and behind a run.
+func (r *reader) around(at int) (before, behind uint32) {
+	before, behind = start, end
+	if at > 0 {
+		before = r.words[at-1]
+	}
+	if at+context < len(r.words) {
+		behind = r.words[at+context]
+	}
+	return before, behind
 }
 
 // read returns the form of a text and its fill, also if no other text has the form. A text without a

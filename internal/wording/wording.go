@@ -66,7 +66,7 @@ func (r *reading) append(text string, address bool) {
 		for i, h := range r.batch.Hash64() {
 			x, word := uint32(h)&^Figure, r.batch.Unit(i)
 			isFigure := address || isNumber(word)
-			if !isFigure && len(word) >= 3 && len(word) <= len("wednesday") {
+			if !isFigure && mayBeName(word) {
 				isAmbiguous, isName := ambiguity[string(word)]
 				if isName && isAmbiguous {
 					r.ambiguous = append(r.ambiguous, len(r.words))
@@ -130,3 +130,17 @@ var ambiguity = func() map[string]bool {
 	}
 	return is
 }()
+
+// mayBeName reports whether a word begins like a name of a month or a day. It spares nearly all words the
+// look-up.
+func mayBeName(word []byte) bool {
+	if len(word) < 3 || len(word) > len("wednesday") {
+		return false
+	}
+	switch string(word[:3]) {
+	case "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+		"mon", "tue", "wed", "thu", "fri", "sat", "sun":
+		return true
+	}
+	return false
+}

@@ -111,7 +111,7 @@ func letter(name, place, reason string) string {
 }
 
 func learnTexts(texts []string) (*Forms, []Filled) {
-	return Learn(len(texts), func(i int) Wording { return Read(texts[i]) })
+	return Learn(len(texts), 50*len(texts), func(i int) Wording { return Read(texts[i]) })
 }
 
 func TestForms(t *testing.T) {
@@ -203,7 +203,7 @@ func FuzzWording(f *testing.F) {
 		if a.Contains(b) && b.Contains(a) && !Equal(a, b) {
 			t.Fatalf("%q and %q contain each other", x, y)
 		}
-		forms, filled := Learn(2, func(i int) Wording { return []Wording{a, b}[i] })
+		forms, filled := Learn(2, 0, func(i int) Wording { return []Wording{a, b}[i] })
 		if later := forms.Read(a); later.Form != filled[0].Form || SameForm(filled[0], filled[1]) != SameForm(filled[1], filled[0]) {
 			t.Fatalf("%q and %q: %v", x, y, filled)
 		}
@@ -231,7 +231,7 @@ func BenchmarkLearn(b *testing.B) {
 		words += len(w)
 	}
 	for b.Loop() {
-		Learn(len(texts), func(i int) Wording { return texts[i] })
+		Learn(len(texts), 50*len(texts), func(i int) Wording { return texts[i] })
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(words), "ns/word")
 }

@@ -1,0 +1,283 @@
+package neardup
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/forest"
+	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/wording"
+)
+
+// This file joins a large collection. Nothing of a document is kept but its text and a key of 64 bits for
+// each tree of a forest:
+//
+//	weights    come from a sample of the documents, as large as a collection that is joined exactly
+//	keys       say which rare features a document has (package forest)
+//	candidates are the documents with a bucket in common, whose keys agree in more than one place
+//	forms      are looked for among the documents that are candidates
+//	cosines    are those of whole vectors, which are made again from the texts
+//
+// So the cost of a document does not depend on how many others there are.
+
+const (
+	forestTrees    = 16
+	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
+	forestSample   = 2000     // about so many contents are compared with all others first
+	leastAgreement = 3        // values of keys in which candidates agree: more than a single word in common
+	shortKeys      = 100      // up to so many words, half of the trees have the characters of a text
+)
+
+// learnFromSample makes the frequencies of a large collection, the forest, and the forms.
+func (c *collection[ID]) learnFromSample() {
+	// The sample has a half to all of the size of a collection that is joined exactly.
+	size, step := c.of.exactSize(), uint64(1)
+	for total := c.size; total > size; {
+		step *= 2
+		total = 0
+		for i := range c.contents {
+			if c.contents[i].digest%step == 0 {
+				total += c.contents[i].size
+			}
+		}
+	}
+	s := &collection[ID]{of: c.of, settings: c.settings}
+	for i := range c.contents {
+		if c.contents[i].digest%step == 0 {
+			s.contents = append(s.contents, sharedContent{content: c.contents[i].content})
+		}
+	}
+	s.learnAll()
+	c.frequencies = frequencies{s.weights, cosine.Count(s)}
+	c.table.Prune(2) // a feature that is not there counts as if one document had it
+
+	c.measures = make([]measure, len(c.contents))
+	keys := make([]forest.Key, len(c.contents)*forestTrees)
+	parallel.Chunks(len(c.contents), func(_, from, to int) {
+		r, sampler := c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees)
+		defer r.release()
+		for i := from; i < to; i++ {
+			c.measures[i] = r.read(&c.contents[i].profile)
+			r.keys(&c.contents[i].profile, sampler, keys[i*forestTrees:][:forestTrees])
+		}
+	})
+	c.trees = forest.New(forestTrees, keys)
+
+	c.seePairs()
+	c.learnForms()
+}
+
+// seePairs finds the pairs of a sample of the contents with all others, of any kind.
+func (c *collection[ID]) seePairs() {
+	sampled, step := c.sample(forestSample)
+	c.seen = seenPairs{sampled: sampled, step: step, least: float64(curveFrom) / 100}
+	if s := c.settings.Similarity; s > 0 {
+		c.seen.least = min(c.seen.least, s)
+	}
+	j := &forestJoin[ID]{collection: c, least: c.seen.least, agreement: leastAgreement}
+	j.each(sampled, func(int) bool { return false }, func(_ int, found []forestPair) {
+		c.seen.pairs = append(c.seen.pairs, found...)
+	})
+}
+
+// seenPairs are the pairs of a sample of contents (A) with all contents (B), as far as their cosine is at
+// least least. The sample has those with a digest divisible by step.
+type seenPairs struct {
+	sampled []int
+	step    uint64
+	least   float64
+	pairs   []forestPair
+}
+
+// agreement returns in how many values pairs with a cosine of at least least agree, but for one in 500. So
+// the others need no comparison. If the sample has too few pairs to tell, it is leastAgreement.
+func (s *seenPairs) agreement(least float64) int {
+	var agree []int
+	for _, p := range s.pairs {
+		if p.Similarity >= least {
+			agree = append(agree, p.agreement)
+		}
+	}
+	slices.Sort(agree)
+	if n := (len(agree) + 1) / 500; n > 0 && least >= s.least {
+		return max(agree[n-1], leastAgreement)
+	}
+	return leastAgreement
+}
+
+// learnForms looks for forms among the contents that may be near-duplicates of others.
+func (c *collection[ID]) learnForms() {
+	least := cmp.Or(c.settings.Similarity, float64(leastThreshold)/100)
+	agreement := c.seen.agreement(least)
+	isSimilar := make([]bool, len(c.contents))
+	parallel.Chunks(len(c.contents), func(_, from, to int) {
+		s := c.trees.NewSearcher()
+		for i := from; i < to; i++ {
+			for _, x := range s.Candidates(i, 0, len(c.contents)) {
+				if c.trees.Agreement(i, int(x.Set)) >= agreement {
+					isSimilar[i] = true
+					break
+				}
+			}
+		}
+	})
+	for _, p := range c.seen.pairs {
+		isSimilar[p.A], isSimilar[p.B] = true, true
+	}
+	var similar []int
+	words := 0
+	for i, is := range isSimilar {
+		if is {
+			similar = append(similar, i)
+			words += c.contents[i].size - documentSize
+		}
+	}
+	text := func(n int) wording.Wording { return c.contents[similar[n]].formWords() }
+	if words <= wordsAtOnce { // each is needed several times
+		texts := make([]wording.Wording, len(similar))
+		parallel.Chunks(len(texts), func(_, from, to int) {
+			for n := from; n < to; n++ {
+				texts[n] = text(n)
+			}
+		})
+		text = func(n int) wording.Wording { return texts[n] }
+	}
+	forms, filled := wording.Learn(len(similar), words, text)
+	c.forms, c.filled = forms, make([]wording.Filled, len(c.contents))
+	for n, i := range similar {
+		c.filled[i] = filled[n]
+	}
+}
+
+// A forestJoin is the joiner of a large collection.
+type forestJoin[ID comparable] struct {
+	*collection[ID]
+	least     float64
+	skip      func(i, j int) bool
+	agreement int    // that candidates must have
+	gone      []bool // contents that were dropped; nil if none were
+	workers   sync.Pool
+}
+
+// A forestPair is a pair with what the forest knows about it.
+type forestPair struct {
+	cosine.Pair
+	trees, agreement int
+}
+
+// A forestSearcher is the state of one worker.
+type forestSearcher[ID comparable] struct {
+	*forestJoin[ID]
+	*forest.Searcher
+	probe probe
+	found []forestPair
+}
+
+// worker returns a new worker.
+func (j *forestJoin[ID]) worker() *forestSearcher[ID] {
+	return &forestSearcher[ID]{forestJoin: j, Searcher: j.trees.NewSearcher(), probe: probe{reader: j.newReader(&j.settings.Fingerprinter)}}
+}
+
+// query appends to found the pairs of content i with the contents before end, ascending.
+func (w *forestSearcher[ID]) query(i, end int) {
+	isRead := false
+	for _, x := range w.Candidates(i, 0, end) {
+		y := int(x.Set)
+		agreement := w.trees.Agreement(i, y)
+		if agreement < w.agreement || w.gone != nil && w.gone[y] || w.skip != nil && w.skip(i, y) {
+			continue
+		}
+		if !isRead {
+			isRead = true
+			w.probe.set(&w.contents[i].profile)
+		}
+		if s := w.probe.cosine(&w.contents[y].profile, &w.measures[y]); s >= w.least {
+			w.found = append(w.found, forestPair{cosine.Pair{A: y, B: i, Similarity: s}, int(x.Trees), agreement})
+		}
+	}
+}
+
+// cosine returns the cosine of two contents.
+func (c *collection[ID]) cosine(i, j int) float64 {
+	if c.isLarge {
+		p := probe{reader: c.newReader(&c.settings.Fingerprinter)}
+		defer p.release()
+		p.set(&c.contents[i].profile)
+		return p.cosine(&c.contents[j].profile, &c.measures[j])
+	}
+	return c.number().Cosine(i, j)
+}
+
+// Pairs implements joiner.
+func (j *forestJoin[ID]) Pairs(from int) iter.Seq[cosine.Pair] {
+	return func(yield func(cosine.Pair) bool) {
+		n := len(j.contents)
+		parallel.InOrder((n-from+parallel.Chunk-1)/parallel.Chunk, j.worker, func(w *forestSearcher[ID], c int, emit func([]forestPair) bool) {
+			w.found = nil
+			for i := from + c*parallel.Chunk; i < min(n, from+(c+1)*parallel.Chunk); i++ {
+				if w.query(i, i); len(w.found) >= 4*parallel.Chunk {
+					if !emit(w.found) {
+						return
+					}
+					w.found = nil
+				}
+			}
+			emit(w.found)
+		}, func(found []forestPair) bool {
+			for _, f := range found {
+				if !yield(f.Pair) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// Each implements joiner.
+func (j *forestJoin[ID]) Each(vectors []int, covered func(i int) bool, take func(found []cosine.Pair)) {
+	j.each(vectors, covered, func(_ int, found []forestPair) {
+		pairs := make([]cosine.Pair, len(found))
+		for k, f := range found {
+			pairs[k] = f.Pair
+		}
+		take(pairs)
+	})
+}
+
+// each is Each with what the forest knows about the pairs.
+func (j *forestJoin[ID]) each(vectors []int, covered func(i int) bool, take func(i int, found []forestPair)) {
+	next := 0
+	none := func() struct{} { return struct{}{} }
+	parallel.InOrder(len(vectors), none, func(_ struct{}, k int, emit func([]forestPair) bool) {
+		if covered(vectors[k]) {
+			emit(nil)
+			return
+		}
+		w, ok := j.workers.Get().(*forestSearcher[ID])
+		if !ok {
+			w = j.worker()
+		}
+		defer j.workers.Put(w)
+		w.found = nil
+		w.query(vectors[k], len(j.contents))
+		emit(w.found)
+	}, func(found []forestPair) bool {
+		take(vectors[next], found)
+		next++
+		return true
+	})
+}
+
+// Drop implements joiner.
+func (j *forestJoin[ID]) Drop(gone func(i int) bool) {
+	if j.gone == nil {
+		j.gone = make([]bool, len(j.contents))
+	}
+	for i := range j.gone {
+		j.gone[i] = j.gone[i] || gone(i)
+	}
+}

@@ -1,0 +1,183 @@
+package neardup
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/forest"
+	"github.com/neardup/neardup/internal/frequency"
+	"github.com/neardup/neardup/internal/lex"
+)
+
+// This file weighs profiles one by one, by document frequencies that are known, and compares slim ones:
+//
+//	reader  makes the vector of a profile again, and the keys of a forest from it
+//	probe   holds one vector, and compares it with other profiles. A feature of these counts only if the
+//	        vector has it, so nothing of the others is sorted, weighed or stored.
+//
+// The cosines are those of the whole vectors, to the last bit.
+
+// frequencies weigh profiles by document frequency. They do not change.
+type frequencies struct {
+	weights profileWeights
+	table   *frequency.Table // how many documents have each feature, near-copies once
+}
+
+// documents returns how many documents have a feature, where near-copies count once together.
+func (f *frequencies) documents(feature uint64) uint32 {
+	return f.table.Find(feature, 0) &^ frequency.Marked
+}
+
+// vector returns the vector of a profile that is not slim. A feature that no document had when frequencies
+// were counted counts as if one had it.
+func (f *frequencies) vector(p *profile) Vector {
+	v := slices.Clone(p.terms)
+	df := make([]uint32, len(v))
+	for i, t := range v {
+		df[i] = max(f.documents(t.Feature), 1)
+	}
+	f.weights.weigh(v, p, df)
+	// A feature that all documents have may weigh 0; a vector has no such terms.
+	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
+}
+
+// A reader reads one profile after the other, for one goroutine.
+type reader struct {
+	*frequencies
+	x      *extractor
+	raw    []Term   // the terms of the profile
+	df     []uint32 // their document frequencies, at least 1
+	vector Vector   // the terms with final weights
+}
+
+// newReader returns a reader for profiles of f. End with release.
+func (q *frequencies) newReader(f *Fingerprinter) *reader {
+	return &reader{frequencies: q, x: f.extractor(toTerms)}
+}
+
+// release gives the buffers back. The reader must not be used any more.
+func (r *reader) release() { r.x.release() }
+
+// A measure is what is needed to weigh a feature of a profile.
+type measure struct {
+	levels  [2]bool    // whether it has words, and characters
+	factors [2]float64 // that scale these
+	square  float64    // of its vector
+}
+
+// read reads a profile, which may be slim.
+func (r *reader) read(p *profile) measure {
+	q := *p
+	if q.isSlim() {
+		q.fine, r.raw = r.x.levels(q.body, r.raw[:0])
+	} else {
+		r.raw = append(r.raw[:0], q.terms...)
+	}
+	r.df = r.df[:0]
+	for _, t := range r.raw {
+		r.df = append(r.df, max(r.documents(t.Feature), 1))
+	}
+	r.vector = append(r.vector[:0], r.raw...)
+	factors := r.weights.weigh(r.vector, &q, r.df)
+	return measure{[2]bool{q.fine < 1, q.fine > 0}, factors, cosine.Square(r.vector)}
+}
+
+// keys sets the keys of the profile that was read. A text is known by its runs of words, and one of few
+// words by its runs of characters too, in every other tree. So two texts on both sides of the border have
+// half of the trees in common.
+func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) {
+	words, chars := forest.All, forest.Part(-1)
+	if n := p.size - documentSize; p.levels && n < shortKeys {
+		words, chars = forest.Odd, forest.Even
+		if n <= shortText {
+			chars = forest.All
+		}
+	}
+	sampler.Reset()
+	for k, t := range r.raw {
+		switch {
+		case !p.levels || t.Feature&1 == 0:
+			sampler.Add(t.Feature, r.df[k], words)
+		case chars >= 0:
+			sampler.Add(t.Feature, r.df[k], chars)
+		}
+	}
+	sampler.Keys(keys)
+}
+
+// A probe compares a profile with others.
+type probe struct {
+	*reader
+	square float64
+	idfs   []float64 // of the terms
+	counts []int32   // how often the other profile has each term; 0 between calls
+	starts []uint32  // for the highest bits of a feature: where such terms begin
+	shift  int
+}
+
+// set sets the profile that is compared with others.
+func (p *probe) set(of *profile) {
+	p.square = p.read(of).square
+	n := len(p.vector)
+	p.idfs = p.idfs[:0]
+	for _, df := range p.df {
+		p.idfs = append(p.idfs, p.weights.idf(df))
+	}
+	p.counts = append(p.counts[:0], make([]int32, n)...)
+	p.shift = 64 - bits.Len(uint(n))
+	p.starts = append(p.starts[:0], make([]uint32, 1<<(64-p.shift)+1)...)
+	for _, t := range p.vector {
+		p.starts[t.Feature>>p.shift+1]++
+	}
+	for i := 1; i < len(p.starts); i++ {
+		p.starts[i] += p.starts[i-1]
+	}
+}
+
+// cosine returns the cosine of the profile and another one with a measure.
+func (p *probe) cosine(with *profile, m *measure) float64 {
+	if !with.isSlim() {
+		v := slices.Clone(with.terms)
+		df := make([]uint32, len(v))
+		for i, t := range v {
+			df[i] = max(p.documents(t.Feature), 1)
+		}
+		p.weights.weigh(v, with, df)
+		return cosine.Of(cosine.Dot(p.vector, v), p.square, m.square)
+	}
+	for level, has := range m.levels {
+		if has {
+			p.count(with.body, uint64(level))
+		}
+	}
+	dot := 0.0
+	for k, n := range p.counts {
+		if n == 0 {
+			continue
+		}
+		p.counts[k] = 0
+		t := p.vector[k]
+		w := float32(float64(logCountOf(int(n))) * p.idfs[k])
+		if x := m.factors[t.Feature&1]; x != 1 {
+			w = float32(float64(w) * x)
+		}
+		dot += float64(t.Weight) * float64(w)
+	}
+	return cosine.Of(dot, p.square, m.square)
+}
+
+// count counts the features of a text on one level, as far as the probe has them.
+func (p *probe) count(body string, level uint64) {
+	key := p.x.f.Hash.key
+	p.x.batch.EachRun(body, level == 1, func(feature []byte) {
+		x := levelKey(lex.String(feature), level, key)
+		b := x >> p.shift
+		for k := p.starts[b]; k < p.starts[b+1]; k++ {
+			if p.vector[k].Feature == x {
+				p.counts[k]++
+				break
+			}
+		}
+	})
+}

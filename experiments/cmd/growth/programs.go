@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// This file builds and runs the programs that are measured.
+
+// build builds the program dedup.
+func build(to string) error {
+	c := exec.Command("go", "build", "-o", to, ".")
+	c.Dir = "../examples/dedup" // go run -C experiments
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("building dedup: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// measure runs a program and returns what it cost.
+func measure(program string, args ...string) (m measurement, err error) {
+	c := exec.Command(program, args...)
+	var stdout, stderr bytes.Buffer
+	c.Stdout, c.Stderr = &stdout, &stderr
+	start := time.Now()
+	if err := c.Run(); err != nil {
+		return m, fmt.Errorf("%s: %w\n%s", program, err, stderr.Bytes())
+	}
+	m.wall, m.cpu = time.Since(start), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
+	m.peak = float64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1e3
+	m.says = saidBy(append(stdout.Bytes(), stderr.Bytes()...))
+	return m, nil
+}

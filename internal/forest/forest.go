@@ -1,0 +1,173 @@
+// Package forest finds candidates for similar sets: it is an LSH forest (Bawa, Condie and Ganesan,
+// "LSH Forest: self-tuning indexes for similarity search", 2005) over samples of weighted features.
+//
+// A set has a key of 64 bits in each tree. A key has three values of a consistent sample: two sets have
+// the same value with about the probability of their weighted Jaccard similarity. In a tree, sets with
+// the same first value are in one bucket. A bucket with more than a few sets is split by the second
+// value, and by the third. So rare features make candidates by themselves, and frequent ones only
+// together, and the number of candidates of a set does not grow with the collection.
+//
+//	sample.go  the keys of a set
+//	forest.go  the buckets
+package forest
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/neardup/neardup/internal/parallel"
+)
+
+// A Key has the values of a set in one tree, the first one in the highest bits.
+type Key uint64
+
+// The bits of the three values of a key.
+const (
+	first, second, third = 28, 18, 18
+
+	behindFirst  = second + third
+	behindSecond = third
+)
+
+// small is the number of sets up to which a bucket is not split.
+const small = 16
+
+// A Forest has the buckets of n sets. It does not change, so it is safe for concurrent use.
+type Forest struct {
+	keys  []Key // set by set, one for each tree
+	trees []tree
+	n     int
+}
+
+// A tree has the buckets with at least two sets, one after the other.
+type tree struct {
+	starts []uint32 // where each bucket begins in sets; one more at the end
+	sets   []uint32 // ascending in each bucket
+	bucket []uint32 // for each set its bucket and 1, or 0
+}
+
+// New makes a forest of so many trees, from the keys of all sets: set by set, one for each tree. It keeps
+// the keys, and uses all processors.
+func New(trees int, keys []Key) *Forest {
+	f := &Forest{keys: keys, trees: make([]tree, trees), n: len(keys) / trees}
+	parallel.Each(trees, func(t int) { f.trees[t].build(f, t) })
+	return f
+}
+
+// Trees returns the number of trees.
+func (f *Forest) Trees() int { return len(f.trees) }
+
+// An entry is a set in a tree.
+type entry struct {
+	key Key
+	set uint32
+}
+
+// build makes the buckets of a tree.
+func (t *tree) build(f *Forest, number int) {
+	all := make([]entry, f.n)
+	for i := range all {
+		all[i] = entry{f.keys[i*len(f.trees)+number], uint32(i)}
+	}
+	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.set, b.set)) })
+	t.bucket, t.starts = make([]uint32, f.n), []uint32{0}
+	t.split(all, behindFirst)
+}
+
+// split enters sorted sets into buckets: those with equal values before the lowest bits behind.
+func (t *tree) split(all []entry, behind int) {
+	for len(all) > 0 {
+		n := 1
+		for n < len(all) && all[n].key>>behind == all[0].key>>behind {
+			n++
+		}
+		same := all[:n]
+		all = all[n:]
+		switch {
+		case n > small && behind == behindFirst:
+			t.split(same, behindSecond)
+		case n > small && behind == behindSecond:
+			t.split(same, 0)
+		case n > 1:
+			from := len(t.sets)
+			for _, e := range same {
+				t.sets = append(t.sets, e.set)
+				t.bucket[e.set] = uint32(len(t.starts))
+			}
+			slices.Sort(t.sets[from:])
+			t.starts = append(t.starts, uint32(len(t.sets)))
+		}
+	}
+}
+
+// A Searcher looks up candidates. It is for one goroutine.
+type Searcher struct {
+	forest *Forest
+	seen   []uint32 // where a set may be in found
+	found  []Candidate
+}
+
+// A Candidate is a set that shares a bucket with another one.
+type Candidate struct {
+	Set   uint32
+	Trees uint16 // in how many trees they share one
+}
+
+// NewSearcher returns a searcher.
+func (f *Forest) NewSearcher() *Searcher {
+	return &Searcher{forest: f, seen: make([]uint32, f.n)}
+}
+
+// Candidates returns the sets from..to−1, without i, that share a bucket with set i, ascending. The
+// slice is valid until the next call.
+func (s *Searcher) Candidates(i, from, to int) []Candidate {
+	f := s.forest
+	s.found = s.found[:0]
+	for t := range f.trees {
+		tree := &f.trees[t]
+		b := tree.bucket[i]
+		if b == 0 {
+			continue
+		}
+		sets := tree.sets[tree.starts[b-1]:tree.starts[b]]
+		if len(sets) > small {
+			at, _ := slices.BinarySearch(sets, uint32(from))
+			sets = sets[at:]
+		}
+		for _, x := range sets {
+			if int(x) >= to {
+				break
+			}
+			if int(x) < from || int(x) == i {
+				continue
+			}
+			if at := s.seen[x]; int(at) < len(s.found) && s.found[at].Set == x {
+				s.found[at].Trees++
+			} else {
+				s.seen[x] = uint32(len(s.found))
+				s.found = append(s.found, Candidate{x, 1})
+			}
+		}
+	}
+	slices.SortFunc(s.found, func(a, b Candidate) int { return cmp.Compare(a.Set, b.Set) })
+	return s.found
+}
+
+// Agreement returns in how many values two sets agree, of three in each tree.
+func (f *Forest) Agreement(i, j int) (n int) {
+	trees := len(f.trees)
+	a, b := f.keys[i*trees:][:trees], f.keys[j*trees:][:trees]
+	for t, x := range a {
+		d := x ^ b[t]
+		if d>>behindFirst == 0 {
+			n++
+		}
+		if d>>behindSecond&(1<<second-1) == 0 {
+			n++
+		}
+		if d&(1<<third-1) == 0 {
+			n++
+		}
+	}
+	return n
+}
