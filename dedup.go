@@ -149,7 +149,8 @@ type Deduplicator[ID comparable] struct {
 	left     int                  // and how many were forgotten
 	size     int                  // of all contents
 	isLarge  atomic.Bool          // profiles are slim: the size was once above exactSize
-	limit    int                  // if not 0, tests take it for exactSize
+	limit    int                  // if not 0, tests take it for exactSize,
+	sampled  int                  // and this for sampleSize
 
 	// said is the last threshold that was found, so that it is found once for all that use it. It has a
 	// lock of its own, which is taken last.

@@ -24,6 +24,7 @@ import (
 // So the cost of a document does not depend on how many others there are.
 
 const (
+	sampleSize     = exactSize // the weights come from documents of at least half this size
 	forestTrees    = 16
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first
@@ -33,8 +34,7 @@ const (
 
 // learnFromSample makes the frequencies of a large collection, the forest, and the forms.
 func (c *collection[ID]) learnFromSample() {
-	// The sample has a half to all of the size of a collection that is joined exactly.
-	size, step := c.of.exactSize(), uint64(1)
+	size, step := cmp.Or(c.of.sampled, sampleSize), uint64(1)
 	for total := c.size; total > size; {
 		step *= 2
 		total = 0

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -21,12 +22,7 @@ import (
 const exactSize = 6_000_000
 
 // exactSize returns the constant, or what a test takes for it.
-func (d *Deduplicator[ID]) exactSize() int {
-	if d.limit > 0 {
-		return d.limit
-	}
-	return exactSize
-}
+func (d *Deduplicator[ID]) exactSize() int { return cmp.Or(d.limit, exactSize) }
 
 // A Plan says how a [Deduplicator] finds the pairs to verify: with 0 Trees by comparing all documents that
 // can be similar enough, otherwise by comparing those that have the same rare features in a tree of an LSH

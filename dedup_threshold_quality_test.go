@@ -41,7 +41,9 @@ var restaurants = []Field{{Name: "name", Split: Words{}, Weight: 1}, {Name: "nam
 type thresholdSet struct {
 	name      string
 	documents int
+	size      int // as a Deduplicator measures it
 	threshold Threshold
+	plan      Plan
 	counted   []float64 // the curve as it was counted, before it was scaled
 	f1        [100]float64
 	precision [100]float64
@@ -69,12 +71,13 @@ func (s *thresholdSet) hundredth(r valleyRule, usual int) int {
 }
 
 // measureThreshold finds all pairs of a set from a similarity of 0.40 on, and compares them with the
-// truth.
-func measureThreshold(t *testing.T, name string, fields []Field) *thresholdSet {
+// truth. Up to a size of limit the set is joined exactly; 0 is the usual limit.
+func measureThreshold(t *testing.T, name string, fields []Field, limit int) *thresholdSet {
 	d, err := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: Fingerprinter{Fields: fields}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	d.limit = limit
 	var truth map[Pair[int]]bool
 	s := &thresholdSet{name: name}
 	if fields != nil {
@@ -94,10 +97,21 @@ func measureThreshold(t *testing.T, name string, fields []Field) *thresholdSet {
 	}
 	c := d.collect(0)
 	s.threshold = c.threshold(bg)
-	sampled := 0
-	s.counted, _ = c.sampledCurve(bg, c.standing(), &sampled)
+	s.size, s.plan = c.size, must(d.Plan(bg))
+	if c.isLarge {
+		var t Threshold
+		c.forestCurve(&t)
+		s.counted = t.Curve
+	} else {
+		sampled := 0
+		s.counted, _ = c.sampledCurve(bg, c.standing(), &sampled)
+	}
+	least := 0.40
+	if limit > 0 { // the recall is that at the threshold
+		least = s.threshold.Similarity
+	}
 	var found, right [100]int
-	for p := range c.documentPairs(bg, 0.40, c.settings.Kinds) {
+	for p := range c.documentPairs(bg, least, c.settings.Kinds) {
 		at := min(int(p.Similarity*100), 99)
 		found[at]++
 		if truth[Pair[int]{A: c.docs[p.A].id, B: c.docs[p.B].id}] {
@@ -168,7 +182,7 @@ func TestThresholdQuality(t *testing.T) {
 			t.Log("en-newsgroups takes half a minute; set NEARDUP_LARGE for it")
 			continue
 		}
-		s := measureThreshold(t, set.name, set.records)
+		s := measureThreshold(t, set.name, set.records, 0)
 		all = append(all, s)
 		at := int(100*s.threshold.Similarity + 0.5)
 		best, bestAt := s.best()
@@ -224,6 +238,29 @@ func TestThresholdQuality(t *testing.T) {
 			names[i] = s.name
 		}
 		t.Logf("constants chosen on %s: %+v and %d that do as well: mean F1 %.4f there and %.4f on the other half, where ours have %.4f", strings.Join(names, "; "), chosen[len(chosen)/2], len(chosen)-1, most, mean(other, chosen[len(chosen)/2]), mean(other, constants{usualRule, 70}))
+	}
+}
+
+// TestLargeQuality prints F1 of each set if it is joined exactly, and if it is joined as a large collection,
+// both with the threshold that the set itself gives:
+//
+//	NEARDUP_DATA=… go test . -full -run LargeQuality -v
+func TestLargeQuality(t *testing.T) {
+	if raceDetector || !*full {
+		t.Skip("takes long")
+	}
+	t.Parallel()
+	for _, set := range thresholdSets {
+		if set.name == "en-newsgroups" && os.Getenv("NEARDUP_LARGE") == "" {
+			continue
+		}
+		exact := measureThreshold(t, set.name, set.records, 1<<40)
+		large := measureThreshold(t, set.name, set.records, exact.size-1)
+		at := func(s *thresholdSet) float64 { return s.f1[int(100*s.threshold.Similarity+0.5)] }
+		t.Logf("%-38s exact %.2f %-10s F1 %.4f; large %.2f %-10s F1 %.4f; %v", exact.name, exact.threshold.Similarity, exact.threshold.Reason, at(exact), large.threshold.Similarity, large.threshold.Reason, at(large), large.plan)
+		if large.plan.Trees == 0 || at(large) < at(exact)-0.002 {
+			t.Errorf("%s: F1 %.4f instead of %.4f", exact.name, at(large), at(exact))
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func TestLargeCollection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.limit = limit
+		d.limit, d.sampled = limit, limit
 		if err := d.AddAll(bg, slices.All(texts)); err != nil {
 			t.Fatal(err)
 		}
