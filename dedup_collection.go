@@ -39,6 +39,7 @@ type collection[ID comparable] struct {
 	isLarge     bool             // joined by trees
 	trees       *forest.Forest   // nil in a small collection
 	measures    []measure        // of the contents of a large collection
+	sketches    []forest.Sketch  // the same
 	seen        seenPairs        // in a large collection
 }
 

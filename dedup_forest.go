@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"slices"
 	"sync"
@@ -17,7 +18,7 @@ import (
 //
 //	weights    come from a sample of the documents, as large as a collection that is joined exactly
 //	keys       say which rare features a document has (package forest)
-//	candidates are the documents with a bucket in common, whose keys agree in more than one place
+//	candidates are the documents with a bucket in common, if sketches say that they may be similar
 //	forms      are looked for among the documents that are candidates
 //	cosines    are those of whole vectors, which are made again from the texts
 //
@@ -28,7 +29,7 @@ const (
 	forestTrees    = 16
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first
-	leastAgreement = 3        // values of keys in which candidates agree: more than a single word in common
+	leastAgreement = 6        // values of sketches in which candidates agree: a cosine of about 0.4
 	shortKeys      = 100      // up to so many words, half of the trees have the characters of a text
 )
 
@@ -54,20 +55,39 @@ func (c *collection[ID]) learnFromSample() {
 	c.frequencies = frequencies{s.weights, cosine.Count(s)}
 	c.table.Prune(2) // a feature that is not there counts as if one document had it
 
-	c.measures = make([]measure, len(c.contents))
+	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
 	keys := make([]forest.Key, len(c.contents)*forestTrees)
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
 		r, sampler := c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees)
 		defer r.release()
 		for i := from; i < to; i++ {
 			c.measures[i] = r.read(&c.contents[i].profile)
-			r.keys(&c.contents[i].profile, sampler, keys[i*forestTrees:][:forestTrees])
+			c.sketches[i] = r.keys(&c.contents[i].profile, sampler, keys[i*forestTrees:][:forestTrees])
 		}
 	})
 	c.trees = forest.New(forestTrees, keys)
 
+	// Forms among the pairs of a sample tell the threshold, and the threshold tells which documents may be
+	// near-duplicates, among which all forms are.
 	c.seePairs()
-	c.learnForms()
+	isSimilar := make([]bool, len(c.contents))
+	for _, p := range c.seen.pairs {
+		isSimilar[p.A], isSimilar[p.B] = true, true
+	}
+	c.learnForms(isSimilar)
+	agreement := c.seen.agreement(c.least(context.Background()))
+	parallel.Chunks(len(c.contents), func(_, from, to int) {
+		s := c.trees.NewSearcher()
+		for i := from; i < to; i++ {
+			for _, x := range s.Candidates(i, 0, len(c.contents)) {
+				if c.sketches[i].Agreement(&c.sketches[x.Set]) >= agreement {
+					isSimilar[i] = true
+					break
+				}
+			}
+		}
+	})
+	c.learnForms(isSimilar)
 }
 
 // seePairs finds the pairs of a sample of the contents with all others, of any kind.
@@ -92,8 +112,8 @@ type seenPairs struct {
 	pairs   []forestPair
 }
 
-// agreement returns in how many values pairs with a cosine of at least least agree, but for one in 500. So
-// the others need no comparison. If the sample has too few pairs to tell, it is leastAgreement.
+// agreement returns in how many values pairs with a cosine of at least least agree, but for about one in
+// 500: fewer than theory says if the sample does. So the others need no comparison.
 func (s *seenPairs) agreement(least float64) int {
 	var agree []int
 	for _, p := range s.pairs {
@@ -102,34 +122,21 @@ func (s *seenPairs) agreement(least float64) int {
 		}
 	}
 	slices.Sort(agree)
-	if n := (len(agree) + 1) / 500; n > 0 && least >= s.least {
-		return max(agree[n-1], leastAgreement)
+	cut := forest.LeastAgreement(least)
+	switch n := len(agree); {
+	case n >= 500:
+		cut = min(cut, agree[n/500-1])
+	case n > 0:
+		cut = min(cut, agree[0]*3/4) // others may have less
 	}
-	return leastAgreement
+	return max(cut, leastAgreement)
 }
 
-// learnForms looks for forms among the contents that may be near-duplicates of others.
-func (c *collection[ID]) learnForms() {
-	least := cmp.Or(c.settings.Similarity, float64(leastThreshold)/100)
-	agreement := c.seen.agreement(least)
-	isSimilar := make([]bool, len(c.contents))
-	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		s := c.trees.NewSearcher()
-		for i := from; i < to; i++ {
-			for _, x := range s.Candidates(i, 0, len(c.contents)) {
-				if c.trees.Agreement(i, int(x.Set)) >= agreement {
-					isSimilar[i] = true
-					break
-				}
-			}
-		}
-	})
-	for _, p := range c.seen.pairs {
-		isSimilar[p.A], isSimilar[p.B] = true, true
-	}
+// learnForms looks for forms among some contents.
+func (c *collection[ID]) learnForms(among []bool) {
 	var similar []int
 	words := 0
-	for i, is := range isSimilar {
+	for i, is := range among {
 		if is {
 			similar = append(similar, i)
 			words += c.contents[i].size - documentSize
@@ -186,7 +193,7 @@ func (w *forestSearcher[ID]) query(i, end int) {
 	isRead := false
 	for _, x := range w.Candidates(i, 0, end) {
 		y := int(x.Set)
-		agreement := w.trees.Agreement(i, y)
+		agreement := w.sketches[i].Agreement(&w.sketches[y])
 		if agreement < w.agreement || w.gone != nil && w.gone[y] || w.skip != nil && w.skip(i, y) {
 			continue
 		}

@@ -45,11 +45,19 @@ func (f *frequencies) vector(p *profile) Vector {
 // A reader reads one profile after the other, for one goroutine.
 type reader struct {
 	*frequencies
+	known [1 << knownBits]struct { // what was looked up last, by the highest bits of the feature
+		feature uint64
+		df      uint32
+	}
 	x      *extractor
 	raw    []Term   // the terms of the profile
 	df     []uint32 // their document frequencies, at least 1
 	vector Vector   // the terms with final weights
 }
+
+// knownBits make known small enough to stay close to the processor, and large enough for the runs of
+// characters that most texts have.
+const knownBits = 14
 
 // newReader returns a reader for profiles of f. End with release.
 func (q *frequencies) newReader(f *Fingerprinter) *reader {
@@ -76,17 +84,21 @@ func (r *reader) read(p *profile) measure {
 	}
 	r.df = r.df[:0]
 	for _, t := range r.raw {
-		r.df = append(r.df, max(r.documents(t.Feature), 1))
+		known := &r.known[t.Feature>>(64-knownBits)]
+		if known.feature != t.Feature {
+			known.feature, known.df = t.Feature, max(r.documents(t.Feature), 1)
+		}
+		r.df = append(r.df, known.df)
 	}
 	r.vector = append(r.vector[:0], r.raw...)
 	factors := r.weights.weigh(r.vector, &q, r.df)
 	return measure{[2]bool{q.fine < 1, q.fine > 0}, factors, cosine.Square(r.vector)}
 }
 
-// keys sets the keys of the profile that was read. A text is known by its runs of words, and one of few
+// keys sets the keys of the profile that was read, and returns its sketch. For keys, a text is known by its runs of words, and one of few
 // words by its runs of characters too, in every other tree. So two texts on both sides of the border have
 // half of the trees in common.
-func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) {
+func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) forest.Sketch {
 	words, chars := forest.All, forest.Part(-1)
 	if n := p.size - documentSize; p.levels && n < shortKeys {
 		words, chars = forest.Odd, forest.Even
@@ -104,6 +116,11 @@ func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) {
 		}
 	}
 	sampler.Keys(keys)
+	square := cosine.Square(r.vector)
+	for _, t := range r.vector {
+		sampler.AddWeighted(t.Feature, float64(t.Weight)*float64(t.Weight)/square)
+	}
+	return sampler.Sketch()
 }
 
 // A probe compares a profile with others.

@@ -152,22 +152,3 @@ func (s *Searcher) Candidates(i, from, to int) []Candidate {
 	slices.SortFunc(s.found, func(a, b Candidate) int { return cmp.Compare(a.Set, b.Set) })
 	return s.found
 }
-
-// Agreement returns in how many values two sets agree, of three in each tree.
-func (f *Forest) Agreement(i, j int) (n int) {
-	trees := len(f.trees)
-	a, b := f.keys[i*trees:][:trees], f.keys[j*trees:][:trees]
-	for t, x := range a {
-		d := x ^ b[t]
-		if d>>behindFirst == 0 {
-			n++
-		}
-		if d>>behindSecond&(1<<second-1) == 0 {
-			n++
-		}
-		if d&(1<<third-1) == 0 {
-			n++
-		}
-	}
-	return n
-}

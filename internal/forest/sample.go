@@ -1,23 +1,29 @@
 package forest
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// This file samples features consistently, where a feature is the more likely to be taken the rarer it
-// is. A feature with a document frequency df has the weight 1/df, rounded to a power of two. Each of
-// the three values has a hash of its own, which tells for each feature the tree (one permutation
-// hashing, Li, Owen and Zhang 2012) and a random number u. Of the features in a tree, that with the
-// smallest −ln(u)·df is taken: a feature wins with a probability proportional to its weight (Moulton and
-// Jiang, "Maximally consistent sampling and the Jaccard index of probability distributions", 2018).
+// This file samples features consistently. A random number u of a feature, which is a hash of it, and its
+// weight w make the cost −ln(u)/w, and of several features the cheapest one is taken. So a feature is taken
+// with a probability proportional to its weight, and two sets take the same one with about the probability
+// of their weighted Jaccard similarity (Moulton and Jiang, "Maximally consistent sampling and the Jaccard
+// index of probability distributions", 2018). The features are first spread over as many bins as values
+// are needed, by the same hash (one permutation hashing, Li, Owen and Zhang 2012).
+//
+//	keys    have three values for each tree. The weight of a feature is 1/df, so that buckets are small.
+//	sketch  has 64 values of eight bits. The weight is the square of the weight in the vector, so that the
+//	        share of equal values follows the cosine.
 //
 // Logarithms are binary, in 1/2¹⁰, and computed with integers, so keys are the same on every platform.
 
 // A Sampler makes the keys of sets, one after the other. It is for one goroutine.
 type Sampler struct {
-	least [3][]uint64 // of the features in a tree: −log₂(u)·df, and then the value
+	least  [3][]uint64    // of the features in a tree: the smallest cost, and then the value
+	sketch [Values]uint64 // the same for the values of the sketch
 }
 
 // none is what a tree has without a feature.
@@ -36,6 +42,10 @@ const (
 	valueBits = first // of the value in least
 	logBits   = 10
 	maxLevel  = 18 // of what is more frequent, all is equally unlikely
+
+	// The bits of a hash for a sketch, from the lowest: the bin, the value; the highest ones are u.
+	bitsOfBin         = 6
+	valueBitsOfSketch = 8
 )
 
 // logs has the binary logarithm of 1+i/1024 in 1/1024.
@@ -53,6 +63,9 @@ func (s *Sampler) Reset() {
 			s.least[v][t] = none
 		}
 	}
+	for i := range s.sketch {
+		s.sketch[i] = none
+	}
 }
 
 // A Part says which trees get a feature.
@@ -64,7 +77,7 @@ const (
 	Odd              // the others
 )
 
-// Add adds a feature, known by a hash, which df sets have.
+// Add adds a feature to the keys. It is known by a hash, and df sets have it.
 func (s *Sampler) Add(feature uint64, df uint32, in Part) {
 	level := min(bits.Len32(df|1)-1, maxLevel)
 	for v := range s.least {
@@ -73,13 +86,27 @@ func (s *Sampler) Add(feature uint64, df uint32, in Part) {
 		if in == Even && tree&1 != 0 || in == Odd && tree&1 == 0 {
 			continue
 		}
-		zeros := bits.LeadingZeros64(x)
-		fraction := x << (zeros + 1) >> (64 - logBits)
-		log := uint64(zeros+1)<<logBits - uint64(logs[fraction])
 		value := feature * 0xD6E8FEB86659FD93 >> (64 - valueBits) // by other bits than those of u
-		if cost := log<<level<<valueBits | value; cost < s.least[v][tree] {
+		if cost := minusLog(x)<<level<<valueBits | value; cost < s.least[v][tree] {
 			s.least[v][tree] = cost
 		}
+	}
+}
+
+// minusLog returns −log₂(x/2⁶⁴) in 1/2¹⁰, at most 65·2¹⁰.
+func minusLog(x uint64) uint64 {
+	zeros := bits.LeadingZeros64(x)
+	fraction := x << (zeros + 1) >> (64 - logBits)
+	return uint64(zeros+1)<<logBits - uint64(logs[fraction])
+}
+
+// AddWeighted adds a feature to the sketch. Its weight is a share of all, from 0 to 1.
+func (s *Sampler) AddWeighted(feature uint64, share float64) {
+	x := exact.SplitMix(^feature)
+	bin := x % Values
+	weight := uint64(share*(1<<20)) + 1
+	if cost := minusLog(x)<<32/weight<<valueBitsOfSketch | x>>bitsOfBin&(1<<valueBitsOfSketch-1); cost < s.sketch[bin] {
+		s.sketch[bin] = cost
 	}
 }
 
@@ -97,4 +124,40 @@ func (s *Sampler) Keys(keys []Key) {
 			keys[t] = keys[t]<<width | Key(x&(1<<width-1))
 		}
 	}
+}
+
+// Values is the number of values in a sketch.
+const Values = 1 << bitsOfBin
+
+// A Sketch has the values of a set, of which it estimates the cosine with another.
+type Sketch [Values / 8]uint64
+
+// Sketch returns the sketch of the set. A bin without a feature borrows the value of another one.
+func (s *Sampler) Sketch() (sketch Sketch) {
+	for i := range uint64(Values) {
+		x := s.sketch[i]
+		for try := uint64(0); x == none && try < 4*Values; try++ {
+			x = s.sketch[exact.SplitMix(i<<32|try)%Values]
+		}
+		sketch[i/8] |= x & 0xFF << (i % 8 * 8)
+	}
+	return sketch
+}
+
+// Agreement returns how many values two sketches have in common.
+func (a *Sketch) Agreement(b *Sketch) (n int) {
+	const low = 0x7F7F7F7F7F7F7F7F
+	for i, x := range a {
+		x ^= b[i]
+		n += bits.OnesCount64(^((x&low + low) | x | low)) // a bit for each byte that is 0
+	}
+	return n
+}
+
+// LeastAgreement returns in how many values the sketches of two sets with a cosine c agree at least, but
+// for one pair in a thousand. If one set contains the other, they have the same value with the probability
+// c², and otherwise with a greater one.
+func LeastAgreement(c float64) int {
+	mean := Values * c * c
+	return int(mean - 3*math.Sqrt(mean*(1-c*c)))
 }

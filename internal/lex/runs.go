@@ -25,6 +25,14 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 			take(b.buf[b.start[0]:b.end[b.n-1]])
 			return b.n
 		}
+		if from := int(b.start[b.first]); int(b.end[b.limit+1])-from == b.limit+2-b.first {
+			// Every unit is one byte, so none is a word of its own.
+			for i := range b.limit - b.first {
+				take(b.buf[from+i : from+i+3])
+			}
+			units += b.limit - b.first
+			continue
+		}
 		// Slide over the windows. The second unit of one window is the first unit of the next, so
 		// each unit is classified once per batch.
 		first := b.isSelf(b.first)
