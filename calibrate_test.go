@@ -204,6 +204,12 @@ func FuzzProfile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		p := new(Fingerprinter).profile(text)
 		p.terms.check()
+		// A slim profile is made whole again.
+		slim := new(Fingerprinter).slimProfile(text).slim()
+		again := slim.whole(&Fingerprinter{})
+		if !slices.Equal(again.terms, p.terms) || !slices.Equal(again.words, p.words) || again.fine != p.fine || again.digest != p.digest || again.hasFeatures() != p.hasFeatures() {
+			t.Fatalf("%q: %+v, again %+v", text, p, again)
+		}
 		hasWord := false
 		units := 0
 		for range (Words{}).Tokens(text) {

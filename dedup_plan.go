@@ -32,7 +32,7 @@ type Plan struct {
 
 	// Recall estimates which fraction of the near-duplicates is found. It is 1 for an exact join, and
 	// otherwise a lower bound with a confidence of 95 %. It comes from the pairs of a sample of documents:
-	// how many of them are found in one tree only, and how many in two, tells how many are found in none
+	// how many of them are found in one tree only, in two, three and four, tells how many are found in none
 	// (Chao, "Estimating the population size for capture-recapture data with unequal catchability", 1987).
 	Recall  float64
 	Sampled int // pairs of the sample; 0 if none was taken
@@ -109,24 +109,31 @@ func (c *collection[ID]) plan(least float64) Plan {
 		}
 	}
 	if p.Sampled > 0 {
-		p.Recall = float64(found) / (float64(p.Sampled) + unseen(float64(in[1]), float64(in[2]), float64(p.Trees)))
+		p.Recall = float64(found) / (float64(p.Sampled) + unseen(in))
 	}
 	return p
 }
 
-// unseen returns the upper end of the confidence interval of the number of pairs that are found in none of
-// so many trees, at 95 % on one side, if once are found in one and twice in two (Chao 1987).
-func unseen(once, twice, trees float64) float64 {
-	a := (trees - 1) / trees
-	f0 := a * once * (once - 1) / 2 // the form for twice = 0
-	variance := a*once*(once-1)/2 + a*a*once*(2*once-1)*(2*once-1)/4
-	if twice > 0 {
-		r := once / twice
-		f0 = a * once * r / 2
-		variance = twice * r * r * (a/2 + a*a*r + a*a*r*r/4)
+// unseen returns the upper end of the confidence interval, at 95 % on one side, of the number of pairs that
+// no tree finds, where in[k] pairs are found in k trees. Pairs differ in how easily they are found, so this
+// is the improved estimate of Chiu et al., "An improved nonparametric lower bound of species richness via a
+// modified Good–Turing frequency formula", 2014, with the variance of Chao's.
+func unseen(in []int) float64 {
+	t := float64(len(in) - 1)
+	f1, f2, f3, f4 := float64(in[1]), float64(in[2]), float64(in[3]), float64(in[4])
+	a := (t - 1) / t
+	f0 := a * f1 * (f1 - 1) / 2 // the form for f2 = 0
+	variance := a*f1*(f1-1)/2 + a*a*f1*(2*f1-1)*(2*f1-1)/4
+	if f2 > 0 {
+		r := f1 / f2
+		f0 = a * f1 * r / 2
+		variance = f2 * r * r * (a/2 + a*a*r + a*a*r*r/4)
+	}
+	if f4 > 0 {
+		f0 += (t - 3) / t * f3 / (4 * f4) * max(f1-(t-3)/(t-1)*f2*f3/(2*f4), 0)
 	}
 	if f0 <= 0 {
-		return once
+		return f1
 	}
 	// The interval is that of a log-normal distribution.
 	return f0 * exact.Exp(1.6449*math.Sqrt(exact.Ln(1+variance/(f0*f0))))

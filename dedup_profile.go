@@ -118,7 +118,7 @@ func (f *Fingerprinter) slimProfile(text string) (p profile) {
 	p.words = wording.Read(normalized)
 	if !f.hasLevels() {
 		p.terms = f.rawWeight().Vector(text)
-	} else if p.levels = true; len(p.words) > 0 {
+	} else if p.levels, p.fine = true, 1; len(p.words) > 0 {
 		p.body = strings.Clone(normalized)
 	}
 	p.measure()
@@ -166,7 +166,6 @@ const documentSize = 100
 // readLevels makes the terms of a profile with two levels from its body.
 func (f *Fingerprinter) readLevels(p *profile) {
 	if p.body == "" {
-		p.fine = 1
 		return
 	}
 	r := f.extractor(toTerms)
