@@ -147,18 +147,24 @@ type Deduplicator[ID comparable] struct {
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
 	left     int                  // and how many were forgotten
-	size     int                  // of all contents
+	size     int                  // of all contents with features
 	isLarge  atomic.Bool          // profiles are slim: the size was once above exactSize
 	limit    int                  // if not 0, tests take it for exactSize,
 	sampled  int                  // and this for sampleSize
 
-	// said is the last threshold that was found, so that it is found once for all that use it. It has a
-	// lock of its own, which is taken last.
+	// said is what the last snapshot showed, so that it is found once for all that use it: the threshold,
+	// and the plan of a large collection. It has a lock of its own, which is taken last.
 	said struct {
 		sync.Mutex
-		Threshold
-		changes int // those of the Deduplicator at that time
+		threshold said[Threshold]
+		plan      said[Plan]
 	}
+}
+
+// A said value is one that depends on all documents.
+type said[T any] struct {
+	value   T
+	changes int // those of the Deduplicator at that time, and 1; 0 if there is no value
 }
 
 // A storedDocument is an id and its content. The documents of one content form a linked list in the
@@ -334,7 +340,10 @@ func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
 			return c
 		}
 	}
-	if d.size += p.size; d.size > d.exactSize() && !d.isLarge.Swap(true) {
+	if p.hasFeatures() {
+		d.size += p.size
+	}
+	if d.size > d.exactSize() && !d.isLarge.Swap(true) {
 		for i := range d.contents {
 			d.contents[i].profile = d.contents[i].slim()
 		}
@@ -394,8 +403,8 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 // forget removes a content whose last document was deleted, also from the history.
 func (d *Deduplicator[ID]) forget(number uint32) {
 	c := &d.contents[number]
-	d.size -= c.size
 	if c.hasFeatures() {
+		d.size -= c.size
 		if left := slices.DeleteFunc(d.digests[c.digest], func(n uint32) bool { return n == number }); len(left) > 0 {
 			d.digests[c.digest] = left
 		} else {

@@ -26,7 +26,7 @@ import (
 
 const (
 	sampleSize     = exactSize // the weights come from documents of at least half this size
-	forestTrees    = 16
+	forestTrees    = 32
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first
 	leastAgreement = 6        // values of sketches in which candidates agree: a cosine of about 0.4
@@ -52,8 +52,8 @@ func (c *collection[ID]) learnFromSample() {
 		}
 	}
 	s.learnAll()
-	c.frequencies = frequencies{s.weights, cosine.Count(s)}
-	c.table.Prune(2) // a feature that is not there counts as if one document had it
+	c.frequencies = frequencies{weights: s.weights, table: cosine.Count(s)}
+	c.prune()
 
 	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
 	keys := make([]forest.Key, len(c.contents)*forestTrees)
@@ -75,7 +75,8 @@ func (c *collection[ID]) learnFromSample() {
 		isSimilar[p.A], isSimilar[p.B] = true, true
 	}
 	c.learnForms(isSimilar)
-	agreement := c.seen.agreement(c.least(context.Background()))
+	least := c.least(context.Background())
+	agreement := c.seen.agreement(least)
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
 		s := c.trees.NewSearcher()
 		for i := from; i < to; i++ {
@@ -88,6 +89,10 @@ func (c *collection[ID]) learnFromSample() {
 		}
 	})
 	c.learnForms(isSimilar)
+	plan := c.plan(least)
+	c.of.said.Lock()
+	c.of.said.plan = said[Plan]{plan, c.changes + 1}
+	c.of.said.Unlock()
 }
 
 // seePairs finds the pairs of a sample of the contents with all others, of any kind.
@@ -113,7 +118,7 @@ type seenPairs struct {
 }
 
 // agreement returns in how many values pairs with a cosine of at least least agree, but for about one in
-// 500: fewer than theory says if the sample does. So the others need no comparison.
+// 500. So the others need no comparison. The sample says so, or theory if it has too few pairs.
 func (s *seenPairs) agreement(least float64) int {
 	var agree []int
 	for _, p := range s.pairs {
@@ -125,9 +130,9 @@ func (s *seenPairs) agreement(least float64) int {
 	cut := forest.LeastAgreement(least)
 	switch n := len(agree); {
 	case n >= 500:
-		cut = min(cut, agree[n/500-1])
-	case n > 0:
-		cut = min(cut, agree[0]*3/4) // others may have less
+		cut = agree[n/500-1]
+	case n >= 50:
+		cut = agree[0] * 3 / 4 // others may have less
 	}
 	return max(cut, leastAgreement)
 }

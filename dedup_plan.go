@@ -46,14 +46,26 @@ func (p Plan) String() string {
 	return fmt.Sprintf("documents with the same rare features are compared, by %d trees; recall at least %.3f, from %d sampled pairs", p.Trees, p.Recall, p.Sampled)
 }
 
-// Plan returns how Pairs finds the near-duplicates of the documents that are there now. It takes time for
-// all of them. The error is that of the context.
+// Plan returns how Pairs and Groups find the near-duplicates of the documents that are there now. It takes
+// no time in a small collection, or if they were called since the last change, and otherwise nearly the
+// time of Pairs. The error is that of the context.
 func (d *Deduplicator[ID]) Plan(ctx context.Context) (Plan, error) {
-	c := d.collect(0)
-	if !c.isLarge {
+	d.mu.RLock()
+	isLarge, changes := d.options().Recall < 1 && d.size > d.exactSize(), d.changes
+	d.mu.RUnlock()
+	if !isLarge {
 		return Plan{Recall: 1}, ctx.Err()
 	}
-	return c.plan(c.least(ctx)), ctx.Err()
+	d.said.Lock()
+	plan := d.said.plan
+	d.said.Unlock()
+	if plan.changes != changes+1 {
+		d.collect(0)
+		d.said.Lock()
+		plan = d.said.plan
+		d.said.Unlock()
+	}
+	return plan.value, ctx.Err()
 }
 
 // A joiner finds pairs of contents with a cosine above a threshold. The results are the same for any number

@@ -22,10 +22,24 @@ import (
 type frequencies struct {
 	weights profileWeights
 	table   *frequency.Table // how many documents have each feature, near-copies once
+	filter  []uint64         // a bit for each feature in the table, and for few others; nil if not made
+}
+
+// prune leaves the features of at least two documents in the table. One that is not there counts as if one
+// document had it. Most features of a text are of this kind, so a filter spares them the look-up.
+func (f *frequencies) prune() {
+	f.table.Prune(2)
+	f.filter = make([]uint64, max(1, 1<<bits.Len(uint(f.table.Len()/8)))) // 8 to 16 bits for each
+	f.table.Each(func(feature uint64, _ *uint32) {
+		f.filter[feature>>6&uint64(len(f.filter)-1)] |= 1 << (feature >> 1 & 63)
+	})
 }
 
 // documents returns how many documents have a feature, where near-copies count once together.
 func (f *frequencies) documents(feature uint64) uint32 {
+	if f.filter != nil && f.filter[feature>>6&uint64(len(f.filter)-1)]>>(feature>>1&63)&1 == 0 {
+		return 0
+	}
 	return f.table.Find(feature, 0) &^ frequency.Marked
 }
 
@@ -57,7 +71,7 @@ type reader struct {
 
 // knownBits make known small enough to stay close to the processor, and large enough for the runs of
 // characters that most texts have.
-const knownBits = 14
+const knownBits = 13
 
 // newReader returns a reader for profiles of f. End with release.
 func (q *frequencies) newReader(f *Fingerprinter) *reader {

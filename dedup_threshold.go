@@ -123,7 +123,7 @@ func (d *Deduplicator[ID]) saidAt(changes int) (Threshold, bool) {
 	}
 	d.said.Lock()
 	defer d.said.Unlock()
-	return d.said.Threshold, d.said.Reason != "" && d.said.changes == changes
+	return d.said.threshold.value, d.said.threshold.changes == changes+1
 }
 
 // least returns the similarity of the threshold.
@@ -137,7 +137,7 @@ func (c *collection[ID]) threshold(ctx context.Context) Threshold {
 	t := c.estimated(ctx)
 	if ctx.Err() == nil {
 		c.of.said.Lock()
-		c.of.said.Threshold, c.of.said.changes = t, c.changes
+		c.of.said.threshold = said[Threshold]{t, c.changes + 1}
 		c.of.said.Unlock()
 	}
 	return t

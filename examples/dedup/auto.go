@@ -39,7 +39,7 @@ type numbered struct {
 
 // newExact returns an exact with the settings of a method.
 func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
-	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Kinds: m.kinds}
+	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Recall: m.recall, Kinds: m.kinds}
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}

@@ -427,6 +427,13 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 			return err
 		}
 		fmt.Fprintln(w, t)
+		plan, err := c.exact.d.Plan(context.Background()) // known too
+		if err != nil {
+			return err
+		}
+		if plan.Trees > 0 {
+			fmt.Fprintln(w, plan)
+		}
 	}
 	if c.old > 0 {
 		fmt.Fprintf(w, "%d old documents to compare with\n", c.old)

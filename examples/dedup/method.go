@@ -24,6 +24,7 @@ type method struct {
 	distance  int    // simhash: the largest distance
 	minhash   neardup.MinHash
 	least     float64      // auto, cosine, minhash: the smallest similarity; 0 lets the collection decide
+	recall    float64      // auto, cosine: of the near-duplicates, at least
 	kinds     neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
 	byContent bool         // whether only the content counts, without metadata
 	blend     neardup.Blend
@@ -223,7 +224,7 @@ func (o *options) setMethod(given map[string]bool) string {
 		{"bits distance save metadata content score", "simhash"},
 		{"values", "minhash"},
 		{"similarity", "auto cosine minhash"},
-		{"group keep kinds", "auto cosine"},
+		{"group keep kinds recall", "auto cosine"},
 		{"tokenizer", "cosine minhash simhash"},
 		{"weights stats", "cosine simhash"},
 	} {
@@ -248,6 +249,8 @@ func (o *options) setMethod(given map[string]bool) string {
 		return fmt.Sprintf("-distance %d: must be from 0 to %d", m.distance, m.bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
 		return fmt.Sprintf("-values %d: must be from 16 to 4096", m.minhash.Values)
+	case !(m.recall > 0 && m.recall <= 1):
+		return fmt.Sprintf("-recall %g: must be above 0 and at most 1", m.recall)
 	case !(m.least > 0 && m.least <= 1) && (given["similarity"] || m.name == "minhash"):
 		return fmt.Sprintf("-similarity %g: must be above 0 and at most 1", m.least)
 	case !(m.blend.Content > 0 && m.blend.Content <= 1):

@@ -32,6 +32,10 @@ type collection struct {
 
 const documentSize = 1000 // bytes, on average
 
+// Sentences of so many words are used. Longer ones would make documents near-duplicates that have one in
+// common, which is no planted pair. Of Chinese, words are characters.
+const shortSentence, longSentence = 4, 40
+
 // collectionOf makes a collection of n documents in a folder, or takes the one that is there.
 func collectionOf(data, language string, n int, folder string) (*collection, error) {
 	c := &collection{path: filepath.Join(folder, fmt.Sprintf("growth-%s-%d.jsonl", language, n)), original: make([]int32, n)}
@@ -155,7 +159,7 @@ func readSentences(path string, chinese bool) (sentences [][]string, err error) 
 			}
 			words = append(words, "。")
 		}
-		if len(words) >= 4 && len(words) <= 100 {
+		if len(words) >= shortSentence && len(words) <= longSentence {
 			sentences = append(sentences, words)
 		}
 	}
