@@ -114,16 +114,27 @@ func (s *Sampler) AddWeighted(feature uint64, share float64) {
 // signatures by one permutation do.
 func (s *Sampler) Keys(keys []Key) {
 	clear(keys)
-	trees := uint64(len(keys))
 	for v, width := range [3]int{first, second, third} {
 		for t := range keys {
-			x := s.least[v][t]
-			for try := uint64(0); x == none && try < 4*trees; try++ {
-				x = s.least[v][exact.SplitMix(uint64(t)<<32|try)%trees]
-			}
-			keys[t] = keys[t]<<width | Key(x&(1<<width-1))
+			keys[t] = keys[t]<<width | Key(borrow(s.least[v], t)&(1<<width-1))
 		}
 	}
+}
+
+// borrow returns what bin i has, or what another one has: the first one that has anything in an order that
+// depends on nothing but i.
+func borrow(bins []uint64, i int) uint64 {
+	for try := uint64(0); bins[i] == none && try < 16; try++ {
+		if x := bins[exact.SplitMix(uint64(i)<<32|try)%uint64(len(bins))]; x != none {
+			return x
+		}
+	}
+	for n := 0; bins[i] == none && n < len(bins); n++ {
+		if x := bins[(i+n)%len(bins)]; x != none {
+			return x
+		}
+	}
+	return bins[i]
 }
 
 // Values is the number of values in a sketch.
@@ -134,12 +145,8 @@ type Sketch [Values / 8]uint64
 
 // Sketch returns the sketch of the set. A bin without a feature borrows the value of another one.
 func (s *Sampler) Sketch() (sketch Sketch) {
-	for i := range uint64(Values) {
-		x := s.sketch[i]
-		for try := uint64(0); x == none && try < 4*Values; try++ {
-			x = s.sketch[exact.SplitMix(i<<32|try)%Values]
-		}
-		sketch[i/8] |= x & 0xFF << (i % 8 * 8)
+	for i := range Values {
+		sketch[i/8] |= borrow(s.sketch[:], i) & 0xFF << (i % 8 * 8)
 	}
 	return sketch
 }
