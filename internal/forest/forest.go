@@ -34,7 +34,6 @@ const small = 16
 
 // A Forest has the buckets of n sets. It does not change, so it is safe for concurrent use.
 type Forest struct {
-	keys  []Key // set by set, one for each tree
 	trees []tree
 	n     int
 }
@@ -46,11 +45,17 @@ type tree struct {
 	bucket []uint32 // for each set its bucket and 1, or 0
 }
 
-// New makes a forest of so many trees, from the keys of all sets: set by set, one for each tree. It keeps
-// the keys, and uses all processors.
+// New makes a forest of so many trees, from the keys of all sets: set by set, one for each tree. It uses
+// all processors.
 func New(trees int, keys []Key) *Forest {
-	f := &Forest{keys: keys, trees: make([]tree, trees), n: len(keys) / trees}
-	parallel.Each(trees, func(t int) { f.trees[t].build(f, t) })
+	f := &Forest{trees: make([]tree, trees), n: len(keys) / trees}
+	parallel.Each(trees, func(t int) {
+		all := make([]entry, f.n)
+		for i := range all {
+			all[i] = entry{keys[i*trees+t], uint32(i)}
+		}
+		f.trees[t].build(all)
+	})
 	return f
 }
 
@@ -63,14 +68,10 @@ type entry struct {
 	set uint32
 }
 
-// build makes the buckets of a tree.
-func (t *tree) build(f *Forest, number int) {
-	all := make([]entry, f.n)
-	for i := range all {
-		all[i] = entry{f.keys[i*len(f.trees)+number], uint32(i)}
-	}
+// build makes the buckets of a tree, and sorts its entries.
+func (t *tree) build(all []entry) {
 	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.set, b.set)) })
-	t.bucket, t.starts = make([]uint32, f.n), []uint32{0}
+	t.bucket, t.starts = make([]uint32, len(all)), []uint32{0}
 	t.split(all, behindFirst)
 }
 

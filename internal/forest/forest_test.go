@@ -79,11 +79,11 @@ func sampled(trees int, features []uint64, df func(feature uint64) uint32) ([]Ke
 }
 
 // TestAgreement: two sets agree in a value of the sketch, and in the first value of a key if all features
-// are equally rare, with the probability of their Jaccard similarity, within four standard errors. With few
+// are equally rare, with the probability of their Jaccard similarity, within five standard errors. With few
 // features values are borrowed.
 func TestAgreement(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(2, 3))
-	const trees, rounds = 16, 400
+	const trees, rounds = 16, 300
 	for _, n := range []int{1, 2, 10, 50, 400} {
 		for _, common := range []int{0, n / 2, n * 9 / 10, n} {
 			sketches, first := 0, 0
@@ -115,7 +115,7 @@ func TestAgreement(t *testing.T) {
 				}
 				// The values of one pair are not independent: there are as many as sets have features.
 				independent := rounds * min(float64(n), trees)
-				if sigma := math.Sqrt(want * (1 - want) / independent); math.Abs(got-want) > 4*sigma+0.002 {
+				if sigma := math.Sqrt(want * (1 - want) / independent); math.Abs(got-want) > 5*sigma+0.002 {
 					t.Errorf("%d features, %d in common: %s agrees in %.4f, not %.4f", n, common, name, got, want)
 				}
 			}
