@@ -75,12 +75,15 @@ func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
 	if !slices.IsSortedFunc(slots, byNumber) { // some slots were reused
 		slices.SortFunc(slots, byNumber)
 	}
+	c.docs = make([]storedDocument[ID], 0, len(slots))
 	position := make([]int, len(d.docs))
 	for at, slot := range slots {
 		position[slot] = at
 		c.docs = append(c.docs, d.docs[slot])
 	}
-	for _, n := range d.used() {
+	used := d.used()
+	c.contents = make([]sharedContent, 0, len(used))
+	for _, n := range used {
 		shared := sharedContent{content: d.contents[n], slot: n}
 		for slot := range d.documentsOf(&d.contents[n]) {
 			shared.docs = append(shared.docs, position[slot])

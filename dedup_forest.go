@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/forest"
@@ -57,9 +58,10 @@ func (c *collection[ID]) learnFromSample() {
 
 	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
 	keys := make([]forest.Key, len(c.contents)*forestTrees)
+	readers := sync.Pool{New: func() any { return c.newReader(&c.settings.Fingerprinter) }}
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		r, sampler := c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees)
-		defer r.release()
+		r, sampler := readers.Get().(*reader), forest.NewSampler(forestTrees)
+		defer readers.Put(r)
 		for i := from; i < to; i++ {
 			c.measures[i] = r.read(&c.contents[i].profile)
 			c.sketches[i] = r.keys(&c.contents[i].profile, sampler, keys[i*forestTrees:][:forestTrees])
@@ -77,17 +79,23 @@ func (c *collection[ID]) learnFromSample() {
 	c.learnForms(isSimilar)
 	least := c.least(context.Background())
 	agreement := c.seen.agreement(least)
+	wasFound := make([]atomic.Bool, len(c.contents))
+	searchers := sync.Pool{New: func() any { return c.trees.NewSearcher() }}
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		s := c.trees.NewSearcher()
+		s := searchers.Get().(*forest.Searcher)
+		defer searchers.Put(s)
 		for i := from; i < to; i++ {
-			for _, x := range s.Candidates(i, 0, len(c.contents)) {
+			for _, x := range s.Candidates(i, 0, i) {
 				if c.sketches[i].Agreement(&c.sketches[x.Set]) >= agreement {
-					isSimilar[i] = true
-					break
+					wasFound[i].Store(true)
+					wasFound[x.Set].Store(true)
 				}
 			}
 		}
 	})
+	for i := range wasFound {
+		isSimilar[i] = isSimilar[i] || wasFound[i].Load()
+	}
 	c.learnForms(isSimilar)
 	plan := c.plan(least)
 	c.of.said.Lock()
@@ -185,6 +193,7 @@ type forestSearcher[ID comparable] struct {
 	*forestJoin[ID]
 	*forest.Searcher
 	probe probe
+	near  []forestPair // whose cosine is not known yet
 	found []forestPair
 }
 
@@ -195,19 +204,25 @@ func (j *forestJoin[ID]) worker() *forestSearcher[ID] {
 
 // query appends to found the pairs of content i with the contents before end, ascending.
 func (w *forestSearcher[ID]) query(i, end int) {
-	isRead := false
+	w.near = w.near[:0]
 	for _, x := range w.Candidates(i, 0, end) {
 		y := int(x.Set)
-		agreement := w.sketches[i].Agreement(&w.sketches[y])
-		if agreement < w.agreement || w.gone != nil && w.gone[y] || w.skip != nil && w.skip(i, y) {
+		if a := w.sketches[i].Agreement(&w.sketches[y]); a >= w.agreement && (w.gone == nil || !w.gone[y]) {
+			w.near = append(w.near, forestPair{cosine.Pair{A: y, B: i}, int(x.Trees), a})
+		}
+	}
+	slices.SortFunc(w.near, func(a, b forestPair) int { return a.A - b.A })
+	isRead := false
+	for _, p := range w.near {
+		if w.skip != nil && w.skip(i, p.A) {
 			continue
 		}
 		if !isRead {
 			isRead = true
 			w.probe.set(&w.contents[i].profile)
 		}
-		if s := w.probe.cosine(&w.contents[y].profile, &w.measures[y]); s >= w.least {
-			w.found = append(w.found, forestPair{cosine.Pair{A: y, B: i, Similarity: s}, int(x.Trees), agreement})
+		if p.Similarity = w.probe.cosine(&w.contents[p.A].profile, &w.measures[p.A]); p.Similarity >= w.least {
+			w.found = append(w.found, p)
 		}
 	}
 }

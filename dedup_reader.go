@@ -73,7 +73,7 @@ type reader struct {
 // characters that most texts have.
 const knownBits = 13
 
-// newReader returns a reader for profiles of f. End with release.
+// newReader returns a reader for profiles of f. End with release if it is no longer used.
 func (q *frequencies) newReader(f *Fingerprinter) *reader {
 	return &reader{frequencies: q, x: f.extractor(toTerms)}
 }

@@ -43,11 +43,10 @@ type mark struct {
 func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark) {
 	switch {
 	case m.isExact():
-		k.exact, k.empty = true, true
-		for range (neardup.Words{}).Tokens(fp.Normalizer.Normalize(text)) {
-			k.empty = false
-			break
-		}
+		k.exact = true
+		normalized := fp.Normalizer.Normalize(text)
+		// The beginning nearly always tells, and takes no time.
+		k.empty = !hasWord(strings.ToValidUTF8(normalized[:min(len(normalized), 100)], "")) && !hasWord(normalized)
 		return k
 	case m.name == "minhash":
 		k.sig = fp.Sign(text, m.minhash)
@@ -76,6 +75,14 @@ func (k *mark) isEmpty() bool {
 		return k.empty
 	}
 	return k.fp == (neardup.Fingerprint128{}) && (k.sig == nil || k.sig[0] == 1<<32-1)
+}
+
+// hasWord reports whether a text has letters, digits or emoji.
+func hasWord(text string) bool {
+	for range (neardup.Words{}).Tokens(text) {
+		return true
+	}
+	return false
 }
 
 // A nearPair is two marks by number, and the value to print with them: a distance, a similarity or

@@ -119,8 +119,8 @@ func (f *Forest) NewSearcher() *Searcher {
 	return &Searcher{forest: f, seen: make([]uint32, f.n)}
 }
 
-// Candidates returns the sets from..to−1, without i, that share a bucket with set i, ascending. The
-// slice is valid until the next call.
+// Candidates returns the sets from..to−1, without i, that share a bucket with set i, in no particular
+// order. The slice is valid until the next call.
 func (s *Searcher) Candidates(i, from, to int) []Candidate {
 	f := s.forest
 	s.found = s.found[:0]
@@ -150,6 +150,5 @@ func (s *Searcher) Candidates(i, from, to int) []Candidate {
 			}
 		}
 	}
-	slices.SortFunc(s.found, func(a, b Candidate) int { return cmp.Compare(a.Set, b.Set) })
 	return s.found
 }
