@@ -67,7 +67,7 @@ type DeduplicatorOptions struct {
 
 	// Recall is the fraction of the near-duplicates that Pairs and Groups must find, above 0 and at most
 	// 1; 0 means 0.99. With 1 they compare all documents that can be similar enough. With less they do so
-	// only in a small collection, of up to some 20,000 texts of 1 KB. In a larger one they compare
+	// only in a small collection, of up to some 7,000 texts of 1 KB. In a larger one they compare
 	// documents that have rare features in common, as many as it takes to find that fraction: see
 	// [Deduplicator.Plan]. Every pair they report is verified all the same. Search always finds all.
 	Recall float64

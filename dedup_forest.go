@@ -26,7 +26,7 @@ import (
 // So the cost of a document does not depend on how many others there are.
 
 const (
-	sampleSize     = exactSize // the weights come from documents of at least half this size
+	sampleSize     = 6_000_000 // the weights come from documents of at least half this size
 	forestTrees    = 32
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first

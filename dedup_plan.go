@@ -18,8 +18,8 @@ import (
 // suggests are compared (dedup_forest.go). Either way is a joiner, which yields verified pairs only.
 
 // exactSize is the size up to which a collection is joined exactly, in words and 100 for each document:
-// about 20,000 texts of 1 KB, or 50,000 of a line.
-const exactSize = 6_000_000
+// about 7,000 texts of 1 KB, or 18,000 of a line.
+const exactSize = 2_000_000
 
 // exactSize returns the constant, or what a test takes for it.
 func (d *Deduplicator[ID]) exactSize() int { return cmp.Or(d.limit, exactSize) }

@@ -89,7 +89,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		"With -method minhash it is the Jaccard similarity: the number of features that both\n"+
 		"documents have, divided by the number that either has; the default is 0.6")
 	f.Float64Var(&o.method.recall, "recall", 0.99, "with -method auto or cosine, the share of the near-duplicates to find. With 1 all documents\n"+
-		"are compared. With less, of more than some 20,000 texts of 1 KB only those are that have\n"+
+		"are compared. With less, of more than some 7,000 texts of 1 KB only those are that have\n"+
 		"rare features in common, which finds nearly all in a fraction of the time")
 	f.Func("kinds", "with -method auto or cosine, comma-separated `NAMES` of the kinds of pairs that count:\n"+
 		"identical, same-words, same-but-figures (numbers, dates, addresses), same-form (one form\n"+
