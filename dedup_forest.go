@@ -14,10 +14,10 @@ import (
 	"github.com/neardup/neardup/internal/wording"
 )
 
-// This file joins a large collection. Nothing of a document is kept but its text and a key of 64 bits for
-// each tree of a forest:
+// This file joins a large collection. Of a document only the text is kept, a place in each tree of a
+// forest, and a sketch of 64 bytes:
 //
-//	weights    come from a sample of the documents, as large as a collection that is joined exactly
+//	weights    come from a sample of the documents, three to six million words of them
 //	keys       say which rare features a document has (package forest)
 //	candidates are the documents with a bucket in common, if sketches say that they may be similar
 //	forms      are looked for among the documents that are candidates
@@ -28,6 +28,7 @@ import (
 const (
 	sampleSize     = 6_000_000 // the weights come from documents of at least half this size
 	forestTrees    = 32
+	mostBucket     = 512      // a feature that more contents have is in keys only if there are no others
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first
 	leastAgreement = 6        // values of sketches in which candidates agree: a cosine of about 0.4
@@ -37,7 +38,7 @@ const (
 // learnFromSample makes the frequencies of a large collection, the forest, and the forms.
 func (c *collection[ID]) learnFromSample() {
 	size, step := cmp.Or(c.of.sampled, sampleSize), uint64(1)
-	for total := c.size; total > size; {
+	for total := c.size; total > size && step < 1<<32; {
 		step *= 2
 		total = 0
 		for i := range c.contents {
@@ -58,9 +59,10 @@ func (c *collection[ID]) learnFromSample() {
 
 	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
 	keys := make([]forest.Key, len(c.contents)*forestTrees)
+	limit := max(1, uint32(mostBucket*len(s.contents)/len(c.contents)))
 	readers := sync.Pool{New: func() any { return c.newReader(&c.settings.Fingerprinter) }}
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		r, sampler := readers.Get().(*reader), forest.NewSampler(forestTrees)
+		r, sampler := readers.Get().(*reader), forest.NewSampler(forestTrees, limit)
 		defer readers.Put(r)
 		for i := from; i < to; i++ {
 			c.measures[i] = r.read(&c.contents[i].profile)
@@ -168,7 +170,9 @@ func (c *collection[ID]) learnForms(among []bool) {
 	forms, filled := wording.Learn(len(similar), words, text)
 	c.forms, c.filled = forms, make([]wording.Filled, len(c.contents))
 	for n, i := range similar {
-		c.filled[i] = filled[n]
+		if c.filled[i] = filled[n]; filled[n].Form != 0 { // each is compared with many of the same form
+			c.contents[i].words = text(n)
+		}
 	}
 }
 

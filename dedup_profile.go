@@ -84,9 +84,9 @@ func (p *profile) whole(f *Fingerprinter) profile {
 	return q
 }
 
-// allWords returns the words, which it reads again if the profile is slim.
+// allWords returns the words, which it reads again if the profile does not have them.
 func (p *profile) allWords() wording.Wording {
-	if p.isSlim() {
+	if p.words == nil && p.body != "" {
 		return wording.Read(p.body)
 	}
 	return p.words

@@ -71,7 +71,7 @@ func TestCandidates(t *testing.T) {
 
 // sampled returns the keys and the sketch of a set whose features weigh the same.
 func sampled(trees int, features []uint64, df func(feature uint64) uint32) ([]Key, Sketch) {
-	s, keys := NewSampler(trees), make([]Key, trees)
+	s, keys := NewSampler(trees, 1<<20), make([]Key, trees)
 	s.Reset()
 	for _, x := range features {
 		s.Add(x, df(x), All)
@@ -199,7 +199,7 @@ func BenchmarkSampler(b *testing.B) {
 	for i := range features {
 		features[i] = xxh3.HashString(fmt.Sprint(i))
 	}
-	s, keys := NewSampler(16), make([]Key, 16)
+	s, keys := NewSampler(16, 1<<20), make([]Key, 16)
 	for b.Loop() {
 		s.Reset()
 		for _, x := range features {

@@ -22,18 +22,22 @@ import (
 
 // A Sampler makes the keys of sets, one after the other. It is for one goroutine.
 type Sampler struct {
-	least  [3][]uint64    // of the features in a tree: the smallest cost, and then the value
-	sketch [Values]uint64 // the same for the values of the sketch
+	least    [3][]uint64 // of the features in a tree: the smallest cost, and then the value
+	frequent [3][]uint64 // the same for features that more than limit sets have
+	limit    uint32
+	sketch   [Values]uint64 // the same for the values of the sketch
 }
 
 // none is what a tree has without a feature.
 const none = 1<<64 - 1
 
-// NewSampler returns a sampler for so many trees, a power of two and at least 2.
-func NewSampler(trees int) *Sampler {
-	s := &Sampler{}
+// NewSampler returns a sampler for so many trees, a power of two and at least 2. Features with a document
+// frequency above limit are in keys only if a set has no others. Otherwise a text that many others have
+// but for a few words would have them all for candidates.
+func NewSampler(trees int, limit uint32) *Sampler {
+	s := &Sampler{limit: limit}
 	for v := range s.least {
-		s.least[v] = make([]uint64, trees)
+		s.least[v], s.frequent[v] = make([]uint64, trees), make([]uint64, trees)
 	}
 	return s
 }
@@ -60,7 +64,7 @@ var logs = func() (logs [1 << logBits]uint16) {
 func (s *Sampler) Reset() {
 	for v := range s.least {
 		for t := range s.least[v] {
-			s.least[v][t] = none
+			s.least[v][t], s.frequent[v][t] = none, none
 		}
 	}
 	for i := range s.sketch {
@@ -80,15 +84,19 @@ const (
 // Add adds a feature to the keys. It is known by a hash, and df sets have it.
 func (s *Sampler) Add(feature uint64, df uint32, in Part) {
 	level := min(bits.Len32(df|1)-1, maxLevel)
-	for v := range s.least {
+	where := &s.least
+	if df > s.limit {
+		where = &s.frequent
+	}
+	for v, bins := range where {
 		x := exact.SplitMix(feature + uint64(v)*0x9E3779B97F4A7C15)
-		tree := x & uint64(len(s.least[v])-1)
+		tree := x & uint64(len(bins)-1)
 		if in == Even && tree&1 != 0 || in == Odd && tree&1 == 0 {
 			continue
 		}
 		value := feature * 0xD6E8FEB86659FD93 >> (64 - valueBits) // by other bits than those of u
-		if cost := minusLog(x)<<level<<valueBits | value; cost < s.least[v][tree] {
-			s.least[v][tree] = cost
+		if cost := minusLog(x)<<level<<valueBits | value; cost < bins[tree] {
+			bins[tree] = cost
 		}
 	}
 }
@@ -115,8 +123,12 @@ func (s *Sampler) AddWeighted(feature uint64, share float64) {
 func (s *Sampler) Keys(keys []Key) {
 	clear(keys)
 	for v, width := range [3]int{first, second, third} {
+		bins := s.least[v]
+		if borrow(bins, 0) == none {
+			bins = s.frequent[v]
+		}
 		for t := range keys {
-			keys[t] = keys[t]<<width | Key(borrow(s.least[v], t)&(1<<width-1))
+			keys[t] = keys[t]<<width | Key(borrow(bins, t)&(1<<width-1))
 		}
 	}
 }

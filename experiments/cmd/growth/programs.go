@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os/exec"
-	"syscall"
 	"time"
+
+	"github.com/neardup/neardup/experiments/internal/peak"
 )
 
 // This file builds and runs the programs that are measured.
@@ -30,7 +31,7 @@ func measure(program string, args ...string) (m measurement, err error) {
 		return m, fmt.Errorf("%s: %w\n%s", program, err, stderr.Bytes())
 	}
 	m.wall, m.cpu = time.Since(start), c.ProcessState.UserTime()+c.ProcessState.SystemTime()
-	m.peak = float64(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss) / 1e3
+	m.peak = float64(peak.Of(c.ProcessState)) / 1e6
 	m.says = saidBy(append(stdout.Bytes(), stderr.Bytes()...))
 	return m, nil
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/internal/peak"
 )
 
 func main() {
@@ -76,14 +77,14 @@ func compareAll(data string, sets []string) error {
 	if err != nil {
 		return err
 	}
-	call := func(set, method string, least float64) (o outcome, peak int64, err error) {
+	call := func(set, method string, least float64) (o outcome, memory int64, err error) {
 		cmd := exec.Command(self, "-data", data, "-sets", set, "-method", method, "-least", fmt.Sprint(least))
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
 		if err != nil {
 			return o, 0, fmt.Errorf("%s, %s: %w", set, method, err)
 		}
-		return o, peakOf(cmd.ProcessState), json.Unmarshal(out, &o)
+		return o, peak.Of(cmd.ProcessState), json.Unmarshal(out, &o)
 	}
 	for _, set := range sets {
 		s, err := load(filepath.Join(data, set))
@@ -100,11 +101,11 @@ func compareAll(data string, sets []string) error {
 				}
 				least = chosen.Least
 			}
-			o, peak, err := call(set, m.name, least)
+			o, memory, err := call(set, m.name, least)
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-34s %9s  %s %5.2f s %4d MB  %.4f\n", m.name, m.show(least), o.Half, float64(o.Millis)/1000, peak>>20, o.All.f1())
+			fmt.Printf("%-34s %9s  %s %5.2f s %4d MB  %.4f\n", m.name, m.show(least), o.Half, float64(o.Millis)/1000, memory>>20, o.All.f1())
 		}
 		fmt.Println()
 	}
