@@ -468,7 +468,7 @@ func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 // ≤ 0 it is Pairs.
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
-		c := d.collect(n)
+		c := d.collect(ctx, n)
 		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Kinds) {
 			if !yield(Pair[ID]{A: c.docs[p.A].id, B: c.docs[p.B].id, Similarity: p.Similarity, Kind: p.Kind}, nil) {
 				return

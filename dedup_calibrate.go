@@ -106,7 +106,10 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	if err := goal.check(); err != nil {
 		return cal, err
 	}
-	c := d.collect(0)
+	c := d.collect(ctx, 0)
+	if err := ctx.Err(); err != nil {
+		return cal, err
+	}
 	duplicate, err := c.duplicates(labels, goal)
 	if err != nil {
 		return cal, err

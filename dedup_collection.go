@@ -52,12 +52,12 @@ type sharedContent struct {
 
 // collect takes a snapshot. Documents with a number below old are old in it. The lock is held only
 // while documents are copied, and not while near-copies and forms are looked for. Profiles are shared
-// with d, which never changes them.
-func (d *Deduplicator[ID]) collect(old int) *collection[ID] {
+// with d, which never changes them. If the context ends, the snapshot is not complete.
+func (d *Deduplicator[ID]) collect(ctx context.Context, old int) *collection[ID] {
 	d.mu.RLock()
 	c := d.copied(old)
 	d.mu.RUnlock()
-	c.learn()
+	c.learn(ctx)
 	return c
 }
 
@@ -97,7 +97,7 @@ func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
 }
 
 // learn completes a snapshot with what its documents have in common.
-func (c *collection[ID]) learn() {
+func (c *collection[ID]) learn(ctx context.Context) {
 	// Move the contents that only old documents have to the front.
 	isFresh := func(of *sharedContent) int {
 		if of.docs[len(of.docs)-1] < c.oldDocs {
@@ -108,7 +108,7 @@ func (c *collection[ID]) learn() {
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
 	if c.isLarge {
-		c.learnFromSample()
+		c.learnFromSample(ctx)
 		return
 	}
 	c.learnAll()

@@ -35,8 +35,9 @@ const (
 	shortKeys      = 100      // up to so many words, half of the trees have the characters of a text
 )
 
-// learnFromSample makes the frequencies of a large collection, the forest, and the forms.
-func (c *collection[ID]) learnFromSample() {
+// learnFromSample makes the frequencies of a large collection, the forest, and the forms, unless the context
+// ends.
+func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	size, step := cmp.Or(c.of.sampled, sampleSize), uint64(1)
 	for total := c.size; total > size && step < 1<<32; {
 		step *= 2
@@ -64,29 +65,32 @@ func (c *collection[ID]) learnFromSample() {
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
 		r, sampler := readers.Get().(*reader), forest.NewSampler(forestTrees, limit)
 		defer readers.Put(r)
-		for i := from; i < to; i++ {
+		for i := from; i < to && ctx.Err() == nil; i++ {
 			c.measures[i] = r.read(&c.contents[i].profile)
 			c.sketches[i] = r.keys(&c.contents[i].profile, sampler, keys[i*forestTrees:][:forestTrees])
 		}
 	})
+	if ctx.Err() != nil {
+		return
+	}
 	c.trees = forest.New(forestTrees, keys)
 
 	// Forms among the pairs of a sample tell the threshold, and the threshold tells which documents may be
 	// near-duplicates, among which all forms are.
-	c.seePairs()
+	c.seePairs(ctx)
 	isSimilar := make([]bool, len(c.contents))
 	for _, p := range c.seen.pairs {
 		isSimilar[p.A], isSimilar[p.B] = true, true
 	}
 	c.learnForms(isSimilar)
-	least := c.least(context.Background())
+	least := c.least(ctx)
 	agreement := c.seen.agreement(least)
 	wasFound := make([]atomic.Bool, len(c.contents))
 	searchers := sync.Pool{New: func() any { return c.trees.NewSearcher() }}
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
 		s := searchers.Get().(*forest.Searcher)
 		defer searchers.Put(s)
-		for i := from; i < to; i++ {
+		for i := from; i < to && ctx.Err() == nil; i++ {
 			for _, x := range s.Candidates(i, 0, i) {
 				if c.sketches[i].Agreement(&c.sketches[x.Set]) >= agreement {
 					wasFound[i].Store(true)
@@ -98,7 +102,9 @@ func (c *collection[ID]) learnFromSample() {
 	for i := range wasFound {
 		isSimilar[i] = isSimilar[i] || wasFound[i].Load()
 	}
-	c.learnForms(isSimilar)
+	if c.learnForms(isSimilar); ctx.Err() != nil {
+		return
+	}
 	plan := c.plan(least)
 	c.of.said.Lock()
 	c.of.said.plan = said[Plan]{plan, c.changes + 1}
@@ -106,19 +112,19 @@ func (c *collection[ID]) learnFromSample() {
 }
 
 // seePairs finds the pairs of a sample of the contents with all others, of any kind.
-func (c *collection[ID]) seePairs() {
+func (c *collection[ID]) seePairs(ctx context.Context) {
 	sampled, step := c.sample(forestSample)
 	c.seen = seenPairs{sampled: sampled, step: step, least: float64(curveFrom) / 100}
 	if s := c.settings.Similarity; s > 0 {
 		c.seen.least = min(c.seen.least, s)
 	}
 	j := &forestJoin[ID]{collection: c, least: c.seen.least, agreement: leastAgreement}
-	j.each(sampled, func(int) bool { return false }, func(_ int, found []forestPair) {
+	j.each(sampled, func(int) bool { return ctx.Err() != nil }, func(_ int, found []forestPair) {
 		c.seen.pairs = append(c.seen.pairs, found...)
 	})
 }
 
-// seenPairs are the pairs of a sample of contents (A) with all contents (B), as far as their cosine is at
+// seenPairs are the pairs of a sample of contents (B) with all contents (A), as far as their cosine is at
 // least least. The sample has those with a digest divisible by step.
 type seenPairs struct {
 	sampled []int

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -283,6 +284,38 @@ func TestUnseen(t *testing.T) {
 	t.Logf("the bound holds in %d of %d rounds", covered, rounds)
 	if covered < rounds*85/100 {
 		t.Errorf("the bound holds in %d of %d rounds", covered, rounds)
+	}
+}
+
+// TestLargeContext: work on a large collection ends with the context, and leaves nothing behind.
+func TestLargeContext(t *testing.T) {
+	t.Parallel()
+	d := largeDeduplicator[int](t, DeduplicatorOptions{}, 0)
+	d.AddAll(bg, slices.All(revisedTexts(300)))
+	ended, cancel := context.WithCancel(bg)
+	cancel()
+	if _, err := d.Groups(ended, Grouping[int]{}); err != context.Canceled {
+		t.Errorf("Groups: %v", err)
+	}
+	if _, err := d.Plan(ended); err != context.Canceled {
+		t.Errorf("Plan: %v", err)
+	}
+	if _, err := d.Threshold(ended); err != context.Canceled {
+		t.Errorf("Threshold: %v", err)
+	}
+	if _, err := d.Calibrate(ended, nil, Goal{}); err != context.Canceled {
+		t.Errorf("Calibrate: %v", err)
+	}
+	for _, err := range d.Pairs(ended) {
+		if err != context.Canceled {
+			t.Errorf("Pairs: %v", err)
+		}
+	}
+	if p := must(d.Plan(bg)); p.Trees == 0 || p.Sampled == 0 {
+		t.Errorf("afterwards: %v", p)
+	}
+	if th := must(d.Threshold(bg)); th.Similarity < 0.5 {
+		t.Errorf("afterwards: %v", th)
 	}
 }
 

@@ -65,7 +65,10 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	if err := g.Linkage.check(); err != nil {
 		return nil, err
 	}
-	c := d.collect(g.Old)
+	c := d.collect(ctx, g.Old)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if c.settings.Kinds&(Identical|SameWords) != Identical|SameWords {
 		of := c.groupDocuments(ctx, &g)
 		if err := ctx.Err(); err != nil {

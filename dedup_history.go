@@ -181,7 +181,7 @@ func (d *Deduplicator[ID]) refresh() error {
 // the lock, for reading at least.
 func (d *Deduplicator[ID]) learned() (*history, error) {
 	c := d.copied(0)
-	c.learn()
+	c.learn(context.Background())
 	if !c.isLarge {
 		c.table = cosine.Count(c)
 	}

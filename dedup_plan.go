@@ -60,7 +60,7 @@ func (d *Deduplicator[ID]) Plan(ctx context.Context) (Plan, error) {
 	plan := d.said.plan
 	d.said.Unlock()
 	if plan.changes != changes+1 {
-		d.collect(0)
+		d.collect(ctx, 0)
 		d.said.Lock()
 		plan = d.said.plan
 		d.said.Unlock()

@@ -109,9 +109,9 @@ func (r *reader) read(p *profile) measure {
 	return measure{[2]bool{q.fine < 1, q.fine > 0}, factors, cosine.Square(r.vector)}
 }
 
-// keys sets the keys of the profile that was read, and returns its sketch. For keys, a text is known by its runs of words, and one of few
-// words by its runs of characters too, in every other tree. So two texts on both sides of the border have
-// half of the trees in common.
+// keys sets the keys of the profile that was read, and returns its sketch. For keys, a text is known by its
+// runs of words, and one of few words by its runs of characters too, in every other tree. So two texts on
+// both sides of the border have half of the trees in common.
 func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) forest.Sketch {
 	words, chars := forest.All, forest.Part(-1)
 	if n := p.size - documentSize; p.levels && n < shortKeys {

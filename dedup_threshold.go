@@ -110,7 +110,7 @@ func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
 	d.mu.RUnlock()
 	t, ok := d.saidAt(changes)
 	if !ok {
-		t = d.collect(0).threshold(ctx)
+		t = d.collect(ctx, 0).threshold(ctx)
 	}
 	t.Curve = slices.Clone(t.Curve) // the caller may change it
 	return t, ctx.Err()
@@ -131,10 +131,11 @@ func (c *collection[ID]) least(ctx context.Context) float64 { return c.threshold
 
 // threshold returns the threshold that is known, or a new one.
 func (c *collection[ID]) threshold(ctx context.Context) Threshold {
-	if t, ok := c.of.saidAt(c.changes); ok {
+	t, ok := c.of.saidAt(c.changes)
+	if ok || ctx.Err() != nil { // then the threshold is not used, and the collection may not be complete
 		return t
 	}
-	t := c.estimated(ctx)
+	t = c.estimated(ctx)
 	if ctx.Err() == nil {
 		c.of.said.Lock()
 		c.of.said.threshold = said[Threshold]{t, c.changes + 1}
