@@ -134,21 +134,22 @@ func unseen(in []int) float64 {
 	t := float64(len(in) - 1)
 	f1, f2, f3, f4 := float64(in[1]), float64(in[2]), float64(in[3]), float64(in[4])
 	a := (t - 1) / t
+	// The conversions forbid to fuse operations, so results are the same on every platform.
 	f0 := a * f1 * (f1 - 1) / 2 // the form for f2 = 0
-	variance := a*f1*(f1-1)/2 + a*a*f1*(2*f1-1)*(2*f1-1)/4
+	variance := f0 + float64(a*a*f1*(2*f1-1)*(2*f1-1)/4)
 	if f2 > 0 {
 		r := f1 / f2
 		f0 = a * f1 * r / 2
-		variance = f2 * r * r * (a/2 + a*a*r + a*a*r*r/4)
+		variance = f2 * r * r * (a/2 + float64(a*a*r) + float64(a*a*r*r/4))
 	}
 	if f4 > 0 {
-		f0 += (t - 3) / t * f3 / (4 * f4) * max(f1-(t-3)/(t-1)*f2*f3/(2*f4), 0)
+		f0 += float64((t - 3) / t * f3 / (4 * f4) * max(f1-float64((t-3)/(t-1)*f2*f3/(2*f4)), 0))
 	}
 	if f0 <= 0 {
 		return f1
 	}
 	// The interval is that of a log-normal distribution.
-	return f0 * exact.Exp(1.6449*math.Sqrt(exact.Ln(1+variance/(f0*f0))))
+	return f0 * exact.Exp(1.6449*math.Sqrt(exact.Ln(1+float64(variance/(f0*f0)))))
 }
 
 // sample returns about so many contents, or all: those whose digests are divisible by step, a power of

@@ -177,6 +177,7 @@ func (a *Sketch) Agreement(b *Sketch) (n int) {
 // for one pair in a thousand. If one set contains the other, they have the same value with the probability
 // c², and otherwise with a greater one.
 func LeastAgreement(c float64) int {
-	mean := Values * c * c
-	return int(mean - 3*math.Sqrt(mean*(1-c*c)))
+	square := float64(c * c) // conversions forbid to fuse operations
+	mean := Values * square
+	return int(mean - float64(3*math.Sqrt(mean*float64(1-square))))
 }
