@@ -143,7 +143,7 @@ func TestLargeOrder(t *testing.T) {
 // involve a later document, and searches find what pairs are.
 func TestLargeGroups(t *testing.T) {
 	t.Parallel()
-	texts := revisedTexts(shorter(800, 300))
+	texts := revisedTexts(800)
 	texts = append(texts, texts[0], texts[1])
 	d := largeDeduplicator[int](t, DeduplicatorOptions{Similarity: 0.55}, 0)
 	d.AddAll(bg, slices.All(texts))
