@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/forest"
@@ -31,6 +30,7 @@ const (
 	mostBucket     = 512      // a feature that more contents have is in keys only if there are no others
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first
+	mostSeen       = 50       // candidates of each of these that are compared; near-copies may have thousands
 	leastAgreement = 6        // values of sketches in which candidates agree: a cosine of about 0.4
 	shortKeys      = 100      // up to so many words, half of the trees have the characters of a text
 )
@@ -85,23 +85,11 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	c.learnForms(isSimilar)
 	least := c.least(ctx)
 	agreement := c.seen.agreement(least)
-	wasFound := make([]atomic.Bool, len(c.contents))
-	searchers := sync.Pool{New: func() any { return c.trees.NewSearcher() }}
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		s := searchers.Get().(*forest.Searcher)
-		defer searchers.Put(s)
 		for i := from; i < to && ctx.Err() == nil; i++ {
-			for _, x := range s.Candidates(i, 0, i) {
-				if c.sketches[i].Agreement(&c.sketches[x.Set]) >= agreement {
-					wasFound[i].Store(true)
-					wasFound[x.Set].Store(true)
-				}
-			}
+			isSimilar[i] = isSimilar[i] || c.trees.Any(i, func(x int) bool { return c.sketches[i].Agreement(&c.sketches[x]) >= agreement })
 		}
 	})
-	for i := range wasFound {
-		isSimilar[i] = isSimilar[i] || wasFound[i].Load()
-	}
 	if c.learnForms(isSimilar); ctx.Err() != nil {
 		return
 	}
@@ -118,7 +106,7 @@ func (c *collection[ID]) seePairs(ctx context.Context) {
 	if s := c.settings.Similarity; s > 0 {
 		c.seen.least = min(c.seen.least, s)
 	}
-	j := &forestJoin[ID]{collection: c, least: c.seen.least, agreement: leastAgreement}
+	j := &forestJoin[ID]{collection: c, least: c.seen.least, agreement: leastAgreement, most: mostSeen}
 	j.each(sampled, func(int) bool { return ctx.Err() != nil }, func(_ int, found []forestPair) {
 		c.seen.pairs = append(c.seen.pairs, found...)
 	})
@@ -188,6 +176,7 @@ type forestJoin[ID comparable] struct {
 	least     float64
 	skip      func(i, j int) bool
 	agreement int    // that candidates must have
+	most      int    // candidates that are compared, those with the smallest digests; 0 for all
 	gone      []bool // contents that were dropped; nil if none were
 	workers   sync.Pool
 }
@@ -220,6 +209,27 @@ func (w *forestSearcher[ID]) query(i, end int) {
 		if a := w.sketches[i].Agreement(&w.sketches[y]); a >= w.agreement && (w.gone == nil || !w.gone[y]) {
 			w.near = append(w.near, forestPair{cosine.Pair{A: y, B: i}, int(x.Trees), a})
 		}
+	}
+	if w.most > 0 && len(w.near) > w.most {
+		// Thousands are halved by the highest bits of the digests first, which is faster than to sort all.
+		for bit := 63; bit > 0 && len(w.near) > 4*w.most; bit-- {
+			isLow := func(p forestPair) bool { return w.contents[p.A].digest>>bit == 0 }
+			low := 0
+			for _, p := range w.near {
+				if isLow(p) {
+					low++
+				}
+			}
+			if low >= w.most {
+				w.near = slices.DeleteFunc(w.near, func(p forestPair) bool { return !isLow(p) })
+			} else {
+				break
+			}
+		}
+		slices.SortFunc(w.near, func(a, b forestPair) int {
+			return cmp.Or(cmp.Compare(w.contents[a.A].digest, w.contents[b.A].digest), a.A-b.A)
+		})
+		w.near = w.near[:w.most]
 	}
 	slices.SortFunc(w.near, func(a, b forestPair) int { return a.A - b.A })
 	isRead := false

@@ -119,6 +119,22 @@ func (f *Forest) NewSearcher() *Searcher {
 	return &Searcher{forest: f, seen: make([]uint32, f.n)}
 }
 
+// Any reports whether take is true for any set but i that shares a bucket with set i. It stops at the first
+// one, so it takes little time in a large bucket of similar sets.
+func (f *Forest) Any(i int, take func(set int) bool) bool {
+	for t := range f.trees {
+		tree := &f.trees[t]
+		if b := tree.bucket[i]; b > 0 {
+			for _, x := range tree.sets[tree.starts[b-1]:tree.starts[b]] {
+				if int(x) != i && take(int(x)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // Candidates returns the sets from..to−1, without i, that share a bucket with set i, in no particular
 // order. The slice is valid until the next call.
 func (s *Searcher) Candidates(i, from, to int) []Candidate {
