@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -254,7 +255,7 @@ func TestLargeQuality(t *testing.T) {
 		if set.name == "en-newsgroups" && os.Getenv("NEARDUP_LARGE") == "" {
 			continue
 		}
-		exact := measureThreshold(t, set.name, set.records, 1<<40)
+		exact := measureThreshold(t, set.name, set.records, math.MaxInt)
 		large := measureThreshold(t, set.name, set.records, exact.size-1)
 		at := func(s *thresholdSet) float64 { return s.f1[int(100*s.threshold.Similarity+0.5)] }
 		t.Logf("%-38s exact %.2f %-10s F1 %.4f; large %.2f %-10s F1 %.4f; %v", exact.name, exact.threshold.Similarity, exact.threshold.Reason, at(exact), large.threshold.Similarity, large.threshold.Reason, at(large), large.plan)
