@@ -70,8 +70,9 @@ type DeduplicatorOptions struct {
 	// Recall is the fraction of the near-duplicates that Pairs and Groups must find, above 0 and at most
 	// 1; 0 means 0.99. With 1 they compare all documents that can be similar enough. With less they do so
 	// only in a small collection, of up to some 7,000 texts of 1 KB. In a larger one they compare
-	// documents that have rare features in common, as many as it takes to find that fraction: see
-	// [Deduplicator.Plan]. Every pair they report is verified all the same. Search always finds all.
+	// documents that have rare features in common. That is made to find 0.99, whatever lower fraction is
+	// asked for; [Deduplicator.Plan] estimates what it finds. Every pair they report is verified all the
+	// same. Search always finds all.
 	Recall float64
 }
 
@@ -216,11 +217,11 @@ func (d *Deduplicator[ID]) Add(id ID, text string) error {
 
 // read returns the profile of a text, which is slim if profiles are to be slim.
 func (d *Deduplicator[ID]) read(text string) profile {
-	if f := &d.options().Fingerprinter; d.isLarge.Load() {
+	f := &d.options().Fingerprinter
+	if d.isLarge.Load() {
 		return f.slimProfile(text).slim()
-	} else {
-		return f.profile(text)
 	}
+	return f.profile(text)
 }
 
 // AddRecord is Add for a record, whose features the Fields of the Fingerprinter make. It returns an

@@ -250,10 +250,8 @@ func (w *forestSearcher[ID]) query(i, end int) {
 // cosine returns the cosine of two contents.
 func (c *collection[ID]) cosine(i, j int) float64 {
 	if c.isLarge {
-		p := probe{reader: c.newReader(&c.settings.Fingerprinter)}
-		defer p.release()
-		p.set(&c.contents[i].profile)
-		return p.cosine(&c.contents[j].profile, &c.measures[j])
+		a, b := c.contents[i].whole(&c.settings.Fingerprinter), c.contents[j].whole(&c.settings.Fingerprinter)
+		return c.vector(&a).Cosine(c.vector(&b))
 	}
 	return c.number().Cosine(i, j)
 }

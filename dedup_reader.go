@@ -22,22 +22,20 @@ import (
 type frequencies struct {
 	weights profileWeights
 	table   *frequency.Table // how many documents have each feature, near-copies once
-	filter  []uint64         // a bit for each feature in the table, and for few others; nil if not made
+	filter  frequency.Filter // the features in the table; nil if not made
 }
 
 // prune leaves the features of at least two documents in the table. One that is not there counts as if one
 // document had it. Most features of a text are of this kind, so a filter spares them the look-up.
 func (f *frequencies) prune() {
 	f.table.Prune(2)
-	f.filter = make([]uint64, max(1, 1<<bits.Len(uint(f.table.Len()/8)))) // 8 to 16 bits for each
-	f.table.Each(func(feature uint64, _ *uint32) {
-		f.filter[feature>>6&uint64(len(f.filter)-1)] |= 1 << (feature >> 1 & 63)
-	})
+	f.filter = frequency.NewFilter(f.table.Len())
+	f.table.Each(func(feature uint64, _ *uint32) { f.filter.Add(feature) })
 }
 
 // documents returns how many documents have a feature, where near-copies count once together.
 func (f *frequencies) documents(feature uint64) uint32 {
-	if f.filter != nil && f.filter[feature>>6&uint64(len(f.filter)-1)]>>(feature>>1&63)&1 == 0 {
+	if f.filter != nil && !f.filter.MayHave(feature) {
 		return 0
 	}
 	return f.table.Find(feature, 0) &^ frequency.Marked
@@ -73,13 +71,10 @@ type reader struct {
 // characters that most texts have.
 const knownBits = 13
 
-// newReader returns a reader for profiles of f. End with release if it is no longer used.
+// newReader returns a reader for profiles of f.
 func (q *frequencies) newReader(f *Fingerprinter) *reader {
 	return &reader{frequencies: q, x: f.extractor(toTerms)}
 }
-
-// release gives the buffers back. The reader must not be used any more.
-func (r *reader) release() { r.x.release() }
 
 // A measure is what is needed to weigh a feature of a profile.
 type measure struct {
@@ -169,13 +164,7 @@ func (p *probe) set(of *profile) {
 // cosine returns the cosine of the profile and another one with a measure.
 func (p *probe) cosine(with *profile, m *measure) float64 {
 	if !with.isSlim() {
-		v := slices.Clone(with.terms)
-		df := make([]uint32, len(v))
-		for i, t := range v {
-			df[i] = max(p.documents(t.Feature), 1)
-		}
-		p.weights.weigh(v, with, df)
-		return cosine.Of(cosine.Dot(p.vector, v), p.square, m.square)
+		return cosine.Of(cosine.Dot(p.vector, p.frequencies.vector(with)), p.square, m.square)
 	}
 	for level, has := range m.levels {
 		if has {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/neardup/neardup/internal/frequency"
 	"github.com/neardup/neardup/internal/parallel"
 )
 
@@ -36,7 +37,7 @@ const (
 // for concurrent use.
 type Forms struct {
 	borders [shards][]border // ascending, by the highest bits of the run
-	known   []uint64         // a bit for each run in borders, and for few others
+	known   frequency.Filter // the runs in borders
 	forms   []uint64         // ascending
 }
 
@@ -109,10 +110,10 @@ func Learn(n, words int, texts func(i int) Wording) (*Forms, []Filled) {
 		slices.SortFunc(f.borders[s], func(a, b border) int { return cmp.Compare(a.run, b.run) })
 		borders += len(f.borders[s])
 	}
-	f.known = make([]uint64, max(1, 1<<bits.Len(uint(borders/4)))) // 8 to 16 bits for each
+	f.known = frequency.NewFilter(borders)
 	for s := range f.borders {
 		for _, b := range f.borders[s] {
-			f.known[b.run>>6%uint64(len(f.known))] |= 1 << (b.run & 63)
+			f.known.Add(b.run)
 		}
 	}
 	filled := make([]Filled, n)
@@ -280,7 +281,7 @@ func newSieve(n, runs int, texts func(i int) Wording) (passes func(run uint64) b
 
 // border returns how a run borders on slots.
 func (f *Forms) border(run uint64) border {
-	if f.known[run>>6%uint64(len(f.known))]>>(run&63)&1 == 0 {
+	if !f.known.MayHave(run) {
 		return border{}
 	}
 	in := f.borders[shardOf(run)]
