@@ -171,7 +171,10 @@ func (c *collection[ID]) choose(ctx context.Context, cal *Calibration[ID], dupli
 
 // ask returns pairs without a label whose similarity is close to s, the closest first.
 func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int]bool) (ask []Pair[ID]) {
-	const reach = 0.1
+	const (
+		reach    = 0.1
+		mostNear = 10_000 // more pairs than that are close enough to s without the others
+	)
 	// A label is about all copies of its two documents.
 	content := c.contentsOf()
 	known := map[[2]int]bool{}
@@ -188,9 +191,11 @@ func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int
 	slices.SortFunc(near, func(p, q cosine.Pair) int {
 		return cmp.Or(cmp.Compare(distance(p), distance(q)), cmp.Compare(p.A, q.A), cmp.Compare(p.B, q.B))
 	})
+	near = near[:min(len(near), mostNear)]
+	copies := c.copiesAmong(near)
 	used := map[int]bool{}
 	for _, p := range near {
-		a, b := c.nearCopies[p.A], c.nearCopies[p.B]
+		a, b := copies(p.A), copies(p.B)
 		if used[a] || used[b] || a == b {
 			continue
 		}
@@ -202,6 +207,21 @@ func (c *collection[ID]) ask(ctx context.Context, s float64, labelled map[[2]int
 		}
 	}
 	return ask
+}
+
+// copiesAmong returns a function that says which near-copies a content of some pairs belongs to. In a large
+// collection only the contents of these pairs are looked at.
+func (c *collection[ID]) copiesAmong(pairs []cosine.Pair) func(i int) int {
+	if !c.isLarge {
+		return func(i int) int { return c.nearCopies[i] }
+	}
+	s := c.subset()
+	for _, p := range pairs {
+		s.enter(p.A)
+		s.enter(p.B)
+	}
+	s.learnCopies()
+	return func(i int) int { return s.nearCopies[s.at[i]] }
 }
 
 // check returns an error if a goal is out of range, or asks for two things.

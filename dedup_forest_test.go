@@ -341,3 +341,41 @@ func BenchmarkDeduplicatorPairs(b *testing.B) {
 		}
 	}
 }
+
+// TestLargeCalibrate: labels move the threshold of a large collection too, and the pairs to label next are
+// about no near-copies of each other.
+func TestLargeCalibrate(t *testing.T) {
+	t.Parallel()
+	texts := revisedTexts(shorter(1500, 600))
+	for i := range 5 { // near-copies of a revised text
+		texts = append(texts, texts[11]+fmt.Sprint(" ", i))
+	}
+	d := largeDeduplicator[int](t, DeduplicatorOptions{}, 0)
+	d.AddAll(bg, slices.All(texts))
+	var labels []Label[int]
+	low := largeDeduplicator[int](t, DeduplicatorOptions{Similarity: 0.5}, 0)
+	low.AddAll(bg, slices.All(texts))
+	for _, p := range listed(low.Pairs(bg)) {
+		labels = append(labels, Label[int]{p.A, p.B, p.Similarity >= 0.8})
+	}
+	cal, err := d.Calibrate(bg, labels, Goal{})
+	if err != nil || cal.Point.F1 < 0.99 || cal.Options.Similarity < 0.77 || cal.Options.Similarity > 0.83 {
+		t.Errorf("%v, error %v", cal, err)
+	}
+	plain, err := d.Calibrate(bg, nil, Goal{})
+	if err != nil || len(plain.Ask) == 0 {
+		t.Fatalf("%d pairs to label, error %v", len(plain.Ask), err)
+	}
+	seen := map[int]bool{}
+	for _, p := range plain.Ask {
+		for _, id := range []int{p.A, p.B} {
+			if id >= len(texts)-5 {
+				id = 11
+			}
+			if seen[id] {
+				t.Errorf("%v asks about document %d again", plain.Ask, id)
+			}
+			seen[id] = true
+		}
+	}
+}

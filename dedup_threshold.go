@@ -221,42 +221,33 @@ func (c *collection[ID]) sampledCurve(ctx context.Context, documents []int, samp
 // forestCurve is sampledCurve for a large collection. It sets the curve of t and the numbers of documents,
 // and returns the share of all pairs that the sample sees.
 func (c *collection[ID]) forestCurve(t *Threshold) (share float64) {
-	at := map[int]int{} // where a content is in s
-	s := &collection[ID]{of: c.of, settings: c.settings}
-	enter := func(i int) {
-		if _, ok := at[i]; !ok {
-			at[i] = len(s.contents)
-			s.contents = append(s.contents, c.contents[i])
-			s.filled = append(s.filled, c.filled[i])
-		}
-	}
+	s := c.subset()
 	var pairs []forestPair
 	for _, i := range c.seen.sampled {
-		enter(i)
+		s.enter(i)
 	}
 	skip := c.leavesOut(AllKinds &^ SameForm)
 	for _, p := range c.seen.pairs {
 		if p.Similarity >= float64(curveFrom)/100 && !skip(p.A, p.B) {
-			enter(p.A)
+			s.enter(p.A)
 			pairs = append(pairs, p)
 		}
 	}
 	// Near-copies are one document here too. All near-copies of a document are near each other.
-	s.readAll()
-	s.nearCopies, _ = s.settings.copiesOf(len(s.contents), s.terms, s.filled)
+	s.learnCopies()
 	stands := make([]bool, len(s.contents))
 	for _, i := range s.standing() {
 		stands[i] = true
 	}
 	for _, i := range c.seen.sampled {
-		if stands[at[i]] {
+		if stands[s.at[i]] {
 			t.Sampled++
 		}
 	}
 	t.Documents = t.Sampled * int(c.seen.step)
 	t.Curve = make([]float64, 100-curveFrom)
 	for _, p := range pairs {
-		if !stands[at[p.A]] || !stands[at[p.B]] {
+		if !stands[s.at[p.A]] || !stands[s.at[p.B]] {
 			continue
 		}
 		weight := 1.0
@@ -267,6 +258,33 @@ func (c *collection[ID]) forestCurve(t *Threshold) (share float64) {
 	}
 	miss := 1 - 1/float64(c.seen.step)
 	return 1 - float64(miss*miss)
+}
+
+// A subset is some contents of a large collection, among which near-copies are looked for.
+type subset[ID comparable] struct {
+	collection[ID]
+	in *collection[ID]
+	at map[int]int // the positions of its contents, by those in the collection
+}
+
+// subset returns an empty subset.
+func (c *collection[ID]) subset() *subset[ID] {
+	return &subset[ID]{collection[ID]{of: c.of, settings: c.settings}, c, map[int]int{}}
+}
+
+// enter adds a content of the collection, unless it is there.
+func (s *subset[ID]) enter(i int) {
+	if _, ok := s.at[i]; !ok {
+		s.at[i] = len(s.contents)
+		s.contents = append(s.contents, s.in.contents[i])
+		s.filled = append(s.filled, s.in.filled[i])
+	}
+}
+
+// learnCopies finds the near-copies among the contents.
+func (s *subset[ID]) learnCopies() {
+	s.readAll()
+	s.nearCopies, _ = s.settings.copiesOf(len(s.contents), s.terms, s.filled)
 }
 
 // standing returns one content for each group of near-copies, ascending: that with the smallest
