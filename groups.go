@@ -3,7 +3,9 @@ package neardup
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"iter"
+	"math/bits"
 	"slices"
 
 	"github.com/neardup/neardup/internal/graph"
@@ -101,17 +103,21 @@ func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error)
 		return label, ctx.Err()
 	}
 	var distinct []F
-	first := make([]int, 0)               // the position in fps of each distinct fingerprint
-	number := make(map[F]int, len(fps)/2) // fingerprint → its index in distinct
+	first := make([]int, 0) // the position in fps of each distinct fingerprint
+	// A hash table of the distinct ones, half full at most: the index in distinct, and 1; 0 if free. The
+	// seed keeps callers who choose fingerprints from filling one place.
+	size := 2 << bits.Len(uint(len(fps)))
+	table, seed := make([]uint32, size), maphash.MakeSeed()
 	for i, fp := range fps {
-		n, ok := number[fp]
-		if !ok {
-			n = len(distinct)
-			number[fp] = n
-			distinct = append(distinct, fp)
-			first = append(first, i)
+		at := maphash.Comparable(seed, fp) & uint64(size-1)
+		for table[at] != 0 && distinct[table[at]-1] != fp {
+			at = (at + 1) & uint64(size-1)
 		}
-		label[i] = n
+		if table[at] == 0 {
+			distinct, first = append(distinct, fp), append(first, i)
+			table[at] = uint32(len(distinct))
+		}
+		label[i] = int(table[at] - 1)
 	}
 	of := GroupPairs(len(distinct), Pairs(ctx, distinct, k), Chains, nil)
 	for i, n := range label {

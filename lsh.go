@@ -392,39 +392,44 @@ func (ix *SignatureIndex[ID]) pairSeq(ctx context.Context, least float64) iter.S
 
 // Groups returns the ids of the connected components of Pairs with two or more members. Members and
 // groups are in the order of adding, so the first member, the one added first, is a stable
-// representative. Two members of a group may be unlike each other. Equal signatures are taken
-// together first, so a million of them cost no more than other input. Signatures of empty sets are
-// in no group.
+// representative. Two members of a group may be unlike each other. A million equal signatures cost no
+// more than others. Signatures of empty sets are in no group. It copies all signatures, unless the
+// index is as Compact or AddAll left it.
 func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
-	docs, err := ix.s.Collect()
+	v := ix.s.View()
+	defer runtime.KeepAlive(v.State)
+	t, ids, sees, err := ix.whole(v)
 	if err != nil {
 		return nil, err
 	}
-	label := make([]int, len(docs.IDs)) // for each document the number of its distinct signature
-	number := make(map[string]int, len(docs.IDs))
-	distinct := store.NewDocuments[int](docs.Words, 0) // the first document with each signature
-	for i := range docs.IDs {
-		doc := docs.Doc(uint32(i))
-		key := string(store.AsBytes(doc))
-		n, there := number[key]
-		if !there || ix.layout.IsEmpty(doc) { // empty sets are not similar to each other
-			n = len(distinct.IDs)
-			number[key] = n
-			distinct.Add(doc, i, 0)
+	for ord := range uint32(t.N) {
+		if !sees(ord) { // deleted ones would be compared again and again
+			docs, err := ix.s.Collect()
+			if err != nil {
+				return nil, err
+			}
+			t, ids = minhash.NewTables(ix.layout, docs.Docs), store.MemoryColumn[ID](docs.IDs)
+			break
 		}
-		label[i] = n
 	}
-	t := minhash.NewTables(ix.layout, distinct.Docs)
 	groups := graph.NewForest(t.N)
 	err = t.Components(groups, func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
 	if err != nil {
 		return nil, err
 	}
-	of := groups.Roots()
-	for i, n := range label {
-		label[i] = distinct.IDs[of[n]]
+	positions := groupsOf(groups.Roots())
+	out := make([][]ID, len(positions))
+	for i, members := range positions {
+		for _, n := range members {
+			id, err := ids.At(uint32(n))
+			if err != nil {
+				ix.s.Fail(err)
+				return nil, ix.Err()
+			}
+			out[i] = append(out[i], id)
+		}
 	}
-	return idGroups(label, docs.IDs), nil
+	return out, nil
 }
 
 // pairs calls yield with every two signatures that agree in a band and whose estimate is at least

@@ -8,6 +8,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/neardup/neardup v0.1.0
 	github.com/schollz/progressbar/v3 v3.19.1
+	github.com/valyala/fastjson v1.6.10
 	github.com/zeebo/xxh3 v1.1.0
 	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.50.0
