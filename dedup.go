@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
@@ -28,6 +30,7 @@ import (
 //	dedup_groups.go     Groups
 //	dedup_calibrate.go  Calibrate
 //	dedup_explain.go    Explain
+//	dedup_files.go      the documents in files
 //
 // Storage has two layers. A storedDocument is an id that refers to a content; a content is the
 // profile that one or more documents share: their features with raw counts. Only contents are
@@ -133,7 +136,9 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 // documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator holds at
 // most 2³⁰ documents; adding more is an error.
 //
-// The zero value is an empty Deduplicator with the default options. All methods may be called from
+// [NewDeduplicator] makes a Deduplicator in memory. [OpenDeduplicator] makes one whose documents are also in
+// files, and outlive the program. The zero value is an empty one in memory with the default options. All
+// methods may be called from
 // several goroutines at once. Methods that add or delete take turns. Searches run side by side, but
 // wait for a method that adds, and for weights to be recomputed. Loops over an iterator hold no
 // lock, so their bodies may call any method.
@@ -145,6 +150,7 @@ type Deduplicator[ID comparable] struct {
 	freeDocs []int32              // the free slots of docs
 	ids      map[ID]int32         // the slot of each document
 	added    int                  // how many documents were ever added
+	seconds  uint32               // when the last one was, since 1970
 	contents []content            // by slot; a free slot has no documents
 	freed    []uint32             // the free slots of contents
 	digests  map[uint64][]uint32  // the contents with features, by digest
@@ -156,6 +162,10 @@ type Deduplicator[ID comparable] struct {
 	isLarge  atomic.Bool          // profiles are slim: the size was once above exactSize
 	limit    int                  // if not 0, tests take it for exactSize,
 	sampled  int                  // and this for sampleSize
+
+	files  *store.Store[ID, *everAdded] // nil in memory
+	unread bool                         // the documents in the files have not been read yet
+	logged []uint64                     // buffer of whoever adds
 
 	// said is what the last snapshot showed, so that it is found once for all that use it: the threshold,
 	// and the plan of a large collection. It has a lock of its own, which is taken last.
@@ -179,6 +189,7 @@ type storedDocument[ID comparable] struct {
 	number     int    // how many documents were added before it
 	length     int    // in characters; see Document.Length
 	text       uint64 // a hash of the text
+	seconds    uint32 // when it was added, since 1970
 	content    uint32 // its slot in contents
 	prev, next int32  // slots in the list of the content, or -1
 }
@@ -209,8 +220,8 @@ func (d *Deduplicator[ID]) options() *DeduplicatorOptions {
 }
 
 // Add stores a text under an id. A document that has the id already is replaced: it counts as
-// deleted, and the new one as added now. The error is for a Deduplicator that is full. Add keeps no
-// reference to the text.
+// deleted, and the new one as added now. Add keeps no reference to the text. It returns an error if the
+// Deduplicator is full, or if its files have an error.
 func (d *Deduplicator[ID]) Add(id ID, text string) error {
 	return d.put(id, d.read(text))
 }
@@ -291,17 +302,27 @@ func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs
 
 // put adds a document under the lock.
 func (d *Deduplicator[ID]) put(id ID, p profile) error {
-	d.mu.Lock()
+	if err := d.lock(); err != nil {
+		return err
+	}
 	defer d.mu.Unlock()
 	return d.enter(id, p)
 }
 
-// enter adds a document, and replaces the one with the same id. The caller holds the lock. A
-// content that is new becomes searchable at once, with the weights of the current history.
+// enter adds a document, and replaces the one with the same id. The caller holds the lock.
 func (d *Deduplicator[ID]) enter(id ID, p profile) error {
 	if _, replaced := d.ids[id]; !replaced && len(d.ids) == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
+	if err := d.log(id, &p); err != nil {
+		return err
+	}
+	return d.keep(id, p, uint32(min(max(time.Now().Unix(), 0), math.MaxUint32)))
+}
+
+// keep is enter for a document that is in the files already, or if there are none. A content that is new
+// becomes searchable at once, with the weights of the current history.
+func (d *Deduplicator[ID]) keep(id ID, p profile, seconds uint32) error {
 	d.delete(id)
 	if d.ids == nil {
 		d.ids, d.digests = map[ID]int32{}, map[uint64][]uint32{}
@@ -317,7 +338,8 @@ func (d *Deduplicator[ID]) enter(id ID, p profile) error {
 		}
 	}
 	d.changes++
-	doc := storedDocument[ID]{id: id, number: d.added, length: p.length, text: p.text, content: number, prev: c.last, next: -1}
+	d.seconds = max(d.seconds, seconds)
+	doc := storedDocument[ID]{id: id, number: d.added, length: p.length, text: p.text, seconds: d.seconds, content: number, prev: c.last, next: -1}
 	d.added++
 	slot := int32(len(d.docs))
 	if n := len(d.freeDocs); n > 0 {
@@ -369,15 +391,26 @@ func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
 	return c
 }
 
-// Delete removes a document and reports whether it was there. The error is always nil; Delete has
-// it because the indexes, which may lie in files, have the same method.
+// Delete removes a document and reports whether it was there. The error is that of the files.
 func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
-	d.mu.Lock()
+	if err := d.lock(); err != nil {
+		return false, err
+	}
 	defer d.mu.Unlock()
+	return d.remove(id)
+}
+
+// remove is Delete for a caller that holds the lock.
+func (d *Deduplicator[ID]) remove(id ID) (bool, error) {
+	if _, ok := d.ids[id]; ok && d.files != nil {
+		if _, err := d.files.Delete(id); err != nil {
+			return false, err
+		}
+	}
 	return d.delete(id), nil
 }
 
-// delete is Delete for a caller that holds the lock.
+// delete removes a document from memory. The caller holds the lock.
 func (d *Deduplicator[ID]) delete(id ID) bool {
 	slot, ok := d.ids[id]
 	if !ok {
@@ -424,11 +457,22 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 	d.freed = append(d.freed, number)
 }
 
-// Get returns the number and length of the document with an id, and whether there is one. Texts are
-// not stored. The error is always nil, as in Delete.
+// Get returns the number and length of the document with an id, and whether there is one. Its text cannot
+// be read again. The error is that of the files.
 func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	if d.files != nil && d.unread {
+		words, ok, err := d.files.Get(id)
+		if !ok || err != nil {
+			return doc, false, err
+		}
+		s, err := decodeDocument(words)
+		return Document[ID]{ID: id, Number: s.number, Length: s.length}, err == nil, err
+	}
+	if err := d.usable(); err != nil {
+		return doc, false, err
+	}
 	slot, ok := d.ids[id]
 	if ok {
 		doc = Document[ID]{ID: id, Number: d.docs[slot].number, Length: d.docs[slot].length}
@@ -440,7 +484,57 @@ func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 func (d *Deduplicator[ID]) Len() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	if d.unread {
+		return d.files.Len()
+	}
 	return len(d.ids)
+}
+
+// Added returns how many documents were ever added, those that were replaced or deleted included. So
+// PairsSince with this number reports the pairs of documents that are added from now on, also after the
+// program was started again, if there are files.
+func (d *Deduplicator[ID]) Added() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.added
+}
+
+// All yields the documents in the order of adding, as they are when the loop begins. The error of the files
+// comes last, with an empty Document.
+func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
+	return func(yield func(Document[ID], error) bool) {
+		if err := d.rlock(); err != nil {
+			yield(Document[ID]{}, err)
+			return
+		}
+		var docs []Document[ID]
+		for _, slot := range d.inOrder() {
+			doc := &d.docs[slot]
+			docs = append(docs, Document[ID]{ID: doc.id, Number: doc.number, Length: doc.length})
+		}
+		d.mu.RUnlock()
+		for _, doc := range docs {
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}
+
+// inOrder returns the slots of all documents in the order of adding. The caller holds the lock, for reading
+// at least.
+func (d *Deduplicator[ID]) inOrder() []int32 {
+	slots := make([]int32, 0, len(d.ids))
+	for slot := range d.docs {
+		if d.docs[slot].number >= 0 {
+			slots = append(slots, int32(slot))
+		}
+	}
+	byNumber := func(a, b int32) int { return d.docs[a].number - d.docs[b].number }
+	if !slices.IsSortedFunc(slots, byNumber) { // some slots were reused
+		slices.SortFunc(slots, byNumber)
+	}
+	return slots
 }
 
 // documentsOf yields the slots of the documents of a content, in the order of adding. The caller
@@ -469,7 +563,11 @@ func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 // ≤ 0 it is Pairs.
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
-		c := d.collect(ctx, n)
+		c, err := d.collect(ctx, n)
+		if err != nil {
+			yield(Pair[ID]{}, err)
+			return
+		}
 		for p := range c.documentPairs(ctx, c.least(ctx), c.settings.Kinds) {
 			if !yield(Pair[ID]{A: c.docs[p.A].id, B: c.docs[p.B].id, Similarity: p.Similarity, Kind: p.Kind}, nil) {
 				return
@@ -538,12 +636,17 @@ func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
 // find returns the near-duplicates of a profile. If id is not nil it also stores the profile under
 // the id, all under one lock.
 func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
+	replaced := int32(-1) // the slot of the document with the id
 	if id != nil {
-		d.mu.Lock()
+		if err := d.lock(); err != nil {
+			return nil, err
+		}
 		defer d.mu.Unlock()
-		d.delete(*id)
 		if err := d.refresh(); err != nil {
 			return nil, err
+		}
+		if slot, ok := d.ids[*id]; ok {
+			replaced = slot
 		}
 	} else {
 		unlock, err := d.lockFresh()
@@ -566,7 +669,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 		c := &d.contents[m.ID]
 		kind := kindOf(p.words, c.allWords(), filled, d.known.filled[m.ID])
 		for slot := range d.documentsOf(c) {
-			if h := (hit{m.Similarity, slot, kind.ofTexts(p.text, d.docs[slot].text)}); h.kind&kinds != 0 {
+			if h := (hit{m.Similarity, slot, kind.ofTexts(p.text, d.docs[slot].text)}); h.kind&kinds != 0 && slot != replaced {
 				hits = append(hits, h)
 			}
 		}
@@ -588,14 +691,21 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 // unlocks. A history is recomputed under the other lock, so another change may come between the
 // two; therefore it checks again.
 func (d *Deduplicator[ID]) lockFresh() (unlock func(), err error) {
-	for d.mu.RLock(); d.isStale(); d.mu.RLock() {
+	for {
+		if err := d.rlock(); err != nil {
+			return nil, err
+		}
+		if !d.isStale() {
+			return d.mu.RUnlock, nil
+		}
 		d.mu.RUnlock()
-		d.mu.Lock()
+		if err := d.lock(); err != nil {
+			return nil, err
+		}
 		err := d.refresh()
 		d.mu.Unlock()
 		if err != nil {
 			return nil, err
 		}
 	}
-	return d.mu.RUnlock, nil
 }

@@ -100,14 +100,14 @@ const leastCurve = 0.2
 // It returns an error if the goal is out of range, if an id is unknown, if a label names one document
 // twice or contradicts another label, and if no similarity of 0.2 or more reaches the goal. A goal of
 // precision or recall needs labels of both sorts, and Complete a duplicate. Another error is that of
-// the context.
+// the context or of the files.
 func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration[ID], error) {
 	var cal Calibration[ID]
 	if err := goal.check(); err != nil {
 		return cal, err
 	}
-	c := d.collect(ctx, 0)
-	if err := ctx.Err(); err != nil {
+	c, err := d.collect(ctx, 0)
+	if err != nil {
 		return cal, err
 	}
 	duplicate, err := c.duplicates(labels, goal)

@@ -52,31 +52,24 @@ type sharedContent struct {
 
 // collect takes a snapshot. Documents with a number below old are old in it. The lock is held only
 // while documents are copied, and not while near-copies and forms are looked for. Profiles are shared
-// with d, which never changes them. If the context ends, the snapshot is not complete.
-func (d *Deduplicator[ID]) collect(ctx context.Context, old int) *collection[ID] {
-	d.mu.RLock()
+// with d, which never changes them. The error is that of the files, or of the context.
+func (d *Deduplicator[ID]) collect(ctx context.Context, old int) (*collection[ID], error) {
+	if err := d.rlock(); err != nil {
+		return nil, err
+	}
 	c := d.copied(old)
 	d.mu.RUnlock()
 	c.learn(ctx)
-	return c
+	return c, ctx.Err()
 }
 
 // copied returns the documents and contents for a snapshot. The caller holds the lock, for reading
 // at least.
 func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
 	c := &collection[ID]{of: d, changes: d.changes, settings: d.options()}
-	var slots []int32
-	for slot := range d.docs {
-		if d.docs[slot].number >= 0 {
-			slots = append(slots, int32(slot))
-		}
-	}
-	byNumber := func(a, b int32) int { return d.docs[a].number - d.docs[b].number }
-	if !slices.IsSortedFunc(slots, byNumber) { // some slots were reused
-		slices.SortFunc(slots, byNumber)
-	}
+	slots := d.inOrder()
 	c.docs = make([]storedDocument[ID], 0, len(slots))
-	position := make([]int, len(d.docs))
+	position := make([]int, len(d.docs)) // in c.docs, by slot
 	for at, slot := range slots {
 		position[slot] = at
 		c.docs = append(c.docs, d.docs[slot])

@@ -48,9 +48,12 @@ func (p Plan) String() string {
 
 // Plan returns how Pairs and Groups find the near-duplicates of the documents that are there now. It takes
 // no time in a small collection, or if they were called since the last change, and otherwise nearly the
-// time of Pairs. The error is that of the context.
+// time of Pairs. The error is that of the
+// context or of the files.
 func (d *Deduplicator[ID]) Plan(ctx context.Context) (Plan, error) {
-	d.mu.RLock()
+	if err := d.rlock(); err != nil {
+		return Plan{}, err
+	}
 	isLarge, changes := d.options().Recall < 1 && d.size > d.exactSize(), d.changes
 	d.mu.RUnlock()
 	if !isLarge {
@@ -60,7 +63,9 @@ func (d *Deduplicator[ID]) Plan(ctx context.Context) (Plan, error) {
 	plan := d.said.plan
 	d.said.Unlock()
 	if plan.changes != changes+1 {
-		d.collect(ctx, 0)
+		if _, err := d.collect(ctx, 0); err != nil {
+			return Plan{}, err
+		}
 		d.said.Lock()
 		plan = d.said.plan
 		d.said.Unlock()

@@ -103,14 +103,20 @@ var usualRule = valleyRule{window: 10, confidence: 2.5, flat: 0.5}
 // Threshold returns the threshold of Pairs and Groups for the documents that are there now. Unless
 // the options have a Similarity, it weighs all documents and compares a sample with all. It takes no
 // time if Pairs, Groups or Threshold were called since the last change. The error is that of the
-// context.
+// context or of the files.
 func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
-	d.mu.RLock()
+	if err := d.rlock(); err != nil {
+		return Threshold{}, err
+	}
 	changes := d.changes
 	d.mu.RUnlock()
 	t, ok := d.saidAt(changes)
 	if !ok {
-		t = d.collect(ctx, 0).threshold(ctx)
+		c, err := d.collect(ctx, 0)
+		if err != nil {
+			return t, err
+		}
+		t = c.threshold(ctx)
 	}
 	t.Curve = slices.Clone(t.Curve) // the caller may change it
 	return t, ctx.Err()

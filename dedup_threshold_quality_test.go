@@ -96,7 +96,7 @@ func measureThreshold(t *testing.T, name string, fields []Field, limit int) *thr
 		d.AddAll(bg, slices.All(texts))
 		s.documents = len(texts)
 	}
-	c := d.collect(bg, 0)
+	c := must(d.collect(bg, 0))
 	s.threshold = c.threshold(bg)
 	s.size, s.plan = c.size, must(d.Plan(bg))
 	if c.isLarge {

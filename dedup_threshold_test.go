@@ -116,7 +116,7 @@ func TestThreshold(t *testing.T) {
 		t.Errorf("after that: %v", again)
 	}
 	// The numbers of a sample are estimates of all.
-	c := d.collect(bg, 0)
+	c := must(d.collect(bg, 0))
 	all := [100]float64{}
 	stands := map[int]bool{}
 	for _, i := range c.standing() {
@@ -171,7 +171,7 @@ func BenchmarkThreshold(b *testing.B) {
 		}
 		d, _ := NewDeduplicator[int](DeduplicatorOptions{})
 		d.AddAll(bg, slices.All(revisedTexts(n)))
-		c := d.collect(bg, 0)
+		c := must(d.collect(bg, 0))
 		c.number()
 		t := c.estimated(bg)
 		b.Run(fmt.Sprintf("n=%d/estimate", n), func(b *testing.B) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -42,7 +43,7 @@ type collection struct {
 type stored struct {
 	place
 	id      string
-	line    string // the beginning of the text, for the summary
+	line    string // the beginning of the text, for the summary: up to 120 bytes
 	length  int    // of the text, in characters
 	content *content
 }
@@ -214,12 +215,15 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if isNew {
 			content.mark = o.method.mark(fp, text, d.metadata)
 		}
-		b.docs[i] = stored{it.place, d.id, cli.Printable(text, 100), utf8.RuneCountInString(text), content}
+		b.docs[i] = stored{it.place, d.id, beginning(text), utf8.RuneCountInString(text), content}
 		if b.texts != nil {
 			b.texts[i] = text
 		}
 	}
 }
+
+// beginning returns the beginning of a text, without keeping the rest in memory.
+func beginning(text string) string { return strings.Clone(text[:min(len(text), 120)]) }
 
 // collect adds the documents of all batches, in order. It reports bad items, or returns the error
 // of the first one if they may not be skipped.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -155,35 +154,43 @@ func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 // errTooLong is the error of a line that is longer than -max-line.
 var errTooLong = errors.New("longer than -max-line")
 
-// A lineReader reads lines of limited length and counts them.
+// A lineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
+// parts, so that lines are not copied. Blocks are not used again.
 type lineReader struct {
-	r    *bufio.Reader
+	r    io.Reader
 	max  int
-	line int32 // number of the line that was read last, from 1
+	line int32  // number of the line that was read last, from 1
+	rest []byte // of the block
+	err  error  // what r returned
 }
+
+// blockSize is the size of a block, if no line is longer.
+const blockSize = 1 << 18
 
 // next returns the next line without its line end. It drops a byte order mark before the first
 // line. After errTooLong the caller may read on with the following line; after any other error it
 // may not.
 func (l *lineReader) next() ([]byte, error) {
-	var line []byte
-	tooLong := false
+	end, tooLong := 0, false // the first bytes of rest have no line end
 	for {
-		part, err := l.r.ReadSlice('\n')
-		if len(line)+len(part) > l.max+8 { // + 8: the line end and the mark are cut off below
-			tooLong, line = true, nil
+		if i := bytes.IndexByte(l.rest[end:], '\n'); i >= 0 {
+			end += i + 1
+			break
 		}
-		if !tooLong {
-			line = append(line, part...)
+		end = len(l.rest)
+		if l.err != nil && (l.err != io.EOF || end == 0 && !tooLong) {
+			return nil, l.err
 		}
-		if err == bufio.ErrBufferFull {
-			continue
+		if l.err != nil {
+			break
 		}
-		if err != nil && (err != io.EOF || len(part) == 0 && len(line) == 0 && !tooLong) {
-			return nil, err
+		if end > l.max+8 { // + 8: the line end and the mark are cut off below
+			tooLong, end = true, 0
 		}
-		break
+		l.fill(end)
 	}
+	line := l.rest[:end:end]
+	l.rest = l.rest[end:]
 	l.line++
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if l.line == 1 {
@@ -195,10 +202,19 @@ func (l *lineReader) next() ([]byte, error) {
 	return line, nil
 }
 
+// fill begins a new block with the first n bytes of rest, and reads what follows.
+func (l *lineReader) fill(n int) {
+	block := make([]byte, max(blockSize, 2*n))
+	copy(block, l.rest[:n])
+	var read int
+	read, l.err = io.ReadAtLeast(l.r, block[n:], 1)
+	l.rest = block[:n+read]
+}
+
 // read yields the items of a source in order, until yield returns false. It returns an error if the
 // rest of the source cannot be read.
 func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(item) bool) error {
-	lines := &lineReader{r: bufio.NewReaderSize(r, 1<<18), max: maxLine}
+	lines := &lineReader{r: r, max: maxLine}
 	at := func(line int32) item { return item{place: place{int32(n), line}} }
 	switch s.format {
 	case "csv":
