@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -14,31 +15,33 @@ import (
 // linkages has what -group can name.
 var linkages = map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
 
-// preferences has what -keep can name. A preference reports whether document a is better to keep
-// than b.
-var preferences = map[string]func(a, b neardup.Document[int]) bool{
-	"first":   func(a, b neardup.Document[int]) bool { return a.Number < b.Number },
-	"longest": func(a, b neardup.Document[int]) bool { return a.Length > b.Length },
-	"newest":  func(a, b neardup.Document[int]) bool { return a.Number > b.Number },
+// preferences has what -keep can name. A preference reports whether document a is better to keep than b, by
+// their numbers and lengths.
+var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
+	"first":   func(a, _, b, _ int) bool { return a < b },
+	"longest": func(_, lengthA, _, lengthB int) bool { return lengthA > lengthB },
+	"newest":  func(a, _, b, _ int) bool { return a > b },
 }
 
 // An exact feeds documents to a Deduplicator, in a goroutine of its own. Ids are the numbers of the
-// documents.
+// documents, or with -state the ids of these.
 type exact struct {
 	d     *neardup.Deduplicator[int]
+	state *state // nil without -state
 	texts chan numbered
 	done  chan struct{}
 	err   error // valid once done is closed
 }
 
-// numbered is a text and the number of its document.
+// numbered is a text, and the number and the id of its document.
 type numbered struct {
-	number int
-	text   string
+	number   int
+	id, text string
 }
 
-// newExact returns an exact with the settings of a method.
-func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
+// newExact returns an exact with the settings of a call.
+func newExact(o *options, fp *neardup.Fingerprinter, sources []source) (*exact, error) {
+	m := &o.method
 	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Recall: m.recall, Kinds: m.kinds}
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
@@ -46,25 +49,47 @@ func newExact(m *method, fp *neardup.Fingerprinter) (*exact, error) {
 	if m.weighs && fp.Weight == nil {
 		s.Fingerprinter.Weight = neardup.Count
 	}
-	d, err := neardup.NewDeduplicator[int](s)
+	e := &exact{texts: make(chan numbered, 256), done: make(chan struct{})}
+	var err error
+	if o.state == "" {
+		e.d, err = neardup.NewDeduplicator[int](s)
+	} else {
+		e.state, err = openState(o.state, s, sources)
+	}
 	if err != nil {
 		return nil, err
 	}
-	e := &exact{d: d, texts: make(chan numbered, 256), done: make(chan struct{})}
 	go func() {
 		defer close(e.done)
-		e.err = d.AddAll(context.Background(), func(yield func(int, string) bool) {
-			goOn := true
-			for t := range e.texts { // read all, also after an error, so that add never blocks for ever
-				goOn = goOn && yield(t.number, t.text)
-			}
-		})
+		if e.state == nil {
+			e.err = e.d.AddAll(context.Background(), each(e, func(t numbered) (int, bool) { return t.number, true }))
+			return
+		}
+		var wrong error
+		err := e.state.d.AddAll(context.Background(), each(e, func(t numbered) (string, bool) {
+			there, err := e.state.isThere(t.id)
+			wrong = cmp.Or(wrong, err)
+			return t.id, !there && wrong == nil
+		}))
+		e.err = cmp.Or(wrong, err)
 	}()
 	return e, nil
 }
 
-// add adds a document. The caller adds documents in the order of their numbers.
-func (e *exact) add(number int, text string) { e.texts <- numbered{number, text} }
+// each yields the texts of the documents that are to be added, with the ids that id returns.
+func each[ID any](e *exact, id func(t numbered) (ID, bool)) iter.Seq2[ID, string] {
+	return func(yield func(ID, string) bool) {
+		goOn := true
+		for t := range e.texts { // read all, also after an error, so that add never blocks for ever
+			if id, ok := id(t); ok {
+				goOn = goOn && yield(id, t.text)
+			}
+		}
+	}
+}
+
+// add passes a document to the Deduplicator.
+func (e *exact) add(number int, id, text string) { e.texts <- numbered{number, id, text} }
 
 // finish waits until the Deduplicator has all documents, and returns its error.
 func (e *exact) finish() error {
@@ -73,24 +98,54 @@ func (e *exact) finish() error {
 	return e.err
 }
 
+// says returns the threshold and the plan, which are known from grouping.
+func (e *exact) says() (t neardup.Threshold, p neardup.Plan, err error) {
+	var d interface {
+		Threshold(context.Context) (neardup.Threshold, error)
+		Plan(context.Context) (neardup.Plan, error)
+	} = e.d
+	if e.state != nil {
+		d = e.state.d
+	}
+	if t, err = d.Threshold(context.Background()); err == nil {
+		p, err = d.Plan(context.Background())
+	}
+	return t, p, err
+}
+
 // groupExactly finds the groups. It also finds c.pairs if they are wanted.
 func (c *collection) groupExactly(wantPairs bool) error {
-	g := neardup.Grouping[int]{Linkage: linkages[c.method.group], Prefer: preferences[c.method.keep], Old: c.old}
-	document := func(i int) neardup.Document[int] {
-		return neardup.Document[int]{ID: i, Number: i, Length: c.docs[i].length}
+	if c.exact.state == nil {
+		return groupWith(c, c.exact.d, c.old, wantPairs, func(i int) int { return i })
 	}
+	if err := c.enterOld(c.exact.state); err != nil {
+		return err
+	}
+	at := make(map[string]int, len(c.docs))
+	for i := range c.docs {
+		at[c.docs[i].id] = i
+	}
+	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
+}
+
+// groupWith is groupExactly with a Deduplicator whose first old documents are old. at returns the number of a
+// document.
+func groupWith[ID comparable](c *collection, d *neardup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) error {
+	g := neardup.Grouping[ID]{Linkage: linkages[c.method.group], Old: old}
+	prefers := preferences[c.method.keep]
+	g.Prefer = func(a, b neardup.Document[ID]) bool { return prefers(a.Number, a.Length, b.Number, b.Length) }
 	before := func(i, j int) bool {
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
 		}
-		return g.Prefer(document(i), document(j))
+		return prefers(i, c.docs[i].length, j, c.docs[j].length)
 	}
 	if wantPairs {
-		for p, err := range c.exact.d.PairsSince(context.Background(), c.old) {
+		for p, err := range d.PairsSince(context.Background(), old) {
 			if err != nil {
 				return err
 			}
-			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), p.Similarity, p.Kind})
+			c.pairs = append(c.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Kind})
 		}
 		for p := range c.featureless(true) {
 			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), 1, neardup.Identical})
@@ -107,10 +162,10 @@ func (c *collection) groupExactly(wantPairs bool) error {
 		return nil
 	}
 	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before)
-	groups, err := c.exact.d.Groups(context.Background(), g)
+	groups, err := d.Groups(context.Background(), g)
 	for _, group := range groups {
-		for _, i := range group.Members {
-			c.cluster[i] = group.Keep
+		for _, id := range group.Members {
+			c.cluster[at(id)] = at(group.Keep)
 		}
 	}
 	return err

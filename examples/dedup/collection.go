@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -100,7 +99,7 @@ type batch struct {
 // on the number of workers.
 func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) (err error) {
 	if o.method.isExact() {
-		if c.exact, err = newExact(&o.method, fp); err != nil {
+		if c.exact, err = newExact(o, fp, c.sources); err != nil {
 			return err
 		}
 	}
@@ -249,7 +248,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			if err == nil {
 				ids[which][d.id] = at
 				if c.exact != nil {
-					c.exact.add(len(c.docs), b.texts[i])
+					c.exact.add(len(c.docs), d.id, b.texts[i])
 				}
 				c.docs = append(c.docs, d)
 				c.old += 1 - which
@@ -426,15 +425,11 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	}
 	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, len(texts), and)
 	if c.exact != nil {
-		t, err := c.exact.d.Threshold(context.Background()) // known from grouping
+		t, plan, err := c.exact.says()
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(w, t)
-		plan, err := c.exact.d.Plan(context.Background()) // known too
-		if err != nil {
-			return err
-		}
 		if plan.Trees > 0 {
 			fmt.Fprintln(w, plan)
 		}

@@ -22,6 +22,7 @@
 //	method.go      compare documents with -method minhash and simhash
 //	auto.go        compare documents with -method auto and cosine
 //	saved.go       read and write fingerprints of earlier calls (-against, -save)
+//	state.go       keep the documents of all calls (-state)
 //	output.go      write pairs, groups and the cleaned collection
 package main
 
@@ -60,6 +61,7 @@ type options struct {
 	boilerplate                  int
 	format, against              string
 	pairs, clusters, out, save   string
+	state                        string
 	skipBad                      bool
 	cols                         columns
 	args                         []string
@@ -140,6 +142,10 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.against, "against", "", "`FILE` or directory with an old collection, or a FILE.fp that -save wrote.\n"+
 		"A new document that is near an old one is a duplicate.\n"+
 		"Old documents are not compared with each other")
+	f.StringVar(&o.state, "state", "", "`DIR` that keeps the documents of all calls, with -method auto and cosine. A call compares its\n"+
+		"documents with each other and with those in DIR, and adds them. It is made if it is not there.\n"+
+		"A document whose id is there already replaces that one. A call that was killed can be repeated:\n"+
+		"it goes on where it was")
 	f.StringVar(&o.cols.id, "id", "id", "`NAME` of the field or column with the id")
 	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
 	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title; it may be missing")
@@ -178,6 +184,10 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = "-lines needs -boilerplate, which says how common a line must be"
 	case o.boilerplate > 0 && o.lines == "" && o.fingerprintFiles():
 		wrong = "-boilerplate with saved fingerprints needs -lines, so that the next call ignores the same lines"
+	case o.state != "" && (o.against != "" || !o.method.isExact()):
+		wrong = "-state can only be used with -method auto and cosine, and without -against"
+	case o.state != "" && o.boilerplate > 0 && o.lines == "":
+		wrong = "-boilerplate with -state needs -lines, so that the next call ignores the same lines"
 	case o.save != "" && formatOf(o.save, "") != fingerprints:
 		wrong = fmt.Sprintf("-save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.save)
 	case o.cols.repeat():
@@ -189,6 +199,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		wrong = err.Error()
 	case w.statistics && o.stats == "" && o.fingerprintFiles():
 		wrong = fmt.Sprintf("-weights %s with saved fingerprints needs -stats, so that the next call uses the same statistics", o.weights)
+	case w.statistics && o.stats == "" && o.state != "":
+		wrong = fmt.Sprintf("-weights %s with -state needs -stats, so that the next call uses the same statistics", o.weights)
 	case !w.statistics && o.stats != "":
 		wrong = fmt.Sprintf("-stats is not used by -weights %s, only by tfidf and logidf", o.weights)
 	}
@@ -307,6 +319,11 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 			return err
 		}
 	}
+	defer func() {
+		if c.exact != nil && c.exact.state != nil {
+			c.exact.state.d.Close() // after an error; otherwise it is closed already
+		}
+	}()
 	progress, done := c.progress("reading")
 	err = c.load(o, fp, stdin, progress)
 	done()
@@ -333,6 +350,9 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	}
 	if err == nil {
 		err = c.summary(summary, time.Since(start))
+	}
+	if err == nil && o.state != "" {
+		err = c.exact.state.end()
 	}
 	return err
 }

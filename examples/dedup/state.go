@@ -1,0 +1,163 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/examples/internal/cli"
+)
+
+// This file keeps the documents of all runs in a directory (-state), so that a run compares its documents
+// with those of earlier ones without reading these again. The directory has
+//
+//	documents  and documents.journal, documents.lock: a Deduplicator in files
+//	run        which run has begun and not ended: its inputs, and how many documents there were before
+//
+// A run that was killed is repeated with the same inputs. Documents that it had added are not added again,
+// and count as new ones as they did then. So what it reports is what it would have reported.
+
+// A state is the directory of a call.
+type state struct {
+	d    *neardup.Deduplicator[string]
+	path string // of the file run
+	run  begunRun
+	new  int // documents since the last Sync
+}
+
+// A begunRun is what the file run says.
+type begunRun struct {
+	Old    int // how many documents were ever added before the run
+	Inputs []runInput
+}
+
+// A runInput tells whether an input is still the same.
+type runInput struct {
+	Path     string
+	Size     int64
+	Modified time.Time
+}
+
+// syncEvery is after how many documents a killed run need not add them again.
+const syncEvery = 50_000
+
+// openState opens the directory, which is made if it is not there, and begins a run or goes on with one.
+func openState(dir string, s neardup.DeduplicatorOptions, sources []source) (*state, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, cli.InFile(dir, err)
+	}
+	d, err := neardup.OpenDeduplicator[string](filepath.Join(dir, "documents"), s)
+	if err != nil {
+		return nil, err
+	}
+	st := &state{d: d, path: filepath.Join(dir, "run")}
+	if err := st.begin(sources); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return st, nil
+}
+
+// begin writes the file run, unless a run with the same inputs has begun.
+func (st *state) begin(sources []source) error {
+	run := begunRun{Old: st.d.Added()}
+	for i := range sources {
+		in := runInput{Path: sources[i].path}
+		if sources[i].regular() {
+			in.Size, in.Modified = sources[i].info.Size(), sources[i].info.ModTime().UTC()
+			if path, err := filepath.Abs(in.Path); err == nil {
+				in.Path = path
+			}
+		}
+		run.Inputs = append(run.Inputs, in)
+	}
+	b, err := os.ReadFile(st.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		st.run = run
+		return st.write()
+	case err != nil:
+		return cli.InFile(st.path, err)
+	}
+	if err := json.Unmarshal(b, &st.run); err != nil || st.run.Old < 0 || st.run.Old > run.Old {
+		return fmt.Errorf("%s:1: this is no file of an earlier run; it says which documents count as new: without it, all that are there count as old", st.path)
+	}
+	same := func(a, b runInput) bool { return a.Path == b.Path && a.Size == b.Size && a.Modified.Equal(b.Modified) }
+	if !slices.EqualFunc(st.run.Inputs, run.Inputs, same) {
+		var inputs []string
+		for _, in := range st.run.Inputs {
+			inputs = append(inputs, in.Path)
+		}
+		return fmt.Errorf("%s:1: the last run did not end. Repeat it first, with the same inputs: %q. Or delete this file: then the documents that it added count as old", st.path, inputs)
+	}
+	return nil
+}
+
+// write writes the file run as a whole.
+func (st *state) write() error {
+	b, err := json.Marshal(st.run)
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(st.path + ".part")
+	if err != nil {
+		return cli.InFile(st.path, err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(st.path+".part", st.path)
+	}
+	if err != nil {
+		return cli.InFile(st.path, err)
+	}
+	return nil
+}
+
+// isThere reports whether the run has added a document already, before it was killed.
+func (st *state) isThere(id string) (bool, error) {
+	if st.new++; st.new%syncEvery == 0 {
+		if err := st.d.Sync(); err != nil {
+			return false, err
+		}
+	}
+	doc, ok, err := st.d.Get(id)
+	return ok && doc.Number >= st.run.Old, err
+}
+
+// enterOld puts the documents of earlier runs before those of this one.
+func (c *collection) enterOld(st *state) error {
+	of := &content{mark: mark{exact: true}}
+	var docs []stored
+	fresh := 0
+	for doc, err := range st.d.All() {
+		if err != nil {
+			return err
+		}
+		if fresh++; doc.Number < st.run.Old {
+			fresh--
+			docs = append(docs, stored{id: doc.ID, length: doc.Length, content: of})
+		}
+	}
+	if fresh != len(c.docs) {
+		return fmt.Errorf("%s: this call has added %d documents, and its inputs have %d: have they changed since it was killed?", st.path, fresh, len(c.docs))
+	}
+	c.old = len(docs)
+	c.docs = append(docs, c.docs...)
+	return nil
+}
+
+// end ends the run. Its outputs are complete.
+func (st *state) end() error {
+	if err := st.d.Close(); err != nil {
+		return err
+	}
+	if err := os.Remove(st.path); err != nil {
+		return cli.InFile(st.path, err)
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/neardup/neardup/examples/internal/cli"
+)
+
+// revisions are JSON lines of documents, of which every other one is a revision of the one before.
+func revisions(seed uint64, n int) (lines []string) {
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	var words []string
+	for i := range n {
+		if i%2 == 0 {
+			words = make([]string, 60)
+			for k := range words {
+				words[k] = fmt.Sprintf("w%d", rnd.IntN(3000))
+			}
+		}
+		words[rnd.IntN(60)] = "revised"
+		lines = append(lines, fmt.Sprintf(`{"id":"%d-%d","text":"%s"}`, seed, i, strings.Join(words, " ")))
+	}
+	return lines
+}
+
+// TestState: calls with -state find the pairs of their documents and those of earlier calls, and not the
+// pairs of earlier calls again.
+func TestState(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dedup := func(args ...string) (status int, stderr string) {
+		var out, err bytes.Buffer
+		status = run(args, &cli.Outputs{}, strings.NewReader(""), &out, &err)
+		return status, err.String()
+	}
+	lines := revisions(1, 120)
+	write := func(name string, lines []string) { os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o666) }
+	write("all.jsonl", lines)
+	var parts []string
+	for i := range 3 { // a document and its revision are in different files
+		part := []string{}
+		for k, line := range lines {
+			if k%3 == i {
+				part = append(part, line)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%d.jsonl", i))
+		write(parts[i], part)
+	}
+	if status, err := dedup("-similarity", "0.5", "-pairs", "want", "all.jsonl"); status != 0 {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, part := range parts {
+		if status, err := dedup("-similarity", "0.5", "-state", "kept", "-pairs", "pairs", "-clusters", "clusters", "-out", "left.jsonl", part); status != 0 {
+			t.Fatal(err)
+		}
+		got = append(got, pairsOf(t, "pairs")...)
+		if clusters := strings.Count(read(t, "clusters"), "\n"); clusters != 40 {
+			t.Errorf("%s: %d documents in clusters", part, clusters)
+		}
+		if exists("kept/run") {
+			t.Error("the run has not ended")
+		}
+	}
+	slices.Sort(got)
+	if want := pairsOf(t, "want"); !slices.Equal(got, want) || len(want) < 55 {
+		t.Errorf("%d pairs, not %d", len(got), len(want))
+	}
+	if left := strings.Count(read(t, "left.jsonl"), "\n"); left > 5 { // nearly all are revisions of documents of the first two
+		t.Errorf("%d documents are left", left)
+	}
+	// A run that did not end must be repeated.
+	write("more.jsonl", []string{`{"id":"x","text":"some other text"}`, "{"})
+	if status, err := dedup("-state", "kept", "more.jsonl"); status != 1 || !strings.Contains(err, "more.jsonl:2: not JSON") {
+		t.Errorf("status %d, %s", status, err)
+	}
+	if status, err := dedup("-state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") {
+		t.Errorf("status %d, %s", status, err)
+	}
+	if status, err := dedup("-skip-bad", "-state", "kept", "-clusters", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\tx\n" {
+		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
+	}
+	if status, err := dedup("-state", "kept", "-normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "other settings") {
+		t.Errorf("status %d, %s", status, err)
+	}
+	if status, _ := dedup("-state", "kept", "-method", "minhash", "all.jsonl"); status != 2 {
+		t.Errorf("status %d", status)
+	}
+}
+
+// pairsOf returns the ids of the pairs in a file, sorted.
+func pairsOf(t *testing.T, path string) (pairs []string) {
+	for line := range strings.Lines(read(t, path)) {
+		ids := strings.Split(line, "\t")[:2]
+		slices.Sort(ids)
+		pairs = append(pairs, strings.Join(ids, " "))
+	}
+	slices.Sort(pairs)
+	return pairs
+}
+
+// TestStateKilled kills calls with -state and repeats them. In the end every pair has been reported once. It
+// takes as long as NEARDUP_SOAK says, for example 10m.
+func TestStateKilled(t *testing.T) {
+	if args := os.Getenv("NEARDUP_SOAK_ARGS"); args != "" {
+		os.Exit(run(strings.Fields(args), &cli.Outputs{}, os.Stdin, os.Stdout, os.Stderr))
+	}
+	duration := time.Second
+	if s := os.Getenv("NEARDUP_SOAK"); s != "" {
+		var err error
+		if duration, err = time.ParseDuration(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(t.TempDir())
+	seed := rand.Uint64()
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	t.Log("seed", seed)
+	kills, rounds := 0, 0
+	for end := time.Now().Add(duration); time.Now().Before(end); rounds++ {
+		lines := revisions(rnd.Uint64(), 600)
+		half := slices.Clone(lines)
+		rnd.Shuffle(len(half), func(i, j int) { half[i], half[j] = half[j], half[i] })
+		os.WriteFile("all.jsonl", []byte(strings.Join(lines, "\n")), 0o666)
+		os.WriteFile("a.jsonl", []byte(strings.Join(half[:300], "\n")), 0o666)
+		os.WriteFile("b.jsonl", []byte(strings.Join(half[300:], "\n")), 0o666)
+		os.RemoveAll("kept")
+		var out bytes.Buffer
+		if run([]string{"-similarity", "0.5", "-pairs", "want", "all.jsonl"}, &cli.Outputs{}, nil, &out, &out) != 0 {
+			t.Fatal(out.String())
+		}
+		var got []string
+		for _, part := range []string{"a", "b"} {
+			os.Remove("pairs")
+			for wait := 5; ; wait += 3 { // so that it comes to an end
+				cmd := exec.Command(os.Args[0], "-test.run=^TestStateKilled$")
+				cmd.Env = append(os.Environ(), "NEARDUP_SOAK_ARGS=-similarity 0.5 -state kept -pairs pairs "+part+".jsonl")
+				var said bytes.Buffer
+				cmd.Stderr = &said
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				timer := time.AfterFunc(time.Duration(rnd.IntN(wait))*time.Millisecond, func() { cmd.Process.Kill() })
+				err := cmd.Wait()
+				if timer.Stop(); err == nil {
+					break
+				}
+				if kills++; said.Len() > 0 {
+					t.Fatalf("after %d kills: %s", kills, said.String())
+				}
+				if exists("pairs") && !exists("kept/run") { // it was killed after its last step
+					break
+				}
+			}
+			got = append(got, pairsOf(t, "pairs")...)
+		}
+		slices.Sort(got)
+		if want := pairsOf(t, "want"); !slices.Equal(got, want) || len(want) < 290 {
+			t.Fatalf("after %d kills: %d pairs, not the same %d", kills, len(got), len(want))
+		}
+		if leftovers, _ := filepath.Glob("kept/*part*"); len(leftovers) > 1 {
+			t.Fatalf("left behind: %q", leftovers)
+		}
+	}
+	t.Logf("%d kills in %d rounds", kills, rounds)
+}
