@@ -42,8 +42,8 @@ type collection struct {
 type stored struct {
 	place
 	id      string
-	line    string // the beginning of the text, for the summary: up to 120 bytes
-	length  int    // of the text, in characters
+	line    string // the beginning of the text, for the summary: up to 100 bytes
+	length  int    // of the text, in characters; only with -method auto and cosine
 	content *content
 }
 
@@ -51,7 +51,8 @@ type stored struct {
 // mark is made once, so a copy costs only a hash.
 type content struct {
 	mark
-	number int
+	number  int32 // of the text among the different ones, from 1; 0 if it has none yet
+	counted bool  // in the summary
 }
 
 // A pair is two documents by number. The value is that of nearPair.
@@ -68,8 +69,8 @@ type contents [64]struct {
 	of map[[16]byte]*content
 }
 
-// claim returns the content for the hash of a text, and whether it is new.
-func (c *contents) claim(hash [16]byte) (*content, bool) {
+// claim returns the content for the hash of a text, and whether it is new: then it is the one that is given.
+func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 	part := &c[hash[0]%64]
 	part.Lock()
 	defer part.Unlock()
@@ -79,9 +80,8 @@ func (c *contents) claim(hash [16]byte) (*content, bool) {
 	if part.of == nil {
 		part.of = make(map[[16]byte]*content)
 	}
-	known := &content{}
-	part.of[hash] = known
-	return known, true
+	part.of[hash] = given
+	return given, true
 }
 
 // A batch is some consecutive items of a source, and the documents that were made of them.
@@ -126,8 +126,10 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 	})
 	for range o.workers {
 		wg.Go(func() {
+			var x decoder
 			for b := range work {
-				b.process(c.sources, o, fp, &texts)
+				b.process(c.sources, o, fp, &texts, &x)
+				b.release()
 				close(b.done)
 			}
 		})
@@ -159,12 +161,15 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 		r, closeSource, err := s.open(stdin, progress)
 		if err == nil {
 			add := func(it item) bool {
+				if len(b.items) > 0 && it.block != b.items[0].block { // a batch has all lines of a block
+					flush()
+				}
 				b.items = append(b.items, it)
 				size += len(it.raw)
 				for _, cell := range it.row {
 					size += len(cell)
 				}
-				if size >= 1<<18 || len(b.items) >= 1024 {
+				if it.block == nil && (size >= 1<<18 || len(b.items) >= 1024) {
 					flush()
 				}
 				return !stop
@@ -186,11 +191,19 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 }
 
 // process parses and fingerprints the items of a batch. It drops their raw data.
-func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents) {
+func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents, x *decoder) {
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
 	if o.method.isExact() {
 		b.texts = make([]string, len(b.items))
+	}
+	made := make([]content, len(b.items))
+	var kept strings.Builder // ids and beginnings of texts, so that they do not keep the rest in memory
+	kept.Grow(100 * len(b.items))
+	keep := func(s string) string {
+		from := kept.Len()
+		kept.WriteString(s)
+		return kept.String()[from:]
 	}
 	for i := range b.items {
 		it := &b.items[i]
@@ -198,7 +211,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			b.docs[i] = stored{it.place, it.old.id, "", 0, it.old.content}
 			continue
 		}
-		d, err := it.parse(&sources[it.source], o.cols)
+		d, err := it.parse(&sources[it.source], o.cols, x)
 		it.raw, it.row = nil, nil
 		if err != nil {
 			b.bad[i] = err
@@ -210,19 +223,23 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if !o.method.byContent {
 			key = d.key()
 		}
-		content, isNew := texts.claim(o.textHash(key))
+		content, isNew := texts.claim(o.textHash(key), &made[i])
 		if isNew {
 			content.mark = o.method.mark(fp, text, d.metadata)
 		}
-		b.docs[i] = stored{it.place, d.id, beginning(text), utf8.RuneCountInString(text), content}
+		b.docs[i] = stored{it.place, keep(d.id), keep(text[:min(len(text), 100)]), 0, content}
 		if b.texts != nil {
-			b.texts[i] = text
+			b.texts[i], b.docs[i].length = strings.Clone(text), utf8.RuneCountInString(text)
 		}
 	}
 }
 
-// beginning returns the beginning of a text, without keeping the rest in memory.
-func beginning(text string) string { return strings.Clone(text[:min(len(text), 120)]) }
+// release lets the block of the items be used again.
+func (b *batch) release() {
+	if block := b.items[0].block; block != nil && len(*block) == blockRoom {
+		blocks.Put(block)
+	}
+}
 
 // collect adds the documents of all batches, in order. It reports bad items, or returns the error
 // of the first one if they may not be skipped.
@@ -280,19 +297,29 @@ func (c *collection) group(wantPairs bool) error {
 	}
 	// List the distinct texts in the order in which they first occur, and the documents of each.
 	var distinct []*content
-	var docs [][]uint32
 	for i := range c.docs {
-		t := c.docs[i].content
-		if t.number == 0 {
+		if t := c.docs[i].content; t.number == 0 {
 			distinct = append(distinct, t)
-			docs = append(docs, nil)
-			t.number = len(distinct)
+			t.number = int32(len(distinct))
 		}
-		docs[t.number-1] = append(docs[t.number-1], uint32(i))
+	}
+	docs := make([][]uint32, len(distinct)) // parts of all
+	all := make([]uint32, len(c.docs))
+	ends := make([]int, len(distinct)+1)
+	for i := range c.docs {
+		ends[c.docs[i].content.number]++
+	}
+	for n := range docs {
+		ends[n+1] += ends[n]
+		docs[n] = all[ends[n]:ends[n]:ends[n+1]]
+	}
+	for i := range c.docs {
+		n := c.docs[i].content.number - 1
+		docs[n] = append(docs[n], uint32(i))
 	}
 	// Leave out texts without features: they are near nothing.
-	var marks []*mark
-	var of []int // for each mark, the number of its text in distinct
+	marks := make([]*mark, 0, len(distinct))
+	of := make([]int, 0, len(distinct)) // for each mark, the number of its text in distinct
 	for n, t := range distinct {
 		if !t.isEmpty() {
 			marks = append(marks, &t.mark)
@@ -390,16 +417,18 @@ func (c *collection) link(i, j uint32, value float64) {
 // summary tells the user what was found.
 func (c *collection) summary(out io.Writer, took time.Duration) error {
 	w := bufio.NewWriter(out)
-	members := map[int]int{}
-	duplicates, empty, described := 0, 0, 0
-	texts := map[*content]bool{}
+	members := make([]int, len(c.docs))
+	duplicates, empty, described, texts := 0, 0, 0, 0
 	for i := c.old; i < len(c.docs); i++ {
 		if c.cluster[i] != i {
 			duplicates++
 		}
 		members[c.cluster[i]]++
-		texts[c.docs[i].content] = true
-		if len(c.docs[i].content.metadata) > 0 {
+		if t := c.docs[i].content; !t.counted {
+			t.counted = true
+			texts++
+		}
+		if more := c.docs[i].content.more; more != nil && len(more.metadata) > 0 {
 			described++
 		}
 		if c.docs[i].content.isEmpty() {
@@ -408,7 +437,7 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	}
 	var groups []int
 	for first, n := range members {
-		if n > 1 || first < c.old {
+		if n > 1 || n > 0 && first < c.old {
 			groups = append(groups, first)
 		}
 	}
@@ -423,7 +452,7 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	if !c.method.byContent {
 		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", described)
 	}
-	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, len(texts), and)
+	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, texts, and)
 	if c.exact != nil {
 		t, plan, err := c.exact.says()
 		if err != nil {

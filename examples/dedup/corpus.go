@@ -62,18 +62,19 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 	var wg sync.WaitGroup
 	for n := range o.workers {
 		wg.Go(func() {
+			var x decoder
 			for b := range work {
 				for i := range b.items {
 					it := &b.items[i]
 					if it.old != nil || it.err != nil {
 						continue
 					}
-					d, err := it.parse(&c.sources[it.source], o.cols)
+					d, err := it.parse(&c.sources[it.source], o.cols, &x)
 					if err != nil {
 						continue
 					}
 					text := d.whole()
-					if _, isNew := texts.claim(o.textHash(text)); isNew {
+					if _, isNew := texts.claim(o.textHash(text), &content{}); isNew {
 						use(n, text)
 					}
 				}

@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/valyala/fastjson"
 )
@@ -31,8 +33,8 @@ func (d *document) whole() string {
 }
 
 // parse returns the document of an item, or an error that says what is wrong with the item. The
-// error has no place: the caller adds it.
-func (it *item) parse(s *source, cols columns) (document, error) {
+// error has no place: the caller adds it. The document is only valid until the next call with x.
+func (it *item) parse(s *source, cols columns, x *decoder) (document, error) {
 	var d document
 	switch {
 	case it.err != nil:
@@ -49,11 +51,11 @@ func (it *item) parse(s *source, cols columns) (document, error) {
 			return d, errors.New("the id is not UTF-8")
 		}
 	case s.format == "txt":
-		d.id, d.text = s.path, string(it.raw)
+		d.id, d.text = s.path, view(it.raw)
 	case s.format == "lines":
-		d.id, d.text = fmt.Sprintf("%s:%d", s.path, it.line), string(it.raw)
+		d.id, d.text = fmt.Sprintf("%s:%d", s.path, it.line), view(it.raw)
 	default:
-		if err := d.fromJSON(it.raw, cols); err != nil {
+		if err := x.json(&d, it.raw, cols); err != nil {
 			return d, err
 		}
 	}
@@ -63,26 +65,75 @@ func (it *item) parse(s *source, cols columns) (document, error) {
 	return d, nil
 }
 
-// parsers are used by one worker at a time each.
-var parsers fastjson.ParserPool
+// A decoder reads lines of JSON, for one worker.
+type decoder struct{ parser fastjson.Parser }
 
-// fromJSON reads a line. Nearly all lines are objects of which fromObject makes sense, which takes a tenth
-// of the time. encoding/json reads all others again, and says what is wrong with them.
-func (d *document) fromJSON(line []byte, cols columns) error {
+// json sets the document from a line. Its title and text are only valid until the next line. Nearly all
+// lines are objects of which fromObject makes sense, which takes a tenth of the time. encoding/json reads all
+// others again, and says what is wrong with them.
+func (x *decoder) json(d *document, line []byte, cols columns) error {
 	if isPlain(line) {
-		p := parsers.Get()
-		defer parsers.Put(p)
-		if v, err := p.ParseBytes(line); err == nil && d.fromObject(v, cols) {
+		if v, err := x.parser.ParseBytes(line); err == nil && d.fromObject(v, cols) {
 			return nil
 		}
 		*d = document{}
 	}
-	return d.fromAnyJSON(line, cols)
+	return d.fromJSON(line, cols)
 }
 
-// isPlain reports whether a line is JSON that needs no repair: strings in UTF-8, without surrogates.
+// isPlain reports whether a line has nothing that fastjson takes and encoding/json does not, or repairs:
+// control characters, bytes that are not UTF-8, escapes of surrogates, and wrong escapes. What else there may
+// be, fromObject finds: bad values that are not strings.
 func isPlain(line []byte) bool {
-	return utf8.Valid(line) && !bytes.Contains(line, []byte(`\ud`)) && !bytes.Contains(line, []byte(`\uD`)) && fastjson.ValidateBytes(line) == nil
+	if hasControl(line) || !utf8.Valid(line) {
+		return false
+	}
+	for {
+		i := bytes.IndexByte(line, '\\')
+		if i < 0 {
+			return true
+		}
+		if i+1 == len(line) {
+			return false
+		}
+		switch c := line[i+1]; c {
+		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			line = line[i+2:]
+		case 'u':
+			if i+6 > len(line) {
+				return false
+			}
+			x, err := strconv.ParseUint(view(line[i+2:i+6]), 16, 16)
+			if err != nil || utf16.IsSurrogate(rune(x)) {
+				return false
+			}
+			line = line[i+6:]
+		default:
+			return false
+		}
+	}
+}
+
+// view returns bytes as a string, without a copy.
+func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// hasControl reports whether a line has control characters, which strings must not have.
+func hasControl(line []byte) bool {
+	for ; len(line) >= 8; line = line[8:] {
+		// A byte below 32 is the only one whose highest bit is set after subtracting 32, and was not before. A
+		// byte behind one may be taken for another, which changes nothing.
+		const ones = 0x0101010101010101
+		x := binary.LittleEndian.Uint64(line)
+		if (x-32*ones)&^x&(128*ones) != 0 {
+			return true
+		}
+	}
+	for _, c := range line {
+		if c < 32 {
+			return true
+		}
+	}
+	return false
 }
 
 // fromObject sets the document from an object that has an id and a text, and reports whether v is one. Of
@@ -94,6 +145,9 @@ func (d *document) fromObject(v *fastjson.Value, cols columns) bool {
 	}
 	hasText, isGood := false, true
 	o.Visit(func(name []byte, v *fastjson.Value) {
+		if t := v.Type(); t == fastjson.TypeNumber || t == fastjson.TypeObject || t == fastjson.TypeArray {
+			isGood = isGood && fastjson.Validate(v.String()) == nil
+		}
 		var to *string
 		switch string(name) {
 		case cols.id:
@@ -110,13 +164,13 @@ func (d *document) fromObject(v *fastjson.Value, cols columns) bool {
 			return
 		}
 		text, err := v.StringBytes()
-		*to, isGood = string(text), isGood && err == nil
+		*to, isGood = view(text), isGood && err == nil
 	})
 	return isGood && hasText && d.id != ""
 }
 
-// fromAnyJSON reads any line.
-func (d *document) fromAnyJSON(line []byte, cols columns) error {
+// fromJSON sets the document from any line.
+func (d *document) fromJSON(line []byte, cols columns) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
 		var syntax *json.SyntaxError

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// lines are lines of JSON that fromObject and fromAnyJSON could read in different ways.
+// lines are lines of JSON that fromObject and fromJSON could read in different ways.
 var lines = []string{
 	`{"id":"a","text":"b"}`, `{"id":1.50,"text":"b","title":"c"}`, `{"id":-0,"text":""}`, ` { "id" : "a" , "text" : "b" } `,
 	`{"id":"a","id":"b","text":"c","text":"d"}`, `{"id":"a","text":"b","id":7}`, `{"id":7,"text":"b","id":"a"}`,
@@ -39,16 +39,17 @@ func FuzzJSON(f *testing.F) {
 // sameJSON compares the two readers, and reports whether the fast one took the line.
 func sameJSON(t *testing.T, line string) bool {
 	cols := columns{id: "id", text: "text", title: "title"}
-	var d, want document
-	err, wrong := d.fromJSON([]byte(line), cols), want.fromAnyJSON([]byte(line), cols)
+	var (
+		x       decoder
+		d, want document
+	)
+	err, wrong := x.json(&d, []byte(line), cols), want.fromJSON([]byte(line), cols)
 	if (err == nil) != (wrong == nil) || err == nil && (d.id != want.id || d.text != want.text || d.title != want.title) {
 		t.Errorf("%q: %+v, %v; not %+v, %v", line, d, err, want, wrong)
 	}
 	if !isPlain([]byte(line)) {
 		return false
 	}
-	p := parsers.Get()
-	defer parsers.Put(p)
-	v, err := p.Parse(line)
+	v, err := x.parser.Parse(line)
 	return err == nil && new(document).fromObject(v, cols)
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/neardup/neardup/examples/internal/cli"
 )
@@ -45,6 +46,8 @@ type item struct {
 	row []string // a row of CSV; source.header says what its columns are
 	old *saved   // a saved fingerprint
 	err error
+
+	block *[]byte // what raw is a part of; nil if nothing else is
 }
 
 // A header says which columns of a CSV file have the fields. title is −1 if no column has a title.
@@ -155,17 +158,23 @@ func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 var errTooLong = errors.New("longer than -max-line")
 
 // A lineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
-// parts, so that lines are not copied. Blocks are not used again.
+// parts, so that lines are not copied.
 type lineReader struct {
-	r    io.Reader
-	max  int
-	line int32  // number of the line that was read last, from 1
-	rest []byte // of the block
-	err  error  // what r returned
+	r     io.Reader
+	max   int
+	line  int32   // number of the line that was read last, from 1
+	block *[]byte // of which the line is a part
+	rest  []byte  // of the block
+	err   error   // what r returned
 }
 
-// blockSize is the size of a block, if no line is longer.
-const blockSize = 1 << 18
+const (
+	blockSize = 1 << 18       // what is read at once
+	blockRoom = 2 * blockSize // the length of a block, unless a line is longer
+)
+
+// blocks are those that nobody uses any more, of blockRoom bytes.
+var blocks = sync.Pool{New: func() any { b := make([]byte, blockRoom); return &b }}
 
 // next returns the next line without its line end. It drops a byte order mark before the first
 // line. After errTooLong the caller may read on with the following line; after any other error it
@@ -204,11 +213,16 @@ func (l *lineReader) next() ([]byte, error) {
 
 // fill begins a new block with the first n bytes of rest, and reads what follows.
 func (l *lineReader) fill(n int) {
-	block := make([]byte, max(blockSize, 2*n))
-	copy(block, l.rest[:n])
+	block := new([]byte)
+	if n <= blockRoom-blockSize {
+		block = blocks.Get().(*[]byte)
+	} else {
+		*block = make([]byte, 2*n)
+	}
+	copy(*block, l.rest[:n])
 	var read int
-	read, l.err = io.ReadAtLeast(l.r, block[n:], 1)
-	l.rest = block[:n+read]
+	read, l.err = io.ReadAtLeast(l.r, (*block)[n:], 1)
+	l.block, l.rest = block, (*block)[:n+read]
 }
 
 // read yields the items of a source in order, until yield returns false. It returns an error if the
@@ -241,7 +255,7 @@ func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(
 			return fmt.Errorf("%s:%d: %w", s.path, lines.line+1, err)
 		}
 		it := at(lines.line)
-		it.raw, it.err = line, err
+		it.raw, it.err, it.block = line, err, lines.block
 		if err == nil && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}

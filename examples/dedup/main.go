@@ -45,8 +45,6 @@ import (
 )
 
 func main() {
-	// Most of the memory is texts, which hold no pointers. So collecting garbage often costs little.
-	debug.SetGCPercent(40)
 	cli.Main("dedup", func(outs *cli.Outputs) int {
 		return run(os.Args[1:], outs, os.Stdin, os.Stdout, os.Stderr)
 	})
@@ -245,6 +243,10 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		return 2
 	}
 	defer outs.Discard()
+	if o.method.isExact() {
+		// Most of the memory is texts, which hold no pointers. So collecting garbage often costs little.
+		defer debug.SetGCPercent(debug.SetGCPercent(40))
+	}
 	c := &collection{stderr: stderr, method: &o.method}
 	if err := c.dedup(o, outs, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "dedup:", cli.Printable(err.Error(), 2000))

@@ -429,7 +429,7 @@ func FuzzInput(f *testing.F) {
 				t.Fatalf("line %d has %d bytes", it.line, len(it.raw))
 			}
 			line = max(line, it.line)
-			d, err := it.parse(&s, cols)
+			d, err := it.parse(&s, cols, &decoder{})
 			if err == nil && d.id == "" {
 				t.Fatal("a document without id")
 			}

@@ -32,10 +32,15 @@ type method struct {
 
 // A mark is what a text is compared by. Which fields are used depends on the method.
 type mark struct {
-	exact    bool                   // auto, cosine: a Deduplicator has the features
-	empty    bool                   // auto, cosine: the text has no features
-	fp       neardup.Fingerprint128 // simhash; with 64 bits only Lo is used
-	sig      neardup.Signature      // minhash
+	fp    neardup.Fingerprint128 // simhash; with 64 bits only Lo is used
+	more  *moreMark              // nil if there is nothing in it
+	exact bool                   // auto, cosine: a Deduplicator has the features
+	empty bool                   // auto, cosine: the text has no features
+}
+
+// A moreMark is the part of a mark that few methods need.
+type moreMark struct {
+	sig      neardup.Signature // minhash
 	metadata neardup.Set
 }
 
@@ -49,7 +54,7 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		k.empty = !hasWord(strings.ToValidUTF8(normalized[:min(len(normalized), 100)], "")) && !hasWord(normalized)
 		return k
 	case m.name == "minhash":
-		k.sig = fp.Sign(text, m.minhash)
+		k.more = &moreMark{sig: fp.Sign(text, m.minhash)}
 	case m.bits == 64:
 		k.fp.Lo = uint64(fp.Sum64(text))
 	default:
@@ -61,7 +66,7 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		for _, item := range metadata {
 			hashes = append(hashes, items.Set(item)...)
 		}
-		k.metadata = neardup.NewSet(hashes)
+		k.more = &moreMark{metadata: neardup.NewSet(hashes)}
 	}
 	return k
 }
@@ -74,7 +79,7 @@ func (k *mark) isEmpty() bool {
 	if k.exact {
 		return k.empty
 	}
-	return k.fp == (neardup.Fingerprint128{}) && (k.sig == nil || k.sig[0] == 1<<32-1)
+	return k.fp == (neardup.Fingerprint128{}) && (k.more == nil || k.more.sig == nil || k.more.sig[0] == 1<<32-1)
 }
 
 // hasWord reports whether a text has letters, digits or emoji.
@@ -105,7 +110,7 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 		for p := range near {
 			value := float64(p.Distance)
 			if !m.byContent {
-				value = m.blend.Score(p.Distance, marks[p.A].metadata.Jaccard(marks[p.B].metadata))
+				value = m.blend.Score(p.Distance, marks[p.A].more.metadata.Jaccard(marks[p.B].more.metadata))
 				if !m.blend.Similar(value) {
 					continue
 				}
@@ -137,7 +142,7 @@ func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
 	}
 	signatures := make([]neardup.Signature, len(marks))
 	for i, k := range marks {
-		signatures[i] = k.sig
+		signatures[i] = k.more.sig
 	}
 	return ix, ix.AddAll(context.Background(), slices.All(signatures))
 }

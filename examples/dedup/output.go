@@ -155,7 +155,7 @@ func writeJSON(w *cli.Output, it *item, s *source, cols columns) error {
 	if it.row != nil {
 		names, values = s.header.names, it.row
 	} else {
-		d, err := it.parse(s, cols)
+		d, err := it.parse(s, cols, &decoder{})
 		if err != nil {
 			return err
 		}
