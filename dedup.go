@@ -230,7 +230,7 @@ func (d *Deduplicator[ID]) Add(id ID, text string) error {
 func (d *Deduplicator[ID]) read(text string) profile {
 	f := &d.options().Fingerprinter
 	if d.isLarge.Load() {
-		return f.slimProfile(text).slim()
+		return f.slimProfile(text)
 	}
 	return f.profile(text)
 }

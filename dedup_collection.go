@@ -41,6 +41,8 @@ type collection[ID comparable] struct {
 	measures    []measure        // of the contents of a large collection
 	sketches    []forest.Sketch  // the same
 	seen        seenPairs        // in a large collection
+	similar     []bool           // the contents that have candidates whose sketches agree in at least
+	similarFrom int              // so many values; nil if that is not known
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.

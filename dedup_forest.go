@@ -25,13 +25,13 @@ import (
 // So the cost of a document does not depend on how many others there are.
 
 const (
-	sampleSize     = 6_000_000 // the weights come from documents of at least half this size
+	sampleSize     = 3_000_000 // the weights come from documents of at least half this size
 	forestTrees    = 32
 	mostBucket     = 512      // a feature that more contents have is in keys only if there are no others
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
 	forestSample   = 2000     // about so many contents are compared with all others first
 	mostSeen       = 50       // candidates of each of these that are compared; near-copies may have thousands
-	leastAgreement = 6        // values of sketches in which candidates agree: a cosine of about 0.4
+	leastAgreement = 8        // values of sketches in which candidates agree: a cosine of about 0.4
 	shortKeys      = 100      // up to so many words, half of the trees have the characters of a text
 )
 
@@ -93,6 +93,7 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	if c.learnForms(isSimilar); ctx.Err() != nil {
 		return
 	}
+	c.similar, c.similarFrom = isSimilar, agreement
 	plan := c.plan(least)
 	c.of.said.Lock()
 	c.of.said.plan = said[Plan]{plan, c.changes + 1}
@@ -204,8 +205,15 @@ func (j *forestJoin[ID]) worker() *forestSearcher[ID] {
 // query appends to found the pairs of content i with the contents before end, ascending.
 func (w *forestSearcher[ID]) query(i, end int) {
 	w.near = w.near[:0]
+	isKnown := w.similar != nil && w.agreement >= w.similarFrom
+	if isKnown && !w.similar[i] {
+		return
+	}
 	for _, x := range w.Candidates(i, 0, end) {
 		y := int(x.Set)
+		if isKnown && !w.similar[y] {
+			continue
+		}
 		if a := w.sketches[i].Agreement(&w.sketches[y]); a >= w.agreement && (w.gone == nil || !w.gone[y]) {
 			w.near = append(w.near, forestPair{cosine.Pair{A: y, B: i}, int(x.Trees), a})
 		}

@@ -105,38 +105,35 @@ func (p *profile) formWords() wording.Wording {
 // features of f. Any string is a valid text.
 func (f *Fingerprinter) profile(text string) profile {
 	p := f.slimProfile(text)
-	if f.hasLevels() {
-		f.readLevels(&p)
-	}
-	return p
+	return p.whole(f)
 }
 
-// slimProfile returns the profile of a text, without terms if they can be made later. It has the words.
+// slimProfile returns the profile of a text, without terms and words if they can be made later.
 func (f *Fingerprinter) slimProfile(text string) (p profile) {
 	p.length, p.text = utf8.RuneCountInString(text), xxh3.HashString(text)
 	normalized := f.Normalizer.Normalize(text)
-	p.words = wording.Read(normalized)
 	if !f.hasLevels() {
-		p.terms = f.rawWeight().Vector(text)
-	} else if p.levels, p.fine = true, 1; len(p.words) > 0 {
+		p.words, p.terms = wording.Read(normalized), f.rawWeight().Vector(text)
+		p.measure()
+		return p
+	}
+	p.levels, p.fine = true, 1
+	words, digest := wording.Count(normalized)
+	if p.size, p.digest = words+documentSize, digest; words > 0 {
 		p.body = strings.Clone(normalized)
 	}
-	p.measure()
 	return p
 }
 
-// measure sets the size and the digest of a profile that has its words, and its terms unless they are made
-// later. The words decide what the terms of a body are, so the digest is of the words then.
+// measure sets the size and the digest of a profile with terms and words.
 func (p *profile) measure() {
 	p.size = len(p.words) + documentSize
 	h := xxh3.New()
 	var b [12]byte
-	if p.body == "" {
-		for _, t := range p.terms {
-			binary.LittleEndian.PutUint64(b[:], t.Feature)
-			binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
-			h.Write(b[:])
-		}
+	for _, t := range p.terms {
+		binary.LittleEndian.PutUint64(b[:], t.Feature)
+		binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
+		h.Write(b[:])
 	}
 	for _, w := range p.words {
 		binary.LittleEndian.PutUint32(b[:], w)

@@ -68,37 +68,76 @@ type entry struct {
 	set uint32
 }
 
-// build makes the buckets of a tree, and sorts its entries.
+// build makes the buckets of a tree. all is in the order of the sets; its order is lost.
 func (t *tree) build(all []entry) {
-	slices.SortFunc(all, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.set, b.set)) })
 	t.bucket, t.starts = make([]uint32, len(all)), []uint32{0}
-	t.split(all, behindFirst)
+	all = byFirst(all)
+	for len(all) > 0 {
+		n := same(all, behindFirst)
+		t.enter(all[:n], behindFirst)
+		all = all[n:]
+	}
 }
 
-// split enters sorted sets into buckets: those with equal values before the lowest bits behind.
-func (t *tree) split(all []entry, behind int) {
-	for len(all) > 0 {
-		n := 1
-		for n < len(all) && all[n].key>>behind == all[0].key>>behind {
-			n++
+// byFirst sorts entries by the first values of their keys, and keeps the order of those with equal ones. It
+// is a radix sort by 14 bits at a time.
+func byFirst(all []entry) []entry {
+	const digit = first / 2
+	to := make([]entry, len(all))
+	starts := make([]uint32, 1<<digit+1)
+	for _, shift := range [2]int{behindFirst, behindFirst + digit} {
+		clear(starts)
+		for _, e := range all {
+			starts[e.key>>shift&(1<<digit-1)+1]++
 		}
-		same := all[:n]
-		all = all[n:]
-		switch {
-		case n > small && behind == behindFirst:
-			t.split(same, behindSecond)
-		case n > small && behind == behindSecond:
-			t.split(same, 0)
-		case n > 1:
-			from := len(t.sets)
-			for _, e := range same {
-				t.sets = append(t.sets, e.set)
-				t.bucket[e.set] = uint32(len(t.starts))
-			}
-			slices.Sort(t.sets[from:])
-			t.starts = append(t.starts, uint32(len(t.sets)))
+		for i := 1; i < len(starts); i++ {
+			starts[i] += starts[i-1]
 		}
+		for _, e := range all {
+			at := &starts[e.key>>shift&(1<<digit-1)]
+			to[*at] = e
+			*at++
+		}
+		all, to = to, all
 	}
+	return all
+}
+
+// same returns how many of the first entries have equal values before the lowest bits behind.
+func same(all []entry, behind int) int {
+	n := 1
+	for n < len(all) && all[n].key>>behind == all[0].key>>behind {
+		n++
+	}
+	return n
+}
+
+// enter makes a bucket of sets with equal values before the lowest bits behind, or several if they are many.
+func (t *tree) enter(sets []entry, behind int) {
+	switch {
+	case len(sets) == 1:
+		return
+	case len(sets) > small && behind > 0:
+		if behind == behindFirst {
+			behind = behindSecond
+			slices.SortFunc(sets, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.set, b.set)) })
+		} else {
+			behind = 0
+		}
+		for len(sets) > 0 {
+			n := same(sets, behind)
+			t.enter(sets[:n], behind)
+			sets = sets[n:]
+		}
+		return
+	}
+	from := len(t.sets)
+	for _, e := range sets {
+		t.sets = append(t.sets, e.set)
+		t.bucket[e.set] = uint32(len(t.starts))
+	}
+	slices.Sort(t.sets[from:])
+	t.starts = append(t.starts, uint32(len(t.sets)))
 }
 
 // A Searcher looks up candidates. It is for one goroutine.

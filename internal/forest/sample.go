@@ -113,7 +113,12 @@ func (s *Sampler) AddWeighted(feature uint64, share float64) {
 	x := exact.SplitMix(^feature)
 	bin := x % Values
 	weight := uint64(share*(1<<20)) + 1
-	if cost := minusLog(x)<<32/weight<<valueBitsOfSketch | x>>bitsOfBin&(1<<valueBitsOfSketch-1); cost < s.sketch[bin] {
+	log := minusLog(x) << 32
+	// Nearly all features cost more than one before. To see that takes no division.
+	if over, most := bits.Mul64(s.sketch[bin]>>valueBitsOfSketch+1, weight); over == 0 && log >= most {
+		return
+	}
+	if cost := log/weight<<valueBitsOfSketch | x>>bitsOfBin&(1<<valueBitsOfSketch-1); cost < s.sketch[bin] {
 		s.sketch[bin] = cost
 	}
 }

@@ -6,11 +6,14 @@
 package wording
 
 import (
+	"encoding/binary"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/clean"
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/zeebo/xxh3"
 )
 
 // A Wording is the words of a text in their order: 31 bits of a hash of each, and the bit Figure.
@@ -51,6 +54,26 @@ func Read(text string) Wording {
 	}
 	return slices.Clone(r.words) // without room for more
 }
+
+// Count returns the number of words of a text that has been normalized, and a digest of them. It does not
+// look for figures, which takes most of the time of Read.
+func Count(text string) (words int, digest uint64) {
+	batch := lex.Batches.Get().(*lex.Batch)
+	defer lex.Batches.Put(batch)
+	buf := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	*buf = (*buf)[:0]
+	batch.Reset(false, 1)
+	for batch.Read(text, true); batch.Next(); {
+		for _, h := range batch.Hash64() {
+			*buf = binary.LittleEndian.AppendUint32(*buf, uint32(h))
+		}
+	}
+	return len(*buf) / 4, xxh3.Hash(*buf)
+}
+
+// buffers are for the hashes of Count.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // A reading is the state of Read.
 type reading struct {
