@@ -37,12 +37,13 @@ type collection[ID comparable] struct {
 	numbered    *cosine.Numbered // the vectors of a small collection; nil until they are needed
 	size        int              // of all contents
 	isLarge     bool             // joined by trees
-	trees       *forest.Forest   // nil in a small collection
+	trees       *forest.Forest   // nil in a small collection, and until it is planted
 	measures    []measure        // of the contents of a large collection
 	sketches    []forest.Sketch  // the same
 	seen        seenPairs        // in a large collection
-	similar     []bool           // the contents that have candidates whose sketches agree in at least
-	similarFrom int              // so many values; nil if that is not known
+	keys        *forest.Keys     // the same; for trees
+	plantedFor  int              // trees has all contents with candidates whose sketches agree in so many values
+	wrong       error            // of a temporary file
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/forest"
@@ -25,7 +26,7 @@ import (
 // So the cost of a document does not depend on how many others there are.
 
 const (
-	sampleSize     = 3_000_000 // the weights come from documents of at least half this size
+	sampleSize     = 6_000_000 // the weights come from documents of at least half this size
 	forestTrees    = 32
 	mostBucket     = 512      // a feature that more contents have is in keys only if there are no others
 	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
@@ -59,21 +60,30 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	c.prune()
 
 	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
-	keys := make([]forest.Key, len(c.contents)*forestTrees)
+	if c.keys, c.wrong = forest.NewKeys(forestTrees, len(c.contents), false); c.wrong != nil {
+		return
+	}
 	limit := max(1, uint32(mostBucket*len(s.contents)/len(c.contents)))
-	readers := sync.Pool{New: func() any { return c.newReader(&c.settings.Fingerprinter) }}
+	type worker struct {
+		*reader
+		*forest.Sampler
+		keys []forest.Key
+	}
+	workers := sync.Pool{New: func() any {
+		return &worker{c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees, limit), make([]forest.Key, parallel.Chunk*forestTrees)}
+	}}
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		r, sampler := readers.Get().(*reader), forest.NewSampler(forestTrees, limit)
-		defer readers.Put(r)
+		w := workers.Get().(*worker)
+		defer workers.Put(w)
 		for i := from; i < to && ctx.Err() == nil; i++ {
-			c.measures[i] = r.read(&c.contents[i].profile)
-			c.sketches[i] = r.keys(&c.contents[i].profile, sampler, keys[i*forestTrees:][:forestTrees])
+			c.measures[i] = w.read(&c.contents[i].profile)
+			c.sketches[i] = w.reader.keys(&c.contents[i].profile, w.Sampler, w.keys[(i-from)*forestTrees:][:forestTrees])
 		}
+		c.keys.Set(from, w.keys[:(to-from)*forestTrees])
 	})
 	if ctx.Err() != nil {
 		return
 	}
-	c.trees = forest.New(forestTrees, keys)
 
 	// Forms among the pairs of a sample tell the threshold, and the threshold tells which documents may be
 	// near-duplicates, among which all forms are.
@@ -84,20 +94,43 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	}
 	c.learnForms(isSimilar)
 	least := c.least(ctx)
-	agreement := c.seen.agreement(least)
-	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		for i := from; i < to && ctx.Err() == nil; i++ {
-			isSimilar[i] = isSimilar[i] || c.trees.Any(i, func(x int) bool { return c.sketches[i].Agreement(&c.sketches[x]) >= agreement })
-		}
-	})
+	if ctx.Err() != nil {
+		return
+	}
+	c.plant(c.seen.agreement(least))
+	for i := range isSimilar {
+		isSimilar[i] = isSimilar[i] || c.trees.Has(i)
+	}
 	if c.learnForms(isSimilar); ctx.Err() != nil {
 		return
 	}
-	c.similar, c.similarFrom = isSimilar, agreement
 	plan := c.plan(least)
 	c.of.said.Lock()
 	c.of.said.plan = said[Plan]{plan, c.changes + 1}
 	c.of.said.Unlock()
+}
+
+// plant makes the forest of the contents that have candidates whose sketches agree in so many values. The
+// others have no pairs.
+func (c *collection[ID]) plant(agreement int) {
+	isSimilar := make([]atomic.Bool, len(c.contents))
+	c.keys.Each(func(int) bool { return true }, func(_ int, next func() []uint32) {
+		for sets := next(); sets != nil; sets = next() {
+			for k, i := range sets {
+				if isSimilar[i].Load() {
+					continue
+				}
+				for at, x := range sets {
+					if at != k && c.sketches[i].Agreement(&c.sketches[x]) >= agreement {
+						isSimilar[i].Store(true)
+						isSimilar[x].Store(true)
+						break
+					}
+				}
+			}
+		}
+	})
+	c.trees, c.plantedFor = forest.New(c.keys, func(i int) bool { return isSimilar[i].Load() }), agreement
 }
 
 // seePairs finds the pairs of a sample of the contents with all others, of any kind.
@@ -107,8 +140,50 @@ func (c *collection[ID]) seePairs(ctx context.Context) {
 	if s := c.settings.Similarity; s > 0 {
 		c.seen.least = min(c.seen.least, s)
 	}
-	j := &forestJoin[ID]{collection: c, least: c.seen.least, agreement: leastAgreement, most: mostSeen}
-	j.each(sampled, func(int) bool { return ctx.Err() != nil }, func(_ int, found []forestPair) {
+	ranks := make([]int32, len(c.contents)) // the places of contents in sampled and 1; 0 for others
+	for k, i := range sampled {
+		ranks[i] = int32(k + 1)
+	}
+	type candidate struct{ rank, set uint32 }
+	inTree := make([][]candidate, forestTrees)
+	c.keys.Each(func(int) bool { return true }, func(t int, next func() []uint32) {
+		for sets := next(); sets != nil; sets = next() {
+			for _, i := range sets {
+				if ranks[i] == 0 {
+					continue
+				}
+				enough := 4 * mostSeen // near-copies may have thousands; contents are in the order of their digests
+				for _, x := range sets {
+					if x != i && c.sketches[i].Agreement(&c.sketches[x]) >= leastAgreement {
+						inTree[t] = append(inTree[t], candidate{uint32(ranks[i] - 1), x})
+						if enough--; enough == 0 {
+							break
+						}
+					}
+				}
+			}
+		}
+	})
+	near := make([][]uint32, len(sampled))
+	for _, candidates := range inTree {
+		for _, x := range candidates {
+			near[x.rank] = append(near[x.rank], x.set)
+		}
+	}
+	j := &forestJoin[ID]{collection: c, least: c.seen.least}
+	j.each(sampled, func(int) bool { return ctx.Err() != nil }, func(w *forestSearcher[ID], k int) {
+		slices.Sort(near[k])
+		for sets := near[k]; len(sets) > 0 && len(w.near) < mostSeen; {
+			n := 1
+			for n < len(sets) && sets[n] == sets[0] {
+				n++
+			}
+			i, x := sampled[k], int(sets[0])
+			w.near = append(w.near, forestPair{cosine.Pair{A: x, B: i}, n, c.sketches[i].Agreement(&c.sketches[x])})
+			sets = sets[n:]
+		}
+		w.compare(sampled[k])
+	}, func(_ int, found []forestPair) {
 		c.seen.pairs = append(c.seen.pairs, found...)
 	})
 }
@@ -177,7 +252,6 @@ type forestJoin[ID comparable] struct {
 	least     float64
 	skip      func(i, j int) bool
 	agreement int    // that candidates must have
-	most      int    // candidates that are compared, those with the smallest digests; 0 for all
 	gone      []bool // contents that were dropped; nil if none were
 	workers   sync.Pool
 }
@@ -199,47 +273,28 @@ type forestSearcher[ID comparable] struct {
 
 // worker returns a new worker.
 func (j *forestJoin[ID]) worker() *forestSearcher[ID] {
-	return &forestSearcher[ID]{forestJoin: j, Searcher: j.trees.NewSearcher(), probe: probe{reader: j.newReader(&j.settings.Fingerprinter)}}
+	w := &forestSearcher[ID]{forestJoin: j, probe: probe{reader: j.newReader(&j.settings.Fingerprinter)}}
+	if j.trees != nil {
+		w.Searcher = j.trees.NewSearcher()
+	}
+	return w
 }
 
 // query appends to found the pairs of content i with the contents before end, ascending.
 func (w *forestSearcher[ID]) query(i, end int) {
 	w.near = w.near[:0]
-	isKnown := w.similar != nil && w.agreement >= w.similarFrom
-	if isKnown && !w.similar[i] {
-		return
-	}
 	for _, x := range w.Candidates(i, 0, end) {
 		y := int(x.Set)
-		if isKnown && !w.similar[y] {
-			continue
-		}
 		if a := w.sketches[i].Agreement(&w.sketches[y]); a >= w.agreement && (w.gone == nil || !w.gone[y]) {
 			w.near = append(w.near, forestPair{cosine.Pair{A: y, B: i}, int(x.Trees), a})
 		}
 	}
-	if w.most > 0 && len(w.near) > w.most {
-		// Thousands are halved by the highest bits of the digests first, which is faster than to sort all.
-		for bit := 63; bit > 0 && len(w.near) > 4*w.most; bit-- {
-			isLow := func(p forestPair) bool { return w.contents[p.A].digest>>bit == 0 }
-			low := 0
-			for _, p := range w.near {
-				if isLow(p) {
-					low++
-				}
-			}
-			if low >= w.most {
-				w.near = slices.DeleteFunc(w.near, func(p forestPair) bool { return !isLow(p) })
-			} else {
-				break
-			}
-		}
-		slices.SortFunc(w.near, func(a, b forestPair) int {
-			return cmp.Or(cmp.Compare(w.contents[a.A].digest, w.contents[b.A].digest), a.A-b.A)
-		})
-		w.near = w.near[:w.most]
-	}
 	slices.SortFunc(w.near, func(a, b forestPair) int { return a.A - b.A })
+	w.compare(i)
+}
+
+// compare appends to found the pairs of content i among near.
+func (w *forestSearcher[ID]) compare(i int) {
 	isRead := false
 	for _, p := range w.near {
 		if w.skip != nil && w.skip(i, p.A) {
@@ -292,7 +347,7 @@ func (j *forestJoin[ID]) Pairs(from int) iter.Seq[cosine.Pair] {
 
 // Each implements joiner.
 func (j *forestJoin[ID]) Each(vectors []int, covered func(i int) bool, take func(found []cosine.Pair)) {
-	j.each(vectors, covered, func(_ int, found []forestPair) {
+	j.each(vectors, covered, func(w *forestSearcher[ID], k int) { w.query(vectors[k], len(j.contents)) }, func(_ int, found []forestPair) {
 		pairs := make([]cosine.Pair, len(found))
 		for k, f := range found {
 			pairs[k] = f.Pair
@@ -301,8 +356,8 @@ func (j *forestJoin[ID]) Each(vectors []int, covered func(i int) bool, take func
 	})
 }
 
-// each is Each with what the forest knows about the pairs.
-func (j *forestJoin[ID]) each(vectors []int, covered func(i int) bool, take func(i int, found []forestPair)) {
+// each is Each with what the forest knows about the pairs. query finds those of a vector by its place.
+func (j *forestJoin[ID]) each(vectors []int, covered func(i int) bool, query func(w *forestSearcher[ID], k int), take func(i int, found []forestPair)) {
 	next := 0
 	none := func() struct{} { return struct{}{} }
 	parallel.InOrder(len(vectors), none, func(_ struct{}, k int, emit func([]forestPair) bool) {
@@ -315,8 +370,8 @@ func (j *forestJoin[ID]) each(vectors []int, covered func(i int) bool, take func
 			w = j.worker()
 		}
 		defer j.workers.Put(w)
-		w.found = nil
-		w.query(vectors[k], len(j.contents))
+		w.found, w.near = nil, w.near[:0]
+		query(w, k)
 		emit(w.found)
 	}, func(found []forestPair) bool {
 		take(vectors[next], found)

@@ -84,7 +84,11 @@ type joiner interface {
 // joiner returns a joiner for pairs of some kinds with a cosine of at least least.
 func (c *collection[ID]) joiner(least float64, kinds Kind) joiner {
 	if c.isLarge {
-		return &forestJoin[ID]{collection: c, least: least, skip: c.leavesOut(kinds), agreement: c.seen.agreement(least)}
+		agreement := c.seen.agreement(least)
+		if agreement < c.plantedFor {
+			c.plant(agreement)
+		}
+		return &forestJoin[ID]{collection: c, least: least, skip: c.leavesOut(kinds), agreement: agreement}
 	}
 	j := cosine.NewJoin(c.number(), least, func(int) bool { return true })
 	j.Skip = c.leavesOut(kinds)
@@ -111,7 +115,7 @@ func (c *collection[ID]) pairs(ctx context.Context, least float64, kinds Kind) i
 
 // plan estimates the recall of the forest for a threshold.
 func (c *collection[ID]) plan(least float64) Plan {
-	p := Plan{Trees: c.trees.Trees()}
+	p := Plan{Trees: c.keys.Trees()}
 	in := make([]int, p.Trees+1) // how many pairs of the sample are found in 1, 2, ... trees
 	found := 0
 	agreement, skip := c.seen.agreement(least), c.leavesOut(c.settings.Kinds)

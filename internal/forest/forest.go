@@ -8,137 +8,51 @@
 // together, and the number of candidates of a set does not grow with the collection.
 //
 //	sample.go  the keys of a set
-//	forest.go  the buckets
+//	keys.go    the keys of all sets, and the buckets that they make
+//	forest.go  the buckets of some sets, to look up candidates
 package forest
 
-import (
-	"cmp"
-	"slices"
+import "slices"
 
-	"github.com/neardup/neardup/internal/parallel"
-)
-
-// A Key has the values of a set in one tree, the first one in the highest bits.
-type Key uint64
-
-// The bits of the three values of a key.
-const (
-	first, second, third = 28, 18, 18
-
-	behindFirst  = second + third
-	behindSecond = third
-)
-
-// small is the number of sets up to which a bucket is not split.
-const small = 16
-
-// A Forest has the buckets of n sets. It does not change, so it is safe for concurrent use.
+// A Forest has the buckets of some of n sets. It does not change, so it is safe for concurrent use.
 type Forest struct {
 	trees []tree
-	n     int
+	ranks []uint32 // for each set its place among those in the forest and 1, or 0
 }
 
 // A tree has the buckets with at least two sets, one after the other.
 type tree struct {
 	starts []uint32 // where each bucket begins in sets; one more at the end
 	sets   []uint32 // ascending in each bucket
-	bucket []uint32 // for each set its bucket and 1, or 0
+	bucket []uint32 // for each set by rank its bucket and 1, or 0
 }
 
-// New makes a forest of so many trees, from the keys of all sets: set by set, one for each tree. It uses
-// all processors.
-func New(trees int, keys []Key) *Forest {
-	f := &Forest{trees: make([]tree, trees), n: len(keys) / trees}
-	parallel.Each(trees, func(t int) {
-		all := make([]entry, f.n)
-		for i := range all {
-			all[i] = entry{keys[i*trees+t], uint32(i)}
+// New makes a forest of the sets for which in is true, from the keys of all. It uses all processors.
+func New(keys *Keys, in func(set int) bool) *Forest {
+	f := &Forest{trees: make([]tree, keys.trees), ranks: make([]uint32, keys.n)}
+	count := uint32(0)
+	for i := range f.ranks {
+		if in(i) {
+			count++
+			f.ranks[i] = count
 		}
-		f.trees[t].build(all)
+	}
+	keys.Each(func(i int) bool { return f.ranks[i] > 0 }, func(t int, next func() []uint32) {
+		tree := &f.trees[t]
+		tree.bucket, tree.starts = make([]uint32, count), []uint32{0}
+		for sets := next(); sets != nil; sets = next() {
+			for _, x := range sets {
+				tree.bucket[f.ranks[x]-1] = uint32(len(tree.starts))
+			}
+			tree.sets = append(tree.sets, sets...)
+			tree.starts = append(tree.starts, uint32(len(tree.sets)))
+		}
 	})
 	return f
 }
 
-// Trees returns the number of trees.
-func (f *Forest) Trees() int { return len(f.trees) }
-
-// An entry is a set in a tree.
-type entry struct {
-	key Key
-	set uint32
-}
-
-// build makes the buckets of a tree. all is in the order of the sets; its order is lost.
-func (t *tree) build(all []entry) {
-	t.bucket, t.starts = make([]uint32, len(all)), []uint32{0}
-	all = byFirst(all)
-	for len(all) > 0 {
-		n := same(all, behindFirst)
-		t.enter(all[:n], behindFirst)
-		all = all[n:]
-	}
-}
-
-// byFirst sorts entries by the first values of their keys, and keeps the order of those with equal ones. It
-// is a radix sort by 14 bits at a time.
-func byFirst(all []entry) []entry {
-	const digit = first / 2
-	to := make([]entry, len(all))
-	starts := make([]uint32, 1<<digit+1)
-	for _, shift := range [2]int{behindFirst, behindFirst + digit} {
-		clear(starts)
-		for _, e := range all {
-			starts[e.key>>shift&(1<<digit-1)+1]++
-		}
-		for i := 1; i < len(starts); i++ {
-			starts[i] += starts[i-1]
-		}
-		for _, e := range all {
-			at := &starts[e.key>>shift&(1<<digit-1)]
-			to[*at] = e
-			*at++
-		}
-		all, to = to, all
-	}
-	return all
-}
-
-// same returns how many of the first entries have equal values before the lowest bits behind.
-func same(all []entry, behind int) int {
-	n := 1
-	for n < len(all) && all[n].key>>behind == all[0].key>>behind {
-		n++
-	}
-	return n
-}
-
-// enter makes a bucket of sets with equal values before the lowest bits behind, or several if they are many.
-func (t *tree) enter(sets []entry, behind int) {
-	switch {
-	case len(sets) == 1:
-		return
-	case len(sets) > small && behind > 0:
-		if behind == behindFirst {
-			behind = behindSecond
-			slices.SortFunc(sets, func(a, b entry) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.set, b.set)) })
-		} else {
-			behind = 0
-		}
-		for len(sets) > 0 {
-			n := same(sets, behind)
-			t.enter(sets[:n], behind)
-			sets = sets[n:]
-		}
-		return
-	}
-	from := len(t.sets)
-	for _, e := range sets {
-		t.sets = append(t.sets, e.set)
-		t.bucket[e.set] = uint32(len(t.starts))
-	}
-	slices.Sort(t.sets[from:])
-	t.starts = append(t.starts, uint32(len(t.sets)))
-}
+// Has reports whether a set is in the forest.
+func (f *Forest) Has(set int) bool { return f.ranks[set] > 0 }
 
 // A Searcher looks up candidates. It is for one goroutine.
 type Searcher struct {
@@ -155,23 +69,7 @@ type Candidate struct {
 
 // NewSearcher returns a searcher.
 func (f *Forest) NewSearcher() *Searcher {
-	return &Searcher{forest: f, seen: make([]uint32, f.n)}
-}
-
-// Any reports whether take is true for any set but i that shares a bucket with set i. It stops at the first
-// one, so it takes little time in a large bucket of similar sets.
-func (f *Forest) Any(i int, take func(set int) bool) bool {
-	for t := range f.trees {
-		tree := &f.trees[t]
-		if b := tree.bucket[i]; b > 0 {
-			for _, x := range tree.sets[tree.starts[b-1]:tree.starts[b]] {
-				if int(x) != i && take(int(x)) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return &Searcher{forest: f, seen: make([]uint32, len(f.ranks))}
 }
 
 // Candidates returns the sets from..to−1, without i, that share a bucket with set i, in no particular
@@ -179,9 +77,13 @@ func (f *Forest) Any(i int, take func(set int) bool) bool {
 func (s *Searcher) Candidates(i, from, to int) []Candidate {
 	f := s.forest
 	s.found = s.found[:0]
+	rank := f.ranks[i]
+	if rank == 0 {
+		return s.found
+	}
 	for t := range f.trees {
 		tree := &f.trees[t]
-		b := tree.bucket[i]
+		b := tree.bucket[rank-1]
 		if b == 0 {
 			continue
 		}

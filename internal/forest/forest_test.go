@@ -25,7 +25,57 @@ func TestCandidates(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 20, 100, 700} {
 		const trees = 4
 		keys := randomSets(n, trees)
-		f := New(trees, keys)
+		for _, inFile := range []bool{false, true} {
+			stored := must(NewKeys(trees, n, inFile))
+			for from := 0; from < n; from += 64 {
+				stored.Set(from, keys[from*trees:min(n, from+64)*trees])
+			}
+			f := New(stored, func(int) bool { return true })
+			if err := stored.Close(); err != nil {
+				t.Fatal(err)
+			}
+			compareCandidates(t, f, keys, n, trees)
+			// Of some sets, those that are left have the same candidates as if there were no others.
+			some := must(NewKeys(trees, n, false))
+			some.Set(0, keys)
+			var left []int
+			var leftKeys []Key
+			for i := range n {
+				if i%3 != 1 {
+					left, leftKeys = append(left, i), append(leftKeys, keys[i*trees:(i+1)*trees]...)
+				}
+			}
+			part := New(some, func(i int) bool { return i%3 != 1 })
+			alone := must(NewKeys(trees, len(left), false))
+			alone.Set(0, leftKeys)
+			a, b := part.NewSearcher(), New(alone, func(int) bool { return true }).NewSearcher()
+			for at, i := range left {
+				got, want := slices.Clone(a.Candidates(i, 0, n)), slices.Clone(b.Candidates(at, 0, len(left)))
+				for k := range want {
+					want[k].Set = uint32(left[want[k].Set])
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("set %d of some has %v, not %v", i, got, want)
+				}
+			}
+			if n > 1 && len(a.Candidates(1, 0, n)) > 0 {
+				t.Error("a set that is left out has candidates")
+			}
+		}
+	}
+}
+
+// must returns x, or panics.
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
+
+// compareCandidates compares a forest with the definition of buckets.
+func compareCandidates(t *testing.T, f *Forest, keys []Key, n, trees int) {
+	{
 		// The bits behind those by which sets are in one bucket of a tree.
 		behind := func(tree, i int) int {
 			for _, bits := range []int{behindFirst, behindSecond} {
