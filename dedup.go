@@ -21,6 +21,7 @@ import (
 //
 //	dedup_collection.go snapshots of all documents, and the pairs in one
 //	dedup_profile.go    the features of a document, and what they weigh
+//	dedup_memory.go     texts in memory or in a temporary file
 //	dedup_threshold.go  from which similarity on documents are near-duplicates
 //	dedup_kind.go       how near-duplicates differ, and which kinds of them count
 //	dedup_history.go    document frequencies, and the vectors that Search looks in
@@ -77,6 +78,13 @@ type DeduplicatorOptions struct {
 	// asked for; [Deduplicator.Plan] estimates what it finds. Every pair they report is verified all the
 	// same. Search always finds all.
 	Recall float64
+
+	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine. In a
+	// large collection, texts beyond a part of it go to a temporary file, in the folder for such files, and
+	// so do what Pairs and Groups need for the time being. What cannot be in a file are some 550 bytes for
+	// each document: if these do not fit, Pairs and Groups return an error before they begin. Searches take
+	// more; see [Deduplicator]. The Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
+	Memory int64
 }
 
 // defaultOptions are the options of the zero Deduplicator, ready for every text that it gets. They
@@ -93,6 +101,8 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 		return s, fmt.Errorf("neardup: similarity %g is not above 0 and at most 1", s.Similarity)
 	case s.Kinds&^AllKinds != 0:
 		return s, fmt.Errorf("neardup: unknown kinds of pairs: %d", uint8(s.Kinds))
+	case s.Memory < 0:
+		return s, fmt.Errorf("neardup: memory of %d bytes", s.Memory)
 	case !(s.Recall > 0 && s.Recall <= 1):
 		return s, fmt.Errorf("neardup: recall %g is not above 0 and at most 1", s.Recall)
 	}
@@ -153,12 +163,13 @@ type Deduplicator[ID comparable] struct {
 	seconds  uint32               // when the last one was, since 1970
 	contents []content            // by slot; a free slot has no documents
 	freed    []uint32             // the free slots of contents
-	digests  map[uint64][]uint32  // the contents with features, by digest
+	digests  map[uint64]uint32    // the first content with features for each digest
 	changes  int                  // counts what was added or deleted
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
 	left     int                  // and how many were forgotten
 	size     int                  // of all contents with features
+	bodies   bodyStore            // where their bodies are
 	isLarge  atomic.Bool          // profiles are slim: the size was once above exactSize
 	limit    int                  // if not 0, tests take it for exactSize,
 	sampled  int                  // and this for sampleSize
@@ -197,7 +208,8 @@ type storedDocument[ID comparable] struct {
 // A content is the profile that one or more documents share.
 type content struct {
 	profile
-	first, last int32 // slots of its first and last document, or -1 if it has none
+	first, last int32  // slots of its first and last document, or -1 if it has none
+	next        uint32 // the slot of the next content with the same digest, and 1; 0 if there is none
 }
 
 // NewDeduplicator returns an empty Deduplicator. It returns an error for options that are out of
@@ -227,7 +239,7 @@ func (d *Deduplicator[ID]) Add(id ID, text string) error {
 }
 
 // read returns the profile of a text, which is slim if profiles are to be slim.
-func (d *Deduplicator[ID]) read(text string) profile {
+func (d *Deduplicator[ID]) read(text string) reading {
 	f := &d.options().Fingerprinter
 	if d.isLarge.Load() {
 		return f.slimProfile(text)
@@ -251,7 +263,7 @@ func (d *Deduplicator[ID]) AddRecord(id ID, rec Record) error {
 // fails or the context ends, AddAll returns that error; the texts read before have been added. The
 // sequence may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
-	return addAll(ctx, d, texts, func(text string) (profile, error) { return d.read(text), nil })
+	return addAll(ctx, d, texts, func(text string) (reading, error) { return d.read(text), nil })
 }
 
 // AddRecords is AddAll for records; see AddRecord for more errors.
@@ -261,14 +273,14 @@ func (d *Deduplicator[ID]) AddRecords(ctx context.Context, records iter.Seq2[ID,
 
 // addAll adds documents in batches. It calls read on all processors, and then adds the batch in
 // order. It stops at the first error; documents before that one have been added.
-func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (profile, error)) error {
+func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (reading, error)) error {
 	type document struct {
 		id ID
 		of D
 	}
 	var batch []document
 	flush := func() error {
-		profiles, errs := make([]profile, len(batch)), make([]error, len(batch))
+		profiles, errs := make([]reading, len(batch)), make([]error, len(batch))
 		parallel.Each((len(batch)+15)/16, func(i int) {
 			for j := i * 16; j < min(len(batch), i*16+16); j++ {
 				profiles[j], errs[j] = read(batch[j].of)
@@ -301,7 +313,7 @@ func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs
 }
 
 // put adds a document under the lock.
-func (d *Deduplicator[ID]) put(id ID, p profile) error {
+func (d *Deduplicator[ID]) put(id ID, p reading) error {
 	if err := d.lock(); err != nil {
 		return err
 	}
@@ -310,9 +322,12 @@ func (d *Deduplicator[ID]) put(id ID, p profile) error {
 }
 
 // enter adds a document, and replaces the one with the same id. The caller holds the lock.
-func (d *Deduplicator[ID]) enter(id ID, p profile) error {
+func (d *Deduplicator[ID]) enter(id ID, p reading) error {
 	if _, replaced := d.ids[id]; !replaced && len(d.ids) == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
+	}
+	if err := d.spillBodies(); err != nil {
+		return err
 	}
 	if err := d.log(id, &p); err != nil {
 		return err
@@ -322,16 +337,16 @@ func (d *Deduplicator[ID]) enter(id ID, p profile) error {
 
 // keep is enter for a document that is in the files already, or if there are none. A content that is new
 // becomes searchable at once, with the weights of the current history.
-func (d *Deduplicator[ID]) keep(id ID, p profile, seconds uint32) error {
+func (d *Deduplicator[ID]) keep(id ID, p reading, seconds uint32) error {
 	d.delete(id)
 	if d.ids == nil {
-		d.ids, d.digests = map[ID]int32{}, map[uint64][]uint32{}
+		d.ids, d.digests = map[ID]int32{}, map[uint64]uint32{}
 	}
-	number := d.contentOf(p)
+	number := d.contentOf(p.profile)
 	c := &d.contents[number]
 	if c.first < 0 && p.hasFeatures() {
 		if d.entered++; d.known != nil {
-			p = p.whole(&d.options().Fingerprinter)
+			p := p.whole(&d.options().Fingerprinter)
 			if err := d.known.add(number, &p); err != nil {
 				return err
 			}
@@ -362,9 +377,10 @@ func (d *Deduplicator[ID]) keep(id ID, p profile, seconds uint32) error {
 // Profiles without terms never share a content: such documents are not near-duplicates of each
 // other.
 func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
-	for _, c := range d.digests[p.digest] {
-		if d.contents[c].compare(&p, &d.options().Fingerprinter) == 0 {
-			return c
+	same, isKnown := d.digests[p.digest]
+	for c := same + 1; isKnown && c > 0; c = d.contents[c-1].next {
+		if d.contents[c-1].compare(&p, &d.options().Fingerprinter) == 0 {
+			return c - 1
 		}
 	}
 	if p.hasFeatures() {
@@ -378,6 +394,7 @@ func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
 	if d.isLarge.Load() {
 		p = p.slim()
 	}
+	d.bodies.loose += int64(p.bytes)
 	c := uint32(len(d.contents))
 	if n := len(d.freed); n > 0 {
 		c, d.freed = d.freed[n-1], d.freed[:n-1]
@@ -386,7 +403,10 @@ func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
 	}
 	d.contents[c] = content{profile: p, first: -1, last: -1}
 	if p.hasFeatures() { // or else no search for equal profiles must find it
-		d.digests[p.digest] = append(d.digests[p.digest], c)
+		if isKnown {
+			d.contents[c].next = same + 1
+		}
+		d.digests[p.digest] = c
 	}
 	return c
 }
@@ -443,8 +463,14 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 	c := &d.contents[number]
 	if c.hasFeatures() {
 		d.size -= c.size
-		if left := slices.DeleteFunc(d.digests[c.digest], func(n uint32) bool { return n == number }); len(left) > 0 {
-			d.digests[c.digest] = left
+		d.bodies.forget(&c.profile)
+		if first := d.digests[c.digest]; first != number {
+			for first+1 != 0 && d.contents[first].next != number+1 {
+				first = d.contents[first].next - 1
+			}
+			d.contents[first].next = c.next
+		} else if c.next > 0 {
+			d.digests[c.digest] = c.next - 1
 		} else {
 			delete(d.digests, c.digest)
 		}
@@ -573,7 +599,7 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[Pair
 				return
 			}
 		}
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), c.err()); err != nil {
 			yield(Pair[ID]{}, err)
 		}
 	}
@@ -635,7 +661,7 @@ func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
 
 // find returns the near-duplicates of a profile. If id is not nil it also stores the profile under
 // the id, all under one lock.
-func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
+func (d *Deduplicator[ID]) find(id *ID, p reading) ([]Match[ID], error) {
 	replaced := int32(-1) // the slot of the document with the id
 	if id != nil {
 		if err := d.lock(); err != nil {
@@ -662,7 +688,7 @@ func (d *Deduplicator[ID]) find(id *ID, p profile) ([]Match[ID], error) {
 	}
 	var hits []hit
 	kinds, filled := d.options().Kinds, d.known.forms.Read(p.formWords())
-	for m, err := range d.known.index.Search(d.known.vector(&p)) {
+	for m, err := range d.known.index.Search(d.known.vector(&p.profile)) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -43,7 +44,8 @@ type collection[ID comparable] struct {
 	seen        seenPairs        // in a large collection
 	keys        *forest.Keys     // the same; for trees
 	plantedFor  int              // trees has all contents with candidates whose sketches agree in so many values
-	wrong       error            // of a temporary file
+	keysInFile  bool
+	wrong       error // too little memory, or the error of a temporary file
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.
@@ -63,7 +65,16 @@ func (d *Deduplicator[ID]) collect(ctx context.Context, old int) (*collection[ID
 	c := d.copied(old)
 	d.mu.RUnlock()
 	c.learn(ctx)
-	return c, ctx.Err()
+	return c, cmp.Or(c.err(), ctx.Err())
+}
+
+// err returns the error of a collection that could not be read as a whole.
+func (c *collection[ID]) err() error {
+	err := cmp.Or(c.wrong, c.of.bodyError())
+	if c.keys != nil {
+		err = cmp.Or(err, c.keys.Err())
+	}
+	return err
 }
 
 // copied returns the documents and contents for a snapshot. The caller holds the lock, for reading
@@ -104,7 +115,9 @@ func (c *collection[ID]) learn(ctx context.Context) {
 	slices.SortStableFunc(c.contents, func(a, b sharedContent) int { return isFresh(&a) - isFresh(&b) })
 	c.old, _ = slices.BinarySearchFunc(c.contents, 1, func(of sharedContent, fresh int) int { return isFresh(&of) - fresh })
 	if c.isLarge {
-		c.learnFromSample(ctx)
+		if c.wrong = c.fits(); c.wrong == nil {
+			c.learnFromSample(ctx)
+		}
 		return
 	}
 	c.learnAll()
@@ -160,7 +173,8 @@ func (c *collection[ID]) Vector(i int, _ []Term) []Term { return c.terms(i) }
 // terms.
 func (c *collection[ID]) Weigh(i int, v []Term, df []uint32) []Term {
 	w := Vector(slices.Clone(v))
-	c.weights.weigh(w, &c.contents[i].profile, df)
+	p := &c.contents[i].profile
+	c.weights.weigh(w, p.levels, p.fine, df)
 	return w
 }
 

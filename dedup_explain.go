@@ -94,14 +94,14 @@ func (d *Deduplicator[ID]) ExplainRecords(a, b Record) (Explanation, error) {
 }
 
 // explain compares two profiles. names has the spelling of their features.
-func (d *Deduplicator[ID]) explain(a, b profile, names map[uint64]string) (Explanation, error) {
+func (d *Deduplicator[ID]) explain(a, b reading, names map[uint64]string) (Explanation, error) {
 	unlock, err := d.lockFresh()
 	if err != nil {
 		return Explanation{}, err
 	}
 	defer unlock()
 	h := d.known
-	x, y := h.vector(&a), h.vector(&b)
+	x, y := h.vector(&a.profile), h.vector(&b.profile)
 	e := Explanation{Similarity: x.Cosine(y), Least: h.threshold.Similarity, Kinds: d.options().Kinds}
 	e.Kind = kindOf(a.words, b.words, h.forms.Read(a.formWords()), h.forms.Read(b.formWords())).ofTexts(a.text, b.text)
 	// Merge the two vectors: at has the position in e.Features of a feature seen on either side.

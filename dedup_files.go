@@ -110,10 +110,10 @@ func (d *Deduplicator[ID]) usable() error {
 				break
 			}
 			if d.size <= d.exactSize() {
-				s.profile = s.profile.whole(&d.settings.Fingerprinter)
+				s.profile = s.whole(&d.settings.Fingerprinter)
 			}
 			d.added = s.number
-			d.keep(e.ID, s.profile, e.Time)
+			d.keep(e.ID, s.reading, e.Time)
 		}
 		d.added, d.unread = added, false
 	}
@@ -150,7 +150,7 @@ func (d *Deduplicator[ID]) rlock() error {
 }
 
 // log puts an addition in the files, if there are any. The caller holds the lock.
-func (d *Deduplicator[ID]) log(id ID, p *profile) error {
+func (d *Deduplicator[ID]) log(id ID, p *reading) error {
 	if d.files == nil {
 		return nil
 	}
@@ -229,10 +229,10 @@ func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
 	return n, nil
 }
 
-// A storedProfile is a profile with the number of its document: what the files have.
+// A storedProfile is what the files have of a document.
 type storedProfile struct {
-	number int
-	profile
+	number int // how many documents were added before
+	reading
 }
 
 // The words of a stored document: these, and then the body, or the terms and the words.
@@ -242,7 +242,7 @@ const (
 	storedLength        // in characters
 	storedDigest        //
 	storedSize          //
-	storedForm          // formBody, formLevels and formRecord, joined by |
+	storedForm          // formLevels and formRecord, joined by |; 0 with a body
 	storedBytes         // the length of the body; 0 if there is none
 	storedTerms         // the length of the terms, as in a [VectorIndex]
 	storedWords         // the number of words, two in a word of 64 bits
@@ -257,18 +257,18 @@ const (
 // encodeDocument appends the words of a document.
 func encodeDocument(doc []uint64, s storedProfile) []uint64 {
 	form := uint64(0)
-	if s.levels {
-		form |= formLevels
-	}
-	if s.record {
-		form |= formRecord
-	}
-	words := s.words
-	if s.body != "" {
-		words = nil
+	var words wording.Wording
+	if s.bytes == 0 {
+		words = s.words
+		if s.levels {
+			form |= formLevels
+		}
+		if s.record {
+			form |= formRecord
+		}
 	}
 	from := len(doc)
-	doc = append(doc, s.text, uint64(s.number), uint64(s.length), s.digest, uint64(s.size), form, uint64(len(s.body)), 0, uint64(len(words)))
+	doc = append(doc, s.text, uint64(s.number), uint64(s.length), s.digest, uint64(s.size), form, uint64(s.bytes), 0, uint64(len(words)))
 	var last [8]byte
 	body := s.body
 	for ; len(body) >= 8; body = body[8:] {
@@ -277,7 +277,7 @@ func encodeDocument(doc []uint64, s storedProfile) []uint64 {
 	if copy(last[:], body) > 0 {
 		doc = append(doc, binary.LittleEndian.Uint64(last[:]))
 	}
-	if s.body == "" {
+	if s.bytes == 0 {
 		n := len(doc)
 		doc = cosine.AppendVector(doc, s.terms)
 		doc[from+storedTerms] = uint64(len(doc) - n)
@@ -304,22 +304,22 @@ func decodeDocument(doc []uint64) (s storedProfile, err error) {
 	n := func(word int) int { return int(min(head[word], 1<<40)) }
 	bytes, terms, words := n(storedBytes), n(storedTerms), n(storedWords)
 	if len(rest) != (bytes+7)/8+terms+(words+1)/2 || head[storedNumber] > math.MaxInt64-1 || head[storedLength] > math.MaxInt64 ||
-		head[storedSize] > 1<<40 || head[storedForm]&^(formLevels|formRecord) != 0 || bytes > 0 && terms+words > 0 {
+		head[storedSize] > 1<<40 || head[storedForm]&^(formLevels|formRecord) != 0 || bytes > 0 && (terms+words > 0 || head[storedForm] != 0) {
 		return s, errStored
 	}
 	s.number, s.text, s.length, s.digest, s.size = int(head[storedNumber]), head[storedText], int(head[storedLength]), head[storedDigest], int(head[storedSize])
-	s.levels, s.record = head[storedForm]&formLevels != 0, head[storedForm]&formRecord != 0
-	if s.levels {
-		s.fine = 1
-	}
 	if bytes > 0 {
 		body := make([]byte, 0, bytes+7)
 		for _, x := range rest[:(bytes+7)/8] {
 			body = binary.LittleEndian.AppendUint64(body, x)
 		}
-		s.body = string(body[:bytes])
+		s.body, s.bytes = string(body[:bytes]), bytes
+		return s, nil
 	}
-	rest = rest[(bytes+7)/8:]
+	s.parts = &parts{levels: head[storedForm]&formLevels != 0, record: head[storedForm]&formRecord != 0}
+	if s.levels {
+		s.fine = 1
+	}
 	if terms > 0 {
 		if err := cosine.CheckVector(rest[:terms]); err != nil {
 			return s, err

@@ -29,7 +29,7 @@ const (
 	sampleSize     = 6_000_000 // the weights come from documents of at least half this size
 	forestTrees    = 32
 	mostBucket     = 512      // a feature that more contents have is in keys only if there are no others
-	wordsAtOnce    = 16 << 20 // that are kept while forms are looked for
+	wordsAtOnce    = 64 << 20 // that are kept while forms are looked for, if they take little of the memory
 	forestSample   = 2000     // about so many contents are compared with all others first
 	mostSeen       = 50       // candidates of each of these that are compared; near-copies may have thousands
 	leastAgreement = 8        // values of sketches in which candidates agree: a cosine of about 0.4
@@ -60,7 +60,7 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	c.prune()
 
 	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
-	if c.keys, c.wrong = forest.NewKeys(forestTrees, len(c.contents), false); c.wrong != nil {
+	if c.keys, c.wrong = forest.NewKeys(forestTrees, len(c.contents), c.keysInFile); c.wrong != nil {
 		return
 	}
 	limit := max(1, uint32(mostBucket*len(s.contents)/len(c.contents)))
@@ -228,7 +228,7 @@ func (c *collection[ID]) learnForms(among []bool) {
 		}
 	}
 	text := func(n int) wording.Wording { return c.contents[similar[n]].formWords() }
-	if words <= wordsAtOnce { // each is needed several times
+	if memory := c.of.memory(); words <= wordsAtOnce && (memory == 0 || int64(words) <= memory/64) { // each is needed several times
 		texts := make([]wording.Wording, len(similar))
 		parallel.Chunks(len(texts), func(_, from, to int) {
 			for n := from; n < to; n++ {
@@ -241,7 +241,7 @@ func (c *collection[ID]) learnForms(among []bool) {
 	c.forms, c.filled = forms, make([]wording.Filled, len(c.contents))
 	for n, i := range similar {
 		if c.filled[i] = filled[n]; filled[n].Form != 0 { // each is compared with many of the same form
-			c.contents[i].words = text(n)
+			c.contents[i].withWords(text(n))
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	}
 	if c.settings.Kinds&(Identical|SameWords) != Identical|SameWords {
 		of := c.groupDocuments(ctx, &g)
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), c.err()); err != nil {
 			return nil, err
 		}
 		return c.groupsOf(of), nil
@@ -83,7 +83,7 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	}
 	keep := c.keepers(&g)
 	byContent := c.group(ctx, g.Linkage, func(i, j int) bool { return c.before(&g, keep[i], keep[j]) })
-	if err := ctx.Err(); err != nil {
+	if err := cmp.Or(ctx.Err(), c.err()); err != nil {
 		return nil, err
 	}
 	return c.groupsOf(c.spread(byContent, keep)), nil

@@ -182,6 +182,9 @@ func (d *Deduplicator[ID]) refresh() error {
 func (d *Deduplicator[ID]) learned() (*history, error) {
 	c := d.copied(0)
 	c.learn(context.Background())
+	if err := c.wrong; err != nil {
+		return nil, err
+	}
 	if !c.isLarge {
 		c.table = cosine.Count(c)
 	}

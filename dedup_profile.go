@@ -7,11 +7,13 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/spill"
 	"github.com/neardup/neardup/internal/wording"
 	"github.com/zeebo/xxh3"
 )
@@ -44,58 +46,99 @@ const (
 
 // A profile is a document before it is weighed. It does not change once it is made, so contents and
 // snapshots share it.
+//
+// The normalized text is its body, from which its parts can be made again. A profile without parts is slim.
+// Records, and texts with features of the caller's, have no body and are never slim. The body may be in a
+// file instead of in memory.
 type profile struct {
+	*parts
+	body   string
+	file   *spill.File // nil if the body is in memory
+	at     int64       // where it is in the file
+	bytes  int         // the length of the body; 0 if there is none
+	size   int         // how much there is to compare: words, and a constant
+	digest uint64      // of what is compared; equal profiles have equal digests
+}
+
+// The parts of a profile are what is compared.
+type parts struct {
 	// terms has the features with the weight 1 + ln n for n occurrences, or with the caller's
 	// Weight. If there are two levels, odd features are of characters.
 	terms  Vector
-	fine   float32 // the share of the characters: 0 to 1
-	levels bool    // whether there are two levels
-
-	words  wording.Wording // all words in their order, which tell the [Kind] of a pair
-	text   uint64          // a hash of the text, before it was normalized
+	fine   float32         // the share of the characters: 0 to 1
+	levels bool            // whether there are two levels
 	record bool            // the words are of a record
-	length int             // of the text in characters
-
-	// body is the normalized text, from which terms and words can be made again. A profile without them
-	// is slim. Records, and texts with features of the caller's, have no body and are never slim.
-	body   string
-	size   int    // how much there is to compare: words, and a constant
-	digest uint64 // of what is compared; equal profiles have equal digests
+	words  wording.Wording // all words in their order, which tell the [Kind] of a pair
 }
 
-// isSlim reports whether terms and words must be made again from the body.
-func (p *profile) isSlim() bool { return p.terms == nil && p.body != "" }
+// A reading is a profile with what is known of its document.
+type reading struct {
+	profile
+	text   uint64 // a hash of the text, before it was normalized
+	length int    // of the text in characters
+}
 
-// slim returns the profile without terms and words, if they can be made again.
+// isSlim reports whether terms must be made again from the body.
+func (p *profile) isSlim() bool { return (p.parts == nil || p.terms == nil) && p.bytes > 0 }
+
+// slim returns the profile without its parts, if they can be made again.
 func (p profile) slim() profile {
-	if p.body != "" {
-		p.terms, p.words = nil, nil
+	if p.bytes > 0 {
+		p.parts = nil
 	}
 	return p
 }
 
-// whole returns the profile with terms and words. f must be the Fingerprinter that made it.
+// bodies are buffers for bodies that are read from files.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// readBody calls use with the body, which is only valid meanwhile. A body that cannot be read is empty; the
+// file has the error.
+func (p *profile) readBody(use func(body string)) {
+	if p.file == nil {
+		use(p.body)
+		return
+	}
+	buf := bodies.Get().(*[]byte)
+	defer bodies.Put(buf)
+	use(p.file.Read(p.at, p.bytes, buf))
+}
+
+// whole returns the profile with its parts. f must be the Fingerprinter that made it.
 func (p *profile) whole(f *Fingerprinter) profile {
 	q := *p
 	if p.isSlim() {
-		q.words = wording.Read(p.body)
-		f.readLevels(&q)
+		q.parts = &parts{levels: true, fine: 1}
+		p.readBody(func(body string) {
+			q.words = wording.Read(body)
+			r := f.extractor(toTerms)
+			defer r.release()
+			q.fine, q.terms = r.levels(body, nil)
+		})
 	}
 	return q
 }
 
 // allWords returns the words, which it reads again if the profile does not have them.
-func (p *profile) allWords() wording.Wording {
-	if p.words == nil && p.body != "" {
-		return wording.Read(p.body)
+func (p *profile) allWords() (words wording.Wording) {
+	if p.parts != nil && p.words != nil || p.bytes == 0 {
+		return p.words
 	}
-	return p.words
+	p.readBody(func(body string) { words = wording.Read(body) })
+	return words
+}
+
+// withWords keeps the words, so that allWords need not read them again.
+func (p *profile) withWords(words wording.Wording) {
+	if p.isSlim() {
+		p.parts = &parts{levels: true, words: words}
+	}
 }
 
 // formWords returns the words in which forms are looked for. Records have none: all records of a table
 // are one form, filled in differently.
 func (p *profile) formWords() wording.Wording {
-	if p.record {
+	if p.parts != nil && p.record {
 		return nil
 	}
 	return p.allWords()
@@ -103,29 +146,32 @@ func (p *profile) formWords() wording.Wording {
 
 // profile returns the profile of a text. With a Tokenizer or a Weight it has one level, the
 // features of f. Any string is a valid text.
-func (f *Fingerprinter) profile(text string) profile {
-	p := f.slimProfile(text)
-	return p.whole(f)
+func (f *Fingerprinter) profile(text string) reading {
+	r := f.slimProfile(text)
+	r.profile = r.whole(f)
+	return r
 }
 
-// slimProfile returns the profile of a text, without terms and words if they can be made later.
-func (f *Fingerprinter) slimProfile(text string) (p profile) {
-	p.length, p.text = utf8.RuneCountInString(text), xxh3.HashString(text)
+// slimProfile returns the profile of a text, without its parts if they can be made later.
+func (f *Fingerprinter) slimProfile(text string) (r reading) {
+	r.length, r.text = utf8.RuneCountInString(text), xxh3.HashString(text)
 	normalized := f.Normalizer.Normalize(text)
 	if !f.hasLevels() {
-		p.words, p.terms = wording.Read(normalized), f.rawWeight().Vector(text)
-		p.measure()
-		return p
+		r.parts = &parts{words: wording.Read(normalized), terms: f.rawWeight().Vector(text)}
+		r.measure()
+		return r
 	}
-	p.levels, p.fine = true, 1
 	words, digest := wording.Count(normalized)
-	if p.size, p.digest = words+documentSize, digest; words > 0 {
-		p.body = strings.Clone(normalized)
+	r.size, r.digest = words+documentSize, digest
+	if words == 0 {
+		r.parts = &parts{levels: true, fine: 1}
+		return r
 	}
-	return p
+	r.body, r.bytes = strings.Clone(normalized), len(normalized)
+	return r
 }
 
-// measure sets the size and the digest of a profile with terms and words.
+// measure sets the size and the digest of a profile that has no body.
 func (p *profile) measure() {
 	p.size = len(p.words) + documentSize
 	h := xxh3.New()
@@ -143,12 +189,12 @@ func (p *profile) measure() {
 }
 
 // hasFeatures reports whether there is anything to compare.
-func (p *profile) hasFeatures() bool { return len(p.terms) > 0 || p.body != "" }
+func (p *profile) hasFeatures() bool { return p.bytes > 0 || len(p.terms) > 0 }
 
 // compare orders profiles by what is compared, which does not depend on when they were added. Only
 // profiles with equal terms and words are equal. f is the Fingerprinter that made them.
 func (p *profile) compare(q *profile, f *Fingerprinter) int {
-	if p.digest != q.digest || p.body == q.body && p.body != "" {
+	if p.digest != q.digest || p.body == q.body && p.body != "" || p.file == q.file && p.file != nil && p.at == q.at {
 		return cmp.Compare(p.digest, q.digest)
 	}
 	x, y := p.whole(f), q.whole(f)
@@ -159,16 +205,6 @@ func (p *profile) compare(q *profile, f *Fingerprinter) int {
 
 // documentSize is the size of a document without words.
 const documentSize = 100
-
-// readLevels makes the terms of a profile with two levels from its body.
-func (f *Fingerprinter) readLevels(p *profile) {
-	if p.body == "" {
-		return
-	}
-	r := f.extractor(toTerms)
-	defer r.release()
-	p.fine, p.terms = r.levels(p.body, nil)
-}
 
 // levels appends the terms of a text, which must have a word, and returns the share of the characters.
 func (r *extractor) levels(text string, terms []Term) (fine float32, _ []Term) {
@@ -206,14 +242,14 @@ func (f *Fingerprinter) hasLevels() bool { return f.Tokenizer == nil && f.Weight
 
 // recordProfile returns the profile of a record, which always has one level. For its errors see
 // checkRecord.
-func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
+func (f *Fingerprinter) recordProfile(rec Record) (p reading, err error) {
 	if err := f.checkRecord(rec); err != nil {
 		return p, err
 	}
 	for _, value := range rec {
 		p.length += utf8.RuneCountInString(value)
 	}
-	p.terms = f.rawWeight().RecordVector(rec)
+	p.parts = &parts{terms: f.rawWeight().RecordVector(rec), record: true}
 	// The wording of a record is that of the columns that count, in the order of the Fields.
 	var text strings.Builder
 	seen := map[string]bool{}
@@ -225,7 +261,7 @@ func (f *Fingerprinter) recordProfile(rec Record) (p profile, err error) {
 			p.words = append(append(p.words, wording.Read(f.Normalizer.Normalize(value))...), wording.Column)
 		}
 	}
-	p.record, p.words, p.text = true, slices.Clone(p.words), xxh3.HashString(text.String())
+	p.words, p.text = slices.Clone(p.words), xxh3.HashString(text.String())
 	p.measure()
 	return p, nil
 }
@@ -292,21 +328,21 @@ func (w profileWeights) idf(df uint32) float64 {
 	return exact.Ln((w.n + prior) / float64(max(df, 1)))
 }
 
-// weigh turns the raw weights of terms into final ones, in place. p is the profile that the terms
-// are of, and df has the document frequency of each. With two levels, it scales each level to the
-// root of its share, as described above, and returns the factors that do it, or 1.
-func (w profileWeights) weigh(terms Vector, p *profile, df []uint32) (factors [2]float64) {
+// weigh turns the raw weights of terms into final ones, in place. df has the document frequency of each. With
+// two levels, it scales each level to the root of its share, as described above, and returns the factors
+// that do it, or 1. fine is the share of the characters.
+func (w profileWeights) weigh(terms Vector, levels bool, fine float32, df []uint32) (factors [2]float64) {
 	var squares [2]float64
 	for i := range terms {
 		t := &terms[i]
 		t.Weight = float32(float64(t.Weight) * w.idf(df[i]))
 		squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)
 	}
-	if !p.levels || p.fine == 0 || p.fine == 1 {
+	if !levels || fine == 0 || fine == 1 {
 		return [2]float64{1, 1}
 	}
 	// Feature&1 is the level: 0 is words, 1 is characters.
-	factors = [2]float64{math.Sqrt(1-float64(p.fine)) * cosine.UnitFactor(squares[0]), math.Sqrt(float64(p.fine)) * cosine.UnitFactor(squares[1])}
+	factors = [2]float64{math.Sqrt(1-float64(fine)) * cosine.UnitFactor(squares[0]), math.Sqrt(float64(fine)) * cosine.UnitFactor(squares[1])}
 	for i := range terms {
 		t := &terms[i]
 		t.Weight = float32(float64(t.Weight) * factors[t.Feature&1])

@@ -49,7 +49,7 @@ func (f *frequencies) vector(p *profile) Vector {
 	for i, t := range v {
 		df[i] = max(f.documents(t.Feature), 1)
 	}
-	f.weights.weigh(v, p, df)
+	f.weights.weigh(v, p.levels, p.fine, df)
 	// A feature that all documents have may weigh 0; a vector has no such terms.
 	return slices.DeleteFunc(v, func(t Term) bool { return t.Weight == 0 })
 }
@@ -65,6 +65,10 @@ type reader struct {
 	raw    []Term   // the terms of the profile
 	df     []uint32 // their document frequencies, at least 1
 	vector Vector   // the terms with final weights
+
+	unknown  []uint32 // the terms that were not in known
+	features []uint64 // of these, what may be in the table
+	found    []uint32
 }
 
 // knownBits make known small enough to stay close to the processor, and large enough for the runs of
@@ -85,23 +89,54 @@ type measure struct {
 
 // read reads a profile, which may be slim.
 func (r *reader) read(p *profile) measure {
-	q := *p
-	if q.isSlim() {
-		q.fine, r.raw = r.x.levels(q.body, r.raw[:0])
+	levels, fine := true, float32(1)
+	if p.isSlim() {
+		p.readBody(func(body string) { fine, r.raw = r.x.levels(body, r.raw[:0]) })
 	} else {
-		r.raw = append(r.raw[:0], q.terms...)
+		levels, fine, r.raw = p.levels, p.fine, append(r.raw[:0], p.terms...)
 	}
-	r.df = r.df[:0]
-	for _, t := range r.raw {
-		known := &r.known[t.Feature>>(64-knownBits)]
-		if known.feature != t.Feature {
-			known.feature, known.df = t.Feature, max(r.documents(t.Feature), 1)
-		}
-		r.df = append(r.df, known.df)
-	}
+	r.lookUp()
 	r.vector = append(r.vector[:0], r.raw...)
-	factors := r.weights.weigh(r.vector, &q, r.df)
-	return measure{[2]bool{q.fine < 1, q.fine > 0}, factors, cosine.Square(r.vector)}
+	factors := r.weights.weigh(r.vector, levels, fine, r.df)
+	return measure{[2]bool{fine < 1, fine > 0}, factors, cosine.Square(r.vector)}
+}
+
+// lookUp sets the document frequencies of raw. Where they are in the table, the processor would wait for
+// memory each time. So it goes through the features three times, and each time no step waits for another one.
+func (r *reader) lookUp() {
+	n := len(r.raw)
+	r.df = slices.Grow(r.df[:0], n)[:n]
+	r.unknown = slices.Grow(r.unknown[:0], n)[:0]
+	for k := range r.raw {
+		x := r.raw[k].Feature
+		if known := &r.known[x>>(64-knownBits)]; known.feature == x {
+			r.df[k] = known.df
+		} else {
+			r.df[k] = 1
+			r.unknown = append(r.unknown, uint32(k))
+		}
+	}
+	unknown := r.unknown
+	if r.filter != nil {
+		may := 0
+		for _, k := range unknown {
+			unknown[may] = k // keeps what may is, so the first ones are those that may be in the table
+			may += int(r.filter.Bit(r.raw[k].Feature))
+		}
+		unknown = unknown[:may]
+	}
+	r.features, r.found = r.features[:0], slices.Grow(r.found[:0], len(unknown))[:len(unknown)]
+	for _, k := range unknown {
+		r.features = append(r.features, r.raw[k].Feature)
+	}
+	r.table.FindAll(r.features, 0, r.found)
+	for i, k := range unknown {
+		df := max(r.found[i]&^frequency.Marked, 1)
+		r.df[k] = df
+		x := r.features[i]
+		known := &r.known[x>>(64-knownBits)]
+		known.feature, known.df = x, df
+	}
 }
 
 // keys sets the keys of the profile that was read, and returns its sketch. For keys, a text is known by its
@@ -109,7 +144,8 @@ func (r *reader) read(p *profile) measure {
 // both sides of the border have half of the trees in common.
 func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) forest.Sketch {
 	words, chars := forest.All, forest.Part(-1)
-	if n := p.size - documentSize; p.levels && n < shortKeys {
+	levels := p.bytes > 0
+	if n := p.size - documentSize; levels && n < shortKeys {
 		words, chars = forest.Odd, forest.Even
 		if n <= shortText {
 			chars = forest.All
@@ -118,7 +154,7 @@ func (r *reader) keys(p *profile, sampler *forest.Sampler, keys []forest.Key) fo
 	sampler.Reset()
 	for k, t := range r.raw {
 		switch {
-		case !p.levels || t.Feature&1 == 0:
+		case !levels || t.Feature&1 == 0:
 			sampler.Add(t.Feature, r.df[k], words)
 		case chars >= 0:
 			sampler.Add(t.Feature, r.df[k], chars)
@@ -166,11 +202,13 @@ func (p *probe) cosine(with *profile, m *measure) float64 {
 	if !with.isSlim() {
 		return cosine.Of(cosine.Dot(p.vector, p.frequencies.vector(with)), p.square, m.square)
 	}
-	for level, has := range m.levels {
-		if has {
-			p.count(with.body, uint64(level))
+	with.readBody(func(body string) {
+		for level, has := range m.levels {
+			if has {
+				p.count(body, uint64(level))
+			}
 		}
-	}
+	})
 	dot := 0.0
 	for k, n := range p.counts {
 		if n == 0 {

@@ -21,7 +21,7 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 	if err != nil {
 		t.Fatal(err)
 	}
-	profiles := make([]profile, len(texts))
+	profiles := make([]reading, len(texts))
 	var different []Vector
 	var words []wording.Wording
 	seen := map[uint64]bool{}
@@ -57,7 +57,7 @@ func bruteDuplicates(t *testing.T, texts []string, s DeduplicatorOptions) []Pair
 		for k, term := range p.terms {
 			counts[k] = df[term.Feature]
 		}
-		weights.weigh(vectors[i], &p, counts)
+		weights.weigh(vectors[i], p.levels, p.fine, counts)
 	}
 	d, err := NewDeduplicator[int](s)
 	if err != nil {
@@ -194,11 +194,11 @@ func TestDeduplicatorSearch(t *testing.T) {
 			ref.AddAll(bg, slices.All(learned))
 			h := must(ref.learned())
 			p := ref.settings.Fingerprinter.profile(text)
-			v := h.vector(&p)
+			v := h.vector(&p.profile)
 			var want []Match[int]
 			for j := range i {
 				q := ref.settings.Fingerprinter.profile(texts[j])
-				if c := v.Cosine(h.vector(&q)); c >= h.threshold.Similarity {
+				if c := v.Cosine(h.vector(&q.profile)); c >= h.threshold.Similarity {
 					kind := kindOf(p.words, q.words, h.forms.Read(p.words), h.forms.Read(q.words))
 					if texts[j] == text {
 						kind = Identical

@@ -43,6 +43,7 @@ type numbered struct {
 func newExact(o *options, fp *neardup.Fingerprinter, sources []source) (*exact, error) {
 	m := &o.method
 	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Recall: m.recall, Kinds: m.kinds}
+	s.Memory = o.memory * 3 / 4 // the rest is for ids and places
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}

@@ -31,6 +31,7 @@ type collection struct {
 	old        int // docs[:old] are of old sources
 	bytes      int64
 	bad        int
+	cols       columns
 
 	method  *method
 	exact   *exact // with the methods auto and cosine
@@ -41,9 +42,9 @@ type collection struct {
 // stored is what the program keeps of a document.
 type stored struct {
 	place
+	offset  int64 // where it begins in the source
 	id      string
-	line    string // the beginning of the text, for the summary: up to 100 bytes
-	length  int    // of the text, in characters; only with -method auto and cosine
+	length  int // of the text, in characters; only with -method auto and cosine
 	content *content
 }
 
@@ -198,8 +199,8 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		b.texts = make([]string, len(b.items))
 	}
 	made := make([]content, len(b.items))
-	var kept strings.Builder // ids and beginnings of texts, so that they do not keep the rest in memory
-	kept.Grow(100 * len(b.items))
+	var kept strings.Builder // ids, so that they do not keep the texts in memory
+	kept.Grow(16 * len(b.items))
 	keep := func(s string) string {
 		from := kept.Len()
 		kept.WriteString(s)
@@ -208,7 +209,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 	for i := range b.items {
 		it := &b.items[i]
 		if it.old != nil {
-			b.docs[i] = stored{it.place, it.old.id, "", 0, it.old.content}
+			b.docs[i] = stored{place: it.place, id: it.old.id, content: it.old.content}
 			continue
 		}
 		d, err := it.parse(&sources[it.source], o.cols, x)
@@ -227,7 +228,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if isNew {
 			content.mark = o.method.mark(fp, text, d.metadata)
 		}
-		b.docs[i] = stored{it.place, keep(d.id), keep(text[:min(len(text), 100)]), 0, content}
+		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
 		if b.texts != nil {
 			b.texts[i], b.docs[i].length = strings.Clone(text), utf8.RuneCountInString(text)
 		}
@@ -480,7 +481,11 @@ func (c *collection) summary(out io.Writer, took time.Duration) error {
 	}
 	for _, first := range groups[:min(5, len(groups))] {
 		d := &c.docs[first]
-		fmt.Fprintf(w, "%6d × %s: %s\n", members[first], cli.Printable(d.id, 60), cli.Printable(d.line, 80))
+		fmt.Fprintf(w, "%6d × %s", members[first], cli.Printable(d.id, 60))
+		if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {
+			fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }

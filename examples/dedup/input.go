@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/csv"
@@ -47,7 +48,8 @@ type item struct {
 	old *saved   // a saved fingerprint
 	err error
 
-	block *[]byte // what raw is a part of; nil if nothing else is
+	block  *[]byte // what raw is a part of; nil if nothing else is
+	offset int64   // where the line begins in the source, or in what is decompressed from it
 }
 
 // A header says which columns of a CSV file have the fields. title is −1 if no column has a title.
@@ -154,6 +156,39 @@ func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 	return plain, func() { closePlain(); closeFile() }, nil
 }
 
+// beginning returns the beginning of the text at an offset, or "" if that cannot be read without reading all
+// that is before it.
+func (s *source) beginning(offset int64, cols columns) string {
+	if !s.regular() || s.format == "csv" {
+		return ""
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	r, finish, err := cli.Decompress(f, s.path)
+	if err != nil {
+		return ""
+	}
+	finish()
+	if _, isPlain := r.(*bufio.Reader); !isPlain {
+		return ""
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return ""
+	}
+	text := ""
+	one := source{path: s.path, format: s.format}
+	one.read(0, io.LimitReader(f, 1<<20), cols, 1<<20, func(it item) bool {
+		if d, err := it.parse(&one, cols, &decoder{}); err == nil {
+			text = strings.Clone(d.whole())
+		}
+		return false
+	})
+	return text
+}
+
 // errTooLong is the error of a line that is longer than -max-line.
 var errTooLong = errors.New("longer than -max-line")
 
@@ -165,6 +200,8 @@ type lineReader struct {
 	line  int32   // number of the line that was read last, from 1
 	block *[]byte // of which the line is a part
 	rest  []byte  // of the block
+	begin int64   // where the line begins
+	end   int64   // and where the next one does
 	err   error   // what r returned
 }
 
@@ -194,12 +231,15 @@ func (l *lineReader) next() ([]byte, error) {
 			break
 		}
 		if end > l.max+8 { // + 8: the line end and the mark are cut off below
-			tooLong, end = true, 0
+			tooLong = true
+			l.end += int64(end)
+			end = 0
 		}
 		l.fill(end)
 	}
 	line := l.rest[:end:end]
 	l.rest = l.rest[end:]
+	l.begin, l.end = l.end, l.end+int64(end)
 	l.line++
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
 	if l.line == 1 {
@@ -255,7 +295,7 @@ func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(
 			return fmt.Errorf("%s:%d: %w", s.path, lines.line+1, err)
 		}
 		it := at(lines.line)
-		it.raw, it.err, it.block = line, err, lines.block
+		it.raw, it.err, it.block, it.offset = line, err, lines.block, lines.begin
 		if err == nil && len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}

@@ -35,6 +35,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -60,6 +62,7 @@ type options struct {
 	format, against              string
 	pairs, clusters, out, save   string
 	state                        string
+	memory                       int64 // in bytes
 	skipBad                      bool
 	cols                         columns
 	args                         []string
@@ -147,6 +150,11 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	f.StringVar(&o.cols.id, "id", "id", "`NAME` of the field or column with the id")
 	f.StringVar(&o.cols.text, "text", "text", "`NAME` of the field or column with the text")
 	f.StringVar(&o.cols.title, "title", "title", "`NAME` of the field or column with the title; it may be missing")
+	f.Func("memory", "how much memory to use, such as 800M or 8G. What does not fit goes to temporary files, in $TMPDIR.\n"+
+		"The default is half of the memory of the machine", func(text string) (err error) {
+		o.memory, err = parseBytes(text)
+		return err
+	})
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of texts to work on at the same time; the results do not depend on it")
 	f.IntVar(&o.maxLine, "max-line", 64<<20, "length of the longest line or .txt file that is accepted, in bytes")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "skip lines and files that cannot be read, and report and count them, instead of stopping")
@@ -232,6 +240,22 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	return &o, nil
 }
 
+// parseBytes returns a number of bytes: a number with K, M, G or T behind it, for powers of 1024, or without.
+func parseBytes(text string) (int64, error) {
+	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	shift := 0
+	if n := len(number); n > 0 {
+		if i := strings.IndexByte("KMGT", number[n-1]); i >= 0 {
+			number, shift = number[:n-1], 10*(i+1)
+		}
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	if bytes := x * float64(int64(1)<<shift); err == nil && bytes >= 64<<20 && bytes < 1<<60 {
+		return int64(bytes), nil
+	}
+	return 0, errors.New("must be at least 64M, such as 800M or 8G")
+}
+
 // run runs the program and returns the exit status: 0 if all went well, 1 after an error, 2 if the
 // flags are wrong.
 func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -243,11 +267,14 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		return 2
 	}
 	defer outs.Discard()
+	if o.memory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.memory * 95 / 100))
+	}
 	if o.method.isExact() {
 		// Most of the memory is texts, which hold no pointers. So collecting garbage often costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
-	c := &collection{stderr: stderr, method: &o.method}
+	c := &collection{stderr: stderr, method: &o.method, cols: o.cols}
 	if err := c.dedup(o, outs, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "dedup:", cli.Printable(err.Error(), 2000))
 		return 1

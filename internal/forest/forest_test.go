@@ -31,7 +31,7 @@ func TestCandidates(t *testing.T) {
 				stored.Set(from, keys[from*trees:min(n, from+64)*trees])
 			}
 			f := New(stored, func(int) bool { return true })
-			if err := stored.Close(); err != nil {
+			if err := stored.Err(); err != nil {
 				t.Fatal(err)
 			}
 			compareCandidates(t, f, keys, n, trees)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/spill"
 )
 
 // This file has the keys of all sets, tree by tree, in memory or in a temporary file, and sorts those of a
@@ -48,22 +49,17 @@ func NewKeys(trees, n int, inFile bool) (*Keys, error) {
 		return k, nil
 	}
 	var err error
-	if k.file, err = os.CreateTemp("", "neardup-keys-*"); err != nil {
-		return nil, fmt.Errorf("neardup: %w", err)
-	}
-	os.Remove(k.file.Name()) // Close does it where a file that is open cannot be removed
-	return k, nil
+	k.file, err = spill.Temporary(k)
+	return k, err
 }
 
 // Trees returns the number of trees.
 func (k *Keys) Trees() int { return k.trees }
 
-// Close removes the file, and returns the first error of it.
-func (k *Keys) Close() error {
-	if k.file != nil {
-		k.file.Close()
-		os.Remove(k.file.Name())
-	}
+// Err returns the first error of the file, or nil. After an error keys may be missing.
+func (k *Keys) Err() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	return k.err
 }
 

@@ -14,7 +14,10 @@ func NewFilter(n int) Filter { return make(Filter, 1<<bits.Len(uint(n/8))) }
 func (f Filter) Add(key uint64) { f[f.word(key)] |= 1 << (key >> 1 & 63) }
 
 // MayHave reports whether a key may have been added. It never denies one that was.
-func (f Filter) MayHave(key uint64) bool { return f[f.word(key)]>>(key>>1&63)&1 != 0 }
+func (f Filter) MayHave(key uint64) bool { return f.Bit(key) != 0 }
+
+// Bit is MayHave as a number: 1 if the key may have been added, and else 0.
+func (f Filter) Bit(key uint64) uint64 { return f[f.word(key)] >> (key >> 1 & 63) & 1 }
 
 // word returns the word that has the bit of a key.
 func (f Filter) word(key uint64) uint64 { return key >> 7 & uint64(len(f)-1) }

@@ -95,6 +95,29 @@ func (f *Table) Find(key uint64, missing uint32) uint32 {
 	}
 }
 
+// FindAll sets values to what Find returns for each key. Most of the time of Find is waiting for memory, so it
+// has several keys on the way at once.
+func (f *Table) FindAll(keys []uint64, missing uint32, values []uint32) {
+	const ahead = 16
+	touched := uint64(0)
+	for i, key := range keys {
+		if i+ahead < len(keys) {
+			next := max(keys[i+ahead], 1)
+			if lines := f.Shards[next>>58].lines; len(lines) > 0 {
+				at, _ := bits.Mul64(next*f.factor, uint64(len(lines)))
+				touched |= lines[at].keys[0]
+			}
+		}
+		values[i] = f.Find(key, missing)
+	}
+	f.touched(touched)
+}
+
+// touched keeps the compiler from leaving out loads whose values nobody needs.
+//
+//go:noinline
+func (f *Table) touched(uint64) {}
+
 // slot returns the place of a key's value, or nil and the line with room for it. The shard must
 // have lines.
 func (s *shard) slot(key, factor uint64) (*uint32, *line) {
