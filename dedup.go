@@ -85,6 +85,18 @@ type DeduplicatorOptions struct {
 	// each document: if these do not fit, Pairs and Groups return an error before they begin. Searches take
 	// more; see [Deduplicator]. The Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
 	Memory int64
+
+	// Progress, if set, is called now and then while Pairs, Groups, Threshold or Calibrate work on a large
+	// collection, from one goroutine at a time. It should return soon, and must not call the Deduplicator.
+	Progress func(Progress)
+}
+
+// A Progress says what a [Deduplicator] is doing. The stages come in this order; some are left out, and
+// some come again, and a stage may end before Done is Total.
+type Progress struct {
+	Stage string // "weighing", "reading", "sampling", "gathering", "finding forms" or "comparing"
+	Done  int    // documents, or steps
+	Total int
 }
 
 // defaultOptions are the options of the zero Deduplicator, ready for every text that it gets. They

@@ -55,7 +55,9 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 			s.contents = append(s.contents, sharedContent{content: c.contents[i].content})
 		}
 	}
+	weighing := c.begin("weighing", len(s.contents))
 	s.learnAll()
+	weighing.add(len(s.contents))
 	c.frequencies = frequencies{weights: s.weights, table: cosine.Count(s)}
 	c.prune()
 
@@ -72,9 +74,11 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	workers := sync.Pool{New: func() any {
 		return &worker{c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees, limit), make([]forest.Key, parallel.Chunk*forestTrees)}
 	}}
+	reading := c.begin("reading", len(c.contents))
 	parallel.Chunks(len(c.contents), func(_, from, to int) {
 		w := workers.Get().(*worker)
 		defer workers.Put(w)
+		defer reading.add(to - from)
 		for i := from; i < to && ctx.Err() == nil; i++ {
 			c.measures[i] = w.read(&c.contents[i].profile)
 			c.sketches[i] = w.reader.keys(&c.contents[i].profile, w.Sampler, w.keys[(i-from)*forestTrees:][:forestTrees])
@@ -114,7 +118,9 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 // others have no pairs.
 func (c *collection[ID]) plant(agreement int) {
 	isSimilar := make([]atomic.Bool, len(c.contents))
+	gathering := c.begin("gathering", c.keys.Trees())
 	c.keys.Each(func(int) bool { return true }, func(_ int, next func() []uint32) {
+		defer gathering.add(1)
 		for sets := next(); sets != nil; sets = next() {
 			for k, i := range sets {
 				if isSimilar[i].Load() {
@@ -146,7 +152,9 @@ func (c *collection[ID]) seePairs(ctx context.Context) {
 	}
 	type candidate struct{ rank, set uint32 }
 	inTree := make([][]candidate, forestTrees)
+	sampling := c.begin("sampling", forestTrees+len(sampled))
 	c.keys.Each(func(int) bool { return true }, func(t int, next func() []uint32) {
+		defer sampling.add(1)
 		for sets := next(); sets != nil; sets = next() {
 			for _, i := range sets {
 				if ranks[i] == 0 {
@@ -183,6 +191,7 @@ func (c *collection[ID]) seePairs(ctx context.Context) {
 			sets = sets[n:]
 		}
 		w.compare(sampled[k])
+		sampling.add(1)
 	}, func(_ int, found []forestPair) {
 		c.seen.pairs = append(c.seen.pairs, found...)
 	})
@@ -237,7 +246,9 @@ func (c *collection[ID]) learnForms(among []bool) {
 		})
 		text = func(n int) wording.Wording { return texts[n] }
 	}
+	finding := c.begin("finding forms", len(similar))
 	forms, filled := wording.Learn(len(similar), words, text)
+	finding.add(len(similar))
 	c.forms, c.filled = forms, make([]wording.Filled, len(c.contents))
 	for n, i := range similar {
 		if c.filled[i] = filled[n]; filled[n].Form != 0 { // each is compared with many of the same form
@@ -253,6 +264,7 @@ type forestJoin[ID comparable] struct {
 	skip      func(i, j int) bool
 	agreement int    // that candidates must have
 	gone      []bool // contents that were dropped; nil if none were
+	comparing *stage // nil if nobody is told
 	workers   sync.Pool
 }
 
@@ -325,6 +337,7 @@ func (j *forestJoin[ID]) Pairs(from int) iter.Seq[cosine.Pair] {
 		n := len(j.contents)
 		parallel.InOrder((n-from+parallel.Chunk-1)/parallel.Chunk, j.worker, func(w *forestSearcher[ID], c int, emit func([]forestPair) bool) {
 			w.found = nil
+			defer j.comparing.add(parallel.Chunk)
 			for i := from + c*parallel.Chunk; i < min(n, from+(c+1)*parallel.Chunk); i++ {
 				if w.query(i, i); len(w.found) >= 4*parallel.Chunk {
 					if !emit(w.found) {
@@ -361,6 +374,7 @@ func (j *forestJoin[ID]) each(vectors []int, covered func(i int) bool, query fun
 	next := 0
 	none := func() struct{} { return struct{}{} }
 	parallel.InOrder(len(vectors), none, func(_ struct{}, k int, emit func([]forestPair) bool) {
+		j.comparing.add(1)
 		if covered(vectors[k]) {
 			emit(nil)
 			return

@@ -65,6 +65,22 @@ func TestLargeCollection(t *testing.T) {
 	_, exact := pairsOf(1, limit)
 	large, found := pairsOf(0, limit)
 	plan := must(large.Plan(bg))
+	var stages []string
+	last := Progress{}
+	large.settings.Progress = func(p Progress) {
+		if p.Stage != last.Stage {
+			stages = append(stages, p.Stage)
+		} else if p.Done < last.Done {
+			t.Errorf("%+v after %+v", p, last)
+		}
+		if last = p; p.Done < 0 || p.Done > p.Total {
+			t.Errorf("%+v", p)
+		}
+	}
+	must(large.Groups(bg, Grouping[int]{}))
+	if got := strings.Join(stages, ", "); got != "weighing, reading, sampling, finding forms, gathering, finding forms, comparing" || last.Done == 0 {
+		t.Errorf("stages %s, the last one %+v", got, last)
+	}
 	of := map[[2]int]bool{}
 	for _, p := range exact {
 		of[[2]int{p.A, p.B}] = true

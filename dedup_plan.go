@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/exact"
@@ -88,7 +90,7 @@ func (c *collection[ID]) joiner(least float64, kinds Kind) joiner {
 		if agreement < c.plantedFor {
 			c.plant(agreement)
 		}
-		return &forestJoin[ID]{collection: c, least: least, skip: c.leavesOut(kinds), agreement: agreement}
+		return &forestJoin[ID]{collection: c, least: least, skip: c.leavesOut(kinds), agreement: agreement, comparing: c.begin("comparing", len(c.contents))}
 	}
 	j := cosine.NewJoin(c.number(), least, func(int) bool { return true })
 	j.Skip = c.leavesOut(kinds)
@@ -159,6 +161,39 @@ func unseen(in []int) float64 {
 	}
 	// The interval is that of a log-normal distribution.
 	return f0 * exact.Exp(1.6449*math.Sqrt(exact.Ln(1+float64(variance/(f0*f0)))))
+}
+
+// A stage is a part of the work on a large collection, of which Progress is told. It may be used by several
+// goroutines.
+type stage struct {
+	tell  func(Progress)
+	mu    sync.Mutex
+	now   Progress
+	said  int // how many hundredths
+	steps atomic.Int64
+}
+
+// begin begins a stage.
+func (c *collection[ID]) begin(name string, total int) *stage {
+	s := &stage{tell: c.settings.Progress, now: Progress{Stage: name, Total: total}}
+	if s.tell != nil {
+		s.tell(s.now)
+	}
+	return s
+}
+
+// add takes note that n more have been done. A nil stage takes none.
+func (s *stage) add(n int) {
+	if s == nil || s.tell == nil {
+		return
+	}
+	done := min(int(s.steps.Add(int64(n))), s.now.Total)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if percent := done * 100 / max(s.now.Total, 1); percent > s.said {
+		s.said, s.now.Done = percent, done
+		s.tell(s.now)
+	}
 }
 
 // sample returns about so many contents, or all: those whose digests are divisible by step, a power of

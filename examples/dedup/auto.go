@@ -40,10 +40,10 @@ type numbered struct {
 }
 
 // newExact returns an exact with the settings of a call.
-func newExact(o *options, fp *neardup.Fingerprinter, sources []source) (*exact, error) {
+func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func(neardup.Progress)) (*exact, error) {
 	m := &o.method
 	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Recall: m.recall, Kinds: m.kinds}
-	s.Memory = o.memory * 3 / 4 // the rest is for ids and places
+	s.Memory, s.Progress = o.memory*3/4, tell // the rest of the memory is for ids and places
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}

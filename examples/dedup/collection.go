@@ -32,6 +32,7 @@ type collection struct {
 	bytes      int64
 	bad        int
 	cols       columns
+	progress   *progress
 
 	method  *method
 	exact   *exact // with the methods auto and cosine
@@ -100,7 +101,7 @@ type batch struct {
 // on the number of workers.
 func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) (err error) {
 	if o.method.isExact() {
-		if c.exact, err = newExact(o, fp, c.sources); err != nil {
+		if c.exact, err = newExact(o, fp, c.sources, c.progress.tell); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(
 // eachText calls use with every text of all sources, from several workers at the same time. Each
 // distinct text comes once. eachText skips what it cannot read: the next reading reports it.
 func (c *collection) eachText(o *options, what string, stdin io.Reader, use func(worker int, text string)) {
-	progress, done := c.progress(what)
+	progress, done := c.reading(what)
 	defer done()
 	var texts contents
 	work := make(chan *batch, o.workers)

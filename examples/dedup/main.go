@@ -24,6 +24,8 @@
 //	saved.go       read and write fingerprints of earlier calls (-against, -save)
 //	state.go       keep the documents of all calls (-state)
 //	output.go      write pairs, groups and the cleaned collection
+//	progress.go    say what is being done, and how long it will take
+//	estimate.go    say what a call would cost (-estimate)
 package main
 
 import (
@@ -35,12 +37,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/examples/internal/cli"
@@ -63,6 +63,8 @@ type options struct {
 	pairs, clusters, out, save   string
 	state                        string
 	memory                       int64 // in bytes
+	estimate                     bool
+	set                          []string // the flags that were given and count for all calls on these inputs, as -name=value
 	skipBad                      bool
 	cols                         columns
 	args                         []string
@@ -155,6 +157,7 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		o.memory, err = parseBytes(text)
 		return err
 	})
+	f.BoolVar(&o.estimate, "estimate", false, "read a part of the inputs, print what each method would cost and find, and end")
 	f.IntVar(&o.workers, "workers", runtime.GOMAXPROCS(0), "number of texts to work on at the same time; the results do not depend on it")
 	f.IntVar(&o.maxLine, "max-line", 64<<20, "length of the longest line or .txt file that is accepted, in bytes")
 	f.BoolVar(&o.skipBad, "skip-bad", false, "skip lines and files that cannot be read, and report and count them, instead of stopping")
@@ -172,7 +175,16 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 	}
 	o.args = f.Args()
 	given := map[string]bool{}
-	f.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	f.Visit(func(f *flag.Flag) {
+		given[f.Name] = true
+		if !slices.Contains(strings.Fields("method estimate pairs clusters out save state against format lines stats boilerplate skip-bad memory"), f.Name) {
+			value := f.Value.String()
+			if f.Name == "kinds" { // a function, which has no value
+				value = o.method.kinds.String()
+			}
+			o.set = append(o.set, "-"+f.Name+"="+value)
+		}
+	})
 	wrong := o.setMethod(given)
 	switch {
 	case wrong != "":
@@ -274,7 +286,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		// Most of the memory is texts, which hold no pointers. So collecting garbage often costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
-	c := &collection{stderr: stderr, method: &o.method, cols: o.cols}
+	c := &collection{stderr: stderr, method: &o.method, cols: o.cols, progress: newProgress(stderr)}
 	if err := c.dedup(o, outs, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "dedup:", cli.Printable(err.Error(), 2000))
 		return 1
@@ -318,6 +330,9 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to -against", s.path)
 		}
 	}
+	if o.estimate {
+		return c.estimate(o, stdout)
+	}
 	var pairs, clusters, out, save *cli.Output
 	summary, err := outs.CreateAll(stdout, c.stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
 		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.save, To: &save})
@@ -353,15 +368,15 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 			c.exact.state.d.Close() // after an error; otherwise it is closed already
 		}
 	}()
-	progress, done := c.progress("reading")
+	progress, done := c.reading("reading")
 	err = c.load(o, fp, stdin, progress)
 	done()
 	if err != nil {
 		return err
 	}
-	done = c.waiting()
+	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
 	err = c.group(pairs != nil)
-	done()
+	c.progress.end()
 	if pairs != nil && err == nil {
 		err = c.writePairs(pairs)
 	}
@@ -430,47 +445,4 @@ func (c *collection) closeCopies() {
 			s.copy.Close()
 		}
 	}
-}
-
-// waiting tells the user, on a terminal, that documents are being compared. done removes the
-// message.
-func (c *collection) waiting() (done func()) {
-	f, ok := c.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func() {}
-	}
-	fmt.Fprintf(f, "comparing %d documents…", len(c.docs))
-	return func() { fmt.Fprint(f, "\r\033[K") }
-}
-
-// progress returns a writer that shows, on a terminal, how many bytes were written to it. done
-// removes the display.
-func (c *collection) progress(what string) (w io.Writer, done func()) {
-	f, ok := c.stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return io.Discard, func() {}
-	}
-	total := int64(0)
-	for _, s := range c.sources {
-		if !s.regular() {
-			total = -1
-			break
-		}
-		total += s.info.Size()
-	}
-	if total == 0 {
-		total = -1
-	}
-	bar := progressbar.NewOptions64(total, progressbar.OptionSetWriter(f), progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription(what))
-	return patient{bar}, func() { bar.Finish() }
-}
-
-// patient hides the errors of a progress bar. Otherwise a file that grows while it is read would
-// stop the reading.
-type patient struct{ io.Writer }
-
-func (p patient) Write(b []byte) (int, error) {
-	p.Writer.Write(b)
-	return len(b), nil
 }

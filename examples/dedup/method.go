@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -222,16 +223,11 @@ func (m *method) show(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// setMethod checks the flags that choose a method, and sets what follows from them. given has the
-// names of the flags that the user set. setMethod returns what is wrong, or "".
-func (o *options) setMethod(given map[string]bool) string {
-	m := &o.method
-	m.byContent = o.cols.metadata == ""
-	m.minhash.Values = o.values
-	names := []string{"auto", "cosine", "minhash", "simhash"}
-	if !slices.Contains(names, m.name) {
-		return fmt.Sprintf("-method %q: must be auto, cosine, minhash or simhash", m.name)
-	}
+// methodNames has what -method can name.
+var methodNames = []string{"auto", "cosine", "minhash", "simhash"}
+
+// methodsOf returns the methods that a flag can be used with.
+func methodsOf(name string) []string {
 	for _, of := range []struct{ flags, methods string }{
 		{"bits distance save metadata content score", "simhash"},
 		{"values", "minhash"},
@@ -240,10 +236,25 @@ func (o *options) setMethod(given map[string]bool) string {
 		{"tokenizer", "cosine minhash simhash"},
 		{"weights stats", "cosine simhash"},
 	} {
-		for _, f := range strings.Fields(of.flags) {
-			if methods := strings.Fields(of.methods); given[f] && !slices.Contains(methods, m.name) {
-				return fmt.Sprintf("-%s can only be used with -method %s", f, strings.Join(methods, ", "))
-			}
+		if slices.Contains(strings.Fields(of.flags), name) {
+			return strings.Fields(of.methods)
+		}
+	}
+	return methodNames
+}
+
+// setMethod checks the flags that choose a method, and sets what follows from them. given has the
+// names of the flags that the user set. setMethod returns what is wrong, or "".
+func (o *options) setMethod(given map[string]bool) string {
+	m := &o.method
+	m.byContent = o.cols.metadata == ""
+	m.minhash.Values = o.values
+	if !slices.Contains(methodNames, m.name) {
+		return fmt.Sprintf("-method %q: must be auto, cosine, minhash or simhash", m.name)
+	}
+	for _, f := range slices.Sorted(maps.Keys(given)) {
+		if methods := methodsOf(f); !slices.Contains(methods, m.name) {
+			return fmt.Sprintf("-%s can only be used with -method %s", f, strings.Join(methods, ", "))
 		}
 	}
 	m.weighs = given["weights"]

@@ -149,8 +149,14 @@ func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error 
 	return nil
 }
 
+// A textWriter is where JSON is written to: an output or a buffer.
+type textWriter interface {
+	io.StringWriter
+	io.ByteWriter
+}
+
 // writeJSON writes a row or a text as a JSON object on one line. Columns keep their order.
-func writeJSON(w *cli.Output, it *item, s *source, cols columns) error {
+func writeJSON(w textWriter, it *item, s *source, cols columns) error {
 	names, values := []string{cols.id, cols.text}, []string(nil)
 	if it.row != nil {
 		names, values = s.header.names, it.row
@@ -180,7 +186,7 @@ func writeJSON(w *cli.Output, it *item, s *source, cols columns) error {
 }
 
 // encodeString writes a JSON string.
-func encodeString(w *cli.Output, s string) error {
+func encodeString(w textWriter, s string) error {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

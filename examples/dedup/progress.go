@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/neardup/neardup"
+)
+
+// This file says what the program is doing, how fast, and how much time is left: as a bar on a terminal, and
+// otherwise as a line now and then, so that a log stays short.
+
+// lineEvery is the time between two lines.
+const lineEvery = 10 * time.Second
+
+// A progress shows one stage after the other. Its methods may be called from several goroutines.
+type progress struct {
+	w          io.Writer
+	isTerminal bool
+	every      time.Duration
+
+	mu          sync.Mutex
+	bar         *progressbar.ProgressBar
+	what, unit  string // of the stage, and of its numbers
+	done, total int64  // total is 0 if it is not known
+	began, said time.Time
+}
+
+// newProgress returns a progress that writes to stderr.
+func newProgress(stderr io.Writer) *progress {
+	f, ok := stderr.(*os.File)
+	return &progress{w: stderr, isTerminal: ok && term.IsTerminal(int(f.Fd())), every: lineEvery}
+}
+
+// begin begins a stage, and ends the one before. unit is "B" for bytes.
+func (p *progress) begin(what string, total int64, unit string) {
+	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.what, p.unit, p.done, p.total = what, unit, 0, total
+	p.began = time.Now()
+	if p.said.IsZero() {
+		p.said = p.began // the first line comes after a while: short calls have none
+	}
+	if p.isTerminal {
+		if total <= 0 {
+			total = -1
+		}
+		p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(p.w), progressbar.OptionShowBytes(unit == "B"), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetDescription(what))
+	}
+}
+
+// set says how much of the stage has been done.
+func (p *progress) set(done int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = done
+	if p.bar != nil {
+		p.bar.Set64(done)
+		return
+	}
+	if now := time.Now(); now.Sub(p.said) >= p.every && !p.isTerminal {
+		p.said = now
+		fmt.Fprintln(p.w, "dedup:", p.line(now.Sub(p.began)))
+	}
+}
+
+// line describes the stage after a time.
+func (p *progress) line(took time.Duration) string {
+	amount := func(n float64) string {
+		if p.unit == "B" {
+			return fmt.Sprintf("%.0f MB", n/1e6)
+		}
+		return fmt.Sprintf("%.0f", n)
+	}
+	line := fmt.Sprintf("%s: %s", p.what, amount(float64(p.done)))
+	rate := float64(p.done) / max(took.Seconds(), 1e-9)
+	if p.total > 0 {
+		line = fmt.Sprintf("%s: %s of %s (%d %%)", p.what, amount(float64(p.done)), amount(float64(p.total)), p.done*100/p.total)
+	}
+	if line += fmt.Sprintf(", %s/s", amount(rate)); p.total > 0 && rate > 0 {
+		left := time.Duration(float64(p.total-p.done) / rate * float64(time.Second))
+		line += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return line
+}
+
+// end ends the stage.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		p.bar.Finish()
+		p.bar = nil
+	}
+}
+
+// tell shows what a Deduplicator is doing.
+func (p *progress) tell(now neardup.Progress) {
+	p.mu.Lock()
+	isNew := now.Stage != p.what || now.Done == 0
+	p.mu.Unlock()
+	if isNew {
+		p.begin(now.Stage, int64(now.Total), "")
+	}
+	p.set(int64(now.Done))
+}
+
+// reading begins a stage that reads all sources. What is read is to be written to w as well.
+func (c *collection) reading(what string) (w io.Writer, done func()) {
+	total := int64(0)
+	for i := range c.sources {
+		if !c.sources[i].regular() {
+			total = 0
+			break
+		}
+		total += c.sources[i].info.Size()
+	}
+	c.progress.begin(what, total, "B")
+	return &counted{p: c.progress}, c.progress.end
+}
+
+// A counted writer counts bytes for a progress.
+type counted struct {
+	p *progress
+	n int64
+}
+
+func (w *counted) Write(b []byte) (int, error) {
+	w.n += int64(len(b))
+	w.p.set(w.n)
+	return len(b), nil
+}
