@@ -25,6 +25,7 @@ import (
 //	dedup_threshold.go  from which similarity on documents are near-duplicates
 //	dedup_kind.go       how near-duplicates differ, and which kinds of them count
 //	dedup_history.go    document frequencies, and the vectors that Search looks in
+//	dedup_search.go     searching large collections
 //	dedup_plan.go       how Pairs and Groups find the pairs to verify
 //	dedup_forest.go     large collections: who is compared with whom
 //	dedup_reader.go     weighing and comparing profiles that are made again from the texts
@@ -76,14 +77,14 @@ type DeduplicatorOptions struct {
 	// only in a small collection, of up to some 7,000 texts of 1 KB. In a larger one they compare
 	// documents that have rare features in common. That is made to find 0.99, whatever lower fraction is
 	// asked for; [Deduplicator.Plan] estimates what it finds. Every pair they report is verified all the
-	// same. Search always finds all.
+	// same. Search finds as much.
 	Recall float64
 
 	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine. In a
 	// large collection, texts beyond a part of it go to a temporary file, in the folder for such files, and
 	// so do what Pairs and Groups need for the time being. What cannot be in a file are some 550 bytes for
-	// each document: if these do not fit, Pairs and Groups return an error before they begin. Searches take
-	// more; see [Deduplicator]. The Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
+	// each document: if these do not fit, Pairs, Groups and searches return an error before they begin. The
+	// Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
 	Memory int64
 
 	// Progress, if set, is called now and then while Pairs, Groups, Threshold or Calibrate work on a large
@@ -153,8 +154,8 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 // more memory than one. A document without features (no letters, digits or emoji) is stored but is a
 // near-duplicate of nothing. In a small collection, of up to about 7,000 texts of 1 KB, each distinct
 // feature of a document takes 16 bytes, and about 50 more while Pairs or Groups run; each word takes 4
-// bytes. In a larger one a document takes its normalized text, about 300 bytes, and 500 more while Pairs or
-// Groups run. Searches take 30 bytes for each feature in any case. Memory follows the largest number of
+// bytes; searches take 30 more for each feature. In a larger one a document takes its normalized text, about
+// 200 bytes, and 600 more while Pairs or Groups run, or once there have been searches. Memory follows the largest number of
 // documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator holds at
 // most 2³⁰ documents; adding more is an error.
 //
@@ -700,14 +701,15 @@ func (d *Deduplicator[ID]) find(id *ID, p reading) ([]Match[ID], error) {
 	}
 	var hits []hit
 	kinds, filled := d.options().Kinds, d.known.forms.Read(p.formWords())
-	for m, err := range d.known.index.Search(d.known.vector(&p.profile)) {
-		if err != nil {
-			return nil, err
-		}
-		c := &d.contents[m.ID]
-		kind := kindOf(p.words, c.allWords(), filled, d.known.filled[m.ID])
+	near, err := d.known.index.search(&p.profile, d.contents)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range near {
+		c := &d.contents[m.slot]
+		kind := kindOf(p.words, c.allWords(), filled, d.known.filled[m.slot])
 		for slot := range d.documentsOf(c) {
-			if h := (hit{m.Similarity, slot, kind.ofTexts(p.text, d.docs[slot].text)}); h.kind&kinds != 0 && slot != replaced {
+			if h := (hit{m.similarity, slot, kind.ofTexts(p.text, d.docs[slot].text)}); h.kind&kinds != 0 && slot != replaced {
 				hits = append(hits, h)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/forest"
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/spill"
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -42,10 +43,12 @@ type collection[ID comparable] struct {
 	measures    []measure        // of the contents of a large collection
 	sketches    []forest.Sketch  // the same
 	seen        seenPairs        // in a large collection
+	frequent    uint32           // a feature with a higher document frequency is in keys only if there are no others
 	keys        *forest.Keys     // the same; for trees
 	plantedFor  int              // trees has all contents with candidates whose sketches agree in so many values
 	keysInFile  bool
-	wrong       error // too little memory, or the error of a temporary file
+	bodies      *spill.File // nil if all bodies are in memory
+	wrong       error       // too little memory, or the error of a temporary file
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.
@@ -70,7 +73,10 @@ func (d *Deduplicator[ID]) collect(ctx context.Context, old int) (*collection[ID
 
 // err returns the error of a collection that could not be read as a whole.
 func (c *collection[ID]) err() error {
-	err := cmp.Or(c.wrong, c.of.bodyError())
+	err := c.wrong
+	if c.bodies != nil {
+		err = cmp.Or(err, c.bodies.Err())
+	}
 	if c.keys != nil {
 		err = cmp.Or(err, c.keys.Err())
 	}
@@ -80,7 +86,7 @@ func (c *collection[ID]) err() error {
 // copied returns the documents and contents for a snapshot. The caller holds the lock, for reading
 // at least.
 func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
-	c := &collection[ID]{of: d, changes: d.changes, settings: d.options()}
+	c := &collection[ID]{of: d, changes: d.changes, settings: d.options(), bodies: d.bodies.file}
 	slots := d.inOrder()
 	c.docs = make([]storedDocument[ID], 0, len(slots))
 	position := make([]int, len(d.docs)) // in c.docs, by slot

@@ -65,14 +65,14 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	if c.keys, c.wrong = forest.NewKeys(forestTrees, len(c.contents), c.keysInFile); c.wrong != nil {
 		return
 	}
-	limit := max(1, uint32(mostBucket*len(s.contents)/len(c.contents)))
+	c.frequent = max(1, uint32(mostBucket*len(s.contents)/len(c.contents)))
 	type worker struct {
 		*reader
 		*forest.Sampler
 		keys []forest.Key
 	}
 	workers := sync.Pool{New: func() any {
-		return &worker{c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees, limit), make([]forest.Key, parallel.Chunk*forestTrees)}
+		return &worker{c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees, c.frequent), make([]forest.Key, parallel.Chunk*forestTrees)}
 	}}
 	reading := c.begin("reading", len(c.contents))
 	parallel.Chunks(len(c.contents), func(_, from, to int) {

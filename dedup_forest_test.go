@@ -395,3 +395,72 @@ func TestLargeCalibrate(t *testing.T) {
 		}
 	}
 }
+
+// TestLargeSearch: searches find what Pairs finds, with the same similarities, also for documents that were
+// added after the weighing, and not what was deleted.
+func TestLargeSearch(t *testing.T) {
+	t.Parallel()
+	texts := revisedTexts(shorter(6000, 2400))
+	d := largeDeduplicator[int](t, DeduplicatorOptions{Similarity: 0.6}, 0)
+	half := len(texts) * 2 / 3 // the rest is not enough for new weights
+	d.AddAll(bg, slices.All(texts[:half]))
+	found := func() map[[2]int]float64 {
+		pairs := map[[2]int]float64{}
+		for i, text := range texts {
+			if _, ok, _ := d.Get(i); ok {
+				for _, m := range listed(d.Search(text)) {
+					if m.ID < i {
+						pairs[[2]int{m.ID, i}] = m.Similarity
+					}
+				}
+			}
+		}
+		return pairs
+	}
+	got, missing, n := found(), 0, 0
+	for _, p := range listed(d.Pairs(bg)) {
+		n++
+		if s, ok := got[[2]int{p.A, p.B}]; !ok {
+			missing++
+		} else if s != p.Similarity {
+			t.Errorf("%v: similarity %g", p, s)
+		}
+	}
+	if n < 200 || missing*100 > n || len(got) > n {
+		t.Errorf("of %d pairs searches miss %d; they find %d", n, missing, len(got))
+	}
+	// The rest is added one by one, with the same weights.
+	before := d.known
+	for i := half; i < len(texts); i++ {
+		d.SearchAndAdd(i, texts[i])
+		if i%3 == 0 {
+			d.Delete(i - half)
+		}
+		if i%5 == 0 {
+			d.Add(i, texts[i]) // again
+		}
+	}
+	if d.known != before {
+		t.Error("the weights have changed")
+	}
+	got, missing, n = found(), 0, 0
+	for _, p := range listed(d.Pairs(bg)) { // with other weights
+		if p.Similarity < 0.65 {
+			continue
+		}
+		n++
+		if _, ok := got[[2]int{p.A, p.B}]; !ok {
+			missing++
+		}
+	}
+	if n < 200 || missing*50 > n {
+		t.Errorf("of %d pairs searches miss %d", n, missing)
+	}
+	for pair := range got {
+		for _, id := range pair {
+			if _, ok, _ := d.Get(id); !ok {
+				t.Errorf("a deleted document is found: %v", pair)
+			}
+		}
+	}
+}

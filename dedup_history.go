@@ -139,15 +139,49 @@ func featureSet(v Vector) Set {
 func (c nearCopies) Copies() []int { return c }
 
 // A history is what Search and Explain work with: the document frequencies of one moment, the forms
-// and the threshold, and an index of the vectors of all contents, weighted by them. Only the index
+// and the threshold, and an index of all contents by their vectors, weighted by them. Only the index
 // changes afterwards, and filled with it.
 type history struct {
 	frequencies
 	threshold Threshold
 	forms     *wording.Forms
-	filled    []wording.Filled     // of contents, by slot
-	index     *VectorIndex[uint32] // of contents, by slot
-	at        int                  // how many contents there were when it was made
+	filled    []wording.Filled // of contents, by slot
+	index     searcher         // of contents, by slot
+	at        int              // how many contents there were when it was made
+}
+
+// A searcher finds the contents whose vectors have at least the cosine of the threshold with another one.
+// search may be called by several goroutines.
+type searcher interface {
+	add(slot uint32, p *profile) error
+	delete(slot uint32)
+	search(p *profile, of []content) ([]slotMatch, error)
+}
+
+// A slotMatch is the slot of a content that a searcher has found.
+type slotMatch struct {
+	slot       uint32
+	similarity float64
+}
+
+// A vectorSearcher is the searcher of a small collection: it has all vectors, and finds all.
+type vectorSearcher struct {
+	*frequencies
+	index *VectorIndex[uint32]
+}
+
+func (v *vectorSearcher) add(slot uint32, p *profile) error { return v.index.Add(slot, v.vector(p)) }
+
+func (v *vectorSearcher) delete(slot uint32) { v.index.Delete(slot) }
+
+func (v *vectorSearcher) search(p *profile, _ []content) (found []slotMatch, err error) {
+	for m, err := range v.index.Search(v.vector(p)) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, slotMatch{m.ID, m.Similarity})
+	}
+	return found, nil
 }
 
 // isStale reports whether a search must make a new history: if there is none, if as many contents
@@ -189,11 +223,20 @@ func (d *Deduplicator[ID]) learned() (*history, error) {
 		c.table = cosine.Count(c)
 	}
 	h := &history{frequencies: c.frequencies, threshold: c.threshold(context.Background()), forms: c.forms, at: len(c.contents)}
+	h.filled = make([]wording.Filled, len(d.contents))
+	for i, f := range c.filled {
+		h.filled[c.contents[i].slot] = f
+	}
+	if c.isLarge {
+		h.index = newTreeSearcher(c, &h.frequencies, h.threshold.Similarity, len(d.contents))
+		return h, c.err()
+	}
 	// The index finds by the threshold, so it returns near-duplicates only.
-	var err error
-	if h.index, err = NewVectorIndex[uint32](h.threshold.Similarity, VectorIndexOptions{}); err != nil {
+	index, err := NewVectorIndex[uint32](h.threshold.Similarity, VectorIndexOptions{})
+	if err != nil {
 		return nil, err
 	}
+	h.index = &vectorSearcher{&h.frequencies, index}
 	vectors := make([]Vector, len(c.contents))
 	parallel.Chunks(len(vectors), func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -201,11 +244,7 @@ func (d *Deduplicator[ID]) learned() (*history, error) {
 			vectors[i] = h.vector(&p)
 		}
 	})
-	h.filled = make([]wording.Filled, len(d.contents))
-	for i, f := range c.filled {
-		h.filled[c.contents[i].slot] = f
-	}
-	err = h.index.AddAll(context.Background(), func(yield func(uint32, Vector) bool) {
+	err = index.AddAll(context.Background(), func(yield func(uint32, Vector) bool) {
 		for i, v := range vectors {
 			if !yield(c.contents[i].slot, v) {
 				return
@@ -221,11 +260,11 @@ func (h *history) add(slot uint32, p *profile) error {
 		h.filled = append(h.filled, wording.Filled{})
 	}
 	h.filled[slot] = h.forms.Read(p.formWords())
-	return h.index.Add(slot, h.vector(p))
+	return h.index.add(slot, p)
 }
 
 // delete removes the content of a slot.
 func (h *history) delete(slot uint32) {
 	h.filled[slot] = wording.Filled{}
-	h.index.Delete(slot)
+	h.index.delete(slot)
 }

@@ -92,16 +92,6 @@ func (d *Deduplicator[ID]) spillBodies() error {
 	return nil
 }
 
-// bodyError returns the error of a body that could not be read.
-func (d *Deduplicator[ID]) bodyError() error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.bodies.file == nil {
-		return nil
-	}
-	return d.bodies.file.Err()
-}
-
 // fits decides what a large collection keeps in memory, and returns an error if it cannot be little enough.
 func (c *collection[ID]) fits() error {
 	memory, n := c.of.memory(), int64(len(c.contents))

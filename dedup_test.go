@@ -242,7 +242,7 @@ func TestDeduplicatorForgets(t *testing.T) {
 		must(d.SearchAndAdd(i, fmt.Sprintf("document %d of a window that moves on, number %d", i*7919, i)))
 		must(d.Delete(i - 50))
 	}
-	if n := d.known.index.Len(); n > 50 || len(d.digests) > 50 || d.known.at > 51 || d.known.at < 49 {
+	if n := d.known.index.(*vectorSearcher).index.Len(); n > 50 || len(d.digests) > 50 || d.known.at > 51 || d.known.at < 49 {
 		t.Errorf("%d vectors, %d digests, weights of %d documents; there are 50", n, len(d.digests), d.known.at)
 	}
 	// Documents without features do not count.

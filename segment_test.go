@@ -35,19 +35,20 @@ func texts(tok Tokenizer, text string) string {
 
 func BenchmarkSegmenter(b *testing.B) {
 	s := loadSegmenter(b)
-	text := throughput(b, "zh", 10<<10)
+	const size = 10 << 10
+	next := windows(b, "zh", size)
 	b.Run("Sum64", func(b *testing.B) {
 		f := Fingerprinter{Tokenizer: s}
-		b.SetBytes(int64(len(text)))
+		b.SetBytes(size)
 		for b.Loop() {
-			f.Sum64(text)
+			f.Sum64(next())
 		}
 	})
 	b.Run("gse", func(b *testing.B) {
 		seg := gse.Segmenter{Dict: s.dict.Dict}
-		b.SetBytes(int64(len(text)))
+		b.SetBytes(size)
 		for b.Loop() {
-			seg.Segment([]byte(text))
+			seg.Segment([]byte(next()))
 		}
 	})
 }
