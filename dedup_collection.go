@@ -25,7 +25,7 @@ import (
 //
 // It is the [cosine.Source] of a join, with contents as vectors.
 type collection[ID comparable] struct {
-	docs        []storedDocument[ID] // only id, number and length are used
+	docs        []sharedDocument[ID]
 	contents    []sharedContent
 	old         int // contents[:old] are of old documents only
 	nearCopies      // which contents count once together for document frequencies
@@ -35,7 +35,8 @@ type collection[ID comparable] struct {
 	changes     int // those of the Deduplicator
 	settings    *DeduplicatorOptions
 	forms       *wording.Forms
-	filled      []wording.Filled // for each content its form and what is filled in
+	filled      []wording.Filled // for each content its form and what is filled in; see fill
+	filledAt    []uint32         // in a large collection, for each content where it is in filled and 1, or 0
 	numbered    *cosine.Numbered // the vectors of a small collection; nil until they are needed
 	size        int              // of all contents
 	isLarge     bool             // joined by trees
@@ -48,7 +49,15 @@ type collection[ID comparable] struct {
 	plantedFor  int              // trees has all contents with candidates whose sketches agree in so many values
 	keysInFile  bool
 	bodies      *spill.File // nil if all bodies are in memory
+	wordFile    *spill.File // the last one that forms were looked for in, or nil
 	wrong       error       // too little memory, or the error of a temporary file
+}
+
+// A sharedDocument is what a snapshot has of a stored document.
+type sharedDocument[ID comparable] struct {
+	id             ID
+	number, length int
+	text           uint64
 }
 
 // A sharedContent is a content with the positions of the documents that have it, ascending.
@@ -74,8 +83,10 @@ func (d *Deduplicator[ID]) collect(ctx context.Context, old int) (*collection[ID
 // err returns the error of a collection that could not be read as a whole.
 func (c *collection[ID]) err() error {
 	err := c.wrong
-	if c.bodies != nil {
-		err = cmp.Or(err, c.bodies.Err())
+	for _, f := range []*spill.File{c.bodies, c.wordFile} {
+		if f != nil {
+			err = cmp.Or(err, f.Err())
+		}
 	}
 	if c.keys != nil {
 		err = cmp.Or(err, c.keys.Err())
@@ -88,24 +99,27 @@ func (c *collection[ID]) err() error {
 func (d *Deduplicator[ID]) copied(old int) *collection[ID] {
 	c := &collection[ID]{of: d, changes: d.changes, settings: d.options(), bodies: d.bodies.file}
 	slots := d.inOrder()
-	c.docs = make([]storedDocument[ID], 0, len(slots))
+	c.docs = make([]sharedDocument[ID], 0, len(slots))
 	position := make([]int, len(d.docs)) // in c.docs, by slot
 	for at, slot := range slots {
 		position[slot] = at
-		c.docs = append(c.docs, d.docs[slot])
+		doc := &d.docs[slot]
+		c.docs = append(c.docs, sharedDocument[ID]{doc.id, doc.number, doc.length, doc.text})
 	}
 	used := d.used()
 	c.contents = make([]sharedContent, 0, len(used))
+	docs := make([]int, 0, len(slots)) // of all contents
 	for _, n := range used {
-		shared := sharedContent{content: d.contents[n], slot: n}
+		from := len(docs)
 		for slot := range d.documentsOf(&d.contents[n]) {
-			shared.docs = append(shared.docs, position[slot])
+			docs = append(docs, position[slot])
 		}
+		shared := sharedContent{content: d.contents[n], slot: n, docs: docs[from:len(docs):len(docs)]}
 		c.contents = append(c.contents, shared)
 		c.size += shared.size
 	}
 	c.isLarge = c.settings.Recall < 1 && c.size > d.exactSize()
-	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc storedDocument[ID], old int) int { return doc.number - old })
+	c.oldDocs, _ = slices.BinarySearchFunc(c.docs, old, func(doc sharedDocument[ID], old int) int { return doc.number - old })
 	return c
 }
 
@@ -222,6 +236,17 @@ func (c *collection[ID]) documentPairs(ctx context.Context, least float64, kinds
 func (c *collection[ID]) oldOf(docs []int) int {
 	n, _ := slices.BinarySearch(docs, c.oldDocs)
 	return n
+}
+
+// fill returns the form of a content, and what is filled in.
+func (c *collection[ID]) fill(i int) wording.Filled {
+	switch {
+	case c.filledAt == nil:
+		return c.filled[i]
+	case c.filledAt[i] == 0:
+		return wording.Filled{}
+	}
+	return c.filled[c.filledAt[i]-1]
 }
 
 // contentsOf returns the content of each document by position, or -1 for one without features.

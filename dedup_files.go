@@ -113,7 +113,14 @@ func (d *Deduplicator[ID]) usable() error {
 				s.profile = s.whole(&d.settings.Fingerprinter)
 			}
 			d.added = s.number
-			d.keep(e.ID, s.reading, e.Time)
+			err = d.spillBodies()
+			if err == nil {
+				err = d.keep(e.ID, s.reading, e.Time)
+			}
+			if err != nil {
+				d.added = added
+				return err // the next call reads all again
+			}
 		}
 		d.added, d.unread = added, false
 	}

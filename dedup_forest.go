@@ -28,12 +28,11 @@ import (
 const (
 	sampleSize     = 6_000_000 // the weights come from documents of at least half this size
 	forestTrees    = 32
-	mostBucket     = 512      // a feature that more contents have is in keys only if there are no others
-	wordsAtOnce    = 64 << 20 // that are kept while forms are looked for, if they take little of the memory
-	forestSample   = 2000     // about so many contents are compared with all others first
-	mostSeen       = 50       // candidates of each of these that are compared; near-copies may have thousands
-	leastAgreement = 8        // values of sketches in which candidates agree: a cosine of about 0.4
-	shortKeys      = 100      // up to so many words, half of the trees have the characters of a text
+	mostBucket     = 512  // a feature that more contents have is in keys only if there are no others
+	forestSample   = 2000 // about so many contents are compared with all others first
+	mostSeen       = 50   // candidates of each of these that are compared; near-copies may have thousands
+	leastAgreement = 8    // values of sketches in which candidates agree: a cosine of about 0.4
+	shortKeys      = 100  // up to so many words, half of the trees have the characters of a text
 )
 
 // learnFromSample makes the frequencies of a large collection, the forest, and the forms, unless the context
@@ -236,22 +235,13 @@ func (c *collection[ID]) learnForms(among []bool) {
 			words += c.contents[i].size - documentSize
 		}
 	}
-	text := func(n int) wording.Wording { return c.contents[similar[n]].formWords() }
-	if memory := c.of.memory(); words <= wordsAtOnce && (memory == 0 || int64(words) <= memory/64) { // each is needed several times
-		texts := make([]wording.Wording, len(similar))
-		parallel.Chunks(len(texts), func(_, from, to int) {
-			for n := from; n < to; n++ {
-				texts[n] = text(n)
-			}
-		})
-		text = func(n int) wording.Wording { return texts[n] }
-	}
+	text := c.wordings(similar, words)
 	finding := c.begin("finding forms", len(similar))
 	forms, filled := wording.Learn(len(similar), words, text)
 	finding.add(len(similar))
-	c.forms, c.filled = forms, make([]wording.Filled, len(c.contents))
+	c.forms, c.filled, c.filledAt = forms, filled, make([]uint32, len(c.contents))
 	for n, i := range similar {
-		if c.filled[i] = filled[n]; filled[n].Form != 0 { // each is compared with many of the same form
+		if c.filledAt[i] = uint32(n + 1); filled[n].Form != 0 { // each is compared with many of the same form
 			c.contents[i].withWords(text(n))
 		}
 	}

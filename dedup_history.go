@@ -150,40 +150,6 @@ type history struct {
 	at        int              // how many contents there were when it was made
 }
 
-// A searcher finds the contents whose vectors have at least the cosine of the threshold with another one.
-// search may be called by several goroutines.
-type searcher interface {
-	add(slot uint32, p *profile) error
-	delete(slot uint32)
-	search(p *profile, of []content) ([]slotMatch, error)
-}
-
-// A slotMatch is the slot of a content that a searcher has found.
-type slotMatch struct {
-	slot       uint32
-	similarity float64
-}
-
-// A vectorSearcher is the searcher of a small collection: it has all vectors, and finds all.
-type vectorSearcher struct {
-	*frequencies
-	index *VectorIndex[uint32]
-}
-
-func (v *vectorSearcher) add(slot uint32, p *profile) error { return v.index.Add(slot, v.vector(p)) }
-
-func (v *vectorSearcher) delete(slot uint32) { v.index.Delete(slot) }
-
-func (v *vectorSearcher) search(p *profile, _ []content) (found []slotMatch, err error) {
-	for m, err := range v.index.Search(v.vector(p)) {
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, slotMatch{m.ID, m.Similarity})
-	}
-	return found, nil
-}
-
 // isStale reports whether a search must make a new history: if there is none, if as many contents
 // have come since as it began with, or if half as many have gone. A history of fewer than fewContents
 // is stale after any change, since weights change fast then and little work is lost. The caller holds the lock, for
@@ -224,8 +190,8 @@ func (d *Deduplicator[ID]) learned() (*history, error) {
 	}
 	h := &history{frequencies: c.frequencies, threshold: c.threshold(context.Background()), forms: c.forms, at: len(c.contents)}
 	h.filled = make([]wording.Filled, len(d.contents))
-	for i, f := range c.filled {
-		h.filled[c.contents[i].slot] = f
+	for i := range c.contents {
+		h.filled[c.contents[i].slot] = c.fill(i)
 	}
 	if c.isLarge {
 		h.index = newTreeSearcher(c, &h.frequencies, h.threshold.Similarity, len(d.contents))

@@ -113,7 +113,7 @@ func kindOf(a, b wording.Wording, of, with wording.Filled) Kind {
 // kind returns the kind of a document of content i and one of content j. Where two contents have the
 // same words, their features have other weights or other tokens.
 func (c *collection[ID]) kind(i, j int) Kind {
-	return kindOf(c.contents[i].allWords(), c.contents[j].allWords(), c.filled[i], c.filled[j])
+	return kindOf(c.contents[i].allWords(), c.contents[j].allWords(), c.fill(i), c.fill(j))
 }
 
 // equalKind returns the kind of the documents at two positions, which have the same content.
@@ -129,7 +129,7 @@ func (c *collection[ID]) leavesOut(kinds Kind) func(i, j int) bool {
 	case 0:
 		return nil
 	case SameForm: // the default; most pairs need no more than this
-		return func(i, j int) bool { return wording.SameForm(c.filled[i], c.filled[j]) && c.kind(i, j) == SameForm }
+		return func(i, j int) bool { return wording.SameForm(c.fill(i), c.fill(j)) && c.kind(i, j) == SameForm }
 	}
 	return func(i, j int) bool { return c.kind(i, j)&kinds == 0 }
 }

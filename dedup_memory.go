@@ -2,9 +2,13 @@ package neardup
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"sync"
 
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/spill"
+	"github.com/neardup/neardup/internal/wording"
 )
 
 // This file keeps a [Deduplicator] within its memory. Bodies, the normalized texts, are in memory until they
@@ -15,6 +19,7 @@ const (
 	contentBytes = 550 // what a content takes while Pairs or Groups run, without its body
 	keyBytes     = 8 * forestTrees
 	sampleBytes  = 250 << 20 // what the sample takes that weights come from
+	fewWords     = 1 << 16   // wordings of so many words are always in memory
 )
 
 // A bodyStore says where the bodies of contents are.
@@ -90,6 +95,69 @@ func (d *Deduplicator[ID]) spillBodies() error {
 		d.bodies.dead = 0
 	}
 	return nil
+}
+
+// wordings returns the words of some contents, as many as words in all, in which forms are looked for. Each
+// is needed several times, and to make them again from the bodies takes most of the time of that. So they are
+// kept: in memory if they take a small part of it, and otherwise in a temporary file.
+func (c *collection[ID]) wordings(contents []int, words int) (text func(n int) wording.Wording) {
+	if memory := c.of.memory(); words <= fewWords || memory == 0 || int64(4*words) <= memory/(2*bodyShare) {
+		texts := make([]wording.Wording, len(contents))
+		parallel.Chunks(len(texts), func(_, from, to int) {
+			for n := from; n < to; n++ {
+				texts[n] = c.contents[contents[n]].formWords()
+			}
+		})
+		return func(n int) wording.Wording { return texts[n] }
+	}
+	file, err := spill.New()
+	if err != nil {
+		c.wrong = cmp.Or(c.wrong, err)
+		return func(int) wording.Wording { return nil }
+	}
+	if c.wordFile != nil {
+		c.wrong = cmp.Or(c.wrong, c.wordFile.Err())
+	}
+	c.wordFile = file
+	type place struct {
+		at    int64
+		bytes int
+	}
+	places := make([]place, len(contents))
+	var mu sync.Mutex // of the file
+	parallel.Chunks(len(contents), func(_, from, to int) {
+		var b []byte
+		for n := from; n < to; n++ {
+			places[n].at = int64(len(b))
+			for _, w := range c.contents[contents[n]].formWords() {
+				b = binary.LittleEndian.AppendUint32(b, w)
+			}
+			places[n].bytes = len(b) - int(places[n].at)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		begin, failed := file.Append(string(b))
+		for n := from; n < to; n++ {
+			places[n].at += begin
+		}
+		err = cmp.Or(err, failed)
+	})
+	if c.wrong = cmp.Or(c.wrong, err, file.Flush()); c.wrong != nil {
+		return func(int) wording.Wording { return nil }
+	}
+	return func(n int) wording.Wording {
+		if places[n].bytes == 0 {
+			return nil
+		}
+		buf := bodies.Get().(*[]byte)
+		defer bodies.Put(buf)
+		b := file.Read(places[n].at, places[n].bytes, buf)
+		words := make(wording.Wording, len(b)/4)
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint32([]byte(b[4*i:][:4]))
+		}
+		return words
+	}
 }
 
 // fits decides what a large collection keeps in memory, and returns an error if it cannot be little enough.

@@ -46,6 +46,23 @@ func TestMemory(t *testing.T) {
 		if memory > 0 && !c.keysInFile {
 			t.Errorf("Memory %d: keys in memory", memory)
 		}
+		if memory > 0 { // the words in which forms are looked for, in a file
+			all, words := make([]int, len(c.contents)), 0
+			for i := range all {
+				all[i] = i
+				words += c.contents[i].size
+			}
+			d.settings.Memory, memory = 1<<20, d.settings.Memory
+			text := c.wordings(all, words)
+			for i := range all {
+				if want := c.contents[i].formWords(); !slices.Equal(text(i), want) {
+					t.Fatalf("content %d has the words %v, not %v", i, text(i), want)
+				}
+			}
+			if d.settings.Memory = memory; c.wordFile == nil || c.err() != nil {
+				t.Errorf("words in a file: %v, error %v", c.wordFile != nil, c.err())
+			}
+		}
 		got := allFound(d)
 		if memory == 0 {
 			want = got

@@ -283,7 +283,7 @@ func (s *subset[ID]) enter(i int) {
 	if _, ok := s.at[i]; !ok {
 		s.at[i] = len(s.contents)
 		s.contents = append(s.contents, s.in.contents[i])
-		s.filled = append(s.filled, s.in.filled[i])
+		s.filled = append(s.filled, s.in.fill(i))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -413,6 +414,38 @@ func ExampleDeduplicator() {
 	// Output:
 	// keep mail-3 of [mail-1 mail-3]
 	// mail-4 is like mail-2: 0.78
+}
+
+// The documents of yesterday are in files. Those of today are compared with them.
+func ExampleOpenDeduplicator() {
+	dir, err := os.MkdirTemp("", "neardup")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, texts := range []map[string]string{
+		{"monday": "the bus stop in front of our house has had no light for three weeks now"},
+		{"tuesday": "The bus stop in front of our house has had no light for four weeks now!"},
+	} {
+		d, err := neardup.OpenDeduplicator[string](filepath.Join(dir, "letters"), neardup.DeduplicatorOptions{})
+		if err != nil {
+			panic(err)
+		}
+		mark := d.Added() // documents from here on are new
+		if err := d.AddAll(context.Background(), maps.All(texts)); err != nil {
+			panic(err)
+		}
+		for p, err := range d.PairsSince(context.Background(), mark) {
+			if err != nil {
+				panic(err)
+			}
+			fmt.Println(p.A, "and", p.B, "are near-duplicates:", p.Kind)
+		}
+		if err := d.Close(); err != nil { // puts all on the disk
+			panic(err)
+		}
+	}
+	// Output: monday and tuesday are near-duplicates: revised
 }
 
 func ExampleDeduplicator_Explain() {

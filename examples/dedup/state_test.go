@@ -141,7 +141,7 @@ func TestStateKilled(t *testing.T) {
 		var got []string
 		for _, part := range []string{"a", "b"} {
 			os.Remove("pairs")
-			for wait := 5; ; wait += 3 { // so that it comes to an end
+			for wait := 5; ; wait += 10 { // so that it comes to an end
 				cmd := exec.Command(os.Args[0], "-test.run=^TestStateKilled$")
 				cmd.Env = append(os.Environ(), "NEARDUP_SOAK_ARGS=-similarity 0.5 -state kept -pairs pairs "+part+".jsonl")
 				var said bytes.Buffer
