@@ -31,7 +31,7 @@ const (
 	mostBucket     = 512  // a feature that more contents have is in keys only if there are no others
 	forestSample   = 2000 // about so many contents are compared with all others first
 	mostSeen       = 50   // candidates of each of these that are compared; near-copies may have thousands
-	leastAgreement = 8    // values of sketches in which candidates agree: a cosine of about 0.4
+	leastAgreement = 10   // values of sketches in which candidates agree: a cosine of about 0.4
 	shortKeys      = 100  // up to so many words, half of the trees have the characters of a text
 )
 

@@ -154,7 +154,7 @@ func (f *Fingerprinter) profile(text string) reading {
 
 // slimProfile returns the profile of a text, without its parts if they can be made later.
 func (f *Fingerprinter) slimProfile(text string) (r reading) {
-	r.length, r.text = utf8.RuneCountInString(text), xxh3.HashString(text)
+	r.length, r.text = lex.Count(text), xxh3.HashString(text)
 	normalized := f.Normalizer.Normalize(text)
 	if !f.hasLevels() {
 		r.parts = &parts{words: wording.Read(normalized), terms: f.rawWeight().Vector(text)}

@@ -231,7 +231,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		}
 		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
 		if b.texts != nil {
-			b.texts[i], b.docs[i].length = strings.Clone(text), utf8.RuneCountInString(text)
+			b.texts[i] = strings.Clone(text)
+		}
+		if o.method.keep == "longest" {
+			b.docs[i].length = utf8.RuneCountInString(text)
 		}
 	}
 }

@@ -282,8 +282,9 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	if o.memory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.memory * 95 / 100))
 	}
-	if o.method.isExact() {
-		// Most of the memory is texts, which hold no pointers. So collecting garbage often costs little.
+	if o.method.isExact() || o.method.name == "minhash" {
+		// Most of the memory is texts or signatures, which hold no pointers. So collecting garbage often
+		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
 	c := &collection{stderr: stderr, method: &o.method, cols: o.cols, progress: newProgress(stderr)}

@@ -3,6 +3,7 @@ package lex
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/kernel"
 )
@@ -33,4 +34,15 @@ func TestFoldBlock(t *testing.T) {
 			}
 		}
 	}
+}
+
+func FuzzCount(f *testing.F) {
+	for _, s := range []string{"", "a", "eight by", "eight byt", "中文", "a longer text — with some 中文 and \xff\xfe bytes", "\xe4\xb8", "aaaaaaa\xe4", "😀😀"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got, want := Count(s), utf8.RuneCountInString(s); got != want {
+			t.Errorf("%q has %d characters, not %d", s, got, want)
+		}
+	})
 }
