@@ -24,7 +24,7 @@ import (
 //	dedup_memory.go     texts in memory or in a temporary file
 //	dedup_threshold.go  from which similarity on documents are near-duplicates
 //	dedup_kind.go       how near-duplicates differ, and which kinds of them count
-//	dedup_history.go    document frequencies, and the vectors that Search looks in
+//	dedup_history.go    document frequencies, and the weights that Search works with
 //	dedup_search.go     Search, SearchAndAdd and their like
 //	dedup_searcher.go   the contents that a search finds, in small and in large collections
 //	dedup_plan.go       how Pairs and Groups find the pairs to verify
@@ -156,16 +156,15 @@ func (s DeduplicatorOptions) canonical() (DeduplicatorOptions, error) {
 // near-duplicate of nothing. In a small collection, of up to about 7,000 texts of 1 KB, each distinct
 // feature of a document takes 16 bytes, and about 50 more while Pairs or Groups run; each word takes 4
 // bytes; searches take 30 more for each feature. In a larger one a document takes its normalized text, about
-// 200 bytes, and 600 more while Pairs or Groups run, or once there have been searches. Memory follows the largest number of
-// documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator holds at
-// most 2³⁰ documents; adding more is an error.
+// 200 bytes, and 600 more while Pairs or Groups run, or once there have been searches. Memory follows the
+// largest number of documents held at one time; ids that are replaced or deleted do not add to it. A
+// Deduplicator holds at most 2³⁰ documents; adding more is an error.
 //
 // [NewDeduplicator] makes a Deduplicator in memory. [OpenDeduplicator] makes one whose documents are also in
 // files, and outlive the program. The zero value is an empty one in memory with the default options. All
-// methods may be called from
-// several goroutines at once. Methods that add or delete take turns. Searches run side by side, but
-// wait for a method that adds, and for weights to be recomputed. Loops over an iterator hold no
-// lock, so their bodies may call any method.
+// methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run
+// side by side, but wait for a method that adds, and for weights to be recomputed. Loops over an iterator
+// hold no lock, so their bodies may call any method.
 type Deduplicator[ID comparable] struct {
 	settings DeduplicatorOptions
 
@@ -177,7 +176,7 @@ type Deduplicator[ID comparable] struct {
 	seconds  uint32               // when the last one was, since 1970
 	contents []content            // by slot; a free slot has no documents
 	freed    []uint32             // the free slots of contents
-	digests  map[uint64]uint32    // the first content with features for each digest
+	digests  map[uint64]uint32    // for each digest the slot of the first content with features, and 1
 	changes  int                  // counts what was added or deleted
 	known    *history             // what Search uses; nil until the first search
 	entered  int                  // how many contents came since known was made
@@ -391,8 +390,7 @@ func (d *Deduplicator[ID]) keep(id ID, p reading, seconds uint32) error {
 // Profiles without terms never share a content: such documents are not near-duplicates of each
 // other.
 func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
-	same, isKnown := d.digests[p.digest]
-	for c := same + 1; isKnown && c > 0; c = d.contents[c-1].next {
+	for c := d.digests[p.digest]; c > 0; c = d.contents[c-1].next {
 		if d.contents[c-1].compare(&p, &d.options().Fingerprinter) == 0 {
 			return c - 1
 		}
@@ -417,10 +415,8 @@ func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
 	}
 	d.contents[c] = content{profile: p, first: -1, last: -1}
 	if p.hasFeatures() { // or else no search for equal profiles must find it
-		if isKnown {
-			d.contents[c].next = same + 1
-		}
-		d.digests[p.digest] = c
+		d.contents[c].next = d.digests[p.digest]
+		d.digests[p.digest] = c + 1
 	}
 	return c
 }
@@ -478,13 +474,13 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 	if c.hasFeatures() {
 		d.size -= c.size
 		d.bodies.forget(&c.profile)
-		if first := d.digests[c.digest]; first != number {
-			for first+1 != 0 && d.contents[first].next != number+1 {
-				first = d.contents[first].next - 1
+		if at := d.digests[c.digest]; at != number+1 {
+			for d.contents[at-1].next != number+1 {
+				at = d.contents[at-1].next
 			}
-			d.contents[first].next = c.next
+			d.contents[at-1].next = c.next
 		} else if c.next > 0 {
-			d.digests[c.digest] = c.next - 1
+			d.digests[c.digest] = c.next
 		} else {
 			delete(d.digests, c.digest)
 		}
@@ -502,7 +498,7 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	if d.files != nil && d.unread {
+	if d.unread {
 		words, ok, err := d.files.Get(id)
 		if !ok || err != nil {
 			return doc, false, err

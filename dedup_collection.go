@@ -45,7 +45,7 @@ type collection[ID comparable] struct {
 	sketches    []forest.Sketch  // the same
 	seen        seenPairs        // in a large collection
 	frequent    uint32           // a feature with a higher document frequency is in keys only if there are no others
-	keys        *forest.Keys     // the same; for trees
+	keys        *forest.Keys     // of the contents of a large collection, for trees
 	plantedFor  int              // trees has all contents with candidates whose sketches agree in so many values
 	keysInFile  bool
 	bodies      *spill.File // nil if all bodies are in memory

@@ -59,8 +59,8 @@ type Group[ID comparable] struct {
 // Groups returns the groups of near-duplicates, in the order of their first members. Every document
 // is in one group at most. A document in none stands alone: it has no near-duplicates, or they are
 // in other groups. Groups without a new document are not returned (see Grouping.Old). It returns an
-// error for an unknown Linkage, and the error of the context or of the files. It groups the documents that are
-// there when it is called. A pair that is not found may split a group.
+// error for an unknown Linkage, and the error of the context or of the files. It groups the documents
+// that are there when it is called. A pair that is not found may split a group.
 func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
 	if err := g.Linkage.check(); err != nil {
 		return nil, err

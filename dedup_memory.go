@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/spill"
 	"github.com/neardup/neardup/internal/wording"
@@ -136,7 +137,7 @@ func (c *collection[ID]) wordings(contents []int, words int) (text func(n int) w
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		begin, failed := file.Append(string(b))
+		begin, failed := file.Append(lex.String(b))
 		for n := from; n < to; n++ {
 			places[n].at += begin
 		}
@@ -151,10 +152,10 @@ func (c *collection[ID]) wordings(contents []int, words int) (text func(n int) w
 		}
 		buf := bodies.Get().(*[]byte)
 		defer bodies.Put(buf)
-		b := file.Read(places[n].at, places[n].bytes, buf)
+		b := lex.Bytes(file.Read(places[n].at, places[n].bytes, buf))
 		words := make(wording.Wording, len(b)/4)
 		for i := range words {
-			words[i] = binary.LittleEndian.Uint32([]byte(b[4*i:][:4]))
+			words[i] = binary.LittleEndian.Uint32(b[4*i:])
 		}
 		return words
 	}

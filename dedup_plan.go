@@ -50,8 +50,7 @@ func (p Plan) String() string {
 
 // Plan returns how Pairs and Groups find the near-duplicates of the documents that are there now. It takes
 // no time in a small collection, or if they were called since the last change, and otherwise nearly the
-// time of Pairs. The error is that of the
-// context or of the files.
+// time of Pairs. The error is that of the context or of the files.
 func (d *Deduplicator[ID]) Plan(ctx context.Context) (Plan, error) {
 	if err := d.rlock(); err != nil {
 		return Plan{}, err

@@ -45,7 +45,7 @@ type stored struct {
 	place
 	offset  int64 // where it begins in the source
 	id      string
-	length  int // of the text, in characters; only with -method auto and cosine
+	length  int // of the text, in characters; only with -keep longest, and of old documents with -state
 	content *content
 }
 

@@ -114,7 +114,7 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 	written := int64(0)
 	for n := range c.sources {
 		s := &c.sources[n]
-		count := &countingWriter{}
+		count := &counted{}
 		r, closeSource, err := s.open(nil, count)
 		if err != nil {
 			return 0, 0, err
@@ -163,14 +163,6 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 // isCompressed reports whether the name says that a source is compressed.
 func (s *source) isCompressed() bool {
 	return strings.HasSuffix(s.path, ".gz") || strings.HasSuffix(s.path, ".zst")
-}
-
-// A countingWriter counts what is written to it.
-type countingWriter struct{ n int64 }
-
-func (w *countingWriter) Write(b []byte) (int, error) {
-	w.n += int64(len(b))
-	return len(b), nil
 }
 
 // try runs the program with a method and the flags of the call.

@@ -127,7 +127,7 @@ func (c *collection) reading(what string) (w io.Writer, done func()) {
 	return &counted{p: c.progress}, c.progress.end
 }
 
-// A counted writer counts bytes for a progress.
+// A counted writer counts bytes, for a progress if there is one.
 type counted struct {
 	p *progress
 	n int64
@@ -135,6 +135,8 @@ type counted struct {
 
 func (w *counted) Write(b []byte) (int, error) {
 	w.n += int64(len(b))
-	w.p.set(w.n)
+	if w.p != nil {
+		w.p.set(w.n)
+	}
 	return len(b), nil
 }

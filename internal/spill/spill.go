@@ -9,7 +9,8 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"unsafe"
+
+	"github.com/neardup/neardup/internal/lex"
 )
 
 // A File has texts, one after the other. It is removed when nobody refers to it any more. Texts may be read
@@ -88,7 +89,7 @@ func (s *File) Read(at int64, n int, buf *[]byte) string {
 		s.mu.Unlock()
 		return ""
 	}
-	return unsafe.String(unsafe.SliceData(b), n)
+	return lex.String(b)
 }
 
 // Err returns the errors of Read, or nil.
