@@ -1,17 +1,14 @@
 package neardup
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -280,28 +277,14 @@ func TestDeduplicatorSoak(t *testing.T) {
 		}
 	}
 	for end := time.Now().Add(duration); time.Now().Before(end); kills++ {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestDeduplicatorSoak$")
-		cmd.Env = append(os.Environ(), "NEARDUP_SOAK_DOCUMENTS="+path, fmt.Sprintf("NEARDUP_SOAK_SEED=%d", seed), fmt.Sprintf("NEARDUP_SOAK_FROM=%d", changes))
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if errors.Is(err, syscall.ENOEXEC) {
-			t.Skip("an emulated program cannot start itself")
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		timer := time.AfterFunc(time.Duration(10+rnd.IntN(150))*time.Millisecond, func() { cmd.Process.Kill() })
 		synced := changes
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if synced, err = strconv.ParseUint(lines.Text(), 10, 64); err != nil {
-				t.Errorf("child: %s", lines.Text())
+		env := []string{"NEARDUP_SOAK_DOCUMENTS=" + path, fmt.Sprintf("NEARDUP_SOAK_SEED=%d", seed), fmt.Sprintf("NEARDUP_SOAK_FROM=%d", changes)}
+		runAndKill(t, env, time.Duration(10+rnd.IntN(150))*time.Millisecond, func(line string) {
+			n, err := strconv.ParseUint(line, 10, 64)
+			if synced = n; err != nil {
+				t.Errorf("child: %s", line)
 			}
-		}
-		cmd.Wait()
-		if timer.Stop(); t.Failed() {
-			t.Fatal("the child failed")
-		}
+		})
 		d := openDeduplicator[int](t, path, DeduplicatorOptions{Similarity: 0.6})
 		for changes < synced {
 			step()

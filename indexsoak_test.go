@@ -82,21 +82,10 @@ func TestIndexSoak(t *testing.T) {
 	m := soakModel{seed: seed, stored: map[uint64]Fingerprint64{}}
 	kills, compacted := 0, uint64(0)
 	for end := time.Now().Add(duration); time.Now().Before(end); kills++ {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestIndexSoak$")
-		cmd.Env = append(os.Environ(), "NEARDUP_SOAK_PATH="+path, fmt.Sprintf("NEARDUP_SOAK_SEED=%d", seed), fmt.Sprintf("NEARDUP_SOAK_FROM=%d", m.changes))
-		out, err := cmd.StdoutPipe()
-		if err == nil {
-			err = cmd.Start()
-		}
-		if errors.Is(err, syscall.ENOEXEC) {
-			t.Skip("an emulated program cannot start itself")
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		timer := time.AfterFunc(time.Duration(20+rnd.IntN(600))*time.Millisecond, func() { cmd.Process.Kill() })
 		synced := m.changes
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			what, number, _ := strings.Cut(lines.Text(), " ")
+		env := []string{"NEARDUP_SOAK_PATH=" + path, fmt.Sprintf("NEARDUP_SOAK_SEED=%d", seed), fmt.Sprintf("NEARDUP_SOAK_FROM=%d", m.changes)}
+		runAndKill(t, env, time.Duration(20+rnd.IntN(600))*time.Millisecond, func(line string) {
+			what, number, _ := strings.Cut(line, " ")
 			n, err := strconv.ParseUint(number, 10, 64)
 			switch {
 			case what == "synced" && err == nil:
@@ -105,14 +94,9 @@ func TestIndexSoak(t *testing.T) {
 				synced = n
 				compacted++
 			default:
-				t.Errorf("child: %s", lines.Text())
+				t.Errorf("child: %s", line)
 			}
-		}
-		cmd.Wait()
-		timer.Stop()
-		if t.Failed() {
-			t.Fatal("the child failed")
-		}
+		})
 		ix := mustOpen[uint64, Fingerprint64](t, path, 3)
 		digest := uint64(0)
 		for id, fp := range ix.All() {
@@ -154,6 +138,31 @@ func TestIndexSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, %d changes, %d snapshots, %d stored", kills, m.changes, compacted, len(m.stored))
+}
+
+// runAndKill runs the test again in a process of its own, which env tells to be the child, kills it after a
+// time, and calls said for each line that it has written. It fails if said does.
+func runAndKill(t *testing.T, env []string, after time.Duration, said func(line string)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("an emulated program cannot start itself")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said(lines.Text())
+	}
+	cmd.Wait()
+	if timer.Stop(); t.Failed() {
+		t.Fatal("the child failed")
+	}
 }
 
 // soakChild changes the index until it is killed, and says when changes are on the disk.
