@@ -187,9 +187,9 @@ type Deduplicator[ID comparable] struct {
 	limit    int                  // if not 0, tests take it for exactSize,
 	sampled  int                  // and this for sampleSize
 
-	files  *store.Store[ID, *everAdded] // nil in memory
-	unread bool                         // the documents in the files have not been read yet
-	logged []uint64                     // buffer of whoever adds
+	files  *documentFiles[ID] // nil in memory
+	unread bool               // the documents in the files have not been read yet
+	logged []uint64           // buffer of whoever adds
 
 	// said is what the last snapshot showed, so that it is found once for all that use it: the threshold,
 	// and the plan of a large collection. It has a lock of its own, which is taken last.
@@ -386,14 +386,22 @@ func (d *Deduplicator[ID]) keep(id ID, p reading, seconds uint32) error {
 	return nil
 }
 
+// contentWith returns the slot of the content with a profile, and 1, or 0 if there is none.
+func (d *Deduplicator[ID]) contentWith(p *profile) uint32 {
+	for c := d.digests[p.digest]; c > 0; c = d.contents[c-1].next {
+		if d.contents[c-1].compare(p, &d.options().Fingerprinter) == 0 {
+			return c
+		}
+	}
+	return 0
+}
+
 // contentOf returns the slot of the content with a profile, which it makes if there is none.
 // Profiles without terms never share a content: such documents are not near-duplicates of each
 // other.
 func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
-	for c := d.digests[p.digest]; c > 0; c = d.contents[c-1].next {
-		if d.contents[c-1].compare(&p, &d.options().Fingerprinter) == 0 {
-			return c - 1
-		}
+	if c := d.contentWith(&p); c > 0 {
+		return c - 1
 	}
 	if p.hasFeatures() {
 		d.size += p.size
@@ -406,7 +414,7 @@ func (d *Deduplicator[ID]) contentOf(p profile) uint32 {
 	if d.isLarge.Load() {
 		p = p.slim()
 	}
-	d.bodies.loose += int64(p.bytes)
+	d.bodies.count(&p, 1)
 	c := uint32(len(d.contents))
 	if n := len(d.freed); n > 0 {
 		c, d.freed = d.freed[n-1], d.freed[:n-1]
@@ -473,7 +481,7 @@ func (d *Deduplicator[ID]) forget(number uint32) {
 	c := &d.contents[number]
 	if c.hasFeatures() {
 		d.size -= c.size
-		d.bodies.forget(&c.profile)
+		d.bodies.count(&c.profile, -1)
 		if at := d.digests[c.digest]; at != number+1 {
 			for d.contents[at-1].next != number+1 {
 				at = d.contents[at-1].next

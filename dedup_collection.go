@@ -9,7 +9,7 @@ import (
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/forest"
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/spill"
+	"github.com/neardup/neardup/internal/textfile"
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -48,9 +48,9 @@ type collection[ID comparable] struct {
 	keys        *forest.Keys     // of the contents of a large collection, for trees
 	plantedFor  int              // trees has all contents with candidates whose sketches agree in so many values
 	keysInFile  bool
-	bodies      *spill.File // nil if all bodies are in memory
-	wordFile    *spill.File // the last one that forms were looked for in, or nil
-	wrong       error       // too little memory, or the error of a temporary file
+	bodies      *textfile.File // nil if all bodies are in memory
+	wordFile    *textfile.File // the last one that forms were looked for in, or nil
+	wrong       error          // too little memory, or the error of a temporary file
 }
 
 // A sharedDocument is what a snapshot has of a stored document.
@@ -83,7 +83,7 @@ func (d *Deduplicator[ID]) collect(ctx context.Context, old int) (*collection[ID
 // err returns the error of a collection that could not be read as a whole.
 func (c *collection[ID]) err() error {
 	err := c.wrong
-	for _, f := range []*spill.File{c.bodies, c.wordFile} {
+	for _, f := range []*textfile.File{c.bodies, c.wordFile} {
 		if f != nil {
 			err = cmp.Or(err, f.Err())
 		}

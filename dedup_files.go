@@ -4,23 +4,37 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"runtime"
 	"time"
 
-	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/store"
+	"github.com/neardup/neardup/internal/textfile"
 	"github.com/neardup/neardup/internal/wording"
 )
 
-// This file keeps the documents of a [Deduplicator] in files: what a profile is made from, and how many
-// documents were ever added. Weights, forms and the threshold depend on all documents, so they are made
-// again. The files are those of an index (package store). Opening them reads the journal only; the first
-// call that needs the documents reads these.
+// This file keeps the documents of a [Deduplicator] in files:
+//
+//	PATH          what is known of each document but its text, in 64 bytes, as the snapshot of a store
+//	PATH.journal  the changes since the snapshot
+//	PATH.lock     for one Deduplicator at a time
+//	PATH.texts-N  the bodies (package textfile); what is known of a document says where its body is
+//
+// Equal documents share a body. Bodies are only added. When most of them are of no use any more, the others
+// are copied to a file with the next number, and a snapshot is written that refers to it. A change goes to the
+// journal only when its body is on the disk.
+//
+// Weights, forms and the threshold depend on all documents, so they are made again. Opening reads the journal
+// only; the first call that needs the documents reads what is known of each.
 
 // OpenDeduplicator opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the
 // times when they were added outlive the program. The files are path, path.journal and path.lock, as for
-// [OpenIndex], which also says which ids are possible. One Deduplicator at a time can have them open.
+// [OpenIndex], which also says which ids are possible, and path.texts-1 or another number for the texts. One
+// Deduplicator at a time can have them open. The texts are not in memory, however small Memory is.
 //
 // A change that has returned is in the files after [Deduplicator.Sync] or Close. After a crash, of the
 // changes since then the first ones may be there, and the others not; a document is there as a whole or not
@@ -31,39 +45,109 @@ import (
 // [ErrDamaged] for files that are not as they were written, or an error of the file system.
 func OpenDeduplicator[ID comparable](path string, options DeduplicatorOptions) (*Deduplicator[ID], error) {
 	d, err := NewDeduplicator[ID](options)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = d.open(path)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("neardup: OpenDeduplicator: %w", err)
+	}
+	return d, nil
+}
+
+// open opens the files.
+func (d *Deduplicator[ID]) open(path string) error {
 	version, err := d.settings.version()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d.files = &store.Store[ID, *everAdded]{}
-	store.Init(d.files, store.Form[*everAdded]{
-		Kind: "documents", Again: "add the documents again",
+	d.files = &documentFiles[ID]{version: version, number: 1}
+	needed := int64(0) // how long the file of the texts must be
+	store.Init(&d.files.Store, store.Form[*everAdded]{
+		Kind: "documents", Again: again, Words: storedWords,
 		TailSize: func(live int) int { return min(max(512, live), 8192) },
-		Build:    func(store.Column) *everAdded { return &everAdded{documents: d.added} },
+		Build: func(docs store.Column) *everAdded {
+			d.files.redirect(docs)
+			return &everAdded{d.added, d.files.number}
+		},
 		Read: func(f *format.Reader) *everAdded {
 			f.Next()
-			e := &everAdded{documents: int(f.Uvarint(math.MaxInt))}
-			d.added = max(d.added, e.documents)
+			e := &everAdded{int(f.Uvarint(math.MaxInt)), int(f.Uvarint(math.MaxInt32))}
+			d.added, d.files.number = max(d.added, e.documents), e.number
 			return e
 		},
 		Check: func(doc []uint64) error {
 			s, err := decodeDocument(doc)
-			d.added = max(d.added, s.number+1)
+			d.added, needed = max(d.added, s.number+1), max(needed, s.end())
 			return err
 		},
+		Before: func() error { return d.bodies.file.Sync() },
 	})
 	if err := d.files.Open(path, version); err != nil {
-		return nil, fmt.Errorf("neardup: OpenDeduplicator: %w", err)
+		return err
+	}
+	d.files.path = d.files.Path()
+	if d.bodies.file, err = d.files.openTexts(needed); err != nil {
+		return errors.Join(err, d.files.Close())
 	}
 	d.unread = true
-	return d, nil
+	return nil
+}
+
+// A documentFiles is the files of a Deduplicator.
+type documentFiles[ID comparable] struct {
+	store.Store[ID, *everAdded]
+	path, version string
+	number        int             // of the file of the texts
+	moved         map[int64]int64 // while it is replaced: where texts are, by where they were
+}
+
+const (
+	again       = "add the documents again"
+	textsKind   = "texts"
+	leastDead   = 1 << 20 // a file of texts with fewer bytes that are of no use is left alone
+	longJournal = 1 << 16 // changes that Close does not leave to the next opening, if they are many documents
+)
+
+// texts returns the path of the texts.
+func (f *documentFiles[ID]) texts(number int) string {
+	return fmt.Sprintf("%s.texts-%d", f.path, number)
+}
+
+// openTexts opens the file of the texts, which must be so long, or makes it. It removes the files that a killed
+// process has left.
+func (f *documentFiles[ID]) openTexts(needed int64) (*textfile.File, error) {
+	for _, n := range []int{f.number - 1, f.number + 1} {
+		if err := os.Remove(f.texts(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	t, err := textfile.Open(f.texts(f.number), textsKind, f.version, again)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f.Len() > 0 {
+			return nil, fmt.Errorf("%w: %s is missing", ErrDamaged, f.texts(f.number))
+		}
+		return textfile.Create(f.texts(f.number), textsKind, f.version)
+	}
+	if err == nil && t.Size() < needed {
+		return nil, errors.Join(fmt.Errorf("%w: %s is cut off", ErrDamaged, f.texts(f.number)), t.Close())
+	}
+	return t, err
+}
+
+// redirect lets documents refer to where their texts have moved.
+func (f *documentFiles[ID]) redirect(docs store.Column) {
+	if f.moved == nil {
+		return
+	}
+	for i := storedPlace; i < len(docs.Docs); i += storedWords {
+		if at, ok := f.moved[int64(docs.Docs[i])]; ok {
+			docs.Docs[i] = uint64(at)
+		}
+	}
 }
 
 // profileVersion must be raised whenever the words, the size or the digest of a text change.
-const profileVersion = 1
+const profileVersion = 2
 
 // version describes what the files depend on.
 func (s *DeduplicatorOptions) version() (string, error) {
@@ -78,14 +162,15 @@ func (s *DeduplicatorOptions) version() (string, error) {
 	return fmt.Sprintf("%s profiles=%s:%d", v, features, profileVersion), nil
 }
 
-// An everAdded is what the files have besides documents: how many were ever added. It implements
-// [store.Finder], although it finds nothing.
-type everAdded struct{ documents int }
+// An everAdded is what a snapshot has besides documents: how many were ever added, and the number of the file
+// with their texts. It implements [store.Finder], although it finds nothing.
+type everAdded struct{ documents, number int }
 
-func (e *everAdded) Bytes() int { return 8 }
+func (e *everAdded) Bytes() int { return 16 }
 
 func (e *everAdded) Write(f *format.Writer) {
 	f.Uvarint(uint64(e.documents))
+	f.Uvarint(uint64(e.number))
 	f.EndRecord()
 }
 
@@ -98,33 +183,43 @@ func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]b
 // usable returns the error of the files, and reads the documents if that has not been done. The caller
 // holds the lock.
 func (d *Deduplicator[ID]) usable() error {
-	if d.files == nil {
-		return nil
+	if d.files != nil && d.unread && d.files.Err() == nil {
+		d.readAll()
 	}
-	if d.unread && d.files.Err() == nil {
-		added := d.added
-		for e := range d.files.All() {
-			s, err := decodeDocument(e.Doc)
-			if err != nil {
-				d.files.Fail(err)
-				break
-			}
-			if d.size <= d.exactSize() {
-				s.profile = s.whole(&d.settings.Fingerprinter)
-			}
-			d.added = s.number
-			err = d.spillBodies()
-			if err == nil {
-				err = d.keep(e.ID, s.reading, e.Time)
-			}
-			if err != nil {
-				d.added = added
-				return err // the next call reads all again
-			}
+	if d.files != nil {
+		if err := d.files.Err(); err != nil {
+			return err
 		}
-		d.added, d.unread = added, false
 	}
-	return d.files.Err()
+	return d.bodies.file.Err()
+}
+
+// readAll reads all documents. After an error the files have it.
+func (d *Deduplicator[ID]) readAll() {
+	added, size := d.added, d.bodies.file.Size()
+	for e := range d.files.All() {
+		s, err := decodeDocument(e.Doc)
+		if err == nil && s.end() > size {
+			err = fmt.Errorf("%w: %s is cut off", ErrDamaged, d.files.texts(d.files.number))
+		}
+		if err == nil {
+			s.file = d.bodies.file
+			err = s.readParts()
+		}
+		if err != nil {
+			d.files.Fail(err)
+			break
+		}
+		if d.size <= d.exactSize() {
+			s.profile = s.whole(&d.settings.Fingerprinter)
+		}
+		d.added = s.number
+		if err := d.keep(e.ID, s.reading, e.Time); err != nil {
+			d.files.Fail(err)
+			break
+		}
+	}
+	d.added, d.unread = added, false
 }
 
 // lock locks a Deduplicator for changes. After an error it is not locked.
@@ -156,57 +251,140 @@ func (d *Deduplicator[ID]) rlock() error {
 	}
 }
 
-// log puts an addition in the files, if there are any. The caller holds the lock.
+// log puts an addition in the files, if there are any, and moves the body there. The caller holds the lock.
 func (d *Deduplicator[ID]) log(id ID, p *reading) error {
 	if d.files == nil {
 		return nil
 	}
-	d.logged = encodeDocument(d.logged[:0], storedProfile{d.added, *p})
+	if c := d.contentWith(&p.profile); c > 0 {
+		c := &d.contents[c-1] // whose body may differ, but not in what is compared
+		p.file, p.at, p.bytes = c.file, c.at, c.bytes
+	} else if p.hasFeatures() {
+		var err error
+		p.stored(func(text string) { p.at, err = d.bodies.file.Append(text) })
+		if err != nil {
+			return err
+		}
+		p.file = d.bodies.file
+	}
+	p.body = ""
 	d.files.Lock()
 	defer d.files.Unlock()
+	d.logged = encodeDocument(d.logged[:0], storedProfile{number: d.added, reading: *p})
 	return d.files.Add(id, d.logged)
 }
 
 // Sync writes all changes that have returned to the disk. If the journal then has more than 65,536 changes,
-// and more than half as many as documents are stored, Sync calls Compact and takes as long. It does nothing
-// for a Deduplicator in memory.
+// and more than half as many as documents are stored, or if most of the texts are of documents that have gone,
+// Sync calls Compact and takes as long. It does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Sync() error {
-	return d.withFiles((*store.Store[ID, *everAdded]).Sync)
-}
-
-// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. All
-// changes are on the disk when it returns nil. If it fails, the files are as they were. Searches may run
-// meanwhile; changes wait. It does nothing for a Deduplicator in memory.
-func (d *Deduplicator[ID]) Compact() error {
-	return d.withFiles((*store.Store[ID, *everAdded]).Compact)
-}
-
-// Verify reads the whole snapshot and checks it. Otherwise a part of it is checked when it is first read. It
-// does nothing for a Deduplicator in memory.
-func (d *Deduplicator[ID]) Verify() error {
-	return d.withFiles((*store.Store[ID, *everAdded]).Verify)
-}
-
-// withFiles calls a method of the files while nothing changes.
-func (d *Deduplicator[ID]) withFiles(do func(*store.Store[ID, *everAdded]) error) error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.files == nil {
-		return nil
-	}
-	return do(d.files)
-}
-
-// Close writes all changes to the disk and releases the files. Afterwards the Deduplicator is empty, and
-// every call that can return an error returns one that wraps [os.ErrClosed], or the error that it had
-// before. A second Close returns nil. Close does nothing for a Deduplicator in memory.
-func (d *Deduplicator[ID]) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.files == nil {
 		return nil
 	}
-	err := d.files.Close()
+	if err := d.files.Sync(); err != nil || !d.isWasteful() {
+		return err
+	}
+	return d.compact()
+}
+
+// isWasteful reports whether most of the texts in the file are of no use.
+func (d *Deduplicator[ID]) isWasteful() bool {
+	dead := d.bodies.file.Size() - d.bodies.used
+	return !d.unread && dead > max(leastDead, d.bodies.file.Size()/2)
+}
+
+// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of
+// the texts are of documents that have gone, it also writes a new file of the texts. All changes are on the disk
+// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It does nothing for
+// a Deduplicator in memory.
+func (d *Deduplicator[ID]) Compact() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files == nil {
+		return nil
+	}
+	return d.compact()
+}
+
+// compact is Compact for callers that hold the lock.
+func (d *Deduplicator[ID]) compact() error {
+	f := d.files
+	if !d.isWasteful() {
+		return f.Compact()
+	}
+	if err := d.usable(); err != nil {
+		return err
+	}
+	to, err := textfile.Create(f.texts(f.number+1), textsKind, f.version)
+	if err != nil {
+		return err
+	}
+	moved, err := d.copyBodies(to, func(c *content) bool { return c.file != nil })
+	if err == nil {
+		f.moved = make(map[int64]int64, len(moved))
+		for _, m := range moved {
+			f.moved[d.contents[m.content].at] = m.at
+		}
+		f.number++
+		if err = f.Compact(); err != nil {
+			f.number--
+		}
+		f.moved = nil
+	}
+	if err != nil {
+		err = errors.Join(err, to.Close())
+		if f.Err() == nil { // or else it is not known which file is needed
+			os.Remove(f.texts(f.number + 1))
+		}
+		return err
+	}
+	// Somebody may still read the old file.
+	old := f.texts(f.number - 1)
+	d.moveBodies(to, moved)
+	if err := os.Remove(old); err != nil && runtime.GOOS != "windows" { // there the next opening removes it
+		return err
+	}
+	return nil
+}
+
+// Verify reads all files and checks them. Otherwise a part of them is checked when it is first read. It does
+// nothing for a Deduplicator in memory.
+func (d *Deduplicator[ID]) Verify() error {
+	if d.files == nil {
+		return nil
+	}
+	if err := d.rlock(); err != nil {
+		return err
+	}
+	defer d.mu.RUnlock()
+	if err := d.files.Verify(); err != nil {
+		return err
+	}
+	for i := range d.contents {
+		if c := &d.contents[i]; c.file != nil {
+			c.stored(func(string) {})
+		}
+	}
+	return d.bodies.file.Err()
+}
+
+// Close writes all changes to the disk and releases the files. If the journal is long, Close calls Compact
+// first, so that the next opening is fast. Afterwards the Deduplicator is empty, and every call that can return
+// an error returns one that wraps [os.ErrClosed], or the error that it had before. A second Close returns nil.
+// Close does nothing for a Deduplicator in memory.
+func (d *Deduplicator[ID]) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files == nil || d.files.Files == nil {
+		return nil
+	}
+	var err error
+	if n := d.files.Changes(); d.files.Err() == nil && n > longJournal && n > d.files.Len()/8 {
+		err = d.files.Compact()
+	}
+	err = errors.Join(err, d.files.Close(), d.bodies.file.Close())
 	d.docs, d.freeDocs, d.ids, d.contents, d.freed, d.digests, d.known = nil, nil, nil, nil, nil, nil, nil
 	d.size, d.unread = 0, false
 	d.changes++
@@ -240,104 +418,143 @@ func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
 type storedProfile struct {
 	number int // how many documents were added before
 	reading
+	inTexts int // the length of what is in the file of the texts
 }
 
-// The words of a stored document: these, and then the body, or the terms and the words.
+// end returns how long the file of the texts must be.
+func (s *storedProfile) end() int64 {
+	if s.inTexts == 0 {
+		return 0
+	}
+	return s.at + textfile.Bytes(s.inTexts)
+}
+
+// The words of a stored document.
 const (
 	storedText   = iota // the hash of the text
 	storedNumber        // how many documents were added before
 	storedLength        // in characters
 	storedDigest        //
 	storedSize          //
-	storedForm          // formLevels and formRecord, joined by |; 0 with a body
-	storedBytes         // the length of the body; 0 if there is none
-	storedTerms         // the length of the terms, as in a [VectorIndex]
-	storedWords         // the number of words, two in a word of 64 bits
-	storedHead          // the number of these
+	storedForm          // formLevels and formRecord, joined by |
+	storedPlace         // where its body or its parts begin in the file of the texts
+	storedBytes         // how long they are; 0 for a document without features
+	storedWords         // the number of these
 )
 
 const (
-	formLevels = 1 << iota
+	formLevels = 1 << iota // it has a body, if it has features
 	formRecord
 )
 
 // encodeDocument appends the words of a document.
 func encodeDocument(doc []uint64, s storedProfile) []uint64 {
-	form := uint64(0)
-	var words wording.Wording
-	if s.bytes == 0 {
-		words = s.words
-		if s.levels {
-			form |= formLevels
-		}
-		if s.record {
-			form |= formRecord
-		}
+	form, place, bytes := uint64(0), uint64(0), s.storedBytes()
+	if s.bytes > 0 || s.levels {
+		form |= formLevels
+	} else if s.record {
+		form |= formRecord
 	}
-	from := len(doc)
-	doc = append(doc, s.text, uint64(s.number), uint64(s.length), s.digest, uint64(s.size), form, uint64(s.bytes), 0, uint64(len(words)))
-	var last [8]byte
-	body := s.body
-	for ; len(body) >= 8; body = body[8:] {
-		doc = append(doc, binary.LittleEndian.Uint64([]byte(body[:8])))
+	if bytes > 0 {
+		place = uint64(s.at)
 	}
-	if copy(last[:], body) > 0 {
-		doc = append(doc, binary.LittleEndian.Uint64(last[:]))
-	}
-	if s.bytes == 0 {
-		n := len(doc)
-		doc = cosine.AppendVector(doc, s.terms)
-		doc[from+storedTerms] = uint64(len(doc) - n)
-	}
-	for i := 0; i < len(words); i += 2 {
-		x := uint64(words[i])
-		if i+1 < len(words) {
-			x |= uint64(words[i+1]) << 32
-		}
-		doc = append(doc, x)
-	}
-	return doc
+	return append(doc, s.text, uint64(s.number), uint64(s.length), s.digest, uint64(s.size), form, place, uint64(bytes))
 }
 
-// errStored is the error of words that encodeDocument does not make.
-var errStored = errors.New("these words are no document")
+// errStored is the error of words or texts that are not those of a document.
+var errStored = errors.New("this is no document")
 
-// decodeDocument is the inverse of encodeDocument. The profile is slim if it has a body.
+// decodeDocument is the inverse of encodeDocument. The profile is slim or has no terms yet: see readParts.
 func decodeDocument(doc []uint64) (s storedProfile, err error) {
-	if len(doc) < storedHead {
+	const most = 1 << 48
+	if len(doc) != storedWords || doc[storedNumber] > math.MaxInt64-1 || doc[storedLength] > math.MaxInt64 || doc[storedSize] > most ||
+		doc[storedForm] > formRecord || doc[storedPlace] > most || doc[storedBytes] > math.MaxInt32 {
 		return s, errStored
 	}
-	head, rest := doc[:storedHead], doc[storedHead:]
-	n := func(word int) int { return int(min(head[word], 1<<40)) }
-	bytes, terms, words := n(storedBytes), n(storedTerms), n(storedWords)
-	if len(rest) != (bytes+7)/8+terms+(words+1)/2 || head[storedNumber] > math.MaxInt64-1 || head[storedLength] > math.MaxInt64 ||
-		head[storedSize] > 1<<40 || head[storedForm]&^(formLevels|formRecord) != 0 || bytes > 0 && (terms+words > 0 || head[storedForm] != 0) {
-		return s, errStored
-	}
-	s.number, s.text, s.length, s.digest, s.size = int(head[storedNumber]), head[storedText], int(head[storedLength]), head[storedDigest], int(head[storedSize])
-	if bytes > 0 {
-		body := make([]byte, 0, bytes+7)
-		for _, x := range rest[:(bytes+7)/8] {
-			body = binary.LittleEndian.AppendUint64(body, x)
-		}
-		s.body, s.bytes = string(body[:bytes]), bytes
+	s.number, s.text, s.length, s.digest, s.size = int(doc[storedNumber]), doc[storedText], int(doc[storedLength]), doc[storedDigest], int(doc[storedSize])
+	s.at, s.inTexts = int64(doc[storedPlace]), int(doc[storedBytes])
+	if doc[storedForm] == formLevels && s.inTexts > 0 {
+		s.bytes = s.inTexts
 		return s, nil
 	}
-	s.parts = &parts{levels: head[storedForm]&formLevels != 0, record: head[storedForm]&formRecord != 0}
-	if s.levels {
-		s.fine = 1
-	}
-	if terms > 0 {
-		if err := cosine.CheckVector(rest[:terms]); err != nil {
-			return s, err
-		}
-		s.terms = cosine.VectorOf(nil, rest[:terms])
-	}
-	if rest = rest[terms:]; words > 0 {
-		s.words = make(wording.Wording, words)
-	}
-	for i := range s.words {
-		s.words[i] = uint32(rest[i/2] >> (32 * (i % 2)))
+	s.parts = &parts{record: doc[storedForm] == formRecord}
+	if doc[storedForm] == formLevels {
+		s.parts.levels, s.parts.fine = true, 1
 	}
 	return s, nil
+}
+
+// readParts reads the parts of a profile that has no body, and does nothing for others.
+func (s *storedProfile) readParts() (err error) {
+	if s.inTexts == 0 {
+		s.file = nil
+		return nil
+	}
+	if s.bytes > 0 {
+		return nil
+	}
+	buf := bodies.Get().(*[]byte)
+	defer bodies.Put(buf)
+	text := s.file.Read(s.at, s.inTexts, buf)
+	if err := s.file.Err(); err != nil {
+		return err
+	}
+	s.terms, s.words, err = decodeParts(lex.Bytes(text))
+	return err
+}
+
+// stored calls use with what the file of the texts has of a profile with features, which is only valid
+// meanwhile.
+func (p *profile) stored(use func(text string)) {
+	if p.bytes > 0 {
+		p.readBody(use)
+		return
+	}
+	use(lex.String(encodeParts(p.terms, p.words)))
+}
+
+// storedBytes returns how long that is, and 0 for a profile without features.
+func (p *profile) storedBytes() int {
+	if p.bytes > 0 || !p.hasFeatures() {
+		return p.bytes
+	}
+	return 4 + 12*len(p.terms) + 4*len(p.words)
+}
+
+// encodeParts returns the terms and words of a profile as bytes, little-endian: the number of the terms, the
+// terms, and the words.
+func encodeParts(terms Vector, words wording.Wording) []byte {
+	b := binary.LittleEndian.AppendUint32(nil, uint32(len(terms)))
+	for _, t := range terms {
+		b = binary.LittleEndian.AppendUint64(b, t.Feature)
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(t.Weight))
+	}
+	for _, w := range words {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	return b
+}
+
+// decodeParts is the inverse of encodeParts. It returns an error unless the terms are a vector.
+func decodeParts(b []byte) (terms Vector, words wording.Wording, err error) {
+	if len(b) < 4 || len(b)%4 != 0 {
+		return nil, nil, errStored
+	}
+	n := int64(binary.LittleEndian.Uint32(b))
+	if b = b[4:]; n == 0 || n > int64(len(b)/12) {
+		return nil, nil, errStored
+	}
+	terms = make(Vector, n)
+	for i := range terms {
+		t := Term{Feature: binary.LittleEndian.Uint64(b), Weight: math.Float32frombits(binary.LittleEndian.Uint32(b[8:]))}
+		if i > 0 && t.Feature <= terms[i-1].Feature || !(t.Weight > 0 && t.Weight <= math.MaxFloat32) {
+			return nil, nil, errStored
+		}
+		terms[i], b = t, b[12:]
+	}
+	words = make(wording.Wording, len(b)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return terms, words, nil
 }

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
-	"sync"
 
 	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/spill"
+	"github.com/neardup/neardup/internal/textfile"
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -23,79 +22,86 @@ const (
 	fewWords     = 1 << 16   // wordings of so many words are always in memory
 )
 
-// A bodyStore says where the bodies of contents are.
+// A bodyStore says where the bodies of contents are. A Deduplicator in files has all of them in a file that
+// outlives it (dedup_files.go).
 type bodyStore struct {
-	loose int64       // bytes in memory
-	file  *spill.File // the others; nil if there are none
-	dead  int64       // bytes in the file that no content needs any more
+	loose int64          // bytes in memory
+	file  *textfile.File // the others; nil if there are none
+	used  int64          // bytes of the file that contents need
 }
 
 // memory returns how much memory d may use, in bytes; 0 if that is not known.
 func (d *Deduplicator[ID]) memory() int64 {
-	return cmp.Or(d.options().Memory, spill.Machine()/2)
+	return cmp.Or(d.options().Memory, textfile.Machine()/2)
 }
 
-// forget takes note that a content has gone.
-func (b *bodyStore) forget(p *profile) {
+// count takes note that n contents with a profile have come, or gone if n is negative.
+func (b *bodyStore) count(p *profile, n int64) {
 	if p.file == nil {
-		b.loose -= int64(p.bytes)
+		b.loose += n * int64(p.bytes)
 	} else {
-		b.dead += int64(p.bytes)
+		b.used += n * textfile.Bytes(p.storedBytes())
 	}
 }
 
-// spillBodies moves the bodies to the file if they take too much memory. If the file is full of bodies that
-// nobody needs any more, it begins a new one. The caller holds the lock.
+// spillBodies moves the bodies to a temporary file if they take too much memory. If the file is full of bodies
+// that nobody needs any more, it begins a new one. The caller holds the lock.
 func (d *Deduplicator[ID]) spillBodies() error {
 	const least = 1 << 20 // a file is not worth less
-	if d.bodies.loose < least || !d.isLarge.Load() {
+	if d.bodies.loose < least || !d.isLarge.Load() || d.files != nil {
 		return nil
 	}
 	if limit := d.memory() / bodyShare; limit == 0 || d.bodies.loose < limit {
 		return nil
 	}
-	to, all := d.bodies.file, false
-	if to == nil || d.bodies.dead > to.Size()/2 {
+	to := d.bodies.file
+	all := to == nil || d.bodies.used < to.Size()/2
+	if all {
 		var err error
-		if to, err = spill.New(); err != nil {
+		if to, err = textfile.Temporary(); err != nil {
 			return err
 		}
-		all = true
 	}
-	type place struct {
-		content uint32
-		at      int64
-	}
-	var moved []place
-	for i := range d.contents {
-		c := &d.contents[i]
-		if c.bytes == 0 || c.file != nil && !all {
-			continue
-		}
-		var at int64
-		var err error
-		c.readBody(func(body string) { at, err = to.Append(body) })
-		if err != nil {
-			return err
-		}
-		moved = append(moved, place{uint32(i), at})
-	}
-	if err := to.Flush(); err != nil {
+	moved, err := d.copyBodies(to, func(c *content) bool { return c.bytes > 0 && (c.file == nil || all) })
+	if err != nil {
 		return err
 	}
-	if all && d.bodies.file != nil {
-		if err := d.bodies.file.Err(); err != nil {
-			return err
+	d.moveBodies(to, moved)
+	return nil
+}
+
+// A movedBody is where the body of a content will be.
+type movedBody struct {
+	content uint32
+	at      int64
+}
+
+// copyBodies writes the bodies of some contents to a file.
+func (d *Deduplicator[ID]) copyBodies(to *textfile.File, which func(c *content) bool) (moved []movedBody, err error) {
+	for i := range d.contents {
+		c := &d.contents[i]
+		if !which(c) {
+			continue
 		}
+		m := movedBody{content: uint32(i)}
+		c.stored(func(text string) { m.at, err = to.Append(text) })
+		if err != nil {
+			return nil, err
+		}
+		moved = append(moved, m)
 	}
+	return moved, cmp.Or(d.bodies.file.Err(), to.Sync())
+}
+
+// moveBodies takes the bodies from where they were copied to.
+func (d *Deduplicator[ID]) moveBodies(to *textfile.File, moved []movedBody) {
 	for _, m := range moved {
 		c := &d.contents[m.content]
+		d.bodies.count(&c.profile, -1)
 		c.body, c.file, c.at = "", to, m.at
+		d.bodies.count(&c.profile, 1)
 	}
-	if d.bodies.file, d.bodies.loose = to, 0; all {
-		d.bodies.dead = 0
-	}
-	return nil
+	d.bodies.file = to
 }
 
 // wordings returns the words of some contents, as many as words in all, in which forms are looked for. Each
@@ -111,7 +117,7 @@ func (c *collection[ID]) wordings(contents []int, words int) (text func(n int) w
 		})
 		return func(n int) wording.Wording { return texts[n] }
 	}
-	file, err := spill.New()
+	file, err := textfile.Temporary()
 	if err != nil {
 		c.wrong = cmp.Or(c.wrong, err)
 		return func(int) wording.Wording { return nil }
@@ -125,25 +131,18 @@ func (c *collection[ID]) wordings(contents []int, words int) (text func(n int) w
 		bytes int
 	}
 	places := make([]place, len(contents))
-	var mu sync.Mutex // of the file
 	parallel.Chunks(len(contents), func(_, from, to int) {
 		var b []byte
 		for n := from; n < to; n++ {
-			places[n].at = int64(len(b))
+			b = b[:0]
 			for _, w := range c.contents[contents[n]].formWords() {
 				b = binary.LittleEndian.AppendUint32(b, w)
 			}
-			places[n].bytes = len(b) - int(places[n].at)
+			places[n].bytes = len(b)
+			places[n].at, _ = file.Append(lex.String(b)) // Sync has the error
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		begin, failed := file.Append(lex.String(b))
-		for n := from; n < to; n++ {
-			places[n].at += begin
-		}
-		err = cmp.Or(err, failed)
 	})
-	if c.wrong = cmp.Or(c.wrong, err, file.Flush()); c.wrong != nil {
+	if c.wrong = cmp.Or(c.wrong, file.Sync()); c.wrong != nil {
 		return func(int) wording.Wording { return nil }
 	}
 	return func(n int) wording.Wording {

@@ -98,7 +98,7 @@ func TestMemoryErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.settings.Memory = 0
-	d.bodies.file.Damage()
+	d.bodies.file.Close()
 	if _, err := d.Groups(bg, Grouping[int]{}); err == nil {
 		t.Error("bodies cannot be read, and Groups returns no error")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/lex"
-	"github.com/neardup/neardup/internal/spill"
+	"github.com/neardup/neardup/internal/textfile"
 	"github.com/neardup/neardup/internal/wording"
 	"github.com/zeebo/xxh3"
 )
@@ -53,11 +53,11 @@ const (
 type profile struct {
 	*parts
 	body   string
-	file   *spill.File // nil if the body is in memory
-	at     int64       // where it is in the file
-	bytes  int         // the length of the body; 0 if there is none
-	size   int         // how much there is to compare: words, and a constant
-	digest uint64      // of what is compared; equal profiles have equal digests
+	file   *textfile.File // nil if the body is in memory; a Deduplicator in files also has the parts of others there
+	at     int64          // where it is in the file
+	bytes  int            // the length of the body; 0 if there is none
+	size   int            // how much there is to compare: words, and a constant
+	digest uint64         // of what is compared; equal profiles have equal digests
 }
 
 // The parts of a profile are what is compared.
@@ -194,13 +194,21 @@ func (p *profile) hasFeatures() bool { return p.bytes > 0 || len(p.terms) > 0 }
 // compare orders profiles by what is compared, which does not depend on when they were added. Only
 // profiles with equal terms and words are equal. f is the Fingerprinter that made them.
 func (p *profile) compare(q *profile, f *Fingerprinter) int {
-	if p.digest != q.digest || p.body == q.body && p.body != "" || p.file == q.file && p.file != nil && p.at == q.at {
+	if p.digest != q.digest || p.file == q.file && p.file != nil && p.at == q.at || p.hasBody(q) {
 		return cmp.Compare(p.digest, q.digest)
 	}
 	x, y := p.whole(f), q.whole(f)
 	return cmp.Or(cmp.Compare(x.fine, y.fine), slices.CompareFunc(x.terms, y.terms, func(t, u Term) int {
 		return cmp.Or(cmp.Compare(t.Feature, u.Feature), cmp.Compare(t.Weight, u.Weight))
 	}), slices.Compare(x.words, y.words))
+}
+
+// hasBody reports whether p and q have a body, and the same one.
+func (p *profile) hasBody(q *profile) (same bool) {
+	if p.bytes > 0 && p.bytes == q.bytes {
+		p.readBody(func(body string) { q.readBody(func(other string) { same = body == other }) })
+	}
+	return same
 }
 
 // documentSize is the size of a document without words.

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/spill"
+	"github.com/neardup/neardup/internal/textfile"
 )
 
 // This file has the keys of all sets, tree by tree, in memory or in a temporary file, and sorts those of a
@@ -49,7 +49,7 @@ func NewKeys(trees, n int, inFile bool) (*Keys, error) {
 		return k, nil
 	}
 	var err error
-	k.file, err = spill.Temporary(k)
+	k.file, err = textfile.TemporaryFile(k)
 	return k, err
 }
 

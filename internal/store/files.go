@@ -29,9 +29,9 @@ type storeFiles struct {
 	last    uint64 // identity of the snapshot; 0 if there is none
 }
 
-// inFile says in which file an error occurred, unless the error says it already.
-func inFile(path string, err error) error {
-	if strings.Contains(err.Error(), path) {
+// InFile says in which file an error occurred, unless the error says it already.
+func InFile(path string, err error) error {
+	if err == nil || strings.Contains(err.Error(), path) {
 		return err
 	}
 	return &fileError{path, err}
@@ -55,9 +55,22 @@ func (e *fileError) Unwrap() error { return e.err }
 // rules that a user sees. Errors name the file.
 func (s *Store[ID, T]) Open(path, version string) error {
 	if err := s.openFiles(path, version); err != nil {
-		return inFile(path, err)
+		return InFile(path, err)
 	}
 	return nil
+}
+
+// Path returns the path of the snapshot, with links followed.
+func (s *Store[ID, T]) Path() string { return s.Files.path }
+
+// Changes returns how many changes the journal has.
+func (s *Store[ID, T]) Changes() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Files == nil {
+		return 0
+	}
+	return s.Files.Journal.writes
 }
 
 // openFiles is Open. It locks the files first, and then loads what they hold. Only at the end it
@@ -128,7 +141,7 @@ func (s *Store[ID, T]) load(files *storeFiles) error {
 		return err
 	}
 	if err := s.loadJournal(files, snap); err != nil {
-		return inFile(files.path+".journal", err)
+		return InFile(files.path+".journal", err)
 	}
 	return s.Err()
 }
@@ -199,6 +212,7 @@ func (s *Store[ID, T]) loadJournal(files *storeFiles, snap *snapshot[ID, T]) err
 	if err != nil {
 		return err
 	}
+	j.before = s.Form.Before
 	files.Journal = j
 	return nil
 }
@@ -311,6 +325,7 @@ func (s *Store[ID, T]) save(r *Run[ID, T]) (*Run[ID, T], error) {
 		s.logged(err)
 		return nil, s.Err()
 	}
+	next.before = s.Form.Before
 	f.Journal, f.last = next, identity
 	s.serial++
 	snap, err := openSnapshot(f.path, f.version, &s.Form, &s.IDs, s.serial)

@@ -39,18 +39,20 @@ import (
 // If documents differ in length, the number of words comes before the words. A word has 8 bytes,
 // little-endian.
 type journal struct {
-	File   *os.File // opened for appending
-	Frame  []byte   // the frame that is being filled; empty if there are no changes in it
-	Sum    uint64   // the last checksum
-	dirty  bool     // the file may have data that is not on the disk
-	read   int64    // where the frame that is being read begins
-	writes int      // number of changes in the journal
+	File   *os.File     // opened for appending
+	Frame  []byte       // the frame that is being filled; empty if there are no changes in it
+	Sum    uint64       // the last checksum
+	before func() error // is called before a frame is written; nil: nothing is
+	dirty  bool         // the file may have data that is not on the disk
+	read   int64        // where the frame that is being read begins
+	writes int          // number of changes in the journal
 }
 
 const (
 	ChangeAdd    = 1 // the kinds of changes
 	ChangeDelete = 2
-	frameSize    = 1 << 16 // a frame is written when it has as many bytes
+	frameSize    = 1 << 16 // a frame is written when it has as many bytes,
+	largeFrame   = 1 << 20 // or as many if something is called before
 	frameHead    = 8       // bytes of length and check
 	maxFrame     = 1 << 30 // the most bytes of changes in a frame
 	sector       = 512     // bytes that a disk writes at once
@@ -69,7 +71,7 @@ func CreateJournal(path, version, kind string, snapshot uint64) (*journal, error
 	j := &journal{Sum: f.Sum}
 	j.Frame = binary.LittleEndian.AppendUint64(j.Begin(), snapshot)
 	head.Write(j.End())
-	err := replaceFile(path, func(w *bufio.Writer) error {
+	err := ReplaceFile(path, func(w *bufio.Writer) error {
 		_, err := w.Write(head.Bytes())
 		return err
 	})
@@ -126,7 +128,7 @@ func (j *journal) change() []byte {
 func (j *journal) changed(frame []byte) error {
 	j.Frame = frame
 	j.writes++
-	if len(j.Frame) < frameSize {
+	if len(j.Frame) < frameSize || j.before != nil && len(j.Frame) < largeFrame {
 		return nil
 	}
 	return j.write()
@@ -137,6 +139,11 @@ func (j *journal) changed(frame []byte) error {
 func (j *journal) write() error {
 	if len(j.Frame) == 0 {
 		return nil
+	}
+	if j.before != nil {
+		if err := j.before(); err != nil {
+			return err
+		}
 	}
 	_, err := j.File.Write(j.End())
 	j.Frame = j.Frame[:0]

@@ -16,10 +16,10 @@ const Temporary = ".neardup-part"
 // errReplaced is the error of a file that has got its name, but perhaps not on the disk.
 var errReplaced = errors.New("it is not known whether the new file or the old one is on the disk")
 
-// replaceFile writes a file under a temporary name and puts it on the disk. Then it gives it its
+// ReplaceFile writes a file under a temporary name and puts it on the disk. Then it gives it its
 // own name, and puts the name on the disk. If it fails, the file is as it was, unless the error is
 // an errReplaced: then either file may be there after a crash.
-func replaceFile(path string, write func(w *bufio.Writer) error) (err error) {
+func ReplaceFile(path string, write func(w *bufio.Writer) error) (err error) {
 	dir, err := openDirectory(path)
 	if err != nil {
 		return err

@@ -125,7 +125,7 @@ func length(parts [][]byte) int {
 }
 
 // WriteSnapshot writes a run to a file, atomically: afterwards the new file is on the disk, or the
-// file is as it was (see replaceFile for the one exception). before is the identity of the snapshot
+// file is as it was (see ReplaceFile for the one exception). before is the identity of the snapshot
 // that this one follows. WriteSnapshot returns the identity of the new one.
 func WriteSnapshot[ID comparable, T Finder](path, version string, before uint64, r *Run[ID, T], form *Form[T], it *IDType[ID]) (identity uint64, err error) {
 	columns, err := RunColumns(r, it)
@@ -164,7 +164,7 @@ func WriteColumns(path, kind, version string, before uint64, docs int, find Find
 		return 0, err
 	}
 	front.Write(make([]byte, -front.Len()&(firstColumn-1)))
-	return f.Sum, replaceFile(path, func(w *bufio.Writer) error {
+	return f.Sum, ReplaceFile(path, func(w *bufio.Writer) error {
 		if _, err := w.Write(front.Bytes()); err != nil {
 			return err
 		}

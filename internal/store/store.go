@@ -51,6 +51,7 @@ type Form[T Finder] struct {
 	Tail     func(size int) TailFinder // makes the finder of a tail; nil: there is none
 	Read     func(f *format.Reader) T  // reads what Finder.Write wrote
 	Check    func(doc []uint64) error  // whether words from a journal are a document; nil: all are
+	Before   func() error              // puts on the disk what documents refer to, before they are written; nil: nothing is to be done
 }
 
 // columns returns the number of columns of a snapshot.

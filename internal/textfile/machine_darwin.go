@@ -1,4 +1,4 @@
-package spill
+package textfile
 
 import "golang.org/x/sys/unix"
 

@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package spill
+package textfile
 
 // physical returns 0: it is not known how to ask for the memory of the machine.
 func physical() int64 { return 0 }
