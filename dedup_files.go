@@ -23,13 +23,14 @@ import (
 //	PATH.journal  the changes since the snapshot
 //	PATH.lock     for one Deduplicator at a time
 //	PATH.texts-N  the bodies (package textfile); what is known of a document says where its body is
+//	PATH.keys     who is to be compared with whom in a large collection (dedup_keys.go)
 //
 // Equal documents share a body. Bodies are only added. When most of them are of no use any more, the others
 // are copied to a file with the next number, and a snapshot is written that refers to it. A change goes to the
 // journal only when its body is on the disk.
 //
-// Weights, forms and the threshold depend on all documents, so they are made again. Opening reads the journal
-// only; the first call that needs the documents reads what is known of each.
+// Weights, forms and the threshold depend on all documents, so they are made again, in a large collection from a
+// sample. Opening reads the journal only; the first call that needs the documents reads what is known of each.
 
 // OpenDeduplicator opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the
 // times when they were added outlive the program. The files are path, path.journal and path.lock, as for
@@ -86,6 +87,7 @@ func (d *Deduplicator[ID]) open(path string) error {
 		return err
 	}
 	d.files.path = d.files.Path()
+	d.files.keys = keyFile{path: d.files.path + ".keys", version: version}
 	if d.bodies.file, err = d.files.openTexts(needed); err != nil {
 		return errors.Join(err, d.files.Close())
 	}
@@ -99,6 +101,7 @@ type documentFiles[ID comparable] struct {
 	path, version string
 	number        int             // of the file of the texts
 	moved         map[int64]int64 // while it is replaced: where texts are, by where they were
+	keys          keyFile
 }
 
 const (
@@ -384,7 +387,7 @@ func (d *Deduplicator[ID]) Close() error {
 	if n := d.files.Changes(); d.files.Err() == nil && n > longJournal && n > d.files.Len()/8 {
 		err = d.files.Compact()
 	}
-	err = errors.Join(err, d.files.Close(), d.bodies.file.Close())
+	err = errors.Join(err, d.files.Close(), d.bodies.file.Close(), d.files.keys.close())
 	d.docs, d.freeDocs, d.ids, d.contents, d.freed, d.digests, d.known = nil, nil, nil, nil, nil, nil, nil
 	d.size, d.unread = 0, false
 	d.changes++

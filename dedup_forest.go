@@ -60,31 +60,12 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	c.frequencies = frequencies{weights: s.weights, table: cosine.Count(s)}
 	c.prune()
 
-	c.measures, c.sketches = make([]measure, len(c.contents)), make([]forest.Sketch, len(c.contents))
+	c.sketches = make([]forest.Sketch, len(c.contents))
 	if c.keys, c.wrong = forest.NewKeys(forestTrees, len(c.contents), c.keysInFile); c.wrong != nil {
 		return
 	}
 	c.frequent = max(1, uint32(mostBucket*len(s.contents)/len(c.contents)))
-	type worker struct {
-		*reader
-		*forest.Sampler
-		keys []forest.Key
-	}
-	workers := sync.Pool{New: func() any {
-		return &worker{c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees, c.frequent), make([]forest.Key, parallel.Chunk*forestTrees)}
-	}}
-	reading := c.begin("reading", len(c.contents))
-	parallel.Chunks(len(c.contents), func(_, from, to int) {
-		w := workers.Get().(*worker)
-		defer workers.Put(w)
-		defer reading.add(to - from)
-		for i := from; i < to && ctx.Err() == nil; i++ {
-			c.measures[i] = w.read(&c.contents[i].profile)
-			c.sketches[i] = w.reader.keys(&c.contents[i].profile, w.Sampler, w.keys[(i-from)*forestTrees:][:forestTrees])
-		}
-		c.keys.Set(from, w.keys[:(to-from)*forestTrees])
-	})
-	if ctx.Err() != nil {
+	if c.makeKeys(ctx); c.wrong != nil || ctx.Err() != nil {
 		return
 	}
 
@@ -113,20 +94,82 @@ func (c *collection[ID]) learnFromSample(ctx context.Context) {
 	c.of.said.Unlock()
 }
 
+// makeKeys sets the keys, the sketches and the measures of all contents. It takes keys and sketches from the
+// file that has them, if there is one; the measures of these contents are set when they are needed (see weigh).
+func (c *collection[ID]) makeKeys(ctx context.Context) {
+	kept, err := c.keptKeys()
+	if err != nil {
+		c.wrong = err
+		return
+	}
+	type worker struct {
+		*reader
+		*forest.Sampler
+		keys []forest.Key
+		row  []byte
+	}
+	workers := sync.Pool{New: func() any {
+		return &worker{c.newReader(&c.settings.Fingerprinter), forest.NewSampler(forestTrees, c.frequent), make([]forest.Key, parallel.Chunk*forestTrees), nil}
+	}}
+	c.measures = make([]measure, len(c.contents))
+	reading := c.begin("reading", len(c.contents))
+	parallel.Chunks(len(c.contents), func(_, from, to int) {
+		w := workers.Get().(*worker)
+		defer workers.Put(w)
+		defer reading.add(to - from)
+		for i := from; i < to && ctx.Err() == nil; i++ {
+			keys := w.keys[(i-from)*forestTrees:][:forestTrees]
+			if kept.get(i, keys, &c.sketches[i], &w.row) {
+				continue
+			}
+			of := &c.contents[i].profile
+			c.measures[i] = w.read(of)
+			c.sketches[i] = w.reader.keys(of, w.Sampler, keys)
+			kept.put(of.digest, keys, &c.sketches[i], &w.row)
+		}
+		c.keys.Set(from, w.keys[:(to-from)*forestTrees])
+	})
+	if kept.file != nil && ctx.Err() == nil {
+		c.wrong = kept.file.Write()
+	}
+}
+
+// weigh sets the measures of the contents for which in is true, where they are not set.
+func (c *collection[ID]) weigh(in func(i int) bool) {
+	workers := sync.Pool{New: func() any { return c.newReader(&c.settings.Fingerprinter) }}
+	parallel.Chunks(len(c.contents), func(_, from, to int) {
+		w := workers.Get().(*reader)
+		defer workers.Put(w)
+		for i := from; i < to; i++ {
+			if !c.measures[i].isSet() && in(i) {
+				c.measures[i] = w.read(&c.contents[i].profile)
+			}
+		}
+	})
+}
+
 // plant makes the forest of the contents that have candidates whose sketches agree in so many values. The
-// others have no pairs.
+// others have no pairs. Two contents that only old documents have are no candidates of each other.
 func (c *collection[ID]) plant(agreement int) {
 	isSimilar := make([]atomic.Bool, len(c.contents))
 	gathering := c.begin("gathering", c.keys.Trees())
 	c.keys.Each(func(int) bool { return true }, func(_ int, next func() []uint32) {
 		defer gathering.add(1)
 		for sets := next(); sets != nil; sets = next() {
+			fresh := 0 // where the contents begin that new documents have
+			for fresh < len(sets) && int(sets[fresh]) < c.old {
+				fresh++
+			}
 			for k, i := range sets {
 				if isSimilar[i].Load() {
 					continue
 				}
-				for at, x := range sets {
-					if at != k && c.sketches[i].Agreement(&c.sketches[x]) >= agreement {
+				from := 0
+				if k < fresh {
+					from = fresh
+				}
+				for at := from; at < len(sets); at++ {
+					if x := sets[at]; at != k && c.sketches[i].Agreement(&c.sketches[x]) >= agreement {
 						isSimilar[i].Store(true)
 						isSimilar[x].Store(true)
 						break
@@ -136,6 +179,7 @@ func (c *collection[ID]) plant(agreement int) {
 		}
 	})
 	c.trees, c.plantedFor = forest.New(c.keys, func(i int) bool { return isSimilar[i].Load() }), agreement
+	c.weigh(c.trees.Has)
 }
 
 // seePairs finds the pairs of a sample of the contents with all others, of any kind.
@@ -177,18 +221,23 @@ func (c *collection[ID]) seePairs(ctx context.Context) {
 			near[x.rank] = append(near[x.rank], x.set)
 		}
 	}
-	j := &forestJoin[ID]{collection: c, least: c.seen.least}
-	j.each(sampled, func(int) bool { return ctx.Err() != nil }, func(w *forestSearcher[ID], k int) {
+	candidates, isCandidate := make([][]forestPair, len(sampled)), make([]bool, len(c.contents))
+	for k, i := range sampled {
 		slices.Sort(near[k])
-		for sets := near[k]; len(sets) > 0 && len(w.near) < mostSeen; {
-			n := 1
-			for n < len(sets) && sets[n] == sets[0] {
+		for sets := near[k]; len(sets) > 0 && len(candidates[k]) < mostSeen; {
+			n, x := 1, int(sets[0])
+			for n < len(sets) && int(sets[n]) == x {
 				n++
 			}
-			i, x := sampled[k], int(sets[0])
-			w.near = append(w.near, forestPair{cosine.Pair{A: x, B: i}, n, c.sketches[i].Agreement(&c.sketches[x])})
+			isCandidate[x] = true
+			candidates[k] = append(candidates[k], forestPair{cosine.Pair{A: x, B: i}, n, c.sketches[i].Agreement(&c.sketches[x])})
 			sets = sets[n:]
 		}
+	}
+	c.weigh(func(i int) bool { return isCandidate[i] })
+	j := &forestJoin[ID]{collection: c, least: c.seen.least}
+	j.each(sampled, func(int) bool { return ctx.Err() != nil }, func(w *forestSearcher[ID], k int) {
+		w.near = append(w.near, candidates[k]...)
 		w.compare(sampled[k])
 		sampling.add(1)
 	}, func(_ int, found []forestPair) {
@@ -282,10 +331,10 @@ func (j *forestJoin[ID]) worker() *forestSearcher[ID] {
 	return w
 }
 
-// query appends to found the pairs of content i with the contents before end, ascending.
-func (w *forestSearcher[ID]) query(i, end int) {
+// query appends to found the pairs of content i with the contents from..end−1, ascending.
+func (w *forestSearcher[ID]) query(i, from, end int) {
 	w.near = w.near[:0]
-	for _, x := range w.Candidates(i, 0, end) {
+	for _, x := range w.Candidates(i, from, end) {
 		y := int(x.Set)
 		if a := w.sketches[i].Agreement(&w.sketches[y]); a >= w.agreement && (w.gone == nil || !w.gone[y]) {
 			w.near = append(w.near, forestPair{cosine.Pair{A: y, B: i}, int(x.Trees), a})
@@ -329,7 +378,7 @@ func (j *forestJoin[ID]) Pairs(from int) iter.Seq[cosine.Pair] {
 			w.found = nil
 			defer j.comparing.add(parallel.Chunk)
 			for i := from + c*parallel.Chunk; i < min(n, from+(c+1)*parallel.Chunk); i++ {
-				if w.query(i, i); len(w.found) >= 4*parallel.Chunk {
+				if w.query(i, 0, i); len(w.found) >= 4*parallel.Chunk {
 					if !emit(w.found) {
 						return
 					}
@@ -348,9 +397,17 @@ func (j *forestJoin[ID]) Pairs(from int) iter.Seq[cosine.Pair] {
 	}
 }
 
-// Each implements joiner.
+// partners returns the first content that content i is compared with.
+func (j *forestJoin[ID]) partners(i int) int {
+	if i < j.old {
+		return j.old
+	}
+	return 0
+}
+
+// Each implements joiner. It leaves out pairs of two contents that only old documents have.
 func (j *forestJoin[ID]) Each(vectors []int, covered func(i int) bool, take func(found []cosine.Pair)) {
-	j.each(vectors, covered, func(w *forestSearcher[ID], k int) { w.query(vectors[k], len(j.contents)) }, func(_ int, found []forestPair) {
+	j.each(vectors, covered, func(w *forestSearcher[ID], k int) { w.query(vectors[k], j.partners(vectors[k]), len(j.contents)) }, func(_ int, found []forestPair) {
 		pairs := make([]cosine.Pair, len(found))
 		for k, f := range found {
 			pairs[k] = f.Pair

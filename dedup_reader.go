@@ -87,6 +87,9 @@ type measure struct {
 	square  float64    // of its vector
 }
 
+// isSet reports whether a measure is known.
+func (m *measure) isSet() bool { return m.levels != [2]bool{} }
+
 // read reads a profile, which may be slim.
 func (r *reader) read(p *profile) measure {
 	levels, fine := true, float32(1)

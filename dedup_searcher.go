@@ -3,6 +3,7 @@ package neardup
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/forest"
 )
@@ -49,7 +50,7 @@ func (v *vectorSearcher) search(p *profile, _ []content) (found []slotMatch, err
 // A treeSearcher is the searcher of a large collection.
 type treeSearcher struct {
 	index     *forest.Index
-	measures  []measure // of contents, by slot
+	measures  []atomic.Pointer[measure] // of contents, by slot; nil until they are needed
 	sketches  []forest.Sketch
 	least     float64 // the smallest cosine
 	agreement int     // that sketches must have
@@ -59,6 +60,7 @@ type treeSearcher struct {
 // A treeWorker is the state of one goroutine.
 type treeWorker struct {
 	probe   probe
+	other   *reader // for what the probe is compared with
 	sampler *forest.Sampler
 	keys    []forest.Key
 	slots   []uint32
@@ -69,18 +71,20 @@ type treeWorker struct {
 func newTreeSearcher[ID comparable](c *collection[ID], q *frequencies, least float64, slots int) *treeSearcher {
 	s := &treeSearcher{
 		index:     forest.NewIndex(c.keys, func(i int) uint32 { return c.contents[i].slot }),
-		measures:  make([]measure, slots),
+		measures:  make([]atomic.Pointer[measure], slots),
 		sketches:  make([]forest.Sketch, slots),
 		least:     least,
 		agreement: c.seen.agreement(least),
 	}
 	for i := range c.contents {
 		slot := c.contents[i].slot
-		s.measures[slot], s.sketches[slot] = c.measures[i], c.sketches[i]
+		if s.sketches[slot] = c.sketches[i]; c.measures[i].isSet() {
+			s.measures[slot].Store(&c.measures[i])
+		}
 	}
 	limit, f := c.frequent, &c.settings.Fingerprinter
 	s.workers.New = func() any {
-		return &treeWorker{probe: probe{reader: q.newReader(f)}, sampler: forest.NewSampler(forestTrees, limit), keys: make([]forest.Key, forestTrees)}
+		return &treeWorker{probe: probe{reader: q.newReader(f)}, other: q.newReader(f), sampler: forest.NewSampler(forestTrees, limit), keys: make([]forest.Key, forestTrees)}
 	}
 	return s
 }
@@ -89,9 +93,10 @@ func (s *treeSearcher) add(slot uint32, p *profile) error {
 	w := s.workers.Get().(*treeWorker)
 	defer s.workers.Put(w)
 	for int(slot) >= len(s.measures) {
-		s.measures, s.sketches = append(s.measures, measure{}), append(s.sketches, forest.Sketch{})
+		s.measures, s.sketches = append(s.measures, atomic.Pointer[measure]{}), append(s.sketches, forest.Sketch{})
 	}
-	s.measures[slot] = w.probe.read(p)
+	m := w.probe.read(p)
+	s.measures[slot].Store(&m)
 	s.sketches[slot] = w.probe.reader.keys(p, w.sampler, w.keys)
 	s.index.Add(slot, w.keys)
 	return nil
@@ -119,7 +124,13 @@ func (s *treeSearcher) search(p *profile, of []content) (found []slotMatch, err 
 	w.slots = slices.Compact(w.slots)
 	for _, slot := range w.slots {
 		if c := &of[slot]; c.first >= 0 && c.hasFeatures() {
-			if x := w.probe.cosine(&c.profile, &s.measures[slot]); x >= s.least {
+			m := s.measures[slot].Load()
+			if m == nil {
+				of := w.other.read(&c.profile)
+				m = &of
+				s.measures[slot].Store(m)
+			}
+			if x := w.probe.cosine(&c.profile, m); x >= s.least {
 				found = append(found, slotMatch{slot, x})
 			}
 		}

@@ -26,8 +26,9 @@ import (
 // changes: texts are only added, and whoever adds them remembers where they are. So what a crash leaves at the
 // end is of no use, and does no harm.
 type File struct {
-	file *os.File
-	kept bool // it has a name
+	file  *os.File
+	kept  bool  // it has a name
+	begin int64 // where the first text is
 
 	mu      sync.Mutex
 	buf     []byte // what was added, but not written
@@ -88,8 +89,12 @@ func Open(path, kind, version, again string) (*File, error) {
 		return nil, err
 	}
 	f := &File{file: file, kept: true, dirty: true}
-	if _, err = format.NewReader(file, kind, version, again); err == nil {
+	var head *format.Reader
+	if head, err = format.NewReader(file, kind, version, again); err == nil {
+		at, failed := file.Seek(0, io.SeekCurrent)
+		f.begin = at - int64(head.R.Buffered())
 		f.written, err = file.Seek(0, io.SeekEnd)
+		err = cmp.Or(failed, err)
 	}
 	if err != nil {
 		return nil, errors.Join(f.named(err), f.Close())
@@ -131,7 +136,14 @@ func (f *File) write() error {
 // named says which file has an error.
 func (f *File) named(err error) error { return store.InFile(f.file.Name(), err) }
 
-// Sync puts on the disk what was added, if the file has a name.
+// Write writes what was added. It outlives the program then, but not the machine.
+func (f *File) Write() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.write()
+}
+
+// Sync writes what was added and, if the file has a name, puts it on the disk.
 func (f *File) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,6 +163,18 @@ func (f *File) Size() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.written + int64(len(f.buf))
+}
+
+// Begin returns where the first text is.
+func (f *File) Begin() int64 { return f.begin }
+
+// Cut takes away what is behind the first bytes, of a file that was just opened.
+func (f *File) Cut(size int64) {
+	if size < f.written {
+		if f.failed = f.file.Truncate(size); f.failed == nil {
+			f.written = size
+		}
+	}
 }
 
 // Bytes returns how much of a file a text of n bytes takes.
