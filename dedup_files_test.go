@@ -178,6 +178,158 @@ func TestDeduplicatorFilesErrors(t *testing.T) {
 	}
 }
 
+// TestTextsReplaced: when most texts are of no use, the file of the texts is replaced, also if an earlier attempt
+// has failed or was killed.
+func TestTextsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"texts", "records"} {
+		options := DeduplicatorOptions{Similarity: 0.6}
+		if name == "records" {
+			options.Fingerprinter.Fields = []Field{{Name: "text"}}
+		}
+		path := filepath.Join(t.TempDir(), "documents")
+		d := openDeduplicator[string](t, path, options)
+		memory, _ := NewDeduplicator[string](options)
+		add := func(id, text string) {
+			for _, d := range []*Deduplicator[string]{d, memory} {
+				err := error(nil)
+				if name == "records" {
+					err = d.AddRecord(id, Record{"text": text})
+				} else {
+					err = d.Add(id, text)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		for i, text := range revisedTexts(40) {
+			add(fmt.Sprint(i), text)
+		}
+		for i := range 30 {
+			add("large", strings.Repeat(fmt.Sprintf("%d %d ", i, i*i), 15_000))
+		}
+		if err := os.Mkdir(path+".texts-2", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		want := allFound(memory)
+		for range 2 { // the first time it fails
+			err := d.Sync()
+			if _, missing := os.Stat(path + ".texts-1"); (err == nil) == (missing == nil) || d.isWasteful() != (err != nil) {
+				t.Errorf("%s: error %v, and then %v", name, err, missing)
+			}
+			if got := allFound(d); !slices.Equal(got, want) || len(got) < 5 {
+				t.Errorf("%s: found %d, not the same %d", name, len(got), len(want))
+			}
+			os.Remove(path + ".texts-2/")
+			add("more", "more")
+			want = allFound(memory)
+		}
+		if err := errors.Join(d.Verify(), d.Close()); err != nil {
+			t.Error(err)
+		}
+		os.WriteFile(path+".texts-1", []byte("left"), 0o666)
+		d = openDeduplicator[string](t, path, options)
+		if _, err := os.Stat(path + ".texts-1"); err == nil {
+			t.Error("what a killed process left is still there")
+		}
+		if got := allFound(d); !slices.Equal(got, want) {
+			t.Errorf("%s: opened again, found %d, not the same %d", name, len(got), len(want))
+		}
+		d.Close()
+		if err := os.Truncate(path+".texts-2", 1000); err != nil {
+			t.Fatal(err)
+		}
+		d, err := OpenDeduplicator[string](path, options)
+		if err == nil {
+			_, err = d.Plan(bg)
+			d.Close()
+		}
+		os.Remove(path + ".texts-2")
+		if _, missing := OpenDeduplicator[string](path, options); !errors.Is(err, ErrDamaged) || !errors.Is(missing, ErrDamaged) {
+			t.Errorf("%s: cut off: %v; missing: %v", name, err, missing)
+		}
+	}
+}
+
+// TestKeysKept: keys of contents that are there already are taken from the file, and whatever happens to the
+// file, the same is found.
+func TestKeysKept(t *testing.T) {
+	t.Parallel()
+	texts := revisedTexts(600)
+	path := filepath.Join(t.TempDir(), "documents")
+	open := func() *Deduplicator[string] {
+		d := openDeduplicator[string](t, path, DeduplicatorOptions{})
+		d.limit, d.sampled = 1, 20_000
+		return d
+	}
+	d := open()
+	memory := largeDeduplicator[string](t, DeduplicatorOptions{}, 20_000)
+	for i, text := range texts[:400] {
+		d.Add(fmt.Sprint(i), text)
+		memory.Add(fmt.Sprint(i), text)
+	}
+	// search returns what searches find for some texts.
+	search := func(d *Deduplicator[string]) (found []string) {
+		for i := 0; i < len(texts); i += 7 {
+			for m, err := range d.Search(texts[i] + " more") {
+				found = append(found, fmt.Sprintf("%d %v %v", i, m, err))
+			}
+		}
+		return found
+	}
+	want, wantSearched := allFound(memory), search(memory)
+	rows := func() int { return rowsOf(must(d.files.keys.open(1 << 30))) }
+	for step, damage := range []func(){
+		func() {}, func() {},
+		func() { os.Truncate(path+".keys", 50_003) },
+		func() {
+			b := must(os.ReadFile(path + ".keys"))
+			b[len(b)/2] ^= 1
+			os.WriteFile(path+".keys", b, 0o666)
+		},
+		func() { os.WriteFile(path+".keys", []byte("something else"), 0o666) },
+		func() { os.Remove(path + ".keys") },
+		func() {},
+	} {
+		damage()
+		if got := allFound(d); !slices.Equal(got, want) || len(got) < 100 {
+			t.Errorf("step %d: found %d, not the same %d", step, len(got), len(want))
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d = open()
+		if got := search(d); !slices.Equal(got, wantSearched) || len(got) < 20 {
+			t.Errorf("step %d: searches found %d, not the same %d", step, len(got), len(wantSearched))
+		}
+		if n := rows(); n != len(d.contents) {
+			t.Errorf("step %d: %d rows of %d contents", step, n, len(d.contents))
+		}
+	}
+	// New documents come: their rows are added. When the collection has doubled, all rows are new, and soon the
+	// file is made again.
+	for i, text := range texts[400:] {
+		d.Add(fmt.Sprint(400+i), text)
+		memory.Add(fmt.Sprint(400+i), text)
+	}
+	allFound(d)
+	all := len(d.contents)
+	if n := rows(); n != all || all < 550 {
+		t.Errorf("%d rows of %d contents", n, all)
+	}
+	d.Close()
+	d = open()
+	defer d.Close()
+	for i := range 500 {
+		d.Delete(fmt.Sprint(i))
+		memory.Delete(fmt.Sprint(i))
+	}
+	if got, want := allFound(d), allFound(memory); !slices.Equal(got, want) || rows() != all+len(d.used()) {
+		t.Errorf("after deletions: found %d, not the same %d; %d rows of %d contents", len(got), len(want), rows(), all)
+	}
+}
+
 // TestDeleteBefore: documents go by their age, also after the files were opened again.
 func TestDeleteBefore(t *testing.T) {
 	t.Parallel()
