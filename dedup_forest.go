@@ -179,7 +179,6 @@ func (c *collection[ID]) plant(agreement int) {
 		}
 	})
 	c.trees, c.plantedFor = forest.New(c.keys, func(i int) bool { return isSimilar[i].Load() }), agreement
-	c.weigh(c.trees.Has)
 }
 
 // seePairs finds the pairs of a sample of the contents with all others, of any kind.

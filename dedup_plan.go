@@ -89,6 +89,7 @@ func (c *collection[ID]) joiner(least float64, kinds Kind) joiner {
 		if agreement < c.plantedFor {
 			c.plant(agreement)
 		}
+		c.weigh(c.trees.Has)
 		return &forestJoin[ID]{collection: c, least: least, skip: c.leavesOut(kinds), agreement: agreement, comparing: c.begin("comparing", len(c.contents))}
 	}
 	j := cosine.NewJoin(c.number(), least, func(int) bool { return true })

@@ -30,11 +30,15 @@ func NewIndex(keys *Keys, number func(set int) uint32) *Index {
 	x := &Index{trees: keys.trees}
 	r := make(run, keys.trees)
 	parallel.Each(keys.trees, func(t int) {
-		r[t] = keys.entries(t, func(int) bool { return true })
+		r[t] = byFirst(keys.entries(t, func(int) bool { return true }))
 		for i := range r[t] {
 			r[t][i].set = number(int(r[t][i].set))
 		}
-		slices.SortFunc(r[t], before)
+		for left := r[t]; len(left) > 0; {
+			n := same(left, behindFirst)
+			slices.SortFunc(left[:n], before)
+			left = left[n:]
+		}
 	})
 	if keys.n > 0 {
 		x.runs = append(x.runs, r)
