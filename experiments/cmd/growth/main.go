@@ -60,7 +60,7 @@ func run(data, documents, language, methods, flags, keep string) error {
 		}
 		for method := range strings.SplitSeq(methods, ",") {
 			out := filepath.Join(work, "pairs")
-			args := append([]string{"-method", method, "-pairs", out}, strings.Fields(flags)...)
+			args := append([]string{"dedup", "--method", method, "--pairs", out}, strings.Fields(flags)...)
 			m, err := measure(dedup, append(args, c.path)...)
 			if err != nil {
 				return err

@@ -11,12 +11,12 @@ import (
 
 // This file builds and runs the programs that are measured.
 
-// build builds the program dedup.
+// build builds the program neardup.
 func build(to string) error {
 	c := exec.Command("go", "build", "-o", to, ".")
-	c.Dir = "../examples/dedup" // go run -C experiments
+	c.Dir = "../cmd/neardup" // go run -C experiments
 	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("building dedup: %w\n%s", err, out)
+		return fmt.Errorf("building neardup: %w\n%s", err, out)
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// This file reads and writes files of saved fingerprints: -save writes the ids and fingerprints of
-// all documents, and -against reads them as an old collection. The library stores the settings in
+// This file reads and writes files of saved fingerprints: --save writes the ids and fingerprints of
+// all documents, and --against reads them as an old collection. The library stores the settings in
 // the file and refuses a file with other settings.
 
 // saved is a document of an earlier call. Only its fingerprint is known, not its text.
@@ -23,7 +23,7 @@ type saved struct {
 // maxID is the length in bytes of the longest id that can be saved.
 const maxID = 1 << 16
 
-// A fatalError stops the program even with -skip-bad: skipping it would lose the whole old
+// A fatalError stops the program even with --skip-bad: skipping it would lose the whole old
 // collection.
 type fatalError struct{ error }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
-// call runs the program in a directory with the given files.
-func call(t *testing.T, files map[string]string, stdin string, args ...string) (status int, stdout, stderr string) {
+// runIn runs the program in a directory with the given files.
+func runIn(t *testing.T, files map[string]string, stdin string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, content := range files {
@@ -33,10 +33,10 @@ func call(t *testing.T, files map[string]string, stdin string, args ...string) (
 		}
 	}
 	var out, err bytes.Buffer
-	if !slices.Contains(args, "-method") && !slices.Contains(args, "-h") {
-		args = append([]string{"-method", "simhash"}, args...)
+	if !slices.Contains(args, "--method") && !slices.Contains(args, "--help") {
+		args = append([]string{"--method", "simhash"}, args...)
 	}
-	status = run(args, &cli.Outputs{}, strings.NewReader(stdin), &out, &err)
+	status = run(append([]string{"dedup"}, args...), &cli.Outputs{}, strings.NewReader(stdin), &out, &err)
 	leftovers, _ := filepath.Glob(".*.tmp")
 	if len(leftovers) > 0 {
 		t.Errorf("left behind: %q", leftovers)
@@ -79,13 +79,13 @@ func TestFormats(t *testing.T) {
 		{"x.jsonl.zst", zst.String(), "", []string{"x.jsonl.zst"}, "a\tc\t0\n"},
 		{"none", "", three, []string{"-"}, "a\tc\t0\n"},
 		{"none", "", gz.String(), []string{"-"}, "a\tc\t0\n"},
-		{"x.csv", "\ufeff" + csvText, "", []string{"-id", "name", "-text", "body", "x.csv"}, "a\tc\t0\n"},
-		{"none", "", csvText, []string{"-format", "csv", "-id", "name", "-text", "body", "-"}, "a\tc\t0\n"},
-		{"x.txt", lines, "", []string{"-format", "lines", "x.txt"}, "x.txt:1\tx.txt:4\t0\n"},
+		{"x.csv", "\ufeff" + csvText, "", []string{"--id", "name", "--text", "body", "x.csv"}, "a\tc\t0\n"},
+		{"none", "", csvText, []string{"--format", "csv", "--id", "name", "--text", "body", "-"}, "a\tc\t0\n"},
+		{"x.txt", lines, "", []string{"--format", "lines", "x.txt"}, "x.txt:1\tx.txt:4\t0\n"},
 		{"d/1.txt", "one two three four", "", []string{"d"}, ""},
 		{"x.csv", "id,text\nd,something else altogether about fish and chips\n", three, []string{"-", "x.csv"}, "a\tc\t0\nb\td\t0\n"},
 	} {
-		status, _, stderr := call(t, map[string]string{test.name: test.content}, test.stdin, append([]string{"-pairs", "p.tsv"}, test.args...)...)
+		status, _, stderr := runIn(t, map[string]string{test.name: test.content}, test.stdin, append([]string{"--pairs", "p.tsv"}, test.args...)...)
 		if status != 0 || stderr != "" {
 			t.Errorf("%s %q: status %d: %s", test.name, test.args, status, stderr)
 			continue
@@ -96,7 +96,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestBad checks that every kind of bad input is an error with its place, and that -skip-bad still
+// TestBad checks that every kind of bad input is an error with its place, and that --skip-bad still
 // uses the rest.
 func TestBad(t *testing.T) {
 	good := `{"id":"a","text":"fine words"}` + "\n"
@@ -113,13 +113,13 @@ func TestBad(t *testing.T) {
 		{"x.jsonl", good + `{"id":"b","text":5}`, `x.jsonl:2: "text" is not a string`, true},
 		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: the id is empty", true},
 		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1`, true},
-		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than -max-line", true},
+		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb\n", "x.csv:3: wrong number of fields", true},
 		{"x.csv", "id,text\na,fine words\nb,x\"y\n", "x.csv:3: bare \" in non-quoted-field", true},
 		{"x.csv", "id,text\na,fine words\n,x\n", "x.csv:3: the id is empty", true},
-		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than -max-line", true},
+		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\ny\nz\n", "x.csv:3: extraneous or missing \" in quoted-field; lines 3 to ", true},
-		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than -max-line", true},
+		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than --max-line", true},
 		{"missing.csv/", "", "missing.csv/:1: this directory has no .jsonl, .csv or .txt files", false},
 		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: there is no column "text"`, false},
 		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns have the name "text"`, false},
@@ -128,55 +128,55 @@ func TestBad(t *testing.T) {
 		{"x.dat", good, "x.dat:1: not a .jsonl, .csv or .txt file", false},
 	} {
 		files := map[string]string{test.file: test.content, "keep.tsv": "old"}
-		status, _, stderr := call(t, files, "", "-max-line", "150", "-clusters", "keep.tsv", test.file)
-		if status != 1 || !strings.Contains(stderr, "dedup: "+test.want) || strings.Count(stderr, "\n") != 1 {
+		status, _, stderr := runIn(t, files, "", "--max-line", "150", "--clusters", "keep.tsv", test.file)
+		if status != 1 || !strings.Contains(stderr, "neardup: "+test.want) || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: status %d, stderr %q, want %q", test.content, status, stderr, test.want)
 		}
 		if got := read(t, "keep.tsv"); got != "old" {
 			t.Errorf("%q: a failed call wrote %q", test.content, got)
 		}
-		status, stdout, stderr := call(t, files, "", "-max-line", "150", "-skip-bad", "-clusters", "keep.tsv", test.file)
+		status, stdout, stderr := runIn(t, files, "", "--max-line", "150", "--skip-bad", "--clusters", "keep.tsv", test.file)
 		if status != 0 || !strings.Contains(stderr, "skipped: "+test.want) || !strings.Contains(stdout, "bad lines skipped") {
-			t.Errorf("%q with -skip-bad: status %d, stdout %q, stderr %q", test.content, status, stdout, stderr)
+			t.Errorf("%q with --skip-bad: status %d, stdout %q, stderr %q", test.content, status, stdout, stderr)
 		}
 		if got := read(t, "keep.tsv"); strings.HasPrefix(got, "a\ta\n") != test.rest || strings.Contains(got, "b") {
-			t.Errorf("%q with -skip-bad: clusters %q", test.content, got)
+			t.Errorf("%q with --skip-bad: clusters %q", test.content, got)
 		}
 	}
 }
 
 func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
-		{}, {"-bits", "32", "x"}, {"-distance", "65", "x"}, {"-distance", "-1", "x"}, {"-workers", "0", "x"}, {"-nope", "x"},
-		{"-format", "xml", "x"}, {"-id", "text", "x"}, {"-pairs", "p", "-out", "p", "x"}, {"-", "-"}, {"-max-line", "0", "x"},
+		{}, {"--bits", "32", "x"}, {"--distance", "65", "x"}, {"--distance", "-1", "x"}, {"--workers", "0", "x"}, {"-nope", "x"},
+		{"--format", "xml", "x"}, {"--id", "text", "x"}, {"--pairs", "p", "--out", "p", "x"}, {"-", "-"}, {"--max-line", "0", "x"},
 	} {
-		if status, stdout, stderr := call(t, nil, "", args...); status != 2 || stderr == "" || stdout != "" {
+		if status, stdout, stderr := runIn(t, nil, "", args...); status != 2 || stderr == "" || stdout != "" {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", args, status, stdout, stderr)
 		}
 	}
-	for _, args := range [][]string{{"missing.jsonl"}, {"-tokenizer", "nope", "x.jsonl"}, {"-against", "no.csv", "x.jsonl"}, {"-out", "o.csv", "x.jsonl"}, {"-out", "no/o.jsonl", "x.jsonl"}, {"empty"}} {
-		if status, _, stderr := call(t, map[string]string{"x.jsonl": three, "empty/x.dat": ""}, "", args...); status != 1 || !strings.HasPrefix(stderr, "dedup: ") {
+	for _, args := range [][]string{{"missing.jsonl"}, {"--tokenizer", "nope", "x.jsonl"}, {"--against", "no.csv", "x.jsonl"}, {"--out", "o.csv", "x.jsonl"}, {"--out", "no/o.jsonl", "x.jsonl"}, {"empty"}} {
+		if status, _, stderr := runIn(t, map[string]string{"x.jsonl": three, "empty/x.dat": ""}, "", args...); status != 1 || !strings.HasPrefix(stderr, "neardup: ") {
 			t.Errorf("%q: status %d, stderr %q", args, status, stderr)
 		}
 	}
 	// The old collection is never overwritten, whatever its name looks like.
 	old := map[string]string{"x.jsonl": three, "old.jsonl": three}
 	for _, out := range []string{"old.jsonl", "./old.jsonl"} {
-		status, _, stderr := call(t, old, "", "-against", "old.jsonl", "-out", out, "x.jsonl")
+		status, _, stderr := runIn(t, old, "", "--against", "old.jsonl", "--out", out, "x.jsonl")
 		if status != 1 || !strings.Contains(stderr, "is an input and an output") || read(t, "old.jsonl") != three {
-			t.Errorf("-against old.jsonl -out %s: status %d, %q", out, status, stderr)
+			t.Errorf("--against old.jsonl --out %s: status %d, %q", out, status, stderr)
 		}
 	}
 	// An id with control characters cannot control the terminal.
 	evil := `{"id": "a\u001b[2J\u009b", "text": "one and the same text"}` + "\n" + `{"id": "b\u202e", "text": "one and the same text"}` + "\n"
-	if status, stdout, stderr := call(t, map[string]string{"evil.jsonl": evil}, "", "-pairs", "-", "evil.jsonl"); status != 0 || !strings.Contains(stdout, `a\x1b[2J\x9b`+"\t"+`b\u202e`) {
+	if status, stdout, stderr := runIn(t, map[string]string{"evil.jsonl": evil}, "", "--pairs", "-", "evil.jsonl"); status != 0 || !strings.Contains(stdout, `a\x1b[2J\x9b`+"\t"+`b\u202e`) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
-	if status, _, stderr := call(t, nil, "", "no\x1b[2J.jsonl"); status != 1 || strings.Contains(stderr, "\x1b") {
+	if status, _, stderr := runIn(t, nil, "", "no\x1b[2J.jsonl"); status != 1 || strings.Contains(stderr, "\x1b") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
-	if status, _, stderr := call(t, nil, "", "-h"); status != 0 || !strings.Contains(stderr, "-tokenizer") {
-		t.Errorf("-h: status %d, %q", status, stderr)
+	if status, stdout, stderr := runIn(t, nil, "", "--help"); status != 0 || stderr != "" || !strings.Contains(stdout, "--tokenizer") {
+		t.Errorf("--help: status %d, %q", status, stderr)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestUsage(t *testing.T) {
 // not reach the terminal.
 func TestInvalidText(t *testing.T) {
 	content := "{\"id\":\"a\\u001b[31m\\tb\",\"text\":\"\xff\xfe \\u001b]\\u0007 same words here \\u202e\\ud800\"}\n{\"id\":\"c\\nd\\\\\",\"text\":\"same words here\"}\n"
-	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
+	status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "x.jsonl")
 	if status != 0 || stderr != "" || strings.ContainsAny(stdout, "\x1b\x07\u202e\t") || strings.Count(stdout, "\n") != 5 {
 		t.Errorf("status %d, stdout %q, stderr %q", status, stdout, stderr)
 	}
@@ -195,7 +195,7 @@ func TestInvalidText(t *testing.T) {
 
 func TestEscape(t *testing.T) {
 	content := `{"id":"a\tb","text":"same words here"}` + "\n" + `{"id":"c\nd\\","text":"same words here"}` + "\n"
-	if status, _, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "-clusters", "c.tsv", "x.jsonl"); status != 0 {
+	if status, _, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "--clusters", "c.tsv", "x.jsonl"); status != 0 {
 		t.Fatal(stderr)
 	}
 	if got, want := read(t, "p.tsv"), "a\\tb\tc\\nd\\\\\t0\n"; got != want {
@@ -222,9 +222,9 @@ func TestOut(t *testing.T) {
 		{map[string]string{"x.csv": csvText}, "", []string{"x.csv"}, "o.csv", csvWant},
 		{map[string]string{"x.csv": csvText}, "", []string{"x.csv"}, "o", `{"id":"a","text":"the quick brown fox jumps over the lazy dog","n":"1"}` + "\n" + `{"id":"b","text":"fish,\nand chips","n":"2"}` + "\n"},
 		{map[string]string{"d/a.txt": "fish & chips", "d/b.txt": "Fish, chips…", "d/e/c.txt": "fish chips", "d/x.md": "no"}, "", []string{"d"}, "o.jsonl", `{"id":"d/a.txt","text":"fish & chips"}` + "\n"},
-		{map[string]string{"x.txt": "one two\nthree\nOne, two"}, "", []string{"-format", "lines", "x.txt"}, "o.txt", "one two\nthree\n"},
+		{map[string]string{"x.txt": "one two\nthree\nOne, two"}, "", []string{"--format", "lines", "x.txt"}, "o.txt", "one two\nthree\n"},
 	} {
-		status, _, stderr := call(t, test.files, test.stdin, append([]string{"-out", test.out}, test.args...)...)
+		status, _, stderr := runIn(t, test.files, test.stdin, append([]string{"--out", test.out}, test.args...)...)
 		if status != 0 {
 			t.Errorf("%q: %s", test.args, stderr)
 			continue
@@ -234,7 +234,7 @@ func TestOut(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"-", "/dev/stdout"} {
-		status, stdout, stderr := call(t, map[string]string{"x.jsonl": three}, "", "-out", path, "x.jsonl")
+		status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": three}, "", "--out", path, "x.jsonl")
 		if status != 0 || stdout != jsonWant || !strings.Contains(stderr, "1 duplicates") {
 			t.Errorf("to %s: status %d, %q, %q", path, status, stdout, stderr)
 		}
@@ -253,7 +253,7 @@ func TestAgainst(t *testing.T) {
 {"id":"n3","text":"Quite new and never seen"}
 {"id":"n4","text":"alpha beta gamma delta"}
 `}
-	status, stdout, stderr := call(t, files, "", "-against", "old.jsonl", "-pairs", "p.tsv", "-clusters", "c.tsv", "-out", "o.jsonl", "new.jsonl")
+	status, stdout, stderr := runIn(t, files, "", "--against", "old.jsonl", "--pairs", "p.tsv", "--clusters", "c.tsv", "--out", "o.jsonl", "new.jsonl")
 	if status != 0 {
 		t.Fatal(stderr)
 	}
@@ -274,7 +274,7 @@ func TestAgainst(t *testing.T) {
 // TestNoFeatures checks that a text without letters is a duplicate only of an equal text.
 func TestNoFeatures(t *testing.T) {
 	content := `{"id":"1","text":"!!!"}` + "\n" + `{"id":2,"text":"???"}` + "\n" + `{"id":"3","text":"!!!"}` + "\n" + `{"id":"4","text":"","title":null}`
-	status, stdout, stderr := call(t, map[string]string{"x.jsonl": content}, "", "-pairs", "p.tsv", "x.jsonl")
+	status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "x.jsonl")
 	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "4 texts have no letters") {
 		t.Errorf("status %d, pairs %q, stdout %q, stderr %q", status, got, stdout, stderr)
 	}
@@ -283,7 +283,7 @@ func TestNoFeatures(t *testing.T) {
 // TestTitle checks that a title counts as part of the text.
 func TestTitle(t *testing.T) {
 	content := `{"id":"1","text":"body of text","title":"Good news"}` + "\n" + `{"id":"2","text":"good news body of text"}`
-	if status, stdout, _ := call(t, map[string]string{"x.jsonl": content}, "", "x.jsonl"); status != 0 || !strings.Contains(stdout, "1 duplicates") {
+	if status, stdout, _ := runIn(t, map[string]string{"x.jsonl": content}, "", "x.jsonl"); status != 0 || !strings.Contains(stdout, "1 duplicates") {
 		t.Errorf("status %d, %q", status, stdout)
 	}
 }
@@ -310,7 +310,7 @@ func TestWorkers(t *testing.T) {
 	for _, bits := range []string{"64", "128"} {
 		var want [3]string
 		for _, workers := range []string{"1", "2", "5", "16"} {
-			status, _, stderr := call(t, files, "", "-bits", bits, "-distance", "6", "-workers", workers, "-pairs", "p", "-clusters", "c", "-out", "o", "x.jsonl")
+			status, _, stderr := runIn(t, files, "", "--bits", bits, "--distance", "6", "--workers", workers, "--pairs", "p", "--clusters", "c", "--out", "o", "x.jsonl")
 			if status != 0 {
 				t.Fatal(stderr)
 			}
@@ -322,8 +322,8 @@ func TestWorkers(t *testing.T) {
 				t.Errorf("bits %s, %s workers: other output", bits, workers)
 			}
 		}
-		if status, _, _ := call(t, files, "", "-bits", bits, "-distance", "6", "-clusters", "c", "x.jsonl"); status != 0 || read(t, "c") != want[1] {
-			t.Errorf("bits %s: groups depend on -pairs", bits)
+		if status, _, _ := runIn(t, files, "", "--bits", bits, "--distance", "6", "--clusters", "c", "x.jsonl"); status != 0 || read(t, "c") != want[1] {
+			t.Errorf("bits %s: groups depend on --pairs", bits)
 		}
 	}
 }
@@ -336,9 +336,9 @@ func TestTruncatedGzip(t *testing.T) {
 		fmt.Fprintf(z, "{\"id\":\"%d\",\"text\":\"word%d\"}\n", i, i*i)
 	}
 	z.Close()
-	for _, skip := range []string{"-skip-bad=false", "-skip-bad"} {
-		status, _, stderr := call(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "-clusters", "c", "-out", "o", "x.jsonl.gz", "missing.jsonl")
-		if skip == "-skip-bad" {
+	for _, skip := range []string{"--skip-bad=false", "--skip-bad"} {
+		status, _, stderr := runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--clusters", "c", "--out", "o", "x.jsonl.gz", "missing.jsonl")
+		if skip == "--skip-bad" {
 			if status != 0 || strings.Count(stderr, "skipped: ") != 2 || !strings.Contains(stderr, "missing.jsonl:1: no such file") || strings.Count(read(t, "o"), "\n") != strings.Count(read(t, "c"), "\n") || len(read(t, "o")) < 1000 {
 				t.Errorf("%s: status %d, %q", skip, status, stderr)
 			}
@@ -347,7 +347,7 @@ func TestTruncatedGzip(t *testing.T) {
 		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "missing.jsonl:1: no such file") || err == nil {
 			t.Errorf("%s: status %d, %q", skip, status, stderr)
 		}
-		status, _, stderr = call(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "-clusters", "c", "x.jsonl.gz")
+		status, _, stderr = runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--clusters", "c", "x.jsonl.gz")
 		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "x.jsonl.gz:") || !strings.Contains(stderr, "unexpected EOF") || err == nil {
 			t.Errorf("%s: status %d, %q", skip, status, stderr)
 		}
@@ -369,9 +369,9 @@ func TestAgainstGroups(t *testing.T) {
 		}
 		files := map[string]string{"old.jsonl": old, "new.jsonl": new, "with": ""}
 		var want string
-		for _, extra := range [][]string{{"-pairs", "p"}, {"-workers", "1"}} {
-			args := append([]string{"-distance", "9", "-against", "old.jsonl", "-clusters", "c"}, append(extra, "new.jsonl")...)
-			status, _, stderr := call(t, files, "", args...)
+		for _, extra := range [][]string{{"--pairs", "p"}, {"--workers", "1"}} {
+			args := append([]string{"--distance", "9", "--against", "old.jsonl", "--clusters", "c"}, append(extra, "new.jsonl")...)
+			status, _, stderr := runIn(t, files, "", args...)
 			if status != 0 {
 				t.Fatal(stderr)
 			}
@@ -386,10 +386,10 @@ func TestAgainstGroups(t *testing.T) {
 	os.WriteFile("target", nil, 0o640)
 	os.Symlink("target", "link")
 	os.WriteFile("x.jsonl", []byte(three), 0o644)
-	if status := run([]string{"-method", "simhash", "-clusters", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
+	if status := run([]string{"dedup", "--method", "simhash", "--clusters", "link", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 0 || len(read(t, "target")) == 0 {
 		t.Error("a link was replaced")
 	}
-	if status := run([]string{"-method", "simhash", "-clusters", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
+	if status := run([]string{"dedup", "--method", "simhash", "--clusters", "x.jsonl", "x.jsonl"}, &cli.Outputs{}, nil, io.Discard, io.Discard); status != 1 || read(t, "x.jsonl") != three {
 		t.Error("an input was overwritten")
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"sync"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
 // This file has what the program learns from all texts before it fingerprints them: common lines
-// (-boilerplate) and document frequencies (-weights tfidf and logidf). Both can be kept in a file
+// (--boilerplate) and document frequencies (--weights tfidf and logidf). Both can be kept in a file
 // for later calls, so that all calls use the same.
 
 // kept reads the file at path with read. If path is empty or the file does not exist, kept calls
@@ -89,8 +89,8 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 	wg.Wait()
 }
 
-// boilerplate makes fp ignore common lines. They are the lines of the -lines file if it exists,
-// otherwise all lines that occur in at least -boilerplate texts.
+// boilerplate makes fp ignore common lines. They are the lines of the --lines file if it exists,
+// otherwise all lines that occur in at least --boilerplate texts.
 func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	var lines *neardup.Boilerplate
 	err := kept(o.lines, outs,
@@ -111,7 +111,7 @@ func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cl
 	return err
 }
 
-// weighting is a weight that -weights can name.
+// weighting is a weight that --weights can name.
 type weighting struct {
 	name, help string
 	of         func(neardup.IDF) neardup.Weight
@@ -127,21 +127,22 @@ var weightings = []weighting{
 		idf.Smooth = true
 		return neardup.Product{neardup.Count, idf}
 	}, true},
-	{"logidf", "(1 + ln count) × inverse document frequency: for revised texts, with -distance 13 or -bits 128 -distance 36", func(idf neardup.IDF) neardup.Weight {
+	{"logidf", "(1 + ln count) × inverse document frequency: for revised texts, with --distance 13 or --bits 128 --distance 36", func(idf neardup.IDF) neardup.Weight {
 		idf.Smooth = true
 		return neardup.Product{neardup.LogCount, idf}
 	}, true},
 }
 
+// weightsHelp describes the weights.
 func weightsHelp() string {
-	help := ""
+	var names []string
 	for _, w := range weightings {
-		help += fmt.Sprintf("\n  %-7s %s", w.name, w.help)
+		names = append(names, w.name+" ("+w.help+")")
 	}
-	return help + "\ntfidf and logidf read the inputs twice, unless -stats has the document frequencies"
+	return strings.Join(names, ", ") + ". tfidf and logidf read the inputs twice, unless --stats has the document frequencies"
 }
 
-// weighting returns the weight that -weights names.
+// weighting returns the weight that --weights names.
 func (o *options) weighting() (*weighting, error) {
 	var names []string
 	for i := range weightings {
@@ -150,11 +151,11 @@ func (o *options) weighting() (*weighting, error) {
 		}
 		names = append(names, weightings[i].name)
 	}
-	return nil, fmt.Errorf("-weights %q: must be one of %s", o.weights, strings.Join(names, ", "))
+	return nil, fmt.Errorf("--weights %q: must be one of %s", o.weights, strings.Join(names, ", "))
 }
 
 // weigh sets the weight of fp. If the weight needs document frequencies, weigh reads them from the
-// -stats file or counts them.
+// --stats file or counts them.
 func (c *collection) weigh(o *options, w *weighting, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	if !w.statistics {
 		fp.Weight = w.of(neardup.IDF{})

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
 // This file writes the outputs: pairs, groups and the cleaned collection. The cleaned collection is
@@ -79,7 +79,7 @@ func checkOut(path string, sources []source) error {
 	f := outFormat(path)
 	for _, s := range sources {
 		if f != "jsonl" && f != s.format && s.err == nil {
-			return fmt.Errorf("-out %s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.path, s.format)
+			return fmt.Errorf("--out %s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.path, s.format)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ type method struct {
 	name      string
 	group     string // auto, cosine: what a group is, see linkages
 	keep      string // auto, cosine: which document of a group to keep, see preferences
-	weighs    bool   // cosine: -weights was given
+	weighs    bool   // cosine: --weights was given
 	bits      int    // of fingerprints
 	distance  int    // simhash: the largest distance
 	minhash   neardup.MinHash
@@ -123,7 +123,7 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 	}, nil
 }
 
-// similar is pairs for -method minhash.
+// similar is pairs for --method minhash.
 func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
 	ix, err := m.index(marks)
 	return func(yield func(nearPair) bool) {
@@ -223,7 +223,7 @@ func (m *method) show(value float64) string {
 	return fmt.Sprintf("%.4f", value)
 }
 
-// methodNames has what -method can name.
+// methodNames has what --method can name.
 var methodNames = []string{"auto", "cosine", "minhash", "simhash"}
 
 // methodsOf returns the methods that a flag can be used with.
@@ -250,11 +250,11 @@ func (o *options) setMethod(given map[string]bool) string {
 	m.byContent = o.cols.metadata == ""
 	m.minhash.Values = o.values
 	if !slices.Contains(methodNames, m.name) {
-		return fmt.Sprintf("-method %q: must be auto, cosine, minhash or simhash", m.name)
+		return fmt.Sprintf("--method %q: must be auto, cosine, minhash or simhash", m.name)
 	}
 	for _, f := range slices.Sorted(maps.Keys(given)) {
 		if methods := methodsOf(f); !slices.Contains(methods, m.name) {
-			return fmt.Sprintf("-%s can only be used with -method %s", f, strings.Join(methods, ", "))
+			return fmt.Sprintf("--%s can only be used with --method %s", f, strings.Join(methods, ", "))
 		}
 	}
 	m.weighs = given["weights"]
@@ -263,35 +263,35 @@ func (o *options) setMethod(given map[string]bool) string {
 	}
 	switch {
 	case linkages[m.group] == 0 && m.group != "centres":
-		return fmt.Sprintf("-group %q: must be centres, complete or chains", m.group)
+		return fmt.Sprintf("--group %q: must be centres, complete or chains", m.group)
 	case preferences[m.keep] == nil:
-		return fmt.Sprintf("-keep %q: must be first, longest or newest", m.keep)
+		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.keep)
 	case m.bits != 64 && m.bits != 128:
-		return fmt.Sprintf("-bits %d: must be 64 or 128", m.bits)
+		return fmt.Sprintf("--bits %d: must be 64 or 128", m.bits)
 	case m.distance < 0 || m.distance > m.bits:
-		return fmt.Sprintf("-distance %d: must be from 0 to %d", m.distance, m.bits)
+		return fmt.Sprintf("--distance %d: must be from 0 to %d", m.distance, m.bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
-		return fmt.Sprintf("-values %d: must be from 16 to 4096", m.minhash.Values)
+		return fmt.Sprintf("--values %d: must be from 16 to 4096", m.minhash.Values)
 	case !(m.recall > 0 && m.recall <= 1):
-		return fmt.Sprintf("-recall %g: must be above 0 and at most 1", m.recall)
+		return fmt.Sprintf("--recall %g: must be above 0 and at most 1", m.recall)
 	case !(m.least > 0 && m.least <= 1) && (given["similarity"] || m.name == "minhash"):
-		return fmt.Sprintf("-similarity %g: must be above 0 and at most 1", m.least)
+		return fmt.Sprintf("--similarity %g: must be above 0 and at most 1", m.least)
 	case !(m.blend.Content > 0 && m.blend.Content <= 1):
-		return fmt.Sprintf("-content %g: must be above 0 and at most 1", m.blend.Content)
+		return fmt.Sprintf("--content %g: must be above 0 and at most 1", m.blend.Content)
 	case !(m.blend.Threshold > 0 && m.blend.Threshold <= 1):
-		return fmt.Sprintf("-score %g: must be above 0 and at most 1", m.blend.Threshold)
+		return fmt.Sprintf("--score %g: must be above 0 and at most 1", m.blend.Threshold)
 	case m.byContent && (given["content"] || given["score"]):
-		return "-content and -score can only be used with -metadata"
+		return "--content and --score can only be used with --metadata"
 	case m.name != "simhash" && formatOf(o.against, "") == fingerprints:
-		return "-against: saved fingerprints can only be used with -method simhash"
+		return "--against: saved fingerprints can only be used with --method simhash"
 	case m.byContent:
 		return ""
 	case slices.Contains(o.cols.metadataNames(), ""):
-		return "-metadata: a name in the list is empty"
+		return "--metadata: a name in the list is empty"
 	case given["distance"]:
-		return "-distance cannot be used with -metadata: -content and -score determine the distance"
+		return "--distance cannot be used with --metadata: --content and --score determine the distance"
 	case o.fingerprintFiles():
-		return "-metadata cannot be used with saved fingerprints, which have no metadata"
+		return "--metadata cannot be used with saved fingerprints, which have no metadata"
 	}
 	m.distance = m.blend.Reach(m.bits)
 	return ""

@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
 // This file has the documents of a call: how they are loaded by several workers, how they are
@@ -45,7 +45,7 @@ type stored struct {
 	place
 	offset  int64 // where it begins in the source
 	id      string
-	length  int // of the text, in characters; only with -keep longest, and of old documents with -state
+	length  int // of the text, in characters; only with --keep longest, and of old documents with --state
 	content *content
 }
 
@@ -90,7 +90,7 @@ func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 type batch struct {
 	items []item
 	docs  []stored
-	texts []string // with -method auto and cosine: the texts of docs
+	texts []string // with --method auto and cosine: the texts of docs
 	bad   []error  // for each item, what is wrong with it; nil if it is a document
 	bytes int64
 	done  chan struct{}
@@ -265,7 +265,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				}
 			}
 			if err == nil && o.save != "" && len(d.id) > maxID {
-				err = fmt.Errorf("the id has %d bytes; -save can write up to %d", len(d.id), maxID)
+				err = fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.id), maxID)
 			}
 			if err == nil {
 				ids[which][d.id] = at
@@ -283,7 +283,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				return err
 			}
 			if c.bad++; c.bad <= 20 {
-				fmt.Fprintln(c.stderr, "dedup: skipped:", cli.Printable(err.Error(), 2000))
+				fmt.Fprintln(c.stderr, "neardup: skipped:", cli.Printable(err.Error(), 2000))
 			}
 		}
 	}

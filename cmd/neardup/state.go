@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
-// This file keeps the documents of all runs in a directory (-state), so that a run compares its documents
+// This file keeps the documents of all runs in a directory (--state), so that a run compares its documents
 // with those of earlier ones without reading these again. The directory has
 //
 //	documents  and documents.journal, documents.lock: a Deduplicator in files

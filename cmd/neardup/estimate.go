@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
-// This file estimates what a call would cost (-estimate). It takes a sample of the inputs, runs every method
+// This file estimates what a call would cost (--estimate). It takes a sample of the inputs, runs every method
 // on a half of the sample and on all of it, and draws a line through the two. The recall of a method is that
 // among the pairs of auto in the sample.
 
@@ -47,7 +47,7 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 			return s.err
 		}
 		if !s.regular() {
-			return fmt.Errorf("%s: -estimate needs files, of which it reads a part", s.path)
+			return fmt.Errorf("%s: estimate needs files, of which it reads a part", s.path)
 		}
 		total += s.info.Size()
 	}
@@ -65,7 +65,7 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 	fmt.Fprintf(w, "%-9s %10s %10s %10s %8s\n", "method", "time", "memory", "disk", "recall")
 	var truth map[string]bool
 	for _, method := range methodNames {
-		if method == "cosine" && !slices.ContainsFunc(o.set, func(f string) bool { return strings.HasPrefix(f, "-tokenizer=") || strings.HasPrefix(f, "-weights=") }) {
+		if method == "cosine" && !slices.ContainsFunc(o.set, func(f string) bool { return strings.HasPrefix(f, "--tokenizer=") || strings.HasPrefix(f, "--weights=") }) {
 			continue // it would be a slower auto
 		}
 		small, err := o.try(dir, method, half)
@@ -172,9 +172,9 @@ func (o *options) try(dir, method, input string) (t trial, err error) {
 		return t, err
 	}
 	pairs := filepath.Join(dir, "pairs")
-	args := []string{"-method=" + method, "-pairs=" + pairs, "-skip-bad"}
+	args := []string{"dedup", "--method=" + method, "--pairs=" + pairs, "--skip-bad"}
 	for _, f := range o.set {
-		name, _, _ := strings.Cut(f[1:], "=")
+		name, _, _ := strings.Cut(f[2:], "=")
 		if slices.Contains(methodsOf(name), method) {
 			args = append(args, f)
 		}
@@ -184,7 +184,7 @@ func (o *options) try(dir, method, input string) (t trial, err error) {
 	cmd.Stderr = &stderr
 	start := time.Now()
 	if err := cmd.Run(); err != nil {
-		return t, fmt.Errorf("-method %s on a sample: %w: %s", method, err, cli.Printable(stderr.String(), 500))
+		return t, fmt.Errorf("--method %s on a sample: %w: %s", method, err, cli.Printable(stderr.String(), 500))
 	}
 	t.seconds, t.peak = time.Since(start).Seconds(), peakOf(cmd.ProcessState)
 	b, err := os.ReadFile(pairs)

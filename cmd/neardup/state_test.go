@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
 // revisions are JSON lines of documents, of which every other one is a revision of the one before.
@@ -32,13 +32,13 @@ func revisions(seed uint64, n int) (lines []string) {
 	return lines
 }
 
-// TestState: calls with -state find the pairs of their documents and those of earlier calls, and not the
+// TestState: calls with --state find the pairs of their documents and those of earlier calls, and not the
 // pairs of earlier calls again.
 func TestState(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dedup := func(args ...string) (status int, stderr string) {
 		var out, err bytes.Buffer
-		status = run(args, &cli.Outputs{}, strings.NewReader(""), &out, &err)
+		status = run(append([]string{"dedup"}, args...), &cli.Outputs{}, strings.NewReader(""), &out, &err)
 		return status, err.String()
 	}
 	lines := revisions(1, 120)
@@ -55,12 +55,12 @@ func TestState(t *testing.T) {
 		parts = append(parts, fmt.Sprintf("%d.jsonl", i))
 		write(parts[i], part)
 	}
-	if status, err := dedup("-similarity", "0.5", "-pairs", "want", "all.jsonl"); status != 0 {
+	if status, err := dedup("--similarity", "0.5", "--pairs", "want", "all.jsonl"); status != 0 {
 		t.Fatal(err)
 	}
 	var got []string
 	for _, part := range parts {
-		if status, err := dedup("-similarity", "0.5", "-state", "kept", "-pairs", "pairs", "-clusters", "clusters", "-out", "left.jsonl", part); status != 0 {
+		if status, err := dedup("--similarity", "0.5", "--state", "kept", "--pairs", "pairs", "--clusters", "clusters", "--out", "left.jsonl", part); status != 0 {
 			t.Fatal(err)
 		}
 		got = append(got, pairsOf(t, "pairs")...)
@@ -80,19 +80,19 @@ func TestState(t *testing.T) {
 	}
 	// A run that did not end must be repeated.
 	write("more.jsonl", []string{`{"id":"x","text":"some other text"}`, "{"})
-	if status, err := dedup("-state", "kept", "more.jsonl"); status != 1 || !strings.Contains(err, "more.jsonl:2: not JSON") {
+	if status, err := dedup("--state", "kept", "more.jsonl"); status != 1 || !strings.Contains(err, "more.jsonl:2: not JSON") {
 		t.Errorf("status %d, %s", status, err)
 	}
-	if status, err := dedup("-state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") {
+	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") {
 		t.Errorf("status %d, %s", status, err)
 	}
-	if status, err := dedup("-skip-bad", "-state", "kept", "-clusters", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\tx\n" {
+	if status, err := dedup("--skip-bad", "--state", "kept", "--clusters", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\tx\n" {
 		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
 	}
-	if status, err := dedup("-state", "kept", "-normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "other settings") {
+	if status, err := dedup("--state", "kept", "--normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "other settings") {
 		t.Errorf("status %d, %s", status, err)
 	}
-	if status, _ := dedup("-state", "kept", "-method", "minhash", "all.jsonl"); status != 2 {
+	if status, _ := dedup("--state", "kept", "--method", "minhash", "all.jsonl"); status != 2 {
 		t.Errorf("status %d", status)
 	}
 }
@@ -108,11 +108,11 @@ func pairsOf(t *testing.T, path string) (pairs []string) {
 	return pairs
 }
 
-// TestStateKilled kills calls with -state and repeats them. In the end every pair has been reported once. It
+// TestStateKilled kills calls with --state and repeats them. In the end every pair has been reported once. It
 // takes as long as NEARDUP_SOAK says, for example 10m.
 func TestStateKilled(t *testing.T) {
 	if args := os.Getenv("NEARDUP_SOAK_ARGS"); args != "" {
-		os.Exit(run(strings.Fields(args), &cli.Outputs{}, os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(run(append([]string{"dedup"}, strings.Fields(args)...), &cli.Outputs{}, os.Stdin, os.Stdout, os.Stderr))
 	}
 	duration := time.Second
 	if s := os.Getenv("NEARDUP_SOAK"); s != "" {
@@ -135,7 +135,7 @@ func TestStateKilled(t *testing.T) {
 		os.WriteFile("b.jsonl", []byte(strings.Join(half[300:], "\n")), 0o666)
 		os.RemoveAll("kept")
 		var out bytes.Buffer
-		if run([]string{"-similarity", "0.5", "-pairs", "want", "all.jsonl"}, &cli.Outputs{}, nil, &out, &out) != 0 {
+		if run([]string{"dedup", "--similarity", "0.5", "--pairs", "want", "all.jsonl"}, &cli.Outputs{}, nil, &out, &out) != 0 {
 			t.Fatal(out.String())
 		}
 		var got []string
@@ -143,7 +143,7 @@ func TestStateKilled(t *testing.T) {
 			os.Remove("pairs")
 			for wait := 5; ; wait += 10 { // so that it comes to an end
 				cmd := exec.Command(os.Args[0], "-test.run=^TestStateKilled$")
-				cmd.Env = append(os.Environ(), "NEARDUP_SOAK_ARGS=-similarity 0.5 -state kept -pairs pairs "+part+".jsonl")
+				cmd.Env = append(os.Environ(), "NEARDUP_SOAK_ARGS=--similarity 0.5 --state kept --pairs pairs "+part+".jsonl")
 				var said bytes.Buffer
 				cmd.Stderr = &said
 				if err := cmd.Start(); err != nil {

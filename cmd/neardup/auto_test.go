@@ -42,20 +42,20 @@ func groupsIn(clusters string) string {
 func TestAuto(t *testing.T) {
 	files := map[string]string{"x.jsonl": chain()}
 	for _, test := range []struct{ args, groups string }{
-		{"-method auto", "c0: c0 c1\nc2: c2\nc4: c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"-method auto -keep newest", "c1: c0 c1\nc3: c2 c3 c4\nc5: c5\ne3: e1 e3\ne2: e2\nx2: x1 x2\n"},
-		{"-method auto -group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"-method auto -group chains -keep longest", "c5: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"-method auto -similarity 1", "c0: c0\nc1: c1\nc2: c2\nc3: c3\nc4: c4\nc5: c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"-method cosine -tokenizer words -similarity 0.5 -group complete", "c0: c0 c1\nc2: c2 c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"-method cosine -weights count", "c0: c0\nc2: c1 c2\nc4: c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
-		{"-method cosine -weights tfidf -similarity 0.1 -group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto", "c0: c0 c1\nc2: c2\nc4: c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto --keep newest", "c1: c0 c1\nc3: c2 c3 c4\nc5: c5\ne3: e1 e3\ne2: e2\nx2: x1 x2\n"},
+		{"--method auto --group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto --group chains --keep longest", "c5: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method auto --similarity 1", "c0: c0\nc1: c1\nc2: c2\nc3: c3\nc4: c4\nc5: c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method cosine --tokenizer words --similarity 0.5 --group complete", "c0: c0 c1\nc2: c2 c3\nc4: c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method cosine --weights count", "c0: c0\nc2: c1 c2\nc4: c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
+		{"--method cosine --weights tfidf --similarity 0.1 --group chains", "c0: c0 c1 c2 c3 c4 c5\ne1: e1 e3\ne2: e2\nx1: x1 x2\n"},
 	} {
 		for _, workers := range []string{"1", "3"} {
-			for _, pairs := range [][]string{nil, {"-pairs", "pairs"}} {
-				args := append(append(strings.Fields(test.args), "-workers", workers, "-clusters", "clusters", "x.jsonl"), nil...)
+			for _, pairs := range [][]string{nil, {"--pairs", "pairs"}} {
+				args := append(append(strings.Fields(test.args), "--workers", workers, "--clusters", "clusters", "x.jsonl"), nil...)
 				args = append(pairs, args...)
-				if status, _, stderr := call(t, files, "", args...); status != 0 {
+				if status, _, stderr := runIn(t, files, "", args...); status != 0 {
 					t.Fatalf("%s: %s", test.args, stderr)
 				}
 				if got := groupsIn(read(t, "clusters")); got != test.groups {
@@ -64,7 +64,7 @@ func TestAuto(t *testing.T) {
 			}
 		}
 	}
-	if status, stdout, stderr := call(t, files, "", "-method", "auto", "-pairs", "pairs", "-out", "out.jsonl", "x.jsonl"); status != 0 ||
+	if status, stdout, stderr := runIn(t, files, "", "--method", "auto", "--pairs", "pairs", "--out", "out.jsonl", "x.jsonl"); status != 0 ||
 		!strings.Contains(stdout, "2 texts have no letters") && !strings.Contains(stdout, "3 texts have no letters") {
 		t.Fatalf("%d %s %s", status, stdout, stderr)
 	}
@@ -75,10 +75,10 @@ func TestAuto(t *testing.T) {
 		t.Errorf("left are %q", got)
 	}
 	// Without the kind of the chain, only equal texts are left.
-	if status, stdout, stderr := call(t, files, "", "-method", "auto", "-kinds", "identical,revised", "-pairs", "pairs", "x.jsonl"); status != 0 || read(t, "pairs") != "e1\te3\t1.0000\tidentical\nx1\tx2\t1.0000\tidentical\n" || !strings.Contains(stdout, "near-duplicates from a similarity of ") {
+	if status, stdout, stderr := runIn(t, files, "", "--method", "auto", "--kinds", "identical,revised", "--pairs", "pairs", "x.jsonl"); status != 0 || read(t, "pairs") != "e1\te3\t1.0000\tidentical\nx1\tx2\t1.0000\tidentical\n" || !strings.Contains(stdout, "near-duplicates from a similarity of ") {
 		t.Errorf("%d %s %s %s", status, stdout, stderr, read(t, "pairs"))
 	}
-	if status, _, stderr := call(t, files, "", "-method", "auto", "-kinds", "similar", "x.jsonl"); status != 2 || !strings.Contains(stderr, "-kinds") {
+	if status, _, stderr := runIn(t, files, "", "--method", "auto", "--kinds", "similar", "x.jsonl"); status != 2 || !strings.Contains(stderr, "--kinds") {
 		t.Errorf("%d %s", status, stderr)
 	}
 }
@@ -89,9 +89,9 @@ func TestAutoAgainst(t *testing.T) {
 	old := strings.Join(lines[:3], "") + lines[6] + lines[9]
 	fresh := strings.Join(lines[3:6], "") + strings.ReplaceAll(lines[6]+lines[9]+lines[9], `"id":"`, `"id":"n`)
 	fresh = strings.Replace(fresh, "nx1", "nx2", 1)
-	for _, pairs := range [][]string{nil, {"-pairs", "pairs"}} {
+	for _, pairs := range [][]string{nil, {"--pairs", "pairs"}} {
 		files := map[string]string{"old.jsonl": old, "x.jsonl": fresh}
-		status, stdout, stderr := call(t, files, "", append(pairs, "-method", "auto", "-against", "old.jsonl", "-clusters", "clusters", "x.jsonl")...)
+		status, stdout, stderr := runIn(t, files, "", append(pairs, "--method", "auto", "--against", "old.jsonl", "--clusters", "clusters", "x.jsonl")...)
 		if status != 0 {
 			t.Fatal(stderr)
 		}

@@ -68,7 +68,7 @@ func (p *progress) set(done int64) {
 	}
 	if now := time.Now(); now.Sub(p.said) >= p.every && !p.isTerminal {
 		p.said = now
-		fmt.Fprintln(p.w, "dedup:", p.line(now.Sub(p.began)))
+		fmt.Fprintln(p.w, "neardup:", p.line(now.Sub(p.began)))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// TestEstimate runs the program itself with -estimate, on several formats.
+// TestEstimate runs the program itself with --estimate, on several formats.
 func TestEstimate(t *testing.T) {
 	program := t.TempDir() + "/dedup"
 	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
@@ -23,7 +23,7 @@ func TestEstimate(t *testing.T) {
 	os.WriteFile("a.jsonl", []byte(strings.Join(lines[:200], "\n")+"\n{\n"), 0o666)
 	os.WriteFile("b.csv", []byte("id,text\n1,one text that is here\n2,one text that was here\n"), 0o666)
 	os.WriteFile("c.jsonl", []byte(strings.Join(lines[200:], "\n")+"\n"), 0o666)
-	out, err := exec.Command(program, "-estimate", "-similarity", "0.5", "-kinds", "revised,contained", "a.jsonl", "b.csv", "c.jsonl").CombinedOutput()
+	out, err := exec.Command(program, "estimate", "--similarity", "0.5", "--kinds", "revised,contained", "a.jsonl", "b.csv", "c.jsonl").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -35,7 +35,7 @@ func TestEstimate(t *testing.T) {
 	if leftovers, _ := os.ReadDir("."); len(leftovers) != 3 {
 		t.Errorf("left behind: %v", leftovers)
 	}
-	if out, err := exec.Command(program, "-estimate", "-").CombinedOutput(); err == nil || !strings.Contains(string(out), "-estimate needs files") {
+	if out, err := exec.Command(program, "estimate", "-").CombinedOutput(); err == nil || !strings.Contains(string(out), "estimate needs files") {
 		t.Errorf("of standard input: %v\n%s", err, out)
 	}
 }
@@ -52,7 +52,7 @@ func TestProgress(t *testing.T) {
 	p.began = time.Now().Add(-time.Second)
 	p.tell(neardup.Progress{Stage: "comparing", Done: 50, Total: 100})
 	p.end()
-	if want := regexp.MustCompile(`^dedup: reading: 4 MB of 10 MB \(40 %\), 2 MB/s, 3s left\ndedup: comparing: 0 of 100 \(0 %\), 0/s\ndedup: comparing: 50 of 100 \(50 %\), \d+/s, 1s left\n$`); !want.MatchString(out.String()) {
+	if want := regexp.MustCompile(`^neardup: reading: 4 MB of 10 MB \(40 %\), 2 MB/s, 3s left\nneardup: comparing: 0 of 100 \(0 %\), 0/s\nneardup: comparing: 50 of 100 \(50 %\), \d+/s, 1s left\n$`); !want.MatchString(out.String()) {
 		t.Errorf("it says\n%s", out.String())
 	}
 	out.Reset()

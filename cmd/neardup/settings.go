@@ -11,12 +11,12 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
-// This file makes a Fingerprinter from the flags -tokenizer, -normalize and -secret.
+// This file makes a Fingerprinter from the flags --tokenizer, --normalize and --secret.
 
-// tokenizers has what -tokenizer can name, in the order of the help.
+// tokenizers has what --tokenizer can name, in the order of the help.
 var tokenizers = []struct {
 	name, help string
 	make       func() (neardup.Tokenizer, error)
@@ -45,7 +45,7 @@ func segment(n int) func() (neardup.Tokenizer, error) {
 	}
 }
 
-// steps has what -normalize can name, in the order of the help.
+// steps has what --normalize can name, in the order of the help.
 var steps = []struct {
 	name, help string
 	set        func(*neardup.Normalizer)
@@ -60,14 +60,6 @@ var steps = []struct {
 	{"dates", "replace dates and times by <date>", func(n *neardup.Normalizer) { n.Dates = neardup.Mask }},
 	{"numbers", "replace other numbers by <number>", func(n *neardup.Normalizer) { n.Numbers = neardup.Mask }},
 	{"space", "replace white space by one space, and remove empty lines", func(n *neardup.Normalizer) { n.Space = true }},
-}
-
-func stepsHelp() string {
-	help := ""
-	for _, s := range steps {
-		help += fmt.Sprintf("\n  %-8s %s", s.name, s.help)
-	}
-	return help + "\nurls=remove, emails=remove, dates=remove and numbers=remove remove them instead"
 }
 
 // fingerprinter returns the Fingerprinter that the flags describe. Its weight is set later, see
@@ -85,7 +77,7 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 		}
 	}
 	if f.Tokenizer == nil {
-		return nil, fmt.Errorf("-tokenizer %q: must be one of %s", o.tokenizer, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--tokenizer %q: must be one of %s", o.tokenizer, strings.Join(names, ", "))
 	}
 	for step := range strings.SplitSeq(o.normalize, ",") {
 		if err := setStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
@@ -104,7 +96,7 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 	return f, nil
 }
 
-// setStep sets what one step of -normalize asks for.
+// setStep sets what one step of --normalize asks for.
 func setStep(n *neardup.Normalizer, step string) error {
 	if step == "" {
 		return nil
@@ -116,7 +108,7 @@ func setStep(n *neardup.Normalizer, step string) error {
 		if s.name == name {
 			before := n.Form
 			if s.set(n); before != neardup.AsIs && n.Form != before {
-				return fmt.Errorf("-normalize: give only one of nfc, width and nfkc")
+				return fmt.Errorf("--normalize: give only one of nfc, width and nfkc")
 			}
 		}
 	}
@@ -125,14 +117,14 @@ func setStep(n *neardup.Normalizer, step string) error {
 	case ok && how == "remove":
 		*treatment = neardup.Remove
 	case given:
-		return fmt.Errorf("-normalize %q: = is allowed only in urls=remove, emails=remove, dates=remove and numbers=remove", step)
+		return fmt.Errorf("--normalize %q: = is allowed only in urls=remove, emails=remove, dates=remove and numbers=remove", step)
 	case !slices.Contains(names, name):
-		return fmt.Errorf("-normalize %q: steps are %s", step, strings.Join(names, ", "))
+		return fmt.Errorf("--normalize %q: steps are %s", step, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-// textHash returns a hash of a text; texts with equal hashes are taken for equal. With -secret the
+// textHash returns a hash of a text; texts with equal hashes are taken for equal. With --secret the
 // texts may be hostile, so the hash is cryptographic.
 func (o *options) textHash(text string) (hash [16]byte) {
 	if o.secret != "" {

@@ -12,10 +12,10 @@ import (
 // and the groups. Texts without letters and digits have no features, so the Deduplicator does not
 // compare them; featureless finds the equal ones among them.
 
-// linkages has what -group can name.
+// linkages has what --group can name.
 var linkages = map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
 
-// preferences has what -keep can name. A preference reports whether document a is better to keep than b, by
+// preferences has what --keep can name. A preference reports whether document a is better to keep than b, by
 // their numbers and lengths.
 var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
 	"first":   func(a, _, b, _ int) bool { return a < b },
@@ -24,10 +24,10 @@ var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
 }
 
 // An exact feeds documents to a Deduplicator, in a goroutine of its own. Ids are the numbers of the
-// documents, or with -state the ids of these.
+// documents, or with --state the ids of these.
 type exact struct {
 	d     *neardup.Deduplicator[int]
-	state *state // nil without -state
+	state *state // nil without --state
 	texts chan numbered
 	done  chan struct{}
 	err   error // valid once done is closed

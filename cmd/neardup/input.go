@@ -15,12 +15,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/neardup/neardup/examples/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
 // This file finds the input files and reads items from them: lines of JSON or text, rows of CSV, or
 // whole files. Every item knows its file and line, so that errors can name them. Lines have a limit
-// (-max-line), so a file without line ends cannot fill the memory. An item that cannot be read
+// (--max-line), so a file without line ends cannot fill the memory. An item that cannot be read
 // carries an error instead of data, and reading goes on behind it where possible.
 
 // A source is one input file; the path of standard input is "-". A source that cannot be read
@@ -99,7 +99,7 @@ func findSources(args []string, format string) []source {
 				fail(arg, fmt.Errorf("%s:1: this directory has no .jsonl, .csv or .txt files", arg))
 			}
 		case f == "":
-			fail(arg, fmt.Errorf("%s:1: not a .jsonl, .csv or .txt file; give its format with -format", arg))
+			fail(arg, fmt.Errorf("%s:1: not a .jsonl, .csv or .txt file; give its format with --format", arg))
 		default:
 			sources = append(sources, source{path: arg, format: f, info: info})
 		}
@@ -107,7 +107,7 @@ func findSources(args []string, format string) []source {
 	return sources
 }
 
-// fingerprints is the format of the files that -save writes.
+// fingerprints is the format of the files that --save writes.
 const fingerprints = "fingerprints"
 
 // formatOf returns the format of a file: fingerprints if its name says so, otherwise the format
@@ -189,8 +189,8 @@ func (s *source) beginning(offset int64, cols columns) string {
 	return text
 }
 
-// errTooLong is the error of a line that is longer than -max-line.
-var errTooLong = errors.New("longer than -max-line")
+// errTooLong is the error of a line that is longer than --max-line.
+var errTooLong = errors.New("longer than --max-line")
 
 // A lineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
 // parts, so that lines are not copied.
@@ -365,13 +365,13 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 	}
 	for name, i := range map[string]int{cols.id: h.id, cols.text: h.text} {
 		if i < 0 {
-			return fmt.Errorf("%s:1: there is no column %q among %q; set -id and -text", s.path, name, names)
+			return fmt.Errorf("%s:1: there is no column %q among %q; set --id and --text", s.path, name, names)
 		}
 	}
 	for _, name := range cols.metadataNames() {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return fmt.Errorf("%s:1: there is no column %q among %q; set -metadata", s.path, name, names)
+			return fmt.Errorf("%s:1: there is no column %q among %q; set --metadata", s.path, name, names)
 		}
 		h.metadata = append(h.metadata, i)
 	}

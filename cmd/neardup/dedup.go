@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+)
+
+// This file has the command dedup: the steps of a call, from the inputs to the outputs.
+
+// run runs the command.
+func (o *options) run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
+	defer outs.Discard()
+	if o.memory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.memory * 95 / 100))
+	}
+	if o.method.isExact() || o.method.name == "minhash" {
+		// Most of the memory is texts or signatures, which hold no pointers. So collecting garbage often
+		// costs little.
+		defer debug.SetGCPercent(debug.SetGCPercent(40))
+	}
+	c := &collection{stderr: stderr, method: &o.method, cols: o.cols, progress: newProgress(stderr)}
+	return c.dedup(o, outs, stdin, stdout)
+}
+
+// dedup does the work of one call, from the inputs to the outputs.
+func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) error {
+	start := time.Now()
+	fp, err := o.fingerprinter()
+	if err != nil {
+		return err
+	}
+	weights, err := o.weighting()
+	if err != nil {
+		return err
+	}
+	if o.against != "" {
+		c.sources = findSources([]string{o.against}, o.format)
+	}
+	c.oldSources = len(c.sources)
+	sources := findSources(o.args, o.format)
+	c.sources = append(c.sources, sources...)
+	for i, s := range c.sources {
+		if s.err != nil && (!o.skipBad || i < c.oldSources) {
+			return s.err
+		}
+		for _, path := range []string{o.pairs, o.clusters, o.out} {
+			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
+				return fmt.Errorf("%s: the same file is an input and an output", path)
+			}
+		}
+	}
+	for _, s := range sources {
+		if s.format == fingerprints {
+			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.path)
+		}
+	}
+	if o.estimate {
+		return c.estimate(o, stdout)
+	}
+	var pairs, clusters, out, save *cli.Output
+	summary, err := outs.CreateAll(stdout, c.stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
+		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.save, To: &save})
+	if err != nil {
+		return err
+	}
+	if out != nil {
+		if err := checkOut(o.out, sources); err != nil {
+			return err
+		}
+	}
+	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats); out != nil || learns {
+		defer c.closeCopies()
+		if err := c.keepCopies(stdin, learns); err != nil {
+			return err
+		}
+	}
+	if o.boilerplate > 0 {
+		if err := c.boilerplate(o, fp, outs, stdin); err != nil {
+			return err
+		}
+	}
+	if err := c.weigh(o, weights, fp, outs, stdin); err != nil {
+		return err
+	}
+	if o.fingerprintFiles() {
+		if c.version, err = fp.Version(); err != nil {
+			return err
+		}
+	}
+	defer func() {
+		if c.exact != nil && c.exact.state != nil {
+			c.exact.state.d.Close() // after an error; otherwise it is closed already
+		}
+	}()
+	progress, done := c.reading("reading")
+	err = c.load(o, fp, stdin, progress)
+	done()
+	if err != nil {
+		return err
+	}
+	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
+	err = c.group(pairs != nil)
+	c.progress.end()
+	if pairs != nil && err == nil {
+		err = c.writePairs(pairs)
+	}
+	if clusters != nil && err == nil {
+		err = c.writeClusters(clusters)
+	}
+	if out != nil && err == nil {
+		err = c.writeOut(out, o, stdin)
+	}
+	if save != nil && err == nil {
+		err = c.saveAll(save, o.method.bits)
+	}
+	if err == nil {
+		err = outs.Commit()
+	}
+	if err == nil {
+		err = c.summary(summary, time.Since(start))
+	}
+	if err == nil && o.state != "" {
+		err = c.exact.state.end()
+	}
+	return err
+}
+
+// exists reports whether there is something at path.
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && err == nil
+}
+
+// keepCopies copies standard input and pipes to temporary files, because they cannot be read twice.
+// The files have no name, so they vanish when the program ends. Old sources are copied only if all
+// is set; otherwise they are read once.
+func (c *collection) keepCopies(stdin io.Reader, all bool) error {
+	for i := range c.sources {
+		s := &c.sources[i]
+		if s.regular() || s.err != nil || i < c.oldSources && !all {
+			continue
+		}
+		r := stdin
+		if s.path != "-" {
+			f, err := os.Open(s.path)
+			if err != nil {
+				s.err = cli.InFile(s.path, err)
+				continue
+			}
+			defer f.Close()
+			r = f
+		}
+		f, err := os.CreateTemp("", "dedup-input-*")
+		if err != nil {
+			return err
+		}
+		s.copy = f
+		os.Remove(f.Name()) // the file stays as long as it is open
+		if _, err := io.Copy(f, r); err != nil {
+			return fmt.Errorf("copying %s: %w", s.path, err)
+		}
+	}
+	return nil
+}
+
+func (c *collection) closeCopies() {
+	for _, s := range c.sources {
+		if s.copy != nil {
+			s.copy.Close()
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/neardup/neardup"
+)
+
+// This file has the flags of dedup and estimate, and checks them.
+
+// inputFlags say what to read.
+type inputFlags struct {
+	Inputs []string `arg:"" name:"input" help:"Files, directories and patterns such as 'pages/*.jsonl', or - for standard input."`
+
+	Format  string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl."`
+	ID      string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id."`
+	Text    string `group:"input" default:"text" placeholder:"NAME" help:"Field or column with the text."`
+	Title   string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
+	MaxLine int    `group:"input" default:"67108864" placeholder:"BYTES" help:"Length of the longest line or .txt file that is accepted."`
+	SkipBad bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
+}
+
+// methodFlags say what near-duplicates are.
+type methodFlags struct {
+	Similarity float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine; without it, the collection decides. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
+	Kinds      string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-but-figures (numbers, dates, addresses), same-form (one form filled in differently), contained, revised; or all. The default is all but same-form."`
+	Group      string  `group:"method" default:"centres" placeholder:"NAME" help:"What a group is: centres (every member is a near-duplicate of the one that is kept), complete (every two members are) or chains (a chain of near-duplicates connects any two)."`
+	Keep       string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
+	Normalize  string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
+	Method     string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by exact cosine; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
+	Recall     float64 `group:"method" default:"0.99" placeholder:"X" help:"The share of the near-duplicates to find. With 1 all documents are compared. With less, of more than some 7,000 texts of 1 KB only those are that have rare features in common, which finds nearly all in a fraction of the time."`
+
+	Tokenizer   string  `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into; not with auto: ${tokenizers}."`
+	Weights     string  `group:"tuning" default:"count" placeholder:"NAME" help:"The weight of a feature: ${weights}."`
+	Stats       string  `group:"tuning" placeholder:"FILE" help:"Document frequencies. If the file exists, they are read from it; otherwise they are counted and written to it."`
+	Boilerplate int     `group:"tuning" placeholder:"N" help:"Ignore lines that occur in at least N different texts, old and new. Choose N larger than any group of near-duplicates. The inputs are read twice."`
+	Lines       string  `group:"tuning" placeholder:"FILE" help:"The lines that --boilerplate finds. If the file exists, its lines are ignored, and no others are looked for."`
+	Values      int     `group:"tuning" default:"128" placeholder:"N" help:"With minhash, the number of values of a signature. The standard error of a similarity is at most 0.5/√N."`
+	Bits        int     `group:"tuning" default:"64" placeholder:"N" help:"With simhash, the width of the fingerprints: 64 or 128 bits."`
+	Distance    int     `group:"tuning" default:"3" placeholder:"N" help:"With simhash, the largest Hamming distance of near-duplicates, in bits."`
+	Metadata    string  `group:"tuning" placeholder:"NAMES" help:"With simhash, fields or columns with keywords, tags or references, separated by commas. Documents are then compared by fingerprint and metadata together (Wang 2019). A value is a list, or a text with commas or semicolons."`
+	Content     float64 `group:"tuning" default:"0.9" placeholder:"X" help:"With --metadata, the weight of the content in the score, above 0 and at most 1."`
+	Score       float64 `group:"tuning" default:"0.25" placeholder:"X" help:"With --metadata, the smallest score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata."`
+	Secret      string  `group:"tuning" placeholder:"FILE" help:"A secret of at least 16 bytes that seeds the hash, so that nobody can forge texts with a chosen fingerprint. Line ends behind the secret do not count."`
+
+	Memory  string `group:"running" placeholder:"SIZE" help:"How much memory to use, such as 800M or 8G. What does not fit goes to temporary files, in $$TMPDIR. The default is half of the memory of the machine."`
+	Workers int    `group:"running" default:"${workers}" placeholder:"N" help:"Number of texts to work on at the same time; the results do not depend on it."`
+}
+
+// outputFlags say what to write.
+type outputFlags struct {
+	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name ends in .jsonl, .csv or .txt (one line a document), also with .gz or .zst."`
+	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and their kind, separated by tabs and sorted."`
+	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps."`
+	Against  string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is near an old one is a duplicate. Old documents are not compared with each other."`
+	Save     string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later call can read them with --against. It must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare: a later call finds no copies of them."`
+	State    string `group:"old" placeholder:"DIR" help:"Keep the documents of all calls in DIR, which is made if it is not there. A call compares its documents with each other and with those in DIR, and adds them. A document whose id is there already replaces that one. A call that was killed can be repeated: it goes on where it was."`
+}
+
+// flagGroups are the titles of the groups of flags in the help, in their order.
+var flagGroups = [][2]string{
+	{"input", "What to read"},
+	{"output", "What to write"},
+	{"method", "What near-duplicates are"},
+	{"old", "Earlier calls"},
+	{"tuning", "Features and methods of your own"},
+	{"running", "Running"},
+}
+
+// options has the values of the flags of a call.
+type options struct {
+	method                       method
+	values, workers, maxLine     int
+	tokenizer, normalize, secret string
+	lines, weights, stats        string
+	boilerplate                  int
+	format, against              string
+	pairs, clusters, out, save   string
+	state                        string
+	memory                       int64 // in bytes
+	estimate                     bool
+	set                          []string // the flags that were given and count for all calls on these inputs, as --name=value
+	skipBad                      bool
+	cols                         columns
+	args                         []string
+}
+
+// fingerprintFiles reports whether the call reads or writes a file of saved fingerprints.
+func (o *options) fingerprintFiles() bool {
+	return o.save != "" || formatOf(o.against, "") == fingerprints
+}
+
+// ownFlags are those of one call, which estimate does not pass on.
+var ownFlags = strings.Fields("method pairs clusters out save state against format lines stats boilerplate skip-bad memory")
+
+// options checks the flags. given has the values of those that the user set, by name. The error says what is
+// wrong.
+func (in *inputFlags) options(m *methodFlags, out *outputFlags, given map[string]string) (*options, error) {
+	o := &options{
+		values: m.Values, workers: m.Workers, maxLine: in.MaxLine,
+		tokenizer: m.Tokenizer, normalize: m.Normalize, secret: m.Secret,
+		lines: m.Lines, weights: m.Weights, stats: m.Stats, boilerplate: m.Boilerplate,
+		format: in.Format, against: out.Against, state: out.State,
+		pairs: out.Pairs, clusters: out.Clusters, out: out.Out, save: out.Save,
+		skipBad: in.SkipBad, cols: columns{in.ID, in.Text, in.Title, m.Metadata}, args: in.Inputs,
+	}
+	o.method.name, o.method.least, o.method.recall, o.method.group, o.method.keep = m.Method, m.Similarity, m.Recall, m.Group, m.Keep
+	o.method.bits, o.method.distance = m.Bits, m.Distance
+	o.method.blend.Content, o.method.blend.Threshold = m.Content, m.Score
+	isGiven := map[string]bool{}
+	for name, value := range given {
+		isGiven[name] = true
+		if !slices.Contains(ownFlags, name) {
+			o.set = append(o.set, "--"+name+"="+value)
+		}
+	}
+	slices.Sort(o.set)
+	var err error
+	if m.Kinds != "" {
+		if o.method.kinds, err = neardup.ParseKinds(m.Kinds); err != nil {
+			return nil, fmt.Errorf("--kinds %q: %w", m.Kinds, err)
+		}
+	}
+	if m.Memory != "" {
+		if o.memory, err = parseBytes(m.Memory); err != nil {
+			return nil, fmt.Errorf("--memory %q: %w", m.Memory, err)
+		}
+	}
+	if wrong := o.check(isGiven); wrong != "" {
+		return nil, errors.New(wrong)
+	}
+	return o, nil
+}
+
+// check returns what is wrong with the flags, or "".
+func (o *options) check(given map[string]bool) (wrong string) {
+	wrong = o.setMethod(given)
+	switch {
+	case wrong != "":
+	case o.workers < 1 || o.workers > 4096:
+		wrong = fmt.Sprintf("--workers %d: must be from 1 to 4096", o.workers)
+	case o.maxLine < 1 || o.maxLine > 1<<30:
+		wrong = fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
+	case o.format != "" && o.format != "jsonl" && o.format != "csv" && o.format != "txt" && o.format != "lines":
+		wrong = fmt.Sprintf("--format %q: must be jsonl, csv, txt or lines", o.format)
+	case o.boilerplate < 0 || o.boilerplate == 1:
+		wrong = fmt.Sprintf("--boilerplate %d: must be 0, or 2 or more", o.boilerplate)
+	case o.lines != "" && o.boilerplate == 0:
+		wrong = "--lines needs --boilerplate, which says how common a line must be"
+	case o.boilerplate > 0 && o.lines == "" && o.fingerprintFiles():
+		wrong = "--boilerplate with saved fingerprints needs --lines, so that the next call ignores the same lines"
+	case o.state != "" && (o.against != "" || !o.method.isExact()):
+		wrong = "--state can only be used with --method auto and cosine, and without --against"
+	case o.state != "" && o.boilerplate > 0 && o.lines == "":
+		wrong = "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
+	case o.save != "" && formatOf(o.save, "") != fingerprints:
+		wrong = fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.save)
+	case o.cols.repeat():
+		wrong = "--id, --text, --title and --metadata must name different fields"
+	}
+	switch w, err := o.weighting(); {
+	case wrong != "":
+	case err != nil:
+		wrong = err.Error()
+	case w.statistics && o.stats == "" && o.fingerprintFiles():
+		wrong = fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next call uses the same statistics", o.weights)
+	case w.statistics && o.stats == "" && o.state != "":
+		wrong = fmt.Sprintf("--weights %s with --state needs --stats, so that the next call uses the same statistics", o.weights)
+	case !w.statistics && o.stats != "":
+		wrong = fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.weights)
+	}
+	seen := map[string]bool{}
+	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.stats, o.secret} {
+		if path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			abs = path
+		}
+		if seen[abs] {
+			wrong = fmt.Sprintf("%s: two outputs have this name", path)
+		}
+		seen[abs] = true
+	}
+	stdins := 0
+	for _, path := range append([]string{o.against}, o.args...) {
+		if path == "-" {
+			stdins++
+		}
+	}
+	if stdins > 1 {
+		wrong = "- (standard input) can be given only once"
+	}
+	return wrong
+}
+
+// parseBytes returns a number of bytes: a number with K, M, G or T behind it, for powers of 1024, or without.
+func parseBytes(text string) (int64, error) {
+	number := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text), "B"), "I")
+	shift := 0
+	if n := len(number); n > 0 {
+		if i := strings.IndexByte("KMGT", number[n-1]); i >= 0 {
+			number, shift = number[:n-1], 10*(i+1)
+		}
+	}
+	x, err := strconv.ParseFloat(number, 64)
+	if bytes := x * float64(int64(1)<<shift); err == nil && bytes >= 64<<20 && bytes < 1<<60 {
+		return int64(bytes), nil
+	}
+	return 0, errors.New("must be at least 64M, such as 800M or 8G")
+}

@@ -1,0 +1,194 @@
+// Command neardup finds near-duplicates among texts in files.
+//
+//	neardup dedup INPUT...      find them, and write the collection without them
+//	neardup estimate INPUT...   what each method would cost and find
+//	neardup version
+//
+// neardup COMMAND --help has the flags. The files of the program:
+//
+//	main.go        the commands
+//	flags.go       the flags of dedup and estimate
+//	dedup.go       the steps of dedup
+//	input.go       find the input files and read items from them
+//	document.go    parse an item into a document
+//	corpus.go      learn common lines and statistics from all texts (--boilerplate, --weights)
+//	settings.go    make the Fingerprinter from the flags
+//	collection.go  load all documents, with several workers, and group them
+//	method.go      compare documents with --method minhash and simhash
+//	auto.go        compare documents with --method auto and cosine
+//	saved.go       read and write fingerprints of earlier calls (--against, --save)
+//	state.go       keep the documents of all calls (--state)
+//	output.go      write pairs, groups and the cleaned collection
+//	progress.go    say what is being done, and how long it will take
+//	estimate.go    say what a call would cost
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+)
+
+// grammar has the commands and their flags.
+type grammar struct {
+	Dedup    dedupCommand    `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Estimate estimateCommand `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+}
+
+type dedupCommand struct {
+	inputFlags
+	methodFlags
+	outputFlags
+}
+
+type estimateCommand struct {
+	inputFlags
+	methodFlags
+}
+
+type versionCommand struct{}
+
+// A call is what a command gets besides its flags.
+type call struct {
+	outs           *cli.Outputs
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	given          map[string]string // the flags that the user set, and their values
+}
+
+func (c *dedupCommand) Run(of *call) error {
+	o, err := c.options(&c.methodFlags, &c.outputFlags, of.given)
+	if err != nil {
+		return usageError{err}
+	}
+	return o.run(of.outs, of.stdin, of.stdout, of.stderr)
+}
+
+func (c *estimateCommand) Run(of *call) error {
+	o, err := c.options(&c.methodFlags, &outputFlags{}, of.given)
+	if err != nil {
+		return usageError{err}
+	}
+	o.estimate = true
+	return o.run(of.outs, of.stdin, of.stdout, of.stderr)
+}
+
+func (*versionCommand) Run(of *call) error {
+	version := "(unknown)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	_, err := fmt.Fprintln(of.stdout, "neardup", version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	return err
+}
+
+// A usageError says that the flags are wrong.
+type usageError struct{ error }
+
+func main() {
+	cli.Main("neardup", func(outs *cli.Outputs) int {
+		return run(os.Args[1:], outs, os.Stdin, os.Stdout, os.Stderr)
+	})
+}
+
+// run runs the program and returns the exit status: 0 if all went well, 1 after an error, 2 if the flags are
+// wrong.
+func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
+	var g grammar
+	ended := false // by the help
+	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files."), kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { ended = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Vars(helpVars()), kong.ExplicitGroups(groups()))
+	args = twoDashes(parser, args)
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	ctx, err := parser.Parse(args)
+	if ended {
+		return 0
+	}
+	if err == nil {
+		of := &call{outs, stdin, stdout, stderr, map[string]string{}}
+		for _, p := range ctx.Path {
+			if f := p.Flag; f != nil {
+				of.given[f.Name] = fmt.Sprint(f.Target.Interface())
+			}
+		}
+		err = ctx.Run(of)
+	} else {
+		err = usageError{fmt.Errorf("%w; neardup %s--help shows the flags", err, commandOf(parser, args))}
+	}
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "neardup:", cli.Printable(err.Error(), 2000))
+	if errors.As(err, &usageError{}) {
+		return 2
+	}
+	return 1
+}
+
+// commandOf returns the command in the arguments with a space behind it, or "".
+func commandOf(parser *kong.Kong, args []string) string {
+	for _, c := range parser.Model.Children {
+		if slices.Contains(args, c.Name) {
+			return c.Name + " "
+		}
+	}
+	return ""
+}
+
+// twoDashes lets flags begin with one dash, as those of Go programs do.
+func twoDashes(parser *kong.Kong, args []string) []string {
+	known := map[string]bool{"help": true}
+	for _, c := range parser.Model.Children {
+		for _, f := range c.Flags {
+			known[f.Name] = true
+		}
+	}
+	args = slices.Clone(args)
+	for i, a := range args {
+		if a == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(a, "-"), "=")
+		if len(name) > 1 && strings.HasPrefix(a, "-") && known[name] {
+			args[i] = "-" + a
+		}
+	}
+	return args
+}
+
+// groups returns the groups of flags for the help.
+func groups() (all []kong.Group) {
+	for _, g := range flagGroups {
+		all = append(all, kong.Group{Key: g[0], Title: g[1] + ":"})
+	}
+	return all
+}
+
+// helpVars returns what the help takes from other files.
+func helpVars() kong.Vars {
+	var names, words []string
+	for _, t := range tokenizers {
+		names = append(names, t.name+" ("+t.help+")")
+	}
+	for _, s := range steps {
+		words = append(words, s.name+" ("+s.help+")")
+	}
+	return kong.Vars{
+		"tokenizers": strings.Join(names, ", "),
+		"steps":      strings.Join(words, ", ") + "; urls=remove, emails=remove, dates=remove and numbers=remove remove them instead",
+		"weights":    weightsHelp(),
+		"workers":    fmt.Sprint(runtime.GOMAXPROCS(0)),
+	}
+}
