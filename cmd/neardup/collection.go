@@ -31,6 +31,8 @@ type collection struct {
 	old        int // docs[:old] are of old sources
 	bytes      int64
 	bad        int
+	byPlace    int      // how many documents have no id
+	passed     []string // files of other formats in directories
 	cols       columns
 	progress   *progress
 
@@ -88,12 +90,13 @@ func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 
 // A batch is some consecutive items of a source, and the documents that were made of them.
 type batch struct {
-	items []item
-	docs  []stored
-	texts []string // with --method auto and cosine: the texts of docs
-	bad   []error  // for each item, what is wrong with it; nil if it is a document
-	bytes int64
-	done  chan struct{}
+	items   []item
+	docs    []stored
+	texts   []string // with --method auto and cosine: the texts of docs
+	bad     []error  // for each item, what is wrong with it; nil if it is a document
+	bytes   int64
+	byPlace int // how many documents have no id
+	done    chan struct{}
 }
 
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
@@ -230,6 +233,9 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			content.mark = o.method.mark(fp, text, d.metadata)
 		}
 		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
+		if d.byPlace && sources[it.source].format != "lines" {
+			b.byPlace++
+		}
 		if b.texts != nil {
 			b.texts[i] = strings.Clone(text)
 		}
@@ -253,6 +259,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 	for b := range ordered {
 		<-b.done
 		c.bytes += b.bytes
+		c.byPlace += b.byPlace
 		for i, d := range b.docs {
 			at, err := b.items[i].place, b.bad[i]
 			which := 1
@@ -288,6 +295,33 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 		}
 	}
 	return nil
+}
+
+// sayNotes tells how the inputs were read, as far as the user may not expect it.
+func (c *collection) sayNotes() {
+	const most = 20
+	said := 0
+	say := func(format string, args ...any) {
+		if said++; said <= most {
+			fmt.Fprintln(c.stderr, "neardup:", cli.Printable(fmt.Sprintf(format, args...), 500))
+		}
+	}
+	for i := range c.sources {
+		if s := &c.sources[i]; len(s.notes) > 0 {
+			say("%s: %s", s.path, strings.Join(s.notes, "; "))
+		}
+	}
+	if said > most {
+		fmt.Fprintf(c.stderr, "neardup: and %d more files of such kinds\n", said-most)
+	}
+	if n := len(c.passed); n > 0 {
+		said = 0
+		say("%d files in the directories have other formats and are not read: %s", n, strings.Join(c.passed[:min(n, 5)], ", "))
+	}
+	if c.byPlace > 0 {
+		said = 0
+		say("%d documents have no %q; they are known by their file and line", c.byPlace, c.cols.id)
+	}
 }
 
 // at returns a place as text: file:line.

@@ -39,10 +39,11 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	if o.against != "" {
-		c.sources = findSources([]string{o.against}, o.format)
+		c.sources, c.passed = findSources([]string{o.against}, o.format)
 	}
 	c.oldSources = len(c.sources)
-	sources := findSources(o.args, o.format)
+	sources, passed := findSources(o.args, o.format)
+	c.passed = append(c.passed, passed...)
 	c.sources = append(c.sources, sources...)
 	for i, s := range c.sources {
 		if s.err != nil && (!o.skipBad || i < c.oldSources) {
@@ -100,6 +101,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	progress, done := c.reading("reading")
 	err = c.load(o, fp, stdin, progress)
 	done()
+	c.sayNotes()
 	if err != nil {
 		return err
 	}

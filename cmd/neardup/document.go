@@ -6,12 +6,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
 
 	"github.com/valyala/fastjson"
+
+	"github.com/neardup/neardup"
 )
 
 // This file turns an item of an input, as input.go reads it, into a document with id, title, text
@@ -21,6 +26,7 @@ import (
 // A document is a parsed item.
 type document struct {
 	id, title, text string
+	byPlace         bool     // the id is where it stands, because it has none
 	metadata        []string // keywords, tags and so on, each as name=item
 }
 
@@ -40,24 +46,38 @@ func (it *item) parse(s *source, cols columns, x *decoder) (document, error) {
 	case it.err != nil:
 		return d, it.err
 	case it.row != nil:
-		d.id, d.text = it.row[s.header.id], it.row[s.header.text]
-		if s.header.title >= 0 {
-			d.title = it.row[s.header.title]
+		h := s.header
+		if h.id >= 0 {
+			d.id = it.row[h.id]
+		} else {
+			d.byPlace = true
+		}
+		for n, i := range h.text {
+			d.addText(it.row[i], n == 0)
+		}
+		if h.title >= 0 {
+			d.title = it.row[h.title]
 		}
 		for i, name := range cols.metadataNames() {
-			d.metadata = appendItems(d.metadata, name, it.row[s.header.metadata[i]])
+			d.metadata = appendItems(d.metadata, name, it.row[h.metadata[i]])
 		}
 		if !utf8.ValidString(d.id) {
 			return d, errors.New("the id is not UTF-8")
 		}
-	case s.format == "txt":
+	case s.format == "txt" || s.format == "html":
 		d.id, d.text = s.path, view(it.raw)
+		if s.format == "html" {
+			d.text = htmlText.Normalize(d.text)
+		}
 	case s.format == "lines":
-		d.id, d.text = fmt.Sprintf("%s:%d", s.path, it.line), view(it.raw)
+		d.byPlace, d.text = true, view(it.raw)
 	default:
 		if err := x.json(&d, it.raw, cols); err != nil {
 			return d, err
 		}
+	}
+	if d.byPlace {
+		d.id = fmt.Sprintf("%s:%d", s.path, it.line)
 	}
 	if d.id == "" {
 		return d, errors.New("the id is empty")
@@ -65,7 +85,19 @@ func (it *item) parse(s *source, cols columns, x *decoder) (document, error) {
 	return d, nil
 }
 
-// A decoder reads lines of JSON, for one worker.
+// htmlText makes the text of a page of HTML.
+var htmlText = neardup.Normalizer{HTML: true}
+
+// addText adds the text of a field.
+func (d *document) addText(text string, isFirst bool) {
+	if isFirst || d.text == "" {
+		d.text = text
+	} else if text != "" {
+		d.text += "\n" + text
+	}
+}
+
+// A decoder reads values of JSON, for one worker.
 type decoder struct{ parser fastjson.Parser }
 
 // json sets the document from a line. Its title and text are only valid until the next line. Nearly all
@@ -141,7 +173,7 @@ func hasControl(line []byte) bool {
 func (d *document) fromObject(v *fastjson.Value, cols columns) bool {
 	o, err := v.Object()
 	if err != nil || cols.metadata != "" {
-		return false
+		return false // fields within fields, and several texts, are found by fromJSON
 	}
 	hasText, isGood := false, true
 	o.Visit(func(name []byte, v *fastjson.Value) {
@@ -182,19 +214,32 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 	if fields == nil {
 		return errors.New("not a JSON object: null")
 	}
-	id := fields[cols.id]
-	if len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9') { // a number: keep its spelling
+	switch id, ok := field(fields, cols.id); {
+	case !cols.idGiven && (!ok || string(id) == "null"):
+		d.byPlace = true
+	case len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9'): // a number: keep its spelling
 		d.id = string(id)
-	} else if err := stringField(fields, cols.id, true, &d.id); err != nil {
-		return err
-	} else if isMangled(id) {
-		return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
+	default:
+		if err := stringField(fields, cols.id, true, &d.id); err != nil {
+			return err
+		} else if isMangled(id) {
+			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
+		}
 	}
-	if err := stringField(fields, cols.text, true, &d.text); err != nil {
-		return err
+	names := cols.texts()
+	if _, ok := fields[cols.text]; ok { // a name with a comma
+		names = []string{cols.text}
+	}
+	for n, name := range names {
+		text := ""
+		if err := stringField(fields, name, len(names) == 1, &text); err != nil {
+			return err
+		}
+		d.addText(text, n == 0)
 	}
 	for _, name := range cols.metadataNames() {
-		if err := d.addMetadata(name, fields[name]); err != nil {
+		raw, _ := field(fields, name)
+		if err := d.addMetadata(name, raw); err != nil {
 			return err
 		}
 	}
@@ -230,13 +275,32 @@ func (d *document) addMetadata(name string, raw json.RawMessage) error {
 	return nil
 }
 
+// field returns a field. A name with a point that no field has is a path to a field within others.
+func field(fields map[string]json.RawMessage, name string) (raw json.RawMessage, ok bool) {
+	if raw, ok = fields[name]; ok {
+		return raw, true
+	}
+	for i := range len(name) {
+		if name[i] != '.' {
+			continue
+		}
+		var inner map[string]json.RawMessage
+		if raw, ok = fields[name[:i]]; ok && json.Unmarshal(raw, &inner) == nil {
+			if raw, ok = field(inner, name[i+1:]); ok {
+				return raw, true
+			}
+		}
+	}
+	return nil, false
+}
+
 // stringField sets to from a field with a string. If must is set, a field that is missing or null
 // is an error; otherwise to stays as it is.
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
-	raw, ok := fields[name]
+	raw, ok := field(fields, name)
 	if !ok || string(raw) == "null" {
 		if must {
-			return fmt.Errorf("there is no %q", name)
+			return fmt.Errorf("there is no %q among the fields %q", name, slices.Sorted(maps.Keys(fields)))
 		}
 		return nil
 	}
@@ -278,4 +342,103 @@ func isMangled(raw []byte) bool {
 		}
 	}
 	return false
+}
+
+// readJSON is read for a file with an array of objects, or with objects one after the other. The line of an
+// object is the line that it begins in.
+func (s *source) readJSON(r io.Reader, at func(int32) item, most int, yield func(item) bool) error {
+	counted := &lineCounter{r: r}
+	d := json.NewDecoder(counted)
+	where := func(offset int64) int32 { return counted.line(offset) }
+	fail := func(err error) error {
+		line := where(d.InputOffset())
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			line, err = where(syntax.Offset), fmt.Errorf("not JSON: %w", err)
+		} else if err == io.ErrUnexpectedEOF {
+			err = errors.New("the file ends in the middle of a value")
+		}
+		return fmt.Errorf("%s:%d: %w", s.path, line, err)
+	}
+	isArray := false
+	for first := true; ; first = false {
+		if first && counted.begin() == '[' {
+			isArray = true
+			if _, err := d.Token(); err != nil {
+				return fail(err)
+			}
+		}
+		if isArray && !d.More() {
+			if _, err := d.Token(); err != nil {
+				return fail(err)
+			}
+			return nil
+		}
+		var raw json.RawMessage
+		err := d.Decode(&raw)
+		if err == io.EOF && !isArray {
+			return nil
+		}
+		if err != nil {
+			return fail(err)
+		}
+		it := at(where(d.InputOffset() - int64(len(raw))))
+		if it.raw = raw; len(raw) > most {
+			it.raw, it.err = nil, errTooLong
+		}
+		if !yield(it) {
+			return nil
+		}
+	}
+}
+
+// A lineCounter knows where the lines of what was read begin, from the last place that was asked for.
+type lineCounter struct {
+	r     io.Reader
+	ends  []int64 // where lines end
+	lines int32   // how many ends were dropped
+	read  int64
+	ahead []byte
+}
+
+func (c *lineCounter) Read(p []byte) (n int, err error) {
+	if len(c.ahead) > 0 {
+		n = copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+	} else {
+		n, err = c.r.Read(p)
+	}
+	for i, b := range p[:n] {
+		if b == '\n' {
+			c.ends = append(c.ends, c.read+int64(i))
+		}
+	}
+	c.read += int64(n)
+	return n, err
+}
+
+// begin returns the first byte that is no white space, without reading it.
+func (c *lineCounter) begin() byte {
+	b := make([]byte, 1<<12)
+	for {
+		n, err := c.r.Read(b)
+		c.ahead = append(c.ahead, b[:n]...)
+		if text := bytes.TrimLeft(c.ahead, " \t\r\n"); len(text) > 0 {
+			return text[0]
+		}
+		if err != nil {
+			return 0
+		}
+	}
+}
+
+// line returns the line of a place, which must not be before that of the last call.
+func (c *lineCounter) line(offset int64) int32 {
+	n := 0
+	for n < len(c.ends) && c.ends[n] < offset {
+		n++
+	}
+	c.lines += int32(n)
+	c.ends = c.ends[n:]
+	return c.lines + 1
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup"
 )
@@ -17,12 +18,16 @@ import (
 type inputFlags struct {
 	Inputs []string `arg:"" name:"input" help:"Files, directories and patterns such as 'pages/*.jsonl', or - for standard input."`
 
-	Format  string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, csv, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl."`
-	ID      string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id."`
-	Text    string `group:"input" default:"text" placeholder:"NAME" help:"Field or column with the text."`
-	Title   string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
-	MaxLine int    `group:"input" default:"67108864" placeholder:"BYTES" help:"Length of the longest line or .txt file that is accepted."`
-	SkipBad bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
+	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
+	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
+	Text      string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
+	Title     string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
+	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252. By default it is found out, and said if it is not UTF-8."`
+	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is found out, and said if it is no comma."`
+	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
+	HeaderRow int    `group:"input" placeholder:"N" help:"Row of a workbook that has the names of the columns; by default the first one that is not empty."`
+	MaxLine   int    `group:"input" default:"67108864" placeholder:"BYTES" help:"Length of the longest line or .txt file that is accepted."`
+	SkipBad   bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
 }
 
 // methodFlags say what near-duplicates are.
@@ -107,7 +112,7 @@ func (in *inputFlags) options(m *methodFlags, out *outputFlags, given map[string
 		lines: m.Lines, weights: m.Weights, stats: m.Stats, boilerplate: m.Boilerplate,
 		format: in.Format, against: out.Against, state: out.State,
 		pairs: out.Pairs, clusters: out.Clusters, out: out.Out, save: out.Save,
-		skipBad: in.SkipBad, cols: columns{in.ID, in.Text, in.Title, m.Metadata}, args: in.Inputs,
+		skipBad: in.SkipBad, cols: columns{id: in.ID, text: in.Text, title: in.Title, metadata: m.Metadata, encoding: in.Encoding, sheet: in.Sheet, headerRow: in.HeaderRow}, args: in.Inputs,
 	}
 	o.method.name, o.method.least, o.method.recall, o.method.group, o.method.keep = m.Method, m.Similarity, m.Recall, m.Group, m.Keep
 	o.method.bits, o.method.distance = m.Bits, m.Distance
@@ -120,7 +125,11 @@ func (in *inputFlags) options(m *methodFlags, out *outputFlags, given map[string
 		}
 	}
 	slices.Sort(o.set)
+	o.cols.idGiven = isGiven["id"]
 	var err error
+	if o.cols.separator, err = separator(in.Separator); err != nil {
+		return nil, err
+	}
 	if m.Kinds != "" {
 		if o.method.kinds, err = neardup.ParseKinds(m.Kinds); err != nil {
 			return nil, fmt.Errorf("--kinds %q: %w", m.Kinds, err)
@@ -146,8 +155,10 @@ func (o *options) check(given map[string]bool) (wrong string) {
 		wrong = fmt.Sprintf("--workers %d: must be from 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:
 		wrong = fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
-	case o.format != "" && o.format != "jsonl" && o.format != "csv" && o.format != "txt" && o.format != "lines":
-		wrong = fmt.Sprintf("--format %q: must be jsonl, csv, txt or lines", o.format)
+	case o.format != "" && !isFormat(o.format):
+		wrong = fmt.Sprintf("--format %q: must be one of %s", o.format, formatNames())
+	case o.cols.headerRow < 0:
+		wrong = fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.headerRow)
 	case o.boilerplate < 0 || o.boilerplate == 1:
 		wrong = fmt.Sprintf("--boilerplate %d: must be 0, or 2 or more", o.boilerplate)
 	case o.lines != "" && o.boilerplate == 0:
@@ -198,6 +209,40 @@ func (o *options) check(given map[string]bool) (wrong string) {
 		wrong = "- (standard input) can be given only once"
 	}
 	return wrong
+}
+
+// separator returns the rune that --separator names, or 0.
+func separator(name string) (rune, error) {
+	if name == "tab" || name == "\\t" {
+		return '\t', nil
+	}
+	r, n := utf8.DecodeRuneInString(name)
+	if name != "" && (n != len(name) || r == utf8.RuneError || strings.ContainsRune("\"\r\n\ufeff", r)) {
+		return 0, fmt.Errorf("--separator %q: must be one character, no quote and no line end", name)
+	}
+	if name == "" {
+		return 0, nil
+	}
+	return r, nil
+}
+
+// isFormat reports whether there is a format of this name.
+func isFormat(name string) bool {
+	for _, f := range formats {
+		if f.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// formatNames lists the formats.
+func formatNames() string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // parseBytes returns a number of bytes: a number with K, M, G or T behind it, for powers of 1024, or without.

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,38 +11,45 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
-// This file finds the input files and reads items from them: lines of JSON or text, rows of CSV, or
-// whole files. Every item knows its file and line, so that errors can name them. Lines have a limit
-// (--max-line), so a file without line ends cannot fill the memory. An item that cannot be read
+// This file finds the input files and reads items from them: lines of JSON or text, rows of tables, or
+// whole files. Every item knows its file and line, so that errors can name them. An item that cannot be read
 // carries an error instead of data, and reading goes on behind it where possible.
 
 // A source is one input file; the path of standard input is "-". A source that cannot be read
 // twice, but has to be, is copied first (copy).
 type source struct {
-	path   string
-	format string // jsonl, csv, txt or lines
-	info   fs.FileInfo
-	copy   *os.File
-	header *header // of a CSV file, once it was read
-	err    error   // why the source cannot be read; nil if it can
+	path    string
+	format  string // one of formats
+	info    fs.FileInfo
+	copy    *os.File
+	header  *header  // of a table, once it was read
+	decoded bool     // it is in another encoding, so places in it are not places in the file
+	notes   []string // what the user should know about how it was read
+	err     error    // why the source cannot be read; nil if it can
 }
 
 // regular reports whether the source is an ordinary file.
 func (s *source) regular() bool { return s.info != nil && s.info.Mode().IsRegular() }
 
-// A place says where a document is: the number of its source, and the line in it.
+// note adds something that the user should know, once.
+func (s *source) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.notes, text) {
+		s.notes = append(s.notes, text)
+	}
+}
+
+// A place says where a document is: the number of its source, and the line in it, or the row.
 type place struct{ source, line int32 }
 
 // An item is one document of a source before it is parsed, or the error that stands in its place.
 type item struct {
 	place
-	raw []byte   // a line of JSON, a line of text, or a whole text
-	row []string // a row of CSV; source.header says what its columns are
+	raw []byte   // a value of JSON, a line of text, or a whole text
+	row []string // a row of a table; source.header says what its columns are
 	old *saved   // a saved fingerprint
 	err error
 
@@ -52,25 +57,79 @@ type item struct {
 	offset int64   // where the line begins in the source, or in what is decompressed from it
 }
 
-// A header says which columns of a CSV file have the fields. title is −1 if no column has a title.
-type header struct {
-	names           []string
-	id, text, title int
-	metadata        []int // in the order of columns.metadataNames
+// columns says how documents are read, as the flags give it: the names of their fields, and what else the
+// formats need.
+type columns struct {
+	id, text, title, metadata string
+	idGiven                   bool   // or else a document without an id is known by its place
+	encoding                  string // "" to find out
+	separator                 rune   // of a table; 0 to find out
+	sheet                     string // of a workbook; "" for the first one
+	headerRow                 int    // of a workbook; 0 for the first row that is not empty
+	all                       bool   // all columns of a row are needed, not only those of the document
 }
 
-// columns has the names of the fields of a document, as the flags give them.
-type columns struct{ id, text, title, metadata string }
+// texts returns the fields that make the text.
+func (c *columns) texts() []string {
+	names := strings.Split(c.text, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
+}
+
+// formats has the formats, and the ends of the names of their files.
+var formats = []struct {
+	name, ends string
+	isTable    bool
+}{
+	{"jsonl", ".jsonl .ndjson", false},
+	{"json", ".json", false},
+	{"csv", ".csv", true},
+	{"tsv", ".tsv .tab", true},
+	{"xlsx", ".xlsx .xlsm", true},
+	{"parquet", ".parquet .pq", true},
+	{"txt", ".txt .text", false},
+	{"html", ".html .htm .xhtml", false},
+	{"lines", "", false},
+}
+
+// isTable reports whether a format has rows and columns.
+func isTable(format string) bool {
+	for _, f := range formats {
+		if f.name == format {
+			return f.isTable
+		}
+	}
+	return false
+}
+
+// compressions are the ends of the names of compressed files.
+var compressions = []string{".gz", ".zst", ".xz", ".bz2"}
 
 // findSources returns the sources for the arguments. A directory becomes all its files with known
-// formats, in lexical order. An argument that cannot be found or listed becomes a source with an
-// error.
-func findSources(args []string, format string) []source {
-	var sources []source
+// formats, in lexical order, and a pattern all files that match. An argument that cannot be found or listed
+// becomes a source with an error. passed has the files in directories that have other formats.
+func findSources(args []string, format string) (sources []source, passed []string) {
 	fail := func(path string, err error) {
 		sources = append(sources, source{path: path, err: err})
 	}
+	var all []string
 	for _, arg := range args {
+		if _, err := os.Stat(arg); arg == "-" || err == nil || !strings.ContainsAny(arg, "*?[") {
+			all = append(all, arg)
+			continue
+		}
+		switch matches, err := filepath.Glob(arg); {
+		case err != nil:
+			fail(arg, fmt.Errorf("%s:1: %w", arg, err))
+		case len(matches) == 0:
+			fail(arg, fmt.Errorf("%s:1: no file matches this pattern", arg))
+		default:
+			all = append(all, matches...)
+		}
+	}
+	for _, arg := range all {
 		info, err := os.Stat(arg)
 		switch f := formatOf(arg, format); {
 		case arg == "-":
@@ -82,7 +141,11 @@ func findSources(args []string, format string) []source {
 			root := strings.TrimRight(arg, "/") + "/" // so that WalkDir follows arg if it is a link
 			filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 				f := formatOf(path, "")
-				if err == nil && (d.IsDir() || f == "" || f == fingerprints) {
+				if err == nil && d.IsDir() {
+					return nil
+				}
+				if err == nil && (f == "" || f == fingerprints) {
+					passed = append(passed, path)
 					return nil
 				}
 				if err == nil {
@@ -92,19 +155,30 @@ func findSources(args []string, format string) []source {
 					fail(path, cli.InFile(path, err))
 				} else if info.Mode().IsRegular() {
 					sources = append(sources, source{path: path, format: formatOf(path, format), info: info})
+				} else {
+					passed = append(passed, path)
 				}
 				return nil
 			})
 			if len(sources) == before {
-				fail(arg, fmt.Errorf("%s:1: this directory has no .jsonl, .csv or .txt files", arg))
+				fail(arg, fmt.Errorf("%s:1: this directory has no file of a known format (%s)", arg, knownEnds()))
 			}
 		case f == "":
-			fail(arg, fmt.Errorf("%s:1: not a .jsonl, .csv or .txt file; give its format with --format", arg))
+			fail(arg, fmt.Errorf("%s:1: not a known format (%s); give it with --format", arg, knownEnds()))
 		default:
 			sources = append(sources, source{path: arg, format: f, info: info})
 		}
 	}
-	return sources
+	return sources, passed
+}
+
+// knownEnds lists the ends of the names of files that can be read.
+func knownEnds() string {
+	var ends []string
+	for _, f := range formats {
+		ends = append(ends, strings.Fields(f.ends)...)
+	}
+	return strings.Join(ends, ", ")
 }
 
 // fingerprints is the format of the files that --save writes.
@@ -114,20 +188,23 @@ const fingerprints = "fingerprints"
 // that the user told, otherwise what the name says. It returns "" if the name says nothing.
 func formatOf(path, told string) string {
 	name := strings.ToLower(path)
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
+	for _, end := range compressions {
+		if rest, ok := strings.CutSuffix(name, end); ok {
+			name = rest
+			break
+		}
+	}
 	switch ext := filepath.Ext(name); {
 	case ext == ".fp":
 		return fingerprints
 	case told != "":
 		return told
-	}
-	switch filepath.Ext(name) {
-	case ".jsonl", ".ndjson":
-		return "jsonl"
-	case ".csv":
-		return "csv"
-	case ".txt":
-		return "txt"
+	case ext != "":
+		for _, f := range formats {
+			if slices.Contains(strings.Fields(f.ends), ext) {
+				return f.name
+			}
+		}
 	}
 	return ""
 }
@@ -159,7 +236,7 @@ func (s *source) open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 // beginning returns the beginning of the text at an offset, or "" if that cannot be read without reading all
 // that is before it.
 func (s *source) beginning(offset int64, cols columns) string {
-	if !s.regular() || s.format == "csv" {
+	if !s.regular() || s.decoded || s.format != "jsonl" && s.format != "lines" && s.format != "txt" {
 		return ""
 	}
 	f, err := os.Open(s.path)
@@ -189,98 +266,41 @@ func (s *source) beginning(offset int64, cols columns) string {
 	return text
 }
 
-// errTooLong is the error of a line that is longer than --max-line.
-var errTooLong = errors.New("longer than --max-line")
-
-// A lineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
-// parts, so that lines are not copied.
-type lineReader struct {
-	r     io.Reader
-	max   int
-	line  int32   // number of the line that was read last, from 1
-	block *[]byte // of which the line is a part
-	rest  []byte  // of the block
-	begin int64   // where the line begins
-	end   int64   // and where the next one does
-	err   error   // what r returned
-}
-
-const (
-	blockSize = 1 << 18       // what is read at once
-	blockRoom = 2 * blockSize // the length of a block, unless a line is longer
-)
-
-// blocks are those that nobody uses any more, of blockRoom bytes.
-var blocks = sync.Pool{New: func() any { b := make([]byte, blockRoom); return &b }}
-
-// next returns the next line without its line end. It drops a byte order mark before the first
-// line. After errTooLong the caller may read on with the following line; after any other error it
-// may not.
-func (l *lineReader) next() ([]byte, error) {
-	end, tooLong := 0, false // the first bytes of rest have no line end
-	for {
-		if i := bytes.IndexByte(l.rest[end:], '\n'); i >= 0 {
-			end += i + 1
-			break
-		}
-		end = len(l.rest)
-		if l.err != nil && (l.err != io.EOF || end == 0 && !tooLong) {
-			return nil, l.err
-		}
-		if l.err != nil {
-			break
-		}
-		if end > l.max+8 { // + 8: the line end and the mark are cut off below
-			tooLong = true
-			l.end += int64(end)
-			end = 0
-		}
-		l.fill(end)
-	}
-	line := l.rest[:end:end]
-	l.rest = l.rest[end:]
-	l.begin, l.end = l.end, l.end+int64(end)
-	l.line++
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	if l.line == 1 {
-		line = bytes.TrimPrefix(line, []byte("\ufeff"))
-	}
-	if tooLong || len(line) > l.max {
-		return nil, errTooLong
-	}
-	return line, nil
-}
-
-// fill begins a new block with the first n bytes of rest, and reads what follows.
-func (l *lineReader) fill(n int) {
-	block := new([]byte)
-	if n <= blockRoom-blockSize {
-		block = blocks.Get().(*[]byte)
-	} else {
-		*block = make([]byte, 2*n)
-	}
-	copy(*block, l.rest[:n])
-	var read int
-	read, l.err = io.ReadAtLeast(l.r, (*block)[n:], 1)
-	l.block, l.rest = block, (*block)[:n+read]
-}
-
 // read yields the items of a source in order, until yield returns false. It returns an error if the
 // rest of the source cannot be read.
 func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(item) bool) error {
-	lines := &lineReader{r: r, max: maxLine}
 	at := func(line int32) item { return item{place: place{int32(n), line}} }
 	switch s.format {
-	case "csv":
+	case "xlsx":
+		return s.readSheet(r, at, cols, yield)
+	case "parquet":
+		return s.readParquet(r, at, cols, yield)
+	}
+	buffered, ok := r.(*bufio.Reader)
+	if !ok || buffered.Size() < sniffBytes {
+		buffered = bufio.NewReaderSize(r, sniffBytes)
+	}
+	plain, encoding, err := decoded(buffered, cols.encoding)
+	if err != nil {
+		return fmt.Errorf("%s:1: %w", s.path, err)
+	}
+	if encoding != "" {
+		s.decoded = true
+		s.note("read as %s", encoding)
+	}
+	lines := &lineReader{r: plain, max: maxLine}
+	switch s.format {
+	case "csv", "tsv":
 		return s.readCSV(lines, at, cols, yield)
-	case "txt":
+	case "json":
+		return s.readJSON(plain, at, maxLine, yield)
+	case "txt", "html":
 		it := at(1)
-		text, err := io.ReadAll(io.LimitReader(r, int64(maxLine)+8))
+		text, err := io.ReadAll(io.LimitReader(plain, int64(maxLine)+8))
 		if err != nil {
 			return fmt.Errorf("%s:1: %w", s.path, err)
 		}
-		it.raw = bytes.TrimPrefix(text, []byte("\ufeff"))
-		if len(it.raw) > maxLine {
+		if it.raw = text; len(it.raw) > maxLine {
 			it.raw, it.err = nil, errTooLong
 		}
 		yield(it)
@@ -305,130 +325,27 @@ func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(
 	}
 }
 
-// A feeder passes lines to a CSV reader one by one. It returns an error when a record takes too
-// many bytes, so that a quote that is never closed does not take the rest of the file into memory.
-type feeder struct {
-	lines *lineReader
-	rest  []byte
-	left  int
-	start int32   // the line at which the record begins, or a line soon after
-	long  []int32 // numbers of the lines that were too long; the CSV reader did not get them
-}
-
-func (f *feeder) Read(p []byte) (int, error) {
-	for len(f.rest) == 0 {
-		line, err := f.lines.next()
-		if err == errTooLong {
-			f.long = append(f.long, f.lines.line)
-			f.rest = []byte("\n") // so that the line numbers stay right
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-		f.rest = append(line, '\n')
-	}
-	n := copy(p, f.rest)
-	if f.left -= n; f.left < 0 {
-		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed? The rest of the file is not read", f.start, errTooLong)
-	}
-	f.rest = f.rest[n:]
-	return n, nil
-}
-
-// readCSV is read for CSV files.
-func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, yield func(item) bool) error {
-	feed := &feeder{lines: lines, start: 1}
-	r := csv.NewReader(feed)
-	limit := 2*lines.max + 1<<16 // the CSV reader also reads ahead
-	feed.left = limit
-	names, err := r.Read()
-	if err == io.EOF {
-		return fmt.Errorf("%s:1: the file has no header", s.path)
-	}
-	if err != nil {
-		return s.csvError(err, lines)
-	}
-	h := &header{names: names, id: -1, text: -1, title: -1}
-	for i, name := range names {
-		for _, c := range []struct {
-			name string
-			at   *int
-		}{{cols.id, &h.id}, {cols.text, &h.text}, {cols.title, &h.title}} {
-			if name == c.name {
-				if *c.at >= 0 {
-					return fmt.Errorf("%s:1: two columns have the name %q", s.path, name)
-				}
-				*c.at = i
-			}
+// file returns a source for formats that are not read from the beginning to the end. r is what the caller reads
+// otherwise. done removes what was made.
+func (s *source) file(r io.Reader) (f *os.File, size int64, done func(), err error) {
+	for _, end := range compressions {
+		if strings.HasSuffix(strings.ToLower(s.path), end) {
+			return nil, 0, nil, fmt.Errorf("%s:1: this format is compressed in itself; decompress the file first", s.path)
 		}
 	}
-	for name, i := range map[string]int{cols.id: h.id, cols.text: h.text} {
-		if i < 0 {
-			return fmt.Errorf("%s:1: there is no column %q among %q; set --id and --text", s.path, name, names)
+	if s.regular() {
+		if f, err = os.Open(s.path); err != nil {
+			return nil, 0, nil, cli.InFile(s.path, err)
 		}
+		return f, s.info.Size(), func() { f.Close() }, nil
 	}
-	for _, name := range cols.metadataNames() {
-		i := slices.Index(names, name)
-		if i < 0 {
-			return fmt.Errorf("%s:1: there is no column %q among %q; set --metadata", s.path, name, names)
-		}
-		h.metadata = append(h.metadata, i)
+	if f, err = os.CreateTemp("", "neardup-input-*"); err != nil {
+		return nil, 0, nil, err
 	}
-	s.header = h
-	for {
-		feed.left, feed.start = limit, lines.line
-		row, err := r.Read()
-		if err != nil && err != io.EOF {
-			var parse *csv.ParseError
-			if !errors.As(err, &parse) || errors.Is(err, errTooLong) {
-				return s.csvError(err, lines)
-			}
-			it := at(int32(parse.StartLine))
-			if it.err = parse.Err; parse.Line > parse.StartLine {
-				it.err = fmt.Errorf("%w; lines %d to %d are lost", parse.Err, parse.StartLine, parse.Line)
-			}
-			if !yield(it) {
-				return nil
-			}
-			continue
-		}
-		// A line that was too long spoils the record that it belongs to. Yield an error for it, and
-		// drop the record.
-		first, last := lines.line+1, lines.line+1
-		if err == nil {
-			line, _ := r.FieldPos(0)
-			first = int32(line)
-			last = first + int32(strings.Count(strings.Join(row, ""), "\n"))
-		}
-		spoilt := false
-		for len(feed.long) > 0 && feed.long[0] <= last {
-			it := at(feed.long[0])
-			it.err = errTooLong
-			spoilt = spoilt || feed.long[0] >= first
-			feed.long = feed.long[1:]
-			if !yield(it) {
-				return nil
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if spoilt {
-			continue
-		}
-		it := at(first)
-		it.row = row
-		if !yield(it) {
-			return nil
-		}
+	os.Remove(f.Name()) // the file stays as long as it is open
+	if size, err = io.Copy(f, r); err != nil {
+		f.Close()
+		return nil, 0, nil, fmt.Errorf("%s:1: %w", s.path, err)
 	}
-}
-
-func (s *source) csvError(err error, lines *lineReader) error {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", s.path, parse.StartLine, parse.Err)
-	}
-	return fmt.Errorf("%s:%d: %w", s.path, max(1, lines.line), err)
+	return f, size, func() { f.Close() }, nil
 }

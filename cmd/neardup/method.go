@@ -311,9 +311,9 @@ func (c *columns) metadataNames() []string {
 
 // repeat reports whether two fields have the same name.
 func (c *columns) repeat() bool {
-	names := append(c.metadataNames(), c.id, c.text, c.title)
+	names := append(append(c.metadataNames(), c.texts()...), c.id, c.title)
 	slices.Sort(names)
-	return len(slices.Compact(names)) < len(c.metadataNames())+3
+	return len(slices.Compact(names)) < len(c.metadataNames())+len(c.texts())+2
 }
 
 // appendItems appends the items of a field that has several in one string.

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
 
 // This file reads compressed files, and gives errors of reading the form file:line: message.
@@ -25,7 +27,7 @@ func InFile(path string, err error) error {
 	return fmt.Errorf("%s:1: %w", path, err)
 }
 
-// Decompress returns a reader of the decompressed content of r, for gzip and zstd. It recognises
+// Decompress returns a reader of the decompressed content of r, for gzip, zstd, xz and bzip2. It recognises
 // them by the first bytes or by the name. The caller must call finish at the end.
 func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err error) {
 	b := bufio.NewReaderSize(r, 1<<18)
@@ -47,6 +49,14 @@ func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err e
 			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
 		}
 		return z, z.Close, nil
+	case bytes.HasPrefix(magic, []byte("BZh")) || strings.HasSuffix(path, ".bz2"):
+		return bzip2.NewReader(b), func() {}, nil
+	case bytes.HasPrefix(magic, []byte("\xFD7zX")) || strings.HasSuffix(path, ".xz"):
+		z, err := xz.NewReader(b)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
+		}
+		return z, func() {}, nil
 	}
 	return b, func() {}, nil
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+)
+
+// This file reads and writes Parquet. Of each row only the columns that are needed are read.
+
+// readParquet is read for a Parquet file. The line of an item is the number of its row, from 1. A list becomes a
+// text with a line for each element.
+func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yield func(item) bool) (err error) {
+	file, size, done, err := s.file(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	line := int32(0)
+	defer s.recovered(&line, &err) // the library trusts what it reads
+	p, err := s.openParquet(file, size)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, path := range p.Schema().Columns() {
+		names = append(names, columnName(path))
+	}
+	if s.header, err = s.newHeader(names, cols); err != nil {
+		return err
+	}
+	needed := append(append([]int{s.header.id, s.header.title}, s.header.text...), s.header.metadata...)
+	if cols.all {
+		needed = needed[:0]
+		for i := range names {
+			needed = append(needed, i)
+		}
+	}
+	for _, group := range p.RowGroups() {
+		values := make([]*parquetColumn, len(names))
+		chunks := group.ColumnChunks()
+		for _, i := range needed {
+			if i >= 0 && values[i] == nil {
+				values[i] = &parquetColumn{pages: chunks[i].Pages()}
+				defer values[i].pages.Close()
+			}
+		}
+		for range group.NumRows() {
+			line++
+			it := at(line)
+			it.row = make([]string, len(names))
+			for i, c := range values {
+				if c == nil {
+					continue
+				}
+				if it.row[i], err = c.next(); err != nil {
+					return fmt.Errorf("%s:%d: column %q: %w", s.path, line, names[i], err)
+				}
+			}
+			if !yield(it) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// recovered turns a panic into an error.
+func (s *source) recovered(line *int32, err *error) {
+	if wrong := recover(); wrong != nil {
+		*err = fmt.Errorf("%s:%d: the file is damaged: %v", s.path, *line+1, wrong)
+	}
+}
+
+// openParquet opens a file.
+func (s *source) openParquet(file *os.File, size int64) (*parquet.File, error) {
+	p, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", s.path, err)
+	}
+	return p, nil
+}
+
+// columnName returns the name of a column by its path. The elements of a list have the name of the list.
+func columnName(path []string) string {
+	name := strings.Join(path, ".")
+	for _, end := range []string{".list.element", ".list.item", ".bag.array_element", ".array"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
+}
+
+// A parquetColumn reads the values of a column in a row group, row by row.
+type parquetColumn struct {
+	pages  parquet.Pages
+	values parquet.ValueReader
+	buf    [64]parquet.Value
+	ready  []parquet.Value // of buf
+	isLast bool            // there are no more values behind ready
+}
+
+// next returns the text of the next row.
+func (c *parquetColumn) next() (text string, err error) {
+	for n := 0; ; n++ {
+		if len(c.ready) == 0 {
+			if err := c.fill(); err != nil {
+				return "", err
+			}
+		}
+		if n > 0 && (len(c.ready) == 0 || c.ready[0].RepetitionLevel() == 0) {
+			return text, nil
+		}
+		if len(c.ready) == 0 {
+			return "", io.ErrUnexpectedEOF
+		}
+		v := c.ready[0]
+		c.ready = c.ready[1:]
+		if v.IsNull() {
+			continue
+		}
+		if n > 0 {
+			text += "\n"
+		}
+		text += v.String()
+	}
+}
+
+// fill reads more values, if there are any.
+func (c *parquetColumn) fill() error {
+	for !c.isLast {
+		if c.values == nil {
+			page, err := c.pages.ReadPage()
+			if errors.Is(err, io.EOF) {
+				c.isLast = true
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			c.values = page.Values()
+		}
+		n, err := c.values.ReadValues(c.buf[:])
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if errors.Is(err, io.EOF) {
+			c.values = nil
+		}
+		if n > 0 {
+			c.ready = c.buf[:n]
+			return nil
+		}
+	}
+	return nil
+}
