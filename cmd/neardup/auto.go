@@ -33,10 +33,11 @@ type exact struct {
 	err   error // valid once done is closed
 }
 
-// numbered is a text, and the number and the id of its document.
+// numbered is a text or a record, and the number and the id of its document.
 type numbered struct {
 	number   int
 	id, text string
+	record   neardup.Record
 }
 
 // newExact returns an exact with the settings of a call.
@@ -47,6 +48,7 @@ func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}
+	s.Fingerprinter.Fields = o.fields
 	if m.weighs && fp.Weight == nil {
 		s.Fingerprinter.Weight = neardup.Count
 	}
@@ -62,8 +64,13 @@ func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func
 	}
 	go func() {
 		defer close(e.done)
-		if e.state == nil {
-			e.err = e.d.AddAll(context.Background(), each(e, func(t numbered) (int, bool) { return t.number, true }))
+		all := func(t numbered) (int, bool) { return t.number, true }
+		switch {
+		case o.fields != nil:
+			e.err = e.d.AddRecords(context.Background(), each(e, all, func(t numbered) neardup.Record { return t.record }))
+			return
+		case e.state == nil:
+			e.err = e.d.AddAll(context.Background(), each(e, all, textOfNumbered))
 			return
 		}
 		var wrong error
@@ -71,26 +78,28 @@ func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func
 			there, err := e.state.isThere(t.id)
 			wrong = cmp.Or(wrong, err)
 			return t.id, !there && wrong == nil
-		}))
+		}, textOfNumbered))
 		e.err = cmp.Or(wrong, err)
 	}()
 	return e, nil
 }
 
-// each yields the texts of the documents that are to be added, with the ids that id returns.
-func each[ID any](e *exact, id func(t numbered) (ID, bool)) iter.Seq2[ID, string] {
-	return func(yield func(ID, string) bool) {
+func textOfNumbered(t numbered) string { return t.text }
+
+// each yields what of returns for the documents that are to be added, with the ids that id returns.
+func each[ID, D any](e *exact, id func(t numbered) (ID, bool), of func(t numbered) D) iter.Seq2[ID, D] {
+	return func(yield func(ID, D) bool) {
 		goOn := true
 		for t := range e.texts { // read all, also after an error, so that add never blocks for ever
 			if id, ok := id(t); ok {
-				goOn = goOn && yield(id, t.text)
+				goOn = goOn && yield(id, of(t))
 			}
 		}
 	}
 }
 
 // add passes a document to the Deduplicator.
-func (e *exact) add(number int, id, text string) { e.texts <- numbered{number, id, text} }
+func (e *exact) add(t numbered) { e.texts <- t }
 
 // finish waits until the Deduplicator has all documents, and returns its error.
 func (e *exact) finish() error {

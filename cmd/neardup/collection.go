@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup"
@@ -31,7 +28,8 @@ type collection struct {
 	old        int // docs[:old] are of old sources
 	bytes      int64
 	bad        int
-	byPlace    int      // how many documents have no id
+	byPlace    int // how many documents have no id
+	quiet      bool
 	passed     []string // files of other formats in directories
 	cols       columns
 	progress   *progress
@@ -92,8 +90,9 @@ func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 type batch struct {
 	items   []item
 	docs    []stored
-	texts   []string // with --method auto and cosine: the texts of docs
-	bad     []error  // for each item, what is wrong with it; nil if it is a document
+	texts   []string         // with --method auto and cosine: the texts of docs
+	records []neardup.Record // the same for records
+	bad     []error          // for each item, what is wrong with it; nil if it is a document
 	bytes   int64
 	byPlace int // how many documents have no id
 	done    chan struct{}
@@ -200,7 +199,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
 	if o.method.isExact() {
-		b.texts = make([]string, len(b.items))
+		b.texts, b.records = make([]string, len(b.items)), make([]neardup.Record, len(b.items))
 	}
 	made := make([]content, len(b.items))
 	var kept strings.Builder // ids, so that they do not keep the texts in memory
@@ -216,7 +215,15 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			b.docs[i] = stored{place: it.place, id: it.old.id, content: it.old.content}
 			continue
 		}
-		d, err := it.parse(&sources[it.source], o.cols, x)
+		var d document
+		var rec neardup.Record
+		var err error
+		if o.fields != nil {
+			d, rec, err = it.record(&sources[it.source], o.cols)
+			d.text = textOf(rec)
+		} else {
+			d, err = it.parse(&sources[it.source], o.cols, x)
+		}
 		it.raw, it.row = nil, nil
 		if err != nil {
 			b.bad[i] = err
@@ -236,7 +243,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if d.byPlace && sources[it.source].format != "lines" {
 			b.byPlace++
 		}
-		if b.texts != nil {
+		switch {
+		case rec != nil:
+			b.records[i] = rec
+		case b.texts != nil:
 			b.texts[i] = strings.Clone(text)
 		}
 		if o.method.keep == "longest" {
@@ -277,7 +287,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			if err == nil {
 				ids[which][d.id] = at
 				if c.exact != nil {
-					c.exact.add(len(c.docs), d.id, b.texts[i])
+					c.exact.add(numbered{len(c.docs), d.id, b.texts[i], b.records[i]})
 				}
 				c.docs = append(c.docs, d)
 				c.old += 1 - which
@@ -334,6 +344,13 @@ func (c *collection) group(wantPairs bool) error {
 	if c.exact != nil {
 		return c.groupExactly(wantPairs)
 	}
+	prefers := preferences[c.method.keep]
+	before := func(i, j int) bool {
+		if (i < c.old) != (j < c.old) {
+			return i < c.old
+		}
+		return prefers(i, c.docs[i].length, j, c.docs[j].length)
+	}
 	// List the distinct texts in the order in which they first occur, and the documents of each.
 	var distinct []*content
 	for i := range c.docs {
@@ -379,7 +396,7 @@ func (c *collection) group(wantPairs bool) error {
 					yield(neardup.Pair[int]{A: int(same[0]), B: int(i)})
 				}
 			}
-		}, neardup.Chains, nil)
+		}, neardup.Chains, before)
 		return nil
 	}
 	near, err := c.method.pairs(marks)
@@ -442,7 +459,7 @@ func (c *collection) group(wantPairs bool) error {
 		for p := range near {
 			link(of[p.i], of[p.j])
 		}
-	}, neardup.Chains, nil)
+	}, neardup.Chains, before)
 	return nil
 }
 
@@ -453,77 +470,12 @@ func (c *collection) link(i, j uint32, value float64) {
 	}
 }
 
-// summary tells the user what was found.
-func (c *collection) summary(out io.Writer, took time.Duration) error {
-	w := bufio.NewWriter(out)
-	members := make([]int, len(c.docs))
-	duplicates, empty, described, texts := 0, 0, 0, 0
+// duplicates returns how many new documents are not kept.
+func (c *collection) duplicates() (n int) {
 	for i := c.old; i < len(c.docs); i++ {
 		if c.cluster[i] != i {
-			duplicates++
-		}
-		members[c.cluster[i]]++
-		if t := c.docs[i].content; !t.counted {
-			t.counted = true
-			texts++
-		}
-		if more := c.docs[i].content.more; more != nil && len(more.metadata) > 0 {
-			described++
-		}
-		if c.docs[i].content.isEmpty() {
-			empty++
+			n++
 		}
 	}
-	var groups []int
-	for first, n := range members {
-		if n > 1 || n > 0 && first < c.old {
-			groups = append(groups, first)
-		}
-	}
-	slices.SortFunc(groups, func(a, b int) int {
-		if members[a] != members[b] {
-			return members[b] - members[a]
-		}
-		return a - b
-	})
-	n := len(c.docs) - c.old
-	and := ""
-	if !c.method.byContent {
-		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", described)
-	}
-	fmt.Fprintf(w, "%d documents, %d different texts%s\n", n, texts, and)
-	if c.exact != nil {
-		t, plan, err := c.exact.says()
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(w, t)
-		if plan.Trees > 0 {
-			fmt.Fprintln(w, plan)
-		}
-	}
-	if c.old > 0 {
-		fmt.Fprintf(w, "%d old documents to compare with\n", c.old)
-	}
-	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), n-duplicates)
-	if empty > 0 {
-		fmt.Fprintf(w, "%d texts have no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", empty, map[bool]string{false: ", if their metadata are equal too"}[c.method.byContent])
-	}
-	if c.bad > 0 {
-		fmt.Fprintf(w, "%d bad lines skipped\n", c.bad)
-	}
-	mb := float64(c.bytes) / 1e6
-	fmt.Fprintf(w, "%.1f MB of text in %.2f s, %.0f MB/s\n", mb, took.Seconds(), mb/took.Seconds())
-	if len(groups) > 0 {
-		fmt.Fprintln(w, "largest groups:")
-	}
-	for _, first := range groups[:min(5, len(groups))] {
-		d := &c.docs[first]
-		fmt.Fprintf(w, "%6d × %s", members[first], cli.Printable(d.id, 60))
-		if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {
-			fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
+	return n
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
@@ -23,7 +26,10 @@ func (o *options) run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writ
 		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
-	c := &collection{stderr: stderr, method: &o.method, cols: o.cols, progress: newProgress(stderr)}
+	if o.quiet {
+		stderr = quiet{stderr}
+	}
+	c := &collection{stderr: stderr, method: &o.method, cols: o.cols, progress: newProgress(stderr), quiet: o.quiet}
 	return c.dedup(o, outs, stdin, stdout)
 }
 
@@ -49,7 +55,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		if s.err != nil && (!o.skipBad || i < c.oldSources) {
 			return s.err
 		}
-		for _, path := range []string{o.pairs, o.clusters, o.out} {
+		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit} {
 			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
 				return fmt.Errorf("%s: the same file is an input and an output", path)
 			}
@@ -63,21 +69,36 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if o.estimate {
 		return c.estimate(o, stdout)
 	}
-	var pairs, clusters, out, save *cli.Output
+	var pairs, clusters, out, annotated, audit, save *cli.Output
 	summary, err := outs.CreateAll(stdout, c.stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
-		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.save, To: &save})
+		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.annotate, To: &annotated}, cli.Path{Name: o.audit, To: &audit}, cli.Path{Name: o.save, To: &save})
 	if err != nil {
 		return err
 	}
-	if out != nil {
-		if err := checkOut(o.out, sources); err != nil {
+	for _, path := range []string{o.out, o.annotate} {
+		if path == "" {
+			continue
+		}
+		if err := checkOut(path, sources); err != nil {
 			return err
 		}
 	}
-	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats); out != nil || learns {
+	if f := outFormat(o.annotate); o.annotate != "" && f != "csv" && f != "tsv" && f != "xlsx" && f != "jsonl" {
+		return fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx or .jsonl", o.annotate)
+	}
+	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats) || o.cols.isRecord && o.schemaFile == ""; out != nil || annotated != nil || learns {
 		defer c.closeCopies()
 		if err := c.keepCopies(stdin, learns); err != nil {
 			return err
+		}
+	}
+	if o.cols.isRecord {
+		schema, err := c.schema(o, stdin)
+		if err != nil {
+			return err
+		}
+		if o.fields = schema.fields(); !schema.said {
+			fmt.Fprintf(c.stderr, "neardup: columns are compared by this schema, which you can change and give as --schema: %s\n", schema)
 		}
 	}
 	if o.boilerplate > 0 {
@@ -106,16 +127,22 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
-	err = c.group(pairs != nil)
+	err = c.group(pairs != nil || audit != nil || annotated != nil)
 	c.progress.end()
 	if pairs != nil && err == nil {
-		err = c.writePairs(pairs)
+		err = c.writePairs(pairs, o.pairs)
 	}
 	if clusters != nil && err == nil {
-		err = c.writeClusters(clusters)
+		err = c.writeClusters(clusters, o.clusters)
 	}
 	if out != nil && err == nil {
 		err = c.writeOut(out, o, stdin)
+	}
+	if annotated != nil && err == nil {
+		err = c.writeAnnotated(annotated, o, stdin)
+	}
+	if audit != nil && err == nil {
+		err = c.writeAudit(audit, o.audit, c.settings(o, fp))
 	}
 	if save != nil && err == nil {
 		err = c.saveAll(save, o.method.bits)
@@ -124,12 +151,35 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		err = outs.Commit()
 	}
 	if err == nil {
-		err = c.summary(summary, time.Since(start))
+		err = c.summary(summary, o, time.Since(start))
 	}
 	if err == nil && o.state != "" {
 		err = c.exact.state.end()
 	}
+	if err == nil && o.exitCode && c.duplicates() > 0 {
+		err = errDuplicates
+	}
 	return err
+}
+
+// errDuplicates tells run to end with a status of its own.
+var errDuplicates = errors.New("there are duplicates")
+
+// settings describes what was found with: the version of the features, the flags, and the threshold.
+func (c *collection) settings(o *options, fp *neardup.Fingerprinter) string {
+	version, err := fp.Version()
+	if err != nil {
+		version = err.Error()
+	}
+	said := append([]string{programVersion(), "--method=" + o.method.name}, o.set...)
+	if c.exact != nil {
+		if t, _, err := c.exact.says(); err == nil {
+			said = append(said, fmt.Sprintf("threshold=%.2f", t.Similarity))
+		}
+	} else {
+		said = append(said, version)
+	}
+	return strings.Join(said, " ")
 }
 
 // exists reports whether there is something at path.
@@ -177,3 +227,8 @@ func (c *collection) closeCopies() {
 		}
 	}
 }
+
+// A quiet writer drops what is written to it.
+type quiet struct{ io.Writer }
+
+func (quiet) Write(p []byte) (int, error) { return len(p), nil }

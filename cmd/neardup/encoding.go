@@ -23,25 +23,25 @@ import (
 // sniffBytes is how much of a file is looked at.
 const sniffBytes = 1 << 20
 
-// decoded returns a reader of r as UTF-8 without a byte order mark, and the name of the encoding if it is another
-// one. name is what the user told, or "".
-func decoded(r *bufio.Reader, name string) (plain io.Reader, other string, err error) {
+// decoded returns a reader of r as UTF-8 without a byte order mark, the name of the encoding if it is another one,
+// and whether there was a mark of UTF-8. name is what the user told, or "".
+func decoded(r *bufio.Reader, name string) (plain io.Reader, other string, hasMark bool, err error) {
 	sample, _ := r.Peek(sniffBytes) // whoever reads so far gets the error
 	from, other := encoding.Encoding(nil), ""
 	if name != "" {
 		if from, other, err = encodingOf(name); err != nil {
-			return nil, "", err
+			return nil, "", false, err
 		}
 	} else {
 		from, other = detect(sample)
 	}
 	if from == nil {
-		if bytes.HasPrefix(sample, []byte("\ufeff")) {
+		if hasMark = bytes.HasPrefix(sample, []byte("\ufeff")); hasMark {
 			r.Discard(3)
 		}
-		return r, "", nil
+		return r, "", hasMark, nil
 	}
-	return transform.NewReader(r, from.NewDecoder()), other, nil
+	return transform.NewReader(r, from.NewDecoder()), other, false, nil
 }
 
 // encodingOf returns an encoding by one of its names, or nil for UTF-8.

@@ -131,7 +131,10 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 			if s.format == "jsonl" {
 				line.Write(it.raw)
 				line.WriteByte('\n')
-			} else if failed = writeJSON(&line, &it, s, o.cols); failed != nil {
+			} else if s.format == "json" {
+				line.Write(oneLine(it.raw))
+				line.WriteByte('\n')
+			} else if failed = writeJSON(&line, &it, s, o.cols, nil, nil); failed != nil {
 				return false
 			}
 			taken += int64(line.Len())
@@ -162,7 +165,7 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 
 // isCompressed reports whether the name says that a source is compressed.
 func (s *source) isCompressed() bool {
-	return strings.HasSuffix(s.path, ".gz") || strings.HasSuffix(s.path, ".zst")
+	return slices.ContainsFunc(compressions, func(end string) bool { return strings.HasSuffix(strings.ToLower(s.path), end) })
 }
 
 // try runs the program with a method and the flags of the call.

@@ -20,8 +20,6 @@ type inputFlags struct {
 
 	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
-	Text      string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
-	Title     string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
 	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252. By default it is found out, and said if it is not UTF-8."`
 	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is found out, and said if it is no comma."`
 	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
@@ -30,16 +28,44 @@ type inputFlags struct {
 	SkipBad   bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
 }
 
-// methodFlags say what near-duplicates are.
-type methodFlags struct {
+// textFlags say what the text of a document is.
+type textFlags struct {
+	Text  string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
+	Title string `group:"input" default:"title" placeholder:"NAME" help:"Field or column with the title, which counts as part of the text; it may be missing."`
+}
+
+// outputFlags say what to write.
+type outputFlags struct {
+	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl; .csv, .tsv or .xlsx for rows of tables; .parquet for rows of Parquet files; .txt for lines. It may end in .gz or .zst, and so may the others."`
+	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, or .jsonl."`
+	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and their kind, sorted: as .csv or .jsonl, or with tabs between and no header."`
+	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, or with a tab between."`
+	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, and with which settings and from which inputs (by SHA-256) that was found; as .csv or .jsonl."`
+	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
+	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
+	ExitCode bool   `group:"output" help:"End with status 3 if there are duplicates."`
+}
+
+// groupFlags say what near-duplicates and groups are.
+type groupFlags struct {
 	Similarity float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine; without it, the collection decides. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
 	Kinds      string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-but-figures (numbers, dates, addresses), same-form (one form filled in differently), contained, revised; or all. The default is all but same-form."`
 	Group      string  `group:"method" default:"centres" placeholder:"NAME" help:"What a group is: centres (every member is a near-duplicate of the one that is kept), complete (every two members are) or chains (a chain of near-duplicates connects any two)."`
 	Keep       string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
-	Normalize  string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
-	Method     string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by exact cosine; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
 	Recall     float64 `group:"method" default:"0.99" placeholder:"X" help:"The share of the near-duplicates to find. With 1 all documents are compared. With less, of more than some 7,000 texts of 1 KB only those are that have rare features in common, which finds nearly all in a fraction of the time."`
+	Normalize  string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
+}
 
+// oldFlags say what earlier calls have left.
+type oldFlags struct {
+	Against string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is near an old one is a duplicate. Old documents are not compared with each other."`
+	Save    string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later call can read them with --against. It must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare: a later call finds no copies of them."`
+	State   string `group:"old" placeholder:"DIR" help:"Keep the documents of all calls in DIR, which is made if it is not there. A call compares its documents with each other and with those in DIR, and adds them. A document whose id is there already replaces that one. A call that was killed can be repeated: it goes on where it was."`
+}
+
+// methodFlags say how documents are compared.
+type methodFlags struct {
+	Method      string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by exact cosine; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
 	Tokenizer   string  `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into; not with auto: ${tokenizers}."`
 	Weights     string  `group:"tuning" default:"count" placeholder:"NAME" help:"The weight of a feature: ${weights}."`
 	Stats       string  `group:"tuning" placeholder:"FILE" help:"Document frequencies. If the file exists, they are read from it; otherwise they are counted and written to it."`
@@ -52,19 +78,27 @@ type methodFlags struct {
 	Content     float64 `group:"tuning" default:"0.9" placeholder:"X" help:"With --metadata, the weight of the content in the score, above 0 and at most 1."`
 	Score       float64 `group:"tuning" default:"0.25" placeholder:"X" help:"With --metadata, the smallest score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata."`
 	Secret      string  `group:"tuning" placeholder:"FILE" help:"A secret of at least 16 bytes that seeds the hash, so that nobody can forge texts with a chosen fingerprint. Line ends behind the secret do not count."`
+}
 
+// usualMethod has the defaults of methodFlags, for commands that do not have them.
+var usualMethod = methodFlags{Method: "auto", Tokenizer: "words2", Weights: "count", Values: 128, Bits: 64, Distance: 3, Content: 0.9, Score: 0.25}
+
+// runFlags say what a call may use.
+type runFlags struct {
 	Memory  string `group:"running" placeholder:"SIZE" help:"How much memory to use, such as 800M or 8G. What does not fit goes to temporary files, in $$TMPDIR. The default is half of the memory of the machine."`
 	Workers int    `group:"running" default:"${workers}" placeholder:"N" help:"Number of texts to work on at the same time; the results do not depend on it."`
 }
 
-// outputFlags say what to write.
-type outputFlags struct {
-	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name ends in .jsonl, .csv or .txt (one line a document), also with .gz or .zst."`
-	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and their kind, separated by tabs and sorted."`
-	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps."`
-	Against  string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is near an old one is a duplicate. Old documents are not compared with each other."`
-	Save     string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later call can read them with --against. It must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare: a later call finds no copies of them."`
-	State    string `group:"old" placeholder:"DIR" help:"Keep the documents of all calls in DIR, which is made if it is not there. A call compares its documents with each other and with those in DIR, and adds them. A document whose id is there already replaces that one. A call that was killed can be repeated: it goes on where it was."`
+// flags are those of all commands.
+type flags struct {
+	inputFlags
+	textFlags
+	outputFlags
+	groupFlags
+	oldFlags
+	methodFlags
+	runFlags
+	schema string // records
 }
 
 // flagGroups are the titles of the groups of flags in the help, in their order.
@@ -86,6 +120,10 @@ type options struct {
 	boilerplate                  int
 	format, against              string
 	pairs, clusters, out, save   string
+	annotate, audit              string
+	schemaFile                   string          // records
+	fields                       []neardup.Field // of records; nil for documents
+	json, quiet, exitCode        bool
 	state                        string
 	memory                       int64 // in bytes
 	estimate                     bool
@@ -101,22 +139,23 @@ func (o *options) fingerprintFiles() bool {
 }
 
 // ownFlags are those of one call, which estimate does not pass on.
-var ownFlags = strings.Fields("method pairs clusters out save state against format lines stats boilerplate skip-bad memory")
+var ownFlags = strings.Fields("method pairs clusters out annotate audit json quiet exit-code save state against format lines stats boilerplate skip-bad memory encoding separator sheet header-row")
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
-func (in *inputFlags) options(m *methodFlags, out *outputFlags, given map[string]string) (*options, error) {
+func (f *flags) options(given map[string]string) (*options, error) {
 	o := &options{
-		values: m.Values, workers: m.Workers, maxLine: in.MaxLine,
-		tokenizer: m.Tokenizer, normalize: m.Normalize, secret: m.Secret,
-		lines: m.Lines, weights: m.Weights, stats: m.Stats, boilerplate: m.Boilerplate,
-		format: in.Format, against: out.Against, state: out.State,
-		pairs: out.Pairs, clusters: out.Clusters, out: out.Out, save: out.Save,
-		skipBad: in.SkipBad, cols: columns{id: in.ID, text: in.Text, title: in.Title, metadata: m.Metadata, encoding: in.Encoding, sheet: in.Sheet, headerRow: in.HeaderRow}, args: in.Inputs,
+		values: f.Values, workers: f.Workers, maxLine: f.MaxLine,
+		tokenizer: f.Tokenizer, normalize: f.Normalize, secret: f.Secret,
+		lines: f.Lines, weights: f.Weights, stats: f.Stats, boilerplate: f.Boilerplate,
+		format: f.Format, against: f.Against, state: f.State,
+		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit,
+		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, args: f.Inputs, schemaFile: f.schema,
+		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
 	}
-	o.method.name, o.method.least, o.method.recall, o.method.group, o.method.keep = m.Method, m.Similarity, m.Recall, m.Group, m.Keep
-	o.method.bits, o.method.distance = m.Bits, m.Distance
-	o.method.blend.Content, o.method.blend.Threshold = m.Content, m.Score
+	o.method.name, o.method.least, o.method.recall, o.method.group, o.method.keep = f.Method, f.Similarity, f.Recall, f.Group, f.Keep
+	o.method.bits, o.method.distance = f.Bits, f.Distance
+	o.method.blend.Content, o.method.blend.Threshold = f.Content, f.Score
 	isGiven := map[string]bool{}
 	for name, value := range given {
 		isGiven[name] = true
@@ -126,18 +165,21 @@ func (in *inputFlags) options(m *methodFlags, out *outputFlags, given map[string
 	}
 	slices.Sort(o.set)
 	o.cols.idGiven = isGiven["id"]
+	if !isGiven["title"] && slices.Contains(o.cols.texts(), o.cols.title) {
+		o.cols.title = ""
+	}
 	var err error
-	if o.cols.separator, err = separator(in.Separator); err != nil {
+	if o.cols.separator, err = separator(f.Separator); err != nil {
 		return nil, err
 	}
-	if m.Kinds != "" {
-		if o.method.kinds, err = neardup.ParseKinds(m.Kinds); err != nil {
-			return nil, fmt.Errorf("--kinds %q: %w", m.Kinds, err)
+	if f.Kinds != "" {
+		if o.method.kinds, err = neardup.ParseKinds(f.Kinds); err != nil {
+			return nil, fmt.Errorf("--kinds %q: %w", f.Kinds, err)
 		}
 	}
-	if m.Memory != "" {
-		if o.memory, err = parseBytes(m.Memory); err != nil {
-			return nil, fmt.Errorf("--memory %q: %w", m.Memory, err)
+	if f.Memory != "" {
+		if o.memory, err = parseBytes(f.Memory); err != nil {
+			return nil, fmt.Errorf("--memory %q: %w", f.Memory, err)
 		}
 	}
 	if wrong := o.check(isGiven); wrong != "" {
@@ -186,7 +228,7 @@ func (o *options) check(given map[string]bool) (wrong string) {
 		wrong = fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.weights)
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.pairs, o.clusters, o.out, o.save, o.lines, o.stats, o.secret} {
+	for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.save, o.lines, o.stats, o.secret} {
 		if path == "" {
 			continue
 		}

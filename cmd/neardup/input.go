@@ -27,6 +27,7 @@ type source struct {
 	info    fs.FileInfo
 	copy    *os.File
 	header  *header  // of a table, once it was read
+	hasMark bool     // it begins with a byte order mark of UTF-8
 	decoded bool     // it is in another encoding, so places in it are not places in the file
 	notes   []string // what the user should know about how it was read
 	err     error    // why the source cannot be read; nil if it can
@@ -66,6 +67,7 @@ type columns struct {
 	separator                 rune   // of a table; 0 to find out
 	sheet                     string // of a workbook; "" for the first one
 	headerRow                 int    // of a workbook; 0 for the first row that is not empty
+	isRecord                  bool   // documents are records, which have no text
 	all                       bool   // all columns of a row are needed, not only those of the document
 }
 
@@ -280,7 +282,8 @@ func (s *source) read(n int, r io.Reader, cols columns, maxLine int, yield func(
 	if !ok || buffered.Size() < sniffBytes {
 		buffered = bufio.NewReaderSize(r, sniffBytes)
 	}
-	plain, encoding, err := decoded(buffered, cols.encoding)
+	plain, encoding, hasMark, err := decoded(buffered, cols.encoding)
+	s.hasMark = hasMark
 	if err != nil {
 		return fmt.Errorf("%s:1: %w", s.path, err)
 	}

@@ -41,19 +41,35 @@ import (
 // grammar has the commands and their flags.
 type grammar struct {
 	Dedup    dedupCommand    `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Records  recordsCommand  `cmd:"" help:"Find near-duplicates among the rows of tables."`
 	Estimate estimateCommand `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 type dedupCommand struct {
 	inputFlags
-	methodFlags
+	textFlags
 	outputFlags
+	groupFlags
+	oldFlags
+	methodFlags
+	runFlags
+}
+
+type recordsCommand struct {
+	inputFlags
+	Schema string `group:"method" placeholder:"FILE" help:"How columns are compared: a JSON object from columns to options, such as {\"name\": \"chars3\", \"born\": \"date,weight=3\", \"phone\": \"phone=86\", \"notes\": \"words,large\", \"page\": \"-\"}. Options are: whole, words, words2, chars3, …; large for texts; date, mdy (month first), number, phone, exact; named (compare only with values of the same column); weight=2.5; - to ignore a column. Several options in a list use a column in several ways. Without a schema, the program looks at the columns, and says what it makes of them."`
+	outputFlags
+	groupFlags
+	runFlags
 }
 
 type estimateCommand struct {
 	inputFlags
+	textFlags
+	groupFlags
 	methodFlags
+	runFlags
 }
 
 type versionCommand struct{}
@@ -66,30 +82,41 @@ type call struct {
 	given          map[string]string // the flags that the user set, and their values
 }
 
-func (c *dedupCommand) Run(of *call) error {
-	o, err := c.options(&c.methodFlags, &c.outputFlags, of.given)
+// run checks the flags and runs a command, after change has changed the options.
+func (of *call) run(f flags, change func(*options)) error {
+	o, err := f.options(of.given)
 	if err != nil {
 		return usageError{err}
 	}
+	change(o)
 	return o.run(of.outs, of.stdin, of.stdout, of.stderr)
+}
+
+func (c *dedupCommand) Run(of *call) error {
+	return of.run(flags{c.inputFlags, c.textFlags, c.outputFlags, c.groupFlags, c.oldFlags, c.methodFlags, c.runFlags, ""}, func(*options) {})
+}
+
+func (c *recordsCommand) Run(of *call) error {
+	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
+	return of.run(f, func(o *options) { o.cols.isRecord, o.cols.all = true, true })
 }
 
 func (c *estimateCommand) Run(of *call) error {
-	o, err := c.options(&c.methodFlags, &outputFlags{}, of.given)
-	if err != nil {
-		return usageError{err}
-	}
-	o.estimate = true
-	return o.run(of.outs, of.stdin, of.stdout, of.stderr)
+	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: c.methodFlags, runFlags: c.runFlags}
+	return of.run(f, func(o *options) { o.estimate = true })
 }
 
 func (*versionCommand) Run(of *call) error {
-	version := "(unknown)"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
-	_, err := fmt.Fprintln(of.stdout, "neardup", version, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	_, err := fmt.Fprintln(of.stdout, programVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 	return err
+}
+
+// programVersion returns the name and the version of the program.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return "neardup " + info.Main.Version
+	}
+	return "neardup (unknown)"
 }
 
 // A usageError says that the flags are wrong.
@@ -102,11 +129,11 @@ func main() {
 }
 
 // run runs the program and returns the exit status: 0 if all went well, 1 after an error, 2 if the flags are
-// wrong.
+// wrong, and with --exit-code 3 if there are duplicates.
 func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
 	var g grammar
 	ended := false // by the help
-	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files."), kong.Writers(stdout, stderr),
+	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files.\n\nThe exit status is 0 if all went well, 1 after an error, 2 if the flags are wrong, 3 with --exit-code if there are duplicates, and 128 and more if a signal stopped the program."), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { ended = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Vars(helpVars()), kong.ExplicitGroups(groups()))
 	args = twoDashes(parser, args)
 	if len(args) == 0 {
@@ -129,6 +156,9 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	}
 	if err == nil {
 		return 0
+	}
+	if errors.Is(err, errDuplicates) {
+		return 3
 	}
 	fmt.Fprintln(stderr, "neardup:", cli.Printable(err.Error(), 2000))
 	if errors.As(err, &usageError{}) {

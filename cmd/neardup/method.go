@@ -215,6 +215,17 @@ func (m *method) same() float64 {
 	return 1
 }
 
+// valueName returns the name of the value of a pair.
+func (m *method) valueName() string {
+	switch {
+	case m.name != "simhash":
+		return "similarity"
+	case m.byContent:
+		return "distance"
+	}
+	return "score"
+}
+
 // show returns a value as the outputs have it.
 func (m *method) show(value float64) string {
 	if m.name == "simhash" && m.byContent {
@@ -232,7 +243,7 @@ func methodsOf(name string) []string {
 		{"bits distance save metadata content score", "simhash"},
 		{"values", "minhash"},
 		{"similarity", "auto cosine minhash"},
-		{"group keep kinds recall", "auto cosine"},
+		{"group kinds recall", "auto cosine"},
 		{"tokenizer", "cosine minhash simhash"},
 		{"weights stats", "cosine simhash"},
 	} {
@@ -311,9 +322,15 @@ func (c *columns) metadataNames() []string {
 
 // repeat reports whether two fields have the same name.
 func (c *columns) repeat() bool {
-	names := append(append(c.metadataNames(), c.texts()...), c.id, c.title)
+	names := append(c.metadataNames(), c.texts()...)
+	for _, name := range []string{c.id, c.title} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	n := len(names)
 	slices.Sort(names)
-	return len(slices.Compact(names)) < len(c.metadataNames())+len(c.texts())+2
+	return len(slices.Compact(names)) < n
 }
 
 // appendItems appends the items of a field that has several in one string.

@@ -45,7 +45,7 @@ func TestMinHashMethod(t *testing.T) {
 	// Equal texts, and new texts against old ones.
 	files["old.jsonl"] = files["x.jsonl"]
 	files["x.jsonl"] = fmt.Sprintf("{\"id\":\"n\",\"text\":%q}\n{\"id\":\"m\",\"text\":\"new\"}\n", long)
-	if status, _, stderr := runIn(t, files, "", "--method", "minhash", "--against", "old.jsonl", "--pairs", "pairs", "--out", "out.txt", "--format", "", "x.jsonl"); status != 1 || !strings.Contains(stderr, "--out") {
+	if status, _, stderr := runIn(t, files, "", "--method", "minhash", "--against", "old.jsonl", "--pairs", "pairs", "--out", "out.txt", "--format", "", "x.jsonl"); status != 1 || !strings.Contains(stderr, "out.txt: this format cannot hold") {
 		t.Fatalf("%d %s", status, stderr)
 	}
 	if status, _, stderr := runIn(t, files, "", "--method", "minhash", "--against", "old.jsonl", "--pairs", "pairs", "--out", "out.jsonl", "x.jsonl"); status != 0 {

@@ -1,23 +1,115 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/csv"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
-// This file writes the outputs: pairs, groups and the cleaned collection. The cleaned collection is
-// copied from the sources, which are read again, so the program does not keep all texts in memory.
+// This file writes what was found: pairs, groups and the audit, each as a table. A table is JSON lines or CSV if
+// its name says so, and otherwise has values separated by tabs, without a header.
 
-// writePairs writes the two ids, the value and the kind of each pair, sorted by the ids. In a pair the
-// smaller id comes first, but a new document always comes before an old one.
-func (c *collection) writePairs(w *cli.Output) error {
+// A table writes rows.
+type table struct {
+	w      *cli.Output
+	format string
+	names  []string
+	rows   *csv.Writer
+	buf    []string
+}
+
+// newTable returns a table with some columns, in the format that a path says.
+func newTable(w *cli.Output, path string, names ...string) *table {
+	t := &table{w: w, format: formatOf(path, ""), names: names}
+	if t.format == "csv" {
+		t.rows = csv.NewWriter(w)
+		t.rows.Write(names)
+	}
+	return t
+}
+
+// row writes a row. Values are strings, numbers, or nil for what is not known.
+func (t *table) row(values ...any) error {
+	if t.format == "jsonl" {
+		for i, v := range values {
+			separator := ","
+			if i == 0 {
+				separator = "{"
+			}
+			b, err := marshal(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(t.w, "%s%q:%s", separator, t.names[i], b)
+		}
+		_, err := t.w.WriteString("}\n")
+		return err
+	}
+	t.buf = t.buf[:0]
+	for _, v := range values {
+		text := ""
+		if v != nil {
+			text = fmt.Sprint(v)
+		}
+		if t.rows != nil {
+			text = harmless(text)
+		} else {
+			text = cli.Escape(text)
+		}
+		t.buf = append(t.buf, text)
+	}
+	if t.rows != nil {
+		return t.rows.Write(t.buf)
+	}
+	_, err := t.w.WriteString(strings.Join(t.buf, "\t") + "\n")
+	return err
+}
+
+// end writes what is left.
+func (t *table) end() error {
+	if t.rows == nil {
+		return nil
+	}
+	t.rows.Flush()
+	return t.rows.Error()
+}
+
+// harmless returns the text of a cell so that a spreadsheet does not take it for a formula: with ' before it if it
+// begins like one, and is no number.
+func harmless(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return cell
+	}
+	if cell[0] == '-' && json.Valid([]byte(cell)) { // a number
+		return cell
+	}
+	return "'" + cell
+}
+
+// marshal returns a value as JSON, without escapes for HTML.
+func marshal(v any) ([]byte, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// sortPairs sorts the pairs by the ids. In a pair the smaller id comes first, but a new document always comes
+// before an old one.
+func (c *collection) sortPairs() {
 	byID := make([]uint32, len(c.docs))
 	for i := range byID {
 		byID[i] = uint32(i)
@@ -38,126 +130,106 @@ func (c *collection) writePairs(w *cli.Output) error {
 	slices.SortFunc(c.pairs, func(p, q pair) int {
 		return cmp.Or(cmp.Compare(rank[p.i], rank[q.i]), cmp.Compare(rank[p.j], rank[q.j]))
 	})
+}
+
+// writePairs writes the two ids, the value and the kind of each pair.
+func (c *collection) writePairs(w *cli.Output, path string) error {
+	c.sortPairs()
+	names := []string{"a", "b", c.method.valueName()}
+	if c.exact != nil {
+		names = append(names, "kind")
+	}
+	t := newTable(w, path, names...)
 	for _, p := range c.pairs {
-		line := fmt.Sprintf("%s\t%s\t%s", cli.Escape(c.docs[p.i].id), cli.Escape(c.docs[p.j].id), c.method.show(p.value))
-		if p.kind != 0 {
-			line += "\t" + p.kind.String()
+		values := []any{c.docs[p.i].id, c.docs[p.j].id, json.Number(c.method.show(p.value))}
+		if c.exact != nil {
+			values = append(values, p.kind.String())
 		}
-		if _, err := fmt.Fprintln(w, line); err != nil {
+		if err := t.row(values...); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.end()
 }
 
 // writeClusters writes the id of each new document and the id of the document that its group keeps,
 // in the order of the input.
-func (c *collection) writeClusters(w *cli.Output) error {
+func (c *collection) writeClusters(w *cli.Output, path string) error {
+	t := newTable(w, path, "id", "kept")
 	for i := c.old; i < len(c.docs); i++ {
-		if _, err := fmt.Fprintf(w, "%s\t%s\n", cli.Escape(c.docs[i].id), cli.Escape(c.docs[c.cluster[i]].id)); err != nil {
+		if err := t.row(c.docs[i].id, c.docs[c.cluster[i]].id); err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.end()
 }
 
-// outFormat returns the format of the cleaned collection, by the name of its file.
-func outFormat(path string) string {
-	switch f := formatOf(path, ""); f {
-	case "":
-		return "jsonl"
-	case "txt":
-		return "lines"
-	default:
-		return f
-	}
-}
-
-// checkOut returns an error if the documents of the sources cannot be written to path. JSON lines
-// can hold all documents. CSV and text can hold only documents of the same format.
-func checkOut(path string, sources []source) error {
-	f := outFormat(path)
-	for _, s := range sources {
-		if f != "jsonl" && f != s.format && s.err == nil {
-			return fmt.Errorf("--out %s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.path, s.format)
+// writeAudit writes a row for each document that is removed: which one is kept in its place, how similar they are,
+// and from which files and with which settings that was found. The similarity is not known if other documents
+// connect the two.
+func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
+	sums := make([]any, len(c.sources))
+	for i := range c.sources {
+		if sum, err := c.sources[i].sum(); err != nil {
+			return err
+		} else if sum != "" {
+			sums[i] = sum
 		}
 	}
-	return nil
-}
-
-// writeOut reads the sources again and copies the documents that are kept, unchanged. If the output
-// is JSON lines, rows of CSV and texts become JSON objects.
-func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error {
-	path, cols := o.out, o.cols
-	format := outFormat(path)
-	cw := csv.NewWriter(w)
-	var keep []place
+	known := c.pairsByDocuments()
+	t := newTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "sha256", "kept_sha256", "settings")
 	for i := c.old; i < len(c.docs); i++ {
-		if c.cluster[i] == i {
-			keep = append(keep, c.docs[i].place)
+		root := c.cluster[i]
+		if root == i {
+			continue
 		}
-	}
-	var names []string
-	for n := c.oldSources; n < len(c.sources); n++ {
-		s := &c.sources[n]
-		r, closeSource, err := s.open(stdin, io.Discard)
-		if err != nil && !o.skipBad {
-			return err
-		}
-		if err != nil {
-			continue // the first reading counted it
-		}
-		var failed error
-		if s.header != nil && format == "csv" && names == nil {
-			names = s.header.names
-			failed = cw.Write(names)
-		}
-		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
-			if len(keep) == 0 || it.place != keep[0] || it.err != nil {
-				return failed == nil
+		doc, kept := &c.docs[i], &c.docs[root]
+		var value, kind any
+		if p, ok := known[pairKey(i, root)]; ok {
+			value = json.Number(c.method.show(p.value))
+			if p.kind != 0 {
+				kind = p.kind.String()
 			}
-			keep = keep[1:]
-			switch {
-			case failed != nil:
-			case format == "csv" && !slices.Equal(names, s.header.names):
-				failed = fmt.Errorf("%s:1: the columns are %q instead of %q, so %s cannot hold both", s.path, s.header.names, names, path)
-			case format == "csv":
-				failed = cw.Write(it.row)
-			case s.format == "jsonl" || format == "lines":
-				w.Write(it.raw)
-				failed = w.WriteByte('\n')
-			default:
-				failed = writeJSON(w, &it, s, cols)
-			}
-			return failed == nil
-		})
-		closeSource()
-		if failed != nil {
-			return failed
 		}
-		if err != nil && !o.skipBad {
+		if err := t.row(doc.id, c.at(doc.place), kept.id, c.at(kept.place), value, kind, sums[doc.source], sums[kept.source], settings); err != nil {
 			return err
 		}
 	}
-	cw.Flush()
-	if err := cw.Error(); err != nil {
-		return err
-	}
-	if len(keep) > 0 {
-		return fmt.Errorf("%s: the file changed while it was being read", c.sources[keep[0].source].path)
-	}
-	return nil
+	return t.end()
 }
 
-// A textWriter is where JSON is written to: an output or a buffer.
-type textWriter interface {
-	io.StringWriter
-	io.ByteWriter
+// pairsByDocuments returns the pairs by the two documents.
+func (c *collection) pairsByDocuments() map[[2]uint32]pair {
+	known := make(map[[2]uint32]pair, len(c.pairs))
+	for _, p := range c.pairs {
+		known[pairKey(int(p.i), int(p.j))] = p
+	}
+	return known
+}
+
+// pairKey returns two documents, the smaller number first.
+func pairKey(i, j int) [2]uint32 { return [2]uint32{uint32(min(i, j)), uint32(max(i, j))} }
+
+// sum returns the SHA-256 of a file, or "" for what is no file.
+func (s *source) sum() (string, error) {
+	if !s.regular() {
+		return "", nil
+	}
+	f, err := os.Open(s.path)
+	if err != nil {
+		return "", cli.InFile(s.path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", cli.InFile(s.path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // writeJSON writes a row or a text as a JSON object on one line. Columns keep their order.
-func writeJSON(w textWriter, it *item, s *source, cols columns) error {
-	names, values := []string{cols.id, cols.text}, []string(nil)
+func writeJSON(w io.Writer, it *item, s *source, cols columns, added, more []string) error {
+	names, values := []string{cols.id, cols.texts()[0]}, []string(nil)
 	if it.row != nil {
 		names, values = s.header.names, it.row
 	} else {
@@ -167,32 +239,39 @@ func writeJSON(w textWriter, it *item, s *source, cols columns) error {
 		}
 		values = []string{d.id, d.text}
 	}
-	for i, name := range names {
-		open := ","
-		if i == 0 {
-			open = "{"
-		}
-		w.WriteString(open)
-		if err := encodeString(w, name); err != nil {
-			return err
-		}
-		w.WriteByte(':')
-		if err := encodeString(w, values[i]); err != nil {
-			return err
-		}
+	line, err := withFields([]byte("{}"), slices.Concat(names, added), slices.Concat(values, more))
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
 	}
-	_, err := w.WriteString("}\n")
 	return err
 }
 
-// encodeString writes a JSON string.
-func encodeString(w textWriter, s string) error {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(s); err != nil {
-		return err
+// withFields adds fields with texts to a JSON object.
+func withFields(object []byte, names, values []string) ([]byte, error) {
+	line := slices.Clone(bytes.TrimRight(object, " \t\r\n"))
+	line = bytes.TrimRight(line[:len(line)-1], " \t\r\n")
+	for i, name := range names {
+		if len(line) > 1 || i > 0 {
+			line = append(line, ',')
+		}
+		for k, text := range []string{name, values[i]} {
+			b, err := marshal(text)
+			if err != nil {
+				return nil, err
+			}
+			if line = append(line, b...); k == 0 {
+				line = append(line, ':')
+			}
+		}
 	}
-	_, err := w.WriteString(strings.TrimSuffix(b.String(), "\n"))
-	return err
+	return append(line, '}'), nil
+}
+
+// oneLine returns a JSON value without the line ends between its parts.
+func oneLine(value []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return value
+	}
+	return b.Bytes()
 }

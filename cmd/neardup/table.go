@@ -45,6 +45,9 @@ func (s *source) newHeader(names []string, cols columns) (*header, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cols.isRecord {
+		return h, nil
+	}
 	texts := cols.texts()
 	if slices.Contains(names, cols.text) { // a name with a comma
 		texts = []string{cols.text}
