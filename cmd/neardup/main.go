@@ -40,10 +40,13 @@ import (
 
 // grammar has the commands and their flags.
 type grammar struct {
-	Dedup    dedupCommand    `cmd:"" help:"Find near-duplicates, and write the collection without them."`
-	Records  recordsCommand  `cmd:"" help:"Find near-duplicates among the rows of tables."`
-	Estimate estimateCommand `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Dedup     dedupCommand     `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Records   recordsCommand   `cmd:"" help:"Find near-duplicates among the rows of tables."`
+	Explain   explainCommand   `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
+	Compare   compareCommand   `cmd:"" help:"Compare the texts of two files by every method."`
+	Calibrate calibrateCommand `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`
+	Estimate  estimateCommand  `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
 type dedupCommand struct {

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+)
+
+// This file reads labels: pairs of which somebody has said whether they are duplicates.
+
+// A readLabel is a line of a file of labels.
+type readLabel struct {
+	a, b string
+	same bool
+	line int
+}
+
+// errLabel is the error of a line that is no label.
+var errLabel = errors.New(`not a label: two ids and "same" or "different"`)
+
+// readLabels reads a file of labels. A pair that has several labels has the last one.
+func readLabels(path string) ([]readLabel, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, cli.InFile(path, err)
+	}
+	defer f.Close()
+	plain, finish, err := cli.Decompress(f, path)
+	if err != nil {
+		return nil, err
+	}
+	defer finish()
+	lines := &lineReader{r: plain, max: 1 << 20}
+	var labels []readLabel
+	at := map[[2]string]int{}
+	for {
+		text, err := lines.next()
+		if err == io.EOF {
+			return labels, nil
+		}
+		var label readLabel
+		if err == nil {
+			if text = bytes.TrimSpace(text); len(text) == 0 || text[0] == '#' {
+				continue
+			}
+			label, err = parseLabel(string(text))
+		}
+		if errors.Is(err, errHeader) && lines.line == 1 {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, lines.line, err)
+		}
+		label.line = int(lines.line)
+		key := [2]string{min(label.a, label.b), max(label.a, label.b)}
+		if i, ok := at[key]; ok {
+			labels[i] = label
+		} else {
+			at[key] = len(labels)
+			labels = append(labels, label)
+		}
+	}
+}
+
+// errHeader is the error of a line that may be a header.
+var errHeader = fmt.Errorf("%w", errLabel)
+
+// parseLabel reads a line.
+func parseLabel(line string) (l readLabel, err error) {
+	if line[0] == '{' {
+		var object struct {
+			A, B string
+			Same *bool
+		}
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			return l, err
+		}
+		if object.A == "" || object.B == "" || object.Same == nil {
+			return l, errLabel
+		}
+		return readLabel{a: object.A, b: object.B, same: *object.Same}, nil
+	}
+	fields := strings.Split(line, "\t")
+	if len(fields) < 3 {
+		r := csv.NewReader(strings.NewReader(line))
+		if fields, err = r.Read(); err != nil || len(fields) < 3 {
+			return l, errLabel
+		}
+	}
+	l = readLabel{a: fields[0], b: fields[1]}
+	switch strings.ToLower(strings.TrimSpace(fields[2])) {
+	case "same", "true", "yes", "1", "duplicate":
+		l.same = true
+	case "different", "false", "no", "0":
+	default:
+		return l, errHeader
+	}
+	return l, nil
+}
