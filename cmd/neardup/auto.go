@@ -26,11 +26,12 @@ var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
 // An exact feeds documents to a Deduplicator, in a goroutine of its own. Ids are the numbers of the
 // documents, or with --state the ids of these.
 type exact struct {
-	d     *neardup.Deduplicator[int]
-	state *state // nil without --state
-	texts chan numbered
-	done  chan struct{}
-	err   error // valid once done is closed
+	options neardup.DeduplicatorOptions
+	d       *neardup.Deduplicator[int]
+	state   *state // nil without --state
+	texts   chan numbered
+	done    chan struct{}
+	err     error // valid once done is closed
 }
 
 // numbered is a text or a record, and the number and the id of its document.
@@ -52,7 +53,7 @@ func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func
 	if m.weighs && fp.Weight == nil {
 		s.Fingerprinter.Weight = neardup.Count
 	}
-	e := &exact{texts: make(chan numbered, 256), done: make(chan struct{})}
+	e := &exact{options: s, texts: make(chan numbered, 256), done: make(chan struct{})}
 	var err error
 	if o.state == "" {
 		e.d, err = neardup.NewDeduplicator[int](s)

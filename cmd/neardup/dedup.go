@@ -55,7 +55,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		if s.err != nil && (!o.skipBad || i < c.oldSources) {
 			return s.err
 		}
-		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit} {
+		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report} {
 			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
 				return fmt.Errorf("%s: the same file is an input and an output", path)
 			}
@@ -69,9 +69,9 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if o.estimate {
 		return c.estimate(o, stdout)
 	}
-	var pairs, clusters, out, annotated, audit, save *cli.Output
+	var pairs, clusters, out, annotated, audit, report, save *cli.Output
 	summary, err := outs.CreateAll(stdout, c.stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
-		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.annotate, To: &annotated}, cli.Path{Name: o.audit, To: &audit}, cli.Path{Name: o.save, To: &save})
+		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.annotate, To: &annotated}, cli.Path{Name: o.audit, To: &audit}, cli.Path{Name: o.report, To: &report}, cli.Path{Name: o.save, To: &save})
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if f := outFormat(o.annotate); o.annotate != "" && f != "csv" && f != "tsv" && f != "xlsx" && f != "jsonl" {
 		return fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx or .jsonl", o.annotate)
 	}
-	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats) || o.cols.isRecord && o.schemaFile == ""; out != nil || annotated != nil || learns {
+	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats) || o.cols.isRecord && o.schemaFile == ""; out != nil || annotated != nil || report != nil || learns {
 		defer c.closeCopies()
 		if err := c.keepCopies(stdin, learns); err != nil {
 			return err
@@ -143,6 +143,9 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	}
 	if audit != nil && err == nil {
 		err = c.writeAudit(audit, o.audit, c.settings(o, fp))
+	}
+	if report != nil && err == nil {
+		err = c.report(report, o, stdin)
 	}
 	if save != nil && err == nil {
 		err = c.saveAll(save, o.method.bits)

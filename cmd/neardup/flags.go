@@ -41,6 +41,7 @@ type outputFlags struct {
 	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and their kind, sorted: as .csv or .jsonl, or with tabs between and no header."`
 	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, or with a tab between."`
 	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, and with which settings and from which inputs (by SHA-256) that was found; as .csv or .jsonl."`
+	Report   string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
 	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
 	ExitCode bool   `group:"output" help:"End with status 3 if there are duplicates."`
@@ -120,7 +121,7 @@ type options struct {
 	boilerplate                  int
 	format, against              string
 	pairs, clusters, out, save   string
-	annotate, audit              string
+	annotate, audit, report      string
 	schemaFile                   string          // records
 	fields                       []neardup.Field // of records; nil for documents
 	json, quiet, exitCode        bool
@@ -139,7 +140,7 @@ func (o *options) fingerprintFiles() bool {
 }
 
 // ownFlags are those of one call, which estimate does not pass on.
-var ownFlags = strings.Fields("method pairs clusters out annotate audit json quiet exit-code save state against format lines stats boilerplate skip-bad memory encoding separator sheet header-row")
+var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format lines stats boilerplate skip-bad memory encoding separator sheet header-row")
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
@@ -149,7 +150,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		tokenizer: f.Tokenizer, normalize: f.Normalize, secret: f.Secret,
 		lines: f.Lines, weights: f.Weights, stats: f.Stats, boilerplate: f.Boilerplate,
 		format: f.Format, against: f.Against, state: f.State,
-		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit,
+		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
 		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, args: f.Inputs, schemaFile: f.schema,
 		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
 	}
@@ -193,6 +194,8 @@ func (o *options) check(given map[string]bool) (wrong string) {
 	wrong = o.setMethod(given)
 	switch {
 	case wrong != "":
+	case o.canReport() != "":
+		wrong = o.canReport()
 	case o.workers < 1 || o.workers > 4096:
 		wrong = fmt.Sprintf("--workers %d: must be from 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:
@@ -228,7 +231,7 @@ func (o *options) check(given map[string]bool) (wrong string) {
 		wrong = fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.weights)
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.save, o.lines, o.stats, o.secret} {
+	for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report, o.save, o.lines, o.stats, o.secret} {
 		if path == "" {
 			continue
 		}

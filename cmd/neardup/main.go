@@ -42,6 +42,7 @@ import (
 type grammar struct {
 	Dedup     dedupCommand     `cmd:"" help:"Find near-duplicates, and write the collection without them."`
 	Records   recordsCommand   `cmd:"" help:"Find near-duplicates among the rows of tables."`
+	Review    reviewCommand    `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
 	Explain   explainCommand   `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
 	Compare   compareCommand   `cmd:"" help:"Compare the texts of two files by every method."`
 	Calibrate calibrateCommand `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`

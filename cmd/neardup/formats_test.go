@@ -1,0 +1,252 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+)
+
+// home is the directory of the package. Tests work in others.
+var home, _ = os.Getwd()
+
+// inFormats runs the program in a directory with the files of testdata/formats, which other programs have made.
+func inFormats(t *testing.T, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	from := filepath.Join(home, "testdata/formats")
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, e := range entries {
+		b, err := os.ReadFile(filepath.Join(from, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.WriteFile(filepath.Join(dir, e.Name()), b, 0o666)
+	}
+	return inDirectory(t, dir, args...)
+}
+
+// inDirectory runs the program in a directory.
+func inDirectory(t *testing.T, dir string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	t.Chdir(dir)
+	var out, errs strings.Builder
+	status = run(args, &cli.Outputs{}, strings.NewReader(""), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// wantGroups are the groups of the letters in testdata/formats.
+const wantGroups = "甲1\t甲1\n甲2\t甲2\n甲3\t甲1\n甲4\t甲4\n甲5\t甲2\n"
+
+// TestOtherPrograms reads files that other programs have made: workbooks of LibreOffice, Parquet of DuckDB, CSV as
+// Excel writes it in China, and more. What was found out about them is said.
+func TestOtherPrograms(t *testing.T) {
+	chinese := []string{"--id", "编号", "--title", "标题", "--text", "正文"}
+	for _, test := range []struct {
+		file  string
+		flags []string
+		said  string
+	}{
+		{"sheet.xlsx", chinese, ""},
+		{"excel-china.csv", chinese, "neardup: excel-china.csv: read as GB18030\n"},
+		{"excel-china.csv", append(chinese, "--encoding", "gbk"), "neardup: excel-china.csv: read as GB18030\n"},
+		{"ascii-header-gbk.csv", nil, "neardup: ascii-header-gbk.csv: read as GB18030\n"},
+		{"utf16.csv", chinese, "neardup: utf16.csv: read as UTF-16LE\n"},
+		{"semicolon.csv", chinese, "neardup: semicolon.csv: columns are separated by ';'\n"},
+		{"semicolon.csv", append(chinese, "--separator", ";"), ""},
+		{"letters.csv.xz", chinese, ""},
+		{"letters.csv.bz2", chinese, ""},
+		{"duckdb.parquet", nil, ""},
+	} {
+		status, stdout, stderr := inFormats(t, append(append([]string{"dedup", "--clusters", "groups", test.file}, test.flags...), "--json")...)
+		if status != 0 || stderr != test.said || read(t, "groups") != wantGroups {
+			t.Errorf("%s %q: status %d, said %q, groups %q", test.file, test.flags, status, stderr, read(t, "groups"))
+		}
+		var s summary
+		if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Documents != 5 || s.Duplicates != 2 || s.Threshold != 0.57 {
+			t.Errorf("%s: summary %s", test.file, stdout)
+		}
+	}
+	// Without ids, with nested ones, with several texts, and with a list.
+	for _, test := range [][3]string{
+		{"duckdb-noid.parquet", "", "duckdb-noid.parquet:3\tduckdb-noid.parquet:1\n"},
+		{"duckdb.parquet", "--id meta.n", "3\t1\n"},
+		{"duckdb.parquet", "--text title,text", "甲3\t甲1\n"},
+		{"duckdb.parquet", "--text tags", "甲3\t甲1\n"},
+	} {
+		status, _, stderr := inFormats(t, append([]string{"dedup", "--clusters", "groups", test[0]}, strings.Fields(test[1])...)...)
+		if got := read(t, "groups"); status != 0 || !strings.Contains(got, test[2]) || (test[1] == "") != strings.Contains(stderr, `5 documents have no "id"`) {
+			t.Errorf("%s %s: status %d, groups %q, said %q", test[0], test[1], status, got, stderr)
+		}
+	}
+}
+
+// TestWritten writes the cleaned and the annotated collection in each format, and reads them again.
+func TestWritten(t *testing.T) {
+	chinese := []string{"--id", "编号", "--title", "标题", "--text", "正文"}
+	for _, from := range []string{"sheet.xlsx", "duckdb.parquet", "semicolon.csv"} {
+		flags := chinese
+		if from == "duckdb.parquet" {
+			flags = nil
+		}
+		for _, to := range []string{"o.csv", "o.tsv.gz", "o.xlsx", "o.jsonl", "o.parquet"} {
+			status, _, stderr := inFormats(t, append([]string{"dedup", "-q", "--out", to, from}, flags...)...)
+			if to == "o.parquet" && from != "duckdb.parquet" {
+				if _, err := os.Stat(to); status != 1 || !strings.Contains(stderr, "o.parquet: this format cannot hold") || err == nil {
+					t.Errorf("%s to %s: status %d, %q", from, to, status, stderr)
+				}
+				continue
+			}
+			if status != 0 || stderr != "" {
+				t.Fatalf("%s to %s: status %d, %q", from, to, status, stderr)
+			}
+			again := append([]string{"dedup", "--clusters", "groups", "-q", to}, flags...)
+			if status := run(again, &cli.Outputs{}, nil, &strings.Builder{}, &strings.Builder{}); status != 0 || read(t, "groups") != "甲1\t甲1\n甲2\t甲2\n甲4\t甲4\n" {
+				t.Errorf("%s to %s and back: status %d, %q", from, to, status, read(t, "groups"))
+			}
+		}
+	}
+	// A copy of Parquet has the types and the row groups of the original.
+	if status, _, stderr := inFormats(t, "dedup", "-q", "--out", "o.parquet", "duckdb.parquet"); status != 0 {
+		t.Fatal(stderr)
+	}
+	types := func(path string) (string, []int64) {
+		s := source{path: path}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		info, _ := f.Stat()
+		p, err := s.openParquet(f, info.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []int64
+		for _, g := range p.RowGroups() {
+			rows = append(rows, g.NumRows())
+		}
+		return p.Schema().String(), rows
+	}
+	was, _ := types("duckdb.parquet")
+	if is, rows := types("o.parquet"); is != was || len(rows) < 1 {
+		t.Errorf("columns %s became %s; rows %v", was, is, rows)
+	}
+	// Formulas in what people open are harmless, and the annotations say what was found.
+	if status, _, stderr := inFormats(t, "dedup", "-q", "--annotate", "a.csv", "--audit", "audit.csv", "duckdb.parquet"); status != 0 {
+		t.Fatal(stderr)
+	}
+	annotated := read(t, "a.csv")
+	for _, want := range []string{"\ufeffid,title,", ",neardup_group,neardup_kept,neardup_like,neardup_similarity,neardup_kind\n", ",1,no,甲1,0.9002,revised\n", "甲5,'=1+1,"} {
+		if !strings.Contains(annotated, want) {
+			t.Errorf("%q is not in %s", want, annotated)
+		}
+	}
+	if audit := read(t, "audit.csv"); !strings.Contains(audit, "甲3,duckdb.parquet:3,甲1,duckdb.parquet:1,0.9002,revised,") || strings.Count(audit, "\n") != 3 {
+		t.Errorf("audit %s", audit)
+	}
+	// A byte order mark of an input stays.
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("\ufeffid,text\n1,one text\n2,one text\n"), 0o666)
+	if status, _, stderr := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "x.csv"); status != 0 || read(t, "o.csv") != "\ufeffid,text\n1,one text\n" {
+		t.Errorf("status %d, %q, %q", status, stderr, read(t, "o.csv"))
+	}
+}
+
+// TestDirectory: what is passed over in a directory is said, patterns are found, and an output is never an input.
+func TestDirectory(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.jsonl": three, "b.pdf": "x", "c.json": "[" + strings.ReplaceAll(strings.TrimSpace(three), "\n", ",\n") + "]", "d.html": "<p>the <b>quick</b> brown fox jumps over the lazy dog</p>"} {
+		os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666)
+	}
+	if status, _, stderr := inDirectory(t, dir, "dedup", "--clusters", "-", "d.html", "c.json", "."); status != 1 || !strings.Contains(stderr, "used twice") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	os.Remove("c.json")
+	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--clusters", "-", "."); status != 0 || !strings.Contains(stderr, "1 files in the directories have other formats and are not read: b.pdf") || !strings.Contains(stdout, "d.html\ta\n") {
+		t.Errorf("status %d, %q, %q", status, stderr, stdout)
+	}
+	if status, stdout, stderr := inDirectory(t, dir, "dedup", "--clusters", "-", "*.html", "a.j*"); status != 0 || !strings.Contains(stdout, "a\td.html\n") {
+		t.Errorf("status %d, %q, %q", status, stderr, stdout)
+	}
+	if status, _, stderr := inDirectory(t, dir, "dedup", "--out", "./a.jsonl", "a.jsonl"); status != 1 || !strings.Contains(stderr, "is an input and an output") || read(t, "a.jsonl") != three {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	if status, _, stderr := inDirectory(t, dir, "dedup", "*.nothing"); status != 1 || !strings.Contains(stderr, "no file matches") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	if status, _, _ := inDirectory(t, dir, "dedup", "--exit-code", "-q", "a.jsonl"); status != 3 {
+		t.Errorf("with --exit-code the status is %d", status)
+	}
+}
+
+// TestRecords finds rows that are near-duplicates, says by which schema, and takes another one.
+func TestRecords(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,name,born,notes\n1,Zhang San,1956-04-09,\n2,Li Si,1970-01-02,\n3,Zhang Sam,1956-04-09,\n"), 0o666)
+	status, stdout, stderr := inDirectory(t, dir, "records", "--clusters", "-", "x.csv")
+	if status != 0 || !strings.Contains(stderr, `--schema: {"name": ["words","chars3"], "born": "date", "notes": "-"}`) || !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t1\n") && !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t3\n") {
+		t.Errorf("status %d, %q, %q", status, stderr, stdout)
+	}
+	os.WriteFile("s.json", []byte(`{"name": "chars2", "born": "date,weight=4"}`), 0o666)
+	if status, stdout, stderr := inDirectory(t, dir, "records", "--schema", "s.json", "--clusters", "-", "x.csv"); status != 0 || !strings.HasPrefix(stdout, "1\t1\n2\t2\n3\t1\n") {
+		t.Errorf("status %d, %q, %q", status, stderr, stdout)
+	}
+	os.WriteFile("s.json", []byte(`{"name": "chars"}`), 0o666)
+	if status, _, stderr := inDirectory(t, dir, "records", "--schema", "s.json", "x.csv"); status != 1 || !strings.Contains(stderr, "s.json:1: ") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+}
+
+// TestLabelled: explain, calibrate and compare.
+func TestLabelled(t *testing.T) {
+	flags := []string{"letters.csv.xz", "--id", "编号", "--text", "正文"}
+	if status, stdout, stderr := inFormats(t, append([]string{"explain", "甲1", "甲3"}, flags...)...); status != 0 || !strings.HasPrefix(stdout, "near-duplicates: the similarity is 0.8767, and 0.57 is enough; they are of the kind revised\n") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	if status, _, stderr := inFormats(t, append([]string{"explain", "甲1", "甲9"}, flags...)...); status != 1 || !strings.Contains(stderr, `no document has the id "甲9"`) {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	for _, labels := range []string{"甲1\t甲3\tsame\n甲2\t甲5\tdifferent\n", "a,b,label\n甲1,甲3,same\n甲2,甲5,no\n", `{"a":"甲1","b":"甲3","same":true}` + "\n\n" + `{"a":"甲2","b":"甲5","same":false}` + "\n"} {
+		status, _, _ := inFormats(t, "version")
+		os.WriteFile("labels", []byte(labels), 0o666)
+		var out, errs strings.Builder
+		if status = run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "with 2 labels:") {
+			t.Errorf("%q: status %d, %q, %q", labels, status, out.String(), errs.String())
+		}
+		os.WriteFile("labels", []byte(labels+"甲1\t甲3\tperhaps\n"), 0o666)
+		errs.Reset()
+		if status = run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 1 || !strings.Contains(errs.String(), "not a label") {
+			t.Errorf("%q: status %d, %q", labels, status, errs.String())
+		}
+	}
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one two three four"), 0o666)
+	os.WriteFile(filepath.Join(dir, "b.html"), []byte("<h1>one two</h1> three four"), 0o666)
+	if status, stdout, stderr := inDirectory(t, dir, "compare", "a.txt", "b.html"); status != 0 || !strings.HasPrefix(stdout, "kind        same-words\ncosine      1.0000") || !strings.Contains(stdout, "0 of 64 bits differ") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+// TestReport: the page has the pairs, and nothing of it is left after an error.
+func TestReport(t *testing.T) {
+	flags := []string{"--id", "编号", "--text", "正文", "letters.csv.xz"}
+	if status, stdout, stderr := inFormats(t, append([]string{"review"}, flags...)...); status != 0 || stdout != "2 pairs to look at: open review.html in a browser\n" || !strings.Contains(read(t, "review.html"), `"ids":["甲1","甲2","甲3","甲5"]`) {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	if status, _, stderr := inFormats(t, append([]string{"dedup", "-q", "--report", "r.html"}, flags...)...); status != 0 || !strings.Contains(read(t, "r.html"), "Content-Security-Policy") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	if status, _, stderr := inFormats(t, "review", "--report", "r.html", "letters.csv.xz"); status != 1 || !strings.Contains(stderr, "set --text") {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+	if left, _ := filepath.Glob("*r*.html*"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
