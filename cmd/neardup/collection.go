@@ -334,8 +334,11 @@ func (c *collection) sayNotes() {
 	}
 }
 
-// at returns a place as text: file:line.
+// at returns a place as text: file:line, or "" if it is none.
 func (c *collection) at(p place) string {
+	if p == noPlace {
+		return ""
+	}
 	return fmt.Sprintf("%s:%d", c.sources[p.source].path, p.line)
 }
 

@@ -247,12 +247,13 @@ type calibrateCommand struct {
 	runFlags
 	Precision float64 `group:"method" placeholder:"X" help:"Find the best recall at this precision, instead of the best F1."`
 	MinRecall float64 `group:"method" placeholder:"X" help:"Find the best precision at this recall, instead of the best F1."`
+	Quiet     bool    `group:"output" short:"q" help:"Print errors and the result only."`
 	Complete  bool    `group:"method" help:"The labels name all duplicates: other pairs are different."`
 }
 
 // Run finds the threshold that fits labelled pairs.
 func (c *calibrateCommand) Run(of *call) error {
-	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags}).options(of.given)
+	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{Quiet: c.Quiet}}).options(of.given)
 	if err != nil {
 		return usageError{err}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -248,5 +249,27 @@ func TestReport(t *testing.T) {
 	}
 	if left, _ := filepath.Glob("*r*.html*"); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
+	}
+}
+
+// TestScreenshots makes the pictures of docs/: NEARDUP_SCREENSHOTS=$PWD/docs/figures go test -C cmd/neardup -run Screenshots .
+func TestScreenshots(t *testing.T) {
+	to := os.Getenv("NEARDUP_SCREENSHOTS")
+	if to == "" {
+		t.Skip("NEARDUP_SCREENSHOTS does not name a directory")
+	}
+	page := filepath.Join(t.TempDir(), "review.html")
+	if status, _, stderr := inDirectory(t, filepath.Join(home, "../../testdata"), "review", "-q", "--report", page, "zh.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	for name, flags := range map[string][]string{
+		"review-light.png": {"--window-size=1280,860"},
+		"review-dark.png":  {"--window-size=1280,860", "--blink-settings=preferredColorScheme=0"},
+		"review-phone.png": {"--window-size=500,1100"},
+	} {
+		args := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=4000", "--screenshot=" + filepath.Join(to, name)}, flags...)
+		if out, err := exec.Command("chromium", append(args, "file://"+page)...).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
 	}
 }

@@ -46,6 +46,9 @@ func (s *source) note(format string, args ...any) {
 // A place says where a document is: the number of its source, and the line in it, or the row.
 type place struct{ source, line int32 }
 
+// noPlace is that of a document of an earlier call, which is in no source.
+var noPlace = place{source: -1}
+
 // An item is one document of a source before it is parsed, or the error that stands in its place.
 type item struct {
 	place

@@ -166,14 +166,14 @@ func (c *collection) writeClusters(w *cli.Output, path string) error {
 
 // writeAudit writes a row for each document that is removed: which one is kept in its place, how similar they are,
 // and from which files and with which settings that was found. The similarity is not known if other documents
-// connect the two.
+// connect the two, and the place is not known of a document of an earlier call.
 func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
-	sums := make([]any, len(c.sources))
+	sums := make(map[int32]any, len(c.sources))
 	for i := range c.sources {
 		if sum, err := c.sources[i].sum(); err != nil {
 			return err
 		} else if sum != "" {
-			sums[i] = sum
+			sums[int32(i)] = sum
 		}
 	}
 	known := c.pairsByDocuments()
@@ -191,7 +191,11 @@ func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
 				kind = p.kind.String()
 			}
 		}
-		if err := t.row(doc.id, c.at(doc.place), kept.id, c.at(kept.place), value, kind, sums[doc.source], sums[kept.source], settings); err != nil {
+		var keptAt any
+		if kept.place != noPlace {
+			keptAt = c.at(kept.place)
+		}
+		if err := t.row(doc.id, c.at(doc.place), kept.id, keptAt, value, kind, sums[doc.source], sums[kept.source], settings); err != nil {
 			return err
 		}
 	}

@@ -140,7 +140,7 @@ func (c *collection) enterOld(st *state) error {
 		}
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
-			docs = append(docs, stored{id: doc.ID, length: doc.Length, content: of})
+			docs = append(docs, stored{place: noPlace, id: doc.ID, length: doc.Length, content: of})
 		}
 	}
 	if fresh != len(c.docs) {

@@ -173,3 +173,17 @@ func TestStateKilled(t *testing.T) {
 	}
 	t.Logf("%d kills in %d rounds", kills, rounds)
 }
+
+// TestStateAudit: documents of earlier calls are in no input.
+func TestStateAudit(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(dir+"/a.jsonl", []byte(three), 0o666)
+	os.WriteFile(dir+"/b.jsonl", []byte(`{"id":"z","text":"Something else altogether: about fish and chips"}`+"\n"), 0o666)
+	if status, _, stderr := inDirectory(t, dir, "dedup", "-q", "--state", "s", "a.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	status, stdout, stderr := inDirectory(t, dir, "dedup", "--state", "s", "--audit", "audit.csv", "b.jsonl")
+	if got := read(t, "audit.csv"); status != 0 || !strings.Contains(got, "\nz,b.jsonl:1,b,,1.0000,same-words,") || !strings.Contains(stdout, "     1 × b\n") {
+		t.Errorf("status %d, %q, %q, %q", status, got, stdout, stderr)
+	}
+}

@@ -128,8 +128,10 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 	for _, first := range s.largest[:min(5, len(s.largest))] {
 		d := &c.docs[first]
 		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.id, 60))
-		if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {
-			fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
+		if d.place != noPlace {
+			if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {
+				fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
+			}
 		}
 		fmt.Fprintln(w)
 	}
