@@ -46,21 +46,21 @@ import (
 // [ErrDamaged] for files that are not as they were written, or an error of the file system.
 func OpenDeduplicator[ID comparable](path string, options DeduplicatorOptions) (*Deduplicator[ID], error) {
 	d, err := NewDeduplicator[ID](options)
-	if err == nil {
-		err = d.open(path)
-	}
 	if err != nil {
+		return nil, err
+	}
+	version, err := d.settings.version()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.open(path, version); err != nil {
 		return nil, fmt.Errorf("neardup: OpenDeduplicator: %w", err)
 	}
 	return d, nil
 }
 
 // open opens the files.
-func (d *Deduplicator[ID]) open(path string) error {
-	version, err := d.settings.version()
-	if err != nil {
-		return err
-	}
+func (d *Deduplicator[ID]) open(path, version string) (err error) {
 	d.files = &documentFiles[ID]{version: version, number: 1}
 	needed := int64(0) // how long the file of the texts must be
 	store.Init(&d.files.Store, store.Form[*everAdded]{
@@ -116,11 +116,15 @@ func (f *documentFiles[ID]) texts(number int) string {
 	return fmt.Sprintf("%s.texts-%d", f.path, number)
 }
 
-// openTexts opens the file of the texts, which must be so long, or makes it. It removes the files that a killed
-// process has left.
+// openTexts opens the file of the texts, which must be so long, or makes it. It removes the files of texts that a
+// killed process has left.
 func (f *documentFiles[ID]) openTexts(needed int64) (*textfile.File, error) {
 	for _, n := range []int{f.number - 1, f.number + 1} {
-		if err := os.Remove(f.texts(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		left, err := textfile.Open(f.texts(n), textsKind, f.version, again)
+		if err != nil {
+			continue // there is none, or it is somebody else's
+		}
+		if err := errors.Join(left.Close(), os.Remove(f.texts(n))); err != nil {
 			return nil, err
 		}
 	}
@@ -320,7 +324,11 @@ func (d *Deduplicator[ID]) compact() error {
 	if err := d.usable(); err != nil {
 		return err
 	}
-	to, err := textfile.Create(f.texts(f.number+1), textsKind, f.version)
+	next := f.texts(f.number + 1)
+	if _, err := os.Lstat(next); err == nil { // openTexts has removed those of a killed process
+		return fmt.Errorf("neardup: %s is in the way: it is for the texts that are still of use", next)
+	}
+	to, err := textfile.Create(next, textsKind, f.version)
 	if err != nil {
 		return err
 	}
@@ -339,7 +347,7 @@ func (d *Deduplicator[ID]) compact() error {
 	if err != nil {
 		err = errors.Join(err, to.Close())
 		if f.Err() == nil { // or else it is not known which file is needed
-			os.Remove(f.texts(f.number + 1))
+			os.Remove(next)
 		}
 		return err
 	}

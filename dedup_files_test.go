@@ -228,10 +228,14 @@ func TestTextsReplaced(t *testing.T) {
 		if err := errors.Join(d.Verify(), d.Close()); err != nil {
 			t.Error(err)
 		}
-		os.WriteFile(path+".texts-1", []byte("left"), 0o666)
+		os.WriteFile(path+".texts-1", must(os.ReadFile(path+".texts-2")), 0o666)
+		os.WriteFile(path+".texts-3", []byte("somebody else's"), 0o666)
 		d = openDeduplicator[string](t, path, options)
 		if _, err := os.Stat(path + ".texts-1"); err == nil {
 			t.Error("what a killed process left is still there")
+		}
+		if b, err := os.ReadFile(path + ".texts-3"); err != nil || string(b) != "somebody else's" {
+			t.Errorf("another file is gone: %q, %v", b, err)
 		}
 		if got := allFound(d); !slices.Equal(got, want) {
 			t.Errorf("%s: opened again, found %d, not the same %d", name, len(got), len(want))
@@ -288,7 +292,6 @@ func TestKeysKept(t *testing.T) {
 			b[len(b)/2] ^= 1
 			os.WriteFile(path+".keys", b, 0o666)
 		},
-		func() { os.WriteFile(path+".keys", []byte("something else"), 0o666) },
 		func() { os.Remove(path + ".keys") },
 		func() {},
 	} {
@@ -307,6 +310,15 @@ func TestKeysKept(t *testing.T) {
 			t.Errorf("step %d: %d rows of %d contents", step, n, len(d.contents))
 		}
 	}
+	// A file of somebody else's is not replaced.
+	d.Close()
+	os.WriteFile(path+".keys", []byte("something else"), 0o666)
+	d = open()
+	if _, err := d.Plan(bg); !errors.Is(err, ErrDamaged) || string(must(os.ReadFile(path+".keys"))) != "something else" {
+		t.Errorf("with another file for keys: %v", err)
+	}
+	os.Remove(path + ".keys")
+	allFound(d)
 	// New documents come: their rows are added. When the collection has doubled, all rows are new, and soon the
 	// file is made again.
 	for i, text := range texts[400:] {

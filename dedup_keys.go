@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,8 @@ import (
 // rare while a collection grows, so keys serve until it has doubled, or has lost half of its contents. So a
 // collection that is opened again need not be read as a whole.
 //
-// The file has nothing that could not be made again. One that is damaged is replaced.
+// The file has nothing that could not be made again. One that is damaged is replaced, as far as its beginning shows
+// that it is such a file.
 
 // The bytes of a row, little-endian.
 const (
@@ -49,8 +51,11 @@ func (k *keyFile) open(most int) (*textfile.File, error) {
 	defer k.mu.Unlock()
 	version := fmt.Sprintf("%s keys=%d:%d", k.version, forestTrees, keysVersion)
 	if k.file == nil {
-		k.file, _ = textfile.Open(k.path, keysKind, version, again)
-		if f := k.file; f != nil { // a row that a killed process did not write as a whole
+		f, err := textfile.Open(k.path, keysKind, version, again)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrVersion) {
+			return nil, fmt.Errorf("neardup: it is in the way of the keys: %w", err)
+		}
+		if k.file = f; f != nil { // a row that a killed process did not write as a whole
 			f.Cut(f.Begin() + int64(rowsOf(f))*textfile.Bytes(rowBytes))
 		}
 	}

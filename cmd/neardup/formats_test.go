@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -270,6 +272,72 @@ func TestScreenshots(t *testing.T) {
 		args := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=4000", "--screenshot=" + filepath.Join(to, name)}, flags...)
 		if out, err := exec.Command("chromium", append(args, "file://"+page)...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// TestCompletion lets bash complete commands and flags.
+func TestCompletion(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	for _, test := range []struct{ words, want string }{{"neardup ca", "calibrate"}, {"neardup dedup --simi", "--similarity"}, {"neardup records x --sch", "--schema"}} {
+		words := strings.Fields(test.words)
+		_, script, _ := inDirectory(t, t.TempDir(), "completion", "bash")
+		script += fmt.Sprintf("COMP_WORDS=(%s); COMP_CWORD=%d; _neardup; echo ${COMPREPLY[@]}", test.words, len(words)-1)
+		if out, err := exec.Command(bash, "-c", script).CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != test.want {
+			t.Errorf("%s: %q, %v", test.words, out, err)
+		}
+	}
+	if status, out, _ := inDirectory(t, t.TempDir(), "completion", "fish"); status != 0 || !strings.Contains(out, "-n '__fish_seen_subcommand_from dedup' -l similarity -d ") {
+		t.Errorf("fish: status %d, %s", status, out)
+	}
+}
+
+// TestPrivate: what is being written is nobody else's, and gets the permissions of other files when it is complete.
+func TestPrivate(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var outs cli.Outputs
+	w, err := outs.Create("x.csv", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.WriteString("text")
+	w.Flush()
+	os.WriteFile("other", nil, 0o666)
+	mode := func(pattern string) os.FileMode {
+		names, _ := filepath.Glob(pattern)
+		info, err := os.Stat(names[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Mode().Perm()
+	}
+	if m := mode(".neardup-*.tmp"); m&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("a file that is being written has the mode %v", m)
+	}
+	if err := outs.Commit(); err != nil || mode("x.csv") != mode("other") {
+		t.Errorf("error %v, mode %v, not %v", err, mode("x.csv"), mode("other"))
+	}
+}
+
+// TestKeepMinHash: the longest document of a group stays, with every method.
+func TestKeepMinHash(t *testing.T) {
+	text := strings.Repeat("one text that is long enough to be compared ", 5)
+	input := `{"id":"a","text":"` + text + `"}` + "\n" + `{"id":"b","text":"` + text + ` more"}` + "\n"
+	for _, method := range []string{"auto", "minhash", "simhash"} {
+		for keep, want := range map[string]string{"first": "a\ta\nb\ta\n", "longest": "a\tb\nb\tb\n", "newest": "a\tb\nb\tb\n"} {
+			dir := t.TempDir()
+			os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(input), 0o666)
+			args := []string{"dedup", "--method", method, "--keep", keep, "--clusters", "c", "x.jsonl"}
+			if method == "simhash" {
+				args = append(args, "--distance", "12")
+			}
+			if status, _, stderr := inDirectory(t, dir, args...); status != 0 || read(t, "c") != want {
+				t.Errorf("%s, %s: status %d, %s, %q", method, keep, status, stderr, read(t, "c"))
+			}
 		}
 	}
 }

@@ -40,14 +40,15 @@ import (
 
 // grammar has the commands and their flags.
 type grammar struct {
-	Dedup     dedupCommand     `cmd:"" help:"Find near-duplicates, and write the collection without them."`
-	Records   recordsCommand   `cmd:"" help:"Find near-duplicates among the rows of tables."`
-	Review    reviewCommand    `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
-	Explain   explainCommand   `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
-	Compare   compareCommand   `cmd:"" help:"Compare the texts of two files by every method."`
-	Calibrate calibrateCommand `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`
-	Estimate  estimateCommand  `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
-	Version   versionCommand   `cmd:"" help:"Print the version."`
+	Dedup      dedupCommand      `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Records    recordsCommand    `cmd:"" help:"Find near-duplicates among the rows of tables."`
+	Review     reviewCommand     `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
+	Explain    explainCommand    `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
+	Compare    compareCommand    `cmd:"" help:"Compare the texts of two files by every method."`
+	Calibrate  calibrateCommand  `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`
+	Estimate   estimateCommand   `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
+	Completion completionCommand `cmd:"" help:"Print what lets a shell complete commands and flags."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
 type dedupCommand struct {
@@ -74,6 +75,10 @@ type estimateCommand struct {
 	groupFlags
 	methodFlags
 	runFlags
+}
+
+type completionCommand struct {
+	Shell string `arg:"" help:"bash, zsh or fish. For example, put this in ~/.bashrc: source <(neardup completion bash)"`
 }
 
 type versionCommand struct{}

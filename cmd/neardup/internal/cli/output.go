@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,9 +31,10 @@ type Outputs struct {
 // An Output is a file that is being written.
 type Output struct {
 	*bufio.Writer
-	path    string   // where links lead to
-	file    *os.File // the temporary file; if direct, the pipe or device, nil for standard output
-	direct  bool     // whether it is written directly: a pipe, a device or standard output
+	path    string      // where links lead to
+	file    *os.File    // the temporary file; if direct, the pipe or device, nil for standard output
+	mode    fs.FileMode // of the file when it is complete
+	direct  bool        // whether it is written directly: a pipe, a device or standard output
 	closers []io.Closer
 }
 
@@ -64,9 +66,15 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 		}
-		if info != nil {
-			f.Chmod(info.Mode().Perm()) // keep the permissions, if we may
+		made, err := f.Stat()
+		if err != nil {
+			return nil, errors.Join(err, f.Close(), os.Remove(name))
 		}
+		out.mode = made.Mode().Perm()
+		if info != nil {
+			out.mode = info.Mode().Perm() // of the file that it replaces
+		}
+		f.Chmod(0o600) // nobody else sees it before it is complete
 		out.file, w = f, f
 	}
 	o.mu.Lock()
@@ -124,6 +132,7 @@ func (o *Outputs) Commit() error {
 		}
 		if out.file != nil {
 			if !out.direct && err == nil {
+				out.file.Chmod(out.mode) // if we may
 				err = out.file.Sync()
 			}
 			if e := out.file.Close(); err == nil {
