@@ -34,8 +34,13 @@ import (
 
 // OpenDeduplicator opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the
 // times when they were added outlive the program. The files are path, path.journal and path.lock, as for
-// [OpenIndex], which also says which ids are possible, and path.texts-1 or another number for the texts. One
-// Deduplicator at a time can have them open. The texts are not in memory, however small Memory is.
+// [OpenIndex], which also says which ids are possible; path.texts-1 or another number for the texts; and path.keys,
+// which says whom each document of a large collection is compared with. One Deduplicator at a time can have them
+// open. The texts are not in memory, however small Memory is.
+//
+// The entries in path.keys serve until the collection has doubled, or has lost half of its documents. So a call
+// after opening reads few of the old texts; but which few pairs of a large collection are missed may depend on when
+// the documents came. What is found has the cosine that it always has.
 //
 // A change that has returned is in the files after [Deduplicator.Sync] or Close. After a crash, of the
 // changes since then the first ones may be there, and the others not; a document is there as a whole or not
