@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +29,8 @@ type collection struct {
 	old        int // docs[:old] are of old sources
 	bytes      int64
 	bad        int
-	byPlace    int // how many documents have no id
+	byPlace    int                 // how many documents have no id
+	texts      map[uint64]struct{} // hashes of the texts of new documents, with the methods auto and cosine
 	quiet      bool
 	passed     []string // files of other formats in directories
 	cols       columns
@@ -64,6 +66,9 @@ type pair struct {
 	kind  neardup.Kind // 0 with other methods than auto and cosine
 }
 
+// compared is the content of all documents that a Deduplicator compares.
+var compared = content{mark: mark{exact: true}}
+
 // contents finds the content of a text by the 128-bit hash of the text. It has 64 parts with a lock
 // each, so workers rarely wait for each other.
 type contents [64]struct {
@@ -92,6 +97,7 @@ type batch struct {
 	docs    []stored
 	texts   []string         // with --method auto and cosine: the texts of docs
 	records []neardup.Record // the same for records
+	hashes  []uint64         // of the texts, with -method auto and cosine
 	bad     []error          // for each item, what is wrong with it; nil if it is a document
 	bytes   int64
 	byPlace int // how many documents have no id
@@ -199,10 +205,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
 	if o.method.isExact() {
-		b.texts, b.records = make([]string, len(b.items)), make([]neardup.Record, len(b.items))
+		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([]uint64, len(b.items))
 	}
-	made := make([]content, len(b.items))
-	var kept strings.Builder // ids, so that they do not keep the texts in memory
+	made := make([]content, len(b.items)) // which are dropped with the batch, unless a document refers to one
+	var kept strings.Builder              // ids, so that they do not keep the texts in memory
 	kept.Grow(16 * len(b.items))
 	keep := func(s string) string {
 		from := kept.Len()
@@ -235,11 +241,21 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if !o.method.byContent {
 			key = d.key()
 		}
-		content, isNew := texts.claim(o.textHash(key), &made[i])
-		if isNew {
-			content.mark = o.method.mark(fp, text, d.metadata)
+		hash := o.textHash(key)
+		var isNew bool
+		var of *content
+		if o.method.isExact() {
+			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
+			if made[i].mark = o.method.mark(fp, text, nil); !made[i].isEmpty() {
+				of = &compared
+			}
 		}
-		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
+		if of == nil {
+			if of, isNew = texts.claim(hash, &made[i]); isNew && !o.method.isExact() {
+				of.mark = o.method.mark(fp, text, d.metadata)
+			}
+		}
+		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, of}
 		if d.byPlace && sources[it.source].format != "lines" {
 			b.byPlace++
 		}
@@ -265,6 +281,7 @@ func (b *batch) release() {
 // collect adds the documents of all batches, in order. It reports bad items, or returns the error
 // of the first one if they may not be skipped.
 func (c *collection) collect(o *options, ordered <-chan *batch) error {
+	c.texts = map[uint64]struct{}{}
 	ids := [2]map[string]place{{}, {}} // where the ids of old and of new documents are
 	for b := range ordered {
 		<-b.done
@@ -288,6 +305,9 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				ids[which][d.id] = at
 				if c.exact != nil {
 					c.exact.add(numbered{len(c.docs), d.id, b.texts[i], b.records[i]})
+				}
+				if b.hashes != nil && which == 1 {
+					c.texts[b.hashes[i]] = struct{}{}
 				}
 				c.docs = append(c.docs, d)
 				c.old += 1 - which

@@ -53,9 +53,9 @@ func (of *call) load(o *options) (*loaded, error) {
 	return &loaded{c, o, c.exact.d, of.stdin}, nil
 }
 
-// texts reads the sources again and calls use with the texts of the documents for which in is true, in their
+// textsOf reads the sources again and calls use with the texts of the documents for which in is true, in their
 // order. use may return false to end it.
-func (c *loaded) texts(in func(i int) bool, use func(i int, text string) bool) error {
+func (c *loaded) textsOf(in func(i int) bool, use func(i int, text string) bool) error {
 	next := c.old
 	for n := c.oldSources; n < len(c.sources); n++ {
 		s := &c.sources[n]
@@ -128,7 +128,7 @@ func (c *explainCommand) Run(of *call) error {
 		}
 	}
 	wanted := func(i int) bool { return i == numbers[c.A] || i == numbers[c.B] }
-	err = l.texts(wanted, func(i int, text string) bool {
+	err = l.textsOf(wanted, func(i int, text string) bool {
 		for k, id := range ids {
 			if i == numbers[id] {
 				texts[k] = text

@@ -124,7 +124,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	for _, p := range pairs {
 		r.Pairs = append(r.Pairs, review.Pair{A: at[p.A], B: at[p.B], Similarity: p.Similarity, Kind: slices.Index(kinds, p.Kind)})
 	}
-	err = c.texts(func(i int) bool { _, ok := at[i]; return ok }, func(i int, text string) bool {
+	err = c.textsOf(func(i int) bool { _, ok := at[i]; return ok }, func(i int, text string) bool {
 		r.Docs[at[i]].Text = strings.ToValidUTF8(text, "\uFFFD")
 		return true
 	})
@@ -194,7 +194,7 @@ func (c *loaded) pairsFrom(ctx context.Context, least float64) (pairs []neardup.
 		return nil, err
 	}
 	err = d.AddAll(ctx, func(yield func(int, string) bool) {
-		err = c.texts(func(int) bool { return true }, yield)
+		err = c.textsOf(func(int) bool { return true }, yield)
 	})
 	if err != nil {
 		return nil, err

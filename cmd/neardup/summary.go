@@ -47,7 +47,7 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 	for i := c.old; i < len(c.docs); i++ {
 		s.members[c.cluster[i]]++
 		t := c.docs[i].content
-		if !t.counted {
+		if !t.counted && c.exact == nil {
 			t.counted = true
 			s.Texts++
 		}
@@ -57,6 +57,9 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 		if t.isEmpty() {
 			s.Empty++
 		}
+	}
+	if c.exact != nil {
+		s.Texts = len(c.texts)
 	}
 	for first, n := range s.members {
 		if n > 1 || n > 0 && first < c.old {
