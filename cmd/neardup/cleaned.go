@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
@@ -22,7 +24,7 @@ import (
 // outFormat returns the format of a collection, by the name of its file.
 func outFormat(path string) string {
 	switch f := formatOf(path, ""); f {
-	case "", "json":
+	case "":
 		return "jsonl"
 	case "txt":
 		return "lines"
@@ -35,6 +37,9 @@ func outFormat(path string) string {
 // can hold all documents, tables those of tables, and other formats only those of the same format.
 func checkOut(path string, sources []source) error {
 	f := outFormat(path)
+	if f == "json" || formatOf(path, "") == "" && filepath.Ext(withoutCompression(path)) != "" {
+		return fmt.Errorf("%s: this format cannot be written; use a .jsonl file", path)
+	}
 	for _, s := range sources {
 		holds := f == "jsonl" || f == s.format || f != "parquet" && isTable(f) && isTable(s.format)
 		if f == "html" || f == fingerprints {
@@ -49,6 +54,7 @@ func checkOut(path string, sources []source) error {
 
 // A writer writes items of the sources to a file.
 type writer interface {
+	begin(s *source) error // a table has the columns of the source, also without rows
 	write(s *source, it *item, more []string) error
 	end() error
 }
@@ -79,16 +85,26 @@ type csvOut struct {
 	added []string
 }
 
-func (o *csvOut) write(s *source, it *item, more []string) error {
+func (o *csvOut) begin(s *source) error {
 	if o.names == nil {
-		if o.names = s.header.names; o.added != nil || s.hasMark {
+		if o.names = s.header.names; o.added != nil || s.hasMark || s.decoded {
 			o.w.WriteString("\ufeff") // Excel takes a file without it for one in the encoding of the country
+		}
+		if s.format == "csv" && outFormat(o.path) == "csv" {
+			o.rows.Comma = s.header.separator
+		}
+		if err := newColumns(s, o.added, o.path); err != nil {
+			return err
 		}
 		if err := o.rows.Write(slices.Concat(o.names, o.added)); err != nil {
 			return err
 		}
 	}
-	if err := sameColumns(s, o.names, o.path); err != nil {
+	return sameColumns(s, o.names, o.path)
+}
+
+func (o *csvOut) write(s *source, it *item, more []string) error {
+	if err := o.begin(s); err != nil {
 		return err
 	}
 	row := it.row
@@ -104,6 +120,16 @@ func (o *csvOut) write(s *source, it *item, more []string) error {
 func (o *csvOut) end() error {
 	o.rows.Flush()
 	return o.rows.Error()
+}
+
+// newColumns returns an error if columns that are added are there already.
+func newColumns(s *source, added []string, path string) error {
+	for _, name := range added {
+		if slices.Contains(s.header.names, name) {
+			return fmt.Errorf("%s:1: there is a column %q already, which %s is to have", s.path, name, path)
+		}
+	}
+	return nil
 }
 
 // sameColumns returns an error if a source has other columns than a table.
@@ -131,10 +157,13 @@ const (
 	mostRows = 1 << 20
 )
 
-func (o *sheetOut) write(s *source, it *item, more []string) error {
+func (o *sheetOut) begin(s *source) error {
 	if o.book == nil {
 		o.book, o.names = excelize.NewFile(), s.header.names
-		var err error
+		err := newColumns(s, o.added, o.path)
+		if err != nil {
+			return err
+		}
 		if o.rows, err = o.book.NewStreamWriter("Sheet1"); err != nil {
 			return err
 		}
@@ -142,7 +171,11 @@ func (o *sheetOut) write(s *source, it *item, more []string) error {
 			return err
 		}
 	}
-	if err := sameColumns(s, o.names, o.path); err != nil {
+	return sameColumns(s, o.names, o.path)
+}
+
+func (o *sheetOut) write(s *source, it *item, more []string) error {
+	if err := o.begin(s); err != nil {
 		return err
 	}
 	return o.put(slices.Concat(it.row, more))
@@ -157,6 +190,9 @@ func (o *sheetOut) put(row []string) error {
 	for i, text := range row {
 		if len(text) > mostCell && len([]rune(text)) > mostCell {
 			return fmt.Errorf("%s: a cell of a workbook has at most %d characters; use a .csv file", o.path, mostCell)
+		}
+		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) || r == 0xFFFE || r == 0xFFFF }) {
+			return fmt.Errorf("%s: row %d has a control character, which a workbook cannot have; use a .csv file", o.path, o.row)
 		}
 		cells[i] = text
 	}
@@ -176,6 +212,8 @@ func (o *sheetOut) end() error {
 // A linesOut writes a text in a line.
 type linesOut struct{ w *cli.Output }
 
+func (o *linesOut) begin(*source) error { return nil }
+
 func (o *linesOut) write(_ *source, it *item, _ []string) error {
 	o.w.Write(it.raw)
 	return o.w.WriteByte('\n')
@@ -188,6 +226,15 @@ type jsonOut struct {
 	w     *cli.Output
 	cols  columns
 	added []string
+}
+
+func (o *jsonOut) begin(s *source) error {
+	names := slices.Clone(s.header.names)
+	slices.Sort(names)
+	if len(slices.Compact(names)) < len(s.header.names) {
+		return fmt.Errorf("%s:1: two columns have the same name, which an object of JSON cannot have: %q", s.path, s.header.names)
+	}
+	return newColumns(s, o.added, "the output")
 }
 
 func (o *jsonOut) write(s *source, it *item, more []string) error {
@@ -230,17 +277,26 @@ func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Read
 			continue // the first reading counted it
 		}
 		var failed error
+		begun := false
 		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
 			if next == len(c.docs) || it.place != c.docs[next].place || it.err != nil {
 				return failed == nil
 			}
 			if values, ok := more(next); ok {
-				failed = out.write(s, &it, values)
+				if failed == nil && it.row != nil && !begun {
+					begun, failed = true, out.begin(s)
+				}
+				if failed == nil {
+					failed = out.write(s, &it, values)
+				}
 			}
 			next++
 			return failed == nil
 		})
 		closeSource()
+		if failed == nil && s.header != nil {
+			failed = out.begin(s)
+		}
 		if failed != nil {
 			return failed
 		}

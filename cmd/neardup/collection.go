@@ -20,7 +20,8 @@ import (
 
 // A collection has the documents of a call, the old ones first.
 type collection struct {
-	stderr  io.Writer
+	stderr  io.Writer // for what a quiet call does not say
+	errors  io.Writer
 	version string // of the fingerprints
 
 	sources    []source
@@ -231,6 +232,9 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			d, err = it.parse(&sources[it.source], o.cols, x)
 		}
 		it.raw, it.row = nil, nil
+		if err == nil && d.byPlace && o.state != "" {
+			err = errors.New("with --state a document needs an id: its file and line may be those of another one in the next call")
+		}
 		if err != nil {
 			b.bad[i] = err
 			continue
@@ -320,7 +324,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				return err
 			}
 			if c.bad++; c.bad <= 20 {
-				fmt.Fprintln(c.stderr, "neardup: skipped:", cli.Printable(err.Error(), 2000))
+				fmt.Fprintln(c.errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
 			}
 		}
 	}

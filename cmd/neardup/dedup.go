@@ -26,15 +26,16 @@ func (o *options) run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writ
 		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
+	errors := stderr
 	if o.quiet {
 		stderr = quiet{stderr}
 	}
-	c := &collection{stderr: stderr, method: &o.method, cols: o.cols, progress: newProgress(stderr), quiet: o.quiet}
+	c := &collection{stderr: stderr, errors: errors, method: &o.method, cols: o.cols, progress: newProgress(stderr), quiet: o.quiet}
 	return c.dedup(o, outs, stdin, stdout)
 }
 
 // dedup does the work of one call, from the inputs to the outputs.
-func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) error {
+func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) (err error) {
 	start := time.Now()
 	fp, err := o.fingerprinter()
 	if err != nil {
@@ -70,7 +71,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return c.estimate(o, stdout)
 	}
 	var pairs, clusters, out, annotated, audit, report, save *cli.Output
-	summary, err := outs.CreateAll(stdout, c.stderr, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
+	summary, err := outs.CreateAll(stdout, c.errors, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
 		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.annotate, To: &annotated}, cli.Path{Name: o.audit, To: &audit}, cli.Path{Name: o.report, To: &report}, cli.Path{Name: o.save, To: &save})
 	if err != nil {
 		return err
@@ -97,7 +98,10 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		if err != nil {
 			return err
 		}
-		if o.fields = schema.fields(); !schema.said {
+		if o.fields = schema.fields(); len(o.fields) == 0 {
+			return errors.New("the records have no columns to compare")
+		}
+		if !schema.said {
 			fmt.Fprintf(c.stderr, "neardup: columns are compared by this schema, which you can change and give as --schema: %s\n", schema)
 		}
 	}
@@ -115,8 +119,8 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		}
 	}
 	defer func() {
-		if c.exact != nil && c.exact.state != nil {
-			c.exact.state.d.Close() // after an error; otherwise it is closed already
+		if c.exact != nil && c.exact.state != nil && err != nil && err != errDuplicates {
+			err = errors.Join(err, c.exact.state.rollBack())
 		}
 	}()
 	progress, done := c.reading("reading")

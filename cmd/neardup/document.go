@@ -355,7 +355,7 @@ func (s *source) readJSON(r io.Reader, at func(int32) item, most int, yield func
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			line, err = where(syntax.Offset), fmt.Errorf("not JSON: %w", err)
-		} else if err == io.ErrUnexpectedEOF {
+		} else if err == io.ErrUnexpectedEOF || err == io.EOF {
 			err = errors.New("the file ends in the middle of a value")
 		}
 		return fmt.Errorf("%s:%d: %w", s.path, line, err)
@@ -372,7 +372,7 @@ func (s *source) readJSON(r io.Reader, at func(int32) item, most int, yield func
 			if _, err := d.Token(); err != nil {
 				return fail(err)
 			}
-			return nil
+			isArray = false // what follows it is read like what follows an object
 		}
 		var raw json.RawMessage
 		err := d.Decode(&raw)

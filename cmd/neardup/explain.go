@@ -30,10 +30,11 @@ func (of *call) load(o *options) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
+	errors := of.stderr
 	if o.quiet {
 		of.stderr = quiet{of.stderr}
 	}
-	c := &collection{stderr: of.stderr, method: &o.method, cols: o.cols, progress: newProgress(of.stderr), quiet: o.quiet}
+	c := &collection{stderr: of.stderr, errors: errors, method: &o.method, cols: o.cols, progress: newProgress(of.stderr), quiet: o.quiet}
 	c.sources, c.passed = findSources(o.args, o.format)
 	for _, s := range c.sources {
 		if s.err != nil && !o.skipBad {

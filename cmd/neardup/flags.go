@@ -230,6 +230,11 @@ func (o *options) check(given map[string]bool) (wrong string) {
 	case !w.statistics && o.stats != "":
 		wrong = fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.weights)
 	}
+	for _, of := range []struct{ flag, path string }{{"pairs", o.pairs}, {"clusters", o.clusters}, {"audit", o.audit}} {
+		if f := formatOf(of.path, ""); f != "" && f != "csv" && f != "tsv" && f != "jsonl" && f != "txt" {
+			wrong = fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
+		}
+	}
 	seen := map[string]bool{}
 	for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report, o.save, o.lines, o.stats, o.secret} {
 		if path == "" {

@@ -154,8 +154,29 @@ func TestWritten(t *testing.T) {
 	if audit := read(t, "audit.csv"); !strings.Contains(audit, "甲3,duckdb.parquet:3,甲1,duckdb.parquet:1,0.9002,revised,") || strings.Count(audit, "\n") != 3 {
 		t.Errorf("audit %s", audit)
 	}
-	// A byte order mark of an input stays.
+	// Without rows there are columns, and standard input may have any format.
 	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,text\n"), 0o666)
+	if status, _, stderr := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "x.csv"); status != 0 || read(t, "o.csv") != "id,text\n" {
+		t.Errorf("status %d, %q, %q", status, stderr, read(t, "o.csv"))
+	}
+	for _, format := range []string{"sheet.xlsx", "duckdb.parquet"} {
+		f, err := os.Open(filepath.Join(home, "testdata/formats", format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var errs strings.Builder
+		args := []string{"dedup", "-q", "--format", filepath.Ext(format)[1:], "--out", "o" + filepath.Ext(format), "--clusters", "groups", "-"}
+		if format == "sheet.xlsx" {
+			args = append(args, chinese...)
+		}
+		if status := run(args, &cli.Outputs{}, f, &errs, &errs); status != 0 || read(t, "groups") != wantGroups || len(read(t, "o"+filepath.Ext(format))) < 500 {
+			t.Errorf("%s from standard input: status %d, %s", format, status, errs.String())
+		}
+	}
+	// A byte order mark of an input stays.
+	dir = t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("\ufeffid,text\n1,one text\n2,one text\n"), 0o666)
 	if status, _, stderr := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "x.csv"); status != 0 || read(t, "o.csv") != "\ufeffid,text\n1,one text\n" {
 		t.Errorf("status %d, %q, %q", status, stderr, read(t, "o.csv"))
@@ -339,5 +360,44 @@ func TestKeepMinHash(t *testing.T) {
 				t.Errorf("%s, %s: status %d, %s, %q", method, keep, status, stderr, read(t, "c"))
 			}
 		}
+	}
+}
+
+// TestNothingSilent: what cannot be kept as it is, is an error that says so.
+func TestNothingSilent(t *testing.T) {
+	for _, test := range []struct{ file, text, args, want string }{
+		{"x.json", `[{"id":1,"text":"one"}] [{"id":2,"text":"two"}]`, "dedup x.json", "x.json:1: not a JSON object"},
+		{"x.json", `[{"id":1,"text":"one"}] garbage`, "dedup x.json", "x.json:1: not JSON"},
+		{"x.json", `[{"id":1,"text":"one"},`, "dedup x.json", "x.json:1: the file ends in the middle"},
+		{"x.csv", "id,text,t,t\n1,one,a,b\n", "dedup --out o.jsonl x.csv", "two columns have the same name"},
+		{"x.csv", "id,text,neardup_kept\n1,one,a\n", "dedup --annotate o.csv x.csv", `there is a column "neardup_kept" already`},
+		{"x.csv", "id,text\n1,\"a \x01 b\"\n", "dedup --out o.xlsx x.csv", "o.xlsx: row 2 has a control character"},
+		{"x.csv", "id,text\n1,one\n", "dedup --out o.csv.xz x.csv", "o.csv.xz: a file cannot be compressed in this way"},
+		{"x.csv", "id,text\n1,one\n", "dedup --out o.json x.csv", "o.json: this format cannot be written"},
+		{"x.csv", "id,text\n1,one\n", "dedup --out o.xml x.csv", "o.xml: this format cannot be written"},
+		{"x.csv", "id,text\n1,one\n", "dedup --pairs p.xlsx x.csv", "--pairs \"p.xlsx\""},
+		{"x.csv", "id,text\n1,one\n", "review --report p x.csv", "must end in .html"},
+		{"x.csv", "id,text\n1,one\n", "records --schema s.json x.csv", "the records have no columns to compare"},
+		{"x.csv", "text\none\n", "dedup --state s x.csv", "x.csv:2: with --state a document needs an id"},
+	} {
+		dir := t.TempDir()
+		os.WriteFile(filepath.Join(dir, test.file), []byte(test.text), 0o666)
+		os.WriteFile(filepath.Join(dir, "s.json"), []byte(`{"text":"-"}`), 0o666)
+		status, _, stderr := inDirectory(t, dir, strings.Fields(test.args)...)
+		if left, _ := filepath.Glob("o.*"); status == 0 || !strings.Contains(stderr, test.want) || len(left) > 0 {
+			t.Errorf("%s of %q: status %d, %s, left %q", test.args, test.text, status, stderr, left)
+		}
+	}
+	// What a quiet call passes over is said all the same, and so is the summary that is asked for.
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(three+"{\n"), 0o666)
+	status, stdout, stderr := inDirectory(t, dir, "dedup", "-q", "--json", "--skip-bad", "--out", "-", "x.jsonl")
+	if status != 0 || !strings.HasPrefix(stderr, "neardup: skipped: x.jsonl:4: not JSON") || !strings.Contains(stderr, `"documents": 3`) || strings.Contains(stdout, "documents") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	// The separator of a table stays.
+	os.WriteFile("y.csv", []byte("id;text\n1;one, two\n"), 0o666)
+	if status, _, stderr := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "y.csv"); status != 0 || read(t, "o.csv") != "id;text\n1;one, two\n" {
+		t.Errorf("status %d, %q, %q", status, stderr, read(t, "o.csv"))
 	}
 }

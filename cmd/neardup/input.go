@@ -189,16 +189,20 @@ func knownEnds() string {
 // fingerprints is the format of the files that --save writes.
 const fingerprints = "fingerprints"
 
+// withoutCompression returns the name of a file without the end that says how it is compressed.
+func withoutCompression(name string) string {
+	for _, end := range compressions {
+		if n := len(name) - len(end); n >= 0 && strings.EqualFold(name[n:], end) {
+			return name[:n]
+		}
+	}
+	return name
+}
+
 // formatOf returns the format of a file: fingerprints if its name says so, otherwise the format
 // that the user told, otherwise what the name says. It returns "" if the name says nothing.
 func formatOf(path, told string) string {
-	name := strings.ToLower(path)
-	for _, end := range compressions {
-		if rest, ok := strings.CutSuffix(name, end); ok {
-			name = rest
-			break
-		}
-	}
+	name := withoutCompression(strings.ToLower(path))
 	switch ext := filepath.Ext(name); {
 	case ext == ".fp":
 		return fingerprints
@@ -339,7 +343,14 @@ func (s *source) file(r io.Reader) (f *os.File, size int64, done func(), err err
 			return nil, 0, nil, fmt.Errorf("%s:1: this format is compressed in itself; decompress the file first", s.path)
 		}
 	}
-	if s.regular() {
+	switch {
+	case s.copy != nil:
+		info, err := s.copy.Stat()
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return s.copy, info.Size(), func() {}, nil
+	case s.regular():
 		if f, err = os.Open(s.path); err != nil {
 			return nil, 0, nil, cli.InFile(s.path, err)
 		}

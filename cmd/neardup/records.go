@@ -128,9 +128,6 @@ func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
 		}
 	}
 	s := inferSchema(names, cols.id, slices.Values(sample))
-	if len(s.fields()) == 0 {
-		return nil, errors.New("the records have no columns to compare")
-	}
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -53,6 +54,9 @@ func (c *reviewCommand) Run(of *call) error {
 		if o.report = "review.html"; exists(o.report) {
 			return fmt.Errorf("%s: there is such a file; give a name with --report", o.report)
 		}
+	}
+	if wrong := o.canReport(); wrong != "" {
+		return usageError{errors.New(wrong)}
 	}
 	if err := cli.CheckPaths(o.args, []string{o.report}); err != nil {
 		return err

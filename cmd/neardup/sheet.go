@@ -16,12 +16,12 @@ const mostUnzipped = 8 << 30
 
 // readSheet is read for a sheet of a workbook. The line of an item is the number of its row.
 func (s *source) readSheet(r io.Reader, at func(int32) item, cols columns, yield func(item) bool) error {
-	file, _, done, err := s.file(r)
+	file, size, done, err := s.file(r)
 	if err != nil {
 		return err
 	}
 	defer done()
-	book, err := excelize.OpenReader(file, excelize.Options{UnzipSizeLimit: mostUnzipped, UnzipXMLSizeLimit: 64 << 20})
+	book, err := excelize.OpenReader(io.NewSectionReader(file, 0, size), excelize.Options{UnzipSizeLimit: mostUnzipped, UnzipXMLSizeLimit: 64 << 20})
 	if err != nil {
 		return fmt.Errorf("%s:1: %w", s.path, err)
 	}

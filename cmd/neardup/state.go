@@ -20,7 +20,7 @@ import (
 //	documents  and documents.journal, documents.lock: a Deduplicator in files
 //	run        which run has begun and not ended: its inputs, and how many documents there were before
 //
-// A run that was killed is repeated with the same inputs. Documents that it had added are not added again,
+// A run that fails takes back what it has added. A run that was killed is repeated with the same inputs. Documents that it had added are not added again,
 // and count as new ones as they did then. So what it reports is what it would have reported.
 
 // A state is the directory of a call.
@@ -149,6 +149,26 @@ func (c *collection) enterOld(st *state) error {
 	c.old = len(docs)
 	c.docs = append(docs, c.docs...)
 	return nil
+}
+
+// rollBack ends a run that has failed: the documents that it added go, and the next run may have other inputs.
+// Documents that it replaced do not come back.
+func (st *state) rollBack() error {
+	var ids []string
+	for doc, err := range st.d.All() {
+		if err != nil {
+			return errors.Join(err, st.d.Close())
+		}
+		if doc.Number >= st.run.Old {
+			ids = append(ids, doc.ID)
+		}
+	}
+	for _, id := range ids {
+		if _, err := st.d.Delete(id); err != nil {
+			return errors.Join(err, st.d.Close())
+		}
+	}
+	return st.end()
 }
 
 // end ends the run. Its outputs are complete.

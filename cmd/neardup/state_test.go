@@ -78,15 +78,25 @@ func TestState(t *testing.T) {
 	if left := strings.Count(read(t, "left.jsonl"), "\n"); left > 5 { // nearly all are revisions of documents of the first two
 		t.Errorf("%d documents are left", left)
 	}
-	// A run that did not end must be repeated.
+	// A run that fails leaves nothing: neither its documents nor a run that must be repeated.
 	write("more.jsonl", []string{`{"id":"x","text":"some other text"}`, "{"})
 	if status, err := dedup("--state", "kept", "more.jsonl"); status != 1 || !strings.Contains(err, "more.jsonl:2: not JSON") {
 		t.Errorf("status %d, %s", status, err)
 	}
-	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") {
+	if exists("kept/run") {
+		t.Error("a run that has failed has not ended")
+	}
+	write("other.jsonl", []string{`{"id":"y","text":"Some other text!"}`})
+	if status, err := dedup("--state", "kept", "--clusters", "clusters", "other.jsonl"); status != 0 || read(t, "clusters") != "y\ty\n" {
+		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
+	}
+	// One that was killed must be repeated.
+	write("kept/run", []string{`{"Old":0,"Inputs":[]}`})
+	if status, err := dedup("--state", "kept", "all.jsonl"); status != 1 || !strings.Contains(err, "kept/run:1: the last run did not end") || !exists("kept/run") {
 		t.Errorf("status %d, %s", status, err)
 	}
-	if status, err := dedup("--skip-bad", "--state", "kept", "--clusters", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\tx\n" {
+	os.Remove("kept/run")
+	if status, err := dedup("--skip-bad", "--state", "kept", "--clusters", "clusters", "more.jsonl"); status != 0 || read(t, "clusters") != "x\ty\n" {
 		t.Errorf("status %d, %s, %s", status, err, read(t, "clusters"))
 	}
 	if status, err := dedup("--state", "kept", "--normalize", "fold", "all.jsonl"); status != 1 || !strings.Contains(err, "other settings") {

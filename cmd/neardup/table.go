@@ -19,6 +19,8 @@ type header struct {
 	text     []int // in the order of --text
 	title    int   // -1 if there is none
 	metadata []int // in the order of columns.metadataNames
+
+	separator rune // of a table of text
 }
 
 // newHeader finds the columns of the fields.
@@ -167,6 +169,7 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 	if s.header, err = s.newHeader(names, cols); err != nil {
 		return err
 	}
+	s.header.separator = r.Comma
 	for {
 		feed.left, feed.start = limit, lines.line
 		row, err := r.Read()

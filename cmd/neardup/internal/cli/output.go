@@ -41,6 +41,9 @@ type Output struct {
 // Create begins a file. It is compressed if its name ends in .gz or .zst. The path "-" means
 // stdout.
 func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
+	if end := strings.ToLower(filepath.Ext(path)); end == ".xz" || end == ".bz2" {
+		return nil, fmt.Errorf("%s: a file cannot be compressed in this way; use .gz or .zst", path)
+	}
 	out := &Output{path: path}
 	var w io.Writer
 	info, err := os.Stat(path)
