@@ -387,7 +387,7 @@ func (c *collection) copyParquet(w io.Writer, more func(i int) ([]string, bool))
 // copyRows copies rows of one file, from document next on. It returns the first document of the next file.
 func (c *collection) copyRows(out *parquet.Writer, s *source, p *parquet.File, n int32, next int, more func(i int) ([]string, bool)) (_ int, err error) {
 	line := int32(0)
-	defer s.recovered(&line, &err)
+	defer s.recovered(1, &err)
 	buf := make([]parquet.Row, 64)
 	for _, group := range p.RowGroups() {
 		rows := group.Rows()

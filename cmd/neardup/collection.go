@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
@@ -94,15 +97,16 @@ func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 
 // A batch is some consecutive items of a source, and the documents that were made of them.
 type batch struct {
-	items   []item
-	docs    []stored
-	texts   []string         // with --method auto and cosine: the texts of docs
-	records []neardup.Record // the same for records
-	hashes  []uint64         // of the texts, with -method auto and cosine
-	bad     []error          // for each item, what is wrong with it; nil if it is a document
-	bytes   int64
-	byPlace int // how many documents have no id
-	done    chan struct{}
+	items    []item
+	docs     []stored
+	texts    []string         // with --method auto and cosine: the texts of docs
+	records  []neardup.Record // the same for records
+	hashes   []uint64         // of the texts, with -method auto and cosine
+	isByHash []bool           // for each item, whether its id is a hash of its text
+	bad      []error          // for each item, what is wrong with it; nil if it is a document
+	bytes    int64
+	byPlace  int // how many documents have no id
+	done     chan struct{}
 }
 
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
@@ -205,6 +209,7 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents, x *decoder) {
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
+	b.isByHash = make([]bool, len(b.items))
 	if o.method.isExact() {
 		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([]uint64, len(b.items))
 	}
@@ -260,6 +265,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			}
 		}
 		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, of}
+		if d.byPlace && o.cols.withoutID == "hash" {
+			sum := xxh3.HashString128(text).Bytes()
+			b.isByHash[i], b.docs[i].id = true, hex.EncodeToString(sum[:])
+		}
 		if d.byPlace && sources[it.source].format != "lines" {
 			b.byPlace++
 		}
@@ -296,6 +305,14 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			which := 1
 			if int(at.source) < c.oldSources {
 				which = 0
+			}
+			if err == nil && b.isByHash[i] {
+				for n, id := 2, d.id; ; n++ {
+					if _, ok := ids[which][d.id]; !ok {
+						break
+					}
+					d.id = fmt.Sprintf("%s-%d", id, n)
+				}
 			}
 			if err == nil {
 				if first, ok := ids[which][d.id]; ok {
@@ -354,7 +371,11 @@ func (c *collection) sayNotes() {
 	}
 	if c.byPlace > 0 {
 		said = 0
-		say("%d documents have no %q; they are known by their file and line", c.byPlace, c.cols.id)
+		by := "their file and line"
+		if c.cols.withoutID == "hash" {
+			by = "a hash of their text"
+		}
+		say("%d documents have no %q; they are known by %s", c.byPlace, c.cols.id, by)
 	}
 }
 

@@ -20,6 +20,7 @@ type inputFlags struct {
 
 	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
+	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"What a document without an id is known by: line, its file and line, or hash, a hash of its text, with a number behind it if several have the same."`
 	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252. By default it is found out, and said if it is not UTF-8."`
 	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is found out, and said if it is no comma."`
 	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
@@ -140,7 +141,7 @@ func (o *options) fingerprintFiles() bool {
 }
 
 // ownFlags are those of one call, which estimate does not pass on.
-var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format lines stats boilerplate skip-bad memory encoding separator sheet header-row")
+var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format lines stats boilerplate skip-bad memory without-id encoding separator sheet header-row")
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
@@ -152,7 +153,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		format: f.Format, against: f.Against, state: f.State,
 		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
 		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, args: f.Inputs, schemaFile: f.schema,
-		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
+		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, withoutID: f.WithoutID, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
 	}
 	o.method.name, o.method.least, o.method.recall, o.method.group, o.method.keep = f.Method, f.Similarity, f.Recall, f.Group, f.Keep
 	o.method.bits, o.method.distance = f.Bits, f.Distance
@@ -202,6 +203,8 @@ func (o *options) check(given map[string]bool) (wrong string) {
 		wrong = fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && !isFormat(o.format):
 		wrong = fmt.Sprintf("--format %q: must be one of %s", o.format, formatNames())
+	case o.cols.withoutID != "line" && o.cols.withoutID != "hash":
+		wrong = fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
 	case o.cols.headerRow < 0:
 		wrong = fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.headerRow)
 	case o.boilerplate < 0 || o.boilerplate == 1:

@@ -90,6 +90,20 @@ func TestOtherPrograms(t *testing.T) {
 	}
 }
 
+// TestWithoutID: documents without ids are known by a hash of their text, if that is wanted.
+func TestWithoutID(t *testing.T) {
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.jsonl"), []byte(`{"text":"one and two"}`+"\n"+`{"text":"three"}`+"\n"+`{"text":"one and two"}`+"\n"), 0o666)
+	status, stdout, stderr := inDirectory(t, dir, "dedup", "--without-id", "hash", "--clusters", "-", "x.jsonl")
+	id := strings.Split(stdout, "\t")[0]
+	if lines := strings.Split(stdout, "\n"); status != 0 || len(id) != 32 || lines[2] != id+"-2\t"+id || !strings.Contains(stderr, "known by a hash of their text") {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+	if status, _, stderr := inDirectory(t, dir, "dedup", "--without-id", "no", "x.jsonl"); status != 2 {
+		t.Errorf("status %d, %q", status, stderr)
+	}
+}
+
 // TestWritten writes the cleaned and the annotated collection in each format, and reads them again.
 func TestWritten(t *testing.T) {
 	chinese := []string{"--id", "编号", "--title", "标题", "--text", "正文"}

@@ -65,7 +65,8 @@ type item struct {
 // formats need.
 type columns struct {
 	id, text, title, metadata string
-	idGiven                   bool   // or else a document without an id is known by its place
+	idGiven                   bool   // or else a document without an id is known by its place,
+	withoutID                 string // line, or by its text, hash
 	encoding                  string // "" to find out
 	separator                 rune   // of a table; 0 to find out
 	sheet                     string // of a workbook; "" for the first one

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/parquet-go/parquet-go"
 )
@@ -13,15 +15,14 @@ import (
 // This file reads and writes Parquet. Of each row only the columns that are needed are read.
 
 // readParquet is read for a Parquet file. The line of an item is the number of its row, from 1. A list becomes a
-// text with a line for each element.
+// text with a line for each element. Several row groups are read at the same time; their items come in order.
 func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yield func(item) bool) (err error) {
 	file, size, done, err := s.file(r)
 	if err != nil {
 		return err
 	}
 	defer done()
-	line := int32(0)
-	defer s.recovered(&line, &err) // the library trusts what it reads
+	defer s.recovered(1, &err) // the library trusts what it reads
 	p, err := s.openParquet(file, size)
 	if err != nil {
 		return err
@@ -40,39 +41,99 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 			needed = append(needed, i)
 		}
 	}
-	for _, group := range p.RowGroups() {
-		values := make([]*parquetColumn, len(names))
-		chunks := group.ColumnChunks()
-		for _, i := range needed {
-			if i >= 0 && values[i] == nil {
-				values[i] = &parquetColumn{pages: chunks[i].Pages()}
-				defer values[i].pages.Close()
+	groups := p.RowGroups()
+	chunks := make([]chan parquetChunk, len(groups))
+	quit := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait() // before the file is closed
+	defer close(quit)
+	line := int32(1)
+	begin := func(g int) {
+		first := line
+		line += int32(groups[g].NumRows())
+		chunks[g] = make(chan parquetChunk, 4)
+		wg.Go(func() {
+			defer close(chunks[g])
+			emit := func(c parquetChunk) bool {
+				select {
+				case chunks[g] <- c:
+					return true
+				case <-quit:
+					return false
+				}
+			}
+			if err := s.readGroup(groups[g], names, needed, first, at, emit); err != nil {
+				emit(parquetChunk{nil, err})
+			}
+		})
+	}
+	ahead := min(runtime.GOMAXPROCS(0), len(groups))
+	for g := range ahead {
+		begin(g)
+	}
+	for g := range groups {
+		for c := range chunks[g] {
+			if c.err != nil {
+				return c.err
+			}
+			for _, it := range c.items {
+				if !yield(it) {
+					return nil
+				}
 			}
 		}
-		for range group.NumRows() {
-			line++
-			it := at(line)
-			it.row = make([]string, len(names))
-			for i, c := range values {
-				if c == nil {
-					continue
-				}
-				if it.row[i], err = c.next(); err != nil {
-					return fmt.Errorf("%s:%d: column %q: %w", s.path, line, names[i], err)
-				}
-			}
-			if !yield(it) {
-				return nil
-			}
+		if g+ahead < len(groups) {
+			begin(g + ahead)
 		}
 	}
 	return nil
 }
 
-// recovered turns a panic into an error.
-func (s *source) recovered(line *int32, err *error) {
+// A parquetChunk is some rows of a row group, or what is wrong with the next ones.
+type parquetChunk struct {
+	items []item
+	err   error
+}
+
+// readGroup passes the rows of a row group to emit, until that returns false. line is that of the first one.
+func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int, line int32, at func(int32) item, emit func(parquetChunk) bool) (err error) {
+	defer s.recovered(line, &err)
+	values := make([]*parquetColumn, len(names))
+	columns := group.ColumnChunks()
+	for _, i := range needed {
+		if i >= 0 && values[i] == nil {
+			values[i] = &parquetColumn{pages: columns[i].Pages()}
+			defer values[i].pages.Close()
+		}
+	}
+	var items []item
+	for range group.NumRows() {
+		it := at(line)
+		it.row = make([]string, len(names))
+		for i, c := range values {
+			if c == nil {
+				continue
+			}
+			if it.row[i], err = c.next(); err != nil {
+				return fmt.Errorf("%s:%d: column %q: %w", s.path, line, names[i], err)
+			}
+		}
+		line++
+		if items = append(items, it); len(items) == 256 {
+			if !emit(parquetChunk{items, nil}) {
+				return nil
+			}
+			items = nil
+		}
+	}
+	emit(parquetChunk{items, nil})
+	return nil
+}
+
+// recovered turns a panic into an error. line is where the work began.
+func (s *source) recovered(line int32, err *error) {
 	if wrong := recover(); wrong != nil {
-		*err = fmt.Errorf("%s:%d: the file is damaged: %v", s.path, *line+1, wrong)
+		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.path, line, wrong)
 	}
 }
 
