@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -235,9 +236,17 @@ func (c *compareCommand) Run(of *call) error {
 	fmt.Fprintf(of.stdout, "kind        %s\n", e.Kind)
 	fmt.Fprintf(of.stdout, "cosine      %.4f (of the Deduplicator; in a collection, what many documents have counts less)\n", e.Similarity)
 	f.Tokenizer = neardup.Shingles{N: 2}
-	fmt.Fprintf(of.stdout, "Jaccard     %.4f (of pairs of words)\n", f.Set(texts[0]).Jaccard(f.Set(texts[1])))
+	fmt.Fprintf(of.stdout, "Jaccard     %s (of pairs of words)\n", share(f.Set(texts[0]).Jaccard(f.Set(texts[1]))))
 	fmt.Fprintf(of.stdout, "fingerprint %d of 64 bits differ, %d of 128\n", f.Sum64(texts[0]).Distance(f.Sum64(texts[1])), f.Sum128(texts[0]).Distance(f.Sum128(texts[1])))
 	return nil
+}
+
+// share shows a fraction, which may be of nothing.
+func share(x float64) string {
+	if math.IsNaN(x) {
+		return "- (there is nothing to tell from)"
+	}
+	return fmt.Sprintf("%.4f", x)
 }
 
 type calibrateCommand struct {
@@ -288,7 +297,7 @@ func (c *calibrateCommand) Run(of *call) error {
 	fmt.Fprintf(w, "--similarity %.2f\n", cal.Point.Similarity)
 	fmt.Fprintf(w, "without labels: %s\n", cal.Threshold)
 	if len(labels) > 0 {
-		fmt.Fprintf(w, "with %d labels: precision %.3f, recall %.3f, F1 %.3f on them\n", len(labels), cal.Point.Precision, cal.Point.Recall, cal.Point.F1)
+		fmt.Fprintf(w, "with %d labels: precision %s, recall %s, F1 %s on them\n", len(labels), share(cal.Point.Precision), share(cal.Point.Recall), share(cal.Point.F1))
 	}
 	if len(cal.Ask) > 0 {
 		fmt.Fprintln(w, "pairs that are worth looking at next:")

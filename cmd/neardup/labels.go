@@ -75,17 +75,26 @@ var errHeader = fmt.Errorf("%w", errLabel)
 // parseLabel reads a line.
 func parseLabel(line string) (l readLabel, err error) {
 	if line[0] == '{' {
-		var object struct {
-			A, B string
-			Same *bool
+		var object struct{ A, B, Same any }
+		d := json.NewDecoder(strings.NewReader(line))
+		d.UseNumber() // numbers keep their spelling, as ids do
+		if err := d.Decode(&object); err != nil {
+			return l, fmt.Errorf("not JSON: %w", err)
 		}
-		if err := json.Unmarshal([]byte(line), &object); err != nil {
-			return l, err
+		id := func(x any) string {
+			switch x := x.(type) {
+			case string:
+				return x
+			case json.Number:
+				return x.String()
+			}
+			return ""
 		}
-		if object.A == "" || object.B == "" || object.Same == nil {
+		same, ok := object.Same.(bool)
+		if l = (readLabel{a: id(object.A), b: id(object.B), same: same}); !ok || l.a == "" || l.b == "" {
 			return l, errLabel
 		}
-		return readLabel{a: object.A, b: object.B, same: *object.Same}, nil
+		return l, nil
 	}
 	fields := strings.Split(line, "\t")
 	if len(fields) < 3 {
