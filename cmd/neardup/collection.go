@@ -251,16 +251,15 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			key = d.key()
 		}
 		hash := o.textHash(key)
-		var isNew bool
-		var of *content
+		of := &compared
 		if o.method.isExact() {
 			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
-			if made[i].mark = o.method.mark(fp, text, nil); !made[i].isEmpty() {
-				of = &compared
+			if made[i].mark = o.method.mark(fp, text, nil); made[i].isEmpty() { // equal ones are found by their content
+				of, _ = texts.claim(hash, &made[i])
 			}
-		}
-		if of == nil {
-			if of, isNew = texts.claim(hash, &made[i]); isNew && !o.method.isExact() {
+		} else {
+			var isNew bool
+			if of, isNew = texts.claim(hash, &made[i]); isNew {
 				of.mark = o.method.mark(fp, text, d.metadata)
 			}
 		}
