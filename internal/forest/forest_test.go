@@ -22,7 +22,7 @@ func randomSets(n, trees int) (keys []Key) {
 
 // TestCandidates compares with the definition of buckets, for few and many sets.
 func TestCandidates(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 20, 100, 700} {
+	for _, n := range []int{0, 1, 2, 20, 100, 400} {
 		const trees = 4
 		keys := randomSets(n, trees)
 		for _, inFile := range []bool{false, true} {
