@@ -593,8 +593,8 @@ func (d *Deduplicator[ID]) documentsOf(c *content) iter.Seq[int32] {
 // Pairs yields all pairs of near-duplicates, each once, with their cosine. A was added before B.
 // Equal documents have the similarity 1, and m of them m(m−1)/2 pairs; Groups does not spell them
 // out. Which pairs there are, and their cosines, depends on nothing but the documents (but see
-// [OpenDeduplicator]). The order of the pairs is unspecified but always the same. If the context ends, its error comes last, with an
-// empty Pair.
+// [OpenDeduplicator]). The order of the pairs is unspecified but always the same. If the context ends, its
+// error comes last, with an empty Pair.
 //
 // Pairs compares the documents that are there when the loop begins.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {

@@ -195,10 +195,10 @@ func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]b
 // usable returns the error of the files, and reads the documents if that has not been done. The caller
 // holds the lock.
 func (d *Deduplicator[ID]) usable() error {
-	if d.files != nil && d.unread && d.files.Err() == nil {
-		d.readAll()
-	}
 	if d.files != nil {
+		if d.unread && d.files.Err() == nil {
+			d.readAll()
+		}
 		if err := d.files.Err(); err != nil {
 			return err
 		}

@@ -25,6 +25,20 @@ func openDeduplicator[ID comparable](t *testing.T, path string, o DeduplicatorOp
 	return d
 }
 
+// addTo adds a text, as a record if there are fields.
+func addTo(t *testing.T, d *Deduplicator[string], id, text string) {
+	t.Helper()
+	var err error
+	if d.options().Fingerprinter.Fields != nil {
+		err = d.AddRecord(id, Record{"text": text})
+	} else {
+		err = d.Add(id, text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDeduplicatorFiles changes a Deduplicator in files at random, closes and opens it now and then, and
 // compares it with one in memory.
 func TestDeduplicatorFiles(t *testing.T) {
@@ -47,17 +61,7 @@ func TestDeduplicatorFiles(t *testing.T) {
 			d := openDeduplicator[string](t, path, test.options)
 			memory, _ := NewDeduplicator[string](test.options)
 			d.limit, memory.limit = test.limit, test.limit
-			add := func(d *Deduplicator[string], id, text string) {
-				var err error
-				if name == "records" {
-					err = d.AddRecord(id, Record{"text": text})
-				} else {
-					err = d.Add(id, text)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			add := func(d *Deduplicator[string], id, text string) { addTo(t, d, id, text) }
 			for range shorter(600, 300) {
 				id, text := fmt.Sprint(rnd.IntN(50)), texts[rnd.IntN(len(texts))]
 				switch op := rnd.IntN(20); {
@@ -191,17 +195,8 @@ func TestTextsReplaced(t *testing.T) {
 		d := openDeduplicator[string](t, path, options)
 		memory, _ := NewDeduplicator[string](options)
 		add := func(id, text string) {
-			for _, d := range []*Deduplicator[string]{d, memory} {
-				err := error(nil)
-				if name == "records" {
-					err = d.AddRecord(id, Record{"text": text})
-				} else {
-					err = d.Add(id, text)
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
+			addTo(t, d, id, text)
+			addTo(t, memory, id, text)
 		}
 		for i, text := range revisedTexts(40) {
 			add(fmt.Sprint(i), text)

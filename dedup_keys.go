@@ -117,7 +117,7 @@ func (c *collection[ID]) keptKeys() (k keptKeys, err error) {
 			if size := int(binary.LittleEndian.Uint64(b[rowSize:])); n >= 2*size || 2*n <= size {
 				continue
 			}
-			digest := binary.LittleEndian.Uint64(b)
+			digest := binary.LittleEndian.Uint64(b[rowDigest:])
 			for first, part := range [][]sharedContent{old, fresh} {
 				at, _ := slices.BinarySearchFunc(part, digest, byDigest)
 				for ; at < len(part) && part[at].digest == digest; at++ {

@@ -54,7 +54,7 @@ func checkOut(path string, sources []source) error {
 
 // A writer writes items of the sources to a file.
 type writer interface {
-	begin(s *source) error // a table has the columns of the source, also without rows
+	begin(s *source) error // is called before the first row of a table, and also if it has none
 	write(s *source, it *item, more []string) error
 	end() error
 }
@@ -104,9 +104,6 @@ func (o *csvOut) begin(s *source) error {
 }
 
 func (o *csvOut) write(s *source, it *item, more []string) error {
-	if err := o.begin(s); err != nil {
-		return err
-	}
 	row := it.row
 	if o.added != nil || s.format != "csv" && s.format != "tsv" { // a copy of a table is as dangerous as it was
 		row = make([]string, 0, len(it.row)+len(more))
@@ -174,10 +171,7 @@ func (o *sheetOut) begin(s *source) error {
 	return sameColumns(s, o.names, o.path)
 }
 
-func (o *sheetOut) write(s *source, it *item, more []string) error {
-	if err := o.begin(s); err != nil {
-		return err
-	}
+func (o *sheetOut) write(_ *source, it *item, more []string) error {
 	return o.put(slices.Concat(it.row, more))
 }
 
@@ -257,7 +251,7 @@ func (o *jsonOut) write(s *source, it *item, more []string) error {
 
 func (o *jsonOut) end() error { return nil }
 
-// write writes the documents for which more is not nil, in the order of the sources. more returns what is added to
+// write writes the documents for which more reports true, in the order of the sources. more returns what is added to
 // a document, by its number.
 func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Reader, added []string, more func(i int) (values []string, ok bool)) error {
 	if outFormat(path) == "parquet" {
@@ -266,6 +260,22 @@ func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Read
 	cols := o.cols
 	cols.all = true
 	out := newWriter(w, path, cols, added)
+	err := c.again(o, stdin, cols, func(i int, s *source, it *item) error {
+		if values, ok := more(i); ok {
+			return out.write(s, it, values)
+		}
+		return nil
+	}, out.begin)
+	if err != nil {
+		return err
+	}
+	return out.end()
+}
+
+// again reads the new sources once more, and calls use with the item of each document, in their order. It calls
+// begin for each source with a header, before its first document. It returns the first error of the two, and an error
+// if the documents are not there any more.
+func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i int, s *source, it *item) error, begin func(s *source) error) error {
 	next := c.old
 	for n := c.oldSources; n < len(c.sources); n++ {
 		s := &c.sources[n]
@@ -278,24 +288,24 @@ func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Read
 		}
 		var failed error
 		begun := false
+		start := func() {
+			if s.header != nil && !begun {
+				begun, failed = true, begin(s)
+			}
+		}
 		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
 			if next == len(c.docs) || it.place != c.docs[next].place || it.err != nil {
-				return failed == nil
+				return true
 			}
-			if values, ok := more(next); ok {
-				if failed == nil && it.row != nil && !begun {
-					begun, failed = true, out.begin(s)
-				}
-				if failed == nil {
-					failed = out.write(s, &it, values)
-				}
+			if start(); failed == nil {
+				failed = use(next, s, &it)
 			}
 			next++
 			return failed == nil
 		})
 		closeSource()
-		if failed == nil && s.header != nil {
-			failed = out.begin(s)
+		if failed == nil {
+			start() // it may have no documents
 		}
 		if failed != nil {
 			return failed
@@ -307,7 +317,7 @@ func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Read
 	if next < len(c.docs) {
 		return fmt.Errorf("%s: the file changed while it was being read", c.sources[c.docs[next].source].path)
 	}
-	return out.end()
+	return nil
 }
 
 // writeOut writes the documents that are kept, unchanged.

@@ -35,8 +35,7 @@ type collection struct {
 	bad        int
 	byPlace    int                 // how many documents have no id
 	texts      map[uint64]struct{} // hashes of the texts of new documents, with the methods auto and cosine
-	quiet      bool
-	passed     []string // files of other formats in directories
+	passed     []string            // files of other formats in directories
 	cols       columns
 	progress   *progress
 
@@ -112,7 +111,10 @@ type batch struct {
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
 // workers process them, and load collects the batches in their order. So the result does not depend
 // on the number of workers.
-func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader, progress io.Writer) (err error) {
+func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
+	progress, done := c.reading("reading")
+	defer c.sayNotes()
+	defer done()
 	if o.method.isExact() {
 		if c.exact, err = newExact(o, fp, c.sources, c.progress.tell); err != nil {
 			return err

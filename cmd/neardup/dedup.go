@@ -26,12 +26,41 @@ func (o *options) run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writ
 		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
-	errors := stderr
+	return o.newCollection(stderr).dedup(o, outs, stdin, stdout)
+}
+
+// newCollection returns a collection without documents.
+func (o *options) newCollection(stderr io.Writer) *collection {
+	c := &collection{stderr: stderr, errors: stderr, method: &o.method, cols: o.cols}
 	if o.quiet {
-		stderr = quiet{stderr}
+		c.stderr = io.Discard
 	}
-	c := &collection{stderr: stderr, errors: errors, method: &o.method, cols: o.cols, progress: newProgress(stderr), quiet: o.quiet}
-	return c.dedup(o, outs, stdin, stdout)
+	c.progress = newProgress(c.stderr)
+	return c
+}
+
+// findInputs finds the sources of a call. It returns an error if one of them cannot be read, or is also an output.
+func (c *collection) findInputs(o *options) error {
+	if o.against != "" {
+		c.sources, c.passed = findSources([]string{o.against}, o.format)
+	}
+	c.oldSources = len(c.sources)
+	sources, passed := findSources(o.args, o.format)
+	c.sources, c.passed = append(c.sources, sources...), append(c.passed, passed...)
+	for i, s := range c.sources {
+		if s.err != nil && (!o.skipBad || i < c.oldSources) {
+			return s.err
+		}
+		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report} {
+			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
+				return fmt.Errorf("%s: the same file is an input and an output", path)
+			}
+		}
+		if s.format == fingerprints && i >= c.oldSources {
+			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.path)
+		}
+	}
+	return nil
 }
 
 // dedup does the work of one call, from the inputs to the outputs.
@@ -45,27 +74,8 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if err != nil {
 		return err
 	}
-	if o.against != "" {
-		c.sources, c.passed = findSources([]string{o.against}, o.format)
-	}
-	c.oldSources = len(c.sources)
-	sources, passed := findSources(o.args, o.format)
-	c.passed = append(c.passed, passed...)
-	c.sources = append(c.sources, sources...)
-	for i, s := range c.sources {
-		if s.err != nil && (!o.skipBad || i < c.oldSources) {
-			return s.err
-		}
-		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report} {
-			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
-				return fmt.Errorf("%s: the same file is an input and an output", path)
-			}
-		}
-	}
-	for _, s := range sources {
-		if s.format == fingerprints {
-			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.path)
-		}
+	if err := c.findInputs(o); err != nil {
+		return err
 	}
 	if o.estimate {
 		return c.estimate(o, stdout)
@@ -80,7 +90,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		if path == "" {
 			continue
 		}
-		if err := checkOut(path, sources); err != nil {
+		if err := checkOut(path, c.sources[c.oldSources:]); err != nil {
 			return err
 		}
 	}
@@ -123,11 +133,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 			err = errors.Join(err, c.exact.state.rollBack())
 		}
 	}()
-	progress, done := c.reading("reading")
-	err = c.load(o, fp, stdin, progress)
-	done()
-	c.sayNotes()
-	if err != nil {
+	if err = c.load(o, fp, stdin); err != nil {
 		return err
 	}
 	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
@@ -214,13 +220,8 @@ func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 			defer f.Close()
 			r = f
 		}
-		f, err := os.CreateTemp("", "dedup-input-*")
-		if err != nil {
-			return err
-		}
-		s.copy = f
-		os.Remove(f.Name()) // the file stays as long as it is open
-		if _, err := io.Copy(f, r); err != nil {
+		var err error
+		if s.copy, err = temporaryCopy(r); err != nil {
 			return fmt.Errorf("copying %s: %w", s.path, err)
 		}
 	}
@@ -234,8 +235,3 @@ func (c *collection) closeCopies() {
 		}
 	}
 }
-
-// A quiet writer drops what is written to it.
-type quiet struct{ io.Writer }
-
-func (quiet) Write(p []byte) (int, error) { return len(p), nil }

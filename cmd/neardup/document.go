@@ -76,13 +76,18 @@ func (it *item) parse(s *source, cols columns, x *decoder) (document, error) {
 			return d, err
 		}
 	}
+	return d, it.identify(&d, s)
+}
+
+// identify gives a document without an id the place where it stands. An empty id is an error.
+func (it *item) identify(d *document, s *source) error {
 	if d.byPlace {
 		d.id = fmt.Sprintf("%s:%d", s.path, it.line)
 	}
 	if d.id == "" {
-		return d, errors.New("the id is empty")
+		return errors.New("the id is empty")
 	}
-	return d, nil
+	return nil
 }
 
 // htmlText makes the text of a page of HTML.

@@ -2,12 +2,11 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/neardup/neardup"
@@ -26,30 +25,23 @@ type loaded struct {
 }
 
 // load reads the inputs of a call.
-func (of *call) load(o *options) (*loaded, error) {
+func (of *call) load(f flags) (*loaded, error) {
+	o, err := f.options(of.given)
+	if err != nil {
+		return nil, usageError{err}
+	}
 	fp, err := o.fingerprinter()
 	if err != nil {
 		return nil, err
 	}
-	errors := of.stderr
-	if o.quiet {
-		of.stderr = quiet{of.stderr}
-	}
-	c := &collection{stderr: of.stderr, errors: errors, method: &o.method, cols: o.cols, progress: newProgress(of.stderr), quiet: o.quiet}
-	c.sources, c.passed = findSources(o.args, o.format)
-	for _, s := range c.sources {
-		if s.err != nil && !o.skipBad {
-			return nil, s.err
-		}
+	c := o.newCollection(of.stderr)
+	if err := c.findInputs(o); err != nil {
+		return nil, err
 	}
 	if err := c.keepCopies(of.stdin, false); err != nil { // texts are read again
 		return nil, err
 	}
-	progress, done := c.reading("reading")
-	err = c.load(o, fp, of.stdin, progress)
-	done()
-	c.sayNotes()
-	if err != nil {
+	if err := c.load(o, fp, of.stdin); err != nil {
 		return nil, err
 	}
 	return &loaded{c, o, c.exact.d, of.stdin}, nil
@@ -58,40 +50,25 @@ func (of *call) load(o *options) (*loaded, error) {
 // textsOf reads the sources again and calls use with the texts of the documents for which in is true, in their
 // order. use may return false to end it.
 func (c *loaded) textsOf(in func(i int) bool, use func(i int, text string) bool) error {
-	next := c.old
-	for n := c.oldSources; n < len(c.sources); n++ {
-		s := &c.sources[n]
-		r, closeSource, err := s.open(c.stdin, io.Discard)
-		if err != nil {
-			if c.o.skipBad {
-				continue
-			}
-			return err
+	var x decoder
+	err := c.again(c.o, c.stdin, c.cols, func(i int, s *source, it *item) error {
+		if !in(i) {
+			return nil
 		}
-		var x decoder
-		goOn := true
-		var failed error
-		err = s.read(n, r, c.cols, c.o.maxLine, func(it item) bool {
-			if next == len(c.docs) || it.place != c.docs[next].place || it.err != nil {
-				return true
-			}
-			if in(next) {
-				var d document
-				if d, failed = it.parse(s, c.cols, &x); failed != nil {
-					return false
-				}
-				goOn = use(next, strings.Clone(d.whole()))
-			}
-			next++
-			return goOn
-		})
-		closeSource()
-		if err = cmp.Or(failed, err); err != nil && !c.o.skipBad || !goOn {
-			return err
+		d, err := it.parse(s, c.cols, &x)
+		if err == nil && !use(i, strings.Clone(d.whole())) {
+			err = errEnough
 		}
+		return err
+	}, func(*source) error { return nil })
+	if err == errEnough {
+		return nil
 	}
-	return nil
+	return err
 }
+
+// errEnough ends a reading.
+var errEnough = errors.New("enough")
 
 // numbers returns the numbers of the documents by id.
 func (c *loaded) numbers() map[string]int {
@@ -114,11 +91,7 @@ type explainCommand struct {
 
 // Run explains why two documents of a collection are near-duplicates, or not.
 func (c *explainCommand) Run(of *call) error {
-	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags}).options(of.given)
-	if err != nil {
-		return usageError{err}
-	}
-	l, err := of.load(o)
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags})
 	if err != nil {
 		return err
 	}
@@ -201,21 +174,15 @@ func (c *compareCommand) Run(of *call) error {
 	}
 	var texts [2]string
 	for i, path := range []string{c.A, c.B} {
-		file, err := os.Open(path)
-		if err != nil {
-			return cli.InFile(path, err)
+		s := source{path: path, format: "txt"}
+		if formatOf(path, "") == "html" {
+			s.format = "html"
 		}
-		defer file.Close()
-		plain, finish, err := cli.Decompress(file, path)
+		plain, finish, err := s.open(nil, io.Discard)
 		if err != nil {
 			return err
 		}
 		defer finish()
-		format := formatOf(path, "")
-		s := source{path: path, format: "txt"}
-		if format == "html" {
-			s.format = format
-		}
 		err = s.read(0, plain, columns{encoding: c.Encoding}, 1<<30, func(it item) bool {
 			d, failed := it.parse(&s, columns{}, &decoder{})
 			texts[i], err = d.text, failed
@@ -263,15 +230,11 @@ type calibrateCommand struct {
 
 // Run finds the threshold that fits labelled pairs.
 func (c *calibrateCommand) Run(of *call) error {
-	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{Quiet: c.Quiet}}).options(of.given)
-	if err != nil {
-		return usageError{err}
-	}
 	read, err := readLabels(c.Labels)
 	if err != nil {
 		return err
 	}
-	l, err := of.load(o)
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{Quiet: c.Quiet}})
 	if err != nil {
 		return err
 	}

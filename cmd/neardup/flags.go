@@ -100,7 +100,7 @@ type flags struct {
 	oldFlags
 	methodFlags
 	runFlags
-	schema string // records
+	schema string `kong:"-"` // only of records
 }
 
 // flagGroups are the titles of the groups of flags in the help, in their order.

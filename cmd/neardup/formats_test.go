@@ -284,6 +284,15 @@ func TestReport(t *testing.T) {
 	if status, _, stderr := inFormats(t, "review", "--report", "r.html", "letters.csv.xz"); status != 1 || !strings.Contains(stderr, "set --text") {
 		t.Errorf("status %d, %q", status, stderr)
 	}
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.html"), []byte("<p>a page"), 0o666)
+	if status, _, stderr := inDirectory(t, dir, "review", "--report", "x.html", "."); status != 1 || !strings.Contains(stderr, "is an input and an output") || read(t, "x.html") != "<p>a page" {
+		t.Errorf("onto an input: status %d, %q", status, stderr)
+	}
+	t.Chdir(t.TempDir())
+	if status, _, stderr := inFormats(t, "review", "--report", "r.html", "letters.csv.xz"); status != 1 {
+		t.Errorf("status %d, %q", status, stderr)
+	}
 	if left, _ := filepath.Glob("*r*.html*"); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -357,13 +358,24 @@ func (s *source) file(r io.Reader) (f *os.File, size int64, done func(), err err
 		}
 		return f, s.info.Size(), func() { f.Close() }, nil
 	}
-	if f, err = os.CreateTemp("", "neardup-input-*"); err != nil {
-		return nil, 0, nil, err
+	if f, err = temporaryCopy(r); err == nil {
+		size, err = f.Seek(0, io.SeekCurrent)
 	}
-	os.Remove(f.Name()) // the file stays as long as it is open
-	if size, err = io.Copy(f, r); err != nil {
-		f.Close()
+	if err != nil {
 		return nil, 0, nil, fmt.Errorf("%s:1: %w", s.path, err)
 	}
 	return f, size, func() { f.Close() }, nil
+}
+
+// temporaryCopy returns a file with what r has, at its end. It has no name, so it vanishes when it is closed.
+func temporaryCopy(r io.Reader) (*os.File, error) {
+	f, err := os.CreateTemp("", "neardup-input-*")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name()) // the file stays as long as it is open
+	if _, err := io.Copy(f, r); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }

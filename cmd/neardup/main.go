@@ -1,26 +1,48 @@
 // Command neardup finds near-duplicates among texts in files.
 //
-//	neardup dedup INPUT...      find them, and write the collection without them
-//	neardup estimate INPUT...   what each method would cost and find
+//	neardup dedup INPUT...              find them, and write the collection without them
+//	neardup records INPUT...            the same for the rows of tables
+//	neardup review INPUT...             write a page to look at pairs in
+//	neardup calibrate LABELS INPUT...   find the threshold that fits labelled pairs
+//	neardup explain A B INPUT...        say why two documents are near-duplicates
+//	neardup compare FILE FILE           compare two texts by every method
+//	neardup estimate INPUT...           say what each method would cost and find
+//	neardup completion SHELL
 //	neardup version
 //
 // neardup COMMAND --help has the flags. The files of the program:
 //
 //	main.go        the commands
-//	flags.go       the flags of dedup and estimate
-//	dedup.go       the steps of dedup
+//	flags.go       their flags
+//	completion.go  what lets shells complete them
+//	dedup.go       the steps of dedup and records
+//	explain.go     explain, compare and calibrate
+//	labels.go      read labels
+//	review.go      make the page of package review
+//	estimate.go    say what a call would cost
+//
 //	input.go       find the input files and read items from them
-//	document.go    parse an item into a document
+//	encoding.go    find out their encoding
+//	lines.go       read lines
+//	table.go       read CSV and TSV
+//	sheet.go       read workbooks
+//	parquet.go     read Parquet
+//	document.go    read JSON, and parse an item into a document
+//	records.go     parse an item into a record
+//	schema.go      say how the columns of records are compared
 //	corpus.go      learn common lines and statistics from all texts (--boilerplate, --weights)
 //	settings.go    make the Fingerprinter from the flags
+//
 //	collection.go  load all documents, with several workers, and group them
 //	method.go      compare documents with --method minhash and simhash
 //	auto.go        compare documents with --method auto and cosine
 //	saved.go       read and write fingerprints of earlier calls (--against, --save)
 //	state.go       keep the documents of all calls (--state)
-//	output.go      write pairs, groups and the cleaned collection
+//
+//	output.go      write pairs, groups and the audit
+//	cleaned.go     write the cleaned and the annotated collection
+//	summary.go     say what was found
 //	progress.go    say what is being done, and how long it will take
-//	estimate.go    say what a call would cost
 package main
 
 import (
@@ -51,15 +73,7 @@ type grammar struct {
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
-type dedupCommand struct {
-	inputFlags
-	textFlags
-	outputFlags
-	groupFlags
-	oldFlags
-	methodFlags
-	runFlags
-}
+type dedupCommand struct{ flags }
 
 type recordsCommand struct {
 	inputFlags
@@ -102,7 +116,7 @@ func (of *call) run(f flags, change func(*options)) error {
 }
 
 func (c *dedupCommand) Run(of *call) error {
-	return of.run(flags{c.inputFlags, c.textFlags, c.outputFlags, c.groupFlags, c.oldFlags, c.methodFlags, c.runFlags, ""}, func(*options) {})
+	return of.run(c.flags, func(*options) {})
 }
 
 func (c *recordsCommand) Run(of *call) error {

@@ -43,17 +43,12 @@ func (it *item) record(s *source, cols columns) (d document, rec neardup.Record,
 	switch {
 	case !ok && cols.idGiven:
 		return d, nil, fmt.Errorf("there is no %q among the fields %q", cols.id, slices.Sorted(maps.Keys(rec)))
-	case !ok:
-		d.byPlace, d.id = true, fmt.Sprintf("%s:%d", s.path, it.line)
-	case id == "":
-		return d, nil, errors.New("the id is empty")
 	case !utf8.ValidString(id):
 		return d, nil, errors.New("the id is not UTF-8")
-	default:
-		d.id = id
 	}
+	d.id, d.byPlace = id, !ok
 	delete(rec, cols.id)
-	return d, rec, nil
+	return d, rec, it.identify(&d, s)
 }
 
 // flatten sets the columns of a record to the fields of an object.
@@ -97,15 +92,14 @@ func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
 	var sample []neardup.Record
 	var names []string
 	seen := map[string]bool{}
-	cols := o.cols
 	for n := range c.sources {
 		s := &c.sources[n]
 		r, closeSource, err := s.open(stdin, io.Discard)
 		if err != nil {
 			return nil, err
 		}
-		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
-			_, rec, err := it.record(s, cols)
+		err = s.read(n, r, o.cols, o.maxLine, func(it item) bool {
+			_, rec, err := it.record(s, o.cols)
 			if err != nil {
 				return true // loading says it
 			}
@@ -114,7 +108,7 @@ func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
 				columns = s.header.names
 			}
 			for _, name := range columns {
-				if !seen[name] && name != cols.id {
+				if !seen[name] && name != o.cols.id {
 					seen[name] = true
 					names = append(names, name)
 				}
@@ -127,8 +121,7 @@ func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
 			return nil, err
 		}
 	}
-	s := inferSchema(names, cols.id, slices.Values(sample))
-	return s, nil
+	return inferSchema(names, o.cols.id, slices.Values(sample)), nil
 }
 
 // textOf returns the columns of a record as one text. Equal records have equal ones.

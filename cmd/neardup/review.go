@@ -19,7 +19,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 	"github.com/neardup/neardup/cmd/neardup/internal/review"
 )
 
@@ -45,28 +44,18 @@ type reviewCommand struct {
 
 // Run writes the page of a collection.
 func (c *reviewCommand) Run(of *call) error {
-	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{Quiet: c.Quiet}}).options(of.given)
-	if err != nil {
-		return usageError{err}
-	}
-	o.report = c.Report
-	if o.report == "" {
-		if o.report = "review.html"; exists(o.report) {
-			return fmt.Errorf("%s: there is such a file; give a name with --report", o.report)
+	path := c.Report
+	if path == "" {
+		if path = "review.html"; exists(path) {
+			return fmt.Errorf("%s: there is such a file; give a name with --report", path)
 		}
 	}
-	if wrong := o.canReport(); wrong != "" {
-		return usageError{errors.New(wrong)}
-	}
-	if err := cli.CheckPaths(o.args, []string{o.report}); err != nil {
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{Quiet: c.Quiet, Report: path}})
+	if err != nil {
 		return err
 	}
 	defer of.outs.Discard()
-	w, err := of.outs.Create(o.report, of.stdout)
-	if err != nil {
-		return err
-	}
-	l, err := of.load(o)
+	w, err := of.outs.Create(path, of.stdout)
 	if err != nil {
 		return err
 	}
@@ -74,8 +63,8 @@ func (c *reviewCommand) Run(of *call) error {
 	if err == nil {
 		err = of.outs.Commit()
 	}
-	if err == nil && !c.Quiet && o.report != "-" {
-		_, err = fmt.Fprintf(of.stdout, "%d pairs to look at: open %s in a browser\n", n, o.report)
+	if err == nil && !c.Quiet && path != "-" {
+		_, err = fmt.Fprintf(of.stdout, "%d pairs to look at: open %s in a browser\n", n, path)
 	}
 	return err
 }
@@ -197,10 +186,11 @@ func (c *loaded) pairsFrom(ctx context.Context, least float64) (pairs []neardup.
 	if err != nil {
 		return nil, err
 	}
+	var wrong error
 	err = d.AddAll(ctx, func(yield func(int, string) bool) {
-		err = c.textsOf(func(int) bool { return true }, yield)
+		wrong = c.textsOf(func(int) bool { return true }, yield)
 	})
-	if err != nil {
+	if err = errors.Join(wrong, err); err != nil {
 		return nil, err
 	}
 	for p, err := range d.Pairs(ctx) {

@@ -2,14 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"unicode"
-
-	"golang.org/x/term"
 )
 
 // This file has what a program does at its start and end, and what it shows to the user.
@@ -59,20 +56,4 @@ func Printable(s string, n int) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// Counter returns a function that shows on a terminal how many of something were counted so far. A
-// negative number removes the display.
-func Counter(stderr io.Writer, what string) func(n int) {
-	f, ok := stderr.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return func(int) {}
-	}
-	return func(n int) {
-		if n < 0 {
-			fmt.Fprint(f, "\r\033[K")
-			return
-		}
-		fmt.Fprintf(f, "\r%s: %d", what, n)
-	}
 }

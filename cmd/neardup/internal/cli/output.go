@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -169,36 +168,6 @@ func (o *Outputs) Discard() {
 			os.Remove(out.file.Name())
 		}
 	}
-}
-
-// CheckPaths returns an error if an output is also an input, or if two outputs are the same file.
-// Empty paths and "-" do not count.
-func CheckPaths(inputs, outputs []string) error {
-	for i, out := range outputs {
-		if out == "" || out == "-" {
-			continue
-		}
-		info, err := os.Stat(out)
-		same := func(other string) bool {
-			if other == "" {
-				return false
-			}
-			otherInfo, otherErr := os.Stat(other)
-			if err == nil && otherErr == nil {
-				return os.SameFile(info, otherInfo) && info.Mode().IsRegular()
-			}
-			a, errA := filepath.Abs(out)
-			b, errB := filepath.Abs(other)
-			return errA == nil && errB == nil && a == b
-		}
-		if slices.ContainsFunc(inputs, same) {
-			return fmt.Errorf("%s: the same file is an input and an output", out)
-		}
-		if slices.ContainsFunc(outputs[:i], same) {
-			return fmt.Errorf("%s: two outputs are the same file", out)
-		}
-	}
-	return nil
 }
 
 // Escape returns an id that is safe in a column and on a terminal. A backslash, tab or line end
