@@ -1,0 +1,326 @@
+package neardupbeam
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
+	"github.com/neardup/neardup"
+)
+
+// The tests run pipelines on Prism, in this process, and compare them with the functions of the library for
+// collections in memory.
+
+func TestMain(m *testing.M) {
+	beam.Init()
+	os.Exit(m.Run())
+}
+
+// gathered has what the pipelines of tests emitted, by the name of the gathering.
+var gathered struct {
+	sync.Mutex
+	of map[string][]any
+}
+
+// gatherFn takes the elements of a collection. Prism runs it in this process.
+type gatherFn struct{ Name string }
+
+func (fn *gatherFn) ProcessElement(x beam.X) {
+	gathered.Lock()
+	defer gathered.Unlock()
+	gathered.of[fn.Name] = append(gathered.of[fn.Name], x)
+}
+
+func init() {
+	register.DoFn1x0[beam.X](&gatherFn{})
+	beam.RegisterType(reflect.TypeFor[gatherFn]())
+	gathered.of = map[string][]any{}
+}
+
+// take returns what was gathered under a name.
+func take[T any](t *testing.T, name string) []T {
+	t.Helper()
+	gathered.Lock()
+	defer gathered.Unlock()
+	var out []T
+	for _, x := range gathered.of[name] {
+		out = append(out, x.(T))
+	}
+	delete(gathered.of, name)
+	return out
+}
+
+// run runs a pipeline.
+func run(t *testing.T, runner string, build func(s beam.Scope)) {
+	t.Helper()
+	p, s := beam.NewPipelineWithRoot()
+	build(s)
+	if _, err := beam.Run(context.Background(), runner, p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// results are what a run found, sorted.
+type results struct {
+	Pairs  []Pair
+	Groups []Member
+	notes  []Note
+}
+
+func (r *results) sort() {
+	slices.SortFunc(r.Pairs, func(a, b Pair) int { return cmp.Or(strings.Compare(a.A, b.A), strings.Compare(a.B, b.B)) })
+	slices.SortFunc(r.Groups, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// onBeam returns what a pipeline finds.
+func onBeam(t *testing.T, runner string, docs []Document, o Options) (r results) {
+	t.Helper()
+	run(t, runner, func(s beam.Scope) {
+		c := createDocuments(s, docs)
+		profiles, notes := Fingerprint(s, c, o)
+		pairs, hot := Pairs(s, profiles, o)
+		beam.ParDo0(s, &gatherFn{"pairs"}, pairs)
+		beam.ParDo0(s, &gatherFn{"groups"}, Groups(s, profiles, pairs, o))
+		beam.ParDo0(s, &gatherFn{"notes"}, beam.Flatten(s, notes, hot))
+	})
+	r = results{take[Pair](t, "pairs"), take[Member](t, "groups"), take[Note](t, "notes")}
+	r.sort()
+	return r
+}
+
+// createDocuments makes a collection, also of no documents.
+func createDocuments(s beam.Scope, docs []Document) beam.PCollection {
+	return beam.Reshuffle(s, beam.CreateList(s, docs))
+}
+
+// inMemory returns what the library finds for the same documents, with the same options.
+func inMemory(t *testing.T, docs []Document, o Options) (r results) {
+	t.Helper()
+	set := o.must()
+	f, err := set.fingerprinter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if set.Method == Cosine && f.Weight == nil {
+		b := neardup.StatisticsBuilder{Fingerprinter: *f}
+		for _, d := range docs {
+			b.Add(d.Text)
+		}
+		f.Weight = weightOf(b.Build())
+	}
+	sorted := slices.Clone(docs)
+	slices.SortFunc(sorted, func(a, b Document) int {
+		x, y := rank{a.ID, len([]rune(a.Text))}, rank{b.ID, len([]rune(b.Text))}
+		return x.compare(y, set.KeepFirst)
+	})
+	docs = sorted
+	var pairs []neardup.Pair[int]
+	ctx := context.Background()
+	switch set.Method {
+	case SimHash:
+		var fps64 []neardup.Fingerprint64
+		var fps128 []neardup.Fingerprint128
+		var at []int
+		for i, d := range docs {
+			if set.Bits == 64 {
+				if fp := f.Sum64(d.Text); fp != 0 {
+					fps64, at = append(fps64, fp), append(at, i)
+				}
+			} else if fp := f.Sum128(d.Text); fp != (neardup.Fingerprint128{}) {
+				fps128, at = append(fps128, fp), append(at, i)
+			}
+		}
+		all := neardup.Pairs(ctx, fps64, set.Distance)
+		if set.Bits == 128 {
+			all = neardup.Pairs(ctx, fps128, set.Distance)
+		}
+		for p := range all {
+			p.A, p.B = at[p.A], at[p.B]
+			pairs = append(pairs, p)
+		}
+	case MinHash, Cosine:
+		ix, err := neardup.NewSignatureIndex[int](set.jaccard(), neardup.SignatureIndexOptions{Values: set.MinHash.Values, Banding: set.Banding})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = ix.AddAll(ctx, func(yield func(int, neardup.Signature) bool) {
+			for i, d := range docs {
+				if !yield(i, f.Sign(d.Text, set.MinHash)) {
+					return
+				}
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := ix.Pairs(ctx)
+		var vectors []neardup.Vector
+		if set.Method == Cosine {
+			all = ix.CandidatePairs(ctx)
+			for _, d := range docs {
+				vectors = append(vectors, f.Vector(d.Text))
+			}
+		}
+		for p, err := range all {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if set.Method == Cosine {
+				if p.Similarity = vectors[p.A].Cosine(vectors[p.B]); p.Similarity < set.Similarity {
+					continue
+				}
+			}
+			pairs = append(pairs, p)
+		}
+	}
+	members := map[int][]string{}
+	of := neardup.GroupPairs(len(docs), slices.Values(pairs), set.Linkage, nil)
+	for i, root := range of {
+		members[root] = append(members[root], docs[i].ID)
+	}
+	for root, ids := range members {
+		for _, id := range ids {
+			if len(ids) > 1 {
+				r.Groups = append(r.Groups, Member{id, docs[root].ID})
+			}
+		}
+	}
+	for _, p := range pairs {
+		a, b := docs[p.A].ID, docs[p.B].ID
+		r.Pairs = append(r.Pairs, Pair{min(a, b), max(a, b), p.Distance, p.Similarity})
+	}
+	r.sort()
+	return r
+}
+
+// same fails the test unless two results are the same, bit for bit.
+func same(t *testing.T, got, want results) {
+	t.Helper()
+	diff := func(what string, got, want []string) {
+		g, w := map[string]bool{}, map[string]bool{}
+		for _, x := range got {
+			if g[x] {
+				t.Errorf("%s: %s twice", what, x)
+			}
+			g[x] = true
+		}
+		for _, x := range want {
+			w[x] = true
+		}
+		for _, x := range got {
+			if !w[x] {
+				t.Errorf("%s: %s should not be there", what, x)
+				return
+			}
+		}
+		for _, x := range want {
+			if !g[x] {
+				t.Errorf("%s: %s is missing", what, x)
+				return
+			}
+		}
+	}
+	text := func(p Pair) string { return fmt.Sprintf("%q %q %d %v", p.A, p.B, p.Distance, p.Similarity) }
+	member := func(m Member) string { return fmt.Sprintf("%q %q", m.ID, m.Keep) }
+	diff("pairs", texts(got.Pairs, text), texts(want.Pairs, text))
+	diff("groups", texts(got.Groups, member), texts(want.Groups, member))
+}
+
+func texts[T any](from []T, text func(T) string) (out []string) {
+	for _, x := range from {
+		out = append(out, text(x))
+	}
+	return out
+}
+
+// collections are small ones of every shape. A text is words of a small vocabulary, some of them changed.
+func collections() map[string][]Document {
+	r := rand.New(rand.NewPCG(7, 7))
+	word := func() string { return fmt.Sprintf("w%d", r.IntN(3000)) }
+	text := func(n int) []string {
+		var words []string
+		for range n {
+			words = append(words, word())
+		}
+		return words
+	}
+	edit := func(words []string, n int) []string {
+		words = slices.Clone(words)
+		for range n {
+			words[r.IntN(len(words))] = word()
+		}
+		return words
+	}
+	add := func(docs []Document, words []string) []Document {
+		return append(docs, Document{ID: fmt.Sprintf("%d-%d", r.IntN(1000), len(docs)), Text: strings.Join(words, " ")})
+	}
+	of := map[string][]Document{"empty": {}, "one": {{ID: "a", Text: "one text"}}}
+	var mixed, shared, equal, chain []Document
+	for range 60 {
+		base := text(100)
+		mixed = add(mixed, base)
+		for range r.IntN(5) {
+			mixed = add(mixed, edit(base, r.IntN(12)))
+		}
+	}
+	mixed = append(mixed, Document{ID: "no features", Text: "…"}, Document{ID: "bytes \xff\xfe", Text: "\xff\xfe bytes"}, Document{ID: "", Text: "an empty id"})
+	for i := range 300 { // a third of them are nearly the same
+		if i%3 == 0 {
+			shared = add(shared, edit(strings.Fields(mixed[0].Text), 2))
+		} else {
+			shared = add(shared, text(100))
+		}
+	}
+	for i := range 200 {
+		equal = append(equal, Document{ID: fmt.Sprint(i), Text: "all of them are equal, every one of these texts"})
+	}
+	window := text(1100)
+	for i := range 1000 { // each is near the next one only
+		chain = append(chain, Document{ID: fmt.Sprintf("%d", i*7919%1000), Text: strings.Join(window[i:i+60], " ")})
+	}
+	of["mixed"], of["shared"], of["equal"], of["chain"] = mixed, shared, equal, chain
+	return of
+}
+
+// cases are options that the conformance tests try.
+func cases() map[string]Options {
+	return map[string]Options{
+		"simhash":         {Linkage: neardup.Chains, Blocks: 4},
+		"simhash-blocks":  {Blocks: 5, Distance: 3, HotBucket: 8, Rounds: 1},
+		"simhash-128":     {Bits: 128, Blocks: 7, Distance: 5, KeepFirst: true},
+		"minhash":         {Method: MinHash, Linkage: neardup.Chains},
+		"minhash-hot":     {Method: MinHash, HotBucket: 5, Rounds: 2, Similarity: 0.5},
+		"minhash-centres": {Method: MinHash, Similarity: 0.7, KeepFirst: true, Linkage: neardup.CompleteLinks},
+		"cosine":          {Method: Cosine, Similarity: 0.5},
+		"cosine-hot":      {Method: Cosine, Similarity: 0.7, HotBucket: 5, Linkage: neardup.Chains, Fingerprinter: wordsFingerprinter, Values: 64},
+	}
+}
+
+func wordsFingerprinter() neardup.Fingerprinter {
+	return neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 3}, Normalizer: neardup.Normalizer{}}
+}
+
+func init() { beam.RegisterFunction(wordsFingerprinter) }
+
+func TestConformance(t *testing.T) {
+	for name, docs := range collections() {
+		for with, o := range cases() {
+			t.Run(name+"/"+with, func(t *testing.T) {
+				got, want := onBeam(t, "prism", docs, o), inMemory(t, docs, o)
+				same(t, got, want)
+				t.Logf("%d documents, %d pairs, %d in groups", len(docs), len(want.Pairs), len(want.Groups))
+			})
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package neardupbeam
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/reflectx"
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/blocks"
+)
+
+// A Method says when two documents are near-duplicates, and by what they become candidates. The names are
+// those of the program `neardup`.
+type Method string
+
+const (
+	// SimHash compares fingerprints by Hamming distance, like [neardup.Pairs]. It is exact.
+	SimHash Method = "simhash"
+
+	// MinHash compares signatures by their estimated Jaccard similarity, like a [neardup.SignatureIndex].
+	// Candidates agree in a band, so it has a recall: see [neardup.Banding].
+	MinHash Method = "minhash"
+
+	// Cosine compares weighted features by exact cosine, like [neardup.VectorPairs]. Candidates are those
+	// of MinHash, so it has a recall too; what it finds is exact.
+	Cosine Method = "cosine"
+)
+
+// Options are the settings of all transforms. Give the same ones to each. The zero value compares
+// fingerprints of 64 bits within a distance of 3.
+type Options struct {
+	Method Method // "" is SimHash
+
+	// Fingerprinter returns how texts become features; nil means the zero value. Workers call it, so it
+	// must be a function at the top level of a package, and be registered with [beam.RegisterFunction].
+	Fingerprinter func() neardup.Fingerprinter
+
+	Bits     int // SimHash: the width of fingerprints, 64 or 128; 0 means 64
+	Distance int // SimHash: the largest distance, 1 or more; 0 means 3
+
+	// Blocks is the number of blocks of a fingerprint. More blocks make more tables (5 for distance 3
+	// make 10) with fewer candidates. 0 lets Documents decide.
+	Blocks int
+
+	// Documents says how many documents there are, about. It only affects the cost; 0 means 100 million.
+	Documents float64
+
+	// Similarity is the smallest similarity of near-duplicates, above 0 and at most 1. With MinHash it is
+	// the Jaccard similarity, and 0 means 0.6. With Cosine it must be given; `neardup dedup` and `neardup
+	// calibrate` tell it for a sample.
+	Similarity float64
+
+	Values       int             // MinHash, Cosine: the values of a signature; 0 means 128
+	Permutations bool            // as in [neardup.MinHash]
+	Banding      neardup.Banding // how candidates are found; zero means that of a SignatureIndex
+
+	// SampleEvery says from which documents Cosine takes document frequencies: from about one of so
+	// many, chosen by a hash of the id. 0 and 1 take all. Frequencies take 19 bytes for each distinct
+	// feature on one worker, so take a sample of a million documents or fewer. It has no effect if the
+	// Fingerprinter has a Weight.
+	SampleEvery int
+
+	// Linkage says which pairs make a group. [neardup.Centres] and [neardup.CompleteLinks] take the
+	// pairs of one connected component to one worker.
+	Linkage neardup.Linkage
+
+	// KeepFirst keeps the document with the smallest id of a group. Otherwise the longest one is kept, and of
+	// equally long ones that with the smallest id.
+	KeepFirst bool
+
+	// HotBucket is the largest number of different contents in a bucket that are compared on one worker;
+	// 0 means 4096. A larger bucket is split, and noted.
+	HotBucket int
+
+	// Rounds is how often the edges of groups are contracted before the rest goes to one worker; 0 means
+	// 6. It affects the cost only.
+	Rounds int
+}
+
+// settings are Options as workers get them: everything can be serialized, and no field is zero that means
+// something else.
+type settings struct {
+	Method                 Method
+	Fingerprinter          string // the name of the function
+	Bits, Distance, Blocks int
+	Similarity             float64
+	MinHash                neardup.MinHash
+	Banding                neardup.Banding
+	SampleEvery            int
+	Linkage                neardup.Linkage
+	KeepFirst              bool
+	HotBucket, Rounds      int
+}
+
+// Check returns an error unless the options fit together. The transforms panic with it.
+func (o Options) Check() error {
+	_, err := o.settings()
+	return err
+}
+
+// settings returns the settings of options.
+func (o Options) settings() (settings, error) {
+	s := settings{
+		Method: cmp.Or(o.Method, SimHash), Bits: cmp.Or(o.Bits, 64), Distance: cmp.Or(o.Distance, 3), Blocks: o.Blocks,
+		Similarity: o.Similarity, MinHash: neardup.MinHash{Values: cmp.Or(o.Values, 128), Permutations: o.Permutations}, Banding: o.Banding,
+		SampleEvery: cmp.Or(o.SampleEvery, 1), Linkage: o.Linkage, KeepFirst: o.KeepFirst,
+		HotBucket: cmp.Or(o.HotBucket, 4096), Rounds: cmp.Or(o.Rounds, 6),
+	}
+	fail := func(format string, args ...any) (settings, error) {
+		return settings{}, fmt.Errorf("neardupbeam: "+format, args...)
+	}
+	if o.Fingerprinter != nil {
+		s.Fingerprinter = reflectx.FunctionName(o.Fingerprinter)
+	}
+	f, err := s.fingerprinter()
+	if err == nil && s.Method == Cosine && f.Weight == nil {
+		_, err = f.Version() // frequencies are sent with it
+	}
+	if err != nil {
+		return fail("Fingerprinter: %w", err)
+	}
+	switch s.Method {
+	case SimHash:
+		if s.Blocks == 0 && s.Distance > 0 && s.Distance < s.Bits {
+			s.Blocks = blocks.Choose(cmp.Or(o.Documents, 1e8), s.Bits, s.Distance)
+		}
+		if err := blocks.Check(s.Bits, s.Blocks, s.Distance); err != nil {
+			return fail("%w", err)
+		}
+	case MinHash, Cosine:
+		if s.Method == MinHash && s.Similarity == 0 {
+			s.Similarity = 0.6
+		}
+		if !(s.Similarity > 0 && s.Similarity <= 1) {
+			return fail("Similarity %g: must be above 0 and at most 1", s.Similarity)
+		}
+		if v := s.MinHash.Values; v < 16 || v > 4096 {
+			return fail("Values %d: must be from 16 to 4096", v)
+		}
+		if s.Banding == (neardup.Banding{}) {
+			s.Banding = neardup.NewBanding(s.MinHash.Values, s.jaccard(), bandPrice)
+		}
+		if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
+			return fail("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)
+		}
+	default:
+		return fail("Method %q: must be simhash, minhash or cosine", s.Method)
+	}
+	switch {
+	case s.SampleEvery < 1:
+		return fail("SampleEvery %d: must not be negative", s.SampleEvery)
+	case s.HotBucket < 2:
+		return fail("HotBucket %d: must be at least 2", s.HotBucket)
+	case s.Rounds < 1 || s.Rounds > 64:
+		return fail("Rounds %d: must be from 1 to 64", s.Rounds)
+	case s.Linkage > neardup.Chains:
+		return fail("Linkage %d: unknown", s.Linkage)
+	}
+	return s, nil
+}
+
+// must returns the settings, or panics.
+func (o Options) must() settings {
+	s, err := o.settings()
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+// bandPrice is that of a SignatureIndex.
+const bandPrice = 0.1
+
+// jaccard returns the Jaccard similarity that the bands are for. Two sets of n features of one weight with a
+// cosine of c share c·n of them, so their Jaccard similarity is c/(2−c).
+func (s *settings) jaccard() float64 {
+	if s.Method == Cosine {
+		return s.Similarity / (2 - s.Similarity)
+	}
+	return s.Similarity
+}
+
+// fingerprinter returns a new Fingerprinter.
+func (s *settings) fingerprinter() (*neardup.Fingerprinter, error) {
+	if s.Fingerprinter == "" {
+		return &neardup.Fingerprinter{}, nil
+	}
+	fn, err := runtime.ResolveFunction(s.Fingerprinter, reflect.TypeFor[func() neardup.Fingerprinter]())
+	if err != nil {
+		return nil, err
+	}
+	f := fn.(func() neardup.Fingerprinter)()
+	return &f, nil
+}
+
+var errTruncated = errors.New("neardupbeam: an element is cut off")
+
+// errUnknown is the error of a pair with an id that no document has.
+func errUnknown(id []byte) error {
+	return fmt.Errorf("neardupbeam: a pair has the id %q, which no document has", id)
+}
