@@ -39,10 +39,15 @@ func Pairs(s beam.Scope, profiles beam.PCollection, o Options) (pairs, notes bea
 	s = s.Scope("neardup.Pairs")
 	contents, members := contentsOf(s, profiles, set)
 	edges, notes := edgesOf(s, contents, set)
+	return spell(s, members, edges, set), notes
+}
+
+// spell returns the pairs of documents that edges between contents stand for, and those of equal profiles.
+func spell(s beam.Scope, members, edges beam.PCollection, set settings) beam.PCollection {
 	equal := beam.ParDo(s, &equalFn{settings: set}, beam.GroupByKey(s, members))
 	half := beam.ParDo(s, spellFirst, beam.CoGroupByKey(s, members, edges))
 	rest := beam.ParDo(s, spellSecond, beam.CoGroupByKey(s, members, half))
-	return beam.Flatten(s, equal, rest), notes
+	return beam.Flatten(s, equal, rest)
 }
 
 // contentsOf returns the contents and the members of profiles.

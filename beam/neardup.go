@@ -1,0 +1,87 @@
+package neardupbeam
+
+import (
+	"fmt"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+)
+
+// This file has the whole way from documents to a cleaned collection.
+
+// Found is what [NearDuplicates] returns.
+type Found struct {
+	// Kept is a PCollection<Document> of one document of each group, and of all documents in no group.
+	Kept beam.PCollection
+
+	// Groups is a PCollection<Member> of all documents in groups of two or more.
+	Groups beam.PCollection
+
+	// Notes is a PCollection<Note> of what a reader of the results should know.
+	Notes beam.PCollection
+
+	set                      settings
+	contents, members, edges beam.PCollection
+}
+
+// NearDuplicates finds the near-duplicates of a PCollection<Document>. It panics if the options do not fit
+// together (see [Options.Check]).
+func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
+	f := Found{set: o.must()}
+	s = s.Scope("neardup.NearDuplicates")
+	profiles, without := Fingerprint(s, documents, o)
+	f.contents, f.members = contentsOf(s, profiles, f.set)
+	edges, hot := edgesOf(s, f.contents, f.set)
+	f.edges = edges
+	f.Groups = groupsOf(s, f.members, edges, f.set)
+	byID := beam.ParDo(s, documentByID, documents)
+	kept, repeated := beam.ParDo2(s, keepDocuments, beam.CoGroupByKey(s, byID, beam.ParDo(s, memberByID, f.Groups)))
+	f.Kept, f.Notes = kept, beam.Flatten(s, without, hot, repeated)
+	return f
+}
+
+// Pairs returns the pairs of near-duplicates, like the function [Pairs]. It costs only what it takes to spell them
+// out.
+func (f Found) Pairs(s beam.Scope) beam.PCollection {
+	return spell(s.Scope("neardup.Pairs"), f.members, f.edges, f.set)
+}
+
+func documentByID(d Document) ([]byte, []byte) { return []byte(d.ID), encodeDocument(d) }
+
+func memberByID(m Member) ([]byte, []byte) { return []byte(m.ID), []byte(m.Keep) }
+
+// keepDocuments emits the documents with an id that are to keep. If several documents have the id, they are kept if
+// one of them is to be kept.
+func keepDocuments(id []byte, documents, keeps func(*[]byte) bool, emit func(Document), note func(Note)) error {
+	drop, inGroups := true, 0
+	for keep := []byte(nil); keeps(&keep); inGroups++ {
+		if string(keep) == string(id) {
+			drop = false
+		}
+	}
+	var all []Document
+	for b := []byte(nil); documents(&b); {
+		d, err := decodeDocument(b)
+		if err != nil {
+			return err
+		}
+		all = append(all, d)
+	}
+	if len(all) > 1 {
+		note(Note{RepeatedID, string(id), fmt.Sprintf("%d documents have this id; all of them are kept, or none", len(all))})
+	}
+	if drop && inGroups >= len(all) {
+		return nil
+	}
+	for _, d := range all {
+		emit(d)
+	}
+	return nil
+}
+
+func init() {
+	register.Function1x2(documentByID)
+	register.Function1x2(memberByID)
+	register.Function5x1(keepDocuments)
+	register.Emitter1[Document]()
+}

@@ -1,0 +1,177 @@
+package neardupbeam
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/zeebo/xxh3"
+)
+
+// This file writes collections as JSON lines, in shards: PREFIX-00000-of-00010.jsonl and so on. A line goes to the shard
+// of its hash, and lines are sorted in a shard. So the files are the same, byte by byte, whatever workers
+// wrote them. A file gets its name when it is complete, where the file system can rename; the object stores
+// show a file only then anyway. A worker that repeats a shard writes the same file again.
+
+// Write writes a PCollection of Documents, Members, Pairs or Notes to shards files, as JSON lines. A Document is
+// written as its Raw line. It panics for other elements, and unless shards is from 1 to 99,999.
+//
+// Files that have these names are replaced: a job that repeats itself must be able to do so. Ask [Exists]
+// before, if they may be somebody's.
+func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
+	if shards < 1 || shards > 99_999 {
+		panic(fmt.Sprintf("neardupbeam: Write: %d shards", shards))
+	}
+	filesystem.ValidateScheme(prefix)
+	s = s.Scope("neardup.Write")
+	var line any
+	switch elements.Type().Type() {
+	case reflect.TypeFor[Document]():
+		line = documentLine
+	case reflect.TypeFor[Member]():
+		line = memberLine
+	case reflect.TypeFor[Pair]():
+		line = pairLine
+	case reflect.TypeFor[Note]():
+		line = noteLine
+	default:
+		panic(fmt.Sprintf("neardupbeam: Write: a collection of %v", elements.Type()))
+	}
+	numbers := make([]int, shards)
+	for i := range numbers {
+		numbers[i] = i
+	}
+	lines := beam.ParDo(s, &shardFn{shards}, beam.ParDo(s, line, elements))
+	all := beam.CoGroupByKey(s, beam.ParDo(s, emptyShard, beam.CreateList(s, numbers)), lines)
+	beam.ParDo0(s, &writeFn{prefix, shards}, all)
+}
+
+// Exists reports whether files with a prefix are there that [Write] would write or has written. The error is that of
+// the file system.
+func Exists(ctx context.Context, prefix string) (bool, error) {
+	fs, err := filesystem.New(ctx, prefix)
+	if err != nil {
+		return false, err
+	}
+	defer fs.Close()
+	files, err := fs.List(ctx, prefix+"-*-of-*.jsonl")
+	return len(files) > 0, err
+}
+
+// jsonLine returns a value as JSON. Characters such as < stay as they are.
+func jsonLine(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+func documentLine(d Document) ([]byte, error) {
+	if d.Raw != "" {
+		return []byte(d.Raw), nil
+	}
+	return jsonLine(struct {
+		ID   string `json:"id"`
+		Text string `json:"text"`
+	}{d.ID, d.Text})
+}
+
+func memberLine(m Member) ([]byte, error) {
+	return jsonLine(struct {
+		ID   string `json:"id"`
+		Keep string `json:"keep"`
+	}{m.ID, m.Keep})
+}
+
+func pairLine(p Pair) ([]byte, error) {
+	if p.Similarity == 0 {
+		return jsonLine(struct {
+			A        string `json:"a"`
+			B        string `json:"b"`
+			Distance int    `json:"distance"`
+		}{p.A, p.B, p.Distance})
+	}
+	return jsonLine(struct {
+		A          string  `json:"a"`
+		B          string  `json:"b"`
+		Similarity float64 `json:"similarity"`
+	}{p.A, p.B, p.Similarity})
+}
+
+func noteLine(n Note) ([]byte, error) {
+	return jsonLine(struct {
+		Kind string `json:"kind"`
+		ID   string `json:"id"`
+		Text string `json:"text"`
+	}{n.Kind, n.ID, n.Text})
+}
+
+// shardFn keys lines by shard.
+type shardFn struct{ Shards int }
+
+func (fn *shardFn) ProcessElement(line []byte) (int, []byte) {
+	return int(xxh3.Hash(line) % uint64(fn.Shards)), line
+}
+
+// emptyShard makes sure that every shard is written, also one without lines.
+func emptyShard(shard int) (int, int) { return shard, 0 }
+
+type writeFn struct {
+	Prefix string
+	Shards int
+}
+
+func (fn *writeFn) ProcessElement(ctx context.Context, shard int, _ func(*int) bool, lines func(*[]byte) bool) (err error) {
+	var all [][]byte
+	for b := []byte(nil); lines(&b); {
+		all = append(all, b)
+	}
+	slices.SortFunc(all, bytes.Compare)
+	name := fmt.Sprintf("%s-%05d-of-%05d.jsonl", fn.Prefix, shard, fn.Shards)
+	fs, err := filesystem.New(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer fs.Close()
+	to := name
+	renamer, canRename := fs.(filesystem.Renamer)
+	if canRename {
+		to = name + ".part"
+	}
+	f, err := fs.OpenWrite(ctx, to)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	for _, line := range all {
+		w.Write(line) // Flush has the error
+		w.WriteByte('\n')
+	}
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", to, err)
+	}
+	if canRename {
+		return renamer.Rename(ctx, to, name)
+	}
+	return nil
+}
+
+func init() {
+	register.Function1x2(documentLine)
+	register.Function1x2(memberLine)
+	register.Function1x2(pairLine)
+	register.Function1x2(noteLine)
+	register.Function1x2(emptyShard)
+	register.DoFn1x2[[]byte, int, []byte](&shardFn{})
+	register.DoFn4x1[context.Context, int, func(*int) bool, func(*[]byte) bool, error](&writeFn{})
+	register.Iter1[int]()
+}
