@@ -23,7 +23,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
-	"github.com/neardup/neardup/stores/internal/server"
+	"github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/stores/mongostore"
 	"github.com/neardup/neardup/stores/pebblestore"
 	"github.com/neardup/neardup/stores/redisstore"

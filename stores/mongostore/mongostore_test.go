@@ -15,7 +15,7 @@ import (
 
 	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/blockstore/storetest"
-	"github.com/neardup/neardup/stores/internal/server"
+	"github.com/neardup/neardup/internal/server"
 )
 
 // ferret is FerretDB in this process, because no package of MongoDB can be installed here. It has

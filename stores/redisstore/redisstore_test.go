@@ -12,7 +12,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/blockstore/storetest"
-	"github.com/neardup/neardup/stores/internal/server"
+	"github.com/neardup/neardup/internal/server"
 )
 
 // client returns a client of a server. It does not repeat calls by itself.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/blockstore/storetest"
-	"github.com/neardup/neardup/stores/internal/server"
+	"github.com/neardup/neardup/internal/server"
 )
 
 func open(t testing.TB, driver, dsn string) *sql.DB {

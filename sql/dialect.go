@@ -1,0 +1,186 @@
+package neardupsql
+
+import (
+	"fmt"
+	"strings"
+)
+
+// This file has what the dialects say differently. Everything else is plain SQL.
+
+// A Dialect is the SQL of an engine.
+type Dialect string
+
+// The dialects, with the oldest version that knows the functions they use.
+const (
+	PostgreSQL Dialect = "postgresql" // 14
+	DuckDB     Dialect = "duckdb"     // 1.0
+	ClickHouse Dialect = "clickhouse" // 23
+	Spark      Dialect = "spark"      // Spark SQL 3.0, Databricks
+	BigQuery   Dialect = "bigquery"   // GoogleSQL
+)
+
+// Dialects are all of them.
+var Dialects = []Dialect{PostgreSQL, DuckDB, ClickHouse, Spark, BigQuery}
+
+func (d Dialect) check() error {
+	for _, known := range Dialects {
+		if d == known {
+			return nil
+		}
+	}
+	return fmt.Errorf("dialect %q: must be one of %v", string(d), Dialects)
+}
+
+// name quotes the name of a table or a column. Points divide it into parts.
+func (d Dialect) name(name string) string {
+	switch d {
+	case BigQuery:
+		return "`" + name + "`"
+	case ClickHouse, Spark:
+		return "`" + strings.ReplaceAll(strings.ReplaceAll(name, "`", "``"), ".", "`.`") + "`"
+	}
+	return `"` + strings.ReplaceAll(strings.ReplaceAll(name, `"`, `""`), ".", `"."`) + `"`
+}
+
+// create begins a statement that makes a table of a query.
+func (d Dialect) create(table string) string {
+	if d == ClickHouse {
+		return "CREATE TABLE " + table + " ENGINE = MergeTree ORDER BY tuple() AS\n"
+	}
+	return "CREATE TABLE " + table + " AS\n"
+}
+
+// integer writes a 64-bit integer.
+func (d Dialect) integer(x int64) string {
+	text := fmt.Sprint(x)
+	if x == -1<<63 { // its digits alone are too large
+		text = "(-9223372036854775807 - 1)"
+	} else if x < 0 {
+		text = "(" + text + ")"
+	}
+	if d == ClickHouse {
+		return "toInt64(" + text + ")"
+	}
+	return text
+}
+
+func (d Dialect) and(a, b string) string {
+	if d == ClickHouse {
+		return "bitAnd(" + a + ", " + b + ")"
+	}
+	return "(" + a + " & " + b + ")"
+}
+
+func (d Dialect) xor(a, b string) string {
+	switch d {
+	case ClickHouse:
+		return "bitXor(" + a + ", " + b + ")"
+	case DuckDB:
+		return "xor(" + a + ", " + b + ")"
+	case PostgreSQL:
+		return "(" + a + " # " + b + ")"
+	}
+	return "(" + a + " ^ " + b + ")"
+}
+
+// ones counts the ones of a 64-bit integer.
+func (d Dialect) ones(x string) string {
+	switch d {
+	case ClickHouse:
+		return "bitCount(" + x + ")"
+	case PostgreSQL:
+		return "bit_count(" + x + "::bit(64))"
+	}
+	return "bit_count(" + x + ")"
+}
+
+// own returns the signature with the mark of borrowed values removed: bands do not tell them apart.
+func (d Dialect) own(signature string) string {
+	switch d {
+	case PostgreSQL:
+		return "ARRAY(SELECT v & 2147483647 FROM unnest(" + signature + ") WITH ORDINALITY AS u(v, o) ORDER BY o)"
+	case DuckDB:
+		return "list_transform(" + signature + ", lambda v: v & 2147483647)"
+	case ClickHouse:
+		return "arrayMap(v -> bitAnd(v, 2147483647), " + signature + ")"
+	case Spark:
+		return "transform(" + signature + ", v -> v & 2147483647)"
+	}
+	return "ARRAY(SELECT v & 2147483647 FROM UNNEST(" + signature + ") AS v WITH OFFSET o ORDER BY o)"
+}
+
+// numbers is a table expression with a column that has the numbers from 0 to n−1, to be joined by a comma.
+func (d Dialect) numbers(n int, column string) string {
+	switch d {
+	case PostgreSQL:
+		return fmt.Sprintf("generate_series(0, %d) AS n(%s)", n-1, column)
+	case DuckDB:
+		return fmt.Sprintf("range(%d) AS n(%s)", n, column)
+	case ClickHouse:
+		return fmt.Sprintf("(SELECT toInt32(number) AS %s FROM numbers(%d)) AS n", column, n)
+	case Spark:
+		return fmt.Sprintf("(SELECT explode(sequence(0, %d)) AS %s) AS n", n-1, column)
+	}
+	return fmt.Sprintf("UNNEST(GENERATE_ARRAY(0, %d)) AS %s", n-1, column)
+}
+
+// band returns the rows values of a band of a list, as something that can be compared.
+func (d Dialect) band(list, band string, rows int) string {
+	switch d {
+	case PostgreSQL:
+		return fmt.Sprintf("%s[%s * %d + 1 : (%s + 1) * %d]", list, band, rows, band, rows)
+	case DuckDB: // 64 bits instead of a list make the join three times as fast
+		return fmt.Sprintf("hash(%s[%s * %d + 1 : (%s + 1) * %d])", list, band, rows, band, rows)
+	case ClickHouse:
+		return fmt.Sprintf("arraySlice(%s, %s * %d + 1, %d)", list, band, rows, rows)
+	case Spark:
+		return fmt.Sprintf("slice(%s, %s * %d + 1, %d)", list, band, rows, rows)
+	}
+	return fmt.Sprintf("TO_JSON_STRING(ARRAY(SELECT v FROM UNNEST(%s) AS v WITH OFFSET o WHERE o >= %s * %d AND o < (%s + 1) * %d ORDER BY o))", list, band, rows, band, rows)
+}
+
+// jaccard estimates the similarity of two signatures: the values that are equal and not borrowed, divided by the
+// places in which one of the two is not borrowed. Borrowed values are negative.
+func (d Dialect) jaccard(a, b string) string {
+	const same, either = "x = y AND x >= 0", "x >= 0 OR y >= 0"
+	switch d {
+	case PostgreSQL:
+		return fmt.Sprintf("(SELECT count(*) FILTER (WHERE %s)::float8 / count(*) FILTER (WHERE %s) FROM unnest(%s, %s) AS u(x, y))", same, either, a, b)
+	case DuckDB:
+		zip := fmt.Sprintf("list_zip(%s, %s)", a, b)
+		return fmt.Sprintf("len(list_filter(%s, lambda p: p[1] = p[2] AND p[1] >= 0))::DOUBLE / len(list_filter(%s, lambda p: p[1] >= 0 OR p[2] >= 0))", zip, zip)
+	case ClickHouse:
+		return fmt.Sprintf("arrayCount((x, y) -> %s, %s, %s) / arrayCount((x, y) -> %s, %s, %s)", same, a, b, either, a, b)
+	case Spark:
+		zip := fmt.Sprintf("arrays_zip(%s AS x, %s AS y)", a, b)
+		return fmt.Sprintf("CAST(size(filter(%s, p -> p.x = p.y AND p.x >= 0)) AS DOUBLE) / size(filter(%s, p -> p.x >= 0 OR p.y >= 0))", zip, zip)
+	}
+	return fmt.Sprintf("(SELECT COUNTIF(%s) / COUNTIF(%s) FROM UNNEST(%s) AS x WITH OFFSET i JOIN UNNEST(%s) AS y WITH OFFSET j ON i = j)", same, either, a, b)
+}
+
+// equal returns what equal lists have in common, for GROUP BY.
+func (d Dialect) equal(list string) string {
+	if d == BigQuery {
+		return "TO_JSON_STRING(" + list + ")"
+	}
+	return list
+}
+
+// anyValue is a value of a group.
+func (d Dialect) anyValue(x string) string {
+	switch d {
+	case PostgreSQL:
+		return "(array_agg(" + x + "))[1]" // any_value is of version 16
+	case ClickHouse:
+		return "any(" + x + ")"
+	}
+	return "any_value(" + x + ")"
+}
+
+// nulls makes an outer join give NULL where there is no row.
+func (d Dialect) nulls() string {
+	if d == ClickHouse {
+		return "\nSETTINGS join_use_nulls = 1"
+	}
+	return ""
+}

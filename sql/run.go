@@ -1,0 +1,95 @@
+package neardupsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// This file runs a join in an engine.
+
+// A Runner runs statements: a [sql.DB], a [sql.Conn] or a [sql.Tx]. With a database in memory, all statements must see
+// the same one.
+type Runner interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// Result says what [Join.Run] has made.
+type Result struct {
+	Contents, Pairs, Grouped int64 // rows of the tables
+	Rounds                   int   // of grouping
+}
+
+// mostRounds is far more than any collection needs: the distances in a group halve in each round.
+const mostRounds = 100
+
+// Run makes the tables of the join. It does not replace tables: if one of them is there already, the error is that of
+// the engine. After any error, Run removes the tables that it has made.
+func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
+	if j, err = j.normal(); err != nil {
+		return r, err
+	}
+	var made []string // statements that undo what was done
+	run := func(s step, undo string) bool {
+		if err == nil {
+			if _, err = db.ExecContext(ctx, s.sql); err != nil {
+				err = fmt.Errorf("neardupsql: %w, at: %s", err, s.comment)
+			} else if undo != "" {
+				made = append(made, undo)
+			}
+		}
+		return err == nil
+	}
+	count := func(query string) (n int64) {
+		if err == nil {
+			if err = db.QueryRowContext(ctx, query).Scan(&n); err != nil {
+				err = fmt.Errorf("neardupsql: %w", err)
+			}
+		}
+		return n
+	}
+	drop := func(table string) string { return "DROP TABLE " + table }
+	run(j.contents(), drop(j.table("contents")))
+	tables := []string{"pairs"}
+	if j.Signature != "" {
+		tables = []string{"bands", "candidates", "pairs"}
+	}
+	for i, s := range j.pairs() {
+		undo := ""
+		if i < len(tables) {
+			undo = drop(j.table(tables[i]))
+		}
+		run(s, undo)
+	}
+	run(j.documentPairs(), "DROP VIEW "+j.table("document_pairs"))
+	if run(j.firstEdges(), drop(j.edges(0))) {
+		for {
+			if left := count(j.unfinished(r.Rounds).sql); left == 0 || err != nil {
+				break
+			}
+			if r.Rounds == mostRounds {
+				err = errors.New("neardupsql: the groups do not become complete")
+				break
+			}
+			r.Rounds++
+			run(j.round(r.Rounds), drop(j.edges(r.Rounds)))
+		}
+	}
+	run(j.groups(r.Rounds), drop(j.table("groups")))
+	for _, s := range j.drops(r.Rounds) {
+		run(s, "")
+	}
+	r.Contents = count("SELECT count(*) FROM " + j.table("contents"))
+	r.Pairs = count("SELECT count(*) FROM " + j.table("pairs"))
+	r.Grouped = count("SELECT count(*) FROM " + j.table("groups"))
+	if err != nil {
+		ctx := context.WithoutCancel(ctx)
+		for i := len(made) - 1; i >= 0; i-- {
+			db.ExecContext(ctx, made[i]) // one that is gone already stays gone
+		}
+		return Result{}, err
+	}
+	return r, nil
+}

@@ -1,0 +1,375 @@
+package neardupsql
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/duckdb/duckdb-go/v2"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/server"
+)
+
+// The tests run joins in DuckDB and in PostgreSQL, and compare their tables with what the library finds in memory.
+
+// engines returns the databases that are there.
+func engines(t *testing.T) map[Dialect]*sql.DB {
+	duck, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { duck.Close() })
+	s := server.ForTest(t, "postgres")
+	post, err := sql.Open("pgx", "postgres://postgres@127.0.0.1:"+s.Port+"/postgres?sslmode=disable&default_query_exec_mode=exec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { post.Close() })
+	return map[Dialect]*sql.DB{DuckDB: duck, PostgreSQL: post}
+}
+
+// documents are texts by id.
+type documents map[string]string
+
+// collections are small ones of every shape.
+func collections() map[string]documents {
+	r := rand.New(rand.NewPCG(5, 5))
+	word := func() string { return fmt.Sprintf("w%d", r.IntN(3000)) }
+	words := func(n int) (w []string) {
+		for range n {
+			w = append(w, word())
+		}
+		return w
+	}
+	edit := func(w []string, n int) string {
+		w = slices.Clone(w)
+		for range n {
+			w[r.IntN(len(w))] = word()
+		}
+		return strings.Join(w, " ")
+	}
+	mixed, shared, equal, chain := documents{}, documents{}, documents{}, documents{}
+	base := words(100)
+	for i := range 300 {
+		if i%5 == 0 {
+			base = words(100)
+		}
+		mixed[fmt.Sprintf("m%d", i*7919%300)] = edit(base, r.IntN(12))
+	}
+	mixed["no features"], mixed["it's a \"quote\""] = "…", "a text of its own, which nobody else has"
+	base = words(100)
+	for i := range 600 { // a third is nearly the same
+		if i%3 == 0 {
+			shared[fmt.Sprint(i)] = edit(base, 2)
+		} else {
+			shared[fmt.Sprint(i)] = edit(words(100), 0)
+		}
+	}
+	for i := range 200 {
+		equal[fmt.Sprint(i)] = "all of them are equal, every one of these texts"
+	}
+	window := words(1100)
+	for i := range 1000 { // each is near the next ones only
+		chain[fmt.Sprint(i*7919%1000)] = strings.Join(window[i:i+60], " ")
+	}
+	return map[string]documents{"empty": {}, "one": {"a": "one text"}, "mixed": mixed, "shared": shared, "equal": equal, "chain": chain}
+}
+
+// load makes the table documents.
+func load(t testing.TB, d Dialect, db *sql.DB, docs documents) {
+	t.Helper()
+	types := map[Dialect][2]string{DuckDB: {"VARCHAR", "INTEGER[]"}, PostgreSQL: {"text", "integer[]"}}[d]
+	exec(t, db, "DROP VIEW IF EXISTS x_document_pairs")
+	for _, name := range []string{"documents", "x_contents", "x_pairs", "x_groups"} {
+		exec(t, db, "DROP TABLE IF EXISTS "+name)
+	}
+	collate := ""
+	if d == PostgreSQL {
+		collate = ` COLLATE "C"`
+	}
+	exec(t, db, fmt.Sprintf("CREATE TABLE documents (id %s%s, fingerprint BIGINT, wide BIGINT, wide_high BIGINT, signature %s)", types[0], collate, types[1]))
+	var f neardup.Fingerprinter
+	for rows := range slices.Chunk(slices.Sorted(maps.Keys(docs)), 200) {
+		var values []string
+		for _, id := range rows {
+			text := docs[id]
+			fp, wide, sig := f.Sum64(text), f.Sum128(text), f.Sign(text, neardup.MinHash{})
+			fields := "NULL, NULL, NULL, NULL"
+			if fp != 0 {
+				var list []string
+				for _, v := range sig {
+					list = append(list, fmt.Sprint(int32(v)))
+				}
+				fields = fmt.Sprintf("%s, %s, %s, ARRAY[%s]", d.integer(int64(fp)), d.integer(int64(wide.Lo)), d.integer(int64(wide.Hi)), strings.Join(list, ","))
+			}
+			values = append(values, fmt.Sprintf("('%s', %s)", strings.ReplaceAll(id, "'", "''"), fields))
+		}
+		exec(t, db, "INSERT INTO documents VALUES "+strings.Join(values, ", "))
+	}
+}
+
+func exec(t testing.TB, db *sql.DB, query string) {
+	t.Helper()
+	if _, err := db.Exec(query); err != nil {
+		t.Fatalf("%v\n%.2000s", err, query)
+	}
+}
+
+// rows returns the rows of a query as sorted lines.
+func rows(t testing.TB, db *sql.DB, query string) (lines []string) {
+	t.Helper()
+	r, err := db.Query(query)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, query)
+	}
+	defer r.Close()
+	columns, _ := r.Columns()
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = new(any)
+	}
+	for r.Next() {
+		if err := r.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		var fields []string
+		for _, v := range values {
+			fields = append(fields, fmt.Sprint(*v.(*any)))
+		}
+		lines = append(lines, strings.Join(fields, "\t"))
+	}
+	if r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// inMemory returns the pairs and the groups of the library, as rows would have them.
+func inMemory(t testing.TB, docs documents, j Join) (pairs, groups []string) {
+	t.Helper()
+	ctx := context.Background()
+	var ids []string
+	var f neardup.Fingerprinter
+	for _, id := range slices.Sorted(maps.Keys(docs)) {
+		if f.Sum64(docs[id]) != 0 {
+			ids = append(ids, id)
+		}
+	}
+	distance := max(j.Distance, 3)
+	if j.Distance > 0 {
+		distance = j.Distance
+	}
+	root := make([]int, len(ids))
+	var err error
+	switch {
+	case j.Signature != "":
+		ix, err := neardup.NewSignatureIndex[int](max(j.Similarity, 0), neardup.SignatureIndexOptions{Banding: j.Banding})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, id := range ids {
+			root[i] = i
+			ix.Add(i, f.Sign(docs[id], neardup.MinHash{}))
+		}
+		for p, err := range ix.Pairs(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%v", ids[min(p.A, p.B)], ids[max(p.A, p.B)], p.Similarity))
+		}
+		all, err := ix.Groups(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range all {
+			for _, i := range g {
+				root[i] = slices.Min(g)
+			}
+		}
+	case j.Bits == 128:
+		var fps []neardup.Fingerprint128
+		for _, id := range ids {
+			fps = append(fps, f.Sum128(docs[id]))
+		}
+		for p := range neardup.Pairs(ctx, fps, distance) {
+			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%d", ids[p.A], ids[p.B], p.Distance))
+		}
+		root, err = neardup.Clusters(ctx, fps, distance)
+	default:
+		var fps []neardup.Fingerprint64
+		for _, id := range ids {
+			fps = append(fps, f.Sum64(docs[id]))
+		}
+		for p := range neardup.Pairs(ctx, fps, distance) {
+			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%d", ids[p.A], ids[p.B], p.Distance))
+		}
+		root, err = neardup.Clusters(ctx, fps, distance)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := map[int]int{}
+	for _, r := range root {
+		size[r]++
+	}
+	for i, r := range root {
+		if size[r] > 1 {
+			groups = append(groups, ids[i]+"\t"+ids[r])
+		}
+	}
+	slices.Sort(pairs)
+	slices.Sort(groups)
+	return pairs, groups
+}
+
+// cases are the joins that are tried.
+func cases() map[string]Join {
+	return map[string]Join{
+		"fingerprints":   {Blocks: 4},
+		"blocks":         {Blocks: 5, Distance: 4},
+		"fingerprint128": {Bits: 128, Fingerprint: "wide", High: "wide_high", Blocks: 7, Distance: 5},
+		"signatures":     {Signature: "signature", Similarity: 0.6},
+		"bands":          {Signature: "signature", Similarity: 0.4, Banding: neardup.Banding{Bands: 25, Rows: 5}},
+	}
+}
+
+func conform(t *testing.T, d Dialect, db *sql.DB, docs documents) {
+	load(t, d, db, docs)
+	for with, j := range cases() {
+		t.Run(with, func(t *testing.T) {
+			wantPairs, wantGroups := inMemory(t, docs, j)
+			j.Dialect, j.Table, j.Prefix = d, "documents", "x"
+			result, err := j.Run(t.Context(), db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pairs, groups := rows(t, db, "SELECT * FROM x_document_pairs"), rows(t, db, "SELECT * FROM x_groups")
+			same(t, "pairs", pairs, wantPairs)
+			same(t, "groups", groups, wantGroups)
+			if int(result.Grouped) != len(wantGroups) {
+				t.Errorf("%d documents in groups, not %d", result.Grouped, len(wantGroups))
+			}
+			t.Logf("%d documents, %d contents, %d pairs, %d in groups, %d rounds", len(docs), result.Contents, len(pairs), len(groups), result.Rounds)
+			exec(t, db, "DROP VIEW x_document_pairs")
+			for _, name := range []string{"contents", "pairs", "groups"} {
+				exec(t, db, "DROP TABLE x_"+name)
+			}
+			if d == DuckDB {
+				if left := rows(t, db, "SELECT table_name FROM information_schema.tables WHERE table_name <> 'documents'"); left != nil {
+					t.Errorf("left behind: %v", left)
+				}
+			}
+		})
+	}
+}
+
+// same compares sorted lines.
+func same(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	if slices.Equal(got, want) {
+		return
+	}
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("%s: %d, not %d; the first difference is\n%q, not\n%q", what, len(got), len(want), got[min(i, len(got)):min(i+1, len(got))], want[min(i, len(want)):min(i+1, len(want))])
+		}
+	}
+}
+
+func TestConformance(t *testing.T) {
+	for d, db := range engines(t) {
+		for name, docs := range collections() {
+			t.Run(string(d)+"/"+name, func(t *testing.T) { conform(t, d, db, docs) })
+		}
+	}
+}
+
+// The script is what Run runs.
+func TestScript(t *testing.T) {
+	docs := collections()["mixed"]
+	for d, db := range engines(t) {
+		for with, j := range cases() {
+			load(t, d, db, docs)
+			_, want := inMemory(t, docs, j)
+			j.Dialect, j.Table, j.Prefix, j.Rounds = d, "documents", "x", 4
+			var b bytes.Buffer
+			if err := j.Script(&b); err != nil {
+				t.Fatal(err)
+			}
+			for statement := range strings.SplitSeq(b.String(), ";\n") {
+				if strings.Contains(statement, "AS unfinished") {
+					if left := rows(t, db, statement); left[0] != "0" {
+						t.Errorf("%s %s: %s edges are not of stars", d, with, left[0])
+					}
+				} else if strings.TrimSpace(statement) != "" {
+					exec(t, db, statement)
+				}
+			}
+			same(t, string(d)+" "+with, rows(t, db, "SELECT * FROM x_groups"), want)
+		}
+	}
+}
+
+// The scripts of all dialects are in testdata, to be read, and to see what a change does to them.
+func TestGoldenScripts(t *testing.T) {
+	for _, d := range Dialects {
+		for name, j := range map[string]Join{"fingerprints": {Blocks: 4}, "fingerprints128": {Bits: 128, Blocks: 4}, "signatures": {Signature: "signature"}} {
+			j.Dialect, j.Table, j.Rounds = d, "documents", 2
+			var b bytes.Buffer
+			if err := j.Script(&b); err != nil {
+				t.Fatal(err)
+			}
+			path := fmt.Sprintf("testdata/%s-%s.sql", d, name)
+			if os.Getenv("NEARDUP_UPDATE") != "" {
+				if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("%s differs; NEARDUP_UPDATE=1 writes it again", path)
+			}
+		}
+	}
+}
+
+// A join that fails leaves nothing behind, and nothing of the user's is replaced.
+func TestFailure(t *testing.T) {
+	db, err := sql.Open("duckdb", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	load(t, DuckDB, db, collections()["mixed"])
+	exec(t, db, "CREATE TABLE x_groups (mine INTEGER)")
+	exec(t, db, "INSERT INTO x_groups VALUES (7)")
+	_, err = Join{Dialect: DuckDB, Table: "documents", Prefix: "x"}.Run(t.Context(), db)
+	if err == nil || !strings.Contains(err.Error(), "x_groups") {
+		t.Errorf("error %v", err)
+	}
+	if got := rows(t, db, "SELECT * FROM x_groups"); !slices.Equal(got, []string{"7"}) {
+		t.Errorf("the table of the user has %v", got)
+	}
+	if left := rows(t, db, "SELECT table_name FROM information_schema.tables ORDER BY 1"); !slices.Equal(left, []string{"documents", "x_groups"}) {
+		t.Errorf("left behind: %v", left)
+	}
+	for _, j := range []Join{{}, {Dialect: "mysql", Table: "t"}, {Dialect: DuckDB}, {Dialect: DuckDB, Table: "a\nb"}, {Dialect: DuckDB, Table: "t", Blocks: 3},
+		{Dialect: DuckDB, Table: "t", Distance: -1}, {Dialect: DuckDB, Table: "t", Bits: 32}, {Dialect: DuckDB, Table: "t", Signature: "s", Similarity: 2},
+		{Dialect: DuckDB, Table: "t", Signature: "s", Values: 8}, {Dialect: DuckDB, Table: "t", Signature: "s", Banding: neardup.Banding{Bands: 100, Rows: 2}}, {Dialect: DuckDB, Table: "t", Rounds: -1}} {
+		if err := j.Script(new(bytes.Buffer)); err == nil || !strings.HasPrefix(err.Error(), "neardupsql: ") {
+			t.Errorf("%+v: error %v", j, err)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+-- Near-duplicates of documents, for postgresql. Made by neardup.
+
+-- Documents with the same value are one content. Its name is their smallest id.
+CREATE TABLE "neardup_contents" AS
+SELECT min("id") AS content, count(*) AS copies, "signature" AS signature
+FROM "documents"
+WHERE "signature" IS NOT NULL
+GROUP BY "signature";
+
+-- The values of each of 25 bands of 5 rows.
+CREATE TABLE "neardup_bands" AS
+SELECT n.band, o.own[n.band * 5 + 1 : (n.band + 1) * 5] AS band_values, o.content
+FROM (SELECT content, ARRAY(SELECT v & 2147483647 FROM unnest(signature) WITH ORDINALITY AS u(v, o) ORDER BY o) AS own FROM "neardup_contents") AS o, generate_series(0, 24) AS n(band);
+
+-- Contents that agree in a band, each two once.
+CREATE TABLE "neardup_candidates" AS
+SELECT DISTINCT a.content AS a, b.content AS b
+FROM "neardup_bands" AS a JOIN "neardup_bands" AS b ON a.band = b.band AND a.band_values = b.band_values
+WHERE a.content < b.content;
+
+-- The candidates that are near-duplicates.
+CREATE TABLE "neardup_pairs" AS
+SELECT a, b, similarity
+FROM (
+  SELECT c.a, c.b, (SELECT count(*) FILTER (WHERE x = y AND x >= 0)::float8 / count(*) FILTER (WHERE x >= 0 OR y >= 0) FROM unnest(x.signature, y.signature) AS u(x, y)) AS similarity
+  FROM "neardup_candidates" AS c JOIN "neardup_contents" AS x ON x.content = c.a JOIN "neardup_contents" AS y ON y.content = c.b
+) AS s
+WHERE similarity >= 0.6e0;
+
+-- The pairs of all documents.
+CREATE VIEW "neardup_document_pairs" AS
+SELECT CASE WHEN x."id" < y."id" THEN x."id" ELSE y."id" END AS a, CASE WHEN x."id" < y."id" THEN y."id" ELSE x."id" END AS b, p.similarity AS similarity
+FROM "neardup_pairs" AS p
+JOIN "neardup_contents" AS c ON c.content = p.a JOIN "documents" AS x ON x."signature" = c.signature
+JOIN "neardup_contents" AS e ON e.content = p.b JOIN "documents" AS y ON y."signature" = e.signature
+UNION ALL
+SELECT x."id" AS a, y."id" AS b, 1.0e0 AS similarity
+FROM "neardup_contents" AS c
+JOIN "documents" AS x ON x."signature" = c.signature
+JOIN "documents" AS y ON y."signature" = c.signature
+WHERE c.copies > 1 AND x."id" < y."id";
+
+-- Groups are connected components. Each edge has its larger end first.
+CREATE TABLE "neardup_edges0" AS
+SELECT b AS larger, a AS smaller FROM "neardup_pairs";
+
+-- Round 1: links the larger neighbours of each content to its smallest one, then the smaller ones.
+CREATE TABLE "neardup_edges1" AS
+WITH ways AS (
+  SELECT larger AS u, smaller AS v FROM "neardup_edges0" UNION ALL SELECT smaller AS u, larger AS v FROM "neardup_edges0"
+), smallest AS (
+  SELECT u, CASE WHEN min(v) < u THEN min(v) ELSE u END AS m FROM ways GROUP BY u
+), star AS (
+  SELECT DISTINCT ways.v AS larger, smallest.m AS smaller FROM ways JOIN smallest ON ways.u = smallest.u WHERE ways.v > ways.u
+), roots AS (
+  SELECT larger AS u, min(smaller) AS m FROM star GROUP BY larger
+)
+SELECT star.smaller AS larger, roots.m AS smaller FROM star JOIN roots ON star.larger = roots.u WHERE star.smaller <> roots.m
+UNION DISTINCT
+SELECT u AS larger, m AS smaller FROM roots;
+
+-- Round 2: links the larger neighbours of each content to its smallest one, then the smaller ones.
+CREATE TABLE "neardup_edges2" AS
+WITH ways AS (
+  SELECT larger AS u, smaller AS v FROM "neardup_edges1" UNION ALL SELECT smaller AS u, larger AS v FROM "neardup_edges1"
+), smallest AS (
+  SELECT u, CASE WHEN min(v) < u THEN min(v) ELSE u END AS m FROM ways GROUP BY u
+), star AS (
+  SELECT DISTINCT ways.v AS larger, smallest.m AS smaller FROM ways JOIN smallest ON ways.u = smallest.u WHERE ways.v > ways.u
+), roots AS (
+  SELECT larger AS u, min(smaller) AS m FROM star GROUP BY larger
+)
+SELECT star.smaller AS larger, roots.m AS smaller FROM star JOIN roots ON star.larger = roots.u WHERE star.smaller <> roots.m
+UNION DISTINCT
+SELECT u AS larger, m AS smaller FROM roots;
+
+-- The groups are complete if this is 0. If it is not, use more rounds.
+SELECT (SELECT count(*) FROM "neardup_edges2" WHERE smaller IN (SELECT larger FROM "neardup_edges2")) + (SELECT count(*) - count(DISTINCT larger) FROM "neardup_edges2") AS unfinished;
+
+-- Every document of a group of two or more, and the one to keep.
+CREATE TABLE "neardup_groups" AS
+WITH labels AS (
+  SELECT larger AS content, smaller AS root FROM "neardup_edges2" UNION DISTINCT SELECT smaller AS content, smaller AS root FROM "neardup_edges2"
+)
+SELECT t."id" AS id, CASE WHEN l.root IS NULL THEN c.content ELSE l.root END AS keep
+FROM "documents" AS t
+JOIN "neardup_contents" AS c ON t."signature" = c.signature
+LEFT JOIN labels AS l ON l.content = c.content
+WHERE l.root IS NOT NULL OR c.copies > 1;
+
+-- What is not needed any more.
+DROP TABLE "neardup_bands";
+DROP TABLE "neardup_candidates";
+DROP TABLE "neardup_edges0";
+DROP TABLE "neardup_edges1";
+DROP TABLE "neardup_edges2";
