@@ -40,8 +40,9 @@ type collection struct {
 	progress   *progress
 
 	method  *method
-	exact   *exact // with the methods auto and cosine
-	cluster []int  // for each document, the number of the document that its group keeps
+	take    func(*stored) error // if set, it gets the documents instead of docs
+	exact   *exact              // with the methods auto and cosine
+	cluster []int               // for each document, the number of the document that its group keeps
 	pairs   []pair
 }
 
@@ -120,8 +121,11 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 			return err
 		}
 	}
+	known := &contents{}
+	if c.take != nil {
+		known = nil // they would all stay in memory
+	}
 	var (
-		texts   contents
 		work    = make(chan *batch, o.workers)
 		ordered = make(chan *batch, 4*o.workers)
 		quit    = make(chan struct{})
@@ -145,7 +149,7 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 		wg.Go(func() {
 			var x decoder
 			for b := range work {
-				b.process(c.sources, o, fp, &texts, &x)
+				b.process(c.sources, o, fp, known, &x)
 				b.release()
 				close(b.done)
 			}
@@ -207,7 +211,8 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 	}
 }
 
-// process parses and fingerprints the items of a batch. It drops their raw data.
+// process parses and fingerprints the items of a batch. It drops their raw data. If texts is nil, every document
+// has a content of its own.
 func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter, texts *contents, x *decoder) {
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
@@ -253,19 +258,23 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			key = d.key()
 		}
 		hash := o.textHash(key)
-		of := &compared
+		content := &compared
 		if o.method.isExact() {
 			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
 			if made[i].mark = o.method.mark(fp, text, nil); made[i].isEmpty() { // equal ones are found by their content
-				of, _ = texts.claim(hash, &made[i])
+				content, _ = texts.claim(hash, &made[i])
 			}
 		} else {
-			var isNew bool
-			if of, isNew = texts.claim(hash, &made[i]); isNew {
+			of, isNew := &made[i], true
+			if texts != nil {
+				of, isNew = texts.claim(hash, of)
+			}
+			if isNew {
 				of.mark = o.method.mark(fp, text, d.metadata)
 			}
+			content = of
 		}
-		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, of}
+		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
 		if d.byPlace && o.cols.withoutID == "hash" {
 			sum := xxh3.HashString128(text).Bytes()
 			b.isByHash[i], b.docs[i].id = true, hex.EncodeToString(sum[:])
@@ -330,6 +339,12 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				}
 				if b.hashes != nil && which == 1 {
 					c.texts[b.hashes[i]] = struct{}{}
+				}
+				if c.take != nil {
+					if err := c.take(&d); err != nil {
+						return err
+					}
+					continue
 				}
 				c.docs = append(c.docs, d)
 				c.old += 1 - which

@@ -7,6 +7,8 @@
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
 //	neardup compare FILE FILE           compare two texts by every method
 //	neardup estimate INPUT...           say what each method would cost and find
+//	neardup fingerprint INPUT...        write a table of fingerprints, for a database or a warehouse
+//	neardup sql DIALECT                 print the SQL that finds near-duplicates in it
 //	neardup completion SHELL
 //	neardup version
 //
@@ -36,6 +38,7 @@
 //	collection.go  load all documents, with several workers, and group them
 //	method.go      compare documents with --method minhash and simhash
 //	auto.go        compare documents with --method auto and cosine
+//	fingerprint.go write fingerprints as a table, and SQL to join it
 //	saved.go       read and write fingerprints of earlier calls (--against, --save)
 //	state.go       keep the documents of all calls (--state)
 //
@@ -62,15 +65,17 @@ import (
 
 // grammar has the commands and their flags.
 type grammar struct {
-	Dedup      dedupCommand      `cmd:"" help:"Find near-duplicates, and write the collection without them."`
-	Records    recordsCommand    `cmd:"" help:"Find near-duplicates among the rows of tables."`
-	Review     reviewCommand     `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
-	Explain    explainCommand    `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
-	Compare    compareCommand    `cmd:"" help:"Compare the texts of two files by every method."`
-	Calibrate  calibrateCommand  `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`
-	Estimate   estimateCommand   `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
-	Completion completionCommand `cmd:"" help:"Print what lets a shell complete commands and flags."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Dedup       dedupCommand       `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Records     recordsCommand     `cmd:"" help:"Find near-duplicates among the rows of tables."`
+	Review      reviewCommand      `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
+	Explain     explainCommand     `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
+	Compare     compareCommand     `cmd:"" help:"Compare the texts of two files by every method."`
+	Calibrate   calibrateCommand   `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`
+	Estimate    estimateCommand    `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
+	Fingerprint fingerprintCommand `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`
+	SQL         sqlCommand         `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in such a table."`
+	Completion  completionCommand  `cmd:"" help:"Print what lets a shell complete commands and flags."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 type dedupCommand struct{ flags }

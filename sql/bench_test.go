@@ -1,0 +1,114 @@
+package neardupsql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/duckdb/duckdb-go/v2"
+	"github.com/neardup/neardup"
+)
+
+// BenchmarkDuckDB joins in DuckDB, in a file, with all processors:
+//
+//	go test -run '^$' -bench DuckDB -benchtime 1x .
+//
+// Fingerprints are random; one in ten is within 1 to 3 bits of another. Signatures are of sets of 100 features; one in ten
+// shares 80 to 100 of them with another.
+func BenchmarkDuckDB(b *testing.B) {
+	for _, n := range []int{100_000, 1_000_000, 10_000_000} {
+		b.Run(fmt.Sprintf("fingerprints/n=%d", n), func(b *testing.B) {
+			if n > 1_000_000 && testing.Short() {
+				b.Skip("-short")
+			}
+			r := rand.New(rand.NewPCG(1, uint64(n)))
+			fps := make([]uint64, 0, n)
+			bench(b, n, "id BIGINT, fingerprint BIGINT", Join{Dialect: DuckDB, Table: "documents", Documents: float64(n)}, func(i int) []driver.Value {
+				fp := r.Uint64()
+				if i%10 == 9 {
+					fp = fps[r.IntN(len(fps))]
+					for range 1 + r.IntN(3) {
+						fp ^= 1 << r.IntN(64)
+					}
+				}
+				fps = append(fps, fp)
+				return []driver.Value{int64(i), int64(fp)}
+			})
+		})
+	}
+	for _, n := range []int{10_000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("signatures/n=%d", n), func(b *testing.B) {
+			if n > 10_000 && testing.Short() {
+				b.Skip("-short")
+			}
+			r := rand.New(rand.NewPCG(2, uint64(n)))
+			var set []uint64
+			bench(b, n, "id BIGINT, signature INTEGER[]", Join{Dialect: DuckDB, Table: "documents", Signature: "signature"}, func(i int) []driver.Value {
+				keep := 0
+				if i%10 == 9 {
+					keep = 80 + r.IntN(21)
+				} else {
+					set = nil
+				}
+				next := append([]uint64(nil), set[:min(keep, len(set))]...)
+				for len(next) < 100 {
+					next = append(next, r.Uint64())
+				}
+				set = next
+				sig := neardup.MinHash{}.Sign(next)
+				list := make([]int32, len(sig))
+				for k, v := range sig {
+					list[k] = int32(v)
+				}
+				return []driver.Value{int64(i), list}
+			})
+		})
+	}
+}
+
+// bench fills a table of n rows, and joins it again and again.
+func bench(b *testing.B, n int, columns string, j Join, row func(i int) []driver.Value) {
+	connector, err := duckdb.NewConnector(filepath.Join(b.TempDir(), "x.db"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	db := sql.OpenDB(connector)
+	defer db.Close()
+	exec(b, db, "CREATE TABLE documents ("+columns+")")
+	conn, err := connector.Connect(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	appender, err := duckdb.NewAppenderFromConn(conn, "", "documents")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range n {
+		if err := appender.AppendRow(row(i)...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := appender.Close(); err != nil {
+		b.Fatal(err)
+	}
+	conn.Close()
+	exec(b, db, "CHECKPOINT")
+	var result Result
+	for b.Loop() {
+		if result, err = j.Run(context.Background(), db); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		exec(b, db, "DROP VIEW neardup_document_pairs")
+		for _, name := range []string{"contents", "pairs", "groups"} {
+			exec(b, db, "DROP TABLE neardup_"+name)
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(result.Pairs), "pairs")
+	b.ReportMetric(float64(result.Rounds), "rounds")
+}
