@@ -64,6 +64,7 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 	w := bufio.NewWriter(stdout)
 	fmt.Fprintf(w, "%-9s %10s %10s %10s %8s\n", "method", "time", "memory", "disk", "recall")
 	var truth map[string]bool
+	var costs []cost
 	for _, method := range methodNames {
 		if method == "cosine" && !slices.ContainsFunc(o.set, func(f string) bool { return strings.HasPrefix(f, "--tokenizer=") || strings.HasPrefix(f, "--weights=") }) {
 			continue // it would be a slower auto
@@ -95,9 +96,11 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 		if len(truth) > 0 {
 			recall = fmt.Sprintf("%.3f", float64(found)/float64(len(truth)))
 		}
+		costs = append(costs, cost{method, seconds, grow(small.peak, large.peak), recall})
 		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, recall)
 	}
 	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(truth), methodNames[0])
+	advise(w, costs, share*float64(documents), machineMemory(), o.args)
 	return w.Flush()
 }
 

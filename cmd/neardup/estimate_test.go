@@ -27,7 +27,7 @@ func TestEstimate(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`in 3 files, about 403 documents; estimated from 403 of them`, `(?m)^auto +\S+s +\d+ MB +0 MB +1\.000$`, `(?m)^minhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `(?m)^simhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`} {
+	for _, want := range []string{`in 3 files, about 403 documents; estimated from 403 of them`, `(?m)^auto +\S+s +\d+ MB +0 MB +1\.000$`, `(?m)^minhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `(?m)^simhash +\S+s +\d+ MB +0 MB +[01]\.\d{3}$`, `This machine is enough, in about .*\n  neardup dedup a.jsonl b.csv c.jsonl`} {
 		if !regexp.MustCompile(want).Match(out) {
 			t.Errorf("%s is not in\n%s", want, out)
 		}
@@ -37,6 +37,30 @@ func TestEstimate(t *testing.T) {
 	}
 	if out, err := exec.Command(program, "estimate", "-").CombinedOutput(); err == nil || !strings.Contains(string(out), "estimate needs files") {
 		t.Errorf("of standard input: %v\n%s", err, out)
+	}
+}
+
+// TestAdvice: a collection gets the smallest engine that can hold it, and commands that exist.
+func TestAdvice(t *testing.T) {
+	costs := func(seconds, bytes float64) []cost {
+		return []cost{{"auto", 10 * seconds, 4 * bytes, "1.000"}, {"minhash", 2 * seconds, 2 * bytes, "0.920"}, {"simhash", seconds, bytes / 4, "0.200"}}
+	}
+	for _, c := range []struct {
+		documents float64
+		costs     []cost
+		has, not  string
+	}{
+		{1e6, costs(6, 1e9), "neardup dedup 'my file.jsonl' b*", "neardup-beam"},
+		{2e7, costs(200, 20e9), "This machine is enough, in about 33m20s", "neardup sql"}, // auto keeps texts in files
+		{1e8, costs(600, 100e9), "--method simhash", "too small"},
+		{1e9, costs(20_000, 1000e9), "neardup-beam -input 'my file.jsonl',b -output cleaned/ -method minhash -documents 1e+09", "neardup dedup"},
+		{1e9, costs(20_000, 1000e9), "neardup sql bigquery --table fingerprints --documents 1000000000", "neardup dedup"},
+	} {
+		var out bytes.Buffer
+		advise(&out, c.costs, c.documents, 32e9, []string{"my file.jsonl", "b"})
+		if has := strings.TrimSuffix(c.has, "*"); !strings.Contains(out.String(), has) || strings.Contains(out.String(), c.not) {
+			t.Errorf("%g documents: it says\n%s", c.documents, out.String())
+		}
 	}
 }
 

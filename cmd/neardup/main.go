@@ -22,6 +22,7 @@
 //	labels.go      read labels
 //	review.go      make the page of package review
 //	estimate.go    say what a call would cost
+//	advice.go      say whether it wants one machine, a cluster or a warehouse
 //
 //	input.go       find the input files and read items from them
 //	encoding.go    find out their encoding
