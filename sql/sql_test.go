@@ -15,6 +15,7 @@ import (
 	_ "github.com/duckdb/duckdb-go/v2"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/collections"
 	"github.com/neardup/neardup/internal/server"
 )
 
@@ -36,55 +37,8 @@ func engines(t *testing.T) map[Dialect]*sql.DB {
 	return map[Dialect]*sql.DB{DuckDB: duck, PostgreSQL: post}
 }
 
-// documents are texts by id.
-type documents map[string]string
-
-// collections are small ones of every shape.
-func collections() map[string]documents {
-	r := rand.New(rand.NewPCG(5, 5))
-	word := func() string { return fmt.Sprintf("w%d", r.IntN(3000)) }
-	words := func(n int) (w []string) {
-		for range n {
-			w = append(w, word())
-		}
-		return w
-	}
-	edit := func(w []string, n int) string {
-		w = slices.Clone(w)
-		for range n {
-			w[r.IntN(len(w))] = word()
-		}
-		return strings.Join(w, " ")
-	}
-	mixed, shared, equal, chain := documents{}, documents{}, documents{}, documents{}
-	base := words(100)
-	for i := range 300 {
-		if i%5 == 0 {
-			base = words(100)
-		}
-		mixed[fmt.Sprintf("m%d", i*7919%300)] = edit(base, r.IntN(12))
-	}
-	mixed["no features"], mixed["it's a \"quote\""] = "…", "a text of its own, which nobody else has"
-	base = words(100)
-	for i := range 600 { // a third is nearly the same
-		if i%3 == 0 {
-			shared[fmt.Sprint(i)] = edit(base, 2)
-		} else {
-			shared[fmt.Sprint(i)] = edit(words(100), 0)
-		}
-	}
-	for i := range 200 {
-		equal[fmt.Sprint(i)] = "all of them are equal, every one of these texts"
-	}
-	window := words(1100)
-	for i := range 1000 { // each is near the next ones only
-		chain[fmt.Sprint(i*7919%1000)] = strings.Join(window[i:i+60], " ")
-	}
-	return map[string]documents{"empty": {}, "one": {"a": "one text"}, "mixed": mixed, "shared": shared, "equal": equal, "chain": chain}
-}
-
 // load makes the table documents.
-func load(t testing.TB, d Dialect, db *sql.DB, docs documents) {
+func load(t testing.TB, d Dialect, db *sql.DB, docs collections.Texts) {
 	t.Helper()
 	types := map[Dialect][2]string{DuckDB: {"VARCHAR", "INTEGER[]"}, PostgreSQL: {"text", "integer[]"}}[d]
 	exec(t, db, "DROP VIEW IF EXISTS x_document_pairs")
@@ -154,7 +108,7 @@ func rows(t testing.TB, db *sql.DB, query string) (lines []string) {
 }
 
 // inMemory returns the pairs and the groups of the library, as rows would have them.
-func inMemory(t testing.TB, docs documents, j Join) (pairs, groups []string) {
+func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []string) {
 	t.Helper()
 	ctx := context.Background()
 	var ids []string
@@ -242,9 +196,9 @@ func cases() map[string]Join {
 	}
 }
 
-func conform(t *testing.T, d Dialect, db *sql.DB, docs documents) {
+func conform(t *testing.T, d Dialect, db *sql.DB, docs collections.Texts, cases map[string]Join) {
 	load(t, d, db, docs)
-	for with, j := range cases() {
+	for with, j := range cases {
 		t.Run(with, func(t *testing.T) {
 			wantPairs, wantGroups := inMemory(t, docs, j)
 			j.Dialect, j.Table, j.Prefix = d, "documents", "x"
@@ -287,15 +241,38 @@ func same(t *testing.T, what string, got, want []string) {
 
 func TestConformance(t *testing.T) {
 	for d, db := range engines(t) {
-		for name, docs := range collections() {
-			t.Run(string(d)+"/"+name, func(t *testing.T) { conform(t, d, db, docs) })
+		for name, docs := range collections.Shapes() {
+			t.Run(string(d)+"/"+name, func(t *testing.T) { conform(t, d, db, docs, cases()) })
+		}
+	}
+}
+
+// The same on real texts.
+func TestData(t *testing.T) {
+	dir := os.Getenv("NEARDUP_DATA")
+	if dir == "" {
+		t.Skip("NEARDUP_DATA is not set")
+	}
+	all, err := collections.Data(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := cases()
+	delete(some, "bands") // it differs from signatures in a number only
+	delete(some, "blocks")
+	for d, db := range engines(t) {
+		for name, docs := range all {
+			if testing.Short() && len(docs) > 1000 {
+				continue
+			}
+			t.Run(string(d)+"/"+name, func(t *testing.T) { conform(t, d, db, docs, some) })
 		}
 	}
 }
 
 // The script is what Run runs.
 func TestScript(t *testing.T) {
-	docs := collections()["mixed"]
+	docs := collections.Shapes()["mixed"]
 	for d, db := range engines(t) {
 		for with, j := range cases() {
 			load(t, d, db, docs)
@@ -352,7 +329,7 @@ func TestFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	load(t, DuckDB, db, collections()["mixed"])
+	load(t, DuckDB, db, collections.Shapes()["mixed"])
 	exec(t, db, "CREATE TABLE x_groups (mine INTEGER)")
 	exec(t, db, "INSERT INTO x_groups VALUES (7)")
 	_, err = Join{Dialect: DuckDB, Table: "documents", Prefix: "x"}.Run(t.Context(), db)
@@ -370,6 +347,44 @@ func TestFailure(t *testing.T) {
 		{Dialect: DuckDB, Table: "t", Signature: "s", Values: 8}, {Dialect: DuckDB, Table: "t", Signature: "s", Banding: neardup.Banding{Bands: 100, Rows: 2}}, {Dialect: DuckDB, Table: "t", Rounds: -1}} {
 		if err := j.Script(new(bytes.Buffer)); err == nil || !strings.HasPrefix(err.Error(), "neardupsql: ") {
 			t.Errorf("%+v: error %v", j, err)
+		}
+	}
+}
+
+// A chain of a thousand fingerprints, each within 3 bits of the next one only, is one group, whatever the order of ids.
+func TestChain(t *testing.T) {
+	const n = 1000
+	for d, db := range engines(t) {
+		for _, order := range []int{1, 7919} {
+			load(t, d, db, nil)
+			r := rand.New(rand.NewPCG(4, 4))
+			fp := neardup.Fingerprint64(r.Uint64())
+			fps := make([]neardup.Fingerprint64, n)
+			var values []string
+			for i := range n {
+				next := fp
+				for next == fp || slices.ContainsFunc(fps[:max(0, i-1)], func(old neardup.Fingerprint64) bool { return old.Distance(next) <= 3 }) {
+					next = fp
+					for _, bit := range r.Perm(64)[:3] {
+						next ^= 1 << bit
+					}
+				}
+				fp = next
+				fps[i] = fp
+				values = append(values, fmt.Sprintf("('%04d', %s)", i*order%n, d.integer(int64(fp))))
+			}
+			if pairs := slices.Collect(neardup.Pairs(t.Context(), fps, 3)); len(pairs) != n-1 {
+				t.Fatalf("the chain has %d pairs", len(pairs))
+			}
+			exec(t, db, "INSERT INTO documents (id, fingerprint) VALUES "+strings.Join(values, ", "))
+			result, err := Join{Dialect: d, Table: "documents", Prefix: "x"}.Run(t.Context(), db)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := rows(t, db, "SELECT keep, count(*) FROM x_groups GROUP BY keep"); !slices.Equal(got, []string{fmt.Sprintf("0000\t%d", n)}) {
+				t.Errorf("%s: groups %v", d, got)
+			}
+			t.Logf("%s: %d rounds", d, result.Rounds)
 		}
 	}
 }
