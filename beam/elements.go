@@ -61,7 +61,7 @@ func (e encoder) float(x float64) encoder  { return e.uint64(math.Float64bits(x)
 func (e encoder) uint64(x uint64) encoder  { return binary.BigEndian.AppendUint64(e, x) }
 func (e encoder) pair(a, b []byte) encoder { return e.bytes(a).bytes(b) }
 func (e encoder) value(x float64, distance int) encoder {
-	return e.float(x).int(distance)
+	return e.float(x).uint64(uint64(distance))
 }
 
 // A decoder reads what an encoder wrote. After an error it returns zeros.
@@ -125,7 +125,7 @@ func encodePair(p Pair) []byte {
 }
 func decodePair(b []byte) (p Pair, err error) {
 	d := decoder{b: b}
-	p.A, p.B, p.Similarity, p.Distance = d.text(), d.text(), d.float(), d.int()
+	p.A, p.B, p.Similarity, p.Distance = d.text(), d.text(), d.float(), int(d.uint64())
 	return p, d.err
 }
 

@@ -107,7 +107,7 @@ func (fn *linkFn) ProcessElement(_ []byte, vertices, edges func(*[]byte) bool, e
 	for b := []byte(nil); edges(&b); {
 		d := decoder{b: b}
 		i, j := at[string(d.bytes())], at[string(d.bytes())]
-		pairs = append(pairs, neardup.Pair[int]{A: min(i, j), B: max(i, j), Similarity: d.float(), Distance: d.int()})
+		pairs = append(pairs, neardup.Pair[int]{A: min(i, j), B: max(i, j), Similarity: d.float(), Distance: int(d.uint64())})
 		if d.err != nil {
 			return d.err
 		}

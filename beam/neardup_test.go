@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -207,7 +208,7 @@ func TestFiles(t *testing.T) {
 // documents have, and hot buckets.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
-	body := `{"id":"a","text":"one text that is long enough to have features"}
+	body := "\ufeff" + `{"id":"a","text":"one text that is long enough to have features"}
 {"id":7,"text":"one text that is long enough to have features, too"}
 [1]
 {"id":"a","text":"quite another text, about something else"}
@@ -216,31 +217,45 @@ func TestNotes(t *testing.T) {
 not JSON
 {"text":"there is no id"}
 {"id":"none","text":"…"}
+{"id":"","text":"an empty id is no id"}
+{"id":null,"text":"neither is null"}
 `
 	for i := range 40 {
 		body += fmt.Sprintf(`{"id":"h%d","text":"%s w%d"}`+"\n", i, strings.Repeat("the same words again and again ", 3)+strings.Repeat("and these words are the same ", 20), i)
 	}
 	os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte(body), 0o666)
 	os.WriteFile(filepath.Join(dir, "b.docx"), []byte("what is this"), 0o666)
+	os.WriteFile(filepath.Join(dir, "c.txt"), []byte("a caf\xe9 of the year, and its guests"), 0o666)
+	type row struct {
+		ID    string  `parquet:"id"`
+		Score float64 `parquet:"score"`
+		Text  string  `parquet:"text"`
+	}
+	if err := parquet.WriteFile(filepath.Join(dir, "d.parquet"), []row{{"nan", math.NaN(), "a text with a score that is no number"}}); err != nil {
+		t.Fatal(err)
+	}
 	out := filepath.Join(dir, "out") + "/"
-	if err := clean("prism", []string{filepath.Join(dir, "*.*")}, out, Options{Method: MinHash, HotBucket: 4, Linkage: neardup.Chains}, nil); err != nil {
+	if err := clean("prism", []string{filepath.Join(dir, "*.*"), filepath.Join(dir, "a.jsonl")}, out, Options{Method: MinHash, HotBucket: 4, Linkage: neardup.Chains}, nil); err != nil {
 		t.Fatal(err)
 	}
 	notes := strings.Join(lines(t, out+"notes"), "\n")
 	for _, want := range []string{`a.jsonl:3","text":"no JSON object`, `a.jsonl:5","text":"no field \"text\" with a text`, `a.jsonl:6","text":"the field \"id\" is neither`, `a.jsonl:7","text":"no JSON: `,
-		`b.docx","text":"the name does not tell`, `"no features","id":"none"`, `"repeated id","id":"a","text":"2 documents`, `"hot bucket","id":"band `} {
+		`b.docx","text":"the name does not tell`, `"no features","id":"none"`, `d.parquet:1","text":"column \"score\" is NaN`, `c.txt","text":"the id or the text is not UTF-8`, `"repeated id","id":"a","text":"2 documents`, `"hot bucket","id":"band `} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note %s in\n%s", want, notes)
 		}
 	}
 	kept := strings.Join(lines(t, out+"kept"), "\n")
-	for _, want := range []string{`{"id":"a","text":"one`, `{"id":"a","text":"quite`, `{"text":"there is no id"}`, `{"id":"none"`} {
+	for _, want := range []string{`{"id":"a","text":"one`, `{"id":"a","text":"quite`, `{"text":"there is no id"}`, `{"id":"none"`, "an empty id is no id", "neither is null", `"nan","score":null`, `caf`} {
 		if !strings.Contains(kept, want) {
 			t.Errorf("%s is not kept: %s", want, kept)
 		}
 	}
 	if n := strings.Count(kept, `"h`); n != 1 {
 		t.Errorf("%d of the hot documents are kept", n)
+	}
+	if _, err := Exists(t.Context(), filepath.Join(dir, "out[1]")); err == nil {
+		t.Error("a prefix that is a pattern")
 	}
 	if err := clean("prism", []string{filepath.Join(dir, "*.missing")}, filepath.Join(dir, "no")+"/", Options{}, nil); err == nil {
 		t.Error("no file matches, and there is no error")

@@ -183,6 +183,8 @@ func (fn *bucketFn) ProcessElement(ctx context.Context, bucket []byte, members f
 			hot(bucket, key)
 		}
 		return nil
+	case len(keys) < 2: // nearly all of them
+		return nil
 	case fn.Method == SimHash:
 		return fn.compare.all(ctx, bucket, keys, found)
 	}
@@ -530,7 +532,7 @@ func spellSecond(_ []byte, members, halves func(*[]byte) bool, emit func(Pair)) 
 	}
 	for more := true; more; more = halves(&half) {
 		d := decoder{b: half}
-		p := Pair{A: d.text(), Similarity: d.float(), Distance: d.int()}
+		p := Pair{A: d.text(), Similarity: d.float(), Distance: int(d.uint64())}
 		if d.err != nil {
 			return d.err
 		}

@@ -9,13 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"path"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/fileio"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/filter"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go"
@@ -24,7 +27,7 @@ import (
 
 // This file reads documents from files, of any file system that Beam has a driver for. A worker reads a file from its
 // beginning to its end, so that notes can tell the line. So a large collection should be many files, as it
-// usually is. What cannot be read is noted and passed over; a file that cannot be opened fails the pipeline.
+// usually is. A document without an id, or with an empty one, is known by its path and line. What cannot be read is noted and passed over; a file that cannot be opened fails the pipeline.
 
 // ReadOptions say what documents are in files. The zero value takes the fields "id" and "text".
 type ReadOptions struct {
@@ -62,7 +65,7 @@ func Read(s beam.Scope, patterns []string, o ReadOptions) (documents, notes beam
 	}
 	s = s.Scope("neardup.Read")
 	files := fileio.MatchAll(s, beam.CreateList(s, patterns), fileio.MatchEmptyDisallow())
-	return beam.ParDo2(s, &readFn{o}, beam.Reshuffle(s, files))
+	return beam.ParDo2(s, &readFn{o}, filter.Distinct(s, files)) // several patterns may match a file
 }
 
 type readFn struct{ ReadOptions }
@@ -98,6 +101,13 @@ func (fn *readFn) ProcessElement(ctx context.Context, file fileio.FileMetadata, 
 	if err != nil {
 		return fmt.Errorf("%s: %w", file.Path, err)
 	}
+	take := emit
+	emit = func(d Document) {
+		if !utf8.ValidString(d.ID) || !utf8.ValidString(d.Text) {
+			note(Note{BadInput, d.ID, "the id or the text is not UTF-8; where it is written as JSON, U+FFFD stands for what is wrong"})
+		}
+		take(d)
+	}
 	for _, end := range []string{".gz", ".zst", ".bz2"} {
 		name = strings.TrimSuffix(name, end)
 	}
@@ -107,12 +117,12 @@ func (fn *readFn) ProcessElement(ctx context.Context, file fileio.FileMetadata, 
 	}
 	switch format {
 	case JSONLines, Lines:
-		err = fn.readLines(file.Path, r, format == Lines, emit, note)
+		err = fn.readLines(file.Path, withoutBOM(r), format == Lines, emit, note)
 	case Parquet:
 		err = fn.readParquet(file.Path, r, emit, note)
 	case Text:
 		var b []byte
-		if b, err = io.ReadAll(r); err == nil {
+		if b, err = io.ReadAll(withoutBOM(r)); err == nil {
 			emit(Document{ID: file.Path, Text: string(b)})
 		}
 	default:
@@ -156,10 +166,10 @@ func (fn *readFn) readLines(path string, from io.Reader, plain bool, emit func(D
 		if v.Type() != fastjson.TypeObject {
 			wrong = "no JSON object"
 		} else if id := v.Get(or(fn.ID, "id")); id != nil && id.Type() == fastjson.TypeString {
-			d.ID = string(id.GetStringBytes())
+			d.ID = or(string(id.GetStringBytes()), place)
 		} else if id != nil && id.Type() == fastjson.TypeNumber {
 			d.ID = id.String()
-		} else if id != nil {
+		} else if id != nil && id.Type() != fastjson.TypeNull {
 			wrong = fmt.Sprintf("the field %q is neither a text nor a number", or(fn.ID, "id"))
 		}
 		if wrong == "" {
@@ -175,6 +185,15 @@ func (fn *readFn) readLines(path string, from io.Reader, plain bool, emit func(D
 		}
 		emit(d)
 	}
+}
+
+// withoutBOM passes over a byte order mark at the beginning.
+func withoutBOM(r io.Reader) io.Reader {
+	b := bufio.NewReader(r)
+	if mark, _ := b.Peek(3); string(mark) == "\ufeff" {
+		b.Discard(3)
+	}
+	return b
 }
 
 func or(name, usual string) string {
@@ -236,11 +255,21 @@ func (fn *readFn) readParquet(path string, from io.Reader, emit func(Document), 
 			}
 			d := Document{ID: place, Text: text}
 			if id, ok := row[or(fn.ID, "id")]; ok && id != nil {
-				d.ID = fmt.Sprint(id)
+				d.ID = or(fmt.Sprint(id), place)
+			}
+			for name, value := range row {
+				if x, ok := value.(float64); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
+					row[name] = nil
+					note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", name, x)})
+				} else if x, ok := value.(float32); ok && (math.IsNaN(float64(x)) || math.IsInf(float64(x), 0)) {
+					row[name] = nil
+					note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", name, x)})
+				}
 			}
 			raw, err := json.Marshal(row)
-			if err != nil {
-				return fmt.Errorf("row %d: %w", number-1, err)
+			if err != nil { // a number like that within a list or a group
+				note(Note{BadInput, place, "it cannot be written as JSON: " + err.Error()})
+				continue
 			}
 			d.Raw = string(raw)
 			emit(d)

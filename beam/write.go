@@ -7,8 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
@@ -22,7 +24,8 @@ import (
 // show a file only then anyway. A worker that repeats a shard writes the same file again.
 
 // Write writes a PCollection of Documents, Members, Pairs or Notes to shards files, as JSON lines. A Document is
-// written as its Raw line. It panics for other elements, and unless shards is from 1 to 99,999.
+// written as its Raw line. It panics for other elements, unless shards is from 1 to 99,999, and if the prefix has
+// characters of patterns (see [Exists]).
 //
 // Files that have these names are replaced: a job that repeats itself must be able to do so. Ask [Exists]
 // before, if they may be somebody's.
@@ -31,6 +34,9 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 		panic(fmt.Sprintf("neardupbeam: Write: %d shards", shards))
 	}
 	filesystem.ValidateScheme(prefix)
+	if err := checkPrefix(prefix); err != nil {
+		panic(err)
+	}
 	s = s.Scope("neardup.Write")
 	var line any
 	switch elements.Type().Type() {
@@ -54,9 +60,20 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 	beam.ParDo0(s, &writeFn{prefix, shards}, all)
 }
 
+// checkPrefix returns an error if a prefix would be taken for a pattern.
+func checkPrefix(prefix string) error {
+	if strings.ContainsAny(prefix, `*?[]{}\`) {
+		return fmt.Errorf(`neardupbeam: the prefix %q has one of the characters *?[]{}\, which mean something in patterns`, prefix)
+	}
+	return nil
+}
+
 // Exists reports whether files with a prefix are there that [Write] would write or has written. The error is that of
-// the file system.
+// the file system, or says that the prefix has one of the characters *?[]{}\ of patterns.
 func Exists(ctx context.Context, prefix string) (bool, error) {
+	if err := checkPrefix(prefix); err != nil {
+		return false, err
+	}
 	fs, err := filesystem.New(ctx, prefix)
 	if err != nil {
 		return false, err
@@ -145,7 +162,7 @@ func (fn *writeFn) ProcessElement(ctx context.Context, shard int, _ func(*int) b
 	to := name
 	renamer, canRename := fs.(filesystem.Renamer)
 	if canRename {
-		to = name + ".part"
+		to = fmt.Sprintf("%s.%016x.part", name, rand.Uint64()) // two workers may be at it
 	}
 	f, err := fs.OpenWrite(ctx, to)
 	if err != nil {
@@ -156,11 +173,15 @@ func (fn *writeFn) ProcessElement(ctx context.Context, shard int, _ func(*int) b
 		w.Write(line) // Flush has the error
 		w.WriteByte('\n')
 	}
-	if err := errors.Join(w.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("%s: %w", to, err)
+	err = errors.Join(w.Flush(), f.Close())
+	if err == nil && canRename {
+		err = renamer.Rename(ctx, to, name)
 	}
-	if canRename {
-		return renamer.Rename(ctx, to, name)
+	if err != nil {
+		if remover, ok := fs.(filesystem.Remover); ok && canRename {
+			remover.Remove(ctx, to) // what is left has no name that anybody reads
+		}
+		return fmt.Errorf("%s: %w", to, err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ type Dialect string
 // The dialects, with the oldest version that knows the functions they use.
 const (
 	PostgreSQL Dialect = "postgresql" // 14
-	DuckDB     Dialect = "duckdb"     // 1.0
+	DuckDB     Dialect = "duckdb"     // 1.3
 	ClickHouse Dialect = "clickhouse" // 23
 	Spark      Dialect = "spark"      // Spark SQL 3.0, Databricks
 	BigQuery   Dialect = "bigquery"   // GoogleSQL
@@ -40,6 +40,18 @@ func (d Dialect) name(name string) string {
 		return "`" + strings.ReplaceAll(strings.ReplaceAll(name, "`", "``"), ".", "`.`") + "`"
 	}
 	return `"` + strings.ReplaceAll(strings.ReplaceAll(name, `"`, `""`), ".", `"."`) + `"`
+}
+
+// transaction returns the statements around a script, so that after an error nothing else is done. The shells of the
+// other dialects stop by themselves.
+func (d Dialect) transaction() (begin, commit string) {
+	switch d {
+	case PostgreSQL, DuckDB:
+		return "BEGIN", "COMMIT"
+	case Spark: // otherwise tables are Hive's text files, whose rows end where an id has a line end
+		return "SET spark.sql.legacy.createHiveTableByDefault=false", ""
+	}
+	return "", ""
 }
 
 // create begins a statement that makes a table of a query.
@@ -121,7 +133,7 @@ func (d Dialect) numbers(n int, column string) string {
 	case Spark:
 		return fmt.Sprintf("(SELECT explode(sequence(0, %d)) AS %s) AS n", n-1, column)
 	}
-	return fmt.Sprintf("UNNEST(GENERATE_ARRAY(0, %d)) AS %s", n-1, column)
+	return fmt.Sprintf("(SELECT %s FROM UNNEST(GENERATE_ARRAY(0, %d)) AS %s) AS n", column, n-1, column)
 }
 
 // band returns the rows values of a band of a list, as something that can be compared.
@@ -152,10 +164,25 @@ func (d Dialect) jaccard(a, b string) string {
 	case ClickHouse:
 		return fmt.Sprintf("arrayCount((x, y) -> %s, %s, %s) / arrayCount((x, y) -> %s, %s, %s)", same, a, b, either, a, b)
 	case Spark:
-		zip := fmt.Sprintf("arrays_zip(%s AS x, %s AS y)", a, b)
-		return fmt.Sprintf("CAST(size(filter(%s, p -> p.x = p.y AND p.x >= 0)) AS DOUBLE) / size(filter(%s, p -> p.x >= 0 OR p.y >= 0))", zip, zip)
+		zip := func(condition string) string {
+			return fmt.Sprintf("size(filter(zip_with(%s, %s, (x, y) -> %s), z -> z))", a, b, condition)
+		}
+		return fmt.Sprintf("CAST(%s AS DOUBLE) / %s", zip(same), zip(either))
 	}
 	return fmt.Sprintf("(SELECT COUNTIF(%s) / COUNTIF(%s) FROM UNNEST(%s) AS x WITH OFFSET i JOIN UNNEST(%s) AS y WITH OFFSET j ON i = j)", same, either, a, b)
+}
+
+// length returns the length of a list.
+func (d Dialect) length(list string) string {
+	switch d {
+	case PostgreSQL:
+		return "cardinality(" + list + ")"
+	case Spark:
+		return "size(" + list + ")"
+	case BigQuery:
+		return "ARRAY_LENGTH(" + list + ")"
+	}
+	return "length(" + list + ")"
 }
 
 // equal returns what equal lists have in common, for GROUP BY.

@@ -19,8 +19,9 @@ import (
 // and the view PREFIX_document_pairs, with the pairs of all documents; m equal documents have m(m−1)/2 in it.
 // Groups are chains, as those of [neardup.Clusters] and [neardup.SignatureIndex.Groups].
 //
-// A document without features has NULL instead of a fingerprint or a signature, and is near no other. Values must
-// be of one Version of a Fingerprinter.
+// A document without features has NULL instead of a fingerprint or a signature (or an empty list), and is near no other.
+// Values must be of one Version of a Fingerprinter. The smallest id is the one that the engine sorts first; in PostgreSQL
+// that depends on the collation.
 type Join struct {
 	Dialect Dialect
 	Table   string // with a row for each document
@@ -62,7 +63,9 @@ func (j Join) normal() (Join, error) {
 		return fail(err)
 	}
 	for what, name := range map[string]string{"Table": j.Table, "Prefix": j.Prefix, "ID": j.ID, "Fingerprint": j.Fingerprint, "High": j.High, "Signature": j.Signature} {
-		if name == "" && what == "Table" || strings.ContainsAny(name, "\x00\n\\`") {
+		if name == "" && what == "Table" || strings.ContainsFunc(name, func(r rune) bool {
+			return r < ' ' || r == '\\' || r == '`' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85
+		}) {
 			return fail(fmt.Errorf("%s %q is no name", what, name))
 		}
 	}
@@ -116,6 +119,14 @@ func (j *Join) values() []string {
 	return []string{"low", "high"}[:j.Bits/64]
 }
 
+// equal says that two values are equal.
+func (j *Join) equal(a, b string) string {
+	if j.Signature != "" {
+		a, b = j.Dialect.equal(a), j.Dialect.equal(b)
+	}
+	return a + " = " + b
+}
+
 // contents makes the table of different values.
 func (j *Join) contents() step {
 	d := j.Dialect
@@ -123,13 +134,16 @@ func (j *Join) contents() step {
 	for i, c := range j.columns() {
 		name := d.name(c)
 		value := name
-		if e := d.equal(name); e != name {
-			value = d.anyValue(name)
-			name = e
+		present = append(present, name+" IS NOT NULL")
+		if j.Signature != "" { // some dialects have no NULL for a list
+			present = append(present, d.length(name)+" > 0")
+			if e := d.equal(name); e != name {
+				value = d.anyValue(name)
+				name = e
+			}
 		}
 		selected = append(selected, value+" AS "+j.values()[i])
 		by = append(by, name)
-		present = append(present, d.name(c)+" IS NOT NULL")
 	}
 	return step{"Documents with the same value are one content. Its name is their smallest id.",
 		fmt.Sprintf("%sSELECT min(%s) AS content, count(*) AS copies, %s\nFROM %s\nWHERE %s\nGROUP BY %s",
@@ -191,7 +205,7 @@ func (j *Join) signaturePairs() []step {
 			fmt.Sprintf("%sSELECT DISTINCT a.content AS a, b.content AS b\nFROM %s AS a JOIN %s AS b ON a.band = b.band AND a.band_values = b.band_values\nWHERE a.content < b.content",
 				d.create(candidates), bands, bands)},
 		{"The candidates that are near-duplicates.",
-			fmt.Sprintf("%sSELECT a, b, similarity\nFROM (\n  SELECT c.a, c.b, %s AS similarity\n  FROM %s AS c JOIN %s AS x ON x.content = c.a JOIN %s AS y ON y.content = c.b\n) AS s\nWHERE similarity >= %s",
+			fmt.Sprintf("%sSELECT a, b, similarity\nFROM (\n  SELECT c.a AS a, c.b AS b, %s AS similarity\n  FROM %s AS c JOIN %s AS x ON x.content = c.a JOIN %s AS y ON y.content = c.b\n) AS s\nWHERE similarity >= %s",
 				d.create(j.table("pairs")), d.jaccard("x.signature", "y.signature"), candidates, contents, contents, number(j.Similarity))},
 	}
 }
@@ -219,7 +233,7 @@ func (j *Join) documentPairs() step {
 	in := func(documents, content string) string {
 		var on []string
 		for i, c := range j.columns() {
-			on = append(on, fmt.Sprintf("%s = %s", d.equal(documents+"."+d.name(c)), d.equal(content+"."+j.values()[i])))
+			on = append(on, j.equal(documents+"."+d.name(c), content+"."+j.values()[i]))
 		}
 		return strings.Join(on, " AND ")
 	}
@@ -271,7 +285,7 @@ func (j *Join) groups(round int) step {
 	d := j.Dialect
 	var on []string
 	for i, c := range j.columns() {
-		on = append(on, fmt.Sprintf("%s = %s", d.equal("t."+d.name(c)), d.equal("c."+j.values()[i])))
+		on = append(on, j.equal("t."+d.name(c), "c."+j.values()[i]))
 	}
 	return step{"Every document of a group of two or more, and the one to keep.",
 		fmt.Sprintf("%sWITH labels AS (\n  SELECT larger AS content, smaller AS root FROM %[2]s UNION DISTINCT SELECT smaller AS content, smaller AS root FROM %[2]s\n)\n"+
@@ -312,8 +326,14 @@ func (j Join) Script(w io.Writer) error {
 	}
 	steps = append(steps, j.unfinished(j.Rounds), j.groups(j.Rounds))
 	steps = append(steps, j.drops(j.Rounds)...)
+	if begin, commit := j.Dialect.transaction(); begin != "" {
+		steps = append([]step{{"", begin}}, steps...)
+		if commit != "" {
+			steps = append(steps, step{"", commit})
+		}
+	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "-- Near-duplicates of %s, for %s. Made by neardup.\n", strings.ReplaceAll(j.Table, "\n", " "), j.Dialect)
+	fmt.Fprintf(&b, "-- Near-duplicates of %s, for %s. Made by neardup.\n", j.Table, j.Dialect)
 	for _, s := range steps {
 		if s.comment != "" {
 			b.WriteString("\n-- " + s.comment + "\n")

@@ -44,7 +44,7 @@ func main() {
 	var from neardupbeam.ReadOptions
 	input := flag.String("input", "", "the files, as patterns with commas between: local, gs:// or s3://")
 	output := flag.String("output", "", "what the names of the results begin with, such as cleaned/ or gs://bucket/cleaned-")
-	shards := flag.Int("shards", 10, "the number of files of each result")
+	shards := flag.Int("shards", 0, "the number of files of each result; each is in the memory of a worker once (default: one for 100,000 documents, 10 at least)")
 	withPairs := flag.Bool("pairs", false, "also write the pairs; m equal documents have m(m-1)/2")
 	feature := flag.String("features", "words2", "what texts are compared by: words, words2 or words3 (runs of words), chars3 or chars5 (runs of characters)")
 	linkage := flag.String("group", "centres", "what a group is: centres, complete or chains, as in neardup dedup")
@@ -56,7 +56,7 @@ func main() {
 	flag.IntVar(&o.Distance, "distance", 3, "simhash: the largest distance, in bits")
 	flag.IntVar(&o.Bits, "bits", 64, "simhash: the width of fingerprints, 64 or 128")
 	flag.IntVar(&o.Blocks, "blocks", 0, "simhash: the number of blocks of a fingerprint; 0 lets -documents decide")
-	flag.Float64Var(&o.Documents, "documents", 0, "about how many documents there are (default 1e8); it affects the cost only")
+	flag.Float64Var(&o.Documents, "documents", 1e6, "about how many documents there are; it affects the cost and the number of files only")
 	flag.Float64Var(&o.Similarity, "similarity", 0, "the smallest Jaccard similarity (minhash, default 0.6) or cosine")
 	flag.IntVar(&o.Values, "values", 0, "minhash, cosine: the values of a signature (default 128)")
 	flag.IntVar(&o.SampleEvery, "sample-every", 0, "cosine: count features in one of so many documents")
@@ -80,9 +80,16 @@ func main() {
 		err = fmt.Errorf("-group %q: must be centres, complete or chains", *linkage)
 	case *keep != "longest" && *keep != "first":
 		err = fmt.Errorf("-keep %q: must be longest or first", *keep)
-	case *shards < 1 || *shards > 99_999:
+	case *shards < 0 || *shards > 99_999:
 		err = fmt.Errorf("-shards %d: must be from 1 to 99999", *shards)
+	case o.Distance == 0:
+		err = errors.New("-distance 0: must be 1 or more")
+	case !(o.Documents > 0):
+		err = fmt.Errorf("-documents %g: must be more than 0", o.Documents)
 	default:
+		if *shards == 0 {
+			*shards = int(min(max(10, o.Documents/100_000), 99_999))
+		}
 		err = run(context.Background(), strings.Split(*input, ","), *output, *shards, *withPairs, from, o)
 	}
 	if err != nil {
@@ -107,7 +114,7 @@ func run(ctx context.Context, input []string, output string, shards int, withPai
 	found := neardupbeam.NearDuplicates(s, documents, o)
 	neardupbeam.Write(s, output+"kept", shards, found.Kept)
 	neardupbeam.Write(s, output+"groups", shards, found.Groups)
-	neardupbeam.Write(s, output+"notes", 1, beam.Flatten(s, found.Notes, bad))
+	neardupbeam.Write(s, output+"notes", shards, beam.Flatten(s, found.Notes, bad))
 	if withPairs {
 		neardupbeam.Write(s, output+"pairs", shards, found.Pairs(s))
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ import (
 type fingerprintCommand struct {
 	inputFlags
 	textFlags
-	Out       string `group:"output" required:"" placeholder:"FILE" help:"The table: .parquet or .csv, which may end in .gz or .zst. Its columns are id and fingerprint (a signed integer of 64 bits), and fingerprint_high with 128 bits; with minhash they are id and signature (a list of signed integers of 32 bits). A text without letters, digits and emoji has none."`
+	Out       string `group:"output" required:"" placeholder:"FILE" help:"The table: .parquet or .csv, which may end in .gz or .zst. Its columns are id and fingerprint (a signed integer of 64 bits), and fingerprint_high with 128 bits; with minhash they are id and signature (a list of signed integers of 32 bits; in CSV as PostgreSQL writes it, {1,2}). A text without letters, digits and emoji has none."`
 	Method    string `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints. minhash: signatures."`
 	Normalize string `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 	Tokenizer string `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into: ${tokenizers}."`
@@ -60,6 +61,18 @@ func (c *sqlCommand) Run(of *call) error {
 		j.Signature, j.Values, j.Similarity = "signature", c.Values, c.Similarity
 	default:
 		return usageError{fmt.Errorf("--method %q: must be simhash or minhash", c.Method)}
+	}
+	for name := range of.given {
+		simhash := slices.Contains([]string{"bits", "distance", "documents", "blocks"}, name)
+		if minhash := name == "values" || name == "similarity"; simhash && c.Method == "minhash" || minhash && c.Method == "simhash" {
+			return usageError{fmt.Errorf("--%s cannot be used with --method %s", name, c.Method)}
+		}
+	}
+	switch {
+	case c.Distance < 1:
+		return usageError{fmt.Errorf("--distance %d: must be 1 or more; GROUP BY finds equal fingerprints", c.Distance)}
+	case c.Similarity == 0:
+		return usageError{errors.New("--similarity 0: must be above 0 and at most 1")}
 	}
 	if err := j.Script(of.stdout); err != nil {
 		return usageError{errors.New(strings.TrimPrefix(err.Error(), "neardupsql: "))}
@@ -170,7 +183,11 @@ func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
 		return t
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
-	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.KeyValueMetadata("neardup.version", version), parquet.MaxRowsPerRowGroup(1 << 20)}
+	rows := int64(1 << 20) // of a group, which is in memory
+	if minhash {
+		rows = int64(1<<24) / int64(o.method.minhash.Values)
+	}
+	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.KeyValueMetadata("neardup.version", version), parquet.MaxRowsPerRowGroup(rows)}
 	switch {
 	case minhash:
 		return &parquetMarks[signatureRow]{b, parquet.NewGenericWriter[signatureRow](b, options...), func(id string, k *mark) (r signatureRow) {

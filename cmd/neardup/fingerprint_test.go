@@ -145,7 +145,7 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: status %d: %s%.300s", c.args, status, stderr, stdout)
 		}
 	}
-	for _, args := range []string{"oracle --table t", "duckdb", "duckdb --table t --method auto", "duckdb --table t --blocks 2"} {
+	for _, args := range []string{"oracle --table t", "duckdb", "duckdb --table t --method auto", "duckdb --table t --blocks 2", "duckdb --table t --distance 0", "duckdb --table t --similarity 0.9", "duckdb --table t --method minhash --bits 128", "duckdb --table t --method minhash --similarity 0"} {
 		if _, stderr, status := runProgram(t, "", append([]string{"sql"}, strings.Fields(args)...)...); status != 2 || !strings.HasPrefix(stderr, "neardup: ") {
 			t.Errorf("%s: status %d: %s", args, status, stderr)
 		}

@@ -48,6 +48,7 @@ func Shapes() map[string]Texts {
 		}
 		mixed[fmt.Sprintf("m%d", i*7919%200)] = edit(base, r.IntN(12))
 	}
+	mixed["nothing here"], mixed["nothing there"] = "!", "?"
 	mixed["no features"], mixed["it's a \"quote\""], mixed[""] = "…", "\xff\xfe bytes", "an empty id"
 	base = words(100)
 	for i := range 240 {

@@ -2,10 +2,10 @@
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE `neardup_contents` AS
-SELECT min(`id`) AS content, count(*) AS copies, any_value(`fingerprint`) AS low, any_value(`fingerprint_high`) AS high
+SELECT min(`id`) AS content, count(*) AS copies, `fingerprint` AS low, `fingerprint_high` AS high
 FROM `documents`
 WHERE `fingerprint` IS NOT NULL AND `fingerprint_high` IS NOT NULL
-GROUP BY TO_JSON_STRING(`fingerprint`), TO_JSON_STRING(`fingerprint_high`);
+GROUP BY `fingerprint`, `fingerprint_high`;
 
 -- Pairs that agree on the blocks of table 1 of 4, and on those of no earlier one.
 CREATE TABLE `neardup_pairs` AS
@@ -45,13 +45,13 @@ WHERE a.content < b.content
 CREATE VIEW `neardup_document_pairs` AS
 SELECT CASE WHEN x.`id` < y.`id` THEN x.`id` ELSE y.`id` END AS a, CASE WHEN x.`id` < y.`id` THEN y.`id` ELSE x.`id` END AS b, p.distance AS distance
 FROM `neardup_pairs` AS p
-JOIN `neardup_contents` AS c ON c.content = p.a JOIN `documents` AS x ON TO_JSON_STRING(x.`fingerprint`) = TO_JSON_STRING(c.low) AND TO_JSON_STRING(x.`fingerprint_high`) = TO_JSON_STRING(c.high)
-JOIN `neardup_contents` AS e ON e.content = p.b JOIN `documents` AS y ON TO_JSON_STRING(y.`fingerprint`) = TO_JSON_STRING(e.low) AND TO_JSON_STRING(y.`fingerprint_high`) = TO_JSON_STRING(e.high)
+JOIN `neardup_contents` AS c ON c.content = p.a JOIN `documents` AS x ON x.`fingerprint` = c.low AND x.`fingerprint_high` = c.high
+JOIN `neardup_contents` AS e ON e.content = p.b JOIN `documents` AS y ON y.`fingerprint` = e.low AND y.`fingerprint_high` = e.high
 UNION ALL
 SELECT x.`id` AS a, y.`id` AS b, 0 AS distance
 FROM `neardup_contents` AS c
-JOIN `documents` AS x ON TO_JSON_STRING(x.`fingerprint`) = TO_JSON_STRING(c.low) AND TO_JSON_STRING(x.`fingerprint_high`) = TO_JSON_STRING(c.high)
-JOIN `documents` AS y ON TO_JSON_STRING(y.`fingerprint`) = TO_JSON_STRING(c.low) AND TO_JSON_STRING(y.`fingerprint_high`) = TO_JSON_STRING(c.high)
+JOIN `documents` AS x ON x.`fingerprint` = c.low AND x.`fingerprint_high` = c.high
+JOIN `documents` AS y ON y.`fingerprint` = c.low AND y.`fingerprint_high` = c.high
 WHERE c.copies > 1 AND x.`id` < y.`id`;
 
 -- Groups are connected components. Each edge has its larger end first.
@@ -98,7 +98,7 @@ WITH labels AS (
 )
 SELECT t.`id` AS id, CASE WHEN l.root IS NULL THEN c.content ELSE l.root END AS keep
 FROM `documents` AS t
-JOIN `neardup_contents` AS c ON TO_JSON_STRING(t.`fingerprint`) = TO_JSON_STRING(c.low) AND TO_JSON_STRING(t.`fingerprint_high`) = TO_JSON_STRING(c.high)
+JOIN `neardup_contents` AS c ON t.`fingerprint` = c.low AND t.`fingerprint_high` = c.high
 LEFT JOIN labels AS l ON l.content = c.content
 WHERE l.root IS NOT NULL OR c.copies > 1;
 

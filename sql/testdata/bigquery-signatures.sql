@@ -4,13 +4,13 @@
 CREATE TABLE `neardup_contents` AS
 SELECT min(`id`) AS content, count(*) AS copies, any_value(`signature`) AS signature
 FROM `documents`
-WHERE `signature` IS NOT NULL
+WHERE `signature` IS NOT NULL AND ARRAY_LENGTH(`signature`) > 0
 GROUP BY TO_JSON_STRING(`signature`);
 
 -- The values of each of 25 bands of 5 rows.
 CREATE TABLE `neardup_bands` AS
 SELECT n.band, TO_JSON_STRING(ARRAY(SELECT v FROM UNNEST(o.own) AS v WITH OFFSET o WHERE o >= n.band * 5 AND o < (n.band + 1) * 5 ORDER BY o)) AS band_values, o.content
-FROM (SELECT content, ARRAY(SELECT v & 2147483647 FROM UNNEST(signature) AS v WITH OFFSET o ORDER BY o) AS own FROM `neardup_contents`) AS o, UNNEST(GENERATE_ARRAY(0, 24)) AS band;
+FROM (SELECT content, ARRAY(SELECT v & 2147483647 FROM UNNEST(signature) AS v WITH OFFSET o ORDER BY o) AS own FROM `neardup_contents`) AS o, (SELECT band FROM UNNEST(GENERATE_ARRAY(0, 24)) AS band) AS n;
 
 -- Contents that agree in a band, each two once.
 CREATE TABLE `neardup_candidates` AS
@@ -22,7 +22,7 @@ WHERE a.content < b.content;
 CREATE TABLE `neardup_pairs` AS
 SELECT a, b, similarity
 FROM (
-  SELECT c.a, c.b, (SELECT COUNTIF(x = y AND x >= 0) / COUNTIF(x >= 0 OR y >= 0) FROM UNNEST(x.signature) AS x WITH OFFSET i JOIN UNNEST(y.signature) AS y WITH OFFSET j ON i = j) AS similarity
+  SELECT c.a AS a, c.b AS b, (SELECT COUNTIF(x = y AND x >= 0) / COUNTIF(x >= 0 OR y >= 0) FROM UNNEST(x.signature) AS x WITH OFFSET i JOIN UNNEST(y.signature) AS y WITH OFFSET j ON i = j) AS similarity
   FROM `neardup_candidates` AS c JOIN `neardup_contents` AS x ON x.content = c.a JOIN `neardup_contents` AS y ON y.content = c.b
 ) AS s
 WHERE similarity >= 0.6e0;

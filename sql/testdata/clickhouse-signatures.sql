@@ -4,7 +4,7 @@
 CREATE TABLE `neardup_contents` ENGINE = MergeTree ORDER BY tuple() AS
 SELECT min(`id`) AS content, count(*) AS copies, `signature` AS signature
 FROM `documents`
-WHERE `signature` IS NOT NULL
+WHERE `signature` IS NOT NULL AND length(`signature`) > 0
 GROUP BY `signature`;
 
 -- The values of each of 25 bands of 5 rows.
@@ -22,7 +22,7 @@ WHERE a.content < b.content;
 CREATE TABLE `neardup_pairs` ENGINE = MergeTree ORDER BY tuple() AS
 SELECT a, b, similarity
 FROM (
-  SELECT c.a, c.b, arrayCount((x, y) -> x = y AND x >= 0, x.signature, y.signature) / arrayCount((x, y) -> x >= 0 OR y >= 0, x.signature, y.signature) AS similarity
+  SELECT c.a AS a, c.b AS b, arrayCount((x, y) -> x = y AND x >= 0, x.signature, y.signature) / arrayCount((x, y) -> x >= 0 OR y >= 0, x.signature, y.signature) AS similarity
   FROM `neardup_candidates` AS c JOIN `neardup_contents` AS x ON x.content = c.a JOIN `neardup_contents` AS y ON y.content = c.b
 ) AS s
 WHERE similarity >= 0.6e0;

@@ -1,4 +1,5 @@
 -- Near-duplicates of documents, for duckdb. Made by neardup.
+BEGIN;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE "neardup_contents" AS
@@ -106,3 +107,4 @@ WHERE l.root IS NOT NULL OR c.copies > 1;
 DROP TABLE "neardup_edges0";
 DROP TABLE "neardup_edges1";
 DROP TABLE "neardup_edges2";
+COMMIT;

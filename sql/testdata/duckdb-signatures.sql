@@ -1,10 +1,11 @@
 -- Near-duplicates of documents, for duckdb. Made by neardup.
+BEGIN;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE "neardup_contents" AS
 SELECT min("id") AS content, count(*) AS copies, "signature" AS signature
 FROM "documents"
-WHERE "signature" IS NOT NULL
+WHERE "signature" IS NOT NULL AND length("signature") > 0
 GROUP BY "signature";
 
 -- The values of each of 25 bands of 5 rows.
@@ -22,7 +23,7 @@ WHERE a.content < b.content;
 CREATE TABLE "neardup_pairs" AS
 SELECT a, b, similarity
 FROM (
-  SELECT c.a, c.b, len(list_filter(list_zip(x.signature, y.signature), lambda p: p[1] = p[2] AND p[1] >= 0))::DOUBLE / len(list_filter(list_zip(x.signature, y.signature), lambda p: p[1] >= 0 OR p[2] >= 0)) AS similarity
+  SELECT c.a AS a, c.b AS b, len(list_filter(list_zip(x.signature, y.signature), lambda p: p[1] = p[2] AND p[1] >= 0))::DOUBLE / len(list_filter(list_zip(x.signature, y.signature), lambda p: p[1] >= 0 OR p[2] >= 0)) AS similarity
   FROM "neardup_candidates" AS c JOIN "neardup_contents" AS x ON x.content = c.a JOIN "neardup_contents" AS y ON y.content = c.b
 ) AS s
 WHERE similarity >= 0.6e0;
@@ -94,3 +95,4 @@ DROP TABLE "neardup_candidates";
 DROP TABLE "neardup_edges0";
 DROP TABLE "neardup_edges1";
 DROP TABLE "neardup_edges2";
+COMMIT;

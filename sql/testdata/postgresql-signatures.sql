@@ -1,10 +1,11 @@
 -- Near-duplicates of documents, for postgresql. Made by neardup.
+BEGIN;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE "neardup_contents" AS
 SELECT min("id") AS content, count(*) AS copies, "signature" AS signature
 FROM "documents"
-WHERE "signature" IS NOT NULL
+WHERE "signature" IS NOT NULL AND cardinality("signature") > 0
 GROUP BY "signature";
 
 -- The values of each of 25 bands of 5 rows.
@@ -22,7 +23,7 @@ WHERE a.content < b.content;
 CREATE TABLE "neardup_pairs" AS
 SELECT a, b, similarity
 FROM (
-  SELECT c.a, c.b, (SELECT count(*) FILTER (WHERE x = y AND x >= 0)::float8 / count(*) FILTER (WHERE x >= 0 OR y >= 0) FROM unnest(x.signature, y.signature) AS u(x, y)) AS similarity
+  SELECT c.a AS a, c.b AS b, (SELECT count(*) FILTER (WHERE x = y AND x >= 0)::float8 / count(*) FILTER (WHERE x >= 0 OR y >= 0) FROM unnest(x.signature, y.signature) AS u(x, y)) AS similarity
   FROM "neardup_candidates" AS c JOIN "neardup_contents" AS x ON x.content = c.a JOIN "neardup_contents" AS y ON y.content = c.b
 ) AS s
 WHERE similarity >= 0.6e0;
@@ -94,3 +95,4 @@ DROP TABLE "neardup_candidates";
 DROP TABLE "neardup_edges0";
 DROP TABLE "neardup_edges1";
 DROP TABLE "neardup_edges2";
+COMMIT;

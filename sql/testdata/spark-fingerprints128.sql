@@ -1,4 +1,5 @@
 -- Near-duplicates of documents, for spark. Made by neardup.
+SET spark.sql.legacy.createHiveTableByDefault=false;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE `neardup_contents` AS

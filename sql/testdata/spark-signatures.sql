@@ -1,10 +1,11 @@
 -- Near-duplicates of documents, for spark. Made by neardup.
+SET spark.sql.legacy.createHiveTableByDefault=false;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE `neardup_contents` AS
 SELECT min(`id`) AS content, count(*) AS copies, `signature` AS signature
 FROM `documents`
-WHERE `signature` IS NOT NULL
+WHERE `signature` IS NOT NULL AND size(`signature`) > 0
 GROUP BY `signature`;
 
 -- The values of each of 25 bands of 5 rows.
@@ -22,7 +23,7 @@ WHERE a.content < b.content;
 CREATE TABLE `neardup_pairs` AS
 SELECT a, b, similarity
 FROM (
-  SELECT c.a, c.b, CAST(size(filter(arrays_zip(x.signature AS x, y.signature AS y), p -> p.x = p.y AND p.x >= 0)) AS DOUBLE) / size(filter(arrays_zip(x.signature AS x, y.signature AS y), p -> p.x >= 0 OR p.y >= 0)) AS similarity
+  SELECT c.a AS a, c.b AS b, CAST(size(filter(zip_with(x.signature, y.signature, (x, y) -> x = y AND x >= 0), z -> z)) AS DOUBLE) / size(filter(zip_with(x.signature, y.signature, (x, y) -> x >= 0 OR y >= 0), z -> z)) AS similarity
   FROM `neardup_candidates` AS c JOIN `neardup_contents` AS x ON x.content = c.a JOIN `neardup_contents` AS y ON y.content = c.b
 ) AS s
 WHERE similarity >= 0.6e0;
