@@ -1,1 +1,24 @@
+// Package neardupbeam finds the near-duplicates of collections that fit on no machine, with Apache Beam: on Flink, Spark,
+// Dataflow, or another runner of the Beam Go SDK. The features, the verification and the groups are those of the
+// library, bit for bit; the tests compare them on every collection.
+//
+//	documents, bad := neardupbeam.Read(s, []string{"gs://crawl/*.jsonl.gz"}, neardupbeam.ReadOptions{})
+//	found := neardupbeam.NearDuplicates(s, documents, neardupbeam.Options{Method: neardupbeam.MinHash})
+//	neardupbeam.Write(s, "gs://cleaned/kept", 1000, found.Kept)
+//
+// [Fingerprint], [Pairs] and [Groups] are the parts, for pipelines of your own. The command neardup-beam, in the folder of
+// that name, is the whole as a program. docs/beyond.md of the library tells when to use it, how to run it, and what it
+// costs.
+//
+// The files of the package:
+//
+//	options.go     the settings, and their checks
+//	elements.go    what is in collections, and its form between workers
+//	profile.go     make fingerprints, signatures and vectors; count document frequencies
+//	pairs.go       contents, buckets, candidates, verification
+//	components.go  connected components
+//	groups.go      groups, and the document of each to keep
+//	neardup.go     from documents to a cleaned collection
+//	read.go        read files
+//	write.go       write files
 package neardupbeam
