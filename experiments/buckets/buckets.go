@@ -121,7 +121,16 @@ type Counts struct {
 // Search calls found with the number and the distance of each fingerprint at a distance of at most
 // 3, until found returns false. To ask whether there is any (exists), return false at the first; to
 // get all (list), return true.
-func (ix *Index) Search(fp neardup.Fingerprint64, found func(i, distance int) bool) (c Counts) {
+func (ix *Index) Search(fp neardup.Fingerprint64, found func(i, distance int) bool) Counts {
+	return ix.Candidates(fp, func(i int) bool {
+		d := fp.Distance(ix.fps[i])
+		return d > distance || found(i, d)
+	})
+}
+
+// Candidates calls visit once with the number of each fingerprint that a search compares, at
+// whatever distance it is, until visit returns false.
+func (ix *Index) Candidates(fp neardup.Fingerprint64, visit func(i int) bool) (c Counts) {
 	ix.search++
 	more := true
 	compare := func(members []int32) {
@@ -135,9 +144,7 @@ func (ix *Index) Search(fp neardup.Fingerprint64, found func(i, distance int) bo
 			}
 			ix.seen[i] = ix.search
 			c.Candidates++
-			if d := fp.Distance(ix.fps[i]); d <= distance {
-				more = found(int(i), d)
-			}
+			more = visit(int(i))
 		}
 	}
 	for b := range ix.first {

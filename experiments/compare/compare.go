@@ -79,6 +79,19 @@ func (c Comparisons) String() string {
 	return b.String()
 }
 
+// Ratio returns the smaller of two fingerprints divided by the larger one, both taken as integers. It
+// is 1 if they are equal, also if both are 0. It is what the programs of Wang 2016 most likely call
+// similarity, since the Python class of that time does so. It is here to reproduce the paper: it
+// follows the highest bit that differs, so it says next to nothing about two texts. The integers are
+// rounded to 53 bits, as in that class.
+func Ratio(a, b neardup.Fingerprint128) float64 {
+	if a == b {
+		return 1
+	}
+	x, y := math.Ldexp(float64(a.Hi), 64)+float64(a.Lo), math.Ldexp(float64(b.Hi), 64)+float64(b.Lo)
+	return min(x, y) / max(x, y)
+}
+
 // HammingSimilarity returns 1 − distance/width, the fraction of equal bits of two fingerprints of
 // width bits. It is 1 for equal fingerprints and about 0.5 for unrelated ones. If distance is not
 // from 0 to width, the result is NaN.

@@ -71,3 +71,21 @@ func TestHammingSimilarity(t *testing.T) {
 		t.Error("an impossible distance has a cosine")
 	}
 }
+
+// TestRatio checks the ratio by fingerprints of few bits, and by the strings of june 2013.
+func TestRatio(t *testing.T) {
+	fp := func(hi, lo uint64) neardup.Fingerprint128 { return neardup.Fingerprint128{Hi: hi, Lo: lo} }
+	for _, test := range []struct {
+		a, b neardup.Fingerprint128
+		want float64
+	}{
+		{fp(0, 0), fp(0, 0), 1}, {fp(0, 0), fp(0, 5), 0}, {fp(0, 3), fp(0, 4), 0.75}, {fp(0, 4), fp(0, 3), 0.75},
+		{fp(1, 0), fp(2, 0), 0.5}, {fp(1, 0), fp(0, 1<<63), 0.5}, {fp(7, 9), fp(7, 9), 1},
+		{fp(0, 0x800d8e90e45cc488), fp(0, 0x800dae90e55ce488), 0.999996},
+		{fp(0, 0x800d8e90e45cc488), fp(0, 0x000d0c90a44cc088), 0.000398},
+	} {
+		if got := Ratio(test.a, test.b); math.Abs(got-test.want) > 5e-7 {
+			t.Errorf("%v and %v: %.7f, want %.6f", test.a, test.b, got, test.want)
+		}
+	}
+}

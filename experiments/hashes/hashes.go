@@ -69,6 +69,52 @@ func BKDR64(seed uint64) neardup.Hash {
 	}}
 }
 
+// AP, DJB, JS and RS are the other hashes of strings that Li 2015 names: those of Arash Partow, Daniel
+// J. Bernstein, Justin Sobel and Robert Sedgewick, in the form in which collections in C have them
+// beside BKDR. They have 31 bits, and take bytes as numbers from 0 to 255; C with signed characters
+// has other values for Chinese.
+func AP() neardup.Hash {
+	return of31Bits(0, func(h uint32, c byte, i int) uint32 {
+		if i%2 == 0 {
+			return h ^ (h<<7 ^ uint32(c) ^ h>>3)
+		}
+		return h ^ ^(h<<11 ^ uint32(c) ^ h>>5)
+	})
+}
+
+// DJB is h = 33·h + byte, from 5381.
+func DJB() neardup.Hash {
+	return of31Bits(5381, func(h uint32, c byte, _ int) uint32 { return 33*h + uint32(c) })
+}
+
+// JS is described at [AP].
+func JS() neardup.Hash {
+	return of31Bits(1315423911, func(h uint32, c byte, _ int) uint32 { return h ^ (h<<5 + uint32(c) + h>>2) })
+}
+
+// RS is h = a·h + byte, where a is multiplied by 378551 after every byte.
+func RS() neardup.Hash {
+	return neardup.Hash{Sum64: func(s string) uint64 {
+		h, a := uint32(0), uint32(63689)
+		for i := range len(s) {
+			h, a = h*a+uint32(s[i]), a*378551
+		}
+		return uint64(h & 0x7FFFFFFF)
+	}}
+}
+
+// of31Bits returns a hash that goes from start through the bytes of a string. i is the position of
+// the byte. The highest of 32 bits is dropped at the end.
+func of31Bits(start uint32, next func(h uint32, c byte, i int) uint32) neardup.Hash {
+	return neardup.Hash{Sum64: func(s string) uint64 {
+		h := start
+		for i := range len(s) {
+			h = next(h, s[i], i)
+		}
+		return uint64(h & 0x7FFFFFFF)
+	}}
+}
+
 // CityHash64 is CityHash64 of version 1.1.1 of 2013, the current version when Li 2015 was written.
 func CityHash64() neardup.Hash {
 	return neardup.Hash{Sum64: func(s string) uint64 { return city.Hash64(bytesOf(s)) }}

@@ -61,6 +61,32 @@ func TestCityHash64(t *testing.T) {
 	}
 }
 
+// TestOthers checks values that a program in C printed, with unsigned characters.
+func TestOthers(t *testing.T) {
+	for _, test := range []struct {
+		text            string
+		ap, djb, js, rs uint64
+	}{
+		{"", 0x00000000, 0x00001505, 0x4e67c6a7, 0x00000000},
+		{"a", 0x00000061, 0x0002b606, 0x2ef5004d, 0x00000061},
+		{"This", 0x090103fa, 0x7c8ce7bd, 0x40b3da68, 0x535328b6},
+		{"string", 0x73a94ed3, 0x1c93affc, 0x7ed76528, 0x361f1f1b},
+		{"testing", 0x6fbfcba9, 0x591e9783, 0x6a860157, 0x7ac7b25c},
+		{"北京", 0x2b5a5b18, 0x28487317, 0x02a58a04, 0x32634874},
+		{"综上所述", 0x476eeb49, 0x163d2acf, 0x4f9efeaf, 0x2937b83e},
+	} {
+		for _, h := range []struct {
+			name string
+			neardup.Hash
+			want uint64
+		}{{"AP", AP(), test.ap}, {"DJB", DJB(), test.djb}, {"JS", JS(), test.js}, {"RS", RS(), test.rs}} {
+			if got := h.Sum64(test.text); got != h.want {
+				t.Errorf("%s(%q) = %08x, want %08x", h.name, test.text, got, h.want)
+			}
+		}
+	}
+}
+
 func TestBKDR(t *testing.T) {
 	for _, test := range []struct {
 		text string

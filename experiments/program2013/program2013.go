@@ -4,6 +4,7 @@
 package program2013
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"math/big"
@@ -11,6 +12,18 @@ import (
 
 	"github.com/neardup/neardup/experiments/hashes"
 )
+
+// Listing is what the listing of june 2013 prints when it is compiled and run.
+//
+//go:embed listing.txt
+var Listing string
+
+// Texts are the strings that the program compares.
+var Texts = [3]string{
+	"This is a test string for testing",
+	"This is a test string for testing, This is a test string for testing abcdef",
+	"This is a test string for testing als",
+}
 
 // A SimHash is the class SimHash of the program.
 type SimHash struct {
@@ -115,11 +128,11 @@ func Print(w io.Writer, tie bool) error {
 	bitLength := func(s *SimHash) int { return s.Fingerprint.BitLen() }
 	bitCount := func(s *SimHash) int { return s.HammingDistance(&SimHash{Fingerprint: new(big.Int)}) }
 
-	first := object("This is a test string for testing", bitLength)
+	first := object(Texts[0], bitLength)
 	list(first.SubByDistance(first, 3))
-	second := object("This is a test string for testing, This is a test string for testing abcdef", bitCount)
+	second := object(Texts[1], bitCount)
 	list(first.SubByDistance(second, 3))
-	third := object("This is a test string for testing als", bitCount)
+	third := object(Texts[2], bitCount)
 	list(first.SubByDistance(third, 4))
 	fmt.Fprintln(&b, "============================")
 	fmt.Fprintln(&b, first.HammingDistance(second), Distance(first.String, second.String))

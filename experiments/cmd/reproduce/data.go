@@ -2,12 +2,14 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/neardup/neardup"
@@ -33,6 +35,8 @@ type data struct {
 	short    []shortPair // pairs of short texts
 	shorts   string      // where the short texts are from
 	editor   variant.Generator
+
+	keywords []string // that authors gave to papers, each as often as it was given
 }
 
 // A document is a text of a pool.
@@ -49,8 +53,14 @@ type shortPair struct {
 	Label int
 }
 
-// shipped is the directory with the texts of the repository, seen from the directory experiments.
-const shipped = "../testdata"
+// The directories with the texts of the repository, seen from the directory experiments.
+const (
+	shipped = "../testdata"
+	own     = "cmd/reproduce/testdata"
+)
+
+//go:embed testdata/keywords.tsv
+var keywords string
 
 // readData reads the collections in dir, or the texts of the repository if dir is empty.
 func readData(dir string, small bool) (*data, error) {
@@ -79,6 +89,14 @@ func readData(dir string, small bool) (*data, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	for line := range strings.Lines(keywords) {
+		keyword, count, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		n, err := strconv.Atoi(count)
+		if err != nil {
+			return nil, fmt.Errorf("keywords.tsv: %w", err)
+		}
+		d.keywords = append(d.keywords, slices.Repeat([]string{keyword}, n)...)
 	}
 	if small {
 		n := -1
@@ -110,32 +128,35 @@ func (d *data) readSets(dir string) error {
 	return err
 }
 
-// readShipped uses the texts of the repository instead of collections. Sections of texts are the
-// articles, of two topics. Versions of texts are the revisions. Sentences with light edits are the
-// short pairs.
+// readShipped uses the texts of the repository instead of collections. The articles are parts of
+// Chinese statutes and manuals, and of English reference pages. Versions of texts are the revisions.
+// Sentences with light edits are the short pairs.
 func (d *data) readShipped() error {
-	var articles, versions []dataset.Document
+	articles, err := dataset.Read(filepath.Join(own, "zh.jsonl.gz"))
+	var versions []dataset.Document
 	for _, name := range []string{"zh", "en", "more"} {
-		docs, err := dataset.Read(filepath.Join(shipped, name+".jsonl"))
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("the texts of the repository are not here; run go run -C experiments ./cmd/reproduce, or set -data: %w", err)
-		} else if err != nil {
-			return err
+		docs, err2 := dataset.Read(filepath.Join(shipped, name+".jsonl"))
+		if err = cmp.Or(err, err2); err != nil {
+			break
 		}
 		for _, doc := range docs {
-			topic := "PowerShell"
 			if isChinese(doc.Text) {
-				topic = "法规"
+				continue
 			}
 			for i, section := range sections(doc.Text) {
-				articles = append(articles, dataset.Document{ID: fmt.Sprint(doc.ID, "#", i), Topic: topic, Text: section})
+				articles = append(articles, dataset.Document{ID: fmt.Sprint(doc.ID, "#", i), Topic: "PowerShell", Text: section})
 			}
 		}
 		if name != "more" {
 			versions = append(versions, docs...)
 		}
 	}
-	d.setArticles(articles, "sections of the texts in the repository, Chinese statutes and English reference pages")
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the texts of the repository are not here; run go run -C experiments ./cmd/reproduce, or set -data: %w", err)
+	} else if err != nil {
+		return err
+	}
+	d.setArticles(articles, "parts of the texts in the repository: Chinese statutes, judicial interpretations and manuals, and English reference pages")
 	truth := dataset.Truth{}
 	for _, name := range []string{"zh", "en"} {
 		t, err := dataset.ReadTruth(filepath.Join(shipped, name+".truth.tsv"), versions)

@@ -104,6 +104,16 @@ func misjudged(pairs []shortPair, m measure) (at [thresholds]misjudgement) {
 	return at
 }
 
+// leastWrong returns the threshold with the fewest misjudgements; of several, the smallest.
+func leastWrong(at [thresholds]misjudgement) (best int) {
+	for t := range at {
+		if at[t].rate() < at[best].rate() {
+			best = t
+		}
+	}
+	return best
+}
+
 // shortTexts measures how often pairs of short texts are misjudged.
 func (l *lab) shortTexts() error {
 	l.section(3, "Short texts misjudged")
@@ -142,13 +152,10 @@ func (l *lab) shortTexts() error {
 		for i, m := range of {
 			at := misjudged(truth.pairs, m)
 			var x, y []float64
-			least := 0
 			for t := range at {
 				x, y = append(x, float64(t)), append(y, at[t].rate())
-				if at[t].rate() < at[least].rate() {
-					least = t
-				}
 			}
+			least := leastWrong(at)
 			p.Line(m.name, i, x, y)
 			last = at[thresholds-1]
 			row := []string{m.name}
@@ -205,12 +212,7 @@ func (l *lab) byLength(pairs []shortPair) {
 				continue
 			}
 			at := misjudged(part, m)
-			least := 0
-			for t := range at {
-				if at[t].rate() < at[least].rate() {
-					least = t
-				}
-			}
+			least := leastWrong(at)
 			row = append(row, fmt.Sprintf("%.1f", 100*at[3].rate()), fmt.Sprintf("%.1f at %s", 100*at[least].rate(), atLeast(least)))
 		}
 		rows = append(rows, row)
