@@ -3,8 +3,11 @@ module github.com/neardup/neardup/experiments
 go 1.26.0
 
 require (
+	github.com/go-ego/gse v0.80.3
 	github.com/go-faster/city v1.0.1
+	github.com/go-sql-driver/mysql v1.10.1
 	github.com/neardup/neardup v0.1.0
+	github.com/neardup/neardup/stores/sqlstore v0.1.0
 	github.com/twmb/murmur3 v1.2.2
 	github.com/zeebo/xxh3 v1.1.0
 	golang.org/x/image v0.30.0
@@ -15,9 +18,9 @@ require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
+	filippo.io/edwards25519 v1.2.0 // indirect
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
-	github.com/go-ego/gse v0.80.3 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
 	github.com/vcaesar/cedar v0.20.2 // indirect

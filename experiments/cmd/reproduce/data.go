@@ -173,6 +173,19 @@ func (d *data) readShipped() error {
 	return nil
 }
 
+// chineseTopics returns the topics whose first article is Chinese, or all if there is none.
+func (d *data) chineseTopics() (topics []string) {
+	for _, t := range d.topics {
+		if i := slices.IndexFunc(d.articles, func(a *document) bool { return a.topic == t }); isChinese(d.articles[i].text) {
+			topics = append(topics, t)
+		}
+	}
+	if len(topics) == 0 {
+		return d.topics
+	}
+	return topics
+}
+
 // isChinese reports whether at least a tenth of the characters of a text is Chinese.
 func isChinese(text string) bool {
 	han, all := 0, 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/compare"
@@ -11,6 +12,7 @@ import (
 	"github.com/neardup/neardup/experiments/hyperplane"
 	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/program2013"
 	"github.com/neardup/neardup/experiments/variant"
 )
 
@@ -34,10 +36,10 @@ func e000(l *lab) error {
 	return l.hyperplanes()
 }
 
-// fourTexts returns an article, an edited copy of it, and two articles of other topics, if there
-// are enough topics.
+// fourTexts returns a Chinese article, an edited copy of it, and two Chinese articles of other
+// topics.
 func (l *lab) fourTexts() []string {
-	topics := l.data.topics
+	topics := l.data.chineseTopics()
 	first := func(topic string, n int) string { // the nth article of a topic that is neither short nor long
 		for _, article := range l.data.articles {
 			if c := len([]rune(article.text)); article.topic == topic && c >= 400 && c <= 1200 {
@@ -51,15 +53,6 @@ func (l *lab) fourTexts() []string {
 	a, c, d := first(topics[0], 0), first(topics[len(topics)-1], 0), first(topics[len(topics)/2], 1)
 	b, _ := l.data.editor.Make(a, 0, variant.Edit{Kind: variant.SubstituteWords, Rate: 0.03})
 	return []string{a, b, c, d}
-}
-
-// ratio returns the smaller of two numbers divided by the larger one. For equal numbers it is 1.
-func ratio(a, b neardup.Fingerprint128) float64 {
-	x, y := math.Ldexp(float64(a.Hi), 64)+float64(a.Lo), math.Ldexp(float64(b.Hi), 64)+float64(b.Lo)
-	if x == y {
-		return 1
-	}
-	return min(x, y) / max(x, y)
 }
 
 // sum returns the fingerprint of a text with the given width.
@@ -76,18 +69,26 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	var rows [][]string
 	zero := words
 	zero.TiesOne = false
-	for _, p := range [][2]int{{0, 1}, {1, 0}, {0, 0}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
+	var pairs []string
+	var series [4][]float64   // of the figure
+	var known [3][2][]float64 // what is published
+	for n, p := range [][2]int{{0, 1}, {1, 0}, {0, 0}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}} {
 		a, b := texts[p[0]], texts[p[1]]
 		name := fmt.Sprintf("%c-%c", 'a'+p[0], 'a'+p[1])
+		pairs = append(pairs, name)
+		x64, y64 := sum(&words, a, 64), sum(&words, b, 64)
+		for i, v := range []float64{words.Vector(a).Cosine(words.Vector(b)), compare.Ratio(sum(&words, a, 50), sum(&words, b, 50)), compare.Ratio(sum(&words, a, 128), sum(&words, b, 128)), compare.HammingSimilarity(x64.Distance(y64), 64)} {
+			series[i] = append(series[i], v)
+		}
 		row := []string{name, fmt.Sprintf("%.6f", words.Vector(a).Cosine(words.Vector(b))), fmt.Sprintf("%.6f", terms.Vector(a).Cosine(terms.Vector(b)))}
 		for _, f := range []neardup.Fingerprinter{words, zero} {
 			for _, width := range []int{50, 64, 128} {
 				x, y := sum(&f, a, width), sum(&f, b, width)
 				h := x.Distance(y)
 				if f.TiesOne {
-					row = append(row, fmt.Sprintf("%d: %.3f, %.3f, **%.6f**", h, compare.HammingSimilarity(h, width), compare.HammingCosine(h, width), ratio(x, y)))
+					row = append(row, fmt.Sprintf("%d: %.3f, %.3f, **%.6f**", h, compare.HammingSimilarity(h, width), compare.HammingCosine(h, width), compare.Ratio(x, y)))
 				} else {
-					row = append(row, fmt.Sprintf("%d, **%.6f**", h, ratio(x, y)))
+					row = append(row, fmt.Sprintf("%d, **%.6f**", h, compare.Ratio(x, y)))
 				}
 			}
 		}
@@ -95,31 +96,57 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 		if was[0] == "" {
 			was = [3]string{"lost", "lost", "lost"}
 		}
+		for i, v := range was {
+			if y, err := strconv.ParseFloat(v, 64); err == nil {
+				x := float64(n) + 0.12*float64(i-1) // beside each other
+				known[i][0], known[i][1] = append(known[i][0], x), append(known[i][1], y)
+			}
+		}
 		rows = append(rows, append(row, was[:]...))
 	}
 	l.table([]string{"pair ", "cosine", "without stop words", "50 bits, 0 → 1", "64 bits", "128 bits", "50 bits, 0 → 0", "64 bits", "128 bits", "Wang 2016: VSM", "Simhash1 (50)", "Simhash2 (128)"}, rows)
 	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is that of the programs (`s001`), with both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
-		"The library prints such a table of any texts (`Fingerprinter.Compare`):")
+		"`compare.Compare` prints such a table of any texts:")
 	l.code(compare.Compare(&words, texts, 50, 64, 128).String())
 	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
 	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
-	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
+	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
 	l.remark("What the paper holds against VSM are the words that every text has.")
-	return nil
+	p := figure.New("Every two of four texts, by each measure (figure 8 of Wang 2016)", "texts", "similarity")
+	p.Categories(pairs...)
+	p.Y.Min, p.Y.Max = 0, 1
+	at := make([]float64, len(pairs))
+	for i := range at {
+		at[i] = float64(i)
+	}
+	for i, name := range []string{"VSM, cosine", "Simhash1, ratio of 50 bits", "Simhash2, ratio of 128 bits", "1 − H/64"} {
+		p.Line(name, i, at, series[i])
+	}
+	for i, name := range []string{"published: VSM", "published: Simhash1", "published: Simhash2"} {
+		p.Points(name, i+4, known[i][0], known[i][1])
+	}
+	return l.figure("e000-texts", "The ratio puts unrelated texts anywhere between 0 and 1. Published values, of other texts, survive for a-b, a-a and a-c only.", p)
 }
 
 // ratios shows that the ratio of two fingerprints is no similarity.
 func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 	l.section(3, "Why the ratio of two fingerprints is no similarity")
-	l.text("It hangs on the highest bit that differs. Of the strings of june 2013 with H = 3 (0 → 1) the ratio is 0.999996, and with H = 6 (0 → 0) it is 0.000398. One bit of a fingerprint of 64 changed:")
+	var h [2]int
+	var r [2]float64
+	for i, tie := range []bool{true, false} {
+		x, y := program2013.New(program2013.Texts[0], 64, tie), program2013.New(program2013.Texts[2], 64, tie)
+		h[i] = x.HammingDistance(y)
+		r[i] = compare.Ratio(neardup.Fingerprint128{Lo: x.Fingerprint.Uint64()}, neardup.Fingerprint128{Lo: y.Fingerprint.Uint64()})
+	}
+	l.text("It hangs on the highest bit that differs. Of the first and third string of june 2013 with H = %d (0 → 1) the ratio is %.6f, and with H = %d (0 → 0) it is %.6f. One bit of a fingerprint of 64 changed:", h[0], r[0], h[1], r[1])
 	f := words
 	x := sum(&f, text, 64)
 	var rows [][]string
 	for _, bit := range []int{0, 16, 32, 48, 56, 60, 62, 63} {
 		y := x
 		y.Lo ^= 1 << bit
-		rows = append(rows, []string{fmt.Sprint(bit), fmt.Sprintf("%016x", y.Lo), "1", fmt.Sprintf("%.4f", compare.HammingSimilarity(1, 64)), fmt.Sprintf("%.6f", ratio(x, y))})
+		rows = append(rows, []string{fmt.Sprint(bit), fmt.Sprintf("%016x", y.Lo), "1", fmt.Sprintf("%.4f", compare.HammingSimilarity(1, 64)), fmt.Sprintf("%.6f", compare.Ratio(x, y))})
 	}
 	l.table([]string{"bit", "fingerprint", "H", "1 − H/64", "ratio"}, rows)
 
@@ -131,7 +158,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		edited, _ := l.data.editor.Make(text, uint64(i), variant.Edit{Kind: variant.SubstituteWords, Rate: rate})
 		a, b := sum(&f, text, 128), sum(&f, edited, 128)
 		shares = append(shares, 100*rate)
-		ratios = append(ratios, ratio(a, b))
+		ratios = append(ratios, compare.Ratio(a, b))
 		similarities = append(similarities, compare.HammingSimilarity(a.Distance(b), 128))
 		cosines = append(cosines, v.Cosine(words.Vector(edited)))
 	}
@@ -152,7 +179,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		}
 		all++
 		for i, width := range []int{50, 64, 128} {
-			if ratio(sum(&f, a.text, width), sum(&f, b.text, width)) > 0.9 {
+			if compare.Ratio(sum(&f, a.text, width), sum(&f, b.text, width)) > 0.9 {
 				above[i]++
 			}
 		}
@@ -167,9 +194,18 @@ func percent(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) 
 // hyperplanes measures how many bits differ at an angle.
 func (l *lab) hyperplanes() error {
 	l.section(3, "SimHash is a hash of random hyperplanes")
-	l.text("Wang 2016 §3.2 shows it with five keywords of 4 bits, 1010, 1100, 1110, 1000 and 0001. The sum of their vectors is (3, −1, −1, −3), printed with the fingerprint 1001, which is a slip for **1000**; the products with the hyperplanes are printed as (3, −1, −1, **3**), where the last is **−3**: two slips that " +
-		"make both ways agree on 1001. Both give 1000. The example of june 2013 is right: sum (−4, −2, 6), fingerprint 001. " +
-		"`go test ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.")
+	keywords := []neardup.Fingerprint128{{Lo: 0b1010}, {Lo: 0b1100}, {Lo: 0b1110}, {Lo: 0b1000}, {Lo: 0b0001}}
+	acc, weights := neardup.Accumulator128{}, make([]float64, len(keywords))
+	for i, k := range keywords {
+		acc.Add(k.Hi, k.Lo, 1)
+		weights[i] = 1
+	}
+	planes := hyperplane.OfHashes(keywords, 4)
+	products := planes.Products(weights)
+	slices.Reverse(products) // the paper writes the highest bit first
+	l.text("Wang 2016 §3.2 shows it with five keywords of 4 bits, 1010, 1100, 1110, 1000 and 0001. The sum of their vectors is printed as (3, −1, −1, −3), with the fingerprint 1001; the products with the hyperplanes are printed as (3, −1, −1, **3**). Here the products are %v, the fingerprint by the sum is **%04b**, and by the planes **%04b**. "+
+		"So the paper has two slips, which make both ways agree on 1001. The example of june 2013 is right: sum (−4, −2, 6), fingerprint 001. "+
+		"`go test ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.", products, acc.Sum().Truncate(4).Lo, planes.Sum(weights, false).Lo)
 	l.step("hyperplanes")
 	differ, tied := equivalence(l.size(1000))
 	l.text("Of the SimHashes of %d random sets of features, with weights that are random or 1, %d of all bits differ from those of the planes; %d sums were 0.", l.size(1000), differ, tied)

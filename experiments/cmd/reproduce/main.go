@@ -14,7 +14,10 @@
 //	systems.go, score.go   the methods that are compared, and how they are judged
 //	report.go              the report in Markdown
 //	e000.go … e004.go      the experiments, one file a paper
-//	short.go, rows.go      parts of E001 (short texts) and E003 (rows of a database)
+//	short.go               the part of E001 about short texts
+//	rows.go, databases.go  parts of E003: quality on rows, and one by one, in a database too
+//	segmenters.go          the part of E004 about segmenters
+//	deviations.go          the table of what differs from the papers
 package main
 
 import (

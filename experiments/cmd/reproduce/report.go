@@ -65,6 +65,21 @@ func (r *report) figure(name, caption string, p *figure.Plot) error {
 	return nil
 }
 
+// topicFigure draws a value of each system for each topic.
+func (l *lab) topicFigure(name, title, axis, caption string, systems []system, values [][]float64) error {
+	p := figure.New(title, "topic", axis)
+	p.Categories(l.data.topics...)
+	p.Y.Min, p.Y.Max = 0, 1
+	x := make([]float64, len(l.data.topics))
+	for i := range x {
+		x[i] = float64(i)
+	}
+	for i, s := range systems {
+		p.Line(s.name, i, x, values[i])
+	}
+	return l.figure(name, caption, p)
+}
+
 // write writes the page to a file, with the table at the top.
 func (r *report) write(path string) error {
 	var head report

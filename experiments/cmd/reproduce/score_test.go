@@ -95,7 +95,7 @@ func TestRadius(t *testing.T) {
 	d := shippedData(t)
 	l := &lab{data: d, small: true}
 	s := statistics(neardup.Fingerprinter{Tokenizer: d.terms}, d.articles)
-	all := append(l.systems(s, window{0.5, 0.6}), l.rowSystems(nil, d.articles, window{0.5, 0.6})...)
+	all := append(l.systems(s, tuned{window{0.5, 0.6}, 3}), l.rowSystems(nil, d.articles, tuned{window{0.5, 0.6}, 3})...)
 	fingerprints := 0
 	for _, s := range all {
 		if s.bits > 0 {
@@ -125,7 +125,7 @@ func TestSystems(t *testing.T) {
 	pool := []*document{{text: text, of: 1}, {text: text, of: 1}, {text: other, of: 2}}
 	l := &lab{data: d, small: true}
 	frequencies := statistics(neardup.Fingerprinter{Tokenizer: d.terms}, d.articles)
-	for _, s := range l.systems(frequencies, window{0.1, 1}) {
+	for _, s := range l.systems(frequencies, tuned{window{0.1, 1}, 3}) {
 		if got := judge(pool, s.find(pool, s.least)).at(s.least); got != (score{2, 2, 2}) {
 			t.Errorf("%s: %+v", s.name, got)
 		}

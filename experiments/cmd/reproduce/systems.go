@@ -144,6 +144,61 @@ func shingles(name string, n int, p uint64) system {
 	}}
 }
 
+// superShingles takes texts that share a super-shingle of size shingles for near-duplicates (DSC-SS).
+// The shingles are samples as in shingles.
+func superShingles(name string, n int, p uint64, size int) system {
+	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: n}}
+	sets := cached(func(d *document) neardup.Set { return baseline.SuperShingles(baseline.ModP(f.Set(d.text), p), size) })
+	return system{name: name, least: 1, loose: 1, find: func(pool []*document, _ float64) (found []neardup.Pair[int]) {
+		having := map[uint64][]int{}
+		for j, set := range sets(pool) {
+			common := map[int]bool{}
+			for _, h := range set {
+				for _, i := range having[h] {
+					common[i] = true
+				}
+				having[h] = append(having[h], j)
+			}
+			for _, i := range slices.Sorted(maps.Keys(common)) {
+				found = append(found, neardup.Pair[int]{A: i, B: j, Similarity: 1})
+			}
+		}
+		return found
+	}}
+}
+
+// bestSize returns the size of super-shingles with the best F1 on a pool. The papers name the method
+// and give no size.
+func bestSize(pool []*document) (best int) {
+	f1 := -1.
+	for size := 1; size <= 10; size++ {
+		if got := judge(pool, superShingles("", 4, 25, size).find(pool, 1)).at(1).f1(); got > f1 {
+			best, f1 = size, got
+		}
+	}
+	return best
+}
+
+// position returns the position of the system with a name.
+func position(systems []system, name string) int {
+	i := slices.IndexFunc(systems, func(s system) bool { return s.name == name })
+	if i < 0 {
+		panic("no system is named " + name)
+	}
+	return i
+}
+
+// tuned has what is chosen on the first topic, since the papers do not give it.
+type tuned struct {
+	window     // of I-Match
+	size   int // of super-shingles
+}
+
+// tune chooses on a pool.
+func tune(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) tuned {
+	return tuned{bestWindow(tokenizer, s, pool), bestSize(pool)}
+}
+
 // iMatch compares digests of the terms whose idf is in a window.
 func iMatch(name string, m *baseline.IMatch) system {
 	digests := cached(func(d *document) string { return baseline.SHA1(m.Terms(d.text), "\x00") })

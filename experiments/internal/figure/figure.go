@@ -85,6 +85,15 @@ func (p *Plot) Points(name string, style int, x, y []float64) {
 	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{points}})
 }
 
+// Curve adds a line without marks.
+func (p *Plot) Curve(name string, style int, x, y []float64) {
+	line, err := plotter.NewLine(xys(x, y))
+	check(err)
+	line.Color, line.Width = colours[style%len(colours)], vg.Points(1.4)
+	p.Add(line)
+	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{line}})
+}
+
 // Dashed adds a line without marks, for values that are expected.
 func (p *Plot) Dashed(name string, x, y []float64) {
 	line, err := plotter.NewLine(xys(x, y))
