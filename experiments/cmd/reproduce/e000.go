@@ -111,6 +111,8 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
 	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
 	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
+	l.note("E000 texts", fmt.Sprintf("cosine of unrelated texts %.3f, published 0.405", cosine))
+	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2]))))
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
 	l.remark("What the paper holds against VSM are the words that every text has.")
 	p := figure.New("Every two of four texts, by each measure (figure 8 of Wang 2016)", "texts", "similarity")
@@ -184,6 +186,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 			}
 		}
 	}
+	l.note("E000 ratio", fmt.Sprintf("of pairs of unrelated articles %.0f %% have a ratio above 0.9 at 128 bits", percent(above[2], all)))
 	l.text("Of %d pairs of unrelated articles %.0f %% have a ratio above 0.9 at 50 bits, %.0f %% at 64 and %.0f %% at 128. So the conclusion of the paper rests on one pair each, and on its measure.",
 		all, percent(above[0], all), percent(above[1], all), percent(above[2], all))
 	return nil

@@ -37,6 +37,7 @@ func e001(l *lab) error {
 	}
 	l.text("A sum of 0 gives 1 in the program, and 0 in its comment and in the text around it. Of the third string %d of 64 sums are 0, so by the text its distance from the first is %d, not %d. `subByDistance` reads the bits of the one and goes as far as the highest bit of the other, so with leading zeros it forgets blocks, and the index would miss neighbours.",
 		third[0].HammingDistance(third[1]), first[1].HammingDistance(third[1]), first[0].HammingDistance(third[0]))
+	l.note("E001 tie", fmt.Sprintf("H of the first and third string %d or %d", first[0].HammingDistance(third[0]), first[1].HammingDistance(third[1])))
 	l.deadBits()
 	if err := l.cities(); err != nil {
 		return err
@@ -165,6 +166,7 @@ func (l *lab) cities() error {
 	p.Y.Min = 0
 	l.text("%d draws each, 0 → 1. Sets without a common name are at %.1f bits with `s001` and at %.1f with xxh3, not at 32: the hashes of twenty words are one draw, and of `s001` the upper bits of two characters are alike besides. At the end the means do not fall any more, since one of two messages that differ by a name has an even number of them, so that some sums are 0 and all of these bits 1. "+
 		"Of the messages of 17 and 16 names that share 16, %.0f %% are farther apart than 3 bits.", draws, s001[0], xxh3[0], far(draw, func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, true) }))
+	l.note("E001 cities", fmt.Sprintf("H at the three similarities on average %.1f, %.1f and %.1f; published 4, about 7, 13", s001[8], s001[5], s001[4]))
 	l.headline("E001: H at a similarity of 0.941, 0.8, 0.667", "4, about 7, 13", fmt.Sprintf("%.1f, %.1f, %.1f on average", s001[8], s001[5], s001[4]), "")
 	return l.figure("e001-cities", "Mean distance by similarity. The three values of june 2013, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: as cosines they would be at 17, 13 and 7 bits.", p)
 }

@@ -199,6 +199,10 @@ func (l *lab) byTopic(systems []system) error {
 		rows = append(rows, row)
 		p.Line(s.name, i, x, y)
 	}
+	zhangs := rows[zhang]
+	l.note("E004 rates", fmt.Sprintf("precision / recall / F1 %s at 2 %%, %s at 5 %%", zhangs[2], zhangs[3]))
+	without := rows[position(systems, "Zhang 2020, no title")]
+	l.note("E004 title", fmt.Sprintf("at 5 %% %s with the factor for the title, %s without", zhangs[3], without[3]))
 	heads := []string{"P / R / F1, all topics "}
 	for _, rate := range rates {
 		heads = append(heads, fmt.Sprintf("%g %%", 100*rate))
@@ -315,6 +319,14 @@ func (l *lab) ablation() error {
 		}
 		rows = append(rows, row)
 	}
+	compared := func(a, b string) string {
+		at := func(name string) []string {
+			return rows[slices.IndexFunc(rows, func(r []string) bool { return r[0] == name })]
+		}
+		return fmt.Sprintf("%s instead of %s on edited articles", at(b)[1], at(a)[1])
+	}
+	l.note("E004 nl", "nl alone: "+compared("TF-IDF × (1 + relative length)", "TF-IDF × relative length, the bare nl"))
+	l.note("E004 sum", "as a sum: "+compared("all factors (Zhang 2020)", "TF-IDF × (sum of the factors)"))
 	l.table([]string{"weight ", "edited: P / R / F1", "best H", "F1", "revised: P / R / F1", "best H", "F1"}, rows)
 	l.text("Edited: the first %d articles of every topic with four variants each, 5 %% of the words edited, among all others. Revised: %s. First at the papers' radius of 3, then at the radius that is best for this very collection, which nobody knows beforehand.", l.size(30), l.data.revision)
 	l.remark("A factor that makes some words weigh much, such as 5 for those of the title, lets fingerprints depend on few words: edits elsewhere then change little, which raises recall at H ≤ 3, and texts that share those words get close, which costs precision. A wider radius does more than any factor.")

@@ -95,6 +95,7 @@ func reproduce(only, dir, out string, small bool) error {
 		}
 		l.text("*%s took %.0f s.*", e.name, time.Since(start).Seconds())
 	}
+	l.deviationTable(chosen)
 	path := filepath.Join(out, "REPORT.md")
 	l.step("writing %s", path)
 	return l.report.write(path)
@@ -108,6 +109,7 @@ type lab struct {
 	full  bool   // whether all collections of NEARDUP_DATA are used
 	name  string // the current experiment
 	start time.Time
+	noted map[string]string // results for the table of deviations
 }
 
 // step prints to standard error what the program is doing now.

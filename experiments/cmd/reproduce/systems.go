@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"runtime"
@@ -232,6 +233,7 @@ func (w window) iMatch(tokenizer neardup.Tokenizer, s *neardup.Statistics) syste
 // bestWindow returns the window with the best F1 on a pool. The papers do not say which window they
 // used.
 func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*document) (best window) {
+	tokenizer = &remembering{of: tokenizer} // it sees every text dozens of times
 	f1 := -1.
 	for step := 2; step <= 18; step++ {
 		for _, width := range []float64{0.05, 0.1, 0.2, 0.4} {
@@ -244,6 +246,21 @@ func bestWindow(tokenizer neardup.Tokenizer, s *neardup.Statistics, pool []*docu
 		}
 	}
 	return best
+}
+
+// remembering is a tokenizer that keeps the tokens of every text.
+type remembering struct {
+	of   neardup.Tokenizer
+	kept sync.Map // string to []neardup.Token
+}
+
+// Tokens implements [neardup.Tokenizer].
+func (r *remembering) Tokens(text string) iter.Seq[neardup.Token] {
+	tokens, ok := r.kept.Load(text)
+	if !ok {
+		tokens, _ = r.kept.LoadOrStore(text, slices.Collect(r.of.Tokens(text)))
+	}
+	return slices.Values(tokens.([]neardup.Token))
 }
 
 // library is a Deduplicator with default settings, but for the threshold: these experiments vary it,
