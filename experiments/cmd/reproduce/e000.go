@@ -115,7 +115,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2]))))
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
 	l.remark("What the paper holds against VSM are the words that every text has.")
-	p := figure.New("Every two of four texts, by each measure (figure 8 of Wang 2016)", "texts", "similarity")
+	p := figure.New("Every two of four texts", "texts", "similarity")
 	p.Categories(pairs...)
 	p.Y.Min, p.Y.Max = 0, 1
 	at := make([]float64, len(pairs))
@@ -128,7 +128,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	for i, name := range []string{"published: VSM", "published: Simhash1", "published: Simhash2"} {
 		p.Points(name, i+4, known[i][0], known[i][1])
 	}
-	return l.figure("e000-texts", "The ratio puts unrelated texts anywhere between 0 and 1. Published values, of other texts, survive for a-b, a-a and a-c only.", p)
+	return l.figure("e000-texts", "As figure 8 of Wang 2016. The ratio puts unrelated texts anywhere between 0 and 1. Published values, of other texts, survive for a-b, a-a and a-c only.", p)
 }
 
 // ratios shows that the ratio of two fingerprints is no similarity.

@@ -3,9 +3,11 @@ package main
 import (
 	"bufio"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/neardup/neardup/experiments/internal/figure"
@@ -69,7 +71,11 @@ func (r *report) figure(name, caption string, p *figure.Plot) error {
 func (l *lab) topicFigure(name, title, axis, caption string, systems []system, values [][]float64) error {
 	p := figure.New(title, "topic", axis)
 	p.Categories(l.data.topics...)
-	p.Y.Min, p.Y.Max = 0, 1
+	least := 1.
+	for _, v := range values {
+		least = min(least, slices.Min(v))
+	}
+	p.Y.Min, p.Y.Max = max(0, math.Floor(5*least-0.5)/5), 1
 	x := make([]float64, len(l.data.topics))
 	for i := range x {
 		x[i] = float64(i)

@@ -81,6 +81,9 @@ func (p *Plot) Points(name string, style int, x, y []float64) {
 	points, err := plotter.NewScatter(xys(x, y))
 	check(err)
 	points.Color, points.Shape, points.Radius = colours[style%len(colours)], marks[style%len(marks)], vg.Points(2)
+	if len(x) < 20 {
+		points.Radius = vg.Points(3.5) // so few are to be found among lines
+	}
 	p.Add(points)
 	p.entries = append(p.entries, entry{name, []plot.Thumbnailer{points}})
 }
