@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -145,7 +146,7 @@ func (s Signature) Jaccard(other Signature) float64 {
 	}
 	a, b := minhash.Words(s), minhash.Words(other) // two values at a time, if the memory is aligned
 	if a != nil && b != nil {
-		same, neither := minhash.CompareWords(a, b)
+		same, neither := kernel.CompareValues(a, b)
 		return exact.Ratio(same, len(s)-neither)
 	}
 	same, neither, _ := minhash.CompareValues(s, other)

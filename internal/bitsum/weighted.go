@@ -1,5 +1,7 @@
 package bitsum
 
+import "github.com/neardup/neardup/internal/kernel"
+
 // This file adds many hashes with weights of their own, by tables of partial sums (the method of
 // the Four Russians).
 //
@@ -16,7 +18,8 @@ package bitsum
 //	word 2   bits 62 … 6 2
 //	word 3   bits 63 … 7 3
 //
-// The sums are kept in 64 plain counters, and transposed into the planes of the [Sum] at the end.
+// The sums are kept in 64 plain counters, and transposed into the planes of the [Sum] at the end. On
+// processors for which there is a kernel, it adds to these counters directly instead.
 
 // sums holds the counters C_i of a number of batches, as plain numbers, before they are added to a
 // Sum. Counter 4k+r is number k of row r, because it comes from nibble k of word r.
@@ -29,6 +32,14 @@ func (a *Sum) AddWeighted(hashes []uint64, weights []int64) {
 		for i, h := range hashes {
 			a.Add(h, weights[i])
 		}
+		return
+	}
+	var counters [64]uint64
+	if kernel.AddWeighted(&counters, hashes, weights) {
+		for _, w := range weights {
+			a.mass += uint64(w)
+		}
+		a.addCounters(&counters)
 		return
 	}
 	var s sums
@@ -123,9 +134,14 @@ func (a *Sum) addSums(s *sums) {
 			planes[4*k+r] = c
 		}
 	}
-	transpose(&planes)
+	a.addCounters(&planes)
+}
+
+// addCounters adds 64 plain counters to a. It overwrites them.
+func (a *Sum) addCounters(counters *[64]uint64) {
+	transpose(counters)
 	carry := uint64(0)
-	for j, q := range planes {
+	for j, q := range counters {
 		a.planes[j], carry = csa(a.planes[j], q, carry)
 	}
 }

@@ -1,3 +1,5 @@
+//go:build !purego
+
 #include "textflag.h"
 
 // func foldBlockAVX512(src, dst *byte) (mask uint64, ok bool)

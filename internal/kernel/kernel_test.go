@@ -49,6 +49,19 @@ func checkNear(t *testing.T, tags []uint32, fps []uint64, tag uint32, k int) {
 // TestKernels compares the kernels with their generic twins, and those with the
 // definition, at all lengths, with the other memory around them full of matches.
 func TestKernels(t *testing.T) {
+	eachTier(t, testKernels)
+}
+
+// eachTier runs a test in every tier that this machine has.
+func eachTier(t *testing.T, test func(t *testing.T)) {
+	defer Use(best())
+	for _, tier := range Tiers() {
+		Use(tier)
+		t.Run(tier.String(), test)
+	}
+}
+
+func testKernels(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 6))
 	for n := range 300 {
 		if n > 70 && n%7 > 0 {
@@ -131,9 +144,116 @@ func FuzzKernels(f *testing.F) {
 			}
 		}
 		k = max(0, k%130)
-		checkNear(t, tags, fps, tag, k)
-		if got, want := AnyPair(fps, k), AnyPairGeneric(fps, k); got != want {
-			t.Fatalf("anyPair: %v, generic %v", got, want)
+		eachTier(t, func(t *testing.T) {
+			checkNear(t, tags, fps, tag, k)
+			if got, want := AnyPair(fps, k), AnyPairGeneric(fps, k); got != want {
+				t.Fatalf("anyPair: %v, generic %v", got, want)
+			}
+			checkValues(t, fps[:len(fps)/2], fps[len(fps)/2:][:len(fps)/2])
+			checkRows(t, data, int(tag))
+			weights := make([]int64, len(fps))
+			for i := range weights {
+				weights[i] = int64(fps[len(fps)-1-i]) >> (tag % 64)
+			}
+			checkWeighted(t, fps, weights)
+		})
+	})
+}
+
+// checkValues compares the comparison of signatures with the definition.
+func checkValues(t *testing.T, a, b []uint64) {
+	t.Helper()
+	same, neither := 0, 0
+	for i := range 2 * len(a) {
+		x, y := uint32(a[i/2]>>(i%2*32)), uint32(b[i/2]>>(i%2*32))
+		if x == y && x>>31 == 0 {
+			same++
+		}
+		neither += int(x & y >> 31)
+	}
+	if s, n := CompareValues(a, b); s != same || n != neither {
+		t.Fatalf("CompareValues of %d words: %d and %d, want %d and %d", len(a), s, n, same, neither)
+	}
+	if s, n := compareGeneric(a, b); s != same || n != neither {
+		t.Fatalf("compareGeneric of %d words: %d and %d, want %d and %d", len(a), s, n, same, neither)
+	}
+}
+
+// checkRows compares the smallest of rows with the definition, for a table made of data.
+func checkRows(t *testing.T, data []byte, seed int) {
+	t.Helper()
+	for _, stride := range []int{32, 64, 96, 128, 160, 256} {
+		n := len(data) / stride
+		if n == 0 {
+			return
+		}
+		table := guarded(t, n*stride)
+		copy(table, data)
+		var rows []uint8
+		for i := range seed % 40 {
+			rows = append(rows, uint8((i*i+seed)%min(n, 256)))
+		}
+		want, got, twin := slices.Repeat([]uint8{255}, stride), guarded(t, stride), make([]uint8, stride)
+		for i := range want {
+			for _, r := range rows {
+				want[i] = min(want[i], table[int(r)*stride+i])
+			}
+		}
+		MinRows(got, table, rows)
+		minRowsGeneric(twin, table, rows)
+		if !slices.Equal(got, want) || !slices.Equal(twin, want) {
+			t.Fatalf("the smallest of rows %v of %d: %v, generic %v, want %v", rows, stride, got, twin, want)
+		}
+	}
+}
+
+// checkWeighted compares the counters of weighted hashes with the definition.
+func checkWeighted(t *testing.T, hashes []uint64, weights []int64) {
+	t.Helper()
+	var got, want [64]uint64
+	for i := range want {
+		want[i] = uint64(i) << 60
+		for j, h := range hashes {
+			want[i] += h >> i & 1 * uint64(weights[j])
+		}
+		got[i] = uint64(i) << 60
+	}
+	if AddWeighted(&got, hashes, weights) && got != want {
+		t.Fatalf("AddWeighted of %d: %v, want %v", len(hashes), got, want)
+	}
+}
+
+// TestOthers checks the other kernels at all lengths, with inputs that end where no memory follows.
+func TestOthers(t *testing.T) {
+	eachTier(t, func(t *testing.T) {
+		rnd := rand.New(rand.NewPCG(8, 8))
+		data := make([]byte, 6000)
+		for n := range 70 {
+			a, b, weights := words(t, n), words(t, n), make([]int64, n)
+			for i := range a {
+				a[i], b[i], weights[i] = rnd.Uint64(), rnd.Uint64(), int64(rnd.Uint64())
+				switch rnd.IntN(4) {
+				case 0:
+					b[i] = a[i]
+				case 1:
+					b[i] = a[i] ^ 1<<rnd.IntN(64)
+				}
+			}
+			checkValues(t, a, b)
+			checkWeighted(t, a, weights)
+			checkNear(t, nil, a, 7, n)
+			for i := range data {
+				data[i] = uint8(rnd.Uint32())
+			}
+			checkRows(t, data, n)
 		}
 	})
+}
+
+// words returns n words with no memory behind them.
+func words(t *testing.T, n int) []uint64 {
+	if n == 0 {
+		return nil
+	}
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(guarded(t, 8*n)))), n)
 }

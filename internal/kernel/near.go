@@ -1,11 +1,3 @@
-// Package kernel has the inner loops that take most of the time: comparing fingerprints, and
-// lowering and classifying ASCII text. Each is written twice, portably in Go and in assembly for
-// AVX-512. The exported functions choose at run time. Both give the same results, for k ≥ 0, and
-// tests compare them.
-//
-//	near.go  fold.go                the portable versions
-//	near_amd64.go  fold_amd64.go    the choice, and the declarations of the assembly
-//	near_other.go  fold_other.go    the choice on other processors, where there is none
 package kernel
 
 import (

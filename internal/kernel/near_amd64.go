@@ -1,14 +1,11 @@
+//go:build !purego
+
 package kernel
 
 import (
+	"math/bits"
 	"unsafe"
-
-	"golang.org/x/sys/cpu"
 )
-
-// hasAVX512 says whether the processor can run near_amd64.s. It has the loops of near.go, on 16
-// tags or 8 words at a time. VPOPCNTDQ counts the bits of each lane.
-var hasAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512VPOPCNTDQ && cpu.X86.HasBMI2
 
 // The assembly gets the first element and the length, so slices must not be empty. It reads no
 // element from n on: the lanes of the last vector that have none are masked. It compares distances
@@ -26,6 +23,21 @@ func next128AVX512(fps *[2]uint64, n, from int, q0, q1 uint64, k int) (at int, m
 //go:noescape
 func anyPairAVX512(fps *uint64, n int, k int) bool
 
+// The assembly for AVX2 looks at whole vectors of 8 tags, 4 fingerprints of 64 bits or 2 of 128, so n
+// must be a multiple of that.
+
+//go:noescape
+func nextTagAVX2(from *uint32, n int, q uint32, k int) (at int, mask uint64)
+
+//go:noescape
+func next64AVX2(from *uint64, n int, q uint64, k int) (at int, mask uint64)
+
+//go:noescape
+func next128AVX2(from *[2]uint64, n int, q0, q1 uint64, k int) (at int, mask uint64)
+
+//go:noescape
+func anyPairAVX2(fps *uint64, n int, k int) bool
+
 // Prefetch asks the processor to fetch n bytes from p on into its cache, and does not wait for
 // them. It is only a hint.
 //
@@ -34,33 +46,99 @@ func Prefetch(p unsafe.Pointer, n int)
 
 // NextTag finds the next block of tags with any within k bits of tag; see the top of near.go.
 func NextTag(tags []uint32, from int, tag uint32, k int) (at int, mask uint64) {
-	if hasAVX512 && from < len(tags) {
+	switch {
+	case from >= len(tags) || tier == Generic:
+		return nextTagGeneric(tags, from, tag, k)
+	case tier == AVX512:
 		return nextTagAVX512(&tags[0], len(tags), from, tag, k)
 	}
-	return nextTagGeneric(tags, from, tag, k)
+	whole := (len(tags) - from) &^ 7
+	if whole > 0 {
+		at, mask = nextTagAVX2(&tags[from], whole, tag, k)
+	}
+	at, behind, more := lastBlock(at, mask, whole)
+	if more {
+		for i, x := range tags[from+whole:] {
+			if bits.OnesCount32(x^tag) <= k {
+				mask |= 1 << (behind + i)
+			}
+		}
+	}
+	return found(from+at, mask, len(tags))
 }
 
 // Next64 finds the next block of fingerprints with any within k bits of q; see the top of near.go.
 func Next64(fps []uint64, from int, q uint64, k int) (at int, mask uint64) {
-	if hasAVX512 && from < len(fps) {
+	switch {
+	case from >= len(fps) || tier == Generic:
+		return next64Generic(fps, from, q, k)
+	case tier == AVX512:
 		return next64AVX512(&fps[0], len(fps), from, q, k)
 	}
-	return next64Generic(fps, from, q, k)
+	whole := (len(fps) - from) &^ 3
+	if whole > 0 {
+		at, mask = next64AVX2(&fps[from], whole, q, k)
+	}
+	at, behind, more := lastBlock(at, mask, whole)
+	if more {
+		for i, x := range fps[from+whole:] {
+			if bits.OnesCount64(x^q) <= k {
+				mask |= 1 << (behind + i)
+			}
+		}
+	}
+	return found(from+at, mask, len(fps))
 }
 
 // Next128 is [Next64] for 128 bits. The order of the two words does not matter.
 func Next128(fps [][2]uint64, from int, q [2]uint64, k int) (at int, mask uint64) {
-	if hasAVX512 && from < len(fps) {
+	switch {
+	case from >= len(fps) || tier == Generic:
+		return next128Generic(fps, from, q, k)
+	case tier == AVX512:
 		return next128AVX512(&fps[0], len(fps), from, q[0], q[1], k)
 	}
-	return next128Generic(fps, from, q, k)
+	whole := (len(fps) - from) &^ 1
+	if whole > 0 {
+		at, mask = next128AVX2(&fps[from], whole, q[0], q[1], k)
+	}
+	at, behind, more := lastBlock(at, mask, whole)
+	if more {
+		for i, x := range fps[from+whole:] {
+			if bits.OnesCount64(x[0]^q[0])+bits.OnesCount64(x[1]^q[1]) <= k {
+				mask |= 1 << (behind + i)
+			}
+		}
+	}
+	return found(from+at, mask, len(fps))
+}
+
+// lastBlock says whether the elements behind whole vectors are still to be looked at: those of the
+// block in which a scan ended, or of the last block if it found nothing. behind is their position in
+// this block.
+func lastBlock(at int, mask uint64, whole int) (block, behind int, more bool) {
+	if mask == 0 {
+		at = whole &^ (NearBlock - 1)
+	}
+	return at, whole - at, whole-at < NearBlock
+}
+
+// found returns a block and its matches, or n if there is none.
+func found(at int, mask uint64, n int) (int, uint64) {
+	if mask == 0 {
+		return n, 0
+	}
+	return at, mask
 }
 
 // AnyPair reports whether any two of fps are within k bits. It compares all pairs, so it is for few
 // fingerprints.
 func AnyPair(fps []uint64, k int) bool {
-	if hasAVX512 && len(fps) > 0 {
+	switch {
+	case tier == AVX512 && len(fps) > 0:
 		return anyPairAVX512(&fps[0], len(fps), k)
+	case tier == AVX2 && len(fps) > 4:
+		return anyPairAVX2(&fps[0], len(fps), k) || AnyPairGeneric(fps[len(fps)-4:], k)
 	}
 	return AnyPairGeneric(fps, k)
 }

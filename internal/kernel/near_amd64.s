@@ -1,3 +1,5 @@
+//go:build !purego
+
 #include "textflag.h"
 
 // The three below look at 64 at a time: the least of their distances says whether

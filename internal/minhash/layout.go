@@ -16,6 +16,7 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/kernel"
 )
 
 // A Banding cuts signatures into Bands bands of Rows values each. Values beyond Bands·Rows belong
@@ -193,7 +194,7 @@ func (l *Layout) Jaccard(a, b []uint64) float64 {
 	if l.Bits < 32 {
 		return PackedJaccard(a[:l.packed], b[:l.packed], l.Values, l.Bits)
 	}
-	same, neither := CompareWords(a, b)
+	same, neither := kernel.CompareValues(a, b)
 	if l.Values%2 == 1 { // the last half word has no value, and compares as equal
 		same--
 	}
@@ -209,7 +210,7 @@ func (l *Layout) IsAtLeast(a, b []uint64, least float64) bool {
 	const step = 16 // words
 	same, neither := 0, 0
 	for from := 0; from+step < len(a); from += step {
-		s, n := CompareWords(a[from:from+step], b[from:from+step])
+		s, n := kernel.CompareValues(a[from:from+step], b[from:from+step])
 		same, neither = same+s, neither+n
 		left := l.Values - 2*(from+step)
 		if float64(same+left) < least*float64(l.Values-neither) {

@@ -58,75 +58,6 @@ func Add(s []uint32, hashes []uint64, permutations bool) {
 	}
 }
 
-// Borrow gives each empty bin the value of another bin, unless all are empty. It keeps the
-// probability that two signatures agree in a bin equal to the Jaccard similarity of their sets.
-// Why: for each bin there is an order of all other bins that does not depend on the set. An empty
-// bin borrows from the first one in this order that has a feature. Take the first bin in the order
-// in which the union of two sets has a feature: if both sets have its smallest place, they borrow
-// the same value, and otherwise not, and the former has the probability of their similarity.
-//
-// The order begins with 16 random bins (Shrivastava 2017), which are nearly always enough. If few
-// bins have a feature, it continues with rounds in which every bin that has one offers it to a
-// random bin (Mai et al. 2020). This bounds the time.
-func Borrow(s []uint32) {
-	empty := 0
-	for _, v := range s {
-		if v == EmptyBin {
-			empty++
-		}
-	}
-	if empty == 0 || empty == len(s) {
-		return
-	}
-	k := uint64(len(s))
-	for i, v := range s {
-		if v != EmptyBin {
-			continue
-		}
-		random := uint64(0) // four indexes of 16 bits
-		for try := range uint64(16) {
-			if random >>= 16; try%4 == 0 {
-				random = exact.SplitMix(uint64(i)<<48 | try)
-			}
-			if from := s[random&0xFFFF*k>>16]; from < Borrowed {
-				s[i] = lend(from)
-				empty--
-				break
-			}
-		}
-	}
-	if empty > 0 {
-		offerValues(s, empty)
-	}
-}
-
-// offerValues does the rounds for the bins that are still empty, whose number is given. In each
-// round, every bin with a feature offers its value to one random bin, which takes it if it is
-// empty.
-func offerValues(s []uint32, empty int) {
-	var lenders []int
-	for i, v := range s {
-		if v < Borrowed {
-			lenders = append(lenders, i)
-		}
-	}
-	for round := uint64(1); ; round++ {
-		for _, from := range lenders {
-			to, _ := bits.Mul64(exact.SplitMix(uint64(from)<<48|round<<4), uint64(len(s)))
-			if s[to] != EmptyBin {
-				continue
-			}
-			s[to] = lend(s[from])
-			if empty--; empty == 0 {
-				return
-			}
-		}
-	}
-}
-
-// lend returns a value of one bin as another bin has it: marked, and never equal to EmptyBin.
-func lend(v uint32) uint32 { return min(v|Borrowed, EmptyBin-1) }
-
 // Words returns the values as words, two in each, the first one in the low half. It shares the
 // memory of s. It returns nil if memory is not laid out like that: on big-endian machines, for an
 // odd number of values, and if s is not aligned to 8 bytes.
@@ -135,22 +66,6 @@ func Words(s []uint32) []uint64 {
 		return unsafe.Slice((*uint64)(p), len(s)/2)
 	}
 	return nil
-}
-
-// CompareWords returns the first two results of CompareValues, for values in words. It counts in
-// the two halves of a word at once.
-func CompareWords(a, b []uint64) (same, neither int) {
-	const high = Borrowed<<32 | Borrowed // bits of values
-	b = b[:len(a)]
-	s, n := uint64(0), uint64(0) // each counts in two halves
-	for i, x := range a {
-		y := b[i]
-		// A half of d is 0 if and only if the values are equal and not borrowed.
-		d := x ^ y | x&high
-		s += ^((d&^high + ^uint64(high)) | d) & high >> 31 // adds 1 in each half of d that is 0
-		n += x & y & high >> 31
-	}
-	return int(uint32(s) + uint32(s>>32)), int(uint32(n) + uint32(n>>32))
 }
 
 // CompareValues returns the number of bins in which a and b have the same value of their own

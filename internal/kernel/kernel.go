@@ -1,0 +1,15 @@
+// Package kernel has the inner loops that take most of the time. Each is written portably in Go, and
+// beside it in assembly for some processors. All versions give the same results, and tests compare
+// them.
+//
+//	near.go       compares fingerprints: scans for near ones
+//	weighted.go   adds hashes with weights into counters
+//	fold.go       lowers the case of ASCII text, and finds its words
+//	values.go     compares MinHash signatures
+//	rows.go       finds the smallest of some rows of bytes
+//	tier.go       which version runs
+//
+// Beside a file such as rows.go, rows_amd64.go chooses and declares the assembly, and rows_other.go
+// is for all other processors, and for the build tag purego. The assembly for AVX2, and whatever
+// gen/main.go lists, is generated: go run -C internal/kernel/gen .
+package kernel

@@ -1,0 +1,18 @@
+//go:build !purego
+
+package kernel
+
+// Sets of 5 to 30 features are signed 3 times as fast with it (BenchmarkSign).
+//
+//go:noescape
+func minRowsAVX2(dst *uint8, stride int, table *uint8, rows *uint8, n int)
+
+// MinRows sets each byte of dst to the smallest of the bytes at its place in some rows of a table. A
+// row is as long as dst, a multiple of RowAlign. Without rows, all bytes are 255.
+func MinRows(dst, table, rows []uint8) {
+	if tier >= AVX2 && len(rows) > 0 && len(dst) > 0 {
+		minRowsAVX2(&dst[0], len(dst), &table[0], &rows[0], len(rows))
+		return
+	}
+	minRowsGeneric(dst, table, rows)
+}

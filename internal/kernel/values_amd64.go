@@ -1,0 +1,21 @@
+//go:build !purego
+
+package kernel
+
+// n is a multiple of 4, above 0.
+//
+//go:noescape
+func compareAVX2(a, b *uint64, n int) (same, neither int)
+
+// CompareValues compares two signatures of the same length, given as words of two values each. It
+// returns the number of values that are equal and not borrowed (same), and of those that are borrowed
+// in both (neither). A value is borrowed if its highest bit is set.
+func CompareValues(a, b []uint64) (same, neither int) {
+	b = b[:len(a)]
+	if n := len(a) &^ 3; tier >= AVX2 && n > 0 {
+		same, neither = compareAVX2(&a[0], &b[0], n)
+		a, b = a[n:], b[n:]
+	}
+	s, t := compareGeneric(a, b)
+	return same + s, neither + t
+}
