@@ -20,6 +20,7 @@ func pair(a, b int, similarity float64) neardup.Pair[int] {
 }
 
 func TestJudge(t *testing.T) {
+	mu := 0.9 // a variable, since constants are exact
 	for _, test := range []struct {
 		name                   string
 		pairs                  []neardup.Pair[int]
@@ -35,7 +36,7 @@ func TestJudge(t *testing.T) {
 		{"two of three", []neardup.Pair[int]{pair(2, 4, 1)}, 0.5, 2, 2, 5},
 		{"a document counts once", []neardup.Pair[int]{pair(2, 4, 1), pair(3, 4, 1), pair(2, 3, 1)}, 0.5, 3, 3, 5},
 		{"everything", []neardup.Pair[int]{pair(0, 1, 1), pair(2, 3, 1), pair(3, 4, 1), pair(4, 5, 1)}, 0.5, 6, 5, 5},
-		{"a rounding error below", []neardup.Pair[int]{pair(0, 1, 0.9/6+(1-0.9)*1)}, 0.25, 2, 2, 5},
+		{"a rounding error below", []neardup.Pair[int]{pair(0, 1, mu/6+(1-mu)*1)}, 0.25, 2, 2, 5},
 		{"more than a rounding error below", []neardup.Pair[int]{pair(0, 1, 0.25-1e-9)}, 0.25, 0, 0, 5},
 	} {
 		if got, want := judge(handMade, test.pairs).at(test.least), (score{test.detected, test.right, test.known}); got != want {

@@ -1,0 +1,376 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+
+	minhashlsh "github.com/ekzhu/minhash-lsh"
+	"github.com/go-ego/gse"
+	"github.com/mfonda/simhash"
+
+	"github.com/neardup/neardup"
+)
+
+// rows makes the rows. What a row needs is made outside of what is measured.
+var rows = []func(t *texts) row{
+	func(*texts) row { return simHashRow(200) },
+	func(*texts) row { return simHashRow(4096) },
+	weightedRow,
+	func(t *texts) row {
+		return textRow("English text of 10 KB to a fingerprint of 64 bits", t.en, neardup.Words{}, func(s string) { sink = simhash.Simhash(simhash.NewWordFeatureSet([]byte(s))) },
+			"both take words as features")
+	},
+	func(t *texts) row {
+		return textRow("Chinese text of 10 KB to a fingerprint of 64 bits", t.zh, neardup.NGrams{N: 2}, func(s string) {
+			sink = simhash.Simhash(simhash.NewWordFeatureSet([]byte(s)))
+		}, "mfonda takes words of Latin letters only, so it finds no feature in most Chinese texts, and gives them one value")
+	},
+	segmenterRow,
+	func(*texts) row { return minHashRow(5) },
+	func(*texts) row { return minHashRow(30) },
+	func(*texts) row { return minHashRow(500) },
+	func(*texts) row { return permutationsRow(500) },
+	jaccardRow,
+	lshRow,
+	lookupRow,
+	joinRow,
+}
+
+var sink uint64 // uses the results, so that the compiler cannot drop the work
+
+// random returns n random numbers.
+func random(n int, seed uint64) []uint64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	all := make([]uint64, n)
+	for i := range all {
+		all[i] = r.Uint64()
+	}
+	return all
+}
+
+// A feature is one of mfonda that has been hashed before.
+type feature struct {
+	sum    uint64
+	weight int
+}
+
+func (f feature) Sum() uint64 { return f.sum }
+func (f feature) Weight() int { return f.weight }
+
+// simHashRow sums hashes of weight 1.
+func simHashRow(n int) row {
+	hashes := random(n, 1)
+	var theirs []simhash.Feature
+	for _, h := range hashes {
+		theirs = append(theirs, feature{h, 1})
+	}
+	return row{fmt.Sprintf("SimHash of %d features of weight 1, hashed before", n), "a fingerprint",
+		contestant{"", func(n int) {
+			for range n {
+				a := neardup.Accumulator64{}
+				a.AddAll(hashes)
+				sink ^= uint64(a.Sum())
+			}
+		}},
+		[]contestant{{"mfonda/simhash", func(n int) {
+			for range n {
+				sink ^= simhash.Fingerprint(simhash.Vectorize(theirs))
+			}
+		}}}, ""}
+}
+
+// weightedRow sums hashes with weights of their own.
+func weightedRow(*texts) row {
+	hashes := random(4096, 2)
+	weights := make([]int64, len(hashes))
+	var theirs []simhash.Feature
+	for i, h := range hashes {
+		weights[i] = int64(1 + i*7919%100_000)
+		theirs = append(theirs, feature{h, int(weights[i])})
+	}
+	return row{"SimHash of 4096 features with weights, hashed before", "a fingerprint",
+		contestant{"", func(n int) {
+			for range n {
+				a := neardup.Accumulator64{}
+				a.AddWeighted(hashes, weights)
+				sink ^= uint64(a.Sum())
+			}
+		}},
+		[]contestant{{"mfonda/simhash", func(n int) {
+			for range n {
+				sink ^= simhash.Fingerprint(simhash.Vectorize(theirs))
+			}
+		}}}, ""}
+}
+
+// textRow makes fingerprints of texts, another one each time.
+func textRow(name, text string, tokenizer neardup.Tokenizer, theirs func(string), note string) row {
+	all := windows(text, 10<<10)
+	f := neardup.Fingerprinter{Tokenizer: tokenizer}
+	return row{name, "a text", over(all, "", func(s string) { sink ^= uint64(f.Sum64(s)) }),
+		[]contestant{over(all, "mfonda/simhash", theirs)}, note}
+}
+
+// over is a contestant that does something with one text after the other.
+func over(all []string, name string, do func(string)) contestant {
+	next := 0
+	return contestant{name, func(n int) {
+		for range n {
+			do(all[next%len(all)])
+			next++
+		}
+	}}
+}
+
+// segmenterRow cuts Chinese into words.
+func segmenterRow(t *texts) row {
+	var seg gse.Segmenter
+	if err := seg.LoadDictEmbed("zh"); err != nil {
+		panic(err)
+	}
+	all := windows(t.zh, 10<<10)
+	return row{"Chinese text of 10 KB to words of the dictionary", "a text",
+		over(all, "", func(s string) {
+			for token := range t.segmenter.Tokens(s) {
+				sink += uint64(len(token.Text))
+			}
+		}),
+		[]contestant{over(all, "gse, Segment", func(s string) { sink += uint64(len(seg.Segment([]byte(s)))) })},
+		"the library uses the dictionary of gse, and takes the most probable words, too"}
+}
+
+// minHashRow makes signatures of 128 values.
+func minHashRow(elements int) row {
+	const sets = 256
+	hashes := random(sets*elements, 3)
+	next := 0
+	theirs := 0
+	return row{fmt.Sprintf("MinHash of %d elements, 128 values", elements), "a signature",
+		contestant{"", func(n int) {
+			m := neardup.MinHash{}
+			for range n {
+				sink ^= uint64(m.Sign(hashes[next%sets*elements:][:elements])[0])
+				next++
+			}
+		}},
+		[]contestant{{"ekzhu/minhash-lsh", func(n int) {
+			var b [8]byte
+			for range n {
+				m := minhashlsh.NewMinhash(1, 128)
+				for _, h := range hashes[theirs%sets*elements:][:elements] {
+					binary.LittleEndian.PutUint64(b[:], h)
+					m.Push(b[:])
+				}
+				sink ^= m.Signature()[0]
+				theirs++
+			}
+		}}}, "ekzhu hashes the 8 bytes of every element, too"}
+}
+
+// permutationsRow makes signatures as textbooks do, with a permutation for each value.
+func permutationsRow(elements int) row {
+	r := minHashRow(elements)
+	hashes := random(elements, 4)
+	r.name = fmt.Sprintf("MinHash of %d elements, 128 permutations", elements)
+	r.ours.work = func(n int) {
+		m := neardup.MinHash{Permutations: true}
+		for range n {
+			sink ^= uint64(m.Sign(hashes)[0])
+		}
+	}
+	return r
+}
+
+// jaccardRow compares two signatures.
+func jaccardRow(*texts) row {
+	m := neardup.MinHash{}
+	a, b := m.Sign(random(500, 5)), m.Sign(random(500, 6))
+	x, y := make([]uint64, 128), make([]uint64, 128)
+	for i := range x {
+		x[i], y[i] = uint64(a[i]), uint64(b[i])
+	}
+	return row{"Jaccard similarity of two signatures of 128 values", "a pair",
+		contestant{"", func(n int) {
+			for range n {
+				sink += uint64(a.Jaccard(b))
+			}
+		}},
+		[]contestant{{"a loop in Go", func(n int) {
+			for range n {
+				same := 0
+				for i, v := range x {
+					if v == y[i] {
+						same++
+					}
+				}
+				sink += uint64(same)
+			}
+		}}}, "the library must also tell values that were borrowed"}
+}
+
+const many = 100_000 // signatures to be searched
+
+// lshRow searches signatures.
+func lshRow(*texts) row {
+	m := neardup.MinHash{}
+	ix, err := neardup.NewSignatureIndex[int](0.5, neardup.SignatureIndexOptions{})
+	if err != nil {
+		panic(err)
+	}
+	theirs := minhashlsh.NewMinhashLSH32(128, 0.5)
+	signatures := make([]neardup.Signature, many)
+	values := make([][]uint64, many)
+	hashes := random(50*many, 7)
+	for i := range signatures {
+		signatures[i] = m.Sign(hashes[50*i:][:50])
+		own := minhashlsh.NewMinhash(1, 128)
+		var b [8]byte
+		for _, h := range hashes[50*i:][:50] {
+			binary.LittleEndian.PutUint64(b[:], h)
+			own.Push(b[:])
+		}
+		values[i] = own.Signature()
+		theirs.Add(i, values[i])
+	}
+	theirs.Index()
+	if err := ix.AddAll(context.Background(), func(yield func(int, neardup.Signature) bool) {
+		for i, s := range signatures {
+			if !yield(i, s) {
+				return
+			}
+		}
+	}); err != nil {
+		panic(err)
+	}
+	next, other := 0, 0
+	return row{"search among 100,000 signatures, threshold 0.5", "a search that finds itself",
+		contestant{"", func(n int) {
+			for range n {
+				for range ix.Search(signatures[next*23%many]) {
+					sink++
+				}
+				next++
+			}
+		}},
+		[]contestant{{"ekzhu/minhash-lsh", func(n int) {
+			for range n {
+				sink += uint64(len(theirs.Query(values[other*23%many])))
+				other++
+			}
+		}}}, "the library also compares the signatures, and returns similarities"}
+}
+
+// lookupRow searches fingerprints within 3 bits.
+func lookupRow(*texts) row {
+	const n = 1_000_000
+	fps := random(n, 8)
+	ix, err := neardup.NewIndex[int, neardup.Fingerprint64](3, neardup.IndexOptions{})
+	if err != nil {
+		panic(err)
+	}
+	if err := ix.AddAll(context.Background(), func(yield func(int, neardup.Fingerprint64) bool) {
+		for i, fp := range fps {
+			if !yield(i, neardup.Fingerprint64(fp)) {
+				return
+			}
+		}
+	}); err != nil {
+		panic(err)
+	}
+	queries := random(65_536, 9)
+	for i := range queries {
+		if i%2 == 0 {
+			queries[i] = fps[queries[i]%n] ^ 1<<(i%64) ^ 1<<(i*7%61)
+		}
+	}
+	tables := newTables(fps)
+	next, other := 0, 0
+	return row{"search within 3 bits among 1,000,000 fingerprints", "a search, of which half find something",
+		contestant{"", func(n int) {
+			for range n {
+				for range ix.Search(neardup.Fingerprint64(queries[next%len(queries)])) {
+					sink++
+				}
+				next++
+			}
+		}},
+		[]contestant{{"four maps in Go", func(n int) {
+			for range n {
+				tables.search(queries[other%len(queries)], func(int32) { sink++ })
+				other++
+			}
+		}}}, "four maps from 16 bits to lists, as the papers have it"}
+}
+
+// tables is the index of the papers: four maps from 16 bits to the fingerprints that have them.
+type tables struct {
+	fps []uint64
+	of  [4]map[uint16][]int32
+}
+
+func newTables(fps []uint64) *tables {
+	t := &tables{fps: fps}
+	for b := range t.of {
+		t.of[b] = map[uint16][]int32{}
+		for i, fp := range fps {
+			k := uint16(fp >> (16 * b))
+			t.of[b][k] = append(t.of[b][k], int32(i))
+		}
+	}
+	return t
+}
+
+func (t *tables) search(q uint64, found func(int32)) {
+	for b := range t.of {
+		for _, i := range t.of[b][uint16(q>>(16*b))] {
+			x := t.fps[i] ^ q
+			if bits.OnesCount64(x) > 3 {
+				continue
+			}
+			first := 0 // in an earlier block, too?
+			for uint16(x>>(16*first)) != 0 {
+				first++
+			}
+			if first == b {
+				found(i)
+			}
+		}
+	}
+}
+
+// joinRow finds all pairs within 3 bits.
+func joinRow(*texts) row {
+	fps := random(200_000, 10)
+	for i := range fps {
+		if i%20 == 19 {
+			fps[i] = fps[i-10] ^ 1<<(i%64) ^ 1<<(i*7%61)
+		}
+	}
+	ours := make([]neardup.Fingerprint64, len(fps))
+	for i, fp := range fps {
+		ours[i] = neardup.Fingerprint64(fp)
+	}
+	return row{"all pairs within 3 bits among 200,000 fingerprints", "a join",
+		contestant{"", func(n int) {
+			for range n {
+				for range neardup.Pairs(context.Background(), ours, 3) {
+					sink++
+				}
+			}
+		}},
+		[]contestant{{"four maps in Go", func(n int) {
+			for range n {
+				t := newTables(fps)
+				for j, fp := range fps {
+					t.search(fp, func(i int32) {
+						if int(i) < j {
+							sink++
+						}
+					})
+				}
+			}
+		}}}, ""}
+}
