@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -37,27 +36,24 @@ func Load(user io.Reader) (*Dictionary, error) {
 		return nil, fmt.Errorf("neardup: gse dictionary: %w", err)
 	}
 	s := &Dictionary{Dict: seg.Dict}
-	s.cost = make([]uint32, len(s.Dict.Tokens))
-	s.length = make([]uint16, len(s.Dict.Tokens))
 	// The probability of a word is its frequency divided by the total, so its cost is
 	// log₂(total) − log₂(frequency), but at least 1: every word costs something.
 	total := exact.Log2(s.Dict.TotalFreq())
+	cost := make([]uint32, len(s.Dict.Tokens))
 	for i := range s.Dict.Tokens {
 		t := &s.Dict.Tokens[i]
-		s.cost[i] = uint32(max(1, total-exact.Log2(t.Freq())))
-		// The length of a word in units tells the search where the word ends. gse does not export
-		// it.
-		n := 0
-		for text := t.Text(); text != ""; n++ {
-			size, _ := unit(text)
-			text = text[size:]
-		}
-		s.length[i] = uint16(min(n, math.MaxUint16))
+		cost[i] = uint32(max(1, total-exact.Log2(t.Freq())))
 		// A sum of hashes, because the order of the words makes no difference to the result.
-		s.Digest += format.Checksum(lex.Bytes(t.Text()), format.Checksum(lex.Bytes(t.Pos()), uint64(s.cost[i])))
+		s.Digest += format.Checksum(lex.Bytes(t.Text()), format.Checksum(lex.Bytes(t.Pos()), uint64(cost[i])))
 	}
-	// LookupTokens fills the slice that it is given, with at most one token for each unit.
-	s.paths.New = func() any { return &path{tokens: make([]*gse.Token, s.Dict.MaxTokenLen())} }
+	s.trie = newTrie(func(yield func(token int, text string, cost uint32) bool) {
+		for i := range s.Dict.Tokens {
+			if !yield(i, s.Dict.Tokens[i].Text(), cost[i]) {
+				return
+			}
+		}
+	})
+	s.paths.New = func() any { return &path{} }
 	return s, nil
 }
 

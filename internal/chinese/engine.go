@@ -1,8 +1,8 @@
 // Package chinese is the engine behind the Segmenter of the library: it cuts Chinese into words by
 // dictionary, and takes runs of letters in other scripts as words, as the lexer does.
 //
-// It uses the dictionary and the trie of gse (github.com/go-ego/gse), but a search of its own,
-// which finds the most probable sequence of words as gse's Segment does (shortest path, no hidden
+// It uses the dictionary of gse (github.com/go-ego/gse), but a trie and a search of its own, which
+// finds the most probable sequence of words as gse's Segment does (shortest path, no hidden
 // Markov model). The differences: costs are integers, so that the words are the same on every
 // platform; nothing is allocated per word, except for one that has to be folded; and text is
 // processed sentence by sentence, so that a change in one sentence does not move the words of
@@ -22,7 +22,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-	"unsafe"
 
 	"github.com/go-ego/gse"
 	"github.com/neardup/neardup/internal/lex"
@@ -34,11 +33,7 @@ type Dictionary struct {
 	Dict   *gse.Dictionary
 	Digest uint64 // hash of all words, costs and parts of speech, in any order
 
-	// cost[i] is the cost of Dict.Tokens[i], −log₂ of its probability in units of 2⁻¹⁶, and
-	// length[i] its length in units.
-	cost   []uint32
-	length []uint16
-
+	trie  *trie     // of all words, with their costs: −log₂ of their probabilities in units of 2⁻¹⁶
 	paths sync.Pool // *path
 }
 
@@ -76,10 +71,7 @@ func (s *Reader) Feed(piece string, last bool, yield func(w Word) bool) bool {
 		return true
 	}
 	p := s.S.paths.Get().(*path)
-	defer func() {
-		clear(p.units[:cap(p.units)]) // the pool must not keep the text alive
-		s.S.paths.Put(p)
-	}()
+	defer s.S.paths.Put(p)
 	for pos := 0; pos < len(piece); {
 		if isControl(piece[pos]) {
 			pos++
@@ -130,12 +122,11 @@ func (s *Reader) ended() string {
 //	        ├──────BC───────┤       │
 //	        └──────────BCD──────────┘
 type path struct {
-	units  []gse.Text   // parts of the sentence, or of lower
-	ends   []int        // ends[i] is where unit i ends in the sentence, ignored characters included
-	lower  []byte       // units with capitals, in lower case
-	tokens []*gse.Token // results of a look-up: the words that begin at a unit
-	best   []step       // best[i] is the last word of the cheapest path that ends with unit i
-	words  []step       // the words of the cheapest path through the sentence, last first
+	numbers []uint32 // of the units, with capitals in lower case
+	ends    []int    // ends[i] is where unit i ends in the sentence, ignored characters included
+	lower   []byte   // a unit with capitals, in lower case
+	best    []step   // best[i] is the last word of the cheapest path that ends with unit i
+	words   []step   // the words of the cheapest path through the sentence, last first
 }
 
 // A step is the last word of a path.
@@ -187,7 +178,7 @@ func unit(text string) (size int, upper bool) {
 //
 // Of two paths with equal costs, the one found first wins, so the result is deterministic.
 func (s *Dictionary) shortest(p *path, text string) {
-	p.cut(text)
+	s.cut(p, text)
 	s.extend(p)
 	// Follow the path back from the end.
 	p.words = p.words[:0]
@@ -196,14 +187,9 @@ func (s *Dictionary) shortest(p *path, text string) {
 	}
 }
 
-// cut cuts a sentence into units, with no path to any of them yet. The units may be parts of text,
-// so text must not change while they are in use.
-func (p *path) cut(text string) {
-	p.units, p.ends, p.lower, p.best = p.units[:0], p.ends[:0], p.lower[:0], p.best[:0]
-	if cap(p.lower) < len(text) {
-		// Units point into lower, so it must be large enough from the start and never move.
-		p.lower = make([]byte, 0, max(len(text), maxSentence))
-	}
+// cut cuts a sentence into units, with no path to any of them yet.
+func (s *Dictionary) cut(p *path, text string) {
+	p.numbers, p.ends, p.best = p.numbers[:0], p.ends[:0], p.best[:0]
 	for pos := 0; pos < len(text); {
 		if c := text[pos]; c >= utf8.RuneSelf && len(p.ends) > 0 && !lex.IsHan(lex.Bytes(text[pos:])) {
 			if _, class, size := lex.Next(lex.Bytes(text), pos); class == lex.Ignored {
@@ -216,17 +202,17 @@ func (p *path) cut(text string) {
 		size, upper := unit(text[pos:])
 		u := lex.Bytes(text[pos : pos+size])
 		if upper {
-			from := len(p.lower)
+			p.lower = p.lower[:0]
 			for _, c := range u {
 				if c-'A' < 26 {
 					c += 'a' - 'A'
 				}
 				p.lower = append(p.lower, c)
 			}
-			u = p.lower[from:]
+			u = p.lower
 		}
 		pos += size
-		p.units = append(p.units, u)
+		p.numbers = append(p.numbers, s.trie.number(u))
 		p.ends = append(p.ends, pos)
 		p.best = append(p.best, step{cost: math.MaxUint64})
 	}
@@ -236,20 +222,22 @@ func (p *path) cut(text string) {
 // best[i−1] is final, since every word that ends with unit i−1 begins there or earlier. cost is its
 // cost.
 func (s *Dictionary) extend(p *path) {
-	base := unsafe.Pointer(unsafe.SliceData(s.Dict.Tokens))
+	t := s.trie
 	cost := uint64(0)
-	for i := range p.units {
-		n := s.Dict.LookupTokens(p.units[i:min(i+len(p.tokens), len(p.units))], p.tokens)
+	for i, u := range p.numbers {
 		alone := false // the unit by itself is a word
-		for _, t := range p.tokens[:n] {
-			// gse returns pointers into Dict.Tokens; their distance from its beginning gives the
-			// index, which cost and length need.
-			token := (uintptr(unsafe.Pointer(t)) - uintptr(base)) / unsafe.Sizeof(*t)
-			last := i + int(s.length[token]) - 1
-			alone = alone || last == i
-			if c := cost + uint64(s.cost[token]); c < p.best[last].cost {
-				p.best[last] = step{c, int32(token), int32(i), int32(last)}
+		place := t.root(u)
+		for last := i; place > 0; {
+			if w := &t.slots[place]; w.token >= 0 {
+				alone = alone || last == i
+				if c := cost + uint64(w.cost); c < p.best[last].cost {
+					p.best[last] = step{c, w.token, int32(i), int32(last)}
+				}
 			}
+			if last++; last == len(p.numbers) || last == i+1 && !t.begins(u, p.numbers[last]) || !t.hasChildren(place) {
+				break
+			}
+			place = t.child(place, p.numbers[last])
 		}
 		if c := cost + unknown; !alone && c < p.best[i].cost {
 			p.best[i] = step{c, -1, int32(i), int32(i)}

@@ -24,12 +24,13 @@ import (
 func e000(l *lab) error {
 	l.text("Wang 2016 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d have nothing to do with them. "+
 		"It finds VSM unsuited, since it gives unrelated texts 0.405, and SimHash good. What its programs call similarity it does not say; the published values cannot come from a Hamming distance (0.971627 is no multiple of 1/50), but "+
-		"the Python class of the time divides the smaller fingerprint by the larger, as integers, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
+		"the Python class of the time divides the smaller fingerprint by the larger, as numbers in floating point, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
 	texts := l.fourTexts()
 	words := neardup.Fingerprinter{Tokenizer: l.data.words, Hash: hashes.S001(), TiesOne: true}
 	if err := l.fourCompared(texts, words); err != nil {
 		return err
 	}
+	l.vsmExample()
 	if err := l.ratios(texts[0], words); err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.section(3, "Four texts")
 	terms := words
 	terms.Tokenizer = l.data.terms
-	published := map[string][3]string{"a-b": {"0.993358", "0.971627", "0.999939"}, "a-c": {"0.405043", "0.027991", "0.000486"}, "a-a": {"1", "1", "1"}}
+	published := map[string][3]string{"a-b": {"0.993358", "0.971627", "0.999939"}, "a-c": {"0.405043", "0.027991", "0.000486"}, "a-a": {"1 (control)", "1 (control)", "1 (control)"}}
 	var rows [][]string
 	zero := words
 	zero.TiesOne = false
@@ -105,12 +106,12 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 		rows = append(rows, append(row, was[:]...))
 	}
 	l.table([]string{"pair ", "cosine", "without stop words", "50 bits, 0 → 1", "64 bits", "128 bits", "50 bits, 0 → 0", "64 bits", "128 bits", "Wang 2016: VSM", "Simhash1 (50)", "Simhash2 (128)"}, rows)
-	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is that of the programs (`s001`), with both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
+	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is `s001`, which the Python class of that time has, with stop words and both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
 		"`compare.Compare` prints such a table of any texts:")
 	l.code(compare.Compare(&words, texts, 50, 64, 128).String())
 	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
 	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
-	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.972, 0.028 (50 bits); 1.000, 0.000 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
+	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.9716, 0.0280 (50 bits); 0.9999, 0.0005 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
 	l.note("E000 texts", fmt.Sprintf("cosine of unrelated texts %.3f, published 0.405", cosine))
 	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2]))))
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
@@ -128,7 +129,20 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	for i, name := range []string{"published: VSM", "published: Simhash1", "published: Simhash2"} {
 		p.Points(name, i+4, known[i][0], known[i][1])
 	}
-	return l.figure("e000-texts", "As figure 8 of Wang 2016. The ratio puts unrelated texts anywhere between 0 and 1. Published values, of other texts, survive for a-b, a-a and a-c only.", p)
+	return l.figure("e000-texts", "As figure 8 of Wang 2016. The ratio says nothing of unrelated texts: here it is as high as of versions, and lower elsewhere. Published values, of other texts, survive for a-b and a-c only.", p)
+}
+
+// vsmExample computes the worked example of the paper.
+func (l *lab) vsmExample() {
+	vector := func(weights ...float32) neardup.Vector {
+		var terms []neardup.Term
+		for i, w := range weights {
+			terms = append(terms, neardup.Term{Feature: uint64(i + 1), Weight: w})
+		}
+		return neardup.NewVector(terms)
+	}
+	d, c := vector(30, 20, 20, 10, 0), vector(40, 0, 30, 20, 10)
+	l.text("Of the worked example of VSM, (30, 20, 20, 10, 0) and (40, 0, 30, 20, 10), the paper prints the dot product 2000 and the cosine 0.86; its formulas are lost. Here the cosine is %.6f.", d.Cosine(c))
 }
 
 // ratios shows that the ratio of two fingerprints is no similarity.

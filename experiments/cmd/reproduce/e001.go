@@ -20,17 +20,17 @@ import (
 // e001 is the experiment of june 2013.
 func e001(l *lab) error {
 	l.section(3, "The program")
-	l.text("The Java program of 2013, statement by statement, prints this. Beside it is the output of the listing of june 2013, compiled (`program2013/listing.txt`).")
 	var b strings.Builder
 	if err := program2013.Print(&b, true); err != nil {
 		return err
 	}
-	l.code(b.String())
 	same := "the same, byte for byte"
 	if printed := b.String(); printed != program2013.Listing {
 		same = "another one"
 	}
-	l.headline("E001: output of the program", fmt.Sprintf("%d bytes", len(program2013.Listing)), same, "")
+	l.text("The Java program of 2013, statement by statement, prints this. The listing of june 2013, compiled after one damaged line was mended, prints `program2013/listing.txt`: %s.", same)
+	l.code(b.String())
+	l.headline("E001: output of the program", fmt.Sprintf("the listing, compiled: %d bytes", len(program2013.Listing)), same, "")
 	var first, third [2]*program2013.SimHash // with both rules
 	for i, tie := range []bool{true, false} {
 		first[i], third[i] = program2013.New(program2013.Texts[0], 64, tie), program2013.New(program2013.Texts[2], 64, tie)
@@ -80,7 +80,7 @@ func (l *lab) deadBits() {
 	}
 	l.table([]string{"dead bits ", "1 Chinese character", "2", "3", "5", "2 letters", "4", "8"}, rows)
 	l.text("AP, DJB, JS and RS are the others that Li 2015 names. They have 31 bits like the classic BKDR, so half of a fingerprint of 64 bits would be the same for all texts.")
-	l.text("So the claim of Wang 2016 that 128 bits are more exact than 50 has nothing behind it for Chinese words of two characters: the upper half is the same for all of them. And the uppermost block of the index gets overfull, which is what Wang 2019 invents its second level for. With a hash that fills its bits neither is there.")
+	l.text("So the claim of Wang 2016 that 128 bits are more exact than 50 has nothing behind it for Chinese words of two characters: the upper half is the same for all of them. And the uppermost block of the index gets overfull, which is where the second level of Wang 2019 helps. With a hash that fills its bits neither is there.")
 }
 
 // cityNames has the words of the study in june 2013.
@@ -168,7 +168,7 @@ func (l *lab) cities() error {
 		"Of the messages of 17 and 16 names that share 16, %.0f %% are farther apart than 3 bits.", draws, s001[0], xxh3[0], far(draw, func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, true) }))
 	l.note("E001 cities", fmt.Sprintf("H at the three similarities on average %.1f, %.1f and %.1f; published 4, about 7, 13", s001[8], s001[5], s001[4]))
 	l.headline("E001: H at a similarity of 0.941, 0.8, 0.667", "4, about 7, 13", fmt.Sprintf("%.1f, %.1f, %.1f on average", s001[8], s001[5], s001[4]), "")
-	return l.figure("e001-cities", "Mean distance by similarity. The three values of june 2013, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: as cosines they would be at 17, 13 and 7 bits.", p)
+	return l.figure("e001-cities", "Mean distance by similarity. The three values of june 2013, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: by 64·θ/π sets of equal size would be at 13, 10 and 5 bits. As cosines they would be at 17, 13 and 7.", p)
 }
 
 // cityMatrix compares messages of city names, each with each. The matrices of the study are lost;
@@ -230,5 +230,5 @@ func (l *lab) candidates() {
 		rows = append(rows, []string{fmt.Sprint(n), fmt.Sprintf("%.2f", float64(met)/float64(searches)), fmt.Sprintf("%.2f", 4*float64(n)/65536), fmt.Sprintf("%.0f", float64(n))})
 	}
 	l.table([]string{"uniform fingerprints", "compared by a search", "4·N/65536", "without an index"}, rows)
-	l.text("june 2013 speaks of 2³⁴ fingerprints as \"about 1 billion\", and Wang 2019 of 2³³ as \"nearly 1 billion\"; they are 17.2 and 8.6 billion. Its 4 · 262,144 comparisons for 2³⁴ are right.")
+	l.text("june 2013 speaks of 2³⁴ fingerprints as \"about 1 billion\", and Wang 2019 of 2³³ as \"nearly 1 billion\"; they are 17.2 and 8.6 billion. The 4 · 262,144 comparisons of june 2013 for 2³⁴ are right.")
 }

@@ -171,15 +171,15 @@ func (l *lab) shortTexts() error {
 			}
 		}
 		l.table([]string{truth.title + " ", "misjudged at 3, %", "missed", "wrong", "at the best, %", "missed", "wrong", "best threshold"}, rows)
-		l.headline("E001: short texts misjudged, "+strings.ToLower(truth.title[:1])+truth.title[1:], "figure lost", "at H ≤ 3 "+rows[0][1]+" % (characters)", fmt.Sprintf("%.1f %%, at a cosine of 0.556 instead of 0.57", 100*last.rate()))
+		l.headline("E001: short texts misjudged, "+strings.ToLower(truth.title[:1])+truth.title[1:], "figure lost", "at H ≤ 3 "+rows[0][1]+" % (characters, xxh3)", fmt.Sprintf("%.1f %%, at a cosine of 0.556 instead of 0.57", 100*last.rate()))
 		caption := fmt.Sprintf("The fewest are misjudged by %s at %d: %.1f %%. The best thresholds of the fingerprints are %d to %s.", bestOf, bestAt, 100*best.rate(), from, atLeast(to))
 		if err := l.figure(truth.name, caption, p); err != nil {
 			return err
 		}
 	}
 	l.byLength(edited)
-	l.text("**What to do with short texts.** A radius of 3 bits is for pages, not for messages: one character of a question changes two of a dozen bigrams, and that moves more bits. Fingerprints of short texts need the thresholds above, and 128 bits are better than 64. Single characters are told apart best where any two texts are different, also because a bag of them does not see two that are swapped, as a quarter of these copies are; but they take texts of the same words for the same, so where many texts are about the same things, as the labelled pairs, the threshold must be lower. " +
-		"`Deduplicator` with nothing set compares short texts by the cosine of trigrams of characters, weighed by how rare they are. It misses more of the edited copies than a threshold that was chosen for them, and takes less for a copy that is none; `Settings.Similarity`, or `Calibrate` with some labelled pairs, moves that. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
+	l.text("**What to do with short texts.** A radius of 3 bits is for pages, not for messages: one character of a question changes two of a dozen bigrams, and that moves more bits. Fingerprints of short texts need the thresholds above, and 128 bits are better than 64. Single characters do best where any two texts are different, also because a bag of them does not see two that are swapped, as a quarter of these copies are; but they take texts of the same words for the same, so where many texts are about the same things, as the labelled pairs, the threshold must be lower. " +
+		"`Deduplicator` with nothing set compares short texts by the cosine of trigrams of characters, weighed by how rare they are. It misses more of the edited copies than a threshold that was chosen for them, and takes less for a copy that is none; `DeduplicatorOptions.Similarity`, or `Calibrate` with some labelled pairs, moves that. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
 	return nil
 }
 
