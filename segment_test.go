@@ -45,7 +45,7 @@ func BenchmarkSegmenter(b *testing.B) {
 		}
 	})
 	b.Run("gse", func(b *testing.B) {
-		seg := gse.Segmenter{Dict: s.dict.Dict}
+		seg := loadGse(b)
 		b.SetBytes(size)
 		for b.Loop() {
 			seg.Segment([]byte(next()))
@@ -53,11 +53,21 @@ func BenchmarkSegmenter(b *testing.B) {
 	})
 }
 
+// loadGse returns gse's own segmenter.
+func loadGse(t testing.TB) *gse.Segmenter {
+	seg := &gse.Segmenter{SkipLog: true, NotLoadHMM: true, Dict: gse.NewDict()}
+	seg.Init()
+	if err := seg.LoadDictEmbed("zh"); err != nil {
+		t.Fatal(err)
+	}
+	return seg
+}
+
 // TestSegmenterAgainstGse compares the words with those of gse's own Segment,
 // which works in 32-bit floats.
 func TestSegmenterAgainstGse(t *testing.T) {
 	s := loadSegmenter(t)
-	seg := gse.Segmenter{Dict: s.dict.Dict}
+	seg := loadGse(t)
 	text := strings.ToValidUTF8(throughput(t, "zh", 1<<20), "")
 	text += "Ubuntu 14.04 LTS下载ISO镜像，T恤衫与卡拉OK；Việt Nam한국어 Ünïcödé naïve ΑΒΓ ЖЗИ"
 	same, total := 0, 0

@@ -23,17 +23,16 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/go-ego/gse"
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Dictionary is a dictionary of gse with what the search needs besides. It is made by Load, does
-// not change, and is safe for concurrent use.
+// A Dictionary has the words of a dictionary of gse. It is made by Load, does not change, and is safe
+// for concurrent use.
 type Dictionary struct {
-	Dict   *gse.Dictionary
 	Digest uint64 // hash of all words, costs and parts of speech, in any order
 
 	trie  *trie     // of all words, with their costs: −log₂ of their probabilities in units of 2⁻¹⁶
+	tags  []string  // the different parts of speech
 	paths sync.Pool // *path
 }
 
@@ -132,7 +131,7 @@ type path struct {
 // A step is the last word of a path.
 type step struct {
 	cost        uint64 // of the whole path up to here
-	token       int32  // index in Dict.Tokens, or −1 for a unit that is not in the dictionary
+	tag         int32  // its part of speech, or −1 for a unit that is not in the dictionary
 	first, last int32  // the units that the word covers
 }
 
@@ -228,10 +227,10 @@ func (s *Dictionary) extend(p *path) {
 		alone := false // the unit by itself is a word
 		place := t.root(u)
 		for last := i; place > 0; {
-			if w := &t.slots[place]; w.token >= 0 {
+			if w := &t.slots[place]; w.tag >= 0 {
 				alone = alone || last == i
 				if c := cost + uint64(w.cost); c < p.best[last].cost {
-					p.best[last] = step{c, w.token, int32(i), int32(last)}
+					p.best[last] = step{c, w.tag, int32(i), int32(last)}
 				}
 			}
 			if last++; last == len(p.numbers) || last == i+1 && !t.begins(u, p.numbers[last]) || !t.hasChildren(place) {
@@ -278,8 +277,8 @@ func (s *Dictionary) yield(p *path, text string, base, pos int, yield func(w Wor
 		if !plain {
 			t.Text = lex.Fold(t.Text)
 		}
-		if w.token >= 0 && !merged {
-			t.POS = s.Dict.Tokens[w.token].Pos()
+		if w.tag >= 0 && !merged {
+			t.POS = s.tags[w.tag]
 		}
 		if !yield(t) {
 			return false

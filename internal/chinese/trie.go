@@ -24,7 +24,7 @@ import (
 type slot struct {
 	parent uint32 // the place of the parent; 0 for the first unit of a word
 	unit   uint32 // the number of the unit
-	token  int32  // index in Dict.Tokens, or −1 if no word ends here
+	tag    int32  // the part of speech of the word, as an index in Dictionary.tags, or −1 if no word ends here
 	cost   uint32 // of the word
 }
 
@@ -72,13 +72,13 @@ func (n numbers) add(u []byte) uint32 {
 }
 
 // newTrie builds the trie of words with costs. Of equal words the first one counts.
-func newTrie(words func(yield func(token int, text string, cost uint32) bool)) *trie {
+func newTrie(words func(yield func(text string, cost uint32, tag int32) bool)) *trie {
 	for size := 1 << 12; ; size *= 2 {
 		t := &trie{numbers: numbers{}, slots: make([]slot, size), shift: 64 - bits.Len(uint(size-1))}
 		t.inner, t.filter = make([]uint64, size/64), make([]uint64, size/32)
 		fits := true
-		words(func(token int, text string, cost uint32) bool {
-			t.insert(token, text, cost)
+		words(func(text string, cost uint32, tag int32) bool {
+			t.insert(text, cost, tag)
 			fits = t.nodes < size/2
 			return fits
 		})
@@ -92,7 +92,7 @@ func newTrie(words func(yield func(token int, text string, cost uint32) bool)) *
 }
 
 // insert adds a word.
-func (t *trie) insert(token int, text string, cost uint32) {
+func (t *trie) insert(text string, cost uint32, tag int32) {
 	place, before := uint32(0), uint32(0)
 	for n := 0; text != ""; n++ {
 		size, _ := unit(text)
@@ -114,8 +114,8 @@ func (t *trie) insert(token int, text string, cost uint32) {
 		}
 		place, before, text = p, u, text[size:]
 	}
-	if s := &t.slots[place]; s.token < 0 {
-		s.token, s.cost = int32(token), cost
+	if s := &t.slots[place]; s.tag < 0 {
+		s.tag, s.cost = tag, cost
 	}
 }
 
