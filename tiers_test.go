@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/neardup/neardup/internal/kernel"
@@ -70,4 +71,55 @@ func digest(t *testing.T) string {
 		}
 	}
 	return fmt.Sprintf("%016x", h.Sum64())
+}
+
+// BenchmarkTiers measures whole operations with the kernels of every tier that this machine has.
+func BenchmarkTiers(b *testing.B) {
+	defer kernel.Use(kernel.Tiers()[len(kernel.Tiers())-1])
+	rnd := rand.New(rand.NewPCG(5, 5))
+	fps := make([]Fingerprint64, 1_000_000)
+	for i := range fps {
+		fps[i] = Fingerprint64(rnd.Uint64())
+	}
+	ix := must(NewIndex[int, Fingerprint64](3, IndexOptions{}))
+	if err := ix.AddAll(b.Context(), slices.All(fps)); err != nil {
+		b.Fatal(err)
+	}
+	hashes, weights := make([]uint64, 4096), make([]int64, 4096)
+	for i := range hashes {
+		hashes[i], weights[i] = rnd.Uint64(), rnd.Int64N(1<<40)
+	}
+	x, y := MinHash{}.Sign(hashes[:500]), MinHash{}.Sign(hashes[250:750])
+	next := windows(b, "en", 10<<10)
+	text := Fingerprinter{Weight: LogCount}
+	for _, w := range []struct {
+		name string
+		work func(i int)
+	}{
+		{"search=1000000", func(i int) {
+			for range ix.Search(fps[i*7919%len(fps)] ^ 5) {
+			}
+		}},
+		{"pairs=1000000", func(int) {
+			for range Pairs(b.Context(), fps, 3) {
+			}
+		}},
+		{"weighted=4096", func(int) {
+			var a Accumulator64
+			a.AddWeighted(hashes, weights)
+		}},
+		{"weightedtext=10240", func(int) { text.Sum64(next()) }},
+		{"text=10240", func(int) { Sum64(next()) }},
+		{"sign=10", func(i int) { MinHash{}.Sign(hashes[i%4000:][:10]) }},
+		{"jaccard=128", func(int) { x.Jaccard(y) }},
+	} {
+		for _, tier := range kernel.Tiers() {
+			b.Run(w.name+"/tier="+tier.String(), func(b *testing.B) {
+				kernel.Use(tier)
+				for i := 0; b.Loop(); i++ {
+					w.work(i)
+				}
+			})
+		}
+	}
 }

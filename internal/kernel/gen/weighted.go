@@ -36,7 +36,7 @@ func weighted(c *build.Context) {
 	c.VPBROADCASTQ(Mem{Base: weights, Index: i, Scale: 8}, weight)
 	for j := range sums {
 		k := c.K()
-		c.VPTESTMQ(hash, bits[j], k)
+		c.KMOVB(Mem{Base: hashes, Index: i, Scale: 8, Disp: j}, k)
 		c.VPADDQ(weight, sums[j], k, sums[j])
 	}
 	c.INCQ(i)
