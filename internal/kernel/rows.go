@@ -2,6 +2,9 @@ package kernel
 
 import "encoding/binary"
 
+// This file finds, for every place, the smallest byte that some rows of a table have there. MinHash
+// finds by it from which bin each empty one borrows.
+
 // RowAlign is what the length of a row is a multiple of.
 const RowAlign = 32
 

@@ -1,5 +1,7 @@
 package kernel
 
+// This file compares MinHash signatures.
+
 // compareGeneric is [CompareValues] in portable Go. It counts in the two halves of a word at once.
 func compareGeneric(a, b []uint64) (same, neither int) {
 	const high = 1<<63 | 1<<31 // bits of values
