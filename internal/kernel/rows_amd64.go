@@ -2,7 +2,7 @@
 
 package kernel
 
-// Sets of 5 to 30 features are signed 3 times as fast with it (BenchmarkSign).
+// MinHash of 10 features takes 470 ns with it and 900 ns without (BenchmarkTiers).
 //
 //go:noescape
 func minRowsAVX2(dst *uint8, stride int, table *uint8, rows *uint8, n int)
