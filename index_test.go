@@ -125,6 +125,7 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 				if got := collect(t, ix, fp); !maps.Equal(got, want) {
 					t.Fatalf("k=%d: Search found %v, want %v", k, got, want)
 				}
+				checkMany(t, ix, fp, near(), near(), fp)
 				if got := must(ix.Exists(fp)); got != (len(want) > 0) {
 					t.Fatalf("k=%d: Exists = %v with %d matches", k, got, len(want))
 				}
@@ -235,6 +236,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 						}
 						stats := ix.Stats()
 						plans[fmt.Sprint(len(stats.Tables), ix.s.View().Runs[0].Find.Nodes[0].Combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
+						var queries []F
 						for q := range 12 {
 							fp := fps[rnd.IntN(n)]
 							if q < 8 {
@@ -243,6 +245,9 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 								fp = randomFingerprint[F](rnd)
 							}
 							checkSearch(t, ix, fps, fp, k)
+							if queries = append(queries, fp); q == 11 {
+								checkMany(t, ix, queries...)
+							}
 							if t.Failed() {
 								t.Fatalf("n=%d %s k=%d blocks=%d memory=%d\n%v", n, kind, k, blocks, memory, stats)
 							}
@@ -286,6 +291,17 @@ func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, 
 		})
 		if want := sort.Search(len(all), func(i int) bool { return all[i].Distance > farther }); found != want {
 			t.Errorf("%v: %d found within %d, want %d", fp, found, farther, want)
+		}
+	}
+}
+
+// checkMany compares SearchMany with searches one by one.
+func checkMany[F Fingerprint](t *testing.T, ix *Index[int, F], fps ...F) {
+	t.Helper()
+	found := must(ix.SearchMany(fps))
+	for i, fp := range fps {
+		if want := ix.matches(fp, ix.distance, nil); !slices.Equal(found[i], want) {
+			t.Fatalf("query %d of %d, %v: %v found, want %v", i, len(fps), fp, found[i], want)
 		}
 	}
 }
@@ -421,7 +437,7 @@ func TestIndexEmpty(t *testing.T) {
 	}
 }
 
-// BenchmarkIndexSearch searches the built form. Half of the queries are random, the others
+// BenchmarkIndexSearch searches the built form, one fingerprint or 1024 at a time. Half of the queries are random, the others
 // at distances from 0 to the distance of the index, equally. With skew=block every tenth
 // fingerprint has one value of a 16-bit block; with skew=inside all queries have it, too.
 // A hundred million take 10 GB and two minutes to build: set NEARDUP_LARGE.
@@ -483,18 +499,29 @@ func benchmarkIndexSearch[F Fingerprint](b *testing.B, n, distance int, skew str
 	})
 	stats := ix.Stats()
 	b.Logf("%v", stats)
-	i, found := 0, 0
-	for b.Loop() {
-		for m := range ix.Search(queries[i&(1<<16-1)]) {
-			found += int(m.ID>>63) + 1
-		}
-		i++
+	for _, at := range []int{1, 1024} { // queries at a time
+		b.Run(fmt.Sprintf("queries=%d", at), func(b *testing.B) {
+			i, found := 0, 0
+			for b.Loop() {
+				if from := i & (1<<16 - 1); at > 1 {
+					for _, matches := range must(ix.SearchMany(queries[from : from+at])) {
+						found += len(matches)
+					}
+				} else {
+					for m := range ix.Search(queries[from]) {
+						found += int(m.ID>>63) + 1
+					}
+				}
+				i += at
+			}
+			if i >= len(queries) && found < i/2 {
+				b.Fatal("planted fingerprints were not found")
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(i), "ns/query")
+			b.ReportMetric(float64(stats.Bytes)/float64(n), "B/fingerprint")
+			b.ReportMetric(float64(found)/float64(i), "matches/query")
+		})
 	}
-	if i >= len(queries) && found < i/2 {
-		b.Fatal("planted fingerprints were not found")
-	}
-	b.ReportMetric(float64(stats.Bytes)/float64(n), "B/fingerprint")
-	b.ReportMetric(float64(found)/float64(i), "matches/op")
 }
 
 func BenchmarkIndexAdd(b *testing.B) {

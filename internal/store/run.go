@@ -28,6 +28,7 @@ type Run[ID comparable, T Finder] struct {
 	starts []uint32        // where the ordinals of ids begin in ords, by the highest bits of the id's hash
 	ords   []uint32        // sorted by these bits
 	dead   []atomic.Uint64 // a bit for each ordinal
+	deaths atomic.Bool     // whether any is set: mostly none is, and this is nearer in memory
 	live   int             // how many are not dead; only writers use it
 	serial uint32          // tells the runs of a store apart; from 1
 }
@@ -204,13 +205,16 @@ func (r *Run[ID, T]) lookUp(id ID, hash uint64, alive func(ord uint32) bool) (or
 func (r *Run[ID, T]) name(ord uint32) uint64 { return uint64(r.serial)<<32 | uint64(ord) }
 
 // isDead reports whether a document is dead now. A view may still see it; ask Sees.
-func (r *Run[ID, T]) isDead(ord uint32) bool { return r.dead[ord/64].Load()>>(ord%64)&1 != 0 }
+func (r *Run[ID, T]) isDead(ord uint32) bool {
+	return r.deaths.Load() && r.dead[ord/64].Load()>>(ord%64)&1 != 0
+}
 
 // isAlive is the opposite of isDead.
 func (r *Run[ID, T]) isAlive(ord uint32) bool { return !r.isDead(ord) }
 
 // kill marks a document as dead. Only writers call it, each document at most once.
 func (r *Run[ID, T]) kill(ord uint32) {
+	r.deaths.Store(true)
 	r.dead[ord/64].Or(1 << (ord % 64))
 	r.live--
 }
