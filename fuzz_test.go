@@ -169,6 +169,14 @@ func FuzzSnapshot(f *testing.F) {
 					}
 				}
 			}
+			many, _ := ix.SearchMany(fps)
+			for i := range many {
+				for _, m := range many[i] {
+					if m.Distance > 3 {
+						t.Fatal(m)
+					}
+				}
+			}
 			ix.Nearest(7, 3)
 			ix.Delete("5")
 			ix.Add("6", 6)

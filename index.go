@@ -254,7 +254,7 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 				ix.s.Fail(err)
 				distance = -1
 			} else {
-				distance = yield(Match[ID]{ID: id, Distance: d}, uint64(i)<<32|uint64(ord))
+				distance = yield(Match[ID]{ID: id, Distance: d}, placeOf(i, ord))
 			}
 			return distance
 		})
@@ -274,7 +274,7 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 	last := hamming.NewScan(ix.words, t.Docs[:int(v.Changes)*ix.words])
 	last.Search(lo, hi, distance, func(i uint32, d int) int {
 		if v.SeesTail(i) {
-			distance = yield(Match[ID]{ID: t.IDs[i], Distance: d}, uint64(len(v.Runs))<<32|uint64(i))
+			distance = yield(Match[ID]{ID: t.IDs[i], Distance: d}, placeOf(len(v.Runs), i))
 		}
 		return distance
 	})

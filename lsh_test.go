@@ -514,6 +514,22 @@ func BenchmarkSignatureIndex(b *testing.B) {
 						b.ReportMetric(float64(found)/float64(b.N), "found/op")
 						b.ReportMetric(float64(ix.s.View().Runs[0].Bytes())/float64(n), "B/signature")
 					})
+					if different == 64 {
+						continue
+					}
+					b.Run(fmt.Sprintf("n=%d/bits=%d/searchmany/known=%t", n, bits, known), func(b *testing.B) {
+						rnd := rand.New(rand.NewPCG(2, 2))
+						queries := signatures(different, 128, 3)
+						for i := range queries {
+							if known {
+								copy(queries[i], planted(sigs[rnd.IntN(n)], rnd))
+							}
+						}
+						for b.Loop() {
+							ix.SearchMany(queries)
+						}
+						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(queries)), "ns/query")
+					})
 				}
 			}
 			b.Run(fmt.Sprintf("n=%d/bits=%d/add", n, bits), func(b *testing.B) {

@@ -129,7 +129,9 @@ func forgedSignatures(bits int) (*SignatureIndex[int], *store.Run[int, *minhash.
 
 // useSignatures uses an index in all ways.
 func useSignatures(ix *SignatureIndex[int]) {
-	for _, s := range similarSets(10, ix.layout.Values, rand.New(rand.NewPCG(1, 1))) {
+	sets := similarSets(10, ix.layout.Values, rand.New(rand.NewPCG(1, 1)))
+	ix.SearchMany(sets)
+	for _, s := range sets {
 		for range ix.Search(s) {
 		}
 		ix.Add(3, s)

@@ -216,6 +216,11 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 	}
 	view := ix.s.View()
 	defer runtime.KeepAlive(view.State)
+	return ix.searchView(view, v, least, most, without), ix.Err()
+}
+
+// searchView is search in a view, for a valid vector. Errors go to Err.
+func (ix *VectorIndex[ID]) searchView(view store.View[ID, *cosine.Tables], v Vector, least float64, most int, without *ID) []Match[ID] {
 	q := cosine.Queries.Get().(*cosine.Query)
 	q.Set(v, least, most)
 	for i, r := range view.Runs {
@@ -245,14 +250,14 @@ func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID
 			var err error
 			if id, err = view.Runs[h.Run].IDs.At(h.Ord); err != nil {
 				ix.s.Fail(err)
-				return out, ix.Err()
+				return out
 			}
 		}
 		if without == nil || id != *without {
 			out = append(out, Match[ID]{ID: id, Similarity: h.Cosine})
 		}
 	}
-	return out, ix.Err()
+	return out
 }
 
 // Pairs yields all pairs of stored vectors with a cosine of at least the similarity of the index,

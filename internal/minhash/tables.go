@@ -7,11 +7,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"unsafe"
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/graph"
-	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -29,10 +27,6 @@ import (
 // 29 of the 32 bits of its key. Whatever passes is compared itself (Layout.Agree), so the
 // candidates are exactly the documents that agree in a band; with packed values, in the key of a
 // band. A document is reported at the first band in which it agrees, and so only once.
-//
-// A search waits for memory most of the time. So it goes through the bands in batches of 32, and
-// each step is made for the whole batch before the next: read the buckets, then the entries, then
-// the signatures. In the first two steps, no load waits for another one.
 //
 // If the tables are mapped from a file, each part is checked when it is first used.
 
@@ -162,141 +156,6 @@ func (t *Tables) table(band int) (buckets, entries []uint32) {
 // Doc returns the words of a document. They must not be changed.
 func (t *Tables) Doc(ord uint32) []uint64 {
 	return t.docs[int(ord)*t.Words:][:t.Words:t.Words]
-}
-
-// Search calls emit for every document that agrees with the query in a band, each once. It stops
-// when emit returns false. The error is that of a damaged file.
-func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) error {
-	if t.entered == 0 {
-		return nil
-	}
-	v := bandVisit{t: t, q: q, last: uint32(t.N)}
-	const batch = 32
-	var buckets [batch][3]uint32
-	var probes [batch + 1]bandProbe
-	stride, shift := t.stride(), 32-t.keyBits
-	for first := 0; first < len(q.keys); first += batch {
-		keys := q.keys[first:min(first+batch, len(q.keys))]
-		// First the buckets: where each begins and ends, and its set.
-		for i, key := range keys {
-			at := t.buckets[(first+i)*stride+int(key>>shift)*2:][:4]
-			if t.file != nil {
-				if err := t.file.Check(unsafe.Pointer(&at[0]), 16); err != nil {
-					return err
-				}
-			}
-			buckets[i&(batch-1)] = [3]uint32{at[0], at[1], at[2]}
-		}
-		// Keep the buckets whose set has the key. Whether it does is unpredictable, so there is no
-		// branch: a probe that is not kept is overwritten by the next.
-		n := 0
-		for i, key := range keys {
-			b := &buckets[i&(batch-1)]
-			probes[n] = bandProbe{uint32(first + i), key, b[0], b[2]}
-			n += int(b[1] >> t.next(key) & 1)
-		}
-		// Then the entries. Reading the first and the last of each bucket brings all of them into
-		// the cache. fetched only keeps the compiler from dropping these loads.
-		fetched := uint32(0)
-		for i := range probes[:n] {
-			p := &probes[i]
-			// The set says that the bucket is not empty, so this can only be damage.
-			if p.from >= p.to || int(p.to) > t.entered {
-				return format.Damaged("a bucket is outside of its table")
-			}
-			entries := t.entries[int(p.band)*t.entered:][p.from:p.to]
-			fetched ^= entries[0] ^ entries[len(entries)-1]
-		}
-		v.fetched = fetched
-		// Then compare the entries, and load the signatures of those with the right key.
-		for i := range probes[:n] {
-			if goOn, err := v.bucket(&probes[i], emit); !goOn {
-				return err
-			}
-		}
-		// And last the signatures themselves.
-		if goOn, err := v.verify(emit); !goOn {
-			return err
-		}
-	}
-	return nil
-}
-
-// A bandVisit is the state of one search. found[:n] are the entries with the key of the query that
-// have not been compared yet, with their bands.
-type bandVisit struct {
-	t     *Tables
-	q     *Query
-	found [32]struct{ ord, band uint32 }
-	n     int
-	last  uint32 // the ordinal found last, or N
-
-	fetched uint32 // see Search
-}
-
-// A bandProbe is a bucket to look into, entries[from:to] of a band, and the key to look for.
-type bandProbe struct{ band, key, from, to uint32 }
-
-// bucket adds the entries of a bucket that have the key to found, and starts loading their
-// signatures. goOn is false if the search is over.
-func (v *bandVisit) bucket(p *bandProbe, emit func(ord uint32, doc []uint64) bool) (goOn bool, err error) {
-	t := v.t
-	bucket := t.entries[int(p.band)*t.entered:][p.from:p.to]
-	if t.file != nil {
-		if err := t.file.Check(unsafe.Pointer(&bucket[0]), 4*len(bucket)); err != nil {
-			return false, err
-		}
-	}
-	want := t.entry(p.key)
-	for _, e := range bucket {
-		if (e^want)>>t.ordBits != 0 {
-			continue
-		}
-		ord := e & (1<<t.ordBits - 1)
-		if int(ord) >= t.N {
-			return false, format.Damaged("an entry is of no signature")
-		}
-		// Equal neighbours need only one prefetch. They stay in found; verify deals with them.
-		if ord != v.last {
-			kernel.Prefetch(unsafe.Pointer(&t.Doc(ord)[0]), 8*t.Words)
-		}
-		v.last = ord
-		if v.n == len(v.found) {
-			if goOn, err := v.verify(emit); !goOn {
-				return false, err
-			}
-		}
-		v.found[v.n].ord, v.found[v.n].band = ord, p.band
-		v.n++
-	}
-	return true, nil
-}
-
-// verify emits the documents in found that agree with the query in their band and in no band
-// before. Then it empties found. goOn is false if the search is over.
-func (v *bandVisit) verify(emit func(ord uint32, doc []uint64) bool) (goOn bool, err error) {
-	t := v.t
-	dealt := uint32(t.N) // the last document that agreed; none yet
-	for _, f := range v.found[:v.n] {
-		if f.ord == dealt {
-			continue
-		}
-		doc := t.Doc(f.ord)
-		if t.file != nil {
-			if err := t.file.Check(unsafe.Pointer(&doc[0]), 8*len(doc)); err != nil {
-				return false, err
-			}
-		}
-		if !t.Agree(doc, v.q.doc, int(f.band)) {
-			continue
-		}
-		dealt = f.ord
-		if t.IsFirst(doc, v.q.doc, int(f.band)) && !emit(f.ord, doc) {
-			return false, nil
-		}
-	}
-	v.n = 0
-	return true, nil
 }
 
 // Pairs calls emit with every two documents a < b that share a key in a band, for all bands in
@@ -464,39 +323,3 @@ func (t *Tables) Attach(docs store.Column, file *store.Mapping, columns store.Fi
 	}
 	return nil
 }
-
-// A Query is a signature to search for: its document and the keys of its bands. The empty set has
-// no keys, so nothing is found. If not all bits are kept, the values are packed into the document
-// only when Jaccard asks for them; that takes longer than to find nothing.
-type Query struct {
-	doc    []uint64
-	keys   []uint32
-	values []uint32 // not packed into doc yet
-}
-
-// Set makes q the query for a signature, which it copies.
-func (q *Query) Set(l *Layout, s []uint32) {
-	q.doc = slices.Grow(q.doc[:0], l.Words)[:l.Words]
-	if q.values = q.values[:0]; l.Bits == 32 {
-		l.Pack(q.doc, s)
-	} else {
-		clear(q.doc)
-		l.packKeys(q.doc, s)
-		q.values = append(q.values, s...)
-	}
-	if q.keys = q.keys[:0]; !l.IsEmpty(q.doc) {
-		q.keys = l.keys(q.doc, q.keys)
-	}
-}
-
-// Jaccard estimates the Jaccard similarity of the query and a document. It may change q.
-func (q *Query) Jaccard(l *Layout, doc []uint64) float64 {
-	if len(q.values) > 0 {
-		PackValues(q.doc, q.values, l.Bits)
-		q.values = q.values[:0]
-	}
-	return l.Jaccard(doc, q.doc)
-}
-
-// Queries pools Query values with their buffers. Call Set on what Get returns.
-var Queries = sync.Pool{New: func() any { return new(Query) }}
