@@ -31,9 +31,9 @@ import (
 // All methods may be called from several goroutines at once. Methods that change the index take
 // turns. Methods that read never wait: a search sees the index as it was when its loop began, with
 // every change that had returned by then, and each change as a whole or not at all. The body of a
-// loop may change the index. Now and then an addition rebuilds a part of the index, and rarely all
-// of it: that takes a quarter of a second for a million fingerprints, and a minute for a hundred
-// million. AddAll and Compact build the form that is searched fastest.
+// loop may change the index. Now and then an addition builds a small part of the index, which takes a
+// few milliseconds. Large parts are built by a goroutine that ends by itself. AddAll and Compact build
+// the form that is searched fastest.
 //
 // A fingerprint takes 50 to 64 bytes with an id of 64 bits (see [IndexOptions].Memory), and for a
 // while twice that while parts are rebuilt. An index holds at most 2³⁰ fingerprints; adding more is
@@ -244,6 +244,13 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
 	lo, hi := split(fp)
+	if len(v.Runs) > 1 {
+		for _, buckets := range []bool{false, true} {
+			for _, r := range v.Runs {
+				r.Find.Prefetch(lo, hi, distance, buckets)
+			}
+		}
+	}
 	for i, r := range v.Runs {
 		err := r.Find.Search(lo, hi, distance, func(ord uint32, d int) int {
 			if !v.Sees(r, ord) {

@@ -18,14 +18,19 @@ func TestIndexReaders(t *testing.T) {
 	t.Parallel()
 	t.Run("memory", func(t *testing.T) {
 		ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})
-		testIndexReaders(t, ix)
+		testIndexReaders(t, ix, true)
+	})
+	t.Run("merging", func(t *testing.T) { // parts are merged by another goroutine
+		ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})
+		ix.s.AtOnce = 200
+		testIndexReaders(t, ix, false)
 	})
 	t.Run("files", func(t *testing.T) {
-		testIndexReaders(t, mustOpen[int, Fingerprint64](t, filepath.Join(t.TempDir(), "x"), 3))
+		testIndexReaders(t, mustOpen[int, Fingerprint64](t, filepath.Join(t.TempDir(), "x"), 3), true)
 	})
 }
 
-func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64]) {
+func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64], compact bool) {
 	const moving = 20
 	at := func(id, turn int) Fingerprint64 { // always within 3 of its centre, which is far from others
 		return Fingerprint64(uint64(id+1)*0x9E3779B97F4A7C15) ^ 1<<(turn%64)
@@ -49,6 +54,15 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64]) {
 				}
 				if found != 1 {
 					t.Errorf("id %d is found %d times", id, found)
+					return
+				}
+				for _, m := range must(ix.SearchMany([]Fingerprint64{1, Fingerprint64(uint64(id+1) * 0x9E3779B97F4A7C15)}))[1] {
+					if m.ID == id {
+						found++
+					}
+				}
+				if found != 2 {
+					t.Errorf("id %d of many is found %d times", id, found-1)
 					return
 				}
 				if n%50 > 0 {
@@ -92,7 +106,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64]) {
 			id := rnd.IntN(moving)
 			ix.Add(id, at(id, turn))
 		}
-		if turn%2000 == 1999 {
+		if compact && turn%2000 == 1999 {
 			if err := ix.Compact(); err != nil {
 				t.Error(err)
 			}

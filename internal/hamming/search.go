@@ -57,6 +57,41 @@ func (t *Tree) Search(lo, hi uint64, distance int, emit func(ord uint32, distanc
 	return err
 }
 
+// Prefetch begins to load what a search will read first: where its buckets begin or, if that has
+// arrived, the buckets. A caller with several trees calls it for all of them before it searches the
+// first one, so that their waits overlap. It does nothing for a search that has many keys to look
+// up, because such a search has enough reads under way by itself.
+func (t *Tree) Prefetch(lo, hi uint64, distance int, buckets bool) {
+	if distance > t.Reach || len(t.Nodes) == 0 || t.Nodes[0].isNear() {
+		return
+	}
+	n := &t.Nodes[0]
+	if len(n.Tables) > 4 || !n.Combos && distance >= len(n.Tables) {
+		return
+	}
+	for i := range n.Tables {
+		tb := &n.Tables[i]
+		starts := tb.Starts[tb.key(lo, hi):]
+		if !buckets {
+			kernel.Prefetch(unsafe.Pointer(&starts[0]), 8)
+		} else if from, to := int(starts[0]&^SplitBit), int(starts[1]&^SplitBit); from < to && to <= len(tb.entries)/2 {
+			tb.prefetch(from, to)
+		}
+	}
+}
+
+// isNear reports whether the tables of a node are so small that they are in a cache anyway.
+func (n *node) isNear() bool { return n.count <= 1<<14 }
+
+// prefetch begins to load a bucket, which is not empty.
+func (t *Table) prefetch(from, to int) {
+	size := 4 * (to - from) // the tags
+	if size <= 128 {
+		size *= 2 // and the ordinals, which are right behind
+	}
+	kernel.Prefetch(unsafe.Pointer(&t.entries[2*from]), min(size, 1024))
+}
+
 // NewScan returns a tree without tables over fps. Every search compares all fingerprints, in
 // order. It is a value, so that it can stay on the stack.
 func NewScan(words int, fps []uint64) Tree { return Tree{words: words, fps: fps, Reach: -1} }
@@ -211,7 +246,7 @@ func nextCombination(x uint32) uint32 {
 // overlap instead of following one another.
 func (v *visit) buckets(number, k int, batch []probe) bool {
 	n := &v.t.Nodes[number]
-	far := n.count > 1<<14 // smaller tables are in a cache anyway
+	far := !n.isNear()
 	for i := range batch {
 		if p := &batch[i]; far {
 			kernel.Prefetch(unsafe.Pointer(&n.Tables[p.table].Starts[p.key]), 8)
@@ -230,11 +265,7 @@ func (v *visit) buckets(number, k int, batch []probe) bool {
 		}
 		from, to := int(at[0]&^SplitBit), int(p.to)
 		if far && from < to {
-			size := 4 * (to - from) // the tags
-			if size <= 128 {
-				size *= 2 // and the ordinals, which are right behind
-			}
-			kernel.Prefetch(unsafe.Pointer(&t.entries[2*from]), min(size, 1024))
+			t.prefetch(from, to)
 		}
 	}
 	for i := range batch {

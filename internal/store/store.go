@@ -36,7 +36,9 @@ type Store[ID comparable, T Finder] struct {
 	mu      sync.Mutex       // held by whoever changes the store
 	InTail  map[ID]uint32    // for every living document of the tail, its change
 	serial  uint32           // of the newest run
+	merging *merge[ID, T]    // what is being merged meanwhile, or nil; see merge.go
 	Now     func() time.Time // the clock; tests set it
+	AtOnce  int              // see atOnce; tests set it
 	seconds uint32           // time of the last addition, in seconds since 1970
 	Files   *storeFiles      // nil in memory
 }
@@ -91,7 +93,7 @@ type TailFinder interface {
 
 // Init makes s an empty store in memory.
 func Init[ID comparable, T Finder](s *Store[ID, T], f Form[T]) {
-	s.Form, s.IDs, s.Now = f, IDTypeOf[ID](), time.Now
+	s.Form, s.IDs, s.Now, s.AtOnce = f, IDTypeOf[ID](), time.Now, atOnce
 	s.swap(nil, LeastTail)
 }
 
@@ -284,39 +286,6 @@ func (s *Store[ID, T]) delete(id ID) bool {
 	delete(s.InTail, id)
 	s.publish(st, i, old)
 	return true
-}
-
-// flush makes a run of the tail, and merges runs so that there are few. The sizes of runs grow by a
-// factor of eight: flush takes the newest runs as long as each is no larger than the size at hand,
-// and goes on with the next size if they are larger together. So a document is copied only a few
-// times while the store grows. If most documents of an older run are dead, flush merges from that
-// run on. A run in a mapped snapshot stays as it is; only Compact and AddAll replace it.
-func (s *Store[ID, T]) flush() {
-	st := s.state.Load()
-	added := len(s.InTail)
-	total := added
-	first := len(st.Runs) // the runs from here on are merged
-	for size := 8 * max(added, LeastTail/4); ; size *= 8 {
-		for first > 0 && st.Runs[first-1].live <= size && st.Runs[first-1].File == nil {
-			first--
-			total += st.Runs[first].live
-		}
-		if total <= size || first == 0 || st.Runs[first-1].File != nil {
-			break
-		}
-	}
-	// Merge also from the first run on in which most documents are dead.
-	for i, r := range st.Runs[:first] {
-		if r.File == nil && r.live < r.Len()/2 {
-			first = i
-			break
-		}
-	}
-	runs := slices.Clone(st.Runs[:first])
-	if docs := s.gather(st.Runs[first:]); len(docs.IDs) > 0 {
-		runs = append(runs, s.build(docs, false))
-	}
-	s.swap(runs, 4*max(added, LeastTail/4))
 }
 
 // gather returns the living documents of some runs and of the tail, in the order of adding.
