@@ -3,13 +3,12 @@
 // them.
 //
 //	near.go       compares fingerprints: scans for near ones
-//	fold.go       lowers the case of ASCII text, and finds its words
 //	values.go     compares MinHash signatures
 //	rows.go       finds the smallest of some rows of bytes
 //	tier.go       which version runs
 //
 // weighted_amd64.go adds hashes with weights into counters; its portable twin is in internal/bitsum.
-// Beside a file such as rows.go, rows_amd64.go chooses and declares the assembly, and rows_other.go
-// is for all other processors, and for the build tag purego. The assembly for AVX2, and whatever
-// gen/main.go lists, is generated: go run -C internal/kernel/gen .
+// Beside a file such as rows.go, rows_amd64.go and rows_arm64.go choose and declare the assembly, and
+// rows_other.go is for all other processors, and for the build tag purego. The assembly for amd64 is
+// generated: go run -C internal/kernel/gen . The generator knows no arm64, so that is written by hand.
 package kernel

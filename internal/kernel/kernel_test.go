@@ -135,14 +135,6 @@ func FuzzKernels(f *testing.F) {
 		for i := range fps {
 			fps[i] = binary.LittleEndian.Uint64(data[8*i:])
 		}
-		for i := 0; i+64 <= len(data); i++ {
-			var got, want [64 + Slack]byte
-			gotMask, gotOK := FoldBlock((*[64]byte)(data[i:]), &got)
-			wantMask, wantOK := FoldBlockGeneric((*[64]byte)(data[i:]), &want)
-			if gotMask != wantMask || gotOK != wantOK || gotOK && got != want {
-				t.Fatalf("foldBlock(%q): %q, %x, %v; generic %q, %x, %v", data[i:i+64], got, gotMask, gotOK, want, wantMask, wantOK)
-			}
-		}
 		k = max(0, k%130)
 		eachTier(t, func(t *testing.T) {
 			checkNear(t, tags, fps, tag, k)

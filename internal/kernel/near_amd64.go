@@ -2,10 +2,7 @@
 
 package kernel
 
-import (
-	"math/bits"
-	"unsafe"
-)
+import "unsafe"
 
 // The assembly gets the first element and the length, so slices must not be empty. It reads no
 // element from n on: the lanes of the last vector that have none are masked. It compares distances
@@ -45,91 +42,46 @@ func anyPairAVX2(fps *uint64, n int, k int) bool
 //go:noescape
 func Prefetch(p unsafe.Pointer, n int)
 
+// The vectors of AVX2 have so many elements.
+const tagLanes, lanes64, lanes128 = 8, 4, 2
+
+// A copy of so few elements takes longer than to look at them.
+const enough = 8
+
+func nextTagVectors(from *uint32, n int, q uint32, k int) (int, uint64) {
+	return nextTagAVX2(from, n, q, k)
+}
+
+func next64Vectors(from *uint64, n int, q uint64, k int) (int, uint64) {
+	return next64AVX2(from, n, q, k)
+}
+
+func next128Vectors(from *[2]uint64, n int, q0, q1 uint64, k int) (int, uint64) {
+	return next128AVX2(from, n, q0, q1, k)
+}
+
 // NextTag finds the next block of tags with any within k bits of tag; see the top of near.go.
 func NextTag(tags []uint32, from int, tag uint32, k int) (at int, mask uint64) {
-	switch {
-	case from >= len(tags) || tier == Generic:
-		return nextTagGeneric(tags, from, tag, k)
-	case tier == AVX512:
+	if tier == AVX512 && from < len(tags) {
 		return nextTagAVX512(&tags[0], len(tags), from, tag, k)
 	}
-	whole := (len(tags) - from) &^ 7
-	if whole > 0 {
-		at, mask = nextTagAVX2(&tags[from], whole, tag, k)
-	}
-	at, behind, more := lastBlock(at, mask, whole)
-	if more {
-		for i, x := range tags[from+whole:] {
-			if bits.OnesCount32(x^tag) <= k {
-				mask |= 1 << (behind + i)
-			}
-		}
-	}
-	return found(from+at, mask, len(tags))
+	return nextTag(tags, from, tag, k)
 }
 
 // Next64 finds the next block of fingerprints with any within k bits of q; see the top of near.go.
 func Next64(fps []uint64, from int, q uint64, k int) (at int, mask uint64) {
-	switch {
-	case from >= len(fps) || tier == Generic:
-		return next64Generic(fps, from, q, k)
-	case tier == AVX512:
+	if tier == AVX512 && from < len(fps) {
 		return next64AVX512(&fps[0], len(fps), from, q, k)
 	}
-	whole := (len(fps) - from) &^ 3
-	if whole > 0 {
-		at, mask = next64AVX2(&fps[from], whole, q, k)
-	}
-	at, behind, more := lastBlock(at, mask, whole)
-	if more {
-		for i, x := range fps[from+whole:] {
-			if bits.OnesCount64(x^q) <= k {
-				mask |= 1 << (behind + i)
-			}
-		}
-	}
-	return found(from+at, mask, len(fps))
+	return next64(fps, from, q, k)
 }
 
 // Next128 is [Next64] for 128 bits. The order of the two words does not matter.
 func Next128(fps [][2]uint64, from int, q [2]uint64, k int) (at int, mask uint64) {
-	switch {
-	case from >= len(fps) || tier == Generic:
-		return next128Generic(fps, from, q, k)
-	case tier == AVX512:
+	if tier == AVX512 && from < len(fps) {
 		return next128AVX512(&fps[0], len(fps), from, q[0], q[1], k)
 	}
-	whole := (len(fps) - from) &^ 1
-	if whole > 0 {
-		at, mask = next128AVX2(&fps[from], whole, q[0], q[1], k)
-	}
-	at, behind, more := lastBlock(at, mask, whole)
-	if more {
-		for i, x := range fps[from+whole:] {
-			if bits.OnesCount64(x[0]^q[0])+bits.OnesCount64(x[1]^q[1]) <= k {
-				mask |= 1 << (behind + i)
-			}
-		}
-	}
-	return found(from+at, mask, len(fps))
-}
-
-// lastBlock says whether the elements behind whole vectors are still to be looked at: those of the
-// block in which a scan ended, or of the last block if it found nothing. behind is their position in
-// this block.
-func lastBlock(at int, mask uint64, whole int) (block, behind int, more bool) {
-	if mask == 0 {
-		at = whole &^ (NearBlock - 1)
-	}
-	return at, whole - at, whole-at < NearBlock
-}
-
-// found returns a block and its matches, or n if there is none.
-func found(at int, mask uint64, n int) (int, uint64) {
-	if mask == 0 {
-		return n, 0
-	}
-	return at, mask
+	return next128(fps, from, q, k)
 }
 
 // AnyPair reports whether any two of fps are within k bits. It compares all pairs, so it is for few

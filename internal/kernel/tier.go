@@ -1,7 +1,5 @@
 package kernel
 
-import "slices"
-
 // A Tier is a set of instructions that a processor has.
 type Tier uint8
 
@@ -9,18 +7,19 @@ const (
 	Generic Tier = iota // portable Go
 	AVX2                // with BMI2
 	AVX512              // F, BW and VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4
+	NEON                // every arm64
 )
 
 // String returns the name of the tier.
-func (t Tier) String() string { return [...]string{"generic", "AVX2", "AVX-512"}[t] }
+func (t Tier) String() string { return [...]string{"generic", "AVX2", "AVX-512", "NEON"}[t] }
 
 // tier is what the kernels use: the best that there is.
 var tier = best()
 
-// Tiers returns the tiers that this machine has, the best one last.
-func Tiers() []Tier {
-	all := []Tier{Generic, AVX2, AVX512}
-	return all[:slices.Index(all, best())+1]
+// best returns the best tier of this machine.
+func best() Tier {
+	all := Tiers()
+	return all[len(all)-1]
 }
 
 // Use makes the kernels use a tier of Tiers, until it is called again. It is for tests and

@@ -4,14 +4,14 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// best returns the best tier of this processor. GODEBUG=cpu.avx512vpopcntdq=off or cpu.avx2=off
-// take a tier away.
-func best() Tier {
+// Tiers returns the tiers that this machine has, the best one last. GODEBUG=cpu.avx512vpopcntdq=off
+// or cpu.avx2=off take a tier away.
+func Tiers() []Tier {
 	switch x := &cpu.X86; {
 	case !x.HasAVX2 || !x.HasBMI2:
-		return Generic
+		return []Tier{Generic}
 	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512VPOPCNTDQ:
-		return AVX2
+		return []Tier{Generic, AVX2}
 	}
-	return AVX512
+	return []Tier{Generic, AVX2, AVX512}
 }

@@ -1,5 +1,6 @@
-//go:build !amd64 || purego
+//go:build (!amd64 && !arm64) || purego
 
 package kernel
 
-func best() Tier { return Generic }
+// Tiers returns the tiers that this machine has, the best one last.
+func Tiers() []Tier { return []Tier{Generic} }

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/ucd"
 )
 
@@ -35,8 +34,8 @@ import (
 // The buffer is filled in blocks. When it is full, carry moves the units that a window may still
 // need to the front of a buffer, the same one or a new one. There are three ways through the text:
 //
-//   - 64 bytes of ASCII at once, with a SIMD kernel that folds them and returns a bit mask of the
-//     letters and digits (asciiWords, asciiChars);
+//   - 64 bytes of ASCII at once, which foldBlock folds, with a bit mask of the letters and digits
+//     (asciiWords, asciiChars);
 //   - runs of the most common Han characters, which need no table (han);
 //   - everything else character by character with the tables of package ucd (Next).
 //
@@ -200,11 +199,11 @@ func (u *units) closeWord(pos int) {
 
 // lexWords is lex for words. It takes steps of 64 bytes, as one block if all of them are ASCII.
 func (u *units) lexWords(b []byte, pos int) int {
-	var folded [64 + kernel.Slack]byte
+	var folded [64 + slackBytes]byte
 	for pos < len(b) && !u.full() {
 		end := pos + 64
 		if end <= len(b) {
-			if mask, ok := kernel.FoldBlock((*[64]byte)(b[pos:]), &folded); ok {
+			if mask, ok := foldBlock((*[64]byte)(b[pos:]), &folded); ok {
 				u.asciiWords(&folded, mask, pos)
 				pos = end
 				continue
@@ -241,7 +240,7 @@ func (u *units) lexWords(b []byte, pos int) int {
 	return pos
 }
 
-// asciiWords reads the 64 bytes of ASCII at pos. folded and mask come from kernel.FoldBlock: bit i
+// asciiWords reads the 64 bytes of ASCII at pos. folded and mask come from foldBlock: bit i
 // of mask says that byte i is a letter or a digit. So every run of ones is a word:
 //
 //	text   e   c a t ,   a n d   d o      lowest bit on the left
@@ -252,7 +251,7 @@ func (u *units) lexWords(b []byte, pos int) int {
 //
 // Adding the lowest set bit of a mask carries through the lowest run of ones, and a bitwise and
 // with the mask then clears that run. Each loop below goes from run to run that way.
-func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int) {
+func (u *units) asciiWords(folded *[64 + slackBytes]byte, mask uint64, pos int) {
 	if mask&1 == 0 || u.lone {
 		u.closeWord(pos)
 	}
@@ -288,7 +287,7 @@ func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 		mask &= mask + mask&-mask
 		// Copy 16 bytes whatever the size: most words are no longer, and a copy of fixed size is
 		// two instructions. What is too much is overwritten by the next word. folded ends with
-		// kernel.Slack more bytes, so the copy may read beyond byte 63.
+		// slackBytes more bytes, so the copy may read beyond byte 63.
 		*(*[16]byte)(out[at:]) = *(*[16]byte)(folded[s:])
 		if size > 16 {
 			copy(out[at+16:], folded[s+16:s+size])
@@ -310,7 +309,7 @@ func (u *units) asciiWords(folded *[64 + kernel.Slack]byte, mask uint64, pos int
 // extend appends the bytes s to e−1 of a folded block to the word being read, or begins a word with
 // them. A word that would get longer than MaxWord is cut there and goes on as a new one. One cut is
 // enough, since a block is shorter than MaxWord.
-func (u *units) extend(folded *[64 + kernel.Slack]byte, s, e, pos int) {
+func (u *units) extend(folded *[64 + slackBytes]byte, s, e, pos int) {
 	if u.used == u.open {
 		u.openFrom = u.base + pos + s
 	}
@@ -330,11 +329,11 @@ func (u *units) extend(folded *[64 + kernel.Slack]byte, s, e, pos int) {
 // lexChars is lex for characters. It differs from lexWords in that every letter is a unit, and that
 // there are no spaces between units.
 func (u *units) lexChars(b []byte, pos int) int {
-	var folded [64 + kernel.Slack]byte
+	var folded [64 + slackBytes]byte
 	for pos < len(b) && !u.full() {
 		end := pos + 64
 		if end <= len(b) {
-			if mask, ok := kernel.FoldBlock((*[64]byte)(b[pos:]), &folded); ok {
+			if mask, ok := foldBlock((*[64]byte)(b[pos:]), &folded); ok {
 				u.asciiChars(&folded, mask, pos)
 				pos = end
 				continue
@@ -368,7 +367,7 @@ func (u *units) lexChars(b []byte, pos int) int {
 // every byte and its offsets, but moves on only if the bit in mask is set, so that the next byte
 // overwrites one that does not count. The last character stays open if it is at the end of the
 // block.
-func (u *units) asciiChars(folded *[64 + kernel.Slack]byte, mask uint64, pos int) {
+func (u *units) asciiChars(folded *[64 + slackBytes]byte, mask uint64, pos int) {
 	u.close(pos)
 	n, used := len(u.end), u.used
 	start, end := slices.Grow(u.start, 64)[:n+64], slices.Grow(u.end, 64)[:n+64]

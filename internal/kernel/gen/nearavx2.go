@@ -9,9 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// near makes the scans of fingerprints for AVX2, which cannot count bits: a byte shuffle looks up the
+// nearAVX2 makes the scans of fingerprints for AVX2, which cannot count bits: a byte shuffle looks up the
 // counts of nibbles, and further instructions add them up.
-func near(c *build.Context) {
+func nearAVX2(c *build.Context) {
 	nibbles := c.StaticGlobal("bitsOfNibbles")
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	for i := range 32 {
