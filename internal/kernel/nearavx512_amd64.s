@@ -310,7 +310,7 @@ done:
 	RET
 
 // func anyPairAVX512(fps *uint64, n int, k int) bool
-// Requires: AVX, AVX512F, AVX512VPOPCNTDQ, BMI2, CMOV
+// Requires: AVX, AVX512F, AVX512VPOPCNTDQ, BMI2
 TEXT ·anyPairAVX512(SB), NOSPLIT, $0-25
 	MOVQ         fps+0(FP), AX
 	MOVQ         n+8(FP), CX
@@ -340,13 +340,10 @@ eight:
 few:
 	TESTQ       BX, BX
 	JEQ         each
-	MOVQ        $0x00000008, SI
-	CMPQ        BX, SI
-	CMOVQLT     BX, SI
-	MOVL        $0xffffffff, BX
-	SHLXL       SI, BX, BX
-	NOTL        BX
-	KMOVW       BX, K2
+	MOVL        $0xffffffff, SI
+	SHLXL       BX, SI, SI
+	NOTL        SI
+	KMOVW       SI, K2
 	VMOVDQU64.Z (DX), K2, Z2
 	VPXORQ      Z1, Z2, Z2
 	VPOPCNTQ    Z2, Z2

@@ -52,7 +52,7 @@ func scan512(c *build.Context, width int) {
 	c.Attributes(nosplit)
 	c.SignatureExpr(fmt.Sprintf("func(%s *%s, n, from int, %s, k int) (at int, mask uint64)", arg, typ, args))
 	do := newOp512(c, width)
-	lanes, size := 512/width, width/8
+	each, size := 512/width, width/8 // elements of a vector, bytes of an element
 	p, left, at := c.Load(c.Param(arg), c.GP64()), c.Load(c.Param("n"), c.GP64()), c.Load(c.Param("from"), c.GP64())
 	query, most := c.ZMM(), c.ZMM()
 	switch width {
@@ -131,7 +131,14 @@ func scan512(c *build.Context, width int) {
 	c.Label("rest")
 	c.TESTQ(left, left)
 	c.JLE(LabelRef("done"))
-	in := lanesUpTo(c, left, lanes, width == 128)
+	n := c.GP64() // the lanes of the next elements
+	c.MOVQ(U32(each), n)
+	c.CMPQ(left, n)
+	c.CMOVQLT(left, n)
+	if width == 128 {
+		c.ADDQ(n, n)
+	}
+	in := lanes(c, n)
 	x, bits := c.ZMM(), c.GP64()
 	do.load(Mem{Base: p}, in, x)
 	do.xor(query, x, x)
@@ -149,8 +156,8 @@ func scan512(c *build.Context, width int) {
 	c.SHLXQ(shift, bits, bits)
 	c.ORQ(bits, mask)
 	c.ADDQ(Imm(64), p)
-	c.ADDQ(Imm(uint64(lanes)), shift)
-	c.SUBQ(Imm(uint64(lanes)), left)
+	c.ADDQ(Imm(uint64(each)), shift)
+	c.SUBQ(Imm(uint64(each)), left)
 	c.JMP(LabelRef("rest"))
 
 	c.Label("done")
@@ -162,16 +169,9 @@ func scan512(c *build.Context, width int) {
 	c.RET()
 }
 
-// lanesUpTo returns a mask of as many lanes as elements are left, at most lanes. Elements of two lanes
-// count twice.
-func lanesUpTo(c *build.Context, left reg.Register, lanes int, twice bool) reg.OpmaskVirtual {
-	n, ones, in := c.GP64(), c.GP32(), c.K()
-	c.MOVQ(U32(lanes), n)
-	c.CMPQ(left, n)
-	c.CMOVQLT(left, n)
-	if twice {
-		c.ADDQ(n, n)
-	}
+// lanes returns a mask of the first n lanes.
+func lanes(c *build.Context, n reg.GPVirtual) reg.OpmaskVirtual {
+	ones, in := c.GP32(), c.K()
 	c.MOVL(U32(0xFFFFFFFF), ones)
 	c.SHLXL(n.As32(), ones, ones)
 	c.NOTL(ones)
@@ -213,7 +213,7 @@ func anyPair512(c *build.Context) {
 	c.Label("few")
 	c.TESTQ(left, left)
 	c.JEQ(LabelRef("each"))
-	in := lanesUpTo(c, left, 8, false)
+	in := lanes(c, left)
 	c.VMOVDQU64_Z(Mem{Base: with}, in, x)
 	c.VPXORQ(query, x, x)
 	c.VPOPCNTQ(x, x)
