@@ -104,6 +104,10 @@ func BenchmarkTiers(b *testing.B) {
 			for range Pairs(b.Context(), fps, 3) {
 			}
 		}},
+		{"units=4096", func(int) {
+			var a Accumulator64
+			a.AddAll(hashes)
+		}},
 		{"weighted=4096", func(int) {
 			var a Accumulator64
 			a.AddWeighted(hashes, weights)

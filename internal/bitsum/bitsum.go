@@ -25,6 +25,8 @@
 // the order of operations never matters, and equal sums are equal values (== works).
 package bitsum
 
+import "github.com/neardup/neardup/internal/kernel"
+
 // A Sum is the sum of weighted hashes. The zero value is the empty sum. Equal sums are equal
 // values. Each V_i must stay below 2⁶³ in absolute value; it does if the absolute values of the
 // weights add up to less than that.
@@ -89,8 +91,19 @@ func (a *Sum) invert(hash uint64) {
 // two hashes of a pair enter together with the plane of weight 1, the two carries of two such
 // adders with the plane of weight 2, and so on. So 32 hashes cost 31 adders and one ripple, from
 // plane 5 on.
+//
+// Kernels for AVX2 and AVX-512 do the same with a tree for each lane of a vector.
 func (a *Sum) AddAll(hashes []uint64) {
 	a.mass += uint64(len(hashes))
+	for {
+		var planes [kernel.MostLanes * kernel.Planes]uint64
+		n, lanes := kernel.CountBits(&planes, hashes)
+		if n == 0 {
+			break
+		}
+		a.addCounts(&planes, lanes)
+		hashes = hashes[n:]
+	}
 	p := &a.planes
 	ones, twos, fours, eights, sixteens := p[0], p[1], p[2], p[3], p[4]
 	for len(hashes) >= 32 {
@@ -140,6 +153,17 @@ func (a *Sum) AddAll(hashes []uint64) {
 	}
 	for _, h := range hashes {
 		a.ripple(0, h)
+	}
+}
+
+// addCounts adds the counts of all lanes of [kernel.CountBits].
+func (a *Sum) addCounts(planes *[kernel.MostLanes * kernel.Planes]uint64, lanes int) {
+	for lane := range lanes {
+		carry := uint64(0)
+		for j := range kernel.Planes {
+			a.planes[j], carry = csa(a.planes[j], planes[lanes*j+lane], carry)
+		}
+		a.ripple(kernel.Planes, carry)
 	}
 }
 

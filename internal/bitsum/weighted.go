@@ -1,6 +1,10 @@
 package bitsum
 
-import "github.com/neardup/neardup/internal/kernel"
+import (
+	"unsafe"
+
+	"github.com/neardup/neardup/internal/kernel"
+)
 
 // This file adds many hashes with weights of their own, by tables of partial sums (the method of
 // the Four Russians).
@@ -18,8 +22,8 @@ import "github.com/neardup/neardup/internal/kernel"
 //	word 2   bits 62 … 6 2
 //	word 3   bits 63 … 7 3
 //
-// The sums are kept in 64 plain counters, and transposed into the planes of the [Sum] at the end. On
-// processors for which there is a kernel, it adds to these counters directly instead.
+// The sums are kept in 64 plain counters, and transposed into the planes of the [Sum] at the end. A
+// kernel for AVX-512 does the same with tables in registers.
 
 // sums holds the counters C_i of a number of batches, as plain numbers, before they are added to a
 // Sum. Counter 4k+r is number k of row r, because it comes from nibble k of word r.
@@ -34,15 +38,18 @@ func (a *Sum) AddWeighted(hashes []uint64, weights []int64) {
 		}
 		return
 	}
-	var counters [64]uint64
-	if kernel.AddWeighted(&counters, hashes, weights) {
-		for _, w := range weights {
-			a.mass += uint64(w)
-		}
-		a.addCounters(&counters)
-		return
-	}
 	var s sums
+	for _, w := range weights {
+		a.mass += uint64(w)
+	}
+	if !kernel.AddWeighted((*[64]uint64)(unsafe.Pointer(&s)), hashes, weights) {
+		s.addAll(hashes, weights)
+	}
+	a.addSums(&s)
+}
+
+// addAll adds hashes with weights.
+func (s *sums) addAll(hashes []uint64, weights []int64) {
 	var t subsets
 	for len(hashes) > 0 {
 		// The last batch is filled up with hashes of weight 0.
@@ -50,14 +57,10 @@ func (a *Sum) AddWeighted(hashes []uint64, weights []int64) {
 		var w [16]int64
 		n := copy(h[:], hashes)
 		copy(w[:], weights[:n])
-		for _, x := range w {
-			a.mass += uint64(x)
-		}
 		t.of(&w)
 		s.add(&h, &t)
 		hashes, weights = hashes[n:], weights[n:]
 	}
-	a.addSums(&s)
 }
 
 // subsets holds four tables, one behind the other: entry 16g+s is the sum of the weights of subset
@@ -134,14 +137,9 @@ func (a *Sum) addSums(s *sums) {
 			planes[4*k+r] = c
 		}
 	}
-	a.addCounters(&planes)
-}
-
-// addCounters adds 64 plain counters to a. It overwrites them.
-func (a *Sum) addCounters(counters *[64]uint64) {
-	transpose(counters)
+	transpose(&planes)
 	carry := uint64(0)
-	for j, q := range counters {
+	for j, q := range planes {
 		a.planes[j], carry = csa(a.planes[j], q, carry)
 	}
 }

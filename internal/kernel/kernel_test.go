@@ -204,14 +204,43 @@ func checkWeighted(t *testing.T, hashes []uint64, weights []int64) {
 	t.Helper()
 	var got, want [64]uint64
 	for i := range want {
-		want[i] = uint64(i) << 60
+		place := i%4*16 + i/4
+		got[place] = uint64(i) << 60
+		want[place] = got[place]
 		for j, h := range hashes {
-			want[i] += h >> i & 1 * uint64(weights[j])
+			want[place] += h >> i & 1 * uint64(weights[j])
 		}
-		got[i] = uint64(i) << 60
 	}
 	if AddWeighted(&got, hashes, weights) && got != want {
 		t.Fatalf("AddWeighted of %d: %v, want %v", len(hashes), got, want)
+	}
+}
+
+// checkCounts compares the counts of bits with the definition.
+func checkCounts(t *testing.T, hashes []uint64) {
+	t.Helper()
+	var got, want [64]int
+	n := 0
+	for {
+		var planes [MostLanes * Planes]uint64
+		counted, lanes := CountBits(&planes, hashes[n:])
+		if counted == 0 {
+			break
+		}
+		n += counted
+		for at := range lanes * Planes {
+			for i := range got {
+				got[i] += int(planes[at] >> i & 1 << (at / lanes))
+			}
+		}
+	}
+	for _, h := range hashes[:n] {
+		for i := range want {
+			want[i] += int(h >> i & 1)
+		}
+	}
+	if tier >= AVX2 && tier != NEON && len(hashes)-n >= 128 || got != want {
+		t.Fatalf("CountBits of %d: %d, %v, want %v", len(hashes), n, got, want)
 	}
 }
 
@@ -238,6 +267,14 @@ func TestOthers(t *testing.T) {
 				data[i] = uint8(rnd.Uint32())
 			}
 			checkRows(t, data, n)
+			checkCounts(t, a)
+		}
+		for _, n := range []int{127, 128, 1000, 8063, 8064, 8065, 20_000} {
+			a := words(t, n)
+			for i := range a {
+				a[i] = rnd.Uint64() | rnd.Uint64()<<32 | 1
+			}
+			checkCounts(t, a)
 		}
 	})
 }

@@ -4,248 +4,133 @@
 
 #include "textflag.h"
 
-DATA bitOfEach<>+0(SB)/8, $0x0000000000000001
-DATA bitOfEach<>+8(SB)/8, $0x0000000000000002
-DATA bitOfEach<>+16(SB)/8, $0x0000000000000004
-DATA bitOfEach<>+24(SB)/8, $0x0000000000000008
-DATA bitOfEach<>+32(SB)/8, $0x0000000000000010
-DATA bitOfEach<>+40(SB)/8, $0x0000000000000020
-DATA bitOfEach<>+48(SB)/8, $0x0000000000000040
-DATA bitOfEach<>+56(SB)/8, $0x0000000000000080
-DATA bitOfEach<>+64(SB)/8, $0x0000000000000100
-DATA bitOfEach<>+72(SB)/8, $0x0000000000000200
-DATA bitOfEach<>+80(SB)/8, $0x0000000000000400
-DATA bitOfEach<>+88(SB)/8, $0x0000000000000800
-DATA bitOfEach<>+96(SB)/8, $0x0000000000001000
-DATA bitOfEach<>+104(SB)/8, $0x0000000000002000
-DATA bitOfEach<>+112(SB)/8, $0x0000000000004000
-DATA bitOfEach<>+120(SB)/8, $0x0000000000008000
-DATA bitOfEach<>+128(SB)/8, $0x0000000000010000
-DATA bitOfEach<>+136(SB)/8, $0x0000000000020000
-DATA bitOfEach<>+144(SB)/8, $0x0000000000040000
-DATA bitOfEach<>+152(SB)/8, $0x0000000000080000
-DATA bitOfEach<>+160(SB)/8, $0x0000000000100000
-DATA bitOfEach<>+168(SB)/8, $0x0000000000200000
-DATA bitOfEach<>+176(SB)/8, $0x0000000000400000
-DATA bitOfEach<>+184(SB)/8, $0x0000000000800000
-DATA bitOfEach<>+192(SB)/8, $0x0000000001000000
-DATA bitOfEach<>+200(SB)/8, $0x0000000002000000
-DATA bitOfEach<>+208(SB)/8, $0x0000000004000000
-DATA bitOfEach<>+216(SB)/8, $0x0000000008000000
-DATA bitOfEach<>+224(SB)/8, $0x0000000010000000
-DATA bitOfEach<>+232(SB)/8, $0x0000000020000000
-DATA bitOfEach<>+240(SB)/8, $0x0000000040000000
-DATA bitOfEach<>+248(SB)/8, $0x0000000080000000
-DATA bitOfEach<>+256(SB)/8, $0x0000000100000000
-DATA bitOfEach<>+264(SB)/8, $0x0000000200000000
-DATA bitOfEach<>+272(SB)/8, $0x0000000400000000
-DATA bitOfEach<>+280(SB)/8, $0x0000000800000000
-DATA bitOfEach<>+288(SB)/8, $0x0000001000000000
-DATA bitOfEach<>+296(SB)/8, $0x0000002000000000
-DATA bitOfEach<>+304(SB)/8, $0x0000004000000000
-DATA bitOfEach<>+312(SB)/8, $0x0000008000000000
-DATA bitOfEach<>+320(SB)/8, $0x0000010000000000
-DATA bitOfEach<>+328(SB)/8, $0x0000020000000000
-DATA bitOfEach<>+336(SB)/8, $0x0000040000000000
-DATA bitOfEach<>+344(SB)/8, $0x0000080000000000
-DATA bitOfEach<>+352(SB)/8, $0x0000100000000000
-DATA bitOfEach<>+360(SB)/8, $0x0000200000000000
-DATA bitOfEach<>+368(SB)/8, $0x0000400000000000
-DATA bitOfEach<>+376(SB)/8, $0x0000800000000000
-DATA bitOfEach<>+384(SB)/8, $0x0001000000000000
-DATA bitOfEach<>+392(SB)/8, $0x0002000000000000
-DATA bitOfEach<>+400(SB)/8, $0x0004000000000000
-DATA bitOfEach<>+408(SB)/8, $0x0008000000000000
-DATA bitOfEach<>+416(SB)/8, $0x0010000000000000
-DATA bitOfEach<>+424(SB)/8, $0x0020000000000000
-DATA bitOfEach<>+432(SB)/8, $0x0040000000000000
-DATA bitOfEach<>+440(SB)/8, $0x0080000000000000
-DATA bitOfEach<>+448(SB)/8, $0x0100000000000000
-DATA bitOfEach<>+456(SB)/8, $0x0200000000000000
-DATA bitOfEach<>+464(SB)/8, $0x0400000000000000
-DATA bitOfEach<>+472(SB)/8, $0x0800000000000000
-DATA bitOfEach<>+480(SB)/8, $0x1000000000000000
-DATA bitOfEach<>+488(SB)/8, $0x2000000000000000
-DATA bitOfEach<>+496(SB)/8, $0x4000000000000000
-DATA bitOfEach<>+504(SB)/8, $0x8000000000000000
-GLOBL bitOfEach<>(SB), RODATA|NOPTR, $512
+DATA nibbleShifts<>+0(SB)/8, $0x0000000000000000
+DATA nibbleShifts<>+8(SB)/8, $0x0000000000000004
+DATA nibbleShifts<>+16(SB)/8, $0x0000000000000008
+DATA nibbleShifts<>+24(SB)/8, $0x000000000000000c
+DATA nibbleShifts<>+32(SB)/8, $0x0000000000000010
+DATA nibbleShifts<>+40(SB)/8, $0x0000000000000014
+DATA nibbleShifts<>+48(SB)/8, $0x0000000000000018
+DATA nibbleShifts<>+56(SB)/8, $0x000000000000001c
+DATA nibbleShifts<>+64(SB)/8, $0x0000000000000020
+DATA nibbleShifts<>+72(SB)/8, $0x0000000000000024
+DATA nibbleShifts<>+80(SB)/8, $0x0000000000000028
+DATA nibbleShifts<>+88(SB)/8, $0x000000000000002c
+DATA nibbleShifts<>+96(SB)/8, $0x0000000000000030
+DATA nibbleShifts<>+104(SB)/8, $0x0000000000000034
+DATA nibbleShifts<>+112(SB)/8, $0x0000000000000038
+DATA nibbleShifts<>+120(SB)/8, $0x000000000000003c
+GLOBL nibbleShifts<>(SB), RODATA|NOPTR, $128
 
-// func addWeightedAVX512(counters *[64]uint64, hashes *uint64, weights *int64, n int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·addWeightedAVX512(SB), NOSPLIT, $0-32
-	MOVQ      counters+0(FP), AX
+// func addWeightedAVX512(sums *[64]uint64, hashes *uint64, weights *int64, n int)
+// Requires: AVX, AVX512F
+TEXT ·addWeightedAVX512(SB), NOSPLIT, $32-32
+	MOVQ      sums+0(FP), AX
 	MOVQ      hashes+8(FP), CX
 	MOVQ      weights+16(FP), DX
 	MOVQ      n+24(FP), BX
 	VMOVDQU64 (AX), Z0
-	VMOVDQU64 bitOfEach<>+0(SB), Z1
 	VMOVDQU64 64(AX), Z1
-	VMOVDQU64 bitOfEach<>+64(SB), Z2
 	VMOVDQU64 128(AX), Z2
-	VMOVDQU64 bitOfEach<>+128(SB), Z3
 	VMOVDQU64 192(AX), Z3
-	VMOVDQU64 bitOfEach<>+192(SB), Z4
 	VMOVDQU64 256(AX), Z4
-	VMOVDQU64 bitOfEach<>+256(SB), Z5
 	VMOVDQU64 320(AX), Z5
-	VMOVDQU64 bitOfEach<>+320(SB), Z6
 	VMOVDQU64 384(AX), Z6
-	VMOVDQU64 bitOfEach<>+384(SB), Z7
 	VMOVDQU64 448(AX), Z7
-	VMOVDQU64 bitOfEach<>+448(SB), Z8
-	XORQ      SI, SI
+	VMOVDQU64 nibbleShifts<>+0(SB), Z8
+	VMOVDQU64 nibbleShifts<>+64(SB), Z9
+	MOVL      $0x000000aa, SI
+	KMOVW     SI, K1
+	MOVL      $0x000000cc, SI
+	KMOVW     SI, K2
+	MOVL      $0x000000f0, SI
+	KMOVW     SI, K3
+	MOVQ      $0x5555555555555555, SI
+	MOVQ      $0x3333333333333333, DI
 
-hash:
-	VPBROADCASTQ (CX)(SI*8), Z8
-	VPBROADCASTQ (DX)(SI*8), Z8
-	KMOVB        (CX)(SI*8), K1
-	VPADDQ       Z8, Z0, K1, Z0
-	KMOVB        1(CX)(SI*8), K1
-	VPADDQ       Z8, Z1, K1, Z1
-	KMOVB        2(CX)(SI*8), K1
-	VPADDQ       Z8, Z2, K1, Z2
-	KMOVB        3(CX)(SI*8), K1
-	VPADDQ       Z8, Z3, K1, Z3
-	KMOVB        4(CX)(SI*8), K1
-	VPADDQ       Z8, Z4, K1, Z4
-	KMOVB        5(CX)(SI*8), K1
-	VPADDQ       Z8, Z5, K1, Z5
-	KMOVB        6(CX)(SI*8), K1
-	VPADDQ       Z8, Z6, K1, Z6
-	KMOVB        7(CX)(SI*8), K1
-	VPADDQ       Z8, Z7, K1, Z7
-	INCQ         SI
-	CMPQ         SI, BX
-	JNE          hash
-	VMOVDQU64    Z0, (AX)
-	VMOVDQU64    Z1, 64(AX)
-	VMOVDQU64    Z2, 128(AX)
-	VMOVDQU64    Z3, 192(AX)
-	VMOVDQU64    Z4, 256(AX)
-	VMOVDQU64    Z5, 320(AX)
-	VMOVDQU64    Z6, 384(AX)
-	VMOVDQU64    Z7, 448(AX)
-	VZEROUPPER
-	RET
-
-// func addWeightedAVX2(counters *[64]uint64, hashes *uint64, weights *int64, n int)
-// Requires: AVX, AVX2
-TEXT ·addWeightedAVX2(SB), NOSPLIT, $0-32
-	MOVQ    counters+0(FP), AX
-	MOVQ    hashes+8(FP), CX
-	MOVQ    weights+16(FP), DX
-	MOVQ    n+24(FP), BX
-	VMOVDQU (AX), Y0
-	VMOVDQU 32(AX), Y1
-	VMOVDQU 64(AX), Y2
-	VMOVDQU 96(AX), Y3
-	VMOVDQU 128(AX), Y4
-	VMOVDQU 160(AX), Y5
-	VMOVDQU 192(AX), Y6
-	VMOVDQU 224(AX), Y7
-	XORQ    SI, SI
-
-low:
-	VPBROADCASTQ (CX)(SI*8), Y8
-	VPBROADCASTQ (DX)(SI*8), Y9
-	VPAND        bitOfEach<>+0(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+0(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y0, Y0
-	VPAND        bitOfEach<>+32(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+32(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y1, Y1
-	VPAND        bitOfEach<>+64(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+64(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y2, Y2
-	VPAND        bitOfEach<>+96(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+96(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y3, Y3
-	VPAND        bitOfEach<>+128(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+128(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y4, Y4
-	VPAND        bitOfEach<>+160(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+160(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y5, Y5
-	VPAND        bitOfEach<>+192(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+192(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y6, Y6
-	VPAND        bitOfEach<>+224(SB), Y8, Y8
-	VPCMPEQQ     bitOfEach<>+224(SB), Y8, Y8
-	VPAND        Y9, Y8, Y8
-	VPADDQ       Y8, Y7, Y7
-	INCQ         SI
-	CMPQ         SI, BX
-	JNE          low
-	VMOVDQU      Y0, (AX)
-	VMOVDQU      Y1, 32(AX)
-	VMOVDQU      Y2, 64(AX)
-	VMOVDQU      Y3, 96(AX)
-	VMOVDQU      Y4, 128(AX)
-	VMOVDQU      Y5, 160(AX)
-	VMOVDQU      Y6, 192(AX)
-	VMOVDQU      Y7, 224(AX)
-	VMOVDQU      256(AX), Y0
-	VMOVDQU      288(AX), Y1
-	VMOVDQU      320(AX), Y2
-	VMOVDQU      352(AX), Y3
-	VMOVDQU      384(AX), Y4
-	VMOVDQU      416(AX), Y5
-	VMOVDQU      448(AX), Y6
-	VMOVDQU      480(AX), Y7
-	XORQ         SI, SI
-
-high:
-	VPBROADCASTQ (CX)(SI*8), Y8
-	VPBROADCASTQ (DX)(SI*8), Y9
-	VPAND        bitOfEach<>+256(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+256(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y0, Y0
-	VPAND        bitOfEach<>+288(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+288(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y1, Y1
-	VPAND        bitOfEach<>+320(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+320(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y2, Y2
-	VPAND        bitOfEach<>+352(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+352(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y3, Y3
-	VPAND        bitOfEach<>+384(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+384(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y4, Y4
-	VPAND        bitOfEach<>+416(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+416(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y5, Y5
-	VPAND        bitOfEach<>+448(SB), Y8, Y10
-	VPCMPEQQ     bitOfEach<>+448(SB), Y10, Y10
-	VPAND        Y9, Y10, Y10
-	VPADDQ       Y10, Y6, Y6
-	VPAND        bitOfEach<>+480(SB), Y8, Y8
-	VPCMPEQQ     bitOfEach<>+480(SB), Y8, Y8
-	VPAND        Y9, Y8, Y8
-	VPADDQ       Y8, Y7, Y7
-	INCQ         SI
-	CMPQ         SI, BX
-	JNE          high
-	VMOVDQU      Y0, 256(AX)
-	VMOVDQU      Y1, 288(AX)
-	VMOVDQU      Y2, 320(AX)
-	VMOVDQU      Y3, 352(AX)
-	VMOVDQU      Y4, 384(AX)
-	VMOVDQU      Y5, 416(AX)
-	VMOVDQU      Y6, 448(AX)
-	VMOVDQU      Y7, 480(AX)
+four:
+	MOVQ           (CX), R8
+	MOVQ           8(CX), R9
+	MOVQ           16(CX), R10
+	MOVQ           24(CX), R11
+	MOVQ           R8, R12
+	SHRQ           $0x01, R12
+	XORQ           R9, R12
+	ANDQ           SI, R12
+	XORQ           R12, R9
+	SHLQ           $0x01, R12
+	XORQ           R12, R8
+	MOVQ           R10, R12
+	SHRQ           $0x01, R12
+	XORQ           R11, R12
+	ANDQ           SI, R12
+	XORQ           R12, R11
+	SHLQ           $0x01, R12
+	XORQ           R12, R10
+	MOVQ           R8, R12
+	SHRQ           $0x02, R12
+	XORQ           R10, R12
+	ANDQ           DI, R12
+	XORQ           R12, R10
+	SHLQ           $0x02, R12
+	XORQ           R12, R8
+	MOVQ           R9, R12
+	SHRQ           $0x02, R12
+	XORQ           R11, R12
+	ANDQ           DI, R12
+	XORQ           R12, R11
+	SHLQ           $0x02, R12
+	XORQ           R12, R9
+	MOVQ           R8, (SP)
+	MOVQ           R9, 8(SP)
+	MOVQ           R10, 16(SP)
+	MOVQ           R11, 24(SP)
+	VPBROADCASTQ.Z (DX), K1, Z10
+	VPBROADCASTQ.Z 8(DX), K2, Z11
+	VPADDQ         Z11, Z10, Z10
+	VPBROADCASTQ.Z 16(DX), K3, Z11
+	VPADDQ         Z11, Z10, Z10
+	VPBROADCASTQ   24(DX), Z12
+	VPADDQ         Z10, Z12, Z12
+	VPBROADCASTQ   (SP), Z11
+	VPSRLVQ        Z8, Z11, Z13
+	VPERMI2Q       Z12, Z10, Z13
+	VPADDQ         Z13, Z0, Z0
+	VPSRLVQ        Z9, Z11, Z11
+	VPERMI2Q       Z12, Z10, Z11
+	VPADDQ         Z11, Z1, Z1
+	VPBROADCASTQ   8(SP), Z11
+	VPSRLVQ        Z8, Z11, Z13
+	VPERMI2Q       Z12, Z10, Z13
+	VPADDQ         Z13, Z2, Z2
+	VPSRLVQ        Z9, Z11, Z11
+	VPERMI2Q       Z12, Z10, Z11
+	VPADDQ         Z11, Z3, Z3
+	VPBROADCASTQ   16(SP), Z11
+	VPSRLVQ        Z8, Z11, Z13
+	VPERMI2Q       Z12, Z10, Z13
+	VPADDQ         Z13, Z4, Z4
+	VPSRLVQ        Z9, Z11, Z11
+	VPERMI2Q       Z12, Z10, Z11
+	VPADDQ         Z11, Z5, Z5
+	VPBROADCASTQ   24(SP), Z11
+	VPSRLVQ        Z8, Z11, Z13
+	VPERMI2Q       Z12, Z10, Z13
+	VPADDQ         Z13, Z6, Z6
+	VPSRLVQ        Z9, Z11, Z11
+	VPERMI2Q       Z12, Z10, Z11
+	VPADDQ         Z11, Z7, Z7
+	ADDQ           $0x20, CX
+	ADDQ           $0x20, DX
+	SUBQ           $0x04, BX
+	JNE            four
+	VMOVDQU64      Z0, (AX)
+	VMOVDQU64      Z1, 64(AX)
+	VMOVDQU64      Z2, 128(AX)
+	VMOVDQU64      Z3, 192(AX)
+	VMOVDQU64      Z4, 256(AX)
+	VMOVDQU64      Z5, 320(AX)
+	VMOVDQU64      Z6, 384(AX)
+	VMOVDQU64      Z7, 448(AX)
 	VZEROUPPER
 	RET

@@ -3,5 +3,6 @@
 package kernel
 
 // AddWeighted adds weights[i] to each counter whose bit is set in hashes[i], for each i, modulo 2⁶⁴.
-// It reports whether there is a kernel for it. If not, it does nothing.
-func AddWeighted(counters *[64]uint64, hashes []uint64, weights []int64) bool { return false }
+// The counter of bit 4k+r is sums[16r+k]. It reports whether there is a kernel for it. If not, it
+// does nothing.
+func AddWeighted(sums *[64]uint64, hashes []uint64, weights []int64) bool { return false }
