@@ -83,6 +83,10 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 // Consecutive numbers, for example, do not. It panics if Values is out of range.
 func (m MinHash) Sign(hashes []uint64) Signature {
 	s := m.empty()
+	if len(hashes) <= minhash.Few && !m.Permutations {
+		minhash.SignFew(s, hashes)
+		return s
+	}
 	minhash.Add(s, hashes, m.Permutations)
 	minhash.Borrow(s)
 	return s

@@ -244,6 +244,30 @@ func checkCounts(t *testing.T, hashes []uint64) {
 	}
 }
 
+// checkLengths compares Shorter with the definition.
+func checkLengths(t *testing.T, rnd *rand.Rand, n int) {
+	t.Helper()
+	start, end := make([]uint32, n), make([]uint32, n)
+	if n == 64 {
+		start, end = unsafe.Slice((*uint32)(unsafe.Pointer(&words(t, 32)[0])), 64), unsafe.Slice((*uint32)(unsafe.Pointer(&words(t, 32)[0])), 64)
+	}
+	limits := Limits{rnd.Uint32N(10), 9, 17, rnd.Uint32() >> 1}
+	want := [4]uint64{}
+	for i := range start {
+		start[i] = rnd.Uint32()
+		length := rnd.Uint32() >> (1 + rnd.IntN(31))
+		end[i] = start[i] + length
+		for j, limit := range limits {
+			if length < limit {
+				want[j] |= 1 << i
+			}
+		}
+	}
+	if got, twin := Shorter(start, end, &limits), shorterGeneric(start, end, &limits); got != want || twin != want {
+		t.Fatalf("Shorter of %d: %x, generic %x, want %x", n, got, twin, want)
+	}
+}
+
 // TestOthers checks the other kernels at all lengths, with inputs that end where no memory follows.
 func TestOthers(t *testing.T) {
 	eachTier(t, func(t *testing.T) {
@@ -268,6 +292,7 @@ func TestOthers(t *testing.T) {
 			}
 			checkRows(t, data, n)
 			checkCounts(t, a)
+			checkLengths(t, rnd, min(n, 64))
 		}
 		for _, n := range []int{127, 128, 1000, 8063, 8064, 8065, 20_000} {
 			a := words(t, n)

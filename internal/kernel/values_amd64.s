@@ -45,3 +45,36 @@ eight:
 	MOVQ         AX, neither+32(FP)
 	VZEROUPPER
 	RET
+
+// func compareAVX512(a *uint64, b *uint64, n int) (same int, neither int)
+// Requires: AVX, AVX512F, POPCNT
+TEXT ·compareAVX512(SB), NOSPLIT, $0-40
+	MOVQ         a+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         $0x80000000, BX
+	VPBROADCASTD BX, Z0
+	XORQ         SI, SI
+	XORQ         DI, DI
+
+sixteen:
+	VMOVDQU64 (AX), Z1
+	VMOVDQU64 (CX), Z2
+	VPCMPEQD  Z1, Z2, K1
+	VPTESTNMD Z1, Z0, K1, K1
+	VPANDD    Z1, Z2, Z2
+	VPTESTMD  Z2, Z0, K2
+	KMOVW     K1, BX
+	POPCNTL   BX, BX
+	ADDQ      BX, SI
+	KMOVW     K2, BX
+	POPCNTL   BX, BX
+	ADDQ      BX, DI
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	SUBQ      $0x08, DX
+	JNE       sixteen
+	VZEROUPPER
+	MOVQ      SI, same+24(FP)
+	MOVQ      DI, neither+32(FP)
+	RET

@@ -39,16 +39,45 @@ func Borrow(s []uint32) {
 		own[n&(tabled-1)] = uint8(i)
 		n += int(^v >> 31) // bit 31 is 0 in a value of its own
 	}
-	if n == 0 || n == k {
+	if n > 0 && n < k {
+		borrowFrom(s, own[:n])
+	}
+}
+
+// Few is the largest number of features of SignFew.
+const Few = 64
+
+// SignFew is Add and Borrow for a signature that is empty yet, of at most Few features. Their bins
+// are known, so nobody looks for them.
+func SignFew(s []uint32, hashes []uint64) {
+	if len(hashes) == 0 || len(s) > tabled {
+		Add(s, hashes, false)
+		Borrow(s)
 		return
 	}
+	var own [Few]uint8
+	bins := uint64(len(s))
+	for i, h := range hashes {
+		bin, place := bits.Mul64(h, bins)
+		s[bin] = min(s[bin], uint32(place>>33))
+		own[i&(Few-1)] = uint8(bin)
+	}
+	borrowFrom(s, own[:len(hashes)])
+}
+
+// borrowFrom gives each empty bin the value of one of the bins in own, which may be there several
+// times. Which bins are empty is unpredictable, so the loop has no branch.
+func borrowFrom(s []uint32, own []uint8) {
+	k := len(s)
 	t := ordersOf(k)
 	var first [tabled]uint8 // the place of the first bin with a feature, in the order of each bin
-	kernel.MinRows(first[:t.stride], t.place, own[:n])
+	kernel.MinRows(first[:t.stride], t.place, own)
 	for i, v := range s {
+		from := lend(s[t.bin[int(first[i&(tabled-1)])*k+i]])
 		if v == EmptyBin {
-			s[i] = lend(s[t.bin[int(first[i])*k+i]])
+			v = from
 		}
+		s[i] = v
 	}
 }
 

@@ -6,8 +6,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// values makes the comparison of signatures, eight values at a time.
+// values makes the comparison of signatures.
 func values(c *build.Context) {
+	valuesAVX2(c)
+	valuesAVX512(c)
+}
+
+// valuesAVX2 makes the one for AVX2, eight values at a time.
+func valuesAVX2(c *build.Context) {
 	c.Function("compareAVX2")
 	c.Attributes(nosplit)
 	c.SignatureExpr("func(a, b *uint64, n int) (same, neither int)")
@@ -47,5 +53,43 @@ func values(c *build.Context) {
 		c.Store(total, c.ReturnIndex(map[string]int{"same": 0, "neither": 1}[s.name]))
 	}
 	c.VZEROUPPER()
+	c.RET()
+}
+
+// valuesAVX512 makes the one for AVX-512, 16 values at a time.
+func valuesAVX512(c *build.Context) {
+	c.Function("compareAVX512")
+	c.Attributes(nosplit)
+	c.SignatureExpr("func(a, b *uint64, n int) (same, neither int)")
+	a, b, n := c.Load(c.Param("a"), c.GP64()), c.Load(c.Param("b"), c.GP64()), c.Load(c.Param("n"), c.GP64())
+	top, x, y := c.ZMM(), c.ZMM(), c.ZMM()
+	bit, bits := c.GP32(), c.GP64()
+	c.MOVL(U32(1<<31), bit)
+	c.VPBROADCASTD(bit, top)
+	same, neither := c.GP64(), c.GP64()
+	c.XORQ(same, same)
+	c.XORQ(neither, neither)
+	equal, both := c.K(), c.K()
+
+	c.Label("sixteen")
+	c.VMOVDQU64(Mem{Base: a}, x)
+	c.VMOVDQU64(Mem{Base: b}, y)
+	c.VPCMPEQD(x, y, equal)
+	c.VPTESTNMD(x, top, equal, equal) // and not borrowed
+	c.VPANDD(x, y, y)
+	c.VPTESTMD(y, top, both)
+	c.KMOVW(equal, bits.As32())
+	c.POPCNTL(bits.As32(), bits.As32())
+	c.ADDQ(bits, same)
+	c.KMOVW(both, bits.As32())
+	c.POPCNTL(bits.As32(), bits.As32())
+	c.ADDQ(bits, neither)
+	c.ADDQ(Imm(64), a)
+	c.ADDQ(Imm(64), b)
+	c.SUBQ(Imm(8), n)
+	c.JNE(LabelRef("sixteen"))
+	c.VZEROUPPER()
+	c.Store(same, c.Return("same"))
+	c.Store(neither, c.Return("neither"))
 	c.RET()
 }
