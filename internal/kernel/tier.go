@@ -6,7 +6,7 @@ type Tier uint8
 const (
 	Generic Tier = iota // portable Go
 	AVX2                // with BMI2
-	AVX512              // F, BW and VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4
+	AVX512              // F, BW, VBMI2 and VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4
 	NEON                // every arm64
 )
 

@@ -10,7 +10,7 @@ func Tiers() []Tier {
 	switch x := &cpu.X86; {
 	case !x.HasAVX2 || !x.HasBMI2:
 		return []Tier{Generic}
-	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512VPOPCNTDQ:
+	case !x.HasAVX512F || !x.HasAVX512BW || !x.HasAVX512VBMI2 || !x.HasAVX512VPOPCNTDQ:
 		return []Tier{Generic, AVX2}
 	}
 	return []Tier{Generic, AVX2, AVX512}

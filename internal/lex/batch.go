@@ -127,7 +127,7 @@ func (b *Batch) Hash64() []uint64 {
 		return out
 	}
 	if !b.chars {
-		hashAll(out, b.buf, start, end, xxh3.Hash)
+		hashAll(out, b.buf, start, end)
 		return out
 	}
 	// Characters mostly have the same length.

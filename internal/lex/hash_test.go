@@ -26,7 +26,7 @@ func TestHashAll(t *testing.T) {
 			end[i] = start[i] + uint32(length)
 		}
 		out := make([]uint64, n)
-		hashAll(out, buf, start, end, xxh3.Hash)
+		hashAll(out, buf, start, end)
 		for i, h := range out {
 			if want := xxh3.Hash(buf[start[i]:end[i]]); h != want {
 				t.Fatalf("string %d of %d, %d bytes: %x, want %x", i, n, end[i]-start[i], h, want)
@@ -43,7 +43,7 @@ func FuzzHashAll(f *testing.F) {
 			start, end = append(start, uint32(i)), append(end, uint32(min(len(data), i+1+int(data[i])%(1+int(most)))))
 		}
 		out := make([]uint64, len(start))
-		hashAll(out, data, start, end, xxh3.Hash)
+		hashAll(out, data, start, end)
 		for i, h := range out {
 			if want := xxh3.Hash(data[start[i]:end[i]]); h != want {
 				t.Fatalf("%q: %x, want %x", data[start[i]:end[i]], h, want)

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/ucd"
 )
 
@@ -203,6 +204,10 @@ func (u *units) lexWords(b []byte, pos int) int {
 	for pos < len(b) && !u.full() {
 		end := pos + 64
 		if end <= len(b) {
+			if u.blockWords((*[64]byte)(b[pos:])) {
+				pos = end
+				continue
+			}
 			if mask, ok := foldBlock((*[64]byte)(b[pos:]), &folded); ok {
 				u.asciiWords(&folded, mask, pos)
 				pos = end
@@ -238,6 +243,35 @@ func (u *units) lexWords(b []byte, pos int) int {
 		}
 	}
 	return pos
+}
+
+// blockWords reads 64 bytes of ASCII with a kernel, if there is one. It reports whether it has. It does
+// not if something is rare: a unit before that takes no more letters, a word that may get too long,
+// or offsets that are asked for.
+func (u *units) blockWords(src *[64]byte) bool {
+	open := 0 // 1 if the open word may go on
+	if u.used > u.open {
+		open = 1
+	}
+	if u.lone || u.Offsets || u.used-u.open > MaxWord-64 {
+		return false
+	}
+	n := len(u.end)
+	u.start, u.end = slices.Grow(u.start, 33), slices.Grow(u.end, 33)
+	start, end := u.start[:n+33], u.end[:n+33]
+	size, starts, ends, ok := kernel.Words(src, (*[64]byte)(u.buf[u.used:]), (*[32]uint32)(start[n+open:]), (*[32]uint32)(end[n:]), uint32(u.used), uint64(open))
+	if !ok {
+		return false
+	}
+	if open == 1 {
+		start[n] = uint32(u.open)
+	}
+	u.used += size
+	if u.open = u.used; open+starts > ends {
+		u.open = int(start[n+ends])
+	}
+	u.start, u.end = start[:n+ends], end[:n+ends]
+	return true
 }
 
 // asciiWords reads the 64 bytes of ASCII at pos. folded and mask come from foldBlock: bit i
