@@ -16,10 +16,11 @@ import (
 // waits of several searches overlap (internal/hamming/many.go, internal/minhash/search.go), and all
 // processors take part.
 
-// SearchMany is [Index.Search] for many fingerprints at a time, which takes less time for each if
-// the index is larger than the caches: docs/index.md has numbers. found[i] has the matches of fps[i], the nearest first, and equally near ones in the
-// order of adding; nil if there are none. All are found as the index was when SearchMany began. It
-// uses all processors. If the index has an error (see Err), some matches may be missing.
+// SearchMany is [Index.Search] for many fingerprints at a time, which takes less time for each if the
+// index is larger than the caches (docs/index.md has numbers). found[i] has the matches of fps[i],
+// the nearest first, and equally near ones in the order of adding; it is nil if there are none. All
+// searches see the index as it was when SearchMany began. It uses all processors. If the index has
+// an error (see Err), some matches may be missing.
 func (ix *Index[ID, F]) SearchMany(fps []F) (found [][]Match[ID], err error) {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
@@ -62,12 +63,12 @@ func (ix *Index[ID, F]) searchChunk(v store.View[ID, *hamming.Tree], fps []F, fo
 	}
 }
 
-// SearchMany is [SignatureIndex.Search] for many signatures at a time, which takes less time for
-// each if the index is larger than the caches: docs/sets.md has numbers. found[i] has the matches of signatures[i], the most
-// similar first, and equally similar ones in the order of adding; nil if there are none. All are
-// found as the index was when SearchMany began. It uses all processors. A signature of another
-// length than those of the index is an error, and nothing is found. If the index has an error (see
-// Err), some matches may be missing.
+// SearchMany is [SignatureIndex.Search] for many signatures at a time, which takes less time for each
+// if the index is larger than the caches (docs/sets.md has numbers). found[i] has the matches of
+// signatures[i], the most similar first, and equally similar ones in the order of adding; it is nil
+// if there are none. All searches see the index as it was when SearchMany began. It uses all
+// processors. A signature of another length than those of the index is an error, and nothing is
+// found. If the index has an error (see Err), some matches may be missing.
 func (ix *SignatureIndex[ID]) SearchMany(signatures []Signature) (found [][]Match[ID], err error) {
 	for i, s := range signatures {
 		if err := ix.check(s); err != nil {
@@ -127,9 +128,9 @@ func (ix *SignatureIndex[ID]) searchChunk(v store.View[ID, *minhash.Tables], sig
 }
 
 // SearchMany is [VectorIndex.Search] for many vectors at a time, on all processors. found[i] has the
-// matches of vectors[i], in the order of Search; nil if there are none. A vector that is not valid
-// is an error, and nothing is found. If the index has an error (see Err), some matches may be
-// missing.
+// matches of vectors[i], in the order of Search; it is nil if there are none. All searches see the
+// index as it was when SearchMany began. A vector that is not valid is an error, and nothing is
+// found. If the index has an error (see Err), some matches may be missing.
 func (ix *VectorIndex[ID]) SearchMany(vectors []Vector) (found [][]Match[ID], err error) {
 	ix.made()
 	for i, v := range vectors {

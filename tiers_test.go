@@ -13,10 +13,8 @@ import (
 // TestTiers compares what the library computes with the kernels of every tier that this machine has:
 // fingerprints, signatures, searches and joins.
 func TestTiers(t *testing.T) {
-	defer kernel.Use(kernel.Tiers()[len(kernel.Tiers())-1])
 	var want string
-	for _, tier := range kernel.Tiers() {
-		kernel.Use(tier)
+	kernel.EachTier(func(tier kernel.Tier) {
 		got := digest(t)
 		if want == "" {
 			want = got
@@ -24,7 +22,7 @@ func TestTiers(t *testing.T) {
 		if got != want {
 			t.Errorf("%v gives %s, not %s", tier, got, want)
 		}
-	}
+	})
 }
 
 // digest returns a hash of many results.
@@ -75,7 +73,6 @@ func digest(t *testing.T) string {
 
 // BenchmarkTiers measures whole operations with the kernels of every tier that this machine has.
 func BenchmarkTiers(b *testing.B) {
-	defer kernel.Use(kernel.Tiers()[len(kernel.Tiers())-1])
 	rnd := rand.New(rand.NewPCG(5, 5))
 	fps := make([]Fingerprint64, 1_000_000)
 	for i := range fps {
@@ -117,13 +114,12 @@ func BenchmarkTiers(b *testing.B) {
 		{"sign=10", func(i int) { MinHash{}.Sign(hashes[i%4000:][:10]) }},
 		{"jaccard=128", func(int) { x.Jaccard(y) }},
 	} {
-		for _, tier := range kernel.Tiers() {
+		kernel.EachTier(func(tier kernel.Tier) {
 			b.Run(w.name+"/tier="+tier.String(), func(b *testing.B) {
-				kernel.Use(tier)
 				for i := 0; b.Loop(); i++ {
 					w.work(i)
 				}
 			})
-		}
+		})
 	}
 }

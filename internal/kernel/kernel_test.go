@@ -54,11 +54,7 @@ func TestKernels(t *testing.T) {
 
 // eachTier runs a test in every tier that this machine has.
 func eachTier(t *testing.T, test func(t *testing.T)) {
-	defer Use(best())
-	for _, tier := range Tiers() {
-		Use(tier)
-		t.Run(tier.String(), test)
-	}
+	EachTier(func(tier Tier) { t.Run(tier.String(), test) })
 }
 
 func testKernels(t *testing.T) {

@@ -22,6 +22,15 @@ func best() Tier {
 	return all[len(all)-1]
 }
 
+// EachTier calls do in every tier that this machine has, the generic one first. It is for tests.
+func EachTier(do func(Tier)) {
+	defer Use(best())
+	for _, t := range Tiers() {
+		Use(t)
+		do(t)
+	}
+}
+
 // Use makes the kernels use a tier of Tiers, until it is called again. It is for tests and
 // benchmarks; no kernel may run meanwhile.
 func Use(t Tier) { tier = t }

@@ -37,10 +37,8 @@ func readWords(text string, n int, pieces []int) string {
 // checkTiers compares the features of a text in every tier.
 func checkTiers(t *testing.T, text string, n int, pieces []int) {
 	t.Helper()
-	defer kernel.Use(kernel.Tiers()[len(kernel.Tiers())-1])
 	want := ""
-	for _, tier := range kernel.Tiers() {
-		kernel.Use(tier)
+	kernel.EachTier(func(tier kernel.Tier) {
 		got := readWords(text, n, pieces)
 		if tier == kernel.Generic {
 			want = got
@@ -48,7 +46,7 @@ func checkTiers(t *testing.T, text string, n int, pieces []int) {
 		if got != want {
 			t.Fatalf("%v, %q: %s, want %s", tier, text, got, want)
 		}
-	}
+	})
 }
 
 // TestBlockWords compares the ways of the tiers through texts with words of all lengths, and other characters

@@ -11,9 +11,7 @@ import (
 // TestBorrow compares the tables with the orders drawn step by step, for all numbers of features.
 func TestBorrow(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
-	defer kernel.Use(kernel.Tiers()[len(kernel.Tiers())-1])
-	for _, tier := range kernel.Tiers() {
-		kernel.Use(tier)
+	kernel.EachTier(func(tier kernel.Tier) {
 		for _, k := range []int{16, 17, 31, 64, 100, 127, 128, 255, 256, 257, 400} {
 			for n := 0; n <= k; n += 1 + n/8 {
 				got := slices.Repeat([]uint32{EmptyBin}, k)
@@ -26,6 +24,29 @@ func TestBorrow(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Fatalf("%v: %d of %d values: %v, want %v", tier, n, k, got, want)
 				}
+			}
+		}
+	})
+}
+
+// TestSignFew compares with Add and Borrow, for all numbers of features, some of them equal.
+func TestSignFew(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for _, k := range []int{16, 17, 100, 128, 256, 257, 400} {
+		for n := range Few + 1 {
+			hashes := make([]uint64, n)
+			for i := range hashes {
+				hashes[i] = rnd.Uint64()
+				if i > 0 && rnd.IntN(5) == 0 {
+					hashes[i] = hashes[rnd.IntN(i)]
+				}
+			}
+			got, want := slices.Repeat([]uint32{EmptyBin}, k), slices.Repeat([]uint32{EmptyBin}, k)
+			SignFew(got, hashes)
+			Add(want, hashes, false)
+			borrowSlowly(want)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%d features of %d values: %v, want %v", n, k, got, want)
 			}
 		}
 	}
