@@ -205,6 +205,31 @@ func ExampleStatisticsBuilder() {
 	// chips 1.39
 }
 
+func ExampleIndex_SearchMany() {
+	ix, err := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
+	if err != nil {
+		panic(err)
+	}
+	ix.Add("lamp", neardup.Sum64("The street lamp in front of our house has been dark for a week."))
+	ix.Add("library", neardup.Sum64("When will the library open on Saturdays?"))
+	found, err := ix.SearchMany([]neardup.Fingerprint64{
+		neardup.Sum64("When will the library open on Saturdays???"),
+		neardup.Sum64("The bus was late again."),
+		neardup.Sum64("The street lamp in front of our house HAS BEEN dark for a week!"),
+	})
+	if err != nil {
+		panic(err) // never of an index in memory
+	}
+	for i, matches := range found {
+		for _, m := range matches {
+			fmt.Println("query", i, "is like", m.ID)
+		}
+	}
+	// Output:
+	// query 0 is like library
+	// query 2 is like lamp
+}
+
 func ExampleIndex_SearchAndAdd() {
 	seen, err := neardup.NewIndex[int, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	if err != nil {

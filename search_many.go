@@ -70,9 +70,10 @@ func (ix *Index[ID, F]) searchChunk(v store.View[ID, *hamming.Tree], fps []F, fo
 // processors. A signature of another length than those of the index is an error, and nothing is
 // found. If the index has an error (see Err), some matches may be missing.
 func (ix *SignatureIndex[ID]) SearchMany(signatures []Signature) (found [][]Match[ID], err error) {
+	ix.made()
 	for i, s := range signatures {
-		if err := ix.check(s); err != nil {
-			return nil, fmt.Errorf("signature %d: %w", i, err)
+		if len(s) != ix.layout.Values {
+			return nil, fmt.Errorf("neardup: signature %d has %d values, and those of the SignatureIndex have %d", i, len(s), ix.layout.Values)
 		}
 	}
 	v := ix.s.View()

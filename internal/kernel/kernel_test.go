@@ -261,6 +261,64 @@ func checkLengths(t *testing.T, rnd *rand.Rand) {
 	}
 }
 
+// TestWords compares Words with the definition, at the ends of memory.
+func TestWords(t *testing.T) {
+	if !CutsWords() {
+		t.Skip("no kernel here")
+	}
+	rnd := rand.New(rand.NewPCG(5, 5))
+	src, dst := (*[64]byte)(guarded(t, 64)), (*[64]byte)(guarded(t, 64))
+	start, end := (*[32]uint32)(unsafe.Pointer(&words(t, 16)[0])), (*[32]uint32)(unsafe.Pointer(&words(t, 16)[0]))
+	for round := range 20_000 {
+		letters := rnd.IntN(101) // percent
+		for i := range src {
+			switch {
+			case round%7 == 0: // as many words as possible
+				src[i] = " a"[(i+letters)%2]
+			case round%7 == 1:
+				src[i] = byte(rnd.IntN(128))
+			case rnd.IntN(100) < letters:
+				src[i] = "azAZ09mM5"[rnd.IntN(9)]
+			default:
+				src[i] = "/:@[`{ \x00\x7f"[rnd.IntN(9)]
+			}
+		}
+		ascii := round%16 > 0
+		if !ascii {
+			src[rnd.IntN(64)] |= 0x80
+		}
+		base, open := rnd.Uint32N(1<<30), rnd.IntN(2)
+		size, starts, ends, ok := Words(src, dst, start, end, base, uint64(open))
+		if ok != ascii {
+			t.Fatalf("Words(%q) = %v", src, ok)
+		} else if !ok {
+			continue
+		}
+		var out []byte
+		var wantStart, wantEnd []uint32
+		in := open == 1
+		for _, c := range src {
+			lower := c | 0x20
+			switch {
+			case c >= '0' && c <= '9' || lower >= 'a' && lower <= 'z':
+				if !in {
+					wantStart = append(wantStart, base+uint32(len(out)))
+				}
+				if c >= 'A' && c <= 'Z' {
+					c = lower
+				}
+				out, in = append(out, c), true
+			case in:
+				wantEnd = append(wantEnd, base+uint32(len(out)))
+				out, in = append(out, ' '), false
+			}
+		}
+		if string(dst[:size]) != string(out) || !slices.Equal(start[:starts], wantStart) || !slices.Equal(end[:ends], wantEnd) {
+			t.Fatalf("Words(%q, %d, %d) = %q, %v, %v, want %q, %v, %v", src, base, open, dst[:size], start[:starts], end[:ends], out, wantStart, wantEnd)
+		}
+	}
+}
+
 // TestOthers checks the other kernels at all lengths, with inputs that end where no memory follows.
 func TestOthers(t *testing.T) {
 	eachTier(t, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 // those near a query. [NextTag], [Next64] and [Next128] work like an iterator. They look at blocks
 // of NearBlock elements, from index from on, and stop at the first block with an element within k
 // bits. They return the index at which the block begins, and its matches: bit i of mask stands for
-// element at+i. Without a match they return the length and 0. To go on, call them again from
+// element at+i. k is not negative. Without a match they return the length and 0. To go on, call them again from
 // at+NearBlock. The last block may be shorter.
 
 // NearBlock is the number of elements in a block.

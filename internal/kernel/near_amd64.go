@@ -5,8 +5,7 @@ package kernel
 import "unsafe"
 
 // The assembly gets the first element and the length, so slices must not be empty. It reads no
-// element from n on: the lanes of the last vector that have none are masked. It compares distances
-// as unsigned numbers, so a negative k lets every element pass.
+// element from n on: the lanes of the last vector that have none are masked.
 
 //go:noescape
 func nextTagAVX512(tags *uint32, n, from int, tag uint32, k int) (at int, mask uint64)

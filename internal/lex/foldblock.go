@@ -3,8 +3,8 @@ package lex
 import "encoding/binary"
 
 // This file lowers the case of text and finds its words, 64 bytes of ASCII at a time. Text that is
-// not ASCII goes another, slower way. (Vectors of 64 bytes would do it in a fifth of the time, but a
-// fingerprint of a text would take as long as before.)
+// not ASCII goes another, slower way, and where there is a kernel that does all of it at once,
+// words do too (kernel.Words).
 
 // slackBytes is the number of bytes behind a folded block. A word may be copied from the block in steps
 // of a fixed size, which may read so far beyond its end.

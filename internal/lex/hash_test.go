@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/neardup/neardup/internal/kernel"
 	"github.com/zeebo/xxh3"
 )
 
@@ -25,13 +26,15 @@ func TestHashAll(t *testing.T) {
 			start[i] = uint32(rnd.IntN(len(buf) - length + 1))
 			end[i] = start[i] + uint32(length)
 		}
-		out := make([]uint64, n)
-		hashAll(out, buf, start, end)
-		for i, h := range out {
-			if want := xxh3.Hash(buf[start[i]:end[i]]); h != want {
-				t.Fatalf("string %d of %d, %d bytes: %x, want %x", i, n, end[i]-start[i], h, want)
+		kernel.EachTier(func(tier kernel.Tier) {
+			out := make([]uint64, n)
+			hashAll(out, buf, start, end)
+			for i, h := range out {
+				if want := xxh3.Hash(buf[start[i]:end[i]]); h != want {
+					t.Fatalf("%v, string %d of %d, %d bytes: %x, want %x", tier, i, n, end[i]-start[i], h, want)
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -33,14 +33,15 @@ import (
 // because a combining mark or, in a word, another letter may still belong to it.
 //
 // The buffer is filled in blocks. When it is full, carry moves the units that a window may still
-// need to the front of a buffer, the same one or a new one. There are three ways through the text:
+// need to the front of a buffer, the same one or a new one. There are four ways through the text:
 //
+//   - 64 bytes of ASCII at once, all by a kernel, where there is one for words (blockWords);
 //   - 64 bytes of ASCII at once, which foldBlock folds, with a bit mask of the letters and digits
 //     (asciiWords, asciiChars);
 //   - runs of the most common Han characters, which need no table (han);
 //   - everything else character by character with the tables of package ucd (Next).
 //
-// All three give the same units. Which way a text takes is only a matter of speed.
+// All of them give the same units. Which way a text takes is only a matter of speed.
 
 // units holds the units of the current block.
 type units struct {
@@ -245,16 +246,16 @@ func (u *units) lexWords(b []byte, pos int) int {
 	return pos
 }
 
-// blockWords reads 64 bytes of ASCII with a kernel, if there is one. It reports whether it has. It does
-// not if something is rare: a unit before that takes no more letters, a word that may get too long,
-// or offsets that are asked for.
+// blockWords reads 64 bytes of ASCII with a kernel. It reports whether it has: there must be a kernel,
+// all bytes must be ASCII, and it leaves what is rare to asciiWords, which is a unit before that
+// takes no more letters, a word that may get too long, and offsets that are asked for.
 func (u *units) blockWords(src *[64]byte) bool {
+	if !kernel.CutsWords() || u.lone || u.Offsets || u.used-u.open > MaxWord-64 {
+		return false
+	}
 	open := 0 // 1 if the open word may go on
 	if u.used > u.open {
 		open = 1
-	}
-	if u.lone || u.Offsets || u.used-u.open > MaxWord-64 {
-		return false
 	}
 	n := len(u.end)
 	u.start, u.end = slices.Grow(u.start, 33), slices.Grow(u.end, 33)

@@ -66,7 +66,7 @@ func words(c *build.Context) {
 	starts, ends := c.GP64(), c.GP64()
 	c.ANDNQ(mask, behind, starts)
 	c.ANDNQ(behind, mask, ends)
-	c.BZHIQ(n, ends, ends)
+	c.BZHIQ(n, ends, ends) // without bit n, which is behind a word that goes on; 64 drops none
 	all, base := c.ZMM(), c.ZMM()
 	c.VMOVDQU64(places, all)
 	c.VPBROADCASTD(c.Load(c.Param("base"), c.GP32()), base)
