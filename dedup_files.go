@@ -68,6 +68,7 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 	store.Init(&d.files.Store, store.Form[*everAdded]{
 		Kind: "documents", Again: again, Words: storedWords,
 		TailSize: func(live int) int { return min(max(512, live), 8192) },
+		AtOnce:   math.MaxInt, // because Build must not run beside changes of the Deduplicator
 		Build: func(docs store.Column) *everAdded {
 			d.files.redirect(docs)
 			return &everAdded{d.added, d.files.number}

@@ -22,7 +22,7 @@ func TestIndexReaders(t *testing.T) {
 	})
 	t.Run("merging", func(t *testing.T) { // parts are merged by another goroutine
 		ix, _ := NewIndex[int, Fingerprint64](3, IndexOptions{})
-		ix.s.AtOnce = 200
+		ix.s.Form.AtOnce = 200
 		testIndexReaders(t, ix, false)
 	})
 	t.Run("files", func(t *testing.T) {

@@ -17,7 +17,7 @@ func TestMerge(t *testing.T) {
 		if files {
 			ix = mustOpen[int, Fingerprint64](t, filepath.Join(t.TempDir(), "x"), 3)
 		}
-		ix.s.AtOnce = 600
+		ix.s.Form.AtOnce = 600
 		rnd := rand.New(rand.NewPCG(uint64(len(t.Name())), 8))
 		stored := map[int]Fingerprint64{}
 		check := func() {
@@ -64,7 +64,7 @@ func TestMerge(t *testing.T) {
 		for _, r := range ix.s.View().Runs {
 			largest = max(largest, r.Len())
 		}
-		if largest < 5*ix.s.AtOnce {
+		if largest < 5*ix.s.Form.AtOnce {
 			t.Errorf("the largest part has %d: nothing was merged", largest)
 		}
 		ix.s.Settle()
@@ -73,6 +73,40 @@ func TestMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		check()
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMergeOpen opens an index whose journal is so long that parts are merged while it is replayed.
+func TestMergeOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	ix := mustOpen[int, Fingerprint64](t, path, 3)
+	fps := random64(12_000, 3)
+	for i, fp := range fps {
+		ix.Add(i, fp)
+	}
+	if err := ix.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range shorter(40, 10) {
+		ix := must(newIndex[int, Fingerprint64](3, fileOptions))
+		ix.s.Form.AtOnce = 500
+		if err := ix.s.Open(path, fileOptions.Version); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for id, fp := range ix.All() {
+			if id != n || fp != fps[n] {
+				t.Fatalf("%d %v is stored as number %d", id, fp, n)
+			}
+			n++
+		}
+		if n != len(fps) || ix.Len() != n {
+			t.Fatalf("%d stored, Len %d, want %d", n, ix.Len(), len(fps))
+		}
 		if err := ix.Close(); err != nil {
 			t.Fatal(err)
 		}

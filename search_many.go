@@ -16,6 +16,9 @@ import (
 // waits of several searches overlap (internal/hamming/many.go, internal/minhash/search.go), and all
 // processors take part.
 
+// A chunk of one goroutine must not have more queries than a tree takes at a time.
+const _ = uint(hamming.MostQueries - parallel.Chunk)
+
 // SearchMany is [Index.Search] for many fingerprints at a time, which takes less time for each if the
 // index is larger than the caches (docs/index.md has numbers). found[i] has the matches of fps[i],
 // the nearest first, and equally near ones in the order of adding; it is nil if there are none. All

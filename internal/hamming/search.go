@@ -60,7 +60,8 @@ func (t *Tree) Search(lo, hi uint64, distance int, emit func(ord uint32, distanc
 // Prefetch begins to load what a search will read first: where its buckets begin or, if that has
 // arrived, the buckets. A caller with several trees calls it for all of them before it searches the
 // first one, so that their waits overlap. It does nothing for a search that has many keys to look
-// up, because such a search has enough reads under way by itself.
+// up, because such a search has enough reads under way by itself. What it reads of a mapped file is
+// not checked, and only decides what is loaded.
 func (t *Tree) Prefetch(lo, hi uint64, distance int, buckets bool) {
 	if distance > t.Reach || len(t.Nodes) == 0 || t.Nodes[0].isNear() {
 		return

@@ -91,6 +91,8 @@ func (s *Store[ID, T]) openFiles(path, version string) error {
 	if err != nil {
 		return err
 	}
+	s.mu.Lock() // against the goroutine of a merge, which the changes in the journal may begin
+	defer s.mu.Unlock()
 	if err := s.load(files); err != nil {
 		files.close()
 		return err
@@ -350,7 +352,7 @@ func (s *Store[ID, T]) Close() error {
 	if closing := s.Files.close(); err == nil {
 		err = closing
 	}
-	s.Files = nil
+	s.Files, s.merging = nil, nil
 	s.swap(nil, LeastTail)
 	s.live.Store(0)
 	s.Fail(&fileError{path, os.ErrClosed})

@@ -12,7 +12,7 @@ import (
 // lock before it puts its run in their place.
 
 const (
-	// atOnce is the most documents that are merged while an addition waits.
+	// atOnce is the most documents that are merged while an addition waits, unless the Form says otherwise.
 	atOnce = 1 << 15
 
 	// mostWaiting is the most runs that pile up behind a merge under way. Then an addition waits for it.
@@ -23,8 +23,9 @@ const (
 type merge[ID comparable, T Finder] struct {
 	runs   []*Run[ID, T]
 	dead   [][]uint64    // by run, the documents that were dead at the beginning
-	built  chan struct{} // closed when merged is there
+	built  chan struct{} // closed when merged is there, or err
 	merged *Run[ID, T]   // nil if no document was alive
+	err    error
 }
 
 // flush makes a run of the tail, and merges runs. The caller holds the lock.
@@ -40,9 +41,10 @@ func (s *Store[ID, T]) flush() {
 	}
 	added := len(s.InTail)
 	first, total := s.mergeFrom(st.Runs, from)
-	// The last of these runs are merged at once.
+	// The last of these runs are merged at once, and become runs[last]. Then runs[first:] are merged by
+	// a goroutine. If there is one at work already, they stay as they are until the next time.
 	last := first
-	for ; total > s.AtOnce && last < len(st.Runs); last++ {
+	for ; total > s.Form.AtOnce && last < len(st.Runs); last++ {
 		total -= st.Runs[last].live
 	}
 	runs := slices.Clone(st.Runs[:last])
@@ -99,7 +101,8 @@ func (s *Store[ID, T]) merge(runs []*Run[ID, T]) {
 	serial := s.serial
 	s.merging = m
 	go func() {
-		if docs := m.gather(s.Form.Words, n); n > 0 {
+		docs, err := m.gather(s.Form.Words, n)
+		if m.err = err; err == nil && n > 0 {
 			m.merged = NewRun(docs, false, &s.IDs, serial, s.Form.Build)
 		}
 		close(m.built)
@@ -109,19 +112,22 @@ func (s *Store[ID, T]) merge(runs []*Run[ID, T]) {
 	}()
 }
 
-// gather returns the documents that were alive at the beginning. The runs are in memory, so reading
-// them cannot fail.
-func (m *merge[ID, T]) gather(words, n int) Documents[ID] {
-	docs := NewDocuments[ID](words, n)
+// gather returns the documents that were alive at the beginning. No run is in a mapped file, but one
+// may be in a file that was read, with ids that turn out to be none.
+func (m *merge[ID, T]) gather(words, n int) (docs Documents[ID], err error) {
+	docs = NewDocuments[ID](words, n)
 	for i, r := range m.runs {
 		for ord := range uint32(r.Len()) {
 			if m.dead[i][ord/64]>>(ord%64)&1 == 0 {
-				id, _ := r.IDs.At(ord)
+				id, err := r.IDs.At(ord)
+				if err != nil {
+					return docs, err
+				}
 				docs.Add(r.Doc(ord), id, r.times[ord])
 			}
 		}
 	}
-	return docs
+	return docs, nil
 }
 
 // end returns the index behind the runs of a merge, or 0 if a state does not have them any more.
@@ -137,6 +143,10 @@ func (s *Store[ID, T]) install(m *merge[ID, T]) {
 		return
 	}
 	s.merging = nil
+	if m.err != nil {
+		s.Fail(m.err)
+		return
+	}
 	st := s.state.Load()
 	end := m.end(st)
 	if end == 0 {

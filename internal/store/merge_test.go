@@ -31,7 +31,7 @@ func slowStore(slow int) (s *Store[int, noFinder], gate chan struct{}) {
 			return noFinder{}
 		},
 	})
-	s.AtOnce = 8
+	s.Form.AtOnce = 8
 	return s, gate
 }
 
@@ -91,7 +91,7 @@ func TestMergeWaits(t *testing.T) {
 	added := make(chan struct{})
 	go func() {
 		defer close(added)
-		for end := n + 4*s.AtOnce*mostWaiting; n < end; n++ {
+		for end := n + 4*s.Form.AtOnce*mostWaiting; n < end; n++ {
 			addInt(t, s, n)
 		}
 	}()
@@ -134,6 +134,38 @@ func TestMergeOfTheDead(t *testing.T) {
 	s.Settle()
 	if got := ids(s); !slices.Equal(got, upTo(100)) {
 		t.Fatalf("%v stored", got)
+	}
+}
+
+// TestMergeView has a reader that loads the state, and then, before it loads the number of changes, a
+// merged run takes the place of others, and a document in it is replaced. The reader must see the
+// document once.
+func TestMergeView(t *testing.T) {
+	s, gate := slowStore(40)
+	n, _ := addUntilMerge(t, s, 40)
+	addInt(t, s, n)
+	close(gate)
+	old := s.state.Load()
+	loads := 0
+	v := viewOf(func() *State[int, noFinder] {
+		if loads++; loads > 1 {
+			return s.state.Load()
+		}
+		s.Settle()
+		addInt(t, s, 0)
+		return old
+	})
+	if s.state.Load() == old || s.state.Load().Tail != old.Tail {
+		t.Fatal("that was another case")
+	}
+	seen := 0
+	for d := range s.each(v, v.Runs) {
+		if d.ID == 0 {
+			seen++
+		}
+	}
+	if seen != 1 {
+		t.Fatalf("the document is seen %d times", seen)
 	}
 }
 

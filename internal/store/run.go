@@ -12,8 +12,8 @@ import (
 // This file has the parts of a store. A [Run] is immutable, except that its documents die. A tail
 // takes the last changes. A [State] is the runs and the tail. A [View] is a state at a moment.
 //
-// A reader needs no lock to see exactly the changes up to its moment. It loads the state, and then
-// the number of changes in the tail. Everything that a writer does later leaves a trace that tells
+// A reader needs no lock to see exactly the changes up to its moment. It loads the state and the number
+// of changes in the tail (viewOf). Everything that a writer does later leaves a trace that tells
 // when it happened: a document of the tail has the change by which it died, and a document of a run
 // has its name in the list of kills (see diedLater).
 
@@ -276,8 +276,8 @@ func (t *tail[ID]) setDoc(i uint32, doc []uint64) {
 }
 
 // A State is all that readers need. Its list of runs and its tail stay the same; only the documents
-// in them change, and the tail records how. When the tail is full, the store goes on with another
-// state.
+// in them change, and the tail records how. When the tail is full, or runs have been merged, the
+// store goes on with another state; in the latter case it has the same tail.
 type State[ID comparable, T Finder] struct {
 	Runs []*Run[ID, T] // oldest first
 	Tail *tail[ID]
@@ -296,10 +296,18 @@ type View[ID comparable, T Finder] struct {
 	read  uint32
 }
 
-// view returns the view of a state as it is now.
-func (s *State[ID, T]) view() View[ID, T] {
-	changes := s.Tail.Changes.Load()
-	return View[ID, T]{State: s, Changes: changes, at: s.Tail.changeLog, read: changes}
+// viewOf returns the view of the current state, which load returns. The state must still be current
+// after the number of changes was read. Otherwise the runs may have been replaced by a merged one in
+// between, and the change counted last may have killed a document there, which is still alive here.
+func viewOf[ID comparable, T Finder](load func() *State[ID, T]) View[ID, T] {
+	for s := load(); ; {
+		changes := s.Tail.Changes.Load()
+		now := load()
+		if now == s {
+			return View[ID, T]{State: s, Changes: changes, at: s.Tail.changeLog, read: changes}
+		}
+		s = now
+	}
 }
 
 // Sees reports whether a document of a run is alive in the view. It is, if it is not dead now, or

@@ -12,6 +12,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -38,7 +39,6 @@ type Store[ID comparable, T Finder] struct {
 	serial  uint32           // of the newest run
 	merging *merge[ID, T]    // what is being merged meanwhile, or nil; see merge.go
 	Now     func() time.Time // the clock; tests set it
-	AtOnce  int              // see atOnce; tests set it
 	seconds uint32           // time of the last addition, in seconds since 1970
 	Files   *storeFiles      // nil in memory
 }
@@ -49,7 +49,8 @@ type Form[T Finder] struct {
 	Again    string                    // advice for an error about files of another version
 	Words    int                       // of a document; 0: documents differ in length
 	TailSize func(live int) int        // the most changes of a tail, given the number of documents
-	Build    func(docs Column) T       // makes the finder of a run
+	Build    func(docs Column) T       // makes the finder of a run; at any time, also while the store is changed
+	AtOnce   int                       // the most documents that are merged while an addition waits; 0: atOnce. Larger runs are merged on another goroutine
 	Tail     func(size int) TailFinder // makes the finder of a tail; nil: there is none
 	Read     func(f *format.Reader) T  // reads what Finder.Write wrote
 	Check    func(doc []uint64) error  // whether words from a journal are a document; nil: all are
@@ -93,7 +94,8 @@ type TailFinder interface {
 
 // Init makes s an empty store in memory.
 func Init[ID comparable, T Finder](s *Store[ID, T], f Form[T]) {
-	s.Form, s.IDs, s.Now, s.AtOnce = f, IDTypeOf[ID](), time.Now, atOnce
+	s.Form, s.IDs, s.Now = f, IDTypeOf[ID](), time.Now
+	s.Form.AtOnce = cmp.Or(f.AtOnce, atOnce)
 	s.swap(nil, LeastTail)
 }
 
@@ -294,14 +296,14 @@ func (s *Store[ID, T]) gather(runs []*Run[ID, T]) Documents[ID] {
 	for _, r := range runs {
 		n += r.live
 	}
-	return s.collect(s.state.Load(), runs, n)
+	return s.collect(s.view(), runs, n)
 }
 
-// collect returns the living documents of some runs of a state and of its tail, in the order of
+// collect returns the living documents of some runs of a view and of its tail, in the order of
 // adding. n is about how many there are.
-func (s *Store[ID, T]) collect(st *State[ID, T], runs []*Run[ID, T], n int) Documents[ID] {
+func (s *Store[ID, T]) collect(v View[ID, T], runs []*Run[ID, T], n int) Documents[ID] {
 	docs := NewDocuments[ID](s.Form.Words, n)
-	for d := range s.each(st, runs) {
+	for d := range s.each(v, runs) {
 		docs.Add(d.Doc, d.ID, d.Time)
 	}
 	return docs
@@ -375,6 +377,7 @@ func (s *Store[ID, T]) replace(docs Documents[ID], same bool) error {
 		}
 		r = saved
 	}
+	s.merging = nil // what is being merged is of no use any more
 	s.swap([]*Run[ID, T]{r}, LeastTail)
 	s.live.Store(int64(r.live))
 	return nil
@@ -398,8 +401,8 @@ func (s *Store[ID, T]) DeleteEach(rule func(d Entry[ID]) (del, more bool)) (int,
 	defer s.mu.Unlock()
 	s.check()
 	n := 0
-	st := s.state.Load()
-	for d := range s.each(st, st.Runs) {
+	v := s.view()
+	for d := range s.each(v, v.Runs) {
 		del, more := rule(d)
 		if !more {
 			break
@@ -425,24 +428,26 @@ func (s *Store[ID, T]) check() {
 // ([runtime.KeepAlive]): the state holds the mapped file.
 func (s *Store[ID, T]) View() View[ID, T] {
 	s.check()
-	return s.state.Load().view()
+	return s.view()
 }
+
+func (s *Store[ID, T]) view() View[ID, T] { return viewOf(s.state.Load) }
 
 // All yields all documents in the order of adding, as they are when the loop begins. Damage ends
 // the loop early; Err has the error.
 func (s *Store[ID, T]) All() iter.Seq[Entry[ID]] {
 	return func(yield func(Entry[ID]) bool) {
 		s.check()
-		st := s.state.Load()
-		s.each(st, st.Runs)(yield)
+		v := s.view()
+		s.each(v, v.Runs)(yield)
 	}
 }
 
 // Collect returns copies of all documents in the order of adding, and their ids.
 func (s *Store[ID, T]) Collect() (Documents[ID], error) {
 	s.check()
-	st := s.state.Load()
-	docs := s.collect(st, st.Runs, s.Len())
+	v := s.view()
+	docs := s.collect(v, v.Runs, s.Len())
 	return docs, s.Err()
 }
 
@@ -454,12 +459,11 @@ type Entry[ID comparable] struct {
 	Time uint32
 }
 
-// each yields the living entries of some runs of a state and of its tail, in the order of adding.
+// each yields the living entries of some runs of a view and of its tail, in the order of adding.
 // It checks the parts of a mapped file that it reads. At damage it ends, and the error is in Err.
-func (s *Store[ID, T]) each(st *State[ID, T], runs []*Run[ID, T]) iter.Seq[Entry[ID]] {
+func (s *Store[ID, T]) each(v View[ID, T], runs []*Run[ID, T]) iter.Seq[Entry[ID]] {
 	return func(yield func(Entry[ID]) bool) {
-		defer runtime.KeepAlive(st)
-		v := st.view()
+		defer runtime.KeepAlive(v.State)
 		for _, r := range runs {
 			for ord := range uint32(r.Len()) {
 				if !v.Sees(r, ord) {
@@ -483,7 +487,7 @@ func (s *Store[ID, T]) each(st *State[ID, T], runs []*Run[ID, T]) iter.Seq[Entry
 				}
 			}
 		}
-		t := st.Tail
+		t := v.Tail
 		for i := range v.Changes {
 			if v.SeesTail(i) && !yield(Entry[ID]{t.IDs[i], t.Doc(i), t.times[i]}) {
 				return
