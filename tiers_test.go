@@ -112,6 +112,7 @@ func BenchmarkTiers(b *testing.B) {
 		{"weightedtext=10240", func(int) { text.Sum64(next()) }},
 		{"text=10240", func(int) { Sum64(next()) }},
 		{"sign=10", func(i int) { MinHash{}.Sign(hashes[i%4000:][:10]) }},
+		{"permutations=500", func(i int) { MinHash{Permutations: true}.Sign(hashes[i%3000:][:500]) }},
 		{"jaccard=128", func(int) { x.Jaccard(y) }},
 	} {
 		kernel.EachTier(func(tier kernel.Tier) {

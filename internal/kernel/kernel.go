@@ -4,6 +4,7 @@
 //
 //	near.go       compares fingerprints: scans for near ones
 //	values.go     compares MinHash signatures
+//	products.go   permutes hashes, and finds the smallest
 //	rows.go       finds the smallest of some rows of bytes
 //	tier.go       which version runs
 //

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -41,12 +42,7 @@ func Add(s []uint32, hashes []uint64, permutations bool) {
 	if permutations {
 		for i := range s {
 			xor, factor := exact.SplitMix(uint64(2*i)), exact.SplitMix(uint64(2*i+1))|1
-			least := s[i]
-			for _, h := range hashes {
-				hi, lo := bits.Mul64(h^xor, factor)
-				least = min(least, uint32((hi^lo)>>33))
-			}
-			s[i] = least
+			s[i] = kernel.LeastProduct(hashes, xor, factor, s[i])
 		}
 		return
 	}
