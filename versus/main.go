@@ -150,15 +150,12 @@ func duration(ns float64) string {
 	return digits(ns/1e9) + " s"
 }
 
-// digits returns a number with two or three digits.
+// digits returns a number with two or three digits, or in full from 100 on.
 func digits(x float64) string {
-	switch {
-	case x < 10:
+	if x < 10 {
 		return fmt.Sprintf("%.1f", x)
-	case x < 1000:
-		return fmt.Sprintf("%.0f", x)
 	}
-	return fmt.Sprintf("%.3g", x)
+	return fmt.Sprintf("%.0f", x)
 }
 
 // versions names the peers and their versions.
