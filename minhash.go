@@ -73,7 +73,7 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 	hash, own := f.hashVersion(&of)
 	way := "bins"
 	if m.Permutations {
-		way = "permutations"
+		way = "permutations2" // the first ones were products of 128 bits
 	}
 	return of.describe(own, "hash=%s minhash=%s(%d)", hash, way, m.values())
 }

@@ -318,20 +318,53 @@ func TestSignatureNaN(t *testing.T) {
 	}
 }
 
-// TestGoldenSignatures has values that must never change.
-func TestGoldenSignatures(t *testing.T) {
-	d := format.NewDigest()
-	for _, text := range append(corpusTexts(t, "en", "zh", "more"), "", "one two") {
-		for _, m := range []MinHash{{}, {Values: 100}, {Values: 1024}, {Values: 16, Permutations: true}} {
-			s := new(Fingerprinter).Sign(text, m)
-			b, _ := s.MarshalBinary()
-			d.Text(string(b))
-			b, _ = s.Pack(2).MarshalBinary()
-			d.Text(string(b))
+// TestSignNumbers has features whose hashes are neighbouring numbers, as a poor hash would make them. Estimates
+// must be as good as for others.
+func TestSignNumbers(t *testing.T) {
+	t.Parallel()
+	for _, m := range []MinHash{{Values: 256, Permutations: true}, {Values: 32, Permutations: true}} {
+		const rounds = 100
+		sum, squares := 0.0, 0.0
+		for round := range rounds {
+			var a, b []uint64
+			for i := range 300 { // 200 each, of which 100 are common
+				if h := uint64(round*1000 + i); i < 200 {
+					a = append(a, h)
+				}
+				if h := uint64(round*1000 + i); i >= 100 {
+					b = append(b, h)
+				}
+			}
+			e := m.Sign(a).Jaccard(m.Sign(b)) - 1.0/3
+			sum, squares = sum+e, squares+e*e
+		}
+		standard := math.Sqrt(2.0 / 9 / float64(m.Values))
+		if bias, err := sum/rounds, math.Sqrt(squares/rounds); math.Abs(bias) > 4*standard/math.Sqrt(rounds) || err > 1.3*standard {
+			t.Errorf("%+v: bias %.4f, error %.4f, want %.4f", m, bias, err, standard)
 		}
 	}
-	if got := d.Sum(); got != goldenSignatures {
+}
+
+// TestGoldenSignatures has values that must never change.
+func TestGoldenSignatures(t *testing.T) {
+	digest := func(ways ...MinHash) uint64 {
+		d := format.NewDigest()
+		for _, text := range append(corpusTexts(t, "en", "zh", "more"), "", "one two") {
+			for _, m := range ways {
+				s := new(Fingerprinter).Sign(text, m)
+				b, _ := s.MarshalBinary()
+				d.Text(string(b))
+				b, _ = s.Pack(2).MarshalBinary()
+				d.Text(string(b))
+			}
+		}
+		return d.Sum()
+	}
+	if got := digest(MinHash{}, MinHash{Values: 100}, MinHash{Values: 1024}); got != goldenSignatures {
 		t.Errorf("signatures have changed: %#x", got)
+	}
+	if got := digest(MinHash{Values: 16, Permutations: true}, MinHash{Permutations: true}); got != goldenPermutations {
+		t.Errorf("signatures by permutations have changed: %#x", got)
 	}
 	version, err := MinHash{Values: 100}.Version(&Fingerprinter{Weight: LogCount})
 	if want := "neardup=1 unicode=15.0.0 normalizer=none tokenizer=shingles(words,2) hash=xxh3 minhash=bins(100)"; version != want || err != nil {
@@ -345,7 +378,8 @@ func TestGoldenSignatures(t *testing.T) {
 	}
 }
 
-const goldenSignatures = 0x19ee576cc0173231
+const goldenSignatures = 0x750a4bb035f05ca2
+const goldenPermutations = 0xaf9f8c80205165f0
 
 func checkSignatureDecoders(t *testing.T, data []byte) {
 	var s Signature

@@ -1,14 +1,15 @@
 package kernel
 
-import "math/bits"
+// This file permutes numbers, for MinHash with a permutation for each value.
 
-// This file permutes hashes, for MinHash with a permutation for each value.
+// ProductAlign is what the number of numbers is a multiple of.
+const ProductAlign = 64
 
 // leastProductGeneric is [LeastProduct] in portable Go.
-func leastProductGeneric(hashes []uint64, xor, factor uint64, least uint32) uint32 {
-	for _, h := range hashes {
-		hi, lo := bits.Mul64(h^xor, factor)
-		least = min(least, uint32((hi^lo)>>33))
+func leastProductGeneric(numbers []uint32, xor, factor uint32) uint32 {
+	least := ^uint32(0)
+	for _, x := range numbers {
+		least = min(least, (x^xor)*factor)
 	}
 	return least
 }

@@ -2,31 +2,24 @@
 
 package kernel
 
-// MinHash of 500 features by 128 permutations takes 23 µs with AVX-512, 31 µs with AVX2, and 59 µs without
-// (BenchmarkTiers). n is above 0, a multiple of 4, or of 8 for AVX-512. The lower half of each word of
-// least is lowered; the upper one is undefined.
+// MinHash of 500 features by 128 permutations takes 4.5 µs with AVX-512, 5.4 µs with AVX2, and 57 µs without
+// (BenchmarkTiers).
 
 //go:noescape
-func leastProductAVX512(hashes *uint64, n int, xor, factor uint64, least *uint64)
+func leastProductAVX512(numbers *uint32, n int, xor, factor uint32) (least uint32)
 
 //go:noescape
-func leastProductAVX2(hashes *uint64, n int, xor, factor uint64, least *uint64)
+func leastProductAVX2(numbers *uint32, n int, xor, factor uint32) (least uint32)
 
-// LeastProduct returns the smallest permuted hash, or least if that is smaller. A permuted hash is the
-// upper 31 bits of the exclusive or of the two words of the product (hash ^ xor) · factor.
-func LeastProduct(hashes []uint64, xor, factor uint64, least uint32) uint32 {
-	whole := len(hashes) &^ 7
-	if tier == Generic || whole == 0 {
-		return leastProductGeneric(hashes, xor, factor, least)
+// LeastProduct returns the smallest of the products (x ^ xor) · factor modulo 2³² of some numbers x. Their
+// number is a multiple of ProductAlign, above 0. With an odd factor that is a permutation of all
+// numbers.
+func LeastProduct(numbers []uint32, xor, factor uint32) uint32 {
+	switch tier {
+	case AVX512:
+		return leastProductAVX512(&numbers[0], len(numbers), xor, factor)
+	case AVX2:
+		return leastProductAVX2(&numbers[0], len(numbers), xor, factor)
 	}
-	lanes := [8]uint64{1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1, 1<<32 - 1}
-	if tier == AVX512 {
-		leastProductAVX512(&hashes[0], whole, xor, factor, &lanes[0])
-	} else {
-		leastProductAVX2(&hashes[0], whole, xor, factor, &lanes[0])
-	}
-	for _, x := range lanes {
-		least = min(least, uint32(x)>>1)
-	}
-	return leastProductGeneric(hashes[whole:], xor, factor, least)
+	return leastProductGeneric(numbers, xor, factor)
 }

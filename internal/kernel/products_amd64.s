@@ -4,80 +4,106 @@
 
 #include "textflag.h"
 
-// func leastProductAVX2(hashes *uint64, n int, xor uint64, factor uint64, least *uint64)
+// func leastProductAVX2(numbers *uint32, n int, xor uint32, factor uint32) (least uint32)
 // Requires: AVX, AVX2
-TEXT ·leastProductAVX2(SB), NOSPLIT, $0-40
-	MOVQ         hashes+0(FP), AX
+TEXT ·leastProductAVX2(SB), NOSPLIT, $0-28
+	MOVQ         numbers+0(FP), AX
 	MOVQ         n+8(FP), CX
-	MOVQ         least+32(FP), DX
-	VPBROADCASTQ xor+16(FP), Y0
-	VPBROADCASTQ factor+24(FP), Y1
-	VPSRLQ       $0x20, Y1, Y2
-	VMOVDQU      (DX), Y4
-	MOVQ         $0x00000000ffffffff, BX
-	VMOVQ        BX, X3
-	VPBROADCASTQ X3, Y3
+	MOVL         xor+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         factor+20(FP), DX
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0xffffffff, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VMOVD        DX, X3
+	VPBROADCASTD X3, Y3
+	VMOVD        DX, X4
+	VPBROADCASTD X4, Y4
+	VMOVD        DX, X5
+	VPBROADCASTD X5, Y5
 
-vector:
-	VPXOR    (AX), Y0, Y5
-	VPSRLQ   $0x20, Y5, Y6
-	VPMULUDQ Y5, Y1, Y7
-	VPMULUDQ Y6, Y1, Y8
-	VPMULUDQ Y5, Y2, Y5
-	VPMULUDQ Y6, Y2, Y6
-	VPSRLQ   $0x20, Y7, Y7
-	VPADDQ   Y7, Y8, Y8
-	VPAND    Y3, Y8, Y7
-	VPADDQ   Y7, Y5, Y5
-	VPSRLQ   $0x20, Y8, Y8
-	VPADDQ   Y8, Y6, Y6
-	VPSRLQ   $0x20, Y5, Y8
-	VPADDQ   Y8, Y6, Y6
-	VPSRLQ   $0x20, Y6, Y6
-	VPXOR    Y5, Y6, Y6
-	VPMINUD  Y6, Y4, Y4
-	ADDQ     $0x00000020, AX
-	SUBQ     $0x00000004, CX
-	JNE      vector
-	VMOVDQU  Y4, (DX)
+four:
+	VPXOR        (AX), Y0, Y6
+	VPMULLD      Y1, Y6, Y6
+	VPMINUD      Y6, Y2, Y2
+	VPXOR        32(AX), Y0, Y6
+	VPMULLD      Y1, Y6, Y6
+	VPMINUD      Y6, Y3, Y3
+	VPXOR        64(AX), Y0, Y6
+	VPMULLD      Y1, Y6, Y6
+	VPMINUD      Y6, Y4, Y4
+	VPXOR        96(AX), Y0, Y6
+	VPMULLD      Y1, Y6, Y6
+	VPMINUD      Y6, Y5, Y5
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000020, CX
+	JNE          four
+	VPMINUD      Y3, Y2, Y2
+	VPMINUD      Y5, Y4, Y4
+	VPMINUD      Y4, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMINUD      X0, X2, X2
+	VPSHUFD      $0x4e, X2, X0
+	VPMINUD      X0, X2, X2
+	VPSHUFD      $0xb1, X2, X0
+	VPMINUD      X0, X2, X2
+	VMOVD        X2, AX
 	VZEROUPPER
+	MOVL         AX, least+24(FP)
 	RET
 
-// func leastProductAVX512(hashes *uint64, n int, xor uint64, factor uint64, least *uint64)
-// Requires: AVX, AVX512F
-TEXT ·leastProductAVX512(SB), NOSPLIT, $0-40
-	MOVQ         hashes+0(FP), AX
+// func leastProductAVX512(numbers *uint32, n int, xor uint32, factor uint32) (least uint32)
+// Requires: AVX, AVX2, AVX512F
+TEXT ·leastProductAVX512(SB), NOSPLIT, $0-28
+	MOVQ         numbers+0(FP), AX
 	MOVQ         n+8(FP), CX
-	MOVQ         least+32(FP), DX
-	VPBROADCASTQ xor+16(FP), Z0
-	VPBROADCASTQ factor+24(FP), Z1
-	VPSRLQ       $0x20, Z1, Z2
-	VMOVDQU64    (DX), Z4
-	MOVQ         $0x00000000ffffffff, BX
-	VMOVQ        BX, X3
-	VPBROADCASTQ X3, Z3
+	MOVL         xor+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Z0
+	MOVL         factor+20(FP), DX
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Z1
+	MOVL         $0xffffffff, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Z2
+	VMOVD        DX, X3
+	VPBROADCASTD X3, Z3
+	VMOVD        DX, X4
+	VPBROADCASTD X4, Z4
+	VMOVD        DX, X5
+	VPBROADCASTD X5, Z5
 
-vector:
-	VPXORQ    (AX), Z0, Z5
-	VPSRLQ    $0x20, Z5, Z6
-	VPMULUDQ  Z5, Z1, Z7
-	VPMULUDQ  Z6, Z1, Z8
-	VPMULUDQ  Z5, Z2, Z5
-	VPMULUDQ  Z6, Z2, Z6
-	VPSRLQ    $0x20, Z7, Z7
-	VPADDQ    Z7, Z8, Z8
-	VPANDQ    Z3, Z8, Z7
-	VPADDQ    Z7, Z5, Z5
-	VPSRLQ    $0x20, Z8, Z8
-	VPADDQ    Z8, Z6, Z6
-	VPSRLQ    $0x20, Z5, Z8
-	VPADDQ    Z8, Z6, Z6
-	VPSRLQ    $0x20, Z6, Z6
-	VPXORQ    Z5, Z6, Z6
-	VPMINUD   Z6, Z4, Z4
-	ADDQ      $0x00000040, AX
-	SUBQ      $0x00000008, CX
-	JNE       vector
-	VMOVDQU64 Z4, (DX)
+four:
+	VPXORD        (AX), Z0, Z6
+	VPMULLD       Z1, Z6, Z6
+	VPMINUD       Z6, Z2, Z2
+	VPXORD        64(AX), Z0, Z6
+	VPMULLD       Z1, Z6, Z6
+	VPMINUD       Z6, Z3, Z3
+	VPXORD        128(AX), Z0, Z6
+	VPMULLD       Z1, Z6, Z6
+	VPMINUD       Z6, Z4, Z4
+	VPXORD        192(AX), Z0, Z6
+	VPMULLD       Z1, Z6, Z6
+	VPMINUD       Z6, Z5, Z5
+	ADDQ          $0x00000100, AX
+	SUBQ          $0x00000040, CX
+	JNE           four
+	VPMINUD       Z3, Z2, Z2
+	VPMINUD       Z5, Z4, Z4
+	VPMINUD       Z4, Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y0
+	VPMINUD       Y0, Y2, Y2
+	VEXTRACTI128  $0x01, Y2, X0
+	VPMINUD       X0, X2, X2
+	VPSHUFD       $0x4e, X2, X0
+	VPMINUD       X0, X2, X2
+	VPSHUFD       $0xb1, X2, X0
+	VPMINUD       X0, X2, X2
+	VMOVD         X2, AX
 	VZEROUPPER
+	MOVL          AX, least+24(FP)
 	RET

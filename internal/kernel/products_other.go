@@ -2,8 +2,9 @@
 
 package kernel
 
-// LeastProduct returns the smallest permuted hash, or least if that is smaller. A permuted hash is the
-// upper 31 bits of the exclusive or of the two words of the product (hash ^ xor) · factor.
-func LeastProduct(hashes []uint64, xor, factor uint64, least uint32) uint32 {
-	return leastProductGeneric(hashes, xor, factor, least)
+// LeastProduct returns the smallest of the products (x ^ xor) · factor modulo 2³² of some numbers x. Their
+// number is a multiple of ProductAlign, above 0. With an odd factor that is a permutation of all
+// numbers.
+func LeastProduct(numbers []uint32, xor, factor uint32) uint32 {
+	return leastProductGeneric(numbers, xor, factor)
 }

@@ -40,9 +40,10 @@ func IsEmpty(s []uint32) bool { return len(s) == 0 || s[0] == EmptyBin }
 // as in the textbooks, and the time is len(s)·len(hashes).
 func Add(s []uint32, hashes []uint64, permutations bool) {
 	if permutations {
-		for i := range s {
-			xor, factor := exact.SplitMix(uint64(2*i)), exact.SplitMix(uint64(2*i+1))|1
-			s[i] = kernel.LeastProduct(hashes, xor, factor, s[i])
+		for len(hashes) > 0 {
+			n := min(len(hashes), 512)
+			permute(s, hashes[:n])
+			hashes = hashes[n:]
 		}
 		return
 	}
@@ -51,6 +52,31 @@ func Add(s []uint32, hashes []uint64, permutations bool) {
 	for _, h := range hashes {
 		bin, place := bits.Mul64(h, bins)
 		s[bin] = min(s[bin], uint32(place>>33))
+	}
+}
+
+// permutationSeed is 2⁶⁴ times the square root of 2, without the whole part. No hash in use is likely to be
+// near it, and so to be mixed into a number that a permutation maps to 0.
+const permutationSeed = 0x6A09E667F3BCC908
+
+// permute is Add with permutations, for 1 to 512 features. Each hash is mixed into a number of 32 bits,
+// once; two features get the same one with a probability of 2⁻³². A permutation flips some bits of the
+// number and multiplies it by an odd factor, and its value is the smallest product, cut to 31 bits.
+// Such permutations are far from all that there are. They suffice because the numbers are as good as
+// random: then the feature with the smallest product is any one of the set, with equal probability,
+// and it is another one for another factor (TestEstimators).
+func permute(s []uint32, hashes []uint64) {
+	var buffer [512]uint32
+	numbers := buffer[:(len(hashes)+kernel.ProductAlign-1)/kernel.ProductAlign*kernel.ProductAlign]
+	for i, h := range hashes {
+		numbers[i] = uint32(exact.SplitMix(h) >> 32)
+	}
+	for i := len(hashes); i < len(numbers); i++ { // fill up with what is there already
+		numbers[i] = numbers[0]
+	}
+	for i := range s {
+		p := exact.SplitMix(permutationSeed + uint64(i))
+		s[i] = min(s[i], kernel.LeastProduct(numbers, uint32(p>>32), uint32(p)|1)>>1)
 	}
 }
 

@@ -6,61 +6,63 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// products makes the functions that permute hashes by a product of 128 bits, and find the smallest. A
-// vector multiplies 32 by 32 bits only, so each product is put together from four. Of the result,
-// high word ^ low word, only the upper half is wanted: the upper half of the high word, and the lower
-// half of what is between the two words.
+// products makes the functions that permute numbers of 32 bits by a product, and find the smallest. They
+// take four vectors at a time, because the product of one is a long time coming.
 func products(c *build.Context) {
 	for _, wide := range []bool{false, true} {
 		name, size, vector := "leastProductAVX2", 32, func() reg.VecVirtual { return c.YMM() }
 		xor := func(a, b, to Op) { c.VPXOR(a, b, to) }
-		and := func(a, b, to Op) { c.VPAND(a, b, to) }
-		move := func(from, to Op) { c.VMOVDQU(from, to) }
 		if wide {
 			name, size, vector = "leastProductAVX512", 64, func() reg.VecVirtual { return c.ZMM() }
-			xor = func(a, b, to Op) { c.VPXORQ(a, b, to) }
-			and = func(a, b, to Op) { c.VPANDQ(a, b, to) }
-			move = func(from, to Op) { c.VMOVDQU64(from, to) }
+			xor = func(a, b, to Op) { c.VPXORD(a, b, to) }
 		}
 		c.Function(name)
 		c.Attributes(nosplit)
-		c.SignatureExpr("func(hashes *uint64, n int, xor, factor uint64, least *uint64)")
-		hashes, n, to := c.Load(c.Param("hashes"), c.GP64()), c.Load(c.Param("n"), c.GP64()), c.Load(c.Param("least"), c.GP64())
-		flip, low, high, half, least := vector(), vector(), vector(), vector(), vector()
-		c.VPBROADCASTQ(address(c, "xor"), flip)
-		c.VPBROADCASTQ(address(c, "factor"), low)
-		c.VPSRLQ(Imm(32), low, high)
-		move(Mem{Base: to}, least)
-		ones := c.GP64()
-		c.MOVQ(U64(1<<32-1), ones)
-		word := c.XMM()
-		c.VMOVQ(ones, word)
-		c.VPBROADCASTQ(word, half)
+		c.SignatureExpr("func(numbers *uint32, n int, xor, factor uint32) (least uint32)")
+		numbers, n := c.Load(c.Param("numbers"), c.GP64()), c.Load(c.Param("n"), c.GP64())
+		flip, factor := vector(), vector()
+		spread := func(n reg.Register, to reg.VecVirtual) {
+			word := c.XMM()
+			c.VMOVD(n, word)
+			c.VPBROADCASTD(word, to)
+		}
+		spread(c.Load(c.Param("xor"), c.GP32()), flip)
+		spread(c.Load(c.Param("factor"), c.GP32()), factor)
+		var least [4]reg.VecVirtual
+		ones := c.GP32()
+		c.MOVL(U32(0xFFFFFFFF), ones)
+		for i := range least {
+			least[i] = vector()
+			spread(ones, least[i])
+		}
 
-		c.Label("vector")
-		a, b, lowest, middle, upper, top := vector(), vector(), vector(), vector(), vector(), vector()
-		xor(Mem{Base: hashes}, flip, a)
-		c.VPSRLQ(Imm(32), a, b)
-		c.VPMULUDQ(a, low, lowest)
-		c.VPMULUDQ(b, low, middle)
-		c.VPMULUDQ(a, high, upper)
-		c.VPMULUDQ(b, high, top)
-		c.VPSRLQ(Imm(32), lowest, lowest)
-		c.VPADDQ(lowest, middle, middle) // cannot overflow
-		and(half, middle, lowest)
-		c.VPADDQ(lowest, upper, upper)
-		c.VPSRLQ(Imm(32), middle, middle)
-		c.VPADDQ(middle, top, top)
-		c.VPSRLQ(Imm(32), upper, middle)
-		c.VPADDQ(middle, top, top)
-		c.VPSRLQ(Imm(32), top, top)
-		xor(upper, top, top) // its lower half
-		c.VPMINUD(top, least, least)
-		c.ADDQ(U32(size), hashes)
-		c.SUBQ(U32(size/8), n)
-		c.JNE(LabelRef("vector"))
-		move(least, Mem{Base: to})
+		c.Label("four")
+		for i := range least {
+			x := vector()
+			xor(Mem{Base: numbers, Disp: size * i}, flip, x)
+			c.VPMULLD(factor, x, x)
+			c.VPMINUD(x, least[i], least[i])
+		}
+		c.ADDQ(U32(4*size), numbers)
+		c.SUBQ(U32(size), n)
+		c.JNE(LabelRef("four"))
+		c.VPMINUD(least[1], least[0], least[0])
+		c.VPMINUD(least[3], least[2], least[2])
+		c.VPMINUD(least[2], least[0], least[0])
+		half, result := c.YMM(), c.GP32()
+		if wide {
+			c.VEXTRACTI64X4(Imm(1), least[0], half)
+			c.VPMINUD(half, least[0].AsY(), least[0].AsY())
+		}
+		c.VEXTRACTI128(Imm(1), least[0].AsY(), half.AsX())
+		c.VPMINUD(half.AsX(), least[0].AsX(), least[0].AsX())
+		c.VPSHUFD(Imm(0b01_00_11_10), least[0].AsX(), half.AsX())
+		c.VPMINUD(half.AsX(), least[0].AsX(), least[0].AsX())
+		c.VPSHUFD(Imm(0b10_11_00_01), least[0].AsX(), half.AsX())
+		c.VPMINUD(half.AsX(), least[0].AsX(), least[0].AsX())
+		c.VMOVD(least[0].AsX(), result)
 		c.VZEROUPPER()
+		c.Store(result, c.Return("least"))
 		c.RET()
 	}
 }
