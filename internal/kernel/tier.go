@@ -11,7 +11,7 @@ const (
 )
 
 // String returns the name of the tier.
-func (t Tier) String() string { return [...]string{"generic", "AVX2", "AVX-512", "NEON"}[t] }
+func (t Tier) String() string { return [...]string{"generic", "AVX2", "AVX512", "NEON"}[t] }
 
 // tier is what the kernels use: the best that there is.
 var tier = best()
