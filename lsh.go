@@ -36,9 +36,9 @@ import (
 //
 // All methods may be called from several goroutines at once. Methods that change the index take
 // turns. Methods that read never wait, and see the index as it was when they began; the body of a
-// loop may change the index. Now and then an addition builds a part of the index, which
-// takes some tens of milliseconds. Larger parts are built by a goroutine that ends by itself. AddAll
-// and Compact build the form that is searched fastest.
+// loop may change the index. Now and then an addition builds a part of the index, which takes some
+// tens of milliseconds. Larger parts are built by a goroutine that ends by itself. AddAll and
+// Compact build the form that is searched fastest.
 //
 // With 128 values, 32 bands and an id of 64 bits, a signature takes 690 to 722 bytes, 512 of them
 // for its values; [SignatureIndexOptions].Bits makes it smaller. While signatures are added one by

@@ -496,14 +496,14 @@ func BenchmarkSignatureIndex(b *testing.B) {
 			// What few queries need is in the cache, what many need is not.
 			for _, different := range []int{64, 8192} {
 				for _, known := range []bool{false, true} {
-					b.Run(fmt.Sprintf("n=%d/bits=%d/search/queries=%d/known=%t", n, bits, different, known), func(b *testing.B) {
-						rnd := rand.New(rand.NewPCG(2, 2))
-						queries := signatures(different, 128, 3)
-						for i := range queries {
-							if known {
-								copy(queries[i], planted(sigs[rnd.IntN(n)], rnd))
-							}
+					rnd := rand.New(rand.NewPCG(2, 2))
+					queries := signatures(different, 128, 3)
+					for i := range queries {
+						if known {
+							copy(queries[i], planted(sigs[rnd.IntN(n)], rnd))
 						}
+					}
+					b.Run(fmt.Sprintf("n=%d/bits=%d/search/queries=%d/known=%t", n, bits, different, known), func(b *testing.B) {
 						found := 0
 						b.ReportAllocs()
 						for i := 0; b.Loop(); i++ {
@@ -518,13 +518,6 @@ func BenchmarkSignatureIndex(b *testing.B) {
 						continue
 					}
 					b.Run(fmt.Sprintf("n=%d/bits=%d/searchmany/known=%t", n, bits, known), func(b *testing.B) {
-						rnd := rand.New(rand.NewPCG(2, 2))
-						queries := signatures(different, 128, 3)
-						for i := range queries {
-							if known {
-								copy(queries[i], planted(sigs[rnd.IntN(n)], rnd))
-							}
-						}
 						for b.Loop() {
 							ix.SearchMany(queries)
 						}

@@ -27,8 +27,9 @@ import (
 // All methods may be called from several goroutines at once. Methods that change the index take
 // turns. Methods that read never wait, and see the index as it was when they began; the body of a
 // loop may change the index. Vectors are stored in immutable parts. Parts are merged so that each
-// is about eight times as large as the next; large ones by a goroutine that ends by itself. The last few hundred changes are in no part and are
-// compared one by one. AddAll and Compact build a single part, which is searched fastest.
+// is about eight times as large as the next; large ones by a goroutine that ends by itself. The
+// last few hundred changes are in no part and are compared one by one. AddAll and Compact build a
+// single part, which is searched fastest.
 //
 // A term takes 20 bytes, and the first one with a feature 16 more. An index holds at most 2³⁰
 // vectors; adding more is an error. A part holds at most 2³² − 1 terms; more panic. Vectors without

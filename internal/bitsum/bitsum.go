@@ -95,7 +95,7 @@ func (a *Sum) invert(hash uint64) {
 // Kernels for AVX2 and AVX-512 do the same with a tree for each lane of a vector.
 func (a *Sum) AddAll(hashes []uint64) {
 	a.mass += uint64(len(hashes))
-	for {
+	for len(hashes) >= kernel.LeastCounted {
 		var planes [kernel.MostLanes * kernel.Planes]uint64
 		n, lanes := kernel.CountBits(&planes, hashes)
 		if n == 0 {

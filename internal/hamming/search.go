@@ -67,10 +67,7 @@ func (t *Tree) Prefetch(lo, hi uint64, distance int, buckets bool) {
 		return
 	}
 	n := &t.Nodes[0]
-	if len(n.Tables) > 4 || !n.Combos && distance >= len(n.Tables) {
-		return
-	}
-	for i := range n.Tables {
+	for i := range n.fewKeys(distance) {
 		tb := &n.Tables[i]
 		starts := tb.Starts[tb.key(lo, hi):]
 		if !buckets {
@@ -79,6 +76,21 @@ func (t *Tree) Prefetch(lo, hi uint64, distance int, buckets bool) {
 			tb.prefetch(from, to)
 		}
 	}
+}
+
+// fewKeys returns how many keys a search at distance k probes in the common case: all radii are 0, so
+// there is one key in each of the tables that it needs, which are the first ones, four at most. It
+// returns 0 in all other cases.
+func (n *node) fewKeys(k int) int {
+	switch {
+	case len(n.Tables) > 4:
+		return 0
+	case n.Combos:
+		return len(n.Tables)
+	case k < len(n.Tables):
+		return k + 1
+	}
+	return 0
 }
 
 // isNear reports whether the tables of a node are so small that they are in a cache anyway.
@@ -178,14 +190,8 @@ func (v *visit) node(number, k int) bool {
 	if k < 0 {
 		return true
 	}
-	if len(n.Tables) <= 4 && (n.Combos || k < len(n.Tables)) {
-		// The common case: all radii are 0, so there is one key to probe in each table. Without
-		// combinations the first k+1 tables suffice.
+	if used := n.fewKeys(k); used > 0 {
 		var batch [4]probe
-		used := len(n.Tables)
-		if !n.Combos {
-			used = k + 1
-		}
 		for i := range used {
 			batch[i&3] = probe{key: n.Tables[i].key(v.lo, v.hi), table: uint16(i), query: v.number}
 		}

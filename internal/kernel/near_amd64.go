@@ -19,9 +19,9 @@ func next128AVX512(fps *[2]uint64, n, from int, q0, q1 uint64, k int) (at int, m
 //go:noescape
 func anyPairAVX512(fps *uint64, n int, k int) bool
 
-// All pairs within 3 bits among ten million take 1.35 s with AVX-512, 1.65 s with AVX2, and 2.85 s without
-// (BenchmarkPairs). The assembly for AVX2 looks at whole vectors of 8 tags, 4 fingerprints of 64 bits or 2 of 128, so n
-// must be a multiple of that.
+// All pairs within 3 bits among ten million take 1.35 s with AVX-512, 1.65 s with AVX2, and 2.85 s
+// without (BenchmarkPairs). The assembly for AVX2 looks at whole vectors of 8 tags, 4 fingerprints of
+// 64 bits or 2 of 128, so n must be a multiple of that.
 
 //go:noescape
 func nextTagAVX2(from *uint32, n int, q uint32, k int) (at int, mask uint64)

@@ -5,8 +5,8 @@ package kernel
 import "unsafe"
 
 // All pairs within 3 bits among a million take 518 million instructions with NEON and 776 million
-// without, and a search among them 3,080 and 3,570. That was counted under emulation (BenchmarkTiers), not timed. n
-// must be a multiple of 16, and not 0.
+// without, and a search among them 3,080 and 3,570. That was counted under emulation
+// (BenchmarkTiers), not timed. n must be a multiple of 16, and not 0.
 
 //go:noescape
 func nextTagNEON(from *uint32, n int, q uint32, k int) (at int, mask uint64)

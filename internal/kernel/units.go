@@ -4,6 +4,7 @@ package kernel
 // internal/bitsum.
 
 const (
-	Planes    = 10 // bits of a count
-	MostLanes = 8  // of [CountBits]
+	Planes       = 10 // bits of a count
+	MostLanes    = 8  // of [CountBits]
+	LeastCounted = 64 // hashes; fewer are counted on no tier
 )

@@ -126,14 +126,7 @@ func (b *Batch) Hash64() []uint64 {
 		}
 		return out
 	}
-	if !b.chars {
-		hashAll(out, b.buf, start, end)
-		return out
-	}
-	// Characters mostly have the same length.
-	for i := range out {
-		out[i] = xxh3.Hash(b.buf[start[i]:end[i]])
-	}
+	hashAll(out, b.buf, start, end, b.chars)
 	return out
 }
 

@@ -32,9 +32,10 @@ const (
 	first32, next32, last32, end32 = 0xBE4BA423396CFEB8, 0x1CAD21F72C81017C, 0xDB979083E96DD4DE, 0x1F67B3B7A4A44072
 )
 
-// hashAll sets out[i] to the hash of buf[start[i]:end[i]], for each i. No string is empty.
-func hashAll(out []uint64, buf []byte, start, end []uint32) {
-	for len(out) >= 64 {
+// hashAll sets out[i] to the hash of buf[start[i]:end[i]], for each i. No string is empty. alike says
+// that most have the same length, which the processor then predicts, so sorting would gain nothing.
+func hashAll(out []uint64, buf []byte, start, end []uint32, alike bool) {
+	for !alike && len(out) >= 64 {
 		masks, ok := kernel.Shorter((*[64]uint32)(start), (*[64]uint32)(end), &limits)
 		if !ok {
 			break

@@ -28,7 +28,7 @@ func TestHashAll(t *testing.T) {
 		}
 		kernel.EachTier(func(tier kernel.Tier) {
 			out := make([]uint64, n)
-			hashAll(out, buf, start, end)
+			hashAll(out, buf, start, end, false)
 			for i, h := range out {
 				if want := xxh3.Hash(buf[start[i]:end[i]]); h != want {
 					t.Fatalf("%v, string %d of %d, %d bytes: %x, want %x", tier, i, n, end[i]-start[i], h, want)
@@ -46,7 +46,7 @@ func FuzzHashAll(f *testing.F) {
 			start, end = append(start, uint32(i)), append(end, uint32(min(len(data), i+1+int(data[i])%(1+int(most)))))
 		}
 		out := make([]uint64, len(start))
-		hashAll(out, data, start, end)
+		hashAll(out, data, start, end, false)
 		for i, h := range out {
 			if want := xxh3.Hash(data[start[i]:end[i]]); h != want {
 				t.Fatalf("%q: %x, want %x", data[start[i]:end[i]], h, want)

@@ -30,14 +30,14 @@ type merge[ID comparable, T Finder] struct {
 
 // flush makes a run of the tail, and merges runs. The caller holds the lock.
 func (s *Store[ID, T]) flush() {
-	if m := s.merging; m != nil && len(s.state.Load().Runs)-m.end(s.state.Load()) >= mostWaiting {
-		<-m.built
-		s.install(m)
-	}
 	st := s.state.Load()
 	from := 0
-	if s.merging != nil {
-		from = s.merging.end(st)
+	if m := s.merging; m != nil {
+		if from = m.end(st); len(st.Runs)-from >= mostWaiting {
+			<-m.built
+			s.install(m)
+			st, from = s.state.Load(), 0
+		}
 	}
 	added := len(s.InTail)
 	first, total := s.mergeFrom(st.Runs, from)
@@ -130,7 +130,8 @@ func (m *merge[ID, T]) gather(words, n int) (docs Documents[ID], err error) {
 	return docs, nil
 }
 
-// end returns the index behind the runs of a merge, or 0 if a state does not have them any more.
+// end returns the index behind the runs of the merge under way. The state has them: whoever replaces
+// all runs gives up the merge.
 func (m *merge[ID, T]) end(st *State[ID, T]) int {
 	return slices.Index(st.Runs, m.runs[len(m.runs)-1]) + 1
 }
@@ -149,9 +150,6 @@ func (s *Store[ID, T]) install(m *merge[ID, T]) {
 	}
 	st := s.state.Load()
 	end := m.end(st)
-	if end == 0 {
-		return
-	}
 	begin := end - len(m.runs)
 	runs := slices.Clone(st.Runs[:begin])
 	if m.merged != nil {

@@ -520,4 +520,7 @@ func NewRunOf[ID comparable, T Finder](s *Store[ID, T], docs Documents[ID]) *Run
 }
 
 // SetRuns makes the runs, and an empty tail, the whole store. It is for tests.
-func SetRuns[ID comparable, T Finder](s *Store[ID, T], runs ...*Run[ID, T]) { s.swap(runs, LeastTail) }
+func SetRuns[ID comparable, T Finder](s *Store[ID, T], runs ...*Run[ID, T]) {
+	s.merging = nil
+	s.swap(runs, LeastTail)
+}
