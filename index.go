@@ -80,8 +80,10 @@ type Match[ID comparable] struct {
 	// signatures. It is 0 for fingerprints.
 	Similarity float64
 
-	// Kind says how two documents of a [Deduplicator] differ. It is 0 elsewhere.
-	Kind Kind
+	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of
+	// package dedup only, and 0 elsewhere.
+	Kind        Kind
+	Probability float64
 }
 
 // A Pair is two documents that are near each other, by id or by position. Where both are of one
@@ -96,8 +98,10 @@ type Pair[ID comparable] struct {
 	// signatures. It is 0 for fingerprints.
 	Similarity float64
 
-	// Kind says how two documents of a [Deduplicator] differ. It is 0 elsewhere.
-	Kind Kind
+	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of
+	// package dedup only, and 0 elsewhere.
+	Kind        Kind
+	Probability float64
 }
 
 // NewIndex returns an empty index in memory for Hamming distances up to distance, from 0 to the

@@ -99,9 +99,9 @@ func (b *StatisticsBuilder) AddRecord(rec Record) {
 	b.count(r)
 }
 
-// checkRecord returns an error if f cannot compare a record: if it has no Fields, or if the record
+// CheckRecord returns an error if f cannot compare a record: if it has no Fields, or if the record
 // has values but none in a column of the Fields, which is nearly always a misspelt name.
-func (f *Fingerprinter) checkRecord(rec Record) error {
+func (f *Fingerprinter) CheckRecord(rec Record) error {
 	if len(f.Fields) == 0 {
 		return errors.New("neardup: a record needs the Fields of the Fingerprinter")
 	}

@@ -70,6 +70,17 @@ func (a *features) check() error {
 	return checkFields(a.fields)
 }
 
+// Check returns an error if a setting is out of range, or if the Weight does not fit the features, such
+// as an IDF whose statistics were made with another Tokenizer. Methods that cannot return an error
+// panic then.
+func (f *Fingerprinter) Check() error {
+	of := f.features()
+	if err := of.check(); err != nil {
+		return err
+	}
+	return checkWeight(f.Weight, &of, true)
+}
+
 // looksSame reports whether a and b are equal as far as a quick look can tell. It does not compare
 // the lines of Boilerplate, and of the caller's own tokenizers only the types. It is fast enough to
 // run for every text.

@@ -21,7 +21,7 @@ func EqualButFigures(a, b Wording) bool {
 	for i < len(a) && j < len(b) {
 		switch {
 		case a[i]&b[j]&Figure != 0:
-			i, j = a.behindFigures(i), b.behindFigures(j)
+			i, j = a.BehindFigures(i), b.BehindFigures(j)
 		case isSame(a[i], b[j]):
 			i++
 			j++
@@ -32,8 +32,8 @@ func EqualButFigures(a, b Wording) bool {
 	return i == len(a) && j == len(b)
 }
 
-// behindFigures returns where the run of figures that goes on at i ends.
-func (w Wording) behindFigures(i int) int {
+// BehindFigures returns where the run of figures that goes on at i ends.
+func (w Wording) BehindFigures(i int) int {
 	for i < len(w) && w[i]&Figure != 0 {
 		i++
 	}

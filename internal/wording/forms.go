@@ -327,7 +327,7 @@ func (r *reader) set(w Wording) {
 	for i := 0; i < len(w); {
 		if w[i]&Figure != 0 {
 			r.words = append(r.words, figure)
-			i = w.behindFigures(i)
+			i = w.BehindFigures(i)
 			continue
 		}
 		r.words = append(r.words, max(w[i], 4))

@@ -1,0 +1,291 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/exact"
+)
+
+// This file moves the decision by pairs of documents that the caller has labelled. One number moves: the bias, which is
+// added to the logarithm of the odds of every pair. Its prior is a normal distribution around the fitted decision, so a
+// few labels move it a little, and a hundred as far as they say. The border follows from the goal.
+
+// A Label says of two stored documents, by their ids, whether they are near-duplicates. The order of A and B does not
+// matter.
+type Label[ID comparable] struct {
+	A, B      ID
+	Duplicate bool
+}
+
+// A Goal says what [Deduplicator.Calibrate] looks for. The zero value asks for the fewest wrong decisions: the border stays
+// one half. At most one of Precision and Recall may be set.
+type Goal struct {
+	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1: the border is the
+	// lowest at which so many are expected.
+	Precision float64
+
+	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1: the border is the highest at
+	// which so many are expected.
+	Recall float64
+
+	// Complete says that the labels name all duplicates. Then every other pair of documents that is compared counts
+	// as no duplicate. Without it, pairs without a label do not count.
+	Complete bool
+}
+
+// A Calibration is the result of [Deduplicator.Calibrate].
+type Calibration[ID comparable] struct {
+	Options Options      // the options of the Deduplicator, with the Bias and the Probability that were chosen
+	Point   CurvePoint   // what is expected with them
+	Curve   []CurvePoint // what is expected of other borders, from 0.01 to 0.99
+	Used    int          // labels of pairs that are compared; the others say nothing about the border
+
+	// Ask has up to ten pairs that are worth labelling next: those without a label that are the least certain. No two
+	// of them are about the same document.
+	Ask []neardup.Pair[ID]
+}
+
+// A CurvePoint says what is expected of a border, by the probabilities of the pairs that are compared and of kinds that
+// count.
+type CurvePoint struct {
+	Probability           float64 // the border
+	Precision, Recall, F1 float64 // in [0, 1]; Precision is 1 if nothing is found
+	Found                 int     // pairs
+}
+
+// String returns the curve as a table of one line for each tenth, with the chosen point.
+func (c Calibration[ID]) String() string {
+	var b strings.Builder
+	b.WriteString("probability  precision  recall     F1    found\n")
+	for i, p := range append(slices.Clone(c.Curve), c.Point) {
+		if i == len(c.Curve) || (i+1)%10 == 0 {
+			mark := ""
+			if i == len(c.Curve) {
+				mark = "  <"
+			}
+			fmt.Fprintf(&b, "       %.2f     %.4f  %.4f  %.4f  %7d%s\n", p.Probability, p.Precision, p.Recall, p.F1, p.Found, mark)
+		}
+	}
+	return b.String()
+}
+
+const (
+	// biasDeviation is the standard deviation of the bias: collections differ by so much from the fitted decision
+	// (docs/dedup.md).
+	biasDeviation = 0.5
+
+	mostAsk = 10 // pairs that a Calibration asks about
+)
+
+// check returns an error if a goal is out of range.
+func (g Goal) check() error {
+	switch {
+	case !(g.Precision >= 0 && g.Precision <= 1):
+		return fmt.Errorf("neardup: a precision of %g is not above 0 and at most 1", g.Precision)
+	case !(g.Recall >= 0 && g.Recall <= 1):
+		return fmt.Errorf("neardup: a recall of %g is not above 0 and at most 1", g.Recall)
+	case g.Precision > 0 && g.Recall > 0:
+		return errors.New("neardup: a goal has a precision or a recall, not both")
+	}
+	return nil
+}
+
+// Calibrate returns the options that reach a goal, by labels of pairs of stored documents. They take effect in a new
+// Deduplicator; d does not change. Labels should include hard cases: pairs that look alike and are no duplicates.
+// Calibration.Ask has some. Without labels the decision stays, and only the border follows from the goal.
+//
+// It compares all documents, and takes as long as Pairs. It returns an error if the goal is out of range or is not
+// reached by any border, if an id is unknown, and if a label names one document twice or contradicts another label.
+// Another error is that of the context or of the files.
+func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], goal Goal) (Calibration[ID], error) {
+	c := Calibration[ID]{Options: d.options}
+	if err := goal.check(); err != nil {
+		return c, err
+	}
+	s, err := d.snapshot(0)
+	if err != nil {
+		return c, err
+	}
+	said, err := s.labelled(labels)
+	if err != nil {
+		return c, err
+	}
+	every := *s
+	every.options = &Options{Kinds: d.options.Kinds, Probability: math.SmallestNonzeroFloat64, Progress: d.options.Progress}
+	var pairs []scored
+	for p := range every.scores(ctx) {
+		if p.counts {
+			pairs = append(pairs, p)
+		}
+	}
+	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
+		return c, err
+	}
+	var odds []float64 // of labelled pairs
+	var is []bool
+	for _, p := range pairs {
+		if duplicate, ok := said[[2]int32{p.a, p.b}]; ok || goal.Complete {
+			odds, is = append(odds, logit(p.Probability)), append(is, duplicate)
+		}
+	}
+	c.Used = len(odds)
+	bias := biasOf(odds, is)
+	c.Options.Bias = min(max(c.Options.Bias+bias, -mostBias), mostBias)
+	for i := range pairs {
+		pairs[i].Probability = 1 / (1 + exact.Exp(-(logit(pairs[i].Probability) + bias)))
+	}
+	if err := c.choose(pairs, goal); err != nil {
+		return c, err
+	}
+	c.Ask = s.ask(pairs, said, c.Options.Probability)
+	return c, nil
+}
+
+// logit returns the logarithm of the odds, cut off where a probability is as good as certain.
+func logit(p float64) float64 {
+	p = min(max(p, 1e-12), 1-1e-12)
+	return exact.Ln(p / (1 - p))
+}
+
+// labelled returns the labels by the positions of the contents, the smaller one first.
+func (s *snapshot[ID]) labelled(labels []Label[ID]) (map[[2]int32]bool, error) {
+	content := map[ID]int32{}
+	for i := range s.contents {
+		for _, at := range s.contents[i].docs {
+			content[s.docs[at].id] = int32(i)
+		}
+	}
+	there := map[ID]bool{}
+	for i := range s.docs {
+		there[s.docs[i].id] = true
+	}
+	said := map[[2]int32]bool{}
+	documents := map[[2]ID]bool{}
+	for _, l := range labels {
+		for _, id := range []ID{l.A, l.B} {
+			if !there[id] {
+				return nil, fmt.Errorf("neardup: there is no document %v", id)
+			}
+		}
+		if l.A == l.B {
+			return nil, fmt.Errorf("neardup: a label names the document %v twice", l.A)
+		}
+		for _, pair := range [][2]ID{{l.A, l.B}, {l.B, l.A}} {
+			if was, ok := documents[pair]; ok && was != l.Duplicate {
+				return nil, fmt.Errorf("neardup: two labels contradict each other about %v and %v", l.A, l.B)
+			}
+		}
+		documents[[2]ID{l.A, l.B}] = l.Duplicate
+		a, okA := content[l.A]
+		b, okB := content[l.B]
+		if okA && okB && a != b {
+			said[[2]int32{min(a, b), max(a, b)}] = l.Duplicate
+		}
+	}
+	return said, nil
+}
+
+// biasOf returns the most likely bias of pairs with these log odds, given whether they are duplicates, and its prior.
+func biasOf(odds []float64, is []bool) (bias float64) {
+	const precision = 1 / (biasDeviation * biasDeviation)
+	for range 50 { // Newton's method; the function is concave
+		slope, curvature := -bias*precision, precision
+		for i, x := range odds {
+			p := 1 / (1 + exact.Exp(-min(max(x+bias, -700), 700)))
+			if is[i] {
+				slope += 1 - p
+			} else {
+				slope -= p
+			}
+			curvature += float64(p * (1 - p))
+		}
+		step := slope / curvature
+		bias += min(max(step, -1), 1)
+		if math.Abs(step) < 1e-9 {
+			break
+		}
+	}
+	return bias
+}
+
+// choose sets the curve, and the point of it that reaches the goal.
+func (c *Calibration[ID]) choose(pairs []scored, goal Goal) error {
+	slices.SortFunc(pairs, func(p, q scored) int {
+		return cmp.Or(cmp.Compare(q.Probability, p.Probability), cmp.Compare(p.a, q.a), cmp.Compare(p.b, q.b))
+	})
+	right, total := make([]float64, len(pairs)+1), 0.0 // among the first n
+	for i, p := range pairs {
+		total += p.Probability
+		right[i+1] = total
+	}
+	at := func(border float64) CurvePoint {
+		n, _ := slices.BinarySearchFunc(pairs, border, func(p scored, border float64) int {
+			if p.Probability >= border {
+				return -1
+			}
+			return 1
+		})
+		p := CurvePoint{Probability: border, Precision: 1, Found: n}
+		if n > 0 {
+			p.Precision = right[n] / float64(n)
+		}
+		if total > 0 {
+			p.Recall = right[n] / total
+			p.F1 = 2 * right[n] / (float64(n) + total)
+		}
+		return p
+	}
+	for i := 1; i < 100; i++ {
+		c.Curve = append(c.Curve, at(float64(i)/100))
+	}
+	switch {
+	case goal.Precision > 0:
+		i := slices.IndexFunc(c.Curve, func(p CurvePoint) bool { return p.Precision >= goal.Precision })
+		if i < 0 {
+			return fmt.Errorf("neardup: no border reaches a precision of %g", goal.Precision)
+		}
+		c.Point = c.Curve[i]
+	case goal.Recall > 0:
+		for _, p := range c.Curve {
+			if p.Recall >= goal.Recall {
+				c.Point = p
+			}
+		}
+		if c.Point.Probability == 0 {
+			return fmt.Errorf("neardup: no border reaches a recall of %g", goal.Recall)
+		}
+	default:
+		c.Point = at(c.Options.Probability)
+	}
+	c.Options.Probability, c.Options.Similarity = c.Point.Probability, 0
+	return nil
+}
+
+// ask returns the pairs without a label that are closest to the border.
+func (s *snapshot[ID]) ask(pairs []scored, said map[[2]int32]bool, border float64) (ask []neardup.Pair[ID]) {
+	doubt := func(p scored) float64 { return math.Abs(logit(p.Probability) - logit(border)) }
+	pairs = slices.Clone(pairs)
+	slices.SortStableFunc(pairs, func(p, q scored) int { return cmp.Compare(doubt(p), doubt(q)) })
+	asked := map[int32]bool{}
+	w := s.judge.Worker()
+	for _, p := range pairs {
+		if _, ok := said[[2]int32{p.a, p.b}]; ok || asked[p.a] || asked[p.b] {
+			continue
+		}
+		asked[p.a], asked[p.b] = true, true
+		a, b := &s.contents[p.a], &s.contents[p.b]
+		first, second := s.docs[min(a.docs[0], b.docs[0])], s.docs[max(a.docs[0], b.docs[0])]
+		ask = append(ask, neardup.Pair[ID]{A: first.id, B: second.id, Similarity: p.Similarity, Probability: p.Probability, Kind: w.Kind(a.slot, b.slot, p.Score)})
+		if len(ask) == mostAsk {
+			break
+		}
+	}
+	return ask
+}

@@ -1,0 +1,428 @@
+// Package dedup finds near-duplicates among documents without settings: it takes texts or records, chooses what to
+// compare them by, and says of each pair how similar it is, how likely the two are near-duplicates, and how they
+// differ. See [Deduplicator].
+//
+// # What an answer depends on
+//
+// How similar two documents are depends on these two alone. How likely they are near-duplicates, and of which kind,
+// depends on their neighbourhood too: on the documents that have at least a fifth of their features in
+// common with one of them. So it depends on no others: of two collections that have nothing in common,
+// together, the pairs are those of one and those of the other. It makes no difference in which order documents
+// came, whether some were there and have gone, or whether parts of the collection were merged. Search says of a
+// text what Pairs would say of it.
+//
+//	dedup.go      adding and deleting documents
+//	options.go    settings
+//	pairs.go      all pairs
+//	search.go     the near-duplicates of one text
+//	groups.go     groups, and which document of each to keep
+//	families.go   forms that are filled in differently
+//	threshold.go  how many pairs are wrong, and how many are missed
+//	calibrate.go  what labels say
+//	explain.go    why two documents are near-duplicates, or not
+//	files.go      documents in files
+//
+//	internal/content    documents, by what they are compared
+//	internal/signature  MinHash signatures
+//	internal/neighbour  who is compared with whom
+//	internal/evidence   what two texts have in common, and what is only in one
+//	internal/decision   from the evidence to a probability
+//	internal/family     forms
+//	internal/judge      all of this, for pairs of contents
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/store"
+)
+
+// A Deduplicator finds near-duplicates among documents that the caller adds under ids of its own. Use it unless you have
+// a reason not to:
+//
+//	d, err := dedup.New[string](dedup.Options{})
+//	for id, text := range texts {
+//		err = d.Add(id, text)
+//	}
+//	groups, err := d.Groups(ctx, dedup.Grouping[string]{})
+//	for _, g := range groups {
+//		keep(g.Keep)
+//	}
+//
+// For a whole collection, add all documents and call Pairs or Groups. For documents that come one by one, call
+// [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already there.
+//
+// Two documents are near-duplicates if the probability for it is at least one half, unless the options say otherwise, and
+// if their [neardup.Kind] is one that counts. Every pair that is reported was compared as a whole. Two documents are
+// compared only if their MinHash signatures share a band and agree in a fifth of their values; of the pairs that
+// share half of their pairs of words, one in 270 is not.
+//
+// Documents with equal words and features are stored once, so a thousand copies of a page take little more memory than
+// one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A
+// different document takes its normalized text and about 700 bytes. Memory follows the largest number of
+// documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator holds at most 2³⁰
+// documents; adding more is an error.
+//
+// [New] makes a Deduplicator in memory. [Open] makes one whose documents are also in files, and outlive the program. All
+// methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run side by side,
+// but wait for a method that adds. Pairs, Groups and their like work on the documents that are there when they are
+// called, and nobody waits for them.
+type Deduplicator[ID comparable] struct {
+	options Options
+	maker   *content.Maker
+
+	mu       sync.RWMutex
+	docs     []storedDocument[ID] // by slot; free slots have the number -1
+	freeDocs []int32              // the free slots of docs
+	ids      map[ID]int32         // the slot of each document
+	added    int                  // how many documents were ever added
+	seconds  uint32               // when the last one was, since 1970
+	contents *content.Store
+	chains   []chain // of documents, by the slot of their content
+	graph    neighbour.Graph
+	changes  int // counts what was added or deleted
+
+	files  *documentFiles[ID] // nil in memory
+	unread bool               // the documents in the files have not been read yet
+	logged []uint64           // buffer of whoever adds
+
+	outlook outlook // of the last time that all pairs were compared
+}
+
+// A storedDocument is an id and its content. The documents of one content form a linked list in the order of adding, so
+// any of a million equal documents is deleted in constant time.
+type storedDocument[ID comparable] struct {
+	id         ID
+	number     int    // how many documents were added before it
+	length     int    // in characters; see Document.Length
+	text       uint64 // a hash of the text
+	seconds    uint32 // when it was added, since 1970
+	content    uint32 // its slot in contents
+	prev, next int32  // slots in the list of the content, or -1
+}
+
+// A chain has the slots of the first and of the last document of a content, or -1 if it has none.
+type chain struct{ first, last int32 }
+
+// New returns an empty Deduplicator. It returns an error for options that are out of range, and for a Weight that does
+// not fit the features, such as an IDF whose statistics were made with another Tokenizer.
+func New[ID comparable](options Options) (*Deduplicator[ID], error) {
+	o, err := options.canonical()
+	if err != nil {
+		return nil, err
+	}
+	m := content.NewMaker(&o.Fingerprinter)
+	return &Deduplicator[ID]{options: o, maker: m, ids: map[ID]int32{}, contents: content.NewStore(m, o.Memory/bodyShare)}, nil
+}
+
+// bodyShare is by which part of the memory texts are kept; the others go to a file.
+const bodyShare = 16
+
+// Add stores a text under an id. A document that has the id already is replaced: it counts as deleted, and the new one as
+// added now. Add keeps no reference to the text. It returns an error if the Deduplicator is full, or if its files have
+// an error.
+func (d *Deduplicator[ID]) Add(id ID, text string) error { return d.put(id, d.maker.Text(text)) }
+
+// AddRecord is Add for a record, whose features the Fields of the Fingerprinter make. It returns an error and stores
+// nothing if there are no Fields. The same holds if the record has columns but the Fields name none of them, which
+// nearly always is a misspelt name.
+func (d *Deduplicator[ID]) AddRecord(id ID, rec neardup.Record) error {
+	doc, err := d.maker.Record(rec)
+	if err != nil {
+		return err
+	}
+	return d.put(id, doc)
+}
+
+// AddAll calls Add for each text in order, but reads them on all processors. It reads up to 256 texts for each processor
+// before it adds them, so other calls see a text only then. If an Add fails or the context ends, AddAll returns that
+// error; the texts read before have been added. The sequence may call methods of d.
+func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
+	return addAll(ctx, d, texts, func(text string) (content.Document, error) { return d.maker.Text(text), nil })
+}
+
+// AddRecords is AddAll for records; see AddRecord for more errors.
+func (d *Deduplicator[ID]) AddRecords(ctx context.Context, records iter.Seq2[ID, neardup.Record]) error {
+	return addAll(ctx, d, records, d.maker.Record)
+}
+
+// addAll adds documents in batches. It calls read on all processors, and then adds the batch in order. It stops at the
+// first error; documents before that one have been added.
+func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (content.Document, error)) error {
+	type document struct {
+		id ID
+		of D
+	}
+	var batch []document
+	made, errs := make([]content.Document, 256*runtime.GOMAXPROCS(0)), make([]error, 256*runtime.GOMAXPROCS(0))
+	flush := func() error {
+		parallel.Each((len(batch)+15)/16, func(i int) {
+			for j := i * 16; j < min(len(batch), i*16+16); j++ {
+				made[j], errs[j] = read(batch[j].of)
+			}
+		})
+		for i := range batch {
+			err := errs[i]
+			if err == nil {
+				err = d.put(batch[i].id, made[i])
+			}
+			if err != nil {
+				return err
+			}
+		}
+		clear(batch)
+		batch = batch[:0]
+		return nil
+	}
+	for id, of := range docs {
+		if err := ctx.Err(); err != nil {
+			return cmp.Or(flush(), err)
+		}
+		if batch = append(batch, document{id, of}); len(batch) == len(made) {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return cmp.Or(flush(), ctx.Err())
+}
+
+// Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
+// document here replaces it. The result is the same as if all had been added here, so parts of a collection can be read
+// in different places. The two must have the same Fingerprinter: an error wraps [neardup.ErrVersion] if they have
+// not, and otherwise it is one of files. from does not change; nobody else may add to it meanwhile.
+func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
+	if from == d {
+		return nil
+	}
+	here, err := d.options.version()
+	there, other := from.options.version()
+	if err := cmp.Or(err, other); err != nil {
+		return err
+	}
+	if here != there {
+		return fmt.Errorf("%w: documents that were made with %s cannot be merged with others made with %s", neardup.ErrVersion, there, here)
+	}
+	if err := from.rlock(); err != nil {
+		return err
+	}
+	defer from.mu.RUnlock()
+	for _, slot := range from.inOrder() {
+		doc := &from.docs[slot]
+		made := content.Document{Text: doc.text, Length: doc.length}
+		from.contents.At(doc.content).Detach(&made)
+		made.Set = from.graph.Set(doc.content)
+		if err := d.put(doc.id, made); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// put adds a document under the lock.
+func (d *Deduplicator[ID]) put(id ID, doc content.Document) error {
+	if err := d.lock(); err != nil {
+		return err
+	}
+	defer d.mu.Unlock()
+	return d.enter(id, doc)
+}
+
+// enter adds a document, and replaces the one with the same id. The caller holds the lock.
+func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
+	if _, replaced := d.ids[id]; !replaced && len(d.ids) == store.MaxDocuments {
+		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
+	}
+	if err := d.contents.Spill(); err != nil {
+		return err
+	}
+	if err := d.log(id, &doc); err != nil {
+		return err
+	}
+	d.keep(id, &doc, uint32(min(max(time.Now().Unix(), 0), math.MaxUint32)))
+	return nil
+}
+
+// keep is enter for a document that is in the files already, or if there are none.
+func (d *Deduplicator[ID]) keep(id ID, of *content.Document, seconds uint32) {
+	d.delete(id)
+	number, isNew := d.contents.Use(&of.Content)
+	if isNew {
+		for len(d.chains) <= int(number) {
+			d.chains = append(d.chains, chain{})
+		}
+		d.chains[number] = chain{-1, -1}
+		d.graph.Add(number, of.Digest, &of.Set)
+	}
+	c := &d.chains[number]
+	d.changes++
+	d.seconds = max(d.seconds, seconds)
+	doc := storedDocument[ID]{id: id, number: d.added, length: of.Length, text: of.Text, seconds: d.seconds, content: number, prev: c.last, next: -1}
+	d.added++
+	slot := int32(len(d.docs))
+	if n := len(d.freeDocs); n > 0 {
+		slot, d.freeDocs = d.freeDocs[n-1], d.freeDocs[:n-1]
+		d.docs[slot] = doc
+	} else {
+		d.docs = append(d.docs, doc)
+	}
+	if c.last >= 0 {
+		d.docs[c.last].next = slot
+	} else {
+		c.first = slot
+	}
+	c.last = slot
+	d.ids[id] = slot
+}
+
+// Delete removes a document and reports whether it was there. The error is that of the files.
+func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
+	if err := d.lock(); err != nil {
+		return false, err
+	}
+	defer d.mu.Unlock()
+	return d.remove(id)
+}
+
+// DeleteBefore removes every document that was added before t, and returns how many that was. Times are in
+// whole seconds by the clock of this machine. If the clock was set back in between, a document counts as
+// added no earlier than the ones before it.
+func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
+	if err := d.lock(); err != nil {
+		return 0, err
+	}
+	defer d.mu.Unlock()
+	n := 0
+	for slot := range d.docs {
+		if doc := d.docs[slot]; doc.number >= 0 && int64(doc.seconds) < t.Unix() {
+			gone, err := d.remove(doc.id)
+			if err != nil {
+				return n, err
+			}
+			if gone {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+// remove is Delete for a caller that holds the lock.
+func (d *Deduplicator[ID]) remove(id ID) (bool, error) {
+	if _, ok := d.ids[id]; ok && d.files != nil {
+		if _, err := d.files.Delete(id); err != nil {
+			return false, err
+		}
+	}
+	return d.delete(id), nil
+}
+
+// delete removes a document from memory. The caller holds the lock.
+func (d *Deduplicator[ID]) delete(id ID) bool {
+	slot, ok := d.ids[id]
+	if !ok {
+		return false
+	}
+	d.changes++
+	delete(d.ids, id)
+	doc := d.docs[slot]
+	d.docs[slot] = storedDocument[ID]{number: -1}
+	d.freeDocs = append(d.freeDocs, slot)
+	c := &d.chains[doc.content]
+	if doc.prev >= 0 {
+		d.docs[doc.prev].next = doc.next
+	} else {
+		c.first = doc.next
+	}
+	if doc.next >= 0 {
+		d.docs[doc.next].prev = doc.prev
+	} else {
+		c.last = doc.prev
+	}
+	if d.contents.Leave(doc.content) {
+		d.graph.Delete(doc.content)
+	}
+	return true
+}
+
+// A Document describes a stored document, for [Grouping].Prefer and [Deduplicator.Get].
+type Document[ID comparable] struct {
+	ID     ID
+	Number int // how many documents were added before it; never reused
+	Length int // in characters of the text before normalizing, or of all values of a record
+}
+
+// Get returns the number and length of the document with an id, and whether there is one. Its text cannot
+// be read again. The error is that of the files.
+func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.unread {
+		words, ok, err := d.files.Get(id)
+		if !ok || err != nil {
+			return doc, false, err
+		}
+		s, err := content.Decode(words)
+		return Document[ID]{ID: id, Number: s.Number, Length: s.Length}, err == nil, err
+	}
+	if err := d.usable(); err != nil {
+		return doc, false, err
+	}
+	slot, ok := d.ids[id]
+	if ok {
+		doc = Document[ID]{ID: id, Number: d.docs[slot].number, Length: d.docs[slot].length}
+	}
+	return doc, ok, nil
+}
+
+// Len returns the number of documents, exact copies and documents without features included.
+func (d *Deduplicator[ID]) Len() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.unread {
+		return d.files.Len()
+	}
+	return len(d.ids)
+}
+
+// Added returns how many documents were ever added, those that were replaced or deleted included. So PairsSince with this
+// number reports the pairs of documents that are added from now on, also after the program was started again, if there
+// are files.
+func (d *Deduplicator[ID]) Added() int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.added
+}
+
+// All yields the documents in the order of adding, as they are when the loop begins. The error of the files comes last, with
+// an empty Document.
+func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
+	return func(yield func(Document[ID], error) bool) {
+		if err := d.rlock(); err != nil {
+			yield(Document[ID]{}, err)
+			return
+		}
+		var docs []Document[ID]
+		for _, slot := range d.inOrder() {
+			doc := &d.docs[slot]
+			docs = append(docs, Document[ID]{ID: doc.id, Number: doc.number, Length: doc.length})
+		}
+		d.mu.RUnlock()
+		for _, doc := range docs {
+			if !yield(doc, nil) {
+				return
+			}
+		}
+	}
+}

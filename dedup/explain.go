@@ -1,0 +1,236 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/decision"
+	"github.com/neardup/neardup/dedup/internal/evidence"
+	"github.com/neardup/neardup/dedup/internal/judge"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/internal/cosine"
+)
+
+// This file says why two documents are near-duplicates, or not.
+
+// An Explanation says why two documents are near-duplicates, or why they are not.
+type Explanation struct {
+	neardup.Match[struct{}] // how similar they are, how likely near-duplicates, and of which kind
+
+	Duplicate bool // they are near-duplicates, and their kind counts
+	Compared  bool // they are neighbours; otherwise they have too little in common to be compared in a collection
+
+	// Quantities are what the probability comes from. The logarithm of the odds is the sum of what they add, and of
+	// Constant.
+	Quantities []Quantity
+	Constant   float64
+
+	// Features has the features of both, those that matter most first; nil for records and for features of the
+	// caller's.
+	Features []ExplainedFeature
+}
+
+// A Quantity is a part of the evidence about a pair.
+type Quantity struct {
+	Name  string
+	Value float64
+	Adds  float64 // to the logarithm of the odds
+}
+
+// An ExplainedFeature is a feature of one of the two documents, or of both.
+type ExplainedFeature struct {
+	Text string
+
+	// A and B are the weights of the feature in the two documents, scaled to vectors of length 1; 0 means that the
+	// document does not have the feature. The similarity is the sum of A·B over all features.
+	A, B float64
+}
+
+// Explain says why two stored documents are near-duplicates, or why they are not. Features that both have come first, in the
+// order of what they add to the similarity. The others follow, in the order of their share of their own document. It
+// returns an error if there is no such document, and that of the files.
+func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
+	if err := d.settle(); err != nil {
+		return Explanation{}, err
+	}
+	defer d.mu.RUnlock()
+	var slots [2]uint32
+	var texts [2]uint64
+	for k, id := range []ID{a, b} {
+		slot, ok := d.ids[id]
+		if !ok {
+			return Explanation{}, fmt.Errorf("neardup: there is no document %v", id)
+		}
+		slots[k], texts[k] = d.docs[slot].content, d.docs[slot].text
+	}
+	w := judge.New(d.maker, d.contents.At, &d.graph, d.options.Bias, d.options.Memory).Worker()
+	v := w.Evidence(slots[0], slots[1])
+	score := w.Score(slots[0], slots[1])
+	e := Explanation{Compared: slots[0] == slots[1] || slices.ContainsFunc(w.Near(slots[0]), func(n neighbour.Near) bool { return n.Slot == slots[1] })}
+	e.Similarity, e.Probability = score.Similarity, score.Probability
+	switch {
+	case slots[0] != slots[1]:
+		e.Kind = w.Kind(slots[0], slots[1], score)
+	case texts[0] == texts[1]:
+		e.Kind = neardup.Identical
+	default:
+		e.Kind = neardup.SameWords
+	}
+	if slots[0] == slots[1] {
+		e.Similarity, e.Probability = 1, 1
+	}
+	is := verdict{similarity: e.Similarity, probability: e.Probability}
+	e.Duplicate = e.Compared && d.options.isAlike(&is) && e.Kind&d.options.Kinds != 0
+	e.Quantities, e.Constant = quantities(&v)
+	e.Features = d.features(slots)
+	return e, d.contents.File().Err()
+}
+
+// quantities returns the evidence by name.
+func quantities(v *evidence.Vector) (all []Quantity, constant float64) {
+	sum, adds := decision.LogOdds(v)
+	for i, name := range evidence.Names {
+		q := Quantity{Name: name, Adds: adds[i]}
+		if i < evidence.FromTexts {
+			q.Value = v.Texts[i]
+		} else {
+			q.Value = v.Places[i-evidence.FromTexts]
+		}
+		sum -= q.Adds
+		all = append(all, q)
+	}
+	return all, sum
+}
+
+// features returns the features of two contents by their weight.
+func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeature) {
+	if !d.maker.HasLevels() {
+		return nil
+	}
+	names, at := map[uint64]string{}, map[uint64]int{}
+	for side, slot := range slots {
+		c := d.contents.At(slot)
+		if c.Own != nil {
+			return nil
+		}
+		c.Body(func(body string) {
+			d.maker.EachFeature(body, func(key uint64, feature string) { names[key] = feature })
+		})
+		r := d.maker.Read(c)
+		var squares [2]float64
+		for _, t := range r.Terms {
+			squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)
+		}
+		shares := [2]float64{math.Sqrt(1 - r.Fine), math.Sqrt(r.Fine)}
+		for _, t := range r.Terms {
+			weight := float64(t.Weight) * cosine.UnitFactor(squares[t.Feature&1]) * shares[t.Feature&1]
+			if weight == 0 {
+				continue
+			}
+			i, ok := at[t.Feature]
+			if !ok {
+				i = len(features)
+				at[t.Feature] = i
+				features = append(features, ExplainedFeature{Text: names[t.Feature]})
+			}
+			if side == 0 {
+				features[i].A = weight
+			} else {
+				features[i].B = weight
+			}
+		}
+	}
+	// Features of one document only have a product of 0, so they come after all others. Spelling comes last to make the
+	// order unique.
+	slices.SortFunc(features, func(f, g ExplainedFeature) int {
+		return cmp.Or(cmp.Compare(g.A*g.B, f.A*f.B), cmp.Compare(g.A*g.A+g.B*g.B, f.A*f.A+f.B*f.B), cmp.Compare(f.Text, g.Text))
+	})
+	return features
+}
+
+// String returns the verdict, the quantities that matter most, and three lists: the features that both documents have, that
+// only the first has, and that only the second has. Each list shows its ten heaviest features.
+func (e Explanation) String() string {
+	var b strings.Builder
+	switch {
+	case e.Duplicate:
+		b.WriteString("near-duplicates")
+	case !e.Compared:
+		b.WriteString("no near-duplicates: too little in common to be compared")
+	default:
+		b.WriteString("no near-duplicates")
+	}
+	fmt.Fprintf(&b, "; probability %.3f, similarity %.3f, %v\n", e.Probability, e.Similarity, e.Kind)
+	all := slices.Clone(e.Quantities)
+	slices.SortStableFunc(all, func(p, q Quantity) int { return cmp.Compare(math.Abs(q.Adds), math.Abs(p.Adds)) })
+	fmt.Fprintf(&b, "log odds %+.2f, and\n", e.Constant)
+	for _, q := range all {
+		if q.Adds != 0 {
+			fmt.Fprintf(&b, "  %+.2f  %s\n", q.Adds, q.Name)
+		}
+	}
+	for _, part := range []struct {
+		title string
+		in    func(f *ExplainedFeature) bool
+	}{
+		{"both have", func(f *ExplainedFeature) bool { return f.A != 0 && f.B != 0 }},
+		{"only the first has", func(f *ExplainedFeature) bool { return f.B == 0 }},
+		{"only the second has", func(f *ExplainedFeature) bool { return f.A == 0 }},
+	} {
+		n := 0
+		for i := range e.Features {
+			if f := &e.Features[i]; part.in(f) {
+				if n++; n == 1 {
+					fmt.Fprintf(&b, "%s\n", part.title)
+				}
+				if n <= 10 {
+					fmt.Fprintf(&b, "  %.4f %.4f  %q\n", f.A, f.B, f.Text)
+				}
+			}
+		}
+		if n > 10 {
+			fmt.Fprintf(&b, "  and %d more\n", n-10)
+		}
+	}
+	return b.String()
+}
+
+// A Comparison is two stored documents that were compared, near-duplicates or not.
+type Comparison[ID comparable] struct {
+	A, B                    ID
+	Similarity, Probability float64
+	IsTemplate              bool // alike by their texts, but so are many others
+	Quantities              []Quantity
+}
+
+// Comparisons yields all pairs of different contents that are compared, each by one document of each content, and what
+// their probability comes from. There may be many times more than pairs of near-duplicates. It is for those who want to
+// see what was nearly found, or to fit a decision of their own.
+func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison[ID], error] {
+	return func(yield func(Comparison[ID], error) bool) {
+		s, err := d.snapshot(0)
+		if err != nil {
+			yield(Comparison[ID]{}, err)
+			return
+		}
+		w := s.judge.Worker()
+		for p := range s.scores(ctx) {
+			a, b := &s.contents[p.a], &s.contents[p.b]
+			v := w.Evidence(a.slot, b.slot)
+			c := Comparison[ID]{A: s.docs[a.docs[0]].id, B: s.docs[b.docs[0]].id, Similarity: p.Similarity, Probability: p.Probability, IsTemplate: p.IsTemplate}
+			c.Quantities, _ = quantities(&v)
+			if !yield(c, nil) {
+				return
+			}
+		}
+		if err := cmp.Or(ctx.Err(), s.files()); err != nil {
+			yield(Comparison[ID]{}, err)
+		}
+	}
+}

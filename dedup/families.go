@@ -1,0 +1,95 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/family"
+	"github.com/neardup/neardup/internal/graph"
+)
+
+// This file finds the families: documents of one form or template. They are near-duplicates only if the options let
+// [neardup.SameForm] count, but they are never passed over in silence.
+
+// A Family is four or more documents of one form that is filled in differently, or pages of one template: what they have in
+// common, many have in common.
+type Family[ID comparable] struct {
+	Members []ID // in the order of adding
+
+	// Form is the text that they have in common, with […] for what is filled in. Filled has for each member what is
+	// filled in. Of a long text it has the beginning. They are empty for records, and for features of the caller's.
+	Form   string
+	Filled []string
+}
+
+const (
+	leastFamily = 4    // members; fewer show no form
+	mostShown   = 8    // members whose texts tell what is common to all
+	mostFilled  = 2000 // bytes of what is filled in
+)
+
+// Families returns the families, the largest first, and equally large ones in an order that depends on nothing but the documents: documents that are joined by pairs of the kind [neardup.SameForm], and by
+// chains of such pairs. It compares all documents, and takes as long as Pairs. The error is that of the context or of the
+// files.
+func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
+	s, err := d.snapshot(0)
+	if err != nil {
+		return nil, err
+	}
+	o := d.options
+	o.Kinds = neardup.SameForm
+	s.options = &o
+	joined := graph.NewForest(len(s.contents))
+	for p := range s.scores(ctx) {
+		if p.counts {
+			joined.Join(int(p.a), int(p.b))
+		}
+	}
+	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
+		return nil, err
+	}
+	of := make([][]int32, len(s.contents)) // contents by root, which is the smallest
+	for i, root := range joined.Roots() {
+		of[root] = append(of[root], int32(i))
+	}
+	var families []Family[ID]
+	for _, contents := range of {
+		if len(contents) >= leastFamily {
+			families = append(families, s.family(contents))
+		}
+	}
+	slices.SortStableFunc(families, func(f, g Family[ID]) int { return len(g.Members) - len(f.Members) })
+	return families, s.files()
+}
+
+// family returns the family of some contents.
+func (s *snapshot[ID]) family(contents []int32) (f Family[ID]) {
+	type member struct{ at, content int32 }
+	var members []member
+	for _, i := range contents {
+		for _, at := range s.contents[i].docs {
+			members = append(members, member{at, i})
+		}
+	}
+	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.at, b.at) })
+	// Contents are in the order of their digests, so the first ones are any.
+	var bodies []string
+	for _, i := range contents[:min(len(contents), mostShown)] {
+		if body := s.judge.Body(s.contents[i].slot); body != "" {
+			bodies = append(bodies, body)
+		}
+	}
+	form := family.Common(bodies)
+	f.Form = strings.TrimSpace(form.String())
+	for _, m := range members {
+		f.Members = append(f.Members, s.docs[m.at].id)
+		if len(bodies) > 0 {
+			filled := form.Filled(s.judge.Body(s.contents[m.content].slot))
+			f.Filled = append(f.Filled, strings.ToValidUTF8(filled[:min(len(filled), mostFilled)], ""))
+		}
+	}
+	return f
+}

@@ -1,0 +1,370 @@
+package dedup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/store"
+	"github.com/neardup/neardup/internal/textfile"
+)
+
+// This file keeps the documents of a [Deduplicator] in files:
+//
+//	PATH          what is known of each document but its text, in 56 bytes, as the snapshot of a store
+//	PATH.journal  the changes since the snapshot
+//	PATH.lock     for one Deduplicator at a time
+//	PATH.texts-N  signatures and texts (package textfile); what is known of a document says where they are
+////
+// Equal documents share a text. Texts are only added. When most of them are of no use any more, the others
+// are copied to a file with the next number, and a snapshot is written that refers to it. A change goes to the
+// journal only when its text is on the disk.
+//
+// Opening reads the journal only; the first call that needs the documents reads what is known of each, and its
+// signatures. The texts are read when documents are compared.
+
+// Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they were added
+// outlive the program. The files are path, path.journal and path.lock, as for [neardup.OpenIndex], which also says which
+// ids are possible, and path.texts-1 or another number for the texts. One Deduplicator at a time can have them open. The
+// texts are not in memory, however small Memory is.
+//
+// A change that has returned is in the files after [Deduplicator.Sync] or Close. After a crash, of the changes since
+// then the first ones may be there, and the others not; a document is there as a whole or not at all. The directory
+// must be on a local disk.
+//
+// The features are part of the files: their Fingerprinter must have the same [neardup.Fingerprinter.Version] again. The other
+// options may differ. An error wraps [neardup.ErrVersion] for other features, files of an earlier version of this
+// library or files of something else, [neardup.ErrDamaged] for files that are not as they were written, or an error of the
+// file system.
+func Open[ID comparable](path string, options Options) (*Deduplicator[ID], error) {
+	d, err := New[ID](options)
+	if err != nil {
+		return nil, err
+	}
+	version, err := d.options.version()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.open(path, version); err != nil {
+		return nil, fmt.Errorf("neardup: dedup.Open: %w", err)
+	}
+	return d, nil
+}
+
+// open opens the files.
+func (d *Deduplicator[ID]) open(path, version string) (err error) {
+	d.files = &documentFiles[ID]{version: version, number: 1}
+	needed := int64(0) // how long the file of the texts must be
+	store.Init(&d.files.Store, store.Form[*everAdded]{
+		Kind: "documents", Again: again, Words: content.StoredWords,
+		TailSize: func(live int) int { return min(max(512, live), 8192) },
+		AtOnce:   math.MaxInt, // because Build must not run beside changes of the Deduplicator
+		Build: func(docs store.Column) *everAdded {
+			d.files.redirect(docs)
+			return &everAdded{d.added, d.files.number}
+		},
+		Read: func(f *format.Reader) *everAdded {
+			f.Next()
+			e := &everAdded{int(f.Uvarint(math.MaxInt)), int(f.Uvarint(math.MaxInt32))}
+			d.added, d.files.number = max(d.added, e.documents), e.number
+			return e
+		},
+		Check: func(doc []uint64) error {
+			s, err := content.Decode(doc)
+			d.added, needed = max(d.added, s.Number+1), max(needed, s.End())
+			return err
+		},
+		Before: func() error { return d.contents.File().Sync() },
+	})
+	if err := d.files.Open(path, version); err != nil {
+		return err
+	}
+	d.files.path = d.files.Path()
+	texts, err := d.files.openTexts(needed)
+	if err != nil {
+		return errors.Join(err, d.files.Close())
+	}
+	d.contents.Keep(texts)
+	d.unread = true
+	return nil
+}
+
+// A documentFiles is the files of a Deduplicator.
+type documentFiles[ID comparable] struct {
+	store.Store[ID, *everAdded]
+	path, version string
+	number        int             // of the file of the texts
+	moved         map[int64]int64 // while it is replaced: where texts are, by where they were
+}
+
+const (
+	again       = "add the documents again"
+	textsKind   = "texts"
+	leastDead   = 1 << 20 // a file of texts with fewer bytes that are of no use is left alone
+	longJournal = 1 << 16 // changes that Close does not leave to the next opening, if they are many documents
+)
+
+// texts returns the path of the texts.
+func (f *documentFiles[ID]) texts(number int) string {
+	return fmt.Sprintf("%s.texts-%d", f.path, number)
+}
+
+// openTexts opens the file of the texts, which must be so long, or makes it. It removes the files of texts that a
+// killed process has left.
+func (f *documentFiles[ID]) openTexts(needed int64) (*textfile.File, error) {
+	for _, n := range []int{f.number - 1, f.number + 1} {
+		left, err := textfile.Open(f.texts(n), textsKind, f.version, again)
+		if err != nil {
+			continue // there is none, or it is somebody else's
+		}
+		if err := errors.Join(left.Close(), os.Remove(f.texts(n))); err != nil {
+			return nil, err
+		}
+	}
+	t, err := textfile.Open(f.texts(f.number), textsKind, f.version, again)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f.Len() > 0 {
+			return nil, fmt.Errorf("%w: %s is missing", neardup.ErrDamaged, f.texts(f.number))
+		}
+		return textfile.Create(f.texts(f.number), textsKind, f.version)
+	}
+	if err == nil && t.Size() < needed {
+		return nil, errors.Join(fmt.Errorf("%w: %s is cut off", neardup.ErrDamaged, f.texts(f.number)), t.Close())
+	}
+	return t, err
+}
+
+// redirect lets documents refer to where their texts have moved.
+func (f *documentFiles[ID]) redirect(docs store.Column) {
+	if f.moved == nil {
+		return
+	}
+	for i := content.StoredPlace; i < len(docs.Docs); i += content.StoredWords {
+		if at, ok := f.moved[int64(docs.Docs[i])]; ok {
+			docs.Docs[i] = uint64(at)
+		}
+	}
+}
+
+// An everAdded is what a snapshot has besides documents: how many were ever added, and the number of the file
+// with their texts. It implements [store.Finder], although it finds nothing.
+type everAdded struct{ documents, number int }
+
+func (e *everAdded) Bytes() int { return 16 }
+
+func (e *everAdded) Write(f *format.Writer) {
+	f.Uvarint(uint64(e.documents))
+	f.Uvarint(uint64(e.number))
+	f.EndRecord()
+}
+
+func (e *everAdded) Columns() (columns store.FinderColumns[[][]byte]) { return columns }
+
+func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]byte]) error {
+	return nil
+}
+
+// usable returns the error of the files, and reads the documents if that has not been done. The caller
+// holds the lock.
+func (d *Deduplicator[ID]) usable() error {
+	if d.files != nil {
+		if d.unread && d.files.Err() == nil {
+			d.readAll()
+		}
+		if err := d.files.Err(); err != nil {
+			return err
+		}
+	}
+	return d.contents.File().Err()
+}
+
+// readAll reads all documents. After an error the files have it.
+func (d *Deduplicator[ID]) readAll() {
+	added, texts := d.added, d.contents.File()
+	size := texts.Size()
+	for e := range d.files.All() {
+		s, err := content.Decode(e.Doc)
+		if err == nil && s.End() > size {
+			err = fmt.Errorf("%w: %s is cut off", neardup.ErrDamaged, d.files.texts(d.files.number))
+		}
+		if err == nil {
+			err = d.maker.Load(&s, texts)
+		}
+		if err != nil {
+			d.files.Fail(err)
+			break
+		}
+		d.added = s.Number
+		d.keep(e.ID, &s.Document, e.Time)
+	}
+	d.added, d.unread = added, false
+}
+
+// lock locks a Deduplicator for changes. After an error it is not locked.
+func (d *Deduplicator[ID]) lock() error {
+	d.mu.Lock()
+	err := d.usable()
+	if err != nil {
+		d.mu.Unlock()
+	}
+	return err
+}
+
+// rlock locks a Deduplicator for reading. After an error it is not locked.
+func (d *Deduplicator[ID]) rlock() error {
+	for {
+		d.mu.RLock()
+		if !d.unread {
+			err := d.usable()
+			if err != nil {
+				d.mu.RUnlock()
+			}
+			return err
+		}
+		d.mu.RUnlock()
+		if err := d.lock(); err != nil {
+			return err
+		}
+		d.mu.Unlock()
+	}
+}
+
+// log puts an addition in the files, if there are any, and moves the text there. The caller holds the lock.
+func (d *Deduplicator[ID]) log(id ID, doc *content.Document) error {
+	if d.files == nil {
+		return nil
+	}
+	if err := d.contents.Append(doc); err != nil {
+		return err
+	}
+	d.files.Lock()
+	defer d.files.Unlock()
+	d.logged = content.Encode(d.logged[:0], &content.Stored{Number: d.added, Document: *doc})
+	return d.files.Add(id, d.logged)
+}
+
+// Sync writes all changes that have returned to the disk. If the journal then has more than 65,536 changes,
+// and more than half as many as documents are stored, or if most of the texts are of documents that have gone,
+// Sync calls Compact and takes as long. It does nothing for a Deduplicator in memory.
+func (d *Deduplicator[ID]) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files == nil {
+		return nil
+	}
+	if err := d.files.Sync(); err != nil || !d.isWasteful() {
+		return err
+	}
+	return d.compact()
+}
+
+// isWasteful reports whether most of the texts in the file are of no use.
+func (d *Deduplicator[ID]) isWasteful() bool {
+	return !d.unread && d.contents.Wasted() > max(leastDead, d.contents.File().Size()/2)
+}
+
+// Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of
+// the texts are of documents that have gone, it also writes a new file of the texts. All changes are on the disk
+// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It does nothing for
+// a Deduplicator in memory.
+func (d *Deduplicator[ID]) Compact() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files == nil {
+		return nil
+	}
+	return d.compact()
+}
+
+// compact is Compact for callers that hold the lock.
+func (d *Deduplicator[ID]) compact() error {
+	f := d.files
+	if !d.isWasteful() {
+		return f.Compact()
+	}
+	if err := d.usable(); err != nil {
+		return err
+	}
+	next := f.texts(f.number + 1)
+	if _, err := os.Lstat(next); err == nil { // openTexts has removed those of a killed process
+		return fmt.Errorf("neardup: %s is in the way: it is for the texts that are still of use", next)
+	}
+	to, err := textfile.Create(next, textsKind, f.version)
+	if err != nil {
+		return err
+	}
+	moved, err := d.contents.CopyTo(to)
+	if err == nil {
+		f.moved = make(map[int64]int64, len(moved))
+		for _, m := range moved {
+			f.moved[m.From] = m.At
+		}
+		f.number++
+		if err = f.Compact(); err != nil {
+			f.number--
+		}
+		f.moved = nil
+	}
+	if err != nil {
+		err = errors.Join(err, to.Close())
+		if f.Err() == nil { // or else it is not known which file is needed
+			os.Remove(next)
+		}
+		return err
+	}
+	// Somebody may still read the old file.
+	old := f.texts(f.number - 1)
+	d.contents.Move(to, moved)
+	if err := os.Remove(old); err != nil && runtime.GOOS != "windows" { // there the next opening removes it
+		return err
+	}
+	return nil
+}
+
+// Verify reads all files and checks them. Otherwise a part of them is checked when it is first read. It does
+// nothing for a Deduplicator in memory.
+func (d *Deduplicator[ID]) Verify() error {
+	if d.files == nil {
+		return nil
+	}
+	if err := d.rlock(); err != nil {
+		return err
+	}
+	defer d.mu.RUnlock()
+	if err := d.files.Verify(); err != nil {
+		return err
+	}
+	d.contents.Verify()
+	return d.contents.File().Err()
+}
+
+// Close writes all changes to the disk and releases the files. If the journal is long, Close calls Compact
+// first, so that the next opening is fast. Afterwards the Deduplicator is empty, and every call that can return
+// an error returns one that wraps [os.ErrClosed], or the error that it had before. A second Close returns nil.
+// Close does nothing for a Deduplicator in memory.
+func (d *Deduplicator[ID]) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.files == nil || d.files.Files == nil {
+		return nil
+	}
+	var err error
+	if n := d.files.Changes(); d.files.Err() == nil && n > longJournal && n > d.files.Len()/8 {
+		err = d.files.Compact()
+	}
+	err = errors.Join(err, d.files.Close(), d.contents.File().Close())
+	texts := d.contents.File()
+	d.contents = content.NewStore(d.maker, 0)
+	d.contents.Keep(texts)
+	d.docs, d.freeDocs, d.ids, d.chains, d.graph = nil, nil, map[ID]int32{}, nil, neighbour.Graph{}
+	d.unread = false
+	d.changes++
+	return err
+}

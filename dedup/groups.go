@@ -1,0 +1,231 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/graph"
+)
+
+// This file turns pairs of near-duplicates into groups. Groups are made of contents, not of documents, so exact copies
+// come along for free. Around centres, only the neighbours of centres are compared, so a large group costs little more
+// than its one centre.
+
+// A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
+// around [neardup.Centres] and keeps the longest document of a group. Groups depend on nothing but the documents, whatever
+// the order in which they were added.
+type Grouping[ID comparable] struct {
+	// Linkage says which pairs make a group; see its constants.
+	Linkage neardup.Linkage
+
+	// Old says that the first Old documents that were ever added (by [Document.Number]) are old. Old documents are
+	// kept in preference to new ones, and are not compared with each other. Of equal old documents only the first
+	// appears in a group. A new document that equals an old one is treated as old itself: it is not compared with
+	// other old ones. (If [neardup.Identical] or [neardup.SameWords] is left out, every document is for itself.)
+	Old int
+
+	// Prefer reports whether to keep document a rather than b. This keeps the one that was added first:
+	//
+	//	func(a, b dedup.Document[string]) bool { return a.Number < b.Number }
+	//
+	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
+	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
+	// one is kept. Prefer chooses within groups and does not change them: around Centres, the preferred one among the
+	// members that all others are near-duplicates of.
+	Prefer func(a, b Document[ID]) bool
+}
+
+// A Group is two or more documents that are near-duplicates as the Linkage says. The slices are in the order of Members.
+type Group[ID comparable] struct {
+	Keep    ID   // the member that represents the group
+	Members []ID // all members in the order of adding, Keep included
+
+	// Matches says of each member and Keep how similar they are, how likely near-duplicates, and of which kind. The
+	// probability is 0 for a member that was not compared with Keep: a chain or a complete group may have such.
+	// Keep is Identical to itself.
+	Matches []neardup.Match[ID]
+}
+
+// Groups returns the groups of near-duplicates, in the order of their first members. Every document is in one group at
+// most. A document in none stands alone: it has no near-duplicates, or they are in other groups. Groups without a new
+// document are not returned (see Grouping.Old). It returns an error for an unknown Linkage, and the error of the
+// context or of the files. It groups the documents that are there when it is called.
+func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
+	if g.Linkage > neardup.Chains {
+		return nil, fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", g.Linkage)
+	}
+	s, err := d.snapshot(g.Old)
+	if err != nil {
+		return nil, err
+	}
+	var of []int32 // for each document, by position, the one that represents its group, or -1
+	if s.options.Kinds&(neardup.Identical|neardup.SameWords) != neardup.Identical|neardup.SameWords {
+		of = s.groupDocuments(ctx, &g)
+	} else {
+		for i := range s.contents { // one of several equal old documents stands for all
+			if docs := s.contents[i].docs; s.oldOf(docs) > 1 {
+				s.contents[i].docs = slices.Concat(docs[:1], docs[s.oldOf(docs):])
+			}
+		}
+		of = s.spread(s.group(ctx, &g))
+	}
+	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
+		return nil, err
+	}
+	groups := s.groupsOf(ctx, &g, of)
+	return groups, cmp.Or(ctx.Err(), s.files())
+}
+
+// isOld reports whether a content has an old document. Its new documents are then treated as old.
+func (s *snapshot[ID]) isOld(i int) bool { return int(s.contents[i].docs[0]) < s.oldDocs }
+
+// before reports whether the document at position i represents a group rather than the one at j: old ones come first, then
+// longer ones. The order of adding does not matter.
+func (s *snapshot[ID]) before(i, j int) bool {
+	if oldI, oldJ := i < s.oldDocs, j < s.oldDocs; oldI != oldJ {
+		return oldI
+	}
+	return s.docs[i].length > s.docs[j].length
+}
+
+// stands returns the document that stands for a content: the first by before, of equally long ones that with the smallest
+// hash.
+func (s *snapshot[ID]) stands(i int) int32 {
+	docs := s.contents[i].docs
+	best := docs[0]
+	for _, at := range docs[1:] {
+		switch a, b := int(at), int(best); {
+		case s.before(a, b), !s.before(b, a) && s.docs[a].text < s.docs[b].text:
+			best = at
+		}
+	}
+	return best
+}
+
+// group returns, for each content, the content that represents its group. If the context ends the result means nothing.
+func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int {
+	stands := make([]int32, len(s.contents))
+	for i := range stands {
+		stands[i] = s.stands(i)
+	}
+	before := func(i, j int) bool { return s.before(int(stands[i]), int(stands[j])) }
+	if g.Linkage == neardup.Centres {
+		return s.centres(ctx, before)
+	}
+	all := make([]int32, len(s.contents))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return neardup.GroupPairs(len(s.contents), func(yield func(neardup.Pair[int]) bool) {
+		s.each(ctx, all, false, func(i int, found []near) bool {
+			for _, f := range found {
+				// Documents that equal an old one are old here.
+				if !(s.isOld(i) && s.isOld(int(f.at))) && !yield(neardup.Pair[int]{A: int(f.at), B: i, Similarity: f.similarity}) {
+					return false
+				}
+			}
+			return true
+		})
+	}, g.Linkage, before)
+}
+
+// centres groups contents around centres. A content that belongs to a centre is never searched for itself.
+func (s *snapshot[ID]) centres(ctx context.Context, before func(i, j int) bool) []int {
+	return graph.CentresOf(len(s.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
+		if ctx.Err() != nil {
+			return // Groups returns the error, and no groups
+		}
+		s.lookUp(ctx, is, covered, func(i int, found []near) {
+			edges := make([]graph.Edge, 0, len(found))
+			for _, f := range found {
+				if !s.isOld(i) || !s.isOld(int(f.at)) {
+					edges = append(edges, graph.Edge{To: int(f.at), Similarity: f.similarity})
+				}
+			}
+			use(i, edges)
+		})
+	})
+}
+
+// groupDocuments is group and spread where documents of one content need not be in one group.
+func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []int32 {
+	// Documents are numbered by their contents and texts, so that ties do not depend on the order of adding.
+	var byNumber []int32
+	for i := range s.contents {
+		docs := slices.Clone(s.contents[i].docs)
+		slices.SortStableFunc(docs, func(a, b int32) int { return cmp.Compare(s.docs[a].text, s.docs[b].text) })
+		byNumber = append(byNumber, docs...)
+	}
+	number := make([]int, len(s.docs))
+	for n, at := range byNumber {
+		number[at] = n
+	}
+	pairs := func(yield func(neardup.Pair[int]) bool) {
+		for p := range s.documentPairs(ctx) {
+			a, b := number[p.A], number[p.B]
+			if !yield(neardup.Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.Similarity}) {
+				return
+			}
+		}
+	}
+	byGroup := neardup.GroupPairs(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return s.before(int(byNumber[i]), int(byNumber[j])) })
+	of := slices.Repeat([]int32{-1}, len(s.docs))
+	for n, root := range byGroup {
+		of[byNumber[n]] = byNumber[root]
+	}
+	return of
+}
+
+// spread returns for each document, by position, the one that represents its group, from the contents that represent those of
+// contents. It is -1 for documents without features, and for old ones that another one stands for.
+func (s *snapshot[ID]) spread(byContent []int) []int32 {
+	of := slices.Repeat([]int32{-1}, len(s.docs))
+	for i, root := range byContent {
+		keep := s.stands(root)
+		for _, at := range s.contents[i].docs {
+			of[at] = keep
+		}
+	}
+	return of
+}
+
+// groupsOf returns the groups of two or more documents that have a new one, in the order of their first members.
+func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []int32) []Group[ID] {
+	content := slices.Repeat([]int32{-1}, len(s.docs))
+	for i := range s.contents {
+		for _, at := range s.contents[i].docs {
+			content[at] = int32(i)
+		}
+	}
+	members := map[int32][]int32{} // of each group, by the document that represents it
+	var roots []int32              // in the order of the first members
+	for at, root := range of {
+		if root < 0 {
+			continue
+		}
+		if members[root] = append(members[root], int32(at)); len(members[root]) == 1 {
+			roots = append(roots, root)
+		}
+	}
+	var groups []Group[ID]
+	w := s.judge.Worker()
+	for _, root := range roots {
+		m := members[root]
+		if len(m) < 2 || int(m[len(m)-1]) < s.oldDocs || ctx.Err() != nil {
+			continue
+		}
+		k := &keeper[ID]{snapshot: s, worker: w, content: content, members: m}
+		keep := k.choose(g, root)
+		group := Group[ID]{Keep: s.docs[keep].id}
+		for _, at := range m {
+			v, _ := k.verdict(keep, at)
+			group.Members = append(group.Members, s.docs[at].id)
+			group.Matches = append(group.Matches, neardup.Match[ID]{ID: s.docs[at].id, Similarity: v.similarity, Probability: v.probability, Kind: v.kind})
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}

@@ -1,0 +1,168 @@
+// Package evidence compares two texts, and says what speaks for and against their being near-duplicates.
+//
+// How similar two texts are depends on these two alone, and so does what stands in only one of them (text.go). What their
+// neighbourhoods say is of another kind (place.go): whether what they share is shared by many, and whether others are
+// as close. A [Vector] has both. Package decision turns it into a probability.
+package evidence
+
+import (
+	"github.com/neardup/neardup/internal/cosine"
+	"github.com/neardup/neardup/internal/exact"
+)
+
+// A Vector is what is known about a pair. It is the same for (a, b) and (b, a) if the texts are given in a fixed order.
+//
+// Shortness, which some quantities are multiplied with, is the share of the characters in the similarity, from 0 for
+// texts of 1,000 words or more to 1 for those of up to 50: the mean of the two texts.
+type Vector struct {
+	Similarity float64 // see [Similarity]
+	Texts      [FromTexts]float64
+	Places     [FromPlaces]float64
+}
+
+// The quantities that depend on the two texts alone. Cosines are given as their logits, which are cut off at 0.01 and
+// 0.995.
+const (
+	Characters      = iota // cosine of the runs of three characters
+	Words                  // cosine of the words, in any order
+	ShortRuns              // cosine of the runs of three words, times shortness
+	ShortCharacters        // cosine of the runs of three characters, times shortness
+	Beginning              // share h of the first 20 words that are in no run of the other text, as h/(h+0.05)
+	Anywhere               // logarithm of the share of all words that are in no run of the other text
+	FiguresInBoth          // shortness, if each text has a figure that the other has not
+	FiguresInOne           // shortness, if at least one of them has
+	Replaced               // how often both repeat a word that the other has not: ln(1+n)
+	FromTexts
+)
+
+// The quantities that depend on the neighbourhoods.
+const (
+	LocalRuns       = iota // cosine of the runs of words, weighted by how few neighbours have them
+	LocalCharacters        // the same for runs of characters
+	Crowd                  // how many others are a third as close, or closer: ln(1+n−4)
+	Closer                 // by how much the pair is less similar than one of the two and another one
+	FromPlaces
+)
+
+// Names has the names of the quantities, for people: those from the texts, then those from the neighbourhoods.
+var Names = [FromTexts + FromPlaces]string{
+	"runs of characters", "words", "runs of words, if short", "runs of characters, if short",
+	"changes at the beginning", "changes anywhere", "other figures in both, if short", "other figures in one, if short", "a word replaced throughout",
+	"runs of words that few neighbours have", "runs of characters that few neighbours have", "others about as close", "another one closer",
+}
+
+const (
+	mostChange  = 0.2  // more than a fifth of the words makes no difference
+	leastChange = 0.03 // added before a logarithm is taken
+	usualCrowd  = 4    // so many others are no crowd: versions of one text
+
+	// So many imaginary neighbours have none of the features, so that what few texts have in common still says
+	// something. Runs of characters are shared by chance, so there are more of those. With 20 and 40 the sets in
+	// docs/dedup.md come out alike; with 20, families of five copies look like a template.
+	priorWords, priorCharacters = 40, 100
+)
+
+// Pair returns the evidence about two texts with their places. slotA and slotB are their slots, by which each is left out of
+// the neighbourhood of the other.
+func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) (v Vector) {
+	similarity, of := levels(a, b)
+	v.Similarity = similarity
+	x, y, words := c.sides(a, b)
+	short := (a.Fine + b.Fine) / 2
+	t := &v.Texts
+	t[Characters], t[Words] = logit(of[1]), logit(words)
+	t[ShortRuns], t[ShortCharacters] = float64(short*logit(of[0])), float64(short*t[Characters])
+	h := (x.beginning() + y.beginning()) / 2
+	t[Beginning] = h / (h + 0.05)
+	t[Anywhere] = exact.Ln(min(float64(x.uncovered+y.uncovered)/float64(max(x.words+y.words, 1)), mostChange) + leastChange)
+	if x.figures > 0 && y.figures > 0 {
+		t[FiguresInBoth] = short
+	}
+	if x.figures > 0 || y.figures > 0 {
+		t[FiguresInOne] = short
+	}
+	t[Replaced] = exact.Ln(1 + float64(min(x.repeated, y.repeated)))
+	v.Places = c.places(a, b, placeA, placeB, similarity, slotA, slotB)
+	return v
+}
+
+// logit returns ln(x/(1−x)), cut off.
+func logit(x float64) float64 {
+	x = min(max(x, 0.01), 0.995)
+	return exact.Ln(x / (1 - x))
+}
+
+// places returns the evidence of two neighbourhoods.
+func (c *Comparer) places(a, b *Text, placeA, placeB *Place, similarity float64, slotA, slotB uint32) (v [FromPlaces]float64) {
+	local := c.local(a, b, placeA, placeB)
+	v[LocalRuns], v[LocalCharacters] = logit(local[0]), logit(local[1])
+	crowd, best := 0, 0.0
+	for _, side := range []struct {
+		*Place
+		other uint32
+	}{{placeA, slotB}, {placeB, slotA}} {
+		for k, near := range side.Near {
+			if near.Slot == side.other {
+				continue
+			}
+			s := side.similar[k]
+			if 1-s+0.01 <= 3*(1-similarity+0.01) { // the hundredth, so that copies are no crowd of themselves
+				crowd++
+			}
+			best = max(best, s)
+		}
+	}
+	v[Crowd] = exact.Ln(1 + float64(max(crowd-usualCrowd, 0)))
+	v[Closer] = min(similarity-best, 0)
+	return v
+}
+
+// local returns the cosine of each level where a feature that df of n neighbours have is weighted by ln((prior + n)/df). n and df
+// are the larger ones of the two neighbourhoods; df counts the text itself too.
+func (c *Comparer) local(a, b *Text, placeA, placeB *Place) (of [2]float64) {
+	c.weigh(max(len(placeA.Near), len(placeB.Near)))
+	var dots, as, bs [2]float64
+	for i, j := 0, 0; i < len(a.Terms) || j < len(b.Terms); {
+		switch {
+		case j == len(b.Terms) || i < len(a.Terms) && a.Terms[i].Feature < b.Terms[j].Feature:
+			l, w := a.Terms[i].Feature&1, float64(a.Terms[i].Weight)
+			as[l] += float64(float64(w*w) * c.weights[l][placeA.have[i]])
+			i++
+		case i == len(a.Terms) || b.Terms[j].Feature < a.Terms[i].Feature:
+			l, w := b.Terms[j].Feature&1, float64(b.Terms[j].Weight)
+			bs[l] += float64(float64(w*w) * c.weights[l][placeB.have[j]])
+			j++
+		default:
+			l, x, y := a.Terms[i].Feature&1, float64(a.Terms[i].Weight), float64(b.Terms[j].Weight)
+			w := c.weights[l][max(placeA.have[i], placeB.have[j])]
+			dots[l] += float64(float64(x*y) * w)
+			as[l] += float64(float64(x*x) * w)
+			bs[l] += float64(float64(y*y) * w)
+			i++
+			j++
+		}
+	}
+	if !a.Levels { // one level, with keys that are odd or even
+		s := cosine.Of(dots[0]+dots[1], as[0]+as[1], bs[0]+bs[1])
+		return [2]float64{s, s}
+	}
+	for l := range of {
+		of[l] = cosine.Of(dots[l], as[l], bs[l])
+	}
+	return of
+}
+
+// weigh sets the squared weights of features by how many of n neighbours have them.
+func (c *Comparer) weigh(n int) {
+	if c.n == n && c.weights[0] != nil {
+		return
+	}
+	c.n = n
+	for l, prior := range []float64{priorWords, priorCharacters} {
+		c.weights[l] = c.weights[l][:0]
+		for df := range n + 1 {
+			w := max(exact.Ln((prior+float64(n))/float64(df+1)), 0.01)
+			c.weights[l] = append(c.weights[l], float64(w*w))
+		}
+	}
+}

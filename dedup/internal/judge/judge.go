@@ -1,0 +1,223 @@
+// Package judge says of two contents how similar they are, how likely they are near-duplicates, and of which kind they
+// are. It puts the stages together: readings and their comparison (package evidence), neighbourhoods (neighbour), the
+// probability (decision) and forms (family).
+//
+// A verdict depends on the two contents and on their neighbourhoods, and on nothing else. It is the same for (a, b) and
+// (b, a).
+package judge
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/decision"
+	"github.com/neardup/neardup/dedup/internal/evidence"
+	"github.com/neardup/neardup/dedup/internal/family"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/wording"
+)
+
+// A Judge judges the contents of a graph. It may be used by several goroutines, each with a [Worker], while the graph
+// and the contents do not change.
+type Judge struct {
+	maker *content.Maker
+	at    func(slot uint32) *content.Content
+	graph *neighbour.Graph
+	bias  float64
+
+	guest   *Guest // nil if there is none
+	without uint32
+
+	texts  *cache[*evidence.Text]
+	places *cache[*evidence.Place]
+	forms  *cache[*form]
+}
+
+// A Guest is a content that is not in the graph, but is judged as if it were.
+type Guest struct {
+	Content content.Content
+	Set     signature.Set
+}
+
+// A form is what the neighbourhood of a content says about forms.
+type form struct {
+	*family.Forms
+	own family.Filled
+}
+
+// The shares of the memory for what is kept of contents. Most is for texts, which take the longest to make.
+const (
+	textShare  = 16
+	placeShare = 32
+	formShare  = 32
+	usual      = 1 << 30 // if the memory of the machine is not known
+)
+
+// New returns a judge of the contents of a settled graph. at returns the content of a slot. bias is added to the
+// logarithm of all odds. memory is how many bytes may be used, 0 if that is not known.
+func New(m *content.Maker, at func(slot uint32) *content.Content, g *neighbour.Graph, bias float64, memory int64) *Judge {
+	if memory == 0 {
+		memory = usual
+	}
+	return &Judge{
+		maker: m, at: at, graph: g, bias: bias, without: neighbour.None,
+		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), forms: newCache[*form](memory / formShare),
+	}
+}
+
+// With returns a judge for the same contents, a guest, and without the content of a slot: as it would be if the guest were
+// added and that one deleted. guest may be nil, and without [neighbour.None].
+func (j *Judge) With(guest *Guest, without uint32) *Judge {
+	g := *j
+	g.guest, g.without = guest, without
+	g.texts, g.places, g.forms = newCache[*evidence.Text](guestCache), newCache[*evidence.Place](guestCache), newCache[*form](guestCache)
+	return &g
+}
+
+// guestCache is how much is kept for the time of a search.
+const guestCache = 64 << 20
+
+// A Worker judges for one goroutine.
+type Worker struct {
+	*Judge
+	searcher *neighbour.Searcher
+	compare  evidence.Comparer
+	words    []wording.Wording
+}
+
+// Worker returns a new worker.
+func (j *Judge) Worker() *Worker {
+	var p *neighbour.Point
+	if j.guest != nil {
+		p = &neighbour.Point{Slot: neighbour.None, Digest: j.guest.Content.Digest, Set: &j.guest.Set}
+	}
+	return &Worker{Judge: j, searcher: j.graph.NewSearcher(p, j.without)}
+}
+
+// point returns the point of a slot, or of the guest.
+func (w *Worker) point(slot uint32) neighbour.Point {
+	if slot == neighbour.None {
+		return neighbour.Point{Slot: neighbour.None, Digest: w.guest.Content.Digest, Set: &w.guest.Set}
+	}
+	return w.graph.At(slot)
+}
+
+// content returns the content of a slot, or of the guest.
+func (w *Worker) content(slot uint32) *content.Content {
+	if slot == neighbour.None {
+		return &w.guest.Content
+	}
+	return w.at(slot)
+}
+
+// Near returns all neighbours of a slot, or of the guest for [neighbour.None]. The slice is valid until the next call of a
+// method.
+func (w *Worker) Near(slot uint32) []neighbour.Near { return w.searcher.Neighbours(w.point(slot)) }
+
+// text returns the text of a slot.
+func (w *Worker) text(slot uint32) *evidence.Text {
+	return w.texts.get(slot, func() (*evidence.Text, int) {
+		t := evidence.NewText(w.maker.Read(w.content(slot)))
+		return t, t.Bytes()
+	})
+}
+
+// place returns what the neighbourhood of a slot says about it.
+func (w *Worker) place(slot uint32) *evidence.Place {
+	return w.places.get(slot, func() (*evidence.Place, int) {
+		p := w.point(slot)
+		near := w.searcher.Nearest(w.searcher.Neighbours(p))
+		place := evidence.NewPlace(w.text(slot), slices.Clone(near), w.text)
+		return place, place.Bytes()
+	})
+}
+
+// A Score says how similar two contents are, and how likely they are near-duplicates.
+type Score struct {
+	Similarity, Probability float64
+
+	// IsTemplate says that by their texts alone they would be near-duplicates, but that the neighbourhood shows that
+	// what they share is shared by many: a template. Then Probability is that of their texts alone.
+	IsTemplate bool
+}
+
+// Score returns the score of two neighbours. Each is a slot, or [neighbour.None] for the guest.
+func (w *Worker) Score(a, b uint32) Score {
+	v := w.Evidence(a, b)
+	s := Score{Similarity: v.Similarity}
+	texts, all := decision.Probabilities(&v, w.bias)
+	if s.Probability = all; all < 0.5 && texts >= 0.5 {
+		s.Probability, s.IsTemplate = texts, true
+	}
+	return s
+}
+
+// Evidence returns what [Worker.Score] is computed from.
+func (w *Worker) Evidence(a, b uint32) evidence.Vector {
+	if w.maker.Compare(w.content(a), w.content(b)) > 0 {
+		a, b = b, a // so that sums are the same
+	}
+	return w.compare.Pair(w.text(a), w.text(b), w.place(a), w.place(b), a, b)
+}
+
+// mostForms is how many documents of a neighbourhood show whether it has forms: so many that a slot that most
+// documents fill in differently shows at least four ways.
+const mostForms = 32
+
+// form returns what the neighbourhood of a slot says about forms.
+func (w *Worker) form(slot uint32) *form {
+	return w.forms.get(slot, func() (*form, int) {
+		own := w.text(slot)
+		f := &form{Forms: &family.Forms{}}
+		if own.Record {
+			return f, 64 // all records of a table are one form, filled in differently
+		}
+		w.words = append(w.words[:0], own.Words)
+		for _, n := range w.place(slot).Near {
+			// A form is at least half of each text, so two texts of one share a third of their words.
+			if n.Agreement*3 >= signature.Values && len(w.words) < mostForms {
+				w.words = append(w.words, w.text(n.Slot).Words)
+			}
+		}
+		f.Forms = family.Learn(w.words)
+		f.own = f.Read(own.Words)
+		clear(w.words)
+		return f, 64 + f.Bytes()
+	})
+}
+
+// Kind returns the kind of two neighbours with a score. Two contents are never identical.
+func (w *Worker) Kind(a, b uint32, s Score) neardup.Kind {
+	x, y := w.text(a).Words, w.text(b).Words
+	switch {
+	case wording.Equal(x, y):
+		return neardup.SameWords
+	case s.IsTemplate || w.isForm(a, b):
+		return neardup.SameForm
+	case wording.EqualButFigures(x, y):
+		return neardup.SameButFigures
+	case x.Contains(y) || y.Contains(x):
+		return neardup.Contained
+	}
+	return neardup.Revised
+}
+
+// isForm reports whether two contents are one form that is filled in differently, as the neighbourhood of one of them
+// shows.
+func (w *Worker) isForm(a, b uint32) bool {
+	return w.fillsIn(a, b) || w.fillsIn(b, a)
+}
+
+func (w *Worker) fillsIn(a, b uint32) bool {
+	f := w.form(a)
+	return f.own.Form != 0 && family.Same(f.own, f.Read(w.text(b).Words))
+}
+
+// Body returns the normalized text of a slot, or "" if it has none.
+func (j *Judge) Body(slot uint32) (text string) {
+	j.at(slot).Body(func(body string) { text = strings.Clone(body) })
+	return text
+}

@@ -1,0 +1,82 @@
+package dedup
+
+import (
+	"slices"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/judge"
+)
+
+// This file chooses which document of a group to keep.
+
+// A keeper chooses the document of one group to keep.
+type keeper[ID comparable] struct {
+	*snapshot[ID]
+	worker  *judge.Worker
+	content []int32 // of each document; -1 without features
+	members []int32 // the documents of the group, ascending
+
+	of   uint32          // a slot
+	near map[uint32]bool // its neighbours; nil if there is none yet
+}
+
+// mostTries is how many members are tried before the one that represents the group is kept. Each try compares one with
+// all others.
+const mostTries = 8
+
+// choose returns the document to keep: the one that Prefer likes best, as far as all others are near-duplicates of it. root
+// represents the group, and is kept if there is none such.
+func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
+	if g.Prefer == nil {
+		return root
+	}
+	document := func(at int32) Document[ID] {
+		return Document[ID]{ID: k.docs[at].id, Number: k.docs[at].number, Length: k.docs[at].length}
+	}
+	inOrder := slices.Clone(k.members)
+	slices.SortStableFunc(inOrder, func(i, j int32) int {
+		a, b := document(i), document(j)
+		oldA, oldB := int(i) < k.oldDocs, int(j) < k.oldDocs
+		switch {
+		case oldA != oldB && oldA, oldA == oldB && g.Prefer(a, b):
+			return -1
+		case oldA != oldB && oldB, oldA == oldB && g.Prefer(b, a):
+			return 1
+		}
+		return b.Length - a.Length
+	})
+	for n, at := range inOrder {
+		if at == root || n == mostTries && g.Linkage == neardup.Centres {
+			break
+		}
+		isCentre := func(other int32) bool { _, ok := k.verdict(at, other); return ok }
+		if g.Linkage != neardup.Centres || !slices.ContainsFunc(k.members, func(other int32) bool { return !isCentre(other) }) {
+			return at
+		}
+	}
+	return root
+}
+
+// verdict returns what is said of two documents, and whether they are near-duplicates. It is the zero verdict for two that
+// are no neighbours.
+func (k *keeper[ID]) verdict(a, b int32) (v verdict, ok bool) {
+	i, j := k.content[a], k.content[b]
+	if i == j {
+		v = verdict{similarity: 1, probability: 1, kind: k.equalKind(int(a), int(b))}
+		return v, v.kind&k.options.Kinds != 0
+	}
+	x, y := k.contents[i].slot, k.contents[j].slot
+	if k.near == nil || k.of != x {
+		k.of, k.near = x, map[uint32]bool{}
+		for _, n := range k.worker.Near(x) {
+			k.near[n.Slot] = true
+		}
+	}
+	if !k.near[y] {
+		return verdict{kind: k.worker.Kind(x, y, judge.Score{})}, false
+	}
+	if v, ok = k.options.judge(k.worker, x, y); v.kind == 0 {
+		v.kind = k.worker.Kind(x, y, judge.Score{})
+	}
+	return v, ok
+}

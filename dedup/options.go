@@ -1,0 +1,106 @@
+package dedup
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/textfile"
+)
+
+// This file has the settings of a [Deduplicator].
+
+// Options are the settings of a [Deduplicator]. The zero value suits texts in Chinese and in English, long and
+// short. The measurements in the README are made with it.
+type Options struct {
+	// Fingerprinter says by which features documents are compared. Its zero value takes runs of three words
+	// from long texts, runs of three characters from short ones, and both from texts between them. Otherwise
+	// its fields mean:
+	//
+	//   - Normalizer is applied to texts first, as always.
+	//   - Tokenizer, if set, makes the features of texts. If only Weight is set, they are pairs of
+	//     words, as in [neardup.Fingerprinter.Vector].
+	//   - Fields make the features of records.
+	//   - Weight nil means 1 + ln n for a feature that occurs n times in the document.
+	//   - Hash counts only if it is a [neardup.SeededHash]; features are told apart by xxh3 with its seed.
+	//   - TiesOne has no effect.
+	Fingerprinter neardup.Fingerprinter
+
+	// Probability is the smallest probability of two near-duplicates, above 0 and at most 1; 0 means one
+	// half. A higher one finds fewer pairs, of which more are right.
+	Probability float64
+
+	// Similarity, if not 0, decides instead of the probability: it is the smallest cosine of two
+	// near-duplicates, at most 1. Two documents with fewer than a fifth of their features in common are never
+	// compared.
+	Similarity float64
+
+	// Bias is added to the logarithm of the odds of every pair. [Deduplicator.Calibrate] finds it from labelled
+	// pairs.
+	Bias float64
+
+	// Kinds are the kinds of pairs that count as near-duplicates, joined by |. 0 means all but
+	// [neardup.SameForm]. They change what is reported, and no similarity or probability.
+	Kinds neardup.Kind
+
+	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine. Texts beyond a
+	// part of it go to a temporary file, in the folder for such files. What cannot be in a file are some 700
+	// bytes for each different document. The Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
+	Memory int64
+
+	// Progress, if set, is called now and then while Pairs, Groups and their like work on many documents, from one
+	// goroutine at a time. It should return soon, and must not call the Deduplicator.
+	Progress func(Progress)
+}
+
+// A Progress says what a [Deduplicator] is doing. The stages come in this order, and a stage may end before Done is
+// Total.
+type Progress struct {
+	Stage string // "gathering" neighbours, or "comparing"
+	Done  int    // documents
+	Total int
+}
+
+// usualKinds are the kinds that count by default.
+const usualKinds = neardup.AllKinds &^ neardup.SameForm
+
+// canonical returns o with defaults in place of zeros. It returns an error if an option is out of range or NaN, or if
+// the Weight does not fit the features.
+func (o Options) canonical() (Options, error) {
+	o.Kinds = cmp.Or(o.Kinds, usualKinds)
+	o.Probability = cmp.Or(o.Probability, 0.5)
+	switch {
+	case !(o.Similarity >= 0 && o.Similarity <= 1):
+		return o, fmt.Errorf("neardup: similarity %g is not above 0 and at most 1", o.Similarity)
+	case !(o.Probability > 0 && o.Probability <= 1):
+		return o, fmt.Errorf("neardup: probability %g is not above 0 and at most 1", o.Probability)
+	case !(math.Abs(o.Bias) <= mostBias):
+		return o, fmt.Errorf("neardup: bias %g is not from %d to %d", o.Bias, -mostBias, mostBias)
+	case o.Kinds&^neardup.AllKinds != 0:
+		return o, fmt.Errorf("neardup: unknown kinds of pairs: %d", uint8(o.Kinds))
+	case o.Memory < 0:
+		return o, fmt.Errorf("neardup: memory of %d bytes", o.Memory)
+	}
+	o.Memory = cmp.Or(o.Memory, textfile.Machine()/2)
+	return o, o.Fingerprinter.Check()
+}
+
+// mostBias is the largest bias: with it, one in e²⁰ is as likely as not.
+const mostBias = 20
+
+// version describes what the files of a Deduplicator depend on.
+func (o *Options) version() (string, error) {
+	v, err := o.Fingerprinter.Version()
+	if err != nil {
+		return "", err
+	}
+	features := "own"
+	if o.Fingerprinter.Tokenizer == nil && o.Fingerprinter.Weight == nil {
+		features = "levels" // the tokenizer and the weight that v names are not used
+	}
+	return fmt.Sprintf("%s documents=%s:%d", v, features, documentVersion), nil
+}
+
+// documentVersion must be raised whenever the words, the digest or the signatures of a text change.
+const documentVersion = 3

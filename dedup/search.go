@@ -1,0 +1,152 @@
+package dedup
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/judge"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+)
+
+// This file has the searches of a [Deduplicator]. Those that also add a document do both under one lock, so of two at the
+// same time one finds the other's document.
+
+// Search yields the stored near-duplicates of a text, the most probable first, equally probable ones by their similarity,
+// and equally similar ones in the order of adding: what Pairs would say of the text if it were added. It is not added. A
+// text that was added finds itself. An error comes last, with an empty Match.
+//
+// The search runs when the loop begins and yields what it found then.
+func (d *Deduplicator[ID]) Search(text string) iter.Seq2[neardup.Match[ID], error] {
+	return d.search(func() (content.Document, error) { return d.maker.Text(text), nil })
+}
+
+// SearchRecord is Search for a record; see AddRecord for its errors.
+func (d *Deduplicator[ID]) SearchRecord(rec neardup.Record) iter.Seq2[neardup.Match[ID], error] {
+	return d.search(func() (content.Document, error) { return d.maker.Record(rec) })
+}
+
+// search yields the near-duplicates of what make makes.
+func (d *Deduplicator[ID]) search(make func() (content.Document, error)) iter.Seq2[neardup.Match[ID], error] {
+	return func(yield func(neardup.Match[ID], error) bool) {
+		doc, err := make()
+		var found []neardup.Match[ID]
+		if err == nil {
+			if err = d.settle(); err == nil {
+				found, err = d.find(&doc, -1)
+				d.mu.RUnlock()
+			}
+		}
+		for _, m := range found {
+			if !yield(m, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(neardup.Match[ID]{}, err)
+		}
+	}
+}
+
+// Exists reports whether Search finds anything. It takes as long as Search.
+func (d *Deduplicator[ID]) Exists(text string) (bool, error) {
+	for _, err := range d.Search(text) {
+		return err == nil, err
+	}
+	return false, nil
+}
+
+// SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It returns the
+// near-duplicates in the order of Search. The document that had the same id is replaced and not returned.
+func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) ([]neardup.Match[ID], error) {
+	return d.searchAndAdd(id, d.maker.Text(text))
+}
+
+// SearchAndAddRecord is SearchAndAdd for a record; see AddRecord for its errors.
+func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec neardup.Record) ([]neardup.Match[ID], error) {
+	doc, err := d.maker.Record(rec)
+	if err != nil {
+		return nil, err
+	}
+	return d.searchAndAdd(id, doc)
+}
+
+// ExistsAndAdd is SearchAndAdd for callers who only want to know whether there is a near-duplicate.
+func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
+	found, err := d.SearchAndAdd(id, text)
+	return len(found) > 0, err
+}
+
+// searchAndAdd finds the near-duplicates of a document, and stores it.
+func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document) ([]neardup.Match[ID], error) {
+	if err := d.lock(); err != nil {
+		return nil, err
+	}
+	defer d.mu.Unlock()
+	d.graph.Settle()
+	replaced := int32(-1)
+	if slot, ok := d.ids[id]; ok {
+		replaced = slot
+	}
+	found, err := d.find(&doc, replaced)
+	if err != nil {
+		return nil, err
+	}
+	return found, d.enter(id, doc)
+}
+
+// find returns the near-duplicates of a document, as they would be without the document in a slot, unless that is -1. The
+// caller holds the lock, for reading at least, and the graph is settled.
+func (d *Deduplicator[ID]) find(doc *content.Document, replaced int32) ([]neardup.Match[ID], error) {
+	if !doc.HasFeatures() {
+		return nil, nil
+	}
+	type hit struct {
+		verdict
+		slot int32
+	}
+	var hits []hit
+	add := func(slot uint32, v verdict) {
+		for at := range d.documentsOf(slot) {
+			h := hit{v, at}
+			if v.kind == 0 { // of equal contents
+				if h.kind = neardup.SameWords; d.docs[at].text == doc.Text {
+					h.kind = neardup.Identical
+				}
+			}
+			if at != replaced && h.kind&d.options.Kinds != 0 {
+				hits = append(hits, h)
+			}
+		}
+	}
+	without := neighbour.None // the content that goes with the document that is replaced
+	if replaced >= 0 && d.contents.IsLast(d.docs[replaced].content) {
+		without = d.docs[replaced].content
+	}
+	j, from := judge.New(d.maker, d.contents.At, &d.graph, d.options.Bias, d.options.Memory), neighbour.None
+	if slot, ok := d.contents.Find(&doc.Content); ok {
+		add(slot, verdict{similarity: 1, probability: 1})
+		if from = slot; from == without { // which stays then
+			without = neighbour.None
+		}
+		j = j.With(nil, without)
+	} else {
+		j = j.With(&judge.Guest{Content: doc.Content, Set: doc.Set}, without)
+	}
+	w := j.Worker()
+	for _, n := range slices.Clone(w.Near(from)) {
+		if v, ok := d.options.judge(w, from, n.Slot); ok {
+			add(n.Slot, v)
+		}
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(b.similarity, a.similarity), d.docs[a.slot].number-d.docs[b.slot].number)
+	})
+	out := make([]neardup.Match[ID], len(hits))
+	for i, h := range hits {
+		out[i] = neardup.Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
+	}
+	return out, d.contents.File().Err()
+}

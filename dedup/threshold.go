@@ -1,0 +1,124 @@
+package dedup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/neardup/neardup/dedup/internal/judge"
+	"github.com/neardup/neardup/internal/parallel"
+)
+
+// This file says how much can be expected of the pairs: how many are wrong, and how many are missed.
+
+// A Threshold says from where on a [Deduplicator] takes documents for near-duplicates, and what is to be expected of the
+// pairs. A probability of 0.9 means that nine of ten such pairs are near-duplicates. So the sum of the probabilities
+// is how many are right. Equal documents are not counted: they are certain.
+type Threshold struct {
+	Probability float64 // the smallest one of near-duplicates; 0 if the similarity decides
+	Similarity  float64 // the smallest cosine of near-duplicates; 0 if the probability decides
+
+	Pairs  int     // pairs of near-duplicates
+	Wrong  float64 // how many of them are none, as the probabilities say
+	Missed float64 // how many near-duplicates are among the pairs that were compared and do not count
+
+	// Curve has the number of pairs that were compared, by probability: Curve[0] is that of pairs with a probability
+	// below 0.05, and Curve[19] that from 0.95 on. Pairs of a template are left out unless they count.
+	Curve [20]int
+}
+
+// String describes the threshold in a line.
+func (t Threshold) String() string {
+	from := fmt.Sprintf("a probability of %.2f", t.Probability)
+	if t.Similarity > 0 {
+		from = fmt.Sprintf("a similarity of %.2f", t.Similarity)
+	}
+	return fmt.Sprintf("near-duplicates from %s on; about %.0f of %d pairs are wrong, and about %.0f are missed", from, t.Wrong, t.Pairs, t.Missed)
+}
+
+// An outlook is the last threshold, so that it is computed once.
+type outlook struct {
+	sync.Mutex
+	threshold Threshold
+	changes   int // those of the Deduplicator at that time, and 1; 0 if there is none
+}
+
+// Threshold returns what can be expected of Pairs for the documents that are there now. It takes as long as Pairs, or no
+// time if nothing has changed since the last call. The error is that of the context or of the files.
+func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
+	d.mu.RLock()
+	changes := d.changes + 1
+	d.mu.RUnlock()
+	d.outlook.Lock()
+	t, ok := d.outlook.threshold, d.outlook.changes == changes
+	d.outlook.Unlock()
+	if ok {
+		return t, ctx.Err()
+	}
+	s, err := d.snapshot(0)
+	if err != nil {
+		return Threshold{}, err
+	}
+	t = Threshold{Probability: d.options.Probability}
+	if d.options.Similarity > 0 {
+		t.Probability, t.Similarity = 0, d.options.Similarity
+	}
+	for score := range s.scores(ctx) {
+		switch {
+		case score.counts:
+			t.Pairs++
+			t.Wrong += 1 - score.Probability
+		case score.IsTemplate, score.isOther:
+			continue
+		default:
+			t.Missed += score.Probability
+		}
+		t.Curve[min(int(score.Probability*20), 19)]++
+	}
+	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
+		return Threshold{}, err
+	}
+	d.outlook.Lock()
+	d.outlook.threshold, d.outlook.changes = t, s.changes+1
+	d.outlook.Unlock()
+	return t, nil
+}
+
+// A scored pair is two contents by position, and what is said of them.
+type scored struct {
+	a, b int32
+	judge.Score
+	counts  bool // they are near-duplicates
+	isOther bool // they would be, but pairs of their kind do not count
+}
+
+// scores yields all pairs of different contents that are compared, each once. The order is always the same.
+func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool) {
+	return func(yield func(scored) bool) {
+		comparing := s.begin("comparing", len(s.contents))
+		parallel.InOrder((len(s.contents)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
+			var found []scored
+			for i := job * perJob; i < min(len(s.contents), (job+1)*perJob) && ctx.Err() == nil; i++ {
+				slot := s.contents[i].slot
+				for _, j := range s.nearer(w, i) {
+					p := scored{a: j, b: int32(i), Score: w.Score(slot, s.contents[j].slot)}
+					if v := (verdict{similarity: p.Similarity, probability: p.Probability}); s.options.isAlike(&v) {
+						p.counts = w.Kind(slot, s.contents[j].slot, p.Score)&s.options.Kinds != 0
+						p.isOther = !p.counts
+					}
+					found = append(found, p)
+				}
+				comparing.add(1)
+			}
+			emit(found)
+		}, func(found []scored) bool {
+			for _, p := range found {
+				if ctx.Err() != nil || !yield(p) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
