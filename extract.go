@@ -92,8 +92,6 @@ type extractor struct {
 	// If texts() is set, features[e] is the feature itself. feature is a temporary for calls of
 	// Weigh; as a field it is not allocated each time.
 	bag      frequency.Bag
-	runs     []uint64 // the features of the two levels of a text (dedup_profile.go), with room to sort them
-	sorted   []uint64
 	features []Feature
 	feature  Feature
 
@@ -205,9 +203,6 @@ func (r *extractor) release() {
 	r.needs, r.batched, r.recorded, r.n, r.pos, r.titled = 0, false, false, 0, 0, false
 	if cap(r.named) > 1<<16 {
 		r.named = nil
-	}
-	if cap(r.runs) > 1<<17 {
-		r.runs, r.sorted = nil, nil
 	}
 	extractors.Put(r)
 }

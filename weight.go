@@ -88,22 +88,6 @@ func logCount(n float64) float64 {
 	return n
 }
 
-// logCounts has the logCount of small numbers, since nearly all counts are small.
-var logCounts = func() (counts [64]float32) {
-	for n := range counts {
-		counts[n] = float32(logCount(float64(n)))
-	}
-	return counts
-}()
-
-// logCountOf returns the logCount of a whole number as a weight.
-func logCountOf(n int) float32 {
-	if n < len(logCounts) {
-		return logCounts[n]
-	}
-	return float32(logCount(float64(n)))
-}
-
 // A Constant is the same weight for every feature. Constant(1) treats a text as a set: a feature
 // counts once, however often it occurs.
 type Constant float64

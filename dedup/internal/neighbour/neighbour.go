@@ -131,7 +131,6 @@ type Searcher struct {
 	seen    [signature.Levels][]uint32
 	now     uint32
 	found   []Near
-	part    []uint32
 }
 
 // NewSearcher returns a searcher. guest may be nil, and without None.
