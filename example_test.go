@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -412,117 +411,6 @@ func ExampleBlend() {
 	// Output:
 	// content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
 	// 0 1 1
-}
-
-func ExampleDeduplicator() {
-	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
-	if err != nil {
-		panic(err) // the settings are out of range
-	}
-	d.Add("mail-1", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。")
-	d.Add("mail-2", "请问如何办理居住证？需要准备哪些材料？到哪里去办？")
-	d.Add("mail-3", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！")
-	groups, err := d.Groups(context.Background(), neardup.Grouping[string]{})
-	if err != nil {
-		panic(err)
-	}
-	for _, g := range groups {
-		fmt.Println("keep", g.Keep, "of", g.Members)
-	}
-	found, err := d.SearchAndAdd("mail-4", "请问怎么办理居住证，需要准备哪些材料，到哪里办？")
-	if err != nil {
-		panic(err)
-	}
-	for _, m := range found {
-		fmt.Printf("mail-4 is like %s: %.2f\n", m.ID, m.Similarity)
-	}
-	// Output:
-	// keep mail-3 of [mail-1 mail-3]
-	// mail-4 is like mail-2: 0.78
-}
-
-// The documents of yesterday are in files. Those of today are compared with them.
-func ExampleOpenDeduplicator() {
-	dir, err := os.MkdirTemp("", "neardup")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	for _, texts := range []map[string]string{
-		{"monday": "the bus stop in front of our house has had no light for three weeks now"},
-		{"tuesday": "The bus stop in front of our house has had no light for four weeks now!"},
-	} {
-		d, err := neardup.OpenDeduplicator[string](filepath.Join(dir, "letters"), neardup.DeduplicatorOptions{})
-		if err != nil {
-			panic(err)
-		}
-		mark := d.Added() // documents from here on are new
-		if err := d.AddAll(context.Background(), maps.All(texts)); err != nil {
-			panic(err)
-		}
-		for p, err := range d.PairsSince(context.Background(), mark) {
-			if err != nil {
-				panic(err)
-			}
-			fmt.Println(p.A, "and", p.B, "are near-duplicates:", p.Kind)
-		}
-		if err := d.Close(); err != nil { // puts all on the disk
-			panic(err)
-		}
-	}
-	// Output: monday and tuesday are near-duplicates: revised
-}
-
-func ExampleDeduplicator_Explain() {
-	d, _ := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{})
-	why, err := d.Explain("西游记EP01", "西游记EP02")
-	if err != nil {
-		panic(err)
-	}
-	fmt.Print(why)
-	// Output:
-	// near-duplicates: similarity 0.800, at least 0.570 is needed; same-but-figures
-	// both have 4 features, 0.800 in all
-	//   0.2000  "ep0", in 0 documents
-	//   0.2000  "游记", in 0 documents
-	//   0.2000  "西游", in 0 documents
-	//   0.2000  "记ep", in 0 documents
-	// only the first has 1 features, 0.200 in all
-	//   0.2000  "p01", in 0 documents
-	// only the second has 1 features, 0.200 in all
-	//   0.2000  "p02", in 0 documents
-}
-
-func ExampleKind() {
-	// The episodes of a series are alike but for a number, so leave that kind out.
-	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{Kinds: neardup.AllKinds &^ (neardup.SameForm | neardup.SameButFigures)})
-	if err != nil {
-		panic(err) // an option is out of range
-	}
-	d.Add("a", "Journey to the West, episode 1")
-	d.Add("b", "Journey to the West, episode 2")
-	d.Add("c", "JOURNEY TO THE WEST – Episode 1")
-	for p, err := range d.Pairs(context.Background()) {
-		if err != nil {
-			panic(err)
-		}
-		fmt.Println(p.A, p.B, p.Kind)
-	}
-	fmt.Println(d.Threshold(context.Background()))
-	// Output:
-	// a c same-words
-	// near-duplicates from a similarity of 0.57 on, the best for small collections, since this one has too few pairs for a curve <nil>
-}
-
-func ExampleDeduplicator_Calibrate() {
-	d, _ := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{})
-	for i, text := range []string{"red shirt, size 40", "red shirt, size 42", "red shirt size 40", "blue trousers, size 50", "blue trousers size 50"} {
-		d.Add(i, text)
-	}
-	// Another size is another article.
-	cal, err := d.Calibrate(context.Background(), []neardup.Label[int]{{A: 0, B: 2, Duplicate: true}, {A: 3, B: 4, Duplicate: true}, {A: 0, B: 1}, {A: 1, B: 2}}, neardup.Goal{Precision: 1})
-	fmt.Println(cal.Options.Similarity > 0.9, cal.Point.Precision, cal.Point.Recall, err)
-	// Output: true 1 1 <nil>
 }
 
 func ExampleVectorIndex() {

@@ -82,6 +82,10 @@ const (
 	biasDeviation = 0.5
 
 	mostAsk = 10 // pairs that a Calibration asks about
+
+	// leastCalibrated is the smallest probability of a pair that takes part: less than one in a hundred says nothing
+	// about the border.
+	leastCalibrated = 0.01
 )
 
 // check returns an error if a goal is out of range.
@@ -118,7 +122,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 		return c, err
 	}
 	every := *s
-	every.options = &Options{Kinds: d.options.Kinds, Probability: math.SmallestNonzeroFloat64, Progress: d.options.Progress}
+	every.options = &Options{Kinds: d.options.Kinds, Probability: leastCalibrated, Progress: d.options.Progress}
 	var pairs []scored
 	for p := range every.scores(ctx) {
 		if p.counts {

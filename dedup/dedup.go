@@ -98,6 +98,7 @@ type Deduplicator[ID comparable] struct {
 	logged []uint64           // buffer of whoever adds
 
 	outlook outlook // of the last time that all pairs were compared
+	judged  judged
 }
 
 // A storedDocument is an id and its content. The documents of one content form a linked list in the order of adding, so
@@ -352,6 +353,9 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 	}
 	if d.contents.Leave(doc.content) {
 		d.graph.Delete(doc.content)
+		if d.judged.judge != nil { // nobody searches meanwhile
+			d.judged.judge.Forget(doc.content)
+		}
 	}
 	return true
 }

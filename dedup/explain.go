@@ -12,7 +12,6 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/decision"
 	"github.com/neardup/neardup/dedup/internal/evidence"
-	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/internal/cosine"
 )
@@ -69,7 +68,7 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 		}
 		slots[k], texts[k] = d.docs[slot].content, d.docs[slot].text
 	}
-	w := judge.New(d.maker, d.contents.At, &d.graph, d.options.Bias, d.options.Memory).Worker()
+	w := d.judge().Worker()
 	v := w.Evidence(slots[0], slots[1])
 	score := w.Score(slots[0], slots[1])
 	e := Explanation{Compared: slots[0] == slots[1] || slices.ContainsFunc(w.Near(slots[0]), func(n neighbour.Near) bool { return n.Slot == slots[1] })}

@@ -364,6 +364,7 @@ func (d *Deduplicator[ID]) Close() error {
 	d.contents = content.NewStore(d.maker, 0)
 	d.contents.Keep(texts)
 	d.docs, d.freeDocs, d.ids, d.chains, d.graph = nil, nil, map[ID]int32{}, nil, neighbour.Graph{}
+	d.judged.judge = nil
 	d.unread = false
 	d.changes++
 	return err

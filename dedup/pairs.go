@@ -226,16 +226,22 @@ func (s *snapshot[ID]) each(ctx context.Context, contents []int32, all bool, tak
 // lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
 // their turn comes. It compares on all processors.
 func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int, covered func(i int) bool, use func(i int, found []near)) {
+	const perLook = 16 // so that few members of a group are looked up before its centre is known
 	next := 0
-	parallel.InOrder(len(contents), s.judge.Worker, func(w *judge.Worker, n int, emit func([]near) bool) {
-		var found []near
-		if i := contents[n]; !covered(i) && ctx.Err() == nil {
-			found = s.nearOf(w, i, func(int) bool { return true }, nil)
+	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]near) bool) {
+		part := contents[job*perLook : min(len(contents), (job+1)*perLook)]
+		found := make([][]near, len(part))
+		for k, i := range part {
+			if !covered(i) && ctx.Err() == nil {
+				found[k] = s.nearOf(w, i, func(int) bool { return true }, nil)
+			}
 		}
 		emit(found)
-	}, func(found []near) bool {
-		use(contents[next], found)
-		next++
+	}, func(found [][]near) bool {
+		for _, f := range found {
+			use(contents[next], f)
+			next++
+		}
 		return true
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -97,6 +98,28 @@ func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document) ([]neardup.
 	return found, d.enter(id, doc)
 }
 
+// judge returns the judge of the documents as they are. The caller holds the lock, for reading at least.
+func (d *Deduplicator[ID]) judge() *judge.Judge {
+	l := &d.judged
+	l.Lock()
+	defer l.Unlock()
+	switch {
+	case l.judge == nil:
+		l.judge = judge.New(d.maker, d.contents.At, &d.graph, d.options.Bias, d.options.Memory)
+	case l.changes != d.changes:
+		l.judge = l.judge.Changed()
+	}
+	l.changes = d.changes
+	return l.judge
+}
+
+// A judged is the judge of the last search.
+type judged struct {
+	sync.Mutex
+	judge   *judge.Judge // nil until it is needed
+	changes int          // those of the Deduplicator at that time
+}
+
 // find returns the near-duplicates of a document, as they would be without the document in a slot, unless that is -1. The
 // caller holds the lock, for reading at least, and the graph is settled.
 func (d *Deduplicator[ID]) find(doc *content.Document, replaced int32) ([]neardup.Match[ID], error) {
@@ -125,7 +148,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced int32) ([]neardu
 	if replaced >= 0 && d.contents.IsLast(d.docs[replaced].content) {
 		without = d.docs[replaced].content
 	}
-	j, from := judge.New(d.maker, d.contents.At, &d.graph, d.options.Bias, d.options.Memory), neighbour.None
+	j, from := d.judge(), neighbour.None
 	if slot, ok := d.contents.Find(&doc.Content); ok {
 		add(slot, verdict{similarity: 1, probability: 1})
 		if from = slot; from == without { // which stays then

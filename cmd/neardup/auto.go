@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file has the methods auto and cosine: a Deduplicator takes the texts, and finds the pairs
@@ -26,8 +27,8 @@ var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
 // An exact feeds documents to a Deduplicator, in a goroutine of its own. Ids are the numbers of the
 // documents, or with --state the ids of these.
 type exact struct {
-	options neardup.DeduplicatorOptions
-	d       *neardup.Deduplicator[int]
+	options dedup.Options
+	d       *dedup.Deduplicator[int]
 	state   *state // nil without --state
 	texts   chan numbered
 	done    chan struct{}
@@ -42,9 +43,9 @@ type numbered struct {
 }
 
 // newExact returns an exact with the settings of a call.
-func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func(neardup.Progress)) (*exact, error) {
+func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func(dedup.Progress)) (*exact, error) {
 	m := &o.method
-	s := neardup.DeduplicatorOptions{Fingerprinter: *fp, Similarity: m.least, Recall: m.recall, Kinds: m.kinds}
+	s := dedup.Options{Fingerprinter: *fp, Similarity: m.least, Probability: m.probability, Bias: m.bias, Kinds: m.kinds}
 	s.Memory, s.Progress = o.memory*3/4, tell // the rest of the memory is for ids and places
 	if m.name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
@@ -56,7 +57,7 @@ func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func
 	e := &exact{options: s, texts: make(chan numbered, 256), done: make(chan struct{})}
 	var err error
 	if o.state == "" {
-		e.d, err = neardup.NewDeduplicator[int](s)
+		e.d, err = dedup.New[int](s)
 	} else {
 		e.state, err = openState(o.state, s, sources)
 	}
@@ -109,19 +110,28 @@ func (e *exact) finish() error {
 	return e.err
 }
 
-// says returns the threshold and the plan, which are known from grouping.
-func (e *exact) says() (t neardup.Threshold, p neardup.Plan, err error) {
-	var d interface {
-		Threshold(context.Context) (neardup.Threshold, error)
-		Plan(context.Context) (neardup.Plan, error)
-	} = e.d
+// families returns the documents of one form, which are near-duplicates only if --kinds says so.
+func (e *exact) families() ([]family, error) {
 	if e.state != nil {
-		d = e.state.d
+		return familiesOf(e.state.d)
 	}
-	if t, err = d.Threshold(context.Background()); err == nil {
-		p, err = d.Plan(context.Background())
+	return familiesOf(e.d)
+}
+
+// A family is some documents of one form.
+type family struct {
+	members int
+	form    string
+	filled  []string
+}
+
+// familiesOf returns the families of a Deduplicator.
+func familiesOf[ID comparable](d *dedup.Deduplicator[ID]) (all []family, err error) {
+	families, err := d.Families(context.Background())
+	for _, f := range families {
+		all = append(all, family{len(f.Members), f.Form, f.Filled})
 	}
-	return t, p, err
+	return all, err
 }
 
 // groupExactly finds the groups. It also finds c.pairs if they are wanted.
@@ -141,42 +151,42 @@ func (c *collection) groupExactly(wantPairs bool) error {
 
 // groupWith is groupExactly with a Deduplicator whose first old documents are old. at returns the number of a
 // document.
-func groupWith[ID comparable](c *collection, d *neardup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) error {
-	g := neardup.Grouping[ID]{Linkage: linkages[c.method.group], Old: old}
+func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) error {
+	g := dedup.Grouping[ID]{Linkage: linkages[c.method.group], Old: old}
 	prefers := preferences[c.method.keep]
-	g.Prefer = func(a, b neardup.Document[ID]) bool { return prefers(a.Number, a.Length, b.Number, b.Length) }
+	g.Prefer = func(a, b dedup.Document[ID]) bool { return prefers(a.Number, a.Length, b.Number, b.Length) }
+	if wantPairs {
+		for p, err := range d.PairsSince(context.Background(), old) {
+			if err != nil {
+				return err
+			}
+			c.pairs = append(c.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Probability, p.Kind})
+		}
+		for p := range c.featureless(true) {
+			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), 1, 1, neardup.Identical})
+		}
+	}
 	before := func(i, j int) bool {
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
 		}
 		return prefers(i, c.docs[i].length, j, c.docs[j].length)
 	}
-	if wantPairs {
-		for p, err := range d.PairsSince(context.Background(), old) {
-			if err != nil {
-				return err
-			}
-			c.pairs = append(c.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Kind})
-		}
-		for p := range c.featureless(true) {
-			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), 1, neardup.Identical})
-		}
-	}
-	if wantPairs && c.old == 0 { // the pairs are known already
-		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
-			for _, p := range c.pairs {
-				if !yield(neardup.Pair[int]{A: int(p.i), B: int(p.j), Similarity: p.value}) {
-					return
-				}
-			}
-		}, g.Linkage, before)
-		return nil
-	}
 	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before)
+	c.like = map[int]pair{}
+	for i, root := range c.cluster {
+		if i != root {
+			c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
+		}
+	}
 	groups, err := d.Groups(context.Background(), g)
 	for _, group := range groups {
-		for _, id := range group.Members {
-			c.cluster[at(id)] = at(group.Keep)
+		root := at(group.Keep)
+		for k, id := range group.Members {
+			i, m := at(id), group.Matches[k]
+			if c.cluster[i] = root; i != root {
+				c.like[i] = pair{uint32(i), uint32(root), m.Similarity, m.Probability, m.Kind}
+			}
 		}
 	}
 	return err

@@ -331,7 +331,6 @@ var annotations = []string{"neardup_group", "neardup_kept", "neardup_like", "nea
 // writeAnnotated writes all documents with what was found about each: the number of its group, if it is in one;
 // whether it is kept; and otherwise which document is, how similar they are and how they differ.
 func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) error {
-	known := c.pairsByDocuments()
 	numbers := make(map[int]int) // of groups, by the document that they keep
 	size := make(map[int]int)
 	for i := c.old; i < len(c.docs); i++ {
@@ -348,7 +347,7 @@ func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) 
 		values := []string{strconv.Itoa(numbers[root]), "yes", "", "", ""}
 		if root != i {
 			values[1], values[2] = "no", c.docs[root].id
-			if p, ok := known[pairKey(i, root)]; ok {
+			if p, ok := c.like[i]; ok && (p.probability > 0 || c.exact == nil) {
 				values[3] = c.method.show(p.value)
 				if p.kind != 0 {
 					values[4] = p.kind.String()

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
+	"iter"
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -43,6 +45,7 @@ type collection struct {
 	take    func(*stored) error // if set, it gets the documents instead of docs
 	exact   *exact              // with the methods auto and cosine
 	cluster []int               // for each document, the number of the document that its group keeps
+	like    map[int]pair        // for each document that is not kept, it and the one that is
 	pairs   []pair
 }
 
@@ -59,15 +62,18 @@ type stored struct {
 // mark is made once, so a copy costs only a hash.
 type content struct {
 	mark
-	number  int32 // of the text among the different ones, from 1; 0 if it has none yet
-	counted bool  // in the summary
+	number  int32  // of the text among the different ones, from 1; 0 if it has none yet
+	counted bool   // in the summary
+	length  int32  // of the text, in bytes
+	hash    uint64 // of the text and its metadata
 }
 
 // A pair is two documents by number. The value is that of nearPair.
 type pair struct {
-	i, j  uint32
-	value float64
-	kind  neardup.Kind // 0 with other methods than auto and cosine
+	i, j        uint32
+	value       float64
+	probability float64      // that they are near-duplicates; 0 with other methods than auto and cosine
+	kind        neardup.Kind // the same
 }
 
 // compared is the content of all documents that a Deduplicator compares.
@@ -271,6 +277,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			}
 			if isNew {
 				of.mark = o.method.mark(fp, text, d.metadata)
+				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
 			}
 			content = of
 		}
@@ -408,123 +415,169 @@ func (c *collection) group(wantPairs bool) error {
 	if c.exact != nil {
 		return c.groupExactly(wantPairs)
 	}
-	prefers := preferences[c.method.keep]
-	before := func(i, j int) bool {
-		if (i < c.old) != (j < c.old) {
-			return i < c.old
-		}
-		return prefers(i, c.docs[i].length, j, c.docs[j].length)
-	}
-	// List the distinct texts in the order in which they first occur, and the documents of each.
-	var distinct []*content
-	for i := range c.docs {
-		if t := c.docs[i].content; t.number == 0 {
-			distinct = append(distinct, t)
-			t.number = int32(len(distinct))
-		}
-	}
-	docs := make([][]uint32, len(distinct)) // parts of all
-	all := make([]uint32, len(c.docs))
-	ends := make([]int, len(distinct)+1)
-	for i := range c.docs {
-		ends[c.docs[i].content.number]++
-	}
-	for n := range docs {
-		ends[n+1] += ends[n]
-		docs[n] = all[ends[n]:ends[n]:ends[n+1]]
-	}
-	for i := range c.docs {
-		n := c.docs[i].content.number - 1
-		docs[n] = append(docs[n], uint32(i))
-	}
-	// Leave out texts without features: they are near nothing.
-	marks := make([]*mark, 0, len(distinct))
-	of := make([]int, 0, len(distinct)) // for each mark, the number of its text in distinct
-	for n, t := range distinct {
-		if !t.isEmpty() {
-			marks = append(marks, &t.mark)
-			of = append(of, n)
-		}
-	}
-	if c.old == 0 && !wantPairs { // groups can be found without listing all pairs
-		first, err := c.method.clusters(marks)
-		if err != nil {
-			return err
-		}
-		c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
-			for i, l := range first {
-				yield(neardup.Pair[int]{A: int(docs[of[l]][0]), B: int(docs[of[i]][0])})
-			}
-			for _, same := range docs {
-				for _, i := range same {
-					yield(neardup.Pair[int]{A: int(same[0]), B: int(i)})
-				}
-			}
-		}, neardup.Chains, before)
-		return nil
-	}
-	near, err := c.method.pairs(marks)
+	of := c.contents()
+	near, err := c.method.pairs(of.marks)
 	if err != nil {
 		return err
 	}
 	if wantPairs {
-		for _, same := range docs {
-			for a, i := range same {
-				if int(i) < c.old {
-					continue
-				}
-				for _, j := range same[:a] {
-					c.link(i, j, c.method.same())
-				}
-			}
+		near = slices.Values(slices.Collect(near))
+		c.listPairs(of, near)
+	}
+	c.groupMarks(of, near)
+	return nil
+}
+
+// A distinct is the different texts of a collection.
+type distinct struct {
+	docs  [][]uint32 // the documents of each, in the order in which texts first occur
+	marks []*mark    // of those with features; the others are near nothing
+	texts []int      // for each mark, the number of its text
+}
+
+// contents lists the different texts.
+func (c *collection) contents() (d distinct) {
+	var contents []*content
+	for i := range c.docs {
+		if t := c.docs[i].content; t.number == 0 {
+			contents = append(contents, t)
+			t.number = int32(len(contents))
 		}
-		for p := range near {
-			if a, b := docs[of[p.i]], docs[of[p.j]]; int(max(a[len(a)-1], b[len(b)-1])) < c.old {
+	}
+	d.docs = make([][]uint32, len(contents)) // parts of all
+	all, ends := make([]uint32, len(c.docs)), make([]int, len(contents)+1)
+	for i := range c.docs {
+		ends[c.docs[i].content.number]++
+	}
+	for n := range d.docs {
+		ends[n+1] += ends[n]
+		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
+	}
+	for i := range c.docs {
+		n := c.docs[i].content.number - 1
+		d.docs[n] = append(d.docs[n], uint32(i))
+	}
+	for n, t := range contents {
+		if !t.isEmpty() {
+			d.marks, d.texts = append(d.marks, &t.mark), append(d.texts, n)
+		}
+	}
+	return d
+}
+
+// listPairs sets c.pairs.
+func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
+	for _, same := range of.docs {
+		for a, i := range same {
+			if int(i) < c.old {
 				continue
 			}
-			for _, i := range docs[of[p.i]] {
-				for _, j := range docs[of[p.j]] {
-					c.link(i, j, p.value)
-				}
+			for _, j := range same[:a] {
+				c.link(i, j, c.method.same())
 			}
 		}
 	}
-	c.cluster = neardup.GroupPairs(len(c.docs), func(yield func(neardup.Pair[int]) bool) {
-		if wantPairs { // the pairs are known already
-			for _, p := range c.pairs {
-				yield(neardup.Pair[int]{A: int(p.i), B: int(p.j)})
-			}
-			return
+	for p := range near {
+		a, b := of.docs[of.texts[p.i]], of.docs[of.texts[p.j]]
+		if int(max(a[len(a)-1], b[len(b)-1])) < c.old {
+			continue
 		}
-		// Link documents with the same text to the first new one of them. If all are old, there is
-		// nothing to link. The first old document stands for all old ones with the same text.
-		first := make([][]uint32, len(docs)) // for each text, the first old and the first new document
-		for n, same := range docs {
-			at := sort.Search(len(same), func(i int) bool { return int(same[i]) >= c.old })
-			if at > 0 {
-				first[n] = append(first[n], same[0])
-			}
-			if at < len(same) {
-				first[n] = append(first[n], same[at])
-				for _, i := range same {
-					yield(neardup.Pair[int]{A: int(same[at]), B: int(i)})
-				}
+		for _, i := range a {
+			for _, j := range b {
+				c.link(i, j, p.value)
 			}
 		}
-		link := func(a, b int) {
-			for _, i := range first[a] {
-				for _, j := range first[b] {
-					if int(max(i, j)) >= c.old {
-						yield(neardup.Pair[int]{A: int(i), B: int(j)})
-					}
-				}
-			}
+	}
+}
+
+// groupMarks groups the texts, and so the documents. Of equal old documents only the first is in a group. The groups
+// depend on the texts and on which are old; --keep chooses within them.
+func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
+	isOld := func(text int) bool { return int(of.docs[text][0]) < c.old }
+	before := func(a, b int) bool {
+		x, y := c.docs[of.docs[a][0]].content, c.docs[of.docs[b][0]].content
+		switch {
+		case isOld(a) != isOld(b):
+			return isOld(a)
+		case x.length != y.length:
+			return x.length > y.length
 		}
+		return x.hash < y.hash
+	}
+	values := map[[2]int]float64{} // of the pairs of texts
+	linkage := linkages[c.method.group]
+	byText := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int]) bool) {
 		for p := range near {
-			link(of[p.i], of[p.j])
+			a, b := of.texts[p.i], of.texts[p.j]
+			if isOld(a) && isOld(b) {
+				continue
+			}
+			values[[2]int{min(a, b), max(a, b)}] = p.value
+			pair := neardup.Pair[int]{A: a, B: b, Similarity: p.value}
+			if c.method.valueName() == "distance" {
+				pair.Similarity, pair.Distance = 0, int(p.value)
+			}
+			if !yield(pair) {
+				return
+			}
 		}
-	}, neardup.Chains, before)
-	return nil
+	}, linkage, before)
+	members := make([][]int, len(of.docs)) // of the group that each text represents
+	for text, root := range byText {
+		members[root] = append(members[root], text)
+	}
+	c.cluster, c.like = make([]int, len(c.docs)), map[int]pair{}
+	for i := range c.cluster {
+		c.cluster[i] = i
+	}
+	for root, texts := range members {
+		if len(texts) > 0 {
+			c.keepOne(of, texts, root, linkage, values)
+		}
+	}
+}
+
+// keepOne chooses the document that a group keeps: the one that --keep likes best, around centres among the texts that all
+// others are near.
+func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup.Linkage, values map[[2]int]float64) {
+	value := func(a, b int) (float64, bool) {
+		if a == b {
+			return c.method.same(), true
+		}
+		v, ok := values[[2]int{min(a, b), max(a, b)}]
+		return v, ok
+	}
+	prefers := preferences[c.method.keep]
+	first := func(text int) int { // the document of a text that is kept if one of them is
+		best := int(of.docs[text][0])
+		for _, j := range of.docs[text][1:] {
+			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), c.docs[j].length, best, c.docs[best].length) {
+				best = int(j)
+			}
+		}
+		return best
+	}
+	keep := root
+	for _, t := range texts {
+		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
+		a, b := first(t), first(keep)
+		if isCentre && (a < c.old) == (b < c.old) && prefers(a, c.docs[a].length, b, c.docs[b].length) || isCentre && a < c.old && b >= c.old {
+			keep = t
+		}
+	}
+	kept := first(keep)
+	for _, t := range texts {
+		for n, i := range of.docs[t] {
+			if int(i) == kept || int(i) < c.old && n > 0 { // one of several equal old documents stands for all
+				continue
+			}
+			c.cluster[i] = kept
+			v, ok := value(t, keep)
+			if ok {
+				c.like[int(i)] = pair{i: i, j: uint32(kept), value: v}
+			}
+		}
+	}
 }
 
 // link adds a pair of documents to c.pairs, unless both are old.

@@ -137,7 +137,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
-	err = c.group(pairs != nil || audit != nil || annotated != nil)
+	err = c.group(pairs != nil)
 	c.progress.end()
 	if pairs != nil && err == nil {
 		err = c.writePairs(pairs, o.pairs)
@@ -186,8 +186,8 @@ func (c *collection) settings(o *options, fp *neardup.Fingerprinter) string {
 	}
 	said := append([]string{programVersion(), "--method=" + o.method.name}, o.set...)
 	if c.exact != nil {
-		if t, _, err := c.exact.says(); err == nil {
-			said = append(said, fmt.Sprintf("threshold=%.2f", t.Similarity))
+		if c.method.least == 0 {
+			said = append(said, fmt.Sprintf("threshold=%.2f", c.method.probability))
 		}
 	} else {
 		said = append(said, version)

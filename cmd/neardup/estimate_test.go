@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 )
 
 // TestEstimate runs the program itself with --estimate, on several formats.
@@ -72,9 +72,9 @@ func TestProgress(t *testing.T) {
 	p.begin("reading", 10e6, "B")
 	p.began = time.Now().Add(-2 * time.Second)
 	p.set(4e6)
-	p.tell(neardup.Progress{Stage: "comparing", Done: 0, Total: 100})
+	p.tell(dedup.Progress{Stage: "comparing", Done: 0, Total: 100})
 	p.began = time.Now().Add(-time.Second)
-	p.tell(neardup.Progress{Stage: "comparing", Done: 50, Total: 100})
+	p.tell(dedup.Progress{Stage: "comparing", Done: 50, Total: 100})
 	p.end()
 	if want := regexp.MustCompile(`^neardup: reading: 4 MB of 10 MB \(40 %\), 2 MB/s, 3s left\nneardup: comparing: 0 of 100 \(0 %\), 0/s\nneardup: comparing: 50 of 100 \(50 %\), \d+/s, 1s left\n$`); !want.MatchString(out.String()) {
 		t.Errorf("it says\n%s", out.String())

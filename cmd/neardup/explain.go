@@ -2,15 +2,18 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file has the commands that look at two documents: explain, of a collection, and compare, of two files. It
@@ -20,7 +23,7 @@ import (
 type loaded struct {
 	*collection
 	o     *options
-	d     *neardup.Deduplicator[int] // by the number of a document
+	d     *dedup.Deduplicator[int] // by the number of a document
 	stdin io.Reader
 }
 
@@ -95,65 +98,65 @@ func (c *explainCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	numbers, ids := l.numbers(), []string{c.A, c.B}
-	var texts [2]string
-	for _, id := range ids {
+	numbers := l.numbers()
+	for _, id := range []string{c.A, c.B} {
 		if _, ok := numbers[id]; !ok {
 			return fmt.Errorf("no document has the id %q", id)
 		}
 	}
-	wanted := func(i int) bool { return i == numbers[c.A] || i == numbers[c.B] }
-	err = l.textsOf(wanted, func(i int, text string) bool {
-		for k, id := range ids {
-			if i == numbers[id] {
-				texts[k] = text
-			}
-		}
-		return true
-	})
+	e, err := l.d.Explain(numbers[c.A], numbers[c.B])
 	if err != nil {
 		return err
 	}
-	// Explain takes the threshold of searches, which is that of all documents here.
-	e, err := l.d.Explain(texts[0], texts[1])
-	if err != nil {
-		return err
-	}
-	return writeExplanation(of.stdout, e, c.Features, len(l.docs))
+	return writeExplanation(of.stdout, e, c.Features, l.o)
 }
 
 // writeExplanation writes why two documents are near-duplicates, or not.
-func writeExplanation(out io.Writer, e neardup.Explanation, most, documents int) error {
+func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options) error {
 	w := bufio.NewWriter(out)
-	answer := "no near-duplicates"
-	if e.Duplicate() {
+	answer, needed := "no near-duplicates", fmt.Sprintf("a probability of %.2f", o.method.probability)
+	if e.Duplicate {
 		answer = "near-duplicates"
 	}
-	fmt.Fprintf(w, "%s: the similarity is %.4f, and %.2f is enough; they are of the kind %s\n", answer, e.Similarity, e.Least, e.Kind)
-	if e.Similarity >= e.Least && !e.Duplicate() {
-		fmt.Fprintf(w, "pairs of this kind do not count; the kinds that do are %s\n", e.Kinds)
+	if o.method.least > 0 {
+		needed = fmt.Sprintf("a similarity of %.2f", o.method.least)
 	}
-	show := func(title string, in func(f neardup.ExplainedFeature) bool) {
+	fmt.Fprintf(w, "%s: the probability is %.4f and the similarity %.4f, and %s is enough; they are of the kind %s\n", answer, e.Probability, e.Similarity, needed, e.Kind)
+	switch {
+	case !e.Compared:
+		fmt.Fprintln(w, "in a collection they are not compared: their signatures have too little in common")
+	case !e.Duplicate && e.Probability >= o.method.probability && o.method.least == 0:
+		fmt.Fprintln(w, "pairs of this kind do not count; see --kinds")
+	}
+	quantities := slices.Clone(e.Quantities)
+	slices.SortStableFunc(quantities, func(p, q dedup.Quantity) int { return cmp.Compare(math.Abs(q.Adds), math.Abs(p.Adds)) })
+	fmt.Fprintf(w, "\nThe logarithm of the odds is the sum of\n%9.2f  to begin with\n", e.Constant)
+	for _, q := range quantities {
+		if q.Adds != 0 {
+			fmt.Fprintf(w, "%+9.2f  %s\n", q.Adds, q.Name)
+		}
+	}
+	show := func(title string, in func(f dedup.ExplainedFeature) bool) {
 		n, left := 0, 0
 		for _, f := range e.Features {
 			if !in(f) {
 				continue
 			}
 			if n++; n == 1 {
-				fmt.Fprintf(w, "\n%s\n%9s %8s %8s %10s\n", title, "adds", "weight A", "weight B", "documents")
+				fmt.Fprintf(w, "\n%s\n%9s %8s %8s\n", title, "adds", "weight A", "weight B")
 			}
 			if n > most {
 				left++
 				continue
 			}
-			fmt.Fprintf(w, "%9.4f %8.3f %8.3f %10d  %s\n", f.A*f.B, f.A, f.B, f.Documents, cli.Printable(f.Text, 60))
+			fmt.Fprintf(w, "%9.4f %8.3f %8.3f  %s\n", f.A*f.B, f.A, f.B, cli.Printable(f.Text, 60))
 		}
 		if left > 0 {
 			fmt.Fprintf(w, "%9s and %d more\n", "", left)
 		}
 	}
-	show(fmt.Sprintf("Features that both have, with the number of documents (of %d) that have them:", documents), func(f neardup.ExplainedFeature) bool { return f.A > 0 && f.B > 0 })
-	show("Features that only one has:", func(f neardup.ExplainedFeature) bool { return f.A == 0 || f.B == 0 })
+	show("Features that both have, and what they add to the similarity:", func(f dedup.ExplainedFeature) bool { return f.A > 0 && f.B > 0 })
+	show("Features that only one has:", func(f dedup.ExplainedFeature) bool { return f.A == 0 || f.B == 0 })
 	return w.Flush()
 }
 
@@ -192,16 +195,22 @@ func (c *compareCommand) Run(of *call) error {
 			return err
 		}
 	}
-	d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f})
+	d, err := dedup.New[int](dedup.Options{Fingerprinter: f})
 	if err != nil {
 		return err
 	}
-	e, err := d.Explain(texts[0], texts[1])
+	for i, text := range texts {
+		if err := d.Add(i, text); err != nil {
+			return err
+		}
+	}
+	e, err := d.Explain(0, 1)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(of.stdout, "kind        %s\n", e.Kind)
-	fmt.Fprintf(of.stdout, "cosine      %.4f (of the Deduplicator; in a collection, what many documents have counts less)\n", e.Similarity)
+	fmt.Fprintf(of.stdout, "probability %.4f (that they are near-duplicates; in a collection, it also depends on similar documents)\n", e.Probability)
+	fmt.Fprintf(of.stdout, "cosine      %.4f\n", e.Similarity)
 	f.Tokenizer = neardup.Shingles{N: 2}
 	fmt.Fprintf(of.stdout, "Jaccard     %s (of pairs of words)\n", share(f.Set(texts[0]).Jaccard(f.Set(texts[1]))))
 	fmt.Fprintf(of.stdout, "fingerprint %d of 64 bits differ, %d of 128\n", f.Sum64(texts[0]).Distance(f.Sum64(texts[1])), f.Sum128(texts[0]).Distance(f.Sum128(texts[1])))
@@ -222,13 +231,13 @@ type calibrateCommand struct {
 	textFlags
 	groupFlags
 	runFlags
-	Precision float64 `group:"method" placeholder:"X" help:"Find the best recall at this precision, instead of the best F1."`
-	MinRecall float64 `group:"method" placeholder:"X" help:"Find the best precision at this recall, instead of the best F1."`
+	Precision float64 `group:"method" placeholder:"X" help:"Find the lowest border at which this precision is expected, instead of one half."`
+	MinRecall float64 `group:"method" placeholder:"X" help:"Find the highest border at which this recall is expected, instead of one half."`
 	Quiet     bool    `group:"output" short:"q" help:"Print errors and the result only."`
-	Complete  bool    `group:"method" help:"The labels name all duplicates: other pairs are different."`
+	Complete  bool    `group:"method" help:"The labels name all duplicates: other pairs that are compared are different."`
 }
 
-// Run finds the threshold that fits labelled pairs.
+// Run moves the decision by labelled pairs.
 func (c *calibrateCommand) Run(of *call) error {
 	read, err := readLabels(c.Labels)
 	if err != nil {
@@ -239,7 +248,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		return err
 	}
 	numbers := l.numbers()
-	var labels []neardup.Label[int]
+	var labels []dedup.Label[int]
 	for _, r := range read {
 		a, okA := numbers[r.a]
 		b, okB := numbers[r.b]
@@ -250,23 +259,21 @@ func (c *calibrateCommand) Run(of *call) error {
 			}
 			return fmt.Errorf("%s:%d: no document has the id %q", c.Labels, r.line, id)
 		}
-		labels = append(labels, neardup.Label[int]{A: a, B: b, Duplicate: r.same})
+		labels = append(labels, dedup.Label[int]{A: a, B: b, Duplicate: r.same})
 	}
-	cal, err := l.d.Calibrate(context.Background(), labels, neardup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
+	cal, err := l.d.Calibrate(context.Background(), labels, dedup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
 	if err != nil {
 		return err
 	}
 	w := bufio.NewWriter(of.stdout)
-	fmt.Fprintf(w, "--similarity %.2f\n", cal.Point.Similarity)
-	fmt.Fprintf(w, "without labels: %s\n", cal.Threshold)
-	if len(labels) > 0 {
-		fmt.Fprintf(w, "with %d labels: precision %s, recall %s, F1 %s on them\n", len(labels), share(cal.Point.Precision), share(cal.Point.Recall), share(cal.Point.F1))
-	}
+	fmt.Fprintf(w, "--probability %.2f --bias %.2f\n", cal.Options.Probability, cal.Options.Bias)
+	fmt.Fprintf(w, "from %d of %d labels; the others are of pairs that are not compared\n", cal.Used, len(labels))
+	fmt.Fprintf(w, "expected: precision %s, recall %s, F1 %s, of %d pairs\n", share(cal.Point.Precision), share(cal.Point.Recall), share(cal.Point.F1), cal.Point.Found)
 	if len(cal.Ask) > 0 {
 		fmt.Fprintln(w, "pairs that are worth looking at next:")
 	}
 	for _, p := range cal.Ask {
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\n", cli.Escape(l.docs[p.A].id), cli.Escape(l.docs[p.B].id), p.Similarity, p.Kind)
+		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.docs[p.A].id), cli.Escape(l.docs[p.B].id), p.Similarity, p.Kind, p.Probability)
 	}
 	return w.Flush()
 }

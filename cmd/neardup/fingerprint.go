@@ -85,7 +85,7 @@ func (c *fingerprintCommand) Run(of *call) error {
 	m := usualMethod
 	m.Method, m.Tokenizer, m.Weights, m.Stats, m.Values, m.Bits, m.Secret = c.Method, c.Tokenizer, c.Weights, c.Stats, c.Values, c.Bits, c.Secret
 	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, methodFlags: m, outputFlags: outputFlags{Out: c.Out, Quiet: c.Quiet},
-		groupFlags: groupFlags{Group: "centres", Keep: "first", Recall: 0.99, Normalize: c.Normalize}, runFlags: runFlags{Workers: c.Workers}}
+		groupFlags: groupFlags{Group: "centres", Keep: "first", Probability: 0.5, Normalize: c.Normalize}, runFlags: runFlags{Workers: c.Workers}}
 	o, err := f.options(of.given)
 	switch {
 	case err != nil:

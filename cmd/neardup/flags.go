@@ -39,7 +39,7 @@ type textFlags struct {
 type outputFlags struct {
 	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl; .csv, .tsv or .xlsx for rows of tables; .parquet for rows of Parquet files; .txt for lines. It may end in .gz or .zst, and so may the others."`
 	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, or .jsonl."`
-	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and their kind, sorted: as .csv or .jsonl, or with tabs between and no header."`
+	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, or with tabs between and no header."`
 	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, or with a tab between."`
 	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, and with which settings and from which inputs (by SHA-256) that was found; as .csv or .jsonl."`
 	Report   string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
@@ -50,12 +50,13 @@ type outputFlags struct {
 
 // groupFlags say what near-duplicates and groups are.
 type groupFlags struct {
-	Similarity float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine; without it, the collection decides. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
-	Kinds      string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-but-figures (numbers, dates, addresses), same-form (one form filled in differently), contained, revised; or all. The default is all but same-form."`
-	Group      string  `group:"method" default:"centres" placeholder:"NAME" help:"What a group is: centres (every member is a near-duplicate of the one that is kept), complete (every two members are) or chains (a chain of near-duplicates connects any two)."`
-	Keep       string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
-	Recall     float64 `group:"method" default:"0.99" placeholder:"X" help:"The share of the near-duplicates to find. With 1 all documents are compared. With less, of more than some 7,000 texts of 1 KB only those are that have rare features in common, which finds nearly all in a fraction of the time."`
-	Normalize  string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
+	Similarity  float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine of the two texts, and decides instead of the probability. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
+	Kinds       string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-form (one form filled in differently, or pages of one template), same-but-figures (numbers, dates, addresses), contained, revised; or all. The default is all but same-form."`
+	Group       string  `group:"method" default:"centres" placeholder:"NAME" help:"What a group is: centres (every member is a near-duplicate of the one that is kept), complete (every two members are) or chains (a chain of near-duplicates connects any two)."`
+	Keep        string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
+	Probability float64 `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates, with the methods auto and cosine. A higher one finds fewer pairs, of which more are right."`
+	Bias        float64 `group:"method" default:"0" placeholder:"X" help:"What is added to the logarithm of the odds of every pair, as the command calibrate says."`
+	Normalize   string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 }
 
 // oldFlags say what earlier calls have left.
@@ -67,7 +68,7 @@ type oldFlags struct {
 
 // methodFlags say how documents are compared.
 type methodFlags struct {
-	Method      string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by exact cosine; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
+	Method      string  `group:"method" default:"auto" placeholder:"NAME" help:"How to compare documents. auto: by all that the two texts have in common and not in common; the program chooses the features. cosine: the same with your --tokenizer and --weights. minhash: by signatures, which estimate the Jaccard similarity. simhash: by the distance of fingerprints, the fastest; finds copies and light edits."`
 	Tokenizer   string  `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into; not with auto: ${tokenizers}."`
 	Weights     string  `group:"tuning" default:"count" placeholder:"NAME" help:"The weight of a feature: ${weights}."`
 	Stats       string  `group:"tuning" placeholder:"FILE" help:"Document frequencies. If the file exists, they are read from it; otherwise they are counted and written to it."`
@@ -155,7 +156,8 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, args: f.Inputs, schemaFile: f.schema,
 		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, withoutID: f.WithoutID, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
 	}
-	o.method.name, o.method.least, o.method.recall, o.method.group, o.method.keep = f.Method, f.Similarity, f.Recall, f.Group, f.Keep
+	o.method.name, o.method.least, o.method.probability, o.method.bias = f.Method, f.Similarity, f.Probability, f.Bias
+	o.method.group, o.method.keep = f.Group, f.Keep
 	o.method.bits, o.method.distance = f.Bits, f.Distance
 	o.method.blend.Content, o.method.blend.Threshold = f.Content, f.Score
 	isGiven := map[string]bool{}

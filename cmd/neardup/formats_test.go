@@ -72,7 +72,7 @@ func TestOtherPrograms(t *testing.T) {
 			t.Errorf("%s %q: status %d, said %q, groups %q", test.file, test.flags, status, stderr, read(t, "groups"))
 		}
 		var s summary
-		if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Documents != 5 || s.Duplicates != 2 || s.Threshold != 0.57 {
+		if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Documents != 5 || s.Duplicates != 2 {
 			t.Errorf("%s: summary %s", test.file, stdout)
 		}
 	}
@@ -160,12 +160,12 @@ func TestWritten(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	annotated := read(t, "a.csv")
-	for _, want := range []string{"\ufeffid,title,", ",neardup_group,neardup_kept,neardup_like,neardup_similarity,neardup_kind\n", ",1,no,甲1,0.9002,revised\n", "甲5,'=1+1,"} {
+	for _, want := range []string{"\ufeffid,title,", ",neardup_group,neardup_kept,neardup_like,neardup_similarity,neardup_kind\n", ",1,no,甲1,0.9366,revised\n", "甲5,'=1+1,"} {
 		if !strings.Contains(annotated, want) {
 			t.Errorf("%q is not in %s", want, annotated)
 		}
 	}
-	if audit := read(t, "audit.csv"); !strings.Contains(audit, "甲3,duckdb.parquet:3,甲1,duckdb.parquet:1,0.9002,revised,") || strings.Count(audit, "\n") != 3 {
+	if audit := read(t, "audit.csv"); !strings.Contains(audit, "甲3,duckdb.parquet:3,甲1,duckdb.parquet:1,0.9366,revised,0.") || strings.Count(audit, "\n") != 3 {
 		t.Errorf("audit %s", audit)
 	}
 	// Without rows there are columns, and standard input may have any format.
@@ -245,7 +245,7 @@ func TestRecords(t *testing.T) {
 // TestLabelled: explain, calibrate and compare.
 func TestLabelled(t *testing.T) {
 	flags := []string{"letters.csv.xz", "--id", "编号", "--text", "正文"}
-	if status, stdout, stderr := inFormats(t, append([]string{"explain", "甲1", "甲3"}, flags...)...); status != 0 || !strings.HasPrefix(stdout, "near-duplicates: the similarity is 0.8767, and 0.57 is enough; they are of the kind revised\n") {
+	if status, stdout, stderr := inFormats(t, append([]string{"explain", "甲1", "甲3"}, flags...)...); status != 0 || !strings.HasPrefix(stdout, "near-duplicates: the probability is 0.9") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 	if status, _, stderr := inFormats(t, append([]string{"explain", "甲1", "甲9"}, flags...)...); status != 1 || !strings.Contains(stderr, `no document has the id "甲9"`) {
@@ -255,7 +255,7 @@ func TestLabelled(t *testing.T) {
 		status, _, _ := inFormats(t, "version")
 		os.WriteFile("labels", []byte(labels), 0o666)
 		var out, errs strings.Builder
-		if status = run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "with 2 labels:") {
+		if status = run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "from 1 of 2 labels;") {
 			t.Errorf("%q: status %d, %q, %q", labels, status, out.String(), errs.String())
 		}
 		os.WriteFile("labels", []byte(labels+"甲1\t甲3\tperhaps\n"), 0o666)
@@ -267,7 +267,7 @@ func TestLabelled(t *testing.T) {
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one two three four"), 0o666)
 	os.WriteFile(filepath.Join(dir, "b.html"), []byte("<h1>one two</h1> three four"), 0o666)
-	if status, stdout, stderr := inDirectory(t, dir, "compare", "a.txt", "b.html"); status != 0 || !strings.HasPrefix(stdout, "kind        same-words\ncosine      1.0000") || !strings.Contains(stdout, "0 of 64 bits differ") {
+	if status, stdout, stderr := inDirectory(t, dir, "compare", "a.txt", "b.html"); status != 0 || !strings.HasPrefix(stdout, "kind        same-words\nprobability 1.0000") || !strings.Contains(stdout, "0 of 64 bits differ") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 }

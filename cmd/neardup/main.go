@@ -71,7 +71,8 @@ type grammar struct {
 	Review      reviewCommand      `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
 	Explain     explainCommand     `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
 	Compare     compareCommand     `cmd:"" help:"Compare the texts of two files by every method."`
-	Calibrate   calibrateCommand   `cmd:"" help:"Find the threshold that fits pairs which somebody has looked at."`
+	Calibrate   calibrateCommand   `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
+	Upgrade     upgradeCommand     `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
 	Estimate    estimateCommand    `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
 	Fingerprint fingerprintCommand `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`
 	SQL         sqlCommand         `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in such a table."`

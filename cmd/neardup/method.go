@@ -17,18 +17,18 @@ import (
 
 // A method says when two documents are near-duplicates.
 type method struct {
-	name      string
-	group     string // auto, cosine: what a group is, see linkages
-	keep      string // auto, cosine: which document of a group to keep, see preferences
-	weighs    bool   // cosine: --weights was given
-	bits      int    // of fingerprints
-	distance  int    // simhash: the largest distance
-	minhash   neardup.MinHash
-	least     float64      // auto, cosine, minhash: the smallest similarity; 0 lets the collection decide
-	recall    float64      // auto, cosine: of the near-duplicates, at least
-	kinds     neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
-	byContent bool         // whether only the content counts, without metadata
-	blend     neardup.Blend
+	name              string
+	group             string // auto, cosine: what a group is, see linkages
+	keep              string // auto, cosine: which document of a group to keep, see preferences
+	weighs            bool   // cosine: --weights was given
+	bits              int    // of fingerprints
+	distance          int    // simhash: the largest distance
+	minhash           neardup.MinHash
+	least             float64      // auto, cosine, minhash: the smallest similarity; 0 lets the probability decide
+	probability, bias float64      // auto, cosine: the smallest probability, and what is added to the log odds
+	kinds             neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
+	byContent         bool         // whether only the content counts, without metadata
+	blend             neardup.Blend
 }
 
 // A mark is what a text is compared by. Which fields are used depends on the method.
@@ -148,47 +148,6 @@ func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
 	return ix, ix.AddAll(context.Background(), slices.All(signatures))
 }
 
-// clusters returns for each mark the number of the first mark of its group.
-func (m *method) clusters(marks []*mark) ([]int, error) {
-	switch {
-	case m.name == "simhash" && m.byContent && m.bits == 64:
-		return neardup.Clusters(context.Background(), fingerprints64(marks), m.distance)
-	case m.name == "simhash" && m.byContent:
-		return neardup.Clusters(context.Background(), fingerprints128(marks), m.distance)
-	}
-	if m.name == "minhash" {
-		ix, err := m.index(marks)
-		if err != nil {
-			return nil, err
-		}
-		first := make([]int, len(marks))
-		for i := range first {
-			first[i] = i
-		}
-		groups, err := ix.Groups(context.Background())
-		if err != nil {
-			return nil, err
-		}
-		for _, group := range groups {
-			for _, i := range group {
-				first[i] = group[0]
-			}
-		}
-		return first, nil
-	}
-	near, err := m.pairs(marks)
-	if err != nil {
-		return nil, err
-	}
-	return neardup.GroupPairs(len(marks), func(yield func(neardup.Pair[int]) bool) {
-		for p := range near {
-			if !yield(neardup.Pair[int]{A: p.i, B: p.j}) {
-				return
-			}
-		}
-	}, neardup.Chains, nil), nil
-}
-
 // fingerprints64 returns the fingerprints of marks, as 64 bits.
 func fingerprints64(marks []*mark) []neardup.Fingerprint64 {
 	fps := make([]neardup.Fingerprint64, len(marks))
@@ -243,7 +202,8 @@ func methodsOf(name string) []string {
 		{"bits distance save metadata content score", "simhash"},
 		{"values", "minhash"},
 		{"similarity", "auto cosine minhash"},
-		{"group kinds recall", "auto cosine"},
+		{"kinds probability bias", "auto cosine"},
+		{"group", "auto cosine minhash simhash"},
 		{"tokenizer", "cosine minhash simhash"},
 		{"weights stats", "cosine simhash"},
 	} {
@@ -283,8 +243,12 @@ func (o *options) setMethod(given map[string]bool) string {
 		return fmt.Sprintf("--distance %d: must be from 0 to %d", m.distance, m.bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
 		return fmt.Sprintf("--values %d: must be from 16 to 4096", m.minhash.Values)
-	case !(m.recall > 0 && m.recall <= 1):
-		return fmt.Sprintf("--recall %g: must be above 0 and at most 1", m.recall)
+	case !(m.probability > 0 && m.probability <= 1):
+		return fmt.Sprintf("--probability %g: must be above 0 and at most 1", m.probability)
+	case !(m.bias >= -20 && m.bias <= 20):
+		return fmt.Sprintf("--bias %g: must be from -20 to 20", m.bias)
+	case given["probability"] && given["similarity"]:
+		return "--probability and --similarity cannot be used together: one of them decides"
 	case !(m.least > 0 && m.least <= 1) && (given["similarity"] || m.name == "minhash"):
 		return fmt.Sprintf("--similarity %g: must be above 0 and at most 1", m.least)
 	case !(m.blend.Content > 0 && m.blend.Content <= 1):

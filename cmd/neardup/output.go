@@ -137,13 +137,13 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 	c.sortPairs()
 	names := []string{"a", "b", c.method.valueName()}
 	if c.exact != nil {
-		names = append(names, "kind")
+		names = append(names, "kind", "probability")
 	}
 	t := newTable(w, path, names...)
 	for _, p := range c.pairs {
 		values := []any{c.docs[p.i].id, c.docs[p.j].id, json.Number(c.method.show(p.value))}
 		if c.exact != nil {
-			values = append(values, p.kind.String())
+			values = append(values, p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability)))
 		}
 		if err := t.row(values...); err != nil {
 			return err
@@ -166,7 +166,7 @@ func (c *collection) writeClusters(w *cli.Output, path string) error {
 
 // writeAudit writes a row for each document that is removed: which one is kept in its place, how similar they are,
 // and from which files and with which settings that was found. The similarity is not known if other documents
-// connect the two, and the place is not known of a document of an earlier call.
+// connect the two (--group chains), and the place is not known of a document of an earlier call.
 func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
 	sums := make(map[int32]any, len(c.sources))
 	for i := range c.sources {
@@ -176,43 +176,29 @@ func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
 			sums[int32(i)] = sum
 		}
 	}
-	known := c.pairsByDocuments()
-	t := newTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "sha256", "kept_sha256", "settings")
+	t := newTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "probability", "sha256", "kept_sha256", "settings")
 	for i := c.old; i < len(c.docs); i++ {
 		root := c.cluster[i]
 		if root == i {
 			continue
 		}
 		doc, kept := &c.docs[i], &c.docs[root]
-		var value, kind any
-		if p, ok := known[pairKey(i, root)]; ok {
+		var value, kind, probability any
+		if p, ok := c.like[i]; ok && p.probability > 0 {
+			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
+		} else if ok && c.exact == nil {
 			value = json.Number(c.method.show(p.value))
-			if p.kind != 0 {
-				kind = p.kind.String()
-			}
 		}
 		var keptAt any
 		if kept.place != noPlace {
 			keptAt = c.at(kept.place)
 		}
-		if err := t.row(doc.id, c.at(doc.place), kept.id, keptAt, value, kind, sums[doc.source], sums[kept.source], settings); err != nil {
+		if err := t.row(doc.id, c.at(doc.place), kept.id, keptAt, value, kind, probability, sums[doc.source], sums[kept.source], settings); err != nil {
 			return err
 		}
 	}
 	return t.end()
 }
-
-// pairsByDocuments returns the pairs by the two documents.
-func (c *collection) pairsByDocuments() map[[2]uint32]pair {
-	known := make(map[[2]uint32]pair, len(c.pairs))
-	for _, p := range c.pairs {
-		known[pairKey(int(p.i), int(p.j))] = p
-	}
-	return known
-}
-
-// pairKey returns two documents, the smaller number first.
-func pairKey(i, j int) [2]uint32 { return [2]uint32{uint32(min(i, j)), uint32(max(i, j))} }
 
 // sum returns the SHA-256 of a file, or "" for what is no file.
 func (s *source) sum() (string, error) {

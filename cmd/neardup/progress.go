@@ -10,7 +10,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file says what the program is doing, how fast, and how much time is left: as a bar on a terminal, and
@@ -103,7 +103,7 @@ func (p *progress) end() {
 }
 
 // tell shows what a Deduplicator is doing.
-func (p *progress) tell(now neardup.Progress) {
+func (p *progress) tell(now dedup.Progress) {
 	p.mu.Lock()
 	isNew := now.Stage != p.what || now.Done == 0
 	p.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,17 +19,17 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/review"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file makes the page in which people look at pairs (package review), for the command review and for dedup
-// --report. The page has the pairs from some way below the threshold on, so that one can see what another threshold
-// would do.
+// --report. The page has the pairs from far below the border on, so that one can see what another border would do.
 
 const (
-	belowThreshold = 0.15    // how far below the threshold the page begins
-	mostPairs      = 100_000 // what a page has at most: those closest to the threshold
-	mostExplained  = 2_000   // of them, those whose features are in the page
-	mostText       = 50_000  // characters of a text in the page
+	leastProbability = 0.05    // where the page begins
+	mostPairs        = 100_000 // what a page has at most: those closest to the border
+	mostExplained    = 2_000   // of them, those with reasons
+	mostText         = 50_000  // characters of a text in the page
 )
 
 type reviewCommand struct {
@@ -76,13 +75,17 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	groups, err := c.d.Groups(ctx, neardup.Grouping[int]{Linkage: linkages[c.method.group]})
+	groups, err := c.d.Groups(ctx, dedup.Grouping[int]{Linkage: linkages[c.method.group]})
 	if err != nil {
 		return 0, err
 	}
+	border := c.method.probability
 	r := &review.Report{
-		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: len(c.docs), Threshold: t.Similarity,
-		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: math.Round(max(t.Similarity-belowThreshold, 0.2)*100) / 100, Curve: t.Curve,
+		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: len(c.docs), Threshold: border,
+		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
+	}
+	for _, n := range t.Curve {
+		r.Curve = append(r.Curve, float64(n))
 	}
 	kinds := kindNames()
 	for _, k := range kinds {
@@ -92,7 +95,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Similarity - t.Similarity) }
+	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - border) }
 	slices.SortStableFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Compare(doubt(p), doubt(q)) })
 	if len(pairs) > mostPairs {
 		r.Left = len(pairs) - mostPairs
@@ -115,7 +118,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 		}
 	}
 	for _, p := range pairs {
-		r.Pairs = append(r.Pairs, review.Pair{A: at[p.A], B: at[p.B], Similarity: p.Similarity, Kind: slices.Index(kinds, p.Kind)})
+		r.Pairs = append(r.Pairs, review.Pair{A: at[p.A], B: at[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
 	}
 	err = c.textsOf(func(i int) bool { _, ok := at[i]; return ok }, func(i int, text string) bool {
 		r.Docs[at[i]].Text = strings.ToValidUTF8(text, "\uFFFD")
@@ -124,7 +127,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := c.explain(r); err != nil {
+	if err := c.explain(r, numbers); err != nil {
 		return 0, err
 	}
 	for i := range r.Docs {
@@ -136,8 +139,8 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	return len(r.Pairs), r.Write(w)
 }
 
-// explain sets the features of the most doubtful pairs.
-func (c *loaded) explain(r *review.Report) error {
+// explain sets the reasons of the most doubtful pairs. numbers has the numbers of the documents of the page.
+func (c *loaded) explain(r *review.Report, numbers []int) error {
 	c.progress.begin("explaining", int64(min(len(r.Pairs), mostExplained)), "")
 	defer c.progress.end()
 	var wg sync.WaitGroup
@@ -156,19 +159,15 @@ func (c *loaded) explain(r *review.Report) error {
 					return
 				}
 				p := &r.Pairs[i]
-				e, err := c.d.Explain(r.Docs[p.A].Text, r.Docs[p.B].Text)
+				e, err := c.d.Explain(numbers[p.A], numbers[p.B])
 				mu.Lock()
 				wrong = cmp.Or(wrong, err)
 				done++
 				mu.Unlock()
-				shared, alone := 0, 0
-				for _, f := range e.Features {
-					of := &shared
-					if f.A == 0 || f.B == 0 {
-						of = &alone
-					}
-					if *of++; *of <= 10 {
-						p.Why = append(p.Why, review.Feature{Text: strings.ToValidUTF8(f.Text, "\uFFFD"), A: f.A, B: f.B, Documents: f.Documents})
+				slices.SortStableFunc(e.Quantities, func(x, y dedup.Quantity) int { return cmp.Compare(math.Abs(y.Adds), math.Abs(x.Adds)) })
+				for _, q := range e.Quantities {
+					if q.Adds != 0 {
+						p.Why = append(p.Why, review.Reason{Text: q.Name, Adds: q.Adds})
 					}
 				}
 			}
@@ -178,19 +177,15 @@ func (c *loaded) explain(r *review.Report) error {
 	return wrong
 }
 
-// pairsFrom returns the pairs of documents from a similarity on, of all kinds that count.
+// pairsFrom returns the pairs of documents from a probability on, of all kinds that count.
 func (c *loaded) pairsFrom(ctx context.Context, least float64) (pairs []neardup.Pair[int], err error) {
 	s := c.exact.options
-	s.Similarity = least
-	d, err := neardup.NewDeduplicator[int](s)
+	s.Similarity, s.Probability = 0, least
+	d, err := dedup.New[int](s)
 	if err != nil {
 		return nil, err
 	}
-	var wrong error
-	err = d.AddAll(ctx, func(yield func(int, string) bool) {
-		wrong = c.textsOf(func(int) bool { return true }, yield)
-	})
-	if err = errors.Join(wrong, err); err != nil {
+	if err := d.Merge(c.d); err != nil {
 		return nil, err
 	}
 	for p, err := range d.Pairs(ctx) {

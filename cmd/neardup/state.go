@@ -12,6 +12,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/dedup"
 )
 
 // This file keeps the documents of all runs in a directory (--state), so that a run compares its documents
@@ -25,7 +26,7 @@ import (
 
 // A state is the directory of a call.
 type state struct {
-	d    *neardup.Deduplicator[string]
+	d    *dedup.Deduplicator[string]
 	path string // of the file run
 	run  begunRun
 	new  int // documents since the last Sync
@@ -48,11 +49,14 @@ type runInput struct {
 const syncEvery = 50_000
 
 // openState opens the directory, which is made if it is not there, and begins a run or goes on with one.
-func openState(dir string, s neardup.DeduplicatorOptions, sources []source) (*state, error) {
+func openState(dir string, s dedup.Options, sources []source) (*state, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, cli.InFile(dir, err)
 	}
-	d, err := neardup.OpenDeduplicator[string](filepath.Join(dir, "documents"), s)
+	d, err := dedup.Open[string](filepath.Join(dir, "documents"), s)
+	if errors.Is(err, neardup.ErrVersion) {
+		err = fmt.Errorf("%w. If an earlier version of this program made it, this one reads it: neardup upgrade %s NEW", err, dir)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -180,4 +184,25 @@ func (st *state) end() error {
 		return cli.InFile(st.path, err)
 	}
 	return nil
+}
+
+type upgradeCommand struct {
+	Old string `arg:"" help:"The directory that an earlier version made. It stays as it is."`
+	New string `arg:"" help:"The directory to make, for --state."`
+}
+
+// Run reads the documents of a directory of an earlier version, which must have been made without settings of the text.
+func (c *upgradeCommand) Run(of *call) error {
+	if exists(filepath.Join(c.Old, "run")) {
+		return fmt.Errorf("%s:1: the last run did not end: repeat it first, with the version that began it", filepath.Join(c.Old, "run"))
+	}
+	if err := os.MkdirAll(c.New, 0o777); err != nil {
+		return cli.InFile(c.New, err)
+	}
+	n, err := dedup.Upgrade[string](filepath.Join(c.Old, "documents"), filepath.Join(c.New, "documents"), dedup.Options{})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(of.stdout, "%d documents; use --state %s from now on\n", n, c.New)
+	return err
 }

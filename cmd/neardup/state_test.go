@@ -197,3 +197,27 @@ func TestStateAudit(t *testing.T) {
 		t.Errorf("status %d, %q, %q, %q", status, got, stdout, stderr)
 	}
 }
+
+// TestUpgrade: a directory of an earlier version is an error that says what to do, and that does it.
+func TestUpgrade(t *testing.T) {
+	old := t.TempDir()
+	for _, name := range []string{"documents.journal", "documents.texts-1"} {
+		b, err := os.ReadFile(filepath.Join("..", "..", "dedup", "testdata", "version2", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.WriteFile(filepath.Join(old, name), b, 0o666)
+	}
+	files := map[string]string{"x.jsonl": `{"id":"new","text":"One more that came later, and stands in the journal!"}` + "\n"}
+	if status, _, stderr := runIn(t, files, "", "--method", "auto", "--state", old, "x.jsonl"); status != 1 || !strings.Contains(stderr, "neardup upgrade "+old) {
+		t.Fatalf("%d %s", status, stderr)
+	}
+	var out, errs strings.Builder
+	if status := run([]string{"upgrade", old, "state"}, &cli.Outputs{}, nil, &out, &errs); status != 0 || out.String() != "7 documents; use --state state from now on\n" {
+		t.Fatalf("%d %s%s", status, out.String(), errs.String())
+	}
+	out.Reset()
+	if status := run([]string{"dedup", "-q", "--state", "state", "--clusters", "-", "x.jsonl"}, &cli.Outputs{}, nil, &out, &errs); status != 0 || out.String() != "new\ta9\n" {
+		t.Errorf("%d %q %s", status, out.String(), errs.String())
+	}
+}

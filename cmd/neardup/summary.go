@@ -26,17 +26,15 @@ type summary struct {
 	Bad        int `json:"bad"`         // lines that were skipped
 	PassedOver int `json:"passed_over"` // files of other formats
 
-	Method     string  `json:"method"`
-	Threshold  float64 `json:"threshold,omitempty"` // of the methods auto and cosine
-	Reason     string  `json:"reason,omitempty"`
-	Precision  float64 `json:"precision,omitempty"` // an estimate; 0 if the collection cannot tell
-	Recall     float64 `json:"recall,omitempty"`    // of a large collection, at least
-	Bytes      int64   `json:"bytes"`               // of text
-	Seconds    float64 `json:"seconds"`
-	described  int
-	thresholds []string // as sentences
-	largest    []int    // the documents that the largest groups keep
-	members    []int    // of the group that each document keeps
+	Method    string  `json:"method"`
+	Wrong     float64 `json:"wrong,omitempty"`    // duplicates that are none, as the probabilities say
+	Families  int     `json:"families,omitempty"` // forms that are filled in differently
+	Bytes     int64   `json:"bytes"`              // of text
+	Seconds   float64 `json:"seconds"`
+	described int
+	said      []string // sentences about the decision and the families
+	largest   []int    // the documents that the largest groups keep
+	members   []int    // of the group that each document keeps
 }
 
 // summarize counts what was found.
@@ -69,19 +67,47 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 	}
 	slices.SortFunc(s.largest, func(a, b int) int { return cmp.Or(s.members[b]-s.members[a], a-b) })
 	if c.exact != nil {
-		t, plan, err := c.exact.says()
-		if err != nil {
+		if err := c.summarizeExact(&s); err != nil {
 			return s, err
-		}
-		s.Threshold, s.Reason, s.Precision = t.Similarity, t.Reason, t.Precision
-		s.thresholds = append(s.thresholds, t.String())
-		if plan.Trees > 0 {
-			s.Recall = plan.Recall
-			s.thresholds = append(s.thresholds, plan.String())
 		}
 	}
 	return s, nil
 }
+
+// summarizeExact adds what the Deduplicator says: how many duplicates are wrong, and which families there are.
+func (c *collection) summarizeExact(s *summary) error {
+	for i := range c.docs { // in their order, so that the sum is always the same
+		if p := c.like[i]; p.probability > 0 {
+			s.Wrong += 1 - p.probability
+		}
+	}
+	if s.Duplicates > 0 {
+		s.said = append(s.said, fmt.Sprintf("about %.0f of the %d duplicates are wrong, by their probabilities", s.Wrong, s.Duplicates))
+	}
+	families, err := c.exact.families()
+	if err != nil {
+		return err
+	}
+	s.Families = len(families)
+	for n, f := range families {
+		if n == mostFamilies {
+			s.said = append(s.said, fmt.Sprintf("and %d more forms", len(families)-n))
+			break
+		}
+		what := ""
+		if f.form != "" {
+			what = ": " + cli.Printable(f.form, 80)
+		}
+		s.said = append(s.said, fmt.Sprintf("%d documents are of one form%s", f.members, what))
+		if len(f.filled) > 1 {
+			s.said = append(s.said, fmt.Sprintf("    filled in differently, such as %s; and %s", cli.Printable(f.filled[0], 60), cli.Printable(f.filled[1], 60)))
+		}
+	}
+	return nil
+}
+
+// mostFamilies is how many families a summary names.
+const mostFamilies = 5
 
 // summary tells the user what was found.
 func (c *collection) summary(out io.Writer, o *options, took time.Duration) error {
@@ -106,13 +132,13 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 		and = fmt.Sprintf(" (or different metadata; %d documents have metadata)", s.described)
 	}
 	fmt.Fprintf(w, "%d documents, %d different texts%s\n", s.Documents, s.Texts, and)
-	for _, line := range s.thresholds {
-		fmt.Fprintln(w, line)
-	}
 	if s.Old > 0 {
 		fmt.Fprintf(w, "%d old documents to compare with\n", s.Old)
 	}
 	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", s.Duplicates, s.Groups, s.Left)
+	for _, line := range s.said {
+		fmt.Fprintln(w, line)
+	}
 	if s.Empty > 0 {
 		also := ", if their metadata are equal too"
 		if c.method.byContent {

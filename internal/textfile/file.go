@@ -84,6 +84,9 @@ func Create(path, kind, version string) (*File, error) {
 
 // Open opens a file that Create made. again is advice for an error about a file of another version.
 func Open(path, kind, version, again string) (*File, error) {
+	if err := isFile(path); err != nil {
+		return nil, err
+	}
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -100,6 +103,22 @@ func Open(path, kind, version, again string) (*File, error) {
 		return nil, errors.Join(f.named(err), f.Close())
 	}
 	return f, nil
+}
+
+// isFile returns an error for what is there and is no file: a pipe, from which a reader would wait for ever, or a link to
+// nothing.
+func isFile(path string) error {
+	if _, err := os.Lstat(path); err != nil {
+		return nil // opening it says what is wrong
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return store.InFile(path, errors.New("it is a link to nothing"))
+	case !info.Mode().IsRegular():
+		return store.InFile(path, errors.New("it is no regular file"))
+	}
+	return nil
 }
 
 // Append adds a text and returns where it is. After an error nothing more can be added.

@@ -115,6 +115,21 @@ func (m *Maker) Load(s *Stored, file *textfile.File) (err error) {
 	return err
 }
 
+// LoadOld returns a decoded document of a file that has no signatures, as if it had been made of its text just now.
+func (m *Maker) LoadOld(s *Stored, file *textfile.File) (d Document, err error) {
+	if err := m.Load(s, file); err != nil {
+		return d, err
+	}
+	d = Document{Text: s.Text, Length: s.Length}
+	if s.Detach(&d); s.bytes > 0 {
+		words, _ := wording.Count(d.body)
+		d.Set = m.sign(d.body, words)
+	} else if d.HasFeatures() {
+		d.Set = m.signOwn(d.Own)
+	}
+	return d, file.Err()
+}
+
 // loadSigned reads the signatures of a content in a file.
 func (c *Content) loadSigned() (set signature.Set, err error) {
 	c.readSigned(func(b string) { set = signature.Decode(c.signed, lex.Bytes(b)) })

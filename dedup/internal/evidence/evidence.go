@@ -16,6 +16,7 @@ import (
 // texts of 1,000 words or more to 1 for those of up to 50: the mean of the two texts.
 type Vector struct {
 	Similarity float64 // see [Similarity]
+	Records    bool    // the two are records
 	Texts      [FromTexts]float64
 	Places     [FromPlaces]float64
 }
@@ -66,7 +67,7 @@ const (
 // the neighbourhood of the other.
 func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) (v Vector) {
 	similarity, of := levels(a, b)
-	v.Similarity = similarity
+	v.Similarity, v.Records = similarity, a.Record && b.Record
 	x, y, words := c.sides(a, b)
 	short := (a.Fine + b.Fine) / 2
 	t := &v.Texts

@@ -1,6 +1,10 @@
 package judge
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+)
 
 // A cache keeps what was made of contents, by slot, up to a number of bytes. What it has forgotten is made again, so
 // its size changes the time and no result. It may be used by several goroutines.
@@ -30,6 +34,9 @@ func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 		return x
 	}
 	x, bytes := make()
+	if slot == neighbour.None { // the guest is another one in the next search
+		return x
+	}
 	p.Lock()
 	defer p.Unlock()
 	if p.bytes+bytes > c.most || p.of == nil {
@@ -40,4 +47,12 @@ func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 		p.bytes += bytes
 	}
 	return x
+}
+
+// forget drops what is kept for a slot.
+func (c *cache[T]) forget(slot uint32) {
+	p := &c.parts[slot%uint32(len(c.parts))]
+	p.Lock()
+	defer p.Unlock()
+	delete(p.of, slot) // its bytes still count, so the part is emptied a little sooner
 }

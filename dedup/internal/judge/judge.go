@@ -31,6 +31,7 @@ type Judge struct {
 	guest   *Guest // nil if there is none
 	without uint32
 
+	memory int64
 	texts  *cache[*evidence.Text]
 	places *cache[*evidence.Place]
 	forms  *cache[*form]
@@ -63,17 +64,28 @@ func New(m *content.Maker, at func(slot uint32) *content.Content, g *neighbour.G
 		memory = usual
 	}
 	return &Judge{
-		maker: m, at: at, graph: g, bias: bias, without: neighbour.None,
+		maker: m, at: at, graph: g, bias: bias, without: neighbour.None, memory: memory,
 		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), forms: newCache[*form](memory / formShare),
 	}
 }
+
+// Changed returns a judge for the same contents and graph after they have changed. It keeps the texts, which do not
+// depend on what others there are; those of slots that became free must have been forgotten.
+func (j *Judge) Changed() *Judge {
+	g := *j
+	g.places, g.forms = newCache[*evidence.Place](g.memory/placeShare), newCache[*form](g.memory/formShare)
+	return &g
+}
+
+// Forget drops the text of a slot that becomes free.
+func (j *Judge) Forget(slot uint32) { j.texts.forget(slot) }
 
 // With returns a judge for the same contents, a guest, and without the content of a slot: as it would be if the guest were
 // added and that one deleted. guest may be nil, and without [neighbour.None].
 func (j *Judge) With(guest *Guest, without uint32) *Judge {
 	g := *j
 	g.guest, g.without = guest, without
-	g.texts, g.places, g.forms = newCache[*evidence.Text](guestCache), newCache[*evidence.Place](guestCache), newCache[*form](guestCache)
+	g.places, g.forms = newCache[*evidence.Place](guestCache), newCache[*form](guestCache)
 	return &g
 }
 
@@ -86,6 +98,9 @@ type Worker struct {
 	searcher *neighbour.Searcher
 	compare  evidence.Comparer
 	words    []wording.Wording
+
+	guestText  *evidence.Text // nil until they are needed
+	guestPlace *evidence.Place
 }
 
 // Worker returns a new worker.
@@ -119,20 +134,34 @@ func (w *Worker) Near(slot uint32) []neighbour.Near { return w.searcher.Neighbou
 
 // text returns the text of a slot.
 func (w *Worker) text(slot uint32) *evidence.Text {
-	return w.texts.get(slot, func() (*evidence.Text, int) {
+	if slot == neighbour.None && w.guestText != nil {
+		return w.guestText
+	}
+	t := w.texts.get(slot, func() (*evidence.Text, int) {
 		t := evidence.NewText(w.maker.Read(w.content(slot)))
 		return t, t.Bytes()
 	})
+	if slot == neighbour.None {
+		w.guestText = t
+	}
+	return t
 }
 
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
-	return w.places.get(slot, func() (*evidence.Place, int) {
+	if slot == neighbour.None && w.guestPlace != nil {
+		return w.guestPlace
+	}
+	place := w.places.get(slot, func() (*evidence.Place, int) {
 		p := w.point(slot)
 		near := w.searcher.Nearest(w.searcher.Neighbours(p))
 		place := evidence.NewPlace(w.text(slot), slices.Clone(near), w.text)
 		return place, place.Bytes()
 	})
+	if slot == neighbour.None {
+		w.guestPlace = place
+	}
+	return place
 }
 
 // A Score says how similar two contents are, and how likely they are near-duplicates.
@@ -165,7 +194,7 @@ func (w *Worker) Evidence(a, b uint32) evidence.Vector {
 
 // mostForms is how many documents of a neighbourhood show whether it has forms: so many that a slot that most
 // documents fill in differently shows at least four ways.
-const mostForms = 32
+const mostForms = 16
 
 // form returns what the neighbourhood of a slot says about forms.
 func (w *Worker) form(slot uint32) *form {

@@ -53,7 +53,7 @@
   const sizeOf = (i) => groupOf(i) ? data.groups[data.a[i]][1] : 0;
 
   const passes = (i) => {
-    const s = data.s[i];
+    const s = data.p[i];
     const from = parseFloat($("from").value), to = parseFloat($("to").value);
     if (s < from || s > to) return false;
     if ($("unlabelled").checked && labelOf(i) !== undefined) return false;
@@ -63,10 +63,10 @@
   };
 
   const orders = {
-    doubt: (i, j) => Math.abs(data.s[i] - threshold) - Math.abs(data.s[j] - threshold),
-    size: (i, j) => sizeOf(j) - sizeOf(i) || groupOf(i) - groupOf(j) || data.s[i] - data.s[j],
-    high: (i, j) => data.s[j] - data.s[i],
-    low: (i, j) => data.s[i] - data.s[j],
+    doubt: (i, j) => Math.abs(data.p[i] - threshold) - Math.abs(data.p[j] - threshold),
+    size: (i, j) => sizeOf(j) - sizeOf(i) || groupOf(i) - groupOf(j) || data.p[i] - data.p[j],
+    high: (i, j) => data.p[j] - data.p[i] || data.s[j] - data.s[i],
+    low: (i, j) => data.p[i] - data.p[j] || data.s[i] - data.s[j],
   };
 
   const refresh = () => {
@@ -96,11 +96,11 @@
       row.setAttribute("role", "option");
       row.setAttribute("aria-selected", String(i === selected));
       row.append(make("div", "ids", data.ids[data.a[i]]), make("div", "ids", data.ids[data.b[i]]));
-      const about = make("div", "about", percent(data.s[i]) + " · " + data.kinds[data.k[i]] +
+      const about = make("div", "about", percent(data.p[i]) + " · " + data.kinds[data.k[i]] +
         (sizeOf(i) ? " · group of " + sizeOf(i) : ""));
       const mark = labelOf(i) === true ? "same" : labelOf(i) === false ? "different" :
-        data.s[i] >= threshold && data.s[i] < data.threshold ? "would join" :
-        data.s[i] < threshold && data.s[i] >= data.threshold ? "would part" : "";
+        data.p[i] >= threshold && data.p[i] < data.threshold ? "would join" :
+        data.p[i] < threshold && data.p[i] >= data.threshold ? "would part" : "";
       if (mark) about.append(" · ", make("span", "mark", mark));
       row.append(about);
       row.addEventListener("click", () => select(i));
@@ -137,23 +137,21 @@
       const [number, size, kept] = data.groups[doc];
       $("at-" + side).textContent = data.places[doc] + (number ? ` · group ${number}, of ${size} documents` + (kept ? ", kept" : "") : "");
     }
-    $("says").textContent = `similarity ${data.s[i].toFixed(4)}, ${data.kinds[data.k[i]]}`;
+    $("says").textContent = `probability ${data.p[i].toFixed(4)}, similarity ${data.s[i].toFixed(4)}, ${data.kinds[data.k[i]]}`;
     const g = groupOf(i);
     $("onegroup").hidden = !g && !group;
     $("onegroup").textContent = group ? "show all groups" : `show only group ${g}`;
     drawLabel();
     const body = $("features");
     body.replaceChildren();
-    const why = data.why[i] || [], shared = [];
-    for (let k = 0; k < why.length; k += 4) {
-      const [text, a, b, documents] = why.slice(k, k + 4);
-      if (a && b && shared.length < 4) shared.push(`“${text}”`);
+    const why = data.why[i] || [];
+    for (let k = 0; k < why.length; k += 2) {
       const row = make("tr");
-      for (const cell of [text, a && b ? (a * b).toFixed(4) : "", a ? a.toFixed(3) : "", b ? b.toFixed(3) : "", documents]) row.append(make("td", "", cell));
+      for (const cell of [why[k], (why[k + 1] > 0 ? "+" : "") + why[k + 1].toFixed(2)]) row.append(make("td", "", cell));
       body.append(row);
     }
-    $("because").textContent = "Why they match" + (shared.length ? ": both have " + shared.join(", ") + ", and more" : "");
-    $("nowhy").textContent = why.length ? "" : "The features are in this page for the most doubtful pairs only; neardup explain shows those of any pair.";
+    $("because").textContent = "Why this probability" + (why.length ? ": most of all " + why[0] : "");
+    $("nowhy").textContent = why.length ? "" : "The reasons are in this page for the most doubtful pairs only; neardup explain shows those of any pair.";
     const [a, b] = await Promise.all([textOf(data.a[i]), textOf(data.b[i])]);
     if (selected === i) fill(a, b);
   };
@@ -196,7 +194,7 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
-  // drawChart draws the number of pairs by similarity, the threshold, and the labelled pairs.
+  // drawChart draws the number of pairs by probability, the border, and the labelled pairs.
   const drawChart = () => {
     const chart = $("chart");
     chart.replaceChildren();
@@ -205,19 +203,19 @@
       for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
       chart.append(e);
     };
-    const x = (s) => (s - 0.4) * 1000;
+    const x = (p) => p * 600;
     let counts = data.curve;
     if (!counts) {
-      counts = new Array(60).fill(0);
-      for (let i = 0; i < n; i++) if (data.s[i] >= 0.4) counts[Math.min(59, Math.floor((data.s[i] - 0.4) * 100))]++;
+      counts = new Array(20).fill(0);
+      for (let i = 0; i < n; i++) counts[Math.min(19, Math.floor(data.p[i] * 20))]++;
     }
     const most = Math.max(1, ...counts.map(Math.sqrt));
-    counts.forEach((count, i) => draw("rect", { x: i * 10 + 1, width: 8, y: 78 - 76 * Math.sqrt(count) / most, height: 76 * Math.sqrt(count) / most }));
+    counts.forEach((count, i) => draw("rect", { x: i * 30 + 1, width: 28, y: 78 - 76 * Math.sqrt(count) / most, height: 76 * Math.sqrt(count) / most }));
     draw("line", { class: "was", x1: x(data.threshold), x2: x(data.threshold), y1: 0, y2: 78 });
     draw("line", { class: "threshold", x1: x(threshold), x2: x(threshold), y1: 0, y2: 78 });
     for (let i = 0; i < n; i++) {
       const label = labelOf(i);
-      if (label !== undefined) draw("line", { class: label ? "same" : "different", x1: x(data.s[i]), x2: x(data.s[i]), y1: 80, y2: 90 });
+      if (label !== undefined) draw("line", { class: label ? "same" : "different", x1: x(data.p[i]), x2: x(data.p[i]), y1: 80, y2: 90 });
     }
   };
 
@@ -225,8 +223,8 @@
     $("at").textContent = percent(threshold);
     let now = 0, was = 0;
     for (let i = 0; i < n; i++) {
-      if (data.s[i] >= threshold) now++;
-      if (data.s[i] >= data.threshold) was++;
+      if (data.p[i] >= threshold) now++;
+      if (data.p[i] >= data.threshold) was++;
     }
     const change = now === was ? "" : now > was ? `; ${(now - was).toLocaleString("en")} would join` : `; ${(was - now).toLocaleString("en")} would part`;
     const below = threshold < data.least ? ` This page has pairs from ${percent(data.least)} on.` : "";

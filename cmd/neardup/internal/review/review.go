@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 )
 
 // A Report is what the page shows.
@@ -28,11 +29,11 @@ type Report struct {
 	Key       string    `json:"key"`  // under which the browser keeps labels; other collections have other ones
 	Made      string    `json:"made"` // the program and its version
 	Documents int       `json:"documents"`
-	Threshold float64   `json:"threshold"`
-	Reason    string    `json:"reason"` // of the threshold, as a sentence
-	Least     float64   `json:"least"`  // pairs with a smaller similarity are not in the report
-	Left      int       `json:"left"`   // pairs that are not in the report because there are too many
-	Curve     []float64 `json:"curve"`  // pairs by similarity, from 0.40 on in steps of 0.01; nil if there is none
+	Threshold float64   `json:"threshold"` // the smallest probability of near-duplicates
+	Reason    string    `json:"reason"`    // what is to be expected of them, as a sentence
+	Least     float64   `json:"least"`     // pairs with a smaller probability are not in the report
+	Left      int       `json:"left"`      // pairs that are not in the report because there are too many
+	Curve     []float64 `json:"curve"`     // pairs by probability, in twenty steps; nil if there is none
 	Kinds     []string  `json:"kinds"`
 	Docs      []Doc     `json:"-"`
 	Pairs     []Pair    `json:"-"`
@@ -48,17 +49,16 @@ type Doc struct {
 
 // A Pair is two documents, by their places in Docs.
 type Pair struct {
-	A, B       int
-	Similarity float64
-	Kind       int       // its place in Kinds
-	Why        []Feature // nil if it was not asked for
+	A, B                    int
+	Similarity, Probability float64
+	Kind                    int      // its place in Kinds
+	Why                     []Reason // nil if it was not asked for
 }
 
-// A Feature is something that one or both documents of a pair have.
-type Feature struct {
-	Text      string
-	A, B      float64 // its weights
-	Documents int     // how many have it
+// A Reason is something that speaks for a pair or against it.
+type Reason struct {
+	Text string
+	Adds float64 // to the logarithm of the odds
 }
 
 //go:embed page.html
@@ -87,9 +87,10 @@ func (r *Report) Write(w io.Writer) error {
 		Groups    [][3]int      `json:"groups"` // of each document: number, size, and whether it is kept
 		A         []int         `json:"a"`
 		B         []int         `json:"b"`
-		S         []float64     `json:"s"`
+		S         []float64     `json:"s"` // similarities
+		P         []float64     `json:"p"` // probabilities
 		K         []int         `json:"k"`
-		Why       map[int][]any `json:"why"` // by pair: text, weights, documents, and so on
+		Why       map[int][]any `json:"why"` // by pair: text, what it adds, and so on
 		BlockSize int           `json:"block"`
 	}{Report: r, Why: map[int][]any{}, BlockSize: textsInBlock}
 	for _, d := range r.Docs {
@@ -100,9 +101,10 @@ func (r *Report) Write(w io.Writer) error {
 		data.IDs, data.Places, data.Groups = append(data.IDs, d.ID), append(data.Places, d.At), append(data.Groups, [3]int{d.Group, d.Size, kept})
 	}
 	for i, p := range r.Pairs {
-		data.A, data.B, data.S, data.K = append(data.A, p.A), append(data.B, p.B), append(data.S, rounded(p.Similarity)), append(data.K, p.Kind)
+		data.A, data.B, data.K = append(data.A, p.A), append(data.B, p.B), append(data.K, p.Kind)
+		data.S, data.P = append(data.S, rounded(p.Similarity)), append(data.P, rounded(p.Probability))
 		for _, f := range p.Why {
-			data.Why[i] = append(data.Why[i], f.Text, rounded(f.A), rounded(f.B), f.Documents)
+			data.Why[i] = append(data.Why[i], f.Text, rounded(f.Adds))
 		}
 	}
 	b, err := json.Marshal(data) // which escapes what could end a script
@@ -133,7 +135,7 @@ func (r *Report) Write(w io.Writer) error {
 }
 
 // rounded returns x with four digits, so that the page is small.
-func rounded(x float64) float64 { return float64(int(x*10_000+0.5)) / 10_000 }
+func rounded(x float64) float64 { return math.Round(x*10_000) / 10_000 }
 
 // hash returns the hash of a script or a style for the policy.
 func hash(text string) string {

@@ -92,8 +92,8 @@ func small() *Report {
 			{ID: "d", At: "d:1", Text: "one two five four"},
 		},
 		Pairs: []Pair{
-			{0, 1, 0.8, 0, []Feature{{evil, 0.5, 0.5, 2}, {"alone", 0.5, 0, 1}}},
-			{2, 3, 0.58, 1, nil},
+			{0, 1, 0.9, 0.8, 0, []Reason{{evil, 2.5}, {"alone", -0.5}}},
+			{2, 3, 0.7, 0.58, 1, nil},
 		},
 	}
 }
@@ -189,7 +189,7 @@ func TestManyPairs(t *testing.T) {
 		r.Docs = append(r.Docs, Doc{ID: fmt.Sprint("document ", i), At: "x.jsonl:1", Text: fmt.Sprint(text, i)})
 	}
 	for i := range 100_000 {
-		r.Pairs = append(r.Pairs, Pair{A: i % 20_000, B: (i*7 + 1) % 20_000, Similarity: 0.45 + 0.55*float64(i%1000)/1000})
+		r.Pairs = append(r.Pairs, Pair{A: i % 20_000, B: (i*7 + 1) % 20_000, Similarity: 0.9, Probability: 0.45 + 0.55*float64(i%1000)/1000})
 	}
 	start := time.Now()
 	ctx := open(t, write(t, r))

@@ -1,0 +1,141 @@
+package dedup_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
+)
+
+func ExampleDeduplicator() {
+	d, err := dedup.New[string](dedup.Options{})
+	if err != nil {
+		panic(err) // an option is out of range
+	}
+	d.Add("mail-1", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。")
+	d.Add("mail-2", "请问如何办理居住证？需要准备哪些材料？到哪里去办？")
+	d.Add("mail-3", "我是天河区的居民，楼下的工地每晚两点还在施工，噪音很大，老人小孩都无法休息，请尽快处理！")
+	groups, err := d.Groups(context.Background(), dedup.Grouping[string]{})
+	if err != nil {
+		panic(err)
+	}
+	for _, g := range groups {
+		fmt.Println("keep", g.Keep, "of", g.Members)
+	}
+	found, err := d.SearchAndAdd("mail-4", "请问怎么办理居住证，需要准备哪些材料，到哪里办？")
+	if err != nil {
+		panic(err)
+	}
+	for _, m := range found {
+		fmt.Printf("mail-4 is like %s: similarity %.2f, probability %.2f\n", m.ID, m.Similarity, m.Probability)
+	}
+	// Output:
+	// keep mail-3 of [mail-1 mail-3]
+	// mail-4 is like mail-2: 0.78
+}
+
+// The documents of yesterday are in files. Those of today are compared with them.
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "neardup")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	for _, texts := range []map[string]string{
+		{"monday": "the bus stop in front of our house has had no light for three weeks now"},
+		{"tuesday": "The bus stop in front of our house has had no light for four weeks now!"},
+	} {
+		d, err := dedup.Open[string](filepath.Join(dir, "letters"), dedup.Options{})
+		if err != nil {
+			panic(err)
+		}
+		mark := d.Added() // documents from here on are new
+		if err := d.AddAll(context.Background(), maps.All(texts)); err != nil {
+			panic(err)
+		}
+		for p, err := range d.PairsSince(context.Background(), mark) {
+			if err != nil {
+				panic(err)
+			}
+			fmt.Println(p.A, "and", p.B, "are near-duplicates:", p.Kind)
+		}
+		if err := d.Close(); err != nil { // puts all on the disk
+			panic(err)
+		}
+	}
+	// Output: monday and tuesday are near-duplicates: revised
+}
+
+func ExampleDeduplicator_Explain() {
+	d, _ := dedup.New[int](dedup.Options{})
+	d.Add(1, "西游记EP01")
+	d.Add(2, "西游记EP02")
+	why, err := d.Explain(1, 2)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(why)
+	// Output:
+}
+
+// The episodes of a series are alike but for a number, so this leaves that kind out.
+func ExampleOptions_kinds() {
+	d, err := dedup.New[string](dedup.Options{Kinds: neardup.AllKinds &^ (neardup.SameForm | neardup.SameButFigures)})
+	if err != nil {
+		panic(err) // an option is out of range
+	}
+	d.Add("a", "Journey to the West, episode 1")
+	d.Add("b", "Journey to the West, episode 2")
+	d.Add("c", "JOURNEY TO THE WEST – Episode 1")
+	for p, err := range d.Pairs(context.Background()) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(p.A, p.B, p.Kind)
+	}
+	// Output: a c same-words
+}
+
+func ExampleDeduplicator_Threshold() {
+	d, _ := dedup.New[string](dedup.Options{})
+	d.Add("a", "The street lamp in front of our house has been dark for a week.")
+	d.Add("b", "The street lamp in front of our house has now been dark for a week!")
+	d.Add("c", "When will the library open on Saturdays?")
+	threshold, err := d.Threshold(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(threshold)
+	// Output:
+}
+
+func ExampleDeduplicator_Families() {
+	d, _ := dedup.New[string](dedup.Options{})
+	for id, who := range map[string]string{"a": "Ann Smith of Leeds", "b": "Bob Jones of York", "c": "Cleo Brown of Bath", "d": "Dan Green of Hull", "e": "Eve Black of Ripon"} {
+		d.Add(id, "To the council of the town. I, "+who+", ask you to close the road to lorries at night. It is too loud for all of us. Thank you very much for your help.")
+	}
+	families, err := d.Families(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	for _, f := range families {
+		fmt.Println(f.Form)
+		fmt.Println(len(f.Members), "letters")
+	}
+	// Output:
+}
+
+func ExampleDeduplicator_Calibrate() {
+	d, _ := dedup.New[int](dedup.Options{})
+	for i, text := range []string{"red shirt, size 40", "red shirt, size 42", "red shirt size 40!", "blue trousers, size 50", "blue trousers of size 50"} {
+		d.Add(i, text)
+	}
+	// Another size is another article.
+	cal, err := d.Calibrate(context.Background(), []dedup.Label[int]{{A: 0, B: 2, Duplicate: true}, {A: 3, B: 4, Duplicate: true}, {A: 0, B: 1}, {A: 1, B: 2}}, dedup.Goal{})
+	fmt.Println(cal.Options.Bias, cal.Point, cal.Used, err)
+	// Output: true 1 1 <nil>
+}

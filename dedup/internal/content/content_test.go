@@ -1,0 +1,307 @@
+package content
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/textfile"
+)
+
+// makers are makers of all sorts of contents.
+func makers() map[string]*Maker {
+	seeded, err := neardup.SeededHash([]byte("a secret of sixteen or more bytes"))
+	if err != nil {
+		panic(err)
+	}
+	return map[string]*Maker{
+		"levels":    NewMaker(&neardup.Fingerprinter{}),
+		"seeded":    NewMaker(&neardup.Fingerprinter{Hash: seeded}),
+		"normal":    NewMaker(&neardup.Fingerprinter{Normalizer: neardup.Normalizer{Numbers: neardup.Mask, Form: neardup.NFKC}}),
+		"tokenizer": NewMaker(&neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 2}}),
+		"weight":    NewMaker(&neardup.Fingerprinter{Weight: neardup.Constant(2)}),
+	}
+}
+
+var texts = []string{
+	"", "…", "\xff\xfe", "a", "a b", "A  b!", "one two three", "one two\nthree", "西游记EP01", "西 游 记 ep01", "中a文b", "ภาษาไทย", "😀😀 x",
+	"on 3 March 2026 we met", strings.Repeat("word ", 60), strings.Repeat("字", 1200), "\x00", "e\u0301", "é", "\u202eabc", strings.Repeat("\u0301", 40),
+}
+
+// checkText checks what holds for any text.
+func checkText(t *testing.T, m *Maker, text string) {
+	d, again := m.Text(text), m.Text(text)
+	if d.Length != len([]rune(text)) {
+		t.Fatalf("%q has %d characters", text, d.Length)
+	}
+	if d.Text != again.Text || d.Digest != again.Digest || d.Set != again.Set || m.Compare(&d.Content, &again.Content) != 0 {
+		t.Fatalf("%q is another content when it is read again", text)
+	}
+	if d.HasFeatures() != (d.Set.Has != [signature.Levels]bool{}) {
+		t.Fatalf("%q: features %t, signatures %v", text, d.HasFeatures(), d.Set.Has)
+	}
+	r := m.Read(&d.Content)
+	if d.HasFeatures() != (len(r.Terms) > 0) || r.Fine < 0 || r.Fine > 1 {
+		t.Fatalf("%q: features %t, and %d terms; share %g", text, d.HasFeatures(), len(r.Terms), r.Fine)
+	}
+	for i, term := range r.Terms {
+		if i > 0 && term.Feature <= r.Terms[i-1].Feature || !(term.Weight > 0 && term.Weight <= math.MaxFloat32) {
+			t.Fatalf("%q: term %d is %v", text, i, term)
+		}
+	}
+	if m.HasLevels() && d.HasFeatures() {
+		d.Content.Body(func(body string) {
+			weights := map[uint64]int{}
+			m.EachFeature(body, func(key uint64, feature string) {
+				if feature == "" {
+					t.Fatalf("%q has an empty feature", text)
+				}
+				weights[key]++
+			})
+			if len(weights) != len(r.Terms) {
+				t.Fatalf("%q has %d features, and %d terms", text, len(weights), len(r.Terms))
+			}
+			for _, term := range r.Terms {
+				if LogCount(weights[term.Feature]) != term.Weight {
+					t.Fatalf("%q: %v occurs %d times", text, term, weights[term.Feature])
+				}
+			}
+		})
+	}
+}
+
+func FuzzText(f *testing.F) {
+	for _, text := range texts {
+		f.Add(text)
+	}
+	all := makers()
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, m := range all {
+			checkText(t, m, text)
+		}
+	})
+}
+
+// FuzzDigest: contents with equal digests are equal. Otherwise the choice among equally near neighbours would depend on the
+// order of adding.
+func FuzzDigest(f *testing.F) {
+	for i, text := range texts {
+		f.Add(text, texts[(i+1)%len(texts)])
+	}
+	f.Add("ann@leeds.org", "ann leeds org")
+	f.Add("中 文", "中文")
+	f.Add("ＡＢ c", "ab c")
+	m := NewMaker(&neardup.Fingerprinter{})
+	f.Fuzz(func(t *testing.T, x, y string) {
+		a, b := m.Text(x), m.Text(y)
+		if m.Compare(&a.Content, &b.Content) != -m.Compare(&b.Content, &a.Content) {
+			t.Fatalf("%q and %q have no order", x, y)
+		}
+		if a.Digest == b.Digest && m.Compare(&a.Content, &b.Content) != 0 && a.HasFeatures() && b.HasFeatures() {
+			t.Fatalf("%q and %q have the same digest, and are different contents", x, y)
+		}
+		if m.Compare(&a.Content, &b.Content) == 0 && a.HasFeatures() && a.Set != b.Set {
+			t.Fatalf("%q and %q are one content with different signatures", x, y)
+		}
+	})
+}
+
+// documents returns contents of all sorts, with a place in a file.
+func documents() (all []Document) {
+	for _, m := range makers() {
+		for _, text := range texts {
+			all = append(all, m.Text(text))
+		}
+	}
+	records := NewMaker(&neardup.Fingerprinter{Fields: []neardup.Field{{Name: "a", Split: neardup.Words{}}}})
+	for _, text := range texts {
+		if d, err := records.Record(neardup.Record{"a": text}); err == nil {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// TestFile writes documents to a file, and reads them again.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	for name, m := range makers() {
+		file, err := textfile.Create(filepath.Join(t.TempDir(), "texts"), "texts", "1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := NewStore(m, 0)
+		s.Keep(file)
+		for i, text := range append(slices.Clone(texts), texts...) {
+			d := m.Text(text)
+			plain := m.Text(text)
+			if err := s.Append(&d); err != nil {
+				t.Fatal(err)
+			}
+			words := Encode(nil, &Stored{Number: i, Document: d})
+			s.Use(&d.Content)
+			back, err := Decode(words)
+			if err != nil {
+				t.Fatalf("%s: %q: %v", name, text, err)
+			}
+			if err := m.Load(&back, file); err != nil {
+				t.Fatalf("%s: %q: %v", name, text, err)
+			}
+			if back.Number != i || back.Text != plain.Text || back.Length != plain.Length || back.Digest != plain.Digest || back.Set != plain.Set || back.HasFeatures() != plain.HasFeatures() ||
+				plain.HasFeatures() && m.Compare(&back.Content, &plain.Content) != 0 || back.End() > file.Size() {
+				t.Fatalf("%s: %q became %+v", name, text, back)
+			}
+			x, y := m.Read(&back.Content), m.Read(&plain.Content)
+			if plain.HasFeatures() && (!slices.Equal(x.Terms, y.Terms) || !slices.Equal(x.Words, y.Words) || x.Fine != y.Fine || x.Levels != y.Levels) {
+				t.Fatalf("%s: %q is read as %+v", name, text, x)
+			}
+		}
+		if s.Verify(); file.Err() != nil {
+			t.Error(file.Err())
+		}
+		if wasted := s.Wasted(); wasted < 0 || wasted > file.Begin() {
+			t.Errorf("%s: %d bytes are wasted", name, wasted)
+		}
+		file.Close()
+	}
+}
+
+// FuzzDecode: any words are a document or an error. What they are comes back.
+func FuzzDecode(f *testing.F) {
+	for i, d := range documents() {
+		var b []byte
+		for _, x := range Encode(nil, &Stored{Number: i, Document: d}) {
+			b = binary.LittleEndian.AppendUint64(b, x)
+		}
+		if f.Add(b); i%7 == 0 {
+			f.Add(b[:len(b)-8])
+			f.Add(append(bytes.Clone(b[:len(b)-1]), 0xFF))
+			f.Add(append(bytes.Repeat([]byte{0xFF}, 8), b[8:]...))
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		words := make([]uint64, len(b)/8)
+		for i := range words {
+			words[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		s, err := Decode(words)
+		if err != nil {
+			return
+		}
+		if s.Number < 0 || s.Length < 0 || s.at < 0 || s.End() < 0 || s.inTexts > 0 && s.at < textfile.Bytes(signature.Bytes(s.signed)) {
+			t.Fatalf("%x is %+v", words, s)
+		}
+		if s.Own != nil { // its text is elsewhere
+			return
+		}
+		again := Encode(nil, &s)
+		words[storedForm] &^= formRecord // of no meaning
+		if s.inTexts == 0 {
+			words[StoredPlace] = 0
+		}
+		if !slices.Equal(again, words) {
+			t.Fatalf("%x became %x", words, again)
+		}
+	})
+}
+
+// FuzzDecodeOwn: any bytes are terms and words, or an error.
+func FuzzDecodeOwn(f *testing.F) {
+	for _, d := range documents() {
+		if d.Own != nil {
+			f.Add(encodeOwn(d.Own.Terms, d.Own.Words))
+		}
+	}
+	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF})
+	f.Add([]byte{1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0xC0, 0x7F})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		terms, words, err := decodeOwn(b)
+		if err != nil {
+			return
+		}
+		for i, term := range terms {
+			if i > 0 && term.Feature <= terms[i-1].Feature || !(term.Weight > 0) || math.IsInf(float64(term.Weight), 0) {
+				t.Fatalf("%x: term %d is %v", b, i, term)
+			}
+		}
+		if again := encodeOwn(terms, words); !bytes.Equal(again, b) {
+			t.Fatalf("%x became %x", b, again)
+		}
+	})
+}
+
+// TestStore takes and leaves contents at random, and spills them to a temporary file.
+func TestStore(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	rnd := rand.New(rand.NewPCG(1, 2))
+	m := NewMaker(&neardup.Fingerprinter{})
+	s := NewStore(m, 1)
+	pool := make([]string, 300)
+	for i := range pool {
+		pool[i] = strings.Repeat(fmt.Sprintf("text %d is this one ", i/2), 400+i%2*200)
+	}
+	users := map[uint32]int{}
+	of := map[uint32]string{}
+	for step := range 4000 {
+		text := pool[rnd.IntN(len(pool))]
+		d := m.Text(text)
+		slot, found := s.Find(&d.Content)
+		if rnd.IntN(5) < 3 {
+			if err := s.Spill(); err != nil {
+				t.Fatal(err)
+			}
+			at, isNew := s.Use(&d.Content)
+			if isNew == found || found && at != slot || isNew && users[at] > 0 {
+				t.Fatalf("step %d: Use returns %d, %t; Find %d, %t", step, at, isNew, slot, found)
+			}
+			users[at]++
+			of[at] = text
+		} else if found {
+			if s.IsLast(slot) != (users[slot] == 1) {
+				t.Fatalf("step %d: slot %d has %d users", step, slot, users[slot])
+			}
+			users[slot]--
+			if s.Leave(slot) != (users[slot] == 0) {
+				t.Fatalf("step %d: slot %d has %d users", step, slot, users[slot])
+			}
+		}
+	}
+	if s.File() == nil {
+		t.Error("nothing was spilled")
+	}
+	used := Used(m, s.Snapshot())
+	n := 0
+	for slot, k := range users {
+		if k == 0 {
+			continue
+		}
+		n++
+		s.At(slot).Body(func(body string) {
+			if body != m.f.Normalizer.Normalize(of[slot]) {
+				t.Fatalf("slot %d has another text", slot)
+			}
+		})
+		if !slices.Contains(used, slot) {
+			t.Errorf("slot %d is not used", slot)
+		}
+	}
+	if len(used) != n || s.Slots() > 310 || s.bodies.file.Size() > 8*(s.bodies.used+(2<<20)) {
+		t.Errorf("%d of %d slots are used; %d of %d bytes", len(used), s.Slots(), s.bodies.used, s.bodies.file.Size())
+	}
+	for slot, k := range users {
+		for range k {
+			s.Leave(slot)
+		}
+	}
+	if s.bodies.used != 0 || s.bodies.loose != 0 || len(s.digests) != 0 || len(s.free) != s.Slots() {
+		t.Errorf("left are %d and %d bytes, and %d digests", s.bodies.used, s.bodies.loose, len(s.digests))
+	}
+}

@@ -1,0 +1,455 @@
+package neighbour
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/neardup/neardup/dedup/internal/signature"
+)
+
+// A naive is a graph by the definition: it compares each with each.
+type naive struct {
+	sets    map[uint32]signature.Set
+	digests map[uint32]uint64
+}
+
+func (n *naive) clone() *naive { return &naive{maps.Clone(n.sets), maps.Clone(n.digests)} }
+
+// neighbours returns the neighbours of a set at a slot, or of the guest for None, with a guest that may be nil and without
+// a slot that may be None. Two are neighbours if they agree in leastAgreement values, and from the beginning of some band in
+// three; in eight if more than hub agree with the one in three, itself included; and in twenty if more than hub do in eight.
+func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (near []Near) {
+	all := maps.Clone(n.sets)
+	delete(all, without)
+	if guest != nil {
+		all[None] = *guest
+	}
+	own := all[slot]
+	for l := range signature.Levels {
+		if !own.Has[l] {
+			continue
+		}
+		sig := own.Of[l]
+		found := map[uint32]bool{}
+		for band := range bands {
+			var sharing []uint32
+			for _, most := range agreements {
+				sharing = sharing[:0]
+				for other, set := range all {
+					if set.Has[l] && agree(&sig, &set.Of[l], band, most) {
+						sharing = append(sharing, other)
+					}
+				}
+				if len(sharing) <= hub {
+					break
+				}
+			}
+			for _, other := range sharing {
+				found[other] = true
+			}
+		}
+		delete(found, slot)
+		for other := range found {
+			set := all[other]
+			a := 0
+			for i := range signature.Values {
+				if sig.Value(i) == set.Of[l].Value(i) {
+					a++
+				}
+			}
+			if level, _ := signature.Common(own.Has, set.Has); level == l && a >= leastAgreement[l] {
+				near = append(near, Near{other, a})
+			}
+		}
+	}
+	return sorted(near)
+}
+
+// agree reports whether two signatures agree in n values from the beginning of a band.
+func agree(a, b *signature.Signature, band, n int) bool {
+	for i := range n {
+		if at := (3*band + i) % signature.Values; a.Value(at) != b.Value(at) {
+			return false
+		}
+	}
+	return true
+}
+
+func sorted(near []Near) []Near {
+	near = slices.Clone(near)
+	slices.SortFunc(near, func(a, b Near) int { return cmp.Or(cmp.Compare(a.Slot, b.Slot), cmp.Compare(a.Agreement, b.Agreement)) })
+	return near
+}
+
+// setValue sets value i of a signature.
+func setValue(s *signature.Signature, i int, v uint64) {
+	shift := i % 4 * 16
+	s[i/4] = s[i/4]&^(0xFFFF<<shift) | v<<shift
+}
+
+// randomSignature returns random values.
+func randomSignature(rnd *rand.Rand) (s signature.Signature) {
+	for i := range s {
+		s[i] = rnd.Uint64()
+	}
+	return s
+}
+
+// changed returns a signature in which a share of the values, spread or in one piece, is another one of few.
+func changed(rnd *rand.Rand, s signature.Signature, share float64) signature.Signature {
+	if rnd.IntN(3) == 0 { // in one piece
+		n, from := int(share*signature.Values), rnd.IntN(signature.Values)
+		for i := range n {
+			setValue(&s, (from+i)%signature.Values, rnd.Uint64N(1<<16))
+		}
+		return s
+	}
+	for i := range signature.Values {
+		if rnd.Float64() < share {
+			setValue(&s, i, rnd.Uint64N(3))
+		}
+	}
+	return s
+}
+
+// randomSet returns the signatures of one of a few families.
+func randomSet(rnd *rand.Rand, bases []signature.Signature) (set signature.Set) {
+	base, share := bases[rnd.IntN(len(bases))], rnd.Float64()
+	switch rnd.IntN(8) {
+	case 0:
+		set.Has = [signature.Levels]bool{true, true}
+	case 1, 2, 3:
+		set.Has[signature.Short] = true
+	case 4:
+		return signature.Set{} // no features
+	default:
+		set.Has[signature.Long] = true
+	}
+	for l := range set.Has {
+		if set.Has[l] {
+			set.Of[l] = changed(rnd, base, share)
+		}
+	}
+	return set
+}
+
+// TestNeighbours changes a graph at random, and compares its searches, with and without a guest, and those in snapshots,
+// with the definition.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		bases := make([]signature.Signature, 1+seed*3)
+		for i := range bases {
+			bases[i] = randomSignature(rnd)
+		}
+		var g Graph
+		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
+		type kept struct {
+			graph *Graph
+			want  *naive
+		}
+		var snapshots []kept
+		found := 0
+		compare := func(what string, g *Graph, want *naive) {
+			t.Helper()
+			if len(want.sets) == 0 {
+				return
+			}
+			slots := slices.Sorted(maps.Keys(want.sets))
+			slot := slots[rnd.IntN(len(slots))]
+			s := g.NewSearcher(nil, None)
+			near := want.neighbours(slot, nil, None)
+			if got := sorted(s.Neighbours(g.At(slot))); !slices.Equal(got, near) {
+				t.Fatalf("seed %d, %s: slot %d has the neighbours %v, not %v", seed, what, slot, got, near)
+			}
+			found += len(near)
+			if got := g.Set(slot); got != want.sets[slot] && got.Has != [signature.Levels]bool{} {
+				t.Fatalf("seed %d, %s: other signatures at %d", seed, what, slot)
+			}
+			// With a guest, and without some slot.
+			set := randomSet(rnd, bases)
+			if rnd.IntN(3) == 0 {
+				set = want.sets[slots[rnd.IntN(len(slots))]]
+			}
+			guest := &Point{Slot: None, Digest: rnd.Uint64(), Set: &set}
+			without := None
+			if rnd.IntN(2) == 0 {
+				without = slots[rnd.IntN(len(slots))]
+			}
+			s = g.NewSearcher(guest, without)
+			near = want.neighbours(None, &set, without)
+			if got := sorted(s.Neighbours(*guest)); !slices.Equal(got, near) {
+				t.Fatalf("seed %d, %s: a guest without %d has the neighbours %v, not %v", seed, what, int32(without), got, near)
+			}
+			for range 3 {
+				if slot = slots[rnd.IntN(len(slots))]; slot == without {
+					continue
+				}
+				near = want.neighbours(slot, &set, without)
+				got := s.Neighbours(g.At(slot))
+				if !slices.Equal(sorted(got), near) {
+					t.Fatalf("seed %d, %s: slot %d, with a guest and without %d, has the neighbours %v, not %v", seed, what, slot, int32(without), sorted(got), near)
+				}
+				// The nearest are those that agree in the most values.
+				nearest := slices.Clone(s.Nearest(slices.Clone(near)))
+				slices.SortFunc(near, func(a, b Near) int { return cmp.Compare(b.Agreement, a.Agreement) })
+				if len(nearest) != min(len(near), most) {
+					t.Fatalf("%d of %d neighbours", len(nearest), len(near))
+				}
+				for i := range nearest {
+					if nearest[i].Agreement != near[i].Agreement {
+						t.Fatalf("neighbour %d agrees in %d, not %d", i, nearest[i].Agreement, near[i].Agreement)
+					}
+				}
+			}
+		}
+		steps := 2500
+		if testing.Short() {
+			steps = 800
+		}
+		for step := range steps {
+			switch op := rnd.IntN(20); {
+			case op < 12 && (seed > 0 || len(want.sets) < 100):
+				slot := uint32(rnd.IntN(700))
+				if _, ok := want.sets[slot]; ok {
+					continue
+				}
+				set := randomSet(rnd, bases)
+				want.sets[slot], want.digests[slot] = set, rnd.Uint64()
+				g.Add(slot, want.digests[slot], &set)
+			case op < 17:
+				slot := uint32(rnd.IntN(700))
+				if seed > 0 && rnd.IntN(3) > 0 { // the graph grows
+					continue
+				}
+				g.Delete(slot)
+				delete(want.sets, slot)
+			case op == 17:
+				g.Settle()
+			case op == 18:
+				snapshots = append(snapshots, kept{g.Snapshot(), want.clone()})
+				if len(snapshots) > 3 {
+					snapshots = snapshots[1:]
+				}
+			default:
+				if !g.IsSettled() {
+					g.Settle()
+				}
+				compare(fmt.Sprint("step ", step), &g, want)
+			}
+			if step%100 == 99 {
+				for _, s := range snapshots {
+					may := s.graph.MayHave()
+					for slot := range s.want.sets {
+						if len(s.want.neighbours(slot, nil, None)) > 0 && !may[slot].Load() {
+							t.Fatalf("slot %d has neighbours, and MayHave says no", slot)
+						}
+						if rnd.IntN(20) > 0 {
+							break
+						}
+					}
+					compare(fmt.Sprint("a snapshot at step ", step), s.graph, s.want)
+				}
+			}
+		}
+		t.Logf("seed %d: %d contents, %d neighbours", seed, len(want.sets), found)
+		if found < 300 {
+			t.Errorf("seed %d: only %d neighbours were found", seed, found)
+		}
+	}
+}
+
+// TestRenumber deletes so many that ordinals are given again.
+func TestRenumber(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(3, 3))
+	bases := []signature.Signature{randomSignature(rnd), randomSignature(rnd), randomSignature(rnd)}
+	var g Graph
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
+	for round := range 6 {
+		for slot := range uint32(1500) {
+			if _, ok := want.sets[slot]; !ok {
+				set := randomSet(rnd, bases)
+				want.sets[slot] = set
+				g.Add(slot, uint64(slot), &set)
+			}
+		}
+		g.Settle()
+		old, was := g.Snapshot(), want.clone()
+		for slot := range uint32(1500) {
+			if rnd.IntN(6) > round {
+				g.Delete(slot)
+				delete(want.sets, slot)
+			}
+		}
+		g.Settle()
+		for range 5 {
+			for graph, want := range map[*Graph]*naive{&g: want, old: was} {
+				slots := slices.Sorted(maps.Keys(want.sets))
+				slot := slots[rnd.IntN(len(slots))]
+				near := want.neighbours(slot, nil, None)
+				if got := sorted(graph.NewSearcher(nil, None).Neighbours(graph.At(slot))); !slices.Equal(got, near) {
+					t.Fatalf("round %d: slot %d has the neighbours %v, not %v", round, slot, got, near)
+				}
+			}
+		}
+	}
+}
+
+// TestHub: in a bucket of more than hub signatures, more values must agree; how many are in it depends on what is there, with
+// the guest and without what is left out, and not on the runs in which they are.
+func TestHub(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, deep := range []int{rows, 8} { // how many values all agree in
+		rnd := rand.New(rand.NewPCG(uint64(deep), 4))
+		const groups = 150
+		bases := make([]signature.Signature, groups)
+		hubBase := randomSignature(rnd)
+		for i := range bases {
+			bases[i] = randomSignature(rnd)
+			for v := range deep {
+				setValue(&bases[i], v, hubBase.Value(v))
+			}
+		}
+		make1 := func(i int) (set signature.Set) {
+			set.Has[signature.Long] = true
+			s := bases[i%groups]
+			if i%3 == 0 { // less than twenty values agree from the beginning
+				setValue(&s, deep+rnd.IntN(20-deep), rnd.Uint64N(1<<16))
+			}
+			for v := 40; v < 120; v++ { // the other bands say little
+				if rnd.IntN(3) > 0 {
+					setValue(&s, v, rnd.Uint64N(1<<16))
+				}
+			}
+			set.Of[signature.Long] = s
+			return set
+		}
+		var g Graph
+		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
+		put := func(n int) {
+			set := make1(n)
+			want.sets[uint32(n)] = set
+			g.Add(uint32(n), rnd.Uint64(), &set)
+		}
+		check := func(what string, guest *signature.Set, without uint32) {
+			t.Helper()
+			if !g.IsSettled() {
+				g.Settle()
+			}
+			var p *Point
+			if guest != nil {
+				p = &Point{Slot: None, Digest: 5, Set: guest}
+			}
+			s := g.NewSearcher(p, without)
+			slots := slices.Sorted(maps.Keys(want.sets))
+			slot := slots[rnd.IntN(len(slots))]
+			if slot == without {
+				slot = slots[0]
+			}
+			near := want.neighbours(slot, guest, without)
+			if got := sorted(s.Neighbours(g.At(slot))); !slices.Equal(got, near) {
+				t.Fatalf("%d values: %s: slot %d has %d neighbours, not %d", deep, what, slot, len(got), len(near))
+			}
+			if guest != nil {
+				near := want.neighbours(None, guest, without)
+				if got := sorted(s.Neighbours(*p)); !slices.Equal(got, near) {
+					t.Fatalf("%d values: %s: the guest has %d neighbours, not %d", deep, what, len(got), len(near))
+				}
+			}
+			if len(near) == 0 {
+				t.Logf("%d values: %s: slot %d has no neighbours", deep, what, slot)
+			}
+		}
+		n := 0
+		for ; n < hub; n++ {
+			if put(n); n%2000 == 1999 {
+				g.Settle()
+			}
+		}
+		guest := make1(7)
+		other := signature.Set{Has: guest.Has}
+		other.Of[signature.Long] = randomSignature(rnd)
+		for range 2 {
+			check("hub", nil, None)
+			check("hub and a guest", &guest, None)
+			check("hub and a guest less one", &guest, 17)
+			check("hub and another guest", &other, 17)
+		}
+		for ; n < hub+300; n++ {
+			put(n)
+		}
+		for range 3 {
+			check("more than hub", nil, None)
+			check("more than hub and a guest", &guest, 11)
+		}
+		g.Settle()
+		check("more than hub, settled", nil, None)
+		snapshot, was := g.Snapshot(), want
+		may := snapshot.MayHave() // in one run
+		for i := range was.sets {
+			if !may[i].Load() {
+				t.Fatalf("MayHave(%d) is false", i)
+			}
+		}
+		g, g2 := *snapshot, g
+		check("one run", nil, None)
+		check("one run and a guest", &guest, 12)
+		g = g2
+		for i := range uint32(300) { // exactly hub again
+			g.Delete(i)
+			delete(want.sets, i)
+		}
+		for range 2 {
+			check("hub again", nil, None)
+			check("hub again and a guest", &guest, None)
+			check("hub again and a guest less one", &guest, 400)
+		}
+	}
+}
+
+// TestSymmetric: if a is a neighbour of b, b is one of a, also where many agree.
+func TestSymmetric(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(9, 9))
+	var g Graph
+	base := randomSignature(rnd)
+	const n = 600
+	for i := range uint32(n) {
+		set := signature.Set{Has: [signature.Levels]bool{i%2 == 0, i%3 > 0}}
+		for l := range set.Of {
+			set.Of[l] = changed(rnd, base, rnd.Float64())
+		}
+		g.Add(i, rnd.Uint64(), &set)
+	}
+	g.Settle()
+	s := g.NewSearcher(nil, None)
+	is := map[[2]uint32]int{}
+	for i := range uint32(n) {
+		for _, near := range s.Neighbours(g.At(i)) {
+			if near.Slot == i {
+				t.Fatalf("%d is a neighbour of itself", i)
+			}
+			if is[[2]uint32{i, near.Slot}] != 0 {
+				t.Fatalf("%d has the neighbour %d twice", i, near.Slot)
+			}
+			is[[2]uint32{i, near.Slot}] = near.Agreement
+		}
+	}
+	for pair, agreement := range is {
+		if is[[2]uint32{pair[1], pair[0]}] != agreement {
+			t.Fatalf("%v are neighbours one way", pair)
+		}
+	}
+	if len(is) < n {
+		t.Errorf("only %d neighbours", len(is))
+	}
+}

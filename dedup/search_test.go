@@ -1,0 +1,139 @@
+package dedup
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/neardup/neardup"
+)
+
+// TestSearch: Search and SearchAndAdd say of each text of a collection what Pairs says of it after it was added, to the last
+// bit. The text is new, or equals one that is there; its id is new, or that of a document whose content then goes or stays.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	rnd := seeded(t, 21)
+	for _, l := range []language{englishA, chineseA} {
+		for _, o := range []Options{{}, {Kinds: neardup.AllKinds}, {Similarity: 0.25, Kinds: neardup.AllKinds}, {Kinds: neardup.AllKinds &^ neardup.Identical}} {
+			texts := l.collection(rnd, 60)
+			stored := texts[:40]
+			d := made[string](t, o)
+			for i, text := range stored {
+				d.Add(fmt.Sprint(i), text)
+			}
+			found := 0
+			for n, text := range texts {
+				want := searched(d, text)
+				found += len(want)
+				if got := listed(d.Search(text)); !slices.Equal(got, want) {
+					t.Errorf("Search(%.50q) yields %v, not %v", text, got, want)
+				}
+				if exists, err := d.Exists(text); err != nil || exists != (len(want) > 0) {
+					t.Errorf("Exists(%.50q) is %t, %v", text, exists, err)
+				}
+				// With the id of a document that is there.
+				id := n % 40
+				rest := made[string](t, o)
+				for i, text := range stored {
+					if i != id {
+						rest.Add(fmt.Sprint(i), text)
+					}
+				}
+				want = searched(rest, text)
+				same := made[string](t, o)
+				for i, text := range stored {
+					same.Add(fmt.Sprint(i), text)
+				}
+				if got := must(same.SearchAndAdd(fmt.Sprint(id), text)); !slices.Equal(got, want) {
+					t.Errorf("SearchAndAdd(%d, %.50q) returns %v, not %v", id, text, got, want)
+				}
+				rest.Add(fmt.Sprint(id), text)
+				sameFacts(t, "after SearchAndAdd", factsOf(same.Pairs(bg)), factsOf(rest.Pairs(bg)))
+			}
+			if found < 30 {
+				t.Errorf("only %d found", found)
+			}
+		}
+	}
+}
+
+// TestSearchReplaced: a document that is replaced is not found, and shows no form any more.
+func TestSearchReplaced(t *testing.T) {
+	t.Parallel()
+	d := made[int](t, Options{})
+	d.Add(1, complaint+"the mayor"+complained)
+	for range 3 { // by the same text
+		if got := must(d.SearchAndAdd(1, complaint+"the mayor"+complained)); len(got) != 0 {
+			t.Errorf("%v", got)
+		}
+	}
+	d.Add(2, complaint+"the mayor"+complained)
+	want := []neardup.Match[int]{{ID: 2, Similarity: 1, Probability: 1, Kind: neardup.Identical}}
+	if got := must(d.SearchAndAdd(1, complaint+"the mayor"+complained)); !slices.Equal(got, want) {
+		t.Errorf("%v, not %v", got, want)
+	}
+	if d.Len() != 2 || d.Added() != 6 {
+		t.Errorf("%d documents of %d", d.Len(), d.Added())
+	}
+	// Five letters are of one form. When three have gone, the other two are revised.
+	e := made[int](t, Options{})
+	fills := []string{"the mayor in person", "your own counsellor soon", "Bob Miller at home", "newspaper editors", "some other guy"}
+	for i, fill := range fills {
+		e.Add(i, complaint+fill+complained)
+	}
+	if found := listed(e.Search(complaint + fills[0] + complained)); len(found) != 1 {
+		t.Errorf("of five letters it finds %v", found)
+	}
+	if found := must(made5(t, fills[:4]).SearchAndAdd(9, complaint+fills[4]+complained)); len(found) != 0 {
+		t.Errorf("the fifth letter finds %v", found)
+	}
+	for i := 2; i < 5; i++ {
+		e.Delete(i)
+	}
+	if found := listed(e.Search(complaint + fills[0] + complained)); len(found) != 2 || found[1].Kind != neardup.Revised {
+		t.Errorf("of the two that are left it finds %v", found)
+	}
+}
+
+// made5 returns a Deduplicator with some letters.
+func made5(t *testing.T, fills []string) *Deduplicator[int] {
+	d := made[int](t, Options{})
+	for i, fill := range fills {
+		d.Add(i, complaint+fill+complained)
+	}
+	return d
+}
+
+// TestSearchRecords: records are found like texts, and a misspelt column is an error.
+func TestSearchRecords(t *testing.T) {
+	t.Parallel()
+	o := Options{Similarity: 0.2, Kinds: neardup.AllKinds, Fingerprinter: neardup.Fingerprinter{Fields: []neardup.Field{{Name: "name", Split: neardup.Words{}}, {Name: "city", Named: true}}}}
+	d := made[int](t, o)
+	record := func(name, city string) neardup.Record { return neardup.Record{"name": name, "city": city} }
+	for i, r := range []neardup.Record{record("Anna Maria", "Bonn"), record("Anna", "Bonn"), record("", ""), record("Carl", "Trier")} {
+		if err := d.AddRecord(i+1, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := listed(d.SearchRecord(record("Anna", "Bonn")))
+	if len(got) != 2 || got[0] != (neardup.Match[int]{ID: 2, Similarity: 1, Probability: 1, Kind: neardup.Identical}) {
+		t.Errorf("%v", got)
+	}
+	if got := must(d.SearchAndAddRecord(9, record("anna", "Bonn"))); len(got) != 2 || d.Len() != 5 || got[0].Kind != neardup.SameWords {
+		t.Errorf("%v", got)
+	}
+	wrong := neardup.Record{"nmae": "Anna"}
+	_, err := d.SearchAndAddRecord(10, wrong)
+	for _, found := range d.SearchRecord(wrong) {
+		if found == nil {
+			t.Error("a search for a misspelt column has no error")
+		}
+	}
+	batch := d.AddRecords(bg, func(yield func(int, neardup.Record) bool) { yield(11, wrong) })
+	if err == nil || d.AddRecord(10, wrong) == nil || batch == nil || d.Len() != 5 {
+		t.Errorf("a misspelt column: %v, %v", err, batch)
+	}
+	if made[int](t, Options{}).AddRecord(1, wrong) == nil {
+		t.Error("a record without Fields")
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+// This file says what the two functions are fitted to.
+
+// positives and leastPositives make sets weigh the same, however large they are: the near-duplicates of a set together
+// weigh as much as 100. In a set with fewer than leastPositives, each weighs as one of so many.
+const positives, leastPositives = 100, 20
+
+// A recipe is the constants of a fit.
+type recipe struct {
+	// c is C of the fit. There are thousands of times more pairs than numbers, so it hardly matters.
+	c float64
+
+	// A pair that is no near-duplicate weighs negative times as much as one that is. In a set with more of them than
+	// mostNegatives for each near-duplicate, they together weigh as much as so many.
+	negative, mostNegatives float64
+
+	// weights are those of the collections by their kinds: in byAll, and in byTexts.
+	weights map[kind][2]float64
+}
+
+// chosen is the recipe. Silver sets count less, because their truth is a similarity itself. The collections in which copies
+// are rare are made of the same texts as the sets. The large families show that many close copies are alike; whether
+// they count is for byAll to say, to which they would say that any crowd is one of copies.
+var chosen = recipe{
+	c: 10, negative: 0.6, mostNegatives: 12,
+	weights: map[kind][2]float64{
+		byPeople: {1, 1}, silver: {0.5, 0.5}, one: {0.15, 0.15}, few: {0.15, 0.15}, small: {0.5, 0.5}, large: {0, 4},
+	},
+}
+
+// templates are sets with many pages of one template, of which the truth says that they are no near-duplicates, although
+// their texts are alike. byTexts does not see them.
+var templates = map[string]bool{"zh-manuals": true, "en-reuters": true}
+
+// The positions in weights.
+const (
+	all = iota
+	texts
+)
+
+// A setting is what a fit is made of.
+type setting struct {
+	function int                    // all or texts
+	without  func(e *evidence) bool // collections that are left out; nil for none
+	use      func(q quantity) bool  // quantities that are used; nil for all that the function may use
+	recipe   *recipe                // nil for the chosen one
+	from     model                  // where the search begins
+}
+
+// fit returns a function.
+func (lab *laboratory) solve(s setting) model {
+	by := s.recipe
+	if by == nil {
+		by = &chosen
+	}
+	f := fitting{c: by.c}
+	for _, e := range lab.collections {
+		weight := by.weights[e.kind][s.function]
+		if weight == 0 || len(e.pairs) == 0 || s.function == texts && templates[e.set] || s.without != nil && s.without(e) {
+			continue
+		}
+		f.parts = append(f.parts, by.part(e, weight, lab.byName[e.set].positives()))
+	}
+	for k, q := range quantities {
+		if s.function == texts && (!q.onTexts || q.figures) || s.use != nil && !s.use(q) {
+			continue
+		}
+		f.use = append(f.use, k)
+	}
+	return f.solve(s.from)
+}
+
+// part returns the pairs of a collection with their weights. like is how many near-duplicates its set has.
+func (r *recipe) part(e *evidence, weight, like float64) part {
+	like = max(like, leastPositives)
+	w := weight * positives / like
+	others := float64(len(e.pairs)) - e.positives()
+	return part{pairs: e.pairs, positive: w, negative: w * r.negative * min(1, r.mostNegatives*like/max(others, 1))}
+}
+
+// positives returns how many of the pairs that are compared are near-duplicates.
+func (e *evidence) positives() (n float64) {
+	for i := range e.pairs {
+		if e.pairs[i].is() {
+			n++
+		}
+	}
+	return n
+}
+
+// functions are the two functions that a Deduplicator uses.
+type functions struct{ all, texts model }
+
+// fit returns the functions, rounded as they are written.
+func (lab *laboratory) fit() functions {
+	var models [2]model
+	each(2, func(i int) { models[i] = lab.solve(setting{function: i}).rounded() })
+	return functions{models[all], models[texts]}
+}
