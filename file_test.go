@@ -208,8 +208,7 @@ func TestOutOfRange(t *testing.T) {
 			refused := i > int(Remove) && what != "Form" || i > int(NFKC)
 			_, errVersion := f.Version()
 			_, errStream := NewStream[Fingerprint64](&f)
-			_, errDedup := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: f})
-			for _, err := range []error{errVersion, errStream, errDedup} {
+			for _, err := range []error{errVersion, errStream, f.Check()} {
 				if (err != nil) != refused {
 					t.Errorf("%s %d: %v", what, i, err)
 				}
@@ -218,10 +217,6 @@ func TestOutOfRange(t *testing.T) {
 				t.Errorf("%s %d: Sum64 panics with %q", what, i, message)
 			}
 		}
-	}
-	d := must(NewDeduplicator[int](DeduplicatorOptions{}))
-	if _, err := d.Groups(bg, Grouping[int]{Linkage: 9}); err == nil {
-		t.Error("Linkage(9) is ignored")
 	}
 	if panics(func() { GroupPairs(1, func(func(Pair[int]) bool) {}, 9, nil) }) == "" {
 		t.Error("Linkage(9) is ignored")
@@ -241,16 +236,6 @@ func panics(call func()) (message string) {
 
 // TestZeroValues: they work, or say which constructor makes one that does.
 func TestZeroValues(t *testing.T) {
-	d := new(Deduplicator[string])
-	if err := d.Add("a", "one text"); err != nil {
-		t.Fatal(err)
-	}
-	if found := must(d.SearchAndAdd("b", "one text")); len(found) != 1 || found[0].ID != "a" {
-		t.Errorf("%v", found)
-	}
-	if len(listed(d.Pairs(bg))) != 1 || d.Len() != 2 {
-		t.Error("a zero Deduplicator forgets")
-	}
 	for name, call := range map[string]func(){
 		"Index.Add": func() { new(Index[int, Fingerprint64]).Add(1, 2) }, "Index.Search": func() { listed(new(Index[int, Fingerprint64]).Search(1)) },
 		"Index.Len": func() { new(Index[int, Fingerprint64]).Len() }, "Index.Get": func() { new(Index[int, Fingerprint64]).Get(1) },

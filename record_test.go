@@ -262,8 +262,8 @@ func TestFieldsRefused(t *testing.T) {
 		if v, err := f.Version(); err == nil || !strings.Contains(err.Error(), `"name"`) {
 			t.Errorf("%+v: version %s, %v", field, v, err)
 		}
-		if _, err := NewDeduplicator[int](DeduplicatorOptions{Fingerprinter: f}); err == nil {
-			t.Errorf("%+v: the Deduplicator takes it", field)
+		if err := f.Check(); err == nil {
+			t.Errorf("%+v: Check takes it", field)
 		}
 		func() {
 			defer func() {
@@ -273,5 +273,22 @@ func TestFieldsRefused(t *testing.T) {
 			}()
 			f.SumRecord64(Record{"name": "x"})
 		}()
+	}
+}
+
+// TestCheckRecord: a record without a column that counts is an error that names both; an empty one is not.
+func TestCheckRecord(t *testing.T) {
+	var none Fingerprinter
+	if none.CheckRecord(Record{"name": "Ann"}) == nil {
+		t.Error("no Fields are no error")
+	}
+	f := Fingerprinter{Fields: []Field{{Name: "name"}, {Name: "born"}}}
+	for _, rec := range []Record{nil, {}, {"name": "Ann"}, {"born": ""}, {"name": "Ann", "other": "x"}} {
+		if err := f.CheckRecord(rec); err != nil {
+			t.Errorf("%v: %v", rec, err)
+		}
+	}
+	if err := f.CheckRecord(Record{"nmae": "Ann"}); err == nil || !strings.Contains(err.Error(), `"nmae"`) || !strings.Contains(err.Error(), `"born"`) {
+		t.Errorf("a misspelt name: %v", err)
 	}
 }

@@ -24,10 +24,9 @@ type Found struct {
 	contents, members, edges beam.PCollection
 }
 
-// NearDuplicates finds the near-duplicates of a PCollection<Document>. Like a [neardup.Deduplicator], it groups contents,
-// and equal documents come along; with [neardup.CompleteLinks], [Groups] of all pairs may break ties between equally
-// near documents otherwise. It panics if the options do not fit
-// together (see [Options.Check]).
+// NearDuplicates finds the near-duplicates of a PCollection<Document>. It groups contents, and equal documents come along,
+// as in package dedup; with [neardup.CompleteLinks], [Groups] of all pairs may break ties between equally near documents
+// otherwise. It panics if the options do not fit together (see [Options.Check]).
 func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	f := Found{set: o.must()}
 	s = s.Scope("neardup.NearDuplicates")

@@ -125,7 +125,7 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	every.options = &Options{Kinds: d.options.Kinds, Probability: leastCalibrated, Progress: d.options.Progress}
 	var pairs []scored
 	for p := range every.scores(ctx) {
-		if p.counts {
+		if p.kind&d.options.Kinds != 0 {
 			pairs = append(pairs, p)
 		}
 	}

@@ -14,6 +14,7 @@
 //	dedup.go      adding and deleting documents
 //	options.go    settings
 //	pairs.go      all pairs
+//	edges.go      comparing all documents once
 //	search.go     the near-duplicates of one text
 //	groups.go     groups, and which document of each to keep
 //	families.go   forms that are filled in differently
@@ -97,8 +98,8 @@ type Deduplicator[ID comparable] struct {
 	unread bool               // the documents in the files have not been read yet
 	logged []uint64           // buffer of whoever adds
 
-	outlook outlook // of the last time that all pairs were compared
-	judged  judged
+	kept   kept   // of the last time that all documents were compared
+	judged judged // of the last search
 }
 
 // A storedDocument is an id and its content. The documents of one content form a linked list in the order of adding, so

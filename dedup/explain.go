@@ -84,8 +84,7 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	if slots[0] == slots[1] {
 		e.Similarity, e.Probability = 1, 1
 	}
-	is := verdict{similarity: e.Similarity, probability: e.Probability}
-	e.Duplicate = e.Compared && d.options.isAlike(&is) && e.Kind&d.options.Kinds != 0
+	e.Duplicate = e.Compared && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
 	e.Quantities, e.Constant = quantities(&v)
 	e.Features = d.features(slots)
 	return e, d.contents.File().Err()

@@ -32,20 +32,17 @@ const (
 )
 
 // Families returns the families, the largest first, and equally large ones in an order that depends on nothing but the documents: documents that are joined by pairs of the kind [neardup.SameForm], and by
-// chains of such pairs. It compares all documents, and takes as long as Pairs. The error is that of the context or of the
+// chains of such pairs. It takes as long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. The error is that of the context or of the
 // files.
 func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
 	s, err := d.snapshot(0)
 	if err != nil {
 		return nil, err
 	}
-	o := d.options
-	o.Kinds = neardup.SameForm
-	s.options = &o
 	joined := graph.NewForest(len(s.contents))
-	for p := range s.scores(ctx) {
-		if p.counts {
-			joined.Join(int(p.a), int(p.b))
+	for e := range s.stream(ctx) {
+		if e.kind == neardup.SameForm {
+			joined.Join(int(e.a), int(e.b))
 		}
 	}
 	if err := cmp.Or(ctx.Err(), s.files()); err != nil {

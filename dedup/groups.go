@@ -11,8 +11,7 @@ import (
 )
 
 // This file turns pairs of near-duplicates into groups. Groups are made of contents, not of documents, so exact copies
-// come along for free. Around centres, only the neighbours of centres are compared, so a large group costs little more
-// than its one centre.
+// come along for free.
 
 // A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
 // around [neardup.Centres] and keeps the longest document of a group. Groups depend on nothing but the documents, whatever
@@ -115,37 +114,44 @@ func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int {
 	if g.Linkage == neardup.Centres {
 		return s.centres(ctx, before)
 	}
-	all := make([]int32, len(s.contents))
-	for i := range all {
-		all[i] = int32(i)
-	}
 	return neardup.GroupPairs(len(s.contents), func(yield func(neardup.Pair[int]) bool) {
-		s.each(ctx, all, false, func(i int, found []near) bool {
-			for _, f := range found {
-				// Documents that equal an old one are old here.
-				if !(s.isOld(i) && s.isOld(int(f.at))) && !yield(neardup.Pair[int]{A: int(f.at), B: i, Similarity: f.similarity}) {
-					return false
-				}
+		for e := range s.stream(ctx) {
+			if s.joins(&e) && !yield(neardup.Pair[int]{A: int(e.a), B: int(e.b), Similarity: e.similarity}) {
+				return
 			}
-			return true
-		})
+		}
 	}, g.Linkage, before)
 }
 
-// centres groups contents around centres. A content that belongs to a centre is never searched for itself.
+// joins reports whether an edge joins two contents: it counts, and they are not both old. Documents that equal an old one are
+// old here.
+func (s *snapshot[ID]) joins(e *edge) bool {
+	return e.kind&s.options.Kinds != 0 && !(s.isOld(int(e.a)) && s.isOld(int(e.b)))
+}
+
+// centres groups contents around centres. If there are more edges than can be kept, only those of centres are looked up.
 func (s *snapshot[ID]) centres(ctx context.Context, before func(i, j int) bool) []int {
+	if all := s.edges(ctx); all != nil {
+		return graph.Centres(len(s.contents), func(yield func(graph.Pair) bool) {
+			for _, e := range all.all {
+				if s.joins(&e) && !yield(graph.Pair{A: int(e.a), B: int(e.b), Similarity: e.similarity}) {
+					return
+				}
+			}
+		}, before)
+	}
 	return graph.CentresOf(len(s.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			return // Groups returns the error, and no groups
 		}
-		s.lookUp(ctx, is, covered, func(i int, found []near) {
-			edges := make([]graph.Edge, 0, len(found))
-			for _, f := range found {
-				if !s.isOld(i) || !s.isOld(int(f.at)) {
-					edges = append(edges, graph.Edge{To: int(f.at), Similarity: f.similarity})
+		s.lookUp(ctx, is, covered, func(i int, found []edge) {
+			near := make([]graph.Edge, 0, len(found))
+			for _, e := range found {
+				if s.joins(&e) {
+					near = append(near, graph.Edge{To: int(e.a), Similarity: e.similarity})
 				}
 			}
-			use(i, edges)
+			use(i, near)
 		})
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/judge"
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file finds all pairs. It takes a snapshot of the documents first, so that nobody waits for it, and nothing that
@@ -30,6 +29,7 @@ type snapshot[ID comparable] struct {
 	mayHave  func(slot uint32) bool // whether a content may have neighbours
 	files    func() error           // the error of the files that have texts
 	changes  int
+	kept     *kept // of the Deduplicator
 }
 
 // A document is what a snapshot has of a stored document.
@@ -52,7 +52,7 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 		return nil, err
 	}
 	contents, graph, file := d.contents.Snapshot(), d.graph.Snapshot(), d.contents.File()
-	s := &snapshot[ID]{options: &d.options, files: file.Err, changes: d.changes, mayHave: func(uint32) bool { return true }}
+	s := &snapshot[ID]{options: &d.options, kept: &d.kept, files: file.Err, changes: d.changes, mayHave: func(uint32) bool { return true }}
 	of := make([][]int32, len(contents)) // the positions of the documents of each slot
 	all := make([]int32, 0, len(d.ids))
 	at := make([]int32, len(d.docs)) // positions by slot
@@ -126,12 +126,6 @@ func (d *Deduplicator[ID]) documentsOf(slot uint32) iter.Seq[int32] {
 	}
 }
 
-// A near is a neighbour of a content that is a near-duplicate, by its position.
-type near struct {
-	at int32
-	verdict
-}
-
 // A verdict is what is said of a pair.
 type verdict struct {
 	similarity, probability float64
@@ -141,37 +135,18 @@ type verdict struct {
 // judge returns the verdict on two neighbours, and whether they are near-duplicates.
 func (o *Options) judge(w *judge.Worker, a, b uint32) (v verdict, ok bool) {
 	s := w.Score(a, b)
-	if v = (verdict{similarity: s.Similarity, probability: s.Probability}); o.isAlike(&v) {
+	if v = (verdict{similarity: s.Similarity, probability: s.Probability}); o.isAlike(v.similarity, v.probability) {
 		v.kind = w.Kind(a, b, s)
 	}
 	return v, v.kind&o.Kinds != 0
 }
 
 // isAlike reports whether a pair is similar enough, or probable enough.
-func (o *Options) isAlike(v *verdict) bool {
+func (o *Options) isAlike(similarity, probability float64) bool {
 	if o.Similarity > 0 {
-		return v.similarity >= o.Similarity
+		return similarity >= o.Similarity
 	}
-	return v.probability >= o.Probability
-}
-
-// nearOf appends the near-duplicates of the content at a position, those for which in is true, ascending by position.
-func (s *snapshot[ID]) nearOf(w *judge.Worker, i int, in func(j int) bool, found []near) []near {
-	slot, from := s.contents[i].slot, len(found)
-	if !s.mayHave(slot) {
-		return found
-	}
-	for _, n := range slices.Clone(w.Near(slot)) {
-		j := int(s.position[n.Slot])
-		if !in(j) {
-			continue
-		}
-		if v, ok := s.options.judge(w, slot, n.Slot); ok {
-			found = append(found, near{int32(j), v})
-		}
-	}
-	slices.SortFunc(found[from:], func(a, b near) int { return cmp.Compare(a.at, b.at) })
-	return found
+	return probability >= o.Probability
 }
 
 // nearer returns the neighbours of the content at a position that have a smaller one, ascending.
@@ -200,55 +175,6 @@ func (s *snapshot[ID]) oldOf(docs []int32) int {
 	return n
 }
 
-// each calls take with the near-duplicates of some contents, each with a smaller position or with any, in their order. It
-// compares on all processors, and ends early when the context does or take returns false.
-func (s *snapshot[ID]) each(ctx context.Context, contents []int32, all bool, take func(i int, found []near) bool) {
-	type result struct {
-		i     int32
-		found []near
-	}
-	comparing := s.begin("comparing", len(contents))
-	parallel.InOrder((len(contents)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func(result) bool) {
-		part := contents[job*perJob : min(len(contents), (job+1)*perJob)]
-		for _, i := range part {
-			if ctx.Err() != nil {
-				return
-			}
-			found := s.nearOf(w, int(i), func(j int) bool { return all || j < int(i) || !s.isFresh(j) }, nil)
-			comparing.add(1)
-			if len(found) > 0 && !emit(result{i, found}) {
-				return
-			}
-		}
-	}, func(r result) bool { return ctx.Err() == nil && take(int(r.i), r.found) })
-}
-
-// lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
-// their turn comes. It compares on all processors.
-func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int, covered func(i int) bool, use func(i int, found []near)) {
-	const perLook = 16 // so that few members of a group are looked up before its centre is known
-	next := 0
-	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]near) bool) {
-		part := contents[job*perLook : min(len(contents), (job+1)*perLook)]
-		found := make([][]near, len(part))
-		for k, i := range part {
-			if !covered(i) && ctx.Err() == nil {
-				found[k] = s.nearOf(w, i, func(int) bool { return true }, nil)
-			}
-		}
-		emit(found)
-	}, func(found [][]near) bool {
-		for _, f := range found {
-			use(contents[next], f)
-			next++
-		}
-		return true
-	})
-}
-
-// perJob is how many contents one goroutine compares at a time.
-const perJob = 64
-
 // documentPairs yields pairs of documents by position, A < B, without those of two old documents.
 func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[neardup.Pair[int]] {
 	return func(yield func(neardup.Pair[int]) bool) {
@@ -257,36 +183,30 @@ func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[neardup.Pair[
 			n++
 			return (n%1024 != 0 || ctx.Err() == nil) && yield(p)
 		}
-		var fresh []int32
+		// Pairs within a content: equal documents.
 		for i := range s.contents {
-			if !s.isFresh(i) {
-				continue
-			}
-			fresh = append(fresh, int32(i))
-			// Pairs within a content: equal documents.
-			if docs := s.contents[i].docs; ctx.Err() != nil || !s.equalPairs(docs, s.oldOf(docs), goOn) {
+			if docs := s.contents[i].docs; s.isFresh(i) && (ctx.Err() != nil || !s.equalPairs(docs, s.oldOf(docs), goOn)) {
 				return
 			}
 		}
 		// Pairs between two contents: each document of one with each document of the other.
-		s.each(ctx, fresh, false, func(i int, found []near) bool {
-			of := s.contents[i].docs
-			for _, f := range found {
-				with := s.contents[f.at].docs
-				for k, a := range of {
-					from := 0
-					if k < s.oldOf(of) { // document a is old, so only new partners count
-						from = s.oldOf(with)
-					}
-					for _, b := range with[from:] {
-						if !goOn(neardup.Pair[int]{A: int(min(a, b)), B: int(max(a, b)), Similarity: f.similarity, Probability: f.probability, Kind: f.kind}) {
-							return false
-						}
+		for e := range s.stream(ctx) {
+			if e.kind&s.options.Kinds == 0 {
+				continue
+			}
+			of, with := s.contents[e.b].docs, s.contents[e.a].docs
+			for k, x := range of {
+				from := 0
+				if k < s.oldOf(of) { // document x is old, so only new partners count
+					from = s.oldOf(with)
+				}
+				for _, y := range with[from:] {
+					if !goOn(neardup.Pair[int]{A: int(min(x, y)), B: int(max(x, y)), Similarity: e.similarity, Probability: e.probability, Kind: e.kind}) {
+						return
 					}
 				}
 			}
-			return true
-		})
+		}
 	}
 }
 

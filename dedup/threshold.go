@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/internal/parallel"
 )
@@ -37,60 +37,61 @@ func (t Threshold) String() string {
 	return fmt.Sprintf("near-duplicates from %s on; about %.0f of %d pairs are wrong, and about %.0f are missed", from, t.Wrong, t.Pairs, t.Missed)
 }
 
-// An outlook is the last threshold, so that it is computed once.
-type outlook struct {
-	sync.Mutex
-	threshold Threshold
-	changes   int // those of the Deduplicator at that time, and 1; 0 if there is none
+// emptyThreshold returns the threshold of no pairs.
+func (s *snapshot[ID]) emptyThreshold() Threshold {
+	if s.options.Similarity > 0 {
+		return Threshold{Similarity: s.options.Similarity}
+	}
+	return Threshold{Probability: s.options.Probability}
+}
+
+// count takes a pair that was compared into account.
+func (t *Threshold) count(e *edge, isTemplate bool, kinds neardup.Kind) {
+	switch {
+	case e.kind&kinds != 0:
+		t.Pairs++
+		t.Wrong += 1 - e.probability
+	case isTemplate || e.kind != 0: // a pair of a kind that does not count
+		return
+	default:
+		t.Missed += e.probability
+	}
+	t.Curve[min(int(e.probability*20), 19)]++
+}
+
+// add adds the counts of a part. The parts come in a fixed order, so the sums are always the same.
+func (t *Threshold) add(part *Threshold) {
+	t.Pairs += part.Pairs
+	t.Wrong += part.Wrong
+	t.Missed += part.Missed
+	for i, n := range part.Curve {
+		t.Curve[i] += n
+	}
 }
 
 // Threshold returns what can be expected of Pairs for the documents that are there now. It takes as long as Pairs, or no
-// time if nothing has changed since the last call. The error is that of the context or of the files.
+// time if nothing has changed since Pairs, Groups or Families were called. The error is that of the context or of the files.
 func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
-	d.mu.RLock()
-	changes := d.changes + 1
-	d.mu.RUnlock()
-	d.outlook.Lock()
-	t, ok := d.outlook.threshold, d.outlook.changes == changes
-	d.outlook.Unlock()
-	if ok {
-		return t, ctx.Err()
-	}
 	s, err := d.snapshot(0)
 	if err != nil {
 		return Threshold{}, err
 	}
-	t = Threshold{Probability: d.options.Probability}
-	if d.options.Similarity > 0 {
-		t.Probability, t.Similarity = 0, d.options.Similarity
+	if all := s.edges(ctx); all != nil {
+		return all.threshold, cmp.Or(ctx.Err(), s.files())
 	}
-	for score := range s.scores(ctx) {
-		switch {
-		case score.counts:
-			t.Pairs++
-			t.Wrong += 1 - score.Probability
-		case score.IsTemplate, score.isOther:
-			continue
-		default:
-			t.Missed += score.Probability
-		}
-		t.Curve[min(int(score.Probability*20), 19)]++
+	t := s.emptyThreshold() // there are too many edges to keep them
+	for p := range s.scores(ctx) {
+		e := edge{similarity: p.Similarity, probability: p.Probability, kind: p.kind}
+		t.count(&e, p.IsTemplate, s.options.Kinds)
 	}
-	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
-		return Threshold{}, err
-	}
-	d.outlook.Lock()
-	d.outlook.threshold, d.outlook.changes = t, s.changes+1
-	d.outlook.Unlock()
-	return t, nil
+	return t, cmp.Or(ctx.Err(), s.files())
 }
 
 // A scored pair is two contents by position, and what is said of them.
 type scored struct {
 	a, b int32
 	judge.Score
-	counts  bool // they are near-duplicates
-	isOther bool // they would be, but pairs of their kind do not count
+	kind neardup.Kind // 0 unless they are similar or probable enough
 }
 
 // scores yields all pairs of different contents that are compared, each once. The order is always the same.
@@ -103,9 +104,8 @@ func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool)
 				slot := s.contents[i].slot
 				for _, j := range s.nearer(w, i) {
 					p := scored{a: j, b: int32(i), Score: w.Score(slot, s.contents[j].slot)}
-					if v := (verdict{similarity: p.Similarity, probability: p.Probability}); s.options.isAlike(&v) {
-						p.counts = w.Kind(slot, s.contents[j].slot, p.Score)&s.options.Kinds != 0
-						p.isOther = !p.counts
+					if s.options.isAlike(p.Similarity, p.Probability) {
+						p.kind = w.Kind(slot, s.contents[j].slot, p.Score)
 					}
 					found = append(found, p)
 				}

@@ -17,10 +17,10 @@ import (
 func TestUnion(t *testing.T) {
 	t.Parallel()
 	rnd := seeded(t, 1)
-	for round := range shorter(4, 2) {
+	for round := range larger(2, 8) {
 		for _, languages := range [][2]language{{englishA, englishB}, {chineseA, chineseB}, {englishA, chineseB}} {
 			for _, o := range []Options{{}, {Kinds: neardup.AllKinds}, {Similarity: 0.3, Kinds: neardup.AllKinds}} {
-				a, b := named("a", languages[0].collection(rnd, 80+200*(round%2))), named("b", languages[1].collection(rnd, 80))
+				a, b := named("a", languages[0].collection(rnd, 60+150*(round%2))), named("b", languages[1].collection(rnd, 80))
 				alone, other := of(t, o, a), of(t, o, b)
 				want := sortFacts(slices.Concat(factsOf(alone.Pairs(bg)), factsOf(other.Pairs(bg))))
 				both := of(t, o, a, b)

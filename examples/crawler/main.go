@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 )
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 
 func run(path string, r io.Reader, w io.Writer) (err error) {
 	// The error is other settings than before, damage, or another process that has the files open.
-	d, err := neardup.OpenDeduplicator[string](path, neardup.DeduplicatorOptions{})
+	d, err := dedup.Open[string](path, dedup.Options{})
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func run(path string, r io.Reader, w io.Writer) (err error) {
 		if len(found) == 0 {
 			fmt.Fprintf(w, "%s is new\n", page.URL)
 		} else {
-			fmt.Fprintf(w, "%s is like %s: %s, %.2f\n", page.URL, found[0].ID, found[0].Kind, found[0].Similarity)
+			fmt.Fprintf(w, "%s is like %s: %s, probability %.2f\n", page.URL, found[0].ID, found[0].Kind, found[0].Probability)
 		}
 		if n%1000 == 0 { // after a crash, what follows is crawled again
 			if err := d.Sync(); err != nil {

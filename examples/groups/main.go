@@ -12,7 +12,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 )
 
 func main() {
@@ -24,10 +24,13 @@ func main() {
 
 func run(r io.Reader, w io.Writer) error {
 	ctx := context.Background()
-	var d neardup.Deduplicator[string]
+	d, err := dedup.New[string](dedup.Options{})
+	if err != nil {
+		return err
+	}
 	// AddAll reads the features of texts on all processors.
 	var wrong error
-	err := d.AddAll(ctx, func(yield func(id, text string) bool) {
+	err = d.AddAll(ctx, func(yield func(id, text string) bool) {
 		documents := json.NewDecoder(r)
 		for {
 			var doc struct{ ID, Text string }
@@ -50,7 +53,7 @@ func run(r io.Reader, w io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(w, threshold)
-	groups, err := d.Groups(ctx, neardup.Grouping[string]{})
+	groups, err := d.Groups(ctx, dedup.Grouping[string]{})
 	for _, g := range groups {
 		fmt.Fprintf(w, "%q is kept of %q\n", g.Keep, g.Members)
 	}

@@ -13,7 +13,7 @@ func TestGroups(t *testing.T) {
 	}
 	defer f.Close()
 	var out strings.Builder
-	if err := run(f, &out); err != nil || !strings.HasPrefix(out.String(), "near-duplicates from a similarity of") || strings.Count(out.String(), " is kept of ") < 10 {
+	if err := run(f, &out); err != nil || !strings.HasPrefix(out.String(), "near-duplicates from a probability of") || strings.Count(out.String(), " is kept of ") < 10 {
 		t.Errorf("error %v, output %s", err, out.String())
 	}
 	if err := run(strings.NewReader(`{"id": "a", "text": "b"} {`), &out); err == nil {

@@ -16,7 +16,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/records"
 )
 
@@ -32,7 +32,7 @@ func main() {
 }
 
 func run(file, query, id string, columns []string, w io.Writer) error {
-	var options neardup.DeduplicatorOptions
+	var options dedup.Options
 	for _, c := range columns {
 		name, how, _ := strings.Cut(c, "=")
 		field, err := records.ParseField(name, how)
@@ -41,7 +41,7 @@ func run(file, query, id string, columns []string, w io.Writer) error {
 		}
 		options.Fingerprinter.Fields = append(options.Fingerprinter.Fields, field)
 	}
-	d, err := neardup.NewDeduplicator[string](options)
+	d, err := dedup.New[string](options)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func run(file, query, id string, columns []string, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s and %s: %.2f\n", p.A, p.B, p.Similarity)
+		fmt.Fprintf(w, "%s and %s: similarity %.2f, probability %.2f\n", p.A, p.B, p.Similarity, p.Probability)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type Comparisons struct {
 // ([neardup.Fingerprint64.Truncate]), a longer one is a part of Sum128. Wang 2016 compares four
 // texts in this way, with 50, 64 and 128 bits. Compare panics if a width is not from 1 to 128.
 //
-// Compare takes time for every pair. For more than some hundred texts use a [neardup.Deduplicator].
+// Compare takes time for every pair. For more than some hundred texts use package dedup.
 func Compare(f *neardup.Fingerprinter, texts []string, widths ...int) Comparisons {
 	c := Comparisons{Widths: slices.Clone(widths)}
 	vectors, sets := make([]neardup.Vector, len(texts)), make([]neardup.Set, len(texts))

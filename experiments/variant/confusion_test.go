@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/internal/dataset"
 )
 
@@ -37,7 +38,7 @@ func TestConfusion(t *testing.T) {
 			texts = append(texts, d.Whole())
 		}
 	}
-	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{})
+	d, err := dedup.New[string](dedup.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,10 +99,7 @@ func TestConfusion(t *testing.T) {
 	for _, want := range kinds {
 		found := map[neardup.Kind]int{}
 		for _, p := range pairs[want] {
-			e, err := d.Explain(p.a, p.b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := explained(t, d, p.a, p.b)
 			if found[e.Kind]++; e.Kind != want {
 				t.Logf("%v by %s: %v", want, p.by, e.Kind)
 			}
@@ -115,4 +113,20 @@ func TestConfusion(t *testing.T) {
 			t.Errorf("%v: %d of %d", want, found[want], n)
 		}
 	}
+}
+
+// explained explains two texts, which are stored for as long as it takes.
+func explained(t *testing.T, d *dedup.Deduplicator[string], a, b string) dedup.Explanation {
+	t.Helper()
+	for id, text := range map[string]string{"a": a, "b": b} {
+		if err := d.Add(id, text); err != nil {
+			t.Fatal(err)
+		}
+		defer d.Delete(id)
+	}
+	e, err := d.Explain("a", "b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
 }

@@ -10,36 +10,34 @@ const Version = 1
 // byTexts says whether two texts are alike. It is fitted to all collections but those of templates, and to planted families
 // of up to 20 copies. It does not look at figures.
 var byTexts = function{
-	intercept: 2.2856,
+	intercept: 3.4922,
 	texts: [evidence.FromTexts]float64{
-		evidence.Characters:      0.7984,
-		evidence.Words:           2.0523,
-		evidence.ShortRuns:       0.0184,
-		evidence.ShortCharacters: 0.4196,
-		evidence.Beginning:       -2.177,
-		evidence.Anywhere:        2.3954,
-		evidence.Replaced:        -2.2789,
+		evidence.Characters:      0.6577,
+		evidence.Words:           2.6178,
+		evidence.ShortRuns:       0.0893,
+		evidence.ShortCharacters: 0.4309,
+		evidence.Beginning:       -2.1284,
+		evidence.Anywhere:        3.2285,
+		evidence.Replaced:        -2.6127,
 	},
 }
 
 // byAll says whether two texts are near-duplicates, where they stand. It is fitted to all collections.
 var byAll = function{
-	intercept: 3.8495,
+	intercept: 3.9283,
 	texts: [evidence.FromTexts]float64{
-		evidence.Characters:      0.758,
-		evidence.Words:           0.0251,
-		evidence.ShortRuns:       -1.5319,
-		evidence.ShortCharacters: 1.8462,
-		evidence.Beginning:       -1.4284,
-		evidence.Anywhere:        2.3244,
-		evidence.FiguresInBoth:   -1.6202,
-		evidence.FiguresInOne:    -0.478,
-		evidence.Replaced:        -0.9004,
+		evidence.Characters:      0.8613,
+		evidence.ShortRuns:       -1.7055,
+		evidence.ShortCharacters: 2.1204,
+		evidence.Beginning:       -1.4234,
+		evidence.Anywhere:        2.5561,
+		evidence.FiguresInBoth:   -1.5522,
+		evidence.FiguresInOne:    -0.4594,
+		evidence.Replaced:        -0.8009,
 	},
 	places: [evidence.FromPlaces]float64{
-		evidence.LocalRuns:       1.7288,
-		evidence.LocalCharacters: -0.2743,
-		evidence.Crowd:           -0.5036,
-		evidence.Closer:          0.442,
+		evidence.LocalRuns:       1.9525,
+		evidence.LocalCharacters: -0.3436,
+		evidence.Crowd:           -0.4362,
 	},
 }

@@ -308,29 +308,24 @@ func TestHub(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	for _, deep := range []int{rows, 8} { // how many values all agree in
+	// All agree in so many values from the beginning of the first band, and in 36 others of which no two are in one band. Those
+	// of a group agree in the values up to the fewest that must agree next.
+	for deep, next := range map[int]int{agreements[0]: agreements[1], agreements[1] - 1: agreements[1], agreements[2] - 1: agreements[2]} {
 		rnd := rand.New(rand.NewPCG(uint64(deep), 4))
 		const groups = 150
-		bases := make([]signature.Signature, groups)
-		hubBase := randomSignature(rnd)
-		for i := range bases {
-			bases[i] = randomSignature(rnd)
-			for v := range deep {
-				setValue(&bases[i], v, hubBase.Value(v))
-			}
-		}
+		common := randomSignature(rnd)
 		make1 := func(i int) (set signature.Set) {
-			set.Has[signature.Long] = true
-			s := bases[i%groups]
-			if i%3 == 0 { // less than twenty values agree from the beginning
-				setValue(&s, deep+rnd.IntN(20-deep), rnd.Uint64N(1<<16))
+			s := randomSignature(rnd)
+			for v := range deep {
+				setValue(&s, v, common.Value(v))
 			}
-			for v := 40; v < 120; v++ { // the other bands say little
-				if rnd.IntN(3) > 0 {
-					setValue(&s, v, rnd.Uint64N(1<<16))
-				}
+			for v := deep; v < next; v++ {
+				setValue(&s, v, uint64(i%groups))
 			}
-			set.Of[signature.Long] = s
+			for v := 22; v < signature.Values; v += 3 {
+				setValue(&s, v, common.Value(v))
+			}
+			set.Has[signature.Long], set.Of[signature.Long] = true, s
 			return set
 		}
 		var g Graph

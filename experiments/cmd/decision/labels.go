@@ -8,6 +8,10 @@ import (
 
 // This file draws labels of pairs as a user would give them, and says what they change. dedup.Deduplicator.Calibrate does
 // the same with a bias that is added to all log odds.
+//
+// A function that knows nothing of a set is as often too bold there as too timid. Labels show which of the two, but twenty
+// are few, and those that a user gives are no sample of all pairs: half of them are hard cases. So the prior decides how
+// much they may do, and the question is how wide it may be before labels do harm.
 
 const (
 	draws  = 50
@@ -17,7 +21,7 @@ const (
 // deviations are the standard deviations of the bias that are tried.
 var deviations = []float64{0.2, 0.35, 0.5, 0.7, 1}
 
-// bias returns the most likely bias of pairs with these log odds. Its prior is a normal distribution around 0.
+// bias is biasOf of package dedup with any deviation, which is a constant there. It returns the most likely bias of pairs with these log odds. Its prior is a normal distribution around 0.
 func bias(odds []float64, is []bool, deviation float64) (bias float64) {
 	for range 50 {
 		slope, curvature := -bias/(deviation*deviation), 1/(deviation*deviation)
@@ -60,7 +64,7 @@ func (e *evidence) label(m model) (l labelling) {
 		}
 	}
 	l = labelling{e.count(m, 0).f1(), make([]float64, len(deviations)), make([]float64, len(deviations))}
-	random := planted.Stream(1)
+	random := planted.Stream(1) // the same draws for all deviations
 	for range draws {
 		z, is := e.labels(&random, odds, doubt, reported)
 		for k, d := range deviations {

@@ -5,7 +5,8 @@ import (
 )
 
 // This file fits logistic functions by Newton's method. There are millions of pairs and at most 14 numbers, so the time is
-// that of reading the pairs some eight times, and no library is needed.
+// that of reading the pairs some eight times, and no library is needed. The cost is convex, so there is one best model, and
+// the search finds it from anywhere.
 
 // A model is a logistic function of the evidence.
 type model struct {
@@ -78,6 +79,7 @@ func (f *fitting) solve(from model) model {
 		step := cholesky(now.curvature, now.gradient)
 		next := make([]float64, len(at))
 		var then slopes
+		// Far from the best model a whole step may go too far, so it is halved until it gains something.
 		for length := 1.0; ; length /= 2 {
 			for i := range at {
 				next[i] = at[i] - length*step[i]
@@ -106,7 +108,8 @@ func (f *fitting) model(at []float64) (m model) {
 	return m
 }
 
-// spread sets the standard deviations. Pairs count by their weights.
+// spread sets the standard deviations. Pairs count by their weights: otherwise the one set with most of the pairs that are
+// no near-duplicates, en-reuters, would say how large all numbers may be.
 func (f *fitting) spread() {
 	f.scale = make([]float64, len(f.use)+1)
 	for i, k := range f.use {

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// This file counts what a function finds.
+// This file counts what a function finds: pairs of documents, as score.py does. A fit sees each pair of contents once, but a
+// user who has three copies of a page gets each of the three pairs with another page.
 
 // A count says what is found of a collection, in pairs of documents.
 type count struct {
@@ -36,6 +37,7 @@ func (c count) recall() float64 {
 	return float64(c.hits) / float64(c.truths)
 }
 
+// add takes a pair of contents as found: all pairs of documents that have these contents.
 func (c *count) add(p *pair) {
 	c.found += int(p.n)
 	c.hits += int(p.hits)
@@ -80,7 +82,8 @@ func (e *evidence) best(m model) (f1 float64) {
 	return f1
 }
 
-// recalls returns what is found of planted families, by what in says of a plan.
+// recalls returns what a function finds of planted families, of those for which in is true, and how many of their pairs were
+// compared at all: what is missing there is for the search of neighbours to find, not for a function.
 func (e *evidence) recalls(m model, in func(p plan) bool) (c count, compared int) {
 	for truth := range e.truth {
 		if in(e.plans[truth[0]]) {

@@ -8,6 +8,10 @@ import (
 
 // This file says how often the probabilities are right: of the pairs with a probability of about 0.8, are eight of ten
 // near-duplicates? The pairs are those of sets that the function has not seen.
+//
+// The weights of a fit move probabilities: pairs that are no near-duplicates count less in it than there are of them. If
+// that did harm, a second step on the log odds would repair it. It would also move the border, which is one half for
+// everybody. So the report has both, and what each does to F1.
 
 // outcomes are pairs with their log odds, of one set or of several.
 type outcomes struct {
@@ -15,7 +19,8 @@ type outcomes struct {
 	weight   []float64
 }
 
-// outcomes returns the pairs of a collection. Together they weigh 1.
+// outcomes returns the pairs of a collection. Together they weigh 1, so a set with many pairs says no more than one with few;
+// within a set all pairs that are compared count alike, as a user sees them.
 func (e *evidence) outcomes(m model) (o outcomes) {
 	for i := range e.pairs {
 		p := &e.pairs[i]
@@ -86,7 +91,7 @@ func (m model) then(s step) model {
 	return m
 }
 
-// step returns the step with the smallest log loss.
+// step returns the step with the smallest log loss, by Newton's method (Platt scaling, 1999).
 func (o *outcomes) step() step {
 	at := []float64{none.intercept, none.slope}
 	for range 50 {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/neardup/neardup/experiments/internal/must"
-
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/experiments/internal/must"
 )
 
 // This file has the methods that are compared.
@@ -92,20 +92,20 @@ func minHash(name string, of neardup.Tokenizer) method {
 
 // auto compares texts with a Deduplicator of which nothing is set.
 func auto() method {
-	m := pipeline("auto", neardup.Fingerprinter{}, leastAuto)
+	m := pipeline("auto", neardup.Fingerprinter{}, anySimilarity)
 	with := m.find
 	m.find = func(s *set, _ float64) []neardup.Pair[int] { return with(s, 0) }
 	return m
 }
 
-// leastAuto is a similarity that all pairs have that auto finds.
-const leastAuto = 0.5
+// anySimilarity is below that of every pair that auto finds: a probability decides.
+const anySimilarity = 1e-9
 
 // pipeline compares texts or records with a Deduplicator. fixed is the similarity to use, or 0 to
 // choose the best.
 func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
 	return method{name: name, fixed: fixed, loosest: 0.2, find: func(s *set, least float64) []neardup.Pair[int] {
-		d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f, Similarity: least})
+		d, err := dedup.New[int](dedup.Options{Fingerprinter: f, Similarity: least})
 		if err != nil {
 			panic(err)
 		}
@@ -137,7 +137,7 @@ func schema(names []string) (f neardup.Fingerprinter) {
 		}
 		return f
 	}
-	f.Weight = neardup.Count // no IDF: a typing error makes a rare value, but says little
+	f.Weight = neardup.Count
 	for _, name := range names {
 		f.Fields = append(f.Fields, neardup.Field{Name: name}, neardup.Field{Name: name, Split: trigrams})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/internal/dataset"
 	"github.com/neardup/neardup/experiments/internal/figure"
@@ -95,7 +96,7 @@ func (l *lab) rowSystems(rows []row, pool []*document, kept tuned) []system {
 		simHash("official SimHash", official),
 		simHash("the same, CityHash64", neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.CityHash64(), TiesOne: true}),
 		onRecords("Li 2015, improved", rows, improved),
-		{name: "neardup, records", least: 0.57, loose: 0.3, find: func(_ []*document, least float64) []neardup.Pair[int] {
+		{name: "neardup, records", least: 0.5, loose: 0.05, find: func(_ []*document, least float64) []neardup.Pair[int] {
 			return deduplicated(rows, library, least)
 		}},
 	}
@@ -145,7 +146,7 @@ func (l *lab) rowQuality() error {
 		best = append(best, fmt.Sprintf("%s: %s", systems[i].setting(least), s))
 	}
 	l.table(append([]string{"P / R / F1 "}, names(systems)...), append(table, all, best))
-	l.text("`neardup, records` is a `Deduplicator` with the same fields and trigrams of the text, and a similarity of 0.57, which holds in small collections: features weigh by how rare they are, and nothing was tuned. The best setting is chosen on these very rows.")
+	l.text("`neardup, records` is a `Deduplicator` with the same fields and trigrams of the text, and a probability of one half: nothing was tuned. The best setting is chosen on these very rows.")
 	l.text("The small fields hold a weight of up to 14 against dozens of words, and rows of the same petition differ in two or three of them here: Li 2015 weighs those that change as it does those that stay. Official is the hash `s001`, a sum of 0 giving 1, and all values as one text, of which a date is three words. The table below has one change at a time. I-Match keeps terms with an idf of %s of the largest, and DSC-SS takes runs of %d shingles, the best for the first topic; document frequencies are those of the rows.", kept.window, kept.size)
 	of := func(name string) score { i := position(systems, name); return verdicts[i].at(systems[i].least) }
 	official, improved := of("official SimHash"), of("Li 2015, improved")
@@ -333,9 +334,9 @@ func onRecords(name string, rows []row, f neardup.Fingerprinter) system {
 	}}
 }
 
-// deduplicated returns the pairs that a Deduplicator finds among rows.
+// deduplicated returns the pairs that a Deduplicator finds among rows, with their probabilities.
 func deduplicated(rows []row, f neardup.Fingerprinter, least float64) []neardup.Pair[int] {
-	d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Fingerprinter: f, Similarity: least})
+	d, err := dedup.New[int](dedup.Options{Fingerprinter: f, Probability: least})
 	if err != nil {
 		panic(err)
 	}
@@ -346,5 +347,5 @@ func deduplicated(rows []row, f neardup.Fingerprinter, least float64) []neardup.
 			}
 		}
 	}))
-	return must.Collect(d.Pairs(context.Background()))
+	return byProbability(d)
 }

@@ -112,7 +112,7 @@ func TestRadius(t *testing.T) {
 	for _, test := range []struct {
 		system
 		want string
-	}{{library(), "≥ 0.57"}, {shingles("", 4, 25), "≥ 0.50"}, {iMatch("", nil), "equal"}, {blended("", neardup.Fingerprinter{}, neardup.Blend{}, nil), "≥ 0.25"}} {
+	}{{library(), "≥ 0.50"}, {shingles("", 4, 25), "≥ 0.50"}, {iMatch("", nil), "equal"}, {blended("", neardup.Fingerprinter{}, neardup.Blend{}, nil), "≥ 0.25"}} {
 		if got := test.setting(test.least); got != test.want {
 			t.Errorf("%q uses %s, want %s", test.name, got, test.want)
 		}

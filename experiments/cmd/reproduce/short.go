@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/variant"
 )
@@ -46,10 +47,13 @@ func (l *lab) measures() []measure {
 		}})
 }
 
-// asDefault is the similarity that the library uses by default, with document frequencies from the
-// texts of the pairs. The library's threshold for small collections, a cosine of 0.57, is an angle of 19.7.
+// atHalf is the threshold of [lab.asDefault] at which a pair has a probability of one half.
+const atHalf = thresholds - 1
+
+// asDefault goes by the probability that the library says of a pair among all texts of the pairs: a probability of one
+// half is at the last threshold, and 1 at 0.
 func (l *lab) asDefault(pairs []shortPair) measure {
-	d, err := neardup.NewDeduplicator[string](neardup.DeduplicatorOptions{Similarity: 0.5})
+	d, err := dedup.New[string](dedup.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -57,13 +61,13 @@ func (l *lab) asDefault(pairs []shortPair) measure {
 		d.Add(p.A, p.A)
 		d.Add(p.B, p.B)
 	}
-	angle := map[[2]string]float64{}
+	far := map[[2]string]float64{}
 	for p := range d.Pairs(context.Background()) {
-		angle[[2]string{p.A, p.B}] = 64 * math.Acos(min(p.Similarity, 1)) / math.Pi
+		far[[2]string{p.A, p.B}] = 2 * atHalf * (1 - p.Probability)
 	}
 	return measure{"neardup, default", func(a, b string) float64 {
 		for _, k := range [][2]string{{a, b}, {b, a}} {
-			if x, ok := angle[k]; ok {
+			if x, ok := far[k]; ok {
 				return x
 			}
 		}
@@ -134,7 +138,7 @@ func (l *lab) shortTexts() error {
 		}
 	}
 	l.text("june 2013 shows a rate of misjudgement for texts of 8 to 45 Chinese characters, in a figure that is lost. Here are the shares of %d pairs that a threshold gets wrong, both ways taken together: %s. To mean the same is harder than to be a near-duplicate, so a second figure has %d pairs, half of them a text and a copy with one or two characters deleted, inserted, "+
-		"replaced or swapped, and half two different texts. All thresholds are in 64ths: bits of fingerprints of 64, two bits of 128, values of signatures of 64, and for the cosine the angle 64·θ/π, which is what a fingerprint estimates (20 is a cosine of 0.56).", len(labelled), l.data.shorts, len(edited))
+		"replaced or swapped, and half two different texts. All thresholds are in 64ths: bits of fingerprints of 64, two bits of 128, values of signatures of 64, and for the cosine the angle 64·θ/π, which is what a fingerprint estimates (20 is a cosine of 0.56). For `neardup, default` 20 is a probability of one half, its border, and 0 is certainty.", len(labelled), l.data.shorts, len(edited))
 	measures := l.measures()
 	for _, truth := range []struct {
 		name, title string
@@ -146,7 +150,7 @@ func (l *lab) shortTexts() error {
 		var rows [][]string
 		var best misjudgement
 		bestOf, bestAt := "", 0
-		var last misjudgement // of the library's default, at a cosine of 0.556
+		var last misjudgement // of the library's default
 		of := append(measures, l.asDefault(truth.pairs))
 		from, to := thresholds, 0
 		for i, m := range of {
@@ -171,7 +175,7 @@ func (l *lab) shortTexts() error {
 			}
 		}
 		l.table([]string{truth.title + " ", "misjudged at 3, %", "missed", "wrong", "at the best, %", "missed", "wrong", "best threshold"}, rows)
-		l.headline("E001: short texts misjudged, "+strings.ToLower(truth.title[:1])+truth.title[1:], "figure lost", "at H ≤ 3 "+rows[0][1]+" % (characters, xxh3)", fmt.Sprintf("%.1f %%, at a cosine of 0.556 instead of 0.57", 100*last.rate()))
+		l.headline("E001: short texts misjudged, "+strings.ToLower(truth.title[:1])+truth.title[1:], "figure lost", "at H ≤ 3 "+rows[0][1]+" % (characters, xxh3)", fmt.Sprintf("%.1f %%", 100*last.rate()))
 		caption := fmt.Sprintf("The fewest are misjudged by %s at %d: %.1f %%. The best thresholds of the fingerprints are %d to %s.", bestOf, bestAt, 100*best.rate(), from, atLeast(to))
 		if err := l.figure(truth.name, caption, p); err != nil {
 			return err
@@ -179,7 +183,7 @@ func (l *lab) shortTexts() error {
 	}
 	l.byLength(edited)
 	l.text("**What to do with short texts.** A radius of 3 bits is for pages, not for messages: one character of a question changes two of a dozen bigrams, and that moves more bits. Fingerprints of short texts need the thresholds above, and 128 bits are better than 64. Single characters do best where any two texts are different, also because a bag of them does not see two that are swapped, as a quarter of these copies are; but they take texts of the same words for the same, so where many texts are about the same things, as the labelled pairs, the threshold must be lower. " +
-		"`Deduplicator` with nothing set compares short texts by the cosine of trigrams of characters, weighed by how rare they are. It misses more of the edited copies than a threshold that was chosen for them, and takes less for a copy that is none; `DeduplicatorOptions.Similarity`, or `Calibrate` with some labelled pairs, moves that. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
+		"`Deduplicator` with nothing set compares short texts by their trigrams of characters, or pairs of Chinese ones, and by what else the two have in common. `dedup.Options.Probability`, or `Calibrate` with some labelled pairs, moves the border. Texts that say the same in other words are not near-duplicates, and no threshold here makes them so.")
 	return nil
 }
 
@@ -213,10 +217,14 @@ func (l *lab) byLength(pairs []shortPair) {
 			}
 			at := misjudged(part, m)
 			least := leastWrong(at)
-			row = append(row, fmt.Sprintf("%.1f", 100*at[3].rate()), fmt.Sprintf("%.1f at %s", 100*at[least].rate(), atLeast(least)))
+			usual := 3
+			if m.name == "neardup, default" {
+				usual = atHalf
+			}
+			row = append(row, fmt.Sprintf("%.1f", 100*at[usual].rate()), fmt.Sprintf("%.1f at %s", 100*at[least].rate(), atLeast(least)))
 		}
 		rows = append(rows, row)
 	}
-	l.table([]string{"characters ", "pairs", "64 bits: misjudged at 3, %", "at the best", "128 bits: at 3", "at the best", "default: at 3", "at the best"}, rows)
+	l.table([]string{"characters ", "pairs", "64 bits: misjudged at 3, %", "at the best", "128 bits: at 3", "at the best", "default: at 20", "at the best"}, rows)
 	l.text("Edited copies again, by the length of the text, with bigrams and with the default.")
 }

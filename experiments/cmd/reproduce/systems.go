@@ -13,6 +13,7 @@ import (
 	"github.com/neardup/neardup/experiments/internal/must"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/baseline"
 )
 
@@ -263,11 +264,11 @@ func (r *remembering) Tokens(text string) iter.Seq[neardup.Token] {
 	return slices.Values(tokens.([]neardup.Token))
 }
 
-// library is a Deduplicator with default settings, but for the threshold: these experiments vary it,
-// and start from what holds in small collections.
+// library is a Deduplicator with default settings. Its pairs have their probabilities in place of similarities:
+// a pair is near if that is at least one half, and these experiments vary this border.
 func library() system {
-	return system{name: "neardup, default", least: 0.57, loose: 0.3, find: func(pool []*document, least float64) []neardup.Pair[int] {
-		d, err := neardup.NewDeduplicator[int](neardup.DeduplicatorOptions{Similarity: least})
+	return system{name: "neardup, default", least: 0.5, loose: 0.05, find: func(pool []*document, least float64) []neardup.Pair[int] {
+		d, err := dedup.New[int](dedup.Options{Probability: least})
 		if err != nil {
 			panic(err)
 		}
@@ -278,8 +279,17 @@ func library() system {
 				}
 			}
 		}))
-		return must.Collect(d.Pairs(context.Background()))
+		return byProbability(d)
 	}}
+}
+
+// byProbability returns the pairs of a Deduplicator, with their probabilities in place of similarities.
+func byProbability(d *dedup.Deduplicator[int]) []neardup.Pair[int] {
+	pairs := must.Collect(d.Pairs(context.Background()))
+	for i := range pairs {
+		pairs[i].Similarity = pairs[i].Probability
+	}
+	return pairs
 }
 
 // statistics counts the document frequencies of features.

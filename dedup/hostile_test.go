@@ -1,0 +1,367 @@
+package dedup
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/neardup/neardup"
+)
+
+// timed returns how long a call takes.
+func timed(call func()) time.Duration {
+	begin := time.Now()
+	call()
+	return time.Since(begin)
+}
+
+// TestHostile: strange texts harm nobody and take no longer than others of their length.
+func TestHostile(t *testing.T) {
+	rnd := seeded(t, 81)
+	million := larger(shorter(200_000, 50_000), 1_000_000)
+	for name, texts := range map[string][]string{
+		"nothing":      {"", "", "…", "\x00", "\xff\xfe\xfd", "\u202e", strings.Repeat("\u0301", 1000), strings.Repeat("\xff", 1000)},
+		"one word":     {strings.Repeat("word ", million), strings.Repeat("word ", million+1), strings.Repeat("word\n", million), strings.Repeat("字", million), strings.Repeat("字", million) + "X"},
+		"one letter":   {strings.Repeat("a", million), strings.Repeat("a", million) + "b", strings.Repeat("1", million), strings.Repeat("@", million), strings.Repeat("a@b.c ", million/10)},
+		"invalid":      {strings.Repeat("a\xffb \xc3", 1000), strings.Repeat("a\xffb \xc3", 1001), strings.Repeat("\xed\xa0\x80", 1000)},
+		"long":         {englishA.text(rnd, million), englishA.text(rnd, million)},
+		"figures":      {strings.Repeat("2026-11-23 ", million/10), strings.Repeat("3 March 2026 may may ", million/20)},
+		"short":        {"a", "b", "a b", "ab", "A", "a.", "字", "字字", "😀", "😀😀"},
+		"a long token": {strings.Repeat("ab", million/2) + " end", "begin " + strings.Repeat("ab", million/2)},
+	} {
+		d := made[int](t, Options{Kinds: neardup.AllKinds})
+		size := 0
+		took := timed(func() {
+			for i, text := range texts {
+				size += len(text)
+				if err := d.Add(i, text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range d.Pairs(bg) {
+			}
+			for _, text := range texts {
+				must(d.Exists(text))
+			}
+			must(d.Groups(bg, Grouping[int]{}))
+			must(d.Families(bg))
+			must(d.Threshold(bg))
+			must(d.Explain(0, len(texts)-1))
+		})
+		t.Logf("%s: %d bytes take %v", name, size, took)
+		if !raceDetector && took > 3*time.Second+time.Duration(size)*3000 { // 3 µs for a byte, which is read some eight times
+			t.Errorf("%s: %d bytes take %v", name, size, took)
+		}
+	}
+}
+
+// TestEqualTexts: many equal texts cost little, and their pairs are counted without being compared.
+func TestEqualTexts(t *testing.T) {
+	t.Parallel()
+	d := made[int](t, Options{})
+	n := 10_000
+	for i := range n {
+		d.Add(i, "one and the same short text")
+	}
+	took := timed(func() {
+		groups := must(d.Groups(bg, Grouping[int]{}))
+		if len(groups) != 1 || len(groups[0].Members) != n {
+			t.Errorf("%d groups", len(groups))
+		}
+		must(d.Threshold(bg))
+		must(d.Families(bg))
+		must(d.Calibrate(bg, nil, Goal{}))
+	})
+	if found := listed(d.Search("one and the same short text")); len(found) != n {
+		t.Errorf("%d are found", len(found))
+	}
+	if !raceDetector && took > 2*time.Second {
+		t.Errorf("%v", took)
+	}
+	pairs := 0
+	for range d.Pairs(bg) {
+		if pairs++; pairs == 100_000 {
+			break
+		}
+	}
+}
+
+// TestLinear logs how the time grows with the number of texts of some sorts, and fails where it grows like the square.
+func TestLinear(t *testing.T) {
+	if testing.Short() || raceDetector {
+		t.Skip("measures time")
+	}
+	rnd := seeded(t, 82)
+	opening := englishA.text(rnd, 40)
+	template := englishA.some(rnd, 150)
+	for _, c := range []struct {
+		name string
+		n    int // of the larger half
+		most float64
+		text func(i int) string
+	}{
+		{"unrelated", larger(4000, 40_000), 4, func(i int) string { return englishA.text(rnd, 150) }},
+		{"a common opening", larger(2000, 10_000), 6, func(i int) string { return opening + " " + englishA.text(rnd, 150) }},
+		{"a template, half of each", larger(200, 1000), 6, func(i int) string { return englishA.join(template) + " " + englishA.text(rnd, 150) }},
+	} {
+		var took [2]time.Duration
+		for half := range took {
+			d := made[int](t, Options{})
+			n := c.n / (2 - half)
+			for i := range n {
+				d.Add(i, c.text(i))
+			}
+			took[half] = timed(func() {
+				for range d.Pairs(bg) {
+				}
+			})
+			t.Logf("%s: %d texts: Pairs takes %v", c.name, n, took[half])
+			if *full {
+				t.Logf("%s: %d texts: Groups takes %v", c.name, n, timed(func() { must(d.Groups(bg, Grouping[int]{})) }))
+				text := c.text(0)
+				t.Logf("%s: %d texts: Search takes %v", c.name, n, timed(func() { must(d.Exists(text)) }))
+			}
+		}
+		if took[1] > 200*time.Millisecond && float64(took[1]) > c.most*float64(took[0]) {
+			t.Errorf("%s: twice as many take %v instead of %v", c.name, took[1], took[0])
+		}
+	}
+}
+
+// TestMemory: texts in a temporary file change nothing that is found, also when many are replaced, and nothing is left behind.
+func TestMemory(t *testing.T) {
+	texts := revisedTexts(shorter(3000, 1500)) // about 0.8 KB each
+	t.Setenv("TMPDIR", t.TempDir())
+	var want []fact
+	for _, memory := range []int64{0, 16 << 20, 1} {
+		rnd := rand.New(rand.NewPCG(5, 5))
+		d := made[string](t, Options{Memory: memory, Kinds: neardup.AllKinds})
+		for i, text := range texts {
+			d.Add(fmt.Sprint(i), text)
+			if i%5 == 0 { // most of the file becomes useless
+				d.Add(fmt.Sprint("gone ", rnd.IntN(100)), strings.Repeat(fmt.Sprint(i, " "), 2000))
+			}
+		}
+		for i := range 100 {
+			d.Delete(fmt.Sprint("gone ", i))
+		}
+		d.Delete("5")
+		d.Add("5", texts[5])
+		if file := d.contents.File(); (file != nil) != (memory > 0) {
+			t.Errorf("Memory %d: texts in a file: %v", memory, file != nil)
+		} else if file != nil && file.Size() > 16<<20 {
+			t.Errorf("Memory %d: the file has %d bytes", memory, file.Size())
+		}
+		got := factsOf(d.Pairs(bg))
+		if memory == 0 {
+			want = got
+		}
+		sameFacts(t, fmt.Sprint("Memory ", memory), got, want)
+	}
+	if len(want) < 200 {
+		t.Errorf("only %d pairs", len(want))
+	}
+	if left, _ := filepath.Glob(os.Getenv("TMPDIR") + "/*"); runtime.GOOS != "windows" && len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// TestMemoryErrors: a temporary file that cannot be made or read is an error, and nothing is lost.
+func TestMemoryErrors(t *testing.T) {
+	texts := revisedTexts(3000)
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	d := made[int](t, Options{Memory: 1 << 20})
+	var wrong error
+	added := 0
+	for i, text := range texts {
+		if err := d.Add(i, text); err != nil {
+			wrong = err
+			break
+		}
+		added++
+	}
+	if wrong == nil || !strings.Contains(wrong.Error(), "missing") || d.Len() != added {
+		t.Fatalf("error %v after %d documents; %d are there", wrong, added, d.Len())
+	}
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := d.Add(added, texts[added]); err != nil || d.contents.File() == nil {
+		t.Fatal(err)
+	}
+	d.contents.File().Close()
+	if _, err := d.Groups(bg, Grouping[int]{}); err == nil {
+		t.Error("texts cannot be read, and Groups returns no error")
+	}
+	if _, err := d.Families(bg); err == nil {
+		t.Error("texts cannot be read, and Families returns no error")
+	}
+	var last error
+	for p, err := range d.Pairs(bg) {
+		if last = err; err == nil {
+			t.Errorf("texts cannot be read, and Pairs yields %v", p)
+		}
+	}
+	if last == nil {
+		t.Error("texts cannot be read, and Pairs yields no error")
+	}
+	if err := made[int](t, Options{}).Merge(d); err == nil {
+		t.Error("texts cannot be read, and Merge returns no error")
+	}
+}
+
+// TestProgress: Progress is told of the work of each method, from one goroutine at a time, and never more than all.
+func TestProgress(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var told []Progress
+	d := made[int](t, Options{Progress: func(p Progress) {
+		if !mu.TryLock() {
+			t.Error("told twice at a time")
+			return
+		}
+		defer mu.Unlock()
+		if n := len(told); p.Done < 0 || p.Done > p.Total || n > 0 && told[n-1].Stage == p.Stage && p.Done < told[n-1].Done && p.Done > 0 {
+			t.Errorf("%+v after %+v", p, told[n-1])
+		}
+		told = append(told, p)
+	}})
+	for i, text := range revisedTexts(shorter(1500, 400)) {
+		d.Add(i, text)
+	}
+	for name, call := range map[string]func(){
+		"Pairs":     func() { listed(d.Pairs(bg)) },
+		"Centres":   func() { must(d.Groups(bg, Grouping[int]{})) },
+		"Chains":    func() { must(d.Groups(bg, Grouping[int]{Linkage: neardup.Chains})) },
+		"Families":  func() { must(d.Families(bg)) },
+		"Threshold": func() { must(d.Threshold(bg)) },
+		"Calibrate": func() { must(d.Calibrate(bg, nil, Goal{})) },
+	} {
+		told = nil
+		if call(); len(told) < 5 {
+			t.Errorf("%s tells %+v", name, told)
+		}
+	}
+}
+
+// TestReadersAndWriters: all methods at once, also from the bodies of loops.
+func TestReadersAndWriters(t *testing.T) {
+	t.Parallel()
+	texts := englishA.collection(seeded(t, 83), shorter(120, 60))
+	for _, path := range []string{"", filepath.Join(t.TempDir(), "documents")} {
+		d := made[int](t, Options{Kinds: neardup.AllKinds, Memory: 1 << 20})
+		if path != "" {
+			d = opened[int](t, path, Options{Kinds: neardup.AllKinds})
+		}
+		var wg sync.WaitGroup
+		for w := range 6 {
+			wg.Go(func() {
+				for i, text := range texts {
+					switch w {
+					case 0:
+						must(d.SearchAndAdd(i, text))
+					case 1:
+						d.Add(1000+i, text)
+						d.Sync()
+					case 2:
+						for range d.Search(text) {
+							must(d.Delete(i * 3))
+						}
+					case 3:
+						if i%20 == 0 {
+							n := 0
+							for p, err := range d.Pairs(bg) {
+								if err != nil {
+									t.Error(err)
+								}
+								if n++; n < 10 {
+									must(d.Exists(texts[i]))
+									d.Add(2000+i, texts[i]+" more")
+									d.Explain(p.A, p.B)
+								}
+							}
+						}
+					case 4:
+						if i%30 == 0 {
+							must(d.Groups(bg, Grouping[int]{Linkage: linkages[i/30%3], Old: 30}))
+							must(d.Families(bg))
+							must(d.Threshold(bg))
+							must(d.Calibrate(bg, nil, Goal{}))
+							if err := d.Compact(); err != nil {
+								t.Error(err)
+							}
+						}
+					default:
+						for doc := range d.All() {
+							if doc.ID == i {
+								d.Get(i)
+							}
+						}
+						if i%40 == 0 {
+							if err := d.Verify(); err != nil {
+								t.Error(err)
+							}
+							for range d.Comparisons(bg) {
+								d.Len()
+								break
+							}
+						}
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestGoroutines: loops that end early, and contexts that end, leave no goroutine behind.
+func TestGoroutines(t *testing.T) {
+	d := made[int](t, Options{Kinds: neardup.AllKinds})
+	for i, text := range revisedTexts(1000) {
+		d.Add(i, text)
+	}
+	before := runtime.NumGoroutine()
+	for range 20 {
+		for range d.Pairs(bg) {
+			break
+		}
+		for range d.Comparisons(bg) {
+			break
+		}
+		ctx, cancel := context.WithCancel(bg)
+		for range d.Pairs(ctx) {
+			cancel()
+		}
+		cancel()
+		d.Threshold(ctx)
+		d.Families(ctx)
+		d.Groups(ctx, Grouping[int]{Linkage: neardup.Chains})
+		func() {
+			defer func() { recover() }()
+			for range d.Pairs(bg) {
+				panic("the caller's")
+			}
+		}()
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := runtime.NumGoroutine(); n > before {
+		t.Errorf("%d goroutines, and were %d", n, before)
+	}
+	if got := listed(d.Pairs(bg)); !slices.Equal(got, listed(d.Pairs(bg))) {
+		t.Error("other pairs afterwards")
+	}
+}
