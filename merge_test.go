@@ -37,7 +37,7 @@ func TestMerge(t *testing.T) {
 			}
 		}
 		largest := 0
-		changes := shorter(120_000, 40_000)
+		changes := shorter(120_000, 120_000) // fewer than 40,000 fill no part that is merged
 		for i := range changes {
 			switch id := rnd.IntN(20_000); {
 			case i%3 == 0:

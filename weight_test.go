@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/june2013"
@@ -599,16 +598,4 @@ func TestAccumulatorWeighted(t *testing.T) {
 			f()
 		}()
 	}
-}
-
-// shares returns the share of each length of terms, from 1.
-func shares(terms []string) (s []float64) {
-	for _, t := range terms {
-		n := utf8.RuneCountInString(t)
-		for len(s) < n {
-			s = append(s, 0)
-		}
-		s[n-1] += 1 / float64(len(terms))
-	}
-	return s
 }

@@ -125,7 +125,7 @@ func New[ID comparable](options Options) (*Deduplicator[ID], error) {
 		return nil, err
 	}
 	m := content.NewMaker(&o.Fingerprinter)
-	return &Deduplicator[ID]{options: o, maker: m, ids: map[ID]int32{}, contents: content.NewStore(m, o.Memory/bodyShare)}, nil
+	return &Deduplicator[ID]{options: o, maker: m, ids: map[ID]int32{}, contents: content.NewStore(m, max(o.Memory/bodyShare, 1))}, nil
 }
 
 // bodyShare is by which part of the memory texts are kept; the others go to a file.
@@ -225,7 +225,11 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 		made := content.Document{Text: doc.text, Length: doc.length}
 		from.contents.At(doc.content).Detach(&made)
 		made.Set = from.graph.Set(doc.content)
-		if err := d.put(doc.id, made); err != nil {
+		err := from.contents.File().Err()
+		if err == nil {
+			err = d.put(doc.id, made)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -28,7 +28,7 @@ type Explanation struct {
 	// Quantities are what the probability comes from. The logarithm of the odds is the sum of what they add, and of
 	// Constant.
 	Quantities []Quantity
-	Constant   float64
+	Constant   float64 // with the Bias of the options
 
 	// Features has the features of both, those that matter most first; nil for records and for features of the
 	// caller's.
@@ -81,17 +81,17 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	default:
 		e.Kind = neardup.SameWords
 	}
-	if slots[0] == slots[1] {
+	if slots[0] == slots[1] && d.contents.At(slots[0]).HasFeatures() {
 		e.Similarity, e.Probability = 1, 1
 	}
-	e.Duplicate = e.Compared && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
-	e.Quantities, e.Constant = quantities(&v)
+	e.Duplicate = e.Compared && d.contents.At(slots[0]).HasFeatures() && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
+	e.Quantities, e.Constant = d.options.quantities(&v)
 	e.Features = d.features(slots)
 	return e, d.contents.File().Err()
 }
 
 // quantities returns the evidence by name.
-func quantities(v *evidence.Vector) (all []Quantity, constant float64) {
+func (o *Options) quantities(v *evidence.Vector) (all []Quantity, constant float64) {
 	sum, adds := decision.LogOdds(v)
 	for i, name := range evidence.Names {
 		q := Quantity{Name: name, Adds: adds[i]}
@@ -103,7 +103,7 @@ func quantities(v *evidence.Vector) (all []Quantity, constant float64) {
 		sum -= q.Adds
 		all = append(all, q)
 	}
-	return all, sum
+	return all, sum + o.Bias
 }
 
 // features returns the features of two contents by their weight.
@@ -222,7 +222,7 @@ func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison
 			a, b := &s.contents[p.a], &s.contents[p.b]
 			v := w.Evidence(a.slot, b.slot)
 			c := Comparison[ID]{A: s.docs[a.docs[0]].id, B: s.docs[b.docs[0]].id, Similarity: p.Similarity, Probability: p.Probability, IsTemplate: p.IsTemplate}
-			c.Quantities, _ = quantities(&v)
+			c.Quantities, _ = s.options.quantities(&v)
 			if !yield(c, nil) {
 				return
 			}

@@ -32,7 +32,7 @@ func (c copied) texts(rnd *rand.Rand) []string {
 			if own[at] = c.l.word(rnd.IntN(20_000)); c.unique {
 				next++
 				if own[at] = c.l.word(next); c.l.separator == "" { // characters are few, so a word nobody has
-					own[at] = fmt.Sprintf("%c%c", 0x4E00+next%400, 0x9000+next/400%800)
+					own[at] = fmt.Sprintf("%c%c", 0x7000+next%1499, 0x9000+next*31%1999)
 				}
 			}
 		}

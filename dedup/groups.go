@@ -14,8 +14,8 @@ import (
 // come along for free.
 
 // A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
-// around [neardup.Centres] and keeps the longest document of a group. Groups depend on nothing but the documents, whatever
-// the order in which they were added.
+// around [neardup.Centres]: the longest document is the first centre, and keeps what is near it, and so on. Groups depend
+// on nothing but the documents, whatever the order in which they were added.
 type Grouping[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
 	Linkage neardup.Linkage
@@ -32,8 +32,8 @@ type Grouping[ID comparable] struct {
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
-	// one is kept. Prefer chooses within groups and does not change them: around Centres, the preferred one among the
-	// members that all others are near-duplicates of.
+	// one is kept. Prefer chooses within groups and does not change them: around Centres, the first of the eight that it
+	// likes best of which all others are near-duplicates, or else the centre.
 	Prefer func(a, b Document[ID]) bool
 }
 
@@ -69,7 +69,11 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 				s.contents[i].docs = slices.Concat(docs[:1], docs[s.oldOf(docs):])
 			}
 		}
-		of = s.spread(s.group(ctx, &g))
+		byContent := s.group(ctx, &g)
+		if err := cmp.Or(ctx.Err(), s.files()); err != nil {
+			return nil, err // then some contents may be in no group
+		}
+		of = s.spread(byContent)
 	}
 	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
 		return nil, err

@@ -188,7 +188,7 @@ func TestTemplates(t *testing.T) {
 		t.Logf("two letters of %d: probability %.2f, %v", n+2, e.Probability, e.Kind)
 		return e.Duplicate
 	}
-	if !letters(0) || letters(3) || letters(500) {
+	if !letters(0) || letters(6) || letters(500) {
 		t.Error("a form letter with other names: two or three letters show no form, four or more do")
 	}
 }

@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/neardup/neardup"
@@ -27,8 +28,9 @@ const mostTries = 8
 // choose returns the document to keep: the one that Prefer likes best, as far as all others are near-duplicates of it. root
 // represents the group, and is kept if there is none such.
 func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
-	if g.Prefer == nil {
-		return root
+	prefers := g.Prefer
+	if prefers == nil {
+		prefers = func(a, b Document[ID]) bool { return false }
 	}
 	document := func(at int32) Document[ID] {
 		return Document[ID]{ID: k.docs[at].id, Number: k.docs[at].number, Length: k.docs[at].length}
@@ -38,12 +40,12 @@ func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
 		a, b := document(i), document(j)
 		oldA, oldB := int(i) < k.oldDocs, int(j) < k.oldDocs
 		switch {
-		case oldA != oldB && oldA, oldA == oldB && g.Prefer(a, b):
+		case oldA != oldB && oldA, oldA == oldB && prefers(a, b):
 			return -1
-		case oldA != oldB && oldB, oldA == oldB && g.Prefer(b, a):
+		case oldA != oldB && oldB, oldA == oldB && prefers(b, a):
 			return 1
 		}
-		return b.Length - a.Length
+		return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs[i].text, k.docs[j].text))
 	})
 	for n, at := range inOrder {
 		if at == root || n == mostTries && g.Linkage == neardup.Centres {

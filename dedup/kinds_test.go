@@ -145,7 +145,7 @@ func TestPlantedKinds(t *testing.T) {
 	}
 }
 
-// TestMirrors: an article that stands on many sites, with other words before and behind it, is no form, and all its copies
+// TestMirrors: an article that stands on many sites, with a few other words before and behind it, is no form, and all its copies
 // are found.
 func TestMirrors(t *testing.T) {
 	t.Parallel()
@@ -154,7 +154,7 @@ func TestMirrors(t *testing.T) {
 	const sites = 30
 	d := made[int](t, Options{})
 	for i := range sites {
-		d.Add(i, englishA.text(rnd, 20)+"\n"+article+"\n"+englishA.text(rnd, 20))
+		d.Add(i, englishA.text(rnd, 5)+"\n"+article+"\n"+englishA.text(rnd, 5))
 	}
 	for i := range 100 {
 		d.Add(sites+i, englishA.text(rnd, 300))

@@ -50,14 +50,13 @@ type Options struct {
 	Memory int64
 
 	// Progress, if set, is called now and then while Pairs, Groups and their like work on many documents, from one
-	// goroutine at a time. It should return soon, and must not call the Deduplicator.
+	// goroutine at a time. What was compared already is not compared again, so a call may have nothing to tell. It should return soon, and must not call the Deduplicator.
 	Progress func(Progress)
 }
 
-// A Progress says what a [Deduplicator] is doing. The stages come in this order, and a stage may end before Done is
-// Total.
+// A Progress says what a [Deduplicator] is doing. A stage may end before Done is Total.
 type Progress struct {
-	Stage string // "gathering" neighbours, or "comparing"
+	Stage string // "comparing"
 	Done  int    // documents
 	Total int
 }

@@ -240,3 +240,28 @@ func TestOrderOfTwins(t *testing.T) {
 		slices.Reverse(twins)
 	}
 }
+
+// TestOrderOfTies: in a family of more copies than a neighbourhood has room for, many are equally near. Which of them count does
+// not depend on the order of adding.
+func TestOrderOfTies(t *testing.T) {
+	t.Parallel()
+	rnd := seeded(t, 9)
+	texts := copied{englishA, true, 90, 0.01}.texts(rnd)
+	var want []string
+	for round := range 3 {
+		d := made[string](t, Options{})
+		for _, i := range rnd.Perm(len(texts)) {
+			d.Add(texts[i], texts[i])
+		}
+		var got []string
+		for c := range d.Comparisons(bg) {
+			got = append(got, fmt.Sprintf("%q %q %v %v %v", min(c.A, c.B), max(c.A, c.B), c.Similarity, c.Probability, c.Quantities))
+		}
+		if slices.Sort(got); round == 0 {
+			want = got
+		}
+		if !slices.Equal(got, want) {
+			t.Fatal("comparisons depend on the order of adding")
+		}
+	}
+}

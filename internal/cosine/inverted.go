@@ -1,5 +1,5 @@
 // Package cosine finds vectors by exact cosine: the vectors most similar to a query ([Tables] and
-// [Query]), and all pairs above a threshold ([Join]).
+// [Query]), and all pairs above a threshold ([Pairs]).
 //
 // Both use an inverted index (Li 2015 §1). Each term has a posting list: the vectors that have the
 // term, each with its weight there. Vectors are scaled to unit length first, so a cosine is a sum
@@ -40,7 +40,6 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -78,18 +77,9 @@ type Source interface {
 	// Vector returns vector i, sorted by feature. It may make the vector in the memory of buf,
 	// which is a vector that the caller no longer needs, or nil.
 	Vector(i int, buf []Term) []Term
-
-	// Weigh gives the terms of vector i their final weights. df[k] is the number of vectors that
-	// have the feature of v[k], as far as they count. It returns as many terms, in the same order.
-	Weigh(i int, v []Term, df []uint32) []Term
-
-	// Copies tells which vectors are near-copies of each other. These count once together for the
-	// document frequencies, so that what many copies share does not look frequent. The result has,
-	// for each vector, the first vector of its group. nil means that all vectors count.
-	Copies() []int
 }
 
-// A Slice is a source of vectors whose weights are final. All of them count.
+// A Slice is a source of vectors in memory.
 type Slice[V ~[]Term] []V
 
 // Len implements [Source].
@@ -98,17 +88,11 @@ func (v Slice[V]) Len() int { return len(v) }
 // Vector implements [Source].
 func (v Slice[V]) Vector(i int, _ []Term) []Term { return v[i] }
 
-// Weigh implements [Source].
-func (v Slice[V]) Weigh(_ int, w []Term, _ []uint32) []Term { return w }
-
-// Copies implements [Source].
-func (v Slice[V]) Copies() []int { return nil }
-
-// A Numbered is a collection of vectors in memory whose features have numbers from 0, ascending
+// A numbered is a collection of vectors in memory whose features have numbers from 0, ascending
 // with the hash of the feature. So the terms of a vector are sorted by number, and what belongs to
 // a feature is an array.
-type Numbered struct {
-	N        int      // vectors
+type numbered struct {
+	n        int      // vectors
 	features []uint64 // the hash of each number
 	df       []uint32 // the document frequency of each number, 1 or more
 	parts    []numberedPart
@@ -123,146 +107,53 @@ type numberedPart struct {
 	squares []float64 // of each vector with itself, including the terms that were left out
 }
 
-// Number reads the vectors of src and numbers the features that at least so many vectors have. It
+// number reads the vectors of src and numbers the features that at least so many vectors have. It
 // leaves out the others: a feature of one vector only is in no pair, and matters for nothing but
 // the length of that vector, which counts it.
-func Number(src Source, least uint32) *Numbered {
-	v := &Numbered{N: src.Len()}
-	v.parts = make([]numberedPart, (v.N+parallel.Chunk-1)/parallel.Chunk)
-	table := Count(src)
+func number(src Source, least uint32) *numbered {
+	v := &numbered{n: src.Len()}
+	v.parts = make([]numberedPart, (v.n+parallel.Chunk-1)/parallel.Chunk)
+	table := frequencies(src)
 	v.enter(table, least)
-	parallel.Chunks(v.N, func(c, from, to int) {
+	parallel.Chunks(v.n, func(c, from, to int) {
 		part := &v.parts[c]
 		var buf []Term
-		var ids, df []uint32
 		for i := from; i < to; i++ {
 			buf = src.Vector(i, buf)
-			ids, df = ids[:0], df[:0]
 			for _, t := range buf {
-				id := table.Find(t.Feature, 0) // from 1; 0 is left out
-				ids = append(ids, id)
-				if id == 0 {
-					df = append(df, 1)
-				} else {
-					df = append(df, v.df[id-1])
+				if id := table.Find(t.Feature, 0); id > 0 { // 0 is left out
+					part.ids, part.weights = append(part.ids, id-1), append(part.weights, t.Weight)
 				}
 			}
-			w := src.Weigh(i, buf, df)
-			for k, id := range ids {
-				if id > 0 {
-					part.ids, part.weights = append(part.ids, id-1), append(part.weights, w[k].Weight)
-				}
-			}
-			part.ends, part.squares = append(part.ends, len(part.ids)), append(part.squares, Square(w))
+			part.ends, part.squares = append(part.ends, len(part.ids)), append(part.squares, Square(buf))
 		}
 		part.ids, part.weights = slices.Clip(part.ids), slices.Clip(part.weights)
 	})
 	return v
 }
 
-// Count returns the document frequency of each feature, where near-copies count once together: in
-// how many groups of near-copies some vector has the feature. A feature that a group of several
-// vectors has gets the bit [frequency.Marked] besides, since more vectors may have it than the
-// frequency says.
-func Count(src Source) *frequency.Table {
+// frequencies returns the document frequency of each feature.
+func frequencies(src Source) *frequency.Table {
 	var table frequency.Table
-	table.Prepare()
-	groups := copiesOf(src)
-	isAlone := func(i int) bool { return groups.alone == nil || groups.alone[i] }
 	parallel.Chunks(src.Len(), func(_, from, to int) {
-		c := counter{table: &table}
-		for i := from; i < to; i++ {
-			if isAlone(i) {
-				c.buf = src.Vector(i, c.buf)
-				c.keys = c.keys[:0]
-				for _, t := range c.buf {
-					c.keys = append(c.keys, t.Feature)
-				}
-				c.count(c.keys)
-			}
-		}
-	})
-	if groups.alone == nil {
-		return &table
-	}
-	parallel.Each(len(groups.several), func(g int) {
-		c := counter{table: &table}
-		c.bag.Factor = rand.Uint64() | 1
-		for _, i := range groups.several[g] {
-			c.buf = src.Vector(i, c.buf)
-			for _, t := range c.buf {
-				c.bag.Entry(t.Feature)
-			}
-		}
-		c.count(c.bag.Keys)
-	})
-	// Marks come last, because nothing may be counted after them.
-	parallel.Each(len(groups.several), func(g int) {
 		var buf []Term
-		var keys []uint64
-		for _, i := range groups.several[g] {
+		var keys, sorted []uint64
+		for i := from; i < to; i++ {
 			buf, keys = src.Vector(i, buf), keys[:0]
 			for _, t := range buf {
 				keys = append(keys, t.Feature)
 			}
-			table.Mark(keys)
+			sorted = slices.Grow(sorted[:0], len(keys))[:len(keys)]
+			table.Count(keys, sorted)
 		}
 	})
 	return &table
 }
 
-// A copyGroups has the vectors of a [Source] by groups of near-copies.
-type copyGroups struct {
-	alone   []bool  // whether a vector is a group of its own; nil means that all are
-	several [][]int // the vectors of each other group
-}
-
-// copiesOf reads the groups of a source.
-func copiesOf(src Source) (g copyGroups) {
-	first := src.Copies()
-	if first == nil {
-		return g
-	}
-	g.alone = make([]bool, len(first))
-	members := make([]int, len(first)) // of the group with this first vector
-	for _, f := range first {
-		members[f]++
-	}
-	number := map[int]int{}
-	for i, f := range first {
-		if members[f] == 1 {
-			g.alone[i] = true
-			continue
-		}
-		n, ok := number[f]
-		if !ok {
-			n = len(g.several)
-			number[f] = n
-			g.several = append(g.several, nil)
-		}
-		g.several[n] = append(g.several[n], i)
-	}
-	return g
-}
-
-// A counter counts the features of vectors in a table, with buffers of its own.
-type counter struct {
-	table        *frequency.Table
-	bag          frequency.Bag
-	buf          []Term
-	keys, sorted []uint64
-}
-
-// count adds 1 to the frequency of each feature.
-func (c *counter) count(features []uint64) {
-	c.sorted = slices.Grow(c.sorted[:0], len(features))[:len(features)]
-	c.table.Count(features, c.sorted)
-}
-
 // enter numbers the features of a table that have a count of at least least, and keeps their
 // frequencies. In the table it replaces each count by 1 plus the number, or by 0 if the feature is
 // left out. A table has no order, so the features are sorted: the numbers are always the same.
-func (v *Numbered) enter(table *frequency.Table, least uint32) {
+func (v *numbered) enter(table *frequency.Table, least uint32) {
 	type entry struct {
 		key   uint64
 		value *uint32
@@ -270,7 +161,7 @@ func (v *Numbered) enter(table *frequency.Table, least uint32) {
 	var entries [len(table.Shards)][]entry
 	parallel.Each(len(entries), func(i int) {
 		table.Shards[i].Each(func(key uint64, count *uint32) {
-			if *count < least { // a marked count is 2³¹ or more, so its feature stays
+			if *count < least {
 				*count = 0
 			} else {
 				entries[i] = append(entries[i], entry{key, count})
@@ -280,14 +171,14 @@ func (v *Numbered) enter(table *frequency.Table, least uint32) {
 	})
 	for _, part := range entries { // a shard has the keys whose highest bits are its number
 		for _, e := range part {
-			v.features, v.df = append(v.features, e.key), append(v.df, max(*e.value&^frequency.Marked, 1))
+			v.features, v.df = append(v.features, e.key), append(v.df, *e.value)
 			*e.value = uint32(len(v.features))
 		}
 	}
 }
 
 // vector returns vector i without the terms that were left out, and its square with them.
-func (v *Numbered) vector(i int) (ids []uint32, weights []float32, square float64) {
+func (v *numbered) vector(i int) (ids []uint32, weights []float32, square float64) {
 	part := &v.parts[i/parallel.Chunk]
 	i %= parallel.Chunk
 	from := 0
@@ -322,10 +213,10 @@ func (p posting) weight() float32 { return math.Float32frombits(uint32(p >> 32))
 // newPostings makes posting lists of the vectors i with in(i), each for its terms up to level
 // upTo(i). It counts in parallel, and then enters the vectors in ascending order. Positions are
 // 32 bits, so it panics at 2³² postings.
-func newPostings(v *Numbered, in func(i int) bool, upTo func(i int) int) postings {
+func newPostings(v *numbered, in func(i int) bool, upTo func(i int) int) postings {
 	p := postings{starts: make([]uint32, len(v.features)+1)}
 	counts := make([]atomic.Uint32, len(v.features))
-	parallel.Chunks(v.N, func(_, from, to int) {
+	parallel.Chunks(v.n, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			if !in(i) {
 				continue
@@ -350,7 +241,7 @@ func newPostings(v *Numbered, in func(i int) bool, upTo func(i int) int) posting
 	p.starts[len(counts)] = uint32(sum)
 	p.lists = make([]posting, sum)
 	next := slices.Clone(p.starts)
-	for i := range v.N {
+	for i := range v.n {
 		if !in(i) {
 			continue
 		}
@@ -367,12 +258,12 @@ func newPostings(v *Numbered, in func(i int) bool, upTo func(i int) int) posting
 }
 
 // level returns the level of a feature.
-func (v *Numbered) level(id uint32) int { return termLevel(v.df[id], uint32(v.N)) }
+func (v *numbered) level(id uint32) int { return termLevel(v.df[id], uint32(v.n)) }
 
 // measure returns how long each vector is above each level. It is 0 above the highest.
-func (v *Numbered) measure() above {
-	a := newAbove(v.N)
-	parallel.Chunks(v.N, func(_, from, to int) {
+func (v *numbered) measure() above {
+	a := newAbove(v.n)
+	parallel.Chunks(v.n, func(_, from, to int) {
 		for i := from; i < to; i++ {
 			ids, weights, square := v.vector(i)
 			unit := UnitFactor(square)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/neardup/neardup/internal/parallel"
 )
@@ -19,9 +18,9 @@ import (
 //	usual   the vectors that are not among the longest 1/128 of all vectors above any level
 //	others  the rest; they may have any length, so queries read farther here
 //
-// In [Join.Pairs] each vector queries for vectors before it, so that each pair is found once.
+// Each vector queries for vectors before it, so that each pair is found once.
 
-// A Pair is two vectors by position, A < B unless [Join.Each] found it, and their cosine.
+// A Pair is two vectors by position, A < B, and their cosine.
 type Pair struct {
 	A, B       int
 	Similarity float64
@@ -36,26 +35,21 @@ func Pairs(src Source, n, from int, least float64) iter.Seq[Pair] {
 	}
 	return func(yield func(Pair) bool) {
 		if n > 0 {
-			v := Number(src, 2)
-			NewJoin(v, least, func(i int) bool { return i < n }).Pairs(from)(yield)
+			v := number(src, 2)
+			newJoin(v, least, n).pairs(from)(yield)
 		}
 	}
 }
 
-// A Join is an inverted index of the vectors that may be A of a pair, for one threshold. Searches
+// A join is an inverted index of the vectors that may be A of a pair, for one threshold. Searches
 // do not change it, so it is safe for concurrent use.
-type Join struct {
-	// Skip, if not nil, tells of two vectors whether the caller does not want them as a pair. Several
-	// goroutines call it, for pairs that may reach the threshold.
-	Skip func(i, j int) bool
-
-	v       *Numbered
+type join struct {
+	v       *numbered
 	least   float64 // the threshold
 	above   above
-	entered []uint8   // for each vector the level up to which its terms are in the lists
-	usual   lists     // of the vectors that are no longer above any level than nearly all vectors
-	others  lists     // of the other vectors
-	workers sync.Pool // of *searcher, for Each
+	entered []uint8 // for each vector the level up to which its terms are in the lists
+	usual   lists   // of the vectors that are no longer above any level than nearly all vectors
+	others  lists   // of the other vectors
 }
 
 // lists is an inverted index of some vectors, with the greatest length that they have above each
@@ -69,12 +63,12 @@ type lists struct {
 // smaller one makes others smaller, but lets queries read more of usual.
 const share = 1.0 / 128
 
-// NewJoin indexes the vectors i of v with in(i), for pairs with a cosine of at least least, which
+// newJoin indexes the first n vectors of v, for pairs with a cosine of at least least, which
 // must be above 0.
-func NewJoin(v *Numbered, least float64, in func(i int) bool) *Join {
-	j := &Join{v: v, least: least, above: v.measure(), entered: make([]uint8, v.N)}
+func newJoin(v *numbered, least float64, n int) *join {
+	j := &join{v: v, least: least, above: v.measure(), entered: make([]uint8, v.n)}
 	for l := range levels {
-		counts, left := [256]int{}, int(share*float64(v.N))
+		counts, left := [256]int{}, int(share*float64(v.n))
 		for _, a := range j.above.at(l) {
 			counts[a]++
 		}
@@ -84,25 +78,24 @@ func NewJoin(v *Numbered, least float64, in func(i int) bool) *Join {
 		}
 		j.usual.longest[l], j.others.longest[l] = uint8(longest), 255
 	}
-	isUsual := make([]bool, v.N)
-	for i := range v.N {
+	isUsual := make([]bool, v.n)
+	for i := range v.n {
 		j.entered[i] = uint8(j.upTo(i, &j.others))
 		isUsual[i] = true
 		for l, longest := range j.usual.longest {
 			isUsual[i] = isUsual[i] && j.above.at(l)[i] <= longest
 		}
 	}
-	j.workers.New = func() any { return &searcher{Join: j, sums: make([]float32, v.N)} }
 	upTo := func(i int) int { return int(j.entered[i]) }
-	j.usual.postings = newPostings(v, func(i int) bool { return in(i) && isUsual[i] }, upTo)
-	j.others.postings = newPostings(v, func(i int) bool { return in(i) && !isUsual[i] }, upTo)
+	j.usual.postings = newPostings(v, func(i int) bool { return i < n && isUsual[i] }, upTo)
+	j.others.postings = newPostings(v, func(i int) bool { return i < n && !isUsual[i] }, upTo)
 	return j
 }
 
 // upTo returns the lowest level with this property: what vector i has above the level, times what
 // any vector of the lists has there at most, is below the threshold. So a vector of the lists that
 // reaches the threshold shares a term with vector i up to this level.
-func (j *Join) upTo(i int, of *lists) (l int) {
+func (j *join) upTo(i int, of *lists) (l int) {
 	ids, _, _ := j.v.vector(i)
 	least := j.least - sumError(len(ids))
 	for l < levels-1 && float64(int(j.above.at(l)[i])*int(of.longest[l]))/(255*255) >= least {
@@ -111,14 +104,14 @@ func (j *Join) upTo(i int, of *lists) (l int) {
 	return l
 }
 
-// Pairs yields the pairs (A, B) with A in the lists, B ≥ from and A < B, sorted by B and then by A.
-func (j *Join) Pairs(from int) iter.Seq[Pair] {
+// pairs yields the pairs (A, B) with A in the lists, B ≥ from and A < B, sorted by B and then by A.
+func (j *join) pairs(from int) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		v := j.v
-		worker := func() *searcher { return &searcher{Join: j, sums: make([]float32, v.N)} }
-		parallel.InOrder((v.N-from+parallel.Chunk-1)/parallel.Chunk, worker, func(w *searcher, c int, emit func([]Pair) bool) {
-			for i := from + c*parallel.Chunk; i < min(v.N, from+(c+1)*parallel.Chunk); i++ {
-				if w.query(i, i); len(w.found) >= 4*parallel.Chunk {
+		worker := func() *searcher { return &searcher{join: j, sums: make([]float32, v.n)} }
+		parallel.InOrder((v.n-from+parallel.Chunk-1)/parallel.Chunk, worker, func(w *searcher, c int, emit func([]Pair) bool) {
+			for i := from + c*parallel.Chunk; i < min(v.n, from+(c+1)*parallel.Chunk); i++ {
+				if w.query(i); len(w.found) >= 4*parallel.Chunk {
 					if !emit(w.found) {
 						return
 					}
@@ -138,77 +131,30 @@ func (j *Join) Pairs(from int) iter.Seq[Pair] {
 	}
 }
 
-// Each calls take once for each i of vectors, in their order, with the pairs (y, i) for all vectors
-// y of the lists that reach the threshold, except i itself, sorted by y; y may be before or after
-// i. It searches on several goroutines and calls take on its own.
-//
-// If covered(i) is true by the time that i is to be searched, the caller does not need its pairs
-// any more. Each then skips the search and calls take with none. Several goroutines call covered.
-func (j *Join) Each(vectors []int, covered func(i int) bool, take func(found []Pair)) {
-	// Callers ask for a few vectors at a time. So the searchers, with a sum for each vector, are in
-	// a pool and outlive the call.
-	none := func() struct{} { return struct{}{} }
-	parallel.InOrder(len(vectors), none, func(_ struct{}, k int, emit func([]Pair) bool) {
-		if covered(vectors[k]) {
-			emit(nil)
-			return
-		}
-		w := j.workers.Get().(*searcher)
-		defer j.workers.Put(w)
-		w.found = w.found[:0]
-		w.query(vectors[k], j.v.N)
-		emit(slices.Clone(w.found))
-	}, func(found []Pair) bool {
-		take(found)
-		return true
-	})
-}
-
-// Drop takes vectors out of the posting lists, so that no search finds them any more. No search may
-// run meanwhile.
-func (j *Join) Drop(gone func(i int) bool) {
-	for _, in := range []*lists{&j.usual, &j.others} {
-		left := in.lists[:0]
-		from := uint32(0)
-		for id := range in.starts[:len(in.starts)-1] {
-			list := in.lists[from:in.starts[id+1]]
-			from = in.starts[id+1]
-			in.starts[id] = uint32(len(left))
-			for _, p := range list {
-				if !gone(int(p.vector())) {
-					left = append(left, p)
-				}
-			}
-		}
-		in.starts[len(in.starts)-1] = uint32(len(left))
-		in.lists = left
-	}
-}
-
 // A searcher is the state of one worker. Between queries all sums are 0.
 type searcher struct {
-	*Join
+	*join
 	sums    []float32 // for each vector the sum so far; 0 if it was not met
 	touched []uint32  // the vectors that were met
 	table   weightTable[uint32]
 	found   []Pair
 }
 
-// query appends to found the pairs (y, i) for the vectors y of the lists before end, sorted by y.
-func (w *searcher) query(i, end int) {
+// query appends to found the pairs (y, i) for the vectors y < i of the lists, sorted by y.
+func (w *searcher) query(i int) {
 	first := len(w.found)
 	compared := false // the table has the terms of vector i
 	for _, in := range []*lists{&w.usual, &w.others} {
 		upTo := w.upTo(i, in)
-		w.sum(i, end, upTo, in)
+		w.sum(i, upTo, in)
 		compared = w.compare(i, upTo, compared)
 	}
 	slices.SortFunc(w.found[first:], func(a, b Pair) int { return a.A - b.A })
 }
 
 // sum reads the posting lists of the terms that vector i has up to a level, as far as they are of
-// vectors before end, and adds the products up.
-func (w *searcher) sum(i, end, upTo int, in *lists) {
+// vectors before i, and adds the products up.
+func (w *searcher) sum(i, upTo int, in *lists) {
 	ids, weights, square := w.v.vector(i)
 	unit := UnitFactor(square)
 	w.touched = w.touched[:0]
@@ -218,13 +164,13 @@ func (w *searcher) sum(i, end, upTo int, in *lists) {
 		}
 		x := float32(float64(weights[k]) * unit)
 		list := in.lists[in.starts[id]:in.starts[id+1]]
-		if len(list) > 8 && end < w.v.N { // in a shorter list the loop finds the end as fast
-			n, _ := slices.BinarySearchFunc(list, uint32(end), func(p posting, end uint32) int { return cmp.Compare(p.vector(), end) })
+		if len(list) > 8 { // in a shorter list the loop finds the end as fast
+			n, _ := slices.BinarySearchFunc(list, uint32(i), func(p posting, i uint32) int { return cmp.Compare(p.vector(), i) })
 			list = list[:n]
 		}
 		for _, p := range list {
 			y := p.vector()
-			if int(y) >= end {
+			if int(y) >= i {
 				break
 			}
 			s := w.sums[y]
@@ -249,10 +195,7 @@ func (w *searcher) compare(i, upTo int, compared bool) bool {
 		sum := w.sums[y]
 		w.sums[y] = 0
 		above := w.above.at(min(upTo, int(w.entered[y])))
-		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least || int(y) == i {
-			continue
-		}
-		if w.Skip != nil && w.Skip(i, int(y)) {
+		if float64(sum)+float64(int(above[i])*int(above[y]))/(255*255)+room < w.least {
 			continue
 		}
 		if !compared {
@@ -269,25 +212,4 @@ func (w *searcher) compare(i, upTo int, compared bool) bool {
 		}
 	}
 	return compared
-}
-
-// Cosine returns the exact cosine of the vectors i and j, in time linear in their terms. Terms that
-// were left out count for their lengths.
-func (v *Numbered) Cosine(i, j int) float64 {
-	a, aw, aa := v.vector(i)
-	b, bw, bb := v.vector(j)
-	dot := 0.0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch x, y := a[i], b[j]; {
-		case x < y:
-			i++
-		case x > y:
-			j++
-		default:
-			dot += float64(aw[i]) * float64(bw[j])
-			i++
-			j++
-		}
-	}
-	return Of(dot, aa, bb)
 }

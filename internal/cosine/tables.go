@@ -71,7 +71,7 @@ func VectorOf(v []Term, doc []uint64) []Term {
 	return v
 }
 
-// Docs is a column of documents as a [Source]. The weights are final, and all vectors count.
+// Docs is a column of documents as a [Source].
 type Docs struct {
 	store.Column
 	N int // documents
@@ -83,13 +83,7 @@ func (d *Docs) Len() int { return d.N }
 // Vector implements [Source].
 func (d *Docs) Vector(i int, buf []Term) []Term { return VectorOf(buf[:0], d.Doc(uint32(i))) }
 
-// Weigh implements [Source].
-func (d *Docs) Weigh(_ int, v []Term, _ []uint32) []Term { return v }
-
-// Copies implements [Source].
-func (d *Docs) Copies() []int { return nil }
-
-// Tables is the inverted index of the vectors of a run. It never changes. Unlike a [Join] it has
+// Tables is the inverted index of the vectors of a run. It never changes. Unlike a join it has
 // all terms of all vectors, because it does not know the thresholds of its queries.
 type Tables struct {
 	docs     Docs
@@ -108,7 +102,7 @@ type Tables struct {
 // NewTables builds the inverted index of the documents, which it keeps.
 func NewTables(docs store.Column) *Tables {
 	t := &Tables{docs: Docs{docs, len(docs.Ends)}}
-	v := Number(&t.docs, 1)
+	v := number(&t.docs, 1)
 	p := newPostings(v, func(int) bool { return true }, func(int) int { return levels })
 	t.features, t.starts, t.lists, t.above = v.features, p.starts, p.lists, v.measure()
 	t.prepare()

@@ -24,10 +24,10 @@ import (
 // which ends a search. The hash is multiplicative with a secret factor, so nobody can choose keys
 // that meet in one line.
 //
-// The zero value is an empty table. [Table.Count], [Table.Add], [Table.Mark] and the methods over
+// The zero value is an empty table. [Table.Count], [Table.Add] and the methods over
 // the whole table lock what they touch. [Table.Find] does not: nothing may be written meanwhile.
 type Table struct {
-	factor uint64 // odd; chosen by Prepare
+	factor uint64 // odd; chosen by prepare
 	once   sync.Once
 	Shards [64]shard
 }
@@ -50,8 +50,8 @@ type line struct {
 // makes 64.
 const lineKeys = 5
 
-// Prepare chooses the factor, once. Only [Table.Mark] needs it to have been called.
-func (f *Table) Prepare() {
+// prepare chooses the factor, once.
+func (f *Table) prepare() {
 	f.once.Do(func() { f.factor = rand.Uint64() | 1 })
 }
 
@@ -94,29 +94,6 @@ func (f *Table) Find(key uint64, missing uint32) uint32 {
 		}
 	}
 }
-
-// FindAll sets values to what Find returns for each key. Most of the time of Find is waiting for memory, so it
-// has several keys on the way at once.
-func (f *Table) FindAll(keys []uint64, missing uint32, values []uint32) {
-	const ahead = 16
-	touched := uint64(0)
-	for i, key := range keys {
-		if i+ahead < len(keys) {
-			next := max(keys[i+ahead], 1)
-			if lines := f.Shards[next>>58].lines; len(lines) > 0 {
-				at, _ := bits.Mul64(next*f.factor, uint64(len(lines)))
-				touched |= lines[at].keys[0]
-			}
-		}
-		values[i] = f.Find(key, missing)
-	}
-	f.touched(touched)
-}
-
-// touched keeps the compiler from leaving out loads whose values nobody needs.
-//
-//go:noinline
-func (f *Table) touched(uint64) {}
 
 // slot returns the place of a key's value, or nil and the line with room for it. The shard must
 // have lines.
@@ -181,7 +158,7 @@ func (s *shard) resize(lines int, min uint32, factor uint64) {
 // frequencies. The keys must differ. It sorts them by shard first, into sorted, which must be as
 // long, so that it takes each lock at most once.
 func (f *Table) Count(keys, sorted []uint64) {
-	f.Prepare()
+	f.prepare()
 	// A counting sort.
 	var starts [len(f.Shards) + 1]int
 	for _, k := range keys {
@@ -210,44 +187,17 @@ func (f *Table) Count(keys, sorted []uint64) {
 
 // Add adds n to the count of a key.
 func (f *Table) Add(key uint64, n uint32) {
-	f.Prepare()
+	f.prepare()
 	s := &f.Shards[key>>58]
 	s.Lock()
 	s.add(key, n, f.factor)
 	s.Unlock()
 }
 
-// Marked is the bit of a count that [Table.Mark] sets.
-const Marked = 1 << 31
-
-// Mark sets the bit Marked in the counts of keys, and enters new keys with this bit alone. Nothing
-// may be counted afterwards, and counts must be below 2³¹.
-func (f *Table) Mark(keys []uint64) {
-	for _, key := range keys {
-		s := &f.Shards[key>>58]
-		s.Lock()
-		if v := s.find(key, f.factor); v != nil {
-			*v |= Marked
-		} else {
-			s.add(key, Marked, f.factor)
-		}
-		s.Unlock()
-	}
-}
-
-// find returns the place of a key's value, or nil if the key is not there.
-func (s *shard) find(key, factor uint64) *uint32 {
-	if len(s.lines) == 0 {
-		return nil
-	}
-	v, _ := s.slot(max(key, 1), factor)
-	return v
-}
-
 // Prune removes the keys with a count below min, and gives their memory back. It returns the
 // largest of the counts that it removed, or 0 if it removed none.
 func (f *Table) Prune(min uint32) (largest uint32) {
-	f.Prepare()
+	f.prepare()
 	for i := range f.Shards {
 		s := &f.Shards[i]
 		s.Lock()
@@ -306,9 +256,9 @@ func (f *Table) Len() (n int) {
 // Take moves everything into a new table, and leaves f empty. It copies no keys, so the new table
 // has to have the same factor.
 func (f *Table) Take() *Table {
-	f.Prepare()
+	f.prepare()
 	t := &Table{factor: f.factor}
-	t.Prepare()
+	t.prepare()
 	t.factor = f.factor
 	for i := range f.Shards {
 		from, to := &f.Shards[i], &t.Shards[i]

@@ -1,8 +1,7 @@
 // Package graph groups the vertices 0 to n−1 of a graph whose edges join similar documents. There
-// are three kinds of groups: connected components ([Forest], [ComponentsOf]), groups around centres
-// ([Centres], [CentresOf]), and groups in which every two members are similar ([CompleteLinks]).
-// The functions whose names end in Of look the edges up as they need them, instead of getting all
-// of them.
+// are three kinds of groups: connected components ([Forest]), groups around centres ([Centres], and
+// [CentresOf], which looks the edges up as it needs them, instead of getting all of them), and groups
+// in which every two members are similar ([CompleteLinks]).
 //
 // The result is always a slice that has, for each vertex, the vertex that stands for its group. The
 // vertices of an edge must be in the range 0 to n−1.

@@ -96,51 +96,6 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 	return of
 }
 
-// ComponentsOf returns the smallest vertex of each vertex's connected component, for a graph whose
-// edges are looked up when they are needed. It is a breadth-first search.
-//
-// It calls near with a chunk of reached vertices. For each of them, in any order, near must call
-// use with the vertex and its edges to vertices that have not been dropped. It calls drop each time
-// that half of the remaining vertices have been reached: drop should remove those from what near
-// looks at, because edges to them tell nothing new. So in one large component the first look-up
-// reaches all others, and the rest of the look-ups cost next to nothing.
-func ComponentsOf(n int, near func(is []int, use func(i int, near []Edge)), drop func(reached func(i int) bool)) []int {
-	of := make([]int, n)
-	for i := range of {
-		of[i] = -1
-	}
-	left, reached := n, 0 // vertices that are not dropped, and how many of these are reached
-	var queue []int
-	// reach adds a vertex to the component of root.
-	reach := func(i, root int) {
-		of[i] = root
-		queue = append(queue, i)
-		reached++
-	}
-	for root := range n {
-		if of[root] >= 0 {
-			continue
-		}
-		// Each round takes a chunk of the queue.
-		for reach(root, root); len(queue) > 0; {
-			if left > 0 && 2*reached >= left {
-				drop(func(i int) bool { return of[i] >= 0 })
-				left, reached = left-reached, 0
-			}
-			some := queue[:min(len(queue), parallel.Chunk)]
-			queue = queue[len(some):]
-			near(some, func(_ int, near []Edge) {
-				for _, e := range near {
-					if of[e.To] < 0 {
-						reach(e.To, root)
-					}
-				}
-			})
-		}
-	}
-	return of
-}
-
 // Represent changes the representatives of groups. of has the smallest member of each vertex's
 // group; the result, in the same slice, has the member that is first by before. A nil before
 // changes nothing.

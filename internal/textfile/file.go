@@ -43,29 +43,19 @@ const (
 	bufferBytes = 1 << 20
 )
 
-// Temporary makes an empty file in the folder for temporary files.
+// Temporary makes an empty file in the folder for temporary files. It is removed at once where that is possible, so
+// that nobody sees it and nothing is left behind, and otherwise when nobody refers to it any more.
 func Temporary() (*File, error) {
-	f := &File{}
-	var err error
-	f.file, err = TemporaryFile(f)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// TemporaryFile makes a file in the folder for temporary files. It is removed at once where that is possible, so
-// that nobody sees it and nothing is left behind, and otherwise when nobody refers to its owner any more.
-func TemporaryFile[T any](owner *T) (*os.File, error) {
-	f, err := os.CreateTemp("", "neardup-*")
+	file, err := os.CreateTemp("", "neardup-*")
 	if err != nil {
 		return nil, fmt.Errorf("neardup: %w", err)
 	}
-	if os.Remove(f.Name()) != nil {
-		runtime.AddCleanup(owner, func(f *os.File) {
-			f.Close()
-			os.Remove(f.Name())
-		}, f)
+	f := &File{file: file}
+	if os.Remove(file.Name()) != nil {
+		runtime.AddCleanup(f, func(file *os.File) {
+			file.Close()
+			os.Remove(file.Name())
+		}, file)
 	}
 	return f, nil
 }
@@ -186,15 +176,6 @@ func (f *File) Size() int64 {
 
 // Begin returns where the first text is.
 func (f *File) Begin() int64 { return f.begin }
-
-// Cut takes away what is behind the first bytes, of a file that was just opened.
-func (f *File) Cut(size int64) {
-	if size < f.written {
-		if f.failed = f.file.Truncate(size); f.failed == nil {
-			f.written = size
-		}
-	}
-}
 
 // Bytes returns how much of a file a text of n bytes takes.
 func Bytes(n int) int64 { return sumBytes + int64(n) }

@@ -83,9 +83,9 @@ func TestFile(t *testing.T) {
 			t.Errorf("at %d: %q, error %v", at, got, f.Err())
 		}
 	}
-	f.Cut(size)
-	if at, err := f.Append("more"); at != size || err != nil || f.Read(at, 4, &buf) != "more" {
-		t.Errorf("Append after Cut: at %d, error %v", at, err)
+	// What a crash left at the end does no harm.
+	if at, err := f.Append("more"); at != size+3 || err != nil || f.Read(at, 4, &buf) != "more" {
+		t.Errorf("Append behind the rest of a text: at %d, error %v", at, err)
 	}
 	if _, err := Open(path, "texts", "v=2", "begin again"); !errors.Is(err, format.ErrVersion) {
 		t.Errorf("another version: %v", err)

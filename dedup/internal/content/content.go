@@ -19,6 +19,8 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/clean"
+	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/textfile"
 	"github.com/neardup/neardup/internal/wording"
@@ -103,6 +105,11 @@ func (m *Maker) Text(text string) (d Document) {
 		return d
 	}
 	words, digest := wording.Count(normalized)
+	// Words are figures or not by the words beside them, but for those of addresses, which signs tell.
+	clean.Addresses(normalized, func(from, to int) {
+		_, address := wording.Count(normalized[from:to])
+		digest = exact.SplitMix(digest ^ address)
+	})
 	if d.Digest = digest; words > 0 {
 		d.body, d.bytes = strings.Clone(normalized), len(normalized)
 		d.Set = m.sign(normalized, words)

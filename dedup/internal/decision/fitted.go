@@ -10,34 +10,35 @@ const Version = 1
 // byTexts says whether two texts are alike. It is fitted to all collections but those of templates, and to planted families
 // of up to 20 copies. It does not look at figures.
 var byTexts = function{
-	intercept: 3.4922,
+	intercept: 3.6853,
 	texts: [evidence.FromTexts]float64{
-		evidence.Characters:      0.6577,
-		evidence.Words:           2.6178,
-		evidence.ShortRuns:       0.0893,
-		evidence.ShortCharacters: 0.4309,
-		evidence.Beginning:       -2.1284,
-		evidence.Anywhere:        3.2285,
-		evidence.Replaced:        -2.6127,
+		evidence.Characters:      0.6524,
+		evidence.Words:           2.5688,
+		evidence.ShortRuns:       0.1487,
+		evidence.ShortCharacters: 0.3661,
+		evidence.Beginning:       -2.1678,
+		evidence.Anywhere:        3.199,
+		evidence.Replaced:        -2.659,
 	},
 }
 
 // byAll says whether two texts are near-duplicates, where they stand. It is fitted to all collections.
 var byAll = function{
-	intercept: 3.9283,
+	intercept: 1.5725,
 	texts: [evidence.FromTexts]float64{
-		evidence.Characters:      0.8613,
-		evidence.ShortRuns:       -1.7055,
-		evidence.ShortCharacters: 2.1204,
-		evidence.Beginning:       -1.4234,
-		evidence.Anywhere:        2.5561,
-		evidence.FiguresInBoth:   -1.5522,
-		evidence.FiguresInOne:    -0.4594,
-		evidence.Replaced:        -0.8009,
+		evidence.Characters:      1.2065,
+		evidence.ShortRuns:       -1.5613,
+		evidence.ShortCharacters: 1.699,
+		evidence.Beginning:       -1.443,
+		evidence.Anywhere:        1.2918,
+		evidence.FiguresInBoth:   -1.7935,
+		evidence.FiguresInOne:    -0.2867,
+		evidence.Replaced:        -0.9414,
+		evidence.NearCopy:        -1.9127,
 	},
 	places: [evidence.FromPlaces]float64{
-		evidence.LocalRuns:       1.9525,
-		evidence.LocalCharacters: -0.3436,
-		evidence.Crowd:           -0.4362,
+		evidence.LocalRuns:       1.4887,
+		evidence.LocalCharacters: 0.0466,
+		evidence.Crowd:           -0.5237,
 	},
 }

@@ -17,8 +17,13 @@ import (
 type Vector struct {
 	Similarity float64 // see [Similarity]
 	Records    bool    // the two are records
-	Texts      [FromTexts]float64
-	Places     [FromPlaces]float64
+
+	// IsCopy says that at most one word in twenty is different inside of each text, and at most one in twenty before and
+	// behind what they share. Then they are copies even if there are many of them. With more, nobody can tell an article on
+	// many sites from the pages of a template.
+	IsCopy bool
+	Texts  [FromTexts]float64
+	Places [FromPlaces]float64
 }
 
 // The quantities that depend on the two texts alone. Cosines are given as their logits, which are cut off at 0.01 and
@@ -33,6 +38,7 @@ const (
 	FiguresInBoth          // shortness, if each text has a figure that the other has not
 	FiguresInOne           // shortness, if at least one of them has
 	Replaced               // how often both repeat a word that the other has not: ln(1+n)
+	NearCopy               // by how much the logit of the cosine of the runs of characters is above 2.5, a cosine of 0.92
 	FromTexts
 )
 
@@ -41,21 +47,21 @@ const (
 	LocalRuns       = iota // cosine of the runs of words, weighted by how few neighbours have them
 	LocalCharacters        // the same for runs of characters
 	Crowd                  // how many others are a third as close, or closer: ln(1+n−4)
-	Closer                 // by how much the pair is less similar than one of the two and another one
 	FromPlaces
 )
 
 // Names has the names of the quantities, for people: those from the texts, then those from the neighbourhoods.
 var Names = [FromTexts + FromPlaces]string{
 	"runs of characters", "words", "runs of words, if short", "runs of characters, if short",
-	"changes at the beginning", "changes anywhere", "other figures in both, if short", "other figures in one, if short", "a word replaced throughout",
-	"runs of words that few neighbours have", "runs of characters that few neighbours have", "others about as close", "another one closer",
+	"changes at the beginning", "changes anywhere", "other figures in both, if short", "other figures in one, if short", "a word replaced throughout", "nearly a copy",
+	"runs of words that few neighbours have", "runs of characters that few neighbours have", "others about as close",
 }
 
 const (
 	mostChange  = 0.2  // more than a fifth of the words makes no difference
 	leastChange = 0.03 // added before a logarithm is taken
 	usualCrowd  = 4    // so many others are no crowd: versions of one text
+	nearCopy    = 2.5  // with 2 and with 3, the sets in docs/dedup.md come out alike
 
 	// So many imaginary neighbours have none of the features, so that what few texts have in common still says
 	// something. Runs of characters are shared by chance, so there are more of those. With 20 and 40 the sets in
@@ -69,6 +75,7 @@ func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) 
 	similarity, of := levels(a, b)
 	v.Similarity, v.Records = similarity, a.Record && b.Record
 	x, y, words := c.sides(a, b)
+	v.IsCopy = x.isCopy() && y.isCopy() && min(x.repeated, y.repeated) <= 1 // or else it is the name of a page
 	short := (a.Fine + b.Fine) / 2
 	t := &v.Texts
 	t[Characters], t[Words] = logit(of[1]), logit(words)
@@ -83,6 +90,7 @@ func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) 
 		t[FiguresInOne] = short
 	}
 	t[Replaced] = exact.Ln(1 + float64(min(x.repeated, y.repeated)))
+	t[NearCopy] = max(t[Characters]-nearCopy, 0)
 	v.Places = c.places(a, b, placeA, placeB, similarity, slotA, slotB)
 	return v
 }
@@ -97,7 +105,7 @@ func logit(x float64) float64 {
 func (c *Comparer) places(a, b *Text, placeA, placeB *Place, similarity float64, slotA, slotB uint32) (v [FromPlaces]float64) {
 	local := c.local(a, b, placeA, placeB)
 	v[LocalRuns], v[LocalCharacters] = logit(local[0]), logit(local[1])
-	crowd, best := 0, 0.0
+	crowd := 0
 	for _, side := range []struct {
 		*Place
 		other uint32
@@ -106,21 +114,21 @@ func (c *Comparer) places(a, b *Text, placeA, placeB *Place, similarity float64,
 			if near.Slot == side.other {
 				continue
 			}
-			s := side.similar[k]
-			if 1-s+0.01 <= 3*(1-similarity+0.01) { // the hundredth, so that copies are no crowd of themselves
+			if 1-side.similar[k]+0.01 <= 3*(1-similarity+0.01) { // the hundredth, so that copies are no crowd of themselves
 				crowd++
 			}
-			best = max(best, s)
 		}
 	}
 	v[Crowd] = exact.Ln(1 + float64(max(crowd-usualCrowd, 0)))
-	v[Closer] = min(similarity-best, 0)
 	return v
 }
 
 // local returns the cosine of each level where a feature that df of n neighbours have is weighted by ln((prior + n)/df). n and df
 // are the larger ones of the two neighbourhoods; df counts the text itself too.
 func (c *Comparer) local(a, b *Text, placeA, placeB *Place) (of [2]float64) {
+	if len(placeA.have) != len(a.Terms) || len(placeB.have) != len(b.Terms) {
+		return of // a text could not be read any more; its file has the error
+	}
 	c.weigh(max(len(placeA.Near), len(placeB.Near)))
 	var dots, as, bs [2]float64
 	for i, j := 0, 0; i < len(a.Terms) || j < len(b.Terms); {

@@ -52,10 +52,20 @@ const run = 3
 type side struct {
 	words     int // of the text
 	uncovered int // words in no run that the other text has
+	inside    int // such words between the first and the last one that is covered
+	covered   int // words from the first to the last one that is covered
 	head      int // of the first 20 words, how many are uncovered
 	figures   int // different figures that occur nowhere in the other text
 	repeated  int // how often the most frequent other word occurs that occurs nowhere in the other text
 }
+
+// isCopy reports whether a text is the other one but for a few words inside, and a few before and behind it.
+func (s *side) isCopy() bool {
+	return fewInside*(s.words-s.covered) <= s.words && fewInside*s.inside <= s.covered
+}
+
+// fewInside: one word in twenty is few.
+const fewInside = 20
 
 // beginning returns the share of the first words that are uncovered.
 func (s *side) beginning() float64 { return float64(s.head) / float64(max(min(s.words, head), 1)) }
@@ -162,13 +172,19 @@ func (c *Comparer) coverWords(a, b *Text) {
 // sideOf returns what is not covered.
 func sideOf(in []bool) (s side) {
 	s.words = len(in)
+	first, last := len(in), -1
 	for i, is := range in {
-		if !is {
+		if is {
+			first, last = min(first, i), i
+		} else {
 			s.uncovered++
 			if i < head {
 				s.head++
 			}
 		}
+	}
+	if s.covered = max(last-first+1, 0); s.covered > 0 {
+		s.inside = s.uncovered - first - (len(in) - 1 - last)
 	}
 	return s
 }

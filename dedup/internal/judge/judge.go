@@ -169,7 +169,8 @@ type Score struct {
 	Similarity, Probability float64
 
 	// IsTemplate says that by their texts alone they would be near-duplicates, but that the neighbourhood shows that
-	// what they share is shared by many: a template. Then Probability is that of their texts alone.
+	// what they share is shared by many: a template. Then Probability is that of their texts alone, as it is for copies of
+	// which there are many.
 	IsTemplate bool
 }
 
@@ -179,7 +180,7 @@ func (w *Worker) Score(a, b uint32) Score {
 	s := Score{Similarity: v.Similarity}
 	texts, all := decision.Probabilities(&v, w.bias)
 	if s.Probability = all; all < 0.5 && texts >= 0.5 {
-		s.Probability, s.IsTemplate = texts, true
+		s.Probability, s.IsTemplate = texts, !v.IsCopy // whether copies are of one form, their words show
 	}
 	return s
 }

@@ -25,7 +25,7 @@ type quantity struct {
 	in      [2]bool // whether it is in byAll, and in byTexts
 }
 
-// quantities are all of them, in their order. Two are not in byAll, since left-out sets come out better without: see the
+// quantities are all of them, in their order. One is not in byAll, since left-out sets come out better without: see the
 // table of quantities. Figures are not in byTexts: two filled-in copies of a form are alike.
 var quantities = [...]quantity{
 	{"runs of characters", "Characters", true, [2]bool{true, true}},
@@ -37,10 +37,10 @@ var quantities = [...]quantity{
 	{"other figures in both, if short", "FiguresInBoth", true, [2]bool{true, false}},
 	{"other figures in one, if short", "FiguresInOne", true, [2]bool{true, false}},
 	{"a word replaced throughout", "Replaced", true, [2]bool{true, true}},
+	{"nearly a copy", "NearCopy", true, [2]bool{true, false}},
 	{"runs of words that few neighbours have", "LocalRuns", false, [2]bool{true, false}},
 	{"runs of characters that few neighbours have", "LocalCharacters", false, [2]bool{true, false}},
 	{"others about as close", "Crowd", false, [2]bool{true, false}},
-	{"another one closer", "Closer", false, [2]bool{false, false}},
 }
 
 // A vector has the values of the quantities.

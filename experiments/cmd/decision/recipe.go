@@ -31,7 +31,7 @@ type recipe struct {
 var chosen = recipe{
 	c: 10, negative: 0.5, mostNegatives: 12,
 	weights: map[kind][2]float64{
-		byPeople: {1, 1}, silver: {0.65, 0.65}, one: {0.15, 0.15}, few: {0.15, 0.15}, small: {0.3, 0.3}, large: {0, 8},
+		byPeople: {1, 1}, silver: {0.5, 0.5}, one: {0.15, 0.15}, few: {0.15, 0.15}, small: {0.3, 0.3}, large: {0, 8},
 	},
 }
 

@@ -82,13 +82,13 @@ func run(data, documents, language, methods, flags, keep string) error {
 type measurement struct {
 	wall, cpu time.Duration
 	peak      float64  // MB
-	says      []string // lines of its summary about the border
+	says      []string // lines of its summary about what is expected of the pairs
 }
 
 // saidBy returns the lines of a summary that say what is expected of the pairs.
 func saidBy(summary []byte) (lines []string) {
 	for line := range bytes.Lines(summary) {
-		if text := strings.TrimSpace(string(line)); strings.HasPrefix(text, "near-duplicates from") {
+		if text := strings.TrimSpace(string(line)); strings.HasSuffix(text, "by their probabilities") {
 			lines = append(lines, text)
 		}
 	}
