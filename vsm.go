@@ -12,7 +12,7 @@ import (
 
 // This file has the vector space model: texts as vectors of weighted features, and their exact
 // cosine. internal/cosine does the arithmetic and the joins; [VectorIndex] searches vectors, and a
-// [Deduplicator] is built on them.
+// [github.com/neardup/neardup/dedup.Deduplicator] is built on them.
 
 // A Term is a feature of a document and its weight there:
 //
