@@ -88,7 +88,7 @@ func TestGroupsAgree(t *testing.T) {
 func TestGroupsPrefer(t *testing.T) {
 	t.Parallel()
 	rnd := seeded(t, 52)
-	for round := range shorter(6, 2) {
+	for round := range shorter(3, 2) {
 		texts := englishA.collection(rnd, 200)
 		d := of(t, Options{}, named("", texts))
 		for _, by := range linkages {

@@ -255,7 +255,7 @@ func TestProgress(t *testing.T) {
 // TestReadersAndWriters: all methods at once, also from the bodies of loops.
 func TestReadersAndWriters(t *testing.T) {
 	t.Parallel()
-	texts := englishA.collection(seeded(t, 83), shorter(120, 60))
+	texts := englishA.collection(seeded(t, 83), shorter(60, 40))
 	for _, path := range []string{"", filepath.Join(t.TempDir(), "documents")} {
 		d := made[int](t, Options{Kinds: neardup.AllKinds, Memory: 1 << 20})
 		if path != "" {

@@ -14,7 +14,7 @@ func TestSearch(t *testing.T) {
 	t.Parallel()
 	rnd := seeded(t, 21)
 	for _, l := range []language{englishA, chineseA} {
-		for _, o := range []Options{{}, {Kinds: neardup.AllKinds}, {Similarity: 0.25, Kinds: neardup.AllKinds}, {Kinds: neardup.AllKinds &^ neardup.Identical}} {
+		for _, o := range []Options{{}, {Similarity: 0.25, Kinds: neardup.AllKinds}, {Kinds: neardup.AllKinds &^ neardup.Identical}} {
 			texts := l.collection(rnd, 50)
 			stored := texts[:40]
 			d := made[string](t, o)
@@ -23,7 +23,7 @@ func TestSearch(t *testing.T) {
 			}
 			found := 0
 			for n, text := range texts {
-				if n%2 == 1 && !*full {
+				if n%3 > 0 && !*full {
 					continue
 				}
 				want := searched(d, text)
