@@ -1,18 +1,11 @@
 package dedup
 
-import "fmt"
-
 // This file has texts of which one knows what they are.
 
 func formLetter(name, date, number string) string {
 	return "Dear " + name + ",\n\nthank you for your application of " + date + ". We have received all documents and are examining them. " +
 		"As soon as a decision has been taken we will inform you in writing. This usually takes four to six weeks. Please refrain from asking " +
 		"about the state of the procedure in the meantime. In all further correspondence state the file number " + number + ".\n\nYours sincerely\nThe Citizens' Office"
-}
-
-func page(visitors int) string {
-	return fmt.Sprintf("Welcome to the museum of local history. The museum is open from Tuesday to Sunday from ten to five. Admission is free on the first "+
-		"Sunday of the month. Guided tours begin at eleven and at three. Visitors of this page so far: %d. Last change of the counter today.", visitors)
 }
 
 const (

@@ -233,6 +233,7 @@ func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]boo
 		}
 	}
 	var parts [][]uint64
+	unsorted := x.signatures[x.sorted:]
 	for band := range bands {
 		hash, all := hashOf(sig, band), 0
 		parts = parts[:0]
@@ -242,7 +243,6 @@ func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]boo
 				all += len(b)
 			}
 		}
-		unsorted := x.signatures[x.sorted:]
 		// In a bucket, hashes agree, and so do nearly always the values.
 		agree := 0
 		if all+len(unsorted) >= hub {

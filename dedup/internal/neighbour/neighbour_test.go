@@ -61,7 +61,7 @@ func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (n
 					a++
 				}
 			}
-			if level, _ := signature.Common(own.Has, set.Has); level == l && a >= leastAgreement[l] {
+			if level, _ := common(own.Has, set.Has); level == l && a >= leastAgreement[l] {
 				near = append(near, Near{other, a})
 			}
 		}
@@ -447,4 +447,15 @@ func TestSymmetric(t *testing.T) {
 	if len(is) < n {
 		t.Errorf("only %d neighbours", len(is))
 	}
+}
+
+// common returns the level by which two texts are compared, and whether there is one.
+func common(a, b [signature.Levels]bool) (l signature.Level, ok bool) {
+	switch {
+	case a[signature.Short] && b[signature.Short]:
+		return signature.Short, true
+	case a[signature.Long] && b[signature.Long]:
+		return signature.Long, true
+	}
+	return 0, false
 }

@@ -74,17 +74,6 @@ type Set struct {
 	Of  [Levels]Signature
 }
 
-// Common returns the level by which two texts are compared, and whether there is one.
-func Common(a, b [Levels]bool) (l Level, ok bool) {
-	switch {
-	case a[Short] && b[Short]:
-		return Short, true
-	case a[Long] && b[Long]:
-		return Long, true
-	}
-	return 0, false
-}
-
 // A Key is a secret seed of the hashes of features. Somebody who does not know it cannot choose texts that
 // are neighbours without being alike. The zero value is no seed.
 type Key struct {
