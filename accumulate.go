@@ -21,8 +21,8 @@ type Accumulator64 struct{ sum bitsum.Sum }
 type Accumulator128 struct{ hi, lo bitsum.Sum }
 
 // Add adds a feature hash with a weight, which may be negative. The same hash with the opposite
-// weight undoes it. Use either plain integer weights or weights from [Quantize] in one accumulator,
-// not both: their scales differ by 2²⁰.
+// weight undoes it. All weights of one accumulator have one scale. A [Fingerprinter] with a Weight
+// adds multiples of 2⁻²⁰: to add a weight w to its sum, give int64(math.Round(w * (1 << 20))).
 func (a *Accumulator64) Add(hash uint64, weight int64) { a.sum.Add(hash, weight) }
 
 // AddAll adds every hash with weight 1. It is much faster than calling Add for each.

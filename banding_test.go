@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 func TestBanding(t *testing.T) {
@@ -25,7 +27,7 @@ func TestBanding(t *testing.T) {
 	}{
 		{128, 0.5, 1, Banding{25, 5}}, {128, 0.5, 0.1, Banding{32, 4}}, {128, 0.8, 0.1, Banding{14, 9}}, {1, 0.5, 1, Banding{1, 1}}, {128, 1, 1, Banding{1, 128}},
 	} {
-		if got := NewBanding(test.values, test.similarity, test.price); got != test.want {
+		if got := Banding(minhash.BestBanding(test.values, test.similarity, test.price)); got != test.want {
 			t.Errorf("%+v: %v", test, got)
 		}
 	}
@@ -46,7 +48,7 @@ func TestBanding(t *testing.T) {
 					}
 					return sum
 				}
-				got := NewBanding(values, similarity, price)
+				got := Banding(minhash.BestBanding(values, similarity, price))
 				for rows := 1; rows <= values; rows++ {
 					for bands := 1; bands <= values/rows; bands++ {
 						if loss(Banding{bands, rows}) < loss(got)-1e-4 {

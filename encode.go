@@ -48,10 +48,10 @@ func (a Fingerprint64) Bits() string { return fmt.Sprintf("%064b", uint64(a)) }
 // Bits returns 128 binary digits, bit 127 first.
 func (a Fingerprint128) Bits() string { return fmt.Sprintf("%064b%064b", a.Hi, a.Lo) }
 
-// ParseFingerprint reads what String or Bits returned: 16 hexadecimal or 64 binary digits for a
+// parseFingerprint reads what String or Bits returned: 16 hexadecimal or 64 binary digits for a
 // [Fingerprint64], 32 or 128 for a [Fingerprint128]. Hexadecimal digits may be of either case.
 // Anything else is an error, also signs, prefixes and white space.
-func ParseFingerprint[F Fingerprint](s string) (F, error) {
+func parseFingerprint[F Fingerprint](s string) (F, error) {
 	if width[F]() == 64 {
 		lo, err := parseWord(s, 16, s)
 		return fromWords[F](lo, 0), err
@@ -95,18 +95,20 @@ func (a Fingerprint64) MarshalText() ([]byte, error) { return a.appendHex(nil), 
 // MarshalText implements [encoding.TextMarshaler].
 func (a Fingerprint128) MarshalText() ([]byte, error) { return a.appendHex(nil), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts what [ParseFingerprint] does.
+// UnmarshalText implements [encoding.TextUnmarshaler]. It reads what String or Bits returned: 16 hexadecimal or 64 binary
+// digits. Hexadecimal digits may be of either case. Anything else is an error, also signs, prefixes and white space.
 func (a *Fingerprint64) UnmarshalText(text []byte) error {
-	fp, err := ParseFingerprint[Fingerprint64](string(text))
+	fp, err := parseFingerprint[Fingerprint64](string(text))
 	if err == nil {
 		*a = fp
 	}
 	return err
 }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. It accepts what [ParseFingerprint] does.
+// UnmarshalText implements [encoding.TextUnmarshaler]. It reads 32 hexadecimal or 128 binary digits, as
+// [Fingerprint64.UnmarshalText] does.
 func (a *Fingerprint128) UnmarshalText(text []byte) error {
-	fp, err := ParseFingerprint[Fingerprint128](string(text))
+	fp, err := parseFingerprint[Fingerprint128](string(text))
 	if err == nil {
 		*a = fp
 	}
@@ -157,7 +159,7 @@ func (a Fingerprint128) Value() (driver.Value, error) { return a.AppendBinary(ni
 
 // Scan implements [sql.Scanner]; it is the inverse of Value. It also accepts unsigned integers, and
 // integers as decimal text, which some drivers return. Hexadecimal text is an error, because it
-// could be read as a decimal number: use ParseFingerprint for such columns. NULL is an error too:
+// could be read as a decimal number: use UnmarshalText for such columns. NULL is an error too:
 // scan into a [sql.Null] if a column has it.
 func (a *Fingerprint64) Scan(src any) error {
 	switch src := src.(type) {
@@ -183,7 +185,7 @@ func (a *Fingerprint64) Scan(src any) error {
 	return fmt.Errorf("neardup: cannot scan %T as a 64-bit fingerprint", src)
 }
 
-// Scan implements [sql.Scanner]. It accepts 16 bytes, and text as [ParseFingerprint] does. NULL is
+// Scan implements [sql.Scanner]. It accepts 16 bytes, and text as UnmarshalText does. NULL is
 // an error: scan into a [sql.Null] if a column has it.
 func (a *Fingerprint128) Scan(src any) error {
 	switch src := src.(type) {

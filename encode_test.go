@@ -49,8 +49,8 @@ func TestParse(t *testing.T) {
 		"", "0", "800d8e90e45cc48", "800d8e90e45cc4888", "800d8e90e45cc48g", "+00d8e90e45cc488", "-00d8e90e45cc488",
 		"0x0d8e90e45cc488", "8_0d8e90e45cc488", strings.Repeat("2", 64), strings.Repeat("0", 65), strings.Repeat("é", 8),
 	} {
-		if fp, err := ParseFingerprint[Fingerprint64](s); err == nil {
-			t.Errorf("ParseFingerprint[Fingerprint64](%q) = %v", s, fp)
+		if fp, err := parseFingerprint[Fingerprint64](s); err == nil {
+			t.Errorf("parseFingerprint[Fingerprint64](%q) = %v", s, fp)
 		}
 		fp := Fingerprint64(7)
 		if fp.UnmarshalText([]byte(s)) == nil || fp != 7 {
@@ -58,11 +58,11 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"", "0", strings.Repeat("0", 31), strings.Repeat("0", 33), strings.Repeat("0", 64), strings.Repeat("z", 128), strings.Repeat("2", 128)} {
-		if fp, err := ParseFingerprint[Fingerprint128](s); err == nil {
-			t.Errorf("ParseFingerprint[Fingerprint128](%q) = %v", s, fp)
+		if fp, err := parseFingerprint[Fingerprint128](s); err == nil {
+			t.Errorf("parseFingerprint[Fingerprint128](%q) = %v", s, fp)
 		}
 	}
-	if fp, err := ParseFingerprint[Fingerprint64]("800D8E90E45CC488"); err != nil || fp != 0x800d8e90e45cc488 {
+	if fp, err := parseFingerprint[Fingerprint64]("800D8E90E45CC488"); err != nil || fp != 0x800d8e90e45cc488 {
 		t.Errorf("upper case: %v, %v", fp, err)
 	}
 }
@@ -127,10 +127,10 @@ func FuzzParse(f *testing.F) {
 	f.Add(Fingerprint128{5, 6}.Bits())
 	f.Add("-9223372036854775803")
 	f.Fuzz(func(t *testing.T, s string) {
-		if fp, err := ParseFingerprint[Fingerprint64](s); err == nil && !strings.EqualFold(fp.String(), s) && fp.Bits() != s {
+		if fp, err := parseFingerprint[Fingerprint64](s); err == nil && !strings.EqualFold(fp.String(), s) && fp.Bits() != s {
 			t.Errorf("%q was read as %v", s, fp)
 		}
-		if fp, err := ParseFingerprint[Fingerprint128](s); err == nil && !strings.EqualFold(fp.String(), s) && fp.Bits() != s {
+		if fp, err := parseFingerprint[Fingerprint128](s); err == nil && !strings.EqualFold(fp.String(), s) && fp.Bits() != s {
 			t.Errorf("%q was read as %v", s, fp)
 		}
 		var a, again Fingerprint64

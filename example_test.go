@@ -385,7 +385,7 @@ func ExampleSignatureIndex() {
 }
 
 func ExampleBanding() {
-	fmt.Println(neardup.NewBanding(128, 0.5, 0.1))
+	fmt.Println(neardup.Banding{Bands: 32, Rows: 4})
 	// Output: 32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, 0.5 0.873, 0.6 0.988, 0.7 1.000, 0.8 1.000, 0.9 1.000
 }
 

@@ -379,7 +379,7 @@ func (r *extractor) describe(e int, isNew bool, t Token, key uint64, field float
 	if r.linear {
 		r.bag.Weights[e] += r.linearWeight(t, key, field)
 	} else if r.recorded {
-		r.bag.Weights[e] += Quantize(field) // for now; see weigh
+		r.bag.Weights[e] += quantize(field) // for now; see weigh
 	}
 	if r.needs&needsDocument != 0 {
 		f := &r.features[e]
@@ -435,9 +435,9 @@ func (r *extractor) linearWeight(t Token, key uint64, field float64) int64 {
 		w = r.f.Weight.Weigh(&r.feature)
 	}
 	if field == math.Trunc(field) && math.Abs(field) < 1<<20 {
-		return Quantize(w) * int64(field)
+		return quantize(w) * int64(field)
 	}
-	return Quantize(float64(w * field))
+	return quantize(float64(w * field))
 }
 
 // put hashes a token and adds it to those that wait.
@@ -536,7 +536,7 @@ func (r *extractor) weigh() {
 		if r.recorded {
 			w = float64(w * (float64(b.Weights[i]) / (1 << weightBits) / b.Counts[i]))
 		}
-		b.Weights[i] = Quantize(w)
+		b.Weights[i] = quantize(w)
 	}
 }
 

@@ -66,10 +66,14 @@ func (k Kind) String() string {
 	return strings.Join(names, ",")
 }
 
-// ParseKinds returns the set of the kinds whose names a text has, with commas between them: what
-// [Kind.String] writes. "all" means [AllKinds]. It returns an error for other names.
-func ParseKinds(names string) (kinds Kind, err error) {
-	for name := range strings.SplitSeq(names, ",") {
+// MarshalText implements [encoding.TextMarshaler]. It returns what String does.
+func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. It reads what String writes: the names of kinds, with commas
+// between them, or none. all means [AllKinds]. Another name is an error, and leaves k as it was.
+func (k *Kind) UnmarshalText(names []byte) error {
+	var kinds Kind
+	for name := range strings.SplitSeq(string(names), ",") {
 		name = strings.TrimSpace(name)
 		i := slices.Index(kindNames[:], name)
 		switch {
@@ -77,9 +81,10 @@ func ParseKinds(names string) (kinds Kind, err error) {
 			kinds |= 1 << i
 		case name == "all":
 			kinds |= AllKinds
-		default:
-			return 0, fmt.Errorf("neardup: %q is none of the kinds of pairs: %v", name, AllKinds)
+		case name != "none":
+			return fmt.Errorf("neardup: %q is none of the kinds of pairs: %v", name, AllKinds)
 		}
 	}
-	return kinds, nil
+	*k = kinds
+	return nil
 }

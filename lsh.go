@@ -62,7 +62,7 @@ type SignatureIndexOptions struct {
 	// [MinHash].
 	Values int
 
-	// Banding, if not zero, replaces NewBanding(Values, similarity, 0.1). Bands × Rows must be at
+	// Banding, if not zero, replaces the best one for the similarity. Bands × Rows must be at
 	// most Values. An index in files keeps its banding. So give the old one here to open the files
 	// with another similarity.
 	Banding Banding
@@ -77,14 +77,6 @@ type SignatureIndexOptions struct {
 	// and refuses files with another one, or with other Values, Bits or bands. NewSignatureIndex
 	// does not use it.
 	Version string
-}
-
-// A Candidate is a stored signature that agrees with the query in at least one band. Nothing was
-// verified. Estimate is the Jaccard similarity as estimated from the two signatures; with Bits
-// below 32 it may be a little below 0.
-type Candidate[ID comparable] struct {
-	ID       ID
-	Estimate float64
 }
 
 // NewSignatureIndex returns an empty index in memory for sets with a Jaccard similarity of at least
@@ -112,7 +104,7 @@ func newSignatureIndex[ID comparable](similarity float64, options SignatureIndex
 	case o.Bits != 32 && !minhash.IsPacked(o.Bits):
 		return nil, fmt.Errorf("%d bits of a value; 1, 2, 4, 8, 16 or 32 can be kept", o.Bits)
 	case b == (Banding{}):
-		b = NewBanding(o.Values, similarity, 0.1)
+		b = Banding(minhash.BestBanding(o.Values, similarity, minhash.Price))
 	case b.Bands < 1 || b.Rows < 1 || b.Bands > o.Values/b.Rows:
 		return nil, fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, o.Values)
 	}
@@ -237,24 +229,23 @@ func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) 
 }
 
 // Candidates yields all signatures that agree with s in at least one band, each once, in no
-// particular order. An error comes last, with an empty Candidate: that of the index, or that s has
-// another length than the signatures of the index.
-func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq2[Candidate[ID], error] {
-	return func(yield func(Candidate[ID], error) bool) {
-		err := ix.candidates(s, math.Inf(-1), func(id ID, j float64) bool {
-			return yield(Candidate[ID]{ID: id, Estimate: j}, nil)
-		})
-		if err != nil {
-			yield(Candidate[ID]{}, err)
-		}
-	}
+// particular order. Nothing was verified: Similarity is the Jaccard similarity as estimated from
+// the two signatures, and with Bits below 32 it may be a little below 0. An error comes last, with
+// an empty Match: that of the index, or that s has another length than the signatures of the index.
+func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq2[Match[ID], error] {
+	return ix.atLeast(s, math.Inf(-1))
 }
 
 // Search yields the candidates of s whose estimated similarity is at least that of the index, in no
 // particular order. An error comes last, with an empty Match, as with Candidates.
 func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq2[Match[ID], error] {
+	return ix.atLeast(s, ix.similarity)
+}
+
+// atLeast yields the candidates of s whose estimated similarity is at least least, and an error last.
+func (ix *SignatureIndex[ID]) atLeast(s Signature, least float64) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
-		err := ix.candidates(s, ix.similarity, func(id ID, j float64) bool {
+		err := ix.candidates(s, least, func(id ID, j float64) bool {
 			return yield(Match[ID]{ID: id, Similarity: j}, nil)
 		})
 		if err != nil {

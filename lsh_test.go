@@ -121,8 +121,8 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		}
 		got := map[int]bool{}
 		for c := range ix.Candidates(q) {
-			if got[c.ID] || c.Estimate != estimated(m.sigs[c.ID], q, ix.layout.Bits) {
-				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Estimate)
+			if got[c.ID] || c.Similarity != estimated(m.sigs[c.ID], q, ix.layout.Bits) {
+				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Similarity)
 			}
 			got[c.ID] = true
 		}

@@ -66,7 +66,7 @@ func TestSignatureIndexBlocks(t *testing.T) {
 					}
 					ok := false
 					for c := range ix.Candidates(s) {
-						ok = ok || c.ID == i && c.Estimate == estimated(s, sigs[i], 32)
+						ok = ok || c.ID == i && c.Similarity == estimated(s, sigs[i], 32)
 					}
 					if !ok && ix.Err() == nil {
 						t.Fatalf("byte %d, %s: %d is lost", at, way, i)

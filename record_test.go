@@ -76,15 +76,15 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 				token = field.Name + "=" + token
 			}
 			counts[token]++
-			fieldWeights[token] += Quantize(weight)
+			fieldWeights[token] += quantize(weight)
 			w := 1.0
 			if f.Weight != nil {
 				w = f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: 1})
 			}
 			if weight == float64(int(weight)) {
-				weights[token] += int64(weight) * Quantize(w)
+				weights[token] += int64(weight) * quantize(w)
 			} else {
-				weights[token] += Quantize(w * weight)
+				weights[token] += quantize(w * weight)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func naiveRecord(f *Fingerprinter, rec Record) (Fingerprint64, Fingerprint128, m
 	for token, n := range counts {
 		w := weights[token]
 		if f.Weight != nil && !isLinear(f.Weight) {
-			w = Quantize(f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: n}) * (float64(fieldWeights[token]) / (1 << 20) / n))
+			w = quantize(f.Weight.Weigh(&Feature{Token: Token{Text: token}, Count: n}) * (float64(fieldWeights[token]) / (1 << 20) / n))
 		}
 		a.Add(f.Hash.sum64()(token), w)
 		hi, lo := f.Hash.sum128()(token)

@@ -177,7 +177,7 @@ func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
 }
 
 // Features returns the distinct features of a text with their weights, in the order in which they
-// first occur. The weight is that of all occurrences together, rounded as by [Quantize]. It is what
+// first occur. The weight is that of all occurrences together, rounded to a multiple of 2⁻²⁰. It is what
 // the feature adds to each bit of the fingerprint that its hash has set, and takes from the others.
 // The yielded features may be kept.
 func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {

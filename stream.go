@@ -3,6 +3,7 @@ package neardup
 import (
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/clean"
@@ -78,39 +79,28 @@ func (s *Stream[F]) Sum() F {
 	return fromWords[F](fp.Lo, fp.Hi)
 }
 
-// A SignatureStream is a [Stream] for MinHash signatures.
-type SignatureStream struct {
-	textStream
-	minhash   MinHash
-	signature Signature // of the text so far
-}
-
-// NewSignatureStream returns a SignatureStream for signatures of f; see [Fingerprinter.Sign]. It
-// copies f, but what f refers to must not change. A tokenizer that is not of this package is an
-// error: cut the text yourself, and merge the signatures of the parts. So are a bad Normalizer and
-// a bad MinHash.
-func NewSignatureStream(f *Fingerprinter, m MinHash) (*SignatureStream, error) {
+// SignReader returns the MinHash signature of the text that r reads: what [Fingerprinter.Sign] returns for the whole text,
+// which need not fit into memory. A tokenizer that is not of this package is an error: cut the text yourself, and merge the
+// signatures of the parts ([Signature.Merge]). So are a bad Normalizer, a bad MinHash, and what r returns but for
+// [io.EOF].
+func (f *Fingerprinter) SignReader(r io.Reader, m MinHash) (Signature, error) {
 	if err := canStream(f); err != nil {
 		return nil, err
 	}
 	if err := m.check(); err != nil {
 		return nil, fmt.Errorf("neardup: MinHash: %w", err)
 	}
-	s := &SignatureStream{textStream{f: *f, purpose: toHash}, m, m.empty()}
-	s.take = func(hashes []uint64) { minhash.Add(s.signature, hashes, s.minhash.Permutations) }
-	return s, nil
-}
-
-// Sum returns the signature of what was written, and ends the text. The next Write begins another
-// one. The caller owns the signature.
-func (s *SignatureStream) Sum() Signature {
-	r := s.end()
-	r.finish()
-	r.release()
-	signature := s.signature
+	signature := m.empty()
+	s := &textStream{f: *f, purpose: toHash, take: func(hashes []uint64) { minhash.Add(signature, hashes, m.Permutations) }}
+	_, err := io.Copy(s, r)
+	x := s.end() // also after an error, so that what the text took is given back
+	x.finish()
+	x.release()
+	if err != nil {
+		return nil, err
+	}
 	minhash.Borrow(signature)
-	s.signature = s.minhash.empty()
-	return signature
+	return signature, nil
 }
 
 // A textStream reads one text after another in pieces.

@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
 	"slices"
@@ -58,10 +59,6 @@ func checkStream(t *testing.T, name string, f *Fingerprinter, text string, size 
 		t.Fatal(err)
 	}
 	m := MinHash{Values: 64}
-	signing, err := NewSignatureStream(f, m)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for range 2 { // a stream can be used again
 		for rest := text; rest != ""; {
 			n := min(len(rest), rnd.IntN(size)+1)
@@ -71,18 +68,50 @@ func checkStream(t *testing.T, name string, f *Fingerprinter, text string, size 
 				s64.Write([]byte(rest[:n]))
 			}
 			s128.WriteString(rest[:n])
-			signing.WriteString(rest[:n])
 			rest = rest[n:]
 		}
 		if got, want := s64.Sum(), f.Sum64(text); got != want {
 			t.Fatalf("%s, pieces of up to %d bytes: %v, in one piece %v, of %.300q", name, size, got, want, text)
 		}
-		if got, want := signing.Sum(), f.Sign(text, m); !slices.Equal(got, want) {
+		got, err := f.SignReader(&ragged{text, size, rnd}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := f.Sign(text, m); !slices.Equal(got, want) {
 			t.Fatalf("%s, pieces of up to %d bytes: signature %v, in one piece %v, of %.300q", name, size, got, want, text)
 		}
 		if got, want := s128.Sum(), f.Sum128(text); got != want {
 			t.Fatalf("%s, pieces of up to %d bytes: %v, in one piece %v, of %.300q", name, size, got, want, text)
 		}
+	}
+}
+
+// A ragged reader reads a text in pieces of up to size bytes.
+type ragged struct {
+	text string
+	size int
+	rnd  *rand.Rand
+}
+
+func (r *ragged) Read(p []byte) (int, error) {
+	if r.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), r.rnd.IntN(r.size)+1)], r.text)
+	r.text = r.text[n:]
+	return n, nil
+}
+
+// TestSignReader: an error of the reader is returned, and so is a bad MinHash.
+func TestSignReader(t *testing.T) {
+	t.Parallel()
+	var f Fingerprinter
+	broken := errors.New("broken")
+	if s, err := f.SignReader(io.MultiReader(strings.NewReader("some text"), iotest.ErrReader(broken)), MinHash{}); s != nil || err != broken {
+		t.Errorf("%v, %v", s, err)
+	}
+	if _, err := f.SignReader(strings.NewReader("x"), MinHash{Values: -1}); err == nil {
+		t.Error("no error for -1 values")
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 // such as [Count] or [LogCount]: a weight without one counts each feature once.
 //
 // To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and
-// may return negative numbers; the result is rounded by [Quantize]. If it depends on the token
+// may return negative numbers; the result is rounded to a multiple of 2⁻²⁰. If it depends on the token
 // alone, a [WeightFunc] is enough.
 //
 // A type of your own may have two more methods. Version() string spells the weight out in
@@ -209,13 +209,13 @@ func (s Sum) Weigh(f *Feature) float64 {
 // weightBits is the number of binary places of a quantised weight.
 const weightBits = 20
 
-// Quantize rounds a weight to a multiple of 2⁻²⁰, half away from zero, and returns the multiple.
+// quantize rounds a weight to a multiple of 2⁻²⁰, half away from zero, and returns the multiple.
 // That is what accumulators add: in integers, a sum does not depend on the order of its terms, and
 // a tie is exactly 0.
 //
 // NaN counts as 0. Weights beyond ±2³¹ are taken as ±2³¹. The weights of one document should sum to
 // less than 2⁴³, so that the sum of the multiples stays below 2⁶³.
-func Quantize(weight float64) int64 {
+func quantize(weight float64) int64 {
 	const limit = 1 << 31
 	switch {
 	case weight != weight:

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/util/reflectx"
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/blocks"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 // A Method says when two documents are near-duplicates, and by what they become candidates. The names are
@@ -141,7 +142,7 @@ func (o Options) settings() (settings, error) {
 			return fail("Values %d: must be from 16 to 4096", v)
 		}
 		if s.Banding == (neardup.Banding{}) {
-			s.Banding = neardup.NewBanding(s.MinHash.Values, s.jaccard(), bandPrice)
+			s.Banding = neardup.Banding(minhash.BestBanding(s.MinHash.Values, s.jaccard(), minhash.Price))
 		}
 		if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
 			return fail("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)
@@ -170,9 +171,6 @@ func (o Options) must() settings {
 	}
 	return s
 }
-
-// bandPrice is that of a SignatureIndex.
-const bandPrice = 0.1
 
 // jaccard returns the Jaccard similarity that the bands are for. Two sets of n features of one weight with a
 // cosine of c share c·n of them, so their Jaccard similarity is c/(2−c).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/blocks"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 // A Join says what to join, and how. It makes these tables, whose names begin with Prefix:
@@ -88,7 +89,7 @@ func (j Join) normal() (Join, error) {
 		return fail(fmt.Errorf("similarity %g; it must be above 0 and at most 1", j.Similarity))
 	default:
 		if j.Banding == (neardup.Banding{}) {
-			j.Banding = neardup.NewBanding(j.Values, j.Similarity, 0.1)
+			j.Banding = neardup.Banding(minhash.BestBanding(j.Values, j.Similarity, minhash.Price))
 		}
 		if b := j.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > j.Values/b.Rows {
 			return fail(fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, j.Values))

@@ -177,8 +177,11 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		return nil, err
 	}
 	if f.Kinds != "" {
-		if o.method.kinds, err = neardup.ParseKinds(f.Kinds); err != nil {
+		if err = o.method.kinds.UnmarshalText([]byte(f.Kinds)); err != nil {
 			return nil, fmt.Errorf("--kinds %q: %w", f.Kinds, err)
+		}
+		if o.method.kinds == 0 {
+			return nil, fmt.Errorf("--kinds %q: name at least one of %v", f.Kinds, neardup.AllKinds)
 		}
 	}
 	if f.Memory != "" {

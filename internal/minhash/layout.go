@@ -3,6 +3,7 @@
 // the library:
 //
 //   - signature.go computes signatures, compares them, and packs a few bits of each value.
+//   - banding.go chooses how signatures are cut into bands.
 //   - layout.go defines the words in which an index stores a signature, and the keys of its bands.
 //   - tables.go has the immutable hash tables for the bands of many signatures.
 //   - tail.go has the table for signatures that are being added one by one.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/blocks"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 func main() {
@@ -38,7 +39,7 @@ func main() {
 		}
 	} else if flag.NArg() == 1 {
 		var err error
-		if fps, keys, err = read(flag.Arg(0), neardup.NewBanding(128, *similarity, 0.1)); err != nil {
+		if fps, keys, err = read(flag.Arg(0), neardup.Banding(minhash.BestBanding(128, *similarity, minhash.Price))); err != nil {
 			log.Fatal(err)
 		}
 	} else {
