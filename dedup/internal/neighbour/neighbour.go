@@ -128,9 +128,10 @@ type Searcher struct {
 	graph   *Graph
 	guest   *Point // nil if there is none
 	without uint32 // None if there is none
-	seen    [signature.Levels][]uint32
-	now     uint32
+	seen    [signature.Levels][]uint32 // by ordinal, the search in which it was last seen
+	now     uint32                     // the search
 	found   []Near
+	buckets [][]uint64 // of one band
 }
 
 // NewSearcher returns a searcher. guest may be nil, and without None.
@@ -193,114 +194,155 @@ func (s *Searcher) Neighbours(p Point) []Near {
 
 // search appends the neighbours of a point by one level.
 func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]bool) {
-	x := &s.graph.levels[l]
-	if len(s.seen[l]) < len(x.signatures) {
-		s.seen[l] = make([]uint32, len(x.signatures)+len(x.signatures)/8)
-	}
-	s.now++
-	if s.now == 0 { // after 2³² searches
-		for l := range s.seen {
-			clear(s.seen[l])
-		}
-		s.now = 1
-	}
-	sig, self := s.signature(p, l), none
+	q := query{Searcher: s, index: &s.graph.levels[l], level: l, of: s.signature(p, l), hasShort: has[signature.Short], self: none, without: none}
+	q.mark()
 	if p.Set == nil {
-		self = x.ordinals[p.Slot]
-		s.seen[l][self] = s.now
-	}
-	without := none
-	if s.without != None && x.has(s.without) {
-		without = x.ordinals[s.without]
-	}
-	// The guest is looked at last, like the signatures that are in no run.
-	var guest *signature.Signature
-	if s.guest != nil && p.Set == nil {
-		if has := s.has(s.guest); has[l] {
-			guest = s.signature(s.guest, l)
+		q.self = q.ordinals[p.Slot]
+		q.seen[l][q.self] = s.now
+		if s.guest != nil && s.guest.Set.Has[l] {
+			q.guest = s.signature(s.guest, l)
 		}
+	}
+	if s.without != None && q.index.has(s.without) {
+		q.without = q.ordinals[s.without]
 	}
 	guestShares := false
-	take := func(ord uint32) {
-		if s.seen[l][ord] == s.now || x.slots[ord] == none || ord == without {
-			return
-		}
-		s.seen[l][ord] = s.now
-		if a := sig.Agreement(&x.signatures[ord]); a >= leastAgreement[l] {
-			if slot := x.slots[ord]; l == signature.Short || !has[signature.Short] || !s.graph.levels[signature.Short].has(slot) {
-				s.found = append(s.found, Near{slot, a})
-			}
-		}
-	}
-	var parts [][]uint64
-	unsorted := x.signatures[x.sorted:]
 	for band := range bands {
-		hash, all := hashOf(sig, band), 0
-		parts = parts[:0]
-		for r := range x.runs {
-			if b := bucket(x.runs[r].lists[band], hash); len(b) > 0 {
-				parts = append(parts, b)
-				all += len(b)
-			}
-		}
-		// In a bucket, hashes agree, and so do nearly always the values.
-		agree := 0
-		if all+len(unsorted) >= hub {
-			for _, n := range agreements {
-				if agree = n; s.size(x, parts, sig, guest, band, n, self, without) <= hub {
-					break
-				}
-			}
-		}
-		for _, b := range parts {
-			if len(b) > hub && agree > 0 {
-				b = x.narrow(b, sig, band, agree)
-			}
-			for _, e := range b {
-				if ord := uint32(e); s.seen[l][ord] != s.now && compareFrom(&x.signatures[ord], sig, band, agree) == 0 {
-					take(ord)
-				}
-			}
-		}
-		for i := range unsorted {
-			if ord := uint32(x.sorted + i); s.seen[l][ord] != s.now && hashOf(&unsorted[i], band) == hash && compareFrom(&unsorted[i], sig, band, agree) == 0 {
-				take(ord)
-			}
-		}
-		guestShares = guestShares || guest != nil && hashOf(guest, band) == hash && compareFrom(guest, sig, band, agree) == 0
+		hash := hashOf(q.of, band)
+		size := q.look(band, hash)
+		agree := q.mustAgree(band, size)
+		q.takeSorted(band, agree)
+		q.takeUnsorted(band, hash, agree)
+		guestShares = guestShares || q.guest != nil && hashOf(q.guest, band) == hash && compareFrom(q.guest, q.of, band, agree) == 0
 	}
 	if guestShares {
-		if a := sig.Agreement(guest); a >= leastAgreement[l] && (l == signature.Short || !has[signature.Short] || !s.guest.Set.Has[signature.Short]) {
-			s.found = append(s.found, Near{None, a})
+		q.found = q.append(q.found, None, s.guest.Set.Has[signature.Short], q.guest)
+	}
+}
+
+// A query is a search by one level.
+type query struct {
+	*Searcher
+	*index
+	level         signature.Level
+	of            *signature.Signature
+	hasShort      bool                 // the point has a short signature
+	guest         *signature.Signature // nil if there is none, or it is the point
+	self, without uint32               // the ordinals of the point and of the one that is left out, or none
+}
+
+// mark begins a search: nothing has been seen in it.
+func (q *query) mark() {
+	if seen := &q.seen[q.level]; len(*seen) < len(q.signatures) {
+		*seen = make([]uint32, len(q.signatures)+len(q.signatures)/8)
+	}
+	q.now++
+	if q.now == 0 { // after 2³² searches
+		for l := range q.seen {
+			clear(q.seen[l])
+		}
+		q.now = 1
+	}
+}
+
+// look finds the buckets of a band in all runs, and returns how many entries they have.
+func (q *query) look(band int, hash uint32) (size int) {
+	q.buckets = q.buckets[:0]
+	for r := range q.runs {
+		if b := bucket(q.runs[r].lists[band], hash); len(b) > 0 {
+			q.buckets = append(q.buckets, b)
+			size += len(b)
+		}
+	}
+	return size
+}
+
+// mustAgree returns in how many values from the beginning of a band neighbours must agree, beside the hash: 0, or more in
+// a hub. In a bucket hashes agree, and so do nearly always the values.
+func (q *query) mustAgree(band, size int) (agree int) {
+	if size+len(q.signatures)-q.sorted < hub {
+		return 0
+	}
+	for _, agree = range agreements {
+		if q.count(band, agree) <= hub {
+			break
+		}
+	}
+	return agree
+}
+
+// takeSorted takes the neighbours in the buckets of a band.
+func (q *query) takeSorted(band, agree int) {
+	for _, b := range q.buckets {
+		if len(b) > hub && agree > 0 {
+			b = q.narrow(b, q.of, band, agree)
+		}
+		for _, e := range b {
+			if ord := uint32(e); q.seen[q.level][ord] != q.now && compareFrom(&q.signatures[ord], q.of, band, agree) == 0 {
+				q.take(ord)
+			}
 		}
 	}
 }
 
-// size returns how many signatures agree with one, itself included, in the first n values from the beginning of a band.
-func (s *Searcher) size(x *index, parts [][]uint64, sig, guest *signature.Signature, band, n int, self, without uint32) (size int) {
-	count := func(ord uint32) {
-		if x.slots[ord] != none && ord != without && compareFrom(&x.signatures[ord], sig, band, n) == 0 {
+// takeUnsorted takes the neighbours that are in no run.
+func (q *query) takeUnsorted(band int, hash uint32, agree int) {
+	for ord := q.sorted; ord < len(q.signatures); ord++ {
+		x := &q.signatures[ord]
+		if q.seen[q.level][ord] != q.now && hashOf(x, band) == hash && compareFrom(x, q.of, band, agree) == 0 {
+			q.take(uint32(ord))
+		}
+	}
+}
+
+// take appends a signature that has not been seen yet, if it is a neighbour.
+func (q *query) take(ord uint32) {
+	slot := q.slots[ord]
+	if slot == none || ord == q.without {
+		return
+	}
+	q.seen[q.level][ord] = q.now
+	q.found = q.append(q.found, slot, q.graph.levels[signature.Short].has(slot), &q.signatures[ord])
+}
+
+// append appends a slot, if its signature agrees in enough values. Two that both have short signatures are compared by
+// these alone.
+func (q *query) append(found []Near, slot uint32, hasShort bool, x *signature.Signature) []Near {
+	if q.level == signature.Long && q.hasShort && hasShort {
+		return found
+	}
+	if a := q.of.Agreement(x); a >= leastAgreement[q.level] {
+		found = append(found, Near{slot, a})
+	}
+	return found
+}
+
+// count returns how many signatures agree with that of the point, itself included, in the first n values from the
+// beginning of a band.
+func (q *query) count(band, n int) (size int) {
+	agrees := func(ord uint32) {
+		if q.slots[ord] != none && ord != q.without && compareFrom(&q.signatures[ord], q.of, band, n) == 0 {
 			size++
 		}
 	}
-	for _, b := range parts {
+	for _, b := range q.buckets {
 		if len(b) > hub {
-			if b = x.narrow(b, sig, band, n); x.deleted == 0 && without == none {
+			if b = q.narrow(b, q.of, band, n); q.deleted == 0 && q.without == none {
 				size += len(b)
 				continue
 			}
 		}
 		for _, e := range b {
-			count(uint32(e))
+			agrees(uint32(e))
 		}
 	}
-	for ord := x.sorted; ord < len(x.signatures); ord++ {
-		count(uint32(ord))
+	for ord := q.sorted; ord < len(q.signatures); ord++ {
+		agrees(uint32(ord))
 	}
-	if guest != nil && compareFrom(guest, sig, band, n) == 0 {
+	if q.guest != nil && compareFrom(q.guest, q.of, band, n) == 0 {
 		size++
 	}
-	if self == none { // the point is in no list
+	if q.self == none { // the point is in no list
 		size++
 	}
 	return size
