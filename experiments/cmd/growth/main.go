@@ -44,6 +44,11 @@ func run(data, documents, language, methods, flags, keep string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
+	if keep != "" {
+		if err := os.MkdirAll(keep, 0o777); err != nil {
+			return err
+		}
+	}
 	dedup := filepath.Join(work, "dedup")
 	if err := build(dedup); err != nil {
 		return err
