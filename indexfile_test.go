@@ -229,6 +229,10 @@ func TestIndexKilled(t *testing.T) {
 					last = i
 				}
 			}
+			whole := tail == nil && size == int(syncs[last].size)
+			if lost := again.Lost(); (lost == nil) != whole || lost != nil && !strings.Contains(lost.Error(), ".journal: ") {
+				t.Fatalf("%d of %d bytes: Lost says %v", size, len(journal), lost)
+			}
 			got := maps.Collect(again.All())
 			if tail != nil && last+1 < len(syncs) && maps.Equal(got, syncs[last+1].state) {
 				last++ // only zeros were missing
@@ -241,7 +245,7 @@ func TestIndexKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			again = mustOpen[string, Fingerprint64](t, copied, 3)
-			if again.Len() != len(syncs[last].state)+1 || !must(again.Exists(7)) {
+			if again.Lost() != nil || again.Len() != len(syncs[last].state)+1 || !must(again.Exists(7)) {
 				t.Fatalf("%d of %d bytes: what was added later is lost", size, len(journal))
 			}
 			again.Close()
@@ -527,6 +531,9 @@ func TestJournalHole(t *testing.T) {
 		if err == nil {
 			if again.Len() < before {
 				t.Errorf("zeros from byte %d on: %d of %d documents are left, and no error", at, again.Len(), ix.Len())
+			}
+			if err := again.Lost(); err == nil || !strings.Contains(err.Error(), copied+".journal: ") || !strings.Contains(err.Error(), "zeros") {
+				t.Errorf("zeros from byte %d on: Lost says %v", at, err)
 			}
 			again.Close()
 			continue

@@ -21,6 +21,7 @@ type persistent struct {
 		Close() error
 		Err() error
 		Verify() error
+		Lost() error
 	}
 }
 
@@ -85,6 +86,14 @@ func (p *persistent) Err() error {
 func (p *persistent) Verify() error {
 	p.made()
 	return p.store.Verify()
+}
+
+// Lost says what was dropped when the files were opened, or returns nil. A killed program leaves a change that is not whole at
+// the end of the journal, and a power failure leaves zeros there. The index is opened without them, for they were not
+// synced. But zeros look the same if a disk has lost synced changes. So a program had better show what Lost returns.
+func (p *persistent) Lost() error {
+	p.made()
+	return p.store.Lost()
 }
 
 // collectAll calls take for each element of a sequence, until it ends or the context does. It

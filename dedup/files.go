@@ -328,6 +328,15 @@ func (d *Deduplicator[ID]) compact() error {
 	return nil
 }
 
+// Lost says what of the journal was dropped when the files were opened, or returns nil, as it does for an index
+// ([neardup.Index.Lost]).
+func (d *Deduplicator[ID]) Lost() error {
+	if d.files == nil {
+		return nil
+	}
+	return d.files.Lost()
+}
+
 // Verify reads all files and checks them. Otherwise a part of them is checked when it is first read. It does
 // nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Verify() error {

@@ -329,6 +329,9 @@ func TestFilesDamaged(t *testing.T) {
 				if name != ".journal" || !prefixes[got] {
 					t.Errorf("%s: other documents are there, and no error", what)
 				}
+				if lost := d.Lost(); lost == nil || !strings.Contains(lost.Error(), ".journal: ") {
+					t.Errorf("%s: documents are lost, and Lost says %v", what, lost)
+				}
 				quiet[kind+name]++
 			}
 			d.Close()

@@ -42,6 +42,14 @@ type numbered struct {
 	record   neardup.Record
 }
 
+// lost says what of the files of earlier calls was dropped, or returns nil.
+func (e *exact) lost() error {
+	if e.state == nil {
+		return nil
+	}
+	return e.state.d.Lost()
+}
+
 // newExact returns an exact with the settings of a call.
 func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func(dedup.Progress)) (*exact, error) {
 	m := &o.method

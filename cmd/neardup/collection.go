@@ -126,6 +126,9 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 		if c.exact, err = newExact(o, fp, c.sources, c.progress.tell); err != nil {
 			return err
 		}
+		if lost := c.exact.lost(); lost != nil {
+			fmt.Fprintf(c.errors, "%v. Give the inputs of the last run again: documents that are missing are added\n", lost)
+		}
 	}
 	known := &contents{}
 	if c.take != nil {

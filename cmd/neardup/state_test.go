@@ -199,6 +199,28 @@ func TestStateAudit(t *testing.T) {
 	}
 }
 
+// TestStateLost: what was dropped of a journal is said, with its place, also with -q.
+func TestStateLost(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "s")
+	files := map[string]string{"x.jsonl": `{"id":"a","text":"One that came first, and stands in the journal!"}` + "\n"}
+	if status, _, stderr := runIn(t, files, "", "--method", "auto", "--state", state, "x.jsonl"); status != 0 {
+		t.Fatal(status, stderr)
+	}
+	path := filepath.Join(state, "documents.journal")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.WriteFile(path, b[:len(b)-3], 0o666)
+	status, _, stderr := runIn(t, files, "", "-q", "--method", "auto", "--state", state, "x.jsonl")
+	if status != 0 || !strings.Contains(stderr, "documents.journal: ") || !strings.Contains(stderr, " were dropped: ") {
+		t.Errorf("%d %q", status, stderr)
+	}
+	if status, _, stderr := runIn(t, files, "", "-q", "--method", "auto", "--state", state, "x.jsonl"); status != 0 || stderr != "" {
+		t.Errorf("once more: %d %q", status, stderr)
+	}
+}
+
 // TestUpgrade: a directory of an earlier version is an error that says what to do, and that does it.
 func TestUpgrade(t *testing.T) {
 	old := t.TempDir()

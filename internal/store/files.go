@@ -216,6 +216,9 @@ func (s *Store[ID, T]) loadJournal(files *storeFiles, snap *snapshot[ID, T]) err
 	}
 	j.before = s.Form.Before
 	files.Journal = j
+	if s.lost = j.lost; s.lost != nil {
+		s.lost = fmt.Errorf("neardup: %w", s.lost)
+	}
 	return nil
 }
 

@@ -30,6 +30,8 @@ import (
 // frame whose end is missing. The second kind has zeros where whole sectors should be: file systems
 // leave such holes when the power fails. But if a whole frame follows anywhere behind a hole, that
 // frame was on the disk, and so the hole is damage. Anything else that does not fit is damage, too.
+// What is dropped is kept in lost, so that it can be said: nothing in a journal tells a frame that was never on the disk
+// from the last frames of a disk that has lost them later.
 //
 // A change is one of these, where seconds, lengths and numbers are unsigned varints:
 //
@@ -46,6 +48,7 @@ type journal struct {
 	dirty  bool         // the file may have data that is not on the disk
 	read   int64        // where the frame that is being read begins
 	writes int          // number of changes in the journal
+	lost   error        // what was dropped when it was read; nil: nothing was
 }
 
 const (
@@ -245,7 +248,7 @@ func (fr *frameReader) next() (changes []byte, ok bool, err error) {
 		if left == 0 && !fr.first {
 			return nil, false, nil
 		}
-		return nil, false, j.cut(fr.first)
+		return nil, false, j.cut(fr.first, fr.size, tornFrame)
 	}
 	var head [frameHead]byte
 	if _, err := io.ReadFull(fr.r, head[:]); err != nil {
@@ -259,7 +262,7 @@ func (fr *frameReader) next() (changes []byte, ok bool, err error) {
 		return nil, false, j.damaged("it is too long")
 	}
 	if left < frameHead+n+8 {
-		return nil, false, j.cut(fr.first)
+		return nil, false, j.cut(fr.first, fr.size, tornFrame)
 	}
 	frame := make([]byte, n+8)
 	if _, err := io.ReadFull(fr.r, frame); err != nil {
@@ -318,7 +321,7 @@ func (j *journal) cutHole(first bool, size int64) error {
 	if at > 0 {
 		return j.damaged(fmt.Sprintf("a part of it is zeros, and whole frames follow, from byte %d on", at))
 	}
-	return j.cut(first)
+	return j.cut(first, size, zeroedFrames)
 }
 
 // frameBehind looks for a whole frame that begins behind a place in a journal of size bytes. It
@@ -352,13 +355,23 @@ func (j *journal) frameBehind(from, size int64) (int64, error) {
 	return 0, nil
 }
 
-// cut takes away what follows the last whole frame. The first frame is never cut short by a killed
-// writer, because CreateJournal writes it before the file gets its name. So that is damage.
-func (j *journal) cut(first bool) error {
+// What cut says of the bytes that it takes away.
+const (
+	tornFrame    = "the end of what was being written when the last writer was killed. Changes in them were not synced"
+	zeroedFrames = "zeros in part, as a power failure leaves them. Changes in them that were not synced are lost, and if the disk is failing, synced ones too"
+)
+
+// cut takes away what follows the last whole frame in a journal of size bytes, and says so in lost. The first frame is
+// never cut short by a killed writer, because CreateJournal writes it before the file gets its name. So that is damage.
+func (j *journal) cut(first bool, size int64, what string) error {
 	if first {
 		return j.damaged("it ends early")
 	}
-	return j.File.Truncate(j.read)
+	if err := j.File.Truncate(j.read); err != nil {
+		return err
+	}
+	j.lost = fmt.Errorf("%s: %d bytes from byte %d on were dropped: %s", j.File.Name(), size-j.read, j.read, what)
+	return nil
 }
 
 // damaged returns an ErrDamaged that names the frame being read.

@@ -33,6 +33,7 @@ type Store[ID comparable, T Finder] struct {
 	state atomic.Pointer[State[ID, T]] // what readers need; changes replace it
 	live  atomic.Int64                 // number of documents
 	err   atomic.Pointer[error]        // the first one
+	lost  error                        // what Open dropped of the journal; nil: nothing
 
 	mu      sync.Mutex       // held by whoever changes the store
 	InTail  map[ID]uint32    // for every living document of the tail, its change
@@ -506,6 +507,9 @@ func (s *Store[ID, T]) Err() error {
 	}
 	return nil
 }
+
+// Lost returns an error that says what of the journal was dropped by Open, or nil.
+func (s *Store[ID, T]) Lost() error { return s.lost }
 
 // Fail records an error, unless there was one before.
 func (s *Store[ID, T]) Fail(err error) {

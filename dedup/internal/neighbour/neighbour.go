@@ -126,8 +126,8 @@ type Near struct {
 // not in it, and without the content of a slot: as it would be after an addition and a deletion.
 type Searcher struct {
 	graph   *Graph
-	guest   *Point // nil if there is none
-	without uint32 // None if there is none
+	guest   *Point                     // nil if there is none
+	without uint32                     // None if there is none
 	seen    [signature.Levels][]uint32 // by ordinal, the search in which it was last seen
 	now     uint32                     // the search
 	found   []Near
