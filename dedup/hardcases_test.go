@@ -119,7 +119,7 @@ func TestTemplates(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(10, 11))
 	cut := func(n int) string { return someWords(rnd, n) }
-	for _, n := range []int{2, 5, 200} {
+	for _, n := range []int{2, 5, 80} {
 		for _, others := range []int{0, 20, 200} {
 			found := func(page func(int) string) bool {
 				d := newDeduplicator[int](t)
@@ -146,7 +146,7 @@ func TestTemplates(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range []struct{ template, own, n int }{{300, 40, 300}, {600, 100, 150}, {200, 50, 300}, {40, 10, 400}, {100, 50, 300}} {
+	for _, c := range []struct{ template, own, n int }{{300, 40, 120}, {600, 100, 100}, {200, 50, 120}, {40, 10, 200}, {100, 50, 120}} {
 		if testing.Short() && c.template > 200 {
 			continue
 		}
