@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/internal/dataset"
 	"github.com/neardup/neardup/experiments/internal/planted"
 )
@@ -19,6 +20,11 @@ type collection struct {
 	kind  kind
 	texts []string
 	truth dataset.Truth
+
+	// Of tables alone, which have no texts.
+	records []neardup.Record
+	fields  []neardup.Field
+
 	plans []plan // by document; empty unless the copies are planted
 }
 
@@ -32,6 +38,7 @@ const (
 	few                  // the same, and 1 % of the rest
 	small                // planted families as people make them: two or three copies, five at most
 	large                // planted families of up to 20 copies, for what two texts say alone
+	columns              // tables with truth by people, compared by columns, for the function for records
 	check                // planted like the two, but of other texts, and in no fit
 )
 
@@ -60,6 +67,13 @@ func collections(data string) (all []*collection, err error) {
 				all = append(all, c.rare(false), c.rare(true))
 			}
 		}
+	}
+	for i := range tables {
+		c, err := tables[i].read(data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
 	}
 	for _, p := range plantings {
 		all = append(all, p.plant(bySet[p.from].texts))

@@ -1,4 +1,4 @@
-// Command decision fits the two functions by which a Deduplicator tells near-duplicates from other
+// Command decision fits the three functions by which a Deduplicator tells near-duplicates from other
 // pairs, and measures how far they can be trusted.
 //
 //	go run -C experiments ./cmd/decision [-data DIR] [-evidence DIR] [-write FILE] [-figure FILE.svg]
@@ -8,6 +8,7 @@
 // fits in which something is left out.
 //
 //	collection.go   collections with truth, and those in which copies are rare
+//	tables.go       sets that are compared by columns
 //	plant.go        collections with planted copies
 //	gather.go       the evidence about the pairs of a collection
 //	logistic.go     logistic functions

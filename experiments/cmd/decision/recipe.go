@@ -1,6 +1,6 @@
 package main
 
-// This file says what the two functions are fitted to.
+// This file says what the three functions are fitted to.
 
 // positives and leastPositives make sets weigh the same, however large they are: the near-duplicates of a set together
 // weigh as much as 100. In a set with fewer than leastPositives, each weighs as one of so many.
@@ -15,8 +15,8 @@ type recipe struct {
 	// mostNegatives for each near-duplicate, they together weigh as much as so many.
 	negative, mostNegatives float64
 
-	// weights are those of the collections by their kinds: in byAll, and in byTexts.
-	weights map[kind][2]float64
+	// weights are those of the collections by their kinds: in byAll, in byTexts, and in byRecords.
+	weights map[kind][3]float64
 }
 
 // chosen is the recipe. 144 with round numbers were tried by hand (negative 0.4 and 0.5, mostNegatives 12 and 25, silver 0.5
@@ -30,8 +30,8 @@ type recipe struct {
 // say, to which they would say that any crowd is one of copies.
 var chosen = recipe{
 	c: 10, negative: 0.5, mostNegatives: 12,
-	weights: map[kind][2]float64{
-		byPeople: {1, 1}, silver: {0.5, 0.5}, one: {0.15, 0.15}, few: {0.15, 0.15}, small: {0.3, 0.3}, large: {0, 8},
+	weights: map[kind][3]float64{
+		byPeople: {1, 1, 0}, silver: {0.5, 0.5, 0}, one: {0.15, 0.15, 0}, few: {0.15, 0.15, 0}, small: {0.3, 0.3, 0}, large: {0, 8, 0}, columns: {0, 0, 1},
 	},
 }
 
@@ -39,15 +39,16 @@ var chosen = recipe{
 // their texts are alike. byTexts does not see them.
 var templates = map[string]bool{"zh-manuals": true, "en-reuters": true}
 
-// The two functions, as positions in weights and in quantity.in.
+// The three functions, as positions in weights and in quantity.in.
 const (
 	inAll = iota
 	inTexts
+	inRecords
 )
 
 // A setting is what a fit is made of.
 type setting struct {
-	function int                    // inAll or inTexts
+	function int                    // inAll, inTexts or inRecords
 	without  func(e *evidence) bool // collections that are left out; nil for none
 	use      func(q quantity) bool  // quantities that are used; nil for those of the function
 	recipe   *recipe                // nil for the chosen one
@@ -94,12 +95,12 @@ func (e *evidence) positives() (n float64) {
 	return n
 }
 
-// functions are the two functions that a Deduplicator uses.
-type functions struct{ all, texts model }
+// functions are the three functions that a Deduplicator uses.
+type functions struct{ all, texts, records model }
 
 // fit returns the functions, rounded as they are written.
 func (lab *laboratory) fit() functions {
-	var models [2]model
-	each(2, func(i int) { models[i] = lab.solve(setting{function: i}).rounded() })
-	return functions{models[inAll], models[inTexts]}
+	var models [3]model
+	each(3, func(i int) { models[i] = lab.solve(setting{function: i}).rounded() })
+	return functions{models[inAll], models[inTexts], models[inRecords]}
 }

@@ -26,6 +26,7 @@ func (r *report) all(figure string) error {
 	r.out = r.lab.leaveOut(setting{from: r.fitted.all}, slices.Concat(setsByPeople, setsSilver))
 	r.numbers()
 	r.sets()
+	r.tables()
 	r.planted()
 	r.alike()
 	r.withoutQuantities()
@@ -58,10 +59,10 @@ func (r *report) head(title string, columns ...string) {
 
 // numbers prints the functions.
 func (r *report) numbers() {
-	r.head("The two functions", "quantity", "texts", "all")
-	r.printf("| (constant) | %.4f | %.4f |\n", r.fitted.texts.intercept, r.fitted.all.intercept)
+	r.head("The three functions", "quantity", "texts", "all", "records")
+	r.printf("| (constant) | %.4f | %.4f | %.4f |\n", r.fitted.texts.intercept, r.fitted.all.intercept, r.fitted.records.intercept)
 	for k, q := range quantities {
-		r.printf("| %s | %.4f | %.4f |\n", q.name, r.fitted.texts.of[k], r.fitted.all.of[k])
+		r.printf("| %s | %.4f | %.4f | %.4f |\n", q.name, r.fitted.texts.of[k], r.fitted.all.of[k], r.fitted.records.of[k])
 	}
 }
 
@@ -108,6 +109,22 @@ func (r *report) sets() {
 	}
 }
 
+// tables prints F1 of the tables, by the function for records.
+func (r *report) tables() {
+	names := namesOfTables()
+	out := r.lab.leaveOut(setting{function: inRecords, from: r.fitted.records}, names)
+	r.head("F1 of records by columns", "set", "in the fit", "left out", "left out, best border")
+	var sum row
+	for _, name := range names {
+		e := r.lab.byName[name]
+		x := row{in: e.count(r.fitted.records, 0).f1(), out: e.count(out[name], 0).f1(), best: e.best(out[name])}
+		r.printf("| %s | %.4f | %.4f | %.4f |\n", name, x.in, x.out, x.best)
+		n := float64(len(names))
+		sum = row{in: sum.in + x.in/n, out: sum.out + x.out/n, best: sum.best + x.best/n}
+	}
+	r.printf("| **mean** | %.4f | %.4f | %.4f |\n", sum.in, sum.out, sum.best)
+}
+
 // printRow prints a row. Silver sets have no collections in which copies are rare.
 func (r *report) printRow(name string, x row, k kind) {
 	r.printf("| %s | %.4f | %.4f | %.4f |", name, x.in, x.out, x.best)
@@ -152,7 +169,7 @@ func (r *report) alike() {
 	for _, weight := range []float64{1, 4, 8, 16, 32} {
 		recipe := chosen
 		recipe.weights = maps.Clone(chosen.weights)
-		recipe.weights[large] = [2]float64{inTexts: weight}
+		recipe.weights[large] = [3]float64{inTexts: weight}
 		m := r.lab.solve(setting{function: inTexts, recipe: &recipe, from: r.fitted.texts})
 		var precisions, wrong []float64
 		for _, set := range setsByPeople {
@@ -314,5 +331,6 @@ func (r *report) brief() {
 		}
 		r.printf("| **mean** | %.4f |\n", mean(values))
 	}
+	r.tables()
 	r.planted()
 }

@@ -92,8 +92,8 @@ func (t Truth) Groups(n int) (of []int) {
 	return of
 }
 
-// ReadTruth reads lines of two columns, separated by a tab. If the second column always has an id,
-// a line is a pair of near-duplicates. Otherwise a line is an id and the name of its cluster.
+// ReadTruth reads lines of two columns, separated by a tab. If the second column always has an id, and another one than the
+// first, a line is a pair of near-duplicates. Otherwise a line is an id and the name of its cluster.
 func ReadTruth(path string, docs []Document) (Truth, error) {
 	labels, err := os.ReadFile(path)
 	if err != nil {
@@ -112,7 +112,7 @@ func ReadTruth(path string, docs []Document) (Truth, error) {
 		}
 		rows = append(rows, [2]string{a, b})
 		_, ok = number[b]
-		pairs = pairs && ok
+		pairs = pairs && ok && a != b // a cluster may have a name that is also an id, but a pair is of two documents
 	}
 	truth, clusters := Truth{}, map[string][]int{}
 	for n, row := range rows {
