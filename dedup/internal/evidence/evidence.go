@@ -10,7 +10,8 @@ import (
 	"github.com/neardup/neardup/internal/exact"
 )
 
-// A Vector is what is known about a pair. It is the same for (a, b) and (b, a) if the texts are given in a fixed order.
+// A Vector is what is known about a pair. It is the same for (a, b) and (b, a), to the bit: the sums go through both texts in the order
+// of their features or words, and every term treats the two alike.
 //
 // Shortness, which some quantities are multiplied with, is the share of the characters in the similarity, from 0 for
 // texts of 1,000 words or more to 1 for those of up to 50: the mean of the two texts.

@@ -195,9 +195,6 @@ func (w *Worker) areMany(a, b uint32) bool {
 
 // Evidence returns what [Worker.Score] is computed from.
 func (w *Worker) Evidence(a, b uint32) evidence.Vector {
-	if w.maker.Compare(w.content(a), w.content(b)) > 0 {
-		a, b = b, a // so that sums are the same
-	}
 	return w.compare.Pair(w.text(a), w.text(b), w.place(a), w.place(b), a, b)
 }
 

@@ -1,0 +1,157 @@
+package judge
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+)
+
+// A verdict is all that a judge says of two contents.
+type verdict struct {
+	Score
+	kind neardup.Kind
+}
+
+// A world is contents in a graph, by slots.
+type world struct {
+	maker *content.Maker
+	docs  []content.Document
+	graph neighbour.Graph
+}
+
+// worldOf returns the world of some texts.
+func worldOf(texts []string) *world {
+	w := &world{maker: content.NewMaker(&neardup.Fingerprinter{})}
+	for _, text := range texts {
+		w.add(text)
+	}
+	w.graph.Settle()
+	return w
+}
+
+func (w *world) add(text string) {
+	d := w.maker.Text(text)
+	w.graph.Add(uint32(len(w.docs)), d.Digest, &d.Set)
+	w.docs = append(w.docs, d)
+}
+
+// judge returns a judge that may use so many bytes.
+func (w *world) judge(memory int64) *Judge {
+	return New(w.maker, func(slot uint32) *content.Content { return &w.docs[slot].Content }, &w.graph, 0, memory)
+}
+
+// slots returns all slots from 0 to n−1.
+func slots(n int) (all []uint32) {
+	for slot := range uint32(n) {
+		all = append(all, slot)
+	}
+	return all
+}
+
+// verdicts returns what a judge says of some slots and their neighbours, by the digests of the two.
+func (w *world) verdicts(j *Judge, of []uint32) map[[2]uint64]verdict {
+	all, worker := map[[2]uint64]verdict{}, j.Worker()
+	for _, a := range of {
+		for _, n := range slices.Clone(worker.Near(a)) {
+			s := worker.Score(a, n.Slot)
+			x, y := worker.content(a).Digest, worker.content(n.Slot).Digest
+			all[[2]uint64{min(x, y), max(x, y)}] = verdict{s, worker.Kind(a, n.Slot, s)}
+		}
+	}
+	return all
+}
+
+// someTexts returns families of copies, forms and pages of a template, long and short ones, and no two equal texts.
+func someTexts(rnd *rand.Rand) (texts []string) {
+	word := func() string { return fmt.Sprintf("w%c%c%c", 'a'+rnd.IntN(26), 'a'+rnd.IntN(26), 'a'+rnd.IntN(26)) }
+	for family := range 8 {
+		base := make([]string, 12+rnd.IntN(150))
+		for i := range base {
+			base[i] = word()
+		}
+		for n := range 2 + rnd.IntN(8) {
+			w := slices.Clone(base)
+			for range 1 + rnd.IntN(1+len(w)/15) {
+				w[rnd.IntN(len(w))] = word()
+			}
+			switch {
+			case family%3 == 1: // a form
+				w[len(w)/2] = fmt.Sprint(1000 + 37*n)
+				w[len(w)/4] = word()
+			case family%3 == 2 && n > 1: // pages of a template
+				for i := range len(w) / 6 {
+					w[i] = word()
+				}
+			}
+			texts = append(texts, strings.Join(w, " "))
+		}
+	}
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	rnd.Shuffle(len(texts), func(i, j int) { texts[i], texts[j] = texts[j], texts[i] })
+	return texts
+}
+
+// TestMemory: how much is kept changes nothing, and neither does which of two contents is given first.
+func TestMemory(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 1))
+	kinds := map[neardup.Kind]int{}
+	for range 2 {
+		w := worldOf(someTexts(rnd))
+		want := w.verdicts(w.judge(0), slots(len(w.docs)))
+		back := slots(len(w.docs))
+		slices.Reverse(back)
+		for _, memory := range []int64{1, 1 << 20} {
+			got := w.verdicts(w.judge(memory), back)
+			if len(got) != len(want) {
+				t.Fatalf("%d verdicts, and with %d bytes %d", len(want), memory, len(got))
+			}
+			for pair, v := range want {
+				if got[pair] != v {
+					t.Fatalf("%v, and with %d bytes %v", v, memory, got[pair])
+				}
+				kinds[v.kind]++
+			}
+		}
+	}
+	if kinds[neardup.SameForm] == 0 || kinds[neardup.Revised] == 0 {
+		t.Errorf("only %v", kinds)
+	}
+}
+
+// TestWith: of a guest, a judge says what it would say if the guest had been added; without a content, what it would say if that
+// one had never been there.
+func TestWith(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 2))
+	compared := 0
+	for range 25 {
+		texts := someTexts(rnd)
+		guest, gone := len(texts)-1, rnd.IntN(len(texts)-1)
+		with := worldOf(append(slices.Delete(slices.Clone(texts), gone, gone+1), texts[gone])[:len(texts)-1]) // the guest, but not the gone one
+		own := uint32(len(with.docs) - 1)
+		want := with.verdicts(with.judge(0), []uint32{own})
+
+		w := worldOf(texts[:guest])
+		d := w.maker.Text(texts[guest])
+		j := w.judge(0).With(&Guest{Content: d.Content, Set: d.Set}, uint32(gone))
+		got := w.verdicts(j, []uint32{neighbour.None})
+		if len(got) != len(want) {
+			t.Fatalf("%d neighbours as a guest, %d after an addition", len(got), len(want))
+		}
+		for pair, v := range want {
+			if got[pair] != v {
+				t.Fatalf("%v as a guest, %v after an addition", got[pair], v)
+			}
+			compared++
+		}
+	}
+	if compared < 50 {
+		t.Errorf("only %d pairs", compared)
+	}
+}
