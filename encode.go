@@ -48,9 +48,7 @@ func (a Fingerprint64) Bits() string { return fmt.Sprintf("%064b", uint64(a)) }
 // Bits returns 128 binary digits, bit 127 first.
 func (a Fingerprint128) Bits() string { return fmt.Sprintf("%064b%064b", a.Hi, a.Lo) }
 
-// parseFingerprint reads what String or Bits returned: 16 hexadecimal or 64 binary digits for a
-// [Fingerprint64], 32 or 128 for a [Fingerprint128]. Hexadecimal digits may be of either case.
-// Anything else is an error, also signs, prefixes and white space.
+// parseFingerprint is UnmarshalText for both widths.
 func parseFingerprint[F Fingerprint](s string) (F, error) {
 	if width[F]() == 64 {
 		lo, err := parseWord(s, 16, s)

@@ -62,9 +62,8 @@ type SignatureIndexOptions struct {
 	// [MinHash].
 	Values int
 
-	// Banding, if not zero, replaces the best one for the similarity. Bands × Rows must be at
-	// most Values. An index in files keeps its banding. So give the old one here to open the files
-	// with another similarity.
+	// Banding, if not zero, replaces the best one for the similarity. Bands × Rows must be at most
+	// Values. To open files with another similarity, give the banding that they have.
 	Banding Banding
 
 	// Bits is how many bits of each value are kept: 1, 2, 4, 8, 16 or 32; 0 means 32. Fewer bits

@@ -88,9 +88,8 @@ func (p *persistent) Verify() error {
 	return p.store.Verify()
 }
 
-// Lost says what was dropped when the files were opened, or returns nil. A killed program leaves a change that is not whole at
-// the end of the journal, and a power failure leaves zeros there. The index is opened without them, for they were not
-// synced. But zeros look the same if a disk has lost synced changes. So a program had better show what Lost returns.
+// Lost says what was dropped when the files were opened, or returns nil: what a killed program or a power failure left
+// unfinished at the end of the journal. It was not synced; but a disk that loses synced changes leaves the same zeros.
 func (p *persistent) Lost() error {
 	p.made()
 	return p.store.Lost()

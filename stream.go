@@ -11,13 +11,10 @@ import (
 	"github.com/neardup/neardup/internal/minhash"
 )
 
-// A Stream fingerprints a text that is written in pieces. A piece may end anywhere, even inside a
-// character, and passes three stages:
+// This file reads texts in pieces, which may end anywhere. A piece passes three stages, which keep what they need of it: the rest
+// of a line, of a character, of a feature. So the result does not depend on where the text was cut.
 //
 //	Write ─ rewrite (Normalizer) ─ write (cut after a character) ─ read (extractor, see extract.go)
-//
-// The stages keep what they need of a piece: the rest of a line, of a character, of a feature. So
-// the result does not depend on where the text was cut.
 
 // A Stream fingerprints a text that is written to it in pieces. The pieces may have any size and
 // end at any byte, and the text need not fit into memory. The fingerprint is that of the whole
@@ -70,8 +67,7 @@ func canStream(f *Fingerprinter) error {
 	return nil
 }
 
-// Sum returns the fingerprint of what was written, and ends the text. The next Write begins another
-// one.
+// Sum returns the fingerprint of what was written, and ends the text: the next Write begins another.
 func (s *Stream[F]) Sum() F {
 	r := s.end()
 	r.finish()
@@ -96,11 +92,8 @@ func (f *Fingerprinter) SignReader(r io.Reader, m MinHash) (Signature, error) {
 	x := s.end() // also after an error, so that what the text took is given back
 	x.finish()
 	x.release()
-	if err != nil {
-		return nil, err
-	}
 	minhash.Borrow(signature)
-	return signature, nil
+	return signature, err
 }
 
 // A textStream reads one text after another in pieces.

@@ -80,39 +80,101 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if o.estimate {
 		return c.estimate(o, stdout)
 	}
-	var pairs, clusters, out, annotated, audit, report, save *cli.Output
-	summary, err := outs.CreateAll(stdout, c.errors, cli.Path{Name: o.pairs, To: &pairs}, cli.Path{Name: o.clusters, To: &clusters},
-		cli.Path{Name: o.out, To: &out}, cli.Path{Name: o.annotate, To: &annotated}, cli.Path{Name: o.audit, To: &audit}, cli.Path{Name: o.report, To: &report}, cli.Path{Name: o.save, To: &save})
+	to, err := c.createResults(o, outs, stdout)
 	if err != nil {
 		return err
+	}
+	defer c.closeCopies()
+	if learns := o.learns(weights); learns || to.out != nil || to.annotated != nil || to.report != nil {
+		if err := c.keepCopies(stdin, learns); err != nil {
+			return err
+		}
+	}
+	if err := c.learn(o, fp, weights, outs, stdin); err != nil {
+		return err
+	}
+	defer func() { err = c.rollBack(err) }()
+	if err := c.load(o, fp, stdin); err != nil {
+		return err
+	}
+	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
+	err = c.group(to.pairs != nil)
+	c.progress.end()
+	if err != nil {
+		return err
+	}
+	if err := c.writeResults(to, o, fp, stdin); err != nil {
+		return err
+	}
+	return c.finish(to, o, outs, start)
+}
+
+// learns reports whether all inputs are read once before the documents are loaded.
+func (o *options) learns(w *weighting) bool {
+	return o.boilerplate > 0 && !exists(o.lines) || w.statistics && !exists(o.stats) || o.cols.isRecord && o.schemaFile == ""
+}
+
+// rollBack takes back what a call with an error has added to its state, and returns the error.
+func (c *collection) rollBack(err error) error {
+	if err == nil || err == errDuplicates || c.exact == nil || c.exact.state == nil {
+		return err
+	}
+	return errors.Join(err, c.exact.state.rollBack())
+}
+
+// finish gives the outputs their names, prints the summary and ends the state.
+func (c *collection) finish(to results, o *options, outs *cli.Outputs, start time.Time) error {
+	if err := outs.Commit(); err != nil {
+		return err
+	}
+	if err := c.summary(to.summary, o, time.Since(start)); err != nil {
+		return err
+	}
+	if o.state != "" {
+		if err := c.exact.state.end(); err != nil {
+			return err
+		}
+	}
+	if o.exitCode && c.duplicates() > 0 {
+		return errDuplicates
+	}
+	return nil
+}
+
+// results are the outputs of a call. Those that it does not have are nil.
+type results struct {
+	pairs, clusters, out, annotated, audit, report, save *cli.Output
+	summary                                              io.Writer
+}
+
+// createResults makes the outputs, before anything is read. It returns an error if one of them cannot be written in its format.
+func (c *collection) createResults(o *options, outs *cli.Outputs, stdout io.Writer) (to results, err error) {
+	to.summary, err = outs.CreateAll(stdout, c.errors, cli.Path{Name: o.pairs, To: &to.pairs}, cli.Path{Name: o.clusters, To: &to.clusters},
+		cli.Path{Name: o.out, To: &to.out}, cli.Path{Name: o.annotate, To: &to.annotated}, cli.Path{Name: o.audit, To: &to.audit},
+		cli.Path{Name: o.report, To: &to.report}, cli.Path{Name: o.save, To: &to.save})
+	if err != nil {
+		return to, err
 	}
 	for _, path := range []string{o.out, o.annotate} {
 		if path == "" {
 			continue
 		}
 		if err := checkOut(path, c.sources[c.oldSources:]); err != nil {
-			return err
+			return to, err
 		}
 	}
 	if f := outFormat(o.annotate); o.annotate != "" && f != "csv" && f != "tsv" && f != "xlsx" && f != "jsonl" {
-		return fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx or .jsonl", o.annotate)
+		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx or .jsonl", o.annotate)
 	}
-	if learns := o.boilerplate > 0 && !exists(o.lines) || weights.statistics && !exists(o.stats) || o.cols.isRecord && o.schemaFile == ""; out != nil || annotated != nil || report != nil || learns {
-		defer c.closeCopies()
-		if err := c.keepCopies(stdin, learns); err != nil {
-			return err
-		}
-	}
+	return to, nil
+}
+
+// learn finds out what must be known before the documents are loaded: how records are compared, which lines are boilerplate, how
+// frequent features are, and the version of the fingerprints.
+func (c *collection) learn(o *options, fp *neardup.Fingerprinter, weights *weighting, outs *cli.Outputs, stdin io.Reader) (err error) {
 	if o.cols.isRecord {
-		schema, err := c.schema(o, stdin)
-		if err != nil {
+		if err := c.learnSchema(o, stdin); err != nil {
 			return err
-		}
-		if o.fields = schema.fields(); len(o.fields) == 0 {
-			return errors.New("the records have no columns to compare")
-		}
-		if !schema.said {
-			fmt.Fprintf(c.stderr, "neardup: columns are compared by this schema, which you can change and give as --schema: %s\n", schema)
 		}
 	}
 	if o.boilerplate > 0 {
@@ -124,55 +186,48 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	if o.fingerprintFiles() {
-		if c.version, err = fp.Version(); err != nil {
+		c.version, err = fp.Version()
+	}
+	return err
+}
+
+// learnSchema sets how the columns are compared.
+func (c *collection) learnSchema(o *options, stdin io.Reader) error {
+	schema, err := c.schema(o, stdin)
+	if err != nil {
+		return err
+	}
+	if o.fields = schema.fields(); len(o.fields) == 0 {
+		return errors.New("the records have no columns to compare")
+	}
+	if !schema.said {
+		fmt.Fprintf(c.stderr, "neardup: columns are compared by this schema, which you can change and give as --schema: %s\n", schema)
+	}
+	return nil
+}
+
+// writeResults writes the outputs that the call has.
+func (c *collection) writeResults(to results, o *options, fp *neardup.Fingerprinter, stdin io.Reader) error {
+	for _, result := range []struct {
+		to    *cli.Output
+		write func(to *cli.Output) error
+	}{
+		{to.pairs, func(to *cli.Output) error { return c.writePairs(to, o.pairs) }},
+		{to.clusters, func(to *cli.Output) error { return c.writeClusters(to, o.clusters) }},
+		{to.out, func(to *cli.Output) error { return c.writeOut(to, o, stdin) }},
+		{to.annotated, func(to *cli.Output) error { return c.writeAnnotated(to, o, stdin) }},
+		{to.audit, func(to *cli.Output) error { return c.writeAudit(to, o.audit, c.settings(o, fp)) }},
+		{to.report, func(to *cli.Output) error { return c.report(to, o, stdin) }},
+		{to.save, func(to *cli.Output) error { return c.saveAll(to, o.method.bits) }},
+	} {
+		if result.to == nil {
+			continue
+		}
+		if err := result.write(result.to); err != nil {
 			return err
 		}
 	}
-	defer func() {
-		if c.exact != nil && c.exact.state != nil && err != nil && err != errDuplicates {
-			err = errors.Join(err, c.exact.state.rollBack())
-		}
-	}()
-	if err = c.load(o, fp, stdin); err != nil {
-		return err
-	}
-	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
-	err = c.group(pairs != nil)
-	c.progress.end()
-	if pairs != nil && err == nil {
-		err = c.writePairs(pairs, o.pairs)
-	}
-	if clusters != nil && err == nil {
-		err = c.writeClusters(clusters, o.clusters)
-	}
-	if out != nil && err == nil {
-		err = c.writeOut(out, o, stdin)
-	}
-	if annotated != nil && err == nil {
-		err = c.writeAnnotated(annotated, o, stdin)
-	}
-	if audit != nil && err == nil {
-		err = c.writeAudit(audit, o.audit, c.settings(o, fp))
-	}
-	if report != nil && err == nil {
-		err = c.report(report, o, stdin)
-	}
-	if save != nil && err == nil {
-		err = c.saveAll(save, o.method.bits)
-	}
-	if err == nil {
-		err = outs.Commit()
-	}
-	if err == nil {
-		err = c.summary(summary, o, time.Since(start))
-	}
-	if err == nil && o.state != "" {
-		err = c.exact.state.end()
-	}
-	if err == nil && o.exitCode && c.duplicates() > 0 {
-		err = errDuplicates
-	}
-	return err
+	return nil
 }
 
 // errDuplicates tells run to end with a status of its own.

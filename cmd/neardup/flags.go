@@ -197,50 +197,83 @@ func (f *flags) options(given map[string]string) (*options, error) {
 
 // check returns what is wrong with the flags, or "".
 func (o *options) check(given map[string]bool) (wrong string) {
-	wrong = o.setMethod(given)
+	for _, check := range []func() string{
+		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkKept, o.checkWeights, o.checkPaths,
+	} {
+		if wrong = check(); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// checkReading checks how inputs are read.
+func (o *options) checkReading() string {
+	stdins := 0
+	for _, path := range append([]string{o.against}, o.args...) {
+		if path == "-" {
+			stdins++
+		}
+	}
 	switch {
-	case wrong != "":
-	case o.canReport() != "":
-		wrong = o.canReport()
 	case o.workers < 1 || o.workers > 4096:
-		wrong = fmt.Sprintf("--workers %d: must be from 1 to 4096", o.workers)
+		return fmt.Sprintf("--workers %d: must be from 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:
-		wrong = fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
+		return fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && !isFormat(o.format):
-		wrong = fmt.Sprintf("--format %q: must be one of %s", o.format, formatNames())
+		return fmt.Sprintf("--format %q: must be one of %s", o.format, formatNames())
 	case o.cols.withoutID != "line" && o.cols.withoutID != "hash":
-		wrong = fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
+		return fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
 	case o.cols.headerRow < 0:
-		wrong = fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.headerRow)
-	case o.boilerplate < 0 || o.boilerplate == 1:
-		wrong = fmt.Sprintf("--boilerplate %d: must be 0, or 2 or more", o.boilerplate)
-	case o.lines != "" && o.boilerplate == 0:
-		wrong = "--lines needs --boilerplate, which says how common a line must be"
-	case o.boilerplate > 0 && o.lines == "" && o.fingerprintFiles():
-		wrong = "--boilerplate with saved fingerprints needs --lines, so that the next call ignores the same lines"
-	case o.state != "" && (o.against != "" || !o.method.isExact()):
-		wrong = "--state can only be used with --method auto and cosine, and without --against"
-	case o.state != "" && o.boilerplate > 0 && o.lines == "":
-		wrong = "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
-	case o.save != "" && formatOf(o.save, "") != fingerprints:
-		wrong = fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.save)
+		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.headerRow)
 	case o.cols.repeat():
-		wrong = "--id, --text, --title and --metadata must name different fields"
+		return "--id, --text, --title and --metadata must name different fields"
+	case stdins > 1:
+		return "- (standard input) can be given only once"
 	}
+	return ""
+}
+
+// checkKept checks what is kept from one call to the next: lines of boilerplate, fingerprints, the state.
+func (o *options) checkKept() string {
+	switch {
+	case o.boilerplate < 0 || o.boilerplate == 1:
+		return fmt.Sprintf("--boilerplate %d: must be 0, or 2 or more", o.boilerplate)
+	case o.lines != "" && o.boilerplate == 0:
+		return "--lines needs --boilerplate, which says how common a line must be"
+	case o.boilerplate > 0 && o.lines == "" && o.fingerprintFiles():
+		return "--boilerplate with saved fingerprints needs --lines, so that the next call ignores the same lines"
+	case o.state != "" && (o.against != "" || !o.method.isExact()):
+		return "--state can only be used with --method auto and cosine, and without --against"
+	case o.state != "" && o.boilerplate > 0 && o.lines == "":
+		return "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
+	case o.save != "" && formatOf(o.save, "") != fingerprints:
+		return fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.save)
+	}
+	return ""
+}
+
+// checkWeights checks where the statistics of weights come from.
+func (o *options) checkWeights() string {
 	switch w, err := o.weighting(); {
-	case wrong != "":
 	case err != nil:
-		wrong = err.Error()
-	case w.statistics && o.stats == "" && o.fingerprintFiles():
-		wrong = fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next call uses the same statistics", o.weights)
-	case w.statistics && o.stats == "" && o.state != "":
-		wrong = fmt.Sprintf("--weights %s with --state needs --stats, so that the next call uses the same statistics", o.weights)
+		return err.Error()
 	case !w.statistics && o.stats != "":
-		wrong = fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.weights)
+		return fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.weights)
+	case !w.statistics || o.stats != "":
+	case o.fingerprintFiles():
+		return fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next call uses the same statistics", o.weights)
+	case o.state != "":
+		return fmt.Sprintf("--weights %s with --state needs --stats, so that the next call uses the same statistics", o.weights)
 	}
+	return ""
+}
+
+// checkPaths checks the names of the outputs.
+func (o *options) checkPaths() string {
 	for _, of := range []struct{ flag, path string }{{"pairs", o.pairs}, {"clusters", o.clusters}, {"audit", o.audit}} {
-		if f := formatOf(of.path, ""); f != "" && f != "csv" && f != "tsv" && f != "jsonl" && f != "txt" {
-			wrong = fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
+		if f := formatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
+			return fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
 		}
 	}
 	seen := map[string]bool{}
@@ -253,20 +286,11 @@ func (o *options) check(given map[string]bool) (wrong string) {
 			abs = path
 		}
 		if seen[abs] {
-			wrong = fmt.Sprintf("%s: two outputs have this name", path)
+			return fmt.Sprintf("%s: two outputs have this name", path)
 		}
 		seen[abs] = true
 	}
-	stdins := 0
-	for _, path := range append([]string{o.against}, o.args...) {
-		if path == "-" {
-			stdins++
-		}
-	}
-	if stdins > 1 {
-		wrong = "- (standard input) can be given only once"
-	}
-	return wrong
+	return ""
 }
 
 // separator returns the rune that --separator names, or 0.

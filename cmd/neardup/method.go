@@ -232,6 +232,29 @@ func (o *options) setMethod(given map[string]bool) string {
 	if m.name == "minhash" && !given["similarity"] {
 		m.least = 0.6
 	}
+	if wrong := m.check(given); wrong != "" {
+		return wrong
+	}
+	if m.name != "simhash" && formatOf(o.against, "") == fingerprints {
+		return "--against: saved fingerprints can only be used with --method simhash"
+	}
+	if m.byContent {
+		return ""
+	}
+	switch {
+	case slices.Contains(o.cols.metadataNames(), ""):
+		return "--metadata: a name in the list is empty"
+	case given["distance"]:
+		return "--distance cannot be used with --metadata: --content and --score determine the distance"
+	case o.fingerprintFiles():
+		return "--metadata cannot be used with saved fingerprints, which have no metadata"
+	}
+	m.distance = m.blend.Reach(m.bits)
+	return ""
+}
+
+// check checks the values of the flags.
+func (m *method) check(given map[string]bool) string {
 	switch {
 	case linkages[m.group] == 0 && m.group != "centres":
 		return fmt.Sprintf("--group %q: must be centres, complete or chains", m.group)
@@ -243,32 +266,29 @@ func (o *options) setMethod(given map[string]bool) string {
 		return fmt.Sprintf("--distance %d: must be from 0 to %d", m.distance, m.bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
 		return fmt.Sprintf("--values %d: must be from 16 to 4096", m.minhash.Values)
-	case !(m.probability > 0 && m.probability <= 1):
+	}
+	return m.checkBorders(given)
+}
+
+// checkBorders checks the flags that say from where on a pair counts.
+func (m *method) checkBorders(given map[string]bool) string {
+	isShare := func(x float64) bool { return x > 0 && x <= 1 }
+	switch {
+	case !isShare(m.probability):
 		return fmt.Sprintf("--probability %g: must be above 0 and at most 1", m.probability)
 	case !(m.bias >= -20 && m.bias <= 20):
 		return fmt.Sprintf("--bias %g: must be from -20 to 20", m.bias)
 	case given["probability"] && given["similarity"]:
 		return "--probability and --similarity cannot be used together: one of them decides"
-	case !(m.least > 0 && m.least <= 1) && (given["similarity"] || m.name == "minhash"):
+	case !isShare(m.least) && (given["similarity"] || m.name == "minhash"):
 		return fmt.Sprintf("--similarity %g: must be above 0 and at most 1", m.least)
-	case !(m.blend.Content > 0 && m.blend.Content <= 1):
+	case !isShare(m.blend.Content):
 		return fmt.Sprintf("--content %g: must be above 0 and at most 1", m.blend.Content)
-	case !(m.blend.Threshold > 0 && m.blend.Threshold <= 1):
+	case !isShare(m.blend.Threshold):
 		return fmt.Sprintf("--score %g: must be above 0 and at most 1", m.blend.Threshold)
 	case m.byContent && (given["content"] || given["score"]):
 		return "--content and --score can only be used with --metadata"
-	case m.name != "simhash" && formatOf(o.against, "") == fingerprints:
-		return "--against: saved fingerprints can only be used with --method simhash"
-	case m.byContent:
-		return ""
-	case slices.Contains(o.cols.metadataNames(), ""):
-		return "--metadata: a name in the list is empty"
-	case given["distance"]:
-		return "--distance cannot be used with --metadata: --content and --score determine the distance"
-	case o.fingerprintFiles():
-		return "--metadata cannot be used with saved fingerprints, which have no metadata"
 	}
-	m.distance = m.blend.Reach(m.bits)
 	return ""
 }
 
