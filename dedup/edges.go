@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -25,6 +26,20 @@ type edge struct {
 type edges struct {
 	all       []edge // ascending by b and then by a; old contents come first
 	threshold Threshold
+}
+
+// between returns the edge of two contents, or nil if it is not known.
+func (e *edges) between(i, j int32) *edge {
+	if e == nil {
+		return nil
+	}
+	for _, with := range [2][2]int32{{i, j}, {j, i}} {
+		at, ok := slices.BinarySearchFunc(e.all, with, func(e edge, with [2]int32) int { return cmp.Or(cmp.Compare(e.b, with[1]), cmp.Compare(e.a, with[0])) })
+		if ok {
+			return &e.all[at]
+		}
+	}
+	return nil
 }
 
 // kept are the edges that were found last.

@@ -221,13 +221,13 @@ func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []int32
 		}
 	}
 	var groups []Group[ID]
-	w := s.judge.Worker()
+	w, all := s.judge.Worker(), s.known()
 	for _, root := range roots {
 		m := members[root]
 		if len(m) < 2 || int(m[len(m)-1]) < s.oldDocs || ctx.Err() != nil {
 			continue
 		}
-		k := &keeper[ID]{snapshot: s, worker: w, content: content, members: m}
+		k := &keeper[ID]{snapshot: s, worker: w, content: content, members: m, edges: all}
 		keep := k.choose(g, root)
 		group := Group[ID]{Keep: s.docs[keep].id}
 		for _, at := range m {

@@ -16,6 +16,7 @@ type keeper[ID comparable] struct {
 	worker  *judge.Worker
 	content []int32 // of each document; -1 without features
 	members []int32 // the documents of the group, ascending
+	edges   *edges  // all of them, or nil
 
 	of   uint32          // a slot
 	near map[uint32]bool // its neighbours; nil if there is none yet
@@ -51,12 +52,21 @@ func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
 		if at == root || n == mostTries && g.Linkage == neardup.Centres {
 			break
 		}
-		isCentre := func(other int32) bool { _, ok := k.verdict(at, other); return ok }
-		if g.Linkage != neardup.Centres || !slices.ContainsFunc(k.members, func(other int32) bool { return !isCentre(other) }) {
+		if g.Linkage != neardup.Centres || !slices.ContainsFunc(k.members, func(other int32) bool { return !k.isNear(at, other) }) {
 			return at
 		}
 	}
 	return root
+}
+
+// isNear reports whether two documents are near-duplicates.
+func (k *keeper[ID]) isNear(a, b int32) bool {
+	i, j := k.content[a], k.content[b]
+	if k.edges != nil && i != j && (k.isFresh(int(i)) || k.isFresh(int(j))) && k.edges.between(i, j) == nil {
+		return false // it is not among all edges
+	}
+	_, ok := k.verdict(a, b)
+	return ok
 }
 
 // verdict returns what is said of two documents, and whether they are near-duplicates. It is the zero verdict for two that
@@ -66,6 +76,9 @@ func (k *keeper[ID]) verdict(a, b int32) (v verdict, ok bool) {
 	if i == j {
 		v = verdict{similarity: 1, probability: 1, kind: k.equalKind(int(a), int(b))}
 		return v, v.kind&k.options.Kinds != 0
+	}
+	if e := k.edges.between(i, j); e != nil {
+		return verdict{similarity: e.similarity, probability: e.probability, kind: e.kind}, e.kind&k.options.Kinds != 0
 	}
 	x, y := k.contents[i].slot, k.contents[j].slot
 	if k.near == nil || k.of != x {
