@@ -101,6 +101,10 @@ type Worker struct {
 
 	guestText  *evidence.Text // nil until they are needed
 	guestPlace *evidence.Place
+
+	near   []neighbour.Near // the neighbours that were looked up last
+	nearOf uint32           // and whose they are, if isNear
+	isNear bool
 }
 
 // Worker returns a new worker.
@@ -130,7 +134,12 @@ func (w *Worker) content(slot uint32) *content.Content {
 
 // Near returns all neighbours of a slot, or of the guest for [neighbour.None]. The slice is valid until the next call of a
 // method.
-func (w *Worker) Near(slot uint32) []neighbour.Near { return w.searcher.Neighbours(w.point(slot)) }
+func (w *Worker) Near(slot uint32) []neighbour.Near {
+	if !w.isNear || w.nearOf != slot { // who asks for neighbours soon asks for the place, which needs them too
+		w.near, w.nearOf, w.isNear = w.searcher.Neighbours(w.point(slot)), slot, true
+	}
+	return w.near
+}
 
 // text returns the text of a slot.
 func (w *Worker) text(slot uint32) *evidence.Text {
@@ -153,8 +162,7 @@ func (w *Worker) place(slot uint32) *evidence.Place {
 		return w.guestPlace
 	}
 	place := w.places.get(slot, func() (*evidence.Place, int) {
-		p := w.point(slot)
-		near := w.searcher.Nearest(w.searcher.Neighbours(p))
+		near := w.searcher.Nearest(w.Near(slot))
 		place := evidence.NewPlace(w.text(slot), slices.Clone(near), w.text)
 		return place, place.Bytes()
 	})
