@@ -109,3 +109,29 @@ func TestContains(t *testing.T) {
 func letter(name, place, reason string) string {
 	return fmt.Sprintf("To the council of the town. I %s of %s ask you to close the road to lorries at night. It is too loud for all of us, because %s is so near. Thank you very much for your help.", name, place, reason)
 }
+
+// FuzzRead: any bytes are words, as many as Count says; two readings are equal; a text contains itself, and white space changes
+// nothing.
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{"", "Thu, 3 Mar", "三月五日晴", "write to a.b-c@example.org today", "see https://example.org/a/b?c=d.", "\xff\xfe", "第①章 ٣ كتب", "a\u0301b 😀"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		w := Read(text)
+		n, digest := Count(text)
+		if n != len(w) {
+			t.Fatalf("%q has %d words, and %d are counted", text, len(w), n)
+		}
+		if _, again := Count("\n\t" + text + " "); again != digest {
+			t.Fatalf("%q: white space changes the digest", text)
+		}
+		if !Equal(w, Read(" "+text+"\n")) || !EqualButFigures(w, w) || !w.Contains(w) {
+			t.Fatalf("%q is another text when it is read again", text)
+		}
+		for i := range w {
+			if end := w.BehindFigures(i); end < i || end > len(w) {
+				t.Fatalf("%q: the figures at %d end at %d", text, i, end)
+			}
+		}
+	})
+}
