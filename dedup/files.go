@@ -22,7 +22,7 @@ import (
 //	PATH.journal  the changes since the snapshot
 //	PATH.lock     for one Deduplicator at a time
 //	PATH.texts-N  signatures and texts (package textfile); what is known of a document says where they are
-////
+//
 // Equal documents share a text. Texts are only added. When most of them are of no use any more, the others
 // are copied to a file with the next number, and a snapshot is written that refers to it. A change goes to the
 // journal only when its text is on the disk.
