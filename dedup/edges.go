@@ -24,7 +24,7 @@ type edge struct {
 
 // The edges of a snapshot, and what is to be expected of them.
 type edges struct {
-	all       []edge // ascending by b and then by a; old contents come first
+	all       []edge // ascending by b and then by a
 	threshold Threshold
 }
 
@@ -145,17 +145,7 @@ const perJob = 64
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
 func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Threshold, found []edge) []edge {
-	if !s.mayHave(s.contents[i].slot) {
-		return found
-	}
-	var with []int32
-	for _, n := range w.Near(s.contents[i].slot) {
-		if j := s.position[n.Slot]; j < i || !s.isFresh(int(j)) {
-			with = append(with, j)
-		}
-	}
-	slices.Sort(with)
-	for _, j := range with {
+	for _, j := range s.nearer(w, int(i)) {
 		score := w.Score(s.contents[i].slot, s.contents[j].slot)
 		e := edge{a: j, b: i, similarity: score.Similarity, probability: score.Probability}
 		if s.options.isAlike(e.similarity, e.probability) {

@@ -115,7 +115,7 @@ func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int {
 		stands[i] = s.stands(i)
 	}
 	before := func(i, j int) bool { return s.before(int(stands[i]), int(stands[j])) }
-	if g.Linkage == neardup.Centres {
+	if g.Linkage == neardup.Centres && s.edges(ctx) == nil {
 		return s.centres(ctx, before)
 	}
 	return neardup.GroupPairs(len(s.contents), func(yield func(neardup.Pair[int]) bool) {
@@ -133,17 +133,8 @@ func (s *snapshot[ID]) joins(e *edge) bool {
 	return e.kind&s.options.Kinds != 0 && !(s.isOld(int(e.a)) && s.isOld(int(e.b)))
 }
 
-// centres groups contents around centres. If there are more edges than can be kept, only those of centres are looked up.
+// centres groups contents around centres where there are more edges than can be kept: only those of centres are looked up.
 func (s *snapshot[ID]) centres(ctx context.Context, before func(i, j int) bool) []int {
-	if all := s.edges(ctx); all != nil {
-		return graph.Centres(len(s.contents), func(yield func(graph.Pair) bool) {
-			for _, e := range all.all {
-				if s.joins(&e) && !yield(graph.Pair{A: int(e.a), B: int(e.b), Similarity: e.similarity}) {
-					return
-				}
-			}
-		}, before)
-	}
 	return graph.CentresOf(len(s.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			return // Groups returns the error, and no groups

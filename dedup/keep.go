@@ -62,11 +62,12 @@ func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
 // isNear reports whether two documents are near-duplicates.
 func (k *keeper[ID]) isNear(a, b int32) bool {
 	i, j := k.content[a], k.content[b]
-	if k.edges != nil && i != j && (k.isFresh(int(i)) || k.isFresh(int(j))) && k.edges.between(i, j) == nil {
-		return false // it is not among all edges
+	if k.edges == nil || i == j || !k.isFresh(int(i)) && !k.isFresh(int(j)) {
+		_, ok := k.verdict(a, b)
+		return ok
 	}
-	_, ok := k.verdict(a, b)
-	return ok
+	e := k.edges.between(i, j)
+	return e != nil && e.kind&k.options.Kinds != 0
 }
 
 // verdict returns what is said of two documents, and whether they are near-duplicates. It is the zero verdict for two that

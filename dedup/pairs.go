@@ -149,13 +149,14 @@ func (o *Options) isAlike(similarity, probability float64) bool {
 	return probability >= o.Probability
 }
 
-// nearer returns the neighbours of the content at a position that have a smaller one, ascending.
+// nearer returns the neighbours with which the content at a position is compared: those that have a smaller one, and old ones,
+// which are not compared themselves. They ascend.
 func (s *snapshot[ID]) nearer(w *judge.Worker, i int) (at []int32) {
 	if !s.mayHave(s.contents[i].slot) {
 		return nil
 	}
 	for _, n := range w.Near(s.contents[i].slot) {
-		if j := s.position[n.Slot]; int(j) < i {
+		if j := s.position[n.Slot]; int(j) < i || !s.isFresh(int(j)) {
 			at = append(at, j)
 		}
 	}

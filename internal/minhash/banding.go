@@ -11,8 +11,9 @@ const Price = 0.1
 // BestBanding returns the best banding of at most so many values, for sets of at least a Jaccard
 // similarity. The best one has the smallest loss: the number of pairs above the similarity that do
 // not become candidates, plus price times the number of pairs below it that do, if all similarities
-// are equally frequent. A price of 1 weighs both errors the same, as is usual; see [Price]. BestBanding tries values·ln values bandings, which takes some 100 µs for 128 values.
-// The result is the same on every platform.
+// are equally frequent. A price of 1 weighs both errors the same, as is usual; see [Price].
+// BestBanding tries values·ln values bandings, which takes some 100 µs for 128 values. The result
+// is the same on every platform.
 //
 // It panics unless values is at least 1, similarity is above 0 and at most 1, and price is above 0.
 func BestBanding(values int, similarity, price float64) Banding {
