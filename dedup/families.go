@@ -31,9 +31,10 @@ const (
 	mostFilled  = 2000 // bytes of what is filled in
 )
 
-// Families returns the families, the largest first, and equally large ones in an order that depends on nothing but the documents: documents that are joined by pairs of the kind [neardup.SameForm], and by
-// chains of such pairs. It takes as long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. The error is that of the context or of the
-// files.
+// Families returns the families, the largest first, and equally large ones in an order that depends on nothing but the
+// documents: documents that are joined by pairs of the kind [neardup.SameForm], and by chains of such pairs. It takes as
+// long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. The error is that of
+// the context or of the files.
 func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
 	s, err := d.snapshot(0)
 	if err != nil {

@@ -50,7 +50,8 @@ type Options struct {
 	Memory int64
 
 	// Progress, if set, is called now and then while Pairs, Groups and their like work on many documents, from one
-	// goroutine at a time. What was compared already is not compared again, so a call may have nothing to tell. It should return soon, and must not call the Deduplicator.
+	// goroutine at a time. What was compared already is not compared again, so a call may have nothing to tell. It should
+	// return soon, and must not call the Deduplicator.
 	Progress func(Progress)
 }
 
