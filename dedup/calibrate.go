@@ -122,10 +122,11 @@ func (d *Deduplicator[ID]) Calibrate(ctx context.Context, labels []Label[ID], go
 	if err != nil {
 		return c, err
 	}
-	every := *s
-	every.options = &Options{Kinds: d.options.Kinds, Probability: leastCalibrated, Progress: d.options.Progress}
+	every := d.options
+	every.Probability, every.Similarity = leastCalibrated, 0
+	s.options = &every
 	var pairs []scored
-	for p := range every.scores(ctx) {
+	for p := range s.scores(ctx) {
 		if p.kind&d.options.Kinds != 0 {
 			pairs = append(pairs, p)
 		}
@@ -161,15 +162,17 @@ func logit(p float64) float64 {
 
 // labelled returns the labels by the positions of the contents, the smaller one first.
 func (s *snapshot[ID]) labelled(labels []Label[ID]) (map[[2]int32]bool, error) {
-	content := map[ID]int32{}
-	for i := range s.contents {
-		for _, at := range s.contents[i].docs {
-			content[s.docs[at].id] = int32(i)
-		}
+	there, content := map[ID]bool{}, map[ID]int32{} // of the documents that have labels
+	for _, l := range labels {
+		there[l.A], there[l.B] = false, false
 	}
-	there := map[ID]bool{}
-	for i := range s.docs {
-		there[s.docs[i].id] = true
+	for at := range living(&s.docs) {
+		if _, ok := there[s.name(at)]; ok {
+			there[s.name(at)] = true
+			if i := s.contentOf(at); i >= 0 {
+				content[s.name(at)] = i
+			}
+		}
 	}
 	said := map[[2]int32]bool{}
 	documents := map[[2]ID]bool{}
@@ -289,9 +292,8 @@ func (s *snapshot[ID]) ask(pairs []scored, said map[[2]int32]bool, border float6
 			continue
 		}
 		asked[p.a], asked[p.b] = true, true
-		a, b := &s.contents[p.a], &s.contents[p.b]
-		first, second := s.docs[min(a.docs[0], b.docs[0])], s.docs[max(a.docs[0], b.docs[0])]
-		ask = append(ask, neardup.Pair[ID]{A: first.id, B: second.id, Similarity: p.Similarity, Probability: p.Probability, Kind: w.Kind(a.slot, b.slot, p.Score)})
+		a, b := s.chain(int(p.a)).first, s.chain(int(p.b)).first
+		ask = append(ask, neardup.Pair[ID]{A: s.name(min(a, b)), B: s.name(max(a, b)), Similarity: p.Similarity, Probability: p.Probability, Kind: w.Kind(s.order[p.a], s.order[p.b], p.Score)})
 		if len(ask) == mostAsk {
 			break
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
 )
 
 // comparisons returns the texts of a collection in a Deduplicator, and what is said of all its pairs.
@@ -79,7 +80,7 @@ func TestExplain(t *testing.T) {
 				t.Fatalf("feature %d is %+v", n, f)
 			}
 		}
-		has := d.contents.At(d.docs[d.ids[a]].content).HasFeatures() && d.contents.At(d.docs[d.ids[b]].content).HasFeatures()
+		has := contentOf(d, a).HasFeatures() && contentOf(d, b).HasFeatures()
 		if has && (math.Abs(sum-e.Similarity) > 1e-6 || math.Abs(left[0]-1) > 1e-6 || math.Abs(left[1]-1) > 1e-6) {
 			t.Fatalf("%d: the features add up to %g, not %g; norms %v", i, sum, e.Similarity, left)
 		}
@@ -87,7 +88,7 @@ func TestExplain(t *testing.T) {
 			t.Fatalf("%v", e)
 		}
 		// What is not compared is in no pair.
-		if self := must(d.Explain(a, a)); self.Duplicate != d.contents.At(d.docs[d.ids[a]].content).HasFeatures() {
+		if self := must(d.Explain(a, a)); self.Duplicate != contentOf(d, a).HasFeatures() {
 			t.Errorf("%.30q and itself: %.80v", texts[i], self)
 		}
 	}
@@ -109,8 +110,8 @@ func TestThreshold(t *testing.T) {
 	for _, o := range []Options{{}, {Probability: 0.8}, {Similarity: 0.5}, {Kinds: neardup.AllKinds}, {Bias: 2}, {Kinds: neardup.Revised}} {
 		d := of(t, o, named("", texts))
 		same := map[string]uint32{}
-		for id, slot := range d.ids {
-			same[id] = d.docs[slot].content
+		for slot, doc := range d.living() {
+			same[*d.names.At(slot)] = doc.content
 		}
 		seen := map[[2]uint32]bool{}
 		wrong, pairs := 0.0, 0
@@ -305,4 +306,14 @@ func TestOptions(t *testing.T) {
 		}
 		must(d.Calibrate(bg, nil, Goal{}))
 	}
+}
+
+// contentOf returns the content of a document that is there.
+func contentOf[ID comparable](d *Deduplicator[ID], id ID) *content.Content {
+	slot, ok := d.slotOf(id)
+	if !ok {
+		panic(fmt.Sprint("no document ", id))
+	}
+	c := d.contents.At(d.docs.At(slot).content)
+	return &c
 }

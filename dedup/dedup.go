@@ -36,6 +36,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"math"
 	"runtime"
@@ -45,6 +46,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/dedup/internal/slots"
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
 )
@@ -84,14 +86,15 @@ type Deduplicator[ID comparable] struct {
 	maker   *content.Maker
 
 	mu       sync.RWMutex
-	docs     []storedDocument[ID] // by slot; free slots have the number -1
-	freeDocs []int32              // the free slots of docs
-	ids      map[ID]int32         // the slot of each document
-	added    int                  // how many documents were ever added
-	seconds  uint32               // when the last one was, since 1970
+	docs     slots.Column[storedDocument] // in the order of adding, with those that have gone
+	names    slots.Column[ID]             // their ids
+	ids      slots.Table                  // finds a document by its id
+	seed     maphash.Seed                 // of the hashes of ids
+	added    int                          // how many documents were ever added
+	seconds  uint32                       // when the last one was, since 1970
 	contents *content.Store
-	chains   []chain // of documents, by the slot of their content
-	graph    neighbour.Graph
+	chains   slots.Column[chain] // of documents, by the slot of their content
+	graph    *neighbour.Graph
 	changes  int // counts what was added or deleted
 
 	files  *documentFiles[ID] // nil in memory
@@ -102,20 +105,22 @@ type Deduplicator[ID comparable] struct {
 	judged judged // of the last search
 }
 
-// A storedDocument is an id and its content. The documents of one content form a linked list in the order of adding, so
-// any of a million equal documents is deleted in constant time.
-type storedDocument[ID comparable] struct {
-	id         ID
-	number     int    // how many documents were added before it
-	length     int    // in characters; see Document.Length
+// A storedDocument is what is known of a document besides its id. The documents of one content form a linked list in the order
+// of adding, so any of a million equal documents is deleted in constant time.
+type storedDocument struct {
 	text       uint64 // a hash of the text
+	number     int    // how many documents were added before it
+	length     uint32 // in characters; see Document.Length
 	seconds    uint32 // when it was added, since 1970
-	content    uint32 // its slot in contents
-	prev, next int32  // slots in the list of the content, or -1
+	content    uint32 // its slot in contents; gone if the document has gone
+	prev, next uint32 // slots in the list of the content, or gone
 }
 
-// A chain has the slots of the first and of the last document of a content, or -1 if it has none.
-type chain struct{ first, last int32 }
+// gone is the content of a document that has gone, and no slot.
+const gone = ^uint32(0)
+
+// A chain has the slots of the first and of the last document of a content, or gone if it has none.
+type chain struct{ first, last uint32 }
 
 // New returns an empty Deduplicator. It returns an error for options that are out of range, and for a Weight that does
 // not fit the features, such as an IDF whose statistics were made with another Tokenizer.
@@ -124,12 +129,25 @@ func New[ID comparable](options Options) (*Deduplicator[ID], error) {
 	if err != nil {
 		return nil, err
 	}
-	m := content.NewMaker(&o.Fingerprinter)
-	return &Deduplicator[ID]{options: o, maker: m, ids: map[ID]int32{}, contents: content.NewStore(m, max(o.Memory/bodyShare, 1))}, nil
+	d := &Deduplicator[ID]{options: o, maker: content.NewMaker(&o.Fingerprinter), seed: maphash.MakeSeed()}
+	d.empty()
+	return d, nil
 }
 
-// bodyShare is by which part of the memory texts are kept; the others go to a file.
-const bodyShare = 16
+// empty makes a Deduplicator without documents.
+func (d *Deduplicator[ID]) empty() {
+	d.docs, d.names, d.ids, d.chains = slots.Column[storedDocument]{}, slots.Column[ID]{}, slots.Table{}, slots.Column[chain]{}
+	d.contents = content.NewStore(d.maker, min(max(d.options.Memory/bodyShare, leastBodies), mostBodies))
+	d.graph = neighbour.New(d.contents)
+}
+
+// Texts and signatures are in memory as long as they take a small share of it. Others are in a file. Only those that are
+// compared are read again, so more memory would save little.
+const (
+	bodyShare   = 8
+	leastBodies = 1 << 20
+	mostBodies  = 64 << 20
+)
 
 // Add stores a text under an id. A document that has the id already is replaced: it counts as deleted, and the new one as
 // added now. Add keeps no reference to the text. It returns an error if the Deduplicator is full, or if its files have
@@ -220,14 +238,13 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 		return err
 	}
 	defer from.mu.RUnlock()
-	for _, slot := range from.inOrder() {
-		doc := &from.docs[slot]
-		made := content.Document{Text: doc.text, Length: doc.length}
-		from.contents.At(doc.content).Detach(&made)
-		made.Set = from.graph.Set(doc.content)
+	for slot, doc := range from.living() {
+		made := content.Document{Text: doc.text, Length: int(doc.length)}
+		of := from.contents.At(doc.content)
+		of.Detach(from.maker, &made)
 		err := from.contents.File().Err()
 		if err == nil {
-			err = d.put(doc.id, made)
+			err = d.put(*from.names.At(slot), made)
 		}
 		if err != nil {
 			return err
@@ -247,49 +264,52 @@ func (d *Deduplicator[ID]) put(id ID, doc content.Document) error {
 
 // enter adds a document, and replaces the one with the same id. The caller holds the lock.
 func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
-	if _, replaced := d.ids[id]; !replaced && len(d.ids) == store.MaxDocuments {
+	if _, replaced := d.slotOf(id); !replaced && d.ids.Len() == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
-	if err := d.contents.Spill(); err != nil {
+	if err := d.contents.Append(&doc); err != nil {
 		return err
 	}
 	if err := d.log(id, &doc); err != nil {
 		return err
 	}
 	d.keep(id, &doc, uint32(min(max(time.Now().Unix(), 0), math.MaxUint32)))
+	d.pack()
 	return nil
 }
 
-// keep is enter for a document that is in the files already, or if there are none.
+// slotOf returns the slot of the document with an id.
+func (d *Deduplicator[ID]) slotOf(id ID) (slot uint32, ok bool) {
+	return d.ids.Find(maphash.Comparable(d.seed, id), func(slot uint32) bool { return *d.names.At(slot) == id })
+}
+
+// hashOf returns the hash of the id of a document.
+func (d *Deduplicator[ID]) hashOf(slot uint32) uint64 { return maphash.Comparable(d.seed, *d.names.At(slot)) }
+
+// keep is enter for a document that is in the files already, or if there are none. Its text is in the file of the contents.
 func (d *Deduplicator[ID]) keep(id ID, of *content.Document, seconds uint32) {
 	d.delete(id)
 	number, isNew := d.contents.Use(&of.Content)
 	if isNew {
-		for len(d.chains) <= int(number) {
-			d.chains = append(d.chains, chain{})
+		for d.chains.Len() <= int(number) {
+			d.chains.Append(chain{gone, gone})
 		}
-		d.chains[number] = chain{-1, -1}
-		d.graph.Add(number, of.Digest, &of.Set)
+		d.graph.Add(number, &of.Set)
 	}
-	c := &d.chains[number]
+	c := d.chains.Change(number)
 	d.changes++
 	d.seconds = max(d.seconds, seconds)
-	doc := storedDocument[ID]{id: id, number: d.added, length: of.Length, text: of.Text, seconds: d.seconds, content: number, prev: c.last, next: -1}
+	slot := uint32(d.docs.Len())
+	d.docs.Append(storedDocument{text: of.Text, number: d.added, length: uint32(of.Length), seconds: d.seconds, content: number, prev: c.last, next: gone})
+	d.names.Append(id)
 	d.added++
-	slot := int32(len(d.docs))
-	if n := len(d.freeDocs); n > 0 {
-		slot, d.freeDocs = d.freeDocs[n-1], d.freeDocs[:n-1]
-		d.docs[slot] = doc
-	} else {
-		d.docs = append(d.docs, doc)
-	}
-	if c.last >= 0 {
-		d.docs[c.last].next = slot
+	if c.last != gone {
+		d.docs.Change(c.last).next = slot
 	} else {
 		c.first = slot
 	}
 	c.last = slot
-	d.ids[id] = slot
+	d.ids.Add(d.hashOf(slot), slot, d.hashOf)
 }
 
 // Delete removes a document and reports whether it was there. The error is that of the files.
@@ -298,7 +318,9 @@ func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 		return false, err
 	}
 	defer d.mu.Unlock()
-	return d.remove(id)
+	was, err := d.remove(id)
+	d.pack()
+	return was, err
 }
 
 // DeleteBefore removes every document that was added before t, and returns how many that was. Times are in
@@ -310,23 +332,25 @@ func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
 	}
 	defer d.mu.Unlock()
 	n := 0
-	for slot := range d.docs {
-		if doc := d.docs[slot]; doc.number >= 0 && int64(doc.seconds) < t.Unix() {
-			gone, err := d.remove(doc.id)
-			if err != nil {
-				return n, err
-			}
-			if gone {
-				n++
-			}
+	for slot, doc := range d.living() {
+		if int64(doc.seconds) >= t.Unix() {
+			break // the others were added later
+		}
+		was, err := d.remove(*d.names.At(slot))
+		if err != nil {
+			return n, err
+		}
+		if was {
+			n++
 		}
 	}
+	d.pack()
 	return n, nil
 }
 
 // remove is Delete for a caller that holds the lock.
 func (d *Deduplicator[ID]) remove(id ID) (bool, error) {
-	if _, ok := d.ids[id]; ok && d.files != nil {
+	if _, ok := d.slotOf(id); ok && d.files != nil {
 		if _, err := d.files.Delete(id); err != nil {
 			return false, err
 		}
@@ -336,23 +360,23 @@ func (d *Deduplicator[ID]) remove(id ID) (bool, error) {
 
 // delete removes a document from memory. The caller holds the lock.
 func (d *Deduplicator[ID]) delete(id ID) bool {
-	slot, ok := d.ids[id]
+	slot, ok := d.slotOf(id)
 	if !ok {
 		return false
 	}
 	d.changes++
-	delete(d.ids, id)
-	doc := d.docs[slot]
-	d.docs[slot] = storedDocument[ID]{number: -1}
-	d.freeDocs = append(d.freeDocs, slot)
-	c := &d.chains[doc.content]
-	if doc.prev >= 0 {
-		d.docs[doc.prev].next = doc.next
+	d.ids.Remove(d.hashOf(slot), slot, d.hashOf)
+	doc := *d.docs.At(slot)
+	*d.docs.Change(slot) = storedDocument{content: gone, number: doc.number}
+	*d.names.Change(slot) = *new(ID)
+	c := d.chains.Change(doc.content)
+	if doc.prev != gone {
+		d.docs.Change(doc.prev).next = doc.next
 	} else {
 		c.first = doc.next
 	}
-	if doc.next >= 0 {
-		d.docs[doc.next].prev = doc.prev
+	if doc.next != gone {
+		d.docs.Change(doc.next).prev = doc.prev
 	} else {
 		c.last = doc.prev
 	}
@@ -363,6 +387,48 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 		}
 	}
 	return true
+}
+
+// pack gives documents new slots, without those that have gone, if most have gone. The caller holds the lock.
+func (d *Deduplicator[ID]) pack() {
+	if dead := d.docs.Len() - d.ids.Len(); dead <= max(1024, d.ids.Len()) {
+		return
+	}
+	old, names := d.docs, d.names
+	d.docs, d.names, d.ids = slots.Column[storedDocument]{}, slots.Column[ID]{}, slots.Table{}
+	for i := range d.chains.Len() {
+		*d.chains.Change(uint32(i)) = chain{gone, gone}
+	}
+	for i := range old.Len() {
+		doc := *old.At(uint32(i))
+		if doc.content == gone {
+			continue
+		}
+		slot := uint32(d.docs.Len())
+		c := d.chains.Change(doc.content)
+		if doc.prev, doc.next = c.last, gone; c.last != gone {
+			d.docs.Change(c.last).next = slot
+		} else {
+			c.first = slot
+		}
+		c.last = slot
+		d.docs.Append(doc)
+		d.names.Append(*names.At(uint32(i)))
+		d.ids.Add(d.hashOf(slot), slot, d.hashOf)
+	}
+}
+
+// living yields the documents in the order of adding, by their slots. The caller holds the lock, for reading at least.
+func (d *Deduplicator[ID]) living() iter.Seq2[uint32, *storedDocument] { return living(&d.docs) }
+
+func living(docs *slots.Column[storedDocument]) iter.Seq2[uint32, *storedDocument] {
+	return func(yield func(uint32, *storedDocument) bool) {
+		for slot := range uint32(docs.Len()) {
+			if doc := docs.At(slot); doc.content != gone && !yield(slot, doc) {
+				return
+			}
+		}
+	}
 }
 
 // A Document describes a stored document, for [Grouping].Prefer and [Deduplicator.Get].
@@ -388,11 +454,17 @@ func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	if err := d.usable(); err != nil {
 		return doc, false, err
 	}
-	slot, ok := d.ids[id]
+	slot, ok := d.slotOf(id)
 	if ok {
-		doc = Document[ID]{ID: id, Number: d.docs[slot].number, Length: d.docs[slot].length}
+		doc = d.document(slot)
 	}
 	return doc, ok, nil
+}
+
+// document describes a document.
+func (d *Deduplicator[ID]) document(slot uint32) Document[ID] {
+	doc := d.docs.At(slot)
+	return Document[ID]{ID: *d.names.At(slot), Number: doc.number, Length: int(doc.length)}
 }
 
 // Len returns the number of documents, exact copies and documents without features included.
@@ -402,7 +474,7 @@ func (d *Deduplicator[ID]) Len() int {
 	if d.unread {
 		return d.files.Len()
 	}
-	return len(d.ids)
+	return d.ids.Len()
 }
 
 // Added returns how many documents were ever added, those that were replaced or deleted included. So PairsSince with this
@@ -422,14 +494,10 @@ func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
 			yield(Document[ID]{}, err)
 			return
 		}
-		var docs []Document[ID]
-		for _, slot := range d.inOrder() {
-			doc := &d.docs[slot]
-			docs = append(docs, Document[ID]{ID: doc.id, Number: doc.number, Length: doc.length})
-		}
+		docs, names := d.docs.Snapshot(), d.names.Snapshot()
 		d.mu.RUnlock()
-		for _, doc := range docs {
-			if !yield(doc, nil) {
+		for slot, doc := range living(&docs) {
+			if !yield(Document[ID]{ID: *names.At(slot), Number: doc.number, Length: int(doc.length)}, nil) {
 				return
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/internal/parallel"
 )
 
@@ -17,24 +17,25 @@ import (
 
 // An edge is two contents, by position, that are similar or probable enough. Whether it counts depends on its kind.
 type edge struct {
-	a, b                    int32 // a < b, or b is new and a is old
-	similarity, probability float64
-	kind                    neardup.Kind
+	a, b int32 // a < b, or b is new and a is old
+	verdict
 }
 
 // The edges of a snapshot, and what is to be expected of them.
 type edges struct {
-	all       []edge // ascending by b and then by a
+	all       []edge // ascending by the rank of b, and then by a
 	threshold Threshold
 }
 
 // between returns the edge of two contents, or nil if it is not known.
-func (e *edges) between(i, j int32) *edge {
+func (s *snapshot[ID]) between(e *edges, i, j int32) *edge {
 	if e == nil {
 		return nil
 	}
 	for _, with := range [2][2]int32{{i, j}, {j, i}} {
-		at, ok := slices.BinarySearchFunc(e.all, with, func(e edge, with [2]int32) int { return cmp.Or(cmp.Compare(e.b, with[1]), cmp.Compare(e.a, with[0])) })
+		at, ok := slices.BinarySearchFunc(e.all, with, func(e edge, with [2]int32) int {
+			return cmp.Or(cmp.Compare(s.rankOf(e.b), s.rankOf(with[1])), cmp.Compare(e.a, with[0]))
+		})
 		if ok {
 			return &e.all[at]
 		}
@@ -42,12 +43,94 @@ func (e *edges) between(i, j int32) *edge {
 	return nil
 }
 
-// kept are the edges that were found last.
+// kept is what was found last. It is kept until documents are added or deleted.
 type kept struct {
 	sync.Mutex
-	edges   *edges // nil if there are none
-	changes int    // those of the Deduplicator at that time
-	old     int    // and how many documents were old
+	lists    *neighbour.Lists // the neighbours of all contents; nil if they are not known
+	atLists  int              // the changes of the Deduplicator at that time
+	edges    *edges           // nil if there are none
+	atEdges  int              // the changes at that time
+	oldEdges uint32           // and how many documents were old
+}
+
+// ready makes what is needed to compare. It returns false if the context ends.
+func (s *snapshot[ID]) ready(ctx context.Context) bool {
+	if s.judge != nil {
+		return ctx.Err() == nil
+	}
+	s.kept.Lock()
+	lists := s.kept.lists
+	if s.kept.atLists != s.changes {
+		lists = nil
+	}
+	s.kept.Unlock()
+	if lists == nil {
+		if lists = s.join(ctx); ctx.Err() != nil {
+			return false
+		}
+		s.kept.Lock()
+		s.kept.lists, s.kept.atLists = lists, s.changes
+		s.kept.Unlock()
+	}
+	if lists == nil {
+		s.graph.Settle() // there are too many to list them
+	}
+	s.arrange(lists)
+	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
+	return true
+}
+
+// listShare is by which part of the memory neighbours are listed. If there are more, they are searched for one by one.
+const listShare = 8
+
+// join lists the neighbours of all contents, or returns nil if there are too many or if the context ends.
+func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
+	var tell func(done, total int)
+	if s.options.Progress != nil {
+		tell = func(done, total int) { s.options.Progress(Progress{Stage: "sorting", Done: len(s.order) * done / total, Total: len(s.order)}) }
+	}
+	return s.graph.Join(ctx, s.options.Memory/listShare, tell)
+}
+
+// arrange sets the order in which contents are compared: those that are connected by neighbours one after the other, so that each
+// text is read once, when its connected component has its turn. Components come in the order of their first members. Contents
+// without neighbours are left out.
+func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
+	if lists == nil {
+		for i := range s.order {
+			s.sequence = append(s.sequence, int32(i))
+		}
+		return
+	}
+	s.rank = slices.Repeat([]int32{-1}, len(s.order))
+	for i := range s.order {
+		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 {
+			continue
+		}
+		s.rank[i] = int32(len(s.sequence))
+		s.sequence = append(s.sequence, int32(i))
+		for next := len(s.sequence) - 1; next < len(s.sequence); next++ {
+			from := len(s.sequence)
+			for _, n := range lists.Of(s.order[s.sequence[next]]) {
+				if j := s.position[n.Slot]; s.rank[j] < 0 {
+					s.rank[j] = 0
+					s.sequence = append(s.sequence, j)
+				}
+			}
+			slices.Sort(s.sequence[from:]) // the order of slots is that of adding
+			for k, j := range s.sequence[from:] {
+				s.rank[j] = int32(from + k)
+			}
+		}
+	}
+}
+
+// rankOf returns when a content is compared.
+func (s *snapshot[ID]) rankOf(i int32) int32 {
+	if s.rank == nil {
+		return i
+	}
+	return s.rank[i]
 }
 
 // edgeShare is by which part of the memory edges are kept. With more of them, each method compares for itself.
@@ -60,7 +143,7 @@ const (
 func (s *snapshot[ID]) known() *edges {
 	s.kept.Lock()
 	defer s.kept.Unlock()
-	if s.kept.edges != nil && s.kept.changes == s.changes && s.kept.old == s.oldDocs {
+	if s.kept.edges != nil && s.kept.atEdges == s.changes && s.kept.oldEdges == s.oldDocs {
 		return s.kept.edges
 	}
 	return nil
@@ -94,17 +177,18 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	if e := s.known(); e != nil {
 		return slices.Values(e.all)
 	}
-	var fresh []int32
-	for i := range s.contents {
-		if s.isFresh(i) {
-			fresh = append(fresh, int32(i))
-		}
-	}
 	type result struct {
 		edges []edge
 		Threshold
 	}
 	return func(yield func(edge) bool) {
+		if !s.ready(ctx) {
+			return
+		}
+		fresh := s.sequence
+		if s.oldDocs > 0 {
+			fresh = slices.DeleteFunc(slices.Clone(fresh), func(i int32) bool { return !s.isFresh(i) })
+		}
 		comparing := s.begin("comparing", len(fresh))
 		found, most, whole := &edges{threshold: s.emptyThreshold()}, s.mostEdges(), true
 		parallel.InOrder((len(fresh)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func(result) bool) {
@@ -134,7 +218,7 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 		})
 		if whole && ctx.Err() == nil && s.files() == nil {
 			s.kept.Lock()
-			s.kept.edges, s.kept.changes, s.kept.old = found, s.changes, s.oldDocs
+			s.kept.edges, s.kept.atEdges, s.kept.oldEdges = found, s.changes, s.oldDocs
 			s.kept.Unlock()
 		}
 	}
@@ -145,11 +229,11 @@ const perJob = 64
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
 func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Threshold, found []edge) []edge {
-	for _, j := range s.nearer(w, int(i)) {
-		score := w.Score(s.contents[i].slot, s.contents[j].slot)
-		e := edge{a: j, b: i, similarity: score.Similarity, probability: score.Probability}
+	for _, j := range s.nearer(w, i) {
+		score := w.Score(s.order[i], s.order[j])
+		e := edge{j, i, verdict{similarity: score.Similarity, probability: score.Probability}}
 		if s.options.isAlike(e.similarity, e.probability) {
-			e.kind = w.Kind(s.contents[i].slot, s.contents[j].slot, score)
+			e.kind = w.Kind(s.order[i], s.order[j], score)
 			found = append(found, e)
 		}
 		count.count(&e, score.IsTemplate, s.options.Kinds)
@@ -159,7 +243,10 @@ func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Threshold, found
 
 // lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
 // their turn comes. It is for groups with more edges than can be kept.
-func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int, covered func(i int) bool, use func(i int, found []edge)) {
+func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered func(i int32) bool, use func(i int32, found []edge)) {
+	if !s.ready(ctx) {
+		return
+	}
 	const perLook = 16 // so that few members of a group are looked up before its centre is known
 	next := 0
 	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]edge) bool) {
@@ -181,14 +268,11 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int, covered func(
 }
 
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
-func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int) (found []edge) {
-	if !s.mayHave(s.contents[i].slot) {
-		return nil
-	}
-	slot := s.contents[i].slot
+func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
+	slot := s.order[i]
 	for _, n := range slices.Clone(w.Near(slot)) {
 		if v, ok := s.options.judge(w, slot, n.Slot); ok {
-			found = append(found, edge{a: s.position[n.Slot], b: int32(i), similarity: v.similarity, probability: v.probability, kind: v.kind})
+			found = append(found, edge{s.position[n.Slot], i, v})
 		}
 	}
 	slices.SortFunc(found, func(e, f edge) int { return int(e.a - f.a) })

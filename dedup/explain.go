@@ -12,6 +12,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/decision"
 	"github.com/neardup/neardup/dedup/internal/evidence"
+	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/internal/cosine"
 )
@@ -62,11 +63,11 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	var slots [2]uint32
 	var texts [2]uint64
 	for k, id := range []ID{a, b} {
-		slot, ok := d.ids[id]
+		slot, ok := d.slotOf(id)
 		if !ok {
 			return Explanation{}, fmt.Errorf("neardup: there is no document %v", id)
 		}
-		slots[k], texts[k] = d.docs[slot].content, d.docs[slot].text
+		slots[k], texts[k] = d.docs.At(slot).content, d.docs.At(slot).text
 	}
 	w := d.judge().Worker()
 	v := w.Evidence(slots[0], slots[1])
@@ -81,10 +82,11 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	default:
 		e.Kind = neardup.SameWords
 	}
-	if slots[0] == slots[1] && d.contents.At(slots[0]).HasFeatures() {
+	first := d.contents.At(slots[0])
+	if slots[0] == slots[1] && first.HasFeatures() {
 		e.Similarity, e.Probability = 1, 1
 	}
-	e.Duplicate = e.Compared && d.contents.At(slots[0]).HasFeatures() && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
+	e.Duplicate = e.Compared && first.HasFeatures() && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
 	e.Quantities, e.Constant = d.options.quantities(&v)
 	e.Features = d.features(slots)
 	return e, d.contents.File().Err()
@@ -114,13 +116,13 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 	names, at := map[uint64]string{}, map[uint64]int{}
 	for side, slot := range slots {
 		c := d.contents.At(slot)
-		if c.Own != nil {
+		if !c.HasBody() {
 			return nil
 		}
 		c.Body(func(body string) {
 			d.maker.EachFeature(body, func(key uint64, feature string) { names[key] = feature })
 		})
-		r := d.maker.Read(c)
+		r := d.maker.Read(&c)
 		var squares [2]float64
 		for _, t := range r.Terms {
 			squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)
@@ -217,11 +219,14 @@ func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison
 			yield(Comparison[ID]{}, err)
 			return
 		}
-		w := s.judge.Worker()
+		var w *judge.Worker
 		for p := range s.scores(ctx) {
-			a, b := &s.contents[p.a], &s.contents[p.b]
-			v := w.Evidence(a.slot, b.slot)
-			c := Comparison[ID]{A: s.docs[a.docs[0]].id, B: s.docs[b.docs[0]].id, Similarity: p.Similarity, Probability: p.Probability, IsTemplate: p.IsTemplate}
+			a, b := s.order[p.a], s.order[p.b]
+			if w == nil {
+				w = s.judge.Worker()
+			}
+			v := w.Evidence(a, b)
+			c := Comparison[ID]{A: s.name(s.chain(int(p.a)).first), B: s.name(s.chain(int(p.b)).first), Similarity: p.Similarity, Probability: p.Probability, IsTemplate: p.IsTemplate}
 			c.Quantities, _ = s.options.quantities(&v)
 			if !yield(c, nil) {
 				return

@@ -40,21 +40,30 @@ func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
 	if err != nil {
 		return nil, err
 	}
-	joined := graph.NewForest(len(s.contents))
+	var joins []edge
 	for e := range s.stream(ctx) {
 		if e.kind == neardup.SameForm {
-			joined.Join(int(e.a), int(e.b))
+			joins = append(joins, e)
 		}
 	}
 	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
 		return nil, err
 	}
-	of := make([][]int32, len(s.contents)) // contents by root, which is the smallest
-	for i, root := range joined.Roots() {
-		of[root] = append(of[root], int32(i))
+	of := s.joined(joins) // a few contents of very many
+	forest := graph.NewForest(len(of))
+	at := func(i int32) int {
+		n, _ := slices.BinarySearch(of, i)
+		return n
+	}
+	for _, e := range joins {
+		forest.Join(at(e.a), at(e.b))
+	}
+	members := make([][]int32, len(of)) // contents by root, which is the smallest
+	for n, root := range forest.Roots() {
+		members[root] = append(members[root], of[n])
 	}
 	var families []Family[ID]
-	for _, contents := range of {
+	for _, contents := range members {
 		if len(contents) >= leastFamily {
 			families = append(families, s.family(contents))
 		}
@@ -65,10 +74,15 @@ func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
 
 // family returns the family of some contents.
 func (s *snapshot[ID]) family(contents []int32) (f Family[ID]) {
-	type member struct{ at, content int32 }
+	type member struct {
+		at      uint32
+		content int32
+	}
 	var members []member
+	var docs []uint32
 	for _, i := range contents {
-		for _, at := range s.contents[i].docs {
+		docs = s.of(int(i), docs)
+		for _, at := range docs {
 			members = append(members, member{at, i})
 		}
 	}
@@ -76,18 +90,34 @@ func (s *snapshot[ID]) family(contents []int32) (f Family[ID]) {
 	// Contents are in the order of their digests, so the first ones are any.
 	var bodies []string
 	for _, i := range contents[:min(len(contents), mostShown)] {
-		if body := s.judge.Body(s.contents[i].slot); body != "" {
+		if body := s.body(i); body != "" {
 			bodies = append(bodies, body)
 		}
 	}
 	form := family.Common(bodies)
 	f.Form = strings.TrimSpace(form.String())
 	for _, m := range members {
-		f.Members = append(f.Members, s.docs[m.at].id)
+		f.Members = append(f.Members, s.name(m.at))
 		if len(bodies) > 0 {
-			filled := form.Filled(s.judge.Body(s.contents[m.content].slot))
+			filled := form.Filled(s.body(m.content))
 			f.Filled = append(f.Filled, strings.ToValidUTF8(filled[:min(len(filled), mostFilled)], ""))
 		}
 	}
 	return f
+}
+
+// body returns the normalized text of a content, or "" if it has none.
+func (s *snapshot[ID]) body(i int32) (text string) {
+	c := s.contents.At(s.order[i])
+	c.Body(func(body string) { text = strings.Clone(body) })
+	return text
+}
+
+// joined returns the contents that edges join, ascending.
+func (s *snapshot[ID]) joined(edges []edge) (contents []int32) {
+	for _, e := range edges {
+		contents = append(contents, e.a, e.b)
+	}
+	slices.Sort(contents)
+	return slices.Compact(contents)
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/store"
 	"github.com/neardup/neardup/internal/textfile"
@@ -195,7 +194,7 @@ func (d *Deduplicator[ID]) readAll() {
 			err = fmt.Errorf("%w: %s is cut off", neardup.ErrDamaged, d.files.texts(d.files.number))
 		}
 		if err == nil {
-			err = d.maker.Load(&s, texts)
+			err = s.Load(texts)
 		}
 		if err != nil {
 			d.files.Fail(err)
@@ -236,13 +235,10 @@ func (d *Deduplicator[ID]) rlock() error {
 	}
 }
 
-// log puts an addition in the files, if there are any, and moves the text there. The caller holds the lock.
+// log puts an addition in the files, if there are any. Its text is there already. The caller holds the lock.
 func (d *Deduplicator[ID]) log(id ID, doc *content.Document) error {
 	if d.files == nil {
 		return nil
-	}
-	if err := d.contents.Append(doc); err != nil {
-		return err
 	}
 	d.files.Lock()
 	defer d.files.Unlock()
@@ -370,9 +366,8 @@ func (d *Deduplicator[ID]) Close() error {
 	}
 	err = errors.Join(err, d.files.Close(), d.contents.File().Close())
 	texts := d.contents.File()
-	d.contents = content.NewStore(d.maker, 0)
+	d.empty()
 	d.contents.Keep(texts)
-	d.docs, d.freeDocs, d.ids, d.chains, d.graph = nil, nil, map[ID]int32{}, nil, neighbour.Graph{}
 	d.judged.judge = nil
 	d.unread = false
 	d.changes++

@@ -60,15 +60,11 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 	if err != nil {
 		return nil, err
 	}
-	var of []int32 // for each document, by position, the one that represents its group, or -1
+	var of []uint32 // for each document the one that represents its group, or gone
 	if s.options.Kinds&(neardup.Identical|neardup.SameWords) != neardup.Identical|neardup.SameWords {
 		of = s.groupDocuments(ctx, &g)
 	} else {
-		for i := range s.contents { // one of several equal old documents stands for all
-			if docs := s.contents[i].docs; s.oldOf(docs) > 1 {
-				s.contents[i].docs = slices.Concat(docs[:1], docs[s.oldOf(docs):])
-			}
-		}
+		s.oneOld = true // one of several equal old documents stands for all
 		byContent := s.group(ctx, &g)
 		if err := cmp.Or(ctx.Err(), s.files()); err != nil {
 			return nil, err // then some contents may be in no group
@@ -83,25 +79,28 @@ func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[
 }
 
 // isOld reports whether a content has an old document. Its new documents are then treated as old.
-func (s *snapshot[ID]) isOld(i int) bool { return int(s.contents[i].docs[0]) < s.oldDocs }
+func (s *snapshot[ID]) isOld(i int32) bool { return s.chain(int(i)).first < s.oldDocs }
 
-// before reports whether the document at position i represents a group rather than the one at j: old ones come first, then
+// before reports whether a document represents a group rather than another one: old ones come first, then
 // longer ones. The order of adding does not matter.
-func (s *snapshot[ID]) before(i, j int) bool {
-	if oldI, oldJ := i < s.oldDocs, j < s.oldDocs; oldI != oldJ {
-		return oldI
+func (s *snapshot[ID]) before(a, b uint32) bool {
+	if oldA, oldB := a < s.oldDocs, b < s.oldDocs; oldA != oldB {
+		return oldA
 	}
-	return s.docs[i].length > s.docs[j].length
+	return s.docs.At(a).length > s.docs.At(b).length
 }
 
 // stands returns the document that stands for a content: the first by before, of equally long ones that with the smallest
 // hash.
-func (s *snapshot[ID]) stands(i int) int32 {
-	docs := s.contents[i].docs
+func (s *snapshot[ID]) stands(i int32) uint32 {
+	c := s.chain(int(i))
+	if c.first == c.last {
+		return c.first
+	}
+	docs := s.of(int(i), nil)
 	best := docs[0]
 	for _, at := range docs[1:] {
-		switch a, b := int(at), int(best); {
-		case s.before(a, b), !s.before(b, a) && s.docs[a].text < s.docs[b].text:
+		if s.before(at, best) || !s.before(best, at) && s.docs.At(at).text < s.docs.At(best).text {
 			best = at
 		}
 	}
@@ -109,84 +108,125 @@ func (s *snapshot[ID]) stands(i int) int32 {
 }
 
 // group returns, for each content, the content that represents its group. If the context ends the result means nothing.
-func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int {
-	stands := make([]int32, len(s.contents))
-	for i := range stands {
-		stands[i] = s.stands(i)
+func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
+	all := s.edges(ctx)
+	if all == nil && g.Linkage == neardup.Centres {
+		return s.centres(ctx)
 	}
-	before := func(i, j int) bool { return s.before(int(stands[i]), int(stands[j])) }
-	if g.Linkage == neardup.Centres && s.edges(ctx) == nil {
-		return s.centres(ctx, before)
+	var joins []edge
+	for e := range s.stream(ctx) {
+		if s.joins(&e) {
+			joins = append(joins, e)
+		}
 	}
-	return neardup.GroupPairs(len(s.contents), func(yield func(neardup.Pair[int]) bool) {
-		for e := range s.stream(ctx) {
-			if s.joins(&e) && !yield(neardup.Pair[int]{A: int(e.a), B: int(e.b), Similarity: e.similarity}) {
+	of := s.joined(joins) // most contents stand alone, and take no part
+	at := make([]int32, len(s.order))
+	stands := make([]uint32, len(of))
+	for n, i := range of {
+		at[i], stands[n] = int32(n), s.stands(i)
+	}
+	byContent := s.alone()
+	for n, root := range neardup.GroupPairs(len(of), func(yield func(neardup.Pair[int]) bool) {
+		for _, e := range joins {
+			if !yield(neardup.Pair[int]{A: int(at[e.a]), B: int(at[e.b]), Similarity: e.similarity}) {
 				return
 			}
 		}
-	}, g.Linkage, before)
+	}, g.Linkage, func(i, j int) bool { return s.before(stands[i], stands[j]) }) {
+		byContent[of[n]] = of[root]
+	}
+	return byContent
+}
+
+// alone returns groups of one content each.
+func (s *snapshot[ID]) alone() []int32 {
+	byContent := make([]int32, len(s.order))
+	for i := range byContent {
+		byContent[i] = int32(i)
+	}
+	return byContent
 }
 
 // joins reports whether an edge joins two contents: it counts, and they are not both old. Documents that equal an old one are
 // old here.
 func (s *snapshot[ID]) joins(e *edge) bool {
-	return e.kind&s.options.Kinds != 0 && !(s.isOld(int(e.a)) && s.isOld(int(e.b)))
+	return e.kind&s.options.Kinds != 0 && !(s.isOld(e.a) && s.isOld(e.b))
 }
 
 // centres groups contents around centres where there are more edges than can be kept: only those of centres are looked up.
-func (s *snapshot[ID]) centres(ctx context.Context, before func(i, j int) bool) []int {
-	return graph.CentresOf(len(s.contents), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
+func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
+	byContent := s.alone()
+	if !s.ready(ctx) {
+		return byContent
+	}
+	stands := make([]uint32, len(s.sequence))
+	at := make([]int32, len(s.order))
+	of := slices.Sorted(slices.Values(s.sequence))
+	for n, i := range of {
+		at[i], stands[n] = int32(n), s.stands(i)
+	}
+	before := func(i, j int) bool { return s.before(stands[i], stands[j]) }
+	for n, root := range graph.CentresOf(len(of), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			return // Groups returns the error, and no groups
 		}
-		s.lookUp(ctx, is, covered, func(i int, found []edge) {
+		contents := make([]int32, len(is))
+		for k, i := range is {
+			contents[k] = of[i]
+		}
+		s.lookUp(ctx, contents, func(i int32) bool { return covered(int(at[i])) }, func(i int32, found []edge) {
 			near := make([]graph.Edge, 0, len(found))
 			for _, e := range found {
 				if s.joins(&e) {
-					near = append(near, graph.Edge{To: int(e.a), Similarity: e.similarity})
+					near = append(near, graph.Edge{To: int(at[e.a]), Similarity: e.similarity})
 				}
 			}
-			use(i, near)
+			use(int(at[i]), near)
 		})
-	})
+	}) {
+		byContent[of[n]] = of[root]
+	}
+	return byContent
 }
 
 // groupDocuments is group and spread where documents of one content need not be in one group.
-func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []int32 {
+func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []uint32 {
 	// Documents are numbered by their contents and texts, so that ties do not depend on the order of adding.
-	var byNumber []int32
-	for i := range s.contents {
-		docs := slices.Clone(s.contents[i].docs)
-		slices.SortStableFunc(docs, func(a, b int32) int { return cmp.Compare(s.docs[a].text, s.docs[b].text) })
+	var byNumber, docs []uint32
+	for i := range s.order {
+		docs = s.of(i, docs)
+		slices.SortStableFunc(docs, func(a, b uint32) int { return cmp.Compare(s.docs.At(a).text, s.docs.At(b).text) })
 		byNumber = append(byNumber, docs...)
 	}
-	number := make([]int, len(s.docs))
+	number := make([]int, s.docs.Len())
 	for n, at := range byNumber {
 		number[at] = n
 	}
 	pairs := func(yield func(neardup.Pair[int]) bool) {
 		for p := range s.documentPairs(ctx) {
-			a, b := number[p.A], number[p.B]
-			if !yield(neardup.Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.Similarity}) {
+			a, b := number[p.a], number[p.b]
+			if !yield(neardup.Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.similarity}) {
 				return
 			}
 		}
 	}
-	byGroup := neardup.GroupPairs(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return s.before(int(byNumber[i]), int(byNumber[j])) })
-	of := slices.Repeat([]int32{-1}, len(s.docs))
+	byGroup := neardup.GroupPairs(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return s.before(byNumber[i], byNumber[j]) })
+	of := slices.Repeat([]uint32{gone}, s.docs.Len())
 	for n, root := range byGroup {
 		of[byNumber[n]] = byNumber[root]
 	}
 	return of
 }
 
-// spread returns for each document, by position, the one that represents its group, from the contents that represent those of
-// contents. It is -1 for documents without features, and for old ones that another one stands for.
-func (s *snapshot[ID]) spread(byContent []int) []int32 {
-	of := slices.Repeat([]int32{-1}, len(s.docs))
+// spread returns for each document the one that represents its group, from the contents that represent those of
+// contents. It is gone for documents without features, and for old ones that another one stands for.
+func (s *snapshot[ID]) spread(byContent []int32) []uint32 {
+	of := slices.Repeat([]uint32{gone}, s.docs.Len())
+	var docs []uint32
 	for i, root := range byContent {
 		keep := s.stands(root)
-		for _, at := range s.contents[i].docs {
+		docs = s.of(i, docs)
+		for _, at := range docs {
 			of[at] = keep
 		}
 	}
@@ -194,37 +234,40 @@ func (s *snapshot[ID]) spread(byContent []int) []int32 {
 }
 
 // groupsOf returns the groups of two or more documents that have a new one, in the order of their first members.
-func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []int32) []Group[ID] {
-	content := slices.Repeat([]int32{-1}, len(s.docs))
-	for i := range s.contents {
-		for _, at := range s.contents[i].docs {
-			content[at] = int32(i)
+func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint32) []Group[ID] {
+	sizes := make([]uint32, len(of)) // of each group, by the document that represents it
+	for _, root := range of {
+		if root != gone {
+			sizes[root]++
 		}
 	}
-	members := map[int32][]int32{} // of each group, by the document that represents it
-	var roots []int32              // in the order of the first members
+	members := map[uint32][]uint32{}
+	var roots []uint32 // in the order of the first members
 	for at, root := range of {
-		if root < 0 {
+		if root == gone || sizes[root] < 2 {
 			continue
 		}
-		if members[root] = append(members[root], int32(at)); len(members[root]) == 1 {
+		if members[root] = append(members[root], uint32(at)); len(members[root]) == 1 {
 			roots = append(roots, root)
 		}
 	}
 	var groups []Group[ID]
+	if len(roots) == 0 || !s.ready(ctx) {
+		return groups
+	}
 	w, all := s.judge.Worker(), s.known()
 	for _, root := range roots {
 		m := members[root]
-		if len(m) < 2 || int(m[len(m)-1]) < s.oldDocs || ctx.Err() != nil {
+		if m[len(m)-1] < s.oldDocs || ctx.Err() != nil {
 			continue
 		}
-		k := &keeper[ID]{snapshot: s, worker: w, content: content, members: m, edges: all}
+		k := &keeper[ID]{snapshot: s, worker: w, members: m, edges: all}
 		keep := k.choose(g, root)
-		group := Group[ID]{Keep: s.docs[keep].id}
+		group := Group[ID]{Keep: s.name(keep)}
 		for _, at := range m {
 			v, _ := k.verdict(keep, at)
-			group.Members = append(group.Members, s.docs[at].id)
-			group.Matches = append(group.Matches, neardup.Match[ID]{ID: s.docs[at].id, Similarity: v.similarity, Probability: v.probability, Kind: v.kind})
+			group.Members = append(group.Members, s.name(at))
+			group.Matches = append(group.Matches, neardup.Match[ID]{ID: s.name(at), Similarity: v.similarity, Probability: v.probability, Kind: v.kind})
 		}
 		groups = append(groups, group)
 	}

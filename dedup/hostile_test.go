@@ -155,9 +155,9 @@ func TestMemory(t *testing.T) {
 		}
 		d.Delete("5")
 		d.Add("5", texts[5])
-		if file := d.contents.File(); (file != nil) != (memory > 0) {
-			t.Errorf("Memory %d: texts in a file: %v", memory, file != nil)
-		} else if file != nil && file.Size() > 16<<20 {
+		if file := d.contents.File(); file.InMemory() != (memory == 0) {
+			t.Errorf("Memory %d: texts in memory: %t", memory, file.InMemory())
+		} else if file.Size() > 16<<20 {
 			t.Errorf("Memory %d: the file has %d bytes", memory, file.Size())
 		}
 		got := factsOf(d.Pairs(bg))
@@ -192,7 +192,7 @@ func TestMemoryErrors(t *testing.T) {
 		t.Fatalf("error %v after %d documents; %d are there", wrong, added, d.Len())
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	if err := d.Add(added, texts[added]); err != nil || d.contents.File() == nil {
+	if err := d.Add(added, texts[added]); err != nil || d.contents.File().InMemory() {
 		t.Fatal(err)
 	}
 	d.contents.File().Close()

@@ -14,8 +14,7 @@ import (
 type keeper[ID comparable] struct {
 	*snapshot[ID]
 	worker  *judge.Worker
-	content []int32 // of each document; -1 without features
-	members []int32 // the documents of the group, ascending
+	members []uint32 // the documents of the group, ascending
 	edges   *edges  // all of them, or nil
 
 	of   uint32          // a slot
@@ -28,31 +27,28 @@ const mostTries = 8
 
 // choose returns the document to keep: the one that Prefer likes best, as far as all others are near-duplicates of it. root
 // represents the group, and is kept if there is none such.
-func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
+func (k *keeper[ID]) choose(g *Grouping[ID], root uint32) uint32 {
 	prefers := g.Prefer
 	if prefers == nil {
 		prefers = func(a, b Document[ID]) bool { return false }
 	}
-	document := func(at int32) Document[ID] {
-		return Document[ID]{ID: k.docs[at].id, Number: k.docs[at].number, Length: k.docs[at].length}
-	}
 	inOrder := slices.Clone(k.members)
-	slices.SortStableFunc(inOrder, func(i, j int32) int {
-		a, b := document(i), document(j)
-		oldA, oldB := int(i) < k.oldDocs, int(j) < k.oldDocs
+	slices.SortStableFunc(inOrder, func(i, j uint32) int {
+		a, b := k.document(i), k.document(j)
+		oldA, oldB := i < k.oldDocs, j < k.oldDocs
 		switch {
 		case oldA != oldB && oldA, oldA == oldB && prefers(a, b):
 			return -1
 		case oldA != oldB && oldB, oldA == oldB && prefers(b, a):
 			return 1
 		}
-		return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs[i].text, k.docs[j].text))
+		return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs.At(i).text, k.docs.At(j).text))
 	})
 	for n, at := range inOrder {
 		if at == root || n == mostTries && g.Linkage == neardup.Centres {
 			break
 		}
-		if g.Linkage != neardup.Centres || !slices.ContainsFunc(k.members, func(other int32) bool { return !k.isNear(at, other) }) {
+		if g.Linkage != neardup.Centres || !slices.ContainsFunc(k.members, func(other uint32) bool { return !k.isNear(at, other) }) {
 			return at
 		}
 	}
@@ -60,28 +56,28 @@ func (k *keeper[ID]) choose(g *Grouping[ID], root int32) int32 {
 }
 
 // isNear reports whether two documents are near-duplicates.
-func (k *keeper[ID]) isNear(a, b int32) bool {
-	i, j := k.content[a], k.content[b]
-	if k.edges == nil || i == j || !k.isFresh(int(i)) && !k.isFresh(int(j)) {
+func (k *keeper[ID]) isNear(a, b uint32) bool {
+	i, j := k.contentOf(a), k.contentOf(b)
+	if k.edges == nil || i == j || !k.isFresh(i) && !k.isFresh(j) {
 		_, ok := k.verdict(a, b)
 		return ok
 	}
-	e := k.edges.between(i, j)
+	e := k.between(k.edges, i, j)
 	return e != nil && e.kind&k.options.Kinds != 0
 }
 
 // verdict returns what is said of two documents, and whether they are near-duplicates. It is the zero verdict for two that
 // are no neighbours.
-func (k *keeper[ID]) verdict(a, b int32) (v verdict, ok bool) {
-	i, j := k.content[a], k.content[b]
+func (k *keeper[ID]) verdict(a, b uint32) (v verdict, ok bool) {
+	i, j := k.contentOf(a), k.contentOf(b)
 	if i == j {
-		v = verdict{similarity: 1, probability: 1, kind: k.equalKind(int(a), int(b))}
+		v = verdict{similarity: 1, probability: 1, kind: k.equalKind(a, b)}
 		return v, v.kind&k.options.Kinds != 0
 	}
-	if e := k.edges.between(i, j); e != nil {
-		return verdict{similarity: e.similarity, probability: e.probability, kind: e.kind}, e.kind&k.options.Kinds != 0
+	if e := k.between(k.edges, i, j); e != nil {
+		return e.verdict, e.kind&k.options.Kinds != 0
 	}
-	x, y := k.contents[i].slot, k.contents[j].slot
+	x, y := k.order[i], k.order[j]
 	if k.near == nil || k.of != x {
 		k.of, k.near = x, map[uint32]bool{}
 		for _, n := range k.worker.Near(x) {

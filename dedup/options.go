@@ -57,7 +57,7 @@ type Options struct {
 
 // A Progress says what a [Deduplicator] is doing. A stage may end before Done is Total.
 type Progress struct {
-	Stage string // "comparing"
+	Stage string // "sorting", by what documents may have in common, or "comparing"
 	Done  int    // documents
 	Total int
 }

@@ -5,83 +5,103 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/judge"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/dedup/internal/slots"
 )
 
 // This file finds all pairs. It takes a snapshot of the documents first, so that nobody waits for it, and nothing that
 // is added meanwhile changes what it finds.
 
-// A snapshot is all documents at one time. Documents and contents are known by their positions: documents in the order of
-// adding, contents in that of what is compared, so that nothing depends on the order of adding. Old documents are those
-// that [Deduplicator.PairsSince] or [Grouping] does not compare with each other.
+// A snapshot is all documents at one time. A document is known by its slot, so documents are in the order of adding. A content is
+// known by its position in the order of what is compared, so that nothing depends on the order of adding. Old documents are
+// those that [Deduplicator.PairsSince] or [Grouping] does not compare with each other.
 type snapshot[ID comparable] struct {
 	options  *Options
-	docs     []document[ID]
-	oldDocs  int // docs[:oldDocs] are old
-	contents []sharedContent
-	position []int32 // in contents, by slot; -1 for others
-	judge    *judge.Judge
-	mayHave  func(slot uint32) bool // whether a content may have neighbours
-	files    func() error           // the error of the files that have texts
+	maker    *content.Maker
+	docs     slots.Column[storedDocument]
+	names    slots.Column[ID]
+	oldDocs  uint32              // documents in slots below are old
+	oneOld   bool                // of several old documents of one content, only the first is of interest
+	chains   slots.Column[chain] // by the slot of a content
+	contents *content.Contents
+	order    []uint32 // the slots of contents by position
+	position []int32  // and the other way round; -1 for contents without features
+	graph    *neighbour.Graph
 	changes  int
 	kept     *kept // of the Deduplicator
+
+	judge    *judge.Judge // nil before it is ready
+	sequence []int32      // positions of contents in the order in which they are compared
+	rank     []int32      // and the other way round; nil if it is the order of the positions
 }
 
-// A document is what a snapshot has of a stored document.
-type document[ID comparable] struct {
-	id             ID
-	number, length int
-	text           uint64
-}
-
-// A sharedContent is a slot with the positions of the documents that have its content, ascending.
-type sharedContent struct {
-	slot uint32
-	docs []int32
-}
-
-// snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies what is
-// known of each document. The error is that of the files.
+// snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some
+// pointers. The error is that of the files.
 func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
-	if err := d.settle(); err != nil {
+	if err := d.rlock(); err != nil {
 		return nil, err
 	}
-	contents, graph, file := d.contents.Snapshot(), d.graph.Snapshot(), d.contents.File()
-	s := &snapshot[ID]{options: &d.options, kept: &d.kept, files: file.Err, changes: d.changes, mayHave: func(uint32) bool { return true }}
-	of := make([][]int32, len(contents)) // the positions of the documents of each slot
-	all := make([]int32, 0, len(d.ids))
-	at := make([]int32, len(d.docs)) // positions by slot
-	for n, slot := range d.inOrder() {
-		doc := &d.docs[slot]
-		at[slot] = int32(n)
-		s.docs = append(s.docs, document[ID]{doc.id, doc.number, doc.length, doc.text})
-	}
-	for slot := range contents {
-		from := len(all)
-		for doc := range d.documentsOf(uint32(slot)) {
-			all = append(all, at[doc])
-		}
-		of[slot] = all[from:len(all):len(all)]
-	}
 	d.mu.RUnlock()
-
-	s.judge = judge.New(d.maker, func(slot uint32) *content.Content { return &contents[slot] }, graph, d.options.Bias, d.options.Memory)
-	s.oldDocs, _ = slices.BinarySearchFunc(s.docs, old, func(doc document[ID], old int) int { return cmp.Compare(doc.number, old) })
-	if s.oldDocs == 0 {
-		may := graph.MayHave()
-		s.mayHave = func(slot uint32) bool { return may[slot].Load() }
+	if err := d.lock(); err != nil { // pieces are shared from now on, so nobody may be changing them
+		return nil, err
 	}
-	s.position = slices.Repeat([]int32{-1}, len(contents))
-	for n, slot := range content.Used(d.maker, contents) {
+	contents := d.contents.Snapshot()
+	s := &snapshot[ID]{
+		options: &d.options, maker: d.maker, docs: d.docs.Snapshot(), names: d.names.Snapshot(), chains: d.chains.Snapshot(),
+		contents: contents, graph: d.graph.Snapshot(contents), changes: d.changes, kept: &d.kept,
+	}
+	d.mu.Unlock()
+	n := sort.Search(s.docs.Len(), func(i int) bool { return s.docs.At(uint32(i)).number >= old })
+	s.oldDocs = uint32(n)
+	s.order = contents.Used(d.maker)
+	s.position = slices.Repeat([]int32{-1}, contents.Len())
+	for n, slot := range s.order {
 		s.position[slot] = int32(n)
-		s.contents = append(s.contents, sharedContent{slot, of[slot]})
 	}
 	return s, nil
+}
+
+// files returns the error of the file that has texts.
+func (s *snapshot[ID]) files() error { return s.contents.File().Err() }
+
+// name returns the id of a document.
+func (s *snapshot[ID]) name(at uint32) ID { return *s.names.At(at) }
+
+// document describes a document.
+func (s *snapshot[ID]) document(at uint32) Document[ID] {
+	doc := s.docs.At(at)
+	return Document[ID]{ID: s.name(at), Number: doc.number, Length: int(doc.length)}
+}
+
+// chain returns the first and the last document of a content.
+func (s *snapshot[ID]) chain(i int) chain { return *s.chains.At(s.order[i]) }
+
+// of returns the documents of a content, ascending. They are in buf, which grows.
+func (s *snapshot[ID]) of(i int, buf []uint32) []uint32 {
+	buf = buf[:0]
+	for at := s.chain(i).first; at != gone; at = s.docs.At(at).next {
+		if s.oneOld && len(buf) > 0 && at < s.oldDocs {
+			continue
+		}
+		buf = append(buf, at)
+	}
+	return buf
+}
+
+// contentOf returns the position of the content of a document, or -1.
+func (s *snapshot[ID]) contentOf(at uint32) int32 {
+	c := s.docs.At(at).content
+	if c == gone {
+		return -1
+	}
+	return s.position[c]
 }
 
 // settle locks for reading, with a graph that is settled. The caller unlocks, unless there is an error.
@@ -102,26 +122,11 @@ func (d *Deduplicator[ID]) settle() error {
 	}
 }
 
-// inOrder returns the slots of all documents in the order of adding. The caller holds the lock, for reading at least.
-func (d *Deduplicator[ID]) inOrder() []int32 {
-	slots := make([]int32, 0, len(d.ids))
-	for slot := range d.docs {
-		if d.docs[slot].number >= 0 {
-			slots = append(slots, int32(slot))
-		}
-	}
-	byNumber := func(a, b int32) int { return d.docs[a].number - d.docs[b].number }
-	if !slices.IsSortedFunc(slots, byNumber) { // some slots were reused
-		slices.SortFunc(slots, byNumber)
-	}
-	return slots
-}
-
 // documentsOf yields the slots of the documents of a content, in the order of adding. The caller holds the lock, for
 // reading at least.
-func (d *Deduplicator[ID]) documentsOf(slot uint32) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		for doc := d.chains[slot].first; doc >= 0 && yield(doc); doc = d.docs[doc].next {
+func (d *Deduplicator[ID]) documentsOf(slot uint32) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for at := d.chains.At(slot).first; at != gone && yield(at); at = d.docs.At(at).next {
 		}
 	}
 }
@@ -149,14 +154,11 @@ func (o *Options) isAlike(similarity, probability float64) bool {
 	return probability >= o.Probability
 }
 
-// nearer returns the neighbours with which the content at a position is compared: those that have a smaller one, and old ones,
+// nearer returns the neighbours with which the content at a position is compared: those that come before it, and old ones,
 // which are not compared themselves. They ascend.
-func (s *snapshot[ID]) nearer(w *judge.Worker, i int) (at []int32) {
-	if !s.mayHave(s.contents[i].slot) {
-		return nil
-	}
-	for _, n := range w.Near(s.contents[i].slot) {
-		if j := s.position[n.Slot]; int(j) < i || !s.isFresh(int(j)) {
+func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
+	for _, n := range w.Near(s.order[i]) {
+		if j := s.position[n.Slot]; j < i || !s.isFresh(j) {
 			at = append(at, j)
 		}
 	}
@@ -165,28 +167,36 @@ func (s *snapshot[ID]) nearer(w *judge.Worker, i int) (at []int32) {
 }
 
 // isFresh reports whether a content has a new document.
-func (s *snapshot[ID]) isFresh(i int) bool {
-	docs := s.contents[i].docs
-	return int(docs[len(docs)-1]) >= s.oldDocs
-}
+func (s *snapshot[ID]) isFresh(i int32) bool { return s.chain(int(i)).last >= s.oldDocs }
 
-// oldOf returns how many of docs, ascending positions, are old.
-func (s *snapshot[ID]) oldOf(docs []int32) int {
-	n, _ := slices.BinarySearch(docs, int32(s.oldDocs))
+// oldOf returns how many of docs, ascending, are old.
+func (s *snapshot[ID]) oldOf(docs []uint32) int {
+	n, _ := slices.BinarySearch(docs, s.oldDocs)
 	return n
 }
 
-// documentPairs yields pairs of documents by position, A < B, without those of two old documents.
-func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[neardup.Pair[int]] {
-	return func(yield func(neardup.Pair[int]) bool) {
+// A docPair is two documents, A < B, and what is said of them.
+type docPair struct {
+	a, b uint32
+	verdict
+}
+
+// documentPairs yields pairs of documents, without those of two old documents.
+func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[docPair] {
+	return func(yield func(docPair) bool) {
 		n := 0
-		goOn := func(p neardup.Pair[int]) bool {
+		goOn := func(p docPair) bool {
 			n++
 			return (n%1024 != 0 || ctx.Err() == nil) && yield(p)
 		}
 		// Pairs within a content: equal documents.
-		for i := range s.contents {
-			if docs := s.contents[i].docs; s.isFresh(i) && (ctx.Err() != nil || !s.equalPairs(docs, s.oldOf(docs), goOn)) {
+		var of, with []uint32
+		for i := range s.order {
+			if c := s.chain(i); c.first == c.last || !s.isFresh(int32(i)) {
+				continue
+			}
+			of = s.of(i, of)
+			if ctx.Err() != nil || !s.equalPairs(of, s.oldOf(of), goOn) {
 				return
 			}
 		}
@@ -195,14 +205,14 @@ func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[neardup.Pair[
 			if e.kind&s.options.Kinds == 0 {
 				continue
 			}
-			of, with := s.contents[e.b].docs, s.contents[e.a].docs
+			of, with = s.of(int(e.b), of), s.of(int(e.a), with)
 			for k, x := range of {
 				from := 0
 				if k < s.oldOf(of) { // document x is old, so only new partners count
 					from = s.oldOf(with)
 				}
 				for _, y := range with[from:] {
-					if !goOn(neardup.Pair[int]{A: int(min(x, y)), B: int(max(x, y)), Similarity: e.similarity, Probability: e.probability, Kind: e.kind}) {
+					if !goOn(docPair{min(x, y), max(x, y), e.verdict}) {
 						return
 					}
 				}
@@ -211,24 +221,24 @@ func (s *snapshot[ID]) documentPairs(ctx context.Context) iter.Seq[neardup.Pair[
 	}
 }
 
-// equalKind returns the kind of the documents at two positions, which have the same content.
-func (s *snapshot[ID]) equalKind(a, b int) neardup.Kind {
-	if s.docs[a].text == s.docs[b].text {
+// equalKind returns the kind of two documents, which have the same content.
+func (s *snapshot[ID]) equalKind(a, b uint32) neardup.Kind {
+	if s.docs.At(a).text == s.docs.At(b).text {
 		return neardup.Identical
 	}
 	return neardup.SameWords
 }
 
-// equalPairs calls yield for the pairs of documents of one content, by ascending positions: those of
+// equalPairs calls yield for the pairs of documents of one content: those of
 // docs[fresh:] with all before them, as far as their kinds count. It returns false when yield does.
-func (s *snapshot[ID]) equalPairs(docs []int32, fresh int, yield func(neardup.Pair[int]) bool) bool {
+func (s *snapshot[ID]) equalPairs(docs []uint32, fresh int, yield func(docPair) bool) bool {
 	kinds := s.options.Kinds
 	if len(docs) < 2 || kinds&(neardup.Identical|neardup.SameWords) == 0 {
 		return true
 	}
-	same := map[uint64][]int32{} // the documents so far, by their texts
+	same := map[uint64][]uint32{} // the documents so far, by their texts
 	for n, b := range docs {
-		text := s.docs[b].text
+		text := s.docs.At(b).text
 		with := docs[:n]
 		switch identical := same[text]; {
 		case n < fresh, kinds&neardup.Identical == 0 && len(identical) == n:
@@ -237,8 +247,8 @@ func (s *snapshot[ID]) equalPairs(docs []int32, fresh int, yield func(neardup.Pa
 			with = identical
 		}
 		for _, a := range with {
-			p := neardup.Pair[int]{A: int(a), B: int(b), Similarity: 1, Probability: 1, Kind: s.equalKind(int(a), int(b))}
-			if kinds&p.Kind != 0 && !yield(p) {
+			p := docPair{a, b, verdict{similarity: 1, probability: 1, kind: s.equalKind(a, b)}}
+			if kinds&p.kind != 0 && !yield(p) {
 				return false
 			}
 		}
@@ -269,7 +279,7 @@ func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[near
 			return
 		}
 		for p := range s.documentPairs(ctx) {
-			if !yield(neardup.Pair[ID]{A: s.docs[p.A].id, B: s.docs[p.B].id, Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind}, nil) {
+			if !yield(neardup.Pair[ID]{A: s.name(p.a), B: s.name(p.b), Similarity: p.similarity, Probability: p.probability, Kind: p.kind}, nil) {
 				return
 			}
 		}

@@ -36,7 +36,7 @@ func (d *Deduplicator[ID]) search(make func() (content.Document, error)) iter.Se
 		var found []neardup.Match[ID]
 		if err == nil {
 			if err = d.settle(); err == nil {
-				found, err = d.find(&doc, -1)
+				found, err = d.find(&doc, gone)
 				d.mu.RUnlock()
 			}
 		}
@@ -87,9 +87,9 @@ func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document) ([]neardup.
 	}
 	defer d.mu.Unlock()
 	d.graph.Settle()
-	replaced := int32(-1)
-	if slot, ok := d.ids[id]; ok {
-		replaced = slot
+	replaced, ok := d.slotOf(id)
+	if !ok {
+		replaced = gone
 	}
 	found, err := d.find(&doc, replaced)
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *Deduplicator[ID]) judge() *judge.Judge {
 	defer l.Unlock()
 	switch {
 	case l.judge == nil:
-		l.judge = judge.New(d.maker, d.contents.At, &d.graph, d.options.Bias, d.options.Memory)
+		l.judge = judge.New(d.maker, &d.contents.Contents, d.graph, nil, d.options.Bias, d.options.Memory)
 	case l.changes != d.changes:
 		l.judge = l.judge.Changed()
 	}
@@ -120,22 +120,22 @@ type judged struct {
 	changes int          // those of the Deduplicator at that time
 }
 
-// find returns the near-duplicates of a document, as they would be without the document in a slot, unless that is -1. The
+// find returns the near-duplicates of a document, as they would be without the document in a slot, unless that is gone. The
 // caller holds the lock, for reading at least, and the graph is settled.
-func (d *Deduplicator[ID]) find(doc *content.Document, replaced int32) ([]neardup.Match[ID], error) {
+func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neardup.Match[ID], error) {
 	if !doc.HasFeatures() {
 		return nil, nil
 	}
 	type hit struct {
 		verdict
-		slot int32
+		slot uint32
 	}
 	var hits []hit
 	add := func(slot uint32, v verdict) {
 		for at := range d.documentsOf(slot) {
 			h := hit{v, at}
 			if v.kind == 0 { // of equal contents
-				if h.kind = neardup.SameWords; d.docs[at].text == doc.Text {
+				if h.kind = neardup.SameWords; d.docs.At(at).text == doc.Text {
 					h.kind = neardup.Identical
 				}
 			}
@@ -145,8 +145,8 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced int32) ([]neardu
 		}
 	}
 	without := neighbour.None // the content that goes with the document that is replaced
-	if replaced >= 0 && d.contents.IsLast(d.docs[replaced].content) {
-		without = d.docs[replaced].content
+	if replaced != gone && d.contents.IsLast(d.docs.At(replaced).content) {
+		without = d.docs.At(replaced).content
 	}
 	j, from := d.judge(), neighbour.None
 	if slot, ok := d.contents.Find(&doc.Content); ok {
@@ -165,11 +165,11 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced int32) ([]neardu
 		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(b.similarity, a.similarity), d.docs[a.slot].number-d.docs[b.slot].number)
+		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.slot, b.slot))
 	})
 	out := make([]neardup.Match[ID], len(hits))
 	for i, h := range hits {
-		out[i] = neardup.Match[ID]{ID: d.docs[h.slot].id, Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
+		out[i] = neardup.Match[ID]{ID: *d.names.At(h.slot), Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
 	}
 	return out, d.contents.File().Err()
 }

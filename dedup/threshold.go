@@ -81,7 +81,7 @@ func (d *Deduplicator[ID]) Threshold(ctx context.Context) (Threshold, error) {
 	}
 	t := s.emptyThreshold() // there are too many edges to keep them
 	for p := range s.scores(ctx) {
-		e := edge{similarity: p.Similarity, probability: p.Probability, kind: p.kind}
+		e := edge{verdict: verdict{p.Similarity, p.Probability, p.kind}}
 		t.count(&e, p.IsTemplate, s.options.Kinds)
 	}
 	return t, cmp.Or(ctx.Err(), s.files())
@@ -97,15 +97,21 @@ type scored struct {
 // scores yields all pairs of different contents that are compared, each once. The order is always the same.
 func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool) {
 	return func(yield func(scored) bool) {
-		comparing := s.begin("comparing", len(s.contents))
-		parallel.InOrder((len(s.contents)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
+		if !s.ready(ctx) {
+			return
+		}
+		comparing := s.begin("comparing", len(s.sequence))
+		parallel.InOrder((len(s.sequence)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
 			var found []scored
-			for i := job * perJob; i < min(len(s.contents), (job+1)*perJob) && ctx.Err() == nil; i++ {
-				slot := s.contents[i].slot
+			for _, i := range s.sequence[job*perJob : min(len(s.sequence), (job+1)*perJob)] {
+				if ctx.Err() != nil {
+					return
+				}
+				slot := s.order[i]
 				for _, j := range s.nearer(w, i) {
-					p := scored{a: j, b: int32(i), Score: w.Score(slot, s.contents[j].slot)}
+					p := scored{a: j, b: i, Score: w.Score(slot, s.order[j])}
 					if s.options.isAlike(p.Similarity, p.Probability) {
-						p.kind = w.Kind(slot, s.contents[j].slot, p.Score)
+						p.kind = w.Kind(slot, s.order[j], p.Score)
 					}
 					found = append(found, p)
 				}

@@ -1,5 +1,5 @@
-// Package textfile keeps texts in a file, one after the other: in a temporary one if they do not fit in memory, or
-// in one that outlives the program. It also says how much memory there is.
+// Package textfile keeps texts one after the other: in memory, in a temporary file if they do not fit there, or
+// in a file that outlives the program. It also says how much memory there is.
 package textfile
 
 import (
@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/neardup/neardup/internal/format"
@@ -22,42 +23,58 @@ import (
 // It is removed when nobody refers to it any more, unless it has a name. All methods may be called by several
 // goroutines.
 //
+// What is added stands in blocks of memory first. They are written when there are enough of them: at once if the file has a
+// name, and otherwise when they take more memory than they may.
+//
 // A File with a name begins with the head of all files of the library (package format). Nothing in it ever
 // changes: texts are only added, and whoever adds them remembers where they are. So what a crash leaves at the
 // end is of no use, and does no harm.
 type File struct {
-	file  *os.File
 	kept  bool  // it has a name
 	begin int64 // where the first text is
+	most  int64 // bytes in blocks
 
-	mu      sync.Mutex
-	buf     []byte // what was added, but not written
-	written int64  // how long the file is
-	dirty   bool   // some of it may not be on the disk
-	failed  error  // of a writer: nothing more is added
-	err     error  // the first one of a reader
+	mu      sync.RWMutex
+	file    *os.File // nil until something is written
+	blocks  []block  // what was added, but not written
+	held    int64    // how much that is
+	written int64    // how long the file is
+	dirty   bool     // some of it may not be on the disk
+	failed  error    // of the writer of a file with a name: nothing more is added
+	err     error    // the first one of a reader
+}
+
+// A block is some texts that have not been written, each as a whole. Its bytes stay where they are.
+type block struct {
+	at    int64 // where it is in the file
+	bytes []byte
 }
 
 const (
-	sumBytes    = 8
-	bufferBytes = 1 << 20
+	sumBytes   = 8
+	leastBlock = 1 << 12
+	mostBlock  = 1 << 20 // of more than one text
 )
 
-// Temporary makes an empty file in the folder for temporary files. It is removed at once where that is possible, so
-// that nobody sees it and nothing is left behind, and otherwise when nobody refers to it any more.
-func Temporary() (*File, error) {
+// Temporary makes an empty file that is in memory until it has more than most bytes, and then in the folder for temporary
+// files. There it is removed at once where that is possible, so that nobody sees it and nothing is left behind, and otherwise
+// when nobody refers to it any more.
+func Temporary(most int64) *File { return &File{most: most} }
+
+// create makes the temporary file.
+func (f *File) create() error {
 	file, err := os.CreateTemp("", "neardup-*")
 	if err != nil {
-		return nil, fmt.Errorf("neardup: %w", err)
+		return fmt.Errorf("neardup: there is no temporary file for texts that do not fit in memory: %w", err)
 	}
-	f := &File{file: file}
 	if os.Remove(file.Name()) != nil {
 		runtime.AddCleanup(f, func(file *os.File) {
 			file.Close()
 			os.Remove(file.Name())
 		}, file)
 	}
-	return f, nil
+	f.file = file
+	return nil
 }
 
 // Create makes an empty file with a name, and replaces any other that has it.
@@ -81,7 +98,7 @@ func Open(path, kind, version, again string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{file: file, kept: true, dirty: true}
+	f := &File{file: file, kept: true, dirty: true, most: mostBlock}
 	var head *format.Reader
 	if head, err = format.NewReader(file, kind, version, again); err == nil {
 		at, failed := file.Seek(0, io.SeekCurrent)
@@ -111,39 +128,63 @@ func isFile(path string) error {
 	return nil
 }
 
-// Append adds a text and returns where it is. After an error nothing more can be added.
+// Append adds a text and returns where it is. After an error the text is not there, but what was added before is. If the file has
+// a name, nothing more can be added then.
 func (f *File) Append(text string) (at int64, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.failed != nil {
-		return 0, f.failed
-	}
-	at = f.written + int64(len(f.buf))
-	f.buf = binary.LittleEndian.AppendUint64(f.buf, format.Checksum(lex.Bytes(text), uint64(at)))
-	f.buf = append(f.buf, text...)
-	if len(f.buf) >= bufferBytes {
+	size := Bytes(len(text))
+	if f.failed == nil && f.held > 0 && f.held+size > f.most {
 		err = f.write()
 	}
-	return at, err
+	if err := cmp.Or(err, f.failed); err != nil {
+		return 0, err
+	}
+	n := len(f.blocks)
+	if n == 0 || int64(cap(f.blocks[n-1].bytes)-len(f.blocks[n-1].bytes)) < size {
+		room := max(size, min(max(f.held, leastBlock), mostBlock))
+		f.blocks = append(f.blocks, block{f.written + f.held, make([]byte, 0, room)})
+		n++
+	}
+	b := &f.blocks[n-1]
+	at = b.at + int64(len(b.bytes))
+	b.bytes = binary.LittleEndian.AppendUint64(b.bytes, format.Checksum(lex.Bytes(text), uint64(at)))
+	b.bytes = append(b.bytes, text...)
+	f.held += size
+	return at, nil
 }
 
 // write writes what was added. The caller holds the lock.
 func (f *File) write() error {
-	if len(f.buf) == 0 || f.failed != nil {
+	if f.held == 0 || f.failed != nil {
 		return f.failed
+	}
+	if f.file == nil {
+		if err := f.create(); err != nil {
+			return err
+		}
 	}
 	f.dirty = true
-	if _, err := f.file.WriteAt(f.buf, f.written); err != nil {
-		f.failed = f.named(err)
-		return f.failed
+	for _, b := range f.blocks {
+		if _, err := f.file.WriteAt(b.bytes, b.at); err != nil {
+			if err = f.named(err); f.kept {
+				f.failed = err
+			}
+			return err
+		}
 	}
-	f.written += int64(len(f.buf))
-	f.buf = f.buf[:0]
+	f.written += f.held
+	f.blocks, f.held = nil, 0
 	return nil
 }
 
 // named says which file has an error.
-func (f *File) named(err error) error { return store.InFile(f.file.Name(), err) }
+func (f *File) named(err error) error {
+	if f.file == nil {
+		return err
+	}
+	return store.InFile(f.file.Name(), err)
+}
 
 // Write writes what was added. It outlives the program then, but not the machine.
 func (f *File) Write() error {
@@ -156,7 +197,10 @@ func (f *File) Write() error {
 func (f *File) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.write(); err != nil || !f.dirty || !f.kept {
+	if !f.kept {
+		return f.failed
+	}
+	if err := f.write(); err != nil || !f.dirty {
 		return err
 	}
 	if err := f.file.Sync(); err != nil {
@@ -169,9 +213,16 @@ func (f *File) Sync() error {
 
 // Size returns how long the file is, with what was not written yet.
 func (f *File) Size() int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.written + int64(len(f.buf))
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.written + f.held
+}
+
+// InMemory reports whether nothing has been written.
+func (f *File) InMemory() bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.file == nil
 }
 
 // Begin returns where the first text is.
@@ -180,41 +231,51 @@ func (f *File) Begin() int64 { return f.begin }
 // Bytes returns how much of a file a text of n bytes takes.
 func Bytes(n int) int64 { return sumBytes + int64(n) }
 
-// Read returns the text of n bytes at a place. It lies in buf, which grows, and is only valid until buf is
-// used again. A text that cannot be read is empty, and Err has the error.
+// Read returns the text of n bytes at a place. It lies in memory that does not change, or in buf, which grows, and is only
+// valid until buf is used again. A text that cannot be read is empty, and Err has the error.
 func (f *File) Read(at int64, n int, buf *[]byte) string {
-	size := int(Bytes(n))
-	if cap(*buf) < size {
-		*buf = make([]byte, size+size/4)
+	b, err := f.inMemory(at, n)
+	if b == nil && err == nil {
+		size := int(Bytes(n))
+		if cap(*buf) < size {
+			*buf = make([]byte, size+size/4)
+		}
+		b = (*buf)[:size]
+		err = f.read(b, at)
 	}
-	b := (*buf)[:size]
-	if err := f.read(b, at); err != nil {
-		f.mu.Lock()
-		f.err = cmp.Or(f.err, f.named(err))
-		f.mu.Unlock()
+	if err != nil {
+		f.Fail(err)
 		return ""
 	}
 	return lex.String(b[sumBytes:])
 }
 
-// read reads a text with its checksum.
-func (f *File) read(b []byte, at int64) error {
-	f.mu.Lock()
-	isWritten := at < f.written
-	if !isWritten { // the buffer is written as a whole, so all of the text is in it
-		n := 0
-		if from := at - f.written; from < int64(len(f.buf)) {
-			n = copy(b, f.buf[from:])
-		}
-		clear(b[n:])
+// inMemory returns a text with its checksum if it has not been written, and otherwise nil.
+func (f *File) inMemory(at int64, n int) ([]byte, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if at < f.written {
+		return nil, nil
 	}
-	f.mu.Unlock()
-	if isWritten {
-		if _, err := f.file.ReadAt(b, at); errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w: the text at byte %d is cut off", format.ErrDamaged, at)
-		} else if err != nil {
-			return err
+	i, ok := slices.BinarySearchFunc(f.blocks, at, func(b block, at int64) int { return cmp.Compare(b.at, at) })
+	if !ok {
+		i--
+	}
+	if i >= 0 {
+		b := f.blocks[i]
+		if from := at - b.at; from+Bytes(n) <= int64(len(b.bytes)) {
+			return b.bytes[from : from+Bytes(n)], nil
 		}
+	}
+	return nil, fmt.Errorf("%w: no text of %d bytes is at byte %d", format.ErrDamaged, n, at)
+}
+
+// read reads a text with its checksum from the file.
+func (f *File) read(b []byte, at int64) error {
+	if _, err := f.file.ReadAt(b, at); errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: the text at byte %d is cut off", format.ErrDamaged, at)
+	} else if err != nil {
+		return err
 	}
 	if binary.LittleEndian.Uint64(b) != format.Checksum(b[sumBytes:], uint64(at)) {
 		return fmt.Errorf("%w: the checksum of the text at byte %d does not fit", format.ErrDamaged, at)
@@ -222,15 +283,27 @@ func (f *File) read(b []byte, at int64) error {
 	return nil
 }
 
+// Fail says that a text that was read is not what it should be. The error is one of Read then.
+func (f *File) Fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = cmp.Or(f.err, f.named(err))
+}
+
 // Err returns the first error of Read, or nil.
 func (f *File) Err() error {
 	if f == nil {
 		return nil
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	return f.err
 }
 
 // Close closes the file. What is not written is lost, so Sync comes before it.
-func (f *File) Close() error { return f.file.Close() }
+func (f *File) Close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}

@@ -18,10 +18,7 @@ func TestFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	temporary, err := Temporary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	temporary := Temporary(1 << 20)
 	text := func(i int) string { return strings.Repeat(fmt.Sprint(i), i%700) }
 	const n = 4000 // more than one buffer
 	check := func(f *File, places []int64) {
@@ -34,7 +31,7 @@ func TestFile(t *testing.T) {
 		}
 	}
 	var places []int64
-	for _, f := range []*File{named, temporary} {
+	for _, f := range []*File{named, Temporary(1 << 40), temporary} {
 		places = places[:0]
 		for i := range n {
 			at, err := f.Append(text(i))
@@ -97,10 +94,7 @@ func TestFile(t *testing.T) {
 
 // TestFileErrors: what cannot be written is said, each time.
 func TestFileErrors(t *testing.T) {
-	f, err := Temporary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(Create(filepath.Join(t.TempDir(), "texts"), "texts", "v=1"))
 	f.Append("one")
 	f.Close()
 	if f.Sync() == nil || f.Sync() == nil {
@@ -108,6 +102,18 @@ func TestFileErrors(t *testing.T) {
 	}
 	if _, err := f.Append("two"); err == nil {
 		t.Error("Append after an error returns none")
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	f = Temporary(20)
+	at := must(f.Append("in memory"))
+	for range 2 {
+		if _, err := f.Append("more than there is memory for"); err == nil {
+			t.Error("Append without a folder for temporary files returns no error")
+		}
+		var buf []byte
+		if got := f.Read(at, 9, &buf); got != "in memory" || f.Err() != nil {
+			t.Errorf("what was there is %q, error %v", got, f.Err())
+		}
 	}
 	if _, err := Create(filepath.Join(t.TempDir(), "missing", "texts"), "texts", "v=1"); err == nil {
 		t.Error("made a file in a directory that is missing")

@@ -27,22 +27,39 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// A Content is what is compared. It does not change, so snapshots share it.
+// A Content is what is compared. It does not change.
 //
 // That of a text has a body, the normalized text, from which its features are made when they are needed. That of
-// a record, or of a text with features of the caller's, has Own instead. One with neither has no features,
-// and is a near-duplicate of nothing.
+// a record, or of a text with features of the caller's, has an [Own] instead. One with neither has no features,
+// and is a near-duplicate of nothing. A body or an Own is in memory when it has been made, and in a file when it is stored.
 type Content struct {
-	Own    *Own
 	Digest uint64 // of what is compared; equal contents have equal digests
 
-	body  string         // if file is nil
-	file  *textfile.File // which has the body, or what stands for Own
+	form  form
+	bytes int            // the length of what a file has of it; 0 for a content without features
+	file  *textfile.File // nil before it is stored
 	at    int64          // where it is in the file
-	bytes int            // the length of the body; 0 if there is none
+	body  string         // if file is nil
+	own   *Own           // if file is nil and there is no body
+}
 
-	// The signatures that stand in the file before it; none in a temporary one.
-	signed [signature.Levels]bool
+// A form says what a content is, and which signatures stand in the file before it.
+type form uint8
+
+const (
+	formLevels form = 1 << iota // it has a body, if it has features
+	formRecord
+	formSigned // signature.Long; others are the bits above
+
+	mostForm = formSigned<<signature.Levels - 1
+)
+
+// signed returns the levels of the signatures that stand in the file.
+func (f form) signed() (has [signature.Levels]bool) {
+	for l := range has {
+		has[l] = f&(formSigned<<l) != 0
+	}
+	return has
 }
 
 // An Own is what a content without a body is compared by.
@@ -61,7 +78,10 @@ type Document struct {
 }
 
 // HasFeatures reports whether there is anything to compare.
-func (c *Content) HasFeatures() bool { return c.bytes > 0 || c.Own != nil && len(c.Own.Terms) > 0 }
+func (c *Content) HasFeatures() bool { return c.bytes > 0 }
+
+// HasBody reports whether the features come from a body.
+func (c *Content) HasBody() bool { return c.bytes > 0 && c.form&formLevels != 0 }
 
 // A Maker makes contents. It may be used by several goroutines.
 type Maker struct {
@@ -95,13 +115,12 @@ func NewMaker(f *neardup.Fingerprinter) *Maker {
 // HasLevels reports whether texts have the usual features, which are made of their bodies.
 func (m *Maker) HasLevels() bool { return m.f.Tokenizer == nil && m.f.Weight == nil }
 
-// Text returns the content of a text. Any string is a valid text.
+// Text returns the content of a text. Any string is a valid text. It may keep a reference to the text until it is stored.
 func (m *Maker) Text(text string) (d Document) {
 	d.Length, d.Text = lex.Count(text), xxh3.HashString(text)
 	normalized := m.f.Normalizer.Normalize(text)
 	if !m.HasLevels() {
-		d.Own = &Own{Terms: m.raw.Vector(text), Words: wording.Read(normalized)}
-		m.seal(&d)
+		m.seal(&d, &Own{Terms: m.raw.Vector(text), Words: wording.Read(normalized)})
 		return d
 	}
 	words, digest := wording.Count(normalized)
@@ -110,8 +129,8 @@ func (m *Maker) Text(text string) (d Document) {
 		_, address := wording.Count(normalized[from:to])
 		digest = exact.SplitMix(digest ^ address)
 	})
-	if d.Digest = digest; words > 0 {
-		d.body, d.bytes = strings.Clone(normalized), len(normalized)
+	if d.Digest, d.form = digest, formLevels; words > 0 {
+		d.body, d.bytes = normalized, len(normalized)
 		d.Set = m.sign(normalized, words)
 	}
 	return d
@@ -132,7 +151,7 @@ func (m *Maker) Record(rec neardup.Record) (d Document, err error) {
 	for _, value := range rec {
 		d.Length += utf8.RuneCountInString(value)
 	}
-	d.Own = &Own{Terms: m.raw.RecordVector(rec), Record: true}
+	own := &Own{Terms: m.raw.RecordVector(rec), Record: true}
 	// The words of a record are those of the columns that count, in the order of the Fields.
 	text := xxh3.New()
 	var size [8]byte
@@ -144,29 +163,32 @@ func (m *Maker) Record(rec neardup.Record) (d Document, err error) {
 			binary.LittleEndian.PutUint64(size[:], uint64(len(value))) // so that no value runs into the next
 			text.Write(size[:])
 			text.WriteString(value)
-			d.Own.Words = append(append(d.Own.Words, wording.Read(m.f.Normalizer.Normalize(value))...), wording.Column)
+			own.Words = append(append(own.Words, wording.Read(m.f.Normalizer.Normalize(value))...), wording.Column)
 		}
 	}
-	d.Own.Words, d.Text = slices.Clone(d.Own.Words), text.Sum64()
-	m.seal(&d)
+	d.Text = text.Sum64()
+	m.seal(&d, own)
 	return d, nil
 }
 
-// seal sets the digest and the signature of a content without a body.
-func (m *Maker) seal(d *Document) {
+// seal makes the content of a document without a body, and its signature.
+func (m *Maker) seal(d *Document, own *Own) {
 	h := xxh3.New()
 	var b [12]byte
-	for _, t := range d.Own.Terms {
+	for _, t := range own.Terms {
 		binary.LittleEndian.PutUint64(b[:], t.Feature)
 		binary.LittleEndian.PutUint32(b[8:], math.Float32bits(t.Weight))
 		h.Write(b[:])
 	}
-	for _, w := range d.Own.Words {
+	for _, w := range own.Words {
 		binary.LittleEndian.PutUint32(b[:], w)
 		h.Write(b[:4])
 	}
-	d.Digest = h.Sum64()
-	d.Set = m.signOwn(d.Own)
+	d.Digest, d.own, d.bytes = h.Sum64(), own, own.bytes()
+	if own.Record {
+		d.form = formRecord
+	}
+	d.Set = m.signOwn(own)
 }
 
 // signOwn returns the signatures of a content without a body.
@@ -196,53 +218,84 @@ func (m *Maker) Compare(a, b *Content) int {
 
 // hasBody reports whether two contents have a body, and the same one.
 func (c *Content) hasBody(with *Content) (same bool) {
-	if c.bytes > 0 && c.bytes == with.bytes {
+	if c.HasBody() && with.HasBody() && c.bytes == with.bytes {
 		c.Body(func(body string) { with.Body(func(other string) { same = body == other }) })
 	}
 	return same
 }
 
 // Own returns the terms and words of a content, which it makes of the body if there is one.
-func (m *Maker) Own(c *Content) Own {
-	if c.bytes == 0 {
-		if c.Own == nil {
-			return Own{}
-		}
-		return *c.Own
+func (m *Maker) Own(c *Content) (own Own) {
+	switch {
+	case c.HasBody():
+		r := m.Read(c)
+		own.Terms, own.Words = r.Terms, r.Words
+	case c.own != nil:
+		own = *c.own
+	case c.bytes > 0:
+		own.Record = c.form&formRecord != 0
+		c.stored(func(b string) {
+			if b == "" { // the file has an error
+				return
+			}
+			var err error
+			if own.Terms, own.Words, err = decodeOwn(lex.Bytes(b)); err != nil {
+				c.file.Fail(err)
+			}
+		})
 	}
-	r := m.Read(c)
-	return Own{Terms: r.Terms, Words: r.Words}
+	return own
 }
 
-// buffers are for bodies that are read from files.
+// buffers are for what is read from files.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// Body calls use with the body, which is only valid meanwhile. A body that cannot be read is empty; the file has
-// the error.
+// Body calls use with the body, which is only valid meanwhile. It is empty if there is none, or if it cannot be read; then the
+// file has the error.
 func (c *Content) Body(use func(body string)) {
-	if c.file == nil {
-		use(c.body)
-		return
-	}
-	if c.bytes == 0 {
+	if !c.HasBody() {
 		use("")
 		return
 	}
-	buf := buffers.Get().(*[]byte)
-	defer buffers.Put(buf)
-	use(c.file.Read(c.at, c.bytes, buf))
+	c.stored(use)
 }
 
-// Detach sets the content of a document to a copy of c that needs no file.
-func (c *Content) Detach(d *Document) {
-	d.Own, d.Digest, d.bytes = c.Own, c.Digest, c.bytes
-	c.Body(func(body string) { d.body = strings.Clone(body) })
+// stored calls use with what a file has of a content with features, or will have, which is only valid meanwhile.
+func (c *Content) stored(use func(text string)) {
+	switch {
+	case c.file != nil:
+		buf := buffers.Get().(*[]byte)
+		defer buffers.Put(buf)
+		use(c.file.Read(c.at, c.bytes, buf))
+		if cap(*buf) > mostBuffer {
+			*buf = nil
+		}
+	case c.own != nil:
+		use(lex.String(encodeOwn(c.own.Terms, c.own.Words)))
+	default:
+		use(c.body)
+	}
+}
+
+// mostBuffer is the largest buffer that is kept for the next text.
+const mostBuffer = 1 << 20
+
+// Detach sets the content and the signatures of a document to a copy of c that needs no file.
+func (c *Content) Detach(m *Maker, d *Document) {
+	d.Content = Content{Digest: c.Digest, form: c.form & (formLevels | formRecord), bytes: c.bytes}
+	if c.HasBody() {
+		c.Body(func(body string) { d.body = strings.Clone(body) })
+	} else if c.bytes > 0 {
+		own := m.Own(c)
+		d.own = &own
+	}
+	d.Set = c.signatures()
 }
 
 // Words returns the words of a content in their order.
-func (c *Content) Words() (words wording.Wording) {
-	if c.Own != nil {
-		return c.Own.Words
+func (m *Maker) Words(c *Content) (words wording.Wording) {
+	if !c.HasBody() {
+		return m.Own(c).Words
 	}
 	c.Body(func(body string) { words = wording.Read(body) })
 	return words

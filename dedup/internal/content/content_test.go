@@ -152,7 +152,7 @@ func TestFile(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %q: %v", name, text, err)
 			}
-			if err := m.Load(&back, file); err != nil {
+			if err := back.Load(file); err != nil {
 				t.Fatalf("%s: %q: %v", name, text, err)
 			}
 			if back.Number != i || back.Text != plain.Text || back.Length != plain.Length || back.Digest != plain.Digest || back.Set != plain.Set || back.HasFeatures() != plain.HasFeatures() ||
@@ -196,15 +196,11 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s.Number < 0 || s.Length < 0 || s.at < 0 || s.End() < 0 || s.inTexts > 0 && s.at < textfile.Bytes(signature.Bytes(s.signed)) {
+		if s.Number < 0 || s.Length < 0 || s.at < 0 || s.End() < 0 || s.bytes > 0 && s.at < textfile.Bytes(signature.Bytes(s.form.signed())) {
 			t.Fatalf("%x is %+v", words, s)
 		}
-		if s.Own != nil { // its text is elsewhere
-			return
-		}
 		again := Encode(nil, &s)
-		words[storedForm] &^= formRecord // of no meaning
-		if s.inTexts == 0 {
+		if s.bytes == 0 {
 			words[StoredPlace] = 0
 		}
 		if !slices.Equal(again, words) {
@@ -216,8 +212,8 @@ func FuzzDecode(f *testing.F) {
 // FuzzDecodeOwn: any bytes are terms and words, or an error.
 func FuzzDecodeOwn(f *testing.F) {
 	for _, d := range documents() {
-		if d.Own != nil {
-			f.Add(encodeOwn(d.Own.Terms, d.Own.Words))
+		if d.own != nil {
+			f.Add(encodeOwn(d.own.Terms, d.own.Words))
 		}
 	}
 	f.Add([]byte{0xFF, 0xFF, 0xFF, 0xFF})
@@ -243,7 +239,7 @@ func TestStore(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	rnd := rand.New(rand.NewPCG(1, 2))
 	m := NewMaker(&neardup.Fingerprinter{})
-	s := NewStore(m, 1)
+	s := NewStore(m, 1<<20)
 	pool := make([]string, 300)
 	for i := range pool {
 		pool[i] = strings.Repeat(fmt.Sprintf("text %d is this one ", i/2), 400+i%2*200)
@@ -255,7 +251,7 @@ func TestStore(t *testing.T) {
 		d := m.Text(text)
 		slot, found := s.Find(&d.Content)
 		if rnd.IntN(5) < 3 {
-			if err := s.Spill(); err != nil {
+			if err := s.Append(&d); err != nil {
 				t.Fatal(err)
 			}
 			at, isNew := s.Use(&d.Content)
@@ -274,17 +270,18 @@ func TestStore(t *testing.T) {
 			}
 		}
 	}
-	if s.File() == nil {
+	if s.File().InMemory() {
 		t.Error("nothing was spilled")
 	}
-	used := Used(m, s.Snapshot())
+	used := s.Snapshot().Used(m)
 	n := 0
 	for slot, k := range users {
 		if k == 0 {
 			continue
 		}
 		n++
-		s.At(slot).Body(func(body string) {
+		c := s.At(slot)
+		c.Body(func(body string) {
 			if body != m.f.Normalizer.Normalize(of[slot]) {
 				t.Fatalf("slot %d has another text", slot)
 			}
@@ -293,15 +290,15 @@ func TestStore(t *testing.T) {
 			t.Errorf("slot %d is not used", slot)
 		}
 	}
-	if len(used) != n || s.Slots() > 310 || s.bodies.file.Size() > 8*(s.bodies.used+(2<<20)) {
-		t.Errorf("%d of %d slots are used; %d of %d bytes", len(used), s.Slots(), s.bodies.used, s.bodies.file.Size())
+	if len(used) != n || s.Len() > 310 || s.File().Size() > 8*(s.used+(2<<20)) {
+		t.Errorf("%d of %d slots are used; %d of %d bytes", len(used), s.Len(), s.used, s.File().Size())
 	}
 	for slot, k := range users {
 		for range k {
 			s.Leave(slot)
 		}
 	}
-	if s.bodies.used != 0 || s.bodies.loose != 0 || len(s.digests) != 0 || len(s.free) != s.Slots() {
-		t.Errorf("left are %d and %d bytes, and %d digests", s.bodies.used, s.bodies.loose, len(s.digests))
+	if s.used != 0 || s.digests.Len() != 0 || len(s.free) != s.Len() {
+		t.Errorf("left are %d bytes and %d digests", s.used, s.digests.Len())
 	}
 }

@@ -46,10 +46,9 @@ type Reading struct {
 
 // Read reads a content.
 func (m *Maker) Read(c *Content) (r Reading) {
-	if c.bytes == 0 {
-		if c.Own != nil {
-			r.Words, r.Terms, r.Record = c.Own.Words, c.Own.Terms, c.Own.Record
-		}
+	if !c.HasBody() {
+		own := m.Own(c)
+		r.Words, r.Terms, r.Record = own.Words, own.Terms, own.Record
 		return r
 	}
 	c.Body(func(body string) {

@@ -2,55 +2,106 @@ package content
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
 
+	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/dedup/internal/slots"
 	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/textfile"
 )
 
-// A Store has contents by slot. Changes must not run beside other methods.
-type Store struct {
-	maker   *Maker
-	slots   []entry
-	free    []uint32
-	digests map[uint64]uint32 // for each digest the slot of the first content with features, and 1
-	bodies  bodies
+// Contents are contents by slot. A file has their signatures and texts, so 24 bytes of each are in memory. They may be read
+// by several goroutines.
+type Contents struct {
+	entries slots.Column[entry]
+	file    *textfile.File
 }
 
-// An entry is a content in its slot. Free slots have no users.
+// An entry is what is known of a content in its slot. Free slots have no users.
 type entry struct {
-	Content
-	users int    // how many documents have it
-	next  uint32 // the slot of the next content with the same digest, and 1; 0 if there is none
+	digest uint64
+	place  uint64 // where it is in the file, and from bit placeBits on its form
+	bytes  uint32
+	users  int32 // how many documents have it
 }
 
-// Bodies are in memory until they take a certain share of it. Then all of them go to a temporary file, and so on. A
-// Deduplicator in files has all of them in a file that outlives it.
-type bodies struct {
-	loose  int64          // bytes in memory
-	file   *textfile.File // the others; nil if there are none
-	lasts  bool           // the file outlives the program
-	used   int64          // bytes of the file that contents need
-	memory int64          // how many bytes may be loose; 0 for any number
+const placeBits = 56
+
+// At returns the content of a slot.
+func (s *Contents) At(slot uint32) Content {
+	e := s.entries.At(slot)
+	return Content{Digest: e.digest, form: form(e.place >> placeBits), bytes: int(e.bytes), file: s.file, at: int64(e.place & (1<<placeBits - 1))}
 }
 
-// NewStore returns an empty store of contents of a maker, with at most so many bytes of texts in memory; 0 for
-// any number.
+// Len returns how many slots there are, the free ones included.
+func (s *Contents) Len() int { return s.entries.Len() }
+
+// File returns the file that has texts.
+func (s *Contents) File() *textfile.File { return s.file }
+
+// Digest returns the digest of the content in a slot.
+func (s *Contents) Digest(slot uint32) uint64 { return s.entries.At(slot).digest }
+
+// Signature reads a signature of the content in a slot. If it cannot be read, the file has the error.
+func (s *Contents) Signature(slot uint32, l signature.Level, into *signature.Signature) {
+	c := s.At(slot)
+	*into = c.signatures().Of[l]
+}
+
+// Used returns the slots of the contents with features, in the order of [Maker.Compare].
+func (s *Contents) Used(m *Maker) []uint32 {
+	list := make([]uint64, 0, s.Len()) // the upper half of a digest, and the slot
+	for i := range s.Len() {
+		if e := s.entries.At(uint32(i)); e.bytes > 0 {
+			list = append(list, e.digest>>32<<32|uint64(i))
+		}
+	}
+	list = slots.SortByKey(list)
+	used := make([]uint32, len(list))
+	for i, e := range list {
+		used[i] = uint32(e)
+	}
+	for i := 0; i < len(list); {
+		from := i
+		for i++; i < len(list) && list[i]>>32 == list[from]>>32; i++ {
+		}
+		if i-from > 1 {
+			slices.SortFunc(used[from:i], func(a, b uint32) int {
+				x, y := s.At(a), s.At(b)
+				return m.Compare(&x, &y)
+			})
+		}
+	}
+	return used
+}
+
+// A Store has contents by slot, each once. Changes must not run beside other methods.
+type Store struct {
+	Contents
+	maker   *Maker
+	free    []uint32
+	digests slots.Table
+	lasts   bool  // the file outlives the program
+	memory  int64 // how many bytes of another one may be in memory
+	used    int64 // bytes of the file that contents need
+}
+
+// NewStore returns an empty store of contents of a maker, with so many bytes of texts and signatures in memory. More go to a
+// temporary file.
 func NewStore(m *Maker, memory int64) *Store {
-	return &Store{maker: m, digests: map[uint64]uint32{}, bodies: bodies{memory: memory}}
+	return &Store{maker: m, memory: memory, Contents: Contents{file: textfile.Temporary(memory)}}
 }
 
 // Keep says that all texts are in a file that outlives the program.
-func (s *Store) Keep(file *textfile.File) { s.bodies.file, s.bodies.lasts = file, true }
-
-// File returns the file that has texts, or nil.
-func (s *Store) File() *textfile.File { return s.bodies.file }
+func (s *Store) Keep(file *textfile.File) { s.file, s.lasts = file, true }
 
 // Wasted returns how many bytes of the file are of texts that no content needs.
-func (s *Store) Wasted() int64 { return s.bodies.file.Size() - s.bodies.used }
+func (s *Store) Wasted() int64 { return s.file.Size() - s.used }
 
-// At returns the content of a slot.
-func (s *Store) At(slot uint32) *Content { return &s.slots[slot].Content }
+// Snapshot returns the contents as they are now.
+func (s *Store) Snapshot() *Contents { return &Contents{s.entries.Snapshot(), s.file} }
 
 // Find returns the slot of a content, and whether there is one. Contents without features are never found: such
 // documents are not near-duplicates of each other.
@@ -58,106 +109,101 @@ func (s *Store) Find(c *Content) (slot uint32, ok bool) {
 	if !c.HasFeatures() {
 		return 0, false
 	}
-	for at := s.digests[c.Digest]; at > 0; at = s.slots[at-1].next {
-		if s.maker.Compare(&s.slots[at-1].Content, c) == 0 {
-			return at - 1, true
+	return s.digests.Find(c.Digest, func(slot uint32) bool {
+		if s.Digest(slot) != c.Digest {
+			return false
 		}
-	}
-	return 0, false
+		other := s.At(slot)
+		return s.maker.Compare(&other, c) == 0
+	})
 }
 
-// Use returns the slot of a content, and whether it is a new one. There is one more user of it.
+// Append moves the signatures and the text of a document to the file, unless its content is there already. After an error the
+// document is not there.
+func (s *Store) Append(d *Document) (err error) {
+	if !d.HasFeatures() {
+		return nil
+	}
+	if slot, ok := s.Find(&d.Content); ok {
+		d.Content = s.At(slot) // whose body may differ, but not in what is compared
+		return nil
+	}
+	if d.bytes > math.MaxInt32 {
+		return fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", d.bytes)
+	}
+	if err := s.tidy(); err != nil {
+		return err
+	}
+	if _, err = s.file.Append(lex.String(d.Set.Append(nil))); err == nil {
+		d.stored(func(text string) { d.at, err = s.file.Append(text) })
+	}
+	if err != nil {
+		return err
+	}
+	d.file, d.body, d.own = s.file, "", nil
+	for l, has := range d.Set.Has {
+		if has {
+			d.form |= formSigned << l
+		}
+	}
+	return nil
+}
+
+// Use returns the slot of a content that Append has moved, and whether it is a new one. There is one more user of it.
 func (s *Store) Use(c *Content) (slot uint32, isNew bool) {
 	slot, ok := s.Find(c)
 	if ok {
-		s.slots[slot].users++
+		s.entries.Change(slot).users++
 		return slot, false
 	}
+	e := entry{digest: c.Digest, place: uint64(c.at) | uint64(c.form)<<placeBits, bytes: uint32(c.bytes), users: 1}
 	if n := len(s.free); n > 0 {
 		slot, s.free = s.free[n-1], s.free[:n-1]
+		*s.entries.Change(slot) = e
 	} else {
-		slot = uint32(len(s.slots))
-		s.slots = append(s.slots, entry{})
+		slot = uint32(s.entries.Len())
+		s.entries.Append(e)
 	}
-	s.slots[slot] = entry{Content: *c, users: 1}
-	s.bodies.count(c, 1)
+	s.used += c.inFile()
 	if c.HasFeatures() {
-		s.slots[slot].next = s.digests[c.Digest]
-		s.digests[c.Digest] = slot + 1
+		s.digests.Add(c.Digest, slot, s.Digest)
 	}
 	return slot, true
 }
 
 // Leave takes a user from a content, and reports whether it was the last one. Then the slot is free.
 func (s *Store) Leave(slot uint32) bool {
-	e := &s.slots[slot]
+	e := s.entries.Change(slot)
 	if e.users--; e.users > 0 {
 		return false
 	}
-	if e.HasFeatures() {
-		if at := s.digests[e.Digest]; at != slot+1 {
-			for s.slots[at-1].next != slot+1 {
-				at = s.slots[at-1].next
-			}
-			s.slots[at-1].next = e.next
-		} else if e.next > 0 {
-			s.digests[e.Digest] = e.next
-		} else {
-			delete(s.digests, e.Digest)
-		}
+	c := s.At(slot)
+	if c.HasFeatures() {
+		s.digests.Remove(c.Digest, slot, s.Digest)
 	}
-	s.bodies.count(&e.Content, -1)
+	s.used -= c.inFile()
 	*e = entry{}
 	s.free = append(s.free, slot)
 	return true
 }
 
 // IsLast reports whether a content has one user only.
-func (s *Store) IsLast(slot uint32) bool { return s.slots[slot].users == 1 }
+func (s *Store) IsLast(slot uint32) bool { return s.entries.At(slot).users == 1 }
 
-// Snapshot returns the contents by slot, as they are now.
-func (s *Store) Snapshot() []Content {
-	all := make([]Content, len(s.slots))
-	for i := range s.slots {
-		all[i] = s.slots[i].Content
-	}
-	return all
-}
+// leastWaste is how much must be of no use before a temporary file is copied.
+const leastWaste = 1 << 20
 
-// Slots returns how many slots there are, the free ones included.
-func (s *Store) Slots() int { return len(s.slots) }
-
-// count takes n contents into account, or −n that have gone.
-func (b *bodies) count(c *Content, n int64) {
-	if c.file == nil {
-		b.loose += n * int64(c.bytes)
-	} else {
-		b.used += n * c.inFile()
-	}
-}
-
-// Spill moves the texts to a temporary file if they take too much memory. If the file is full of texts that nobody
-// needs any more, it begins a new one.
-func (s *Store) Spill() error {
-	const least = 1 << 20 // a file is not worth less
-	b := &s.bodies
-	if b.lasts || b.memory == 0 || b.loose < max(b.memory, least) {
+// tidy copies what contents need to a new temporary file if most of the old one is of no use.
+func (s *Store) tidy() error {
+	if s.lasts || s.Wasted() <= max(leastWaste, s.file.Size()/2) {
 		return nil
 	}
-	to := b.file
-	all := to == nil || b.used < to.Size()/2
-	if all {
-		var err error
-		if to, err = textfile.Temporary(); err != nil {
-			return err
-		}
+	to := textfile.Temporary(s.memory)
+	moved, err := s.CopyTo(to)
+	if err == nil {
+		s.Move(to, moved)
 	}
-	moved, err := s.copy(to, func(c *Content) bool { return c.bytes > 0 && (c.file == nil || all) })
-	if err != nil {
-		return err
-	}
-	s.Move(to, moved)
-	return nil
+	return err
 }
 
 // A Moved is where the text of a content will be.
@@ -167,76 +213,41 @@ type Moved struct {
 	At   int64
 }
 
-// CopyTo copies the texts that contents need to another file. Move then lets contents refer to it.
-func (s *Store) CopyTo(to *textfile.File) ([]Moved, error) {
-	return s.copy(to, func(c *Content) bool { return c.file != nil })
-}
-
-// copy writes the texts of some contents to a file.
-func (s *Store) copy(to *textfile.File, which func(c *Content) bool) (moved []Moved, err error) {
-	for i := range s.slots {
-		c := &s.slots[i].Content
-		if !which(c) {
+// CopyTo copies the signatures and texts that contents need to another file. Move then lets contents refer to it.
+func (s *Store) CopyTo(to *textfile.File) (moved []Moved, err error) {
+	for i := range s.Len() {
+		c := s.At(uint32(i))
+		if c.bytes == 0 {
 			continue
 		}
 		m := Moved{Slot: uint32(i), From: c.at}
-		if err = c.copySigned(to); err == nil {
+		c.readSigned(func(b string) { _, err = to.Append(b) })
+		if err == nil {
 			c.stored(func(text string) { m.At, err = to.Append(text) })
 		}
-		if err != nil {
+		if err := cmp.Or(err, s.file.Err()); err != nil {
 			return nil, err
 		}
 		moved = append(moved, m)
 	}
-	return moved, cmp.Or(s.bodies.file.Err(), to.Sync())
+	return moved, to.Sync()
 }
 
 // Move lets contents refer to another file, to which their texts were copied.
 func (s *Store) Move(to *textfile.File, moved []Moved) {
 	for _, m := range moved {
-		c := &s.slots[m.Slot].Content
-		s.bodies.count(c, -1)
-		c.body, c.file, c.at = "", to, m.At
-		s.bodies.count(c, 1)
+		e := s.entries.Change(m.Slot)
+		e.place = e.place>>placeBits<<placeBits | uint64(m.At)
 	}
-	s.bodies.file = to
+	s.file = to
 }
 
-// Append moves the signatures and the text of a document to the file, unless its content is there already.
-func (s *Store) Append(d *Document) (err error) {
-	if slot, ok := s.Find(&d.Content); ok {
-		has := s.At(slot) // whose body may differ, but not in what is compared
-		d.file, d.at, d.bytes, d.signed = has.file, has.at, has.bytes, has.signed
-	} else if d.HasFeatures() {
-		if _, err = s.bodies.file.Append(lex.String(d.Set.Append(nil))); err == nil {
-			d.stored(func(text string) { d.at, err = s.bodies.file.Append(text) })
-		}
-		if err != nil {
-			return err
-		}
-		d.file, d.signed = s.bodies.file, d.Set.Has
-	}
-	d.body = ""
-	return nil
-}
-
-// Verify reads all texts that are in a file. The file has the error.
+// Verify reads all signatures and texts. The file has the error.
 func (s *Store) Verify() {
-	for i := range s.slots {
-		if c := &s.slots[i].Content; c.file != nil {
-			c.loadSigned()
+	for i := range s.Len() {
+		if c := s.At(uint32(i)); c.bytes > 0 {
+			c.readSigned(func(string) {})
 			c.stored(func(string) {})
 		}
 	}
-}
-
-// Used returns the slots of the contents with features, in the order of [Maker.Compare].
-func Used(m *Maker, contents []Content) (slots []uint32) {
-	for i := range contents {
-		if contents[i].HasFeatures() {
-			slots = append(slots, uint32(i))
-		}
-	}
-	slices.SortFunc(slots, func(a, b uint32) int { return m.Compare(&contents[a], &contents[b]) })
-	return slots
 }

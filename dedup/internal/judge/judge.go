@@ -8,7 +8,6 @@ package judge
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -23,10 +22,11 @@ import (
 // A Judge judges the contents of a graph. It may be used by several goroutines, each with a [Worker], while the graph
 // and the contents do not change.
 type Judge struct {
-	maker *content.Maker
-	at    func(slot uint32) *content.Content
-	graph *neighbour.Graph
-	bias  float64
+	maker    *content.Maker
+	contents *content.Contents
+	graph    *neighbour.Graph
+	lists    *neighbour.Lists // the neighbours of all contents; nil if they are searched for
+	bias     float64
 
 	guest   *Guest // nil if there is none
 	without uint32
@@ -57,14 +57,14 @@ const (
 	usual      = 1 << 30 // if the memory of the machine is not known
 )
 
-// New returns a judge of the contents of a settled graph. at returns the content of a slot. bias is added to the
-// logarithm of all odds. memory is how many bytes may be used, 0 if that is not known.
-func New(m *content.Maker, at func(slot uint32) *content.Content, g *neighbour.Graph, bias float64, memory int64) *Judge {
+// New returns a judge of contents. lists has the neighbours of all; if it is nil, they are searched for in the graph, which must be
+// settled then. bias is added to the logarithm of all odds. memory is how many bytes may be used, 0 if that is not known.
+func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists *neighbour.Lists, bias float64, memory int64) *Judge {
 	if memory == 0 {
 		memory = usual
 	}
 	return &Judge{
-		maker: m, at: at, graph: g, bias: bias, without: neighbour.None, memory: memory,
+		maker: m, contents: contents, graph: g, lists: lists, bias: bias, without: neighbour.None, memory: memory,
 		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), forms: newCache[*form](memory / formShare),
 	}
 }
@@ -125,18 +125,22 @@ func (w *Worker) point(slot uint32) neighbour.Point {
 }
 
 // content returns the content of a slot, or of the guest.
-func (w *Worker) content(slot uint32) *content.Content {
+func (w *Worker) content(slot uint32) content.Content {
 	if slot == neighbour.None {
-		return &w.guest.Content
+		return w.guest.Content
 	}
-	return w.at(slot)
+	return w.contents.At(slot)
 }
 
 // Near returns all neighbours of a slot, or of the guest for [neighbour.None]. The slice is valid until the next call of a
 // method.
 func (w *Worker) Near(slot uint32) []neighbour.Near {
 	if !w.isNear || w.nearOf != slot { // who asks for neighbours soon asks for the place, which needs them too
-		w.near, w.nearOf, w.isNear = w.searcher.Neighbours(w.point(slot)), slot, true
+		if w.nearOf, w.isNear = slot, true; w.lists != nil {
+			w.near = append(w.near[:0], w.lists.Of(slot)...)
+		} else {
+			w.near = w.searcher.Neighbours(w.point(slot))
+		}
 	}
 	return w.near
 }
@@ -147,7 +151,8 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 		return w.guestText
 	}
 	t := w.texts.get(slot, func() (*evidence.Text, int) {
-		t := evidence.NewText(w.maker.Read(w.content(slot)))
+		c := w.content(slot)
+		t := evidence.NewText(w.maker.Read(&c))
 		return t, t.Bytes()
 	})
 	if slot == neighbour.None {
@@ -257,10 +262,4 @@ func (w *Worker) isForm(a, b uint32) bool {
 func (w *Worker) fillsIn(a, b uint32) bool {
 	f := w.form(a)
 	return f.own.Form != 0 && family.Same(f.own, f.Read(w.text(b).Words))
-}
-
-// Body returns the normalized text of a slot, or "" if it has none.
-func (j *Judge) Body(slot uint32) (text string) {
-	j.at(slot).Body(func(body string) { text = strings.Clone(body) })
-	return text
 }

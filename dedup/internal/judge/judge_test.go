@@ -22,12 +22,15 @@ type verdict struct {
 type world struct {
 	maker *content.Maker
 	docs  []content.Document
-	graph neighbour.Graph
+	store *content.Store
+	graph *neighbour.Graph
 }
 
 // worldOf returns the world of some texts.
 func worldOf(texts []string) *world {
 	w := &world{maker: content.NewMaker(&neardup.Fingerprinter{})}
+	w.store = content.NewStore(w.maker, 1<<30)
+	w.graph = neighbour.New(w.store)
 	for _, text := range texts {
 		w.add(text)
 	}
@@ -37,13 +40,19 @@ func worldOf(texts []string) *world {
 
 func (w *world) add(text string) {
 	d := w.maker.Text(text)
-	w.graph.Add(uint32(len(w.docs)), d.Digest, &d.Set)
 	w.docs = append(w.docs, d)
+	if err := w.store.Append(&d); err != nil {
+		panic(err)
+	}
+	if slot, _ := w.store.Use(&d.Content); int(slot) != len(w.docs)-1 {
+		panic("a text is there twice")
+	}
+	w.graph.Add(uint32(len(w.docs)-1), &d.Set)
 }
 
 // judge returns a judge that may use so many bytes.
 func (w *world) judge(memory int64) *Judge {
-	return New(w.maker, func(slot uint32) *content.Content { return &w.docs[slot].Content }, &w.graph, 0, memory)
+	return New(w.maker, &w.store.Contents, w.graph, nil, 0, memory)
 }
 
 // slots returns all slots from 0 to n−1.

@@ -3,19 +3,19 @@ package neighbour
 import (
 	"cmp"
 	"slices"
-	"sync/atomic"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/dedup/internal/slots"
 	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file finds the signatures of one level that share a band with another one.
 //
-// A band is three values of a signature. For each band there is a list of all signatures, sorted by a hash
-// of their values in it, so those that agree in it stand side by side: a bucket. Lists are kept in runs, of
-// which each has the signatures that were added between two others. A run is made when it is first
-// needed, and merged with the one before it as soon as it has become as long.
+// A band is three values of a signature. What is added gets a key for each band, a hash of its values. For a search there is
+// a list for each band, sorted by these keys, so those that agree in the band stand side by side: a bucket. Lists are kept in
+// runs, of which each has the signatures that were added between two others. A run is made when a search first needs it,
+// and merged with the one before it as soon as it has become as long. Whoever wants all neighbours of all needs no
+// lists (join.go).
 //
 // # Hubs
 //
@@ -46,15 +46,17 @@ const none = ^uint32(0)
 // An index has signatures by their slots. Inside they have ordinals, in the order of adding, so that a slot can
 // be used again at once.
 type index struct {
-	signatures []signature.Signature // by ordinal
-	slots      []uint32              // by ordinal; none if the signature was deleted
-	ordinals   []uint32              // by slot; none if the slot has no signature
-	deleted    int                   // ordinals without a slot
-	runs       []run                 // of the ordinals from 0 on
-	sorted     int                   // how many ordinals are in runs
+	level    signature.Level
+	texts    Signatures
+	sketches slots.Column[sketch] // by ordinal
+	slots    slots.Column[uint32] // by ordinal; none if the signature was deleted
+	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
+	deleted  int                  // ordinals without a slot
+	runs     []run                // of the ordinals from 0 on
+	tail     keys                 // of the ordinals that are in no run
 }
 
-// A run has the ordinals from..to−1: for each band ascending by the hash of the band, with the hash in the upper
+// A run has the ordinals from..to−1: for each band ascending by the key of the band, with the key in the upper
 // half and the ordinal in the lower one. A bucket of more than hub is in the order of the values that
 // follow the band.
 type run struct {
@@ -62,53 +64,95 @@ type run struct {
 	lists    [bands][]uint64
 }
 
+// size returns the number of ordinals.
+func (x *index) size() int { return x.slots.Len() }
+
 // add adds a signature to a slot that has none.
 func (x *index) add(slot uint32, s *signature.Signature) {
-	for len(x.ordinals) <= int(slot) {
-		x.ordinals = append(x.ordinals, none)
+	for x.ordinals.Len() <= int(slot) {
+		x.ordinals.Append(none)
 	}
-	x.ordinals[slot] = uint32(len(x.signatures))
-	x.signatures = append(x.signatures, *s)
-	x.slots = append(x.slots, slot)
+	*x.ordinals.Change(slot) = uint32(x.size())
+	x.sketches.Append(sketchOf(s))
+	x.slots.Append(slot)
+	x.tail.append(s)
 }
 
 // has reports whether a slot has a signature.
-func (x *index) has(slot uint32) bool { return int(slot) < len(x.ordinals) && x.ordinals[slot] != none }
+func (x *index) has(slot uint32) bool { return x.ordinal(slot) != none }
 
-// of returns the signature of a slot that has one. It is valid until the index changes.
-func (x *index) of(slot uint32) *signature.Signature { return &x.signatures[x.ordinals[slot]] }
+// ordinal returns the ordinal of a slot, or none.
+func (x *index) ordinal(slot uint32) uint32 {
+	if int(slot) >= x.ordinals.Len() {
+		return none
+	}
+	return *x.ordinals.At(slot)
+}
+
+// slot returns the slot of an ordinal, or none.
+func (x *index) slot(ord uint32) uint32 { return *x.slots.At(ord) }
+
+// signature returns the signature of an ordinal that has a slot.
+func (x *index) signature(ord uint32) (s signature.Signature) {
+	x.texts.Signature(x.slot(ord), x.level, &s)
+	return s
+}
 
 // remove removes the signature of a slot, if there is one.
 func (x *index) remove(slot uint32) {
-	if !x.has(slot) {
+	ord := x.ordinal(slot)
+	if ord == none {
 		return
 	}
-	x.slots[x.ordinals[slot]] = none
-	x.ordinals[slot] = none
-	if x.deleted++; x.deleted > 1024 && x.deleted > len(x.slots)/4 {
+	*x.slots.Change(ord), *x.ordinals.Change(slot) = none, none
+	if x.deleted++; x.deleted > 1024 && x.deleted > x.size()/4 {
 		x.renumber()
 	}
 }
 
 // renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
 func (x *index) renumber() {
-	old := *x
-	n := len(old.slots) - old.deleted
-	x.signatures, x.slots = make([]signature.Signature, 0, n), make([]uint32, 0, n)
-	for ord, slot := range old.slots {
-		if slot != none {
-			x.ordinals[slot] = uint32(len(x.slots))
-			x.signatures, x.slots = append(x.signatures, old.signatures[ord]), append(x.slots, slot)
+	var sketches slots.Column[sketch]
+	var kept slots.Column[uint32]
+	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
+	for ord := range uint32(x.size()) {
+		if slot := x.slot(ord); slot != none {
+			now[ord] = uint32(kept.Len())
+			*x.ordinals.Change(slot) = now[ord]
+			kept.Append(slot)
+			sketches.Append(*x.sketches.At(ord))
 		}
 	}
-	x.deleted, x.runs, x.sorted = 0, nil, 0
+	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
+	x.sort(x.tail.from, x.tail.end())
+	runs := x.runs
+	x.sketches, x.slots, x.deleted, x.runs = sketches, kept, 0, nil
+	end := 0
+	for _, r := range runs {
+		next := run{from: end}
+		parallel.Each(bands, func(b int) {
+			list := make([]uint64, 0, len(r.lists[b]))
+			for _, e := range r.lists[b] {
+				if ord := now[uint32(e)]; ord != none {
+					list = append(list, e>>32<<32|uint64(ord))
+				}
+			}
+			next.lists[b] = list
+		})
+		end += len(next.lists[0])
+		if next.to = end; next.to > next.from {
+			x.runs = append(x.runs, next)
+		}
+	}
+	x.tail.forget(end)
 }
 
-// snapshot returns the index as it is now. Signatures and lists never change, so they are shared.
-func (x *index) snapshot() index {
+// snapshot returns the index as it is now, with the signatures that texts has.
+func (x *index) snapshot(texts Signatures) index {
 	s := *x
-	n := len(x.signatures)
-	s.signatures, s.slots, s.ordinals, s.runs = x.signatures[:n:n], slices.Clone(x.slots), slices.Clone(x.ordinals), slices.Clone(x.runs)
+	s.texts = texts
+	s.sketches, s.slots, s.ordinals = x.sketches.Snapshot(), x.slots.Snapshot(), x.ordinals.Snapshot()
+	s.runs, s.tail.blocks = slices.Clone(x.runs), slices.Clone(x.tail.blocks)
 	return s
 }
 
@@ -117,168 +161,118 @@ func (x *index) snapshot() index {
 const fewUnsorted = 256
 
 // isSettled reports whether settle has nothing to do.
-func (x *index) isSettled() bool { return len(x.signatures)-x.sorted <= fewUnsorted }
+func (x *index) isSettled() bool { return x.tail.n <= fewUnsorted }
 
 // settle puts the signatures that are not in a run into one.
 func (x *index) settle() {
-	if x.isSettled() {
-		return
-	}
-	from, to := x.sorted, len(x.signatures)
-	for n := len(x.runs); n > 0 && x.runs[n-1].to-x.runs[n-1].from <= 2*(to-from); n-- {
-		from, x.runs = x.runs[n-1].from, x.runs[:n-1]
-	}
-	x.sort(from, to)
-}
-
-// compact puts all signatures into one run.
-func (x *index) compact() {
-	if x.deleted > 0 {
-		x.renumber()
-	}
-	if n := len(x.signatures); n > 0 && (len(x.runs) != 1 || x.sorted < n) {
-		x.runs, x.sorted = nil, 0
-		x.sort(0, n)
+	if !x.isSettled() {
+		x.sort(x.tail.from, x.tail.end())
 	}
 }
 
-// sort makes a run of some ordinals.
+// sort makes a run of the tail, from..to−1, and merges it with those before it that are not much longer.
 func (x *index) sort(from, to int) {
+	if from == to {
+		return
+	}
+	first := len(x.runs)
+	for ; first > 0 && x.runs[first-1].to-x.runs[first-1].from <= 2*(to-from); first-- {
+		from = x.runs[first-1].from
+	}
+	merged := x.runs[first:]
 	r := run{from: from, to: to}
-	parallel.Each(bands, func(b int) { r.lists[b] = x.list(b, from, to) })
-	x.runs, x.sorted = append(x.runs, r), to
-}
-
-// mark sets what may have a neighbour, by slot, for an index that is compact. It goes through the lists, which takes a
-// part of the time of as many searches.
-func (x *index) mark(least int, may []atomic.Bool) {
-	if len(x.runs) == 0 {
-		return
-	}
 	parallel.Each(bands, func(b int) {
-		list := x.runs[0].lists[b]
-		for i := 0; i < len(list); {
-			end := i + 1
-			for end < len(list) && list[end]>>32 == list[i]>>32 {
-				end++
+		list := make([]uint64, 0, to-from)
+		for i := range merged {
+			for _, e := range merged[i].lists[b] {
+				if x.slot(uint32(e)) != none {
+					list = append(list, e)
+				}
 			}
-			x.markBucket(list[i:end], least, may)
-			i = end
 		}
+		r.lists[b] = x.orderHubs(b, sortByKey(x.appendTail(list, b)))
 	})
+	x.runs = append(slices.Clone(x.runs[:first]), r)
+	x.tail.forget(to)
 }
 
-// mostMarked is the largest bucket in which mark compares each with each.
-const mostMarked = 32
-
-// markBucket is mark for a bucket.
-func (x *index) markBucket(bucket []uint64, least int, may []atomic.Bool) {
-	if len(bucket) > mostMarked {
-		for _, e := range bucket {
-			may[x.slots[uint32(e)]].Store(true)
-		}
-		return
-	}
-	for k, e := range bucket {
-		a := &may[x.slots[uint32(e)]]
-		for _, f := range bucket[:k] {
-			b := &may[x.slots[uint32(f)]]
-			if a.Load() && b.Load() {
-				continue
-			}
-			if x.signatures[uint32(e)].Agreement(&x.signatures[uint32(f)]) >= least {
-				a.Store(true)
-				b.Store(true)
+// appendTail appends the entries of a band for the tail.
+func (x *index) appendTail(list []uint64, band int) []uint64 {
+	for i := 0; i < x.tail.n; {
+		row := x.tail.row(band, i)
+		for k, key := range row {
+			if ord := uint32(x.tail.from + i + k); x.slot(ord) != none {
+				list = append(list, uint64(key)<<32|uint64(ord))
 			}
 		}
+		i += len(row)
 	}
+	return list
 }
 
-// list returns the sorted list of a band for some ordinals.
-func (x *index) list(band, from, to int) []uint64 {
-	list := make([]uint64, 0, to-from)
-	for ord := from; ord < to; ord++ {
-		if x.slots[ord] != none {
-			list = append(list, uint64(hashOf(&x.signatures[ord], band))<<32|uint64(ord))
-		}
-	}
-	list = sortByHash(list)
+// orderHubs puts the buckets of more than hub entries of a sorted list into the order of the values that follow the band.
+func (x *index) orderHubs(band int, list []uint64) []uint64 {
 	for i := 0; i+hub < len(list); i++ {
 		if list[i]>>32 != list[i+hub]>>32 {
 			continue
 		}
-		end := i + hub
-		for end < len(list) && list[end]>>32 == list[i]>>32 {
-			end++
+		bucket := list[i : i+bucketEnd(list[i:])]
+		all := x.signatures(bucket)
+		order := make([]int, len(bucket))
+		for k := range order {
+			order[k] = k
 		}
-		slices.SortFunc(list[i:end], func(a, b uint64) int {
-			return cmp.Or(compareFrom(&x.signatures[uint32(a)], &x.signatures[uint32(b)], band, agreements[2]), cmp.Compare(a, b))
+		slices.SortFunc(order, func(a, b int) int {
+			return cmp.Or(compareFrom(&all[a], &all[b], band, agreements[2]), cmp.Compare(bucket[a], bucket[b]))
 		})
-		i = end - 1
+		old := slices.Clone(bucket)
+		for k, o := range order {
+			bucket[k] = old[o]
+		}
+		i += len(bucket) - 1
 	}
 	return list
 }
 
-// sortByHash sorts a list by the upper halves, and keeps the order of equal ones. It is a radix sort in
-// three passes.
-func sortByHash(list []uint64) []uint64 {
-	const width = 11
-	if len(list) < 1<<width {
-		slices.Sort(list) // ordinals ascend, so equal hashes stay in order
+// signatures returns the signatures of the entries of a bucket. That of an entry without a slot is empty.
+func (x *index) signatures(bucket []uint64) []signature.Signature {
+	all := make([]signature.Signature, len(bucket))
+	for i, e := range bucket {
+		if x.slot(uint32(e)) != none {
+			all[i] = x.signature(uint32(e))
+		}
+	}
+	return all
+}
+
+// bucketEnd returns how many entries at the beginning of a sorted list have the same key.
+func bucketEnd(list []uint64) int {
+	end := 1
+	for end < len(list) && list[end]>>32 == list[0]>>32 {
+		end++
+	}
+	return end
+}
+
+// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already.
+func sortByKey(list []uint64) []uint64 {
+	if len(list) < 1<<11 {
+		slices.Sort(list)
 		return list
 	}
-	other := make([]uint64, len(list))
-	for shift := 32; shift < 64; shift += width {
-		var ends [1 << width]int
-		for _, e := range list {
-			ends[e>>shift&(1<<width-1)]++
-		}
-		sum := 0
-		for i, n := range ends {
-			ends[i] = sum
-			sum += n
-		}
-		for _, e := range list {
-			at := &ends[e>>shift&(1<<width-1)]
-			other[*at] = e
-			*at++
-		}
-		list, other = other, list
-	}
-	return list
+	return slots.SortByKey(list)
 }
 
-// value returns value i behind the beginning of a band, where the first one follows the last.
-func value(s *signature.Signature, band, i int) uint64 {
-	return s.Value((band*rows + i) % signature.Values)
-}
-
-// hashOf returns a hash of the values of a band.
-func hashOf(s *signature.Signature, band int) uint32 {
-	v := value(s, band, 0) | value(s, band, 1)<<16 | value(s, band, 2)<<32
-	return uint32(exact.SplitMix(v|uint64(band)<<48) >> 32)
-}
-
-// compareFrom compares two signatures by the first n values from the beginning of a band.
-func compareFrom(a, b *signature.Signature, band, n int) int {
-	for i := range n {
-		if c := cmp.Compare(value(a, band, i), value(b, band, i)); c != 0 {
-			return c
-		}
-	}
-	return 0
-}
-
-// bucket returns the part of a list with a hash. Hashes are evenly spread, so the place is guessed, and the search
+// bucket returns the part of a list with a key. Keys are evenly spread, so the place is guessed, and the search
 // begins there.
-func bucket(list []uint64, hash uint32) []uint64 {
-	at := find(list, uint64(hash)<<32)
+func bucket(list []uint64, key uint32) []uint64 {
+	at := find(list, uint64(key)<<32)
 	end := at
-	for end < len(list) && end < at+16 && uint32(list[end]>>32) == hash {
+	for end < len(list) && end < at+16 && uint32(list[end]>>32) == key {
 		end++
 	}
 	if end == at+16 {
-		end += find(list[end:], uint64(hash)<<32|uint64(none)) // no ordinal is none
+		end += find(list[end:], uint64(key)<<32|uint64(none)) // no ordinal is none
 	}
 	return list[at:end]
 }
@@ -315,14 +309,31 @@ func find(list []uint64, least uint64) int {
 	return low
 }
 
-// narrow returns the part of a bucket of more than hub entries that agrees with a signature in the first n values
-// from the beginning of the band.
+// narrow returns a part of a bucket of more than hub entries: those that agree with a signature in the first n values from the
+// beginning of the band, and perhaps some that were deleted.
 func (x *index) narrow(bucket []uint64, s *signature.Signature, band, n int) []uint64 {
-	at, _ := slices.BinarySearchFunc(bucket, s, func(e uint64, s *signature.Signature) int {
-		return compareFrom(&x.signatures[uint32(e)], s, band, n)
-	})
-	length, _ := slices.BinarySearchFunc(bucket[at:], s, func(e uint64, s *signature.Signature) int {
-		return compareFrom(&x.signatures[uint32(e)], s, band, n) - 1
-	})
-	return bucket[at : at+length]
+	// from returns where those begin of which compareFrom is at least least. Deleted ones are passed over: nobody knows their
+	// values.
+	from := func(bucket []uint64, least int) int {
+		low, high := 0, len(bucket)
+		for low < high {
+			m := (low + high) / 2
+			at := m
+			for at < high && x.slot(uint32(bucket[at])) == none {
+				at++
+			}
+			if at == high {
+				high = m
+				continue
+			}
+			if other := x.signature(uint32(bucket[at])); compareFrom(&other, s, band, n) < least {
+				low = at + 1
+			} else {
+				high = m
+			}
+		}
+		return low
+	}
+	bucket = bucket[from(bucket, 0):]
+	return bucket[:from(bucket, 1)]
 }

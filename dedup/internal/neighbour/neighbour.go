@@ -5,15 +5,15 @@
 // many others share the band too. So documents that have nothing to do with a text change nothing about its
 // neighbours, and neither does the order in which they came.
 //
+//	sketch.go     what is kept in memory of a signature
 //	index.go      signatures of one level, in buckets
 //	neighbour.go  the graph of all neighbours, and searches in it
-//	place.go      what the neighbours of a text say about it
+//	join.go       all neighbours of all at once
 package neighbour
 
 import (
 	"cmp"
 	"slices"
-	"sync/atomic"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 )
@@ -23,20 +23,31 @@ import (
 // near-duplicates share less (docs/dedup.md).
 var leastAgreement = [signature.Levels]int{signature.Long: 32, signature.Short: 40}
 
-// A Graph knows the signatures of contents by their slots. Changes must not run beside other methods; searches
-// may run side by side when [Graph.IsSettled].
-type Graph struct {
-	levels  [signature.Levels]index
-	digests []uint64 // by slot, of the content
+// Signatures are where the signatures are, which take too much memory to be kept here. Digest returns a hash of the content in
+// a slot, by which some of equally near neighbours are chosen.
+type Signatures interface {
+	Signature(slot uint32, l signature.Level, into *signature.Signature)
+	Digest(slot uint32) uint64
 }
 
-// Add adds the signatures of a content to a slot that has none. digest is a hash of the content, by which
-// some of equally near neighbours are chosen.
-func (g *Graph) Add(slot uint32, digest uint64, s *signature.Set) {
-	for len(g.digests) <= int(slot) {
-		g.digests = append(g.digests, 0)
+// A Graph knows the signatures of contents by their slots: it keeps a sketch and the keys of the bands of each. Changes must not
+// run beside other methods; searches may run side by side when [Graph.IsSettled].
+type Graph struct {
+	texts  Signatures
+	levels [signature.Levels]index
+}
+
+// New returns an empty graph of contents whose signatures texts has: those that are added must be there until they are deleted.
+func New(texts Signatures) *Graph {
+	g := &Graph{texts: texts}
+	for l := range g.levels {
+		g.levels[l].level, g.levels[l].texts = signature.Level(l), texts
 	}
-	g.digests[slot] = digest
+	return g
+}
+
+// Add adds the signatures of a content to a slot that has none.
+func (g *Graph) Add(slot uint32, s *signature.Set) {
 	for l := range signature.Levels {
 		if s.Has[l] {
 			g.levels[l].add(slot, &s.Of[l])
@@ -72,25 +83,14 @@ func (g *Graph) has(slot uint32) (has [signature.Levels]bool) {
 	return has
 }
 
-// Snapshot returns the graph as it is now. It does not change, whatever happens to g. It takes time and memory for some
-// bytes of each slot, not for the signatures.
-func (g *Graph) Snapshot() *Graph {
-	c := &Graph{digests: slices.Clone(g.digests)}
+// Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to g. It takes
+// little time and memory.
+func (g *Graph) Snapshot(texts Signatures) *Graph {
+	c := &Graph{texts: texts}
 	for l := range g.levels {
-		c.levels[l] = g.levels[l].snapshot()
+		c.levels[l] = g.levels[l].snapshot(texts)
 	}
 	return c
-}
-
-// MayHave returns for each slot whether it may have neighbours; the others have none. It changes the graph as Settle does, and
-// uses all processors.
-func (g *Graph) MayHave() (may []atomic.Bool) {
-	may = make([]atomic.Bool, len(g.digests))
-	for l := range signature.Levels {
-		g.levels[l].compact()
-		g.levels[l].mark(leastAgreement[l], may)
-	}
-	return may
 }
 
 // A Point is a content from which a search starts: the one in a slot, or one that is in no slot, None.
@@ -103,23 +103,13 @@ type Point struct {
 // None is no slot.
 const None = none
 
-// Set returns the signatures of a slot.
-func (g *Graph) Set(slot uint32) (set signature.Set) {
-	for l := range signature.Levels {
-		if g.levels[l].has(slot) {
-			set.Has[l], set.Of[l] = true, *g.levels[l].of(slot)
-		}
-	}
-	return set
-}
-
 // At returns the point of a slot.
-func (g *Graph) At(slot uint32) Point { return Point{Slot: slot, Digest: g.digests[slot]} }
+func (g *Graph) At(slot uint32) Point { return Point{Slot: slot} }
 
 // A Near is a neighbour of a point.
 type Near struct {
 	Slot      uint32 // None for the guest
-	Agreement int    // in how many values the signatures agree
+	Agreement int32  // in how many values the signatures agree
 }
 
 // A Searcher searches a settled graph, for one goroutine. It may see the graph with a guest, a content that is
@@ -128,8 +118,8 @@ type Searcher struct {
 	graph   *Graph
 	guest   *Point                     // nil if there is none
 	without uint32                     // None if there is none
-	seen    [signature.Levels][]uint32 // by ordinal, the search in which it was last seen
-	now     uint32                     // the search
+	seen    [signature.Levels][]uint64 // by ordinal, a bit for what was seen in this search
+	touched []uint32                   // the ordinals of these
 	found   []Near
 	buckets [][]uint64 // of one band
 }
@@ -147,36 +137,12 @@ func (s *Searcher) has(p *Point) [signature.Levels]bool {
 	return s.graph.has(p.Slot)
 }
 
-// Signature returns the signature of a point, or nil if it has none of this level.
-func (s *Searcher) Signature(p Point, l signature.Level) *signature.Signature {
-	if !s.has(&p)[l] {
-		return nil
-	}
-	return s.signature(&p, l)
-}
-
-// SignatureOf is Signature for a neighbour.
-func (s *Searcher) SignatureOf(n Near, l signature.Level) *signature.Signature {
-	if n.Slot == None {
-		return s.Signature(*s.guest, l)
-	}
-	return s.Signature(s.graph.At(n.Slot), l)
-}
-
-// signature returns a signature that a point has.
-func (s *Searcher) signature(p *Point, l signature.Level) *signature.Signature {
-	if p.Set != nil {
-		return &p.Set.Of[l]
-	}
-	return s.graph.levels[l].of(p.Slot)
-}
-
 // digest returns the digest of a neighbour.
 func (s *Searcher) digest(n Near) uint64 {
 	if n.Slot == None {
 		return s.guest.Digest
 	}
-	return s.graph.digests[n.Slot]
+	return s.graph.texts.Digest(n.Slot)
 }
 
 // Neighbours returns all neighbours of a point, in no particular order but always the same. The slice is valid
@@ -194,29 +160,33 @@ func (s *Searcher) Neighbours(p Point) []Near {
 
 // search appends the neighbours of a point by one level.
 func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]bool) {
-	q := query{Searcher: s, index: &s.graph.levels[l], level: l, of: s.signature(p, l), hasShort: has[signature.Short], self: none, without: none}
-	q.mark()
-	if p.Set == nil {
-		q.self = q.ordinals[p.Slot]
-		q.seen[l][q.self] = s.now
+	q := query{Searcher: s, index: &s.graph.levels[l], hasShort: has[signature.Short], self: none, without: none}
+	q.begin()
+	if p.Set != nil {
+		q.of = p.Set.Of[l]
+	} else {
+		q.self = q.ordinal(p.Slot)
+		q.of = q.signature(q.self)
+		q.see(q.self)
 		if s.guest != nil && s.guest.Set.Has[l] {
-			q.guest = s.signature(s.guest, l)
+			q.guest = &s.guest.Set.Of[l]
 		}
 	}
-	if s.without != None && q.index.has(s.without) {
-		q.without = q.ordinals[s.without]
+	q.sketch = sketchOf(&q.of)
+	if s.without != None {
+		q.without = q.ordinal(s.without)
 	}
 	guestShares := false
 	for band := range bands {
-		hash := hashOf(q.of, band)
-		size := q.look(band, hash)
-		agree := q.mustAgree(band, size)
+		key := keyOf(&q.of, band)
+		size := q.look(band, key)
+		agree := q.mustAgree(band, key, size)
 		q.takeSorted(band, agree)
-		q.takeUnsorted(band, hash, agree)
-		guestShares = guestShares || q.guest != nil && hashOf(q.guest, band) == hash && compareFrom(q.guest, q.of, band, agree) == 0
+		q.takeUnsorted(band, key, agree)
+		guestShares = guestShares || q.guest != nil && keyOf(q.guest, band) == key && compareFrom(q.guest, &q.of, band, agree) == 0
 	}
-	if guestShares {
-		q.found = q.append(q.found, None, s.guest.Set.Has[signature.Short], q.guest)
+	if guestShares && !q.isOther(s.guest.Set.Has[signature.Short]) {
+		q.append(None, q.guest)
 	}
 }
 
@@ -224,32 +194,45 @@ func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]boo
 type query struct {
 	*Searcher
 	*index
-	level         signature.Level
-	of            *signature.Signature
+	of            signature.Signature
+	sketch        sketch
 	hasShort      bool                 // the point has a short signature
 	guest         *signature.Signature // nil if there is none, or it is the point
 	self, without uint32               // the ordinals of the point and of the one that is left out, or none
 }
 
-// mark begins a search: nothing has been seen in it.
-func (q *query) mark() {
-	if seen := &q.seen[q.level]; len(*seen) < len(q.signatures) {
-		*seen = make([]uint32, len(q.signatures)+len(q.signatures)/8)
-	}
-	q.now++
-	if q.now == 0 { // after 2³² searches
-		for l := range q.seen {
-			clear(q.seen[l])
+// begin begins a search: nothing has been seen in it.
+func (q *query) begin() {
+	seen := &q.seen[q.level]
+	for _, ord := range q.touched {
+		for l := range q.Searcher.seen { // they may be of the other level
+			if at := int(ord / 64); at < len(q.Searcher.seen[l]) {
+				q.Searcher.seen[l][at] = 0
+			}
 		}
-		q.now = 1
+	}
+	q.touched = q.touched[:0]
+	if n := q.size()/64 + 1; len(*seen) < n {
+		*seen = make([]uint64, n+n/8)
 	}
 }
 
+// see takes note of an ordinal, and reports whether it was seen before.
+func (q *query) see(ord uint32) (before bool) {
+	at := &q.seen[q.level][ord/64]
+	if *at>>(ord%64)&1 > 0 {
+		return true
+	}
+	*at |= 1 << (ord % 64)
+	q.touched = append(q.touched, ord)
+	return false
+}
+
 // look finds the buckets of a band in all runs, and returns how many entries they have.
-func (q *query) look(band int, hash uint32) (size int) {
+func (q *query) look(band int, key uint32) (size int) {
 	q.buckets = q.buckets[:0]
 	for r := range q.runs {
-		if b := bucket(q.runs[r].lists[band], hash); len(b) > 0 {
+		if b := bucket(q.runs[r].lists[band], key); len(b) > 0 {
 			q.buckets = append(q.buckets, b)
 			size += len(b)
 		}
@@ -257,14 +240,14 @@ func (q *query) look(band int, hash uint32) (size int) {
 	return size
 }
 
-// mustAgree returns in how many values from the beginning of a band neighbours must agree, beside the hash: 0, or more in
-// a hub. In a bucket hashes agree, and so do nearly always the values.
-func (q *query) mustAgree(band, size int) (agree int) {
-	if size+len(q.signatures)-q.sorted < hub {
+// mustAgree returns in how many values from the beginning of a band neighbours must agree, beside the key: 0, or more in
+// a hub. In a bucket keys agree, and so do nearly always the values.
+func (q *query) mustAgree(band int, key uint32, size int) (agree int) {
+	if size+q.tail.n < hub {
 		return 0
 	}
 	for _, agree = range agreements {
-		if q.count(band, agree) <= hub {
+		if q.count(band, key, agree) <= hub {
 			break
 		}
 	}
@@ -275,71 +258,91 @@ func (q *query) mustAgree(band, size int) (agree int) {
 func (q *query) takeSorted(band, agree int) {
 	for _, b := range q.buckets {
 		if len(b) > hub && agree > 0 {
-			b = q.narrow(b, q.of, band, agree)
+			b = q.narrow(b, &q.of, band, agree)
 		}
 		for _, e := range b {
-			if ord := uint32(e); q.seen[q.level][ord] != q.now && compareFrom(&q.signatures[ord], q.of, band, agree) == 0 {
-				q.take(ord)
-			}
+			q.take(uint32(e), band, agree)
 		}
 	}
 }
 
 // takeUnsorted takes the neighbours that are in no run.
-func (q *query) takeUnsorted(band int, hash uint32, agree int) {
-	for ord := q.sorted; ord < len(q.signatures); ord++ {
-		x := &q.signatures[ord]
-		if q.seen[q.level][ord] != q.now && hashOf(x, band) == hash && compareFrom(x, q.of, band, agree) == 0 {
-			q.take(uint32(ord))
+func (q *query) takeUnsorted(band int, key uint32, agree int) {
+	for i := 0; i < q.tail.n; {
+		row := q.tail.row(band, i)
+		for k, other := range row {
+			if other == key {
+				q.take(uint32(q.tail.from+i+k), band, agree)
+			}
 		}
+		i += len(row)
 	}
 }
 
-// take appends a signature that has not been seen yet, if it is a neighbour.
-func (q *query) take(ord uint32) {
-	slot := q.slots[ord]
-	if slot == none || ord == q.without {
+// isOther reports whether a content is compared with the point by the other level: two that both have short signatures are
+// compared by these alone.
+func (q *query) isOther(hasShort bool) bool {
+	return q.level == signature.Long && q.hasShort && hasShort
+}
+
+// take appends what an ordinal stands for, if it is a neighbour and has not been seen yet.
+func (q *query) take(ord uint32, band, agree int) {
+	if q.sketch.agreement(q.sketches.At(ord)) < leastAgreement[q.level] {
 		return
 	}
-	q.seen[q.level][ord] = q.now
-	q.found = q.append(q.found, slot, q.graph.levels[signature.Short].has(slot), &q.signatures[ord])
+	slot := q.slot(ord)
+	if slot == none || ord == q.without || q.isOther(q.graph.levels[signature.Short].has(slot)) {
+		return
+	}
+	if q.seen[q.level][ord/64]>>(ord%64)&1 > 0 {
+		return
+	}
+	x := q.signature(ord)
+	if compareFrom(&x, &q.of, band, agree) != 0 { // it may share another band
+		return
+	}
+	q.see(ord)
+	q.append(slot, &x)
 }
 
-// append appends a slot, if its signature agrees in enough values. Two that both have short signatures are compared by
-// these alone.
-func (q *query) append(found []Near, slot uint32, hasShort bool, x *signature.Signature) []Near {
-	if q.level == signature.Long && q.hasShort && hasShort {
-		return found
-	}
+// append appends a slot, if its signature agrees in enough values.
+func (q *query) append(slot uint32, x *signature.Signature) {
 	if a := q.of.Agreement(x); a >= leastAgreement[q.level] {
-		found = append(found, Near{slot, a})
+		q.found = append(q.found, Near{slot, int32(a)})
 	}
-	return found
 }
 
 // count returns how many signatures agree with that of the point, itself included, in the first n values from the
 // beginning of a band.
-func (q *query) count(band, n int) (size int) {
-	agrees := func(ord uint32) {
-		if q.slots[ord] != none && ord != q.without && compareFrom(&q.signatures[ord], q.of, band, n) == 0 {
-			size++
+func (q *query) count(band int, key uint32, n int) (size int) {
+	count := func(ord uint32) {
+		if slot := q.slot(ord); slot != none && ord != q.without {
+			if x := q.signature(ord); compareFrom(&x, &q.of, band, n) == 0 {
+				size++
+			}
 		}
 	}
 	for _, b := range q.buckets {
 		if len(b) > hub {
-			if b = q.narrow(b, q.of, band, n); q.deleted == 0 && q.without == none {
+			if b = q.narrow(b, &q.of, band, n); q.deleted == 0 && q.without == none {
 				size += len(b)
 				continue
 			}
 		}
 		for _, e := range b {
-			agrees(uint32(e))
+			count(uint32(e))
 		}
 	}
-	for ord := q.sorted; ord < len(q.signatures); ord++ {
-		agrees(uint32(ord))
+	for i := 0; i < q.tail.n; {
+		row := q.tail.row(band, i)
+		for k, other := range row {
+			if other == key {
+				count(uint32(q.tail.from + i + k))
+			}
+		}
+		i += len(row)
 	}
-	if q.guest != nil && compareFrom(q.guest, q.of, band, n) == 0 {
+	if q.guest != nil && compareFrom(q.guest, &q.of, band, n) == 0 {
 		size++
 	}
 	if q.self == none { // the point is in no list

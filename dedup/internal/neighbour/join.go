@@ -1,0 +1,293 @@
+package neighbour
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/parallel"
+)
+
+// This file finds all neighbours of all contents at once. To look each one up would take 42 searches for it, each with some
+// misses of the cache. Instead each band is sorted by itself, and the buckets are gone through in their order. The sketches of a
+// bucket are copied side by side first, so that most pairs, which share the band by chance, cost a few nanoseconds. A pair is
+// found in each band that it shares, so the pairs are collected in a set.
+
+// Lists are the neighbours of all contents.
+type Lists struct {
+	from []uint32 // by slot, where its neighbours begin; one more at the end
+	near []Near
+}
+
+// Of returns the neighbours of a slot, by ascending slots. They must not be changed.
+func (l *Lists) Of(slot uint32) []Near {
+	if int(slot)+1 >= len(l.from) {
+		return nil
+	}
+	return l.near[l.from[slot]:l.from[slot+1]]
+}
+
+// Len returns the number of pairs of neighbours.
+func (l *Lists) Len() int { return len(l.near) / 2 }
+
+// Bytes that a pair of neighbours takes while it is in the set and, both ways round, in the lists.
+const pairBytes = 40
+
+// Join returns the neighbours of all contents. They are those that a [Searcher] finds. It uses all processors. It returns nil if
+// they would take more than so many bytes, so that they have to be searched for one by one, or if the context ends. tell, if not
+// nil, is called with how many of the bands have been done.
+func (g *Graph) Join(ctx context.Context, memory int64, tell func(done, total int)) *Lists {
+	found := &pairs{most: int(min(memory/pairBytes, 1<<31-1))}
+	n := 0
+	var mu sync.Mutex
+	for l := range g.levels {
+		x := &g.levels[l]
+		parallel.Each(bands, func(b int) {
+			if x.size() > x.deleted && ctx.Err() == nil && !found.isFull() {
+				j := join{graph: g, index: x, band: b, found: found}
+				j.run(ctx)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if n++; tell != nil {
+				tell(n, bands*len(g.levels))
+			}
+		})
+	}
+	if ctx.Err() != nil || found.isFull() {
+		return nil
+	}
+	return found.lists()
+}
+
+// A join goes through the buckets of a band of one level.
+type join struct {
+	graph *Graph
+	*index
+	band     int
+	found    *pairs
+	sketches []sketch // of a bucket
+	isShort  []bool   // which of the bucket have a short signature, by which they are compared with others that have one
+	near     []nearPair
+}
+
+// run goes through all buckets.
+func (j *join) run(ctx context.Context) {
+	list := make([]uint64, 0, j.size())
+	for i := range j.runs {
+		for _, e := range j.runs[i].lists[j.band] {
+			if j.slot(uint32(e)) != none {
+				list = append(list, e)
+			}
+		}
+	}
+	list = sortByKey(j.appendTail(list, j.band))
+	for i := 0; i < len(list); {
+		end := i + 1
+		if end < len(list) && list[end]>>32 == list[i]>>32 {
+			end = i + bucketEnd(list[i:])
+			if j.bucket(list[i:end]); len(j.near) > 1<<12 {
+				j.found.add(j.near)
+				j.near = j.near[:0]
+				if ctx.Err() != nil || j.found.isFull() {
+					return
+				}
+			}
+		}
+		i = end
+	}
+	j.found.add(j.near)
+}
+
+// bucket compares all pairs of a bucket. In a hub, those are compared that agree in more values.
+func (j *join) bucket(bucket []uint64) {
+	if len(bucket) <= hub {
+		j.compare(bucket)
+		return
+	}
+	ordered := j.orderHubs(j.band, slices.Clone(bucket))
+	all := j.signatures(ordered)
+	part := func(from, n int) (to int) {
+		for to = from + 1; to < len(ordered) && compareFrom(&all[from], &all[to], j.band, n) == 0; to++ {
+		}
+		return to
+	}
+	for i := 0; i < len(ordered); {
+		end := part(i, agreements[1])
+		if end-i <= hub {
+			j.compare(ordered[i:end])
+			i = end
+			continue
+		}
+		for i < end {
+			next := part(i, agreements[2])
+			j.compare(ordered[i:next])
+			i = next
+		}
+	}
+}
+
+// compare finds the neighbours among the entries of a bucket.
+func (j *join) compare(bucket []uint64) {
+	if len(bucket) < 2 {
+		return
+	}
+	j.sketches, j.isShort = j.sketches[:0], j.isShort[:0]
+	short := &j.graph.levels[signature.Short]
+	for _, e := range bucket {
+		ord := uint32(e)
+		j.sketches = append(j.sketches, *j.index.sketches.At(ord))
+		j.isShort = append(j.isShort, j.level == signature.Long && short.has(j.slot(ord)))
+	}
+	least := leastAgreement[j.level]
+	var x, y signature.Signature
+	for a := range j.sketches {
+		isRead := false
+		for b := range j.sketches[:a] {
+			if j.sketches[a].agreement(&j.sketches[b]) < least || j.isShort[a] && j.isShort[b] {
+				continue
+			}
+			slotA, slotB := j.slot(uint32(bucket[a])), j.slot(uint32(bucket[b]))
+			p := nearPair{a: min(slotA, slotB), b: max(slotA, slotB)}
+			if j.found.has(p) {
+				continue
+			}
+			if !isRead {
+				x, isRead = j.signature(uint32(bucket[a])), true
+			}
+			y = j.signature(uint32(bucket[b]))
+			if n := x.Agreement(&y); n >= least {
+				p.agreement = uint8(n)
+				j.near = append(j.near, p)
+			}
+		}
+	}
+}
+
+// A nearPair is two neighbours, a < b by slot.
+type nearPair struct {
+	a, b      uint32
+	agreement uint8
+}
+
+// pairs is a set of pairs of neighbours. It may be used by several goroutines.
+type pairs struct {
+	parts [64]pairTable
+	most  int // in all parts
+}
+
+// A pairTable is a part of the set: an open hash table. A pair of neighbours is of one level only.
+type pairTable struct {
+	sync.RWMutex
+	keys   []uint64 // the slots of a pair, a in the upper half; 0 if there is none, as no pair is
+	agrees []uint8  // in how many values less 1
+	n      int
+}
+
+// partOf returns the part that has a pair, and the hash by which it is found there.
+func (s *pairs) partOf(p nearPair) (t *pairTable, key, hash uint64) {
+	key = uint64(p.a)<<32 | uint64(p.b)
+	hash = key * 0x9E3779B97F4A7C15
+	hash ^= hash >> 29
+	return &s.parts[hash%64], key, hash * 0xE7037ED1A0B428DB >> 16
+}
+
+// has reports whether a pair is there.
+func (s *pairs) has(p nearPair) bool {
+	t, key, hash := s.partOf(p)
+	t.RLock()
+	defer t.RUnlock()
+	return t.n > 0 && t.keys[t.at(key, hash)] == key
+}
+
+// at returns the cell of a key, or the empty one where it belongs.
+func (t *pairTable) at(key, hash uint64) int {
+	mask := uint64(len(t.keys) - 1)
+	i := hash & mask
+	for t.keys[i] != 0 && t.keys[i] != key {
+		i = (i + 1) & mask
+	}
+	return int(i)
+}
+
+// add adds pairs that may be there.
+func (s *pairs) add(all []nearPair) {
+	for _, p := range all {
+		t, key, hash := s.partOf(p)
+		t.Lock()
+		if 3*(t.n+1) > 2*len(t.keys) {
+			t.grow(s)
+		}
+		if i := t.at(key, hash); t.keys[i] == 0 {
+			t.keys[i], t.agrees[i] = key, p.agreement-1
+			t.n++
+		}
+		t.Unlock()
+	}
+}
+
+// grow doubles the cells.
+func (t *pairTable) grow(s *pairs) {
+	keys, agrees := t.keys, t.agrees
+	n := max(16, 2*len(keys))
+	t.keys, t.agrees = make([]uint64, n), make([]uint8, n)
+	for i, key := range keys {
+		if key != 0 {
+			_, _, hash := s.partOf(nearPair{a: uint32(key >> 32), b: uint32(key)})
+			at := t.at(key, hash)
+			t.keys[at], t.agrees[at] = key, agrees[i]
+		}
+	}
+}
+
+// len returns the number of pairs.
+func (s *pairs) len() (n int) {
+	for i := range s.parts {
+		s.parts[i].RLock()
+		n += s.parts[i].n
+		s.parts[i].RUnlock()
+	}
+	return n
+}
+
+// isFull reports whether there are more pairs than are wanted.
+func (s *pairs) isFull() bool { return s.len() > s.most }
+
+// lists returns the neighbours by slot.
+func (s *pairs) lists() *Lists {
+	each := func(take func(a, b uint32, agreement int32)) {
+		for i := range s.parts {
+			for k, key := range s.parts[i].keys {
+				if key != 0 {
+					take(uint32(key>>32), uint32(key), int32(s.parts[i].agrees[k])+1)
+				}
+			}
+		}
+	}
+	slots := 0
+	each(func(_, b uint32, _ int32) { slots = max(slots, int(b)+1) })
+	l := &Lists{from: make([]uint32, slots+1), near: make([]Near, 2*s.len())}
+	each(func(a, b uint32, _ int32) {
+		l.from[a]++
+		l.from[b]++
+	})
+	end := uint32(0)
+	for i, n := range l.from {
+		end += n
+		l.from[i] = end
+	}
+	each(func(a, b uint32, agreement int32) {
+		l.from[a]--
+		l.near[l.from[a]] = Near{b, agreement}
+		l.from[b]--
+		l.near[l.from[b]] = Near{a, agreement}
+	})
+	parallel.Chunks(slots, func(_, from, to int) {
+		for slot := from; slot < to; slot++ {
+			slices.SortFunc(l.Of(uint32(slot)), func(a, b Near) int { return cmp.Compare(a.Slot, b.Slot) })
+		}
+	})
+	return l
+}

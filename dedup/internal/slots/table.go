@@ -1,0 +1,73 @@
+package slots
+
+// A Table finds slots by a hash of what is in them. It has four bytes for a slot and some room, and no copy of the hashes: whoever
+// asks must know the hash of a slot. Several slots may have one hash. The zero value is empty.
+type Table struct {
+	cells []uint32 // a slot and 1, or 0; as many as a power of two
+	n     int
+}
+
+// Len returns the number of slots.
+func (t *Table) Len() int { return t.n }
+
+// Find returns the first slot with a hash for which is returns true.
+func (t *Table) Find(hash uint64, is func(slot uint32) bool) (slot uint32, ok bool) {
+	if t.n == 0 {
+		return 0, false
+	}
+	for i := t.home(hash); ; i = t.behind(i) {
+		switch x := t.cells[i]; {
+		case x == 0:
+			return 0, false
+		case is(x - 1):
+			return x - 1, true
+		}
+	}
+}
+
+// Add adds a slot. hashOf returns the hash of any slot of the table.
+func (t *Table) Add(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
+	if 5*(t.n+1) > 4*len(t.cells) { // so that a look-up sees some three cells
+		old := t.cells
+		t.cells = make([]uint32, max(16, 2*len(old)))
+		for _, x := range old {
+			if x > 0 {
+				t.put(hashOf(x-1), x)
+			}
+		}
+	}
+	t.put(hash, slot+1)
+	t.n++
+}
+
+// put writes a cell.
+func (t *Table) put(hash uint64, x uint32) {
+	i := t.home(hash)
+	for t.cells[i] != 0 {
+		i = t.behind(i)
+	}
+	t.cells[i] = x
+}
+
+// Remove removes a slot that is in the table. The cells behind it move up, as far as they may.
+func (t *Table) Remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
+	i := t.home(hash)
+	for t.cells[i] != slot+1 {
+		i = t.behind(i)
+	}
+	for j := t.behind(i); t.cells[j] != 0; j = t.behind(j) {
+		// The cell moves unless its home lies behind the hole.
+		if home := t.home(hashOf(t.cells[j] - 1)); (j-home)&t.mask() >= (j-i)&t.mask() {
+			t.cells[i], i = t.cells[j], j
+		}
+	}
+	t.cells[i] = 0
+	t.n--
+}
+
+func (t *Table) mask() uint64 { return uint64(len(t.cells) - 1) }
+
+// home returns the cell at which the search for a hash begins. The product spreads hashes that differ in a few bits only.
+func (t *Table) home(hash uint64) uint64 { return hash * 0x9E3779B97F4A7C15 >> 20 & t.mask() }
+
+func (t *Table) behind(i uint64) uint64 { return (i + 1) & t.mask() }
