@@ -87,7 +87,9 @@ const listShare = 8
 func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 	var tell func(done, total int)
 	if s.options.Progress != nil {
-		tell = func(done, total int) { s.options.Progress(Progress{Stage: "sorting", Done: len(s.order) * done / total, Total: len(s.order)}) }
+		tell = func(done, total int) {
+			s.options.Progress(Progress{Stage: "sorting", Done: len(s.order) * done / total, Total: len(s.order)})
+		}
 	}
 	return s.graph.Join(ctx, s.options.Memory/listShare, tell)
 }
@@ -100,6 +102,7 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 		for i := range s.order {
 			s.sequence = append(s.sequence, int32(i))
 		}
+		s.cut(0, false)
 		return
 	}
 	s.rank = slices.Repeat([]int32{-1}, len(s.order))
@@ -107,9 +110,10 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 {
 			continue
 		}
-		s.rank[i] = int32(len(s.sequence))
+		first := len(s.sequence)
+		s.rank[i] = int32(first)
 		s.sequence = append(s.sequence, int32(i))
-		for next := len(s.sequence) - 1; next < len(s.sequence); next++ {
+		for next := first; next < len(s.sequence); next++ {
 			from := len(s.sequence)
 			for _, n := range lists.Of(s.order[s.sequence[next]]) {
 				if j := s.position[n.Slot]; s.rank[j] < 0 {
@@ -122,6 +126,35 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 				s.rank[j] = int32(from + k)
 			}
 		}
+		s.cut(first, true)
+	}
+}
+
+// A job is contents of the sequence that one goroutine compares. isWhole says that they are whole components.
+type job struct {
+	from, to int
+	isWhole  bool
+}
+
+// A goroutine compares perJob contents at a time, or somewhat more if they are connected.
+const (
+	perJob    = 64
+	mostWhole = 256
+)
+
+// cut makes jobs of the end of the sequence, a component if isWhole. Small components share a job.
+func (s *snapshot[ID]) cut(from int, isWhole bool) {
+	end := len(s.sequence)
+	if isWhole && end-from <= mostWhole {
+		if n := len(s.jobs); n > 0 && s.jobs[n-1].isWhole && end-s.jobs[n-1].from <= perJob {
+			s.jobs[n-1].to = end
+			return
+		}
+		s.jobs = append(s.jobs, job{from, end, true})
+		return
+	}
+	for ; from < end; from += perJob {
+		s.jobs = append(s.jobs, job{from, min(end, from+perJob), false})
 	}
 }
 
@@ -185,21 +218,17 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 		if !s.ready(ctx) {
 			return
 		}
-		fresh := s.sequence
-		if s.oldDocs > 0 {
-			fresh = slices.DeleteFunc(slices.Clone(fresh), func(i int32) bool { return !s.isFresh(i) })
-		}
-		comparing := s.begin("comparing", len(fresh))
+		comparing := s.begin("comparing", len(s.sequence))
 		found, most, whole := &edges{threshold: s.emptyThreshold()}, s.mostEdges(), true
-		parallel.InOrder((len(fresh)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func(result) bool) {
+		parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func(result) bool) {
 			var r result
-			for _, i := range fresh[job*perJob : min(len(fresh), (job+1)*perJob)] {
-				if ctx.Err() != nil {
-					return
+			s.each(w, job, func(i int32) bool {
+				if s.isFresh(i) {
+					r.edges = s.edgesOf(w, i, &r.Threshold, r.edges)
 				}
-				r.edges = s.edgesOf(w, i, &r.Threshold, r.edges)
 				comparing.add(1)
-			}
+				return ctx.Err() == nil
+			})
 			emit(r)
 		}, func(r result) bool {
 			found.threshold.add(&r.Threshold)
@@ -224,8 +253,19 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	}
 }
 
-// perJob is how many contents one goroutine compares at a time.
-const perJob = 64
+// each calls compare for the contents of a job, until it returns false.
+func (s *snapshot[ID]) each(w *judge.Worker, number int, compare func(i int32) bool) {
+	j := s.jobs[number]
+	if j.isWhole {
+		w.Begin()
+		defer w.End()
+	}
+	for _, i := range s.sequence[j.from:j.to] {
+		if !compare(i) {
+			return
+		}
+	}
+}
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
 func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Threshold, found []edge) []edge {

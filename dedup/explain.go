@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/decision"
 	"github.com/neardup/neardup/dedup/internal/evidence"
 	"github.com/neardup/neardup/dedup/internal/judge"
@@ -122,7 +123,8 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 		c.Body(func(body string) {
 			d.maker.EachFeature(body, func(key uint64, feature string) { names[key] = feature })
 		})
-		r := d.maker.Read(&c)
+		var r content.Reading
+		d.maker.Read(&c, &r)
 		var squares [2]float64
 		for _, t := range r.Terms {
 			squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)

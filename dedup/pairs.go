@@ -40,6 +40,7 @@ type snapshot[ID comparable] struct {
 	judge    *judge.Judge // nil before it is ready
 	sequence []int32      // positions of contents in the order in which they are compared
 	rank     []int32      // and the other way round; nil if it is the order of the positions
+	jobs     []job        // parts of the sequence
 }
 
 // snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some

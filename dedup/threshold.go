@@ -101,12 +101,9 @@ func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool)
 			return
 		}
 		comparing := s.begin("comparing", len(s.sequence))
-		parallel.InOrder((len(s.sequence)+perJob-1)/perJob, s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
+		parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
 			var found []scored
-			for _, i := range s.sequence[job*perJob : min(len(s.sequence), (job+1)*perJob)] {
-				if ctx.Err() != nil {
-					return
-				}
+			s.each(w, job, func(i int32) bool {
 				slot := s.order[i]
 				for _, j := range s.nearer(w, i) {
 					p := scored{a: j, b: i, Score: w.Score(slot, s.order[j])}
@@ -116,7 +113,8 @@ func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool)
 					found = append(found, p)
 				}
 				comparing.add(1)
-			}
+				return ctx.Err() == nil
+			})
 			emit(found)
 		}, func(found []scored) bool {
 			for _, p := range found {

@@ -104,23 +104,60 @@ func Sort(terms []Term) []Term {
 // SortKeys sorts keys, which are hashes, in the way of [Sort]. It returns them in the memory of buf, or
 // sorted in place, and the other of the two slices for the next call.
 func SortKeys(keys, buf []uint64) (sorted, other []uint64) {
-	const fits = 4096 // keys whose buckets are on the stack
-	if len(keys) < 64 || len(keys) > fits {
+	if len(keys) < 64 {
 		slices.Sort(keys)
 		return keys, buf
 	}
-	shift := 64 - bits.Len(uint(len(keys)))
-	var ends [2 * fits]uint16
+	sorted = slices.Grow(buf[:0], len(keys))[:len(keys)]
+	if len(keys) <= mostAtOnce {
+		sortKeys(sorted, keys, 0)
+		return sorted, keys
+	}
+	// First by the highest bits, and then each part by itself, back into the memory of keys.
+	const width = 8
+	var ends [1 << width]int
 	for _, k := range keys {
-		ends[k>>shift]++
+		ends[k>>(64-width)]++
+	}
+	sum := 0
+	for i, n := range ends {
+		ends[i] = sum
+		sum += n
+	}
+	for _, k := range keys {
+		at := &ends[k>>(64-width)]
+		sorted[*at] = k
+		*at++
+	}
+	from := 0
+	for _, to := range ends {
+		if to-from > mostAtOnce {
+			slices.Sort(sorted[from:to])
+			copy(keys[from:to], sorted[from:to])
+		} else {
+			sortKeys(keys[from:to], sorted[from:to], width)
+		}
+		from = to
+	}
+	return keys, sorted
+}
+
+// mostAtOnce is how many keys have buckets on the stack.
+const mostAtOnce = 4096
+
+// sortKeys sorts keys into another slice. They have the highest bits skipped in common.
+func sortKeys(sorted, keys []uint64, skipped int) {
+	shift := 64 - bits.Len(uint(len(keys)))
+	var ends [2 * mostAtOnce]uint16
+	for _, k := range keys {
+		ends[k<<skipped>>shift&(2*mostAtOnce-1)]++
 	}
 	sum := uint16(0)
 	for i := range ends[:1<<(64-shift)] {
 		sum, ends[i] = sum+ends[i], sum // where the bucket begins
 	}
-	sorted = slices.Grow(buf[:0], len(keys))[:len(keys)]
 	for _, k := range keys { // turns each beginning into the end
-		at := &ends[k>>shift]
+		at := &ends[k<<skipped>>shift&(2*mostAtOnce-1)]
 		sorted[*at] = k
 		*at++
 	}
@@ -132,7 +169,6 @@ func SortKeys(keys, buf []uint64) (sorted, other []uint64) {
 		}
 		sorted[j] = k
 	}
-	return sorted, keys
 }
 
 // Dot returns the inner product of two vectors. It merges them, in time linear in both.

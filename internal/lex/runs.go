@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/ucd"
+	"github.com/zeebo/xxh3"
 )
 
 // EachRun calls take with the features that a Deduplicator extracts when the caller sets no
@@ -19,6 +20,15 @@ import (
 //
 // The slice passed to take points into the buffer. It is valid only during the call.
 func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (units int) {
+	return b.eachRun(text, chars, func(bytes []byte) {
+		for i := range len(bytes) - 2 {
+			take(bytes[i : i+3])
+		}
+	}, take)
+}
+
+// eachRun is EachRun, but where every unit is one byte, it calls plain with all of them at once: each three are a feature.
+func (b *Batch) eachRun(text string, chars bool, plain, take func([]byte)) (units int) {
 	b.Reset(chars, 3)
 	for b.Read(text, true); b.Next(); {
 		if b.n < 3 { // Next has made a feature of the whole short text
@@ -27,9 +37,7 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 		}
 		if from := int(b.start[b.first]); int(b.end[b.limit+1])-from == b.limit+2-b.first {
 			// Every unit is one byte, so none is a word of its own.
-			for i := range b.limit - b.first {
-				take(b.buf[from+i : from+i+3])
-			}
+			plain(b.buf[from : from+2+b.limit-b.first])
 			units += b.limit - b.first
 			continue
 		}
@@ -57,6 +65,40 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 		units += 2
 	}
 	return units
+}
+
+// AppendRunKeys appends [RunKey] of the features that EachRun finds, and returns the number of units in the text.
+func (b *Batch) AppendRunKeys(keys []uint64, text string, chars bool, seed uint64) (all []uint64, units int) {
+	units = b.eachRun(text, chars, func(bytes []byte) {
+		x := uint64(bytes[0])<<8 | uint64(bytes[1])<<16
+		for _, c := range bytes[2:] {
+			x = x>>8 | uint64(c)<<16
+			keys = append(keys, shortKey(x|3<<56, seed))
+		}
+	}, func(feature []byte) { keys = append(keys, RunKey(feature, seed)) })
+	return keys, units
+}
+
+// RunKey returns the key of a feature, by which a Deduplicator tells features apart: keys are as good as random. Two features of up
+// to seven bytes never have the same one.
+func RunKey(feature []byte, seed uint64) uint64 {
+	n := len(feature)
+	if n > 7 {
+		return xxh3.HashSeed(feature, seed)
+	}
+	x := uint64(n) << 56
+	for i, c := range feature {
+		x |= uint64(c) << (8 * i)
+	}
+	return shortKey(x, seed)
+}
+
+// shortKey mixes a number: each step can be undone, so different ones stay different.
+func shortKey(x, seed uint64) uint64 {
+	x = (x ^ seed) * 0x9FB21C651E98DF25
+	x ^= x >> 32
+	x *= 0xC2B2AE3D27D4EB4F
+	return x ^ x>>29
 }
 
 // isSelf reports whether unit i is a word of its own: a character of a script without spaces, or an

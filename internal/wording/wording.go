@@ -35,7 +35,13 @@ const Column = 8
 
 // Read returns the wording of a text that has been normalized.
 func Read(text string) Wording {
-	r := reading{batch: lex.Batches.Get().(*lex.Batch)}
+	return slices.Clone(Append(nil, text)) // without room for more
+}
+
+// Append appends the wording of a text that has been normalized.
+func Append(words Wording, text string) Wording {
+	first := len(words)
+	r := reading{batch: lex.Batches.Get().(*lex.Batch), words: words}
 	defer lex.Batches.Put(r.batch)
 	done := 0
 	clean.Addresses(text, func(from, to int) {
@@ -44,7 +50,7 @@ func Read(text string) Wording {
 		done = to
 	})
 	r.append(text[done:], false)
-	isFigure := func(i int) bool { return i >= 0 && i < len(r.words) && r.words[i]&Figure != 0 }
+	isFigure := func(i int) bool { return i >= first && i < len(r.words) && r.words[i]&Figure != 0 }
 	for n, i := range r.ambiguous {
 		// One that has just become a figure does not make one of the next.
 		afterAnother := n > 0 && r.ambiguous[n-1] == i-1
@@ -52,7 +58,7 @@ func Read(text string) Wording {
 			r.words[i] |= Figure
 		}
 	}
-	return slices.Clone(r.words) // without room for more
+	return r.words
 }
 
 // Count returns the number of words of a text that has been normalized, and a digest of them. It does not

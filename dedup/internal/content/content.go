@@ -228,7 +228,8 @@ func (c *Content) hasBody(with *Content) (same bool) {
 func (m *Maker) Own(c *Content) (own Own) {
 	switch {
 	case c.HasBody():
-		r := m.Read(c)
+		var r Reading
+		m.Read(c, &r)
 		own.Terms, own.Words = r.Terms, r.Words
 	case c.own != nil:
 		own = *c.own

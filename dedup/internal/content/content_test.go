@@ -48,7 +48,8 @@ func checkText(t *testing.T, m *Maker, text string) {
 	if d.HasFeatures() != (d.Set.Has != [signature.Levels]bool{}) {
 		t.Fatalf("%q: features %t, signatures %v", text, d.HasFeatures(), d.Set.Has)
 	}
-	r := m.Read(&d.Content)
+	var r Reading
+	m.Read(&d.Content, &r)
 	if d.HasFeatures() != (len(r.Terms) > 0) || r.Fine < 0 || r.Fine > 1 {
 		t.Fatalf("%q: features %t, and %d terms; share %g", text, d.HasFeatures(), len(r.Terms), r.Fine)
 	}
@@ -159,7 +160,9 @@ func TestFile(t *testing.T) {
 				plain.HasFeatures() && m.Compare(&back.Content, &plain.Content) != 0 || back.End() > file.Size() {
 				t.Fatalf("%s: %q became %+v", name, text, back)
 			}
-			x, y := m.Read(&back.Content), m.Read(&plain.Content)
+			var x, y Reading
+			m.Read(&back.Content, &x)
+			m.Read(&plain.Content, &y)
 			if plain.HasFeatures() && (!slices.Equal(x.Terms, y.Terms) || !slices.Equal(x.Words, y.Words) || x.Fine != y.Fine || x.Levels != y.Levels) {
 				t.Fatalf("%s: %q is read as %+v", name, text, x)
 			}

@@ -1,6 +1,7 @@
 package content
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/neardup/neardup"
@@ -44,37 +45,37 @@ type Reading struct {
 	Record bool
 }
 
-// Read reads a content.
-func (m *Maker) Read(c *Content) (r Reading) {
+// Read reads a content into r, in the memory that r has.
+func (m *Maker) Read(c *Content, r *Reading) {
+	words, terms := r.Words[:0], r.Terms[:0]
+	*r = Reading{}
 	if !c.HasBody() {
 		own := m.Own(c)
-		r.Words, r.Terms, r.Record = own.Words, own.Terms, own.Record
-		return r
+		r.Words, r.Terms, r.Record = append(words, own.Words...), append(terms, own.Terms...), own.Record
+		return
 	}
 	c.Body(func(body string) {
-		r.Words = wording.Read(body)
+		r.Words = wording.Append(words, body)
 		r.Levels = true
-		r.Fine, r.Terms = m.levels(body)
+		r.Fine, r.Terms = m.levels(terms, body)
 	})
-	return r
 }
 
-// levels returns the terms of a body, and the share of the characters.
-func (m *Maker) levels(body string) (fine float64, terms neardup.Vector) {
+// levels appends the terms of a body, and returns the share of the characters.
+func (m *Maker) levels(terms neardup.Vector, body string) (fine float64, all neardup.Vector) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
 	keys := keysPool.Get().(*[2][]uint64)
 	defer keysPool.Put(keys)
-	runs := keys[0][:0]
-	level := func(chars bool) (units int) {
-		bit := uint64(0)
-		if chars {
-			bit = 1
-		}
-		return b.EachRun(body, chars, func(feature []byte) { runs = append(runs, m.featureKey(feature, bit)) })
+	runs, units := b.AppendRunKeys(keys[0][:0], body, false, m.key.Seed)
+	for i, k := range runs {
+		runs[i] = levelKey(k, 0)
 	}
-	units := level(false)
-	level(true)
+	words := len(runs)
+	runs, _ = b.AppendRunKeys(runs, body, true, m.key.Seed)
+	for i, k := range runs[words:] {
+		runs[words+i] = levelKey(k, 1)
+	}
 	switch {
 	case units <= shortText:
 		fine = 1
@@ -82,40 +83,40 @@ func (m *Maker) levels(body string) (fine float64, terms neardup.Vector) {
 		fine = (exact.Ln(longText) - exact.Ln(float64(units))) / (exact.Ln(longText) - exact.Ln(shortText))
 	}
 	runs, other := cosine.SortKeys(runs, keys[1])
-	different := 1
-	for i := 1; i < len(runs); i++ {
-		if runs[i] != runs[i-1] {
-			different++
+	terms = slices.Grow(terms, len(runs))[:len(runs)]
+	n, from := 0, 0 // the last term, and where it begins
+	for i, k := range runs {
+		// Written each time, so that there is no branch that depends on the text.
+		if i > 0 && k != runs[i-1] {
+			n++
+			from = i
 		}
+		terms[n] = neardup.Term{Feature: k, Weight: LogCount(i + 1 - from)}
 	}
-	terms = make(neardup.Vector, 0, different)
-	for i := 0; i < len(runs); {
-		from := i
-		for i++; i < len(runs) && runs[i] == runs[from]; i++ {
-		}
-		terms = append(terms, neardup.Term{Feature: runs[from], Weight: LogCount(i - from)})
+	if len(runs) > 0 {
+		n++
 	}
 	if keys[0], keys[1] = runs, other; cap(runs) > 1<<17 {
 		*keys = [2][]uint64{}
 	}
-	return fine, terms
+	return fine, terms[:n]
 }
 
 // keysPool has buffers for the keys of a text.
 var keysPool = sync.Pool{New: func() any { return new([2][]uint64) }}
 
-// featureKey returns the key of a feature. The lowest bit is the level, so the two levels never share a key; the
+// levelKey returns the key of a feature of a level. The lowest bit is the level, so the two levels never share a key; the
 // key is never 0 or 1.
-func (m *Maker) featureKey(feature []byte, level uint64) uint64 {
-	return max(m.key.Hash(feature)&^1, 2) | level
-}
+func levelKey(key, level uint64) uint64 { return max(key&^1, 2) | level }
 
 // EachFeature calls take with the features of a body, their keys and whether they are of characters.
 func (m *Maker) EachFeature(body string, take func(key uint64, feature string)) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
 	for level, chars := range []bool{false, true} {
-		b.EachRun(body, chars, func(feature []byte) { take(m.featureKey(feature, uint64(level)), string(feature)) })
+		b.EachRun(body, chars, func(feature []byte) {
+			take(levelKey(lex.RunKey(feature, m.key.Seed), uint64(level)), string(feature))
+		})
 	}
 }
 

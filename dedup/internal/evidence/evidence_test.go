@@ -18,7 +18,9 @@ var maker = content.NewMaker(&neardup.Fingerprinter{})
 // textOf returns a text that is ready to be compared.
 func textOf(text string) *Text {
 	d := maker.Text(text)
-	return NewText(maker.Read(&d.Content))
+	var t Text
+	t.Read(maker, &d.Content, &Buffer{})
+	return &t
 }
 
 // of returns the evidence about two texts without other neighbours.
@@ -27,7 +29,7 @@ func of(a, b string) Vector {
 	texts := []*Text{x, y}
 	at := func(slot uint32) *Text { return texts[slot] }
 	var c Comparer
-	return c.Pair(x, y, NewPlace(x, []neighbour.Near{{Slot: 1}}, at), NewPlace(y, []neighbour.Near{{Slot: 0}}, at), 0, 1)
+	return c.Pair(x, y, placeOf(x, []neighbour.Near{{Slot: 1}}, at), placeOf(y, []neighbour.Near{{Slot: 0}}, at), 0, 1)
 }
 
 // words returns n words that no other call returns.
@@ -187,7 +189,7 @@ func TestPlaces(t *testing.T) {
 					near, o.near[i] = append(near, neighbour.Near{Slot: uint32(k)}), append(o.near[i], k)
 				}
 			}
-			places[i] = NewPlace(o.texts[i], near, func(slot uint32) *Text { return o.texts[slot] })
+			places[i] = placeOf(o.texts[i], near, func(slot uint32) *Text { return o.texts[slot] })
 		}
 		var c Comparer
 		for a := range n {
@@ -209,4 +211,11 @@ func TestPlaces(t *testing.T) {
 			}
 		}
 	}
+}
+
+// placeOf returns a place.
+func placeOf(t *Text, near []neighbour.Near, text func(slot uint32) *Text) *Place {
+	var p Place
+	p.Read(t, near, text)
+	return &p
 }

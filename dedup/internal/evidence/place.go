@@ -1,6 +1,8 @@
 package evidence
 
 import (
+	"slices"
+
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 )
 
@@ -14,26 +16,33 @@ type Place struct {
 	have    []uint16  // for each term of the content, how many of them have it
 }
 
-// NewPlace returns the place of a text with these neighbours. text returns the text of a slot.
-func NewPlace(t *Text, near []neighbour.Near, text func(slot uint32) *Text) *Place {
-	p := &Place{Near: near, similar: make([]float64, len(near)), have: make([]uint16, len(t.Terms))}
-	for k, n := range near {
+// Read makes p the place of a text with these neighbours, in the memory that p has. text returns the text of a slot. near is not
+// kept.
+func (p *Place) Read(t *Text, near []neighbour.Near, text func(slot uint32) *Text) {
+	p.Near, p.similar, p.have = append(p.Near[:0], near...), p.similar[:0], append(p.have[:0], make([]uint16, len(t.Terms))...)
+	for _, n := range near {
 		other := text(n.Slot)
-		p.similar[k] = Similarity(t, other)
-		for i, j := 0, 0; i < len(t.Terms) && j < len(other.Terms); {
-			switch x, y := t.Terms[i].Feature, other.Terms[j].Feature; {
-			case x < y:
+		p.similar = append(p.similar, Similarity(t, other))
+		// No branch depends on the texts: whichever is smaller goes on.
+		a, b, have := t.Terms, other.Terms, p.have
+		for i, j := 0, 0; i < len(a) && j < len(b); {
+			x, y := a[i].Feature, b[j].Feature
+			if x == y {
+				have[i]++
+			}
+			if x <= y {
 				i++
-			case x > y:
-				j++
-			default:
-				p.have[i]++
-				i++
+			}
+			if y <= x {
 				j++
 			}
 		}
 	}
-	return p
+}
+
+// Clone returns a copy without room for more.
+func (p *Place) Clone() *Place {
+	return &Place{slices.Clone(p.Near), slices.Clone(p.similar), slices.Clone(p.have)}
 }
 
 // Bytes returns about how many bytes a place takes.

@@ -19,30 +19,47 @@ type Text struct {
 	runs    []uint64   // the runs of three words, ascending by a hash in the upper halves; in the lower ones where they begin
 }
 
-// NewText prepares a content.
-func NewText(r content.Reading) *Text {
-	t := &Text{Reading: r}
+// Read makes t the text of a content, in the memory that t has.
+func (t *Text) Read(m *content.Maker, c *content.Content, buf *Buffer) {
+	m.Read(c, &t.Reading)
+	t.squares = [2]float64{}
 	for _, x := range t.Terms {
 		t.squares[x.Feature&1] += float64(x.Weight) * float64(x.Weight)
 	}
-	words := slices.Clone(t.Words)
-	slices.Sort(words)
-	for i := 0; i < len(words); {
+	// Words are hashes, and so are the upper halves of these keys.
+	keys := buf.keys[0][:0]
+	for _, w := range t.Words {
+		keys = append(keys, uint64(w)<<32)
+	}
+	keys, buf.keys[1] = cosine.SortKeys(keys, buf.keys[1])
+	t.bag = t.bag[:0]
+	for i := 0; i < len(keys); {
 		from := i
-		for i++; i < len(words) && words[i] == words[from]; i++ {
+		for i++; i < len(keys) && keys[i] == keys[from]; i++ {
 		}
-		t.bag = append(t.bag, uint64(words[from])<<32|uint64(i-from))
+		t.bag = append(t.bag, keys[from]|uint64(i-from))
 	}
-	if n := len(t.Words) - run + 1; n > 0 {
-		t.runs = make([]uint64, n)
-		for i := range t.runs {
-			h := (uint64(t.Words[i])*0x9E3779B97F4A7C15+uint64(t.Words[i+1]))*0xA0761D6478BD642F + uint64(t.Words[i+2])
-			h *= 0xE7037ED1A0B428DB
-			t.runs[i] = h>>32<<32 | uint64(i)
-		}
-		slices.Sort(t.runs)
+	keys = keys[:0]
+	for i := range len(t.Words) - run + 1 {
+		h := (uint64(t.Words[i])*0x9E3779B97F4A7C15+uint64(t.Words[i+1]))*0xA0761D6478BD642F + uint64(t.Words[i+2])
+		h *= 0xE7037ED1A0B428DB
+		keys = append(keys, h>>32<<32|uint64(i))
 	}
-	return t
+	keys, buf.keys[1] = cosine.SortKeys(keys, buf.keys[1])
+	t.runs = append(t.runs[:0], keys...)
+	if buf.keys[0] = keys; cap(keys) > 1<<17 {
+		*buf = Buffer{}
+	}
+}
+
+// A Buffer is memory for reading texts, for one goroutine.
+type Buffer struct{ keys [2][]uint64 }
+
+// Clone returns a copy without room for more.
+func (t *Text) Clone() *Text {
+	c := *t
+	c.Words, c.Terms, c.bag, c.runs = slices.Clone(t.Words), slices.Clone(t.Terms), slices.Clone(t.bag), slices.Clone(t.runs)
+	return &c
 }
 
 // run is the number of words in a run. A word is covered if it stands in a run that the other text has too.
@@ -75,7 +92,7 @@ const head = 20
 
 // Bytes returns about how many bytes a text takes.
 func (t *Text) Bytes() int {
-	return 200 + 16*len(t.Terms) + 4*len(t.Words) + 8*len(t.bag) + 8*len(t.runs)
+	return 200 + 16*cap(t.Terms) + 4*cap(t.Words) + 8*cap(t.bag) + 8*cap(t.runs)
 }
 
 // cover sets what is covered of two texts: marks[i] becomes true for the words of covered runs.

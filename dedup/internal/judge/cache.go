@@ -1,10 +1,6 @@
 package judge
 
-import (
-	"sync"
-
-	"github.com/neardup/neardup/dedup/internal/neighbour"
-)
+import "sync"
 
 // A cache keeps what was made of contents, by slot, up to a number of bytes. What it has forgotten is made again, so
 // its size changes the time and no result. It may be used by several goroutines.
@@ -34,9 +30,6 @@ func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 		return x
 	}
 	x, bytes := make()
-	if slot == neighbour.None { // the guest is another one in the next search
-		return x
-	}
 	p.Lock()
 	defer p.Unlock()
 	if p.bytes+bytes > c.most || p.of == nil {
@@ -55,4 +48,49 @@ func (c *cache[T]) forget(slot uint32) {
 	p.Lock()
 	defer p.Unlock()
 	delete(p.of, slot) // its bytes still count, so the part is emptied a little sooner
+}
+
+// An own has what a worker made of contents, and what it no longer needs, for the next ones.
+type own[T any, P sized[T]] struct {
+	of    map[uint32]*T
+	spare []*T
+}
+
+// A sized is a pointer to something that says about how many bytes it takes.
+type sized[T any] interface {
+	*T
+	Bytes() int
+}
+
+// get returns what is there for a slot, or something that is to be made, and whether it is that.
+func (o *own[T, P]) get(slot uint32) (x *T, isNew bool) {
+	if x = o.of[slot]; x != nil {
+		return x, false
+	}
+	if n := len(o.spare); n > 0 {
+		x, o.spare = o.spare[n-1], o.spare[:n-1]
+	} else {
+		x = new(T)
+	}
+	if o.of == nil {
+		o.of = map[uint32]*T{}
+	}
+	o.of[slot] = x
+	return x, true
+}
+
+// So many are kept for the next ones, unless they are large.
+const (
+	mostSpare  = 256
+	largeSpare = 1 << 18
+)
+
+// clear forgets everything.
+func (o *own[T, P]) clear() {
+	for _, x := range o.of {
+		if len(o.spare) < mostSpare && P(x).Bytes() <= largeSpare {
+			o.spare = append(o.spare, x)
+		}
+	}
+	clear(o.of)
 }

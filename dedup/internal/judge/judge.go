@@ -7,8 +7,6 @@
 package judge
 
 import (
-	"slices"
-
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/decision"
@@ -92,19 +90,38 @@ func (j *Judge) With(guest *Guest, without uint32) *Judge {
 // guestCache is how much is kept for the time of a search.
 const guestCache = 64 << 20
 
-// A Worker judges for one goroutine.
+// A Worker judges for one goroutine. What it makes of contents goes into the caches of the judge, or, between Begin and End, into
+// memory of its own.
 type Worker struct {
 	*Judge
 	searcher *neighbour.Searcher
 	compare  evidence.Comparer
 	words    []wording.Wording
+	buffer   evidence.Buffer
+	text1    evidence.Text // from which those in the caches are copied
+	place1   evidence.Place
 
 	guestText  *evidence.Text // nil until they are needed
 	guestPlace *evidence.Place
 
+	alone     bool // between Begin and End
+	ownTexts  own[evidence.Text, *evidence.Text]
+	ownPlaces own[evidence.Place, *evidence.Place]
+
 	near   []neighbour.Near // the neighbours that were looked up last
 	nearOf uint32           // and whose they are, if isNear
 	isNear bool
+}
+
+// Begin says that from now on until End, contents are compared that have no neighbours but each other. Nobody else needs what is
+// made of them, so their memory is used for the next ones at once.
+func (w *Worker) Begin() { w.alone = true }
+
+// End forgets what was made of contents since Begin.
+func (w *Worker) End() {
+	w.alone = false
+	w.ownTexts.clear()
+	w.ownPlaces.clear()
 }
 
 // Worker returns a new worker.
@@ -147,34 +164,53 @@ func (w *Worker) Near(slot uint32) []neighbour.Near {
 
 // text returns the text of a slot.
 func (w *Worker) text(slot uint32) *evidence.Text {
-	if slot == neighbour.None && w.guestText != nil {
-		return w.guestText
-	}
-	t := w.texts.get(slot, func() (*evidence.Text, int) {
+	read := func(t *evidence.Text) {
 		c := w.content(slot)
-		t := evidence.NewText(w.maker.Read(&c))
+		t.Read(w.maker, &c, &w.buffer)
+	}
+	switch {
+	case slot == neighbour.None:
+		if w.guestText == nil {
+			w.guestText = &evidence.Text{}
+			read(w.guestText)
+		}
+		return w.guestText
+	case w.alone:
+		t, isNew := w.ownTexts.get(slot)
+		if isNew {
+			read(t)
+		}
+		return t
+	}
+	return w.texts.get(slot, func() (*evidence.Text, int) {
+		read(&w.text1)
+		t := w.text1.Clone()
 		return t, t.Bytes()
 	})
-	if slot == neighbour.None {
-		w.guestText = t
-	}
-	return t
 }
 
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
-	if slot == neighbour.None && w.guestPlace != nil {
+	read := func(p *evidence.Place) { p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text) }
+	switch {
+	case slot == neighbour.None:
+		if w.guestPlace == nil {
+			w.guestPlace = &evidence.Place{}
+			read(w.guestPlace)
+		}
 		return w.guestPlace
+	case w.alone:
+		p, isNew := w.ownPlaces.get(slot)
+		if isNew {
+			read(p)
+		}
+		return p
 	}
-	place := w.places.get(slot, func() (*evidence.Place, int) {
-		near := w.searcher.Nearest(w.Near(slot))
-		place := evidence.NewPlace(w.text(slot), slices.Clone(near), w.text)
-		return place, place.Bytes()
+	return w.places.get(slot, func() (*evidence.Place, int) {
+		read(&w.place1)
+		p := w.place1.Clone()
+		return p, p.Bytes()
 	})
-	if slot == neighbour.None {
-		w.guestPlace = place
-	}
-	return place
 }
 
 // A Score says how similar two contents are, and how likely they are near-duplicates.
