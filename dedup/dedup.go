@@ -40,14 +40,15 @@ import (
 	"iter"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/dedup/internal/slots"
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -165,7 +166,7 @@ func (d *Deduplicator[ID]) AddRecord(id ID, rec neardup.Record) error {
 	return d.put(id, doc)
 }
 
-// AddAll calls Add for each text in order, but reads them on all processors. It reads up to 256 texts for each processor
+// AddAll calls Add for each text in order, but reads them on all processors. It reads up to 512 texts for each processor
 // before it adds them, so other calls see a text only then. If an Add fails or the context ends, AddAll returns that
 // error; the texts read before have been added. The sequence may call methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
@@ -177,45 +178,65 @@ func (d *Deduplicator[ID]) AddRecords(ctx context.Context, records iter.Seq2[ID,
 	return addAll(ctx, d, records, d.maker.Record)
 }
 
-// addAll adds documents in batches. It calls read on all processors, and then adds the batch in order. It stops at the
-// first error; documents before that one have been added.
+// addAll adds documents in batches. It calls read on all processors for one batch, while the batch before it is added in order. It
+// stops at the first error; documents before that one have been added.
 func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (content.Document, error)) error {
 	type document struct {
 		id ID
 		of D
 	}
-	var batch []document
-	made, errs := make([]content.Document, 256*runtime.GOMAXPROCS(0)), make([]error, 256*runtime.GOMAXPROCS(0))
-	flush := func() error {
-		parallel.Each((len(batch)+15)/16, func(i int) {
-			for j := i * 16; j < min(len(batch), i*16+16); j++ {
-				made[j], errs[j] = read(batch[j].of)
-			}
-		})
-		for i := range batch {
-			err := errs[i]
+	type batch struct {
+		docs []document
+		made []content.Document
+		errs []error
+	}
+	size := 256 * runtime.GOMAXPROCS(0)
+	now, next := &batch{}, &batch{}
+	added := make(chan error, 1)
+	added <- nil
+	put := func(b *batch) {
+		for i := range b.docs {
+			err := b.errs[i]
 			if err == nil {
-				err = d.put(batch[i].id, made[i])
+				err = d.put(b.docs[i].id, b.made[i])
 			}
 			if err != nil {
-				return err
+				added <- err
+				return
 			}
 		}
-		clear(batch)
-		batch = batch[:0]
+		added <- nil
+	}
+	flush := func() error {
+		n := len(now.docs)
+		now.made, now.errs = slices.Grow(now.made[:0], n)[:n], slices.Grow(now.errs[:0], n)[:n]
+		parallel.Each((n+15)/16, func(i int) {
+			for j := i * 16; j < min(n, i*16+16); j++ {
+				now.made[j], now.errs[j] = read(now.docs[j].of)
+			}
+		})
+		if err := <-added; err != nil {
+			added <- err
+			return err
+		}
+		go put(now)
+		now, next = next, now
+		clear(now.docs)
+		now.docs = now.docs[:0]
 		return nil
 	}
+	end := func(err error) error { return cmp.Or(flush(), <-added, err) }
 	for id, of := range docs {
 		if err := ctx.Err(); err != nil {
-			return cmp.Or(flush(), err)
+			return end(err)
 		}
-		if batch = append(batch, document{id, of}); len(batch) == len(made) {
+		if now.docs = append(now.docs, document{id, of}); len(now.docs) == size {
 			if err := flush(); err != nil {
 				return err
 			}
 		}
 	}
-	return cmp.Or(flush(), ctx.Err())
+	return end(ctx.Err())
 }
 
 // Merge adds all documents of another Deduplicator, in the order in which they were added there. One that has the id of a
@@ -284,7 +305,9 @@ func (d *Deduplicator[ID]) slotOf(id ID) (slot uint32, ok bool) {
 }
 
 // hashOf returns the hash of the id of a document.
-func (d *Deduplicator[ID]) hashOf(slot uint32) uint64 { return maphash.Comparable(d.seed, *d.names.At(slot)) }
+func (d *Deduplicator[ID]) hashOf(slot uint32) uint64 {
+	return maphash.Comparable(d.seed, *d.names.At(slot))
+}
 
 // keep is enter for a document that is in the files already, or if there are none. Its text is in the file of the contents.
 func (d *Deduplicator[ID]) keep(id ID, of *content.Document, seconds uint32) {

@@ -15,7 +15,7 @@ type keeper[ID comparable] struct {
 	*snapshot[ID]
 	worker  *judge.Worker
 	members []uint32 // the documents of the group, ascending
-	edges   *edges  // all of them, or nil
+	edges   *edges   // all of them, or nil
 
 	of   uint32          // a slot
 	near map[uint32]bool // its neighbours; nil if there is none yet

@@ -13,7 +13,7 @@ import (
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/dedup/internal/slots"
+	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file finds all pairs. It takes a snapshot of the documents first, so that nobody waits for it, and nothing that

@@ -50,9 +50,7 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 	switch {
 	case m.isExact():
 		k.exact = true
-		normalized := fp.Normalizer.Normalize(text)
-		// The beginning nearly always tells, and takes no time.
-		k.empty = !hasWord(strings.ToValidUTF8(normalized[:min(len(normalized), 100)], "")) && !hasWord(normalized)
+		k.empty = !hasWord(fp.Normalizer.Normalize(text))
 		return k
 	case m.name == "minhash":
 		k.more = &moreMark{sig: fp.Sign(text, m.minhash)}
@@ -85,6 +83,14 @@ func (k *mark) isEmpty() bool {
 
 // hasWord reports whether a text has letters, digits or emoji.
 func hasWord(text string) bool {
+	for i := range min(len(text), 100) { // the beginning nearly always tells, and takes no time
+		if c := text[i] | 0x20; c-'a' < 26 || text[i]-'0' < 10 {
+			return true
+		}
+	}
+	if part := text[:min(len(text), 100)]; part != text && hasWord(strings.ToValidUTF8(part, "")) {
+		return true
+	}
 	for range (neardup.Words{}).Tokens(text) {
 		return true
 	}

@@ -130,6 +130,19 @@ func (b *Batch) Hash64() []uint64 {
 	return out
 }
 
+// Units64 returns the 64-bit XXH3 hashes of the first units of the features in the current batch, without the seed. When Next has
+// returned false for the last piece, it returns those of the units with which no feature begins. The slice belongs to b: the next
+// call of Units64, Hash128 or Next overwrites it.
+func (b *Batch) Units64() []uint64 {
+	to := b.limit
+	if b.limit <= b.first { // Next has returned false
+		to = len(b.end)
+	}
+	out := b.hi[:to-b.first]
+	hashAll(out, b.buf, b.start[b.first:][:len(out)], b.end[b.first:][:len(out)], b.chars)
+	return out
+}
+
 // Hash128 is Hash64 for 128-bit hashes. lo shares its memory with the result of Hash64.
 func (b *Batch) Hash128() (hi, lo []uint64) {
 	hi, lo = b.hi[:b.limit-b.first], b.lo[:b.limit-b.first]

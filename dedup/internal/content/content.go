@@ -123,24 +123,23 @@ func (m *Maker) Text(text string) (d Document) {
 		m.seal(&d, &Own{Terms: m.raw.Vector(text), Words: wording.Read(normalized)})
 		return d
 	}
-	words, digest := wording.Count(normalized)
+	set, words, digest := m.sign(normalized)
 	// Words are figures or not by the words beside them, but for those of addresses, which signs tell.
 	clean.Addresses(normalized, func(from, to int) {
 		_, address := wording.Count(normalized[from:to])
 		digest = exact.SplitMix(digest ^ address)
 	})
 	if d.Digest, d.form = digest, formLevels; words > 0 {
-		d.body, d.bytes = normalized, len(normalized)
-		d.Set = m.sign(normalized, words)
+		d.body, d.bytes, d.Set = normalized, len(normalized), set
 	}
 	return d
 }
 
-// sign returns the signatures of a body.
-func (m *Maker) sign(body string, words int) signature.Set {
+// sign returns the signatures of a body, the number of its words and a digest of them.
+func (m *Maker) sign(body string) (set signature.Set, words int, digest uint64) {
 	s := m.signers.Get().(*signature.Signer)
 	defer m.signers.Put(s)
-	return s.Text(body, words)
+	return s.Text(body)
 }
 
 // Record returns the content of a record. The error is that of a record that has none of the Fields.

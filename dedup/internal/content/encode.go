@@ -85,8 +85,7 @@ func (m *Maker) LoadOld(s *Stored, file *textfile.File) (d Document, err error) 
 	}
 	d = Document{Text: s.Text, Length: s.Length}
 	if s.Detach(m, &d); d.HasBody() {
-		words, _ := wording.Count(d.body)
-		d.Set = m.sign(d.body, words)
+		d.Set, _, _ = m.sign(d.body)
 	} else if d.HasFeatures() {
 		d.Set = m.signOwn(d.own)
 	}

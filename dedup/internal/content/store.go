@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/dedup/internal/slots"
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
 

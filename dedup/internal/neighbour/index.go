@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/dedup/internal/slots"
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file finds the signatures of one level that share a band with another one.

@@ -93,31 +93,44 @@ func (k Key) Hash(feature []byte) uint64 {
 type Signer struct {
 	Key    Key
 	hashes []uint64
+	words  []byte
 }
 
-// Text returns the signatures of a normalized text with so many words.
-func (s *Signer) Text(text string, words int) (of Set) {
-	if words == 0 {
-		return of
-	}
+// Text returns the signatures of a normalized text, the number of its words, and a digest of them, in one pass over a long text:
+// the same as [wording.Count] does.
+func (s *Signer) Text(text string) (of Set, words int, digest uint64) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
-	if words >= longFrom {
-		s.hashes = s.hashes[:0]
-		b.Reset(false, 2)
-		b.Seed, b.Seeded = s.Key.Seed, s.Key.Seeded
-		for b.Read(text, true); b.Next(); {
-			s.hashes = append(s.hashes, b.Hash64()...)
+	s.hashes, s.words = s.hashes[:0], s.words[:0]
+	b.Reset(false, 2)
+	b.Seed, b.Seeded = s.Key.Seed, s.Key.Seeded
+	add := func(units []uint64) {
+		for _, h := range units {
+			s.words = binary.LittleEndian.AppendUint32(s.words, uint32(h))
 		}
+	}
+	for b.Read(text, true); b.Next(); {
+		s.hashes = append(s.hashes, b.Hash64()...)
+		add(b.Units64())
+	}
+	add(b.Units64())
+	words, digest = len(s.words)/4, xxh3.Hash(s.words)
+	if words >= longFrom {
 		of.Has[Long], of.Of[Long] = true, s.sign()
 	}
-	if words < shortBelow {
+	if words > 0 && words < shortBelow {
 		s.hashes = s.hashes[:0]
 		b.EachRun(text, true, func(feature []byte) { s.hashes = append(s.hashes, s.Key.Hash(feature)) })
 		of.Has[Short], of.Of[Short] = true, s.sign()
 	}
-	return of
+	if cap(s.words) > mostKept {
+		s.hashes, s.words = nil, nil
+	}
+	return of, words, digest
 }
+
+// mostKept is the largest buffer that is kept for the next text.
+const mostKept = 1 << 20
 
 // Features returns the signature of a set of features by their keys, as a Long one: all records, and
 // all texts with features of the caller's, are compared by them. keys is not kept.

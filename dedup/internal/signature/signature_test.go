@@ -18,10 +18,11 @@ func TestLevels(t *testing.T) {
 		0: {}, 1: {Short: true}, 49: {Short: true}, 50: {true, true}, 99: {true, true}, 100: {Long: true}, 5000: {Long: true},
 	} {
 		text := strings.Repeat("ab ", words)
-		if n, _ := wording.Count(text); n != words {
-			t.Fatalf("%d words, not %d", n, words)
+		got, n, digest := s.Text(text)
+		if count, of := wording.Count(text); n != words || count != n || digest != of {
+			t.Fatalf("%d words with the digest %x, not %d with %x", n, digest, count, of)
 		}
-		if got := s.Text(text, words); got.Has != want {
+		if got.Has != want {
 			t.Errorf("%d words: %v, not %v", words, got.Has, want)
 		}
 	}
@@ -90,10 +91,9 @@ func TestAgreement(t *testing.T) {
 func TestKey(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("one two three four five six seven ", 10)
-	for _, words := range []int{70, 100} {
-		a := (&Signer{}).Text(text, words)
-		b := (&Signer{Key: Key{5, true}}).Text(text, words)
-		c := (&Signer{Key: Key{6, true}}).Text(text, words)
+		a, _, _ := (&Signer{}).Text(text)
+		b, _, _ := (&Signer{Key: Key{5, true}}).Text(text)
+		c, _, _ := (&Signer{Key: Key{6, true}}).Text(text)
 		for l := range Levels {
 			if a.Has[l] && (a.Of[l].Agreement(&b.Of[l]) > 20 || b.Of[l].Agreement(&c.Of[l]) > 20) {
 				t.Errorf("level %d: the seed changes too little", l)
@@ -106,8 +106,7 @@ func TestKey(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	s := &Signer{}
 	for _, text := range []string{"a", "one two three", strings.Repeat("字", 60), strings.Repeat("word ", 200)} {
-		n, _ := wording.Count(text)
-		set := s.Text(text, n)
+		set, _, _ := s.Text(text)
 		f.Add(set.Has[Long], set.Has[Short], set.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, long, short bool, b []byte) {
