@@ -91,6 +91,7 @@ func TestAgreement(t *testing.T) {
 func TestKey(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("one two three four five six seven ", 10)
+	for _, text := range []string{text, text[:100]} {
 		a, _, _ := (&Signer{}).Text(text)
 		b, _, _ := (&Signer{Key: Key{5, true}}).Text(text)
 		c, _, _ := (&Signer{Key: Key{6, true}}).Text(text)
