@@ -73,14 +73,17 @@ const (
 // Pair returns the evidence about two texts with their places. slotA and slotB are their slots, by which each is left out of
 // the neighbourhood of the other.
 func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) (v Vector) {
-	similarity, of := levels(a, b)
-	v.Similarity, v.Records = similarity, a.Record && b.Record
+	is, ok := placeA.of(slotB)
+	if !ok {
+		is = compare(a, b, nil)
+	}
+	v.Similarity, v.Records = is.similarity, a.Record && b.Record
 	x, y, words := c.sides(a, b)
 	v.IsCopy = x.isCopy() && y.isCopy() && min(x.repeated, y.repeated) <= 1 // or else it is the name of a page
 	short := (a.Fine + b.Fine) / 2
 	t := &v.Texts
-	t[Characters], t[Words] = logit(of[1]), logit(words)
-	t[ShortRuns], t[ShortCharacters] = float64(short*logit(of[0])), float64(short*t[Characters])
+	t[Characters], t[Words] = logit(is.levels[1]), logit(words)
+	t[ShortRuns], t[ShortCharacters] = float64(short*logit(is.levels[0])), float64(short*t[Characters])
 	h := (x.beginning() + y.beginning()) / 2
 	t[Beginning] = h / (h + 0.05)
 	t[Anywhere] = exact.Ln(min(float64(x.uncovered+y.uncovered)/float64(max(x.words+y.words, 1)), mostChange) + leastChange)
@@ -92,7 +95,7 @@ func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) 
 	}
 	t[Replaced] = exact.Ln(1 + float64(min(x.repeated, y.repeated)))
 	t[NearCopy] = max(t[Characters]-nearCopy, 0)
-	v.Places = c.places(a, b, placeA, placeB, similarity, slotA, slotB)
+	v.Places = c.places(a, b, placeA, placeB, is.similarity, slotA, slotB)
 	return v
 }
 
@@ -115,7 +118,7 @@ func (c *Comparer) places(a, b *Text, placeA, placeB *Place, similarity float64,
 			if near.Slot == side.other {
 				continue
 			}
-			if 1-side.similar[k]+0.01 <= 3*(1-similarity+0.01) { // the hundredth, so that copies are no crowd of themselves
+			if 1-side.alike[k].similarity+0.01 <= 3*(1-similarity+0.01) { // the hundredth, so that copies are no crowd of themselves
 				crowd++
 			}
 		}

@@ -12,38 +12,33 @@ import (
 type Place struct {
 	Near []neighbour.Near // a sample if there are very many
 
-	similar []float64 // how similar each of them is
-	have    []uint16  // for each term of the content, how many of them have it
+	alike []cosines // how similar each of them is
+	have  []uint16  // for each term of the content, how many of them have it
 }
 
 // Read makes p the place of a text with these neighbours, in the memory that p has. text returns the text of a slot. near is not
 // kept.
 func (p *Place) Read(t *Text, near []neighbour.Near, text func(slot uint32) *Text) {
-	p.Near, p.similar, p.have = append(p.Near[:0], near...), p.similar[:0], append(p.have[:0], make([]uint16, len(t.Terms))...)
+	p.Near, p.alike, p.have = append(p.Near[:0], near...), p.alike[:0], append(p.have[:0], make([]uint16, len(t.Terms))...)
 	for _, n := range near {
-		other := text(n.Slot)
-		p.similar = append(p.similar, Similarity(t, other))
-		// No branch depends on the texts: whichever is smaller goes on.
-		a, b, have := t.Terms, other.Terms, p.have
-		for i, j := 0, 0; i < len(a) && j < len(b); {
-			x, y := a[i].Feature, b[j].Feature
-			if x == y {
-				have[i]++
-			}
-			if x <= y {
-				i++
-			}
-			if y <= x {
-				j++
-			}
+		p.alike = append(p.alike, compare(t, text(n.Slot), p.have))
+	}
+}
+
+// of returns how similar a neighbour is, if it is one of them.
+func (p *Place) of(slot uint32) (c cosines, ok bool) {
+	for k := range p.Near {
+		if p.Near[k].Slot == slot {
+			return p.alike[k], true
 		}
 	}
+	return c, false
 }
 
 // Clone returns a copy without room for more.
 func (p *Place) Clone() *Place {
-	return &Place{slices.Clone(p.Near), slices.Clone(p.similar), slices.Clone(p.have)}
+	return &Place{slices.Clone(p.Near), slices.Clone(p.alike), slices.Clone(p.have)}
 }
 
 // Bytes returns about how many bytes a place takes.
-func (p *Place) Bytes() int { return 100 + 16*cap(p.Near) + 2*cap(p.have) }
+func (p *Place) Bytes() int { return 100 + 32*cap(p.Near) + 2*cap(p.have) }

@@ -208,34 +208,45 @@ func sideOf(in []bool) (s side) {
 
 // Similarity returns the cosine of two texts. Each level of a text is a unit vector times the square root of its share,
 // so it is the mean of the cosines of the levels, weighted by the shares. It depends on the two texts alone.
-func Similarity(a, b *Text) float64 {
-	s, _ := levels(a, b)
-	return s
+func Similarity(a, b *Text) float64 { return compare(a, b, nil).similarity }
+
+// cosines are the similarity of two texts, and the cosine of each level; without levels, the similarity for both.
+type cosines struct {
+	similarity float64
+	levels     [2]float64
 }
 
-// levels returns the similarity, and the cosine of each level; without levels, the similarity for both.
-func levels(a, b *Text) (similarity float64, of [2]float64) {
+// compare returns how similar two texts are. It counts in have the terms of a that b has, unless have is nil.
+func compare(a, b *Text, have []uint16) (c cosines) {
 	var dots [2]float64
-	for i, j := 0, 0; i < len(a.Terms) && j < len(b.Terms); {
-		switch x, y := &a.Terms[i], &b.Terms[j]; {
-		case x.Feature < y.Feature:
-			i++
-		case x.Feature > y.Feature:
-			j++
-		default:
-			dots[x.Feature&1] += float64(x.Weight) * float64(y.Weight)
-			i++
-			j++
+	x, y := a.Terms, b.Terms
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		f, g := x[i].Feature, y[j].Feature
+		if f == g {
+			dots[f&1] += float64(x[i].Weight) * float64(y[j].Weight)
+			if have != nil {
+				have[i]++
+			}
 		}
+		// Whichever is smaller goes on. Which one that is, nobody can predict, so these are no branches.
+		next, other := i, j
+		if f <= g {
+			next = i + 1
+		}
+		if g <= f {
+			other = j + 1
+		}
+		i, j = next, other
 	}
 	if !a.Levels || !b.Levels {
 		s := cosine.Of(dots[0]+dots[1], a.squares[0]+a.squares[1], b.squares[0]+b.squares[1])
-		return s, [2]float64{s, s}
+		return cosines{s, [2]float64{s, s}}
 	}
 	shares := [2]float64{math.Sqrt(float64((1 - a.Fine) * (1 - b.Fine))), math.Sqrt(float64(a.Fine * b.Fine))}
 	for l := range dots {
-		of[l] = cosine.Of(dots[l], a.squares[l], b.squares[l])
-		similarity += float64(shares[l] * of[l])
+		c.levels[l] = cosine.Of(dots[l], a.squares[l], b.squares[l])
+		c.similarity += float64(shares[l] * c.levels[l])
 	}
-	return min(similarity, 1), of
+	c.similarity = min(c.similarity, 1)
+	return c
 }
