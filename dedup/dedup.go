@@ -139,7 +139,7 @@ func New[ID comparable](options Options) (*Deduplicator[ID], error) {
 func (d *Deduplicator[ID]) empty() {
 	d.docs, d.names, d.ids, d.chains = slots.Column[storedDocument]{}, slots.Column[ID]{}, slots.Table{}, slots.Column[chain]{}
 	d.contents = content.NewStore(d.maker, min(max(d.options.Memory/bodyShare, leastBodies), mostBodies))
-	d.graph = neighbour.New(d.contents)
+	d.graph = neighbour.New(d.contents, d.options.Memory)
 }
 
 // Texts and signatures are in memory as long as they take a small share of it. Others are in a file. Only those that are
@@ -287,6 +287,9 @@ func (d *Deduplicator[ID]) put(id ID, doc content.Document) error {
 func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
 	if _, replaced := d.slotOf(id); !replaced && d.ids.Len() == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
+	}
+	if err := d.graph.MakeRoom(); err != nil {
+		return err
 	}
 	if err := d.contents.Append(&doc); err != nil {
 		return err

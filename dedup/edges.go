@@ -80,9 +80,6 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	return true
 }
 
-// listShare is by which part of the memory neighbours are listed. If there are more, they are searched for one by one.
-const listShare = 8
-
 // join lists the neighbours of all contents, or returns nil if there are too many or if the context ends.
 func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 	var tell func(done, total int)
@@ -91,7 +88,7 @@ func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 			s.options.Progress(Progress{Stage: "sorting", Done: len(s.order) * done / total, Total: len(s.order)})
 		}
 	}
-	return s.graph.Join(ctx, s.options.Memory/listShare, tell)
+	return s.graph.Join(ctx, tell)
 }
 
 // arrange sets the order in which contents are compared: those that are connected by neighbours one after the other, so that each

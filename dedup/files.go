@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -181,7 +182,7 @@ func (d *Deduplicator[ID]) usable() error {
 			return err
 		}
 	}
-	return d.contents.File().Err()
+	return cmp.Or(d.contents.File().Err(), d.graph.Err())
 }
 
 // readAll reads all documents. After an error the files have it.
@@ -194,7 +195,7 @@ func (d *Deduplicator[ID]) readAll() {
 			err = fmt.Errorf("%w: %s is cut off", neardup.ErrDamaged, d.files.texts(d.files.number))
 		}
 		if err == nil {
-			err = s.Load(texts)
+			err = cmp.Or(s.Load(texts), d.graph.MakeRoom())
 		}
 		if err != nil {
 			d.files.Fail(err)

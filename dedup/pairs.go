@@ -69,8 +69,8 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	return s, nil
 }
 
-// files returns the error of the file that has texts.
-func (s *snapshot[ID]) files() error { return s.contents.File().Err() }
+// files returns the error of the files that have texts and what is known of them.
+func (s *snapshot[ID]) files() error { return cmp.Or(s.contents.File().Err(), s.graph.Err()) }
 
 // name returns the id of a document.
 func (s *snapshot[ID]) name(at uint32) ID { return *s.names.At(at) }

@@ -171,5 +171,5 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neard
 	for i, h := range hits {
 		out[i] = neardup.Match[ID]{ID: *d.names.At(h.slot), Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
 	}
-	return out, d.contents.File().Err()
+	return out, cmp.Or(d.contents.File().Err(), d.graph.Err())
 }

@@ -154,6 +154,22 @@ func (f *File) Append(text string) (at int64, err error) {
 	return at, nil
 }
 
+// Cut drops the texts from a place on, in a file without a name, so that the next one stands there. Nobody may be reading them.
+func (f *File) Cut(at int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n := len(f.blocks); n > 0 && f.blocks[n-1].at >= at; n-- {
+		f.held -= int64(len(f.blocks[n-1].bytes))
+		f.blocks = f.blocks[:n-1]
+	}
+	if n := len(f.blocks); n > 0 && at < f.written+f.held {
+		b := &f.blocks[n-1]
+		f.held -= b.at + int64(len(b.bytes)) - at
+		b.bytes = b.bytes[: at-b.at : at-b.at] // others may still look at what was there
+	}
+	f.written = min(f.written, at)
+}
+
 // write writes what was added. The caller holds the lock.
 func (f *File) write() error {
 	if f.held == 0 || f.failed != nil {

@@ -126,3 +126,30 @@ func must[T any](x T, err error) T {
 	}
 	return x
 }
+
+// TestCut: what comes after a cut stands where the cut was, in memory and in a file.
+func TestCut(t *testing.T) {
+	for _, most := range []int64{0, 100, 1 << 20} {
+		f := Temporary(most)
+		var places []int64
+		for i := range 200 {
+			places = append(places, must(f.Append(strings.Repeat("a", i))))
+		}
+		for _, n := range []int{199, 150, 149, 3, 0} {
+			f.Cut(places[n])
+			if at := must(f.Append("another")); at != places[n] || f.Size() != at+Bytes(7) {
+				t.Fatalf("the text after cut %d stands at %d, not %d", n, at, places[n])
+			}
+			var buf []byte
+			for i, at := range places[:n+1] {
+				want := strings.Repeat("a", i)
+				if i == n {
+					want = "another"
+				}
+				if got := f.Read(at, len(want), &buf); got != want || f.Err() != nil {
+					t.Fatalf("text %d is %q, error %v", i, got, f.Err())
+				}
+			}
+		}
+	}
+}

@@ -30,7 +30,7 @@ type world struct {
 func worldOf(texts []string) *world {
 	w := &world{maker: content.NewMaker(&neardup.Fingerprinter{})}
 	w.store = content.NewStore(w.maker, 1<<30)
-	w.graph = neighbour.New(w.store)
+	w.graph = neighbour.New(w.store, 1<<30)
 	for _, text := range texts {
 		w.add(text)
 	}

@@ -48,7 +48,7 @@ const none = ^uint32(0)
 type index struct {
 	level    signature.Level
 	texts    Signatures
-	sketches slots.Column[sketch] // by ordinal
+	sketches sketches
 	slots    slots.Column[uint32] // by ordinal; none if the signature was deleted
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
 	deleted  int                  // ordinals without a slot
@@ -73,7 +73,7 @@ func (x *index) add(slot uint32, s *signature.Signature) {
 		x.ordinals.Append(none)
 	}
 	*x.ordinals.Change(slot) = uint32(x.size())
-	x.sketches.Append(sketchOf(s))
+	x.sketches.last.Append(sketchOf(s))
 	x.slots.Append(slot)
 	x.tail.append(s)
 }
@@ -100,33 +100,50 @@ func (x *index) signature(ord uint32) (s signature.Signature) {
 
 // remove removes the signature of a slot, if there is one.
 func (x *index) remove(slot uint32) {
-	ord := x.ordinal(slot)
-	if ord == none {
-		return
-	}
-	*x.slots.Change(ord), *x.ordinals.Change(slot) = none, none
-	if x.deleted++; x.deleted > 1024 && x.deleted > x.size()/4 {
-		x.renumber()
+	if ord := x.ordinal(slot); ord != none {
+		*x.slots.Change(ord), *x.ordinals.Change(slot) = none, none
+		x.deleted++
 	}
 }
 
+// makeRoom moves to files what takes more memory than it may, and what was deleted out of the way. After an error nothing has
+// changed.
+func (x *index) makeRoom() error {
+	if x.deleted > 1024 && x.deleted > x.size()/4 {
+		if err := x.renumber(); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(x.sketches.makeRoom(), x.tail.makeRoom())
+}
+
 // renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
-func (x *index) renumber() {
-	var sketches slots.Column[sketch]
+func (x *index) renumber() error {
+	all := sketches{memory: x.sketches.memory}
 	var kept slots.Column[uint32]
 	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
 	for ord := range uint32(x.size()) {
 		if slot := x.slot(ord); slot != none {
 			now[ord] = uint32(kept.Len())
-			*x.ordinals.Change(slot) = now[ord]
 			kept.Append(slot)
-			sketches.Append(*x.sketches.At(ord))
+			var k sketch
+			x.sketches.at(ord, &k)
+			if err := all.makeRoom(); err != nil {
+				return err
+			}
+			all.last.Append(k)
 		}
+	}
+	if err := x.sketches.file.Err(); err != nil {
+		return err
+	}
+	for ord := range uint32(kept.Len()) {
+		*x.ordinals.Change(*kept.At(ord)) = ord
 	}
 	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
 	x.sort(x.tail.from, x.tail.end())
 	runs := x.runs
-	x.sketches, x.slots, x.deleted, x.runs = sketches, kept, 0, nil
+	x.sketches, x.slots, x.deleted, x.runs = all, kept, 0, nil
 	end := 0
 	for _, r := range runs {
 		next := run{from: end}
@@ -145,13 +162,14 @@ func (x *index) renumber() {
 		}
 	}
 	x.tail.forget(end)
+	return nil
 }
 
 // snapshot returns the index as it is now, with the signatures that texts has.
 func (x *index) snapshot(texts Signatures) index {
 	s := *x
 	s.texts = texts
-	s.sketches, s.slots, s.ordinals = x.sketches.Snapshot(), x.slots.Snapshot(), x.ordinals.Snapshot()
+	s.sketches, s.slots, s.ordinals = x.sketches.snapshot(), x.slots.Snapshot(), x.ordinals.Snapshot()
 	s.runs, s.tail.blocks = slices.Clone(x.runs), slices.Clone(x.tail.blocks)
 	return s
 }
@@ -198,15 +216,13 @@ func (x *index) sort(from, to int) {
 
 // appendTail appends the entries of a band for the tail.
 func (x *index) appendTail(list []uint64, band int) []uint64 {
-	for i := 0; i < x.tail.n; {
-		row := x.tail.row(band, i)
-		for k, key := range row {
-			if ord := uint32(x.tail.from + i + k); x.slot(ord) != none {
+	x.tail.rows(band, func(first uint32, row []uint32) {
+		for i, key := range row {
+			if ord := first + uint32(i); x.slot(ord) != none {
 				list = append(list, uint64(key)<<32|uint64(ord))
 			}
 		}
-		i += len(row)
-	}
+	})
 	return list
 }
 

@@ -3,8 +3,10 @@ package neighbour
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
@@ -36,16 +38,16 @@ func (l *Lists) Len() int { return len(l.near) / 2 }
 const pairBytes = 40
 
 // Join returns the neighbours of all contents. They are those that a [Searcher] finds. It uses all processors. It returns nil if
-// they would take more than so many bytes, so that they have to be searched for one by one, or if the context ends. tell, if not
-// nil, is called with how many of the bands have been done.
-func (g *Graph) Join(ctx context.Context, memory int64, tell func(done, total int)) *Lists {
-	found := &pairs{most: int(min(memory/pairBytes, 1<<31-1))}
+// they would take more than a part of the memory of the graph, so that they have to be searched for one by one, or if the
+// context ends. tell, if not nil, is called with how many of the bands have been done.
+func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
+	found := &pairs{most: int(min(g.memory/listShare/pairBytes, 1<<31-1))}
 	n := 0
 	var mu sync.Mutex
 	for l := range g.levels {
 		x := &g.levels[l]
 		parallel.Each(bands, func(b int) {
-			if x.size() > x.deleted && ctx.Err() == nil && !found.isFull() {
+			if x.size() > x.deleted {
 				j := join{graph: g, index: x, band: b, found: found}
 				j.run(ctx)
 			}
@@ -62,49 +64,80 @@ func (g *Graph) Join(ctx context.Context, memory int64, tell func(done, total in
 	return found.lists()
 }
 
+// The shares of the memory of a graph: for the pairs that were found, for the list of a band, and for the sketches of some buckets.
+const (
+	listShare   = 8
+	bandShare   = 8
+	bucketShare = 8
+)
+
 // A join goes through the buckets of a band of one level.
 type join struct {
 	graph *Graph
 	*index
 	band     int
 	found    *pairs
-	sketches []sketch // of a bucket
-	isShort  []bool   // which of the bucket have a short signature, by which they are compared with others that have one
+	entries  []uint64 // of some buckets, one after the other
+	ends     []int    // of the buckets
+	most     int      // entries at a time
+	sketches []sketch // of the entries
+	isShort  []bool   // which of a bucket have a short signature, by which they are compared with others that have one
 	near     []nearPair
 }
 
-// run goes through all buckets.
+// run goes through all buckets. If the list of the band takes too much memory, it is made part by part, by the keys.
 func (j *join) run(ctx context.Context) {
-	list := make([]uint64, 0, j.size())
-	for i := range j.runs {
-		for _, e := range j.runs[i].lists[j.band] {
-			if j.slot(uint32(e)) != none {
-				list = append(list, e)
-			}
+	share := j.graph.memory / int64(runtime.GOMAXPROCS(0))
+	parts := uint64(int64(j.size())*16/max(share/bandShare, 1<<20) + 1)
+	// Sketches in memory are copied for a few buckets, which then are in the cache. Those in a file are read in its order, so there
+	// should be as many as possible.
+	j.most = 4096
+	if j.index.sketches.filed > 0 {
+		j.most = int(max(share/bucketShare/80, 1<<14))
+	}
+	for part := range parts {
+		j.runPart(ctx, part, parts)
+	}
+	j.compareAll()
+	j.found.add(j.near)
+}
+
+// runPart goes through the buckets of a part of the keys.
+func (j *join) runPart(ctx context.Context, part, parts uint64) {
+	list := make([]uint64, 0, uint64(j.size())/parts*9/8)
+	take := func(e uint64) {
+		if e>>32*parts>>32 == part && j.slot(uint32(e)) != none {
+			list = append(list, e)
 		}
 	}
-	list = sortByKey(j.appendTail(list, j.band))
+	for i := range j.runs {
+		for _, e := range j.runs[i].lists[j.band] {
+			take(e)
+		}
+	}
+	j.tail.rows(j.band, func(first uint32, row []uint32) {
+		for i, key := range row {
+			take(uint64(key)<<32 | uint64(first+uint32(i)))
+		}
+	})
+	list = sortByKey(list)
 	for i := 0; i < len(list); {
 		end := i + 1
 		if end < len(list) && list[end]>>32 == list[i]>>32 {
 			end = i + bucketEnd(list[i:])
-			if j.bucket(list[i:end]); len(j.near) > 1<<12 {
-				j.found.add(j.near)
-				j.near = j.near[:0]
-				if ctx.Err() != nil || j.found.isFull() {
-					return
-				}
+			j.bucket(list[i:end])
+			if ctx.Err() != nil || j.found.isFull() {
+				return
 			}
 		}
 		i = end
 	}
-	j.found.add(j.near)
 }
 
-// bucket compares all pairs of a bucket. In a hub, those are compared that agree in more values.
+// bucket takes note of a bucket. In a hub, those are compared that agree in more values.
 func (j *join) bucket(bucket []uint64) {
 	if len(bucket) <= hub {
-		j.compare(bucket)
+		j.add(bucket)
 		return
 	}
 	ordered := j.orderHubs(j.band, slices.Clone(bucket))
@@ -117,36 +150,58 @@ func (j *join) bucket(bucket []uint64) {
 	for i := 0; i < len(ordered); {
 		end := part(i, agreements[1])
 		if end-i <= hub {
-			j.compare(ordered[i:end])
+			j.add(ordered[i:end])
 			i = end
 			continue
 		}
 		for i < end {
 			next := part(i, agreements[2])
-			j.compare(ordered[i:next])
+			j.add(ordered[i:next])
 			i = next
 		}
 	}
 }
 
-// compare finds the neighbours among the entries of a bucket.
-func (j *join) compare(bucket []uint64) {
+// add adds a bucket to those that are compared next.
+func (j *join) add(bucket []uint64) {
 	if len(bucket) < 2 {
 		return
 	}
-	j.sketches, j.isShort = j.sketches[:0], j.isShort[:0]
-	short := &j.graph.levels[signature.Short]
-	for _, e := range bucket {
-		ord := uint32(e)
-		j.sketches = append(j.sketches, *j.index.sketches.At(ord))
-		j.isShort = append(j.isShort, j.level == signature.Long && short.has(j.slot(ord)))
+	if len(j.entries)+len(bucket) > j.most {
+		j.compareAll()
+	}
+	j.entries = append(j.entries, bucket...)
+	j.ends = append(j.ends, len(j.entries))
+}
+
+// compareAll finds the neighbours in all buckets that were added.
+func (j *join) compareAll() {
+	j.sketches = j.index.sketches.gather(j.entries, j.sketches)
+	from := 0
+	for _, end := range j.ends {
+		j.compare(j.entries[from:end], j.sketches[from:end])
+		from = end
+	}
+	j.entries, j.ends = j.entries[:0], j.ends[:0]
+	j.found.add(j.near)
+	j.near = j.near[:0]
+}
+
+// compare finds the neighbours among the entries of a bucket.
+func (j *join) compare(bucket []uint64, sketches []sketch) {
+	j.isShort = append(j.isShort[:0], make([]bool, len(bucket))...)
+	if j.level == signature.Long {
+		short := &j.graph.levels[signature.Short]
+		for i, e := range bucket {
+			j.isShort[i] = short.size() > 0 && short.has(j.slot(uint32(e)))
+		}
 	}
 	least := leastAgreement[j.level]
 	var x, y signature.Signature
-	for a := range j.sketches {
+	for a := range sketches {
 		isRead := false
-		for b := range j.sketches[:a] {
-			if j.sketches[a].agreement(&j.sketches[b]) < least || j.isShort[a] && j.isShort[b] {
+		for b := range sketches[:a] {
+			if sketches[a].agreement(&sketches[b]) < least || j.isShort[a] && j.isShort[b] {
 				continue
 			}
 			slotA, slotB := j.slot(uint32(bucket[a])), j.slot(uint32(bucket[b]))
@@ -163,6 +218,10 @@ func (j *join) compare(bucket []uint64) {
 				j.near = append(j.near, p)
 			}
 		}
+		if len(j.near) > 1<<12 {
+			j.found.add(j.near)
+			j.near = j.near[:0]
+		}
 	}
 }
 
@@ -175,7 +234,8 @@ type nearPair struct {
 // pairs is a set of pairs of neighbours. It may be used by several goroutines.
 type pairs struct {
 	parts [64]pairTable
-	most  int // in all parts
+	n     atomic.Int64 // in all parts
+	most  int
 }
 
 // A pairTable is a part of the set: an open hash table. A pair of neighbours is of one level only.
@@ -223,6 +283,7 @@ func (s *pairs) add(all []nearPair) {
 		if i := t.at(key, hash); t.keys[i] == 0 {
 			t.keys[i], t.agrees[i] = key, p.agreement-1
 			t.n++
+			s.n.Add(1)
 		}
 		t.Unlock()
 	}
@@ -242,18 +303,8 @@ func (t *pairTable) grow(s *pairs) {
 	}
 }
 
-// len returns the number of pairs.
-func (s *pairs) len() (n int) {
-	for i := range s.parts {
-		s.parts[i].RLock()
-		n += s.parts[i].n
-		s.parts[i].RUnlock()
-	}
-	return n
-}
-
 // isFull reports whether there are more pairs than are wanted.
-func (s *pairs) isFull() bool { return s.len() > s.most }
+func (s *pairs) isFull() bool { return int(s.n.Load()) > s.most }
 
 // lists returns the neighbours by slot.
 func (s *pairs) lists() *Lists {
@@ -268,7 +319,7 @@ func (s *pairs) lists() *Lists {
 	}
 	slots := 0
 	each(func(_, b uint32, _ int32) { slots = max(slots, int(b)+1) })
-	l := &Lists{from: make([]uint32, slots+1), near: make([]Near, 2*s.len())}
+	l := &Lists{from: make([]uint32, slots+1), near: make([]Near, 2*s.n.Load())}
 	each(func(a, b uint32, _ int32) {
 		l.from[a]++
 		l.from[b]++

@@ -34,16 +34,41 @@ type Signatures interface {
 // run beside other methods; searches may run side by side when [Graph.IsSettled].
 type Graph struct {
 	texts  Signatures
+	memory int64
 	levels [signature.Levels]index
 }
 
 // New returns an empty graph of contents whose signatures texts has: those that are added must be there until they are deleted.
-func New(texts Signatures) *Graph {
-	g := &Graph{texts: texts}
+// Sketches and keys are in memory as long as they take a part of so many bytes.
+func New(texts Signatures, memory int64) *Graph {
+	g := &Graph{texts: texts, memory: memory}
 	for l := range g.levels {
-		g.levels[l].level, g.levels[l].texts = signature.Level(l), texts
+		x := &g.levels[l]
+		x.level, x.texts = signature.Level(l), texts
+		x.sketches.memory, x.tail.memory = max(memory/sketchShare, leastMemory), min(max(memory/keyShare, leastMemory), mostKeys)
 	}
 	return g
+}
+
+// Sketches are looked at in any order, but keys in their order, so that they may as well be in a file.
+const (
+	sketchShare = 8
+	keyShare    = 16
+	leastMemory = 1 << 20
+	mostKeys    = 64 << 20
+)
+
+// MakeRoom moves to files what takes more memory than it may, before something is added. After an error the graph is as it was.
+func (g *Graph) MakeRoom() error {
+	return cmp.Or(g.levels[signature.Long].makeRoom(), g.levels[signature.Short].makeRoom())
+}
+
+// Err returns the error of the files.
+func (g *Graph) Err() (err error) {
+	for l := range g.levels {
+		err = cmp.Or(err, g.levels[l].sketches.file.Err(), g.levels[l].tail.file.Err())
+	}
+	return err
 }
 
 // Add adds the signatures of a content to a slot that has none.
@@ -86,7 +111,7 @@ func (g *Graph) has(slot uint32) (has [signature.Levels]bool) {
 // Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to g. It takes
 // little time and memory.
 func (g *Graph) Snapshot(texts Signatures) *Graph {
-	c := &Graph{texts: texts}
+	c := &Graph{texts: texts, memory: g.memory}
 	for l := range g.levels {
 		c.levels[l] = g.levels[l].snapshot(texts)
 	}
@@ -268,15 +293,13 @@ func (q *query) takeSorted(band, agree int) {
 
 // takeUnsorted takes the neighbours that are in no run.
 func (q *query) takeUnsorted(band int, key uint32, agree int) {
-	for i := 0; i < q.tail.n; {
-		row := q.tail.row(band, i)
-		for k, other := range row {
+	q.tail.rows(band, func(first uint32, row []uint32) {
+		for i, other := range row {
 			if other == key {
-				q.take(uint32(q.tail.from+i+k), band, agree)
+				q.take(first+uint32(i), band, agree)
 			}
 		}
-		i += len(row)
-	}
+	})
 }
 
 // isOther reports whether a content is compared with the point by the other level: two that both have short signatures are
@@ -287,7 +310,8 @@ func (q *query) isOther(hasShort bool) bool {
 
 // take appends what an ordinal stands for, if it is a neighbour and has not been seen yet.
 func (q *query) take(ord uint32, band, agree int) {
-	if q.sketch.agreement(q.sketches.At(ord)) < leastAgreement[q.level] {
+	var k sketch
+	if q.sketches.at(ord, &k); q.sketch.agreement(&k) < leastAgreement[q.level] {
 		return
 	}
 	slot := q.slot(ord)
@@ -333,15 +357,13 @@ func (q *query) count(band int, key uint32, n int) (size int) {
 			count(uint32(e))
 		}
 	}
-	for i := 0; i < q.tail.n; {
-		row := q.tail.row(band, i)
-		for k, other := range row {
+	q.tail.rows(band, func(first uint32, row []uint32) {
+		for i, other := range row {
 			if other == key {
-				count(uint32(q.tail.from + i + k))
+				count(first + uint32(i))
 			}
 		}
-		i += len(row)
-	}
+	})
 	if q.guest != nil && compareFrom(q.guest, &q.of, band, n) == 0 {
 		size++
 	}

@@ -163,7 +163,7 @@ func snapshot(g *Graph, texts *naive) kept {
 // compareJoin compares the neighbours of all with searches.
 func compareJoin(t *testing.T, g *Graph, want *naive) {
 	t.Helper()
-	lists := g.Join(context.Background(), 1<<30, nil)
+	lists := g.Join(context.Background(), nil)
 	if !g.IsSettled() {
 		g.Settle()
 	}
@@ -181,12 +181,22 @@ func compareJoin(t *testing.T, g *Graph, want *naive) {
 	if n != 2*lists.Len() {
 		t.Fatalf("%d pairs, not %d", lists.Len(), n/2)
 	}
-	if n > 0 && g.Join(context.Background(), int64(n/2-1)*pairBytes, nil) != nil {
+	less := *g
+	less.memory = int64(n/2-1) * pairBytes * listShare
+	if n > 0 && less.Join(context.Background(), nil) != nil {
 		t.Fatalf("there is memory for %d pairs, and %d were listed", n/2-1, n/2)
 	}
 	done, stop := context.WithCancel(context.Background())
-	if stop(); g.Join(done, 1<<30, nil) != nil {
+	if stop(); g.Join(done, nil) != nil {
 		t.Fatal("there are lists after the end of the context")
+	}
+}
+
+// room makes room for an addition.
+func room(t *testing.T, g *Graph) {
+	t.Helper()
+	if err := g.MakeRoom(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -201,7 +211,12 @@ func TestNeighbours(t *testing.T) {
 			bases[i] = randomSignature(rnd)
 		}
 		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
-		g := New(want)
+		g := New(want, 1<<30)
+		if seed%2 == 1 { // sketches go to a file as soon as there is a page of them
+			for l := range g.levels {
+				g.levels[l].sketches.memory = 0
+			}
+		}
 		var snapshots []kept
 		found := 0
 		compare := func(what string, g *Graph, want *naive) {
@@ -267,6 +282,7 @@ func TestNeighbours(t *testing.T) {
 				}
 				set := randomSet(rnd, bases)
 				want.sets[slot], want.digests[slot] = set, rnd.Uint64()
+				room(t, g)
 				g.Add(slot, &set)
 			case op < 17:
 				slot := uint32(rnd.IntN(700))
@@ -309,13 +325,14 @@ func TestRenumber(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 3))
 	bases := []signature.Signature{randomSignature(rnd), randomSignature(rnd), randomSignature(rnd)}
 	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
-	g := New(want)
+	g := New(want, 1<<30)
 	for round := range 6 {
 		for slot := range uint32(1500) {
 			if _, ok := want.sets[slot]; !ok {
 				set := randomSet(rnd, bases)
 				want.sets[slot] = set
 				want.digests[slot] = uint64(slot)
+				room(t, g)
 				g.Add(slot, &set)
 			}
 		}
@@ -370,7 +387,7 @@ func TestHub(t *testing.T) {
 			return set
 		}
 		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
-		g := New(want)
+		g := New(want, 1<<30)
 		put := func(n int) {
 			set := make1(n)
 			want.sets[uint32(n)] = set
@@ -454,7 +471,7 @@ func TestSymmetric(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(9, 9))
 	texts := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}}
-	g := New(texts)
+	g := New(texts, 1<<30)
 	base := randomSignature(rnd)
 	const n = 600
 	for i := range uint32(n) {
@@ -498,4 +515,40 @@ func common(a, b [signature.Levels]bool) (l signature.Level, ok bool) {
 		return signature.Long, true
 	}
 	return 0, false
+}
+
+// TestKeys: keys are the same in memory and in a file.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(5, 5))
+	k := keys{from: 7}
+	var all []signature.Signature
+	for range 2*fileBlock + 3*keyBlock + 5 {
+		s := randomSignature(rnd)
+		if err := k.makeRoom(); err != nil {
+			t.Fatal(err)
+		}
+		k.append(&s)
+		all = append(all, s)
+	}
+	if k.filed != 2*fileBlock || k.end() != 7+len(all) {
+		t.Fatalf("%d keys are in the file, and the last one is %d", k.filed, k.end())
+	}
+	for band := range bands {
+		n := 0
+		k.rows(band, func(first uint32, row []uint32) {
+			for i, key := range row {
+				if first != uint32(7+n-i) || key != keyOf(&all[n], band) {
+					t.Fatalf("band %d: key %d is another one", band, n)
+				}
+				n++
+			}
+		})
+		if n != len(all) {
+			t.Fatalf("band %d has %d keys, not %d", band, n, len(all))
+		}
+	}
+	if k.file.Err() != nil {
+		t.Error(k.file.Err())
+	}
 }

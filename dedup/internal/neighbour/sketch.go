@@ -2,12 +2,18 @@ package neighbour
 
 import (
 	"math/bits"
+	"slices"
+	"sync"
+	"unsafe"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/slots"
+	"github.com/neardup/neardup/internal/textfile"
 )
 
-// This file has what is kept in memory of a signature: a sketch of it, and the keys of its bands.
+// This file has what is kept of a signature: a sketch of it, and the keys of its bands, in memory or in files.
 
 // A sketch is the four lowest bits of each value of a signature, 64 bytes instead of 256. Two sketches agree wherever the
 // signatures do, and in a sixteenth of the other values. So a pair whose sketches agree in too few values is no pair of
@@ -62,36 +68,220 @@ func compareFrom(a, b *signature.Signature, band, n int) int {
 	return 0
 }
 
-// Keys are the keys of the bands of the last signatures that were added, by ordinal. Those of one band stand in a row, since
-// nobody wants more than one band at a time.
-type keys struct {
-	from   int // the ordinal of the first one
-	n      int
-	blocks []*[bands][keyBlock]uint32
+// Sketches are the sketches of all signatures, by ordinal: in memory, or in a file as far as they take more than they may. They are
+// read by several goroutines at once.
+type sketches struct {
+	memory int64                // how many bytes may be in memory
+	last   slots.Column[sketch] // from ordinal filed on
+	filed  int
+	file   *textfile.File // pages of the others; nil if there are none
 }
 
-// keyBlock is how many signatures share a block of keys, which takes 86 KB.
-const keyBlock = 512
+// page is how many sketches are read at once from the file. A page has four kilobytes.
+const page = 64
+
+type sketchPage [page * len(sketch{})]uint64
+
+// pageBytes is how much of the file a page takes.
+var pageBytes = textfile.Bytes(8 * len(sketchPage{}))
+
+// makeRoom moves what is in memory to the file if it takes more than it may. After an error it is where it was.
+func (s *sketches) makeRoom() error {
+	n := s.last.Len()
+	if int64(n)*int64(8*len(sketch{})) < s.memory || n == 0 || n%page != 0 {
+		return nil
+	}
+	if s.file == nil {
+		s.file = textfile.Temporary(0)
+	}
+	from := s.file.Size()
+	err := s.spill()
+	if err != nil {
+		s.file.Cut(from)
+	}
+	return err
+}
+
+// spill moves what is in memory to the file.
+func (s *sketches) spill() error {
+	var p sketchPage
+	for i := 0; i < s.last.Len(); i += page {
+		for k := range page {
+			copy(p[k*len(sketch{}):], s.last.At(uint32(i + k))[:])
+		}
+		// Pages are of one size, so their numbers say where they are.
+		if _, err := s.file.Append(lex.String(unsafe.Slice((*byte)(unsafe.Pointer(&p)), unsafe.Sizeof(p)))); err != nil {
+			return err
+		}
+	}
+	s.filed += s.last.Len()
+	s.last = slots.Column[sketch]{}
+	return nil
+}
+
+// at copies a sketch.
+func (s *sketches) at(ord uint32, into *sketch) {
+	if int(ord) >= s.filed {
+		*into = *s.last.At(ord - uint32(s.filed))
+		return
+	}
+	buf := pageBuffers.Get().(*[]byte)
+	defer pageBuffers.Put(buf)
+	s.read(int(ord)/page, buf, func(p *sketchPage) { copy(into[:], p[int(ord)%page*len(sketch{}):]) })
+}
+
+// pageBuffers are for reading pages.
+var pageBuffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// read calls use with a page of the file, unless it cannot be read; then the file has the error.
+func (s *sketches) read(number int, buf *[]byte, use func(p *sketchPage)) {
+	b := s.file.Read(int64(number)*pageBytes, 8*len(sketchPage{}), buf)
+	if b == "" {
+		return
+	}
+	var p sketchPage // the bytes may stand at any address
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&p)), unsafe.Sizeof(p)), b)
+	use(&p)
+}
+
+// gather copies the sketches of the ordinals in the lower halves of a list, in its order. From the file they are read in the order in
+// which they stand there, each page once.
+func (s *sketches) gather(list []uint64, into []sketch) []sketch {
+	into = slices.Grow(into[:0], len(list))[:len(list)]
+	if s.filed == 0 {
+		for i, e := range list {
+			into[i] = *s.last.At(uint32(e))
+		}
+		return into
+	}
+	order := make([]uint64, len(list))
+	for i, e := range list {
+		order[i] = e<<32 | uint64(i)
+	}
+	order = sortByKey(order)
+	buf := pageBuffers.Get().(*[]byte)
+	defer pageBuffers.Put(buf)
+	for i := 0; i < len(order); {
+		ord := uint32(order[i] >> 32)
+		if int(ord) >= s.filed {
+			into[uint32(order[i])] = *s.last.At(ord - uint32(s.filed))
+			i++
+			continue
+		}
+		number, next := int(ord)/page, i
+		for next < len(order) && int(order[next]>>32)/page == number {
+			next++
+		}
+		s.read(number, buf, func(p *sketchPage) {
+			for _, o := range order[i:next] {
+				copy(into[uint32(o)][:], p[int(o>>32)%page*len(sketch{}):])
+			}
+		})
+		i = next
+	}
+	return into
+}
+
+// snapshot returns the sketches as they are now.
+func (s *sketches) snapshot() sketches {
+	c := *s
+	c.last = s.last.Snapshot()
+	return c
+}
+
+// Keys are the keys of the bands of the last signatures that were added, by ordinal. Those of one band stand in a row, since
+// nobody wants more than one band at a time. They are in memory, or in a file as far as they take more than they may.
+type keys struct {
+	memory int64 // how many bytes may be in memory
+	from   int   // the ordinal of the first one
+	n      int
+	filed  int                        // how many are in the file, a multiple of fileBlock
+	blocks []*[bands][keyBlock]uint32 // the others
+	file   *textfile.File             // nil if there are none
+}
+
+const (
+	keyBlock  = 512           // signatures that share a block of keys, which takes 86 KB
+	fileBlock = 32 * keyBlock // in the file, where a row should not be too short
+)
+
+// rowBytes is how much of the file a row takes.
+var rowBytes = textfile.Bytes(4 * fileBlock)
+
+// makeRoom moves what is in memory to the file if it takes more than it may. After an error it is where it was.
+func (k *keys) makeRoom() error {
+	if k.n == k.filed || (k.n-k.filed)%fileBlock != 0 || int64(len(k.blocks))*int64(unsafe.Sizeof(*k.blocks[0])) < k.memory {
+		return nil
+	}
+	if k.file == nil {
+		k.file = textfile.Temporary(0)
+	}
+	from := k.file.Size()
+	err := k.spill()
+	if err != nil {
+		k.file.Cut(from)
+	}
+	return err
+}
 
 // append appends the keys of a signature.
 func (k *keys) append(s *signature.Signature) {
 	if k.n%keyBlock == 0 {
 		k.blocks = append(k.blocks, new([bands][keyBlock]uint32))
 	}
-	block, at := k.blocks[k.n/keyBlock], k.n%keyBlock
+	block, at := k.blocks[(k.n-k.filed)/keyBlock], k.n%keyBlock
 	for b := range bands {
 		block[b][at] = keyOf(s, b)
 	}
 	k.n++
 }
 
+// spill moves all blocks to the file.
+func (k *keys) spill() error {
+	row := make([]uint32, 0, fileBlock)
+	for i := 0; i < len(k.blocks); i += fileBlock / keyBlock {
+		for b := range bands {
+			row = row[:0]
+			for _, block := range k.blocks[i : i+fileBlock/keyBlock] {
+				row = append(row, block[b][:]...)
+			}
+			if _, err := k.file.Append(lex.String(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 4*len(row)))); err != nil {
+				return err
+			}
+		}
+	}
+	k.filed += len(k.blocks) * keyBlock
+	k.blocks = nil
+	return nil
+}
+
+// place returns where the row of a band is that begins with key i.
+func (k *keys) place(band, i int) int64 { return (int64(i/fileBlock)*bands + int64(band)) * rowBytes }
+
 // end returns the ordinal behind the last one.
 func (k *keys) end() int { return k.from + k.n }
 
-// row returns the keys of a band from ordinal from+i on that stand in a row.
-func (k *keys) row(band, i int) []uint32 {
-	return k.blocks[i/keyBlock][band][i%keyBlock : min(keyBlock, k.n-i/keyBlock*keyBlock)]
+// rows calls take with the keys of a band in their order, part by part, each with the ordinal of the first one. The part is
+// only valid during the call.
+func (k *keys) rows(band int, take func(first uint32, row []uint32)) {
+	if k.filed > 0 {
+		buf := pageBuffers.Get().(*[]byte)
+		defer pageBuffers.Put(buf)
+		row := make([]uint32, fileBlock)
+		for i := 0; i < k.filed; i += fileBlock {
+			b := k.file.Read(k.place(band, i), 4*fileBlock, buf)
+			if b == "" {
+				return // the file has the error
+			}
+			copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 4*len(row)), b)
+			take(uint32(k.from+i), row)
+		}
+	}
+	for i, block := range k.blocks {
+		first := k.filed + i*keyBlock
+		take(uint32(k.from+first), block[band][:min(keyBlock, k.n-first)])
+	}
 }
 
 // forget drops all keys. The next ones are those of the ordinals from from on.
-func (k *keys) forget(from int) { *k = keys{from: from} }
+func (k *keys) forget(from int) { *k = keys{memory: k.memory, from: from} }
