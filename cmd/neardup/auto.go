@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
@@ -178,13 +179,14 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
 		}
-		return prefers(i, c.docs[i].length, j, c.docs[j].length)
+		return prefers(i, int(c.docs[i].length), j, int(c.docs[j].length))
 	}
-	c.cluster = neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before)
-	c.like = map[int]pair{}
-	for i, root := range c.cluster {
-		if i != root {
-			c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
+	c.alone()
+	if slices.ContainsFunc(c.docs, func(d stored) bool { return d.content.isEmpty() }) {
+		for i, root := range neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before) {
+			if c.cluster[i] = int32(root); i != root {
+				c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
+			}
 		}
 	}
 	groups, err := d.Groups(context.Background(), g)
@@ -192,7 +194,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		root := at(group.Keep)
 		for k, id := range group.Members {
 			i, m := at(id), group.Matches[k]
-			if c.cluster[i] = root; i != root {
+			if c.cluster[i] = int32(root); i != root {
 				c.like[i] = pair{uint32(i), uint32(root), m.Similarity, m.Probability, m.Kind}
 			}
 		}

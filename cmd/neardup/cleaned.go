@@ -322,7 +322,7 @@ func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i
 
 // writeOut writes the documents that are kept, unchanged.
 func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error {
-	return c.write(w, o.out, o, stdin, nil, func(i int) ([]string, bool) { return nil, c.cluster[i] == i })
+	return c.write(w, o.out, o, stdin, nil, func(i int) ([]string, bool) { return nil, int(c.cluster[i]) == i })
 }
 
 // annotations are the columns that --annotate adds.
@@ -334,10 +334,10 @@ func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) 
 	numbers := make(map[int]int) // of groups, by the document that they keep
 	size := make(map[int]int)
 	for i := c.old; i < len(c.docs); i++ {
-		size[c.cluster[i]]++
+		size[int(c.cluster[i])]++
 	}
 	return c.write(w, o.annotate, o, stdin, annotations, func(i int) ([]string, bool) {
-		root := c.cluster[i]
+		root := int(c.cluster[i])
 		if root == i && size[i] == 1 {
 			return []string{"", "yes", "", "", ""}, true
 		}

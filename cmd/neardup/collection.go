@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"iter"
 	"math"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file has the documents of a call: how they are loaded by several workers, how they are
@@ -36,7 +38,7 @@ type collection struct {
 	bytes      int64
 	bad        int
 	byPlace    int                 // how many documents have no id
-	texts      map[uint64]struct{} // hashes of the texts of new documents, with the methods auto and cosine
+	texts      []uint64            // hashes of the texts of new documents, with the methods auto and cosine
 	passed     []string            // files of other formats in directories
 	cols       columns
 	progress   *progress
@@ -44,7 +46,7 @@ type collection struct {
 	method  *method
 	take    func(*stored) error // if set, it gets the documents instead of docs
 	exact   *exact              // with the methods auto and cosine
-	cluster []int               // for each document, the number of the document that its group keeps
+	cluster []int32             // for each document, the number of the document that its group keeps
 	like    map[int]pair        // for each document that is not kept, it and the one that is
 	pairs   []pair
 }
@@ -54,7 +56,7 @@ type stored struct {
 	place
 	offset  int64 // where it begins in the source
 	id      string
-	length  int // of the text, in characters; only with --keep longest, and of old documents with --state
+	length  int32 // of the text, in characters; only with --keep longest, and of old documents with --state
 	content *content
 }
 
@@ -299,7 +301,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 			b.texts[i] = strings.Clone(text)
 		}
 		if o.method.keep == "longest" {
-			b.docs[i].length = utf8.RuneCountInString(text)
+			b.docs[i].length = int32(utf8.RuneCountInString(text))
 		}
 	}
 }
@@ -314,8 +316,11 @@ func (b *batch) release() {
 // collect adds the documents of all batches, in order. It reports bad items, or returns the error
 // of the first one if they may not be skipped.
 func (c *collection) collect(o *options, ordered <-chan *batch) error {
-	c.texts = map[uint64]struct{}{}
-	ids := [2]map[string]place{{}, {}} // where the ids of old and of new documents are
+	all := &c.docs
+	if c.take != nil {
+		all = new([]stored) // which only have ids and places
+	}
+	known := [2]ids{{docs: all, seed: maphash.MakeSeed()}, {docs: all, seed: maphash.MakeSeed()}} // old and new documents
 	for b := range ordered {
 		<-b.done
 		c.bytes += b.bytes
@@ -328,14 +333,14 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			}
 			if err == nil && b.isByHash[i] {
 				for n, id := 2, d.id; ; n++ {
-					if _, ok := ids[which][d.id]; !ok {
+					if _, ok := known[which].find(d.id); !ok {
 						break
 					}
 					d.id = fmt.Sprintf("%s-%d", id, n)
 				}
 			}
 			if err == nil {
-				if first, ok := ids[which][d.id]; ok {
+				if first, ok := known[which].find(d.id); ok {
 					err = fmt.Errorf("the id %q is used twice, first at %s", d.id, c.at(first))
 				}
 			}
@@ -343,21 +348,22 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				err = fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.id), maxID)
 			}
 			if err == nil {
-				ids[which][d.id] = at
 				if c.exact != nil {
 					c.exact.add(numbered{len(c.docs), d.id, b.texts[i], b.records[i]})
 				}
 				if b.hashes != nil && which == 1 {
-					c.texts[b.hashes[i]] = struct{}{}
+					c.texts = append(c.texts, b.hashes[i])
 				}
 				if c.take != nil {
 					if err := c.take(&d); err != nil {
 						return err
 					}
-					continue
+					d = stored{place: d.place, id: d.id}
+				} else {
+					c.old += 1 - which
 				}
-				c.docs = append(c.docs, d)
-				c.old += 1 - which
+				*all = append(*all, d)
+				known[which].add(len(*all) - 1)
 				continue
 			}
 			if at.line > 0 { // otherwise the error has a place already
@@ -372,6 +378,37 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 		}
 	}
 	return nil
+}
+
+// Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.
+type ids struct {
+	docs  *[]stored
+	seed  maphash.Seed
+	table slots.Table
+}
+
+// find returns where the document with an id is, and whether there is one.
+func (s *ids) find(id string) (at place, ok bool) {
+	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return (*s.docs)[n].id == id })
+	if ok {
+		at = (*s.docs)[n].place
+	}
+	return at, ok
+}
+
+// add adds the document with a number, whose id is not there yet.
+func (s *ids) add(n int) {
+	s.table.Add(s.hash(uint32(n)), uint32(n), s.hash)
+}
+
+func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, (*s.docs)[n].id) }
+
+// alone makes each document a group of its own.
+func (c *collection) alone() {
+	c.cluster, c.like = make([]int32, len(c.docs)), map[int]pair{}
+	for i := range c.cluster {
+		c.cluster[i] = int32(i)
+	}
 }
 
 // sayNotes tells how the inputs were read, as far as the user may not expect it.
@@ -529,10 +566,7 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 	for text, root := range byText {
 		members[root] = append(members[root], text)
 	}
-	c.cluster, c.like = make([]int, len(c.docs)), map[int]pair{}
-	for i := range c.cluster {
-		c.cluster[i] = i
-	}
+	c.alone()
 	for root, texts := range members {
 		if len(texts) > 0 {
 			c.keepOne(of, texts, root, linkage, values)
@@ -554,7 +588,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	first := func(text int) int { // the document of a text that is kept if one of them is
 		best := int(of.docs[text][0])
 		for _, j := range of.docs[text][1:] {
-			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), c.docs[j].length, best, c.docs[best].length) {
+			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs[j].length), best, int(c.docs[best].length)) {
 				best = int(j)
 			}
 		}
@@ -564,7 +598,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	for _, t := range texts {
 		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
 		a, b := first(t), first(keep)
-		if isCentre && (a < c.old) == (b < c.old) && prefers(a, c.docs[a].length, b, c.docs[b].length) || isCentre && a < c.old && b >= c.old {
+		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.docs[a].length), b, int(c.docs[b].length)) || isCentre && a < c.old && b >= c.old {
 			keep = t
 		}
 	}
@@ -574,7 +608,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 			if int(i) == kept || int(i) < c.old && n > 0 { // one of several equal old documents stands for all
 				continue
 			}
-			c.cluster[i] = kept
+			c.cluster[i] = int32(kept)
 			v, ok := value(t, keep)
 			if ok {
 				c.like[int(i)] = pair{i: i, j: uint32(kept), value: v}
@@ -593,7 +627,7 @@ func (c *collection) link(i, j uint32, value float64) {
 // duplicates returns how many new documents are not kept.
 func (c *collection) duplicates() (n int) {
 	for i := c.old; i < len(c.docs); i++ {
-		if c.cluster[i] != i {
+		if int(c.cluster[i]) != i {
 			n++
 		}
 	}

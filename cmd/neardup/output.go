@@ -178,7 +178,7 @@ func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
 	}
 	t := newTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "probability", "sha256", "kept_sha256", "settings")
 	for i := c.old; i < len(c.docs); i++ {
-		root := c.cluster[i]
+		root := int(c.cluster[i])
 		if root == i {
 			continue
 		}

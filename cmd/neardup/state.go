@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,7 +145,7 @@ func (c *collection) enterOld(st *state) error {
 		}
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
-			docs = append(docs, stored{place: noPlace, id: doc.ID, length: doc.Length, content: of})
+			docs = append(docs, stored{place: noPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
 		}
 	}
 	if fresh != len(c.docs) {

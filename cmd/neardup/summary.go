@@ -57,6 +57,8 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 		}
 	}
 	if c.exact != nil {
+		slices.Sort(c.texts)
+		c.texts = slices.Compact(c.texts)
 		s.Texts = len(c.texts)
 	}
 	for first, n := range s.members {
