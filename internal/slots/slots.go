@@ -6,6 +6,8 @@
 // keeps what the column has now, and a piece is copied when it is written to for the first time after that.
 package slots
 
+import "sync/atomic"
+
 // chunk is how many values are in a piece: so many that a piece is worth an allocation, and so few that to copy one takes
 // microseconds.
 const (
@@ -14,10 +16,21 @@ const (
 )
 
 // A Column is values by slot, from 0 on. The zero value is empty. Changes must not run beside other methods.
+//
+// The values of a mapped column stand in a file. A piece of them is checked when it is first used, and copied when it is first
+// changed.
 type Column[T any] struct {
-	chunks []*[chunk]T
-	owned  []bool // by chunk: no snapshot has it
+	chunks []atomic.Pointer[[chunk]T] // nil: in the file, and not checked yet
+	owned  []bool                     // by chunk: no snapshot has it, and neither has the file
 	n      int
+	file   *mapped[T] // nil if there is none
+}
+
+// A mapped is values in a file.
+type mapped[T any] struct {
+	values []T
+	check  func(from int, values []T) error
+	fail   func(err error)
 }
 
 // Len returns the number of values.
@@ -26,36 +39,119 @@ func (c *Column[T]) Len() int { return c.n }
 // Append appends a value.
 func (c *Column[T]) Append(v T) {
 	if c.n>>chunkBits == len(c.chunks) {
-		c.chunks, c.owned = append(c.chunks, new([chunk]T)), append(c.owned, true)
+		c.grow(new([chunk]T), true)
 	}
 	// Snapshots know how many values they have, so they do not look at this one.
-	c.chunks[c.n>>chunkBits][c.n&(chunk-1)] = v
+	c.chunks[c.n>>chunkBits].Load()[c.n&(chunk-1)] = v
 	c.n++
 }
 
+// grow appends a chunk.
+func (c *Column[T]) grow(p *[chunk]T, owned bool) {
+	if len(c.chunks) == cap(c.chunks) {
+		c.chunks = c.pointers(max(4, 2*len(c.chunks)))
+	}
+	c.chunks = c.chunks[:len(c.chunks)+1]
+	c.chunks[len(c.chunks)-1].Store(p)
+	c.owned = append(c.owned, owned)
+}
+
+// pointers returns a copy of the pointers to the chunks, with room for some.
+func (c *Column[T]) pointers(room int) []atomic.Pointer[[chunk]T] {
+	all := make([]atomic.Pointer[[chunk]T], len(c.chunks), room)
+	for i := range c.chunks {
+		all[i].Store(c.chunks[i].Load())
+	}
+	return all
+}
+
 // At returns a value, which must not be changed through the pointer. It is valid until the value is set.
-func (c *Column[T]) At(i uint32) *T { return &c.chunks[i>>chunkBits][i&(chunk-1)] }
+func (c *Column[T]) At(i uint32) *T {
+	p := c.chunks[i>>chunkBits].Load()
+	if p == nil {
+		p = c.load(int(i >> chunkBits))
+	}
+	return &p[i&(chunk-1)]
+}
+
+// load checks a chunk in the file. If it is damaged, the file gets the error, and the values are zero.
+func (c *Column[T]) load(at int) *[chunk]T {
+	from := at << chunkBits
+	values := c.file.values[from:min(from+chunk, len(c.file.values))]
+	p := new([chunk]T)
+	switch err := c.file.check(from, values); {
+	case err != nil:
+		c.file.fail(err)
+	case len(values) == chunk:
+		p = (*[chunk]T)(values)
+	default:
+		copy(p[:], values)
+	}
+	if !c.chunks[at].CompareAndSwap(nil, p) { // somebody else was faster
+		p = c.chunks[at].Load()
+	}
+	return p
+}
 
 // Change returns a value that the caller is going to change at once. Snapshots keep what it was.
 func (c *Column[T]) Change(i uint32) *T {
 	at := i >> chunkBits
 	if !c.owned[at] {
-		own := *c.chunks[at]
-		c.chunks[at], c.owned[at] = &own, true
+		c.At(i)
+		own := *c.chunks[at].Load()
+		c.chunks[at].Store(&own)
+		c.owned[at] = true
 	}
-	return &c.chunks[at][i&(chunk-1)]
+	return &c.chunks[at].Load()[i&(chunk-1)]
 }
 
 // Snapshot returns the values as they are now, which nobody may change. It takes time for the pieces, not for the values.
 func (c *Column[T]) Snapshot() Column[T] {
-	s := Column[T]{chunks: append([]*[chunk]T(nil), c.chunks...), n: c.n}
+	s := Column[T]{chunks: c.pointers(len(c.chunks)), n: c.n, file: c.file}
 	clear(c.owned)
 	return s
 }
 
 // Chunk returns the values from slot i on that stand in one piece with it.
 func (c *Column[T]) Chunk(i int) []T {
-	return c.chunks[i>>chunkBits][i&(chunk-1) : min(chunk, c.n-i>>chunkBits<<chunkBits)]
+	c.At(uint32(i))
+	return c.chunks[i>>chunkBits].Load()[i&(chunk-1) : min(chunk, c.n-i>>chunkBits<<chunkBits)]
+}
+
+// Of returns a column of values, which it keeps.
+func Of[T any](values []T) (c Column[T]) {
+	for from := 0; from < len(values); from += chunk {
+		if len(values)-from >= chunk {
+			c.grow((*[chunk]T)(values[from:]), true)
+			continue
+		}
+		p := new([chunk]T)
+		copy(p[:], values[from:])
+		c.grow(p, true)
+	}
+	c.n = len(values)
+	return c
+}
+
+// Mapped returns a column of values in a file that nobody changes. Before some of them are used, check is called with them and the
+// slot of the first one; it may be called by several goroutines. If it returns an error, fail gets it, and the values are zero.
+func Mapped[T any](values []T, check func(from int, values []T) error, fail func(err error)) (c Column[T]) {
+	c.file = &mapped[T]{values, check, fail}
+	for from := 0; from < len(values); from += chunk {
+		c.grow(nil, false)
+	}
+	if c.n = len(values); c.n%chunk != 0 { // so that values can be appended
+		c.load(len(c.chunks) - 1)
+	}
+	return c
+}
+
+// Chunks returns all values, piece by piece.
+func (c *Column[T]) Chunks() (all [][]T) {
+	for i := 0; i < c.n; i += chunk {
+		all = append(all, c.Chunk(i))
+	}
+	return all
 }
 
 // SortByKey sorts a list by the upper halves of its entries, the keys, and keeps the order of equal ones. It is a radix sort in

@@ -3,9 +3,15 @@ package slots
 // A Table finds slots by a hash of what is in them. It has four bytes for a slot and some room, and no copy of the hashes: whoever
 // asks must know the hash of a slot. Several slots may have one hash. The zero value is empty.
 type Table struct {
-	cells []uint32 // a slot and 1, or 0; as many as a power of two
+	cells Column[uint32] // a slot and 1, or 0; as many as a power of two
 	n     int
 }
+
+// TableOf returns the table with these cells, for n slots.
+func TableOf(cells Column[uint32], n int) Table { return Table{cells, n} }
+
+// Cells returns the cells, as many as a power of two, for TableOf.
+func (t *Table) Cells() *Column[uint32] { return &t.cells }
 
 // Len returns the number of slots.
 func (t *Table) Len() int { return t.n }
@@ -15,23 +21,25 @@ func (t *Table) Find(hash uint64, is func(slot uint32) bool) (slot uint32, ok bo
 	if t.n == 0 {
 		return 0, false
 	}
-	for i := t.home(hash); ; i = t.behind(i) {
-		switch x := t.cells[i]; {
+	// A table has empty cells. In a damaged file it may not, so nobody looks longer than that.
+	for i, left := t.home(hash), t.cells.Len(); left > 0; i, left = t.behind(i), left-1 {
+		switch x := *t.cells.At(i); {
 		case x == 0:
 			return 0, false
 		case is(x - 1):
 			return x - 1, true
 		}
 	}
+	return 0, false
 }
 
 // Add adds a slot. hashOf returns the hash of any slot of the table.
 func (t *Table) Add(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
-	if 5*(t.n+1) > 4*len(t.cells) { // so that a look-up sees some three cells
+	if 5*(t.n+1) > 4*t.cells.Len() { // so that a look-up sees some three cells
 		old := t.cells
-		t.cells = make([]uint32, max(16, 2*len(old)))
-		for _, x := range old {
-			if x > 0 {
+		t.cells = Of(make([]uint32, max(16, 2*old.Len())))
+		for i := range uint32(old.Len()) {
+			if x := *old.At(i); x > 0 {
 				t.put(hashOf(x-1), x)
 			}
 		}
@@ -43,31 +51,35 @@ func (t *Table) Add(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 // put writes a cell.
 func (t *Table) put(hash uint64, x uint32) {
 	i := t.home(hash)
-	for t.cells[i] != 0 {
+	for *t.cells.At(i) != 0 {
 		i = t.behind(i)
 	}
-	t.cells[i] = x
+	*t.cells.Change(i) = x
 }
 
 // Remove removes a slot that is in the table. The cells behind it move up, as far as they may.
 func (t *Table) Remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	i := t.home(hash)
-	for t.cells[i] != slot+1 {
-		i = t.behind(i)
-	}
-	for j := t.behind(i); t.cells[j] != 0; j = t.behind(j) {
-		// The cell moves unless its home lies behind the hole.
-		if home := t.home(hashOf(t.cells[j] - 1)); (j-home)&t.mask() >= (j-i)&t.mask() {
-			t.cells[i], i = t.cells[j], j
+	for left := t.cells.Len(); *t.cells.At(i) != slot+1; i, left = t.behind(i), left-1 {
+		if left == 0 {
+			return // in a damaged file
 		}
 	}
-	t.cells[i] = 0
+	for j := t.behind(i); *t.cells.At(j) != 0; j = t.behind(j) {
+		// The cell moves unless its home lies behind the hole.
+		if home := t.home(hashOf(*t.cells.At(j) - 1)); (j-home)&t.mask() >= (j-i)&t.mask() {
+			*t.cells.Change(i), i = *t.cells.At(j), j
+		}
+	}
+	*t.cells.Change(i) = 0
 	t.n--
 }
 
-func (t *Table) mask() uint64 { return uint64(len(t.cells) - 1) }
+func (t *Table) mask() uint32 { return uint32(t.cells.Len() - 1) }
 
 // home returns the cell at which the search for a hash begins. The product spreads hashes that differ in a few bits only.
-func (t *Table) home(hash uint64) uint64 { return hash * 0x9E3779B97F4A7C15 >> 20 & t.mask() }
+func (t *Table) home(hash uint64) uint32 {
+	return uint32(hash*0x9E3779B97F4A7C15>>20) & t.mask()
+}
 
-func (t *Table) behind(i uint64) uint64 { return (i + 1) & t.mask() }
+func (t *Table) behind(i uint32) uint32 { return (i + 1) & t.mask() }

@@ -61,7 +61,7 @@ type index struct {
 // follow the band.
 type run struct {
 	from, to int
-	lists    [bands][]uint64
+	lists    [bands]slots.Column[uint64]
 }
 
 // size returns the number of ordinals.
@@ -148,15 +148,17 @@ func (x *index) renumber() error {
 	for _, r := range runs {
 		next := run{from: end}
 		parallel.Each(bands, func(b int) {
-			list := make([]uint64, 0, len(r.lists[b]))
-			for _, e := range r.lists[b] {
-				if ord := now[uint32(e)]; ord != none {
-					list = append(list, e>>32<<32|uint64(ord))
+			list := make([]uint64, 0, r.lists[b].Len())
+			for _, part := range r.lists[b].Chunks() {
+				for _, e := range part {
+					if ord := now[uint32(e)]; ord != none {
+						list = append(list, e>>32<<32|uint64(ord))
+					}
 				}
 			}
-			next.lists[b] = list
+			next.lists[b] = slots.Of(list)
 		})
-		end += len(next.lists[0])
+		end += next.lists[0].Len()
 		if next.to = end; next.to > next.from {
 			x.runs = append(x.runs, next)
 		}
@@ -202,13 +204,15 @@ func (x *index) sort(from, to int) {
 	parallel.Each(bands, func(b int) {
 		list := make([]uint64, 0, to-from)
 		for i := range merged {
-			for _, e := range merged[i].lists[b] {
-				if x.slot(uint32(e)) != none {
-					list = append(list, e)
+			for _, part := range merged[i].lists[b].Chunks() {
+				for _, e := range part {
+					if x.slot(uint32(e)) != none {
+						list = append(list, e)
+					}
 				}
 			}
 		}
-		r.lists[b] = x.orderHubs(b, sortByKey(x.appendTail(list, b)))
+		r.lists[b] = slots.Of(x.orderHubs(b, sortByKey(x.appendTail(list, b))))
 	})
 	x.runs = append(slices.Clone(x.runs[:first]), r)
 	x.tail.forget(to)
@@ -279,44 +283,52 @@ func sortByKey(list []uint64) []uint64 {
 	return slots.SortByKey(list)
 }
 
-// bucket returns the part of a list with a key. Keys are evenly spread, so the place is guessed, and the search
-// begins there.
-func bucket(list []uint64, key uint32) []uint64 {
-	at := find(list, uint64(key)<<32)
-	end := at
-	for end < len(list) && end < at+16 && uint32(list[end]>>32) == key {
-		end++
-	}
-	if end == at+16 {
-		end += find(list[end:], uint64(key)<<32|uint64(none)) // no ordinal is none
-	}
-	return list[at:end]
+// A bucket is the part of a list with a key.
+type bucket struct {
+	list     *slots.Column[uint64]
+	from, to int
 }
 
-// find returns the position of the first entry that is at least least.
-func find(list []uint64, least uint64) int {
-	n := len(list)
-	low, high := 0, n
-	if n > 32 {
-		guess := int((least >> 32) * uint64(n) >> 32)
-		guess = min(guess, n-1)
+func (b bucket) len() int         { return b.to - b.from }
+func (b bucket) ord(i int) uint32 { return uint32(*b.list.At(uint32(b.from + i))) }
+
+// bucketOf returns the bucket of a key. Keys are evenly spread, so the place is guessed, and the search begins there.
+func bucketOf(list *slots.Column[uint64], key uint32) bucket {
+	from := find(list, 0, uint64(key)<<32)
+	to := from
+	for to < list.Len() && to < from+16 && uint32(*list.At(uint32(to))>>32) == key {
+		to++
+	}
+	if to == from+16 {
+		to = find(list, to, uint64(key)<<32|uint64(none)) // no ordinal is none
+	}
+	return bucket{list, from, to}
+}
+
+// find returns the position of the first entry from one on that is at least least.
+func find(list *slots.Column[uint64], from int, least uint64) int {
+	isLess := func(i int) bool { return *list.At(uint32(i)) < least }
+	n := list.Len()
+	low, high := from, n
+	if n-from > 32 {
+		guess := max(min(int((least>>32)*uint64(n)>>32), n-1), from)
 		step := 8
-		if list[guess] < least {
+		if isLess(guess) {
 			low = guess
-			for high = guess + step; high < n && list[high] < least; high += step {
+			for high = guess + step; high < n && isLess(high); high += step {
 				low, step = high, 2*step
 			}
 			high = min(high, n)
 		} else {
 			high = guess
-			for low = guess - step; low > 0 && list[low] >= least; low -= step {
+			for low = guess - step; low > from && !isLess(low); low -= step {
 				high, step = low, 2*step
 			}
-			low = max(low, 0)
+			low = max(low, from)
 		}
 	}
 	for low < high {
-		if m := (low + high) / 2; list[m] < least {
+		if m := (low + high) / 2; isLess(m) {
 			low = m + 1
 		} else {
 			high = m
@@ -327,22 +339,22 @@ func find(list []uint64, least uint64) int {
 
 // narrow returns a part of a bucket of more than hub entries: those that agree with a signature in the first n values from the
 // beginning of the band, and perhaps some that were deleted.
-func (x *index) narrow(bucket []uint64, s *signature.Signature, band, n int) []uint64 {
+func (x *index) narrow(b bucket, s *signature.Signature, band, n int) bucket {
 	// from returns where those begin of which compareFrom is at least least. Deleted ones are passed over: nobody knows their
 	// values.
-	from := func(bucket []uint64, least int) int {
-		low, high := 0, len(bucket)
+	from := func(b bucket, least int) int {
+		low, high := 0, b.len()
 		for low < high {
 			m := (low + high) / 2
 			at := m
-			for at < high && x.slot(uint32(bucket[at])) == none {
+			for at < high && x.slot(b.ord(at)) == none {
 				at++
 			}
 			if at == high {
 				high = m
 				continue
 			}
-			if other := x.signature(uint32(bucket[at])); compareFrom(&other, s, band, n) < least {
+			if other := x.signature(b.ord(at)); compareFrom(&other, s, band, n) < least {
 				low = at + 1
 			} else {
 				high = m
@@ -350,6 +362,7 @@ func (x *index) narrow(bucket []uint64, s *signature.Signature, band, n int) []u
 		}
 		return low
 	}
-	bucket = bucket[from(bucket, 0):]
-	return bucket[:from(bucket, 1)]
+	b.from += from(b, 0)
+	b.to = b.from + from(b, 1)
+	return b
 }

@@ -111,8 +111,10 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 		}
 	}
 	for i := range j.runs {
-		for _, e := range j.runs[i].lists[j.band] {
-			take(e)
+		for _, part := range j.runs[i].lists[j.band].Chunks() {
+			for _, e := range part {
+				take(e)
+			}
 		}
 	}
 	j.tail.rows(j.band, func(first uint32, row []uint32) {

@@ -146,7 +146,7 @@ type Searcher struct {
 	seen    [signature.Levels][]uint64 // by ordinal, a bit for what was seen in this search
 	touched []uint32                   // the ordinals of these
 	found   []Near
-	buckets [][]uint64 // of one band
+	buckets []bucket // of one band
 }
 
 // NewSearcher returns a searcher. guest may be nil, and without None.
@@ -257,9 +257,9 @@ func (q *query) see(ord uint32) (before bool) {
 func (q *query) look(band int, key uint32) (size int) {
 	q.buckets = q.buckets[:0]
 	for r := range q.runs {
-		if b := bucket(q.runs[r].lists[band], key); len(b) > 0 {
+		if b := bucketOf(&q.runs[r].lists[band], key); b.len() > 0 {
 			q.buckets = append(q.buckets, b)
-			size += len(b)
+			size += b.len()
 		}
 	}
 	return size
@@ -282,11 +282,11 @@ func (q *query) mustAgree(band int, key uint32, size int) (agree int) {
 // takeSorted takes the neighbours in the buckets of a band.
 func (q *query) takeSorted(band, agree int) {
 	for _, b := range q.buckets {
-		if len(b) > hub && agree > 0 {
+		if b.len() > hub && agree > 0 {
 			b = q.narrow(b, &q.of, band, agree)
 		}
-		for _, e := range b {
-			q.take(uint32(e), band, agree)
+		for i := range b.len() {
+			q.take(b.ord(i), band, agree)
 		}
 	}
 }
@@ -347,14 +347,14 @@ func (q *query) count(band int, key uint32, n int) (size int) {
 		}
 	}
 	for _, b := range q.buckets {
-		if len(b) > hub {
+		if b.len() > hub {
 			if b = q.narrow(b, &q.of, band, n); q.deleted == 0 && q.without == none {
-				size += len(b)
+				size += b.len()
 				continue
 			}
 		}
-		for _, e := range b {
-			count(uint32(e))
+		for i := range b.len() {
+			count(b.ord(i))
 		}
 	}
 	q.tail.rows(band, func(first uint32, row []uint32) {
