@@ -111,7 +111,7 @@ func TestThreshold(t *testing.T) {
 		d := of(t, o, named("", texts))
 		same := map[string]uint32{}
 		for slot, doc := range d.living() {
-			same[*d.names.At(slot)] = doc.content
+			same[d.names.at(slot)] = doc.content
 		}
 		seen := map[[2]uint32]bool{}
 		wrong, pairs := 0.0, 0

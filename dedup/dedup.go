@@ -22,6 +22,7 @@
 //	calibrate.go  what labels say
 //	explain.go    why two documents are near-duplicates, or not
 //	files.go      documents in files
+//	reopen.go     what a search needs, in a file
 //
 //	internal/content    documents, by what they are compared
 //	internal/signature  MinHash signatures
@@ -88,9 +89,10 @@ type Deduplicator[ID comparable] struct {
 
 	mu       sync.RWMutex
 	docs     slots.Column[storedDocument] // in the order of adding, with those that have gone
-	names    slots.Column[ID]             // their ids
-	ids      slots.Table                  // finds a document by its id
+	names    names[ID]                    // their ids
+	ids      slots.Table                  // finds a document by its id, unless it is in the snapshot of the files
 	seed     maphash.Seed                 // of the hashes of ids
+	live     int                          // how many documents there are
 	added    int                          // how many documents were ever added
 	seconds  uint32                       // when the last one was, since 1970
 	contents *content.Store
@@ -110,7 +112,7 @@ type Deduplicator[ID comparable] struct {
 // of adding, so any of a million equal documents is deleted in constant time.
 type storedDocument struct {
 	text       uint64 // a hash of the text
-	number     int    // how many documents were added before it
+	number     int64  // how many documents were added before it
 	length     uint32 // in characters; see Document.Length
 	seconds    uint32 // when it was added, since 1970
 	content    uint32 // its slot in contents; gone if the document has gone
@@ -137,7 +139,7 @@ func New[ID comparable](options Options) (*Deduplicator[ID], error) {
 
 // empty makes a Deduplicator without documents.
 func (d *Deduplicator[ID]) empty() {
-	d.docs, d.names, d.ids, d.chains = slots.Column[storedDocument]{}, slots.Column[ID]{}, slots.Table{}, slots.Column[chain]{}
+	d.docs, d.names, d.ids, d.live, d.chains = slots.Column[storedDocument]{}, names[ID]{fail: d.names.fail}, slots.Table{}, 0, slots.Column[chain]{}
 	d.contents = content.NewStore(d.maker, min(max(d.options.Memory/bodyShare, leastBodies), mostBodies))
 	d.graph = neighbour.New(d.contents, d.options.Memory)
 }
@@ -265,7 +267,7 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 		of.Detach(from.maker, &made)
 		err := from.contents.File().Err()
 		if err == nil {
-			err = d.put(*from.names.At(slot), made)
+			err = d.put(from.names.at(slot), made)
 		}
 		if err != nil {
 			return err
@@ -285,7 +287,7 @@ func (d *Deduplicator[ID]) put(id ID, doc content.Document) error {
 
 // enter adds a document, and replaces the one with the same id. The caller holds the lock.
 func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
-	if _, replaced := d.slotOf(id); !replaced && d.ids.Len() == store.MaxDocuments {
+	if _, replaced := d.slotOf(id); !replaced && d.live == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
 	if err := d.graph.MakeRoom(); err != nil {
@@ -304,12 +306,20 @@ func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
 
 // slotOf returns the slot of the document with an id.
 func (d *Deduplicator[ID]) slotOf(id ID) (slot uint32, ok bool) {
-	return d.ids.Find(maphash.Comparable(d.seed, id), func(slot uint32) bool { return *d.names.At(slot) == id })
+	slot, ok = d.ids.Find(maphash.Comparable(d.seed, id), func(slot uint32) bool { return d.names.at(slot) == id })
+	if ok || d.names.base == nil {
+		return slot, ok
+	}
+	slot, ok, err := d.names.base.LookUp(id, &d.files.IDs)
+	if err != nil {
+		d.files.Fail(err)
+	}
+	return slot, ok && d.docs.At(slot).content != gone
 }
 
 // hashOf returns the hash of the id of a document.
 func (d *Deduplicator[ID]) hashOf(slot uint32) uint64 {
-	return maphash.Comparable(d.seed, *d.names.At(slot))
+	return maphash.Comparable(d.seed, d.names.at(slot))
 }
 
 // keep is enter for a document that is in the files already, or if there are none. Its text is in the file of the contents.
@@ -326,9 +336,10 @@ func (d *Deduplicator[ID]) keep(id ID, of *content.Document, seconds uint32) {
 	d.changes++
 	d.seconds = max(d.seconds, seconds)
 	slot := uint32(d.docs.Len())
-	d.docs.Append(storedDocument{text: of.Text, number: d.added, length: uint32(of.Length), seconds: d.seconds, content: number, prev: c.last, next: gone})
-	d.names.Append(id)
+	d.docs.Append(storedDocument{text: of.Text, number: int64(d.added), length: uint32(of.Length), seconds: d.seconds, content: number, prev: c.last, next: gone})
+	d.names.last.Append(id)
 	d.added++
+	d.live++
 	if c.last != gone {
 		d.docs.Change(c.last).next = slot
 	} else {
@@ -362,7 +373,7 @@ func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
 		if int64(doc.seconds) >= t.Unix() {
 			break // the others were added later
 		}
-		was, err := d.remove(*d.names.At(slot))
+		was, err := d.remove(d.names.at(slot))
 		if err != nil {
 			return n, err
 		}
@@ -391,10 +402,13 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 		return false
 	}
 	d.changes++
-	d.ids.Remove(d.hashOf(slot), slot, d.hashOf)
+	d.live--
+	if first := d.names.first(); slot >= first {
+		d.ids.Remove(d.hashOf(slot), slot, d.hashOf)
+		*d.names.last.Change(slot - first) = *new(ID)
+	}
 	doc := *d.docs.At(slot)
 	*d.docs.Change(slot) = storedDocument{content: gone, number: doc.number}
-	*d.names.Change(slot) = *new(ID)
 	c := d.chains.Change(doc.content)
 	if doc.prev != gone {
 		d.docs.Change(doc.prev).next = doc.next
@@ -417,11 +431,18 @@ func (d *Deduplicator[ID]) delete(id ID) bool {
 
 // pack gives documents new slots, without those that have gone, if most have gone. The caller holds the lock.
 func (d *Deduplicator[ID]) pack() {
-	if dead := d.docs.Len() - d.ids.Len(); dead <= max(1024, d.ids.Len()) {
+	if dead := d.docs.Len() - d.live; dead > max(1024, d.live) {
+		d.packAll()
+	}
+}
+
+// packAll is pack if any have gone.
+func (d *Deduplicator[ID]) packAll() {
+	if d.docs.Len() == d.live {
 		return
 	}
-	old, names := d.docs, d.names
-	d.docs, d.names, d.ids = slots.Column[storedDocument]{}, slots.Column[ID]{}, slots.Table{}
+	old, were := d.docs, d.names
+	d.docs, d.names, d.ids = slots.Column[storedDocument]{}, names[ID]{fail: were.fail}, slots.Table{}
 	for i := range d.chains.Len() {
 		*d.chains.Change(uint32(i)) = chain{gone, gone}
 	}
@@ -439,7 +460,7 @@ func (d *Deduplicator[ID]) pack() {
 		}
 		c.last = slot
 		d.docs.Append(doc)
-		d.names.Append(*names.At(uint32(i)))
+		d.names.last.Append(were.at(uint32(i)))
 		d.ids.Add(d.hashOf(slot), slot, d.hashOf)
 	}
 }
@@ -490,7 +511,7 @@ func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 // document describes a document.
 func (d *Deduplicator[ID]) document(slot uint32) Document[ID] {
 	doc := d.docs.At(slot)
-	return Document[ID]{ID: *d.names.At(slot), Number: doc.number, Length: int(doc.length)}
+	return Document[ID]{ID: d.names.at(slot), Number: int(doc.number), Length: int(doc.length)}
 }
 
 // Len returns the number of documents, exact copies and documents without features included.
@@ -500,7 +521,7 @@ func (d *Deduplicator[ID]) Len() int {
 	if d.unread {
 		return d.files.Len()
 	}
-	return d.ids.Len()
+	return d.live
 }
 
 // Added returns how many documents were ever added, those that were replaced or deleted included. So PairsSince with this
@@ -520,10 +541,10 @@ func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
 			yield(Document[ID]{}, err)
 			return
 		}
-		docs, names := d.docs.Snapshot(), d.names.Snapshot()
+		docs, names := d.docs.Snapshot(), d.names.snapshot()
 		d.mu.RUnlock()
 		for slot, doc := range living(&docs) {
-			if !yield(Document[ID]{ID: *names.At(slot), Number: doc.number, Length: int(doc.length)}, nil) {
+			if !yield(Document[ID]{ID: names.at(slot), Number: int(doc.number), Length: int(doc.length)}, nil) {
 				return
 			}
 		}

@@ -64,7 +64,7 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 		lists = nil
 	}
 	s.kept.Unlock()
-	if lists == nil {
+	if lists == nil && !s.isSearch() {
 		if lists = s.join(ctx); ctx.Err() != nil {
 			return false
 		}
@@ -73,12 +73,20 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 		s.kept.Unlock()
 	}
 	if lists == nil {
-		s.graph.Settle() // there are too many to list them
+		s.graph.Settle() // unless it is settled, there are too many to list them
 	}
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
 	return true
 }
+
+// isSearch reports whether so few documents are new that their neighbours are better searched for: a search takes about as long as
+// to sort fewSearched contents.
+func (s *snapshot[ID]) isSearch() bool {
+	return s.oldDocs > 0 && s.graph.IsSettled() && fewSearched*(s.docs.Len()-int(s.oldDocs)) < s.docs.Len()
+}
+
+const fewSearched = 16
 
 // join lists the neighbours of all contents, or returns nil if there are too many or if the context ends.
 func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
@@ -97,7 +105,9 @@ func (s *snapshot[ID]) join(ctx context.Context) *neighbour.Lists {
 func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 	if lists == nil {
 		for i := range s.order {
-			s.sequence = append(s.sequence, int32(i))
+			if s.isFresh(int32(i)) {
+				s.sequence = append(s.sequence, int32(i))
+			}
 		}
 		s.cut(0, false)
 		return

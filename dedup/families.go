@@ -36,7 +36,13 @@ const (
 // long as Pairs, or little time if nothing has changed since Pairs, Groups or Families were called. The error is that of
 // the context or of the files.
 func (d *Deduplicator[ID]) Families(ctx context.Context) ([]Family[ID], error) {
-	s, err := d.snapshot(0)
+	return d.FamiliesSince(ctx, 0)
+}
+
+// FamiliesSince returns the families of documents that were added after the first n that were ever added, with the old documents that
+// are of one form with them. Old documents are not compared with each other. With n ≤ 0 it is Families.
+func (d *Deduplicator[ID]) FamiliesSince(ctx context.Context, n int) ([]Family[ID], error) {
+	s, err := d.snapshot(n)
 	if err != nil {
 		return nil, err
 	}

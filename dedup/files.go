@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -21,14 +22,15 @@ import (
 //	PATH          what is known of each document but its text, in 56 bytes, as the snapshot of a store
 //	PATH.journal  the changes since the snapshot
 //	PATH.lock     for one Deduplicator at a time
+//	PATH.index    what a search needs (reopen.go)
 //	PATH.texts-N  signatures and texts (package textfile); what is known of a document says where they are
 //
 // Equal documents share a text. Texts are only added. When most of them are of no use any more, the others
 // are copied to a file with the next number, and a snapshot is written that refers to it. A change goes to the
 // journal only when its text is on the disk.
 //
-// Opening reads the journal only; the first call that needs the documents reads what is known of each, and its
-// signatures. The texts are read when documents are compared.
+// Opening reads the journal, and maps the index. Without an index, the first call that needs the documents reads what is known
+// of each, and its signatures. The texts are read when documents are compared.
 
 // Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they were added
 // outlive the program. The files are path, path.journal and path.lock, as for [neardup.OpenIndex], which also says which
@@ -83,13 +85,24 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 		},
 		Before: func() error { return d.contents.File().Sync() },
 	})
+	var since []change[ID]
+	if _, err := os.Stat(path + ".index"); err == nil {
+		d.files.Replayed = func(id ID, words []uint64, seconds uint32) {
+			since = append(since, change[ID]{id, slices.Clone(words), seconds})
+		}
+	}
 	if err := d.files.Open(path, version); err != nil {
 		return err
 	}
-	d.files.path = d.files.Path()
+	d.files.path, d.files.Replayed, d.names.fail = d.files.Path(), nil, d.files.Fail
 	texts, err := d.files.openTexts(needed)
 	if err != nil {
 		return errors.Join(err, d.files.Close())
+	}
+	d.contents.Keep(texts)
+	if d.attach() {
+		d.replay(since)
+		return d.files.Err()
 	}
 	d.contents.Keep(texts)
 	d.unread = true
@@ -102,6 +115,8 @@ type documentFiles[ID comparable] struct {
 	path, version string
 	number        int             // of the file of the texts
 	moved         map[int64]int64 // while it is replaced: where texts are, by where they were
+	indexed       bool            // there is an index of the snapshot
+	mapping       *store.Mapping  // of the index, if it was there when the files were opened
 }
 
 const (
@@ -282,7 +297,22 @@ func (d *Deduplicator[ID]) Compact() error {
 
 // compact is Compact for callers that hold the lock.
 func (d *Deduplicator[ID]) compact() error {
+	if !d.unread {
+		if err := d.usable(); err != nil {
+			return err
+		}
+		d.packAll() // so that slots are the ordinals of the snapshot
+	}
+	if err := d.snapshotFiles(); err != nil {
+		return err
+	}
+	return d.writeIndex()
+}
+
+// snapshotFiles writes a snapshot, and a new file of the texts if most of the old one is of no use.
+func (d *Deduplicator[ID]) snapshotFiles() error {
 	f := d.files
+	f.indexed = false
 	if !d.isWasteful() {
 		return f.Compact()
 	}
@@ -347,6 +377,11 @@ func (d *Deduplicator[ID]) Verify() error {
 	if err := d.files.Verify(); err != nil {
 		return err
 	}
+	if m := d.files.mapping; m != nil && d.files.indexed {
+		if err := m.Verify(); err != nil {
+			return err
+		}
+	}
 	d.contents.Verify()
 	return d.contents.File().Err()
 }
@@ -362,8 +397,8 @@ func (d *Deduplicator[ID]) Close() error {
 		return nil
 	}
 	var err error
-	if n := d.files.Changes(); d.files.Err() == nil && n > longJournal && n > d.files.Len()/8 {
-		err = d.files.Compact()
+	if n := d.files.Changes(); d.files.Err() == nil && (n > longJournal && n > d.files.Len()/8 || !d.unread && !d.files.indexed && d.live >= leastIndexed) {
+		err = d.compact()
 	}
 	err = errors.Join(err, d.files.Close(), d.contents.File().Close())
 	texts := d.contents.File()

@@ -298,7 +298,7 @@ func TestReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if d.Len() != live || d.docs.Len() > 2*live+1024 || d.contents.Len() > live+1 || d.ids.Len() != live {
+	if d.Len() != live || d.docs.Len() > 2*live+1024 || d.contents.Len() > live+1 || d.live != live {
 		t.Errorf("%d documents in %d slots, with %d contents", d.Len(), d.docs.Len(), d.contents.Len())
 	}
 	const equal = 1000

@@ -26,7 +26,7 @@ type snapshot[ID comparable] struct {
 	options  *Options
 	maker    *content.Maker
 	docs     slots.Column[storedDocument]
-	names    slots.Column[ID]
+	names    names[ID]
 	oldDocs  uint32              // documents in slots below are old
 	oneOld   bool                // of several old documents of one content, only the first is of interest
 	chains   slots.Column[chain] // by the slot of a content
@@ -53,13 +53,16 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	if err := d.lock(); err != nil { // pieces are shared from now on, so nobody may be changing them
 		return nil, err
 	}
+	if old > 0 && d.graph.IsNearlySettled() { // so few new documents are searched for
+		d.graph.Settle()
+	}
 	contents := d.contents.Snapshot()
 	s := &snapshot[ID]{
-		options: &d.options, maker: d.maker, docs: d.docs.Snapshot(), names: d.names.Snapshot(), chains: d.chains.Snapshot(),
+		options: &d.options, maker: d.maker, docs: d.docs.Snapshot(), names: d.names.snapshot(), chains: d.chains.Snapshot(),
 		contents: contents, graph: d.graph.Snapshot(contents), changes: d.changes, kept: &d.kept,
 	}
 	d.mu.Unlock()
-	n := sort.Search(s.docs.Len(), func(i int) bool { return s.docs.At(uint32(i)).number >= old })
+	n := sort.Search(s.docs.Len(), func(i int) bool { return s.docs.At(uint32(i)).number >= int64(old) })
 	s.oldDocs = uint32(n)
 	s.order = contents.Used(d.maker)
 	s.position = slices.Repeat([]int32{-1}, contents.Len())
@@ -73,12 +76,12 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 func (s *snapshot[ID]) files() error { return cmp.Or(s.contents.File().Err(), s.graph.Err()) }
 
 // name returns the id of a document.
-func (s *snapshot[ID]) name(at uint32) ID { return *s.names.At(at) }
+func (s *snapshot[ID]) name(at uint32) ID { return s.names.at(at) }
 
 // document describes a document.
 func (s *snapshot[ID]) document(at uint32) Document[ID] {
 	doc := s.docs.At(at)
-	return Document[ID]{ID: s.name(at), Number: doc.number, Length: int(doc.length)}
+	return Document[ID]{ID: s.name(at), Number: int(doc.number), Length: int(doc.length)}
 }
 
 // chain returns the first and the last document of a content.

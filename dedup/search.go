@@ -169,7 +169,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neard
 	})
 	out := make([]neardup.Match[ID], len(hits))
 	for i, h := range hits {
-		out[i] = neardup.Match[ID]{ID: *d.names.At(h.slot), Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
+		out[i] = neardup.Match[ID]{ID: d.names.at(h.slot), Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
 	}
 	return out, cmp.Or(d.contents.File().Err(), d.graph.Err())
 }

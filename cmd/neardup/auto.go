@@ -122,9 +122,9 @@ func (e *exact) finish() error {
 // families returns the documents of one form, which are near-duplicates only if --kinds says so.
 func (e *exact) families() ([]family, error) {
 	if e.state != nil {
-		return familiesOf(e.state.d)
+		return familiesOf(e.state.d, e.state.run.Old)
 	}
-	return familiesOf(e.d)
+	return familiesOf(e.d, 0)
 }
 
 // A family is some documents of one form.
@@ -134,9 +134,9 @@ type family struct {
 	filled  []string
 }
 
-// familiesOf returns the families of a Deduplicator.
-func familiesOf[ID comparable](d *dedup.Deduplicator[ID]) (all []family, err error) {
-	families, err := d.Families(context.Background())
+// familiesOf returns the families of a Deduplicator that have a new document.
+func familiesOf[ID comparable](d *dedup.Deduplicator[ID], old int) (all []family, err error) {
+	families, err := d.FamiliesSince(context.Background(), old)
 	for _, f := range families {
 		all = append(all, family{len(f.Members), f.Form, f.Filled})
 	}

@@ -184,6 +184,13 @@ func NewReader(r io.Reader, kind, version, again string) (*Reader, error) {
 	return f, nil
 }
 
+// HasHead reports whether a file begins like those of this package, of whatever kind and version.
+func HasHead(r io.Reader) bool {
+	head := make([]byte, len(magic))
+	_, err := io.ReadFull(r, head)
+	return err == nil && string(head) == magic
+}
+
 // headText reads a text of the head, of at most longest bytes, and appends it to head for the
 // checksum.
 func (f *Reader) headText(head *[]byte, longest uint64) string {

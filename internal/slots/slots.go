@@ -6,7 +6,10 @@
 // keeps what the column has now, and a piece is copied when it is written to for the first time after that.
 package slots
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // chunk is how many values are in a piece: so many that a piece is worth an allocation, and so few that to copy one takes
 // microseconds.
@@ -177,4 +180,40 @@ func SortByKey(list []uint64) []uint64 {
 		list, other = other, list
 	}
 	return list
+}
+
+// A File is the bytes of columns in a file. Check is called with the bytes that are going to be used; it may be called by several
+// goroutines. Fail gets the first error, also that of values which cannot be.
+type File struct {
+	Check func(b []byte) error
+	Fail  func(err error)
+}
+
+// In returns a column of values in a file, whose bytes were written by [Bytes]. Before values are used, valid is called with them and
+// the slot of the first one. It returns false if there are not n values.
+func In[T any](f *File, b []byte, n int, valid func(from int, values []T) error) (c Column[T], ok bool) {
+	size := int(unsafe.Sizeof(*new(T)))
+	if len(b) != n*size || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
+		return c, false
+	}
+	values := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+	return Mapped(values, func(from int, values []T) error {
+		if err := f.Check(Bytes(values)); err != nil {
+			return err
+		}
+		return valid(from, values)
+	}, f.Fail), true
+}
+
+// Bytes returns values without pointers as they are in memory.
+func Bytes[T any](values []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(*new(T))))
+}
+
+// Parts returns the bytes of all values, piece by piece.
+func (c *Column[T]) Parts() (all [][]byte) {
+	for _, values := range c.Chunks() {
+		all = append(all, Bytes(values))
+	}
+	return all
 }

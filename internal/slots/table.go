@@ -36,16 +36,28 @@ func (t *Table) Find(hash uint64, is func(slot uint32) bool) (slot uint32, ok bo
 // Add adds a slot. hashOf returns the hash of any slot of the table.
 func (t *Table) Add(hash uint64, slot uint32, hashOf func(slot uint32) uint64) {
 	if 5*(t.n+1) > 4*t.cells.Len() { // so that a look-up sees some three cells
-		old := t.cells
-		t.cells = Of(make([]uint32, max(16, 2*old.Len())))
-		for i := range uint32(old.Len()) {
-			if x := *old.At(i); x > 0 {
-				t.put(hashOf(x-1), x)
-			}
-		}
+		t.grow(hashOf)
 	}
 	t.put(hash, slot+1)
 	t.n++
+}
+
+// Grow makes room for half as many slots again.
+func (t *Table) Grow(hashOf func(slot uint32) uint64) {
+	for 8*t.n > 4*t.cells.Len() {
+		t.grow(hashOf)
+	}
+}
+
+// grow doubles the cells.
+func (t *Table) grow(hashOf func(slot uint32) uint64) {
+	old := t.cells
+	t.cells = Of(make([]uint32, max(16, 2*old.Len())))
+	for i := range uint32(old.Len()) {
+		if x := *old.At(i); x > 0 {
+			t.put(hashOf(x-1), x)
+		}
+	}
 }
 
 // put writes a cell.

@@ -171,7 +171,7 @@ func (s *Store[ID, T]) loadSnapshot(files *storeFiles) (*snapshot[ID, T], error)
 	if err != nil {
 		return nil, err
 	}
-	files.last = snap.identity
+	files.last, s.base = snap.identity, snap.run
 	s.serial = 1
 	s.swap([]*Run[ID, T]{snap.run}, LeastTail)
 	s.live.Store(int64(snap.run.live))
@@ -231,6 +231,9 @@ func (s *Store[ID, T]) replayAdd(text []byte, doc []uint64, seconds uint32) erro
 	if err == nil {
 		err = s.add(id, doc, seconds)
 	}
+	if err == nil && s.Replayed != nil {
+		s.Replayed(id, doc, s.seconds)
+	}
 	return err
 }
 
@@ -240,6 +243,9 @@ func (s *Store[ID, T]) replayDelete(text []byte) error {
 	if err == nil {
 		s.delete(id)
 		err = s.Err()
+	}
+	if err == nil && s.Replayed != nil {
+		s.Replayed(id, nil, 0)
 	}
 	return err
 }

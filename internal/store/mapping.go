@@ -83,6 +83,11 @@ func (m *Mapping) Check(p unsafe.Pointer, n int) error {
 	return nil
 }
 
+// CheckBytes is Check for a part of the mapping.
+func (m *Mapping) CheckBytes(b []byte) error {
+	return m.Check(unsafe.Pointer(unsafe.SliceData(b)), len(b))
+}
+
 // checkBlock checks a block. The error of a damaged one names its bytes in the file.
 func (m *Mapping) checkBlock(b int) error {
 	from := m.first + b*fileBlock

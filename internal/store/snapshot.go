@@ -100,7 +100,7 @@ func (w *blockWriter) flush() error {
 }
 
 // inBlocks calls block with all blocks of a snapshot: the columns as they are in the file, padded.
-func inBlocks(columns [columnCount][][]byte, block func(b []byte) error) error {
+func inBlocks(columns [][][]byte, block func(b []byte) error) error {
 	w := blockWriter{buf: make([]byte, 0, fileBlock), block: block}
 	for _, parts := range columns {
 		for _, part := range parts {
@@ -139,6 +139,21 @@ func WriteSnapshot[ID comparable, T Finder](path, version string, before uint64,
 // columns twice, once for the checksums and once to write them, so that nothing but the records is
 // kept in memory.
 func WriteColumns(path, kind, version string, before uint64, docs int, find Finder, ids idKind, columns [columnCount][][]byte, has int) (identity uint64, err error) {
+	return writeColumns(path, kind, version, columns[:], func(f *format.Writer, blocks int) {
+		f.Text(string(ids))
+		f.Uvarint(uint64(docs))
+		f.Uvarint(uint64(blocks))
+		f.Uint64(before)
+		for _, c := range columns[:has] {
+			f.Uvarint(uint64(length(c)))
+		}
+		f.EndRecord()
+		find.Write(f)
+	})
+}
+
+// writeColumns writes a file of columns. records writes what comes before the checksums of so many blocks.
+func writeColumns(path, kind, version string, columns [][][]byte, records func(f *format.Writer, blocks int)) (identity uint64, err error) {
 	var sums []uint64
 	inBlocks(columns, func(b []byte) error {
 		sums = append(sums, format.Checksum(b, uint64(len(sums))))
@@ -146,15 +161,7 @@ func WriteColumns(path, kind, version string, before uint64, docs int, find Find
 	})
 	var front bytes.Buffer
 	f := format.NewWriter(&front, kind, version)
-	f.Text(string(ids))
-	f.Uvarint(uint64(docs))
-	f.Uvarint(uint64(len(sums)))
-	f.Uint64(before)
-	for _, c := range columns[:has] {
-		f.Uvarint(uint64(length(c)))
-	}
-	f.EndRecord()
-	find.Write(f)
+	records(f, len(sums))
 	for i, s := range sums {
 		if f.Uint64(s); i%sumsPerRecord == sumsPerRecord-1 || i == len(sums)-1 {
 			f.EndRecord()
@@ -203,10 +210,11 @@ func openSnapshot[ID comparable, T Finder](path, version string, form *Form[T], 
 		return nil, err
 	}
 	m.sums, m.good = rec.sums, make([]atomic.Uint64, (len(rec.sums)+63)/64)
-	columns, err := m.placeColumns(len(m.data)-from.Len()-f.R.Buffered(), rec.lengths)
+	placed, err := m.placeColumns(len(m.data)-from.Len()-f.R.Buffered(), rec.lengths[:])
 	if err != nil {
 		return nil, err
 	}
+	columns := [columnCount][]byte(placed)
 	// Check the number of documents before memory is taken for them.
 	docs := rec.docs
 	if len(columns[1])/4 != docs || form.Words > 0 && len(columns[0])/8/form.Words != docs {
@@ -250,26 +258,32 @@ func readRecords[ID comparable, T Finder](f *format.Reader, form *Form[T], it *I
 		return rec, fmt.Errorf("neardup: %w: it holds %s ids, not %s", format.ErrVersion, format.Shown(string(kind)), it.Kind)
 	}
 	rec.find = form.Read(f)
-	for len(rec.sums) < blocks && f.Err == nil {
+	rec.sums = readSums(f, blocks)
+	return rec, f.Err
+}
+
+// readSums reads the checksums of so many blocks, which are the last records.
+func readSums(f *format.Reader, blocks int) (sums []uint64) {
+	for len(sums) < blocks && f.Err == nil {
 		if !f.Next() {
 			f.Fail("checksums are missing")
 			break
 		}
-		for range min(sumsPerRecord, blocks-len(rec.sums)) {
-			rec.sums = append(rec.sums, f.Uint64())
+		for range min(sumsPerRecord, blocks-len(sums)) {
+			sums = append(sums, f.Uint64())
 		}
 	}
 	if f.Err == nil && f.Next() {
 		f.Fail("unexpected records behind the checksums")
 	}
-	return rec, f.Err
+	return sums
 }
 
 // placeColumns returns the columns of the snapshot, as parts of the mapping, and sets m.first to
 // where they begin. records is the number of bytes that the records take. It checks that only zeros
 // lie between the records and the columns, and that the columns end where the file and the last of
 // the blocks in m.sums end.
-func (m *Mapping) placeColumns(records int, lengths [columnCount]int) (columns [columnCount][]byte, err error) {
+func (m *Mapping) placeColumns(records int, lengths []int) (columns [][]byte, err error) {
 	m.first = (records + firstColumn - 1) &^ (firstColumn - 1)
 	// No checksum covers the bytes between the records and the first column, but they must be
 	// zeros.
@@ -279,11 +293,11 @@ func (m *Mapping) placeColumns(records int, lengths [columnCount]int) (columns [
 		}
 	}
 	at := m.first
-	for i, n := range lengths {
+	for _, n := range lengths {
 		if n > len(m.data)-at {
 			return columns, format.Damaged("it ends early: %d bytes, and a column from byte %d to %d", len(m.data), at, at+n)
 		}
-		columns[i] = m.data[at : at+n : at+n]
+		columns = append(columns, m.data[at:at+n:at+n])
 		at = min(len(m.data), at+n+-n&(columnAlign-1))
 	}
 	if blocks := len(m.sums); at != len(m.data) || (at-m.first+fileBlock-1)/fileBlock != blocks {

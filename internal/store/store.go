@@ -34,6 +34,10 @@ type Store[ID comparable, T Finder] struct {
 	live  atomic.Int64                 // number of documents
 	err   atomic.Pointer[error]        // the first one
 	lost  error                        // what Open dropped of the journal; nil: nothing
+	base  *Run[ID, T]                  // the snapshot that Open found; nil: none
+
+	// Replayed, if set before Open, gets each change of the journal, in order: additions with their words, and deletions with nil.
+	Replayed func(id ID, doc []uint64, seconds uint32)
 
 	mu      sync.Mutex       // held by whoever changes the store
 	InTail  map[ID]uint32    // for every living document of the tail, its change
@@ -506,6 +510,17 @@ func (s *Store[ID, T]) Err() error {
 		return *err
 	}
 	return nil
+}
+
+// Base returns the snapshot that Open found, or nil. It stays as it was, whatever changes.
+func (s *Store[ID, T]) Base() *Run[ID, T] { return s.base }
+
+// Identity returns what tells the snapshot in the files from all others; 0 if there is none.
+func (s *Store[ID, T]) Identity() uint64 { return s.Files.last }
+
+// LookUp returns the ordinal of the document with an id, dead or alive.
+func (r *Run[ID, T]) LookUp(id ID, it *IDType[ID]) (ord uint32, ok bool, err error) {
+	return r.lookUp(id, it.hash(id), func(uint32) bool { return true })
 }
 
 // Lost returns an error that says what of the journal was dropped by Open, or nil.

@@ -2,11 +2,13 @@ package content
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
@@ -251,3 +253,62 @@ func (s *Store) Verify() {
 		}
 	}
 }
+
+// Columns is the number of columns of a store in a file, and Settings that of its settings.
+const (
+	Columns  = 3
+	Settings = 4
+)
+
+// Write returns the settings and columns of the store for a file, so that nothing has to be read when it is opened again.
+func (s *Store) Write() (settings []uint64, columns [][][]byte) {
+	s.digests.Grow(s.Digest)
+	settings = []uint64{uint64(s.Len()), uint64(s.used), uint64(s.digests.Len()), uint64(len(s.free))}
+	return settings, [][][]byte{s.entries.Parts(), s.digests.Cells().Parts(), {slots.Bytes(s.free)}}
+}
+
+// Attach gives an empty store what Write returned, from a file. It returns false if that does not fit together. The file of the
+// texts must be known.
+func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool {
+	n, size := int(settings[0]), s.file.Size()
+	if settings[0] > math.MaxInt32 || settings[1] > uint64(size) || settings[2] > settings[0] || settings[3] > settings[0] {
+		return false
+	}
+	var ok [2]bool
+	s.entries, ok[0] = slots.In(f, columns[0], n, func(_ int, values []entry) error {
+		for i := range values {
+			e := &values[i]
+			at, of := int64(e.place&(1<<placeBits-1)), form(e.place>>placeBits)
+			if of > mostForm || e.users < 0 || e.bytes > math.MaxInt32 ||
+				e.bytes > 0 && (at < textfile.Bytes(signature.Bytes(of.signed())) || at+textfile.Bytes(int(e.bytes)) > size) {
+				return errColumns
+			}
+		}
+		return nil
+	})
+	cells := len(columns[1]) / 4
+	var column slots.Column[uint32]
+	column, ok[1] = slots.In(f, columns[1], cells, func(_ int, values []uint32) error {
+		for _, v := range values {
+			if int(v) > n {
+				return errColumns
+			}
+		}
+		return nil
+	})
+	if !ok[0] || !ok[1] || cells&(cells-1) != 0 || int(settings[2]) > cells || len(columns[2]) != 4*int(settings[3]) || f.Check(columns[2]) != nil {
+		return false
+	}
+	s.digests, s.used = slots.TableOf(column, int(settings[2])), int64(settings[1])
+	for b := columns[2]; len(b) > 0; b = b[4:] {
+		free := binary.NativeEndian.Uint32(b)
+		if int(free) >= n || s.entries.At(free).users != 0 {
+			return false
+		}
+		s.free = append(s.free, free)
+	}
+	return true
+}
+
+// errColumns is the error of values that cannot be.
+var errColumns = format.Damaged("contents that cannot be in it")

@@ -195,10 +195,28 @@ func (x *index) sort(from, to int) {
 	if from == to {
 		return
 	}
-	first := len(x.runs)
-	for ; first > 0 && x.runs[first-1].to-x.runs[first-1].from <= 2*(to-from); first-- {
-		from = x.runs[first-1].from
+	first, start := len(x.runs), from
+	for ; first > 0 && x.runs[first-1].to-x.runs[first-1].from <= 2*(to-start); first-- {
+		start = x.runs[first-1].from
 	}
+	x.merge(first, start, to)
+}
+
+// compact makes one run of everything, without what was deleted.
+func (x *index) compact() error {
+	if x.deleted > 0 {
+		if err := x.renumber(); err != nil {
+			return err
+		}
+	}
+	if n := x.size(); len(x.runs) > 1 || x.tail.n > 0 {
+		x.merge(0, 0, n)
+	}
+	return nil
+}
+
+// merge makes a run, from..to−1, of the runs from the first one on and of the tail.
+func (x *index) merge(first, from, to int) {
 	merged := x.runs[first:]
 	r := run{from: from, to: to}
 	parallel.Each(bands, func(b int) {

@@ -92,6 +92,15 @@ func (g *Graph) IsSettled() bool {
 	return g.levels[signature.Long].isSettled() && g.levels[signature.Short].isSettled()
 }
 
+// IsNearlySettled reports whether Settle has little to do: most is sorted.
+func (g *Graph) IsNearlySettled() bool {
+	sorted, all := 0, 0
+	for l := range g.levels {
+		sorted, all = sorted+g.levels[l].tail.from, all+g.levels[l].size()
+	}
+	return 2*sorted > all
+}
+
 // Settle sorts what was added since the last call. It uses all processors. Its time is that of sorting, and each
 // signature takes part in it a few times at most while their number doubles.
 func (g *Graph) Settle() {

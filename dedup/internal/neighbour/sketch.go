@@ -72,9 +72,10 @@ func compareFrom(a, b *signature.Signature, band, n int) int {
 // read by several goroutines at once.
 type sketches struct {
 	memory int64                // how many bytes may be in memory
-	last   slots.Column[sketch] // from ordinal filed on
-	filed  int
-	file   *textfile.File // pages of the others; nil if there are none
+	mapped slots.Column[sketch] // of the first ordinals, in a file that outlives the program
+	filed  int                  // how many of the others are in a temporary file
+	file   *textfile.File       // pages of them; nil if there are none
+	last   slots.Column[sketch] // all others
 }
 
 // page is how many sketches are read at once from the file. A page has four kilobytes.
@@ -121,13 +122,26 @@ func (s *sketches) spill() error {
 
 // at copies a sketch.
 func (s *sketches) at(ord uint32, into *sketch) {
-	if int(ord) >= s.filed {
-		*into = *s.last.At(ord - uint32(s.filed))
+	k, filed := s.place(ord)
+	if k != nil {
+		*into = *k
 		return
 	}
 	buf := pageBuffers.Get().(*[]byte)
 	defer pageBuffers.Put(buf)
-	s.read(int(ord)/page, buf, func(p *sketchPage) { copy(into[:], p[int(ord)%page*len(sketch{}):]) })
+	s.read(filed/page, buf, func(p *sketchPage) { copy(into[:], p[filed%page*len(sketch{}):]) })
+}
+
+// place returns a sketch, or where it is in the temporary file.
+func (s *sketches) place(ord uint32) (k *sketch, filed int) {
+	n := int(ord) - s.mapped.Len()
+	switch {
+	case n < 0:
+		return s.mapped.At(ord), 0
+	case n < s.filed:
+		return nil, n
+	}
+	return s.last.At(uint32(n - s.filed)), 0
 }
 
 // pageBuffers are for reading pages.
@@ -150,7 +164,8 @@ func (s *sketches) gather(list []uint64, into []sketch) []sketch {
 	into = slices.Grow(into[:0], len(list))[:len(list)]
 	if s.filed == 0 {
 		for i, e := range list {
-			into[i] = *s.last.At(uint32(e))
+			k, _ := s.place(uint32(e))
+			into[i] = *k
 		}
 		return into
 	}
@@ -162,19 +177,20 @@ func (s *sketches) gather(list []uint64, into []sketch) []sketch {
 	buf := pageBuffers.Get().(*[]byte)
 	defer pageBuffers.Put(buf)
 	for i := 0; i < len(order); {
-		ord := uint32(order[i] >> 32)
-		if int(ord) >= s.filed {
-			into[uint32(order[i])] = *s.last.At(ord - uint32(s.filed))
+		k, filed := s.place(uint32(order[i] >> 32))
+		if k != nil {
+			into[uint32(order[i])] = *k
 			i++
 			continue
 		}
-		number, next := int(ord)/page, i
-		for next < len(order) && int(order[next]>>32)/page == number {
+		first, end := filed/page*page, s.mapped.Len()+min(filed/page*page+page, s.filed)
+		next := i
+		for next < len(order) && int(order[next]>>32) < end {
 			next++
 		}
-		s.read(number, buf, func(p *sketchPage) {
+		s.read(first/page, buf, func(p *sketchPage) {
 			for _, o := range order[i:next] {
-				copy(into[uint32(o)][:], p[int(o>>32)%page*len(sketch{}):])
+				copy(into[uint32(o)][:], p[(int(o>>32)-s.mapped.Len()-first)*len(sketch{}):])
 			}
 		})
 		i = next
@@ -185,7 +201,7 @@ func (s *sketches) gather(list []uint64, into []sketch) []sketch {
 // snapshot returns the sketches as they are now.
 func (s *sketches) snapshot() sketches {
 	c := *s
-	c.last = s.last.Snapshot()
+	c.mapped, c.last = s.mapped.Snapshot(), s.last.Snapshot()
 	return c
 }
 

@@ -1,0 +1,181 @@
+package dedup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/internal/format"
+	"github.com/neardup/neardup/internal/slots"
+	"github.com/neardup/neardup/internal/store"
+)
+
+// This file keeps in PATH.index what a search needs: what is known of each document, of each content, and the lists of the bands. All
+// of it follows from the other files, but to make it again takes as long as adding all documents. It is written with a
+// snapshot, which it names. An index of another snapshot is of no use, and is replaced with the next snapshot. Opening maps it, and checks
+// a part of it when that part is first used.
+//
+// The columns are as in memory, so machines of another byte order pass the file over.
+
+const (
+	indexKind    = "documents-index"
+	indexFormat  = 1       // must be raised when a column changes
+	leastIndexed = 1 << 12 // with fewer documents, reading them takes no time
+)
+
+// The settings of an index, before those of the contents and of the graph.
+const (
+	setFormat = iota
+	setSnapshot
+	setAdded
+	setSeconds
+	setDocuments
+	ownSettings
+)
+
+const ownIndexColumns = 2 // documents and chains
+
+// indexPath returns the path of the index.
+func (f *documentFiles[ID]) indexPath() string { return f.path + ".index" }
+
+// writeIndex writes the index of the snapshot that has just been written, in which the ordinal of a document is its slot. From then
+// on ids are read from the snapshot.
+func (d *Deduplicator[ID]) writeIndex() error {
+	if d.unread || d.docs.Len() != d.live || d.live < leastIndexed || !store.HostIsLittle {
+		return nil
+	}
+	settings, columns, err := d.graph.Write()
+	if err != nil {
+		return err
+	}
+	more, contents := d.contents.Write()
+	own := []uint64{setFormat: indexFormat, setSnapshot: d.files.Identity(), setAdded: uint64(d.added), setSeconds: uint64(d.seconds), setDocuments: uint64(d.docs.Len())}
+	all := append([][][]byte{d.docs.Parts(), d.chains.Parts()}, append(contents, columns...)...)
+	if err := store.WriteMapped(d.files.indexPath(), indexKind, d.files.version, append(append(own, more...), settings...), all); err != nil {
+		os.Remove(d.files.indexPath())
+		return fmt.Errorf("neardup: all documents are on the disk, but what makes the next opening fast is not: %w", err)
+	}
+	d.files.indexed = true
+	return nil
+}
+
+// attach maps the index of the snapshot that was opened. It reports whether there is one. texts must be known.
+func (d *Deduplicator[ID]) attach() bool {
+	f := d.files
+	base := f.Base()
+	if base == nil || !store.HostIsLittle {
+		return false
+	}
+	m, settings, columns, err := store.OpenMapped(f.indexPath(), indexKind, f.version)
+	if err != nil || len(settings) != ownSettings+content.Settings+neighbour.Settings || len(columns) != ownIndexColumns+content.Columns+neighbour.Columns ||
+		settings[setFormat] != indexFormat || settings[setSnapshot] != f.Identity() || settings[setDocuments] != uint64(base.Len()) {
+		return false // it is of another snapshot, or damaged; then it is made again
+	}
+	file := &slots.File{
+		Check: func(b []byte) error { return m.CheckBytes(b) },
+		Fail:  func(err error) { f.Fail(fmt.Errorf("%w; without %s, everything is read again", err, f.indexPath())) },
+	}
+	n := base.Len()
+	ofContents := columns[ownIndexColumns:]
+	ofGraph := ofContents[content.Columns:]
+	if !d.contents.Attach(file, settings[ownSettings:], ofContents) ||
+		!d.graph.Attach(file, settings[ownSettings+content.Settings:], ofGraph, d.contents.Len()) {
+		d.empty()
+		return false
+	}
+	contents := d.contents.Len()
+	var ok [2]bool
+	d.docs, ok[0] = slots.In(file, columns[0], n, func(from int, values []storedDocument) error { return validDocuments(from, values, n, contents) })
+	d.chains, ok[1] = slots.In(file, columns[1], contents, func(_ int, values []chain) error {
+		for _, c := range values {
+			if (c.first == gone) != (c.last == gone) || c.first != gone && (c.first > c.last || int(c.last) >= n) {
+				return errIndex
+			}
+		}
+		return nil
+	})
+	if !ok[0] || !ok[1] {
+		d.empty()
+		return false
+	}
+	d.names.base, d.live, f.indexed, f.mapping = base, n, true, m
+	d.added, d.seconds = max(d.added, int(settings[setAdded])), uint32(settings[setSeconds])
+	return true
+}
+
+// validDocuments returns an error for documents that cannot be there, such as ones whose lists have no end.
+func validDocuments(from int, values []storedDocument, n, contents int) error {
+	for i := range values {
+		doc, at := &values[i], uint32(from+i)
+		if int(doc.content) >= contents || doc.prev != gone && doc.prev >= at || doc.next != gone && (doc.next <= at || int(doc.next) >= n) ||
+			doc.number < 0 || i > 0 && doc.number <= values[i-1].number {
+			return errIndex
+		}
+	}
+	return nil
+}
+
+// errIndex is the error of documents that cannot be there.
+var errIndex = format.Damaged("documents that cannot be in it")
+
+// replay makes the changes that the journal has since the snapshot of the index. After an error the files have it.
+func (d *Deduplicator[ID]) replay(changes []change[ID]) {
+	texts, added := d.contents.File(), d.added
+	for _, c := range changes {
+		if c.words == nil {
+			d.delete(c.id)
+			continue
+		}
+		s, err := content.Decode(c.words)
+		if err == nil {
+			err = errors.Join(s.Load(texts), d.graph.MakeRoom())
+		}
+		if err != nil {
+			d.files.Fail(err)
+			return
+		}
+		d.added = s.Number
+		d.keep(c.id, &s.Document, c.seconds)
+	}
+	d.added = max(d.added, added)
+}
+
+// A change is what the journal has of an addition, or, without words, of a deletion.
+type change[ID comparable] struct {
+	id      ID
+	words   []uint64
+	seconds uint32
+}
+
+// Names are the ids of documents by their slots: those of the snapshot in the files, and in memory those that were added since.
+type names[ID comparable] struct {
+	base *store.Run[ID, *everAdded] // nil if all are in memory
+	last slots.Column[ID]
+	fail func(err error)
+}
+
+// at returns the id of a document.
+func (n *names[ID]) at(slot uint32) ID {
+	first := n.first()
+	if slot >= first {
+		return *n.last.At(slot - first)
+	}
+	id, err := n.base.IDs.At(slot)
+	if err != nil {
+		n.fail(err)
+	}
+	return id
+}
+
+// first returns the slot of the first id in memory.
+func (n *names[ID]) first() uint32 {
+	if n.base == nil {
+		return 0
+	}
+	return uint32(n.base.Len())
+}
+
+// snapshot returns the ids as they are now.
+func (n *names[ID]) snapshot() names[ID] { return names[ID]{n.base, n.last.Snapshot(), n.fail} }
