@@ -157,13 +157,16 @@ func (c *Column[T]) Chunks() (all [][]T) {
 	return all
 }
 
-// SortByKey sorts a list by the upper halves of its entries, the keys, and keeps the order of equal ones. It is a radix sort in
-// three passes, and needs as much memory again.
-func SortByKey(list []uint64) []uint64 {
-	const width = 11
+// SortByKey sorts a list by the upper halves of its entries, the keys, of which only so many of the upper bits are not 0: 24 or 32. It
+// keeps the order of equal ones. It is a radix sort in two or three passes, and needs as much memory again.
+func SortByKey(list []uint64, bits int) []uint64 {
+	width := 12
+	if bits > 24 {
+		width = 11
+	}
 	other := make([]uint64, len(list))
-	for shift := 32; shift < 64; shift += width {
-		var ends [1 << width]int
+	for shift := 64 - bits; shift < 64; shift += width {
+		var ends [1 << 12]int
 		for _, e := range list {
 			ends[e>>shift&(1<<width-1)]++
 		}

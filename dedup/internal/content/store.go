@@ -60,7 +60,7 @@ func (s *Contents) Used(m *Maker) []uint32 {
 			list = append(list, e.digest>>32<<32|uint64(i))
 		}
 	}
-	list = slots.SortByKey(list)
+	list = slots.SortByKey(list, 32)
 	used := make([]uint32, len(list))
 	for i, e := range list {
 		used[i] = uint32(e)

@@ -3,6 +3,7 @@ package neighbour
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
@@ -36,9 +37,9 @@ const (
 	hub = 8192
 )
 
-// agreements are how many values must agree in a bucket, in one of more than hub, and in one that is
+// agreements are how many values must agree, beside the key, in a bucket, in one of more than hub, and in one that is
 // still larger.
-var agreements = [...]int{rows, 8, 20}
+var agreements = [...]int{0, 8, 20}
 
 // none is the ordinal of nothing.
 const none = ^uint32(0)
@@ -47,7 +48,6 @@ const none = ^uint32(0)
 // be used again at once.
 type index struct {
 	level    signature.Level
-	texts    Signatures
 	sketches sketches
 	slots    slots.Column[uint32] // by ordinal; none if the signature was deleted
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
@@ -91,12 +91,6 @@ func (x *index) ordinal(slot uint32) uint32 {
 
 // slot returns the slot of an ordinal, or none.
 func (x *index) slot(ord uint32) uint32 { return *x.slots.At(ord) }
-
-// signature returns the signature of an ordinal that has a slot.
-func (x *index) signature(ord uint32) (s signature.Signature) {
-	x.texts.Signature(x.slot(ord), x.level, &s)
-	return s
-}
 
 // remove removes the signature of a slot, if there is one.
 func (x *index) remove(slot uint32) {
@@ -167,10 +161,9 @@ func (x *index) renumber() error {
 	return nil
 }
 
-// snapshot returns the index as it is now, with the signatures that texts has.
-func (x *index) snapshot(texts Signatures) index {
+// snapshot returns the index as it is now.
+func (x *index) snapshot() index {
 	s := *x
-	s.texts = texts
 	s.sketches, s.slots, s.ordinals = x.sketches.snapshot(), x.slots.Snapshot(), x.ordinals.Snapshot()
 	s.runs, s.tail.blocks = slices.Clone(x.runs), slices.Clone(x.tail.blocks)
 	return s
@@ -255,7 +248,7 @@ func (x *index) orderHubs(band int, list []uint64) []uint64 {
 			continue
 		}
 		bucket := list[i : i+bucketEnd(list[i:])]
-		all := x.signatures(bucket)
+		all := x.sketches.gather(bucket, nil)
 		order := make([]int, len(bucket))
 		for k := range order {
 			order[k] = k
@@ -272,17 +265,6 @@ func (x *index) orderHubs(band int, list []uint64) []uint64 {
 	return list
 }
 
-// signatures returns the signatures of the entries of a bucket. That of an entry without a slot is empty.
-func (x *index) signatures(bucket []uint64) []signature.Signature {
-	all := make([]signature.Signature, len(bucket))
-	for i, e := range bucket {
-		if x.slot(uint32(e)) != none {
-			all[i] = x.signature(uint32(e))
-		}
-	}
-	return all
-}
-
 // bucketEnd returns how many entries at the beginning of a sorted list have the same key.
 func bucketEnd(list []uint64) int {
 	end := 1
@@ -294,11 +276,11 @@ func bucketEnd(list []uint64) int {
 
 // sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already.
 func sortByKey(list []uint64) []uint64 {
-	if len(list) < 1<<11 {
+	if len(list) < 1<<12 {
 		slices.Sort(list)
 		return list
 	}
-	return slots.SortByKey(list)
+	return slots.SortByKey(list, keyBits)
 }
 
 // A bucket is the part of a list with a key.
@@ -355,30 +337,16 @@ func find(list *slots.Column[uint64], from int, least uint64) int {
 	return low
 }
 
-// narrow returns a part of a bucket of more than hub entries: those that agree with a signature in the first n values from the
-// beginning of the band, and perhaps some that were deleted.
-func (x *index) narrow(b bucket, s *signature.Signature, band, n int) bucket {
-	// from returns where those begin of which compareFrom is at least least. Deleted ones are passed over: nobody knows their
-	// values.
+// narrow returns the part of a bucket of more than hub entries that agrees with a sketch in the first n values from the beginning
+// of the band.
+func (x *index) narrow(b bucket, k *sketch, band, n int) bucket {
+	// from returns where those begin of which compareFrom is at least least.
 	from := func(b bucket, least int) int {
-		low, high := 0, b.len()
-		for low < high {
-			m := (low + high) / 2
-			at := m
-			for at < high && x.slot(b.ord(at)) == none {
-				at++
-			}
-			if at == high {
-				high = m
-				continue
-			}
-			if other := x.signature(b.ord(at)); compareFrom(&other, s, band, n) < least {
-				low = at + 1
-			} else {
-				high = m
-			}
-		}
-		return low
+		return sort.Search(b.len(), func(i int) bool {
+			var other sketch
+			x.sketches.at(b.ord(i), &other)
+			return compareFrom(&other, k, band, n) >= least
+		})
 	}
 	b.from += from(b, 0)
 	b.to = b.from + from(b, 1)

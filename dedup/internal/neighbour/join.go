@@ -81,7 +81,6 @@ type join struct {
 	ends     []int    // of the buckets
 	most     int      // entries at a time
 	sketches []sketch // of the entries
-	isShort  []bool   // which of a bucket have a short signature, by which they are compared with others that have one
 	near     []nearPair
 }
 
@@ -105,8 +104,9 @@ func (j *join) run(ctx context.Context) {
 // runPart goes through the buckets of a part of the keys.
 func (j *join) runPart(ctx context.Context, part, parts uint64) {
 	list := make([]uint64, 0, uint64(j.size())/parts*9/8)
+	all := j.deleted == 0
 	take := func(e uint64) {
-		if e>>32*parts>>32 == part && j.slot(uint32(e)) != none {
+		if (parts == 1 || e>>32*parts>>32 == part) && (all || j.slot(uint32(e)) != none) {
 			list = append(list, e)
 		}
 	}
@@ -143,7 +143,7 @@ func (j *join) bucket(bucket []uint64) {
 		return
 	}
 	ordered := j.orderHubs(j.band, slices.Clone(bucket))
-	all := j.signatures(ordered)
+	all := j.index.sketches.gather(ordered, nil)
 	part := func(from, n int) (to int) {
 		for to = from + 1; to < len(ordered) && compareFrom(&all[from], &all[to], j.band, n) == 0; to++ {
 		}
@@ -191,32 +191,15 @@ func (j *join) compareAll() {
 
 // compare finds the neighbours among the entries of a bucket.
 func (j *join) compare(bucket []uint64, sketches []sketch) {
-	j.isShort = append(j.isShort[:0], make([]bool, len(bucket))...)
-	if j.level == signature.Long {
-		short := &j.graph.levels[signature.Short]
-		for i, e := range bucket {
-			j.isShort[i] = short.size() > 0 && short.has(j.slot(uint32(e)))
-		}
-	}
 	least := leastAgreement[j.level]
-	var x, y signature.Signature
 	for a := range sketches {
-		isRead := false
 		for b := range sketches[:a] {
-			if sketches[a].agreement(&sketches[b]) < least || j.isShort[a] && j.isShort[b] {
+			n := agreement(sketches[a].same(&sketches[b]))
+			if n < least {
 				continue
 			}
 			slotA, slotB := j.slot(uint32(bucket[a])), j.slot(uint32(bucket[b]))
-			p := nearPair{a: min(slotA, slotB), b: max(slotA, slotB)}
-			if j.found.has(p) {
-				continue
-			}
-			if !isRead {
-				x, isRead = j.signature(uint32(bucket[a])), true
-			}
-			y = j.signature(uint32(bucket[b]))
-			if n := x.Agreement(&y); n >= least {
-				p.agreement = uint8(n)
+			if p := (nearPair{min(slotA, slotB), max(slotA, slotB), uint8(n)}); !j.found.has(p) && !j.isOther(slotA, slotB) {
 				j.near = append(j.near, p)
 			}
 		}
@@ -225,6 +208,13 @@ func (j *join) compare(bucket []uint64, sketches []sketch) {
 			j.near = j.near[:0]
 		}
 	}
+}
+
+// isOther reports whether two contents are compared by the other level: two that both have short signatures are compared by these
+// alone.
+func (j *join) isOther(a, b uint32) bool {
+	short := &j.graph.levels[signature.Short]
+	return j.level == signature.Long && short.size() > 0 && short.has(a) && short.has(b)
 }
 
 // A nearPair is two neighbours, a < b by slot.
@@ -244,7 +234,7 @@ type pairs struct {
 type pairTable struct {
 	sync.RWMutex
 	keys   []uint64 // the slots of a pair, a in the upper half; 0 if there is none, as no pair is
-	agrees []uint8  // in how many values less 1
+	agrees []uint8  // in how many values
 	n      int
 }
 
@@ -283,7 +273,7 @@ func (s *pairs) add(all []nearPair) {
 			t.grow(s)
 		}
 		if i := t.at(key, hash); t.keys[i] == 0 {
-			t.keys[i], t.agrees[i] = key, p.agreement-1
+			t.keys[i], t.agrees[i] = key, p.agreement
 			t.n++
 			s.n.Add(1)
 		}
@@ -314,7 +304,7 @@ func (s *pairs) lists() *Lists {
 		for i := range s.parts {
 			for k, key := range s.parts[i].keys {
 				if key != 0 {
-					take(uint32(key>>32), uint32(key), int32(s.parts[i].agrees[k])+1)
+					take(uint32(key>>32), uint32(key), int32(s.parts[i].agrees[k]))
 				}
 			}
 		}

@@ -21,10 +21,10 @@ import (
 // leastAgreement is in how many of 128 values neighbours agree: a similarity of about 0.25 by pairs of words, and of 0.31 by
 // runs of characters, which texts of one subject share by chance. In 14 collections with truth, two of 6,600
 // near-duplicates share less (docs/dedup.md).
-var leastAgreement = [signature.Levels]int{signature.Long: 32, signature.Short: 40}
+var leastAgreement = [signature.Levels]int32{signature.Long: 32, signature.Short: 40}
 
-// Signatures are where the signatures are, which take too much memory to be kept here. Digest returns a hash of the content in
-// a slot, by which some of equally near neighbours are chosen.
+// Signatures are where the signatures are, which take too much memory to be kept here: a search needs that of its point. Digest
+// returns a hash of the content in a slot, by which some of equally near neighbours are chosen.
 type Signatures interface {
 	Signature(slot uint32, l signature.Level, into *signature.Signature)
 	Digest(slot uint32) uint64
@@ -44,7 +44,7 @@ func New(texts Signatures, memory int64) *Graph {
 	g := &Graph{texts: texts, memory: memory}
 	for l := range g.levels {
 		x := &g.levels[l]
-		x.level, x.texts = signature.Level(l), texts
+		x.level = signature.Level(l)
 		x.sketches.memory, x.tail.memory = max(memory/sketchShare, leastMemory), min(max(memory/keyShare, leastMemory), mostKeys)
 	}
 	return g
@@ -122,7 +122,7 @@ func (g *Graph) has(slot uint32) (has [signature.Levels]bool) {
 func (g *Graph) Snapshot(texts Signatures) *Graph {
 	c := &Graph{texts: texts, memory: g.memory}
 	for l := range g.levels {
-		c.levels[l] = g.levels[l].snapshot(texts)
+		c.levels[l] = g.levels[l].snapshot()
 	}
 	return c
 }
@@ -143,7 +143,7 @@ func (g *Graph) At(slot uint32) Point { return Point{Slot: slot} }
 // A Near is a neighbour of a point.
 type Near struct {
 	Slot      uint32 // None for the guest
-	Agreement int32  // in how many values the signatures agree
+	Agreement int32  // in how many values the signatures agree, by their sketches
 }
 
 // A Searcher searches a settled graph, for one goroutine. It may see the graph with a guest, a content that is
@@ -196,31 +196,36 @@ func (s *Searcher) Neighbours(p Point) []Near {
 func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]bool) {
 	q := query{Searcher: s, index: &s.graph.levels[l], hasShort: has[signature.Short], self: none, without: none}
 	q.begin()
+	var of signature.Signature
 	if p.Set != nil {
-		q.of = p.Set.Of[l]
+		of = p.Set.Of[l]
 	} else {
 		q.self = q.ordinal(p.Slot)
-		q.of = q.signature(q.self)
+		s.graph.texts.Signature(p.Slot, l, &of)
 		q.see(q.self)
 		if s.guest != nil && s.guest.Set.Has[l] {
-			q.guest = &s.guest.Set.Of[l]
+			q.guestOf = &s.guest.Set.Of[l]
+			k := sketchOf(q.guestOf)
+			q.guest = &k
 		}
 	}
-	q.sketch = sketchOf(&q.of)
+	q.of = sketchOf(&of)
 	if s.without != None {
 		q.without = q.ordinal(s.without)
 	}
 	guestShares := false
 	for band := range bands {
-		key := keyOf(&q.of, band)
+		key := keyOf(&of, band)
 		size := q.look(band, key)
 		agree := q.mustAgree(band, key, size)
 		q.takeSorted(band, agree)
 		q.takeUnsorted(band, key, agree)
-		guestShares = guestShares || q.guest != nil && keyOf(q.guest, band) == key && compareFrom(q.guest, &q.of, band, agree) == 0
+		guestShares = guestShares || q.guestShares(band, key, agree)
 	}
 	if guestShares && !q.isOther(s.guest.Set.Has[signature.Short]) {
-		q.append(None, q.guest)
+		if a := agreement(q.of.same(q.guest)); a >= leastAgreement[l] {
+			q.found = append(q.found, Near{None, a})
+		}
 	}
 }
 
@@ -228,11 +233,11 @@ func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]boo
 type query struct {
 	*Searcher
 	*index
-	of            signature.Signature
-	sketch        sketch
-	hasShort      bool                 // the point has a short signature
-	guest         *signature.Signature // nil if there is none, or it is the point
-	self, without uint32               // the ordinals of the point and of the one that is left out, or none
+	of            sketch
+	hasShort      bool    // the point has a short signature
+	guest         *sketch // nil if there is none, or it is the point
+	guestOf       *signature.Signature
+	self, without uint32 // the ordinals of the point and of the one that is left out, or none
 }
 
 // begin begins a search: nothing has been seen in it.
@@ -317,31 +322,25 @@ func (q *query) isOther(hasShort bool) bool {
 	return q.level == signature.Long && q.hasShort && hasShort
 }
 
+// guestShares reports whether there is a guest that agrees with the point in the first n values from the beginning of a band.
+func (q *query) guestShares(band int, key uint32, n int) bool {
+	return q.guest != nil && keyOf(q.guestOf, band) == key && compareFrom(q.guest, &q.of, band, n) == 0
+}
+
 // take appends what an ordinal stands for, if it is a neighbour and has not been seen yet.
 func (q *query) take(ord uint32, band, agree int) {
 	var k sketch
-	if q.sketches.at(ord, &k); q.sketch.agreement(&k) < leastAgreement[q.level] {
+	q.sketches.at(ord, &k)
+	same := q.of.same(&k)
+	if agreement(same) < leastAgreement[q.level] {
 		return
 	}
 	slot := q.slot(ord)
 	if slot == none || ord == q.without || q.isOther(q.graph.levels[signature.Short].has(slot)) {
 		return
 	}
-	if q.seen[q.level][ord/64]>>(ord%64)&1 > 0 {
-		return
-	}
-	x := q.signature(ord)
-	if compareFrom(&x, &q.of, band, agree) != 0 { // it may share another band
-		return
-	}
-	q.see(ord)
-	q.append(slot, &x)
-}
-
-// append appends a slot, if its signature agrees in enough values.
-func (q *query) append(slot uint32, x *signature.Signature) {
-	if a := q.of.Agreement(x); a >= leastAgreement[q.level] {
-		q.found = append(q.found, Near{slot, int32(a)})
+	if compareFrom(&k, &q.of, band, agree) == 0 && !q.see(ord) { // or else it may share another band
+		q.found = append(q.found, Near{slot, agreement(same)})
 	}
 }
 
@@ -350,7 +349,8 @@ func (q *query) append(slot uint32, x *signature.Signature) {
 func (q *query) count(band int, key uint32, n int) (size int) {
 	count := func(ord uint32) {
 		if slot := q.slot(ord); slot != none && ord != q.without {
-			if x := q.signature(ord); compareFrom(&x, &q.of, band, n) == 0 {
+			var k sketch
+			if q.sketches.at(ord, &k); compareFrom(&k, &q.of, band, n) == 0 {
 				size++
 			}
 		}
@@ -373,7 +373,7 @@ func (q *query) count(band int, key uint32, n int) (size int) {
 			}
 		}
 	})
-	if q.guest != nil && compareFrom(q.guest, &q.of, band, n) == 0 {
+	if q.guestShares(band, key, n) {
 		size++
 	}
 	if q.self == none { // the point is in no list

@@ -67,13 +67,14 @@ func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (n
 		delete(found, slot)
 		for other := range found {
 			set := all[other]
-			a := 0
+			same := 0
 			for i := range signature.Values {
-				if sig.Value(i) == set.Of[l].Value(i) {
-					a++
+				if sig.Value(i)%16 == set.Of[l].Value(i)%16 {
+					same++
 				}
 			}
-			if level, _ := common(own.Has, set.Has); level == l && a >= leastAgreement[l] {
+			a := int(agreement(same))
+			if level, _ := common(own.Has, set.Has); level == l && a >= int(leastAgreement[l]) {
 				near = append(near, Near{other, int32(a)})
 			}
 		}
@@ -81,14 +82,14 @@ func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (n
 	return sorted(near)
 }
 
-// agree reports whether two signatures agree in n values from the beginning of a band.
+// agree reports whether two signatures agree in n values from the beginning of a band: by the key in three, by their sketches in all.
 func agree(a, b *signature.Signature, band, n int) bool {
 	for i := range n {
-		if at := (3*band + i) % signature.Values; a.Value(at) != b.Value(at) {
+		if at := (3*band + i) % signature.Values; a.Value(at)%16 != b.Value(at)%16 {
 			return false
 		}
 	}
-	return true
+	return keyOf(a, band) == keyOf(b, band)
 }
 
 func sorted(near []Near) []Near {
@@ -368,7 +369,7 @@ func TestHub(t *testing.T) {
 	}
 	// All agree in so many values from the beginning of the first band, and in 36 others of which no two are in one band. Those
 	// of a group agree in the values up to the fewest that must agree next.
-	for deep, next := range map[int]int{agreements[0]: agreements[1], agreements[1] - 1: agreements[1], agreements[2] - 1: agreements[2]} {
+	for deep, next := range map[int]int{rows: agreements[1], agreements[1] - 1: agreements[1], agreements[2] - 1: agreements[2]} {
 		rnd := rand.New(rand.NewPCG(uint64(deep), 4))
 		const groups = 150
 		common := randomSignature(rnd)

@@ -1,0 +1,103 @@
+package dedup
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// made text number n of a benchmark: 180 of 30,000 words, some of them frequent. A tenth are copies of another with a twentieth of
+// the words replaced.
+func benchText(n int) string {
+	rnd := rand.New(rand.NewPCG(uint64(n), 7))
+	word := func() int { return int(30_000 * rnd.Float64() * rnd.Float64() * rnd.Float64()) }
+	of := n
+	if n%10 == 9 {
+		of = n - 1 - rnd.IntN(9)
+	}
+	base := rand.New(rand.NewPCG(uint64(of), 8))
+	var b strings.Builder
+	for range 180 {
+		w := int(30_000 * base.Float64() * base.Float64() * base.Float64())
+		if of != n && rnd.IntN(20) == 0 {
+			w = word()
+		}
+		fmt.Fprintf(&b, "w%d ", w)
+	}
+	return b.String()
+}
+
+// benchFiles makes a Deduplicator of n texts in files, and returns their path.
+func benchFiles(b *testing.B, n int) string {
+	path := filepath.Join(b.TempDir(), "documents")
+	d, err := Open[int](path, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = d.AddAll(bg, func(yield func(int, string) bool) {
+		for i := range n {
+			if !yield(i, benchText(i)) {
+				return
+			}
+		}
+	})
+	if err == nil {
+		err = d.Close()
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	return path
+}
+
+// BenchmarkOpen opens a Deduplicator in files, and searches once.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			path := benchFiles(b, n)
+			for i := 0; b.Loop(); i++ {
+				d, err := Open[int](path, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if found := listed(d.Search(benchText(i * 10 % n))); len(found) == 0 {
+					b.Fatal("a text does not find itself")
+				}
+				b.StopTimer()
+				if err := d.Close(); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkExistsAndAdd puts texts into a Deduplicator in files that was just opened, unless there is a near-duplicate.
+func BenchmarkExistsAndAdd(b *testing.B) {
+	for _, n := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			d, err := Open[int](benchFiles(b, n), Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer d.Close()
+			var took []time.Duration
+			for i := n; b.Loop(); i++ {
+				start := time.Now()
+				if _, err := d.ExistsAndAdd(i, benchText(i)); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(start))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+			b.ReportMetric(float64(took[len(took)-1].Microseconds()), "max-µs")
+		})
+	}
+}
