@@ -18,10 +18,10 @@ import (
 	"github.com/neardup/neardup/dedup/internal/signature"
 )
 
-// leastAgreement is in how many of 128 values neighbours agree: a similarity of about 0.25 by pairs of words, and of 0.31 by
-// runs of characters, which texts of one subject share by chance. In 14 collections with truth, two of 6,600
-// near-duplicates share less (docs/dedup.md).
-var leastAgreement = [signature.Levels]int32{signature.Long: 32, signature.Short: 40}
+// leastAgreement is in how many of 128 values neighbours agree: a similarity of about 0.28 by pairs of words, and of 0.34 by
+// runs of characters, which texts of one subject share by chance. With 32 and 40, and with 38 and 45, the sets in docs/dedup.md come
+// out alike; but with less, chance finds neighbours for most of some million texts (docs/dedup.md).
+var leastAgreement = [signature.Levels]int32{signature.Long: 36, signature.Short: 43}
 
 // Signatures are where the signatures are, which take too much memory to be kept here: a search needs that of its point. Digest
 // returns a hash of the content in a slot, by which some of equally near neighbours are chosen.
