@@ -3,6 +3,7 @@ package neardup
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/kernel"
@@ -112,13 +113,10 @@ func (f *Fingerprinter) SignRecord(rec Record, m MinHash) Signature {
 }
 
 // empty returns the signature of the empty set.
-func (m MinHash) empty() Signature {
-	s := make(Signature, m.values())
-	for i := range s {
-		s[i] = minhash.EmptyBin
-	}
-	return s
-}
+func (m MinHash) empty() Signature { return append(Signature(nil), emptyBins[:m.values()]...) }
+
+// emptyBins is the longest signature of the empty set. To copy it takes less time than to write the values one by one.
+var emptyBins = slices.Repeat([]uint32{minhash.EmptyBin}, minhash.MaxValues)
 
 // Merge changes s to the signature of the union of both sets: of the documents of a site, or of the
 // paragraphs of a text that were signed one by one. The result equals that of signing the union. It

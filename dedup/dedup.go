@@ -5,7 +5,7 @@
 // # What an answer depends on
 //
 // How similar two documents are depends on these two alone. How likely they are near-duplicates, and of which kind,
-// depends on their neighbourhood too: on the documents that have at least a fifth of their features in
+// depends on their neighbourhood too: on the documents that have more than a quarter of their features in
 // common with one of them. So it depends on no others: of two collections that have nothing in common,
 // together, the pairs are those of one and those of the other. It makes no difference in which order documents
 // came, whether some were there and have gone, or whether parts of the collection were merged. Search says of a
@@ -70,14 +70,15 @@ import (
 //
 // Two documents are near-duplicates if the probability for it is at least one half, unless the options say otherwise, and
 // if their [neardup.Kind] is one that counts. Every pair that is reported was compared as a whole. Two documents are
-// compared only if their MinHash signatures share a band and agree in a fifth of their values; of the pairs that
+// compared only if their MinHash signatures share a band and agree in 28 % of their values; of the pairs that
 // share half of their pairs of words, one in 270 is not.
 //
 // Documents with equal words and features are stored once, so a thousand copies of a page take little more memory than
 // one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A
-// different document takes its normalized text and about 700 bytes. Memory follows the largest number of
-// documents held at one time; ids that are replaced or deleted do not add to it. A Deduplicator holds at most 2³⁰
-// documents; adding more is an error.
+// document takes about 110 bytes of memory and its id; the rest goes to files when it takes more than its part of
+// [Options.Memory]. Memory follows the largest number of documents held at one time, and at most twice as many; ids that are
+// replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more of each document in memory, unless
+// they are in its files. It holds at most 2³⁰ documents; adding more is an error.
 //
 // [New] makes a Deduplicator in memory. [Open] makes one whose documents are also in files, and outlive the program. All
 // methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run side by side,

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/internal/parallel"
@@ -74,6 +76,10 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	}
 	if lists == nil {
 		s.graph.Settle() // unless it is settled, there are too many to list them
+	}
+	s.most = math.MaxInt // nobody knows
+	if lists != nil {
+		s.most = lists.Most()
 	}
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
@@ -314,14 +320,79 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 	})
 }
 
+// In a neighbourhood of more than crowded, to compare each with each would take for ever: in one of 20,000 pages of one template there are
+// 200 million pairs. So whoever groups around centres, or looks for families, compares a content with its nearest neighbours: until
+// mostMissed in a row are no near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
+// since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all.
+const (
+	crowded    = 1024
+	mostMissed = 256
+	mostForms  = 64
+)
+
+// isCrowded reports whether some content may be in such a neighbourhood.
+func (s *snapshot[ID]) isCrowded() bool { return s.most > crowded }
+
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
 func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
 	slot := s.order[i]
-	for _, n := range slices.Clone(w.Near(slot)) {
-		if v, ok := s.options.judge(w, slot, n.Slot); ok {
-			found = append(found, edge{s.position[n.Slot], i, v})
+	near := w.Sorted(slot)
+	missed := 0
+	for _, n := range near {
+		v, ok := s.options.judge(w, slot, n.Slot)
+		if missed++; ok {
+			found, missed = append(found, edge{s.position[n.Slot], i, v}), 0
+		}
+		if missed == mostMissed && len(near) > crowded {
+			break
 		}
 	}
 	slices.SortFunc(found, func(e, f edge) int { return int(e.a - f.a) })
+	return found
+}
+
+// formEdges returns the edges of the kind [neardup.SameForm]. In a crowded neighbourhood, they are those with the nearest ones.
+func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
+	if !s.ready(ctx) {
+		return nil
+	}
+	if !s.isCrowded() {
+		for e := range s.stream(ctx) {
+			if e.kind == neardup.SameForm {
+				forms = append(forms, e)
+			}
+		}
+		return forms
+	}
+	comparing := s.begin("comparing", len(s.sequence))
+	parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func([]edge) bool) {
+		var found []edge
+		s.each(w, job, func(i int32) bool {
+			if s.isFresh(i) {
+				found = s.formsOf(w, i, found)
+			}
+			comparing.add(1)
+			return ctx.Err() == nil
+		})
+		emit(found)
+	}, func(found []edge) bool {
+		forms = append(forms, found...)
+		return ctx.Err() == nil
+	})
+	return forms
+}
+
+// formsOf appends the edges of a content that are of the kind [neardup.SameForm].
+func (s *snapshot[ID]) formsOf(w *judge.Worker, i int32, found []edge) []edge {
+	slot := s.order[i]
+	near := w.Sorted(slot)
+	if len(near) > crowded {
+		near = near[:mostForms]
+	}
+	for _, n := range near {
+		if v, _ := s.options.judge(w, slot, n.Slot); v.kind == neardup.SameForm {
+			found = append(found, edge{s.position[n.Slot], i, v})
+		}
+	}
 	return found
 }

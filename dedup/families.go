@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/family"
 	"github.com/neardup/neardup/internal/graph"
 )
@@ -46,12 +45,7 @@ func (d *Deduplicator[ID]) FamiliesSince(ctx context.Context, n int) ([]Family[I
 	if err != nil {
 		return nil, err
 	}
-	var joins []edge
-	for e := range s.stream(ctx) {
-		if e.kind == neardup.SameForm {
-			joins = append(joins, e)
-		}
-	}
+	joins := s.formEdges(ctx)
 	if err := cmp.Or(ctx.Err(), s.files()); err != nil {
 		return nil, err
 	}

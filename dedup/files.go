@@ -34,7 +34,8 @@ import (
 
 // Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they were added
 // outlive the program. The files are path, path.journal and path.lock, as for [neardup.OpenIndex], which also says which
-// ids are possible, and path.texts-1 or another number for the texts. One Deduplicator at a time can have them open. The
+// ids are possible, path.texts-1 or another number for the texts, and path.index for what a search needs, so that the first search
+// reads nothing else. One Deduplicator at a time can have them open. The
 // texts are not in memory, however small Memory is.
 //
 // A change that has returned is in the files after [Deduplicator.Sync] or Close. After a crash, of the changes since

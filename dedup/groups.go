@@ -109,8 +109,7 @@ func (s *snapshot[ID]) stands(i int32) uint32 {
 
 // group returns, for each content, the content that represents its group. If the context ends the result means nothing.
 func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
-	all := s.edges(ctx)
-	if all == nil && g.Linkage == neardup.Centres {
+	if g.Linkage == neardup.Centres && s.ready(ctx) && (s.isCrowded() || s.edges(ctx) == nil) {
 		return s.centres(ctx)
 	}
 	var joins []edge
@@ -153,7 +152,8 @@ func (s *snapshot[ID]) joins(e *edge) bool {
 	return e.kind&s.options.Kinds != 0 && !(s.isOld(e.a) && s.isOld(e.b))
 }
 
-// centres groups contents around centres where there are more edges than can be kept: only those of centres are looked up.
+// centres groups contents around centres where there are more edges than can be kept, or more than anybody can wait for: only those of
+// centres are looked up.
 func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 	byContent := s.alone()
 	if !s.ready(ctx) {

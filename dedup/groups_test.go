@@ -303,3 +303,45 @@ func TestChain(t *testing.T) {
 		}
 	}
 }
+
+// TestCrowded: of more versions of one page than are compared with each other there is one group, with the longest as its centre, and
+// more pages of one template than that are a family, and no group.
+func TestCrowded(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	rnd := seeded(t, 12)
+	words := func(n int) (w []string) {
+		for range n {
+			w = append(w, fmt.Sprint("word", rnd.IntN(30_000)))
+		}
+		return w
+	}
+	const n = crowded + 200
+	pages := 200
+	if *full {
+		pages = n
+	}
+	d := made[string](t, Options{})
+	page, template := words(150), words(150)
+	for i := range n {
+		version := slices.Clone(page)
+		version[rnd.IntN(len(version))] = fmt.Sprint("word", i)
+		if i == 7 {
+			version = append(version, "and", "one", "more")
+		}
+		d.Add(fmt.Sprint("version ", i), strings.Join(version, " "))
+		if i < pages {
+			d.Add(fmt.Sprint("page ", i), strings.Join(slices.Concat(template[:75], words(60), template[75:], words(40)), " "))
+		}
+	}
+	groups := must(d.Groups(bg, Grouping[string]{}))
+	if len(groups) != 1 || len(groups[0].Members) != n || groups[0].Keep != "version 7" {
+		t.Errorf("%d groups, the first one of %d", len(groups), len(groups[0].Members))
+	}
+	families := must(d.Families(bg))
+	if len(families) != 1 || len(families[0].Members) != pages || !strings.HasPrefix(families[0].Members[0], "page") {
+		t.Errorf("%d families", len(families))
+	}
+}

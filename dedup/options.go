@@ -32,7 +32,7 @@ type Options struct {
 	Probability float64
 
 	// Similarity, if not 0, decides instead of the probability: it is the smallest cosine of two
-	// near-duplicates, at most 1. Two documents with fewer than a fifth of their features in common are never
+	// near-duplicates, at most 1. Two documents with less than a quarter of their features in common are never
 	// compared.
 	Similarity float64
 
@@ -44,9 +44,10 @@ type Options struct {
 	// [neardup.SameForm]. They change what is reported, and no similarity or probability.
 	Kinds neardup.Kind
 
-	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine. Texts beyond a
-	// part of it go to a temporary file, in the folder for such files. What cannot be in a file are some 700
-	// bytes for each different document. The Go runtime adds its share of garbage: see [debug.SetMemoryLimit].
+	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine, of which it uses little.
+	// Texts, signatures and what neighbours are found by go to temporary files when they take more than a part of it, in the
+	// folder for such files. Some 110 bytes of each document cannot be in a file. The Go runtime adds its share of garbage:
+	// see [debug.SetMemoryLimit].
 	Memory int64
 
 	// Progress, if set, is called now and then while Pairs, Groups and their like work on many documents, from one

@@ -38,6 +38,7 @@ type snapshot[ID comparable] struct {
 	kept     *kept // of the Deduplicator
 
 	judge    *judge.Judge // nil before it is ready
+	most     int          // the largest number of neighbours of a content
 	sequence []int32      // positions of contents in the order in which they are compared
 	rank     []int32      // and the other way round; nil if it is the order of the positions
 	jobs     []job        // parts of the sequence
@@ -267,7 +268,7 @@ func (s *snapshot[ID]) equalPairs(docs []uint32, fresh int, yield func(docPair) 
 // context ends, its error comes last, with an empty Pair.
 //
 // Pairs compares the documents that are there when the loop begins. It takes time in proportion to the number of
-// documents, and to that of the pairs that have a fifth of their features in common.
+// documents, and to that of the pairs that have a quarter of their features in common.
 func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[neardup.Pair[ID], error] {
 	return d.PairsSince(ctx, 0)
 }

@@ -138,6 +138,7 @@ func FuzzKernels(f *testing.F) {
 				t.Fatalf("anyPair: %v, generic %v", got, want)
 			}
 			checkValues(t, fps[:len(fps)/2], fps[len(fps)/2:][:len(fps)/2])
+			checkBorrow(t, data, int(tag))
 			checkRows(t, data, int(tag))
 			weights := make([]int64, len(fps))
 			for i := range weights {
@@ -191,6 +192,56 @@ func checkRows(t *testing.T, data []byte, seed int) {
 		minRowsGeneric(twin, table, rows)
 		if !slices.Equal(got, want) || !slices.Equal(twin, want) {
 			t.Fatalf("the smallest of rows %v of %d: %v, generic %v, want %v", rows, stride, got, twin, want)
+		}
+	}
+}
+
+// checkBorrow compares the borrowing of MinHash with the definition, for a table made of data in which the bytes of a place differ.
+func checkBorrow(t *testing.T, data []byte, seed int) {
+	t.Helper()
+	for _, k := range []int{64, 128, 256} {
+		n := min(len(data)/k, 64, 1+seed%70)
+		if n == 0 {
+			return
+		}
+		table := guarded(t, n*k)
+		for i := range k { // a permutation of the rows
+			for r := range n {
+				table[r*k+i] = uint8((r*(2*int(data[i])+1) + int(data[i])) % n)
+			}
+			if n%2 == 0 {
+				for r := range n {
+					table[r*k+i] = uint8(r ^ int(data[i])%2)
+				}
+			}
+		}
+		var rows []uint8
+		var lent []uint32
+		for r := range n {
+			if rows = append(rows, uint8(n-1-r)); r > 0 && data[r]%3 == 0 {
+				rows = rows[:len(rows)-1]
+				continue
+			}
+			lent = append(lent, uint32(r)<<20|uint32(data[r]))
+		}
+		got, want := make([]uint32, k), make([]uint32, k)
+		for i := range want {
+			if want[i] = 1<<32 - 1; data[i]%5 == 0 {
+				want[i] = uint32(data[i])
+			}
+			got[i] = want[i]
+			best := 0
+			for j, r := range rows {
+				if table[int(r)*k+i] < table[int(rows[best])*k+i] {
+					best = j
+				}
+			}
+			if want[i] == 1<<32-1 {
+				want[i] = lent[best]
+			}
+		}
+		if Borrow(got, table, rows, lent) && !slices.Equal(got, want) {
+			t.Fatalf("borrowing from %d rows of %d: %v, want %v", len(rows), k, got, want)
 		}
 	}
 }
@@ -341,6 +392,7 @@ func TestOthers(t *testing.T) {
 			for i := range data {
 				data[i] = uint8(rnd.Uint32())
 			}
+			checkBorrow(t, data, n)
 			checkRows(t, data, n)
 			checkCounts(t, a)
 			checkLengths(t, rnd)

@@ -70,6 +70,15 @@ func SignFew(s []uint32, hashes []uint64) {
 func borrowFrom(s []uint32, own []uint8) {
 	k := len(s)
 	t := ordersOf(k)
+	if k%kernel.BorrowAlign == 0 {
+		var lent [tabled]uint32
+		for i, b := range own {
+			lent[i&(tabled-1)] = lend(s[b])
+		}
+		if kernel.Borrow(s, t.place, own, lent[:]) {
+			return
+		}
+	}
 	var first [tabled]uint8 // the place of the first bin with a feature, in the order of each bin
 	kernel.MinRows(first[:t.stride], t.place, own)
 	for i, v := range s {

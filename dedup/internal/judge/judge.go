@@ -7,6 +7,8 @@
 package judge
 
 import (
+	"slices"
+
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/decision"
@@ -160,6 +162,13 @@ func (w *Worker) Near(slot uint32) []neighbour.Near {
 		}
 	}
 	return w.near
+}
+
+// Sorted returns a copy of Near, the nearest neighbours first.
+func (w *Worker) Sorted(slot uint32) []neighbour.Near {
+	near := slices.Clone(w.Near(slot))
+	w.searcher.Sort(near)
+	return near
 }
 
 // text returns the text of a slot.

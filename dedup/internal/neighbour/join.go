@@ -31,6 +31,14 @@ func (l *Lists) Of(slot uint32) []Near {
 	return l.near[l.from[slot]:l.from[slot+1]]
 }
 
+// Most returns the largest number of neighbours of a slot.
+func (l *Lists) Most() (most int) {
+	for i := 1; i < len(l.from); i++ {
+		most = max(most, int(l.from[i]-l.from[i-1]))
+	}
+	return most
+}
+
 // Len returns the number of pairs of neighbours.
 func (l *Lists) Len() int { return len(l.near) / 2 }
 

@@ -386,12 +386,17 @@ func (q *query) count(band int, key uint32, n int) (size int) {
 // share, and so few that they are read soon.
 const most = 64
 
-// Nearest returns the neighbourhood of a point among its neighbours: those that agree in the most values, and of equally
-// near ones those with the smallest digests, so that the order of adding makes no difference. It reorders near, of which
-// the result is a part.
+// Nearest returns the neighbourhood of a point among its neighbours, the first ones by Sort. It reorders near, of which the result is
+// a part.
 func (s *Searcher) Nearest(near []Near) []Near {
+	s.Sort(near)
+	return near[:min(len(near), most)]
+}
+
+// Sort sorts neighbours: those that agree in the most values come first, and of equally near ones those with the smallest digests, so
+// that the order of adding makes no difference.
+func (s *Searcher) Sort(near []Near) {
 	slices.SortFunc(near, func(a, b Near) int {
 		return cmp.Or(cmp.Compare(b.Agreement, a.Agreement), cmp.Compare(s.digest(a), s.digest(b)), cmp.Compare(a.Slot, b.Slot))
 	})
-	return near[:min(len(near), most)]
 }

@@ -23,7 +23,7 @@ func main() {
 	for _, f := range []struct {
 		name string
 		make func(c *build.Context)
-	}{{"rows", rows}, {"values", values}, {"nearavx2", nearAVX2}, {"nearavx512", nearAVX512}, {"lengths", lengths}, {"products", products}, {"units", units}, {"weighted", weighted}, {"words", words}} {
+	}{{"borrow", borrow}, {"rows", rows}, {"values", values}, {"nearavx2", nearAVX2}, {"nearavx512", nearAVX512}, {"lengths", lengths}, {"products", products}, {"units", units}, {"weighted", weighted}, {"words", words}} {
 		c := build.NewContext()
 		c.ConstraintExpr("!purego")
 		f.make(c)

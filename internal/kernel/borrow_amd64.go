@@ -1,0 +1,19 @@
+//go:build !purego
+
+package kernel
+
+// MinHash of 10 features takes 100 ns with it and 300 ns with MinRows (BenchmarkTiers).
+//
+//go:noescape
+func borrowAVX512(s *uint32, k int, table *uint8, rows *uint8, n int, lent *uint32)
+
+// Borrow sets each value of s that has all bits set to the value of lent for one of the rows: the one that has the smallest byte at its
+// place. A row of the table is as long as s, and lent as rows. It reports whether it has: it needs a kernel, at least one row,
+// and a multiple of BorrowAlign values.
+func Borrow(s []uint32, table, rows []uint8, lent []uint32) bool {
+	if tier < AVX512 || len(rows) == 0 || len(lent) < len(rows) || len(s) == 0 || len(s)%BorrowAlign != 0 {
+		return false
+	}
+	borrowAVX512(&s[0], len(s), &table[0], &rows[0], len(rows), &lent[0])
+	return true
+}
