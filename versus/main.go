@@ -17,6 +17,7 @@
 //	texts.go     the texts
 //	go.go        the rows with peers in Go
 //	python.go    the rows with scikit-learn, where Python has it
+//	process.go   the other process, which does the work of Python
 package main
 
 import (
@@ -77,7 +78,9 @@ func main() {
 			notes = append(notes, fmt.Sprintf("- %s: %s", r.name, r.note))
 		}
 	}
-	python(*interpreter, t, *rounds, *only)
+	if err := python(*interpreter, t, *rounds, *only); err != nil {
+		log.Fatal("versus: ", err)
+	}
 	fmt.Println()
 	for _, n := range notes {
 		fmt.Println(n)
