@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
+	"strings"
 
 	minhashlsh "github.com/ekzhu/minhash-lsh"
 	"github.com/go-ego/gse"
@@ -20,19 +21,21 @@ var rows = []func(t *texts) row{
 	func(*texts) row { return simHashRow(4096) },
 	weightedRow,
 	func(t *texts) row {
-		return textRow("English text of 10 KB to a fingerprint of 64 bits", t.en, neardup.Words{}, func(s string) { sink = simhash.Simhash(simhash.NewWordFeatureSet([]byte(s))) },
-			"both take words as features")
+		return textRow("english", "English text of 10 KB to a fingerprint of 64 bits", t.en, neardup.Words{}, "all take words as features")
 	},
 	func(t *texts) row {
-		return textRow("Chinese text of 10 KB to a fingerprint of 64 bits", t.zh, neardup.NGrams{N: 2}, func(s string) {
-			sink = simhash.Simhash(simhash.NewWordFeatureSet([]byte(s)))
-		}, "mfonda takes words of Latin letters only, so it finds no feature in most Chinese texts, and gives them one value")
+		return textRow("chinese", "Chinese text of 10 KB to a fingerprint of 64 bits", t.zh, neardup.NGrams{N: 2},
+			"mfonda takes words of Latin letters only, so it finds no feature in most Chinese texts, and gives them one value")
 	},
 	segmenterRow,
-	func(*texts) row { return minHashRow(5) },
-	func(*texts) row { return minHashRow(30) },
-	func(*texts) row { return minHashRow(500) },
-	func(*texts) row { return permutationsRow(500) },
+	func(*texts) row { return minHashRow(5, "values") },
+	func(*texts) row { return minHashRow(10, "values") },
+	func(*texts) row { return minHashRow(30, "values") },
+	func(*texts) row { return minHashRow(500, "values") },
+	func(*texts) row { return minHashRow(5, "permutations") },
+	func(*texts) row { return minHashRow(10, "permutations") },
+	func(*texts) row { return minHashRow(30, "permutations") },
+	func(*texts) row { return minHashRow(500, "permutations") },
 	jaccardRow,
 	lshRow,
 	lookupRow,
@@ -49,6 +52,16 @@ func random(n int, seed uint64) []uint64 {
 		all[i] = r.Uint64()
 	}
 	return all
+}
+
+// encode returns numbers in little endian.
+func encode(all ...[]uint64) (b []byte) {
+	for _, numbers := range all {
+		for _, v := range numbers {
+			b = binary.LittleEndian.AppendUint64(b, v)
+		}
+	}
+	return b
 }
 
 // A feature is one of mfonda that has been hashed before.
@@ -68,56 +81,61 @@ func simHashRow(n int) row {
 		theirs = append(theirs, feature{h, 1})
 	}
 	return row{fmt.Sprintf("SimHash of %d features of weight 1, hashed before", n), "a fingerprint",
-		contestant{"", func(n int) {
+		contestant{work: func(n int) {
 			for range n {
 				a := neardup.Accumulator64{}
 				a.AddAll(hashes)
 				sink ^= uint64(a.Sum())
 			}
 		}},
-		[]contestant{{"mfonda/simhash", func(n int) {
+		[]contestant{{name: "mfonda/simhash", work: func(n int) {
 			for range n {
 				sink ^= simhash.Fingerprint(simhash.Vectorize(theirs))
 			}
-		}}}, ""}
+		}}}, "", task{"simhash", len(hashes), encode(hashes)}}
 }
 
 // weightedRow sums hashes with weights of their own.
 func weightedRow(*texts) row {
 	hashes := random(4096, 2)
 	weights := make([]int64, len(hashes))
+	values := make([]uint64, len(hashes)) // the weights, to be encoded
 	var theirs []simhash.Feature
 	for i, h := range hashes {
 		weights[i] = int64(1 + i*7919%100_000)
+		values[i] = uint64(weights[i])
 		theirs = append(theirs, feature{h, int(weights[i])})
 	}
 	return row{"SimHash of 4096 features with weights, hashed before", "a fingerprint",
-		contestant{"", func(n int) {
+		contestant{work: func(n int) {
 			for range n {
 				a := neardup.Accumulator64{}
 				a.AddWeighted(hashes, weights)
 				sink ^= uint64(a.Sum())
 			}
 		}},
-		[]contestant{{"mfonda/simhash", func(n int) {
+		[]contestant{{name: "mfonda/simhash", work: func(n int) {
 			for range n {
 				sink ^= simhash.Fingerprint(simhash.Vectorize(theirs))
 			}
-		}}}, ""}
+		}}}, "", task{"weighted", len(hashes), encode(hashes, values)}}
 }
 
 // textRow makes fingerprints of texts, another one each time.
-func textRow(name, text string, tokenizer neardup.Tokenizer, theirs func(string), note string) row {
-	all := windows(text, 10<<10)
+func textRow(kind, name, text string, tokenizer neardup.Tokenizer, note string) row {
+	const size = 10 << 10
+	all := windows(text, size)
 	f := neardup.Fingerprinter{Tokenizer: tokenizer}
 	return row{name, "a text", over(all, "", func(s string) { sink ^= uint64(f.Sum64(s)) }),
-		[]contestant{over(all, "mfonda/simhash", theirs)}, note}
+		[]contestant{over(all, "mfonda/simhash", func(s string) {
+			sink ^= simhash.Simhash(simhash.NewWordFeatureSet([]byte(s)))
+		})}, note, task{kind, size, []byte(strings.Join(all, ""))}}
 }
 
 // over is a contestant that does something with one text after the other.
 func over(all []string, name string, do func(string)) contestant {
 	next := 0
-	return contestant{name, func(n int) {
+	return contestant{name: name, work: func(n int) {
 		for range n {
 			do(all[next%len(all)])
 			next++
@@ -139,24 +157,25 @@ func segmenterRow(t *texts) row {
 			}
 		}),
 		[]contestant{over(all, "gse, Segment", func(s string) { sink += uint64(len(seg.Segment([]byte(s)))) })},
-		"the library uses the dictionary of gse, and takes the most probable words, too"}
+		"the library uses the dictionary of gse, and takes the most probable words, too", task{}}
 }
 
-// minHashRow makes signatures of 128 values.
-func minHashRow(elements int) row {
+// minHashRow makes signatures of 128 values. With way "permutations" the library makes them as
+// textbooks do, with a permutation for each value; the peers know no other way.
+func minHashRow(elements int, way string) row {
 	const sets = 256
 	hashes := random(sets*elements, 3)
 	next := 0
 	theirs := 0
-	return row{fmt.Sprintf("MinHash of %d elements, 128 values", elements), "a signature",
-		contestant{"", func(n int) {
-			m := neardup.MinHash{}
+	return row{fmt.Sprintf("MinHash of %d elements, 128 %s", elements, way), "a signature",
+		contestant{work: func(n int) {
+			m := neardup.MinHash{Permutations: way == "permutations"}
 			for range n {
 				sink ^= uint64(m.Sign(hashes[next%sets*elements:][:elements])[0])
 				next++
 			}
 		}},
-		[]contestant{{"ekzhu/minhash-lsh", func(n int) {
+		[]contestant{{name: "ekzhu/minhash-lsh", work: func(n int) {
 			var b [8]byte
 			for range n {
 				m := minhashlsh.NewMinhash(1, 128)
@@ -167,38 +186,25 @@ func minHashRow(elements int) row {
 				sink ^= m.Signature()[0]
 				theirs++
 			}
-		}}}, "ekzhu hashes the 8 bytes of every element, too"}
-}
-
-// permutationsRow makes signatures as textbooks do, with a permutation for each value.
-func permutationsRow(elements int) row {
-	r := minHashRow(elements)
-	hashes := random(elements, 4)
-	r.name = fmt.Sprintf("MinHash of %d elements, 128 permutations", elements)
-	r.ours.work = func(n int) {
-		m := neardup.MinHash{Permutations: true}
-		for range n {
-			sink ^= uint64(m.Sign(hashes)[0])
-		}
-	}
-	return r
+		}}}, "ekzhu hashes the 8 bytes of every element, too", task{"minhash", elements, encode(hashes)}}
 }
 
 // jaccardRow compares two signatures.
 func jaccardRow(*texts) row {
 	m := neardup.MinHash{}
-	a, b := m.Sign(random(500, 5)), m.Sign(random(500, 6))
+	one, other := random(500, 5), random(500, 6)
+	a, b := m.Sign(one), m.Sign(other)
 	x, y := make([]uint64, 128), make([]uint64, 128)
 	for i := range x {
 		x[i], y[i] = uint64(a[i]), uint64(b[i])
 	}
 	return row{"Jaccard similarity of two signatures of 128 values", "a pair",
-		contestant{"", func(n int) {
+		contestant{work: func(n int) {
 			for range n {
 				sink += uint64(a.Jaccard(b))
 			}
 		}},
-		[]contestant{{"a loop in Go", func(n int) {
+		[]contestant{{name: "a loop in Go", work: func(n int) {
 			for range n {
 				same := 0
 				for i, v := range x {
@@ -208,7 +214,7 @@ func jaccardRow(*texts) row {
 				}
 				sink += uint64(same)
 			}
-		}}}, "the library must also tell values that were borrowed"}
+		}}}, "the library must also tell values that were borrowed", task{"jaccard", len(one), encode(one, other)}}
 }
 
 const many = 100_000 // signatures to be searched
@@ -247,7 +253,7 @@ func lshRow(*texts) row {
 	}
 	next, other := 0, 0
 	return row{"search among 100,000 signatures, threshold 0.5", "a search that finds itself",
-		contestant{"", func(n int) {
+		contestant{work: func(n int) {
 			for range n {
 				for range ix.Search(signatures[next*23%many]) {
 					sink++
@@ -255,12 +261,13 @@ func lshRow(*texts) row {
 				next++
 			}
 		}},
-		[]contestant{{"ekzhu/minhash-lsh", func(n int) {
+		[]contestant{{name: "ekzhu/minhash-lsh", work: func(n int) {
 			for range n {
 				sink += uint64(len(theirs.Query(values[other*23%many])))
 				other++
 			}
-		}}}, "the library also compares the signatures, and returns similarities"}
+		}}}, "the library also compares the signatures, and returns similarities; so does semblance",
+		task{"lsh", 50, encode(hashes)}}
 }
 
 // lookupRow searches fingerprints within 3 bits.
@@ -289,7 +296,7 @@ func lookupRow(*texts) row {
 	tables := newTables(fps)
 	next, other := 0, 0
 	return row{"search within 3 bits among 1,000,000 fingerprints", "a search, of which half find something",
-		contestant{"", func(n int) {
+		contestant{work: func(n int) {
 			for range n {
 				for range ix.Search(neardup.Fingerprint64(queries[next%len(queries)])) {
 					sink++
@@ -297,12 +304,12 @@ func lookupRow(*texts) row {
 				next++
 			}
 		}},
-		[]contestant{{"four maps in Go", func(n int) {
+		[]contestant{{name: "four maps in Go", work: func(n int) {
 			for range n {
 				tables.search(queries[other%len(queries)], func(int32) { sink++ })
 				other++
 			}
-		}}}, "four maps from 16 bits to lists, as the papers have it"}
+		}}}, "four maps from 16 bits to lists, as the papers have it", task{"lookup", n, encode(fps, queries)}}
 }
 
 // tables is the index of the papers: four maps from 16 bits to the fingerprints that have them.
@@ -354,14 +361,14 @@ func joinRow(*texts) row {
 		ours[i] = neardup.Fingerprint64(fp)
 	}
 	return row{"all pairs within 3 bits among 200,000 fingerprints", "a join",
-		contestant{"", func(n int) {
+		contestant{work: func(n int) {
 			for range n {
 				for range neardup.Pairs(context.Background(), ours, 3) {
 					sink++
 				}
 			}
 		}},
-		[]contestant{{"four maps in Go", func(n int) {
+		[]contestant{{name: "four maps in Go", work: func(n int) {
 			for range n {
 				t := newTables(fps)
 				for j, fp := range fps {
@@ -372,5 +379,5 @@ func joinRow(*texts) row {
 					})
 				}
 			}
-		}}}, ""}
+		}}}, "", task{"join", len(fps), encode(fps)}}
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log"
 	"os"
 	"os/exec"
@@ -23,9 +21,9 @@ var script string
 
 // python measures the rows with scikit-learn, and says so if Python does not have it. The work is done
 // in another process, which waits while the library works, and the other way round.
-func python(interpreter string, t *texts, rounds int, only string) {
+func python(interpreter string, t *texts, rounds int, only string) error {
 	if !strings.Contains("cosine", only) {
-		return
+		return nil
 	}
 	log.Print("cosine")
 	all := windows(t.en, 800)
@@ -33,11 +31,41 @@ func python(interpreter string, t *texts, rounds int, only string) {
 	p, err := startPython(interpreter, all)
 	if err != nil {
 		fmt.Printf("| cosine | | | scikit-learn | | not here: %v |\n", err)
-		return
+		return nil
 	}
 	defer p.stop()
 
 	ctx := context.Background()
+	vectors, ix := vectorsOf(ctx, all)
+	for _, w := range []struct {
+		row
+		command string
+		work    func()
+	}{
+		{row{name: fmt.Sprintf("cosine: all pairs from 0.5 among %d English texts of 800 bytes", len(all)), unit: "a join"}, "pairs", func() {
+			for range neardup.VectorPairs(ctx, vectors, 0.5) {
+				sink++
+			}
+		}},
+		{row{name: fmt.Sprintf("cosine: the ten nearest of 1,000 among %d of them", len(all)), unit: "1,000 searches"}, "nearest", func() {
+			for _, v := range vectors[:min(1000, len(vectors))] {
+				nearest, err := ix.Nearest(v, 10)
+				if err != nil {
+					panic(err)
+				}
+				sink += uint64(len(nearest))
+			}
+		}},
+	} {
+		if err := p.compare(w.row, w.command, rounds, w.work); err != nil {
+			return fmt.Errorf("scikit-learn: %w", err)
+		}
+	}
+	return nil
+}
+
+// vectorsOf returns the vectors of texts, weighed as scikit-learn is told to weigh them, and an index.
+func vectorsOf(ctx context.Context, all []string) ([]neardup.Vector, *neardup.VectorIndex[int]) {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
 	for _, s := range all {
@@ -61,49 +89,27 @@ func python(interpreter string, t *texts, rounds int, only string) {
 	}); err != nil {
 		panic(err)
 	}
-	for _, w := range []struct {
-		row
-		command string
-		work    func()
-	}{
-		{row{name: fmt.Sprintf("cosine: all pairs from 0.5 among %d English texts of 800 bytes", len(all)), unit: "a join"}, "pairs", func() {
-			for range neardup.VectorPairs(ctx, vectors, 0.5) {
-				sink++
-			}
-		}},
-		{row{name: fmt.Sprintf("cosine: the ten nearest of 1,000 among %d of them", len(all)), unit: "1,000 searches"}, "nearest", func() {
-			for _, v := range vectors[:min(1000, len(vectors))] {
-				nearest, err := ix.Nearest(v, 10)
-				if err != nil {
-					panic(err)
-				}
-				sink += uint64(len(nearest))
-			}
-		}},
-	} {
-		var ours, theirs, ratios []float64
-		for range rounds {
-			runtime.GC()
-			start := time.Now()
-			w.work()
-			own := float64(time.Since(start).Nanoseconds())
-			other, err := p.ask(w.command)
-			if err != nil {
-				log.Fatal("versus: scikit-learn: ", err)
-			}
-			ours, theirs, ratios = append(ours, own), append(theirs, other), append(ratios, other/own)
-		}
-		print(w.row, "scikit-learn "+p.version, median(ours), median(theirs), ratios)
-	}
+	return vectors, ix
 }
 
-// A process is a running cosine.py.
-type process struct {
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Scanner
-	dir     string
-	version string
+// compare measures a row and prints it: in each round the library does the work, and then Python what
+// the command says.
+func (p *process) compare(r row, command string, rounds int, work func()) error {
+	var ours, theirs, ratios []float64
+	for range rounds {
+		runtime.GC()
+		start := time.Now()
+		work()
+		own := float64(time.Since(start).Nanoseconds())
+		took, err := p.ask(command)
+		if err != nil {
+			return err
+		}
+		other := float64(took.Nanoseconds())
+		ours, theirs, ratios = append(ours, own), append(theirs, other), append(ratios, other/own)
+	}
+	print(r, "scikit-learn "+p.version, median(ours), median(theirs), ratios)
+	return nil
 }
 
 // startPython starts cosine.py with some texts.
@@ -116,7 +122,6 @@ func startPython(interpreter string, texts []string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{dir: dir}
 	file, err := os.Create(filepath.Join(dir, "texts.jsonl"))
 	if err != nil {
 		return nil, err
@@ -130,20 +135,13 @@ func startPython(interpreter string, texts []string) (*process, error) {
 	if err := file.Close(); err != nil {
 		return nil, err
 	}
-	p.cmd = exec.Command(interpreter, "-c", script, file.Name())
-	p.cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1") // one thread, as ours
-	p.cmd.Stderr = os.Stderr
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
+	cmd := exec.Command(interpreter, "-c", script, file.Name())
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1") // one thread, as ours
+	p, err := start(cmd)
 	if err != nil {
 		return nil, err
 	}
-	p.out = bufio.NewScanner(out)
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
+	p.dir = dir
 	var hello struct{ Version string }
 	if err := p.read(&hello); err != nil {
 		p.stop()
@@ -151,32 +149,4 @@ func startPython(interpreter string, texts []string) (*process, error) {
 	}
 	p.version = hello.Version
 	return p, nil
-}
-
-// read reads a line of JSON.
-func (p *process) read(v any) error {
-	if !p.out.Scan() {
-		if err := p.out.Err(); err != nil {
-			return err
-		}
-		return io.ErrUnexpectedEOF
-	}
-	return json.Unmarshal(p.out.Bytes(), v)
-}
-
-// ask sends a command, and returns how long it took in nanoseconds.
-func (p *process) ask(command string) (float64, error) {
-	if _, err := fmt.Fprintln(p.in, command); err != nil {
-		return 0, err
-	}
-	var answer struct{ Seconds float64 }
-	err := p.read(&answer)
-	return answer.Seconds * 1e9, err
-}
-
-// stop ends the process and removes its files.
-func (p *process) stop() {
-	p.in.Close()
-	p.cmd.Wait()
-	os.RemoveAll(p.dir)
 }
