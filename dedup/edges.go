@@ -396,3 +396,43 @@ func (s *snapshot[ID]) formsOf(w *judge.Worker, i int32, found []edge) []edge {
 	}
 	return found
 }
+
+// A scored pair is two contents by position, and what is said of them.
+type scored struct {
+	a, b int32
+	judge.Score
+	kind neardup.Kind // 0 unless they are similar or probable enough
+}
+
+// scores yields all pairs of different contents that are compared, each once. The order is always the same.
+func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool) {
+	return func(yield func(scored) bool) {
+		if !s.ready(ctx) {
+			return
+		}
+		comparing := s.begin("comparing", len(s.sequence))
+		parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
+			var found []scored
+			s.each(w, job, func(i int32) bool {
+				slot := s.order[i]
+				for _, j := range s.nearer(w, i) {
+					p := scored{a: j, b: i, Score: w.Score(slot, s.order[j])}
+					if s.options.isAlike(p.Similarity, p.Probability) {
+						p.kind = w.Kind(slot, s.order[j], p.Score)
+					}
+					found = append(found, p)
+				}
+				comparing.add(1)
+				return ctx.Err() == nil
+			})
+			emit(found)
+		}, func(found []scored) bool {
+			for _, p := range found {
+				if ctx.Err() != nil || !yield(p) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}

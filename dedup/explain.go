@@ -10,11 +10,8 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/decision"
 	"github.com/neardup/neardup/dedup/internal/evidence"
-	"github.com/neardup/neardup/dedup/internal/judge"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/internal/cosine"
 )
 
@@ -73,7 +70,7 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	w := d.judge().Worker()
 	v := w.Evidence(slots[0], slots[1])
 	score := w.Score(slots[0], slots[1])
-	e := Explanation{Compared: slots[0] == slots[1] || slices.ContainsFunc(w.Near(slots[0]), func(n neighbour.Near) bool { return n.Slot == slots[1] })}
+	e := Explanation{Compared: slots[0] == slots[1] || w.AreNear(slots[0], slots[1])}
 	e.Similarity, e.Probability = score.Similarity, score.Probability
 	switch {
 	case slots[0] != slots[1]:
@@ -123,8 +120,7 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 		c.Body(func(body string) {
 			d.maker.EachFeature(body, func(key uint64, feature string) { names[key] = feature })
 		})
-		var r content.Reading
-		d.maker.Read(&c, &r)
+		r := d.maker.Reading(&c)
 		var squares [2]float64
 		for _, t := range r.Terms {
 			squares[t.Feature&1] += float64(t.Weight) * float64(t.Weight)
@@ -221,12 +217,13 @@ func (d *Deduplicator[ID]) Comparisons(ctx context.Context) iter.Seq2[Comparison
 			yield(Comparison[ID]{}, err)
 			return
 		}
-		var w *judge.Worker
+		if !s.ready(ctx) {
+			yield(Comparison[ID]{}, ctx.Err())
+			return
+		}
+		w := s.judge.Worker()
 		for p := range s.scores(ctx) {
 			a, b := s.order[p.a], s.order[p.b]
-			if w == nil {
-				w = s.judge.Worker()
-			}
 			v := w.Evidence(a, b)
 			c := Comparison[ID]{A: s.name(s.chain(int(p.a)).first), B: s.name(s.chain(int(p.b)).first), Similarity: p.Similarity, Probability: p.Probability, IsTemplate: p.IsTemplate}
 			c.Quantities, _ = s.options.quantities(&v)

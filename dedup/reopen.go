@@ -4,10 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/content"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
-	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/store"
 )
@@ -69,10 +68,11 @@ func (d *Deduplicator[ID]) attach() bool {
 		return false
 	}
 	m, settings, columns, err := store.OpenMapped(f.indexPath(), indexKind, f.version)
-	if err != nil || len(settings) != ownSettings+content.Settings+neighbour.Settings || len(columns) != ownIndexColumns+content.Columns+neighbour.Columns ||
+	if err != nil || len(settings) < ownSettings+content.Settings || len(columns) < ownIndexColumns+content.Columns ||
 		settings[setFormat] != indexFormat || settings[setSnapshot] != f.Identity() || settings[setDocuments] != uint64(base.Len()) {
 		return false // it is of another snapshot, or damaged; then it is made again
 	}
+	d.added, d.seconds = max(d.added, int(settings[setAdded])), uint32(settings[setSeconds])
 	file := &slots.File{
 		Check: func(b []byte) error { return m.CheckBytes(b) },
 		Fail:  func(err error) { f.Fail(fmt.Errorf("%w; without %s, everything is read again", err, f.indexPath())) },
@@ -87,38 +87,34 @@ func (d *Deduplicator[ID]) attach() bool {
 	}
 	contents := d.contents.Len()
 	var ok [2]bool
-	d.docs, ok[0] = slots.In(file, columns[0], n, func(from int, values []storedDocument) error { return validDocuments(from, values, n, contents) })
-	d.chains, ok[1] = slots.In(file, columns[1], contents, func(_ int, values []chain) error {
-		for _, c := range values {
-			if (c.first == gone) != (c.last == gone) || c.first != gone && (c.first > c.last || int(c.last) >= n) {
-				return errIndex
-			}
-		}
-		return nil
-	})
+	d.docs, ok[0] = slots.In(file, columns[0], n, func(from int, values []storedDocument) bool { return areDocuments(from, values, n, contents) })
+	d.chains, ok[1] = slots.In(file, columns[1], contents, func(_ int, values []chain) bool { return areChains(values, n) })
 	if !ok[0] || !ok[1] {
 		d.empty()
 		return false
 	}
 	d.names.base, d.live, f.indexed, f.mapping = base, n, true, m
-	d.added, d.seconds = max(d.added, int(settings[setAdded])), uint32(settings[setSeconds])
 	return true
 }
 
-// validDocuments returns an error for documents that cannot be there, such as ones whose lists have no end.
-func validDocuments(from int, values []storedDocument, n, contents int) error {
+// areChains reports whether values may be chains of n documents.
+func areChains(values []chain, n int) bool {
+	return !slices.ContainsFunc(values, func(c chain) bool {
+		return (c.first == gone) != (c.last == gone) || c.first != gone && (c.first > c.last || int(c.last) >= n)
+	})
+}
+
+// areDocuments reports whether values may be some of n documents, the first one in slot from: their lists have an end.
+func areDocuments(from int, values []storedDocument, n, contents int) bool {
 	for i := range values {
 		doc, at := &values[i], uint32(from+i)
 		if int(doc.content) >= contents || doc.prev != gone && doc.prev >= at || doc.next != gone && (doc.next <= at || int(doc.next) >= n) ||
 			doc.number < 0 || i > 0 && doc.number <= values[i-1].number {
-			return errIndex
+			return false
 		}
 	}
-	return nil
+	return true
 }
-
-// errIndex is the error of documents that cannot be there.
-var errIndex = format.Damaged("documents that cannot be in it")
 
 // replay makes the changes that the journal has since the snapshot of the index. After an error the files have it.
 func (d *Deduplicator[ID]) replay(changes []change[ID]) {

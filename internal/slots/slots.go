@@ -9,6 +9,8 @@ package slots
 import (
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/neardup/neardup/internal/format"
 )
 
 // chunk is how many values are in a piece: so many that a piece is worth an allocation, and so few that to copy one takes
@@ -193,8 +195,8 @@ type File struct {
 }
 
 // In returns a column of values in a file, whose bytes were written by [Bytes]. Before values are used, valid is called with them and
-// the slot of the first one. It returns false if there are not n values.
-func In[T any](f *File, b []byte, n int, valid func(from int, values []T) error) (c Column[T], ok bool) {
+// the slot of the first one. In returns false if there are not n values.
+func In[T any](f *File, b []byte, n int, valid func(from int, values []T) bool) (c Column[T], ok bool) {
 	size := int(unsafe.Sizeof(*new(T)))
 	if len(b) != n*size || uintptr(unsafe.Pointer(unsafe.SliceData(b)))%8 != 0 {
 		return c, false
@@ -204,7 +206,10 @@ func In[T any](f *File, b []byte, n int, valid func(from int, values []T) error)
 		if err := f.Check(Bytes(values)); err != nil {
 			return err
 		}
-		return valid(from, values)
+		if !valid(from, values) {
+			return format.Damaged("numbers that cannot be in it")
+		}
+		return nil
 	}, f.Fail), true
 }
 

@@ -154,6 +154,9 @@ func (f *File) Append(text string) (at int64, err error) {
 	return at, nil
 }
 
+// AppendBytes is Append for bytes.
+func (f *File) AppendBytes(b []byte) (at int64, err error) { return f.Append(lex.String(b)) }
+
 // Cut drops the texts from a place on, in a file without a name, so that the next one stands there. Nobody may be reading them.
 func (f *File) Cut(at int64) {
 	f.mu.Lock()

@@ -62,7 +62,7 @@ func Decode(words []uint64) (s Stored, err error) {
 	}
 	s.Number, s.Text, s.Length, s.Digest = int(words[storedNumber]), words[storedText], int(words[storedLength]), words[storedDigest]
 	s.at, s.bytes, s.form = int64(words[StoredPlace]), int(words[storedBytes]), form(words[storedForm])
-	if s.bytes > 0 && s.at < textfile.Bytes(signature.Bytes(s.form.signed())) {
+	if s.bytes > 0 && s.at < s.form.bytesBefore() {
 		return s, errStored
 	}
 	return s, nil
@@ -100,6 +100,15 @@ func (c *Content) signatures() (set signature.Set) {
 	}
 	return set
 }
+
+// Signature reads a signature of the content in a slot. If it cannot be read, the file has the error.
+func (s *Contents) Signature(slot uint32, l signature.Level, into *signature.Signature) {
+	c := s.At(slot)
+	*into = c.signatures().Of[l]
+}
+
+// bytesBefore returns how much of a file the signatures take that stand before a content.
+func (f form) bytesBefore() int64 { return textfile.Bytes(signature.Bytes(f.signed())) }
 
 // readSigned calls use with the signatures of a content in a file as bytes, unless they cannot be read.
 func (c *Content) readSigned(use func(b string)) {

@@ -45,6 +45,12 @@ type Reading struct {
 	Record bool
 }
 
+// Reading returns what comparisons need of a content.
+func (m *Maker) Reading(c *Content) (r Reading) {
+	m.Read(c, &r)
+	return r
+}
+
 // Read reads a content into r, in the memory that r has.
 func (m *Maker) Read(c *Content, r *Reading) {
 	words, terms := r.Words[:0], r.Terms[:0]

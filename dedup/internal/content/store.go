@@ -7,9 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
@@ -45,12 +42,6 @@ func (s *Contents) File() *textfile.File { return s.file }
 
 // Digest returns the digest of the content in a slot.
 func (s *Contents) Digest(slot uint32) uint64 { return s.entries.At(slot).digest }
-
-// Signature reads a signature of the content in a slot. If it cannot be read, the file has the error.
-func (s *Contents) Signature(slot uint32, l signature.Level, into *signature.Signature) {
-	c := s.At(slot)
-	*into = c.signatures().Of[l]
-}
 
 // Used returns the slots of the contents with features, in the order of [Maker.Compare].
 func (s *Contents) Used(m *Maker) []uint32 {
@@ -136,7 +127,7 @@ func (s *Store) Append(d *Document) (err error) {
 	if err := s.tidy(); err != nil {
 		return err
 	}
-	if _, err = s.file.Append(lex.String(d.Set.Append(nil))); err == nil {
+	if _, err = s.file.AppendBytes(d.Set.Append(nil)); err == nil {
 		d.stored(func(text string) { d.at, err = s.file.Append(text) })
 	}
 	if err != nil {
@@ -275,32 +266,24 @@ func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool 
 		return false
 	}
 	var ok [2]bool
-	s.entries, ok[0] = slots.In(f, columns[0], n, func(_ int, values []entry) error {
-		for i := range values {
-			e := &values[i]
-			at, of := int64(e.place&(1<<placeBits-1)), form(e.place>>placeBits)
-			if of > mostForm || e.users < 0 || e.bytes > math.MaxInt32 ||
-				e.bytes > 0 && (at < textfile.Bytes(signature.Bytes(of.signed())) || at+textfile.Bytes(int(e.bytes)) > size) {
-				return errColumns
-			}
-		}
-		return nil
+	s.entries, ok[0] = slots.In(f, columns[0], n, func(_ int, values []entry) bool {
+		return !slices.ContainsFunc(values, func(e entry) bool { return !e.isIn(size) })
 	})
 	cells := len(columns[1]) / 4
 	var column slots.Column[uint32]
-	column, ok[1] = slots.In(f, columns[1], cells, func(_ int, values []uint32) error {
-		for _, v := range values {
-			if int(v) > n {
-				return errColumns
-			}
-		}
-		return nil
+	column, ok[1] = slots.In(f, columns[1], cells, func(_ int, values []uint32) bool {
+		return !slices.ContainsFunc(values, func(v uint32) bool { return int(v) > n })
 	})
 	if !ok[0] || !ok[1] || cells&(cells-1) != 0 || int(settings[2]) > cells || len(columns[2]) != 4*int(settings[3]) || f.Check(columns[2]) != nil {
 		return false
 	}
 	s.digests, s.used = slots.TableOf(column, int(settings[2])), int64(settings[1])
-	for b := columns[2]; len(b) > 0; b = b[4:] {
+	return s.attachFree(columns[2], n)
+}
+
+// attachFree reads the free slots. It returns false if one of them is used.
+func (s *Store) attachFree(b []byte, n int) bool {
+	for ; len(b) > 0; b = b[4:] {
 		free := binary.NativeEndian.Uint32(b)
 		if int(free) >= n || s.entries.At(free).users != 0 {
 			return false
@@ -310,5 +293,9 @@ func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool 
 	return true
 }
 
-// errColumns is the error of values that cannot be.
-var errColumns = format.Damaged("contents that cannot be in it")
+// isIn reports whether an entry may be that of a content whose text is in a file of so many bytes.
+func (e *entry) isIn(size int64) bool {
+	at, of := int64(e.place&(1<<placeBits-1)), form(e.place>>placeBits)
+	return of <= mostForm && e.users >= 0 && e.bytes <= math.MaxInt32 &&
+		(e.bytes == 0 || at >= of.bytesBefore() && at+textfile.Bytes(int(e.bytes)) <= size)
+}

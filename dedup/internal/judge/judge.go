@@ -164,6 +164,11 @@ func (w *Worker) Near(slot uint32) []neighbour.Near {
 	return w.near
 }
 
+// AreNear reports whether two contents are neighbours.
+func (w *Worker) AreNear(a, b uint32) bool {
+	return slices.ContainsFunc(w.Near(a), func(n neighbour.Near) bool { return n.Slot == b })
+}
+
 // Sorted returns a copy of Near, the nearest neighbours first.
 func (w *Worker) Sorted(slot uint32) []neighbour.Near {
 	near := slices.Clone(w.Near(slot))

@@ -352,3 +352,81 @@ func (x *index) narrow(b bucket, k *sketch, band, n int) bucket {
 	b.to = b.from + from(b, 1)
 	return b
 }
+
+// A graph can be kept in the columns of a file, so that it can be searched at once when it is opened again: for each level the
+// slots of the signatures, their ordinals, their sketches, and the lists of all bands, one after the other.
+
+// columnsOfLevel is how many columns a level has.
+const columnsOfLevel = 4
+
+// Write returns the settings and columns of the graph for a file. It sorts what is not sorted yet, which takes a second for a
+// million contents.
+func (g *Graph) Write() (settings []uint64, columns [][][]byte, err error) {
+	for l := range g.levels {
+		x := &g.levels[l]
+		if err := x.compact(); err != nil {
+			return nil, nil, err
+		}
+		settings = append(settings, uint64(x.size()), uint64(x.ordinals.Len()))
+		var lists [][]byte
+		if len(x.runs) > 0 {
+			for b := range x.runs[0].lists {
+				lists = append(lists, x.runs[0].lists[b].Parts()...)
+			}
+		}
+		columns = append(columns, x.slots.Parts(), x.ordinals.Parts(), x.sketches.parts(), lists)
+	}
+	return settings, columns, g.Err()
+}
+
+// parts returns the bytes of all sketches.
+func (s *sketches) parts() (all [][]byte) {
+	all = s.mapped.Parts()
+	for i := 0; i < s.filed; i += page {
+		s.read(i/page, new([]byte), func(p *sketchPage) { all = append(all, slots.Bytes(p[:])) })
+	}
+	return append(all, s.last.Parts()...)
+}
+
+// Attach gives an empty graph what Write returned, from a file, for so many contents. It returns false if that does not fit together.
+func (g *Graph) Attach(f *slots.File, settings []uint64, columns [][]byte, contents int) bool {
+	if len(settings) != 2*len(g.levels) || len(columns) != columnsOfLevel*len(g.levels) {
+		return false
+	}
+	for l := range g.levels {
+		x := &g.levels[l]
+		n, slotted := int(min(settings[2*l], uint64(contents))), int(min(settings[2*l+1], uint64(contents)))
+		of := columns[columnsOfLevel*l:]
+		var ok [columnsOfLevel]bool
+		x.slots, ok[0] = slots.In(f, of[0], n, func(_ int, values []uint32) bool { return areBelow(values, slotted, 0) })
+		x.ordinals, ok[1] = slots.In(f, of[1], slotted, func(_ int, values []uint32) bool { return areBelow(values, n, none) })
+		x.sketches.mapped, ok[2] = slots.In(f, of[2], n, func(int, []sketch) bool { return true })
+		if ok[3] = len(of[3]) == bands*8*n; ok[3] && n > 0 {
+			r := run{to: n}
+			for b := range r.lists {
+				r.lists[b], _ = slots.In(f, of[3][b*8*n:(b+1)*8*n], n, func(_ int, values []uint64) bool { return isList(values, n) })
+			}
+			x.runs = []run{r}
+		}
+		x.tail.forget(n)
+		if ok != [columnsOfLevel]bool{true, true, true, true} {
+			return false
+		}
+	}
+	return true
+}
+
+// areBelow reports whether all values are below most, or are the other one that may be.
+func areBelow(values []uint32, most int, other uint32) bool {
+	return !slices.ContainsFunc(values, func(v uint32) bool { return int(v) >= most && (v != other || other == 0) })
+}
+
+// isList reports whether values may be a part of a list of n entries. In a hub, entries of one key are in any order.
+func isList(values []uint64, n int) bool {
+	for i, e := range values {
+		if int(uint32(e)) >= n || i > 0 && e>>32 < values[i-1]>>32 {
+			return false
+		}
+	}
+	return true
+}

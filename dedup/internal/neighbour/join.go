@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
 )
 
@@ -207,7 +206,7 @@ func (j *join) compare(bucket []uint64, sketches []sketch) {
 				continue
 			}
 			slotA, slotB := j.slot(uint32(bucket[a])), j.slot(uint32(bucket[b]))
-			if p := (nearPair{min(slotA, slotB), max(slotA, slotB), uint8(n)}); !j.found.has(p) && !j.isOther(slotA, slotB) {
+			if p := (nearPair{min(slotA, slotB), max(slotA, slotB), uint8(n)}); !j.found.has(p) && !j.graph.isOther(j.level, slotA, slotB) {
 				j.near = append(j.near, p)
 			}
 		}
@@ -216,13 +215,6 @@ func (j *join) compare(bucket []uint64, sketches []sketch) {
 			j.near = j.near[:0]
 		}
 	}
-}
-
-// isOther reports whether two contents are compared by the other level: two that both have short signatures are compared by these
-// alone.
-func (j *join) isOther(a, b uint32) bool {
-	short := &j.graph.levels[signature.Short]
-	return j.level == signature.Long && short.size() > 0 && short.has(a) && short.has(b)
 }
 
 // A nearPair is two neighbours, a < b by slot.

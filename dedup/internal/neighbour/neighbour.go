@@ -117,6 +117,12 @@ func (g *Graph) has(slot uint32) (has [signature.Levels]bool) {
 	return has
 }
 
+// isOther reports whether two contents are compared by another level: two that both have short signatures are compared by these alone.
+func (g *Graph) isOther(l signature.Level, a, b uint32) bool {
+	short := &g.levels[signature.Short]
+	return l == signature.Long && short.size() > 0 && short.has(a) && short.has(b)
+}
+
 // Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to g. It takes
 // little time and memory.
 func (g *Graph) Snapshot(texts Signatures) *Graph {

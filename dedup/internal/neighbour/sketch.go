@@ -7,8 +7,6 @@ import (
 	"unsafe"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
@@ -68,10 +66,13 @@ func compareFrom(a, b *sketch, band, n int) int {
 	return 0
 }
 
-// keyOf returns the key of a band: a hash of its values, in the upper keyBits of 32.
+// keyOf returns the key of a band: a hash of its values, in the upper keyBits of 32. The values are as good as random, so a product
+// is enough.
 func keyOf(s *signature.Signature, band int) uint32 {
 	at := func(i int) uint64 { return s.Value((band*rows + i) % signature.Values) }
-	return uint32(exact.SplitMix(at(0)|at(1)<<16|at(2)<<32|uint64(band)<<48)>>32) >> (32 - keyBits) << (32 - keyBits)
+	x := (at(0) | at(1)<<16 | at(2)<<32 | uint64(band)<<48) * 0x9E3779B97F4A7C15
+	x = (x ^ x>>29) * 0xBF58476D1CE4E5B9
+	return uint32(x>>32) >> (32 - keyBits) << (32 - keyBits)
 }
 
 // keyBits is how many bits of a key are not 0: so many that few pairs share a key by chance, and so few that two passes sort by them.
@@ -120,7 +121,7 @@ func (s *sketches) spill() error {
 			copy(p[k*len(sketch{}):], s.last.At(uint32(i + k))[:])
 		}
 		// Pages are of one size, so their numbers say where they are.
-		if _, err := s.file.Append(lex.String(unsafe.Slice((*byte)(unsafe.Pointer(&p)), unsafe.Sizeof(p)))); err != nil {
+		if _, err := s.file.AppendBytes(slots.Bytes(p[:])); err != nil {
 			return err
 		}
 	}
@@ -270,7 +271,7 @@ func (k *keys) spill() error {
 			for _, block := range k.blocks[i : i+fileBlock/keyBlock] {
 				row = append(row, block[b][:]...)
 			}
-			if _, err := k.file.Append(lex.String(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(row))), 4*len(row)))); err != nil {
+			if _, err := k.file.AppendBytes(slots.Bytes(row)); err != nil {
 				return err
 			}
 		}
