@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
-
-	"github.com/neardup/neardup/internal/parallel"
 )
 
 // A Pair is an edge: two vertices and how similar they are. Only the order of similarities matters,
@@ -74,7 +72,7 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 	covered := make([]atomic.Bool, n) // of[i] ≥ 0, for other goroutines
 	for next := 0; next < n; {
 		var some []int // vertices that are near no centre so far
-		for ; next < n && len(some) < parallel.Chunk; next++ {
+		for ; next < n && len(some) < atOnce; next++ {
 			if of[order[next]] < 0 {
 				some = append(some, order[next])
 			}
@@ -95,6 +93,10 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 	}
 	return of
 }
+
+// atOnce is how many vertices are looked up at a time: so many that several processors have something to do, and so few that a large
+// group costs few look-ups more than that of its centre.
+const atOnce = 256
 
 // Represent changes the representatives of groups. of has the smallest member of each vertex's
 // group; the result, in the same slice, has the member that is first by before. A nil before

@@ -3,8 +3,6 @@ package values
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/neardup/neardup/internal/lex"
 )
 
 // This file reads and writes numbers.
@@ -70,7 +68,7 @@ func cutExponent(s string) (mantissa string, shift int, ok bool) {
 		e = e[1:]
 	}
 	e = strings.TrimLeft(e, "0")
-	if i+1 == len(s) || CountDigits(e) != len(e) || len(e) > 2 || !lex.IsDigit(s[len(s)-1]) {
+	if i+1 == len(s) || CountDigits(e) != len(e) || len(e) > 2 || s[len(s)-1]-'0' > 9 {
 		return "", 0, false
 	}
 	for _, c := range []byte(e) {

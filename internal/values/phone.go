@@ -2,9 +2,6 @@ package values
 
 import (
 	"strings"
-	"unicode/utf8"
-
-	"github.com/neardup/neardup/internal/lex"
 )
 
 // This file reads and writes telephone numbers.
@@ -47,7 +44,7 @@ func phoneDigits(s string) (_ string, plus, ok bool) {
 	digits := make([]byte, 0, len(s))
 	for i, r := range s {
 		switch {
-		case r < utf8.RuneSelf && lex.IsDigit(byte(r)):
+		case r >= '0' && r <= '9':
 			digits = append(digits, byte(r))
 		case r == '+' && len(digits) == 0:
 			plus = true
