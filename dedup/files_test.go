@@ -297,10 +297,10 @@ func TestFilesDamaged(t *testing.T) {
 	}
 	d.Close()
 	whole := state(memory)
-	files := []string{"", ".journal", ".texts-1"}
+	files := []string{"", ".journal", ".texts-1", ".index"}
 	reported, quiet := map[string]int{}, map[string]int{}
 	for round := range larger(shorter(150, 40), 3000) {
-		name := files[round%3]
+		name := files[round%len(files)]
 		copied := copyFiles(t, path)
 		b := must(os.ReadFile(copied + name))
 		kind := ""

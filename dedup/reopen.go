@@ -3,7 +3,6 @@ package dedup
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -20,8 +19,8 @@ import (
 
 const (
 	indexKind    = "documents-index"
-	indexFormat  = 1       // must be raised when a column changes
-	leastIndexed = 1 << 12 // with fewer documents, reading them takes no time
+	indexFormat  = 1  // must be raised when a column changes
+	leastIndexed = 32 // with fewer documents, reading them takes no time
 )
 
 // The settings of an index, before those of the contents and of the graph.
@@ -53,7 +52,6 @@ func (d *Deduplicator[ID]) writeIndex() error {
 	own := []uint64{setFormat: indexFormat, setSnapshot: d.files.Identity(), setAdded: uint64(d.added), setSeconds: uint64(d.seconds), setDocuments: uint64(d.docs.Len())}
 	all := append([][][]byte{d.docs.Parts(), d.chains.Parts()}, append(contents, columns...)...)
 	if err := store.WriteMapped(d.files.indexPath(), indexKind, d.files.version, append(append(own, more...), settings...), all); err != nil {
-		os.Remove(d.files.indexPath())
 		return fmt.Errorf("neardup: all documents are on the disk, but what makes the next opening fast is not: %w", err)
 	}
 	d.files.indexed = true
