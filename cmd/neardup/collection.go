@@ -37,9 +37,9 @@ type collection struct {
 	old        int // docs[:old] are of old sources
 	bytes      int64
 	bad        int
-	byPlace    int                 // how many documents have no id
-	texts      []uint64            // hashes of the texts of new documents, with the methods auto and cosine
-	passed     []string            // files of other formats in directories
+	byPlace    int      // how many documents have no id
+	texts      []uint64 // hashes of the texts of new documents, with the methods auto and cosine
+	passed     []string // files of other formats in directories
 	cols       columns
 	progress   *progress
 

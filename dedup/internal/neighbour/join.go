@@ -51,6 +51,9 @@ func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	found := &pairs{most: int(min(g.memory/listShare/pairBytes, 1<<31-1))}
 	n := 0
 	var mu sync.Mutex
+	if tell != nil {
+		tell(0, bands*len(g.levels))
+	}
 	for l := range g.levels {
 		x := &g.levels[l]
 		parallel.Each(bands, func(b int) {
