@@ -538,12 +538,12 @@ func (d *Deduplicator[ID]) Added() int {
 // an empty Document.
 func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
 	return func(yield func(Document[ID], error) bool) {
-		if err := d.rlock(); err != nil {
+		if err := d.lock(); err != nil { // pieces are shared from now on, so nobody may be changing them
 			yield(Document[ID]{}, err)
 			return
 		}
 		docs, names := d.docs.Snapshot(), d.names.snapshot()
-		d.mu.RUnlock()
+		d.mu.Unlock()
 		for slot, doc := range living(&docs) {
 			if !yield(Document[ID]{ID: names.at(slot), Number: int(doc.number), Length: int(doc.length)}, nil) {
 				return

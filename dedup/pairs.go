@@ -47,10 +47,6 @@ type snapshot[ID comparable] struct {
 // snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some
 // pointers. The error is that of the files.
 func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
-	if err := d.rlock(); err != nil {
-		return nil, err
-	}
-	d.mu.RUnlock()
 	if err := d.lock(); err != nil { // pieces are shared from now on, so nobody may be changing them
 		return nil, err
 	}

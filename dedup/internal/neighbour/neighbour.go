@@ -1,5 +1,5 @@
 // Package neighbour finds the neighbours of a text: those whose signatures agree in a band and, by an
-// estimate, in at least a fifth of their features.
+// estimate, in more than a quarter of their features.
 //
 // Whether two texts are neighbours depends on these two alone, except in a [hub], where it depends on how
 // many others share the band too. So documents that have nothing to do with a text change nothing about its
