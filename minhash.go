@@ -82,15 +82,21 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 // Sign returns the signature of a set of features. The features are given by their hashes, in any
 // order; repeated ones count once. The hashes must spread over all 64 bits, like those of xxh3.
 // Consecutive numbers, for example, do not. It panics if Values is out of range.
-func (m MinHash) Sign(hashes []uint64) Signature {
-	s := m.empty()
+func (m MinHash) Sign(hashes []uint64) Signature { return m.AppendSign(nil, hashes) }
+
+// AppendSign appends the values of the signature of a set of features to a slice, as [MinHash.Sign] makes it. Whoever signs small sets
+// and does not keep the signatures spares the memory that way, which takes longer than the rest.
+func (m MinHash) AppendSign(to Signature, hashes []uint64) Signature {
+	n := len(to)
+	to = append(to, emptyBins[:m.values()]...)
+	s := to[n:]
 	if len(hashes) <= minhash.Few && !m.Permutations {
 		minhash.SignFew(s, hashes)
-		return s
+		return to
 	}
 	minhash.Add(s, hashes, m.Permutations)
 	minhash.Borrow(s)
-	return s
+	return to
 }
 
 // Sign returns the signature of the features of a text, hashed with Hash.Sum64. It is the signature

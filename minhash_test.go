@@ -184,6 +184,9 @@ func TestSign(t *testing.T) {
 		}
 		raw := naiveSign(m, hashes)
 		s := m.Sign(hashes)
+		if two := m.AppendSign(slices.Clone(s), hashes); !slices.Equal(two, slices.Concat(s, s)) {
+			t.Fatalf("appended to %v: %v", s, two)
+		}
 		for i, v := range s {
 			switch {
 			case raw[i] != minhash.EmptyBin && v != raw[i]:
@@ -477,6 +480,15 @@ func BenchmarkSign(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				from := i / len(sets) % (500 - n) // so many that the processor does not learn them
 				MinHash{}.Sign(sets[i%len(sets)][from : from+n])
+			}
+		})
+	}
+	for _, n := range []int{5, 10, 30} {
+		b.Run(fmt.Sprintf("append/elements=%d/values=128", n), func(b *testing.B) {
+			var s Signature
+			for i := 0; b.Loop(); i++ {
+				from := i / len(sets) % (500 - n)
+				s = MinHash{}.AppendSign(s[:0], sets[i%len(sets)][from:from+n])
 			}
 		})
 	}

@@ -87,6 +87,7 @@ func BenchmarkTiers(b *testing.B) {
 		hashes[i], weights[i] = rnd.Uint64(), rnd.Int64N(1<<40)
 	}
 	x, y := MinHash{}.Sign(hashes[:500]), MinHash{}.Sign(hashes[250:750])
+	var few Signature
 	next := windows(b, "en", 10<<10)
 	text := Fingerprinter{Weight: LogCount}
 	for _, w := range []struct {
@@ -111,7 +112,7 @@ func BenchmarkTiers(b *testing.B) {
 		}},
 		{"weightedtext=10240", func(int) { text.Sum64(next()) }},
 		{"text=10240", func(int) { Sum64(next()) }},
-		{"sign=10", func(i int) { MinHash{}.Sign(hashes[i%4000:][:10]) }},
+		{"sign=10", func(i int) { few = MinHash{}.AppendSign(few[:0], hashes[i%4000:][:10]) }},
 		{"permutations=500", func(i int) { MinHash{Permutations: true}.Sign(hashes[i%3000:][:500]) }},
 		{"jaccard=128", func(int) { x.Jaccard(y) }},
 	} {
