@@ -3,7 +3,6 @@ package neardup
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/kernel"
@@ -84,18 +83,15 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 // Consecutive numbers, for example, do not. It panics if Values is out of range.
 func (m MinHash) Sign(hashes []uint64) Signature { return m.AppendSign(nil, hashes) }
 
-// AppendSign appends the values of the signature of a set of features to a slice, as [MinHash.Sign] makes it. Whoever signs small sets
-// and does not keep the signatures spares the memory that way, which takes longer than the rest.
+// AppendSign appends what [MinHash.Sign] returns to a slice. For small sets, new memory takes longer than the rest.
 func (m MinHash) AppendSign(to Signature, hashes []uint64) Signature {
-	n := len(to)
-	to = append(to, emptyBins[:m.values()]...)
-	s := to[n:]
-	if len(hashes) <= minhash.Few && !m.Permutations {
+	to = append(to, minhash.Empty(m.values())...)
+	if s := to[len(to)-m.values():]; len(hashes) <= minhash.Few && !m.Permutations {
 		minhash.SignFew(s, hashes)
-		return to
+	} else {
+		minhash.Add(s, hashes, m.Permutations)
+		minhash.Borrow(s)
 	}
-	minhash.Add(s, hashes, m.Permutations)
-	minhash.Borrow(s)
 	return to
 }
 
@@ -119,10 +115,7 @@ func (f *Fingerprinter) SignRecord(rec Record, m MinHash) Signature {
 }
 
 // empty returns the signature of the empty set.
-func (m MinHash) empty() Signature { return append(Signature(nil), emptyBins[:m.values()]...) }
-
-// emptyBins is the longest signature of the empty set. To copy it takes less time than to write the values one by one.
-var emptyBins = slices.Repeat([]uint32{minhash.EmptyBin}, minhash.MaxValues)
+func (m MinHash) empty() Signature { return append(Signature(nil), minhash.Empty(m.values())...) }
 
 // Merge changes s to the signature of the union of both sets: of the documents of a site, or of the
 // paragraphs of a text that were signed one by one. The result equals that of signing the union. It

@@ -3,6 +3,7 @@ package minhash
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/exact"
@@ -31,6 +32,11 @@ const (
 	// signatures of the empty set, and in others before Borrow.
 	EmptyBin = math.MaxUint32
 )
+
+// Empty returns the signature of the empty set, which must not be changed. To copy it takes less time than to write the values.
+func Empty(k int) []uint32 { return empty[:k:k] }
+
+var empty = slices.Repeat([]uint32{EmptyBin}, MaxValues)
 
 // IsEmpty reports whether s, after Borrow, is the signature of the empty set.
 func IsEmpty(s []uint32) bool { return len(s) == 0 || s[0] == EmptyBin }
