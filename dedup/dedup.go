@@ -333,20 +333,24 @@ func (d *Deduplicator[ID]) keep(id ID, of *content.Document, seconds uint32) {
 		}
 		d.graph.Add(number, &of.Set)
 	}
-	c := d.chains.Change(number)
 	d.changes++
 	d.seconds = max(d.seconds, seconds)
-	slot := uint32(d.docs.Len())
-	d.docs.Append(storedDocument{text: of.Text, number: int64(d.added), length: uint32(of.Length), seconds: d.seconds, content: number, prev: c.last, next: gone})
-	d.names.last.Append(id)
+	d.append(id, storedDocument{text: of.Text, number: int64(d.added), length: uint32(of.Length), seconds: d.seconds, content: number})
 	d.added++
 	d.live++
-	if c.last != gone {
+}
+
+// append gives a document the next slot, and puts it at the end of the list of its content.
+func (d *Deduplicator[ID]) append(id ID, doc storedDocument) {
+	slot, c := uint32(d.docs.Len()), d.chains.Change(doc.content)
+	if doc.prev, doc.next = c.last, gone; c.last != gone {
 		d.docs.Change(c.last).next = slot
 	} else {
 		c.first = slot
 	}
 	c.last = slot
+	d.docs.Append(doc)
+	d.names.last.Append(id)
 	d.ids.Add(d.hashOf(slot), slot, d.hashOf)
 }
 
@@ -447,22 +451,8 @@ func (d *Deduplicator[ID]) packAll() {
 	for i := range d.chains.Len() {
 		*d.chains.Change(uint32(i)) = chain{gone, gone}
 	}
-	for i := range old.Len() {
-		doc := *old.At(uint32(i))
-		if doc.content == gone {
-			continue
-		}
-		slot := uint32(d.docs.Len())
-		c := d.chains.Change(doc.content)
-		if doc.prev, doc.next = c.last, gone; c.last != gone {
-			d.docs.Change(c.last).next = slot
-		} else {
-			c.first = slot
-		}
-		c.last = slot
-		d.docs.Append(doc)
-		d.names.last.Append(were.at(uint32(i)))
-		d.ids.Add(d.hashOf(slot), slot, d.hashOf)
+	for slot, doc := range living(&old) {
+		d.append(were.at(slot), *doc)
 	}
 }
 
@@ -504,15 +494,15 @@ func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	}
 	slot, ok := d.slotOf(id)
 	if ok {
-		doc = d.document(slot)
+		doc = describe(&d.docs, &d.names, slot)
 	}
 	return doc, ok, nil
 }
 
-// document describes a document.
-func (d *Deduplicator[ID]) document(slot uint32) Document[ID] {
-	doc := d.docs.At(slot)
-	return Document[ID]{ID: d.names.at(slot), Number: int(doc.number), Length: int(doc.length)}
+// describe describes the document in a slot.
+func describe[ID comparable](docs *slots.Column[storedDocument], ids *names[ID], slot uint32) Document[ID] {
+	doc := docs.At(slot)
+	return Document[ID]{ID: ids.at(slot), Number: int(doc.number), Length: int(doc.length)}
 }
 
 // Len returns the number of documents, exact copies and documents without features included.
@@ -544,8 +534,8 @@ func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
 		}
 		docs, names := d.docs.Snapshot(), d.names.snapshot()
 		d.mu.Unlock()
-		for slot, doc := range living(&docs) {
-			if !yield(Document[ID]{ID: names.at(slot), Number: int(doc.number), Length: int(doc.length)}, nil) {
+		for slot := range living(&docs) {
+			if !yield(describe(&docs, &names, slot), nil) {
 				return
 			}
 		}

@@ -228,21 +228,9 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 		Threshold
 	}
 	return func(yield func(edge) bool) {
-		if !s.ready(ctx) {
-			return
-		}
-		comparing := s.begin("comparing", len(s.sequence))
 		found, most, whole := &edges{threshold: s.emptyThreshold()}, s.mostEdges(), true
-		parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func(result) bool) {
-			var r result
-			s.each(w, job, func(i int32) bool {
-				if s.isFresh(i) {
-					r.edges = s.edgesOf(w, i, &r.Threshold, r.edges)
-				}
-				comparing.add(1)
-				return ctx.Err() == nil
-			})
-			emit(r)
+		walk(ctx, s, func(w *judge.Worker, i int32, r *result) {
+			r.edges = s.edgesOf(w, i, &r.Threshold, r.edges)
 		}, func(r result) bool {
 			found.threshold.add(&r.Threshold)
 			if whole = whole && len(found.all)+len(r.edges) <= most; whole {
@@ -266,18 +254,31 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	}
 }
 
-// each calls compare for the contents of a job, until it returns false.
-func (s *snapshot[ID]) each(w *judge.Worker, number int, compare func(i int32) bool) {
-	j := s.jobs[number]
-	if j.isWhole {
-		w.Begin()
-		defer w.End()
+// walk calls compare for all contents that have a new document, on all processors, and take with what it made of each job, in order,
+// until take returns false. After the context has ended, what take gets may lack something.
+func walk[ID comparable, R any](ctx context.Context, s *snapshot[ID], compare func(w *judge.Worker, i int32, r *R), take func(r R) bool) {
+	if !s.ready(ctx) {
+		return
 	}
-	for _, i := range s.sequence[j.from:j.to] {
-		if !compare(i) {
-			return
+	comparing := s.begin("comparing", len(s.sequence))
+	parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, number int, emit func(R) bool) {
+		j := s.jobs[number]
+		if j.isWhole {
+			w.Begin()
+			defer w.End()
 		}
-	}
+		var r R
+		for _, i := range s.sequence[j.from:j.to] {
+			if ctx.Err() != nil {
+				break
+			}
+			if s.isFresh(i) {
+				compare(w, i, &r)
+			}
+			comparing.add(1)
+		}
+		emit(r)
+	}, take)
 }
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
@@ -364,17 +365,8 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 		}
 		return forms
 	}
-	comparing := s.begin("comparing", len(s.sequence))
-	parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func([]edge) bool) {
-		var found []edge
-		s.each(w, job, func(i int32) bool {
-			if s.isFresh(i) {
-				found = s.formsOf(w, i, found)
-			}
-			comparing.add(1)
-			return ctx.Err() == nil
-		})
-		emit(found)
+	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
+		*found = s.formsOf(w, i, *found)
 	}, func(found []edge) bool {
 		forms = append(forms, found...)
 		return ctx.Err() == nil
@@ -407,25 +399,15 @@ type scored struct {
 // scores yields all pairs of different contents that are compared, each once. The order is always the same.
 func (s *snapshot[ID]) scores(ctx context.Context) func(yield func(scored) bool) {
 	return func(yield func(scored) bool) {
-		if !s.ready(ctx) {
-			return
-		}
-		comparing := s.begin("comparing", len(s.sequence))
-		parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, job int, emit func([]scored) bool) {
-			var found []scored
-			s.each(w, job, func(i int32) bool {
-				slot := s.order[i]
-				for _, j := range s.nearer(w, i) {
-					p := scored{a: j, b: i, Score: w.Score(slot, s.order[j])}
-					if s.options.isAlike(p.Similarity, p.Probability) {
-						p.kind = w.Kind(slot, s.order[j], p.Score)
-					}
-					found = append(found, p)
+		walk(ctx, s, func(w *judge.Worker, i int32, found *[]scored) {
+			slot := s.order[i]
+			for _, j := range s.nearer(w, i) {
+				p := scored{a: j, b: i, Score: w.Score(slot, s.order[j])}
+				if s.options.isAlike(p.Similarity, p.Probability) {
+					p.kind = w.Kind(slot, s.order[j], p.Score)
 				}
-				comparing.add(1)
-				return ctx.Err() == nil
-			})
-			emit(found)
+				*found = append(*found, p)
+			}
 		}, func(found []scored) bool {
 			for _, p := range found {
 				if ctx.Err() != nil || !yield(p) {

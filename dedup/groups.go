@@ -119,11 +119,7 @@ func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
 		}
 	}
 	of := s.joined(joins) // most contents stand alone, and take no part
-	at := make([]int32, len(s.order))
-	stands := make([]uint32, len(of))
-	for n, i := range of {
-		at[i], stands[n] = int32(n), s.stands(i)
-	}
+	at, before := s.among(of)
 	byContent := s.alone()
 	for n, root := range neardup.GroupPairs(len(of), func(yield func(neardup.Pair[int]) bool) {
 		for _, e := range joins {
@@ -131,10 +127,20 @@ func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
 				return
 			}
 		}
-	}, g.Linkage, func(i, j int) bool { return s.before(stands[i], stands[j]) }) {
+	}, g.Linkage, before) {
 		byContent[of[n]] = of[root]
 	}
 	return byContent
+}
+
+// among returns where some contents are among themselves, by their positions, and which of two such represents a group.
+func (s *snapshot[ID]) among(of []int32) (at []int32, before func(i, j int) bool) {
+	at = make([]int32, len(s.order))
+	stands := make([]uint32, len(of))
+	for n, i := range of {
+		at[i], stands[n] = int32(n), s.stands(i)
+	}
+	return at, func(i, j int) bool { return s.before(stands[i], stands[j]) }
 }
 
 // alone returns groups of one content each.
@@ -159,13 +165,8 @@ func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 	if !s.ready(ctx) {
 		return byContent
 	}
-	stands := make([]uint32, len(s.sequence))
-	at := make([]int32, len(s.order))
 	of := slices.Sorted(slices.Values(s.sequence))
-	for n, i := range of {
-		at[i], stands[n] = int32(n), s.stands(i)
-	}
-	before := func(i, j int) bool { return s.before(stands[i], stands[j]) }
+	at, before := s.among(of)
 	for n, root := range graph.CentresOf(len(of), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
 		if ctx.Err() != nil {
 			return // Groups returns the error, and no groups

@@ -77,8 +77,7 @@ func (s *snapshot[ID]) name(at uint32) ID { return s.names.at(at) }
 
 // document describes a document.
 func (s *snapshot[ID]) document(at uint32) Document[ID] {
-	doc := s.docs.At(at)
-	return Document[ID]{ID: s.name(at), Number: int(doc.number), Length: int(doc.length)}
+	return describe(&s.docs, &s.names, at)
 }
 
 // chain returns the first and the last document of a content.

@@ -227,8 +227,7 @@ func (c *Content) hasBody(with *Content) (same bool) {
 func (m *Maker) Own(c *Content) (own Own) {
 	switch {
 	case c.HasBody():
-		var r Reading
-		m.Read(c, &r)
+		r := m.Reading(c)
 		own.Terms, own.Words = r.Terms, r.Words
 	case c.own != nil:
 		own = *c.own
