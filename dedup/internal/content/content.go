@@ -290,12 +290,3 @@ func (c *Content) Detach(m *Maker, d *Document) {
 	}
 	d.Set = c.signatures()
 }
-
-// Words returns the words of a content in their order.
-func (m *Maker) Words(c *Content) (words wording.Wording) {
-	if !c.HasBody() {
-		return m.Own(c).Words
-	}
-	c.Body(func(body string) { words = wording.Read(body) })
-	return words
-}

@@ -38,9 +38,6 @@ func (l *Lists) Most() (most int) {
 	return most
 }
 
-// Len returns the number of pairs of neighbours.
-func (l *Lists) Len() int { return len(l.near) / 2 }
-
 // Bytes that a pair of neighbours takes while it is in the set and, both ways round, in the lists.
 const pairBytes = 40
 
