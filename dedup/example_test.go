@@ -84,7 +84,7 @@ func ExampleDeduplicator_Explain() {
 		fmt.Printf("%.2f %.2f %s\n", f.A, f.B, f.Text)
 	}
 	// Output:
-	// near-duplicates: true; similarity 0.80, same-but-figures
+	// near-duplicates: false; similarity 0.80, same-but-figures
 	// 0.45 0.45 ep0
 	// 0.45 0.45 游记
 	// 0.45 0.45 西游

@@ -5,53 +5,55 @@ package decision
 import "github.com/neardup/neardup/dedup/internal/evidence"
 
 // Version is that of the numbers below. With another one, probabilities differ.
-const Version = 2
+const Version = 3
 
 // byTexts says whether two texts are alike. It is fitted to all collections but those of templates, and to planted families
 // of up to 20 copies. It does not look at figures.
 var byTexts = function{
-	intercept: 3.6853,
+	intercept: 3.4675,
 	texts: [evidence.FromTexts]float64{
-		evidence.Characters:      0.6524,
-		evidence.Words:           2.5688,
-		evidence.ShortRuns:       0.1487,
-		evidence.ShortCharacters: 0.3661,
-		evidence.Beginning:       -2.1678,
-		evidence.Anywhere:        3.199,
-		evidence.Replaced:        -2.659,
+		evidence.Characters:      0.5868,
+		evidence.Words:           2.528,
+		evidence.ShortRuns:       0.1744,
+		evidence.ShortCharacters: 0.2508,
+		evidence.Beginning:       -2.1389,
+		evidence.Anywhere:        3.039,
+		evidence.Replaced:        -2.5346,
 	},
 }
 
 // byAll says whether two texts are near-duplicates, where they stand. It is fitted to all collections.
 var byAll = function{
-	intercept: 1.5728,
+	intercept: 0.2968,
 	texts: [evidence.FromTexts]float64{
-		evidence.Characters:      1.2072,
-		evidence.ShortRuns:       -1.5615,
-		evidence.ShortCharacters: 1.6991,
-		evidence.Beginning:       -1.443,
-		evidence.Anywhere:        1.2921,
-		evidence.FiguresInBoth:   -1.7935,
-		evidence.FiguresInOne:    -0.2867,
-		evidence.Replaced:        -0.9414,
-		evidence.NearCopy:        -1.9126,
+		evidence.Characters:      0.6582,
+		evidence.ShortRuns:       -1.301,
+		evidence.ShortCharacters: 1.4649,
+		evidence.Beginning:       -1.2337,
+		evidence.Anywhere:        2.1608,
+		evidence.FiguresInBoth:   -1.9561,
+		evidence.FiguresInOne:    0.0148,
+		evidence.Replaced:        -0.9687,
+		evidence.NearCopy:        -1.8158,
+		evidence.Longest:         -1.8921,
+		evidence.Scatter:         -0.8811,
 	},
 	places: [evidence.FromPlaces]float64{
-		evidence.LocalRuns:       1.4889,
-		evidence.LocalCharacters: 0.0459,
-		evidence.Crowd:           -0.5238,
+		evidence.LocalRuns:       1.1704,
+		evidence.LocalCharacters: 0.4377,
+		evidence.Crowd:           -0.5919,
 	},
 }
 
 // byRecords is the function for records, which have columns instead of sentences: short values, of which each says a lot, and no
 // order of words between them. It is fitted to six tables, compared by columns.
 var byRecords = function{
-	intercept: 1.4166,
+	intercept: 1.2893,
 	texts: [evidence.FromTexts]float64{
-		evidence.Replaced: -2.1913,
+		evidence.Replaced: -2.048,
 	},
 	places: [evidence.FromPlaces]float64{
-		evidence.LocalRuns: 3.0866,
-		evidence.Crowd:     -0.278,
+		evidence.LocalRuns: 3.0696,
+		evidence.Crowd:     -0.3806,
 	},
 }

@@ -40,6 +40,8 @@ const (
 	FiguresInOne           // shortness, if at least one of them has
 	Replaced               // how often both repeat a word that the other has not: ln(1+n)
 	NearCopy               // by how much the logit of the cosine of the runs of characters is above 2.5, a cosine of 0.92
+	Longest                // logarithm of the share of the words in the longest stretch that is in no run of the other text
+	Scatter                // in how many places about the words are that are in no run: ln((all such words + 10)/(those of the longest stretch + 10))
 	FromTexts
 )
 
@@ -54,7 +56,7 @@ const (
 // Names has the names of the quantities, for people: those from the texts, then those from the neighbourhoods.
 var Names = [FromTexts + FromPlaces]string{
 	"runs of characters", "words", "runs of words, if short", "runs of characters, if short",
-	"changes at the beginning", "changes anywhere", "other figures in both, if short", "other figures in one, if short", "a word replaced throughout", "nearly a copy",
+	"changes at the beginning", "changes anywhere", "other figures in both, if short", "other figures in one, if short", "a word replaced throughout", "nearly a copy", "longest change", "places of change",
 	"runs of words that few neighbours have", "runs of characters that few neighbours have", "others about as close",
 }
 
@@ -62,6 +64,7 @@ const (
 	mostChange  = 0.2  // more than a fifth of the words makes no difference
 	leastChange = 0.03 // added before a logarithm is taken
 	usualCrowd  = 4    // so many others are no crowd: versions of one text
+	onePlace    = 10   // so many words are added before places are counted: a few single words are one place
 	nearCopy    = 2.5  // with 2 and with 3, the sets in docs/dedup.md come out alike
 
 	// So many imaginary neighbours have none of the features, so that what few texts have in common still says
@@ -95,6 +98,9 @@ func (c *Comparer) Pair(a, b *Text, placeA, placeB *Place, slotA, slotB uint32) 
 	}
 	t[Replaced] = exact.Ln(1 + float64(min(x.repeated, y.repeated)))
 	t[NearCopy] = max(t[Characters]-nearCopy, 0)
+	longest := max(float64(x.longest)/float64(max(x.words, 1)), float64(y.longest)/float64(max(y.words, 1)))
+	t[Longest] = exact.Ln(min(longest, mostChange) + leastChange)
+	t[Scatter] = exact.Ln(float64(x.uncovered+y.uncovered+onePlace) / float64(x.longest+y.longest+onePlace))
 	v.Places = c.places(a, b, placeA, placeB, is.similarity, slotA, slotB)
 	return v
 }

@@ -59,11 +59,12 @@ func TestQuantities(t *testing.T) {
 	}{
 		{"equal", plain, map[int]float64{Words: logit(1), Characters: logit(1), Beginning: 0, Anywhere: none, FiguresInBoth: 0, FiguresInOne: 0, Replaced: 0}, true},
 		// A word in the middle is in no run of the other text, and nor is its replacement: one of a hundred in each.
-		{"a word", with(func(w []string) { w[50] = "other" }), map[int]float64{Beginning: 0, Anywhere: math.Log(0.01 + leastChange), Replaced: math.Ln2, FiguresInBoth: 0}, true},
+		{"a word", with(func(w []string) { w[50] = "other" }), map[int]float64{Longest: math.Log(0.01 + leastChange), Scatter: 0, Beginning: 0, Anywhere: math.Log(0.01 + leastChange), Replaced: math.Ln2, FiguresInBoth: 0}, true},
 		{"a word at the beginning", with(func(w []string) { w[5] = "other" }), map[int]float64{Beginning: 0.05 / (0.05 + 0.05), Anywhere: math.Log(0.01 + leastChange)}, true},
 		{"a figure in one", with(func(w []string) { w[50] = "1234" }), map[int]float64{FiguresInBoth: 0, Replaced: 0}, true},
-		{"a word four times", with(func(w []string) { w[30], w[40], w[50], w[60] = "other", "other", "other", "other" }), map[int]float64{Replaced: math.Ln2}, true},
-		{"six words", with(func(w []string) { copy(w[40:], words("x", 6)) }), map[int]float64{Anywhere: math.Log(0.06 + leastChange)}, false},
+		{"a word four times", with(func(w []string) { w[30], w[40], w[50], w[60] = "other", "other", "other", "other" }), map[int]float64{Replaced: math.Ln2, Longest: math.Log(0.01 + leastChange), Scatter: math.Log(18. / 12)}, true},
+		{"six words", with(func(w []string) { copy(w[40:], words("x", 6)) }), map[int]float64{Anywhere: math.Log(0.06 + leastChange), Longest: math.Log(0.06 + leastChange), Scatter: 0}, false},
+		{"six words in two places", with(func(w []string) { copy(w[30:], words("x", 2)); copy(w[70:], words("y", 4)) }), map[int]float64{Anywhere: math.Log(0.06 + leastChange), Longest: math.Log(0.04 + leastChange), Scatter: math.Log(22. / 18)}, false},
 		{"nothing", strings.Join(words("y", 100), " "), map[int]float64{Words: logit(0), Beginning: 1 / 1.05, Anywhere: math.Log(mostChange + leastChange)}, false},
 	} {
 		v := of(plain, c.b)

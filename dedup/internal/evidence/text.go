@@ -71,6 +71,7 @@ type side struct {
 	uncovered int // words in no run that the other text has
 	inside    int // such words between the first and the last one that is covered
 	covered   int // words from the first to the last one that is covered
+	longest   int // uncovered words in a row, at most
 	head      int // of the first 20 words, how many are uncovered
 	figures   int // different figures that occur nowhere in the other text
 	repeated  int // how often the most frequent other word occurs that occurs nowhere in the other text
@@ -190,11 +191,15 @@ func (c *Comparer) coverWords(a, b *Text) {
 func sideOf(in []bool) (s side) {
 	s.words = len(in)
 	first, last := len(in), -1
+	row := 0
 	for i, is := range in {
 		if is {
+			row = 0
 			first, last = min(first, i), i
 		} else {
 			s.uncovered++
+			row++
+			s.longest = max(s.longest, row)
 			if i < head {
 				s.head++
 			}

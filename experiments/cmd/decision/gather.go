@@ -40,6 +40,8 @@ var quantities = [...]quantity{
 	{"other figures in one, if short", "FiguresInOne", true, [3]bool{true, false, false}},
 	{"a word replaced throughout", "Replaced", true, [3]bool{true, true, true}},
 	{"nearly a copy", "NearCopy", true, [3]bool{true, false, false}},
+	{"longest change", "Longest", true, [3]bool{true, false, false}},
+	{"places of change", "Scatter", true, [3]bool{true, false, false}},
 	{"runs of words that few neighbours have", "LocalRuns", false, [3]bool{true, false, true}},
 	{"runs of characters that few neighbours have", "LocalCharacters", false, [3]bool{true, false, false}},
 	{"others about as close", "Crowd", false, [3]bool{true, false, true}},
