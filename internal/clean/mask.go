@@ -59,7 +59,7 @@ func (n *Steps) maskerOf(line []byte) masker {
 	if !bytes.Contains(line, []byte("://")) && !containsWWW(line) {
 		m.urls = Keep
 	}
-	if !slices.ContainsFunc(line, lex.IsDigit) {
+	if (m.dates != Keep || m.numbers != Keep) && !slices.ContainsFunc(line, lex.IsDigit) {
 		m.dates, m.numbers = Keep, Keep
 	}
 	return m

@@ -31,52 +31,83 @@ func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (uni
 func (b *Batch) eachRun(text string, chars bool, plain, take func([]byte)) (units int) {
 	b.Reset(chars, 3)
 	for b.Read(text, true); b.Next(); {
-		if b.n < 3 { // Next has made a feature of the whole short text
-			take(b.buf[b.start[0]:b.end[b.n-1]])
-			return b.n
-		}
-		if from := int(b.start[b.first]); int(b.end[b.limit+1])-from == b.limit+2-b.first {
-			// Every unit is one byte, so none is a word of its own.
-			plain(b.buf[from : from+2+b.limit-b.first])
-			units += b.limit - b.first
-			continue
-		}
-		// Slide over the windows. The second unit of one window is the first unit of the next, so
-		// each unit is classified once per batch.
-		first := b.isSelf(b.first)
-		for i := b.first; i < b.limit; i++ {
-			second := b.isSelf(i + 1)
-			end := b.end[i+2]
-			if first && second {
-				end = b.end[i+1]
-			}
-			take(b.buf[b.start[i]:end])
-			first = second
-		}
-		units += b.limit - b.first
+		b.runs(plain, take)
+		units += b.Size()
 	}
-	if units > 0 {
-		// So far units counts windows, of which there are two fewer than units. The last two units
-		// start no window of three, but may be a run of two. b.first points at them: Next leaves it
-		// at the first window that is not complete.
-		if i := b.first; b.isSelf(i) && b.isSelf(i+1) {
-			take(b.buf[b.start[i]:b.end[i+1]])
-		}
-		units += 2
+	return units + b.lastRun(take)
+}
+
+// runs calls plain or take with the features that begin in the current batch, of runs of three units.
+func (b *Batch) runs(plain, take func([]byte)) {
+	if b.n < 3 { // Next has made a feature of the whole short text
+		take(b.buf[b.start[0]:b.end[b.n-1]])
+		return
 	}
-	return units
+	if from := int(b.start[b.first]); int(b.end[b.limit+1])-from == b.limit+2-b.first {
+		// Every unit is one byte, so none is a word of its own.
+		plain(b.buf[from : from+2+b.limit-b.first])
+		return
+	}
+	// Slide over the windows. The second unit of one window is the first unit of the next, so
+	// each unit is classified once per batch.
+	first := b.isSelf(b.first)
+	for i := b.first; i < b.limit; i++ {
+		second := b.isSelf(i + 1)
+		end := b.end[i+2]
+		if first && second {
+			end = b.end[i+1]
+		}
+		take(b.buf[b.start[i]:end])
+		first = second
+	}
+}
+
+// lastRun calls take with the last feature of a text when Next has returned false for its last piece, and returns how many units begin no
+// window. The last two units of a text begin no window of three, but may be a run of two.
+func (b *Batch) lastRun(take func([]byte)) (units int) {
+	if i := b.first; b.n == 3 && len(b.end) == i+2 && b.isSelf(i) && b.isSelf(i+1) {
+		take(b.buf[b.start[i]:b.end[i+1]])
+	}
+	return len(b.end) - b.first // Next leaves first at the first window that is not complete
 }
 
 // AppendRunKeys appends [RunKey] of the features that EachRun finds, and returns the number of units in the text.
 func (b *Batch) AppendRunKeys(keys []uint64, text string, chars bool, seed uint64) (all []uint64, units int) {
-	units = b.eachRun(text, chars, func(bytes []byte) {
+	b.Reset(chars, 3)
+	for b.Read(text, true); b.Next(); {
+		keys = b.AppendKeys(keys, seed)
+		units += b.Size()
+	}
+	units += b.lastRun(func(feature []byte) { keys = append(keys, RunKey(feature, seed)) })
+	return keys, units
+}
+
+// AppendKeys appends [RunKey] of the features of the current batch, for somebody who reads a text by runs of three units himself.
+func (b *Batch) AppendKeys(keys []uint64, seed uint64) []uint64 {
+	b.runs(func(bytes []byte) {
 		x := uint64(bytes[0])<<8 | uint64(bytes[1])<<16
 		for _, c := range bytes[2:] {
 			x = x>>8 | uint64(c)<<16
 			keys = append(keys, shortKey(x|3<<56, seed))
 		}
 	}, func(feature []byte) { keys = append(keys, RunKey(feature, seed)) })
-	return keys, units
+	return keys
+}
+
+// AppendLastKey is AppendKeys for what is left when Next has returned false for the last piece.
+func (b *Batch) AppendLastKey(keys []uint64, seed uint64) []uint64 {
+	b.lastRun(func(feature []byte) { keys = append(keys, RunKey(feature, seed)) })
+	return keys
+}
+
+// Units returns how many units of a text have been read up to the end of the last piece when Next has returned false for it, if so many
+// windows were handed out. One that may go on with the next piece counts.
+func (b *Batch) Units(windows int) int {
+	units := windows + len(b.end) - b.first
+	if b.used > b.open {
+		units++
+	}
+	return units
 }
 
 // RunKey returns the key of a feature, by which a Deduplicator tells features apart: keys are as good as random. Two features of up

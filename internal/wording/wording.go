@@ -40,25 +40,31 @@ func Read(text string) Wording {
 
 // Append appends the wording of a text that has been normalized.
 func Append(words Wording, text string) Wording {
-	first := len(words)
-	r := reading{batch: lex.Batches.Get().(*lex.Batch), words: words}
+	words, _ = AppendBoth(words, nil, text, 0)
+	return words
+}
+
+// AppendBoth is Append, and it appends the keys of the runs of words ([lex.Batch.AppendRunKeys]), with one pass over the text.
+func AppendBoth(words Wording, keys []uint64, text string, seed uint64) (Wording, []uint64) {
+	r := readings.Get().(*reading)
+	defer readings.Put(r)
+	*r = reading{batch: lex.Batches.Get().(*lex.Batch), seed: seed, words: words, keys: keys, first: len(words), ambiguous: r.ambiguous[:0], addresses: r.addresses[:0]}
 	defer lex.Batches.Put(r.batch)
+	r.batch.Reset(false, 3)
 	done := 0
 	clean.Addresses(text, func(from, to int) {
-		r.append(text[done:from], false)
-		r.append(text[from:to], true)
+		// No word goes on into an address. One that goes on behind it is of the address.
+		begins := r.read(text[done:from], false)
+		r.addresses = append(r.addresses, [2]int{begins, r.read(text[from:to], false)})
 		done = to
 	})
-	r.append(text[done:], false)
-	isFigure := func(i int) bool { return i >= first && i < len(r.words) && r.words[i]&Figure != 0 }
-	for n, i := range r.ambiguous {
-		// One that has just become a figure does not make one of the next.
-		afterAnother := n > 0 && r.ambiguous[n-1] == i-1
-		if isFigure(i-1) && !afterAnother || isFigure(i+1) {
-			r.words[i] |= Figure
-		}
-	}
-	return r.words
+	r.read(text[done:], true)
+	r.take(r.batch.Units64())
+	r.keys = r.batch.AppendLastKey(r.keys, seed)
+	r.mark()
+	words, keys = r.words, r.keys
+	r.words, r.keys, r.batch = nil, nil, nil
+	return words, keys
 }
 
 // Count returns the number of words of a text that has been normalized, and a digest of them. It does not
@@ -81,37 +87,76 @@ func Count(text string) (words int, digest uint64) {
 // buffers are for the hashes of Count.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// A reading is the state of Read.
+// A reading is the state of AppendBoth.
 type reading struct {
 	batch     *lex.Batch
+	seed      uint64
 	words     Wording
-	ambiguous []int // words that may be the short name of a month or a day
+	keys      []uint64
+	first     int      // the first word of the text
+	windows   int      // handed out so far
+	ambiguous []int    // words that may be the short name of a month or a day
+	addresses [][2]int // the first word of each address, and the first one behind it
 }
 
-// append appends the words of a text. address says that it is an address.
-func (r *reading) append(text string, address bool) {
-	r.batch.Reset(false, 1)
-	for r.batch.Read(text, true); r.batch.Next(); {
-		for i, h := range r.batch.Hash64() {
-			x, word := uint32(h)&^Figure, r.batch.Unit(i)
-			isFigure := address || isNumber(word)
-			if !isFigure && mayBeName(word) {
-				isAmbiguous, isName := ambiguity[string(word)]
-				if isName && isAmbiguous {
-					r.ambiguous = append(r.ambiguous, len(r.words))
-				}
-				isFigure = isName && !isAmbiguous
+// readings are for AppendBoth.
+var readings = sync.Pool{New: func() any { return new(reading) }}
+
+// read reads the next piece of the text, and returns how many words there are up to its end. Some of them may still be in the batch.
+func (r *reading) read(piece string, last bool) (to int) {
+	for r.batch.Read(piece, last); r.batch.Next(); {
+		r.windows += r.batch.Size()
+		r.take(r.batch.Units64())
+		r.keys = r.batch.AppendKeys(r.keys, r.seed)
+	}
+	return r.first + r.batch.Units(r.windows)
+}
+
+// take appends the words of which these are the hashes, the next ones of the batch.
+func (r *reading) take(hashes []uint64) {
+	for i, h := range hashes {
+		x, word := uint32(h)&^Figure, r.batch.Unit(i)
+		isFigure := isNumber(word)
+		if !isFigure && mayBeName(word) {
+			isAmbiguous, isName := ambiguity[string(word)]
+			if isName && isAmbiguous {
+				r.ambiguous = append(r.ambiguous, len(r.words))
 			}
-			if isFigure {
-				x |= Figure
-			}
-			r.words = append(r.words, x)
+			isFigure = isName && !isAmbiguous
 		}
+		if isFigure {
+			x |= Figure
+		}
+		r.words = append(r.words, x)
+	}
+}
+
+// mark makes figures of the words of addresses, and of ambiguous ones beside a figure.
+func (r *reading) mark() {
+	for _, a := range r.addresses {
+		for i := a[0]; i < a[1]; i++ {
+			r.words[i] |= Figure
+		}
+	}
+	isFigure := func(i int) bool { return i >= r.first && i < len(r.words) && r.words[i]&Figure != 0 }
+	before := -1 // the ambiguous word before
+	for _, i := range r.ambiguous {
+		if isFigure(i) {
+			continue // it is in an address
+		}
+		// One that has just become a figure does not make one of the next.
+		if isFigure(i-1) && before != i-1 || isFigure(i+1) {
+			r.words[i] |= Figure
+		}
+		before = i
 	}
 }
 
 // isNumber reports whether a folded word has a digit, or is a Chinese numeral.
 func isNumber(word []byte) bool {
+	if len(word) == 3 && lex.IsHan(word) { // most words of a Chinese text
+		return isNumeral(rune(word[0]&0x0F)<<12 | rune(word[1]&0x3F)<<6 | rune(word[2]&0x3F))
+	}
 	for i := 0; i < len(word); {
 		c := word[i]
 		if c < utf8.RuneSelf {

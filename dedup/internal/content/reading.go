@@ -61,19 +61,19 @@ func (m *Maker) Read(c *Content, r *Reading) {
 		return
 	}
 	c.Body(func(body string) {
-		r.Words = wording.Append(words, body)
 		r.Levels = true
-		r.Fine, r.Terms = m.levels(terms, body)
+		keys := keysPool.Get().(*[2][]uint64)
+		defer keysPool.Put(keys)
+		r.Words, keys[0] = wording.AppendBoth(words, keys[0][:0], body, m.key.Seed)
+		r.Fine, r.Terms = m.levels(terms, keys, body, len(r.Words))
 	})
 }
 
-// levels appends the terms of a body, and returns the share of the characters.
-func (m *Maker) levels(terms neardup.Vector, body string) (fine float64, all neardup.Vector) {
+// levels appends the terms of a body of so many units, of which keys has the runs of words, and returns the share of the characters.
+func (m *Maker) levels(terms neardup.Vector, keys *[2][]uint64, body string, units int) (fine float64, all neardup.Vector) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
-	keys := keysPool.Get().(*[2][]uint64)
-	defer keysPool.Put(keys)
-	runs, units := b.AppendRunKeys(keys[0][:0], body, false, m.key.Seed)
+	runs := keys[0]
 	for i, k := range runs {
 		runs[i] = levelKey(k, 0)
 	}

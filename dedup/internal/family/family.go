@@ -90,7 +90,11 @@ func Learn(texts []wording.Wording) *Forms {
 		return f
 	}
 	var r reader
-	var places []place
+	most := 0
+	for _, w := range texts {
+		most += len(w) + context + 1
+	}
+	places := make([]place, 0, most)
 	for _, w := range texts {
 		r.set(w)
 		for at, run := range r.runs {

@@ -99,6 +99,7 @@ type Worker struct {
 	searcher *neighbour.Searcher
 	compare  evidence.Comparer
 	words    []wording.Wording
+	members  []uint32 // whose words these are
 	buffer   evidence.Buffer
 	text1    evidence.Text // from which those in the caches are copied
 	place1   evidence.Place
@@ -109,6 +110,9 @@ type Worker struct {
 	alone     bool // between Begin and End
 	ownTexts  own[evidence.Text, *evidence.Text]
 	ownPlaces own[evidence.Place, *evidence.Place]
+
+	learnt     *family.Forms // the forms of some slots, nil if none are kept
+	learntFrom []uint32      // these, ascending
 
 	near   []neighbour.Near // the neighbours that were looked up last
 	nearOf uint32           // and whose they are, if isNear
@@ -273,18 +277,33 @@ func (w *Worker) form(slot uint32) *form {
 		if own.Record {
 			return f, 64 // all records of a table are one form, filled in differently
 		}
-		w.words = append(w.words[:0], own.Words)
+		of := append(w.members[:0], slot)
 		for _, n := range w.place(slot).Near {
 			// A form is at least half of each text, so two texts of one share a third of their words.
-			if n.Agreement*3 >= signature.Values && len(w.words) < mostForms {
-				w.words = append(w.words, w.text(n.Slot).Words)
+			if n.Agreement*3 >= signature.Values && len(of) < mostForms {
+				of = append(of, n.Slot)
 			}
 		}
-		f.Forms = family.Learn(w.words)
+		w.members = of
+		f.Forms = w.learn(of)
 		f.own = f.Read(own.Words)
-		clear(w.words)
 		return f, 64 + f.Bytes()
 	})
+}
+
+// learn returns the forms of the texts of slots, which it sorts. What forms there are depends on the set alone, and all versions of one
+// page have the same neighbours, so that of the last set is kept.
+func (w *Worker) learn(of []uint32) *family.Forms {
+	slices.Sort(of)
+	if w.learnt == nil || !slices.Equal(of, w.learntFrom) {
+		w.words = w.words[:0]
+		for _, slot := range of {
+			w.words = append(w.words, w.text(slot).Words)
+		}
+		w.learnt, w.learntFrom = family.Learn(w.words), append(w.learntFrom[:0], of...)
+		clear(w.words)
+	}
+	return w.learnt
 }
 
 // Kind returns the kind of two neighbours with a score. Two contents are never identical.
