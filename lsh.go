@@ -432,28 +432,15 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 	if err != nil {
 		return err
 	}
-	stopped, looked := false, 0
-	err = t.Pairs(func(a, b uint32, band int) bool {
-		if looked++; looked%(1<<16) == 0 && ctx.Err() != nil {
-			return false
-		}
-		// Tables hold a part of each key only, so a pair may not agree in the band at all. And a
-		// pair that agrees in several bands is reported for the first one.
-		docA, docB := t.Doc(a), t.Doc(b)
-		if !sees(a) || !sees(b) || !t.IsFirst(docA, docB, band) {
-			return true
-		}
-		j := t.Jaccard(docA, docB)
-		if !(j >= least) {
-			return true
-		}
-		idA, errA := ids.At(a)
-		idB, errB := ids.At(b)
+	stopped := false
+	err = t.Similar(least, sees, func() bool { return ctx.Err() != nil }, func(p minhash.Similar) bool {
+		idA, errA := ids.At(p.A)
+		idB, errB := ids.At(p.B)
 		if err := cmp.Or(errA, errB); err != nil {
 			ix.s.Fail(err)
 			return false
 		}
-		stopped = !yield(Pair[ID]{A: idA, B: idB, Similarity: j})
+		stopped = !yield(Pair[ID]{A: idA, B: idB, Similarity: p.Jaccard})
 		return !stopped
 	})
 	if err != nil {

@@ -182,7 +182,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		return prefers(i, int(c.docs[i].length), j, int(c.docs[j].length))
 	}
 	c.alone()
-	if slices.ContainsFunc(c.docs, func(d stored) bool { return d.content.isEmpty() }) {
+	if slices.ContainsFunc(c.docs, func(d stored) bool { return d.content.empty }) {
 		for i, root := range neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before) {
 			if c.cluster[i] = int32(root); i != root {
 				c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
@@ -212,7 +212,7 @@ func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 		}
 		of := map[*content][]int{}
 		for j, d := range c.docs {
-			if !d.content.isEmpty() {
+			if !d.content.empty {
 				continue
 			}
 			with := of[d.content]

@@ -133,8 +133,11 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 		}
 	}
 	known := &contents{}
-	if c.take != nil {
+	switch {
+	case c.take != nil:
 		known = nil // they would all stay in memory
+	case o.method.name == "minhash":
+		o.method.signatures = newSignatures(&o.method, o.memory)
 	}
 	var (
 		work    = make(chan *batch, o.workers)
@@ -272,7 +275,7 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		content := &compared
 		if o.method.isExact() {
 			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
-			if made[i].mark = o.method.mark(fp, text, nil); made[i].isEmpty() { // equal ones are found by their content
+			if made[i].mark, _ = o.method.mark(fp, text, nil); made[i].empty { // equal ones are found by their content
 				content, _ = texts.claim(hash, &made[i])
 			}
 		} else {
@@ -281,7 +284,10 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 				of, isNew = texts.claim(hash, of)
 			}
 			if isNew {
-				of.mark = o.method.mark(fp, text, d.metadata)
+				if of.mark, err = o.method.mark(fp, text, d.metadata); err != nil {
+					b.bad[i] = fatalError{err}
+					continue
+				}
 				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
 			}
 			content = of
@@ -456,16 +462,13 @@ func (c *collection) group(wantPairs bool) error {
 		return c.groupExactly(wantPairs)
 	}
 	of := c.contents()
-	near, err := c.method.pairs(of.marks)
-	if err != nil {
-		return err
-	}
+	near, failed := c.method.pairs(of.marks)
 	if wantPairs {
 		near = slices.Values(slices.Collect(near))
 		c.listPairs(of, near)
 	}
 	c.groupMarks(of, near)
-	return nil
+	return failed()
 }
 
 // A distinct is the different texts of a collection.
@@ -498,7 +501,7 @@ func (c *collection) contents() (d distinct) {
 		d.docs[n] = append(d.docs[n], uint32(i))
 	}
 	for n, t := range contents {
-		if !t.isEmpty() {
+		if !t.empty {
 			d.marks, d.texts = append(d.marks, &t.mark), append(d.texts, n)
 		}
 	}
@@ -534,11 +537,21 @@ func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
 // depend on the texts and on which are old; --keep chooses within them.
 func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 	isOld := func(text int) bool { return int(of.docs[text][0]) < c.old }
+	type rank struct {
+		isOld  bool
+		length int32
+		hash   uint64
+	}
+	ranks := make([]rank, len(of.docs)) // side by side, since sorting looks at them again and again
+	for text := range ranks {
+		t := c.docs[of.docs[text][0]].content
+		ranks[text] = rank{isOld(text), t.length, t.hash}
+	}
 	before := func(a, b int) bool {
-		x, y := c.docs[of.docs[a][0]].content, c.docs[of.docs[b][0]].content
+		x, y := &ranks[a], &ranks[b]
 		switch {
-		case isOld(a) != isOld(b):
-			return isOld(a)
+		case x.isOld != y.isOld:
+			return x.isOld
 		case x.length != y.length:
 			return x.length > y.length
 		}

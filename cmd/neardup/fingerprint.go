@@ -139,7 +139,7 @@ func (c *collection) fingerprint(o *options, outs *cli.Outputs, stdin io.Reader)
 	n, without := 0, 0
 	c.take = func(d *stored) error {
 		n++
-		if d.content.isEmpty() {
+		if d.content.empty {
 			without++
 		}
 		return w.write(d.id, &d.content.mark)
@@ -192,14 +192,14 @@ func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
 	case minhash:
 		return &parquetMarks[signatureRow]{b, parquet.NewGenericWriter[signatureRow](b, options...), func(id string, k *mark) (r signatureRow) {
 			r.ID = id
-			if !k.isEmpty() {
+			if !k.empty {
 				r.Signature = signed(k.more.sig)
 			}
 			return r
 		}}
 	case wide:
 		return &parquetMarks[wideRow]{b, parquet.NewGenericWriter[wideRow](b, options...), func(id string, k *mark) wideRow {
-			if k.isEmpty() {
+			if k.empty {
 				return wideRow{ID: id}
 			}
 			low, high := int64(k.fp.Lo), int64(k.fp.Hi)
@@ -207,7 +207,7 @@ func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
 		}}
 	}
 	return &parquetMarks[row]{b, parquet.NewGenericWriter[row](b, options...), func(id string, k *mark) row {
-		if k.isEmpty() {
+		if k.empty {
 			return row{ID: id}
 		}
 		low := int64(k.fp.Lo)
@@ -267,7 +267,7 @@ func (t *csvMarks) write(id string, k *mark) error {
 		cells = append(cells, "")
 	}
 	switch {
-	case k.isEmpty():
+	case k.empty:
 	case t.minhash:
 		t.buf = append(t.buf[:0], '{')
 		for i, v := range k.more.sig {

@@ -24,6 +24,7 @@ type method struct {
 	bits              int    // of fingerprints
 	distance          int    // simhash: the largest distance
 	minhash           neardup.MinHash
+	signatures        *signatures  // minhash, if documents are compared
 	least             float64      // auto, cosine, minhash: the smallest similarity; 0 lets the probability decide
 	probability, bias float64      // auto, cosine: the smallest probability, and what is added to the log odds
 	kinds             neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
@@ -36,28 +37,36 @@ type mark struct {
 	fp    neardup.Fingerprint128 // simhash; with 64 bits only Lo is used
 	more  *moreMark              // nil if there is nothing in it
 	exact bool                   // auto, cosine: a Deduplicator has the features
-	empty bool                   // auto, cosine: the text has no features
+	empty bool                   // the text has no features
+
+	signature int64 // minhash: where the signature is in the signatures of the call; 0 if it is in more or there is none
 }
 
 // A moreMark is the part of a mark that few methods need.
 type moreMark struct {
-	sig      neardup.Signature // minhash
+	sig      neardup.Signature // minhash, if the call keeps no signatures
 	metadata neardup.Set
 }
 
-// mark returns the mark of a text.
-func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark) {
+// mark returns the mark of a text. An error is one of the temporary file for signatures.
+func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark, err error) {
 	switch {
 	case m.isExact():
 		k.exact = true
 		k.empty = !hasWord(fp.Normalizer.Normalize(text))
-		return k
+		return k, nil
+	case m.name == "minhash" && m.signatures != nil:
+		k.signature, err = m.signatures.add(fp, text)
+		k.empty = k.signature == 0
 	case m.name == "minhash":
-		k.more = &moreMark{sig: fp.Sign(text, m.minhash)}
+		sig := fp.Sign(text, m.minhash)
+		k.more, k.empty = &moreMark{sig: sig}, isEmptySignature(sig)
 	case m.bits == 64:
 		k.fp.Lo = uint64(fp.Sum64(text))
+		k.empty = k.fp == neardup.Fingerprint128{}
 	default:
 		k.fp = fp.Sum128(text)
+		k.empty = k.fp == neardup.Fingerprint128{}
 	}
 	if !m.byContent {
 		var hashes []uint64
@@ -67,19 +76,11 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		}
 		k.more = &moreMark{metadata: neardup.NewSet(hashes)}
 	}
-	return k
+	return k, err
 }
 
 // isExact reports whether a Deduplicator compares the documents, by exact cosine.
 func (m *method) isExact() bool { return m.name == "auto" || m.name == "cosine" }
-
-// isEmpty reports whether the text has no features. Such a text is near no other text.
-func (k *mark) isEmpty() bool {
-	if k.exact {
-		return k.empty
-	}
-	return k.fp == (neardup.Fingerprint128{}) && (k.more == nil || k.more.sig == nil || k.more.sig[0] == 1<<32-1)
-}
 
 // hasWord reports whether a text has letters, digits or emoji.
 func hasWord(text string) bool {
@@ -104,10 +105,10 @@ type nearPair struct {
 	value float64
 }
 
-// pairs yields the pairs of near-duplicates among marks.
-func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
-	if m.name == "minhash" {
-		return m.similar(marks)
+// pairs yields the pairs of near-duplicates among marks. The function reports an error after the last one.
+func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], func() error) {
+	if m.signatures != nil {
+		return m.signatures.pairs(marks)
 	}
 	near := neardup.Pairs(context.Background(), fingerprints64(marks), m.distance)
 	if m.bits == 128 {
@@ -126,32 +127,7 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], error) {
 				return
 			}
 		}
-	}, nil
-}
-
-// similar is pairs for --method minhash.
-func (m *method) similar(marks []*mark) (iter.Seq[nearPair], error) {
-	ix, err := m.index(marks)
-	return func(yield func(nearPair) bool) {
-		for p := range ix.Pairs(context.Background()) { // an index in memory has no errors
-			if !yield(nearPair{p.A, p.B, p.Similarity}) {
-				return
-			}
-		}
-	}, err
-}
-
-// index returns an index of the signatures of marks. Their ids are the numbers of the marks.
-func (m *method) index(marks []*mark) (*neardup.SignatureIndex[int], error) {
-	ix, err := neardup.NewSignatureIndex[int](m.least, neardup.SignatureIndexOptions{Values: m.minhash.Values})
-	if err != nil {
-		return nil, err
-	}
-	signatures := make([]neardup.Signature, len(marks))
-	for i, k := range marks {
-		signatures[i] = k.more.sig
-	}
-	return ix, ix.AddAll(context.Background(), slices.All(signatures))
+	}, func() error { return nil }
 }
 
 // fingerprints64 returns the fingerprints of marks, as 64 bits.

@@ -37,7 +37,7 @@ func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield f
 		it.line++
 		c := contents[fp]
 		if c == nil || fp == (neardup.Fingerprint128{}) { // texts without features are near nothing
-			c = &content{mark: mark{fp: fp}}
+			c = &content{mark: mark{fp: fp, empty: fp == (neardup.Fingerprint128{})}}
 			contents[fp] = c
 		}
 		it.old = &saved{id, c}

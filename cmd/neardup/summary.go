@@ -52,7 +52,7 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 		if t.more != nil && len(t.more.metadata) > 0 {
 			s.described++
 		}
-		if t.isEmpty() {
+		if t.empty {
 			s.Empty++
 		}
 	}

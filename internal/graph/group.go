@@ -54,14 +54,14 @@ func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered fu
 		order[i] = i
 	}
 	if before != nil {
-		slices.SortStableFunc(order, func(i, j int) int {
+		slices.SortFunc(order, func(i, j int) int {
 			switch {
 			case before(i, j):
 				return -1
 			case before(j, i):
 				return 1
 			}
-			return 0
+			return i - j
 		})
 	}
 	of := make([]int, n)             // the most similar centre so far, or −1

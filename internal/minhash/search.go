@@ -1,6 +1,7 @@
 package minhash
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sync"
@@ -66,6 +67,26 @@ func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) erro
 		}
 	}
 	return nil
+}
+
+// SimilarTo returns the documents that agree in a band with one of some others, and are at least as similar to it as least. In the result, A
+// is a document of the tables, and B is first for the first one of the others. They are as many as SearchMany takes.
+func (t *Tables) SimilarTo(least float64, docs []uint64, first uint32) (all []Similar) {
+	queries := make([]*Query, len(docs)/t.Words)
+	for i := range queries {
+		queries[i] = Queries.Get().(*Query)
+		queries[i].setDoc(t.Layout, docs[i*t.Words:][:t.Words])
+	}
+	t.SearchMany(queries, func(query int, ord uint32, doc []uint64) { // tables in memory have no damage
+		if j := queries[query].Jaccard(t.Layout, doc); j >= least {
+			all = append(all, Similar{ord, first + uint32(query), j})
+		}
+	})
+	for _, q := range queries {
+		Queries.Put(q)
+	}
+	slices.SortFunc(all, func(a, b Similar) int { return cmp.Or(cmp.Compare(a.B, b.B), cmp.Compare(a.A, b.A)) })
+	return all
 }
 
 // SearchMany is [Tables.Search] for some queries, which it numbers from 0.
@@ -303,6 +324,14 @@ func (q *Query) Set(l *Layout, s []uint32) {
 		q.values = append(q.values, s...)
 	}
 	if q.keys = q.keys[:0]; !l.IsEmpty(q.doc) {
+		q.keys = l.keys(q.doc, q.keys)
+	}
+}
+
+// setDoc makes q the query for a document, which it copies.
+func (q *Query) setDoc(l *Layout, doc []uint64) {
+	q.doc, q.keys, q.values = append(q.doc[:0], doc...), q.keys[:0], q.values[:0]
+	if !l.IsEmpty(doc) {
 		q.keys = l.keys(q.doc, q.keys)
 	}
 }

@@ -3,13 +3,16 @@ package minhash
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/graph"
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -158,13 +161,68 @@ func (t *Tables) Doc(ord uint32) []uint64 {
 	return t.docs[int(ord)*t.Words:][:t.Words:t.Words]
 }
 
-// Pairs calls emit with every two documents a < b that share a key in a band, for all bands in
-// order. It compares only the bits of the key that entries have, so the caller must verify a pair
-// with Agree or IsFirst. A pair may come for several bands. Two equal documents agree in all bands;
-// where many documents share a key, such a pair comes only for the first band. Pairs stops when
-// emit returns false. A file must have been verified before.
-func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
-	return t.eachKey(func(ords []uint32, band int) (bool, error) {
+// A Similar is two documents A < B that agree in a band, and their estimated similarity.
+type Similar struct {
+	A, B    uint32
+	Jaccard float64
+}
+
+// Similar calls take with every two documents that agree in a band and are at least as similar as least, each pair once, until it
+// returns false. All processors look for them, but the order is always the same. Only documents for which sees returns true count. stop is
+// called often, and ends the work by returning true. A file must have been verified before.
+func (t *Tables) Similar(least float64, sees func(ord uint32) bool, stop func() bool, take func(s Similar) bool) error {
+	const together = 256 // pairs that are handed over at once
+	var failed error
+	var over atomic.Bool
+	parallel.InOrder(t.Bands, func() *[]Similar { return new([]Similar) }, func(some *[]Similar, band int, emit func([]Similar) bool) {
+		looked, goOn := 0, true
+		flush := func() {
+			if len(*some) > 0 && goOn {
+				goOn = emit(*some)
+				*some = nil
+			}
+		}
+		err := t.pairs(band, func(a, b uint32) bool {
+			if looked++; looked%(1<<16) == 0 && (over.Load() || stop()) {
+				goOn = false
+			}
+			// Tables hold a part of each key only, so a pair may not agree in the band at all. And a
+			// pair that agrees in several bands is reported for the first one.
+			docA, docB := t.Doc(a), t.Doc(b)
+			if !sees(a) || !sees(b) || !t.IsFirst(docA, docB, band) {
+				return goOn
+			}
+			if j := t.Jaccard(docA, docB); j >= least {
+				if *some = append(*some, Similar{a, b, j}); len(*some) == together {
+					flush()
+				}
+			}
+			return goOn
+		})
+		if flush(); err != nil {
+			emit([]Similar{{Jaccard: math.NaN()}})
+		}
+	}, func(some []Similar) bool {
+		for _, s := range some {
+			if math.IsNaN(s.Jaccard) {
+				failed = errBucket
+				return false
+			}
+			if !take(s) {
+				over.Store(true)
+				return false
+			}
+		}
+		return true
+	})
+	return failed
+}
+
+// pairs calls emit with every two documents a < b that share a key in a band. It compares only the bits of the key that entries have, so
+// the caller must verify a pair with Agree or IsFirst. Two equal documents agree in all bands; where many documents share a key, such a
+// pair comes only for the first band. It stops when emit returns false.
+func (t *Tables) pairs(band int, emit func(a, b uint32) bool) error {
+	_, err := t.eachKey(band, func(ords []uint32) bool {
 		grouped := band > 0 && len(ords) > 16
 		// Sort equal documents next to each other, to skip the pairs among them.
 		if grouped {
@@ -182,13 +240,14 @@ func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
 				from = next
 			}
 			for _, b := range ords[from:] {
-				if !emit(min(a, b), max(a, b), band) {
-					return false, nil
+				if !emit(min(a, b), max(a, b)) {
+					return false
 				}
 			}
 		}
-		return true, nil
+		return true
 	})
+	return err
 }
 
 // Components joins in f every two documents that agree in a band and are similar, as similar says of
@@ -200,21 +259,28 @@ func (t *Tables) Pairs(emit func(a, b uint32, band int) bool) error {
 // often; its error ends the work.
 func (t *Tables) Components(f graph.Forest, similar func(a, b uint32) bool, stop func() error) error {
 	var parts [][]uint32 // the documents of one key so far, by component
-	return t.eachKey(func(ords []uint32, band int) (bool, error) {
-		if err := stop(); err != nil {
-			return false, err
-		}
-		parts = parts[:0]
-		for i, ord := range ords {
-			if i%64 == 63 {
-				if err := stop(); err != nil {
-					return false, err
-				}
+	var stopped error
+	for band := range t.Bands {
+		goOn, err := t.eachKey(band, func(ords []uint32) bool {
+			if stopped = stop(); stopped != nil {
+				return false
 			}
-			parts = t.place(f, parts, ord, similar, band)
+			parts = parts[:0]
+			for i, ord := range ords {
+				if i%64 == 63 {
+					if stopped = stop(); stopped != nil {
+						return false
+					}
+				}
+				parts = t.place(f, parts, ord, similar, band)
+			}
+			return true
+		})
+		if !goOn {
+			return cmp.Or(err, stopped)
 		}
-		return true, nil
-	})
+	}
+	return nil
 }
 
 // place joins a document with every component in parts that has a similar member, and adds it to
@@ -249,45 +315,46 @@ func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, similar fun
 	return append(parts, []uint32{ord})
 }
 
-// eachKey calls take with the ordinals of all entries that share a key, for every key with two or
-// more entries, band by band. Ordinals ascend. take may change the slice, which is valid only
-// during the call. eachKey stops when take returns false.
-func (t *Tables) eachKey(take func(ords []uint32, band int) (goOn bool, err error)) error {
+// eachKey calls take with the ordinals of all entries of a band that share a key, for every key with two or more entries. Ordinals ascend.
+// take may change the slice, which is valid only during the call. eachKey stops when take returns false, or at damage, and reports whether
+// it came to the end.
+func (t *Tables) eachKey(band int, take func(ords []uint32) (goOn bool)) (end bool, err error) {
 	var sorted []uint32
-	for band := range t.Bands {
-		buckets, entries := t.table(band)
-		for i := 0; i < len(buckets)-2; i += 2 {
-			from, to := buckets[i], buckets[i+2]
-			if from > to || int(to) > len(entries) {
-				return format.Damaged("a bucket is outside of its table")
+	buckets, entries := t.table(band)
+	for i := 0; i < len(buckets)-2; i += 2 {
+		from, to := buckets[i], buckets[i+2]
+		if from > to || int(to) > len(entries) {
+			return false, errBucket
+		}
+		sorted = append(sorted[:0], entries[from:to]...)
+		// Puts the entries of one key together.
+		slices.Sort(sorted)
+		// Cut the bucket into runs of entries that are equal above the ordinal.
+		for rest := sorted; len(rest) > 0; {
+			n := 1
+			for n < len(rest) && (rest[0]^rest[n])>>t.ordBits == 0 {
+				n++
 			}
-			sorted = append(sorted[:0], entries[from:to]...)
-			// Puts the entries of one key together.
-			slices.Sort(sorted)
-			// Cut the bucket into runs of entries that are equal above the ordinal.
-			for rest := sorted; len(rest) > 0; {
-				n := 1
-				for n < len(rest) && (rest[0]^rest[n])>>t.ordBits == 0 {
-					n++
+			ords := rest[:n]
+			rest = rest[n:]
+			if n == 1 {
+				continue
+			}
+			for i := range ords {
+				if ords[i] &= 1<<t.ordBits - 1; int(ords[i]) >= t.N {
+					return false, errBucket
 				}
-				ords := rest[:n]
-				rest = rest[n:]
-				if n == 1 {
-					continue
-				}
-				for i := range ords {
-					if ords[i] &= 1<<t.ordBits - 1; int(ords[i]) >= t.N {
-						return format.Damaged("an entry is of no signature")
-					}
-				}
-				if goOn, err := take(ords, band); !goOn {
-					return err
-				}
+			}
+			if !take(ords) {
+				return false, nil
 			}
 		}
 	}
-	return nil
+	return true, nil
 }
+
+// errBucket is the damage that is found in a file whose checksums fit.
+var errBucket = format.Damaged("a bucket is outside of its table, or an entry is of no signature")
 
 // Bytes returns the memory for the arrays, documents not included.
 func (t *Tables) Bytes() int { return 4 * (cap(t.buckets) + cap(t.entries)) }

@@ -38,6 +38,8 @@ type Column struct {
 	Words int // of each document; 0: documents differ in length
 	Docs  []uint64
 	Ends  []uint64 // where each document ends in Docs, if they differ in length
+
+	more [][]uint64 // documents behind those of Docs, until join
 }
 
 // Doc returns the words of a document. They belong to the column.
@@ -52,12 +54,40 @@ func (c *Column) Doc(ord uint32) []uint64 {
 	return c.Docs[from:c.Ends[ord]:c.Ends[ord]]
 }
 
-// Put appends a document.
+// Put appends a document. Those of one length for which Docs has no room are only there after join: to let Docs grow would copy all of
+// them again and again.
 func (c *Column) Put(doc []uint64) {
-	c.Docs = append(c.Docs, doc...)
-	if c.Words == 0 {
+	switch n := len(c.more); {
+	case c.Words == 0:
+		c.Docs = append(c.Docs, doc...)
 		c.Ends = append(c.Ends, uint64(len(c.Docs)))
+	case len(c.Docs)+len(doc) <= cap(c.Docs):
+		c.Docs = append(c.Docs, doc...)
+	case n == 0 || len(c.more[n-1])+len(doc) > cap(c.more[n-1]):
+		c.more = append(c.more, append(make([]uint64, 0, max(partWords, len(doc))), doc...))
+	default:
+		c.more[n-1] = append(c.more[n-1], doc...)
 	}
+}
+
+// partWords is a megabyte.
+const partWords = 1 << 17
+
+// join brings all documents together.
+func (c *Column) join() {
+	if len(c.more) == 0 {
+		return
+	}
+	n := len(c.Docs)
+	for _, part := range c.more {
+		n += len(part)
+	}
+	docs := append(make([]uint64, 0, n), c.Docs...)
+	for i, part := range c.more {
+		docs = append(docs, part...)
+		c.more[i] = nil
+	}
+	c.Docs, c.more = docs, nil
 }
 
 // Documents are what a run is made of. Times are in seconds since 1970 and must not descend.
@@ -83,6 +113,7 @@ func (d *Documents[ID]) Add(doc []uint64, id ID, time uint32) {
 // NewRun makes a run of documents, which it keeps. If same is true, several documents may have the
 // same id, and only the last of each id stays. If same is false, the caller says that no two have.
 func NewRun[ID comparable, T Finder](docs Documents[ID], same bool, it *IDType[ID], serial uint32, build func(docs Column) T) *Run[ID, T] {
+	docs.join()
 	r := &Run[ID, T]{serial: serial}
 	r.enterIDs(docs.IDs, it)
 	if same {

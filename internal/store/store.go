@@ -311,6 +311,7 @@ func (s *Store[ID, T]) collect(v View[ID, T], runs []*Run[ID, T], n int) Documen
 	for d := range s.each(v, runs) {
 		docs.Add(d.Doc, d.ID, d.Time)
 	}
+	docs.join()
 	return docs
 }
 
