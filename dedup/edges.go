@@ -149,17 +149,36 @@ type job struct {
 	isWhole  bool
 }
 
-// A goroutine compares perJob contents at a time, or somewhat more if they are connected.
+// A goroutine compares perJob contents at a time, or somewhat more if they are connected and all of them fit into a part of the memory at once.
+// What is compared takes about readBytes for each byte of a text.
 const (
-	perJob    = 64
-	mostWhole = 256
+	perJob     = 64
+	mostWhole  = 256
+	wholeShare = 64
+	readBytes  = 16
 )
+
+// fits reports whether a part of the sequence may be one job.
+func (s *snapshot[ID]) fits(part []int32) bool {
+	if len(part) > mostWhole {
+		return false
+	}
+	size := 0
+	for _, i := range part {
+		c := s.contents.At(s.order[i])
+		size += c.Size()
+	}
+	return int64(size) <= s.memory()/wholeShare/readBytes
+}
+
+// memory is how much may be used.
+func (s *snapshot[ID]) memory() int64 { return cmp.Or(s.options.Memory, 1<<30) }
 
 // cut makes jobs of the end of the sequence, a component if isWhole. Small components share a job.
 func (s *snapshot[ID]) cut(from int, isWhole bool) {
 	end := len(s.sequence)
-	if isWhole && end-from <= mostWhole {
-		if n := len(s.jobs); n > 0 && s.jobs[n-1].isWhole && end-s.jobs[n-1].from <= perJob {
+	if isWhole && s.fits(s.sequence[from:]) {
+		if n := len(s.jobs); n > 0 && s.jobs[n-1].isWhole && end-s.jobs[n-1].from <= perJob && s.fits(s.sequence[s.jobs[n-1].from:]) {
 			s.jobs[n-1].to = end
 			return
 		}
@@ -211,11 +230,7 @@ func (s *snapshot[ID]) edges(ctx context.Context) *edges {
 
 // mostEdges is how many edges are kept at most.
 func (s *snapshot[ID]) mostEdges() int {
-	memory := s.options.Memory
-	if memory == 0 {
-		memory = 1 << 30
-	}
-	return int(memory / edgeShare / edgeBytes)
+	return int(s.memory() / edgeShare / edgeBytes)
 }
 
 // stream yields all edges as they are found, and keeps them if they are not too many. It compares on all processors.

@@ -133,11 +133,10 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 		}
 	}
 	known := &contents{}
-	switch {
-	case c.take != nil:
+	if c.take != nil {
 		known = nil // they would all stay in memory
-	case o.method.name == "minhash":
-		o.method.signatures = newSignatures(&o.method, o.memory)
+	} else {
+		o.method.keepSignatures(o.memory)
 	}
 	var (
 		work    = make(chan *batch, o.workers)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/minhash"
 )
 
 // This file has the methods minhash and simhash: what a text is compared by (a mark), how pairs of
@@ -24,12 +26,19 @@ type method struct {
 	bits              int    // of fingerprints
 	distance          int    // simhash: the largest distance
 	minhash           neardup.MinHash
-	signatures        *signatures  // minhash, if documents are compared
-	least             float64      // auto, cosine, minhash: the smallest similarity; 0 lets the probability decide
-	probability, bias float64      // auto, cosine: the smallest probability, and what is added to the log odds
-	kinds             neardup.Kind // auto, cosine: the kinds of pairs that count; 0 for the default
-	byContent         bool         // whether only the content counts, without metadata
+	signatures        *minhash.Filed // minhash, if documents are compared
+	least             float64        // auto, cosine, minhash: the smallest similarity; 0 lets the probability decide
+	probability, bias float64        // auto, cosine: the smallest probability, and what is added to the log odds
+	kinds             neardup.Kind   // auto, cosine: the kinds of pairs that count; 0 for the default
+	byContent         bool           // whether only the content counts, without metadata
 	blend             neardup.Blend
+}
+
+// keepSignatures says that documents will be compared, in so much memory, 0 for half of the machine's.
+func (m *method) keepSignatures(memory int64) {
+	if m.name == "minhash" {
+		m.signatures = minhash.NewFiled(m.minhash.Values, m.least, cmp.Or(memory, int64(machineMemory()/2), 1<<30))
+	}
 }
 
 // A mark is what a text is compared by. Which fields are used depends on the method.
@@ -55,12 +64,13 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		k.exact = true
 		k.empty = !hasWord(fp.Normalizer.Normalize(text))
 		return k, nil
-	case m.name == "minhash" && m.signatures != nil:
-		k.signature, err = m.signatures.add(fp, text)
-		k.empty = k.signature == 0
 	case m.name == "minhash":
 		sig := fp.Sign(text, m.minhash)
-		k.more, k.empty = &moreMark{sig: sig}, isEmptySignature(sig)
+		if k.empty = minhash.IsEmpty(sig); m.signatures == nil {
+			k.more = &moreMark{sig: sig}
+		} else if !k.empty {
+			k.signature, err = m.signatures.Add(sig)
+		}
 	case m.bits == 64:
 		k.fp.Lo = uint64(fp.Sum64(text))
 		k.empty = k.fp == neardup.Fingerprint128{}
@@ -108,7 +118,16 @@ type nearPair struct {
 // pairs yields the pairs of near-duplicates among marks. The function reports an error after the last one.
 func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], func() error) {
 	if m.signatures != nil {
-		return m.signatures.pairs(marks)
+		var failed error
+		return func(yield func(nearPair) bool) {
+			places := make([]int64, len(marks))
+			for i, k := range marks {
+				places[i] = k.signature
+			}
+			failed = m.signatures.Pairs(places, documentBytes*int64(len(marks)), func(a, b int, jaccard float64) bool {
+				return yield(nearPair{a, b, jaccard})
+			})
+		}, func() error { return failed }
 	}
 	near := neardup.Pairs(context.Background(), fingerprints64(marks), m.distance)
 	if m.bits == 128 {
@@ -129,6 +148,9 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], func() error) {
 		}
 	}, func() error { return nil }
 }
+
+// documentBytes is how much of the program a document takes, by measuring.
+const documentBytes = 220
 
 // fingerprints64 returns the fingerprints of marks, as 64 bits.
 func fingerprints64(marks []*mark) []neardup.Fingerprint64 {

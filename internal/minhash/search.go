@@ -69,9 +69,9 @@ func (t *Tables) Search(q *Query, emit func(ord uint32, doc []uint64) bool) erro
 	return nil
 }
 
-// SimilarTo returns the documents that agree in a band with one of some others, and are at least as similar to it as least. In the result, A
+// similarTo returns the documents that agree in a band with one of some others, and are at least as similar to it as least. In the result, A
 // is a document of the tables, and B is first for the first one of the others. They are as many as SearchMany takes.
-func (t *Tables) SimilarTo(least float64, docs []uint64, first uint32) (all []Similar) {
+func (t *Tables) similarTo(least float64, docs []uint64, first uint32) (all []Similar) {
 	queries := make([]*Query, len(docs)/t.Words)
 	for i := range queries {
 		queries[i] = Queries.Get().(*Query)

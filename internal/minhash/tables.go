@@ -3,16 +3,13 @@ package minhash
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/graph"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/store"
 )
 
@@ -159,63 +156,6 @@ func (t *Tables) table(band int) (buckets, entries []uint32) {
 // Doc returns the words of a document. They must not be changed.
 func (t *Tables) Doc(ord uint32) []uint64 {
 	return t.docs[int(ord)*t.Words:][:t.Words:t.Words]
-}
-
-// A Similar is two documents A < B that agree in a band, and their estimated similarity.
-type Similar struct {
-	A, B    uint32
-	Jaccard float64
-}
-
-// Similar calls take with every two documents that agree in a band and are at least as similar as least, each pair once, until it
-// returns false. All processors look for them, but the order is always the same. Only documents for which sees returns true count. stop is
-// called often, and ends the work by returning true. A file must have been verified before.
-func (t *Tables) Similar(least float64, sees func(ord uint32) bool, stop func() bool, take func(s Similar) bool) error {
-	const together = 256 // pairs that are handed over at once
-	var failed error
-	var over atomic.Bool
-	parallel.InOrder(t.Bands, func() *[]Similar { return new([]Similar) }, func(some *[]Similar, band int, emit func([]Similar) bool) {
-		looked, goOn := 0, true
-		flush := func() {
-			if len(*some) > 0 && goOn {
-				goOn = emit(*some)
-				*some = nil
-			}
-		}
-		err := t.pairs(band, func(a, b uint32) bool {
-			if looked++; looked%(1<<16) == 0 && (over.Load() || stop()) {
-				goOn = false
-			}
-			// Tables hold a part of each key only, so a pair may not agree in the band at all. And a
-			// pair that agrees in several bands is reported for the first one.
-			docA, docB := t.Doc(a), t.Doc(b)
-			if !sees(a) || !sees(b) || !t.IsFirst(docA, docB, band) {
-				return goOn
-			}
-			if j := t.Jaccard(docA, docB); j >= least {
-				if *some = append(*some, Similar{a, b, j}); len(*some) == together {
-					flush()
-				}
-			}
-			return goOn
-		})
-		if flush(); err != nil {
-			emit([]Similar{{Jaccard: math.NaN()}})
-		}
-	}, func(some []Similar) bool {
-		for _, s := range some {
-			if math.IsNaN(s.Jaccard) {
-				failed = errBucket
-				return false
-			}
-			if !take(s) {
-				over.Store(true)
-				return false
-			}
-		}
-		return true
-	})
-	return failed
 }
 
 // pairs calls emit with every two documents a < b that share a key in a band. It compares only the bits of the key that entries have, so

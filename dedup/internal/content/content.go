@@ -80,6 +80,9 @@ type Document struct {
 // HasFeatures reports whether there is anything to compare.
 func (c *Content) HasFeatures() bool { return c.bytes > 0 }
 
+// Size returns how many bytes a file has of the content.
+func (c *Content) Size() int { return c.bytes }
+
 // HasBody reports whether the features come from a body.
 func (c *Content) HasBody() bool { return c.bytes > 0 && c.form&formLevels != 0 }
 

@@ -54,6 +54,7 @@ func (c *cache[T]) forget(slot uint32) {
 type own[T any, P sized[T]] struct {
 	of    map[uint32]*T
 	spare []*T
+	held  int64 // the bytes of spare
 }
 
 // A sized is a pointer to something that says about how many bytes it takes.
@@ -69,6 +70,7 @@ func (o *own[T, P]) get(slot uint32) (x *T, isNew bool) {
 	}
 	if n := len(o.spare); n > 0 {
 		x, o.spare = o.spare[n-1], o.spare[:n-1]
+		o.held -= int64(P(x).Bytes())
 	} else {
 		x = new(T)
 	}
@@ -79,17 +81,11 @@ func (o *own[T, P]) get(slot uint32) (x *T, isNew bool) {
 	return x, true
 }
 
-// So many are kept for the next ones, unless they are large.
-const (
-	mostSpare  = 256
-	largeSpare = 1 << 18
-)
-
-// clear forgets everything.
-func (o *own[T, P]) clear() {
+// clear forgets everything. What it was made of is kept for the next ones, as far as it takes no more than most bytes.
+func (o *own[T, P]) clear(most int64) {
 	for _, x := range o.of {
-		if len(o.spare) < mostSpare && P(x).Bytes() <= largeSpare {
-			o.spare = append(o.spare, x)
+		if b := int64(P(x).Bytes()); o.held+b <= most {
+			o.spare, o.held = append(o.spare, x), o.held+b
 		}
 	}
 	clear(o.of)

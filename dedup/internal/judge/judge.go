@@ -52,6 +52,7 @@ type form struct {
 // The shares of the memory for what is kept of contents. Most is for texts, which take the longest to make.
 const (
 	textShare  = 16
+	ownShare   = 64 // of each worker
 	placeShare = 32
 	formShare  = 32
 	usual      = 1 << 30 // if the memory of the machine is not known
@@ -126,8 +127,8 @@ func (w *Worker) Begin() { w.alone = true }
 // End forgets what was made of contents since Begin.
 func (w *Worker) End() {
 	w.alone = false
-	w.ownTexts.clear()
-	w.ownPlaces.clear()
+	w.ownTexts.clear(w.memory / ownShare)
+	w.ownPlaces.clear(w.memory / ownShare)
 }
 
 // Worker returns a new worker.
