@@ -17,7 +17,7 @@ func family(rnd *rand.Rand, n, values int) [][]uint32 {
 			s[k] = rnd.Uint32() >> 1
 		}
 		if i > 0 && i%3 != 0 {
-			of := all[rnd.IntN(i+2)/3*3]
+			of := all[rnd.IntN((i+2)/3)*3]
 			changed := rnd.IntN(values / 2)
 			for k := range s {
 				if k >= changed {
