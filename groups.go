@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"math/bits"
 	"slices"
 
 	"github.com/neardup/neardup/internal/graph"
@@ -94,36 +93,22 @@ func (l Linkage) check() error {
 // first, so a million copies of one page cost no more than other input. It takes time and memory
 // like Pairs. Fingerprints of one cluster may be far apart. fps must not change meanwhile.
 func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
-	// label has the number of each fingerprint among the distinct ones, and in the end the result.
-	label := make([]int, len(fps))
 	if k < 0 {
+		label := make([]int, len(fps))
 		for i := range label {
 			label[i] = i
 		}
 		return label, ctx.Err()
 	}
-	var distinct []F
-	first := make([]int, 0) // the position in fps of each distinct fingerprint
-	// A hash table of the distinct ones, half full at most: the index in distinct, and 1; 0 if free. The
-	// seed keeps callers who choose fingerprints from filling one place.
-	size := 2 << bits.Len(uint(len(fps)))
-	table, seed := make([]uint32, size), maphash.MakeSeed()
-	for i, fp := range fps {
-		at := maphash.Comparable(seed, fp) & uint64(size-1)
-		for table[at] != 0 && distinct[table[at]-1] != fp {
-			at = (at + 1) & uint64(size-1)
-		}
-		if table[at] == 0 {
-			distinct, first = append(distinct, fp), append(first, i)
-			table[at] = uint32(len(distinct))
-		}
-		label[i] = int(table[at] - 1)
+	// The seed keeps callers who choose fingerprints from making equal hashes.
+	seed := maphash.MakeSeed()
+	equal := graph.NewEqual(len(fps), func(i int) uint64 { return maphash.Comparable(seed, fps[i]) }, func(i, j int) bool { return fps[i] == fps[j] })
+	distinct := make([]F, len(equal.Different))
+	for n, i := range equal.Different {
+		distinct[n] = fps[i]
 	}
 	of := GroupPairs(len(distinct), Pairs(ctx, distinct, k), Chains, nil)
-	for i, n := range label {
-		label[i] = first[of[n]]
-	}
-	return label, ctx.Err()
+	return equal.Spread(of), ctx.Err()
 }
 
 // idGroups returns groupsOf with ids in place of positions.

@@ -392,7 +392,8 @@ func BenchmarkPairs(b *testing.B) {
 	}
 }
 
-func benchmarkPairs[F Fingerprint](b *testing.B, n, distance int) {
+// hundredth returns fingerprints of which one in a hundred has a near-duplicate.
+func hundredth[F Fingerprint](n int) []F {
 	rnd := rand.New(rand.NewPCG(1, 0))
 	fps := make([]F, n)
 	for i := range fps {
@@ -401,6 +402,21 @@ func benchmarkPairs[F Fingerprint](b *testing.B, n, distance int) {
 	for i := range n / 100 {
 		fps[n-1-i] = flip(fps[i], i%4, rnd)
 	}
+	return fps
+}
+
+// BenchmarkClusters is BenchmarkPairs for clusters.
+func BenchmarkClusters(b *testing.B) {
+	fps := hundredth[Fingerprint64](10_000_000)
+	for b.Loop() {
+		if _, err := Clusters(bg, fps, 3); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchmarkPairs[F Fingerprint](b *testing.B, n, distance int) {
+	fps := hundredth[F](n)
 	for b.Loop() {
 		found := 0
 		for range Pairs(bg, fps, distance) {
