@@ -240,8 +240,12 @@ func checkBorrow(t *testing.T, data []byte, seed int) {
 				want[i] = lent[best]
 			}
 		}
-		if Borrow(got, table, rows, lent) && !slices.Equal(got, want) {
-			t.Fatalf("borrowing from %d rows of %d: %v, want %v", len(rows), k, got, want)
+		for range 2 { // with as many places as there are rows, and with more
+			again := slices.Clone(got)
+			if Borrow(again, table, rows, lent) && !slices.Equal(again, want) {
+				t.Fatalf("borrowing from %d rows of %d: %v, want %v", len(rows), k, again, want)
+			}
+			lent = append(lent, make([]uint32, 64)...)
 		}
 	}
 }

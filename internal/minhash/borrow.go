@@ -71,11 +71,15 @@ func borrowFrom(s []uint32, own []uint8) {
 	k := len(s)
 	t := ordersOf(k)
 	if k%kernel.BorrowAlign == 0 {
-		var lent [tabled]uint32
-		for i, b := range own {
-			lent[i&(tabled-1)] = lend(s[b])
+		var few [Few]uint32
+		lent := few[:]
+		if len(own) > Few { // to clear so many takes as long as the rest
+			lent = make([]uint32, tabled)
 		}
-		if kernel.Borrow(s, t.place, own, lent[:]) {
+		for i, b := range own {
+			lent[i] = lend(s[b])
+		}
+		if kernel.Borrow(s, t.place, own, lent) {
 			return
 		}
 	}
