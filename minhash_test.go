@@ -492,6 +492,15 @@ func BenchmarkSign(b *testing.B) {
 			}
 		})
 	}
+	for _, n := range []int{5, 10, 30, 500} {
+		b.Run(fmt.Sprintf("append/elements=%d/values=128/permutations=true", n), func(b *testing.B) {
+			var s Signature
+			for i := 0; b.Loop(); i++ {
+				from := i / len(sets) % (501 - n)
+				s = MinHash{Permutations: true}.AppendSign(s[:0], sets[i%len(sets)][from:from+n])
+			}
+		})
+	}
 	x, y := MinHash{}.Sign(sets[0]), MinHash{}.Sign(sets[1])
 	b.Run("jaccard/values=128", func(b *testing.B) {
 		for b.Loop() {

@@ -113,6 +113,7 @@ func BenchmarkTiers(b *testing.B) {
 		{"weightedtext=10240", func(int) { text.Sum64(next()) }},
 		{"text=10240", func(int) { Sum64(next()) }},
 		{"sign=10", func(i int) { few = MinHash{}.AppendSign(few[:0], hashes[i%4000:][:10]) }},
+		{"permutations=10", func(i int) { few = MinHash{Permutations: true}.AppendSign(few[:0], hashes[i%4000:][:10]) }},
 		{"permutations=500", func(i int) { MinHash{Permutations: true}.Sign(hashes[i%3000:][:500]) }},
 		{"jaccard=128", func(int) { x.Jaccard(y) }},
 	} {

@@ -400,14 +400,7 @@ func TestOthers(t *testing.T) {
 			checkRows(t, data, n)
 			checkCounts(t, a)
 			checkLengths(t, rnd)
-			numbers := unsafe.Slice((*uint32)(unsafe.Pointer(&words(t, ProductAlign/2*(1+n%9))[0])), ProductAlign*(1+n%9))
-			for i := range numbers {
-				numbers[i] = rnd.Uint32()
-			}
-			xor, factor := rnd.Uint32(), rnd.Uint32()|1
-			if got, want := LeastProduct(numbers, xor, factor), leastProductGeneric(numbers, xor, factor); got != want {
-				t.Fatalf("LeastProduct of %d, %x, %x: %x, want %x", len(numbers), xor, factor, got, want)
-			}
+			checkProducts(t, rnd, n)
 		}
 		for _, n := range []int{127, 128, 1000, 8063, 8064, 8065, 20_000} {
 			a := words(t, n)
@@ -417,6 +410,27 @@ func TestOthers(t *testing.T) {
 			checkCounts(t, a)
 		}
 	})
+}
+
+// checkProducts compares the permutations of some numbers with the generic twin.
+func checkProducts(t *testing.T, rnd *rand.Rand, n int) {
+	random := func(n int) []uint32 {
+		all := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(guarded(t, 4*n)))), n)
+		for i := range all {
+			all[i] = rnd.Uint32()
+		}
+		return all
+	}
+	k := ProductAlign * (1 + n%5)
+	numbers, flips, factors, got := random(1+n), random(k), random(k), random(k)
+	for i := range factors {
+		factors[i] |= 1
+	}
+	want := slices.Clone(got)
+	leastProductsGeneric(want, numbers, flips, factors)
+	if LeastProducts(got, numbers, flips, factors); !slices.Equal(got, want) {
+		t.Fatalf("LeastProducts of %d numbers and %d permutations: %v, want %v", len(numbers), k, got, want)
+	}
 }
 
 // words returns n words with no memory behind them.

@@ -2,14 +2,16 @@ package kernel
 
 // This file permutes numbers, for MinHash with a permutation for each value.
 
-// ProductAlign is what the number of numbers is a multiple of.
-const ProductAlign = 64
+// ProductAlign is what the number of permutations is a multiple of.
+const ProductAlign = 32
 
-// leastProductGeneric is [LeastProduct] in portable Go.
-func leastProductGeneric(numbers []uint32, xor, factor uint32) uint32 {
-	least := ^uint32(0)
-	for _, x := range numbers {
-		least = min(least, (x^xor)*factor)
+// leastProductsGeneric is [LeastProducts] in portable Go.
+func leastProductsGeneric(least, numbers, flips, factors []uint32) {
+	for i := range least {
+		flip, factor, smallest := flips[i], factors[i], ^uint32(0)
+		for _, x := range numbers {
+			smallest = min(smallest, (x^flip)*factor)
+		}
+		least[i] = min(least[i], smallest>>1)
 	}
-	return least
 }

@@ -2,24 +2,20 @@
 
 package kernel
 
-// MinHash of 500 features by 128 permutations takes 4.5 µs with AVX-512, 5.0 µs with AVX2, and 55 µs without
+// MinHash of 10 features by 128 permutations takes 160 ns with it and 930 ns without; with vectors twice as long it would take as long
 // (BenchmarkTiers).
-
+//
 //go:noescape
-func leastProductAVX512(numbers *uint32, n int, xor, factor uint32) (least uint32)
+func leastProductsAVX2(least *uint32, k int, numbers *uint32, n int, flips, factors *uint32)
 
-//go:noescape
-func leastProductAVX2(numbers *uint32, n int, xor, factor uint32) (least uint32)
-
-// LeastProduct returns the smallest of the products (x ^ xor) · factor modulo 2³² of some numbers x. Their
-// number is a multiple of ProductAlign, above 0. With an odd factor that is a permutation of all
-// numbers.
-func LeastProduct(numbers []uint32, xor, factor uint32) uint32 {
-	switch tier {
-	case AVX512:
-		return leastProductAVX512(&numbers[0], len(numbers), xor, factor)
-	case AVX2:
-		return leastProductAVX2(&numbers[0], len(numbers), xor, factor)
+// LeastProducts sets each least[i] to the smallest of itself and the products (x ^ flips[i]) · factors[i] modulo 2³² of some numbers x,
+// without their lowest bit. There is at least one number. The length of least is a multiple of ProductAlign, and flips and factors are as long. With an odd factor
+// that is a permutation of all numbers.
+func LeastProducts(least, numbers, flips, factors []uint32) {
+	if len(least) == 0 || len(numbers) == 0 || tier < AVX2 {
+		leastProductsGeneric(least, numbers, flips, factors)
+		return
 	}
-	return leastProductGeneric(numbers, xor, factor)
+	_, _ = flips[len(least)-1], factors[len(least)-1]
+	leastProductsAVX2(&least[0], len(least), &numbers[0], len(numbers), &flips[0], &factors[0])
 }

@@ -4,106 +4,64 @@
 
 #include "textflag.h"
 
-// func leastProductAVX2(numbers *uint32, n int, xor uint32, factor uint32) (least uint32)
+// func leastProductsAVX2(least *uint32, k int, numbers *uint32, n int, flips *uint32, factors *uint32)
 // Requires: AVX, AVX2
-TEXT ·leastProductAVX2(SB), NOSPLIT, $0-28
-	MOVQ         numbers+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVL         xor+16(FP), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	MOVL         factor+20(FP), DX
-	VMOVD        DX, X1
-	VPBROADCASTD X1, Y1
-	MOVL         $0xffffffff, DX
-	VMOVD        DX, X2
-	VPBROADCASTD X2, Y2
-	VMOVD        DX, X3
-	VPBROADCASTD X3, Y3
-	VMOVD        DX, X4
-	VPBROADCASTD X4, Y4
-	VMOVD        DX, X5
-	VPBROADCASTD X5, Y5
+TEXT ·leastProductsAVX2(SB), NOSPLIT, $0-48
+	MOVQ least+0(FP), AX
+	MOVQ k+8(FP), CX
+	MOVQ numbers+16(FP), DX
+	MOVQ n+24(FP), BX
+	MOVQ flips+32(FP), SI
+	MOVQ factors+40(FP), DI
 
-four:
-	VPXOR        (AX), Y0, Y6
-	VPMULLD      Y1, Y6, Y6
-	VPMINUD      Y6, Y2, Y2
-	VPXOR        32(AX), Y0, Y6
-	VPMULLD      Y1, Y6, Y6
-	VPMINUD      Y6, Y3, Y3
-	VPXOR        64(AX), Y0, Y6
-	VPMULLD      Y1, Y6, Y6
-	VPMINUD      Y6, Y4, Y4
-	VPXOR        96(AX), Y0, Y6
-	VPMULLD      Y1, Y6, Y6
-	VPMINUD      Y6, Y5, Y5
+values:
+	VMOVDQU  (SI), Y0
+	VMOVDQU  (DI), Y1
+	VPCMPEQD Y2, Y2, Y2
+	VMOVDQU  32(SI), Y3
+	VMOVDQU  32(DI), Y4
+	VPCMPEQD Y5, Y5, Y5
+	VMOVDQU  64(SI), Y6
+	VMOVDQU  64(DI), Y7
+	VPCMPEQD Y8, Y8, Y8
+	VMOVDQU  96(SI), Y9
+	VMOVDQU  96(DI), Y10
+	VPCMPEQD Y11, Y11, Y11
+	XORQ     R8, R8
+
+numbers:
+	VPBROADCASTD (DX)(R8*4), Y12
+	VPXOR        Y12, Y0, Y13
+	VPMULLD      Y1, Y13, Y13
+	VPMINUD      Y13, Y2, Y2
+	VPXOR        Y12, Y3, Y13
+	VPMULLD      Y4, Y13, Y13
+	VPMINUD      Y13, Y5, Y5
+	VPXOR        Y12, Y6, Y13
+	VPMULLD      Y7, Y13, Y13
+	VPMINUD      Y13, Y8, Y8
+	VPXOR        Y12, Y9, Y12
+	VPMULLD      Y10, Y12, Y12
+	VPMINUD      Y12, Y11, Y11
+	INCQ         R8
+	CMPQ         R8, BX
+	JNE          numbers
+	VPSRLD       $0x01, Y2, Y2
+	VPMINUD      (AX), Y2, Y2
+	VMOVDQU      Y2, (AX)
+	VPSRLD       $0x01, Y5, Y5
+	VPMINUD      32(AX), Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	VPSRLD       $0x01, Y8, Y8
+	VPMINUD      64(AX), Y8, Y8
+	VMOVDQU      Y8, 64(AX)
+	VPSRLD       $0x01, Y11, Y11
+	VPMINUD      96(AX), Y11, Y11
+	VMOVDQU      Y11, 96(AX)
 	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x00000080, DI
 	SUBQ         $0x00000020, CX
-	JNE          four
-	VPMINUD      Y3, Y2, Y2
-	VPMINUD      Y5, Y4, Y4
-	VPMINUD      Y4, Y2, Y2
-	VEXTRACTI128 $0x01, Y2, X0
-	VPMINUD      X0, X2, X2
-	VPSHUFD      $0x4e, X2, X0
-	VPMINUD      X0, X2, X2
-	VPSHUFD      $0xb1, X2, X0
-	VPMINUD      X0, X2, X2
-	VMOVD        X2, AX
+	JNE          values
 	VZEROUPPER
-	MOVL         AX, least+24(FP)
-	RET
-
-// func leastProductAVX512(numbers *uint32, n int, xor uint32, factor uint32) (least uint32)
-// Requires: AVX, AVX2, AVX512F
-TEXT ·leastProductAVX512(SB), NOSPLIT, $0-28
-	MOVQ         numbers+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVL         xor+16(FP), DX
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Z0
-	MOVL         factor+20(FP), DX
-	VMOVD        DX, X1
-	VPBROADCASTD X1, Z1
-	MOVL         $0xffffffff, DX
-	VMOVD        DX, X2
-	VPBROADCASTD X2, Z2
-	VMOVD        DX, X3
-	VPBROADCASTD X3, Z3
-	VMOVD        DX, X4
-	VPBROADCASTD X4, Z4
-	VMOVD        DX, X5
-	VPBROADCASTD X5, Z5
-
-four:
-	VPXORD        (AX), Z0, Z6
-	VPMULLD       Z1, Z6, Z6
-	VPMINUD       Z6, Z2, Z2
-	VPXORD        64(AX), Z0, Z6
-	VPMULLD       Z1, Z6, Z6
-	VPMINUD       Z6, Z3, Z3
-	VPXORD        128(AX), Z0, Z6
-	VPMULLD       Z1, Z6, Z6
-	VPMINUD       Z6, Z4, Z4
-	VPXORD        192(AX), Z0, Z6
-	VPMULLD       Z1, Z6, Z6
-	VPMINUD       Z6, Z5, Z5
-	ADDQ          $0x00000100, AX
-	SUBQ          $0x00000040, CX
-	JNE           four
-	VPMINUD       Z3, Z2, Z2
-	VPMINUD       Z5, Z4, Z4
-	VPMINUD       Z4, Z2, Z2
-	VEXTRACTI64X4 $0x01, Z2, Y0
-	VPMINUD       Y0, Y2, Y2
-	VEXTRACTI128  $0x01, Y2, X0
-	VPMINUD       X0, X2, X2
-	VPSHUFD       $0x4e, X2, X0
-	VPMINUD       X0, X2, X2
-	VPSHUFD       $0xb1, X2, X0
-	VPMINUD       X0, X2, X2
-	VMOVD         X2, AX
-	VZEROUPPER
-	MOVL          AX, least+24(FP)
 	RET

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 	"unsafe"
 
 	"github.com/neardup/neardup/internal/exact"
@@ -47,7 +48,7 @@ func IsEmpty(s []uint32) bool { return len(s) == 0 || s[0] == EmptyBin }
 func Add(s []uint32, hashes []uint64, permutations bool) {
 	if permutations {
 		for len(hashes) > 0 {
-			n := min(len(hashes), 512)
+			n := min(len(hashes), permuted)
 			permute(s, hashes[:n])
 			hashes = hashes[n:]
 		}
@@ -65,26 +66,40 @@ func Add(s []uint32, hashes []uint64, permutations bool) {
 // near it, and so to be mixed into a number that a permutation maps to 0.
 const permutationSeed = 0x6A09E667F3BCC908
 
-// permute is Add with permutations, for 1 to 512 features. Each hash is mixed into a number of 32 bits,
+// permute is Add with permutations, for 1 to 64 features. Each hash is mixed into a number of 32 bits,
 // once; two features get the same one with a probability of 2⁻³². A permutation flips some bits of the
 // number and multiplies it by an odd factor, and its value is the smallest product, cut to 31 bits.
 // Such permutations are far from all that there are. They suffice because the numbers are as good as
 // random: then the feature with the smallest product is any one of the set, with equal probability,
 // and it is another one for another factor (TestEstimators).
 func permute(s []uint32, hashes []uint64) {
-	var buffer [512]uint32
-	numbers := buffer[:(len(hashes)+kernel.ProductAlign-1)/kernel.ProductAlign*kernel.ProductAlign]
+	var buffer [permuted]uint32
+	numbers := buffer[:len(hashes)]
 	for i, h := range hashes {
 		numbers[i] = uint32(exact.SplitMix(h) >> 32)
 	}
-	for i := len(hashes); i < len(numbers); i++ { // fill up with what is there already
-		numbers[i] = numbers[0]
-	}
-	for i := range s {
-		p := exact.SplitMix(permutationSeed + uint64(i))
-		s[i] = min(s[i], kernel.LeastProduct(numbers, uint32(p>>32), uint32(p)|1)>>1)
+	p := permutations()
+	whole := len(s) / kernel.ProductAlign * kernel.ProductAlign
+	kernel.LeastProducts(s[:whole], numbers, p.flips, p.factors)
+	if rest := s[whole:]; len(rest) > 0 {
+		var last [kernel.ProductAlign]uint32
+		copy(last[:], rest)
+		kernel.LeastProducts(last[:], numbers, p.flips[whole:], p.factors[whole:])
+		copy(rest, last[:])
 	}
 }
+
+// permuted is how many features are permuted at once.
+const permuted = 64
+
+// permutations returns those of all values that there may be.
+var permutations = sync.OnceValue(func() (p struct{ flips, factors []uint32 }) {
+	for i := range MaxValues {
+		x := exact.SplitMix(permutationSeed + uint64(i))
+		p.flips, p.factors = append(p.flips, uint32(x>>32)), append(p.factors, uint32(x)|1)
+	}
+	return p
+})
 
 // Words returns the values as words, two in each, the first one in the low half. It shares the
 // memory of s. It returns nil if memory is not laid out like that: on big-endian machines, for an

@@ -6,63 +6,51 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// products makes the functions that permute numbers of 32 bits by a product, and find the smallest. They
-// take four vectors at a time, because the product of one is a long time coming.
+// products makes the function that permutes numbers of 32 bits by products, and finds the smallest by each factor. It takes four
+// vectors of factors at a time, because the product of one is a long time coming.
 func products(c *build.Context) {
-	for _, wide := range []bool{false, true} {
-		name, size, vector := "leastProductAVX2", 32, func() reg.VecVirtual { return c.YMM() }
-		xor := func(a, b, to Op) { c.VPXOR(a, b, to) }
-		if wide {
-			name, size, vector = "leastProductAVX512", 64, func() reg.VecVirtual { return c.ZMM() }
-			xor = func(a, b, to Op) { c.VPXORD(a, b, to) }
-		}
-		c.Function(name)
-		c.Attributes(nosplit)
-		c.SignatureExpr("func(numbers *uint32, n int, xor, factor uint32) (least uint32)")
-		numbers, n := c.Load(c.Param("numbers"), c.GP64()), c.Load(c.Param("n"), c.GP64())
-		flip, factor := vector(), vector()
-		spread := func(n reg.Register, to reg.VecVirtual) {
-			word := c.XMM()
-			c.VMOVD(n, word)
-			c.VPBROADCASTD(word, to)
-		}
-		spread(c.Load(c.Param("xor"), c.GP32()), flip)
-		spread(c.Load(c.Param("factor"), c.GP32()), factor)
-		var least [4]reg.VecVirtual
-		ones := c.GP32()
-		c.MOVL(U32(0xFFFFFFFF), ones)
-		for i := range least {
-			least[i] = vector()
-			spread(ones, least[i])
-		}
-
-		c.Label("four")
-		for i := range least {
-			x := vector()
-			xor(Mem{Base: numbers, Disp: size * i}, flip, x)
-			c.VPMULLD(factor, x, x)
-			c.VPMINUD(x, least[i], least[i])
-		}
-		c.ADDQ(U32(4*size), numbers)
-		c.SUBQ(U32(size), n)
-		c.JNE(LabelRef("four"))
-		c.VPMINUD(least[1], least[0], least[0])
-		c.VPMINUD(least[3], least[2], least[2])
-		c.VPMINUD(least[2], least[0], least[0])
-		half, result := c.YMM(), c.GP32()
-		if wide {
-			c.VEXTRACTI64X4(Imm(1), least[0], half)
-			c.VPMINUD(half, least[0].AsY(), least[0].AsY())
-		}
-		c.VEXTRACTI128(Imm(1), least[0].AsY(), half.AsX())
-		c.VPMINUD(half.AsX(), least[0].AsX(), least[0].AsX())
-		c.VPSHUFD(Imm(0b01_00_11_10), least[0].AsX(), half.AsX())
-		c.VPMINUD(half.AsX(), least[0].AsX(), least[0].AsX())
-		c.VPSHUFD(Imm(0b10_11_00_01), least[0].AsX(), half.AsX())
-		c.VPMINUD(half.AsX(), least[0].AsX(), least[0].AsX())
-		c.VMOVD(least[0].AsX(), result)
-		c.VZEROUPPER()
-		c.Store(result, c.Return("least"))
-		c.RET()
+	const size = 32
+	c.Function("leastProductsAVX2")
+	c.Attributes(nosplit)
+	c.SignatureExpr("func(least *uint32, k int, numbers *uint32, n int, flips, factors *uint32)")
+	least, k := c.Load(c.Param("least"), c.GP64()), c.Load(c.Param("k"), c.GP64())
+	numbers, n := c.Load(c.Param("numbers"), c.GP64()), c.Load(c.Param("n"), c.GP64())
+	flips, factors := c.Load(c.Param("flips"), c.GP64()), c.Load(c.Param("factors"), c.GP64())
+	i := c.GP64()
+	var flip, factor, smallest [4]reg.VecVirtual
+	for v := range 4 {
+		flip[v], factor[v], smallest[v] = c.YMM(), c.YMM(), c.YMM()
 	}
+
+	c.Label("values")
+	for v := range 4 {
+		c.VMOVDQU(Mem{Base: flips, Disp: size * v}, flip[v])
+		c.VMOVDQU(Mem{Base: factors, Disp: size * v}, factor[v])
+		c.VPCMPEQD(smallest[v], smallest[v], smallest[v])
+	}
+	c.XORQ(i, i)
+	c.Label("numbers")
+	all := c.YMM()
+	c.VPBROADCASTD(Mem{Base: numbers, Index: i, Scale: 4}, all)
+	for v := range 4 {
+		x := c.YMM()
+		c.VPXOR(all, flip[v], x)
+		c.VPMULLD(factor[v], x, x)
+		c.VPMINUD(x, smallest[v], smallest[v])
+	}
+	c.INCQ(i)
+	c.CMPQ(i, n)
+	c.JNE(LabelRef("numbers"))
+	for v := range 4 {
+		c.VPSRLD(Imm(1), smallest[v], smallest[v])
+		c.VPMINUD(Mem{Base: least, Disp: size * v}, smallest[v], smallest[v])
+		c.VMOVDQU(smallest[v], Mem{Base: least, Disp: size * v})
+	}
+	for _, p := range []reg.Register{least, flips, factors} {
+		c.ADDQ(U32(4*size), p)
+	}
+	c.SUBQ(U32(size), k)
+	c.JNE(LabelRef("values"))
+	c.VZEROUPPER()
+	c.RET()
 }
