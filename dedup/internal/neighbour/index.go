@@ -48,6 +48,7 @@ const none = ^uint32(0)
 // be used again at once.
 type index struct {
 	level    signature.Level
+	hub      int // see the constant; tests have smaller ones
 	sketches sketches
 	slots    slots.Column[uint32] // by ordinal; none if the signature was deleted
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
@@ -243,8 +244,8 @@ func (x *index) appendTail(list []uint64, band int) []uint64 {
 
 // orderHubs puts the buckets of more than hub entries of a sorted list into the order of the values that follow the band.
 func (x *index) orderHubs(band int, list []uint64) []uint64 {
-	for i := 0; i+hub < len(list); i++ {
-		if list[i]>>32 != list[i+hub]>>32 {
+	for i := 0; i+x.hub < len(list); i++ {
+		if list[i]>>32 != list[i+x.hub]>>32 {
 			continue
 		}
 		bucket := list[i : i+bucketEnd(list[i:])]

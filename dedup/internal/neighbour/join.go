@@ -145,7 +145,7 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 
 // bucket takes note of a bucket. In a hub, those are compared that agree in more values.
 func (j *join) bucket(bucket []uint64) {
-	if len(bucket) <= hub {
+	if len(bucket) <= j.hub {
 		j.add(bucket)
 		return
 	}
@@ -158,7 +158,7 @@ func (j *join) bucket(bucket []uint64) {
 	}
 	for i := 0; i < len(ordered); {
 		end := part(i, agreements[1])
-		if end-i <= hub {
+		if end-i <= j.hub {
 			j.add(ordered[i:end])
 			i = end
 			continue

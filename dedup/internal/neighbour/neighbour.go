@@ -44,7 +44,7 @@ func New(texts Signatures, memory int64) *Graph {
 	g := &Graph{texts: texts, memory: memory}
 	for l := range g.levels {
 		x := &g.levels[l]
-		x.level = signature.Level(l)
+		x.level, x.hub = signature.Level(l), hub
 		x.sketches.memory, x.tail.memory = max(memory/sketchShare, leastMemory), min(max(memory/keyShare, leastMemory), mostKeys)
 	}
 	return g
@@ -288,11 +288,11 @@ func (q *query) look(band int, key uint32) (size int) {
 // mustAgree returns in how many values from the beginning of a band neighbours must agree, beside the key: 0, or more in
 // a hub. In a bucket keys agree, and so do nearly always the values.
 func (q *query) mustAgree(band int, key uint32, size int) (agree int) {
-	if size+q.tail.n < hub {
+	if size+q.tail.n < q.hub {
 		return 0
 	}
 	for _, agree = range agreements {
-		if q.count(band, key, agree) <= hub {
+		if q.count(band, key, agree) <= q.hub {
 			break
 		}
 	}
@@ -302,7 +302,7 @@ func (q *query) mustAgree(band int, key uint32, size int) (agree int) {
 // takeSorted takes the neighbours in the buckets of a band.
 func (q *query) takeSorted(band, agree int) {
 	for _, b := range q.buckets {
-		if b.len() > hub && agree > 0 {
+		if b.len() > q.hub && agree > 0 {
 			b = q.narrow(b, &q.of, band, agree)
 		}
 		for i := range b.len() {
@@ -362,7 +362,7 @@ func (q *query) count(band int, key uint32, n int) (size int) {
 		}
 	}
 	for _, b := range q.buckets {
-		if b.len() > hub {
+		if b.len() > q.hub {
 			if b = q.narrow(b, &q.of, band, n); q.deleted == 0 && q.without == none {
 				size += b.len()
 				continue
