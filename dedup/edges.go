@@ -342,7 +342,7 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 // since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all.
 const (
 	crowded    = 1024
-	mostMissed = 256
+	mostMissed = 64
 	mostForms  = 64
 )
 

@@ -38,8 +38,8 @@ func (l *Lists) Most() (most int) {
 	return most
 }
 
-// Bytes that a pair of neighbours takes while it is in the set and, both ways round, in the lists.
-const pairBytes = 40
+// Bytes that a pair of neighbours takes while it is in the set, alone in a block, and, both ways round, in the lists.
+const pairBytes = 60
 
 // Join returns the neighbours of all contents. They are those that a [Searcher] finds. It uses all processors. It returns nil if
 // they would take more than a part of the memory of the graph, so that they have to be searched for one by one, or if the
@@ -199,6 +199,7 @@ func (j *join) compareAll() {
 // compare finds the neighbours among the entries of a bucket.
 func (j *join) compare(bucket []uint64, sketches []sketch) {
 	least := leastAgreement[j.level]
+	var known block // of the last pair
 	for a := range sketches {
 		for b := range sketches[:a] {
 			n := agreement(sketches[a].same(&sketches[b]))
@@ -206,7 +207,11 @@ func (j *join) compare(bucket []uint64, sketches []sketch) {
 				continue
 			}
 			slotA, slotB := j.slot(uint32(bucket[a])), j.slot(uint32(bucket[b]))
-			if p := (nearPair{min(slotA, slotB), max(slotA, slotB), uint8(n)}); !j.found.has(p) && !j.graph.isOther(j.level, slotA, slotB) {
+			p := nearPair{min(slotA, slotB), max(slotA, slotB), uint8(n)}
+			if key := p.key(); key != known.key {
+				known = block{key, j.found.of(p)}
+			}
+			if known.pairs&p.bit() == 0 && !j.graph.isOther(j.level, slotA, slotB) {
 				j.near = append(j.near, p)
 			}
 		}
@@ -223,6 +228,16 @@ type nearPair struct {
 	agreement uint8
 }
 
+// A block is the pairs of one slot with 64 others in a row, each a bit. In a crowd most of these are pairs, and those of a bucket are looked
+// up one after the other.
+type block struct{ key, pairs uint64 }
+
+// key returns the key of the block of a pair: a in the upper half, and b without its six lowest bits, all set so that no key is 0.
+func (p nearPair) key() uint64 { return uint64(p.a)<<32 | uint64(p.b) | 63 }
+
+// bit returns the bit of a pair in its block.
+func (p nearPair) bit() uint64 { return 1 << (p.b & 63) }
+
 // pairs is a set of pairs of neighbours. It may be used by several goroutines.
 type pairs struct {
 	parts [64]pairTable
@@ -230,35 +245,38 @@ type pairs struct {
 	most  int
 }
 
-// A pairTable is a part of the set: an open hash table. A pair of neighbours is of one level only.
+// A pairTable is a part of the set: an open hash table of blocks, and the pairs in the order of finding. A pair of neighbours is of one level
+// only.
 type pairTable struct {
 	sync.RWMutex
-	keys   []uint64 // the slots of a pair, a in the upper half; 0 if there is none, as no pair is
-	agrees []uint8  // in how many values
-	n      int
+	blocks []block // the key is 0 if there is none
+	n      int     // blocks
+	pairs  []nearPair
 }
 
-// partOf returns the part that has a pair, and the hash by which it is found there.
-func (s *pairs) partOf(p nearPair) (t *pairTable, key, hash uint64) {
-	key = uint64(p.a)<<32 | uint64(p.b)
+// partOf returns the part that has the block with a key, and the hash by which it is found there.
+func (s *pairs) partOf(key uint64) (t *pairTable, hash uint64) {
 	hash = key * 0x9E3779B97F4A7C15
 	hash ^= hash >> 29
-	return &s.parts[hash%64], key, hash * 0xE7037ED1A0B428DB >> 16
+	return &s.parts[hash%64], hash * 0xE7037ED1A0B428DB >> 16
 }
 
-// has reports whether a pair is there.
-func (s *pairs) has(p nearPair) bool {
-	t, key, hash := s.partOf(p)
+// of returns the pairs in the block of a pair.
+func (s *pairs) of(p nearPair) uint64 {
+	t, hash := s.partOf(p.key())
 	t.RLock()
 	defer t.RUnlock()
-	return t.n > 0 && t.keys[t.at(key, hash)] == key
+	if t.n == 0 {
+		return 0
+	}
+	return t.blocks[t.at(p.key(), hash)].pairs
 }
 
 // at returns the cell of a key, or the empty one where it belongs.
 func (t *pairTable) at(key, hash uint64) int {
-	mask := uint64(len(t.keys) - 1)
+	mask := uint64(len(t.blocks) - 1)
 	i := hash & mask
-	for t.keys[i] != 0 && t.keys[i] != key {
+	for t.blocks[i].key != 0 && t.blocks[i].key != key {
 		i = (i + 1) & mask
 	}
 	return int(i)
@@ -267,14 +285,19 @@ func (t *pairTable) at(key, hash uint64) int {
 // add adds pairs that may be there.
 func (s *pairs) add(all []nearPair) {
 	for _, p := range all {
-		t, key, hash := s.partOf(p)
+		t, hash := s.partOf(p.key())
 		t.Lock()
-		if 3*(t.n+1) > 2*len(t.keys) {
+		if 3*(t.n+1) > 2*len(t.blocks) {
 			t.grow(s)
 		}
-		if i := t.at(key, hash); t.keys[i] == 0 {
-			t.keys[i], t.agrees[i] = key, p.agreement
+		b := &t.blocks[t.at(p.key(), hash)]
+		if b.key == 0 {
+			b.key = p.key()
 			t.n++
+		}
+		if b.pairs&p.bit() == 0 {
+			b.pairs |= p.bit()
+			t.pairs = append(t.pairs, p)
 			s.n.Add(1)
 		}
 		t.Unlock()
@@ -283,14 +306,12 @@ func (s *pairs) add(all []nearPair) {
 
 // grow doubles the cells.
 func (t *pairTable) grow(s *pairs) {
-	keys, agrees := t.keys, t.agrees
-	n := max(16, 2*len(keys))
-	t.keys, t.agrees = make([]uint64, n), make([]uint8, n)
-	for i, key := range keys {
-		if key != 0 {
-			_, _, hash := s.partOf(nearPair{a: uint32(key >> 32), b: uint32(key)})
-			at := t.at(key, hash)
-			t.keys[at], t.agrees[at] = key, agrees[i]
+	blocks := t.blocks
+	t.blocks = make([]block, max(16, 2*len(blocks)))
+	for _, b := range blocks {
+		if b.key != 0 {
+			_, hash := s.partOf(b.key)
+			t.blocks[t.at(b.key, hash)] = b
 		}
 	}
 }
@@ -302,10 +323,8 @@ func (s *pairs) isFull() bool { return int(s.n.Load()) > s.most }
 func (s *pairs) lists() *Lists {
 	each := func(take func(a, b uint32, agreement int32)) {
 		for i := range s.parts {
-			for k, key := range s.parts[i].keys {
-				if key != 0 {
-					take(uint32(key>>32), uint32(key), int32(s.parts[i].agrees[k]))
-				}
+			for _, p := range s.parts[i].pairs {
+				take(p.a, p.b, int32(p.agreement))
 			}
 		}
 	}
