@@ -86,12 +86,7 @@ func (m MinHash) Sign(hashes []uint64) Signature { return m.AppendSign(nil, hash
 // AppendSign appends what [MinHash.Sign] returns to a slice. For small sets, new memory takes longer than the rest.
 func (m MinHash) AppendSign(to Signature, hashes []uint64) Signature {
 	to = append(to, minhash.Empty(m.values())...)
-	if s := to[len(to)-m.values():]; len(hashes) <= minhash.Few && !m.Permutations {
-		minhash.SignFew(s, hashes)
-	} else {
-		minhash.Add(s, hashes, m.Permutations)
-		minhash.Borrow(s)
-	}
+	minhash.Sign(to[len(to)-m.values():], hashes, m.Permutations)
 	return to
 }
 

@@ -170,8 +170,10 @@ func minHashRow(elements int, way string) row {
 	return row{fmt.Sprintf("MinHash of %d elements, 128 %s", elements, way), "a signature",
 		contestant{work: func(n int) {
 			m := neardup.MinHash{Permutations: way == "permutations"}
+			var signature neardup.Signature
 			for range n {
-				sink ^= uint64(m.Sign(hashes[next%sets*elements:][:elements])[0])
+				signature = m.AppendSign(signature[:0], hashes[next%sets*elements:][:elements])
+				sink ^= uint64(signature[0])
 				next++
 			}
 		}},

@@ -44,23 +44,30 @@ func Borrow(s []uint32) {
 	}
 }
 
-// Few is the largest number of features of SignFew.
-const Few = 64
-
-// SignFew is Add and Borrow for a signature that is empty yet, of at most Few features. Their bins
-// are known, so nobody looks for them.
-func SignFew(s []uint32, hashes []uint64) {
-	if len(hashes) == 0 || len(s) > tabled {
+// Sign is Add and Borrow for a signature that is empty yet.
+func Sign(s []uint32, hashes []uint64, permutations bool) {
+	switch {
+	case permutations: // which leave no value empty
+		Add(s, hashes, true)
+	case len(hashes) == 0 || len(hashes) > few || len(s) > tabled:
 		Add(s, hashes, false)
 		Borrow(s)
-		return
+	default:
+		signFew(s, hashes)
 	}
-	var own [Few]uint8
+}
+
+// few is the largest number of features of signFew.
+const few = 64
+
+// signFew is Sign for few features. Their bins are known, so nobody looks for them.
+func signFew(s []uint32, hashes []uint64) {
+	var own [few]uint8
 	bins := uint64(len(s))
 	for i, h := range hashes {
 		bin, place := bits.Mul64(h, bins)
 		s[bin] = min(s[bin], uint32(place>>33))
-		own[i&(Few-1)] = uint8(bin)
+		own[i&(few-1)] = uint8(bin)
 	}
 	borrowFrom(s, own[:len(hashes)])
 }
@@ -71,9 +78,9 @@ func borrowFrom(s []uint32, own []uint8) {
 	k := len(s)
 	t := ordersOf(k)
 	if k%kernel.BorrowAlign == 0 {
-		var few [Few]uint32
-		lent := few[:]
-		if len(own) > Few { // to clear so many takes as long as the rest
+		var some [few]uint32
+		lent := some[:]
+		if len(own) > few { // to clear so many takes as long as the rest
 			lent = make([]uint32, tabled)
 		}
 		for i, b := range own {

@@ -29,11 +29,11 @@ func TestBorrow(t *testing.T) {
 	})
 }
 
-// TestSignFew compares with Add and Borrow, for all numbers of features, some of them equal.
-func TestSignFew(t *testing.T) {
+// TestSign compares with Add and Borrow, for all numbers of features, some of them equal.
+func TestSign(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for _, k := range []int{16, 17, 100, 128, 256, 257, 400} {
-		for n := range Few + 1 {
+		for n := range few + 1 {
 			hashes := make([]uint64, n)
 			for i := range hashes {
 				hashes[i] = rnd.Uint64()
@@ -42,7 +42,7 @@ func TestSignFew(t *testing.T) {
 				}
 			}
 			got, want := slices.Repeat([]uint32{EmptyBin}, k), slices.Repeat([]uint32{EmptyBin}, k)
-			SignFew(got, hashes)
+			Sign(got, hashes, false)
 			Add(want, hashes, false)
 			borrowSlowly(want)
 			if !slices.Equal(got, want) {

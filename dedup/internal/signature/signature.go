@@ -151,12 +151,7 @@ func (s *Signer) sign() (of Signature) {
 	for i := range values {
 		values[i] = math.MaxUint32
 	}
-	if len(s.hashes) <= minhash.Few {
-		minhash.SignFew(values[:], s.hashes)
-	} else {
-		minhash.Add(values[:], s.hashes, false)
-		minhash.Borrow(values[:])
-	}
+	minhash.Sign(values[:], s.hashes, false)
 	minhash.PackValues(of[:], values[:], bitsOfValue)
 	return of
 }
