@@ -352,14 +352,13 @@ func (s *snapshot[ID]) isCrowded() bool { return s.most > crowded }
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
 func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
 	slot := s.order[i]
-	near := w.Sorted(slot)
-	missed := 0
-	for _, n := range near {
+	isCrowded, missed := len(w.Near(slot)) > crowded, 0
+	for n := range w.Nearest(slot) {
 		v, ok := s.options.judge(w, slot, n.Slot)
 		if missed++; ok {
 			found, missed = append(found, edge{s.position[n.Slot], i, v}), 0
 		}
-		if missed == mostMissed && len(near) > crowded {
+		if missed == mostMissed && isCrowded {
 			break
 		}
 	}
@@ -392,11 +391,11 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 // formsOf appends the edges of a content that are of the kind [neardup.SameForm].
 func (s *snapshot[ID]) formsOf(w *judge.Worker, i int32, found []edge) []edge {
 	slot := s.order[i]
-	near := w.Sorted(slot)
-	if len(near) > crowded {
-		near = near[:mostForms]
-	}
-	for _, n := range near {
+	isCrowded, looked := len(w.Near(slot)) > crowded, 0
+	for n := range w.Nearest(slot) {
+		if looked++; looked > mostForms && isCrowded {
+			break
+		}
 		if v, _ := s.options.judge(w, slot, n.Slot); v.kind == neardup.SameForm {
 			found = append(found, edge{s.position[n.Slot], i, v})
 		}

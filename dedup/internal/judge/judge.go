@@ -7,6 +7,7 @@
 package judge
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/neardup/neardup"
@@ -174,11 +175,20 @@ func (w *Worker) AreNear(a, b uint32) bool {
 	return slices.ContainsFunc(w.Near(a), func(n neighbour.Near) bool { return n.Slot == b })
 }
 
-// Sorted returns a copy of Near, the nearest neighbours first.
-func (w *Worker) Sorted(slot uint32) []neighbour.Near {
-	near := slices.Clone(w.Near(slot))
-	w.searcher.Sort(near)
-	return near
+// Nearest yields Near, the nearest neighbours first. More than some hundred are only sorted if they are asked for.
+func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
+	return func(yield func(neighbour.Near) bool) {
+		rest := slices.Clone(w.Near(slot))
+		for n := 256; len(rest) > 0; n *= 2 {
+			near := w.searcher.Sort(rest, n)
+			for _, x := range near {
+				if !yield(x) {
+					return
+				}
+			}
+			rest = rest[len(near):]
+		}
+	}
 }
 
 // text returns the text of a slot.

@@ -395,14 +395,34 @@ const most = 64
 // Nearest returns the neighbourhood of a point among its neighbours, the first ones by Sort. It reorders near, of which the result is
 // a part.
 func (s *Searcher) Nearest(near []Near) []Near {
-	s.Sort(near)
+	near = s.Sort(near, most)
 	return near[:min(len(near), most)]
 }
 
-// Sort sorts neighbours: those that agree in the most values come first, and of equally near ones those with the smallest digests, so
-// that the order of adding makes no difference.
-func (s *Searcher) Sort(near []Near) {
+// Sort sorts the nearest n neighbours, and those that are as near, and returns them; the others stay behind them, in any order. Those that agree
+// in the most values come first, and of equally near ones those with the smallest digests, so that the order of adding makes no difference.
+// So who wants few of many need not wait for the others.
+func (s *Searcher) Sort(near []Near, n int) []Near {
+	if len(near) > n {
+		var agree [signature.Values + 1]int
+		for _, x := range near {
+			agree[x.Agreement]++
+		}
+		least, sum := int32(signature.Values), agree[signature.Values]
+		for ; sum < n; sum += agree[least] {
+			least--
+		}
+		at := 0
+		for i, x := range near {
+			if x.Agreement >= least {
+				near[i], near[at] = near[at], x
+				at++
+			}
+		}
+		near = near[:at]
+	}
 	slices.SortFunc(near, func(a, b Near) int {
 		return cmp.Or(cmp.Compare(b.Agreement, a.Agreement), cmp.Compare(s.digest(a), s.digest(b)), cmp.Compare(a.Slot, b.Slot))
 	})
+	return near
 }

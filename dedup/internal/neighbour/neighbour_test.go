@@ -469,6 +469,30 @@ func TestHub(t *testing.T) {
 	}
 }
 
+// TestSort: the first ones are those of the whole order, with all that are as near as the last one, and the others are behind them.
+func TestSort(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(8, 8))
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, hub}
+	s := New(want, 1<<30).NewSearcher(nil, None)
+	for range 200 {
+		near := make([]Near, rnd.IntN(600))
+		for i := range near {
+			want.digests[uint32(i)] = rnd.Uint64N(20)
+			near[i] = Near{Slot: uint32(i), Agreement: int32(signature.Values - rnd.IntN(1+rnd.IntN(signature.Values+1)))}
+		}
+		rnd.Shuffle(len(near), func(i, j int) { near[i], near[j] = near[j], near[i] })
+		all := slices.Clone(s.Sort(slices.Clone(near), len(near)))
+		n := 1 + rnd.IntN(300)
+		first := s.Sort(near, n)
+		if len(first) < min(n, len(near)) || !slices.Equal(first, all[:len(first)]) {
+			t.Fatalf("the nearest %d of %d: %v, want %v", n, len(all), first, all[:min(n, len(all))])
+		}
+		if rest := s.Sort(near[len(first):], len(near)); !slices.Equal(rest, all[len(first):]) || len(rest) > 0 && rest[0].Agreement >= first[len(first)-1].Agreement {
+			t.Fatalf("behind the nearest %d of %d: %v, want %v", n, len(all), rest, all[len(first):])
+		}
+	}
+}
+
 // TestSymmetric: if a is a neighbour of b, b is one of a, also where many agree.
 func TestSymmetric(t *testing.T) {
 	t.Parallel()
