@@ -130,7 +130,7 @@ func TestRecipe(t *testing.T) {
 		}
 		e.pairs = append(e.pairs, p)
 	}
-	r := recipe{negative: 0.5, mostNegatives: 12}
+	r := recipe{negative: 0.5, inColumns: 0.25, mostNegatives: 12}
 	p := r.part(e, 2, e.positives())
 	if got := p.positive * 40; math.Abs(got-200) > 1e-9 {
 		t.Errorf("near-duplicates weigh %g", got)
@@ -138,7 +138,10 @@ func TestRecipe(t *testing.T) {
 	if got := p.negative * 9960; math.Abs(got-200*0.5*12) > 1e-9 {
 		t.Errorf("others weigh %g", got)
 	}
-	if p = r.part(&evidence{pairs: e.pairs[:50]}, 1, 5); p.positive != 5 || p.negative != 2.5 {
+	if p = r.part(&evidence{collection: e.collection, pairs: e.pairs[:50]}, 1, 5); p.positive != 5 || p.negative != 2.5 {
 		t.Errorf("a small set: %+v", p)
+	}
+	if p = r.part(&evidence{collection: &collection{kind: columns}, pairs: e.pairs[:50]}, 1, 5); p.positive != 5 || p.negative != 1.25 {
+		t.Errorf("a small table: %+v", p)
 	}
 }

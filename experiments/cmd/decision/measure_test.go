@@ -123,7 +123,7 @@ func TestDraws(t *testing.T) {
 }
 
 func TestSource(t *testing.T) {
-	f := functions{all: model{intercept: 1.5, of: vector{0: 2, 10: -0.25}}, texts: model{intercept: -1, of: vector{1: 3}}}
+	f := functions{all: model{intercept: 1.5, of: vector{0: 2, 12: -0.25}}, texts: model{intercept: -1, of: vector{1: 3}}}
 	path := t.TempDir() + "/fitted.go"
 	if err := write(path, f); err != nil {
 		t.Fatal(err)
