@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/neardup/neardup/internal/lex"
 )
 
 func TestRead(t *testing.T) {
@@ -110,10 +112,29 @@ func letter(name, place, reason string) string {
 	return fmt.Sprintf("To the council of the town. I %s of %s ask you to close the road to lorries at night. It is too loud for all of us, because %s is so near. Thank you very much for your help.", name, place, reason)
 }
 
+// TestAppendBoth: texts of several batches, with addresses, have the same words and runs of words as if they were read at once.
+func TestAppendBoth(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	words := []string{"a", "cat", "3", "may", "Thu", "西游记", "e\u0301", "…", "\xff", "ภาษา", strings.Repeat("x", 300), "EP01", "https://a.b/c?d=e", "www.x.org", "x.y@z.com", "입니다", "\n", ",", "。", "\u00ad", "\u0301"}
+	for round := range 300 {
+		var b strings.Builder
+		for range rnd.IntN(1 + 10*round) {
+			b.WriteString(words[rnd.IntN(len(words))])
+			b.WriteString(strings.Repeat(" ", rnd.IntN(2)))
+		}
+		text := b.String()
+		w, keys := AppendBoth(nil, nil, text, 5)
+		n, _ := Count(text)
+		if want, units := new(lex.Batch).AppendRunKeys(nil, text, false, 5); !slices.Equal(keys, want) || units != n || len(w) != n {
+			t.Fatalf("%q: %d keys of runs, not %d, and %d words, not %d", text, len(keys), len(want), len(w), n)
+		}
+	}
+}
+
 // FuzzRead: any bytes are words, as many as Count says; two readings are equal; a text contains itself, and white space changes
 // nothing.
 func FuzzRead(f *testing.F) {
-	for _, text := range []string{"", "Thu, 3 Mar", "三月五日晴", "write to a.b-c@example.org today", "see https://example.org/a/b?c=d.", "\xff\xfe", "第①章 ٣ كتب", "a\u0301b 😀"} {
+	for _, text := range []string{"", "Thu, 3 Mar", "三月五日晴", "write to a.b-c@example.org today", "see https://example.org/a/b?c=d.", "a@b.c", "https://example.org입니다 x@y.z, 我的 http://例子.org/中文。 the cat www.cat.com sat", "\xff\xfe", "第①章 ٣ كتب", "a\u0301b 😀"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -127,6 +148,11 @@ func FuzzRead(f *testing.F) {
 		}
 		if !Equal(w, Read(" "+text+"\n")) || !EqualButFigures(w, w) || !w.Contains(w) {
 			t.Fatalf("%q is another text when it is read again", text)
+		}
+		// The keys of the runs are those of the text as a whole, although it is read piece by piece.
+		both, keys := AppendBoth(nil, nil, text, 5)
+		if want, units := new(lex.Batch).AppendRunKeys(nil, text, false, 5); !slices.Equal(keys, want) || units != n || !slices.Equal(both, w) {
+			t.Fatalf("%q: %d keys of runs, not %d, and %d words, not %d", text, len(keys), len(want), len(both), n)
 		}
 		for i := range w {
 			if end := w.BehindFigures(i); end < i || end > len(w) {
