@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/kernel"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -140,13 +139,7 @@ func (s Signature) Jaccard(other Signature) float64 {
 	if len(s) != len(other) {
 		return math.NaN()
 	}
-	a, b := minhash.Words(s), minhash.Words(other) // two values at a time, if the memory is aligned
-	if a != nil && b != nil {
-		same, neither := kernel.CompareValues(a, b)
-		return exact.Ratio(same, len(s)-neither)
-	}
-	same, neither, _ := minhash.CompareValues(s, other)
-	return exact.Ratio(same, len(s)-neither)
+	return minhash.Jaccard(s, other)
 }
 
 // Containment estimates the fraction of the set of s that is also in the set of other. Among the

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
 
@@ -92,7 +91,7 @@ func NewFiled(values int, least float64, memory int64) *Filed {
 
 // Add adds a signature and returns its place, which is not 0. Several goroutines may add signatures.
 func (f *Filed) Add(signature []uint32) (place int64, err error) {
-	place, err = f.file.AppendBytes(slots.Bytes(signature))
+	place, err = f.file.AppendBytes(asBytes(signature))
 	return place + 1, err
 }
 
@@ -154,7 +153,10 @@ func (f *Filed) read(places []int64, docs []uint64) error {
 		var buf []byte
 		signature := make([]uint32, f.layout.Values)
 		for i := begin; i < to; i++ {
-			copy(slots.Bytes(signature), f.file.Read(places[i]-1, 4*len(signature), &buf))
+			b := f.file.Read(places[i]-1, 4*len(signature), &buf)
+			for k := range min(len(signature), len(b)/4) { // none, if it cannot be read
+				signature[k] = uint32(b[4*k]) | uint32(b[4*k+1])<<8 | uint32(b[4*k+2])<<16 | uint32(b[4*k+3])<<24
+			}
 			f.layout.Pack(docs[i*f.layout.Words:][:f.layout.Words], signature)
 		}
 	})

@@ -16,7 +16,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/kernel"
 )
 
@@ -199,7 +198,7 @@ func (l *Layout) Jaccard(a, b []uint64) float64 {
 	if l.Values%2 == 1 { // the last half word has no value, and compares as equal
 		same--
 	}
-	return exact.Ratio(same, l.Values-neither)
+	return ratio(same, l.Values-neither)
 }
 
 // IsAtLeast reports whether the estimated similarity of two documents is at least least. After

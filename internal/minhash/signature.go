@@ -111,6 +111,22 @@ func Words(s []uint32) []uint64 {
 	return nil
 }
 
+// Jaccard estimates the Jaccard similarity of the sets of two signatures of one length. It is NaN if both sets are empty.
+func Jaccard(s, t []uint32) float64 {
+	if a, b := Words(s), Words(t); a != nil && b != nil { // two values at a time, if the memory is aligned
+		same, neither := kernel.CompareValues(a, b)
+		return ratio(same, len(s)-neither)
+	}
+	same, neither, _ := CompareValues(s, t)
+	return ratio(same, len(s)-neither)
+}
+
+// ratio returns n/of, or NaN if of is 0.
+func ratio(n, of int) float64 { return exact.Ratio(n, of) }
+
+// asBytes returns the bytes of values, little-endian.
+func asBytes(s []uint32) []byte { return store.AsBytes(s) }
+
 // CompareValues returns the number of bins in which a and b have the same value of their own
 // (same), in which neither has one of its own (neither), and in which a has one that is at most
 // that of b (least; a borrowed value of b counts as greater). It has no branches: differences of 64

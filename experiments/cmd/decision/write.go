@@ -26,14 +26,14 @@ func source(f functions) string {
 
 package decision
 
-import "github.com/neardup/neardup/dedup/internal/evidence"
+import %q
 
 // Version is that of the numbers below. With another one, probabilities differ.
 const Version = %d
 
 // byTexts says whether two texts are alike. It is fitted to all collections but those of templates, and to planted families
 // of up to 20 copies. It does not look at figures.
-`, version)
+`, "github.com/neardup/neardup/dedup/internal/evidence", version)
 	variable(&b, "byTexts", f.texts)
 	b.WriteString("\n// byAll says whether two texts are near-duplicates, where they stand. It is fitted to all collections.\n")
 	variable(&b, "byAll", f.all)
