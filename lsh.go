@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/graph"
 	"github.com/neardup/neardup/internal/minhash"
 	"github.com/neardup/neardup/internal/store"
 )
@@ -403,12 +402,11 @@ func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 			break
 		}
 	}
-	groups := graph.NewForest(t.N)
-	err = t.Components(groups, func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
+	roots, err := t.Components(func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
 	if err != nil {
 		return nil, err
 	}
-	positions := groupsOf(groups.Roots())
+	positions := groupsOf(roots)
 	out := make([][]ID, len(positions))
 	for i, members := range positions {
 		for _, n := range members {

@@ -168,11 +168,8 @@ func (s *snapshot[ID]) fits(part []int32) bool {
 		c := s.contents.At(s.order[i])
 		size += c.Size()
 	}
-	return int64(size) <= s.memory()/wholeShare/readBytes
+	return int64(size) <= s.options.Memory/wholeShare/readBytes
 }
-
-// memory is how much may be used.
-func (s *snapshot[ID]) memory() int64 { return cmp.Or(s.options.Memory, 1<<30) }
 
 // cut makes jobs of the end of the sequence, a component if isWhole. Small components share a job.
 func (s *snapshot[ID]) cut(from int, isWhole bool) {
@@ -230,7 +227,7 @@ func (s *snapshot[ID]) edges(ctx context.Context) *edges {
 
 // mostEdges is how many edges are kept at most.
 func (s *snapshot[ID]) mostEdges() int {
-	return int(s.memory() / edgeShare / edgeBytes)
+	return int(s.options.Memory / edgeShare / edgeBytes)
 }
 
 // stream yields all edges as they are found, and keeps them if they are not too many. It compares on all processors.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/family"
-	"github.com/neardup/neardup/internal/graph"
 )
 
 // This file finds the families: documents of one form or template. They are near-duplicates only if the options let
@@ -50,16 +50,9 @@ func (d *Deduplicator[ID]) FamiliesSince(ctx context.Context, n int) ([]Family[I
 		return nil, err
 	}
 	of := s.joined(joins) // a few contents of very many
-	forest := graph.NewForest(len(of))
-	at := func(i int32) int {
-		n, _ := slices.BinarySearch(of, i)
-		return n
-	}
-	for _, e := range joins {
-		forest.Join(at(e.a), at(e.b))
-	}
+	at, _ := s.among(of)
 	members := make([][]int32, len(of)) // contents by root, which is the smallest
-	for n, root := range forest.Roots() {
+	for n, root := range neardup.GroupPairs(len(of), pairsOf(joins, at), neardup.Chains, nil) {
 		members[root] = append(members[root], of[n])
 	}
 	var families []Family[ID]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/neardup/neardup"
@@ -121,16 +122,21 @@ func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
 	of := s.joined(joins) // most contents stand alone, and take no part
 	at, before := s.among(of)
 	byContent := s.alone()
-	for n, root := range neardup.GroupPairs(len(of), func(yield func(neardup.Pair[int]) bool) {
+	for n, root := range neardup.GroupPairs(len(of), pairsOf(joins, at), g.Linkage, before) {
+		byContent[of[n]] = of[root]
+	}
+	return byContent
+}
+
+// pairsOf yields joins as pairs of positions, which at has by content.
+func pairsOf(joins []edge, at []int32) iter.Seq[neardup.Pair[int]] {
+	return func(yield func(neardup.Pair[int]) bool) {
 		for _, e := range joins {
 			if !yield(neardup.Pair[int]{A: int(at[e.a]), B: int(at[e.b]), Similarity: e.similarity}) {
 				return
 			}
 		}
-	}, g.Linkage, before) {
-		byContent[of[n]] = of[root]
 	}
-	return byContent
 }
 
 // among returns where some contents are among themselves, by their positions, and which of two such represents a group.

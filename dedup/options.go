@@ -83,7 +83,7 @@ func (o Options) canonical() (Options, error) {
 	case o.Memory < 0:
 		return o, fmt.Errorf("neardup: memory of %d bytes", o.Memory)
 	}
-	o.Memory = cmp.Or(o.Memory, textfile.Machine()/2)
+	o.Memory = textfile.Budget(o.Memory)
 	return o, o.Fingerprinter.Check()
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -34,10 +33,10 @@ type method struct {
 	blend             neardup.Blend
 }
 
-// keepSignatures says that documents will be compared, in so much memory, 0 for half of the machine's.
+// keepSignatures says that documents will be compared, in so much memory, 0 for the usual part of the machine's.
 func (m *method) keepSignatures(memory int64) {
 	if m.name == "minhash" {
-		m.signatures = minhash.NewFiled(m.minhash.Values, m.least, cmp.Or(memory, int64(machineMemory()/2), 1<<30))
+		m.signatures = minhash.NewFiled(m.minhash.Values, m.least, memory)
 	}
 }
 
@@ -72,11 +71,9 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 			k.signature, err = m.signatures.Add(sig)
 		}
 	case m.bits == 64:
-		k.fp.Lo = uint64(fp.Sum64(text))
-		k.empty = k.fp == neardup.Fingerprint128{}
+		k = markOf(neardup.Fingerprint128{Lo: uint64(fp.Sum64(text))})
 	default:
-		k.fp = fp.Sum128(text)
-		k.empty = k.fp == neardup.Fingerprint128{}
+		k = markOf(fp.Sum128(text))
 	}
 	if !m.byContent {
 		var hashes []uint64
@@ -87,6 +84,11 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		k.more = &moreMark{metadata: neardup.NewSet(hashes)}
 	}
 	return k, err
+}
+
+// markOf returns the mark of a text with a fingerprint. A text without features has the fingerprint 0.
+func markOf(fp neardup.Fingerprint128) mark {
+	return mark{fp: fp, empty: fp == neardup.Fingerprint128{}}
 }
 
 // isExact reports whether a Deduplicator compares the documents, by exact cosine.

@@ -36,8 +36,8 @@ func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield f
 	add := func(id string, fp neardup.Fingerprint128) error {
 		it.line++
 		c := contents[fp]
-		if c == nil || fp == (neardup.Fingerprint128{}) { // texts without features are near nothing
-			c = &content{mark: mark{fp: fp, empty: fp == (neardup.Fingerprint128{})}}
+		if c == nil || c.empty { // texts without features are near nothing
+			c = &content{mark: markOf(fp)}
 			contents[fp] = c
 		}
 		it.old = &saved{id, c}

@@ -2,7 +2,7 @@
 
 package kernel
 
-// MinHash of 10 features by 128 permutations takes 160 ns with it and 930 ns without; with vectors twice as long it would take as long
+// MinHash of 10 features by 128 permutations takes 95 ns with it and 890 ns without; vectors twice as long are no faster
 // (BenchmarkTiers).
 //
 //go:noescape

@@ -20,24 +20,22 @@ import (
 //
 // The slice passed to take points into the buffer. It is valid only during the call.
 func (b *Batch) EachRun(text string, chars bool, take func(feature []byte)) (units int) {
-	return b.eachRun(text, chars, func(bytes []byte) {
-		for i := range len(bytes) - 2 {
-			take(bytes[i : i+3])
-		}
-	}, take)
-}
-
-// eachRun is EachRun, but where every unit is one byte, it calls plain with all of them at once: each three are a feature.
-func (b *Batch) eachRun(text string, chars bool, plain, take func([]byte)) (units int) {
+	windows := 0
 	b.Reset(chars, 3)
 	for b.Read(text, true); b.Next(); {
-		b.runs(plain, take)
-		units += b.Size()
+		b.runs(func(bytes []byte) {
+			for i := range len(bytes) - 2 {
+				take(bytes[i : i+3])
+			}
+		}, take)
+		windows += b.Size()
 	}
-	return units + b.lastRun(take)
+	b.lastRun(take)
+	return b.Units(windows)
 }
 
-// runs calls plain or take with the features that begin in the current batch, of runs of three units.
+// runs calls take with the features that begin in the current batch, of runs of three units. Where every unit is one byte, it calls plain
+// with all of them at once: each three are a feature.
 func (b *Batch) runs(plain, take func([]byte)) {
 	if b.n < 3 { // Next has made a feature of the whole short text
 		take(b.buf[b.start[0]:b.end[b.n-1]])
@@ -62,24 +60,23 @@ func (b *Batch) runs(plain, take func([]byte)) {
 	}
 }
 
-// lastRun calls take with the last feature of a text when Next has returned false for its last piece, and returns how many units begin no
-// window. The last two units of a text begin no window of three, but may be a run of two.
-func (b *Batch) lastRun(take func([]byte)) (units int) {
+// lastRun calls take with the last feature of a text when Next has returned false for its last piece: the last two units begin no window of
+// three, but may be a run of two. Next leaves first at the first window that is not complete.
+func (b *Batch) lastRun(take func([]byte)) {
 	if i := b.first; b.n == 3 && len(b.end) == i+2 && b.isSelf(i) && b.isSelf(i+1) {
 		take(b.buf[b.start[i]:b.end[i+1]])
 	}
-	return len(b.end) - b.first // Next leaves first at the first window that is not complete
 }
 
 // AppendRunKeys appends [RunKey] of the features that EachRun finds, and returns the number of units in the text.
 func (b *Batch) AppendRunKeys(keys []uint64, text string, chars bool, seed uint64) (all []uint64, units int) {
+	windows := 0
 	b.Reset(chars, 3)
 	for b.Read(text, true); b.Next(); {
 		keys = b.AppendKeys(keys, seed)
-		units += b.Size()
+		windows += b.Size()
 	}
-	units += b.lastRun(func(feature []byte) { keys = append(keys, RunKey(feature, seed)) })
-	return keys, units
+	return b.AppendLastKey(keys, seed), b.Units(windows)
 }
 
 // AppendKeys appends [RunKey] of the features of the current batch, for somebody who reads a text by runs of three units himself.

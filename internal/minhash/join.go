@@ -1,10 +1,10 @@
 package minhash
 
 import (
-	"math"
 	"sync/atomic"
 
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/slots"
 	"github.com/neardup/neardup/internal/textfile"
 )
 
@@ -21,17 +21,16 @@ type Similar struct {
 // called often, and ends the work by returning true. A file must have been verified before.
 func (t *Tables) Similar(least float64, sees func(ord uint32) bool, stop func() bool, take func(s Similar) bool) error {
 	const together = 256 // pairs that are handed over at once
+	type result struct {
+		pairs []Similar
+		err   error
+	}
 	var failed error
 	var over atomic.Bool
-	parallel.InOrder(t.Bands, func() *[]Similar { return new([]Similar) }, func(some *[]Similar, band int, emit func([]Similar) bool) {
+	parallel.InOrder(t.Bands, func() struct{} { return struct{}{} }, func(_ struct{}, band int, emit func(result) bool) {
+		var r result
 		looked, goOn := 0, true
-		flush := func() {
-			if len(*some) > 0 && goOn {
-				goOn = emit(*some)
-				*some = nil
-			}
-		}
-		err := t.pairs(band, func(a, b uint32) bool {
+		r.err = t.pairs(band, func(a, b uint32) bool {
 			if looked++; looked%(1<<16) == 0 && (over.Load() || stop()) {
 				goOn = false
 			}
@@ -42,27 +41,23 @@ func (t *Tables) Similar(least float64, sees func(ord uint32) bool, stop func() 
 				return goOn
 			}
 			if j := t.Jaccard(docA, docB); j >= least {
-				if *some = append(*some, Similar{a, b, j}); len(*some) == together {
-					flush()
+				if r.pairs = append(r.pairs, Similar{a, b, j}); len(r.pairs) == together {
+					goOn = emit(r) && goOn
+					r.pairs = nil
 				}
 			}
 			return goOn
 		})
-		if flush(); err != nil {
-			emit([]Similar{{Jaccard: math.NaN()}})
-		}
-	}, func(some []Similar) bool {
-		for _, s := range some {
-			if math.IsNaN(s.Jaccard) {
-				failed = errBucket
-				return false
-			}
+		emit(r)
+	}, func(r result) bool {
+		for _, s := range r.pairs {
 			if !take(s) {
 				over.Store(true)
 				return false
 			}
 		}
-		return true
+		failed = r.err
+		return failed == nil
 	})
 	return failed
 }
@@ -83,15 +78,17 @@ const (
 	leastIndexed = 1 << 14 // signatures of an index, however little memory there is
 )
 
-// NewFiled returns no signatures, for pairs of at least a similarity. memory is how much they and the join may take, in bytes.
+// NewFiled returns no signatures, for pairs of at least a similarity. memory is how much they and the join may take, in bytes, or 0 for the
+// usual part of the machine's.
 func NewFiled(values int, least float64, memory int64) *Filed {
+	memory = textfile.Budget(memory)
 	layout := NewLayout(values, 32, BestBanding(values, least, Price))
 	return &Filed{layout: layout, least: least, memory: memory, file: textfile.Temporary(memory / filedShare)}
 }
 
 // Add adds a signature and returns its place, which is not 0. Several goroutines may add signatures.
 func (f *Filed) Add(signature []uint32) (place int64, err error) {
-	place, err = f.file.AppendBytes(asBytes(signature))
+	place, err = f.file.AppendBytes(slots.Bytes(f.layout.document(signature)))
 	return place + 1, err
 }
 
@@ -151,13 +148,9 @@ const atOnce = 1 << 12
 func (f *Filed) read(places []int64, docs []uint64) error {
 	parallel.Chunks(len(places), func(_, begin, to int) {
 		var buf []byte
-		signature := make([]uint32, f.layout.Values)
 		for i := begin; i < to; i++ {
-			b := f.file.Read(places[i]-1, 4*len(signature), &buf)
-			for k := range min(len(signature), len(b)/4) { // none, if it cannot be read
-				signature[k] = uint32(b[4*k]) | uint32(b[4*k+1])<<8 | uint32(b[4*k+2])<<16 | uint32(b[4*k+3])<<24
-			}
-			f.layout.Pack(docs[i*f.layout.Words:][:f.layout.Words], signature)
+			doc := slots.Bytes(docs[i*f.layout.Words:][:f.layout.Words])
+			copy(doc, f.file.Read(places[i]-1, len(doc), &buf))
 		}
 	})
 	return f.file.Err()

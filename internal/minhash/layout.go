@@ -64,6 +64,16 @@ func (l *Layout) Pack(doc []uint64, s []uint32) {
 	l.packKeys(doc, s)
 }
 
+// document returns the document of a signature in a layout of 32 bits, in the memory of s if it is laid out like that.
+func (l *Layout) document(s []uint32) []uint64 {
+	if words := Words(s); words != nil {
+		return words
+	}
+	doc := make([]uint64, PackedWords(l.Values, 32))
+	l.Pack(doc, s)
+	return doc
+}
+
 // packKeys writes only the keys, into words that are 0. The keys are those of all 32 bits, so fewer
 // bits give the same candidates.
 func (l *Layout) packKeys(doc []uint64, s []uint32) {
@@ -71,11 +81,7 @@ func (l *Layout) packKeys(doc []uint64, s []uint32) {
 		return
 	}
 	full := Layout{Values: l.Values, Bits: 32, Banding: l.Banding}
-	values := Words(s)
-	if values == nil {
-		values = make([]uint64, PackedWords(l.Values, 32))
-		full.Pack(values, s)
-	}
+	values := full.document(s)
 	for band := range l.Bands {
 		doc[l.packed+band/2] |= uint64(full.key(values, band)) << (band % 2 * 32)
 	}
@@ -198,7 +204,7 @@ func (l *Layout) Jaccard(a, b []uint64) float64 {
 	if l.Values%2 == 1 { // the last half word has no value, and compares as equal
 		same--
 	}
-	return ratio(same, l.Values-neither)
+	return estimate(same, neither, l.Values)
 }
 
 // IsAtLeast reports whether the estimated similarity of two documents is at least least. After

@@ -115,17 +115,15 @@ func Words(s []uint32) []uint64 {
 func Jaccard(s, t []uint32) float64 {
 	if a, b := Words(s), Words(t); a != nil && b != nil { // two values at a time, if the memory is aligned
 		same, neither := kernel.CompareValues(a, b)
-		return ratio(same, len(s)-neither)
+		return estimate(same, neither, len(s))
 	}
 	same, neither, _ := CompareValues(s, t)
-	return ratio(same, len(s)-neither)
+	return estimate(same, neither, len(s))
 }
 
-// ratio returns n/of, or NaN if of is 0.
-func ratio(n, of int) float64 { return exact.Ratio(n, of) }
-
-// asBytes returns the bytes of values, little-endian.
-func asBytes(s []uint32) []byte { return store.AsBytes(s) }
+// estimate returns the Jaccard similarity of two signatures that have the same value in so many bins, and neither of which has one of its own
+// in so many others.
+func estimate(same, neither, values int) float64 { return exact.Ratio(same, values-neither) }
 
 // CompareValues returns the number of bins in which a and b have the same value of their own
 // (same), in which neither has one of its own (neither), and in which a has one that is at most

@@ -162,7 +162,7 @@ func (t *Tables) Doc(ord uint32) []uint64 {
 // the caller must verify a pair with Agree or IsFirst. Two equal documents agree in all bands; where many documents share a key, such a
 // pair comes only for the first band. It stops when emit returns false.
 func (t *Tables) pairs(band int, emit func(a, b uint32) bool) error {
-	_, err := t.eachKey(band, func(ords []uint32) bool {
+	return t.eachKey(band, func(ords []uint32) bool {
 		grouped := band > 0 && len(ords) > 16
 		// Sort equal documents next to each other, to skip the pairs among them.
 		if grouped {
@@ -187,27 +187,24 @@ func (t *Tables) pairs(band int, emit func(a, b uint32) bool) error {
 		}
 		return true
 	})
-	return err
 }
 
-// Components joins in f every two documents that agree in a band and are similar, as similar says of
-// two ordinals. It does not ask about documents that others have joined already.
+// Components returns for each document the first one of its component: every two documents are joined that agree in a band and are similar,
+// as similar says of two ordinals. It does not ask about documents that others have joined already.
 //
 // Many documents may share a key, and their pairs would be too many to compare. So the documents of
 // a key are kept by component, and a new one is compared with the members of another component only
 // until one of them is similar. n documents of one component cost n steps, not n². stop is called
 // often; its error ends the work.
-func (t *Tables) Components(f graph.Forest, similar func(a, b uint32) bool, stop func() error) error {
+func (t *Tables) Components(similar func(a, b uint32) bool, stop func() error) (roots []int, err error) {
+	f := graph.NewForest(t.N)
 	var parts [][]uint32 // the documents of one key so far, by component
 	var stopped error
 	for band := range t.Bands {
-		goOn, err := t.eachKey(band, func(ords []uint32) bool {
-			if stopped = stop(); stopped != nil {
-				return false
-			}
+		err := t.eachKey(band, func(ords []uint32) bool {
 			parts = parts[:0]
 			for i, ord := range ords {
-				if i%64 == 63 {
+				if i%64 == 0 {
 					if stopped = stop(); stopped != nil {
 						return false
 					}
@@ -216,11 +213,11 @@ func (t *Tables) Components(f graph.Forest, similar func(a, b uint32) bool, stop
 			}
 			return true
 		})
-		if !goOn {
-			return cmp.Or(err, stopped)
+		if err := cmp.Or(err, stopped); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return f.Roots(), nil
 }
 
 // place joins a document with every component in parts that has a similar member, and adds it to
@@ -256,15 +253,14 @@ func (t *Tables) place(f graph.Forest, parts [][]uint32, ord uint32, similar fun
 }
 
 // eachKey calls take with the ordinals of all entries of a band that share a key, for every key with two or more entries. Ordinals ascend.
-// take may change the slice, which is valid only during the call. eachKey stops when take returns false, or at damage, and reports whether
-// it came to the end.
-func (t *Tables) eachKey(band int, take func(ords []uint32) (goOn bool)) (end bool, err error) {
+// take may change the slice, which is valid only during the call. eachKey stops when take returns false. The error is that of a damaged file.
+func (t *Tables) eachKey(band int, take func(ords []uint32) (goOn bool)) error {
 	var sorted []uint32
 	buckets, entries := t.table(band)
 	for i := 0; i < len(buckets)-2; i += 2 {
 		from, to := buckets[i], buckets[i+2]
 		if from > to || int(to) > len(entries) {
-			return false, errBucket
+			return errBucket
 		}
 		sorted = append(sorted[:0], entries[from:to]...)
 		// Puts the entries of one key together.
@@ -282,15 +278,15 @@ func (t *Tables) eachKey(band int, take func(ords []uint32) (goOn bool)) (end bo
 			}
 			for i := range ords {
 				if ords[i] &= 1<<t.ordBits - 1; int(ords[i]) >= t.N {
-					return false, errBucket
+					return errBucket
 				}
 			}
 			if !take(ords) {
-				return false, nil
+				return nil
 			}
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // errBucket is the damage that is found in a file whose checksums fit.

@@ -35,17 +35,18 @@ const Column = 8
 
 // Read returns the wording of a text that has been normalized.
 func Read(text string) Wording {
-	return slices.Clone(Append(nil, text)) // without room for more
+	return slices.Clone(appendWords(nil, nil, text, 0)) // without room for more
 }
 
-// Append appends the wording of a text that has been normalized.
-func Append(words Wording, text string) Wording {
-	words, _ = AppendBoth(words, nil, text, 0)
-	return words
-}
-
-// AppendBoth is Append, and it appends the keys of the runs of words ([lex.Batch.AppendRunKeys]), with one pass over the text.
+// AppendBoth appends the wording of a text that has been normalized, and the keys of its runs of words ([lex.Batch.AppendRunKeys]), with
+// one pass over the text.
 func AppendBoth(words Wording, keys []uint64, text string, seed uint64) (Wording, []uint64) {
+	words = appendWords(words, &keys, text, seed)
+	return words, keys
+}
+
+// appendWords appends the wording of a text, and the keys of its runs unless keys is nil.
+func appendWords(words Wording, keys *[]uint64, text string, seed uint64) Wording {
 	r := readings.Get().(*reading)
 	defer readings.Put(r)
 	*r = reading{batch: lex.Batches.Get().(*lex.Batch), seed: seed, words: words, keys: keys, first: len(words), ambiguous: r.ambiguous[:0], addresses: r.addresses[:0]}
@@ -60,11 +61,13 @@ func AppendBoth(words Wording, keys []uint64, text string, seed uint64) (Wording
 	})
 	r.read(text[done:], true)
 	r.take(r.batch.Units64())
-	r.keys = r.batch.AppendLastKey(r.keys, seed)
+	if keys != nil {
+		*keys = r.batch.AppendLastKey(*keys, seed)
+	}
 	r.mark()
-	words, keys = r.words, r.keys
+	words = r.words
 	r.words, r.keys, r.batch = nil, nil, nil
-	return words, keys
+	return words
 }
 
 // Count returns the number of words of a text that has been normalized, and a digest of them. It does not
@@ -87,19 +90,19 @@ func Count(text string) (words int, digest uint64) {
 // buffers are for the hashes of Count.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// A reading is the state of AppendBoth.
+// A reading is the state of appendWords.
 type reading struct {
 	batch     *lex.Batch
 	seed      uint64
 	words     Wording
-	keys      []uint64
-	first     int      // the first word of the text
-	windows   int      // handed out so far
-	ambiguous []int    // words that may be the short name of a month or a day
-	addresses [][2]int // the first word of each address, and the first one behind it
+	keys      *[]uint64 // nil if nobody wants them
+	first     int       // the first word of the text
+	windows   int       // handed out so far
+	ambiguous []int     // words that may be the short name of a month or a day
+	addresses [][2]int  // the first word of each address, and the first one behind it
 }
 
-// readings are for AppendBoth.
+// readings are for appendWords.
 var readings = sync.Pool{New: func() any { return new(reading) }}
 
 // read reads the next piece of the text, and returns how many words there are up to its end. Some of them may still be in the batch.
@@ -107,7 +110,9 @@ func (r *reading) read(piece string, last bool) (to int) {
 	for r.batch.Read(piece, last); r.batch.Next(); {
 		r.windows += r.batch.Size()
 		r.take(r.batch.Units64())
-		r.keys = r.batch.AppendKeys(r.keys, r.seed)
+		if r.keys != nil {
+			*r.keys = r.batch.AppendKeys(*r.keys, r.seed)
+		}
 	}
 	return r.first + r.batch.Units(r.windows)
 }

@@ -56,15 +56,11 @@ const (
 	ownShare   = 64 // of each worker
 	placeShare = 32
 	formShare  = 32
-	usual      = 1 << 30 // if the memory of the machine is not known
 )
 
 // New returns a judge of contents. lists has the neighbours of all; if it is nil, they are searched for in the graph, which must be
-// settled then. bias is added to the logarithm of all odds. memory is how many bytes may be used, 0 if that is not known.
+// settled then. bias is added to the logarithm of all odds. memory is how many bytes may be used.
 func New(m *content.Maker, contents *content.Contents, g *neighbour.Graph, lists *neighbour.Lists, bias float64, memory int64) *Judge {
-	if memory == 0 {
-		memory = usual
-	}
 	return &Judge{
 		maker: m, contents: contents, graph: g, lists: lists, bias: bias, without: neighbour.None, memory: memory,
 		texts: newCache[*evidence.Text](memory / textShare), places: newCache[*evidence.Place](memory / placeShare), forms: newCache[*form](memory / formShare),
