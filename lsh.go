@@ -359,8 +359,8 @@ func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) (bool, error) {
 // but depends only on the calls made so far. An error of the index or of the context comes last,
 // with an empty Pair.
 //
-// m signatures that share a band are m(m−1)/2 pairs. It copies all signatures, unless the index is
-// as Compact or AddAll left it.
+// m signatures that share a band are m(m−1)/2 pairs. It uses all processors. It copies all
+// signatures, unless the index is as Compact or AddAll left it.
 func (ix *SignatureIndex[ID]) CandidatePairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return ix.pairSeq(ctx, math.Inf(-1))
 }
