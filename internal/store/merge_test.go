@@ -144,8 +144,8 @@ func TestMergeView(t *testing.T) {
 	s, gate := slowStore(40)
 	n, _ := addUntilMerge(t, s, 40)
 	addInt(t, s, n)
-	close(gate)
 	old := s.state.Load()
+	close(gate)
 	loads := 0
 	v := viewOf(func() *State[int, noFinder] {
 		if loads++; loads > 1 {
