@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"math"
 	"slices"
 	"sync"
 
@@ -77,10 +76,7 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	if lists == nil {
 		s.graph.Settle() // unless it is settled, there are too many to list them
 	}
-	s.most = math.MaxInt // nobody knows
-	if lists != nil {
-		s.most = lists.Most()
-	}
+	s.lists = lists
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
 	return true
@@ -120,15 +116,16 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 	}
 	s.rank = slices.Repeat([]int32{-1}, len(s.order))
 	for i := range s.order {
-		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 {
+		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 && !lists.IsCrowded(s.order[i]) {
 			continue
 		}
-		first := len(s.sequence)
+		first, isWhole := len(s.sequence), true
 		s.rank[i] = int32(first)
 		s.sequence = append(s.sequence, int32(i))
 		for next := first; next < len(s.sequence); next++ {
-			from := len(s.sequence)
-			for _, n := range lists.Of(s.order[s.sequence[next]]) {
+			from, slot := len(s.sequence), s.order[s.sequence[next]]
+			isWhole = isWhole && !lists.IsCrowded(slot)
+			for _, n := range lists.Of(slot) {
 				if j := s.position[n.Slot]; s.rank[j] < 0 {
 					s.rank[j] = 0
 					s.sequence = append(s.sequence, j)
@@ -139,7 +136,7 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 				s.rank[j] = int32(from + k)
 			}
 		}
-		s.cut(first, true)
+		s.cut(first, isWhole)
 	}
 }
 
@@ -171,14 +168,15 @@ func (s *snapshot[ID]) fits(part []int32) bool {
 	return int64(size) <= s.options.Memory/wholeShare/readBytes
 }
 
-// cut makes jobs of the end of the sequence, a component if isWhole. Small components share a job.
+// cut makes jobs of the end of the sequence, a component if isWhole. Small ones share a job.
 func (s *snapshot[ID]) cut(from int, isWhole bool) {
 	end := len(s.sequence)
-	if isWhole && s.fits(s.sequence[from:]) {
-		if n := len(s.jobs); n > 0 && s.jobs[n-1].isWhole && end-s.jobs[n-1].from <= perJob && s.fits(s.sequence[s.jobs[n-1].from:]) {
-			s.jobs[n-1].to = end
-			return
-		}
+	isWhole = isWhole && s.fits(s.sequence[from:])
+	if n := len(s.jobs); n > 0 && s.jobs[n-1].isWhole == isWhole && end-s.jobs[n-1].from <= perJob && (!isWhole || s.fits(s.sequence[s.jobs[n-1].from:])) {
+		s.jobs[n-1].to = end
+		return
+	}
+	if isWhole {
 		s.jobs = append(s.jobs, job{from, end, true})
 		return
 	}
@@ -333,23 +331,22 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 	})
 }
 
-// In a neighbourhood of more than crowded, to compare each with each would take for ever: in one of 20,000 pages of one template there are
+// In a crowd, to compare each with each would take for ever: of 20,000 pages of one template there are
 // 200 million pairs. So whoever groups around centres, or looks for families, compares a content with its nearest neighbours: until
 // mostMissed in a row are no near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
 // since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all.
 const (
-	crowded    = 1024
 	mostMissed = 64
 	mostForms  = 64
 )
 
-// isCrowded reports whether some content may be in such a neighbourhood.
-func (s *snapshot[ID]) isCrowded() bool { return s.most > crowded }
+// areCrowded reports whether some contents may be in a crowd.
+func (s *snapshot[ID]) areCrowded() bool { return s.lists == nil || s.lists.AreCrowded() }
 
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
 func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
 	slot := s.order[i]
-	isCrowded, missed := len(w.Near(slot)) > crowded, 0
+	isCrowded, missed := w.IsCrowded(slot), 0
 	for n := range w.Nearest(slot) {
 		v, ok := s.options.judge(w, slot, n.Slot)
 		if missed++; ok {
@@ -368,7 +365,7 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 	if !s.ready(ctx) {
 		return nil
 	}
-	if !s.isCrowded() {
+	if !s.areCrowded() {
 		for e := range s.stream(ctx) {
 			if e.kind == neardup.SameForm {
 				forms = append(forms, e)
@@ -388,7 +385,7 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 // formsOf appends the edges of a content that are of the kind [neardup.SameForm].
 func (s *snapshot[ID]) formsOf(w *judge.Worker, i int32, found []edge) []edge {
 	slot := s.order[i]
-	isCrowded, looked := len(w.Near(slot)) > crowded, 0
+	isCrowded, looked := w.IsCrowded(slot), 0
 	for n := range w.Nearest(slot) {
 		if looked++; looked > mostForms && isCrowded {
 			break

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
 )
 
 func first[ID comparable](a, b Document[ID]) bool { return a.Number < b.Number }
@@ -318,7 +319,7 @@ func TestCrowded(t *testing.T) {
 		}
 		return w
 	}
-	const n = crowded + 200
+	const n = int(neighbour.Close) + 200
 	pages := 200
 	if *full {
 		pages = n

@@ -37,11 +37,11 @@ type snapshot[ID comparable] struct {
 	changes  int
 	kept     *kept // of the Deduplicator
 
-	judge    *judge.Judge // nil before it is ready
-	most     int          // the largest number of neighbours of a content
-	sequence []int32      // positions of contents in the order in which they are compared
-	rank     []int32      // and the other way round; nil if it is the order of the positions
-	jobs     []job        // parts of the sequence
+	judge    *judge.Judge     // nil before it is ready
+	lists    *neighbour.Lists // the neighbours of all; nil if they are searched for
+	sequence []int32          // positions of contents in the order in which they are compared
+	rank     []int32          // and the other way round; nil if it is the order of the positions
+	jobs     []job            // parts of the sequence
 }
 
 // snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some
@@ -157,7 +157,7 @@ func (o *Options) isAlike(similarity, probability float64) bool {
 // nearer returns the neighbours with which the content at a position is compared: those that come before it, and old ones,
 // which are not compared themselves. They ascend.
 func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
-	for _, n := range w.Near(s.order[i]) {
+	for _, n := range w.Near(s.order[i], neighbour.Wide) {
 		if j := s.position[n.Slot]; j < i || !s.isFresh(j) {
 			at = append(at, j)
 		}

@@ -112,9 +112,12 @@ type Worker struct {
 	learnt     *family.Forms // the forms of some slots, nil if none are kept
 	learntFrom []uint32      // these, ascending
 
-	near   []neighbour.Near // the neighbours that were looked up last
-	nearOf uint32           // and whose they are, if isNear
-	isNear bool
+	near struct { // the neighbours that were looked up last, and whose they are
+		all       []neighbour.Near
+		of        uint32
+		most      neighbour.Crowd // 0 if none were looked up
+		isCrowded bool
+	}
 }
 
 // Begin says that from now on until End, contents are compared that have no neighbours but each other. Nobody else needs what is
@@ -134,7 +137,13 @@ func (j *Judge) Worker() *Worker {
 	if j.guest != nil {
 		p = &neighbour.Point{Slot: neighbour.None, Digest: j.guest.Content.Digest, Set: &j.guest.Set}
 	}
-	return &Worker{Judge: j, searcher: j.graph.NewSearcher(p, j.without)}
+	w := &Worker{Judge: j}
+	if j.lists != nil {
+		w.searcher = j.lists.NewSearcher(j.graph)
+	} else {
+		w.searcher = j.graph.NewSearcher(p, j.without)
+	}
+	return w
 }
 
 // point returns the point of a slot, or of the guest.
@@ -153,37 +162,80 @@ func (w *Worker) content(slot uint32) content.Content {
 	return w.contents.At(slot)
 }
 
-// Near returns all neighbours of a slot, or of the guest for [neighbour.None]. The slice is valid until the next call of a
+// Near returns the neighbours of a slot, or of the guest for [neighbour.None]. The slice is valid until the next call of a
 // method.
-func (w *Worker) Near(slot uint32) []neighbour.Near {
-	if !w.isNear || w.nearOf != slot { // who asks for neighbours soon asks for the place, which needs them too
-		if w.nearOf, w.isNear = slot, true; w.lists != nil {
-			w.near = append(w.near[:0], w.lists.Of(slot)...)
-		} else {
-			w.near = w.searcher.Neighbours(w.point(slot))
-		}
+func (w *Worker) Near(slot uint32, most neighbour.Crowd) []neighbour.Near {
+	l := &w.near
+	// Who asks for neighbours soon asks for the place, which needs them too. Where there is no crowd, they are the same.
+	isKnown := l.of == slot && l.most > 0 && (l.most == most || l.most < most && !l.isCrowded)
+	if !isKnown {
+		l.of, l.most = slot, most
+		l.all, l.isCrowded = w.searcher.Neighbours(w.point(slot), most)
 	}
-	return w.near
+	return l.all
+}
+
+// IsCrowded reports whether a slot is in a crowd that is too large to compare each with each.
+func (w *Worker) IsCrowded(slot uint32) bool {
+	near := w.Near(slot, neighbour.Close)
+	return w.near.isCrowded || len(near) > int(neighbour.Close)
 }
 
 // AreNear reports whether two contents are neighbours.
 func (w *Worker) AreNear(a, b uint32) bool {
-	return slices.ContainsFunc(w.Near(a), func(n neighbour.Near) bool { return n.Slot == b })
+	return slices.ContainsFunc(w.Near(a, neighbour.All), func(n neighbour.Near) bool { return n.Slot == b })
 }
 
-// Nearest yields Near, the nearest neighbours first. More than some hundred are only sorted if they are asked for.
+// A crowd may have some hundred that are nearer to a content than all its near-duplicates, such as those that were changed in the same
+// place. So every fourth that Nearest yields first is one at random, up to so many.
+const (
+	mostRandom   = 16
+	beforeRandom = 4
+)
+
+// Nearest yields all neighbours of a slot, the nearest first. In a crowd, those that it is close to come first, and some at random stand
+// among these. More than some hundred are only sorted, and others than those it is close to only looked for, if they are asked for.
 func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 	return func(yield func(neighbour.Near) bool) {
-		rest := slices.Clone(w.Near(slot))
-		for n := 256; len(rest) > 0; n *= 2 {
-			near := w.searcher.Sort(rest, n)
-			for _, x := range near {
-				if !yield(x) {
-					return
+		var random []neighbour.Near
+		inOrder := func(rest []neighbour.Near) bool {
+			for n := 256; len(rest) > 0; n *= 2 {
+				near := w.searcher.Sort(rest, n)
+				for i, x := range near {
+					if i%beforeRandom == beforeRandom-1 && len(random) > 0 {
+						if !yield(random[0]) {
+							return false
+						}
+						random = random[1:]
+					}
+					if !yield(x) {
+						return false
+					}
 				}
+				rest = rest[len(near):]
 			}
-			rest = rest[len(near):]
+			return true
 		}
+		near := slices.Clone(w.Near(slot, neighbour.Close))
+		if !w.near.isCrowded {
+			inOrder(near)
+			return
+		}
+		var rest []neighbour.Near
+		random, rest = w.searcher.Some(near, mostRandom)
+		if !inOrder(rest) {
+			return
+		}
+		left := random
+		random = nil
+		seen := make(map[uint32]bool, len(near))
+		for _, n := range near {
+			seen[n.Slot] = true
+		}
+		if !inOrder(left) {
+			return
+		}
+		inOrder(slices.DeleteFunc(slices.Clone(w.Near(slot, neighbour.All)), func(n neighbour.Near) bool { return seen[n.Slot] }))
 	}
 }
 
@@ -216,7 +268,9 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
-	read := func(p *evidence.Place) { p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text) }
+	read := func(p *evidence.Place) {
+		p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot, neighbour.Close)), w.text)
+	}
 	switch {
 	case slot == neighbour.None:
 		if w.guestPlace == nil {
@@ -284,8 +338,12 @@ func (w *Worker) form(slot uint32) *form {
 		if own.Record {
 			return f, 64 // all records of a table are one form, filled in differently
 		}
+		near := w.place(slot).Near
+		if w.IsCrowded(slot) { // the nearest may all be changed in one place, which would look like a form
+			near, _ = w.searcher.Some(slices.Clone(w.Near(slot, neighbour.Close)), len(near))
+		}
 		of := append(w.members[:0], slot)
-		for _, n := range w.place(slot).Near {
+		for _, n := range near {
 			// A form is at least half of each text, so two texts of one share a third of their words.
 			if n.Agreement*3 >= signature.Values && len(of) < mostForms {
 				of = append(of, n.Slot)

@@ -2,8 +2,8 @@ package neighbour
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
-	"sort"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
@@ -18,48 +18,41 @@ import (
 // and merged with the one before it as soon as it has become as long. Whoever wants all neighbours of all needs no
 // lists (join.go).
 //
-// # Hubs
+// # Crowds
 //
-// In a bucket of very many signatures, to compare each with each would take for ever. A bucket of more than
-// hub signatures therefore counts only for those that agree in the next five values too, and if these are
-// still more than hub, only for those that agree in twelve more. Whoever shares most features with
-// somebody agrees in so many values in some band: of two texts with a similarity of 0.9, in eight
-// values of one of 42 bands with a probability of 1 − 10⁻¹⁰, and in twenty with one of 0.997. So a family
-// is found whatever its size, and what a page of a million has in common with the others by its template
-// is not. How large a bucket is depends on the set of the signatures, not on the order in which they came.
+// In a bucket of very many signatures, to compare each with each would take for ever. There, those count for a signature that stand next
+// to it in the order of all values from the band on: the window. Those that agree in most values are in a window of each other in some band. How
+// large a bucket is, and what is in a window, depends on the set of the signatures, not on the order in which they came.
 
 const (
 	bands = 42
 	rows  = 3 // values in a band: two texts with a similarity of 0.5 share a band with a probability of 0.996
 
-	// hub is the largest bucket in which each is compared with each. Families of up to so many are found as a
-	// whole, however different their members are.
-	hub = 8192
+	// window is how many signatures on each side are in the window of one. All 42 windows together have some thousand.
+	window = 32
 )
-
-// agreements are how many values must agree, beside the key, in a bucket, in one of more than hub, and in one that is
-// still larger.
-var agreements = [...]int{0, 8, 20}
 
 // none is the ordinal of nothing.
 const none = ^uint32(0)
+
+// isDead is set where there is no slot. Slots are smaller.
+const isDead = 1 << 31
 
 // An index has signatures by their slots. Inside they have ordinals, in the order of adding, so that a slot can
 // be used again at once.
 type index struct {
 	level    signature.Level
-	hub      int // see the constant; tests have smaller ones
+	texts    Signatures
 	sketches sketches
-	slots    slots.Column[uint32] // by ordinal; none if the signature was deleted
+	slots    slots.Column[uint32] // by ordinal; for one that was deleted, which of dead it is, and isDead
+	dead     slots.Column[uint64] // the digests of those that were deleted, by which they are sorted still
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
-	deleted  int                  // ordinals without a slot
 	runs     []run                // of the ordinals from 0 on
 	tail     keys                 // of the ordinals that are in no run
 }
 
 // A run has the ordinals from..to−1: for each band ascending by the key of the band, with the key in the upper
-// half and the ordinal in the lower one. A bucket of more than hub is in the order of the values that
-// follow the band.
+// half and the ordinal in the lower one. A bucket of more than two windows is in the order of [index.compare].
 type run struct {
 	from, to int
 	lists    [bands]slots.Column[uint64]
@@ -91,20 +84,42 @@ func (x *index) ordinal(slot uint32) uint32 {
 }
 
 // slot returns the slot of an ordinal, or none.
-func (x *index) slot(ord uint32) uint32 { return *x.slots.At(ord) }
+func (x *index) slot(ord uint32) uint32 {
+	if slot := *x.slots.At(ord); slot < isDead {
+		return slot
+	}
+	return none
+}
+
+// digest returns the digest of the content of an ordinal, also if it was deleted.
+func (x *index) digest(ord uint32) uint64 {
+	if slot := *x.slots.At(ord); slot < isDead {
+		return x.texts.Digest(slot)
+	} else {
+		return *x.dead.At(slot - isDead)
+	}
+}
 
 // remove removes the signature of a slot, if there is one.
 func (x *index) remove(slot uint32) {
 	if ord := x.ordinal(slot); ord != none {
-		*x.slots.Change(ord), *x.ordinals.Change(slot) = none, none
-		x.deleted++
+		*x.slots.Change(ord), *x.ordinals.Change(slot) = isDead+uint32(x.dead.Len()), none
+		x.dead.Append(x.texts.Digest(slot))
 	}
+}
+
+// compare compares two of the signatures in a bucket by all their values from the band on, and equal ones by their digests.
+func (x *index) compare(band int, a, b *sketch, ordA, ordB uint32) int {
+	if c := compareFrom(a, b, band); c != 0 || ordA == ordB {
+		return c
+	}
+	return cmp.Compare(x.digest(ordA), x.digest(ordB))
 }
 
 // makeRoom moves to files what takes more memory than it may, and what was deleted out of the way. After an error nothing has
 // changed.
 func (x *index) makeRoom() error {
-	if x.deleted > 1024 && x.deleted > x.size()/4 {
+	if x.dead.Len() > 1024 && x.dead.Len() > x.size()/4 {
 		if err := x.renumber(); err != nil {
 			return err
 		}
@@ -138,7 +153,7 @@ func (x *index) renumber() error {
 	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
 	x.sort(x.tail.from, x.tail.end())
 	runs := x.runs
-	x.sketches, x.slots, x.deleted, x.runs = all, kept, 0, nil
+	x.sketches, x.slots, x.dead, x.runs = all, kept, slots.Column[uint64]{}, nil
 	end := 0
 	for _, r := range runs {
 		next := run{from: end}
@@ -165,7 +180,7 @@ func (x *index) renumber() error {
 // snapshot returns the index as it is now.
 func (x *index) snapshot() index {
 	s := *x
-	s.sketches, s.slots, s.ordinals = x.sketches.snapshot(), x.slots.Snapshot(), x.ordinals.Snapshot()
+	s.sketches, s.slots, s.dead, s.ordinals = x.sketches.snapshot(), x.slots.Snapshot(), x.dead.Snapshot(), x.ordinals.Snapshot()
 	s.runs, s.tail.blocks = slices.Clone(x.runs), slices.Clone(x.tail.blocks)
 	return s
 }
@@ -198,7 +213,7 @@ func (x *index) sort(from, to int) {
 
 // compact makes one run of everything, without what was deleted.
 func (x *index) compact() error {
-	if x.deleted > 0 {
+	if x.dead.Len() > 0 {
 		if err := x.renumber(); err != nil {
 			return err
 		}
@@ -224,7 +239,7 @@ func (x *index) merge(first, from, to int) {
 				}
 			}
 		}
-		r.lists[b] = slots.Of(x.orderHubs(b, sortByKey(x.appendTail(list, b))))
+		r.lists[b] = slots.Of(x.order(b, sortByKey(x.appendTail(list, b))))
 	})
 	x.runs = append(slices.Clone(x.runs[:first]), r)
 	x.tail.forget(to)
@@ -242,28 +257,40 @@ func (x *index) appendTail(list []uint64, band int) []uint64 {
 	return list
 }
 
-// orderHubs puts the buckets of more than hub entries of a sorted list into the order of the values that follow the band.
-func (x *index) orderHubs(band int, list []uint64) []uint64 {
-	for i := 0; i+x.hub < len(list); i++ {
-		if list[i]>>32 != list[i+x.hub]>>32 {
-			continue
+// order puts the buckets of more than two windows into the order of [index.compare].
+func (x *index) order(band int, list []uint64) []uint64 {
+	const large = 2 * window
+	for i := 0; i+large < len(list); i++ {
+		if list[i]>>32 == list[i+large]>>32 {
+			end := i + bucketEnd(list[i:])
+			x.orderBucket(band, list[i:end])
+			i = end - 1
 		}
-		bucket := list[i : i+bucketEnd(list[i:])]
-		all := x.sketches.gather(bucket, nil)
-		order := make([]int, len(bucket))
-		for k := range order {
-			order[k] = k
-		}
-		slices.SortFunc(order, func(a, b int) int {
-			return cmp.Or(compareFrom(&all[a], &all[b], band, agreements[2]), cmp.Compare(bucket[a], bucket[b]))
-		})
-		old := slices.Clone(bucket)
-		for k, o := range order {
-			bucket[k] = old[o]
-		}
-		i += len(bucket) - 1
 	}
 	return list
+}
+
+// orderBucket puts a bucket into the order of [index.compare].
+func (x *index) orderBucket(band int, bucket []uint64) {
+	type entry struct {
+		first uint64 // sixteen values from the band on, which nearly always decide
+		of    uint32
+		ord   uint32
+	}
+	sketches := x.sketches.gather(bucket, nil)
+	order := make([]entry, len(bucket))
+	for i, e := range bucket {
+		order[i] = entry{bits.Reverse64(sketches[i].turned(band, 0)), uint32(i), uint32(e)}
+	}
+	slices.SortFunc(order, func(a, b entry) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
+		}
+		return x.compare(band, &sketches[a.of], &sketches[b.of], a.ord, b.ord)
+	})
+	for i, e := range order {
+		bucket[i] = bucket[i]>>32<<32 | uint64(e.ord)
+	}
 }
 
 // bucketEnd returns how many entries at the beginning of a sorted list have the same key.
@@ -338,22 +365,6 @@ func find(list *slots.Column[uint64], from int, least uint64) int {
 	return low
 }
 
-// narrow returns the part of a bucket of more than hub entries that agrees with a sketch in the first n values from the beginning
-// of the band.
-func (x *index) narrow(b bucket, k *sketch, band, n int) bucket {
-	// from returns where those begin of which compareFrom is at least least.
-	from := func(b bucket, least int) int {
-		return sort.Search(b.len(), func(i int) bool {
-			var other sketch
-			x.sketches.at(b.ord(i), &other)
-			return compareFrom(&other, k, band, n) >= least
-		})
-	}
-	b.from += from(b, 0)
-	b.to = b.from + from(b, 1)
-	return b
-}
-
 // A graph can be kept in the columns of a file, so that it can be searched at once when it is opened again: for each level the
 // slots of the signatures, their ordinals, their sketches, and the lists of all bands, one after the other.
 
@@ -422,7 +433,7 @@ func areBelow(values []uint32, most int, other uint32) bool {
 	return !slices.ContainsFunc(values, func(v uint32) bool { return int(v) >= most && (v != other || other == 0) })
 }
 
-// isList reports whether values may be a part of a list of n entries. In a hub, entries of one key are in any order.
+// isList reports whether values may be a part of a list of n entries. In a large bucket, entries of one key are in any order.
 func isList(values []uint64, n int) bool {
 	for i, e := range values {
 		if int(uint32(e)) >= n || i > 0 && e>>32 < values[i-1]>>32 {

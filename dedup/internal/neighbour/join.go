@@ -8,21 +8,27 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file finds all neighbours of all contents at once. To look each one up would take 42 searches for it, each with some
 // misses of the cache. Instead each band is sorted by itself, and the buckets are gone through in their order. The sketches of a
 // bucket are copied side by side first, so that most pairs, which share the band by chance, cost a few nanoseconds. A pair is
 // found in each band that it shares, so the pairs are collected in a set.
+//
+// The buckets of crowds are kept for searches, and not gone through.
 
-// Lists are the neighbours of all contents.
+// Lists are the neighbours of all contents, except for those who are neighbours in crowds alone.
 type Lists struct {
-	from []uint32 // by slot, where its neighbours begin; one more at the end
-	near []Near
+	from   []uint32 // by slot, where its neighbours begin; one more at the end
+	near   []Near
+	crowds *Graph   // with the buckets of crowds; nil if there are none
+	in     []uint64 // a bit for each slot that is in a crowd
 }
 
-// Of returns the neighbours of a slot, by ascending slots. They must not be changed.
+// Of returns the neighbours of a slot, by ascending slots, without those it meets in crowds alone. They must not be changed.
 func (l *Lists) Of(slot uint32) []Near {
 	if int(slot)+1 >= len(l.from) {
 		return nil
@@ -30,12 +36,23 @@ func (l *Lists) Of(slot uint32) []Near {
 	return l.near[l.from[slot]:l.from[slot+1]]
 }
 
-// Most returns the largest number of neighbours of a slot.
-func (l *Lists) Most() (most int) {
-	for i := 1; i < len(l.from); i++ {
-		most = max(most, int(l.from[i]-l.from[i-1]))
+// IsCrowded reports whether a slot is in a crowd that is too large for [Close].
+func (l *Lists) IsCrowded(slot uint32) bool {
+	return int(slot/64) < len(l.in) && l.in[slot/64]>>(slot%64)&1 > 0
+}
+
+// AreCrowded reports whether any slot is in such a crowd.
+func (l *Lists) AreCrowded() bool { return l.crowds != nil }
+
+// NewSearcher returns a searcher of the graph g from which the lists are, for one goroutine. It finds the same as one of g, but g need not
+// be settled.
+func (l *Lists) NewSearcher(g *Graph) *Searcher {
+	if l.crowds != nil {
+		g = l.crowds
 	}
-	return most
+	s := g.NewSearcher(nil, None)
+	s.lists = l
+	return s
 }
 
 // Bytes that a pair of neighbours takes while it is in the set, alone in a block, and, both ways round, in the lists.
@@ -46,6 +63,7 @@ const pairBytes = 60
 // context ends. tell, if not nil, is called with how many of the bands have been done.
 func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	found := &pairs{most: int(min(g.memory/listShare/pairBytes, 1<<31-1))}
+	var crowds [signature.Levels][bands][]uint64
 	n := 0
 	var mu sync.Mutex
 	if tell != nil {
@@ -54,9 +72,10 @@ func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	for l := range g.levels {
 		x := &g.levels[l]
 		parallel.Each(bands, func(b int) {
-			if x.size() > x.deleted {
+			if x.size() > x.dead.Len() {
 				j := join{graph: g, index: x, band: b, found: found}
 				j.run(ctx)
+				crowds[l][b] = j.crowds
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -68,7 +87,32 @@ func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	if ctx.Err() != nil || found.isFull() {
 		return nil
 	}
-	return found.lists()
+	lists := found.lists()
+	lists.add(g, &crowds)
+	return lists
+}
+
+// add adds the buckets of crowds, by level and band.
+func (l *Lists) add(g *Graph, crowds *[signature.Levels][bands][]uint64) {
+	all := *g
+	for level := range all.levels {
+		// Nobody who was deleted is in the buckets.
+		x := &all.levels[level]
+		x.runs, x.tail, x.dead = nil, keys{from: x.size()}, slots.Column[uint64]{}
+		r := run{to: x.size()}
+		for band, list := range crowds[level] {
+			for _, e := range list {
+				l.crowds = &all
+				slot := x.slot(uint32(e))
+				if need := int(slot/64) + 1; need > len(l.in) {
+					l.in = append(l.in, make([]uint64, need-len(l.in))...)
+				}
+				l.in[slot/64] |= 1 << (slot % 64)
+			}
+			r.lists[band] = slots.Of(list)
+		}
+		x.runs = []run{r}
+	}
 }
 
 // The shares of the memory of a graph: for the pairs that were found, for the list of a band, and for the sketches of some buckets.
@@ -89,6 +133,7 @@ type join struct {
 	most     int      // entries at a time
 	sketches []sketch // of the entries
 	near     []nearPair
+	crowds   []uint64 // the buckets of crowds
 }
 
 // run goes through all buckets. If the list of the band takes too much memory, it is made part by part, by the keys.
@@ -111,7 +156,7 @@ func (j *join) run(ctx context.Context) {
 // runPart goes through the buckets of a part of the keys.
 func (j *join) runPart(ctx context.Context, part, parts uint64) {
 	list := make([]uint64, 0, uint64(j.size())/parts*9/8)
-	all := j.deleted == 0
+	all := j.dead.Len() == 0
 	take := func(e uint64) {
 		if (parts == 1 || e>>32*parts>>32 == part) && (all || j.slot(uint32(e)) != none) {
 			list = append(list, e)
@@ -143,39 +188,18 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 	}
 }
 
-// bucket takes note of a bucket. In a hub, those are compared that agree in more values.
+// bucket takes note of a bucket.
 func (j *join) bucket(bucket []uint64) {
-	if len(bucket) <= j.hub {
+	if len(bucket) <= int(j.graph.close) {
 		j.add(bucket)
 		return
 	}
-	ordered := j.orderHubs(j.band, slices.Clone(bucket))
-	all := j.index.sketches.gather(ordered, nil)
-	part := func(from, n int) (to int) {
-		for to = from + 1; to < len(ordered) && compareFrom(&all[from], &all[to], j.band, n) == 0; to++ {
-		}
-		return to
-	}
-	for i := 0; i < len(ordered); {
-		end := part(i, agreements[1])
-		if end-i <= j.hub {
-			j.add(ordered[i:end])
-			i = end
-			continue
-		}
-		for i < end {
-			next := part(i, agreements[2])
-			j.add(ordered[i:next])
-			i = next
-		}
-	}
+	j.crowds = append(j.crowds, bucket...)
+	j.orderBucket(j.band, j.crowds[len(j.crowds)-len(bucket):])
 }
 
 // add adds a bucket to those that are compared next.
 func (j *join) add(bucket []uint64) {
-	if len(bucket) < 2 {
-		return
-	}
 	if len(j.entries)+len(bucket) > j.most {
 		j.compareAll()
 	}

@@ -1,8 +1,8 @@
 // Package neighbour finds the neighbours of a text: those whose signatures agree in a band and, by an
 // estimate, in more than a quarter of their features.
 //
-// Whether two texts are neighbours depends on these two alone, except in a [hub], where it depends on how
-// many others share the band too. So documents that have nothing to do with a text change nothing about its
+// Whether two texts are neighbours depends on these two alone, except in a crowd, where it depends on the
+// others that share the band too. So documents that have nothing to do with a text change nothing about its
 // neighbours, and neither does the order in which they came.
 //
 //	sketch.go     what is kept in memory of a signature
@@ -13,7 +13,9 @@ package neighbour
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"sort"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 )
@@ -35,16 +37,17 @@ type Signatures interface {
 type Graph struct {
 	texts  Signatures
 	memory int64
+	close  Crowd // [Close], or less in tests
 	levels [signature.Levels]index
 }
 
 // New returns an empty graph of contents whose signatures texts has: those that are added must be there until they are deleted.
 // Sketches and keys are in memory as long as they take a part of so many bytes.
 func New(texts Signatures, memory int64) *Graph {
-	g := &Graph{texts: texts, memory: memory}
+	g := &Graph{texts: texts, memory: memory, close: Close}
 	for l := range g.levels {
 		x := &g.levels[l]
-		x.level, x.hub = signature.Level(l), hub
+		x.level, x.texts = signature.Level(l), texts
 		x.sketches.memory, x.tail.memory = max(memory/sketchShare, leastMemory), min(max(memory/keyShare, leastMemory), mostKeys)
 	}
 	return g
@@ -126,9 +129,10 @@ func (g *Graph) isOther(l signature.Level, a, b uint32) bool {
 // Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to g. It takes
 // little time and memory.
 func (g *Graph) Snapshot(texts Signatures) *Graph {
-	c := &Graph{texts: texts, memory: g.memory}
+	c := &Graph{texts: texts, memory: g.memory, close: g.close}
 	for l := range g.levels {
 		c.levels[l] = g.levels[l].snapshot()
+		c.levels[l].texts = texts
 	}
 	return c
 }
@@ -156,12 +160,41 @@ type Near struct {
 // not in it, and without the content of a slot: as it would be after an addition and a deletion.
 type Searcher struct {
 	graph   *Graph
-	guest   *Point                     // nil if there is none
-	without uint32                     // None if there is none
-	seen    [signature.Levels][]uint64 // by ordinal, a bit for what was seen in this search
-	touched []uint32                   // the ordinals of these
+	lists   *Lists // nil, or what a search begins with
+	guest   *Point // nil if there is none
+	without uint32 // None if there is none
+	looked  [signature.Levels]looked
 	found   []Near
-	buckets []bucket // of one band
+	buckets []bucket    // of one band
+	window  []candidate // of one band
+}
+
+// Looked are the ordinals of one level that were looked at in a search.
+type looked struct {
+	at   []uint64 // a bit for each
+	ords []uint32
+}
+
+// begin forgets them, and makes room for n.
+func (l *looked) begin(n int) {
+	for _, ord := range l.ords {
+		l.at[ord/64] = 0
+	}
+	l.ords = l.ords[:0]
+	if n = n/64 + 1; len(l.at) < n {
+		l.at = make([]uint64, n+n/8)
+	}
+}
+
+// add takes note of an ordinal, and reports whether it is the first time.
+func (l *looked) add(ord uint32) bool {
+	at := &l.at[ord/64]
+	if *at>>(ord%64)&1 > 0 {
+		return false
+	}
+	*at |= 1 << (ord % 64)
+	l.ords = append(l.ords, ord)
+	return true
 }
 
 // NewSearcher returns a searcher. guest may be nil, and without None.
@@ -185,140 +218,249 @@ func (s *Searcher) digest(n Near) uint64 {
 	return s.graph.texts.Digest(n.Slot)
 }
 
-// Neighbours returns all neighbours of a point, in no particular order but always the same. The slice is valid
-// until the next call.
-func (s *Searcher) Neighbours(p Point) []Near {
+// A crowd is more than so many that share a band. In a larger one, a content has as neighbours only those in its window.
+type Crowd int
+
+// Which crowds are too large.
+const (
+	Close Crowd = 1024          // for the nearest neighbours: any of a crowd know the nearest ones
+	Wide  Crowd = 8192          // for all of any content, which may be as many as there are
+	All   Crowd = math.MaxInt32 // for all of one content
+)
+
+// Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd that is too
+// large. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
+func (s *Searcher) Neighbours(p Point, most Crowd) (near []Near, isCrowded bool) {
 	s.found = s.found[:0]
-	has := s.has(&p)
-	for l := range signature.Levels {
-		if has[l] {
-			s.search(l, &p, has)
+	if s.lists != nil {
+		s.found = append(s.found, s.lists.Of(p.Slot)...)
+		if !s.lists.IsCrowded(p.Slot) {
+			return s.found, false
 		}
 	}
-	return s.found
+	isCrowded = s.search(p, most)
+	return s.found, isCrowded
 }
 
-// search appends the neighbours of a point by one level.
-func (s *Searcher) search(l signature.Level, p *Point, has [signature.Levels]bool) {
-	q := query{Searcher: s, index: &s.graph.levels[l], hasShort: has[signature.Short], self: none, without: none}
-	q.begin()
+// search appends the neighbours of a point to those that were found before.
+func (s *Searcher) search(p Point, most Crowd) (isCrowded bool) {
+	has := s.has(&p)
+	for l := range signature.Levels {
+		if has[l] && s.searchLevel(l, &p, has, int(most)) {
+			isCrowded = true
+		}
+	}
+	return isCrowded
+}
+
+// searchLevel is search in one level.
+func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Levels]bool, most int) (isCrowded bool) {
+	q := query{Searcher: s, index: &s.graph.levels[l], looked: &s.looked[l], hasShort: has[signature.Short], self: none, without: none}
+	q.looked.begin(q.size())
+	for _, n := range q.found { // they must not be found again
+		if ord := q.ordinal(n.Slot); ord != none {
+			q.looked.add(ord)
+		}
+	}
 	var of signature.Signature
 	if p.Set != nil {
-		of = p.Set.Of[l]
+		of, q.digest = p.Set.Of[l], p.Digest
 	} else {
 		q.self = q.ordinal(p.Slot)
 		s.graph.texts.Signature(p.Slot, l, &of)
-		q.see(q.self)
+		q.digest = s.graph.texts.Digest(p.Slot)
 		if s.guest != nil && s.guest.Set.Has[l] {
 			q.guestOf = &s.guest.Set.Of[l]
-			k := sketchOf(q.guestOf)
-			q.guest = &k
+			q.guest.sketch, q.guest.digest, q.guest.ord = sketchOf(q.guestOf), s.guest.Digest, none
 		}
 	}
 	q.of = sketchOf(&of)
 	if s.without != None {
 		q.without = q.ordinal(s.without)
 	}
-	guestShares := false
 	for band := range bands {
 		key := keyOf(&of, band)
-		size := q.look(band, key)
-		agree := q.mustAgree(band, key, size)
-		q.takeSorted(band, agree)
-		q.takeUnsorted(band, key, agree)
-		guestShares = guestShares || q.guestShares(band, key, agree)
-	}
-	if guestShares && !q.isOther(s.guest.Set.Has[signature.Short]) {
-		if a := agreement(q.of.same(q.guest)); a >= leastAgreement[l] {
-			q.found = append(q.found, Near{None, a})
+		q.look(band, key)
+		if q.isCrowd(band, key, most) {
+			isCrowded = true
+			q.takeWindow(band, key)
+		} else {
+			q.takeAll(band, key)
 		}
 	}
+	return isCrowded
 }
 
 // A query is a search by one level.
 type query struct {
 	*Searcher
 	*index
+	*looked
 	of            sketch
-	hasShort      bool    // the point has a short signature
-	guest         *sketch // nil if there is none, or it is the point
-	guestOf       *signature.Signature
+	digest        uint64
+	hasShort      bool                 // the point has a short signature
+	guest         candidate            // if guestOf is not nil
+	guestOf       *signature.Signature // nil if there is none, or it is the point
+	guestTaken    bool
 	self, without uint32 // the ordinals of the point and of the one that is left out, or none
 }
 
-// begin begins a search: nothing has been seen in it.
-func (q *query) begin() {
-	seen := &q.seen[q.level]
-	for _, ord := range q.touched {
-		for l := range q.Searcher.seen { // they may be of the other level
-			if at := int(ord / 64); at < len(q.Searcher.seen[l]) {
-				q.Searcher.seen[l][at] = 0
-			}
-		}
-	}
-	q.touched = q.touched[:0]
-	if n := q.size()/64 + 1; len(*seen) < n {
-		*seen = make([]uint64, n+n/8)
-	}
-}
-
-// see takes note of an ordinal, and reports whether it was seen before.
-func (q *query) see(ord uint32) (before bool) {
-	at := &q.seen[q.level][ord/64]
-	if *at>>(ord%64)&1 > 0 {
-		return true
-	}
-	*at |= 1 << (ord % 64)
-	q.touched = append(q.touched, ord)
-	return false
-}
-
-// look finds the buckets of a band in all runs, and returns how many entries they have.
-func (q *query) look(band int, key uint32) (size int) {
+// look finds the buckets of a band in all runs.
+func (q *query) look(band int, key uint32) {
 	q.buckets = q.buckets[:0]
 	for r := range q.runs {
 		if b := bucketOf(&q.runs[r].lists[band], key); b.len() > 0 {
 			q.buckets = append(q.buckets, b)
-			size += b.len()
-		}
-	}
-	return size
-}
-
-// mustAgree returns in how many values from the beginning of a band neighbours must agree, beside the key: 0, or more in
-// a hub. In a bucket keys agree, and so do nearly always the values.
-func (q *query) mustAgree(band int, key uint32, size int) (agree int) {
-	if size+q.tail.n < q.hub {
-		return 0
-	}
-	for _, agree = range agreements {
-		if q.count(band, key, agree) <= q.hub {
-			break
-		}
-	}
-	return agree
-}
-
-// takeSorted takes the neighbours in the buckets of a band.
-func (q *query) takeSorted(band, agree int) {
-	for _, b := range q.buckets {
-		if b.len() > q.hub && agree > 0 {
-			b = q.narrow(b, &q.of, band, agree)
-		}
-		for i := range b.len() {
-			q.take(b.ord(i), band, agree)
 		}
 	}
 }
 
-// takeUnsorted takes the neighbours that are in no run.
-func (q *query) takeUnsorted(band int, key uint32, agree int) {
+// eachUnsorted calls use with the ordinals that are in no run and share a band.
+func (q *query) eachUnsorted(band int, key uint32, use func(ord uint32)) {
 	q.tail.rows(band, func(first uint32, row []uint32) {
 		for i, other := range row {
 			if other == key {
-				q.take(first+uint32(i), band, agree)
+				use(first + uint32(i))
 			}
 		}
+	})
+}
+
+// isThere reports whether an ordinal stands for a content, in this search.
+func (q *query) isThere(ord uint32) bool { return q.slot(ord) != none && ord != q.without }
+
+// isCrowd reports whether more than most share a band, the point itself included.
+func (q *query) isCrowd(band int, key uint32, most int) bool {
+	size := q.tail.n + 2 // at most, with the point and a guest
+	for _, b := range q.buckets {
+		size += b.len()
+	}
+	if size <= most {
+		return false
+	}
+	size = 0
+	for _, b := range q.buckets {
+		if q.dead.Len() == 0 && q.without == none {
+			size += b.len()
+			continue
+		}
+		for i := 0; i < b.len() && size <= most; i++ {
+			if q.isThere(b.ord(i)) {
+				size++
+			}
+		}
+	}
+	q.eachUnsorted(band, key, func(ord uint32) {
+		if q.isThere(ord) {
+			size++
+		}
+	})
+	if q.guestShares(band, key) {
+		size++
+	}
+	if q.self == none { // the point is in no list
+		size++
+	}
+	return size > most
+}
+
+// takeAll takes all that share a band.
+func (q *query) takeAll(band int, key uint32) {
+	for _, b := range q.buckets {
+		for i := range b.len() {
+			q.take(b.ord(i))
+		}
+	}
+	q.eachUnsorted(band, key, q.take)
+	if q.guestShares(band, key) {
+		q.takeGuest()
+	}
+}
+
+// A candidate is one of those that share a band.
+type candidate struct {
+	sketch
+	digest uint64
+	ord    uint32 // none for the guest
+}
+
+// compare compares two candidates as [index.compare] does.
+func (c *candidate) compare(other *candidate, band int) int {
+	return cmp.Or(compareFrom(&c.sketch, &other.sketch, band), cmp.Compare(c.digest, other.digest))
+}
+
+// takeWindow takes those that stand next to the point in the order of all values, on each side.
+func (q *query) takeWindow(band int, key uint32) {
+	const large = 2 * window
+	isAlone := len(q.buckets) == 1 && q.buckets[0].len() > large && !q.guestShares(band, key)
+	q.eachUnsorted(band, key, func(uint32) { isAlone = false })
+	if isAlone {
+		q.eachNext(q.buckets[0], band, q.take)
+		return
+	}
+	q.window = q.window[:0]
+	add := func(ord uint32) {
+		if ord != q.self && q.isThere(ord) {
+			c := candidate{digest: q.index.digest(ord), ord: ord}
+			q.sketches.at(ord, &c.sketch)
+			q.window = append(q.window, c)
+		}
+	}
+	for _, b := range q.buckets {
+		if b.len() > large {
+			q.eachNext(b, band, add)
+			continue
+		}
+		for i := range b.len() {
+			add(b.ord(i))
+		}
+	}
+	q.eachUnsorted(band, key, add)
+	if q.guestShares(band, key) {
+		q.window = append(q.window, q.guest)
+	}
+	self := candidate{q.of, q.digest, q.self}
+	slices.SortFunc(q.window, func(a, b candidate) int { return a.compare(&b, band) })
+	at, _ := slices.BinarySearchFunc(q.window, &self, func(c candidate, p *candidate) int { return c.compare(p, band) })
+	for _, c := range q.window[max(at-window, 0):min(at+window, len(q.window))] {
+		if c.ord == none {
+			q.takeGuest()
+			continue
+		}
+		q.take(c.ord)
+	}
+}
+
+// eachNext calls use for those that stand next to the point in a bucket that is in order. Those that are not there any more are passed
+// over.
+func (q *query) eachNext(b bucket, band int, use func(ord uint32)) {
+	at := q.place(b, band)
+	for _, step := range [2]int{-1, 1} {
+		i := at
+		if step < 0 {
+			i--
+		}
+		for n := 0; n < window && i >= 0 && i < b.len(); i += step {
+			if ord := b.ord(i); ord != q.self && q.isThere(ord) {
+				use(ord)
+				n++
+			}
+		}
+	}
+}
+
+// place returns where the point stands, or would stand, in a bucket that is in order.
+func (q *query) place(b bucket, band int) int {
+	return sort.Search(b.len(), func(i int) bool {
+		c := candidate{ord: b.ord(i)}
+		if c.ord == q.self {
+			return true
+		}
+		q.sketches.at(c.ord, &c.sketch)
+		if n := compareFrom(&c.sketch, &q.of, band); n != 0 {
+			return n > 0
+		}
+		return q.index.digest(c.ord) >= q.digest
 	})
 }
 
@@ -328,64 +470,33 @@ func (q *query) isOther(hasShort bool) bool {
 	return q.level == signature.Long && q.hasShort && hasShort
 }
 
-// guestShares reports whether there is a guest that agrees with the point in the first n values from the beginning of a band.
-func (q *query) guestShares(band int, key uint32, n int) bool {
-	return q.guest != nil && keyOf(q.guestOf, band) == key && compareFrom(q.guest, &q.of, band, n) == 0
+// guestShares reports whether there is a guest that shares a band.
+func (q *query) guestShares(band int, key uint32) bool {
+	return q.guestOf != nil && keyOf(q.guestOf, band) == key
 }
 
-// take appends what an ordinal stands for, if it is a neighbour and has not been seen yet.
-func (q *query) take(ord uint32, band, agree int) {
+// takeGuest appends the guest, if it is a neighbour.
+func (q *query) takeGuest() {
+	if a := agreement(q.of.same(&q.guest.sketch)); a >= leastAgreement[q.level] && !q.guestTaken && !q.isOther(q.Searcher.guest.Set.Has[signature.Short]) {
+		q.found = append(q.found, Near{None, a})
+		q.guestTaken = true
+	}
+}
+
+// take appends what an ordinal stands for, if it is a neighbour and has not been looked at yet.
+func (q *query) take(ord uint32) {
+	if ord == q.self || !q.looked.add(ord) {
+		return
+	}
 	var k sketch
 	q.sketches.at(ord, &k)
-	same := q.of.same(&k)
-	if agreement(same) < leastAgreement[q.level] {
+	a := agreement(q.of.same(&k))
+	if a < leastAgreement[q.level] || !q.isThere(ord) {
 		return
 	}
-	slot := q.slot(ord)
-	if slot == none || ord == q.without || q.isOther(q.graph.levels[signature.Short].has(slot)) {
-		return
+	if slot := q.slot(ord); !q.isOther(q.graph.levels[signature.Short].has(slot)) {
+		q.found = append(q.found, Near{slot, a})
 	}
-	if compareFrom(&k, &q.of, band, agree) == 0 && !q.see(ord) { // or else it may share another band
-		q.found = append(q.found, Near{slot, agreement(same)})
-	}
-}
-
-// count returns how many signatures agree with that of the point, itself included, in the first n values from the
-// beginning of a band.
-func (q *query) count(band int, key uint32, n int) (size int) {
-	count := func(ord uint32) {
-		if slot := q.slot(ord); slot != none && ord != q.without {
-			var k sketch
-			if q.sketches.at(ord, &k); compareFrom(&k, &q.of, band, n) == 0 {
-				size++
-			}
-		}
-	}
-	for _, b := range q.buckets {
-		if b.len() > q.hub {
-			if b = q.narrow(b, &q.of, band, n); q.deleted == 0 && q.without == none {
-				size += b.len()
-				continue
-			}
-		}
-		for i := range b.len() {
-			count(b.ord(i))
-		}
-	}
-	q.tail.rows(band, func(first uint32, row []uint32) {
-		for i, other := range row {
-			if other == key {
-				count(first + uint32(i))
-			}
-		}
-	})
-	if q.guestShares(band, key, n) {
-		size++
-	}
-	if q.self == none { // the point is in no list
-		size++
-	}
-	return size
 }
 
 // most is how many neighbours make the neighbourhood of a content: so many that what most share is told from what few
@@ -425,4 +536,28 @@ func (s *Searcher) Sort(near []Near, n int) []Near {
 		return cmp.Or(cmp.Compare(b.Agreement, a.Agreement), cmp.Compare(s.digest(a), s.digest(b)), cmp.Compare(a.Slot, b.Slot))
 	})
 	return near
+}
+
+// Some returns up to n neighbours at random, those with the smallest digests, and the others.
+func (s *Searcher) Some(near []Near, n int) (some, others []Near) {
+	n = min(n, len(near))
+	digests := make([]uint64, n) // ascending
+	for i := range digests {
+		digests[i] = math.MaxUint64
+	}
+	for i, x := range near {
+		d := s.digest(x)
+		at, _ := slices.BinarySearch(digests, d)
+		if at == n {
+			continue
+		}
+		copy(digests[at+1:], digests[at:])
+		digests[at] = d
+		to := min(i, n-1) // the last one of those found so far makes room
+		near[i], near[to] = near[to], near[i]
+		for ; to > at; to-- {
+			near[to], near[to-1] = near[to-1], near[to]
+		}
+	}
+	return near[:n], near[n:]
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,7 +17,7 @@ import (
 type naive struct {
 	sets    map[uint32]signature.Set
 	digests map[uint32]uint64
-	hub     int
+	most    Crowd
 }
 
 // Signature and Digest make it the texts of a graph.
@@ -30,16 +31,17 @@ func (n *naive) Signature(slot uint32, l signature.Level, into *signature.Signat
 
 func (n *naive) Digest(slot uint32) uint64 { return n.digests[slot] }
 
-func (n *naive) clone() *naive { return &naive{maps.Clone(n.sets), maps.Clone(n.digests), n.hub} }
+func (n *naive) clone() *naive { return &naive{maps.Clone(n.sets), maps.Clone(n.digests), n.most} }
 
 // neighbours returns the neighbours of a set at a slot, or of the guest for None, with a guest that may be nil and without
-// a slot that may be None. Two are neighbours if they agree in leastAgreement values, and from the beginning of some band in
-// three; in eight if more than hub agree with the one in three, itself included; and in twenty if more than hub do in eight.
-func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (near []Near) {
-	all := maps.Clone(n.sets)
+// a slot that may be None, and whether there is a crowd. Two are neighbours if they agree in leastAgreement values, and in three from the
+// beginning of some band. If more than most do, itself included, only the next ones on each side count, in the order of the values from the
+// band on and of the digests.
+func (n *naive) neighbours(slot uint32, guest *Point, without uint32) (near []Near, isCrowded bool) {
+	all, digests := maps.Clone(n.sets), maps.Clone(n.digests)
 	delete(all, without)
 	if guest != nil {
-		all[None] = *guest
+		all[None], digests[None] = *guest.Set, guest.Digest
 	}
 	own := all[slot]
 	for l := range signature.Levels {
@@ -50,16 +52,24 @@ func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (n
 		found := map[uint32]bool{}
 		for band := range bands {
 			var sharing []uint32
-			for _, most := range agreements {
-				sharing = sharing[:0]
-				for other, set := range all {
-					if set.Has[l] && agree(&sig, &set.Of[l], band, most) {
-						sharing = append(sharing, other)
+			for other, set := range all {
+				if set.Has[l] && agree(&sig, &set.Of[l], band) {
+					sharing = append(sharing, other)
+				}
+			}
+			if len(sharing) > int(n.most) {
+				isCrowded = true
+				slices.SortFunc(sharing, func(a, b uint32) int {
+					x, y := all[a].Of[l], all[b].Of[l]
+					for i := range signature.Values {
+						if c := cmp.Compare(valueFrom(&x, band, i), valueFrom(&y, band, i)); c != 0 {
+							return c
+						}
 					}
-				}
-				if len(sharing) <= n.hub {
-					break
-				}
+					return cmp.Compare(digests[a], digests[b])
+				})
+				at := slices.Index(sharing, slot)
+				sharing = sharing[max(at-window, 0):min(at+window+1, len(sharing))]
 			}
 			for _, other := range sharing {
 				found[other] = true
@@ -80,18 +90,16 @@ func (n *naive) neighbours(slot uint32, guest *signature.Set, without uint32) (n
 			}
 		}
 	}
-	return sorted(near)
+	return sorted(near), isCrowded
 }
 
-// agree reports whether two signatures agree in n values from the beginning of a band: by the key in three, by their sketches in all.
-func agree(a, b *signature.Signature, band, n int) bool {
-	for i := range n {
-		if at := (3*band + i) % signature.Values; a.Value(at)%16 != b.Value(at)%16 {
-			return false
-		}
-	}
-	return keyOf(a, band) == keyOf(b, band)
+// valueFrom returns the four lowest bits, in their opposite order, of value i behind the beginning of a band.
+func valueFrom(s *signature.Signature, band, i int) uint8 {
+	return bits.Reverse8(uint8(s.Value((3*band + i) % signature.Values) & 15))
 }
+
+// agree reports whether two signatures share a band: they agree in its key, and so, nearly always, in its values.
+func agree(a, b *signature.Signature, band int) bool { return keyOf(a, band) == keyOf(b, band) }
 
 func sorted(near []Near) []Near {
 	near = slices.Clone(near)
@@ -162,36 +170,63 @@ func snapshot(g *Graph, texts *naive) kept {
 	return kept{g.Snapshot(now), now}
 }
 
-// compareJoin compares the neighbours of all with searches.
+// compareJoin compares the neighbours of all, as the lists have them, with searches.
 func compareJoin(t *testing.T, g *Graph, want *naive) {
 	t.Helper()
 	lists := g.Join(context.Background(), nil)
 	if !g.IsSettled() {
 		g.Settle()
 	}
-	s, n, tries := g.NewSearcher(nil, None), 0, 0
+	s, of, listed, found, crowded, tries := g.NewSearcher(nil, None), lists.NewSearcher(g), 0, 0, 0, 0
 	for slot := range want.sets {
-		if n += len(lists.Of(slot)); tries >= 60 {
+		listed += len(lists.Of(slot))
+		if lists.IsCrowded(slot) {
+			crowded++
+		}
+		if tries++; tries > 60 {
+			found += len(lists.Of(slot))
 			continue
 		}
-		tries++
-		near := sorted(s.Neighbours(g.At(slot)))
-		if !slices.Equal(lists.Of(slot), near) {
-			t.Fatalf("slot %d has %d neighbours in the lists, and a search finds %d", slot, len(lists.Of(slot)), len(near))
+		for _, most := range []Crowd{want.most, 2 * want.most, All} {
+			near, is := s.Neighbours(g.At(slot), most)
+			if most == want.most {
+				if found += len(near); is != lists.IsCrowded(slot) {
+					t.Fatalf("slot %d is in a crowd: %v, and by the lists %v", slot, is, !is)
+				}
+			}
+			got, isAlso := of.Neighbours(g.At(slot), most)
+			if !slices.Equal(sorted(near), sorted(got)) || is != isAlso {
+				t.Fatalf("slot %d has %d neighbours by the lists, and a search finds %d", slot, len(got), len(near))
+			}
 		}
 	}
-	if n != len(lists.near) {
-		t.Fatalf("%d pairs, not %d", len(lists.near)/2, n/2)
+	if lists.AreCrowded() != (crowded > 0) || listed != len(lists.near) || crowded == 0 && listed != found {
+		t.Fatalf("%d pairs are listed, %d by slots, and %d found", len(lists.near)/2, listed/2, found/2)
 	}
 	less := *g
-	less.memory = int64(n/2-1) * pairBytes * listShare
-	if n > 0 && less.Join(context.Background(), nil) != nil {
-		t.Fatalf("there is memory for %d pairs, and %d were listed", n/2-1, n/2)
+	less.memory = int64(listed/2-1) * pairBytes * listShare
+	if listed > 0 && less.Join(context.Background(), nil) != nil {
+		t.Fatalf("there is memory for %d pairs, and %d were listed", listed/2-1, listed/2)
 	}
 	done, stop := context.WithCancel(context.Background())
 	if stop(); g.Join(done, nil) != nil {
 		t.Fatal("there are lists after the end of the context")
 	}
+}
+
+// check compares a search from a slot, or from a guest for None, with the definition, and returns the neighbours.
+func check(t *testing.T, what string, g *Graph, want *naive, slot uint32, guest *Point, without uint32) []Near {
+	t.Helper()
+	p := g.At(slot)
+	if slot == None {
+		p = *guest
+	}
+	near, is := want.neighbours(slot, guest, without)
+	got, isAlso := g.NewSearcher(guest, without).Neighbours(p, want.most)
+	if got = sorted(got); !slices.Equal(got, near) || is != isAlso {
+		t.Fatalf("%s: slot %d, with a guest: %v, and without %d, has the neighbours %v, not %v; it is crowded: %v, not %v", what, int32(slot), guest != nil, int32(without), got, near, isAlso, is)
+	}
+	return near
 }
 
 // room makes room for an addition.
@@ -212,8 +247,12 @@ func TestNeighbours(t *testing.T) {
 		for i := range bases {
 			bases[i] = randomSignature(rnd)
 		}
-		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, hub}
+		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Close}
+		if seed < 2 {
+			want.most = 40 // so that there are crowds
+		}
 		g := New(want, 1<<30)
+		g.close = want.most
 		if seed%2 == 1 { // sketches go to a file as soon as there is a page of them
 			for l := range g.levels {
 				g.levels[l].sketches.memory = 0
@@ -228,12 +267,8 @@ func TestNeighbours(t *testing.T) {
 			}
 			slots := slices.Sorted(maps.Keys(want.sets))
 			slot := slots[rnd.IntN(len(slots))]
-			s := g.NewSearcher(nil, None)
-			near := want.neighbours(slot, nil, None)
-			if got := sorted(s.Neighbours(g.At(slot))); !slices.Equal(got, near) {
-				t.Fatalf("seed %d, %s: slot %d has the neighbours %v, not %v", seed, what, slot, got, near)
-			}
-			found += len(near)
+			what = fmt.Sprintf("seed %d, %s", seed, what)
+			found += len(check(t, what, g, want, slot, nil, None))
 			// With a guest, and without some slot.
 			set := randomSet(rnd, bases)
 			if rnd.IntN(3) == 0 {
@@ -244,20 +279,13 @@ func TestNeighbours(t *testing.T) {
 			if rnd.IntN(2) == 0 {
 				without = slots[rnd.IntN(len(slots))]
 			}
-			s = g.NewSearcher(guest, without)
-			near = want.neighbours(None, &set, without)
-			if got := sorted(s.Neighbours(*guest)); !slices.Equal(got, near) {
-				t.Fatalf("seed %d, %s: a guest without %d has the neighbours %v, not %v", seed, what, int32(without), got, near)
-			}
+			check(t, what, g, want, None, guest, without)
+			s := g.NewSearcher(guest, without)
 			for range 3 {
 				if slot = slots[rnd.IntN(len(slots))]; slot == without {
 					continue
 				}
-				near = want.neighbours(slot, &set, without)
-				got := s.Neighbours(g.At(slot))
-				if !slices.Equal(sorted(got), near) {
-					t.Fatalf("seed %d, %s: slot %d, with a guest and without %d, has the neighbours %v, not %v", seed, what, slot, int32(without), sorted(got), near)
-				}
+				near := check(t, what, g, want, slot, guest, without)
 				// The nearest are those that agree in the most values.
 				nearest := slices.Clone(s.Nearest(slices.Clone(near)))
 				slices.SortFunc(near, func(a, b Near) int { return cmp.Compare(b.Agreement, a.Agreement) })
@@ -326,7 +354,7 @@ func TestRenumber(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(3, 3))
 	bases := []signature.Signature{randomSignature(rnd), randomSignature(rnd), randomSignature(rnd)}
-	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, hub}
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Close}
 	g := New(want, 1<<30)
 	for round := range 6 {
 		for slot := range uint32(1500) {
@@ -352,119 +380,108 @@ func TestRenumber(t *testing.T) {
 			for graph, want := range map[*Graph]*naive{g: want, old: was} {
 				slots := slices.Sorted(maps.Keys(want.sets))
 				slot := slots[rnd.IntN(len(slots))]
-				near := want.neighbours(slot, nil, None)
-				if got := sorted(graph.NewSearcher(nil, None).Neighbours(graph.At(slot))); !slices.Equal(got, near) {
-					t.Fatalf("round %d: slot %d has the neighbours %v, not %v", round, slot, got, near)
-				}
+				check(t, fmt.Sprint("round ", round), graph, want, slot, nil, None)
 			}
 		}
 	}
 }
 
-// TestHub: in a bucket of more than hub signatures, more values must agree; how many are in it depends on what is there, with
-// the guest and without what is left out, and not on the runs in which they are.
-func TestHub(t *testing.T) {
+// TestCrowd: of more signatures that share a band than are compared with each other, those in the window count. How many there are depends
+// on what is there, with the guest and without what is left out, and not on the runs in which they are.
+func TestCrowd(t *testing.T) {
 	t.Parallel()
-	const hub = 600 // all are compared with all, so the real one takes long
+	const most = 250
 	// All agree in so many values from the beginning of the first band, and in 36 others of which no two are in one band. Those
-	// of a group agree in the values up to the fewest that must agree next.
-	for deep, next := range map[int]int{rows: agreements[1], agreements[1] - 1: agreements[1], agreements[2] - 1: agreements[2]} {
+	// of a group agree in some more. If they agree in all values, the digests decide.
+	for _, deep := range []int{rows, 16, 20, signature.Values} {
 		rnd := rand.New(rand.NewPCG(uint64(deep), 4))
-		const groups = 11
+		const groups = 5
 		common := randomSignature(rnd)
 		make1 := func(i int) (set signature.Set) {
 			s := randomSignature(rnd)
 			for v := range deep {
 				setValue(&s, v, common.Value(v))
 			}
-			for v := deep; v < next; v++ {
+			for v := deep; v < min(deep+3, signature.Values); v++ {
 				setValue(&s, v, uint64(i%groups))
 			}
-			for v := 22; v < signature.Values; v += 3 {
+			for v := 25; v < signature.Values; v += 3 {
 				setValue(&s, v, common.Value(v))
 			}
 			set.Has[signature.Long], set.Of[signature.Long] = true, s
 			return set
 		}
-		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, hub}
+		want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, most}
 		g := New(want, 1<<30)
-		for l := range g.levels {
-			g.levels[l].hub = hub
-		}
+		g.close = most
 		put := func(n int) {
 			set := make1(n)
-			want.sets[uint32(n)] = set
+			want.sets[uint32(n)], want.digests[uint32(n)] = set, rnd.Uint64()
 			g.Add(uint32(n), &set)
 		}
-		check := func(what string, guest *signature.Set, without uint32) {
+		all := func(what string, guest *Point, without uint32) {
 			t.Helper()
 			if !g.IsSettled() {
 				g.Settle()
 			}
-			var p *Point
-			if guest != nil {
-				p = &Point{Slot: None, Digest: 5, Set: guest}
-			}
-			s := g.NewSearcher(p, without)
+			what = fmt.Sprintf("%d values, %s", deep, what)
 			slots := slices.Sorted(maps.Keys(want.sets))
 			slot := slots[rnd.IntN(len(slots))]
 			if slot == without {
 				slot = slots[0]
 			}
-			near := want.neighbours(slot, guest, without)
-			if got := sorted(s.Neighbours(g.At(slot))); !slices.Equal(got, near) {
-				t.Fatalf("%d values: %s: slot %d has %d neighbours, not %d", deep, what, slot, len(got), len(near))
+			if len(check(t, what, g, want, slot, guest, without)) == 0 {
+				t.Logf("%s: slot %d has no neighbours", what, slot)
 			}
 			if guest != nil {
-				near := want.neighbours(None, guest, without)
-				if got := sorted(s.Neighbours(*p)); !slices.Equal(got, near) {
-					t.Fatalf("%d values: %s: the guest has %d neighbours, not %d", deep, what, len(got), len(near))
-				}
-			}
-			if len(near) == 0 {
-				t.Logf("%d values: %s: slot %d has no neighbours", deep, what, slot)
+				check(t, what, g, want, None, guest, without)
 			}
 		}
 		n := 0
-		for ; n < hub; n++ {
-			if put(n); n%150 == 149 {
+		for ; n < most; n++ {
+			if put(n); n%70 == 69 {
 				g.Settle()
 			}
 		}
-		guest := make1(7)
-		other := signature.Set{Has: guest.Has}
+		set, other := make1(3), signature.Set{Has: [signature.Levels]bool{signature.Long: true}}
 		other.Of[signature.Long] = randomSignature(rnd)
+		guest, stranger := &Point{Slot: None, Digest: rnd.Uint64(), Set: &set}, &Point{Slot: None, Digest: 5, Set: &other}
 		for range 2 {
-			check("hub", nil, None)
-			check("hub and a guest", &guest, None)
-			check("hub and a guest less one", &guest, 17)
-			check("hub and another guest", &other, 17)
+			all("as many as may be", nil, None)
+			all("and a guest", guest, None)
+			all("and a guest less one", guest, 17)
+			all("and another guest", stranger, 17)
 		}
-		for ; n < hub+22; n++ {
+		k := snapshot(g, want)
+		compareJoin(t, k.graph, k.want)
+		for ; n < most+62; n++ {
 			put(n)
 		}
 		for range 3 {
-			check("more than hub", nil, None)
-			check("more than hub and a guest", &guest, 11)
+			all("more", nil, None)
+			all("more and a guest", guest, 11)
 		}
-		g.Settle()
-		check("more than hub, settled", nil, None)
-		k := snapshot(g, want)
+		g.levels[signature.Long].settle()
+		g.levels[signature.Long].sort(g.levels[signature.Long].tail.from, n)
+		all("more, settled", nil, None)
+		k = snapshot(g, want)
 		compareJoin(t, k.graph, k.want)
-		g2 := g
-		g = k.graph
-		g.Settle()
-		check("one run", nil, None)
-		check("one run and a guest", &guest, 12)
-		g = g2
-		for i := range uint32(22) { // exactly hub again
+		all("more and a guest less one", guest, 12)
+		for i := range uint32(62) { // exactly as many again
 			g.Delete(i)
 			delete(want.sets, i)
+			if i%10 == 0 {
+				all("less and less", guest, 90)
+			}
 		}
 		for range 2 {
-			check("hub again", nil, None)
-			check("hub again and a guest", &guest, None)
-			check("hub again and a guest less one", &guest, 400)
+			all("as many again", nil, None)
+			all("and a guest again", guest, None)
+			all("and a guest less one again", guest, 200)
+		}
+		compareJoin(t, k.graph, k.want)
+		for range 4 {
+			check(t, "a snapshot", k.graph, k.want, uint32(rnd.IntN(n)), guest, 12)
 		}
 	}
 }
@@ -472,7 +489,7 @@ func TestHub(t *testing.T) {
 // TestSort: the first ones are those of the whole order, with all that are as near as the last one, and the others are behind them.
 func TestSort(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 8))
-	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, hub}
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Close}
 	s := New(want, 1<<30).NewSearcher(nil, None)
 	for range 200 {
 		near := make([]Near, rnd.IntN(600))
@@ -497,7 +514,7 @@ func TestSort(t *testing.T) {
 func TestSymmetric(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(9, 9))
-	texts := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, hub}
+	texts := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Close}
 	g := New(texts, 1<<30)
 	base := randomSignature(rnd)
 	const n = 600
@@ -513,7 +530,8 @@ func TestSymmetric(t *testing.T) {
 	s := g.NewSearcher(nil, None)
 	is := map[[2]uint32]int{}
 	for i := range uint32(n) {
-		for _, near := range s.Neighbours(g.At(i)) {
+		near, _ := s.Neighbours(g.At(i), Close)
+		for _, near := range near {
 			if near.Slot == i {
 				t.Fatalf("%d is a neighbour of itself", i)
 			}

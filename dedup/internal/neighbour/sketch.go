@@ -1,6 +1,7 @@
 package neighbour
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sync"
@@ -47,23 +48,22 @@ func agreement(same int) int32 {
 	return int32(max(16*same-signature.Values+7, 0) / 15) // rounded
 }
 
-// value returns value i behind the beginning of a band, where the first one follows the last.
-func (k *sketch) value(band, i int) uint64 {
-	at := (band*rows + i) % signature.Values
-	return k[at/16] >> (at % 16 * 4) & 15
-}
-
-// compareFrom compares two sketches by the first n values from the beginning of a band.
-func compareFrom(a, b *sketch, band, n int) int {
-	for i := range n {
-		switch x, y := a.value(band, i), b.value(band, i); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
+// compareFrom compares two sketches by all values from the beginning of a band, where the first one follows the last. The order within a
+// value is any. So those that agree in many values from there on stand side by side.
+func compareFrom(a, b *sketch, band int) int {
+	for i := range a {
+		if x, y := a.turned(band, i), b.turned(band, i); x != y {
+			return cmp.Compare(bits.Reverse64(x), bits.Reverse64(y))
 		}
 	}
 	return 0
+}
+
+// turned returns 16 values: those of word i, if the sketch began with the first value of a band.
+func (k *sketch) turned(band, i int) uint64 {
+	at := band * rows
+	word, shift := at/16+i, at%16*4
+	return k[word%len(k)]>>shift | k[(word+1)%len(k)]<<(64-shift)
 }
 
 // keyOf returns the key of a band: a hash of its values, in the upper keyBits of 32. The values are as good as random, so a product
