@@ -336,7 +336,7 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 // mostMissed in a row are no near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
 // since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all.
 const (
-	mostMissed = 64
+	mostMissed = 32
 	mostForms  = 64
 )
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
 )
 
 func first[ID comparable](a, b Document[ID]) bool { return a.Number < b.Number }
@@ -319,7 +318,7 @@ func TestCrowded(t *testing.T) {
 		}
 		return w
 	}
-	const n = int(neighbour.Close) + 200
+	const n = 1024 + 200 // more than are compared with each other
 	pages := 200
 	if *full {
 		pages = n

@@ -6,7 +6,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
-	"github.com/neardup/neardup/dedup/internal/neighbour"
 )
 
 // This file chooses which document of a group to keep.
@@ -81,7 +80,7 @@ func (k *keeper[ID]) verdict(a, b uint32) (v verdict, ok bool) {
 	x, y := k.order[i], k.order[j]
 	if k.near == nil || k.of != x {
 		k.of, k.near = x, map[uint32]bool{}
-		for _, n := range k.worker.Near(x, neighbour.All) {
+		for _, n := range k.worker.NearOfAll(x) {
 			k.near[n.Slot] = true
 		}
 	}

@@ -157,7 +157,7 @@ func (o *Options) isAlike(similarity, probability float64) bool {
 // nearer returns the neighbours with which the content at a position is compared: those that come before it, and old ones,
 // which are not compared themselves. They ascend.
 func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
-	for _, n := range w.Near(s.order[i], neighbour.Wide) {
+	for _, n := range w.Near(s.order[i]) {
 		if j := s.position[n.Slot]; j < i || !s.isFresh(j) {
 			at = append(at, j)
 		}

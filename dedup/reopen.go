@@ -19,7 +19,7 @@ import (
 
 const (
 	indexKind    = "documents-index"
-	indexFormat  = 1  // must be raised when a column changes
+	indexFormat  = 2  // must be raised when a column changes
 	leastIndexed = 32 // with fewer documents, reading them takes no time
 )
 

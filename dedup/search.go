@@ -159,7 +159,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neard
 		j = j.With(&judge.Guest{Content: doc.Content, Set: doc.Set}, without)
 	}
 	w := j.Worker()
-	for _, n := range slices.Clone(w.Near(from, neighbour.Wide)) {
+	for _, n := range slices.Clone(w.Near(from)) {
 		if v, ok := d.options.judge(w, from, n.Slot); ok {
 			add(n.Slot, v)
 		}

@@ -162,9 +162,15 @@ func (w *Worker) content(slot uint32) content.Content {
 	return w.contents.At(slot)
 }
 
-// Near returns the neighbours of a slot, or of the guest for [neighbour.None]. The slice is valid until the next call of a
-// method.
-func (w *Worker) Near(slot uint32, most neighbour.Crowd) []neighbour.Near {
+// Near returns the neighbours of a slot, or of the guest for [neighbour.None]: in a crowd of several thousand, only those that stand next
+// to it. The slice is valid until the next call of a method.
+func (w *Worker) Near(slot uint32) []neighbour.Near { return w.among(slot, neighbour.Wide) }
+
+// NearOfAll is Near, whatever the crowd.
+func (w *Worker) NearOfAll(slot uint32) []neighbour.Near { return w.among(slot, neighbour.All) }
+
+// among returns the neighbours of a slot, in a crowd of more than most only those that stand next to it.
+func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
 	l := &w.near
 	// Who asks for neighbours soon asks for the place, which needs them too. Where there is no crowd, they are the same.
 	isKnown := l.of == slot && l.most > 0 && (l.most == most || l.most < most && !l.isCrowded)
@@ -177,13 +183,13 @@ func (w *Worker) Near(slot uint32, most neighbour.Crowd) []neighbour.Near {
 
 // IsCrowded reports whether a slot is in a crowd that is too large to compare each with each.
 func (w *Worker) IsCrowded(slot uint32) bool {
-	near := w.Near(slot, neighbour.Close)
+	near := w.among(slot, neighbour.Close)
 	return w.near.isCrowded || len(near) > int(neighbour.Close)
 }
 
 // AreNear reports whether two contents are neighbours.
 func (w *Worker) AreNear(a, b uint32) bool {
-	return slices.ContainsFunc(w.Near(a, neighbour.All), func(n neighbour.Near) bool { return n.Slot == b })
+	return slices.ContainsFunc(w.NearOfAll(a), func(n neighbour.Near) bool { return n.Slot == b })
 }
 
 // A crowd may have some hundred that are nearer to a content than all its near-duplicates, such as those that were changed in the same
@@ -216,7 +222,7 @@ func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 			}
 			return true
 		}
-		near := slices.Clone(w.Near(slot, neighbour.Close))
+		near := slices.Clone(w.among(slot, neighbour.Close))
 		if !w.near.isCrowded {
 			inOrder(near)
 			return
@@ -235,7 +241,7 @@ func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 		if !inOrder(left) {
 			return
 		}
-		inOrder(slices.DeleteFunc(slices.Clone(w.Near(slot, neighbour.All)), func(n neighbour.Near) bool { return seen[n.Slot] }))
+		inOrder(slices.DeleteFunc(slices.Clone(w.NearOfAll(slot)), func(n neighbour.Near) bool { return seen[n.Slot] }))
 	}
 }
 
@@ -269,7 +275,7 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
 	read := func(p *evidence.Place) {
-		p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot, neighbour.Close)), w.text)
+		p.Read(w.text(slot), w.searcher.Nearest(w.among(slot, neighbour.Close)), w.text)
 	}
 	switch {
 	case slot == neighbour.None:
@@ -340,7 +346,7 @@ func (w *Worker) form(slot uint32) *form {
 		}
 		near := w.place(slot).Near
 		if w.IsCrowded(slot) { // the nearest may all be changed in one place, which would look like a form
-			near, _ = w.searcher.Some(slices.Clone(w.Near(slot, neighbour.Close)), len(near))
+			near, _ = w.searcher.Some(slices.Clone(w.among(slot, neighbour.Close)), len(near))
 		}
 		of := append(w.members[:0], slot)
 		for _, n := range near {

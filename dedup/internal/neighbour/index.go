@@ -311,6 +311,17 @@ func sortByKey(list []uint64) []uint64 {
 	return slots.SortByKey(list, keyBits)
 }
 
+// only returns an index that has other lists, without anybody who was deleted.
+func (x *index) only(lists *[bands][]uint64) index {
+	o := *x
+	r := run{to: x.size()}
+	for b, list := range lists {
+		r.lists[b] = slots.Of(list)
+	}
+	o.runs, o.tail, o.dead = []run{r}, keys{from: x.size()}, slots.Column[uint64]{}
+	return o
+}
+
 // A bucket is the part of a list with a key.
 type bucket struct {
 	list     *slots.Column[uint64]

@@ -8,9 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
-	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file finds all neighbours of all contents at once. To look each one up would take 42 searches for it, each with some
@@ -63,7 +61,7 @@ const pairBytes = 60
 // context ends. tell, if not nil, is called with how many of the bands have been done.
 func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	found := &pairs{most: int(min(g.memory/listShare/pairBytes, 1<<31-1))}
-	var crowds [signature.Levels][bands][]uint64
+	crowds := make([][bands][]uint64, len(g.levels))
 	n := 0
 	var mu sync.Mutex
 	if tell != nil {
@@ -88,19 +86,16 @@ func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 		return nil
 	}
 	lists := found.lists()
-	lists.add(g, &crowds)
+	lists.add(g, crowds)
 	return lists
 }
 
 // add adds the buckets of crowds, by level and band.
-func (l *Lists) add(g *Graph, crowds *[signature.Levels][bands][]uint64) {
+func (l *Lists) add(g *Graph, crowds [][bands][]uint64) {
 	all := *g
 	for level := range all.levels {
-		// Nobody who was deleted is in the buckets.
 		x := &all.levels[level]
-		x.runs, x.tail, x.dead = nil, keys{from: x.size()}, slots.Column[uint64]{}
-		r := run{to: x.size()}
-		for band, list := range crowds[level] {
+		for _, list := range crowds[level] {
 			for _, e := range list {
 				l.crowds = &all
 				slot := x.slot(uint32(e))
@@ -109,9 +104,8 @@ func (l *Lists) add(g *Graph, crowds *[signature.Levels][bands][]uint64) {
 				}
 				l.in[slot/64] |= 1 << (slot % 64)
 			}
-			r.lists[band] = slots.Of(list)
 		}
-		x.runs = []run{r}
+		*x = x.only(&crowds[level])
 	}
 }
 

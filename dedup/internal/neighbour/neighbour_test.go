@@ -95,7 +95,7 @@ func (n *naive) neighbours(slot uint32, guest *Point, without uint32) (near []Ne
 
 // valueFrom returns the four lowest bits, in their opposite order, of value i behind the beginning of a band.
 func valueFrom(s *signature.Signature, band, i int) uint8 {
-	return bits.Reverse8(uint8(s.Value((3*band + i) % signature.Values) & 15))
+	return bits.Reverse8(uint8(s.Value((3*band+i)%signature.Values) & 15))
 }
 
 // agree reports whether two signatures share a band: they agree in its key, and so, nearly always, in its values.
