@@ -76,9 +76,9 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	if lists == nil {
 		s.graph.Settle() // unless it is settled, there are too many to list them
 	}
-	s.lists = lists
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
+	s.areCrowded = s.judge.AreCrowded()
 	return true
 }
 
@@ -340,9 +340,6 @@ const (
 	mostForms  = 64
 )
 
-// areCrowded reports whether some contents may be in a crowd.
-func (s *snapshot[ID]) areCrowded() bool { return s.lists == nil || s.lists.AreCrowded() }
-
 // edgesWith returns the edges of a content with all others that count, with the other one as a, ascending.
 func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
 	slot := s.order[i]
@@ -365,7 +362,7 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 	if !s.ready(ctx) {
 		return nil
 	}
-	if !s.areCrowded() {
+	if !s.areCrowded {
 		for e := range s.stream(ctx) {
 			if e.kind == neardup.SameForm {
 				forms = append(forms, e)

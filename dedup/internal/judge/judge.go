@@ -9,6 +9,7 @@ package judge
 import (
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -17,6 +18,7 @@ import (
 	"github.com/neardup/neardup/dedup/internal/family"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -181,10 +183,32 @@ func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
 	return l.all
 }
 
-// IsCrowded reports whether a slot is in a crowd that is too large to compare each with each.
+// IsCrowded reports whether a slot has so many neighbours that it should not be compared with all: it is in a crowd, and close to as many as make
+// a neighbourhood, or there are very many. In most crowds a few words are all that is common.
 func (w *Worker) IsCrowded(slot uint32) bool {
 	near := w.among(slot, neighbour.Close)
-	return w.near.isCrowded || len(near) > int(neighbour.Close)
+	return w.near.isCrowded && len(near) >= neighbour.Most || len(near) > int(neighbour.Close)
+}
+
+// AreCrowded reports whether [Worker.IsCrowded] holds for any slot, or may hold, since neighbours are searched for.
+func (j *Judge) AreCrowded() bool {
+	if j.lists == nil {
+		return true
+	}
+	if j.lists.Most() > int(neighbour.Close) {
+		return true
+	}
+	slots := j.lists.Crowded()
+	var are atomic.Bool
+	parallel.Chunks(len(slots), func(_, from, to int) {
+		w := j.Worker()
+		for _, slot := range slots[from:to] {
+			if !are.Load() && w.IsCrowded(slot) {
+				are.Store(true)
+			}
+		}
+	})
+	return are.Load()
 }
 
 // AreNear reports whether two contents are neighbours.
@@ -222,11 +246,11 @@ func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 			}
 			return true
 		}
-		near := slices.Clone(w.among(slot, neighbour.Close))
-		if !w.near.isCrowded {
-			inOrder(near)
+		if !w.IsCrowded(slot) {
+			inOrder(slices.Clone(w.NearOfAll(slot)))
 			return
 		}
+		near := slices.Clone(w.among(slot, neighbour.Close))
 		var rest []neighbour.Near
 		random, rest = w.searcher.Some(near, mostRandom)
 		if !inOrder(rest) {

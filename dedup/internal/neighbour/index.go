@@ -302,13 +302,24 @@ func bucketEnd(list []uint64) int {
 	return end
 }
 
-// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already.
+// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already. Two passes sort by 24 bits of the
+// keys, and then few have neighbours with other keys that share these.
 func sortByKey(list []uint64) []uint64 {
 	if len(list) < 1<<12 {
 		slices.Sort(list)
 		return list
 	}
-	return slots.SortByKey(list, keyBits)
+	const passed = 24
+	list = slots.SortByKey(list, passed)
+	for i := 0; i < len(list); {
+		from := i
+		for i++; i < len(list) && list[i]>>(64-passed) == list[from]>>(64-passed); i++ {
+		}
+		if same := list[from:i]; len(same) > 1 && !slices.IsSorted(same) {
+			slices.Sort(same)
+		}
+	}
+	return list
 }
 
 // only returns an index that has other lists, without anybody who was deleted.

@@ -3,6 +3,7 @@ package neighbour
 import (
 	"cmp"
 	"context"
+	"math/bits"
 	"runtime"
 	"slices"
 	"sync"
@@ -39,8 +40,23 @@ func (l *Lists) IsCrowded(slot uint32) bool {
 	return int(slot/64) < len(l.in) && l.in[slot/64]>>(slot%64)&1 > 0
 }
 
-// AreCrowded reports whether any slot is in such a crowd.
-func (l *Lists) AreCrowded() bool { return l.crowds != nil }
+// Crowded returns the slots that are in such a crowd, ascending.
+func (l *Lists) Crowded() (slots []uint32) {
+	for i, word := range l.in {
+		for ; word > 0; word &= word - 1 {
+			slots = append(slots, uint32(i*64+bits.TrailingZeros64(word)))
+		}
+	}
+	return slots
+}
+
+// Most returns the largest number of neighbours of a slot, without those it meets in crowds alone.
+func (l *Lists) Most() (most int) {
+	for i := 1; i < len(l.from); i++ {
+		most = max(most, int(l.from[i]-l.from[i-1]))
+	}
+	return most
+}
 
 // NewSearcher returns a searcher of the graph g from which the lists are, for one goroutine. It finds the same as one of g, but g need not
 // be settled.

@@ -499,15 +499,15 @@ func (q *query) take(ord uint32) {
 	}
 }
 
-// most is how many neighbours make the neighbourhood of a content: so many that what most share is told from what few
+// Most is how many neighbours make the neighbourhood of a content: so many that what most share is told from what few
 // share, and so few that they are read soon.
-const most = 64
+const Most = 64
 
 // Nearest returns the neighbourhood of a point among its neighbours, the first ones by Sort. It reorders near, of which the result is
 // a part.
 func (s *Searcher) Nearest(near []Near) []Near {
-	near = s.Sort(near, most)
-	return near[:min(len(near), most)]
+	near = s.Sort(near, Most)
+	return near[:min(len(near), Most)]
 }
 
 // Sort sorts the nearest n neighbours, and those that are as near, and returns them; the others stay behind them, in any order. Those that agree

@@ -200,7 +200,7 @@ func compareJoin(t *testing.T, g *Graph, want *naive) {
 			}
 		}
 	}
-	if lists.AreCrowded() != (crowded > 0) || listed != len(lists.near) || crowded == 0 && listed != found {
+	if len(lists.Crowded()) != crowded || listed != len(lists.near) || crowded == 0 && listed != found {
 		t.Fatalf("%d pairs are listed, %d by slots, and %d found", len(lists.near)/2, listed/2, found/2)
 	}
 	less := *g
@@ -289,7 +289,7 @@ func TestNeighbours(t *testing.T) {
 				// The nearest are those that agree in the most values.
 				nearest := slices.Clone(s.Nearest(slices.Clone(near)))
 				slices.SortFunc(near, func(a, b Near) int { return cmp.Compare(b.Agreement, a.Agreement) })
-				if len(nearest) != min(len(near), most) {
+				if len(nearest) != min(len(near), Most) {
 					t.Fatalf("%d of %d neighbours", len(nearest), len(near))
 				}
 				for i := range nearest {

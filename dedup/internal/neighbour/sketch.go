@@ -66,17 +66,14 @@ func (k *sketch) turned(band, i int) uint64 {
 	return k[word%len(k)]>>shift | k[(word+1)%len(k)]<<(64-shift)
 }
 
-// keyOf returns the key of a band: a hash of its values, in the upper keyBits of 32. The values are as good as random, so a product
+// keyOf returns the key of a band: a hash of its values. The values are as good as random, so a product
 // is enough.
 func keyOf(s *signature.Signature, band int) uint32 {
 	at := func(i int) uint64 { return s.Value((band*rows + i) % signature.Values) }
 	x := (at(0) | at(1)<<16 | at(2)<<32 | uint64(band)<<48) * 0x9E3779B97F4A7C15
 	x = (x ^ x>>29) * 0xBF58476D1CE4E5B9
-	return uint32(x>>32) >> (32 - keyBits) << (32 - keyBits)
+	return uint32(x >> 32)
 }
-
-// keyBits is how many bits of a key are not 0: so many that few pairs share a key by chance, and so few that two passes sort by them.
-const keyBits = 24
 
 // Sketches are the sketches of all signatures, by ordinal: in memory, or in a file as far as they take more than they may. They are
 // read by several goroutines at once.
