@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
@@ -78,8 +79,24 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	}
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
-	s.areCrowded = s.judge.AreCrowded()
+	s.areCrowded = lists == nil || s.areCrowdedIn(lists)
 	return true
+}
+
+// areCrowdedIn reports whether [judge.Worker.IsCrowded] holds for any content.
+func (s *snapshot[ID]) areCrowdedIn(lists *neighbour.Lists) bool {
+	slots := lists.Crowded()
+	var are atomic.Bool
+	are.Store(lists.Most() > int(neighbour.Close))
+	parallel.Chunks(len(slots), func(_, from, to int) {
+		w := s.judge.Worker()
+		for _, slot := range slots[from:to] {
+			if !are.Load() && w.IsCrowded(slot) {
+				are.Store(true)
+			}
+		}
+	})
+	return are.Load()
 }
 
 // isSearch reports whether so few documents are new that their neighbours are better searched for: a search takes about as long as

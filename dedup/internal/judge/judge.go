@@ -9,7 +9,6 @@ package judge
 import (
 	"iter"
 	"slices"
-	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -18,7 +17,6 @@ import (
 	"github.com/neardup/neardup/dedup/internal/family"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/wording"
 )
 
@@ -188,27 +186,6 @@ func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
 func (w *Worker) IsCrowded(slot uint32) bool {
 	near := w.among(slot, neighbour.Close)
 	return w.near.isCrowded && len(near) >= neighbour.Most || len(near) > int(neighbour.Close)
-}
-
-// AreCrowded reports whether [Worker.IsCrowded] holds for any slot, or may hold, since neighbours are searched for.
-func (j *Judge) AreCrowded() bool {
-	if j.lists == nil {
-		return true
-	}
-	if j.lists.Most() > int(neighbour.Close) {
-		return true
-	}
-	slots := j.lists.Crowded()
-	var are atomic.Bool
-	parallel.Chunks(len(slots), func(_, from, to int) {
-		w := j.Worker()
-		for _, slot := range slots[from:to] {
-			if !are.Load() && w.IsCrowded(slot) {
-				are.Store(true)
-			}
-		}
-	})
-	return are.Load()
 }
 
 // AreNear reports whether two contents are neighbours.
