@@ -87,7 +87,7 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 func (s *snapshot[ID]) areCrowdedIn(lists *neighbour.Lists) bool {
 	slots := lists.Crowded()
 	var are atomic.Bool
-	are.Store(lists.Most() > int(neighbour.Close))
+	are.Store(lists.Most() > judge.Crowded)
 	parallel.Chunks(len(slots), func(_, from, to int) {
 		w := s.judge.Worker()
 		for _, slot := range slots[from:to] {
@@ -133,7 +133,7 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 	}
 	s.rank = slices.Repeat([]int32{-1}, len(s.order))
 	for i := range s.order {
-		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 && !lists.IsCrowded(s.order[i]) {
+		if s.rank[i] >= 0 || len(lists.Of(s.order[i])) == 0 && !lists.IsDense(s.order[i]) {
 			continue
 		}
 		first, isWhole := len(s.sequence), true
@@ -141,7 +141,7 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 		s.sequence = append(s.sequence, int32(i))
 		for next := first; next < len(s.sequence); next++ {
 			from, slot := len(s.sequence), s.order[s.sequence[next]]
-			isWhole = isWhole && !lists.IsCrowded(slot)
+			isWhole = isWhole && !lists.IsDense(slot)
 			for _, n := range lists.Of(slot) {
 				if j := s.position[n.Slot]; s.rank[j] < 0 {
 					s.rank[j] = 0

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"slices"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
@@ -151,9 +150,9 @@ func (c *collection) groupExactly(wantPairs bool) error {
 	if err := c.enterOld(c.exact.state); err != nil {
 		return err
 	}
-	at := make(map[string]int, len(c.docs))
-	for i := range c.docs {
-		at[c.docs[i].id] = i
+	at := make(map[string]int, c.docs.Len())
+	for i := range c.docs.Len() {
+		at[c.docs.At(uint32(i)).id] = i
 	}
 	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
 }
@@ -179,11 +178,11 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
 		}
-		return prefers(i, int(c.docs[i].length), j, int(c.docs[j].length))
+		return prefers(i, int(c.docs.At(uint32(i)).length), j, int(c.docs.At(uint32(j)).length))
 	}
 	c.alone()
-	if slices.ContainsFunc(c.docs, func(d stored) bool { return d.content.empty }) {
-		for i, root := range neardup.GroupPairs(len(c.docs), c.featureless(false), g.Linkage, before) {
+	if c.hasEmpty() {
+		for i, root := range neardup.GroupPairs(c.docs.Len(), c.featureless(false), g.Linkage, before) {
 			if c.cluster[i] = int32(root); i != root {
 				c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
 			}
@@ -202,6 +201,16 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 	return err
 }
 
+// hasEmpty reports whether there are documents without features.
+func (c *collection) hasEmpty() bool {
+	for i := range c.docs.Len() {
+		if c.docs.At(uint32(i)).content.empty {
+			return true
+		}
+	}
+	return false
+}
+
 // featureless yields pairs of equal documents among those without features, except pairs of two old
 // ones. With all it yields every pair; otherwise only the pairs with the first document of each
 // group, which is enough for grouping.
@@ -211,7 +220,8 @@ func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 			return
 		}
 		of := map[*content][]int{}
-		for j, d := range c.docs {
+		for j := range c.docs.Len() {
+			d := c.docs.At(uint32(j))
 			if !d.content.empty {
 				continue
 			}

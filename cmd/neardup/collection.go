@@ -33,8 +33,8 @@ type collection struct {
 
 	sources    []source
 	oldSources int
-	docs       []stored
-	old        int // docs[:old] are of old sources
+	docs       documents
+	old        int // as many of the first documents are of old sources
 	bytes      int64
 	bad        int
 	byPlace    int      // how many documents have no id
@@ -59,6 +59,9 @@ type stored struct {
 	length  int32 // of the text, in characters; only with --keep longest, and of old documents with --state
 	content *content
 }
+
+// Documents are in a column, since a slice of so many would be copied again and again as it grows.
+type documents = slots.Column[stored]
 
 // A content is a text, with its metadata if they count. All documents with this text share it. Its
 // mark is made once, so a copy costs only a hash.
@@ -323,7 +326,7 @@ func (b *batch) release() {
 func (c *collection) collect(o *options, ordered <-chan *batch) error {
 	all := &c.docs
 	if c.take != nil {
-		all = new([]stored) // which only have ids and places
+		all = new(documents) // which only have ids and places
 	}
 	known := [2]ids{{docs: all, seed: maphash.MakeSeed()}, {docs: all, seed: maphash.MakeSeed()}} // old and new documents
 	for b := range ordered {
@@ -354,7 +357,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			}
 			if err == nil {
 				if c.exact != nil {
-					c.exact.add(numbered{len(c.docs), d.id, b.texts[i], b.records[i]})
+					c.exact.add(numbered{c.docs.Len(), d.id, b.texts[i], b.records[i]})
 				}
 				if b.hashes != nil && which == 1 {
 					c.texts = append(c.texts, b.hashes[i])
@@ -367,8 +370,8 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				} else {
 					c.old += 1 - which
 				}
-				*all = append(*all, d)
-				known[which].add(len(*all) - 1)
+				all.Append(d)
+				known[which].add(all.Len() - 1)
 				continue
 			}
 			if at.line > 0 { // otherwise the error has a place already
@@ -387,16 +390,16 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 
 // Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.
 type ids struct {
-	docs  *[]stored
+	docs  *documents
 	seed  maphash.Seed
 	table slots.Table
 }
 
 // find returns where the document with an id is, and whether there is one.
 func (s *ids) find(id string) (at place, ok bool) {
-	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return (*s.docs)[n].id == id })
+	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).id == id })
 	if ok {
-		at = (*s.docs)[n].place
+		at = s.docs.At(n).place
 	}
 	return at, ok
 }
@@ -406,11 +409,11 @@ func (s *ids) add(n int) {
 	s.table.Add(s.hash(uint32(n)), uint32(n), s.hash)
 }
 
-func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, (*s.docs)[n].id) }
+func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).id) }
 
 // alone makes each document a group of its own.
 func (c *collection) alone() {
-	c.cluster, c.like = make([]int32, len(c.docs)), map[int]pair{}
+	c.cluster, c.like = make([]int32, c.docs.Len()), map[int]pair{}
 	for i := range c.cluster {
 		c.cluster[i] = int32(i)
 	}
@@ -480,23 +483,23 @@ type distinct struct {
 // contents lists the different texts.
 func (c *collection) contents() (d distinct) {
 	var contents []*content
-	for i := range c.docs {
-		if t := c.docs[i].content; t.number == 0 {
+	for i := range c.docs.Len() {
+		if t := c.docs.At(uint32(i)).content; t.number == 0 {
 			contents = append(contents, t)
 			t.number = int32(len(contents))
 		}
 	}
 	d.docs = make([][]uint32, len(contents)) // parts of all
-	all, ends := make([]uint32, len(c.docs)), make([]int, len(contents)+1)
-	for i := range c.docs {
-		ends[c.docs[i].content.number]++
+	all, ends := make([]uint32, c.docs.Len()), make([]int, len(contents)+1)
+	for i := range c.docs.Len() {
+		ends[c.docs.At(uint32(i)).content.number]++
 	}
 	for n := range d.docs {
 		ends[n+1] += ends[n]
 		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
 	}
-	for i := range c.docs {
-		n := c.docs[i].content.number - 1
+	for i := range c.docs.Len() {
+		n := c.docs.At(uint32(i)).content.number - 1
 		d.docs[n] = append(d.docs[n], uint32(i))
 	}
 	for n, t := range contents {
@@ -543,7 +546,7 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 	}
 	ranks := make([]rank, len(of.docs)) // side by side, since sorting looks at them again and again
 	for text := range ranks {
-		t := c.docs[of.docs[text][0]].content
+		t := c.docs.At(of.docs[text][0]).content
 		ranks[text] = rank{isOld(text), t.length, t.hash}
 	}
 	before := func(a, b int) bool {
@@ -600,7 +603,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	first := func(text int) int { // the document of a text that is kept if one of them is
 		best := int(of.docs[text][0])
 		for _, j := range of.docs[text][1:] {
-			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs[j].length), best, int(c.docs[best].length)) {
+			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(uint32(j)).length), best, int(c.docs.At(uint32(best)).length)) {
 				best = int(j)
 			}
 		}
@@ -610,7 +613,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	for _, t := range texts {
 		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
 		a, b := first(t), first(keep)
-		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.docs[a].length), b, int(c.docs[b].length)) || isCentre && a < c.old && b >= c.old {
+		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.docs.At(uint32(a)).length), b, int(c.docs.At(uint32(b)).length)) || isCentre && a < c.old && b >= c.old {
 			keep = t
 		}
 	}
@@ -638,7 +641,7 @@ func (c *collection) link(i, j uint32, value float64) {
 
 // duplicates returns how many new documents are not kept.
 func (c *collection) duplicates() (n int) {
-	for i := c.old; i < len(c.docs); i++ {
+	for i := c.old; i < c.docs.Len(); i++ {
 		if int(c.cluster[i]) != i {
 			n++
 		}

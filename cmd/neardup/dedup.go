@@ -97,7 +97,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if err := c.load(o, fp, stdin); err != nil {
 		return err
 	}
-	c.progress.begin(fmt.Sprintf("comparing %d documents", len(c.docs)), 0, "")
+	c.progress.begin(fmt.Sprintf("comparing %d documents", c.docs.Len()), 0, "")
 	err = c.group(to.pairs != nil)
 	c.progress.end()
 	if err != nil {

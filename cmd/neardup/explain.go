@@ -75,9 +75,9 @@ var errEnough = errors.New("enough")
 
 // numbers returns the numbers of the documents by id.
 func (c *loaded) numbers() map[string]int {
-	numbers := make(map[string]int, len(c.docs))
-	for i := range c.docs {
-		numbers[c.docs[i].id] = i
+	numbers := make(map[string]int, c.docs.Len())
+	for i := range c.docs.Len() {
+		numbers[c.docs.At(uint32(i)).id] = i
 	}
 	return numbers
 }
@@ -273,7 +273,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		fmt.Fprintln(w, "pairs that are worth looking at next:")
 	}
 	for _, p := range cal.Ask {
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.docs[p.A].id), cli.Escape(l.docs[p.B].id), p.Similarity, p.Kind, p.Probability)
+		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.docs.At(uint32(p.A)).id), cli.Escape(l.docs.At(uint32(p.B)).id), p.Similarity, p.Kind, p.Probability)
 	}
 	return w.Flush()
 }

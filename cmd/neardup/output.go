@@ -110,12 +110,12 @@ func marshal(v any) ([]byte, error) {
 // sortPairs sorts the pairs by the ids. In a pair the smaller id comes first, but a new document always comes
 // before an old one.
 func (c *collection) sortPairs() {
-	byID := make([]uint32, len(c.docs))
+	byID := make([]uint32, c.docs.Len())
 	for i := range byID {
 		byID[i] = uint32(i)
 	}
 	slices.SortFunc(byID, func(i, j uint32) int {
-		return cmp.Or(strings.Compare(c.docs[i].id, c.docs[j].id), cmp.Compare(i, j))
+		return cmp.Or(strings.Compare(c.docs.At(uint32(i)).id, c.docs.At(uint32(j)).id), cmp.Compare(i, j))
 	})
 	rank := make([]uint32, len(byID))
 	for r, i := range byID {
@@ -141,7 +141,7 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 	}
 	t := newTable(w, path, names...)
 	for _, p := range c.pairs {
-		values := []any{c.docs[p.i].id, c.docs[p.j].id, json.Number(c.method.show(p.value))}
+		values := []any{c.docs.At(p.i).id, c.docs.At(p.j).id, json.Number(c.method.show(p.value))}
 		if c.exact != nil {
 			values = append(values, p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability)))
 		}
@@ -156,8 +156,8 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 // in the order of the input.
 func (c *collection) writeClusters(w *cli.Output, path string) error {
 	t := newTable(w, path, "id", "kept")
-	for i := c.old; i < len(c.docs); i++ {
-		if err := t.row(c.docs[i].id, c.docs[c.cluster[i]].id); err != nil {
+	for i := c.old; i < c.docs.Len(); i++ {
+		if err := t.row(c.docs.At(uint32(i)).id, c.docs.At(uint32(c.cluster[i])).id); err != nil {
 			return err
 		}
 	}
@@ -177,12 +177,12 @@ func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
 		}
 	}
 	t := newTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "probability", "sha256", "kept_sha256", "settings")
-	for i := c.old; i < len(c.docs); i++ {
+	for i := c.old; i < c.docs.Len(); i++ {
 		root := int(c.cluster[i])
 		if root == i {
 			continue
 		}
-		doc, kept := &c.docs[i], &c.docs[root]
+		doc, kept := c.docs.At(uint32(i)), c.docs.At(uint32(root))
 		var value, kind, probability any
 		if p, ok := c.like[i]; ok && p.probability > 0 {
 			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))

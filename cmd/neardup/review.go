@@ -81,7 +81,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	}
 	border := c.method.probability
 	r := &review.Report{
-		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: len(c.docs), Threshold: border,
+		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: c.docs.Len(), Threshold: border,
 		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
 	}
 	for _, n := range t.Curve {
@@ -108,7 +108,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	numbers := slices.Sorted(maps.Keys(at))
 	for i, n := range numbers {
 		at[n] = i
-		r.Docs = append(r.Docs, review.Doc{ID: c.docs[n].id, At: c.at(c.docs[n].place)})
+		r.Docs = append(r.Docs, review.Doc{ID: c.docs.At(uint32(n)).id, At: c.at(c.docs.At(uint32(n)).place)})
 	}
 	for n, g := range groups {
 		for _, m := range g.Members {
@@ -208,8 +208,8 @@ func (c *loaded) title() string {
 // key tells collections apart.
 func (c *loaded) key() string {
 	h := xxh3.New()
-	for i := range c.docs {
-		fmt.Fprintf(h, "%d:%s", len(c.docs[i].id), c.docs[i].id)
+	for i := range c.docs.Len() {
+		fmt.Fprintf(h, "%d:%s", len(c.docs.At(uint32(i)).id), c.docs.At(uint32(i)).id)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

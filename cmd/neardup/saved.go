@@ -79,10 +79,11 @@ func (c *collection) saveAll(w io.Writer, bits int) error {
 func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint128) F) iter.Seq2[string, F] {
 	return func(yield func(string, F) bool) {
 		replaced := make(map[string]bool)
-		for _, d := range c.docs[c.old:] {
-			replaced[d.id] = true
+		for i := c.old; i < c.docs.Len(); i++ {
+			replaced[c.docs.At(uint32(i)).id] = true
 		}
-		for i, d := range c.docs {
+		for i := range c.docs.Len() {
+			d := c.docs.At(uint32(i))
 			if i < c.old && replaced[d.id] {
 				continue
 			}

@@ -137,7 +137,7 @@ func (st *state) isThere(id string) (bool, error) {
 // enterOld puts the documents of earlier runs before those of this one.
 func (c *collection) enterOld(st *state) error {
 	of := &content{mark: mark{exact: true}}
-	var docs []stored
+	var docs documents
 	fresh := 0
 	for doc, err := range st.d.All() {
 		if err != nil {
@@ -145,14 +145,17 @@ func (c *collection) enterOld(st *state) error {
 		}
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
-			docs = append(docs, stored{place: noPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
+			docs.Append(stored{place: noPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
 		}
 	}
-	if fresh != len(c.docs) {
-		return fmt.Errorf("%s: this call has added %d documents, and its inputs have %d: have they changed since it was killed?", st.path, fresh, len(c.docs))
+	if fresh != c.docs.Len() {
+		return fmt.Errorf("%s: this call has added %d documents, and its inputs have %d: have they changed since it was killed?", st.path, fresh, c.docs.Len())
 	}
-	c.old = len(docs)
-	c.docs = append(docs, c.docs...)
+	c.old = docs.Len()
+	for i := range c.docs.Len() {
+		docs.Append(*c.docs.At(uint32(i)))
+	}
+	c.docs = docs
 	return nil
 }
 

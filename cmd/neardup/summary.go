@@ -39,12 +39,12 @@ type summary struct {
 
 // summarize counts what was found.
 func (c *collection) summarize(took time.Duration) (s summary, err error) {
-	s = summary{Documents: len(c.docs) - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, PassedOver: len(c.passed),
-		Method: c.method.name, Bytes: c.bytes, Seconds: took.Seconds(), members: make([]int, len(c.docs))}
+	s = summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, PassedOver: len(c.passed),
+		Method: c.method.name, Bytes: c.bytes, Seconds: took.Seconds(), members: make([]int, c.docs.Len())}
 	s.Left = s.Documents - s.Duplicates
-	for i := c.old; i < len(c.docs); i++ {
+	for i := c.old; i < c.docs.Len(); i++ {
 		s.members[c.cluster[i]]++
-		t := c.docs[i].content
+		t := c.docs.At(uint32(i)).content
 		if !t.counted && c.exact == nil {
 			t.counted = true
 			s.Texts++
@@ -78,7 +78,7 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 
 // summarizeExact adds what the Deduplicator says: how many duplicates are wrong, and which families there are.
 func (c *collection) summarizeExact(s *summary) error {
-	for i := range c.docs { // in their order, so that the sum is always the same
+	for i := range c.docs.Len() { // in their order, so that the sum is always the same
 		if p := c.like[i]; p.probability > 0 {
 			s.Wrong += 1 - p.probability
 		}
@@ -157,7 +157,7 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 		fmt.Fprintln(w, "largest groups:")
 	}
 	for _, first := range s.largest[:min(5, len(s.largest))] {
-		d := &c.docs[first]
+		d := c.docs.At(uint32(first))
 		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.id, 60))
 		if d.place != noPlace {
 			if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {

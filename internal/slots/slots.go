@@ -7,6 +7,7 @@
 package slots
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -160,13 +161,14 @@ func (c *Column[T]) Chunks() (all [][]T) {
 }
 
 // SortByKey sorts a list by the upper halves of its entries, the keys, of which only so many of the upper bits are not 0: 24 or 32. It
-// keeps the order of equal ones. It is a radix sort in two or three passes, and needs as much memory again.
-func SortByKey(list []uint64, bits int) []uint64 {
+// keeps the order of equal ones. It is a radix sort in two or three passes, and needs as much memory again: room, which may be nil. What it
+// returns stands in list and in room, one or the other; the rest is room for the next call.
+func SortByKey(list []uint64, bits int, room []uint64) (sorted, roomAfter []uint64) {
 	width := 12
 	if bits > 24 {
 		width = 11
 	}
-	other := make([]uint64, len(list))
+	other := slices.Grow(room[:0], len(list))[:len(list)]
 	for shift := 64 - bits; shift < 64; shift += width {
 		var ends [1 << 12]int
 		for _, e := range list {
@@ -184,7 +186,7 @@ func SortByKey(list []uint64, bits int) []uint64 {
 		}
 		list, other = other, list
 	}
-	return list
+	return list, other
 }
 
 // A File is the bytes of columns in a file. Check is called with the bytes that are going to be used; it may be called by several

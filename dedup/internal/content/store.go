@@ -51,7 +51,7 @@ func (s *Contents) Used(m *Maker) []uint32 {
 			list = append(list, e.digest>>32<<32|uint64(i))
 		}
 	}
-	list = slots.SortByKey(list, 32)
+	list, _ = slots.SortByKey(list, 32, nil)
 	used := make([]uint32, len(list))
 	for i, e := range list {
 		used[i] = uint32(e)

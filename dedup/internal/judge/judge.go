@@ -162,12 +162,24 @@ func (w *Worker) content(slot uint32) content.Content {
 	return w.contents.At(slot)
 }
 
-// Near returns the neighbours of a slot, or of the guest for [neighbour.None]: in a crowd of several thousand, only those that stand next
+// Near returns the neighbours of a slot, or of the guest for [neighbour.None]: in a crowd of many thousands, only those that stand next
 // to it. The slice is valid until the next call of a method.
-func (w *Worker) Near(slot uint32) []neighbour.Near { return w.among(slot, neighbour.Wide) }
+func (w *Worker) Near(slot uint32) []neighbour.Near { return w.among(slot, neighbour.Usual) }
 
-// NearOfAll is Near, whatever the crowd.
-func (w *Worker) NearOfAll(slot uint32) []neighbour.Near { return w.among(slot, neighbour.All) }
+// NearOfAll is Near with all others of a crowd.
+func (w *Worker) NearOfAll(slot uint32) []neighbour.Near {
+	if !w.isInLargeCrowd(slot) {
+		return w.Near(slot)
+	}
+	return w.among(slot, neighbour.All)
+}
+
+// isInLargeCrowd reports whether a slot has neighbours in a crowd of many thousands besides those that stand next to it. In most
+// such crowds a few words are all that is common.
+func (w *Worker) isInLargeCrowd(slot uint32) bool {
+	near := w.Near(slot)
+	return w.near.isCrowded && len(near) >= neighbour.Most
+}
 
 // among returns the neighbours of a slot, in a crowd of more than most only those that stand next to it.
 func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
@@ -181,11 +193,12 @@ func (w *Worker) among(slot uint32, most neighbour.Crowd) []neighbour.Near {
 	return l.all
 }
 
-// IsCrowded reports whether a slot has so many neighbours that it should not be compared with all: it is in a crowd, and close to as many as make
-// a neighbourhood, or there are very many. In most crowds a few words are all that is common.
+// Crowded is how many neighbours are too many to compare a text with all.
+const Crowded = 1024
+
+// IsCrowded reports whether a slot has so many neighbours that it should not be compared with all.
 func (w *Worker) IsCrowded(slot uint32) bool {
-	near := w.among(slot, neighbour.Close)
-	return w.near.isCrowded && len(near) >= neighbour.Most || len(near) > int(neighbour.Close)
+	return len(w.Near(slot)) > Crowded || w.isInLargeCrowd(slot)
 }
 
 // AreNear reports whether two contents are neighbours.
@@ -227,7 +240,7 @@ func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 			inOrder(slices.Clone(w.NearOfAll(slot)))
 			return
 		}
-		near := slices.Clone(w.among(slot, neighbour.Close))
+		near := slices.Clone(w.Near(slot))
 		var rest []neighbour.Near
 		random, rest = w.searcher.Some(near, mostRandom)
 		if !inOrder(rest) {
@@ -235,12 +248,12 @@ func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 		}
 		left := random
 		random = nil
+		if !inOrder(left) || !w.isInLargeCrowd(slot) {
+			return
+		}
 		seen := make(map[uint32]bool, len(near))
 		for _, n := range near {
 			seen[n.Slot] = true
-		}
-		if !inOrder(left) {
-			return
 		}
 		inOrder(slices.DeleteFunc(slices.Clone(w.NearOfAll(slot)), func(n neighbour.Near) bool { return seen[n.Slot] }))
 	}
@@ -276,7 +289,7 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
 	read := func(p *evidence.Place) {
-		p.Read(w.text(slot), w.searcher.Nearest(w.among(slot, neighbour.Close)), w.text)
+		p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text)
 	}
 	switch {
 	case slot == neighbour.None:
@@ -347,7 +360,7 @@ func (w *Worker) form(slot uint32) *form {
 		}
 		near := w.place(slot).Near
 		if w.IsCrowded(slot) { // the nearest may all be changed in one place, which would look like a form
-			near, _ = w.searcher.Some(slices.Clone(w.among(slot, neighbour.Close)), len(near))
+			near, _ = w.searcher.Some(slices.Clone(w.Near(slot)), len(near))
 		}
 		of := append(w.members[:0], slot)
 		for _, n := range near {

@@ -239,7 +239,8 @@ func (x *index) merge(first, from, to int) {
 				}
 			}
 		}
-		r.lists[b] = slots.Of(x.order(b, sortByKey(x.appendTail(list, b))))
+		list, _ = sortByKey(x.appendTail(list, b), nil)
+		r.lists[b] = slots.Of(x.order(b, list))
 	})
 	x.runs = append(slices.Clone(x.runs[:first]), r)
 	x.tail.forget(to)
@@ -277,7 +278,7 @@ func (x *index) orderBucket(band int, bucket []uint64) {
 		of    uint32
 		ord   uint32
 	}
-	sketches := x.sketches.gather(bucket, nil)
+	sketches := x.sketches.gather(bucket, nil, new([2][]uint64))
 	order := make([]entry, len(bucket))
 	for i, e := range bucket {
 		order[i] = entry{bits.Reverse64(sketches[i].turned(band, 0)), uint32(i), uint32(e)}
@@ -303,14 +304,14 @@ func bucketEnd(list []uint64) int {
 }
 
 // sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already. Two passes sort by 24 bits of the
-// keys, and then few have neighbours with other keys that share these.
-func sortByKey(list []uint64) []uint64 {
+// keys, and then few have neighbours with other keys that share these. room may be nil, or what was returned before.
+func sortByKey(list, room []uint64) (sorted, roomAfter []uint64) {
 	if len(list) < 1<<12 {
 		slices.Sort(list)
-		return list
+		return list, room
 	}
 	const passed = 24
-	list = slots.SortByKey(list, passed)
+	list, room = slots.SortByKey(list, passed, room)
 	for i := 0; i < len(list); {
 		from := i
 		for i++; i < len(list) && list[i]>>(64-passed) == list[from]>>(64-passed); i++ {
@@ -319,7 +320,7 @@ func sortByKey(list []uint64) []uint64 {
 			slices.Sort(same)
 		}
 	}
-	return list
+	return list, room
 }
 
 // only returns an index that has other lists, without anybody who was deleted.
@@ -417,7 +418,7 @@ func (g *Graph) Write() (settings []uint64, columns [][][]byte, err error) {
 func (s *sketches) parts() (all [][]byte) {
 	all = s.mapped.Parts()
 	for i := 0; i < s.filed; i += page {
-		s.read(i/page, new([]byte), func(p *sketchPage) { all = append(all, slots.Bytes(p[:])) })
+		all = append(all, []byte(s.read(i/page, new([]byte))))
 	}
 	return append(all, s.last.Parts()...)
 }

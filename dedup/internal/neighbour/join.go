@@ -17,17 +17,19 @@ import (
 // bucket are copied side by side first, so that most pairs, which share the band by chance, cost a few nanoseconds. A pair is
 // found in each band that it shares, so the pairs are collected in a set.
 //
-// The buckets of crowds are kept for searches, and not gone through.
+// In a bucket of a crowd, nearly all may be neighbours, and find each other again in every band. Such a dense bucket is kept for
+// searches, and not gone through.
 
-// Lists are the neighbours of all contents, except for those who are neighbours in crowds alone.
+// Lists are the neighbours of all contents, except for those who are neighbours in dense buckets alone.
 type Lists struct {
 	from   []uint32 // by slot, where its neighbours begin; one more at the end
 	near   []Near
-	crowds *Graph   // with the buckets of crowds; nil if there are none
-	in     []uint64 // a bit for each slot that is in a crowd
+	crowds *Graph   // with the buckets that are dense or large; nil if there are none
+	dense  []uint64 // a bit for each slot that is in a dense bucket
+	large  []uint64 // and for each that is in one of more than [Usual]
 }
 
-// Of returns the neighbours of a slot, by ascending slots, without those it meets in crowds alone. They must not be changed.
+// Of returns the neighbours of a slot, by ascending slots, without those it meets in dense buckets alone. They must not be changed.
 func (l *Lists) Of(slot uint32) []Near {
 	if int(slot)+1 >= len(l.from) {
 		return nil
@@ -35,22 +37,25 @@ func (l *Lists) Of(slot uint32) []Near {
 	return l.near[l.from[slot]:l.from[slot+1]]
 }
 
-// IsCrowded reports whether a slot is in a crowd that is too large for [Close].
-func (l *Lists) IsCrowded(slot uint32) bool {
-	return int(slot/64) < len(l.in) && l.in[slot/64]>>(slot%64)&1 > 0
+// isIn returns the bit of a slot.
+func (l *Lists) isIn(set []uint64, slot uint32) bool {
+	return int(slot/64) < len(set) && set[slot/64]>>(slot%64)&1 > 0
 }
 
-// Crowded returns the slots that are in such a crowd, ascending.
+// IsDense reports whether a slot is in a dense bucket, so that its neighbours are searched for.
+func (l *Lists) IsDense(slot uint32) bool { return l.isIn(l.dense, slot) }
+
+// Crowded returns the slots that are in a dense bucket, or in one of more than [Usual], ascending.
 func (l *Lists) Crowded() (slots []uint32) {
-	for i, word := range l.in {
-		for ; word > 0; word &= word - 1 {
+	for i := range l.dense {
+		for word := l.dense[i] | l.large[i]; word > 0; word &= word - 1 {
 			slots = append(slots, uint32(i*64+bits.TrailingZeros64(word)))
 		}
 	}
 	return slots
 }
 
-// Most returns the largest number of neighbours of a slot, without those it meets in crowds alone.
+// Most returns the largest number of neighbours of a slot, without those it meets in dense buckets alone.
 func (l *Lists) Most() (most int) {
 	for i := 1; i < len(l.from); i++ {
 		most = max(most, int(l.from[i]-l.from[i-1]))
@@ -77,19 +82,22 @@ const pairBytes = 60
 // context ends. tell, if not nil, is called with how many of the bands have been done.
 func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	found := &pairs{most: int(min(g.memory/listShare/pairBytes, 1<<31-1))}
-	crowds := make([][bands][]uint64, len(g.levels))
+	crowds := make([][bands]crowdBuckets, len(g.levels))
 	n := 0
 	var mu sync.Mutex
 	if tell != nil {
 		tell(0, bands*len(g.levels))
 	}
+	joins := sync.Pool{New: func() any { return &join{graph: g, found: found} }} // for each goroutine one, with its memory
 	for l := range g.levels {
 		x := &g.levels[l]
 		parallel.Each(bands, func(b int) {
 			if x.size() > x.dead.Len() {
-				j := join{graph: g, index: x, band: b, found: found}
+				j := joins.Get().(*join)
+				j.index, j.band, j.crowds = x, b, crowdBuckets{}
 				j.run(ctx)
 				crowds[l][b] = j.crowds
+				joins.Put(j)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -106,22 +114,35 @@ func (g *Graph) Join(ctx context.Context, tell func(done, total int)) *Lists {
 	return lists
 }
 
+// A crowdBuckets is the buckets of one band that are kept.
+type crowdBuckets struct {
+	list  []uint64
+	dense []uint64 // a part of it
+	large []uint64 // another one
+}
+
 // add adds the buckets of crowds, by level and band.
-func (l *Lists) add(g *Graph, crowds [][bands][]uint64) {
+func (l *Lists) add(g *Graph, crowds [][bands]crowdBuckets) {
 	all := *g
+	size := 0
+	for _, x := range g.levels {
+		size = max(size, x.ordinals.Len())
+	}
 	for level := range all.levels {
 		x := &all.levels[level]
-		for _, list := range crowds[level] {
-			for _, e := range list {
-				l.crowds = &all
-				slot := x.slot(uint32(e))
-				if need := int(slot/64) + 1; need > len(l.in) {
-					l.in = append(l.in, make([]uint64, need-len(l.in))...)
+		var lists [bands][]uint64
+		for b, c := range crowds[level] {
+			if lists[b] = c.list; len(c.list) > 0 && l.crowds == nil {
+				l.crowds, l.dense, l.large = &all, make([]uint64, size/64+1), make([]uint64, size/64+1)
+			}
+			for set, entries := range map[*[]uint64][]uint64{&l.dense: c.dense, &l.large: c.large} {
+				for _, e := range entries {
+					slot := x.slot(uint32(e))
+					(*set)[slot/64] |= 1 << (slot % 64)
 				}
-				l.in[slot/64] |= 1 << (slot % 64)
 			}
 		}
-		*x = x.only(&crowds[level])
+		*x = x.only(&lists)
 	}
 }
 
@@ -143,7 +164,10 @@ type join struct {
 	most     int      // entries at a time
 	sketches []sketch // of the entries
 	near     []nearPair
-	crowds   []uint64 // the buckets of crowds
+	crowds   crowdBuckets
+
+	list, room []uint64    // of one band
+	order      [2][]uint64 // room to gather sketches
 }
 
 // run goes through all buckets. If the list of the band takes too much memory, it is made part by part, by the keys.
@@ -160,12 +184,11 @@ func (j *join) run(ctx context.Context) {
 		j.runPart(ctx, part, parts)
 	}
 	j.compareAll()
-	j.found.add(j.near)
 }
 
 // runPart goes through the buckets of a part of the keys.
 func (j *join) runPart(ctx context.Context, part, parts uint64) {
-	list := make([]uint64, 0, uint64(j.size())/parts*9/8)
+	list := slices.Grow(j.list[:0], int(uint64(j.size())/parts*9/8))
 	all := j.dead.Len() == 0
 	take := func(e uint64) {
 		if (parts == 1 || e>>32*parts>>32 == part) && (all || j.slot(uint32(e)) != none) {
@@ -184,7 +207,8 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 			take(uint64(key)<<32 | uint64(first+uint32(i)))
 		}
 	})
-	list = sortByKey(list)
+	list, j.room = sortByKey(list, j.room)
+	j.list = list
 	for i := 0; i < len(list); {
 		end := i + 1
 		if end < len(list) && list[end]>>32 == list[i]>>32 {
@@ -198,14 +222,52 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 	}
 }
 
+// A bucket of more than leastKept is kept if it is dense: if an eighth of some pairs in it are neighbours.
+const (
+	leastKept    = 1024
+	denseSamples = 64
+)
+
+// isDense reports whether a bucket is dense. On that depends how its neighbours are found, but not which they are.
+func (j *join) isDense(bucket []uint64, sketches []sketch) bool {
+	near := 0
+	for i := range denseSamples {
+		a := i * len(bucket) / (2 * denseSamples)
+		if agreement(sketches[a].same(&sketches[a+len(bucket)/2])) >= leastAgreement[j.level] {
+			near++
+		}
+	}
+	return near >= denseSamples/8
+}
+
 // bucket takes note of a bucket.
 func (j *join) bucket(bucket []uint64) {
-	if len(bucket) <= int(j.graph.close) {
+	isLarge := len(bucket) > int(j.graph.usual)
+	if !isLarge && len(bucket) <= j.graph.kept {
 		j.add(bucket)
 		return
 	}
-	j.crowds = append(j.crowds, bucket...)
-	j.orderBucket(j.band, j.crowds[len(j.crowds)-len(bucket):])
+	j.compareAll()
+	j.sketches = j.index.sketches.gather(bucket, j.sketches, &j.order)
+	isDense := j.isDense(bucket, j.sketches)
+	if !isLarge && !isDense {
+		j.compare(bucket, j.sketches, len(bucket))
+		return
+	}
+	c, from := &j.crowds, len(j.crowds.list)
+	c.list = append(c.list, bucket...)
+	bucket = c.list[from:]
+	j.orderBucket(j.band, bucket)
+	if isDense {
+		c.dense = append(c.dense, bucket...)
+	}
+	if isLarge {
+		c.large = append(c.large, bucket...)
+	}
+	if isLarge && !isDense {
+		j.sketches = j.index.sketches.gather(bucket, j.sketches, &j.order)
+		j.compare(bucket, j.sketches, window)
+	}
 }
 
 // add adds a bucket to those that are compared next.
@@ -219,10 +281,10 @@ func (j *join) add(bucket []uint64) {
 
 // compareAll finds the neighbours in all buckets that were added.
 func (j *join) compareAll() {
-	j.sketches = j.index.sketches.gather(j.entries, j.sketches)
+	j.sketches = j.index.sketches.gather(j.entries, j.sketches, &j.order)
 	from := 0
 	for _, end := range j.ends {
-		j.compare(j.entries[from:end], j.sketches[from:end])
+		j.compare(j.entries[from:end], j.sketches[from:end], end-from)
 		from = end
 	}
 	j.entries, j.ends = j.entries[:0], j.ends[:0]
@@ -230,12 +292,12 @@ func (j *join) compareAll() {
 	j.near = j.near[:0]
 }
 
-// compare finds the neighbours among the entries of a bucket.
-func (j *join) compare(bucket []uint64, sketches []sketch) {
+// compare finds the neighbours among the entries of a bucket, each with so many before it.
+func (j *join) compare(bucket []uint64, sketches []sketch, before int) {
 	least := leastAgreement[j.level]
 	var known block // of the last pair
 	for a := range sketches {
-		for b := range sketches[:a] {
+		for b := max(a-before, 0); b < a; b++ {
 			n := agreement(sketches[a].same(&sketches[b]))
 			if n < least {
 				continue

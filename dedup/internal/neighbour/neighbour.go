@@ -37,14 +37,15 @@ type Signatures interface {
 type Graph struct {
 	texts  Signatures
 	memory int64
-	close  Crowd // [Close], or less in tests
+	usual  Crowd // [Usual], or less in tests
+	kept   int   // leastKept, or less in tests
 	levels [signature.Levels]index
 }
 
 // New returns an empty graph of contents whose signatures texts has: those that are added must be there until they are deleted.
 // Sketches and keys are in memory as long as they take a part of so many bytes.
 func New(texts Signatures, memory int64) *Graph {
-	g := &Graph{texts: texts, memory: memory, close: Close}
+	g := &Graph{texts: texts, memory: memory, usual: Usual, kept: leastKept}
 	for l := range g.levels {
 		x := &g.levels[l]
 		x.level, x.texts = signature.Level(l), texts
@@ -129,7 +130,7 @@ func (g *Graph) isOther(l signature.Level, a, b uint32) bool {
 // Snapshot returns the graph as it is now, with texts as they are now. It does not change, whatever happens to g. It takes
 // little time and memory.
 func (g *Graph) Snapshot(texts Signatures) *Graph {
-	c := &Graph{texts: texts, memory: g.memory, close: g.close}
+	c := &Graph{texts: texts, memory: g.memory, usual: g.usual, kept: g.kept}
 	for l := range g.levels {
 		c.levels[l] = g.levels[l].snapshot()
 		c.levels[l].texts = texts
@@ -218,24 +219,22 @@ func (s *Searcher) digest(n Near) uint64 {
 	return s.graph.texts.Digest(n.Slot)
 }
 
-// A crowd is more than so many that share a band. In a larger one, a content has as neighbours only those in its window.
+// A Crowd is how many may share a band. If more do, a content has as neighbours only those in its window.
 type Crowd int
 
-// Which crowds are too large.
 const (
-	Close Crowd = 1024          // for the nearest neighbours: any of a crowd know the nearest ones
-	Wide  Crowd = 8192          // for all of any content, which may be as many as there are
-	All   Crowd = math.MaxInt32 // for all of one content
+	Usual Crowd = 8192 // so many are compared in a millisecond
+	All   Crowd = math.MaxInt32
 )
 
-// Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd that is too
-// large. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
+// Neighbours returns all neighbours of a point, in no particular order but always the same, and whether it is in a crowd of more than
+// most. The slice is valid until the next call. It takes time for those that share a band, or are in a window.
 func (s *Searcher) Neighbours(p Point, most Crowd) (near []Near, isCrowded bool) {
 	s.found = s.found[:0]
 	if s.lists != nil {
 		s.found = append(s.found, s.lists.Of(p.Slot)...)
-		if !s.lists.IsCrowded(p.Slot) {
-			return s.found, false
+		if !s.lists.isIn(s.lists.dense, p.Slot) && (most != All || !s.lists.isIn(s.lists.large, p.Slot)) {
+			return s.found, most != All && s.lists.isIn(s.lists.large, p.Slot)
 		}
 	}
 	isCrowded = s.search(p, most)

@@ -88,10 +88,8 @@ type sketches struct {
 // page is how many sketches are read at once from the file. A page has four kilobytes.
 const page = 64
 
-type sketchPage [page * len(sketch{})]uint64
-
 // pageBytes is how much of the file a page takes.
-var pageBytes = textfile.Bytes(8 * len(sketchPage{}))
+var pageBytes = textfile.Bytes(8 * page * len(sketch{}))
 
 // makeRoom moves what is in memory to the file if it takes more than it may. After an error it is where it was.
 func (s *sketches) makeRoom() error {
@@ -112,13 +110,9 @@ func (s *sketches) makeRoom() error {
 
 // spill moves what is in memory to the file.
 func (s *sketches) spill() error {
-	var p sketchPage
 	for i := 0; i < s.last.Len(); i += page {
-		for k := range page {
-			copy(p[k*len(sketch{}):], s.last.At(uint32(i + k))[:])
-		}
-		// Pages are of one size, so their numbers say where they are.
-		if _, err := s.file.AppendBytes(slots.Bytes(p[:])); err != nil {
+		// Pages are of one size, so their numbers say where they are. No page is in two pieces of the column.
+		if _, err := s.file.AppendBytes(slots.Bytes(s.last.Chunk(i)[:page])); err != nil {
 			return err
 		}
 	}
@@ -136,7 +130,7 @@ func (s *sketches) at(ord uint32, into *sketch) {
 	}
 	buf := pageBuffers.Get().(*[]byte)
 	defer pageBuffers.Put(buf)
-	s.read(filed/page, buf, func(p *sketchPage) { copy(into[:], p[filed%page*len(sketch{}):]) })
+	s.read(filed/page, buf).copy(filed%page, into)
 }
 
 // place returns a sketch, or where it is in the temporary file.
@@ -154,20 +148,24 @@ func (s *sketches) place(ord uint32) (k *sketch, filed int) {
 // pageBuffers are for reading pages.
 var pageBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// read calls use with a page of the file, unless it cannot be read; then the file has the error.
-func (s *sketches) read(number int, buf *[]byte, use func(p *sketchPage)) {
-	b := s.file.Read(int64(number)*pageBytes, 8*len(sketchPage{}), buf)
-	if b == "" {
-		return
+// A filedPage is a page as it is in the file, or nothing if it cannot be read; then the file has the error. It is valid as long as its buffer.
+type filedPage string
+
+// copy copies a sketch of the page.
+func (p filedPage) copy(i int, into *sketch) {
+	if p != "" {
+		copy(slots.Bytes(into[:]), p[i*8*len(sketch{}):])
 	}
-	var p sketchPage // the bytes may stand at any address
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(&p)), unsafe.Sizeof(p)), b)
-	use(&p)
+}
+
+// read reads a page of the file.
+func (s *sketches) read(number int, buf *[]byte) filedPage {
+	return filedPage(s.file.Read(int64(number)*pageBytes, 8*page*len(sketch{}), buf))
 }
 
 // gather copies the sketches of the ordinals in the lower halves of a list, in its order. From the file they are read in the order in
-// which they stand there, each page once.
-func (s *sketches) gather(list []uint64, into []sketch) []sketch {
+// which they stand there, each page once. order is room for that, nil or what was returned before.
+func (s *sketches) gather(list []uint64, into []sketch, order *[2][]uint64) []sketch {
 	into = slices.Grow(into[:0], len(list))[:len(list)]
 	if s.filed == 0 {
 		for i, e := range list {
@@ -176,31 +174,27 @@ func (s *sketches) gather(list []uint64, into []sketch) []sketch {
 		}
 		return into
 	}
-	order := make([]uint64, len(list))
+	byOrd := order[0][:0]
 	for i, e := range list {
-		order[i] = e<<32 | uint64(i)
+		byOrd = append(byOrd, e<<32|uint64(i))
 	}
-	order = slots.SortByKey(order, 32)
+	byOrd, order[1] = slots.SortByKey(byOrd, 32, order[1])
+	order[0] = byOrd
 	buf := pageBuffers.Get().(*[]byte)
 	defer pageBuffers.Put(buf)
-	for i := 0; i < len(order); {
-		k, filed := s.place(uint32(order[i] >> 32))
+	var p filedPage
+	at := -1 // which page it is
+	for _, o := range byOrd {
+		k, filed := s.place(uint32(o >> 32))
 		if k != nil {
-			into[uint32(order[i])] = *k
-			i++
+			into[uint32(o)] = *k
 			continue
 		}
-		first, end := filed/page*page, s.mapped.Len()+min(filed/page*page+page, s.filed)
-		next := i
-		for next < len(order) && int(order[next]>>32) < end {
-			next++
+		if filed/page != at {
+			at = filed / page
+			p = s.read(at, buf)
 		}
-		s.read(first/page, buf, func(p *sketchPage) {
-			for _, o := range order[i:next] {
-				copy(into[uint32(o)][:], p[(int(o>>32)-s.mapped.Len()-first)*len(sketch{}):])
-			}
-		})
-		i = next
+		p.copy(filed%page, &into[uint32(o)])
 	}
 	return into
 }
