@@ -296,6 +296,7 @@ type query struct {
 	*index
 	*looked
 	of            sketch
+	read          sketch // of another one, from the file
 	digest        uint64
 	hasShort      bool                 // the point has a short signature
 	guest         candidate            // if guestOf is not nil
@@ -366,8 +367,15 @@ func (q *query) isCrowd(band int, key uint32, most int) bool {
 // takeAll takes all that share a band.
 func (q *query) takeAll(band int, key uint32) {
 	for _, b := range q.buckets {
-		for i := range b.len() {
-			q.take(b.ord(i))
+		for from := b.from; from < b.to; {
+			part := b.list.Chunk(from)
+			part = part[:min(len(part), b.to-from)]
+			for _, e := range part { // in a crowd, nearly all have been looked at in other bands
+				if ord := uint32(e); q.looked.at[ord/64]>>(ord%64)&1 == 0 {
+					q.take(ord)
+				}
+			}
+			from += len(part)
 		}
 	}
 	q.eachUnsorted(band, key, q.take)
@@ -487,9 +495,12 @@ func (q *query) take(ord uint32) {
 	if ord == q.self || !q.looked.add(ord) {
 		return
 	}
-	var k sketch
-	q.sketches.at(ord, &k)
-	a := agreement(q.of.same(&k))
+	k, _ := q.sketches.place(ord)
+	if k == nil {
+		k = &q.read
+		q.sketches.at(ord, k)
+	}
+	a := agreement(q.of.same(k))
 	if a < leastAgreement[q.level] || !q.isThere(ord) {
 		return
 	}
