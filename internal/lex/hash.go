@@ -44,6 +44,11 @@ func hashAll(out []uint64, buf []byte, start, end []uint32, alike bool) {
 		out, start, end = out[64:], start[64:], end[64:]
 	}
 	for i := range out {
+		// Two characters of Han have six bytes.
+		if n := uint64(end[i] - start[i]); n-4 <= 8-4 {
+			out[i] = hash8(buf[start[i]:end[i]], n)
+			continue
+		}
 		out[i] = xxh3.Hash(buf[start[i]:end[i]])
 	}
 }
@@ -75,13 +80,7 @@ func hash64(out *[64]uint64, buf []byte, start, end *[64]uint32, masks [4]uint64
 	for m := to8 &^ to3; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
 		b := buf[start[i]:end[i]]
-		n := uint64(len(b))
-		h := (u32(b, n-4) + u32(b, 0)<<32) ^ flip8
-		h ^= bits.RotateLeft64(h, 49) ^ bits.RotateLeft64(h, 24)
-		h *= primeMx2
-		h ^= h>>35 + n
-		h *= primeMx2
-		out[i] = h ^ h>>28
+		out[i] = hash8(b, uint64(len(b)))
 	}
 	for m := to3; m != 0; m &= m - 1 {
 		i := bits.TrailingZeros64(m) & 63
@@ -94,6 +93,16 @@ func hash64(out *[64]uint64, buf []byte, start, end *[64]uint32, masks [4]uint64
 		h *= prime3
 		out[i] = h ^ h>>32
 	}
+}
+
+// hash8 returns the hash of n bytes, 4 to 8.
+func hash8(b []byte, n uint64) uint64 {
+	h := (u32(b, n-4) + u32(b, 0)<<32) ^ flip8
+	h ^= bits.RotateLeft64(h, 49) ^ bits.RotateLeft64(h, 24)
+	h *= primeMx2
+	h ^= h>>35 + n
+	h *= primeMx2
+	return h ^ h>>28
 }
 
 // fold returns the two halves of a product, one over the other.

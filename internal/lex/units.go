@@ -11,6 +11,7 @@
 package lex
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"slices"
 	"unicode/utf8"
@@ -136,7 +137,13 @@ func (u *units) fits(r rune) bool { return u.used-u.open+utf8.RuneLen(r) <= MaxW
 // Chinese text. Each is three bytes of UTF-8, folds to itself and is a unit of its own, so it needs
 // no table.
 func IsHan(b []byte) bool {
-	return len(b) >= 3 && (b[0]-0xE5 <= 0xE9-0xE5 || b[0] == 0xE4 && b[1] >= 0xB8) && b[1]&0xC0 == 0x80 && b[2]&0xC0 == 0x80
+	return len(b) >= 3 && isHan(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16)
+}
+
+// isHan is IsHan for three bytes, the first one lowest; the fourth may be any.
+func isHan(x uint32) bool {
+	const first, last = 0xE4B8, 0xE9BF // the first two bytes
+	return x&0xC0_C0_00 == 0x80_80_00 && bits.ReverseBytes16(uint16(x))-first <= last-first
 }
 
 // han reads a run of characters for which IsHan holds, starting at pos, and returns the position
@@ -150,24 +157,33 @@ func (u *units) han(b []byte, pos, gap int) int {
 	u.start, u.end = slices.Grow(u.start, 22), slices.Grow(u.end, 22)
 	n := len(u.end)
 	start, end := u.start[:n+22], u.end[:n+22]
+	buf, used := u.buf, u.used // not in u, where each step would wait for the one before
+	x := uint32(b[pos]) | uint32(b[pos+1])<<8 | uint32(b[pos+2])<<16
 	for limit := n + 22; ; n++ {
 		// Always write four bytes: without a gap, the next character overwrites the space.
-		out := u.buf[u.used : u.used+4]
-		out[0], out[1], out[2], out[3] = b[pos], b[pos+1], b[pos+2], ' '
-		u.openFrom = u.base + pos
-		pos += 3
-		if n == limit || !IsHan(b[pos:]) {
+		binary.LittleEndian.PutUint32(buf[used:], x&0xFFFFFF|' '<<24)
+		if pos += 3; n == limit {
 			break
 		}
-		start[n], end[n] = uint32(u.used), uint32(u.used+3)
-		u.used += 3 + gap
+		switch rest := b[pos:]; {
+		case len(rest) >= 4:
+			x = binary.LittleEndian.Uint32(rest)
+		case len(rest) == 3:
+			x = uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16
+		default:
+			x = 0
+		}
+		if !isHan(x) {
+			break
+		}
+		start[n], end[n] = uint32(used), uint32(used+3)
+		used += 3 + gap
 		if u.Offsets {
-			u.from, u.to = append(u.from, u.openFrom), append(u.to, u.base+pos)
+			u.from, u.to = append(u.from, u.base+pos-3), append(u.to, u.base+pos)
 		}
 	}
 	u.start, u.end = start[:n], end[:n]
-	u.open = u.used
-	u.used += 3
+	u.openFrom, u.open, u.used = u.base+pos-3, used, used+3
 	u.lone = true
 	return pos
 }
