@@ -328,8 +328,10 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 	if !s.ready(ctx) {
 		return
 	}
-	const perLook = 16 // so that few members of a group are looked up before its centre is known
-	next := 0
+	perLook, next := 16, 0 // few, since members of a group are looked up as long as its centre is not known
+	if s.areCrowded {
+		perLook = 1
+	}
 	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]edge) bool) {
 		part := contents[job*perLook : min(len(contents), (job+1)*perLook)]
 		found := make([][]edge, len(part))
@@ -351,7 +353,7 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 // In a crowd, to compare each with each would take for ever: of 20,000 pages of one template there are
 // 200 million pairs. So whoever groups around centres, or looks for families, compares a content with its nearest neighbours: until
 // mostMissed in a row are no near-duplicates, or, for a family, with as many as show what is common. Versions of one page are all found,
-// since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all.
+// since they are all near-duplicates of the first, and pages of a template cost as much as there are pages. Pairs compares all neighbours.
 const (
 	mostMissed = 32
 	mostForms  = 64

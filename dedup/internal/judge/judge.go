@@ -288,9 +288,7 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 
 // place returns what the neighbourhood of a slot says about it.
 func (w *Worker) place(slot uint32) *evidence.Place {
-	read := func(p *evidence.Place) {
-		p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text)
-	}
+	read := func(p *evidence.Place) { p.Read(w.text(slot), w.searcher.Nearest(w.Near(slot)), w.text) }
 	switch {
 	case slot == neighbour.None:
 		if w.guestPlace == nil {

@@ -135,14 +135,18 @@ func (l *Lists) add(g *Graph, crowds [][bands]crowdBuckets) {
 			if lists[b] = c.list; len(c.list) > 0 && l.crowds == nil {
 				l.crowds, l.dense, l.large = &all, make([]uint64, size/64+1), make([]uint64, size/64+1)
 			}
-			for set, entries := range map[*[]uint64][]uint64{&l.dense: c.dense, &l.large: c.large} {
-				for _, e := range entries {
-					slot := x.slot(uint32(e))
-					(*set)[slot/64] |= 1 << (slot % 64)
-				}
-			}
+			x.mark(l.dense, c.dense)
+			x.mark(l.large, c.large)
 		}
 		*x = x.only(&lists)
+	}
+}
+
+// mark sets the bits of the slots that entries stand for.
+func (x *index) mark(slots []uint64, entries []uint64) {
+	for _, e := range entries {
+		slot := x.slot(uint32(e))
+		slots[slot/64] |= 1 << (slot % 64)
 	}
 }
 
