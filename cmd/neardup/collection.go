@@ -37,6 +37,7 @@ type collection struct {
 	old        int // as many of the first documents are of old sources
 	bytes      int64
 	bad        int
+	dropped    int      // documents without text that are left out
 	byPlace    int      // how many documents have no id
 	texts      []uint64 // hashes of the texts of new documents, with the methods auto and cosine
 	passed     []string // files of other formats in directories
@@ -68,6 +69,7 @@ type documents = slots.Column[stored]
 type content struct {
 	mark
 	number  int32  // of the text among the different ones, from 1; 0 if it has none yet
+	blank   bool   // there is no text, so no document is a copy of another
 	counted bool   // in the summary
 	length  int32  // of the text, in bytes
 	hash    uint64 // of the text and its metadata
@@ -273,16 +275,23 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if !o.method.byContent {
 			key = d.key()
 		}
+		isBlank := isBlank(text)
+		if isBlank && o.empty == "drop" {
+			b.bad[i] = errBlank
+			continue
+		}
 		hash := o.textHash(key)
 		content := &compared
 		if o.method.isExact() {
 			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
-			if made[i].mark, _ = o.method.mark(fp, text, nil); made[i].empty { // equal ones are found by their content
+			if made[i].mark, _ = o.method.mark(fp, text, nil); isBlank {
+				content = &made[i]
+			} else if made[i].empty { // equal ones are found by their content
 				content, _ = texts.claim(hash, &made[i])
 			}
 		} else {
 			of, isNew := &made[i], true
-			if texts != nil {
+			if texts != nil && !isBlank {
 				of, isNew = texts.claim(hash, of)
 			}
 			if isNew {
@@ -293,6 +302,9 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
 			}
 			content = of
+		}
+		if isBlank {
+			content.blank = true
 		}
 		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
 		if d.byPlace && o.cols.withoutID == "hash" {
@@ -313,6 +325,12 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		}
 	}
 }
+
+// errBlank stands in the place of a document without text that is left out.
+var errBlank = errors.New("there is no text")
+
+// isBlank reports whether a text is none: empty, or white space.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // release lets the block of the items be used again.
 func (b *batch) release() {
@@ -335,6 +353,10 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 		c.byPlace += b.byPlace
 		for i, d := range b.docs {
 			at, err := b.items[i].place, b.bad[i]
+			if err == errBlank {
+				c.dropped++
+				continue
+			}
 			which := 1
 			if int(at.source) < c.oldSources {
 				which = 0
@@ -359,7 +381,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				if c.exact != nil {
 					c.exact.add(numbered{c.docs.Len(), d.id, b.texts[i], b.records[i]})
 				}
-				if b.hashes != nil && which == 1 {
+				if b.hashes != nil && which == 1 && !d.content.blank {
 					c.texts = append(c.texts, b.hashes[i])
 				}
 				if c.take != nil {
@@ -374,16 +396,27 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				known[which].add(all.Len() - 1)
 				continue
 			}
-			if at.line > 0 { // otherwise the error has a place already
-				err = fmt.Errorf("%s: %w", c.at(at), err)
-			}
-			if fatal := (fatalError{}); !o.skipBad || errors.As(err, &fatal) {
+			if err := c.skip(o, at, err); err != nil {
 				return err
 			}
-			if c.bad++; c.bad <= 20 {
-				fmt.Fprintln(c.errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
-			}
 		}
+	}
+	return nil
+}
+
+// skip reports what is wrong with the item at a place, or returns it if nothing may be skipped.
+func (c *collection) skip(o *options, at place, err error) error {
+	if err == errTooLong {
+		err = fmt.Errorf("%w, which is %d bytes", err, o.maxLine)
+	}
+	if at.line > 0 { // otherwise the error has a place already
+		err = fmt.Errorf("%s: %w", c.at(at), err)
+	}
+	if fatal := (fatalError{}); !o.skipBad || errors.As(err, &fatal) {
+		return err
+	}
+	if c.bad++; c.bad <= 20 {
+		fmt.Fprintln(c.errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
 	}
 	return nil
 }

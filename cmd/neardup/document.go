@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 	"unsafe"
@@ -237,7 +238,7 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 	}
 	for n, name := range names {
 		text := ""
-		if err := stringField(fields, name, len(names) == 1, &text); err != nil {
+		if err := textField(fields, name, len(names) == 1, &text); err != nil {
 			return err
 		}
 		d.addText(text, n == 0)
@@ -299,20 +300,39 @@ func field(fields map[string]json.RawMessage, name string) (raw json.RawMessage,
 	return nil, false
 }
 
-// stringField sets to from a field with a string. If must is set, a field that is missing or null
-// is an error; otherwise to stays as it is.
+// stringField sets to from a field with a string. If must is set, a field that is missing is an error; otherwise, and if it is null, to stays
+// as it is.
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
 	raw, ok := field(fields, name)
-	if !ok || string(raw) == "null" {
-		if must {
-			return fmt.Errorf("there is no %q among the fields %q", name, slices.Sorted(maps.Keys(fields)))
+	if !ok && must {
+		err := fmt.Errorf("there is no %q among the fields %q", name, slices.Sorted(maps.Keys(fields)))
+		for _, usual := range usualTexts {
+			if _, ok := fields[usual]; ok && name == "text" {
+				return fmt.Errorf("%w; --text %s names another one", err, usual)
+			}
 		}
-		return nil
+		return err
 	}
-	if err := json.Unmarshal(raw, to); err != nil {
+	if ok && json.Unmarshal(raw, to) != nil {
 		return fmt.Errorf("%q is not a string", name)
 	}
 	return nil
+}
+
+// usualTexts are the names that texts often have in files of others.
+var usualTexts = []string{"content", "body", "raw_content", "article", "document"}
+
+// textField is stringField for a text, which may also be a list of strings, each of them a paragraph.
+func textField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
+	err := stringField(fields, name, must, to)
+	if raw, _ := field(fields, name); err != nil && len(raw) > 0 && raw[0] == '[' {
+		var list []string
+		if json.Unmarshal(raw, &list) == nil {
+			*to = strings.Join(list, "\n")
+			return nil
+		}
+	}
+	return err
 }
 
 // isMangled reports whether decoding a JSON string would replace something: bytes that are not

@@ -26,6 +26,7 @@ type inputFlags struct {
 	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
 	HeaderRow int    `group:"input" placeholder:"N" help:"Row of a workbook that has the names of the columns; by default the first one that is not empty."`
 	MaxLine   int    `group:"input" default:"67108864" placeholder:"BYTES" help:"Length of the longest line or .txt file that is accepted."`
+	Empty     string `group:"input" default:"keep" placeholder:"NAME" help:"What becomes of documents without text, or with white space only: keep, as they are no duplicates of each other, or drop."`
 	SkipBad   bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
 }
 
@@ -132,6 +133,7 @@ type options struct {
 	estimate                     bool
 	set                          []string // the flags that were given and count for all calls on these inputs, as --name=value
 	skipBad                      bool
+	empty                        string // keep or drop
 	cols                         columns
 	args                         []string
 }
@@ -142,7 +144,7 @@ func (o *options) fingerprintFiles() bool {
 }
 
 // ownFlags are those of one call, which estimate does not pass on.
-var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format lines stats boilerplate skip-bad memory without-id encoding separator sheet header-row")
+var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row")
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
@@ -153,7 +155,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		lines: f.Lines, weights: f.Weights, stats: f.Stats, boilerplate: f.Boilerplate,
 		format: f.Format, against: f.Against, state: f.State,
 		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
-		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, args: f.Inputs, schemaFile: f.schema,
+		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, args: f.Inputs, schemaFile: f.schema,
 		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, withoutID: f.WithoutID, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
 	}
 	o.method.name, o.method.least, o.method.probability, o.method.bias = f.Method, f.Similarity, f.Probability, f.Bias
@@ -198,7 +200,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 // check returns what is wrong with the flags, or "".
 func (o *options) check(given map[string]bool) (wrong string) {
 	for _, check := range []func() string{
-		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkKept, o.checkWeights, o.checkPaths,
+		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkWeights, o.checkPaths,
 	} {
 		if wrong = check(); wrong != "" {
 			return wrong
@@ -222,14 +224,23 @@ func (o *options) checkReading() string {
 		return fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && !isFormat(o.format):
 		return fmt.Sprintf("--format %q: must be one of %s", o.format, formatNames())
-	case o.cols.withoutID != "line" && o.cols.withoutID != "hash":
-		return fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
 	case o.cols.headerRow < 0:
 		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.headerRow)
 	case o.cols.repeat():
 		return "--id, --text, --title and --metadata must name different fields"
 	case stdins > 1:
 		return "- (standard input) can be given only once"
+	}
+	return ""
+}
+
+// checkMissing checks what becomes of documents that lack something.
+func (o *options) checkMissing() string {
+	switch {
+	case o.cols.withoutID != "line" && o.cols.withoutID != "hash":
+		return fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
+	case o.empty != "keep" && o.empty != "drop":
+		return fmt.Sprintf("--empty %q: must be keep or drop", o.empty)
 	}
 	return ""
 }

@@ -274,8 +274,56 @@ func TestAgainst(t *testing.T) {
 func TestNoFeatures(t *testing.T) {
 	content := `{"id":"1","text":"!!!"}` + "\n" + `{"id":2,"text":"???"}` + "\n" + `{"id":"3","text":"!!!"}` + "\n" + `{"id":"4","text":"","title":null}`
 	status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "x.jsonl")
-	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "4 texts have no letters") {
+	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "3 texts have no letters") {
 		t.Errorf("status %d, pairs %q, stdout %q, stderr %q", status, got, stdout, stderr)
+	}
+}
+
+// TestWithoutText: rows without text are no duplicates of each other, with any format and method, unless they are to be dropped. Other texts
+// without letters are duplicates of equal ones.
+func TestWithoutText(t *testing.T) {
+	files := map[string]string{
+		"x.jsonl": `{"id":"a","text":""}` + "\n" + `{"id":"b","text":null}` + "\n" + `{"id":"c","text":" \t"}` + "\n" + `{"id":"d","text":[]}` + "\n" + `{"id":"e","text":["!","!"]}` + "\n" + `{"id":"f","text":"!\n!"}`,
+		"x.csv":   "id,text\na,\nb,\nc,\" \"\nd,\ne,\"!\n!\"\nf,\"!\n!\"\n",
+		"x.json":  `[{"id":"a","text":""},{"id":"b","text":null},{"id":"c","text":" "},{"id":"d"   ,"text":"\n"},{"id":"e","text":"!!"},{"id":"f","text":"!!"}]`,
+	}
+	for file := range files {
+		for _, method := range []string{"auto", "cosine", "minhash", "simhash"} {
+			args := []string{"--method", method, "--clusters", "c.tsv", file}
+			status, stdout, stderr := runIn(t, files, "", args...)
+			if status != 0 {
+				t.Fatal(stderr)
+			}
+			if got := read(t, "c.tsv"); status != 0 || got != "a\ta\nb\tb\nc\tc\nd\td\ne\te\nf\te\n" || !strings.Contains(stdout, "4 documents have no text: they are kept") ||
+				!strings.Contains(stdout, "6 documents, 1 different texts") {
+				t.Errorf("%s, %s: status %d, clusters %q, %s%s", file, method, status, got, stdout, stderr)
+			}
+			status, stdout, stderr = runIn(t, files, "", append(args, "--empty", "drop")...)
+			if got := read(t, "c.tsv"); status != 0 || got != "e\te\nf\te\n" || !strings.Contains(stdout, "4 documents without text are left out") {
+				t.Errorf("%s, %s, without empty ones: status %d, clusters %q, %s%s", file, method, status, got, stdout, stderr)
+			}
+		}
+	}
+	runIn(t, files, "", "--empty", "drop", "--out", "o.jsonl", "x.jsonl")
+	if got, want := read(t, "o.jsonl"), `{"id":"e","text":["!","!"]}`+"\n"; got != want {
+		t.Errorf("out %q, want %q", got, want)
+	}
+	if status, _, stderr := runIn(t, files, "", "--empty", "maybe", "x.jsonl"); status == 0 || !strings.Contains(stderr, "must be keep or drop") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}
+
+// TestHints: what is missing is said with what would help.
+func TestHints(t *testing.T) {
+	files := map[string]string{"x.jsonl": `{"id":"a","content":"the text"}`, "long.jsonl": `{"id":"a","text":"` + strings.Repeat("long ", 100) + `"}`}
+	for want, args := range map[string][]string{
+		`x.jsonl:1: there is no "text" among the fields ["content" "id"]; --text content names another one`: {"x.jsonl"},
+		"long.jsonl:1: longer than --max-line, which is 200 bytes":                                          {"--max-line", "200", "long.jsonl"},
+		"neardup: nosuch.jsonl: no such file or directory":                                                  {"nosuch.jsonl"},
+	} {
+		if status, _, stderr := runIn(t, files, "", args...); status != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%q: status %d, %s", args, status, stderr)
+		}
 	}
 }
 
@@ -338,12 +386,12 @@ func TestTruncatedGzip(t *testing.T) {
 	for _, skip := range []string{"--skip-bad=false", "--skip-bad"} {
 		status, _, stderr := runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--clusters", "c", "--out", "o", "x.jsonl.gz", "missing.jsonl")
 		if skip == "--skip-bad" {
-			if status != 0 || strings.Count(stderr, "skipped: ") != 2 || !strings.Contains(stderr, "missing.jsonl:1: no such file") || strings.Count(read(t, "o"), "\n") != strings.Count(read(t, "c"), "\n") || len(read(t, "o")) < 1000 {
+			if status != 0 || strings.Count(stderr, "skipped: ") != 2 || !strings.Contains(stderr, "missing.jsonl: no such file") || strings.Count(read(t, "o"), "\n") != strings.Count(read(t, "c"), "\n") || len(read(t, "o")) < 1000 {
 				t.Errorf("%s: status %d, %q", skip, status, stderr)
 			}
 			continue
 		}
-		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "missing.jsonl:1: no such file") || err == nil {
+		if _, err := os.Stat("c"); status != 1 || !strings.Contains(stderr, "missing.jsonl: no such file") || err == nil {
 			t.Errorf("%s: status %d, %q", skip, status, stderr)
 		}
 		status, _, stderr = runIn(t, map[string]string{"x.jsonl.gz": gz.String()[:gz.Len()/2]}, "", skip, "--clusters", "c", "x.jsonl.gz")

@@ -150,7 +150,7 @@ func TestLines(t *testing.T) {
 		"normalizer=boilerplate(":                             {"--against", "x.fp", "x.jsonl"},
 		"bad.lines:1: file is damaged":                        {"--boilerplate", "3", "--lines", "bad.lines", "x.jsonl"},
 		"two outputs have this name":                          {"--boilerplate", "3", "--lines", "l", "--pairs", "l", "x.jsonl"},
-		"none.fp:1: no such file":                             {"--skip-bad", "--against", "none.fp", "x.jsonl"},
+		"none.fp: no such file":                               {"--skip-bad", "--against", "none.fp", "x.jsonl"},
 		"data was stored with other settings":                 {"--skip-bad", "--against", "x.fp", "x.jsonl"},
 	} {
 		if status, _, stderr := dedup(args...); status == 0 || !strings.Contains(stderr, want) {

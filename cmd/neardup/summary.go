@@ -21,8 +21,10 @@ type summary struct {
 	Old        int `json:"old"`   // documents
 	Duplicates int `json:"duplicates"`
 	Groups     int `json:"groups"`
-	Left       int `json:"left"`        // documents without the duplicates
-	Empty      int `json:"empty"`       // texts without letters and digits
+	Left       int `json:"left"` // documents without the duplicates
+	Blank      int `json:"without_text"`
+	Empty      int `json:"empty"`       // other texts without letters and digits
+	Dropped    int `json:"dropped"`     // documents without text that are left out
 	Bad        int `json:"bad"`         // lines that were skipped
 	PassedOver int `json:"passed_over"` // files of other formats
 
@@ -39,12 +41,16 @@ type summary struct {
 
 // summarize counts what was found.
 func (c *collection) summarize(took time.Duration) (s summary, err error) {
-	s = summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, PassedOver: len(c.passed),
+	s = summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, Dropped: c.dropped, PassedOver: len(c.passed),
 		Method: c.method.name, Bytes: c.bytes, Seconds: took.Seconds(), members: make([]int, c.docs.Len())}
 	s.Left = s.Documents - s.Duplicates
 	for i := c.old; i < c.docs.Len(); i++ {
 		s.members[c.cluster[i]]++
 		t := c.docs.At(uint32(i)).content
+		if t.blank {
+			s.Blank++
+			continue
+		}
 		if !t.counted && c.exact == nil {
 			t.counted = true
 			s.Texts++
@@ -141,13 +147,7 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 	for _, line := range s.said {
 		fmt.Fprintln(w, line)
 	}
-	if s.Empty > 0 {
-		also := ", if their metadata are equal too"
-		if c.method.byContent {
-			also = ""
-		}
-		fmt.Fprintf(w, "%d texts have no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", s.Empty, also)
-	}
+	c.sayMissing(w, &s)
 	if s.Bad > 0 {
 		fmt.Fprintf(w, "%d bad lines skipped\n", s.Bad)
 	}
@@ -167,4 +167,21 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
+}
+
+// sayMissing says how many texts there are that are none, or have nothing to compare.
+func (c *collection) sayMissing(w io.Writer, s *summary) {
+	if s.Blank > 0 {
+		fmt.Fprintf(w, "%d documents have no text: they are kept, and no one is a duplicate of another\n", s.Blank)
+	}
+	if c.dropped > 0 {
+		fmt.Fprintf(w, "%d documents without text are left out\n", c.dropped)
+	}
+	if s.Empty > 0 {
+		also := ", if their metadata are equal too"
+		if c.method.byContent {
+			also = ""
+		}
+		fmt.Fprintf(w, "%d texts have no letters or digits, or none are left after cleaning; only equal ones are duplicates%s\n", s.Empty, also)
+	}
 }

@@ -18,11 +18,11 @@ import (
 // This file reads compressed files, and gives errors of reading the form file:line: message.
 
 // InFile returns an error of the file system in the form of all errors, with the name of the file
-// in front.
+// in front, and the first line unless the file cannot be opened.
 func InFile(path string, err error) error {
 	var wrapped *fs.PathError
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
+	if errors.As(err, &wrapped) { // it cannot be opened, so there is no line
+		return fmt.Errorf("%s: %w", path, wrapped.Err)
 	}
 	return fmt.Errorf("%s:1: %w", path, err)
 }
