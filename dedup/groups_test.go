@@ -345,3 +345,51 @@ func TestCrowded(t *testing.T) {
 		t.Errorf("%d families", len(families))
 	}
 }
+
+// TestLargeCrowd: of more versions of one page than are compared with each other in a band there is one group, with the longest as its
+// centre, in whatever order they come, and the pages of a template that are as many are in none.
+func TestLargeCrowd(t *testing.T) {
+	t.Parallel()
+	if !*full {
+		t.Skip("takes a minute; run with -full")
+	}
+	rnd := seeded(t, 13)
+	words := func(n int) (w []string) {
+		for range n {
+			w = append(w, letters(rnd.IntN(30_000)))
+		}
+		return w
+	}
+	const n = 12_000
+	page, template := words(200), words(200)
+	texts := map[string]string{}
+	for i := range n {
+		version := slices.Clone(page)
+		version[rnd.IntN(len(version))] = letters(i)
+		if i == 7 {
+			version = append(version, "and", "one", "more")
+		}
+		texts[fmt.Sprint("version ", i)] = strings.Join(version, " ")
+		texts[fmt.Sprint("page ", i)] = strings.Join(slices.Concat(template[:100], words(60), template[100:], words(40)), " ")
+	}
+	for order := range 2 {
+		d := made[string](t, Options{})
+		ids := slices.Sorted(maps.Keys(texts))
+		rnd.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		for _, id := range ids {
+			d.Add(id, texts[id])
+		}
+		groups := must(d.Groups(bg, Grouping[string]{}))
+		if len(groups) != 1 || len(groups[0].Members) != n || groups[0].Keep != "version 7" {
+			t.Errorf("order %d: %d groups, the first one of %d", order, len(groups), len(groups[0].Members))
+		}
+	}
+}
+
+// letters returns a word for a number.
+func letters(n int) (word string) {
+	for ; n > 0 || len(word) < 3; n /= 20 {
+		word += string("bcdfghjklmnpqrstvwxz"[n%20]) + string("aeiou"[n%5])
+	}
+	return word
+}

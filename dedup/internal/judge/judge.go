@@ -218,45 +218,61 @@ const (
 func (w *Worker) Nearest(slot uint32) iter.Seq[neighbour.Near] {
 	return func(yield func(neighbour.Near) bool) {
 		var random []neighbour.Near
-		inOrder := func(rest []neighbour.Near) bool {
-			for n := 256; len(rest) > 0; n *= 2 {
-				near := w.searcher.Sort(rest, n)
-				for i, x := range near {
-					if i%beforeRandom == beforeRandom-1 && len(random) > 0 {
-						if !yield(random[0]) {
-							return false
-						}
-						random = random[1:]
-					}
-					if !yield(x) {
-						return false
-					}
-				}
-				rest = rest[len(near):]
-			}
-			return true
-		}
-		if !w.IsCrowded(slot) {
-			inOrder(slices.Clone(w.NearOfAll(slot)))
-			return
-		}
-		near := slices.Clone(w.Near(slot))
-		var rest []neighbour.Near
-		random, rest = w.searcher.Some(near, mostRandom)
-		if !inOrder(rest) {
-			return
+		if w.IsCrowded(slot) {
+			random = w.random(slot, mostRandom)
 		}
 		left := random
-		random = nil
-		if !inOrder(left) || !w.isInLargeCrowd(slot) {
+		near := slices.Clone(w.Near(slot))
+		goOn := w.inOrder(near, func(i int, n neighbour.Near) bool {
+			if i%beforeRandom == beforeRandom-1 && len(left) > 0 {
+				if !yield(left[0]) {
+					return false
+				}
+				left = left[1:]
+			}
+			return contains(random, n) || yield(n)
+		})
+		if !goOn || !w.inOrder(left, func(_ int, n neighbour.Near) bool { return yield(n) }) || !w.isInLargeCrowd(slot) {
 			return
 		}
 		seen := make(map[uint32]bool, len(near))
-		for _, n := range near {
+		for _, n := range append(near, random...) {
 			seen[n.Slot] = true
 		}
-		inOrder(slices.DeleteFunc(slices.Clone(w.NearOfAll(slot)), func(n neighbour.Near) bool { return seen[n.Slot] }))
+		w.inOrder(slices.Clone(w.NearOfAll(slot)), func(_ int, n neighbour.Near) bool { return seen[n.Slot] || yield(n) })
 	}
+}
+
+// contains reports whether a neighbour is among some.
+func contains(some []neighbour.Near, n neighbour.Near) bool {
+	return slices.ContainsFunc(some, func(x neighbour.Near) bool { return x.Slot == n.Slot })
+}
+
+// inOrder calls yield with neighbours, the nearest first, and their numbers, until it returns false. It sorts all, but not before they are
+// asked for.
+func (w *Worker) inOrder(all []neighbour.Near, yield func(i int, n neighbour.Near) bool) bool {
+	number := 0
+	for n := 256; len(all) > 0; n *= 2 {
+		near := w.searcher.Sort(all, n)
+		for _, x := range near {
+			if !yield(number, x) {
+				return false
+			}
+			number++
+		}
+		all = all[len(near):]
+	}
+	return true
+}
+
+// random returns up to n neighbours of a slot that is crowded, at random.
+func (w *Worker) random(slot uint32, n int) []neighbour.Near {
+	near := slices.Clone(w.Near(slot))
+	if w.isInLargeCrowd(slot) { // of which w.Near has the nearest
+		near = w.searcher.Sample(w.point(slot))
+	}
+	some, _ := w.searcher.Some(near, n)
+	return some
 }
 
 // text returns the text of a slot.
@@ -358,7 +374,7 @@ func (w *Worker) form(slot uint32) *form {
 		}
 		near := w.place(slot).Near
 		if w.IsCrowded(slot) { // the nearest may all be changed in one place, which would look like a form
-			near, _ = w.searcher.Some(slices.Clone(w.Near(slot)), len(near))
+			near = w.random(slot, len(near))
 		}
 		of := append(w.members[:0], slot)
 		for _, n := range near {

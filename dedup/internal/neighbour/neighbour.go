@@ -165,6 +165,7 @@ type Searcher struct {
 	guest   *Point // nil if there is none
 	without uint32 // None if there is none
 	looked  [signature.Levels]looked
+	samples map[sample][]candidate
 	found   []Near
 	buckets []bucket    // of one band
 	window  []candidate // of one band
@@ -254,31 +255,15 @@ func (s *Searcher) search(p Point, most Crowd) (isCrowded bool) {
 
 // searchLevel is search in one level.
 func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Levels]bool, most int) (isCrowded bool) {
-	q := query{Searcher: s, index: &s.graph.levels[l], looked: &s.looked[l], hasShort: has[signature.Short], self: none, without: none}
+	q := s.query(l, p, has)
 	q.looked.begin(q.size())
 	for _, n := range q.found { // they must not be found again
 		if ord := q.ordinal(n.Slot); ord != none {
 			q.looked.add(ord)
 		}
 	}
-	var of signature.Signature
-	if p.Set != nil {
-		of, q.digest = p.Set.Of[l], p.Digest
-	} else {
-		q.self = q.ordinal(p.Slot)
-		s.graph.texts.Signature(p.Slot, l, &of)
-		q.digest = s.graph.texts.Digest(p.Slot)
-		if s.guest != nil && s.guest.Set.Has[l] {
-			q.guestOf = &s.guest.Set.Of[l]
-			q.guest.sketch, q.guest.digest, q.guest.ord = sketchOf(q.guestOf), s.guest.Digest, none
-		}
-	}
-	q.of = sketchOf(&of)
-	if s.without != None {
-		q.without = q.ordinal(s.without)
-	}
 	for band := range bands {
-		key := keyOf(&of, band)
+		key := keyOf(&q.signature, band)
 		q.look(band, key)
 		if q.isCrowd(band, key, most) {
 			isCrowded = true
@@ -290,12 +275,112 @@ func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Level
 	return isCrowded
 }
 
+// query returns a search by one level, which has not begun.
+func (s *Searcher) query(l signature.Level, p *Point, has [signature.Levels]bool) *query {
+	q := &query{Searcher: s, index: &s.graph.levels[l], looked: &s.looked[l], hasShort: has[signature.Short], self: none, without: none}
+	if p.Set != nil {
+		q.signature, q.digest = p.Set.Of[l], p.Digest
+	} else {
+		q.self = q.ordinal(p.Slot)
+		s.graph.texts.Signature(p.Slot, l, &q.signature)
+		q.digest = s.graph.texts.Digest(p.Slot)
+		if s.guest != nil && s.guest.Set.Has[l] {
+			q.guestOf = &s.guest.Set.Of[l]
+			q.guest.sketch, q.guest.digest, q.guest.ord = sketchOf(q.guestOf), s.guest.Digest, none
+		}
+	}
+	q.of = sketchOf(&q.signature)
+	if s.without != None {
+		q.without = q.ordinal(s.without)
+	}
+	return q
+}
+
+// A sample is some of those that share a band, in a crowd of more than [Usual].
+type sample struct {
+	level signature.Level
+	band  int
+	key   uint32
+}
+
+// sampled is how many are in a sample: so many that some are left when those that are no neighbours are taken off.
+const sampled = 64
+
+// Sample returns some neighbours of a point in a crowd of more than [Usual], at random: those with the smallest digests, in the first band
+// that so many share. There are none without such a crowd. It takes time for the crowd, but only once for each.
+func (s *Searcher) Sample(p Point) (near []Near) {
+	has := s.has(&p)
+	for l := range signature.Levels {
+		if !has[l] {
+			continue
+		}
+		q := s.query(l, &p, has)
+		for band := range bands {
+			key := keyOf(&q.signature, band)
+			if q.look(band, key); !q.isCrowd(band, key, int(s.graph.usual)) {
+				continue
+			}
+			for _, c := range q.sample(band, key) {
+				slot, hasShort := None, s.guest != nil && s.guest.Set.Has[signature.Short]
+				if c.ord != none {
+					slot = q.slot(c.ord)
+					hasShort = s.graph.levels[signature.Short].has(slot)
+				}
+				if a := agreement(q.of.same(&c.sketch)); slot != p.Slot && a >= leastAgreement[l] && !q.isOther(hasShort) {
+					near = append(near, Near{slot, a})
+				}
+			}
+			return near
+		}
+	}
+	return nil
+}
+
+// sample returns those that share a band and have the smallest digests, ascending.
+func (q *query) sample(band int, key uint32) []candidate {
+	of := sample{q.level, band, key}
+	if all, ok := q.samples[of]; ok {
+		return all
+	}
+	var all []candidate
+	add := func(ord uint32) {
+		if q.isThere(ord) {
+			all = append(all, candidate{digest: q.index.digest(ord), ord: ord})
+		}
+	}
+	for _, b := range q.buckets {
+		for i := range b.len() {
+			add(b.ord(i))
+		}
+	}
+	q.eachUnsorted(band, key, add)
+	if q.guestShares(band, key) {
+		all = append(all, q.guest)
+	}
+	if q.self == none {
+		all = append(all, candidate{q.of, q.digest, none})
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.digest, b.digest) })
+	all = slices.Clone(all[:min(len(all), sampled)])
+	for i := range all {
+		if all[i].ord != none {
+			q.sketches.at(all[i].ord, &all[i].sketch)
+		}
+	}
+	if q.samples == nil {
+		q.samples = map[sample][]candidate{}
+	}
+	q.samples[of] = all
+	return all
+}
+
 // A query is a search by one level.
 type query struct {
 	*Searcher
 	*index
 	*looked
-	of            sketch
+	signature     signature.Signature
+	of            sketch // its sketch
 	read          sketch // of another one, from the file
 	digest        uint64
 	hasShort      bool                 // the point has a short signature

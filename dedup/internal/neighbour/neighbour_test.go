@@ -93,6 +93,41 @@ func (n *naive) neighbours(slot uint32, guest *Point, without uint32) (near []Ne
 	return sorted(near), isCrowded
 }
 
+// sample returns the neighbours of a slot, or of the guest for None, among the sixty-four with the smallest digests in the first band that
+// more than most share.
+func (n *naive) sample(slot uint32, guest *Point, without uint32) (near []Near) {
+	all, digests := maps.Clone(n.sets), maps.Clone(n.digests)
+	delete(all, without)
+	if guest != nil {
+		all[None], digests[None] = *guest.Set, guest.Digest
+	}
+	own := all[slot]
+	for l := range signature.Levels {
+		for band := range bands {
+			var sharing []uint32
+			for other, set := range all {
+				if of := own.Of[l]; own.Has[l] && set.Has[l] && agree(&of, &set.Of[l], band) {
+					sharing = append(sharing, other)
+				}
+			}
+			if len(sharing) <= int(n.most) {
+				continue
+			}
+			slices.SortFunc(sharing, func(a, b uint32) int { return cmp.Compare(digests[a], digests[b]) })
+			for _, other := range sharing[:64] {
+				x, y := own.Of[l], all[other].Of[l]
+				kx, ky := sketchOf(&x), sketchOf(&y)
+				level, _ := common(own.Has, all[other].Has)
+				if a := agreement(kx.same(&ky)); other != slot && a >= leastAgreement[l] && level == l {
+					near = append(near, Near{other, a})
+				}
+			}
+			return sorted(near)
+		}
+	}
+	return nil
+}
+
 // valueFrom returns the four lowest bits, in their opposite order, of value i behind the beginning of a band.
 func valueFrom(s *signature.Signature, band, i int) uint8 {
 	return bits.Reverse8(uint8(s.Value((3*band+i)%signature.Values) & 15))
@@ -192,6 +227,9 @@ func compareJoin(t *testing.T, g *Graph, want *naive) {
 			if most == want.most {
 				found += len(near)
 			}
+			if !slices.Equal(sorted(s.Sample(g.At(slot))), sorted(of.Sample(g.At(slot)))) {
+				t.Fatalf("slot %d has another sample by the lists", slot)
+			}
 			got, isAlso := of.Neighbours(g.At(slot), most)
 			if !slices.Equal(sorted(near), sorted(got)) || is != isAlso {
 				t.Fatalf("slot %d has %d neighbours by the lists, and a search finds %d", slot, len(got), len(near))
@@ -220,7 +258,11 @@ func check(t *testing.T, what string, g *Graph, want *naive, slot uint32, guest 
 		p = *guest
 	}
 	near, is := want.neighbours(slot, guest, without)
-	got, isAlso := g.NewSearcher(guest, without).Neighbours(p, want.most)
+	searcher := g.NewSearcher(guest, without)
+	if got, near := sorted(searcher.Sample(p)), want.sample(slot, guest, without); !slices.Equal(got, near) {
+		t.Fatalf("%s: slot %d, with a guest: %v, and without %d, has the sample %v, not %v", what, int32(slot), guest != nil, int32(without), got, near)
+	}
+	got, isAlso := searcher.Neighbours(p, want.most)
 	if got = sorted(got); !slices.Equal(got, near) || is != isAlso {
 		t.Fatalf("%s: slot %d, with a guest: %v, and without %d, has the neighbours %v, not %v; it is crowded: %v, not %v", what, int32(slot), guest != nil, int32(without), got, near, isAlso, is)
 	}
