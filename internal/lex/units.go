@@ -137,8 +137,11 @@ func (u *units) fits(r rune) bool { return u.used-u.open+utf8.RuneLen(r) <= MaxW
 // Chinese text. Each is three bytes of UTF-8, folds to itself and is a unit of its own, so it needs
 // no table.
 func IsHan(b []byte) bool {
-	return len(b) >= 3 && isHan(uint32(b[0])|uint32(b[1])<<8|uint32(b[2])<<16)
+	return len(b) >= 3 && isHan(three(b))
 }
+
+// three returns three bytes, the first one lowest.
+func three(b []byte) uint32 { return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 }
 
 // isHan is IsHan for three bytes, the first one lowest; the fourth may be any.
 func isHan(x uint32) bool {
@@ -158,7 +161,7 @@ func (u *units) han(b []byte, pos, gap int) int {
 	n := len(u.end)
 	start, end := u.start[:n+22], u.end[:n+22]
 	buf, used := u.buf, u.used // not in u, where each step would wait for the one before
-	x := uint32(b[pos]) | uint32(b[pos+1])<<8 | uint32(b[pos+2])<<16
+	x := three(b[pos:])
 	for limit := n + 22; ; n++ {
 		// Always write four bytes: without a gap, the next character overwrites the space.
 		binary.LittleEndian.PutUint32(buf[used:], x&0xFFFFFF|' '<<24)
@@ -169,7 +172,7 @@ func (u *units) han(b []byte, pos, gap int) int {
 		case len(rest) >= 4:
 			x = binary.LittleEndian.Uint32(rest)
 		case len(rest) == 3:
-			x = uint32(rest[0]) | uint32(rest[1])<<8 | uint32(rest[2])<<16
+			x = three(rest)
 		default:
 			x = 0
 		}
