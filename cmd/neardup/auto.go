@@ -152,7 +152,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 	}
 	at := make(map[string]int, c.docs.Len())
 	for i := range c.docs.Len() {
-		at[c.docs.At(uint32(i)).id] = i
+		at[c.doc(i).id] = i
 	}
 	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
 }
@@ -178,7 +178,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
 		}
-		return prefers(i, int(c.docs.At(uint32(i)).length), j, int(c.docs.At(uint32(j)).length))
+		return prefers(i, int(c.doc(i).length), j, int(c.doc(j).length))
 	}
 	c.alone()
 	if c.hasEmpty() {
@@ -204,7 +204,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 // hasEmpty reports whether there are documents without features.
 func (c *collection) hasEmpty() bool {
 	for i := range c.docs.Len() {
-		if c.docs.At(uint32(i)).content.empty {
+		if c.doc(i).content.empty {
 			return true
 		}
 	}
@@ -221,7 +221,7 @@ func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 		}
 		of := map[*content][]int{}
 		for j := range c.docs.Len() {
-			d := c.docs.At(uint32(j))
+			d := c.doc(j)
 			if !d.content.empty {
 				continue
 			}

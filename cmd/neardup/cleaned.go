@@ -294,7 +294,7 @@ func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i
 			}
 		}
 		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
-			if next == c.docs.Len() || it.place != c.docs.At(uint32(next)).place || it.err != nil {
+			if next == c.docs.Len() || it.place != c.doc(next).place || it.err != nil {
 				return true
 			}
 			if start(); failed == nil {
@@ -315,7 +315,7 @@ func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i
 		}
 	}
 	if next < c.docs.Len() {
-		return fmt.Errorf("%s: the file changed while it was being read", c.sources[c.docs.At(uint32(next)).source].path)
+		return fmt.Errorf("%s: the file changed while it was being read", c.sources[c.doc(next).source].path)
 	}
 	return nil
 }
@@ -346,7 +346,7 @@ func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) 
 		}
 		values := []string{strconv.Itoa(numbers[root]), "yes", "", "", ""}
 		if root != i {
-			values[1], values[2] = "no", c.docs.At(uint32(root)).id
+			values[1], values[2] = "no", c.doc(root).id
 			if p, ok := c.like[i]; ok && (p.probability > 0 || c.exact == nil) {
 				values[3] = c.method.show(p.value)
 				if p.kind != 0 {
@@ -405,7 +405,7 @@ func (c *collection) copyRows(out *parquet.Writer, s *source, p *parquet.File, n
 			kept := buf[:0:0]
 			for _, row := range buf[:read] {
 				line++
-				if next < c.docs.Len() && c.docs.At(uint32(next)).place == (place{n, line}) {
+				if next < c.docs.Len() && c.doc(next).place == (place{n, line}) {
 					if _, ok := more(next); ok {
 						kept = append(kept, row)
 					}

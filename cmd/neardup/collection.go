@@ -64,6 +64,9 @@ type stored struct {
 // Documents are in a column, since a slice of so many would be copied again and again as it grows.
 type documents = slots.Column[stored]
 
+// doc returns the document with a number.
+func (c *collection) doc(n int) *stored { return c.docs.At(uint32(n)) }
+
 // A content is a text, with its metadata if they count. All documents with this text share it. Its
 // mark is made once, so a copy costs only a hash.
 type content struct {
@@ -275,8 +278,8 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		if !o.method.byContent {
 			key = d.key()
 		}
-		isBlank := isBlank(text)
-		if isBlank && o.empty == "drop" {
+		made[i].blank = isBlank(text)
+		if made[i].blank && o.empty == "drop" {
 			b.bad[i] = errBlank
 			continue
 		}
@@ -284,14 +287,14 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 		content := &compared
 		if o.method.isExact() {
 			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
-			if made[i].mark, _ = o.method.mark(fp, text, nil); isBlank {
+			if made[i].mark, _ = o.method.mark(fp, text, nil); made[i].blank {
 				content = &made[i]
 			} else if made[i].empty { // equal ones are found by their content
 				content, _ = texts.claim(hash, &made[i])
 			}
 		} else {
 			of, isNew := &made[i], true
-			if texts != nil && !isBlank {
+			if texts != nil && !made[i].blank {
 				of, isNew = texts.claim(hash, of)
 			}
 			if isNew {
@@ -302,9 +305,6 @@ func (b *batch) process(sources []source, o *options, fp *neardup.Fingerprinter,
 				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
 			}
 			content = of
-		}
-		if isBlank {
-			content.blank = true
 		}
 		b.docs[i] = stored{it.place, it.offset, keep(d.id), 0, content}
 		if d.byPlace && o.cols.withoutID == "hash" {
@@ -517,7 +517,7 @@ type distinct struct {
 func (c *collection) contents() (d distinct) {
 	var contents []*content
 	for i := range c.docs.Len() {
-		if t := c.docs.At(uint32(i)).content; t.number == 0 {
+		if t := c.doc(i).content; t.number == 0 {
 			contents = append(contents, t)
 			t.number = int32(len(contents))
 		}
@@ -525,14 +525,14 @@ func (c *collection) contents() (d distinct) {
 	d.docs = make([][]uint32, len(contents)) // parts of all
 	all, ends := make([]uint32, c.docs.Len()), make([]int, len(contents)+1)
 	for i := range c.docs.Len() {
-		ends[c.docs.At(uint32(i)).content.number]++
+		ends[c.doc(i).content.number]++
 	}
 	for n := range d.docs {
 		ends[n+1] += ends[n]
 		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
 	}
 	for i := range c.docs.Len() {
-		n := c.docs.At(uint32(i)).content.number - 1
+		n := c.doc(i).content.number - 1
 		d.docs[n] = append(d.docs[n], uint32(i))
 	}
 	for n, t := range contents {
@@ -636,7 +636,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	first := func(text int) int { // the document of a text that is kept if one of them is
 		best := int(of.docs[text][0])
 		for _, j := range of.docs[text][1:] {
-			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(uint32(j)).length), best, int(c.docs.At(uint32(best)).length)) {
+			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(j).length), best, int(c.doc(best).length)) {
 				best = int(j)
 			}
 		}
@@ -646,7 +646,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	for _, t := range texts {
 		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
 		a, b := first(t), first(keep)
-		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.docs.At(uint32(a)).length), b, int(c.docs.At(uint32(b)).length)) || isCentre && a < c.old && b >= c.old {
+		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.doc(a).length), b, int(c.doc(b).length)) || isCentre && a < c.old && b >= c.old {
 			keep = t
 		}
 	}

@@ -305,13 +305,7 @@ func field(fields map[string]json.RawMessage, name string) (raw json.RawMessage,
 func stringField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
 	raw, ok := field(fields, name)
 	if !ok && must {
-		err := fmt.Errorf("there is no %q among the fields %q", name, slices.Sorted(maps.Keys(fields)))
-		for _, usual := range usualTexts {
-			if _, ok := fields[usual]; ok && name == "text" {
-				return fmt.Errorf("%w; --text %s names another one", err, usual)
-			}
-		}
-		return err
+		return fmt.Errorf("there is no %q among the fields %q", name, slices.Sorted(maps.Keys(fields)))
 	}
 	if ok && json.Unmarshal(raw, to) != nil {
 		return fmt.Errorf("%q is not a string", name)
@@ -325,12 +319,21 @@ var usualTexts = []string{"content", "body", "raw_content", "article", "document
 // textField is stringField for a text, which may also be a list of strings, each of them a paragraph.
 func textField(fields map[string]json.RawMessage, name string, must bool, to *string) error {
 	err := stringField(fields, name, must, to)
-	if raw, _ := field(fields, name); err != nil && len(raw) > 0 && raw[0] == '[' {
-		var list []string
-		if json.Unmarshal(raw, &list) == nil {
-			*to = strings.Join(list, "\n")
-			return nil
+	if err == nil {
+		return nil
+	}
+	raw, ok := field(fields, name)
+	if !ok && name == "text" { // the default
+		for _, usual := range usualTexts {
+			if _, ok := fields[usual]; ok {
+				return fmt.Errorf("%w; --text %s names another one", err, usual)
+			}
 		}
+	}
+	var list []string
+	if ok && json.Unmarshal(raw, &list) == nil {
+		*to = strings.Join(list, "\n")
+		return nil
 	}
 	return err
 }

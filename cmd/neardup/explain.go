@@ -77,7 +77,7 @@ var errEnough = errors.New("enough")
 func (c *loaded) numbers() map[string]int {
 	numbers := make(map[string]int, c.docs.Len())
 	for i := range c.docs.Len() {
-		numbers[c.docs.At(uint32(i)).id] = i
+		numbers[c.doc(i).id] = i
 	}
 	return numbers
 }
@@ -273,7 +273,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		fmt.Fprintln(w, "pairs that are worth looking at next:")
 	}
 	for _, p := range cal.Ask {
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.docs.At(uint32(p.A)).id), cli.Escape(l.docs.At(uint32(p.B)).id), p.Similarity, p.Kind, p.Probability)
+		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.doc(p.A).id), cli.Escape(l.doc(p.B).id), p.Similarity, p.Kind, p.Probability)
 	}
 	return w.Flush()
 }

@@ -115,7 +115,7 @@ func (c *collection) sortPairs() {
 		byID[i] = uint32(i)
 	}
 	slices.SortFunc(byID, func(i, j uint32) int {
-		return cmp.Or(strings.Compare(c.docs.At(uint32(i)).id, c.docs.At(uint32(j)).id), cmp.Compare(i, j))
+		return cmp.Or(strings.Compare(c.docs.At(i).id, c.docs.At(j).id), cmp.Compare(i, j))
 	})
 	rank := make([]uint32, len(byID))
 	for r, i := range byID {
@@ -157,7 +157,7 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 func (c *collection) writeClusters(w *cli.Output, path string) error {
 	t := newTable(w, path, "id", "kept")
 	for i := c.old; i < c.docs.Len(); i++ {
-		if err := t.row(c.docs.At(uint32(i)).id, c.docs.At(uint32(c.cluster[i])).id); err != nil {
+		if err := t.row(c.doc(i).id, c.doc(int(c.cluster[i])).id); err != nil {
 			return err
 		}
 	}
@@ -182,7 +182,7 @@ func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
 		if root == i {
 			continue
 		}
-		doc, kept := c.docs.At(uint32(i)), c.docs.At(uint32(root))
+		doc, kept := c.doc(i), c.doc(root)
 		var value, kind, probability any
 		if p, ok := c.like[i]; ok && p.probability > 0 {
 			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))

@@ -108,7 +108,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	numbers := slices.Sorted(maps.Keys(at))
 	for i, n := range numbers {
 		at[n] = i
-		r.Docs = append(r.Docs, review.Doc{ID: c.docs.At(uint32(n)).id, At: c.at(c.docs.At(uint32(n)).place)})
+		r.Docs = append(r.Docs, review.Doc{ID: c.doc(n).id, At: c.at(c.doc(n).place)})
 	}
 	for n, g := range groups {
 		for _, m := range g.Members {
@@ -209,7 +209,7 @@ func (c *loaded) title() string {
 func (c *loaded) key() string {
 	h := xxh3.New()
 	for i := range c.docs.Len() {
-		fmt.Fprintf(h, "%d:%s", len(c.docs.At(uint32(i)).id), c.docs.At(uint32(i)).id)
+		fmt.Fprintf(h, "%d:%s", len(c.doc(i).id), c.doc(i).id)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -80,10 +80,10 @@ func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint
 	return func(yield func(string, F) bool) {
 		replaced := make(map[string]bool)
 		for i := c.old; i < c.docs.Len(); i++ {
-			replaced[c.docs.At(uint32(i)).id] = true
+			replaced[c.doc(i).id] = true
 		}
 		for i := range c.docs.Len() {
-			d := c.docs.At(uint32(i))
+			d := c.doc(i)
 			if i < c.old && replaced[d.id] {
 				continue
 			}

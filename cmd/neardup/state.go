@@ -153,7 +153,7 @@ func (c *collection) enterOld(st *state) error {
 	}
 	c.old = docs.Len()
 	for i := range c.docs.Len() {
-		docs.Append(*c.docs.At(uint32(i)))
+		docs.Append(*c.doc(i))
 	}
 	c.docs = docs
 	return nil

@@ -46,7 +46,7 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 	s.Left = s.Documents - s.Duplicates
 	for i := c.old; i < c.docs.Len(); i++ {
 		s.members[c.cluster[i]]++
-		t := c.docs.At(uint32(i)).content
+		t := c.doc(i).content
 		if t.blank {
 			s.Blank++
 			continue
@@ -157,7 +157,7 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 		fmt.Fprintln(w, "largest groups:")
 	}
 	for _, first := range s.largest[:min(5, len(s.largest))] {
-		d := c.docs.At(uint32(first))
+		d := c.doc(first)
 		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.id, 60))
 		if d.place != noPlace {
 			if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {
