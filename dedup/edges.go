@@ -79,7 +79,7 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	}
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
-	s.areCrowded = lists == nil || s.areCrowdedIn(lists)
+	s.areCrowded = sync.OnceValue(func() bool { return lists == nil || s.areCrowdedIn(lists) })
 	return true
 }
 
@@ -329,7 +329,7 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 		return
 	}
 	perLook, next := 16, 0 // few, since members of a group are looked up as long as its centre is not known
-	if s.areCrowded {
+	if s.areCrowded() {
 		perLook = 1
 	}
 	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]edge) bool) {
@@ -381,7 +381,7 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 	if !s.ready(ctx) {
 		return nil
 	}
-	if !s.areCrowded {
+	if !s.areCrowded() {
 		for e := range s.stream(ctx) {
 			if e.kind == neardup.SameForm {
 				forms = append(forms, e)

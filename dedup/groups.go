@@ -110,7 +110,7 @@ func (s *snapshot[ID]) stands(i int32) uint32 {
 
 // group returns, for each content, the content that represents its group. If the context ends the result means nothing.
 func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
-	if g.Linkage == neardup.Centres && s.ready(ctx) && (s.areCrowded || s.edges(ctx) == nil) {
+	if g.Linkage == neardup.Centres && s.ready(ctx) && (s.areCrowded() || s.edges(ctx) == nil) {
 		return s.centres(ctx)
 	}
 	var joins []edge

@@ -38,7 +38,7 @@ type snapshot[ID comparable] struct {
 	kept     *kept // of the Deduplicator
 
 	judge      *judge.Judge // nil before it is ready
-	areCrowded bool         // some contents have too many neighbours to compare all
+	areCrowded func() bool  // whether some contents have too many neighbours to compare all; asked once, since it takes searches
 	sequence   []int32      // positions of contents in the order in which they are compared
 	rank       []int32      // and the other way round; nil if it is the order of the positions
 	jobs       []job        // parts of the sequence

@@ -267,12 +267,11 @@ func (w *Worker) inOrder(all []neighbour.Near, yield func(i int, n neighbour.Nea
 
 // random returns up to n neighbours of a slot that is crowded, at random.
 func (w *Worker) random(slot uint32, n int) []neighbour.Near {
-	near := slices.Clone(w.Near(slot))
 	if w.isInLargeCrowd(slot) { // of which w.Near has the nearest
-		near = w.searcher.Sample(w.point(slot))
+		near := w.searcher.Sample(w.point(slot))
+		return near[:min(len(near), n)]
 	}
-	some, _ := w.searcher.Some(near, n)
-	return some
+	return w.searcher.Some(w.Near(slot), n)
 }
 
 // text returns the text of a slot.

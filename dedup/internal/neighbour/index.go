@@ -30,6 +30,9 @@ const (
 
 	// window is how many signatures on each side are in the window of one. All 42 windows together have some thousand.
 	window = 32
+
+	// A bucket of a list with more than fewest is in the order of [index.compare].
+	fewest = 2 * window
 )
 
 // none is the ordinal of nothing.
@@ -52,7 +55,7 @@ type index struct {
 }
 
 // A run has the ordinals from..to−1: for each band ascending by the key of the band, with the key in the upper
-// half and the ordinal in the lower one. A bucket of more than two windows is in the order of [index.compare].
+// half and the ordinal in the lower one. A bucket of more than fewest is in the order of [index.compare].
 type run struct {
 	from, to int
 	lists    [bands]slots.Column[uint64]
@@ -93,11 +96,11 @@ func (x *index) slot(ord uint32) uint32 {
 
 // digest returns the digest of the content of an ordinal, also if it was deleted.
 func (x *index) digest(ord uint32) uint64 {
-	if slot := *x.slots.At(ord); slot < isDead {
+	slot := *x.slots.At(ord)
+	if slot < isDead {
 		return x.texts.Digest(slot)
-	} else {
-		return *x.dead.At(slot - isDead)
 	}
+	return *x.dead.At(slot - isDead)
 }
 
 // remove removes the signature of a slot, if there is one.
@@ -110,7 +113,7 @@ func (x *index) remove(slot uint32) {
 
 // compare compares two of the signatures in a bucket by all their values from the band on, and equal ones by their digests.
 func (x *index) compare(band int, a, b *sketch, ordA, ordB uint32) int {
-	if c := compareFrom(a, b, band); c != 0 || ordA == ordB {
+	if c := compareFrom(a, b, band); c != 0 {
 		return c
 	}
 	return cmp.Compare(x.digest(ordA), x.digest(ordB))
@@ -258,11 +261,10 @@ func (x *index) appendTail(list []uint64, band int) []uint64 {
 	return list
 }
 
-// order puts the buckets of more than two windows into the order of [index.compare].
+// order puts the buckets of more than fewest into the order of [index.compare].
 func (x *index) order(band int, list []uint64) []uint64 {
-	const large = 2 * window
-	for i := 0; i+large < len(list); i++ {
-		if list[i]>>32 == list[i+large]>>32 {
+	for i := 0; i+fewest < len(list); i++ {
+		if list[i]>>32 == list[i+fewest]>>32 {
 			end := i + bucketEnd(list[i:])
 			x.orderBucket(band, list[i:end])
 			i = end - 1

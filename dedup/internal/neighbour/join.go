@@ -24,9 +24,9 @@ import (
 type Lists struct {
 	from   []uint32 // by slot, where its neighbours begin; one more at the end
 	near   []Near
-	crowds *Graph   // with the buckets that are dense or large; nil if there are none
-	dense  []uint64 // a bit for each slot that is in a dense bucket
-	large  []uint64 // and for each that is in one of more than [Usual]
+	crowds *Graph // with the buckets that are dense or large; nil if there are none
+	dense  bitset // the slots that are in a dense bucket
+	large  bitset // and those that are in one of more than [Usual]
 }
 
 // Of returns the neighbours of a slot, by ascending slots, without those it meets in dense buckets alone. They must not be changed.
@@ -37,13 +37,11 @@ func (l *Lists) Of(slot uint32) []Near {
 	return l.near[l.from[slot]:l.from[slot+1]]
 }
 
-// isIn returns the bit of a slot.
-func (l *Lists) isIn(set []uint64, slot uint32) bool {
-	return int(slot/64) < len(set) && set[slot/64]>>(slot%64)&1 > 0
-}
-
 // IsDense reports whether a slot is in a dense bucket, so that its neighbours are searched for.
-func (l *Lists) IsDense(slot uint32) bool { return l.isIn(l.dense, slot) }
+func (l *Lists) IsDense(slot uint32) bool { return l.dense.has(slot) }
+
+// isLarge reports whether a slot is in a bucket of more than [Usual].
+func (l *Lists) isLarge(slot uint32) bool { return l.large.has(slot) }
 
 // Crowded returns the slots that are in a dense bucket, or in one of more than [Usual], ascending.
 func (l *Lists) Crowded() (slots []uint32) {
@@ -133,7 +131,7 @@ func (l *Lists) add(g *Graph, crowds [][bands]crowdBuckets) {
 		var lists [bands][]uint64
 		for b, c := range crowds[level] {
 			if lists[b] = c.list; len(c.list) > 0 && l.crowds == nil {
-				l.crowds, l.dense, l.large = &all, make([]uint64, size/64+1), make([]uint64, size/64+1)
+				l.crowds, l.dense, l.large = &all, bitsFor(size), bitsFor(size)
 			}
 			x.mark(l.dense, c.dense)
 			x.mark(l.large, c.large)
@@ -143,10 +141,9 @@ func (l *Lists) add(g *Graph, crowds [][bands]crowdBuckets) {
 }
 
 // mark sets the bits of the slots that entries stand for.
-func (x *index) mark(slots []uint64, entries []uint64) {
+func (x *index) mark(slots bitset, entries []uint64) {
 	for _, e := range entries {
-		slot := x.slot(uint32(e))
-		slots[slot/64] |= 1 << (slot % 64)
+		slots.add(x.slot(uint32(e)))
 	}
 }
 

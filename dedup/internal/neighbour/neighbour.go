@@ -171,30 +171,41 @@ type Searcher struct {
 	window  []candidate // of one band
 }
 
+// A bitset is a set of numbers.
+type bitset []uint64
+
+// bitsFor returns an empty set with room for numbers below n.
+func bitsFor(n int) bitset { return make(bitset, n/64+1) }
+
+// has reports whether a number is in the set.
+func (b bitset) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64)&1 > 0 }
+
+// add adds a number for which there is room.
+func (b bitset) add(i uint32) { b[i/64] |= 1 << (i % 64) }
+
 // Looked are the ordinals of one level that were looked at in a search.
 type looked struct {
-	at   []uint64 // a bit for each
-	ords []uint32
+	bitset
+	ords []uint32 // the same
 }
 
 // begin forgets them, and makes room for n.
 func (l *looked) begin(n int) {
 	for _, ord := range l.ords {
-		l.at[ord/64] = 0
+		l.bitset[ord/64] = 0
 	}
 	l.ords = l.ords[:0]
-	if n = n/64 + 1; len(l.at) < n {
-		l.at = make([]uint64, n+n/8)
+	if len(l.bitset) < n/64+1 {
+		l.bitset = bitsFor(n + n/8)
 	}
 }
 
 // add takes note of an ordinal, and reports whether it is the first time.
 func (l *looked) add(ord uint32) bool {
-	at := &l.at[ord/64]
-	if *at>>(ord%64)&1 > 0 {
+	if l.has(ord) {
 		return false
 	}
-	*at |= 1 << (ord % 64)
+	l.bitset.add(ord)
 	l.ords = append(l.ords, ord)
 	return true
 }
@@ -234,8 +245,8 @@ func (s *Searcher) Neighbours(p Point, most Crowd) (near []Near, isCrowded bool)
 	s.found = s.found[:0]
 	if s.lists != nil {
 		s.found = append(s.found, s.lists.Of(p.Slot)...)
-		if !s.lists.isIn(s.lists.dense, p.Slot) && (most != All || !s.lists.isIn(s.lists.large, p.Slot)) {
-			return s.found, most != All && s.lists.isIn(s.lists.large, p.Slot)
+		if isLarge := s.lists.isLarge(p.Slot); !s.lists.IsDense(p.Slot) && (most != All || !isLarge) {
+			return s.found, isLarge
 		}
 	}
 	isCrowded = s.search(p, most)
@@ -306,7 +317,7 @@ type sample struct {
 // sampled is how many are in a sample: so many that some are left when those that are no neighbours are taken off.
 const sampled = 64
 
-// Sample returns some neighbours of a point in a crowd of more than [Usual], at random: those with the smallest digests, in the first band
+// Sample returns some neighbours of a point in a crowd of more than [Usual], at random: those with the smallest digests, ascending, in the first band
 // that so many share. There are none without such a crowd. It takes time for the crowd, but only once for each.
 func (s *Searcher) Sample(p Point) (near []Near) {
 	has := s.has(&p)
@@ -456,7 +467,7 @@ func (q *query) takeAll(band int, key uint32) {
 			part := b.list.Chunk(from)
 			part = part[:min(len(part), b.to-from)]
 			for _, e := range part { // in a crowd, nearly all have been looked at in other bands
-				if ord := uint32(e); q.looked.at[ord/64]>>(ord%64)&1 == 0 {
+				if ord := uint32(e); !q.looked.has(ord) {
 					q.take(ord)
 				}
 			}
@@ -483,8 +494,7 @@ func (c *candidate) compare(other *candidate, band int) int {
 
 // takeWindow takes those that stand next to the point in the order of all values, on each side.
 func (q *query) takeWindow(band int, key uint32) {
-	const large = 2 * window
-	isAlone := len(q.buckets) == 1 && q.buckets[0].len() > large && !q.guestShares(band, key)
+	isAlone := len(q.buckets) == 1 && q.buckets[0].len() > fewest && !q.guestShares(band, key)
 	q.eachUnsorted(band, key, func(uint32) { isAlone = false })
 	if isAlone {
 		q.eachNext(q.buckets[0], band, q.take)
@@ -499,7 +509,7 @@ func (q *query) takeWindow(band int, key uint32) {
 		}
 	}
 	for _, b := range q.buckets {
-		if b.len() > large {
+		if b.len() > fewest {
 			q.eachNext(b, band, add)
 			continue
 		}
@@ -633,26 +643,15 @@ func (s *Searcher) Sort(near []Near, n int) []Near {
 	return near
 }
 
-// Some returns up to n neighbours at random, those with the smallest digests, and the others.
-func (s *Searcher) Some(near []Near, n int) (some, others []Near) {
-	n = min(n, len(near))
-	digests := make([]uint64, n) // ascending
-	for i := range digests {
-		digests[i] = math.MaxUint64
-	}
-	for i, x := range near {
+// Some returns up to n neighbours at random: those with the smallest digests, ascending.
+func (s *Searcher) Some(near []Near, n int) (some []Near) {
+	var digests []uint64 // of some
+	for _, x := range near {
 		d := s.digest(x)
-		at, _ := slices.BinarySearch(digests, d)
-		if at == n {
-			continue
-		}
-		copy(digests[at+1:], digests[at:])
-		digests[at] = d
-		to := min(i, n-1) // the last one of those found so far makes room
-		near[i], near[to] = near[to], near[i]
-		for ; to > at; to-- {
-			near[to], near[to-1] = near[to-1], near[to]
+		if at, _ := slices.BinarySearch(digests, d); at < n {
+			digests, some = slices.Insert(digests, at, d), slices.Insert(some, at, x)
+			digests, some = digests[:min(len(digests), n)], some[:min(len(some), n)]
 		}
 	}
-	return near[:n], near[n:]
+	return some
 }

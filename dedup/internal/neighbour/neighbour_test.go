@@ -33,16 +33,33 @@ func (n *naive) Digest(slot uint32) uint64 { return n.digests[slot] }
 
 func (n *naive) clone() *naive { return &naive{maps.Clone(n.sets), maps.Clone(n.digests), n.most} }
 
+// with returns the graph with a guest at None, which may be nil, and without a slot, which may be None.
+func (n *naive) with(guest *Point, without uint32) *naive {
+	n = n.clone()
+	delete(n.sets, without)
+	if guest != nil {
+		n.sets[None], n.digests[None] = *guest.Set, guest.Digest
+	}
+	return n
+}
+
+// sharing returns the slots that share a band of one level with a signature.
+func (n *naive) sharing(s *signature.Signature, l signature.Level, band int) (slots []uint32) {
+	for slot, set := range n.sets {
+		if set.Has[l] && agree(s, &set.Of[l], band) {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
 // neighbours returns the neighbours of a set at a slot, or of the guest for None, with a guest that may be nil and without
 // a slot that may be None, and whether there is a crowd. Two are neighbours if they agree in leastAgreement values, and in three from the
 // beginning of some band. If more than most do, itself included, only the next ones on each side count, in the order of the values from the
 // band on and of the digests.
 func (n *naive) neighbours(slot uint32, guest *Point, without uint32) (near []Near, isCrowded bool) {
-	all, digests := maps.Clone(n.sets), maps.Clone(n.digests)
-	delete(all, without)
-	if guest != nil {
-		all[None], digests[None] = *guest.Set, guest.Digest
-	}
+	n = n.with(guest, without)
+	all, digests := n.sets, n.digests
 	own := all[slot]
 	for l := range signature.Levels {
 		if !own.Has[l] {
@@ -51,12 +68,7 @@ func (n *naive) neighbours(slot uint32, guest *Point, without uint32) (near []Ne
 		sig := own.Of[l]
 		found := map[uint32]bool{}
 		for band := range bands {
-			var sharing []uint32
-			for other, set := range all {
-				if set.Has[l] && agree(&sig, &set.Of[l], band) {
-					sharing = append(sharing, other)
-				}
-			}
+			sharing := n.sharing(&sig, l, band)
 			if len(sharing) > int(n.most) {
 				isCrowded = true
 				slices.SortFunc(sharing, func(a, b uint32) int {
@@ -96,24 +108,19 @@ func (n *naive) neighbours(slot uint32, guest *Point, without uint32) (near []Ne
 // sample returns the neighbours of a slot, or of the guest for None, among the sixty-four with the smallest digests in the first band that
 // more than most share.
 func (n *naive) sample(slot uint32, guest *Point, without uint32) (near []Near) {
-	all, digests := maps.Clone(n.sets), maps.Clone(n.digests)
-	delete(all, without)
-	if guest != nil {
-		all[None], digests[None] = *guest.Set, guest.Digest
-	}
-	own := all[slot]
+	n = n.with(guest, without)
+	all, own := n.sets, n.sets[slot]
 	for l := range signature.Levels {
+		if !own.Has[l] {
+			continue
+		}
 		for band := range bands {
-			var sharing []uint32
-			for other, set := range all {
-				if of := own.Of[l]; own.Has[l] && set.Has[l] && agree(&of, &set.Of[l], band) {
-					sharing = append(sharing, other)
-				}
-			}
+			of := own.Of[l]
+			sharing := n.sharing(&of, l, band)
 			if len(sharing) <= int(n.most) {
 				continue
 			}
-			slices.SortFunc(sharing, func(a, b uint32) int { return cmp.Compare(digests[a], digests[b]) })
+			slices.SortFunc(sharing, func(a, b uint32) int { return cmp.Compare(n.digests[a], n.digests[b]) })
 			for _, other := range sharing[:64] {
 				x, y := own.Of[l], all[other].Of[l]
 				kx, ky := sketchOf(&x), sketchOf(&y)
