@@ -75,7 +75,7 @@ import (
 //
 // Documents with equal words and features are stored once, so a thousand copies of a page take little more memory than
 // one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A
-// document takes about 110 bytes of memory and its id; the rest goes to files when it takes more than its part of
+// document takes some 40 bytes of memory and its id; the rest goes to files when it takes more than its part of
 // [Options.Memory]. Memory follows the largest number of documents held at one time, and at most twice as many; ids that are
 // replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more of each document in memory, unless
 // they are in its files. It holds at most 2³⁰ documents; adding more is an error.
@@ -140,10 +140,17 @@ func New[ID comparable](options Options) (*Deduplicator[ID], error) {
 
 // empty makes a Deduplicator without documents.
 func (d *Deduplicator[ID]) empty() {
-	d.docs, d.names, d.ids, d.live, d.chains = slots.Column[storedDocument]{}, names[ID]{fail: d.names.fail}, slots.Table{}, 0, slots.Column[chain]{}
+	d.docs, d.names, d.ids, d.live = slots.Limited[storedDocument](d.numbers()), names[ID]{fail: d.names.fail}, slots.Table{}, 0
+	d.chains = slots.Limited[chain](d.numbers())
 	d.contents = content.NewStore(d.maker, min(max(d.options.Memory/bodyShare, leastBodies), mostBodies))
 	d.graph = neighbour.New(d.contents, d.options.Memory)
 }
+
+// numbers returns how much memory the numbers of one kind may take that are known of documents. Most are looked at in the order of the
+// documents, if at all, so they may as well be in a file.
+func (d *Deduplicator[ID]) numbers() int64 { return d.options.Memory / numberShare }
+
+const numberShare = 64
 
 // Texts and signatures are in memory as long as they take a small share of it. Others are in a file. Only those that are
 // compared are read again, so more memory would save little.
@@ -291,7 +298,7 @@ func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
 	if _, replaced := d.slotOf(id); !replaced && d.live == store.MaxDocuments {
 		return fmt.Errorf("neardup: a Deduplicator holds at most %d documents", store.MaxDocuments)
 	}
-	if err := d.graph.MakeRoom(); err != nil {
+	if err := cmp.Or(d.docs.MakeRoom(), d.chains.MakeRoom(), d.graph.MakeRoom()); err != nil {
 		return err
 	}
 	if err := d.contents.Append(&doc); err != nil {
@@ -447,7 +454,7 @@ func (d *Deduplicator[ID]) packAll() {
 		return
 	}
 	old, were := d.docs, d.names
-	d.docs, d.names, d.ids = slots.Column[storedDocument]{}, names[ID]{fail: were.fail}, slots.Table{}
+	d.docs, d.names, d.ids = slots.Limited[storedDocument](d.numbers()), names[ID]{fail: were.fail}, slots.Table{}
 	for i := range d.chains.Len() {
 		*d.chains.Change(uint32(i)) = chain{gone, gone}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -136,7 +137,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestMemory: texts in a temporary file change nothing that is found, also when many are replaced, and nothing is left behind.
+// TestMemory: texts in a temporary file, and what is known of many documents in others, change nothing that is found, also when many are
+// replaced, and nothing is left behind.
 func TestMemory(t *testing.T) {
 	texts := revisedTexts(shorter(3000, 1500)) // about 0.8 KB each
 	t.Setenv("TMPDIR", t.TempDir())
@@ -144,6 +146,9 @@ func TestMemory(t *testing.T) {
 	for _, memory := range []int64{0, 16 << 20, 1} {
 		rnd := rand.New(rand.NewPCG(5, 5))
 		d := made[string](t, Options{Memory: memory, Kinds: neardup.AllKinds})
+		for i := range 5000 { // more than stand in one piece of a column
+			d.Add(fmt.Sprint("short ", i), strconv.FormatUint(uint64(i%4900+1)*0x9E3779B97F4A7C15, 36)) // alone, or a copy
+		}
 		for i, text := range texts {
 			d.Add(fmt.Sprint(i), text)
 			if i%5 == 0 { // most of the file becomes useless

@@ -46,8 +46,9 @@ type Options struct {
 
 	// Memory is how many bytes the Deduplicator may use; 0 means half of the memory of the machine, of which it uses little.
 	// Texts, signatures and what neighbours are found by go to temporary files when they take more than a part of it, in the
-	// folder for such files. Some 110 bytes of each document cannot be in a file. The Go runtime adds its share of garbage:
-	// see [debug.SetMemoryLimit].
+	// folder for such files. What is known of documents stands in files that are mapped, so a part of these is in memory as long as nobody
+	// else needs it. Some 40 bytes of each document, and its id, cannot be in a file. The Go runtime adds its share of garbage: see
+	// [debug.SetMemoryLimit].
 	Memory int64
 
 	// Progress, if set, is called now and then while Pairs, Groups and their like work on many documents, from one

@@ -19,7 +19,7 @@ import (
 func (o *options) run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	defer outs.Discard()
 	if o.memory > 0 {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.memory * 95 / 100))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.memory * 9 / 10))
 	}
 	if o.method.isExact() || o.method.name == "minhash" {
 		// Most of the memory is texts or signatures, which hold no pointers. So collecting garbage often

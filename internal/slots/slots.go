@@ -30,6 +30,7 @@ type Column[T any] struct {
 	owned  []bool                     // by chunk: no snapshot has it, and neither has the file
 	n      int
 	file   *mapped[T] // nil if there is none
+	spill  *spill     // where pieces stand that do not fit into memory; nil for a column that is all in memory
 }
 
 // A mapped is values in a file.
@@ -45,12 +46,23 @@ func (c *Column[T]) Len() int { return c.n }
 // Append appends a value.
 func (c *Column[T]) Append(v T) {
 	if c.n>>chunkBits == len(c.chunks) {
-		c.grow(new([chunk]T), true)
+		c.grow(c.piece(), true)
 	}
 	// Snapshots know how many values they have, so they do not look at this one.
 	c.chunks[c.n>>chunkBits].Load()[c.n&(chunk-1)] = v
 	c.n++
 }
+
+// piece returns a new piece.
+func (c *Column[T]) piece() *[chunk]T {
+	if b := c.spill.take(int(chunkBytes[T]())); b != nil {
+		return (*[chunk]T)(unsafe.Pointer(unsafe.SliceData(b)))
+	}
+	return new([chunk]T)
+}
+
+// chunkBytes is the size of a piece. It is a multiple of that of a page of memory.
+func chunkBytes[T any]() int64 { return int64(unsafe.Sizeof(*new([chunk]T))) }
 
 // grow appends a chunk.
 func (c *Column[T]) grow(p *[chunk]T, owned bool) {
@@ -113,7 +125,7 @@ func (c *Column[T]) Change(i uint32) *T {
 
 // Snapshot returns the values as they are now, which nobody may change. It takes time for the pieces, not for the values.
 func (c *Column[T]) Snapshot() Column[T] {
-	s := Column[T]{chunks: c.pointers(len(c.chunks)), n: c.n, file: c.file}
+	s := Column[T]{chunks: c.pointers(len(c.chunks)), n: c.n, file: c.file, spill: c.spill}
 	clear(c.owned)
 	return s
 }

@@ -1,16 +1,31 @@
 package slots
 
 import (
+	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 )
 
-// TestColumn changes a column at random, and compares it and its snapshots with slices.
+// TestColumn changes a column at random, and compares it and its snapshots with slices: in memory, and with most of it in a temporary file.
 func TestColumn(t *testing.T) {
 	t.Parallel()
+	t.Run("memory", func(t *testing.T) { testColumn(t, Column[int]{}) })
+	t.Run("file", func(t *testing.T) {
+		c := Limited[int](2 * chunkBytes[int]())
+		s := c.spill
+		testColumn(t, c)
+		if canMap && (s.mapped == nil || len(s.mapped.all) == 0) {
+			t.Error("nothing is in a file")
+		}
+	})
+}
+
+func testColumn(t *testing.T, c Column[int]) {
 	rnd := rand.New(rand.NewPCG(1, 1))
-	var c Column[int]
 	var want []int
 	type kept struct {
 		column Column[int]
@@ -20,6 +35,9 @@ func TestColumn(t *testing.T) {
 	for step := range 60_000 {
 		switch {
 		case rnd.IntN(3) > 0 || len(want) == 0:
+			if err := c.MakeRoom(); err != nil {
+				t.Fatal(err)
+			}
 			c.Append(step)
 			want = append(want, step)
 		case rnd.IntN(500) == 0:
@@ -48,8 +66,64 @@ func TestColumn(t *testing.T) {
 			}
 		}
 	}
+	runtime.GC() // what is released must still be there
+	for i := range c.Len() {
+		if *c.At(uint32(i)) != want[i] {
+			t.Fatalf("another value %d", i)
+		}
+	}
 	if len(all) < 10 {
 		t.Errorf("only %d snapshots", len(all))
+	}
+}
+
+// TestExtents fills several extents, gives columns back, and looks at what a temporary folder that is missing does.
+func TestExtents(t *testing.T) {
+	if !canMap {
+		t.Skip("no file can be mapped here")
+	}
+	type value struct{ a, b, c uint64 }
+	c := Limited[value](0)
+	const n = 400_000 // 9.6 MB
+	for i := range uint64(n) {
+		if err := c.MakeRoom(); err != nil {
+			t.Fatal(err)
+		}
+		c.Append(value{i, ^i, i * i})
+	}
+	if got := len(c.spill.mapped.all); got != 3 {
+		t.Errorf("%d extents", got)
+	}
+	snapshot := c.Snapshot()
+	for i := range uint32(n) {
+		*c.Change(i) = value{}
+	}
+	c = Column[value]{}
+	runtime.GC()
+	for i := range uint64(n) {
+		if got := *snapshot.At(uint32(i)); got != (value{i, ^i, i * i}) {
+			t.Fatalf("value %d is %v", i, got)
+		}
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(dir, "missing"))
+	full := Limited[value](0)
+	if err := full.MakeRoom(); !os.IsNotExist(errors.Unwrap(err)) || full.Len() != 0 {
+		t.Errorf("without a folder for temporary files: %v", err)
+	}
+	full.Append(value{1, 2, 3}) // who does not listen takes memory
+	if *full.At(0) != (value{1, 2, 3}) {
+		t.Error("another value")
+	}
+	t.Setenv("TMPDIR", dir)
+	for range chunk {
+		if err := full.MakeRoom(); err != nil {
+			t.Fatal(err)
+		}
+		full.Append(value{4, 5, 6})
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 || full.spill.mapped == nil {
+		t.Errorf("left in the folder: %v", left)
 	}
 }
 

@@ -81,11 +81,14 @@ type Store struct {
 	used    int64 // bytes of the file that contents need
 }
 
-// NewStore returns an empty store of contents of a maker, with so many bytes of texts and signatures in memory. More go to a
-// temporary file.
+// NewStore returns an empty store of contents of a maker, with so many bytes of texts and signatures in memory, and an eighth of it of what is
+// known of them. More go to temporary files.
 func NewStore(m *Maker, memory int64) *Store {
-	return &Store{maker: m, memory: memory, Contents: Contents{file: textfile.Temporary(memory)}}
+	return &Store{maker: m, memory: memory, Contents: Contents{slots.Limited[entry](memory / entryShare), textfile.Temporary(memory)}}
 }
+
+// entryShare is which part of the memory is for the entries.
+const entryShare = 8
 
 // Keep says that all texts are in a file that outlives the program.
 func (s *Store) Keep(file *textfile.File) { s.file, s.lasts = file, true }
@@ -124,7 +127,7 @@ func (s *Store) Append(d *Document) (err error) {
 	if d.bytes > math.MaxInt32 {
 		return fmt.Errorf("neardup: a text of %d bytes is longer than 2 GiB", d.bytes)
 	}
-	if err := s.tidy(); err != nil {
+	if err := cmp.Or(s.tidy(), s.entries.MakeRoom()); err != nil {
 		return err
 	}
 	if _, err = s.file.AppendBytes(d.Set.Append(nil)); err == nil {

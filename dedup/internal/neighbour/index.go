@@ -61,6 +61,26 @@ type run struct {
 	lists    [bands]slots.Column[uint64]
 }
 
+// Sketches are looked at in any order, but keys in their order, so that they may as well be in a file.
+const (
+	sketchShare = 8
+	keyShare    = 16
+	slotShare   = 128
+	leastMemory = 1 << 20
+	mostKeys    = 64 << 20
+)
+
+// newIndex returns an empty index. What it knows is in memory as long as it takes a part of so many bytes.
+func newIndex(l signature.Level, texts Signatures, memory int64) index {
+	return index{
+		level: l, texts: texts,
+		sketches: sketches{memory: max(memory/sketchShare, leastMemory)},
+		tail:     keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)},
+		slots:    slots.Limited[uint32](memory / slotShare),
+		ordinals: slots.Limited[uint32](memory / slotShare),
+	}
+}
+
 // size returns the number of ordinals.
 func (x *index) size() int { return x.slots.Len() }
 
@@ -127,23 +147,23 @@ func (x *index) makeRoom() error {
 			return err
 		}
 	}
-	return cmp.Or(x.sketches.makeRoom(), x.tail.makeRoom())
+	return cmp.Or(x.slots.MakeRoom(), x.ordinals.MakeRoom(), x.sketches.makeRoom(), x.tail.makeRoom())
 }
 
 // renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
 func (x *index) renumber() error {
 	all := sketches{memory: x.sketches.memory}
-	var kept slots.Column[uint32]
+	kept := x.slots.Empty()
 	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
 	for ord := range uint32(x.size()) {
 		if slot := x.slot(ord); slot != none {
-			now[ord] = uint32(kept.Len())
-			kept.Append(slot)
 			var k sketch
 			x.sketches.at(ord, &k)
-			if err := all.makeRoom(); err != nil {
+			if err := cmp.Or(all.makeRoom(), kept.MakeRoom()); err != nil {
 				return err
 			}
+			now[ord] = uint32(kept.Len())
+			kept.Append(slot)
 			all.last.Append(k)
 		}
 	}

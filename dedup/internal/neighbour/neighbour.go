@@ -47,20 +47,10 @@ type Graph struct {
 func New(texts Signatures, memory int64) *Graph {
 	g := &Graph{texts: texts, memory: memory, usual: Usual, kept: leastKept}
 	for l := range g.levels {
-		x := &g.levels[l]
-		x.level, x.texts = signature.Level(l), texts
-		x.sketches.memory, x.tail.memory = max(memory/sketchShare, leastMemory), min(max(memory/keyShare, leastMemory), mostKeys)
+		g.levels[l] = newIndex(signature.Level(l), texts, memory)
 	}
 	return g
 }
-
-// Sketches are looked at in any order, but keys in their order, so that they may as well be in a file.
-const (
-	sketchShare = 8
-	keyShare    = 16
-	leastMemory = 1 << 20
-	mostKeys    = 64 << 20
-)
 
 // MakeRoom moves to files what takes more memory than it may, before something is added. After an error the graph is as it was.
 func (g *Graph) MakeRoom() error {

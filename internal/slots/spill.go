@@ -1,0 +1,114 @@
+package slots
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// This file lets the pieces of a column that do not fit into its memory stand in a temporary file, which is mapped: the system keeps
+// those in memory that are used, and writes the others to the disk. Where no file can be mapped, all pieces are in memory.
+
+// A spill is the temporary file of a column. Snapshots share it; the file is gone when nobody refers to it any more.
+type spill struct {
+	most   int64 // how many bytes of pieces are in memory
+	mapped *extents
+	left   []byte // of the last extent
+}
+
+// The extents of a temporary file are the parts that have been mapped.
+type extents struct {
+	file *os.File
+	all  [][]byte
+}
+
+// An extent has some pieces, and at least extentBytes: so large that there are few, and so small that a file has little more than it needs.
+// perExtent pieces of any values fill whole pages, which have up to 64 KB.
+const (
+	perExtent   = 16
+	extentBytes = 4 << 20
+)
+
+// Limited returns an empty column of values without pointers, of which about so many bytes are in memory. The others stand in a temporary
+// file. Whoever appends calls [Column.MakeRoom] before.
+func Limited[T any](memory int64) Column[T] { return Column[T]{spill: &spill{most: memory}} }
+
+// Empty returns an empty column that is limited as c is.
+func (c *Column[T]) Empty() Column[T] {
+	if c.spill == nil {
+		return Column[T]{}
+	}
+	return Limited[T](c.spill.most)
+}
+
+// MakeRoom makes room for the next value. An error says that there is no temporary file, or that it cannot grow; then nothing has
+// changed. Without it, Append takes memory.
+func (c *Column[T]) MakeRoom() error {
+	if !canMap || c.spill == nil || c.n>>chunkBits < len(c.chunks) || int64(len(c.chunks))*chunkBytes[T]() < c.spill.most {
+		return nil
+	}
+	return c.spill.makeRoom(int(chunkBytes[T]()))
+}
+
+// makeRoom makes an extent, unless the last one has room for size bytes. That one is not looked at soon: it need not be in memory.
+func (s *spill) makeRoom(size int) error {
+	if len(s.left) >= size {
+		return nil
+	}
+	if s.mapped == nil {
+		file, err := os.CreateTemp("", "neardup-*")
+		if err != nil {
+			return fmt.Errorf("neardup: there is no temporary file for what does not fit in memory: %w", err)
+		}
+		os.Remove(file.Name())
+		s.mapped = &extents{file: file}
+		runtime.AddCleanup(s, (*extents).close, s.mapped)
+	}
+	size *= perExtent
+	extent, err := s.mapped.grow((extentBytes + size - 1) / size * size)
+	if err != nil {
+		return fmt.Errorf("neardup: the temporary file for what does not fit in memory: %w", err)
+	}
+	s.left = extent
+	return nil
+}
+
+// take returns room for a piece, or nil if there is none.
+func (s *spill) take(size int) []byte {
+	if s == nil || len(s.left) < size {
+		return nil
+	}
+	b := s.left[:size:size]
+	s.left = s.left[size:]
+	return b
+}
+
+// grow maps a new extent of zeros. They are written, so that the disk has room for what will stand there.
+func (e *extents) grow(size int) ([]byte, error) {
+	at, zeros := int64(0), make([]byte, min(size, 1<<20))
+	for _, x := range e.all {
+		at += int64(len(x))
+	}
+	for n := 0; n < size; n += len(zeros) {
+		if _, err := e.file.WriteAt(zeros[:min(len(zeros), size-n)], at+int64(n)); err != nil {
+			return nil, err
+		}
+	}
+	extent, err := mapExtent(e.file, at, size)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(e.all); n > 0 {
+		release(e.all[n-1])
+	}
+	e.all = append(e.all, extent)
+	return extent, nil
+}
+
+// close gives the file back. Nobody may use it any more.
+func (e *extents) close() {
+	for _, x := range e.all {
+		unmapExtent(x)
+	}
+	e.file.Close()
+}
