@@ -1,276 +1,88 @@
 package main
 
 import (
-	"encoding/csv"
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
-
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress"
-	"github.com/xuri/excelize/v2"
 
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file writes collections: the cleaned one (--out), and the annotated one (--annotate), which has all
 // documents with what was found about each. They are copied from the sources, which are read again, so the program
 // does not keep all texts in memory.
 
-// outFormat returns the format of a collection, by the name of its file.
-func outFormat(path string) string {
-	switch f := formatOf(path, ""); f {
-	case "":
-		return "jsonl"
-	case "txt":
-		return "lines"
-	default:
-		return f
-	}
-}
-
-// checkOut returns an error if the documents of the sources cannot be written to path. JSON lines
-// can hold all documents, tables those of tables, and other formats only those of the same format.
-func checkOut(path string, sources []source) error {
-	f := outFormat(path)
-	if f == "json" || formatOf(path, "") == "" && filepath.Ext(withoutCompression(path)) != "" {
-		return fmt.Errorf("%s: this format cannot be written; use a .jsonl file", path)
-	}
-	for _, s := range sources {
-		holds := f == "jsonl" || f == s.format || f != "parquet" && isTable(f) && isTable(s.format)
-		if f == "html" || f == fingerprints {
-			return fmt.Errorf("%s: this format cannot be written; use a .jsonl file", path)
-		}
-		if !holds && s.err == nil {
-			return fmt.Errorf("%s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.path, s.format)
-		}
-	}
-	return nil
-}
-
-// A writer writes items of the sources to a file.
-type writer interface {
-	begin(s *source) error // is called before the first row of a table, and also if it has none
-	write(s *source, it *item, more []string) error
-	end() error
-}
-
-// newWriter returns a writer for the format of a path. added are the names of columns that are not in the sources.
-func newWriter(w *cli.Output, path string, cols columns, added []string) writer {
-	switch outFormat(path) {
-	case "csv":
-		return &csvOut{path: path, w: w, rows: csv.NewWriter(w), added: added}
-	case "tsv":
-		rows := csv.NewWriter(w)
-		rows.Comma = '\t'
-		return &csvOut{path: path, w: w, rows: rows, added: added}
-	case "xlsx":
-		return &sheetOut{path: path, w: w, added: added}
-	case "lines":
-		return &linesOut{w: w}
-	}
-	return &jsonOut{w: w, cols: cols, added: added}
-}
-
-// A csvOut writes a table of text.
-type csvOut struct {
-	path  string
-	w     *cli.Output
-	rows  *csv.Writer
-	names []string
-	added []string
-}
-
-func (o *csvOut) begin(s *source) error {
-	if o.names == nil {
-		if o.names = s.header.names; o.added != nil || s.hasMark || s.decoded {
-			o.w.WriteString("\ufeff") // Excel takes a file without it for one in the encoding of the country
-		}
-		if s.format == "csv" && outFormat(o.path) == "csv" {
-			o.rows.Comma = s.header.separator
-		}
-		if err := newColumns(s, o.added, o.path); err != nil {
-			return err
-		}
-		if err := o.rows.Write(slices.Concat(o.names, o.added)); err != nil {
-			return err
-		}
-	}
-	return sameColumns(s, o.names, o.path)
-}
-
-func (o *csvOut) write(s *source, it *item, more []string) error {
-	row := it.row
-	if o.added != nil || s.format != "csv" && s.format != "tsv" { // a copy of a table is as dangerous as it was
-		row = make([]string, 0, len(it.row)+len(more))
-		for _, cell := range slices.Concat(it.row, more) {
-			row = append(row, harmless(cell))
-		}
-	}
-	return o.rows.Write(row)
-}
-
-func (o *csvOut) end() error {
-	o.rows.Flush()
-	return o.rows.Error()
-}
-
-// newColumns returns an error if columns that are added are there already.
-func newColumns(s *source, added []string, path string) error {
-	for _, name := range added {
-		if slices.Contains(s.header.names, name) {
-			return fmt.Errorf("%s:1: there is a column %q already, which %s is to have", s.path, name, path)
-		}
-	}
-	return nil
-}
-
-// sameColumns returns an error if a source has other columns than a table.
-func sameColumns(s *source, names []string, path string) error {
-	if slices.Equal(names, s.header.names) {
-		return nil
-	}
-	return fmt.Errorf("%s:1: the columns are %q instead of %q, so %s cannot hold both", s.path, s.header.names, names, path)
-}
-
-// A sheetOut writes a workbook with one sheet. All cells are texts, so none is a formula.
-type sheetOut struct {
-	path  string
-	w     *cli.Output
-	book  *excelize.File
-	rows  *excelize.StreamWriter
-	names []string
-	added []string
-	row   int
-}
-
-// mostCell and mostRows are what Excel can show.
-const (
-	mostCell = 32_767
-	mostRows = 1 << 20
-)
-
-func (o *sheetOut) begin(s *source) error {
-	if o.book == nil {
-		o.book, o.names = excelize.NewFile(), s.header.names
-		err := newColumns(s, o.added, o.path)
-		if err != nil {
-			return err
-		}
-		if o.rows, err = o.book.NewStreamWriter("Sheet1"); err != nil {
-			return err
-		}
-		if err := o.put(slices.Concat(o.names, o.added)); err != nil {
-			return err
-		}
-	}
-	return sameColumns(s, o.names, o.path)
-}
-
-func (o *sheetOut) write(_ *source, it *item, more []string) error {
-	return o.put(slices.Concat(it.row, more))
-}
-
-// put writes a row.
-func (o *sheetOut) put(row []string) error {
-	if o.row++; o.row > mostRows {
-		return fmt.Errorf("%s: a workbook has at most %d rows; use a .csv file", o.path, mostRows)
-	}
-	cells := make([]any, len(row))
-	for i, text := range row {
-		if len(text) > mostCell && len([]rune(text)) > mostCell {
-			return fmt.Errorf("%s: a cell of a workbook has at most %d characters; use a .csv file", o.path, mostCell)
-		}
-		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) || r == 0xFFFE || r == 0xFFFF }) {
-			return fmt.Errorf("%s: row %d has a control character, which a workbook cannot have; use a .csv file", o.path, o.row)
-		}
-		cells[i] = text
-	}
-	return o.rows.SetRow("A"+strconv.Itoa(o.row), cells)
-}
-
-func (o *sheetOut) end() error {
-	if o.book == nil {
-		o.book = excelize.NewFile()
-	} else if err := o.rows.Flush(); err != nil {
-		return err
-	}
-	defer o.book.Close()
-	return o.book.Write(o.w)
-}
-
-// A linesOut writes a text in a line.
-type linesOut struct{ w *cli.Output }
-
-func (o *linesOut) begin(*source) error { return nil }
-
-func (o *linesOut) write(_ *source, it *item, _ []string) error {
-	o.w.Write(it.raw)
-	return o.w.WriteByte('\n')
-}
-
-func (o *linesOut) end() error { return nil }
-
-// A jsonOut writes JSON lines. Objects stay as they are; rows and texts become objects.
-type jsonOut struct {
-	w     *cli.Output
-	cols  columns
-	added []string
-}
-
-func (o *jsonOut) begin(s *source) error {
-	names := slices.Clone(s.header.names)
-	slices.Sort(names)
-	if len(slices.Compact(names)) < len(s.header.names) {
-		return fmt.Errorf("%s:1: two columns have the same name, which an object of JSON cannot have: %q", s.path, s.header.names)
-	}
-	return newColumns(s, o.added, "the output")
-}
-
-func (o *jsonOut) write(s *source, it *item, more []string) error {
-	if s.format != "jsonl" && s.format != "json" {
-		return writeJSON(o.w, it, s, o.cols, o.added, more)
-	}
-	line := it.raw
-	if s.format == "json" {
-		line = oneLine(line)
-	}
-	if o.added != nil {
-		var err error
-		if line, err = withFields(line, o.added, more); err != nil {
-			return err
-		}
-	}
-	o.w.Write(line)
-	return o.w.WriteByte('\n')
-}
-
-func (o *jsonOut) end() error { return nil }
-
 // write writes the documents for which more reports true, in the order of the sources. more returns what is added to
 // a document, by its number.
 func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Reader, added []string, more func(i int) (values []string, ok bool)) error {
-	if outFormat(path) == "parquet" {
-		return c.copyParquet(w, more)
-	}
-	cols := o.cols
-	cols.all = true
-	out := newWriter(w, path, cols, added)
-	err := c.again(o, stdin, cols, func(i int, s *source, it *item) error {
-		if values, ok := more(i); ok {
-			return out.write(s, it, values)
-		}
-		return nil
-	}, out.begin)
+	to := target{path, w, o.cols, added}
+	to.cols.all, to.cols.typed = true, true
+	out, err := c.newOut(to, o, stdin, more)
 	if err != nil {
 		return err
 	}
-	return out.end()
+	err = c.again(o, stdin, to.cols, func(i int, s *source, it *item) error {
+		if values, ok := more(i); ok {
+			return out.write(s, it, values)
+		}
+		out.drop(s, it)
+		return nil
+	}, out.begin)
+	return cmp.Or(err, out.end())
 }
+
+// newOut returns a writer for what is written of the collection.
+func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (writer, error) {
+	sources := c.sources[c.oldSources:]
+	isAll := func(format string) bool {
+		return !slices.ContainsFunc(sources, func(s source) bool { return s.err == nil && s.format != format })
+	}
+	switch format := outFormat(to.path); {
+	case format == "parquet" && isAll("parquet"):
+		return &parquetCopy{target: to}, nil
+	case format == "xlsx" && len(sources) == 1 && isAll("xlsx") && c.docs.Len()*c.duplicates() <= mostRemoved:
+		return &bookOut{target: to}, nil
+	case !needsColumns(to.path, sources):
+		return newWriter(to, nil)
+	}
+	columns := &rows.Columns{}
+	err := c.again(o, stdin, to.cols, func(i int, s *source, it *item) error {
+		if _, ok := more(i); !ok {
+			return nil
+		}
+		fields, err := it.typed(s, to.cols)
+		columns.Add(fields)
+		return err
+	}, func(s *source) error {
+		if s.header.hasTwins() {
+			return fmt.Errorf("%s:1: two columns have the same name: %q", s.path, s.header.fields)
+		}
+		columns.Name(s.header.fields)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(columns.Names()) == 0 { // there are no documents
+		columns.Name([]string{o.cols.id, o.cols.texts()[0]})
+	}
+	return newWriter(to, columns)
+}
+
+// A target is what a writer writes to.
+type target struct {
+	path  string
+	w     *cli.Output
+	cols  columns
+	added []string // the names of columns that are not in the sources
+}
+
+func (target) begin(*source) error { return nil }
+func (target) drop(*source, *item) {}
+func (target) end() error          { return nil }
 
 // again reads the new sources once more, and calls use with the item of each document, in their order. It calls
 // begin for each source with a header, before its first document. It returns the first error of the two, and an error
@@ -356,85 +168,4 @@ func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) 
 		}
 		return values, true
 	})
-}
-
-// copyParquet copies rows of Parquet files as they are, with their types, in row groups like theirs.
-func (c *collection) copyParquet(w io.Writer, more func(i int) ([]string, bool)) (err error) {
-	var out *parquet.Writer
-	var schema *parquet.Schema
-	next := c.old
-	for n := c.oldSources; n < len(c.sources); n++ {
-		s := &c.sources[n]
-		if s.err != nil {
-			continue // the first reading counted it
-		}
-		file, size, done, err := s.file(s.copy)
-		if err != nil {
-			return err
-		}
-		defer done()
-		p, err := s.openParquet(file, size)
-		if err != nil {
-			return err
-		}
-		if out == nil {
-			schema = p.Schema()
-			out = parquet.NewWriter(w, schema, parquet.Compression(compressionOf(p)))
-		} else if p.Schema().String() != schema.String() {
-			return fmt.Errorf("%s:1: the columns have other names or types than those of %s", s.path, c.sources[c.oldSources].path)
-		}
-		if next, err = c.copyRows(out, s, p, int32(n), next, more); err != nil {
-			return err
-		}
-	}
-	if out == nil {
-		return nil
-	}
-	return out.Close()
-}
-
-// copyRows copies rows of one file, from document next on. It returns the first document of the next file.
-func (c *collection) copyRows(out *parquet.Writer, s *source, p *parquet.File, n int32, next int, more func(i int) ([]string, bool)) (_ int, err error) {
-	line := int32(0)
-	defer s.recovered(1, &err)
-	buf := make([]parquet.Row, 64)
-	for _, group := range p.RowGroups() {
-		rows := group.Rows()
-		for {
-			read, err := rows.ReadRows(buf)
-			kept := buf[:0:0]
-			for _, row := range buf[:read] {
-				line++
-				if next < c.docs.Len() && c.doc(next).place == (place{n, line}) {
-					if _, ok := more(next); ok {
-						kept = append(kept, row)
-					}
-					next++
-				}
-			}
-			if _, err := out.WriteRows(kept); err != nil {
-				return next, err
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return next, fmt.Errorf("%s:%d: %w", s.path, line, errors.Join(err, rows.Close()))
-			}
-		}
-		if err := errors.Join(rows.Close(), out.Flush()); err != nil {
-			return next, err
-		}
-	}
-	return next, nil
-}
-
-// compressionOf returns the compression of the first column of a file.
-func compressionOf(p *parquet.File) compress.Codec {
-	for _, g := range p.Metadata().RowGroups {
-		for _, column := range g.Columns {
-			return parquet.LookupCompressionCodec(column.MetaData.Codec)
-		}
-	}
-	return &parquet.Snappy
 }

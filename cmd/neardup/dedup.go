@@ -163,8 +163,8 @@ func (c *collection) createResults(o *options, outs *cli.Outputs, stdout io.Writ
 			return to, err
 		}
 	}
-	if f := outFormat(o.annotate); o.annotate != "" && f != "csv" && f != "tsv" && f != "xlsx" && f != "jsonl" {
-		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx or .jsonl", o.annotate)
+	if o.annotate != "" && outFormat(o.annotate) == "lines" {
+		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet or .jsonl", o.annotate)
 	}
 	return to, nil
 }

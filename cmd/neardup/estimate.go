@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file estimates what a call would cost (--estimate). It takes a sample of the inputs, runs every method
@@ -137,8 +138,12 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 			} else if s.format == "json" {
 				line.Write(oneLine(it.raw))
 				line.WriteByte('\n')
-			} else if failed = writeJSON(&line, &it, s, o.cols, nil, nil); failed != nil {
-				return false
+			} else {
+				var fields rows.Struct
+				if fields, failed = it.typed(s, o.cols); failed != nil {
+					return false
+				}
+				line.Write(append(rows.AppendJSON(nil, fields), '\n'))
 			}
 			taken += int64(line.Len())
 			written += int64(line.Len())

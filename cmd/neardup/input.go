@@ -13,7 +13,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/parquet-go/parquet-go"
+
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file finds the input files and reads items from them: lines of JSON or text, rows of tables, or
@@ -55,7 +58,12 @@ type item struct {
 	place
 	raw []byte   // a value of JSON, a line of text, or a whole text
 	row []string // a row of a table; source.header says what its columns are
-	old *saved   // a saved fingerprint
+
+	values  []rows.Value // the same with types, if they are asked for; source.header.fields says what they are
+	parquet parquet.Row  // the same of a Parquet file
+	group   int32        // and the row group that it is in, from 1
+
+	old *saved // a saved fingerprint
 	err error
 
 	block  *[]byte // what raw is a part of; nil if nothing else is
@@ -74,6 +82,7 @@ type columns struct {
 	headerRow                 int    // of a workbook; 0 for the first row that is not empty
 	isRecord                  bool   // documents are records, which have no text
 	all                       bool   // all columns of a row are needed, not only those of the document
+	typed                     bool   // with their types
 }
 
 // texts returns the fields that make the text.

@@ -153,7 +153,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("%q: status %d, stdout %q, stderr %q", args, status, stdout, stderr)
 		}
 	}
-	for _, args := range [][]string{{"missing.jsonl"}, {"--tokenizer", "nope", "x.jsonl"}, {"--against", "no.csv", "x.jsonl"}, {"--out", "o.csv", "x.jsonl"}, {"--out", "no/o.jsonl", "x.jsonl"}, {"empty"}} {
+	for _, args := range [][]string{{"missing.jsonl"}, {"--tokenizer", "nope", "x.jsonl"}, {"--against", "no.csv", "x.jsonl"}, {"--out", "o.txt", "x.jsonl"}, {"--out", "no/o.jsonl", "x.jsonl"}, {"empty"}} {
 		if status, _, stderr := runIn(t, map[string]string{"x.jsonl": three, "empty/x.dat": ""}, "", args...); status != 1 || !strings.HasPrefix(stderr, "neardup: ") {
 			t.Errorf("%q: status %d, stderr %q", args, status, stderr)
 		}

@@ -217,25 +217,6 @@ func (s *source) sum() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// writeJSON writes a row or a text as a JSON object on one line. Columns keep their order.
-func writeJSON(w io.Writer, it *item, s *source, cols columns, added, more []string) error {
-	names, values := []string{cols.id, cols.texts()[0]}, []string(nil)
-	if it.row != nil {
-		names, values = s.header.names, it.row
-	} else {
-		d, err := it.parse(s, cols, &decoder{})
-		if err != nil {
-			return err
-		}
-		values = []string{d.id, d.text}
-	}
-	line, err := withFields([]byte("{}"), slices.Concat(names, added), slices.Concat(values, more))
-	if err == nil {
-		_, err = w.Write(append(line, '\n'))
-	}
-	return err
-}
-
 // withFields adds fields with texts to a JSON object.
 func withFields(object []byte, names, values []string) ([]byte, error) {
 	line := slices.Clone(bytes.TrimRight(object, " \t\r\n"))

@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file reads and writes Parquet. Of each row only the columns that are needed are read.
@@ -42,6 +44,11 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 		}
 	}
 	groups := p.RowGroups()
+	if cols.typed {
+		s.header.parquet, s.header.compression, s.header.reader = p.Schema(), compressionOf(p), rows.NewParquetReader(p.Schema())
+		s.header.fields = s.header.reader.Names()
+		return s.readRows(groups, at, yield)
+	}
 	chunks := make([]chan parquetChunk, len(groups))
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
@@ -89,6 +96,37 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 	return nil
 }
 
+// readRows yields whole rows of all groups. Their values are made when they are asked for.
+func (s *source) readRows(groups []parquet.RowGroup, at func(int32) item, yield func(item) bool) (err error) {
+	line := int32(0)
+	defer s.recoveredAt(&line, &err)
+	buf := make([]parquet.Row, 64)
+	for n, group := range groups {
+		from := group.Rows()
+		for {
+			read, err := from.ReadRows(buf)
+			for _, row := range buf[:read] {
+				line++
+				it := at(line)
+				it.parquet, it.group = row.Clone(), int32(n+1)
+				if !yield(it) {
+					return from.Close()
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return fmt.Errorf("%s:%d: %w", s.path, line, errors.Join(err, from.Close()))
+			}
+		}
+		if err := from.Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // A parquetChunk is some rows of a row group, or what is wrong with the next ones.
 type parquetChunk struct {
 	items []item
@@ -128,6 +166,13 @@ func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int,
 	}
 	emit(parquetChunk{items, nil})
 	return nil
+}
+
+// recoveredAt is recovered at the line where the work is.
+func (s *source) recoveredAt(line *int32, err *error) {
+	if wrong := recover(); wrong != nil {
+		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.path, *line, wrong)
+	}
 }
 
 // recovered turns a panic into an error. line is where the work began.

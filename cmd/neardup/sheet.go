@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file reads workbooks of Excel and LibreOffice (.xlsx).
@@ -14,16 +16,25 @@ import (
 // mostUnzipped bounds what a workbook may become when it is unzipped.
 const mostUnzipped = 8 << 30
 
-// readSheet is read for a sheet of a workbook. The line of an item is the number of its row.
-func (s *source) readSheet(r io.Reader, at func(int32) item, cols columns, yield func(item) bool) error {
+// openBook opens the workbook of a source. r is what the caller reads otherwise.
+func (s *source) openBook(r io.Reader) (*excelize.File, error) {
 	file, size, done, err := s.file(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer done()
 	book, err := excelize.OpenReader(io.NewSectionReader(file, 0, size), excelize.Options{UnzipSizeLimit: mostUnzipped, UnzipXMLSizeLimit: 64 << 20})
 	if err != nil {
-		return fmt.Errorf("%s:1: %w", s.path, err)
+		return nil, fmt.Errorf("%s:1: %w", s.path, err)
+	}
+	return book, nil
+}
+
+// readSheet is read for a sheet of a workbook. The line of an item is the number of its row.
+func (s *source) readSheet(r io.Reader, at func(int32) item, cols columns, yield func(item) bool) error {
+	book, err := s.openBook(r)
+	if err != nil {
+		return err
 	}
 	defer book.Close()
 	sheets := book.GetSheetList()
@@ -36,44 +47,55 @@ func (s *source) readSheet(r io.Reader, at func(int32) item, cols columns, yield
 			s.note("only the sheet %q is read, of %q; --sheet takes another one", sheet, sheets)
 		}
 	}
-	rows, err := book.Rows(sheet)
+	cells, err := book.Rows(sheet)
 	if err != nil {
 		return fmt.Errorf("%s:1: %w; its sheets are %q", s.path, err, sheets)
 	}
-	defer rows.Close()
-	var names []string
-	for line := int32(1); rows.Next(); line++ {
-		row, err := rows.Columns()
+	defer cells.Close()
+	var typed *rows.SheetReader
+	if cols.typed {
+		if typed, err = rows.NewSheetReader(book, sheet); err != nil {
+			return fmt.Errorf("%s:1: %w", s.path, err)
+		}
+	}
+	s.header = nil
+	for line := int32(1); cells.Next(); line++ {
+		row, err := cells.Columns()
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", s.path, line, err)
 		}
-		isEmpty := strings.Join(row, "") == ""
-		switch {
-		case names == nil && (cols.headerRow == 0 && isEmpty || int(line) < cols.headerRow):
-		case names == nil:
-			names = row
-			if s.header, err = s.newHeader(names, cols); err != nil {
-				return err
+		if isEmpty := strings.Join(row, "") == ""; s.header == nil {
+			if (cols.headerRow > 0 || !isEmpty) && int(line) >= cols.headerRow {
+				if s.header, err = s.newHeader(row, cols); err != nil {
+					return err
+				}
+				s.header.sheet, s.header.line = sheet, line
 			}
-		case isEmpty:
-		default:
-			it := at(line)
-			for len(row) < len(names) { // the library leaves out empty cells at the end
-				row = append(row, "")
-			}
-			if it.row = row; len(row) > len(names) {
-				it.row, it.err = nil, errors.New("the row has more cells than the header")
-			}
-			if !yield(it) {
-				return nil
-			}
+		} else if !isEmpty && !yield(s.rowOf(at(line), row, typed)) {
+			return nil
 		}
 	}
-	if err := rows.Error(); err != nil {
+	if err := cells.Error(); err != nil {
 		return fmt.Errorf("%s:1: %w", s.path, err)
 	}
-	if names == nil {
+	if s.header == nil {
 		return fmt.Errorf("%s:1: the sheet %q has no header", s.path, sheet)
 	}
 	return nil
+}
+
+// rowOf gives an item the cells of its row, and their values if typed is not nil.
+func (s *source) rowOf(it item, row []string, typed *rows.SheetReader) item {
+	names := len(s.header.names)
+	for len(row) < names { // the library leaves out empty cells at the end
+		row = append(row, "")
+	}
+	if len(row) > names {
+		it.err = errors.New("the row has more cells than the header")
+		return it
+	}
+	if it.row = row; typed != nil {
+		it.values, it.err = typed.Read(int(it.line), names)
+	}
+	return it
 }

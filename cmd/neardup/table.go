@@ -7,6 +7,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file reads tables of text: CSV, and the like with other separators. A table has a header, which names its
@@ -15,17 +20,32 @@ import (
 // A header says which columns of a table have the fields of a document.
 type header struct {
 	names    []string
-	id       int   // -1: the place of a row is its id
-	text     []int // in the order of --text
-	title    int   // -1 if there is none
-	metadata []int // in the order of columns.metadataNames
+	fields   []string // of an item with values; otherwise the same
+	id       int      // -1: the place of a row is its id
+	text     []int    // in the order of --text
+	title    int      // -1 if there is none
+	metadata []int    // in the order of columns.metadataNames
 
 	separator rune // of a table of text
+
+	sheet string // of a workbook
+	line  int32  // of the header in it
+
+	parquet     *parquet.Schema
+	reader      *rows.ParquetReader // for one goroutine
+	compression compress.Codec
+}
+
+// hasTwins reports whether two columns have the same name.
+func (h *header) hasTwins() bool {
+	names := slices.Clone(h.fields)
+	slices.Sort(names)
+	return len(slices.Compact(names)) < len(h.fields)
 }
 
 // newHeader finds the columns of the fields.
 func (s *source) newHeader(names []string, cols columns) (*header, error) {
-	h := &header{names: names, title: -1}
+	h := &header{names: names, fields: names, title: -1}
 	find := func(name string) (at int, err error) {
 		at = slices.Index(names, name)
 		if at >= 0 && slices.Contains(names[at+1:], name) {

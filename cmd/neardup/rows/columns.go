@@ -1,0 +1,189 @@
+package rows
+
+import (
+	"strconv"
+	"strings"
+)
+
+// This file finds the columns of rows, in the order in which they first occur, and a type for each that holds all its values.
+
+// Columns are the columns of rows.
+type Columns struct {
+	names []string
+	at    map[string]int
+	types []columnType
+	rows  int
+}
+
+// Names returns the names of the columns. They must not be changed.
+func (c *Columns) Names() []string { return c.names }
+
+// Len returns how many rows were added.
+func (c *Columns) Len() int { return c.rows }
+
+// Name takes note of columns that may have no values.
+func (c *Columns) Name(names []string) {
+	for _, name := range names {
+		c.find(name)
+	}
+}
+
+// Add takes note of a row.
+func (c *Columns) Add(row Struct) {
+	c.rows++
+	for _, f := range row {
+		c.types[c.find(f.Name)].add(f.Value)
+	}
+}
+
+// find returns the number of a column, which is a new one if there is none.
+func (c *Columns) find(name string) int {
+	i, ok := c.at[name]
+	if !ok {
+		if c.at == nil {
+			c.at = map[string]int{}
+		}
+		i = len(c.names)
+		c.at[name] = i
+		c.names, c.types = append(c.names, name), append(c.types, columnType{})
+	}
+	return i
+}
+
+// Values returns the values of a row in the order of the columns, nil for those that it lacks. They are in buf, which grows.
+func (c *Columns) Values(row Struct, buf []Value) []Value {
+	buf = append(buf[:0], make([]Value, len(c.names))...)
+	for _, f := range row {
+		if i, ok := c.at[f.Name]; ok {
+			buf[i] = f.Value
+		}
+	}
+	return buf
+}
+
+// A kind is what the values of a column have in common.
+type kind uint8
+
+const (
+	nulls kind = iota
+	bools
+	integers // of 64 bits
+	floats
+	instants
+	locals
+	dates
+	clocks
+	binaries
+	texts
+	lists
+	structs
+	mixed // values of several kinds, written as text
+)
+
+// A columnType is the type of a column, or of the elements of a list.
+type columnType struct {
+	kind   kind
+	of     *columnType // the elements of lists
+	fields *Columns    // the fields of structs
+
+	// Of numbers that are not all integers of 64 bits:
+	isLossy       bool // some have more digits than a float
+	isFloat       bool // some are floats already
+	whole, behind int  // how many digits they have at most, before and behind the point
+}
+
+// mostDigits is how many digits a decimal number of Parquet may have.
+const mostDigits = 38
+
+// isDecimal reports whether numbers are decimal ones, since floats would lose digits.
+func (t *columnType) isDecimal() bool {
+	return t.kind == floats && t.isLossy && !t.isFloat && t.whole+t.behind <= mostDigits
+}
+
+// addNumber takes note of a number.
+func (t *columnType) addNumber(n Number) {
+	text := strings.TrimPrefix(string(n), "-")
+	if strings.ContainsAny(text, "eE") {
+		t.isFloat = true
+		return
+	}
+	whole, behind, has := strings.Cut(text, ".")
+	t.whole, t.behind = max(t.whole, len(whole)), max(t.behind, len(behind))
+	if has {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	x, _ := strconv.ParseFloat(text, 64)
+	t.isLossy = t.isLossy || strconv.FormatFloat(x, 'f', -1, 64) != text
+}
+
+// kindOf returns the kind of a value. A number that is no integer of 64 bits is a float, as it is for whoever reads JSON.
+func kindOf(v Value) kind {
+	switch v := v.(type) {
+	case nil:
+		return nulls
+	case bool:
+		return bools
+	case Number:
+		if _, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return integers
+		}
+		return floats
+	case float64:
+		return floats
+	case Time:
+		return instants + kind(v.Form)
+	case []byte:
+		return binaries
+	case List:
+		return lists
+	case Struct:
+		return structs
+	}
+	return texts
+}
+
+// add takes note of a value.
+func (t *columnType) add(v Value) {
+	k := kindOf(v)
+	switch {
+	case k == nulls || k == t.kind:
+	case t.kind == nulls:
+		t.kind = k
+	case min(k, t.kind) == integers && max(k, t.kind) == floats:
+		t.kind = floats
+	default:
+		t.kind = mixed
+	}
+	switch v := v.(type) {
+	case Number:
+		t.addNumber(v)
+	case float64:
+		t.isFloat = true
+	case List:
+		if t.of == nil {
+			t.of = &columnType{}
+		}
+		for _, x := range v {
+			t.of.add(x)
+		}
+	case Struct:
+		if t.fields == nil {
+			t.fields = &Columns{}
+		}
+		t.fields.Add(v)
+	}
+}
+
+// isPlain reports whether a column of this type holds its values as they are, not as text. Numbers that neither floats nor decimal numbers can
+// hold are texts.
+func (t *columnType) isPlain() bool {
+	switch t.kind {
+	case nulls, texts, mixed:
+		return false
+	case floats:
+		return !t.isLossy || t.isDecimal()
+	case structs: // Parquet has no struct without fields
+		return len(t.fields.names) > 0
+	}
+	return true
+}

@@ -1,0 +1,211 @@
+// Package rows has the values of rows with their types, so that what one format of tables holds can be written in another one.
+//
+//	rows.go     the values, as text for a cell, and as JSON
+//	columns.go  the columns of rows that have no header, and their types
+//	parquet.go  values of Parquet, both ways
+//	sheet.go    cells of workbooks, both ways
+//
+// What a format cannot hold is written by a rule: in a cell of text, a list and a struct are JSON, bytes are base64, null is empty, and times
+// are as in ISO 8601. JSON has times and bytes as the same texts, and numbers that are none, such as NaN, as texts.
+package rows
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// A Value is one of: nil for null, bool, [Number], float64, [Time], []byte, string, [List], [Struct].
+type Value any
+
+// A Number is an integer or a decimal number, as it is spelled in JSON, so that no digit of it is lost.
+type Number string
+
+// A List is some values.
+type List []Value
+
+// A Struct is fields in their order.
+type Struct []Field
+
+// A Field is a named value.
+type Field struct {
+	Name  string
+	Value Value
+}
+
+// A Time is a point in time, or a part of one.
+type Time struct {
+	At   time.Time // in UTC
+	Form Form
+}
+
+// A Form says what of a time is known.
+type Form uint8
+
+const (
+	Instant Form = iota // a point in time, in UTC
+	Local               // a date and a time of day, of no time zone
+	Date                // a date
+	Clock               // a time of day
+)
+
+// layouts are the forms in ISO 8601, with as many digits of seconds as there are.
+var layouts = [...]string{Instant: "2006-01-02T15:04:05.999999999Z", Local: "2006-01-02T15:04:05.999999999", Date: time.DateOnly, Clock: "15:04:05.999999999"}
+
+// String returns the time in ISO 8601.
+func (t Time) String() string { return t.At.UTC().Format(layouts[t.Form]) }
+
+// Text returns a value as the text of a cell.
+func Text(v Value) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case bool:
+		return strconv.FormatBool(v)
+	case Number:
+		return string(v)
+	case float64:
+		return formatFloat(v)
+	case Time:
+		return v.String()
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case string:
+		return v
+	}
+	return string(AppendJSON(nil, v))
+}
+
+// AppendJSON appends a value as JSON.
+func AppendJSON(b []byte, v Value) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case Number:
+		return append(b, v...)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return appendText(b, Text(v))
+		}
+		return append(b, formatFloat(v)...)
+	case string:
+		return appendText(b, v)
+	case List:
+		b = append(b, '[')
+		for i, x := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendJSON(b, x)
+		}
+		return append(b, ']')
+	case Struct:
+		b = append(b, '{')
+		for i, f := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendJSON(append(appendText(b, f.Name), ':'), f.Value)
+		}
+		return append(b, '}')
+	}
+	return appendText(b, Text(v))
+}
+
+// formatFloat returns the fewest digits that are this number, with an exponent if it is very large or small.
+func formatFloat(x float64) string {
+	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
+}
+
+// appendText appends a string of JSON. Unlike [json.Marshal], it leaves signs of HTML as they are.
+func appendText(b []byte, text string) []byte {
+	var to bytes.Buffer
+	e := json.NewEncoder(&to)
+	e.SetEscapeHTML(false)
+	e.Encode(text) // a string is always encoded
+	return append(b, bytes.TrimSuffix(to.Bytes(), []byte("\n"))...)
+}
+
+// ParseJSON returns the value of a text of JSON. Of several fields with one name, the last one counts.
+func ParseJSON(text []byte) (Value, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	v, err := decode(d)
+	if err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return v, nil
+		}
+		err = fmt.Errorf("not JSON: something stands behind the value")
+	}
+	return nil, err
+}
+
+// decode reads the next value.
+func decode(d *json.Decoder) (Value, error) {
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch t := t.(type) {
+	case json.Number:
+		return Number(t), nil
+	case json.Delim:
+		if t == '[' {
+			return decodeList(d)
+		}
+		return decodeStruct(d)
+	}
+	return t, nil // nil, bool or string
+}
+
+// decodeList reads the rest of a list.
+func decodeList(d *json.Decoder) (Value, error) {
+	list := List{}
+	for d.More() {
+		v, err := decode(d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := d.Token()
+	return list, err
+}
+
+// decodeStruct reads the rest of an object.
+func decodeStruct(d *json.Decoder) (Value, error) {
+	fields, at := Struct{}, map[string]int{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		v, err := decode(d)
+		if err != nil {
+			return nil, err
+		}
+		f := Field{name.(string), v}
+		if i, ok := at[f.Name]; ok {
+			fields[i] = f
+			continue
+		}
+		at[f.Name] = len(fields)
+		fields = append(fields, f)
+	}
+	_, err := d.Token()
+	return fields, err
+}
+
+// isText reports whether bytes may be a text.
+func isText(b []byte) bool { return utf8.Valid(b) }

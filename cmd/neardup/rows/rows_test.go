@@ -1,0 +1,334 @@
+package rows
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/xuri/excelize/v2"
+)
+
+// A maker makes random values.
+type maker struct{ *rand.Rand }
+
+// one returns a value of a kind.
+func (m maker) one(k kind, depth int) Value {
+	if m.IntN(4) == 0 {
+		return nil
+	}
+	at := time.UnixMicro(m.Int64N(1<<52) - 1<<51).UTC()
+	switch k {
+	case bools:
+		return m.IntN(2) == 0
+	case integers:
+		return Number(fmt.Sprint(m.Int64() - 1<<62))
+	case floats:
+		switch m.IntN(12) {
+		case 0:
+			return Number(fmt.Sprintf("%d.%d", m.Int64()-1<<62, m.IntN(1000)))
+		case 1:
+			return Number(fmt.Sprintf("-0.%020d", m.IntN(1e9)))
+		case 2:
+			return Number("18446744073709551615")
+		}
+		if m.Uint64()%2 == 0 {
+			return Number(fmt.Sprint(float64(m.IntN(1e6)) / 64))
+		}
+		return m.NormFloat64()
+	case instants:
+		return Time{at, Instant}
+	case locals:
+		return Time{at, Local}
+	case dates:
+		return Time{at.Truncate(24 * time.Hour), Date}
+	case clocks:
+		return Time{time.UnixMicro(m.Int64N(86_400_000_000)).UTC(), Clock}
+	case binaries:
+		return []byte{0xFF, byte(m.IntN(256))}
+	case lists:
+		list := List{}
+		of := m.kind(depth)
+		for range m.IntN(4) {
+			list = append(list, m.one(of, depth-1))
+		}
+		return list
+	case structs:
+		return m.row(m.IntN(3), depth-1)
+	}
+	return fmt.Sprintf("text %d \"<é>\n", m.IntN(100))
+}
+
+// kind returns a kind, whose depth is bounded.
+func (m maker) kind(depth int) kind {
+	k := bools + kind(m.IntN(int(mixed-bools)))
+	if k >= lists && depth == 0 {
+		return texts
+	}
+	return k
+}
+
+// row returns some fields.
+func (m maker) row(n, depth int) Struct {
+	row := Struct{}
+	for i := range n {
+		if m.IntN(5) > 0 {
+			row = append(row, Field{fmt.Sprint("f", i), m.one(m.kind(depth), depth)})
+		}
+	}
+	return row
+}
+
+// as returns what a column holds of a value: fields of structs in the order of all, and what does not fit as text.
+func (t *columnType) as(v Value) Value {
+	if v == nil {
+		return nil
+	}
+	if !t.isPlain() {
+		return Text(v)
+	}
+	switch v := v.(type) {
+	case List:
+		list := List{}
+		for _, x := range v {
+			list = append(list, t.of.as(x))
+		}
+		return list
+	case Struct:
+		row := Struct{}
+		for i, x := range t.fields.Values(v, nil) {
+			row = append(row, Field{t.fields.names[i], t.fields.types[i].as(x)})
+		}
+		return row
+	case Number:
+		if t.isDecimal() {
+			whole, behind, _ := strings.Cut(string(v), ".")
+			if t.behind > 0 {
+				whole += "." + behind + strings.Repeat("0", t.behind-len(behind))
+			}
+			return Number(whole)
+		}
+		if t.kind == floats {
+			var x float64
+			fmt.Sscan(string(v), &x)
+			return x
+		}
+	}
+	return v
+}
+
+// TestParquet writes random rows, with lists and structs in each other, and reads them again.
+func TestParquet(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		m := maker{rand.New(rand.NewPCG(seed, 1))}
+		kinds := make([]kind, 1+m.IntN(5))
+		for i := range kinds {
+			kinds[i] = m.kind(3)
+		}
+		var c Columns
+		var all []Struct
+		for range m.IntN(40) {
+			row := Struct{}
+			for i, k := range kinds {
+				if m.IntN(30) == 0 {
+					k = m.kind(3) // another kind in one column
+				}
+				row = append(row, Field{fmt.Sprint("column ", len(kinds)-i), m.one(k, 3)})
+			}
+			c.Add(row)
+			all = append(all, row)
+		}
+		if len(all) == 0 {
+			continue
+		}
+		var file bytes.Buffer
+		w := parquet.NewWriter(&file, c.Schema())
+		for _, row := range all {
+			if _, err := w.WriteRows([]parquet.Row{c.AppendRow(nil, c.Values(row, nil))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := NewParquetReader(p.Schema())
+		if !slices.Equal(r.Names(), c.Names()) {
+			t.Fatalf("seed %d: columns %q instead of %q", seed, r.Names(), c.Names())
+		}
+		n := 0
+		for _, group := range p.RowGroups() {
+			from := group.Rows()
+			buf := make([]parquet.Row, 7)
+			for {
+				read, err := from.ReadRows(buf)
+				for _, row := range buf[:read] {
+					got, want := r.Read(row), c.Values(all[n], nil)
+					for i := range want {
+						if want := c.types[i].as(want[i]); !reflect.DeepEqual(got[i], want) {
+							t.Fatalf("seed %d, row %d, column %d: %#v instead of %#v", seed, n, i, got[i], want)
+						}
+					}
+					n++
+				}
+				if err != nil {
+					break
+				}
+			}
+			from.Close()
+		}
+		if n != len(all) {
+			t.Fatalf("seed %d: %d rows instead of %d", seed, n, len(all))
+		}
+	}
+}
+
+// TestJSON: what is written as JSON is JSON, and comes back as it was, as far as JSON has it.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`null`, `true`, `-1.50`, `12345678901234567890`, `1e400`, `"a<b>& \" \\ é \n"`, `[]`, `{}`, `[1,[null,{"b":[],"a":{"c":false}}],"x"]`,
+	} {
+		v, err := ParseJSON([]byte(text))
+		if got := string(AppendJSON(nil, v)); err != nil || got != text {
+			t.Errorf("%s became %s, %v", text, got, err)
+		}
+	}
+	v, err := ParseJSON([]byte(`{"a":1,"b":2,"a":3}`))
+	if got := string(AppendJSON(nil, v)); err != nil || got != `{"a":3,"b":2}` {
+		t.Errorf("two fields of one name became %s, %v", got, err)
+	}
+	for _, bad := range []string{``, `{`, `[1`, `{"a"}`, `1 2`, `{"a":1}}`, `nul`} {
+		if v, err := ParseJSON([]byte(bad)); err == nil {
+			t.Errorf("%q became %v", bad, v)
+		}
+	}
+	for seed := range uint64(200) {
+		m := maker{rand.New(rand.NewPCG(seed, 2))}
+		row := m.row(6, 3)
+		if text := AppendJSON(nil, row); !json.Valid(text) {
+			t.Errorf("%#v became %s", row, text)
+		}
+	}
+}
+
+// FuzzParseJSON: what is read and written is read the same again.
+func FuzzParseJSON(f *testing.F) {
+	for _, text := range []string{`{"a":[1,2.50,"x",null,true,{"b":{}}]}`, `[[[[]]]]`, `"\ud800"`, `{"a":1,"a":{}}`, `-0`, `1E+2`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		v, err := ParseJSON(text)
+		if (err == nil) != json.Valid(text) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if err != nil {
+			return
+		}
+		again, err := ParseJSON(AppendJSON(nil, v))
+		if err != nil || !reflect.DeepEqual(v, again) {
+			t.Fatalf("%q: %#v became %#v, %v", text, v, again, err)
+		}
+	})
+}
+
+// TestSheet writes values into a workbook and reads them again.
+func TestSheet(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 28, 23, 59, 58, 0, time.UTC)
+	written := []Value{true, Number("42"), Number("-1.50"), 0.1, Time{at, Local}, Time{at.Truncate(24 * time.Hour), Date}, Time{time.Date(1970, 1, 1, 6, 7, 8, 0, time.UTC), Clock},
+		"=1+1", "007", nil, List{Number("1"), "x"}, Time{at, Instant}, Number("12345678901234567890"), []byte{255}}
+	want := []string{"true", "42", "-1.5", "0.1", "2026-02-28T23:59:58", "2026-02-28", "06:07:08", "=1+1", "007", "", `[1,"x"]`, "2026-02-28T23:59:58Z", "12345678901234567890", "/w=="}
+	header := make([]string, len(written))
+	for i := range header {
+		header[i] = fmt.Sprint("column ", i)
+	}
+	const rows = 150 // more than show the widths
+	w, err := NewSheetWriter(header, rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range rows {
+		if err := w.Write(written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	book, err := w.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := book.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	if book, err = excelize.OpenReader(&file); err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	r, err := NewSheetReader(book, "Sheet1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []int{2, rows + 1} {
+		got, err := r.Read(row, len(written))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got {
+			if Text(v) != want[i] {
+				t.Errorf("%#v became %#v", written[i], v)
+			}
+		}
+	}
+	if shown, _ := book.GetCellValue("Sheet1", "C2"); shown != "-1.50" {
+		t.Errorf("-1.50 is shown as %s", shown)
+	}
+	if f, _ := book.GetCellFormula("Sheet1", "H2"); f != "" {
+		t.Errorf("a text became the formula %s", f)
+	}
+	panes, err := book.GetPanes("Sheet1")
+	if err != nil || !panes.Freeze || panes.YSplit != 1 {
+		t.Errorf("the header is not frozen: %+v, %v", panes, err)
+	}
+	if names := book.GetDefinedName(); len(names) != 1 || !strings.HasSuffix(names[0].RefersTo, "$A$1:$N$151") {
+		t.Errorf("the filter is %+v", names)
+	}
+	if width, _ := book.GetColWidth("Sheet1", "L"); width != 22 {
+		t.Errorf("a column of 20 characters has the width %v", width)
+	}
+	for _, bad := range []string{"a\x01b", strings.Repeat("é", MostCell+1)} {
+		w, err := NewSheetWriter([]string{"a"}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = w.Write([]Value{bad}); err == nil {
+			_, err = w.End()
+		}
+		if err == nil || !strings.Contains(err.Error(), "row 2: ") {
+			t.Errorf("%.10q: %v", bad, err)
+		}
+	}
+}
+
+// TestFormats of numbers: which are dates, and which are not.
+func TestFormats(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]form{
+		"yyyy-mm-dd": {true, Date}, `[$-409]d\-mmm\-yy;@`: {true, Date}, "dd/mm/yyyy hh:mm": {true, Local}, "[h]:mm:ss": {true, Clock}, "mm:ss.0": {true, Clock},
+		"0.00": {}, "General": {}, `0.0 "days"`: {}, "#,##0 [$€-407]": {}, "[Red]0": {}, `0\d`: {}, "@": {}, `yyyy"年"m"月"d"日"`: {true, Date},
+	} {
+		if got := formOfCode(code); got != want {
+			t.Errorf("%s is %+v", code, got)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/xuri/excelize/v2"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
+)
+
+// This file writes workbooks: a new one with the documents of any sources, or the one workbook that was read, without the rows that are removed.
+
+// A sheetOut writes a new workbook with one sheet.
+type sheetOut struct {
+	target
+	to      *rows.SheetWriter
+	columns *rows.Columns
+	values  []rows.Value
+}
+
+func newSheetOut(to target, columns *rows.Columns) (writer, error) {
+	sheet, err := rows.NewSheetWriter(slices.Concat(columns.Names(), to.added), columns.Len())
+	return &sheetOut{target: to, to: sheet, columns: columns}, err
+}
+
+func (o *sheetOut) write(s *source, it *item, more []string) error {
+	fields, err := it.typed(s, o.cols)
+	if err != nil {
+		return err
+	}
+	o.values = o.columns.Values(fields, o.values)
+	for _, text := range more {
+		var v rows.Value // an empty text is an empty cell
+		if text != "" {
+			v = text
+		}
+		o.values = append(o.values, v)
+	}
+	return o.named(o.to.Write(o.values))
+}
+
+// named says which file cannot be written.
+func (o *sheetOut) named(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%s: %w", o.path, err)
+	}
+	return err
+}
+
+func (o *sheetOut) end() error {
+	book, err := o.to.End()
+	defer book.Close()
+	if err != nil {
+		return o.named(err)
+	}
+	return book.Write(o.w)
+}
+
+// mostRemoved bounds the rows times the rows that are removed from a workbook, since all formulas are looked at for each: a minute, for ten
+// columns. Beyond that a new workbook is written, in which formulas are their values.
+const mostRemoved = 20_000_000
+
+// A bookOut writes the workbook that was read: rows are removed from one sheet, and columns added to it. All else stays as it is: types,
+// formulas, widths, formats, and other sheets.
+type bookOut struct {
+	target
+	book    *excelize.File
+	sheet   string
+	columns int
+	line    int // of the header
+	removed []int
+}
+
+func (o *bookOut) begin(s *source) error {
+	if err := newColumns(s, o.added, o.path); err != nil {
+		return err
+	}
+	book, err := s.openBook(nil)
+	if err != nil {
+		return err
+	}
+	o.book, o.sheet, o.columns, o.line = book, s.header.sheet, len(s.header.names), int(s.header.line)
+	return o.put(o.line, o.added)
+}
+
+// put writes texts behind a row.
+func (o *bookOut) put(row int, texts []string) error {
+	for i, text := range texts {
+		cell, err := excelize.CoordinatesToCellName(o.columns+i+1, row)
+		if err != nil {
+			return err
+		}
+		if text == "" {
+			continue
+		}
+		if err := o.book.SetCellStr(o.sheet, cell, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *bookOut) write(_ *source, it *item, more []string) error { return o.put(int(it.line), more) }
+
+func (o *bookOut) drop(_ *source, it *item) { o.removed = append(o.removed, int(it.line)) }
+
+func (o *bookOut) end() error {
+	if o.book == nil {
+		return nil
+	}
+	defer o.book.Close()
+	for _, row := range slices.Backward(o.removed) { // those behind it move up
+		if err := o.book.RemoveRow(o.sheet, row); err != nil {
+			return fmt.Errorf("%s: row %d cannot be removed: %w", o.path, row, err)
+		}
+	}
+	return o.book.Write(o.w)
+}
