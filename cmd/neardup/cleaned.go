@@ -43,8 +43,11 @@ func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i 
 	switch format := outFormat(to.path); {
 	case format == "parquet" && isAll("parquet"):
 		return &parquetCopy{target: to}, nil
-	case format == "xlsx" && len(sources) == 1 && isAll("xlsx") && c.docs.Len()*c.duplicates() <= mostRemoved:
-		return &bookOut{target: to}, nil
+	case format == "xlsx" && len(sources) == 1 && isAll("xlsx"):
+		if len(to.added) > 0 || c.docs.Len()*c.duplicates() <= mostRemoved {
+			return &bookOut{target: to}, nil
+		}
+		fmt.Fprintf(c.errors, "neardup: %s is a new workbook with the values of formulas: to remove %d of %d rows from %s would take long\n", to.path, c.duplicates(), c.docs.Len(), sources[0].path)
 	case !needsColumns(to.path, sources):
 		return newWriter(to, nil)
 	}

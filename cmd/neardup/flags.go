@@ -38,8 +38,8 @@ type textFlags struct {
 
 // outputFlags say what to write.
 type outputFlags struct {
-	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl; .csv, .tsv or .xlsx for rows of tables; .parquet for rows of Parquet files; .txt for lines. It may end in .gz or .zst, and so may the others."`
-	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, or .jsonl."`
+	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx or .parquet for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
+	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet or .jsonl."`
 	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, or with tabs between and no header."`
 	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, or with a tab between."`
 	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, and with which settings and from which inputs (by SHA-256) that was found; as .csv or .jsonl."`

@@ -57,9 +57,9 @@ func (o *sheetOut) end() error {
 	return book.Write(o.w)
 }
 
-// mostRemoved bounds the rows times the rows that are removed from a workbook, since all formulas are looked at for each: a minute, for ten
-// columns. Beyond that a new workbook is written, in which formulas are their values.
-const mostRemoved = 20_000_000
+// mostRemoved bounds the rows times the rows that are removed from a workbook, since all formulas are looked at for each: half a minute, for ten
+// columns. Beyond that a new workbook is written.
+const mostRemoved = 5_000_000
 
 // A bookOut writes the workbook that was read: rows are removed from one sheet, and columns added to it. All else stays as it is: types,
 // formulas, widths, formats, and other sheets.

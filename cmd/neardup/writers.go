@@ -136,6 +136,12 @@ func (o *csvOut) header(names []string) error {
 	if o.columns != nil || o.added != nil {
 		o.w.WriteString("\ufeff") // Excel takes a file without it for one in the encoding of the country
 	}
+	if o.columns != nil {
+		names = slices.Clone(names)
+		for i := range names {
+			names[i] = harmless(names[i])
+		}
+	}
 	return o.rows.Write(slices.Concat(names, o.added))
 }
 
