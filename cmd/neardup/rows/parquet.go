@@ -276,11 +276,7 @@ func day(v parquet.Value) Time { return Time{time.Unix(int64(v.Int32())*86_400, 
 // instant returns the time after so many units since 1970.
 func instant(n int64, unit time.Duration) time.Time {
 	per := int64(time.Second / unit)
-	second := n / per
-	if n%per < 0 {
-		second--
-	}
-	return time.Unix(second, (n-second*per)*int64(unit)).UTC()
+	return time.Unix(n/per, n%per*int64(unit)).UTC()
 }
 
 // sized returns an integer, which may be one without a sign.
