@@ -19,7 +19,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
-	"github.com/neardup/neardup/internal/slots"
 )
 
 // This file has the documents of a call: how they are loaded by several workers, how they are
@@ -37,10 +36,12 @@ type collection struct {
 	old        int // as many of the first documents are of old sources
 	bytes      int64
 	bad        int
-	dropped    int      // documents without text that are left out
-	byPlace    int      // how many documents have no id
-	texts      []uint64 // hashes of the texts of new documents, with the methods auto and cosine
-	passed     []string // files of other formats in directories
+	dropped    int            // documents without text that are left out
+	repeated   int            // documents that are left out since another one has their id
+	byPlace    int            // how many documents have no id
+	texts      []uint64       // hashes of the texts of new documents, with the methods auto and cosine
+	superseded map[place]bool // those of which another one of their ids comes later; only with --same-id last
+	passed     []string       // files of other formats in directories
 	cols       columns
 	progress   *progress
 
@@ -60,12 +61,6 @@ type stored struct {
 	length  int32 // of the text, in characters; only with --keep longest, and of old documents with --state
 	content *content
 }
-
-// Documents are in a column, since a slice of so many would be copied again and again as it grows.
-type documents = slots.Column[stored]
-
-// doc returns the document with a number.
-func (c *collection) doc(n int) *stored { return c.docs.At(uint32(n)) }
 
 // A content is a text, with its metadata if they count. All documents with this text share it. Its
 // mark is made once, so a copy costs only a hash.
@@ -139,6 +134,9 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 		if lost := c.exact.lost(); lost != nil {
 			fmt.Fprintf(c.errors, "%v. Give the inputs of the last run again: documents that are missing are added\n", lost)
 		}
+	}
+	if err := c.findSuperseded(o, stdin); err != nil {
+		return err
 	}
 	known := &contents{}
 	if c.take != nil {
@@ -361,21 +359,12 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			if int(at.source) < c.oldSources {
 				which = 0
 			}
-			if err == nil && b.isByHash[i] {
-				for n, id := 2, d.id; ; n++ {
-					if _, ok := known[which].find(d.id); !ok {
-						break
-					}
-					d.id = fmt.Sprintf("%s-%d", id, n)
-				}
-			}
 			if err == nil {
-				if first, ok := known[which].find(d.id); ok {
-					err = fmt.Errorf("the id %q is used twice, first at %s", d.id, c.at(first))
-				}
+				err = c.identify(&d, &known[which], o, b.isByHash[i])
 			}
-			if err == nil && o.save != "" && len(d.id) > maxID {
-				err = fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.id), maxID)
+			if err == errRepeated {
+				c.repeated++
+				continue
 			}
 			if err == nil {
 				if c.exact != nil {
@@ -420,29 +409,6 @@ func (c *collection) skip(o *options, at place, err error) error {
 	}
 	return nil
 }
-
-// Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.
-type ids struct {
-	docs  *documents
-	seed  maphash.Seed
-	table slots.Table
-}
-
-// find returns where the document with an id is, and whether there is one.
-func (s *ids) find(id string) (at place, ok bool) {
-	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).id == id })
-	if ok {
-		at = s.docs.At(n).place
-	}
-	return at, ok
-}
-
-// add adds the document with a number, whose id is not there yet.
-func (s *ids) add(n int) {
-	s.table.Add(s.hash(uint32(n)), uint32(n), s.hash)
-}
-
-func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).id) }
 
 // alone makes each document a group of its own.
 func (c *collection) alone() {

@@ -262,7 +262,7 @@ func exists(path string) bool {
 func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 	for i := range c.sources {
 		s := &c.sources[i]
-		if s.regular() || s.err != nil || i < c.oldSources && !all {
+		if s.regular() || s.copy != nil || s.err != nil || i < c.oldSources && !all {
 			continue
 		}
 		r := stdin

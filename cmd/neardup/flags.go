@@ -21,6 +21,7 @@ type inputFlags struct {
 	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
 	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"What a document without an id is known by: line, its file and line, or hash, a hash of its text, with a number behind it if several have the same."`
+	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What becomes of documents with one id: error; first or last, which is the only one that counts; or number, which gives the others ids such as a-2. For last, the inputs are read twice."`
 	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252. By default it is found out, and said if it is not UTF-8."`
 	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is found out, and said if it is no comma."`
 	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
@@ -134,6 +135,7 @@ type options struct {
 	set                          []string // the flags that were given and count for all calls on these inputs, as --name=value
 	skipBad                      bool
 	empty                        string // keep or drop
+	sameID                       string // one of sameIDs
 	cols                         columns
 	args                         []string
 }
@@ -155,7 +157,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		lines: f.Lines, weights: f.Weights, stats: f.Stats, boilerplate: f.Boilerplate,
 		format: f.Format, against: f.Against, state: f.State,
 		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
-		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, args: f.Inputs, schemaFile: f.schema,
+		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, sameID: f.SameID, args: f.Inputs, schemaFile: f.schema,
 		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, withoutID: f.WithoutID, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
 	}
 	o.method.name, o.method.least, o.method.probability, o.method.bias = f.Method, f.Similarity, f.Probability, f.Bias
@@ -234,13 +236,15 @@ func (o *options) checkReading() string {
 	return ""
 }
 
-// checkMissing checks what becomes of documents that lack something.
+// checkMissing checks what becomes of documents that lack something, or have the id of another one.
 func (o *options) checkMissing() string {
 	switch {
 	case o.cols.withoutID != "line" && o.cols.withoutID != "hash":
 		return fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
 	case o.empty != "keep" && o.empty != "drop":
 		return fmt.Sprintf("--empty %q: must be keep or drop", o.empty)
+	case !slices.Contains(sameIDs, o.sameID):
+		return fmt.Sprintf("--same-id %q: must be one of %s", o.sameID, strings.Join(sameIDs, ", "))
 	}
 	return ""
 }

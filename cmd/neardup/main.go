@@ -37,6 +37,7 @@
 //	settings.go    make the Fingerprinter from the flags
 //
 //	collection.go  load all documents, with several workers, and group them
+//	ids.go         find documents by their ids, of which each has its own (--same-id)
 //	method.go      compare documents with --method minhash and simhash
 //	auto.go        compare documents with --method auto and cosine
 //	fingerprint.go write fingerprints as a table, and SQL to join it
@@ -45,6 +46,9 @@
 //
 //	output.go      write pairs, groups and the audit
 //	cleaned.go     write the cleaned and the annotated collection
+//	writers.go     in any format, with the types that package rows has
+//	workbook.go    as a workbook
+//	parquetout.go  as Parquet
 //	summary.go     say what was found
 //	progress.go    say what is being done, and how long it will take
 package main

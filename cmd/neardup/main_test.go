@@ -111,7 +111,7 @@ func TestBad(t *testing.T) {
 		{"x.jsonl", good + `{"id":"b"}`, `x.jsonl:2: there is no "text"`, true},
 		{"x.jsonl", good + `{"id":"b","text":5}`, `x.jsonl:2: "text" is not a string`, true},
 		{"x.jsonl", good + `{"id":"","text":"b"}`, "x.jsonl:2: the id is empty", true},
-		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1`, true},
+		{"x.jsonl", good + good, `x.jsonl:2: the id "a" is used twice, first at x.jsonl:1; --same-id first, last or number`, true},
 		{"x.jsonl", good + `{"id":"b","text":"` + strings.Repeat("x", 200) + `"}` + "\n" + `{"id":"c","text":"y"}`, "x.jsonl:2: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb\n", "x.csv:3: wrong number of fields", true},
 		{"x.csv", "id,text\na,fine words\nb,x\"y\n", "x.csv:3: bare \" in non-quoted-field", true},
@@ -276,6 +276,56 @@ func TestNoFeatures(t *testing.T) {
 	status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": content}, "", "--pairs", "p.tsv", "x.jsonl")
 	if got := read(t, "p.tsv"); status != 0 || got != "1\t3\t0\n" || !strings.Contains(stdout, "3 texts have no letters") {
 		t.Errorf("status %d, pairs %q, stdout %q, stderr %q", status, got, stdout, stderr)
+	}
+}
+
+// TestSameID: what becomes of several documents with one id is what --same-id says, with each method, from a pipe, with --state, and for rows of
+// tables.
+func TestSameID(t *testing.T) {
+	text := `{"id":"a","text":"one two three four five six"}
+{"id":"b","text":"seven eight nine ten eleven twelve"}
+{"id":"a","text":"another text about the weather"}
+{"id":"a-2","text":"and a third one about the moon"}
+{"id":"a","text":"  "}
+`
+	for _, test := range []struct {
+		flags, out string
+		repeated   int
+	}{
+		{"--same-id first", `{"id":"a","text":"one two three four five six"}|{"id":"b","text":"seven eight nine ten eleven twelve"}|{"id":"a-2","text":"and a third one about the moon"}|`, 2},
+		{"--same-id last", `{"id":"b","text":"seven eight nine ten eleven twelve"}|{"id":"a-2","text":"and a third one about the moon"}|{"id":"a","text":"  "}|`, 2},
+		{"--same-id last --empty drop", `{"id":"b","text":"seven eight nine ten eleven twelve"}|{"id":"a","text":"another text about the weather"}|{"id":"a-2","text":"and a third one about the moon"}|`, 1},
+		{"--same-id number", strings.ReplaceAll(text, "\n", "|"), 0},
+	} {
+		for _, method := range []string{"auto", "cosine", "minhash", "simhash", "state", "pipe"} {
+			args, stdin := append(strings.Fields(test.flags), "--json", "--out", "o.jsonl"), ""
+			switch method {
+			case "state":
+				args = append(args, "--method", "auto", "--state", "s", "x.jsonl")
+			case "pipe":
+				args, stdin = append(args, "-"), text
+			default:
+				args = append(args, "--method", method, "x.jsonl")
+			}
+			status, stdout, stderr := runIn(t, map[string]string{"x.jsonl": text}, stdin, args...)
+			if status != 0 {
+				t.Errorf("%s, %s: status %d, %s", test.flags, method, status, stderr)
+				continue
+			}
+			if got := strings.ReplaceAll(read(t, "o.jsonl"), "\n", "|"); got != test.out || !strings.Contains(stdout, fmt.Sprintf("\"repeated\": %d,", test.repeated)) {
+				t.Errorf("%s, %s: %s, summary %s", test.flags, method, got, stdout)
+			}
+		}
+	}
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.csv"), []byte("id,name\n1,Anna Weber\n1,Anna Weber\n2,Jo Li\n"), 0o666)
+	for flag, want := range map[string]string{"number": "1\t1\n1-2\t1\n2\t2\n", "last": "1\t1\n2\t2\n", "first": "1\t1\n2\t2\n"} {
+		if status, stdout, stderr := inDirectory(t, dir, "records", "-q", "--same-id", flag, "--clusters", "-", "x.csv"); status != 0 || stdout != want {
+			t.Errorf("rows, %s: status %d, %q, %q", flag, status, stdout, stderr)
+		}
+	}
+	if status, _, stderr := runIn(t, nil, "", "--same-id", "any", "x"); status != 2 || !strings.Contains(stderr, "error, first, last, number") {
+		t.Errorf("status %d, %q", status, stderr)
 	}
 }
 

@@ -25,6 +25,7 @@ type summary struct {
 	Blank      int `json:"without_text"`
 	Empty      int `json:"empty"`       // other texts without letters and digits
 	Dropped    int `json:"dropped"`     // documents without text that are left out
+	Repeated   int `json:"repeated"`    // documents that are left out since another one has their id
 	Bad        int `json:"bad"`         // lines that were skipped
 	PassedOver int `json:"passed_over"` // files of other formats
 
@@ -41,7 +42,7 @@ type summary struct {
 
 // summarize counts what was found.
 func (c *collection) summarize(took time.Duration) (s summary, err error) {
-	s = summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, Dropped: c.dropped, PassedOver: len(c.passed),
+	s = summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, Dropped: c.dropped, Repeated: c.repeated, PassedOver: len(c.passed),
 		Method: c.method.name, Bytes: c.bytes, Seconds: took.Seconds(), members: make([]int, c.docs.Len())}
 	s.Left = s.Documents - s.Duplicates
 	for i := c.old; i < c.docs.Len(); i++ {
@@ -173,6 +174,9 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 func (c *collection) sayMissing(w io.Writer, s *summary) {
 	if s.Blank > 0 {
 		fmt.Fprintf(w, "%d documents have no text: they are kept, and no one is a duplicate of another\n", s.Blank)
+	}
+	if c.repeated > 0 {
+		fmt.Fprintf(w, "%d documents are left out, since another one has their id\n", c.repeated)
 	}
 	if c.dropped > 0 {
 		fmt.Fprintf(w, "%d documents without text are left out\n", c.dropped)

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/neardup/neardup/internal/slots"
+)
+
+// This file finds documents by their numbers and by their ids, and makes sure that each has an id of its own (--same-id).
+
+// Documents are in a column, since a slice of so many would be copied again and again as it grows.
+type documents = slots.Column[stored]
+
+// doc returns the document with a number.
+func (c *collection) doc(n int) *stored { return c.docs.At(uint32(n)) }
+
+// Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.
+type ids struct {
+	docs  *documents
+	seed  maphash.Seed
+	table slots.Table
+}
+
+// find returns where the document with an id is, and whether there is one.
+func (s *ids) find(id string) (at place, ok bool) {
+	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).id == id })
+	if ok {
+		at = s.docs.At(n).place
+	}
+	return at, ok
+}
+
+// add adds the document with a number, whose id is not there yet.
+func (s *ids) add(n int) {
+	s.table.Add(s.hash(uint32(n)), uint32(n), s.hash)
+}
+
+func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).id) }
+
+// sameIDs has what --same-id can name.
+var sameIDs = []string{"error", "first", "last", "number"}
+
+// errRepeated stands in the place of a document that is left out since another one has its id.
+var errRepeated = errors.New("the id is used twice")
+
+// identify gives a document an id that none of those that are known has, or returns an error. isByHash says that the id is a hash of the text.
+func (c *collection) identify(d *stored, known *ids, o *options, isByHash bool) error {
+	if o.sameID == "last" && c.superseded[d.place] {
+		return errRepeated
+	}
+	first, isKnown := known.find(d.id)
+	switch {
+	case isKnown && (isByHash || o.sameID == "number"):
+		id := d.id
+		for n := 2; isKnown; n++ {
+			d.id = fmt.Sprintf("%s-%d", id, n)
+			_, isKnown = known.find(d.id)
+		}
+	case isKnown && o.sameID == "first":
+		return errRepeated
+	case isKnown:
+		return fmt.Errorf("the id %q is used twice, first at %s; --same-id first, last or number says what becomes of them", d.id, c.at(first))
+	}
+	if o.save != "" && len(d.id) > maxID {
+		return fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.id), maxID)
+	}
+	return nil
+}
+
+// findSuperseded reads the ids of all documents, if it is the last one of an id that is to be kept, and takes note of those that come before it.
+// Of documents that cannot be read, it says nothing: loading does.
+func (c *collection) findSuperseded(o *options, stdin io.Reader) error {
+	if o.sameID != "last" {
+		return nil
+	}
+	if err := c.keepCopies(stdin, true); err != nil {
+		return err
+	}
+	progress, done := c.reading("looking for ids")
+	defer done()
+	c.superseded = map[place]bool{}
+	var last [2]map[[16]byte]place // of old and of new documents, by a hash of the id
+	last[0], last[1] = map[[16]byte]place{}, map[[16]byte]place{}
+	var x decoder
+	c.read(o, stdin, progress, func(b *batch) bool {
+		for i := range b.items {
+			it := &b.items[i]
+			id, ok := it.id(&c.sources[it.source], o, &x)
+			if !ok {
+				continue
+			}
+			of, hash := last[1], xxh3.HashString128(id).Bytes()
+			if int(it.source) < c.oldSources {
+				of = last[0]
+			}
+			if before, ok := of[hash]; ok {
+				c.superseded[before] = true
+			}
+			of[hash] = it.place
+		}
+		b.release()
+		return true
+	})
+	return nil
+}
+
+// id returns the id of an item, and whether it has one and is not left out.
+func (it *item) id(s *source, o *options, x *decoder) (id string, ok bool) {
+	if it.old != nil {
+		return it.old.id, true
+	}
+	var d document
+	var err error
+	if o.fields != nil {
+		d, _, err = it.record(s, o.cols)
+	} else if d, err = it.parse(s, o.cols, x); err == nil && o.empty == "drop" && isBlank(d.whole()) {
+		return "", false
+	}
+	return d.id, err == nil && !d.byPlace
+}
