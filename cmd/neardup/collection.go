@@ -42,6 +42,7 @@ type collection struct {
 	texts      []uint64       // hashes of the texts of new documents, with the methods auto and cosine
 	superseded map[place]bool // those of which another one of their ids comes later; only with --same-id last
 	passed     []string       // files of other formats in directories
+	hidden     []string       // hidden files and folders there
 	cols       columns
 	progress   *progress
 
@@ -435,9 +436,14 @@ func (c *collection) sayNotes() {
 	if said > most {
 		fmt.Fprintf(c.stderr, "neardup: and %d more files of such kinds\n", said-most)
 	}
+	some := func(paths []string) string { return strings.Join(paths[:min(len(paths), 5)], ", ") }
 	if n := len(c.passed); n > 0 {
 		said = 0
-		say("%d files in the directories have other formats and are not read: %s", n, strings.Join(c.passed[:min(n, 5)], ", "))
+		say("%d files in the directories have other formats and are not read: %s", n, some(c.passed))
+	}
+	if n := len(c.hidden); n > 0 {
+		said = 0
+		say("%d hidden files and folders are not read: %s", n, some(c.hidden))
 	}
 	if c.byPlace > 0 {
 		said = 0

@@ -40,13 +40,25 @@ func (o *options) newCollection(stderr io.Writer) *collection {
 }
 
 // findInputs finds the sources of a call. It returns an error if one of them cannot be read, or is also an output.
-func (c *collection) findInputs(o *options) error {
+func (c *collection) findInputs(o *options, stdin io.Reader) error {
+	f := finder{format: o.format}
 	if o.against != "" {
-		c.sources, c.passed = findSources([]string{o.against}, o.format)
+		f.find(o.against)
 	}
-	c.oldSources = len(c.sources)
-	sources, passed := findSources(o.args, o.format)
-	c.sources, c.passed = append(c.sources, sources...), append(c.passed, passed...)
+	c.oldSources = len(f.sources)
+	for _, arg := range o.args {
+		f.find(arg)
+	}
+	if o.filesFrom != "" {
+		paths, err := listed(o.filesFrom, stdin)
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			f.add(path)
+		}
+	}
+	c.sources, c.passed, c.hidden = f.sources, f.passed, f.hidden
 	for i, s := range c.sources {
 		if s.err != nil && (!o.skipBad || i < c.oldSources) {
 			return s.err
@@ -74,7 +86,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if err != nil {
 		return err
 	}
-	if err := c.findInputs(o); err != nil {
+	if err := c.findInputs(o, stdin); err != nil {
 		return err
 	}
 	if o.estimate {

@@ -38,7 +38,7 @@ func (of *call) load(f flags) (*loaded, error) {
 		return nil, err
 	}
 	c := o.newCollection(of.stderr)
-	if err := c.findInputs(o); err != nil {
+	if err := c.findInputs(o, of.stdin); err != nil {
 		return nil, err
 	}
 	if err := c.keepCopies(of.stdin, false); err != nil { // texts are read again

@@ -110,7 +110,7 @@ func (c *collection) fingerprint(o *options, outs *cli.Outputs, stdin io.Reader)
 	if err != nil {
 		return err
 	}
-	if err := c.findInputs(o); err != nil {
+	if err := c.findInputs(o, stdin); err != nil {
 		return err
 	}
 	if weights.statistics && !exists(o.stats) {

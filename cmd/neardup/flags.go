@@ -16,9 +16,10 @@ import (
 
 // inputFlags say what to read.
 type inputFlags struct {
-	Inputs []string `arg:"" name:"input" help:"Files, directories and patterns such as 'pages/*.jsonl', or - for standard input."`
+	Inputs []string `arg:"" optional:"" name:"input" help:"Files, directories and patterns such as 'pages/**/*.jsonl', or - for standard input."`
 
-	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
+	FilesFrom string `group:"input" placeholder:"FILE" help:"A file that lists inputs: a path in each line, or zero bytes between the paths; - for standard input."`
+	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
 	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"What a document without an id is known by: line, its file and line, or hash, a hash of its text, with a number behind it if several have the same."`
 	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What becomes of documents with one id: error; first or last, which is the only one that counts; or number, which gives the others ids such as a-2. For last, the inputs are read twice."`
@@ -123,7 +124,7 @@ type options struct {
 	tokenizer, normalize, secret string
 	lines, weights, stats        string
 	boilerplate                  int
-	format, against              string
+	format, filesFrom, against   string
 	pairs, clusters, out, save   string
 	annotate, audit, report      string
 	schemaFile                   string          // records
@@ -146,7 +147,7 @@ func (o *options) fingerprintFiles() bool {
 }
 
 // ownFlags are those of one call, which estimate does not pass on.
-var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row")
+var ownFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format files-from lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row")
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
@@ -155,7 +156,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		values: f.Values, workers: f.Workers, maxLine: f.MaxLine,
 		tokenizer: f.Tokenizer, normalize: f.Normalize, secret: f.Secret,
 		lines: f.Lines, weights: f.Weights, stats: f.Stats, boilerplate: f.Boilerplate,
-		format: f.Format, against: f.Against, state: f.State,
+		format: f.Format, filesFrom: f.FilesFrom, against: f.Against, state: f.State,
 		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
 		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, sameID: f.SameID, args: f.Inputs, schemaFile: f.schema,
 		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, withoutID: f.WithoutID, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
@@ -214,12 +215,14 @@ func (o *options) check(given map[string]bool) (wrong string) {
 // checkReading checks how inputs are read.
 func (o *options) checkReading() string {
 	stdins := 0
-	for _, path := range append([]string{o.against}, o.args...) {
+	for _, path := range append([]string{o.against, o.filesFrom}, o.args...) {
 		if path == "-" {
 			stdins++
 		}
 	}
 	switch {
+	case len(o.args) == 0 && o.filesFrom == "":
+		return "name at least one input: a file, a directory, a pattern such as 'pages/**/*.jsonl', or - for standard input"
 	case o.workers < 1 || o.workers > 4096:
 		return fmt.Sprintf("--workers %d: must be from 1 to 4096", o.workers)
 	case o.maxLine < 1 || o.maxLine > 1<<30:

@@ -3,6 +3,7 @@ module github.com/neardup/neardup/cmd/neardup
 go 1.26.0
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/klauspost/compress v1.20.3
 	github.com/neardup/neardup v0.1.0
 	github.com/neardup/neardup/sql v0.1.0

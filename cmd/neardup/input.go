@@ -3,13 +3,11 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,8 +17,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
-// This file finds the input files and reads items from them: lines of JSON or text, rows of tables, or
-// whole files. Every item knows its file and line, so that errors can name them. An item that cannot be read
+// This file reads items from the input files: lines of JSON or text, rows of tables, or whole files. Every item knows its file and line, so that errors can name them. An item that cannot be read
 // carries an error instead of data, and reading goes on behind it where possible.
 
 // A source is one input file; the path of standard input is "-". A source that cannot be read
@@ -105,7 +102,7 @@ var formats = []struct {
 	{"tsv", ".tsv .tab", true},
 	{"xlsx", ".xlsx .xlsm", true},
 	{"parquet", ".parquet .pq", true},
-	{"txt", ".txt .text", false},
+	{"txt", ".txt .text .md .markdown .rst", false},
 	{"html", ".html .htm .xhtml", false},
 	{"lines", "", false},
 }
@@ -122,112 +119,6 @@ func isTable(format string) bool {
 
 // compressions are the ends of the names of compressed files.
 var compressions = []string{".gz", ".zst", ".xz", ".bz2"}
-
-// findSources returns the sources for the arguments. A directory becomes all its files with known
-// formats, in lexical order, and a pattern all files that match. An argument that cannot be found or listed
-// becomes a source with an error. passed has the files in directories that have other formats.
-func findSources(args []string, format string) (sources []source, passed []string) {
-	fail := func(path string, err error) {
-		sources = append(sources, source{path: path, err: err})
-	}
-	var all []string
-	for _, arg := range args {
-		if _, err := os.Stat(arg); arg == "-" || err == nil || !strings.ContainsAny(arg, "*?[") {
-			all = append(all, arg)
-			continue
-		}
-		switch matches, err := filepath.Glob(arg); {
-		case err != nil:
-			fail(arg, fmt.Errorf("%s:1: %w", arg, err))
-		case len(matches) == 0:
-			fail(arg, fmt.Errorf("%s:1: no file matches this pattern", arg))
-		default:
-			all = append(all, matches...)
-		}
-	}
-	for _, arg := range all {
-		info, err := os.Stat(arg)
-		switch f := formatOf(arg, format); {
-		case arg == "-":
-			sources = append(sources, source{path: arg, format: cmp.Or(format, "jsonl")})
-		case err != nil:
-			fail(arg, cli.InFile(arg, err))
-		case info.IsDir():
-			before := len(sources)
-			root := strings.TrimRight(arg, "/") + "/" // so that WalkDir follows arg if it is a link
-			filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-				f := formatOf(path, "")
-				if err == nil && d.IsDir() {
-					return nil
-				}
-				if err == nil && (f == "" || f == fingerprints) {
-					passed = append(passed, path)
-					return nil
-				}
-				if err == nil {
-					info, err = os.Stat(path)
-				}
-				if err != nil {
-					fail(path, cli.InFile(path, err))
-				} else if info.Mode().IsRegular() {
-					sources = append(sources, source{path: path, format: formatOf(path, format), info: info})
-				} else {
-					passed = append(passed, path)
-				}
-				return nil
-			})
-			if len(sources) == before {
-				fail(arg, fmt.Errorf("%s:1: this directory has no file of a known format (%s)", arg, knownEnds()))
-			}
-		case f == "":
-			fail(arg, fmt.Errorf("%s:1: not a known format (%s); give it with --format", arg, knownEnds()))
-		default:
-			sources = append(sources, source{path: arg, format: f, info: info})
-		}
-	}
-	return sources, passed
-}
-
-// knownEnds lists the ends of the names of files that can be read.
-func knownEnds() string {
-	var ends []string
-	for _, f := range formats {
-		ends = append(ends, strings.Fields(f.ends)...)
-	}
-	return strings.Join(ends, ", ")
-}
-
-// fingerprints is the format of the files that --save writes.
-const fingerprints = "fingerprints"
-
-// withoutCompression returns the name of a file without the end that says how it is compressed.
-func withoutCompression(name string) string {
-	for _, end := range compressions {
-		if n := len(name) - len(end); n >= 0 && strings.EqualFold(name[n:], end) {
-			return name[:n]
-		}
-	}
-	return name
-}
-
-// formatOf returns the format of a file: fingerprints if its name says so, otherwise the format
-// that the user told, otherwise what the name says. It returns "" if the name says nothing.
-func formatOf(path, told string) string {
-	name := withoutCompression(strings.ToLower(path))
-	switch ext := filepath.Ext(name); {
-	case ext == ".fp":
-		return fingerprints
-	case told != "":
-		return told
-	case ext != "":
-		for _, f := range formats {
-			if slices.Contains(strings.Fields(f.ends), ext) {
-				return f.name
-			}
-		}
-	}
-	return ""
-}
 
 // open opens a source and decompresses it. The bytes as they are on disk are also written to
 // progress. The caller calls the returned function when it has finished reading.

@@ -24,7 +24,8 @@
 //	estimate.go    say what a call would cost
 //	advice.go      say whether it wants one machine, a cluster or a warehouse
 //
-//	input.go       find the input files and read items from them
+//	find.go        find the input files
+//	input.go       read items from them
 //	encoding.go    find out their encoding
 //	lines.go       read lines
 //	table.go       read CSV and TSV

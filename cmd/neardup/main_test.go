@@ -119,12 +119,12 @@ func TestBad(t *testing.T) {
 		{"x.csv", "id,text\na,fine words\nb," + strings.Repeat("x", 200) + "\n", "x.csv:3: longer than --max-line", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\ny\nz\n", "x.csv:3: extraneous or missing \" in quoted-field; lines 3 to ", true},
 		{"x.csv", "id,text\na,fine words\nb,\"x\n" + strings.Repeat("y", 200) + "\nz\"\n", "x.csv:4: longer than --max-line", true},
-		{"missing.csv/", "", "missing.csv/:1: this directory has no file of a known format", false},
+		{"missing.csv/", "", "missing.csv/: this directory has no file of a known format", false},
 		{"x.csv", "id,txt\na,fine words\n", `x.csv:1: there is no column "text"`, false},
 		{"x.csv", "id,text,text\na,fine words,b\n", `x.csv:1: two columns have the name "text"`, false},
 		{"x.csv", "", "x.csv:1: the file has no header", false},
 		{"x.jsonl.gz", "not gzip", "x.jsonl.gz:1: ", false},
-		{"x.dat", good, "x.dat:1: not a known format", false},
+		{"x.dat", good, "x.dat: not a known format", false},
 	} {
 		files := map[string]string{test.file: test.content, "keep.tsv": "old"}
 		status, _, stderr := runIn(t, files, "", "--max-line", "150", "--clusters", "keep.tsv", test.file)
@@ -220,7 +220,7 @@ func TestOut(t *testing.T) {
 		{nil, three, []string{"-"}, "o.jsonl", jsonWant},
 		{map[string]string{"x.csv": csvText}, "", []string{"x.csv"}, "o.csv", csvWant},
 		{map[string]string{"x.csv": csvText}, "", []string{"x.csv"}, "o", `{"id":"a","text":"the quick brown fox jumps over the lazy dog","n":"1"}` + "\n" + `{"id":"b","text":"fish,\nand chips","n":"2"}` + "\n"},
-		{map[string]string{"d/a.txt": "fish & chips", "d/b.txt": "Fish, chips…", "d/e/c.txt": "fish chips", "d/x.md": "no"}, "", []string{"d"}, "o.jsonl", `{"id":"d/a.txt","text":"fish & chips"}` + "\n"},
+		{map[string]string{"d/a.txt": "fish & chips", "d/b.txt": "Fish, chips…", "d/e/c.txt": "fish chips", "d/x.dat": "no"}, "", []string{"d"}, "o.jsonl", `{"id":"d/a.txt","text":"fish & chips"}` + "\n"},
 		{map[string]string{"x.txt": "one two\nthree\nOne, two"}, "", []string{"--format", "lines", "x.txt"}, "o.txt", "one two\nthree\n"},
 	} {
 		status, _, stderr := runIn(t, test.files, test.stdin, append([]string{"--out", test.out}, test.args...)...)

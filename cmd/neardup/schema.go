@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"regexp"
 	"strings"
 	"unicode"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 	"github.com/neardup/neardup/records"
 )
 
@@ -36,9 +34,9 @@ type schemaColumn struct {
 //
 //	{"name": "chars3", "born": "date,weight=3", "notes": ["large", "whole,named"]}
 func readSchema(path string) (*schema, error) {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
-		return nil, cli.InFile(path, err)
+		return nil, err
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	columns, offset, err := parseSchema(data)

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
 )
 
 // This file makes a Fingerprinter from the flags --tokenizer, --normalize and --secret.
@@ -85,9 +83,9 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 		}
 	}
 	if o.secret != "" {
-		secret, err := os.ReadFile(o.secret)
+		secret, err := readFile(o.secret)
 		if err != nil {
-			return nil, cli.InFile(o.secret, err)
+			return nil, err
 		}
 		if f.Hash, err = neardup.SeededHash(bytes.TrimRight(secret, "\r\n")); err != nil {
 			return nil, fmt.Errorf("%s:1: %w", o.secret, err)

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+)
+
+// This file finds the input files: those that are named, those in directories, those that match patterns, and those that a file lists.
+
+// A finder collects sources.
+type finder struct {
+	format  string // as the user told it; "" to go by the names
+	sources []source
+	passed  []string // files in directories that have other formats
+	hidden  []string // files and folders in directories whose names begin with a point
+}
+
+// fail adds a source with an error.
+func (f *finder) fail(path string, err error) {
+	f.sources = append(f.sources, source{path: path, err: err})
+}
+
+// find adds the files of an argument. A pattern becomes all files that match, and a directory all files in it and in its folders, in lexical
+// order. An argument that cannot be found or listed becomes a source with an error.
+func (f *finder) find(arg string) {
+	if _, err := os.Stat(arg); arg == "-" || err == nil || !strings.ContainsAny(arg, "*?[{") {
+		f.add(arg)
+		return
+	}
+	matches, err := doublestar.FilepathGlob(arg, doublestar.WithNoHidden())
+	switch {
+	case err != nil:
+		f.fail(arg, fmt.Errorf("%s: %w", arg, err))
+	case len(matches) == 0:
+		f.fail(arg, fmt.Errorf("%s: no file matches this pattern", arg))
+	}
+	slices.Sort(matches)
+	isTree := strings.Contains(arg, "**")
+	for _, path := range matches {
+		if info, err := os.Stat(path); isTree && err == nil && info.IsDir() {
+			continue // ** has what is in it
+		}
+		f.add(path)
+	}
+}
+
+// add adds a file, standard input, or the files of a directory.
+func (f *finder) add(path string) {
+	info, err := os.Stat(path)
+	switch format := formatOf(path, f.format); {
+	case path == "-":
+		f.sources = append(f.sources, source{path: path, format: cmp.Or(f.format, "jsonl")})
+	case err != nil:
+		f.fail(path, cli.InFile(path, err))
+	case info.IsDir():
+		f.addDirectory(path)
+	case format == "":
+		f.fail(path, fmt.Errorf("%s: not a known format (%s); give it with --format", path, knownEnds()))
+	default:
+		f.sources = append(f.sources, source{path: path, format: format, info: info})
+	}
+}
+
+// addDirectory adds the files of a directory: those with known formats, or all if the user told the format. Notes in Markdown beside
+// collections are no documents of them.
+func (f *finder) addDirectory(arg string) {
+	before := len(f.sources)
+	root := strings.TrimRight(arg, "/") + "/" // so that WalkDir follows arg if it is a link
+	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			f.fail(path, cli.InFile(path, err))
+			return nil
+		}
+		if path != root && strings.HasPrefix(d.Name(), ".") {
+			f.hidden = append(f.hidden, path)
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.IsDir() {
+			f.addFound(path)
+		}
+		return nil
+	})
+	found := f.sources[before:]
+	if slices.ContainsFunc(found, func(s source) bool { return isCollection(s.format) }) && f.format == "" {
+		found = slices.DeleteFunc(found, func(s source) bool {
+			isNote := slices.Contains(noteEnds, filepath.Ext(withoutCompression(strings.ToLower(s.path))))
+			if isNote {
+				f.passed = append(f.passed, s.path)
+			}
+			return isNote
+		})
+		f.sources = f.sources[:before+len(found)]
+	}
+	if len(f.sources) == before {
+		f.fail(arg, fmt.Errorf("%s: this directory has no file of a known format (%s)", arg, knownEnds()))
+	}
+}
+
+// noteEnds are the ends of the names of files that may be notes about others.
+var noteEnds = []string{".md", ".markdown", ".rst"}
+
+// isCollection reports whether a file of a format has many documents.
+func isCollection(format string) bool { return format != "txt" && format != "html" && format != "" }
+
+// addFound adds a file of a directory.
+func (f *finder) addFound(path string) {
+	format := formatOf(path, f.format)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		f.fail(path, cli.InFile(path, err))
+	case format == "" || format == fingerprints || !info.Mode().IsRegular():
+		f.passed = append(f.passed, path)
+	default:
+		f.sources = append(f.sources, source{path: path, format: format, info: info})
+	}
+}
+
+// listed returns the paths that a file lists: one in each line, or with zero bytes between them, as find -print0 writes them.
+func listed(path string, stdin io.Reader) (paths []string, err error) {
+	var text []byte
+	if path == "-" {
+		text, err = io.ReadAll(stdin)
+	} else {
+		text, err = readFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	end := []byte("\n")
+	if bytes.IndexByte(text, 0) >= 0 {
+		end = []byte{0}
+	}
+	for line := range bytes.SplitSeq(text, end) {
+		if line := strings.TrimSuffix(string(line), "\r"); line != "" {
+			paths = append(paths, line)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, fmt.Errorf("%s: it lists no files", path)
+	}
+	return paths, nil
+}
+
+// readFile returns what is in a file. Its error has the path.
+func readFile(path string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, cli.InFile(path, err)
+	}
+	return data, nil
+}
+
+// knownEnds lists the ends of the names of files that can be read.
+func knownEnds() string {
+	var ends []string
+	for _, f := range formats {
+		ends = append(ends, strings.Fields(f.ends)...)
+	}
+	return strings.Join(ends, ", ")
+}
+
+// fingerprints is the format of the files that --save writes.
+const fingerprints = "fingerprints"
+
+// withoutCompression returns the name of a file without the end that says how it is compressed.
+func withoutCompression(name string) string {
+	for _, end := range compressions {
+		if n := len(name) - len(end); n >= 0 && strings.EqualFold(name[n:], end) {
+			return name[:n]
+		}
+	}
+	return name
+}
+
+// formatOf returns the format of a file: fingerprints if its name says so, otherwise the format
+// that the user told, otherwise what the name says. It returns "" if the name says nothing.
+func formatOf(path, told string) string {
+	name := withoutCompression(strings.ToLower(path))
+	switch ext := filepath.Ext(name); {
+	case ext == ".fp":
+		return fingerprints
+	case told != "":
+		return told
+	case ext != "":
+		for _, f := range formats {
+			if slices.Contains(strings.Fields(f.ends), ext) {
+				return f.name
+			}
+		}
+	}
+	return ""
+}
