@@ -95,7 +95,7 @@
       row.style.top = k * rowHeight + "px";
       row.setAttribute("role", "option");
       row.setAttribute("aria-selected", String(i === selected));
-      row.append(make("div", "ids", data.ids[data.a[i]]), make("div", "ids", data.ids[data.b[i]]));
+      row.append(make("div", "ids", visible(data.ids[data.a[i]])), make("div", "ids", visible(data.ids[data.b[i]])));
       const about = make("div", "about", percent(data.p[i]) + " · " + data.kinds[data.k[i]] +
         (sizeOf(i) ? " · group of " + sizeOf(i) : ""));
       const mark = labelOf(i) === true ? "same" : labelOf(i) === false ? "different" :
@@ -112,20 +112,197 @@
   // tokens cuts a text into words, single characters where those are words, and what is between.
   const tokens = (text) => text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}_]+|\s+|[^]/gu) || [];
 
-  // fill sets the two texts, with what differs marked. Long texts that differ much would take the browser minutes,
-  // so then only their lines are compared, and after a second nothing is.
+  // differences returns what differs between two lists of tokens: [from, to) in a and [from, to) in b, one after the other. It never gives up: runs
+  // of tokens that each list has once are anchors, long ones first, and between anchors the same is done with shorter ones. What is left is small,
+  // and is compared token by token; a large rest has nothing in common that could be found, so all of it differs.
+  const runLengths = [32, 12, 5, 2, 1];
+  const mostCells = 1e6; // tokens of a rest times those of the other: some ten milliseconds
+  const differences = (wordsA, wordsB) => {
+    const numbers = new Map();
+    const number = (w) => numbers.get(w) ?? (numbers.set(w, numbers.size), numbers.size - 1);
+    const a = Int32Array.from(wordsA, number), b = Int32Array.from(wordsB, number);
+    const found = [];
+    const add = (a0, a1, b0, b1) => {
+      const last = found[found.length - 1];
+      if (last && last[1] === a0 && last[3] === b0) { last[1] = a1; last[3] = b1; } else found.push([a0, a1, b0, b1]);
+    };
+    const compare = (a0, a1, b0, b1, level) => {
+      while (a0 < a1 && b0 < b1 && a[a0] === b[b0]) { a0++; b0++; }
+      while (a0 < a1 && b0 < b1 && a[a1 - 1] === b[b1 - 1]) { a1--; b1--; }
+      if (a0 === a1 && b0 === b1) return;
+      if (a0 === a1 || b0 === b1) return add(a0, a1, b0, b1);
+      if ((a1 - a0) * (b1 - b0) <= mostCells) return small(a0, a1, b0, b1);
+      if (level === runLengths.length) return add(a0, a1, b0, b1);
+      let doneA = a0, doneB = b0;
+      for (const [x, y] of anchors(a0, a1, b0, b1, runLengths[level])) {
+        if (x < doneA || y < doneB) continue; // in the one before
+        compare(doneA, x, doneB, y, level + 1);
+        doneA = x;
+        doneB = y;
+        while (doneA < a1 && doneB < b1 && a[doneA] === b[doneB]) { doneA++; doneB++; }
+      }
+      compare(doneA, a1, doneB, b1, level + 1);
+    };
+    // small compares token by token.
+    const small = (a0, a1, b0, b1) => {
+      for (const p of Diff.diffArrays(Array.from(a.subarray(a0, a1)), Array.from(b.subarray(b0, b1)))) {
+        const n = p.value.length;
+        if (p.removed) { add(a0, a0 + n, b0, b0); a0 += n; } else if (p.added) { add(a0, a0, b0, b0 + n); b0 += n; } else { a0 += n; b0 += n; }
+      }
+    };
+    // anchors returns where runs of n tokens begin that both have once, in an order that both have: the longest such sequence.
+    const anchors = (a0, a1, b0, b1, n) => {
+      const at = new Map(); // by a hash of the run: where it is in a, and in b; -1: not there, -2: more than once
+      const runs = (list, from, to, side) => {
+        for (let i = from; i + n <= to; i++) {
+          let h = 0;
+          for (let k = 0; k < n; k++) h = (Math.imul(h, 0x9E3779B1) + list[i + k] + 1) | 0;
+          const e = at.get(h);
+          if (!e) { if (side === 0) at.set(h, [i, -1]); } else e[side] = e[side] === -1 ? i : -2;
+        }
+      };
+      runs(a, a0, a1, 0);
+      runs(b, b0, b1, 1);
+      const pairs = [];
+      for (const [x, y] of at.values()) {
+        let isSame = x >= 0 && y >= 0;
+        for (let k = 0; isSame && k < n; k++) isSame = a[x + k] === b[y + k];
+        if (isSame) pairs.push([x, y]);
+      }
+      pairs.sort((p, q) => p[0] - q[0]);
+      const ends = [], before = []; // the pair at the end of the best sequence of each length
+      pairs.forEach((p, i) => {
+        let low = 0, high = ends.length;
+        while (low < high) {
+          const m = (low + high) >> 1;
+          if (pairs[ends[m]][1] < p[1]) low = m + 1; else high = m;
+        }
+        before[i] = low ? ends[low - 1] : -1;
+        ends[low] = i;
+      });
+      const chain = [];
+      for (let i = ends.length ? ends[ends.length - 1] : -1; i >= 0; i = before[i]) chain.push(pairs[i]);
+      return chain.reverse();
+    };
+    compare(0, a.length, 0, b.length, 0);
+    return found;
+  };
+
+  // Signs that cannot be seen, or that turn the direction of what follows, are shown by their numbers.
+  const unseen = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+  const numberOf = (c) => "U+" + c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  const visible = (text) => text.replace(unseen, (c) => "\u27e8" + numberOf(c) + "\u27e9");
+  const addText = (to, text) => {
+    let from = 0;
+    for (const m of text.matchAll(unseen)) {
+      if (m.index > from) to.append(text.slice(from, m.index));
+      to.append(make("span", "unseen", numberOf(m[0])));
+      from = m.index + 1;
+    }
+    if (from < text.length) to.append(text.slice(from));
+  };
+
+  // fill sets the two texts, with what differs marked. They stand in rows, so that what is the same stands side by side: a row ends behind a line or a
+  // sentence that both have. Rows that are the same, and far from the next difference, are folded.
+  const near = 2; // rows around a difference that are not folded
+  const mostRow = 2000; // characters; the browser lays out only those rows of a long text that can be seen
+  const longText = 500; // rows
+  // cut returns the parts of a text, none of them longer than a row.
+  const cut = (text) => {
+    const parts = [];
+    for (let from = 0; from < text.length;) {
+      let to = from + mostRow;
+      if (to < text.length) {
+        const space = text.lastIndexOf(" ", to);
+        if (space > from) to = space + 1;
+        else if (/[\ud800-\udbff]/.test(text[to - 1])) to++; // not within a character
+      }
+      parts.push(text.slice(from, to));
+      from = to;
+    }
+    return parts;
+  };
   const fill = (a, b) => {
     const left = $("text-a"), right = $("text-b");
+    const wordsA = tokens(a), wordsB = tokens(b);
+    const rows = [];
+    let row = null;
+    const current = () => row || (rows.push(row = { a: make("div", "part"), b: make("div", "part"), differs: false }), row);
+    // same adds text that both have, in rows of their own where a line or a sentence ends.
+    const same = (text) => {
+      for (const piece of text.match(/[^\n\u3002\uff01\uff1f.!?]*(?:\n+|[\u3002\uff01\uff1f]+\n*|[.!?]+\s+|[.!?]|$)/g) || []) {
+        for (const part of cut(piece)) {
+          const r = current();
+          addText(r.a, part);
+          addText(r.b, part);
+          if (part.length > mostRow / 2) row = null;
+        }
+        if (/[\n\u3002\uff01\uff1f]$|[.!?]\s+$/.test(piece)) row = null;
+      }
+    };
+    let at = 0;
+    for (const [a0, a1, b0, b1] of differences(wordsA, wordsB)) {
+      same(wordsA.slice(at, a0).join(""));
+      const gone = cut(wordsA.slice(a0, a1).join("")), come = cut(wordsB.slice(b0, b1).join(""));
+      for (let k = 0; k < Math.max(gone.length, come.length); k++) {
+        if (k > 0) row = null;
+        const r = current();
+        r.differs = true;
+        for (const [name, text, to] of [["del", gone[k], r.a], ["ins", come[k], r.b]]) {
+          if (text === undefined) continue;
+          const mark = make(name);
+          addText(mark, text);
+          to.append(mark);
+        }
+      }
+      at = a1;
+    }
+    same(wordsA.slice(at).join(""));
     left.replaceChildren();
     right.replaceChildren();
-    let parts = Diff.diffArrays(tokens(a), tokens(b), { timeout: 1000 });
-    if (!parts) parts = Diff.diffArrays(a.split(/(?<=\n)/), b.split(/(?<=\n)/), { timeout: 1000 });
-    if (!parts) parts = [{ removed: true, value: [a] }, { added: true, value: [b] }];
-    for (const p of parts) {
-      const text = p.value.join("");
-      if (!p.added) left.append(p.removed ? make("del", "", text) : document.createTextNode(text));
-      if (!p.removed) right.append(p.added ? make("ins", "", text) : document.createTextNode(text));
+    const layOut = () => {
+      $("sides").style.setProperty("--rows", String(left.children.length + 2));
+      $("sides").classList.toggle("long", left.children.length > longText);
+    };
+    for (let i = 0; i < rows.length;) {
+      let end = i;
+      while (end < rows.length && !rows.slice(Math.max(end - near, 0), end + near + 1).some((r) => r.differs)) end++;
+      if (end - i > near && a !== b) {
+        const parts = rows.slice(i, end);
+        const folds = [left, right].map((to) => {
+          const button = make("button", "fold", `${parts.length} equal parts`);
+          button.type = "button";
+          button.addEventListener("click", () => {
+            folds[0].replaceWith(...parts.map((r) => r.a));
+            folds[1].replaceWith(...parts.map((r) => r.b));
+            layOut();
+          });
+          to.append(button);
+          return button;
+        });
+        i = end;
+        continue;
+      }
+      for (end = Math.max(end, i + 1); i < end; i++) {
+        left.append(rows[i].a);
+        right.append(rows[i].b);
+      }
     }
+    layOut();
+    change = -1;
+  };
+
+  // goTo shows the next difference, or the one before.
+  let change = -1;
+  const goTo = (by) => {
+    const all = [...document.querySelectorAll("#sides del, #text-b ins")];
+    const tops = all.map((e) => e.getBoundingClientRect().top);
+    const places = all.map((_, i) => i).sort((i, j) => tops[i] - tops[j]).filter((i, k, list) => !k || tops[i] - tops[list[k - 1]] > 4);
+    if (!places.length) return;
+    change = Math.min(Math.max(change + by, 0), places.length - 1);
+    for (const e of all) e.classList.remove("current");
+    all[places[change]].classList.add("current");
+    all[places[change]].scrollIntoView({ block: "center" });
   };
 
   const select = async (i) => {
@@ -133,7 +310,7 @@
     drawRows();
     if (i < 0) return;
     for (const [side, doc] of [["a", data.a[i]], ["b", data.b[i]]]) {
-      $("id-" + side).textContent = data.ids[doc];
+      $("id-" + side).textContent = visible(data.ids[doc]);
       const [number, size, kept] = data.groups[doc];
       $("at-" + side).textContent = data.places[doc] + (number ? ` · group ${number}, of ${size} documents` + (kept ? ", kept" : "") : "");
     }
@@ -243,7 +420,7 @@
       return;
     }
     const has = new Set();
-    for (let doc = 0; doc < data.ids.length; doc++) {
+    for (let doc = 0; doc < (data.ids || []).length; doc++) {
       const text = await textOf(doc);
       if (mine !== searching) return;
       if (data.ids[doc].toLowerCase().includes(what) || text.toLowerCase().includes(what)) has.add(doc);
@@ -286,13 +463,14 @@
   addEventListener("resize", drawRows);
   $("previous").addEventListener("click", () => step(-1));
   $("next").addEventListener("click", () => step(1));
+  $("change").addEventListener("click", () => goTo(1));
   $("same").addEventListener("click", () => setLabel(true));
   $("different").addEventListener("click", () => setLabel(false));
   $("clear").addEventListener("click", () => setLabel(undefined));
   $("save").addEventListener("click", save);
   addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-    const act = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), s: () => setLabel(true), d: () => setLabel(false), u: () => setLabel(undefined) }[e.key];
+    const act = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), n: () => goTo(1), p: () => goTo(-1), s: () => setLabel(true), d: () => setLabel(false), u: () => setLabel(undefined) }[e.key];
     if (act) {
       e.preventDefault();
       act();

@@ -1,14 +1,19 @@
 package review
 
 import (
+	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/runtime"
@@ -56,7 +61,7 @@ func open(t *testing.T, path string) context.Context {
 // eval returns what an expression is in the page.
 func eval[T any](t *testing.T, ctx context.Context, expression string) (x T) {
 	t.Helper()
-	if err := chromedp.Run(ctx, chromedp.Evaluate(expression, &x)); err != nil {
+	if err := chromedp.Run(ctx, chromedp.Evaluate(expression, &x, awaited)); err != nil {
 		t.Fatalf("%s: %v", expression, err)
 	}
 	return x
@@ -118,7 +123,7 @@ func TestPage(t *testing.T) {
 	// A key labels the pair and goes on to the next one, which is Chinese.
 	chromedp.Run(ctx, chromedp.KeyEvent("d"))
 	wait(`document.querySelectorAll("#text-b ins").length === 1 && document.querySelector("#text-b ins").textContent === "道"`)
-	if got := eval[string](t, ctx, `document.querySelector("#text-a").textContent`); got != small().Docs[0].Text {
+	if got := eval[string](t, ctx, `document.querySelector("#text-a").textContent`); got != strings.ReplaceAll(small().Docs[0].Text, "\x00", "U+0000") {
 		t.Errorf("the text is %q", got)
 	}
 	if got := eval[string](t, ctx, `document.querySelector("#features td").textContent`); got != evil {
@@ -202,4 +207,188 @@ func TestManyPairs(t *testing.T) {
 		t.Errorf("%d rows are in the page", n)
 	}
 	t.Log("opened and scrolled in", time.Since(start))
+}
+
+// shown waits until the two texts of a pair are shown, and returns how long that takes, and which share of them is marked.
+func shown(t *testing.T, ctx context.Context, r *Report, pair int) (took time.Duration, marked float64) {
+	t.Helper()
+	got := eval[[]float64](t, ctx, fmt.Sprintf(`(async () => {
+		const start = performance.now();
+		document.querySelector("#list").scrollTop = %d * 80;
+		await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+		const row = [...document.querySelectorAll(".row")].find((r) => r.style.top === "%dpx");
+		const before = document.querySelector("#text-a").firstChild;
+		row.click();
+		while (document.querySelector("#text-a").firstChild === before) await new Promise((done) => setTimeout(done, 1));
+		const took = performance.now() - start;
+		const length = (q) => [...document.querySelectorAll(q)].reduce((n, e) => n + e.textContent.length, 0);
+		return [took, length("#text-a del") + length("#text-b ins")];
+	})()`, pair, pair*80))
+	a, b := r.Docs[r.Pairs[pair].A].Text, r.Docs[r.Pairs[pair].B].Text
+	return time.Duration(got[0] * float64(time.Millisecond)), got[1] / float64(utf8.RuneCountInString(a)+utf8.RuneCountInString(b))
+}
+
+// awaited lets an expression of chromedp wait for a promise.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// leastMarked returns the share of two texts that no comparison of characters can do without marking: what is not in their longest common
+// subsequence.
+func leastMarked(a, b []rune) float64 {
+	row := make([]int32, len(b)+1)
+	for _, x := range a {
+		before := int32(0) // row[j] of the row before
+		for j, y := range b {
+			was := row[j+1]
+			if x == y {
+				row[j+1] = before + 1
+			} else {
+				row[j+1] = max(was, row[j])
+			}
+			before = was
+		}
+	}
+	return 1 - 2*float64(row[len(b)])/float64(len(a)+len(b))
+}
+
+// TestStatutes: of forty pairs of versions of a statute, less than a third is marked, or as much as must be, and what differs is shown within half a
+// second.
+func TestStatutes(t *testing.T) {
+	dir := os.Getenv("NEARDUP_DATA")
+	if dir == "" {
+		t.Skip("NEARDUP_DATA is not set")
+	}
+	texts := map[string]string{}
+	f, err := os.Open(filepath.Join(dir, "zh-laws", "docs.jsonl.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(z); d.More(); {
+		var doc struct{ ID, Text string }
+		if err := d.Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		texts[doc.ID] = doc.Text
+	}
+	truth, err := os.ReadFile(filepath.Join(dir, "zh-laws", "truth.tsv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs [][2]string
+	first := map[string]string{} // of each group
+	for line := range strings.Lines(string(truth)) {
+		if fields := strings.Split(strings.TrimSpace(line), "\t"); first[fields[1]] == "" {
+			first[fields[1]] = fields[0]
+		} else {
+			pairs = append(pairs, [2]string{first[fields[1]], fields[0]})
+		}
+	}
+	slices.SortFunc(pairs, func(p, q [2]string) int { // the longest
+		return len(texts[q[0]]) + len(texts[q[1]]) - len(texts[p[0]]) - len(texts[p[1]])
+	})
+	r := small()
+	r.Docs, r.Pairs, r.Kinds = nil, nil, []string{"revised"}
+	for i, p := range pairs[:40] {
+		for _, id := range p {
+			r.Docs = append(r.Docs, Doc{ID: id, At: id, Text: texts[id]})
+		}
+		r.Pairs = append(r.Pairs, Pair{A: 2 * i, B: 2*i + 1, Probability: 0.9, Similarity: 0.9})
+	}
+	ctx := open(t, write(t, r))
+	for i := range r.Pairs {
+		took, marked := shown(t, ctx, r, i)
+		t.Logf("%s and %s, %d characters: %.0f ms, %.0f %% marked", r.Docs[2*i].ID, r.Docs[2*i+1].ID, len([]rune(r.Docs[2*i].Text)), took.Seconds()*1000, marked*100)
+		least := 0.3
+		if marked > least { // some statutes were written anew
+			least = max(least, 1.15*leastMarked([]rune(r.Docs[2*i].Text), []rune(r.Docs[2*i+1].Text))+0.02)
+		}
+		if took > 500*time.Millisecond || marked > least {
+			t.Errorf("pair %d takes %v, and %.0f %% are marked, where %.0f %% must be", i, took, marked*100, least*100)
+		}
+	}
+}
+
+// TestLongText: two texts of a megabyte, of which one word in fifty differs, or all, or which repeat one word, are shown.
+func TestLongText(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(3, 3))
+	words := make([]string, 150_000)
+	for i := range words {
+		if words[i] = fmt.Sprint("word", rnd.IntN(5000)); i%15 == 14 {
+			words[i] += "."
+		}
+	}
+	edited := slices.Clone(words)
+	for range len(words) / 50 {
+		edited[rnd.IntN(len(edited))] = "other"
+	}
+	others := make([]string, len(words))
+	for i := range others {
+		others[i] = fmt.Sprint("else", i)
+	}
+	r := small()
+	r.Docs, r.Kinds, r.Pairs = nil, []string{"revised"}, nil
+	for i, text := range []string{strings.Join(words, " "), strings.Join(edited, " "), strings.Join(others, " "), strings.Repeat("again ", 150_000), strings.Repeat("again ", 149_000) + "once " + strings.Repeat("again ", 500)} {
+		r.Docs = append(r.Docs, Doc{ID: fmt.Sprint(i), At: "x", Text: text})
+	}
+	r.Pairs = []Pair{{0, 1, 0.9, 0.9, 0, nil}, {0, 2, 0.9, 0.9, 0, nil}, {3, 4, 0.9, 0.9, 0, nil}, {2, 3, 0.9, 0.9, 0, nil}}
+	ctx := open(t, write(t, r))
+	for i, most := range []float64{0.03, 1, 0.01, 1} {
+		took, marked := shown(t, ctx, r, i)
+		t.Logf("pair %d: %v, %.1f %% marked", i, took, marked*100)
+		if marked > most || marked < most/4 && most == 1 {
+			t.Errorf("pair %d: %.1f %% are marked", i, marked*100)
+		}
+	}
+}
+
+// TestDifferences: what is the same is folded and stands side by side, keys go to the next difference, and what cannot be seen is shown.
+func TestDifferences(t *testing.T) {
+	var lines []string
+	for i := range 40 {
+		lines = append(lines, fmt.Sprintf("This is the sentence number %d of a text.", i))
+	}
+	a := strings.Join(lines, "\n")
+	lines[20] = "Here stands something else, of two lines,\nand more."
+	lines[35] = "And here is a \u202eturn."
+	r := small()
+	r.Docs = []Doc{{ID: "a\u202eb", At: "x", Text: a}, {ID: "b", At: "y", Text: strings.Join(lines, "\n")}}
+	r.Pairs = r.Pairs[:1]
+	ctx := open(t, write(t, r))
+	chromedp.Run(ctx, chromedp.Poll(`document.querySelectorAll("#text-b ins").length > 0`, nil))
+	if got := eval[string](t, ctx, `document.querySelector("#id-a").textContent + document.querySelector("#text-b .unseen").textContent`); got != "a⟨U+202E⟩bU+202E" {
+		t.Errorf("an unseen sign is shown as %q", got)
+	}
+	if got := eval[string](t, ctx, `[...document.querySelectorAll("#text-a .fold")].map((e) => e.textContent).join(", ")`); got != "18 equal parts, 10 equal parts" {
+		t.Errorf("folded are %s", got)
+	}
+	aligned := `[...document.querySelectorAll("#text-a > *")].every((e, i) => e.getBoundingClientRect().top === document.querySelectorAll("#text-b > *")[i].getBoundingClientRect().top)`
+	if !eval[bool](t, ctx, aligned) {
+		t.Error("the sides are not aligned")
+	}
+	at := `(() => { const part = document.querySelector(".current").closest(".part"); return [...part.parentElement.children].indexOf(part) })()`
+	var places []int
+	for _, key := range []string{"n", "n", "n", "n", "p"} {
+		chromedp.Run(ctx, chromedp.KeyEvent(key))
+		places = append(places, eval[int](t, ctx, at))
+	}
+	if first, last := places[0], slices.Max(places); first != 3 || !slices.IsSorted(places[:4]) || places[4] >= last {
+		t.Errorf("the keys go to the rows %d", places)
+	}
+	if got := eval[int](t, ctx, `document.querySelectorAll(".current").length`); got != 1 {
+		t.Errorf("%d differences are current", got)
+	}
+	chromedp.Run(ctx, chromedp.Click("#text-b .fold"))
+	if got := eval[string](t, ctx, `document.querySelector("#text-a").textContent.slice(0, 45)`); !strings.HasPrefix(got, lines[0]) || !eval[bool](t, ctx, aligned) {
+		t.Errorf("unfolded it begins with %q", got)
+	}
+	// A page without pairs can be searched.
+	ctx = open(t, write(t, &Report{Title: "t", Key: "k", Threshold: 0.5, Kinds: []string{"revised"}}))
+	chromedp.Run(ctx, chromedp.SendKeys("#search", "a"), chromedp.Sleep(500*time.Millisecond))
+	if got := eval[string](t, ctx, `document.querySelector("#says").textContent`); got != "There are no pairs." {
+		t.Errorf("it says %q", got)
+	}
 }
