@@ -16,13 +16,15 @@
 //	pairs.go      all pairs
 //	edges.go      comparing all documents once
 //	search.go     the near-duplicates of one text
-//	groups.go     groups, and which document of each to keep
+//	groups.go     groups
+//	keep.go       which document of a group to keep
 //	families.go   forms that are filled in differently
 //	threshold.go  how many pairs are wrong, and how many are missed
 //	calibrate.go  what labels say
 //	explain.go    why two documents are near-duplicates, or not
 //	files.go      documents in files
 //	reopen.go     what a search needs, in a file
+//	upgrade.go    files of earlier versions
 //
 //	internal/content    documents, by what they are compared
 //	internal/signature  MinHash signatures
@@ -57,8 +59,8 @@ import (
 // a reason not to:
 //
 //	d, err := dedup.New[string](dedup.Options{})
-//	for id, text := range texts {
-//		err = d.Add(id, text)
+//	for _, page := range pages { // in an order that is always the same: the first document of a group is kept
+//		err = d.Add(page.URL, page.Text)
 //	}
 //	groups, err := d.Groups(ctx, dedup.Grouping[string]{})
 //	for _, g := range groups {

@@ -101,7 +101,7 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, recall)
 	}
 	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(truth), methodNames[0])
-	advise(w, costs, share*float64(documents), machineMemory(), o.args)
+	advise(w, costs, share*float64(documents), machineMemory(), o.args, cleanedName(c.sources))
 	return w.Flush()
 }
 

@@ -195,6 +195,12 @@ func (c *compareCommand) Run(of *call) error {
 			return err
 		}
 	}
+	for i, text := range texts {
+		if isBlank(text) {
+			_, err := fmt.Fprintf(of.stdout, "%s has no text, so there is nothing to compare\n", []string{c.A, c.B}[i])
+			return err
+		}
+	}
 	d, err := dedup.New[int](dedup.Options{Fingerprinter: f})
 	if err != nil {
 		return err

@@ -273,6 +273,23 @@ func TestLabelled(t *testing.T) {
 	if status, stdout, stderr := inDirectory(t, dir, "compare", "a.txt", "b.html"); status != 0 || !strings.HasPrefix(stdout, "kind        same-words\nprobability 1.0000") || !strings.Contains(stdout, "0 of 64 bits differ") {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
+	os.WriteFile(filepath.Join(dir, "c.txt"), []byte(" \n"), 0o666)
+	if status, stdout, _ := inDirectory(t, dir, "compare", "a.txt", "c.txt"); status != 0 || stdout != "c.txt has no text, so there is nothing to compare\n" {
+		t.Errorf("status %d, %q", status, stdout)
+	}
+}
+
+// TestCleanedName: what estimate advises keeps the format of the inputs, if they have one that keeps all.
+func TestCleanedName(t *testing.T) {
+	for formats, want := range map[string]string{"parquet parquet": "cleaned.parquet", "csv": "cleaned.csv", "csv tsv": "cleaned.jsonl", "jsonl": "cleaned.jsonl", "txt parquet": "cleaned.jsonl", "xlsx": "cleaned.xlsx"} {
+		var sources []source
+		for _, f := range strings.Fields(formats) {
+			sources = append(sources, source{format: f})
+		}
+		if got := cleanedName(sources); got != want {
+			t.Errorf("%s: %s", formats, got)
+		}
+	}
 }
 
 // TestReport: the page has the pairs, and nothing of it is left after an error.

@@ -50,6 +50,19 @@ func needsColumns(path string, sources []source) bool {
 	return true
 }
 
+// cleanedName returns a name for a cleaned collection of sources: of their format, if all have one that can be written.
+func cleanedName(sources []source) string {
+	format := "jsonl"
+	for i, s := range sources {
+		if f := s.format; isTable(f) && (i == 0 || f == format) {
+			format = f
+		} else {
+			return "cleaned.jsonl"
+		}
+	}
+	return "cleaned." + format
+}
+
 // typed returns the fields of an item with their values.
 func (it *item) typed(s *source, cols columns) (fields rows.Struct, err error) {
 	switch {

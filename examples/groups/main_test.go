@@ -2,21 +2,35 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
+// TestGroups: it prints what the README says.
 func TestGroups(t *testing.T) {
-	f, err := os.Open("../../testdata/en.jsonl")
+	var out strings.Builder
+	if err := run([]string{"../../testdata/en.jsonl", "../../testdata/zh.jsonl"}, &out); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var out strings.Builder
-	if err := run(f, &out); err != nil || !strings.HasPrefix(out.String(), "near-duplicates from a probability of") || strings.Count(out.String(), " is kept of ") < 10 {
-		t.Errorf("error %v, output %s", err, out.String())
+	lines := strings.SplitAfter(out.String(), "\n")
+	if len(lines) != 10 {
+		t.Errorf("%d lines", len(lines))
 	}
-	if err := run(strings.NewReader(`{"id": "a", "text": "b"} {`), &out); err == nil {
-		t.Error("half a document is no error")
+	for _, line := range lines[:5] { // all but groups further down
+		if line = strings.TrimSpace(line); !strings.Contains(string(readme), "    "+line+"\n") {
+			t.Errorf("the README does not say %q", line)
+		}
+	}
+	bad := filepath.Join(t.TempDir(), "bad.jsonl")
+	os.WriteFile(bad, []byte(`{"id": "a", "text": "b"} {`), 0o666)
+	for _, path := range []string{bad, "missing"} {
+		if err := run([]string{path}, &out); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
