@@ -6,6 +6,7 @@
 //	neardup calibrate LABELS INPUT...   find the threshold that fits labelled pairs
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
 //	neardup compare FILE FILE           compare two texts by every method
+//	neardup diff CLUSTERS CLUSTERS      say what two calls decide differently
 //	neardup estimate INPUT...           say what each method would cost and find
 //	neardup fingerprint INPUT...        write a table of fingerprints, for a database or a warehouse
 //	neardup sql DIALECT                 print the SQL that finds near-duplicates in it
@@ -20,6 +21,7 @@
 //	dedup.go       the steps of dedup and records
 //	explain.go     explain, compare and calibrate
 //	labels.go      read labels
+//	diff.go        compare what two calls decided
 //	review.go      make the page of package review
 //	estimate.go    say what a call would cost
 //	advice.go      say whether it wants one machine, a cluster or a warehouse
@@ -77,6 +79,7 @@ type grammar struct {
 	Explain     explainCommand     `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
 	Compare     compareCommand     `cmd:"" help:"Compare the texts of two files by every method."`
 	Calibrate   calibrateCommand   `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
+	Diff        diffCommand        `cmd:"" help:"Say what two calls decide differently, by what --clusters wrote."`
 	Upgrade     upgradeCommand     `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
 	Estimate    estimateCommand    `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
 	Fingerprint fingerprintCommand `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`

@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -162,6 +163,54 @@ func (c *collection) writeClusters(w *cli.Output, path string) error {
 		}
 	}
 	return t.end()
+}
+
+// readClusters calls use with each id in a file that writeClusters wrote, and with that of the document which is kept, both escaped as in a table
+// without a header.
+func readClusters(path string, use func(id, kept string) error) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return cli.InFile(path, err)
+	}
+	s := source{path: path, format: formatOf(path, ""), info: info}
+	cols := columns{id: "id", idGiven: true, text: "kept"}
+	if s.format != "csv" && s.format != "jsonl" {
+		s.format = "lines"
+	}
+	r, finish, err := s.open(nil, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer finish()
+	var x decoder
+	var wrong error
+	err = s.read(0, r, cols, maxID*8, func(it item) bool {
+		d, err := it.parse(&s, cols, &x)
+		if err == nil && s.format == "lines" {
+			var isRow bool
+			if d.id, d.text, isRow = strings.Cut(d.text, "\t"); !isRow {
+				err = errors.New("not two ids with a tab between, as --clusters writes them")
+			}
+		} else if err == nil {
+			d.id, d.text = cli.Escape(unharmed(d.id)), cli.Escape(unharmed(d.text))
+		}
+		if err == nil {
+			err = use(strings.Clone(d.id), strings.Clone(d.text))
+		}
+		if err != nil {
+			wrong = fmt.Errorf("%s:%d: %w", path, it.line, err)
+		}
+		return err == nil
+	})
+	return cmp.Or(wrong, err)
+}
+
+// unharmed returns a cell as it was before harmless.
+func unharmed(cell string) string {
+	if rest, ok := strings.CutPrefix(cell, "'"); ok && rest != harmless(rest) {
+		return rest
+	}
+	return cell
 }
 
 // writeAudit writes a row for each document that is removed: which one is kept in its place, how similar they are,

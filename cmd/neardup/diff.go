@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// This file has the command diff: what two calls decide differently.
+
+type diffCommand struct {
+	A   string `arg:"" help:"What --clusters wrote in one call."`
+	B   string `arg:"" help:"What it wrote in the other one."`
+	Out string `placeholder:"FILE" help:"All documents of which they decide differently: as .csv or .jsonl, or with tabs between and no header."`
+}
+
+// A decision is what a call says of a document: which one is kept. It is the document itself if it is not removed.
+type decision struct{ id, kept string }
+
+func (d decision) isRemoved() bool { return d.id != d.kept }
+
+// The changes, as they are counted and written.
+const (
+	removedByA = "only the first removes it"
+	removedByB = "only the second removes it"
+	otherKept  = "another one is kept in its place"
+	onlyInA    = "only the first has it"
+	onlyInB    = "only the second has it"
+)
+
+// changeOf says what two calls decide differently of a document, or "".
+func changeOf(a, b decision) string {
+	switch {
+	case a.isRemoved() && !b.isRemoved():
+		return removedByA
+	case !a.isRemoved() && b.isRemoved():
+		return removedByB
+	case a.kept != b.kept:
+		return otherKept
+	}
+	return ""
+}
+
+// Run compares the decisions of two calls.
+func (c *diffCommand) Run(of *call) error {
+	defer of.outs.Discard()
+	path, table, summary := c.Out, of.stdout, of.stdout
+	switch path {
+	case "":
+		path, table = "-", io.Discard
+	case "-":
+		summary = of.stderr
+	}
+	out, err := of.outs.Create(path, table)
+	if err != nil {
+		return err
+	}
+	t := newTable(out, path, "id", "change", "kept_by_first", "kept_by_second")
+	w := bufio.NewWriter(summary)
+	counts := map[string]int{}
+	same := 0
+	note := func(change, id, a, b string) error {
+		if change == "" {
+			same++
+			return nil
+		}
+		counts[change]++
+		return t.row(id, change, a, b)
+	}
+	if err := c.compare(note); err != nil {
+		return err
+	}
+	if err := errors.Join(t.end(), of.outs.Commit()); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d decisions are the same\n", same)
+	for _, change := range []string{removedByA, removedByB, otherKept, onlyInA, onlyInB} {
+		if counts[change] > 0 {
+			fmt.Fprintf(w, "%d documents: %s\n", counts[change], change)
+		}
+	}
+	return w.Flush()
+}
+
+// compare calls note for each document, in the order of the first file, and then for those of the second file alone, in its order.
+func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
+	second := map[string]string{}
+	err := readClusters(c.B, func(id, kept string) error {
+		if _, twice := second[id]; twice {
+			return fmt.Errorf("the id %q is there twice", id)
+		}
+		second[id] = kept
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	err = readClusters(c.A, func(id, kept string) error {
+		if seen[id] {
+			return fmt.Errorf("the id %q is there twice", id)
+		}
+		seen[id] = true
+		b, ok := second[id]
+		if !ok {
+			return note(onlyInA, id, kept, "")
+		}
+		return note(changeOf(decision{id, kept}, decision{id, b}), id, kept, b)
+	})
+	if err != nil {
+		return err
+	}
+	return readClusters(c.B, func(id, kept string) error {
+		if seen[id] {
+			return nil
+		}
+		return note(onlyInB, id, "", kept)
+	})
+}
