@@ -254,7 +254,8 @@ func TestLabelled(t *testing.T) {
 	if status, _, stderr := inFormats(t, append([]string{"explain", "甲1", "甲9"}, flags...)...); status != 1 || !strings.Contains(stderr, `no document has the id "甲9"`) {
 		t.Errorf("status %d, %q", status, stderr)
 	}
-	for _, labels := range []string{"甲1\t甲3\tsame\n甲2\t甲5\tdifferent\n", "a,b,label\n甲1,甲3,same\n甲2,甲5,no\n", `{"a":"甲1","b":"甲3","same":true}` + "\n\n" + `{"a":"甲2","b":"甲5","same":false}` + "\n"} {
+	for _, labels := range []string{"甲1\t甲3\tsame\n甲2\t甲5\tdifferent\n", "a,b,label\n甲1,甲3,same\n甲2,甲5,no\n", `{"a":"甲1","b":"甲3","same":true}` + "\n\n" + `{"a":"甲2","b":"甲5","same":false}` + "\n",
+		`{"a":"甲1","b":"甲3","same":true}` + "\n" + `{"a":"甲1","b":"甲2","unsure":true}` + "\n甲2\t甲5\tdifferent\n甲1\t甲4\tunsure\n"} {
 		status, _, _ := inFormats(t, "version")
 		os.WriteFile("labels", []byte(labels), 0o666)
 		var out, errs strings.Builder

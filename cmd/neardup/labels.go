@@ -52,7 +52,7 @@ func readLabels(path string) ([]readLabel, error) {
 			}
 			label, err = parseLabel(string(text))
 		}
-		if errors.Is(err, errHeader) && lines.line == 1 {
+		if err == errUnsure || errors.Is(err, errHeader) && lines.line == 1 {
 			continue
 		}
 		if err != nil {
@@ -72,29 +72,13 @@ func readLabels(path string) ([]readLabel, error) {
 // errHeader is the error of a line that may be a header.
 var errHeader = fmt.Errorf("%w", errLabel)
 
+// errUnsure is the error of a line that says that nobody knows.
+var errUnsure = errors.New("unsure")
+
 // parseLabel reads a line.
 func parseLabel(line string) (l readLabel, err error) {
 	if line[0] == '{' {
-		var object struct{ A, B, Same any }
-		d := json.NewDecoder(strings.NewReader(line))
-		d.UseNumber() // numbers keep their spelling, as ids do
-		if err := d.Decode(&object); err != nil {
-			return l, fmt.Errorf("not JSON: %w", err)
-		}
-		id := func(x any) string {
-			switch x := x.(type) {
-			case string:
-				return x
-			case json.Number:
-				return x.String()
-			}
-			return ""
-		}
-		same, ok := object.Same.(bool)
-		if l = (readLabel{a: id(object.A), b: id(object.B), same: same}); !ok || l.a == "" || l.b == "" {
-			return l, errLabel
-		}
-		return l, nil
+		return parseObject(line)
 	}
 	fields := strings.Split(line, "\t")
 	if len(fields) < 3 {
@@ -107,9 +91,41 @@ func parseLabel(line string) (l readLabel, err error) {
 	switch strings.ToLower(strings.TrimSpace(fields[2])) {
 	case "same", "true", "yes", "1", "duplicate":
 		l.same = true
+	case "unsure":
+		return l, errUnsure
 	case "different", "false", "no", "0":
 	default:
 		return l, errHeader
+	}
+	return l, nil
+}
+
+// parseObject reads a line with an object of JSON.
+func parseObject(line string) (l readLabel, err error) {
+	var object struct {
+		A, B, Same any
+		Unsure     bool
+	}
+	d := json.NewDecoder(strings.NewReader(line))
+	d.UseNumber() // numbers keep their spelling, as ids do
+	if err := d.Decode(&object); err != nil {
+		return l, fmt.Errorf("not JSON: %w", err)
+	}
+	if object.Unsure && object.Same == nil {
+		return l, errUnsure
+	}
+	id := func(x any) string {
+		switch x := x.(type) {
+		case string:
+			return x
+		case json.Number:
+			return x.String()
+		}
+		return ""
+	}
+	same, ok := object.Same.(bool)
+	if l = (readLabel{a: id(object.A), b: id(object.B), same: same}); !ok || l.a == "" || l.b == "" {
+		return l, errLabel
 	}
 	return l, nil
 }

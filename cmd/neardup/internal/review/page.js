@@ -22,6 +22,9 @@
   const pairKey = (i) => JSON.stringify([data.ids[data.a[i]], data.ids[data.b[i]]]);
   let labels = {};
   try { labels = JSON.parse(localStorage.getItem(storage) || "{}"); } catch { /* not allowed: they live as long as the page */ }
+  const names = { true: "same", false: "different", unsure: "unsure" };
+  const disagree = new Set(); // pairs whose labels in two files disagree
+  const undone = []; // what labels were before, the last one at the end
   const keep = () => { try { localStorage.setItem(storage, JSON.stringify(labels)); } catch { /* the same */ } };
   const labelOf = (i) => labels[pairKey(i)];
 
@@ -98,7 +101,7 @@
       row.append(make("div", "ids", visible(data.ids[data.a[i]])), make("div", "ids", visible(data.ids[data.b[i]])));
       const about = make("div", "about", percent(data.p[i]) + " · " + data.kinds[data.k[i]] +
         (sizeOf(i) ? " · group of " + sizeOf(i) : ""));
-      const mark = labelOf(i) === true ? "same" : labelOf(i) === false ? "different" :
+      const mark = disagree.has(pairKey(i)) ? "labels disagree" : labelOf(i) !== undefined ? names[labelOf(i)] :
         data.p[i] >= threshold && data.p[i] < data.threshold ? "would join" :
         data.p[i] < threshold && data.p[i] >= data.threshold ? "would part" : "";
       if (mark) about.append(" · ", make("span", "mark", mark));
@@ -334,20 +337,73 @@
   };
 
   const drawLabel = () => {
-    $("same").setAttribute("aria-pressed", String(labelOf(selected) === true));
-    $("different").setAttribute("aria-pressed", String(labelOf(selected) === false));
-    $("save").textContent = `Save labels (${Object.keys(labels).length})`;
+    const label = selected < 0 ? undefined : labelOf(selected);
+    for (const [id, value] of [["same", true], ["different", false], ["unsure", "unsure"]]) $(id).setAttribute("aria-pressed", String(label === value));
+    const all = Object.values(labels);
+    $("save").textContent = `Save labels (${all.length})`;
+    $("undo").disabled = !undone.length;
+    const count = (value) => all.filter((x) => x === value).length;
+    $("progress").textContent = all.length ? `${count(true)} same, ${count(false)} different, ${count("unsure")} unsure` +
+      (disagree.size ? `; ${disagree.size} to be judged again` : "") : "";
+  };
+
+  // setKey sets the label of a pair.
+  const setKey = (key, label) => {
+    if (label === undefined) delete labels[key]; else labels[key] = label;
   };
 
   // setLabel labels the selected pair and goes to the next one.
-  const setLabel = (same) => {
+  const setLabel = (label) => {
     if (selected < 0) return;
-    if (same === undefined) delete labels[pairKey(selected)]; else labels[pairKey(selected)] = same;
+    const key = pairKey(selected);
+    undone.push([selected, key, labels[key]]);
+    setKey(key, label);
+    disagree.delete(key);
     keep();
     drawLabel();
     drawChart();
-    if (same !== undefined) step(1); else drawRows();
+    if (label !== undefined) step(1); else drawRows();
   };
+
+  // undo takes back the last label, and shows its pair.
+  const undo = () => {
+    const last = undone.pop();
+    if (!last) return;
+    const [pair, key, before] = last;
+    setKey(key, before);
+    keep();
+    drawChart();
+    select(pair);
+    drawLabel();
+  };
+
+  // load adds the labels of files. Where two of them disagree, nobody is right: the pair is to be judged again.
+  const load = async (files) => {
+    let loaded = 0, wrong = 0;
+    for (const file of files) {
+      for (const line of (await file.text()).split("\n")) {
+        if (!line.trim()) continue;
+        let x = null;
+        try { x = JSON.parse(line); } catch { /* no label */ }
+        const label = x && x.unsure === true ? "unsure" : x && x.same;
+        if (!x || x.a === undefined || x.b === undefined || !Object.hasOwn(names, label)) { wrong++; continue; }
+        const there = JSON.stringify([String(x.a), String(x.b)]), turned = JSON.stringify([String(x.b), String(x.a)]);
+        const key = known.has(turned) ? turned : there;
+        if (labels[key] !== undefined && labels[key] !== label) {
+          delete labels[key];
+          disagree.add(key);
+        } else if (!disagree.has(key)) labels[key] = label;
+        loaded++;
+      }
+    }
+    keep();
+    refresh();
+    drawChart();
+    drawLabel();
+    $("loaded").textContent = `${loaded} labels loaded` + (wrong ? `, ${wrong} lines are none` : "") + (disagree.size ? `; of ${disagree.size} pairs they disagree` : "");
+  };
+  const known = new Set(); // the keys of all pairs
+  for (let i = 0; i < n; i++) known.add(pairKey(i));
 
   const step = (by) => {
     const at = shown.indexOf(selected);
@@ -360,9 +416,9 @@
 
   // save downloads the labels as JSON lines, which neardup calibrate reads.
   const save = () => {
-    const lines = Object.entries(labels).map(([key, same]) => {
+    const lines = Object.entries(labels).map(([key, label]) => {
       const [a, b] = JSON.parse(key);
-      return JSON.stringify({ a, b, same }) + "\n";
+      return JSON.stringify(label === "unsure" ? { a, b, unsure: true } : { a, b, same: label }) + "\n";
     });
     const link = make("a");
     link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
@@ -392,7 +448,7 @@
     draw("line", { class: "threshold", x1: x(threshold), x2: x(threshold), y1: 0, y2: 78 });
     for (let i = 0; i < n; i++) {
       const label = labelOf(i);
-      if (label !== undefined) draw("line", { class: label ? "same" : "different", x1: x(data.p[i]), x2: x(data.p[i]), y1: 80, y2: 90 });
+      if (label !== undefined) draw("line", { class: names[label], x1: x(data.p[i]), x2: x(data.p[i]), y1: 80, y2: 90 });
     }
   };
 
@@ -466,11 +522,15 @@
   $("change").addEventListener("click", () => goTo(1));
   $("same").addEventListener("click", () => setLabel(true));
   $("different").addEventListener("click", () => setLabel(false));
+  $("unsure").addEventListener("click", () => setLabel("unsure"));
   $("clear").addEventListener("click", () => setLabel(undefined));
+  $("undo").addEventListener("click", undo);
+  $("load").addEventListener("click", () => $("files").click());
+  $("files").addEventListener("change", () => load($("files").files));
   $("save").addEventListener("click", save);
   addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-    const act = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), n: () => goTo(1), p: () => goTo(-1), s: () => setLabel(true), d: () => setLabel(false), u: () => setLabel(undefined) }[e.key];
+    const act = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), n: () => goTo(1), p: () => goTo(-1), s: () => setLabel(true), d: () => setLabel(false), w: () => setLabel("unsure"), u: () => setLabel(undefined), z: undo }[e.key];
     if (act) {
       e.preventDefault();
       act();

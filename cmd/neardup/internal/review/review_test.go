@@ -170,6 +170,52 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestLabels: a label can be unsure and be taken back, and files of labels are loaded; where they disagree, the pair is to be judged again.
+func TestLabels(t *testing.T) {
+	ctx := open(t, write(t, small()))
+	says := func(want string) {
+		t.Helper()
+		got := ""
+		for range 100 {
+			if got = eval[string](t, ctx, `document.querySelector("#progress").textContent + "|" + document.querySelector("#save").textContent + "|" + document.querySelector("#loaded").textContent`); got == want {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		t.Errorf("it says %q, not %q", got, want)
+	}
+	selected := func() string { return eval[string](t, ctx, `document.querySelector("#id-b").textContent`) }
+	first := selected()
+	chromedp.Run(ctx, chromedp.KeyEvent("w"))
+	says("0 same, 0 different, 1 unsure|Save labels (1)|")
+	second := selected()
+	chromedp.Run(ctx, chromedp.KeyEvent("s"))
+	says("1 same, 0 different, 1 unsure|Save labels (2)|")
+	chromedp.Run(ctx, chromedp.KeyEvent("z"))
+	says("0 same, 0 different, 1 unsure|Save labels (1)|")
+	if selected() != second {
+		t.Errorf("after undo, %q is selected", selected())
+	}
+	chromedp.Run(ctx, chromedp.KeyEvent("z"), chromedp.KeyEvent("z"))
+	says("|Save labels (0)|")
+	if selected() != first || !eval[bool](t, ctx, `document.querySelector("#undo").disabled`) {
+		t.Errorf("after all is undone, %q is selected", selected())
+	}
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one.jsonl"), filepath.Join(dir, "two.jsonl")
+	os.WriteFile(one, []byte(`{"a":"d","b":"c","same":true}`+"\n"+`{"a":"x","b":"y","unsure":true}`+"\nnothing\n"+`{"a":"x","b":"z","same":"constructor"}`+"\n"), 0o666)
+	os.WriteFile(two, []byte(`{"a":"c","b":"d","same":false}`+"\n"), 0o666)
+	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{one}))
+	says("1 same, 0 different, 1 unsure|Save labels (2)|2 labels loaded, 2 lines are none")
+	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{two}))
+	says("0 same, 0 different, 1 unsure; 1 to be judged again|Save labels (1)|1 labels loaded; of 1 pairs they disagree")
+	if got := eval[string](t, ctx, `[...document.querySelectorAll(".mark")].map((e) => e.textContent).join()`); got != "labels disagree" {
+		t.Errorf("the list says %q", got)
+	}
+	chromedp.Run(ctx, chromedp.Click("#different"))
+	says("0 same, 1 different, 1 unsure|Save labels (2)|1 labels loaded; of 1 pairs they disagree")
+}
+
 // TestPolicy: a script that somebody smuggles into the page does not run.
 func TestPolicy(t *testing.T) {
 	path := write(t, small())
