@@ -43,7 +43,7 @@ func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i 
 	switch format := outFormat(to.path); {
 	case format == "parquet" && isAll("parquet"):
 		return &parquetCopy{target: to}, nil
-	case format == "xlsx" && len(sources) == 1 && isAll("xlsx"):
+	case format == "xlsx" && len(sources) == 1 && isAll("xlsx") && hasMacros(to.path) == hasMacros(sources[0].path):
 		if len(to.added) > 0 || c.docs.Len()*c.duplicates() <= mostRemoved {
 			return &bookOut{target: to}, nil
 		}

@@ -549,6 +549,7 @@ func TestNothingSilent(t *testing.T) {
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.csv.xz x.csv", "o.csv.xz: a file cannot be compressed in this way"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.json x.csv", "o.json: this format cannot be written"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.xml x.csv", "o.xml: this format cannot be written"},
+		{"x.csv", "id,text\n1,one\n", "dedup --out o.xlsm x.csv", "o.xlsm: a new workbook has no macros"},
 		{"x.csv", "id,text\n1,one\n", "dedup --pairs p.xlsx x.csv", "--pairs \"p.xlsx\""},
 		{"x.csv", "id,text\n1,one\n", "review --report p x.csv", "must end in .html"},
 		{"x.csv", "id,text\n1,one\n", "records --schema s.json x.csv", "the records have no columns to compare"},

@@ -24,6 +24,7 @@ type ids struct {
 	docs  *documents
 	seed  maphash.Seed
 	table slots.Table
+	next  map[string]int // of ids that got a number, the next one
 }
 
 // find returns where the document with an id is, and whether there is one.
@@ -42,6 +43,20 @@ func (s *ids) add(n int) {
 
 func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).id) }
 
+// numbered returns an id with a number behind it that is not there yet.
+func (s *ids) numbered(id string) string {
+	if s.next == nil {
+		s.next = map[string]int{}
+	}
+	for n := max(s.next[id], 2); ; n++ {
+		other := fmt.Sprintf("%s-%d", id, n)
+		if _, isKnown := s.find(other); !isKnown {
+			s.next[id] = n + 1
+			return other
+		}
+	}
+}
+
 // sameIDs has what --same-id can name.
 var sameIDs = []string{"error", "first", "last", "number"}
 
@@ -56,11 +71,7 @@ func (c *collection) identify(d *stored, known *ids, o *options, isByHash bool) 
 	first, isKnown := known.find(d.id)
 	switch {
 	case isKnown && (isByHash || o.sameID == "number"):
-		id := d.id
-		for n := 2; isKnown; n++ {
-			d.id = fmt.Sprintf("%s-%d", id, n)
-			_, isKnown = known.find(d.id)
-		}
+		d.id = known.numbered(d.id)
 	case isKnown && o.sameID == "first":
 		return errRepeated
 	case isKnown:

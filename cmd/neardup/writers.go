@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
@@ -30,6 +31,9 @@ func checkOut(path string, sources []source) error {
 	if f == "json" || f == "html" || f == fingerprints || formatOf(path, "") == "" && filepath.Ext(withoutCompression(path)) != "" {
 		return fmt.Errorf("%s: this format cannot be written; use a .jsonl file", path)
 	}
+	if hasMacros(path) && (len(sources) != 1 || !hasMacros(sources[0].path)) {
+		return fmt.Errorf("%s: a new workbook has no macros; use a .xlsx file", path)
+	}
 	for _, s := range sources {
 		if f == "lines" && s.format != "lines" && s.err == nil {
 			return fmt.Errorf("%s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.path, s.format)
@@ -37,6 +41,9 @@ func checkOut(path string, sources []source) error {
 	}
 	return nil
 }
+
+// hasMacros reports whether a name is that of a workbook with macros, which Excel opens by no other name.
+func hasMacros(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".xlsm") }
 
 // needsColumns reports whether the columns of all documents must be known before the first one is written: those of tables of text
 // stand in their headers.
@@ -195,15 +202,13 @@ func (o *csvOut) write(s *source, it *item, more []string) error {
 	if o.columns == nil && o.added == nil { // a copy of a table is as dangerous as it was
 		return o.rows.Write(row)
 	}
-	harmlessRow := make([]string, 0, len(row)+len(more))
-	for i, cell := range slices.Concat(row, more) {
-		if i < len(o.values) && o.columns != nil && !isText(o.values[i]) { // a number may begin with a minus
-			harmlessRow = append(harmlessRow, cell)
-			continue
+	cells := slices.Concat(row, more)
+	for i, cell := range cells {
+		if o.columns == nil || i >= len(row) || isText(o.values[i]) { // a number may begin with a minus
+			cells[i] = harmless(cell)
 		}
-		harmlessRow = append(harmlessRow, harmless(cell))
 	}
-	return o.rows.Write(harmlessRow)
+	return o.rows.Write(cells)
 }
 
 // isText reports whether a value is a text.
