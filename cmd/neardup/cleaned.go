@@ -52,11 +52,13 @@ func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i 
 		return newWriter(to, nil)
 	}
 	columns := &rows.Columns{}
-	err := c.again(o, stdin, to.cols, func(i int, s *source, it *item) error {
+	first := to.cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
+	first.typed = outFormat(to.path) == "parquet" || slices.ContainsFunc(sources, func(s source) bool { return s.format == "parquet" })
+	err := c.again(o, stdin, first, func(i int, s *source, it *item) error {
 		if _, ok := more(i); !ok {
 			return nil
 		}
-		fields, err := it.typed(s, to.cols)
+		fields, err := it.typed(s, first)
 		columns.Add(fields)
 		return err
 	}, func(s *source) error {
