@@ -51,6 +51,16 @@ func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i 
 	case !needsColumns(to.path, sources):
 		return newWriter(to, nil)
 	}
+	columns, err := c.columns(to, o, stdin, more)
+	if err != nil {
+		return nil, err
+	}
+	return newWriter(to, columns)
+}
+
+// columns returns the columns of what is written, for which it reads the sources.
+func (c *collection) columns(to target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (*rows.Columns, error) {
+	sources := c.sources[c.oldSources:]
 	columns := &rows.Columns{}
 	first := to.cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
 	first.typed = outFormat(to.path) == "parquet" || slices.ContainsFunc(sources, func(s source) bool { return s.format == "parquet" })
@@ -74,7 +84,7 @@ func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i 
 	if len(columns.Names()) == 0 { // there are no documents
 		columns.Name([]string{o.cols.id, o.cols.texts()[0]})
 	}
-	return newWriter(to, columns)
+	return columns, nil
 }
 
 // A target is what a writer writes to.
