@@ -17,8 +17,8 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
-// This file reads items from the input files: lines of JSON or text, rows of tables, or whole files. Every item knows its file and line, so that errors can name them. An item that cannot be read
-// carries an error instead of data, and reading goes on behind it where possible.
+// This file reads items from the input files: lines of JSON or text, rows of tables, or whole files. Every item knows its file and line, so that
+// errors can name them. An item that cannot be read carries an error instead of data, and reading goes on behind it where possible.
 
 // A source is one input file; the path of standard input is "-". A source that cannot be read
 // twice, but has to be, is copied first (copy).

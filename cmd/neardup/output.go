@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file writes what was found: pairs, groups and the audit, each as a table. A table is JSON lines or CSV if
@@ -267,24 +268,16 @@ func (s *source) sum() (string, error) {
 }
 
 // withFields adds fields with texts to a JSON object.
-func withFields(object []byte, names, values []string) ([]byte, error) {
+func withFields(object []byte, names, values []string) []byte {
 	line := slices.Clone(bytes.TrimRight(object, " \t\r\n"))
 	line = bytes.TrimRight(line[:len(line)-1], " \t\r\n")
 	for i, name := range names {
 		if len(line) > 1 || i > 0 {
 			line = append(line, ',')
 		}
-		for k, text := range []string{name, values[i]} {
-			b, err := marshal(text)
-			if err != nil {
-				return nil, err
-			}
-			if line = append(line, b...); k == 0 {
-				line = append(line, ':')
-			}
-		}
+		line = rows.AppendJSON(append(rows.AppendJSON(line, name), ':'), values[i])
 	}
-	return append(line, '}'), nil
+	return append(line, '}')
 }
 
 // oneLine returns a JSON value without the line ends between its parts.

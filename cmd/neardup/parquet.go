@@ -24,7 +24,8 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 		return err
 	}
 	defer done()
-	defer s.recovered(1, &err) // the library trusts what it reads
+	start := int32(1)
+	defer s.recovered(&start, &err) // the library trusts what it reads
 	p, err := s.openParquet(file, size)
 	if err != nil {
 		return err
@@ -99,7 +100,7 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 // readRows yields whole rows of all groups. Their values are made when they are asked for.
 func (s *source) readRows(groups []parquet.RowGroup, at func(int32) item, yield func(item) bool) (err error) {
 	line := int32(0)
-	defer s.recoveredAt(&line, &err)
+	defer s.recovered(&line, &err)
 	buf := make([]parquet.Row, 64)
 	for n, group := range groups {
 		from := group.Rows()
@@ -135,7 +136,8 @@ type parquetChunk struct {
 
 // readGroup passes the rows of a row group to emit, until that returns false. line is that of the first one.
 func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int, line int32, at func(int32) item, emit func(parquetChunk) bool) (err error) {
-	defer s.recovered(line, &err)
+	first := line
+	defer s.recovered(&first, &err)
 	values := make([]*parquetColumn, len(names))
 	columns := group.ColumnChunks()
 	for _, i := range needed {
@@ -168,17 +170,10 @@ func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int,
 	return nil
 }
 
-// recoveredAt is recovered at the line where the work is.
-func (s *source) recoveredAt(line *int32, err *error) {
+// recovered turns a panic into an error. line is where the work began, or where it is.
+func (s *source) recovered(line *int32, err *error) {
 	if wrong := recover(); wrong != nil {
 		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.path, *line, wrong)
-	}
-}
-
-// recovered turns a panic into an error. line is where the work began.
-func (s *source) recovered(line int32, err *error) {
-	if wrong := recover(); wrong != nil {
-		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.path, line, wrong)
 	}
 }
 

@@ -71,31 +71,22 @@ func (o *parquetCopy) end() error {
 
 // A parquetOut writes rows of any sources.
 type parquetOut struct {
-	target
-	out     *parquet.Writer
-	columns *rows.Columns
-	values  []rows.Value
-	row     parquet.Row
+	tableOut
+	out *parquet.Writer
+	buf parquet.Row
 }
 
-func newParquetOut(to target, columns *rows.Columns) *parquetOut {
-	columns.Name(to.added)
-	return &parquetOut{target: to, out: parquet.NewWriter(to.w, columns.Schema(), parquet.Compression(&parquet.Zstd)), columns: columns}
+func newParquetOut(table tableOut) *parquetOut {
+	return &parquetOut{tableOut: table, out: parquet.NewWriter(table.w, table.columns.Schema(), parquet.Compression(&parquet.Zstd))}
 }
 
 func (o *parquetOut) write(s *source, it *item, more []string) error {
-	fields, err := it.typed(s, o.cols)
+	values, err := o.row(s, it, more)
 	if err != nil {
 		return err
 	}
-	o.values = o.columns.Values(fields, o.values)
-	for i, text := range more {
-		if at := len(o.values) - len(more) + i; text != "" {
-			o.values[at] = text
-		}
-	}
-	o.row = o.columns.AppendRow(o.row[:0], o.values)
-	_, err = o.out.WriteRows([]parquet.Row{o.row})
+	o.buf = o.columns.AppendRow(o.buf[:0], values)
+	_, err = o.out.WriteRows([]parquet.Row{o.buf})
 	return err
 }
 

@@ -13,31 +13,21 @@ import (
 
 // A sheetOut writes a new workbook with one sheet.
 type sheetOut struct {
-	target
-	to      *rows.SheetWriter
-	columns *rows.Columns
-	values  []rows.Value
+	tableOut
+	to *rows.SheetWriter
 }
 
-func newSheetOut(to target, columns *rows.Columns) (writer, error) {
-	sheet, err := rows.NewSheetWriter(slices.Concat(columns.Names(), to.added), columns.Len())
-	return &sheetOut{target: to, to: sheet, columns: columns}, err
+func newSheetOut(table tableOut) (writer, error) {
+	sheet, err := rows.NewSheetWriter(table.columns.Names(), table.columns.Len())
+	return &sheetOut{table, sheet}, err
 }
 
 func (o *sheetOut) write(s *source, it *item, more []string) error {
-	fields, err := it.typed(s, o.cols)
+	values, err := o.row(s, it, more)
 	if err != nil {
 		return err
 	}
-	o.values = o.columns.Values(fields, o.values)
-	for _, text := range more {
-		var v rows.Value // an empty text is an empty cell
-		if text != "" {
-			v = text
-		}
-		o.values = append(o.values, v)
-	}
-	return o.named(o.to.Write(o.values))
+	return o.named(o.to.Write(values))
 }
 
 // named says which file cannot be written.

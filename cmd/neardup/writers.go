@@ -124,14 +124,16 @@ func newWriter(to target, columns *rows.Columns) (writer, error) {
 				return nil, fmt.Errorf("%s: there is a column %q already, which is to be added", to.path, name)
 			}
 		}
+		columns.Name(to.added)
 	}
+	table := tableOut{target: to, columns: columns}
 	switch {
 	case format == "xlsx":
-		return newSheetOut(to, columns)
+		return newSheetOut(table)
 	case format == "parquet":
-		return newParquetOut(to, columns), nil
+		return newParquetOut(table), nil
 	}
-	o := &csvOut{target: to, rows: csv.NewWriter(to.w), columns: columns}
+	o := &csvOut{tableOut: table, rows: csv.NewWriter(to.w)}
 	if format == "tsv" {
 		o.rows.Comma = '\t'
 	}
@@ -141,18 +143,41 @@ func newWriter(to target, columns *rows.Columns) (writer, error) {
 	return o, nil
 }
 
+// A tableOut has the columns of a table.
+type tableOut struct {
+	target
+	columns *rows.Columns // with those that are added; nil if the rows of the sources stay as they are
+	values  []rows.Value
+}
+
+// row returns the values of an item in the order of the columns. An added text that is empty is null. They are valid until the next call.
+func (o *tableOut) row(s *source, it *item, more []string) ([]rows.Value, error) {
+	fields, err := it.typed(s, o.cols)
+	if err != nil {
+		return nil, err
+	}
+	o.values = o.columns.Values(fields, o.values)
+	for i, text := range more {
+		if text != "" {
+			o.values[len(o.values)-len(more)+i] = text
+		}
+	}
+	return o.values, nil
+}
+
 // A csvOut writes a table of text.
 type csvOut struct {
-	target
-	rows    *csv.Writer
-	names   []string
-	columns *rows.Columns // nil if the sources are tables of text, whose rows stay as they are
-	values  []rows.Value
+	tableOut
+	rows  *csv.Writer
+	names []string
 }
 
 // header writes the names of the columns.
 func (o *csvOut) header(names []string) error {
 	o.names = names
+	if o.columns == nil {
+		names = slices.Concat(names, o.added)
+	}
 	if o.columns != nil || o.added != nil {
 		o.w.WriteString("\ufeff") // Excel takes a file without it for one in the encoding of the country
 	}
@@ -162,7 +187,7 @@ func (o *csvOut) header(names []string) error {
 			names[i] = harmless(names[i])
 		}
 	}
-	return o.rows.Write(slices.Concat(names, o.added))
+	return o.rows.Write(names)
 }
 
 func (o *csvOut) begin(s *source) error {
@@ -187,32 +212,29 @@ func (o *csvOut) begin(s *source) error {
 }
 
 func (o *csvOut) write(s *source, it *item, more []string) error {
-	row := it.row
-	if o.columns != nil {
-		fields, err := it.typed(s, o.cols)
-		if err != nil {
-			return err
-		}
-		row = nil
-		o.values = o.columns.Values(fields, o.values)
-		for _, v := range o.values {
-			row = append(row, rows.Text(v))
-		}
-	}
 	if o.columns == nil && o.added == nil { // a copy of a table is as dangerous as it was
-		return o.rows.Write(row)
+		return o.rows.Write(it.row)
 	}
-	cells := slices.Concat(row, more)
-	for i, cell := range cells {
-		if o.columns == nil || i >= len(row) || isText(o.values[i]) { // a number may begin with a minus
+	if o.columns == nil {
+		cells := slices.Concat(it.row, more)
+		for i, cell := range cells {
 			cells[i] = harmless(cell)
+		}
+		return o.rows.Write(cells)
+	}
+	values, err := o.row(s, it, more)
+	if err != nil {
+		return err
+	}
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = rows.Text(v)
+		if _, isText := v.(string); isText { // a number may begin with a minus
+			cells[i] = harmless(cells[i])
 		}
 	}
 	return o.rows.Write(cells)
 }
-
-// isText reports whether a value is a text.
-func isText(v rows.Value) bool { _, is := v.(string); return is }
 
 func (o *csvOut) end() error {
 	o.rows.Flush()
@@ -261,9 +283,7 @@ func (o *jsonOut) write(s *source, it *item, more []string) (err error) {
 		line = rows.AppendJSON(nil, fields)
 	}
 	if o.added != nil {
-		if line, err = withFields(line, o.added, more); err != nil {
-			return err
-		}
+		line = withFields(line, o.added, more)
 	}
 	o.w.Write(line)
 	return o.w.WriteByte('\n')

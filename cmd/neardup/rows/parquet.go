@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
@@ -109,7 +110,7 @@ func assembleList(n parquet.Node, columns [][]parquet.Value, repeated, defined i
 // assembleOne is assemble for a node that is there.
 func assembleOne(n parquet.Node, columns [][]parquet.Value, repeated, defined int) Value {
 	if n.Leaf() {
-		return Leaf(n.Type(), columns[0][0])
+		return leafOf(n.Type(), columns[0][0])
 	}
 	fields := n.Fields()
 	if len(fields) == 1 && fields[0].Repeated() && isListType(n) {
@@ -164,8 +165,8 @@ func unwrapped(element parquet.Node, of Value) Value {
 	return list
 }
 
-// Leaf returns a value of a column with a type.
-func Leaf(t parquet.Type, v parquet.Value) Value {
+// leafOf returns a value of a column with a type.
+func leafOf(t parquet.Type, v parquet.Value) Value {
 	if v.IsNull() {
 		return nil
 	}
@@ -174,7 +175,7 @@ func Leaf(t parquet.Type, v parquet.Value) Value {
 			return x
 		}
 	} else if c := t.ConvertedType(); c != nil {
-		if x, ok := converted(*c, t, v); ok {
+		if x, ok := converted(*c, v); ok {
 			return x
 		}
 	}
@@ -214,7 +215,7 @@ func whole(v parquet.Value) int64 {
 // bytesOrText returns a text if the bytes are one: many programs write texts without saying so.
 func bytesOrText(v parquet.Value) Value {
 	b := v.ByteArray()
-	if isText(b) {
+	if utf8.Valid(b) {
 		return string(b)
 	}
 	return append([]byte(nil), b...)
@@ -248,7 +249,7 @@ func logical(l format.LogicalTypeValue, v parquet.Value) (Value, bool) {
 }
 
 // converted is logical for the types of older files.
-func converted(c deprecated.ConvertedType, t parquet.Type, v parquet.Value) (Value, bool) {
+func converted(c deprecated.ConvertedType, v parquet.Value) (Value, bool) {
 	switch c {
 	case deprecated.UTF8, deprecated.Enum, deprecated.Json:
 		return string(v.ByteArray()), true
@@ -442,13 +443,14 @@ func (t *columnType) shred(to parquet.Row, v Value, again, repeated, defined int
 		return t.nulls(to, again, defined, column)
 	}
 	defined++
+	kind := t.kind
 	if !t.isPlain() {
-		v = Text(v)
+		v, kind = Text(v), texts
 	}
-	switch {
-	case t.isPlain() && t.kind == lists:
+	switch kind {
+	case lists:
 		return t.shredList(to, v.(List), again, repeated, defined, column)
-	case t.isPlain() && t.kind == structs:
+	case structs:
 		for i, x := range t.fields.Values(v.(Struct), nil) {
 			to = t.fields.types[i].shred(to, x, again, repeated, defined, column)
 		}
@@ -461,12 +463,25 @@ func (t *columnType) shred(to parquet.Row, v Value, again, repeated, defined int
 
 // nulls appends a null to each column of a node.
 func (t *columnType) nulls(to parquet.Row, again, defined int, column *int) parquet.Row {
-	leaves := leavesOf(t.node())
-	for range leaves {
+	for range t.leaves() {
 		to = append(to, parquet.NullValue().Level(again, defined, *column))
 		*column++
 	}
 	return to
+}
+
+// leaves returns how many columns the node of a type has.
+func (t *columnType) leaves() (n int) {
+	switch {
+	case t.isPlain() && t.kind == lists:
+		return t.of.leaves()
+	case t.isPlain() && t.kind == structs:
+		for i := range t.fields.types {
+			n += t.fields.types[i].leaves()
+		}
+		return n
+	}
+	return 1
 }
 
 // shredList is shred for a list that is there.
@@ -507,18 +522,9 @@ func (t *columnType) leaf(v Value) parquet.Value {
 	case instants, locals:
 		return parquet.Int64Value(v.(Time).At.UnixMicro())
 	case dates:
-		return parquet.Int32Value(int32(floorDay(v.(Time).At.Unix())))
+		return parquet.Int32Value(int32(v.(Time).At.Unix() / 86_400))
 	case clocks:
 		return parquet.Int64Value(v.(Time).At.UnixMicro())
 	}
 	return parquet.ByteArrayValue(v.([]byte))
-}
-
-// floorDay returns the day of a time in seconds since 1970.
-func floorDay(seconds int64) int64 {
-	d := seconds / 86_400
-	if seconds%86_400 < 0 {
-		d--
-	}
-	return d
 }

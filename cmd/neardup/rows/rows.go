@@ -18,7 +18,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-	"unicode/utf8"
 )
 
 // A Value is one of: nil for null, bool, [Number], float64, [Time], []byte, string, [List], [Struct].
@@ -206,6 +205,3 @@ func decodeStruct(d *json.Decoder) (Value, error) {
 	_, err := d.Token()
 	return fields, err
 }
-
-// isText reports whether bytes may be a text.
-func isText(b []byte) bool { return utf8.Valid(b) }

@@ -306,7 +306,7 @@ func TestSheet(t *testing.T) {
 	if width, _ := book.GetColWidth("Sheet1", "L"); width != 22 {
 		t.Errorf("a column of 20 characters has the width %v", width)
 	}
-	for _, bad := range []string{"a\x01b", strings.Repeat("é", MostCell+1)} {
+	for _, bad := range []string{"a\x01b", strings.Repeat("é", mostCell+1)} {
 		w, err := NewSheetWriter([]string{"a"}, 1)
 		if err != nil {
 			t.Fatal(err)

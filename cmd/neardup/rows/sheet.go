@@ -168,10 +168,10 @@ func formOfCode(code string) form {
 	return form{}
 }
 
-// MostCell and MostRows are what Excel can show.
+// mostCell and mostRows are what Excel can show.
 const (
-	MostCell = 32_767 // characters
-	MostRows = 1 << 20
+	mostCell = 32_767 // characters
+	mostRows = 1 << 20
 )
 
 // A SheetWriter writes rows into a new workbook, whose header stays in sight, with a filter, and columns as wide as what stands in them.
@@ -205,7 +205,7 @@ func NewSheetWriter(header []string, rows int) (w *SheetWriter, err error) {
 			return nil, err
 		}
 	}
-	if len(header) > 0 && rows < MostRows {
+	if len(header) > 0 && rows < mostRows {
 		last, err := excelize.CoordinatesToCellName(len(header), rows+1)
 		if err != nil {
 			return nil, err
@@ -257,8 +257,8 @@ func (w *SheetWriter) begin() error {
 
 // put writes a row.
 func (w *SheetWriter) put(values []Value) error {
-	if w.row++; w.row > MostRows {
-		return fmt.Errorf("a workbook has at most %d rows; use a .csv file", MostRows)
+	if w.row++; w.row > mostRows {
+		return fmt.Errorf("a workbook has at most %d rows; use a .csv file", mostRows)
 	}
 	cells := make([]any, len(values))
 	for i, v := range values {
@@ -308,8 +308,8 @@ func (w *SheetWriter) time(t Time) (cell excelize.Cell, ok bool) {
 
 // checkCell returns an error if a cell cannot hold a text.
 func checkCell(text string) error {
-	if len(text) > MostCell && utf8.RuneCountInString(text) > MostCell {
-		return fmt.Errorf("a cell of a workbook has at most %d characters", MostCell)
+	if len(text) > mostCell && utf8.RuneCountInString(text) > mostCell {
+		return fmt.Errorf("a cell of a workbook has at most %d characters", mostCell)
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) || r == 0xFFFE || r == 0xFFFF }) {
 		return fmt.Errorf("there is a control character, which a workbook cannot have")
