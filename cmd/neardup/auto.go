@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -51,7 +52,7 @@ func (e *exact) lost() error {
 }
 
 // newExact returns an exact with the settings of a call.
-func newExact(o *options, fp *neardup.Fingerprinter, sources []source, tell func(dedup.Progress)) (*exact, error) {
+func newExact(o *options, fp *neardup.Fingerprinter, sources []input.Source, tell func(dedup.Progress)) (*exact, error) {
 	m := &o.method
 	s := dedup.Options{Fingerprinter: *fp, Similarity: m.least, Probability: m.probability, Bias: m.bias, Kinds: m.kinds}
 	s.Memory, s.Progress = o.memory*3/4, tell // the rest of the memory is for ids and places

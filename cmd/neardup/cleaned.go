@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -18,95 +20,76 @@ import (
 // write writes the documents for which more reports true, in the order of the sources. more returns what is added to
 // a document, by its number.
 func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Reader, added []string, more func(i int) (values []string, ok bool)) error {
-	to := target{path, w, o.cols, added}
-	to.cols.all, to.cols.typed = true, true
+	to := output.Target{Path: path, W: w, Cols: o.cols, Added: added}
+	to.Cols.All, to.Cols.Typed = true, true
 	out, err := c.newOut(to, o, stdin, more)
 	if err != nil {
 		return err
 	}
-	err = c.again(o, stdin, to.cols, func(i int, s *source, it *item) error {
+	err = c.again(o, stdin, to.Cols, func(i int, s *input.Source, it *input.Item) error {
 		if values, ok := more(i); ok {
-			return out.write(s, it, values)
+			return out.Write(s, it, values)
 		}
-		out.drop(s, it)
+		out.Drop(s, it)
 		return nil
-	}, out.begin)
-	return cmp.Or(err, out.end())
+	}, out.Begin)
+	return cmp.Or(err, out.End())
 }
 
 // newOut returns a writer for what is written of the collection.
-func (c *collection) newOut(to target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (writer, error) {
+func (c *collection) newOut(to output.Target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (output.Writer, error) {
 	sources := c.sources[c.oldSources:]
-	isAll := func(format string) bool {
-		return !slices.ContainsFunc(sources, func(s source) bool { return s.err == nil && s.format != format })
+	out, note, err := output.NewCopy(to, sources, c.docs.Len(), c.duplicates())
+	if note != "" {
+		fmt.Fprintln(c.errors, "neardup:", note)
 	}
-	switch format := outFormat(to.path); {
-	case format == "parquet" && isAll("parquet"):
-		return &parquetCopy{target: to}, nil
-	case format == "xlsx" && len(sources) == 1 && isAll("xlsx") && hasMacros(to.path) == hasMacros(sources[0].path):
-		if len(to.added) > 0 || c.docs.Len()*c.duplicates() <= mostRemoved {
-			return &bookOut{target: to}, nil
-		}
-		fmt.Fprintf(c.errors, "neardup: %s is a new workbook with the values of formulas: to remove %d of %d rows from %s would take long\n", to.path, c.duplicates(), c.docs.Len(), sources[0].path)
-	case !needsColumns(to.path, sources):
-		return newWriter(to, nil)
+	if out != nil || err != nil {
+		return out, err
 	}
 	columns, err := c.columns(to, o, stdin, more)
 	if err != nil {
 		return nil, err
 	}
-	return newWriter(to, columns)
+	return output.NewWriter(to, columns)
 }
 
 // columns returns the columns of what is written, for which it reads the sources.
-func (c *collection) columns(to target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (*rows.Columns, error) {
+func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (*rows.Columns, error) {
 	sources := c.sources[c.oldSources:]
 	columns := &rows.Columns{}
-	first := to.cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
-	first.typed = outFormat(to.path) == "parquet" || slices.ContainsFunc(sources, func(s source) bool { return s.format == "parquet" })
-	err := c.again(o, stdin, first, func(i int, s *source, it *item) error {
+	first := to.Cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
+	first.Typed = output.FormatOf(to.Path) == "parquet" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" })
+	err := c.again(o, stdin, first, func(i int, s *input.Source, it *input.Item) error {
 		if _, ok := more(i); !ok {
 			return nil
 		}
-		fields, err := it.typed(s, first)
+		fields, err := it.Typed(s, first)
 		columns.Add(fields)
 		return err
-	}, func(s *source) error {
-		if s.header.hasTwins() {
-			return fmt.Errorf("%s:1: two columns have the same name: %q", s.path, s.header.fields)
+	}, func(s *input.Source) error {
+		if s.Header.HasTwins() {
+			return fmt.Errorf("%s:1: two columns have the same name: %q", s.Path, s.Header.Fields)
 		}
-		columns.Name(s.header.fields)
+		columns.Name(s.Header.Fields)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(columns.Names()) == 0 { // there are no documents
-		columns.Name([]string{o.cols.id, o.cols.texts()[0]})
+		columns.Name([]string{o.cols.Id, o.cols.Texts()[0]})
 	}
 	return columns, nil
 }
 
-// A target is what a writer writes to.
-type target struct {
-	path  string
-	w     *cli.Output
-	cols  columns
-	added []string // the names of columns that are not in the sources
-}
-
-func (target) begin(*source) error { return nil }
-func (target) drop(*source, *item) {}
-func (target) end() error          { return nil }
-
 // again reads the new sources once more, and calls use with the item of each document, in their order. It calls
 // begin for each source with a header, before its first document. It returns the first error of the two, and an error
 // if the documents are not there any more.
-func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i int, s *source, it *item) error, begin func(s *source) error) error {
+func (c *collection) again(o *options, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
 	next := c.old
 	for n := c.oldSources; n < len(c.sources); n++ {
 		s := &c.sources[n]
-		r, closeSource, err := s.open(stdin, io.Discard)
+		r, closeSource, err := s.Open(stdin, io.Discard)
 		if err != nil && !o.skipBad {
 			return err
 		}
@@ -116,12 +99,12 @@ func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i
 		var failed error
 		begun := false
 		start := func() {
-			if s.header != nil && !begun {
+			if s.Header != nil && !begun {
 				begun, failed = true, begin(s)
 			}
 		}
-		err = s.read(n, r, cols, o.maxLine, func(it item) bool {
-			if next == c.docs.Len() || it.place != c.doc(next).place || it.err != nil {
+		err = s.Read(n, r, cols, o.maxLine, func(it input.Item) bool {
+			if next == c.docs.Len() || it.Place != c.doc(next).Place || it.Err != nil {
 				return true
 			}
 			if start(); failed == nil {
@@ -142,7 +125,7 @@ func (c *collection) again(o *options, stdin io.Reader, cols columns, use func(i
 		}
 	}
 	if next < c.docs.Len() {
-		return fmt.Errorf("%s: the file changed while it was being read", c.sources[c.doc(next).source].path)
+		return fmt.Errorf("%s: the file changed while it was being read", c.sources[c.doc(next).Source].Path)
 	}
 	return nil
 }

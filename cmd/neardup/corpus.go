@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // This file has what the program learns from all texts before it fingerprints them: common lines
@@ -62,18 +63,18 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 	var wg sync.WaitGroup
 	for n := range o.workers {
 		wg.Go(func() {
-			var x decoder
+			var x input.Decoder
 			for b := range work {
 				for i := range b.items {
 					it := &b.items[i]
-					if it.old != nil || it.err != nil {
+					if it.old != nil || it.Err != nil {
 						continue
 					}
-					d, err := it.parse(&c.sources[it.source], o.cols, &x)
+					d, err := it.Parse(&c.sources[it.Source], o.cols, &x)
 					if err != nil {
 						continue
 					}
-					text := d.whole()
+					text := d.Whole()
 					if _, isNew := texts.claim(o.textHash(text), &content{}); isNew {
 						use(n, text)
 					}

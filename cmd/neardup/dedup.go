@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
 )
 
 // This file has the command dedup: the steps of a call, from the inputs to the outputs.
@@ -41,35 +43,35 @@ func (o *options) newCollection(stderr io.Writer) *collection {
 
 // findInputs finds the sources of a call. It returns an error if one of them cannot be read, or is also an output.
 func (c *collection) findInputs(o *options, stdin io.Reader) error {
-	f := finder{format: o.format}
+	f := input.Finder{Format: o.format}
 	if o.against != "" {
-		f.find(o.against)
+		f.Find(o.against)
 	}
-	c.oldSources = len(f.sources)
+	c.oldSources = len(f.Sources)
 	for _, arg := range o.args {
-		f.find(arg)
+		f.Find(arg)
 	}
 	if o.filesFrom != "" {
-		paths, err := listed(o.filesFrom, stdin)
+		paths, err := input.Listed(o.filesFrom, stdin)
 		if err != nil {
 			return err
 		}
 		for _, path := range paths {
-			f.add(path)
+			f.Add(path)
 		}
 	}
-	c.sources, c.passed, c.hidden = f.sources, f.passed, f.hidden
+	c.sources, c.passed, c.hidden = f.Sources, f.Passed, f.Hidden
 	for i, s := range c.sources {
-		if s.err != nil && (!o.skipBad || i < c.oldSources) {
-			return s.err
+		if s.Err != nil && (!o.skipBad || i < c.oldSources) {
+			return s.Err
 		}
 		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report} {
-			if info, err := os.Stat(path); path != "" && err == nil && s.regular() && os.SameFile(info, s.info) {
+			if info, err := os.Stat(path); path != "" && err == nil && s.Regular() && os.SameFile(info, s.Info) {
 				return fmt.Errorf("%s: the same file is an input and an output", path)
 			}
 		}
-		if s.format == fingerprints && i >= c.oldSources {
-			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.path)
+		if s.Format == input.Fingerprints && i >= c.oldSources {
+			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.Path)
 		}
 	}
 	return nil
@@ -123,7 +125,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 
 // learns reports whether all inputs are read once before the documents are loaded.
 func (o *options) learns(w *weighting) bool {
-	return o.boilerplate > 0 && !exists(o.lines) || w.statistics && !exists(o.stats) || o.cols.isRecord && o.schemaFile == ""
+	return o.boilerplate > 0 && !exists(o.lines) || w.statistics && !exists(o.stats) || o.cols.IsRecord && o.schemaFile == ""
 }
 
 // rollBack takes back what a call with an error has added to its state, and returns the error.
@@ -171,11 +173,11 @@ func (c *collection) createResults(o *options, outs *cli.Outputs, stdout io.Writ
 		if path == "" {
 			continue
 		}
-		if err := checkOut(path, c.sources[c.oldSources:]); err != nil {
+		if err := output.Check(path, c.sources[c.oldSources:]); err != nil {
 			return to, err
 		}
 	}
-	if o.annotate != "" && outFormat(o.annotate) == "lines" {
+	if o.annotate != "" && output.FormatOf(o.annotate) == "lines" {
 		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet or .jsonl", o.annotate)
 	}
 	return to, nil
@@ -184,7 +186,7 @@ func (c *collection) createResults(o *options, outs *cli.Outputs, stdout io.Writ
 // learn finds out what must be known before the documents are loaded: how records are compared, which lines are boilerplate, how
 // frequent features are, and the version of the fingerprints.
 func (c *collection) learn(o *options, fp *neardup.Fingerprinter, weights *weighting, outs *cli.Outputs, stdin io.Reader) (err error) {
-	if o.cols.isRecord {
+	if o.cols.IsRecord {
 		if err := c.learnSchema(o, stdin); err != nil {
 			return err
 		}
@@ -274,22 +276,22 @@ func exists(path string) bool {
 func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 	for i := range c.sources {
 		s := &c.sources[i]
-		if s.regular() || s.copy != nil || s.err != nil || i < c.oldSources && !all {
+		if s.Regular() || s.Copy != nil || s.Err != nil || i < c.oldSources && !all {
 			continue
 		}
 		r := stdin
-		if s.path != "-" {
-			f, err := os.Open(s.path)
+		if s.Path != "-" {
+			f, err := os.Open(s.Path)
 			if err != nil {
-				s.err = cli.InFile(s.path, err)
+				s.Err = cli.InFile(s.Path, err)
 				continue
 			}
 			defer f.Close()
 			r = f
 		}
 		var err error
-		if s.copy, err = temporaryCopy(r); err != nil {
-			return fmt.Errorf("copying %s: %w", s.path, err)
+		if s.Copy, err = input.TemporaryCopy(r); err != nil {
+			return fmt.Errorf("copying %s: %w", s.Path, err)
 		}
 	}
 	return nil
@@ -297,8 +299,8 @@ func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 
 func (c *collection) closeCopies() {
 	for _, s := range c.sources {
-		if s.copy != nil {
-			s.copy.Close()
+		if s.Copy != nil {
+			s.Copy.Close()
 		}
 	}
 }

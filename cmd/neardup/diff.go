@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/neardup/neardup/cmd/neardup/output"
 )
 
 // This file has the command diff: what two calls decide differently.
@@ -56,7 +58,7 @@ func (c *diffCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	t := newTable(out, path, "id", "change", "kept_by_first", "kept_by_second")
+	t := output.NewTable(out, path, "id", "change", "kept_by_first", "kept_by_second")
 	w := bufio.NewWriter(summary)
 	counts := map[string]int{}
 	same := 0
@@ -66,12 +68,12 @@ func (c *diffCommand) Run(of *call) error {
 			return nil
 		}
 		counts[change]++
-		return t.row(id, change, a, b)
+		return t.Row(id, change, a, b)
 	}
 	if err := c.compare(note); err != nil {
 		return err
 	}
-	if err := errors.Join(t.end(), of.outs.Commit()); err != nil {
+	if err := errors.Join(t.End(), of.outs.Commit()); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%d decisions are the same\n", same)

@@ -15,7 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -44,13 +46,13 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 	total := int64(0)
 	for i := range c.sources {
 		s := &c.sources[i]
-		if s.err != nil {
-			return s.err
+		if s.Err != nil {
+			return s.Err
 		}
-		if !s.regular() {
-			return fmt.Errorf("%s: estimate needs files, of which it reads a part", s.path)
+		if !s.Regular() {
+			return fmt.Errorf("%s: estimate needs files, of which it reads a part", s.Path)
 		}
-		total += s.info.Size()
+		total += s.Info.Size()
 	}
 	half, all := filepath.Join(dir, "half.jsonl"), filepath.Join(dir, "all.jsonl")
 	read, documents, err := c.sample(o, half, all, total)
@@ -101,7 +103,7 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, recall)
 	}
 	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(truth), methodNames[0])
-	advise(w, costs, share*float64(documents), machineMemory(), o.args, cleanedName(c.sources))
+	advise(w, costs, share*float64(documents), machineMemory(), o.args, output.CleanedName(c.sources))
 	return w.Flush()
 }
 
@@ -119,28 +121,28 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 	for n := range c.sources {
 		s := &c.sources[n]
 		count := &counted{}
-		r, closeSource, err := s.open(nil, count)
+		r, closeSource, err := s.Open(nil, count)
 		if err != nil {
 			return 0, 0, err
 		}
-		size := s.info.Size()
+		size := s.Info.Size()
 		most := int64(float64(size)*min(1, sampleBytes/float64(total))) + 1
 		taken := int64(0)
 		var failed error
-		err = s.read(n, r, o.cols, o.maxLine, func(it item) bool {
-			if it.err != nil {
+		err = s.Read(n, r, o.cols, o.maxLine, func(it input.Item) bool {
+			if it.Err != nil {
 				return true // the call itself says it
 			}
 			var line bytes.Buffer
-			if s.format == "jsonl" {
-				line.Write(it.raw)
+			if s.Format == "jsonl" {
+				line.Write(it.Raw)
 				line.WriteByte('\n')
-			} else if s.format == "json" {
-				line.Write(oneLine(it.raw))
+			} else if s.Format == "json" {
+				line.Write(output.OneLine(it.Raw))
 				line.WriteByte('\n')
 			} else {
 				var fields rows.Struct
-				if fields, failed = it.typed(s, o.cols); failed != nil {
+				if fields, failed = it.Typed(s, o.cols); failed != nil {
 					return false
 				}
 				line.Write(append(rows.AppendJSON(nil, fields), '\n'))
@@ -155,7 +157,7 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 		if err = errors.Join(err, failed); err != nil {
 			return 0, 0, err
 		}
-		if s.format == "jsonl" && !s.isCompressed() {
+		if s.Format == "jsonl" && !s.IsCompressed() {
 			read += min(taken, count.n) // without what was read ahead
 		} else {
 			read += count.n
@@ -169,11 +171,6 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 		return read, 0, err
 	}
 	return read, len(ends), os.WriteFile(half, b[:ends[len(ends)/2]], 0o666)
-}
-
-// isCompressed reports whether the name says that a source is compressed.
-func (s *source) isCompressed() bool {
-	return slices.ContainsFunc(compressions, func(end string) bool { return strings.HasSuffix(strings.ToLower(s.path), end) })
 }
 
 // try runs the program with a method and the flags of the call.

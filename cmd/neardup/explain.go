@@ -12,7 +12,8 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -53,17 +54,17 @@ func (of *call) load(f flags) (*loaded, error) {
 // textsOf reads the sources again and calls use with the texts of the documents for which in is true, in their
 // order. use may return false to end it.
 func (c *loaded) textsOf(in func(i int) bool, use func(i int, text string) bool) error {
-	var x decoder
-	err := c.again(c.o, c.stdin, c.cols, func(i int, s *source, it *item) error {
+	var x input.Decoder
+	err := c.again(c.o, c.stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
 		if !in(i) {
 			return nil
 		}
-		d, err := it.parse(s, c.cols, &x)
-		if err == nil && !use(i, strings.Clone(d.whole())) {
+		d, err := it.Parse(s, c.cols, &x)
+		if err == nil && !use(i, strings.Clone(d.Whole())) {
 			err = errEnough
 		}
 		return err
-	}, func(*source) error { return nil })
+	}, func(*input.Source) error { return nil })
 	if err == errEnough {
 		return nil
 	}
@@ -177,18 +178,18 @@ func (c *compareCommand) Run(of *call) error {
 	}
 	var texts [2]string
 	for i, path := range []string{c.A, c.B} {
-		s := source{path: path, format: "txt"}
-		if formatOf(path, "") == "html" {
-			s.format = "html"
+		s := input.Source{Path: path, Format: "txt"}
+		if input.FormatOf(path, "") == "html" {
+			s.Format = "html"
 		}
-		plain, finish, err := s.open(nil, io.Discard)
+		plain, finish, err := s.Open(nil, io.Discard)
 		if err != nil {
 			return err
 		}
 		defer finish()
-		err = s.read(0, plain, columns{encoding: c.Encoding}, 1<<30, func(it item) bool {
-			d, failed := it.parse(&s, columns{}, &decoder{})
-			texts[i], err = d.text, failed
+		err = s.Read(0, plain, input.Columns{Encoding: c.Encoding}, 1<<30, func(it input.Item) bool {
+			d, failed := it.Parse(&s, input.Columns{}, &input.Decoder{})
+			texts[i], err = d.Text, failed
 			return false
 		})
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // TestFind finds files in a tree, by patterns, and from lists.

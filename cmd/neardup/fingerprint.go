@@ -15,7 +15,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 	neardupsql "github.com/neardup/neardup/sql"
 )
 
@@ -92,7 +93,7 @@ func (c *fingerprintCommand) Run(of *call) error {
 		return usageError{err}
 	case c.Method != "simhash" && c.Method != "minhash":
 		return usageError{fmt.Errorf("--method %q: must be simhash or minhash", c.Method)}
-	case formatOf(c.Out, "") != "parquet" && formatOf(c.Out, "") != "csv":
+	case input.FormatOf(c.Out, "") != "parquet" && input.FormatOf(c.Out, "") != "csv":
 		return usageError{fmt.Errorf("--out %q: the table must be .parquet or .csv", c.Out)}
 	}
 	defer of.outs.Discard()
@@ -170,7 +171,7 @@ type markWriter interface {
 // newMarkWriter returns a writer for a path's format.
 func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
 	minhash, wide := o.method.name == "minhash", o.method.bits == 128
-	if formatOf(o.out, "") == "csv" {
+	if input.FormatOf(o.out, "") == "csv" {
 		t := &csvMarks{rows: csv.NewWriter(w), minhash: minhash, wide: wide}
 		switch {
 		case minhash:

@@ -13,7 +13,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // The tables of fingerprint have what the library computes, for every document, in the order of the inputs.
@@ -24,14 +25,14 @@ func TestFingerprint(t *testing.T) {
 	texts := map[string]string{}
 	var ids []string
 	for _, line := range lines {
-		var d document
-		it := item{raw: []byte(line)}
-		d, err := it.parse(&source{format: "jsonl"}, columns{id: "id", text: "text"}, new(decoder))
+		var d input.Document
+		it := input.Item{Raw: []byte(line)}
+		d, err := it.Parse(&input.Source{Format: "jsonl"}, input.Columns{Id: "id", Text: "text"}, new(input.Decoder))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, strings.Clone(d.id))
-		texts[ids[len(ids)-1]] = strings.Clone(d.text)
+		ids = append(ids, strings.Clone(d.Id))
+		texts[ids[len(ids)-1]] = strings.Clone(d.Text)
 	}
 	var f neardup.Fingerprinter
 	for _, c := range []struct{ file, flags string }{{"a.csv", ""}, {"a.parquet", ""}, {"b.csv.gz", "--bits=128"}, {"b.parquet", "--bits=128"}, {"c.csv", "--method=minhash"}, {"c.parquet", "--method=minhash"}, {"w.csv", "--workers=1"}} {
@@ -81,12 +82,12 @@ func runProgram(t *testing.T, stdin string, args ...string) (stdout, stderr stri
 func tableRows(t *testing.T, path string) (rows [][]string) {
 	t.Helper()
 	if strings.Contains(path, ".csv") {
-		s := source{path: path, format: "csv"}
+		s := input.Source{Path: path, Format: "csv"}
 		var err error
-		if s.info, err = os.Stat(path); err != nil {
+		if s.Info, err = os.Stat(path); err != nil {
 			t.Fatal(err)
 		}
-		r, done, err := s.open(nil, io.Discard)
+		r, done, err := s.Open(nil, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // This file has the flags of dedup and estimate, and checks them.
@@ -137,13 +138,13 @@ type options struct {
 	skipBad                      bool
 	empty                        string // keep or drop
 	sameID                       string // one of sameIDs
-	cols                         columns
+	cols                         input.Columns
 	args                         []string
 }
 
 // fingerprintFiles reports whether the call reads or writes a file of saved fingerprints.
 func (o *options) fingerprintFiles() bool {
-	return o.save != "" || formatOf(o.against, "") == fingerprints
+	return o.save != "" || input.FormatOf(o.against, "") == input.Fingerprints
 }
 
 // ownFlags are those of one call, which estimate does not pass on.
@@ -159,7 +160,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		format: f.Format, filesFrom: f.FilesFrom, against: f.Against, state: f.State,
 		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
 		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, sameID: f.SameID, args: f.Inputs, schemaFile: f.schema,
-		cols: columns{id: f.ID, text: f.Text, title: f.Title, metadata: f.Metadata, withoutID: f.WithoutID, encoding: f.Encoding, sheet: f.Sheet, headerRow: f.HeaderRow},
+		cols: input.Columns{Id: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow},
 	}
 	o.method.name, o.method.least, o.method.probability, o.method.bias = f.Method, f.Similarity, f.Probability, f.Bias
 	o.method.group, o.method.keep = f.Group, f.Keep
@@ -173,12 +174,12 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		}
 	}
 	slices.Sort(o.set)
-	o.cols.idGiven = isGiven["id"]
-	if !isGiven["title"] && slices.Contains(o.cols.texts(), o.cols.title) {
-		o.cols.title = ""
+	o.cols.IdGiven = isGiven["id"]
+	if !isGiven["title"] && slices.Contains(o.cols.Texts(), o.cols.Title) {
+		o.cols.Title = ""
 	}
 	var err error
-	if o.cols.separator, err = separator(f.Separator); err != nil {
+	if o.cols.Separator, err = separator(f.Separator); err != nil {
 		return nil, err
 	}
 	if f.Kinds != "" {
@@ -229,9 +230,9 @@ func (o *options) checkReading() string {
 		return fmt.Sprintf("--max-line %d: must be from 1 to %d", o.maxLine, 1<<30)
 	case o.format != "" && !isFormat(o.format):
 		return fmt.Sprintf("--format %q: must be one of %s", o.format, formatNames())
-	case o.cols.headerRow < 0:
-		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.headerRow)
-	case o.cols.repeat():
+	case o.cols.HeaderRow < 0:
+		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.cols.HeaderRow)
+	case o.cols.Repeat():
 		return "--id, --text, --title and --metadata must name different fields"
 	case stdins > 1:
 		return "- (standard input) can be given only once"
@@ -242,8 +243,8 @@ func (o *options) checkReading() string {
 // checkMissing checks what becomes of documents that lack something, or have the id of another one.
 func (o *options) checkMissing() string {
 	switch {
-	case o.cols.withoutID != "line" && o.cols.withoutID != "hash":
-		return fmt.Sprintf("--without-id %q: must be line or hash", o.cols.withoutID)
+	case o.cols.WithoutID != "line" && o.cols.WithoutID != "hash":
+		return fmt.Sprintf("--without-id %q: must be line or hash", o.cols.WithoutID)
 	case o.empty != "keep" && o.empty != "drop":
 		return fmt.Sprintf("--empty %q: must be keep or drop", o.empty)
 	case !slices.Contains(sameIDs, o.sameID):
@@ -265,7 +266,7 @@ func (o *options) checkKept() string {
 		return "--state can only be used with --method auto and cosine, and without --against"
 	case o.state != "" && o.boilerplate > 0 && o.lines == "":
 		return "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
-	case o.save != "" && formatOf(o.save, "") != fingerprints:
+	case o.save != "" && input.FormatOf(o.save, "") != input.Fingerprints:
 		return fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.save)
 	}
 	return ""
@@ -290,7 +291,7 @@ func (o *options) checkWeights() string {
 // checkPaths checks the names of the outputs.
 func (o *options) checkPaths() string {
 	for _, of := range []struct{ flag, path string }{{"pairs", o.pairs}, {"clusters", o.clusters}, {"audit", o.audit}} {
-		if f := formatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
+		if f := input.FormatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
 			return fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
 		}
 	}
@@ -328,8 +329,8 @@ func separator(name string) (rune, error) {
 
 // isFormat reports whether there is a format of this name.
 func isFormat(name string) bool {
-	for _, f := range formats {
-		if f.name == name {
+	for _, f := range input.Formats {
+		if f.Name == name {
 			return true
 		}
 	}
@@ -339,8 +340,8 @@ func isFormat(name string) bool {
 // formatNames lists the formats.
 func formatNames() string {
 	var names []string
-	for _, f := range formats {
-		names = append(names, f.name)
+	for _, f := range input.Formats {
+		names = append(names, f.Name)
 	}
 	return strings.Join(names, ", ")
 }

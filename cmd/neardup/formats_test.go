@@ -13,7 +13,9 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
 )
 
 // home is the directory of the package. Tests work in others.
@@ -137,14 +139,14 @@ func TestWritten(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	types := func(path string) (string, []int64) {
-		s := source{path: path}
+		s := input.Source{Path: path}
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer f.Close()
 		info, _ := f.Stat()
-		p, err := s.openParquet(f, info.Size())
+		p, err := s.OpenParquet(f, info.Size())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,11 +285,11 @@ func TestLabelled(t *testing.T) {
 // TestCleanedName: what estimate advises keeps the format of the inputs, if they have one that keeps all.
 func TestCleanedName(t *testing.T) {
 	for formats, want := range map[string]string{"parquet parquet": "cleaned.parquet", "csv": "cleaned.csv", "csv tsv": "cleaned.jsonl", "jsonl": "cleaned.jsonl", "txt parquet": "cleaned.jsonl", "xlsx": "cleaned.xlsx"} {
-		var sources []source
+		var sources []input.Source
 		for _, f := range strings.Fields(formats) {
-			sources = append(sources, source{format: f})
+			sources = append(sources, input.Source{Format: f})
 		}
-		if got := cleanedName(sources); got != want {
+		if got := output.CleanedName(sources); got != want {
 			t.Errorf("%s: %s", formats, got)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zeebo/xxh3"
 
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/internal/slots"
 )
 
@@ -28,10 +29,10 @@ type ids struct {
 }
 
 // find returns where the document with an id is, and whether there is one.
-func (s *ids) find(id string) (at place, ok bool) {
+func (s *ids) find(id string) (at input.Place, ok bool) {
 	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).id == id })
 	if ok {
-		at = s.docs.At(n).place
+		at = s.docs.At(n).Place
 	}
 	return at, ok
 }
@@ -65,7 +66,7 @@ var errRepeated = errors.New("the id is used twice")
 
 // identify gives a document an id that none of those that are known has, or returns an error. isByHash says that the id is a hash of the text.
 func (c *collection) identify(d *stored, known *ids, o *options, isByHash bool) error {
-	if o.sameID == "last" && c.superseded[d.place] {
+	if o.sameID == "last" && c.superseded[d.Place] {
 		return errRepeated
 	}
 	first, isKnown := known.find(d.id)
@@ -94,25 +95,25 @@ func (c *collection) findSuperseded(o *options, stdin io.Reader) error {
 	}
 	progress, done := c.reading("looking for ids")
 	defer done()
-	c.superseded = map[place]bool{}
-	var last [2]map[[16]byte]place // of old and of new documents, by a hash of the id
-	last[0], last[1] = map[[16]byte]place{}, map[[16]byte]place{}
-	var x decoder
+	c.superseded = map[input.Place]bool{}
+	var last [2]map[[16]byte]input.Place // of old and of new documents, by a hash of the id
+	last[0], last[1] = map[[16]byte]input.Place{}, map[[16]byte]input.Place{}
+	var x input.Decoder
 	c.read(o, stdin, progress, func(b *batch) bool {
 		for i := range b.items {
 			it := &b.items[i]
-			id, ok := it.id(&c.sources[it.source], o, &x)
+			id, ok := idOf(it, &c.sources[it.Source], o, &x)
 			if !ok {
 				continue
 			}
 			of, hash := last[1], xxh3.HashString128(id).Bytes()
-			if int(it.source) < c.oldSources {
+			if int(it.Source) < c.oldSources {
 				of = last[0]
 			}
 			if before, ok := of[hash]; ok {
 				c.superseded[before] = true
 			}
-			of[hash] = it.place
+			of[hash] = it.Place
 		}
 		b.release()
 		return true
@@ -120,17 +121,17 @@ func (c *collection) findSuperseded(o *options, stdin io.Reader) error {
 	return nil
 }
 
-// id returns the id of an item, and whether it has one and is not left out.
-func (it *item) id(s *source, o *options, x *decoder) (id string, ok bool) {
+// idOf returns the id of an entry, and whether it has one and is not left out.
+func idOf(it *entry, s *input.Source, o *options, x *input.Decoder) (id string, ok bool) {
 	if it.old != nil {
 		return it.old.id, true
 	}
-	var d document
+	var d input.Document
 	var err error
 	if o.fields != nil {
-		d, _, err = it.record(s, o.cols)
-	} else if d, err = it.parse(s, o.cols, x); err == nil && o.empty == "drop" && isBlank(d.whole()) {
+		d, _, err = it.Record(s, o.cols)
+	} else if d, err = it.Parse(s, o.cols, x); err == nil && o.empty == "drop" && isBlank(d.Whole()) {
 		return "", false
 	}
-	return d.id, err == nil && !d.byPlace
+	return d.Id, err == nil && !d.ByPlace
 }

@@ -10,7 +10,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // This file reads labels: pairs of which somebody has said whether they are duplicates.
@@ -37,11 +38,11 @@ func readLabels(path string) ([]readLabel, error) {
 		return nil, err
 	}
 	defer finish()
-	lines := &lineReader{r: plain, max: 1 << 20}
+	lines := &input.LineReader{R: plain, Max: 1 << 20}
 	var labels []readLabel
 	at := map[[2]string]int{}
 	for {
-		text, err := lines.next()
+		text, err := lines.Next()
 		if err == io.EOF {
 			return labels, nil
 		}
@@ -52,13 +53,13 @@ func readLabels(path string) ([]readLabel, error) {
 			}
 			label, err = parseLabel(string(text))
 		}
-		if err == errUnsure || errors.Is(err, errHeader) && lines.line == 1 {
+		if err == errUnsure || errors.Is(err, errHeader) && lines.Line == 1 {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, lines.line, err)
+			return nil, fmt.Errorf("%s:%d: %w", path, lines.Line, err)
 		}
-		label.line = int(lines.line)
+		label.line = int(lines.Line)
 		key := [2]string{min(label.a, label.b), max(label.a, label.b)}
 		if i, ok := at[key]; ok {
 			labels[i] = label

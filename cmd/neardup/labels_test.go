@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // truthOf returns the pairs of duplicates of a set: of two columns, ids or an id and the number of a cluster.

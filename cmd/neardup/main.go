@@ -68,7 +68,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // grammar has the commands and their flags.
@@ -136,7 +136,7 @@ func (c *dedupCommand) Run(of *call) error {
 
 func (c *recordsCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
-	return of.run(f, func(o *options) { o.cols.isRecord, o.cols.all = true, true })
+	return of.run(f, func(o *options) { o.cols.IsRecord, o.cols.All = true, true })
 }
 
 func (c *estimateCommand) Run(of *call) error {

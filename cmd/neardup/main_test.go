@@ -14,7 +14,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // runIn runs the program in a directory with the given files.
@@ -491,48 +492,12 @@ func TestAgainstGroups(t *testing.T) {
 	}
 }
 
-// FuzzInput reads any bytes in every format. There must be no panic, places must be in order, and
-// no item may be longer than the limit.
-func FuzzInput(f *testing.F) {
-	f.Add("{\"id\":\"a\",\"text\":\"b\",\"tags\":[\"x\",1],\"text2\":\"a;b\"}", "jsonl")
-	f.Add(three, "jsonl")
-	f.Add("id,text\na,\"b\nc\"\nd,e\n", "csv")
-	f.Add("a\n\nb\r\n\xff", "lines")
-	f.Add("id,text\n\"", "csv")
-	f.Add("id,text,title\n1,2,3\n1,2\n\"x\"y,2,3\n", "csv")
-	f.Add("neardup\x00\x01", "fp")
-	f.Fuzz(func(t *testing.T, input, format string) {
-		if format == "fp" {
-			s := source{path: "x"}
-			if err := s.readSaved(0, strings.NewReader(input), "v=1", 64, func(item) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
-				t.Fatalf("error without a place: %v", err)
-			}
-			return
-		}
-		if format != "csv" && format != "lines" && format != "txt" {
-			format = "jsonl"
-		}
-		s := source{path: "x", format: format}
-		line := int32(0)
-		cols := columns{id: "id", text: "text", title: "title"}
-		if format == "jsonl" {
-			cols.metadata = "tags,text2"
-		}
-		err := s.read(0, strings.NewReader(input), cols, 100, func(it item) bool {
-			if it.line <= line && it.err == nil || it.line < 1 {
-				t.Fatalf("line %d after %d", it.line, line)
-			}
-			if format != "txt" && len(it.raw) > 100 {
-				t.Fatalf("line %d has %d bytes", it.line, len(it.raw))
-			}
-			line = max(line, it.line)
-			d, err := it.parse(&s, cols, &decoder{})
-			if err == nil && d.id == "" {
-				t.Fatal("a document without id")
-			}
-			return true
-		})
-		if err != nil && !strings.HasPrefix(err.Error(), "x:") {
+// FuzzSaved reads any bytes as a file of saved fingerprints.
+func FuzzSaved(f *testing.F) {
+	f.Add("neardup\x00\x01")
+	f.Fuzz(func(t *testing.T, data string) {
+		s := input.Source{Path: "x"}
+		if err := readSaved(&s, 0, strings.NewReader(data), "v=1", 64, func(entry) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
 			t.Fatalf("error without a place: %v", err)
 		}
 	})

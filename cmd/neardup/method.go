@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -224,7 +225,7 @@ func methodsOf(name string) []string {
 // names of the flags that the user set. setMethod returns what is wrong, or "".
 func (o *options) setMethod(given map[string]bool) string {
 	m := &o.method
-	m.byContent = o.cols.metadata == ""
+	m.byContent = o.cols.Metadata == ""
 	m.minhash.Values = o.values
 	if !slices.Contains(methodNames, m.name) {
 		return fmt.Sprintf("--method %q: must be auto, cosine, minhash or simhash", m.name)
@@ -241,14 +242,14 @@ func (o *options) setMethod(given map[string]bool) string {
 	if wrong := m.check(given); wrong != "" {
 		return wrong
 	}
-	if m.name != "simhash" && formatOf(o.against, "") == fingerprints {
+	if m.name != "simhash" && input.FormatOf(o.against, "") == input.Fingerprints {
 		return "--against: saved fingerprints can only be used with --method simhash"
 	}
 	if m.byContent {
 		return ""
 	}
 	switch {
-	case slices.Contains(o.cols.metadataNames(), ""):
+	case slices.Contains(o.cols.MetadataNames(), ""):
 		return "--metadata: a name in the list is empty"
 	case given["distance"]:
 		return "--distance cannot be used with --metadata: --content and --score determine the distance"
@@ -296,62 +297,6 @@ func (m *method) checkBorders(given map[string]bool) string {
 		return "--content and --score can only be used with --metadata"
 	}
 	return ""
-}
-
-// metadataNames returns the names of the fields with metadata, in the order of the flag.
-func (c *columns) metadataNames() []string {
-	if c.metadata == "" {
-		return nil
-	}
-	names := strings.Split(c.metadata, ",")
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-	}
-	return names
-}
-
-// repeat reports whether two fields have the same name.
-func (c *columns) repeat() bool {
-	names := append(c.metadataNames(), c.texts()...)
-	for _, name := range []string{c.id, c.title} {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	n := len(names)
-	slices.Sort(names)
-	return len(slices.Compact(names)) < n
-}
-
-// appendItems appends the items of a field that has several in one string.
-func appendItems(items []string, name, value string) []string {
-	for item := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(",;|\n，；、", r) }) {
-		items = appendItem(items, name, item)
-	}
-	return items
-}
-
-// appendItem appends an item. The item contains the name of its field, because a tag is not a
-// keyword.
-func appendItem(items []string, name, item string) []string {
-	if item = strings.ToLower(strings.Join(strings.Fields(item), " ")); item != "" {
-		items = append(items, name+"="+item)
-	}
-	return items
-}
-
-// key returns a string that is equal for documents with the same text and the same set of metadata,
-// and different for all others. Every part has its length in front, so no text can look like
-// metadata.
-func (d *document) key() string {
-	items := slices.Clone(d.metadata)
-	slices.Sort(items)
-	var b strings.Builder
-	for _, part := range append([]string{d.whole()}, slices.Compact(items)...) {
-		fmt.Fprintf(&b, "%d:", len(part))
-		b.WriteString(part)
-	}
-	return b.String()
 }
 
 // whole is the tokenizer of metadata: the whole item is one feature.

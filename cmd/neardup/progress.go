@@ -117,11 +117,11 @@ func (p *progress) tell(now dedup.Progress) {
 func (c *collection) reading(what string) (w io.Writer, done func()) {
 	total := int64(0)
 	for i := range c.sources {
-		if !c.sources[i].regular() {
+		if !c.sources[i].Regular() {
 			total = 0
 			break
 		}
-		total += c.sources[i].info.Size()
+		total += c.sources[i].Info.Size()
 	}
 	c.progress.begin(what, total, "B")
 	return &counted{p: c.progress}, c.progress.end

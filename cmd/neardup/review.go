@@ -18,7 +18,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/review"
+	"github.com/neardup/neardup/cmd/neardup/review"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -108,7 +108,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	numbers := slices.Sorted(maps.Keys(at))
 	for i, n := range numbers {
 		at[n] = i
-		r.Docs = append(r.Docs, review.Doc{ID: c.doc(n).id, At: c.at(c.doc(n).place)})
+		r.Docs = append(r.Docs, review.Doc{ID: c.doc(n).id, At: c.at(c.doc(n).Place)})
 	}
 	for n, g := range groups {
 		for _, m := range g.Members {
@@ -200,7 +200,7 @@ func (c *loaded) pairsFrom(ctx context.Context, least float64) (pairs []neardup.
 // title names the inputs.
 func (c *loaded) title() string {
 	if len(c.sources) == 1 {
-		return filepath.Base(c.sources[0].path)
+		return filepath.Base(c.sources[0].Path)
 	}
 	return fmt.Sprintf("%d files", len(c.sources))
 }
@@ -237,7 +237,7 @@ func (o *options) canReport() string {
 		return "--report can only be used with --method auto and cosine"
 	case o.against != "" || o.state != "":
 		return "--report cannot be used with --against or --state"
-	case o.cols.isRecord:
+	case o.cols.IsRecord:
 		return "--report shows documents, not records"
 	case !strings.HasSuffix(strings.ToLower(o.report), ".html") && o.report != "-" && o.report != os.DevNull:
 		return fmt.Sprintf("--report %q: the name must end in .html", o.report)

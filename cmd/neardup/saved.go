@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // This file reads and writes files of saved fingerprints: --save writes the ids and fingerprints of
@@ -29,12 +30,12 @@ type fatalError struct{ error }
 
 // readSaved yields the documents of a file that saveAll wrote. The line of an item is the number of
 // its fingerprint in the file.
-func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield func(item) bool) error {
-	it := item{place: place{source: int32(n)}}
+func readSaved(s *input.Source, n int, r io.Reader, version string, bits int, yield func(entry) bool) error {
+	it := entry{Item: input.Item{Place: input.Place{Source: int32(n)}}}
 	contents := make(map[neardup.Fingerprint128]*content) // documents with equal fingerprints share a content
 	errStop := errors.New("enough")
 	add := func(id string, fp neardup.Fingerprint128) error {
-		it.line++
+		it.Line++
 		c := contents[fp]
 		if c == nil || c.empty { // texts without features are near nothing
 			c = &content{mark: markOf(fp)}
@@ -57,8 +58,8 @@ func (s *source) readSaved(n int, r io.Reader, version string, bits int, yield f
 	if err == nil || err == errStop {
 		return nil
 	}
-	err = fmt.Errorf("%s:%d: %s", s.path, it.line+1, strings.TrimPrefix(err.Error(), "neardup: "))
-	if it.line == 0 {
+	err = fmt.Errorf("%s:%d: %s", s.Path, it.Line+1, strings.TrimPrefix(err.Error(), "neardup: "))
+	if it.Line == 0 {
 		return fatalError{err}
 	}
 	return err

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/records"
 )
 
@@ -34,7 +36,7 @@ type schemaColumn struct {
 //
 //	{"name": "chars3", "born": "date,weight=3", "notes": ["large", "whole,named"]}
 func readSchema(path string) (*schema, error) {
-	data, err := readFile(path)
+	data, err := input.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +139,8 @@ func (s *schema) String() string {
 		if len(c.options) == 1 {
 			value = c.options[0]
 		}
-		name, _ := marshal(c.name)
-		options, _ := marshal(value)
+		name, _ := output.Marshal(c.name)
+		options, _ := output.Marshal(value)
 		fmt.Fprintf(&b, "%s: %s", name, options)
 	}
 	return b.String() + "}"

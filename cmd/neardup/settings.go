@@ -10,6 +10,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // This file makes a Fingerprinter from the flags --tokenizer, --normalize and --secret.
@@ -83,7 +84,7 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 		}
 	}
 	if o.secret != "" {
-		secret, err := readFile(o.secret)
+		secret, err := input.ReadFile(o.secret)
 		if err != nil {
 			return nil, err
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // TestSaved checks that saved fingerprints can be the old collection, but only with the same

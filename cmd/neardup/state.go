@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -50,7 +51,7 @@ type runInput struct {
 const syncEvery = 50_000
 
 // openState opens the directory, which is made if it is not there, and begins a run or goes on with one.
-func openState(dir string, s dedup.Options, sources []source) (*state, error) {
+func openState(dir string, s dedup.Options, sources []input.Source) (*state, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, cli.InFile(dir, err)
 	}
@@ -69,12 +70,12 @@ func openState(dir string, s dedup.Options, sources []source) (*state, error) {
 }
 
 // begin writes the file run, unless a run with the same inputs has begun.
-func (st *state) begin(sources []source) error {
+func (st *state) begin(sources []input.Source) error {
 	run := begunRun{Old: st.d.Added()}
 	for i := range sources {
-		in := runInput{Path: sources[i].path}
-		if sources[i].regular() {
-			in.Size, in.Modified = sources[i].info.Size(), sources[i].info.ModTime().UTC()
+		in := runInput{Path: sources[i].Path}
+		if sources[i].Regular() {
+			in.Size, in.Modified = sources[i].Info.Size(), sources[i].Info.ModTime().UTC()
 			if path, err := filepath.Abs(in.Path); err == nil {
 				in.Path = path
 			}
@@ -145,7 +146,7 @@ func (c *collection) enterOld(st *state) error {
 		}
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
-			docs.Append(stored{place: noPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
+			docs.Append(stored{Place: input.NoPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
 		}
 	}
 	if fresh != c.docs.Len() {

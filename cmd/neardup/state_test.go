@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // revisions are JSON lines of documents, of which every other one is a revision of the one before.

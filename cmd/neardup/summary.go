@@ -9,7 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
 // This file has the summary of a call, as text or as JSON (--json).
@@ -160,8 +161,8 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 	for _, first := range s.largest[:min(5, len(s.largest))] {
 		d := c.doc(first)
 		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.id, 60))
-		if d.place != noPlace {
-			if text := c.sources[d.source].beginning(d.offset, c.cols); text != "" {
+		if d.Place != input.NoPlace {
+			if text := c.sources[d.Source].Beginning(d.offset, c.cols); text != "" {
 				fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
 			}
 		}

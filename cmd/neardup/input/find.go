@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"bytes"
@@ -13,29 +13,29 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"github.com/neardup/neardup/cmd/neardup/internal/cli"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // This file finds the input files: those that are named, those in directories, those that match patterns, and those that a file lists.
 
-// A finder collects sources.
-type finder struct {
-	format  string // as the user told it; "" to go by the names
-	sources []source
-	passed  []string // files in directories that have other formats
-	hidden  []string // files and folders in directories whose names begin with a point
+// A Finder collects sources.
+type Finder struct {
+	Format  string // as the user told it; "" to go by the names
+	Sources []Source
+	Passed  []string // files in directories that have other formats
+	Hidden  []string // files and folders in directories whose names begin with a point
 }
 
 // fail adds a source with an error.
-func (f *finder) fail(path string, err error) {
-	f.sources = append(f.sources, source{path: path, err: err})
+func (f *Finder) fail(path string, err error) {
+	f.Sources = append(f.Sources, Source{Path: path, Err: err})
 }
 
-// find adds the files of an argument. A pattern becomes all files that match, and a directory all files in it and in its folders, in lexical
+// Find adds the files of an argument. A pattern becomes all files that match, and a directory all files in it and in its folders, in lexical
 // order. An argument that cannot be found or listed becomes a source with an error.
-func (f *finder) find(arg string) {
+func (f *Finder) Find(arg string) {
 	if _, err := os.Stat(arg); arg == "-" || err == nil || !strings.ContainsAny(arg, "*?[{") {
-		f.add(arg)
+		f.Add(arg)
 		return
 	}
 	matches, err := doublestar.FilepathGlob(arg, doublestar.WithNoHidden())
@@ -51,16 +51,16 @@ func (f *finder) find(arg string) {
 		if info, err := os.Stat(path); isTree && err == nil && info.IsDir() {
 			continue // ** has what is in it
 		}
-		f.add(path)
+		f.Add(path)
 	}
 }
 
-// add adds a file, standard input, or the files of a directory.
-func (f *finder) add(path string) {
+// Add adds a file, standard input, or the files of a directory.
+func (f *Finder) Add(path string) {
 	info, err := os.Stat(path)
-	switch format := formatOf(path, f.format); {
+	switch format := FormatOf(path, f.Format); {
 	case path == "-":
-		f.sources = append(f.sources, source{path: path, format: cmp.Or(f.format, "jsonl")})
+		f.Sources = append(f.Sources, Source{Path: path, Format: cmp.Or(f.Format, "jsonl")})
 	case err != nil:
 		f.fail(path, cli.InFile(path, err))
 	case info.IsDir():
@@ -68,14 +68,14 @@ func (f *finder) add(path string) {
 	case format == "":
 		f.fail(path, fmt.Errorf("%s: not a known format (%s); give it with --format", path, knownEnds()))
 	default:
-		f.sources = append(f.sources, source{path: path, format: format, info: info})
+		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info})
 	}
 }
 
 // addDirectory adds the files of a directory: those with known formats, or all if the user told the format. Notes in Markdown beside
 // collections are no documents of them.
-func (f *finder) addDirectory(arg string) {
-	before := len(f.sources)
+func (f *Finder) addDirectory(arg string) {
+	before := len(f.Sources)
 	root := strings.TrimRight(arg, "/") + "/" // so that WalkDir follows arg if it is a link
 	filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -83,7 +83,7 @@ func (f *finder) addDirectory(arg string) {
 			return nil
 		}
 		if path != root && strings.HasPrefix(d.Name(), ".") {
-			f.hidden = append(f.hidden, path)
+			f.Hidden = append(f.Hidden, path)
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -94,18 +94,18 @@ func (f *finder) addDirectory(arg string) {
 		}
 		return nil
 	})
-	found := f.sources[before:]
-	if slices.ContainsFunc(found, func(s source) bool { return isCollection(s.format) }) && f.format == "" {
-		found = slices.DeleteFunc(found, func(s source) bool {
-			isNote := slices.Contains(noteEnds, filepath.Ext(withoutCompression(strings.ToLower(s.path))))
+	found := f.Sources[before:]
+	if slices.ContainsFunc(found, func(s Source) bool { return isCollection(s.Format) }) && f.Format == "" {
+		found = slices.DeleteFunc(found, func(s Source) bool {
+			isNote := slices.Contains(noteEnds, filepath.Ext(WithoutCompression(strings.ToLower(s.Path))))
 			if isNote {
-				f.passed = append(f.passed, s.path)
+				f.Passed = append(f.Passed, s.Path)
 			}
 			return isNote
 		})
-		f.sources = f.sources[:before+len(found)]
+		f.Sources = f.Sources[:before+len(found)]
 	}
-	if len(f.sources) == before {
+	if len(f.Sources) == before {
 		f.fail(arg, fmt.Errorf("%s: this directory has no file of a known format (%s)", arg, knownEnds()))
 	}
 }
@@ -117,26 +117,26 @@ var noteEnds = []string{".md", ".markdown", ".rst"}
 func isCollection(format string) bool { return format != "txt" && format != "html" && format != "" }
 
 // addFound adds a file of a directory.
-func (f *finder) addFound(path string) {
-	format := formatOf(path, f.format)
+func (f *Finder) addFound(path string) {
+	format := FormatOf(path, f.Format)
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		f.fail(path, cli.InFile(path, err))
-	case format == "" || format == fingerprints || !info.Mode().IsRegular():
-		f.passed = append(f.passed, path)
+	case format == "" || format == Fingerprints || !info.Mode().IsRegular():
+		f.Passed = append(f.Passed, path)
 	default:
-		f.sources = append(f.sources, source{path: path, format: format, info: info})
+		f.Sources = append(f.Sources, Source{Path: path, Format: format, Info: info})
 	}
 }
 
-// listed returns the paths that a file lists: one in each line, or with zero bytes between them, as find -print0 writes them.
-func listed(path string, stdin io.Reader) (paths []string, err error) {
+// Listed returns the paths that a file lists: one in each line, or with zero bytes between them, as find -print0 writes them.
+func Listed(path string, stdin io.Reader) (paths []string, err error) {
 	var text []byte
 	if path == "-" {
 		text, err = io.ReadAll(stdin)
 	} else {
-		text, err = readFile(path)
+		text, err = ReadFile(path)
 	}
 	if err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func listed(path string, stdin io.Reader) (paths []string, err error) {
 	return paths, nil
 }
 
-// readFile returns what is in a file. Its error has the path.
-func readFile(path string) ([]byte, error) {
+// ReadFile returns what is in a file. Its error has the path.
+func ReadFile(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cli.InFile(path, err)
@@ -168,17 +168,17 @@ func readFile(path string) ([]byte, error) {
 // knownEnds lists the ends of the names of files that can be read.
 func knownEnds() string {
 	var ends []string
-	for _, f := range formats {
+	for _, f := range Formats {
 		ends = append(ends, strings.Fields(f.ends)...)
 	}
 	return strings.Join(ends, ", ")
 }
 
-// fingerprints is the format of the files that --save writes.
-const fingerprints = "fingerprints"
+// Fingerprints is the format of the files that --save writes.
+const Fingerprints = "fingerprints"
 
-// withoutCompression returns the name of a file without the end that says how it is compressed.
-func withoutCompression(name string) string {
+// WithoutCompression returns the name of a file without the end that says how it is compressed.
+func WithoutCompression(name string) string {
 	for _, end := range compressions {
 		if n := len(name) - len(end); n >= 0 && strings.EqualFold(name[n:], end) {
 			return name[:n]
@@ -187,19 +187,19 @@ func withoutCompression(name string) string {
 	return name
 }
 
-// formatOf returns the format of a file: fingerprints if its name says so, otherwise the format
+// FormatOf returns the format of a file: fingerprints if its name says so, otherwise the format
 // that the user told, otherwise what the name says. It returns "" if the name says nothing.
-func formatOf(path, told string) string {
-	name := withoutCompression(strings.ToLower(path))
+func FormatOf(path, told string) string {
+	name := WithoutCompression(strings.ToLower(path))
 	switch ext := filepath.Ext(name); {
 	case ext == ".fp":
-		return fingerprints
+		return Fingerprints
 	case told != "":
 		return told
 	case ext != "":
-		for _, f := range formats {
+		for _, f := range Formats {
 			if slices.Contains(strings.Fields(f.ends), ext) {
-				return f.name
+				return f.Name
 			}
 		}
 	}

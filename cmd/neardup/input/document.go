@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"bytes"
@@ -24,56 +24,56 @@ import (
 // and metadata. Ids must be valid Unicode, because distinct ids must stay distinct. Texts may
 // contain any bytes.
 
-// A document is a parsed item.
-type document struct {
-	id, title, text string
-	byPlace         bool     // the id is where it stands, because it has none
-	metadata        []string // keywords, tags and so on, each as name=item
+// A Document is a parsed item.
+type Document struct {
+	Id, title, Text string
+	ByPlace         bool     // the id is where it stands, because it has none
+	Metadata        []string // keywords, tags and so on, each as name=item
 }
 
-// whole returns the title, if there is one, and the text below it.
-func (d *document) whole() string {
+// Whole returns the title, if there is one, and the text below it.
+func (d *Document) Whole() string {
 	if d.title == "" {
-		return d.text
+		return d.Text
 	}
-	return d.title + "\n" + d.text
+	return d.title + "\n" + d.Text
 }
 
-// parse returns the document of an item, or an error that says what is wrong with the item. The
+// Parse returns the document of an item, or an error that says what is wrong with the item. The
 // error has no place: the caller adds it. The document is only valid until the next call with x.
-func (it *item) parse(s *source, cols columns, x *decoder) (document, error) {
-	var d document
+func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
+	var d Document
 	switch {
-	case it.err != nil:
-		return d, it.err
-	case it.row != nil:
-		h := s.header
+	case it.Err != nil:
+		return d, it.Err
+	case it.Row != nil:
+		h := s.Header
 		if h.id >= 0 {
-			d.id = it.row[h.id]
+			d.Id = it.Row[h.id]
 		} else {
-			d.byPlace = true
+			d.ByPlace = true
 		}
 		for n, i := range h.text {
-			d.addText(it.row[i], n == 0)
+			d.addText(it.Row[i], n == 0)
 		}
 		if h.title >= 0 {
-			d.title = it.row[h.title]
+			d.title = it.Row[h.title]
 		}
-		for i, name := range cols.metadataNames() {
-			d.metadata = appendItems(d.metadata, name, it.row[h.metadata[i]])
+		for i, name := range cols.MetadataNames() {
+			d.Metadata = appendItems(d.Metadata, name, it.Row[h.metadata[i]])
 		}
-		if !utf8.ValidString(d.id) {
+		if !utf8.ValidString(d.Id) {
 			return d, errors.New("the id is not UTF-8")
 		}
-	case s.format == "txt" || s.format == "html":
-		d.id, d.text = s.path, view(it.raw)
-		if s.format == "html" {
-			d.text = htmlText.Normalize(d.text)
+	case s.Format == "txt" || s.Format == "html":
+		d.Id, d.Text = s.Path, view(it.Raw)
+		if s.Format == "html" {
+			d.Text = htmlText.Normalize(d.Text)
 		}
-	case s.format == "lines":
-		d.byPlace, d.text = true, view(it.raw)
+	case s.Format == "lines":
+		d.ByPlace, d.Text = true, view(it.Raw)
 	default:
-		if err := x.json(&d, it.raw, cols); err != nil {
+		if err := x.json(&d, it.Raw, cols); err != nil {
 			return d, err
 		}
 	}
@@ -81,11 +81,11 @@ func (it *item) parse(s *source, cols columns, x *decoder) (document, error) {
 }
 
 // identify gives a document without an id the place where it stands. An empty id is an error.
-func (it *item) identify(d *document, s *source) error {
-	if d.byPlace {
-		d.id = fmt.Sprintf("%s:%d", s.path, it.line)
+func (it *Item) identify(d *Document, s *Source) error {
+	if d.ByPlace {
+		d.Id = fmt.Sprintf("%s:%d", s.Path, it.Line)
 	}
-	if d.id == "" {
+	if d.Id == "" {
 		return errors.New("the id is empty")
 	}
 	return nil
@@ -95,26 +95,26 @@ func (it *item) identify(d *document, s *source) error {
 var htmlText = neardup.Normalizer{HTML: true}
 
 // addText adds the text of a field.
-func (d *document) addText(text string, isFirst bool) {
-	if isFirst || d.text == "" {
-		d.text = text
+func (d *Document) addText(text string, isFirst bool) {
+	if isFirst || d.Text == "" {
+		d.Text = text
 	} else if text != "" {
-		d.text += "\n" + text
+		d.Text += "\n" + text
 	}
 }
 
-// A decoder reads values of JSON, for one worker.
-type decoder struct{ parser fastjson.Parser }
+// A Decoder reads values of JSON, for one worker.
+type Decoder struct{ parser fastjson.Parser }
 
 // json sets the document from a line. Its title and text are only valid until the next line. Nearly all
 // lines are objects of which fromObject makes sense, which takes a tenth of the time. encoding/json reads all
 // others again, and says what is wrong with them.
-func (x *decoder) json(d *document, line []byte, cols columns) error {
+func (x *Decoder) json(d *Document, line []byte, cols Columns) error {
 	if isPlain(line) {
 		if v, err := x.parser.ParseBytes(line); err == nil && d.fromObject(v, cols) {
 			return nil
 		}
-		*d = document{}
+		*d = Document{}
 	}
 	return d.fromJSON(line, cols)
 }
@@ -176,9 +176,9 @@ func hasControl(line []byte) bool {
 
 // fromObject sets the document from an object that has an id and a text, and reports whether v is one. Of
 // several fields with one name the last one counts, as in encoding/json.
-func (d *document) fromObject(v *fastjson.Value, cols columns) bool {
+func (d *Document) fromObject(v *fastjson.Value, cols Columns) bool {
 	o, err := v.Object()
-	if err != nil || cols.metadata != "" {
+	if err != nil || cols.Metadata != "" {
 		return false // fields within fields, and several texts, are found by fromJSON
 	}
 	hasText, isGood := false, true
@@ -188,15 +188,15 @@ func (d *document) fromObject(v *fastjson.Value, cols columns) bool {
 		}
 		var to *string
 		switch string(name) {
-		case cols.id:
+		case cols.Id:
 			if v.Type() == fastjson.TypeNumber { // keep its spelling
-				d.id = v.String()
+				d.Id = v.String()
 				return
 			}
-			to = &d.id
-		case cols.text:
-			to, hasText = &d.text, true
-		case cols.title:
+			to = &d.Id
+		case cols.Text:
+			to, hasText = &d.Text, true
+		case cols.Title:
 			to = &d.title
 		default:
 			return
@@ -204,11 +204,11 @@ func (d *document) fromObject(v *fastjson.Value, cols columns) bool {
 		text, err := v.StringBytes()
 		*to, isGood = view(text), isGood && err == nil
 	})
-	return isGood && hasText && d.id != ""
+	return isGood && hasText && d.Id != ""
 }
 
 // fromJSON sets the document from any line.
-func (d *document) fromJSON(line []byte, cols columns) error {
+func (d *Document) fromJSON(line []byte, cols Columns) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
 		var syntax *json.SyntaxError
@@ -220,21 +220,21 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 	if fields == nil {
 		return errors.New("not a JSON object: null")
 	}
-	switch id, ok := field(fields, cols.id); {
-	case !cols.idGiven && (!ok || string(id) == "null"):
-		d.byPlace = true
+	switch id, ok := field(fields, cols.Id); {
+	case !cols.IdGiven && (!ok || string(id) == "null"):
+		d.ByPlace = true
 	case len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9'): // a number: keep its spelling
-		d.id = string(id)
+		d.Id = string(id)
 	default:
-		if err := stringField(fields, cols.id, true, &d.id); err != nil {
+		if err := stringField(fields, cols.Id, true, &d.Id); err != nil {
 			return err
 		} else if isMangled(id) {
-			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.id)
+			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.Id)
 		}
 	}
-	names := cols.texts()
-	if _, ok := fields[cols.text]; ok { // a name with a comma
-		names = []string{cols.text}
+	names := cols.Texts()
+	if _, ok := fields[cols.Text]; ok { // a name with a comma
+		names = []string{cols.Text}
 	}
 	for n, name := range names {
 		text := ""
@@ -243,24 +243,24 @@ func (d *document) fromJSON(line []byte, cols columns) error {
 		}
 		d.addText(text, n == 0)
 	}
-	for _, name := range cols.metadataNames() {
+	for _, name := range cols.MetadataNames() {
 		raw, _ := field(fields, name)
 		if err := d.addMetadata(name, raw); err != nil {
 			return err
 		}
 	}
-	return stringField(fields, cols.title, false, &d.title)
+	return stringField(fields, cols.Title, false, &d.title)
 }
 
 // addMetadata adds the items of a field. The field is a list of strings and numbers, or one string
 // with several items.
-func (d *document) addMetadata(name string, raw json.RawMessage) error {
+func (d *Document) addMetadata(name string, raw json.RawMessage) error {
 	var list []json.RawMessage
 	one := ""
 	switch {
 	case len(raw) == 0:
 	case json.Unmarshal(raw, &one) == nil: // null becomes ""
-		d.metadata = appendItems(d.metadata, name, one)
+		d.Metadata = appendItems(d.Metadata, name, one)
 	case json.Unmarshal(raw, &list) == nil:
 		for _, item := range list {
 			switch c := item[0]; {
@@ -268,9 +268,9 @@ func (d *document) addMetadata(name string, raw json.RawMessage) error {
 				if err := json.Unmarshal(item, &one); err != nil {
 					return err
 				}
-				d.metadata = appendItem(d.metadata, name, one)
+				d.Metadata = appendItem(d.Metadata, name, one)
 			case c == '-' || c >= '0' && c <= '9': // a number: keep its spelling
-				d.metadata = appendItem(d.metadata, name, string(item))
+				d.Metadata = appendItem(d.Metadata, name, string(item))
 			default:
 				return fmt.Errorf("%q contains %.100s, which is neither a string nor a number", name, item)
 			}
@@ -374,7 +374,7 @@ func isMangled(raw []byte) bool {
 
 // readJSON is read for a file with an array of objects, or with objects one after the other. The line of an
 // object is the line that it begins in.
-func (s *source) readJSON(r io.Reader, at func(int32) item, most int, yield func(item) bool) error {
+func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, yield func(Item) bool) error {
 	counted := &lineCounter{r: r}
 	d := json.NewDecoder(counted)
 	where := func(offset int64) int32 { return counted.line(offset) }
@@ -386,7 +386,7 @@ func (s *source) readJSON(r io.Reader, at func(int32) item, most int, yield func
 		} else if err == io.ErrUnexpectedEOF || err == io.EOF {
 			err = errors.New("the file ends in the middle of a value")
 		}
-		return fmt.Errorf("%s:%d: %w", s.path, line, err)
+		return fmt.Errorf("%s:%d: %w", s.Path, line, err)
 	}
 	isArray := false
 	for first := true; ; first = false {
@@ -411,8 +411,8 @@ func (s *source) readJSON(r io.Reader, at func(int32) item, most int, yield func
 			return fail(err)
 		}
 		it := at(where(d.InputOffset() - int64(len(raw))))
-		if it.raw = raw; len(raw) > most {
-			it.raw, it.err = nil, errTooLong
+		if it.Raw = raw; len(raw) > most {
+			it.Raw, it.Err = nil, ErrTooLong
 		}
 		if !yield(it) {
 			return nil
@@ -469,4 +469,35 @@ func (c *lineCounter) line(offset int64) int32 {
 	c.lines += int32(n)
 	c.ends = c.ends[n:]
 	return c.lines + 1
+}
+
+// appendItems appends the items of a field that has several in one string.
+func appendItems(items []string, name, value string) []string {
+	for item := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(",;|\n，；、", r) }) {
+		items = appendItem(items, name, item)
+	}
+	return items
+}
+
+// appendItem appends an item. The item contains the name of its field, because a tag is not a
+// keyword.
+func appendItem(items []string, name, item string) []string {
+	if item = strings.ToLower(strings.Join(strings.Fields(item), " ")); item != "" {
+		items = append(items, name+"="+item)
+	}
+	return items
+}
+
+// Key returns a string that is equal for documents with the same text and the same set of metadata,
+// and different for all others. Every part has its length in front, so no text can look like
+// metadata.
+func (d *Document) Key() string {
+	items := slices.Clone(d.Metadata)
+	slices.Sort(items)
+	var b strings.Builder
+	for _, part := range append([]string{d.Whole()}, slices.Compact(items)...) {
+		fmt.Fprintf(&b, "%d:", len(part))
+		b.WriteString(part)
+	}
+	return b.String()
 }

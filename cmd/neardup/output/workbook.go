@@ -1,4 +1,4 @@
-package main
+package output
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -17,12 +18,12 @@ type sheetOut struct {
 	to *rows.SheetWriter
 }
 
-func newSheetOut(table tableOut) (writer, error) {
+func newSheetOut(table tableOut) (Writer, error) {
 	sheet, err := rows.NewSheetWriter(table.columns.Names(), table.columns.Len())
 	return &sheetOut{table, sheet}, err
 }
 
-func (o *sheetOut) write(s *source, it *item, more []string) error {
+func (o *sheetOut) Write(s *input.Source, it *input.Item, more []string) error {
 	values, err := o.row(s, it, more)
 	if err != nil {
 		return err
@@ -33,18 +34,18 @@ func (o *sheetOut) write(s *source, it *item, more []string) error {
 // named says which file cannot be written.
 func (o *sheetOut) named(err error) error {
 	if err != nil {
-		err = fmt.Errorf("%s: %w", o.path, err)
+		err = fmt.Errorf("%s: %w", o.Path, err)
 	}
 	return err
 }
 
-func (o *sheetOut) end() error {
+func (o *sheetOut) End() error {
 	book, err := o.to.End()
 	defer book.Close()
 	if err != nil {
 		return o.named(err)
 	}
-	return book.Write(o.w)
+	return book.Write(o.W)
 }
 
 // mostRemoved bounds the rows times the rows that are removed from a workbook, since all formulas are looked at for each: half a minute, for ten
@@ -54,7 +55,7 @@ const mostRemoved = 5_000_000
 // A bookOut writes the workbook that was read: rows are removed from one sheet, and columns added to it. All else stays as it is: types,
 // formulas, widths, formats, and other sheets.
 type bookOut struct {
-	target
+	Target
 	book    *excelize.File
 	sheet   string
 	columns int
@@ -62,16 +63,16 @@ type bookOut struct {
 	removed []int
 }
 
-func (o *bookOut) begin(s *source) error {
-	if err := newColumns(s, o.added, o.path); err != nil {
+func (o *bookOut) Begin(s *input.Source) error {
+	if err := newColumns(s, o.Added, o.Path); err != nil {
 		return err
 	}
-	book, err := s.openBook(nil)
+	book, err := s.OpenBook(nil)
 	if err != nil {
 		return err
 	}
-	o.book, o.sheet, o.columns, o.line = book, s.header.sheet, len(s.header.names), int(s.header.line)
-	return o.put(o.line, o.added)
+	o.book, o.sheet, o.columns, o.line = book, s.Header.Sheet, len(s.Header.Names), int(s.Header.Line)
+	return o.put(o.line, o.Added)
 }
 
 // put writes texts behind a row.
@@ -91,19 +92,21 @@ func (o *bookOut) put(row int, texts []string) error {
 	return nil
 }
 
-func (o *bookOut) write(_ *source, it *item, more []string) error { return o.put(int(it.line), more) }
+func (o *bookOut) Write(_ *input.Source, it *input.Item, more []string) error {
+	return o.put(int(it.Line), more)
+}
 
-func (o *bookOut) drop(_ *source, it *item) { o.removed = append(o.removed, int(it.line)) }
+func (o *bookOut) Drop(_ *input.Source, it *input.Item) { o.removed = append(o.removed, int(it.Line)) }
 
-func (o *bookOut) end() error {
+func (o *bookOut) End() error {
 	if o.book == nil {
 		return nil
 	}
 	defer o.book.Close()
 	for _, row := range slices.Backward(o.removed) { // those behind it move up
 		if err := o.book.RemoveRow(o.sheet, row); err != nil {
-			return fmt.Errorf("%s: row %d cannot be removed: %w", o.path, row, err)
+			return fmt.Errorf("%s: row %d cannot be removed: %w", o.Path, row, err)
 		}
 	}
-	return o.book.Write(o.w)
+	return o.book.Write(o.W)
 }

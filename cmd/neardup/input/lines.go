@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"bytes"
@@ -9,15 +9,15 @@ import (
 
 // This file reads lines. They have a limit (--max-line), so a file without line ends cannot fill the memory.
 
-// errTooLong is the error of a line that is longer than --max-line.
-var errTooLong = errors.New("longer than --max-line")
+// ErrTooLong is the error of a line that is longer than --max-line.
+var ErrTooLong = errors.New("longer than --max-line")
 
-// A lineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
+// A LineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
 // parts, so that lines are not copied.
-type lineReader struct {
-	r     io.Reader
-	max   int
-	line  int32   // number of the line that was read last, from 1
+type LineReader struct {
+	R     io.Reader
+	Max   int
+	Line  int32   // number of the line that was read last, from 1
 	block *[]byte // of which the line is a part
 	rest  []byte  // of the block
 	begin int64   // where the line begins
@@ -27,16 +27,16 @@ type lineReader struct {
 
 const (
 	blockSize = 1 << 18       // what is read at once
-	blockRoom = 2 * blockSize // the length of a block, unless a line is longer
+	BlockRoom = 2 * blockSize // the length of a block, unless a line is longer
 )
 
-// blocks are those that nobody uses any more, of blockRoom bytes.
-var blocks = sync.Pool{New: func() any { b := make([]byte, blockRoom); return &b }}
+// Blocks are those that nobody uses any more, of blockRoom bytes.
+var Blocks = sync.Pool{New: func() any { b := make([]byte, BlockRoom); return &b }}
 
-// next returns the next line without its line end. It drops a byte order mark before the first
-// line. After errTooLong the caller may read on with the following line; after any other error it
+// Next returns the next line without its line end. It drops a byte order mark before the first
+// line. After ErrTooLong the caller may read on with the following line; after any other error it
 // may not.
-func (l *lineReader) next() ([]byte, error) {
+func (l *LineReader) Next() ([]byte, error) {
 	end, tooLong := 0, false // the first bytes of rest have no line end
 	for {
 		if i := bytes.IndexByte(l.rest[end:], '\n'); i >= 0 {
@@ -50,7 +50,7 @@ func (l *lineReader) next() ([]byte, error) {
 		if l.err != nil {
 			break
 		}
-		if end > l.max+8 { // + 8: the line end and the mark are cut off below
+		if end > l.Max+8 { // + 8: the line end and the mark are cut off below
 			tooLong = true
 			l.end += int64(end)
 			end = 0
@@ -60,27 +60,27 @@ func (l *lineReader) next() ([]byte, error) {
 	line := l.rest[:end:end]
 	l.rest = l.rest[end:]
 	l.begin, l.end = l.end, l.end+int64(end)
-	l.line++
+	l.Line++
 	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-	if l.line == 1 {
+	if l.Line == 1 {
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	}
-	if tooLong || len(line) > l.max {
-		return nil, errTooLong
+	if tooLong || len(line) > l.Max {
+		return nil, ErrTooLong
 	}
 	return line, nil
 }
 
 // fill begins a new block with the first n bytes of rest, and reads what follows.
-func (l *lineReader) fill(n int) {
+func (l *LineReader) fill(n int) {
 	block := new([]byte)
-	if n <= blockRoom-blockSize {
-		block = blocks.Get().(*[]byte)
+	if n <= BlockRoom-blockSize {
+		block = Blocks.Get().(*[]byte)
 	} else {
 		*block = make([]byte, 2*n)
 	}
 	copy(*block, l.rest[:n])
 	var read int
-	read, l.err = io.ReadAtLeast(l.r, (*block)[n:], 1)
+	read, l.err = io.ReadAtLeast(l.R, (*block)[n:], 1)
 	l.block, l.rest = block, (*block)[:n+read]
 }

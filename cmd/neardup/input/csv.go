@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"encoding/csv"
@@ -19,60 +19,60 @@ import (
 
 // A header says which columns of a table have the fields of a document.
 type header struct {
-	names    []string
-	fields   []string // of an item with values; otherwise the same
+	Names    []string
+	Fields   []string // of an item with values; otherwise the same
 	id       int      // -1: the place of a row is its id
 	text     []int    // in the order of --text
 	title    int      // -1 if there is none
 	metadata []int    // in the order of columns.metadataNames
 
-	separator rune // of a table of text
+	Separator rune // of a table of text
 
-	sheet string // of a workbook
-	line  int32  // of the header in it
+	Sheet string // of a workbook
+	Line  int32  // of the header in it
 
-	parquet     *parquet.Schema
+	Parquet     *parquet.Schema
 	reader      *rows.ParquetReader // for one goroutine
-	compression compress.Codec
+	Compression compress.Codec
 }
 
-// hasTwins reports whether two columns have the same name.
-func (h *header) hasTwins() bool {
-	names := slices.Clone(h.fields)
+// HasTwins reports whether two columns have the same name.
+func (h *header) HasTwins() bool {
+	names := slices.Clone(h.Fields)
 	slices.Sort(names)
-	return len(slices.Compact(names)) < len(h.fields)
+	return len(slices.Compact(names)) < len(h.Fields)
 }
 
 // newHeader finds the columns of the fields.
-func (s *source) newHeader(names []string, cols columns) (*header, error) {
-	h := &header{names: names, fields: names, title: -1}
+func (s *Source) newHeader(names []string, cols Columns) (*header, error) {
+	h := &header{Names: names, Fields: names, title: -1}
 	find := func(name string) (at int, err error) {
 		at = slices.Index(names, name)
 		if at >= 0 && slices.Contains(names[at+1:], name) {
-			return at, fmt.Errorf("%s:1: two columns have the name %q", s.path, name)
+			return at, fmt.Errorf("%s:1: two columns have the name %q", s.Path, name)
 		}
 		return at, nil
 	}
 	must := func(name, flag string) (int, error) {
 		at, err := find(name)
 		if err == nil && at < 0 {
-			err = fmt.Errorf("%s:1: there is no column %q among %q; set --%s", s.path, name, names, flag)
+			err = fmt.Errorf("%s:1: there is no column %q among %q; set --%s", s.Path, name, names, flag)
 		}
 		return at, err
 	}
 	var err error
-	if h.id, err = find(cols.id); err == nil && h.id < 0 && cols.idGiven {
-		_, err = must(cols.id, "id")
+	if h.id, err = find(cols.Id); err == nil && h.id < 0 && cols.IdGiven {
+		_, err = must(cols.Id, "id")
 	}
 	if err != nil {
 		return nil, err
 	}
-	if cols.isRecord {
+	if cols.IsRecord {
 		return h, nil
 	}
-	texts := cols.texts()
-	if slices.Contains(names, cols.text) { // a name with a comma
-		texts = []string{cols.text}
+	texts := cols.Texts()
+	if slices.Contains(names, cols.Text) { // a name with a comma
+		texts = []string{cols.Text}
 	}
 	for _, name := range texts {
 		at, err := must(name, "text")
@@ -81,10 +81,10 @@ func (s *source) newHeader(names []string, cols columns) (*header, error) {
 		}
 		h.text = append(h.text, at)
 	}
-	if h.title, err = find(cols.title); err != nil {
+	if h.title, err = find(cols.Title); err != nil {
 		return nil, err
 	}
-	for _, name := range cols.metadataNames() {
+	for _, name := range cols.MetadataNames() {
 		at, err := must(name, "metadata")
 		if err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func separatorOf(sample string, whole bool) rune {
 // A feeder passes lines to a CSV reader one by one. It returns an error when a record takes too
 // many bytes, so that a quote that is never closed does not take the rest of the file into memory.
 type feeder struct {
-	lines *lineReader
+	lines *LineReader
 	rest  []byte
 	left  int
 	start int32   // the line at which the record begins, or a line soon after
@@ -142,9 +142,9 @@ type feeder struct {
 
 func (f *feeder) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
-		line, err := f.lines.next()
-		if err == errTooLong {
-			f.long = append(f.long, f.lines.line)
+		line, err := f.lines.Next()
+		if err == ErrTooLong {
+			f.long = append(f.long, f.lines.Line)
 			f.rest = []byte("\n") // so that the line numbers stay right
 			break
 		}
@@ -155,22 +155,22 @@ func (f *feeder) Read(p []byte) (int, error) {
 	}
 	n := copy(p, f.rest)
 	if f.left -= n; f.left < 0 {
-		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed? The rest of the file is not read", f.start, errTooLong)
+		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed? The rest of the file is not read", f.start, ErrTooLong)
 	}
 	f.rest = f.rest[n:]
 	return n, nil
 }
 
 // readCSV is read for tables of text.
-func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, yield func(item) bool) error {
+func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, yield func(Item) bool) error {
 	feed := &feeder{lines: lines, start: 1}
 	r := csv.NewReader(feed)
-	limit := 2*lines.max + 1<<16 // the CSV reader also reads ahead
+	limit := 2*lines.Max + 1<<16 // the CSV reader also reads ahead
 	feed.left = limit
 	switch {
-	case cols.separator != 0:
-		r.Comma = cols.separator
-	case s.format == "tsv":
+	case cols.Separator != 0:
+		r.Comma = cols.Separator
+	case s.Format == "tsv":
 		r.Comma = '\t'
 	default:
 		lines.fill(0)
@@ -181,26 +181,26 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 	}
 	names, err := r.Read()
 	if err == io.EOF {
-		return fmt.Errorf("%s:1: the file has no header", s.path)
+		return fmt.Errorf("%s:1: the file has no header", s.Path)
 	}
 	if err != nil {
 		return s.csvError(err, lines)
 	}
-	if s.header, err = s.newHeader(names, cols); err != nil {
+	if s.Header, err = s.newHeader(names, cols); err != nil {
 		return err
 	}
-	s.header.separator = r.Comma
+	s.Header.Separator = r.Comma
 	for {
-		feed.left, feed.start = limit, lines.line
+		feed.left, feed.start = limit, lines.Line
 		row, err := r.Read()
 		if err != nil && err != io.EOF {
 			var parse *csv.ParseError
-			if !errors.As(err, &parse) || errors.Is(err, errTooLong) {
+			if !errors.As(err, &parse) || errors.Is(err, ErrTooLong) {
 				return s.csvError(err, lines)
 			}
 			it := at(int32(parse.StartLine))
-			if it.err = parse.Err; parse.Line > parse.StartLine {
-				it.err = fmt.Errorf("%w; lines %d to %d are lost", parse.Err, parse.StartLine, parse.Line)
+			if it.Err = parse.Err; parse.Line > parse.StartLine {
+				it.Err = fmt.Errorf("%w; lines %d to %d are lost", parse.Err, parse.StartLine, parse.Line)
 			}
 			if !yield(it) {
 				return nil
@@ -209,7 +209,7 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 		}
 		// A line that was too long spoils the record that it belongs to. Yield an error for it, and
 		// drop the record.
-		first, last := lines.line+1, lines.line+1
+		first, last := lines.Line+1, lines.Line+1
 		if err == nil {
 			line, _ := r.FieldPos(0)
 			first = int32(line)
@@ -218,7 +218,7 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 		spoilt := false
 		for len(feed.long) > 0 && feed.long[0] <= last {
 			it := at(feed.long[0])
-			it.err = errTooLong
+			it.Err = ErrTooLong
 			spoilt = spoilt || feed.long[0] >= first
 			feed.long = feed.long[1:]
 			if !yield(it) {
@@ -232,17 +232,17 @@ func (s *source) readCSV(lines *lineReader, at func(int32) item, cols columns, y
 			continue
 		}
 		it := at(first)
-		it.row = row
+		it.Row = row
 		if !yield(it) {
 			return nil
 		}
 	}
 }
 
-func (s *source) csvError(err error, lines *lineReader) error {
+func (s *Source) csvError(err error, lines *LineReader) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", s.path, parse.StartLine, parse.Err)
+		return fmt.Errorf("%s:%d: %w", s.Path, parse.StartLine, parse.Err)
 	}
-	return fmt.Errorf("%s:%d: %w", s.path, max(1, lines.line), err)
+	return fmt.Errorf("%s:%d: %w", s.Path, max(1, lines.Line), err)
 }

@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"testing"
@@ -38,18 +38,18 @@ func FuzzJSON(f *testing.F) {
 
 // sameJSON compares the two readers, and reports whether the fast one took the line.
 func sameJSON(t *testing.T, line string) bool {
-	cols := columns{id: "id", text: "text", title: "title"}
+	cols := Columns{Id: "id", Text: "text", Title: "title"}
 	var (
-		x       decoder
-		d, want document
+		x       Decoder
+		d, want Document
 	)
 	err, wrong := x.json(&d, []byte(line), cols), want.fromJSON([]byte(line), cols)
-	if (err == nil) != (wrong == nil) || err == nil && (d.id != want.id || d.text != want.text || d.title != want.title) {
+	if (err == nil) != (wrong == nil) || err == nil && (d.Id != want.Id || d.Text != want.Text || d.title != want.title) {
 		t.Errorf("%q: %+v, %v; not %+v, %v", line, d, err, want, wrong)
 	}
 	if !isPlain([]byte(line)) {
 		return false
 	}
 	v, err := x.parser.Parse(line)
-	return err == nil && new(document).fromObject(v, cols)
+	return err == nil && new(Document).fromObject(v, cols)
 }

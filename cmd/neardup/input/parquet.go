@@ -1,4 +1,4 @@
-package main
+package input
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress"
 
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
@@ -18,7 +19,7 @@ import (
 
 // readParquet is read for a Parquet file. The line of an item is the number of its row, from 1. A list becomes a
 // text with a line for each element. Several row groups are read at the same time; their items come in order.
-func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yield func(item) bool) (err error) {
+func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, yield func(Item) bool) (err error) {
 	file, size, done, err := s.file(r)
 	if err != nil {
 		return err
@@ -26,7 +27,7 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 	defer done()
 	start := int32(1)
 	defer s.recovered(&start, &err) // the library trusts what it reads
-	p, err := s.openParquet(file, size)
+	p, err := s.OpenParquet(file, size)
 	if err != nil {
 		return err
 	}
@@ -34,20 +35,20 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 	for _, path := range p.Schema().Columns() {
 		names = append(names, columnName(path))
 	}
-	if s.header, err = s.newHeader(names, cols); err != nil {
+	if s.Header, err = s.newHeader(names, cols); err != nil {
 		return err
 	}
-	needed := append(append([]int{s.header.id, s.header.title}, s.header.text...), s.header.metadata...)
-	if cols.all {
+	needed := append(append([]int{s.Header.id, s.Header.title}, s.Header.text...), s.Header.metadata...)
+	if cols.All {
 		needed = needed[:0]
 		for i := range names {
 			needed = append(needed, i)
 		}
 	}
 	groups := p.RowGroups()
-	if cols.typed {
-		s.header.parquet, s.header.compression, s.header.reader = p.Schema(), compressionOf(p), rows.NewParquetReader(p.Schema())
-		s.header.fields = s.header.reader.Names()
+	if cols.Typed {
+		s.Header.Parquet, s.Header.Compression, s.Header.reader = p.Schema(), compressionOf(p), rows.NewParquetReader(p.Schema())
+		s.Header.Fields = s.Header.reader.Names()
 		return s.readRows(groups, at, yield)
 	}
 	chunks := make([]chan parquetChunk, len(groups))
@@ -98,7 +99,7 @@ func (s *source) readParquet(r io.Reader, at func(int32) item, cols columns, yie
 }
 
 // readRows yields whole rows of all groups. Their values are made when they are asked for.
-func (s *source) readRows(groups []parquet.RowGroup, at func(int32) item, yield func(item) bool) (err error) {
+func (s *Source) readRows(groups []parquet.RowGroup, at func(int32) Item, yield func(Item) bool) (err error) {
 	line := int32(0)
 	defer s.recovered(&line, &err)
 	buf := make([]parquet.Row, 64)
@@ -109,7 +110,7 @@ func (s *source) readRows(groups []parquet.RowGroup, at func(int32) item, yield 
 			for _, row := range buf[:read] {
 				line++
 				it := at(line)
-				it.parquet, it.group = row.Clone(), int32(n+1)
+				it.Parquet, it.Group = row.Clone(), int32(n+1)
 				if !yield(it) {
 					return from.Close()
 				}
@@ -118,7 +119,7 @@ func (s *source) readRows(groups []parquet.RowGroup, at func(int32) item, yield 
 				break
 			}
 			if err != nil {
-				return fmt.Errorf("%s:%d: %w", s.path, line, errors.Join(err, from.Close()))
+				return fmt.Errorf("%s:%d: %w", s.Path, line, errors.Join(err, from.Close()))
 			}
 		}
 		if err := from.Close(); err != nil {
@@ -130,12 +131,12 @@ func (s *source) readRows(groups []parquet.RowGroup, at func(int32) item, yield 
 
 // A parquetChunk is some rows of a row group, or what is wrong with the next ones.
 type parquetChunk struct {
-	items []item
+	items []Item
 	err   error
 }
 
 // readGroup passes the rows of a row group to emit, until that returns false. line is that of the first one.
-func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int, line int32, at func(int32) item, emit func(parquetChunk) bool) (err error) {
+func (s *Source) readGroup(group parquet.RowGroup, names []string, needed []int, line int32, at func(int32) Item, emit func(parquetChunk) bool) (err error) {
 	first := line
 	defer s.recovered(&first, &err)
 	values := make([]*parquetColumn, len(names))
@@ -146,16 +147,16 @@ func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int,
 			defer values[i].pages.Close()
 		}
 	}
-	var items []item
+	var items []Item
 	for range group.NumRows() {
 		it := at(line)
-		it.row = make([]string, len(names))
+		it.Row = make([]string, len(names))
 		for i, c := range values {
 			if c == nil {
 				continue
 			}
-			if it.row[i], err = c.next(); err != nil {
-				return fmt.Errorf("%s:%d: column %q: %w", s.path, line, names[i], err)
+			if it.Row[i], err = c.next(); err != nil {
+				return fmt.Errorf("%s:%d: column %q: %w", s.Path, line, names[i], err)
 			}
 		}
 		line++
@@ -171,17 +172,17 @@ func (s *source) readGroup(group parquet.RowGroup, names []string, needed []int,
 }
 
 // recovered turns a panic into an error. line is where the work began, or where it is.
-func (s *source) recovered(line *int32, err *error) {
+func (s *Source) recovered(line *int32, err *error) {
 	if wrong := recover(); wrong != nil {
-		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.path, *line, wrong)
+		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.Path, *line, wrong)
 	}
 }
 
-// openParquet opens a file.
-func (s *source) openParquet(file *os.File, size int64) (*parquet.File, error) {
+// OpenParquet opens a file.
+func (s *Source) OpenParquet(file *os.File, size int64) (*parquet.File, error) {
 	p, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
 	if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", s.path, err)
+		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
 	return p, nil
 }
@@ -257,4 +258,14 @@ func (c *parquetColumn) fill() error {
 		}
 	}
 	return nil
+}
+
+// compressionOf returns the compression of the first column of a file.
+func compressionOf(p *parquet.File) compress.Codec {
+	for _, g := range p.Metadata().RowGroups {
+		for _, column := range g.Columns {
+			return parquet.LookupCompressionCodec(column.MetaData.Codec)
+		}
+	}
+	return &parquet.Snappy
 }

@@ -1,11 +1,11 @@
-package main
+package output
 
 import (
 	"fmt"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress"
 
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -14,7 +14,7 @@ import (
 
 // A parquetCopy writes rows of Parquet files.
 type parquetCopy struct {
-	target
+	Target
 	out     *parquet.Writer
 	schema  *parquet.Schema // of the sources
 	first   string          // the path of the first one
@@ -22,22 +22,22 @@ type parquetCopy struct {
 	group   int32 // of the row before
 }
 
-func (o *parquetCopy) begin(s *source) error {
+func (o *parquetCopy) Begin(s *input.Source) error {
 	if o.out != nil {
-		if s.header.parquet.String() != o.schema.String() {
-			return fmt.Errorf("%s:1: the columns have other names or types than those of %s", s.path, o.first)
+		if s.Header.Parquet.String() != o.schema.String() {
+			return fmt.Errorf("%s:1: the columns have other names or types than those of %s", s.Path, o.first)
 		}
 		return o.flush(0)
 	}
-	if err := newColumns(s, o.added, o.path); err != nil {
+	if err := newColumns(s, o.Added, o.Path); err != nil {
 		return err
 	}
-	o.schema, o.first, o.columns = s.header.parquet, s.path, len(s.header.parquet.Columns())
+	o.schema, o.first, o.columns = s.Header.Parquet, s.Path, len(s.Header.Parquet.Columns())
 	schema := o.schema
-	if len(o.added) > 0 {
-		schema = rows.Extended(schema, o.added)
+	if len(o.Added) > 0 {
+		schema = rows.Extended(schema, o.Added)
 	}
-	o.out = parquet.NewWriter(o.w, schema, parquet.Compression(s.header.compression))
+	o.out = parquet.NewWriter(o.W, schema, parquet.Compression(s.Header.Compression))
 	return nil
 }
 
@@ -50,11 +50,11 @@ func (o *parquetCopy) flush(group int32) error {
 	return o.out.Flush()
 }
 
-func (o *parquetCopy) write(_ *source, it *item, more []string) error {
-	if err := o.flush(it.group); err != nil {
+func (o *parquetCopy) Write(_ *input.Source, it *input.Item, more []string) error {
+	if err := o.flush(it.Group); err != nil {
 		return err
 	}
-	row := it.parquet
+	row := it.Parquet
 	if len(more) > 0 {
 		row = rows.AppendTexts(row, o.columns, more)
 	}
@@ -62,7 +62,7 @@ func (o *parquetCopy) write(_ *source, it *item, more []string) error {
 	return err
 }
 
-func (o *parquetCopy) end() error {
+func (o *parquetCopy) End() error {
 	if o.out == nil {
 		return nil
 	}
@@ -77,10 +77,10 @@ type parquetOut struct {
 }
 
 func newParquetOut(table tableOut) *parquetOut {
-	return &parquetOut{tableOut: table, out: parquet.NewWriter(table.w, table.columns.Schema(), parquet.Compression(&parquet.Zstd))}
+	return &parquetOut{tableOut: table, out: parquet.NewWriter(table.W, table.columns.Schema(), parquet.Compression(&parquet.Zstd))}
 }
 
-func (o *parquetOut) write(s *source, it *item, more []string) error {
+func (o *parquetOut) Write(s *input.Source, it *input.Item, more []string) error {
 	values, err := o.row(s, it, more)
 	if err != nil {
 		return err
@@ -90,14 +90,4 @@ func (o *parquetOut) write(s *source, it *item, more []string) error {
 	return err
 }
 
-func (o *parquetOut) end() error { return o.out.Close() }
-
-// compressionOf returns the compression of the first column of a file.
-func compressionOf(p *parquet.File) compress.Codec {
-	for _, g := range p.Metadata().RowGroups {
-		for _, column := range g.Columns {
-			return parquet.LookupCompressionCodec(column.MetaData.Codec)
-		}
-	}
-	return &parquet.Snappy
-}
+func (o *parquetOut) End() error { return o.out.Close() }

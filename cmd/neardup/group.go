@@ -1,0 +1,191 @@
+package main
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/neardup/neardup"
+)
+
+// This file groups the documents of the methods that compare fingerprints or signatures. auto.go has the others.
+
+// group finds the near-duplicates and the groups. It also finds c.pairs if they are wanted.
+func (c *collection) group(wantPairs bool) error {
+	if c.exact != nil {
+		return c.groupExactly(wantPairs)
+	}
+	of := c.contents()
+	near, failed := c.method.pairs(of.marks)
+	if wantPairs {
+		near = slices.Values(slices.Collect(near))
+		c.listPairs(of, near)
+	}
+	c.groupMarks(of, near)
+	return failed()
+}
+
+// A distinct is the different texts of a collection.
+type distinct struct {
+	docs  [][]uint32 // the documents of each, in the order in which texts first occur
+	marks []*mark    // of those with features; the others are near nothing
+	texts []int      // for each mark, the number of its text
+}
+
+// contents lists the different texts.
+func (c *collection) contents() (d distinct) {
+	var contents []*content
+	for i := range c.docs.Len() {
+		if t := c.doc(i).content; t.number == 0 {
+			contents = append(contents, t)
+			t.number = int32(len(contents))
+		}
+	}
+	d.docs = make([][]uint32, len(contents)) // parts of all
+	all, ends := make([]uint32, c.docs.Len()), make([]int, len(contents)+1)
+	for i := range c.docs.Len() {
+		ends[c.doc(i).content.number]++
+	}
+	for n := range d.docs {
+		ends[n+1] += ends[n]
+		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
+	}
+	for i := range c.docs.Len() {
+		n := c.doc(i).content.number - 1
+		d.docs[n] = append(d.docs[n], uint32(i))
+	}
+	for n, t := range contents {
+		if !t.empty {
+			d.marks, d.texts = append(d.marks, &t.mark), append(d.texts, n)
+		}
+	}
+	return d
+}
+
+// listPairs sets c.pairs.
+func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
+	for _, same := range of.docs {
+		for a, i := range same {
+			if int(i) < c.old {
+				continue
+			}
+			for _, j := range same[:a] {
+				c.link(i, j, c.method.same())
+			}
+		}
+	}
+	for p := range near {
+		a, b := of.docs[of.texts[p.i]], of.docs[of.texts[p.j]]
+		if int(max(a[len(a)-1], b[len(b)-1])) < c.old {
+			continue
+		}
+		for _, i := range a {
+			for _, j := range b {
+				c.link(i, j, p.value)
+			}
+		}
+	}
+}
+
+// groupMarks groups the texts, and so the documents. Of equal old documents only the first is in a group. The groups
+// depend on the texts and on which are old; --keep chooses within them.
+func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
+	isOld := func(text int) bool { return int(of.docs[text][0]) < c.old }
+	type rank struct {
+		isOld  bool
+		length int32
+		hash   uint64
+	}
+	ranks := make([]rank, len(of.docs)) // side by side, since sorting looks at them again and again
+	for text := range ranks {
+		t := c.docs.At(of.docs[text][0]).content
+		ranks[text] = rank{isOld(text), t.length, t.hash}
+	}
+	before := func(a, b int) bool {
+		x, y := &ranks[a], &ranks[b]
+		switch {
+		case x.isOld != y.isOld:
+			return x.isOld
+		case x.length != y.length:
+			return x.length > y.length
+		}
+		return x.hash < y.hash
+	}
+	values := map[[2]int]float64{} // of the pairs of texts
+	linkage := linkages[c.method.group]
+	byText := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int]) bool) {
+		for p := range near {
+			a, b := of.texts[p.i], of.texts[p.j]
+			if isOld(a) && isOld(b) {
+				continue
+			}
+			values[[2]int{min(a, b), max(a, b)}] = p.value
+			pair := neardup.Pair[int]{A: a, B: b, Similarity: p.value}
+			if c.method.valueName() == "distance" {
+				pair.Similarity, pair.Distance = 0, int(p.value)
+			}
+			if !yield(pair) {
+				return
+			}
+		}
+	}, linkage, before)
+	members := make([][]int, len(of.docs)) // of the group that each text represents
+	for text, root := range byText {
+		members[root] = append(members[root], text)
+	}
+	c.alone()
+	for root, texts := range members {
+		if len(texts) > 0 {
+			c.keepOne(of, texts, root, linkage, values)
+		}
+	}
+}
+
+// keepOne chooses the document that a group keeps: the one that --keep likes best, around centres among the texts that all
+// others are near.
+func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup.Linkage, values map[[2]int]float64) {
+	value := func(a, b int) (float64, bool) {
+		if a == b {
+			return c.method.same(), true
+		}
+		v, ok := values[[2]int{min(a, b), max(a, b)}]
+		return v, ok
+	}
+	prefers := preferences[c.method.keep]
+	first := func(text int) int { // the document of a text that is kept if one of them is
+		best := int(of.docs[text][0])
+		for _, j := range of.docs[text][1:] {
+			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(j).length), best, int(c.doc(best).length)) {
+				best = int(j)
+			}
+		}
+		return best
+	}
+	keep := root
+	for _, t := range texts {
+		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
+		a, b := first(t), first(keep)
+		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.doc(a).length), b, int(c.doc(b).length)) || isCentre && a < c.old && b >= c.old {
+			keep = t
+		}
+	}
+	kept := first(keep)
+	for _, t := range texts {
+		for n, i := range of.docs[t] {
+			if int(i) == kept || int(i) < c.old && n > 0 { // one of several equal old documents stands for all
+				continue
+			}
+			c.cluster[i] = int32(kept)
+			v, ok := value(t, keep)
+			if ok {
+				c.like[int(i)] = pair{i: i, j: uint32(kept), value: v}
+			}
+		}
+	}
+}
+
+// link adds a pair of documents to c.pairs, unless both are old.
+func (c *collection) link(i, j uint32, value float64) {
+	if int(max(i, j)) >= c.old {
+		c.pairs = append(c.pairs, pair{i: i, j: j, value: value})
+	}
+}

@@ -1,0 +1,329 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/rows"
+)
+
+// This file has the sources and their items: lines of JSON or text, rows of tables, or whole files. Every item knows its file and line, so that
+// errors can name them. An item that cannot be read carries an error instead of data, and reading goes on behind it where possible.
+
+// A Source is one input file; the path of standard input is "-". A source that cannot be read
+// twice, but has to be, is copied first (copy).
+type Source struct {
+	Path    string
+	Format  string // one of formats
+	Info    fs.FileInfo
+	Copy    *os.File
+	Header  *header  // of a table, once it was read
+	HasMark bool     // it begins with a byte order mark of UTF-8
+	Decoded bool     // it is in another encoding, so places in it are not places in the file
+	Notes   []string // what the user should know about how it was read
+	Err     error    // why the source cannot be read; nil if it can
+}
+
+// Regular reports whether the source is an ordinary file.
+func (s *Source) Regular() bool { return s.Info != nil && s.Info.Mode().IsRegular() }
+
+// note adds something that the user should know, once.
+func (s *Source) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.Notes, text) {
+		s.Notes = append(s.Notes, text)
+	}
+}
+
+// A Place says where a document is: the number of its source, and the line in it, or the row.
+type Place struct{ Source, Line int32 }
+
+// NoPlace is that of a document of an earlier call, which is in no source.
+var NoPlace = Place{Source: -1}
+
+// An Item is one document of a source before it is parsed, or the error that stands in its place.
+type Item struct {
+	Place
+	Raw []byte   // a value of JSON, a line of text, or a whole text
+	Row []string // a row of a table; source.header says what its columns are
+
+	values  []rows.Value // the same with types, if they are asked for; source.header.fields says what they are
+	Parquet parquet.Row  // the same of a Parquet file
+	Group   int32        // and the row group that it is in, from 1
+
+	Err error
+
+	Block  *[]byte // what raw is a part of; nil if nothing else is
+	Offset int64   // where the line begins in the source, or in what is decompressed from it
+}
+
+// Columns says how documents are read, as the flags give it: the names of their fields, and what else the
+// formats need.
+type Columns struct {
+	Id, Text, Title, Metadata string
+	IdGiven                   bool   // or else a document without an id is known by its place,
+	WithoutID                 string // line, or by its text, hash
+	Encoding                  string // "" to find out
+	Separator                 rune   // of a table; 0 to find out
+	Sheet                     string // of a workbook; "" for the first one
+	HeaderRow                 int    // of a workbook; 0 for the first row that is not empty
+	IsRecord                  bool   // documents are records, which have no text
+	All                       bool   // all columns of a row are needed, not only those of the document
+	Typed                     bool   // with their types
+}
+
+// Texts returns the fields that make the text.
+func (c *Columns) Texts() []string {
+	names := strings.Split(c.Text, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
+}
+
+// Formats has the formats, and the ends of the names of their files.
+var Formats = []struct {
+	Name, ends string
+	isTable    bool
+}{
+	{"jsonl", ".jsonl .ndjson", false},
+	{"json", ".json", false},
+	{"csv", ".csv", true},
+	{"tsv", ".tsv .tab", true},
+	{"xlsx", ".xlsx .xlsm", true},
+	{"parquet", ".parquet .pq", true},
+	{"txt", ".txt .text .md .markdown .rst", false},
+	{"html", ".html .htm .xhtml", false},
+	{"lines", "", false},
+}
+
+// IsTable reports whether a format has rows and columns.
+func IsTable(format string) bool {
+	for _, f := range Formats {
+		if f.Name == format {
+			return f.isTable
+		}
+	}
+	return false
+}
+
+// compressions are the ends of the names of compressed files.
+var compressions = []string{".gz", ".zst", ".xz", ".bz2"}
+
+// Open opens a source and decompresses it. The bytes as they are on disk are also written to
+// progress. The caller calls the returned function when it has finished reading.
+func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), error) {
+	r, closeFile := stdin, func() {}
+	switch {
+	case s.Err != nil:
+		return nil, nil, s.Err
+	case s.Copy != nil:
+		r = io.NewSectionReader(s.Copy, 0, 1<<62)
+	case s.Path != "-":
+		f, err := os.Open(s.Path)
+		if err != nil {
+			return nil, nil, cli.InFile(s.Path, err)
+		}
+		r, closeFile = f, func() { f.Close() }
+	}
+	plain, closePlain, err := cli.Decompress(io.TeeReader(r, progress), s.Path)
+	if err != nil {
+		closeFile()
+		return nil, nil, err
+	}
+	return plain, func() { closePlain(); closeFile() }, nil
+}
+
+// Beginning returns the beginning of the text at an offset, or "" if that cannot be read without reading all
+// that is before it.
+func (s *Source) Beginning(offset int64, cols Columns) string {
+	if !s.Regular() || s.Decoded || s.Format != "jsonl" && s.Format != "lines" && s.Format != "txt" {
+		return ""
+	}
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	r, finish, err := cli.Decompress(f, s.Path)
+	if err != nil {
+		return ""
+	}
+	finish()
+	if _, isPlain := r.(*bufio.Reader); !isPlain {
+		return ""
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return ""
+	}
+	text := ""
+	one := Source{Path: s.Path, Format: s.Format}
+	one.Read(0, io.LimitReader(f, 1<<20), cols, 1<<20, func(it Item) bool {
+		if d, err := it.Parse(&one, cols, &Decoder{}); err == nil {
+			text = strings.Clone(d.Whole())
+		}
+		return false
+	})
+	return text
+}
+
+// Read yields the items of a source in order, until yield returns false. It returns an error if the
+// rest of the source cannot be read.
+func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(Item) bool) error {
+	at := func(line int32) Item { return Item{Place: Place{int32(n), line}} }
+	switch s.Format {
+	case "xlsx":
+		return s.readSheet(r, at, cols, yield)
+	case "parquet":
+		return s.readParquet(r, at, cols, yield)
+	}
+	buffered, ok := r.(*bufio.Reader)
+	if !ok || buffered.Size() < sniffBytes {
+		buffered = bufio.NewReaderSize(r, sniffBytes)
+	}
+	plain, encoding, hasMark, err := decoded(buffered, cols.Encoding)
+	s.HasMark = hasMark
+	if err != nil {
+		return fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	if encoding != "" {
+		s.Decoded = true
+		s.note("read as %s", encoding)
+	}
+	lines := &LineReader{R: plain, Max: maxLine}
+	switch s.Format {
+	case "csv", "tsv":
+		return s.readCSV(lines, at, cols, yield)
+	case "json":
+		return s.readJSON(plain, at, maxLine, yield)
+	case "txt", "html":
+		it := at(1)
+		text, err := io.ReadAll(io.LimitReader(plain, int64(maxLine)+8))
+		if err != nil {
+			return fmt.Errorf("%s:1: %w", s.Path, err)
+		}
+		if it.Raw = text; len(it.Raw) > maxLine {
+			it.Raw, it.Err = nil, ErrTooLong
+		}
+		yield(it)
+		return nil
+	}
+	for {
+		line, err := lines.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil && err != ErrTooLong {
+			return fmt.Errorf("%s:%d: %w", s.Path, lines.Line+1, err)
+		}
+		it := at(lines.Line)
+		it.Raw, it.Err, it.Block, it.Offset = line, err, lines.block, lines.begin
+		if err == nil && len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if !yield(it) {
+			return nil
+		}
+	}
+}
+
+// file returns a source for formats that are not read from the beginning to the end. r is what the caller reads
+// otherwise. done removes what was made.
+func (s *Source) file(r io.Reader) (f *os.File, size int64, done func(), err error) {
+	for _, end := range compressions {
+		if strings.HasSuffix(strings.ToLower(s.Path), end) {
+			return nil, 0, nil, fmt.Errorf("%s:1: this format is compressed in itself; decompress the file first", s.Path)
+		}
+	}
+	switch {
+	case s.Copy != nil:
+		info, err := s.Copy.Stat()
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		return s.Copy, info.Size(), func() {}, nil
+	case s.Regular():
+		if f, err = os.Open(s.Path); err != nil {
+			return nil, 0, nil, cli.InFile(s.Path, err)
+		}
+		return f, s.Info.Size(), func() { f.Close() }, nil
+	}
+	if f, err = TemporaryCopy(r); err == nil {
+		size, err = f.Seek(0, io.SeekCurrent)
+	}
+	if err != nil {
+		return nil, 0, nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	return f, size, func() { f.Close() }, nil
+}
+
+// TemporaryCopy returns a file with what r has, at its end. It has no name, so it vanishes when it is closed.
+func TemporaryCopy(r io.Reader) (*os.File, error) {
+	f, err := os.CreateTemp("", "neardup-input-*")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(f.Name()) // the file stays as long as it is open
+	if _, err := io.Copy(f, r); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// MetadataNames returns the names of the fields with metadata, in the order of the flag.
+func (c *Columns) MetadataNames() []string {
+	if c.Metadata == "" {
+		return nil
+	}
+	names := strings.Split(c.Metadata, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
+}
+
+// Repeat reports whether two fields have the same name.
+func (c *Columns) Repeat() bool {
+	names := append(c.MetadataNames(), c.Texts()...)
+	for _, name := range []string{c.Id, c.Title} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	n := len(names)
+	slices.Sort(names)
+	return len(slices.Compact(names)) < n
+}
+
+// IsCompressed reports whether the name says that a source is compressed.
+func (s *Source) IsCompressed() bool {
+	return slices.ContainsFunc(compressions, func(end string) bool { return strings.HasSuffix(strings.ToLower(s.Path), end) })
+}
+
+// Sum returns the SHA-256 of a file, or "" for what is no file.
+func (s *Source) Sum() (string, error) {
+	if !s.Regular() {
+		return "", nil
+	}
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return "", cli.InFile(s.Path, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", cli.InFile(s.Path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,45 @@
+package input
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzInput reads any bytes in every format. There must be no panic, places must be in order, and
+// no item may be longer than the limit.
+func FuzzInput(f *testing.F) {
+	f.Add("{\"id\":\"a\",\"text\":\"b\",\"tags\":[\"x\",1],\"text2\":\"a;b\"}", "jsonl")
+	f.Add("{\"id\":\"a\",\"text\":\"one\"}\n\n{\"id\":\"b\",\"text\":\"two\"}\n", "jsonl")
+	f.Add("id,text\na,\"b\nc\"\nd,e\n", "csv")
+	f.Add("a\n\nb\r\n\xff", "lines")
+	f.Add("id,text\n\"", "csv")
+	f.Add("id,text,title\n1,2,3\n1,2\n\"x\"y,2,3\n", "csv")
+	f.Fuzz(func(t *testing.T, input, format string) {
+		if format != "csv" && format != "lines" && format != "txt" {
+			format = "jsonl"
+		}
+		s := Source{Path: "x", Format: format}
+		line := int32(0)
+		cols := Columns{Id: "id", Text: "text", Title: "title"}
+		if format == "jsonl" {
+			cols.Metadata = "tags,text2"
+		}
+		err := s.Read(0, strings.NewReader(input), cols, 100, func(it Item) bool {
+			if it.Line <= line && it.Err == nil || it.Line < 1 {
+				t.Fatalf("line %d after %d", it.Line, line)
+			}
+			if format != "txt" && len(it.Raw) > 100 {
+				t.Fatalf("line %d has %d bytes", it.Line, len(it.Raw))
+			}
+			line = max(line, it.Line)
+			d, err := it.Parse(&s, cols, &Decoder{})
+			if err == nil && d.Id == "" {
+				t.Fatal("a document without id")
+			}
+			return true
+		})
+		if err != nil && !strings.HasPrefix(err.Error(), "x:") {
+			t.Fatalf("error without a place: %v", err)
+		}
+	})
+}

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/zeebo/xxh3"
+)
+
+// This file loads the documents of a call, by several workers.
+
+// contents finds the content of a text by the 128-bit hash of the text. It has 64 parts with a lock
+// each, so workers rarely wait for each other.
+type contents [64]struct {
+	sync.Mutex
+	of map[[16]byte]*content
+}
+
+// claim returns the content for the hash of a text, and whether it is new: then it is the one that is given.
+func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
+	part := &c[hash[0]%64]
+	part.Lock()
+	defer part.Unlock()
+	if known := part.of[hash]; known != nil {
+		return known, false
+	}
+	if part.of == nil {
+		part.of = make(map[[16]byte]*content)
+	}
+	part.of[hash] = given
+	return given, true
+}
+
+// An entry is an item of a source, or a document of a file of saved fingerprints.
+type entry struct {
+	input.Item
+	old *saved
+}
+
+// A batch is some consecutive items of a source, and the documents that were made of them.
+type batch struct {
+	items    []entry
+	docs     []stored
+	texts    []string         // with --method auto and cosine: the texts of docs
+	records  []neardup.Record // the same for records
+	hashes   []uint64         // of the texts, with -method auto and cosine
+	isByHash []bool           // for each item, whether its id is a hash of its text
+	bad      []error          // for each item, what is wrong with it; nil if it is a document
+	bytes    int64
+	byPlace  int // how many documents have no id
+	done     chan struct{}
+}
+
+// load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
+// workers process them, and load collects the batches in their order. So the result does not depend
+// on the number of workers.
+func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
+	progress, done := c.reading("reading")
+	defer c.sayNotes()
+	defer done()
+	if o.method.isExact() {
+		if c.exact, err = newExact(o, fp, c.sources, c.progress.tell); err != nil {
+			return err
+		}
+		if lost := c.exact.lost(); lost != nil {
+			fmt.Fprintf(c.errors, "%v. Give the inputs of the last run again: documents that are missing are added\n", lost)
+		}
+	}
+	if err := c.findSuperseded(o, stdin); err != nil {
+		return err
+	}
+	known := &contents{}
+	if c.take != nil {
+		known = nil // they would all stay in memory
+	} else {
+		o.method.keepSignatures(o.memory)
+	}
+	var (
+		work    = make(chan *batch, o.workers)
+		ordered = make(chan *batch, 4*o.workers)
+		quit    = make(chan struct{})
+		wg      sync.WaitGroup
+	)
+	wg.Go(func() {
+		defer close(ordered)
+		defer close(work)
+		c.read(o, stdin, progress, func(b *batch) bool {
+			for _, to := range []chan *batch{ordered, work} {
+				select {
+				case to <- b:
+				case <-quit:
+					return false
+				}
+			}
+			return true
+		})
+	})
+	for range o.workers {
+		wg.Go(func() {
+			var x input.Decoder
+			for b := range work {
+				b.process(c.sources, o, fp, known, &x)
+				b.release()
+				close(b.done)
+			}
+		})
+	}
+	err = c.collect(o, ordered)
+	close(quit)
+	if c.exact != nil {
+		err = cmp.Or(err, c.exact.finish())
+	}
+	for b := range ordered { // take what is left, so that the reader can end
+		_ = b
+	}
+	wg.Wait()
+	return err
+}
+
+// read passes the items of all sources to emit, in batches, until emit returns false. If the rest
+// of a source cannot be read, the error becomes an item.
+func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit func(*batch) bool) {
+	for n := range c.sources {
+		s := &c.sources[n]
+		b, size, stop := &batch{done: make(chan struct{})}, 0, false
+		flush := func() {
+			if len(b.items) > 0 && !stop {
+				stop = !emit(b)
+				b, size = &batch{done: make(chan struct{})}, 0
+			}
+		}
+		r, closeSource, err := s.Open(stdin, progress)
+		if err == nil {
+			add := func(it entry) bool {
+				if len(b.items) > 0 && it.Block != b.items[0].Block { // a batch has all lines of a block
+					flush()
+				}
+				b.items = append(b.items, it)
+				size += len(it.Raw)
+				for _, cell := range it.Row {
+					size += len(cell)
+				}
+				if it.Block == nil && (size >= 1<<18 || len(b.items) >= 1024) {
+					flush()
+				}
+				return !stop
+			}
+			if s.Format == input.Fingerprints {
+				err = readSaved(s, n, r, c.version, o.method.bits, add)
+			} else {
+				err = s.Read(n, r, o.cols, o.maxLine, func(it input.Item) bool { return add(entry{Item: it}) })
+			}
+			closeSource()
+		}
+		if err != nil {
+			b.items = append(b.items, entry{Item: input.Item{Place: input.Place{Source: int32(n)}, Err: err}})
+		}
+		if flush(); stop {
+			return
+		}
+	}
+}
+
+// process parses and fingerprints the items of a batch. It drops their raw data. If texts is nil, every document
+// has a content of its own.
+func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerprinter, texts *contents, x *input.Decoder) {
+	b.docs = make([]stored, len(b.items))
+	b.bad = make([]error, len(b.items))
+	b.isByHash = make([]bool, len(b.items))
+	if o.method.isExact() {
+		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([]uint64, len(b.items))
+	}
+	made := make([]content, len(b.items)) // which are dropped with the batch, unless a document refers to one
+	var kept strings.Builder              // ids, so that they do not keep the texts in memory
+	kept.Grow(16 * len(b.items))
+	keep := func(s string) string {
+		from := kept.Len()
+		kept.WriteString(s)
+		return kept.String()[from:]
+	}
+	for i := range b.items {
+		it := &b.items[i]
+		if it.old != nil {
+			b.docs[i] = stored{Place: it.Place, id: it.old.id, content: it.old.content}
+			continue
+		}
+		var d input.Document
+		var rec neardup.Record
+		var err error
+		if o.fields != nil {
+			d, rec, err = it.Record(&sources[it.Source], o.cols)
+			d.Text = input.TextOf(rec)
+		} else {
+			d, err = it.Parse(&sources[it.Source], o.cols, x)
+		}
+		it.Raw, it.Row = nil, nil
+		if err == nil && d.ByPlace && o.state != "" {
+			err = errors.New("with --state a document needs an id: its file and line may be those of another one in the next call")
+		}
+		if err != nil {
+			b.bad[i] = err
+			continue
+		}
+		text := d.Whole()
+		b.bytes += int64(len(text))
+		key := text
+		if !o.method.byContent {
+			key = d.Key()
+		}
+		made[i].blank = isBlank(text)
+		if made[i].blank && o.empty == "drop" {
+			b.bad[i] = errBlank
+			continue
+		}
+		hash := o.textHash(key)
+		content := &compared
+		if o.method.isExact() {
+			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
+			if made[i].mark, _ = o.method.mark(fp, text, nil); made[i].blank {
+				content = &made[i]
+			} else if made[i].empty { // equal ones are found by their content
+				content, _ = texts.claim(hash, &made[i])
+			}
+		} else {
+			of, isNew := &made[i], true
+			if texts != nil && !made[i].blank {
+				of, isNew = texts.claim(hash, of)
+			}
+			if isNew {
+				if of.mark, err = o.method.mark(fp, text, d.Metadata); err != nil {
+					b.bad[i] = fatalError{err}
+					continue
+				}
+				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
+			}
+			content = of
+		}
+		b.docs[i] = stored{it.Place, it.Offset, keep(d.Id), 0, content}
+		if d.ByPlace && o.cols.WithoutID == "hash" {
+			sum := xxh3.HashString128(text).Bytes()
+			b.isByHash[i], b.docs[i].id = true, hex.EncodeToString(sum[:])
+		}
+		if d.ByPlace && sources[it.Source].Format != "lines" {
+			b.byPlace++
+		}
+		switch {
+		case rec != nil:
+			b.records[i] = rec
+		case b.texts != nil:
+			b.texts[i] = strings.Clone(text)
+		}
+		if o.method.keep == "longest" {
+			b.docs[i].length = int32(utf8.RuneCountInString(text))
+		}
+	}
+}
+
+// errBlank stands in the place of a document without text that is left out.
+var errBlank = errors.New("there is no text")
+
+// isBlank reports whether a text is none: empty, or white space.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+
+// release lets the block of the items be used again.
+func (b *batch) release() {
+	if block := b.items[0].Block; block != nil && len(*block) == input.BlockRoom {
+		input.Blocks.Put(block)
+	}
+}
+
+// collect adds the documents of all batches, in order. It reports bad items, or returns the error
+// of the first one if they may not be skipped.
+func (c *collection) collect(o *options, ordered <-chan *batch) error {
+	all := &c.docs
+	if c.take != nil {
+		all = new(documents) // which only have ids and places
+	}
+	known := [2]ids{{docs: all, seed: maphash.MakeSeed()}, {docs: all, seed: maphash.MakeSeed()}} // old and new documents
+	for b := range ordered {
+		<-b.done
+		c.bytes += b.bytes
+		c.byPlace += b.byPlace
+		for i, d := range b.docs {
+			at, err := b.items[i].Place, b.bad[i]
+			if err == errBlank {
+				c.dropped++
+				continue
+			}
+			which := 1
+			if int(at.Source) < c.oldSources {
+				which = 0
+			}
+			if err == nil {
+				err = c.identify(&d, &known[which], o, b.isByHash[i])
+			}
+			if err == errRepeated {
+				c.repeated++
+				continue
+			}
+			if err == nil {
+				if c.exact != nil {
+					c.exact.add(numbered{c.docs.Len(), d.id, b.texts[i], b.records[i]})
+				}
+				if b.hashes != nil && which == 1 && !d.content.blank {
+					c.texts = append(c.texts, b.hashes[i])
+				}
+				if c.take != nil {
+					if err := c.take(&d); err != nil {
+						return err
+					}
+					d = stored{Place: d.Place, id: d.id}
+				} else {
+					c.old += 1 - which
+				}
+				all.Append(d)
+				known[which].add(all.Len() - 1)
+				continue
+			}
+			if err := c.skip(o, at, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// skip reports what is wrong with the item at a place, or returns it if nothing may be skipped.
+func (c *collection) skip(o *options, at input.Place, err error) error {
+	if err == input.ErrTooLong {
+		err = fmt.Errorf("%w, which is %d bytes", err, o.maxLine)
+	}
+	if at.Line > 0 { // otherwise the error has a place already
+		err = fmt.Errorf("%s: %w", c.at(at), err)
+	}
+	if fatal := (fatalError{}); !o.skipBad || errors.As(err, &fatal) {
+		return err
+	}
+	if c.bad++; c.bad <= 20 {
+		fmt.Fprintln(c.errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
+	}
+	return nil
+}

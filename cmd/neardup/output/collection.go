@@ -1,0 +1,317 @@
+package output
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/rows"
+)
+
+// This file writes items of the sources in any format. What a format cannot hold is written as package rows says.
+
+// FormatOf returns the format of a collection, by the name of its file.
+func FormatOf(path string) string {
+	switch f := input.FormatOf(path, ""); f {
+	case "":
+		return "jsonl"
+	case "txt":
+		return "lines"
+	default:
+		return f
+	}
+}
+
+// Check returns an error if the documents of the sources cannot be written to path. Lines can only hold lines.
+func Check(path string, sources []input.Source) error {
+	f := FormatOf(path)
+	if f == "json" || f == "html" || f == input.Fingerprints || input.FormatOf(path, "") == "" && filepath.Ext(input.WithoutCompression(path)) != "" {
+		return fmt.Errorf("%s: this format cannot be written; use a .jsonl file", path)
+	}
+	if hasMacros(path) && (len(sources) != 1 || !hasMacros(sources[0].Path)) {
+		return fmt.Errorf("%s: a new workbook has no macros; use a .xlsx file", path)
+	}
+	for _, s := range sources {
+		if f == "lines" && s.Format != "lines" && s.Err == nil {
+			return fmt.Errorf("%s: this format cannot hold the documents of %s (%s); use a .jsonl file", path, s.Path, s.Format)
+		}
+	}
+	return nil
+}
+
+// hasMacros reports whether a name is that of a workbook with macros, which Excel opens by no other name.
+func hasMacros(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".xlsm") }
+
+// needsColumns reports whether the columns of all documents must be known before the first one is written: those of tables of text
+// stand in their headers.
+func needsColumns(path string, sources []input.Source) bool {
+	switch FormatOf(path) {
+	case "jsonl", "lines":
+		return false
+	case "csv", "tsv":
+		return slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format != "csv" && s.Format != "tsv" })
+	}
+	return true
+}
+
+// CleanedName returns a name for a cleaned collection of sources: of their format, if all have one that can be written.
+func CleanedName(sources []input.Source) string {
+	format := "jsonl"
+	for i, s := range sources {
+		if f := s.Format; input.IsTable(f) && (i == 0 || f == format) {
+			format = f
+		} else {
+			return "cleaned.jsonl"
+		}
+	}
+	return "cleaned." + format
+}
+
+// A Writer writes items of the sources to a file.
+type Writer interface {
+	Begin(s *input.Source) error // is called before the first row of a table, and also if it has none
+	Write(s *input.Source, it *input.Item, more []string) error
+	Drop(s *input.Source, it *input.Item) // is called for the others
+	End() error
+}
+
+// NewWriter returns a writer. columns are those of all documents, or nil if they are not needed.
+func NewWriter(to Target, columns *rows.Columns) (Writer, error) {
+	format := FormatOf(to.Path)
+	switch {
+	case format == "jsonl":
+		return &jsonOut{to}, nil
+	case format == "lines":
+		return &linesOut{to}, nil
+	}
+	if columns != nil {
+		for _, name := range to.Added {
+			if slices.Contains(columns.Names(), name) {
+				return nil, fmt.Errorf("%s: there is a column %q already, which is to be added", to.Path, name)
+			}
+		}
+		columns.Name(to.Added)
+	}
+	table := tableOut{Target: to, columns: columns}
+	switch {
+	case format == "xlsx":
+		return newSheetOut(table)
+	case format == "parquet":
+		return newParquetOut(table), nil
+	}
+	o := &csvOut{tableOut: table, rows: csv.NewWriter(to.W)}
+	if format == "tsv" {
+		o.rows.Comma = '\t'
+	}
+	if columns != nil {
+		return o, o.header(columns.Names())
+	}
+	return o, nil
+}
+
+// A tableOut has the columns of a table.
+type tableOut struct {
+	Target
+	columns *rows.Columns // with those that are added; nil if the rows of the sources stay as they are
+	values  []rows.Value
+}
+
+// row returns the values of an item in the order of the columns. An added text that is empty is null. They are valid until the next call.
+func (o *tableOut) row(s *input.Source, it *input.Item, more []string) ([]rows.Value, error) {
+	fields, err := it.Typed(s, o.Cols)
+	if err != nil {
+		return nil, err
+	}
+	o.values = o.columns.Values(fields, o.values)
+	for i, text := range more {
+		if text != "" {
+			o.values[len(o.values)-len(more)+i] = text
+		}
+	}
+	return o.values, nil
+}
+
+// A csvOut writes a table of text.
+type csvOut struct {
+	tableOut
+	rows  *csv.Writer
+	names []string
+}
+
+// header writes the names of the columns.
+func (o *csvOut) header(names []string) error {
+	o.names = names
+	if o.columns == nil {
+		names = slices.Concat(names, o.Added)
+	}
+	if o.columns != nil || o.Added != nil {
+		o.W.WriteString("\ufeff") // Excel takes a file without it for one in the encoding of the country
+	}
+	if o.columns != nil {
+		names = slices.Clone(names)
+		for i := range names {
+			names[i] = harmless(names[i])
+		}
+	}
+	return o.rows.Write(names)
+}
+
+func (o *csvOut) Begin(s *input.Source) error {
+	if o.columns != nil {
+		return nil
+	}
+	if o.names == nil {
+		if o.Added == nil && (s.HasMark || s.Decoded) {
+			o.W.WriteString("\ufeff")
+		}
+		if s.Format == "csv" && FormatOf(o.Path) == "csv" {
+			o.rows.Comma = s.Header.Separator
+		}
+		if err := cmp.Or(newColumns(s, o.Added, o.Path), o.header(s.Header.Names)); err != nil {
+			return err
+		}
+	}
+	if slices.Equal(o.names, s.Header.Names) {
+		return nil
+	}
+	return fmt.Errorf("%s:1: the columns are %q instead of %q, so %s cannot hold both", s.Path, s.Header.Names, o.names, o.Path)
+}
+
+func (o *csvOut) Write(s *input.Source, it *input.Item, more []string) error {
+	if o.columns == nil && o.Added == nil { // a copy of a table is as dangerous as it was
+		return o.rows.Write(it.Row)
+	}
+	if o.columns == nil {
+		cells := slices.Concat(it.Row, more)
+		for i, cell := range cells {
+			cells[i] = harmless(cell)
+		}
+		return o.rows.Write(cells)
+	}
+	values, err := o.row(s, it, more)
+	if err != nil {
+		return err
+	}
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = rows.Text(v)
+		if _, isText := v.(string); isText { // a number may begin with a minus
+			cells[i] = harmless(cells[i])
+		}
+	}
+	return o.rows.Write(cells)
+}
+
+func (o *csvOut) End() error {
+	o.rows.Flush()
+	return o.rows.Error()
+}
+
+// newColumns returns an error if columns that are added are there already.
+func newColumns(s *input.Source, added []string, path string) error {
+	for _, name := range added {
+		if slices.Contains(s.Header.Fields, name) {
+			return fmt.Errorf("%s:1: there is a column %q already, which %s is to have", s.Path, name, path)
+		}
+	}
+	return nil
+}
+
+// A linesOut writes a text in a line.
+type linesOut struct{ Target }
+
+func (o *linesOut) Write(_ *input.Source, it *input.Item, _ []string) error {
+	o.W.Write(it.Raw)
+	return o.W.WriteByte('\n')
+}
+
+// A jsonOut writes JSON lines. Objects stay as they are; rows and texts become objects.
+type jsonOut struct{ Target }
+
+func (o *jsonOut) Begin(s *input.Source) error {
+	if s.Header.HasTwins() {
+		return fmt.Errorf("%s:1: two columns have the same name, which an object of JSON cannot have: %q", s.Path, s.Header.Fields)
+	}
+	return newColumns(s, o.Added, "the output")
+}
+
+func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err error) {
+	line := it.Raw
+	switch s.Format {
+	case "jsonl":
+	case "json":
+		line = OneLine(line)
+	default:
+		fields, err := it.Typed(s, o.Cols)
+		if err != nil {
+			return err
+		}
+		line = rows.AppendJSON(nil, fields)
+	}
+	if o.Added != nil {
+		line = withFields(line, o.Added, more)
+	}
+	o.W.Write(line)
+	return o.W.WriteByte('\n')
+}
+
+// withFields adds fields with texts to a JSON object.
+func withFields(object []byte, names, values []string) []byte {
+	line := slices.Clone(bytes.TrimRight(object, " \t\r\n"))
+	line = bytes.TrimRight(line[:len(line)-1], " \t\r\n")
+	for i, name := range names {
+		if len(line) > 1 || i > 0 {
+			line = append(line, ',')
+		}
+		line = rows.AppendJSON(append(rows.AppendJSON(line, name), ':'), values[i])
+	}
+	return append(line, '}')
+}
+
+// OneLine returns a JSON value without the line ends between its parts.
+func OneLine(value []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, value) != nil {
+		return value
+	}
+	return b.Bytes()
+}
+
+// A Target is what a writer writes to.
+type Target struct {
+	Path  string
+	W     *cli.Output
+	Cols  input.Columns
+	Added []string // the names of columns that are not in the sources
+}
+
+func (Target) Begin(*input.Source) error       { return nil }
+func (Target) Drop(*input.Source, *input.Item) {}
+func (Target) End() error                      { return nil }
+
+// NewCopy returns a writer that needs to know no columns, or nil if the columns of all documents must be known. n documents are read, and so
+// many of them are removed. The note says what the user may not expect.
+func NewCopy(to Target, sources []input.Source, n, removed int) (w Writer, note string, err error) {
+	isAll := func(format string) bool {
+		return !slices.ContainsFunc(sources, func(s input.Source) bool { return s.Err == nil && s.Format != format })
+	}
+	switch format := FormatOf(to.Path); {
+	case format == "parquet" && isAll("parquet"):
+		return &parquetCopy{Target: to}, "", nil
+	case format == "xlsx" && len(sources) == 1 && isAll("xlsx") && hasMacros(to.Path) == hasMacros(sources[0].Path):
+		if len(to.Added) > 0 || n*removed <= mostRemoved {
+			return &bookOut{Target: to}, "", nil
+		}
+		note = fmt.Sprintf("%s is a new workbook with the values of formulas: to remove %d of %d rows from %s would take long", to.Path, removed, n, sources[0].Path)
+	case !needsColumns(to.Path, sources):
+		w, err = NewWriter(to, nil)
+	}
+	return w, note, err
+}

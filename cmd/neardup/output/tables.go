@@ -1,0 +1,110 @@
+package output
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+)
+
+// This file writes tables of what was found. A table is JSON lines or CSV if its name says so, and otherwise has values separated by tabs,
+// without a header.
+
+// A table writes rows.
+type table struct {
+	w      *cli.Output
+	format string
+	names  []string
+	rows   *csv.Writer
+	buf    []string
+}
+
+// NewTable returns a table with some columns, in the format that a path says.
+func NewTable(w *cli.Output, path string, names ...string) *table {
+	t := &table{w: w, format: input.FormatOf(path, ""), names: names}
+	if t.format == "csv" {
+		t.rows = csv.NewWriter(w)
+		t.rows.Write(names)
+	}
+	return t
+}
+
+// Row writes a row. Values are strings, numbers, or nil for what is not known.
+func (t *table) Row(values ...any) error {
+	if t.format == "jsonl" {
+		for i, v := range values {
+			separator := ","
+			if i == 0 {
+				separator = "{"
+			}
+			b, err := Marshal(v)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(t.w, "%s%q:%s", separator, t.names[i], b)
+		}
+		_, err := t.w.WriteString("}\n")
+		return err
+	}
+	t.buf = t.buf[:0]
+	for _, v := range values {
+		text := ""
+		if v != nil {
+			text = fmt.Sprint(v)
+		}
+		if t.rows != nil {
+			text = harmless(text)
+		} else {
+			text = cli.Escape(text)
+		}
+		t.buf = append(t.buf, text)
+	}
+	if t.rows != nil {
+		return t.rows.Write(t.buf)
+	}
+	_, err := t.w.WriteString(strings.Join(t.buf, "\t") + "\n")
+	return err
+}
+
+// End writes what is left.
+func (t *table) End() error {
+	if t.rows == nil {
+		return nil
+	}
+	t.rows.Flush()
+	return t.rows.Error()
+}
+
+// harmless returns the text of a cell so that a spreadsheet does not take it for a formula: with ' before it if it
+// begins like one, and is no number.
+func harmless(cell string) string {
+	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		return cell
+	}
+	if cell[0] == '-' && json.Valid([]byte(cell)) { // a number
+		return cell
+	}
+	return "'" + cell
+}
+
+// Unharmed returns a cell as it was before harmless.
+func Unharmed(cell string) string {
+	if rest, ok := strings.CutPrefix(cell, "'"); ok && rest != harmless(rest) {
+		return rest
+	}
+	return cell
+}
+
+// Marshal returns a value as JSON, without escapes for HTML.
+func Marshal(v any) ([]byte, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}

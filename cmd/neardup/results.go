@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
+)
+
+// This file writes what was found: pairs, groups and the audit, each as a table. A table is JSON lines or CSV if
+// its name says so, and otherwise has values separated by tabs, without a header.
+
+// sortPairs sorts the pairs by the ids. In a pair the smaller id comes first, but a new document always comes
+// before an old one.
+func (c *collection) sortPairs() {
+	byID := make([]uint32, c.docs.Len())
+	for i := range byID {
+		byID[i] = uint32(i)
+	}
+	slices.SortFunc(byID, func(i, j uint32) int {
+		return cmp.Or(strings.Compare(c.docs.At(i).id, c.docs.At(j).id), cmp.Compare(i, j))
+	})
+	rank := make([]uint32, len(byID))
+	for r, i := range byID {
+		rank[i] = uint32(r)
+	}
+	for n, p := range c.pairs {
+		iOld, jOld := int(p.i) < c.old, int(p.j) < c.old
+		if iOld && !jOld || iOld == jOld && rank[p.i] > rank[p.j] {
+			c.pairs[n].i, c.pairs[n].j = p.j, p.i
+		}
+	}
+	slices.SortFunc(c.pairs, func(p, q pair) int {
+		return cmp.Or(cmp.Compare(rank[p.i], rank[q.i]), cmp.Compare(rank[p.j], rank[q.j]))
+	})
+}
+
+// writePairs writes the two ids, the value and the kind of each pair.
+func (c *collection) writePairs(w *cli.Output, path string) error {
+	c.sortPairs()
+	names := []string{"a", "b", c.method.valueName()}
+	if c.exact != nil {
+		names = append(names, "kind", "probability")
+	}
+	t := output.NewTable(w, path, names...)
+	for _, p := range c.pairs {
+		values := []any{c.docs.At(p.i).id, c.docs.At(p.j).id, json.Number(c.method.show(p.value))}
+		if c.exact != nil {
+			values = append(values, p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability)))
+		}
+		if err := t.Row(values...); err != nil {
+			return err
+		}
+	}
+	return t.End()
+}
+
+// writeClusters writes the id of each new document and the id of the document that its group keeps,
+// in the order of the input.
+func (c *collection) writeClusters(w *cli.Output, path string) error {
+	t := output.NewTable(w, path, "id", "kept")
+	for i := c.old; i < c.docs.Len(); i++ {
+		if err := t.Row(c.doc(i).id, c.doc(int(c.cluster[i])).id); err != nil {
+			return err
+		}
+	}
+	return t.End()
+}
+
+// readClusters calls use with each id in a file that writeClusters wrote, and with that of the document which is kept, both escaped as in a table
+// without a header.
+func readClusters(path string, use func(id, kept string) error) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return cli.InFile(path, err)
+	}
+	s := input.Source{Path: path, Format: input.FormatOf(path, ""), Info: info}
+	cols := input.Columns{Id: "id", IdGiven: true, Text: "kept"}
+	if s.Format != "csv" && s.Format != "jsonl" {
+		s.Format = "lines"
+	}
+	r, finish, err := s.Open(nil, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer finish()
+	var x input.Decoder
+	var wrong error
+	err = s.Read(0, r, cols, maxID*8, func(it input.Item) bool {
+		d, err := it.Parse(&s, cols, &x)
+		if err == nil && s.Format == "lines" {
+			var isRow bool
+			if d.Id, d.Text, isRow = strings.Cut(d.Text, "\t"); !isRow {
+				err = errors.New("not two ids with a tab between, as --clusters writes them")
+			}
+		} else if err == nil {
+			d.Id, d.Text = cli.Escape(output.Unharmed(d.Id)), cli.Escape(output.Unharmed(d.Text))
+		}
+		if err == nil {
+			err = use(strings.Clone(d.Id), strings.Clone(d.Text))
+		}
+		if err != nil {
+			wrong = fmt.Errorf("%s:%d: %w", path, it.Line, err)
+		}
+		return err == nil
+	})
+	return cmp.Or(wrong, err)
+}
+
+// writeAudit writes a row for each document that is removed: which one is kept in its place, how similar they are,
+// and from which files and with which settings that was found. The similarity is not known if other documents
+// connect the two (--group chains), and the place is not known of a document of an earlier call.
+func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
+	sums := make(map[int32]any, len(c.sources))
+	for i := range c.sources {
+		if sum, err := c.sources[i].Sum(); err != nil {
+			return err
+		} else if sum != "" {
+			sums[int32(i)] = sum
+		}
+	}
+	t := output.NewTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "probability", "sha256", "kept_sha256", "settings")
+	for i := c.old; i < c.docs.Len(); i++ {
+		root := int(c.cluster[i])
+		if root == i {
+			continue
+		}
+		doc, kept := c.doc(i), c.doc(root)
+		var value, kind, probability any
+		if p, ok := c.like[i]; ok && p.probability > 0 {
+			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
+		} else if ok && c.exact == nil {
+			value = json.Number(c.method.show(p.value))
+		}
+		var keptAt any
+		if kept.Place != input.NoPlace {
+			keptAt = c.at(kept.Place)
+		}
+		if err := t.Row(doc.id, c.at(doc.Place), kept.id, keptAt, value, kind, probability, sums[doc.Source], sums[kept.Source], settings); err != nil {
+			return err
+		}
+	}
+	return t.End()
+}
