@@ -36,13 +36,13 @@ func TestProgramTypes(t *testing.T) {
 	}
 	// A copy is the same, to every bit of every value.
 	copied := write("copy.parquet", from)
-	for _, q := range []string{"SELECT * EXCLUDE (neardup_group, neardup_kept, neardup_like, neardup_similarity, neardup_kind) FROM '" + copied + "' EXCEPT ALL SELECT * FROM '" + from + "'",
-		"SELECT * FROM '" + from + "' EXCEPT ALL SELECT * EXCLUDE (neardup_group, neardup_kept, neardup_like, neardup_similarity, neardup_kind) FROM '" + copied + "'"} {
+	for _, q := range []string{"SELECT * EXCLUDE (neardup_group, neardup_size, neardup_kept, neardup_like, neardup_similarity, neardup_kind) FROM '" + copied + "' EXCEPT ALL SELECT * FROM '" + from + "'",
+		"SELECT * FROM '" + from + "' EXCEPT ALL SELECT * EXCLUDE (neardup_group, neardup_size, neardup_kept, neardup_like, neardup_similarity, neardup_kind) FROM '" + copied + "'"} {
 		if got := rows(t, db, "SELECT count(*) FROM ("+q+")"); !slices.Equal(got, []string{"0"}) {
 			t.Errorf("%s rows differ", got)
 		}
 	}
-	if got := rows(t, db, "SELECT id, neardup_group, neardup_kept, coalesce(neardup_like, '') FROM '"+copied+"' ORDER BY id"); !slices.Equal(got, []string{"a\t1\tyes\t", "b\t1\tno\ta", "c\t<nil>\tyes\t"}) {
+	if got := rows(t, db, "SELECT id, neardup_group, neardup_size, neardup_kept, coalesce(neardup_like, '') FROM '"+copied+"' ORDER BY id"); !slices.Equal(got, []string{"a\ta\t2\tyes\t", "b\ta\t2\tno\ta", "c\tc\t1\tyes\t"}) {
 		t.Errorf("annotated %q", got)
 	}
 	// A workbook and objects of JSON become Parquet with types.
@@ -54,7 +54,7 @@ func TestProgramTypes(t *testing.T) {
 		write("json.parquet", objects): {"id VARCHAR", "text VARCHAR", "n BIGINT", "l DOUBLE[]", "o STRUCT(x STRUCT(y BIGINT, z VARCHAR)[])", "any VARCHAR", "big DECIMAL(38,1)", "late BOOLEAN"},
 	} {
 		var got []string
-		for _, row := range rows(t, db, "SELECT column_name, column_type FROM (DESCRIBE SELECT * EXCLUDE (neardup_group, neardup_kept, neardup_like, neardup_similarity, neardup_kind) FROM '"+path+"')") {
+		for _, row := range rows(t, db, "SELECT column_name, column_type FROM (DESCRIBE SELECT * EXCLUDE (neardup_group, neardup_size, neardup_kept, neardup_like, neardup_similarity, neardup_kind) FROM '"+path+"')") {
 			got = append(got, strings.ReplaceAll(row, "\t", " "))
 		}
 		slices.Sort(want) // as rows does

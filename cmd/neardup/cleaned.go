@@ -77,7 +77,7 @@ func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more
 		return nil, err
 	}
 	if len(columns.Names()) == 0 { // there are no documents
-		columns.Name([]string{o.cols.Id, o.cols.Texts()[0]})
+		columns.Name([]string{o.cols.ID, o.cols.Texts()[0]})
 	}
 	return columns, nil
 }
@@ -86,41 +86,23 @@ func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more
 // begin for each source with a header, before its first document. It returns the first error of the two, and an error
 // if the documents are not there any more.
 func (c *collection) again(o *options, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
-	next := c.old
-	for n := c.oldSources; n < len(c.sources); n++ {
-		s := &c.sources[n]
-		r, closeSource, err := s.Open(stdin, io.Discard)
-		if err != nil && !o.skipBad {
+	return c.againFrom(c.oldSources, c.old, o, stdin, cols, use, begin)
+}
+
+// againFrom is again from a source on, whose first document is the one with the number next.
+func (c *collection) againFrom(first, next int, o *options, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
+	for n := first; n < len(c.sources); n++ {
+		if c.sources[n].Format == input.Fingerprints { // which have no texts
+			for next < c.docs.Len() && int(c.doc(next).Source) == n {
+				next++
+			}
+			continue
+		}
+		read := func(r io.Reader) (err error) {
+			next, err = c.sourceAgain(n, next, r, o, cols, use, begin)
 			return err
 		}
-		if err != nil {
-			continue // the first reading counted it
-		}
-		var failed error
-		begun := false
-		start := func() {
-			if s.Header != nil && !begun {
-				begun, failed = true, begin(s)
-			}
-		}
-		err = s.Read(n, r, cols, o.maxLine, func(it input.Item) bool {
-			if next == c.docs.Len() || it.Place != c.doc(next).Place || it.Err != nil {
-				return true
-			}
-			if start(); failed == nil {
-				failed = use(next, s, &it)
-			}
-			next++
-			return failed == nil
-		})
-		closeSource()
-		if failed == nil {
-			start() // it may have no documents
-		}
-		if failed != nil {
-			return failed
-		}
-		if err != nil && !o.skipBad {
+		if err := c.withSource(n, o, stdin, read); err != nil {
 			return err
 		}
 	}
@@ -130,37 +112,69 @@ func (c *collection) again(o *options, stdin io.Reader, cols input.Columns, use 
 	return nil
 }
 
+// withSource opens a source for read. A source that cannot be opened was counted by the first reading, if it may be skipped.
+func (c *collection) withSource(n int, o *options, stdin io.Reader, read func(io.Reader) error) error {
+	r, closeSource, err := c.sources[n].Open(stdin, io.Discard)
+	if err != nil && o.skipBad {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closeSource()
+	return read(r)
+}
+
+// sourceAgain is again for one source, whose first document is the one with the number next. It returns the number of the next source's first.
+func (c *collection) sourceAgain(n, next int, r io.Reader, o *options, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) (int, error) {
+	s := &c.sources[n]
+	var failed error
+	begun := false
+	start := func() {
+		if s.Header != nil && !begun {
+			begun, failed = true, begin(s)
+		}
+	}
+	err := s.Read(n, r, cols, o.maxLine, func(it input.Item) bool {
+		if next == c.docs.Len() || it.Place != c.doc(next).Place || it.Err != nil {
+			return true
+		}
+		if start(); failed == nil {
+			failed = use(next, s, &it)
+		}
+		next++
+		return failed == nil
+	})
+	if failed == nil {
+		start() // it may have no documents
+	}
+	if failed == nil && !o.skipBad {
+		failed = err
+	}
+	return next, failed
+}
+
 // writeOut writes the documents that are kept, unchanged.
 func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error {
 	return c.write(w, o.out, o, stdin, nil, func(i int) ([]string, bool) { return nil, int(c.cluster[i]) == i })
 }
 
 // annotations are the columns that --annotate adds.
-var annotations = []string{"neardup_group", "neardup_kept", "neardup_like", "neardup_similarity", "neardup_kind"}
+var annotations = []string{"neardup_group", "neardup_size", "neardup_kept", "neardup_like", "neardup_similarity", "neardup_kind"}
 
-// writeAnnotated writes all documents with what was found about each: the number of its group, if it is in one;
-// whether it is kept; and otherwise which document is, how similar they are and how they differ.
+// writeAnnotated writes all documents with what was found about each: its group and how many documents that has,
+// whether it is kept, and otherwise which document is, how similar they are and how they differ.
 func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) error {
-	numbers := make(map[int]int) // of groups, by the document that they keep
-	size := make(map[int]int)
-	for i := c.old; i < c.docs.Len(); i++ {
-		size[int(c.cluster[i])]++
-	}
+	sizes := c.sizes()
 	return c.write(w, o.annotate, o, stdin, annotations, func(i int) ([]string, bool) {
-		root := int(c.cluster[i])
-		if root == i && size[i] == 1 {
-			return []string{"", "yes", "", "", ""}, true
-		}
-		if numbers[root] == 0 {
-			numbers[root] = len(numbers) + 1
-		}
-		values := []string{strconv.Itoa(numbers[root]), "yes", "", "", ""}
-		if root != i {
-			values[1], values[2] = "no", c.doc(root).id
+		group := c.groupOf(i)
+		values := []string{c.doc(group).id, strconv.Itoa(int(sizes[group])), "yes", "", "", ""}
+		if root := int(c.cluster[i]); root != i {
+			values[2], values[3] = "no", c.doc(root).id
 			if p, ok := c.like[i]; ok && (p.probability > 0 || c.exact == nil) {
-				values[3] = c.method.show(p.value)
+				values[4] = c.method.show(p.value)
 				if p.kind != 0 {
-					values[4] = p.kind.String()
+					values[5] = p.kind.String()
 				}
 			}
 		}

@@ -22,7 +22,8 @@ type collection struct {
 	sources    []input.Source
 	oldSources int
 	docs       documents
-	old        int // as many of the first documents are of old sources
+	oldGroups  []int32 // with --state, for each old document the one that names its group
+	old        int     // as many of the first documents are of old sources
 	bytes      int64
 	bad        int
 	dropped    int                  // documents without text that are left out
@@ -39,6 +40,7 @@ type collection struct {
 	take    func(*stored) error // if set, it gets the documents instead of docs
 	exact   *exact              // with the methods auto and cosine
 	cluster []int32             // for each document, the number of the document that its group keeps
+	size    []int32             // see sizes
 	like    map[int]pair        // for each document that is not kept, it and the one that is
 	pairs   []pair
 }
@@ -114,7 +116,7 @@ func (c *collection) sayNotes() {
 		if c.cols.WithoutID == "hash" {
 			by = "a hash of their text"
 		}
-		say("%d documents have no %q; they are known by %s", c.byPlace, c.cols.Id, by)
+		say("%d documents have no %q; they are known by %s", c.byPlace, c.cols.ID, by)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -99,10 +100,8 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	defer c.closeCopies()
-	if learns := o.learns(weights); learns || to.out != nil || to.annotated != nil || to.report != nil {
-		if err := c.keepCopies(stdin, learns); err != nil {
-			return err
-		}
+	if err := c.keepNeeded(to, o.learns(weights), stdin); err != nil {
+		return err
 	}
 	if err := c.learn(o, fp, weights, outs, stdin); err != nil {
 		return err
@@ -121,6 +120,15 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	return c.finish(to, o, outs, start)
+}
+
+// keepNeeded copies the inputs that are read more than once and cannot be. learns says that all are, before they are loaded.
+func (c *collection) keepNeeded(to results, learns bool, stdin io.Reader) error {
+	all := learns || to.audit != nil
+	if !all && to.out == nil && to.annotated == nil && to.report == nil {
+		return nil
+	}
+	return c.keepCopies(stdin, all)
 }
 
 // learns reports whether all inputs are read once before the documents are loaded.
@@ -145,7 +153,7 @@ func (c *collection) finish(to results, o *options, outs *cli.Outputs, start tim
 		return err
 	}
 	if o.state != "" {
-		if err := c.exact.state.end(); err != nil {
+		if err := cmp.Or(c.writeGroups(o.state, c.exact.state.numbers), c.exact.state.end()); err != nil {
 			return err
 		}
 	}
@@ -230,7 +238,7 @@ func (c *collection) writeResults(to results, o *options, fp *neardup.Fingerprin
 		{to.clusters, func(to *cli.Output) error { return c.writeClusters(to, o.clusters) }},
 		{to.out, func(to *cli.Output) error { return c.writeOut(to, o, stdin) }},
 		{to.annotated, func(to *cli.Output) error { return c.writeAnnotated(to, o, stdin) }},
-		{to.audit, func(to *cli.Output) error { return c.writeAudit(to, o.audit, c.settings(o, fp)) }},
+		{to.audit, func(to *cli.Output) error { return c.writeAudit(to, o, c.settings(o, fp), stdin) }},
 		{to.report, func(to *cli.Output) error { return c.report(to, o, stdin) }},
 		{to.save, func(to *cli.Output) error { return c.saveAll(to, o.method.bits) }},
 	} {

@@ -84,8 +84,8 @@ func (c *loaded) numbers() map[string]int {
 }
 
 type explainCommand struct {
-	A string `arg:"" help:"Id of a document."`
-	B string `arg:"" help:"Id of another one."`
+	A string `arg:"" help:"ID of a document."`
+	B string `arg:"" help:"ID of another one."`
 	inputFlags
 	textFlags
 	groupFlags

@@ -27,11 +27,11 @@ func TestFingerprint(t *testing.T) {
 	for _, line := range lines {
 		var d input.Document
 		it := input.Item{Raw: []byte(line)}
-		d, err := it.Parse(&input.Source{Format: "jsonl"}, input.Columns{Id: "id", Text: "text"}, new(input.Decoder))
+		d, err := it.Parse(&input.Source{Format: "jsonl"}, input.Columns{ID: "id", Text: "text"}, new(input.Decoder))
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, strings.Clone(d.Id))
+		ids = append(ids, strings.Clone(d.ID))
 		texts[ids[len(ids)-1]] = strings.Clone(d.Text)
 	}
 	var f neardup.Fingerprinter

@@ -42,10 +42,10 @@ type textFlags struct {
 // outputFlags say what to write.
 type outputFlags struct {
 	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx or .parquet for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
-	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet or .jsonl."`
-	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, or with tabs between and no header."`
-	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, or with a tab between."`
-	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, and with which settings and from which inputs (by SHA-256) that was found; as .csv or .jsonl."`
+	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document and its size, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet or .jsonl."`
+	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, with their group and its size, or with tabs between, no header and no groups."`
+	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
+	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, with which settings and from which inputs that was found, and what neardup verify needs to check it: the words that both have in common, and SHA-256 of texts and inputs; as .csv or .jsonl."`
 	Report   string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
 	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
@@ -160,7 +160,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		format: f.Format, filesFrom: f.FilesFrom, against: f.Against, state: f.State,
 		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
 		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, sameID: f.SameID, args: f.Inputs, schemaFile: f.schema,
-		cols: input.Columns{Id: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow},
+		cols: input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow},
 	}
 	o.method.name, o.method.least, o.method.probability, o.method.bias = f.Method, f.Similarity, f.Probability, f.Bias
 	o.method.group, o.method.keep = f.Group, f.Keep
@@ -174,7 +174,7 @@ func (f *flags) options(given map[string]string) (*options, error) {
 		}
 	}
 	slices.Sort(o.set)
-	o.cols.IdGiven = isGiven["id"]
+	o.cols.IDGiven = isGiven["id"]
 	if !isGiven["title"] && slices.Contains(o.cols.Texts(), o.cols.Title) {
 		o.cols.Title = ""
 	}

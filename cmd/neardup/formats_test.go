@@ -165,12 +165,12 @@ func TestWritten(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	annotated := read(t, "a.csv")
-	for _, want := range []string{"\ufeffid,title,", ",neardup_group,neardup_kept,neardup_like,neardup_similarity,neardup_kind\n", ",1,no,甲1,0.9366,revised\n", "甲5,'=1+1,"} {
+	for _, want := range []string{"\ufeffid,title,", ",neardup_group,neardup_size,neardup_kept,neardup_like,neardup_similarity,neardup_kind\n", ",甲1,2,no,甲1,0.9366,revised\n", "甲5,'=1+1,"} {
 		if !strings.Contains(annotated, want) {
 			t.Errorf("%q is not in %s", want, annotated)
 		}
 	}
-	if audit := read(t, "audit.csv"); !strings.Contains(audit, "甲3,duckdb.parquet:3,甲1,duckdb.parquet:1,0.9366,revised,0.") || strings.Count(audit, "\n") != 3 {
+	if audit := read(t, "audit.csv"); !strings.Contains(audit, "甲3,duckdb.parquet:3,甲1,duckdb.parquet:1,甲1,2,0.9366,revised,0.") || strings.Count(audit, "\n") != 3 {
 		t.Errorf("audit %s", audit)
 	}
 	// Without rows there are columns, and standard input may have any format.
@@ -493,7 +493,7 @@ func TestWorkbook(t *testing.T) {
 			t.Errorf("%s: width %v, panes %+v, sheets %q", flag, width, panes, names)
 		}
 		if flag == "--annotate" {
-			if got, _ := book.GetCellValue("Letters", "L3"); got != "a" {
+			if got, _ := book.GetCellValue("Letters", "M3"); got != "a" {
 				t.Errorf("the second row is like %q", got)
 			}
 		}

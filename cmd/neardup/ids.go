@@ -133,5 +133,5 @@ func idOf(it *entry, s *input.Source, o *options, x *input.Decoder) (id string, 
 	} else if d, err = it.Parse(s, o.cols, x); err == nil && o.empty == "drop" && isBlank(d.Whole()) {
 		return "", false
 	}
-	return d.Id, err == nil && !d.ByPlace
+	return d.ID, err == nil && !d.ByPlace
 }

@@ -247,7 +247,7 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 			}
 			content = of
 		}
-		b.docs[i] = stored{it.Place, it.Offset, keep(d.Id), 0, content}
+		b.docs[i] = stored{it.Place, it.Offset, keep(d.ID), 0, content}
 		if d.ByPlace && o.cols.WithoutID == "hash" {
 			sum := xxh3.HashString128(text).Bytes()
 			b.isByHash[i], b.docs[i].id = true, hex.EncodeToString(sum[:])

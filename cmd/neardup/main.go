@@ -7,6 +7,7 @@
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
 //	neardup compare FILE FILE           compare two texts by every method
 //	neardup diff CLUSTERS CLUSTERS      say what two calls decide differently
+//	neardup verify AUDIT INPUT...       check an audit of what was removed
 //	neardup estimate INPUT...           say what each method would cost and find
 //	neardup fingerprint INPUT...        write a table of fingerprints, for a database or a warehouse
 //	neardup sql DIALECT                 print the SQL that finds near-duplicates in it
@@ -22,38 +23,40 @@
 //	explain.go     explain, compare and calibrate
 //	labels.go      read labels
 //	diff.go        compare what two calls decided
+//	verify.go      check an audit, by package verify
 //	review.go      make the page of package review
 //	estimate.go    say what a call would cost
 //	advice.go      say whether it wants one machine, a cluster or a warehouse
 //
-//	find.go        find the input files
-//	input.go       read items from them
-//	encoding.go    find out their encoding
-//	lines.go       read lines
-//	table.go       read CSV and TSV
-//	sheet.go       read workbooks
-//	parquet.go     read Parquet
-//	document.go    read JSON, and parse an item into a document
-//	records.go     parse an item into a record
-//	schema.go      say how the columns of records are compared
 //	corpus.go      learn common lines and statistics from all texts (--boilerplate, --weights)
 //	settings.go    make the Fingerprinter from the flags
+//	schema.go      say how the columns of records are compared
 //
-//	collection.go  load all documents, with several workers, and group them
-//	ids.go         find documents by their ids, of which each has its own (--same-id)
-//	method.go      compare documents with --method minhash and simhash
-//	auto.go        compare documents with --method auto and cosine
+//	collection.go  the documents of a call
+//	load.go        load them, with several workers
+//	ids.go         find them by their ids, of which each has its own (--same-id)
+//	auto.go        compare and group them with --method auto and cosine
+//	method.go      compare them with --method minhash and simhash
+//	group.go       and group them
+//	groups.go      name the groups, by names that last
 //	fingerprint.go write fingerprints as a table, and SQL to join it
 //	saved.go       read and write fingerprints of earlier calls (--against, --save)
 //	state.go       keep the documents of all calls (--state)
 //
-//	output.go      write pairs, groups and the audit
+//	results.go     write pairs and groups
+//	audit.go       write the audit
 //	cleaned.go     write the cleaned and the annotated collection
-//	writers.go     in any format, with the types that package rows has
-//	workbook.go    as a workbook
-//	parquetout.go  as Parquet
 //	summary.go     say what was found
 //	progress.go    say what is being done, and how long it will take
+//
+// The rooms beside it:
+//
+//	input/   find files, and read items, documents, records and values from them
+//	output/  write collections in any format, and tables
+//	rows/    values with types, and how each format writes them
+//	review/  the page in which people look at pairs
+//	verify/  check an audit
+//	cli/     files that are written as a whole or not at all, compression, what is safe to print
 package main
 
 import (
@@ -80,6 +83,7 @@ type grammar struct {
 	Compare     compareCommand     `cmd:"" help:"Compare the texts of two files by every method."`
 	Calibrate   calibrateCommand   `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
 	Diff        diffCommand        `cmd:"" help:"Say what two calls decide differently, by what --clusters wrote."`
+	Verify      verifyCommand      `cmd:"" help:"Check what --audit wrote: whether each document that was removed has a near-duplicate that is kept."`
 	Upgrade     upgradeCommand     `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
 	Estimate    estimateCommand    `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
 	Fingerprint fingerprintCommand `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`

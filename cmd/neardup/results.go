@@ -43,18 +43,26 @@ func (c *collection) sortPairs() {
 	})
 }
 
-// writePairs writes the two ids, the value and the kind of each pair.
+// writePairs writes the two ids, the value and the kind of each pair. Tables whose columns have names also have the name and the size of the
+// group, if both documents are in one.
 func (c *collection) writePairs(w *cli.Output, path string) error {
 	c.sortPairs()
 	names := []string{"a", "b", c.method.valueName()}
 	if c.exact != nil {
 		names = append(names, "kind", "probability")
 	}
-	t := output.NewTable(w, path, names...)
+	t, sizes := output.NewTable(w, path, append(names, "group", "size")...), c.sizes()
 	for _, p := range c.pairs {
 		values := []any{c.docs.At(p.i).id, c.docs.At(p.j).id, json.Number(c.method.show(p.value))}
 		if c.exact != nil {
 			values = append(values, p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability)))
+		}
+		switch group := c.groupOf(int(p.i)); {
+		case !t.HasHeader():
+		case group == c.groupOf(int(p.j)):
+			values = append(values, c.doc(group).id, sizes[group])
+		default:
+			values = append(values, nil, nil)
 		}
 		if err := t.Row(values...); err != nil {
 			return err
@@ -64,11 +72,15 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 }
 
 // writeClusters writes the id of each new document and the id of the document that its group keeps,
-// in the order of the input.
+// in the order of the input. Tables whose columns have names also have the name and the size of the group.
 func (c *collection) writeClusters(w *cli.Output, path string) error {
-	t := output.NewTable(w, path, "id", "kept")
+	t, sizes := output.NewTable(w, path, "id", "kept", "group", "size"), c.sizes()
 	for i := c.old; i < c.docs.Len(); i++ {
-		if err := t.Row(c.doc(i).id, c.doc(int(c.cluster[i])).id); err != nil {
+		values := []any{c.doc(i).id, c.doc(int(c.cluster[i])).id}
+		if group := c.groupOf(i); t.HasHeader() {
+			values = append(values, c.doc(group).id, sizes[group])
+		}
+		if err := t.Row(values...); err != nil {
 			return err
 		}
 	}
@@ -83,7 +95,7 @@ func readClusters(path string, use func(id, kept string) error) error {
 		return cli.InFile(path, err)
 	}
 	s := input.Source{Path: path, Format: input.FormatOf(path, ""), Info: info}
-	cols := input.Columns{Id: "id", IdGiven: true, Text: "kept"}
+	cols := input.Columns{ID: "id", IDGiven: true, Text: "kept"}
 	if s.Format != "csv" && s.Format != "jsonl" {
 		s.Format = "lines"
 	}
@@ -98,14 +110,14 @@ func readClusters(path string, use func(id, kept string) error) error {
 		d, err := it.Parse(&s, cols, &x)
 		if err == nil && s.Format == "lines" {
 			var isRow bool
-			if d.Id, d.Text, isRow = strings.Cut(d.Text, "\t"); !isRow {
+			if d.ID, d.Text, isRow = strings.Cut(d.Text, "\t"); !isRow {
 				err = errors.New("not two ids with a tab between, as --clusters writes them")
 			}
 		} else if err == nil {
-			d.Id, d.Text = cli.Escape(output.Unharmed(d.Id)), cli.Escape(output.Unharmed(d.Text))
+			d.ID, d.Text = cli.Escape(output.Unharmed(d.ID)), cli.Escape(output.Unharmed(d.Text))
 		}
 		if err == nil {
-			err = use(strings.Clone(d.Id), strings.Clone(d.Text))
+			err = use(strings.Clone(d.ID), strings.Clone(d.Text))
 		}
 		if err != nil {
 			wrong = fmt.Errorf("%s:%d: %w", path, it.Line, err)
@@ -113,40 +125,4 @@ func readClusters(path string, use func(id, kept string) error) error {
 		return err == nil
 	})
 	return cmp.Or(wrong, err)
-}
-
-// writeAudit writes a row for each document that is removed: which one is kept in its place, how similar they are,
-// and from which files and with which settings that was found. The similarity is not known if other documents
-// connect the two (--group chains), and the place is not known of a document of an earlier call.
-func (c *collection) writeAudit(w *cli.Output, path, settings string) error {
-	sums := make(map[int32]any, len(c.sources))
-	for i := range c.sources {
-		if sum, err := c.sources[i].Sum(); err != nil {
-			return err
-		} else if sum != "" {
-			sums[int32(i)] = sum
-		}
-	}
-	t := output.NewTable(w, path, "removed", "at", "kept", "kept_at", c.method.valueName(), "kind", "probability", "sha256", "kept_sha256", "settings")
-	for i := c.old; i < c.docs.Len(); i++ {
-		root := int(c.cluster[i])
-		if root == i {
-			continue
-		}
-		doc, kept := c.doc(i), c.doc(root)
-		var value, kind, probability any
-		if p, ok := c.like[i]; ok && p.probability > 0 {
-			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
-		} else if ok && c.exact == nil {
-			value = json.Number(c.method.show(p.value))
-		}
-		var keptAt any
-		if kept.Place != input.NoPlace {
-			keptAt = c.at(kept.Place)
-		}
-		if err := t.Row(doc.id, c.at(doc.Place), kept.id, keptAt, value, kind, probability, sums[doc.Source], sums[kept.Source], settings); err != nil {
-			return err
-		}
-	}
-	return t.End()
 }

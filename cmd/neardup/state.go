@@ -21,6 +21,7 @@ import (
 // with those of earlier ones without reading these again. The directory has
 //
 //	documents  and documents.journal, documents.lock: a Deduplicator in files
+//	groups     the groups of the documents (groups.go)
 //	run        which run has begun and not ended: its inputs, and how many documents there were before
 //
 // A run that fails takes back what it has added. A run that was killed is repeated with the same inputs. Documents that it had added are not added again,
@@ -29,9 +30,13 @@ import (
 // A state is the directory of a call.
 type state struct {
 	d    *dedup.Deduplicator[string]
+	dir  string
 	path string // of the file run
 	run  begunRun
-	new  int // documents since the last Sync
+
+	groups  []uint32 // that the directory remembers
+	numbers []int    // of all documents, old and new; valid once these were entered
+	new     int      // documents since the last Sync
 }
 
 // A begunRun is what the file run says.
@@ -62,8 +67,11 @@ func openState(dir string, s dedup.Options, sources []input.Source) (*state, err
 	if err != nil {
 		return nil, err
 	}
-	st := &state{d: d, path: filepath.Join(dir, "run")}
-	if err := st.begin(sources); err != nil {
+	st := &state{d: d, dir: dir, path: filepath.Join(dir, "run")}
+	if st.groups, err = readGroups(dir); err == nil {
+		err = st.begin(sources)
+	}
+	if err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return st, nil
@@ -110,16 +118,21 @@ func (st *state) write() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(st.path + ".part")
+	return writeWhole(st.path, append(b, '\n'))
+}
+
+// writeWhole writes a file so that it has all of data or what it had before.
+func writeWhole(path string, data []byte) error {
+	f, err := os.Create(path + ".part")
 	if err != nil {
-		return cli.InFile(st.path, err)
+		return cli.InFile(path, err)
 	}
-	_, err = f.Write(append(b, '\n'))
+	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(st.path+".part", st.path)
+		err = os.Rename(path+".part", path)
 	}
 	if err != nil {
-		return cli.InFile(st.path, err)
+		return cli.InFile(path, err)
 	}
 	return nil
 }
@@ -144,6 +157,7 @@ func (c *collection) enterOld(st *state) error {
 		if err != nil {
 			return err
 		}
+		st.numbers = append(st.numbers, doc.Number)
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
 			docs.Append(stored{Place: input.NoPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
@@ -157,6 +171,7 @@ func (c *collection) enterOld(st *state) error {
 		docs.Append(*c.doc(i))
 	}
 	c.docs = docs
+	c.setOldGroups(st.numbers[:c.old], st.groups)
 	return nil
 }
 

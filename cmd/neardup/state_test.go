@@ -194,7 +194,7 @@ func TestStateAudit(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	status, stdout, stderr := inDirectory(t, dir, "dedup", "--state", "s", "--audit", "audit.csv", "b.jsonl")
-	if got := read(t, "audit.csv"); status != 0 || !strings.Contains(got, "\nz,b.jsonl:1,b,,1.0000,same-words,") || !strings.Contains(stdout, "     1 × b\n") {
+	if got := read(t, "audit.csv"); status != 0 || !strings.Contains(got, "\nz,b.jsonl:1,b,,b,2,1.0000,same-words,") || !strings.Contains(stdout, "     1 × b\n") {
 		t.Errorf("status %d, %q, %q, %q", status, got, stdout, stderr)
 	}
 }

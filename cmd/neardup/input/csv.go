@@ -61,8 +61,8 @@ func (s *Source) newHeader(names []string, cols Columns) (*header, error) {
 		return at, err
 	}
 	var err error
-	if h.id, err = find(cols.Id); err == nil && h.id < 0 && cols.IdGiven {
-		_, err = must(cols.Id, "id")
+	if h.id, err = find(cols.ID); err == nil && h.id < 0 && cols.IDGiven {
+		_, err = must(cols.ID, "id")
 	}
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ import (
 
 // A Document is a parsed item.
 type Document struct {
-	Id, title, Text string
+	ID, title, Text string
 	ByPlace         bool     // the id is where it stands, because it has none
 	Metadata        []string // keywords, tags and so on, each as name=item
 }
@@ -49,7 +49,7 @@ func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
 	case it.Row != nil:
 		h := s.Header
 		if h.id >= 0 {
-			d.Id = it.Row[h.id]
+			d.ID = it.Row[h.id]
 		} else {
 			d.ByPlace = true
 		}
@@ -62,11 +62,11 @@ func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
 		for i, name := range cols.MetadataNames() {
 			d.Metadata = appendItems(d.Metadata, name, it.Row[h.metadata[i]])
 		}
-		if !utf8.ValidString(d.Id) {
+		if !utf8.ValidString(d.ID) {
 			return d, errors.New("the id is not UTF-8")
 		}
 	case s.Format == "txt" || s.Format == "html":
-		d.Id, d.Text = s.Path, view(it.Raw)
+		d.ID, d.Text = s.Path, view(it.Raw)
 		if s.Format == "html" {
 			d.Text = htmlText.Normalize(d.Text)
 		}
@@ -83,9 +83,9 @@ func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
 // identify gives a document without an id the place where it stands. An empty id is an error.
 func (it *Item) identify(d *Document, s *Source) error {
 	if d.ByPlace {
-		d.Id = fmt.Sprintf("%s:%d", s.Path, it.Line)
+		d.ID = fmt.Sprintf("%s:%d", s.Path, it.Line)
 	}
-	if d.Id == "" {
+	if d.ID == "" {
 		return errors.New("the id is empty")
 	}
 	return nil
@@ -188,12 +188,12 @@ func (d *Document) fromObject(v *fastjson.Value, cols Columns) bool {
 		}
 		var to *string
 		switch string(name) {
-		case cols.Id:
+		case cols.ID:
 			if v.Type() == fastjson.TypeNumber { // keep its spelling
-				d.Id = v.String()
+				d.ID = v.String()
 				return
 			}
-			to = &d.Id
+			to = &d.ID
 		case cols.Text:
 			to, hasText = &d.Text, true
 		case cols.Title:
@@ -204,7 +204,7 @@ func (d *Document) fromObject(v *fastjson.Value, cols Columns) bool {
 		text, err := v.StringBytes()
 		*to, isGood = view(text), isGood && err == nil
 	})
-	return isGood && hasText && d.Id != ""
+	return isGood && hasText && d.ID != ""
 }
 
 // fromJSON sets the document from any line.
@@ -220,16 +220,16 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 	if fields == nil {
 		return errors.New("not a JSON object: null")
 	}
-	switch id, ok := field(fields, cols.Id); {
-	case !cols.IdGiven && (!ok || string(id) == "null"):
+	switch id, ok := field(fields, cols.ID); {
+	case !cols.IDGiven && (!ok || string(id) == "null"):
 		d.ByPlace = true
 	case len(id) > 0 && (id[0] == '-' || id[0] >= '0' && id[0] <= '9'): // a number: keep its spelling
-		d.Id = string(id)
+		d.ID = string(id)
 	default:
-		if err := stringField(fields, cols.Id, true, &d.Id); err != nil {
+		if err := stringField(fields, cols.ID, true, &d.ID); err != nil {
 			return err
 		} else if isMangled(id) {
-			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.Id)
+			return fmt.Errorf("%q is not valid Unicode: it has half a surrogate pair or bytes that are not UTF-8", cols.ID)
 		}
 	}
 	names := cols.Texts()

@@ -38,13 +38,13 @@ func FuzzJSON(f *testing.F) {
 
 // sameJSON compares the two readers, and reports whether the fast one took the line.
 func sameJSON(t *testing.T, line string) bool {
-	cols := Columns{Id: "id", Text: "text", Title: "title"}
+	cols := Columns{ID: "id", Text: "text", Title: "title"}
 	var (
 		x       Decoder
 		d, want Document
 	)
 	err, wrong := x.json(&d, []byte(line), cols), want.fromJSON([]byte(line), cols)
-	if (err == nil) != (wrong == nil) || err == nil && (d.Id != want.Id || d.Text != want.Text || d.title != want.title) {
+	if (err == nil) != (wrong == nil) || err == nil && (d.ID != want.ID || d.Text != want.Text || d.title != want.title) {
 		t.Errorf("%q: %+v, %v; not %+v, %v", line, d, err, want, wrong)
 	}
 	if !isPlain([]byte(line)) {

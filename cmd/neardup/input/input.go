@@ -71,8 +71,8 @@ type Item struct {
 // Columns says how documents are read, as the flags give it: the names of their fields, and what else the
 // formats need.
 type Columns struct {
-	Id, Text, Title, Metadata string
-	IdGiven                   bool   // or else a document without an id is known by its place,
+	ID, Text, Title, Metadata string
+	IDGiven                   bool   // or else a document without an id is known by its place,
 	WithoutID                 string // line, or by its text, hash
 	Encoding                  string // "" to find out
 	Separator                 rune   // of a table; 0 to find out
@@ -296,7 +296,7 @@ func (c *Columns) MetadataNames() []string {
 // Repeat reports whether two fields have the same name.
 func (c *Columns) Repeat() bool {
 	names := append(c.MetadataNames(), c.Texts()...)
-	for _, name := range []string{c.Id, c.Title} {
+	for _, name := range []string{c.ID, c.Title} {
 		if name != "" {
 			names = append(names, name)
 		}

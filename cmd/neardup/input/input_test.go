@@ -20,7 +20,7 @@ func FuzzInput(f *testing.F) {
 		}
 		s := Source{Path: "x", Format: format}
 		line := int32(0)
-		cols := Columns{Id: "id", Text: "text", Title: "title"}
+		cols := Columns{ID: "id", Text: "text", Title: "title"}
 		if format == "jsonl" {
 			cols.Metadata = "tags,text2"
 		}
@@ -33,7 +33,7 @@ func FuzzInput(f *testing.F) {
 			}
 			line = max(line, it.Line)
 			d, err := it.Parse(&s, cols, &Decoder{})
-			if err == nil && d.Id == "" {
+			if err == nil && d.ID == "" {
 				t.Fatal("a document without id")
 			}
 			return true

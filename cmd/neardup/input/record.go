@@ -37,15 +37,15 @@ func (it *Item) Record(s *Source, cols Columns) (d Document, rec neardup.Record,
 	default:
 		return d, nil, fmt.Errorf("a file of the format %s has no records", s.Format)
 	}
-	id, ok := rec[cols.Id]
+	id, ok := rec[cols.ID]
 	switch {
-	case !ok && cols.IdGiven:
-		return d, nil, fmt.Errorf("there is no %q among the fields %q", cols.Id, slices.Sorted(maps.Keys(rec)))
+	case !ok && cols.IDGiven:
+		return d, nil, fmt.Errorf("there is no %q among the fields %q", cols.ID, slices.Sorted(maps.Keys(rec)))
 	case !utf8.ValidString(id):
 		return d, nil, errors.New("the id is not UTF-8")
 	}
-	d.Id, d.ByPlace = id, !ok
-	delete(rec, cols.Id)
+	d.ID, d.ByPlace = id, !ok
+	delete(rec, cols.ID)
 	return d, rec, it.identify(&d, s)
 }
 
@@ -89,4 +89,14 @@ func TextOf(rec neardup.Record) string {
 		fmt.Fprintf(&b, "%d:%s%d:%s", len(name), name, len(rec[name]), rec[name])
 	}
 	return b.String()
+}
+
+// WholeText returns the text of an item with its title, or its record as one text. It is only valid until the next call with x.
+func (it *Item) WholeText(s *Source, cols Columns, x *Decoder) (string, error) {
+	if cols.IsRecord {
+		_, rec, err := it.Record(s, cols)
+		return TextOf(rec), err
+	}
+	d, err := it.Parse(s, cols, x)
+	return d.Whole(), err
 }

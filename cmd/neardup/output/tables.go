@@ -32,6 +32,9 @@ func NewTable(w *cli.Output, path string, names ...string) *table {
 	return t
 }
 
+// HasHeader reports whether the columns have names.
+func (t *table) HasHeader() bool { return t.format == "csv" || t.format == "jsonl" }
+
 // Row writes a row. Values are strings, numbers, or nil for what is not known.
 func (t *table) Row(values ...any) error {
 	if t.format == "jsonl" {

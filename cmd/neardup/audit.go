@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
+)
+
+// This file writes the audit (--audit): for each document that is removed, what somebody else needs to check that this was right, without
+// this program's opinion. That is which document is kept in its place, where both stand, hashes of their texts, and how many words they
+// have in common. The command verify checks it, with code of its own.
+
+// auditColumns are those of the audit, except that similarity may be called otherwise.
+var auditColumns = []string{"removed", "at", "kept", "kept_at", "group", "size", "similarity", "kind", "probability", "shared", "text_sha256", "kept_text_sha256", "sha256", "kept_sha256", "settings"}
+
+// writeAudit writes a row for each document that is removed. The similarity is not known if other documents
+// connect the two (--group chains). The place and the text are not known of a document of an earlier call.
+func (c *collection) writeAudit(w *cli.Output, o *options, settings string, stdin io.Reader) error {
+	sums := make(map[int32]any, len(c.sources))
+	for i := range c.sources {
+		if sum, err := c.sources[i].Sum(); err != nil {
+			return err
+		} else if sum != "" {
+			sums[int32(i)] = sum
+		}
+	}
+	texts, err := c.textsOfGroups(o, stdin)
+	if err != nil {
+		return err
+	}
+	defer texts.file.Close()
+	names := slices.Clone(auditColumns)
+	names[6] = c.method.valueName()
+	t, sizes := output.NewTable(w, o.audit, names...), c.sizes()
+	for i := c.old; i < c.docs.Len(); i++ {
+		root := int(c.cluster[i])
+		if root == i {
+			continue
+		}
+		doc, kept := c.doc(i), c.doc(root)
+		var value, kind, probability any
+		if p, ok := c.like[i]; ok && p.probability > 0 {
+			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
+		} else if ok && c.exact == nil {
+			value = json.Number(c.method.show(p.value))
+		}
+		var keptAt any
+		if kept.Place != input.NoPlace {
+			keptAt = c.at(kept.Place)
+		}
+		group := c.groupOf(i)
+		shared, textHash, keptHash, err := texts.evidence(i, root)
+		if err != nil {
+			return err
+		}
+		if err := t.Row(doc.id, c.at(doc.Place), kept.id, keptAt, c.doc(group).id, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], sums[kept.Source], settings); err != nil {
+			return err
+		}
+	}
+	return t.End()
+}
+
+// storedTexts are texts of documents in a file without a name, which goes when it is closed.
+type storedTexts struct {
+	file *os.File
+	docs []int32 // their numbers, in order
+	ends []int64 // where their texts end in the file
+}
+
+// read returns the text of a document, and whether it is there.
+func (s *storedTexts) read(doc int) (text string, ok bool, err error) {
+	n, ok := slices.BinarySearch(s.docs, int32(doc))
+	if !ok {
+		return "", false, nil
+	}
+	begin := int64(0)
+	if n > 0 {
+		begin = s.ends[n-1]
+	}
+	b := make([]byte, s.ends[n]-begin)
+	_, err = s.file.ReadAt(b, begin)
+	return string(b), true, err
+}
+
+// evidence returns the words that two documents share, and the hashes of their texts. What is not known is nil.
+func (s *storedTexts) evidence(removed, kept int) (shared, hash, keptHash any, err error) {
+	a, _, err := s.read(removed)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b, isKnown, err := s.read(kept)
+	if !isKnown || err != nil {
+		return nil, hashOf(a), nil, err
+	}
+	return json.Number(fmt.Sprintf("%.4f", sharedWords(a, b))), hashOf(a), hashOf(b), nil
+}
+
+// textsOfGroups reads the sources again, for the texts of the documents of groups of more than one.
+func (c *collection) textsOfGroups(o *options, stdin io.Reader) (*storedTexts, error) {
+	wanted := make([]bool, c.docs.Len())
+	for i := c.old; i < c.docs.Len(); i++ {
+		if root := int(c.cluster[i]); root != i {
+			wanted[i], wanted[root] = true, true
+		}
+	}
+	file, err := os.CreateTemp("", "neardup-audit-*")
+	if err != nil {
+		return nil, err
+	}
+	os.Remove(file.Name())
+	s := &storedTexts{file: file}
+	w, end, x := bufio.NewWriterSize(file, 1<<20), int64(0), input.Decoder{}
+	first, next := 0, 0
+	if o.state != "" { // the first documents are in no source
+		next = c.old
+	}
+	err = c.againFrom(first, next, o, stdin, c.cols, func(i int, of *input.Source, it *input.Item) error {
+		if !wanted[i] {
+			return nil
+		}
+		text, err := it.WholeText(of, c.cols, &x)
+		end += int64(len(text))
+		s.docs, s.ends = append(s.docs, int32(i)), append(s.ends, end)
+		_, failed := w.WriteString(text)
+		return cmp.Or(err, failed)
+	}, func(*input.Source) error { return nil })
+	if err = cmp.Or(err, w.Flush()); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return s, nil
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// sharedWords returns how many words two texts have in common: twice the number of words of one that have a partner in the other, divided
+// by the number of words of both. docs/program.md says what a word is.
+func sharedWords(a, b string) float64 {
+	count, common, all := map[string]int{}, 0, 0
+	for word := range wordsOf(a) {
+		count[word]++
+		all++
+	}
+	for word := range wordsOf(b) {
+		if count[word] > 0 {
+			count[word]--
+			common += 2
+		}
+		all++
+	}
+	if all == 0 {
+		if a == b {
+			return 1
+		}
+		return 0
+	}
+	return float64(common) / float64(all)
+}
+
+// alone are the scripts whose words have no space between them. Each of their characters is a word.
+var alone = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
+
+// wordsOf yields the words of a text, in lower case.
+func wordsOf(text string) func(yield func(string) bool) {
+	text = strings.ToLower(text) // which also replaces bytes that are not UTF-8
+	return func(yield func(string) bool) {
+		begin := 0
+		for i, r := range text {
+			inWord := unicode.In(r, unicode.L, unicode.M, unicode.N)
+			if inWord && !(r >= 0x0E00 && unicode.In(r, alone...)) {
+				continue
+			}
+			if begin < i && !yield(text[begin:i]) {
+				return
+			}
+			begin = i + utf8.RuneLen(r)
+			if inWord && !yield(text[i:begin]) {
+				return
+			}
+		}
+		if begin < len(text) {
+			yield(text[begin:])
+		}
+	}
+}

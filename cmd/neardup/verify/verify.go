@@ -1,0 +1,194 @@
+// Package verify checks an audit of the program against the inputs: whether every document that was removed has a near-duplicate that is
+// kept. It shares nothing with what found them. Of this module it uses only how inputs are read. Words are cut and counted by code of its own,
+// by the definition in docs/program.md, so a mistake in the one shows in the other.
+package verify
+
+import (
+	"bufio"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/neardup/neardup/cmd/neardup/input"
+)
+
+// A Row is what an audit says of one removed document.
+type Row struct {
+	Removed, At, Kept, KeptAt          string
+	Shared                             string // of the words of both texts, from 0 to 1, with four digits
+	Text, KeptText, Source, KeptSource string // their SHA-256
+}
+
+// Audit checks an audit. It calls say with each source that is not the one that was read, and with each row: what is wrong with it, or "".
+// least is the smallest share of words that two texts must have in common, besides being what the audit says. The error is that of a file.
+func Audit(rows []Row, sources []input.Source, cols input.Columns, maxLine int, least float64, say func(row Row, what string)) (err error) {
+	c := &checker{texts: map[string]*text{}, sums: map[string]string{}, removed: map[string]int{}}
+	for _, row := range rows {
+		c.texts[row.At], c.texts[row.KeptAt] = &text{}, &text{}
+		c.sums[pathOf(row.At)], c.sums[pathOf(row.KeptAt)] = row.Source, row.KeptSource
+		c.removed[row.At]++
+	}
+	if c.file, err = os.CreateTemp("", "neardup-verify-*"); err != nil {
+		return err
+	}
+	defer c.file.Close()
+	os.Remove(c.file.Name()) // it stays until it is closed
+	c.w = bufio.NewWriter(c.file)
+	for n := range sources {
+		isSame, err := c.source(n, &sources[n], cols, maxLine)
+		if err != nil {
+			return err
+		}
+		if !isSame {
+			say(Row{Removed: sources[n].Path}, "it is not the file that was read: its SHA-256 is another one")
+		}
+	}
+	if err := c.w.Flush(); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		what, err := c.check(&row, least)
+		if err != nil {
+			return err
+		}
+		say(row, what)
+	}
+	return nil
+}
+
+// check returns what does not hold of a row, or "".
+func (c *checker) check(row *Row, least float64) (what string, err error) {
+	a, b := c.texts[row.At], c.texts[row.KeptAt]
+	switch {
+	case c.removed[row.At] > 1:
+		return "it is removed twice", nil
+	case !a.found:
+		return "it is not among the inputs", nil
+	case a.hash != row.Text:
+		return "its text is another one", nil
+	case row.KeptAt == "":
+		return "", nil
+	case c.removed[row.KeptAt] > 0:
+		return row.Kept + " is removed too", nil
+	case !b.found:
+		return row.Kept + ", which is kept, is not among the inputs", nil
+	case b.hash != row.KeptText:
+		return "the text of " + row.Kept + ", which is kept, is another one", nil
+	}
+	shared, err := c.compare(a, b)
+	if text := fmt.Sprintf("%.4f", shared); text != row.Shared {
+		what = fmt.Sprintf("it has %s of the words in common with %s, and the audit says %s", text, row.Kept, row.Shared)
+	} else if shared < least {
+		what = fmt.Sprintf("it has only %s of the words in common with %s", text, row.Kept)
+	}
+	return what, err
+}
+
+func pathOf(at string) string { return at[:max(strings.LastIndexByte(at, ':'), 0)] }
+
+// A checker has what an audit names.
+type checker struct {
+	texts   map[string]*text  // by their places
+	sums    map[string]string // of the files, by their paths
+	removed map[string]int    // how often the document at a place is
+	file    *os.File          // with the texts
+	w       *bufio.Writer
+	end     int64
+}
+
+type text struct {
+	found    bool
+	hash     string
+	from, to int64 // in the file
+}
+
+// source takes the texts that the audit names from a source, and reports whether it is the one that was read. A file that has another
+// name now is known by its hash.
+func (c *checker) source(n int, from *input.Source, cols input.Columns, maxLine int) (isSame bool, err error) {
+	sum, err := from.Sum()
+	if err != nil {
+		return false, err
+	}
+	path := from.Path
+	for name, stated := range c.sums {
+		if _, isNamed := c.sums[path]; !isNamed && sum != "" && stated == sum {
+			path = name
+		}
+	}
+	r, done, err := from.Open(os.Stdin, io.Discard)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	var x input.Decoder
+	var failed error
+	err = from.Read(n, r, cols, maxLine, func(it input.Item) bool {
+		t := c.texts[fmt.Sprintf("%s:%d", path, it.Line)]
+		if t == nil || it.Err != nil {
+			return true
+		}
+		whole, err := it.WholeText(from, cols, &x)
+		if err != nil {
+			return true // so it is not found
+		}
+		hash := sha256.Sum256([]byte(whole))
+		*t = text{true, hex.EncodeToString(hash[:]), c.end, c.end + int64(len(whole))}
+		c.end = t.to
+		_, failed = c.w.WriteString(whole)
+		return failed == nil
+	})
+	return c.sums[path] == "" || c.sums[path] == sum, cmp.Or(failed, err)
+}
+
+// compare returns twice the number of words that two texts have in common, divided by the number of words of both.
+func (c *checker) compare(a, b *text) (float64, error) {
+	if a.hash == b.hash {
+		return 1, nil
+	}
+	var words [2][]string
+	for i, t := range []*text{a, b} {
+		whole := make([]byte, t.to-t.from)
+		if _, err := c.file.ReadAt(whole, t.from); err != nil {
+			return 0, err
+		}
+		words[i] = cut(string(whole))
+		slices.Sort(words[i])
+	}
+	x, y, common := words[0], words[1], 0
+	for i, j := 0, 0; i < len(x) && j < len(y); {
+		switch {
+		case x[i] < y[j]:
+			i++
+		case x[i] > y[j]:
+			j++
+		default:
+			i, j, common = i+1, j+1, common+1
+		}
+	}
+	return float64(2*common) / float64(max(len(x)+len(y), 1)), nil
+}
+
+// spaceless are the scripts that write words without spaces between them.
+var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
+
+// cut returns the words of a text: the longest runs of letters, marks and digits, in lower case, and each character of a spaceless script.
+func cut(whole string) []string {
+	var b strings.Builder
+	for _, r := range whole {
+		switch isWord := unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r); {
+		case isWord && unicode.In(r, spaceless...):
+			b.WriteString(" " + string(r) + " ")
+		case isWord:
+			b.WriteRune(unicode.ToLower(r))
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return strings.Fields(b.String())
+}
