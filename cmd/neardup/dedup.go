@@ -111,7 +111,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	c.progress.begin(fmt.Sprintf("comparing %d documents", c.docs.Len()), 0, "")
-	err = c.group(to.pairs != nil)
+	err = c.group(o, to.pairs != nil)
 	c.progress.end()
 	if err != nil {
 		return err
@@ -262,6 +262,10 @@ func (c *collection) settings(o *options, fp *neardup.Fingerprinter) string {
 		version = err.Error()
 	}
 	said := append([]string{programVersion(), "--method=" + o.method.name}, o.set...)
+	if o.given != nil {
+		said[1] = "rethreshold " + o.given.path
+		return strings.Join(said, " ")
+	}
 	if c.exact != nil {
 		if c.method.least == 0 {
 			said = append(said, fmt.Sprintf("threshold=%.2f", c.method.probability))

@@ -134,7 +134,8 @@ type options struct {
 	state                        string
 	memory                       int64 // in bytes
 	estimate                     bool
-	set                          []string // the flags that were given and count for all calls on these inputs, as --name=value
+	given                        *givenPairs // of rethreshold
+	set                          []string    // the flags that were given and count for all calls on these inputs, as --name=value
 	skipBad                      bool
 	empty                        string // keep or drop
 	sameID                       string // one of sameIDs

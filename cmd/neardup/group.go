@@ -10,7 +10,10 @@ import (
 // This file groups the documents of the methods that compare fingerprints or signatures. auto.go has the others.
 
 // group finds the near-duplicates and the groups. It also finds c.pairs if they are wanted.
-func (c *collection) group(wantPairs bool) error {
+func (c *collection) group(o *options, wantPairs bool) error {
+	if o.given != nil {
+		return c.groupGiven(o)
+	}
 	if c.exact != nil {
 		return c.groupExactly(wantPairs)
 	}

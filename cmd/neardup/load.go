@@ -244,6 +244,9 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 					continue
 				}
 				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
+				if o.given != nil { // as a Deduplicator has them
+					of.length, of.hash = int32(utf8.RuneCountInString(text)), xxh3.HashString(text)
+				}
 			}
 			content = of
 		}

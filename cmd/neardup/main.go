@@ -7,7 +7,8 @@
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
 //	neardup compare FILE FILE           compare two texts by every method
 //	neardup diff CLUSTERS CLUSTERS      say what two calls decide differently
-//	neardup verify AUDIT INPUT...       check an audit of what was removed
+//	neardup rethreshold PAIRS INPUT...  decide again, without comparing
+//	neardup verify AUDIT INPUT...         check an audit of what was removed
 //	neardup estimate INPUT...           say what each method would cost and find
 //	neardup fingerprint INPUT...        write a table of fingerprints, for a database or a warehouse
 //	neardup sql DIALECT                 print the SQL that finds near-duplicates in it
@@ -23,6 +24,7 @@
 //	explain.go     explain, compare and calibrate
 //	labels.go      read labels
 //	diff.go        compare what two calls decided
+//	rethreshold.go decide again by the pairs of an earlier call
 //	verify.go      check an audit, by package verify
 //	review.go      make the page of package review
 //	estimate.go    say what a call would cost
@@ -83,6 +85,7 @@ type grammar struct {
 	Compare     compareCommand     `cmd:"" help:"Compare the texts of two files by every method."`
 	Calibrate   calibrateCommand   `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
 	Diff        diffCommand        `cmd:"" help:"Say what two calls decide differently, by what --clusters wrote."`
+	Rethreshold rethresholdCommand `cmd:"" help:"Decide again by the pairs of an earlier call: with another border, other kinds, other groups, or labels."`
 	Verify      verifyCommand      `cmd:"" help:"Check what --audit wrote: whether each document that was removed has a near-duplicate that is kept."`
 	Upgrade     upgradeCommand     `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
 	Estimate    estimateCommand    `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`

@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
-	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
 )
 
@@ -87,42 +84,13 @@ func (c *collection) writeClusters(w *cli.Output, path string) error {
 	return t.End()
 }
 
-// readClusters calls use with each id in a file that writeClusters wrote, and with that of the document which is kept, both escaped as in a table
-// without a header.
+// readClusters calls use with each id in a file that writeClusters wrote, and with that of the document which is kept.
 func readClusters(path string, use func(id, kept string) error) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return cli.InFile(path, err)
-	}
-	s := input.Source{Path: path, Format: input.FormatOf(path, ""), Info: info}
-	cols := input.Columns{ID: "id", IDGiven: true, Text: "kept"}
-	if s.Format != "csv" && s.Format != "jsonl" {
-		s.Format = "lines"
-	}
-	r, finish, err := s.Open(nil, io.Discard)
-	if err != nil {
-		return err
-	}
-	defer finish()
-	var x input.Decoder
-	var wrong error
-	err = s.Read(0, r, cols, maxID*8, func(it input.Item) bool {
-		d, err := it.Parse(&s, cols, &x)
-		if err == nil && s.Format == "lines" {
-			var isRow bool
-			if d.ID, d.Text, isRow = strings.Cut(d.Text, "\t"); !isRow {
-				err = errors.New("not two ids with a tab between, as --clusters writes them")
-			}
-		} else if err == nil {
-			d.ID, d.Text = cli.Escape(output.Unharmed(d.ID)), cli.Escape(output.Unharmed(d.Text))
+	return output.ReadTable(path, []string{"id", "kept"}, func(_ int32, row map[string]string) error {
+		kept, ok := row["kept"]
+		if !ok {
+			return errors.New("not two ids, as --clusters writes them")
 		}
-		if err == nil {
-			err = use(strings.Clone(d.ID), strings.Clone(d.Text))
-		}
-		if err != nil {
-			wrong = fmt.Errorf("%s:%d: %w", path, it.Line, err)
-		}
-		return err == nil
+		return use(row["id"], kept)
 	})
-	return cmp.Or(wrong, err)
 }

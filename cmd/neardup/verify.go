@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -79,34 +77,16 @@ func (c *verifyCommand) Run(of *call) error {
 
 // readAudit returns the rows of an audit.
 func readAudit(path string) (rows []verify.Row, err error) {
-	s := input.Source{Path: path, Format: input.FormatOf(path, "")}
-	if s.Format != "csv" && s.Format != "jsonl" {
+	if format := input.FormatOf(path, ""); format != "csv" && format != "jsonl" {
 		return nil, fmt.Errorf("%s: an audit to verify is a .csv or .jsonl file", path)
 	}
-	r, done, err := s.Open(nil, io.Discard)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	var failed error
-	err = s.Read(0, r, input.Columns{ID: "removed", IDGiven: true, IsRecord: true, All: true}, 1<<26, func(it input.Item) bool {
-		d, rec, err := it.Record(&s, input.Columns{ID: "removed", IDGiven: true})
-		if s.Format == "csv" {
-			for name, cell := range rec {
-				rec[name] = output.Unharmed(cell)
-			}
-			d.ID = output.Unharmed(d.ID)
+	err = output.ReadTable(path, auditColumns, func(_ int32, row map[string]string) error {
+		rows = append(rows, verify.Row{Removed: row["removed"], At: row["at"], Kept: row["kept"], KeptAt: row["kept_at"], Shared: row["shared"],
+			Text: row["text_sha256"], KeptText: row["kept_text_sha256"], Source: row["sha256"], KeptSource: row["kept_sha256"]})
+		if row["at"] == "" || row["text_sha256"] == "" {
+			return errors.New("not a row that --audit wrote")
 		}
-		row := verify.Row{Removed: d.ID, At: rec["at"], Kept: rec["kept"], KeptAt: rec["kept_at"], Shared: rec["shared"],
-			Text: rec["text_sha256"], KeptText: rec["kept_text_sha256"], Source: rec["sha256"], KeptSource: rec["kept_sha256"]}
-		if err == nil && (row.At == "" || row.Text == "") {
-			err = errors.New("not a row that --audit wrote")
-		}
-		if err != nil {
-			failed = fmt.Errorf("%s:%d: %w", path, it.Line, err)
-		}
-		rows = append(rows, row)
-		return failed == nil
+		return nil
 	})
-	return rows, cmp.Or(failed, err)
+	return rows, err
 }

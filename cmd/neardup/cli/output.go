@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -204,4 +205,32 @@ func Escape(id string) string {
 // isControl reports whether r controls or reorders the display.
 func isControl(r rune) bool {
 	return unicode.IsControl(r) || r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069
+}
+
+// Unescape returns the id that Escape wrote so.
+func Unescape(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for text != "" {
+		before, after, found := strings.Cut(text, `\`)
+		b.WriteString(before)
+		if text = after; !found || text == "" {
+			break
+		}
+		c := text[0]
+		text = text[1:]
+		digits := map[byte]int{'x': 2, 'u': 4}[c]
+		if n, err := strconv.ParseUint(text[:min(digits, len(text))], 16, 32); digits > 0 && digits <= len(text) && err == nil {
+			b.WriteRune(rune(n))
+			text = text[digits:]
+			continue
+		}
+		if i := strings.IndexByte("tnr", c); i >= 0 {
+			c = "\t\n\r"[i]
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
 }

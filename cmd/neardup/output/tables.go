@@ -1,9 +1,12 @@
 package output
 
 import (
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
@@ -93,8 +96,8 @@ func harmless(cell string) string {
 	return "'" + cell
 }
 
-// Unharmed returns a cell as it was before harmless.
-func Unharmed(cell string) string {
+// unharmed returns a cell as it was before harmless.
+func unharmed(cell string) string {
 	if rest, ok := strings.CutPrefix(cell, "'"); ok && rest != harmless(rest) {
 		return rest
 	}
@@ -110,4 +113,62 @@ func Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// ReadTable calls use with each row of a table that a Table wrote: its line, and its values by the names of the columns. A table without a header
+// has the columns names, or the first ones of them. The first one must be there. The error has the place.
+func ReadTable(path string, names []string, use func(line int32, row map[string]string) error) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return cli.InFile(path, err)
+	}
+	s := input.Source{Path: path, Format: input.FormatOf(path, ""), Info: info}
+	if s.Format != "csv" && s.Format != "jsonl" {
+		s.Format = "lines"
+	}
+	r, finish, err := s.Open(nil, io.Discard)
+	if err != nil {
+		return err
+	}
+	defer finish()
+	cols := input.Columns{ID: names[0], IDGiven: true, IsRecord: true, All: true}
+	var wrong error
+	err = s.Read(0, r, cols, 1<<26, func(it input.Item) bool {
+		row, err := values(&it, &s, cols, names)
+		if err == nil {
+			err = use(it.Line, row)
+		}
+		if err != nil {
+			wrong = fmt.Errorf("%s:%d: %w", path, it.Line, err)
+		}
+		return err == nil
+	})
+	return cmp.Or(wrong, err)
+}
+
+// values returns the values of a row.
+func values(it *input.Item, s *input.Source, cols input.Columns, names []string) (map[string]string, error) {
+	if it.Err != nil {
+		return nil, it.Err
+	}
+	if s.Format == "lines" {
+		row := map[string]string{}
+		for i, cell := range strings.Split(string(it.Raw), "\t") {
+			if i < len(names) {
+				row[names[i]] = cli.Unescape(cell)
+			}
+		}
+		return row, nil
+	}
+	d, row, err := it.Record(s, cols)
+	if err != nil {
+		return nil, err
+	}
+	row[names[0]] = d.ID
+	if s.Format == "csv" {
+		for name, cell := range row {
+			row[name] = unharmed(cell)
+		}
+	}
+	return row, nil
 }

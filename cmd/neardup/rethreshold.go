@@ -1,0 +1,170 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/output"
+)
+
+// This file has the command rethreshold: the outputs of dedup again, from pairs that a call has found, with another border, other kinds, other
+// groups, or labels. Nothing is compared. The inputs are only read, for their ids and for what is written of them.
+
+type rethresholdCommand struct {
+	Pairs string `arg:"" help:"What --pairs wrote. To be able to lower the border later, write the pairs with --probability 0.05 --kinds all."`
+	inputFlags
+	textFlags
+	Labels      []string `group:"method" placeholder:"FILE" help:"Labels, as the page of review saves them: pairs that are the same count, whatever their probability, and pairs that are different do not."`
+	Similarity  float64  `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. It decides instead of the probability."`
+	Kinds       string   `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, as for dedup."`
+	Group       string   `group:"method" default:"centres" placeholder:"NAME" help:"What a group is, as for dedup: centres, complete or chains."`
+	Keep        string   `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
+	Probability float64  `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates."`
+	Out         string   `group:"output" placeholder:"FILE" help:"The cleaned collection, as for dedup."`
+	Annotate    string   `group:"output" placeholder:"FILE" help:"The whole collection, with what was decided of each document."`
+	Clusters    string   `group:"output" placeholder:"FILE" help:"The groups."`
+	Audit       string   `group:"output" placeholder:"FILE" help:"Each document that is removed, for neardup verify."`
+	JSON        bool     `group:"output" name:"json" help:"Print the summary as JSON."`
+	Quiet       bool     `group:"output" short:"q" help:"Print errors only."`
+	ExitCode    bool     `group:"output" help:"End with status 3 if there are duplicates."`
+	Workers     int      `group:"running" default:"${workers}" placeholder:"N" help:"Number of texts to work on at the same time."`
+}
+
+// Run decides again.
+func (c *rethresholdCommand) Run(of *call) error {
+	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, methodFlags: usualMethod, runFlags: runFlags{Workers: c.Workers},
+		groupFlags:  groupFlags{Similarity: c.Similarity, Kinds: c.Kinds, Group: c.Group, Keep: c.Keep, Probability: c.Probability},
+		outputFlags: outputFlags{Out: c.Out, Annotate: c.Annotate, Clusters: c.Clusters, Audit: c.Audit, JSON: c.JSON, Quiet: c.Quiet, ExitCode: c.ExitCode}}
+	var kinds neardup.Kind
+	if err := kinds.UnmarshalText([]byte(c.Kinds)); c.Kinds != "" && err == nil && kinds&neardup.Identical == 0 {
+		return usageError{errors.New("--kinds: equal texts are always in one group here; name identical, or use dedup")}
+	}
+	return of.run(f, func(o *options) {
+		o.given = &givenPairs{path: c.Pairs, labels: c.Labels}
+		if o.method.kinds == 0 {
+			o.method.kinds = neardup.AllKinds &^ neardup.SameForm
+		}
+		o.method.name = "given"
+	})
+}
+
+// givenPairs are pairs of an earlier call.
+type givenPairs struct {
+	path   string
+	labels []string
+}
+
+// A givenPair is one of them, or a label.
+type givenPair struct {
+	pair
+	counts bool
+}
+
+// pairColumns are those of a table of pairs without a header.
+var pairColumns = []string{"a", "b", "similarity", "kind", "probability"}
+
+// groupGiven groups the documents by the pairs of an earlier call, and by labels.
+func (c *collection) groupGiven(o *options) error {
+	at := make(map[string]int, c.docs.Len())
+	for i := range c.docs.Len() {
+		at[c.doc(i).id] = i
+	}
+	numbers := func(a, b string) (n [2]int, err error) {
+		for k, id := range []string{a, b} {
+			var ok bool
+			if n[k], ok = at[id]; !ok {
+				return n, fmt.Errorf("no document of the inputs has the id %q", id)
+			}
+		}
+		slices.Sort(n[:])
+		return n, nil
+	}
+	all, isSame := map[[2]int]givenPair{}, map[[2]int]bool{}
+	for _, path := range o.given.labels {
+		labels, err := readLabels(path)
+		if err != nil {
+			return err
+		}
+		for _, l := range labels {
+			n, err := numbers(l.a, l.b)
+			if before, twice := isSame[n]; err == nil && twice && before != l.same {
+				err = errors.New("another file says the opposite of this pair")
+			}
+			if err == nil && !l.same && c.doc(n[0]).content == c.doc(n[1]).content {
+				err = errors.New("the two have the same text, so they are in one group")
+			}
+			if err != nil {
+				return fmt.Errorf("%s:%d: %w", path, l.line, err)
+			}
+			if isSame[n] = l.same; l.same {
+				all[n] = givenPair{pair{uint32(n[0]), uint32(n[1]), 1, 1, neardup.Revised}, true}
+			}
+		}
+	}
+	err := output.ReadTable(o.given.path, pairColumns, func(_ int32, row map[string]string) error {
+		p, counts, err := o.readPair(row)
+		if err != nil {
+			return err
+		}
+		n, err := numbers(row["a"], row["b"])
+		if same, isLabelled := isSame[n]; isLabelled {
+			counts = same
+		}
+		p.i, p.j = uint32(n[0]), uint32(n[1])
+		all[n] = givenPair{p, counts}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	of := c.contents()
+	near := make([]nearPair, 0, len(all))
+	for n, p := range all {
+		if a, b := int(c.doc(n[0]).content.number)-1, int(c.doc(n[1]).content.number)-1; p.counts && a != b { // a mark for each text
+			near = append(near, nearPair{a, b, p.value})
+		}
+	}
+	slices.SortFunc(near, func(p, q nearPair) int {
+		return cmp.Or(cmp.Compare(p.i, q.i), cmp.Compare(p.j, q.j), cmp.Compare(q.value, p.value))
+	})
+	c.groupMarks(of, slices.Values(near))
+	for i, root := range c.cluster {
+		if found, ok := all[[2]int{min(i, int(root)), max(i, int(root))}]; ok {
+			c.like[i] = pair{uint32(i), uint32(root), found.value, found.probability, found.kind}
+		}
+	}
+	return nil
+}
+
+// readPair reads a row of a table of pairs, and says whether it counts.
+func (o *options) readPair(row map[string]string) (p pair, counts bool, err error) {
+	number := func(name string) (x float64, ok bool) {
+		text, ok := row[name]
+		if ok && err == nil {
+			x, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
+		}
+		return x, ok
+	}
+	similarity, hasSimilarity := number("similarity")
+	probability, hasProbability := number("probability")
+	if err == nil && hasProbability {
+		err = p.kind.UnmarshalText([]byte(row["kind"]))
+	}
+	if err == nil && !hasSimilarity {
+		err = errors.New("there is no similarity; for distances and scores, dedup decides as fast")
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("not a pair to decide by: %w", err)
+	}
+	p.probability = probability
+	p.value = similarity
+	if hasProbability && o.method.least == 0 && probability < o.method.probability {
+		return p, false, nil
+	}
+	return p, similarity >= o.method.least && (p.kind == 0 || p.kind&o.method.kinds != 0), nil
+}
