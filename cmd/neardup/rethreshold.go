@@ -68,63 +68,84 @@ type givenPair struct {
 // pairColumns are those of a table of pairs without a header.
 var pairColumns = []string{"a", "b", "similarity", "kind", "probability"}
 
-// groupGiven groups the documents by the pairs of an earlier call, and by labels.
-func (c *collection) groupGiven(o *options) error {
-	at := make(map[string]int, c.docs.Len())
-	for i := range c.docs.Len() {
-		at[c.doc(i).id] = i
-	}
-	numbers := func(a, b string) (n [2]int, err error) {
-		for k, id := range []string{a, b} {
-			var ok bool
-			if n[k], ok = at[id]; !ok {
-				return n, fmt.Errorf("no document of the inputs has the id %q", id)
-			}
+// A decider has the pairs that are given, and the labels, by the numbers of the documents, the smaller one first.
+type decider struct {
+	c      *collection
+	at     map[string]int // the documents by their ids
+	all    map[[2]int]givenPair
+	isSame map[[2]int]bool // the labels
+}
+
+// pair returns the numbers of two documents.
+func (d *decider) pair(a, b string) (n [2]int, err error) {
+	for k, id := range []string{a, b} {
+		var ok bool
+		if n[k], ok = d.at[id]; !ok {
+			return n, fmt.Errorf("no document of the inputs has the id %q", id)
 		}
-		slices.Sort(n[:])
-		return n, nil
 	}
-	all, isSame := map[[2]int]givenPair{}, map[[2]int]bool{}
+	slices.Sort(n[:])
+	return n, nil
+}
+
+// label takes a label.
+func (d *decider) label(l readLabel) error {
+	n, err := d.pair(l.a, l.b)
+	if err != nil {
+		return err
+	}
+	if before, twice := d.isSame[n]; twice && before != l.same {
+		return errors.New("another file says the opposite of this pair")
+	}
+	if !l.same && d.c.doc(n[0]).content == d.c.doc(n[1]).content {
+		return errors.New("the two have the same text, so they are in one group")
+	}
+	if d.isSame[n] = l.same; l.same {
+		d.all[n] = givenPair{pair{uint32(n[0]), uint32(n[1]), 1, 1, neardup.Revised}, true}
+	}
+	return nil
+}
+
+// read reads the labels and the pairs.
+func (d *decider) read(o *options) error {
 	for _, path := range o.given.labels {
 		labels, err := readLabels(path)
 		if err != nil {
 			return err
 		}
 		for _, l := range labels {
-			n, err := numbers(l.a, l.b)
-			if before, twice := isSame[n]; err == nil && twice && before != l.same {
-				err = errors.New("another file says the opposite of this pair")
-			}
-			if err == nil && !l.same && c.doc(n[0]).content == c.doc(n[1]).content {
-				err = errors.New("the two have the same text, so they are in one group")
-			}
-			if err != nil {
+			if err := d.label(l); err != nil {
 				return fmt.Errorf("%s:%d: %w", path, l.line, err)
-			}
-			if isSame[n] = l.same; l.same {
-				all[n] = givenPair{pair{uint32(n[0]), uint32(n[1]), 1, 1, neardup.Revised}, true}
 			}
 		}
 	}
-	err := output.ReadTable(o.given.path, pairColumns, func(_ int32, row map[string]string) error {
+	return output.ReadTable(o.given.path, pairColumns, func(_ int32, row map[string]string) error {
 		p, counts, err := o.readPair(row)
 		if err != nil {
 			return err
 		}
-		n, err := numbers(row["a"], row["b"])
-		if same, isLabelled := isSame[n]; isLabelled {
+		n, err := d.pair(row["a"], row["b"])
+		if same, isLabelled := d.isSame[n]; isLabelled {
 			counts = same
 		}
 		p.i, p.j = uint32(n[0]), uint32(n[1])
-		all[n] = givenPair{p, counts}
+		d.all[n] = givenPair{p, counts}
 		return err
 	})
-	if err != nil {
+}
+
+// groupGiven groups the documents by the pairs of an earlier call, and by labels.
+func (c *collection) groupGiven(o *options) error {
+	d := &decider{c: c, at: make(map[string]int, c.docs.Len()), all: map[[2]int]givenPair{}, isSame: map[[2]int]bool{}}
+	for i := range c.docs.Len() {
+		d.at[c.doc(i).id] = i
+	}
+	if err := d.read(o); err != nil {
 		return err
 	}
 	of := c.contents()
-	near := make([]nearPair, 0, len(all))
-	for n, p := range all {
+	near := make([]nearPair, 0, len(d.all))
+	for n, p := range d.all {
 		if a, b := int(c.doc(n[0]).content.number)-1, int(c.doc(n[1]).content.number)-1; p.counts && a != b { // a mark for each text
 			near = append(near, nearPair{a, b, p.value})
 		}
@@ -134,7 +155,7 @@ func (c *collection) groupGiven(o *options) error {
 	})
 	c.groupMarks(of, slices.Values(near))
 	for i, root := range c.cluster {
-		if found, ok := all[[2]int{min(i, int(root)), max(i, int(root))}]; ok {
+		if found, ok := d.all[[2]int{min(i, int(root)), max(i, int(root))}]; ok {
 			c.like[i] = pair{uint32(i), uint32(root), found.value, found.probability, found.kind}
 		}
 	}
