@@ -44,6 +44,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -485,8 +486,8 @@ type Document[ID comparable] struct {
 	Length int // in characters of the text before normalizing, or of all values of a record
 }
 
-// Get returns the number and length of the document with an id, and whether there is one. Its text cannot
-// be read again. The error is that of the files.
+// Get returns the number and length of the document with an id, and whether there is one. See Text for what is kept of its text.
+// The error is that of the files.
 func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -506,6 +507,22 @@ func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
 		doc = describe(&d.docs, &d.names, slot)
 	}
 	return doc, ok, nil
+}
+
+// Text returns the text of the document with an id as it is compared, and whether there is one: after the Normalizer, and of
+// documents with equal words and features that of the one that came first. It is "" for records, for texts with features of the caller's (a Tokenizer
+// or a Weight), and for texts without features. The error is that of the files.
+func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
+	if err := d.rlock(); err != nil {
+		return "", false, err
+	}
+	defer d.mu.RUnlock()
+	slot, ok := d.slotOf(id)
+	if ok {
+		c := d.contents.At(d.docs.At(slot).content)
+		c.Body(func(body string) { text = strings.Clone(body) })
+	}
+	return text, ok, d.contents.File().Err()
 }
 
 // describe describes the document in a slot.

@@ -124,7 +124,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 
 // keepNeeded copies the inputs that are read more than once and cannot be. learns says that all are, before they are loaded.
 func (c *collection) keepNeeded(to results, learns bool, stdin io.Reader) error {
-	all := learns || to.audit != nil
+	all := learns || to.audit != nil || to.report != nil
 	if !all && to.out == nil && to.annotated == nil && to.report == nil {
 		return nil
 	}

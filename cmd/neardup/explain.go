@@ -257,6 +257,9 @@ func (c *calibrateCommand) Run(of *call) error {
 	numbers := l.numbers()
 	var labels []dedup.Label[int]
 	for _, r := range read {
+		if r.keep != "" {
+			continue
+		}
 		a, okA := numbers[r.a]
 		b, okB := numbers[r.b]
 		if !okA || !okB {

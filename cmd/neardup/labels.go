@@ -16,17 +16,19 @@ import (
 
 // This file reads labels: pairs of which somebody has said whether they are duplicates.
 
-// A readLabel is a line of a file of labels.
+// A readLabel is a line of a file of labels: two documents that are the same, or not; or with keep, the document that somebody
+// wants to keep of its group.
 type readLabel struct {
 	a, b string
 	same bool
+	keep string
 	line int
 }
 
 // errLabel is the error of a line that is no label.
 var errLabel = errors.New(`not a label: two ids and "same" or "different"`)
 
-// readLabels reads a file of labels. A pair that has several labels has the last one.
+// readLabels reads a file of labels, and of documents to keep. A pair that has several labels has the last one.
 func readLabels(path string) ([]readLabel, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -60,6 +62,10 @@ func readLabels(path string) ([]readLabel, error) {
 			return nil, fmt.Errorf("%s:%d: %w", path, lines.Line, err)
 		}
 		label.line = int(lines.Line)
+		if label.keep != "" {
+			labels = append(labels, label)
+			continue
+		}
 		key := [2]string{min(label.a, label.b), max(label.a, label.b)}
 		if i, ok := at[key]; ok {
 			labels[i] = label
@@ -104,8 +110,8 @@ func parseLabel(line string) (l readLabel, err error) {
 // parseObject reads a line with an object of JSON.
 func parseObject(line string) (l readLabel, err error) {
 	var object struct {
-		A, B, Same any
-		Unsure     bool
+		A, B, Same, Keep any
+		Unsure           bool
 	}
 	d := json.NewDecoder(strings.NewReader(line))
 	d.UseNumber() // numbers keep their spelling, as ids do
@@ -123,6 +129,9 @@ func parseObject(line string) (l readLabel, err error) {
 			return x.String()
 		}
 		return ""
+	}
+	if l.keep = id(object.Keep); l.keep != "" {
+		return l, nil
 	}
 	same, ok := object.Same.(bool)
 	if l = (readLabel{a: id(object.A), b: id(object.B), same: same}); !ok || l.a == "" || l.b == "" {

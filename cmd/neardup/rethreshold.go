@@ -19,7 +19,7 @@ type rethresholdCommand struct {
 	Pairs string `arg:"" help:"What --pairs wrote. To be able to lower the border later, write the pairs with --probability 0.05 --kinds all."`
 	inputFlags
 	textFlags
-	Labels      []string `group:"method" placeholder:"FILE" help:"Labels, as the page of review saves them: pairs that are the same count, whatever their probability, and pairs that are different do not."`
+	Labels      []string `group:"method" placeholder:"FILE" help:"Labels, as the page of review saves them: pairs that are the same count, whatever their probability, pairs that are different do not, and documents that somebody chose are kept."`
 	Similarity  float64  `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. It decides instead of the probability."`
 	Kinds       string   `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, as for dedup."`
 	Group       string   `group:"method" default:"centres" placeholder:"NAME" help:"What a group is, as for dedup: centres, complete or chains."`
@@ -74,6 +74,7 @@ type decider struct {
 	at     map[string]int // the documents by their ids
 	all    map[[2]int]givenPair
 	isSame map[[2]int]bool // the labels
+	keep   []int           // documents that somebody wants to keep
 }
 
 // pair returns the numbers of two documents.
@@ -90,6 +91,13 @@ func (d *decider) pair(a, b string) (n [2]int, err error) {
 
 // label takes a label.
 func (d *decider) label(l readLabel) error {
+	if l.keep != "" {
+		n, ok := d.at[l.keep]
+		if d.keep = append(d.keep, n); !ok {
+			return fmt.Errorf("no document of the inputs has the id %q", l.keep)
+		}
+		return nil
+	}
 	n, err := d.pair(l.a, l.b)
 	if err != nil {
 		return err
@@ -154,12 +162,29 @@ func (c *collection) groupGiven(o *options) error {
 		return cmp.Or(cmp.Compare(p.i, q.i), cmp.Compare(p.j, q.j), cmp.Compare(q.value, p.value))
 	})
 	c.groupMarks(of, slices.Values(near))
+	c.keepChosen(d.keep)
 	for i, root := range c.cluster {
 		if found, ok := d.all[[2]int{min(i, int(root)), max(i, int(root))}]; ok {
 			c.like[i] = pair{uint32(i), uint32(root), found.value, found.probability, found.kind}
 		}
 	}
 	return nil
+}
+
+// keepChosen lets groups keep the documents that somebody has chosen, the first one of each group.
+func (c *collection) keepChosen(chosen []int) {
+	instead := map[int32]int32{}
+	for _, i := range chosen {
+		if root := c.cluster[i]; instead[root] == 0 {
+			instead[root] = int32(i) + 1
+		}
+	}
+	for i, root := range c.cluster {
+		if to := instead[root] - 1; to >= 0 {
+			c.cluster[i] = to
+			delete(c.like, i)
+		}
+	}
 }
 
 // readPair reads a row of a table of pairs, and says whether it counts.

@@ -50,7 +50,11 @@ func TestRethreshold(t *testing.T) {
 		}
 	}
 	// Labels: two of the first page are different, and two pages are the same.
-	os.WriteFile(filepath.Join(dir, "labels.jsonl"), []byte(`{"a":"0-0","b":"0-1","same":false}`+"\n"+`{"a":"5-0","b":"0-0","same":true}`+"\n"), 0o666)
+	os.WriteFile(filepath.Join(dir, "labels.jsonl"), []byte(`{"a":"0-0","b":"0-1","same":false}`+"\n"+`{"a":"5-0","b":"0-0","same":true}`+"\n"+`{"keep":"1-2","instead":"1-0"}`+"\n"), 0o666)
+	ok("rethreshold -q --clusters l.tsv --labels labels.jsonl --group chains pairs.jsonl v.jsonl")
+	if got := read(t, "l.tsv"); !strings.Contains(got, "1-0\t1-2\n1-1\t1-2\n1-2\t1-2\n1-3\t1-2\n") {
+		t.Errorf("with a choice: %s", got)
+	}
 	ok("rethreshold -q --clusters l.tsv --labels labels.jsonl --probability 0.99999 pairs.jsonl v.jsonl")
 	if got := read(t, "l.tsv"); !strings.Contains(got, "0-1\t0-1\n") || !strings.Contains(got, "5-0\t0-0\n") {
 		t.Errorf("with labels: %s", got)

@@ -18,6 +18,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/review"
 	"github.com/neardup/neardup/dedup"
 )
@@ -58,7 +59,10 @@ func (c *reviewCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	n, err := l.writeReport(w)
+	n := 0
+	if err = l.group(l.o, false); err == nil {
+		n, err = l.writeReport(w, l.o, of.stdin)
+	}
 	if err == nil {
 		err = of.outs.Commit()
 	}
@@ -68,22 +72,32 @@ func (c *reviewCommand) Run(of *call) error {
 	return err
 }
 
-// writeReport writes the page, and returns how many pairs it has.
-func (c *loaded) writeReport(w io.Writer) (int, error) {
-	ctx := context.Background()
-	t, err := c.d.Threshold(ctx)
-	if err != nil {
-		return 0, err
+// writeReport writes the page of a collection that was grouped, and returns how many pairs it has.
+func (c *collection) writeReport(w io.Writer, o *options, stdin io.Reader) (int, error) {
+	if st := c.exact.state; st != nil {
+		at := make(map[string]int, c.docs.Len())
+		for i := range c.docs.Len() {
+			at[c.doc(i).id] = i
+		}
+		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.doc(i).id })
 	}
-	groups, err := c.d.Groups(ctx, dedup.Grouping[int]{Linkage: linkages[c.method.group]})
+	same := func(i int) int { return i }
+	return reportOf(c, c.exact.d, w, o, stdin, same, same)
+}
+
+// reportOf is writeReport with a Deduplicator. at returns the number of a document, and id the reverse.
+func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writer, o *options, stdin io.Reader, at func(ID) int, id func(int) ID) (int, error) {
+	ctx := context.Background()
+	t, err := d.Threshold(ctx)
 	if err != nil {
 		return 0, err
 	}
 	border := c.method.probability
 	r := &review.Report{
-		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: c.docs.Len(), Threshold: border,
+		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: c.docs.Len() - c.old, Threshold: border,
 		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
 	}
+	r.Prior = "what is known of any two texts that are compared"
 	for _, n := range t.Curve {
 		r.Curve = append(r.Curve, float64(n))
 	}
@@ -91,7 +105,7 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	for _, k := range kinds {
 		r.Kinds = append(r.Kinds, k.String())
 	}
-	pairs, err := c.pairsFrom(ctx, r.Least)
+	pairs, err := pairsFrom(ctx, c, d, r.Least, at)
 	if err != nil {
 		return 0, err
 	}
@@ -101,33 +115,35 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 		r.Left = len(pairs) - mostPairs
 		pairs = pairs[:mostPairs]
 	}
-	at := map[int]int{} // the documents of the page, by their numbers
+	place := map[int]int{} // the documents of the page, by their numbers
 	for _, p := range pairs {
-		at[p.A], at[p.B] = 0, 0
+		place[p.A], place[p.B] = 0, 0
 	}
-	numbers := slices.Sorted(maps.Keys(at))
+	numbers, sizes := slices.Sorted(maps.Keys(place)), c.sizes()
+	groups := map[int]int{} // by the document that they keep
 	for i, n := range numbers {
-		at[n] = i
-		r.Docs = append(r.Docs, review.Doc{ID: c.doc(n).id, At: c.at(c.doc(n).Place)})
-	}
-	for n, g := range groups {
-		for _, m := range g.Members {
-			if i, ok := at[m]; ok {
-				r.Docs[i].Group, r.Docs[i].Size, r.Docs[i].Kept = n+1, len(g.Members), m == g.Keep
-			}
+		place[n] = i
+		doc, root := c.doc(n), int(c.cluster[n])
+		shown := review.Doc{ID: doc.id, At: c.at(doc.Place), Size: int(sizes[c.groupOf(n)]), Kept: n == root}
+		if doc.Place == input.NoPlace {
+			shown.At = "of an earlier call"
 		}
+		if shown.Size > 1 {
+			if groups[root] == 0 {
+				groups[root] = len(groups) + 1
+			}
+			shown.Group = groups[root]
+		}
+		r.Docs = append(r.Docs, shown)
 	}
 	for _, p := range pairs {
-		r.Pairs = append(r.Pairs, review.Pair{A: at[p.A], B: at[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
+		r.Pairs = append(r.Pairs, review.Pair{A: place[p.A], B: place[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
 	}
-	err = c.textsOf(func(i int) bool { _, ok := at[i]; return ok }, func(i int, text string) bool {
-		r.Docs[at[i]].Text = strings.ToValidUTF8(text, "\uFFFD")
-		return true
-	})
-	if err != nil {
+	set := func(i int, text string) { r.Docs[place[i]].Text = strings.ToValidUTF8(text, "\uFFFD") }
+	if err := textsOfPage(c, d, o, stdin, numbers, id, set); err != nil {
 		return 0, err
 	}
-	if err := c.explain(r, numbers); err != nil {
+	if err := explain(c, d, r, o, numbers, id); err != nil {
 		return 0, err
 	}
 	for i := range r.Docs {
@@ -139,15 +155,41 @@ func (c *loaded) writeReport(w io.Writer) (int, error) {
 	return len(r.Pairs), r.Write(w)
 }
 
+// textsOfPage reads the texts of the documents with some numbers, in order: from the sources, or as a Deduplicator in files has them.
+func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *options, stdin io.Reader, numbers []int, id func(int) ID, set func(i int, text string)) error {
+	first, next := 0, 0 // the first source, and its first document
+	if c.exact.state != nil {
+		first, next = c.oldSources, c.old
+	}
+	for len(numbers) > 0 && numbers[0] < next {
+		text, _, err := d.Text(id(numbers[0]))
+		if err != nil {
+			return err
+		}
+		set(numbers[0], text)
+		numbers = numbers[1:]
+	}
+	var x input.Decoder
+	return c.againFrom(first, next, o, stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
+		if len(numbers) == 0 || i != numbers[0] {
+			return nil
+		}
+		numbers = numbers[1:]
+		text, err := it.WholeText(s, c.cols, &x)
+		set(i, strings.Clone(text))
+		return err
+	}, func(*input.Source) error { return nil })
+}
+
 // explain sets the reasons of the most doubtful pairs. numbers has the numbers of the documents of the page.
-func (c *loaded) explain(r *review.Report, numbers []int) error {
+func explain[ID comparable](c *collection, d *dedup.Deduplicator[ID], r *review.Report, o *options, numbers []int, id func(int) ID) error {
 	c.progress.begin("explaining", int64(min(len(r.Pairs), mostExplained)), "")
 	defer c.progress.end()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var wrong error
 	next, done := 0, 0
-	for range min(c.o.workers, runtime.GOMAXPROCS(0)) {
+	for range min(o.workers, runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for {
 				mu.Lock()
@@ -159,12 +201,13 @@ func (c *loaded) explain(r *review.Report, numbers []int) error {
 					return
 				}
 				p := &r.Pairs[i]
-				e, err := c.d.Explain(numbers[p.A], numbers[p.B])
+				e, err := d.Explain(id(numbers[p.A]), id(numbers[p.B]))
 				mu.Lock()
 				wrong = cmp.Or(wrong, err)
 				done++
 				mu.Unlock()
 				slices.SortStableFunc(e.Quantities, func(x, y dedup.Quantity) int { return cmp.Compare(math.Abs(y.Adds), math.Abs(x.Adds)) })
+				p.Why = append(p.Why, review.Reason{Text: r.Prior, Adds: e.Constant})
 				for _, q := range e.Quantities {
 					if q.Adds != 0 {
 						p.Why = append(p.Why, review.Reason{Text: q.Name, Adds: q.Adds})
@@ -177,36 +220,36 @@ func (c *loaded) explain(r *review.Report, numbers []int) error {
 	return wrong
 }
 
-// pairsFrom returns the pairs of documents from a probability on, of all kinds that count.
-func (c *loaded) pairsFrom(ctx context.Context, least float64) (pairs []neardup.Pair[int], err error) {
+// pairsFrom returns the pairs with a new document from a probability on, of all kinds that count, by the numbers of the documents.
+func pairsFrom[ID comparable](ctx context.Context, c *collection, from *dedup.Deduplicator[ID], least float64, at func(ID) int) (pairs []neardup.Pair[int], err error) {
 	s := c.exact.options
 	s.Similarity, s.Probability = 0, least
-	d, err := dedup.New[int](s)
+	d, err := dedup.New[ID](s)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Merge(c.d); err != nil {
+	if err := d.Merge(from); err != nil {
 		return nil, err
 	}
-	for p, err := range d.Pairs(ctx) {
+	for p, err := range d.PairsSince(ctx, c.old) {
 		if err != nil {
 			return nil, err
 		}
-		pairs = append(pairs, p)
+		pairs = append(pairs, neardup.Pair[int]{A: at(p.A), B: at(p.B), Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
 	}
 	return pairs, nil
 }
 
 // title names the inputs.
-func (c *loaded) title() string {
-	if len(c.sources) == 1 {
-		return filepath.Base(c.sources[0].Path)
+func (c *collection) title() string {
+	if sources := c.sources[c.oldSources:]; len(sources) == 1 {
+		return filepath.Base(sources[0].Path)
 	}
-	return fmt.Sprintf("%d files", len(c.sources))
+	return fmt.Sprintf("%d files", len(c.sources)-c.oldSources)
 }
 
 // key tells collections apart.
-func (c *loaded) key() string {
+func (c *collection) key() string {
 	h := xxh3.New()
 	for i := range c.docs.Len() {
 		fmt.Fprintf(h, "%d:%s", len(c.doc(i).id), c.doc(i).id)
@@ -224,7 +267,7 @@ func kindNames() (kinds []neardup.Kind) {
 
 // report writes the page of a call of dedup.
 func (c *collection) report(w io.Writer, o *options, stdin io.Reader) error {
-	_, err := (&loaded{c, o, c.exact.d, stdin}).writeReport(w)
+	_, err := c.writeReport(w, o, stdin)
 	return err
 }
 
@@ -235,8 +278,6 @@ func (o *options) canReport() string {
 		return ""
 	case !o.method.isExact():
 		return "--report can only be used with --method auto and cosine"
-	case o.against != "" || o.state != "":
-		return "--report cannot be used with --against or --state"
 	case o.cols.IsRecord:
 		return "--report shows documents, not records"
 	case !strings.HasSuffix(strings.ToLower(o.report), ".html") && o.report != "-" && o.report != os.DevNull:

@@ -25,8 +25,17 @@
   const names = { true: "same", false: "different", unsure: "unsure" };
   const disagree = new Set(); // pairs whose labels in two files disagree
   const undone = []; // what labels were before, the last one at the end
-  const keep = () => { try { localStorage.setItem(storage, JSON.stringify(labels)); } catch { /* the same */ } };
+  const keep = () => {
+    try {
+      localStorage.setItem(storage, JSON.stringify(labels));
+      localStorage.setItem(storage + "-keep", JSON.stringify(choices));
+    } catch { /* the same */ }
+  };
   const labelOf = (i) => labels[pairKey(i)];
+
+  // Choices are the documents that somebody wants to keep, by the ids of those that their groups keep.
+  let choices = {};
+  try { choices = JSON.parse(localStorage.getItem(storage + "-keep") || "{}"); } catch { /* the same */ }
 
   // textOf returns a promise of the text of a document. Blocks of texts are unpacked when they are needed.
   const unpacked = new Map();
@@ -65,7 +74,30 @@
     return !found || found.has(data.a[i]) || found.has(data.b[i]);
   };
 
+  // learn moves the decision by the labels: it finds what is to be added to the log odds of every pair so that the labels are most likely (logistic
+  // regression with nothing but a constant, which is 0 give or take 2 before anybody has labelled). info is how much the labels tell about it: its
+  // standard error is the root of 1/info.
+  const logit = (p) => { const q = Math.min(Math.max(p, 0.0005), 0.9995); return Math.log(q / (1 - q)); };
+  const odds = (x) => 1 / (1 + Math.exp(-x));
+  let learned = { shift: 0, info: 0.25, labels: 0 };
+  const learn = () => {
+    const seen = [];
+    for (let i = 0; i < n; i++) { const label = labelOf(i); if (label === true || label === false) seen.push([logit(data.p[i]), label ? 1 : 0]); }
+    let shift = 0, info = 0.25;
+    for (let round = 0; round < 30; round++) {
+      let slope = -shift / 4;
+      info = 0.25;
+      for (const [x, y] of seen) { const q = odds(x + shift); slope += y - q; info += q * (1 - q); }
+      shift += Math.max(Math.min(slope / info, 2), -2);
+    }
+    learned = { shift, info, labels: seen.length };
+  };
+  // A pair teaches most if the labels leave it most uncertain; one about documents that have a label already teaches less.
+  let labelled = new Set(); // the documents of pairs with a label
+  const teaches = (i) => (labelOf(i) !== undefined ? 100 : 0) + Math.abs(logit(data.p[i]) + learned.shift) + (labelled.has(data.a[i]) || labelled.has(data.b[i]) ? 1 : 0);
+
   const orders = {
+    teach: (i, j) => teaches(i) - teaches(j),
     doubt: (i, j) => Math.abs(data.p[i] - threshold) - Math.abs(data.p[j] - threshold),
     size: (i, j) => sizeOf(j) - sizeOf(i) || groupOf(i) - groupOf(j) || data.p[i] - data.p[j],
     high: (i, j) => data.p[j] - data.p[i] || data.s[j] - data.s[i],
@@ -74,6 +106,9 @@
 
   const refresh = () => {
     shown = [];
+    learn();
+    labelled = new Set();
+    for (let i = 0; i < n; i++) if (labelOf(i) !== undefined) labelled.add(data.a[i]).add(data.b[i]);
     for (let i = 0; i < n; i++) if (passes(i)) shown.push(i);
     const order = orders[$("order").value];
     shown.sort((i, j) => order(i, j) || i - j);
@@ -228,6 +263,11 @@
   const fill = (a, b) => {
     const left = $("text-a"), right = $("text-b");
     const wordsA = tokens(a), wordsB = tokens(b);
+    const isWord = (w) => /[\p{L}\p{N}]/u.test(w);
+    const all = differences(wordsA, wordsB);
+    const count = (list, from, to) => { let k = 0; for (let i = from; i < to; i++) if (isWord(list[i])) k++; return k; };
+    const whole = count(wordsA, 0, wordsA.length) + count(wordsB, 0, wordsB.length);
+    const other = all.reduce((k, [a0, a1, b0, b1]) => k + count(wordsA, a0, a1) + count(wordsB, b0, b1), 0);
     const rows = [];
     let row = null;
     const current = () => row || (rows.push(row = { a: make("div", "part"), b: make("div", "part"), differs: false }), row);
@@ -244,7 +284,7 @@
       }
     };
     let at = 0;
-    for (const [a0, a1, b0, b1] of differences(wordsA, wordsB)) {
+    for (const [a0, a1, b0, b1] of all) {
       same(wordsA.slice(at, a0).join(""));
       const gone = cut(wordsA.slice(a0, a1).join("")), come = cut(wordsB.slice(b0, b1).join(""));
       for (let k = 0; k < Math.max(gone.length, come.length); k++) {
@@ -292,6 +332,8 @@
       }
     }
     layOut();
+    const equal = rows.filter((r) => !r.differs).length;
+    $("shares").textContent = whole ? `${((1 - other / whole) * 100).toFixed(0)} % of the words of both stand in both, in the same order; ${equal} of ${rows.length} lines and sentences are equal, and ${all.length} places differ.` : "";
     change = -1;
   };
 
@@ -308,6 +350,37 @@
     all[places[change]].scrollIntoView({ block: "center" });
   };
 
+  // drawReasons draws what a probability comes from: each bar begins where the one before it ends.
+  const drawReasons = (why, p) => {
+    const body = $("features");
+    body.replaceChildren();
+    let sum = 0, low = 0, high = 0;
+    for (let k = 1; k < why.length; k += 2) {
+      sum += why[k];
+      low = Math.min(low, sum);
+      high = Math.max(high, sum);
+    }
+    const at = (x) => (x - low) / (high - low || 1) * 100;
+    const signed = (x) => (x > 0 ? "+" : "") + x.toFixed(2);
+    const add = (what, from, to, value, className) => {
+      const row = make("tr", className), cell = make("td", "bars"), track = make("div", "track");
+      const zero = make("div", "zero"), bar = make("div", to >= from ? "for" : "against");
+      zero.style.left = at(0) + "%";
+      bar.style.left = at(Math.min(from, to)) + "%";
+      bar.style.width = Math.abs(at(to) - at(from)) + "%";
+      track.append(zero, bar);
+      cell.append(track);
+      row.append(make("td", "", visible(what)), cell, make("td", "", value));
+      body.append(row);
+    };
+    sum = 0;
+    for (let k = 0; k < why.length; k += 2) {
+      add(why[k], sum, sum + why[k + 1], signed(why[k + 1]), "");
+      sum += why[k + 1];
+    }
+    if (why.length) add(`together, which is a probability of ${p.toFixed(4)}`, 0, sum, signed(sum), "sum");
+  };
+
   const select = async (i) => {
     selected = i;
     drawRows();
@@ -322,29 +395,127 @@
     $("onegroup").hidden = !g && !group;
     $("onegroup").textContent = group ? "show all groups" : `show only group ${g}`;
     drawLabel();
-    const body = $("features");
-    body.replaceChildren();
     const why = data.why[i] || [];
-    for (let k = 0; k < why.length; k += 2) {
-      const row = make("tr");
-      for (const cell of [why[k], (why[k + 1] > 0 ? "+" : "") + why[k + 1].toFixed(2)]) row.append(make("td", "", cell));
-      body.append(row);
-    }
-    $("because").textContent = "Why this probability" + (why.length ? ": most of all " + why[0] : "");
+    drawReasons(why, data.p[i]);
+    let most = -1; // the reason that adds most, besides what is known of any pair
+    for (let k = 0; k < why.length; k += 2) if (why[k] !== data.prior && (most < 0 || Math.abs(why[k + 1]) > Math.abs(why[most + 1]))) most = k;
+    $("because").textContent = "Why this probability" + (most >= 0 ? ": most of all " + why[most] : "");
     $("nowhy").textContent = why.length ? "" : "The reasons are in this page for the most doubtful pairs only; neardup explain shows those of any pair.";
     const [a, b] = await Promise.all([textOf(data.a[i]), textOf(data.b[i])]);
-    if (selected === i) fill(a, b);
+    if (selected === i) {
+      fill(a, b);
+      drawGroup();
+    }
+  };
+
+  // The group of a pair: all its members in this page, which of them is kept, and what somebody has decided otherwise.
+  let isGroup = false; // it is shown instead of the pair
+  const membersOf = (g) => {
+    const members = [];
+    data.groups.forEach((group, doc) => { if (group[0] === g) members.push(doc); });
+    return members;
+  };
+  const keeperOf = (members) => members.find((doc) => data.groups[doc][2]);
+  const keptOf = (members) => {
+    const keeper = keeperOf(members), chosen = keeper === undefined ? undefined : choices[data.ids[keeper]];
+    const found = members.find((doc) => data.ids[doc] === chosen);
+    return found === undefined ? keeper : found;
+  };
+  const between = (doc, members) => { // the pairs of a document with other members
+    const others = new Set(members), pairs = [];
+    for (let i = 0; i < n; i++) {
+      if (data.a[i] === doc && others.has(data.b[i]) || data.b[i] === doc && others.has(data.a[i])) pairs.push(i);
+    }
+    return pairs;
+  };
+  const drawGroup = async () => {
+    const g = selected < 0 ? 0 : groupOf(selected);
+    $("view").disabled = !g;
+    if (!g) isGroup = false;
+    $("view").setAttribute("aria-pressed", String(isGroup));
+    $("group").hidden = !isGroup;
+    for (const id of ["sides", "why"]) $(id).hidden = isGroup;
+    if (!isGroup) return;
+    const mine = selected, members = membersOf(g), kept = keptOf(members);
+    const texts = await Promise.all(members.map(textOf));
+    if (mine !== selected || !isGroup) return;
+    const size = data.groups[members[0]][1];
+    $("group-says").textContent = `Group ${g}: ${size} documents` + (size > members.length ? `, ${members.length} of them in this page` : "") +
+      `. What you choose is saved with the labels; neardup rethreshold --labels takes it.`;
+    $("members").replaceChildren(...members.map((doc, k) => {
+      const pairs = between(doc, members);
+      const isSplit = pairs.length > 0 && pairs.every((i) => labelOf(i) === false);
+      const card = make("div", "member" + (doc === kept ? " kept" : "") + (isSplit ? " split" : ""));
+      const withKept = pairs.find((i) => data.a[i] === kept || data.b[i] === kept);
+      const about = [data.places[doc]];
+      if (doc === kept) about.push(kept === keeperOf(members) ? "kept" : "kept, as you chose");
+      else if (withKept !== undefined) about.push(`probability ${percent(data.p[withKept])}, ${data.kinds[data.k[withKept]]}`);
+      if (isSplit) about.push("split off");
+      const beginning = make("div", "beginning");
+      addText(beginning, texts[k].slice(0, 400) + (texts[k].length > 400 ? "…" : ""));
+      const acts = make("div", "acts");
+      const act = (name, what) => {
+        const button = make("button", "", name);
+        button.type = "button";
+        button.addEventListener("click", what);
+        acts.append(button);
+      };
+      if (doc !== kept) {
+        if (!isSplit) act("Keep this one", () => choose(members, doc));
+        if (pairs.length) act(isSplit ? "Put it back" : "Split off", () => split(pairs, isSplit ? undefined : false));
+        if (withKept !== undefined) act("Compare", () => { isGroup = false; select(withKept); });
+      }
+      card.append(make("h3", "", visible(data.ids[doc])), make("div", "about", about.join(" · ")), beginning, acts);
+      return card;
+    }));
+  };
+
+  // change remembers what there was, for undo, and does something.
+  const remember = (keys) => undone.push({ pair: selected, isGroup, labels: keys.map((key) => [key, labels[key]]), choices: { ...choices } });
+
+  // choose keeps another document of a group.
+  const choose = (members, doc) => {
+    remember([]);
+    const keeper = data.ids[keeperOf(members)];
+    if (data.ids[doc] === keeper) delete choices[keeper]; else choices[keeper] = data.ids[doc];
+    changed();
+    drawGroup();
+  };
+
+  // split labels all pairs of a document with the others of its group.
+  const split = (pairs, label) => {
+    remember(pairs.map(pairKey));
+    for (const i of pairs) setKey(pairKey(i), label);
+    changed();
+    drawGroup();
+  };
+
+  // changed keeps labels and choices, and draws what depends on them.
+  const changed = () => {
+    keep();
+    drawLabel();
+    drawChart();
+    drawRows();
   };
 
   const drawLabel = () => {
     const label = selected < 0 ? undefined : labelOf(selected);
     for (const [id, value] of [["same", true], ["different", false], ["unsure", "unsure"]]) $(id).setAttribute("aria-pressed", String(label === value));
-    const all = Object.values(labels);
-    $("save").textContent = `Save labels (${all.length})`;
+    const all = Object.values(labels), chosen = Object.keys(choices).length;
+    $("save").textContent = `Save labels (${all.length + chosen})`;
     $("undo").disabled = !undone.length;
     const count = (value) => all.filter((x) => x === value).length;
     $("progress").textContent = all.length ? `${count(true)} same, ${count(false)} different, ${count("unsure")} unsure` +
-      (disagree.size ? `; ${disagree.size} to be judged again` : "") : "";
+      (disagree.size ? `; ${disagree.size} to be judged again` : "") + saysLearned() : "";
+  };
+
+  // saysLearned says where the labels put the border, and how many more make that certain: until its standard error is one half. A label that
+  // teaches most tells 0.2 or so, and never more than 0.25.
+  const saysLearned = () => {
+    learn();
+    if (!learned.labels) return "";
+    const more = Math.max(Math.ceil((4 - learned.info) / 0.2), 0);
+    return `. By them the border is about ${percent(odds(-learned.shift))}` + (more ? `; ${more} or so more make it certain` : "");
   };
 
   // setKey sets the label of a pair.
@@ -356,25 +527,26 @@
   const setLabel = (label) => {
     if (selected < 0) return;
     const key = pairKey(selected);
-    undone.push([selected, key, labels[key]]);
+    remember([key]);
     setKey(key, label);
     disagree.delete(key);
-    keep();
-    drawLabel();
-    drawChart();
-    if (label !== undefined) step(1); else drawRows();
+    changed();
+    if (label === undefined) return;
+    if ($("order").value === "teach") { // the next one is the one that now teaches most
+      refresh();
+      if (shown.length) select(shown[0]);
+    } else step(1);
   };
 
-  // undo takes back the last label, and shows its pair.
+  // undo takes back what was done last, and shows its pair.
   const undo = () => {
     const last = undone.pop();
     if (!last) return;
-    const [pair, key, before] = last;
-    setKey(key, before);
-    keep();
-    drawChart();
-    select(pair);
-    drawLabel();
+    for (const [key, before] of last.labels) setKey(key, before);
+    choices = last.choices;
+    isGroup = last.isGroup;
+    changed();
+    select(last.pair);
   };
 
   // load adds the labels of files. Where two of them disagree, nobody is right: the pair is to be judged again.
@@ -385,6 +557,11 @@
         if (!line.trim()) continue;
         let x = null;
         try { x = JSON.parse(line); } catch { /* no label */ }
+        if (x && typeof x.keep === "string" && typeof x.instead === "string") {
+          choices[x.instead] = x.keep;
+          loaded++;
+          continue;
+        }
         const label = x && x.unsure === true ? "unsure" : x && x.same;
         if (!x || x.a === undefined || x.b === undefined || !Object.hasOwn(names, label)) { wrong++; continue; }
         const there = JSON.stringify([String(x.a), String(x.b)]), turned = JSON.stringify([String(x.b), String(x.a)]);
@@ -420,6 +597,7 @@
       const [a, b] = JSON.parse(key);
       return JSON.stringify(label === "unsure" ? { a, b, unsure: true } : { a, b, same: label }) + "\n";
     });
+    for (const [instead, keep] of Object.entries(choices)) lines.push(JSON.stringify({ keep, instead }) + "\n");
     const link = make("a");
     link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
     link.download = "labels.jsonl";
@@ -427,28 +605,68 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
-  // drawChart draws the number of pairs by probability, the border, and the labelled pairs.
+  // expected returns the precision and the recall that a border has if the probabilities are right: of pairs with the probability p
+  // that share is duplicates.
+  const steps = data.curve || [];
+  const expected = (border) => {
+    let found = 0, right = 0, all = 0;
+    const add = (p, count) => {
+      all += p * count;
+      if (p >= border) { found += count; right += p * count; }
+    };
+    const isWhole = !data.left; // all pairs from data.least on are in the page
+    for (let i = 0; isWhole && i < n; i++) add(data.p[i], 1);
+    steps.forEach((count, i) => { if (!isWhole || (i + 1) / steps.length <= data.least + 1e-9) add((i + 0.5) / steps.length, count); });
+    return { precision: found ? right / found : 1, recall: all ? right / all : 1 };
+  };
+
+  // drawChart draws the number of pairs by probability, with what is expected of each border, the border, and the labelled pairs.
+  const height = 132, left = 40, right = 34, top = 22, floor = 88, axis = 102;
+  let curves = null; // what is expected of a hundred borders
   const drawChart = () => {
-    const chart = $("chart");
+    const chart = $("chart"), width = Math.max(chart.clientWidth, 240);
+    chart.setAttribute("viewBox", `0 0 ${width} ${height}`);
     chart.replaceChildren();
-    const draw = (name, attributes) => {
+    const draw = (name, attributes, text) => {
       const e = document.createElementNS("http://www.w3.org/2000/svg", name);
       for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
+      if (text !== undefined) e.textContent = text;
       chart.append(e);
     };
-    const x = (p) => p * 600;
+    const x = (p) => left + p * (width - left - right), y = (share) => floor - share * (floor - top);
     let counts = data.curve;
     if (!counts) {
       counts = new Array(20).fill(0);
       for (let i = 0; i < n; i++) counts[Math.min(19, Math.floor(data.p[i] * 20))]++;
     }
-    const most = Math.max(1, ...counts.map(Math.sqrt));
-    counts.forEach((count, i) => draw("rect", { x: i * 30 + 1, width: 28, y: 78 - 76 * Math.sqrt(count) / most, height: 76 * Math.sqrt(count) / most }));
-    draw("line", { class: "was", x1: x(data.threshold), x2: x(data.threshold), y1: 0, y2: 78 });
-    draw("line", { class: "threshold", x1: x(threshold), x2: x(threshold), y1: 0, y2: 78 });
+    const most = Math.max(1, ...counts);
+    counts.forEach((count, i) => {
+      const tall = Math.sqrt(count / most) * (floor - top);
+      draw("rect", { x: x(i / counts.length) + 1, width: Math.max(x(1 / counts.length) - x(0) - 2, 1), y: floor - tall, height: tall });
+    });
+    draw("line", { class: "axis", x1: left, x2: width - right, y1: floor + 0.5, y2: floor + 0.5 });
+    for (const share of [0, 0.5, 1]) { // heights are square roots, so that few pairs can be seen beside many
+      draw("text", { x: left - 5, y: y(share) + 3, "text-anchor": "end" }, Math.round(most * share * share).toLocaleString("en", { notation: "compact" }));
+      draw("text", { x: width - right + 5, y: y(share) + 3 }, String(share));
+    }
+    for (const p of [0, 0.25, 0.5, 0.75, 1]) {
+      draw("line", { class: "axis", x1: x(p), x2: x(p), y1: axis - 2, y2: axis + 2 });
+      draw("text", { x: x(p), y: axis + 13, "text-anchor": "middle" }, String(p));
+    }
+    draw("text", { x: x(0.5), y: height - 4, "text-anchor": "middle" }, "probability");
+    draw("text", { x: 0, y: 9 }, "pairs");
+    if (!curves) {
+      curves = [];
+      for (let k = 0; k <= 100; k++) curves.push([k / 100, expected(k / 100)]);
+    }
+    for (const name of ["precision", "recall"]) draw("polyline", { class: name, points: curves.map(([p, e]) => `${x(p)},${y(e[name])}`).join(" ") });
+    draw("text", { class: "precision", x: width - right - 50, y: 9, "text-anchor": "end" }, "precision");
+    draw("text", { class: "recall", x: width - right, y: 9, "text-anchor": "end" }, "recall");
+    draw("line", { class: "was", x1: x(data.threshold), x2: x(data.threshold), y1: top, y2: floor });
+    draw("line", { class: "threshold", x1: x(threshold), x2: x(threshold), y1: top, y2: floor });
     for (let i = 0; i < n; i++) {
       const label = labelOf(i);
-      if (label !== undefined) draw("line", { class: names[label], x1: x(data.p[i]), x2: x(data.p[i]), y1: 80, y2: 90 });
+      if (label !== undefined) draw("line", { class: names[label], x1: x(data.p[i]), x2: x(data.p[i]), y1: floor + 2, y2: axis - 3 });
     }
   };
 
@@ -461,7 +679,8 @@
     }
     const change = now === was ? "" : now > was ? `; ${(now - was).toLocaleString("en")} would join` : `; ${(was - now).toLocaleString("en")} would part`;
     const below = threshold < data.least ? ` This page has pairs from ${percent(data.least)} on.` : "";
-    $("effect").textContent = `From ${percent(threshold)} on: ${now.toLocaleString("en")} pairs${change}.${below}`;
+    const e = expected(threshold);
+    $("effect").textContent = `From ${percent(threshold)} on: ${now.toLocaleString("en")} pairs${change}; precision ${percent(e.precision)} and recall ${percent(e.recall)} are expected.${below}`;
     drawChart();
   };
 
@@ -516,10 +735,15 @@
     select(selected);
   });
   $("list").addEventListener("scroll", drawRows);
-  addEventListener("resize", drawRows);
+  addEventListener("resize", () => { drawRows(); drawChart(); });
   $("previous").addEventListener("click", () => step(-1));
   $("next").addEventListener("click", () => step(1));
   $("change").addEventListener("click", () => goTo(1));
+  const toggleGroup = () => {
+    isGroup = !isGroup && selected >= 0 && groupOf(selected) > 0;
+    drawGroup();
+  };
+  $("view").addEventListener("click", toggleGroup);
   $("same").addEventListener("click", () => setLabel(true));
   $("different").addEventListener("click", () => setLabel(false));
   $("unsure").addEventListener("click", () => setLabel("unsure"));
@@ -530,7 +754,7 @@
   $("save").addEventListener("click", save);
   addEventListener("keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName)) return;
-    const act = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), n: () => goTo(1), p: () => goTo(-1), s: () => setLabel(true), d: () => setLabel(false), w: () => setLabel("unsure"), u: () => setLabel(undefined), z: undo }[e.key];
+    const act = { j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), n: () => goTo(1), p: () => goTo(-1), s: () => setLabel(true), d: () => setLabel(false), w: () => setLabel("unsure"), u: () => setLabel(undefined), z: undo, g: toggleGroup }[e.key];
     if (act) {
       e.preventDefault();
       act();

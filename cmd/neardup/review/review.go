@@ -35,6 +35,7 @@ type Report struct {
 	Left      int       `json:"left"`      // pairs that are not in the report because there are too many
 	Curve     []float64 `json:"curve"`     // pairs by probability, in twenty steps; nil if there is none
 	Kinds     []string  `json:"kinds"`
+	Prior     string    `json:"prior"` // the reason that every pair has
 	Docs      []Doc     `json:"-"`
 	Pairs     []Pair    `json:"-"`
 }
