@@ -58,7 +58,7 @@ func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more
 	sources := c.sources[c.oldSources:]
 	columns := &rows.Columns{}
 	first := to.Cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
-	first.Typed = output.FormatOf(to.Path) == "parquet" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" })
+	first.Typed = output.FormatOf(to.Path) == "parquet" || output.FormatOf(to.Path) == "arrow" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" || s.Format == "arrow" })
 	err := c.again(o, stdin, first, func(i int, s *input.Source, it *input.Item) error {
 		if _, ok := more(i); !ok {
 			return nil

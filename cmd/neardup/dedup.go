@@ -186,7 +186,7 @@ func (c *collection) createResults(o *options, outs *cli.Outputs, stdout io.Writ
 		}
 	}
 	if o.annotate != "" && output.FormatOf(o.annotate) == "lines" {
-		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet or .jsonl", o.annotate)
+		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet, .arrow or .jsonl", o.annotate)
 	}
 	return to, nil
 }

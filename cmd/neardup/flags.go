@@ -20,7 +20,7 @@ type inputFlags struct {
 	Inputs []string `arg:"" optional:"" name:"input" help:"Files, directories and patterns such as 'pages/**/*.jsonl', or - for standard input."`
 
 	FilesFrom string `group:"input" placeholder:"FILE" help:"A file that lists inputs: a path in each line, or zero bytes between the paths; - for standard input."`
-	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
+	Format    string `group:"input" placeholder:"NAME" help:"Format of all inputs, whatever their names: jsonl, json, csv, tsv, xlsx, parquet, arrow, warc, html, txt (a file is a document) or lines (a line is a document). By default the name of a file tells its format; - is jsonl. Files may be compressed: .gz, .zst, .xz, .bz2."`
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
 	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"What a document without an id is known by: line, its file and line, or hash, a hash of its text, with a number behind it if several have the same."`
 	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What becomes of documents with one id: error; first or last, which is the only one that counts; or number, which gives the others ids such as a-2. For last, the inputs are read twice."`
@@ -41,8 +41,8 @@ type textFlags struct {
 
 // outputFlags say what to write.
 type outputFlags struct {
-	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx or .parquet for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
-	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document and its size, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet or .jsonl."`
+	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
+	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document and its size, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
 	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, with their group and its size, or with tabs between, no header and no groups."`
 	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
 	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, with which settings and from which inputs that was found, and what neardup verify needs to check it: the words that both have in common, and SHA-256 of texts and inputs; as .csv or .jsonl."`

@@ -8,6 +8,8 @@
 //	csv.go       tables of text
 //	workbook.go  workbooks
 //	parquet.go   Parquet
+//	arrow.go     Arrow
+//	warc.go      web archives
 //	document.go  from an item to a document
 //	record.go    from an item to a record
 //	typed.go     from an item to typed values

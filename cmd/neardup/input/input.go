@@ -105,6 +105,8 @@ var Formats = []struct {
 	{"parquet", ".parquet .pq", true},
 	{"txt", ".txt .text .md .markdown .rst", false},
 	{"html", ".html .htm .xhtml", false},
+	{"warc", ".warc .wet", false},
+	{"arrow", ".arrow .feather .ipc", true},
 	{"lines", "", false},
 }
 
@@ -187,6 +189,10 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 		return s.readSheet(r, at, cols, yield)
 	case "parquet":
 		return s.readParquet(r, at, cols, yield)
+	case "arrow":
+		return s.readArrow(r, at, cols, yield)
+	case "warc":
+		return s.readWARC(r, at, cols, maxLine, yield)
 	}
 	buffered, ok := r.(*bufio.Reader)
 	if !ok || buffered.Size() < sniffBytes {

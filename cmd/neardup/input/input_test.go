@@ -1,6 +1,9 @@
 package input
 
 import (
+	"compress/gzip"
+	"io"
+	"os"
 	"strings"
 	"testing"
 )
@@ -14,8 +17,26 @@ func FuzzInput(f *testing.F) {
 	f.Add("a\n\nb\r\n\xff", "lines")
 	f.Add("id,text\n\"", "csv")
 	f.Add("id,text,title\n1,2,3\n1,2\n\"x\"y,2,3\n", "csv")
+	for _, name := range []string{"pages.warc.gz", "types.arrow"} {
+		file, err := os.Open("../testdata/formats/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		var r io.Reader = file
+		if z, err := gzip.NewReader(file); err == nil {
+			r = z
+		} else {
+			file.Seek(0, io.SeekStart)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(b), strings.Split(name, ".")[1])
+		file.Close()
+	}
 	f.Fuzz(func(t *testing.T, input, format string) {
-		if format != "csv" && format != "lines" && format != "txt" {
+		if format != "csv" && format != "lines" && format != "txt" && format != "warc" && format != "arrow" {
 			format = "jsonl"
 		}
 		s := Source{Path: "x", Format: format}

@@ -32,7 +32,7 @@ func FormatOf(path string) string {
 // Check returns an error if the documents of the sources cannot be written to path. Lines can only hold lines.
 func Check(path string, sources []input.Source) error {
 	f := FormatOf(path)
-	if f == "json" || f == "html" || f == input.Fingerprints || input.FormatOf(path, "") == "" && filepath.Ext(input.WithoutCompression(path)) != "" {
+	if f == "json" || f == "html" || f == "warc" || f == input.Fingerprints || input.FormatOf(path, "") == "" && filepath.Ext(input.WithoutCompression(path)) != "" {
 		return fmt.Errorf("%s: this format cannot be written; use a .jsonl file", path)
 	}
 	if hasMacros(path) && (len(sources) != 1 || !hasMacros(sources[0].Path)) {
@@ -105,6 +105,8 @@ func NewWriter(to Target, columns *rows.Columns) (Writer, error) {
 		return newSheetOut(table)
 	case format == "parquet":
 		return newParquetOut(table), nil
+	case format == "arrow":
+		return newArrowOut(table)
 	}
 	o := &csvOut{tableOut: table, rows: csv.NewWriter(to.W)}
 	if format == "tsv" {

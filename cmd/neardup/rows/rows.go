@@ -3,6 +3,7 @@
 //	rows.go     the values, as text for a cell, and as JSON
 //	columns.go  the columns of rows that have no header, and their types
 //	parquet.go  values of Parquet, both ways
+//	arrow.go    values of Arrow, both ways
 //	sheet.go    cells of workbooks, both ways
 //
 // What a format cannot hold is written by a rule: in a cell of text, a list and a struct are JSON, bytes are base64, null is empty, and times

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
 )
@@ -123,28 +124,84 @@ func (t *columnType) as(v Value) Value {
 	return v
 }
 
+// randomTable returns random rows, some of which have values of another kind in a column.
+func randomTable(seed uint64) (c *Columns, all []Struct) {
+	m := maker{rand.New(rand.NewPCG(seed, 1))}
+	kinds := make([]kind, 1+m.IntN(5))
+	for i := range kinds {
+		kinds[i] = m.kind(3)
+	}
+	c = &Columns{}
+	for range m.IntN(40) {
+		row := Struct{}
+		for i, k := range kinds {
+			if m.IntN(30) == 0 {
+				k = m.kind(3)
+			}
+			row = append(row, Field{fmt.Sprint("column ", len(kinds)-i), m.one(k, 3)})
+		}
+		c.Add(row)
+		all = append(all, row)
+	}
+	return c, all
+}
+
+// TestArrow writes random rows, with lists and structs in each other, and reads them again.
+func TestArrow(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(300) {
+		c, all := randomTable(seed)
+		if len(all) == 0 {
+			continue
+		}
+		for range 12 { // several batches
+			if seed == 7 {
+				all = slices.Repeat(all, 2)
+			}
+		}
+		var file bytes.Buffer
+		w, err := NewArrowWriter(&file, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range all {
+			if err := w.Write(c.Values(row, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.End(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := ipc.NewFileReader(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for b := range r.NumRecords() {
+			batch, err := r.RecordBatchAt(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range int(batch.NumRows()) {
+				for k, want := range c.Values(all[n], nil) {
+					if got, want := ArrowValue(batch.Column(k), i), c.types[k].as(want); !reflect.DeepEqual(got, want) {
+						t.Fatalf("seed %d, row %d, column %d: %#v instead of %#v", seed, n, k, got, want)
+					}
+				}
+				n++
+			}
+		}
+		if n != len(all) {
+			t.Fatalf("seed %d: %d rows instead of %d", seed, n, len(all))
+		}
+	}
+}
+
 // TestParquet writes random rows, with lists and structs in each other, and reads them again.
 func TestParquet(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
-		m := maker{rand.New(rand.NewPCG(seed, 1))}
-		kinds := make([]kind, 1+m.IntN(5))
-		for i := range kinds {
-			kinds[i] = m.kind(3)
-		}
-		var c Columns
-		var all []Struct
-		for range m.IntN(40) {
-			row := Struct{}
-			for i, k := range kinds {
-				if m.IntN(30) == 0 {
-					k = m.kind(3) // another kind in one column
-				}
-				row = append(row, Field{fmt.Sprint("column ", len(kinds)-i), m.one(k, 3)})
-			}
-			c.Add(row)
-			all = append(all, row)
-		}
+		c, all := randomTable(seed)
 		if len(all) == 0 {
 			continue
 		}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWARC reads a web archive of wget: pages in several encodings, packed and in chunks, and one that was got twice. What is no page is said.
+func TestWARC(t *testing.T) {
+	status, out, errs := inFormats(t, "dedup", "--same-id", "first", "--out", "o.jsonl", "--clusters", "c", "pages.warc.gz")
+	if status != 0 || !strings.Contains(errs, "13 records are passed over: no page; 1 records are passed over: no text; 3 records are passed over: an error of the server or a redirection") || !strings.Contains(out, "1 documents are left out, since another one has their id") {
+		t.Fatalf("status %d: %s%s", status, out, errs)
+	}
+	site := "http://127.0.0.1:8765/"
+	got := read(t, "o.jsonl")
+	for _, want := range []string{
+		`{"id":"` + site + `a.html","date":"2026-11-24T19:30:19Z","status":"200","type":"text/html","text":"Roads\nThe council will repair the bridge across the river in May & June of this year.\n`,
+		`"text":"请市政府尽快修复中山路的路面，那里有很多坑洼，老人和孩子出行很不方便。\n"`,
+		`"type":"text/plain","text":"A plain text about fish and chips, and peas, for the two of us.\n"`,
+		`"text":"Something about a harbour, packed by the server with gzip, in many words."`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in %s", want, got)
+		}
+	}
+	if groups := read(t, "c"); !strings.Contains(groups, site+"b.html\t"+site+"a.html\n") || strings.Count(groups, "\n") != 5 {
+		t.Errorf("groups %s", groups)
+	}
+	// Texts of Common Crawl, a body that is cut off, an unknown encoding, and an archive that is damaged behind a record.
+	record := func(kind, uri, mime, body string) string {
+		return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Target-URI: %s\r\nWARC-Date: 2026-01-01T00:00:00Z\r\nWARC-Record-ID: <urn:uuid:3a322f93-7c4b-4ba4-9b79-d9eab4031c88>\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n", kind, uri, mime, len(body), body)
+	}
+	http := func(headers, body string) string { return "HTTP/1.1 200 OK\r\n" + headers + "\r\n" + body }
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte("<p>" + strings.Repeat("one two three ", 1000)))
+	z.Close()
+	archive := record("conversion", "x:wet", "text/plain", "Ein Text über Häuser") +
+		record("response", "x:cut", "application/http; msgtype=response", http("Content-Type: text/html; charset=ISO-8859-1\r\nContent-Length: 500\r\n", "<p>caf\xe9 au lait")) +
+		record("response", "x:utf", "application/http; msgtype=response", http("Content-Type: text/html; charset=ISO-8859-1\r\n", "<p>déjà vu and other words that are not there")) +
+		record("response", "x:unpacked", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: gzip\r\nTransfer-Encoding: identity\r\n", "<p>not packed any more")) +
+		record("response", "x:packed", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: gzip\r\n", packed.String())) +
+		record("response", "x:odd", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: rot13\r\n", "<c>")) +
+		record("response", "x:none", "application/http; msgtype=response", "nothing")
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "x.wet"), []byte(archive+record("conversion", "x:end", "text/plain", strings.Repeat("more ", 100))[:400]), 0o666)
+	status, _, errs = inDirectory(t, dir, "dedup", "--skip-bad", "--out", "o.jsonl", "--max-line", "20000", "x.wet")
+	got = read(t, "o.jsonl")
+	for _, want := range []string{`"x:wet","date":"2026-01-01T00:00:00Z","status":"","type":"text/plain","text":"Ein Text über Häuser"`, `"text":"café au lait"`, `"text":"déjà vu and other words that are not there"`, `"text":"not packed any more"`, `"text":"one two three one two`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is not in %.2000s", want, got)
+		}
+	}
+	for _, want := range []string{`x.wet:6: the content encoding "rot13" is not known`, "x.wet:7: not a response of HTTP", "x.wet:8: the record is cut off"} {
+		if status != 0 || !strings.Contains(errs, want) {
+			t.Errorf("%s is not in %s", want, errs)
+		}
+	}
+	if status, _, errs := inDirectory(t, dir, "dedup", "--skip-bad", "--max-line", "5000", "x.wet"); status != 0 || !strings.Contains(errs, "x.wet:5: longer than --max-line") {
+		t.Errorf("a text that is too long: %s", errs)
+	}
+	if status, _, errs := inDirectory(t, dir, "dedup", "--out", "o.warc", "x.wet"); status != 1 || !strings.Contains(errs, "cannot be written") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}
+
+// TestArrowFile reads a file of Arrow that its library in JavaScript wrote (with a dictionary of texts), and what this program writes.
+func TestArrowFile(t *testing.T) {
+	want := `{"id":"a","text":"The council will repair the bridge across the river in May of this year.","n":1,"x":0.1,"flag":true,"at":"2026-11-24T13:04:05.25Z","day":"2026-02-28","list":["x",null,"y"],"meta":{"k":1,"s":"one"}}` + "\n" +
+		`{"id":"c","text":"Something else altogether.","n":3,"x":null,"flag":null,"at":"1969-12-31T23:59:59Z","day":"1969-12-31","list":null,"meta":null}` + "\n"
+	dir := formatFiles(t)
+	for _, step := range [][2]string{{"types.arrow", "o.jsonl"}, {"types.arrow", "o.feather"}, {"o.feather", "o.jsonl"}, {"o.feather", "o.parquet"}, {"o.parquet", "o.arrow"}, {"o.arrow", "o.jsonl"}} {
+		if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--out", step[1], step[0]); status != 0 {
+			t.Fatalf("%s: %s", step, errs)
+		}
+		if got := read(t, "o.jsonl"); got != want {
+			t.Errorf("%s: %s", step, got)
+		}
+	}
+	// Columns within structs, lists as texts, and tables of text.
+	if status, out, errs := inDirectory(t, dir, "dedup", "-q", "--id", "meta.s", "--text", "list", "--clusters", "-", "--skip-bad", "types.arrow"); status != 0 || out != "one\tone\n" || !strings.Contains(errs, "types.arrow:2: the id is empty") {
+		t.Errorf("status %d: %q, %s", status, out, errs)
+	}
+	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--out", "o.csv", "types.arrow"); status != 0 || !strings.Contains(read(t, "o.csv"), `2026-11-24T13:04:05.25Z,2026-02-28,"[""x"",null,""y""]","{""k"":1,""s"":""one""}"`) {
+		t.Errorf("status %d: %s, %s", status, errs, read(t, "o.csv"))
+	}
+	b := []byte(read(t, "types.arrow"))
+	for cut := 0; cut < len(b); cut += 101 {
+		os.WriteFile("cut.arrow", b[:cut], 0o666)
+		if status, _, errs := inDirectory(t, dir, "dedup", "-q", "cut.arrow"); status != 1 || !strings.Contains(errs, "cut.arrow:") {
+			t.Fatalf("cut off after %d bytes: status %d, %s", cut, status, errs)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package input
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
+)
+
+// This file reads Arrow: files of IPC, which Feather 2 and pandas write, and streams of it.
+
+// readArrow is read for Arrow. The line of an item is the number of its row, from 1. Columns within structs have the names of both with a point
+// between, as in Parquet; a list of texts becomes a text with a line for each.
+func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield func(Item) bool) (err error) {
+	file, size, done, err := s.file(r)
+	if err != nil {
+		return err
+	}
+	defer done()
+	line := int32(1)
+	defer s.recovered(&line, &err) // the library trusts what it reads
+	batches, closeFile, err := openArrow(file, size)
+	if err != nil {
+		return fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	defer closeFile()
+	schema := batches.Schema()
+	var names, fields []string
+	var ends []int // of the names of each field
+	for _, f := range schema.Fields() {
+		fields, names = append(fields, f.Name), appendNames(names, "", f)
+		ends = append(ends, len(names))
+	}
+	if s.Header, err = s.newHeader(names, cols); err != nil {
+		return err
+	}
+	if cols.Typed {
+		s.Header.Fields = fields
+	}
+	needed := s.Header.needs(ends, cols)
+	for {
+		batch, err := batches.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", s.Path, line, err)
+		}
+		for i := range int(batch.NumRows()) {
+			it := at(line)
+			for k := range fields {
+				var v rows.Value
+				if needed[k] {
+					v = rows.ArrowValue(batch.Column(k), i)
+				}
+				it.Row = appendCells(it.Row, v, schema.Field(k).Type)
+				if cols.Typed {
+					it.values = append(it.values, v)
+				}
+			}
+			if !yield(it) {
+				return nil
+			}
+			line++
+		}
+	}
+}
+
+// batches are those of a file or a stream.
+type batches interface {
+	Schema() *arrow.Schema
+	Read() (arrow.RecordBatch, error)
+}
+
+// openArrow opens a file or a stream.
+func openArrow(file io.ReaderAt, size int64) (batches, func(), error) {
+	if err := checkSchema(file, size); err != nil {
+		return nil, nil, err
+	}
+	begin := make([]byte, 6)
+	if _, err := file.ReadAt(begin, 0); err != nil {
+		return nil, nil, err
+	}
+	whole := io.NewSectionReader(file, 0, size)
+	if string(begin) == "ARROW1" {
+		from, err := ipc.NewFileReader(whole, ipc.WithAllocator(bounded{size}))
+		if err != nil {
+			return nil, nil, err
+		}
+		return from, func() { from.Close() }, nil
+	}
+	from, err := ipc.NewReader(whole, ipc.WithAllocator(bounded{size}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("not Arrow, or Feather of version 1: %w", err)
+	}
+	return from, from.Release, nil
+}
+
+// checkSchema looks at the lengths in the schema of a file or a stream, which the library believes before it reads what they count. Numbers of
+// slots are those of Schema.fbs, File.fbs and Message.fbs of Arrow.
+func checkSchema(file io.ReaderAt, size int64) error {
+	at, slot := int64(8), flatbuffers.VOffsetT(8) // Message.header
+	var end [10]byte
+	if file.ReadAt(end[:], max(size-10, 0)); size >= 20 && string(end[4:]) == "ARROW1" {
+		at, slot = size-10-int64(binary.LittleEndian.Uint32(end[:])), 6 // Footer.schema
+	} else if file.ReadAt(end[:], 0); binary.LittleEndian.Uint32(end[:]) != 0xFFFFFFFF { // as streams began before 0.15
+		at = 4
+	}
+	b := make([]byte, max(min(size-at, 64<<20), 0))
+	if _, err := file.ReadAt(b, at); err != nil || len(b) < 8 {
+		return errors.New("not Arrow, or cut off")
+	}
+	c := &schemaCheck{b, len(b)}
+	root := flatbuffers.Table{Bytes: b, Pos: flatbuffers.GetUOffsetT(b)}
+	if o := flatbuffers.UOffsetT(root.Offset(slot)); o > 0 {
+		c.check(flatbuffers.Table{Bytes: b, Pos: root.Indirect(root.Pos + o)}, 6, 8, 0) // Schema.fields, Schema.custom_metadata
+	}
+	return nil
+}
+
+// A schemaCheck has the bytes that a schema stands in, and how many of them are left for its vectors.
+type schemaCheck struct {
+	b    []byte
+	left int
+}
+
+// check checks two vectors of a schema or a field: the fields in it, and its metadata.
+func (c *schemaCheck) check(t flatbuffers.Table, fields, metadata flatbuffers.VOffsetT, depth int) {
+	for _, slot := range []flatbuffers.VOffsetT{fields, metadata} {
+		o := flatbuffers.UOffsetT(t.Offset(slot))
+		if o == 0 {
+			continue
+		}
+		n := t.VectorLen(o)
+		if c.left -= 4 * n; n < 0 || c.left < 0 || depth > 64 {
+			panic("its schema says that it has more than there is room for") // which recovered turns into an error
+		}
+		for i := 0; slot == fields && i < n; i++ {
+			field := t.Indirect(t.Vector(o) + flatbuffers.UOffsetT(4*i))
+			c.check(flatbuffers.Table{Bytes: c.b, Pos: field}, 14, 16, depth+1) // Field.children, Field.custom_metadata
+		}
+	}
+}
+
+// A bounded allocator refuses what a file of this size cannot need, since the library believes all lengths in it. Buffers may be compressed, so
+// one may have 64 times the size of the file, and 256 MB more.
+type bounded struct{ size int64 }
+
+func (b bounded) Allocate(n int) []byte { return b.Reallocate(n, nil) }
+
+func (b bounded) Reallocate(n int, old []byte) []byte {
+	if int64(n) > 1<<28+64*b.size {
+		panic(fmt.Sprintf("it says that a part of it has %d bytes", n)) // which recovered turns into an error
+	}
+	return memory.DefaultAllocator.Reallocate(n, old)
+}
+
+func (b bounded) Free([]byte) {}
+
+// needs reports which fields are needed. ends has where the columns of each end.
+func (h *header) needs(ends []int, cols Columns) []bool {
+	needed := make([]bool, len(ends))
+	for _, i := range append(append([]int{h.id, h.title}, h.text...), h.metadata...) {
+		if i >= 0 {
+			needed[sort.SearchInts(ends, i+1)] = true
+		}
+	}
+	for k := range needed {
+		needed[k] = needed[k] || cols.All || cols.Typed || cols.IsRecord
+	}
+	return needed
+}
+
+// appendNames appends the names of the columns of a field.
+func appendNames(names []string, before string, f arrow.Field) []string {
+	if t, ok := f.Type.(*arrow.StructType); ok && t.NumFields() > 0 {
+		for _, inner := range t.Fields() {
+			names = appendNames(names, before+f.Name+".", inner)
+		}
+		return names
+	}
+	return append(names, before+f.Name)
+}
+
+// appendCells appends a value as the texts of these columns.
+func appendCells(cells []string, v rows.Value, of arrow.DataType) []string {
+	t, isStruct := of.(*arrow.StructType)
+	if !isStruct || t.NumFields() == 0 {
+		return append(cells, cell(v))
+	}
+	fields, _ := v.(rows.Struct)
+	for i, f := range t.Fields() {
+		var inner rows.Value
+		if i < len(fields) {
+			inner = fields[i].Value
+		}
+		cells = appendCells(cells, inner, f.Type)
+	}
+	return cells
+}
+
+// cell returns a value as the text of a document has it: that of a cell, or of a list of texts a line for each.
+func cell(v rows.Value) string {
+	list, isList := v.(rows.List)
+	if !isList {
+		return rows.Text(v)
+	}
+	lines := make([]string, len(list))
+	for i, x := range list {
+		lines[i] = rows.Text(x)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,296 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http/httputil"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+)
+
+// This file reads web archives (WARC, ISO 28500): the texts of pages that a crawler has got. Records become rows with five columns.
+// An HTTP response, or a resource, is a document if it is a page of HTML or a plain text, and if the server says that all went well.
+// A conversion (the .wet files of Common Crawl) is one if it is a plain text. Other records are passed over, and counted.
+//
+// The frame of a record is a few lines of headers, so this file reads it itself: the libraries that there are lose the URIs that wget
+// writes, or the blocks of conversions, or take no archive that is not compressed record by record.
+
+// warcColumns are those of a web archive. The id is the URI of the page.
+var warcColumns = []string{"id", "date", "status", "type", "text"}
+
+// readWARC is read for a web archive. The line of an item is the number of its record, from 1.
+func (s *Source) readWARC(r io.Reader, at func(int32) Item, cols Columns, maxLine int, yield func(Item) bool) (err error) {
+	if s.Header, err = s.newHeader(warcColumns, cols); err != nil {
+		return err
+	}
+	passed := map[string]int{}
+	defer func() {
+		for _, why := range []string{noPage, noText, noSuccess} {
+			if n := passed[why]; n > 0 {
+				s.note("%d records are passed over: %s", n, why)
+			}
+		}
+	}()
+	from := bufio.NewReaderSize(r, mostHeaderLine)
+	for line := int32(1); ; line++ {
+		headers, size, err := recordOf(from)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: this record cannot be read, and no one behind it: %w", s.Path, line, err)
+		}
+		it, why, block := at(line), "", &io.LimitedReader{R: from, N: size}
+		it.Row, why, it.Err = pageOf(headers, block, cols.Encoding, maxLine)
+		if _, err := io.Copy(io.Discard, block); err != nil {
+			return fmt.Errorf("%s:%d: %w", s.Path, line, err)
+		}
+		if block.N > 0 {
+			it.Row, why, it.Err = nil, "", fmt.Errorf("the record is cut off: it has %d bytes of %d", size-block.N, size)
+		}
+		if why != "" {
+			passed[why]++
+		} else if !yield(it) {
+			return nil
+		}
+	}
+}
+
+// Why records are passed over.
+const (
+	noPage    = "no page"
+	noText    = "no text"
+	noSuccess = "an error of the server or a redirection"
+)
+
+// Limits of headers, so that what is no archive does not fill the memory.
+const (
+	mostHeaderLine = 1 << 16
+	mostHeaders    = 1000
+)
+
+// recordOf reads the headers of the next record, and says how long its block is. The error is io.EOF if there is none.
+func recordOf(from *bufio.Reader) (headers map[string]string, size int64, err error) {
+	first, err := "", error(nil)
+	for first == "" { // empty lines stand between records
+		if first, err = headerLine(from); err != nil {
+			return nil, 0, err
+		}
+	}
+	if !strings.HasPrefix(first, "WARC/") {
+		return nil, 0, fmt.Errorf("it does not begin with WARC/, but with %.40q", first)
+	}
+	if headers, err = headersOf(from); err != nil {
+		return nil, 0, noEnd(err)
+	}
+	size, err = strconv.ParseInt(headers["content-length"], 10, 64)
+	if err != nil || size < 0 {
+		return nil, 0, fmt.Errorf("its Content-Length is %.40q", headers["content-length"])
+	}
+	return headers, size, nil
+}
+
+// noEnd turns the end of a file into an error, where more must follow.
+func noEnd(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// headerLine reads a line without its end.
+func headerLine(from *bufio.Reader) (string, error) {
+	line, err := from.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) || err == nil && len(line) > mostHeaderLine {
+		return "", fmt.Errorf("a line of its headers has more than %d bytes", mostHeaderLine)
+	}
+	if err == io.EOF && len(line) > 0 {
+		err = nil
+	}
+	return strings.TrimRight(string(line), "\r\n"), err
+}
+
+// headersOf reads headers up to an empty line. Their names are in lower case; what stands in a line of its own and begins with a space belongs to
+// the one before. Of several with one name the first one counts. Lines that are none are passed over.
+func headersOf(from *bufio.Reader) (map[string]string, error) {
+	headers, last := map[string]string{}, ""
+	for range mostHeaders {
+		line, err := headerLine(from)
+		if line == "" || err != nil {
+			return headers, err
+		}
+		if name, value, ok := strings.Cut(line, ":"); line[0] == ' ' || line[0] == '\t' {
+			headers[last] += " " + strings.TrimSpace(line)
+		} else if name = strings.ToLower(strings.TrimSpace(name)); ok {
+			if _, twice := headers[name]; !twice {
+				headers[name] = strings.TrimSpace(value)
+			}
+			last = name
+		}
+	}
+	return nil, fmt.Errorf("it has more than %d headers", mostHeaders)
+}
+
+// pageOf returns the row of a record, or why it is passed over.
+func pageOf(headers map[string]string, block io.Reader, encoding string, maxLine int) (row []string, why string, err error) {
+	uri, kind, status := strings.Trim(headers["warc-target-uri"], "<>"), headers["content-type"], "" // wget writes <URI>
+	switch headers["warc-type"] {
+	case "conversion":
+	case "resource":
+		if strings.HasPrefix(uri, "metadata:") { // wget's own
+			return nil, noPage, nil
+		}
+	case "response":
+		if !strings.HasPrefix(kind, "application/http") { // an answer of DNS, say
+			return nil, noPage, nil
+		}
+		if status, kind, block, err = answerOf(block); err != nil {
+			return nil, "", err
+		}
+		if status < "200" || status > "299" {
+			return nil, noSuccess, nil
+		}
+	default:
+		return nil, noPage, nil
+	}
+	media, parameters, err := mime.ParseMediaType(kind)
+	if err != nil {
+		media, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(kind)), ";")
+	}
+	isHTML := media == "text/html" || media == "application/xhtml+xml"
+	if !isHTML && media != "text/plain" {
+		return nil, noText, nil
+	}
+	text, err := textOf(block, encoding, parameters["charset"], maxLine)
+	if isHTML && err == nil {
+		text = htmlText.Normalize(text)
+	}
+	return []string{strings.ToValidUTF8(uri, "\uFFFD"), headers["warc-date"], status, media, text}, "", err
+}
+
+// answerOf reads a response of HTTP: its status, of three digits, its Content-Type, and its body without chunks and encodings. Unlike net/http it
+// takes what servers of long ago sent, and bodies whose chunks the crawler has joined without a change of the headers.
+func answerOf(block io.Reader) (status, kind string, body io.Reader, err error) {
+	from := bufio.NewReaderSize(block, mostHeaderLine)
+	line, err := headerLine(from)
+	protocol, rest, _ := strings.Cut(line, " ")
+	status, _, _ = strings.Cut(strings.TrimSpace(rest), " ")
+	if _, wrong := strconv.ParseUint(status, 10, 16); err == nil && (wrong != nil || len(status) != 3 || !strings.HasPrefix(protocol, "HTTP/")) {
+		err = fmt.Errorf("the status line is %.100q", line)
+	}
+	var headers map[string]string
+	if err == nil {
+		if headers, err = headersOf(from); err == io.EOF {
+			err = nil // there is no body
+		}
+	}
+	if err != nil {
+		return "", "", nil, fmt.Errorf("not a response of HTTP: %w", noEnd(err))
+	}
+	body = from
+	if strings.Contains(strings.ToLower(headers["transfer-encoding"]), "chunked") && beginsChunk(from) {
+		body = httputil.NewChunkedReader(from)
+	}
+	body, err = unpacked(body, headers["content-encoding"])
+	return status, headers["content-type"], body, err
+}
+
+// beginsChunk reports whether a body begins with the length of a chunk, in hexadecimal digits.
+func beginsChunk(from *bufio.Reader) bool {
+	begin, _ := from.Peek(10)
+	size, _, ok := bytes.Cut(begin, []byte("\r\n"))
+	size, _, _ = bytes.Cut(size, []byte(";"))
+	_, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 32)
+	return ok && err == nil
+}
+
+// textOf reads a text of at most so many bytes. The encoding is the one that the user told, or the one that the server told, or it is found out.
+func textOf(r io.Reader, told, charset string, most int) (string, error) {
+	name := told
+	if _, _, err := encodingOf(charset); name == "" && charset != "" && err == nil {
+		name = charset
+	}
+	buffered := bufio.NewReaderSize(r, sniffBytes)
+	if sample, _ := buffered.Peek(sniffBytes); told == "" && name != "" && utf8.Valid(sample[:max(len(sample)-utf8.UTFMax, 0)]) && !isASCII(sample) {
+		name = "" // a server that tells another encoding is wrong more often than a text is UTF-8 by chance
+	}
+	plain, _, _, err := decoded(buffered, name)
+	if err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	if _, err := io.Copy(&b, io.LimitReader(plain, int64(most)+1)); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) { // what was cut off when it was crawled is still a text
+		return "", err
+	}
+	if b.Len() > most {
+		return "", ErrTooLong
+	}
+	return b.String(), nil
+}
+
+func isASCII(sample []byte) bool {
+	return !bytes.ContainsFunc(sample, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// unpacked returns the body of a response without its Content-Encoding.
+func unpacked(body io.Reader, encodings string) (io.Reader, error) {
+	names := strings.FieldsFunc(strings.ToLower(encodings), func(r rune) bool { return r == ',' || r == ' ' })
+	for i := len(names) - 1; i >= 0; i-- {
+		buffered := bufio.NewReader(body)
+		begin, _ := buffered.Peek(512)
+		if isPacked(begin, names[i]) {
+			var err error
+			if body, err = unpack(buffered, names[i]); err != nil {
+				return nil, err
+			}
+		} else { // many crawlers store the body unpacked, and the header as it was
+			body = buffered
+		}
+	}
+	return body, nil
+}
+
+// isPacked reports whether a body that begins so may have an encoding.
+func isPacked(begin []byte, encoding string) bool {
+	switch encoding {
+	case "gzip", "x-gzip":
+		return bytes.HasPrefix(begin, []byte("\x1f\x8b"))
+	case "zstd":
+		return bytes.HasPrefix(begin, []byte("\x28\xb5\x2f\xfd"))
+	case "deflate", "br": // which begin with anything
+		return !isUTF8(begin) || !bytes.Contains(begin, []byte("<"))
+	}
+	return encoding != "identity"
+}
+
+// unpack returns a body without an encoding.
+func unpack(body *bufio.Reader, encoding string) (io.Reader, error) {
+	switch encoding {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(body)
+	case "deflate":
+		if begin, _ := body.Peek(2); len(begin) == 2 && begin[0] == 0x78 { // with the header of zlib, as it should be
+			body.Discard(2)
+		}
+		return flate.NewReader(body), nil
+	case "br":
+		return brotli.NewReader(body), nil
+	case "zstd":
+		z, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20))
+		if err != nil {
+			return nil, err
+		}
+		return z.IOReadCloser(), nil
+	}
+	return nil, fmt.Errorf("the content encoding %q is not known", encoding)
+}
