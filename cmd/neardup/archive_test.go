@@ -97,3 +97,13 @@ func TestArrowFile(t *testing.T) {
 		}
 	}
 }
+
+// TestParquetIDs: an id is what a column holds, not what the file stores for it: a decimal number, a time, a number of 64 bits without a sign.
+func TestParquetIDs(t *testing.T) {
+	for column, want := range map[string]string{"price": "1.50", "big": "123456789012345678901234.5", "instant": "2026-11-24T13:04:05Z", "day": "1969-12-31", "clock": "06:07:08", "large": "18446744073709551615", "f32": "0.1", "flag": "true", "uuid": "01234567-89ab-cdef-0123-456789abcdef"} {
+		status, out, errs := inFormats(t, "dedup", "-q", "--skip-bad", "--id", column, "--clusters", "-", "types.parquet")
+		if got, _, _ := strings.Cut(out, "\t"); status != 0 || got != want {
+			t.Errorf("%s is %q, %s", column, got, errs)
+		}
+	}
+}

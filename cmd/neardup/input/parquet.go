@@ -143,7 +143,7 @@ func (s *Source) readGroup(group parquet.RowGroup, names []string, needed []int,
 	columns := group.ColumnChunks()
 	for _, i := range needed {
 		if i >= 0 && values[i] == nil {
-			values[i] = &parquetColumn{pages: columns[i].Pages()}
+			values[i] = &parquetColumn{pages: columns[i].Pages(), of: columns[i].Type()}
 			defer values[i].pages.Close()
 		}
 	}
@@ -199,6 +199,7 @@ func columnName(path []string) string {
 // A parquetColumn reads the values of a column in a row group, row by row.
 type parquetColumn struct {
 	pages  parquet.Pages
+	of     parquet.Type
 	values parquet.ValueReader
 	buf    [64]parquet.Value
 	ready  []parquet.Value // of buf
@@ -227,7 +228,7 @@ func (c *parquetColumn) next() (text string, err error) {
 		if n > 0 {
 			text += "\n"
 		}
-		text += v.String()
+		text += rows.LeafText(c.of, v)
 	}
 }
 

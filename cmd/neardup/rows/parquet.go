@@ -165,6 +165,15 @@ func unwrapped(element parquet.Node, of Value) Value {
 	return list
 }
 
+// LeafText returns a value of a column with a type as the text of a document or its id: that of a cell, or bytes as they are.
+func LeafText(t parquet.Type, v parquet.Value) string {
+	x := leafOf(t, v)
+	if b, ok := x.([]byte); ok {
+		return string(b)
+	}
+	return Text(x)
+}
+
 // leafOf returns a value of a column with a type.
 func leafOf(t parquet.Type, v parquet.Value) Value {
 	if v.IsNull() {
