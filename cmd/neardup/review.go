@@ -18,6 +18,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/review"
 	"github.com/neardup/neardup/dedup"
@@ -31,6 +32,8 @@ const (
 	mostPairs        = 100_000 // what a page has at most: those closest to the border
 	mostExplained    = 2_000   // of them, those with reasons
 	mostText         = 50_000  // characters of a text in the page
+
+	mostFamiliesInPage = 1_000
 )
 
 type reviewCommand struct {
@@ -100,6 +103,17 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	r.Prior = "what is known of any two texts that are compared"
 	for _, n := range t.Curve {
 		r.Curve = append(r.Curve, float64(n))
+	}
+	families, err := c.exact.families()
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range families[:min(len(families), mostFamiliesInPage)] {
+		shown := review.Family{Members: f.members, Form: cli.Printable(f.form, 500)}
+		for _, filled := range f.filled[:min(len(f.filled), 3)] {
+			shown.Filled = append(shown.Filled, cli.Printable(filled, 100))
+		}
+		r.Families = append(r.Families, shown)
 	}
 	kinds := kindNames()
 	for _, k := range kinds {

@@ -706,6 +706,13 @@
 
   // Begin.
   $("summary").textContent = `${data.documents.toLocaleString("en")} documents. ${data.reason}. ${data.made}`;
+  const families = data.families || [];
+  if (families.length) {
+    $("families").hidden = false;
+    $("families").querySelector("summary").textContent = families.length === 1 ? "1 form that is filled in differently" : families.length.toLocaleString("en") + " forms that are filled in differently";
+    $("families").querySelector("ul").append(...families.map((f) => make("li", "", visible(`${f.members} documents` + (f.form ? ` have in common: ${f.form}` : "") +
+      (f.filled ? `; they are filled in with ${f.filled.join(" / ")}` : "")))));
+  }
   data.kinds.forEach((kind, k) => {
     const label = make("label");
     const box = make("input");

@@ -36,8 +36,16 @@ type Report struct {
 	Curve     []float64 `json:"curve"`     // pairs by probability, in twenty steps; nil if there is none
 	Kinds     []string  `json:"kinds"`
 	Prior     string    `json:"prior"` // the reason that every pair has
+	Families  []Family  `json:"families"`
 	Docs      []Doc     `json:"-"`
 	Pairs     []Pair    `json:"-"`
+}
+
+// A Family is documents of one form that is filled in differently. They are no duplicates of each other, unless somebody asks for that.
+type Family struct {
+	Members int      `json:"members"`
+	Form    string   `json:"form"`   // what they have in common; "" if it is not known
+	Filled  []string `json:"filled"` // what stands in some of them
 }
 
 // A Doc is a document of a pair.

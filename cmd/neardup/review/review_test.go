@@ -90,6 +90,7 @@ const evil = `</script><script>document.title="taken"</script><img src=x onerror
 func small() *Report {
 	return &Report{
 		Title: "Near-duplicates in " + evil, Key: "k", Made: evil, Documents: 4, Threshold: 0.6, Reason: evil, Least: 0.45, Kinds: []string{"revised", evil},
+		Families: []Family{{Members: 12, Form: "Please pay", Filled: []string{"Ann", "\x00<b>"}}},
 		Docs: []Doc{
 			{ID: "a" + evil, At: evil, Text: "请市政府尽快修复中山路的路面。" + evil, Group: 1, Size: 2, Kept: true},
 			{ID: "b", At: "b:1", Text: "请市政府尽快修复中山路的道路。" + evil, Group: 1, Size: 2},
@@ -116,6 +117,12 @@ func TestPage(t *testing.T) {
 	wait(`document.querySelectorAll("#text-b ins").length === 1`)
 	if got := eval[string](t, ctx, `document.querySelector("#text-a del").textContent + document.querySelector("#text-b ins").textContent`); got != "threefive" {
 		t.Errorf("marked are %q", got)
+	}
+	if got := eval[string](t, ctx, `document.querySelector("#families").innerText`); !strings.HasPrefix(got, "1 form that is filled in differently") || strings.Contains(got, "\x00") {
+		t.Errorf("the families are %q", got)
+	}
+	if got := eval[string](t, ctx, `document.querySelector("#families li").textContent`); got != "12 documents have in common: Please pay; they are filled in with Ann / ⟨U+0000⟩<b>" {
+		t.Errorf("the family is %q", got)
 	}
 	if got := eval[string](t, ctx, `document.querySelector("#effect").textContent`); got != "From 0.60 on: 1 pairs; precision 0.80 and recall 0.58 are expected." {
 		t.Errorf("the threshold says %q", got)
