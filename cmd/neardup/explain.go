@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,67 +19,13 @@ import (
 // This file has the commands that look at two documents: explain, of a collection, and compare, of two files. It
 // also has calibrate.
 
-// A loaded is a collection in a Deduplicator.
-type loaded struct {
-	*collection
-	o     *options
-	d     *dedup.Deduplicator[int] // by the number of a document
-	stdin io.Reader
-}
-
 // load reads the inputs of a call.
 func (of *call) load(f flags) (*loaded, error) {
 	o, err := f.options(of.given)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	fp, err := o.fingerprinter()
-	if err != nil {
-		return nil, err
-	}
-	c := o.newCollection(of.stderr)
-	if err := c.findInputs(o, of.stdin); err != nil {
-		return nil, err
-	}
-	if err := c.keepCopies(of.stdin, false); err != nil { // texts are read again
-		return nil, err
-	}
-	if err := c.load(o, fp, of.stdin); err != nil {
-		return nil, err
-	}
-	return &loaded{c, o, c.exact.d, of.stdin}, nil
-}
-
-// textsOf reads the sources again and calls use with the texts of the documents for which in is true, in their
-// order. use may return false to end it.
-func (c *loaded) textsOf(in func(i int) bool, use func(i int, text string) bool) error {
-	var x input.Decoder
-	err := c.again(c.o, c.stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
-		if !in(i) {
-			return nil
-		}
-		d, err := it.Parse(s, c.cols, &x)
-		if err == nil && !use(i, strings.Clone(d.Whole())) {
-			err = errEnough
-		}
-		return err
-	}, func(*input.Source) error { return nil })
-	if err == errEnough {
-		return nil
-	}
-	return err
-}
-
-// errEnough ends a reading.
-var errEnough = errors.New("enough")
-
-// numbers returns the numbers of the documents by id.
-func (c *loaded) numbers() map[string]int {
-	numbers := make(map[string]int, c.docs.Len())
-	for i := range c.docs.Len() {
-		numbers[c.doc(i).id] = i
-	}
-	return numbers
+	return o.loadCollection(of.stdin, of.stderr)
 }
 
 type explainCommand struct {

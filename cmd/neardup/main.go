@@ -67,7 +67,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -154,14 +153,6 @@ func (c *estimateCommand) Run(of *call) error {
 func (*versionCommand) Run(of *call) error {
 	_, err := fmt.Fprintln(of.stdout, programVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 	return err
-}
-
-// programVersion returns the name and the version of the program.
-func programVersion() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return "neardup " + info.Main.Version
-	}
-	return "neardup (unknown)"
 }
 
 // A usageError says that the flags are wrong.

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/output"
+)
+
+// This file decides by pairs that an earlier call has found, instead of comparing.
+
+// givenPairs are pairs of an earlier call.
+type givenPairs struct {
+	path   string
+	labels []string
+}
+
+// A givenPair is one of them, or a label.
+type givenPair struct {
+	pair
+	counts bool
+}
+
+// pairColumns are those of a table of pairs without a header.
+var pairColumns = []string{"a", "b", "similarity", "kind", "probability"}
+
+// A decider has the pairs that are given, and the labels, by the numbers of the documents, the smaller one first.
+type decider struct {
+	c      *collection
+	at     map[string]int // the documents by their ids
+	all    map[[2]int]givenPair
+	isSame map[[2]int]bool // the labels
+	keep   []int           // documents that somebody wants to keep
+}
+
+// pair returns the numbers of two documents.
+func (d *decider) pair(a, b string) (n [2]int, err error) {
+	for k, id := range []string{a, b} {
+		var ok bool
+		if n[k], ok = d.at[id]; !ok {
+			return n, fmt.Errorf("no document of the inputs has the id %q", id)
+		}
+	}
+	slices.Sort(n[:])
+	return n, nil
+}
+
+// label takes a label.
+func (d *decider) label(l readLabel) error {
+	if l.keep != "" {
+		n, ok := d.at[l.keep]
+		if d.keep = append(d.keep, n); !ok {
+			return fmt.Errorf("no document of the inputs has the id %q", l.keep)
+		}
+		return nil
+	}
+	n, err := d.pair(l.a, l.b)
+	if err != nil {
+		return err
+	}
+	if before, twice := d.isSame[n]; twice && before != l.same {
+		return errors.New("another file says the opposite of this pair")
+	}
+	if !l.same && d.c.doc(n[0]).content == d.c.doc(n[1]).content {
+		return errors.New("the two have the same text, so they are in one group")
+	}
+	if d.isSame[n] = l.same; l.same {
+		d.all[n] = givenPair{pair{uint32(n[0]), uint32(n[1]), 1, 1, neardup.Revised}, true}
+	}
+	return nil
+}
+
+// read reads the labels and the pairs.
+func (d *decider) read(o *options) error {
+	for _, path := range o.given.labels {
+		labels, err := readLabels(path)
+		if err != nil {
+			return err
+		}
+		for _, l := range labels {
+			if err := d.label(l); err != nil {
+				return fmt.Errorf("%s:%d: %w", path, l.line, err)
+			}
+		}
+	}
+	return output.ReadTable(o.given.path, pairColumns, func(_ int32, row map[string]string) error {
+		p, counts, err := o.readPair(row)
+		if err != nil {
+			return err
+		}
+		n, err := d.pair(row["a"], row["b"])
+		if same, isLabelled := d.isSame[n]; isLabelled {
+			counts = same
+		}
+		p.i, p.j = uint32(n[0]), uint32(n[1])
+		d.all[n] = givenPair{p, counts}
+		return err
+	})
+}
+
+// groupGiven groups the documents by the pairs of an earlier call, and by labels.
+func (c *collection) groupGiven(o *options) error {
+	d := &decider{c: c, at: make(map[string]int, c.docs.Len()), all: map[[2]int]givenPair{}, isSame: map[[2]int]bool{}}
+	for i := range c.docs.Len() {
+		d.at[c.doc(i).id] = i
+	}
+	if err := d.read(o); err != nil {
+		return err
+	}
+	of := c.contents()
+	near := make([]nearPair, 0, len(d.all))
+	for n, p := range d.all {
+		if a, b := int(c.doc(n[0]).content.number)-1, int(c.doc(n[1]).content.number)-1; p.counts && a != b { // a mark for each text
+			near = append(near, nearPair{a, b, p.value})
+		}
+	}
+	slices.SortFunc(near, func(p, q nearPair) int {
+		return cmp.Or(cmp.Compare(p.i, q.i), cmp.Compare(p.j, q.j), cmp.Compare(q.value, p.value))
+	})
+	c.groupMarks(of, slices.Values(near))
+	c.keepChosen(d.keep)
+	for i, root := range c.cluster {
+		if found, ok := d.all[[2]int{min(i, int(root)), max(i, int(root))}]; ok {
+			c.like[i] = pair{uint32(i), uint32(root), found.value, found.probability, found.kind}
+		}
+	}
+	return nil
+}
+
+// keepChosen lets groups keep the documents that somebody has chosen, the first one of each group.
+func (c *collection) keepChosen(chosen []int) {
+	instead := map[int32]int32{}
+	for _, i := range chosen {
+		if root := c.cluster[i]; instead[root] == 0 {
+			instead[root] = int32(i) + 1
+		}
+	}
+	for i, root := range c.cluster {
+		if to := instead[root] - 1; to >= 0 {
+			c.cluster[i] = to
+			delete(c.like, i)
+		}
+	}
+}
+
+// readPair reads a row of a table of pairs, and says whether it counts.
+func (o *options) readPair(row map[string]string) (p pair, counts bool, err error) {
+	number := func(name string) (x float64, ok bool) {
+		text, ok := row[name]
+		if ok && err == nil {
+			x, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
+		}
+		return x, ok
+	}
+	similarity, hasSimilarity := number("similarity")
+	probability, hasProbability := number("probability")
+	if err == nil && hasProbability {
+		err = p.kind.UnmarshalText([]byte(row["kind"]))
+	}
+	if err == nil && !hasSimilarity {
+		err = errors.New("there is no similarity; for distances and scores, dedup decides as fast")
+	}
+	if err != nil {
+		return p, false, fmt.Errorf("not a pair to decide by: %w", err)
+	}
+	p.probability = probability
+	p.value = similarity
+	if hasProbability && o.method.least == 0 && probability < o.method.probability {
+		return p, false, nil
+	}
+	return p, similarity >= o.method.least && (p.kind == 0 || p.kind&o.method.kinds != 0), nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/parquet-go/parquet-go"
+)
+
+// This file writes a table of fingerprints or signatures.
+
+// fingerprint writes the table of all documents.
+func (c *collection) fingerprint(o *options, outs *cli.Outputs, stdin io.Reader) error {
+	start := time.Now()
+	fp, err := o.fingerprinter()
+	if err != nil {
+		return err
+	}
+	weights, err := o.weighting()
+	if err != nil {
+		return err
+	}
+	if err := c.findInputs(o, stdin); err != nil {
+		return err
+	}
+	if weights.statistics && !exists(o.stats) {
+		defer c.closeCopies()
+		if err := c.keepCopies(stdin, true); err != nil {
+			return err
+		}
+	}
+	var out *cli.Output
+	if _, err := outs.CreateAll(os.Stdout, c.errors, cli.Path{Name: o.out, To: &out}); err != nil {
+		return err
+	}
+	if err := c.weigh(o, weights, fp, outs, stdin); err != nil {
+		return err
+	}
+	version := ""
+	if o.method.name == "minhash" {
+		version, err = o.method.minhash.Version(fp)
+	} else {
+		version, err = fp.Version()
+	}
+	if err != nil {
+		return err
+	}
+	w := newMarkWriter(out, o, version)
+	n, without := 0, 0
+	c.take = func(d *stored) error {
+		n++
+		if d.content.empty {
+			without++
+		}
+		return w.write(d.id, &d.content.mark)
+	}
+	if err := c.load(o, fp, stdin); err != nil {
+		return err
+	}
+	if err := w.end(); err != nil {
+		return err
+	}
+	if err := outs.Commit(); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stderr, "%d documents, %d of them without features; %.1f MB of text in %.2f s\n", n, without, float64(c.bytes)/1e6, time.Since(start).Seconds())
+	if c.bad > 0 {
+		fmt.Fprintf(c.stderr, "%d lines or files were skipped\n", c.bad)
+	}
+	fmt.Fprintln(c.stderr, "compare only with what was made in the same way:", version)
+	return nil
+}
+
+// A markWriter writes marks as rows. A mark without features has no value.
+type markWriter interface {
+	write(id string, k *mark) error
+	end() error
+}
+
+// newMarkWriter returns a writer for a path's format.
+func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
+	minhash, wide := o.method.name == "minhash", o.method.bits == 128
+	if input.FormatOf(o.out, "") == "csv" {
+		t := &csvMarks{rows: csv.NewWriter(w), minhash: minhash, wide: wide}
+		switch {
+		case minhash:
+			t.rows.Write([]string{"id", "signature"})
+		case wide:
+			t.rows.Write([]string{"id", "fingerprint", "fingerprint_high"})
+		default:
+			t.rows.Write([]string{"id", "fingerprint"})
+		}
+		return t
+	}
+	b := bufio.NewWriterSize(w, 1<<20)
+	rows := int64(1 << 20) // of a group, which is in memory
+	if minhash {
+		rows = int64(1<<24) / int64(o.method.minhash.Values)
+	}
+	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.KeyValueMetadata("neardup.version", version), parquet.MaxRowsPerRowGroup(rows)}
+	switch {
+	case minhash:
+		return &parquetMarks[signatureRow]{b, parquet.NewGenericWriter[signatureRow](b, options...), func(id string, k *mark) (r signatureRow) {
+			r.ID = id
+			if !k.empty {
+				r.Signature = signed(k.more.sig)
+			}
+			return r
+		}}
+	case wide:
+		return &parquetMarks[wideRow]{b, parquet.NewGenericWriter[wideRow](b, options...), func(id string, k *mark) wideRow {
+			if k.empty {
+				return wideRow{ID: id}
+			}
+			low, high := int64(k.fp.Lo), int64(k.fp.Hi)
+			return wideRow{id, &low, &high}
+		}}
+	}
+	return &parquetMarks[row]{b, parquet.NewGenericWriter[row](b, options...), func(id string, k *mark) row {
+		if k.empty {
+			return row{ID: id}
+		}
+		low := int64(k.fp.Lo)
+		return row{id, &low}
+	}}
+}
+
+// signed returns the values of a signature as signed integers with the same bits.
+func signed(sig neardup.Signature) []int32 {
+	list := make([]int32, len(sig))
+	for i, v := range sig {
+		list[i] = int32(v)
+	}
+	return list
+}
+
+// The rows of Parquet files.
+type (
+	row struct {
+		ID          string `parquet:"id"`
+		Fingerprint *int64 `parquet:"fingerprint,optional"`
+	}
+	wideRow struct {
+		ID              string `parquet:"id"`
+		Fingerprint     *int64 `parquet:"fingerprint,optional"`
+		FingerprintHigh *int64 `parquet:"fingerprint_high,optional"`
+	}
+	signatureRow struct {
+		ID        string  `parquet:"id"`
+		Signature []int32 `parquet:"signature,optional,list"`
+	}
+)
+
+type parquetMarks[R any] struct {
+	b    *bufio.Writer
+	rows *parquet.GenericWriter[R]
+	of   func(id string, k *mark) R
+}
+
+func (t *parquetMarks[R]) write(id string, k *mark) error {
+	_, err := t.rows.Write([]R{t.of(id, k)})
+	return err
+}
+
+func (t *parquetMarks[R]) end() error { return errors.Join(t.rows.Close(), t.b.Flush()) }
+
+// csvMarks writes CSV. A signature is a list as PostgreSQL reads and writes it.
+type csvMarks struct {
+	rows          *csv.Writer
+	minhash, wide bool
+	buf           []byte
+}
+
+func (t *csvMarks) write(id string, k *mark) error {
+	cells := []string{id, ""}
+	if t.wide && !t.minhash {
+		cells = append(cells, "")
+	}
+	switch {
+	case k.empty:
+	case t.minhash:
+		t.buf = append(t.buf[:0], '{')
+		for i, v := range k.more.sig {
+			if i > 0 {
+				t.buf = append(t.buf, ',')
+			}
+			t.buf = strconv.AppendInt(t.buf, int64(int32(v)), 10)
+		}
+		cells[1] = string(append(t.buf, '}'))
+	default:
+		cells[1] = strconv.FormatInt(int64(k.fp.Lo), 10)
+		if t.wide {
+			cells[2] = strconv.FormatInt(int64(k.fp.Hi), 10)
+		}
+	}
+	return t.rows.Write(cells)
+}
+
+func (t *csvMarks) end() error {
+	t.rows.Flush()
+	return t.rows.Error()
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/review"
+	"github.com/neardup/neardup/dedup"
+	"github.com/zeebo/xxh3"
+)
+
+// This file makes the page in which people look at pairs (package review), for the command review and for dedup
+// --report. The page has the pairs from far below the border on, so that one can see what another border would do.
+
+const (
+	leastProbability = 0.05    // where the page begins
+	mostPairs        = 100_000 // what a page has at most: those closest to the border
+	mostExplained    = 2_000   // of them, those with reasons
+	mostText         = 50_000  // characters of a text in the page
+
+	mostFamiliesInPage = 1_000
+)
+
+// writeReport writes the page of a collection that was grouped, and returns how many pairs it has.
+func (c *collection) writeReport(w io.Writer, o *options, stdin io.Reader) (int, error) {
+	if st := c.exact.state; st != nil {
+		at := make(map[string]int, c.docs.Len())
+		for i := range c.docs.Len() {
+			at[c.doc(i).id] = i
+		}
+		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.doc(i).id })
+	}
+	same := func(i int) int { return i }
+	return reportOf(c, c.exact.d, w, o, stdin, same, same)
+}
+
+// reportOf is writeReport with a Deduplicator. at returns the number of a document, and id the reverse.
+func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writer, o *options, stdin io.Reader, at func(ID) int, id func(int) ID) (int, error) {
+	ctx := context.Background()
+	t, err := d.Threshold(ctx)
+	if err != nil {
+		return 0, err
+	}
+	border := c.method.probability
+	r := &review.Report{
+		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: c.docs.Len() - c.old, Threshold: border,
+		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
+	}
+	r.Prior = "what is known of any two texts that are compared"
+	for _, n := range t.Curve {
+		r.Curve = append(r.Curve, float64(n))
+	}
+	families, err := c.exact.families()
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range families[:min(len(families), mostFamiliesInPage)] {
+		shown := review.Family{Members: f.members, Form: cli.Printable(f.form, 500)}
+		for _, filled := range f.filled[:min(len(f.filled), 3)] {
+			shown.Filled = append(shown.Filled, cli.Printable(filled, 100))
+		}
+		r.Families = append(r.Families, shown)
+	}
+	kinds := kindNames()
+	for _, k := range kinds {
+		r.Kinds = append(r.Kinds, k.String())
+	}
+	pairs, err := pairsFrom(ctx, c, d, r.Least, at)
+	if err != nil {
+		return 0, err
+	}
+	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - border) }
+	slices.SortStableFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Compare(doubt(p), doubt(q)) })
+	if len(pairs) > mostPairs {
+		r.Left = len(pairs) - mostPairs
+		pairs = pairs[:mostPairs]
+	}
+	place := map[int]int{} // the documents of the page, by their numbers
+	for _, p := range pairs {
+		place[p.A], place[p.B] = 0, 0
+	}
+	numbers, sizes := slices.Sorted(maps.Keys(place)), c.sizes()
+	groups := map[int]int{} // by the document that they keep
+	for i, n := range numbers {
+		place[n] = i
+		doc, root := c.doc(n), int(c.cluster[n])
+		shown := review.Doc{ID: doc.id, At: c.at(doc.Place), Size: int(sizes[c.groupOf(n)]), Kept: n == root}
+		if doc.Place == input.NoPlace {
+			shown.At = "of an earlier call"
+		}
+		if shown.Size > 1 {
+			if groups[root] == 0 {
+				groups[root] = len(groups) + 1
+			}
+			shown.Group = groups[root]
+		}
+		r.Docs = append(r.Docs, shown)
+	}
+	for _, p := range pairs {
+		r.Pairs = append(r.Pairs, review.Pair{A: place[p.A], B: place[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
+	}
+	set := func(i int, text string) { r.Docs[place[i]].Text = strings.ToValidUTF8(text, "\uFFFD") }
+	if err := textsOfPage(c, d, o, stdin, numbers, id, set); err != nil {
+		return 0, err
+	}
+	if err := explain(c, d, r, o, numbers, id); err != nil {
+		return 0, err
+	}
+	for i := range r.Docs {
+		if text := r.Docs[i].Text; len(text) > mostText {
+			cut := []rune(text)
+			r.Docs[i].Text = string(cut[:min(len(cut), mostText)]) + "\n[…]"
+		}
+	}
+	return len(r.Pairs), r.Write(w)
+}
+
+// textsOfPage reads the texts of the documents with some numbers, in order: from the sources, or as a Deduplicator in files has them.
+func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *options, stdin io.Reader, numbers []int, id func(int) ID, set func(i int, text string)) error {
+	first, next := 0, 0 // the first source, and its first document
+	if c.exact.state != nil {
+		first, next = c.oldSources, c.old
+	}
+	for len(numbers) > 0 && numbers[0] < next {
+		text, _, err := d.Text(id(numbers[0]))
+		if err != nil {
+			return err
+		}
+		set(numbers[0], text)
+		numbers = numbers[1:]
+	}
+	var x input.Decoder
+	return c.againFrom(first, next, o, stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
+		if len(numbers) == 0 || i != numbers[0] {
+			return nil
+		}
+		numbers = numbers[1:]
+		text, err := it.WholeText(s, c.cols, &x)
+		set(i, strings.Clone(text))
+		return err
+	}, func(*input.Source) error { return nil })
+}
+
+// explain sets the reasons of the most doubtful pairs. numbers has the numbers of the documents of the page.
+func explain[ID comparable](c *collection, d *dedup.Deduplicator[ID], r *review.Report, o *options, numbers []int, id func(int) ID) error {
+	c.progress.begin("explaining", int64(min(len(r.Pairs), mostExplained)), "")
+	defer c.progress.end()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var wrong error
+	next, done := 0, 0
+	for range min(o.workers, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				c.progress.set(int64(done))
+				mu.Unlock()
+				if i >= min(len(r.Pairs), mostExplained) {
+					return
+				}
+				p := &r.Pairs[i]
+				e, err := d.Explain(id(numbers[p.A]), id(numbers[p.B]))
+				mu.Lock()
+				wrong = cmp.Or(wrong, err)
+				done++
+				mu.Unlock()
+				slices.SortStableFunc(e.Quantities, func(x, y dedup.Quantity) int { return cmp.Compare(math.Abs(y.Adds), math.Abs(x.Adds)) })
+				p.Why = append(p.Why, review.Reason{Text: r.Prior, Adds: e.Constant})
+				for _, q := range e.Quantities {
+					if q.Adds != 0 {
+						p.Why = append(p.Why, review.Reason{Text: q.Name, Adds: q.Adds})
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return wrong
+}
+
+// pairsFrom returns the pairs with a new document from a probability on, of all kinds that count, by the numbers of the documents.
+func pairsFrom[ID comparable](ctx context.Context, c *collection, from *dedup.Deduplicator[ID], least float64, at func(ID) int) (pairs []neardup.Pair[int], err error) {
+	s := c.exact.options
+	s.Similarity, s.Probability = 0, least
+	d, err := dedup.New[ID](s)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Merge(from); err != nil {
+		return nil, err
+	}
+	for p, err := range d.PairsSince(ctx, c.old) {
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, neardup.Pair[int]{A: at(p.A), B: at(p.B), Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
+	}
+	return pairs, nil
+}
+
+// title names the inputs.
+func (c *collection) title() string {
+	if sources := c.sources[c.oldSources:]; len(sources) == 1 {
+		return filepath.Base(sources[0].Path)
+	}
+	return fmt.Sprintf("%d files", len(c.sources)-c.oldSources)
+}
+
+// key tells collections apart.
+func (c *collection) key() string {
+	h := xxh3.New()
+	for i := range c.docs.Len() {
+		fmt.Fprintf(h, "%d:%s", len(c.doc(i).id), c.doc(i).id)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// kindNames returns the kinds of pairs.
+func kindNames() (kinds []neardup.Kind) {
+	for k := neardup.Kind(1); k&neardup.AllKinds != 0; k <<= 1 {
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// report writes the page of a call of dedup.
+func (c *collection) report(w io.Writer, o *options, stdin io.Reader) error {
+	_, err := c.writeReport(w, o, stdin)
+	return err
+}
