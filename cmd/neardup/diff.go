@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // This file has the command diff: what two calls decide differently.
@@ -88,7 +89,7 @@ func (c *diffCommand) Run(of *call) error {
 // compare calls note for each document, in the order of the first file, and then for those of the second file alone, in its order.
 func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 	second := map[string]string{}
-	err := readClusters(c.B, func(id, kept string) error {
+	err := pipeline.ReadClusters(c.B, func(id, kept string) error {
 		if _, twice := second[id]; twice {
 			return fmt.Errorf("the id %q is there twice", id)
 		}
@@ -99,7 +100,7 @@ func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 		return err
 	}
 	seen := map[string]bool{}
-	err = readClusters(c.A, func(id, kept string) error {
+	err = pipeline.ReadClusters(c.A, func(id, kept string) error {
 		if seen[id] {
 			return fmt.Errorf("the id %q is there twice", id)
 		}
@@ -113,7 +114,7 @@ func (c *diffCommand) compare(note func(change, id, a, b string) error) error {
 	if err != nil {
 		return err
 	}
-	return readClusters(c.B, func(id, kept string) error {
+	return pipeline.ReadClusters(c.B, func(id, kept string) error {
 		if seen[id] {
 			return nil
 		}

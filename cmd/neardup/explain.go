@@ -13,6 +13,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -20,12 +21,12 @@ import (
 // also has calibrate.
 
 // load reads the inputs of a call.
-func (of *call) load(f flags) (*loaded, error) {
+func (of *call) load(f flags) (*pipeline.Loaded, error) {
 	o, err := f.options(of.given)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	return o.loadCollection(of.stdin, of.stderr)
+	return o.LoadCollection(of.stdin, of.stderr)
 }
 
 type explainCommand struct {
@@ -44,34 +45,34 @@ func (c *explainCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	numbers := l.numbers()
+	numbers := l.Numbers()
 	for _, id := range []string{c.A, c.B} {
 		if _, ok := numbers[id]; !ok {
 			return fmt.Errorf("no document has the id %q", id)
 		}
 	}
-	e, err := l.d.Explain(numbers[c.A], numbers[c.B])
+	e, err := l.Deduplicator.Explain(numbers[c.A], numbers[c.B])
 	if err != nil {
 		return err
 	}
-	return writeExplanation(of.stdout, e, c.Features, l.o)
+	return writeExplanation(of.stdout, e, c.Features, l.Options)
 }
 
 // writeExplanation writes why two documents are near-duplicates, or not.
-func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *options) error {
+func writeExplanation(out io.Writer, e dedup.Explanation, most int, o *pipeline.Options) error {
 	w := bufio.NewWriter(out)
-	answer, needed := "no near-duplicates", fmt.Sprintf("a probability of %.2f", o.method.probability)
+	answer, needed := "no near-duplicates", fmt.Sprintf("a probability of %.2f", o.Method.Probability)
 	if e.Duplicate {
 		answer = "near-duplicates"
 	}
-	if o.method.least > 0 {
-		needed = fmt.Sprintf("a similarity of %.2f", o.method.least)
+	if o.Method.Least > 0 {
+		needed = fmt.Sprintf("a similarity of %.2f", o.Method.Least)
 	}
 	fmt.Fprintf(w, "%s: the probability is %.4f and the similarity %.4f, and %s is enough; they are of the kind %s\n", answer, e.Probability, e.Similarity, needed, e.Kind)
 	switch {
 	case !e.Compared:
 		fmt.Fprintln(w, "in a collection they are not compared: their signatures have too little in common")
-	case !e.Duplicate && e.Probability >= o.method.probability && o.method.least == 0:
+	case !e.Duplicate && e.Probability >= o.Method.Probability && o.Method.Least == 0:
 		fmt.Fprintln(w, "pairs of this kind do not count; see --kinds")
 	}
 	quantities := slices.Clone(e.Quantities)
@@ -117,7 +118,7 @@ type compareCommand struct {
 func (c *compareCommand) Run(of *call) error {
 	var f neardup.Fingerprinter
 	for step := range strings.SplitSeq(c.Normalize, ",") {
-		if err := setStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
+		if err := pipeline.SetStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
 			return usageError{err}
 		}
 	}
@@ -142,7 +143,7 @@ func (c *compareCommand) Run(of *call) error {
 		}
 	}
 	for i, text := range texts {
-		if isBlank(text) {
+		if pipeline.IsBlank(text) {
 			_, err := fmt.Fprintf(of.stdout, "%s has no text, so there is nothing to compare\n", []string{c.A, c.B}[i])
 			return err
 		}
@@ -191,7 +192,7 @@ type calibrateCommand struct {
 
 // Run moves the decision by labelled pairs.
 func (c *calibrateCommand) Run(of *call) error {
-	read, err := readLabels(c.Labels)
+	read, err := pipeline.ReadLabels(c.Labels)
 	if err != nil {
 		return err
 	}
@@ -199,24 +200,24 @@ func (c *calibrateCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	numbers := l.numbers()
+	numbers := l.Numbers()
 	var labels []dedup.Label[int]
 	for _, r := range read {
-		if r.keep != "" {
+		if r.Keep != "" {
 			continue
 		}
-		a, okA := numbers[r.a]
-		b, okB := numbers[r.b]
+		a, okA := numbers[r.A]
+		b, okB := numbers[r.B]
 		if !okA || !okB {
-			id := r.a
+			id := r.A
 			if okA {
-				id = r.b
+				id = r.B
 			}
-			return fmt.Errorf("%s:%d: no document has the id %q", c.Labels, r.line, id)
+			return fmt.Errorf("%s:%d: no document has the id %q", c.Labels, r.Line, id)
 		}
-		labels = append(labels, dedup.Label[int]{A: a, B: b, Duplicate: r.same})
+		labels = append(labels, dedup.Label[int]{A: a, B: b, Duplicate: r.Same})
 	}
-	cal, err := l.d.Calibrate(context.Background(), labels, dedup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
+	cal, err := l.Deduplicator.Calibrate(context.Background(), labels, dedup.Goal{Precision: c.Precision, Recall: c.MinRecall, Complete: c.Complete})
 	if err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		fmt.Fprintln(w, "pairs that are worth looking at next:")
 	}
 	for _, p := range cal.Ask {
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.doc(p.A).id), cli.Escape(l.doc(p.B).id), p.Similarity, p.Kind, p.Probability)
+		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.Doc(p.A).Id), cli.Escape(l.Doc(p.B).Id), p.Similarity, p.Kind, p.Probability)
 	}
 	return w.Flush()
 }

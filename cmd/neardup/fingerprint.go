@@ -87,5 +87,5 @@ func (c *fingerprintCommand) Run(of *call) error {
 		return usageError{fmt.Errorf("--out %q: the table must be .parquet or .csv", c.Out)}
 	}
 	defer of.outs.Discard()
-	return o.newCollection(of.stderr).fingerprint(o, of.outs, of.stdin)
+	return o.NewCollection(of.stderr).Fingerprint(o, of.outs, of.stdin)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // The tables of fingerprint have what the library computes, for every document, in the order of the inputs.
@@ -53,7 +54,7 @@ func TestFingerprint(t *testing.T) {
 			case c.flags == "--bits=128":
 				cells[1], cells[2] = fmt.Sprint(int64(wide.Lo)), fmt.Sprint(int64(wide.Hi))
 			case c.flags == "--method=minhash":
-				cells[1] = strings.ReplaceAll(strings.Trim(fmt.Sprint(signed(sig)), "[]"), " ", ",")
+				cells[1] = strings.ReplaceAll(strings.Trim(fmt.Sprint(pipeline.Signed(sig)), "[]"), " ", ",")
 			default:
 				cells[1] = fmt.Sprint(int64(fp))
 			}
@@ -108,7 +109,7 @@ func tableRows(t *testing.T, path string) (rows [][]string) {
 	}
 	switch path[0] {
 	case 'a':
-		all, err := parquet.ReadFile[row](path)
+		all, err := parquet.ReadFile[pipeline.Row](path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +117,7 @@ func tableRows(t *testing.T, path string) (rows [][]string) {
 			rows = append(rows, []string{r.ID, number(r.Fingerprint)})
 		}
 	case 'b':
-		all, err := parquet.ReadFile[wideRow](path)
+		all, err := parquet.ReadFile[pipeline.WideRow](path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +125,7 @@ func tableRows(t *testing.T, path string) (rows [][]string) {
 			rows = append(rows, []string{r.ID, number(r.Fingerprint), number(r.FingerprintHigh)})
 		}
 	case 'c':
-		all, err := parquet.ReadFile[signatureRow](path)
+		all, err := parquet.ReadFile[pipeline.SignatureRow](path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // This file has the flags of dedup and estimate, and checks them.
@@ -119,50 +120,51 @@ var flagGroups = [][2]string{
 
 // options checks the flags. given has the values of those that the user set, by name. The error says what is
 // wrong.
-func (f *flags) options(given map[string]string) (*options, error) {
-	o := &options{
-		values: f.Values, workers: f.Workers, maxLine: f.MaxLine,
-		tokenizer: f.Tokenizer, normalize: f.Normalize, secret: f.Secret,
-		lines: f.Lines, weights: f.Weights, stats: f.Stats, boilerplate: f.Boilerplate,
-		format: f.Format, filesFrom: f.FilesFrom, against: f.Against, state: f.State,
-		pairs: f.Pairs, clusters: f.Clusters, out: f.Out, save: f.Save, annotate: f.Annotate, audit: f.Audit, report: f.Report,
-		json: f.JSON, quiet: f.Quiet, exitCode: f.ExitCode, skipBad: f.SkipBad, empty: f.Empty, sameID: f.SameID, args: f.Inputs, schemaFile: f.schema,
-		cols: input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow},
+func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
+	o := &pipeline.Options{
+		Reading: pipeline.Reading{
+			Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
+			Cols: input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow},
+		},
+		Features: pipeline.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate, Values: f.Values},
+		Writing: pipeline.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Clusters: f.Clusters, Audit: f.Audit, Report: f.Report, Save: f.Save,
+			JSON: f.JSON, Quiet: f.Quiet, ExitCode: f.ExitCode},
+		State: f.State, Workers: f.Workers,
 	}
-	o.method.name, o.method.least, o.method.probability, o.method.bias = f.Method, f.Similarity, f.Probability, f.Bias
-	o.method.group, o.method.keep = f.Group, f.Keep
-	o.method.bits, o.method.distance = f.Bits, f.Distance
-	o.method.blend.Content, o.method.blend.Threshold = f.Content, f.Score
+	o.Method.Name, o.Method.Least, o.Method.Probability, o.Method.Bias = f.Method, f.Similarity, f.Probability, f.Bias
+	o.Method.Group, o.Method.Keep = f.Group, f.Keep
+	o.Method.Bits, o.Method.Distance = f.Bits, f.Distance
+	o.Method.Blend.Content, o.Method.Blend.Threshold = f.Content, f.Score
 	isGiven := map[string]bool{}
 	for name, value := range given {
 		isGiven[name] = true
-		if !slices.Contains(ownFlags, name) {
-			o.set = append(o.set, "--"+name+"="+value)
+		if !slices.Contains(pipeline.OwnFlags, name) {
+			o.Set = append(o.Set, "--"+name+"="+value)
 		}
 	}
-	slices.Sort(o.set)
-	o.cols.IDGiven = isGiven["id"]
-	if !isGiven["title"] && slices.Contains(o.cols.Texts(), o.cols.Title) {
-		o.cols.Title = ""
+	slices.Sort(o.Set)
+	o.Cols.IDGiven = isGiven["id"]
+	if !isGiven["title"] && slices.Contains(o.Cols.Texts(), o.Cols.Title) {
+		o.Cols.Title = ""
 	}
 	var err error
-	if o.cols.Separator, err = separator(f.Separator); err != nil {
+	if o.Cols.Separator, err = separator(f.Separator); err != nil {
 		return nil, err
 	}
 	if f.Kinds != "" {
-		if err = o.method.kinds.UnmarshalText([]byte(f.Kinds)); err != nil {
+		if err = o.Method.Kinds.UnmarshalText([]byte(f.Kinds)); err != nil {
 			return nil, fmt.Errorf("--kinds %q: %w", f.Kinds, err)
 		}
-		if o.method.kinds == 0 {
+		if o.Method.Kinds == 0 {
 			return nil, fmt.Errorf("--kinds %q: name at least one of %v", f.Kinds, neardup.AllKinds)
 		}
 	}
 	if f.Memory != "" {
-		if o.memory, err = parseBytes(f.Memory); err != nil {
+		if o.Memory, err = parseBytes(f.Memory); err != nil {
 			return nil, fmt.Errorf("--memory %q: %w", f.Memory, err)
 		}
 	}
-	if wrong := o.check(isGiven); wrong != "" {
+	if wrong := o.Check(isGiven); wrong != "" {
 		return nil, errors.New(wrong)
 	}
 	return o, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // home is the directory of the package. Tests work in others.
@@ -82,7 +83,7 @@ func TestOtherPrograms(t *testing.T) {
 		if status != 0 || stderr != test.said || read(t, "groups") != wantGroups {
 			t.Errorf("%s %q: status %d, said %q, groups %q", test.file, test.flags, status, stderr, read(t, "groups"))
 		}
-		var s summary
+		var s pipeline.Summary
 		if err := json.Unmarshal([]byte(stdout), &s); err != nil || s.Documents != 5 || s.Duplicates != 2 {
 			t.Errorf("%s: summary %s", test.file, stdout)
 		}

@@ -20,45 +20,23 @@
 //	main.go        the commands
 //	flags.go       their flags
 //	completion.go  what lets shells complete them
-//	dedup.go       the steps of dedup and records
 //	explain.go     explain, compare and calibrate
-//	labels.go      read labels
 //	diff.go        compare what two calls decided
 //	rethreshold.go decide again by the pairs of an earlier call
-//	verify.go      check an audit, by package verify
-//	review.go      make the page of package review
-//	estimate.go    say what a call would cost
-//	advice.go      say whether it wants one machine, a cluster or a warehouse
-//
-//	corpus.go      learn common lines and statistics from all texts (--boilerplate, --weights)
-//	settings.go    make the Fingerprinter from the flags
-//	schema.go      say how the columns of records are compared
-//
-//	collection.go  the documents of a call
-//	load.go        load them, with several workers
-//	ids.go         find them by their ids, of which each has its own (--same-id)
-//	auto.go        compare and group them with --method auto and cosine
-//	method.go      compare them with --method minhash and simhash
-//	group.go       and group them
-//	groups.go      name the groups, by names that last
+//	verify.go      check an audit
+//	review.go      make the page in which people look at pairs
 //	fingerprint.go write fingerprints as a table, and SQL to join it
-//	saved.go       read and write fingerprints of earlier calls (--against, --save)
-//	state.go       keep the documents of all calls (--state)
-//
-//	results.go     write pairs and groups
-//	audit.go       write the audit
-//	cleaned.go     write the cleaned and the annotated collection
-//	summary.go     say what was found
-//	progress.go    say what is being done, and how long it will take
+//	upgrade.go     read what an earlier version kept
 //
 // The rooms beside it:
 //
-//	input/   find files, and read items, documents, records and values from them
-//	output/  write collections in any format, and tables
-//	rows/    values with types, and how each format writes them
-//	review/  the page in which people look at pairs
-//	verify/  check an audit
-//	cli/     files that are written as a whole or not at all, compression, what is safe to print
+//	input/     find files, and read items, documents, records and values from them
+//	pipeline/  the stages of a call: load, compare, group, write, say
+//	output/    write collections in any format, and tables
+//	rows/      values with types, and how each format writes them
+//	review/    the page in which people look at pairs
+//	verify/    check an audit
+//	cli/       files that are written as a whole or not at all, compression, what is safe to print
 package main
 
 import (
@@ -73,6 +51,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // grammar has the commands and their flags.
@@ -127,31 +106,31 @@ type call struct {
 }
 
 // run checks the flags and runs a command, after change has changed the options.
-func (of *call) run(f flags, change func(*options)) error {
+func (of *call) run(f flags, change func(*pipeline.Options)) error {
 	o, err := f.options(of.given)
 	if err != nil {
 		return usageError{err}
 	}
 	change(o)
-	return o.run(of.outs, of.stdin, of.stdout, of.stderr)
+	return o.Run(of.outs, of.stdin, of.stdout, of.stderr)
 }
 
 func (c *dedupCommand) Run(of *call) error {
-	return of.run(c.flags, func(*options) {})
+	return of.run(c.flags, func(*pipeline.Options) {})
 }
 
 func (c *recordsCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
-	return of.run(f, func(o *options) { o.cols.IsRecord, o.cols.All = true, true })
+	return of.run(f, func(o *pipeline.Options) { o.Cols.IsRecord, o.Cols.All = true, true })
 }
 
 func (c *estimateCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: c.methodFlags, runFlags: c.runFlags}
-	return of.run(f, func(o *options) { o.estimate = true })
+	return of.run(f, func(o *pipeline.Options) { o.Estimate = true })
 }
 
 func (*versionCommand) Run(of *call) error {
-	_, err := fmt.Fprintln(of.stdout, programVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+	_, err := fmt.Fprintln(of.stdout, pipeline.ProgramVersion(), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 	return err
 }
 
@@ -193,7 +172,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	if err == nil {
 		return 0
 	}
-	if errors.Is(err, errDuplicates) {
+	if errors.Is(err, pipeline.ErrDuplicates) {
 		return 3
 	}
 	fmt.Fprintln(stderr, "neardup:", cli.Printable(err.Error(), 2000))
@@ -245,16 +224,16 @@ func groups() (all []kong.Group) {
 // helpVars returns what the help takes from other files.
 func helpVars() kong.Vars {
 	var names, words []string
-	for _, t := range tokenizers {
-		names = append(names, t.name+" ("+t.help+")")
+	for _, t := range pipeline.Tokenizers {
+		names = append(names, t.Name+" ("+t.Help+")")
 	}
-	for _, s := range steps {
-		words = append(words, s.name+" ("+s.help+")")
+	for _, s := range pipeline.Steps {
+		words = append(words, s.Name+" ("+s.Help+")")
 	}
 	return kong.Vars{
 		"tokenizers": strings.Join(names, ", "),
 		"steps":      strings.Join(words, ", ") + "; urls=remove, emails=remove, dates=remove and numbers=remove remove them instead",
-		"weights":    weightsHelp(),
+		"weights":    pipeline.WeightsHelp(),
 		"workers":    fmt.Sprint(runtime.GOMAXPROCS(0)),
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // runIn runs the program in a directory with the given files.
@@ -497,7 +498,7 @@ func FuzzSaved(f *testing.F) {
 	f.Add("neardup\x00\x01")
 	f.Fuzz(func(t *testing.T, data string) {
 		s := input.Source{Path: "x"}
-		if err := readSaved(&s, 0, strings.NewReader(data), "v=1", 64, func(entry) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
+		if err := pipeline.ReadSaved(&s, 0, strings.NewReader(data), "v=1", 64, func(pipeline.Entry) bool { return true }); err != nil && !strings.HasPrefix(err.Error(), "x:") {
 			t.Fatalf("error without a place: %v", err)
 		}
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // This file has the command rethreshold: the outputs of dedup again, from pairs that a call has found, with another border, other kinds, other
@@ -38,11 +39,11 @@ func (c *rethresholdCommand) Run(of *call) error {
 	if err := kinds.UnmarshalText([]byte(c.Kinds)); c.Kinds != "" && err == nil && kinds&neardup.Identical == 0 {
 		return usageError{errors.New("--kinds: equal texts are always in one group here; name identical, or use dedup")}
 	}
-	return of.run(f, func(o *options) {
-		o.given = &givenPairs{path: c.Pairs, labels: c.Labels}
-		if o.method.kinds == 0 {
-			o.method.kinds = neardup.AllKinds &^ neardup.SameForm
+	return of.run(f, func(o *pipeline.Options) {
+		o.Given = &pipeline.GivenPairs{Path: c.Pairs, Labels: c.Labels}
+		if o.Method.Kinds == 0 {
+			o.Method.Kinds = neardup.AllKinds &^ neardup.SameForm
 		}
-		o.method.name = "given"
+		o.Method.Name = "given"
 	})
 }

@@ -4,6 +4,8 @@ package main
 
 import (
 	"fmt"
+
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 type reviewCommand struct {
@@ -19,7 +21,7 @@ type reviewCommand struct {
 func (c *reviewCommand) Run(of *call) error {
 	path := c.Report
 	if path == "" {
-		if path = "review.html"; exists(path) {
+		if path = "review.html"; pipeline.Exists(path) {
 			return fmt.Errorf("%s: there is such a file; give a name with --report", path)
 		}
 	}
@@ -33,8 +35,8 @@ func (c *reviewCommand) Run(of *call) error {
 		return err
 	}
 	n := 0
-	if err = l.group(l.o, false); err == nil {
-		n, err = l.writeReport(w, l.o, of.stdin)
+	if err = l.Group(l.Options, false); err == nil {
+		n, err = l.WriteReport(w, l.Options, of.stdin)
 	}
 	if err == nil {
 		err = of.outs.Commit()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
 
 // TestSaved checks that saved fingerprints can be the old collection, but only with the same
@@ -191,20 +192,20 @@ func TestWeightsFlag(t *testing.T) {
 		return status, out.String(), err.String()
 	}
 	runIn(t, map[string]string{"x.jsonl": b.String(), "bad.stats": "bad"}, "", "x.jsonl")
-	for _, w := range weightings {
-		args := []string{"--weights", w.name, "--tokenizer", "words", "--distance", "5"}
+	for _, w := range pipeline.Weightings {
+		args := []string{"--weights", w.Name, "--tokenizer", "words", "--distance", "5"}
 		_, first, _ := dedup(append(args, "x.jsonl")...)
 		for _, more := range [][]string{{"--workers", "1", "x.jsonl"}, {"--workers", "7", "-"}} {
 			if status, stdout, stderr := dedup(append(args, more...)...); status != 0 || stdout[:60] != first[:60] {
-				t.Errorf("%s: %d %s%s, at first %s", w.name, status, stdout, stderr, first)
+				t.Errorf("%s: %d %s%s, at first %s", w.Name, status, stdout, stderr, first)
 			}
 		}
 		want := "30 duplicates in 30 groups"
-		if w.name == "count" {
+		if w.Name == "count" {
 			want = "59 duplicates in 1 groups"
 		}
-		if w.name != "log" && w.name != "binary" && !strings.Contains(first, want) {
-			t.Errorf("%s: %s", w.name, first)
+		if w.Name != "log" && w.Name != "binary" && !strings.Contains(first, want) {
+			t.Errorf("%s: %s", w.Name, first)
 		}
 	}
 	if status, _, stderr := dedup("--weights", "logidf", "--stats", "s", "--save", "x.fp", "x.jsonl"); status != 0 {

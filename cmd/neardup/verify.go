@@ -9,6 +9,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/cmd/neardup/verify"
 )
 
@@ -31,18 +32,18 @@ func (c *verifyCommand) Run(of *call) error {
 	if err != nil {
 		return usageError{err}
 	}
-	o.cols.IsRecord, o.cols.All = c.Records, c.Records
+	o.Cols.IsRecord, o.Cols.All = c.Records, c.Records
 	rows, err := readAudit(c.Audit)
 	if err != nil {
 		return err
 	}
-	all := o.newCollection(of.stderr)
-	if err := all.findInputs(o, of.stdin); err != nil {
+	all := o.NewCollection(of.stderr)
+	if err := all.FindInputs(o, of.stdin); err != nil {
 		return err
 	}
 	var least []verify.Row // those that have the fewest words in common
 	wrong, earlier := 0, 0
-	err = verify.Audit(rows, all.sources, o.cols, o.maxLine, c.Shared, func(row verify.Row, what string) {
+	err = verify.Audit(rows, all.Sources, o.Cols, o.MaxLine, c.Shared, func(row verify.Row, what string) {
 		switch {
 		case what != "":
 			if wrong++; wrong <= 20 {
@@ -60,7 +61,7 @@ func (c *verifyCommand) Run(of *call) error {
 		return err
 	}
 	if wrong > 0 {
-		return fmt.Errorf("%s: %w: %d of %d documents and files are not as it says", c.Audit, errWrong, wrong, len(rows)+len(all.sources))
+		return fmt.Errorf("%s: %w: %d of %d documents and files are not as it says", c.Audit, errWrong, wrong, len(rows)+len(all.Sources))
 	}
 	fmt.Fprintf(of.stdout, "%d documents were removed. Of each the text is the one that was read, another document is kept, and the two have as many words in common as the audit says.\n", len(rows))
 	if earlier > 0 {
@@ -80,7 +81,7 @@ func readAudit(path string) (rows []verify.Row, err error) {
 	if format := input.FormatOf(path, ""); format != "csv" && format != "jsonl" {
 		return nil, fmt.Errorf("%s: an audit to verify is a .csv or .jsonl file", path)
 	}
-	err = output.ReadTable(path, auditColumns, func(_ int32, row map[string]string) error {
+	err = output.ReadTable(path, pipeline.AuditColumns, func(_ int32, row map[string]string) error {
 		rows = append(rows, verify.Row{Removed: row["removed"], At: row["at"], Kept: row["kept"], KeptAt: row["kept_at"], Shared: row["shared"],
 			Text: row["text_sha256"], KeptText: row["kept_text_sha256"], Source: row["sha256"], KeptSource: row["kept_sha256"]})
 		if row["at"] == "" || row["text_sha256"] == "" {

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"encoding/json"
@@ -160,7 +160,7 @@ func (c *collection) enterOld(st *state) error {
 		st.numbers = append(st.numbers, doc.Number)
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
-			docs.Append(stored{Place: input.NoPlace, id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
+			docs.Append(stored{Place: input.NoPlace, Id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
 		}
 	}
 	if fresh != c.docs.Len() {
@@ -168,7 +168,7 @@ func (c *collection) enterOld(st *state) error {
 	}
 	c.old = docs.Len()
 	for i := range c.docs.Len() {
-		docs.Append(*c.doc(i))
+		docs.Append(*c.Doc(i))
 	}
 	c.docs = docs
 	c.setOldGroups(st.numbers[:c.old], st.groups)

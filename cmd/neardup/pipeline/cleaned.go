@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -19,8 +19,8 @@ import (
 
 // write writes the documents for which more reports true, in the order of the sources. more returns what is added to
 // a document, by its number.
-func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Reader, added []string, more func(i int) (values []string, ok bool)) error {
-	to := output.Target{Path: path, W: w, Cols: o.cols, Added: added}
+func (c *collection) write(w *cli.Output, path string, o *Reading, stdin io.Reader, added []string, more func(i int) (values []string, ok bool)) error {
+	to := output.Target{Path: path, W: w, Cols: o.Cols, Added: added}
 	to.Cols.All, to.Cols.Typed = true, true
 	out, err := c.newOut(to, o, stdin, more)
 	if err != nil {
@@ -37,8 +37,8 @@ func (c *collection) write(w *cli.Output, path string, o *options, stdin io.Read
 }
 
 // newOut returns a writer for what is written of the collection.
-func (c *collection) newOut(to output.Target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (output.Writer, error) {
-	sources := c.sources[c.oldSources:]
+func (c *collection) newOut(to output.Target, o *Reading, stdin io.Reader, more func(i int) ([]string, bool)) (output.Writer, error) {
+	sources := c.Sources[c.oldSources:]
 	out, note, err := output.NewCopy(to, sources, c.docs.Len(), c.duplicates())
 	if note != "" {
 		fmt.Fprintln(c.errors, "neardup:", note)
@@ -54,8 +54,8 @@ func (c *collection) newOut(to output.Target, o *options, stdin io.Reader, more 
 }
 
 // columns returns the columns of what is written, for which it reads the sources.
-func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more func(i int) ([]string, bool)) (*rows.Columns, error) {
-	sources := c.sources[c.oldSources:]
+func (c *collection) columns(to output.Target, o *Reading, stdin io.Reader, more func(i int) ([]string, bool)) (*rows.Columns, error) {
+	sources := c.Sources[c.oldSources:]
 	columns := &rows.Columns{}
 	first := to.Cols // only Parquet has types in its columns, so the cells of workbooks need no look for other formats
 	first.Typed = output.FormatOf(to.Path) == "parquet" || output.FormatOf(to.Path) == "arrow" || slices.ContainsFunc(sources, func(s input.Source) bool { return s.Format == "parquet" || s.Format == "arrow" })
@@ -77,7 +77,7 @@ func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more
 		return nil, err
 	}
 	if len(columns.Names()) == 0 { // there are no documents
-		columns.Name([]string{o.cols.ID, o.cols.Texts()[0]})
+		columns.Name([]string{o.Cols.ID, o.Cols.Texts()[0]})
 	}
 	return columns, nil
 }
@@ -85,15 +85,15 @@ func (c *collection) columns(to output.Target, o *options, stdin io.Reader, more
 // again reads the new sources once more, and calls use with the item of each document, in their order. It calls
 // begin for each source with a header, before its first document. It returns the first error of the two, and an error
 // if the documents are not there any more.
-func (c *collection) again(o *options, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
+func (c *collection) again(o *Reading, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
 	return c.againFrom(c.oldSources, c.old, o, stdin, cols, use, begin)
 }
 
 // againFrom is again from a source on, whose first document is the one with the number next.
-func (c *collection) againFrom(first, next int, o *options, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
-	for n := first; n < len(c.sources); n++ {
-		if c.sources[n].Format == input.Fingerprints { // which have no texts
-			for next < c.docs.Len() && int(c.doc(next).Source) == n {
+func (c *collection) againFrom(first, next int, o *Reading, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
+	for n := first; n < len(c.Sources); n++ {
+		if c.Sources[n].Format == input.Fingerprints { // which have no texts
+			for next < c.docs.Len() && int(c.Doc(next).Source) == n {
 				next++
 			}
 			continue
@@ -107,15 +107,15 @@ func (c *collection) againFrom(first, next int, o *options, stdin io.Reader, col
 		}
 	}
 	if next < c.docs.Len() {
-		return fmt.Errorf("%s: the file changed while it was being read", c.sources[c.doc(next).Source].Path)
+		return fmt.Errorf("%s: the file changed while it was being read", c.Sources[c.Doc(next).Source].Path)
 	}
 	return nil
 }
 
 // withSource opens a source for read. A source that cannot be opened was counted by the first reading, if it may be skipped.
-func (c *collection) withSource(n int, o *options, stdin io.Reader, read func(io.Reader) error) error {
-	r, closeSource, err := c.sources[n].Open(stdin, io.Discard)
-	if err != nil && o.skipBad {
+func (c *collection) withSource(n int, o *Reading, stdin io.Reader, read func(io.Reader) error) error {
+	r, closeSource, err := c.Sources[n].Open(stdin, io.Discard)
+	if err != nil && o.SkipBad {
 		return nil
 	}
 	if err != nil {
@@ -126,8 +126,8 @@ func (c *collection) withSource(n int, o *options, stdin io.Reader, read func(io
 }
 
 // sourceAgain is again for one source, whose first document is the one with the number next. It returns the number of the next source's first.
-func (c *collection) sourceAgain(n, next int, r io.Reader, o *options, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) (int, error) {
-	s := &c.sources[n]
+func (c *collection) sourceAgain(n, next int, r io.Reader, o *Reading, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) (int, error) {
+	s := &c.Sources[n]
 	var failed error
 	begun := false
 	start := func() {
@@ -135,8 +135,8 @@ func (c *collection) sourceAgain(n, next int, r io.Reader, o *options, cols inpu
 			begun, failed = true, begin(s)
 		}
 	}
-	err := s.Read(n, r, cols, o.maxLine, func(it input.Item) bool {
-		if next == c.docs.Len() || it.Place != c.doc(next).Place || it.Err != nil {
+	err := s.Read(n, r, cols, o.MaxLine, func(it input.Item) bool {
+		if next == c.docs.Len() || it.Place != c.Doc(next).Place || it.Err != nil {
 			return true
 		}
 		if start(); failed == nil {
@@ -148,15 +148,15 @@ func (c *collection) sourceAgain(n, next int, r io.Reader, o *options, cols inpu
 	if failed == nil {
 		start() // it may have no documents
 	}
-	if failed == nil && !o.skipBad {
+	if failed == nil && !o.SkipBad {
 		failed = err
 	}
 	return next, failed
 }
 
 // writeOut writes the documents that are kept, unchanged.
-func (c *collection) writeOut(w *cli.Output, o *options, stdin io.Reader) error {
-	return c.write(w, o.out, o, stdin, nil, func(i int) ([]string, bool) { return nil, int(c.cluster[i]) == i })
+func (c *collection) writeOut(w *cli.Output, o *Options, stdin io.Reader) error {
+	return c.write(w, o.Out, &o.Reading, stdin, nil, func(i int) ([]string, bool) { return nil, int(c.cluster[i]) == i })
 }
 
 // annotations are the columns that --annotate adds.
@@ -164,13 +164,13 @@ var annotations = []string{"neardup_group", "neardup_size", "neardup_kept", "nea
 
 // writeAnnotated writes all documents with what was found about each: its group and how many documents that has,
 // whether it is kept, and otherwise which document is, how similar they are and how they differ.
-func (c *collection) writeAnnotated(w *cli.Output, o *options, stdin io.Reader) error {
+func (c *collection) writeAnnotated(w *cli.Output, o *Options, stdin io.Reader) error {
 	sizes := c.sizes()
-	return c.write(w, o.annotate, o, stdin, annotations, func(i int) ([]string, bool) {
+	return c.write(w, o.Annotate, &o.Reading, stdin, annotations, func(i int) ([]string, bool) {
 		group := c.groupOf(i)
-		values := []string{c.doc(group).id, strconv.Itoa(int(sizes[group])), "yes", "", "", ""}
+		values := []string{c.Doc(group).Id, strconv.Itoa(int(sizes[group])), "yes", "", "", ""}
 		if root := int(c.cluster[i]); root != i {
-			values[2], values[3] = "no", c.doc(root).id
+			values[2], values[3] = "no", c.Doc(root).Id
 			if p, ok := c.like[i]; ok && (p.probability > 0 || c.exact == nil) {
 				values[4] = c.method.show(p.value)
 				if p.kind != 0 {

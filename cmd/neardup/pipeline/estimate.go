@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bufio"
@@ -37,15 +37,15 @@ type trial struct {
 }
 
 // estimate prints what each method would cost for all inputs.
-func (c *collection) estimate(o *options, stdout io.Writer) error {
+func (c *collection) estimate(o *Options, stdout io.Writer) error {
 	dir, err := os.MkdirTemp("", "neardup-estimate-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
 	total := int64(0)
-	for i := range c.sources {
-		s := &c.sources[i]
+	for i := range c.Sources {
+		s := &c.Sources[i]
 		if s.Err != nil {
 			return s.Err
 		}
@@ -63,13 +63,13 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 		return errors.New("the inputs have fewer than two documents")
 	}
 	share := float64(total) / float64(read) // of all to the sample
-	fmt.Fprintf(stdout, "%.0f MB in %d files, about %.0f documents; estimated from %d of them\n", float64(total)/1e6, len(c.sources), share*float64(documents), documents)
+	fmt.Fprintf(stdout, "%.0f MB in %d files, about %.0f documents; estimated from %d of them\n", float64(total)/1e6, len(c.Sources), share*float64(documents), documents)
 	w := bufio.NewWriter(stdout)
 	fmt.Fprintf(w, "%-9s %10s %10s %10s %8s\n", "method", "time", "memory", "disk", "recall")
 	var truth map[string]bool
 	var costs []cost
 	for _, method := range methodNames {
-		if method == "cosine" && !slices.ContainsFunc(o.set, func(f string) bool { return strings.HasPrefix(f, "--tokenizer=") || strings.HasPrefix(f, "--weights=") }) {
+		if method == "cosine" && !slices.ContainsFunc(o.Set, func(f string) bool { return strings.HasPrefix(f, "--tokenizer=") || strings.HasPrefix(f, "--weights=") }) {
 			continue // it would be a slower auto
 		}
 		small, err := o.try(dir, method, half)
@@ -92,7 +92,7 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 		grow := func(a, b float64) float64 { return max(b+(b-a)*2*(share-1), b) }
 		seconds, peak := grow(small.seconds, large.seconds), grow(small.peak, large.peak)
 		disk := 0.0
-		if limit := float64(o.memory); o.method.isExact() && limit > 0 && peak > limit && method != "minhash" && method != "simhash" {
+		if limit := float64(o.Memory); o.Method.isExact() && limit > 0 && peak > limit && method != "minhash" && method != "simhash" {
 			disk, peak = peak-limit, limit // texts and keys of trees go to files
 		}
 		recall := "-"
@@ -103,13 +103,13 @@ func (c *collection) estimate(o *options, stdout io.Writer) error {
 		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, recall)
 	}
 	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(truth), methodNames[0])
-	advise(w, costs, share*float64(documents), machineMemory(), o.args, output.CleanedName(c.sources))
+	advise(w, costs, share*float64(documents), machineMemory(), o.Args, output.CleanedName(c.Sources))
 	return w.Flush()
 }
 
 // sample writes a sample of the inputs, and the first half of it. It returns how many bytes of the inputs the
 // sample is of, and its documents. It reads each input from its beginning, as far as its share goes.
-func (c *collection) sample(o *options, half, all string, total int64) (read int64, documents int, err error) {
+func (c *collection) sample(o *Options, half, all string, total int64) (read int64, documents int, err error) {
 	var outs cli.Outputs
 	defer outs.Discard()
 	w, err := outs.Create(all, io.Discard)
@@ -118,8 +118,8 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 	}
 	var ends []int64 // of the documents in the sample
 	written := int64(0)
-	for n := range c.sources {
-		s := &c.sources[n]
+	for n := range c.Sources {
+		s := &c.Sources[n]
 		count := &counted{}
 		r, closeSource, err := s.Open(nil, count)
 		if err != nil {
@@ -129,7 +129,7 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 		most := int64(float64(size)*min(1, sampleBytes/float64(total))) + 1
 		taken := int64(0)
 		var failed error
-		err = s.Read(n, r, o.cols, o.maxLine, func(it input.Item) bool {
+		err = s.Read(n, r, o.Cols, o.MaxLine, func(it input.Item) bool {
 			if it.Err != nil {
 				return true // the call itself says it
 			}
@@ -142,7 +142,7 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 				line.WriteByte('\n')
 			} else {
 				var fields rows.Struct
-				if fields, failed = it.Typed(s, o.cols); failed != nil {
+				if fields, failed = it.Typed(s, o.Cols); failed != nil {
 					return false
 				}
 				line.Write(append(rows.AppendJSON(nil, fields), '\n'))
@@ -174,14 +174,14 @@ func (c *collection) sample(o *options, half, all string, total int64) (read int
 }
 
 // try runs the program with a method and the flags of the call.
-func (o *options) try(dir, method, input string) (t trial, err error) {
+func (o *Options) try(dir, method, input string) (t trial, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return t, err
 	}
 	pairs := filepath.Join(dir, "pairs")
 	args := []string{"dedup", "--method=" + method, "--pairs=" + pairs, "--skip-bad"}
-	for _, f := range o.set {
+	for _, f := range o.Set {
 		name, _, _ := strings.Cut(f[2:], "=")
 		if slices.Contains(methodsOf(name), method) {
 			args = append(args, f)

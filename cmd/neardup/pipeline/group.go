@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"iter"
@@ -9,9 +9,9 @@ import (
 
 // This file groups the documents of the methods that compare fingerprints or signatures. auto.go has the others.
 
-// group finds the near-duplicates and the groups. It also finds c.pairs if they are wanted.
-func (c *collection) group(o *options, wantPairs bool) error {
-	if o.given != nil {
+// Group finds the near-duplicates and the groups. It also finds c.pairs if they are wanted.
+func (c *collection) Group(o *Options, wantPairs bool) error {
+	if o.Given != nil {
 		return c.groupGiven(o)
 	}
 	if c.exact != nil {
@@ -38,7 +38,7 @@ type distinct struct {
 func (c *collection) contents() (d distinct) {
 	var contents []*content
 	for i := range c.docs.Len() {
-		if t := c.doc(i).content; t.number == 0 {
+		if t := c.Doc(i).content; t.number == 0 {
 			contents = append(contents, t)
 			t.number = int32(len(contents))
 		}
@@ -46,14 +46,14 @@ func (c *collection) contents() (d distinct) {
 	d.docs = make([][]uint32, len(contents)) // parts of all
 	all, ends := make([]uint32, c.docs.Len()), make([]int, len(contents)+1)
 	for i := range c.docs.Len() {
-		ends[c.doc(i).content.number]++
+		ends[c.Doc(i).content.number]++
 	}
 	for n := range d.docs {
 		ends[n+1] += ends[n]
 		d.docs[n] = all[ends[n]:ends[n]:ends[n+1]]
 	}
 	for i := range c.docs.Len() {
-		n := c.doc(i).content.number - 1
+		n := c.Doc(i).content.number - 1
 		d.docs[n] = append(d.docs[n], uint32(i))
 	}
 	for n, t := range contents {
@@ -114,7 +114,7 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 		return x.hash < y.hash
 	}
 	values := map[[2]int]float64{} // of the pairs of texts
-	linkage := linkages[c.method.group]
+	linkage := linkages[c.method.Group]
 	byText := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int]) bool) {
 		for p := range near {
 			a, b := of.texts[p.i], of.texts[p.j]
@@ -153,11 +153,11 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 		v, ok := values[[2]int{min(a, b), max(a, b)}]
 		return v, ok
 	}
-	prefers := preferences[c.method.keep]
+	prefers := preferences[c.method.Keep]
 	first := func(text int) int { // the document of a text that is kept if one of them is
 		best := int(of.docs[text][0])
 		for _, j := range of.docs[text][1:] {
-			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(j).length), best, int(c.doc(best).length)) {
+			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(j).length), best, int(c.Doc(best).length)) {
 				best = int(j)
 			}
 		}
@@ -167,7 +167,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	for _, t := range texts {
 		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
 		a, b := first(t), first(keep)
-		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.doc(a).length), b, int(c.doc(b).length)) || isCentre && a < c.old && b >= c.old {
+		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.Doc(a).length), b, int(c.Doc(b).length)) || isCentre && a < c.old && b >= c.old {
 			keep = t
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ func (c *collection) sortPairs() {
 		byID[i] = uint32(i)
 	}
 	slices.SortFunc(byID, func(i, j uint32) int {
-		return cmp.Or(strings.Compare(c.docs.At(i).id, c.docs.At(j).id), cmp.Compare(i, j))
+		return cmp.Or(strings.Compare(c.docs.At(i).Id, c.docs.At(j).Id), cmp.Compare(i, j))
 	})
 	rank := make([]uint32, len(byID))
 	for r, i := range byID {
@@ -50,14 +50,14 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 	}
 	t, sizes := output.NewTable(w, path, append(names, "group", "size")...), c.sizes()
 	for _, p := range c.pairs {
-		values := []any{c.docs.At(p.i).id, c.docs.At(p.j).id, json.Number(c.method.show(p.value))}
+		values := []any{c.docs.At(p.i).Id, c.docs.At(p.j).Id, json.Number(c.method.show(p.value))}
 		if c.exact != nil {
 			values = append(values, p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability)))
 		}
 		switch group := c.groupOf(int(p.i)); {
 		case !t.HasHeader():
 		case group == c.groupOf(int(p.j)):
-			values = append(values, c.doc(group).id, sizes[group])
+			values = append(values, c.Doc(group).Id, sizes[group])
 		default:
 			values = append(values, nil, nil)
 		}
@@ -73,9 +73,9 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 func (c *collection) writeClusters(w *cli.Output, path string) error {
 	t, sizes := output.NewTable(w, path, "id", "kept", "group", "size"), c.sizes()
 	for i := c.old; i < c.docs.Len(); i++ {
-		values := []any{c.doc(i).id, c.doc(int(c.cluster[i])).id}
+		values := []any{c.Doc(i).Id, c.Doc(int(c.cluster[i])).Id}
 		if group := c.groupOf(i); t.HasHeader() {
-			values = append(values, c.doc(group).id, sizes[group])
+			values = append(values, c.Doc(group).Id, sizes[group])
 		}
 		if err := t.Row(values...); err != nil {
 			return err
@@ -84,8 +84,8 @@ func (c *collection) writeClusters(w *cli.Output, path string) error {
 	return t.End()
 }
 
-// readClusters calls use with each id in a file that writeClusters wrote, and with that of the document which is kept.
-func readClusters(path string, use func(id, kept string) error) error {
+// ReadClusters calls use with each id in a file that writeClusters wrote, and with that of the document which is kept.
+func ReadClusters(path string, use func(id, kept string) error) error {
 	return output.ReadTable(path, []string{"id", "kept"}, func(_ int32, row map[string]string) error {
 		kept, ok := row["kept"]
 		if !ok {

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 
 // This file makes a Fingerprinter from the flags --tokenizer, --normalize and --secret.
 
-// tokenizers has what --tokenizer can name, in the order of the help.
-var tokenizers = []struct {
-	name, help string
+// Tokenizers has what --tokenizer can name, in the order of the help.
+var Tokenizers = []struct {
+	Name, Help string
 	make       func() (neardup.Tokenizer, error)
 }{
 	{"words2", "pairs of words; a Chinese character is a word (the default)", fixed(neardup.Shingles{N: 2})},
@@ -44,9 +44,9 @@ func segment(n int) func() (neardup.Tokenizer, error) {
 	}
 }
 
-// steps has what --normalize can name, in the order of the help.
-var steps = []struct {
-	name, help string
+// Steps has what --normalize can name, in the order of the help.
+var Steps = []struct {
+	Name, Help string
 	set        func(*neardup.Normalizer)
 }{
 	{"html", "replace HTML by the text that it shows", func(n *neardup.Normalizer) { n.HTML = true }},
@@ -63,12 +63,12 @@ var steps = []struct {
 
 // fingerprinter returns the Fingerprinter that the flags describe. Its weight is set later, see
 // weigh.
-func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
+func (o *Options) fingerprinter() (*neardup.Fingerprinter, error) {
 	f := &neardup.Fingerprinter{}
 	var names []string
-	for _, t := range tokenizers {
-		names = append(names, t.name)
-		if t.name == o.tokenizer {
+	for _, t := range Tokenizers {
+		names = append(names, t.Name)
+		if t.Name == o.Tokenizer {
 			var err error
 			if f.Tokenizer, err = t.make(); err != nil {
 				return nil, err
@@ -76,35 +76,35 @@ func (o *options) fingerprinter() (*neardup.Fingerprinter, error) {
 		}
 	}
 	if f.Tokenizer == nil {
-		return nil, fmt.Errorf("--tokenizer %q: must be one of %s", o.tokenizer, strings.Join(names, ", "))
+		return nil, fmt.Errorf("--tokenizer %q: must be one of %s", o.Tokenizer, strings.Join(names, ", "))
 	}
-	for step := range strings.SplitSeq(o.normalize, ",") {
-		if err := setStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
+	for step := range strings.SplitSeq(o.Normalize, ",") {
+		if err := SetStep(&f.Normalizer, strings.TrimSpace(step)); err != nil {
 			return nil, err
 		}
 	}
-	if o.secret != "" {
-		secret, err := input.ReadFile(o.secret)
+	if o.Secret != "" {
+		secret, err := input.ReadFile(o.Secret)
 		if err != nil {
 			return nil, err
 		}
 		if f.Hash, err = neardup.SeededHash(bytes.TrimRight(secret, "\r\n")); err != nil {
-			return nil, fmt.Errorf("%s:1: %w", o.secret, err)
+			return nil, fmt.Errorf("%s:1: %w", o.Secret, err)
 		}
 	}
 	return f, nil
 }
 
-// setStep sets what one step of --normalize asks for.
-func setStep(n *neardup.Normalizer, step string) error {
+// SetStep sets what one step of --normalize asks for.
+func SetStep(n *neardup.Normalizer, step string) error {
 	if step == "" {
 		return nil
 	}
 	var names []string
 	name, how, given := strings.Cut(step, "=")
-	for _, s := range steps {
-		names = append(names, s.name)
-		if s.name == name {
+	for _, s := range Steps {
+		names = append(names, s.Name)
+		if s.Name == name {
 			before := n.Form
 			if s.set(n); before != neardup.AsIs && n.Form != before {
 				return fmt.Errorf("--normalize: give only one of nfc, width and nfkc")
@@ -125,8 +125,8 @@ func setStep(n *neardup.Normalizer, step string) error {
 
 // textHash returns a hash of a text; texts with equal hashes are taken for equal. With --secret the
 // texts may be hostile, so the hash is cryptographic.
-func (o *options) textHash(text string) (hash [16]byte) {
-	if o.secret != "" {
+func (o *Options) textHash(text string) (hash [16]byte) {
+	if o.Secret != "" {
 		sum := sha256.Sum256([]byte(text))
 		return [16]byte(sum[:])
 	}

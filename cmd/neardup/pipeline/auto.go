@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -52,11 +52,11 @@ func (e *exact) lost() error {
 }
 
 // newExact returns an exact with the settings of a call.
-func newExact(o *options, fp *neardup.Fingerprinter, sources []input.Source, tell func(dedup.Progress)) (*exact, error) {
-	m := &o.method
-	s := dedup.Options{Fingerprinter: *fp, Similarity: m.least, Probability: m.probability, Bias: m.bias, Kinds: m.kinds}
-	s.Memory, s.Progress = o.memory*3/4, tell // the rest of the memory is for ids and places
-	if m.name == "auto" {
+func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tell func(dedup.Progress)) (*exact, error) {
+	m := &o.Method
+	s := dedup.Options{Fingerprinter: *fp, Similarity: m.Least, Probability: m.Probability, Bias: m.Bias, Kinds: m.Kinds}
+	s.Memory, s.Progress = o.Memory*3/4, tell // the rest of the memory is for ids and places
+	if m.Name == "auto" {
 		s.Fingerprinter.Tokenizer = nil
 	}
 	s.Fingerprinter.Fields = o.fields
@@ -65,10 +65,10 @@ func newExact(o *options, fp *neardup.Fingerprinter, sources []input.Source, tel
 	}
 	e := &exact{options: s, texts: make(chan numbered, 256), done: make(chan struct{})}
 	var err error
-	if o.state == "" {
+	if o.State == "" {
 		e.d, err = dedup.New[int](s)
 	} else {
-		e.state, err = openState(o.state, s, sources)
+		e.state, err = openState(o.State, s, sources)
 	}
 	if err != nil {
 		return nil, err
@@ -153,7 +153,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 	}
 	at := make(map[string]int, c.docs.Len())
 	for i := range c.docs.Len() {
-		at[c.doc(i).id] = i
+		at[c.Doc(i).Id] = i
 	}
 	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
 }
@@ -161,8 +161,8 @@ func (c *collection) groupExactly(wantPairs bool) error {
 // groupWith is groupExactly with a Deduplicator whose first old documents are old. at returns the number of a
 // document.
 func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) error {
-	g := dedup.Grouping[ID]{Linkage: linkages[c.method.group], Old: old}
-	prefers := preferences[c.method.keep]
+	g := dedup.Grouping[ID]{Linkage: linkages[c.method.Group], Old: old}
+	prefers := preferences[c.method.Keep]
 	g.Prefer = func(a, b dedup.Document[ID]) bool { return prefers(a.Number, a.Length, b.Number, b.Length) }
 	if wantPairs {
 		for p, err := range d.PairsSince(context.Background(), old) {
@@ -179,7 +179,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
 		}
-		return prefers(i, int(c.doc(i).length), j, int(c.doc(j).length))
+		return prefers(i, int(c.Doc(i).length), j, int(c.Doc(j).length))
 	}
 	c.alone()
 	if c.hasEmpty() {
@@ -205,7 +205,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 // hasEmpty reports whether there are documents without features.
 func (c *collection) hasEmpty() bool {
 	for i := range c.docs.Len() {
-		if c.doc(i).content.empty {
+		if c.Doc(i).content.empty {
 			return true
 		}
 	}
@@ -217,12 +217,12 @@ func (c *collection) hasEmpty() bool {
 // group, which is enough for grouping.
 func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 	return func(yield func(neardup.Pair[int]) bool) {
-		if kinds := c.method.kinds; kinds != 0 && kinds&neardup.Identical == 0 {
+		if kinds := c.method.Kinds; kinds != 0 && kinds&neardup.Identical == 0 {
 			return
 		}
 		of := map[*content][]int{}
 		for j := range c.docs.Len() {
-			d := c.doc(j)
+			d := c.Doc(j)
 			if !d.content.empty {
 				continue
 			}

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"errors"
@@ -11,22 +11,22 @@ import (
 
 // This file loads a collection for commands that look at single documents of it.
 
-// A loaded is a collection in a Deduplicator.
-type loaded struct {
+// A Loaded is a collection in a Deduplicator.
+type Loaded struct {
 	*collection
-	o     *options
-	d     *dedup.Deduplicator[int] // by the number of a document
-	stdin io.Reader
+	Options      *Options
+	Deduplicator *dedup.Deduplicator[int] // by the number of a document
+	stdin        io.Reader
 }
 
-// loadCollection reads the inputs of a call.
-func (o *options) loadCollection(stdin io.Reader, stderr io.Writer) (*loaded, error) {
+// LoadCollection reads the inputs of a call.
+func (o *Options) LoadCollection(stdin io.Reader, stderr io.Writer) (*Loaded, error) {
 	fp, err := o.fingerprinter()
 	if err != nil {
 		return nil, err
 	}
-	c := o.newCollection(stderr)
-	if err := c.findInputs(o, stdin); err != nil {
+	c := o.NewCollection(stderr)
+	if err := c.FindInputs(o, stdin); err != nil {
 		return nil, err
 	}
 	if err := c.keepCopies(stdin, false); err != nil { // texts are read again
@@ -35,14 +35,14 @@ func (o *options) loadCollection(stdin io.Reader, stderr io.Writer) (*loaded, er
 	if err := c.load(o, fp, stdin); err != nil {
 		return nil, err
 	}
-	return &loaded{c, o, c.exact.d, stdin}, nil
+	return &Loaded{c, o, c.exact.d, stdin}, nil
 }
 
 // textsOf reads the sources again and calls use with the texts of the documents for which in is true, in their
 // order. use may return false to end it.
-func (c *loaded) textsOf(in func(i int) bool, use func(i int, text string) bool) error {
+func (c *Loaded) textsOf(in func(i int) bool, use func(i int, text string) bool) error {
 	var x input.Decoder
-	err := c.again(c.o, c.stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
+	err := c.again(&c.Options.Reading, c.stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
 		if !in(i) {
 			return nil
 		}
@@ -61,11 +61,11 @@ func (c *loaded) textsOf(in func(i int) bool, use func(i int, text string) bool)
 // errEnough ends a reading.
 var errEnough = errors.New("enough")
 
-// numbers returns the numbers of the documents by id.
-func (c *loaded) numbers() map[string]int {
+// Numbers returns the numbers of the documents by id.
+func (c *Loaded) Numbers() map[string]int {
 	numbers := make(map[string]int, c.docs.Len())
 	for i := range c.docs.Len() {
-		numbers[c.doc(i).id] = i
+		numbers[c.Doc(i).Id] = i
 	}
 	return numbers
 }

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bufio"
@@ -24,15 +24,15 @@ import (
 // this program's opinion. That is which document is kept in its place, where both stand, hashes of their texts, and how many words they
 // have in common. The command verify checks it, with code of its own.
 
-// auditColumns are those of the audit, except that similarity may be called otherwise.
-var auditColumns = []string{"removed", "at", "kept", "kept_at", "group", "size", "similarity", "kind", "probability", "shared", "text_sha256", "kept_text_sha256", "sha256", "kept_sha256", "settings"}
+// AuditColumns are those of the audit, except that similarity may be called otherwise.
+var AuditColumns = []string{"removed", "at", "kept", "kept_at", "group", "size", "similarity", "kind", "probability", "shared", "text_sha256", "kept_text_sha256", "sha256", "kept_sha256", "settings"}
 
 // writeAudit writes a row for each document that is removed. The similarity is not known if other documents
 // connect the two (--group chains). The place and the text are not known of a document of an earlier call.
-func (c *collection) writeAudit(w *cli.Output, o *options, settings string, stdin io.Reader) error {
-	sums := make(map[int32]any, len(c.sources))
-	for i := range c.sources {
-		if sum, err := c.sources[i].Sum(); err != nil {
+func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdin io.Reader) error {
+	sums := make(map[int32]any, len(c.Sources))
+	for i := range c.Sources {
+		if sum, err := c.Sources[i].Sum(); err != nil {
 			return err
 		} else if sum != "" {
 			sums[int32(i)] = sum
@@ -43,15 +43,15 @@ func (c *collection) writeAudit(w *cli.Output, o *options, settings string, stdi
 		return err
 	}
 	defer texts.file.Close()
-	names := slices.Clone(auditColumns)
+	names := slices.Clone(AuditColumns)
 	names[6] = c.method.valueName()
-	t, sizes := output.NewTable(w, o.audit, names...), c.sizes()
+	t, sizes := output.NewTable(w, o.Audit, names...), c.sizes()
 	for i := c.old; i < c.docs.Len(); i++ {
 		root := int(c.cluster[i])
 		if root == i {
 			continue
 		}
-		doc, kept := c.doc(i), c.doc(root)
+		doc, kept := c.Doc(i), c.Doc(root)
 		var value, kind, probability any
 		if p, ok := c.like[i]; ok && p.probability > 0 {
 			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
@@ -67,7 +67,7 @@ func (c *collection) writeAudit(w *cli.Output, o *options, settings string, stdi
 		if err != nil {
 			return err
 		}
-		if err := t.Row(doc.id, c.at(doc.Place), kept.id, keptAt, c.doc(group).id, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], sums[kept.Source], settings); err != nil {
+		if err := t.Row(doc.Id, c.at(doc.Place), kept.Id, keptAt, c.Doc(group).Id, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], sums[kept.Source], settings); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (s *storedTexts) evidence(removed, kept int) (shared, hash, keptHash any, e
 }
 
 // textsOfGroups reads the sources again, for the texts of the documents of groups of more than one.
-func (c *collection) textsOfGroups(o *options, stdin io.Reader) (*storedTexts, error) {
+func (c *collection) textsOfGroups(o *Options, stdin io.Reader) (*storedTexts, error) {
 	wanted := make([]bool, c.docs.Len())
 	for i := c.old; i < c.docs.Len(); i++ {
 		if root := int(c.cluster[i]); root != i {
@@ -125,10 +125,10 @@ func (c *collection) textsOfGroups(o *options, stdin io.Reader) (*storedTexts, e
 	s := &storedTexts{file: file}
 	w, end, x := bufio.NewWriterSize(file, 1<<20), int64(0), input.Decoder{}
 	first, next := 0, 0
-	if o.state != "" { // the first documents are in no source
+	if o.State != "" { // the first documents are in no source
 		next = c.old
 	}
-	err = c.againFrom(first, next, o, stdin, c.cols, func(i int, of *input.Source, it *input.Item) error {
+	err = c.againFrom(first, next, &o.Reading, stdin, c.cols, func(i int, of *input.Source, it *input.Item) error {
 		if !wanted[i] {
 			return nil
 		}

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type collection struct {
 	errors  io.Writer
 	version string // of the fingerprints
 
-	sources    []input.Source
+	Sources    []input.Source
 	oldSources int
 	docs       documents
 	oldGroups  []int32 // with --state, for each old document the one that names its group
@@ -49,7 +49,7 @@ type collection struct {
 type stored struct {
 	input.Place
 	offset  int64 // where it begins in the source
-	id      string
+	Id      string
 	length  int32 // of the text, in characters; only with --keep longest, and of old documents with --state
 	content *content
 }
@@ -93,8 +93,8 @@ func (c *collection) sayNotes() {
 			fmt.Fprintln(c.stderr, "neardup:", cli.Printable(fmt.Sprintf(format, args...), 500))
 		}
 	}
-	for i := range c.sources {
-		if s := &c.sources[i]; len(s.Notes) > 0 {
+	for i := range c.Sources {
+		if s := &c.Sources[i]; len(s.Notes) > 0 {
 			say("%s: %s", s.Path, strings.Join(s.Notes, "; "))
 		}
 	}
@@ -125,7 +125,7 @@ func (c *collection) at(p input.Place) string {
 	if p == input.NoPlace {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d", c.sources[p.Source].Path, p.Line)
+	return fmt.Sprintf("%s:%d", c.Sources[p.Source].Path, p.Line)
 }
 
 // duplicates returns how many new documents are not kept.

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bytes"
@@ -19,17 +19,17 @@ import (
 // A readLabel is a line of a file of labels: two documents that are the same, or not; or with keep, the document that somebody
 // wants to keep of its group.
 type readLabel struct {
-	a, b string
-	same bool
-	keep string
-	line int
+	A, B string
+	Same bool
+	Keep string
+	Line int
 }
 
 // errLabel is the error of a line that is no label.
 var errLabel = errors.New(`not a label: two ids and "same" or "different"`)
 
-// readLabels reads a file of labels, and of documents to keep. A pair that has several labels has the last one.
-func readLabels(path string) ([]readLabel, error) {
+// ReadLabels reads a file of labels, and of documents to keep. A pair that has several labels has the last one.
+func ReadLabels(path string) ([]readLabel, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, cli.InFile(path, err)
@@ -61,12 +61,12 @@ func readLabels(path string) ([]readLabel, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", path, lines.Line, err)
 		}
-		label.line = int(lines.Line)
-		if label.keep != "" {
+		label.Line = int(lines.Line)
+		if label.Keep != "" {
 			labels = append(labels, label)
 			continue
 		}
-		key := [2]string{min(label.a, label.b), max(label.a, label.b)}
+		key := [2]string{min(label.A, label.B), max(label.A, label.B)}
 		if i, ok := at[key]; ok {
 			labels[i] = label
 		} else {
@@ -94,10 +94,10 @@ func parseLabel(line string) (l readLabel, err error) {
 			return l, errLabel
 		}
 	}
-	l = readLabel{a: fields[0], b: fields[1]}
+	l = readLabel{A: fields[0], B: fields[1]}
 	switch strings.ToLower(strings.TrimSpace(fields[2])) {
 	case "same", "true", "yes", "1", "duplicate":
-		l.same = true
+		l.Same = true
 	case "unsure":
 		return l, errUnsure
 	case "different", "false", "no", "0":
@@ -130,11 +130,11 @@ func parseObject(line string) (l readLabel, err error) {
 		}
 		return ""
 	}
-	if l.keep = id(object.Keep); l.keep != "" {
+	if l.Keep = id(object.Keep); l.Keep != "" {
 		return l, nil
 	}
 	same, ok := object.Same.(bool)
-	if l = (readLabel{a: id(object.A), b: id(object.B), same: same}); !ok || l.a == "" || l.b == "" {
+	if l = (readLabel{A: id(object.A), B: id(object.B), Same: same}); !ok || l.A == "" || l.B == "" {
 		return l, errLabel
 	}
 	return l, nil

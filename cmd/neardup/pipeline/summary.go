@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bufio"
@@ -15,8 +15,8 @@ import (
 
 // This file has the summary of a call, as text or as JSON (--json).
 
-// A summary is what a call has found.
-type summary struct {
+// A Summary is what a call has found.
+type Summary struct {
 	Documents  int `json:"documents"`
 	Texts      int `json:"texts"` // different ones
 	Old        int `json:"old"`   // documents
@@ -42,13 +42,13 @@ type summary struct {
 }
 
 // summarize counts what was found.
-func (c *collection) summarize(took time.Duration) (s summary, err error) {
-	s = summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, Dropped: c.dropped, Repeated: c.repeated, PassedOver: len(c.passed),
-		Method: c.method.name, Bytes: c.bytes, Seconds: took.Seconds(), members: make([]int, c.docs.Len())}
+func (c *collection) summarize(took time.Duration) (s Summary, err error) {
+	s = Summary{Documents: c.docs.Len() - c.old, Old: c.old, Duplicates: c.duplicates(), Bad: c.bad, Dropped: c.dropped, Repeated: c.repeated, PassedOver: len(c.passed),
+		Method: c.method.Name, Bytes: c.bytes, Seconds: took.Seconds(), members: make([]int, c.docs.Len())}
 	s.Left = s.Documents - s.Duplicates
 	for i := c.old; i < c.docs.Len(); i++ {
 		s.members[c.cluster[i]]++
-		t := c.doc(i).content
+		t := c.Doc(i).content
 		if t.blank {
 			s.Blank++
 			continue
@@ -85,7 +85,7 @@ func (c *collection) summarize(took time.Duration) (s summary, err error) {
 }
 
 // summarizeExact adds what the Deduplicator says: how many duplicates are wrong, and which families there are.
-func (c *collection) summarizeExact(s *summary) error {
+func (c *collection) summarizeExact(s *Summary) error {
 	for i := range c.docs.Len() { // in their order, so that the sum is always the same
 		if p := c.like[i]; p.probability > 0 {
 			s.Wrong += 1 - p.probability
@@ -120,8 +120,8 @@ func (c *collection) summarizeExact(s *summary) error {
 const mostFamilies = 5
 
 // summary tells the user what was found.
-func (c *collection) summary(out io.Writer, o *options, took time.Duration) error {
-	if o.quiet && !o.json {
+func (c *collection) summary(out io.Writer, o *Writing, took time.Duration) error {
+	if o.Quiet && !o.JSON {
 		return nil
 	}
 	s, err := c.summarize(took)
@@ -129,7 +129,7 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 		return err
 	}
 	w := bufio.NewWriter(out)
-	if o.json {
+	if o.JSON {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		if err := e.Encode(s); err != nil {
@@ -159,10 +159,10 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 		fmt.Fprintln(w, "largest groups:")
 	}
 	for _, first := range s.largest[:min(5, len(s.largest))] {
-		d := c.doc(first)
-		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.id, 60))
+		d := c.Doc(first)
+		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.Id, 60))
 		if d.Place != input.NoPlace {
-			if text := c.sources[d.Source].Beginning(d.offset, c.cols); text != "" {
+			if text := c.Sources[d.Source].Beginning(d.offset, c.cols); text != "" {
 				fmt.Fprintf(w, ": %s", cli.Printable(text, 80))
 			}
 		}
@@ -172,7 +172,7 @@ func (c *collection) summary(out io.Writer, o *options, took time.Duration) erro
 }
 
 // sayMissing says how many texts there are that are none, or have nothing to compare.
-func (c *collection) sayMissing(w io.Writer, s *summary) {
+func (c *collection) sayMissing(w io.Writer, s *Summary) {
 	if s.Blank > 0 {
 		fmt.Fprintf(w, "%d documents have no text: they are kept, and no one is a duplicate of another\n", s.Blank)
 	}

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -14,10 +14,10 @@ import (
 
 // This file decides by pairs that an earlier call has found, instead of comparing.
 
-// givenPairs are pairs of an earlier call.
-type givenPairs struct {
-	path   string
-	labels []string
+// GivenPairs are pairs of an earlier call.
+type GivenPairs struct {
+	Path   string
+	Labels []string
 }
 
 // A givenPair is one of them, or a label.
@@ -52,43 +52,43 @@ func (d *decider) pair(a, b string) (n [2]int, err error) {
 
 // label takes a label.
 func (d *decider) label(l readLabel) error {
-	if l.keep != "" {
-		n, ok := d.at[l.keep]
+	if l.Keep != "" {
+		n, ok := d.at[l.Keep]
 		if d.keep = append(d.keep, n); !ok {
-			return fmt.Errorf("no document of the inputs has the id %q", l.keep)
+			return fmt.Errorf("no document of the inputs has the id %q", l.Keep)
 		}
 		return nil
 	}
-	n, err := d.pair(l.a, l.b)
+	n, err := d.pair(l.A, l.B)
 	if err != nil {
 		return err
 	}
-	if before, twice := d.isSame[n]; twice && before != l.same {
+	if before, twice := d.isSame[n]; twice && before != l.Same {
 		return errors.New("another file says the opposite of this pair")
 	}
-	if !l.same && d.c.doc(n[0]).content == d.c.doc(n[1]).content {
+	if !l.Same && d.c.Doc(n[0]).content == d.c.Doc(n[1]).content {
 		return errors.New("the two have the same text, so they are in one group")
 	}
-	if d.isSame[n] = l.same; l.same {
+	if d.isSame[n] = l.Same; l.Same {
 		d.all[n] = givenPair{pair{uint32(n[0]), uint32(n[1]), 1, 1, neardup.Revised}, true}
 	}
 	return nil
 }
 
 // read reads the labels and the pairs.
-func (d *decider) read(o *options) error {
-	for _, path := range o.given.labels {
-		labels, err := readLabels(path)
+func (d *decider) read(o *Options) error {
+	for _, path := range o.Given.Labels {
+		labels, err := ReadLabels(path)
 		if err != nil {
 			return err
 		}
 		for _, l := range labels {
 			if err := d.label(l); err != nil {
-				return fmt.Errorf("%s:%d: %w", path, l.line, err)
+				return fmt.Errorf("%s:%d: %w", path, l.Line, err)
 			}
 		}
 	}
-	return output.ReadTable(o.given.path, pairColumns, func(_ int32, row map[string]string) error {
+	return output.ReadTable(o.Given.Path, pairColumns, func(_ int32, row map[string]string) error {
 		p, counts, err := o.readPair(row)
 		if err != nil {
 			return err
@@ -104,10 +104,10 @@ func (d *decider) read(o *options) error {
 }
 
 // groupGiven groups the documents by the pairs of an earlier call, and by labels.
-func (c *collection) groupGiven(o *options) error {
+func (c *collection) groupGiven(o *Options) error {
 	d := &decider{c: c, at: make(map[string]int, c.docs.Len()), all: map[[2]int]givenPair{}, isSame: map[[2]int]bool{}}
 	for i := range c.docs.Len() {
-		d.at[c.doc(i).id] = i
+		d.at[c.Doc(i).Id] = i
 	}
 	if err := d.read(o); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *collection) groupGiven(o *options) error {
 	of := c.contents()
 	near := make([]nearPair, 0, len(d.all))
 	for n, p := range d.all {
-		if a, b := int(c.doc(n[0]).content.number)-1, int(c.doc(n[1]).content.number)-1; p.counts && a != b { // a mark for each text
+		if a, b := int(c.Doc(n[0]).content.number)-1, int(c.Doc(n[1]).content.number)-1; p.counts && a != b { // a mark for each text
 			near = append(near, nearPair{a, b, p.value})
 		}
 	}
@@ -149,7 +149,7 @@ func (c *collection) keepChosen(chosen []int) {
 }
 
 // readPair reads a row of a table of pairs, and says whether it counts.
-func (o *options) readPair(row map[string]string) (p pair, counts bool, err error) {
+func (o *Options) readPair(row map[string]string) (p pair, counts bool, err error) {
 	number := func(name string) (x float64, ok bool) {
 		text, ok := row[name]
 		if ok && err == nil {
@@ -170,8 +170,8 @@ func (o *options) readPair(row map[string]string) (p pair, counts bool, err erro
 	}
 	p.probability = probability
 	p.value = similarity
-	if hasProbability && o.method.least == 0 && probability < o.method.probability {
+	if hasProbability && o.Method.Least == 0 && probability < o.Method.Probability {
 		return p, false, nil
 	}
-	return p, similarity >= o.method.least && (p.kind == 0 || p.kind&o.method.kinds != 0), nil
+	return p, similarity >= o.Method.Least && (p.kind == 0 || p.kind&o.Method.Kinds != 0), nil
 }

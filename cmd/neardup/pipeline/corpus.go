@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"fmt"
@@ -55,13 +55,13 @@ func kept(path string, outs *cli.Outputs, read func(io.Reader) error, make func(
 
 // eachText calls use with every text of all sources, from several workers at the same time. Each
 // distinct text comes once. eachText skips what it cannot read: the next reading reports it.
-func (c *collection) eachText(o *options, what string, stdin io.Reader, use func(worker int, text string)) {
+func (c *collection) eachText(o *Options, what string, stdin io.Reader, use func(worker int, text string)) {
 	progress, done := c.reading(what)
 	defer done()
 	var texts contents
-	work := make(chan *batch, o.workers)
+	work := make(chan *batch, o.Workers)
 	var wg sync.WaitGroup
-	for n := range o.workers {
+	for n := range o.Workers {
 		wg.Go(func() {
 			var x input.Decoder
 			for b := range work {
@@ -70,7 +70,7 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 					if it.old != nil || it.Err != nil {
 						continue
 					}
-					d, err := it.Parse(&c.sources[it.Source], o.cols, &x)
+					d, err := it.Parse(&c.Sources[it.Source], o.Cols, &x)
 					if err != nil {
 						continue
 					}
@@ -82,7 +82,7 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 			}
 		})
 	}
-	c.read(o, stdin, progress, func(b *batch) bool {
+	c.read(&o.Reading, stdin, progress, func(b *batch) bool {
 		work <- b
 		return true
 	})
@@ -92,12 +92,12 @@ func (c *collection) eachText(o *options, what string, stdin io.Reader, use func
 
 // boilerplate makes fp ignore common lines. They are the lines of the --lines file if it exists,
 // otherwise all lines that occur in at least --boilerplate texts.
-func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
+func (c *collection) boilerplate(o *Options, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	var lines *neardup.Boilerplate
-	err := kept(o.lines, outs,
+	err := kept(o.Lines, outs,
 		func(r io.Reader) (err error) { lines, err = neardup.ReadBoilerplate(r); return err },
 		func() {
-			counted := make([]neardup.BoilerplateBuilder, o.workers)
+			counted := make([]neardup.BoilerplateBuilder, o.Workers)
 			for n := range counted {
 				counted[n].Normalizer = fp.Normalizer
 			}
@@ -105,7 +105,7 @@ func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cl
 			for n := range counted[1:] {
 				counted[0].Merge(&counted[1+n])
 			}
-			lines = counted[0].Build(o.boilerplate)
+			lines = counted[0].Build(o.Boilerplate)
 		},
 		func(w io.Writer) error { _, err := lines.WriteTo(w); return err })
 	fp.Normalizer.Boilerplate = lines
@@ -114,13 +114,13 @@ func (c *collection) boilerplate(o *options, fp *neardup.Fingerprinter, outs *cl
 
 // weighting is a weight that --weights can name.
 type weighting struct {
-	name, help string
+	Name, help string
 	of         func(neardup.IDF) neardup.Weight
 	statistics bool // whether the weight needs document frequencies
 }
 
-// weightings has all of them, in the order of the help.
-var weightings = []weighting{
+// Weightings has all of them, in the order of the help.
+var Weightings = []weighting{
 	{"count", "how often the feature occurs (the default)", func(neardup.IDF) neardup.Weight { return nil }, false},
 	{"binary", "1 for every feature", func(neardup.IDF) neardup.Weight { return neardup.Constant(1) }, false},
 	{"log", "1 + ln count", func(neardup.IDF) neardup.Weight { return neardup.LogCount }, false},
@@ -134,36 +134,36 @@ var weightings = []weighting{
 	}, true},
 }
 
-// weightsHelp describes the weights.
-func weightsHelp() string {
+// WeightsHelp describes the weights.
+func WeightsHelp() string {
 	var names []string
-	for _, w := range weightings {
-		names = append(names, w.name+" ("+w.help+")")
+	for _, w := range Weightings {
+		names = append(names, w.Name+" ("+w.help+")")
 	}
 	return strings.Join(names, ", ") + ". tfidf and logidf read the inputs twice, unless --stats has the document frequencies"
 }
 
 // weighting returns the weight that --weights names.
-func (o *options) weighting() (*weighting, error) {
+func (o *Options) weighting() (*weighting, error) {
 	var names []string
-	for i := range weightings {
-		if weightings[i].name == o.weights {
-			return &weightings[i], nil
+	for i := range Weightings {
+		if Weightings[i].Name == o.Weights {
+			return &Weightings[i], nil
 		}
-		names = append(names, weightings[i].name)
+		names = append(names, Weightings[i].Name)
 	}
-	return nil, fmt.Errorf("--weights %q: must be one of %s", o.weights, strings.Join(names, ", "))
+	return nil, fmt.Errorf("--weights %q: must be one of %s", o.Weights, strings.Join(names, ", "))
 }
 
 // weigh sets the weight of fp. If the weight needs document frequencies, weigh reads them from the
 // --stats file or counts them.
-func (c *collection) weigh(o *options, w *weighting, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
+func (c *collection) weigh(o *Options, w *weighting, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	if !w.statistics {
 		fp.Weight = w.of(neardup.IDF{})
 		return nil
 	}
 	var stats *neardup.Statistics
-	err := kept(o.stats, outs,
+	err := kept(o.Stats, outs,
 		func(r io.Reader) (err error) { stats, err = neardup.ReadStatistics(r, fp); return err },
 		func() {
 			b := neardup.StatisticsBuilder{Fingerprinter: *fp}

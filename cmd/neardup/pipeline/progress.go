@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"fmt"
@@ -116,12 +116,12 @@ func (p *progress) tell(now dedup.Progress) {
 // reading begins a stage that reads all sources. What is read is to be written to w as well.
 func (c *collection) reading(what string) (w io.Writer, done func()) {
 	total := int64(0)
-	for i := range c.sources {
-		if !c.sources[i].Regular() {
+	for i := range c.Sources {
+		if !c.Sources[i].Regular() {
 			total = 0
 			break
 		}
-		total += c.sources[i].Info.Size()
+		total += c.Sources[i].Info.Size()
 	}
 	c.progress.begin(what, total, "B")
 	return &counted{p: c.progress}, c.progress.end

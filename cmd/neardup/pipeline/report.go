@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -34,29 +34,29 @@ const (
 	mostFamiliesInPage = 1_000
 )
 
-// writeReport writes the page of a collection that was grouped, and returns how many pairs it has.
-func (c *collection) writeReport(w io.Writer, o *options, stdin io.Reader) (int, error) {
+// WriteReport writes the page of a collection that was grouped, and returns how many pairs it has.
+func (c *collection) WriteReport(w io.Writer, o *Options, stdin io.Reader) (int, error) {
 	if st := c.exact.state; st != nil {
 		at := make(map[string]int, c.docs.Len())
 		for i := range c.docs.Len() {
-			at[c.doc(i).id] = i
+			at[c.Doc(i).Id] = i
 		}
-		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.doc(i).id })
+		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.Doc(i).Id })
 	}
 	same := func(i int) int { return i }
 	return reportOf(c, c.exact.d, w, o, stdin, same, same)
 }
 
 // reportOf is writeReport with a Deduplicator. at returns the number of a document, and id the reverse.
-func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writer, o *options, stdin io.Reader, at func(ID) int, id func(int) ID) (int, error) {
+func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writer, o *Options, stdin io.Reader, at func(ID) int, id func(int) ID) (int, error) {
 	ctx := context.Background()
 	t, err := d.Threshold(ctx)
 	if err != nil {
 		return 0, err
 	}
-	border := c.method.probability
+	border := c.method.Probability
 	r := &review.Report{
-		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: programVersion(), Documents: c.docs.Len() - c.old, Threshold: border,
+		Title: "Near-duplicates in " + c.title(), Key: c.key(), Made: ProgramVersion(), Documents: c.docs.Len() - c.old, Threshold: border,
 		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
 	}
 	r.Prior = "what is known of any two texts that are compared"
@@ -96,8 +96,8 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	groups := map[int]int{} // by the document that they keep
 	for i, n := range numbers {
 		place[n] = i
-		doc, root := c.doc(n), int(c.cluster[n])
-		shown := review.Doc{ID: doc.id, At: c.at(doc.Place), Size: int(sizes[c.groupOf(n)]), Kept: n == root}
+		doc, root := c.Doc(n), int(c.cluster[n])
+		shown := review.Doc{ID: doc.Id, At: c.at(doc.Place), Size: int(sizes[c.groupOf(n)]), Kept: n == root}
 		if doc.Place == input.NoPlace {
 			shown.At = "of an earlier call"
 		}
@@ -113,7 +113,7 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 		r.Pairs = append(r.Pairs, review.Pair{A: place[p.A], B: place[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
 	}
 	set := func(i int, text string) { r.Docs[place[i]].Text = strings.ToValidUTF8(text, "\uFFFD") }
-	if err := textsOfPage(c, d, o, stdin, numbers, id, set); err != nil {
+	if err := textsOfPage(c, d, &o.Reading, stdin, numbers, id, set); err != nil {
 		return 0, err
 	}
 	if err := explain(c, d, r, o, numbers, id); err != nil {
@@ -129,7 +129,7 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 }
 
 // textsOfPage reads the texts of the documents with some numbers, in order: from the sources, or as a Deduplicator in files has them.
-func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *options, stdin io.Reader, numbers []int, id func(int) ID, set func(i int, text string)) error {
+func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *Reading, stdin io.Reader, numbers []int, id func(int) ID, set func(i int, text string)) error {
 	first, next := 0, 0 // the first source, and its first document
 	if c.exact.state != nil {
 		first, next = c.oldSources, c.old
@@ -155,14 +155,14 @@ func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *opt
 }
 
 // explain sets the reasons of the most doubtful pairs. numbers has the numbers of the documents of the page.
-func explain[ID comparable](c *collection, d *dedup.Deduplicator[ID], r *review.Report, o *options, numbers []int, id func(int) ID) error {
+func explain[ID comparable](c *collection, d *dedup.Deduplicator[ID], r *review.Report, o *Options, numbers []int, id func(int) ID) error {
 	c.progress.begin("explaining", int64(min(len(r.Pairs), mostExplained)), "")
 	defer c.progress.end()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var wrong error
 	next, done := 0, 0
-	for range min(o.workers, runtime.GOMAXPROCS(0)) {
+	for range min(o.Workers, runtime.GOMAXPROCS(0)) {
 		wg.Go(func() {
 			for {
 				mu.Lock()
@@ -215,17 +215,17 @@ func pairsFrom[ID comparable](ctx context.Context, c *collection, from *dedup.De
 
 // title names the inputs.
 func (c *collection) title() string {
-	if sources := c.sources[c.oldSources:]; len(sources) == 1 {
+	if sources := c.Sources[c.oldSources:]; len(sources) == 1 {
 		return filepath.Base(sources[0].Path)
 	}
-	return fmt.Sprintf("%d files", len(c.sources)-c.oldSources)
+	return fmt.Sprintf("%d files", len(c.Sources)-c.oldSources)
 }
 
 // key tells collections apart.
 func (c *collection) key() string {
 	h := xxh3.New()
 	for i := range c.docs.Len() {
-		fmt.Fprintf(h, "%d:%s", len(c.doc(i).id), c.doc(i).id)
+		fmt.Fprintf(h, "%d:%s", len(c.Doc(i).Id), c.Doc(i).Id)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -239,7 +239,7 @@ func kindNames() (kinds []neardup.Kind) {
 }
 
 // report writes the page of a call of dedup.
-func (c *collection) report(w io.Writer, o *options, stdin io.Reader) error {
-	_, err := c.writeReport(w, o, stdin)
+func (c *collection) report(w io.Writer, o *Options, stdin io.Reader) error {
+	_, err := c.WriteReport(w, o, stdin)
 	return err
 }

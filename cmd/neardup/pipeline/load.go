@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -43,15 +43,15 @@ func (c *contents) claim(hash [16]byte, given *content) (*content, bool) {
 	return given, true
 }
 
-// An entry is an item of a source, or a document of a file of saved fingerprints.
-type entry struct {
+// An Entry is an item of a source, or a document of a file of saved fingerprints.
+type Entry struct {
 	input.Item
 	old *saved
 }
 
 // A batch is some consecutive items of a source, and the documents that were made of them.
 type batch struct {
-	items    []entry
+	items    []Entry
 	docs     []stored
 	texts    []string         // with --method auto and cosine: the texts of docs
 	records  []neardup.Record // the same for records
@@ -66,12 +66,12 @@ type batch struct {
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
 // workers process them, and load collects the batches in their order. So the result does not depend
 // on the number of workers.
-func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
+func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
 	progress, done := c.reading("reading")
 	defer c.sayNotes()
 	defer done()
-	if o.method.isExact() {
-		if c.exact, err = newExact(o, fp, c.sources, c.progress.tell); err != nil {
+	if o.Method.isExact() {
+		if c.exact, err = newExact(o, fp, c.Sources, c.progress.tell); err != nil {
 			return err
 		}
 		if lost := c.exact.lost(); lost != nil {
@@ -85,18 +85,18 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 	if c.take != nil {
 		known = nil // they would all stay in memory
 	} else {
-		o.method.keepSignatures(o.memory)
+		o.Method.keepSignatures(o.Memory)
 	}
 	var (
-		work    = make(chan *batch, o.workers)
-		ordered = make(chan *batch, 4*o.workers)
+		work    = make(chan *batch, o.Workers)
+		ordered = make(chan *batch, 4*o.Workers)
 		quit    = make(chan struct{})
 		wg      sync.WaitGroup
 	)
 	wg.Go(func() {
 		defer close(ordered)
 		defer close(work)
-		c.read(o, stdin, progress, func(b *batch) bool {
+		c.read(&o.Reading, stdin, progress, func(b *batch) bool {
 			for _, to := range []chan *batch{ordered, work} {
 				select {
 				case to <- b:
@@ -107,11 +107,11 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 			return true
 		})
 	})
-	for range o.workers {
+	for range o.Workers {
 		wg.Go(func() {
 			var x input.Decoder
 			for b := range work {
-				b.process(c.sources, o, fp, known, &x)
+				b.process(c.Sources, o, fp, known, &x)
 				b.release()
 				close(b.done)
 			}
@@ -131,9 +131,9 @@ func (c *collection) load(o *options, fp *neardup.Fingerprinter, stdin io.Reader
 
 // read passes the items of all sources to emit, in batches, until emit returns false. If the rest
 // of a source cannot be read, the error becomes an item.
-func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit func(*batch) bool) {
-	for n := range c.sources {
-		s := &c.sources[n]
+func (c *collection) read(o *Reading, stdin io.Reader, progress io.Writer, emit func(*batch) bool) {
+	for n := range c.Sources {
+		s := &c.Sources[n]
 		b, size, stop := &batch{done: make(chan struct{})}, 0, false
 		flush := func() {
 			if len(b.items) > 0 && !stop {
@@ -143,7 +143,7 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 		}
 		r, closeSource, err := s.Open(stdin, progress)
 		if err == nil {
-			add := func(it entry) bool {
+			add := func(it Entry) bool {
 				if len(b.items) > 0 && it.Block != b.items[0].Block { // a batch has all lines of a block
 					flush()
 				}
@@ -158,14 +158,14 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 				return !stop
 			}
 			if s.Format == input.Fingerprints {
-				err = readSaved(s, n, r, c.version, o.method.bits, add)
+				err = ReadSaved(s, n, r, c.version, c.method.Bits, add)
 			} else {
-				err = s.Read(n, r, o.cols, o.maxLine, func(it input.Item) bool { return add(entry{Item: it}) })
+				err = s.Read(n, r, o.Cols, o.MaxLine, func(it input.Item) bool { return add(Entry{Item: it}) })
 			}
 			closeSource()
 		}
 		if err != nil {
-			b.items = append(b.items, entry{Item: input.Item{Place: input.Place{Source: int32(n)}, Err: err}})
+			b.items = append(b.items, Entry{Item: input.Item{Place: input.Place{Source: int32(n)}, Err: err}})
 		}
 		if flush(); stop {
 			return
@@ -175,11 +175,11 @@ func (c *collection) read(o *options, stdin io.Reader, progress io.Writer, emit 
 
 // process parses and fingerprints the items of a batch. It drops their raw data. If texts is nil, every document
 // has a content of its own.
-func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerprinter, texts *contents, x *input.Decoder) {
+func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerprinter, texts *contents, x *input.Decoder) {
 	b.docs = make([]stored, len(b.items))
 	b.bad = make([]error, len(b.items))
 	b.isByHash = make([]bool, len(b.items))
-	if o.method.isExact() {
+	if o.Method.isExact() {
 		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([]uint64, len(b.items))
 	}
 	made := make([]content, len(b.items)) // which are dropped with the batch, unless a document refers to one
@@ -193,20 +193,20 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 	for i := range b.items {
 		it := &b.items[i]
 		if it.old != nil {
-			b.docs[i] = stored{Place: it.Place, id: it.old.id, content: it.old.content}
+			b.docs[i] = stored{Place: it.Place, Id: it.old.id, content: it.old.content}
 			continue
 		}
 		var d input.Document
 		var rec neardup.Record
 		var err error
 		if o.fields != nil {
-			d, rec, err = it.Record(&sources[it.Source], o.cols)
+			d, rec, err = it.Record(&sources[it.Source], o.Cols)
 			d.Text = input.TextOf(rec)
 		} else {
-			d, err = it.Parse(&sources[it.Source], o.cols, x)
+			d, err = it.Parse(&sources[it.Source], o.Cols, x)
 		}
 		it.Raw, it.Row = nil, nil
-		if err == nil && d.ByPlace && o.state != "" {
+		if err == nil && d.ByPlace && o.State != "" {
 			err = errors.New("with --state a document needs an id: its file and line may be those of another one in the next call")
 		}
 		if err != nil {
@@ -216,19 +216,19 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 		text := d.Whole()
 		b.bytes += int64(len(text))
 		key := text
-		if !o.method.byContent {
+		if !o.Method.byContent {
 			key = d.Key()
 		}
-		made[i].blank = isBlank(text)
-		if made[i].blank && o.empty == "drop" {
+		made[i].blank = IsBlank(text)
+		if made[i].blank && o.Empty == "drop" {
 			b.bad[i] = errBlank
 			continue
 		}
 		hash := o.textHash(key)
 		content := &compared
-		if o.method.isExact() {
+		if o.Method.isExact() {
 			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
-			if made[i].mark, _ = o.method.mark(fp, text, nil); made[i].blank {
+			if made[i].mark, _ = o.Method.mark(fp, text, nil); made[i].blank {
 				content = &made[i]
 			} else if made[i].empty { // equal ones are found by their content
 				content, _ = texts.claim(hash, &made[i])
@@ -239,21 +239,21 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 				of, isNew = texts.claim(hash, of)
 			}
 			if isNew {
-				if of.mark, err = o.method.mark(fp, text, d.Metadata); err != nil {
+				if of.mark, err = o.Method.mark(fp, text, d.Metadata); err != nil {
 					b.bad[i] = fatalError{err}
 					continue
 				}
 				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
-				if o.given != nil { // as a Deduplicator has them
+				if o.Given != nil { // as a Deduplicator has them
 					of.length, of.hash = int32(utf8.RuneCountInString(text)), xxh3.HashString(text)
 				}
 			}
 			content = of
 		}
 		b.docs[i] = stored{it.Place, it.Offset, keep(d.ID), 0, content}
-		if d.ByPlace && o.cols.WithoutID == "hash" {
+		if d.ByPlace && o.Cols.WithoutID == "hash" {
 			sum := xxh3.HashString128(text).Bytes()
-			b.isByHash[i], b.docs[i].id = true, hex.EncodeToString(sum[:])
+			b.isByHash[i], b.docs[i].Id = true, hex.EncodeToString(sum[:])
 		}
 		if d.ByPlace && sources[it.Source].Format != "lines" {
 			b.byPlace++
@@ -264,7 +264,7 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 		case b.texts != nil:
 			b.texts[i] = strings.Clone(text)
 		}
-		if o.method.keep == "longest" {
+		if o.Method.Keep == "longest" {
 			b.docs[i].length = int32(utf8.RuneCountInString(text))
 		}
 	}
@@ -273,8 +273,8 @@ func (b *batch) process(sources []input.Source, o *options, fp *neardup.Fingerpr
 // errBlank stands in the place of a document without text that is left out.
 var errBlank = errors.New("there is no text")
 
-// isBlank reports whether a text is none: empty, or white space.
-func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
+// IsBlank reports whether a text is none: empty, or white space.
+func IsBlank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // release lets the block of the items be used again.
 func (b *batch) release() {
@@ -285,7 +285,7 @@ func (b *batch) release() {
 
 // collect adds the documents of all batches, in order. It reports bad items, or returns the error
 // of the first one if they may not be skipped.
-func (c *collection) collect(o *options, ordered <-chan *batch) error {
+func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 	all := &c.docs
 	if c.take != nil {
 		all = new(documents) // which only have ids and places
@@ -314,7 +314,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 			}
 			if err == nil {
 				if c.exact != nil {
-					c.exact.add(numbered{c.docs.Len(), d.id, b.texts[i], b.records[i]})
+					c.exact.add(numbered{c.docs.Len(), d.Id, b.texts[i], b.records[i]})
 				}
 				if b.hashes != nil && which == 1 && !d.content.blank {
 					c.texts = append(c.texts, b.hashes[i])
@@ -323,7 +323,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 					if err := c.take(&d); err != nil {
 						return err
 					}
-					d = stored{Place: d.Place, id: d.id}
+					d = stored{Place: d.Place, Id: d.Id}
 				} else {
 					c.old += 1 - which
 				}
@@ -331,7 +331,7 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 				known[which].add(all.Len() - 1)
 				continue
 			}
-			if err := c.skip(o, at, err); err != nil {
+			if err := c.skip(&o.Reading, at, err); err != nil {
 				return err
 			}
 		}
@@ -340,14 +340,14 @@ func (c *collection) collect(o *options, ordered <-chan *batch) error {
 }
 
 // skip reports what is wrong with the item at a place, or returns it if nothing may be skipped.
-func (c *collection) skip(o *options, at input.Place, err error) error {
+func (c *collection) skip(o *Reading, at input.Place, err error) error {
 	if err == input.ErrTooLong {
-		err = fmt.Errorf("%w, which is %d bytes", err, o.maxLine)
+		err = fmt.Errorf("%w, which is %d bytes", err, o.MaxLine)
 	}
 	if at.Line > 0 { // otherwise the error has a place already
 		err = fmt.Errorf("%s: %w", c.at(at), err)
 	}
-	if fatal := (fatalError{}); !o.skipBad || errors.As(err, &fatal) {
+	if fatal := (fatalError{}); !o.SkipBad || errors.As(err, &fatal) {
 		return err
 	}
 	if c.bad++; c.bad <= 20 {

@@ -1,9 +1,9 @@
-package main
+package pipeline
 
 import "runtime/debug"
 
-// programVersion returns the name and the version of the program.
-func programVersion() string {
+// ProgramVersion returns the name and the version of the program.
+func ProgramVersion() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return "neardup " + info.Main.Version
 	}

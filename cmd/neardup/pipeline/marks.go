@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bufio"
@@ -18,8 +18,8 @@ import (
 
 // This file writes a table of fingerprints or signatures.
 
-// fingerprint writes the table of all documents.
-func (c *collection) fingerprint(o *options, outs *cli.Outputs, stdin io.Reader) error {
+// Fingerprint writes the table of all documents.
+func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader) error {
 	start := time.Now()
 	fp, err := o.fingerprinter()
 	if err != nil {
@@ -29,25 +29,25 @@ func (c *collection) fingerprint(o *options, outs *cli.Outputs, stdin io.Reader)
 	if err != nil {
 		return err
 	}
-	if err := c.findInputs(o, stdin); err != nil {
+	if err := c.FindInputs(o, stdin); err != nil {
 		return err
 	}
-	if weights.statistics && !exists(o.stats) {
+	if weights.statistics && !Exists(o.Stats) {
 		defer c.closeCopies()
 		if err := c.keepCopies(stdin, true); err != nil {
 			return err
 		}
 	}
 	var out *cli.Output
-	if _, err := outs.CreateAll(os.Stdout, c.errors, cli.Path{Name: o.out, To: &out}); err != nil {
+	if _, err := outs.CreateAll(os.Stdout, c.errors, cli.Path{Name: o.Out, To: &out}); err != nil {
 		return err
 	}
 	if err := c.weigh(o, weights, fp, outs, stdin); err != nil {
 		return err
 	}
 	version := ""
-	if o.method.name == "minhash" {
-		version, err = o.method.minhash.Version(fp)
+	if o.Method.Name == "minhash" {
+		version, err = o.Method.minhash.Version(fp)
 	} else {
 		version, err = fp.Version()
 	}
@@ -61,7 +61,7 @@ func (c *collection) fingerprint(o *options, outs *cli.Outputs, stdin io.Reader)
 		if d.content.empty {
 			without++
 		}
-		return w.write(d.id, &d.content.mark)
+		return w.write(d.Id, &d.content.mark)
 	}
 	if err := c.load(o, fp, stdin); err != nil {
 		return err
@@ -87,9 +87,9 @@ type markWriter interface {
 }
 
 // newMarkWriter returns a writer for a path's format.
-func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
-	minhash, wide := o.method.name == "minhash", o.method.bits == 128
-	if input.FormatOf(o.out, "") == "csv" {
+func newMarkWriter(w *cli.Output, o *Options, version string) markWriter {
+	minhash, wide := o.Method.Name == "minhash", o.Method.Bits == 128
+	if input.FormatOf(o.Out, "") == "csv" {
 		t := &csvMarks{rows: csv.NewWriter(w), minhash: minhash, wide: wide}
 		switch {
 		case minhash:
@@ -104,38 +104,38 @@ func newMarkWriter(w *cli.Output, o *options, version string) markWriter {
 	b := bufio.NewWriterSize(w, 1<<20)
 	rows := int64(1 << 20) // of a group, which is in memory
 	if minhash {
-		rows = int64(1<<24) / int64(o.method.minhash.Values)
+		rows = int64(1<<24) / int64(o.Method.minhash.Values)
 	}
 	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.KeyValueMetadata("neardup.version", version), parquet.MaxRowsPerRowGroup(rows)}
 	switch {
 	case minhash:
-		return &parquetMarks[signatureRow]{b, parquet.NewGenericWriter[signatureRow](b, options...), func(id string, k *mark) (r signatureRow) {
+		return &parquetMarks[SignatureRow]{b, parquet.NewGenericWriter[SignatureRow](b, options...), func(id string, k *mark) (r SignatureRow) {
 			r.ID = id
 			if !k.empty {
-				r.Signature = signed(k.more.sig)
+				r.Signature = Signed(k.more.sig)
 			}
 			return r
 		}}
 	case wide:
-		return &parquetMarks[wideRow]{b, parquet.NewGenericWriter[wideRow](b, options...), func(id string, k *mark) wideRow {
+		return &parquetMarks[WideRow]{b, parquet.NewGenericWriter[WideRow](b, options...), func(id string, k *mark) WideRow {
 			if k.empty {
-				return wideRow{ID: id}
+				return WideRow{ID: id}
 			}
 			low, high := int64(k.fp.Lo), int64(k.fp.Hi)
-			return wideRow{id, &low, &high}
+			return WideRow{id, &low, &high}
 		}}
 	}
-	return &parquetMarks[row]{b, parquet.NewGenericWriter[row](b, options...), func(id string, k *mark) row {
+	return &parquetMarks[Row]{b, parquet.NewGenericWriter[Row](b, options...), func(id string, k *mark) Row {
 		if k.empty {
-			return row{ID: id}
+			return Row{ID: id}
 		}
 		low := int64(k.fp.Lo)
-		return row{id, &low}
+		return Row{id, &low}
 	}}
 }
 
-// signed returns the values of a signature as signed integers with the same bits.
-func signed(sig neardup.Signature) []int32 {
+// Signed returns the values of a signature as signed integers with the same bits.
+func Signed(sig neardup.Signature) []int32 {
 	list := make([]int32, len(sig))
 	for i, v := range sig {
 		list[i] = int32(v)
@@ -145,16 +145,16 @@ func signed(sig neardup.Signature) []int32 {
 
 // The rows of Parquet files.
 type (
-	row struct {
+	Row struct {
 		ID          string `parquet:"id"`
 		Fingerprint *int64 `parquet:"fingerprint,optional"`
 	}
-	wideRow struct {
+	WideRow struct {
 		ID              string `parquet:"id"`
 		Fingerprint     *int64 `parquet:"fingerprint,optional"`
 		FingerprintHigh *int64 `parquet:"fingerprint_high,optional"`
 	}
-	signatureRow struct {
+	SignatureRow struct {
 		ID        string  `parquet:"id"`
 		Signature []int32 `parquet:"signature,optional,list"`
 	}

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"bytes"
@@ -245,21 +245,21 @@ func inferSchema(names []string, id string, rows iter.Seq[neardup.Record]) *sche
 }
 
 // schema returns how the records are compared: as the user says, or as a sample of the rows shows.
-func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
-	if o.schemaFile != "" {
-		return readSchema(o.schemaFile)
+func (c *collection) schema(o *Reading, stdin io.Reader) (*schema, error) {
+	if o.SchemaFile != "" {
+		return readSchema(o.SchemaFile)
 	}
 	var sample []neardup.Record
 	var names []string
 	seen := map[string]bool{}
-	for n := range c.sources {
-		s := &c.sources[n]
+	for n := range c.Sources {
+		s := &c.Sources[n]
 		r, closeSource, err := s.Open(stdin, io.Discard)
 		if err != nil {
 			return nil, err
 		}
-		err = s.Read(n, r, o.cols, o.maxLine, func(it input.Item) bool {
-			_, rec, err := it.Record(s, o.cols)
+		err = s.Read(n, r, o.Cols, o.MaxLine, func(it input.Item) bool {
+			_, rec, err := it.Record(s, o.Cols)
 			if err != nil {
 				return true // loading says it
 			}
@@ -268,7 +268,7 @@ func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
 				columns = s.Header.Names
 			}
 			for _, name := range columns {
-				if !seen[name] && name != o.cols.ID {
+				if !seen[name] && name != o.Cols.ID {
 					seen[name] = true
 					names = append(names, name)
 				}
@@ -277,9 +277,9 @@ func (c *collection) schema(o *options, stdin io.Reader) (*schema, error) {
 			return len(sample) < schemaRows
 		})
 		closeSource()
-		if err != nil && !o.skipBad {
+		if err != nil && !o.SkipBad {
 			return nil, err
 		}
 	}
-	return inferSchema(names, o.cols.ID, slices.Values(sample)), nil
+	return inferSchema(names, o.Cols.ID, slices.Values(sample)), nil
 }

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"cmp"
@@ -18,42 +18,42 @@ import (
 
 // This file has the command dedup: the steps of a call, from the inputs to the outputs.
 
-// run runs the command.
-func (o *options) run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
+// Run runs the command.
+func (o *Options) Run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	defer outs.Discard()
-	if o.memory > 0 {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.memory * 9 / 10))
+	if o.Memory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.Memory * 9 / 10))
 	}
-	if o.method.isExact() || o.method.name == "minhash" {
+	if o.Method.isExact() || o.Method.Name == "minhash" {
 		// Most of the memory is texts or signatures, which hold no pointers. So collecting garbage often
 		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
-	return o.newCollection(stderr).dedup(o, outs, stdin, stdout)
+	return o.NewCollection(stderr).dedup(o, outs, stdin, stdout)
 }
 
-// newCollection returns a collection without documents.
-func (o *options) newCollection(stderr io.Writer) *collection {
-	c := &collection{stderr: stderr, errors: stderr, method: &o.method, cols: o.cols}
-	if o.quiet {
+// NewCollection returns a collection without documents.
+func (o *Options) NewCollection(stderr io.Writer) *collection {
+	c := &collection{stderr: stderr, errors: stderr, method: &o.Method, cols: o.Cols}
+	if o.Quiet {
 		c.stderr = io.Discard
 	}
 	c.progress = newProgress(c.stderr)
 	return c
 }
 
-// findInputs finds the sources of a call. It returns an error if one of them cannot be read, or is also an output.
-func (c *collection) findInputs(o *options, stdin io.Reader) error {
-	f := input.Finder{Format: o.format}
-	if o.against != "" {
-		f.Find(o.against)
+// FindInputs finds the sources of a call. It returns an error if one of them cannot be read, or is also an output.
+func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
+	f := input.Finder{Format: o.Format}
+	if o.Against != "" {
+		f.Find(o.Against)
 	}
 	c.oldSources = len(f.Sources)
-	for _, arg := range o.args {
+	for _, arg := range o.Args {
 		f.Find(arg)
 	}
-	if o.filesFrom != "" {
-		paths, err := input.Listed(o.filesFrom, stdin)
+	if o.FilesFrom != "" {
+		paths, err := input.Listed(o.FilesFrom, stdin)
 		if err != nil {
 			return err
 		}
@@ -61,12 +61,12 @@ func (c *collection) findInputs(o *options, stdin io.Reader) error {
 			f.Add(path)
 		}
 	}
-	c.sources, c.passed, c.hidden = f.Sources, f.Passed, f.Hidden
-	for i, s := range c.sources {
-		if s.Err != nil && (!o.skipBad || i < c.oldSources) {
+	c.Sources, c.passed, c.hidden = f.Sources, f.Passed, f.Hidden
+	for i, s := range c.Sources {
+		if s.Err != nil && (!o.SkipBad || i < c.oldSources) {
 			return s.Err
 		}
-		for _, path := range []string{o.pairs, o.clusters, o.out, o.annotate, o.audit, o.report} {
+		for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report} {
 			if info, err := os.Stat(path); path != "" && err == nil && s.Regular() && os.SameFile(info, s.Info) {
 				return fmt.Errorf("%s: the same file is an input and an output", path)
 			}
@@ -79,7 +79,7 @@ func (c *collection) findInputs(o *options, stdin io.Reader) error {
 }
 
 // dedup does the work of one call, from the inputs to the outputs.
-func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) (err error) {
+func (c *collection) dedup(o *Options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) (err error) {
 	start := time.Now()
 	fp, err := o.fingerprinter()
 	if err != nil {
@@ -89,13 +89,13 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 	if err != nil {
 		return err
 	}
-	if err := c.findInputs(o, stdin); err != nil {
+	if err := c.FindInputs(o, stdin); err != nil {
 		return err
 	}
-	if o.estimate {
+	if o.Estimate {
 		return c.estimate(o, stdout)
 	}
-	to, err := c.createResults(o, outs, stdout)
+	to, err := c.createResults(&o.Writing, outs, stdout)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (c *collection) dedup(o *options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	c.progress.begin(fmt.Sprintf("comparing %d documents", c.docs.Len()), 0, "")
-	err = c.group(o, to.pairs != nil)
+	err = c.Group(o, to.pairs != nil)
 	c.progress.end()
 	if err != nil {
 		return err
@@ -132,33 +132,33 @@ func (c *collection) keepNeeded(to results, learns bool, stdin io.Reader) error 
 }
 
 // learns reports whether all inputs are read once before the documents are loaded.
-func (o *options) learns(w *weighting) bool {
-	return o.boilerplate > 0 && !exists(o.lines) || w.statistics && !exists(o.stats) || o.cols.IsRecord && o.schemaFile == ""
+func (o *Options) learns(w *weighting) bool {
+	return o.Boilerplate > 0 && !Exists(o.Lines) || w.statistics && !Exists(o.Stats) || o.Cols.IsRecord && o.SchemaFile == ""
 }
 
 // rollBack takes back what a call with an error has added to its state, and returns the error.
 func (c *collection) rollBack(err error) error {
-	if err == nil || err == errDuplicates || c.exact == nil || c.exact.state == nil {
+	if err == nil || err == ErrDuplicates || c.exact == nil || c.exact.state == nil {
 		return err
 	}
 	return errors.Join(err, c.exact.state.rollBack())
 }
 
 // finish gives the outputs their names, prints the summary and ends the state.
-func (c *collection) finish(to results, o *options, outs *cli.Outputs, start time.Time) error {
+func (c *collection) finish(to results, o *Options, outs *cli.Outputs, start time.Time) error {
 	if err := outs.Commit(); err != nil {
 		return err
 	}
-	if err := c.summary(to.summary, o, time.Since(start)); err != nil {
+	if err := c.summary(to.summary, &o.Writing, time.Since(start)); err != nil {
 		return err
 	}
-	if o.state != "" {
-		if err := cmp.Or(c.writeGroups(o.state, c.exact.state.numbers), c.exact.state.end()); err != nil {
+	if o.State != "" {
+		if err := cmp.Or(c.writeGroups(o.State, c.exact.state.numbers), c.exact.state.end()); err != nil {
 			return err
 		}
 	}
-	if o.exitCode && c.duplicates() > 0 {
-		return errDuplicates
+	if o.ExitCode && c.duplicates() > 0 {
+		return ErrDuplicates
 	}
 	return nil
 }
@@ -170,36 +170,36 @@ type results struct {
 }
 
 // createResults makes the outputs, before anything is read. It returns an error if one of them cannot be written in its format.
-func (c *collection) createResults(o *options, outs *cli.Outputs, stdout io.Writer) (to results, err error) {
-	to.summary, err = outs.CreateAll(stdout, c.errors, cli.Path{Name: o.pairs, To: &to.pairs}, cli.Path{Name: o.clusters, To: &to.clusters},
-		cli.Path{Name: o.out, To: &to.out}, cli.Path{Name: o.annotate, To: &to.annotated}, cli.Path{Name: o.audit, To: &to.audit},
-		cli.Path{Name: o.report, To: &to.report}, cli.Path{Name: o.save, To: &to.save})
+func (c *collection) createResults(o *Writing, outs *cli.Outputs, stdout io.Writer) (to results, err error) {
+	to.summary, err = outs.CreateAll(stdout, c.errors, cli.Path{Name: o.Pairs, To: &to.pairs}, cli.Path{Name: o.Clusters, To: &to.clusters},
+		cli.Path{Name: o.Out, To: &to.out}, cli.Path{Name: o.Annotate, To: &to.annotated}, cli.Path{Name: o.Audit, To: &to.audit},
+		cli.Path{Name: o.Report, To: &to.report}, cli.Path{Name: o.Save, To: &to.save})
 	if err != nil {
 		return to, err
 	}
-	for _, path := range []string{o.out, o.annotate} {
+	for _, path := range []string{o.Out, o.Annotate} {
 		if path == "" {
 			continue
 		}
-		if err := output.Check(path, c.sources[c.oldSources:]); err != nil {
+		if err := output.Check(path, c.Sources[c.oldSources:]); err != nil {
 			return to, err
 		}
 	}
-	if o.annotate != "" && output.FormatOf(o.annotate) == "lines" {
-		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet, .arrow or .jsonl", o.annotate)
+	if o.Annotate != "" && output.FormatOf(o.Annotate) == "lines" {
+		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet, .arrow or .jsonl", o.Annotate)
 	}
 	return to, nil
 }
 
 // learn finds out what must be known before the documents are loaded: how records are compared, which lines are boilerplate, how
 // frequent features are, and the version of the fingerprints.
-func (c *collection) learn(o *options, fp *neardup.Fingerprinter, weights *weighting, outs *cli.Outputs, stdin io.Reader) (err error) {
-	if o.cols.IsRecord {
-		if err := c.learnSchema(o, stdin); err != nil {
+func (c *collection) learn(o *Options, fp *neardup.Fingerprinter, weights *weighting, outs *cli.Outputs, stdin io.Reader) (err error) {
+	if o.Cols.IsRecord {
+		if err := c.learnSchema(&o.Reading, stdin); err != nil {
 			return err
 		}
 	}
-	if o.boilerplate > 0 {
+	if o.Boilerplate > 0 {
 		if err := c.boilerplate(o, fp, outs, stdin); err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func (c *collection) learn(o *options, fp *neardup.Fingerprinter, weights *weigh
 }
 
 // learnSchema sets how the columns are compared.
-func (c *collection) learnSchema(o *options, stdin io.Reader) error {
+func (c *collection) learnSchema(o *Reading, stdin io.Reader) error {
 	schema, err := c.schema(o, stdin)
 	if err != nil {
 		return err
@@ -229,18 +229,18 @@ func (c *collection) learnSchema(o *options, stdin io.Reader) error {
 }
 
 // writeResults writes the outputs that the call has.
-func (c *collection) writeResults(to results, o *options, fp *neardup.Fingerprinter, stdin io.Reader) error {
+func (c *collection) writeResults(to results, o *Options, fp *neardup.Fingerprinter, stdin io.Reader) error {
 	for _, result := range []struct {
 		to    *cli.Output
 		write func(to *cli.Output) error
 	}{
-		{to.pairs, func(to *cli.Output) error { return c.writePairs(to, o.pairs) }},
-		{to.clusters, func(to *cli.Output) error { return c.writeClusters(to, o.clusters) }},
+		{to.pairs, func(to *cli.Output) error { return c.writePairs(to, o.Pairs) }},
+		{to.clusters, func(to *cli.Output) error { return c.writeClusters(to, o.Clusters) }},
 		{to.out, func(to *cli.Output) error { return c.writeOut(to, o, stdin) }},
 		{to.annotated, func(to *cli.Output) error { return c.writeAnnotated(to, o, stdin) }},
 		{to.audit, func(to *cli.Output) error { return c.writeAudit(to, o, c.settings(o, fp), stdin) }},
 		{to.report, func(to *cli.Output) error { return c.report(to, o, stdin) }},
-		{to.save, func(to *cli.Output) error { return c.saveAll(to, o.method.bits) }},
+		{to.save, func(to *cli.Output) error { return c.saveAll(to, o.Method.Bits) }},
 	} {
 		if result.to == nil {
 			continue
@@ -252,23 +252,23 @@ func (c *collection) writeResults(to results, o *options, fp *neardup.Fingerprin
 	return nil
 }
 
-// errDuplicates tells run to end with a status of its own.
-var errDuplicates = errors.New("there are duplicates")
+// ErrDuplicates tells run to end with a status of its own.
+var ErrDuplicates = errors.New("there are duplicates")
 
 // settings describes what was found with: the version of the features, the flags, and the threshold.
-func (c *collection) settings(o *options, fp *neardup.Fingerprinter) string {
+func (c *collection) settings(o *Options, fp *neardup.Fingerprinter) string {
 	version, err := fp.Version()
 	if err != nil {
 		version = err.Error()
 	}
-	said := append([]string{programVersion(), "--method=" + o.method.name}, o.set...)
-	if o.given != nil {
-		said[1] = "rethreshold " + o.given.path
+	said := append([]string{ProgramVersion(), "--method=" + o.Method.Name}, o.Set...)
+	if o.Given != nil {
+		said[1] = "rethreshold " + o.Given.Path
 		return strings.Join(said, " ")
 	}
 	if c.exact != nil {
-		if c.method.least == 0 {
-			said = append(said, fmt.Sprintf("threshold=%.2f", c.method.probability))
+		if c.method.Least == 0 {
+			said = append(said, fmt.Sprintf("threshold=%.2f", c.method.Probability))
 		}
 	} else {
 		said = append(said, version)
@@ -276,8 +276,8 @@ func (c *collection) settings(o *options, fp *neardup.Fingerprinter) string {
 	return strings.Join(said, " ")
 }
 
-// exists reports whether there is something at path.
-func exists(path string) bool {
+// Exists reports whether there is something at path.
+func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return path != "" && err == nil
 }
@@ -286,8 +286,8 @@ func exists(path string) bool {
 // The files have no name, so they vanish when the program ends. Old sources are copied only if all
 // is set; otherwise they are read once.
 func (c *collection) keepCopies(stdin io.Reader, all bool) error {
-	for i := range c.sources {
-		s := &c.sources[i]
+	for i := range c.Sources {
+		s := &c.Sources[i]
 		if s.Regular() || s.Copy != nil || s.Err != nil || i < c.oldSources && !all {
 			continue
 		}
@@ -310,7 +310,7 @@ func (c *collection) keepCopies(stdin io.Reader, all bool) error {
 }
 
 func (c *collection) closeCopies() {
-	for _, s := range c.sources {
+	for _, s := range c.Sources {
 		if s.Copy != nil {
 			s.Copy.Close()
 		}

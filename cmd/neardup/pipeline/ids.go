@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"errors"
@@ -17,8 +17,8 @@ import (
 // Documents are in a column, since a slice of so many would be copied again and again as it grows.
 type documents = slots.Column[stored]
 
-// doc returns the document with a number.
-func (c *collection) doc(n int) *stored { return c.docs.At(uint32(n)) }
+// Doc returns the document with a number.
+func (c *collection) Doc(n int) *stored { return c.docs.At(uint32(n)) }
 
 // Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.
 type ids struct {
@@ -30,7 +30,7 @@ type ids struct {
 
 // find returns where the document with an id is, and whether there is one.
 func (s *ids) find(id string) (at input.Place, ok bool) {
-	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).id == id })
+	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).Id == id })
 	if ok {
 		at = s.docs.At(n).Place
 	}
@@ -42,7 +42,7 @@ func (s *ids) add(n int) {
 	s.table.Add(s.hash(uint32(n)), uint32(n), s.hash)
 }
 
-func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).id) }
+func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).Id) }
 
 // numbered returns an id with a number behind it that is not there yet.
 func (s *ids) numbered(id string) string {
@@ -65,29 +65,29 @@ var sameIDs = []string{"error", "first", "last", "number"}
 var errRepeated = errors.New("the id is used twice")
 
 // identify gives a document an id that none of those that are known has, or returns an error. isByHash says that the id is a hash of the text.
-func (c *collection) identify(d *stored, known *ids, o *options, isByHash bool) error {
-	if o.sameID == "last" && c.superseded[d.Place] {
+func (c *collection) identify(d *stored, known *ids, o *Options, isByHash bool) error {
+	if o.SameID == "last" && c.superseded[d.Place] {
 		return errRepeated
 	}
-	first, isKnown := known.find(d.id)
+	first, isKnown := known.find(d.Id)
 	switch {
-	case isKnown && (isByHash || o.sameID == "number"):
-		d.id = known.numbered(d.id)
-	case isKnown && o.sameID == "first":
+	case isKnown && (isByHash || o.SameID == "number"):
+		d.Id = known.numbered(d.Id)
+	case isKnown && o.SameID == "first":
 		return errRepeated
 	case isKnown:
-		return fmt.Errorf("the id %q is used twice, first at %s; --same-id first, last or number says what becomes of them", d.id, c.at(first))
+		return fmt.Errorf("the id %q is used twice, first at %s; --same-id first, last or number says what becomes of them", d.Id, c.at(first))
 	}
-	if o.save != "" && len(d.id) > maxID {
-		return fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.id), maxID)
+	if o.Save != "" && len(d.Id) > maxID {
+		return fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.Id), maxID)
 	}
 	return nil
 }
 
 // findSuperseded reads the ids of all documents, if it is the last one of an id that is to be kept, and takes note of those that come before it.
 // Of documents that cannot be read, it says nothing: loading does.
-func (c *collection) findSuperseded(o *options, stdin io.Reader) error {
-	if o.sameID != "last" {
+func (c *collection) findSuperseded(o *Options, stdin io.Reader) error {
+	if o.SameID != "last" {
 		return nil
 	}
 	if err := c.keepCopies(stdin, true); err != nil {
@@ -99,10 +99,10 @@ func (c *collection) findSuperseded(o *options, stdin io.Reader) error {
 	var last [2]map[[16]byte]input.Place // of old and of new documents, by a hash of the id
 	last[0], last[1] = map[[16]byte]input.Place{}, map[[16]byte]input.Place{}
 	var x input.Decoder
-	c.read(o, stdin, progress, func(b *batch) bool {
+	c.read(&o.Reading, stdin, progress, func(b *batch) bool {
 		for i := range b.items {
 			it := &b.items[i]
-			id, ok := idOf(it, &c.sources[it.Source], o, &x)
+			id, ok := idOf(it, &c.Sources[it.Source], &o.Reading, &x)
 			if !ok {
 				continue
 			}
@@ -122,15 +122,15 @@ func (c *collection) findSuperseded(o *options, stdin io.Reader) error {
 }
 
 // idOf returns the id of an entry, and whether it has one and is not left out.
-func idOf(it *entry, s *input.Source, o *options, x *input.Decoder) (id string, ok bool) {
+func idOf(it *Entry, s *input.Source, o *Reading, x *input.Decoder) (id string, ok bool) {
 	if it.old != nil {
 		return it.old.id, true
 	}
 	var d input.Document
 	var err error
 	if o.fields != nil {
-		d, _, err = it.Record(s, o.cols)
-	} else if d, err = it.Parse(s, o.cols, x); err == nil && o.empty == "drop" && isBlank(d.Whole()) {
+		d, _, err = it.Record(s, o.Cols)
+	} else if d, err = it.Parse(s, o.Cols, x); err == nil && o.Empty == "drop" && IsBlank(d.Whole()) {
 		return "", false
 	}
 	return d.ID, err == nil && !d.ByPlace

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 
 // A method says when two documents are near-duplicates.
 type method struct {
-	name              string
-	group             string // auto, cosine: what a group is, see linkages
-	keep              string // auto, cosine: which document of a group to keep, see preferences
+	Name              string
+	Group             string // auto, cosine: what a group is, see linkages
+	Keep              string // auto, cosine: which document of a group to keep, see preferences
 	weighs            bool   // cosine: --weights was given
-	bits              int    // of fingerprints
-	distance          int    // simhash: the largest distance
+	Bits              int    // of fingerprints
+	Distance          int    // simhash: the largest distance
 	minhash           neardup.MinHash
 	signatures        *minhash.Filed // minhash, if documents are compared
-	least             float64        // auto, cosine, minhash: the smallest similarity; 0 lets the probability decide
-	probability, bias float64        // auto, cosine: the smallest probability, and what is added to the log odds
-	kinds             neardup.Kind   // auto, cosine: the kinds of pairs that count; 0 for the default
+	Least             float64        // auto, cosine, minhash: the smallest similarity; 0 lets the probability decide
+	Probability, Bias float64        // auto, cosine: the smallest probability, and what is added to the log odds
+	Kinds             neardup.Kind   // auto, cosine: the kinds of pairs that count; 0 for the default
 	byContent         bool           // whether only the content counts, without metadata
-	blend             neardup.Blend
+	Blend             neardup.Blend
 }
 
 // keepSignatures says that documents will be compared, in so much memory, 0 for the usual part of the machine's.
 func (m *method) keepSignatures(memory int64) {
-	if m.name == "minhash" {
-		m.signatures = minhash.NewFiled(m.minhash.Values, m.least, memory)
+	if m.Name == "minhash" {
+		m.signatures = minhash.NewFiled(m.minhash.Values, m.Least, memory)
 	}
 }
 
@@ -60,20 +60,20 @@ type moreMark struct {
 // mark returns the mark of a text. An error is one of the temporary file for signatures.
 func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string) (k mark, err error) {
 	switch {
-	case m.name == "given": // nothing is compared
+	case m.Name == "given": // nothing is compared
 		return k, nil
 	case m.isExact():
 		k.exact = true
 		k.empty = !hasWord(fp.Normalizer.Normalize(text))
 		return k, nil
-	case m.name == "minhash":
+	case m.Name == "minhash":
 		sig := fp.Sign(text, m.minhash)
 		if k.empty = minhash.IsEmpty(sig); m.signatures == nil {
 			k.more = &moreMark{sig: sig}
 		} else if !k.empty {
 			k.signature, err = m.signatures.Add(sig)
 		}
-	case m.bits == 64:
+	case m.Bits == 64:
 		k = markOf(neardup.Fingerprint128{Lo: uint64(fp.Sum64(text))})
 	default:
 		k = markOf(fp.Sum128(text))
@@ -95,7 +95,7 @@ func markOf(fp neardup.Fingerprint128) mark {
 }
 
 // isExact reports whether a Deduplicator compares the documents, by exact cosine.
-func (m *method) isExact() bool { return m.name == "auto" || m.name == "cosine" }
+func (m *method) isExact() bool { return m.Name == "auto" || m.Name == "cosine" }
 
 // hasWord reports whether a text has letters, digits or emoji.
 func hasWord(text string) bool {
@@ -134,16 +134,16 @@ func (m *method) pairs(marks []*mark) (iter.Seq[nearPair], func() error) {
 			})
 		}, func() error { return failed }
 	}
-	near := neardup.Pairs(context.Background(), fingerprints64(marks), m.distance)
-	if m.bits == 128 {
-		near = neardup.Pairs(context.Background(), fingerprints128(marks), m.distance)
+	near := neardup.Pairs(context.Background(), fingerprints64(marks), m.Distance)
+	if m.Bits == 128 {
+		near = neardup.Pairs(context.Background(), fingerprints128(marks), m.Distance)
 	}
 	return func(yield func(nearPair) bool) {
 		for p := range near {
 			value := float64(p.Distance)
 			if !m.byContent {
-				value = m.blend.Score(p.Distance, marks[p.A].more.metadata.Jaccard(marks[p.B].more.metadata))
-				if !m.blend.Similar(value) {
+				value = m.Blend.Score(p.Distance, marks[p.A].more.metadata.Jaccard(marks[p.B].more.metadata))
+				if !m.Blend.Similar(value) {
 					continue
 				}
 			}
@@ -177,7 +177,7 @@ func fingerprints128(marks []*mark) []neardup.Fingerprint128 {
 
 // same returns the value of a pair of equal documents: distance 0, or similarity or score 1.
 func (m *method) same() float64 {
-	if m.name == "simhash" && m.byContent {
+	if m.Name == "simhash" && m.byContent {
 		return 0
 	}
 	return 1
@@ -186,7 +186,7 @@ func (m *method) same() float64 {
 // valueName returns the name of the value of a pair.
 func (m *method) valueName() string {
 	switch {
-	case m.name != "simhash":
+	case m.Name != "simhash":
 		return "similarity"
 	case m.byContent:
 		return "distance"
@@ -196,7 +196,7 @@ func (m *method) valueName() string {
 
 // show returns a value as the outputs have it.
 func (m *method) show(value float64) string {
-	if m.name == "simhash" && m.byContent {
+	if m.Name == "simhash" && m.byContent {
 		return fmt.Sprint(int(value))
 	}
 	return fmt.Sprintf("%.4f", value)
@@ -225,54 +225,54 @@ func methodsOf(name string) []string {
 
 // setMethod checks the flags that choose a method, and sets what follows from them. given has the
 // names of the flags that the user set. setMethod returns what is wrong, or "".
-func (o *options) setMethod(given map[string]bool) string {
-	m := &o.method
-	m.byContent = o.cols.Metadata == ""
-	m.minhash.Values = o.values
-	if !slices.Contains(methodNames, m.name) {
-		return fmt.Sprintf("--method %q: must be auto, cosine, minhash or simhash", m.name)
+func (o *Options) setMethod(given map[string]bool) string {
+	m := &o.Method
+	m.byContent = o.Cols.Metadata == ""
+	m.minhash.Values = o.Values
+	if !slices.Contains(methodNames, m.Name) {
+		return fmt.Sprintf("--method %q: must be auto, cosine, minhash or simhash", m.Name)
 	}
 	for _, f := range slices.Sorted(maps.Keys(given)) {
-		if methods := methodsOf(f); !slices.Contains(methods, m.name) {
+		if methods := methodsOf(f); !slices.Contains(methods, m.Name) {
 			return fmt.Sprintf("--%s can only be used with --method %s", f, strings.Join(methods, ", "))
 		}
 	}
 	m.weighs = given["weights"]
-	if m.name == "minhash" && !given["similarity"] {
-		m.least = 0.6
+	if m.Name == "minhash" && !given["similarity"] {
+		m.Least = 0.6
 	}
 	if wrong := m.check(given); wrong != "" {
 		return wrong
 	}
-	if m.name != "simhash" && input.FormatOf(o.against, "") == input.Fingerprints {
+	if m.Name != "simhash" && input.FormatOf(o.Against, "") == input.Fingerprints {
 		return "--against: saved fingerprints can only be used with --method simhash"
 	}
 	if m.byContent {
 		return ""
 	}
 	switch {
-	case slices.Contains(o.cols.MetadataNames(), ""):
+	case slices.Contains(o.Cols.MetadataNames(), ""):
 		return "--metadata: a name in the list is empty"
 	case given["distance"]:
 		return "--distance cannot be used with --metadata: --content and --score determine the distance"
 	case o.fingerprintFiles():
 		return "--metadata cannot be used with saved fingerprints, which have no metadata"
 	}
-	m.distance = m.blend.Reach(m.bits)
+	m.Distance = m.Blend.Reach(m.Bits)
 	return ""
 }
 
 // check checks the values of the flags.
 func (m *method) check(given map[string]bool) string {
 	switch {
-	case linkages[m.group] == 0 && m.group != "centres":
-		return fmt.Sprintf("--group %q: must be centres, complete or chains", m.group)
-	case preferences[m.keep] == nil:
-		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.keep)
-	case m.bits != 64 && m.bits != 128:
-		return fmt.Sprintf("--bits %d: must be 64 or 128", m.bits)
-	case m.distance < 0 || m.distance > m.bits:
-		return fmt.Sprintf("--distance %d: must be from 0 to %d", m.distance, m.bits)
+	case linkages[m.Group] == 0 && m.Group != "centres":
+		return fmt.Sprintf("--group %q: must be centres, complete or chains", m.Group)
+	case preferences[m.Keep] == nil:
+		return fmt.Sprintf("--keep %q: must be first, longest or newest", m.Keep)
+	case m.Bits != 64 && m.Bits != 128:
+		return fmt.Sprintf("--bits %d: must be 64 or 128", m.Bits)
+	case m.Distance < 0 || m.Distance > m.Bits:
+		return fmt.Sprintf("--distance %d: must be from 0 to %d", m.Distance, m.Bits)
 	case m.minhash.Values < 16 || m.minhash.Values > 4096:
 		return fmt.Sprintf("--values %d: must be from 16 to 4096", m.minhash.Values)
 	}
@@ -283,18 +283,18 @@ func (m *method) check(given map[string]bool) string {
 func (m *method) checkBorders(given map[string]bool) string {
 	isShare := func(x float64) bool { return x > 0 && x <= 1 }
 	switch {
-	case !isShare(m.probability):
-		return fmt.Sprintf("--probability %g: must be above 0 and at most 1", m.probability)
-	case !(m.bias >= -20 && m.bias <= 20):
-		return fmt.Sprintf("--bias %g: must be from -20 to 20", m.bias)
+	case !isShare(m.Probability):
+		return fmt.Sprintf("--probability %g: must be above 0 and at most 1", m.Probability)
+	case !(m.Bias >= -20 && m.Bias <= 20):
+		return fmt.Sprintf("--bias %g: must be from -20 to 20", m.Bias)
 	case given["probability"] && given["similarity"]:
 		return "--probability and --similarity cannot be used together: one of them decides"
-	case !isShare(m.least) && (given["similarity"] || m.name == "minhash"):
-		return fmt.Sprintf("--similarity %g: must be above 0 and at most 1", m.least)
-	case !isShare(m.blend.Content):
-		return fmt.Sprintf("--content %g: must be above 0 and at most 1", m.blend.Content)
-	case !isShare(m.blend.Threshold):
-		return fmt.Sprintf("--score %g: must be above 0 and at most 1", m.blend.Threshold)
+	case !isShare(m.Least) && (given["similarity"] || m.Name == "minhash"):
+		return fmt.Sprintf("--similarity %g: must be above 0 and at most 1", m.Least)
+	case !isShare(m.Blend.Content):
+		return fmt.Sprintf("--content %g: must be above 0 and at most 1", m.Blend.Content)
+	case !isShare(m.Blend.Threshold):
+		return fmt.Sprintf("--score %g: must be above 0 and at most 1", m.Blend.Threshold)
 	case m.byContent && (given["content"] || given["score"]):
 		return "--content and --score can only be used with --metadata"
 	}

@@ -1,4 +1,4 @@
-package main
+package pipeline
 
 import (
 	"errors"
@@ -28,10 +28,10 @@ const maxID = 1 << 16
 // collection.
 type fatalError struct{ error }
 
-// readSaved yields the documents of a file that saveAll wrote. The line of an item is the number of
+// ReadSaved yields the documents of a file that saveAll wrote. The line of an item is the number of
 // its fingerprint in the file.
-func readSaved(s *input.Source, n int, r io.Reader, version string, bits int, yield func(entry) bool) error {
-	it := entry{Item: input.Item{Place: input.Place{Source: int32(n)}}}
+func ReadSaved(s *input.Source, n int, r io.Reader, version string, bits int, yield func(Entry) bool) error {
+	it := Entry{Item: input.Item{Place: input.Place{Source: int32(n)}}}
 	contents := make(map[neardup.Fingerprint128]*content) // documents with equal fingerprints share a content
 	errStop := errors.New("enough")
 	add := func(id string, fp neardup.Fingerprint128) error {
@@ -81,14 +81,14 @@ func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint
 	return func(yield func(string, F) bool) {
 		replaced := make(map[string]bool)
 		for i := c.old; i < c.docs.Len(); i++ {
-			replaced[c.doc(i).id] = true
+			replaced[c.Doc(i).Id] = true
 		}
 		for i := range c.docs.Len() {
-			d := c.doc(i)
-			if i < c.old && replaced[d.id] {
+			d := c.Doc(i)
+			if i < c.old && replaced[d.Id] {
 				continue
 			}
-			if !yield(d.id, narrow(d.content.fp)) {
+			if !yield(d.Id, narrow(d.content.fp)) {
 				return
 			}
 		}

@@ -1,0 +1,210 @@
+package pipeline
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/input"
+)
+
+// This file has the settings of a call, and checks them.
+
+// Options has the settings of a call, by the stages that need them.
+type Options struct {
+	Reading
+	Features
+	Method method
+	Writing
+
+	State    string // the directory of earlier calls
+	Memory   int64  // in bytes
+	Workers  int
+	Estimate bool        // nothing is done but said what it would cost
+	Given    *GivenPairs // of an earlier call, instead of comparing
+	Set      []string    // the flags that were given and count for all calls on these inputs, as --name=value
+}
+
+// Reading says which documents there are, and how they are read.
+type Reading struct {
+	Args              []string
+	Against           string // old documents
+	Format, FilesFrom string
+	Cols              input.Columns
+	MaxLine           int
+	SkipBad           bool
+	Empty             string          // keep or drop
+	SameID            string          // one of sameIDs
+	SchemaFile        string          // of records
+	fields            []neardup.Field // of records; nil for documents
+}
+
+// Features says what documents are compared by, as far as the user does.
+type Features struct {
+	Tokenizer, Normalize, Secret string
+	Lines, Weights, Stats        string // files, but for the name of the weights
+	Boilerplate                  int
+	Values                       int // of a signature
+}
+
+// Writing says what is written, and where to.
+type Writing struct {
+	Out, Annotate, Pairs, Clusters, Audit, Report, Save string // paths; "" for nothing
+	JSON, Quiet, ExitCode                               bool
+}
+
+// fingerprintFiles reports whether the call reads or writes a file of saved fingerprints.
+func (o *Options) fingerprintFiles() bool {
+	return o.Save != "" || input.FormatOf(o.Against, "") == input.Fingerprints
+}
+
+// OwnFlags are those of one call, which estimate does not pass on.
+var OwnFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format files-from lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row")
+
+// Check returns what is wrong with the flags, or "".
+func (o *Options) Check(given map[string]bool) (wrong string) {
+	for _, check := range []func() string{
+		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkWeights, o.checkPaths,
+	} {
+		if wrong = check(); wrong != "" {
+			return wrong
+		}
+	}
+	return ""
+}
+
+// checkReading checks how inputs are read.
+func (o *Options) checkReading() string {
+	stdins := 0
+	for _, path := range append([]string{o.Against, o.FilesFrom}, o.Args...) {
+		if path == "-" {
+			stdins++
+		}
+	}
+	switch {
+	case len(o.Args) == 0 && o.FilesFrom == "":
+		return "name at least one input: a file, a directory, a pattern such as 'pages/**/*.jsonl', or - for standard input"
+	case o.Workers < 1 || o.Workers > 4096:
+		return fmt.Sprintf("--workers %d: must be from 1 to 4096", o.Workers)
+	case o.MaxLine < 1 || o.MaxLine > 1<<30:
+		return fmt.Sprintf("--max-line %d: must be from 1 to %d", o.MaxLine, 1<<30)
+	case o.Format != "" && !isFormat(o.Format):
+		return fmt.Sprintf("--format %q: must be one of %s", o.Format, formatNames())
+	case o.Cols.HeaderRow < 0:
+		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.Cols.HeaderRow)
+	case o.Cols.Repeat():
+		return "--id, --text, --title and --metadata must name different fields"
+	case stdins > 1:
+		return "- (standard input) can be given only once"
+	}
+	return ""
+}
+
+// checkMissing checks what becomes of documents that lack something, or have the id of another one.
+func (o *Options) checkMissing() string {
+	switch {
+	case o.Cols.WithoutID != "line" && o.Cols.WithoutID != "hash":
+		return fmt.Sprintf("--without-id %q: must be line or hash", o.Cols.WithoutID)
+	case o.Empty != "keep" && o.Empty != "drop":
+		return fmt.Sprintf("--empty %q: must be keep or drop", o.Empty)
+	case !slices.Contains(sameIDs, o.SameID):
+		return fmt.Sprintf("--same-id %q: must be one of %s", o.SameID, strings.Join(sameIDs, ", "))
+	}
+	return ""
+}
+
+// checkKept checks what is kept from one call to the next: lines of boilerplate, fingerprints, the state.
+func (o *Options) checkKept() string {
+	switch {
+	case o.Boilerplate < 0 || o.Boilerplate == 1:
+		return fmt.Sprintf("--boilerplate %d: must be 0, or 2 or more", o.Boilerplate)
+	case o.Lines != "" && o.Boilerplate == 0:
+		return "--lines needs --boilerplate, which says how common a line must be"
+	case o.Boilerplate > 0 && o.Lines == "" && o.fingerprintFiles():
+		return "--boilerplate with saved fingerprints needs --lines, so that the next call ignores the same lines"
+	case o.State != "" && (o.Against != "" || !o.Method.isExact()):
+		return "--state can only be used with --method auto and cosine, and without --against"
+	case o.State != "" && o.Boilerplate > 0 && o.Lines == "":
+		return "--boilerplate with --state needs --lines, so that the next call ignores the same lines"
+	case o.Save != "" && input.FormatOf(o.Save, "") != input.Fingerprints:
+		return fmt.Sprintf("--save %q: the name of the file must end in .fp, .fp.gz or .fp.zst", o.Save)
+	}
+	return ""
+}
+
+// checkWeights checks where the statistics of weights come from.
+func (o *Options) checkWeights() string {
+	switch w, err := o.weighting(); {
+	case err != nil:
+		return err.Error()
+	case !w.statistics && o.Stats != "":
+		return fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.Weights)
+	case !w.statistics || o.Stats != "":
+	case o.fingerprintFiles():
+		return fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next call uses the same statistics", o.Weights)
+	case o.State != "":
+		return fmt.Sprintf("--weights %s with --state needs --stats, so that the next call uses the same statistics", o.Weights)
+	}
+	return ""
+}
+
+// checkPaths checks the names of the outputs.
+func (o *Options) checkPaths() string {
+	for _, of := range []struct{ flag, path string }{{"pairs", o.Pairs}, {"clusters", o.Clusters}, {"audit", o.Audit}} {
+		if f := input.FormatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
+			return fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
+		}
+	}
+	seen := map[string]bool{}
+	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Save, o.Lines, o.Stats, o.Secret} {
+		if path == "" {
+			continue
+		}
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			abs = path
+		}
+		if seen[abs] {
+			return fmt.Sprintf("%s: two outputs have this name", path)
+		}
+		seen[abs] = true
+	}
+	return ""
+}
+
+// isFormat reports whether there is a format of this name.
+func isFormat(name string) bool {
+	for _, f := range input.Formats {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// formatNames lists the formats.
+func formatNames() string {
+	var names []string
+	for _, f := range input.Formats {
+		names = append(names, f.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// canReport returns what is wrong with --report, or "".
+func (o *Options) canReport() string {
+	switch {
+	case o.Report == "":
+		return ""
+	case !o.Method.isExact():
+		return "--report can only be used with --method auto and cosine"
+	case o.Cols.IsRecord:
+		return "--report shows documents, not records"
+	case !strings.HasSuffix(strings.ToLower(o.Report), ".html") && o.Report != "-" && o.Report != os.DevNull:
+		return fmt.Sprintf("--report %q: the name must end in .html", o.Report)
+	}
+	return ""
+}
