@@ -45,18 +45,20 @@ func TestWARC(t *testing.T) {
 		record("response", "x:utf", "application/http; msgtype=response", http("Content-Type: text/html; charset=ISO-8859-1\r\n", "<p>déjà vu and other words that are not there")) +
 		record("response", "x:unpacked", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: gzip\r\nTransfer-Encoding: identity\r\n", "<p>not packed any more")) +
 		record("response", "x:packed", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: gzip\r\n", packed.String())) +
+		record("response", "x:russian", "Application/HTTP", http("Content-Type: text/html\r\n", "<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2 \xec\xe8\xf0")) +
+		record("response", "x:chunks", "", http("Content-Type: text/plain\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n", "5;name=\"a long value\"\r\nchunk\r\n3         \r\ned!\r\n0\r\n\r\n")) +
 		record("response", "x:odd", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: rot13\r\n", "<c>")) +
 		record("response", "x:none", "application/http; msgtype=response", "nothing")
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.wet"), []byte(archive+record("conversion", "x:end", "text/plain", strings.Repeat("more ", 100))[:400]), 0o666)
 	status, _, errs = inDirectory(t, dir, "dedup", "--skip-bad", "--out", "o.jsonl", "--max-line", "20000", "x.wet")
 	got = read(t, "o.jsonl")
-	for _, want := range []string{`"x:wet","date":"2026-01-01T00:00:00Z","status":"","type":"text/plain","text":"Ein Text über Häuser"`, `"text":"café au lait"`, `"text":"déjà vu and other words that are not there"`, `"text":"not packed any more"`, `"text":"one two three one two`} {
+	for _, want := range []string{`"x:wet","date":"2026-01-01T00:00:00Z","status":"","type":"text/plain","text":"Ein Text über Häuser"`, `"text":"café au lait"`, `"text":"déjà vu and other words that are not there"`, `"text":"not packed any more"`, `"text":"one two three one two`, `"id":"x:russian","date":"2026-01-01T00:00:00Z","status":"200","type":"text/html","text":"Привет мир"`, `"text":"chunked!"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in %.2000s", want, got)
 		}
 	}
-	for _, want := range []string{`x.wet:6: the content encoding "rot13" is not known`, "x.wet:7: not a response of HTTP", "x.wet:8: the record is cut off"} {
+	for _, want := range []string{`x.wet:8: the content encoding "rot13" is not known`, "x.wet:9: not a response of HTTP", "x.wet:10: the record is cut off"} {
 		if status != 0 || !strings.Contains(errs, want) {
 			t.Errorf("%s is not in %s", want, errs)
 		}
@@ -105,5 +107,25 @@ func TestParquetIDs(t *testing.T) {
 		if got, _, _ := strings.Cut(out, "\t"); status != 0 || got != want {
 			t.Errorf("%s is %q, %s", column, got, errs)
 		}
+	}
+}
+
+// TestHTMLEncoding: a page is read in the encoding that it tells, and if nobody knows it that is said.
+func TestHTMLEncoding(t *testing.T) {
+	noise := make([]byte, 3000) // no text in any encoding
+	for i := range noise {
+		noise[i] = byte(128 + i*i*7%128)
+	}
+	russian := "\xcf\xf0\xe8\xe2\xe5\xf2 \xec\xe8\xf0"
+	dir := t.TempDir()
+	os.WriteFile(filepath.Join(dir, "a.html"), []byte("<html><head><meta charset=\"windows-1251\"></head><p>"+russian), 0o666)
+	os.WriteFile(filepath.Join(dir, "b.html"), []byte("<html><head><meta charset=\"utf-8\"></head><p>café "), 0o666)
+	os.WriteFile(filepath.Join(dir, "c.txt"), noise, 0o666)
+	status, _, errs := inDirectory(t, dir, "dedup", "-q", "--out", "o.jsonl", "a.html", "b.html")
+	if got := read(t, "o.jsonl"); status != 0 || !strings.Contains(got, "Привет мир") || !strings.Contains(got, "café") {
+		t.Errorf("%s: %s", got, errs)
+	}
+	if _, _, errs := inDirectory(t, dir, "dedup", "c.txt"); !strings.Contains(errs, "c.txt: its encoding was not found out") {
+		t.Errorf("it says %s", errs)
 	}
 }

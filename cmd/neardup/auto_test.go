@@ -106,3 +106,18 @@ func TestAutoAgainst(t *testing.T) {
 		}
 	}
 }
+
+// TestFeatureless: equal texts without letters are one group, whatever is kept and however groups are made.
+func TestFeatureless(t *testing.T) {
+	docs := `{"id":"1","text":"???"}` + "\n" + `{"id":"2","text":"!"}` + "\n" + `{"id":"3","text":"???"}` + "\n" + `{"id":"4","text":"???"}` + "\n"
+	for _, flags := range []string{"", "--keep newest", "--keep longest", "--group complete", "--group chains --keep newest"} {
+		kept := "1"
+		if strings.Contains(flags, "newest") {
+			kept = "4"
+		}
+		status, _, errs := runIn(t, map[string]string{"x.jsonl": docs}, "", append(strings.Fields(flags), "--method", "auto", "--clusters", "c", "x.jsonl")...)
+		if got, want := read(t, "c"), "1\t"+kept+"\n2\t2\n3\t"+kept+"\n4\t"+kept+"\n"; status != 0 || got != want {
+			t.Errorf("%s: %q, %s", flags, got, errs)
+		}
+	}
+}

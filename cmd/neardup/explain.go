@@ -229,7 +229,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		fmt.Fprintln(w, "pairs that are worth looking at next:")
 	}
 	for _, p := range cal.Ask {
-		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.Doc(p.A).Id), cli.Escape(l.Doc(p.B).Id), p.Similarity, p.Kind, p.Probability)
+		fmt.Fprintf(w, "%s\t%s\t%.4f\t%s\t%.4f\n", cli.Escape(l.Doc(p.A).ID), cli.Escape(l.Doc(p.B).ID), p.Similarity, p.Kind, p.Probability)
 	}
 	return w.Flush()
 }

@@ -543,7 +543,7 @@ func TestFromJSON(t *testing.T) {
 // TestNothingSilent: what cannot be kept as it is, is an error that says so.
 func TestNothingSilent(t *testing.T) {
 	for _, test := range []struct{ file, text, args, want string }{
-		{"x.json", `[{"id":1,"text":"one"}] [{"id":2,"text":"two"}]`, "dedup x.json", "x.json:1: not a JSON object"},
+		{"x.json", `[{"id":1,"text":"one"}] [{"id":2,"text":"two"}]`, "dedup x.json", "x.json:2: not a JSON object"},
 		{"x.json", `[{"id":1,"text":"one"}] garbage`, "dedup x.json", "x.json:1: not JSON"},
 		{"x.json", `[{"id":1,"text":"one"},`, "dedup x.json", "x.json:1: the file ends in the middle"},
 		{"x.csv", "id,text,t,t\n1,one,a,b\n", "dedup --out o.jsonl x.csv", "two columns have the same name"},

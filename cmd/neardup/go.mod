@@ -51,7 +51,7 @@ require (
 	github.com/ulikunitz/xz v0.5.17
 	github.com/vcaesar/cedar v0.20.2 // indirect
 	github.com/xuri/excelize/v2 v2.11.1
-	golang.org/x/net v0.62.0 // indirect
+	golang.org/x/net v0.62.0
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0
 )

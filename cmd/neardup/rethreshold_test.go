@@ -59,10 +59,16 @@ func TestRethreshold(t *testing.T) {
 	if got := read(t, "l.tsv"); !strings.Contains(got, "0-1\t0-1\n") || !strings.Contains(got, "5-0\t0-0\n") {
 		t.Errorf("with labels: %s", got)
 	}
+	for name, rows := range map[string]string{"nan.csv": "a,b,similarity,kind,probability\n0-0,0-1,0.9,revised,NaN\n", "self.csv": "a,b,similarity\n0-0,0-0,0.9\n", "dist.tsv": "0-0\t0-1\t1\n"} {
+		os.WriteFile(filepath.Join(dir, name), []byte(rows), 0o666)
+	}
 	for args, want := range map[string]string{
 		"--labels labels.jsonl pairs.jsonl simhash.csv":             "labels.jsonl:1: no document of the inputs has the id \"0-0\"",
 		"pairs.jsonl simhash.csv":                                   "pairs.jsonl:1: no document of the inputs has the id",
 		"labels.jsonl v.jsonl":                                      "labels.jsonl:1: not a pair to decide by",
+		"nan.csv v.jsonl":                                           "must be from 0 to 1",
+		"self.csv v.jsonl":                                          "one document twice",
+		"dist.tsv v.jsonl":                                          "for distances and scores, dedup decides",
 		"nosuch.csv v.jsonl":                                        "nosuch.csv: no such file",
 		"--kinds revised pairs.jsonl v.jsonl":                       "name identical",
 		"--labels labels.jsonl --labels l2.jsonl pairs.csv v.jsonl": "l2.jsonl:1: another file says the opposite",

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,9 +42,13 @@ func (c *verifyCommand) Run(of *call) error {
 	if err := all.FindInputs(o, of.stdin); err != nil {
 		return err
 	}
+	sources, err := namedSources(rows, all.Sources)
+	if err != nil {
+		return err
+	}
 	var least []verify.Row // those that have the fewest words in common
 	wrong, earlier := 0, 0
-	err = verify.Audit(rows, all.Sources, o.Cols, o.MaxLine, c.Shared, func(row verify.Row, what string) {
+	err = verify.Audit(rows, sources, o.Cols, o.MaxLine, c.Shared, func(row verify.Row, what string) {
 		switch {
 		case what != "":
 			if wrong++; wrong <= 20 {
@@ -74,6 +79,38 @@ func (c *verifyCommand) Run(of *call) error {
 		fmt.Fprintf(of.stdout, "    %s of the words: %s and %s\n", row.Shared, cli.Printable(row.At, 200), cli.Printable(row.KeptAt, 200))
 	}
 	return nil
+}
+
+// namedSources finds the names that sources have in an audit. A file that has another name now is known by its hash.
+func namedSources(rows []verify.Row, all []input.Source) (sources []verify.Source, err error) {
+	hashes := map[string]string{}
+	for _, row := range rows {
+		for at, sum := range map[string]string{row.At: row.Source, row.KeptAt: row.KeptSource} {
+			hashes[at[:max(strings.LastIndexByte(at, ':'), 0)]] = sum
+		}
+	}
+	for i := range all {
+		delete(hashes, all[i].Path)
+	}
+	names := slices.Sorted(maps.Keys(hashes)) // that no source has
+	for i := range all {
+		sum, err := all[i].Sum()
+		if err != nil {
+			return nil, err
+		}
+		name := all[i].Path
+		if k := slices.IndexFunc(names, func(name string) bool { return sum != "" && hashes[name] == sum }); k >= 0 {
+			isNamed := slices.ContainsFunc(rows, func(row verify.Row) bool {
+				return strings.HasPrefix(row.At, name+":") || strings.HasPrefix(row.KeptAt, name+":")
+			})
+			if !isNamed {
+				name = names[k]
+				names = slices.Delete(names, k, k+1)
+			}
+		}
+		sources = append(sources, verify.Source{Source: &all[i], Name: name, Sum: sum})
+	}
+	return sources, nil
 }
 
 // readAudit returns the rows of an audit.

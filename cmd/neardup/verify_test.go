@@ -43,6 +43,22 @@ func TestVerify(t *testing.T) {
 	moved := t.TempDir() + "/moved.jsonl"
 	os.WriteFile(moved, []byte(read(t, "new.jsonl")), 0o666)
 	must("verify", "audit.csv", moved, "old.csv")
+	os.WriteFile(filepath.Join(dir, "twins.jsonl"), []byte(`[{"id":"p","text":"Some words that stand here twice, in one line"},{"id":"q","text":"Some words that stand here twice, in one line."},{"id":"r","text":"else"}]`), 0o666)
+	os.Rename("twins.jsonl", "twins.json")
+	must("dedup", "-q", "--out", "left.jsonl", "--audit", "twins.csv", "twins.json") // objects of one line have places of their own
+	must("verify", "twins.csv", "twins.json")
+	if got := read(t, "left.jsonl"); !strings.Contains(got, `"p"`) || !strings.Contains(got, `"r"`) || strings.Contains(got, `"q"`) {
+		t.Errorf("left are %s", got)
+	}
+	for _, at := range []string{"a", "b"} { // equal files that have other names now
+		os.MkdirAll(filepath.Join(dir, at), 0o777)
+		for _, name := range []string{"1.txt", "2.txt", "3.txt", "4.txt"} {
+			os.WriteFile(filepath.Join(dir, at, name), []byte("the same text in four files"), 0o666)
+		}
+	}
+	must("dedup", "-q", "--audit", "files.csv", "a")
+	os.RemoveAll(filepath.Join(dir, "a"))
+	must("verify", "files.csv", "b")
 	rows := strings.SplitAfter(audit, "\n")
 	cells := strings.Split(rows[2], ",")
 	shared := cells[9]
@@ -53,6 +69,9 @@ func TestVerify(t *testing.T) {
 	swapped := strings.Join(cells, ",")
 	for name, test := range map[string]struct{ audit, input, flags, want string }{
 		"number":        {audit: rows[0] + changed, want: "1.0000 of the words in common with a, and the audit says 0.9999"},
+		"other id":      {audit: rows[0] + strings.Replace(rows[2], "c,", "d,", 1), want: "the document there has the id c"},
+		"other kept id": {audit: rows[0] + strings.Replace(rows[2], ",a,", ",b,", 1), want: "the document at new.jsonl:1 has the id a"},
+		"no place":      {audit: rows[0] + strings.Replace(rows[2], "a,new.jsonl:1", "a,", 1), want: "does not say where"},
 		"twice":         {audit: audit + rows[1], want: "removed twice"},
 		"kept":          {audit: strings.Replace(audit, "new.jsonl:3", "new.jsonl:1", 1), want: "another one"},
 		"both removed":  {audit: rows[0] + rows[2] + swapped, want: "is removed too"},
@@ -113,6 +132,11 @@ func TestLastingGroups(t *testing.T) {
 	}
 	if got := read(t, "day3.jsonl.out.jsonl"); !strings.Contains(got, `"neardup_group":"day0","neardup_size":"4","neardup_kept":"no","neardup_like":"day2"`) {
 		t.Errorf("annotated: %s", got)
+	}
+	// The document that names the group comes again: the next one names it.
+	os.WriteFile(filepath.Join(dir, "again.jsonl"), []byte(`{"id":"day0","text":"`+strings.Join(words, " ")+`"}`), 0o666)
+	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--similarity", "0.6", "--state", "s", "--clusters", "again.csv", "again.jsonl"); status != 0 || !strings.HasSuffix(read(t, "again.csv"), "day0,day1,day1,4\n") {
+		t.Errorf("again: %s%s", read(t, "again.csv"), errs)
 	}
 	b := []byte(read(t, "s/groups"))
 	b[20] ^= 1

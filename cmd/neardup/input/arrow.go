@@ -112,7 +112,9 @@ func checkSchema(file io.ReaderAt, size int64) error {
 	var end [10]byte
 	if file.ReadAt(end[:], max(size-10, 0)); size >= 20 && string(end[4:]) == "ARROW1" {
 		at, slot = size-10-int64(binary.LittleEndian.Uint32(end[:])), 6 // Footer.schema
-	} else if file.ReadAt(end[:], 0); binary.LittleEndian.Uint32(end[:]) != 0xFFFFFFFF { // as streams began before 0.15
+	} else if file.ReadAt(end[:], 0); string(end[:6]) == "ARROW1" {
+		return errors.New("the file is cut off")
+	} else if binary.LittleEndian.Uint32(end[:]) != 0xFFFFFFFF { // as streams began before 0.15
 		at = 4
 	}
 	b := make([]byte, max(min(size-at, 64<<20), 0))

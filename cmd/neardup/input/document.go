@@ -388,7 +388,7 @@ func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, yield func
 		}
 		return fmt.Errorf("%s:%d: %w", s.Path, line, err)
 	}
-	isArray := false
+	isArray, last := false, int32(0)
 	for first := true; ; first = false {
 		if first && counted.begin() == '[' {
 			isArray = true
@@ -410,7 +410,9 @@ func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, yield func
 		if err != nil {
 			return fail(err)
 		}
-		it := at(where(d.InputOffset() - int64(len(raw))))
+		// Places are told apart by their lines, so objects in one line count on from it.
+		last = max(where(d.InputOffset()-int64(len(raw))), last+1)
+		it := at(last)
 		if it.Raw = raw; len(raw) > most {
 			it.Raw, it.Err = nil, ErrTooLong
 		}

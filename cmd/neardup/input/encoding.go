@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/saintfish/chardet"
+	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/simplifiedchinese"
@@ -42,6 +43,18 @@ func decoded(r *bufio.Reader, name string) (plain io.Reader, other string, hasMa
 		return r, "", hasMark, nil
 	}
 	return transform.NewReader(r, from.NewDecoder()), other, false, nil
+}
+
+// htmlEncoding returns the encoding that a page tells in its head, or "" if it tells none, or is UTF-8 all the same.
+func htmlEncoding(sample []byte) string {
+	if utf8.Valid(sample[:max(len(sample)-utf8.UTFMax, 0)]) {
+		return ""
+	}
+	_, name, _ := charset.DetermineEncoding(sample[:min(len(sample), 1024)], "")
+	if name == "utf-8" || name == "windows-1252" { // which it is not, or which it also says of a page that tells none
+		return ""
+	}
+	return name
 }
 
 // encodingOf returns an encoding by one of its names, or nil for UTF-8.

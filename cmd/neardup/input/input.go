@@ -194,18 +194,9 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 	case "warc":
 		return s.readWARC(r, at, cols, maxLine, yield)
 	}
-	buffered, ok := r.(*bufio.Reader)
-	if !ok || buffered.Size() < sniffBytes {
-		buffered = bufio.NewReaderSize(r, sniffBytes)
-	}
-	plain, encoding, hasMark, err := decoded(buffered, cols.Encoding)
-	s.HasMark = hasMark
+	plain, err := s.decode(r, cols)
 	if err != nil {
-		return fmt.Errorf("%s:1: %w", s.Path, err)
-	}
-	if encoding != "" {
-		s.Decoded = true
-		s.note("read as %s", encoding)
+		return err
 	}
 	lines := &LineReader{R: plain, Max: maxLine}
 	switch s.Format {
@@ -214,17 +205,51 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 	case "json":
 		return s.readJSON(plain, at, maxLine, yield)
 	case "txt", "html":
-		it := at(1)
-		text, err := io.ReadAll(io.LimitReader(plain, int64(maxLine)+8))
-		if err != nil {
-			return fmt.Errorf("%s:1: %w", s.Path, err)
-		}
-		if it.Raw = text; len(it.Raw) > maxLine {
-			it.Raw, it.Err = nil, ErrTooLong
-		}
-		yield(it)
-		return nil
+		return s.readWhole(plain, at(1), maxLine, yield)
 	}
+	return s.readLines(lines, at, yield)
+}
+
+// decode returns a reader of text as UTF-8, and notes what it was.
+func (s *Source) decode(r io.Reader, cols Columns) (io.Reader, error) {
+	buffered, ok := r.(*bufio.Reader)
+	if !ok || buffered.Size() < sniffBytes {
+		buffered = bufio.NewReaderSize(r, sniffBytes)
+	}
+	told := cols.Encoding
+	sample, _ := buffered.Peek(sniffBytes)
+	if told == "" && s.Format == "html" {
+		told = htmlEncoding(sample)
+	}
+	plain, encoding, hasMark, err := decoded(buffered, told)
+	s.HasMark = hasMark
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	if encoding != "" {
+		s.Decoded = true
+		s.note("read as %s", encoding)
+	} else if told == "" && !isUTF8(sample) {
+		s.note("its encoding was not found out: it is read as UTF-8, with many bytes that are none; --encoding says which it is")
+	}
+	return plain, nil
+}
+
+// readWhole yields the whole text of a file.
+func (s *Source) readWhole(plain io.Reader, it Item, maxLine int, yield func(Item) bool) error {
+	text, err := io.ReadAll(io.LimitReader(plain, int64(maxLine)+8))
+	if err != nil {
+		return fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	if it.Raw = text; len(it.Raw) > maxLine {
+		it.Raw, it.Err = nil, ErrTooLong
+	}
+	yield(it)
+	return nil
+}
+
+// readLines yields lines that are not empty.
+func (s *Source) readLines(lines *LineReader, at func(int32) Item, yield func(Item) bool) error {
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {

@@ -91,12 +91,20 @@ func TextOf(rec neardup.Record) string {
 	return b.String()
 }
 
-// WholeText returns the text of an item with its title, or its record as one text. It is only valid until the next call with x.
-func (it *Item) WholeText(s *Source, cols Columns, x *Decoder) (string, error) {
+// WholeText returns the id of an item, "" if it has none of its own, and its text with the title, or its record as one text. They are only valid until
+// the next call with x.
+func (it *Item) WholeText(s *Source, cols Columns, x *Decoder) (id, text string, err error) {
+	var d Document
 	if cols.IsRecord {
-		_, rec, err := it.Record(s, cols)
-		return TextOf(rec), err
+		var rec neardup.Record
+		d, rec, err = it.Record(s, cols)
+		text = TextOf(rec)
+	} else {
+		d, err = it.Parse(s, cols, x)
+		text = d.Whole()
 	}
-	d, err := it.Parse(s, cols, x)
-	return d.Whole(), err
+	if !d.ByPlace && d.ID != s.Path { // which is the id of a text in a file of its own
+		id = d.ID
+	}
+	return id, text, err
 }

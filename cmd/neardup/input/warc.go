@@ -151,7 +151,7 @@ func pageOf(headers map[string]string, block io.Reader, encoding string, maxLine
 			return nil, noPage, nil
 		}
 	case "response":
-		if !strings.HasPrefix(kind, "application/http") { // an answer of DNS, say
+		if kind != "" && !strings.HasPrefix(strings.ToLower(kind), "application/http") { // an answer of DNS, say
 			return nil, noPage, nil
 		}
 		if status, kind, block, err = answerOf(block); err != nil {
@@ -171,7 +171,7 @@ func pageOf(headers map[string]string, block io.Reader, encoding string, maxLine
 	if !isHTML && media != "text/plain" {
 		return nil, noText, nil
 	}
-	text, err := textOf(block, encoding, parameters["charset"], maxLine)
+	text, err := textOf(block, encoding, parameters["charset"], isHTML, maxLine)
 	if isHTML && err == nil {
 		text = htmlText.Normalize(text)
 	}
@@ -207,15 +207,15 @@ func answerOf(block io.Reader) (status, kind string, body io.Reader, err error) 
 
 // beginsChunk reports whether a body begins with the length of a chunk, in hexadecimal digits.
 func beginsChunk(from *bufio.Reader) bool {
-	begin, _ := from.Peek(10)
-	size, _, ok := bytes.Cut(begin, []byte("\r\n"))
+	begin, _ := from.Peek(200)
+	size, _, ok := bytes.Cut(begin, []byte("\n"))
 	size, _, _ = bytes.Cut(size, []byte(";"))
 	_, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 32)
 	return ok && err == nil
 }
 
 // textOf reads a text of at most so many bytes. The encoding is the one that the user told, or the one that the server told, or it is found out.
-func textOf(r io.Reader, told, charset string, most int) (string, error) {
+func textOf(r io.Reader, told, charset string, isHTML bool, most int) (string, error) {
 	name := told
 	if _, _, err := encodingOf(charset); name == "" && charset != "" && err == nil {
 		name = charset
@@ -223,6 +223,9 @@ func textOf(r io.Reader, told, charset string, most int) (string, error) {
 	buffered := bufio.NewReaderSize(r, sniffBytes)
 	if sample, _ := buffered.Peek(sniffBytes); told == "" && name != "" && utf8.Valid(sample[:max(len(sample)-utf8.UTFMax, 0)]) && !isASCII(sample) {
 		name = "" // a server that tells another encoding is wrong more often than a text is UTF-8 by chance
+	}
+	if sample, _ := buffered.Peek(sniffBytes); name == "" && isHTML {
+		name = htmlEncoding(sample)
 	}
 	plain, _, _, err := decoded(buffered, name)
 	if err != nil {
@@ -268,9 +271,11 @@ func isPacked(begin []byte, encoding string) bool {
 	case "zstd":
 		return bytes.HasPrefix(begin, []byte("\x28\xb5\x2f\xfd"))
 	case "deflate", "br": // which begin with anything
-		return !isUTF8(begin) || !bytes.Contains(begin, []byte("<"))
+		return !utf8.Valid(begin[:max(len(begin)-utf8.UTFMax, 0)])
+	case "identity", "none", "utf-8", "utf8": // what servers send
+		return false
 	}
-	return encoding != "identity"
+	return true
 }
 
 // unpack returns a body without an encoding.

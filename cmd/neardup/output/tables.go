@@ -87,7 +87,8 @@ func (t *table) End() error {
 // harmless returns the text of a cell so that a spreadsheet does not take it for a formula: with ' before it if it
 // begins like one, and is no number.
 func harmless(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+	begin := strings.TrimLeft(cell, "'") // so that what had such a sign before is told apart
+	if begin == "" || !strings.ContainsRune("=+-@\t\r", rune(begin[0])) {
 		return cell
 	}
 	if cell[0] == '-' && json.Valid([]byte(cell)) { // a number

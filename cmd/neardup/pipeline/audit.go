@@ -67,7 +67,7 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 		if err != nil {
 			return err
 		}
-		if err := t.Row(doc.Id, c.at(doc.Place), kept.Id, keptAt, c.Doc(group).Id, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], sums[kept.Source], settings); err != nil {
+		if err := t.Row(doc.ID, c.at(doc.Place), kept.ID, keptAt, c.Doc(group).ID, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], sums[kept.Source], settings); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (c *collection) textsOfGroups(o *Options, stdin io.Reader) (*storedTexts, e
 		if !wanted[i] {
 			return nil
 		}
-		text, err := it.WholeText(of, c.cols, &x)
+		_, text, err := it.WholeText(of, c.cols, &x)
 		end += int64(len(text))
 		s.docs, s.ends = append(s.docs, int32(i)), append(s.ends, end)
 		_, failed := w.WriteString(text)

@@ -153,7 +153,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 	}
 	at := make(map[string]int, c.docs.Len())
 	for i := range c.docs.Len() {
-		at[c.Doc(i).Id] = i
+		at[c.Doc(i).ID] = i
 	}
 	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
 }
@@ -171,7 +171,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 			}
 			c.pairs = append(c.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Probability, p.Kind})
 		}
-		for p := range c.featureless(true) {
+		for p := range c.featureless() {
 			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), 1, 1, neardup.Identical})
 		}
 	}
@@ -182,13 +182,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 		return prefers(i, int(c.Doc(i).length), j, int(c.Doc(j).length))
 	}
 	c.alone()
-	if c.hasEmpty() {
-		for i, root := range neardup.GroupPairs(c.docs.Len(), c.featureless(false), g.Linkage, before) {
-			if c.cluster[i] = int32(root); i != root {
-				c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
-			}
-		}
-	}
+	c.groupFeatureless(before)
 	groups, err := d.Groups(context.Background(), g)
 	for _, group := range groups {
 		root := at(group.Keep)
@@ -202,20 +196,35 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 	return err
 }
 
-// hasEmpty reports whether there are documents without features.
-func (c *collection) hasEmpty() bool {
-	for i := range c.docs.Len() {
-		if c.Doc(i).content.empty {
-			return true
+// groupFeatureless puts equal documents among those without features into one group, which keeps the first one by an order.
+func (c *collection) groupFeatureless(before func(i, j int) bool) {
+	if kinds := c.method.Kinds; kinds != 0 && kinds&neardup.Identical == 0 {
+		return
+	}
+	of := map[*content][]int{}
+	for j := range c.docs.Len() {
+		if d := c.Doc(j); d.content.empty {
+			of[d.content] = append(of[d.content], j)
 		}
 	}
-	return false
+	for _, same := range of {
+		root := same[0]
+		for _, i := range same[1:] {
+			if before(i, root) {
+				root = i
+			}
+		}
+		for _, i := range same {
+			if i >= c.old && i != root {
+				c.cluster[i] = int32(root)
+				c.like[i] = pair{uint32(i), uint32(root), 1, 1, neardup.Identical}
+			}
+		}
+	}
 }
 
-// featureless yields pairs of equal documents among those without features, except pairs of two old
-// ones. With all it yields every pair; otherwise only the pairs with the first document of each
-// group, which is enough for grouping.
-func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
+// featureless yields pairs of equal documents among those without features, except pairs of two old ones.
+func (c *collection) featureless() iter.Seq[neardup.Pair[int]] {
 	return func(yield func(neardup.Pair[int]) bool) {
 		if kinds := c.method.Kinds; kinds != 0 && kinds&neardup.Identical == 0 {
 			return
@@ -226,17 +235,12 @@ func (c *collection) featureless(all bool) iter.Seq[neardup.Pair[int]] {
 			if !d.content.empty {
 				continue
 			}
-			with := of[d.content]
-			if j >= c.old {
-				for _, i := range with {
-					if !yield(neardup.Pair[int]{A: i, B: j, Similarity: 1}) {
-						return
-					}
+			for _, i := range of[d.content] {
+				if j >= c.old && !yield(neardup.Pair[int]{A: i, B: j, Similarity: 1}) {
+					return
 				}
 			}
-			if all || len(with) == 0 {
-				of[d.content] = append(with, j)
-			}
+			of[d.content] = append(of[d.content], j)
 		}
 	}
 }

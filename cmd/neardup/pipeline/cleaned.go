@@ -168,9 +168,9 @@ func (c *collection) writeAnnotated(w *cli.Output, o *Options, stdin io.Reader) 
 	sizes := c.sizes()
 	return c.write(w, o.Annotate, &o.Reading, stdin, annotations, func(i int) ([]string, bool) {
 		group := c.groupOf(i)
-		values := []string{c.Doc(group).Id, strconv.Itoa(int(sizes[group])), "yes", "", "", ""}
+		values := []string{c.Doc(group).ID, strconv.Itoa(int(sizes[group])), "yes", "", "", ""}
 		if root := int(c.cluster[i]); root != i {
-			values[2], values[3] = "no", c.Doc(root).Id
+			values[2], values[3] = "no", c.Doc(root).ID
 			if p, ok := c.like[i]; ok && (p.probability > 0 || c.exact == nil) {
 				values[4] = c.method.show(p.value)
 				if p.kind != 0 {

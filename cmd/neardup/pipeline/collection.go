@@ -49,7 +49,7 @@ type collection struct {
 type stored struct {
 	input.Place
 	offset  int64 // where it begins in the source
-	Id      string
+	ID      string
 	length  int32 // of the text, in characters; only with --keep longest, and of old documents with --state
 	content *content
 }

@@ -107,7 +107,7 @@ func (d *decider) read(o *Options) error {
 func (c *collection) groupGiven(o *Options) error {
 	d := &decider{c: c, at: make(map[string]int, c.docs.Len()), all: map[[2]int]givenPair{}, isSame: map[[2]int]bool{}}
 	for i := range c.docs.Len() {
-		d.at[c.Doc(i).Id] = i
+		d.at[c.Doc(i).ID] = i
 	}
 	if err := d.read(o); err != nil {
 		return err
@@ -150,28 +150,34 @@ func (c *collection) keepChosen(chosen []int) {
 
 // readPair reads a row of a table of pairs, and says whether it counts.
 func (o *Options) readPair(row map[string]string) (p pair, counts bool, err error) {
-	number := func(name string) (x float64, ok bool) {
-		text, ok := row[name]
-		if ok && err == nil {
-			x, err = strconv.ParseFloat(strings.TrimSpace(text), 64)
-		}
-		return x, ok
+	if row["a"] == row["b"] {
+		err = errors.New("it has one document twice")
 	}
-	similarity, hasSimilarity := number("similarity")
-	probability, hasProbability := number("probability")
-	if err == nil && hasProbability {
-		err = p.kind.UnmarshalText([]byte(row["kind"]))
-	}
-	if err == nil && !hasSimilarity {
+	_, hasProbability := row["probability"]
+	if text := row["similarity"]; err == nil && !hasProbability && !strings.Contains(text, ".") {
 		err = errors.New("there is no similarity; for distances and scores, dedup decides as fast")
+	}
+	if err == nil {
+		p.value, err = share(row["similarity"])
+	}
+	if err == nil && hasProbability {
+		p.probability, err = share(row["probability"])
+		err = cmp.Or(err, p.kind.UnmarshalText([]byte(row["kind"])))
 	}
 	if err != nil {
 		return p, false, fmt.Errorf("not a pair to decide by: %w", err)
 	}
-	p.probability = probability
-	p.value = similarity
-	if hasProbability && o.Method.Least == 0 && probability < o.Method.Probability {
+	if hasProbability && o.Method.Least == 0 && p.probability < o.Method.Probability {
 		return p, false, nil
 	}
-	return p, similarity >= o.Method.Least && (p.kind == 0 || p.kind&o.Method.Kinds != 0), nil
+	return p, p.value >= o.Method.Least && (p.kind == 0 || p.kind&o.Method.Kinds != 0), nil
+}
+
+// share reads a similarity or a probability.
+func share(text string) (float64, error) {
+	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err == nil && !(x >= 0 && x <= 1) {
+		err = fmt.Errorf("%s must be from 0 to 1", text)
+	}
+	return x, err
 }

@@ -49,7 +49,7 @@ func (c *collection) sizes() []int32 {
 }
 
 // The file groups has a mark, for each document the number of the one that names its group, and a checksum. Numbers are those of the
-// Deduplicator, 4 bytes each, with the lowest byte first. A number that no document has any more is its own.
+// Deduplicator, 4 bytes each, with the lowest byte first. If the document that names a group has gone, or was replaced, the first one that is left names it.
 const groupsMark = "neardup groups 1"
 
 // readGroups returns the groups that a directory remembers.
@@ -75,12 +75,19 @@ func readGroups(dir string) (groups []uint32, err error) {
 // setOldGroups sets the groups of the documents of earlier calls, whose numbers are numbers in order.
 func (c *collection) setOldGroups(numbers []int, groups []uint32) {
 	c.oldGroups = make([]int32, len(numbers))
+	heirs := map[uint32]int32{} // of documents that have gone, the first one of their group
 	for i, number := range numbers {
 		c.oldGroups[i] = int32(i)
-		if number < len(groups) {
-			if root, ok := slices.BinarySearch(numbers, int(groups[number])); ok {
-				c.oldGroups[i] = int32(root)
-			}
+		if number >= len(groups) {
+			continue
+		}
+		name := groups[number]
+		if root, ok := slices.BinarySearch(numbers, int(name)); ok {
+			c.oldGroups[i] = int32(root)
+		} else if heir, ok := heirs[name]; ok {
+			c.oldGroups[i] = heir
+		} else {
+			heirs[name] = int32(i)
 		}
 	}
 }

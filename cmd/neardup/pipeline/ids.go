@@ -30,7 +30,7 @@ type ids struct {
 
 // find returns where the document with an id is, and whether there is one.
 func (s *ids) find(id string) (at input.Place, ok bool) {
-	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).Id == id })
+	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).ID == id })
 	if ok {
 		at = s.docs.At(n).Place
 	}
@@ -42,7 +42,7 @@ func (s *ids) add(n int) {
 	s.table.Add(s.hash(uint32(n)), uint32(n), s.hash)
 }
 
-func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).Id) }
+func (s *ids) hash(n uint32) uint64 { return maphash.String(s.seed, s.docs.At(n).ID) }
 
 // numbered returns an id with a number behind it that is not there yet.
 func (s *ids) numbered(id string) string {
@@ -69,17 +69,17 @@ func (c *collection) identify(d *stored, known *ids, o *Options, isByHash bool) 
 	if o.SameID == "last" && c.superseded[d.Place] {
 		return errRepeated
 	}
-	first, isKnown := known.find(d.Id)
+	first, isKnown := known.find(d.ID)
 	switch {
 	case isKnown && (isByHash || o.SameID == "number"):
-		d.Id = known.numbered(d.Id)
+		d.ID = known.numbered(d.ID)
 	case isKnown && o.SameID == "first":
 		return errRepeated
 	case isKnown:
-		return fmt.Errorf("the id %q is used twice, first at %s; --same-id first, last or number says what becomes of them", d.Id, c.at(first))
+		return fmt.Errorf("the id %q is used twice, first at %s; --same-id first, last or number says what becomes of them", d.ID, c.at(first))
 	}
-	if o.Save != "" && len(d.Id) > maxID {
-		return fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.Id), maxID)
+	if o.Save != "" && len(d.ID) > maxID {
+		return fmt.Errorf("the id has %d bytes; --save can write up to %d", len(d.ID), maxID)
 	}
 	return nil
 }

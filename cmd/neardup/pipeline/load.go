@@ -193,7 +193,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 	for i := range b.items {
 		it := &b.items[i]
 		if it.old != nil {
-			b.docs[i] = stored{Place: it.Place, Id: it.old.id, content: it.old.content}
+			b.docs[i] = stored{Place: it.Place, ID: it.old.id, content: it.old.content}
 			continue
 		}
 		var d input.Document
@@ -253,7 +253,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 		b.docs[i] = stored{it.Place, it.Offset, keep(d.ID), 0, content}
 		if d.ByPlace && o.Cols.WithoutID == "hash" {
 			sum := xxh3.HashString128(text).Bytes()
-			b.isByHash[i], b.docs[i].Id = true, hex.EncodeToString(sum[:])
+			b.isByHash[i], b.docs[i].ID = true, hex.EncodeToString(sum[:])
 		}
 		if d.ByPlace && sources[it.Source].Format != "lines" {
 			b.byPlace++
@@ -314,7 +314,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 			}
 			if err == nil {
 				if c.exact != nil {
-					c.exact.add(numbered{c.docs.Len(), d.Id, b.texts[i], b.records[i]})
+					c.exact.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
 				}
 				if b.hashes != nil && which == 1 && !d.content.blank {
 					c.texts = append(c.texts, b.hashes[i])
@@ -323,7 +323,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 					if err := c.take(&d); err != nil {
 						return err
 					}
-					d = stored{Place: d.Place, Id: d.Id}
+					d = stored{Place: d.Place, ID: d.ID}
 				} else {
 					c.old += 1 - which
 				}

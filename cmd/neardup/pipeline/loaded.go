@@ -65,7 +65,7 @@ var errEnough = errors.New("enough")
 func (c *Loaded) Numbers() map[string]int {
 	numbers := make(map[string]int, c.docs.Len())
 	for i := range c.docs.Len() {
-		numbers[c.Doc(i).Id] = i
+		numbers[c.Doc(i).ID] = i
 	}
 	return numbers
 }

@@ -61,7 +61,7 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 		if d.content.empty {
 			without++
 		}
-		return w.write(d.Id, &d.content.mark)
+		return w.write(d.ID, &d.content.mark)
 	}
 	if err := c.load(o, fp, stdin); err != nil {
 		return err

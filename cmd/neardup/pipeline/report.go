@@ -39,9 +39,9 @@ func (c *collection) WriteReport(w io.Writer, o *Options, stdin io.Reader) (int,
 	if st := c.exact.state; st != nil {
 		at := make(map[string]int, c.docs.Len())
 		for i := range c.docs.Len() {
-			at[c.Doc(i).Id] = i
+			at[c.Doc(i).ID] = i
 		}
-		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.Doc(i).Id })
+		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.Doc(i).ID })
 	}
 	same := func(i int) int { return i }
 	return reportOf(c, c.exact.d, w, o, stdin, same, same)
@@ -63,16 +63,11 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	for _, n := range t.Curve {
 		r.Curve = append(r.Curve, float64(n))
 	}
-	families, err := c.exact.families()
-	if err != nil {
-		return 0, err
+	if c.old > 0 { // what is to be expected of all pairs says nothing of those with a new document
+		r.Reason, r.Curve = fmt.Sprintf("Pairs with a new document; near-duplicates from a probability of %.2f on", border), nil
 	}
-	for _, f := range families[:min(len(families), mostFamiliesInPage)] {
-		shown := review.Family{Members: f.members, Form: cli.Printable(f.form, 500)}
-		for _, filled := range f.filled[:min(len(f.filled), 3)] {
-			shown.Filled = append(shown.Filled, cli.Printable(filled, 100))
-		}
-		r.Families = append(r.Families, shown)
+	if r.Families, err = c.shownFamilies(); err != nil {
+		return 0, err
 	}
 	kinds := kindNames()
 	for _, k := range kinds {
@@ -92,23 +87,11 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	for _, p := range pairs {
 		place[p.A], place[p.B] = 0, 0
 	}
-	numbers, sizes := slices.Sorted(maps.Keys(place)), c.sizes()
-	groups := map[int]int{} // by the document that they keep
+	numbers := slices.Sorted(maps.Keys(place))
 	for i, n := range numbers {
 		place[n] = i
-		doc, root := c.Doc(n), int(c.cluster[n])
-		shown := review.Doc{ID: doc.Id, At: c.at(doc.Place), Size: int(sizes[c.groupOf(n)]), Kept: n == root}
-		if doc.Place == input.NoPlace {
-			shown.At = "of an earlier call"
-		}
-		if shown.Size > 1 {
-			if groups[root] == 0 {
-				groups[root] = len(groups) + 1
-			}
-			shown.Group = groups[root]
-		}
-		r.Docs = append(r.Docs, shown)
 	}
+	r.Docs = c.shownDocs(numbers)
 	for _, p := range pairs {
 		r.Pairs = append(r.Pairs, review.Pair{A: place[p.A], B: place[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
 	}
@@ -126,6 +109,39 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 		}
 	}
 	return len(r.Pairs), r.Write(w)
+}
+
+// shownFamilies returns the forms that are filled in differently, as the page has them.
+func (c *collection) shownFamilies() (all []review.Family, err error) {
+	families, err := c.exact.families()
+	for _, f := range families[:min(len(families), mostFamiliesInPage)] {
+		shown := review.Family{Members: f.members, Form: cli.Printable(f.form, 500)}
+		for _, filled := range f.filled[:min(len(f.filled), 3)] {
+			shown.Filled = append(shown.Filled, cli.Printable(filled, 100))
+		}
+		all = append(all, shown)
+	}
+	return all, err
+}
+
+// shownDocs returns documents as the page has them, without their texts.
+func (c *collection) shownDocs(numbers []int) (docs []review.Doc) {
+	groups, sizes := map[int]int{}, c.sizes() // by the document that names a group
+	for _, n := range numbers {
+		doc, root := c.Doc(n), c.groupOf(n)
+		shown := review.Doc{ID: doc.ID, At: c.at(doc.Place), Size: int(sizes[root]), Kept: n == root}
+		if doc.Place == input.NoPlace {
+			shown.At = "of an earlier call"
+		}
+		if shown.Size > 1 {
+			if groups[root] == 0 {
+				groups[root] = len(groups) + 1
+			}
+			shown.Group = groups[root]
+		}
+		docs = append(docs, shown)
+	}
+	return docs
 }
 
 // textsOfPage reads the texts of the documents with some numbers, in order: from the sources, or as a Deduplicator in files has them.
@@ -148,7 +164,7 @@ func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *Rea
 			return nil
 		}
 		numbers = numbers[1:]
-		text, err := it.WholeText(s, c.cols, &x)
+		_, text, err := it.WholeText(s, c.cols, &x)
 		set(i, strings.Clone(text))
 		return err
 	}, func(*input.Source) error { return nil })
@@ -225,7 +241,7 @@ func (c *collection) title() string {
 func (c *collection) key() string {
 	h := xxh3.New()
 	for i := range c.docs.Len() {
-		fmt.Fprintf(h, "%d:%s", len(c.Doc(i).Id), c.Doc(i).Id)
+		fmt.Fprintf(h, "%d:%s", len(c.Doc(i).ID), c.Doc(i).ID)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -23,7 +23,7 @@ func (c *collection) sortPairs() {
 		byID[i] = uint32(i)
 	}
 	slices.SortFunc(byID, func(i, j uint32) int {
-		return cmp.Or(strings.Compare(c.docs.At(i).Id, c.docs.At(j).Id), cmp.Compare(i, j))
+		return cmp.Or(strings.Compare(c.docs.At(i).ID, c.docs.At(j).ID), cmp.Compare(i, j))
 	})
 	rank := make([]uint32, len(byID))
 	for r, i := range byID {
@@ -50,14 +50,14 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 	}
 	t, sizes := output.NewTable(w, path, append(names, "group", "size")...), c.sizes()
 	for _, p := range c.pairs {
-		values := []any{c.docs.At(p.i).Id, c.docs.At(p.j).Id, json.Number(c.method.show(p.value))}
+		values := []any{c.docs.At(p.i).ID, c.docs.At(p.j).ID, json.Number(c.method.show(p.value))}
 		if c.exact != nil {
 			values = append(values, p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability)))
 		}
 		switch group := c.groupOf(int(p.i)); {
 		case !t.HasHeader():
 		case group == c.groupOf(int(p.j)):
-			values = append(values, c.Doc(group).Id, sizes[group])
+			values = append(values, c.Doc(group).ID, sizes[group])
 		default:
 			values = append(values, nil, nil)
 		}
@@ -73,9 +73,9 @@ func (c *collection) writePairs(w *cli.Output, path string) error {
 func (c *collection) writeClusters(w *cli.Output, path string) error {
 	t, sizes := output.NewTable(w, path, "id", "kept", "group", "size"), c.sizes()
 	for i := c.old; i < c.docs.Len(); i++ {
-		values := []any{c.Doc(i).Id, c.Doc(int(c.cluster[i])).Id}
+		values := []any{c.Doc(i).ID, c.Doc(int(c.cluster[i])).ID}
 		if group := c.groupOf(i); t.HasHeader() {
-			values = append(values, c.Doc(group).Id, sizes[group])
+			values = append(values, c.Doc(group).ID, sizes[group])
 		}
 		if err := t.Row(values...); err != nil {
 			return err

@@ -81,14 +81,14 @@ func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint
 	return func(yield func(string, F) bool) {
 		replaced := make(map[string]bool)
 		for i := c.old; i < c.docs.Len(); i++ {
-			replaced[c.Doc(i).Id] = true
+			replaced[c.Doc(i).ID] = true
 		}
 		for i := range c.docs.Len() {
 			d := c.Doc(i)
-			if i < c.old && replaced[d.Id] {
+			if i < c.old && replaced[d.ID] {
 				continue
 			}
-			if !yield(d.Id, narrow(d.content.fp)) {
+			if !yield(d.ID, narrow(d.content.fp)) {
 				return
 			}
 		}

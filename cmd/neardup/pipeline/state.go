@@ -160,7 +160,7 @@ func (c *collection) enterOld(st *state) error {
 		st.numbers = append(st.numbers, doc.Number)
 		if fresh++; doc.Number < st.run.Old {
 			fresh--
-			docs.Append(stored{Place: input.NoPlace, Id: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
+			docs.Append(stored{Place: input.NoPlace, ID: doc.ID, length: int32(min(doc.Length, math.MaxInt32)), content: of})
 		}
 	}
 	if fresh != c.docs.Len() {

@@ -160,7 +160,7 @@ func (c *collection) summary(out io.Writer, o *Writing, took time.Duration) erro
 	}
 	for _, first := range s.largest[:min(5, len(s.largest))] {
 		d := c.Doc(first)
-		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.Id, 60))
+		fmt.Fprintf(w, "%6d × %s", s.members[first], cli.Printable(d.ID, 60))
 		if d.Place != input.NoPlace {
 			if text := c.Sources[d.Source].Beginning(d.offset, c.cols); text != "" {
 				fmt.Fprintf(w, ": %s", cli.Printable(text, 80))

@@ -25,13 +25,24 @@ type Row struct {
 	Text, KeptText, Source, KeptSource string // their SHA-256
 }
 
+// A Source is a file, with the name that it has in the audit, and its hash; "" for what is no file.
+type Source struct {
+	*input.Source
+	Name, Sum string
+}
+
 // Audit checks an audit. It calls say with each source that is not the one that was read, and with each row: what is wrong with it, or "".
 // least is the smallest share of words that two texts must have in common, besides being what the audit says. The error is that of a file.
-func Audit(rows []Row, sources []input.Source, cols input.Columns, maxLine int, least float64, say func(row Row, what string)) (err error) {
+func Audit(rows []Row, sources []Source, cols input.Columns, maxLine int, least float64, say func(row Row, what string)) (err error) {
 	c := &checker{texts: map[string]*text{}, sums: map[string]string{}, removed: map[string]int{}}
 	for _, row := range rows {
 		c.texts[row.At], c.texts[row.KeptAt] = &text{}, &text{}
-		c.sums[pathOf(row.At)], c.sums[pathOf(row.KeptAt)] = row.Source, row.KeptSource
+		for path, sum := range map[string]string{pathOf(row.At): row.Source, pathOf(row.KeptAt): row.KeptSource} {
+			if before, twice := c.sums[path]; twice && before != sum {
+				say(row, "the audit has two hashes for "+path)
+			}
+			c.sums[path] = sum
+		}
 		c.removed[row.At]++
 	}
 	if c.file, err = os.CreateTemp("", "neardup-verify-*"); err != nil {
@@ -41,25 +52,22 @@ func Audit(rows []Row, sources []input.Source, cols input.Columns, maxLine int, 
 	os.Remove(c.file.Name()) // it stays until it is closed
 	c.w = bufio.NewWriter(c.file)
 	for n := range sources {
-		isSame, err := c.source(n, &sources[n], cols, maxLine)
-		if err != nil {
-			return err
-		}
-		if !isSame {
+		if stated := c.sums[sources[n].Name]; stated != "" && stated != sources[n].Sum {
 			say(Row{Removed: sources[n].Path}, "it is not the file that was read: its SHA-256 is another one")
+		}
+		if err := c.source(n, sources[n], cols, maxLine); err != nil {
+			return err
 		}
 	}
 	if err := c.w.Flush(); err != nil {
 		return err
 	}
-	for _, row := range rows {
-		what, err := c.check(&row, least)
-		if err != nil {
-			return err
-		}
-		say(row, what)
+	for i := 0; i < len(rows) && err == nil; i++ {
+		what := ""
+		what, err = c.check(&rows[i], least)
+		say(rows[i], what)
 	}
-	return nil
+	return err
 }
 
 // check returns what does not hold of a row, or "".
@@ -72,12 +80,18 @@ func (c *checker) check(row *Row, least float64) (what string, err error) {
 		return "it is not among the inputs", nil
 	case a.hash != row.Text:
 		return "its text is another one", nil
+	case !a.is(row.Removed):
+		return "the document there has the id " + a.id, nil
+	case row.KeptAt == "" && row.KeptText+row.Shared+row.KeptSource != "":
+		return "the audit does not say where the document stands that is kept", nil
 	case row.KeptAt == "":
 		return "", nil
 	case c.removed[row.KeptAt] > 0:
 		return row.Kept + " is removed too", nil
 	case !b.found:
 		return row.Kept + ", which is kept, is not among the inputs", nil
+	case !b.is(row.Kept):
+		return "the document at " + row.KeptAt + " has the id " + b.id, nil
 	case b.hash != row.KeptText:
 		return "the text of " + row.Kept + ", which is kept, is another one", nil
 	}
@@ -89,6 +103,9 @@ func (c *checker) check(row *Row, least float64) (what string, err error) {
 	}
 	return what, err
 }
+
+// is reports whether a document may have an id: its own, or that with a number behind it (--same-id number).
+func (t *text) is(id string) bool { return t.id == "" || id == t.id || strings.HasPrefix(id, t.id+"-") }
 
 func pathOf(at string) string { return at[:max(strings.LastIndexByte(at, ':'), 0)] }
 
@@ -104,46 +121,35 @@ type checker struct {
 
 type text struct {
 	found    bool
-	hash     string
-	from, to int64 // in the file
+	id, hash string // the id is "" if it has none of its own
+	from, to int64  // in the file
 }
 
-// source takes the texts that the audit names from a source, and reports whether it is the one that was read. A file that has another
-// name now is known by its hash.
-func (c *checker) source(n int, from *input.Source, cols input.Columns, maxLine int) (isSame bool, err error) {
-	sum, err := from.Sum()
-	if err != nil {
-		return false, err
-	}
-	path := from.Path
-	for name, stated := range c.sums {
-		if _, isNamed := c.sums[path]; !isNamed && sum != "" && stated == sum {
-			path = name
-		}
-	}
+// source takes the texts that the audit names from a source.
+func (c *checker) source(n int, from Source, cols input.Columns, maxLine int) error {
 	r, done, err := from.Open(os.Stdin, io.Discard)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer done()
 	var x input.Decoder
 	var failed error
 	err = from.Read(n, r, cols, maxLine, func(it input.Item) bool {
-		t := c.texts[fmt.Sprintf("%s:%d", path, it.Line)]
+		t := c.texts[fmt.Sprintf("%s:%d", from.Name, it.Line)]
 		if t == nil || it.Err != nil {
 			return true
 		}
-		whole, err := it.WholeText(from, cols, &x)
+		id, whole, err := it.WholeText(from.Source, cols, &x)
 		if err != nil {
 			return true // so it is not found
 		}
 		hash := sha256.Sum256([]byte(whole))
-		*t = text{true, hex.EncodeToString(hash[:]), c.end, c.end + int64(len(whole))}
+		*t = text{true, strings.Clone(id), hex.EncodeToString(hash[:]), c.end, c.end + int64(len(whole))}
 		c.end = t.to
 		_, failed = c.w.WriteString(whole)
 		return failed == nil
 	})
-	return c.sums[path] == "" || c.sums[path] == sum, cmp.Or(failed, err)
+	return cmp.Or(failed, err)
 }
 
 // compare returns twice the number of words that two texts have in common, divided by the number of words of both.
