@@ -58,3 +58,14 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherPaths: paths need not be UTF-8.
+func TestOtherPaths(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "\xd6\xd0.jsonl"), []byte(three), 0o666); err != nil {
+		t.Skip(err)
+	}
+	if status, _, errs := inDirectory(t, dir, "dedup", "-q", "--out", "\xd6\xd1.jsonl", "\xd6\xd0.jsonl"); status != 0 || read(t, "\xd6\xd1.jsonl") == "" {
+		t.Error(errs)
+	}
+}

@@ -44,6 +44,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -149,7 +150,7 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	var g grammar
 	ended := false // by the help
 	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files.\n\nThe exit status is 0 if all went well, 1 after an error, 2 if the flags are wrong, 3 with --exit-code if there are duplicates, and 128 and more if a signal stopped the program."), kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { ended = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Vars(helpVars()), kong.ExplicitGroups(groups()))
+		kong.Exit(func(int) { ended = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Vars(helpVars()), kong.ExplicitGroups(groups()), kong.KindMapper(reflect.String, kong.MapperFunc(asItIs)))
 	args = twoDashes(parser, args)
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -180,6 +181,15 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		return 2
 	}
 	return 1
+}
+
+// asItIs sets a text of the command line. Kong's own way changes paths that are not UTF-8.
+func asItIs(ctx *kong.DecodeContext, target reflect.Value) error {
+	t, err := ctx.Scan.PopValue("string")
+	if err == nil {
+		target.SetString(fmt.Sprint(t.Value))
+	}
+	return err
 }
 
 // commandOf returns the command in the arguments with a space behind it, or "".
