@@ -373,7 +373,7 @@ func isMangled(raw []byte) bool {
 }
 
 // readJSON is read for a file with an array of objects, or with objects one after the other. The line of an
-// object is the line that it begins in.
+// object is the line that it begins in, or if others began there, counts on from it.
 func (s *Source) readJSON(r io.Reader, at func(int32) Item, most int, yield func(Item) bool) error {
 	counted := &lineCounter{r: r}
 	d := json.NewDecoder(counted)

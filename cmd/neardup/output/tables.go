@@ -16,8 +16,8 @@ import (
 // This file writes tables of what was found. A table is JSON lines or CSV if its name says so, and otherwise has values separated by tabs,
 // without a header.
 
-// A table writes rows.
-type table struct {
+// A Table writes rows.
+type Table struct {
 	w      *cli.Output
 	format string
 	names  []string
@@ -26,8 +26,8 @@ type table struct {
 }
 
 // NewTable returns a table with some columns, in the format that a path says.
-func NewTable(w *cli.Output, path string, names ...string) *table {
-	t := &table{w: w, format: input.FormatOf(path, ""), names: names}
+func NewTable(w *cli.Output, path string, names ...string) *Table {
+	t := &Table{w: w, format: input.FormatOf(path, ""), names: names}
 	if t.format == "csv" {
 		t.rows = csv.NewWriter(w)
 		t.rows.Write(names)
@@ -36,10 +36,10 @@ func NewTable(w *cli.Output, path string, names ...string) *table {
 }
 
 // HasHeader reports whether the columns have names.
-func (t *table) HasHeader() bool { return t.format == "csv" || t.format == "jsonl" }
+func (t *Table) HasHeader() bool { return t.format == "csv" || t.format == "jsonl" }
 
 // Row writes a row. Values are strings, numbers, or nil for what is not known.
-func (t *table) Row(values ...any) error {
+func (t *Table) Row(values ...any) error {
 	if t.format == "jsonl" {
 		for i, v := range values {
 			separator := ","
@@ -76,7 +76,7 @@ func (t *table) Row(values ...any) error {
 }
 
 // End writes what is left.
-func (t *table) End() error {
+func (t *Table) End() error {
 	if t.rows == nil {
 		return nil
 	}
