@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
@@ -118,13 +119,18 @@ func readAudit(path string) (rows []verify.Row, err error) {
 	if format := input.FormatOf(path, ""); format != "csv" && format != "jsonl" {
 		return nil, fmt.Errorf("%s: an audit to verify is a .csv or .jsonl file", path)
 	}
+	settings := ""
 	err = output.ReadTable(path, pipeline.AuditColumns, func(_ int32, row map[string]string) error {
 		rows = append(rows, verify.Row{Removed: row["removed"], At: row["at"], Kept: row["kept"], KeptAt: row["kept_at"], Shared: row["shared"],
 			Text: row["text_sha256"], KeptText: row["kept_text_sha256"], Source: row["sha256"], KeptSource: row["kept_sha256"]})
 		if row["at"] == "" || row["text_sha256"] == "" {
 			return errors.New("not a row that --audit wrote")
 		}
+		settings = row["settings"]
 		return nil
 	})
+	if _, removed, ok := strings.Cut(settings, " removed="); ok && err == nil && removed != strconv.Itoa(len(rows)) {
+		err = fmt.Errorf("%s: %w: it has %d rows of %s", path, errWrong, len(rows), removed)
+	}
 	return rows, err
 }

@@ -43,6 +43,7 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 		return err
 	}
 	defer texts.file.Close()
+	settings += fmt.Sprintf(" removed=%d", c.duplicates()) // so that an audit that is cut off is seen
 	names := slices.Clone(AuditColumns)
 	names[6] = c.method.valueName()
 	t, sizes := output.NewTable(w, o.Audit, names...), c.sizes()
