@@ -47,18 +47,19 @@ func TestWARC(t *testing.T) {
 		record("response", "x:packed", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: gzip\r\n", packed.String())) +
 		record("response", "x:russian", "Application/HTTP", http("Content-Type: text/html\r\n", "<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2 \xec\xe8\xf0")) +
 		record("response", "x:chunks", "", http("Content-Type: text/plain\r\nContent-Encoding: br\r\nTransfer-Encoding: chunked\r\n", "5;name=\"a long value\"\r\nchunk\r\n3         \r\ned!\r\n0\r\n\r\n")) +
+		record("response", "x:cjk", "application/http", http("Content-Type: text/html; charset=gb2312\r\nContent-Encoding: br\r\n", "<p>请市政府修路")) +
 		record("response", "x:odd", "application/http; msgtype=response", http("Content-Type: text/html\r\nContent-Encoding: rot13\r\n", "<c>")) +
 		record("response", "x:none", "application/http; msgtype=response", "nothing")
 	dir := t.TempDir()
 	os.WriteFile(filepath.Join(dir, "x.wet"), []byte(archive+record("conversion", "x:end", "text/plain", strings.Repeat("more ", 100))[:400]), 0o666)
 	status, _, errs = inDirectory(t, dir, "dedup", "--skip-bad", "--out", "o.jsonl", "--max-line", "20000", "x.wet")
 	got = read(t, "o.jsonl")
-	for _, want := range []string{`"x:wet","date":"2026-01-01T00:00:00Z","status":"","type":"text/plain","text":"Ein Text über Häuser"`, `"text":"café au lait"`, `"text":"déjà vu and other words that are not there"`, `"text":"not packed any more"`, `"text":"one two three one two`, `"id":"x:russian","date":"2026-01-01T00:00:00Z","status":"200","type":"text/html","text":"Привет мир"`, `"text":"chunked!"`} {
+	for _, want := range []string{`"x:wet","date":"2026-01-01T00:00:00Z","status":"","type":"text/plain","text":"Ein Text über Häuser"`, `"text":"café au lait"`, `"text":"déjà vu and other words that are not there"`, `"text":"not packed any more"`, `"text":"one two three one two`, `"id":"x:russian","date":"2026-01-01T00:00:00Z","status":"200","type":"text/html","text":"Привет мир"`, `"text":"chunked!"`, `"text":"请市政府修路"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s is not in %.2000s", want, got)
 		}
 	}
-	for _, want := range []string{`x.wet:8: the content encoding "rot13" is not known`, "x.wet:9: not a response of HTTP", "x.wet:10: the record is cut off"} {
+	for _, want := range []string{`x.wet:9: the content encoding "rot13" is not known`, "x.wet:10: not a response of HTTP", "x.wet:11: the record is cut off"} {
 		if status != 0 || !strings.Contains(errs, want) {
 			t.Errorf("%s is not in %s", want, errs)
 		}

@@ -69,6 +69,7 @@ func TestRethreshold(t *testing.T) {
 		"nan.csv v.jsonl":                                           "must be from 0 to 1",
 		"self.csv v.jsonl":                                          "one document twice",
 		"dist.tsv v.jsonl":                                          "for distances and scores, dedup decides",
+		"--clusters pairs.csv pairs.csv v.jsonl":                    "pairs.csv: the same file is an input and an output",
 		"nosuch.csv v.jsonl":                                        "nosuch.csv: no such file",
 		"--kinds revised pairs.jsonl v.jsonl":                       "name identical",
 		"--labels labels.jsonl --labels l2.jsonl pairs.csv v.jsonl": "l2.jsonl:1: another file says the opposite",

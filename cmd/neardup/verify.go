@@ -86,8 +86,12 @@ func (c *verifyCommand) Run(of *call) error {
 func namedSources(rows []verify.Row, all []input.Source) (sources []verify.Source, err error) {
 	hashes := map[string]string{}
 	for _, row := range rows {
-		for at, sum := range map[string]string{row.At: row.Source, row.KeptAt: row.KeptSource} {
-			hashes[at[:max(strings.LastIndexByte(at, ':'), 0)]] = sum
+		for _, of := range [][2]string{{row.At, row.Source}, {row.KeptAt, row.KeptSource}} {
+			path := of[0][:max(strings.LastIndexByte(of[0], ':'), 0)]
+			if before, twice := hashes[path]; twice && before != of[1] {
+				return nil, fmt.Errorf("%w: it has two hashes for %s", errWrong, path)
+			}
+			hashes[path] = of[1]
 		}
 	}
 	for i := range all {
@@ -129,7 +133,8 @@ func readAudit(path string) (rows []verify.Row, err error) {
 		settings = row["settings"]
 		return nil
 	})
-	if _, removed, ok := strings.Cut(settings, " removed="); ok && err == nil && removed != strconv.Itoa(len(rows)) {
+	if i := strings.LastIndex(settings, " removed="); i >= 0 && err == nil && settings[i+len(" removed="):] != strconv.Itoa(len(rows)) {
+		removed := settings[i+len(" removed="):]
 		err = fmt.Errorf("%s: %w: it has %d rows of %s", path, errWrong, len(rows), removed)
 	}
 	return rows, err

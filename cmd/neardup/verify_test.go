@@ -56,6 +56,9 @@ func TestVerify(t *testing.T) {
 			os.WriteFile(filepath.Join(dir, at, name), []byte("the same text in four files"), 0o666)
 		}
 	}
+	must("dedup", "-q", "--method", "simhash", "--save", "old.fp", "old.csv")
+	must("dedup", "-q", "--method", "simhash", "--against", "old.fp", "--audit", "fp.csv", "--distance", "20", "new.jsonl")
+	must("verify", "fp.csv", "new.jsonl")
 	must("dedup", "-q", "--audit", "files.csv", "a")
 	os.RemoveAll(filepath.Join(dir, "a"))
 	must("verify", "files.csv", "b")
@@ -73,6 +76,8 @@ func TestVerify(t *testing.T) {
 		"other id":      {audit: one(rows[0] + strings.Replace(rows[2], "c,", "d,", 1)), want: "the document there has the id c"},
 		"other kept id": {audit: one(rows[0] + strings.Replace(rows[2], ",a,", ",b,", 1)), want: "the document at new.jsonl:1 has the id a"},
 		"no place":      {audit: one(rows[0] + strings.Replace(rows[2], "a,new.jsonl:1", "a,", 1)), want: "does not say where"},
+		"other suffix":  {audit: one(rows[0] + strings.Replace(rows[2], "c,", "c-x,", 1)), want: "the document there has the id c"},
+		"two hashes":    {audit: one(rows[0] + strings.Replace(rows[2], cells[12]+","+cells[12], cells[12]+",0", 1)), want: "two hashes for new.jsonl"},
 		"cut off":       {audit: rows[0] + rows[1], want: "it has 1 rows of 2"},
 		"twice":         {audit: one(audit + rows[1]), want: "removed twice"},
 		"kept":          {audit: strings.Replace(audit, "new.jsonl:3", "new.jsonl:1", 1), want: "another one"},

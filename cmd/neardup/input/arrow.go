@@ -55,6 +55,9 @@ func (s *Source) readArrow(r io.Reader, at func(int32) Item, cols Columns, yield
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", s.Path, line, err)
 		}
+		if batch.NumRows() > 1<<24+size { // a column of nulls takes no bytes
+			return fmt.Errorf("%s:%d: it says that %d rows follow", s.Path, line, batch.NumRows())
+		}
 		for i := range int(batch.NumRows()) {
 			it := at(line)
 			for k := range fields {
@@ -110,10 +113,11 @@ func openArrow(file io.ReaderAt, size int64) (batches, func(), error) {
 func checkSchema(file io.ReaderAt, size int64) error {
 	at, slot := int64(8), flatbuffers.VOffsetT(8) // Message.header
 	var end [10]byte
-	if file.ReadAt(end[:], max(size-10, 0)); size >= 20 && string(end[4:]) == "ARROW1" {
+	if file.ReadAt(end[:], 0); string(end[:6]) == "ARROW1" { // as openArrow decides
+		if file.ReadAt(end[:], max(size-10, 0)); size < 20 || string(end[4:]) != "ARROW1" {
+			return errors.New("the file is cut off")
+		}
 		at, slot = size-10-int64(binary.LittleEndian.Uint32(end[:])), 6 // Footer.schema
-	} else if file.ReadAt(end[:], 0); string(end[:6]) == "ARROW1" {
-		return errors.New("the file is cut off")
 	} else if binary.LittleEndian.Uint32(end[:]) != 0xFFFFFFFF { // as streams began before 0.15
 		at = 4
 	}

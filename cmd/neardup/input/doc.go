@@ -4,7 +4,7 @@
 //	find.go      the files of a call: names, directories, patterns, lists
 //	input.go     sources, and the items in them
 //	encoding.go  which encoding a text has
-//	lines.go     lines, and values of JSON
+//	lines.go     lines
 //	csv.go       tables of text
 //	workbook.go  workbooks
 //	parquet.go   Parquet

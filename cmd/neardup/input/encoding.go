@@ -47,7 +47,7 @@ func decoded(r *bufio.Reader, name string) (plain io.Reader, other string, hasMa
 
 // htmlEncoding returns the encoding that a page tells in its head, or "" if it tells none, or is UTF-8 all the same.
 func htmlEncoding(sample []byte) string {
-	if utf8.Valid(sample[:max(len(sample)-utf8.UTFMax, 0)]) {
+	if isWholeUTF8(sample) {
 		return ""
 	}
 	_, name, _ := charset.DetermineEncoding(sample[:min(len(sample), 1024)], "")
@@ -67,8 +67,11 @@ func encodingOf(name string) (encoding.Encoding, string, error) {
 	case "gbk", "gb2312", "gb18030": // each is a part of the next
 		return simplifiedchinese.GB18030, "GB18030", nil
 	}
+	if strings.EqualFold(name, "hz-gb-2312") {
+		return simplifiedchinese.HZGB2312, "HZ-GB-2312", nil
+	}
 	e, err := htmlindex.Get(name)
-	if err != nil {
+	if err != nil || e == encoding.Replacement { // which makes one sign of any text
 		return nil, "", fmt.Errorf("--encoding %q is not known; some are utf-8, utf-16, gb18030, big5, shift_jis, euc-kr, windows-1252", name)
 	}
 	return e, strings.ToUpper(name), nil
@@ -118,6 +121,19 @@ func detect(sample []byte) (encoding.Encoding, string) {
 		}
 	}
 	return nil, ""
+}
+
+// isWholeUTF8 reports whether all of a text is UTF-8. Its last character may be cut off.
+func isWholeUTF8(sample []byte) bool {
+	for n := 1; n < utf8.UTFMax && n <= len(sample); n++ {
+		if last := sample[len(sample)-n:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				sample = sample[:len(sample)-n]
+			}
+			break
+		}
+	}
+	return utf8.Valid(sample)
 }
 
 // isUTF8 reports whether a text is UTF-8, but for a few bytes. Its last character may be cut off.

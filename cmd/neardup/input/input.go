@@ -23,10 +23,10 @@ import (
 // errors can name them. An item that cannot be read carries an error instead of data, and reading goes on behind it where possible.
 
 // A Source is one input file; the path of standard input is "-". A source that cannot be read
-// twice, but has to be, is copied first (copy).
+// twice, but has to be, is copied first (Copy).
 type Source struct {
 	Path    string
-	Format  string // one of formats
+	Format  string // one of Formats
 	Info    fs.FileInfo
 	Copy    *os.File
 	Header  *header  // of a table, once it was read
@@ -56,9 +56,9 @@ var NoPlace = Place{Source: -1}
 type Item struct {
 	Place
 	Raw []byte   // a value of JSON, a line of text, or a whole text
-	Row []string // a row of a table; source.header says what its columns are
+	Row []string // a row of a table; source.Header says what its columns are
 
-	values  []rows.Value // the same with types, if they are asked for; source.header.fields says what they are
+	values  []rows.Value // the same with types, if they are asked for; source.Header.Fields says what they are
 	Parquet parquet.Row  // the same of a Parquet file
 	Group   int32        // and the row group that it is in, from 1
 

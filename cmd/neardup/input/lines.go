@@ -30,7 +30,7 @@ const (
 	BlockRoom = 2 * blockSize // the length of a block, unless a line is longer
 )
 
-// Blocks are those that nobody uses any more, of blockRoom bytes.
+// Blocks are those that nobody uses any more, of BlockRoom bytes.
 var Blocks = sync.Pool{New: func() any { b := make([]byte, BlockRoom); return &b }}
 
 // Next returns the next line without its line end. It drops a byte order mark before the first

@@ -130,7 +130,9 @@ func headersOf(from *bufio.Reader) (map[string]string, error) {
 			return headers, err
 		}
 		if name, value, ok := strings.Cut(line, ":"); line[0] == ' ' || line[0] == '\t' {
-			headers[last] += " " + strings.TrimSpace(line)
+			if len(headers[last]) < mostHeaderLine {
+				headers[last] += " " + strings.TrimSpace(line)
+			}
 		} else if name = strings.ToLower(strings.TrimSpace(name)); ok {
 			if _, twice := headers[name]; !twice {
 				headers[name] = strings.TrimSpace(value)
@@ -221,7 +223,7 @@ func textOf(r io.Reader, told, charset string, isHTML bool, most int) (string, e
 		name = charset
 	}
 	buffered := bufio.NewReaderSize(r, sniffBytes)
-	if sample, _ := buffered.Peek(sniffBytes); told == "" && name != "" && utf8.Valid(sample[:max(len(sample)-utf8.UTFMax, 0)]) && !isASCII(sample) {
+	if sample, _ := buffered.Peek(sniffBytes); told == "" && name != "" && isWholeUTF8(sample) && !isASCII(sample) {
 		name = "" // a server that tells another encoding is wrong more often than a text is UTF-8 by chance
 	}
 	if sample, _ := buffered.Peek(sniffBytes); name == "" && isHTML {
@@ -248,6 +250,9 @@ func isASCII(sample []byte) bool {
 // unpacked returns the body of a response without its Content-Encoding.
 func unpacked(body io.Reader, encodings string) (io.Reader, error) {
 	names := strings.FieldsFunc(strings.ToLower(encodings), func(r rune) bool { return r == ',' || r == ' ' })
+	if len(names) > 4 {
+		return nil, fmt.Errorf("it has %d content encodings", len(names))
+	}
 	for i := len(names) - 1; i >= 0; i-- {
 		buffered := bufio.NewReader(body)
 		begin, _ := buffered.Peek(512)
@@ -271,7 +276,7 @@ func isPacked(begin []byte, encoding string) bool {
 	case "zstd":
 		return bytes.HasPrefix(begin, []byte("\x28\xb5\x2f\xfd"))
 	case "deflate", "br": // which begin with anything
-		return !utf8.Valid(begin[:max(len(begin)-utf8.UTFMax, 0)])
+		return !isWholeUTF8(begin)
 	case "identity", "none", "utf-8", "utf8": // what servers send
 		return false
 	}

@@ -59,16 +59,16 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 		} else if ok && c.exact == nil {
 			value = json.Number(c.method.show(p.value))
 		}
-		var keptAt any
-		if kept.Place != input.NoPlace {
-			keptAt = c.at(kept.Place)
+		var keptAt, keptSum any // not known of a document of an earlier call, nor of a saved fingerprint
+		if kept.Place != input.NoPlace && c.Sources[kept.Source].Format != input.Fingerprints {
+			keptAt, keptSum = c.at(kept.Place), sums[kept.Source]
 		}
 		group := c.groupOf(i)
 		shared, textHash, keptHash, err := texts.evidence(i, root)
 		if err != nil {
 			return err
 		}
-		if err := t.Row(doc.ID, c.at(doc.Place), kept.ID, keptAt, c.Doc(group).ID, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], sums[kept.Source], settings); err != nil {
+		if err := t.Row(doc.ID, c.at(doc.Place), kept.ID, keptAt, c.Doc(group).ID, sizes[group], value, kind, probability, shared, textHash, keptHash, sums[doc.Source], keptSum, settings); err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,13 @@
 package pipeline
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,20 +63,35 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 		}
 	}
 	c.Sources, c.passed, c.hidden = f.Sources, f.Passed, f.Hidden
+	if o.Given != nil {
+		for _, path := range append(slices.Clone(o.Given.Labels), o.Given.Path) {
+			if given, err := os.Stat(path); err == nil && o.writes(given) {
+				return fmt.Errorf("%s: the same file is an input and an output", path)
+			}
+		}
+	}
 	for i, s := range c.Sources {
 		if s.Err != nil && (!o.SkipBad || i < c.oldSources) {
 			return s.Err
 		}
-		for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report} {
-			if info, err := os.Stat(path); path != "" && err == nil && s.Regular() && os.SameFile(info, s.Info) {
-				return fmt.Errorf("%s: the same file is an input and an output", path)
-			}
+		if s.Regular() && o.writes(s.Info) {
+			return fmt.Errorf("%s: the same file is an input and an output", s.Path)
 		}
 		if s.Format == input.Fingerprints && i >= c.oldSources {
 			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.Path)
 		}
 	}
 	return nil
+}
+
+// writes reports whether a file is also an output.
+func (o *Writing) writes(file fs.FileInfo) bool {
+	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report} {
+		if info, err := os.Stat(path); path != "" && err == nil && os.SameFile(info, file) {
+			return true
+		}
+	}
+	return false
 }
 
 // dedup does the work of one call, from the inputs to the outputs.
@@ -125,7 +141,7 @@ func (c *collection) dedup(o *Options, outs *cli.Outputs, stdin io.Reader, stdou
 // keepNeeded copies the inputs that are read more than once and cannot be. learns says that all are, before they are loaded.
 func (c *collection) keepNeeded(to results, learns bool, stdin io.Reader) error {
 	all := learns || to.audit != nil || to.report != nil
-	if !all && to.out == nil && to.annotated == nil && to.report == nil {
+	if !all && to.out == nil && to.annotated == nil {
 		return nil
 	}
 	return c.keepCopies(stdin, all)
@@ -153,7 +169,10 @@ func (c *collection) finish(to results, o *Options, outs *cli.Outputs, start tim
 		return err
 	}
 	if o.State != "" {
-		if err := cmp.Or(c.writeGroups(o.State, c.exact.state.numbers), c.exact.state.end()); err != nil {
+		if err := c.writeGroups(o.State, c.exact.state.numbers); err != nil {
+			return err
+		}
+		if err := c.exact.state.end(); err != nil {
 			return err
 		}
 	}
@@ -239,7 +258,7 @@ func (c *collection) writeResults(to results, o *Options, fp *neardup.Fingerprin
 		{to.out, func(to *cli.Output) error { return c.writeOut(to, o, stdin) }},
 		{to.annotated, func(to *cli.Output) error { return c.writeAnnotated(to, o, stdin) }},
 		{to.audit, func(to *cli.Output) error { return c.writeAudit(to, o, c.settings(o, fp), stdin) }},
-		{to.report, func(to *cli.Output) error { return c.report(to, o, stdin) }},
+		{to.report, func(to *cli.Output) error { _, err := c.WriteReport(to, o, stdin); return err }},
 		{to.save, func(to *cli.Output) error { return c.saveAll(to, o.Method.Bits) }},
 	} {
 		if result.to == nil {

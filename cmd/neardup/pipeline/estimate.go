@@ -21,7 +21,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
-// This file estimates what a call would cost (--estimate). It takes a sample of the inputs, runs every method
+// This file estimates what a call would cost (the command estimate). It takes a sample of the inputs, runs every method
 // on a half of the sample and on all of it, and draws a line through the two. The recall of a method is that
 // among the pairs of auto in the sample.
 

@@ -113,10 +113,25 @@ func (c *collection) groupGiven(o *Options) error {
 		return err
 	}
 	of := c.contents()
+	texts := func(n [2]int) [2]int { // a mark for each text
+		a, b := int(c.Doc(n[0]).content.number)-1, int(c.Doc(n[1]).content.number)-1
+		return [2]int{min(a, b), max(a, b)}
+	}
+	different := map[[2]int]bool{} // what is said of a document counts for its copies too
+	for n, same := range d.isSame {
+		if !same {
+			different[texts(n)] = true
+		}
+	}
+	for n, same := range d.isSame {
+		if same && different[texts(n)] {
+			return fmt.Errorf("the labels of %q and %q contradict those of their copies", c.Doc(n[0]).ID, c.Doc(n[1]).ID)
+		}
+	}
 	near := make([]nearPair, 0, len(d.all))
 	for n, p := range d.all {
-		if a, b := int(c.Doc(n[0]).content.number)-1, int(c.Doc(n[1]).content.number)-1; p.counts && a != b { // a mark for each text
-			near = append(near, nearPair{a, b, p.value})
+		if t := texts(n); p.counts && t[0] != t[1] && !different[t] {
+			near = append(near, nearPair{t[0], t[1], p.value})
 		}
 	}
 	slices.SortFunc(near, func(p, q nearPair) int {

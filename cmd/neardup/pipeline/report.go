@@ -47,7 +47,7 @@ func (c *collection) WriteReport(w io.Writer, o *Options, stdin io.Reader) (int,
 	return reportOf(c, c.exact.d, w, o, stdin, same, same)
 }
 
-// reportOf is writeReport with a Deduplicator. at returns the number of a document, and id the reverse.
+// reportOf is WriteReport with a Deduplicator. at returns the number of a document, and id the reverse.
 func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writer, o *Options, stdin io.Reader, at func(ID) int, id func(int) ID) (int, error) {
 	ctx := context.Background()
 	t, err := d.Threshold(ctx)
@@ -95,18 +95,19 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	for _, p := range pairs {
 		r.Pairs = append(r.Pairs, review.Pair{A: place[p.A], B: place[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
 	}
-	set := func(i int, text string) { r.Docs[place[i]].Text = strings.ToValidUTF8(text, "\uFFFD") }
+	set := func(i int, text string) {
+		if len(text) > mostText { // bytes, so it may have as many characters
+			if cut := []rune(text); len(cut) > mostText {
+				text = string(cut[:mostText]) + "\n[…]"
+			}
+		}
+		r.Docs[place[i]].Text = strings.ToValidUTF8(text, "\uFFFD")
+	}
 	if err := textsOfPage(c, d, &o.Reading, stdin, numbers, id, set); err != nil {
 		return 0, err
 	}
 	if err := explain(c, d, r, o, numbers, id); err != nil {
 		return 0, err
-	}
-	for i := range r.Docs {
-		if text := r.Docs[i].Text; len(text) > mostText {
-			cut := []rune(text)
-			r.Docs[i].Text = string(cut[:min(len(cut), mostText)]) + "\n[…]"
-		}
 	}
 	return len(r.Pairs), r.Write(w)
 }
@@ -252,10 +253,4 @@ func kindNames() (kinds []neardup.Kind) {
 		kinds = append(kinds, k)
 	}
 	return kinds
-}
-
-// report writes the page of a call of dedup.
-func (c *collection) report(w io.Writer, o *Options, stdin io.Reader) error {
-	_, err := c.WriteReport(w, o, stdin)
-	return err
 }

@@ -12,8 +12,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/output"
 )
 
-// This file writes what was found: pairs, groups and the audit, each as a table. A table is JSON lines or CSV if
-// its name says so, and otherwise has values separated by tabs, without a header.
+// This file writes pairs and groups, each as a table, and reads groups.
 
 // sortPairs sorts the pairs by the ids. In a pair the smaller id comes first, but a new document always comes
 // before an old one.

@@ -132,6 +132,7 @@ func writeWhole(path string, data []byte) error {
 		err = os.Rename(path+".part", path)
 	}
 	if err != nil {
+		os.Remove(path + ".part")
 		return cli.InFile(path, err)
 	}
 	return nil

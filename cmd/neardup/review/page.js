@@ -273,7 +273,7 @@
     const current = () => row || (rows.push(row = { a: make("div", "part"), b: make("div", "part"), differs: false }), row);
     // same adds text that both have, in rows of their own where a line or a sentence ends.
     const same = (text) => {
-      for (const piece of text.match(/[^\n\u3002\uff01\uff1f.!?]*(?:\n+|[\u3002\uff01\uff1f]+\n*|[.!?]+\s+|[.!?]|$)/g) || []) {
+      for (const piece of text.match(/[^\n\u3002\uff01\uff1f.!?]*(?:\n+|[\u3002\uff01\uff1f]+\n*|[.!?]+\s+|[.!?]+|$)/g) || []) {
         for (const part of cut(piece)) {
           const r = current();
           addText(r.a, part);
@@ -470,8 +470,8 @@
     }));
   };
 
-  // change remembers what there was, for undo, and does something.
-  const remember = (keys) => undone.push({ pair: selected, isGroup, labels: keys.map((key) => [key, labels[key]]), choices: { ...choices } });
+  // remember keeps what there was, for undo.
+  const remember = (keys) => undone.push({ pair: selected, isGroup, labels: keys.map((key) => [key, labels[key], disagree.has(key)]), choices: { ...choices } });
 
   // choose keeps another document of a group.
   const choose = (members, doc) => {
@@ -542,7 +542,7 @@
   const undo = () => {
     const last = undone.pop();
     if (!last) return;
-    for (const [key, before] of last.labels) setKey(key, before);
+    for (const [key, before, disagreed] of last.labels) { setKey(key, before); if (disagreed) disagree.add(key); }
     choices = last.choices;
     isGroup = last.isGroup;
     changed();
@@ -551,6 +551,7 @@
 
   // load adds the labels of files. Where two of them disagree, nobody is right: the pair is to be judged again.
   const load = async (files) => {
+    undone.length = 0; // what is loaded is not undone
     let loaded = 0, wrong = 0;
     for (const file of files) {
       for (const line of (await file.text()).split("\n")) {

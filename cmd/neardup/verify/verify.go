@@ -37,12 +37,7 @@ func Audit(rows []Row, sources []Source, cols input.Columns, maxLine int, least 
 	c := &checker{texts: map[string]*text{}, sums: map[string]string{}, removed: map[string]int{}}
 	for _, row := range rows {
 		c.texts[row.At], c.texts[row.KeptAt] = &text{}, &text{}
-		for path, sum := range map[string]string{pathOf(row.At): row.Source, pathOf(row.KeptAt): row.KeptSource} {
-			if before, twice := c.sums[path]; twice && before != sum {
-				say(row, "the audit has two hashes for "+path)
-			}
-			c.sums[path] = sum
-		}
+		c.sums[pathOf(row.At)], c.sums[pathOf(row.KeptAt)] = row.Source, row.KeptSource
 		c.removed[row.At]++
 	}
 	if c.file, err = os.CreateTemp("", "neardup-verify-*"); err != nil {
@@ -105,7 +100,10 @@ func (c *checker) check(row *Row, least float64) (what string, err error) {
 }
 
 // is reports whether a document may have an id: its own, or that with a number behind it (--same-id number).
-func (t *text) is(id string) bool { return t.id == "" || id == t.id || strings.HasPrefix(id, t.id+"-") }
+func (t *text) is(id string) bool {
+	rest, ok := strings.CutPrefix(id, t.id)
+	return ok && (t.id == "" || strings.Trim(rest, "-0123456789") == "")
+}
 
 func pathOf(at string) string { return at[:max(strings.LastIndexByte(at, ':'), 0)] }
 
