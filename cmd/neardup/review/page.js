@@ -578,6 +578,7 @@
     refresh();
     drawChart();
     drawLabel();
+    drawGroup();
     $("loaded").textContent = `${loaded} labels loaded` + (wrong ? `, ${wrong} lines are none` : "") + (disagree.size ? `; of ${disagree.size} pairs they disagree` : "");
   };
   const known = new Set(); // the keys of all pairs

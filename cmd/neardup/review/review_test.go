@@ -230,7 +230,7 @@ func TestGroup(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "labels.jsonl")
 	os.WriteFile(file, []byte(want), 0o666)
-	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{file}), chromedp.KeyEvent("g"), chromedp.KeyEvent("g"))
+	chromedp.Run(ctx, chromedp.SetUploadFiles("#files", []string{file}))
 	members("a: x:1 · probability 0.90, revised [Keep this one,Split off,Compare]\nb: x:2 · kept, as you chose []\nc: x:3 · probability 0.70, revised · split off [Put it back,Compare]")
 	button(0, "Compare")
 	members("")
