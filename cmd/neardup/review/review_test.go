@@ -160,9 +160,16 @@ func TestPage(t *testing.T) {
 		t.Errorf("saved are %q", got)
 	}
 	// They are there when the page is opened again.
-	chromedp.Run(ctx, chromedp.Reload(), chromedp.WaitReady("#list"))
-	if got := eval[string](t, ctx, `document.querySelector("#save").textContent`); got != "Save labels (2)" {
-		t.Errorf("after a reload: %q", got)
+	got := ""
+	for range 10 { // the browser writes them to its store a little later
+		chromedp.Run(ctx, chromedp.Reload(), chromedp.WaitReady("#list"))
+		if got = eval[string](t, ctx, `document.querySelector("#save").textContent`); got == "Save labels (2)" {
+			break
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	if got != "Save labels (2)" {
+		t.Errorf("after reloads: %q", got)
 	}
 }
 
