@@ -196,7 +196,7 @@ func (c *calibrateCommand) Run(of *call) error {
 	if err != nil {
 		return err
 	}
-	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{Quiet: c.Quiet}})
+	l, err := of.load(flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, outputFlags: outputFlags{decisionFlags: decisionFlags{Quiet: c.Quiet}}})
 	if err != nil {
 		return err
 	}

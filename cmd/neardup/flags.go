@@ -41,12 +41,17 @@ type textFlags struct {
 
 // outputFlags say what to write.
 type outputFlags struct {
+	decisionFlags
+	Pairs  string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, with their group and its size, or with tabs between, no header and no groups."`
+	Report string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
+}
+
+// decisionFlags say what to write of what is decided about each document.
+type decisionFlags struct {
 	Out      string `group:"output" placeholder:"FILE" help:"The cleaned collection: the document that each group keeps, unchanged. The name says the format: .jsonl, .csv, .tsv, .xlsx, .parquet or .arrow for documents of any format, .txt for lines. It may end in .gz or .zst, and so may the others."`
 	Annotate string `group:"output" placeholder:"FILE" help:"The whole collection, with columns that say the group of each document and its size, whether it is kept, and what it is like. The name ends in .csv or .xlsx, which Excel opens, .parquet, .arrow or .jsonl."`
-	Pairs    string `group:"output" placeholder:"FILE" help:"The pairs: two ids, their similarity, distance or score, and with auto and cosine their kind and probability, sorted: as .csv or .jsonl, with their group and its size, or with tabs between, no header and no groups."`
 	Clusters string `group:"output" placeholder:"FILE" help:"The groups: each id, and the id of the document that its group keeps; as .csv or .jsonl, with the name and the size of the group, or with a tab between and no header."`
 	Audit    string `group:"output" placeholder:"FILE" help:"Each document that is removed: where it stands, which one is kept in its place, how similar they are, with which settings and from which inputs that was found, and what neardup verify needs to check it: the words that both have in common, and SHA-256 of texts and inputs; as .csv or .jsonl."`
-	Report   string `group:"output" placeholder:"FILE.html" help:"A page to look at: the pairs side by side, with what differs, and why they match. See the command review."`
 	JSON     bool   `group:"output" name:"json" help:"Print the summary as JSON."`
 	Quiet    bool   `group:"output" short:"q" help:"Print errors only, and the summary if it is asked for by --json."`
 	ExitCode bool   `group:"output" help:"End with status 3 if there are duplicates."`
@@ -54,13 +59,18 @@ type outputFlags struct {
 
 // groupFlags say what near-duplicates and groups are.
 type groupFlags struct {
+	borderFlags
+	Bias      float64 `group:"method" default:"0" placeholder:"X" help:"What is added to the logarithm of the odds of every pair, as the command calibrate says."`
+	Normalize string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
+}
+
+// borderFlags say which pairs count, and what becomes of them.
+type borderFlags struct {
 	Similarity  float64 `group:"method" placeholder:"X" help:"The smallest similarity of near-duplicates. With the methods auto and cosine it is the cosine of the two texts, and decides instead of the probability. With minhash it is the Jaccard similarity: the number of features that both documents have, divided by the number that either has; the default is 0.6."`
 	Kinds       string  `group:"method" placeholder:"NAMES" help:"The kinds of pairs that count, separated by commas: identical, same-words, same-form (one form filled in differently, or pages of one template), same-but-figures (numbers, dates, addresses), contained, revised; or all. The default is all but same-form."`
 	Group       string  `group:"method" default:"centres" placeholder:"NAME" help:"What a group is: centres (every member is a near-duplicate of the one that is kept), complete (every two members are) or chains (a chain of near-duplicates connects any two)."`
 	Keep        string  `group:"method" default:"first" placeholder:"NAME" help:"Which document of a group to keep: first, longest or newest."`
 	Probability float64 `group:"method" default:"0.5" placeholder:"X" help:"The smallest probability that two documents are near-duplicates, with the methods auto and cosine. A higher one finds fewer pairs, of which more are right."`
-	Bias        float64 `group:"method" default:"0" placeholder:"X" help:"What is added to the logarithm of the odds of every pair, as the command calibrate says."`
-	Normalize   string  `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 }
 
 // oldFlags say what earlier calls have left.
@@ -86,6 +96,9 @@ type methodFlags struct {
 	Score       float64 `group:"tuning" default:"0.25" placeholder:"X" help:"With --metadata, the smallest score of near-duplicates: content/(distance+1) + (1−content)·similarity of the metadata."`
 	Secret      string  `group:"tuning" placeholder:"FILE" help:"A secret of at least 16 bytes that seeds the hash, so that nobody can forge texts with a chosen fingerprint. Line ends behind the secret do not count."`
 }
+
+// usualBorder has the defaults of borderFlags, for commands that do not have them.
+var usualBorder = borderFlags{Group: "centres", Keep: "first", Probability: 0.5}
 
 // usualMethod has the defaults of methodFlags, for commands that do not have them.
 var usualMethod = methodFlags{Method: "auto", Tokenizer: "words2", Weights: "count", Values: 128, Bits: 64, Distance: 3, Content: 0.9, Score: 0.25}

@@ -30,7 +30,7 @@ var errWrong = errors.New("the audit does not hold")
 
 // Run checks an audit against the inputs: all that the call read, old ones too.
 func (c *verifyCommand) Run(of *call) error {
-	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: groupFlags{Group: "centres", Keep: "first", Probability: 0.5}, methodFlags: usualMethod, runFlags: runFlags{Workers: 1}}).options(of.given)
+	o, err := (&flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: groupFlags{borderFlags: usualBorder}, methodFlags: usualMethod, runFlags: runFlags{Workers: 1}}).options(of.given)
 	if err != nil {
 		return usageError{err}
 	}
@@ -87,7 +87,7 @@ func namedSources(rows []verify.Row, all []input.Source) (sources []verify.Sourc
 	hashes := map[string]string{}
 	for _, row := range rows {
 		for _, of := range [][2]string{{row.At, row.Source}, {row.KeptAt, row.KeptSource}} {
-			path := of[0][:max(strings.LastIndexByte(of[0], ':'), 0)]
+			path := verify.PathOf(of[0])
 			if before, twice := hashes[path]; twice && before != of[1] {
 				return nil, fmt.Errorf("%w: it has two hashes for %s", errWrong, path)
 			}

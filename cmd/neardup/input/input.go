@@ -299,13 +299,21 @@ func (s *Source) file(r io.Reader) (f *os.File, size int64, done func(), err err
 	return f, size, func() { f.Close() }, nil
 }
 
-// TemporaryCopy returns a file with what r has, at its end. It has no name, so it vanishes when it is closed.
+// Temporary returns a file without a name, so that it vanishes when it is closed.
+func Temporary() (*os.File, error) {
+	f, err := os.CreateTemp("", "neardup-*")
+	if err == nil {
+		os.Remove(f.Name()) // the file stays as long as it is open
+	}
+	return f, err
+}
+
+// TemporaryCopy returns a file without a name with what r has, at its end.
 func TemporaryCopy(r io.Reader) (*os.File, error) {
-	f, err := os.CreateTemp("", "neardup-input-*")
+	f, err := Temporary()
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(f.Name()) // the file stays as long as it is open
 	if _, err := io.Copy(f, r); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -223,10 +223,11 @@ func textOf(r io.Reader, told, charset string, isHTML bool, most int) (string, e
 		name = charset
 	}
 	buffered := bufio.NewReaderSize(r, sniffBytes)
-	if sample, _ := buffered.Peek(sniffBytes); told == "" && name != "" && isWholeUTF8(sample) && !isASCII(sample) {
+	sample, _ := buffered.Peek(sniffBytes)
+	if told == "" && name != "" && isWholeUTF8(sample) && !isASCII(sample) {
 		name = "" // a server that tells another encoding is wrong more often than a text is UTF-8 by chance
 	}
-	if sample, _ := buffered.Peek(sniffBytes); name == "" && isHTML {
+	if name == "" && isHTML {
 		name = htmlEncoding(sample)
 	}
 	plain, _, _, err := decoded(buffered, name)

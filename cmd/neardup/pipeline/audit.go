@@ -38,7 +38,7 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 			sums[int32(i)] = sum
 		}
 	}
-	texts, err := c.textsOfGroups(o, stdin)
+	texts, err := c.textsOfGroups(&o.Reading, stdin)
 	if err != nil {
 		return err
 	}
@@ -54,10 +54,11 @@ func (c *collection) writeAudit(w *cli.Output, o *Options, settings string, stdi
 		}
 		doc, kept := c.Doc(i), c.Doc(root)
 		var value, kind, probability any
-		if p, ok := c.like[i]; ok && p.probability > 0 {
-			value, kind, probability = json.Number(c.method.show(p.value)), p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
-		} else if ok && c.exact == nil {
+		if p, ok := c.likeOf(i); ok {
 			value = json.Number(c.method.show(p.value))
+			if p.probability > 0 {
+				kind, probability = p.kind.String(), json.Number(fmt.Sprintf("%.4f", p.probability))
+			}
 		}
 		var keptAt, keptSum any // not known of a document of an earlier call, nor of a saved fingerprint
 		if kept.Place != input.NoPlace && c.Sources[kept.Source].Format != input.Fingerprints {
@@ -111,34 +112,25 @@ func (s *storedTexts) evidence(removed, kept int) (shared, hash, keptHash any, e
 }
 
 // textsOfGroups reads the sources again, for the texts of the documents of groups of more than one.
-func (c *collection) textsOfGroups(o *Options, stdin io.Reader) (*storedTexts, error) {
+func (c *collection) textsOfGroups(o *Reading, stdin io.Reader) (*storedTexts, error) {
 	wanted := make([]bool, c.docs.Len())
 	for i := c.old; i < c.docs.Len(); i++ {
 		if root := int(c.cluster[i]); root != i {
 			wanted[i], wanted[root] = true, true
 		}
 	}
-	file, err := os.CreateTemp("", "neardup-audit-*")
+	file, err := input.Temporary()
 	if err != nil {
 		return nil, err
 	}
-	os.Remove(file.Name())
 	s := &storedTexts{file: file}
-	w, end, x := bufio.NewWriterSize(file, 1<<20), int64(0), input.Decoder{}
-	first, next := 0, 0
-	if o.State != "" { // the first documents are in no source
-		next = c.old
-	}
-	err = c.againFrom(first, next, &o.Reading, stdin, c.cols, func(i int, of *input.Source, it *input.Item) error {
-		if !wanted[i] {
-			return nil
-		}
-		_, text, err := it.WholeText(of, c.cols, &x)
+	w, end := bufio.NewWriterSize(file, 1<<20), int64(0)
+	err = c.eachWholeText(o, stdin, func(i int) bool { return wanted[i] }, func(i int, text string) error {
 		end += int64(len(text))
 		s.docs, s.ends = append(s.docs, int32(i)), append(s.ends, end)
-		_, failed := w.WriteString(text)
-		return cmp.Or(err, failed)
-	}, func(*input.Source) error { return nil })
+		_, err := w.WriteString(text)
+		return err
+	})
 	if err = cmp.Or(err, w.Flush()); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}

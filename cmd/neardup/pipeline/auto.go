@@ -151,10 +151,7 @@ func (c *collection) groupExactly(wantPairs bool) error {
 	if err := c.enterOld(c.exact.state); err != nil {
 		return err
 	}
-	at := make(map[string]int, c.docs.Len())
-	for i := range c.docs.Len() {
-		at[c.Doc(i).ID] = i
-	}
+	at := c.Numbers()
 	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
 }
 
@@ -171,8 +168,12 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 			}
 			c.pairs = append(c.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Probability, p.Kind})
 		}
-		for p := range c.featureless() {
-			c.pairs = append(c.pairs, pair{uint32(p.A), uint32(p.B), 1, 1, neardup.Identical})
+		for _, same := range c.featureless() {
+			for k, j := range same {
+				for _, i := range same[:k] {
+					c.link(pair{uint32(i), uint32(j), 1, 1, neardup.Identical})
+				}
+			}
 		}
 	}
 	before := func(i, j int) bool {
@@ -198,16 +199,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 
 // groupFeatureless puts equal documents among those without features into one group, which keeps the first one by an order.
 func (c *collection) groupFeatureless(before func(i, j int) bool) {
-	if kinds := c.method.Kinds; kinds != 0 && kinds&neardup.Identical == 0 {
-		return
-	}
-	of := map[*content][]int{}
-	for j := range c.docs.Len() {
-		if d := c.Doc(j); d.content.empty {
-			of[d.content] = append(of[d.content], j)
-		}
-	}
-	for _, same := range of {
+	for _, same := range c.featureless() {
 		root := same[0]
 		for _, i := range same[1:] {
 			if before(i, root) {
@@ -223,24 +215,16 @@ func (c *collection) groupFeatureless(before func(i, j int) bool) {
 	}
 }
 
-// featureless yields pairs of equal documents among those without features, except pairs of two old ones.
-func (c *collection) featureless() iter.Seq[neardup.Pair[int]] {
-	return func(yield func(neardup.Pair[int]) bool) {
-		if kinds := c.method.Kinds; kinds != 0 && kinds&neardup.Identical == 0 {
-			return
-		}
-		of := map[*content][]int{}
-		for j := range c.docs.Len() {
-			d := c.Doc(j)
-			if !d.content.empty {
-				continue
-			}
-			for _, i := range of[d.content] {
-				if j >= c.old && !yield(neardup.Pair[int]{A: i, B: j, Similarity: 1}) {
-					return
-				}
-			}
-			of[d.content] = append(of[d.content], j)
+// featureless returns the documents without features, equal ones together and in their order; none if identical ones do not count.
+func (c *collection) featureless() map[*content][]int {
+	of := map[*content][]int{}
+	if kinds := c.method.Kinds; kinds != 0 && kinds&neardup.Identical == 0 {
+		return of
+	}
+	for i := range c.docs.Len() {
+		if d := c.Doc(i); d.content.empty {
+			of[d.content] = append(of[d.content], i)
 		}
 	}
+	return of
 }

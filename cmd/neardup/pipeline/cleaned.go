@@ -89,6 +89,26 @@ func (c *collection) again(o *Reading, stdin io.Reader, cols input.Columns, use 
 	return c.againFrom(c.oldSources, c.old, o, stdin, cols, use, begin)
 }
 
+// eachWholeText reads all sources once more, old ones too, and calls use with the text of each wanted document, in their order. Documents of earlier
+// calls (--state) are in no source. The text is only valid during the call.
+func (c *collection) eachWholeText(o *Reading, stdin io.Reader, wanted func(i int) bool, use func(i int, text string) error) error {
+	next := 0
+	if c.exact != nil && c.exact.state != nil {
+		next = c.old
+	}
+	var x input.Decoder
+	return c.againFrom(0, next, o, stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
+		if !wanted(i) {
+			return nil
+		}
+		_, text, err := it.WholeText(s, c.cols, &x)
+		if err != nil {
+			return err
+		}
+		return use(i, text)
+	}, func(*input.Source) error { return nil })
+}
+
 // againFrom is again from a source on, whose first document is the one with the number next.
 func (c *collection) againFrom(first, next int, o *Reading, stdin io.Reader, cols input.Columns, use func(i int, s *input.Source, it *input.Item) error, begin func(s *input.Source) error) error {
 	for n := first; n < len(c.Sources); n++ {
@@ -171,7 +191,7 @@ func (c *collection) writeAnnotated(w *cli.Output, o *Options, stdin io.Reader) 
 		values := []string{c.Doc(group).ID, strconv.Itoa(int(sizes[group])), "yes", "", "", ""}
 		if root := int(c.cluster[i]); root != i {
 			values[2], values[3] = "no", c.Doc(root).ID
-			if p, ok := c.like[i]; ok && (p.probability > 0 || c.exact == nil) {
+			if p, ok := c.likeOf(i); ok {
 				values[4] = c.method.show(p.value)
 				if p.kind != 0 {
 					values[5] = p.kind.String()

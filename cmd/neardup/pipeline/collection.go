@@ -76,6 +76,13 @@ type pair struct {
 // compared is the content of all documents that a Deduplicator compares.
 var compared = content{mark: mark{exact: true}}
 
+// likeOf returns what was found of a document that is removed and the one that is kept, and whether they were compared: others may
+// connect them.
+func (c *collection) likeOf(i int) (p pair, ok bool) {
+	p, ok = c.like[i]
+	return p, ok && (p.probability > 0 || c.exact == nil)
+}
+
 // alone makes each document a group of its own.
 func (c *collection) alone() {
 	c.cluster, c.like = make([]int32, c.docs.Len()), map[int]pair{}

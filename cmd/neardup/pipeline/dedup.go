@@ -63,9 +63,10 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 		}
 	}
 	c.Sources, c.passed, c.hidden = f.Sources, f.Passed, f.Hidden
+	outputs := o.existing()
 	if o.Given != nil {
 		for _, path := range append(slices.Clone(o.Given.Labels), o.Given.Path) {
-			if given, err := os.Stat(path); err == nil && o.writes(given) {
+			if given, err := os.Stat(path); err == nil && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, given) }) {
 				return fmt.Errorf("%s: the same file is an input and an output", path)
 			}
 		}
@@ -74,7 +75,7 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 		if s.Err != nil && (!o.SkipBad || i < c.oldSources) {
 			return s.Err
 		}
-		if s.Regular() && o.writes(s.Info) {
+		if s.Regular() && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, s.Info) }) {
 			return fmt.Errorf("%s: the same file is an input and an output", s.Path)
 		}
 		if s.Format == input.Fingerprints && i >= c.oldSources {
@@ -84,28 +85,34 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 	return nil
 }
 
-// writes reports whether a file is also an output.
-func (o *Writing) writes(file fs.FileInfo) bool {
+// existing returns the outputs that are there already.
+func (o *Writing) existing() (files []fs.FileInfo) {
 	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report} {
-		if info, err := os.Stat(path); path != "" && err == nil && os.SameFile(info, file) {
-			return true
+		if info, err := os.Stat(path); path != "" && err == nil {
+			files = append(files, info)
 		}
 	}
-	return false
+	return files
+}
+
+// prepare makes what does not depend on the documents, and finds the sources.
+func (c *collection) prepare(o *Options, stdin io.Reader) (*neardup.Fingerprinter, *weighting, error) {
+	fp, err := o.fingerprinter()
+	if err != nil {
+		return nil, nil, err
+	}
+	weights, err := o.weighting()
+	if err != nil {
+		return nil, nil, err
+	}
+	return fp, weights, c.FindInputs(o, stdin)
 }
 
 // dedup does the work of one call, from the inputs to the outputs.
 func (c *collection) dedup(o *Options, outs *cli.Outputs, stdin io.Reader, stdout io.Writer) (err error) {
 	start := time.Now()
-	fp, err := o.fingerprinter()
+	fp, weights, err := c.prepare(o, stdin)
 	if err != nil {
-		return err
-	}
-	weights, err := o.weighting()
-	if err != nil {
-		return err
-	}
-	if err := c.FindInputs(o, stdin); err != nil {
 		return err
 	}
 	if o.Estimate {

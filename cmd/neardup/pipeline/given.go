@@ -105,10 +105,7 @@ func (d *decider) read(o *Options) error {
 
 // groupGiven groups the documents by the pairs of an earlier call, and by labels.
 func (c *collection) groupGiven(o *Options) error {
-	d := &decider{c: c, at: make(map[string]int, c.docs.Len()), all: map[[2]int]givenPair{}, isSame: map[[2]int]bool{}}
-	for i := range c.docs.Len() {
-		d.at[c.Doc(i).ID] = i
-	}
+	d := &decider{c: c, at: c.Numbers(), all: map[[2]int]givenPair{}, isSame: map[[2]int]bool{}}
 	if err := d.read(o); err != nil {
 		return err
 	}

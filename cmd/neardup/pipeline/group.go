@@ -72,7 +72,7 @@ func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
 				continue
 			}
 			for _, j := range same[:a] {
-				c.link(i, j, c.method.same())
+				c.link(pair{i: i, j: j, value: c.method.same()})
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
 		}
 		for _, i := range a {
 			for _, j := range b {
-				c.link(i, j, p.value)
+				c.link(pair{i: i, j: j, value: p.value})
 			}
 		}
 	}
@@ -187,8 +187,8 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 }
 
 // link adds a pair of documents to c.pairs, unless both are old.
-func (c *collection) link(i, j uint32, value float64) {
-	if int(max(i, j)) >= c.old {
-		c.pairs = append(c.pairs, pair{i: i, j: j, value: value})
+func (c *collection) link(p pair) {
+	if int(max(p.i, p.j)) >= c.old {
+		c.pairs = append(c.pairs, p)
 	}
 }

@@ -20,6 +20,15 @@ type documents = slots.Column[stored]
 // Doc returns the document with a number.
 func (c *collection) Doc(n int) *stored { return c.docs.At(uint32(n)) }
 
+// Numbers returns the numbers of all documents by their ids.
+func (c *collection) Numbers() map[string]int {
+	numbers := make(map[string]int, c.docs.Len())
+	for i := range c.docs.Len() {
+		numbers[c.Doc(i).ID] = i
+	}
+	return numbers
+}
+
 // Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.
 type ids struct {
 	docs  *documents

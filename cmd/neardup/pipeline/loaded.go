@@ -33,12 +33,3 @@ func (o *Options) LoadCollection(stdin io.Reader, stderr io.Writer) (*Loaded, er
 	}
 	return &Loaded{c, o, c.exact.d}, nil
 }
-
-// Numbers returns the numbers of the documents by id.
-func (c *Loaded) Numbers() map[string]int {
-	numbers := make(map[string]int, c.docs.Len())
-	for i := range c.docs.Len() {
-		numbers[c.Doc(i).ID] = i
-	}
-	return numbers
-}

@@ -21,15 +21,8 @@ import (
 // Fingerprint writes the table of all documents.
 func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader) error {
 	start := time.Now()
-	fp, err := o.fingerprinter()
+	fp, weights, err := c.prepare(o, stdin)
 	if err != nil {
-		return err
-	}
-	weights, err := o.weighting()
-	if err != nil {
-		return err
-	}
-	if err := c.FindInputs(o, stdin); err != nil {
 		return err
 	}
 	if weights.statistics && !Exists(o.Stats) {

@@ -37,10 +37,7 @@ const (
 // WriteReport writes the page of a collection that was grouped, and returns how many pairs it has.
 func (c *collection) WriteReport(w io.Writer, o *Options, stdin io.Reader) (int, error) {
 	if st := c.exact.state; st != nil {
-		at := make(map[string]int, c.docs.Len())
-		for i := range c.docs.Len() {
-			at[c.Doc(i).ID] = i
-		}
+		at := c.Numbers()
 		return reportOf(c, st.d, w, o, stdin, func(id string) int { return at[id] }, func(i int) string { return c.Doc(i).ID })
 	}
 	same := func(i int) int { return i }
@@ -147,11 +144,7 @@ func (c *collection) shownDocs(numbers []int) (docs []review.Doc) {
 
 // textsOfPage reads the texts of the documents with some numbers, in order: from the sources, or as a Deduplicator in files has them.
 func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *Reading, stdin io.Reader, numbers []int, id func(int) ID, set func(i int, text string)) error {
-	first, next := 0, 0 // the first source, and its first document
-	if c.exact.state != nil {
-		first, next = c.oldSources, c.old
-	}
-	for len(numbers) > 0 && numbers[0] < next {
+	for c.exact.state != nil && len(numbers) > 0 && numbers[0] < c.old {
 		text, _, err := d.Text(id(numbers[0]))
 		if err != nil {
 			return err
@@ -159,16 +152,12 @@ func textsOfPage[ID comparable](c *collection, d *dedup.Deduplicator[ID], o *Rea
 		set(numbers[0], text)
 		numbers = numbers[1:]
 	}
-	var x input.Decoder
-	return c.againFrom(first, next, o, stdin, c.cols, func(i int, s *input.Source, it *input.Item) error {
-		if len(numbers) == 0 || i != numbers[0] {
-			return nil
-		}
+	wanted := func(i int) bool { return len(numbers) > 0 && i == numbers[0] }
+	return c.eachWholeText(o, stdin, wanted, func(i int, text string) error {
 		numbers = numbers[1:]
-		_, text, err := it.WholeText(s, c.cols, &x)
 		set(i, strings.Clone(text))
-		return err
-	}, func(*input.Source) error { return nil })
+		return nil
+	})
 }
 
 // explain sets the reasons of the most doubtful pairs. numbers has the numbers of the documents of the page.

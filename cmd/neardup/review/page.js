@@ -32,6 +32,9 @@
     } catch { /* the same */ }
   };
   const labelOf = (i) => labels[pairKey(i)];
+  const known = new Map(); // the pairs of the page by their keys
+  for (let i = 0; i < n; i++) known.set(pairKey(i), i);
+  const labelledPairs = () => Object.keys(labels).map((key) => known.get(key)).filter((i) => i !== undefined);
 
   // Choices are the documents that somebody wants to keep, by the ids of those that their groups keep.
   let choices = {};
@@ -82,7 +85,7 @@
   let learned = { shift: 0, info: 0.25, labels: 0 };
   const learn = () => {
     const seen = [];
-    for (let i = 0; i < n; i++) { const label = labelOf(i); if (label === true || label === false) seen.push([logit(data.p[i]), label ? 1 : 0]); }
+    for (const i of labelledPairs()) { const label = labelOf(i); if (label !== "unsure") seen.push([logit(data.p[i]), label ? 1 : 0]); }
     let shift = 0, info = 0.25;
     for (let round = 0; round < 30; round++) {
       let slope = -shift / 4;
@@ -108,7 +111,7 @@
     shown = [];
     learn();
     labelled = new Set();
-    for (let i = 0; i < n; i++) if (labelOf(i) !== undefined) labelled.add(data.a[i]).add(data.b[i]);
+    for (const i of labelledPairs()) labelled.add(data.a[i]).add(data.b[i]);
     for (let i = 0; i < n; i++) if (passes(i)) shown.push(i);
     const order = orders[$("order").value];
     shown.sort((i, j) => order(i, j) || i - j);
@@ -581,8 +584,6 @@
     drawGroup();
     $("loaded").textContent = `${loaded} labels loaded` + (wrong ? `, ${wrong} lines are none` : "") + (disagree.size ? `; of ${disagree.size} pairs they disagree` : "");
   };
-  const known = new Set(); // the keys of all pairs
-  for (let i = 0; i < n; i++) known.add(pairKey(i));
 
   const step = (by) => {
     const at = shown.indexOf(selected);
@@ -666,10 +667,7 @@
     draw("text", { class: "recall", x: width - right, y: 9, "text-anchor": "end" }, "recall");
     draw("line", { class: "was", x1: x(data.threshold), x2: x(data.threshold), y1: top, y2: floor });
     draw("line", { class: "threshold", x1: x(threshold), x2: x(threshold), y1: top, y2: floor });
-    for (let i = 0; i < n; i++) {
-      const label = labelOf(i);
-      if (label !== undefined) draw("line", { class: names[label], x1: x(data.p[i]), x2: x(data.p[i]), y1: floor + 2, y2: axis - 3 });
-    }
+    for (const i of labelledPairs()) draw("line", { class: names[labelOf(i)], x1: x(data.p[i]), x2: x(data.p[i]), y1: floor + 2, y2: axis - 3 });
   };
 
   const drawThreshold = () => {

@@ -37,14 +37,13 @@ func Audit(rows []Row, sources []Source, cols input.Columns, maxLine int, least 
 	c := &checker{texts: map[string]*text{}, sums: map[string]string{}, removed: map[string]int{}}
 	for _, row := range rows {
 		c.texts[row.At], c.texts[row.KeptAt] = &text{}, &text{}
-		c.sums[pathOf(row.At)], c.sums[pathOf(row.KeptAt)] = row.Source, row.KeptSource
+		c.sums[PathOf(row.At)], c.sums[PathOf(row.KeptAt)] = row.Source, row.KeptSource
 		c.removed[row.At]++
 	}
-	if c.file, err = os.CreateTemp("", "neardup-verify-*"); err != nil {
+	if c.file, err = input.Temporary(); err != nil {
 		return err
 	}
 	defer c.file.Close()
-	os.Remove(c.file.Name()) // it stays until it is closed
 	c.w = bufio.NewWriter(c.file)
 	for n := range sources {
 		if stated := c.sums[sources[n].Name]; stated != "" && stated != sources[n].Sum {
@@ -105,7 +104,8 @@ func (t *text) is(id string) bool {
 	return ok && (t.id == "" || strings.Trim(rest, "-0123456789") == "")
 }
 
-func pathOf(at string) string { return at[:max(strings.LastIndexByte(at, ':'), 0)] }
+// PathOf returns the path of the file in which a place is.
+func PathOf(at string) string { return at[:max(strings.LastIndexByte(at, ':'), 0)] }
 
 // A checker has what an audit names.
 type checker struct {
