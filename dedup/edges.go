@@ -289,6 +289,7 @@ func walk[ID comparable, R any](ctx context.Context, s *snapshot[ID], compare fu
 	}
 	comparing := s.begin("comparing", len(s.sequence))
 	parallel.InOrder(len(s.jobs), s.judge.Worker, func(w *judge.Worker, number int, emit func(R) bool) {
+		s.announce(number + jobsAhead)
 		j := s.jobs[number]
 		if j.isWhole {
 			w.Begin()
@@ -306,6 +307,18 @@ func walk[ID comparable, R any](ctx context.Context, s *snapshot[ID], compare fu
 		}
 		emit(r)
 	}, take)
+}
+
+// jobsAhead is how many jobs before its turn the texts of a job are announced: as many single reads of them as a disk does side by side.
+const jobsAhead = 8
+
+// announce says that the texts of a job will be read soon. They are somewhere in the file, so each may take a read of its own.
+func (s *snapshot[ID]) announce(number int) {
+	if number < len(s.jobs) {
+		for _, i := range s.sequence[s.jobs[number].from:s.jobs[number].to] {
+			s.contents.Announce(s.order[i])
+		}
+	}
 }
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.

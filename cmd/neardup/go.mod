@@ -52,6 +52,6 @@ require (
 	github.com/vcaesar/cedar v0.20.2 // indirect
 	github.com/xuri/excelize/v2 v2.11.1
 	golang.org/x/net v0.62.0
-	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.43.0
 )

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/neardup/neardup/experiments/internal/must"
+	"github.com/neardup/neardup/experiments/must"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/internal/planted"

@@ -110,6 +110,10 @@ func (b *Batch) Feature(i int) (text string, start, end int) {
 // belongs to b, and is valid until the next call of Next.
 func (b *Batch) Unit(i int) []byte { return b.buf[b.start[b.first+i]:b.end[b.first+i]] }
 
+// IsSingle reports whether the first unit of feature i of the current batch is a character of a script without spaces, or an emoji,
+// and no word of letters.
+func (b *Batch) IsSingle(i int) bool { return b.isSelf(b.first + i) }
+
 // Size returns the number of features in the current batch, at most MaxFeatures.
 func (b *Batch) Size() int { return b.limit - b.first }
 

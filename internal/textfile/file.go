@@ -269,6 +269,15 @@ func (f *File) Read(at int64, n int, buf *[]byte) string {
 	return lex.String(b[sumBytes:])
 }
 
+// Announce says that a text of n bytes will be read soon, so that whoever reads it waits less for the disk.
+func (f *File) Announce(at int64, n int) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if at < f.written && f.file != nil {
+		f.readAhead(at, Bytes(n))
+	}
+}
+
 // inMemory returns a text with its checksum if it has not been written, and otherwise nil.
 func (f *File) inMemory(at int64, n int) ([]byte, error) {
 	f.mu.RLock()

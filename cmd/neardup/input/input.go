@@ -138,6 +138,9 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 			return nil, nil, cli.InFile(s.Path, err)
 		}
 		r, closeFile = f, func() { f.Close() }
+		if s.Regular() && s.Info.Size() > mostCached {
+			r = &passing{file: f}
+		}
 	}
 	plain, closePlain, err := cli.Decompress(io.TeeReader(r, progress), s.Path)
 	if err != nil {
@@ -145,6 +148,27 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 		return nil, nil, err
 	}
 	return plain, func() { closePlain(); closeFile() }, nil
+}
+
+// A passing file is read once, from its beginning, and does not stay in the memory of the system: a file of more than mostCached bytes
+// would push out what the program writes to temporary files meanwhile, and reads again.
+type passing struct {
+	file      *os.File
+	at, since int64 // how much was read, and how much of it the system was told of
+}
+
+const (
+	mostCached = 1 << 32 // so many fit beside what a call needs on a usual machine
+	forgetEach = 1 << 23 // so seldom that it costs nothing
+)
+
+func (p *passing) Read(b []byte) (n int, err error) {
+	n, err = p.file.Read(b)
+	if p.at += int64(n); p.at-p.since >= forgetEach {
+		forget(p.file, p.since, p.at-p.since)
+		p.since = p.at
+	}
+	return n, err
 }
 
 // Beginning returns the beginning of the text at an offset, or "" if that cannot be read without reading all

@@ -34,6 +34,13 @@ func (s *Contents) At(slot uint32) Content {
 	return Content{Digest: e.digest, form: form(e.place >> placeBits), bytes: int(e.bytes), file: s.file, at: int64(e.place & (1<<placeBits - 1))}
 }
 
+// Announce says that the text in a slot will be read soon.
+func (s *Contents) Announce(slot uint32) {
+	if c := s.At(slot); c.bytes > 0 {
+		s.file.Announce(c.at, c.bytes)
+	}
+}
+
 // Len returns how many slots there are, the free ones included.
 func (s *Contents) Len() int { return s.entries.Len() }
 

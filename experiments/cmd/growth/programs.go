@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/neardup/neardup/experiments/internal/peak"
+	"github.com/neardup/neardup/experiments/peak"
 )
 
 // This file builds and runs the programs that are measured.

@@ -29,7 +29,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/internal/dataset"
-	"github.com/neardup/neardup/experiments/internal/peak"
+	"github.com/neardup/neardup/experiments/peak"
 )
 
 func main() {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
-	"github.com/neardup/neardup/experiments/internal/must"
+	"github.com/neardup/neardup/experiments/must"
 )
 
 // This file has the methods that are compared.

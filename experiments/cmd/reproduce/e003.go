@@ -6,7 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/neardup/neardup/experiments/internal/must"
+	"github.com/neardup/neardup/experiments/must"
 
 	"github.com/zeebo/xxh3"
 

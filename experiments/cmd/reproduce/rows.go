@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/neardup/neardup/experiments/internal/must"
+	"github.com/neardup/neardup/experiments/must"
 
 	"github.com/zeebo/xxh3"
 

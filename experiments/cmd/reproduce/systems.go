@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/neardup/neardup/experiments/internal/must"
+	"github.com/neardup/neardup/experiments/must"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"

@@ -1,0 +1,194 @@
+package passages
+
+import (
+	"cmp"
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// This file finds what two texts have in common, without an index.
+//
+// A shared run begins at two places before which the texts differ. So the grams of one text are sorted by their keys, and those
+// of a key by the token before them. For each gram of the other text, the places with the same key and another token before
+// are beginnings, and all others are passed over at once. How far a run goes is found by comparing hashes of prefixes. So the time is
+// that of sorting, and some steps for each run that is found, even for texts that repeat one word.
+
+// A Run is a run of tokens that two texts share. It cannot be made longer at either end.
+type Run struct {
+	FromA, ToA int // the bytes in the first text
+	FromB, ToB int // the bytes in the second text
+	Tokens     int
+}
+
+// Between yields all runs of at least this length that two texts share: every longest one, wherever it stands in both, in the order of
+// the second text. A text that repeats itself has many of them: a word that stands m times in one and n times in the other
+// makes m+n−1. Nothing of that length is missed, and nothing is reported that is not there, but for an error of 2⁻⁶⁰ in a comparison of hashes.
+func Between(a, b string, length Length) (iter.Seq[Run], error) {
+	length, err := length.filled()
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Run) bool) {
+		var x, y tokenized
+		x.read(a, true)
+		y.read(b, true)
+		newMatcher(&x, length).runs(&y, func(i, j, n int) bool {
+			return yield(Run{int(x.from[i]), int(x.to[i+n-1]), int(y.from[j]), int(y.to[j+n-1]), n})
+		})
+	}, nil
+}
+
+// Within yields the runs of at least this length that stand twice in a text: A is the first place, and B the second one, which may
+// overlap.
+func Within(text string, length Length) (iter.Seq[Run], error) {
+	length, err := length.filled()
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Run) bool) {
+		var x tokenized
+		x.read(text, true)
+		newMatcher(&x, length).runs(&x, func(i, j, n int) bool {
+			return yield(Run{int(x.from[i]), int(x.to[i+n-1]), int(x.from[j]), int(x.to[j+n-1]), n})
+		})
+	}, nil
+}
+
+// A matcher finds runs that a text shares with others.
+type matcher struct {
+	length Length
+	text   *tokenized
+	prefix prefixes
+	grams  []gram        // ascending by key, token before and place
+	next   []int32       // for each, where those with another key or another token before begin
+	first  map[key]int32 // where those with a key begin
+}
+
+// A gram is the place of one.
+type gram struct {
+	key
+	before uint64 // the token before it; 0 at the beginning of the text
+	at     int32  // its first token
+}
+
+func compareGrams(a, b gram) int {
+	return cmp.Or(cmp.Compare(a.Hi, b.Hi), cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.before, b.before), cmp.Compare(a.at, b.at))
+}
+
+// before returns the token before a place, or 0.
+func (t *tokenized) before(i int) uint64 {
+	if i == 0 {
+		return 0
+	}
+	return t.hashes[i-1]
+}
+
+// newMatcher returns a matcher for a text, which must not change.
+func newMatcher(t *tokenized, length Length) *matcher {
+	m := &matcher{length: length, text: t, prefix: newPrefixes(t.hashes)}
+	for i, end := range length.ends(t, nil) {
+		m.grams = append(m.grams, gram{keyOf(t.hashes[i:end]), t.before(i), int32(i)})
+	}
+	slices.SortFunc(m.grams, compareGrams)
+	m.next, m.first = make([]int32, len(m.grams)), make(map[key]int32)
+	for i := len(m.grams) - 1; i >= 0; i-- {
+		g := m.grams[i]
+		m.next[i] = int32(i + 1)
+		if i+1 < len(m.grams) && m.grams[i+1].key == g.key && m.grams[i+1].before == g.before {
+			m.next[i] = m.next[i+1]
+		}
+		m.first[g.key] = int32(i)
+	}
+	return m
+}
+
+// runs calls yield with all runs that another text shares with that of the matcher: where they begin in the two texts, and how many tokens
+// they have, until it returns false. If the other text is the same one, the first place comes before the second one.
+func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
+	isSame := other == m.text
+	prefix := m.prefix
+	if !isSame {
+		prefix = newPrefixes(other.hashes)
+	}
+	for j, end := range m.length.ends(other, nil) {
+		k := keyOf(other.hashes[j:end])
+		at, ok := m.first[k]
+		if !ok {
+			continue
+		}
+		before := other.before(j)
+		for int(at) < len(m.grams) && m.grams[at].key == k {
+			g := m.grams[at]
+			if g.before == before && before != 0 || isSame && int(g.at) >= j {
+				at = m.next[at] // none of these begins a run
+				continue
+			}
+			if !yield(int(g.at), j, m.prefix.common(int(g.at), &prefix, j, int(end)-j)) {
+				return
+			}
+			at++
+		}
+	}
+}
+
+// prefixes has hashes of all prefixes of a text, from which those of all its runs follow: a polynomial of the tokens over the
+// numbers below the prime 2⁶¹−1 (Karp and Rabin 1987).
+type prefixes struct {
+	sums   []uint64 // of the first i tokens
+	powers []uint64 // of the base
+}
+
+const (
+	prime = 1<<61 - 1
+	base  = 0x0D6E8FEB86659FD9 // any number below the prime
+)
+
+// times returns a product modulo the prime, of which 2⁶¹ is 1.
+func times(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return plus(lo&prime, hi<<3|lo>>61)
+}
+
+// plus returns a sum modulo the prime of two numbers that are at most the prime.
+func plus(a, b uint64) uint64 {
+	if a += b; a >= prime {
+		a -= prime
+	}
+	return a
+}
+
+func newPrefixes(hashes []uint64) prefixes {
+	p := prefixes{make([]uint64, 1, len(hashes)+1), make([]uint64, 1, len(hashes)+1)}
+	p.powers[0] = 1
+	for i, h := range hashes {
+		p.sums = append(p.sums, plus(times(p.sums[i], base), plus(h&prime, h>>61)))
+		p.powers = append(p.powers, times(p.powers[i], base))
+	}
+	return p
+}
+
+// of returns the hash of n tokens.
+func (p *prefixes) of(from, n int) uint64 {
+	return plus(p.sums[from+n], prime-times(p.sums[from], p.powers[n]))
+}
+
+// common returns how many tokens are equal from two places on, of which n are known to be.
+func (p *prefixes) common(i int, q *prefixes, j, n int) int {
+	most := min(len(p.sums)-1-i, len(q.sums)-1-j)
+	step := 16
+	for n+step <= most && p.of(i+n, step) == q.of(j+n, step) {
+		n += step
+		step *= 2
+	}
+	for step = min(step, most-n); step > 0; {
+		// n are equal, and less than n+step+1.
+		half := (step + 1) / 2
+		if p.of(i+n, half) == q.of(j+n, half) {
+			n, step = n+half, step-half
+		} else {
+			step = half - 1
+		}
+	}
+	return n
+}

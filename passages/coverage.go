@@ -1,0 +1,228 @@
+package passages
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"iter"
+	"math/bits"
+	"slices"
+)
+
+// This file says how much of a document stands in others, and in which.
+
+// A Coverage says how much of a document stands in others. Shared is exact.
+type Coverage[ID any] struct {
+	ID     ID
+	Number int // how many documents were added before it
+	Tokens int // how many words or characters it has
+	Shared int // and how many of them are in a passage that stands in another document
+
+	// Sources has the documents in which these stand: first the one that has most of them, then the one that has most of the
+	// rest, and so on. Of equal ones, that which was added first counts.
+	Sources []Source[ID]
+}
+
+// A Source is a document that has passages of another one.
+type Source[ID any] struct {
+	ID     ID
+	Number int // how many documents were added before it
+	Shared int // how many tokens of the document stand in the source
+	More   int // and how many of these in no source before it
+
+	SharedB, TokensB int // how many tokens of the source stand in the document, and how many it has
+}
+
+// Of a passage that stands in more documents, the first ones are the sources. Where more than so many have the same text, who
+// wants to know where it comes from needs no others.
+const mostSources = 16
+
+// Coverage yields the documents that share a passage with another one, in the order of adding. The time is that of Passages, and up
+// to 16 sources of each place. The error comes last.
+func (f *Finder[ID]) Coverage(ctx context.Context) iter.Seq2[Coverage[ID], error] {
+	return func(yield func(Coverage[ID], error) bool) {
+		for p, err := range f.partners(ctx) {
+			if err != nil {
+				yield(Coverage[ID]{}, err)
+				return
+			}
+			if !yield(p.coverage(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// A Containment is a document of which much stands in another one.
+type Containment[ID any] struct {
+	ID     ID
+	Number int // how many documents were added before it
+	Tokens int // how many words or characters it has
+	Source[ID]
+}
+
+// Contained yields all pairs of documents of which at least this share of one, above 0, stands in the other: both ways round if it does. The first 16
+// documents with a passage are looked at. The error comes last.
+func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Containment[ID], error] {
+	return func(yield func(Containment[ID], error) bool) {
+		for p, err := range f.partners(ctx) {
+			if err != nil {
+				yield(Containment[ID]{}, err)
+				return
+			}
+			for i := range p.of {
+				if s := p.source(i); float64(s.Shared) >= share*float64(p.tokens) && !yield(Containment[ID]{p.ids[p.doc], p.doc, p.tokens, s}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A partnership is a document and those that share passages with it.
+type partnership[ID any] struct {
+	*snapshot[ID]
+	doc, tokens int
+	of          []partner // by document
+}
+
+// A partner is a document with passages of another one.
+type partner struct {
+	doc    int
+	in, at spans // the tokens of the document, and its own
+}
+
+// source describes a partner.
+func (p *partnership[ID]) source(i int) Source[ID] {
+	x := &p.of[i]
+	return Source[ID]{p.ids[x.doc], x.doc, x.in.size(), 0, x.at.size(), p.length(x.doc)}
+}
+
+// length returns the number of tokens of a document.
+func (s *snapshot[ID]) length(doc int) int { return int(s.docs[doc+1].tokens - s.docs[doc].tokens) }
+
+// coverage chooses sources. What a source adds can only become less, so it is counted anew only when it seems to be the most.
+func (p *partnership[ID]) coverage() Coverage[ID] {
+	c := Coverage[ID]{ID: p.ids[p.doc], Number: p.doc, Tokens: p.tokens}
+	covered := make([]bool, p.tokens)
+	var queue candidates
+	for i := range p.of {
+		queue = append(queue, candidate{i, p.of[i].in.size()})
+	}
+	heap.Init(&queue)
+	for len(queue) > 0 {
+		best := queue[0]
+		more := p.of[best.of].in.uncovered(covered)
+		switch {
+		case more == 0:
+			heap.Pop(&queue)
+		case more < best.more:
+			queue[0].more = more
+			heap.Fix(&queue, 0)
+		default:
+			heap.Pop(&queue)
+			s := p.source(best.of)
+			s.More = more
+			c.Sources = append(c.Sources, s)
+			c.Shared += more
+			for _, x := range p.of[best.of].in {
+				for i := x.from; i < x.to; i++ {
+					covered[i] = true
+				}
+			}
+		}
+	}
+	return c
+}
+
+// A candidate is a partner, and how many tokens it adds at most.
+type candidate struct{ of, more int }
+
+// candidates are a heap: the one that adds most is first, and of equal ones the one that was added first.
+type candidates []candidate
+
+func (c candidates) Len() int      { return len(c) }
+func (c candidates) Swap(i, j int) { c[i], c[j] = c[j], c[i] }
+func (c candidates) Less(i, j int) bool {
+	return c[i].more > c[j].more || c[i].more == c[j].more && c[i].of < c[j].of
+}
+func (c *candidates) Push(x any) { *c = append(*c, x.(candidate)) }
+func (c *candidates) Pop() any {
+	n := len(*c) - 1
+	x := (*c)[n]
+	*c = (*c)[:n]
+	return x
+}
+
+// partners yields the documents that share passages with others, in their order.
+func (f *Finder[ID]) partners(ctx context.Context) iter.Seq2[*partnership[ID], error] {
+	return func(yield func(*partnership[ID], error) bool) {
+		s, found, err := f.join(ctx, 0)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		shared := newSorter[[4]uint64](s.Memory / 4)
+		for places := range s.places(found) {
+			if err = s.addPartners(shared, places); err != nil || ctx.Err() != nil {
+				break
+			}
+		}
+		for group := range shared.allGroups {
+			if err != nil || ctx.Err() != nil {
+				break
+			}
+			if !yield(s.partnership(group), nil) {
+				return
+			}
+		}
+		if err := cmp.Or(err, errOf(ctx, found.file, shared.file)); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// docShift is by how much to the left the number of a document becomes a key.
+func (s *snapshot[ID]) docShift() int { return 64 - max(bits.Len(uint(len(s.ids))), 1) }
+
+// addPartners adds a record for each place of a passage and each document with which it is shared: the document, the other one and the first tokens in both,
+// and how many there are in both.
+func (s *snapshot[ID]) addPartners(to *sorter[[4]uint64], places []place) error {
+	// The first place in each of the first documents: so many that mostSources are left without any one of them.
+	var firsts []place
+	for i, p := range places {
+		if (i == 0 || p.doc != places[i-1].doc) && len(firsts) <= mostSources {
+			firsts = append(firsts, p)
+		}
+	}
+	for _, p := range places {
+		n := 0
+		for _, q := range firsts {
+			if q.doc == p.doc || n == mostSources {
+				continue
+			}
+			n++
+			r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(q.doc)<<32 | uint64(p.first), uint64(q.first), uint64(p.tokens)<<32 | uint64(q.tokens)}
+			if err := to.add(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// partnership makes the partnership of a document from its records.
+func (s *snapshot[ID]) partnership(records [][4]uint64) *partnership[ID] {
+	doc := int(records[0][0] >> s.docShift())
+	p := &partnership[ID]{snapshot: s, doc: doc, tokens: s.length(doc)}
+	slices.SortStableFunc(records, func(a, b [4]uint64) int { return cmp.Compare(a[1]>>32, b[1]>>32) })
+	for _, r := range records {
+		in, at, other := int(uint32(r[1])), int(r[2]), int(r[1]>>32)
+		if n := len(p.of); n == 0 || p.of[n-1].doc != other {
+			p.of = append(p.of, partner{doc: other})
+		}
+		x := &p.of[len(p.of)-1]
+		x.in, x.at = append(x.in, span{in, in + int(r[3]>>32)}), append(x.at, span{at, at + int(uint32(r[3]))})
+	}
+	return p
+}

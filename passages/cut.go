@@ -1,0 +1,181 @@
+package passages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// This file says what can be cut out of the documents so that each passage stands only once. The first place of a passage stays, in the
+// order of adding. All others can go: of every word that is cut, an equal one stays in an earlier place, with what stands before and
+// behind it.
+
+// A Border says where a text may be cut.
+type Border int
+
+const (
+	AtTokens     Border = iota // at the ends of the passage
+	AtSentences                // so that whole sentences go
+	AtParagraphs               // so that whole lines or paragraphs go
+)
+
+// A Cut is what a document has that stands in an earlier place too.
+type Cut[ID any] struct {
+	ID     ID
+	Number int        // how many documents were added before it
+	Spans  []Span[ID] // in the order of the text; no two overlap
+}
+
+// A Span is a part of a text that is cut.
+type Span[ID any] struct {
+	From, To int       // the bytes of the text; with AtSentences and AtParagraphs, white space behind goes too
+	Source   Place[ID] // an earlier place of the passage with which it begins
+}
+
+// Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error comes last.
+func (f *Finder[ID]) Cuts(ctx context.Context, at Border) iter.Seq2[Cut[ID], error] {
+	return func(yield func(Cut[ID], error) bool) {
+		if at < AtTokens || at > AtParagraphs {
+			yield(Cut[ID]{}, fmt.Errorf("passages: there is no border %d", at))
+			return
+		}
+		s, found, err := f.join(ctx, 0)
+		if err != nil {
+			yield(Cut[ID]{}, err)
+			return
+		}
+		repeats := newSorter[[4]uint64](s.Memory / 4) // by document: the bytes, and the first place: its document, tokens and bytes
+		for places := range s.places(found) {
+			first := places[0]
+			for _, p := range places[1:] {
+				r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(p.from)<<32 | uint64(p.to), uint64(first.doc)<<32 | uint64(first.tokens), uint64(first.from)<<32 | uint64(first.to)}
+				err = cmp.Or(err, repeats.add(r))
+			}
+			if err != nil || ctx.Err() != nil {
+				break
+			}
+		}
+		for group := range repeats.allGroups {
+			if err != nil || ctx.Err() != nil {
+				break
+			}
+			if c := s.cut(group, at); len(c.Spans) > 0 && !yield(c, nil) {
+				return
+			}
+		}
+		if err := cmp.Or(err, errOf(ctx, s.file, found.file, repeats.file)); err != nil {
+			yield(Cut[ID]{}, err)
+		}
+	}
+}
+
+// cut makes the cut of a document.
+func (s *snapshot[ID]) cut(repeats [][4]uint64, at Border) Cut[ID] {
+	doc := int(repeats[0][0] >> s.docShift())
+	c := Cut[ID]{ID: s.ids[doc], Number: doc}
+	slices.SortStableFunc(repeats, func(a, b [4]uint64) int { return cmp.Compare(a[1], b[1]) })
+	var t tokenized
+	var buf []byte
+	text := s.text(doc, &buf)
+	t.read(text, true)
+	for _, r := range repeats {
+		x := Span[ID]{From: int(r[1] >> 32), To: int(uint32(r[1]))}
+		source := int(r[2] >> 32)
+		x.Source = Place[ID]{s.ids[source], source, int(r[3] >> 32), int(uint32(r[3])), int(uint32(r[2]))}
+		if n := len(c.Spans); n > 0 && t.isNext(c.Spans[n-1].To, x.From) {
+			c.Spans[n-1].To = max(c.Spans[n-1].To, x.To)
+			continue
+		}
+		c.Spans = append(c.Spans, x)
+	}
+	if at != AtTokens {
+		c.Spans = wholes(text, &t, c.Spans, at)
+	}
+	return c
+}
+
+// isNext reports whether no token stands between the ends of two spans.
+func (t *tokenized) isNext(end, begin int) bool {
+	i, _ := slices.BinarySearch(t.from, uint32(end))
+	return i == t.len() || int(t.from[i]) >= begin
+}
+
+// wholes returns the sentences or paragraphs of which all words are in one of some spans.
+func wholes[ID any](text string, t *tokenized, spans []Span[ID], at Border) (all []Span[ID]) {
+	next := 0 // token
+	for begin := 0; begin < len(text); {
+		end := begin + sentence(text[begin:], at)
+		for len(spans) > 0 && spans[0].To <= begin {
+			spans = spans[1:]
+		}
+		if len(spans) == 0 {
+			break
+		}
+		first, last := begin, end // of what must be in the span
+		for i := next; next < t.len() && int(t.from[next]) < end; next++ {
+			first, last = int(t.from[i]), int(t.to[next])
+		}
+		switch n := len(all); {
+		case first < spans[0].From || last > spans[0].To:
+		case n > 0 && all[n-1].To == begin:
+			all[n-1].To = end
+		default:
+			all = append(all, Span[ID]{begin, end, spans[0].Source})
+		}
+		begin = end
+	}
+	return all
+}
+
+// Apply returns a text without what is cut, or with mask in the places of it.
+func (c *Cut[ID]) Apply(text, mask string) (string, error) {
+	var b strings.Builder
+	end := 0
+	for _, x := range c.Spans {
+		if x.From < end || x.To < x.From || x.To > len(text) {
+			return "", fmt.Errorf("passages: the text of document number %d has no bytes %d to %d", c.Number, x.From, x.To)
+		}
+		b.WriteString(text[end:x.From])
+		b.WriteString(mask)
+		end = x.To
+	}
+	b.WriteString(text[end:])
+	return b.String(), nil
+}
+
+// sentence returns where the first sentence or paragraph of a text ends, with the white space behind it.
+func sentence(text string, at Border) int {
+	ended := "" // the sign that ends a sentence, if nothing has come since but signs that close something
+	for i, r := range text {
+		if ended != "" && !strings.ContainsRune(enders+closers, r) {
+			// Behind a full stop there must be white space, or it is one of 3.5; behind 。 nothing need be.
+			if unicode.IsSpace(r) || strings.Contains(wideEnders, ended) {
+				return i + spaces(text[i:])
+			}
+			ended = ""
+		}
+		switch {
+		case r == '\n' || r == '\u2029':
+			return i + spaces(text[i:])
+		case at == AtSentences && strings.ContainsRune(enders, r):
+			ended = string(r)
+		}
+	}
+	return len(text)
+}
+
+// The signs that end a sentence, those of them that need no white space behind, and those that may stand between.
+const (
+	enders     = ".!?…؟।" + wideEnders
+	wideEnders = "。！？｡"
+	closers    = "\"')]}”’»」』）】》"
+)
+
+// spaces returns how many bytes of white space a text begins with.
+func spaces(text string) int {
+	return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+}

@@ -1,0 +1,526 @@
+package passages
+
+import (
+	"context"
+	"iter"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/neardup/neardup/internal/parallel"
+)
+
+// This file finds the passages of all documents. Each step reads what the one before has written to temporary files, in order:
+//
+//	anchors  sorted by hash: which stand twice?
+//	grams    of texts with such anchors, near them, with the keys of the grams beside them
+//	classes  the grams sorted by key: those that stand twice. Is each place of a class followed by the same gram, and each preceded?
+//	pieces   the classes sorted by place: those in a row of which all places go on together
+//	places   the pieces sorted by the class with which they begin: the places of a passage, with the bytes in the text
+//	passages sorted by the first place
+//
+// So the time is that of sorting what stands twice, however often it does. A gram is a node of a graph in which an edge leads to
+// the next gram in a text, and a passage is a path of it without branches: what is called a unitig where genomes are assembled.
+
+// Passages yields all passages, in the order of their first places. Every run of the least length that stands in two places is part
+// of one, in which both places are. If the context ends, or a file has an error, that error comes last.
+//
+// Passages works on the documents that are there when the loop begins. It takes time in proportion to their texts.
+func (f *Finder[ID]) Passages(ctx context.Context) iter.Seq2[Passage[ID], error] {
+	return f.PassagesSince(ctx, 0)
+}
+
+// PassagesSince yields the passages of which a place is in a document after the first n.
+func (f *Finder[ID]) PassagesSince(ctx context.Context, n int) iter.Seq2[Passage[ID], error] {
+	return func(yield func(Passage[ID], error) bool) {
+		s, found, err := f.join(ctx, n)
+		if err == nil {
+			for places := range s.places(found) {
+				if ctx.Err() != nil {
+					break
+				}
+				if !yield(s.passage(places), nil) {
+					return
+				}
+			}
+			err = errOf(ctx, found.file)
+		}
+		if err != nil {
+			yield(Passage[ID]{}, err)
+		}
+	}
+}
+
+// A join is what the steps share.
+type join[ID any] struct {
+	*snapshot[ID]
+	ctx   context.Context
+	shift int    // to the left, by which the number of a token becomes a key
+	old   uint64 // tokens below are of old documents
+	mu    sync.Mutex
+	err   error
+}
+
+// join returns the places of all passages with a new one, by the first place of their passage.
+func (f *Finder[ID]) join(ctx context.Context, old int) (*snapshot[ID], *sorter[[4]uint64], error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j := &join[ID]{snapshot: f.now(), ctx: ctx, err: f.err}
+	j.shift = 64 - max(bits.Len64(j.docs[len(j.ids)].tokens), 1)
+	j.old = j.docs[min(max(old, 0), len(j.ids))].tokens
+	twice := j.repeated(f.anchors)
+	grams := j.grams(twice)
+	of, follow := j.classes(grams)
+	grams = nil
+	pieces := j.pieces(of, follow)
+	of, follow = nil, nil
+	places := j.located(pieces)
+	pieces = nil
+	found := j.found(places)
+	return j.snapshot, found, j.err
+}
+
+// share is the memory for what is sorted in a step: two steps have some at a time, beside the texts and the anchors.
+func (j *join[ID]) share() int64 { return j.Memory / 4 }
+
+// fail takes note of an error. The other steps do little then.
+func (j *join[ID]) fail(err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err == nil {
+		j.err = err
+	}
+}
+
+// failed reports whether nothing more is to be done.
+func (j *join[ID]) failed() bool {
+	if err := j.ctx.Err(); err != nil {
+		j.fail(err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.err != nil
+}
+
+// eachPart calls do for all parts of a sorter, on all processors, and says how far that is.
+func eachPart[ID any, R record](j *join[ID], stage string, s *sorter[R], do func(part int)) {
+	var done atomic.Int64
+	parallel.Each(sortParts, func(part int) {
+		if !j.failed() {
+			do(part)
+		}
+		j.tell(stage, float64(done.Add(1))/sortParts)
+	})
+	if err := s.file.Err(); err != nil {
+		j.fail(err)
+	}
+}
+
+// tell says what is being done.
+func (j *join[ID]) tell(stage string, done float64) {
+	if j.Progress != nil {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		j.Progress(stage, done)
+	}
+}
+
+// bitset is a set of numbers, for several goroutines.
+type bitset []atomic.Uint64
+
+func (b bitset) add(i uint64)      { b[i/64].Or(1 << (i % 64)) }
+func (b bitset) has(i uint64) bool { return b[i/64].Load()>>(i%64)&1 != 0 }
+
+// repeated returns the numbers of the anchors that stand twice.
+func (j *join[ID]) repeated(anchors *sorter[[2]uint64]) bitset {
+	twice := make(bitset, j.docs[len(j.ids)].anchors/64+1)
+	eachPart(j, "sorting", anchors, func(part int) {
+		var last [2]uint64
+		isFirst := true
+		for a := range anchors.sorted(part) {
+			if !isFirst && a[0] == last[0] {
+				twice.add(a[1])
+				twice.add(last[1])
+			}
+			last, isFirst = a, false
+		}
+	})
+	return twice
+}
+
+// hasAny reports whether the set has any number from one on and below another one.
+func (b bitset) hasAny(from, to uint64) bool {
+	for ; from < to && from%64 != 0; from++ {
+		if b.has(from) {
+			return true
+		}
+	}
+	for ; from+64 <= to; from += 64 {
+		if b[from/64].Load() != 0 {
+			return true
+		}
+	}
+	for ; from < to; from++ {
+		if b.has(from) {
+			return true
+		}
+	}
+	return false
+}
+
+// perJob is how many documents are read at a time.
+const perJob = 64
+
+// A scanner reads texts, for one goroutine.
+type scanner struct {
+	tokenized
+	anchors []anchor
+	ends    []uint32
+	keys    []key
+	buf     []byte
+}
+
+// inOrder calls read for jobs of documents, on all processors, and take with the records that it makes, in order.
+func (j *join[ID]) inOrder(stage string, jobs int, read func(s *scanner, job int) [][4]uint64, take func([4]uint64) error) {
+	done := 0
+	parallel.InOrder(jobs, func() *scanner { return &scanner{} }, func(s *scanner, job int, emit func([][4]uint64) bool) {
+		if !j.failed() {
+			emit(read(s, job))
+		} else {
+			emit(nil)
+		}
+	}, func(records [][4]uint64) bool {
+		for _, r := range records {
+			if err := take(r); err != nil {
+				j.fail(err)
+				return false
+			}
+		}
+		done++
+		j.tell(stage, float64(done)/float64(jobs))
+		return true
+	})
+	if err := j.file.Err(); err != nil {
+		j.fail(err)
+	}
+}
+
+// grams returns the grams that may stand twice, by key. The second number has 24 more bits of the key and the number of the first token; then come
+// the keys of the gram before and of the next one, or 0 where there is none.
+func (j *join[ID]) grams(twice bitset) *sorter[[4]uint64] {
+	all := newSorter[[4]uint64](j.share())
+	if j.failed() {
+		return all
+	}
+	j.inOrder("reading", (len(j.ids)+perJob-1)/perJob, func(s *scanner, job int) (found [][4]uint64) {
+		for doc := job * perJob; doc < min((job+1)*perJob, len(j.ids)); doc++ {
+			if twice.hasAny(j.docs[doc].anchors, j.docs[doc+1].anchors) {
+				s.tokenized.read(j.text(doc, &s.buf), false)
+				found = j.gramsOf(s, doc, twice, found)
+			}
+		}
+		return found
+	}, all.add)
+	return all
+}
+
+// gramsOf appends the grams of a document of which an anchor stands twice.
+func (j *join[ID]) gramsOf(s *scanner, doc int, twice bitset, found [][4]uint64) [][4]uint64 {
+	s.anchors, s.ends = j.Length.anchors(s.hashes, s.anchors[:0]), j.Length.ends(&s.tokenized, s.ends[:0])
+	_, window := j.Length.anchorTokens()
+	s.keys = slices.Grow(s.keys[:0], len(s.ends))[:len(s.ends)]
+	clear(s.keys)
+	keyAt := func(i int) key {
+		if i < 0 || i >= len(s.ends) {
+			return key{}
+		}
+		if s.keys[i] == (key{}) {
+			s.keys[i] = keyOf(s.hashes[i:s.ends[i]])
+		}
+		return s.keys[i]
+	}
+	next := 0 // the first gram that was not looked at
+	for n, a := range s.anchors {
+		if !twice.has(j.docs[doc].anchors + uint64(n)) {
+			continue
+		}
+		// The anchor is in the windows of these grams.
+		for i := max(next, int(a.at)-window+1); i <= int(a.at) && i < len(s.ends); i++ {
+			k := keyAt(i)
+			found = append(found, [4]uint64{k.Hi, k.Lo>>40<<40 | (j.docs[doc].tokens + uint64(i)), keyAt(i - 1).Hi, keyAt(i + 1).Hi})
+			next = i + 1
+		}
+	}
+	return found
+}
+
+// A class is grams with the same key. It has a number: the part of the sorter, and its number there.
+type class uint64
+
+// classOf returns the number of a class.
+func classOf(part, n int) class { return class(part)<<32 | class(n) }
+
+// follows says of each class what all its places have in common, by part and number.
+type follows [sortParts][]uint8
+
+const (
+	sameBefore = 1 << iota // each has the same gram before it
+	sameBehind             // each has the same gram behind it
+)
+
+func (f *follows) of(c class) uint8 { return f[c>>32][uint32(c)] }
+
+// goOn reports whether all places of a class go on with another one, and this one has no others.
+func (f *follows) goOn(c, next class) bool {
+	return f.of(c)&sameBehind != 0 && f.of(next)&sameBefore != 0
+}
+
+// classes returns the classes of the grams that stand twice, by the number of their first token, and what is known of each class.
+func (j *join[ID]) classes(grams *sorter[[4]uint64]) (of *sorter[[2]uint64], follow *follows) {
+	of, follow = newSorter[[2]uint64](j.share()), &follows{}
+	var mu sync.Mutex
+	eachPart(j, "comparing", grams, func(part int) {
+		b := &classBuilder{part: part, shift: j.shift, put: func(all [][2]uint64) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range all {
+				if err := of.add(r); err != nil {
+					j.fail(err)
+					return
+				}
+			}
+		}}
+		for g := range grams.sorted(part) {
+			b.take(g)
+		}
+		b.end()
+		follow[part] = b.follow
+	})
+	return of, follow
+}
+
+// A classBuilder makes classes of grams that come by key.
+type classBuilder struct {
+	part   int
+	shift  int
+	follow []uint8
+	first  [4]uint64   // of the class
+	n      int         // how many it has
+	others [][4]uint64 // with the same first number, and another key; nearly always none
+	out    [][2]uint64
+	put    func([][2]uint64)
+}
+
+// tokenOf returns the number of the first token of a gram.
+func tokenOf(g [4]uint64) uint64 { return g[1] & (mostTokens - 1) }
+
+// take takes the next gram.
+func (b *classBuilder) take(g [4]uint64) {
+	switch {
+	case b.n > 0 && g[0] == b.first[0] && g[1]>>40 == b.first[1]>>40:
+		b.join(g)
+	case b.n > 0 && g[0] == b.first[0]:
+		b.others = append(b.others, g)
+	default:
+		b.finish()
+		b.first, b.n = g, 1
+	}
+}
+
+// join adds a gram to the class.
+func (b *classBuilder) join(g [4]uint64) {
+	if b.n++; b.n == 2 {
+		is := uint8(0)
+		if b.first[2] != 0 {
+			is |= sameBefore
+		}
+		if b.first[3] != 0 {
+			is |= sameBehind
+		}
+		b.follow = append(b.follow, is)
+		b.emit(b.first)
+	}
+	last := &b.follow[len(b.follow)-1]
+	if g[2] != b.first[2] {
+		*last &^= sameBefore
+	}
+	if g[3] != b.first[3] {
+		*last &^= sameBehind
+	}
+	b.emit(g)
+}
+
+// emit puts a gram into the last class.
+func (b *classBuilder) emit(g [4]uint64) {
+	b.out = append(b.out, [2]uint64{tokenOf(g) << b.shift, uint64(classOf(b.part, len(b.follow)-1))})
+	if len(b.out) == 4096 {
+		b.put(b.out)
+		b.out = b.out[:0]
+	}
+}
+
+// finish ends the class, and makes those of the others.
+func (b *classBuilder) finish() {
+	b.n = 0
+	if len(b.others) > 0 {
+		others := b.others
+		b.others = nil
+		slices.SortStableFunc(others, func(x, y [4]uint64) int { return int(x[1]>>40) - int(y[1]>>40) })
+		for _, g := range others {
+			if b.n > 0 && g[1]>>40 == b.first[1]>>40 {
+				b.join(g)
+			} else {
+				b.first, b.n = g, 1
+			}
+		}
+		b.n = 0
+	}
+}
+
+// end ends the last class.
+func (b *classBuilder) end() {
+	b.finish()
+	b.put(b.out)
+}
+
+// pieces returns pieces by place: the first token, how many grams it has, and the class of the first one.
+func (j *join[ID]) pieces(of *sorter[[2]uint64], follow *follows) *queue[[4]uint64] {
+	q := newQueue[[4]uint64](j.share() / 4)
+	var now [4]uint64
+	var last class // of the last gram of now
+	put := func() {
+		if now[1] > 0 {
+			if err := q.add(now); err != nil {
+				j.fail(err)
+			}
+		}
+	}
+	err := of.each(func(some [][2]uint64) bool {
+		for _, r := range some {
+			token, c := r[0]>>j.shift, class(r[1])
+			if now[1] > 0 && token == now[0]+now[1] && follow.goOn(last, c) {
+				now[1]++
+			} else {
+				put()
+				now = [4]uint64{token, 1, uint64(c)}
+			}
+			last = c
+		}
+		return !j.failed()
+	})
+	put()
+	if err != nil {
+		j.fail(err)
+	}
+	return q
+}
+
+// located returns the pieces with their places in the texts, by the class of their first grams.
+func (j *join[ID]) located(pieces *queue[[4]uint64]) *sorter[[4]uint64] {
+	all := newSorter[[4]uint64](j.share())
+	if j.failed() {
+		return all
+	}
+	j.inOrder("locating", pieces.numberOfBlocks(), func(s *scanner, job int) (found [][4]uint64) {
+		var buf []byte
+		block := pieces.read(job, nil, &buf)
+		for i := 0; i < len(block); {
+			doc := j.holding(block[i][0])
+			s.tokenized.read(j.text(doc, &s.buf), true)
+			s.ends = j.Length.ends(&s.tokenized, s.ends[:0])
+			for ; i < len(block) && block[i][0] < j.docs[doc+1].tokens; i++ {
+				first := int(block[i][0] - j.docs[doc].tokens)
+				last := first + int(block[i][1]) - 1
+				if last >= len(s.ends) {
+					continue // the text could not be read any more; the file has the error
+				}
+				from, to := s.from[first], s.to[s.ends[last]-1]
+				found = append(found, [4]uint64{block[i][2] << 24, block[i][0], uint64(from)<<32 | uint64(to), uint64(int(s.ends[last]) - first)})
+			}
+		}
+		return found
+	}, all.add)
+	if err := pieces.file.Err(); err != nil {
+		j.fail(err)
+	}
+	return all
+}
+
+// overlap reports whether two places, in order, are in one text and share a token.
+func (j *join[ID]) overlap(a, b [4]uint64) bool {
+	return b[1] < a[1]+a[3] // the tokens of a text end where those of the next one begin
+}
+
+// found returns the places of passages of which one is new, by the first token of their passage.
+func (j *join[ID]) found(places *sorter[[4]uint64]) *sorter[[4]uint64] {
+	all := newSorter[[4]uint64](j.share())
+	var mu sync.Mutex
+	eachPart(j, "grouping", places, func(part int) {
+		var of [][4]uint64 // of one passage
+		put := func() {
+			mu.Lock()
+			defer mu.Unlock()
+			for i := 0; i < len(of) && of[len(of)-1][1] >= j.old; i++ {
+				of[i][0] = of[0][1] << j.shift
+				if err := all.add(of[i]); err != nil {
+					j.fail(err)
+					break
+				}
+			}
+			of = of[:0]
+		}
+		var last uint64 // the class
+		for p := range places.sorted(part) {
+			if p[0] != last {
+				put()
+			}
+			last = p[0]
+			if n := len(of); n > 0 && j.overlap(of[n-1], p) {
+				of[n-1][2] = of[n-1][2]>>32<<32 | uint64(uint32(p[2]))
+				of[n-1][3] = p[1] - of[n-1][1] + p[3]
+				continue
+			}
+			of = append(of, p)
+		}
+		put()
+	})
+	return all
+}
+
+// A place is where a passage stands.
+type place struct {
+	doc           int
+	first, tokens int // of the document
+	from, to      int // bytes
+}
+
+// places yields the places of each passage, in a slice that is only valid until the next one.
+func (s *snapshot[ID]) places(found *sorter[[4]uint64]) iter.Seq[[]place] {
+	return func(yield func([]place) bool) {
+		var all []place
+		for group := range found.allGroups {
+			all = all[:0]
+			doc := 0
+			for i, r := range group {
+				if i == 0 || r[1] >= s.docs[doc+1].tokens {
+					doc = s.holding(r[1])
+				}
+				all = append(all, place{doc, int(r[1] - s.docs[doc].tokens), int(r[3]), int(r[2] >> 32), int(uint32(r[2]))})
+			}
+			if !yield(all) {
+				return
+			}
+		}
+	}
+}
+
+// passage describes a passage by its places.
+func (s *snapshot[ID]) passage(places []place) Passage[ID] {
+	p := Passage[ID]{Tokens: places[0].tokens, Places: make([]Place[ID], len(places))}
+	for i, x := range places {
+		p.Tokens = min(p.Tokens, x.tokens)
+		p.Places[i] = Place[ID]{s.ids[x.doc], x.doc, x.from, x.to, x.tokens}
+	}
+	return p
+}

@@ -1,0 +1,275 @@
+// Package passages finds what is copied inside documents that differ otherwise: a press release in an article, a quoted
+// complaint, a licence, the printed lines of a form.
+//
+//	Between, Within   what two texts share, or what stands twice in one
+//	Finder            what the documents of a collection share, and what a new text shares with them
+//	Coverage          how much of a document stands in others, and in which
+//	Cut               texts without what stands elsewhere too
+//	Tests             test items that leak into a training corpus
+//
+// A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared token by token,
+// with letters folded, and without what stands between the tokens. Results have places in the texts as they were given, and no
+// place cuts a character. Nothing of that length is missed, and nothing is reported that is not there: runs are found by hashes of
+// 88 bits at least. To find whole documents that are alike but for changes, use package dedup.
+//
+//	passages.go  the collection
+//	join.go      the passages of all documents
+//	search.go    those of a new text
+//	coverage.go  how much of a document stands in others
+//	cut.go       texts without them
+//	tests.go     what leaks from tests
+//	between.go   two texts
+//	tokens.go    texts as tokens, and how long a passage is
+//	anchors.go   which places of a text are looked at
+//	sorter.go    sorting outside memory
+package passages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/textfile"
+)
+
+// Options are the settings of a [Finder]. The zero value is right for most uses.
+type Options struct {
+	Length Length // how long a passage has to be; of the zero value, 50 words, or 80 characters
+
+	// Memory is about how many bytes the Finder may use; 0 stands for half of the memory of the machine. Texts, and what is
+	// sorted, go to temporary files when they need more. Besides, it takes 40 bytes for each document, and its id.
+	Memory int64
+
+	// Progress, if not nil, is called with what is being done, and which part of it has been done.
+	Progress func(stage string, done float64)
+}
+
+// A Finder finds passages that stand in several documents of a collection, or several times in one. Documents are added first. Its methods may be called
+// by several goroutines; they take turns, except for searches.
+type Finder[ID any] struct {
+	options Options
+
+	mu      sync.Mutex
+	file    *textfile.File // the texts
+	ids     []ID
+	docs    []stored           // and one more, with where the next one begins
+	anchors *sorter[[2]uint64] // by hash, with their numbers
+	index   *index             // nil before the first search
+	err     error              // of a file, after which nothing is right
+}
+
+// A stored document says where things begin. They end where those of the next one begin.
+type stored struct {
+	at      int64  // the text in the file
+	tokens  uint64 // its first token, among those of all documents
+	anchors uint64 // its first anchor, among those of all documents
+}
+
+// mostTokens is how many tokens all documents have at most: their numbers have 40 bits.
+const mostTokens = 1 << 40
+
+// ErrFull is the error for more tokens than 2⁴⁰, or more documents than 2³¹.
+var ErrFull = errors.New("passages: there are too many documents")
+
+// ErrTooLong is the error for a text of 4 GB or more.
+var ErrTooLong = errors.New("passages: the text has 4 GB or more")
+
+// New returns a Finder without documents. The error is that of options that are out of range.
+func New[ID any](options Options) (*Finder[ID], error) {
+	var err error
+	if options.Length, err = options.Length.filled(); err != nil {
+		return nil, err
+	}
+	if options.Memory < 0 {
+		return nil, fmt.Errorf("passages: a memory of %d bytes", options.Memory)
+	}
+	options.Memory = textfile.Budget(options.Memory)
+	return &Finder[ID]{options: options, docs: make([]stored, 1), file: textfile.Temporary(options.Memory / 4), anchors: newSorter[[2]uint64](options.Memory / 4)}, nil
+}
+
+// Len returns how many documents there are.
+func (f *Finder[ID]) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.ids)
+}
+
+// Add adds a document. It keeps no reference to the text. After an error, which is [ErrFull], [ErrTooLong] or that of a temporary file,
+// the document is not there.
+func (f *Finder[ID]) Add(id ID, text string) error {
+	var r reading
+	r.read(f.options.Length, text)
+	return f.put(id, text, &r)
+}
+
+// AddAll adds documents in their order, and reads them on all processors. It stops at the first error, or when the context ends; documents
+// before that have been added.
+func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
+	type document struct {
+		id   ID
+		text string
+	}
+	var now []document
+	var read []reading
+	size := 0
+	flush := func() error {
+		read = slices.Grow(read[:0], len(now))[:len(now)]
+		parallel.Each((len(now)+perRead-1)/perRead, func(n int) {
+			for i := n * perRead; i < min((n+1)*perRead, len(now)); i++ {
+				read[i].read(f.options.Length, now[i].text)
+			}
+		})
+		for i := range now {
+			if err := f.put(now[i].id, now[i].text, &read[i]); err != nil {
+				return err
+			}
+		}
+		clear(now)
+		now, size = now[:0], 0
+		return ctx.Err()
+	}
+	for id, text := range texts {
+		now = append(now, document{id, text})
+		if size += len(text); len(now) == 256*runtime.GOMAXPROCS(0) || size > 1<<24 {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return flush()
+}
+
+// perRead is how many texts a goroutine reads at a time.
+const perRead = 16
+
+// A reading is what is known of a text that is added.
+type reading struct {
+	tokenized
+	all []anchor
+}
+
+func (r *reading) read(l Length, text string) {
+	if uint64(len(text)) > math.MaxUint32 {
+		return
+	}
+	r.tokenized.read(text, false)
+	r.all = l.anchors(r.hashes, r.all[:0])
+}
+
+// put adds a document that was read.
+func (f *Finder[ID]) put(id ID, text string, r *reading) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	end := f.docs[len(f.ids)]
+	switch {
+	case f.err != nil:
+		return f.err
+	case uint64(len(text)) > math.MaxUint32:
+		return ErrTooLong
+	case len(f.ids) == math.MaxInt32 || end.tokens+uint64(r.len()) > mostTokens:
+		return ErrFull
+	}
+	_, err := f.file.Append(text)
+	for i := 0; i < len(r.all) && err == nil; i++ {
+		err = f.anchors.add([2]uint64{r.all[i].hash, end.anchors + uint64(i)})
+	}
+	if err != nil {
+		f.err = cmp.Or(f.err, err)
+		return err
+	}
+	f.ids = append(f.ids, id)
+	f.docs = append(f.docs, stored{end.at + textfile.Bytes(len(text)), end.tokens + uint64(r.len()), end.anchors + uint64(len(r.all))})
+	f.index = nil
+	return nil
+}
+
+// A snapshot is the documents at one time.
+type snapshot[ID any] struct {
+	*Options
+	file *textfile.File
+	ids  []ID
+	docs []stored // one more than ids
+}
+
+// snapshot returns the documents as they are now.
+func (f *Finder[ID]) snapshot() *snapshot[ID] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now()
+}
+
+// now is snapshot for somebody who holds the lock.
+func (f *Finder[ID]) now() *snapshot[ID] {
+	n := len(f.ids)
+	return &snapshot[ID]{&f.options, f.file, f.ids[:n:n], f.docs[: n+1 : n+1]}
+}
+
+// text returns the text of a document. It is in buf, which grows.
+func (s *snapshot[ID]) text(doc int, buf *[]byte) string {
+	at := s.docs[doc].at
+	return s.file.Read(at, int(s.docs[doc+1].at-at-textfile.Bytes(0)), buf)
+}
+
+// holding returns the document that has a token.
+func (s *snapshot[ID]) holding(token uint64) int {
+	return sort.Search(len(s.docs), func(i int) bool { return s.docs[i].tokens > token }) - 1
+}
+
+// A Place is where a passage stands.
+type Place[ID any] struct {
+	ID       ID
+	Number   int // how many documents were added before it
+	From, To int // the bytes of its text
+	Tokens   int // how many words or characters these are
+}
+
+// A Passage is a run of tokens that stands in several places. Where one more document joins or leaves, another passage begins: so
+// two places in a row share a row of passages, of which each overlaps the next by all tokens but one of the least length.
+type Passage[ID any] struct {
+	Tokens int         // its length
+	Places []Place[ID] // in the order of adding; one that overlaps the place before is one with it, as in a text that repeats a word
+}
+
+// Documents returns in how many documents a passage stands.
+func (p *Passage[ID]) Documents() (n int) {
+	for i := range p.Places {
+		if i == 0 || p.Places[i].Number != p.Places[i-1].Number {
+			n++
+		}
+	}
+	return n
+}
+
+// Text returns the text of a place. The error is that of the file.
+func (f *Finder[ID]) Text(p Place[ID]) (string, error) {
+	s := f.snapshot()
+	if p.Number < 0 || p.Number >= len(s.ids) {
+		return "", fmt.Errorf("passages: there is no document number %d", p.Number)
+	}
+	var buf []byte
+	text := s.text(p.Number, &buf)
+	if err := s.file.Err(); err != nil {
+		return "", err
+	}
+	if p.From < 0 || p.From > p.To || p.To > len(text) {
+		return "", fmt.Errorf("passages: document number %d has no bytes %d to %d", p.Number, p.From, p.To)
+	}
+	return string([]byte(text[p.From:p.To])), nil
+}
+
+// errOf returns the first error of some files, or that of the context.
+func errOf(ctx context.Context, files ...*textfile.File) error {
+	err := ctx.Err()
+	for _, f := range files {
+		err = cmp.Or(err, f.Err())
+	}
+	return err
+}

@@ -1,0 +1,365 @@
+package passages
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/neardup/neardup/internal/lex"
+)
+
+// words returns the tokens of a text, folded.
+func words(text string) (all []string) {
+	w := lex.NewWindows(false, 1)
+	w.Feed(text, true, func(text string, _, _ int) bool {
+		all = append(all, strings.Clone(text))
+		return true
+	})
+	return all
+}
+
+// weightOf returns the weight of a token by another way than the package does.
+func (l Length) weightOf(token string) int {
+	if r, size := utf8.DecodeRuneInString(token); size == len(token) && (r >= 0x4E00 && r < 0xA000 || r >= 0x3040 && r < 0x3100 || r > 0x1F000) {
+		return l.Words
+	}
+	return l.Characters
+}
+
+// gramEnd returns the end of the gram that begins with a token, or -1.
+func (l Length) gramEnd(tokens []string, at int) int {
+	sum := 0
+	for i := at; i < len(tokens); i++ {
+		if sum += l.weightOf(tokens[i]); sum >= l.Words*l.Characters {
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// randomText returns a text that repeats itself: words of a small alphabet, copies of what came before, and a word many times.
+func randomText(rng *rand.Rand, pool *[]string) string {
+	alphabet := [][]string{{"a", "B", "c"}, {"a", "b", "c", "the", "Cat", "sat"}, {"我", "爱", "你"}, {"中", "文", "word", "two", "か"}, {"é", "ﬁx", "x\u00ADy", "\u0301", "…", "😀"}}[rng.IntN(5)]
+	var out []string
+	for range rng.IntN(6) {
+		switch rng.IntN(4) {
+		case 0: // a copy
+			if len(*pool) > 0 {
+				copied := strings.Fields((*pool)[rng.IntN(len(*pool))])
+				if len(copied) > 0 {
+					from := rng.IntN(len(copied))
+					out = append(out, copied[from:from+rng.IntN(len(copied)-from+1)]...)
+				}
+			}
+		case 1: // a word, or two, again and again
+			some := []string{alphabet[rng.IntN(len(alphabet))], alphabet[rng.IntN(len(alphabet))]}[:1+rng.IntN(2)]
+			for range rng.IntN(12) {
+				out = append(out, some...)
+			}
+		default:
+			for range rng.IntN(15) {
+				out = append(out, alphabet[rng.IntN(len(alphabet))])
+			}
+		}
+	}
+	text := strings.Join(out, []string{" ", ", ", "\n", " - "}[rng.IntN(4)])
+	*pool = append(*pool, text)
+	return text
+}
+
+// randomLength returns a short length.
+func randomLength(rng *rand.Rand) Length {
+	return Length{Words: 1 + rng.IntN(8), Characters: 1 + rng.IntN(10)}
+}
+
+// allRuns returns the runs that two texts share, by comparing each pair of tokens.
+func allRuns(a, b []string, l Length, isSame bool) (all [][3]int) {
+	for j := range b {
+		for i := range a {
+			if isSame && i >= j || i > 0 && j > 0 && a[i-1] == b[j-1] {
+				continue
+			}
+			n, sum := 0, 0
+			for i+n < len(a) && j+n < len(b) && a[i+n] == b[j+n] {
+				sum += l.weightOf(a[i+n])
+				n++
+			}
+			if n > 0 && sum >= l.Words*l.Characters {
+				all = append(all, [3]int{i, j, n})
+			}
+		}
+	}
+	return all
+}
+
+// TestBetween compares the runs of random texts with those of a comparison of all tokens.
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for n := range 3000 {
+		var pool []string
+		a, b, l := randomText(rng, &pool), randomText(rng, &pool), randomLength(rng)
+		isSame := n%3 == 0
+		if isSame {
+			b = a
+		}
+		want := allRuns(words(a), words(b), l, isSame)
+		found, err := Between(a, b, l)
+		if isSame {
+			found, err = Within(a, l)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][3]int
+		for r := range found {
+			if !utf8.ValidString(a[r.FromA:r.ToA]) || !utf8.ValidString(b[r.FromB:r.ToB]) {
+				t.Fatalf("%q and %q: %v cuts a character", a, b, r)
+			}
+			if x, y := words(a[r.FromA:r.ToA]), words(b[r.FromB:r.ToB]); !slices.Equal(x, y) || len(x) != r.Tokens {
+				t.Fatalf("%q and %q: %v has %q and %q", a, b, r, x, y)
+			}
+			got = append(got, [3]int{len(words(a[:r.FromA])), len(words(b[:r.FromB])), r.Tokens})
+		}
+		order := func(x, y [3]int) int { return slices.Compare(x[:], y[:]) }
+		slices.SortFunc(want, order)
+		slices.SortFunc(got, order)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%q and %q with %v:\n%v, want\n%v", a, b, l, got, want)
+		}
+	}
+}
+
+// A spot is a token of a document.
+type spot struct{ doc, at int }
+
+// allPassages returns the passages of documents by their definition, with tokens for bytes: for each the places, each the document, its first
+// token and the number of its tokens.
+func allPassages(docs [][]string, l Length, old int) (all [][][3]int) {
+	at := map[string][]spot{}
+	gram := func(s spot) string {
+		if s.at < 0 || s.at >= len(docs[s.doc]) || l.gramEnd(docs[s.doc], s.at) < 0 {
+			return ""
+		}
+		return strings.Join(docs[s.doc][s.at:l.gramEnd(docs[s.doc], s.at)], "|")
+	}
+	for d, tokens := range docs {
+		for i := range tokens {
+			if g := gram(spot{d, i}); g != "" {
+				at[g] = append(at[g], spot{d, i})
+			}
+		}
+	}
+	// next returns the gram with which all places of one go on, if it has no others.
+	next := func(g string) string {
+		to := ""
+		for i, s := range at[g] {
+			n := gram(spot{s.doc, s.at + 1})
+			if n == "" || i > 0 && n != to {
+				return ""
+			}
+			to = n
+		}
+		if len(at[to]) != len(at[g]) {
+			return ""
+		}
+		return to
+	}
+	isNext := map[string]bool{}
+	for g := range at {
+		// A gram that goes on with itself alone would go on for ever, and no text does.
+		if len(at[g]) > 1 {
+			isNext[next(g)] = true
+		}
+	}
+	for g, spots := range at {
+		if len(spots) < 2 || isNext[g] {
+			continue
+		}
+		last, n := g, 0
+		for to := next(last); to != ""; to = next(last) {
+			last = to
+			n++
+		}
+		var places [][3]int
+		for _, s := range spots {
+			end := l.gramEnd(docs[s.doc], s.at+n)
+			if k := len(places); k > 0 && places[k-1][0] == s.doc && s.at < places[k-1][1]+places[k-1][2] {
+				places[k-1][2] = end - places[k-1][1]
+				continue
+			}
+			places = append(places, [3]int{s.doc, s.at, end - s.at})
+		}
+		if places[len(places)-1][0] >= old {
+			all = append(all, places)
+		}
+	}
+	slices.SortFunc(all, func(x, y [][3]int) int { return slices.Compare(x[0][:], y[0][:]) })
+	return all
+}
+
+// TestPassages compares the passages of random collections with their definition.
+func TestPassages(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	for n := range 800 {
+		l := randomLength(rng)
+		f, err := New[string](Options{Length: l, Memory: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pool []string
+		var docs [][]string
+		for i := range 2 + rng.IntN(12) {
+			docs = append(docs, words(randomText(rng, &pool)))
+			if err := f.Add(fmt.Sprint(i), pool[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old := 0
+		if n%4 == 0 {
+			old = rng.IntN(len(docs))
+		}
+		want := allPassages(docs, l, old)
+		var got [][][3]int
+		for p, err := range f.PassagesSince(context.Background(), old) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var places [][3]int
+			for _, x := range p.Places {
+				text := pool[x.Number]
+				tokens := words(text[x.From:x.To])
+				if x.ID != fmt.Sprint(x.Number) || len(tokens) != x.Tokens || !utf8.ValidString(text[x.From:x.To]) {
+					t.Fatalf("%q with %v: place %v has %q", pool, l, x, tokens)
+				}
+				if p.Tokens > x.Tokens {
+					t.Fatalf("%q with %v: a passage of %d tokens has a place of %d", pool, l, p.Tokens, x.Tokens)
+				}
+				if s, err := f.Text(x); err != nil || s != text[x.From:x.To] {
+					t.Fatalf("the text of %v is %q, %v", x, s, err)
+				}
+				places = append(places, [3]int{x.Number, len(words(text[:x.From])), x.Tokens})
+			}
+			got = append(got, places)
+		}
+		if !slices.EqualFunc(got, want, func(x, y [][3]int) bool { return slices.Equal(x, y) }) {
+			t.Fatalf("%q with %v, %d old:\n%v, want\n%v", pool, l, old, got, want)
+		}
+	}
+}
+
+// TestSearch compares searches with the runs between two texts.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 800 {
+		l := randomLength(rng)
+		f, err := New[int](Options{Length: l, Memory: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pool []string
+		for i := range 2 + rng.IntN(12) {
+			if err := f.Add(i, randomText(rng, &pool)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		docs := pool
+		text := randomText(rng, &pool)
+		got := map[int][]Run{}
+		for m, err := range f.Search(context.Background(), text) {
+			if err != nil || m.ID != m.Number {
+				t.Fatal(m, err)
+			}
+			got[m.ID] = m.Runs
+		}
+		for i, doc := range docs {
+			runs, _ := Between(text, doc, l)
+			var want []Run
+			in := map[int]bool{}
+			for r := range runs {
+				want = append(want, r)
+				for k := range r.Tokens {
+					in[len(words(text[:r.FromA]))+k] = true
+				}
+			}
+			if !slices.Equal(got[i], want) {
+				t.Fatalf("%q in %q with %v: %v, want %v", text, doc, l, got[i], want)
+			}
+		}
+	}
+}
+
+// TestAnchors: each window of a text has an anchor with the smallest hash of its runs.
+func TestAnchors(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 2000 {
+		l := randomLength(rng)
+		run, window := l.anchorTokens()
+		hashes := make([]uint64, rng.IntN(60))
+		for i := range hashes {
+			hashes[i] = uint64(rng.IntN(3)) * 0x9E3779B97F4A7C15
+		}
+		of := func(at int) uint64 { // the hash of a run, made anew
+			return mixed(sumOf(hashes[at : at+run]))
+		}
+		anchors := l.anchors(hashes, nil)
+		if !slices.IsSortedFunc(anchors, func(a, b anchor) int { return cmp.Compare(a.at, b.at) }) {
+			t.Fatal(anchors)
+		}
+		for first := 0; first+l.tokens() <= len(hashes); first++ {
+			least := of(first)
+			for at := first; at < first+window; at++ {
+				least = min(least, of(at))
+			}
+			if !slices.ContainsFunc(anchors, func(a anchor) bool {
+				return int(a.at) >= first && int(a.at) < first+window && a.hash == least
+			}) {
+				t.Fatalf("%v with %v: the window at %d has none of %v", hashes, l, first, anchors)
+			}
+		}
+		for _, a := range anchors {
+			if a.hash != of(int(a.at)) {
+				t.Fatalf("the anchor %v has the hash %x", a, of(int(a.at)))
+			}
+		}
+	}
+}
+
+// TestSorter sorts records whose keys are random, equal or close together, with little memory.
+func TestSorter(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, keys := range []func(i int) uint64{
+		func(int) uint64 { return rng.Uint64() },
+		func(int) uint64 { return 7 },
+		func(int) uint64 { return rng.Uint64() & 1 << 63 },
+		func(i int) uint64 { return uint64(i) },
+		func(int) uint64 { return uint64(rng.IntN(100)) },
+		func(i int) uint64 { return uint64(300000-i) << 44 },
+	} {
+		s := newSorter[[4]uint64](1 << 20)
+		var want [][4]uint64
+		for i := range 200000 {
+			r := [4]uint64{keys(i), uint64(i)}
+			want = append(want, r)
+			if err := s.add(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.SortStableFunc(want, func(a, b [4]uint64) int { return cmp.Compare(a[0], b[0]) })
+		var got [][4]uint64
+		for part := range sortParts {
+			got = slices.AppendSeq(got, s.sorted(part))
+		}
+		if !slices.Equal(got, want) {
+			t.Fatal("the records are not sorted")
+		}
+	}
+}

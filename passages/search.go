@@ -1,0 +1,157 @@
+package passages
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"slices"
+)
+
+// This file finds what a new text shares with the documents. Its anchors are looked up in those of the documents, which are sorted by hash, and
+// each document that has one is compared with the text.
+
+// A Match is a document that shares passages with a text.
+type Match[ID any] struct {
+	ID     ID
+	Number int   // how many documents were added before it
+	Runs   []Run // what they share: A is the text, and B the document
+
+	Shared, Tokens   int // how many tokens of the text are in a run, and how many it has
+	SharedB, TokensB int // the same of the document
+}
+
+// Search yields the documents that share a passage with a text: those that share the most anchors first, which are nearly those that share most. The text is not
+// added. The first search after adding sorts all anchors. Searches run side by side. The error, which comes last, is that of a file.
+func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) {
+		s, x, err := f.sorted(ctx)
+		if err != nil {
+			yield(Match[ID]{}, err)
+			return
+		}
+		var t, other tokenized
+		t.read(text, true)
+		m := newMatcher(&t, f.options.Length)
+		var buf []byte
+		for _, doc := range s.sharing(x, &t) {
+			other.read(s.text(doc, &buf), true)
+			match := Match[ID]{ID: s.ids[doc], Number: doc, Tokens: t.len(), TokensB: other.len()}
+			var a, b spans
+			m.runs(&other, func(i, k, n int) bool {
+				match.Runs = append(match.Runs, Run{int(t.from[i]), int(t.to[i+n-1]), int(other.from[k]), int(other.to[k+n-1]), n})
+				a, b = append(a, span{i, i + n}), append(b, span{k, k + n})
+				return true
+			})
+			match.Shared, match.SharedB = a.size(), b.size()
+			if err := errOf(ctx, s.file, x.file); err != nil {
+				yield(Match[ID]{}, err)
+				return
+			}
+			if len(match.Runs) > 0 && !yield(match, nil) {
+				return
+			}
+		}
+	}
+}
+
+// An index is the anchors of all documents, sorted.
+type index struct {
+	*queue[[2]uint64]
+	first []uint64 // the hash with which a block begins
+}
+
+// sorted returns the documents and their anchors.
+func (f *Finder[ID]) sorted(ctx context.Context) (*snapshot[ID], *index, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil || f.index != nil {
+		return f.now(), f.index, f.err
+	}
+	x := &index{queue: newQueue[[2]uint64](f.options.Memory / 4)}
+	var err error
+	failed := f.anchors.each(func(some [][2]uint64) bool {
+		for _, a := range some {
+			if len(x.last) == 0 {
+				x.first = append(x.first, a[0])
+			}
+			err = cmp.Or(err, x.add(a))
+		}
+		err = cmp.Or(err, ctx.Err())
+		return err == nil
+	})
+	if err = cmp.Or(err, failed); err != nil {
+		return nil, nil, err
+	}
+	f.index = x
+	return f.now(), x, nil
+}
+
+// each calls use with the numbers of the anchors with a hash.
+func (x *index) each(hash uint64, room *[][2]uint64, buf *[]byte, use func(number uint64)) {
+	at, _ := slices.BinarySearch(x.first, hash) // the first block that begins with the hash or behind it
+	for at = max(at-1, 0); at < len(x.first) && x.first[at] <= hash; at++ {
+		block := x.read(at, *room, buf)
+		if at < len(x.blocks) {
+			*room = block
+		}
+		i, _ := slices.BinarySearchFunc(block, hash, func(a [2]uint64, hash uint64) int { return cmp.Compare(a[0], hash) })
+		for ; i < len(block) && block[i][0] == hash; i++ {
+			use(block[i][1])
+		}
+	}
+}
+
+// sharing returns the documents that share an anchor with a text, those that share most first.
+func (s *snapshot[ID]) sharing(x *index, t *tokenized) (docs []int) {
+	shared := map[int]int{}
+	var room [][2]uint64
+	var buf []byte
+	for _, a := range s.Length.anchors(t.hashes, nil) {
+		last := -1
+		x.each(a.hash, &room, &buf, func(number uint64) {
+			doc, _ := slices.BinarySearchFunc(s.docs, number+1, func(d stored, n uint64) int { return cmp.Compare(d.anchors, n) })
+			if doc--; doc != last { // anchors with one hash come in the order of documents
+				shared[doc]++
+			}
+			last = doc
+		})
+	}
+	for doc := range shared {
+		docs = append(docs, doc)
+	}
+	slices.SortFunc(docs, func(a, b int) int { return cmp.Or(cmp.Compare(shared[b], shared[a]), cmp.Compare(a, b)) })
+	return docs
+}
+
+// A span is tokens of a text.
+type span struct{ from, to int }
+
+// spans are some, in any order.
+type spans []span
+
+// size returns how many tokens are in any of the spans. It sorts them.
+func (s spans) size() (n int) {
+	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	end := 0
+	for _, x := range s {
+		if x.to > end {
+			n += x.to - max(x.from, end)
+			end = x.to
+		}
+	}
+	return n
+}
+
+// uncovered returns how many tokens of the spans, which are sorted, are not covered.
+func (s spans) uncovered(covered []bool) (n int) {
+	end := 0
+	for _, x := range s {
+		for i := max(x.from, end); i < x.to; i++ {
+			if !covered[i] {
+				n++
+			}
+		}
+		end = max(end, x.to)
+	}
+	return n
+}
