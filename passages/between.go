@@ -25,7 +25,7 @@ type Run struct {
 // the second text. A text that repeats itself has many of them: a word that stands m times in one and n times in the other
 // makes m+n−1. Nothing of that length is missed, and nothing is reported that is not there, but for an error of 2⁻⁶⁰ in a comparison of hashes.
 func Between(a, b string, length Length) (iter.Seq[Run], error) {
-	length, err := length.filled()
+	length, err := length.Filled()
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func Between(a, b string, length Length) (iter.Seq[Run], error) {
 // Within yields the runs of at least this length that stand twice in a text: A is the first place, and B the second one, which may
 // overlap.
 func Within(text string, length Length) (iter.Seq[Run], error) {
-	length, err := length.filled()
+	length, err := length.Filled()
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ var ErrTooLong = errors.New("passages: the text has 4 GB or more")
 // New returns a Finder without documents. The error is that of options that are out of range.
 func New[ID any](options Options) (*Finder[ID], error) {
 	var err error
-	if options.Length, err = options.Length.filled(); err != nil {
+	if options.Length, err = options.Length.Filled(); err != nil {
 		return nil, err
 	}
 	if options.Memory < 0 {

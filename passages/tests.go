@@ -61,11 +61,11 @@ func NewTests[ID any](length Length) (*Tests[ID], error) {
 	if length == (Length{}) {
 		length.Words = usualLeak
 	}
-	length, err := length.filled()
+	length, err := length.Filled()
 	if err != nil {
 		return nil, err
 	}
-	least, err := Length{Words: min(leastLeak, length.Words)}.filled()
+	least, err := Length{Words: min(leastLeak, length.Words)}.Filled()
 	return &Tests[ID]{length: length, least: least}, err
 }
 

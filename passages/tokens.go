@@ -27,8 +27,8 @@ const (
 // mostLength bounds both, so that no sum of weights overflows.
 const mostLength = 1 << 20
 
-// filled returns the length with what was left out.
-func (l Length) filled() (Length, error) {
+// Filled returns the length with what was left out. The error is that of a number that is out of range.
+func (l Length) Filled() (Length, error) {
 	if l.Words == 0 && l.Characters == 0 {
 		return Length{usualWords, usualCharacters}, nil
 	}
@@ -108,4 +108,11 @@ type key = xxh3.Uint128
 // keyOf returns the key of a run of tokens. It is another one on processors with another order of bytes, so no result may depend on it.
 func keyOf(hashes []uint64) key {
 	return xxh3.Hash128(bytesOf(hashes))
+}
+
+// Tokens returns how many words, or characters of scripts that put no spaces between words, a text has.
+func Tokens(text string) int {
+	var t tokenized
+	t.read(text, false)
+	return t.len()
 }

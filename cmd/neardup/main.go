@@ -2,6 +2,8 @@
 //
 //	neardup dedup INPUT...              find them, and write the collection without them
 //	neardup records INPUT...            the same for the rows of tables
+//	neardup passages INPUT...           find what documents share inside
+//	neardup decontaminate TESTS INPUT... find what leaks from tests into a corpus
 //	neardup review INPUT...             write a page to look at pairs in
 //	neardup calibrate LABELS INPUT...   find the threshold that fits labelled pairs
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
@@ -25,6 +27,7 @@
 //	rethreshold.go decide again by the pairs of an earlier call
 //	verify.go      check an audit
 //	review.go      make the page in which people look at pairs
+//	passages.go    find passages, and what leaks from tests
 //	fingerprint.go write fingerprints as a table, and SQL to join it
 //	upgrade.go     read what an earlier version kept
 //
@@ -57,21 +60,23 @@ import (
 
 // grammar has the commands and their flags.
 type grammar struct {
-	Dedup       dedupCommand       `cmd:"" help:"Find near-duplicates, and write the collection without them."`
-	Records     recordsCommand     `cmd:"" help:"Find near-duplicates among the rows of tables."`
-	Review      reviewCommand      `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
-	Explain     explainCommand     `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
-	Compare     compareCommand     `cmd:"" help:"Compare the texts of two files by every method."`
-	Calibrate   calibrateCommand   `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
-	Diff        diffCommand        `cmd:"" help:"Say what two calls decide differently, by what --clusters wrote."`
-	Rethreshold rethresholdCommand `cmd:"" help:"Decide again by the pairs of an earlier call: with another border, other kinds, other groups, or labels."`
-	Verify      verifyCommand      `cmd:"" help:"Check what --audit wrote: whether each document that was removed has a near-duplicate that is kept."`
-	Upgrade     upgradeCommand     `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
-	Estimate    estimateCommand    `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
-	Fingerprint fingerprintCommand `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`
-	SQL         sqlCommand         `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in such a table."`
-	Completion  completionCommand  `cmd:"" help:"Print what lets a shell complete commands and flags."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Dedup         dedupCommand         `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Records       recordsCommand       `cmd:"" help:"Find near-duplicates among the rows of tables."`
+	Review        reviewCommand        `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
+	Passages      passagesCommand      `cmd:"" help:"Find what documents share inside: passages, how much of a document stands in others, and the collection without it."`
+	Decontaminate decontaminateCommand `cmd:"" help:"Find which items of tests stand in the documents of a training corpus."`
+	Explain       explainCommand       `cmd:"" help:"Say why two documents of a collection are near-duplicates, or not."`
+	Compare       compareCommand       `cmd:"" help:"Compare the texts of two files by every method."`
+	Calibrate     calibrateCommand     `cmd:"" help:"Move the decision by pairs which somebody has looked at."`
+	Diff          diffCommand          `cmd:"" help:"Say what two calls decide differently, by what --clusters wrote."`
+	Rethreshold   rethresholdCommand   `cmd:"" help:"Decide again by the pairs of an earlier call: with another border, other kinds, other groups, or labels."`
+	Verify        verifyCommand        `cmd:"" help:"Check what --audit wrote: whether each document that was removed has a near-duplicate that is kept."`
+	Upgrade       upgradeCommand       `cmd:"" help:"Read what an earlier version kept with --state, and keep it as this one does."`
+	Estimate      estimateCommand      `cmd:"" help:"Say what each method would cost and find, from a part of the inputs."`
+	Fingerprint   fingerprintCommand   `cmd:"" help:"Write a table of fingerprints or signatures, for a database or a warehouse."`
+	SQL           sqlCommand           `cmd:"" name:"sql" help:"Print the SQL that finds near-duplicates in such a table."`
+	Completion    completionCommand    `cmd:"" help:"Print what lets a shell complete commands and flags."`
+	Version       versionCommand       `cmd:"" help:"Print the version."`
 }
 
 type dedupCommand struct{ flags }

@@ -64,6 +64,8 @@ type Item struct {
 
 	Err error
 
+	changed rows.Struct // the fields after SetText
+
 	Block  *[]byte // what raw is a part of; nil if nothing else is
 	Offset int64   // where the line begins in the source, or in what is decompressed from it
 }

@@ -1,12 +1,20 @@
 package input
 
-import "github.com/neardup/neardup/cmd/neardup/rows"
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/neardup/neardup/cmd/neardup/rows"
+)
 
 // This file gives the fields of an item with their types.
 
 // Typed returns the fields of an item with their values.
 func (it *Item) Typed(s *Source, cols Columns) (fields rows.Struct, err error) {
 	switch {
+	case it.changed != nil:
+		fields = it.changed
 	case it.Parquet != nil:
 		for i, v := range s.Header.reader.Read(it.Parquet) {
 			fields = append(fields, rows.Field{Name: s.Header.Fields[i], Value: v})
@@ -34,3 +42,49 @@ func (it *Item) Typed(s *Source, cols Columns) (fields rows.Struct, err error) {
 	}
 	return fields, nil
 }
+
+// ErrNoField says that the text of a document is not the value of one field.
+var ErrNoField = errors.New("the text to change is not the value of one field")
+
+// SetText gives an item another text instead of the one that it has: a line gets it, and otherwise the field. It returns ErrNoField if that has not
+// the text.
+func (it *Item) SetText(s *Source, cols Columns, was, text string) error {
+	if s.Format == "lines" {
+		it.Raw = []byte(text)
+		return nil
+	}
+	fields, err := it.Typed(s, cols)
+	if err != nil {
+		return err
+	}
+	it.changed = slices.Clone(fields)
+	if !setField(it.changed, strings.Split(cols.Text, "."), was, text) && !setField(it.changed, []string{cols.Text}, was, text) {
+		return ErrNoField
+	}
+	return nil
+}
+
+// setField sets the field at a path that has a certain text.
+func setField(fields rows.Struct, path []string, was, text string) bool {
+	i := slices.IndexFunc(fields, func(f rows.Field) bool { return f.Name == path[0] })
+	if i < 0 {
+		return false
+	}
+	if len(path) == 1 {
+		value, _ := fields[i].Value.(string)
+		if value == was {
+			fields[i].Value = text
+		}
+		return value == was
+	}
+	below, isStruct := fields[i].Value.(rows.Struct)
+	if !isStruct {
+		return false
+	}
+	below = slices.Clone(below)
+	fields[i].Value = below
+	return setField(below, path[1:], was, text)
+}
+
+// IsChanged reports whether SetText has changed a field.
+func (it *Item) IsChanged() bool { return it.changed != nil }

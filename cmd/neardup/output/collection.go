@@ -246,9 +246,9 @@ func (o *jsonOut) Begin(s *input.Source) error {
 
 func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err error) {
 	line := it.Raw
-	switch s.Format {
-	case "jsonl":
-	case "json":
+	switch {
+	case s.Format == "jsonl" && !it.IsChanged():
+	case s.Format == "json" && !it.IsChanged():
 		line = OneLine(line)
 	default:
 		fields, err := it.Typed(s, o.Cols)

@@ -25,15 +25,39 @@ var preferences = map[string]func(a, lengthA, b, lengthB int) bool{
 	"newest":  func(a, _, b, _ int) bool { return a > b },
 }
 
-// An exact feeds documents to a Deduplicator, in a goroutine of its own. Ids are the numbers of the
-// documents, or with --state the ids of these.
+// An exact feeds documents to a Deduplicator. Ids are the numbers of the documents, or with --state the ids of these.
 type exact struct {
+	*feed
 	options dedup.Options
 	d       *dedup.Deduplicator[int]
 	state   *state // nil without --state
-	texts   chan numbered
-	done    chan struct{}
-	err     error // valid once done is closed
+}
+
+// A feed passes texts on, as they are loaded, to somebody who takes them in a goroutine of its own.
+type feed struct {
+	texts chan numbered
+	done  chan struct{}
+	err   error // valid once done is closed
+}
+
+// newFeed returns a feed to take, which gets the texts in order and must read all of them, also after an error.
+func newFeed(take func(texts <-chan numbered) error) *feed {
+	f := &feed{texts: make(chan numbered, 256), done: make(chan struct{})}
+	go func() {
+		defer close(f.done)
+		f.err = take(f.texts)
+	}()
+	return f
+}
+
+// add passes a document on.
+func (f *feed) add(t numbered) { f.texts <- t }
+
+// finish waits until all documents have been taken, and returns the error.
+func (f *feed) finish() error {
+	close(f.texts)
+	<-f.done
+	return f.err
 }
 
 // numbered is a text or a record, and the number and the id of its document.
@@ -63,7 +87,7 @@ func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tel
 	if m.weighs && fp.Weight == nil {
 		s.Fingerprinter.Weight = neardup.Count
 	}
-	e := &exact{options: s, texts: make(chan numbered, 256), done: make(chan struct{})}
+	e := &exact{options: s}
 	var err error
 	if o.State == "" {
 		e.d, err = dedup.New[int](s)
@@ -73,50 +97,37 @@ func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tel
 	if err != nil {
 		return nil, err
 	}
-	go func() {
-		defer close(e.done)
+	e.feed = newFeed(func(texts <-chan numbered) error {
 		all := func(t numbered) (int, bool) { return t.number, true }
 		switch {
 		case o.fields != nil:
-			e.err = e.d.AddRecords(context.Background(), each(e, all, func(t numbered) neardup.Record { return t.record }))
-			return
+			return e.d.AddRecords(context.Background(), each(texts, all, func(t numbered) neardup.Record { return t.record }))
 		case e.state == nil:
-			e.err = e.d.AddAll(context.Background(), each(e, all, textOfNumbered))
-			return
+			return e.d.AddAll(context.Background(), each(texts, all, textOfNumbered))
 		}
 		var wrong error
-		err := e.state.d.AddAll(context.Background(), each(e, func(t numbered) (string, bool) {
+		err := e.state.d.AddAll(context.Background(), each(texts, func(t numbered) (string, bool) {
 			there, err := e.state.isThere(t.id)
 			wrong = cmp.Or(wrong, err)
 			return t.id, !there && wrong == nil
 		}, textOfNumbered))
-		e.err = cmp.Or(wrong, err)
-	}()
+		return cmp.Or(wrong, err)
+	})
 	return e, nil
 }
 
 func textOfNumbered(t numbered) string { return t.text }
 
 // each yields what of returns for the documents that are to be added, with the ids that id returns.
-func each[ID, D any](e *exact, id func(t numbered) (ID, bool), of func(t numbered) D) iter.Seq2[ID, D] {
+func each[ID, D any](texts <-chan numbered, id func(t numbered) (ID, bool), of func(t numbered) D) iter.Seq2[ID, D] {
 	return func(yield func(ID, D) bool) {
 		goOn := true
-		for t := range e.texts { // read all, also after an error, so that add never blocks for ever
+		for t := range texts { // read all, also after an error, so that add never blocks for ever
 			if id, ok := id(t); ok {
 				goOn = goOn && yield(id, of(t))
 			}
 		}
 	}
-}
-
-// add passes a document to the Deduplicator.
-func (e *exact) add(t numbered) { e.texts <- t }
-
-// finish waits until the Deduplicator has all documents, and returns its error.
-func (e *exact) finish() error {
-	close(e.texts)
-	<-e.done
-	return e.err
 }
 
 // families returns the documents of one form, which are near-duplicates only if --kinds says so.

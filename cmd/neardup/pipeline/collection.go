@@ -38,6 +38,7 @@ type collection struct {
 
 	method  *method
 	take    func(*stored) error // if set, it gets the documents instead of docs
+	feed    *feed               // if set, it gets the texts
 	exact   *exact              // with the methods auto and cosine
 	cluster []int32             // for each document, the number of the document that its group keeps
 	size    []int32             // see sizes

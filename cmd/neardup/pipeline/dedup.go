@@ -22,15 +22,22 @@ import (
 // Run runs the command.
 func (o *Options) Run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	defer outs.Discard()
-	if o.Memory > 0 {
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(o.Memory * 9 / 10))
-	}
+	defer limitMemory(o.Memory)()
 	if o.Method.isExact() || o.Method.Name == "minhash" {
 		// Most of the memory is texts or signatures, which hold no pointers. So collecting garbage often
 		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
 	return o.NewCollection(stderr).dedup(o, outs, stdin, stdout)
+}
+
+// limitMemory has the collector keep below most of the memory, if that is said, until the function that it returns is called.
+func limitMemory(memory int64) (end func()) {
+	if memory == 0 {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(memory * 9 / 10)
+	return func() { debug.SetMemoryLimit(before) }
 }
 
 // NewCollection returns a collection without documents.

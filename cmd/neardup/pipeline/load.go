@@ -70,10 +70,11 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	progress, done := c.reading("reading")
 	defer c.sayNotes()
 	defer done()
-	if o.Method.isExact() {
+	if o.Method.isExact() && c.feed == nil {
 		if c.exact, err = newExact(o, fp, c.Sources, c.progress.tell); err != nil {
 			return err
 		}
+		c.feed = c.exact.feed
 		if lost := c.exact.lost(); lost != nil {
 			fmt.Fprintf(c.errors, "%v. Give the inputs of the last run again: documents that are missing are added\n", lost)
 		}
@@ -119,8 +120,8 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	}
 	err = c.collect(o, ordered)
 	close(quit)
-	if c.exact != nil {
-		err = cmp.Or(err, c.exact.finish())
+	if c.feed != nil {
+		err = cmp.Or(err, c.feed.finish())
 	}
 	for b := range ordered { // take what is left, so that the reader can end
 		_ = b
@@ -313,8 +314,8 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 				continue
 			}
 			if err == nil {
-				if c.exact != nil {
-					c.exact.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
+				if c.feed != nil {
+					c.feed.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
 				}
 				if b.hashes != nil && which == 1 && !d.content.blank {
 					c.texts = append(c.texts, b.hashes[i])

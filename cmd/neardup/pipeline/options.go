@@ -53,6 +53,7 @@ type Features struct {
 // Writing says what is written, and where to.
 type Writing struct {
 	Out, Annotate, Pairs, Clusters, Audit, Report, Save string // paths; "" for nothing
+	Passages, Coverage, Leaks, Items                    string // of the commands passages and decontaminate
 	JSON, Quiet, ExitCode                               bool
 }
 
@@ -67,7 +68,7 @@ var OwnFlags = strings.Fields("method pairs clusters out annotate audit report f
 // Check returns what is wrong with the flags, or "".
 func (o *Options) Check(given map[string]bool) (wrong string) {
 	for _, check := range []func() string{
-		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkWeights, o.checkPaths,
+		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkWeights, o.CheckPaths,
 	} {
 		if wrong = check(); wrong != "" {
 			return wrong
@@ -151,15 +152,15 @@ func (o *Options) checkWeights() string {
 	return ""
 }
 
-// checkPaths checks the names of the outputs.
-func (o *Options) checkPaths() string {
-	for _, of := range []struct{ flag, path string }{{"pairs", o.Pairs}, {"clusters", o.Clusters}, {"audit", o.Audit}} {
+// CheckPaths checks the names of the outputs.
+func (o *Options) CheckPaths() string {
+	for _, of := range []struct{ flag, path string }{{"pairs", o.Pairs}, {"clusters", o.Clusters}, {"audit", o.Audit}, {"passages", o.Passages}, {"coverage", o.Coverage}, {"leaks", o.Leaks}, {"items", o.Items}} {
 		if f := input.FormatOf(of.path, ""); f != "" && !slices.Contains([]string{"csv", "tsv", "jsonl", "txt"}, f) {
 			return fmt.Sprintf("--%s %q: it can be written as .csv, as .jsonl, or with tabs between, as .tsv", of.flag, of.path)
 		}
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Save, o.Lines, o.Stats, o.Secret} {
+	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items, o.Save, o.Lines, o.Stats, o.Secret} {
 		if path == "" {
 			continue
 		}

@@ -1,0 +1,319 @@
+package pipeline
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/passages"
+)
+
+// This file has the command decontaminate: which test items stand in the documents of a corpus. The tests are read first, and each document
+// is searched as it is loaded.
+
+// Leaks has the settings of the command. Where it writes to, Writing says: Out is the corpus without documents with leaks, Leaks and Items
+// are tables.
+type Leaks struct {
+	Tests  string // where the tests are
+	Format string // of them; "" to go by the name
+	ID     string
+	Parts  []string // the fields of an item that are looked for; of these, an item has one or more
+	Length passages.Length
+	Share  float64 // the smallest share of a part that a document must have
+}
+
+// A testItem is an item of a test.
+type testItem struct {
+	id     string
+	at     string // file:line
+	parts  []testPart
+	number int
+}
+
+// A testPart is a part of an item.
+type testPart struct {
+	name      string
+	isLong    bool
+	documents int // that have it
+	tokens    int
+	best      float64 // the largest share that a document has
+}
+
+// A hit is a part of an item in a document.
+type hit struct {
+	document   int
+	item, part int
+	shared     int
+	run        passages.Run // the longest one
+	text       string       // of it, in the document
+}
+
+// A leaking is a corpus that is searched for tests.
+type leaking struct {
+	*collection
+	*Leaks
+	tests   *passages.Tests[int] // by the number of an item
+	items   []testItem
+	short   int // parts that are too short
+	mu      sync.Mutex
+	hits    []hit
+	leaking map[int]bool // documents with hits
+	to      struct{ out, leaks, items *cli.Output }
+}
+
+// RunLeaks runs the command.
+func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	defer outs.Discard()
+	start := time.Now()
+	defer limitMemory(o.Memory)()
+	c := &leaking{collection: o.NewCollection(stderr), Leaks: p, leaking: map[int]bool{}}
+	if c.tests, err = passages.NewTests[int](p.Length); err != nil {
+		return err
+	}
+	fp, _, err := c.prepare(o, stdin)
+	if err != nil {
+		return err
+	}
+	defer c.closeCopies()
+	if o.Out != "" {
+		if err := c.keepCopies(stdin, false); err != nil {
+			return err
+		}
+	}
+	summary, err := outs.CreateAll(stdout, c.errors, cli.Path{Name: o.Out, To: &c.to.out}, cli.Path{Name: o.Leaks, To: &c.to.leaks}, cli.Path{Name: o.Items, To: &c.to.items})
+	if err == nil && o.Out != "" {
+		err = output.Check(o.Out, c.Sources)
+	}
+	if err == nil {
+		err = c.readTests(o)
+	}
+	if err != nil {
+		return err
+	}
+	c.feed = newFeed(func(texts <-chan numbered) error { return c.search(texts, o.Workers) })
+	if err := c.load(o, fp, stdin); err != nil {
+		return err
+	}
+	c.count()
+	if err := cmp.Or(c.writeLeaks(o.Leaks), c.writeItems(o.Items)); err != nil {
+		return err
+	}
+	if c.to.out != nil {
+		c.alone()
+		err := c.write(c.to.out, o.Out, &o.Reading, stdin, nil, func(i int) ([]string, bool) { return nil, !c.leaking[i] })
+		if err != nil {
+			return err
+		}
+	}
+	if err := outs.Commit(); err != nil {
+		return err
+	}
+	if !o.Quiet {
+		c.say(summary, time.Since(start))
+	}
+	return nil
+}
+
+// readTests reads the tests.
+func (c *leaking) readTests(o *Options) error {
+	f := input.Finder{Format: c.Format}
+	f.Find(c.Tests)
+	cols := input.Columns{ID: c.ID, Text: "text", WithoutID: "line", IsRecord: true, All: true}
+	for n := range f.Sources {
+		s := &f.Sources[n]
+		if s.Path == "-" {
+			return fmt.Errorf("the tests must be in files")
+		}
+		r, finish, err := s.Open(nil, io.Discard)
+		if err != nil {
+			return err
+		}
+		var wrong error
+		err = s.Read(n, r, cols, o.MaxLine, func(it input.Item) bool {
+			if err := c.addItem(&it, s, cols); err != nil {
+				wrong = fmt.Errorf("%s:%d: %w", s.Path, it.Line, err)
+			}
+			return wrong == nil
+		})
+		finish()
+		if err := cmp.Or(wrong, err); err != nil {
+			return err
+		}
+	}
+	if len(c.items) == 0 {
+		return fmt.Errorf("%s: there are no test items", c.Tests)
+	}
+	return nil
+}
+
+// addItem adds the parts of an item.
+func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) error {
+	item := testItem{at: fmt.Sprintf("%s:%d", s.Path, it.Line), number: len(c.items)}
+	var texts []string
+	if s.Format == "jsonl" || s.Format == "json" || input.IsTable(s.Format) {
+		d, rec, err := it.Record(s, cols)
+		if err != nil {
+			return err
+		}
+		item.id = d.ID
+		for _, name := range c.Parts {
+			if text, ok := rec[name]; ok && !IsBlank(text) {
+				item.parts, texts = append(item.parts, testPart{name: name}), append(texts, text)
+			}
+		}
+		if len(texts) == 0 {
+			return fmt.Errorf("there is none of the fields %q among %q; --parts names others", c.Parts, slices.Sorted(maps.Keys(rec)))
+		}
+	} else {
+		cols.IsRecord = false
+		d, err := it.Parse(s, cols, &input.Decoder{})
+		if err != nil {
+			return err
+		}
+		item.id, item.parts, texts = d.ID, []testPart{{name: "text"}}, []string{d.Text}
+	}
+	for i, isLong := range c.tests.Add(item.number, texts...) {
+		item.parts[i].isLong, item.parts[i].tokens = isLong, passages.Tokens(texts[i])
+		if !isLong {
+			c.short++
+		}
+	}
+	c.items = append(c.items, item)
+	return nil
+}
+
+// search looks for all tests in texts, by several workers. Their order makes no difference.
+func (c *leaking) search(texts <-chan numbered, workers int) error {
+	c.tests.Searcher() // makes the tables
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			s := c.tests.Searcher()
+			for t := range texts {
+				for leak := range s.Search(t.text) {
+					if float64(leak.Shared) < c.Share*float64(leak.Tokens) {
+						continue
+					}
+					h := hit{document: t.number, item: leak.ID, part: leak.Part, shared: leak.Shared}
+					for _, r := range leak.Runs {
+						if r.Tokens > h.run.Tokens {
+							h.run = r
+						}
+					}
+					h.text = strings.Clone(t.text[h.run.FromB:h.run.ToB])
+					c.mu.Lock()
+					c.hits = append(c.hits, h)
+					c.mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return nil
+}
+
+// count orders the hits, and counts them by part and document.
+func (c *leaking) count() {
+	slices.SortFunc(c.hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(a.document, b.document), cmp.Compare(a.item, b.item), cmp.Compare(a.part, b.part))
+	})
+	for _, h := range c.hits {
+		part := &c.items[h.item].parts[h.part]
+		part.documents++
+		part.best = max(part.best, float64(h.shared)/float64(part.tokens))
+		c.leaking[h.document] = true
+	}
+}
+
+// writeLeaks writes a row for each part of an item in a document.
+func (c *leaking) writeLeaks(path string) error {
+	if c.to.leaks == nil {
+		return nil
+	}
+	t := output.NewTable(c.to.leaks, path, "test", "test_at", "part", "tokens", "shared", "share", "id", "at", "from", "to", "text")
+	for _, h := range c.hits {
+		item, doc := &c.items[h.item], c.Doc(h.document)
+		part := &item.parts[h.part]
+		err := t.Row(item.id, item.at, part.name, part.tokens, h.shared, json.Number(fmt.Sprintf("%.4f", float64(h.shared)/float64(part.tokens))),
+			doc.ID, c.at(doc.Place), h.run.FromB, h.run.ToB, h.text)
+		if err != nil {
+			return err
+		}
+	}
+	return t.End()
+}
+
+// writeItems writes a row for each part of each item.
+func (c *leaking) writeItems(path string) error {
+	if c.to.items == nil {
+		return nil
+	}
+	t := output.NewTable(c.to.items, path, "test", "test_at", "part", "tokens", "looked_for", "documents", "largest_share")
+	for _, item := range c.items {
+		for _, part := range item.parts {
+			if err := t.Row(item.id, item.at, part.name, part.tokens, part.isLong, part.documents, json.Number(fmt.Sprintf("%.4f", part.best))); err != nil {
+				return err
+			}
+		}
+	}
+	return t.End()
+}
+
+// say prints what was found.
+func (c *leaking) say(w io.Writer, took time.Duration) {
+	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", c.docs.Len(), float64(c.bytes)/1e6, took.Seconds())
+	if c.bad > 0 {
+		fmt.Fprintf(w, "%d lines or files were skipped\n", c.bad)
+	}
+	leaked := 0
+	byPart := map[string]int{}
+	for _, item := range c.items {
+		isLeaked := false
+		for _, part := range item.parts {
+			if part.documents > 0 {
+				isLeaked = true
+				byPart[part.name]++
+			}
+		}
+		if isLeaked {
+			leaked++
+		}
+	}
+	fmt.Fprintf(w, "%d of %d test items stand in %d documents\n", leaked, len(c.items), len(c.leaking))
+	if len(byPart) > 0 && len(c.Parts) > 1 {
+		for _, name := range slices.Sorted(maps.Keys(byPart)) {
+			fmt.Fprintf(w, "    %s: of %d items\n", name, byPart[name])
+		}
+	}
+	if both := c.both(); both > 0 {
+		fmt.Fprintf(w, "    several parts of one item in one document: %d times\n", both)
+	}
+	if c.short > 0 {
+		fmt.Fprintf(w, "%d parts of items are too short to be looked for\n", c.short)
+	}
+	if c.to.out != nil {
+		fmt.Fprintf(w, "%d documents are left\n", c.docs.Len()-len(c.leaking))
+	}
+}
+
+// both returns how often a document has several parts of one item: a question with its answer.
+func (c *leaking) both() (n int) {
+	for i := 0; i < len(c.hits); {
+		from := i
+		for i++; i < len(c.hits) && c.hits[i].document == c.hits[from].document && c.hits[i].item == c.hits[from].item; i++ {
+		}
+		if i-from > 1 {
+			n++
+		}
+	}
+	return n
+}

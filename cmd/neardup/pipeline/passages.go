@@ -1,0 +1,297 @@
+package pipeline
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/rows"
+	"github.com/neardup/neardup/passages"
+)
+
+// This file has the command passages: what documents share inside, how much of each stands in others, and the collection without it.
+
+// Passages has the settings of the command. Where it writes to, Writing says: Out is the collection without what stands in an earlier place,
+// Audit what was cut, Passages and Coverage are tables.
+type Passages struct {
+	Length passages.Length
+	At     passages.Border
+	Mask   string // what is put in the place of what was cut
+	Least  int    // documents of which fewer words or characters are left are dropped
+}
+
+// passageColumns are those of the table of passages: a row for each place.
+var passageColumns = []string{"passage", "tokens", "documents", "places", "id", "at", "from", "to", "text"}
+
+// A passing is a collection in a Finder.
+type passing struct {
+	*collection
+	finder *passages.Finder[int]
+	to     struct{ out, audit, passages, coverage *cli.Output }
+	found  struct {
+		passages, places, longest, most int
+		documents, cut, dropped         int
+	}
+}
+
+// RunPassages runs the command.
+func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
+	defer outs.Discard()
+	start := time.Now()
+	defer limitMemory(o.Memory)()
+	var err error
+	if p.Length, err = p.Length.Filled(); err != nil {
+		return err
+	}
+	c := &passing{collection: o.NewCollection(stderr)}
+	fp, _, err := c.prepare(o, stdin)
+	if err != nil {
+		return err
+	}
+	defer c.closeCopies()
+	if err := c.keepCopies(stdin, false); err != nil {
+		return err
+	}
+	summary, err := outs.CreateAll(stdout, c.errors, cli.Path{Name: o.Out, To: &c.to.out}, cli.Path{Name: o.Audit, To: &c.to.audit},
+		cli.Path{Name: o.Passages, To: &c.to.passages}, cli.Path{Name: o.Coverage, To: &c.to.coverage})
+	if err == nil && o.Out != "" {
+		err = output.Check(o.Out, c.Sources[c.oldSources:])
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.fill(o, p.Length, fp, stdin); err != nil {
+		return err
+	}
+	for _, step := range []func() error{
+		func() error { return c.writePassages(o.Passages) },
+		func() error { return c.writeCoverage(o.Coverage) },
+		func() error { return c.writeCut(p, o, stdin) },
+		outs.Commit,
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if !o.Quiet {
+		c.say(summary, p, time.Since(start))
+	}
+	return nil
+}
+
+// fill loads all documents into a Finder.
+func (c *passing) fill(o *Options, length passages.Length, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
+	tell, what := func(stage string, done float64) {}, ""
+	c.finder, err = passages.New[int](passages.Options{Length: length, Memory: o.Memory / 2, Progress: func(stage string, done float64) { tell(stage, done) }})
+	if err != nil {
+		return err
+	}
+	c.feed = newFeed(func(texts <-chan numbered) error {
+		return c.finder.AddAll(context.Background(), each(texts, func(t numbered) (int, bool) { return t.number, true }, textOfNumbered))
+	})
+	if err := c.load(o, fp, stdin); err != nil {
+		return err
+	}
+	tell = func(stage string, done float64) {
+		if stage != what {
+			what = stage
+			c.progress.begin(stage, 100, "")
+		}
+		c.progress.set(int64(100 * done))
+	}
+	return nil
+}
+
+// writePassages writes a row for each place. The text stands in the row of the first one.
+func (c *passing) writePassages(path string) error {
+	if c.to.passages == nil && (c.to.coverage != nil || c.to.out != nil) {
+		return nil
+	}
+	var t *output.Table
+	if c.to.passages != nil {
+		t = output.NewTable(c.to.passages, path, passageColumns...)
+	}
+	for x, err := range c.finder.PassagesSince(context.Background(), c.old) {
+		if err != nil {
+			return err
+		}
+		c.found.passages++
+		c.found.places += len(x.Places)
+		c.found.longest, c.found.most = max(c.found.longest, x.Tokens), max(c.found.most, x.Documents())
+		if t == nil {
+			continue
+		}
+		for i, at := range x.Places {
+			var text any
+			if i == 0 {
+				if text, err = c.finder.Text(at); err != nil {
+					return err
+				}
+			}
+			doc := c.Doc(at.Number)
+			if err := t.Row(c.found.passages, at.Tokens, x.Documents(), len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
+				return err
+			}
+		}
+	}
+	c.progress.end()
+	if t == nil {
+		return nil
+	}
+	return t.End()
+}
+
+// writeCoverage writes, for each new document that shares a passage, its sources.
+func (c *passing) writeCoverage(path string) error {
+	if c.to.coverage == nil {
+		return nil
+	}
+	t := output.NewTable(c.to.coverage, path, "id", "at", "tokens", "shared", "share", "source", "source_at", "from_source", "more", "of_source", "source_tokens")
+	for x, err := range c.finder.Coverage(context.Background()) {
+		if err != nil {
+			return err
+		}
+		if x.Number < c.old {
+			continue
+		}
+		c.found.documents++
+		doc := c.Doc(x.Number)
+		for _, s := range x.Sources {
+			source := c.Doc(s.Number)
+			share := json.Number(fmt.Sprintf("%.4f", float64(x.Shared)/float64(x.Tokens)))
+			if err := t.Row(doc.ID, c.at(doc.Place), x.Tokens, x.Shared, share, source.ID, c.at(source.Place), s.Shared, s.More, s.SharedB, s.TokensB); err != nil {
+				return err
+			}
+		}
+	}
+	c.progress.end()
+	return t.End()
+}
+
+// writeCut writes the new documents without what stands in an earlier place, and what was cut.
+func (c *passing) writeCut(p *Passages, o *Options, stdin io.Reader) error {
+	if c.to.out == nil {
+		return nil
+	}
+	cuts, err := c.cuts(p)
+	if err != nil {
+		return err
+	}
+	var audit *output.Table
+	if c.to.audit != nil {
+		audit = output.NewTable(c.to.audit, o.Audit, "id", "at", "what", "from", "to", "text", "source", "source_at", "source_from", "source_to")
+	}
+	err = c.writeEdited(c.to.out, o.Out, &o.Reading, stdin, func(i int, s *input.Source, it *input.Item) (isKept bool, err error) {
+		cut := cuts[i]
+		if cut == nil {
+			return true, nil
+		}
+		var x input.Decoder
+		_, text, err := it.WholeText(s, c.cols, &x)
+		if err != nil {
+			return false, err
+		}
+		left, err := cut.Apply(text, p.Mask)
+		if err != nil {
+			return false, fmt.Errorf("%s: the file changed while it was being read", s.Path)
+		}
+		c.found.cut++
+		if isKept = passages.Tokens(left) >= p.Least; !isKept {
+			c.found.dropped++
+		} else if err := it.SetText(s, c.cols, text, left); err != nil {
+			return false, fmt.Errorf("%s: %w", c.at(c.Doc(i).Place), err)
+		}
+		return isKept, c.auditCut(audit, i, cut, text, isKept)
+	})
+	if err == nil && audit != nil {
+		err = audit.End()
+	}
+	return err
+}
+
+// cuts returns what is cut of new documents, by their numbers.
+func (c *passing) cuts(p *Passages) (map[int]*passages.Cut[int], error) {
+	cuts := map[int]*passages.Cut[int]{}
+	for cut, err := range c.finder.Cuts(context.Background(), p.At) {
+		if err != nil {
+			return nil, err
+		}
+		if cut.Number >= c.old {
+			cuts[cut.Number] = &cut
+		}
+	}
+	c.progress.end()
+	return cuts, nil
+}
+
+// auditCut writes what was cut of a document: each part, or that it was dropped.
+func (c *passing) auditCut(t *output.Table, i int, cut *passages.Cut[int], text string, isKept bool) error {
+	if t == nil {
+		return nil
+	}
+	doc, what := c.Doc(i), "cut"
+	if !isKept {
+		what = "dropped"
+	}
+	for _, x := range cut.Spans {
+		source := c.Doc(x.Source.Number)
+		if err := t.Row(doc.ID, c.at(doc.Place), what, x.From, x.To, text[x.From:x.To], source.ID, c.at(source.Place), x.Source.From, x.Source.To); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// say prints what was found.
+func (c *passing) say(w io.Writer, p *Passages, took time.Duration) {
+	n := c.docs.Len() - c.old
+	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", n, float64(c.bytes)/1e6, took.Seconds())
+	if c.old > 0 {
+		fmt.Fprintf(w, "%d old documents besides\n", c.old)
+	}
+	if c.bad > 0 {
+		fmt.Fprintf(w, "%d lines or files were skipped\n", c.bad)
+	}
+	if c.to.passages != nil || c.to.coverage == nil && c.to.out == nil {
+		fmt.Fprintf(w, "%d passages of at least %d words, or %d characters of Chinese and the like, stand in %d places; the longest has %d, and the most common stands in %d documents\n",
+			c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
+	}
+	if c.to.coverage != nil {
+		fmt.Fprintf(w, "%d documents share a passage with another one\n", c.found.documents)
+	}
+	if c.to.out != nil {
+		fmt.Fprintf(w, "%d documents were cut, and %d of them dropped\n", c.found.cut, c.found.dropped)
+	}
+}
+
+// writeEdited writes the new documents that edit keeps, as it leaves them.
+func (c *collection) writeEdited(w *cli.Output, path string, o *Reading, stdin io.Reader, edit func(i int, s *input.Source, it *input.Item) (isKept bool, err error)) error {
+	to := output.Target{Path: path, W: w, Cols: o.Cols}
+	to.Cols.All, to.Cols.Typed = true, true
+	var columns *rows.Columns
+	if f := output.FormatOf(path); f != "jsonl" && f != "lines" {
+		var err error
+		if columns, err = c.columns(to, o, stdin, func(int) ([]string, bool) { return nil, true }); err != nil {
+			return err
+		}
+	}
+	out, err := output.NewWriter(to, columns)
+	if err != nil {
+		return err
+	}
+	err = c.again(o, stdin, to.Cols, func(i int, s *input.Source, it *input.Item) error {
+		isKept, err := edit(i, s, it)
+		if err != nil || !isKept {
+			return err
+		}
+		return out.Write(s, it, nil)
+	}, out.Begin)
+	return cmp.Or(err, out.End())
+}
