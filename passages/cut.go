@@ -131,7 +131,7 @@ func wholes[ID any](text string, t *tokenized, spans []Span[ID], at Border) (all
 	return all
 }
 
-// Apply returns a text without what is cut, or with mask in the places of it.
+// Apply returns the text of the document without what is cut, or with mask in the places of it. The error is that of another text.
 func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 	var b strings.Builder
 	end := 0
@@ -140,8 +140,11 @@ func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 			return "", fmt.Errorf("passages: the text of document number %d has no bytes %d to %d", c.Number, x.From, x.To)
 		}
 		b.WriteString(text[end:x.From])
-		b.WriteString(mask)
-		end = x.To
+		if end = x.To; mask != "" {
+			part := text[x.From:x.To]
+			b.WriteString(mask)
+			b.WriteString(part[len(strings.TrimRightFunc(part, unicode.IsSpace)):])
+		}
 	}
 	b.WriteString(text[end:])
 	return b.String(), nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
 	"github.com/neardup/neardup/passages"
 )
@@ -46,6 +47,9 @@ var borders = map[string]passages.Border{"words": passages.AtTokens, "sentences"
 
 // Run finds the passages.
 func (c *passagesCommand) Run(of *call) error {
+	if input.FormatOf(c.Against, "") == input.Fingerprints {
+		return usageError{fmt.Errorf("--against %q: fingerprints have no texts", c.Against)}
+	}
 	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: usualMethod, groupFlags: groupFlags{borderFlags: usualBorder}, runFlags: c.runFlags,
 		oldFlags: oldFlags{Against: c.Against}, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Audit: c.Audit, Quiet: c.Quiet}}}
 	o, err := f.options(of.given)
@@ -62,8 +66,6 @@ func (c *passagesCommand) Run(of *call) error {
 		return usageError{fmt.Errorf("--least %d: must be 0 or more", c.Least)}
 	case c.Out != "" && strings.Contains(c.Text, ","):
 		return usageError{fmt.Errorf("--out with --text %q: only the text of one field can be cut", c.Text)}
-	case strings.HasSuffix(c.Against, ".fp"):
-		return usageError{fmt.Errorf("--against %q: fingerprints have no texts", c.Against)}
 	}
 	o.Passages, o.Coverage = c.Passages, c.Coverage
 	if wrong := o.CheckPaths(); wrong != "" {

@@ -94,7 +94,7 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 
 // existing returns the outputs that are there already.
 func (o *Writing) existing() (files []fs.FileInfo) {
-	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report} {
+	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items} {
 		if info, err := os.Stat(path); path != "" && err == nil {
 			files = append(files, info)
 		}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// numbers returns n different words, of which no run stands twice.
+func numbers(from, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "w%d ", from+i)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// inFiles runs the program in a directory with some files.
+func inFiles(t *testing.T, files map[string]string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return inDirectory(t, dir, args...)
+}
+
+// TestPassages: a letter is quoted in another one, and copied whole into a third one.
+func TestPassages(t *testing.T) {
+	letter := "Dear council. " + numbers(0, 60) + ". Yours."
+	files := map[string]string{
+		"in.jsonl": `{"id":"a","text":"` + letter + `","n":1.50}` + "\n" +
+			`{"n":2,"id":"b","text":"They wrote: Dear council. ` + strings.ToUpper(numbers(0, 55)) + `. We think so too."}` + "\n" +
+			`{"id":"c","text":"` + letter + `"}` + "\n" + `{"id":"d","text":"something else"}` + "\n",
+		"in.csv":  "id,text\na,\"" + letter + "\"\nc,\"" + letter + "\"\n",
+		"old.csv": "id,text\nold,\"" + letter + "\"\n",
+		"lines":   letter + "\n" + letter + " And more.\n",
+	}
+	for _, c := range []struct {
+		args   string
+		stdout string            // contains
+		out    map[string]string // the files that are written
+	}{
+		{"--passages p.tsv in.jsonl", "4 documents", map[string]string{
+			// The letter has 2 + 60 + 1 words. Of b, 57 are in a and c.
+			"p.tsv": "1\t57\t3\t3\ta\tin.jsonl:1\t0\t%A\tDear council. " + numbers(0, 55) + "\n1\t57\t3\t3\tb\tin.jsonl:2\t12\t%B\t\n1\t57\t3\t3\tc\tin.jsonl:3\t0\t%A\t\n" +
+				"2\t55\t2\t2\ta\tin.jsonl:1\t%C\t%D\t" + numbers(6, 54) + ". Yours\n2\t55\t2\t2\tc\tin.jsonl:3\t%C\t%D\t\n"}},
+		{"--coverage c.tsv in.jsonl", "3 documents share a passage", map[string]string{
+			"c.tsv": "a\tin.jsonl:1\t63\t63\t1.0000\tc\tin.jsonl:3\t63\t63\t63\t63\nb\tin.jsonl:2\t63\t57\t0.9048\ta\tin.jsonl:1\t57\t57\t57\t63\nc\tin.jsonl:3\t63\t63\t1.0000\ta\tin.jsonl:1\t63\t63\t63\t63\n"}},
+		{"--out o.jsonl --audit a.tsv --mask […] in.jsonl", "2 documents were cut, and 1 of them dropped", map[string]string{
+			"o.jsonl": `{"id":"a","text":"` + letter + `","n":1.50}` + "\n" + `{"n":2,"id":"b","text":"They wrote: Dear council. […] We think so too."}` + "\n" + `{"id":"d","text":"something else"}` + "\n"}},
+		{"--out o.csv in.csv", "1 documents were cut, and 1 of them dropped", map[string]string{"o.csv": "\ufeffid,text\na," + letter + "\n"}},
+		{"--out o.csv --least 0 in.csv", "1 documents were cut, and 0 of them dropped", map[string]string{"o.csv": "\ufeffid,text\na," + letter + "\nc,\n"}},
+		{"--out o.txt --cut words --format lines lines", "1 documents were cut", map[string]string{"o.txt": letter + "\n. And more.\n"}},
+		{"--against old.csv --passages p.tsv in.csv", "1 old documents besides", map[string]string{
+			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + numbers(0, 60) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},
+		{"in.jsonl", "2 passages of at least 50 words, or 80 characters of Chinese and the like, stand in 5 places; the longest has 57, and the most common stands in 3 documents", nil},
+		{"--words 70 in.jsonl", "0 passages of at least 70 words, or 112 characters", nil},
+	} {
+		status, stdout, stderr := inFiles(t, files, append([]string{"passages"}, strings.Fields(c.args)...)...)
+		if status != 0 || !strings.Contains(stdout, c.stdout) {
+			t.Errorf("%s: status %d, %s%s, want %q", c.args, status, stdout, stderr, c.stdout)
+		}
+		for name, want := range c.out {
+			a := len("Dear council. " + numbers(0, 55))
+			for sign, n := range map[string]int{"%A": a, "%B": a + 12, "%C": strings.Index(letter, "w6 "), "%D": len(letter) - 1, "%E": len(letter) - 1} {
+				want = strings.ReplaceAll(want, sign, fmt.Sprint(n))
+			}
+			if got := read(t, name); got != want {
+				t.Errorf("%s: %s is\n%q, want\n%q", c.args, name, got, want)
+			}
+		}
+	}
+	for args, want := range map[string]string{
+		"--audit a.csv in.jsonl":                     "--audit says what was cut",
+		"--cut lines in.jsonl":                       "must be words, sentences or paragraphs",
+		"--passages in.jsonl in.jsonl":               "is an input and an output",
+		"--passages p.csv --coverage p.csv in.jsonl": "two outputs have this name",
+		"--words 9999999 in.jsonl":                   "must be from 1 to",
+		"--out o.jsonl --text text,n in.jsonl":       "only the text of one field can be cut",
+		"--against old.fp in.jsonl":                  "fingerprints have no texts",
+		"--passages p.parquet in.jsonl":              "it can be written as .csv",
+		"--out in.jsonl in.jsonl":                    "is an input and an output",
+		"--out o.json in.jsonl":                      "this format cannot be written",
+		"":                                           "name at least one input",
+	} {
+		status, _, stderr := inFiles(t, files, append([]string{"passages"}, strings.Fields(args)...)...)
+		if status == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s, want %q", args, status, stderr, want)
+		}
+	}
+}
+
+// TestDecontaminate looks for test items in a corpus.
+func TestDecontaminate(t *testing.T) {
+	files := map[string]string{
+		"tests.jsonl": `{"id":"q1","question":"` + numbers(0, 20) + `","answer":"` + numbers(100, 9) + `"}` + "\n" + `{"question":"` + numbers(200, 30) + `","answer":"w9"}` + "\n",
+		"tests.txt":   numbers(300, 15),
+		"in.jsonl": `{"id":"a","text":"see ` + numbers(0, 20) + ` and ` + numbers(100, 9) + `"}` + "\n" + `{"id":"b","text":"` + numbers(203, 14) + `"}` + "\n" +
+			`{"id":"c","text":"` + numbers(0, 12) + `"}` + "\n" + `{"id":"d","text":"` + numbers(299, 20) + `"}` + "\n",
+	}
+	for _, c := range []struct {
+		args   string
+		stdout []string
+		out    map[string]string
+	}{
+		{"--leaks l.tsv --items i.tsv --out o.jsonl tests.jsonl in.jsonl", []string{"2 of 2 test items stand in 2 documents\n", "answer: of 1 items", "question: of 2 items", "several parts of one item in one document: 1 times", "1 parts of items are too short", "2 documents are left"}, map[string]string{
+			"l.tsv": "q1\ttests.jsonl:1\tquestion\t20\t20\t1.0000\ta\tin.jsonl:1\t4\t%A\t" + numbers(0, 20) + "\nq1\ttests.jsonl:1\tanswer\t9\t9\t1.0000\ta\tin.jsonl:1\t%B\t%C\t" + numbers(100, 9) + "\n" +
+				"tests.jsonl:2\ttests.jsonl:2\tquestion\t30\t14\t0.4667\tb\tin.jsonl:2\t0\t%D\t" + numbers(203, 14) + "\n",
+			"i.tsv":   "q1\ttests.jsonl:1\tquestion\t20\ttrue\t1\t1.0000\nq1\ttests.jsonl:1\tanswer\t9\ttrue\t1\t1.0000\ntests.jsonl:2\ttests.jsonl:2\tquestion\t30\ttrue\t1\t0.4667\ntests.jsonl:2\ttests.jsonl:2\tanswer\t1\tfalse\t0\t0.0000\n",
+			"o.jsonl": `{"id":"c","text":"` + numbers(0, 12) + `"}` + "\n" + `{"id":"d","text":"` + numbers(299, 20) + `"}` + "\n"}},
+		{"--share 0.5 --parts question tests.jsonl in.jsonl", []string{"1 of 2 test items stand in 1 documents\n"}, nil},
+		{"--words 15 tests.jsonl in.jsonl", []string{"1 of 2 test items stand in 1 documents\n"}, nil},
+		{"tests.txt in.jsonl", []string{"1 of 1 test items stand in 1 documents\n"}, nil},
+	} {
+		status, stdout, stderr := inFiles(t, files, append([]string{"decontaminate"}, strings.Fields(c.args)...)...)
+		for _, want := range c.stdout {
+			if status != 0 || !strings.Contains(stdout, want) {
+				t.Errorf("%s: status %d, %s%s, want %q", c.args, status, stdout, stderr, want)
+			}
+		}
+		a := 4 + len(numbers(0, 20))
+		for name, want := range c.out {
+			for sign, n := range map[string]int{"%A": a, "%B": a + 5, "%C": a + 5 + len(numbers(100, 9)), "%D": len(numbers(203, 14))} {
+				want = strings.ReplaceAll(want, sign, fmt.Sprint(n))
+			}
+			if got := read(t, name); got != want {
+				t.Errorf("%s: %s is\n%q, want\n%q", c.args, name, got, want)
+			}
+		}
+	}
+	for args, want := range map[string]string{
+		"--parts prompt tests.jsonl in.jsonl": `tests.jsonl:1: there is none of the fields ["prompt"] among ["answer" "question"]`,
+		"--share 2 tests.jsonl in.jsonl":      "must be from 0 to 1",
+		"none.jsonl in.jsonl":                 "none.jsonl",
+		"tests.jsonl":                         "name at least one input",
+	} {
+		status, _, stderr := inFiles(t, files, append([]string{"decontaminate"}, strings.Fields(args)...)...)
+		if status == 0 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: status %d, %s, want %q", args, status, stderr, want)
+		}
+	}
+}
