@@ -12,7 +12,7 @@ import "math/bits"
 
 // anchorTokens returns how many tokens an anchor has, and how many of them begin in a window.
 func (l Length) anchorTokens() (run, window int) {
-	run = (l.tokens() + 1) / 2
+	run = (2*l.tokens() + 2) / 3
 	return run, l.tokens() - run + 1
 }
 

@@ -107,9 +107,9 @@ func newMatcher(t *tokenized, length Length) *matcher {
 // they have, until it returns false. If the other text is the same one, the first place comes before the second one.
 func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
 	isSame := other == m.text
-	prefix := m.prefix
-	if !isSame {
-		prefix = newPrefixes(other.hashes)
+	var prefix prefixes // made when it is needed: most texts share nothing
+	if isSame {
+		prefix = m.prefix
 	}
 	for j, end := range m.length.ends(other, nil) {
 		k := keyOf(other.hashes[j:end])
@@ -123,6 +123,9 @@ func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
 			if g.before == before && before != 0 || isSame && int(g.at) >= j {
 				at = m.next[at] // none of these begins a run
 				continue
+			}
+			if prefix.sums == nil {
+				prefix = newPrefixes(other.hashes)
 			}
 			if !yield(int(g.at), j, m.prefix.common(int(g.at), &prefix, j, int(end)-j)) {
 				return

@@ -175,21 +175,36 @@ const perJob = 64
 // A scanner reads texts, for one goroutine.
 type scanner struct {
 	tokenized
+	doc     int // the one that was read with places; -1 for none
 	anchors []anchor
 	ends    []uint32
-	keys    []key
 	buf     []byte
+	found   [][4]uint64
+	emit    func([][4]uint64) bool
 }
 
-// inOrder calls read for jobs of documents, on all processors, and take with the records that it makes, in order.
-func (j *join[ID]) inOrder(stage string, jobs int, read func(s *scanner, job int) [][4]uint64, take func([4]uint64) error) {
-	done := 0
-	parallel.InOrder(jobs, func() *scanner { return &scanner{} }, func(s *scanner, job int, emit func([][4]uint64) bool) {
+// put emits a record, with others.
+func (s *scanner) put(r [4]uint64) {
+	if s.found = append(s.found, r); len(s.found) == 1<<14 {
+		s.flush()
+	}
+}
+
+func (s *scanner) flush() {
+	s.emit(s.found)
+	s.found = nil
+}
+
+// inOrder calls read for jobs of documents, on all processors, and take with the records that it puts, in order.
+func (j *join[ID]) inOrder(stage string, jobs int, read func(s *scanner, job int), take func([4]uint64) error) {
+	var done atomic.Int64
+	parallel.InOrder(jobs, func() *scanner { return &scanner{doc: -1} }, func(s *scanner, job int, emit func([][4]uint64) bool) {
 		if !j.failed() {
-			emit(read(s, job))
-		} else {
-			emit(nil)
+			s.emit = emit
+			read(s, job)
+			s.flush()
 		}
+		j.tell(stage, float64(done.Add(1))/float64(jobs))
 	}, func(records [][4]uint64) bool {
 		for _, r := range records {
 			if err := take(r); err != nil {
@@ -197,8 +212,6 @@ func (j *join[ID]) inOrder(stage string, jobs int, read func(s *scanner, job int
 				return false
 			}
 		}
-		done++
-		j.tell(stage, float64(done)/float64(jobs))
 		return true
 	})
 	if err := j.file.Err(); err != nil {
@@ -213,46 +226,43 @@ func (j *join[ID]) grams(twice bitset) *sorter[[4]uint64] {
 	if j.failed() {
 		return all
 	}
-	j.inOrder("reading", (len(j.ids)+perJob-1)/perJob, func(s *scanner, job int) (found [][4]uint64) {
+	j.inOrder("reading", (len(j.ids)+perJob-1)/perJob, func(s *scanner, job int) {
 		for doc := job * perJob; doc < min((job+1)*perJob, len(j.ids)); doc++ {
 			if twice.hasAny(j.docs[doc].anchors, j.docs[doc+1].anchors) {
 				s.tokenized.read(j.text(doc, &s.buf), false)
-				found = j.gramsOf(s, doc, twice, found)
+				j.gramsOf(s, doc, twice)
 			}
 		}
-		return found
 	}, all.add)
 	return all
 }
 
-// gramsOf appends the grams of a document of which an anchor stands twice.
-func (j *join[ID]) gramsOf(s *scanner, doc int, twice bitset, found [][4]uint64) [][4]uint64 {
+// gramsOf puts the grams of a document of which an anchor stands twice.
+func (j *join[ID]) gramsOf(s *scanner, doc int, twice bitset) {
 	s.anchors, s.ends = j.Length.anchors(s.hashes, s.anchors[:0]), j.Length.ends(&s.tokenized, s.ends[:0])
 	_, window := j.Length.anchorTokens()
-	s.keys = slices.Grow(s.keys[:0], len(s.ends))[:len(s.ends)]
-	clear(s.keys)
-	keyAt := func(i int) key {
-		if i < 0 || i >= len(s.ends) {
-			return key{}
+	var keys [3]key // of the gram before, of this one and of the next one
+	at := -2        // this one
+	move := func(to int) {
+		for at = max(at, to-3); at < to; { // of those that were passed over, two are needed
+			at++
+			keys[0], keys[1], keys[2] = keys[1], keys[2], key{}
+			if next := at + 1; next >= 0 && next < len(s.ends) {
+				keys[2] = keyOf(s.hashes[next:s.ends[next]])
+			}
 		}
-		if s.keys[i] == (key{}) {
-			s.keys[i] = keyOf(s.hashes[i:s.ends[i]])
-		}
-		return s.keys[i]
 	}
-	next := 0 // the first gram that was not looked at
 	for n, a := range s.anchors {
 		if !twice.has(j.docs[doc].anchors + uint64(n)) {
 			continue
 		}
 		// The anchor is in the windows of these grams.
-		for i := max(next, int(a.at)-window+1); i <= int(a.at) && i < len(s.ends); i++ {
-			k := keyAt(i)
-			found = append(found, [4]uint64{k.Hi, k.Lo>>40<<40 | (j.docs[doc].tokens + uint64(i)), keyAt(i - 1).Hi, keyAt(i + 1).Hi})
-			next = i + 1
+		for i := max(at+1, int(a.at)-window+1, 0); i <= int(a.at) && i < len(s.ends); i++ {
+			move(i)
+			k := keys[1]
+			s.put([4]uint64{k.Hi, k.Lo>>40<<40 | (j.docs[doc].tokens + uint64(i)), keys[0].Hi, keys[2].Hi})
 		}
 	}
-	return found
 }
 
 // A class is grams with the same key. It has a number: the part of the sorter, and its number there.
@@ -422,24 +432,25 @@ func (j *join[ID]) located(pieces *queue[[4]uint64]) *sorter[[4]uint64] {
 	if j.failed() {
 		return all
 	}
-	j.inOrder("locating", pieces.numberOfBlocks(), func(s *scanner, job int) (found [][4]uint64) {
+	j.inOrder("locating", pieces.numberOfBlocks(), func(s *scanner, job int) {
 		var buf []byte
-		block := pieces.read(job, nil, &buf)
-		for i := 0; i < len(block); {
-			doc := j.holding(block[i][0])
-			s.tokenized.read(j.text(doc, &s.buf), true)
-			s.ends = j.Length.ends(&s.tokenized, s.ends[:0])
-			for ; i < len(block) && block[i][0] < j.docs[doc+1].tokens; i++ {
-				first := int(block[i][0] - j.docs[doc].tokens)
-				last := first + int(block[i][1]) - 1
-				if last >= len(s.ends) {
-					continue // the text could not be read any more; the file has the error
-				}
-				from, to := s.from[first], s.to[s.ends[last]-1]
-				found = append(found, [4]uint64{block[i][2] << 24, block[i][0], uint64(from)<<32 | uint64(to), uint64(int(s.ends[last]) - first)})
+		for _, p := range pieces.read(job, nil, &buf) {
+			doc := s.doc
+			if doc < 0 || p[0] >= j.docs[doc+1].tokens {
+				doc = j.holding(p[0])
 			}
+			if doc != s.doc {
+				s.tokenized.read(j.text(doc, &s.buf), true)
+				s.doc, s.ends = doc, j.Length.ends(&s.tokenized, s.ends[:0])
+			}
+			first := int(p[0] - j.docs[doc].tokens)
+			last := first + int(p[1]) - 1
+			if last >= len(s.ends) {
+				continue // the text could not be read any more; the file has the error
+			}
+			from, to := s.from[first], s.to[s.ends[last]-1]
+			s.put([4]uint64{p[2] << 24, p[0], uint64(from)<<32 | uint64(to), uint64(int(s.ends[last]) - first)})
 		}
-		return found
 	}, all.add)
 	if err := pieces.file.Err(); err != nil {
 		j.fail(err)

@@ -108,31 +108,47 @@ func TestBetween(t *testing.T) {
 		if isSame {
 			b = a
 		}
-		want := allRuns(words(a), words(b), l, isSame)
-		found, err := Between(a, b, l)
-		if isSame {
-			found, err = Within(a, l)
+		checkRuns(t, a, b, l, isSame)
+	}
+}
+
+// checkRuns compares the runs that two texts share, or with isSame those of the first one.
+func checkRuns(t *testing.T, a, b string, l Length, isSame bool) {
+	t.Helper()
+	want := allRuns(words(a), words(b), l, isSame)
+	found, err := Between(a, b, l)
+	if isSame {
+		found, err = Within(a, l)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got [][3]int
+	for r := range found {
+		if x, y := words(a[r.FromA:r.ToA]), words(b[r.FromB:r.ToB]); !slices.Equal(x, y) || len(x) != r.Tokens {
+			t.Fatalf("%q and %q: %v has %q and %q", a, b, r, x, y)
 		}
-		if err != nil {
-			t.Fatal(err)
+		if cutsCharacter(a, r.FromA) || cutsCharacter(a, r.ToA) || cutsCharacter(b, r.FromB) || cutsCharacter(b, r.ToB) {
+			t.Fatalf("%q and %q: %v cuts a character", a, b, r)
 		}
-		var got [][3]int
-		for r := range found {
-			if !utf8.ValidString(a[r.FromA:r.ToA]) || !utf8.ValidString(b[r.FromB:r.ToB]) {
-				t.Fatalf("%q and %q: %v cuts a character", a, b, r)
-			}
-			if x, y := words(a[r.FromA:r.ToA]), words(b[r.FromB:r.ToB]); !slices.Equal(x, y) || len(x) != r.Tokens {
-				t.Fatalf("%q and %q: %v has %q and %q", a, b, r, x, y)
-			}
-			got = append(got, [3]int{len(words(a[:r.FromA])), len(words(b[:r.FromB])), r.Tokens})
-		}
-		order := func(x, y [3]int) int { return slices.Compare(x[:], y[:]) }
-		slices.SortFunc(want, order)
-		slices.SortFunc(got, order)
-		if !slices.Equal(got, want) {
-			t.Fatalf("%q and %q with %v:\n%v, want\n%v", a, b, l, got, want)
+		got = append(got, [3]int{len(words(a[:r.FromA])), len(words(b[:r.FromB])), r.Tokens})
+	}
+	order := func(x, y [3]int) int { return slices.Compare(x[:], y[:]) }
+	slices.SortFunc(want, order)
+	slices.SortFunc(got, order)
+	if !slices.Equal(got, want) {
+		t.Fatalf("%q and %q with %v:\n%v, want\n%v", a, b, l, got, want)
+	}
+}
+
+// cutsCharacter reports whether a place in a text is inside of a character.
+func cutsCharacter(text string, at int) bool {
+	for begin := max(at-3, 0); begin < at; begin++ {
+		if r, size := utf8.DecodeRuneInString(text[begin:]); r != utf8.RuneError && begin+size > at {
+			return true
 		}
 	}
+	return false
 }
 
 // A spot is a token of a document.
@@ -209,48 +225,54 @@ func TestPassages(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for n := range 800 {
 		l := randomLength(rng)
-		f, err := New[string](Options{Length: l, Memory: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var pool []string
-		var docs [][]string
-		for i := range 2 + rng.IntN(12) {
-			docs = append(docs, words(randomText(rng, &pool)))
-			if err := f.Add(fmt.Sprint(i), pool[i]); err != nil {
-				t.Fatal(err)
-			}
+		for range 2 + rng.IntN(12) {
+			randomText(rng, &pool)
 		}
 		old := 0
 		if n%4 == 0 {
-			old = rng.IntN(len(docs))
+			old = rng.IntN(len(pool))
 		}
-		want := allPassages(docs, l, old)
-		var got [][][3]int
-		for p, err := range f.PassagesSince(context.Background(), old) {
-			if err != nil {
-				t.Fatal(err)
+		checkPassages(t, pool, l, old)
+	}
+}
+
+// checkPassages compares the passages of some documents with their definition.
+func checkPassages(t *testing.T, pool []string, l Length, old int) {
+	t.Helper()
+	f, err := New[string](Options{Length: l, Memory: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var docs [][]string
+	for i, text := range pool {
+		docs = append(docs, words(text))
+		if err := f.Add(fmt.Sprint(i), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := allPassages(docs, l, old)
+	var got [][][3]int
+	for p, err := range f.PassagesSince(context.Background(), old) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var places [][3]int
+		for _, x := range p.Places {
+			text := pool[x.Number]
+			tokens := words(text[x.From:x.To])
+			if x.ID != fmt.Sprint(x.Number) || len(tokens) != x.Tokens || p.Tokens > x.Tokens || cutsCharacter(text, x.From) || cutsCharacter(text, x.To) {
+				t.Fatalf("%q with %v: place %v of a passage of %d has %q", pool, l, x, p.Tokens, tokens)
 			}
-			var places [][3]int
-			for _, x := range p.Places {
-				text := pool[x.Number]
-				tokens := words(text[x.From:x.To])
-				if x.ID != fmt.Sprint(x.Number) || len(tokens) != x.Tokens || !utf8.ValidString(text[x.From:x.To]) {
-					t.Fatalf("%q with %v: place %v has %q", pool, l, x, tokens)
-				}
-				if p.Tokens > x.Tokens {
-					t.Fatalf("%q with %v: a passage of %d tokens has a place of %d", pool, l, p.Tokens, x.Tokens)
-				}
-				if s, err := f.Text(x); err != nil || s != text[x.From:x.To] {
-					t.Fatalf("the text of %v is %q, %v", x, s, err)
-				}
-				places = append(places, [3]int{x.Number, len(words(text[:x.From])), x.Tokens})
+			if s, err := f.Text(x); err != nil || s != text[x.From:x.To] {
+				t.Fatalf("the text of %v is %q, %v", x, s, err)
 			}
-			got = append(got, places)
+			places = append(places, [3]int{x.Number, len(words(text[:x.From])), x.Tokens})
 		}
-		if !slices.EqualFunc(got, want, func(x, y [][3]int) bool { return slices.Equal(x, y) }) {
-			t.Fatalf("%q with %v, %d old:\n%v, want\n%v", pool, l, old, got, want)
-		}
+		got = append(got, places)
+	}
+	if !slices.EqualFunc(got, want, func(x, y [][3]int) bool { return slices.Equal(x, y) }) {
+		t.Fatalf("%q with %v, %d old:\n%v, want\n%v", pool, l, old, got, want)
 	}
 }
 

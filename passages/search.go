@@ -34,15 +34,7 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 		m := newMatcher(&t, f.options.Length)
 		var buf []byte
 		for _, doc := range s.sharing(x, &t) {
-			other.read(s.text(doc, &buf), true)
-			match := Match[ID]{ID: s.ids[doc], Number: doc, Tokens: t.len(), TokensB: other.len()}
-			var a, b spans
-			m.runs(&other, func(i, k, n int) bool {
-				match.Runs = append(match.Runs, Run{int(t.from[i]), int(t.to[i+n-1]), int(other.from[k]), int(other.to[k+n-1]), n})
-				a, b = append(a, span{i, i + n}), append(b, span{k, k + n})
-				return true
-			})
-			match.Shared, match.SharedB = a.size(), b.size()
+			match := s.match(doc, m, &other, &buf)
 			if err := errOf(ctx, s.file, x.file); err != nil {
 				yield(Match[ID]{}, err)
 				return
@@ -52,6 +44,30 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 			}
 		}
 	}
+}
+
+// match compares a document with the text of a matcher. other and buf are memory for it.
+func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte) Match[ID] {
+	match := Match[ID]{ID: s.ids[doc], Number: doc}
+	text := s.text(doc, buf)
+	other.read(text, false) // most have an anchor by chance, and need no places
+	var found [][3]int
+	m.runs(other, func(i, k, n int) bool {
+		found = append(found, [3]int{i, k, n})
+		return true
+	})
+	if found == nil {
+		return match
+	}
+	other.read(text, true)
+	var a, b spans
+	for _, r := range found {
+		i, k, n := r[0], r[1], r[2]
+		match.Runs = append(match.Runs, Run{int(m.text.from[i]), int(m.text.to[i+n-1]), int(other.from[k]), int(other.to[k+n-1]), n})
+		a, b = append(a, span{i, i + n}), append(b, span{k, k + n})
+	}
+	match.Shared, match.Tokens, match.SharedB, match.TokensB = a.size(), m.text.len(), b.size(), other.len()
+	return match
 }
 
 // An index is the anchors of all documents, sorted.

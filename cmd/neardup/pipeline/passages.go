@@ -124,7 +124,8 @@ func (c *passing) writePassages(path string) error {
 		}
 		c.found.passages++
 		c.found.places += len(x.Places)
-		c.found.longest, c.found.most = max(c.found.longest, x.Tokens), max(c.found.most, x.Documents())
+		documents := x.Documents()
+		c.found.longest, c.found.most = max(c.found.longest, x.Tokens), max(c.found.most, documents)
 		if t == nil {
 			continue
 		}
@@ -136,7 +137,7 @@ func (c *passing) writePassages(path string) error {
 				}
 			}
 			doc := c.Doc(at.Number)
-			if err := t.Row(c.found.passages, at.Tokens, x.Documents(), len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
+			if err := t.Row(c.found.passages, at.Tokens, documents, len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
 				return err
 			}
 		}

@@ -2,18 +2,17 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/neardup/neardup/experiments/sentences"
 )
 
 // This file makes collections. A document is about 1 KB of sentences that are drawn from books (English) or
@@ -29,12 +28,6 @@ type collection struct {
 	original  []int32 // of each copy the number of its original, else its own number
 	planted   int     // pairs
 }
-
-const documentSize = 1000 // bytes, on average
-
-// Sentences of so many words are used. Longer ones would make documents near-duplicates that have one in
-// common, which is no planted pair. Of Chinese, words are characters.
-const shortSentence, longSentence = 4, 40
 
 // collectionOf makes a collection of n documents in a folder, or takes the one that is there.
 func collectionOf(data, language string, n int, folder string) (*collection, error) {
@@ -66,7 +59,7 @@ func collectionOf(data, language string, n int, folder string) (*collection, err
 
 // write writes the documents.
 func (c *collection) write(source string, chinese bool) (err error) {
-	sentences, err := readSentences(source, chinese)
+	all, err := sentences.Read(source, chinese)
 	if err != nil {
 		return err
 	}
@@ -77,14 +70,14 @@ func (c *collection) write(source string, chinese bool) (err error) {
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<20)
 	for i, of := range c.original {
-		words := document(rand.New(rand.NewPCG(uint64(of), 1)), sentences)
+		words := sentences.Document(rand.New(rand.NewPCG(uint64(of), 1)), all)
 		separator := " "
 		if chinese {
 			separator = ""
 		}
 		if int(of) != i {
 			random := rand.New(rand.NewPCG(uint64(i), 2))
-			other := document(random, sentences)
+			other := sentences.Document(random, all)
 			words = edit(random, words, other, 0.005*math.Pow(40, random.Float64()))
 		}
 		line, err := json.Marshal(struct {
@@ -100,17 +93,6 @@ func (c *collection) write(source string, chinese bool) (err error) {
 		return err
 	}
 	return os.Rename(f.Name(), c.path)
-}
-
-// document returns the words of a document of 500 to 1,500 bytes.
-func document(random *rand.Rand, sentences [][]string) (words []string) {
-	for left := documentSize/2 + random.IntN(documentSize); left > 0; {
-		for _, w := range sentences[random.IntN(len(sentences))] {
-			words = append(words, w)
-			left -= len(w) + 1
-		}
-	}
-	return words
 }
 
 // edit returns words in which a share are replaced by words of another document, deleted, or have one
@@ -131,42 +113,6 @@ func edit(random *rand.Rand, words, other []string, share float64) (edited []str
 		}
 	}
 	return edited
-}
-
-// readSentences reads a text file compressed by gzip, and returns its sentences as words.
-func readSentences(path string, chinese bool) (sentences [][]string, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	for part := range strings.FieldsFuncSeq(strings.ReplaceAll(string(text), ". ", ".\n"), func(r rune) bool { return r == '\n' || r == '。' }) {
-		words := strings.Fields(part)
-		if chinese {
-			words = nil
-			for part = strings.Join(strings.Fields(part), ""); part != ""; {
-				_, size := utf8.DecodeRuneInString(part)
-				words = append(words, part[:size])
-				part = part[size:]
-			}
-			words = append(words, "。")
-		}
-		if len(words) >= shortSentence && len(words) <= longSentence {
-			sentences = append(sentences, words)
-		}
-	}
-	if len(sentences) < 1000 {
-		return nil, fmt.Errorf("%s has only %d sentences", path, len(sentences))
-	}
-	return sentences, nil
 }
 
 // score reads a file of pairs, and returns how many there are and how many of them are planted.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/neardup/neardup/passages"
+)
+
+// This file measures how long it takes to look up a new document in a collection.
+
+// search adds the collection to a Finder, and looks for documents with a passage of one of them.
+func (c *collection) search(memory int64) error {
+	f, err := passages.New[int](passages.Options{Memory: memory})
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	var failed error
+	if err := f.AddAll(context.Background(), c.texts(&failed)); err != nil {
+		return err
+	}
+	if failed != nil {
+		return failed
+	}
+	added := time.Since(start)
+	start = time.Now()
+	if _, err := c.lookUp(f, c.documents); err != nil {
+		return err
+	}
+	first := time.Since(start)
+	var took []time.Duration
+	found := 0
+	const searches = 2000
+	for i := range searches {
+		start := time.Now()
+		// The documents behind the last one have each another's passage planted, from one of the collection.
+		is, err := c.lookUp(f, c.documents+i)
+		if err != nil {
+			return err
+		}
+		took = append(took, time.Since(start))
+		if is {
+			found++
+		}
+	}
+	slices.Sort(took)
+	fmt.Printf("%d documents added in %.1f s, the first search took %.1f s; of %d more %d found something, median %v, 99 %% below %v, longest %v\n",
+		c.documents, added.Seconds(), first.Seconds(), searches, found, took[searches/2].Round(time.Microsecond), took[searches*99/100].Round(time.Microsecond), took[searches-1].Round(time.Microsecond))
+	return nil
+}
+
+// lookUp searches for a document, and reports whether anything was found.
+func (c *collection) lookUp(f *passages.Finder[int], i int) (is bool, err error) {
+	text := ""
+	for _, w := range c.document(i) {
+		text += w + " "
+	}
+	for _, err := range f.Search(context.Background(), text) {
+		if err != nil {
+			return false, err
+		}
+		is = true
+	}
+	return is, nil
+}
+
+// texts yields the documents of the file.
+func (c *collection) texts(failed *error) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		file, err := os.Open(c.path)
+		if err != nil {
+			*failed = err
+			return
+		}
+		defer file.Close()
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 1<<26)
+		for i := 0; lines.Scan(); i++ {
+			var d struct{ Text string }
+			if *failed = json.Unmarshal(lines.Bytes(), &d); *failed != nil || !yield(i, d.Text) {
+				return
+			}
+		}
+		*failed = lines.Err()
+	}
+}
