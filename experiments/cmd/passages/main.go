@@ -22,25 +22,33 @@ import (
 	"github.com/neardup/neardup/experiments/peak"
 )
 
+// options are the flags.
+type options struct {
+	data, sizes, flags, keep string
+	reference, search        bool
+	items, documents         int
+}
+
 func main() {
-	data := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with throughput/en.txt.gz; the default is $NEARDUP_DATA")
-	sizes := flag.String("megabytes", "100", "comma-separated `NUMBERS` of megabytes")
-	flags := flag.String("flags", "--memory 4G", "more `FLAGS` for neardup passages, separated by spaces")
-	keep := flag.String("keep", "", "a `DIR` that keeps the collections, and from which they are taken if they are there")
-	reference := flag.Bool("reference", true, "compare the first collection with a reference, which takes 30 bytes of memory for each byte of text")
-	items := flag.Int("items", 0, "`N` items of a test to look for in as many documents as -documents says")
-	documents := flag.Int("documents", 1_000_000, "`N` documents in which they are looked for")
-	search := flag.Bool("search", false, "look up new documents in the first collection")
+	var o options
+	flag.StringVar(&o.data, "data", os.Getenv("NEARDUP_DATA"), "`DIR` with throughput/en.txt.gz; the default is $NEARDUP_DATA")
+	flag.StringVar(&o.sizes, "megabytes", "100", "comma-separated `NUMBERS` of megabytes")
+	flag.StringVar(&o.flags, "flags", "--memory 4G", "more `FLAGS` for neardup passages, separated by spaces")
+	flag.StringVar(&o.keep, "keep", "", "a `DIR` that keeps the collections, and from which they are taken if they are there")
+	flag.BoolVar(&o.reference, "reference", true, "compare the first collection with a reference, which takes 30 bytes of memory for each byte of text")
+	flag.IntVar(&o.items, "items", 0, "`N` items of a test to look for in as many documents as -documents says")
+	flag.IntVar(&o.documents, "documents", 1_000_000, "`N` documents in which they are looked for")
+	flag.BoolVar(&o.search, "search", false, "look up new documents in the first collection")
 	flag.Parse()
-	if err := run(*data, *sizes, *flags, *keep, *reference, *items, *documents, *search); err != nil {
+	if err := o.run(); err != nil {
 		fmt.Fprintln(os.Stderr, "passages:", err)
 		os.Exit(1)
 	}
 }
 
 // run measures all collections.
-func run(data, sizes, flags, keep string, reference bool, items, documents int, search bool) error {
-	if data == "" {
+func (o *options) run() error {
+	if o.data == "" {
 		return fmt.Errorf("give -data or set NEARDUP_DATA")
 	}
 	work, err := os.MkdirTemp("", "passages")
@@ -54,45 +62,59 @@ func run(data, sizes, flags, keep string, reference bool, items, documents int, 
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building neardup: %w\n%s", err, out)
 	}
-	if keep == "" {
-		keep = work
+	if o.keep == "" {
+		o.keep = work
 	}
-	for i, text := range strings.Split(sizes, ",") {
+	for i, text := range strings.Split(o.sizes, ",") {
 		megabytes, err := strconv.Atoi(text)
 		if err != nil {
 			return fmt.Errorf("-megabytes %q: %w", text, err)
 		}
-		c, err := collectionOf(data, megabytes, keep)
+		c, err := collectionOf(o.data, megabytes, o.keep)
+		if err == nil && i == 0 {
+			err = o.first(c, program, work)
+		}
+		if err == nil {
+			err = o.measure(program, c.path, megabytes)
+		}
 		if err != nil {
 			return err
 		}
-		if i == 0 && search {
-			if err := c.search(4 << 30); err != nil {
-				return err
-			}
-		}
-		if i == 0 && items > 0 {
-			if err := c.leaks(program, work, documents, items); err != nil {
-				return err
-			}
-		}
-		if i == 0 && reference {
-			if err := c.check(); err != nil {
-				return err
-			}
-		}
-		m := exec.Command(program, append([]string{"passages", c.path}, strings.Fields(flags)...)...)
-		m.Stderr = os.Stderr
-		start := time.Now()
-		said, err := m.Output()
-		if err != nil {
+	}
+	return nil
+}
+
+// first does what the flags say with the first collection.
+func (o *options) first(c *collection, program, work string) error {
+	if o.search {
+		if err := c.search(4 << 30); err != nil {
 			return err
 		}
-		cpu := m.ProcessState.UserTime() + m.ProcessState.SystemTime()
-		fmt.Printf("%d MB: %.1f s, %.1f processor seconds, %d MB of memory\n", megabytes, time.Since(start).Seconds(), cpu.Seconds(), peak.Of(m.ProcessState)>>20)
-		for line := range strings.Lines(string(said)) {
-			fmt.Print("    ", line)
+	}
+	if o.items > 0 {
+		if err := c.leaks(program, work, o.documents, o.items); err != nil {
+			return err
 		}
+	}
+	if o.reference {
+		return c.check()
+	}
+	return nil
+}
+
+// measure runs the program on a collection.
+func (o *options) measure(program, path string, megabytes int) error {
+	m := exec.Command(program, append([]string{"passages", path}, strings.Fields(o.flags)...)...)
+	m.Stderr = os.Stderr
+	start := time.Now()
+	said, err := m.Output()
+	if err != nil {
+		return err
+	}
+	cpu := m.ProcessState.UserTime() + m.ProcessState.SystemTime()
+	fmt.Printf("%d MB: %.1f s, %.1f processor seconds, %d MB of memory\n", megabytes, time.Since(start).Seconds(), cpu.Seconds(), peak.Of(m.ProcessState)>>20)
+	for line := range strings.Lines(string(said)) {
+		fmt.Print("    ", line)
 	}
 	return nil
 }

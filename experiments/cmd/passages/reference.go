@@ -123,34 +123,49 @@ func (c *collection) compare(texts []string, covered []map[int]int) {
 	for _, r := range ranks {
 		counts[r]++
 	}
-	all, missed, more, at := 0, 0, 0, 0
+	both, missed, more, at := 0, 0, 0, 0
 	for i, doc := range docs {
 		is, want := make([]bool, len(doc)), make([]bool, len(doc))
-		for k := range doc {
-			if k+least <= len(doc) && counts[ranks[at+k]] > 1 {
-				for j := range least {
-					want[k+j] = true
-				}
+		for k := range len(doc) - least + 1 {
+			if counts[ranks[at+k]] > 1 {
+				set(want[k : k+least])
 			}
 		}
 		at += len(doc) + 1
-		for from, to := range covered[i] {
-			for k, t := range doc {
-				is[k] = is[k] || int(t.from) >= from && int(t.to) <= to
-			}
-		}
+		cover(is, doc, covered[i])
 		for k := range doc {
-			switch {
-			case want[k] && is[k]:
-				all++
-			case want[k]:
-				missed++
-			case is[k]:
-				more++
-			}
+			both += count(want[k] && is[k])
+			missed += count(want[k] && !is[k])
+			more += count(!want[k] && is[k])
 		}
 	}
-	fmt.Printf("against a list of all suffixes: %d words stand twice in runs of %d, %d of them were missed, and %d others reported\n", all+missed, least, missed, more)
+	fmt.Printf("against a list of all suffixes: %d words stand twice in runs of %d, %d of them were missed, and %d others reported\n", both+missed, least, missed, more)
+}
+
+// cover sets the bits of the words that are in places.
+func cover(is []bool, doc []token, places map[int]int) {
+	for from, to := range places {
+		first, _ := slices.BinarySearchFunc(doc, from, func(t token, from int) int { return cmp.Compare(int(t.from), from) })
+		last := first
+		for ; last < len(doc) && int(doc[last].to) <= to; last++ {
+		}
+		set(is[first:last])
+	}
+}
+
+// set sets all bits.
+func set(bits []bool) {
+	for i := range bits {
+		bits[i] = true
+	}
+}
+
+// count returns 1 for true.
+func count(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // doubled returns the ranks of suffixes by their own rank and that of the suffix step words behind.
@@ -179,8 +194,8 @@ func doubled(ranks []int32, step int) []int32 {
 
 // recall prints how much of what was planted was found, by length and edits.
 func (c *collection) recall(texts []string, covered []map[int]int) {
-	type count struct{ planted, found, words, covered int }
-	counts := map[[2]int]*count{}
+	type tally struct{ planted, found, words, covered int }
+	counts := map[[2]int]*tally{}
 	for i := range c.documents {
 		p, ok := c.planting(i)
 		if !ok || texts[i] == "" || slices.Contains(texts[p.source:min(p.last+1, len(texts))], "") {
@@ -188,7 +203,7 @@ func (c *collection) recall(texts []string, covered []map[int]int) {
 		}
 		n := counts[[2]int{p.length, p.edits}]
 		if n == nil {
-			n = &count{}
+			n = &tally{}
 			counts[[2]int{p.length, p.edits}] = n
 		}
 		own := c.own(i)
