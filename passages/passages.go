@@ -34,7 +34,9 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/textfile"
@@ -248,21 +250,34 @@ func (p *Passage[ID]) Documents() (n int) {
 	return n
 }
 
-// Text returns the text of a place. The error is that of the file.
+// Text returns the text of a place. The error is that of a place that is none, or of the file.
 func (f *Finder[ID]) Text(p Place[ID]) (string, error) {
+	_, text, _, err := f.Around(p, 0)
+	return text, err
+}
+
+// Around is Text with up to n bytes before it and behind it, which cut no character.
+func (f *Finder[ID]) Around(p Place[ID], n int) (before, text, after string, err error) {
 	s := f.snapshot()
 	if p.Number < 0 || p.Number >= len(s.ids) {
-		return "", fmt.Errorf("passages: there is no document number %d", p.Number)
+		return "", "", "", fmt.Errorf("passages: there is no document number %d", p.Number)
 	}
 	var buf []byte
-	text := s.text(p.Number, &buf)
+	all := s.text(p.Number, &buf)
 	if err := s.file.Err(); err != nil {
-		return "", err
+		return "", "", "", err
 	}
-	if p.From < 0 || p.From > p.To || p.To > len(text) {
-		return "", fmt.Errorf("passages: document number %d has no bytes %d to %d", p.Number, p.From, p.To)
+	if p.From < 0 || p.From > p.To || p.To > len(all) {
+		return "", "", "", fmt.Errorf("passages: document number %d has no bytes %d to %d", p.Number, p.From, p.To)
 	}
-	return string([]byte(text[p.From:p.To])), nil
+	begin, end := max(p.From-n, 0), min(p.To+n, len(all))
+	for begin < p.From && !utf8.RuneStart(all[begin]) {
+		begin++
+	}
+	for end > p.To && end < len(all) && !utf8.RuneStart(all[end]) {
+		end--
+	}
+	return strings.Clone(all[begin:p.From]), strings.Clone(all[p.From:p.To]), strings.Clone(all[p.To:end]), nil
 }
 
 // errOf returns the first error of some files, or that of the context.

@@ -32,6 +32,7 @@ type passagesCommand struct {
 	Against  string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, which comes first: what new documents share with it, and with each other. What only old documents share is not looked for."`
 	Passages string `group:"output" placeholder:"FILE" help:"The passages: a row for each place, with the number of the passage, how many words or characters it has, in how many documents and places it stands, the id, file and line of the document, the bytes of its text, and in the row of the first place the text of the passage; as .csv or .jsonl, or with tabs between and no header."`
 	Coverage string `group:"output" placeholder:"FILE" help:"How much of each document stands in others: a row for each source, with how much of the document is in it, how much of that in no source before it, and how much of the source is in the document; as .csv or .jsonl, or with tabs between and no header."`
+	Report   string `group:"output" placeholder:"FILE.html" help:"A page to look at: the passages of which the most would go if each stood only once, and where they stand."`
 	Out      string `group:"output" placeholder:"FILE" help:"The collection without what stands in an earlier place too. The name says the format, as for the command dedup."`
 	Audit    string `group:"output" placeholder:"FILE" help:"With --out, what was cut: where it stood, the text, and an earlier place of it; as .csv or .jsonl."`
 	Cut      string `group:"method" default:"sentences" placeholder:"NAME" help:"With --out, what is cut: passages to the word (words), only the sentences of which all words are in passages (sentences), or only such lines and paragraphs (paragraphs)."`
@@ -51,7 +52,7 @@ func (c *passagesCommand) Run(of *call) error {
 		return usageError{fmt.Errorf("--against %q: fingerprints have no texts", c.Against)}
 	}
 	f := flags{inputFlags: c.inputFlags, textFlags: textFlags{Text: c.Text}, methodFlags: usualMethod, groupFlags: groupFlags{borderFlags: usualBorder}, runFlags: c.runFlags,
-		oldFlags: oldFlags{Against: c.Against}, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Audit: c.Audit, Quiet: c.Quiet}}}
+		oldFlags: oldFlags{Against: c.Against}, outputFlags: outputFlags{decisionFlags: decisionFlags{Out: c.Out, Audit: c.Audit, Quiet: c.Quiet}, Report: c.Report}}
 	o, err := f.options(of.given)
 	if err != nil {
 		return usageError{err}

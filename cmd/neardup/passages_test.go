@@ -75,7 +75,17 @@ func TestPassages(t *testing.T) {
 			}
 		}
 	}
+	if status, _, stderr := inFiles(t, map[string]string{"in.csv": "id,text\n<a>,\"五 " + letter + " 六\"\nb,\"七八 " + letter + "\"\n"}, "passages", "--report", "r.html", "in.csv"); status != 0 {
+		t.Fatal(stderr)
+	}
+	page := read(t, "r.html")
+	for _, want := range []string{"63 words or characters in 2 documents, 2 places", "<b>&lt;a&gt;</b>", "五 <mark>Dear council.", "Yours</mark>. 六", "七八 <mark>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
 	for args, want := range map[string]string{
+		"--report r.txt in.jsonl":                    "the name must end in .html",
 		"--audit a.csv in.jsonl":                     "--audit says what was cut",
 		"--cut lines in.jsonl":                       "must be words, sentences or paragraphs",
 		"--passages in.jsonl in.jsonl":               "is an input and an output",

@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
+	"github.com/neardup/neardup/cmd/neardup/review"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 	"github.com/neardup/neardup/passages"
 )
@@ -34,7 +37,8 @@ var passageColumns = []string{"passage", "tokens", "documents", "places", "id", 
 type passing struct {
 	*collection
 	finder *passages.Finder[int]
-	to     struct{ out, audit, passages, coverage *cli.Output }
+	to     struct{ out, audit, passages, coverage, report *cli.Output }
+	shown  []passages.Passage[int] // in the report: those of which the most would go, first
 	found  struct {
 		passages, places, longest, most int
 		documents, cut, dropped         int
@@ -60,7 +64,7 @@ func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, s
 		return err
 	}
 	summary, err := outs.CreateAll(stdout, c.errors, cli.Path{Name: o.Out, To: &c.to.out}, cli.Path{Name: o.Audit, To: &c.to.audit},
-		cli.Path{Name: o.Passages, To: &c.to.passages}, cli.Path{Name: o.Coverage, To: &c.to.coverage})
+		cli.Path{Name: o.Passages, To: &c.to.passages}, cli.Path{Name: o.Coverage, To: &c.to.coverage}, cli.Path{Name: o.Report, To: &c.to.report})
 	if err == nil && o.Out != "" {
 		err = output.Check(o.Out, c.Sources[c.oldSources:])
 	}
@@ -73,6 +77,7 @@ func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, s
 	for _, step := range []func() error{
 		func() error { return c.writePassages(o.Passages) },
 		func() error { return c.writeCoverage(o.Coverage) },
+		func() error { return c.writeReport(p) },
 		func() error { return c.writeCut(p, o, stdin) },
 		outs.Commit,
 	} {
@@ -111,7 +116,7 @@ func (c *passing) fill(o *Options, length passages.Length, fp *neardup.Fingerpri
 
 // writePassages writes a row for each place. The text stands in the row of the first one.
 func (c *passing) writePassages(path string) error {
-	if c.to.passages == nil && (c.to.coverage != nil || c.to.out != nil) {
+	if c.to.passages == nil && c.to.report == nil && (c.to.coverage != nil || c.to.out != nil) {
 		return nil
 	}
 	var t *output.Table
@@ -126,6 +131,9 @@ func (c *passing) writePassages(path string) error {
 		c.found.places += len(x.Places)
 		documents := x.Documents()
 		c.found.longest, c.found.most = max(c.found.longest, x.Tokens), max(c.found.most, documents)
+		if c.to.report != nil {
+			c.show(x, documents)
+		}
 		if t == nil {
 			continue
 		}
@@ -147,6 +155,80 @@ func (c *passing) writePassages(path string) error {
 		return nil
 	}
 	return t.End()
+}
+
+// So many passages are in a report, and so many places of each, with about so many bytes of the text around them.
+const (
+	mostShown  = 300
+	mostPlaces = 20
+	around     = 160
+	mostInReport   = 4000
+)
+
+// show takes note of a passage for the report, if it is one of those of which the most would go.
+func (c *passing) show(x passages.Passage[int], documents int) {
+	gain := func(p passages.Passage[int]) int { return p.Tokens * (len(p.Places) - 1) }
+	at, _ := slices.BinarySearchFunc(c.shown, gain(x), func(p passages.Passage[int], n int) int { return cmp.Compare(n, gain(p)) })
+	for at < len(c.shown) && gain(c.shown[at]) == gain(x) { // the first ones stay first
+		at++
+	}
+	if at < mostShown {
+		c.shown = slices.Insert(c.shown, at, x)
+		c.shown = c.shown[:min(len(c.shown), mostShown)]
+	}
+}
+
+// writeReport writes the page that shows passages.
+func (c *passing) writeReport(p *Passages) error {
+	if c.to.report == nil {
+		return nil
+	}
+	page := review.PassagePage{Title: "Passages", Summary: c.passagesFound(p), All: c.found.passages}
+	for _, x := range c.shown {
+		text, err := c.finder.Text(x.Places[0])
+		if err != nil {
+			return err
+		}
+		of := review.Passage{Tokens: x.Tokens, Documents: x.Documents(), All: len(x.Places), Text: text}
+		if len(text) > mostInReport {
+			of.Text = beginning(text, mostInReport) + " …"
+		}
+		for _, at := range x.Places[:min(len(x.Places), mostPlaces)] {
+			spot, err := c.spot(at)
+			if err != nil {
+				return err
+			}
+			of.Places = append(of.Places, spot)
+		}
+		page.Passages = append(page.Passages, of)
+	}
+	return page.Write(c.to.report)
+}
+
+// spot returns what stands at a place, and around it.
+func (c *passing) spot(at passages.Place[int]) (s review.Spot, err error) {
+	doc := c.Doc(at.Number)
+	s = review.Spot{ID: doc.ID, At: c.at(doc.Place)}
+	s.Before, s.Begin, s.After, err = c.finder.Around(at, around)
+	if len(s.Begin) > 3*around {
+		s.Begin, s.End = beginning(s.Begin, around), ending(s.Begin, around)
+	}
+	return s, err
+}
+
+// beginning returns up to n bytes of a text, without cutting a character.
+func beginning(text string, n int) string {
+	for n = min(n, len(text)); n > 0 && n < len(text) && !utf8.RuneStart(text[n]); n-- {
+	}
+	return text[:n]
+}
+
+// ending returns up to n bytes of the end of a text, without cutting a character.
+func ending(text string, n int) string {
+	at := max(len(text)-n, 0)
+	for ; at < len(text) && !utf8.RuneStart(text[at]); at++ {
+	}
+	return text[at:]
 }
 
 // writeCoverage writes, for each new document that shares a passage, its sources.
@@ -250,6 +332,12 @@ func (c *passing) auditCut(t *output.Table, i int, cut *passages.Cut[int], text 
 	return nil
 }
 
+// passagesFound says how many passages there are.
+func (c *passing) passagesFound(p *Passages) string {
+	return fmt.Sprintf("%d passages of at least %d words, or %d characters of Chinese and the like, stand in %d places; the longest has %d, and the most common stands in %d documents.",
+		c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
+}
+
 // say prints what was found.
 func (c *passing) say(w io.Writer, p *Passages, took time.Duration) {
 	n := c.docs.Len() - c.old
@@ -260,9 +348,8 @@ func (c *passing) say(w io.Writer, p *Passages, took time.Duration) {
 	if c.bad > 0 {
 		fmt.Fprintf(w, "%d lines or files were skipped\n", c.bad)
 	}
-	if c.to.passages != nil || c.to.coverage == nil && c.to.out == nil {
-		fmt.Fprintf(w, "%d passages of at least %d words, or %d characters of Chinese and the like, stand in %d places; the longest has %d, and the most common stands in %d documents\n",
-			c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
+	if c.to.passages != nil || c.to.report != nil || c.to.coverage == nil && c.to.out == nil {
+		fmt.Fprintln(w, c.passagesFound(p))
 	}
 	if c.to.coverage != nil {
 		fmt.Fprintf(w, "%d documents share a passage with another one\n", c.found.documents)

@@ -52,7 +52,7 @@ var edits = []edit{
 }
 
 // leaks writes a corpus of so many documents with planted items, runs the program, and prints what it found.
-func (c *collection) leaks(program, folder string, documents, items int) error {
+func (c *collection) leaks(program, folder string, documents, items int, flags []string) error {
 	word := func(random *rand.Rand) string { return c.words[random.IntN(len(c.words))] }
 	itemOf := func(k int) (words []string) {
 		random := rand.New(rand.NewPCG(uint64(k), 41))
@@ -84,7 +84,7 @@ func (c *collection) leaks(program, folder string, documents, items int) error {
 		return err
 	}
 	start := time.Now()
-	if out, err := exec.Command(program, "decontaminate", "-q", "--leaks", found, tests, corpus).CombinedOutput(); err != nil {
+	if out, err := exec.Command(program, append([]string{"decontaminate", "-q", "--leaks", found, tests, corpus}, flags...)...).CombinedOutput(); err != nil {
 		return fmt.Errorf("decontaminate: %w\n%s", err, out)
 	}
 	took := time.Since(start)

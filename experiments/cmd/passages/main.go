@@ -6,6 +6,7 @@
 // passages of other documents into some of them (generate.go). For the first collection it compares all passages with a sorted list of all suffixes
 // (reference.go), and counts which of the planted ones were found. On each collection it runs the program neardup, in a process of its own.
 // With -search it looks up new documents in the first one (search.go).
+// With -sets it compares pairs of documents with those of package dedup (sets.go).
 // With -items it also plants items of a test in documents, and counts which of them are found (leaks.go).
 package main
 
@@ -25,6 +26,7 @@ import (
 // options are the flags.
 type options struct {
 	data, sizes, flags, keep string
+	sets, leaks              string
 	reference, search        bool
 	items, documents         int
 }
@@ -35,8 +37,10 @@ func main() {
 	flag.StringVar(&o.sizes, "megabytes", "100", "comma-separated `NUMBERS` of megabytes")
 	flag.StringVar(&o.flags, "flags", "--memory 4G", "more `FLAGS` for neardup passages, separated by spaces")
 	flag.StringVar(&o.keep, "keep", "", "a `DIR` that keeps the collections, and from which they are taken if they are there")
+	flag.StringVar(&o.sets, "sets", "", "only compare with package dedup on these comma-separated `NAMES` of collections in the data")
 	flag.BoolVar(&o.reference, "reference", true, "compare the first collection with a reference, which takes 30 bytes of memory for each byte of text")
 	flag.IntVar(&o.items, "items", 0, "`N` items of a test to look for in as many documents as -documents says")
+	flag.StringVar(&o.leaks, "leak-flags", "", "more `FLAGS` for neardup decontaminate, separated by spaces")
 	flag.IntVar(&o.documents, "documents", 1_000_000, "`N` documents in which they are looked for")
 	flag.BoolVar(&o.search, "search", false, "look up new documents in the first collection")
 	flag.Parse()
@@ -50,6 +54,9 @@ func main() {
 func (o *options) run() error {
 	if o.data == "" {
 		return fmt.Errorf("give -data or set NEARDUP_DATA")
+	}
+	if o.sets != "" {
+		return sets(o.data, o.sets)
 	}
 	work, err := os.MkdirTemp("", "passages")
 	if err != nil {
@@ -92,7 +99,7 @@ func (o *options) first(c *collection, program, work string) error {
 		}
 	}
 	if o.items > 0 {
-		if err := c.leaks(program, work, o.documents, o.items); err != nil {
+		if err := c.leaks(program, work, o.documents, o.items, strings.Fields(o.leaks)); err != nil {
 			return err
 		}
 	}
