@@ -23,6 +23,12 @@ const (
 	AtParagraphs               // so that whole lines or paragraphs go
 )
 
+// A Cutting says what is cut. The zero value cuts all passages to the word.
+type Cutting struct {
+	At        Border
+	Documents int // only passages that stand in so many documents: the lines of a template, and no press releases
+}
+
 // A Cut is what a document has that stands in an earlier place too.
 type Cut[ID any] struct {
 	ID     ID
@@ -37,10 +43,10 @@ type Span[ID any] struct {
 }
 
 // Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error comes last.
-func (f *Finder[ID]) Cuts(ctx context.Context, at Border) iter.Seq2[Cut[ID], error] {
+func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
-		if at < AtTokens || at > AtParagraphs {
-			yield(Cut[ID]{}, fmt.Errorf("passages: there is no border %d", at))
+		if c.At < AtTokens || c.At > AtParagraphs {
+			yield(Cut[ID]{}, fmt.Errorf("passages: there is no border %d", c.At))
 			return
 		}
 		s, found, err := f.join(ctx, 0)
@@ -51,6 +57,9 @@ func (f *Finder[ID]) Cuts(ctx context.Context, at Border) iter.Seq2[Cut[ID], err
 		repeats := newSorter[[4]uint64](s.Memory / 4) // by document: the bytes, and the first place: its document, tokens and bytes
 		for places := range s.places(found) {
 			first := places[0]
+			if documents(places) < c.Documents {
+				continue
+			}
 			for _, p := range places[1:] {
 				r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(p.from)<<32 | uint64(p.to), uint64(first.doc)<<32 | uint64(first.tokens), uint64(first.from)<<32 | uint64(first.to)}
 				err = cmp.Or(err, repeats.add(r))
@@ -63,7 +72,7 @@ func (f *Finder[ID]) Cuts(ctx context.Context, at Border) iter.Seq2[Cut[ID], err
 			if err != nil || ctx.Err() != nil {
 				break
 			}
-			if c := s.cut(group, at); len(c.Spans) > 0 && !yield(c, nil) {
+			if cut := s.cut(group, c.At); len(cut.Spans) > 0 && !yield(cut, nil) {
 				return
 			}
 		}

@@ -526,9 +526,19 @@ func (s *snapshot[ID]) places(found *sorter[[4]uint64]) iter.Seq[[]place] {
 	}
 }
 
+// documents returns in how many documents places are.
+func documents(places []place) (n int) {
+	for i := range places {
+		if i == 0 || places[i].doc != places[i-1].doc {
+			n++
+		}
+	}
+	return n
+}
+
 // passage describes a passage by its places.
 func (s *snapshot[ID]) passage(places []place) Passage[ID] {
-	p := Passage[ID]{Tokens: places[0].tokens, Places: make([]Place[ID], len(places))}
+	p := Passage[ID]{Tokens: places[0].tokens, Documents: documents(places), Places: make([]Place[ID], len(places))}
 	for i, x := range places {
 		p.Tokens = min(p.Tokens, x.tokens)
 		p.Places[i] = Place[ID]{s.ids[x.doc], x.doc, x.from, x.to, x.tokens}

@@ -236,18 +236,9 @@ type Place[ID any] struct {
 // A Passage is a run of tokens that stands in several places. Where one more document joins or leaves, another passage begins: so
 // two places in a row share a row of passages, of which each overlaps the next by all tokens but one of the least length.
 type Passage[ID any] struct {
-	Tokens int         // its length
-	Places []Place[ID] // in the order of adding; one that overlaps the place before is one with it, as in a text that repeats a word
-}
-
-// Documents returns in how many documents a passage stands.
-func (p *Passage[ID]) Documents() (n int) {
-	for i := range p.Places {
-		if i == 0 || p.Places[i].Number != p.Places[i-1].Number {
-			n++
-		}
-	}
-	return n
+	Tokens    int         // its length
+	Documents int         // in how many it stands
+	Places    []Place[ID] // in the order of adding; one that overlaps the place before is one with it, as in a text that repeats a word
 }
 
 // Text returns the text of a place. The error is that of a place that is none, or of the file.

@@ -111,7 +111,7 @@ func TestCuts(t *testing.T) {
 				}
 			}
 		}
-		for c, err := range f.Cuts(context.Background(), AtTokens) {
+		for c, err := range f.Cuts(context.Background(), Cutting{}) {
 			if err != nil {
 				t.Fatal(err)
 			}

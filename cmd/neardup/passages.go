@@ -28,16 +28,17 @@ func (f *lengthFlags) length(words int) passages.Length {
 
 type passagesCommand struct {
 	inputFlags
-	Text     string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
-	Against  string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, which comes first: what new documents share with it, and with each other. What only old documents share is not looked for."`
-	Passages string `group:"output" placeholder:"FILE" help:"The passages: a row for each place, with the number of the passage, how many words or characters it has, in how many documents and places it stands, the id, file and line of the document, the bytes of its text, and in the row of the first place the text of the passage; as .csv or .jsonl, or with tabs between and no header."`
-	Coverage string `group:"output" placeholder:"FILE" help:"How much of each document stands in others: a row for each source, with how much of the document is in it, how much of that in no source before it, and how much of the source is in the document; as .csv or .jsonl, or with tabs between and no header."`
-	Report   string `group:"output" placeholder:"FILE.html" help:"A page to look at: the passages of which the most would go if each stood only once, and where they stand."`
-	Out      string `group:"output" placeholder:"FILE" help:"The collection without what stands in an earlier place too. The name says the format, as for the command dedup."`
-	Audit    string `group:"output" placeholder:"FILE" help:"With --out, what was cut: where it stood, the text, and an earlier place of it; as .csv or .jsonl."`
-	Cut      string `group:"method" default:"sentences" placeholder:"NAME" help:"With --out, what is cut: passages to the word (words), only the sentences of which all words are in passages (sentences), or only such lines and paragraphs (paragraphs)."`
-	Mask     string `group:"method" placeholder:"TEXT" help:"With --out, what is put in the place of what is cut, such as '[…]'."`
-	Least    int    `group:"method" default:"1" placeholder:"N" help:"With --out, a document that was cut is dropped if fewer words or characters are left."`
+	Text      string `group:"input" default:"text" placeholder:"NAMES" help:"Field or column with the text, or several, separated by commas."`
+	Against   string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, which comes first: what new documents share with it, and with each other. What only old documents share is not looked for."`
+	Passages  string `group:"output" placeholder:"FILE" help:"The passages: a row for each place, with the number of the passage, how many words or characters it has, in how many documents and places it stands, the id, file and line of the document, the bytes of its text, and in the row of the first place the text of the passage; as .csv or .jsonl, or with tabs between and no header."`
+	Coverage  string `group:"output" placeholder:"FILE" help:"How much of each document stands in others: a row for each source, with how much of the document is in it, how much of that in no source before it, and how much of the source is in the document; as .csv or .jsonl, or with tabs between and no header."`
+	Report    string `group:"output" placeholder:"FILE.html" help:"A page to look at: the passages of which the most would go if each stood only once, and where they stand."`
+	Out       string `group:"output" placeholder:"FILE" help:"The collection without what stands in an earlier place too. The name says the format, as for the command dedup."`
+	Audit     string `group:"output" placeholder:"FILE" help:"With --out, what was cut: where it stood, the text, and an earlier place of it; as .csv or .jsonl."`
+	Cut       string `group:"method" default:"sentences" placeholder:"NAME" help:"With --out, what is cut: passages to the word (words), only the sentences of which all words are in passages (sentences), or only such lines and paragraphs (paragraphs)."`
+	Documents int    `group:"method" default:"1" placeholder:"N" help:"Only passages that stand in at least N documents count: with 100, say, the printed lines of forms and templates. It makes no difference to --coverage."`
+	Mask      string `group:"method" placeholder:"TEXT" help:"With --out, what is put in the place of what is cut, such as '[…]'."`
+	Least     int    `group:"method" default:"1" placeholder:"N" help:"With --out, a document that was cut is dropped if fewer words or characters are left."`
 	lengthFlags
 	runFlags
 	Quiet bool `group:"output" short:"q" help:"Print errors only."`
@@ -72,7 +73,7 @@ func (c *passagesCommand) Run(of *call) error {
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
-	p := &pipeline.Passages{Length: c.length(50), At: at, Mask: c.Mask, Least: c.Least}
+	p := &pipeline.Passages{Length: c.length(50), Cut: passages.Cutting{At: at, Documents: c.Documents}, Mask: c.Mask, Least: c.Least}
 	return o.RunPassages(p, of.outs, of.stdin, of.stdout, of.stderr)
 }
 

@@ -59,6 +59,8 @@ func TestPassages(t *testing.T) {
 		{"--against old.csv --passages p.tsv in.csv", "1 old documents besides", map[string]string{
 			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + numbers(0, 60) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},
 		{"in.jsonl", "2 passages of at least 50 words, or 80 characters of Chinese and the like, stand in 5 places; the longest has 57, and the most common stands in 3 documents", nil},
+		{"--documents 3 --out o.jsonl in.jsonl", "2 documents were cut, and 0 of them dropped", nil},
+		{"--documents 3 in.jsonl", "1 passages of at least 50 words", nil},
 		{"--words 70 in.jsonl", "0 passages of at least 70 words, or 112 characters", nil},
 	} {
 		status, stdout, stderr := inFiles(t, files, append([]string{"passages"}, strings.Fields(c.args)...)...)

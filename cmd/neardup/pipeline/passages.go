@@ -25,7 +25,7 @@ import (
 // Audit what was cut, Passages and Coverage are tables.
 type Passages struct {
 	Length passages.Length
-	At     passages.Border
+	Cut    passages.Cutting // of which Documents counts for the table and the report too
 	Mask   string // what is put in the place of what was cut
 	Least  int    // documents of which fewer words or characters are left are dropped
 }
@@ -75,7 +75,7 @@ func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, s
 		return err
 	}
 	for _, step := range []func() error{
-		func() error { return c.writePassages(o.Passages) },
+		func() error { return c.writePassages(p, o.Passages) },
 		func() error { return c.writeCoverage(o.Coverage) },
 		func() error { return c.writeReport(p) },
 		func() error { return c.writeCut(p, o, stdin) },
@@ -115,7 +115,7 @@ func (c *passing) fill(o *Options, length passages.Length, fp *neardup.Fingerpri
 }
 
 // writePassages writes a row for each place. The text stands in the row of the first one.
-func (c *passing) writePassages(path string) error {
+func (c *passing) writePassages(p *Passages, path string) error {
 	if c.to.passages == nil && c.to.report == nil && (c.to.coverage != nil || c.to.out != nil) {
 		return nil
 	}
@@ -127,12 +127,14 @@ func (c *passing) writePassages(path string) error {
 		if err != nil {
 			return err
 		}
+		if x.Documents < p.Cut.Documents {
+			continue
+		}
 		c.found.passages++
 		c.found.places += len(x.Places)
-		documents := x.Documents()
-		c.found.longest, c.found.most = max(c.found.longest, x.Tokens), max(c.found.most, documents)
+		c.found.longest, c.found.most = max(c.found.longest, x.Tokens), max(c.found.most, x.Documents)
 		if c.to.report != nil {
-			c.show(x, documents)
+			c.show(x)
 		}
 		if t == nil {
 			continue
@@ -145,7 +147,7 @@ func (c *passing) writePassages(path string) error {
 				}
 			}
 			doc := c.Doc(at.Number)
-			if err := t.Row(c.found.passages, at.Tokens, documents, len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
+			if err := t.Row(c.found.passages, at.Tokens, x.Documents, len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
 				return err
 			}
 		}
@@ -166,7 +168,7 @@ const (
 )
 
 // show takes note of a passage for the report, if it is one of those of which the most would go.
-func (c *passing) show(x passages.Passage[int], documents int) {
+func (c *passing) show(x passages.Passage[int]) {
 	gain := func(p passages.Passage[int]) int { return p.Tokens * (len(p.Places) - 1) }
 	at, _ := slices.BinarySearchFunc(c.shown, gain(x), func(p passages.Passage[int], n int) int { return cmp.Compare(n, gain(p)) })
 	for at < len(c.shown) && gain(c.shown[at]) == gain(x) { // the first ones stay first
@@ -189,7 +191,7 @@ func (c *passing) writeReport(p *Passages) error {
 		if err != nil {
 			return err
 		}
-		of := review.Passage{Tokens: x.Tokens, Documents: x.Documents(), All: len(x.Places), Text: text}
+		of := review.Passage{Tokens: x.Tokens, Documents: x.Documents, All: len(x.Places), Text: text}
 		if len(text) > mostInReport {
 			of.Text = beginning(text, mostInReport) + " …"
 		}
@@ -302,7 +304,7 @@ func (c *passing) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 // cuts returns what is cut of new documents, by their numbers.
 func (c *passing) cuts(p *Passages) (map[int]*passages.Cut[int], error) {
 	cuts := map[int]*passages.Cut[int]{}
-	for cut, err := range c.finder.Cuts(context.Background(), p.At) {
+	for cut, err := range c.finder.Cuts(context.Background(), p.Cut) {
 		if err != nil {
 			return nil, err
 		}
