@@ -54,15 +54,10 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 			yield(Cut[ID]{}, err)
 			return
 		}
-		repeats := newSorter[[4]uint64](s.Memory / 4) // by document: the bytes, and the first place: its document, tokens and bytes
+		repeats := newSorter[[4]uint64](s.Memory / 4)
 		for places := range s.places(found) {
-			first := places[0]
-			if documents(places) < c.Documents {
-				continue
-			}
-			for _, p := range places[1:] {
-				r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(p.from)<<32 | uint64(p.to), uint64(first.doc)<<32 | uint64(first.tokens), uint64(first.from)<<32 | uint64(first.to)}
-				err = cmp.Or(err, repeats.add(r))
+			if documents(places) >= c.Documents {
+				err = s.addRepeats(repeats, places)
 			}
 			if err != nil || ctx.Err() != nil {
 				break
@@ -80,6 +75,19 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 			yield(Cut[ID]{}, err)
 		}
 	}
+}
+
+// addRepeats adds a record for each place of a passage but the first: the document and the bytes, and the first place: its document, tokens
+// and bytes.
+func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place) error {
+	first := places[0]
+	for _, p := range places[1:] {
+		r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(p.from)<<32 | uint64(p.to), uint64(first.doc)<<32 | uint64(first.tokens), uint64(first.from)<<32 | uint64(first.to)}
+		if err := to.add(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cut makes the cut of a document.
