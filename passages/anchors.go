@@ -4,13 +4,16 @@ import "math/bits"
 
 // This file chooses the anchors of a text: runs of tokens by which texts are found that may share a passage.
 //
-// Every passage has tokens() tokens at least. Of each window of so many, the run of half as many with the smallest hash is an anchor
-// (winnowing; Schleimer, Wilkerson and Aiken 2003). Where two texts share a passage they share such a window, so both have an
-// anchor there with the same hash. So a gram of which no anchor stands twice occurs once, and need not be looked at. Of 50 tokens
-// that leaves one anchor for 13. Of equal runs the last one of a window counts, and not one that was chosen before: where a text
-// repeats itself within a window, both places have an anchor of their own.
+// A gram (tokens.go) has tokens() tokens at least. Of each window of so many, the run of two thirds as many with the smallest hash is an anchor
+// (winnowing; Schleimer, Wilkerson and Aiken 2003). Where a gram stands in two places, both have the same window, and so an anchor
+// with the same hash. So a gram stands once if no anchor in its window stands twice, and need not be looked at. Of 50 tokens
+// that leaves one anchor for 9.
+//
+// Where several runs of a window have the smallest hash, the last one is the anchor. So if a text repeats itself within a window, both
+// places have an anchor of their own.
 
-// anchorTokens returns how many tokens an anchor has, and how many of them begin in a window.
+// anchorTokens returns how many tokens an anchor has, and how many runs of so many are in a window. With runs of half the window instead of two
+// thirds there are a third fewer anchors, but of 10 GB of text more documents share one by chance: 82 s instead of 79.
 func (l Length) anchorTokens() (run, window int) {
 	run = (2*l.tokens() + 2) / 3
 	return run, l.tokens() - run + 1

@@ -82,7 +82,9 @@ func BenchmarkTests(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i, text := range benchTexts(10_000) {
-		tests.Add(i, text[:len(text)/4])
+		if err := tests.Add(i, text[:len(text)/4]); err != nil {
+			b.Fatal(err)
+		}
 	}
 	texts := benchTexts(20)
 	s := tests.Searcher()

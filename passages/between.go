@@ -22,10 +22,14 @@ type Run struct {
 }
 
 // Between yields all runs of at least this length that two texts share: every longest one, wherever it stands in both, in the order of
-// the second text. A text that repeats itself has many of them: a word that stands m times in one and n times in the other
-// makes m+n−1. Nothing of that length is missed, and nothing is reported that is not there, but for an error of 2⁻⁶⁰ in a comparison of hashes.
+// the second text. Texts that repeat themselves have many of them: a word that stands m times in a row in one and n times in the other
+// makes m+n−1 runs, and a paragraph that stands m and n times between other words makes m·n. The error is that of a length that is out of range, or
+// [ErrTooLong].
 func Between(a, b string, length Length) (iter.Seq[Run], error) {
 	length, err := length.Filled()
+	if err == nil && max(len(a), len(b)) > mostBytes {
+		err = ErrTooLong
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -33,26 +37,30 @@ func Between(a, b string, length Length) (iter.Seq[Run], error) {
 		var x, y tokenized
 		x.read(a, true)
 		y.read(b, true)
-		newMatcher(&x, length).runs(&y, func(i, j, n int) bool {
-			return yield(Run{int(x.from[i]), int(x.to[i+n-1]), int(y.from[j]), int(y.to[j+n-1]), n})
-		})
+		newMatcher(&x, length).runs(&y, func(i, j, n int) bool { return yield(runOf(&x, &y, i, j, n)) })
 	}, nil
 }
 
 // Within yields the runs of at least this length that stand twice in a text: A is the first place, and B the second one, which may
-// overlap.
+// overlap. The error is that of Between.
 func Within(text string, length Length) (iter.Seq[Run], error) {
 	length, err := length.Filled()
+	if err == nil && len(text) > mostBytes {
+		err = ErrTooLong
+	}
 	if err != nil {
 		return nil, err
 	}
 	return func(yield func(Run) bool) {
 		var x tokenized
 		x.read(text, true)
-		newMatcher(&x, length).runs(&x, func(i, j, n int) bool {
-			return yield(Run{int(x.from[i]), int(x.to[i+n-1]), int(x.from[j]), int(x.to[j+n-1]), n})
-		})
+		newMatcher(&x, length).runs(&x, func(i, j, n int) bool { return yield(runOf(&x, &x, i, j, n)) })
 	}, nil
+}
+
+// runOf returns the run of n tokens from two places on.
+func runOf(a, b *tokenized, i, j, n int) Run {
+	return Run{int(a.from[i]), int(a.to[i+n-1]), int(b.from[j]), int(b.to[j+n-1]), n}
 }
 
 // A matcher finds runs that a text shares with others.
@@ -133,6 +141,28 @@ func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
 			at++
 		}
 	}
+}
+
+// covered returns the tokens of the text of the matcher, and of another text, that are in any run.
+func (m *matcher) covered(other *tokenized) (a, b spans) {
+	isHit := make([]bool, len(m.grams)) // the first gram with a key
+	for j, end := range m.length.ends(other, nil) {
+		if at, ok := m.first[keyOf(other.hashes[j:end])]; ok {
+			isHit[at] = true
+			b = append(b, span{j, int(end)})
+		}
+	}
+	ends := m.length.ends(m.text, nil)
+	is := false
+	for i, g := range m.grams {
+		if i == 0 || m.grams[i-1].key != g.key {
+			is = isHit[i]
+		}
+		if is {
+			a = append(a, span{int(g.at), int(ends[g.at])})
+		}
+	}
+	return a, b
 }
 
 // prefixes has hashes of all prefixes of a text, from which those of all its runs follow: a polynomial of the tokens over the

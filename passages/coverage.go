@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
@@ -23,25 +24,31 @@ type Coverage[ID any] struct {
 	Sources []Source[ID]
 }
 
-// A Source is a document that has passages of another one.
+// A Source is a document that has passages of another one. Of a passage that stands in more than 16 other documents, or 16 times in the source, only the first
+// 16 count, so there may be more in common.
 type Source[ID any] struct {
 	ID     ID
 	Number int // how many documents were added before it
 	Shared int // how many tokens of the document stand in the source
 	More   int // and how many of these in no source before it
 
-	SharedB, TokensB int // how many tokens of the source stand in the document, and how many it has
+	SourceShared, SourceTokens int // how many tokens of the source stand in the document, and how many it has
 }
 
-// Of a passage that stands in more documents, the first ones are the sources. Where more than so many have the same text, who
-// wants to know where it comes from needs no others.
+// mostSources: where more than so many documents have a text, who wants to know where it comes from needs no others; and the work stays in
+// proportion to the places.
 const mostSources = 16
 
 // Coverage yields the documents that share a passage with another one, in the order of adding. The time is that of Passages, and up
 // to 16 sources of each place. The error comes last.
 func (f *Finder[ID]) Coverage(ctx context.Context) iter.Seq2[Coverage[ID], error] {
+	return f.CoverageSince(ctx, 0)
+}
+
+// CoverageSince is Coverage of the documents after the first n.
+func (f *Finder[ID]) CoverageSince(ctx context.Context, n int) iter.Seq2[Coverage[ID], error] {
 	return func(yield func(Coverage[ID], error) bool) {
-		for p, err := range f.partners(ctx) {
+		for p, err := range f.partners(ctx, n) {
 			if err != nil {
 				yield(Coverage[ID]{}, err)
 				return
@@ -56,16 +63,20 @@ func (f *Finder[ID]) Coverage(ctx context.Context) iter.Seq2[Coverage[ID], error
 // A Containment is a document of which much stands in another one.
 type Containment[ID any] struct {
 	ID     ID
-	Number int // how many documents were added before it
-	Tokens int // how many words or characters it has
-	Source[ID]
+	Number int        // how many documents were added before it
+	Tokens int        // how many words or characters it has
+	In     Source[ID] // the other one; without More
 }
 
-// Contained yields all pairs of documents of which at least this share of one, above 0, stands in the other: both ways round if it does. The first 16
-// documents with a passage are looked at. The error comes last.
+// Contained yields all pairs of documents of which at least this share of one stands in the other: both ways round if it does. What is said of
+// [Source] holds. The error, which comes last, is also that of a share that is not above 0 and at most 1.
 func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Containment[ID], error] {
 	return func(yield func(Containment[ID], error) bool) {
-		for p, err := range f.partners(ctx) {
+		if !(share > 0 && share <= 1) {
+			yield(Containment[ID]{}, fmt.Errorf("passages: a share of %v: must be above 0 and at most 1", share))
+			return
+		}
+		for p, err := range f.partners(ctx, 0) {
 			if err != nil {
 				yield(Containment[ID]{}, err)
 				return
@@ -88,14 +99,14 @@ type partnership[ID any] struct {
 
 // A partner is a document with passages of another one.
 type partner struct {
-	doc    int
-	in, at spans // the tokens of the document, and its own
+	doc      int
+	in, from spans // the tokens of the document that are in the partner, and those of the partner
 }
 
 // source describes a partner.
 func (p *partnership[ID]) source(i int) Source[ID] {
 	x := &p.of[i]
-	return Source[ID]{p.ids[x.doc], x.doc, x.in.size(), 0, x.at.size(), p.length(x.doc)}
+	return Source[ID]{p.ids[x.doc], x.doc, x.in.size(), 0, x.from.size(), p.length(x.doc)}
 }
 
 // length returns the number of tokens of a document.
@@ -154,17 +165,17 @@ func (c *candidates) Pop() any {
 	return x
 }
 
-// partners yields the documents that share passages with others, in their order.
-func (f *Finder[ID]) partners(ctx context.Context) iter.Seq2[*partnership[ID], error] {
+// partners yields the documents after the first n that share passages with others, in their order.
+func (f *Finder[ID]) partners(ctx context.Context, n int) iter.Seq2[*partnership[ID], error] {
 	return func(yield func(*partnership[ID], error) bool) {
-		s, found, err := f.join(ctx, 0)
+		s, found, err := f.join(ctx, n)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		shared := newSorter[[4]uint64](s.Memory / 4)
 		for places := range s.places(found) {
-			if err = s.addPartners(shared, places); err != nil || ctx.Err() != nil {
+			if err = s.addPartners(shared, places, n); err != nil || ctx.Err() != nil {
 				break
 			}
 		}
@@ -185,44 +196,70 @@ func (f *Finder[ID]) partners(ctx context.Context) iter.Seq2[*partnership[ID], e
 // docShift is by how much to the left the number of a document becomes a key.
 func (s *snapshot[ID]) docShift() int { return 64 - max(bits.Len(uint(len(s.ids))), 1) }
 
-// addPartners adds a record for each place of a passage and each document with which it is shared: the document, the other one and the first tokens in both,
-// and how many there are in both.
-func (s *snapshot[ID]) addPartners(to *sorter[[4]uint64], places []place) error {
-	// The first place in each of the first documents: so many that mostSources are left without any one of them.
-	var firsts []place
-	for i, p := range places {
-		if (i == 0 || p.doc != places[i-1].doc) && len(firsts) <= mostSources {
-			firsts = append(firsts, p)
+// addPartners adds, for each document after the first n of a passage and each of its sources, records of the places in both: the document, the
+// source, and the first token and the number of tokens, of the source with the highest bit set.
+func (s *snapshot[ID]) addPartners(to *sorter[[4]uint64], places []place, n int) error {
+	var sources [][]place // the places in the first documents: so many that mostSources are left without any one of them
+	var err error
+	add := func(doc, source int, p place, isSource uint64) {
+		r := [4]uint64{uint64(doc) << s.docShift(), uint64(source), uint64(p.first), uint64(p.tokens) | isSource<<63}
+		err = cmp.Or(err, to.add(r))
+	}
+	for of := range byDocument(places) {
+		if sources = append(sources, of); len(sources) > mostSources {
+			break
 		}
 	}
-	for _, p := range places {
-		n := 0
-		for _, q := range firsts {
-			if q.doc == p.doc || n == mostSources {
+	for of := range byDocument(places) {
+		doc, left := of[0].doc, mostSources
+		for _, source := range sources {
+			if source[0].doc == doc || left == 0 || doc < n {
 				continue
 			}
-			n++
-			r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(q.doc)<<32 | uint64(p.first), uint64(q.first), uint64(p.tokens)<<32 | uint64(q.tokens)}
-			if err := to.add(r); err != nil {
-				return err
+			left--
+			for _, p := range of {
+				add(doc, source[0].doc, p, 0)
+			}
+			for _, p := range source[:min(len(source), mostSources)] {
+				add(doc, source[0].doc, p, 1)
 			}
 		}
 	}
-	return nil
+	return err
+}
+
+// byDocument yields the places of each document.
+func byDocument(places []place) iter.Seq[[]place] {
+	return func(yield func([]place) bool) {
+		for len(places) > 0 {
+			n := 1
+			for n < len(places) && places[n].doc == places[0].doc {
+				n++
+			}
+			if !yield(places[:n]) {
+				return
+			}
+			places = places[n:]
+		}
+	}
 }
 
 // partnership makes the partnership of a document from its records.
 func (s *snapshot[ID]) partnership(records [][4]uint64) *partnership[ID] {
 	doc := int(records[0][0] >> s.docShift())
 	p := &partnership[ID]{snapshot: s, doc: doc, tokens: s.length(doc)}
-	slices.SortStableFunc(records, func(a, b [4]uint64) int { return cmp.Compare(a[1]>>32, b[1]>>32) })
+	slices.SortStableFunc(records, func(a, b [4]uint64) int { return cmp.Compare(a[1], b[1]) })
 	for _, r := range records {
-		in, at, other := int(uint32(r[1])), int(r[2]), int(r[1]>>32)
-		if n := len(p.of); n == 0 || p.of[n-1].doc != other {
-			p.of = append(p.of, partner{doc: other})
+		if n := len(p.of); n == 0 || p.of[n-1].doc != int(r[1]) {
+			p.of = append(p.of, partner{doc: int(r[1])})
 		}
-		x := &p.of[len(p.of)-1]
-		x.in, x.at = append(x.in, span{in, in + int(r[3]>>32)}), append(x.at, span{at, at + int(uint32(r[3]))})
+		x, tokens := &p.of[len(p.of)-1], int(r[3]<<1>>1)
+		at := span{int(r[2]), int(r[2]) + tokens}
+		if r[3]>>63 == 0 {
+			x.in = append(x.in, at)
+		} else {
+			x.from = append(x.from, at)
+		}
 	}
 	return p
 }

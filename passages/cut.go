@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/zeebo/xxh3"
 )
 
 // This file says what can be cut out of the documents so that each passage stands only once. The first place of a passage stays, in the
-// order of adding. All others can go: of every word that is cut, an equal one stays in an earlier place, with what stands before and
-// behind it.
+// order of adding, and all others go. So of every word that is cut, an equal one stays in an earlier place. But a passage may stay
+// in pieces: if half of its first place is part of another passage, that half is cut there and stays where the other one stands first.
 
 // A Border says where a text may be cut.
 type Border int
@@ -27,6 +29,7 @@ const (
 type Cutting struct {
 	At        Border
 	Documents int // only passages that stand in so many documents: the lines of a template, and no press releases
+	Since     int // only in documents after the first so many
 }
 
 // A Cut is what a document has that stands in an earlier place too.
@@ -34,6 +37,8 @@ type Cut[ID any] struct {
 	ID     ID
 	Number int        // how many documents were added before it
 	Spans  []Span[ID] // in the order of the text; no two overlap
+
+	sum uint64 // XXH3 of the text
 }
 
 // A Span is a part of a text that is cut.
@@ -49,7 +54,7 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 			yield(Cut[ID]{}, fmt.Errorf("passages: there is no border %d", c.At))
 			return
 		}
-		s, found, err := f.join(ctx, 0)
+		s, found, err := f.join(ctx, c.Since)
 		if err != nil {
 			yield(Cut[ID]{}, err)
 			return
@@ -57,7 +62,7 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 		repeats := newSorter[[4]uint64](s.Memory / 4)
 		for places := range s.places(found) {
 			if documents(places) >= c.Documents {
-				err = s.addRepeats(repeats, places)
+				err = s.addRepeats(repeats, places, c.Since)
 			}
 			if err != nil || ctx.Err() != nil {
 				break
@@ -67,11 +72,12 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 			if err != nil || ctx.Err() != nil {
 				break
 			}
-			if cut := s.cut(group, c.At); len(cut.Spans) > 0 && !yield(cut, nil) {
+			cut := s.cut(group, c.At)
+			if err = s.file.Err(); err == nil && len(cut.Spans) > 0 && !yield(cut, nil) {
 				return
 			}
 		}
-		if err := cmp.Or(err, errOf(ctx, s.file, found.file, repeats.file)); err != nil {
+		if err := cmp.Or(err, errOf(ctx, found.file, repeats.file)); err != nil {
 			yield(Cut[ID]{}, err)
 		}
 	}
@@ -79,9 +85,12 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 
 // addRepeats adds a record for each place of a passage but the first: the document and the bytes, and the first place: its document, tokens
 // and bytes.
-func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place) error {
+func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place, since int) error {
 	first := places[0]
 	for _, p := range places[1:] {
+		if p.doc < since {
+			continue
+		}
 		r := [4]uint64{uint64(p.doc) << s.docShift(), uint64(p.from)<<32 | uint64(p.to), uint64(first.doc)<<32 | uint64(first.tokens), uint64(first.from)<<32 | uint64(first.to)}
 		if err := to.add(r); err != nil {
 			return err
@@ -99,6 +108,7 @@ func (s *snapshot[ID]) cut(repeats [][4]uint64, at Border) Cut[ID] {
 	var buf []byte
 	text := s.text(doc, &buf)
 	t.read(text, true)
+	c.sum = xxh3.HashString(text)
 	for _, r := range repeats {
 		x := Span[ID]{From: int(r[1] >> 32), To: int(uint32(r[1]))}
 		source := int(r[2] >> 32)
@@ -150,12 +160,12 @@ func wholes[ID any](text string, t *tokenized, spans []Span[ID], at Border) (all
 
 // Apply returns the text of the document without what is cut, or with mask in the places of it. The error is that of another text.
 func (c *Cut[ID]) Apply(text, mask string) (string, error) {
+	if xxh3.HashString(text) != c.sum {
+		return "", fmt.Errorf("passages: this is not the text of document number %d", c.Number)
+	}
 	var b strings.Builder
 	end := 0
 	for _, x := range c.Spans {
-		if x.From < end || x.To < x.From || x.To > len(text) {
-			return "", fmt.Errorf("passages: the text of document number %d has no bytes %d to %d", c.Number, x.From, x.To)
-		}
 		b.WriteString(text[end:x.From])
 		if end = x.To; mask != "" {
 			part := text[x.From:x.To]

@@ -41,7 +41,7 @@ func ExampleFinder() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println("of", c.ID, c.Shared, "of", c.Tokens, "words stand in", c.Source.ID)
+		fmt.Println("of", c.ID, c.In.Shared, "of", c.Tokens, "words stand in", c.In.ID)
 	}
 	// Unordered output:
 	// 24 words in 2 documents
@@ -54,7 +54,10 @@ func ExampleTests() {
 	if err != nil {
 		panic(err)
 	}
-	tests.Add("question 1", "Which bridge is closed again, so that the children have to walk along the main road to get to school?", "the one at the mill")
+	err = tests.Add("question 1", "Which bridge is closed again, so that the children have to walk along the main road to get to school?", "the one at the mill")
+	if err != nil {
+		panic(err)
+	}
 	s := tests.Searcher()
 	for leak := range s.Search("They say that the children have to walk along the main road to get to school, too.") {
 		fmt.Println(leak.ID, "part", leak.Part, leak.Shared, "of", leak.Tokens, "words")

@@ -87,7 +87,10 @@ func FuzzTests(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		isLong := tests.Add(7, item)[0]
+		if err := tests.Add(7, item); err != nil {
+			t.Fatal(err)
+		}
+		isLong := tests.LookedFor()[0]
 		found := false
 		for leak := range tests.Searcher().Search(text) {
 			found = true

@@ -31,54 +31,69 @@ func (f *Finder[ID]) Passages(ctx context.Context) iter.Seq2[Passage[ID], error]
 	return f.PassagesSince(ctx, 0)
 }
 
-// PassagesSince yields the passages of which a place is in a document after the first n.
+// PassagesSince yields the passages of which a place is in a document after the first n. It takes as long as Passages.
 func (f *Finder[ID]) PassagesSince(ctx context.Context, n int) iter.Seq2[Passage[ID], error] {
 	return func(yield func(Passage[ID], error) bool) {
 		s, found, err := f.join(ctx, n)
-		if err == nil {
-			for places := range s.places(found) {
-				if ctx.Err() != nil {
-					break
-				}
-				if !yield(s.passage(places), nil) {
-					return
-				}
-			}
-			err = errOf(ctx, found.file)
-		}
 		if err != nil {
+			yield(Passage[ID]{}, err)
+			return
+		}
+		for places := range s.places(found) {
+			if ctx.Err() != nil {
+				break
+			}
+			if !yield(s.passage(places), nil) {
+				return
+			}
+		}
+		if err := errOf(ctx, found.file); err != nil {
 			yield(Passage[ID]{}, err)
 		}
 	}
 }
 
+// A joined is the places of all passages with a new one, by the first place of their passage.
+type joined[ID any] struct {
+	*snapshot[ID]
+	old   int // documents
+	found *sorter[[4]uint64]
+}
+
 // A join is what the steps share.
 type join[ID any] struct {
 	*snapshot[ID]
-	ctx   context.Context
-	shift int    // to the left, by which the number of a token becomes a key
-	old   uint64 // tokens below are of old documents
-	mu    sync.Mutex
-	err   error
+	ctx     context.Context
+	shift   int    // to the left, by which the number of a token becomes a key
+	old     uint64 // tokens below are of old documents
+	mu      sync.Mutex
+	err     error
+	telling sync.Mutex
+	done    int // of the stage
 }
 
-// join returns the places of all passages with a new one, by the first place of their passage.
+// join returns the places of all passages with a new one. It keeps them until documents are added.
 func (f *Finder[ID]) join(ctx context.Context, old int) (*snapshot[ID], *sorter[[4]uint64], error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	j := &join[ID]{snapshot: f.now(), ctx: ctx, err: f.err}
+	f.joining.Lock()
+	defer f.joining.Unlock()
+	if was := f.joined; was != nil && was.old == old && len(was.ids) == f.Len() {
+		return was.snapshot, was.found, ctx.Err()
+	}
+	f.joined = nil
+	j := &join[ID]{ctx: ctx}
+	twice := f.repeated(j)
 	j.shift = 64 - max(bits.Len64(j.docs[len(j.ids)].tokens), 1)
 	j.old = j.docs[min(max(old, 0), len(j.ids))].tokens
-	twice := j.repeated(f.anchors)
 	grams := j.grams(twice)
 	of, follow := j.classes(grams)
-	grams = nil
 	pieces := j.pieces(of, follow)
-	of, follow = nil, nil
 	places := j.located(pieces)
-	pieces = nil
 	found := j.found(places)
-	return j.snapshot, found, j.err
+	if j.err != nil {
+		return nil, nil, j.err
+	}
+	f.joined = &joined[ID]{j.snapshot, old, found}
+	return j.snapshot, found, nil
 }
 
 // share is the memory for what is sorted in a step: two steps have some at a time, beside the texts and the anchors.
@@ -105,25 +120,27 @@ func (j *join[ID]) failed() bool {
 
 // eachPart calls do for all parts of a sorter, on all processors, and says how far that is.
 func eachPart[ID any, R record](j *join[ID], stage string, s *sorter[R], do func(part int)) {
-	var done atomic.Int64
+	j.done = 0
 	parallel.Each(sortParts, func(part int) {
 		if !j.failed() {
 			do(part)
 		}
-		j.tell(stage, float64(done.Add(1))/sortParts)
+		j.tell(stage, sortParts)
 	})
 	if err := s.file.Err(); err != nil {
 		j.fail(err)
 	}
 }
 
-// tell says what is being done.
-func (j *join[ID]) tell(stage string, done float64) {
-	if j.Progress != nil {
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.Progress(stage, done)
+// tell says that one more of a number of steps has been done.
+func (j *join[ID]) tell(stage string, total int) {
+	if j.Progress == nil {
+		return
 	}
+	j.telling.Lock()
+	defer j.telling.Unlock()
+	j.done++
+	j.Progress(stage, float64(j.done)/float64(total))
 }
 
 // bitset is a set of numbers, for several goroutines.
@@ -132,13 +149,20 @@ type bitset []atomic.Uint64
 func (b bitset) add(i uint64)      { b[i/64].Or(1 << (i % 64)) }
 func (b bitset) has(i uint64) bool { return b[i/64].Load()>>(i%64)&1 != 0 }
 
-// repeated returns the numbers of the anchors that stand twice.
-func (j *join[ID]) repeated(anchors *sorter[[2]uint64]) bitset {
-	twice := make(bitset, j.docs[len(j.ids)].anchors/64+1)
-	eachPart(j, "sorting", anchors, func(part int) {
+// repeated begins a join: it takes a snapshot, and returns the numbers of the anchors that stand twice in it.
+func (f *Finder[ID]) repeated(j *join[ID]) bitset {
+	f.adding.RLock()
+	defer f.adding.RUnlock()
+	j.snapshot = f.snapshot()
+	end := j.docs[len(j.ids)].anchors // those from there on are of a document that could not be added
+	twice := make(bitset, end/64+1)
+	eachPart(j, "sorting", f.anchors, func(part int) {
 		var last [2]uint64
 		isFirst := true
-		for a := range anchors.sorted(part) {
+		for a := range f.anchors.sorted(part) {
+			if a[1] >= end {
+				continue
+			}
 			if !isFirst && a[0] == last[0] {
 				twice.add(a[1])
 				twice.add(last[1])
@@ -197,14 +221,14 @@ func (s *scanner) flush() {
 
 // inOrder calls read for jobs of documents, on all processors, and take with the records that it puts, in order.
 func (j *join[ID]) inOrder(stage string, jobs int, read func(s *scanner, job int), take func([4]uint64) error) {
-	var done atomic.Int64
+	j.done = 0
 	parallel.InOrder(jobs, func() *scanner { return &scanner{doc: -1} }, func(s *scanner, job int, emit func([][4]uint64) bool) {
 		if !j.failed() {
 			s.emit = emit
 			read(s, job)
 			s.flush()
 		}
-		j.tell(stage, float64(done.Add(1))/float64(jobs))
+		j.tell(stage, jobs)
 	}, func(records [][4]uint64) bool {
 		for _, r := range records {
 			if err := take(r); err != nil {
@@ -528,10 +552,8 @@ func (s *snapshot[ID]) places(found *sorter[[4]uint64]) iter.Seq[[]place] {
 
 // documents returns in how many documents places are.
 func documents(places []place) (n int) {
-	for i := range places {
-		if i == 0 || places[i].doc != places[i-1].doc {
-			n++
-		}
+	for range byDocument(places) {
+		n++
 	}
 	return n
 }

@@ -9,8 +9,9 @@
 //
 // A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared token by token,
 // with letters folded, and without what stands between the tokens. Results have places in the texts as they were given, and no
-// place cuts a character. Nothing of that length is missed, and nothing is reported that is not there: runs are found by hashes of
-// 88 bits at least. To find whole documents that are alike but for changes, use package dedup.
+// place cuts a character. Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens
+// are equal if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are. In a
+// billion runs that is wrong once in 10⁹ times. To find whole documents that are alike but for changes, use package dedup.
 //
 //	passages.go  the collection
 //	join.go      the passages of all documents
@@ -32,7 +33,6 @@ import (
 	"iter"
 	"math"
 	"runtime"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -47,25 +47,40 @@ type Options struct {
 	Length Length // how long a passage has to be; of the zero value, 50 words, or 80 characters
 
 	// Memory is about how many bytes the Finder may use; 0 stands for half of the memory of the machine. Texts, and what is
-	// sorted, go to temporary files when they need more. Besides, it takes 40 bytes for each document, and its id.
+	// sorted, go to temporary files when they need more. Besides, it takes 24 bytes for each document, and its id; a bit for each nine tokens and a byte
+	// for each run that stands twice while passages are looked for; up to twenty times the longest text while that is read; and the
+	// places of a passage that is yielded. With less than 100 MB it takes 100 MB.
 	Memory int64
 
-	// Progress, if not nil, is called with what is being done, and which part of it has been done.
+	// Progress, if not nil, is called with what is being done, and which part of it has been done, from several goroutines,
+	// one at a time. It must not call methods of the Finder.
 	Progress func(stage string, done float64)
 }
 
-// A Finder finds passages that stand in several documents of a collection, or several times in one. Documents are added first. Its methods may be called
-// by several goroutines; they take turns, except for searches.
+// A Finder finds passages that stand in several documents of a collection, or several times in one. Documents are added first; two may
+// have the same id. Its methods may be called by several goroutines. They see the documents that were added before; adding waits while anchors
+// are sorted.
 type Finder[ID any] struct {
 	options Options
-
-	mu      sync.Mutex
 	file    *textfile.File // the texts
-	ids     []ID
-	docs    []stored           // and one more, with where the next one begins
+
+	adding  sync.RWMutex       // of the anchors
 	anchors *sorter[[2]uint64] // by hash, with their numbers
-	index   *index             // nil before the first search
-	err     error              // of a file, after which nothing is right
+
+	mu     sync.Mutex
+	ids    []ID
+	docs   []stored // and one more, with where the next one begins
+	err    error    // of a file, after which nothing can be added
+	recent struct { // the text that was read last, of which more may be wanted
+		number int // from 1
+		text   string
+	}
+
+	indexing sync.Mutex
+	index    *index // nil before the first search
+
+	joining sync.Mutex
+	joined  *joined[ID] // nil before the first join
 }
 
 // A stored document says where things begin. They end where those of the next one begin.
@@ -80,9 +95,6 @@ const mostTokens = 1 << 40
 
 // ErrFull is the error for more tokens than 2⁴⁰, or more documents than 2³¹.
 var ErrFull = errors.New("passages: there are too many documents")
-
-// ErrTooLong is the error for a text of 4 GB or more.
-var ErrTooLong = errors.New("passages: the text has 4 GB or more")
 
 // New returns a Finder without documents. The error is that of options that are out of range.
 func New[ID any](options Options) (*Finder[ID], error) {
@@ -104,12 +116,10 @@ func (f *Finder[ID]) Len() int {
 	return len(f.ids)
 }
 
-// Add adds a document. It keeps no reference to the text. After an error, which is [ErrFull], [ErrTooLong] or that of a temporary file,
-// the document is not there.
+// Add adds a document. It keeps no reference to the text. After [ErrFull] or [ErrTooLong] the document is not there. After an error of a
+// temporary file nothing more can be added.
 func (f *Finder[ID]) Add(id ID, text string) error {
-	var r reading
-	r.read(f.options.Length, text)
-	return f.put(id, text, &r)
+	return f.put(id, text, f.read(text))
 }
 
 // AddAll adds documents in their order, and reads them on all processors. It stops at the first error, or when the context ends; documents
@@ -123,14 +133,14 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 	var read []reading
 	size := 0
 	flush := func() error {
-		read = slices.Grow(read[:0], len(now))[:len(now)]
+		read = append(read[:0], make([]reading, len(now))...)
 		parallel.Each((len(now)+perRead-1)/perRead, func(n int) {
 			for i := n * perRead; i < min((n+1)*perRead, len(now)); i++ {
-				read[i].read(f.options.Length, now[i].text)
+				read[i] = f.read(now[i].text)
 			}
 		})
 		for i := range now {
-			if err := f.put(now[i].id, now[i].text, &read[i]); err != nil {
+			if err := f.put(now[i].id, now[i].text, read[i]); err != nil {
 				return err
 			}
 		}
@@ -154,42 +164,52 @@ const perRead = 16
 
 // A reading is what is known of a text that is added.
 type reading struct {
-	tokenized
-	all []anchor
+	tokens  int
+	anchors []anchor
 }
 
-func (r *reading) read(l Length, text string) {
-	if uint64(len(text)) > math.MaxUint32 {
-		return
+// scratches are for reading texts. One that is larger than most is dropped.
+var scratches = sync.Pool{New: func() any { return new(tokenized) }}
+
+// read reads a text.
+func (f *Finder[ID]) read(text string) (r reading) {
+	if len(text) > mostBytes {
+		return r
 	}
-	r.tokenized.read(text, false)
-	r.all = l.anchors(r.hashes, r.all[:0])
+	t := scratches.Get().(*tokenized)
+	t.read(text, false)
+	r.tokens, r.anchors = t.len(), f.options.Length.anchors(t.hashes, nil)
+	if cap(t.hashes) <= 1<<16 {
+		scratches.Put(t)
+	}
+	return r
 }
 
 // put adds a document that was read.
-func (f *Finder[ID]) put(id ID, text string, r *reading) error {
+func (f *Finder[ID]) put(id ID, text string, r reading) error {
+	f.adding.Lock()
+	defer f.adding.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	end := f.docs[len(f.ids)]
 	switch {
 	case f.err != nil:
 		return f.err
-	case uint64(len(text)) > math.MaxUint32:
+	case len(text) > mostBytes:
 		return ErrTooLong
-	case len(f.ids) == math.MaxInt32 || end.tokens+uint64(r.len()) > mostTokens:
+	case len(f.ids) == math.MaxInt32 || end.tokens+uint64(r.tokens) > mostTokens:
 		return ErrFull
 	}
 	_, err := f.file.Append(text)
-	for i := 0; i < len(r.all) && err == nil; i++ {
-		err = f.anchors.add([2]uint64{r.all[i].hash, end.anchors + uint64(i)})
+	for i := 0; i < len(r.anchors) && err == nil; i++ {
+		err = f.anchors.add([2]uint64{r.anchors[i].hash, end.anchors + uint64(i)})
 	}
 	if err != nil {
-		f.err = cmp.Or(f.err, err)
+		f.err = err
 		return err
 	}
 	f.ids = append(f.ids, id)
-	f.docs = append(f.docs, stored{end.at + textfile.Bytes(len(text)), end.tokens + uint64(r.len()), end.anchors + uint64(len(r.all))})
-	f.index = nil
+	f.docs = append(f.docs, stored{end.at + textfile.Bytes(len(text)), end.tokens + uint64(r.tokens), end.anchors + uint64(len(r.anchors))})
 	return nil
 }
 
@@ -205,11 +225,6 @@ type snapshot[ID any] struct {
 func (f *Finder[ID]) snapshot() *snapshot[ID] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.now()
-}
-
-// now is snapshot for somebody who holds the lock.
-func (f *Finder[ID]) now() *snapshot[ID] {
 	n := len(f.ids)
 	return &snapshot[ID]{&f.options, f.file, f.ids[:n:n], f.docs[: n+1 : n+1]}
 }
@@ -233,12 +248,12 @@ type Place[ID any] struct {
 	Tokens   int // how many words or characters these are
 }
 
-// A Passage is a run of tokens that stands in several places. Where one more document joins or leaves, another passage begins: so
-// two places in a row share a row of passages, of which each overlaps the next by all tokens but one of the least length.
+// A Passage is a run of tokens that stands in several places. Where one more document joins or leaves, another passage begins. So a long text
+// that two documents share is one passage after the other, each of which overlaps the next one by the least length but one token.
 type Passage[ID any] struct {
 	Tokens    int         // its length
 	Documents int         // in how many it stands
-	Places    []Place[ID] // in the order of adding; one that overlaps the place before is one with it, as in a text that repeats a word
+	Places    []Place[ID] // in the order of adding. Places that overlap are one: a text that repeats a word has one long place
 }
 
 // Text returns the text of a place. The error is that of a place that is none, or of the file.
@@ -253,9 +268,8 @@ func (f *Finder[ID]) Around(p Place[ID], n int) (before, text, after string, err
 	if p.Number < 0 || p.Number >= len(s.ids) {
 		return "", "", "", fmt.Errorf("passages: there is no document number %d", p.Number)
 	}
-	var buf []byte
-	all := s.text(p.Number, &buf)
-	if err := s.file.Err(); err != nil {
+	all, err := f.whole(s, p.Number)
+	if err != nil {
 		return "", "", "", err
 	}
 	if p.From < 0 || p.From > p.To || p.To > len(all) {
@@ -269,6 +283,21 @@ func (f *Finder[ID]) Around(p Place[ID], n int) (before, text, after string, err
 		end--
 	}
 	return strings.Clone(all[begin:p.From]), strings.Clone(all[p.From:p.To]), strings.Clone(all[p.To:end]), nil
+}
+
+// whole returns the text of a document. It keeps the last one: who asks for one place soon asks for the next.
+func (f *Finder[ID]) whole(s *snapshot[ID], doc int) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.recent.number != doc+1 {
+		var buf []byte // a new one each time, since the text stays
+		text := s.text(doc, &buf)
+		if err := s.file.Err(); err != nil {
+			return "", err
+		}
+		f.recent.number, f.recent.text = doc+1, text
+	}
+	return f.recent.text, nil
 }
 
 // errOf returns the first error of some files, or that of the context.

@@ -13,6 +13,9 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
+// Blocks and what is sorted at once are small, so that files are used and parts are parted again.
+func init() { blockBytes, leastSorted = 1<<8, 1<<10 }
+
 // words returns the tokens of a text, folded.
 func words(text string) (all []string) {
 	w := lex.NewWindows(false, 1)
@@ -300,17 +303,28 @@ func TestSearch(t *testing.T) {
 				t.Fatal(m, err)
 			}
 			got[m.ID] = m.Runs
+			for _, side := range []struct {
+				text           string
+				shared, tokens int
+				from           func(Run) int
+			}{
+				{text, m.Shared, m.Tokens, func(r Run) int { return r.FromA }},
+				{docs[m.ID], m.DocumentShared, m.DocumentTokens, func(r Run) int { return r.FromB }},
+			} {
+				in := map[int]bool{}
+				for _, r := range m.Runs {
+					for k := range r.Tokens {
+						in[len(words(side.text[:side.from(r)]))+k] = true
+					}
+				}
+				if side.shared != len(in) || side.tokens != len(words(side.text)) {
+					t.Fatalf("%q in %q with %v: %d of %d tokens, want %d", text, docs[m.ID], l, side.shared, side.tokens, len(in))
+				}
+			}
 		}
 		for i, doc := range docs {
 			runs, _ := Between(text, doc, l)
-			var want []Run
-			in := map[int]bool{}
-			for r := range runs {
-				want = append(want, r)
-				for k := range r.Tokens {
-					in[len(words(text[:r.FromA]))+k] = true
-				}
-			}
+			want := slices.Collect(runs)
 			if !slices.Equal(got[i], want) {
 				t.Fatalf("%q in %q with %v: %v, want %v", text, doc, l, got[i], want)
 			}

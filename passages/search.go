@@ -14,17 +14,24 @@ import (
 type Match[ID any] struct {
 	ID     ID
 	Number int   // how many documents were added before it
-	Runs   []Run // what they share: A is the text, and B the document
+	Runs   []Run // what they share: A is the text, and B the document. The first 1,000, if there are more
 
-	Shared, Tokens   int // how many tokens of the text are in a run, and how many it has
-	SharedB, TokensB int // the same of the document
+	Shared, Tokens                 int // how many tokens of the text are in a run, and how many it has
+	DocumentShared, DocumentTokens int // the same of the document
 }
 
+// mostMatchRuns is how many runs a Match has: a text that repeats itself may share any number with another one.
+const mostMatchRuns = 1000
+
 // Search yields the documents that share a passage with a text: those that share the most anchors first, which are nearly those that share most. The text is not
-// added. The first search after adding sorts all anchors. Searches run side by side. The error, which comes last, is that of a file.
+// added. The first search after adding sorts all anchors. Searches run side by side. The error, which comes last, is [ErrTooLong], that of the context
+// or that of a file.
 func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		s, x, err := f.sorted(ctx)
+		if err == nil && len(text) > mostBytes {
+			err = ErrTooLong
+		}
 		if err != nil {
 			yield(Match[ID]{}, err)
 			return
@@ -43,6 +50,9 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 				return
 			}
 		}
+		if err := errOf(ctx, s.file, x.file); err != nil {
+			yield(Match[ID]{}, err)
+		}
 	}
 }
 
@@ -51,39 +61,38 @@ func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte)
 	match := Match[ID]{ID: s.ids[doc], Number: doc}
 	text := s.text(doc, buf)
 	other.read(text, false) // most have an anchor by chance, and need no places
-	var found [][3]int
-	m.runs(other, func(i, k, n int) bool {
-		found = append(found, [3]int{i, k, n})
-		return true
-	})
-	if found == nil {
+	a, b := m.covered(other)
+	if a == nil {
 		return match
 	}
 	other.read(text, true)
-	var a, b spans
-	for _, r := range found {
-		i, k, n := r[0], r[1], r[2]
-		match.Runs = append(match.Runs, Run{int(m.text.from[i]), int(m.text.to[i+n-1]), int(other.from[k]), int(other.to[k+n-1]), n})
-		a, b = append(a, span{i, i + n}), append(b, span{k, k + n})
-	}
-	match.Shared, match.Tokens, match.SharedB, match.TokensB = a.size(), m.text.len(), b.size(), other.len()
+	m.runs(other, func(i, j, n int) bool {
+		match.Runs = append(match.Runs, runOf(m.text, other, i, j, n))
+		a, b = append(a, span{i, i + n}), append(b, span{j, j + n}) // which may be a little longer, where scripts change
+		return len(match.Runs) < mostMatchRuns
+	})
+	match.Shared, match.Tokens, match.DocumentShared, match.DocumentTokens = a.size(), m.text.len(), b.size(), other.len()
 	return match
 }
 
 // An index is the anchors of all documents, sorted.
 type index struct {
 	*queue[[2]uint64]
-	first []uint64 // the hash with which a block begins
+	first     []uint64 // the hash with which a block begins
+	documents int      // so many were there
 }
 
 // sorted returns the documents and their anchors.
 func (f *Finder[ID]) sorted(ctx context.Context) (*snapshot[ID], *index, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err != nil || f.index != nil {
-		return f.now(), f.index, f.err
+	f.indexing.Lock() // so that only one search sorts
+	defer f.indexing.Unlock()
+	f.adding.RLock()
+	defer f.adding.RUnlock()
+	s := f.snapshot()
+	if f.index != nil && f.index.documents == len(s.ids) {
+		return s, f.index, nil
 	}
-	x := &index{queue: newQueue[[2]uint64](f.options.Memory / 4)}
+	x := &index{queue: newQueue[[2]uint64](f.options.Memory / 4), documents: len(s.ids)}
 	var err error
 	failed := f.anchors.each(func(some [][2]uint64) bool {
 		for _, a := range some {
@@ -99,7 +108,7 @@ func (f *Finder[ID]) sorted(ctx context.Context) (*snapshot[ID], *index, error) 
 		return nil, nil, err
 	}
 	f.index = x
-	return f.now(), x, nil
+	return s, x, nil
 }
 
 // each calls use with the numbers of the anchors with a hash.
@@ -125,6 +134,9 @@ func (s *snapshot[ID]) sharing(x *index, t *tokenized) (docs []int) {
 	for _, a := range s.Length.anchors(t.hashes, nil) {
 		last := -1
 		x.each(a.hash, &room, &buf, func(number uint64) {
+			if number >= s.docs[len(s.ids)].anchors { // of a document that could not be added
+				return
+			}
 			doc, _ := slices.BinarySearchFunc(s.docs, number+1, func(d stored, n uint64) int { return cmp.Compare(d.anchors, n) })
 			if doc--; doc != last { // anchors with one hash come in the order of documents
 				shared[doc]++

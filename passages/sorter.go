@@ -18,9 +18,14 @@ import (
 type record interface{ [2]uint64 | [4]uint64 }
 
 const (
-	sortParts  = 256
-	partBits   = 8
-	blockBytes = 1 << 16 // of a part are in memory, and read at once
+	sortParts = 256
+	partBits  = 8
+)
+
+// Less in tests.
+var (
+	blockBytes  = 1 << 16        // of a part are in memory, and read at once
+	leastSorted = int64(1 << 20) // so much is sorted at once, however little memory there is
 )
 
 // A queue is records in the order in which they came, which are in a file but for the last ones.
@@ -94,7 +99,7 @@ type sortPart[R record] struct {
 // newSorter returns a sorter that takes about so much memory: half of it for records before they go to the file, the other half for what is
 // sorted.
 func newSorter[R record](memory int64) *sorter[R] {
-	s := &sorter[R]{memory: max(memory/4/int64(runtime.GOMAXPROCS(0)), 1<<20), file: textfile.Temporary(max(memory/2-sortParts*blockBytes, 0))}
+	s := &sorter[R]{memory: max(memory/4/int64(runtime.GOMAXPROCS(0)), leastSorted), file: textfile.Temporary(max(memory/2-int64(sortParts*blockBytes), 0))}
 	for i := range s.parts {
 		s.parts[i].file = s.file
 	}

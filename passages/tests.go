@@ -1,17 +1,18 @@
 package passages
 
 import (
-	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
+	"sync"
 )
 
 // This file finds the items of tests in a training corpus. The tests are in memory, and the corpus goes by. Each run of as many tokens as the shortest
 // leak has is in a table, by its hash; where a document has one, the two are compared token by token, in both directions.
 
-// The usual length of a leak: 13 words, as in appendix C of Brown et al. (2020), Language Models are Few-Shot Learners. An item that is
-// shorter must be in the document as a whole, and one of less than 8 words is not looked for, since it may be there by chance.
+// The usual length of a leak: 13 words, as in appendix C of Brown et al. (2020), Language Models are Few-Shot Learners. A part that is
+// shorter must be in the document as a whole. One of less than 8 words is not looked for, since it may be there by chance; that
+// is the smallest length which the same appendix uses.
 const (
 	usualLeak = 13
 	leastLeak = 8
@@ -21,24 +22,33 @@ const (
 // the number of the same appendix.
 const mostItems = 10
 
-// mostRuns is how many runs of one part are reported for a document: the first ones.
+// mostRuns is how many runs of one part are reported for a document, so that texts which repeat themselves take no more memory.
 const mostRuns = 100
 
-// Tests are items of tests that should not be in a training corpus. Items are added first; then documents can be searched side by
-// side, with one [TestSearcher] for each goroutine.
+// Tests are items of tests that should not be in a training corpus. Items are added first; then documents are searched, with one [TestSearcher]
+// for each goroutine.
 type Tests[ID any] struct {
 	length, least Length
-	items         []item[ID]
-	tables        []*testTable // by how many tokens are hashed, ascending
-	isReady       bool
+
+	mu    sync.Mutex
+	parts []part[ID]
+	built *built[ID] // nil after Add
 }
 
-// An item is a part of one: a question, an answer.
-type item[ID any] struct {
+// A part is a part of an item: a question, an answer.
+type part[ID any] struct {
 	id     ID
-	part   int
+	number int // of the part in the item
+	item   int // the parts of an item are beside each other
 	text   tokenized
-	number int // of the item, whose parts are beside each other
+}
+
+// What is built of the items does not change.
+type built[ID any] struct {
+	length    Length
+	parts     []part[ID]
+	tables    []*testTable // by how many tokens are hashed, ascending
+	lookedFor []bool       // by part
 }
 
 // A testTable finds runs of so many tokens.
@@ -51,11 +61,11 @@ type testTable struct {
 
 // A testRun is a place in a part.
 type testRun struct {
-	item, at int32
+	part, at int32
 	next     int32 // the next one with the same hash, or -1
 }
 
-// NewTests returns tests without items. The zero length stands for 13 words, or 21 characters. The error is that of a length that is out
+// NewTests returns tests without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
 // of range.
 func NewTests[ID any](length Length) (*Tests[ID], error) {
 	if length == (Length{}) {
@@ -65,26 +75,40 @@ func NewTests[ID any](length Length) (*Tests[ID], error) {
 	if err != nil {
 		return nil, err
 	}
-	least, err := Length{Words: min(leastLeak, length.Words)}.Filled()
-	return &Tests[ID]{length: length, least: least}, err
+	least := Length{Words: min(leastLeak, length.Words)}
+	if least, err = least.Filled(); err != nil {
+		return nil, err
+	}
+	least.Characters = min(least.Characters, length.Characters)
+	return &Tests[ID]{length: length, least: least}, nil
 }
 
-// Add adds an item: its parts are looked for one by one, so that one can see whether a question has leaked with its answer. It returns
-// for each part whether it is long enough.
-func (t *Tests[ID]) Add(id ID, parts ...string) (isLong []bool) {
+// Add adds an item. Its parts are looked for one by one, so that one can see whether a question has leaked with its answer. It keeps no
+// reference to the texts. Searchers that there are do not look for it. The error is [ErrTooLong].
+func (t *Tests[ID]) Add(id ID, parts ...string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, text := range parts {
+		if len(text) > mostBytes {
+			return ErrTooLong
+		}
+	}
 	number := 0
-	if n := len(t.items); n > 0 {
-		number = t.items[n-1].number + 1
+	if n := len(t.parts); n > 0 {
+		number = t.parts[n-1].item + 1
 	}
 	for i, text := range parts {
-		x := item[ID]{id: id, part: i, number: number}
+		x := part[ID]{id: id, number: i, item: number}
 		x.text.read(text, true)
-		isLong = append(isLong, t.least.reached(&x.text, 0, x.text.len()))
-		t.items = append(t.items, x)
+		t.parts = append(t.parts, x)
 	}
-	t.isReady = false
-	return isLong
+	t.built = nil
+	return nil
 }
+
+// LookedFor reports, for each part in the order of adding, whether it is looked for. One that is not is too short, or nothing of it is long enough
+// that stands in no more than 10 items.
+func (t *Tests[ID]) LookedFor() []bool { return slices.Clone(t.build().lookedFor) }
 
 // reached reports whether some tokens are long enough.
 func (l Length) reached(t *tokenized, from, to int) bool {
@@ -101,46 +125,53 @@ func (l Length) reached(t *tokenized, from, to int) bool {
 type Leak[ID any] struct {
 	ID   ID
 	Part int   // which one, in the order of Add
-	Runs []Run // A is the part, and B the document; at least one
+	Runs []Run // A is the part, and B the document; the longest 100, if there are more
 
 	Shared, Tokens int // how many tokens of the part are in a run, and how many it has
 }
 
 // A TestSearcher looks for items in documents, for one goroutine.
 type TestSearcher[ID any] struct {
-	tests *Tests[ID]
+	*built[ID]
 	text  tokenized
-	found map[int32][]tokenRun // by part
+	found map[int32]*partFound
 	order []int32
+}
+
+// What was found of a part in a document.
+type partFound struct {
+	runs    []tokenRun
+	covered []bool // the tokens of the part
 }
 
 // A tokenRun is equal tokens of a part and a document.
 type tokenRun struct{ at, in, n int }
 
-// Searcher returns a searcher. Nobody may add items afterwards.
+// Searcher returns a searcher for the items that there are.
 func (t *Tests[ID]) Searcher() *TestSearcher[ID] {
-	t.ready()
-	return &TestSearcher[ID]{tests: t, found: map[int32][]tokenRun{}}
+	return &TestSearcher[ID]{built: t.build(), found: map[int32]*partFound{}}
 }
 
-// ready makes the tables.
-func (t *Tests[ID]) ready() {
-	if t.isReady {
-		return
+// build makes the tables.
+func (t *Tests[ID]) build() *built[ID] {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.built != nil {
+		return t.built
 	}
-	t.tables = nil
+	b := &built[ID]{length: t.length, parts: slices.Clone(t.parts), lookedFor: make([]bool, len(t.parts))}
 	by := map[int]*testTable{}
-	add := func(item, at, tokens int) {
+	add := func(part, at, tokens int) {
 		x := by[tokens]
 		if x == nil {
 			x = &testTable{tokens: tokens, first: map[uint64]int32{}}
 			by[tokens] = x
-			t.tables = append(t.tables, x)
+			b.tables = append(b.tables, x)
 		}
-		x.runs = append(x.runs, testRun{int32(item), int32(at), -1})
+		x.runs = append(x.runs, testRun{int32(part), int32(at), -1})
 	}
-	for i := range t.items {
-		x := &t.items[i].text
+	for i := range b.parts {
+		x := &b.parts[i].text
 		switch {
 		case t.length.reached(x, 0, x.len()):
 			for at := 0; at+t.length.tokens() <= x.len(); at++ {
@@ -150,23 +181,29 @@ func (t *Tests[ID]) ready() {
 			add(i, 0, x.len())
 		}
 	}
-	slices.SortFunc(t.tables, func(a, b *testTable) int { return a.tokens - b.tokens })
-	for _, x := range t.tables {
-		x.index(func(r testRun) []uint64 { return t.items[r.item].text.hashes[r.at:][:x.tokens] }, func(r testRun) int { return t.items[r.item].number })
+	slices.SortFunc(b.tables, func(x, y *testTable) int { return x.tokens - y.tokens })
+	for _, x := range b.tables {
+		x.index(func(r testRun) []uint64 { return b.parts[r.part].text.hashes[r.at:][:x.tokens] }, func(r testRun) int { return b.parts[r.part].item })
+		for _, first := range x.first {
+			for i := first; i >= 0; i = x.runs[i].next {
+				b.lookedFor[x.runs[i].part] = true
+			}
+		}
 	}
-	t.isReady = true
+	t.built = b
+	return b
 }
 
 // index finds the runs by their hashes, without those that stand in more than mostItems items. Of equal runs of one part it has the first.
-func (x *testTable) index(of func(testRun) []uint64, number func(testRun) int) {
+func (x *testTable) index(of func(testRun) []uint64, item func(testRun) int) {
 	x.filter = make([]uint64, 1<<bits.Len(uint(len(x.runs)/4))) // 16 bits for a run, or more
-	type seen struct{ items, number, part int }
+	type seen struct{ items, item, part int }
 	by, isFirst := map[key]seen{}, make([]bool, len(x.runs))
 	for i, r := range x.runs {
 		k := keyOf(of(r))
 		was, ok := by[k]
-		now := seen{was.items, number(r), int(r.item)}
-		if !ok || was.number != now.number {
+		now := seen{was.items, item(r), int(r.part)}
+		if !ok || was.item != now.item {
 			now.items++
 		}
 		isFirst[i] = !ok || was.part != now.part
@@ -185,15 +222,17 @@ func (x *testTable) index(of func(testRun) []uint64, number func(testRun) int) {
 	}
 }
 
-// Search yields the parts that leak into a document. Each run is as long as it can be. Of a run that stands twice in a part, the first place
-// counts, and there are at most 100 runs of a part.
+// Search yields the parts that leak into a document, in no particular order but always the same. Each run is as long as it can be. Of a run that
+// stands twice in a part, the first place counts. Nothing leaks into a text of 2 GB or more, which is not read.
 func (s *TestSearcher[ID]) Search(text string) iter.Seq[Leak[ID]] {
 	return func(yield func(Leak[ID]) bool) {
-		t := s.tests
+		if len(text) > mostBytes {
+			return
+		}
 		s.text.read(text, false)
 		s.order = s.order[:0]
 		clear(s.found)
-		for _, x := range t.tables {
+		for _, x := range s.tables {
 			s.look(x)
 		}
 		if len(s.order) == 0 {
@@ -201,14 +240,16 @@ func (s *TestSearcher[ID]) Search(text string) iter.Seq[Leak[ID]] {
 		}
 		s.text.read(text, true) // with places
 		for _, i := range s.order {
-			x := &t.items[i]
-			leak := Leak[ID]{ID: x.id, Part: x.part, Tokens: x.text.len()}
-			var in spans
-			for _, r := range s.found[i] {
-				leak.Runs = append(leak.Runs, Run{int(x.text.from[r.at]), int(x.text.to[r.at+r.n-1]), int(s.text.from[r.in]), int(s.text.to[r.in+r.n-1]), r.n})
-				in = append(in, span{r.at, r.at + r.n})
+			x, found := &s.parts[i], s.found[i]
+			leak := Leak[ID]{ID: x.id, Part: x.number, Tokens: x.text.len()}
+			for _, r := range found.runs {
+				leak.Runs = append(leak.Runs, runOf(&x.text, &s.text, r.at, r.in, r.n))
 			}
-			leak.Shared = in.size()
+			for _, is := range found.covered {
+				if is {
+					leak.Shared++
+				}
+			}
 			if !yield(leak) {
 				return
 			}
@@ -239,23 +280,44 @@ func (s *TestSearcher[ID]) look(x *testTable) {
 
 // compare compares a part with the document from two places on, which are equal by their hashes.
 func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
-	found := s.found[r.item]
+	found := s.found[r.part]
 	isKnown := func(f tokenRun) bool {
 		return int(r.at)-f.at == in-f.in && int(r.at) >= f.at && int(r.at) < f.at+f.n
 	}
-	if len(found) == mostRuns || slices.ContainsFunc(found, isKnown) {
+	if found != nil && slices.ContainsFunc(found.runs, isKnown) {
 		return
 	}
-	part := &s.tests.items[r.item].text
-	run := longest(part.hashes, s.text.hashes, int(r.at), in)
-	isLong := run.n == part.len() || s.tests.length.reached(part, run.at, run.at+run.n)
+	of := &s.parts[r.part].text
+	run := longest(of.hashes, s.text.hashes, int(r.at), in)
+	isLong := run.n == of.len() || s.length.reached(of, run.at, run.at+run.n)
 	if run.at+run.n < int(r.at)+x.tokens || !isLong {
 		return
 	}
-	if len(found) == 0 {
-		s.order = append(s.order, r.item)
+	if found == nil {
+		found = &partFound{covered: make([]bool, of.len())}
+		s.found[r.part], s.order = found, append(s.order, r.part)
 	}
-	s.found[r.item] = append(found, run)
+	found.add(run)
+}
+
+// add adds a run, instead of the shortest one if there are many.
+func (f *partFound) add(run tokenRun) {
+	for i := range run.n {
+		f.covered[run.at+i] = true
+	}
+	if len(f.runs) < mostRuns {
+		f.runs = append(f.runs, run)
+		return
+	}
+	shortest := 0
+	for i := range f.runs {
+		if f.runs[i].n < f.runs[shortest].n {
+			shortest = i
+		}
+	}
+	if f.runs[shortest].n < run.n {
+		f.runs[shortest] = run
+	}
 }
 
 // longest returns the run of equal tokens in which two places are.
@@ -268,9 +330,4 @@ func longest(a, b []uint64, at, in int) (r tokenRun) {
 		at, in = at-1, in-1
 	}
 	return tokenRun{at, in, end - at}
-}
-
-// String describes tests.
-func (t *Tests[ID]) String() string {
-	return fmt.Sprintf("%d parts of items, %d words or %d characters", len(t.items), t.length.Words, t.length.Characters)
 }

@@ -1,7 +1,9 @@
 package passages
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/neardup/neardup/internal/lex"
 	"github.com/zeebo/xxh3"
@@ -14,7 +16,7 @@ import (
 // 1/Characters.
 type Length struct {
 	Words      int // 0 stands for 50
-	Characters int // 0 stands for 80, or for 8/5 of Words if these are given: as many characters as say what so many words say
+	Characters int // 0 stands for 80, or for 8/5 of Words, rounded down, if these are given: as many characters as say what so many words say
 }
 
 // The usual length of a passage. Fifty words are two sentences or three: so many are rarely equal unless they were copied
@@ -24,8 +26,8 @@ const (
 	usualCharacters = 80
 )
 
-// mostLength bounds both, so that no sum of weights overflows.
-const mostLength = 1 << 20
+// mostLength bounds both, so that no sum of weights overflows 32 bits.
+const mostLength = 1 << 15
 
 // Filled returns the length with what was left out. The error is that of a number that is out of range.
 func (l Length) Filled() (Length, error) {
@@ -55,7 +57,13 @@ type tokenized struct {
 	from, to []uint32 // where they stand in the text, if they were asked for; no character is cut
 }
 
-// read makes t the tokens of a text, in the memory that t has.
+// mostBytes is how long a text may be, so that places in it are numbers of 32 bits.
+const mostBytes = math.MaxInt32
+
+// ErrTooLong is the error for a text of 2 GB or more.
+var ErrTooLong = errors.New("passages: the text has 2 GB or more")
+
+// read makes t the tokens of a text of up to mostBytes, in the memory that t has.
 func (t *tokenized) read(text string, places bool) {
 	b := lex.Batches.Get().(*lex.Batch)
 	defer lex.Batches.Put(b)
@@ -102,7 +110,7 @@ func (l Length) ends(t *tokenized, ends []uint32) []uint32 {
 	return ends
 }
 
-// A key stands for the tokens of a gram. Two of a billion grams have the same key by chance with a probability of 2⁻⁶⁸.
+// A key stands for the tokens of a gram.
 type key = xxh3.Uint128
 
 // keyOf returns the key of a run of tokens. It is another one on processors with another order of bytes, so no result may depend on it.
@@ -110,9 +118,11 @@ func keyOf(hashes []uint64) key {
 	return xxh3.Hash128(bytesOf(hashes))
 }
 
-// Tokens returns how many words, or characters of scripts that put no spaces between words, a text has.
+// Tokens returns how many words, or characters of scripts that put no spaces between words, a text has. Of a text of 2 GB or more it counts none.
 func Tokens(text string) int {
 	var t tokenized
-	t.read(text, false)
+	if len(text) <= mostBytes {
+		t.read(text, false)
+	}
 	return t.len()
 }

@@ -141,7 +141,7 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 		}
 		r, closeFile = f, func() { f.Close() }
 		if s.Regular() && s.Info.Size() > mostCached {
-			r = &passing{file: f}
+			r = &streamed{file: f}
 		}
 	}
 	plain, closePlain, err := cli.Decompress(io.TeeReader(r, progress), s.Path)
@@ -152,9 +152,9 @@ func (s *Source) Open(stdin io.Reader, progress io.Writer) (io.Reader, func(), e
 	return plain, func() { closePlain(); closeFile() }, nil
 }
 
-// A passing file is read once, from its beginning, and does not stay in the memory of the system: a file of more than mostCached bytes
+// A streamed file is read from its beginning, and does not stay in the memory of the system: a file of more than mostCached bytes
 // would push out what the program writes to temporary files meanwhile, and reads again.
-type passing struct {
+type streamed struct {
 	file      *os.File
 	at, since int64 // how much was read, and how much of it the system was told of
 }
@@ -164,7 +164,7 @@ const (
 	forgetEach = 1 << 23 // so seldom that it costs nothing
 )
 
-func (p *passing) Read(b []byte) (n int, err error) {
+func (p *streamed) Read(b []byte) (n int, err error) {
 	n, err = p.file.Read(b)
 	if p.at += int64(n); p.at-p.since >= forgetEach {
 		forget(p.file, p.since, p.at-p.since)

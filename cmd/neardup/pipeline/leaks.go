@@ -42,8 +42,8 @@ type testItem struct {
 // A testPart is a part of an item.
 type testPart struct {
 	name      string
-	isLong    bool
-	documents int // that have it
+	isSought  bool // it is long enough, and not what many items have in common
+	documents int  // that have it
 	tokens    int
 	best      float64 // the largest share that a document has
 }
@@ -61,13 +61,13 @@ type hit struct {
 type leaking struct {
 	*collection
 	*Leaks
-	tests   *passages.Tests[int] // by the number of an item
-	items   []testItem
-	short   int // parts that are too short
-	mu      sync.Mutex
-	hits    []hit
-	leaking map[int]bool // documents with hits
-	to      struct{ out, leaks, items *cli.Output }
+	tests    *passages.Tests[int] // by the number of an item
+	items    []testItem
+	unsought int // parts that are not looked for
+	mu       sync.Mutex
+	hits     []hit
+	hitDocs  map[int]bool // documents with hits
+	to       struct{ out, leaks, items *cli.Output }
 }
 
 // RunLeaks runs the command.
@@ -75,7 +75,7 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 	defer outs.Discard()
 	start := time.Now()
 	defer limitMemory(o.Memory)()
-	c := &leaking{collection: o.NewCollection(stderr), Leaks: p, leaking: map[int]bool{}}
+	c := &leaking{collection: o.NewCollection(stderr), Leaks: p, hitDocs: map[int]bool{}}
 	if c.tests, err = passages.NewTests[int](p.Length); err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 	}
 	if c.to.out != nil {
 		c.alone()
-		err := c.write(c.to.out, o.Out, &o.Reading, stdin, nil, func(i int) ([]string, bool) { return nil, !c.leaking[i] })
+		err := c.write(c.to.out, o.Out, &o.Reading, stdin, nil, func(i int) ([]string, bool) { return nil, !c.hitDocs[i] })
 		if err != nil {
 			return err
 		}
@@ -152,6 +152,15 @@ func (c *leaking) readTests(o *Options) error {
 	if len(c.items) == 0 {
 		return fmt.Errorf("%s: there are no test items", c.Tests)
 	}
+	sought := c.tests.LookedFor()
+	for i := range c.items {
+		for k := range c.items[i].parts {
+			if c.items[i].parts[k].isSought = sought[0]; !sought[0] {
+				c.unsought++
+			}
+			sought = sought[1:]
+		}
+	}
 	return nil
 }
 
@@ -181,19 +190,15 @@ func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) e
 		}
 		item.id, item.parts, texts = d.ID, []testPart{{name: "text"}}, []string{d.Text}
 	}
-	for i, isLong := range c.tests.Add(item.number, texts...) {
-		item.parts[i].isLong, item.parts[i].tokens = isLong, passages.Tokens(texts[i])
-		if !isLong {
-			c.short++
-		}
+	for i, text := range texts {
+		item.parts[i].tokens = passages.Tokens(text)
 	}
 	c.items = append(c.items, item)
-	return nil
+	return c.tests.Add(item.number, texts...)
 }
 
 // search looks for all tests in texts, by several workers. Their order makes no difference.
 func (c *leaking) search(texts <-chan numbered, workers int) error {
-	c.tests.Searcher() // makes the tables
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
@@ -230,7 +235,7 @@ func (c *leaking) count() {
 		part := &c.items[h.item].parts[h.part]
 		part.documents++
 		part.best = max(part.best, float64(h.shared)/float64(part.tokens))
-		c.leaking[h.document] = true
+		c.hitDocs[h.document] = true
 	}
 }
 
@@ -260,7 +265,7 @@ func (c *leaking) writeItems(path string) error {
 	t := output.NewTable(c.to.items, path, "test", "test_at", "part", "tokens", "looked_for", "documents", "largest_share")
 	for _, item := range c.items {
 		for _, part := range item.parts {
-			if err := t.Row(item.id, item.at, part.name, part.tokens, part.isLong, part.documents, json.Number(fmt.Sprintf("%.4f", part.best))); err != nil {
+			if err := t.Row(item.id, item.at, part.name, part.tokens, part.isSought, part.documents, json.Number(fmt.Sprintf("%.4f", part.best))); err != nil {
 				return err
 			}
 		}
@@ -288,7 +293,7 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 			leaked++
 		}
 	}
-	fmt.Fprintf(w, "%d of %d test items stand in %d documents\n", leaked, len(c.items), len(c.leaking))
+	fmt.Fprintf(w, "%d of %d test items stand in %d documents\n", leaked, len(c.items), len(c.hitDocs))
 	if len(byPart) > 0 && len(c.Parts) > 1 {
 		for _, name := range slices.Sorted(maps.Keys(byPart)) {
 			fmt.Fprintf(w, "    %s: of %d items\n", name, byPart[name])
@@ -297,11 +302,11 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 	if both := c.both(); both > 0 {
 		fmt.Fprintf(w, "    several parts of one item in one document: %d times\n", both)
 	}
-	if c.short > 0 {
-		fmt.Fprintf(w, "%d parts of items are too short to be looked for\n", c.short)
+	if c.unsought > 0 {
+		fmt.Fprintf(w, "%d parts of items are not looked for: they are too short, or many items have them in common\n", c.unsought)
 	}
 	if c.to.out != nil {
-		fmt.Fprintf(w, "%d documents are left\n", c.docs.Len()-len(c.leaking))
+		fmt.Fprintf(w, "%d documents are left\n", c.docs.Len()-len(c.hitDocs))
 	}
 }
 

@@ -26,15 +26,15 @@ import (
 type Passages struct {
 	Length passages.Length
 	Cut    passages.Cutting // of which Documents counts for the table and the report too
-	Mask   string // what is put in the place of what was cut
-	Least  int    // documents of which fewer words or characters are left are dropped
+	Mask   string           // what is put in the place of what was cut
+	Least  int              // documents of which fewer words or characters are left are dropped
 }
 
 // passageColumns are those of the table of passages: a row for each place.
 var passageColumns = []string{"passage", "tokens", "documents", "places", "id", "at", "from", "to", "text"}
 
-// A passing is a collection in a Finder.
-type passing struct {
+// A passageRun is a run of the command: a collection in a Finder.
+type passageRun struct {
 	*collection
 	finder *passages.Finder[int]
 	to     struct{ out, audit, passages, coverage, report *cli.Output }
@@ -54,7 +54,7 @@ func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, s
 	if p.Length, err = p.Length.Filled(); err != nil {
 		return err
 	}
-	c := &passing{collection: o.NewCollection(stderr)}
+	c := &passageRun{collection: o.NewCollection(stderr)}
 	fp, _, err := c.prepare(o, stdin)
 	if err != nil {
 		return err
@@ -92,30 +92,27 @@ func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, s
 }
 
 // fill loads all documents into a Finder.
-func (c *passing) fill(o *Options, length passages.Length, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
-	tell, what := func(stage string, done float64) {}, ""
-	c.finder, err = passages.New[int](passages.Options{Length: length, Memory: o.Memory / 2, Progress: func(stage string, done float64) { tell(stage, done) }})
-	if err != nil {
-		return err
-	}
-	c.feed = newFeed(func(texts <-chan numbered) error {
-		return c.finder.AddAll(context.Background(), each(texts, func(t numbered) (int, bool) { return t.number, true }, textOfNumbered))
-	})
-	if err := c.load(o, fp, stdin); err != nil {
-		return err
-	}
-	tell = func(stage string, done float64) {
+func (c *passageRun) fill(o *Options, length passages.Length, fp *neardup.Fingerprinter, stdin io.Reader) (err error) {
+	what := "" // is being done
+	tell := func(stage string, done float64) {
 		if stage != what {
 			what = stage
 			c.progress.begin(stage, 100, "")
 		}
 		c.progress.set(int64(100 * done))
 	}
-	return nil
+	c.finder, err = passages.New[int](passages.Options{Length: length, Memory: o.Memory / 2, Progress: tell})
+	if err != nil {
+		return err
+	}
+	c.feed = newFeed(func(texts <-chan numbered) error {
+		return c.finder.AddAll(context.Background(), each(texts, func(t numbered) (int, bool) { return t.number, true }, textOfNumbered))
+	})
+	return c.load(o, fp, stdin)
 }
 
 // writePassages writes a row for each place. The text stands in the row of the first one.
-func (c *passing) writePassages(p *Passages, path string) error {
+func (c *passageRun) writePassages(p *Passages, path string) error {
 	if c.to.passages == nil && c.to.report == nil && (c.to.coverage != nil || c.to.out != nil) {
 		return nil
 	}
@@ -136,18 +133,8 @@ func (c *passing) writePassages(p *Passages, path string) error {
 		if c.to.report != nil {
 			c.show(x)
 		}
-		if t == nil {
-			continue
-		}
-		for i, at := range x.Places {
-			var text any
-			if i == 0 {
-				if text, err = c.finder.Text(at); err != nil {
-					return err
-				}
-			}
-			doc := c.Doc(at.Number)
-			if err := t.Row(c.found.passages, at.Tokens, x.Documents, len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
+		if t != nil {
+			if err := c.writePlaces(t, &x); err != nil {
 				return err
 			}
 		}
@@ -159,16 +146,34 @@ func (c *passing) writePassages(p *Passages, path string) error {
 	return t.End()
 }
 
+// writePlaces writes the rows of a passage.
+func (c *passageRun) writePlaces(t *output.Table, x *passages.Passage[int]) error {
+	for i, at := range x.Places {
+		var text any
+		if i == 0 {
+			var err error
+			if text, err = c.finder.Text(at); err != nil {
+				return err
+			}
+		}
+		doc := c.Doc(at.Number)
+		if err := t.Row(c.found.passages, at.Tokens, x.Documents, len(x.Places), doc.ID, c.at(doc.Place), at.From, at.To, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // So many passages are in a report, and so many places of each, with about so many bytes of the text around them.
 const (
-	mostShown  = 300
-	mostPlaces = 20
-	around     = 160
-	mostInReport   = 4000
+	mostShown    = 300
+	mostPlaces   = 20
+	around       = 160
+	mostInReport = 4000
 )
 
 // show takes note of a passage for the report, if it is one of those of which the most would go.
-func (c *passing) show(x passages.Passage[int]) {
+func (c *passageRun) show(x passages.Passage[int]) {
 	gain := func(p passages.Passage[int]) int { return p.Tokens * (len(p.Places) - 1) }
 	at, _ := slices.BinarySearchFunc(c.shown, gain(x), func(p passages.Passage[int], n int) int { return cmp.Compare(n, gain(p)) })
 	for at < len(c.shown) && gain(c.shown[at]) == gain(x) { // the first ones stay first
@@ -181,7 +186,7 @@ func (c *passing) show(x passages.Passage[int]) {
 }
 
 // writeReport writes the page that shows passages.
-func (c *passing) writeReport(p *Passages) error {
+func (c *passageRun) writeReport(p *Passages) error {
 	if c.to.report == nil {
 		return nil
 	}
@@ -208,7 +213,7 @@ func (c *passing) writeReport(p *Passages) error {
 }
 
 // spot returns what stands at a place, and around it.
-func (c *passing) spot(at passages.Place[int]) (s review.Spot, err error) {
+func (c *passageRun) spot(at passages.Place[int]) (s review.Spot, err error) {
 	doc := c.Doc(at.Number)
 	s = review.Spot{ID: doc.ID, At: c.at(doc.Place)}
 	s.Before, s.Begin, s.After, err = c.finder.Around(at, around)
@@ -234,24 +239,21 @@ func ending(text string, n int) string {
 }
 
 // writeCoverage writes, for each new document that shares a passage, its sources.
-func (c *passing) writeCoverage(path string) error {
+func (c *passageRun) writeCoverage(path string) error {
 	if c.to.coverage == nil {
 		return nil
 	}
 	t := output.NewTable(c.to.coverage, path, "id", "at", "tokens", "shared", "share", "source", "source_at", "from_source", "more", "of_source", "source_tokens")
-	for x, err := range c.finder.Coverage(context.Background()) {
+	for x, err := range c.finder.CoverageSince(context.Background(), c.old) {
 		if err != nil {
 			return err
-		}
-		if x.Number < c.old {
-			continue
 		}
 		c.found.documents++
 		doc := c.Doc(x.Number)
 		for _, s := range x.Sources {
 			source := c.Doc(s.Number)
 			share := json.Number(fmt.Sprintf("%.4f", float64(x.Shared)/float64(x.Tokens)))
-			if err := t.Row(doc.ID, c.at(doc.Place), x.Tokens, x.Shared, share, source.ID, c.at(source.Place), s.Shared, s.More, s.SharedB, s.TokensB); err != nil {
+			if err := t.Row(doc.ID, c.at(doc.Place), x.Tokens, x.Shared, share, source.ID, c.at(source.Place), s.Shared, s.More, s.SourceShared, s.SourceTokens); err != nil {
 				return err
 			}
 		}
@@ -261,7 +263,7 @@ func (c *passing) writeCoverage(path string) error {
 }
 
 // writeCut writes the new documents without what stands in an earlier place, and what was cut.
-func (c *passing) writeCut(p *Passages, o *Options, stdin io.Reader) error {
+func (c *passageRun) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 	if c.to.out == nil {
 		return nil
 	}
@@ -302,22 +304,22 @@ func (c *passing) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 }
 
 // cuts returns what is cut of new documents, by their numbers.
-func (c *passing) cuts(p *Passages) (map[int]*passages.Cut[int], error) {
+func (c *passageRun) cuts(p *Passages) (map[int]*passages.Cut[int], error) {
 	cuts := map[int]*passages.Cut[int]{}
-	for cut, err := range c.finder.Cuts(context.Background(), p.Cut) {
+	cutting := p.Cut
+	cutting.Since = c.old
+	for cut, err := range c.finder.Cuts(context.Background(), cutting) {
 		if err != nil {
 			return nil, err
 		}
-		if cut.Number >= c.old {
-			cuts[cut.Number] = &cut
-		}
+		cuts[cut.Number] = &cut
 	}
 	c.progress.end()
 	return cuts, nil
 }
 
 // auditCut writes what was cut of a document: each part, or that it was dropped.
-func (c *passing) auditCut(t *output.Table, i int, cut *passages.Cut[int], text string, isKept bool) error {
+func (c *passageRun) auditCut(t *output.Table, i int, cut *passages.Cut[int], text string, isKept bool) error {
 	if t == nil {
 		return nil
 	}
@@ -335,13 +337,13 @@ func (c *passing) auditCut(t *output.Table, i int, cut *passages.Cut[int], text 
 }
 
 // passagesFound says how many passages there are.
-func (c *passing) passagesFound(p *Passages) string {
+func (c *passageRun) passagesFound(p *Passages) string {
 	return fmt.Sprintf("%d passages of at least %d words, or %d characters of Chinese and the like, stand in %d places; the longest has %d, and the most common stands in %d documents.",
 		c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
 }
 
 // say prints what was found.
-func (c *passing) say(w io.Writer, p *Passages, took time.Duration) {
+func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
 	n := c.docs.Len() - c.old
 	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", n, float64(c.bytes)/1e6, took.Seconds())
 	if c.old > 0 {

@@ -54,7 +54,7 @@ func sets(data, names string) error {
 			if err != nil {
 				return err
 			}
-			in[[2]int{min(c.Number, c.Source.Number), max(c.Number, c.Source.Number)}] = true
+			in[[2]int{min(c.Number, c.In.Number), max(c.Number, c.In.Number)}] = true
 		}
 		both, only := 0, 0
 		for p, err := range d.Pairs(context.Background()) {
