@@ -38,6 +38,9 @@ type Cut[ID any] struct {
 	Number int        // how many documents were added before it
 	Spans  []Span[ID] // in the order of the text; no two overlap
 
+	// Needed says that a passage that is cut elsewhere has its first place here. So the document must stay.
+	Needed bool
+
 	sum uint64 // XXH3 of the text
 }
 
@@ -60,8 +63,10 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 			return
 		}
 		repeats := newSorter[[4]uint64](s.Memory / 4)
+		needed := make(bitset, len(s.ids)/64+1)
 		for places := range s.places(found) {
 			if documents(places) >= c.Documents {
+				needed.add(uint64(places[0].doc))
 				err = s.addRepeats(repeats, places, c.Since)
 			}
 			if err != nil || ctx.Err() != nil {
@@ -73,6 +78,7 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 				break
 			}
 			cut := s.cut(group, c.At)
+			cut.Needed = needed.has(uint64(cut.Number))
 			if err = s.file.Err(); err == nil && len(cut.Spans) > 0 && !yield(cut, nil) {
 				return
 			}
@@ -184,13 +190,13 @@ func sentence(text string, at Border) int {
 		if ended != "" && !strings.ContainsRune(enders+closers, r) {
 			// Behind a full stop there must be white space, or it is one of 3.5; behind 。 nothing need be.
 			if unicode.IsSpace(r) || strings.Contains(wideEnders, ended) {
-				return i + spaces(text[i:])
+				return i + gap(text[i:])
 			}
 			ended = ""
 		}
 		switch {
 		case r == '\n' || r == '\u2029':
-			return i + spaces(text[i:])
+			return i + gap(text[i:])
 		case at == AtSentences && strings.ContainsRune(enders, r):
 			ended = string(r)
 		}
@@ -205,7 +211,12 @@ const (
 	closers    = "\"')]}”’»」』）】》"
 )
 
-// spaces returns how many bytes of white space a text begins with.
-func spaces(text string) int {
-	return len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+// gap returns how many bytes of the white space with which a text begins stand between two sentences: up to the last line end, so that the
+// next line stays indented.
+func gap(text string) int {
+	space := text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
+	if i := strings.LastIndexByte(space, '\n'); i >= 0 {
+		return i + 1
+	}
+	return len(space)
 }

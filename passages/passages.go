@@ -9,7 +9,7 @@
 //
 // A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared token by token,
 // with letters folded, and without what stands between the tokens. Results have places in the texts as they were given, and no
-// place cuts a character. Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens
+// place cuts a character, of which a flag or a family of emoji has several. Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens
 // are equal if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are. In a
 // billion runs that is wrong once in 10⁹ times. To find whole documents that are alike but for changes, use package dedup.
 //
@@ -133,6 +133,9 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 	var read []reading
 	size := 0
 	flush := func() error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		read = append(read[:0], make([]reading, len(now))...)
 		parallel.Each((len(now)+perRead-1)/perRead, func(n int) {
 			for i := n * perRead; i < min((n+1)*perRead, len(now)); i++ {
@@ -146,7 +149,7 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 		}
 		clear(now)
 		now, size = now[:0], 0
-		return ctx.Err()
+		return nil
 	}
 	for id, text := range texts {
 		now = append(now, document{id, text})

@@ -40,7 +40,7 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 		t.read(text, true)
 		m := newMatcher(&t, f.options.Length)
 		var buf []byte
-		for _, doc := range s.sharing(x, &t) {
+		for _, doc := range s.sharing(ctx, x, &t) {
 			match := s.match(doc, m, &other, &buf)
 			if err := errOf(ctx, s.file, x.file); err != nil {
 				yield(Match[ID]{}, err)
@@ -127,11 +127,19 @@ func (x *index) each(hash uint64, room *[][2]uint64, buf *[]byte, use func(numbe
 }
 
 // sharing returns the documents that share an anchor with a text, those that share most first.
-func (s *snapshot[ID]) sharing(x *index, t *tokenized) (docs []int) {
+func (s *snapshot[ID]) sharing(ctx context.Context, x *index, t *tokenized) (docs []int) {
 	shared := map[int]int{}
 	var room [][2]uint64
 	var buf []byte
-	for _, a := range s.Length.anchors(t.hashes, nil) {
+	anchors := s.Length.anchors(t.hashes, nil)
+	slices.SortFunc(anchors, func(a, b anchor) int { return cmp.Compare(a.hash, b.hash) })
+	for i, a := range anchors {
+		if i > 0 && a.hash == anchors[i-1].hash {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
 		last := -1
 		x.each(a.hash, &room, &buf, func(number uint64) {
 			if number >= s.docs[len(s.ids)].anchors { // of a document that could not be added

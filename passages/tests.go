@@ -127,7 +127,9 @@ type Leak[ID any] struct {
 	Part int   // which one, in the order of Add
 	Runs []Run // A is the part, and B the document; the longest 100, if there are more
 
-	Shared, Tokens int // how many tokens of the part are in a run, and how many it has
+	// How many tokens of the part are in the document, in runs that are long enough, and how many it has. What more than 10 items have in common
+	// does not count unless the whole part is there.
+	Shared, Tokens int
 }
 
 // A TestSearcher looks for items in documents, for one goroutine.
@@ -182,8 +184,9 @@ func (t *Tests[ID]) build() *built[ID] {
 		}
 	}
 	slices.SortFunc(b.tables, func(x, y *testTable) int { return x.tokens - y.tokens })
+	items := b.items()
 	for _, x := range b.tables {
-		x.index(func(r testRun) []uint64 { return b.parts[r.part].text.hashes[r.at:][:x.tokens] }, func(r testRun) int { return b.parts[r.part].item })
+		b.index(x, items)
 		for _, first := range x.first {
 			for i := first; i >= 0; i = x.runs[i].next {
 				b.lookedFor[x.runs[i].part] = true
@@ -194,25 +197,47 @@ func (t *Tests[ID]) build() *built[ID] {
 	return b
 }
 
-// index finds the runs by their hashes, without those that stand in more than mostItems items. Of equal runs of one part it has the first.
-func (x *testTable) index(of func(testRun) []uint64, item func(testRun) int) {
-	x.filter = make([]uint64, 1<<bits.Len(uint(len(x.runs)/4))) // 16 bits for a run, or more
-	type seen struct{ items, item, part int }
-	by, isFirst := map[key]seen{}, make([]bool, len(x.runs))
-	for i, r := range x.runs {
-		k := keyOf(of(r))
-		was, ok := by[k]
-		now := seen{was.items, item(r), int(r.part)}
-		if !ok || was.item != now.item {
-			now.items++
+// items returns the item of each part. A part with the text of an earlier one counts as of its item: the same question with other answers is one.
+func (b *built[ID]) items() []int {
+	first := map[key]int{}
+	items := make([]int, len(b.parts))
+	for i := range b.parts {
+		k := keyOf(b.parts[i].text.hashes)
+		if _, ok := first[k]; !ok {
+			first[k] = b.parts[i].item
 		}
-		isFirst[i] = !ok || was.part != now.part
-		by[k] = now
+		items[i] = first[k]
 	}
-	for i := len(x.runs) - 1; i >= 0; i-- {
-		if !isFirst[i] || by[keyOf(of(x.runs[i]))].items > mostItems {
-			continue
+	return items
+}
+
+// index finds the runs of a table by their hashes, without those that stand in more than mostItems items. Of equal runs of one part it has the first.
+func (b *built[ID]) index(x *testTable, items []int) {
+	type count struct{ items, last, part int }
+	counts := make(map[key]*count, len(x.runs))
+	of := func(r testRun) []uint64 { return b.parts[r.part].text.hashes[r.at:][:x.tokens] }
+	for _, r := range x.runs {
+		counts[keyOf(of(r))] = &count{last: -1, part: -1}
+	}
+	for i := range b.parts { // a short part may stand in long ones
+		hashes := b.parts[i].text.hashes
+		for at := 0; at+x.tokens <= len(hashes); at++ {
+			if c := counts[keyOf(hashes[at:at+x.tokens])]; c != nil && c.last != items[i] {
+				c.items++
+				c.last = items[i]
+			}
 		}
+	}
+	kept := x.runs[:0]
+	for _, r := range x.runs {
+		if c := counts[keyOf(of(r))]; c.items <= mostItems && c.part != int(r.part) {
+			c.part = int(r.part)
+			kept = append(kept, r)
+		}
+	}
+	x.runs = kept
+	x.filter = make([]uint64, 1<<bits.Len(uint(len(x.runs)/4))) // 16 bits for a run, or more
+	for i := len(x.runs) - 1; i >= 0; i-- {
 		h := mixed(sumOf(of(x.runs[i])))
 		x.filter[h>>6%uint64(len(x.filter))] |= 1 << (h % 64)
 		if first, ok := x.first[h]; ok {
@@ -280,17 +305,18 @@ func (s *TestSearcher[ID]) look(x *testTable) {
 
 // compare compares a part with the document from two places on, which are equal by their hashes.
 func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
-	found := s.found[r.part]
+	found, at := s.found[r.part], int(r.at)
 	isKnown := func(f tokenRun) bool {
-		return int(r.at)-f.at == in-f.in && int(r.at) >= f.at && int(r.at) < f.at+f.n
+		return at-f.at == in-f.in && at >= f.at && at+x.tokens <= f.at+f.n
 	}
 	if found != nil && slices.ContainsFunc(found.runs, isKnown) {
+		found.cover(at, x.tokens)
 		return
 	}
 	of := &s.parts[r.part].text
-	run := longest(of.hashes, s.text.hashes, int(r.at), in)
+	run := longest(of.hashes, s.text.hashes, at, in)
 	isLong := run.n == of.len() || s.length.reached(of, run.at, run.at+run.n)
-	if run.at+run.n < int(r.at)+x.tokens || !isLong {
+	if run.at+run.n < at+x.tokens || !isLong {
 		return
 	}
 	if found == nil {
@@ -298,13 +324,20 @@ func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
 		s.found[r.part], s.order = found, append(s.order, r.part)
 	}
 	found.add(run)
+	if found.cover(at, x.tokens); run.n == of.len() {
+		found.cover(0, run.n)
+	}
+}
+
+// cover takes note of tokens of the part that count.
+func (f *partFound) cover(at, n int) {
+	for i := range n {
+		f.covered[at+i] = true
+	}
 }
 
 // add adds a run, instead of the shortest one if there are many.
 func (f *partFound) add(run tokenRun) {
-	for i := range run.n {
-		f.covered[run.at+i] = true
-	}
 	if len(f.runs) < mostRuns {
 		f.runs = append(f.runs, run)
 		return

@@ -15,7 +15,7 @@ import (
 // spaces between words, such as Chinese. In a run of both, a word counts as 1/Words of a passage, and a character as
 // 1/Characters.
 type Length struct {
-	Words      int // 0 stands for 50
+	Words      int // 0 stands for 50, or for 5/8 of Characters, rounded down, if these are given
 	Characters int // 0 stands for 80, or for 8/5 of Words, rounded down, if these are given: as many characters as say what so many words say
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
@@ -13,7 +15,7 @@ import (
 
 // lengthFlags say how long a passage is.
 type lengthFlags struct {
-	Words      int `group:"method" placeholder:"N" help:"How many words a passage has at least; the default is 50, and for decontaminate 13."`
+	Words      int `group:"method" placeholder:"N" help:"How many words a passage has at least; the default is 50, and for decontaminate 13, or 5/8 of the characters if these are given."`
 	Characters int `group:"method" placeholder:"N" help:"How many characters it has at least, in Chinese and other scripts that put no spaces between words; the default is 8/5 of the words. In a text of both, a word counts as 1/N of a passage, by its N, and so does a character."`
 }
 
@@ -38,7 +40,7 @@ type passagesCommand struct {
 	Cut       string `group:"method" default:"sentences" placeholder:"NAME" help:"With --out, what is cut: passages to the word (words), only the sentences of which all words are in passages (sentences), or only such lines and paragraphs (paragraphs)."`
 	Documents int    `group:"method" default:"1" placeholder:"N" help:"Only passages that stand in at least N documents count: with 100, say, the printed lines of forms and templates. It makes no difference to --coverage."`
 	Mask      string `group:"method" placeholder:"TEXT" help:"With --out, what is put in the place of what is cut, such as '[…]'."`
-	Least     int    `group:"method" default:"1" placeholder:"N" help:"With --out, a document that was cut is dropped if fewer words or characters are left."`
+	Least     int    `group:"method" default:"1" placeholder:"N" help:"With --out, a document that was cut is dropped if fewer words or characters are left, and if nothing of it is the first place of what is cut elsewhere."`
 	lengthFlags
 	runFlags
 	Quiet bool `group:"output" short:"q" help:"Print errors only."`
@@ -68,6 +70,12 @@ func (c *passagesCommand) Run(of *call) error {
 		return usageError{fmt.Errorf("--least %d: must be 0 or more", c.Least)}
 	case c.Out != "" && strings.Contains(c.Text, ","):
 		return usageError{fmt.Errorf("--out with --text %q: only the text of one field can be cut", c.Text)}
+	}
+	if _, err := c.length(50).Filled(); err != nil {
+		return usageError{err}
+	}
+	if strings.ContainsFunc(c.Mask, unicode.IsControl) || !utf8.ValidString(c.Mask) {
+		return usageError{fmt.Errorf("--mask %q: must be a text without line ends and the like", c.Mask)}
 	}
 	o.Passages, o.Coverage = c.Passages, c.Coverage
 	if wrong := o.CheckPaths(); wrong != "" {
@@ -103,6 +111,9 @@ func (c *decontaminateCommand) Run(of *call) error {
 	}
 	if !(c.Share >= 0 && c.Share <= 1) {
 		return usageError{fmt.Errorf("--share %v: must be from 0 to 1", c.Share)}
+	}
+	if _, err := c.length(13).Filled(); err != nil {
+		return usageError{err}
 	}
 	o.Leaks, o.Items = c.Leaks, c.Items
 	if wrong := o.CheckPaths(); wrong != "" {

@@ -77,6 +77,15 @@ func TestPassages(t *testing.T) {
 			}
 		}
 	}
+	// What is cut of the third one stands in the second one, which is not dropped though little is left of it.
+	a, b := numbers(0, 60), numbers(100, 60)
+	needed := map[string]string{"in.jsonl": `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + a + ". " + b + `"}` + "\n" + `{"id":"3","text":"` + b + ". " + numbers(200, 90) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"}
+	if status, stdout, stderr := inFiles(t, needed, "passages", "--least", "80", "--out", "o.jsonl", "in.jsonl"); status != 0 || !strings.Contains(stdout, "2 documents were cut, and 0 of them dropped\n1 documents were not cut") {
+		t.Error(stdout, stderr)
+	}
+	if want := `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + b + `"}` + "\n" + `{"id":"3","text":"` + numbers(200, 90) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"; read(t, "o.jsonl") != want {
+		t.Errorf("left are %s", read(t, "o.jsonl"))
+	}
 	if status, _, stderr := inFiles(t, map[string]string{"in.csv": "id,text\n<a>,\"五 " + letter + " 六\"\nb,\"七八 " + letter + "\"\n"}, "passages", "--report", "r.html", "in.csv"); status != 0 {
 		t.Fatal(stderr)
 	}
@@ -92,6 +101,7 @@ func TestPassages(t *testing.T) {
 		"--cut lines in.jsonl":                       "must be words, sentences or paragraphs",
 		"--passages in.jsonl in.jsonl":               "is an input and an output",
 		"--passages p.csv --coverage p.csv in.jsonl": "two outputs have this name",
+		"--mask \x01 in.jsonl":                       "without line ends",
 		"--words 9999999 in.jsonl":                   "must be from 1 to",
 		"--out o.jsonl --text text,n in.jsonl":       "only the text of one field can be cut",
 		"--against old.fp in.jsonl":                  "fingerprints have no texts",
@@ -146,10 +156,12 @@ func TestDecontaminate(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"--parts prompt tests.jsonl in.jsonl": `tests.jsonl:1: there is none of the fields ["prompt"] among ["answer" "question"]`,
-		"--share 2 tests.jsonl in.jsonl":      "must be from 0 to 1",
-		"none.jsonl in.jsonl":                 "none.jsonl",
-		"tests.jsonl":                         "name at least one input",
+		"--parts prompt tests.jsonl in.jsonl":      `tests.jsonl:1: there is none of the fields ["prompt"] among ["answer" "question"]`,
+		"--share 2 tests.jsonl in.jsonl":           "must be from 0 to 1",
+		"--out tests.jsonl tests.jsonl in.jsonl":   "tests.jsonl: the same file is an input and an output",
+		"--items tests.jsonl tests.jsonl in.jsonl": "tests.jsonl: the same file is an input and an output",
+		"none.jsonl in.jsonl":                      "none.jsonl",
+		"tests.jsonl":                              "name at least one input",
 	} {
 		status, _, stderr := inFiles(t, files, append([]string{"decontaminate"}, strings.Fields(args)...)...)
 		if status == 0 || !strings.Contains(stderr, want) {

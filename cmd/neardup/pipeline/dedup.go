@@ -82,11 +82,18 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 		if s.Err != nil && (!o.SkipBad || i < c.oldSources) {
 			return s.Err
 		}
-		if s.Regular() && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, s.Info) }) {
-			return fmt.Errorf("%s: the same file is an input and an output", s.Path)
-		}
 		if s.Format == input.Fingerprints && i >= c.oldSources {
 			return fmt.Errorf("%s:1: a file of saved fingerprints can only be given to --against", s.Path)
+		}
+	}
+	return overwritten(c.Sources, outputs)
+}
+
+// overwritten returns an error if a source is also an output.
+func overwritten(sources []input.Source, outputs []fs.FileInfo) error {
+	for _, s := range sources {
+		if s.Regular() && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, s.Info) }) {
+			return fmt.Errorf("%s: the same file is an input and an output", s.Path)
 		}
 	}
 	return nil

@@ -61,13 +61,14 @@ type hit struct {
 type leaking struct {
 	*collection
 	*Leaks
-	tests    *passages.Tests[int] // by the number of an item
-	items    []testItem
-	unsought int // parts that are not looked for
-	mu       sync.Mutex
-	hits     []hit
-	hitDocs  map[int]bool // documents with hits
-	to       struct{ out, leaks, items *cli.Output }
+	tests              *passages.Tests[int] // by the number of an item
+	given              []input.Source       // the tests
+	items              []testItem
+	unsought, badItems int // parts that are not looked for, and items that were skipped
+	mu                 sync.Mutex
+	hits               []hit
+	hitDocs            map[int]bool // documents with hits
+	to                 struct{ out, leaks, items *cli.Output }
 }
 
 // RunLeaks runs the command.
@@ -80,6 +81,9 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 		return err
 	}
 	fp, _, err := c.prepare(o, stdin)
+	if err == nil {
+		err = c.findTests(o)
+	}
 	if err != nil {
 		return err
 	}
@@ -103,16 +107,8 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 	if err := c.load(o, fp, stdin); err != nil {
 		return err
 	}
-	c.count()
-	if err := cmp.Or(c.writeLeaks(o.Leaks), c.writeItems(o.Items)); err != nil {
+	if err := c.writeAll(o, stdin); err != nil {
 		return err
-	}
-	if c.to.out != nil {
-		c.alone()
-		err := c.write(c.to.out, o.Out, &o.Reading, stdin, nil, func(i int) ([]string, bool) { return nil, !c.hitDocs[i] })
-		if err != nil {
-			return err
-		}
 	}
 	if err := outs.Commit(); err != nil {
 		return err
@@ -123,24 +119,54 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 	return nil
 }
 
-// readTests reads the tests.
-func (c *leaking) readTests(o *Options) error {
+// writeAll writes the tables, and the documents in which nothing was found.
+func (c *leaking) writeAll(o *Options, stdin io.Reader) error {
+	c.count()
+	err := cmp.Or(c.writeLeaks(o.Leaks), c.writeItems(o.Items))
+	if err != nil || c.to.out == nil {
+		return err
+	}
+	c.alone()
+	return c.write(c.to.out, o.Out, &o.Reading, stdin, nil, func(i int) ([]string, bool) { return nil, !c.hitDocs[i] })
+}
+
+// findTests finds the files of the tests. It returns an error if one of them cannot be read, or is also an output.
+func (c *leaking) findTests(o *Options) error {
 	f := input.Finder{Format: c.Format}
 	f.Find(c.Tests)
-	cols := input.Columns{ID: c.ID, Text: "text", WithoutID: "line", IsRecord: true, All: true}
-	for n := range f.Sources {
-		s := &f.Sources[n]
-		if s.Path == "-" {
-			return fmt.Errorf("the tests must be in files")
+	for _, s := range f.Sources {
+		switch {
+		case s.Err != nil:
+			return s.Err
+		case s.Path == "-" || !s.Regular():
+			return fmt.Errorf("%s: the tests must be in files", s.Path)
 		}
+	}
+	c.given = f.Sources
+	return overwritten(f.Sources, o.existing())
+}
+
+// readTests reads the tests.
+func (c *leaking) readTests(o *Options) error {
+	cols := o.Cols
+	cols.ID, cols.Text, cols.WithoutID, cols.IsRecord, cols.All = c.ID, "text", "line", true, true
+	for n := range c.given {
+		s := &c.given[n]
 		r, finish, err := s.Open(nil, io.Discard)
 		if err != nil {
 			return err
 		}
 		var wrong error
 		err = s.Read(n, r, cols, o.MaxLine, func(it input.Item) bool {
-			if err := c.addItem(&it, s, cols); err != nil {
-				wrong = fmt.Errorf("%s:%d: %w", s.Path, it.Line, err)
+			err := c.addItem(&it, s, cols)
+			if err == nil {
+				return true
+			}
+			err = fmt.Errorf("%s:%d: %w", s.Path, it.Line, err)
+			if wrong = err; o.SkipBad {
+				wrong = nil
+				c.badItems++
+				fmt.Fprintln(c.errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
 			}
 			return wrong == nil
 		})
@@ -174,12 +200,14 @@ func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) e
 			return err
 		}
 		item.id = d.ID
+		isThere := false
 		for _, name := range c.Parts {
-			if text, ok := rec[name]; ok && !IsBlank(text) {
+			text, ok := rec[name]
+			if isThere = isThere || ok; !IsBlank(text) {
 				item.parts, texts = append(item.parts, testPart{name: name}), append(texts, text)
 			}
 		}
-		if len(texts) == 0 {
+		if !isThere {
 			return fmt.Errorf("there is none of the fields %q among %q; --parts names others", c.Parts, slices.Sorted(maps.Keys(rec)))
 		}
 	} else {
@@ -301,6 +329,9 @@ func (c *leaking) say(w io.Writer, took time.Duration) {
 	}
 	if both := c.both(); both > 0 {
 		fmt.Fprintf(w, "    several parts of one item in one document: %d times\n", both)
+	}
+	if c.badItems > 0 {
+		fmt.Fprintf(w, "%d test items were skipped\n", c.badItems)
 	}
 	if c.unsought > 0 {
 		fmt.Fprintf(w, "%d parts of items are not looked for: they are too short, or many items have them in common\n", c.unsought)

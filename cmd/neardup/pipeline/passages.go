@@ -41,7 +41,7 @@ type passageRun struct {
 	shown  []passages.Passage[int] // in the report: those of which the most would go, first
 	found  struct {
 		passages, places, longest, most int
-		documents, cut, dropped         int
+		documents, cut, dropped, uncut  int
 	}
 }
 
@@ -285,16 +285,19 @@ func (c *passageRun) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 		if err != nil {
 			return false, err
 		}
-		left, err := cut.Apply(text, p.Mask)
+		left, err := cut.Apply(text, "")
 		if err != nil {
 			return false, fmt.Errorf("%s: the file changed while it was being read", s.Path)
 		}
-		c.found.cut++
-		if isKept = passages.Tokens(left) >= p.Least; !isKept {
+		masked, _ := cut.Apply(text, p.Mask)
+		switch isKept = cut.Needed || passages.Tokens(left) >= p.Least; {
+		case !isKept:
 			c.found.dropped++
-		} else if err := it.SetText(s, c.cols, text, left); err != nil {
-			return false, fmt.Errorf("%s: %w", c.at(c.Doc(i).Place), err)
+		case it.SetText(s, c.cols, text, masked) != nil:
+			c.found.uncut++
+			return true, nil
 		}
+		c.found.cut++
 		return isKept, c.auditCut(audit, i, cut, text, isKept)
 	})
 	if err == nil && audit != nil {
@@ -360,6 +363,9 @@ func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
 	}
 	if c.to.out != nil {
 		fmt.Fprintf(w, "%d documents were cut, and %d of them dropped\n", c.found.cut, c.found.dropped)
+		if c.found.uncut > 0 {
+			fmt.Fprintf(w, "%d documents were not cut though they have something to cut: their text is not the value of one field\n", c.found.uncut)
+		}
 	}
 }
 
