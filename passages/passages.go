@@ -181,7 +181,9 @@ func (f *Finder[ID]) read(text string) (r reading) {
 	}
 	t := scratches.Get().(*tokenized)
 	t.read(text, false)
-	r.tokens, r.anchors = t.len(), f.options.Length.anchors(t.hashes, nil)
+	_, window := f.options.Length.anchorTokens()
+	r.tokens = t.len()
+	r.anchors = f.options.Length.anchors(t.hashes, make([]anchor, 0, 3*t.len()/(window+1)+2)) // two of window+1 on average
 	if cap(t.hashes) <= 1<<16 {
 		scratches.Put(t)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/must"
+	"github.com/neardup/neardup/passages"
 )
 
 // This file has the methods that are compared.
@@ -37,6 +38,9 @@ func methodsOf(s *set) []method {
 		pipeline("cosine, trigrams", neardup.Fingerprinter{Tokenizer: trigrams}, 0),
 		pipeline("auto, similarity chosen", neardup.Fingerprinter{}, 0),
 		auto(),
+		withoutTemplates("auto, without what 4 documents share", 4),
+		withoutTemplates("auto, without what 10 documents share", 10),
+		withoutTemplates("auto, without what 30 documents share", 30),
 	}
 	return methods
 }
@@ -95,6 +99,44 @@ func auto() method {
 	m := pipeline("auto", neardup.Fingerprinter{}, anySimilarity)
 	with := m.find
 	m.find = func(s *set, _ float64) []neardup.Pair[int] { return with(s, 0) }
+	return m
+}
+
+// withoutTemplates is auto with texts from which runs of 20 words are cut if so many documents have them.
+func withoutTemplates(name string, documents int) method {
+	m := auto()
+	with := m.find
+	m.name = name
+	m.find = func(s *set, _ float64) []neardup.Pair[int] {
+		f, err := passages.New[int](passages.Options{Length: passages.Length{Words: 20}})
+		if err != nil {
+			panic(err)
+		}
+		is := make([][]bool, len(s.docs)) // the bytes that are cut
+		for i, d := range s.docs {
+			must.Do(f.Add(i, d.Whole()))
+			is[i] = make([]bool, len(d.Whole()))
+		}
+		for _, p := range must.Collect(f.Passages(context.Background())) {
+			for _, x := range p.Places {
+				for k := x.From; k < x.To && p.Documents >= documents; k++ {
+					is[x.Number][k] = true
+				}
+			}
+		}
+		cut := *s
+		cut.docs = slices.Clone(s.docs)
+		for i, d := range s.docs {
+			var left []byte
+			for k := range len(is[i]) {
+				if !is[i][k] {
+					left = append(left, d.Whole()[k])
+				}
+			}
+			cut.docs[i].Title, cut.docs[i].Text = "", string(left)
+		}
+		return with(&cut, 0)
+	}
 	return m
 }
 
