@@ -149,14 +149,15 @@ func wholes[ID any](text string, t *tokenized, spans []Span[ID], at Border) (all
 			break
 		}
 		first, last := begin, end // of what must be in the span
-		for i := next; next < t.len() && int(t.from[next]) < end; next++ {
+		i := next
+		for ; next < t.len() && int(t.from[next]) < end; next++ {
 			first, last = int(t.from[i]), int(t.to[next])
 		}
 		switch n := len(all); {
 		case first < spans[0].From || last > spans[0].To:
 		case n > 0 && all[n-1].To == begin:
 			all[n-1].To = end
-		default:
+		case i < next: // signs without words go only with the sentence before
 			all = append(all, Span[ID]{begin, end, spans[0].Source})
 		}
 		begin = end

@@ -7,11 +7,15 @@
 //	Cut               texts without what stands elsewhere too
 //	Tests             test items that leak into a training corpus
 //
-// A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared token by token,
-// with letters folded, and without what stands between the tokens. Results have places in the texts as they were given, and no
-// place cuts a character, of which a flag or a family of emoji has several. Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens
-// are equal if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are. In a
-// billion runs that is wrong once in 10⁹ times. To find whole documents that are alike but for changes, use package dedup.
+// A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared
+// token by token, with letters folded, and without what stands between the tokens. Results have places in the texts as they
+// were given. No place cuts a character; a flag or a family of emoji has several.
+//
+// Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens are equal
+// if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are.
+// Among a billion runs, that is wrong once in 10⁹ times.
+//
+// To find whole documents that are alike but for changes, use package dedup.
 //
 //	passages.go  the collection
 //	join.go      the passages of all documents

@@ -187,6 +187,7 @@ func TestBorders(t *testing.T) {
 		{"One |two three| four", "", AtSentences, "One two three four"},
 		{"|One.\n\n* * *\n\nTwo.| Three.", "", AtSentences, "Three."},
 		{"def f():\n    a = 1\n|# one two\n# three|\n    return a\n", "", AtParagraphs, "def f():\n    a = 1\n    return a\n"},
+		{"One |two\n\n* * *\n\nthree| four", "", AtParagraphs, "One two\n\n* * *\n\nthree four"},
 		{"see 3.5 |and a.b. Then| go", "", AtSentences, "see 3.5 and a.b. Then go"},
 	} {
 		parts := strings.Split(c.text, "|")
