@@ -238,10 +238,14 @@ func (f *Finder[ID]) snapshot() *snapshot[ID] {
 	return &snapshot[ID]{&f.options, f.file, f.ids[:n:n], f.docs[: n+1 : n+1]}
 }
 
+// size returns how many bytes the text of a document has.
+func (s *snapshot[ID]) size(doc int) int {
+	return int(s.docs[doc+1].at - s.docs[doc].at - textfile.Bytes(0))
+}
+
 // text returns the text of a document. It is in buf, which grows.
 func (s *snapshot[ID]) text(doc int, buf *[]byte) string {
-	at := s.docs[doc].at
-	return s.file.Read(at, int(s.docs[doc+1].at-at-textfile.Bytes(0)), buf)
+	return s.file.Read(s.docs[doc].at, s.size(doc), buf)
 }
 
 // holding returns the document that has a token.

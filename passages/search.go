@@ -39,8 +39,13 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 		var t, other tokenized
 		t.read(text, true)
 		m := newMatcher(&t, f.options.Length)
+		ahead := 0 // so many texts have been announced
 		var buf []byte
-		for _, doc := range s.sharing(ctx, x, &t) {
+		docs := s.sharing(ctx, x, &t)
+		for i, doc := range docs {
+			for ; ahead < min(i+mostAhead, len(docs)); ahead++ {
+				s.file.Announce(s.docs[docs[ahead]].at, s.size(docs[ahead]))
+			}
 			match := s.match(doc, m, &other, &buf)
 			if err := errOf(ctx, s.file, x.file); err != nil {
 				yield(Match[ID]{}, err)
@@ -55,6 +60,9 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 		}
 	}
 }
+
+// mostAhead is how many texts, or blocks of the index, are announced before they are read: as many as a disk reads side by side.
+const mostAhead = 32
 
 // match compares a document with the text of a matcher. other and buf are memory for it.
 func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte) Match[ID] {
@@ -111,10 +119,22 @@ func (f *Finder[ID]) sorted(ctx context.Context) (*snapshot[ID], *index, error) 
 	return s, x, nil
 }
 
+// begin returns the block in which the anchors with a hash begin: the one before the first that begins with the hash or behind it.
+func (x *index) begin(hash uint64) int {
+	at, _ := slices.BinarySearch(x.first, hash)
+	return max(at-1, 0)
+}
+
+// announce says that the anchors with a hash will be read soon.
+func (x *index) announce(hash uint64) {
+	if at := x.begin(hash); at < len(x.blocks) {
+		x.file.Announce(x.blocks[at], blockBytes)
+	}
+}
+
 // each calls use with the numbers of the anchors with a hash.
 func (x *index) each(hash uint64, room *[][2]uint64, buf *[]byte, use func(number uint64)) {
-	at, _ := slices.BinarySearch(x.first, hash) // the first block that begins with the hash or behind it
-	for at = max(at-1, 0); at < len(x.first) && x.first[at] <= hash; at++ {
+	for at := x.begin(hash); at < len(x.first) && x.first[at] <= hash; at++ {
 		block := x.read(at, *room, buf)
 		if at < len(x.blocks) {
 			*room = block
@@ -133,7 +153,11 @@ func (s *snapshot[ID]) sharing(ctx context.Context, x *index, t *tokenized) (doc
 	var buf []byte
 	anchors := s.Length.anchors(t.hashes, nil)
 	slices.SortFunc(anchors, func(a, b anchor) int { return cmp.Compare(a.hash, b.hash) })
+	ahead := 0
 	for i, a := range anchors {
+		for ; ahead < min(i+mostAhead, len(anchors)); ahead++ {
+			x.announce(anchors[ahead].hash)
+		}
 		if i > 0 && a.hash == anchors[i-1].hash {
 			continue
 		}
