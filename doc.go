@@ -33,7 +33,7 @@
 //
 // All four add, search and delete in the same way, and all can also be kept in files
 // ([github.com/neardup/neardup/dedup.Open], [OpenIndex], [OpenSignatureIndex], [OpenVectorIndex]).
-// Fingerprints that several programs share go into a store of package blockstore.
+// Fingerprints that several programs share are in a store of package blockstore. What is copied inside documents, package passages finds.
 //
 // A [Fingerprinter] says how texts become features: which [Tokenizer] cuts them, which [Normalizer]
 // removes what should not count, what [Weight] a feature has, and which [Hash] it gets. Its zero value
