@@ -275,13 +275,18 @@ func (f *Finder[ID]) Text(p Place[ID]) (string, error) {
 	return text, err
 }
 
+// Document returns the text of a document by its number. The error is that of a number that is none, or of the file.
+func (f *Finder[ID]) Document(number int) (string, error) {
+	s := f.snapshot()
+	if number < 0 || number >= len(s.ids) {
+		return "", fmt.Errorf("passages: there is no document number %d", number)
+	}
+	return f.whole(s, number)
+}
+
 // Around is Text with up to n bytes before it and behind it, which cut no character.
 func (f *Finder[ID]) Around(p Place[ID], n int) (before, text, after string, err error) {
-	s := f.snapshot()
-	if p.Number < 0 || p.Number >= len(s.ids) {
-		return "", "", "", fmt.Errorf("passages: there is no document number %d", p.Number)
-	}
-	all, err := f.whole(s, p.Number)
+	all, err := f.Document(p.Number)
 	if err != nil {
 		return "", "", "", err
 	}

@@ -169,3 +169,37 @@ func TestDecontaminate(t *testing.T) {
 		}
 	}
 }
+
+// TestPassageFormats cuts documents of each format, and writes them in each.
+func TestPassageFormats(t *testing.T) {
+	dir := t.TempDir()
+	must := func(args ...string) {
+		t.Helper()
+		if status, _, stderr := inDirectory(t, dir, args...); status != 0 {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+	}
+	files := map[string]string{
+		"in.jsonl": `{"id":"a","text":"` + numbers(0, 20) + `","n":1.50}` + "\n" + `{"id":"b","text":"Before. ` + numbers(0, 20) + `. Behind. <b>=1</b>","n":2.25}` + "\n",
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	formats := []string{"jsonl", "csv", "tsv", "xlsx", "parquet", "arrow"}
+	for _, format := range formats[1:] {
+		must("dedup", "-q", "--similarity", "1", "--out", "in."+format, "in.jsonl")
+	}
+	for _, from := range formats {
+		must("dedup", "-q", "--similarity", "1", "--out", "want-"+from+".csv", "in."+from)
+		want := strings.ReplaceAll(read(t, "want-"+from+".csv"), numbers(0, 20)+". Behind", "Behind")
+		for _, to := range formats {
+			must("passages", "-q", "--words", "10", "--out", "out."+to, "in."+from)
+			must("dedup", "-q", "--similarity", "1", "--out", "got.csv", "out."+to)
+			if got := read(t, "got.csv"); strings.ReplaceAll(got, "1.50", "1.5") != strings.ReplaceAll(want, "1.50", "1.5") {
+				t.Errorf("%s to %s:\n%s, want\n%s", from, to, got, want)
+			}
+		}
+	}
+}

@@ -280,16 +280,18 @@ func (c *passageRun) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 		if cut == nil {
 			return true, nil
 		}
-		var x input.Decoder
-		_, text, err := it.WholeText(s, c.cols, &x)
+		text, err := c.finder.Document(i)
 		if err != nil {
 			return false, err
 		}
 		left, err := cut.Apply(text, "")
 		if err != nil {
-			return false, fmt.Errorf("%s: the file changed while it was being read", s.Path)
+			return false, err
 		}
-		masked, _ := cut.Apply(text, p.Mask)
+		masked, err := cut.Apply(text, p.Mask)
+		if err != nil {
+			return false, err
+		}
 		switch isKept = cut.Needed || passages.Tokens(left) >= p.Least; {
 		case !isKept:
 			c.found.dropped++
