@@ -399,3 +399,17 @@ func TestSorter(t *testing.T) {
 		}
 	}
 }
+
+// TestClasses: grams whose keys begin alike are told apart by the rest, and keep their order.
+func TestClasses(t *testing.T) {
+	var got [][2]uint64
+	b := &classBuilder{put: func(some [][2]uint64) { got = append(got, some...) }}
+	gram := func(hash, rest, token uint64) [4]uint64 { return [4]uint64{hash, rest<<40 | token, 1, 2} }
+	for _, g := range [][4]uint64{gram(5, 1, 10), gram(5, 2, 11), gram(5, 1, 12), gram(5, 3, 13), gram(5, 2, 14), gram(6, 1, 15), gram(7, 1, 16), gram(7, 1, 17)} {
+		b.take(g)
+	}
+	b.end()
+	if want := [][2]uint64{{10, 0}, {12, 0}, {11, 1}, {14, 1}, {16, 2}, {17, 2}}; !slices.Equal(got, want) || len(b.follow) != 3 {
+		t.Errorf("the classes are %v, want %v", got, want)
+	}
+}
