@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/zeebo/xxh3"
 )
@@ -177,7 +176,7 @@ func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 		if end = x.To; mask != "" {
 			part := text[x.From:x.To]
 			b.WriteString(mask)
-			b.WriteString(part[len(strings.TrimRightFunc(part, unicode.IsSpace)):])
+			b.WriteString(part[len(strings.TrimRightFunc(part, isSpace)):])
 		}
 	}
 	b.WriteString(text[end:])
@@ -190,7 +189,7 @@ func sentence(text string, at Border) int {
 	for i, r := range text {
 		if ended != "" && !strings.ContainsRune(enders+closers, r) {
 			// Behind a full stop there must be white space, or it is one of 3.5; behind 。 nothing need be.
-			if unicode.IsSpace(r) || strings.Contains(wideEnders, ended) {
+			if isSpace(r) || strings.Contains(wideEnders, ended) {
 				return i + gap(text[i:])
 			}
 			ended = ""
@@ -215,9 +214,18 @@ const (
 // gap returns how many bytes of the white space with which a text begins stand between two sentences: up to the last line end, so that the
 // next line stays indented.
 func gap(text string) int {
-	space := text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
+	space := text[:len(text)-len(strings.TrimLeftFunc(text, isSpace))]
 	if i := strings.LastIndexByte(space, '\n'); i >= 0 {
 		return i + 1
 	}
 	return len(space)
+}
+
+// isSpace reports whether a sign is white space: those with the property White_Space of Unicode 17, whatever the Go toolchain knows.
+func isSpace(r rune) bool {
+	switch r {
+	case ' ', '\t', '\n', '\v', '\f', '\r', 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000:
+		return true
+	}
+	return r >= 0x2000 && r <= 0x200A
 }
