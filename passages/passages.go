@@ -262,7 +262,7 @@ type Place[ID any] struct {
 }
 
 // A Passage is a run of tokens that stands in several places. Where one more document joins or leaves, another passage begins. So a long text
-// that two documents share is one passage after the other, each of which overlaps the next one by the least length but one token.
+// that two documents share may be several passages in a row, each of which overlaps the next one by the least length but one token.
 type Passage[ID any] struct {
 	Tokens    int         // its length
 	Documents int         // in how many it stands

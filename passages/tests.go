@@ -134,7 +134,7 @@ type Leak[ID any] struct {
 
 // A TestSearcher looks for items in documents, for one goroutine.
 type TestSearcher[ID any] struct {
-	*built[ID]
+	of    *built[ID]
 	text  tokenized
 	found map[int32]*partFound
 	order []int32
@@ -151,7 +151,7 @@ type tokenRun struct{ at, in, n int }
 
 // Searcher returns a searcher for the items that there are.
 func (t *Tests[ID]) Searcher() *TestSearcher[ID] {
-	return &TestSearcher[ID]{built: t.build(), found: map[int32]*partFound{}}
+	return &TestSearcher[ID]{of: t.build(), found: map[int32]*partFound{}}
 }
 
 // build makes the tables.
@@ -257,7 +257,7 @@ func (s *TestSearcher[ID]) Search(text string) iter.Seq[Leak[ID]] {
 		s.text.read(text, false)
 		s.order = s.order[:0]
 		clear(s.found)
-		for _, x := range s.tables {
+		for _, x := range s.of.tables {
 			s.look(x)
 		}
 		if len(s.order) == 0 {
@@ -265,7 +265,7 @@ func (s *TestSearcher[ID]) Search(text string) iter.Seq[Leak[ID]] {
 		}
 		s.text.read(text, true) // with places
 		for _, i := range s.order {
-			x, found := &s.parts[i], s.found[i]
+			x, found := &s.of.parts[i], s.found[i]
 			leak := Leak[ID]{ID: x.id, Part: x.number, Tokens: x.text.len()}
 			for _, r := range found.runs {
 				leak.Runs = append(leak.Runs, runOf(&x.text, &s.text, r.at, r.in, r.n))
@@ -313,9 +313,9 @@ func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
 		found.cover(at, x.tokens)
 		return
 	}
-	of := &s.parts[r.part].text
+	of := &s.of.parts[r.part].text
 	run := longest(of.hashes, s.text.hashes, at, in)
-	isLong := run.n == of.len() || s.length.reached(of, run.at, run.at+run.n)
+	isLong := run.n == of.len() || s.of.length.reached(of, run.at, run.at+run.n)
 	if run.at+run.n < at+x.tokens || !isLong {
 		return
 	}
