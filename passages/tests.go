@@ -125,7 +125,7 @@ func (l Length) reached(t *tokenized, from, to int) bool {
 type Leak[ID any] struct {
 	ID   ID
 	Part int   // which one, in the order of Add
-	Runs []Run // A is the part, and B the document; the longest 100, if there are more
+	Runs []Run // A is the part, and B the document; 100, if there are more
 
 	// How many tokens of the part are in the document, in runs that are long enough, and how many it has. What more than 10 items have in common
 	// does not count unless the whole part is there.
@@ -144,6 +144,7 @@ type TestSearcher[ID any] struct {
 type partFound struct {
 	runs    []tokenRun
 	covered []bool // the tokens of the part
+	work    int    // how many tokens have been compared
 }
 
 // A tokenRun is equal tokens of a part and a document.
@@ -219,7 +220,12 @@ func (b *built[ID]) index(x *testTable, items []int) {
 	for _, r := range x.runs {
 		counts[keyOf(of(r))] = &count{last: -1, part: -1}
 	}
-	for i := range b.parts { // a short part may stand in long ones
+	order := make([]int, len(b.parts)) // the parts of an item one after the other
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return items[i] - items[j] })
+	for _, i := range order { // a short part may stand in long ones
 		hashes := b.parts[i].text.hashes
 		for at := 0; at+x.tokens <= len(hashes); at++ {
 			if c := counts[keyOf(hashes[at:at+x.tokens])]; c != nil && c.last != items[i] {
@@ -314,6 +320,13 @@ func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
 		return
 	}
 	of := &s.of.parts[r.part].text
+	if found != nil && len(found.runs) == mostRuns && found.work > mostRuns*of.len() {
+		// Both texts repeat themselves: to find out how far each run goes would take quadratic time.
+		if slices.Equal(of.hashes[at:at+x.tokens], s.text.hashes[in:in+x.tokens]) {
+			found.cover(at, x.tokens)
+		}
+		return
+	}
 	run := longest(of.hashes, s.text.hashes, at, in)
 	isLong := run.n == of.len() || s.of.length.reached(of, run.at, run.at+run.n)
 	if run.at+run.n < at+x.tokens || !isLong {
@@ -323,6 +336,7 @@ func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
 		found = &partFound{covered: make([]bool, of.len())}
 		s.found[r.part], s.order = found, append(s.order, r.part)
 	}
+	found.work += run.n
 	found.add(run)
 	if found.cover(at, x.tokens); run.n == of.len() {
 		found.cover(0, run.n)

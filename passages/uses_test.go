@@ -229,13 +229,18 @@ func TestTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for i := range 12 { // two questions that begin alike, in turn
+		if err := tests.Add(fmt.Sprint("turn", i), fmt.Sprintf("%s %d", numbered(5000, 15), i%2), numbered(6000+20*i, 15)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	const asks = "Read the text below with care and then choose the one answer that fits the question best"
 	for i := range 11 { // what all items begin with is no leak
 		if err := tests.Add(fmt.Sprint("form", i), fmt.Sprintf("%s: item number %d %d", asks, i, 7*i), asks); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := fmt.Sprint(append(tests.LookedFor()[:8], tests.LookedFor()[30:35]...)); got != "[true false true false true true true true true true false true false]" {
+	if got := fmt.Sprint(append(tests.LookedFor()[:8], tests.LookedFor()[54:59]...)); got != "[true false true false true true true true true true false true false]" {
 		t.Errorf("looked for are %s", got)
 	}
 	s := tests.Searcher()
@@ -245,10 +250,12 @@ func TestTests(t *testing.T) {
 		{"They ask: “which of the planets of a Solar system has the largest number of moons” and so on", ""},
 		{"The Quick brown fox; jumps over the lazy dog!", "short/0 9/9"},
 		{"the quick brown fox jumps over the lazy cat", ""},
+		{numbered(5000, 15), strings.TrimSuffix(strings.Repeat("turn 15/16, ", 12), ", ")},
 		{"问题：关于太阳系行星的卫星数量，以下哪一项的说法是正确的？", "zh/0 24/31"},
 		{"Read the text below with care and then choose the one answer that fits the question best: ITEM", ""},
 		{"Read the text below with care and then choose the one answer that fits the question best: item number 3 21", "form3/0 21/21"},
 		{strings.Repeat("tick tock ", 10000), "again/0 100/100"},
+		{strings.Repeat("tick tock ", 40) + "x", "again/0 14/100"},
 		{strings.Repeat(numbered(0, 13)+" and ", 200) + numbered(0, 39), "long/0 39/39"},
 	} {
 		var got []string
@@ -264,6 +271,12 @@ func TestTests(t *testing.T) {
 			if len(leak.Runs) > mostRuns || longest < min(leak.Shared, 13) {
 				t.Errorf("%.50q: %d runs, the longest has %d", c.text, len(leak.Runs), longest)
 			}
+		}
+		if strings.HasPrefix(c.want, "turn ") {
+			if len(got) != 12 {
+				t.Errorf("of the questions in turn, %q are found", got)
+			}
+			continue
 		}
 		if text := strings.Join(got, ", "); text != c.want {
 			t.Errorf("%.50q: %q, want %q", c.text, text, c.want)

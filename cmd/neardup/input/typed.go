@@ -57,6 +57,12 @@ func (it *Item) SetText(s *Source, cols Columns, was, text string) error {
 	if err != nil {
 		return err
 	}
+	if IsTable(s.Format) && len(s.Header.text) == 1 && it.Row != nil {
+		if at := s.Header.text[0]; at < len(it.Row) && it.Row[at] == was {
+			it.Row = slices.Clone(it.Row)
+			it.Row[at] = text
+		}
+	}
 	it.changed = slices.Clone(fields)
 	if !setField(it.changed, strings.Split(cols.Text, "."), was, text) && !setField(it.changed, []string{cols.Text}, was, text) {
 		return ErrNoField

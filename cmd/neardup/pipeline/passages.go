@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,6 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/cmd/neardup/review"
-	"github.com/neardup/neardup/cmd/neardup/rows"
 	"github.com/neardup/neardup/passages"
 )
 
@@ -371,18 +371,12 @@ func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
 	}
 }
 
-// writeEdited writes the new documents that edit keeps, as it leaves them.
+// writeEdited writes the new documents that edit keeps, as it leaves them. Rows of text stay as they are but for what is edited. It returns an
+// error if a file has changed since it was found: what is left out of one place may not stand in another one any more.
 func (c *collection) writeEdited(w *cli.Output, path string, o *Reading, stdin io.Reader, edit func(i int, s *input.Source, it *input.Item) (isKept bool, err error)) error {
 	to := output.Target{Path: path, W: w, Cols: o.Cols}
 	to.Cols.All, to.Cols.Typed = true, true
-	var columns *rows.Columns
-	if f := output.FormatOf(path); f != "jsonl" && f != "lines" {
-		var err error
-		if columns, err = c.columns(to, o, stdin, func(int) ([]string, bool) { return nil, true }); err != nil {
-			return err
-		}
-	}
-	out, err := output.NewWriter(to, columns)
+	out, err := c.newEdited(to, o, stdin)
 	if err != nil {
 		return err
 	}
@@ -393,5 +387,37 @@ func (c *collection) writeEdited(w *cli.Output, path string, o *Reading, stdin i
 		}
 		return out.Write(s, it, nil)
 	}, out.Begin)
-	return cmp.Or(err, out.End())
+	return cmp.Or(err, out.End(), c.unchanged())
+}
+
+// newEdited returns a writer for documents whose texts may change, so nothing is copied as it stands in a file of Parquet or a workbook.
+func (c *collection) newEdited(to output.Target, o *Reading, stdin io.Reader) (output.Writer, error) {
+	format := output.FormatOf(to.Path)
+	if format != "parquet" && format != "xlsx" {
+		if out, _, err := output.NewCopy(to, c.Sources[c.oldSources:], c.docs.Len(), 0); out != nil || err != nil {
+			return out, err
+		}
+	} else if slices.ContainsFunc(c.Sources[c.oldSources:], func(s input.Source) bool { return s.Format == format }) {
+		fmt.Fprintf(c.stderr, "neardup: %s is written anew, with the values of the inputs: formulas, formats and the types of columns may be others\n", to.Path)
+	}
+	columns, err := c.columns(to, o, stdin, func(int) ([]string, bool) { return nil, true })
+	if err != nil {
+		return nil, err
+	}
+	return output.NewWriter(to, columns)
+}
+
+// unchanged returns an error if a file has changed since it was found.
+func (c *collection) unchanged() error {
+	for i := range c.Sources {
+		s := &c.Sources[i]
+		if !s.Regular() {
+			continue
+		}
+		now, err := os.Stat(s.Path)
+		if err != nil || now.Size() != s.Info.Size() || !now.ModTime().Equal(s.Info.ModTime()) {
+			return fmt.Errorf("%s: the file changed while it was being read", s.Path)
+		}
+	}
+	return nil
 }
