@@ -26,10 +26,7 @@ type Run struct {
 // makes m+n−1 runs, and a paragraph that stands m and n times between other words makes m·n. The error is that of a length that is out of range, or
 // [ErrTooLong].
 func Between(a, b string, length Length) (iter.Seq[Run], error) {
-	length, err := length.Filled()
-	if err == nil && max(len(a), len(b)) > mostBytes {
-		err = ErrTooLong
-	}
+	length, err := length.checked(a, b)
 	if err != nil {
 		return nil, err
 	}
@@ -44,10 +41,7 @@ func Between(a, b string, length Length) (iter.Seq[Run], error) {
 // Within yields the runs of at least this length that stand twice in a text: A is the first place, and B the second one, which may
 // overlap. The error is that of Between.
 func Within(text string, length Length) (iter.Seq[Run], error) {
-	length, err := length.Filled()
-	if err == nil && len(text) > mostBytes {
-		err = ErrTooLong
-	}
+	length, err := length.checked(text)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +50,16 @@ func Within(text string, length Length) (iter.Seq[Run], error) {
 		x.read(text, true)
 		newMatcher(&x, length).runs(&x, func(i, j, n int) bool { return yield(runOf(&x, &x, i, j, n)) })
 	}, nil
+}
+
+// checked returns the length with what was left out, for texts that may be compared.
+func (l Length) checked(texts ...string) (Length, error) {
+	for _, text := range texts {
+		if len(text) > mostBytes {
+			return l, ErrTooLong
+		}
+	}
+	return l.Filled()
 }
 
 // runOf returns the run of n tokens from two places on.

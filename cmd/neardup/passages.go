@@ -20,12 +20,12 @@ type lengthFlags struct {
 }
 
 // length returns the length, with the default number of words.
-func (f *lengthFlags) length(words int) passages.Length {
+func (f *lengthFlags) length(words int) (passages.Length, error) {
 	l := passages.Length{Words: f.Words, Characters: f.Characters}
 	if l == (passages.Length{}) {
 		l.Words = words
 	}
-	return l
+	return l.Filled()
 }
 
 type passagesCommand struct {
@@ -71,7 +71,8 @@ func (c *passagesCommand) Run(of *call) error {
 	case c.Out != "" && strings.Contains(c.Text, ","):
 		return usageError{fmt.Errorf("--out with --text %q: only the text of one field can be cut", c.Text)}
 	}
-	if _, err := c.length(50).Filled(); err != nil {
+	length, err := c.length(50)
+	if err != nil {
 		return usageError{err}
 	}
 	if strings.ContainsFunc(c.Mask, unicode.IsControl) || !utf8.ValidString(c.Mask) {
@@ -81,7 +82,7 @@ func (c *passagesCommand) Run(of *call) error {
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
-	p := &pipeline.Passages{Length: c.length(50), Cut: passages.Cutting{At: at, Documents: c.Documents}, Mask: c.Mask, Least: c.Least}
+	p := &pipeline.Passages{Length: length, Cut: passages.Cutting{At: at, Documents: c.Documents}, Mask: c.Mask, Least: c.Least}
 	return o.RunPassages(p, of.outs, of.stdin, of.stdout, of.stderr)
 }
 
@@ -112,14 +113,15 @@ func (c *decontaminateCommand) Run(of *call) error {
 	if !(c.Share >= 0 && c.Share <= 1) {
 		return usageError{fmt.Errorf("--share %v: must be from 0 to 1", c.Share)}
 	}
-	if _, err := c.length(13).Filled(); err != nil {
+	length, err := c.length(13)
+	if err != nil {
 		return usageError{err}
 	}
 	o.Leaks, o.Items = c.Leaks, c.Items
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
-	p := &pipeline.Leaks{Tests: c.Tests, Format: c.TestFormat, ID: c.TestID, Length: c.length(13), Share: c.Share}
+	p := &pipeline.Leaks{Tests: c.Tests, Format: c.TestFormat, ID: c.TestID, Length: length, Share: c.Share}
 	for name := range strings.SplitSeq(c.Parts, ",") {
 		p.Parts = append(p.Parts, strings.TrimSpace(name))
 	}

@@ -303,10 +303,7 @@ func (c *leaking) writeItems(path string) error {
 
 // say prints what was found.
 func (c *leaking) say(w io.Writer, took time.Duration) {
-	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", c.docs.Len(), float64(c.bytes)/1e6, took.Seconds())
-	if c.bad > 0 {
-		fmt.Fprintf(w, "%d lines or files were skipped\n", c.bad)
-	}
+	c.sayRead(w, took)
 	leaked := 0
 	byPart := map[string]int{}
 	for _, item := range c.items {

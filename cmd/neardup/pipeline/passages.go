@@ -24,7 +24,7 @@ import (
 // Passages has the settings of the command. Where it writes to, Writing says: Out is the collection without what stands in an earlier place,
 // Audit what was cut, Passages and Coverage are tables.
 type Passages struct {
-	Length passages.Length
+	Length passages.Length  // [passages.Length.Filled]
 	Cut    passages.Cutting // of which Documents counts for the table and the report too
 	Mask   string           // what is put in the place of what was cut
 	Least  int              // documents of which fewer words or characters are left are dropped
@@ -50,10 +50,6 @@ func (o *Options) RunPassages(p *Passages, outs *cli.Outputs, stdin io.Reader, s
 	defer outs.Discard()
 	start := time.Now()
 	defer limitMemory(o.Memory)()
-	var err error
-	if p.Length, err = p.Length.Filled(); err != nil {
-		return err
-	}
 	c := &passageRun{collection: o.NewCollection(stderr)}
 	fp, _, err := c.prepare(o, stdin)
 	if err != nil {
@@ -288,9 +284,11 @@ func (c *passageRun) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 		if err != nil {
 			return false, err
 		}
-		masked, err := cut.Apply(text, p.Mask)
-		if err != nil {
-			return false, err
+		masked := left
+		if p.Mask != "" {
+			if masked, err = cut.Apply(text, p.Mask); err != nil {
+				return false, err
+			}
 		}
 		switch isKept = cut.Needed || passages.Tokens(left) >= p.Least; {
 		case !isKept:
@@ -347,16 +345,20 @@ func (c *passageRun) passagesFound(p *Passages) string {
 		c.found.passages, p.Length.Words, p.Length.Characters, c.found.places, c.found.longest, c.found.most)
 }
 
-// say prints what was found.
-func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
-	n := c.docs.Len() - c.old
-	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", n, float64(c.bytes)/1e6, took.Seconds())
+// sayRead prints how much was read.
+func (c *collection) sayRead(w io.Writer, took time.Duration) {
+	fmt.Fprintf(w, "%d documents, %.1f MB of text in %.1f s\n", c.docs.Len()-c.old, float64(c.bytes)/1e6, took.Seconds())
 	if c.old > 0 {
 		fmt.Fprintf(w, "%d old documents besides\n", c.old)
 	}
 	if c.bad > 0 {
 		fmt.Fprintf(w, "%d lines or files were skipped\n", c.bad)
 	}
+}
+
+// say prints what was found.
+func (c *passageRun) say(w io.Writer, p *Passages, took time.Duration) {
+	c.sayRead(w, took)
 	if c.to.passages != nil || c.to.report != nil || c.to.coverage == nil && c.to.out == nil {
 		fmt.Fprintln(w, c.passagesFound(p))
 	}

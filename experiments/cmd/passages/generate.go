@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,23 +46,13 @@ func collectionOf(data string, megabytes int, folder string) (*collection, error
 	if _, err := os.Stat(c.path); !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
-	f, err := os.Create(c.path + ".new")
+	err = writeLines(c.path+".new", c.documents, func(i int) any {
+		return map[string]string{"id": fmt.Sprint(i), "text": strings.Join(c.document(i), " ")}
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<20)
-	for i := range c.documents {
-		line, err := json.Marshal(map[string]string{"id": fmt.Sprint(i), "text": strings.Join(c.document(i), " ")})
-		if err != nil {
-			return nil, err
-		}
-		w.Write(append(line, '\n'))
-	}
-	if err := errors.Join(w.Flush(), f.Close()); err != nil {
-		return nil, err
-	}
-	return c, os.Rename(f.Name(), c.path)
+	return c, os.Rename(c.path+".new", c.path)
 }
 
 // own returns the words of a document without what is planted: sentences, of which each twentieth word is another one.

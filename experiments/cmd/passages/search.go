@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/neardup/neardup/passages"
@@ -23,7 +26,7 @@ func (c *collection) search(memory int64) error {
 	}
 	start := time.Now()
 	var failed error
-	if err := f.AddAll(context.Background(), c.texts(&failed)); err != nil {
+	if err := f.AddAll(context.Background(), texts(c.path, &failed)); err != nil {
 		return err
 	}
 	if failed != nil {
@@ -80,16 +83,22 @@ func (c *collection) lookUp(f *passages.Finder[int], i int) (is bool, err error)
 	return is, nil
 }
 
-// texts yields the documents of the file.
-func (c *collection) texts(failed *error) iter.Seq2[int, string] {
+// texts yields the texts of a file of JSON lines, which may be compressed by gzip, with their numbers.
+func texts(path string, failed *error) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
-		file, err := os.Open(c.path)
+		file, err := os.Open(path)
 		if err != nil {
 			*failed = err
 			return
 		}
 		defer file.Close()
-		lines := bufio.NewScanner(file)
+		plain := io.Reader(file)
+		if strings.HasSuffix(path, ".gz") {
+			if plain, *failed = gzip.NewReader(file); *failed != nil {
+				return
+			}
+		}
+		lines := bufio.NewScanner(plain)
 		lines.Buffer(nil, 1<<26)
 		for i := 0; lines.Scan(); i++ {
 			var d struct{ Text string }

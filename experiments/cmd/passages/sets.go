@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,10 +18,6 @@ const contained = 0.8 // so much of a document must stand in the other one
 func sets(data, names string) error {
 	fmt.Printf("%-16s %9s %9s %9s %12s %12s\n", "collection", "documents", "passages", "contained", "only that", "only dedup")
 	for name := range strings.SplitSeq(names, ",") {
-		texts, err := readSet(filepath.Join(data, name, "docs.jsonl.gz"))
-		if err != nil {
-			return err
-		}
 		f, err := passages.New[int](passages.Options{})
 		if err != nil {
 			return err
@@ -34,13 +26,19 @@ func sets(data, names string) error {
 		if err != nil {
 			return err
 		}
-		for i, text := range texts {
+		var failed error
+		documents := 0
+		for i, text := range texts(filepath.Join(data, name, "docs.jsonl.gz"), &failed) {
+			documents++
 			if err := f.Add(i, text); err != nil {
 				return err
 			}
 			if err := d.Add(i, text); err != nil {
 				return err
 			}
+		}
+		if failed != nil {
+			return failed
 		}
 		runs := 0
 		for _, err := range f.Passages(context.Background()) {
@@ -67,30 +65,7 @@ func sets(data, names string) error {
 				only++
 			}
 		}
-		fmt.Printf("%-16s %9d %9d %9d %12d %12d\n", name, len(texts), runs, len(in), len(in)-both, only)
+		fmt.Printf("%-16s %9d %9d %9d %12d %12d\n", name, documents, runs, len(in), len(in)-both, only)
 	}
 	return nil
-}
-
-// readSet returns the texts of a collection.
-func readSet(path string) (texts []string, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	plain, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, err
-	}
-	lines := bufio.NewScanner(plain)
-	lines.Buffer(nil, 1<<26)
-	for lines.Scan() {
-		var d struct{ Text string }
-		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		texts = append(texts, d.Text)
-	}
-	return texts, lines.Err()
 }
