@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/judge"
@@ -79,24 +78,44 @@ func (s *snapshot[ID]) ready(ctx context.Context) bool {
 	}
 	s.arrange(lists)
 	s.judge = judge.New(s.maker, s.contents, s.graph, lists, s.options.Bias, s.options.Memory)
-	s.areCrowded = sync.OnceValue(func() bool { return lists == nil || s.areCrowdedIn(lists) })
+	s.crowd = sync.OnceValue(func() *crowd { return s.crowdIn(lists) })
 	return true
 }
 
-// areCrowdedIn reports whether [judge.Worker.IsCrowded] holds for any content.
-func (s *snapshot[ID]) areCrowdedIn(lists *neighbour.Lists) bool {
+// A crowd is the contents, by position, for which [judge.Worker.IsCrowded] holds, or all.
+type crowd struct {
+	all bool
+	of  map[int32]bool
+}
+
+// has reports whether a content is in the crowd.
+func (c *crowd) has(i int32) bool { return c.all || c.of[i] }
+
+// isEmpty reports whether nobody is in the crowd.
+func (c *crowd) isEmpty() bool { return !c.all && len(c.of) == 0 }
+
+// crowdIn returns the crowd of contents with these neighbours. Without lists, too many have too many neighbours.
+func (s *snapshot[ID]) crowdIn(lists *neighbour.Lists) *crowd {
+	c := &crowd{all: lists == nil, of: map[int32]bool{}}
+	if c.all {
+		return c
+	}
 	slots := lists.Crowded()
-	var are atomic.Bool
-	are.Store(lists.Most() > judge.Crowded)
+	if lists.Most() > judge.Crowded {
+		slots = s.order
+	}
+	var mu sync.Mutex
 	parallel.Chunks(len(slots), func(_, from, to int) {
 		w := s.judge.Worker()
 		for _, slot := range slots[from:to] {
-			if !are.Load() && w.IsCrowded(slot) {
-				are.Store(true)
+			if w.IsCrowded(slot) {
+				mu.Lock()
+				c.of[s.position[slot]] = true
+				mu.Unlock()
 			}
 		}
 	})
-	return are.Load()
+	return c
 }
 
 // isSearch reports whether so few documents are new that their neighbours are better searched for: a search takes about as long as
@@ -336,20 +355,28 @@ func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Threshold, found
 }
 
 // lookUp calls use with all near-duplicates of some contents, in their order, or with none of those that are covered when
-// their turn comes. It is for groups with more edges than can be kept.
-func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered func(i int32) bool, use func(i int32, found []edge)) {
-	if !s.ready(ctx) {
-		return
-	}
+// their turn comes. It is for groups with more edges than can be kept, or than anybody can wait for. Those in beside, which may be nil, are
+// known already.
+func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, beside *incident, covered func(i int32) bool, use func(i int32, found []edge)) {
+	isKnown := func(i int32) bool { return beside != nil && !s.crowd().has(i) }
 	perLook, next := 16, 0 // few, since members of a group are looked up as long as its centre is not known
-	if s.areCrowded() {
+	if !s.crowd().isEmpty() {
 		perLook = 1
 	}
+	for next < len(contents) && isKnown(contents[next]) {
+		use(contents[next], beside.of(contents[next]))
+		next++
+	}
+	contents = contents[next:]
+	next = 0
 	parallel.InOrder((len(contents)+perLook-1)/perLook, s.judge.Worker, func(w *judge.Worker, job int, emit func([][]edge) bool) {
 		part := contents[job*perLook : min(len(contents), (job+1)*perLook)]
 		found := make([][]edge, len(part))
 		for k, i := range part {
-			if !covered(i) && ctx.Err() == nil {
+			switch {
+			case isKnown(i):
+				found[k] = beside.of(i)
+			case !covered(i) && ctx.Err() == nil:
 				found[k] = s.edgesWith(w, i)
 			}
 		}
@@ -361,6 +388,91 @@ func (s *snapshot[ID]) lookUp(ctx context.Context, contents []int32, covered fun
 		}
 		return true
 	})
+}
+
+// Incident edges are edges, and which of them each content has.
+type incident struct {
+	all  []edge
+	from []uint32 // by position, where in at those of a content begin; one more at the end
+	at   []uint32 // in all
+}
+
+// incidentTo returns the edges of n contents.
+func incidentTo(n int, all []edge) *incident {
+	x := &incident{all, make([]uint32, n+1), make([]uint32, 2*len(all))}
+	for _, e := range all {
+		x.from[e.a]++
+		x.from[e.b]++
+	}
+	end := uint32(0)
+	for i, count := range x.from {
+		end += count
+		x.from[i] = end
+	}
+	for k, e := range all {
+		for _, i := range [2]int32{e.a, e.b} {
+			x.from[i]--
+			x.at[x.from[i]] = uint32(k)
+		}
+	}
+	return x
+}
+
+// of returns the edges of a content, with the other one as a.
+func (x *incident) of(i int32) (found []edge) {
+	for _, k := range x.at[x.from[i]:x.from[i+1]] {
+		e := x.all[k]
+		if e.a == i {
+			e.a, e.b = e.b, e.a
+		}
+		found = append(found, e)
+	}
+	return found
+}
+
+// beside returns all edges of which one content at least is outside of the crowd, if there is one; others may be among them. It returns
+// nil if there is none outside, if there are too many to keep them, or if the context ends. A single crowd must not make everybody else
+// be looked up one by one.
+func (s *snapshot[ID]) beside(ctx context.Context) *incident {
+	c := s.crowd()
+	if e := s.known(); e != nil && !c.all {
+		return incidentTo(len(s.order), e.all)
+	}
+	if c.all || c.isEmpty() { // then the edges are too many
+		return nil
+	}
+	var all []edge
+	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
+		*found = s.besideOf(w, c, i, *found)
+	}, func(found []edge) bool {
+		all = append(all, found...)
+		return len(all) <= s.mostEdges() && ctx.Err() == nil
+	})
+	if len(all) > s.mostEdges() || ctx.Err() != nil {
+		return nil
+	}
+	return incidentTo(len(s.order), all)
+}
+
+// besideOf appends those edges of a content that beside is for, and that no other content appends. Of two contents it is the one
+// outside of the crowd, or else the later one; but old ones append none.
+func (s *snapshot[ID]) besideOf(w *judge.Worker, c *crowd, i int32, found []edge) []edge {
+	var with []int32
+	isIn := c.has(i)
+	for _, n := range w.Near(s.order[i]) {
+		j := s.position[n.Slot]
+		switch isOld := !s.isFresh(j); {
+		case isIn && (!isOld || c.has(j)):
+		case isIn || isOld || j < i || c.has(j):
+			with = append(with, j)
+		}
+	}
+	for _, j := range with {
+		if v, _ := s.options.judge(w, s.order[i], s.order[j]); v.kind != 0 {
+			found = append(found, edge{j, i, v})
+		}
+	}
+	return found
 }
 
 // In a crowd, to compare each with each would take for ever: of 20,000 pages of one template there are
@@ -394,7 +506,8 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 	if !s.ready(ctx) {
 		return nil
 	}
-	if !s.areCrowded() {
+	c := s.crowd()
+	if c.isEmpty() {
 		for e := range s.stream(ctx) {
 			if e.kind == neardup.SameForm {
 				forms = append(forms, e)
@@ -402,8 +515,18 @@ func (s *snapshot[ID]) formEdges(ctx context.Context) (forms []edge) {
 		}
 		return forms
 	}
+	beside := s.beside(ctx)
+	if beside != nil {
+		for _, e := range beside.all {
+			if e.kind == neardup.SameForm && !(c.has(e.a) && c.has(e.b)) {
+				forms = append(forms, e)
+			}
+		}
+	}
 	walk(ctx, s, func(w *judge.Worker, i int32, found *[]edge) {
-		*found = s.formsOf(w, i, *found)
+		if beside == nil || c.has(i) {
+			*found = s.formsOf(w, i, *found)
+		}
 	}, func(found []edge) bool {
 		forms = append(forms, found...)
 		return ctx.Err() == nil

@@ -110,7 +110,7 @@ func (s *snapshot[ID]) stands(i int32) uint32 {
 
 // group returns, for each content, the content that represents its group. If the context ends the result means nothing.
 func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
-	if g.Linkage == neardup.Centres && s.ready(ctx) && (s.areCrowded() || s.edges(ctx) == nil) {
+	if g.Linkage == neardup.Centres && s.ready(ctx) && (!s.crowd().isEmpty() || s.edges(ctx) == nil) {
 		return s.centres(ctx)
 	}
 	var joins []edge
@@ -171,6 +171,7 @@ func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 	if !s.ready(ctx) {
 		return byContent
 	}
+	beside := s.beside(ctx)
 	of := slices.Sorted(slices.Values(s.sequence))
 	at, before := s.among(of)
 	for n, root := range graph.CentresOf(len(of), before, func(is []int, covered func(i int) bool, use func(i int, near []graph.Edge)) {
@@ -181,7 +182,7 @@ func (s *snapshot[ID]) centres(ctx context.Context) []int32 {
 		for k, i := range is {
 			contents[k] = of[i]
 		}
-		s.lookUp(ctx, contents, func(i int32) bool { return covered(int(at[i])) }, func(i int32, found []edge) {
+		s.lookUp(ctx, contents, beside, func(i int32) bool { return covered(int(at[i])) }, func(i int32, found []edge) {
 			near := make([]graph.Edge, 0, len(found))
 			for _, e := range found {
 				if s.joins(&e) {

@@ -305,7 +305,7 @@ func TestChain(t *testing.T) {
 }
 
 // TestCrowded: of more versions of one page than are compared with each other there is one group, with the longest as its centre, and
-// more pages of one template than that are a family, and no group.
+// more pages of one template than that are a family, and no group. Other texts are grouped as if the crowd were not there.
 func TestCrowded(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -323,7 +323,8 @@ func TestCrowded(t *testing.T) {
 	if *full {
 		pages = n
 	}
-	d := made[string](t, Options{})
+	others := englishA.collection(rnd, 120)
+	d, alone := of(t, Options{}, named("other", others)), of(t, Options{}, named("other", others))
 	page, template := words(150), words(150)
 	for i := range n {
 		version := slices.Clone(page)
@@ -336,13 +337,23 @@ func TestCrowded(t *testing.T) {
 			d.Add(fmt.Sprint("page ", i), strings.Join(slices.Concat(template[:75], words(60), template[75:], words(40)), " "))
 		}
 	}
-	groups := must(d.Groups(bg, Grouping[string]{}))
-	if len(groups) != 1 || len(groups[0].Members) != n || groups[0].Keep != "version 7" {
-		t.Errorf("%d groups, the first one of %d", len(groups), len(groups[0].Members))
+	for _, old := range []int{0, len(others) / 2} {
+		groups := must(d.Groups(bg, Grouping[string]{Old: old}))
+		want := must(alone.Groups(bg, Grouping[string]{Old: old}))
+		last := len(groups) - 1
+		if len(want) == 0 || fmt.Sprint(groups[:last]) != fmt.Sprint(want) {
+			t.Errorf("%d old: beside a crowd there are %d groups\n%v\nand alone %d\n%v", old, last, groups[:last], len(want), want)
+		}
+		if len(groups[last].Members) != n || groups[last].Keep != "version 7" {
+			t.Errorf("%d old: the last group has %d members", old, len(groups[last].Members))
+		}
 	}
-	families := must(d.Families(bg))
-	if len(families) != 1 || len(families[0].Members) != pages || !strings.HasPrefix(families[0].Members[0], "page") {
-		t.Errorf("%d families", len(families))
+	families, want := must(d.Families(bg)), must(alone.Families(bg))
+	if len(families[0].Members) != pages || !strings.HasPrefix(families[0].Members[0], "page") {
+		t.Errorf("%d families, the first one of %d", len(families), len(families[0].Members))
+	}
+	if len(want) == 0 || fmt.Sprint(families[1:]) != fmt.Sprint(want) {
+		t.Errorf("beside a crowd there are families\n%v\nand alone\n%v", families[1:], want)
 	}
 }
 

@@ -37,11 +37,11 @@ type snapshot[ID comparable] struct {
 	changes  int
 	kept     *kept // of the Deduplicator
 
-	judge      *judge.Judge // nil before it is ready
-	areCrowded func() bool  // whether some contents have too many neighbours to compare all; asked once, since it takes searches
-	sequence   []int32      // positions of contents in the order in which they are compared
-	rank       []int32      // and the other way round; nil if it is the order of the positions
-	jobs       []job        // parts of the sequence
+	judge    *judge.Judge  // nil before it is ready
+	crowd    func() *crowd // the contents with too many neighbours to compare all; asked once, since it takes searches
+	sequence []int32       // positions of contents in the order in which they are compared
+	rank     []int32       // and the other way round; nil if it is the order of the positions
+	jobs     []job         // parts of the sequence
 }
 
 // snapshot takes a snapshot. Documents with a number below old are old in it. It holds the lock only while it copies some

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"strings"
 
 	"github.com/zeebo/xxh3"
 
@@ -27,6 +28,21 @@ func (c *collection) Numbers() map[string]int {
 		numbers[c.Doc(i).ID] = i
 	}
 	return numbers
+}
+
+// An idText holds ids side by side. Alone, each of some million ids would be found by the collector of the Go runtime again and again.
+type idText struct{ strings.Builder }
+
+// keep returns a copy of an id.
+func (t *idText) keep(id string) string {
+	const room = 64 << 10
+	if t.Cap()-t.Len() < len(id) {
+		t.Reset()
+		t.Grow(max(room, len(id)))
+	}
+	from := t.Len()
+	t.WriteString(id)
+	return t.String()[from:]
 }
 
 // Ids find documents by their ids. They have no copy of them, so an id takes six bytes or so.

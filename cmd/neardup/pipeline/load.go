@@ -314,6 +314,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 				continue
 			}
 			if err == nil {
+				d.ID = c.ids.keep(d.ID)
 				if c.feed != nil {
 					c.feed.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
 				}

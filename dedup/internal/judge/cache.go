@@ -4,19 +4,28 @@ import "sync"
 
 // A cache keeps what was made of contents, by slot, up to a number of bytes. What it has forgotten is made again, so
 // its size changes the time and no result. It may be used by several goroutines.
+//
+// It has two generations. When the young one has half of the bytes it becomes the old one, and what was old is forgotten. What is found
+// in the old one becomes young again.
 type cache[T any] struct {
 	parts [64]struct {
 		sync.RWMutex
-		of    map[uint32]T
-		bytes int
+		young, old map[uint32]cached[T]
+		bytes      int // of the young ones
 	}
-	most int // bytes in a part
+	most int // bytes of a generation of a part
+}
+
+// cached is what is kept for a slot, and about how many bytes it takes.
+type cached[T any] struct {
+	value T
+	bytes int
 }
 
 // newCache returns a cache for so many bytes.
 func newCache[T any](bytes int64) *cache[T] {
 	c := &cache[T]{}
-	c.most = int(bytes) / len(c.parts)
+	c.most = int(bytes) / len(c.parts) / 2
 	return c
 }
 
@@ -24,22 +33,28 @@ func newCache[T any](bytes int64) *cache[T] {
 func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 	p := &c.parts[slot%uint32(len(c.parts))]
 	p.RLock()
-	x, ok := p.of[slot]
-	p.RUnlock()
-	if ok {
-		return x
+	x, isYoung := p.young[slot]
+	isKept := isYoung
+	if !isYoung {
+		x, isKept = p.old[slot]
 	}
-	x, bytes := make()
+	p.RUnlock()
+	if isYoung {
+		return x.value
+	}
+	if !isKept {
+		x.value, x.bytes = make()
+	}
 	p.Lock()
 	defer p.Unlock()
-	if p.bytes+bytes > c.most || p.of == nil {
-		p.of, p.bytes = map[uint32]T{}, 0
+	if p.bytes+x.bytes > c.most || p.young == nil {
+		p.young, p.old, p.bytes = map[uint32]cached[T]{}, p.young, 0
 	}
-	if bytes <= c.most {
-		p.of[slot] = x
-		p.bytes += bytes
+	if x.bytes <= c.most {
+		p.young[slot] = x
+		p.bytes += x.bytes
 	}
-	return x
+	return x.value
 }
 
 // forget drops what is kept for a slot.
@@ -47,7 +62,8 @@ func (c *cache[T]) forget(slot uint32) {
 	p := &c.parts[slot%uint32(len(c.parts))]
 	p.Lock()
 	defer p.Unlock()
-	delete(p.of, slot) // its bytes still count, so the part is emptied a little sooner
+	delete(p.young, slot) // its bytes still count, so the generation ends a little sooner
+	delete(p.old, slot)
 }
 
 // An own has what a worker made of contents, and what it no longer needs, for the next ones.

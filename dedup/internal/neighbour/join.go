@@ -164,6 +164,7 @@ type join struct {
 	ends     []int    // of the buckets
 	most     int      // entries at a time
 	sketches []sketch // of the entries
+	ordered  []sketch // of a large bucket
 	near     []nearPair
 	crowds   crowdBuckets
 
@@ -214,7 +215,7 @@ func (j *join) runPart(ctx context.Context, part, parts uint64) {
 		end := i + 1
 		if end < len(list) && list[end]>>32 == list[i]>>32 {
 			end = i + bucketEnd(list[i:])
-			j.bucket(list[i:end])
+			j.add(list[i:end])
 			if ctx.Err() != nil || j.found.isFull() {
 				return
 			}
@@ -241,36 +242,6 @@ func (j *join) isDense(bucket []uint64, sketches []sketch) bool {
 	return near >= denseSamples/8
 }
 
-// bucket takes note of a bucket.
-func (j *join) bucket(bucket []uint64) {
-	isLarge := len(bucket) > int(j.graph.usual)
-	if !isLarge && len(bucket) <= j.graph.kept {
-		j.add(bucket)
-		return
-	}
-	j.compareAll()
-	j.sketches = j.index.sketches.gather(bucket, j.sketches, &j.order)
-	isDense := j.isDense(bucket, j.sketches)
-	if !isLarge && !isDense {
-		j.compare(bucket, j.sketches, len(bucket))
-		return
-	}
-	c, from := &j.crowds, len(j.crowds.list)
-	c.list = append(c.list, bucket...)
-	bucket = c.list[from:]
-	j.orderBucket(j.band, bucket)
-	if isDense {
-		c.dense = append(c.dense, bucket...)
-	}
-	if isLarge {
-		c.large = append(c.large, bucket...)
-	}
-	if isLarge && !isDense {
-		j.sketches = j.index.sketches.gather(bucket, j.sketches, &j.order)
-		j.compare(bucket, j.sketches, window)
-	}
-}
-
 // add adds a bucket to those that are compared next.
 func (j *join) add(bucket []uint64) {
 	if len(j.entries)+len(bucket) > j.most {
@@ -285,12 +256,36 @@ func (j *join) compareAll() {
 	j.sketches = j.index.sketches.gather(j.entries, j.sketches, &j.order)
 	from := 0
 	for _, end := range j.ends {
-		j.compare(j.entries[from:end], j.sketches[from:end], end-from)
+		j.bucket(j.entries[from:end], j.sketches[from:end])
 		from = end
 	}
 	j.entries, j.ends = j.entries[:0], j.ends[:0]
 	j.found.add(j.near)
 	j.near = j.near[:0]
+}
+
+// bucket finds the neighbours in a bucket, or keeps it.
+func (j *join) bucket(bucket []uint64, sketches []sketch) {
+	isLarge := len(bucket) > int(j.graph.usual)
+	isDense := (isLarge || len(bucket) > j.graph.kept) && j.isDense(bucket, sketches)
+	if !isLarge && !isDense {
+		j.compare(bucket, sketches, len(bucket))
+		return
+	}
+	c, from := &j.crowds, len(j.crowds.list)
+	c.list = append(c.list, bucket...)
+	bucket = c.list[from:]
+	j.orderBucket(j.band, bucket)
+	if isDense {
+		c.dense = append(c.dense, bucket...)
+	}
+	if isLarge {
+		c.large = append(c.large, bucket...)
+	}
+	if isLarge && !isDense {
+		j.ordered = j.index.sketches.gather(bucket, j.ordered, &j.order)
+		j.compare(bucket, j.ordered, window)
+	}
 }
 
 // compare finds the neighbours among the entries of a bucket, each with so many before it.
