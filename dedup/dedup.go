@@ -91,6 +91,7 @@ type Deduplicator[ID comparable] struct {
 	options Options
 	maker   *content.Maker
 
+	syncing  sync.Mutex // of those that put everything on the disk; taken before mu
 	mu       sync.RWMutex
 	docs     slots.Column[storedDocument] // in the order of adding, with those that have gone
 	names    names[ID]                    // their ids

@@ -267,11 +267,22 @@ func (d *Deduplicator[ID]) log(id ID, doc *content.Document) error {
 // and more than half as many as documents are stored, or if most of the texts are of documents that have gone,
 // Sync calls Compact and takes as long. It does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Sync() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+	d.syncing.Lock()
+	defer d.syncing.Unlock()
 	if d.files == nil {
 		return nil
 	}
+	if err := d.files.Commit(); err != nil { // without the lock, so nobody waits for the disk
+		return err
+	}
+	d.mu.RLock()
+	isWasteful := d.isWasteful()
+	d.mu.RUnlock()
+	if !isWasteful && !d.files.IsLong() {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if err := d.files.Sync(); err != nil || !d.isWasteful() {
 		return err
 	}
@@ -288,6 +299,8 @@ func (d *Deduplicator[ID]) isWasteful() bool {
 // when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It does nothing for
 // a Deduplicator in memory.
 func (d *Deduplicator[ID]) Compact() error {
+	d.syncing.Lock()
+	defer d.syncing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.files == nil {
@@ -392,6 +405,8 @@ func (d *Deduplicator[ID]) Verify() error {
 // an error returns one that wraps [os.ErrClosed], or the error that it had before. A second Close returns nil.
 // Close does nothing for a Deduplicator in memory.
 func (d *Deduplicator[ID]) Close() error {
+	d.syncing.Lock()
+	defer d.syncing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.files == nil || d.files.Files == nil {

@@ -3,6 +3,7 @@ package dedup
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 	"sync"
 
@@ -21,22 +22,33 @@ import (
 //
 // The search runs when the loop begins and yields what it found then.
 func (d *Deduplicator[ID]) Search(text string) iter.Seq2[neardup.Match[ID], error] {
-	return d.search(func() (content.Document, error) { return d.maker.Text(text), nil })
+	return d.search(math.MaxInt, func() (content.Document, error) { return d.maker.Text(text), nil })
+}
+
+// Nearest returns the first n matches that Search yields. Of many equal documents it looks at n.
+func (d *Deduplicator[ID]) Nearest(text string, n int) (found []neardup.Match[ID], err error) {
+	for m, err := range d.search(n, func() (content.Document, error) { return d.maker.Text(text), nil }) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, m)
+	}
+	return found, nil
 }
 
 // SearchRecord is Search for a record; see AddRecord for its errors.
 func (d *Deduplicator[ID]) SearchRecord(rec neardup.Record) iter.Seq2[neardup.Match[ID], error] {
-	return d.search(func() (content.Document, error) { return d.maker.Record(rec) })
+	return d.search(math.MaxInt, func() (content.Document, error) { return d.maker.Record(rec) })
 }
 
-// search yields the near-duplicates of what make makes.
-func (d *Deduplicator[ID]) search(make func() (content.Document, error)) iter.Seq2[neardup.Match[ID], error] {
+// search yields the first near-duplicates of what make makes.
+func (d *Deduplicator[ID]) search(most int, make func() (content.Document, error)) iter.Seq2[neardup.Match[ID], error] {
 	return func(yield func(neardup.Match[ID], error) bool) {
 		doc, err := make()
 		var found []neardup.Match[ID]
 		if err == nil {
 			if err = d.settle(); err == nil {
-				found, err = d.find(&doc, gone)
+				found, err = d.find(&doc, gone, most)
 				d.mu.RUnlock()
 			}
 		}
@@ -91,7 +103,7 @@ func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document) ([]neardup.
 	if !ok {
 		replaced = gone
 	}
-	found, err := d.find(&doc, replaced)
+	found, err := d.find(&doc, replaced, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +132,9 @@ type judged struct {
 	changes int          // those of the Deduplicator at that time
 }
 
-// find returns the near-duplicates of a document, as they would be without the document in a slot, unless that is gone. The
+// find returns the first near-duplicates of a document, as they would be without the document in a slot, unless that is gone. The
 // caller holds the lock, for reading at least, and the graph is settled.
-func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neardup.Match[ID], error) {
+func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32, most int) ([]neardup.Match[ID], error) {
 	if !doc.HasFeatures() {
 		return nil, nil
 	}
@@ -132,7 +144,11 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neard
 	}
 	var hits []hit
 	add := func(slot uint32, v verdict) {
+		left := most // equal ones are in the order of adding, so no others count
 		for at := range d.documentsOf(slot) {
+			if left <= 0 {
+				return
+			}
 			h := hit{v, at}
 			if v.kind == 0 { // of equal contents
 				if h.kind = neardup.SameWords; d.docs.At(at).text == doc.Text {
@@ -141,6 +157,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neard
 			}
 			if at != replaced && h.kind&d.options.Kinds != 0 {
 				hits = append(hits, h)
+				left--
 			}
 		}
 	}
@@ -167,6 +184,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32) ([]neard
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.slot, b.slot))
 	})
+	hits = hits[:max(min(len(hits), most), 0)]
 	out := make([]neardup.Match[ID], len(hits))
 	for i, h := range hits {
 		out[i] = neardup.Match[ID]{ID: d.names.at(h.slot), Similarity: h.similarity, Probability: h.probability, Kind: h.kind}

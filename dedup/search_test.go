@@ -31,6 +31,11 @@ func TestSearch(t *testing.T) {
 				if got := listed(d.Search(text)); !slices.Equal(got, want) {
 					t.Errorf("Search(%.50q) yields %v, not %v", text, got, want)
 				}
+				for most := range len(want) + 2 {
+					if got := must(d.Nearest(text, most)); !slices.Equal(got, want[:min(most, len(want))]) {
+						t.Errorf("Nearest(%.50q, %d) returns %v, and Search yields %v", text, most, got, want)
+					}
+				}
 				if exists, err := d.Exists(text); err != nil || exists != (len(want) > 0) {
 					t.Errorf("Exists(%.50q) is %t, %v", text, exists, err)
 				}

@@ -7,6 +7,7 @@ require (
 	github.com/go-faster/city v1.0.1
 	github.com/go-sql-driver/mysql v1.10.1
 	github.com/neardup/neardup v0.1.0
+	github.com/neardup/neardup/service v0.1.0
 	github.com/neardup/neardup/stores/sqlstore v0.1.0
 	github.com/twmb/murmur3 v1.2.2
 	github.com/zeebo/xxh3 v1.1.0
@@ -22,7 +23,7 @@ require (
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
-	github.com/klauspost/cpuid/v2 v2.2.10 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/vcaesar/cedar v0.20.2 // indirect
 	golang.org/x/net v0.62.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect

@@ -290,25 +290,57 @@ func (s *Store[ID, T]) logged(err error) bool {
 	return err == nil
 }
 
-// Sync puts all changes that have returned on the disk, if the store has files. If the journal has
-// more than 65,536 changes, and more than half as many as there are documents, Sync does what
-// Compact does, and takes as long. So the journal stays short enough to be read when the index is
-// opened.
+// Sync puts all changes that have returned on the disk, if the store has files. If the journal is long, Sync does what Compact does, and
+// takes as long.
 func (s *Store[ID, T]) Sync() error {
+	if err := s.Commit(); err != nil || !s.IsLong() {
+		return err
+	}
+	return s.Compact()
+}
+
+// IsLong reports whether the journal has more than 65,536 changes, and more than half as many as there are documents: it should be short
+// enough to be read when the store is opened.
+func (s *Store[ID, T]) IsLong() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Files != nil && s.Files.Journal.writes > 1<<16 && s.Files.Journal.writes > s.Len()/2
+}
+
+// Commit puts all changes that have returned on the disk, if the store has files. Others change the store while it waits for the disk.
+func (s *Store[ID, T]) Commit() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.check()
-	if err := s.sync(); err != nil || s.Files == nil {
-		return err
+	s.wait()
+	f := s.Files
+	if f == nil || f.failed || !f.Journal.isDirty() {
+		return s.Err()
 	}
-	if n := s.Files.Journal.writes; n > 1<<16 && n > s.Len()/2 {
-		return s.compact()
-	}
-	return nil
+	frame := f.Journal.take()
+	s.committing, f.Journal.busy = make(chan struct{}), true
+	s.mu.Unlock()
+	err := f.Journal.put(frame)
+	s.mu.Lock()
+	close(s.committing)
+	s.committing, f.Journal.busy = nil, false
+	s.logged(err)
+	return s.Err()
 }
 
-// sync is Sync without compaction, for callers that hold the lock.
+// wait waits until nobody waits for the disk. The caller holds the lock, which others get meanwhile, so it must not have begun anything.
+func (s *Store[ID, T]) wait() {
+	for s.committing != nil {
+		c := s.committing
+		s.mu.Unlock()
+		<-c
+		s.mu.Lock()
+	}
+}
+
+// sync is Commit for callers that hold the lock, and keep it, but for the end of somebody else's.
 func (s *Store[ID, T]) sync() error {
+	s.wait()
 	if f := s.Files; f != nil && !f.failed { // even if the snapshot is damaged
 		s.logged(f.Journal.sync())
 	}
@@ -356,8 +388,11 @@ func (s *Store[ID, T]) Close() error {
 	if s.Files == nil {
 		return nil
 	}
-	path := s.Files.path
 	err := s.sync()
+	if s.Files == nil { // somebody else has closed it
+		return nil
+	}
+	path := s.Files.path
 	if closing := s.Files.close(); err == nil {
 		err = closing
 	}

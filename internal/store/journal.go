@@ -46,6 +46,7 @@ type journal struct {
 	Sum    uint64       // the last checksum
 	before func() error // is called before a frame is written; nil: nothing is
 	dirty  bool         // the file may have data that is not on the disk
+	busy   bool         // somebody puts a frame on the disk, so nobody else may write
 	read   int64        // where the frame that is being read begins
 	writes int          // number of changes in the journal
 	lost   error        // what was dropped when it was read; nil: nothing was
@@ -131,18 +132,41 @@ func (j *journal) change() []byte {
 func (j *journal) changed(frame []byte) error {
 	j.Frame = frame
 	j.writes++
-	if len(j.Frame) < frameSize || j.before != nil && len(j.Frame) < largeFrame {
+	if j.busy || len(j.Frame) < frameSize || j.before != nil && len(j.Frame) < largeFrame {
 		return nil
 	}
 	return j.write()
 }
 
+// take returns the frame, completed, and begins another one. It is nil if there are no changes. Nothing else may be written until it was
+// put.
+func (j *journal) take() (frame []byte) {
+	if len(j.Frame) > 0 {
+		frame = j.End()
+		j.Frame = nil
+	}
+	return frame
+}
+
+// put puts a frame that was taken on the disk, and everything before it. Changes may be added meanwhile, if busy is set.
+func (j *journal) put(frame []byte) error {
+	if frame != nil {
+		if j.before != nil {
+			if err := j.before(); err != nil {
+				return err
+			}
+		}
+		if _, err := j.File.Write(frame); err != nil {
+			return err
+		}
+	}
+	j.dirty = false
+	return j.File.Sync()
+}
+
 // write writes the frame. After an error part of it may be in the file, so nothing must be written
 // behind it.
 func (j *journal) write() error {
-	if len(j.Frame) == 0 {
-		return nil
-	}
 	if j.before != nil {
 		if err := j.before(); err != nil {
 			return err
@@ -156,15 +180,14 @@ func (j *journal) write() error {
 
 // sync puts all changes on the disk. It does nothing if they are there already.
 func (j *journal) sync() error {
-	if err := j.write(); err != nil {
-		return err
-	}
-	if !j.dirty {
+	if !j.isDirty() {
 		return nil
 	}
-	j.dirty = false
-	return j.File.Sync()
+	return j.put(j.take())
 }
+
+// isDirty reports whether there are changes that may not be on the disk.
+func (j *journal) isDirty() bool { return j.dirty || len(j.Frame) > 0 }
 
 // errOtherSnapshot is the error of a journal that names another snapshot than the one that is
 // there.

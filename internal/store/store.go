@@ -46,6 +46,8 @@ type Store[ID comparable, T Finder] struct {
 	Now     func() time.Time // the clock; tests set it
 	seconds uint32           // time of the last addition, in seconds since 1970
 	Files   *storeFiles      // nil in memory
+
+	committing chan struct{} // closed when the changes that Commit puts on the disk are there; nil if it does not run
 }
 
 // A Form says what the documents of a store are, and how they are found.
@@ -330,6 +332,7 @@ func (s *Store[ID, T]) AddAll(fill func(put func(id ID, doc []uint64)) error) er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.check()
+	s.wait()
 	if err := s.Err(); err != nil {
 		return err
 	}

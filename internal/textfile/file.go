@@ -212,7 +212,8 @@ func (f *File) Write() error {
 	return f.write()
 }
 
-// Sync writes what was added and, if the file has a name, puts it on the disk.
+// Sync writes what was added and, if the file has a name, puts it on the disk. Others read and add
+// meanwhile.
 func (f *File) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -222,12 +223,15 @@ func (f *File) Sync() error {
 	if err := f.write(); err != nil || !f.dirty {
 		return err
 	}
-	if err := f.file.Sync(); err != nil {
+	file, written := f.file, f.written
+	f.mu.Unlock() // nobody else waits for the disk
+	err := file.Sync()
+	f.mu.Lock()
+	if err != nil {
 		f.failed = f.named(err)
-		return f.failed
 	}
-	f.dirty = false
-	return nil
+	f.dirty = f.dirty && f.written != written
+	return f.failed
 }
 
 // Size returns how long the file is, with what was not written yet.

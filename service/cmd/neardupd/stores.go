@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"path/filepath"
 	"strings"
 
 	"github.com/go-sql-driver/mysql"
@@ -16,15 +17,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	_ "modernc.org/sqlite"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
+	"github.com/neardup/neardup/service"
 	"github.com/neardup/neardup/stores/mongostore"
 	"github.com/neardup/neardup/stores/pebblestore"
 	"github.com/neardup/neardup/stores/redisstore"
 	"github.com/neardup/neardup/stores/sqlstore"
 )
 
-// This file opens the store that -store names by a URL, and keeps passwords out of messages.
+// This file opens the stores that --store names by URLs, and keeps passwords out of messages.
 
 // A store closes the connections that it was opened with, after the store itself.
 type store struct {
@@ -40,28 +41,32 @@ func (s store) Close() error {
 	return err
 }
 
-// openStore opens the store of a URL. Its errors do not contain the password.
-func openStore(ctx context.Context, where string, distance, blocks int, version string) (blockstore.Store, error) {
-	s, err := open(ctx, where, distance, blocks, version)
-	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", shown(where), hidden{err, where})
+// storeAt returns how the store of a URL is opened for a collection. The errors do not contain the password.
+func storeAt(where string) service.OpenStore {
+	return func(ctx context.Context, collection string, distance int, version string) (blockstore.Store, error) {
+		s, err := open(ctx, where, collection, distance, version)
+		if err != nil {
+			return nil, fmt.Errorf("store %s: %w", shown(where), hidden{err, where})
+		}
+		return s, nil
 	}
-	return s, nil
 }
 
-// shown returns the URL of a store as it may be printed. If it is not certain that a text has no
-// password, shown returns none of it; the data source name of a driver is such a text.
+// shown returns the URL of a store as it may be printed. What is behind a ? may have a password, and is never shown. If it is not certain
+// that the rest has no password, none of it is shown; the data source name of a driver is such a text.
 func shown(where string) string {
 	u, err := url.Parse(where)
 	if err != nil {
 		return "(not a URL)"
 	}
+	u.RawQuery, u.Fragment = "", ""
 	switch u.Scheme {
-	case "memory", "pebble", "sqlite":
-		return where
+	case "pebble", "sqlite":
+		if u.User == nil && u.Host == "" {
+			return u.String()
+		}
 	case "redis", "rediss", "mongodb", "mongodb+srv", "mysql", "postgres", "postgresql":
 		if u.Opaque == "" && u.Host != "" {
-			u.RawQuery = "" // the query may have a password too
 			return u.Redacted()
 		}
 	}
@@ -79,9 +84,19 @@ func (h hidden) Unwrap() error { return h.error }
 func (h hidden) Error() string {
 	u, err := url.Parse(h.where)
 	if err != nil || strings.HasPrefix(shown(h.where), "(") {
-		return "must be a URL such as redis://host:6379, mysql://user:password@host/db, postgres://…, mongodb://…, sqlite:FILE, pebble:DIR or memory:"
+		return "must be a URL such as redis://host:6379, mysql://user:password@host/db, postgres://…, mongodb://…, sqlite:FILE or pebble:DIR"
 	}
 	text := strings.ReplaceAll(h.error.Error(), h.where, shown(h.where))
+	if u.RawQuery != "" {
+		text = strings.ReplaceAll(text, u.RawQuery, "xxxxx")
+	}
+	for _, values := range u.Query() {
+		for _, value := range values {
+			if len(value) > 3 { // true and 1 stand in every message
+				text = strings.ReplaceAll(text, value, "xxxxx")
+			}
+		}
+	}
 	if password, ok := u.User.Password(); ok && password != "" {
 		_, escaped, _ := strings.Cut(u.User.String(), ":")
 		text = strings.NewReplacer(password, "xxxxx", escaped, "xxxxx").Replace(text)
@@ -90,24 +105,19 @@ func (h hidden) Error() string {
 }
 
 // open opens the store of a URL. Its errors may contain the password.
-func open(ctx context.Context, where string, distance, blocks int, version string) (blockstore.Store, error) {
+func open(ctx context.Context, where, collection string, distance int, version string) (blockstore.Store, error) {
 	u, err := url.Parse(where)
 	if err != nil {
 		return nil, err
 	}
+	table := "neardup_" + collection
 	path := u.Opaque + u.Path // pebble:DIR, pebble:/DIR or pebble:///DIR
 	switch u.Scheme {
-	case "memory":
-		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](distance, neardup.IndexOptions{Blocks: blocks})
-		if err != nil {
-			return nil, err
-		}
-		return blockstore.FromIndex(ix), nil
 	case "pebble":
 		if path == "" {
 			return nil, errors.New("pebble: needs a directory, such as pebble:DIR")
 		}
-		s, err := pebblestore.Open(path, distance, pebblestore.Options{Blocks: blocks, Version: version})
+		s, err := pebblestore.Open(filepath.Join(path, collection), distance, pebblestore.Options{Version: version})
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +129,7 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		}
 		o.ContextTimeoutEnabled = true
 		client := redis.NewClient(o)
-		s, err := redisstore.New(ctx, client, distance, redisstore.Options{Blocks: blocks, Version: version})
+		s, err := redisstore.New(ctx, client, distance, redisstore.Options{Version: version, Prefix: "neardup:" + collection})
 		return closing(s, err, client.Close)
 	case "mongodb", "mongodb+srv":
 		client, err := mongo.Connect(options.Client().ApplyURI(where))
@@ -130,18 +140,18 @@ func open(ctx context.Context, where string, distance, blocks int, version strin
 		if name == "" {
 			name = "neardup"
 		}
-		s, err := mongostore.New(ctx, client.Database(name), distance, mongostore.Options{Blocks: blocks, Version: version})
+		s, err := mongostore.New(ctx, client.Database(name), distance, mongostore.Options{Version: version, Collection: "neardup_" + collection})
 		return closing(s, err, func() error { return client.Disconnect(context.Background()) })
 	case "mysql":
-		return openSQL(ctx, "mysql", mysqlDSN(u), sqlstore.MySQL, distance, blocks, version)
+		return openSQL(ctx, "mysql", mysqlDSN(u), sqlstore.MySQL, table, distance, version)
 	case "postgres", "postgresql":
-		return openSQL(ctx, "pgx", where, sqlstore.PostgreSQL, distance, blocks, version)
+		return openSQL(ctx, "pgx", where, sqlstore.PostgreSQL, table, distance, version)
 	case "sqlite":
 		if path == "" {
 			return nil, errors.New("sqlite: needs a file, such as sqlite:FILE")
 		}
 		dsn := (&url.URL{Scheme: "file", Opaque: path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate"}).String()
-		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, distance, blocks, version)
+		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, table, distance, version)
 	}
 	return nil, fmt.Errorf("there is no kind of store %q", u.Scheme)
 }
@@ -164,14 +174,14 @@ func mysqlDSN(u *url.URL) string {
 }
 
 // openSQL opens a store in an SQL database.
-func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, distance, blocks int, version string) (blockstore.Store, error) {
+func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, table string, distance int, version string) (blockstore.Store, error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(64)
 	db.SetMaxIdleConns(16)
-	s, err := sqlstore.New(ctx, db, dialect, distance, sqlstore.Options{Blocks: blocks, Version: version})
+	s, err := sqlstore.New(ctx, db, dialect, distance, sqlstore.Options{Version: version, Table: table})
 	return closing(s, err, db.Close)
 }
 

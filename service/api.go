@@ -1,0 +1,348 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/neardup/neardup/service/client"
+)
+
+// This file has the operations, and turns errors into answers.
+
+// apiConfig describes the service as a whole.
+func apiConfig() huma.Config {
+	c := huma.DefaultConfig("neardup", "1")
+	c.Info.Description = "Collections of texts that find near-duplicates. A change that was answered is on the disk. Errors are application/problem+json."
+	c.CreateHooks = nil // answers have no $schema
+	c.DocsPath = ""     // it would load a program from another site
+	inUTF8 := huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: func(text []byte, v any) error {
+		if !utf8.Valid(text) { // package json would replace what is not, without a word
+			return errors.New("the body is not UTF-8")
+		}
+		return json.Unmarshal(text, v)
+	}}
+	// Without a type it is JSON. What curl sends by itself is taken for it too; [http.CrossOriginProtection] keeps forms of other sites away.
+	c.Formats = map[string]huma.Format{"application/json": inUTF8, "json": inUTF8, "application/x-www-form-urlencoded": inUTF8}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
+	c.Security = []map[string][]string{{"token": {}}}
+	return c
+}
+
+// A Named request is about a collection. It is exported since huma only sets what is.
+type Named struct {
+	Name string `path:"name" pattern:"^[a-z0-9][a-z0-9_]{0,31}$" doc:"of a collection: up to 32 letters, digits and underscores"`
+}
+
+// A Limited request says how many matches are listed.
+type Limited struct {
+	Limit int `query:"limit" minimum:"1" maximum:"1000" default:"10" doc:"how many matches are listed at most"`
+}
+
+// body is an answer with a body.
+type body[T any] struct{ Body T }
+
+// register registers all operations.
+func (s *Service) register() {
+	s.api.UseMiddleware(s.authorize)
+	const collection = "/v1/collections/{name}"
+	add(s, right{read, false}, "GET", "/v1/collections", "list-collections", "All collections that the token may read", s.list)
+	add(s, right{admin, true}, "PUT", collection, "create-collection", "Make a collection, or do nothing if it is there with the same settings", s.create)
+	add(s, right{read, true}, "GET", collection, "get-collection", "What a collection is", s.info)
+	add(s, right{admin, true}, "DELETE", collection, "delete-collection", "Remove a collection with all its documents", s.remove)
+	add(s, right{write, true}, "PUT", collection+"/documents", "put", "Store a text, in place of the one with its id", s.put)
+	add(s, right{read, true}, "GET", collection+"/documents", "get", "What is stored under an id", s.get)
+	add(s, right{write, true}, "DELETE", collection+"/documents", "delete", "Delete a document", s.delete)
+	add(s, right{write, true}, "POST", collection+"/put-if-new", "put-if-new", "Store a text unless it has a near-duplicate, which then is listed", s.putIfNew)
+	add(s, right{read, true}, "POST", collection+"/search", "search", "The near-duplicates of a text", s.search)
+	add(s, right{read, true}, "GET", collection+"/explain", "explain", "Why two stored documents are near-duplicates, or not", s.explain)
+	add(s, right{write, true}, "POST", collection+"/expire", "expire", "Delete what was stored before a time", s.expire)
+	add(s, right{read, false}, "GET", "/v1/decisions", "decisions", "The last decisions, the newest first", s.decisions)
+	s.addStreams(collection)
+}
+
+// add registers an operation.
+func add[I, O any](s *Service, needs right, method, path, id, summary string, f func(ctx context.Context, in *I) (*O, error)) {
+	op := operation(s, needs, method, path, id, summary)
+	huma.Register(s.api, op, func(ctx context.Context, in *I) (*O, error) {
+		ctx, cancel := context.WithTimeout(ctx, s.options.Timeout)
+		defer cancel()
+		var out *O
+		err := s.limits.during(func() (err error) {
+			out, err = f(ctx, in)
+			return err
+		})
+		if err != nil {
+			return nil, s.answer(id, err)
+		}
+		return out, nil
+	})
+}
+
+// operation describes an operation.
+func operation(s *Service, needs right, method, path, id, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: path, Summary: summary, Metadata: map[string]any{"right": needs},
+		MaxBodyBytes: s.options.MaxBody, BodyReadTimeout: s.options.Timeout,
+		Errors: []int{400, 401, 403, 404, 409, 413, 422, 429, 500, 501, 503},
+	}
+}
+
+// A badRequest is an error of the client's.
+type badRequest struct{ error }
+
+// answer returns an error as it is answered. What went wrong inside is logged, and not told.
+func (s *Service) answer(operation string, err error) error {
+	var bad badRequest
+	var status huma.StatusError
+	switch {
+	case errors.As(err, &status):
+		return err
+	case errors.As(err, &bad):
+		return huma.Error400BadRequest(bad.Error())
+	case errors.Is(err, errNoCollection), errors.Is(err, errUnknown):
+		return huma.Error404NotFound(err.Error())
+	case errors.Is(err, errExists):
+		return huma.Error409Conflict(err.Error())
+	case errors.Is(err, errUnable):
+		return huma.Error501NotImplemented(err.Error())
+	case errors.Is(err, errBusy):
+		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(err.Error()), http.Header{"Retry-After": {"1"}})
+	case errors.Is(err, context.DeadlineExceeded):
+		return huma.Error503ServiceUnavailable("the request took too long; it may or may not have been done")
+	}
+	s.log.Error("failed", "operation", operation, "error", err)
+	return huma.Error500InternalServerError("the collection has failed; the log says why")
+}
+
+// in calls f with a collection while it is open.
+func (s *Service) in(name string, f func(c *collection) error) error {
+	c, err := s.collections.get(name)
+	if err != nil {
+		return err
+	}
+	return c.use(func() error { return f(c) })
+}
+
+// checkID returns an error for an id that cannot be stored.
+func checkID(id string) error {
+	for _, r := range id {
+		if r == 0 || r == utf8.RuneError { // JSON replaces what is not UTF-8, so different ids would become equal
+			return badRequest{errors.New("the id has a byte 0, or is not UTF-8")}
+		}
+	}
+	if id == "" || len(id) > 1024 {
+		return badRequest{errors.New("the id must have 1 to 1024 bytes")}
+	}
+	return nil
+}
+
+func (s *Service) list(ctx context.Context, _ *struct{}) (*body[client.Collections], error) {
+	out := &body[client.Collections]{client.Collections{Collections: []client.Info{}}}
+	for _, c := range s.collections.all() {
+		if mayRead(ctx, c.name) {
+			i, err := s.infoOf(ctx, c.name)
+			if errors.Is(err, errNoCollection) { // removed meanwhile
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			out.Body.Collections = append(out.Body.Collections, i)
+		}
+	}
+	return out, nil
+}
+
+func (s *Service) infoOf(ctx context.Context, name string) (i client.Info, err error) {
+	err = s.in(name, func(c *collection) (err error) {
+		i = client.Info{Name: name, Settings: c.settings, Bytes: c.size()}
+		i.Documents, err = c.engine.len(ctx)
+		return err
+	})
+	return i, err
+}
+
+type createInput struct {
+	Named
+	Body client.Settings
+}
+
+type created struct {
+	Status int
+	Body   client.Info
+}
+
+func (s *Service) create(ctx context.Context, in *createInput) (*created, error) {
+	c, isNew, err := s.collections.create(ctx, in.Name, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	out := &created{Status: http.StatusOK}
+	if isNew {
+		out.Status = http.StatusCreated
+		s.log.Info("created", "collection", c.name, "method", c.settings.Method)
+	}
+	out.Body, err = s.infoOf(ctx, in.Name)
+	return out, err
+}
+
+func (s *Service) info(ctx context.Context, in *Named) (*body[client.Info], error) {
+	i, err := s.infoOf(ctx, in.Name)
+	return &body[client.Info]{i}, err
+}
+
+func (s *Service) remove(_ context.Context, in *Named) (*struct{}, error) {
+	err := s.collections.remove(in.Name)
+	if err == nil {
+		s.log.Info("removed", "collection", in.Name)
+	}
+	return nil, err
+}
+
+type documentInput struct {
+	Named
+	Body client.Document
+}
+
+func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error) {
+	if err := checkID(in.Body.ID); err != nil {
+		return nil, err
+	}
+	return nil, s.in(in.Name, func(c *collection) error {
+		err := c.change(func() (bool, error) { return true, c.engine.put(ctx, in.Body.ID, in.Body.Text) })
+		if err != nil {
+			return err
+		}
+		s.decided(c, "put", client.Decision{ID: in.Body.ID, Added: true})
+		return nil
+	})
+}
+
+type byID struct {
+	Named
+	ID string `query:"id" required:"true" doc:"of a document"`
+}
+
+func (s *Service) get(ctx context.Context, in *byID) (*body[client.Stored], error) {
+	out := &body[client.Stored]{}
+	return out, s.in(in.Name, func(c *collection) (err error) {
+		var ok bool
+		if out.Body, ok, err = c.engine.get(ctx, in.ID); err == nil && !ok {
+			err = errUnknown
+		}
+		return err
+	})
+}
+
+func (s *Service) delete(ctx context.Context, in *byID) (*struct{}, error) {
+	if err := checkID(in.ID); err != nil {
+		return nil, err
+	}
+	return nil, s.in(in.Name, func(c *collection) error {
+		was := false
+		err := c.change(func() (_ bool, err error) {
+			was, err = c.engine.delete(ctx, in.ID)
+			return was, err
+		})
+		if err == nil && !was {
+			err = errUnknown
+		}
+		return err
+	})
+}
+
+type putIfNewInput struct {
+	Named
+	Limited
+	Body client.Document
+}
+
+func (s *Service) putIfNew(ctx context.Context, in *putIfNewInput) (*body[client.Decision], error) {
+	if err := checkID(in.Body.ID); err != nil {
+		return nil, err
+	}
+	out := &body[client.Decision]{}
+	return out, s.in(in.Name, func(c *collection) error {
+		var found []client.Match
+		added := false
+		err := c.change(func() (_ bool, err error) {
+			found, added, err = c.engine.putIfNew(ctx, in.Body.ID, in.Body.Text, in.Limit)
+			return added, err
+		})
+		if err == nil {
+			out.Body = client.Decision{ID: in.Body.ID, Added: added, Found: foundOf(found, in.Limit)}
+			s.decided(c, "put-if-new", out.Body)
+		}
+		return err
+	})
+}
+
+// foundOf returns the first matches of some.
+func foundOf(all []client.Match, limit int) client.Found {
+	return client.Found{Matches: append([]client.Match{}, all[:min(len(all), limit)]...), More: len(all) > limit}
+}
+
+type searchInput struct {
+	Named
+	Limited
+	Body struct {
+		Text string `json:"text"`
+	}
+}
+
+func (s *Service) search(ctx context.Context, in *searchInput) (*body[client.Found], error) {
+	out := &body[client.Found]{}
+	return out, s.in(in.Name, func(c *collection) error {
+		found, err := c.engine.search(ctx, in.Body.Text, in.Limit)
+		if err == nil {
+			out.Body = foundOf(found, in.Limit)
+			s.decided(c, "search", client.Decision{Found: out.Body})
+		}
+		return err
+	})
+}
+
+type pairInput struct {
+	Named
+	A string `query:"a" required:"true" doc:"the id of a document"`
+	B string `query:"b" required:"true" doc:"the id of another one"`
+}
+
+func (s *Service) explain(ctx context.Context, in *pairInput) (*body[client.Pair], error) {
+	out := &body[client.Pair]{}
+	return out, s.in(in.Name, func(c *collection) (err error) {
+		out.Body, err = c.engine.explain(ctx, in.A, in.B)
+		return err
+	})
+}
+
+type expireInput struct {
+	Named
+	Body struct {
+		Before time.Time `json:"before" doc:"documents that were stored before this time are deleted"`
+	}
+}
+
+func (s *Service) expire(ctx context.Context, in *expireInput) (*body[client.Deleted], error) {
+	c, err := s.collections.get(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.expire(ctx, in.Body.Before)
+	return &body[client.Deleted]{client.Deleted{Deleted: n}}, err
+}
+
+// line returns a value as a line of JSON.
+func line(v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		text, _ = json.Marshal(map[string]string{"error": err.Error()})
+	}
+	return append(text, '\n')
+}

@@ -1,0 +1,197 @@
+package service
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// This file copies the files of a collection into a tar archive while it works, and makes a collection of such an archive. The archive has what
+// was stored when it began.
+//
+// Snapshots and indexes are never changed: new ones take their names. Texts are only added to. So an open file, up to its length at one
+// moment, stays what it was. A journal is emptied now and then; it is short, and copied while changes wait.
+
+const archive = "application/x-tar"
+
+// backedUp are the files of a collection that belong into an archive: not its lock, and no temporary ones.
+var backedUp = regexp.MustCompile(`^(settings\.json|documents(\.journal|\.index|\.texts-[0-9]+)?)$`)
+
+// addBackups registers backup and restore.
+func (s *Service) addBackups(collection string) {
+	op := operation(s, right{admin, true}, "GET", collection+"/backup", "backup", "All files of a collection as a tar archive, while it works")
+	op.Responses = map[string]*huma.Response{"200": {Description: "the archive", Content: map[string]*huma.MediaType{archive: {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}}
+	huma.Register(s.api, op, s.backup)
+
+	op = operation(s, right{admin, true}, "POST", collection+"/restore", "restore", "Make a collection of a backup; there must be none with the name")
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{archive: {Schema: &huma.Schema{Type: "string", Format: "binary"}}}}
+	op.Responses = map[string]*huma.Response{"201": {Description: "the collection is there"}}
+	huma.Register(s.api, op, s.restore)
+}
+
+// A frozen file is one as it was at one moment.
+type frozen struct {
+	name string
+	size int64
+	io.Reader
+}
+
+// freeze opens the files of a collection as they are now. The caller closes them by close.
+func (c *collection) freeze() (files []frozen, close func(), err error) {
+	var open []*os.File
+	close = func() {
+		for _, f := range open {
+			f.Close()
+		}
+	}
+	c.changing.Lock() // nothing is half done
+	defer c.changing.Unlock()
+	if err := c.engine.sync(); err != nil {
+		return nil, close, err
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		return nil, close, err
+	}
+	for _, e := range entries {
+		if !backedUp.MatchString(e.Name()) {
+			continue
+		}
+		f, err := os.Open(filepath.Join(c.dir, e.Name()))
+		if err != nil {
+			return nil, close, err
+		}
+		open = append(open, f)
+		info, err := f.Stat()
+		if err != nil {
+			return nil, close, err
+		}
+		file := frozen{e.Name(), info.Size(), io.NewSectionReader(f, 0, info.Size())}
+		if filepath.Ext(e.Name()) == ".journal" {
+			text, err := io.ReadAll(file)
+			if err != nil {
+				return nil, close, err
+			}
+			file.size, file.Reader = int64(len(text)), bytes.NewReader(text)
+		}
+		files = append(files, file)
+	}
+	return files, close, nil
+}
+
+// backup streams an archive.
+func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, error) {
+	c, err := s.collections.get(in.Name)
+	if err == nil && c.settings.Store != "" {
+		err = errUnable // a store has its own backup
+	}
+	if err != nil {
+		return nil, s.answer("backup", err)
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		err := c.use(func() error {
+			files, close, err := c.freeze()
+			defer close()
+			if err != nil {
+				return err
+			}
+			out.SetHeader("Content-Type", archive)
+			out.SetHeader("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.tar"`, c.name))
+			w := tar.NewWriter(s.stream(out))
+			for _, f := range files {
+				if err := w.WriteHeader(&tar.Header{Name: f.name, Size: f.size, Mode: 0o600, ModTime: time.Now()}); err != nil {
+					return err
+				}
+				if _, err := io.Copy(w, f); err != nil {
+					return err
+				}
+			}
+			return w.Close()
+		})
+		if err != nil {
+			s.log.Error("failed", "operation", "backup", "collection", c.name, "error", err)
+			panic(http.ErrAbortHandler) // so the client sees that the archive is not whole
+		}
+	}}, nil
+}
+
+// restore makes a collection of an archive.
+func (s *Service) restore(ctx context.Context, in *Named) (*huma.StreamResponse, error) {
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		err := s.collections.restore(ctx, in.Name, &patient{out, s.options.Timeout})
+		if err != nil {
+			err = s.answer("restore", err)
+			var status huma.StatusError
+			errors.As(err, &status)
+			huma.WriteErr(s.api, out, status.GetStatus(), err.Error())
+			return
+		}
+		s.log.Info("restored", "collection", in.Name)
+		out.SetStatus(http.StatusCreated)
+	}}, nil
+}
+
+// A patient reader waits for each part of a body as long as for a request.
+type patient struct {
+	in      huma.Context
+	timeout time.Duration
+}
+
+func (p *patient) Read(b []byte) (int, error) {
+	p.in.SetReadDeadline(time.Now().Add(p.timeout))
+	return p.in.BodyReader().Read(b)
+}
+
+// restore makes a collection of what a reader has. It is there as a whole or not at all.
+func (s *collections) restore(ctx context.Context, name string, from io.Reader) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if _, err := s.get(name); err == nil {
+		return errExists
+	}
+	_, err := s.make(ctx, name, func(dir string) error {
+		r := tar.NewReader(from)
+		for {
+			h, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return badRequest{fmt.Errorf("this is no backup, or not a whole one: %w", err)}
+			}
+			if h.Typeflag != tar.TypeReg || !backedUp.MatchString(h.Name) {
+				return badRequest{fmt.Errorf("this is no backup: it has %q", h.Name)}
+			}
+			if err := copyFile(filepath.Join(dir, h.Name), r); err != nil {
+				return err
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "settings.json")); err != nil {
+			return badRequest{errors.New("this is no backup: it has no settings.json")}
+		}
+		return nil
+	})
+	return err
+}
+
+// copyFile writes a new file, and waits until it is on the disk.
+func copyFile(path string, from io.Reader) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(f, from); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,212 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/neardup/neardup/service/client"
+)
+
+// This file has what is read and written as JSON lines: many documents in a request, and groups.
+
+const (
+	ndjson       = "application/x-ndjson"
+	mostOrders   = 10_000    // in a batch
+	batchBodies  = 4         // a batch may be as long as so many bodies
+	batchTime    = 15        // and take as long as so many requests
+	defaultLimit = 10        // of the matches of a line
+	mostMatches  = 1000      // the same, if it says so
+	streamPart   = 256 << 10 // after so many bytes a stream gets more time
+)
+
+// addStreams registers what is no single JSON value.
+func (s *Service) addStreams(collection string) {
+	op := operation(s, right{write, true}, "POST", collection+"/batch", "batch", "Many documents: each line of the body is an Order, and has a line in the answer, an Outcome. All is on the disk when the answer comes")
+	op.MaxBodyBytes *= batchBodies
+	op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[client.Order]())}}}
+	op.Responses = map[string]*huma.Response{"200": {Description: "an Outcome for each line", Content: map[string]*huma.MediaType{ndjson: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[client.Outcome]())}}}}
+	huma.Register(s.api, op, s.batch)
+
+	op = operation(s, right{read, true}, "GET", collection+"/groups", "groups", "All groups of near-duplicates, each a line with the ids of its documents; the first one stands for them")
+	op.Responses = map[string]*huma.Response{"200": {Description: "groups", Content: map[string]*huma.MediaType{ndjson: {Schema: huma.SchemaFromType(s.api.OpenAPI().Components.Schemas, reflect.TypeFor[client.Group]())}}}}
+	huma.Register(s.api, op, s.groups)
+	s.addBackups(collection)
+}
+
+type batchInput struct {
+	Named
+	RawBody []byte `contentType:"application/x-ndjson"`
+}
+
+type lines struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+// batch does all lines of a body in order.
+func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
+	orders := bytes.Split(bytes.TrimRight(in.RawBody, "\n"), []byte("\n"))
+	if len(orders) > mostOrders {
+		return nil, huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d lines, more than %d; nothing was done", len(orders), mostOrders))
+	}
+	ctx, cancel := context.WithTimeout(ctx, batchTime*s.options.Timeout)
+	defer cancel()
+	out := &lines{ContentType: ndjson}
+	err := s.limits.during(func() error {
+		return s.in(in.Name, func(c *collection) error {
+			return c.change(func() (changed bool, _ error) {
+				for _, text := range orders {
+					o, change := s.do(ctx, c, text)
+					changed = changed || change
+					out.Body = append(out.Body, line(o)...)
+				}
+				return changed, nil
+			})
+		})
+	})
+	if err != nil {
+		return nil, s.answer("batch", err)
+	}
+	return out, nil
+}
+
+// do does a line, and returns whether it has changed something.
+func (s *Service) do(ctx context.Context, c *collection, text []byte) (out client.Outcome, changed bool) {
+	o, err := orderOf(text)
+	out.ID = o.ID
+	if err == nil {
+		err = ctx.Err()
+	}
+	var found []client.Match
+	if err == nil {
+		switch o.Op {
+		case "put":
+			err = c.engine.put(ctx, o.ID, *o.Text)
+			out.Added, changed = err == nil, true
+		case "put-if-new":
+			found, out.Added, err = c.engine.putIfNew(ctx, o.ID, *o.Text, o.Limit)
+			changed = out.Added
+		case "search":
+			found, err = c.engine.search(ctx, *o.Text, o.Limit)
+		case "delete":
+			out.Deleted, err = c.engine.delete(ctx, o.ID)
+			changed = true
+		}
+	}
+	if err != nil {
+		out.Error = s.tell("batch", err)
+		return out, changed
+	}
+	f := foundOf(found, o.Limit)
+	out.Matches, out.More = f.Matches, f.More
+	if o.Op != "delete" {
+		s.decided(c, o.Op, client.Decision{ID: o.ID, Added: out.Added, Found: f})
+	}
+	return out, changed
+}
+
+// tell returns the text of an error as it is answered.
+func (s *Service) tell(operation string, err error) string {
+	var model *huma.ErrorModel
+	if errors.As(s.answer(operation, err), &model) {
+		return model.Detail
+	}
+	return "failed"
+}
+
+// orderOf reads a line of a batch.
+func orderOf(text []byte) (o client.Order, err error) {
+	if !utf8.Valid(text) {
+		return o, badRequest{errors.New("the line is not UTF-8")}
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return o, badRequest{fmt.Errorf("the line is no order: %w", err)}
+	}
+	if d.More() {
+		return o, badRequest{errors.New("the line has more than one value")}
+	}
+	switch {
+	case o.Op != "put" && o.Op != "put-if-new" && o.Op != "search" && o.Op != "delete":
+		return o, badRequest{fmt.Errorf("op must be put, put-if-new, search or delete, and not %q", o.Op)}
+	case o.Text == nil && o.Op != "delete":
+		return o, badRequest{errors.New("there is no text")}
+	case o.Limit < 0 || o.Limit > mostMatches:
+		return o, badRequest{fmt.Errorf("limit must be 1 to %d", mostMatches)}
+	}
+	if o.Limit == 0 {
+		o.Limit = defaultLimit
+	}
+	if o.Op == "search" {
+		return o, nil
+	}
+	return o, checkID(o.ID)
+}
+
+// groups streams all groups.
+func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, error) {
+	c, err := s.collections.get(in.Name)
+	if err != nil {
+		return nil, s.answer("groups", err)
+	}
+	if _, ok := c.engine.(*shared); ok {
+		return nil, s.answer("groups", errUnable)
+	}
+	return &huma.StreamResponse{Body: func(out huma.Context) {
+		out.SetHeader("Content-Type", ndjson)
+		w := s.stream(out)
+		err := s.limits.during(func() error {
+			return c.use(func() error {
+				w.more(batchTime * s.options.Timeout)
+				for ids, err := range c.engine.groups(ctx) {
+					if err != nil {
+						return err
+					}
+					if _, err := w.Write(line(client.Group{IDs: ids})); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		if err != nil { // the answer has begun, so its last line says that it is not whole
+			w.Write(line(map[string]string{"error": s.tell("groups", err)}))
+		}
+	}}, nil
+}
+
+// A stream is a long answer. Its deadline moves as long as the client reads.
+type stream struct {
+	out     huma.Context
+	timeout time.Duration
+	since   int
+}
+
+func (s *Service) stream(out huma.Context) *stream {
+	return &stream{out: out, timeout: 2 * s.options.Timeout}
+}
+
+// more sets the deadline.
+func (w *stream) more(d time.Duration) {
+	if t, ok := w.out.BodyWriter().(http.ResponseWriter); ok {
+		http.NewResponseController(t).SetWriteDeadline(time.Now().Add(d))
+	}
+}
+
+func (w *stream) Write(b []byte) (int, error) {
+	if w.since += len(b); w.since > streamPart {
+		w.since = 0
+		w.more(w.timeout)
+	}
+	return w.out.BodyWriter().Write(b)
+}

@@ -1,0 +1,162 @@
+// Command neardupd serves collections of texts over HTTP: it stores texts, and finds near-duplicates of new ones.
+//
+//	neardupd --dir /var/lib/neardupd
+//	curl -X PUT -d '{}' http://127.0.0.1:8080/v1/collections/pages
+//	curl -d '{"id": "1", "text": "…"}' http://127.0.0.1:8080/v1/collections/pages/put-if-new
+//
+// docs/service.md tells what it does from the beginning to the end. The OpenAPI description is at /openapi.json, and a page at /.
+//
+// The file stores.go opens the stores of fingerprints that several services may share.
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/net/netutil"
+
+	"github.com/neardup/neardup/service"
+)
+
+// Flags are those of the program.
+type flags struct {
+	Dir         string            `required:"" placeholder:"DIR" type:"path" help:"Where the collections are. It is made if it is not there."`
+	Listen      string            `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, everybody in the network can connect: use tokens and TLS then (${default})."`
+	Tokens      string            `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. It is read again after SIGHUP. Without it everybody may do everything."`
+	TLSCert     string            `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
+	TLSKey      string            `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"Its key."`
+	Store       map[string]string `placeholder:"NAME=URL" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. All can be seen in the list of processes; NEARDUPD_STORE in the environment cannot." env:"NEARDUPD_STORE"`
+	Memory      int64             `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is in files. Without it, half of the memory of the machine."`
+	MaxBody     int64             `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may have four times as many (${default})."`
+	Concurrent  int               `default:"64" help:"How many requests are worked on at a time; others get 503 (${default})."`
+	Connections int               `default:"4096" help:"How many connections are open at a time; others wait (${default})."`
+	Rate        float64           `help:"How many requests a token or an address may make in a second; others get 429. Without it, any number."`
+	Timeout     time.Duration     `default:"20s" help:"How long a request may take (${default})."`
+	OpenAPI     bool              `name:"openapi" help:"Print the OpenAPI description, and end."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr, func(string) {}); err != nil {
+		fmt.Fprintln(os.Stderr, "neardupd:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until the context ends, and then finishes the requests that are worked on. It calls ready with the address when it accepts
+// connections.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready func(address string)) error {
+	var f flags
+	exited := false
+	parser, err := kong.New(&f, kong.Name("neardupd"), kong.Description("Serves collections of texts over HTTP, and finds near-duplicates."), kong.Writers(stdout, stderr), kong.Exit(func(int) { exited = true }))
+	if err != nil {
+		return err
+	}
+	if _, err := parser.Parse(args); exited || err != nil {
+		if exited {
+			return nil
+		}
+		return err
+	}
+	if (f.TLSCert == "") != (f.TLSKey == "") {
+		return errors.New("--tls-cert and --tls-key belong together")
+	}
+	log := slog.New(slog.NewTextHandler(stderr, nil))
+	o, err := f.options(log)
+	if err != nil {
+		return err
+	}
+	s, err := service.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	err = serve(ctx, &f, s, stdout, log, ready)
+	return errors.Join(err, s.Close())
+}
+
+// options returns the options of the service.
+func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
+	o = service.Options{
+		Dir: f.Dir, MaxBody: f.MaxBody << 20, Concurrent: f.Concurrent, Rate: f.Rate, Timeout: f.Timeout, Memory: f.Memory << 20, Log: log,
+		Stores: map[string]service.OpenStore{},
+	}
+	if f.Tokens != "" {
+		if o.Tokens, err = service.ReadTokens(f.Tokens); err != nil {
+			return o, err
+		}
+	}
+	for name, where := range f.Store {
+		o.Stores[name] = storeAt(where)
+	}
+	return o, nil
+}
+
+// serve listens and answers.
+func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, log *slog.Logger, ready func(address string)) error {
+	if f.OpenAPI {
+		text, err := s.OpenAPI()
+		if err == nil {
+			_, err = fmt.Fprintf(stdout, "%s\n", text)
+		}
+		return err
+	}
+	listener, err := net.Listen("tcp", f.Listen)
+	if err != nil {
+		return err
+	}
+	listener = netutil.LimitListener(listener, f.Connections)
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12},
+	}
+	served := make(chan error, 1)
+	go func() {
+		if f.TLSCert != "" {
+			served <- server.ServeTLS(listener, f.TLSCert, f.TLSKey)
+		} else {
+			served <- server.Serve(listener)
+		}
+	}()
+	log.Info("listening", "address", listener.Addr().String(), "tls", f.TLSCert != "", "tokens", f.Tokens != "")
+	if a, ok := listener.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && f.Tokens == "" {
+		log.Warn("everybody who reaches this address may do everything, since there are no --tokens")
+	}
+	ready(listener.Addr().String())
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
+	for {
+		select {
+		case err := <-served:
+			return err
+		case <-again:
+			if err := s.ReloadTokens(); err != nil {
+				log.Error("the tokens stay as they were", "error", err)
+			} else {
+				log.Info("tokens read again")
+			}
+		case <-ctx.Done():
+			log.Info("stopping; requests that are worked on are finished")
+			stopping, cancel := context.WithTimeout(context.Background(), f.Timeout+5*time.Second)
+			defer cancel()
+			if err := server.Shutdown(stopping); err != nil {
+				log.Warn("some requests were cut off", "error", err)
+				return server.Close()
+			}
+			return nil
+		}
+	}
+}

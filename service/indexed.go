@@ -1,0 +1,158 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/service/client"
+)
+
+// This file has collections of 64-bit fingerprints and of MinHash signatures in files. They keep no texts: a document takes some tens or
+// hundreds of bytes, and less is found.
+
+// An index is what neardup.Index and neardup.SignatureIndex have in common. V is what stands for a text.
+type index[V any] interface {
+	Add(id string, v V) error
+	Delete(id string) (bool, error)
+	DeleteBefore(t time.Time) (int, error)
+	Get(id string) (V, bool, error)
+	Search(v V) iter.Seq2[neardup.Match[string], error]
+	Groups(ctx context.Context) ([][]string, error)
+	Len() int
+	Sync() error
+	Close() error
+	Err() error
+}
+
+// An indexed is an engine by an index.
+type indexed[V any] struct {
+	index[V]
+	of     func(text string) V
+	match  func(m neardup.Match[string]) client.Match
+	stored func(id string, v V) client.Stored
+	adding sync.Mutex // of those that first look
+}
+
+// openFingerprints opens an index of fingerprints.
+func openFingerprints(path string, distance int) (engine, error) {
+	f := neardup.Fingerprinter{}
+	version, err := f.Version()
+	if err != nil {
+		return nil, err
+	}
+	ix, err := neardup.OpenIndex[string, neardup.Fingerprint64](path, distance, neardup.IndexOptions{Version: version})
+	if err != nil {
+		return nil, err
+	}
+	return &indexed[neardup.Fingerprint64]{index: ix, of: f.Sum64, match: byDistance, stored: fingerprinted}, nil
+}
+
+func byDistance(m neardup.Match[string]) client.Match {
+	return client.Match{ID: m.ID, Distance: &m.Distance, Similarity: 1 - float64(m.Distance)/64}
+}
+
+func fingerprinted(id string, fp neardup.Fingerprint64) client.Stored {
+	return client.Stored{ID: id, Fingerprint: fmt.Sprintf("%016x", uint64(fp))}
+}
+
+// openSignatures opens an index of signatures.
+func openSignatures(path string, similarity float64) (engine, error) {
+	f, m := neardup.Fingerprinter{}, neardup.MinHash{}
+	version, err := m.Version(&f)
+	if err != nil {
+		return nil, err
+	}
+	ix, err := neardup.OpenSignatureIndex[string](path, similarity, neardup.SignatureIndexOptions{Version: version, Bits: 8})
+	if err != nil {
+		return nil, err
+	}
+	return &indexed[neardup.Signature]{
+		index:  ix,
+		of:     func(text string) neardup.Signature { return f.Sign(text, m) },
+		match:  func(m neardup.Match[string]) client.Match { return client.Match{ID: m.ID, Similarity: m.Similarity} },
+		stored: func(id string, _ neardup.Signature) client.Stored { return client.Stored{ID: id} },
+	}, nil
+}
+
+func (x *indexed[V]) search(_ context.Context, text string, limit int) ([]client.Match, error) {
+	return x.near(x.of(text), limit)
+}
+
+// near returns the nearest matches of a value, and one more if there are more. An index yields them in any order.
+func (x *indexed[V]) near(v V, limit int) (all []client.Match, err error) {
+	cut := func() {
+		slices.SortFunc(all, func(a, b client.Match) int {
+			return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.ID, b.ID))
+		})
+		all = all[:min(len(all), limit+1)]
+	}
+	for m, err := range x.Search(v) {
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, x.match(m)); len(all) > 2*limit+64 {
+			cut()
+		}
+	}
+	cut()
+	return all, nil
+}
+
+func (x *indexed[V]) put(_ context.Context, id, text string) error { return x.Add(id, x.of(text)) }
+
+func (x *indexed[V]) putIfNew(_ context.Context, id, text string, limit int) ([]client.Match, bool, error) {
+	v := x.of(text)
+	x.adding.Lock()
+	defer x.adding.Unlock()
+	if _, ok, err := x.Get(id); ok || err != nil {
+		return nil, false, err
+	}
+	found, err := x.near(v, limit)
+	if err != nil || len(found) > 0 {
+		return found, false, err
+	}
+	return nil, true, x.Add(id, v)
+}
+
+func (x *indexed[V]) delete(_ context.Context, id string) (bool, error) { return x.Delete(id) }
+
+func (x *indexed[V]) get(_ context.Context, id string) (client.Stored, bool, error) {
+	v, ok, err := x.Get(id)
+	if !ok || err != nil {
+		return client.Stored{}, false, err
+	}
+	return x.stored(id, v), true, nil
+}
+
+func (x *indexed[V]) expire(_ context.Context, before time.Time) (int, error) {
+	return x.DeleteBefore(before)
+}
+
+func (x *indexed[V]) groups(ctx context.Context) iter.Seq2[[]string, error] {
+	return func(yield func([]string, error) bool) {
+		groups, err := x.Groups(ctx)
+		for _, g := range groups {
+			if !yield(g, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (x *indexed[V]) explain(context.Context, string, string) (client.Pair, error) {
+	return client.Pair{}, errUnable
+}
+
+func (x *indexed[V]) len(context.Context) (int, error) { return x.Len(), nil }
+func (x *indexed[V]) sync() error                      { return x.Sync() }
+func (x *indexed[V]) close() error                     { return x.Close() }
+func (x *indexed[V]) err(context.Context) error        { return x.Err() }

@@ -1,0 +1,179 @@
+package service
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// This file bounds what clients can ask for: bytes of bodies that are in memory, requests that are worked on at a time, and requests of one
+// client in a second. A request takes its place when its body is there, so those who send slowly keep nobody from working.
+
+// Limits are those of a service.
+type limits struct {
+	places chan struct{} // one element for each request that is worked on
+	bodies atomic.Int64  // bytes of bodies that are in memory
+	most   int64         // of them
+
+	rate    rate.Limit // 0 for none
+	mu      sync.Mutex
+	clients map[string]*caller
+}
+
+// A caller is a token or an address.
+type caller struct {
+	limiter *rate.Limiter
+	last    time.Time
+}
+
+// mostBodies is for how many of the largest bodies there is memory.
+const mostBodies = 32
+
+// mostClients is how many clients are remembered. A limiter that has not been used for a minute is full again, and need not be.
+const mostClients = 10_000
+
+var errBusy = errors.New("too many requests are worked on; send this one again")
+
+func newLimits(places int, most int64, perSecond float64) *limits {
+	return &limits{places: make(chan struct{}, places), most: most * mostBodies, rate: rate.Limit(perSecond), clients: map[string]*caller{}}
+}
+
+// during calls f if there is a place.
+func (l *limits) during(f func() error) error {
+	select {
+	case l.places <- struct{}{}:
+		defer func() { <-l.places }()
+		return f()
+	default:
+		return errBusy
+	}
+}
+
+// allow reports whether a client may make a request now, and otherwise after how long.
+func (l *limits) allow(who string, now time.Time) (wait time.Duration, ok bool) {
+	if l.rate == 0 {
+		return 0, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.clients[who]
+	if c == nil {
+		if len(l.clients) >= mostClients {
+			for name, c := range l.clients {
+				if now.Sub(c.last) > time.Minute {
+					delete(l.clients, name)
+				}
+			}
+		}
+		if len(l.clients) >= mostClients {
+			return time.Second, false
+		}
+		c = &caller{limiter: rate.NewLimiter(l.rate, max(1, int(l.rate)))}
+		l.clients[who] = c
+	}
+	c.last = now
+	r := c.limiter.ReserveN(now, 1)
+	if wait = r.DelayFrom(now); wait > 0 {
+		r.CancelAt(now)
+		return wait, false
+	}
+	return 0, true
+}
+
+// addressOf returns the address from which a request comes, without the port.
+func addressOf(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		return remote
+	}
+	return host
+}
+
+// A countedBody counts the bytes of a body that are in memory. It ends with errBusy if those of all bodies are too many.
+type countedBody struct {
+	io.ReadCloser
+	limits *limits
+	n      int64
+	full   bool // it has ended with errBusy
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.n += int64(n)
+	if b.limits.bodies.Add(int64(n)) > b.limits.most {
+		b.full = true
+		return n, errBusy
+	}
+	return n, err
+}
+
+// guard is around all handlers.
+func (s *Service) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		counted := &countedBody{ReadCloser: r.Body, limits: s.limits}
+		answer := &answerWriter{ResponseWriter: w, body: counted, status: http.StatusOK}
+		r.Body = counted
+		defer func() {
+			s.limits.bodies.Add(-counted.n)
+			if x := recover(); x != nil {
+				if x == http.ErrAbortHandler {
+					panic(x)
+				}
+				s.log.Error("panic", "path", r.URL.Path, "error", x, "stack", string(debug.Stack()))
+				if !answer.begun {
+					http.Error(answer, "the service has a bug; the log says where", http.StatusInternalServerError)
+				}
+			}
+			s.metrics.answered(r.Pattern, answer.status, time.Since(start))
+		}()
+		// Streams set a later deadline with each part.
+		http.NewResponseController(w).SetWriteDeadline(start.Add(2 * s.options.Timeout))
+		answer.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(answer, r)
+	})
+}
+
+// An answerWriter remembers the status. If there was no memory for the body, which huma takes for an error of the service, the answer says so.
+type answerWriter struct {
+	http.ResponseWriter
+	body     *countedBody
+	status   int
+	begun    bool
+	replaced bool
+}
+
+func (w *answerWriter) WriteHeader(status int) {
+	w.status, w.begun = status, true
+	if w.body.full && status == http.StatusInternalServerError {
+		w.status, w.replaced = http.StatusServiceUnavailable, true
+		w.Header().Set("Retry-After", "1")
+		w.ResponseWriter.WriteHeader(w.status)
+		w.ResponseWriter.Write(line(map[string]any{"status": w.status, "detail": errBusy.Error()}))
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answerWriter) Write(b []byte) (int, error) {
+	if w.begun = true; w.replaced {
+		return len(b), nil
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *answerWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// seconds returns a duration as Retry-After has it.
+func seconds(d time.Duration) string {
+	return strconv.Itoa(int((d + time.Second - 1) / time.Second))
+}

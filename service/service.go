@@ -1,0 +1,163 @@
+// Package service offers collections of texts over HTTP: put a text, search for its near-duplicates, put it if it is new. The program
+// neardupd runs it; New embeds it in a server of your own.
+//
+// A collection has a name and settings. By default each is a [dedup.Deduplicator] in files, so what the service says of two texts is what
+// the program neardup says of them. A collection may instead keep fingerprints or MinHash signatures, which take less memory and find less, in
+// files or in a store that several services share.
+//
+// A change that was answered is on the disk. Requests are limited in size, number and time, so memory follows the collections and not
+// what clients do. The OpenAPI description at /openapi.json is made from the code that answers.
+//
+//	service.go      starting and stopping, and what the operations are attached to
+//	api.go          the operations
+//	batch.go        many documents in a request, as JSON lines
+//	collections.go  collections by name, in their directories
+//	engine.go       what a collection can do, and the one that is a Deduplicator
+//	indexed.go      fingerprints and signatures in files
+//	stored.go       fingerprints in a store
+//	commit.go       one write to the disk for many requests
+//	backup.go       all files of a collection as a tar archive, and back
+//	limits.go       how much one client, and all of them, may ask for
+//	tokens.go       who may do what
+//	metrics.go      numbers for Prometheus
+//	page.go         the page at /
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/neardup/neardup/blockstore"
+)
+
+// Options are the settings of a service. The zero value of each but Dir is a default.
+type Options struct {
+	Dir string // where the collections are; it is made if it is not there
+
+	Stores map[string]OpenStore // stores of fingerprints by name, which the settings of a collection refer to
+
+	Tokens *Tokens // who may do what; nil means that everybody may do everything
+
+	MaxBody    int64         // bytes of a body; 0 means 8 MB. A batch may have four times as many
+	Concurrent int           // requests that are worked on at a time; 0 means 64. Others get 503
+	Rate       float64       // requests in a second from one token or address; 0 means any number. Others get 429
+	Timeout    time.Duration // of a request that is no batch; 0 means 20 seconds
+	Memory     int64         // bytes for each collection that is a Deduplicator; 0 means what [dedup.Options.Memory] says
+	Log        *slog.Logger  // nil means [slog.Default]
+}
+
+// An OpenStore opens the store of a collection, in which nobody but services with this collection has something. Its fingerprints have a
+// version. The service closes it.
+type OpenStore func(ctx context.Context, collection string, distance int, version string) (blockstore.Store, error)
+
+// A Service is an [http.Handler] for a directory of collections. Only one Service at a time can have a directory open.
+type Service struct {
+	options     Options
+	log         *slog.Logger
+	collections *collections
+	limits      *limits
+	metrics     *metrics
+	recent      *recent
+	api         huma.API
+	handler     http.Handler
+	stopExpiry  func()
+}
+
+// New opens all collections of a directory. The error says which one could not be opened, and why.
+func New(ctx context.Context, o Options) (*Service, error) {
+	if o.Dir == "" {
+		return nil, errors.New("service: there is no directory")
+	}
+	if o.MaxBody < 0 || o.Concurrent < 0 || o.Rate < 0 || o.Timeout < 0 || o.Memory < 0 {
+		return nil, errors.New("service: a limit is below 0")
+	}
+	o.MaxBody = cmp.Or(o.MaxBody, 8<<20)
+	o.Concurrent = cmp.Or(o.Concurrent, 64)
+	o.Timeout = cmp.Or(o.Timeout, 20*time.Second)
+	s := &Service{options: o, log: cmp.Or(o.Log, slog.Default()), recent: &recent{}}
+	var err error
+	if s.collections, err = openCollections(ctx, &s.options, s.log); err != nil {
+		return nil, fmt.Errorf("service: %w", err)
+	}
+	s.limits = newLimits(o.Concurrent, o.MaxBody, o.Rate)
+	s.metrics = newMetrics(s)
+	mux := http.NewServeMux()
+	s.api = humago.New(mux, apiConfig())
+	s.register()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", s.ready)
+	mux.Handle("GET /metrics", s.onlyAdmin(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})))
+	mux.HandleFunc("GET /{$}", servePage)
+	s.handler = s.guard(http.NewCrossOriginProtection().Handler(mux))
+	s.stopExpiry = s.expireNowAndThen()
+	return s, nil
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// OpenAPI returns the description of the service, as JSON.
+func (s *Service) OpenAPI() ([]byte, error) { return s.api.OpenAPI().MarshalJSON() }
+
+// ReloadTokens reads the file of the tokens again. After an error they are what they were.
+func (s *Service) ReloadTokens() error {
+	if s.options.Tokens == nil {
+		return nil
+	}
+	return s.options.Tokens.reload()
+}
+
+// Close closes all collections. Requests must have ended.
+func (s *Service) Close() error {
+	s.stopExpiry()
+	return s.collections.close()
+}
+
+// ready answers whether every collection works: one whose disk or store has failed does not.
+func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	for _, c := range s.collections.all() {
+		if err := c.engine.err(ctx); err != nil {
+			s.log.Error("not ready", "collection", c.name, "error", err)
+			http.Error(w, fmt.Sprintf("collection %s does not work", c.name), http.StatusServiceUnavailable)
+			return
+		}
+	}
+	fmt.Fprintln(w, "ok")
+}
+
+// expireNowAndThen deletes what is too old once a minute, until the function that it returns is called.
+func (s *Service) expireNowAndThen() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Minute)
+		defer tick.Stop()
+		for {
+			for _, c := range s.collections.all() {
+				if c.settings.Expire.Duration > 0 && ctx.Err() == nil {
+					if n, err := c.expire(ctx, time.Now().Add(-c.settings.Expire.Duration)); err != nil || n > 0 {
+						s.log.Info("expired", "collection", c.name, "documents", n, "error", err)
+					}
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-done }
+}

@@ -1,0 +1,427 @@
+package service
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/service/client"
+)
+
+// kinds are collections of all kinds.
+var kinds = map[string]client.Settings{
+	"auto":    {},
+	"simhash": {Method: "simhash", Distance: 5},
+	"minhash": {Method: "minhash", Similarity: 0.7},
+	"store":   {Method: "simhash", Distance: 5, Store: "memory"},
+}
+
+// TestOperations does everything with each kind of collection, and again after the service was started again.
+func TestOperations(t *testing.T) {
+	for name, settings := range kinds {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Dir: t.TempDir(), Stores: memoryStores(t)}
+			for round := range 2 {
+				s := serve(t, o)
+				c := s.client()
+				s.create(name, settings)
+				s.create(name, settings) // does nothing
+				if err := c.Create(bg, name, client.Settings{Method: "simhash", Distance: 1}); status(err) != http.StatusConflict {
+					t.Errorf("other settings: %v", err)
+				}
+				if round == 0 {
+					if d := must(c.PutIfNew(bg, name, client.Document{ID: "a/b?c=1&d", Text: text(1, 0)}, 10)); !d.Added || len(d.Matches) > 0 {
+						t.Errorf("the first one: %+v", d)
+					}
+				}
+				d := must(c.PutIfNew(bg, name, client.Document{ID: "second", Text: text(1, 2)}, 10))
+				if d.Added || len(d.Matches) != 1 || d.Matches[0].ID != "a/b?c=1&d" || d.Matches[0].Similarity < 0.7 {
+					t.Errorf("round %d, a near-duplicate: %+v", round, d)
+				}
+				if d = must(c.PutIfNew(bg, name, client.Document{ID: "a/b?c=1&d", Text: text(1, 0)}, 10)); d.Added || name != "store" && len(d.Matches) > 0 {
+					t.Errorf("a request that is repeated: %+v", d)
+				}
+				if f := must(c.Search(bg, name, text(2, 0), 10)); len(f.Matches) > 0 {
+					t.Errorf("another text finds %+v", f)
+				}
+				for i := range 12 {
+					if err := c.Put(bg, name, client.Document{ID: fmt.Sprint(i), Text: text(3, i)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if f := must(c.Search(bg, name, text(3, 0), 5)); len(f.Matches) != 5 || !f.More || f.Matches[0].Similarity != 1 {
+					t.Errorf("5 of 12: %+v", f)
+				}
+				for i := range 12 {
+					if was, err := c.Delete(bg, name, fmt.Sprint(i)); !was || err != nil {
+						t.Errorf("delete %d: %t, %v", i, was, err)
+					}
+				}
+				if f := must(c.Search(bg, name, text(3, 0), 5)); len(f.Matches) > 0 {
+					t.Errorf("deleted ones are found: %+v", f)
+				}
+				if name != "store" {
+					if was, err := c.Delete(bg, name, "missing"); was || err != nil {
+						t.Errorf("delete a missing one: %t, %v", was, err)
+					}
+					if doc, ok, err := c.Get(bg, name, "a/b?c=1&d"); !ok || err != nil || doc.ID != "a/b?c=1&d" || name == "auto" && doc.Text == "" {
+						t.Errorf("get: %+v, %t, %v", doc, ok, err)
+					}
+					if _, ok, err := c.Get(bg, name, "missing"); ok || err != nil {
+						t.Errorf("get a missing one: %t, %v", ok, err)
+					}
+					s.wants(200, `"documents":1`, "GET", "/v1/collections/"+name, "")
+				} else {
+					s.wants(501, "does not do that", "GET", "/v1/collections/store/documents?id=1", "")
+				}
+				s.wants(200, "ok", "GET", "/readyz", "")
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// status returns the status of an error of the client.
+func status(err error) int {
+	if e := (*client.Error)(nil); errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}
+
+// TestBatch: the lines of a batch are done in order, and one that is wrong does not keep the others from being done.
+func TestBatch(t *testing.T) {
+	s := serve(t, Options{})
+	s.create("pages", client.Settings{})
+	orders := []client.Order{
+		{Op: "put", ID: "1", Text: new(text(1, 0))},
+		{Op: "put-if-new", ID: "2", Text: new(text(1, 1))},
+		{Op: "put-if-new", ID: "3", Text: new(text(2, 0))},
+		{Op: "search", Text: new(text(2, 1))},
+		{Op: "delete", ID: "1"},
+		{Op: "search", Text: new(text(1, 1))},
+		{Op: "mend", ID: "1"},
+		{Op: "put", ID: "4"},
+		{Op: "put", ID: "a\x00b", Text: new("x")},
+		{Op: "search", Text: new("x"), Limit: -1},
+		{Op: "delete", ID: "1"},
+	}
+	out := must(s.client().Batch(bg, "pages", orders))
+	var got []string
+	for _, o := range out {
+		near := ""
+		if len(o.Matches) > 0 {
+			near = o.Matches[0].ID
+		}
+		got = append(got, fmt.Sprintf("%t %t %s%t", o.Added, o.Deleted, near, o.Error != ""))
+	}
+	want := []string{"true false false", "false false 1false", "true false false", "false false 3false", "false true false", "false false false", "false false true", "false false true", "false false true", "false false true", "false false false"}
+	if a, b := strings.Join(got, ", "), strings.Join(want, ", "); a != b {
+		t.Errorf("outcomes\n%s\nnot\n%s", a, b)
+	}
+	s.wants(413, "nothing was done", "POST", "/v1/collections/pages/batch", strings.Repeat("{}\n", mostOrders+1), "Content-Type", ndjson)
+	s.wants(200, `"error"`, "POST", "/v1/collections/pages/batch", "{\"op\":\"search\",\"text\":\"\xff\"}\n{\"op\":\"search\",\"text\":\"a\"} 3\n", "Content-Type", ndjson)
+	if _, text := s.call("GET", "/v1/collections/pages/groups", ""); text != "" {
+		t.Errorf("groups of one document: %s", text)
+	}
+	s.client().Put(bg, "pages", client.Document{ID: "5", Text: text(2, 5)})
+	if _, text := s.call("GET", "/v1/collections/pages/groups", ""); text != "{\"ids\":[\"5\",\"3\"]}\n" {
+		t.Errorf("groups: %s", text)
+	}
+	s.wants(200, `"duplicate":true`, "GET", "/v1/collections/pages/explain?a=3&b=5", "")
+	s.wants(404, "no such document", "GET", "/v1/collections/pages/explain?a=3&b=1", "")
+}
+
+// TestRefusals: what a client does wrong is said, and nothing is done.
+func TestRefusals(t *testing.T) {
+	s := serve(t, Options{MaxBody: 1000})
+	s.create("pages", client.Settings{})
+	const pages = "/v1/collections/pages"
+	s.wants(404, "no such collection", "GET", "/v1/collections/missing", "")
+	s.wants(404, "no such collection", "POST", "/v1/collections/missing/batch", `{"op":"delete","id":"1"}`, "Content-Type", ndjson)
+	s.wants(422, "", "PUT", "/v1/collections/Pages", "{}")
+	s.wants(422, "", "PUT", "/v1/collections/more", `{"method":"guess"}`)
+	s.wants(422, "", "PUT", "/v1/collections/more", `{"expire":"soon"}`)
+	s.wants(400, "store", "PUT", "/v1/collections/more", `{"store":"memory"}`)
+	s.wants(500, "", "PUT", "/v1/collections/more", `{"method":"simhash","store":"memory"}`)
+	s.wants(422, "", "POST", pages+"/search", `{"txt":"a"}`)
+	s.wants(422, "", "POST", pages+"/search?limit=0", `{"text":"a"}`)
+	s.wants(400, "", "POST", pages+"/search", `{"text":`)
+	s.wants(400, "UTF-8", "POST", pages+"/search", "{\"text\":\"\xff\"}")
+	s.wants(413, "", "POST", pages+"/search", asJSON(map[string]string{"text": strings.Repeat("a", 2000)}))
+	s.wants(415, "", "POST", pages+"/search", `{"text":"a"}`, "Content-Type", "text/plain")
+	s.wants(403, "", "POST", pages+"/search", `{"text":"a"}`, "Sec-Fetch-Site", "cross-site")
+	s.wants(400, "byte 0", "PUT", pages+"/documents", `{"id":"a\u0000","text":"a"}`)
+	s.wants(422, "", "PUT", pages+"/documents", `{"id":"","text":"a"}`)
+	s.wants(422, "", "GET", pages+"/documents", "")
+	s.wants(400, "no backup", "POST", "/v1/collections/more/restore", "not an archive")
+	s.wants(400, "no backup", "POST", "/v1/collections/more/restore", archiveOf(t, "../evil", "x"))
+	s.wants(400, "settings.json", "POST", "/v1/collections/more/restore", archiveOf(t, "documents", "x"))
+	s.wants(409, "", "POST", pages+"/restore", archiveOf(t, "settings.json", "{}"))
+	s.wants(200, `"collections":[{"name":"pages"`, "GET", "/v1/collections", "")
+	if left := must(os.ReadDir(s.options.Dir)); len(left) != 1 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// archiveOf returns an archive of one file.
+func archiveOf(t *testing.T, name, text string) string {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(text)), Mode: 0o600})
+	if err == nil {
+		_, err = w.Write([]byte(text))
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestTokens: a token allows what its line says, and nothing else. Neither tokens nor texts stand in the log.
+func TestTokens(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	const reader, writer, root = "reader-0123456789abcdef", "writer-0123456789abcdef", "root-0123456789abcdef"
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bad := range []string{"", "a short read *", "a " + reader + " reads *", "a " + reader + " read", "a " + reader + " read ../x", "a " + reader + " read *\nb " + reader + " read *"} {
+		write(bad)
+		if _, err := ReadTokens(file); err == nil || strings.Contains(err.Error(), reader) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	write("# name token level collections\nr " + reader + " read pages\nw " + writer + " write pages,mails\n\nroot " + root + " admin *\n")
+	s := serve(t, Options{Tokens: must(ReadTokens(file))})
+	as := func(token string) []string { return []string{"Authorization", "Bearer " + token} }
+	s.wants(201, "", "PUT", "/v1/collections/pages", "{}", as(root)...)
+	s.wants(201, "", "PUT", "/v1/collections/mails", "{}", as(root)...)
+	s.wants(403, "", "PUT", "/v1/collections/more", "{}", as(writer)...)
+	s.wants(401, "", "GET", "/v1/collections", "")
+	s.wants(401, "", "GET", "/v1/collections", "", as(reader+"x")...)
+	s.wants(200, `{"collections":[{"name":"pages"`, "GET", "/v1/collections", "", as(reader)...)
+	if _, text := s.call("GET", "/v1/collections", "", as(reader)...); strings.Contains(text, "mails") {
+		t.Errorf("the reader of pages sees %s", text)
+	}
+	const doc = `{"id":"1","text":"a secret text about something"}`
+	s.wants(403, "", "PUT", "/v1/collections/pages/documents", doc, as(reader)...)
+	s.wants(204, "", "PUT", "/v1/collections/mails/documents", doc, as(writer)...)
+	s.wants(200, "[]", "GET", "/v1/decisions", "", as(reader)...)
+	s.wants(200, "mails", "GET", "/v1/decisions", "", as(writer)...)
+	s.wants(403, "", "GET", "/v1/collections/mails", "", as(reader)...)
+	s.wants(403, "", "GET", "/v1/collections/mails/backup", "", as(writer)...)
+	s.wants(403, "", "GET", "/v1/collections/missing", "", as(reader)...) // not whether it is there
+	s.wants(401, "", "GET", "/metrics", "", as(writer)...)
+	s.wants(200, "neardup_documents", "GET", "/metrics", "", as(root)...)
+	s.wants(200, "ok", "GET", "/healthz", "")
+	write("r " + reader + " read mails")
+	if err := s.ReloadTokens(); err != nil {
+		t.Fatal(err)
+	}
+	s.wants(403, "", "GET", "/v1/collections/pages", "", as(reader)...)
+	s.wants(200, "", "GET", "/v1/collections/mails", "", as(reader)...)
+	s.wants(401, "", "GET", "/v1/collections/mails", "", as(root)...)
+	if log := s.log.String(); strings.Contains(log, reader) || strings.Contains(log, root) || strings.Contains(log, "secret") {
+		t.Errorf("the log has a token or a text: %s", log)
+	}
+}
+
+// TestLimits: bodies that come slowly take no place, too many requests at a time get 503, and too many in a second 429.
+func TestLimits(t *testing.T) {
+	s := serve(t, Options{Concurrent: 2, Rate: 3, Timeout: 2 * time.Second})
+	s.limits.rate = 0
+	s.create("pages", client.Settings{})
+	for range 20 { // each sends half of a body, and then nothing
+		c := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
+		defer c.Close()
+		fmt.Fprintf(c, "POST /v1/collections/pages/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	}
+	eventually(t, "slow bodies are read", func() bool { return s.limits.bodies.Load() == 20 })
+	s.wants(200, "", "POST", "/v1/collections/pages/search", `{"text":"a"}`)
+	eventually(t, "slow bodies are given up", func() bool { return s.limits.bodies.Load() == 0 })
+
+	s.limits.places <- struct{}{}
+	s.limits.places <- struct{}{}
+	err := s.client().Put(bg, "pages", client.Document{ID: "1", Text: "a"})
+	if e := (*client.Error)(nil); !errors.As(err, &e) || e.Status != 503 || e.RetryAfter != time.Second {
+		t.Errorf("without a place: %v", err)
+	}
+	s.wants(503, "", "POST", "/v1/collections/pages/batch", `{"op":"delete","id":"1"}`, "Content-Type", ndjson)
+	<-s.limits.places
+	<-s.limits.places
+
+	s.limits.rate = 3
+	refused := 0
+	for range 10 {
+		_, err := s.client().Search(bg, "pages", "a", 1)
+		if e := (*client.Error)(nil); errors.As(err, &e) && e.Status == 429 && e.RetryAfter == time.Second {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if refused < 5 {
+		t.Errorf("%d of 10 were refused at 3 in a second", refused)
+	}
+
+	s.limits.rate, s.limits.most = 0, 50
+	s.wants(503, "", "POST", "/v1/collections/pages/search", asJSON(map[string]string{"text": strings.Repeat("a", 100)}))
+	if n := s.limits.bodies.Load(); n != 0 {
+		t.Errorf("%d bytes of bodies are left", n)
+	}
+}
+
+// TestClients: of many clients that put versions of some texts at the same time, for each text one is stored. Meanwhile a backup is made, and
+// a collection of it has documents that were there.
+func TestClients(t *testing.T) {
+	s := serve(t, Options{})
+	s.create("pages", client.Settings{})
+	const clients, texts = 8, 60
+	var added atomic.Int64
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			for n := range texts {
+				d, err := s.client().PutIfNew(bg, "pages", client.Document{ID: fmt.Sprint(n, " ", i), Text: text(n, i)}, 3)
+				if err != nil {
+					t.Error(err)
+				}
+				if d.Added {
+					added.Add(1)
+				} else if len(d.Matches) == 0 || !strings.HasPrefix(d.Matches[0].ID, fmt.Sprint(n, " ")) {
+					t.Errorf("%+v", d)
+				}
+			}
+		})
+	}
+	var backups []string
+	for range 5 {
+		_, b := s.call("GET", "/v1/collections/pages/backup", "")
+		backups = append(backups, b)
+		s.call("GET", "/v1/collections/pages/groups", "")
+		s.call("GET", "/metrics", "")
+	}
+	wg.Wait()
+	if n := added.Load(); n != texts {
+		t.Errorf("%d of %d were stored", n, texts)
+	}
+	_, b := s.call("GET", "/v1/collections/pages/backup", "")
+	for i, b := range append(backups, b) {
+		name := fmt.Sprint("copy", i)
+		s.wants(201, "", "POST", "/v1/collections/"+name+"/restore", b)
+		var info client.Info
+		if _, text := s.call("GET", "/v1/collections/"+name, ""); json.Unmarshal([]byte(text), &info) != nil || i == len(backups) && info.Documents != texts {
+			t.Errorf("backup %d: %s", i, text)
+		}
+	}
+	if f := must(s.client().Search(bg, fmt.Sprint("copy", len(backups)), text(7, 3), 3)); len(f.Matches) != 1 {
+		t.Errorf("the copy finds %+v", f)
+	}
+}
+
+// TestExpire: documents go when they are too old, by request and by the settings.
+func TestExpire(t *testing.T) {
+	s := serve(t, Options{})
+	s.create("pages", client.Settings{Expire: client.Duration{Duration: time.Hour}})
+	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})
+	s.wants(200, `{"deleted":0}`, "POST", "/v1/collections/pages/expire", asJSON(map[string]time.Time{"before": time.Now().Add(-time.Hour)}))
+	s.wants(200, `{"deleted":1}`, "POST", "/v1/collections/pages/expire", asJSON(map[string]time.Time{"before": time.Now().Add(time.Hour)}))
+	s.wants(200, `"documents":0`, "GET", "/v1/collections/pages", "")
+}
+
+// TestRemove: a collection goes with its files, and its name can be used again. What a killed service was making or removing goes when it
+// starts again.
+func TestRemove(t *testing.T) {
+	o := Options{Dir: t.TempDir()}
+	s := serve(t, o)
+	s.create("pages", client.Settings{})
+	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})
+	if err := s.client().Remove(bg, "pages"); err != nil {
+		t.Fatal(err)
+	}
+	s.create("pages", client.Settings{})
+	if f := must(s.client().Search(bg, "pages", text(1, 0), 1)); len(f.Matches) > 0 {
+		t.Errorf("a new collection finds %+v", f)
+	}
+	s.Close()
+	for _, left := range []string{"half.new", "gone.old"} {
+		if err := os.Mkdir(filepath.Join(o.Dir, left), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s = serve(t, o)
+	if left := must(os.ReadDir(o.Dir)); len(left) != 1 || left[0].Name() != "pages" {
+		t.Errorf("%v are left", left)
+	}
+	s.Close()
+	if err := os.WriteFile(filepath.Join(o.Dir, "pages", "settings.json"), []byte(`{"format":99}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(bg, o); !errors.Is(err, neardup.ErrVersion) || !strings.Contains(err.Error(), "pages") {
+		t.Errorf("another format: %v", err)
+	}
+}
+
+// TestEqualTexts: ten thousand equal short texts in a batch cost about as much as different ones: what is looked at for each follows the
+// limit, not the number of equal ones.
+func TestEqualTexts(t *testing.T) {
+	s := serve(t, Options{})
+	for name, settings := range kinds {
+		if settings.Store == "" {
+			s.create(name, settings)
+			var orders []client.Order
+			for i := range 3000 {
+				orders = append(orders, client.Order{Op: "put", ID: fmt.Sprint(i), Text: new("the same short text")}, client.Order{Op: "search", Text: new("the same short text")})
+			}
+			out := must(s.client().Batch(bg, name, orders))
+			if last := out[len(out)-1]; len(last.Matches) != defaultLimit || !last.More || last.Error != "" {
+				t.Errorf("%s: %+v", name, last)
+			}
+		}
+	}
+}
+
+// TestOpenAPI: the description names all operations, and every answer of theirs.
+func TestOpenAPI(t *testing.T) {
+	s := serve(t, Options{})
+	var doc struct {
+		OpenAPI string
+		Paths   map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal(must(s.OpenAPI()), &doc); err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, methods := range doc.Paths {
+		for _, op := range methods {
+			found[op.OperationID] = true
+		}
+	}
+	for _, id := range strings.Fields("list-collections create-collection get-collection delete-collection put get delete put-if-new search explain expire batch groups backup restore decisions") {
+		if !found[id] {
+			t.Errorf("there is no operation %s", id)
+		}
+	}
+	r := must(http.Get(s.url + "/"))
+	defer r.Body.Close()
+	if page := string(must(io.ReadAll(r.Body))); !strings.Contains(page, "The last decisions") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Error("the page, or its policy, is missing")
+	}
+}

@@ -1,0 +1,197 @@
+package service
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// This file says who may do what. A token has a right to some collections, or to all.
+
+// A level is what a right allows. Each allows what those before it do.
+type level int
+
+const (
+	read level = iota
+	write
+	admin
+)
+
+var levels = map[string]level{"read": read, "write": write, "admin": admin}
+
+// A right is what an operation needs.
+type right struct {
+	level level
+	named bool // to the collection of the path
+}
+
+// A grant is a token and its rights.
+type grant struct {
+	name        string
+	hash        [sha256.Size]byte
+	level       level
+	collections []string // "*" is all
+}
+
+// Tokens are all tokens of a service. They are read from a file, of which each line has a name, a token, a level and collections:
+//
+//	# name    token                             level  collections
+//	crawler   q7Jt0mQ2oRk1Zs4Vx8Yb3Nc6Df9Gh5Lp  write  pages,mails
+//	operator  Zp3Kd8Wq1Xr6Ty0Uv5Bn2Mc7As4Ef9Hj  admin  *
+//
+// The level read allows to search, write to store and delete as well, and admin to make and remove collections, to back them up and to see the
+// metrics. A token has at least 16 bytes and no white space. The name stands in logs.
+type Tokens struct {
+	path   string
+	grants atomic.Pointer[[]grant]
+}
+
+// ReadTokens reads a file of tokens.
+func ReadTokens(path string) (*Tokens, error) {
+	t := &Tokens{path: path}
+	return t, t.reload()
+}
+
+// reload reads the file again. After an error the tokens are what they were.
+func (t *Tokens) reload() error {
+	text, err := os.ReadFile(t.path)
+	if err != nil {
+		return err
+	}
+	var grants []grant
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		f := strings.Fields(lines.Text())
+		if len(f) == 0 || strings.HasPrefix(f[0], "#") {
+			continue
+		}
+		g, err := grantOf(f)
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", t.path, n, err) // without the line, which may have a token
+		}
+		if slices.ContainsFunc(grants, func(o grant) bool { return o.name == g.name || o.hash == g.hash }) {
+			return fmt.Errorf("%s:%d: the name or the token stands in an earlier line", t.path, n)
+		}
+		grants = append(grants, g)
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	if len(grants) == 0 {
+		return fmt.Errorf("%s: there is no token", t.path)
+	}
+	t.grants.Store(&grants)
+	return nil
+}
+
+// grantOf returns what the fields of a line say.
+func grantOf(f []string) (g grant, err error) {
+	if len(f) != 4 {
+		return g, fmt.Errorf("a line has a name, a token, a level and collections, and this one has %d fields", len(f))
+	}
+	l, ok := levels[f[2]]
+	if !ok {
+		return g, fmt.Errorf("the level must be read, write or admin")
+	}
+	if len(f[1]) < 16 {
+		return g, fmt.Errorf("a token of fewer than 16 bytes can be guessed")
+	}
+	g = grant{f[0], sha256.Sum256([]byte(f[1])), l, strings.Split(f[3], ",")}
+	for _, c := range g.collections {
+		if c != "*" && !names.MatchString(c) {
+			return g, fmt.Errorf("%q is no name of a collection", c)
+		}
+	}
+	return g, nil
+}
+
+// find returns the grant of a token, or nil. Its time depends on the number of tokens, and not on what they are.
+func (t *Tokens) find(token string) (found *grant) {
+	hash := sha256.Sum256([]byte(token))
+	all := *t.grants.Load()
+	for i := range all {
+		if subtle.ConstantTimeCompare(all[i].hash[:], hash[:]) == 1 {
+			found = &all[i]
+		}
+	}
+	return found
+}
+
+// may reports whether a grant allows something in a collection; "" is for what concerns none.
+func (g *grant) may(l level, collection string) bool {
+	if g == nil || g.level < l {
+		return false
+	}
+	return collection == "" && l == read || slices.Contains(g.collections, "*") || slices.Contains(g.collections, collection)
+}
+
+// grantKey is where the context of a request has the grant.
+type grantKey struct{}
+
+// mayRead reports whether a request may know of a collection.
+func mayRead(ctx context.Context, collection string) bool {
+	g, hasTokens := ctx.Value(grantKey{}).(*grant)
+	return !hasTokens || g.may(read, collection)
+}
+
+// authorize refuses requests without the right that their operation needs, and those that come too fast.
+func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
+	needs := ctx.Operation().Metadata["right"].(right)
+	collection := ""
+	if needs.named {
+		collection = ctx.Param("name")
+	}
+	g, who := s.grantOf(ctx.Header("Authorization")), addressOf(ctx.RemoteAddr())
+	if g != nil {
+		who = "token " + g.name
+	}
+	if wait, ok := s.limits.allow(who, time.Now()); !ok {
+		ctx.SetHeader("Retry-After", seconds(wait))
+		huma.WriteErr(s.api, ctx, http.StatusTooManyRequests, "too many requests in a second")
+		return
+	}
+	if s.options.Tokens != nil {
+		if g == nil {
+			ctx.SetHeader("WWW-Authenticate", `Bearer realm="neardup"`)
+			huma.WriteErr(s.api, ctx, http.StatusUnauthorized, "a token is needed: Authorization: Bearer TOKEN")
+			return
+		}
+		if !g.may(needs.level, collection) {
+			huma.WriteErr(s.api, ctx, http.StatusForbidden, "the token does not allow this")
+			return
+		}
+		ctx = huma.WithValue(ctx, grantKey{}, g)
+	}
+	next(ctx)
+}
+
+// grantOf returns the grant of a header Authorization, or nil.
+func (s *Service) grantOf(header string) *grant {
+	scheme, token, _ := strings.Cut(header, " ")
+	if s.options.Tokens == nil || !strings.EqualFold(scheme, "Bearer") {
+		return nil
+	}
+	return s.options.Tokens.find(strings.TrimSpace(token))
+}
+
+// onlyAdmin is a handler for those who may do everything.
+func (s *Service) onlyAdmin(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.options.Tokens != nil && !s.grantOf(r.Header.Get("Authorization")).may(admin, "*") {
+			http.Error(w, "a token of the level admin is needed", http.StatusUnauthorized)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
