@@ -29,6 +29,7 @@ func apiConfig() huma.Config {
 	}}
 	// Without a type it is JSON. What curl sends by itself is taken for it too; [http.CrossOriginProtection] keeps forms of other sites away.
 	c.Formats = map[string]huma.Format{"application/json": inUTF8, "json": inUTF8, "application/x-www-form-urlencoded": inUTF8}
+	c.Servers = []*huma.Server{{URL: "/"}}
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	c.Security = []map[string][]string{{"token": {}}}
 	return c
