@@ -63,6 +63,9 @@ type Store interface {
 	// Exists reports, for each of fps, whether any stored fingerprint is within the distance.
 	Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error)
 
+	// Get returns the fingerprints of those of ids that are stored. If any id is not valid, it is an error.
+	Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error)
+
 	// All yields everything that is stored, each id once, in no particular order. An entry that is
 	// changed during the loop may be yielded or not. An error is the last thing yielded.
 	All(ctx context.Context) iter.Seq2[Entry, error]
@@ -326,6 +329,24 @@ func (s indexStore) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]
 		}
 	}
 	return found, nil
+}
+
+func (s indexStore) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
+	ids, err := CheckIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]neardup.Fingerprint64{}
+	for _, id := range ids {
+		fp, ok, err := s.ix.Get(id)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		if ok {
+			found[id] = fp
+		}
+	}
+	return found, ctx.Err()
 }
 
 func (s indexStore) All(ctx context.Context) iter.Seq2[Entry, error] {

@@ -53,6 +53,9 @@ func (s *shared) put(ctx context.Context, id, text string) error {
 func (s *shared) putIfNew(ctx context.Context, id, text string, limit int) ([]client.Match, bool, error) {
 	s.adding.Lock()
 	defer s.adding.Unlock()
+	if _, is, err := s.get(ctx, id); is || err != nil {
+		return nil, false, err
+	}
 	found, err := s.search(ctx, text, limit)
 	if err != nil || len(found) > 0 {
 		return found, false, err
@@ -61,11 +64,17 @@ func (s *shared) putIfNew(ctx context.Context, id, text string, limit int) ([]cl
 }
 
 func (s *shared) delete(ctx context.Context, id string) (bool, error) {
-	return true, s.store.Delete(ctx, []string{id})
+	_, was, err := s.get(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	return was, s.store.Delete(ctx, []string{id}) // also what a call that was cut off has left
 }
 
-func (s *shared) get(context.Context, string) (client.Stored, bool, error) {
-	return client.Stored{}, false, errUnable
+func (s *shared) get(ctx context.Context, id string) (client.Stored, bool, error) {
+	found, err := s.store.Get(ctx, []string{id})
+	fp, ok := found[id]
+	return fingerprinted(id, fp), ok, err
 }
 
 func (s *shared) expire(context.Context, time.Time) (int, error) { return 0, errUnable }

@@ -130,6 +130,11 @@ func (m model) search(fp neardup.Fingerprint64, distance int) []neardup.Match[st
 func (m model) check(t *testing.T, store blockstore.Store, queries []neardup.Fingerprint64) {
 	t.Helper()
 	m.checkSearch(t, store, queries)
+	ids := append(slices.Collect(maps.Keys(m)), "no such id", "文")
+	have, err := store.Get(t.Context(), ids)
+	if err != nil || !maps.Equal(have, m) {
+		t.Fatalf("Get of %d ids returns %d: %v", len(ids), len(have), err)
+	}
 	got := model{}
 	for e, err := range store.All(t.Context()) {
 		if err != nil {
@@ -289,6 +294,9 @@ func (s Suite) ids(t *testing.T) {
 		if err := store.Delete(t.Context(), []string{"文", id}); err == nil {
 			t.Errorf("Delete(%.10q) is no error", id)
 		}
+		if _, err := store.Get(t.Context(), []string{"文", id}); err == nil {
+			t.Errorf("Get(%.10q) is no error", id)
+		}
 	}
 	// A call with an id that is not valid changes nothing.
 	m.check(t, store, []neardup.Fingerprint64{fp, ^fp})
@@ -424,10 +432,11 @@ func (s Suite) context(t *testing.T) {
 	}
 	_, errs["Search"] = store.Search(ended, []neardup.Fingerprint64{fp}, all)
 	_, errs["Exists"] = store.Exists(ended, []neardup.Fingerprint64{fp})
+	_, errs["Get"] = store.Get(ended, []string{"one"})
 	for _, err := range store.All(ended) {
 		errs["All"] = err
 	}
-	for _, name := range []string{"Put", "Delete", "Search", "Exists", "All"} {
+	for _, name := range []string{"Put", "Delete", "Search", "Exists", "Get", "All"} {
 		if !errors.Is(errs[name], context.Canceled) {
 			t.Errorf("%s with a context that has ended: %v", name, errs[name])
 		}

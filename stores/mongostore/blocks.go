@@ -270,6 +270,20 @@ func entryOf(id string, states []state) (e blockstore.Entry, ok bool, err error)
 	return e, ok, nil
 }
 
+func (s blockDocuments) get(ctx context.Context, ids []string, yield func(e blockstore.Entry)) error {
+	records, err := s.records(ctx, ids)
+	for id, states := range records {
+		e, ok, err := entryOf(id, states)
+		if err != nil {
+			return err
+		}
+		if ok {
+			yield(e)
+		}
+	}
+	return err
+}
+
 func (s blockDocuments) page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) {
 	records, err := page[record](ctx, s.ids, behind, n, "states")
 	for _, r := range records {

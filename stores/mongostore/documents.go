@@ -69,6 +69,13 @@ func (s documents) search(ctx context.Context, fps []neardup.Fingerprint64, yiel
 	})
 }
 
+func (s documents) get(ctx context.Context, ids []string, yield func(e blockstore.Entry)) error {
+	return each(ctx, s.collection, byIDs(ids), "fp", func(doc document) bool {
+		yield(blockstore.Entry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
+		return true
+	})
+}
+
 func (s documents) page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) {
 	docs, err := page[document](ctx, s.collection, behind, n, "fp")
 	for _, doc := range docs {

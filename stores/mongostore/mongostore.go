@@ -4,6 +4,7 @@
 package mongostore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +79,7 @@ type layout interface {
 	put(ctx context.Context, entries []blockstore.Entry) error
 	delete(ctx context.Context, ids []string) error
 	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
+	get(ctx context.Context, ids []string, yield func(e blockstore.Entry)) error
 	page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) // last is "" at the end
 }
 
@@ -206,6 +208,22 @@ func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield f
 		done += len(some)
 		return err
 	})
+}
+
+// Get implements [blockstore.Store].
+func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
+	ids, err := blockstore.CheckIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]neardup.Fingerprint64{}
+	err = chunks(ctx, ids, 1000, func(some []string) error {
+		return s.layout.get(ctx, some, func(e blockstore.Entry) { found[e.ID] = e.Fingerprint })
+	})
+	if err = cmp.Or(err, ctx.Err()); err != nil {
+		return nil, wrap(ctx, err)
+	}
+	return found, nil
 }
 
 // All implements [blockstore.Store]. It yields the ids in ascending order of their bytes, and reads

@@ -94,6 +94,55 @@ func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield f
 	return nil
 }
 
+// Get implements [blockstore.Store].
+func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
+	ids, err := blockstore.CheckIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	snapshot := s.db.NewSnapshot() // an id may move from the pending ones to the settled ones meanwhile
+	defer snapshot.Close()
+	found := map[string]neardup.Fingerprint64{}
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for _, kind := range []byte{pendingKey, settledKey} {
+			fp, ok, err := fingerprintAt(snapshot, key(kind, id))
+			if err != nil {
+				return nil, fmt.Errorf("pebblestore: %w", err)
+			}
+			if ok {
+				found[id] = fp
+				break
+			}
+		}
+	}
+	return found, ctx.Err()
+}
+
+// fingerprintAt reads the fingerprint at a key, if there is one.
+func fingerprintAt(r pebble.Reader, key []byte) (fp neardup.Fingerprint64, ok bool, err error) {
+	value, closer, err := r.Get(key)
+	if err == pebble.ErrNotFound {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	defer closer.Close()
+	fp, err = fingerprintOf(key, value)
+	return fp, err == nil, err
+}
+
+// fingerprintOf reads the value at a key.
+func fingerprintOf(key, value []byte) (neardup.Fingerprint64, error) {
+	if len(value) != 8 {
+		return 0, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), key)
+	}
+	return neardup.Fingerprint64(binary.BigEndian.Uint64(value)), nil
+}
+
 // All implements [blockstore.Store]. It yields what was stored when the loop began.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
 	return func(yield func(blockstore.Entry, error) bool) {
@@ -136,8 +185,6 @@ func readEntry(it *pebble.Iterator) (blockstore.Entry, error) {
 	if err != nil {
 		return blockstore.Entry{}, err
 	}
-	if len(value) != 8 {
-		return blockstore.Entry{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), it.Key())
-	}
-	return blockstore.Entry{ID: string(it.Key()[1:]), Fingerprint: neardup.Fingerprint64(binary.BigEndian.Uint64(value))}, nil
+	fp, err := fingerprintOf(it.Key(), value)
+	return blockstore.Entry{ID: string(it.Key()[1:]), Fingerprint: fp}, err
 }

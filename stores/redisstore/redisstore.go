@@ -155,6 +155,33 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
+// Get implements [blockstore.Store].
+func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
+	ids, err := blockstore.CheckIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]neardup.Fingerprint64{}
+	err = s.inPipelines(ctx, len(ids), func(p redis.Pipeliner, i int) { p.HMGet(ctx, s.recordKey(bucketOf(ids[i])), ids[i]) }, func(i int, c redis.Cmder) error {
+		record, ok := c.(*redis.SliceCmd).Val()[0].(string)
+		if !ok {
+			return nil
+		}
+		states, err := readRecord(record)
+		if err != nil {
+			return fmt.Errorf("id %q: %w", ids[i], err)
+		}
+		if fp, ok := states[0].fingerprint(); ok {
+			found[ids[i]] = fp
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: %w", err)
+	}
+	return found, nil
+}
+
 // All implements [blockstore.Store]. It goes through all keys of the database, and remembers the
 // keys of the records, at most 65,536.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {

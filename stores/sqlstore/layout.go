@@ -22,6 +22,7 @@ type layout interface {
 	appendSearch(args []any, fp neardup.Fingerprint64) []any
 	appendExists(args []any, fp neardup.Fingerprint64) []any
 	page(n int) string // n entries whose ids come after an argument
+	get(n int) string  // those of n ids that are there
 }
 
 // rows is the layout Rows.
@@ -127,6 +128,10 @@ func (s rows) page(n int) string {
 	return fmt.Sprintf("SELECT id, fp FROM %s WHERE id > %s ORDER BY id LIMIT %d", s.table, s.dialect.placeholder(1), n)
 }
 
+func (s rows) get(n int) string {
+	return fmt.Sprintf("SELECT id, fp FROM %s WHERE id IN (%s)", s.table, s.dialect.in(1, n))
+}
+
 // blockRows is the layout BlockRows.
 type blockRows struct{ *Store }
 
@@ -209,4 +214,8 @@ func (s blockRows) appendExists(args []any, fp neardup.Fingerprint64) []any {
 
 func (s blockRows) page(n int) string {
 	return fmt.Sprintf("SELECT textname, hashcode FROM %s WHERE class = 1 AND textname > %s ORDER BY textname LIMIT %d", s.table, s.dialect.placeholder(1), n)
+}
+
+func (s blockRows) get(n int) string {
+	return fmt.Sprintf("SELECT textname, hashcode FROM %s WHERE class = 1 AND textname IN (%s)", s.table, s.dialect.in(1, n))
 }

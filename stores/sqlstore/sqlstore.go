@@ -346,6 +346,45 @@ func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool
 	return found, nil
 }
 
+// Get implements [blockstore.Store]. It reads up to 100 ids with a statement.
+func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
+	ids, err := blockstore.CheckIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]neardup.Fingerprint64{}
+	for len(ids) > 0 {
+		n := 1 // so two statements are prepared, and not one for each number
+		if len(ids) >= 100 {
+			n = 100
+		}
+		err := s.again(ctx, func() error {
+			get, err := s.prepare(ctx, statement{"get", n}, s.layout.get)
+			if err != nil {
+				return err
+			}
+			args := make([]any, n)
+			for i := range args {
+				args[i] = s.dialect.bytes(ids[i])
+			}
+			rows, err := get.QueryContext(ctx, args...)
+			if err != nil {
+				return err
+			}
+			entries, err := entriesOf(rows)
+			for _, e := range entries {
+				found[e.ID] = e.Fingerprint
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		ids = ids[n:]
+	}
+	return found, ctx.Err()
+}
+
 // All implements [blockstore.Store]. It yields the ids in ascending order of their bytes. It reads
 // some thousands at a time, and holds no connection in between.
 func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
@@ -381,8 +420,12 @@ func (s *Store) page(ctx context.Context, behind string, n int) ([]blockstore.En
 	if err != nil {
 		return nil, err
 	}
+	return entriesOf(rows)
+}
+
+// entriesOf reads ids and fingerprints.
+func entriesOf(rows *sql.Rows) (entries []blockstore.Entry, err error) {
 	defer rows.Close()
-	var entries []blockstore.Entry
 	for rows.Next() {
 		var e blockstore.Entry
 		var fp int64
