@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,4 +167,29 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("%q is %q", record, whole)
 		}
 	})
+}
+
+// TestLayoutOfWang looks at the keys of the layout SignatureSets. As in Wang 2019 §1, a key is a part of 16 bits, with the number of the
+// part before it, and its value is the set of the signatures that have it. The two of Li 2015 §2.3 differ in the third part.
+func TestLayoutOfWang(t *testing.T) {
+	c := client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
+	s, err := New(t.Context(), c, 3, Options{Prefix: "wang", Layout: SignatureSets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}}); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, key := range c.Keys(t.Context(), "wang:[1-9]:*").Val() {
+		signatures := c.SMembers(t.Context(), key).Val()
+		slices.Sort(signatures)
+		got[key] = strings.Join(signatures, " ")
+	}
+	const a, b = "-9219556109199817592", "-9219556109191428984" // as signed numbers
+	const both = b + " " + a
+	want := map[string]string{"wang:1:800d": both, "wang:2:8e90": both, "wang:3:e45c": a, "wang:3:e4dc": b, "wang:4:c488": both}
+	if !maps.Equal(got, want) {
+		t.Errorf("the keys are %v, not %v", got, want)
+	}
 }

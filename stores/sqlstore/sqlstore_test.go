@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,5 +77,39 @@ func TestSQLite(t *testing.T) {
 	db := open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "store.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(10000)&_txlock=immediate")
 	for _, layout := range []Layout{Rows, BlockRows} {
 		t.Run("layout="+string(layout), func(t *testing.T) { storetest.Test(t, suite(db, SQLite, layout)) })
+	}
+}
+
+// TestLayoutOfLi looks at the rows of the layout BlockRows: those of the table in Li 2015 §2.3 for MySQL. A and B differ in the third block only.
+func TestLayoutOfLi(t *testing.T) {
+	db := open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "store.db"))
+	s, err := New(t.Context(), db, SQLite, 3, Options{Table: "li", Layout: BlockRows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.QueryContext(t.Context(), "SELECT textname, class, block_name, hashcode FROM li ORDER BY textname, class")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var got []string
+	for rows.Next() {
+		var name, block string
+		var class int
+		var hashcode int64
+		if err := rows.Scan(&name, &class, &block, &hashcode); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprintf("%s %d %s %016x", name, class, block, uint64(hashcode)))
+	}
+	want := []string{
+		"A 1 1:800d 800d8e90e45cc488", "A 2 2:8e90 800d8e90e45cc488", "A 3 3:e45c 800d8e90e45cc488", "A 4 4:c488 800d8e90e45cc488",
+		"B 1 1:800d 800d8e90e4dcc488", "B 2 2:8e90 800d8e90e4dcc488", "B 3 3:e4dc 800d8e90e4dcc488", "B 4 4:c488 800d8e90e4dcc488",
+	}
+	if err := rows.Err(); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v: the rows are\n%s\nnot\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/service/client"
 )
 
@@ -184,33 +185,12 @@ func TestPasswords(t *testing.T) {
 // TestKill kills the service again and again while clients put texts. What was acknowledged is there afterwards, and of two near-duplicates only
 // one.
 func TestKill(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "neardupd")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	dir := t.TempDir()
+	program, dir := built(t), t.TempDir()
 	var mu sync.Mutex
 	acknowledged := map[string]bool{}
 	next := 0
 	for kill := range *kills + 1 {
-		c := exec.Command(program, "--dir", dir, "--listen", "127.0.0.1:0")
-		log, err := c.StderrPipe()
-		if err == nil {
-			err = c.Start()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := ""
-		for lines := bufio.NewScanner(log); url == "" && lines.Scan(); {
-			if _, rest, ok := strings.Cut(lines.Text(), "address="); ok {
-				address, _, _ := strings.Cut(rest, " ")
-				url = "http://" + address
-			} else if strings.Contains(lines.Text(), "ERROR") || strings.HasPrefix(lines.Text(), "neardupd:") {
-				t.Errorf("after %d kills: %s", kill, lines.Text())
-			}
-		}
-		go io.Copy(io.Discard, log)
+		c, url := process(t, program, "--dir", dir)
 		api := client.Client{URL: url, HTTP: &http.Client{Transport: &http.Transport{}}}
 		if kill == 0 {
 			if err := api.Create(bg, "pages", client.Settings{}); err != nil {
@@ -263,6 +243,89 @@ func TestKill(t *testing.T) {
 		t.Errorf("%d acknowledged", len(acknowledged))
 	}
 	t.Logf("%d kills, %d acknowledged", *kills, len(acknowledged))
+}
+
+// built builds the program.
+func built(t *testing.T) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "neardupd")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// process starts the service as a process of its own, and returns its URL when it listens.
+func process(t *testing.T, program string, args ...string) (c *exec.Cmd, url string) {
+	t.Helper()
+	c = exec.Command(program, append(args, "--listen", "127.0.0.1:0")...)
+	log, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill() })
+	lines := bufio.NewScanner(log)
+	for url == "" && lines.Scan() {
+		if _, rest, ok := strings.Cut(lines.Text(), "address="); ok {
+			address, _, _ := strings.Cut(rest, " ")
+			url = "http://" + address
+		} else if strings.Contains(lines.Text(), "ERROR") || strings.HasPrefix(lines.Text(), "neardupd:") {
+			t.Error(lines.Text())
+		}
+	}
+	go io.Copy(io.Discard, log)
+	return c, url
+}
+
+// TestProcesses: two services, each a process, share a collection in Redis. What one has answered the other finds at once, and both may change
+// the same ids.
+func TestProcesses(t *testing.T) {
+	redis := server.ForTest(t, "redis")
+	program := built(t)
+	var apis []client.Client
+	for range 2 {
+		c, url := process(t, program, "--dir", t.TempDir(), "--store", "redis=redis://127.0.0.1:"+redis.Port)
+		defer c.Wait()
+		defer c.Process.Signal(os.Interrupt)
+		apis = append(apis, client.Client{URL: url})
+		if err := apis[len(apis)-1].Create(bg, "pages", client.Settings{Method: "simhash", Store: "redis"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for worker := range 6 {
+		wg.Go(func() {
+			one, other := &apis[worker%2], &apis[1-worker%2]
+			for i := range 50 {
+				d := client.Document{ID: fmt.Sprint(worker, " ", i), Text: text(worker*1000 + i)}
+				if err := one.Put(bg, "pages", d); err != nil {
+					t.Error(err)
+				}
+				if err := one.Put(bg, "pages", client.Document{ID: "shared", Text: text(worker*1000 + i + 500)}); err != nil {
+					t.Error(err)
+				}
+				found, err := other.Search(bg, "pages", d.Text, 3)
+				if err != nil || len(found.Matches) != 1 || found.Matches[0].ID != d.ID {
+					t.Errorf("the other service finds %v of %s: %v", found, d.ID, err)
+				}
+				if d, err := other.PutIfNew(bg, "pages", client.Document{ID: "again " + d.ID, Text: d.Text}, 3); err != nil || d.Added {
+					t.Errorf("%+v, %v", d, err)
+				}
+				if i%2 == 0 {
+					if was, err := other.Delete(bg, "pages", d.ID); !was || err != nil {
+						t.Errorf("delete: %t, %v", was, err)
+					}
+					if _, ok, err := one.Get(bg, "pages", d.ID); ok || err != nil {
+						t.Errorf("get of what the other service has deleted: %t, %v", ok, err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // text returns a text of its own for a number.
