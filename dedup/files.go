@@ -283,9 +283,6 @@ func (d *Deduplicator[ID]) Sync() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.files.Sync(); err != nil || !d.isWasteful() {
-		return err
-	}
 	return d.compact()
 }
 

@@ -642,3 +642,25 @@ func runAndKill(t *testing.T, env []string, after time.Duration, said func(line 
 		t.Fatal("the child failed")
 	}
 }
+
+// TestSyncLong: when the journal is long, Sync writes a snapshot with its index, so that the next opening reads no documents.
+func TestSyncLong(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes a second")
+	}
+	path := filepath.Join(t.TempDir(), "documents")
+	d := opened[int](t, path, Options{})
+	for i := range longJournal + 10 {
+		if err := d.Add(i, letters(i)+" and "+letters(i*7+1)+" and "+letters(i*13+5)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if d = opened[int](t, path, Options{}); d.unread {
+		t.Error("there is no index")
+	}
+	d.Close()
+}

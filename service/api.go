@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/service/client"
 )
 
@@ -55,7 +56,7 @@ func (s *Service) register() {
 	add(s, right{read, false}, "GET", "/v1/collections", "list-collections", "All collections that the token may read", s.list)
 	add(s, right{admin, true}, "PUT", collection, "create-collection", "Make a collection, or do nothing if it is there with the same settings", s.create)
 	add(s, right{read, true}, "GET", collection, "get-collection", "What a collection is", s.info)
-	add(s, right{admin, true}, "DELETE", collection, "delete-collection", "Remove a collection with all its documents", s.remove)
+	add(s, right{admin, true}, "DELETE", collection, "delete-collection", "Remove a collection with its files; what is in a store stays there", s.remove)
 	add(s, right{write, true}, "PUT", collection+"/documents", "put", "Store a text, in place of the one with its id", s.put)
 	add(s, right{read, true}, "GET", collection+"/documents", "get", "What is stored under an id", s.get)
 	add(s, right{write, true}, "DELETE", collection+"/documents", "delete", "Delete a document", s.delete)
@@ -90,7 +91,7 @@ func operation(s *Service, needs right, method, path, id, summary string) huma.O
 	return huma.Operation{
 		OperationID: id, Method: method, Path: path, Summary: summary, Metadata: map[string]any{"right": needs},
 		MaxBodyBytes: s.options.MaxBody, BodyReadTimeout: s.options.Timeout,
-		Errors: []int{400, 401, 403, 404, 409, 413, 422, 429, 500, 501, 503},
+		Errors: []int{400, 401, 403, 404, 408, 409, 413, 415, 422, 429, 500, 501, 503},
 	}
 }
 
@@ -114,12 +115,19 @@ func (s *Service) answer(operation string, err error) error {
 		return huma.Error501NotImplemented(err.Error())
 	case errors.Is(err, errBusy):
 		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(err.Error()), http.Header{"Retry-After": {"1"}})
+	case operation == "restore" && (errors.Is(err, neardup.ErrDamaged) || errors.Is(err, neardup.ErrVersion)):
+		return huma.Error400BadRequest("this is no backup of today's version, or not a whole one: " + err.Error())
+	case errors.Is(err, context.Canceled):
+		return huma.NewError(statusGone, "the client has gone, or the service stops")
 	case errors.Is(err, context.DeadlineExceeded):
 		return huma.Error503ServiceUnavailable("the request took too long; it may or may not have been done")
 	}
 	s.log.Error("failed", "operation", operation, "error", err)
 	return huma.Error500InternalServerError("the collection has failed; the log says why")
 }
+
+// statusGone is what nginx logs for a client that does not wait for an answer.
+const statusGone = 499
 
 // in calls f with a collection while it is open.
 func (s *Service) in(name string, f func(c *collection) error) error {
@@ -133,8 +141,8 @@ func (s *Service) in(name string, f func(c *collection) error) error {
 // checkID returns an error for an id that cannot be stored.
 func checkID(id string) error {
 	for _, r := range id {
-		if r == 0 || r == utf8.RuneError { // JSON replaces what is not UTF-8, so different ids would become equal
-			return badRequest{errors.New("the id has a byte 0, or is not UTF-8")}
+		if r == 0 || r == utf8.RuneError { // by which JSON replaces half a surrogate, so different ids would become equal
+			return badRequest{errors.New("the id has a byte 0, or the character U+FFFD")}
 		}
 	}
 	if id == "" || len(id) > 1024 {
@@ -216,7 +224,7 @@ func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error)
 		return nil, err
 	}
 	return nil, s.in(in.Name, func(c *collection) error {
-		err := c.change(func() (bool, error) { return true, c.engine.put(ctx, in.Body.ID, in.Body.Text) })
+		err := c.change(ctx, func() error { return c.engine.put(ctx, in.Body.ID, in.Body.Text) })
 		if err != nil {
 			return err
 		}
@@ -247,9 +255,9 @@ func (s *Service) delete(ctx context.Context, in *byID) (*struct{}, error) {
 	}
 	return nil, s.in(in.Name, func(c *collection) error {
 		was := false
-		err := c.change(func() (_ bool, err error) {
+		err := c.change(ctx, func() (err error) {
 			was, err = c.engine.delete(ctx, in.ID)
-			return was, err
+			return err
 		})
 		if err == nil && !was {
 			err = errUnknown
@@ -272,9 +280,9 @@ func (s *Service) putIfNew(ctx context.Context, in *putIfNewInput) (*body[client
 	return out, s.in(in.Name, func(c *collection) error {
 		var found []client.Match
 		added := false
-		err := c.change(func() (_ bool, err error) {
+		err := c.change(ctx, func() (err error) {
 			found, added, err = c.engine.putIfNew(ctx, in.Body.ID, in.Body.Text, in.Limit)
-			return added, err
+			return err
 		})
 		if err == nil {
 			out.Body = client.Decision{ID: in.Body.ID, Added: added, Found: foundOf(found, in.Limit)}

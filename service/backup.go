@@ -99,15 +99,19 @@ func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, er
 		return nil, s.answer("backup", err)
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
+		began := false
 		err := c.use(func() error {
 			files, close, err := c.freeze()
 			defer close()
 			if err != nil {
 				return err
 			}
+			began = true
 			out.SetHeader("Content-Type", archive)
 			out.SetHeader("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.tar"`, c.name))
-			w := tar.NewWriter(s.stream(out))
+			to := s.stream(out)
+			to.more(to.timeout)
+			w := tar.NewWriter(to)
 			for _, f := range files {
 				if err := w.WriteHeader(&tar.Header{Name: f.name, Size: f.size, Mode: 0o600, ModTime: time.Now()}); err != nil {
 					return err
@@ -118,8 +122,10 @@ func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, er
 			}
 			return w.Close()
 		})
-		if err != nil {
-			s.log.Error("failed", "operation", "backup", "collection", c.name, "error", err)
+		if err != nil && !began {
+			s.refuse(out, "backup", err)
+		} else if err != nil {
+			s.log.Warn("a backup was cut off", "collection", c.name, "error", err)
 			panic(http.ErrAbortHandler) // so the client sees that the archive is not whole
 		}
 	}}, nil
@@ -128,12 +134,8 @@ func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, er
 // restore makes a collection of an archive.
 func (s *Service) restore(ctx context.Context, in *Named) (*huma.StreamResponse, error) {
 	return &huma.StreamResponse{Body: func(out huma.Context) {
-		err := s.collections.restore(ctx, in.Name, &patient{out, s.options.Timeout})
-		if err != nil {
-			err = s.answer("restore", err)
-			var status huma.StatusError
-			errors.As(err, &status)
-			huma.WriteErr(s.api, out, status.GetStatus(), err.Error())
+		if err := s.collections.restore(ctx, in.Name, &patient{out, s.stream(out)}); err != nil {
+			s.refuse(out, "restore", err)
 			return
 		}
 		s.log.Info("restored", "collection", in.Name)
@@ -141,24 +143,26 @@ func (s *Service) restore(ctx context.Context, in *Named) (*huma.StreamResponse,
 	}}, nil
 }
 
-// A patient reader waits for each part of a body as long as for a request.
+// A patient reader waits for each part of a body as long as for a request, and the client may wait as long for the answer. The bytes count
+// only while they are in memory.
 type patient struct {
-	in      huma.Context
-	timeout time.Duration
+	in     huma.Context
+	answer *stream
 }
 
 func (p *patient) Read(b []byte) (int, error) {
-	p.in.SetReadDeadline(time.Now().Add(p.timeout))
-	return p.in.BodyReader().Read(b)
+	p.in.SetReadDeadline(time.Now().Add(p.answer.timeout))
+	p.answer.more(2 * p.answer.timeout)
+	body := p.in.BodyReader()
+	n, err := body.Read(b)
+	if counted, ok := body.(*countedBody); ok {
+		counted.release()
+	}
+	return n, err
 }
 
 // restore makes a collection of what a reader has. It is there as a whole or not at all.
 func (s *collections) restore(ctx context.Context, name string, from io.Reader) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if _, err := s.get(name); err == nil {
-		return errExists
-	}
 	_, err := s.make(ctx, name, func(dir string) error {
 		r := tar.NewReader(from)
 		for {

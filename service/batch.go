@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"time"
@@ -26,6 +27,7 @@ const (
 	defaultLimit = 10        // of the matches of a line
 	mostMatches  = 1000      // the same, if it says so
 	streamPart   = 256 << 10 // after so many bytes a stream gets more time
+	mostListed   = 16 << 20  // bytes of an answer to a batch; the lines after that list no matches but the nearest
 )
 
 // addStreams registers what is no single JSON value.
@@ -63,14 +65,16 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 	out := &lines{ContentType: ndjson}
 	err := s.limits.during(func() error {
 		return s.in(in.Name, func(c *collection) error {
-			return c.change(func() (changed bool, _ error) {
-				for _, text := range orders {
-					o, change := s.do(ctx, c, text)
-					changed = changed || change
-					out.Body = append(out.Body, line(o)...)
+			for _, text := range orders {
+				c.changing.RLock() // a backup need not wait for all lines
+				o := s.do(ctx, c, text)
+				c.changing.RUnlock()
+				if len(out.Body) > mostListed && len(o.Matches) > 1 {
+					o.Matches, o.More = o.Matches[:1], true
 				}
-				return changed, nil
-			})
+				out.Body = append(out.Body, line(o)...)
+			}
+			return c.commit.commit(ctx)
 		})
 	})
 	if err != nil {
@@ -79,39 +83,50 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 	return out, nil
 }
 
-// do does a line, and returns whether it has changed something.
-func (s *Service) do(ctx context.Context, c *collection, text []byte) (out client.Outcome, changed bool) {
+// do does a line.
+func (s *Service) do(ctx context.Context, c *collection, text []byte) (out client.Outcome) {
+	if ctx.Err() != nil {
+		return client.Outcome{Error: "not done, since the time is over or the client has gone"}
+	}
 	o, err := orderOf(text)
 	out.ID = o.ID
-	if err == nil {
-		err = ctx.Err()
-	}
 	var found []client.Match
 	if err == nil {
 		switch o.Op {
 		case "put":
 			err = c.engine.put(ctx, o.ID, *o.Text)
-			out.Added, changed = err == nil, true
+			out.Added = err == nil
 		case "put-if-new":
 			found, out.Added, err = c.engine.putIfNew(ctx, o.ID, *o.Text, o.Limit)
-			changed = out.Added
 		case "search":
 			found, err = c.engine.search(ctx, *o.Text, o.Limit)
 		case "delete":
 			out.Deleted, err = c.engine.delete(ctx, o.ID)
-			changed = true
 		}
 	}
 	if err != nil {
-		out.Error = s.tell("batch", err)
-		return out, changed
+		return client.Outcome{ID: o.ID, Error: s.tell("batch", err)}
 	}
 	f := foundOf(found, o.Limit)
 	out.Matches, out.More = f.Matches, f.More
 	if o.Op != "delete" {
 		s.decided(c, o.Op, client.Decision{ID: o.ID, Added: out.Added, Found: f})
 	}
-	return out, changed
+	return out
+}
+
+// refuse answers with an error.
+func (s *Service) refuse(out huma.Context, operation string, err error) {
+	err = s.answer(operation, err)
+	var headers huma.HeadersError
+	if errors.As(err, &headers) {
+		for name, values := range headers.GetHeaders() {
+			out.SetHeader(name, values[0])
+		}
+	}
+	var status huma.StatusError
+	errors.As(err, &status)
+	huma.WriteErr(s.api, out, status.GetStatus(), s.tell(operation, err))
 }
 
 // tell returns the text of an error as it is answered.
@@ -133,7 +148,7 @@ func orderOf(text []byte) (o client.Order, err error) {
 	if err := d.Decode(&o); err != nil {
 		return o, badRequest{fmt.Errorf("the line is no order: %w", err)}
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF {
 		return o, badRequest{errors.New("the line has more than one value")}
 	}
 	switch {
@@ -163,14 +178,23 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 		return nil, s.answer("groups", errUnable)
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {
-		out.SetHeader("Content-Type", ndjson)
+		began := false
 		w := s.stream(out)
 		err := s.limits.during(func() error {
 			return c.use(func() error {
+				if !c.grouping.TryLock() { // each takes memory
+					return errBusy
+				}
+				defer c.grouping.Unlock()
 				w.more(batchTime * s.options.Timeout)
 				for ids, err := range c.engine.groups(ctx) {
 					if err != nil {
 						return err
+					}
+					if !began {
+						out.SetHeader("Content-Type", ndjson)
+						began = true
+						w.more(w.timeout)
 					}
 					if _, err := w.Write(line(client.Group{IDs: ids})); err != nil {
 						return err
@@ -179,8 +203,15 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 				return nil
 			})
 		})
-		if err != nil { // the answer has begun, so its last line says that it is not whole
-			w.Write(line(map[string]string{"error": s.tell("groups", err)}))
+		switch {
+		case err != nil && !began:
+			s.refuse(out, "groups", err)
+		case err != nil:
+			s.log.Warn("groups were cut off", "collection", c.name, "error", err)
+			panic(http.ErrAbortHandler) // so the client sees that there are more
+		case !began:
+			out.SetHeader("Content-Type", ndjson)
+			out.SetStatus(http.StatusOK)
 		}
 	}}, nil
 }

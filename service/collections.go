@@ -2,19 +2,21 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -31,13 +33,19 @@ import (
 // format is the version of the files of a collection.
 const format = 1
 
-// checkSettings sets what is not given, and returns an error for settings that contradict each other.
+// checkSettings sets what is not given, and returns an error for settings that the method does not have.
 func checkSettings(s *client.Settings) error {
 	s.Format = format
-	if s.Method == "" {
-		s.Method = "auto"
-	}
+	s.Method = cmp.Or(s.Method, "auto")
 	switch {
+	case s.Method != "auto" && s.Method != "simhash" && s.Method != "minhash":
+		return fmt.Errorf("there is no method %q", s.Method)
+	case s.Method != "simhash" && s.Distance != 0:
+		return fmt.Errorf("the distance is of the method simhash, and not of %s", s.Method)
+	case s.Method != "minhash" && s.Similarity != 0:
+		return fmt.Errorf("the similarity is of the method minhash, and not of %s", s.Method)
+	case s.Distance < 0 || s.Distance > mostDistance || s.Similarity < 0 || s.Similarity > 1:
+		return errors.New("the distance or the similarity is out of range")
 	case s.Method != "simhash" && s.Store != "":
 		return fmt.Errorf("a store has fingerprints of the method simhash, and not %s", s.Method)
 	case s.Expire.Duration < 0:
@@ -45,8 +53,17 @@ func checkSettings(s *client.Settings) error {
 	case s.Expire.Duration > 0 && s.Store != "":
 		return errors.New("documents in a store do not expire")
 	}
+	switch s.Method {
+	case "simhash":
+		s.Distance = cmp.Or(s.Distance, 3)
+	case "minhash":
+		s.Similarity = cmp.Or(s.Similarity, 0.8)
+	}
 	return nil
 }
+
+// mostDistance is the largest distance of fingerprints. An index for more would have very many tables.
+const mostDistance = 16
 
 // A collection is one of them.
 type collection struct {
@@ -59,6 +76,7 @@ type collection struct {
 	using    sync.RWMutex // held for reading during a request
 	closed   bool
 	changing sync.RWMutex // held for reading during a change
+	grouping sync.Mutex   // of those who list groups
 }
 
 // use calls f while the collection is open.
@@ -71,23 +89,21 @@ func (c *collection) use(f func() error) error {
 	return f()
 }
 
-// change calls f, which changes something, and says whether it did. If it did, change returns when that is on the disk.
-func (c *collection) change(f func() (changed bool, err error)) error {
+// change calls f, and returns when everything is on the disk that f may have changed or seen: an answer such as "it is there already" must not
+// be about what a failing machine would forget.
+func (c *collection) change(ctx context.Context, f func() error) error {
 	c.changing.RLock()
-	changed, err := f()
+	err := cmp.Or(ctx.Err(), f())
 	c.changing.RUnlock()
-	if changed {
-		err = errors.Join(err, c.commit.commit())
-	}
-	return err
+	return errors.Join(err, c.commit.commit(ctx))
 }
 
 // expire deletes what was added before a time.
 func (c *collection) expire(ctx context.Context, before time.Time) (n int, err error) {
 	err = c.use(func() error {
-		return c.change(func() (bool, error) {
+		return c.change(ctx, func() error {
 			n, err = c.engine.expire(ctx, before)
-			return n > 0, err
+			return err
 		})
 	})
 	return n, err
@@ -98,9 +114,9 @@ type collections struct {
 	options *Options
 	log     *slog.Logger
 
-	changing sync.Mutex // of those that make or remove one
 	mu       sync.RWMutex
 	byName   map[string]*collection
+	reserved map[string]bool // of which somebody makes or removes the files
 }
 
 var (
@@ -120,7 +136,7 @@ func openCollections(ctx context.Context, o *Options, log *slog.Logger) (*collec
 	if err != nil {
 		return nil, err
 	}
-	s := &collections{options: o, log: log, byName: map[string]*collection{}}
+	s := &collections{options: o, log: log, byName: map[string]*collection{}, reserved: map[string]bool{}}
 	for _, e := range entries {
 		name := e.Name()
 		switch before, after, _ := strings.Cut(name, "."); {
@@ -153,6 +169,12 @@ func (s *collections) open(ctx context.Context, name string) (*collection, error
 	if err := json.Unmarshal(text, &c.settings); err != nil {
 		return nil, fmt.Errorf("settings.json: %w", err)
 	}
+	if c.settings.Format == format {
+		err = checkSettings(&c.settings)
+	}
+	if err != nil {
+		return nil, badRequest{fmt.Errorf("settings.json: %w", err)}
+	}
 	if c.settings.Format != format {
 		return nil, fmt.Errorf("%w: settings.json has the format %d, and this is format %d", neardup.ErrVersion, c.settings.Format, format)
 	}
@@ -175,7 +197,7 @@ func (s *collections) engine(ctx context.Context, c *collection) (engine, error)
 	case set.Store == "":
 		return openFingerprints(path, set.Distance)
 	case s.options.Stores[set.Store] == nil:
-		return nil, fmt.Errorf("the service was started without a store %q", set.Store)
+		return nil, badRequest{fmt.Errorf("the service was started without a store %q", set.Store)}
 	default:
 		f := neardup.Fingerprinter{}
 		version, err := f.Version()
@@ -210,34 +232,63 @@ func (s *collections) all() (all []*collection) {
 	return all
 }
 
+// reserve keeps everybody else from making or removing a collection with a name, until free is called.
+func (s *collections) reserve(name string) (free func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reserved[name] {
+		return nil, errBusy
+	}
+	s.reserved[name] = true
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.reserved, name)
+	}, nil
+}
+
 // create makes a collection. If it is there with the same settings, it does nothing.
-func (s *collections) create(ctx context.Context, name string, settings client.Settings) (*collection, bool, error) {
+func (s *collections) create(ctx context.Context, name string, settings client.Settings) (c *collection, isNew bool, err error) {
 	if err := checkSettings(&settings); err != nil {
 		return nil, false, badRequest{err}
 	}
-	s.changing.Lock()
-	defer s.changing.Unlock()
-	if c, err := s.get(name); err == nil {
-		if c.settings != settings {
-			return nil, false, errExists
+	c, err = s.get(name)
+	if err != nil {
+		c, err = s.make(ctx, name, func(dir string) error {
+			text, err := json.MarshalIndent(settings, "", "\t")
+			if err != nil {
+				return err
+			}
+			return copyFile(filepath.Join(dir, "settings.json"), bytes.NewReader(append(text, '\n')))
+		})
+		if err == nil {
+			return c, true, nil
 		}
-		return c, false, nil
+		if err != errExists {
+			return nil, false, err
+		}
+		if c, err = s.get(name); err != nil {
+			return nil, false, err
+		}
 	}
-	c, err := s.make(ctx, name, func(dir string) error {
-		text, err := json.MarshalIndent(settings, "", "\t")
-		if err != nil {
-			return err
-		}
-		return copyFile(filepath.Join(dir, "settings.json"), bytes.NewReader(append(text, '\n')))
-	})
-	return c, err == nil, err
+	if c.settings != settings {
+		return nil, false, errExists
+	}
+	return c, false, nil
 }
 
-// make makes a collection in a directory that fill fills. It is there as a whole or not at all. The caller holds the lock.
-func (s *collections) make(ctx context.Context, name string, fill func(dir string) error) (*collection, error) {
+// make makes a collection in a directory that fill fills. It is there as a whole or not at all.
+func (s *collections) make(ctx context.Context, name string, fill func(dir string) error) (c *collection, err error) {
+	free, err := s.reserve(name)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
+	if _, err := s.get(name); err == nil {
+		return nil, errExists
+	}
 	dir := filepath.Join(s.options.Dir, name)
-	err := os.RemoveAll(dir + ".new")
-	if err == nil {
+	if err = os.RemoveAll(dir + ".new"); err == nil {
 		err = os.Mkdir(dir+".new", 0o700)
 	}
 	if err == nil {
@@ -249,9 +300,8 @@ func (s *collections) make(ctx context.Context, name string, fill func(dir strin
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir+".new"))
 	}
-	c, err := s.open(ctx, name)
-	if err == nil {
-		err = syncDir(s.options.Dir)
+	if err = syncDir(s.options.Dir); err == nil {
+		c, err = s.open(ctx, name)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -262,19 +312,25 @@ func (s *collections) make(ctx context.Context, name string, fill func(dir strin
 	return c, nil
 }
 
-// remove removes a collection with all its documents. Those in a store stay there.
+// remove removes a collection with its files. What is in a store stays there.
 func (s *collections) remove(name string) error {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+	free, err := s.reserve(name)
+	if err != nil {
+		return err
+	}
+	defer free()
 	c, err := s.get(name)
 	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(c.dir + ".old"); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	delete(s.byName, name)
 	s.mu.Unlock()
 	err = c.close()
-	if e := os.Rename(c.dir, c.dir+".old"); e != nil && !errors.Is(e, fs.ErrNotExist) {
+	if e := os.Rename(c.dir, c.dir+".old"); e != nil {
 		return errors.Join(err, e)
 	}
 	return errors.Join(err, syncDir(s.options.Dir), os.RemoveAll(c.dir+".old"))
@@ -305,5 +361,9 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	err = f.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) || runtime.GOOS == "windows" {
+		err = nil // some file systems keep names without being asked
+	}
+	return errors.Join(err, f.Close())
 }

@@ -1,6 +1,9 @@
 package service
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // A committer lets many requests share a write to the disk: whoever comes while one is under way waits for the next one, together with
 // all others that come meanwhile.
@@ -18,8 +21,8 @@ type commit struct {
 	err  error
 }
 
-// commit returns when all that was done before the call is on the disk.
-func (c *committer) commit() error {
+// commit returns when all that was done before the call is on the disk, or when the context ends.
+func (c *committer) commit(ctx context.Context) error {
 	c.mu.Lock()
 	if c.next == nil {
 		c.next = &commit{done: make(chan struct{})}
@@ -30,8 +33,12 @@ func (c *committer) commit() error {
 		go c.run()
 	}
 	c.mu.Unlock()
-	<-mine.done
-	return mine.err
+	select {
+	case <-mine.done:
+		return mine.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // run writes as long as somebody waits.

@@ -43,7 +43,7 @@ var errUnknown = errors.New(client.NoDocument)
 // An auto is an engine by a Deduplicator.
 type auto struct {
 	d      *dedup.Deduplicator[string]
-	adding sync.Mutex // of those that look before
+	adding sync.RWMutex // held for reading by those who add without looking before
 }
 
 // openAuto opens the files of a Deduplicator.
@@ -68,7 +68,11 @@ func matchOf(m neardup.Match[string]) client.Match {
 	return client.Match{ID: m.ID, Similarity: m.Similarity, Probability: m.Probability, Kind: m.Kind.String()}
 }
 
-func (a *auto) put(_ context.Context, id, text string) error { return a.d.Add(id, text) }
+func (a *auto) put(_ context.Context, id, text string) error {
+	a.adding.RLock()
+	defer a.adding.RUnlock()
+	return a.d.Add(id, text)
+}
 
 // putIfNew looks twice if something was added while it looked: first beside others, so that those who find something need not wait, and then
 // alone.
@@ -89,7 +93,8 @@ func (a *auto) putIfNew(ctx context.Context, id, text string, limit int) (found 
 	if a.d.Added() != before && !look() {
 		return found, false, err
 	}
-	return nil, true, a.d.Add(id, text)
+	err = a.d.Add(id, text)
+	return nil, err == nil, err
 }
 
 func (a *auto) delete(_ context.Context, id string) (bool, error) { return a.d.Delete(id) }

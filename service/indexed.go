@@ -36,7 +36,8 @@ type indexed[V any] struct {
 	of     func(text string) V
 	match  func(m neardup.Match[string]) client.Match
 	stored func(id string, v V) client.Stored
-	adding sync.Mutex // of those that first look
+	empty  func(v V) bool // whether a value is that of a text without words, which is similar to nothing
+	adding sync.RWMutex   // held for reading by those who add without looking before
 }
 
 // openFingerprints opens an index of fingerprints.
@@ -50,7 +51,7 @@ func openFingerprints(path string, distance int) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &indexed[neardup.Fingerprint64]{index: ix, of: f.Sum64, match: byDistance, stored: fingerprinted}, nil
+	return &indexed[neardup.Fingerprint64]{index: ix, of: f.Sum64, match: byDistance, stored: fingerprinted, empty: func(fp neardup.Fingerprint64) bool { return fp == 0 }}, nil
 }
 
 func byDistance(m neardup.Match[string]) client.Match {
@@ -77,6 +78,7 @@ func openSignatures(path string, similarity float64) (engine, error) {
 		of:     func(text string) neardup.Signature { return f.Sign(text, m) },
 		match:  func(m neardup.Match[string]) client.Match { return client.Match{ID: m.ID, Similarity: m.Similarity} },
 		stored: func(id string, _ neardup.Signature) client.Stored { return client.Stored{ID: id} },
+		empty:  func(neardup.Signature) bool { return false }, // the index knows
 	}, nil
 }
 
@@ -92,6 +94,9 @@ func (x *indexed[V]) near(v V, limit int) (all []client.Match, err error) {
 		})
 		all = all[:min(len(all), limit+1)]
 	}
+	if x.empty(v) {
+		return nil, nil
+	}
 	for m, err := range x.Search(v) {
 		if err != nil {
 			return nil, err
@@ -104,7 +109,12 @@ func (x *indexed[V]) near(v V, limit int) (all []client.Match, err error) {
 	return all, nil
 }
 
-func (x *indexed[V]) put(_ context.Context, id, text string) error { return x.Add(id, x.of(text)) }
+func (x *indexed[V]) put(_ context.Context, id, text string) error {
+	v := x.of(text)
+	x.adding.RLock()
+	defer x.adding.RUnlock()
+	return x.Add(id, v)
+}
 
 func (x *indexed[V]) putIfNew(_ context.Context, id, text string, limit int) ([]client.Match, bool, error) {
 	v := x.of(text)
@@ -117,7 +127,8 @@ func (x *indexed[V]) putIfNew(_ context.Context, id, text string, limit int) ([]
 	if err != nil || len(found) > 0 {
 		return found, false, err
 	}
-	return nil, true, x.Add(id, v)
+	err = x.Add(id, v)
+	return nil, err == nil, err
 }
 
 func (x *indexed[V]) delete(_ context.Context, id string) (bool, error) { return x.Delete(id) }

@@ -5,8 +5,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +28,8 @@ type limits struct {
 
 	rate    rate.Limit // 0 for none
 	mu      sync.Mutex
-	clients map[string]*caller
+	tokens  map[string]*caller // by name; there are as many as tokens
+	clients map[string]*caller // by address, without a token that is known
 }
 
 // A caller is a token or an address.
@@ -37,13 +41,13 @@ type caller struct {
 // mostBodies is for how many of the largest bodies there is memory.
 const mostBodies = 32
 
-// mostClients is how many clients are remembered. A limiter that has not been used for a minute is full again, and need not be.
+// mostClients is how many addresses are remembered. One that has not come for a minute is forgotten if there are too many.
 const mostClients = 10_000
 
 var errBusy = errors.New("too many requests are worked on; send this one again")
 
 func newLimits(places int, most int64, perSecond float64) *limits {
-	return &limits{places: make(chan struct{}, places), most: most * mostBodies, rate: rate.Limit(perSecond), clients: map[string]*caller{}}
+	return &limits{places: make(chan struct{}, places), most: most * mostBodies, rate: rate.Limit(perSecond), tokens: map[string]*caller{}, clients: map[string]*caller{}}
 }
 
 // during calls f if there is a place.
@@ -57,27 +61,31 @@ func (l *limits) during(f func() error) error {
 	}
 }
 
-// allow reports whether a client may make a request now, and otherwise after how long.
-func (l *limits) allow(who string, now time.Time) (wait time.Duration, ok bool) {
+// allow reports whether a token, or without one an address, may make a request now, and otherwise after how long.
+func (l *limits) allow(token, address string, now time.Time) (wait time.Duration, ok bool) {
 	if l.rate == 0 {
 		return 0, true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.clients[who]
+	all, who := l.tokens, token
+	if token == "" {
+		all, who = l.clients, address
+	}
+	c := all[who]
 	if c == nil {
-		if len(l.clients) >= mostClients {
+		if len(all) >= mostClients && token == "" {
 			for name, c := range l.clients {
 				if now.Sub(c.last) > time.Minute {
 					delete(l.clients, name)
 				}
 			}
 		}
-		if len(l.clients) >= mostClients {
+		if len(all) >= mostClients && token == "" {
 			return time.Second, false
 		}
 		c = &caller{limiter: rate.NewLimiter(l.rate, max(1, int(l.rate)))}
-		l.clients[who] = c
+		all[who] = c
 	}
 	c.last = now
 	r := c.limiter.ReserveN(now, 1)
@@ -88,13 +96,17 @@ func (l *limits) allow(who string, now time.Time) (wait time.Duration, ok bool) 
 	return 0, true
 }
 
-// addressOf returns the address from which a request comes, without the port.
+// addressOf returns the address from which a request comes: of IPv6 the first half, since one client has all of the second.
 func addressOf(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
+	a, err := netip.ParseAddrPort(remote)
 	if err != nil {
 		return remote
 	}
-	return host
+	if ip := a.Addr().Unmap(); ip.Is6() {
+		p, _ := ip.WithZone("").Prefix(64)
+		return p.String()
+	}
+	return a.Addr().Unmap().String()
 }
 
 // A countedBody counts the bytes of a body that are in memory. It ends with errBusy if those of all bodies are too many.
@@ -115,6 +127,27 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// release forgets the bytes that were read: they are no longer in memory.
+func (b *countedBody) release() {
+	b.limits.bodies.Add(-b.n)
+	b.n = 0
+}
+
+// isOurs reports whether a request names this service as we know it. Without tokens, a page of another site could otherwise give its own name our
+// address, and its scripts would do as they like.
+func (s *Service) isOurs(r *http.Request) bool {
+	if s.options.Tokens != nil {
+		return true
+	}
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	_, err := netip.ParseAddr(host)
+	return err == nil || strings.EqualFold(host, "localhost") || slices.ContainsFunc(s.options.Hosts, func(h string) bool { return strings.EqualFold(h, host) })
+}
+
 // guard is around all handlers.
 func (s *Service) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,21 +156,26 @@ func (s *Service) guard(next http.Handler) http.Handler {
 		answer := &answerWriter{ResponseWriter: w, body: counted, status: http.StatusOK}
 		r.Body = counted
 		defer func() {
-			s.limits.bodies.Add(-counted.n)
+			counted.release()
 			if x := recover(); x != nil {
 				if x == http.ErrAbortHandler {
 					panic(x)
 				}
 				s.log.Error("panic", "path", r.URL.Path, "error", x, "stack", string(debug.Stack()))
-				if !answer.begun {
-					http.Error(answer, "the service has a bug; the log says where", http.StatusInternalServerError)
+				if answer.begun {
+					panic(http.ErrAbortHandler) // so the client sees that the answer is not whole
 				}
+				http.Error(answer, "the service has a bug; the log says where", http.StatusInternalServerError)
 			}
-			s.metrics.answered(r.Pattern, answer.status, time.Since(start))
 		}()
-		// Streams set a later deadline with each part.
+		defer func() { s.metrics.answered(r.Pattern, answer.status, time.Since(start)) }()
+		// Batches and streams set a later deadline.
 		http.NewResponseController(w).SetWriteDeadline(start.Add(2 * s.options.Timeout))
 		answer.Header().Set("X-Content-Type-Options", "nosniff")
+		if !s.isOurs(r) {
+			http.Error(answer, "the service does not have this name: it has tokens, an IP address, or is started with --host", http.StatusForbidden)
+			return
+		}
 		next.ServeHTTP(answer, r)
 	})
 }

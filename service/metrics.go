@@ -103,7 +103,8 @@ func (s *Service) decided(c *collection, op string, d client.Decision) {
 	s.metrics.decisions.WithLabelValues(c.name, op, strconv.FormatBool(known)).Inc()
 	entry := client.Decided{At: time.Now(), Collection: c.name, Op: op, ID: d.ID, Added: d.Added}
 	if known {
-		entry.Match = &d.Matches[0]
+		best := d.Matches[0] // without the others, which need not stay
+		entry.Match = &best
 	}
 	r := s.recent
 	r.Lock()

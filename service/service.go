@@ -45,7 +45,8 @@ type Options struct {
 
 	Stores map[string]OpenStore // stores of fingerprints by name, which the settings of a collection refer to
 
-	Tokens *Tokens // who may do what; nil means that everybody may do everything
+	Tokens *Tokens  // who may do what; nil means that everybody may do everything
+	Hosts  []string // without Tokens, the names of the service besides its IP addresses and localhost; requests for other names are refused
 
 	MaxBody    int64         // bytes of a body; 0 means 8 MB. A batch may have four times as many
 	Concurrent int           // requests that are worked on at a time; 0 means 64. Others get 503
@@ -127,9 +128,10 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
 	for _, c := range s.collections.all() {
-		if err := c.engine.err(ctx); err != nil {
+		err := c.use(func() error { return c.engine.err(ctx) })
+		if err != nil && err != errNoCollection { // which was removed meanwhile
 			s.log.Error("not ready", "collection", c.name, "error", err)
-			http.Error(w, fmt.Sprintf("collection %s does not work", c.name), http.StatusServiceUnavailable)
+			http.Error(w, "a collection does not work; the log says which", http.StatusServiceUnavailable)
 			return
 		}
 	}
@@ -145,13 +147,7 @@ func (s *Service) expireNowAndThen() (stop func()) {
 		tick := time.NewTicker(time.Minute)
 		defer tick.Stop()
 		for {
-			for _, c := range s.collections.all() {
-				if c.settings.Expire.Duration > 0 && ctx.Err() == nil {
-					if n, err := c.expire(ctx, time.Now().Add(-c.settings.Expire.Duration)); err != nil || n > 0 {
-						s.log.Info("expired", "collection", c.name, "documents", n, "error", err)
-					}
-				}
-			}
+			s.expireOld(ctx, time.Now())
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
@@ -160,4 +156,15 @@ func (s *Service) expireNowAndThen() (stop func()) {
 		}
 	}()
 	return func() { cancel(); <-done }
+}
+
+// expireOld deletes what is too old at a time.
+func (s *Service) expireOld(ctx context.Context, now time.Time) {
+	for _, c := range s.collections.all() {
+		if c.settings.Expire.Duration > 0 && ctx.Err() == nil {
+			if n, err := c.expire(ctx, now.Add(-c.settings.Expire.Duration)); err != nil || n > 0 {
+				s.log.Info("expired", "collection", c.name, "documents", n, "error", err)
+			}
+		}
+	}
 }

@@ -149,7 +149,7 @@ func TestBatch(t *testing.T) {
 
 // TestRefusals: what a client does wrong is said, and nothing is done.
 func TestRefusals(t *testing.T) {
-	s := serve(t, Options{MaxBody: 1000})
+	s := serve(t, Options{MaxBody: 1000, Hosts: []string{"Ours.example"}})
 	s.create("pages", client.Settings{})
 	const pages = "/v1/collections/pages"
 	s.wants(404, "no such collection", "GET", "/v1/collections/missing", "")
@@ -158,7 +158,9 @@ func TestRefusals(t *testing.T) {
 	s.wants(422, "", "PUT", "/v1/collections/more", `{"method":"guess"}`)
 	s.wants(422, "", "PUT", "/v1/collections/more", `{"expire":"soon"}`)
 	s.wants(400, "store", "PUT", "/v1/collections/more", `{"store":"memory"}`)
-	s.wants(500, "", "PUT", "/v1/collections/more", `{"method":"simhash","store":"memory"}`)
+	s.wants(400, "without a store", "PUT", "/v1/collections/more", `{"method":"simhash","store":"memory"}`)
+	s.wants(400, "not of auto", "PUT", "/v1/collections/more", `{"distance":3}`)
+	s.wants(422, "", "PUT", "/v1/collections/more", `{"method":"simhash","distance":-1}`)
 	s.wants(422, "", "POST", pages+"/search", `{"txt":"a"}`)
 	s.wants(422, "", "POST", pages+"/search?limit=0", `{"text":"a"}`)
 	s.wants(400, "", "POST", pages+"/search", `{"text":`)
@@ -172,7 +174,18 @@ func TestRefusals(t *testing.T) {
 	s.wants(400, "no backup", "POST", "/v1/collections/more/restore", "not an archive")
 	s.wants(400, "no backup", "POST", "/v1/collections/more/restore", archiveOf(t, "../evil", "x"))
 	s.wants(400, "settings.json", "POST", "/v1/collections/more/restore", archiveOf(t, "documents", "x"))
+	s.wants(400, "format", "POST", "/v1/collections/more/restore", archiveOf(t, "settings.json", "{}"))
+	s.wants(400, "guess", "POST", "/v1/collections/more/restore", archiveOf(t, "settings.json", `{"format":1,"method":"guess"}`))
 	s.wants(409, "", "POST", pages+"/restore", archiveOf(t, "settings.json", "{}"))
+	for host, want := range map[string]int{"evil.example": 403, "evil.example:8080": 403, "localhost:1": 200, "[::1]:8080": 200, "127.0.0.1": 200, "ours.example": 200} {
+		r := must(http.NewRequest("GET", s.url+"/v1/collections", nil))
+		r.Host = host
+		answer := must(http.DefaultClient.Do(r))
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("Host %s: %d, not %d", host, answer.StatusCode, want)
+		}
+	}
 	s.wants(200, `"collections":[{"name":"pages"`, "GET", "/v1/collections", "")
 	if left := must(os.ReadDir(s.options.Dir)); len(left) != 1 {
 		t.Errorf("%v are left", left)
@@ -228,7 +241,8 @@ func TestTokens(t *testing.T) {
 	s.wants(403, "", "GET", "/v1/collections/mails", "", as(reader)...)
 	s.wants(403, "", "GET", "/v1/collections/mails/backup", "", as(writer)...)
 	s.wants(403, "", "GET", "/v1/collections/missing", "", as(reader)...) // not whether it is there
-	s.wants(401, "", "GET", "/metrics", "", as(writer)...)
+	s.wants(403, "", "GET", "/metrics", "", as(writer)...)
+	s.wants(401, "", "GET", "/metrics", "")
 	s.wants(200, "neardup_documents", "GET", "/metrics", "", as(root)...)
 	s.wants(200, "ok", "GET", "/healthz", "")
 	write("r " + reader + " read mails")
@@ -251,7 +265,7 @@ func TestLimits(t *testing.T) {
 	for range 20 { // each sends half of a body, and then nothing
 		c := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
 		defer c.Close()
-		fmt.Fprintf(c, "POST /v1/collections/pages/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+		fmt.Fprintf(c, "POST /v1/collections/pages/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
 	}
 	eventually(t, "slow bodies are read", func() bool { return s.limits.bodies.Load() == 20 })
 	s.wants(200, "", "POST", "/v1/collections/pages/search", `{"text":"a"}`)
@@ -336,12 +350,131 @@ func TestClients(t *testing.T) {
 	}
 }
 
+// TestDurable: an answer comes when what it says is on the disk, also one about what somebody else has stored, and a batch.
+func TestDurable(t *testing.T) {
+	s := serve(t, Options{})
+	s.create("pages", client.Settings{})
+	c := must(s.collections.get("pages"))
+	goOn := make(chan struct{})
+	sync := c.commit.sync
+	c.commit.sync = func() error {
+		<-goOn
+		return sync()
+	}
+	answered := make(chan string, 10)
+	for _, d := range []client.Document{{ID: "1", Text: text(1, 0)}, {ID: "1", Text: text(1, 0)}, {ID: "2", Text: text(1, 3)}} {
+		go func() { answered <- asJSON(must(s.client().PutIfNew(bg, "pages", d, 1))) }()
+		eventually(t, "the first one is there", func() bool { n, _ := c.engine.len(bg); return n == 1 })
+	}
+	go func() {
+		answered <- fmt.Sprint(s.client().Put(bg, "pages", client.Document{ID: "3", Text: text(3, 0)}))
+	}()
+	go func() {
+		answered <- asJSON(must(s.client().Batch(bg, "pages", []client.Order{{Op: "delete", ID: "missing"}})))
+	}()
+	select {
+	case a := <-answered:
+		t.Errorf("an answer before the disk: %s", a)
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(goOn)
+	for range 5 {
+		<-answered
+	}
+}
+
+// TestPutBeside: a put that has returned is not replaced by a put-if-new of the same id at the same time.
+func TestPutBeside(t *testing.T) {
+	s := serve(t, Options{Stores: memoryStores(t)})
+	for name, settings := range kinds {
+		s.create(name, settings)
+		for i := range 40 {
+			id := fmt.Sprint(i)
+			var wg sync.WaitGroup
+			var d client.Decision
+			wg.Go(func() { d, _ = s.client().PutIfNew(bg, name, client.Document{ID: id, Text: text(100+i, 0)}, 1) })
+			if err := s.client().Put(bg, name, client.Document{ID: id, Text: text(i, 0)}); err != nil {
+				t.Fatal(err)
+			}
+			wg.Wait()
+			if f := must(s.client().Search(bg, name, text(i, 0), 1)); len(f.Matches) != 1 {
+				t.Errorf("%s: put-if-new, which says %+v, has replaced %s", name, d, id)
+			}
+		}
+	}
+}
+
+// TestNoLetters: texts without letters and digits are near-duplicates of nothing, not even of each other.
+func TestNoLetters(t *testing.T) {
+	s := serve(t, Options{Stores: memoryStores(t)})
+	for name, settings := range kinds {
+		s.create(name, settings)
+		must(s.client().PutIfNew(bg, name, client.Document{ID: "1", Text: "!!!"}, 1))
+		if d := must(s.client().PutIfNew(bg, name, client.Document{ID: "2", Text: "???"}, 1)); len(d.Matches) > 0 || d.Added != (name != "store") {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+}
+
+// TestLargeBackup: an archive may be larger than all bodies together, and while it comes slowly, others work.
+func TestLargeBackup(t *testing.T) {
+	s := serve(t, Options{Concurrent: 2})
+	s.create("pages", client.Settings{})
+	var orders []client.Order
+	for i := range 300 {
+		orders = append(orders, client.Order{Op: "put", ID: fmt.Sprint(i), Text: new(text(i, 0))})
+	}
+	must(s.client().Batch(bg, "pages", orders))
+	_, backup := s.call("GET", "/v1/collections/pages/backup", "")
+	s.limits.most = int64(len(backup) / 2)
+	r, w := io.Pipe()
+	status := make(chan int)
+	go func() {
+		request := must(http.NewRequest("POST", s.url+"/v1/collections/copy/restore", r))
+		answer := must(http.DefaultClient.Do(request))
+		answer.Body.Close()
+		status <- answer.StatusCode
+	}()
+	io.WriteString(w, backup[:len(backup)/2])
+	s.create("pages", client.Settings{})
+	s.create("other", client.Settings{})
+	s.wants(503, "", "PUT", "/v1/collections/copy", "{}") // it is being made
+	s.wants(200, "", "POST", "/v1/collections/pages/search", `{"text":"a"}`)
+	io.WriteString(w, backup[len(backup)/2:])
+	w.Close()
+	if got := <-status; got != http.StatusCreated {
+		t.Fatalf("restore: %d", got)
+	}
+	s.limits.most = 1 << 20
+	s.wants(200, `"documents":300`, "GET", "/v1/collections/copy", "")
+}
+
+// TestBusyStreams: without a place, or beside another one, groups are refused before they begin.
+func TestBusyStreams(t *testing.T) {
+	s := serve(t, Options{Concurrent: 1})
+	s.create("pages", client.Settings{})
+	s.limits.places <- struct{}{}
+	s.wants(503, "too many", "GET", "/v1/collections/pages/groups", "")
+	<-s.limits.places
+	must(s.collections.get("pages")).grouping.Lock()
+	s.wants(503, "too many", "GET", "/v1/collections/pages/groups", "")
+	must(s.collections.get("pages")).grouping.Unlock()
+	s.wants(200, "", "GET", "/v1/collections/pages/groups", "")
+	s.wants(404, "no such collection", "GET", "/v1/collections/missing/backup", "")
+}
+
 // TestExpire: documents go when they are too old, by request and by the settings.
 func TestExpire(t *testing.T) {
 	s := serve(t, Options{})
 	s.create("pages", client.Settings{Expire: client.Duration{Duration: time.Hour}})
 	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})
 	s.wants(200, `{"deleted":0}`, "POST", "/v1/collections/pages/expire", asJSON(map[string]time.Time{"before": time.Now().Add(-time.Hour)}))
+	must(s.client().PutIfNew(bg, "pages", client.Document{ID: "2", Text: text(2, 0)}, 1))
+	s.expireOld(bg, time.Now().Add(30*time.Minute))
+	s.wants(200, `"documents":2`, "GET", "/v1/collections/pages", "")
+	s.expireOld(bg, time.Now().Add(2*time.Hour))
+	s.wants(200, `"documents":0`, "GET", "/v1/collections/pages", "")
+	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})
 	s.wants(200, `{"deleted":1}`, "POST", "/v1/collections/pages/expire", asJSON(map[string]time.Time{"before": time.Now().Add(time.Hour)}))
 	s.wants(200, `"documents":0`, "GET", "/v1/collections/pages", "")
 }

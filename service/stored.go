@@ -17,7 +17,7 @@ import (
 type shared struct {
 	store         blockstore.Store
 	fingerprinter neardup.Fingerprinter
-	adding        sync.Mutex // of those that first look, in this service
+	adding        sync.RWMutex // held for reading by those who add without looking before, in this service
 }
 
 // search finds nothing for a text without letters and digits, which has no fingerprint.
@@ -40,10 +40,17 @@ func (s *shared) near(ctx context.Context, fp neardup.Fingerprint64, limit int) 
 	return all, nil
 }
 
+// put stores nothing of a text without letters and digits: nothing could find it. What has the id is deleted then.
 func (s *shared) put(ctx context.Context, id, text string) error {
-	fp := s.fingerprinter.Sum64(text)
+	s.adding.RLock()
+	defer s.adding.RUnlock()
+	return s.set(ctx, id, s.fingerprinter.Sum64(text))
+}
+
+// set is put for whoever holds the lock.
+func (s *shared) set(ctx context.Context, id string, fp neardup.Fingerprint64) error {
 	if fp == 0 {
-		return s.store.Delete(ctx, []string{id}) // nothing can find it
+		return s.store.Delete(ctx, []string{id})
 	}
 	return s.store.Put(ctx, []blockstore.Entry{{ID: id, Fingerprint: fp}})
 }
@@ -56,11 +63,13 @@ func (s *shared) putIfNew(ctx context.Context, id, text string, limit int) ([]cl
 	if _, is, err := s.get(ctx, id); is || err != nil {
 		return nil, false, err
 	}
-	found, err := s.search(ctx, text, limit)
-	if err != nil || len(found) > 0 {
+	fp := s.fingerprinter.Sum64(text)
+	found, err := s.near(ctx, fp, limit)
+	if err != nil || len(found) > 0 || fp == 0 {
 		return found, false, err
 	}
-	return nil, true, s.put(ctx, id, text)
+	err = s.set(ctx, id, fp)
+	return nil, err == nil, err
 }
 
 func (s *shared) delete(ctx context.Context, id string) (bool, error) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
 // This file says who may do what. A token has a right to some collections, or to all.
@@ -50,8 +51,9 @@ type grant struct {
 //	crawler   q7Jt0mQ2oRk1Zs4Vx8Yb3Nc6Df9Gh5Lp  write  pages,mails
 //	operator  Zp3Kd8Wq1Xr6Ty0Uv5Bn2Mc7As4Ef9Hj  admin  *
 //
-// The level read allows to search, write to store and delete as well, and admin to make and remove collections, to back them up and to see the
-// metrics. A token has at least 16 bytes and no white space. The name stands in logs.
+// The level read allows to search, write to store and delete as well, and admin to make and remove collections and to back them up.
+// With * it is for all, and an admin of all sees the metrics. A token has at least 16 bytes and no white space. The name stands in logs of what
+// admins do.
 type Tokens struct {
 	path   string
 	grants atomic.Pointer[[]grant]
@@ -152,11 +154,11 @@ func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
 	if needs.named {
 		collection = ctx.Param("name")
 	}
-	g, who := s.grantOf(ctx.Header("Authorization")), addressOf(ctx.RemoteAddr())
+	g, token := s.grantOf(ctx.Header("Authorization")), ""
 	if g != nil {
-		who = "token " + g.name
+		token = g.name
 	}
-	if wait, ok := s.limits.allow(who, time.Now()); !ok {
+	if wait, ok := s.limits.allow(token, addressOf(ctx.RemoteAddr()), time.Now()); !ok {
 		ctx.SetHeader("Retry-After", seconds(wait))
 		huma.WriteErr(s.api, ctx, http.StatusTooManyRequests, "too many requests in a second")
 		return
@@ -173,6 +175,13 @@ func (s *Service) authorize(ctx huma.Context, next func(huma.Context)) {
 		}
 		ctx = huma.WithValue(ctx, grantKey{}, g)
 	}
+	if ctx.Operation().OperationID == "batch" { // which may take longer than others
+		_, w := humago.Unwrap(ctx)
+		http.NewResponseController(w).SetWriteDeadline(time.Now().Add((batchTime + 2) * s.options.Timeout))
+	}
+	if needs.level == admin {
+		s.log.Info("admin", "operation", ctx.Operation().OperationID, "collection", collection, "token", token)
+	}
 	next(ctx)
 }
 
@@ -188,8 +197,12 @@ func (s *Service) grantOf(header string) *grant {
 // onlyAdmin is a handler for those who may do everything.
 func (s *Service) onlyAdmin(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.options.Tokens != nil && !s.grantOf(r.Header.Get("Authorization")).may(admin, "*") {
-			http.Error(w, "a token of the level admin is needed", http.StatusUnauthorized)
+		if g := s.grantOf(r.Header.Get("Authorization")); s.options.Tokens != nil && !g.may(admin, "*") {
+			status := http.StatusUnauthorized
+			if g != nil {
+				status = http.StatusForbidden
+			}
+			http.Error(w, "a token of the level admin for all collections is needed", status)
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -317,10 +317,10 @@ func (s *Store[ID, T]) Commit() error {
 	if f == nil || f.failed || !f.Journal.isDirty() {
 		return s.Err()
 	}
-	frame := f.Journal.take()
+	frames := f.Journal.take()
 	s.committing, f.Journal.busy = make(chan struct{}), true
 	s.mu.Unlock()
-	err := f.Journal.put(frame)
+	err := f.Journal.put(frames)
 	s.mu.Lock()
 	close(s.committing)
 	s.committing, f.Journal.busy = nil, false

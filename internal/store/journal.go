@@ -46,7 +46,8 @@ type journal struct {
 	Sum    uint64       // the last checksum
 	before func() error // is called before a frame is written; nil: nothing is
 	dirty  bool         // the file may have data that is not on the disk
-	busy   bool         // somebody puts a frame on the disk, so nobody else may write
+	busy   bool         // somebody puts frames on the disk, so nobody else may write
+	full   []byte       // the frames that were filled meanwhile
 	read   int64        // where the frame that is being read begins
 	writes int          // number of changes in the journal
 	lost   error        // what was dropped when it was read; nil: nothing was
@@ -132,31 +133,37 @@ func (j *journal) change() []byte {
 func (j *journal) changed(frame []byte) error {
 	j.Frame = frame
 	j.writes++
-	if j.busy || len(j.Frame) < frameSize || j.before != nil && len(j.Frame) < largeFrame {
+	if len(j.Frame) < frameSize || j.before != nil && len(j.Frame) < largeFrame {
+		return nil
+	}
+	if j.busy {
+		j.full = append(j.full, j.End()...)
+		j.Frame = j.Frame[:0]
 		return nil
 	}
 	return j.write()
 }
 
-// take returns the frame, completed, and begins another one. It is nil if there are no changes. Nothing else may be written until it was
-// put.
-func (j *journal) take() (frame []byte) {
+// take returns what is to be written, in whole frames, and begins another frame. It is empty if there are no changes. Nothing else may be
+// written until it was put.
+func (j *journal) take() (frames []byte) {
+	frames = j.full
 	if len(j.Frame) > 0 {
-		frame = j.End()
-		j.Frame = nil
+		frames = append(frames, j.End()...)
 	}
-	return frame
+	j.full, j.Frame = nil, j.Frame[:0]
+	return frames
 }
 
-// put puts a frame that was taken on the disk, and everything before it. Changes may be added meanwhile, if busy is set.
-func (j *journal) put(frame []byte) error {
-	if frame != nil {
+// put puts frames that were taken on the disk, and everything before them. Changes may be added meanwhile, if busy is set.
+func (j *journal) put(frames []byte) error {
+	if len(frames) > 0 {
 		if j.before != nil {
 			if err := j.before(); err != nil {
 				return err
 			}
 		}
-		if _, err := j.File.Write(frame); err != nil {
+		if _, err := j.File.Write(frames); err != nil {
 			return err
 		}
 	}
@@ -172,8 +179,7 @@ func (j *journal) write() error {
 			return err
 		}
 	}
-	_, err := j.File.Write(j.End())
-	j.Frame = j.Frame[:0]
+	_, err := j.File.Write(j.take())
 	j.dirty = true
 	return err
 }
@@ -187,7 +193,7 @@ func (j *journal) sync() error {
 }
 
 // isDirty reports whether there are changes that may not be on the disk.
-func (j *journal) isDirty() bool { return j.dirty || len(j.Frame) > 0 }
+func (j *journal) isDirty() bool { return j.dirty || len(j.Frame) > 0 || len(j.full) > 0 }
 
 // errOtherSnapshot is the error of a journal that names another snapshot than the one that is
 // there.

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// A Client calls a  It may be used by several goroutines.
+// A Client calls a service. It may be used by several goroutines.
 type Client struct {
 	URL   string       // such as http://127.0.0.1:8080
 	Token string       // if the service has tokens
@@ -41,7 +41,7 @@ func (c *Client) Create(ctx context.Context, collection string, settings Setting
 	return c.call(ctx, http.MethodPut, c.path(collection, ""), settings, nil)
 }
 
-// Remove removes a collection with all its documents.
+// Remove removes a collection with its files. What is in a store stays there.
 func (c *Client) Remove(ctx context.Context, collection string) error {
 	return c.call(ctx, http.MethodDelete, c.path(collection, ""), nil, nil)
 }

@@ -45,15 +45,16 @@ func (c *cache[T]) get(slot uint32, make func() (T, int)) T {
 	if !isKept {
 		x.value, x.bytes = make()
 	}
+	if x.bytes > c.most {
+		return x.value
+	}
 	p.Lock()
 	defer p.Unlock()
 	if p.bytes+x.bytes > c.most || p.young == nil {
 		p.young, p.old, p.bytes = map[uint32]cached[T]{}, p.young, 0
 	}
-	if x.bytes <= c.most {
-		p.young[slot] = x
-		p.bytes += x.bytes
-	}
+	p.young[slot] = x
+	p.bytes += x.bytes
 	return x.value
 }
 

@@ -256,6 +256,9 @@ func (j *join) compareAll() {
 	j.sketches = j.index.sketches.gather(j.entries, j.sketches, &j.order)
 	from := 0
 	for _, end := range j.ends {
+		if j.found.isFull() {
+			break
+		}
 		j.bucket(j.entries[from:end], j.sketches[from:end])
 		from = end
 	}

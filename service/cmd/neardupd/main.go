@@ -4,7 +4,7 @@
 //	curl -X PUT -d '{}' http://127.0.0.1:8080/v1/collections/pages
 //	curl -d '{"id": "1", "text": "…"}' http://127.0.0.1:8080/v1/collections/pages/put-if-new
 //
-// docs/service.md tells what it does from the beginning to the end. The OpenAPI description is at /openapi.json, and a page at /.
+// docs/story-service.md shows what it does from the beginning to the end. The OpenAPI description is at /openapi.json, and a page at /.
 //
 // The file stores.go opens the stores of fingerprints that several services may share.
 package main
@@ -37,6 +37,7 @@ type flags struct {
 	TLSCert     string            `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
 	TLSKey      string            `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"Its key."`
 	Store       map[string]string `placeholder:"NAME=URL" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. All can be seen in the list of processes; NEARDUPD_STORE in the environment cannot." env:"NEARDUPD_STORE"`
+	Host        []string          `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, since pages of other sites could send them."`
 	Memory      int64             `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is in files. Without it, half of the memory of the machine."`
 	MaxBody     int64             `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may have four times as many (${default})."`
 	Concurrent  int               `default:"64" help:"How many requests are worked on at a time; others get 503 (${default})."`
@@ -73,6 +74,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 	if (f.TLSCert == "") != (f.TLSKey == "") {
 		return errors.New("--tls-cert and --tls-key belong together")
 	}
+	if f.Connections < 1 {
+		return errors.New("--connections must be 1 or more")
+	}
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	o, err := f.options(log)
 	if err != nil {
@@ -89,7 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 // options returns the options of the service.
 func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
 	o = service.Options{
-		Dir: f.Dir, MaxBody: f.MaxBody << 20, Concurrent: f.Concurrent, Rate: f.Rate, Timeout: f.Timeout, Memory: f.Memory << 20, Log: log,
+		Dir: f.Dir, MaxBody: f.MaxBody << 20, Concurrent: f.Concurrent, Rate: f.Rate, Timeout: f.Timeout, Hosts: f.Host, Memory: f.Memory << 20, Log: log,
 		Stores: map[string]service.OpenStore{},
 	}
 	if f.Tokens != "" {
@@ -149,7 +153,7 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 				log.Info("tokens read again")
 			}
 		case <-ctx.Done():
-			log.Info("stopping; requests that are worked on are finished")
+			log.Info("stopping; requests that are worked on have time to finish")
 			stopping, cancel := context.WithTimeout(context.Background(), f.Timeout+5*time.Second)
 			defer cancel()
 			if err := server.Shutdown(stopping); err != nil {
