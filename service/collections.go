@@ -38,26 +38,32 @@ func checkSettings(s *client.Settings) error {
 	s.Format = format
 	s.Method = cmp.Or(s.Method, "auto")
 	switch {
-	case s.Method != "auto" && s.Method != "simhash" && s.Method != "minhash":
-		return fmt.Errorf("there is no method %q", s.Method)
-	case s.Method != "simhash" && s.Distance != 0:
-		return fmt.Errorf("the distance is of the method simhash, and not of %s", s.Method)
+	case s.Method != "simhash" && (s.Distance != 0 || s.Store != ""):
+		return fmt.Errorf("the distance and the store are of the method simhash, and not of %s", s.Method)
 	case s.Method != "minhash" && s.Similarity != 0:
 		return fmt.Errorf("the similarity is of the method minhash, and not of %s", s.Method)
 	case s.Distance < 0 || s.Distance > mostDistance || s.Similarity < 0 || s.Similarity > 1:
 		return errors.New("the distance or the similarity is out of range")
-	case s.Method != "simhash" && s.Store != "":
-		return fmt.Errorf("a store has fingerprints of the method simhash, and not %s", s.Method)
-	case s.Expire.Duration < 0:
-		return errors.New("documents cannot expire before they come")
-	case s.Expire.Duration > 0 && s.Store != "":
-		return errors.New("documents in a store do not expire")
 	}
 	switch s.Method {
 	case "simhash":
 		s.Distance = cmp.Or(s.Distance, 3)
 	case "minhash":
 		s.Similarity = cmp.Or(s.Similarity, 0.8)
+	case "auto":
+	default:
+		return fmt.Errorf("there is no method %q", s.Method)
+	}
+	return checkExpiry(s)
+}
+
+// checkExpiry returns an error if documents cannot expire so.
+func checkExpiry(s *client.Settings) error {
+	if s.Expire.Duration < 0 {
+		return errors.New("documents cannot expire before they come")
+	}
+	if s.Expire.Duration > 0 && s.Store != "" {
+		return errors.New("documents in a store do not expire")
 	}
 	return nil
 }
