@@ -16,6 +16,7 @@ require (
 	github.com/go-ego/gse v0.80.3 // indirect
 	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/gobwas/ws v1.5.0 // indirect
+	github.com/gofrs/flock v0.13.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect

@@ -26,6 +26,9 @@ func apiConfig() huma.Config {
 		if !utf8.Valid(text) { // package json would replace what is not, without a word
 			return errors.New("the body is not UTF-8")
 		}
+		if hasManyValues(text) {
+			return errors.New("the body has too many values")
+		}
 		return json.Unmarshal(text, v)
 	}}
 	// Without a type it is JSON. What curl sends by itself is taken for it too; [http.CrossOriginProtection] keeps forms of other sites away.
@@ -34,6 +37,24 @@ func apiConfig() huma.Config {
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}}
 	c.Security = []map[string][]string{{"token": {}}}
 	return c
+}
+
+// hasManyValues reports whether a text has more values than any body that the service wants: as many small ones as fit into 8 MB would take
+// hundreds of megabytes.
+func hasManyValues(text []byte) bool {
+	const most = 1000
+	n, inString := 0, false
+	for i := 0; i < len(text) && n <= most; i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case !inString && (c == ',' || c == '{' || c == '['):
+			n++
+		}
+	}
+	return n > most
 }
 
 // A Named request is about a collection. It is exported since huma only sets what is.
@@ -209,6 +230,7 @@ func (s *Service) info(ctx context.Context, in *Named) (*body[client.Info], erro
 func (s *Service) remove(_ context.Context, in *Named) (*struct{}, error) {
 	err := s.collections.remove(in.Name)
 	if err == nil {
+		s.forget(in.Name)
 		s.log.Info("removed", "collection", in.Name)
 	}
 	return nil, err

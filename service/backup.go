@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -101,6 +104,10 @@ func (s *Service) backup(_ context.Context, in *Named) (*huma.StreamResponse, er
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		began := false
 		err := c.use(func() error {
+			if !c.reading.TryLock() { // the journal is in memory meanwhile
+				return errBusy
+			}
+			defer c.reading.Unlock()
 			files, close, err := c.freeze()
 			defer close()
 			if err != nil {
@@ -173,7 +180,9 @@ func (s *collections) restore(ctx context.Context, name string, from io.Reader) 
 			if err != nil {
 				return badRequest{fmt.Errorf("this is no backup, or not a whole one: %w", err)}
 			}
-			if h.Typeflag != tar.TypeReg || !backedUp.MatchString(h.Name) {
+			if h.Typeflag != tar.TypeReg || !backedUp.MatchString(h.Name) || slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), func(name string) bool {
+				return strings.HasPrefix(name, "GNU.sparse.") // a few bytes that become a full disk
+			}) {
 				return badRequest{fmt.Errorf("this is no backup: it has %q", h.Name)}
 			}
 			if err := copyFile(filepath.Join(dir, h.Name), r); err != nil {

@@ -180,28 +180,24 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 	return &huma.StreamResponse{Body: func(out huma.Context) {
 		began := false
 		w := s.stream(out)
-		err := s.limits.during(func() error {
-			return c.use(func() error {
-				if !c.grouping.TryLock() { // each takes memory
-					return errBusy
+		err := c.use(func() error { // without a place, which somebody who reads slowly would keep
+			if !c.reading.TryLock() { // each takes memory
+				return errBusy
+			}
+			defer c.reading.Unlock()
+			for ids, err := range c.engine.groups(ctx) {
+				if err != nil {
+					return err
 				}
-				defer c.grouping.Unlock()
-				w.more(batchTime * s.options.Timeout)
-				for ids, err := range c.engine.groups(ctx) {
-					if err != nil {
-						return err
-					}
-					if !began {
-						out.SetHeader("Content-Type", ndjson)
-						began = true
-						w.more(w.timeout)
-					}
-					if _, err := w.Write(line(client.Group{IDs: ids})); err != nil {
-						return err
-					}
+				if !began {
+					out.SetHeader("Content-Type", ndjson)
+					began = true
 				}
-				return nil
-			})
+				if _, err := w.Write(line(client.Group{IDs: ids})); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		switch {
 		case err != nil && !began:

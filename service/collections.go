@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/service/client"
 )
@@ -29,6 +31,7 @@ import (
 //	NAME/documents…      the files of its engine
 //	NAME.new             one that is being made; it is removed when the service starts
 //	NAME.old             one that is being removed; the same
+//	service.lock         for one service at a time
 
 // format is the version of the files of a collection.
 const format = 1
@@ -82,7 +85,7 @@ type collection struct {
 	using    sync.RWMutex // held for reading during a request
 	closed   bool
 	changing sync.RWMutex // held for reading during a change
-	grouping sync.Mutex   // of those who list groups
+	reading  sync.Mutex   // of those who read all of it: groups and backups
 }
 
 // use calls f while the collection is open.
@@ -120,6 +123,7 @@ type collections struct {
 	options *Options
 	log     *slog.Logger
 
+	lock     *flock.Flock // of the directory
 	mu       sync.RWMutex
 	byName   map[string]*collection
 	reserved map[string]bool // of which somebody makes or removes the files
@@ -138,11 +142,15 @@ func openCollections(ctx context.Context, o *Options, log *slog.Logger) (*collec
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
+	lock := flock.New(filepath.Join(o.Dir, "service.lock"))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return nil, cmp.Or(err, fmt.Errorf("%s: another service has it open", o.Dir))
+	}
 	entries, err := os.ReadDir(o.Dir)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, lock.Unlock())
 	}
-	s := &collections{options: o, log: log, byName: map[string]*collection{}, reserved: map[string]bool{}}
+	s := &collections{options: o, log: log, lock: lock, byName: map[string]*collection{}, reserved: map[string]bool{}}
 	for _, e := range entries {
 		name := e.Name()
 		switch before, after, _ := strings.Cut(name, "."); {
@@ -151,7 +159,7 @@ func openCollections(ctx context.Context, o *Options, log *slog.Logger) (*collec
 			err = os.RemoveAll(filepath.Join(o.Dir, name))
 		case after == "":
 			var c *collection
-			if c, err = s.open(ctx, name); err == nil {
+			if c, err = s.open(ctx, name, filepath.Join(o.Dir, name)); err == nil {
 				s.byName[name] = c
 				log.Info("opened", "collection", name, "method", c.settings.Method)
 			} else {
@@ -166,8 +174,8 @@ func openCollections(ctx context.Context, o *Options, log *slog.Logger) (*collec
 }
 
 // open opens the collection of a directory.
-func (s *collections) open(ctx context.Context, name string) (*collection, error) {
-	c := &collection{name: name, dir: filepath.Join(s.options.Dir, name)}
+func (s *collections) open(ctx context.Context, name, dir string) (*collection, error) {
+	c := &collection{name: name, dir: dir}
 	text, err := os.ReadFile(filepath.Join(c.dir, "settings.json"))
 	if err != nil {
 		return nil, err
@@ -301,13 +309,18 @@ func (s *collections) make(ctx context.Context, name string, fill func(dir strin
 		err = fill(dir + ".new")
 	}
 	if err == nil {
+		if c, err = s.open(ctx, name, dir+".new"); err == nil { // what cannot be opened must not get a name
+			err = c.close()
+		}
+	}
+	if err == nil {
 		err = os.Rename(dir+".new", dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir+".new"))
 	}
 	if err = syncDir(s.options.Dir); err == nil {
-		c, err = s.open(ctx, name)
+		c, err = s.open(ctx, name, dir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -332,14 +345,13 @@ func (s *collections) remove(name string) error {
 	if err := os.RemoveAll(c.dir + ".old"); err != nil {
 		return err
 	}
+	if err := os.Rename(c.dir, c.dir+".old"); err != nil { // then it goes on working
+		return err
+	}
 	s.mu.Lock()
 	delete(s.byName, name)
 	s.mu.Unlock()
-	err = c.close()
-	if e := os.Rename(c.dir, c.dir+".old"); e != nil {
-		return errors.Join(err, e)
-	}
-	return errors.Join(err, syncDir(s.options.Dir), os.RemoveAll(c.dir+".old"))
+	return errors.Join(syncDir(s.options.Dir), c.close(), os.RemoveAll(c.dir+".old"))
 }
 
 // close closes a collection when the requests that use it have ended.
@@ -358,7 +370,7 @@ func (s *collections) close() (err error) {
 	for _, c := range s.all() {
 		err = errors.Join(err, c.close())
 	}
-	return err
+	return errors.Join(err, s.lock.Unlock())
 }
 
 // syncDir waits until the names in a directory are on the disk.

@@ -153,7 +153,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		counted := &countedBody{ReadCloser: r.Body, limits: s.limits}
-		answer := &answerWriter{ResponseWriter: w, body: counted, status: http.StatusOK}
+		answer := &answerWriter{ResponseWriter: w, body: counted, timeout: 2 * s.options.Timeout, status: http.StatusOK}
 		r.Body = counted
 		defer func() {
 			counted.release()
@@ -169,8 +169,8 @@ func (s *Service) guard(next http.Handler) http.Handler {
 			}
 		}()
 		defer func() { s.metrics.answered(r.Pattern, answer.status, time.Since(start)) }()
-		// Batches and streams set a later deadline.
-		http.NewResponseController(w).SetWriteDeadline(start.Add(2 * s.options.Timeout))
+		// Whoever reads a longer body sets a later deadline. This one is also for bodies that nobody reads.
+		http.NewResponseController(w).SetReadDeadline(start.Add(s.options.Timeout))
 		answer.Header().Set("X-Content-Type-Options", "nosniff")
 		if !s.isOurs(r) {
 			http.Error(answer, "the service does not have this name: it has tokens, an IP address, or is started with --host", http.StatusForbidden)
@@ -184,6 +184,7 @@ func (s *Service) guard(next http.Handler) http.Handler {
 type answerWriter struct {
 	http.ResponseWriter
 	body     *countedBody
+	timeout  time.Duration // for the answer
 	status   int
 	begun    bool
 	replaced bool
@@ -191,6 +192,7 @@ type answerWriter struct {
 
 func (w *answerWriter) WriteHeader(status int) {
 	w.status, w.begun = status, true
+	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout)) // however long it took to get here
 	if w.body.full && status == http.StatusInternalServerError {
 		w.status, w.replaced = http.StatusServiceUnavailable, true
 		w.Header().Set("Retry-After", "1")
@@ -202,7 +204,10 @@ func (w *answerWriter) WriteHeader(status int) {
 }
 
 func (w *answerWriter) Write(b []byte) (int, error) {
-	if w.begun = true; w.replaced {
+	if !w.begun {
+		w.WriteHeader(http.StatusOK)
+	}
+	if w.replaced {
 		return len(b), nil
 	}
 	return w.ResponseWriter.Write(b)

@@ -120,9 +120,21 @@ func (s *Service) decisions(ctx context.Context, _ *struct{}) (*body[[]client.De
 	r.Lock()
 	defer r.Unlock()
 	for k := r.n - 1; k >= max(0, r.n-len(r.last)); k-- {
-		if d := r.last[k%len(r.last)]; mayRead(ctx, d.Collection) {
+		if d := r.last[k%len(r.last)]; d.Collection != "" && mayRead(ctx, d.Collection) {
 			out.Body = append(out.Body, d)
 		}
 	}
 	return out, nil
+}
+
+// forget forgets the decisions about a collection that was removed.
+func (s *Service) forget(collection string) {
+	s.metrics.decisions.DeletePartialMatch(prometheus.Labels{"collection": collection})
+	s.recent.Lock()
+	defer s.recent.Unlock()
+	for i := range s.recent.last {
+		if s.recent.last[i].Collection == collection {
+			s.recent.last[i] = client.Decided{}
+		}
+	}
 }

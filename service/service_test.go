@@ -3,6 +3,7 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/service/client"
 )
 
@@ -136,6 +138,8 @@ func TestBatch(t *testing.T) {
 	}
 	s.wants(413, "nothing was done", "POST", "/v1/collections/pages/batch", strings.Repeat("{}\n", mostOrders+1), "Content-Type", ndjson)
 	s.wants(200, `"error"`, "POST", "/v1/collections/pages/batch", "{\"op\":\"search\",\"text\":\"\xff\"}\n{\"op\":\"search\",\"text\":\"a\"} 3\n", "Content-Type", ndjson)
+	s.wants(400, "too many values", "POST", "/v1/collections/pages/search", `{"text":"a","x":[`+strings.Repeat("[],", 600)+`[]]}`)
+	s.wants(200, "", "POST", "/v1/collections/pages/search", asJSON(map[string]string{"text": strings.Repeat(`,"[{\\`, 100)}))
 	if _, text := s.call("GET", "/v1/collections/pages/groups", ""); text != "" {
 		t.Errorf("groups of one document: %s", text)
 	}
@@ -187,7 +191,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	s.wants(200, `"collections":[{"name":"pages"`, "GET", "/v1/collections", "")
-	if left := must(os.ReadDir(s.options.Dir)); len(left) != 1 {
+	if left := must(os.ReadDir(s.options.Dir)); len(left) != 2 {
 		t.Errorf("%v are left", left)
 	}
 }
@@ -269,6 +273,13 @@ func TestLimits(t *testing.T) {
 	}
 	eventually(t, "slow bodies are read", func() bool { return s.limits.bodies.Load() == 20 })
 	s.wants(200, "", "POST", "/v1/collections/pages/search", `{"text":"a"}`)
+	c := must(net.Dial("tcp", strings.TrimPrefix(s.url, "http://")))
+	defer c.Close()
+	fmt.Fprintf(c, "POST /nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{") // a body that nobody reads
+	c.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if text, err := io.ReadAll(c); err != nil {
+		t.Errorf("a connection stays open after %q: %v", text, err)
+	}
 	eventually(t, "slow bodies are given up", func() bool { return s.limits.bodies.Load() == 0 })
 
 	s.limits.places <- struct{}{}
@@ -449,16 +460,15 @@ func TestLargeBackup(t *testing.T) {
 	s.wants(200, `"documents":300`, "GET", "/v1/collections/copy", "")
 }
 
-// TestBusyStreams: without a place, or beside another one, groups are refused before they begin.
+// TestBusyStreams: groups and backups of a collection are read one at a time.
 func TestBusyStreams(t *testing.T) {
 	s := serve(t, Options{Concurrent: 1})
 	s.create("pages", client.Settings{})
-	s.limits.places <- struct{}{}
+	c := must(s.collections.get("pages"))
+	c.reading.Lock()
 	s.wants(503, "too many", "GET", "/v1/collections/pages/groups", "")
-	<-s.limits.places
-	must(s.collections.get("pages")).grouping.Lock()
-	s.wants(503, "too many", "GET", "/v1/collections/pages/groups", "")
-	must(s.collections.get("pages")).grouping.Unlock()
+	s.wants(503, "too many", "GET", "/v1/collections/pages/backup", "")
+	c.reading.Unlock()
 	s.wants(200, "", "GET", "/v1/collections/pages/groups", "")
 	s.wants(404, "no such collection", "GET", "/v1/collections/missing/backup", "")
 }
@@ -482,7 +492,9 @@ func TestExpire(t *testing.T) {
 // TestRemove: a collection goes with its files, and its name can be used again. What a killed service was making or removing goes when it
 // starts again.
 func TestRemove(t *testing.T) {
-	o := Options{Dir: t.TempDir()}
+	o := Options{Dir: t.TempDir(), Stores: map[string]OpenStore{"broken": func(context.Context, string, int, string) (blockstore.Store, error) {
+		return nil, errors.New("it is not reachable")
+	}}}
 	s := serve(t, o)
 	s.create("pages", client.Settings{})
 	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})
@@ -493,6 +505,7 @@ func TestRemove(t *testing.T) {
 	if f := must(s.client().Search(bg, "pages", text(1, 0), 1)); len(f.Matches) > 0 {
 		t.Errorf("a new collection finds %+v", f)
 	}
+	s.wants(500, "", "PUT", "/v1/collections/unreachable", `{"method":"simhash","store":"broken"}`)
 	s.Close()
 	for _, left := range []string{"half.new", "gone.old"} {
 		if err := os.Mkdir(filepath.Join(o.Dir, left), 0o700); err != nil {
@@ -500,12 +513,16 @@ func TestRemove(t *testing.T) {
 		}
 	}
 	s = serve(t, o)
-	if left := must(os.ReadDir(o.Dir)); len(left) != 1 || left[0].Name() != "pages" {
+	if left := must(os.ReadDir(o.Dir)); len(left) != 2 || left[0].Name() != "pages" {
 		t.Errorf("%v are left", left)
 	}
 	s.Close()
 	if err := os.WriteFile(filepath.Join(o.Dir, "pages", "settings.json"), []byte(`{"format":99}`), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	s = serve(t, Options{Dir: t.TempDir()})
+	if _, err := New(bg, Options{Dir: s.options.Dir}); err == nil || !strings.Contains(err.Error(), "another service") {
+		t.Errorf("a directory that is open: %v", err)
 	}
 	if _, err := New(bg, o); !errors.Is(err, neardup.ErrVersion) || !strings.Contains(err.Error(), "pages") {
 		t.Errorf("another format: %v", err)

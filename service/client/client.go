@@ -9,6 +9,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,6 +19,7 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+	"unicode/utf8"
 )
 
 // A Client calls a service. It may be used by several goroutines.
@@ -46,19 +48,38 @@ func (c *Client) Remove(ctx context.Context, collection string) error {
 	return c.call(ctx, http.MethodDelete, c.path(collection, ""), nil, nil)
 }
 
+// valid returns an error for what JSON cannot have: package json would replace it, without a word.
+func valid(texts ...string) error {
+	for _, text := range texts {
+		if !utf8.ValidString(text) {
+			return errors.New("neardupd: the id or the text is not UTF-8")
+		}
+	}
+	return nil
+}
+
 // Put stores a text, in place of the one with its id.
 func (c *Client) Put(ctx context.Context, collection string, d Document) error {
+	if err := valid(d.ID, d.Text); err != nil {
+		return err
+	}
 	return c.call(ctx, http.MethodPut, c.path(collection, "/documents"), d, nil)
 }
 
 // PutIfNew stores a text unless it has a near-duplicate. It returns up to limit of these. A call that was not answered may be repeated: then
 // a text that was stored is not stored again, and is no near-duplicate of itself.
 func (c *Client) PutIfNew(ctx context.Context, collection string, d Document, limit int) (out Decision, err error) {
+	if err := valid(d.ID, d.Text); err != nil {
+		return out, err
+	}
 	return out, c.call(ctx, http.MethodPost, c.path(collection, "/put-if-new")+"?limit="+strconv.Itoa(limit), d, &out)
 }
 
 // Search returns up to limit near-duplicates of a text.
 func (c *Client) Search(ctx context.Context, collection, text string, limit int) (out Found, err error) {
+	if err := valid(text); err != nil {
+		return out, err
+	}
 	return out, c.call(ctx, http.MethodPost, c.path(collection, "/search")+"?limit="+strconv.Itoa(limit), map[string]string{"text": text}, &out)
 }
 
@@ -79,7 +100,11 @@ func (c *Client) Batch(ctx context.Context, collection string, orders []Order) (
 	var lines bytes.Buffer
 	e := json.NewEncoder(&lines)
 	for _, o := range orders {
-		if err := e.Encode(o); err != nil {
+		text := ""
+		if o.Text != nil {
+			text = *o.Text
+		}
+		if err := cmp.Or(valid(o.ID, text), e.Encode(o)); err != nil {
 			return nil, err
 		}
 	}

@@ -20,6 +20,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,20 +33,20 @@ import (
 
 // Flags are those of the program.
 type flags struct {
-	Dir         string            `required:"" placeholder:"DIR" type:"path" help:"Where the collections are. It is made if it is not there."`
-	Listen      string            `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, everybody in the network can connect: use tokens and TLS then (${default})."`
-	Tokens      string            `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. It is read again after SIGHUP. Without it everybody may do everything."`
-	TLSCert     string            `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
-	TLSKey      string            `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"Its key."`
-	Store       map[string]string `placeholder:"NAME=URL" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. All can be seen in the list of processes; NEARDUPD_STORE in the environment cannot." env:"NEARDUPD_STORE"`
-	Host        []string          `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, since pages of other sites could send them."`
-	Memory      int64             `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is in files. Without it, half of the memory of the machine."`
-	MaxBody     int64             `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may have four times as many (${default})."`
-	Concurrent  int               `default:"64" help:"How many requests are worked on at a time; others get 503 (${default})."`
-	Connections int               `default:"4096" help:"How many connections are open at a time; others wait (${default})."`
-	Rate        float64           `help:"How many requests a token or an address may make in a second; others get 429. Without it, any number."`
-	Timeout     time.Duration     `default:"20s" help:"How long a request may take (${default})."`
-	OpenAPI     bool              `name:"openapi" help:"Print the OpenAPI description, and end."`
+	Dir         string        `required:"" placeholder:"DIR" type:"path" help:"Where the collections are. It is made if it is not there."`
+	Listen      string        `default:"127.0.0.1:8080" placeholder:"ADDRESS" help:"Where to listen. Without a host, such as :8080, everybody in the network can connect: use tokens and TLS then (${default})."`
+	Tokens      string        `placeholder:"FILE" type:"existingfile" help:"A file of bearer tokens, each line with a name, a token, read, write or admin, and collections or *. It is read again after SIGHUP. Without it everybody may do everything."`
+	TLSCert     string        `name:"tls-cert" placeholder:"FILE" type:"existingfile" help:"The certificate for TLS, in PEM."`
+	TLSKey      string        `name:"tls-key" placeholder:"FILE" type:"existingfile" help:"Its key."`
+	Store       []string      `placeholder:"NAME=URL" sep:"none" help:"A store for collections of fingerprints: pebble:DIR, sqlite:FILE, redis://…, rediss://…, mongodb://…, mysql://USER:PASSWORD@HOST/DATABASE or postgres://…. A flag can be seen in the list of processes; NEARDUPD_STORE in the environment, with as many separated by spaces, cannot."`
+	Host        []string      `placeholder:"NAME" help:"Without --tokens, a name of this service besides its addresses and localhost. Requests for other names are refused, since pages of other sites could send them."`
+	Memory      int64         `placeholder:"MB" help:"Memory for each collection of the method auto, in MB; what does not fit is in files. Without it, half of the memory of the machine."`
+	MaxBody     int64         `default:"8" placeholder:"MB" help:"The largest body, in MB. A batch may have four times as many (${default})."`
+	Concurrent  int           `default:"64" help:"How many requests are worked on at a time; others get 503 (${default})."`
+	Connections int           `default:"4096" help:"How many connections are open at a time; others wait (${default})."`
+	Rate        float64       `help:"How many requests a token or an address may make in a second; others get 429. Without it, any number."`
+	Timeout     time.Duration `default:"20s" help:"How long a request may take (${default})."`
+	OpenAPI     bool          `name:"openapi" help:"Print the OpenAPI description, and end."`
 }
 
 func main() {
@@ -82,13 +84,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, ready fun
 	if err != nil {
 		return err
 	}
+	again := make(chan os.Signal, 1) // before the collections are opened, which may take a while
+	signal.Notify(again, syscall.SIGHUP)
+	defer signal.Stop(again)
 	s, err := service.New(ctx, o)
 	if err != nil {
 		return err
 	}
-	err = serve(ctx, &f, s, stdout, log, ready)
+	err = serve(ctx, &f, s, stdout, log, again, ready)
 	return errors.Join(err, s.Close())
 }
+
+// storeName matches the names of stores.
+var storeName = regexp.MustCompile(`^[a-z0-9_]+$`)
 
 // options returns the options of the service.
 func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
@@ -101,14 +109,18 @@ func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
 			return o, err
 		}
 	}
-	for name, where := range f.Store {
+	for _, store := range append(f.Store, strings.Fields(os.Getenv("NEARDUPD_STORE"))...) {
+		name, where, ok := strings.Cut(store, "=")
+		if !ok || !storeName.MatchString(name) {
+			return o, errors.New("--store and NEARDUPD_STORE need NAME=URL") // without what was given, which may have a password
+		}
 		o.Stores[name] = storeAt(where)
 	}
 	return o, nil
 }
 
 // serve listens and answers.
-func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, log *slog.Logger, ready func(address string)) error {
+func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, log *slog.Logger, again <-chan os.Signal, ready func(address string)) error {
 	if f.OpenAPI {
 		text, err := s.OpenAPI()
 		if err == nil {
@@ -139,9 +151,6 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 		log.Warn("everybody who reaches this address may do everything, since there are no --tokens")
 	}
 	ready(listener.Addr().String())
-	again := make(chan os.Signal, 1)
-	signal.Notify(again, syscall.SIGHUP)
-	defer signal.Stop(again)
 	for {
 		select {
 		case err := <-served:

@@ -140,6 +140,13 @@ func TestWrongFlags(t *testing.T) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
+	for _, store := range []string{"redis://u:s3cret@127.0.0.1:1/0", "x=memory: s3cret", "x;y=s3cret"} {
+		t.Setenv("NEARDUPD_STORE", store)
+		if err := run(bg, []string{"--dir", t.TempDir()}, io.Discard, io.Discard, nil); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s: %v", store, err)
+		}
+	}
+	t.Setenv("NEARDUPD_STORE", "")
 	var out bytes.Buffer
 	if err := run(bg, []string{"--dir", t.TempDir(), "--openapi"}, &out, io.Discard, nil); err != nil || !strings.Contains(out.String(), "put-if-new") {
 		t.Errorf("%v: %.100s", err, out.String())
