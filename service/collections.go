@@ -101,8 +101,11 @@ func (c *collection) use(f func() error) error {
 // change calls f, and returns when everything is on the disk that f may have changed or seen: an answer such as "it is there already" must not
 // be about what a failing machine would forget.
 func (c *collection) change(ctx context.Context, f func() error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	c.changing.RLock()
-	err := cmp.Or(ctx.Err(), f())
+	err := f()
 	c.changing.RUnlock()
 	return errors.Join(err, c.commit.commit(ctx))
 }

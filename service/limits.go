@@ -113,6 +113,7 @@ func addressOf(remote string) string {
 type countedBody struct {
 	io.ReadCloser
 	limits *limits
+	conn   *http.ResponseController
 	n      int64
 	full   bool // it has ended with errBusy
 }
@@ -123,6 +124,10 @@ func (b *countedBody) Read(p []byte) (int, error) {
 	if b.limits.bodies.Add(int64(n)) > b.limits.most {
 		b.full = true
 		return n, errBusy
+	}
+	if err == io.EOF {
+		// Nothing is read any more, so nothing can be late: otherwise the server would take the client for gone, and end the context.
+		b.conn.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
@@ -152,7 +157,7 @@ func (s *Service) isOurs(r *http.Request) bool {
 func (s *Service) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
-		counted := &countedBody{ReadCloser: r.Body, limits: s.limits}
+		counted := &countedBody{ReadCloser: r.Body, limits: s.limits, conn: http.NewResponseController(w)}
 		answer := &answerWriter{ResponseWriter: w, body: counted, timeout: 2 * s.options.Timeout, status: http.StatusOK}
 		r.Body = counted
 		defer func() {
@@ -169,8 +174,9 @@ func (s *Service) guard(next http.Handler) http.Handler {
 			}
 		}()
 		defer func() { s.metrics.answered(r.Pattern, answer.status, time.Since(start)) }()
-		// Whoever reads a longer body sets a later deadline. This one is also for bodies that nobody reads.
-		http.NewResponseController(w).SetReadDeadline(start.Add(s.options.Timeout))
+		if r.ContentLength != 0 { // whoever reads a longer body sets a later deadline; this one is also for bodies that nobody reads
+			counted.conn.SetReadDeadline(start.Add(s.options.Timeout))
+		}
 		answer.Header().Set("X-Content-Type-Options", "nosniff")
 		if !s.isOurs(r) {
 			http.Error(answer, "the service does not have this name: it has tokens, an IP address, or is started with --host", http.StatusForbidden)

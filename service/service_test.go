@@ -394,6 +394,24 @@ func TestDurable(t *testing.T) {
 	}
 }
 
+// TestSlow: where the disk takes longer than a request may, a put says so, and a batch, which may take longer, is answered.
+func TestSlow(t *testing.T) {
+	s := serve(t, Options{Timeout: 200 * time.Millisecond})
+	s.create("pages", client.Settings{})
+	c := must(s.collections.get("pages"))
+	sync := c.commit.sync
+	c.commit.sync = func() error {
+		time.Sleep(time.Second)
+		return sync()
+	}
+	if err := s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)}); status(err) != http.StatusServiceUnavailable {
+		t.Errorf("a put: %v", err)
+	}
+	if out, err := s.client().Batch(bg, "pages", []client.Order{{Op: "put", ID: "2", Text: new(text(2, 0))}}); err != nil || !out[0].Added {
+		t.Errorf("a batch: %v, %v", out, err)
+	}
+}
+
 // TestPutBeside: a put that has returned is not replaced by a put-if-new of the same id at the same time.
 func TestPutBeside(t *testing.T) {
 	s := serve(t, Options{Stores: memoryStores(t)})
