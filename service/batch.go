@@ -74,7 +74,7 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 				}
 				out.Body = append(out.Body, line(o)...)
 			}
-			return c.commit.commit(ctx)
+			return c.commit.commit(context.WithoutCancel(ctx)) // also what was done before the time was over
 		})
 	})
 	if err != nil {
@@ -85,8 +85,8 @@ func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
 
 // do does a line.
 func (s *Service) do(ctx context.Context, c *collection, text []byte) (out client.Outcome) {
-	if ctx.Err() != nil {
-		return client.Outcome{Error: "not done, since the time is over or the client has gone"}
+	if ctx.Err() != nil || s.stopping.Load() {
+		return client.Outcome{Error: "not done, since the time is over, the client has gone, or the service stops"}
 	}
 	o, err := orderOf(text)
 	out.ID = o.ID

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -70,6 +71,7 @@ type Service struct {
 	recent      *recent
 	api         huma.API
 	handler     http.Handler
+	stopping    atomic.Bool
 	stopExpiry  func()
 }
 
@@ -116,6 +118,9 @@ func (s *Service) ReloadTokens() error {
 	}
 	return s.options.Tokens.reload()
 }
+
+// Stop says that the service stops soon: lines of batches that have not begun are not done, which their answers say.
+func (s *Service) Stop() { s.stopping.Store(true) }
 
 // Close closes all collections. Requests must have ended.
 func (s *Service) Close() error {

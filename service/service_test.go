@@ -144,6 +144,12 @@ func TestBatch(t *testing.T) {
 		t.Errorf("groups of one document: %s", text)
 	}
 	s.client().Put(bg, "pages", client.Document{ID: "5", Text: text(2, 5)})
+	defer func() {
+		s.Stop()
+		if out := must(s.client().Batch(bg, "pages", orders[:2])); out[1].Error == "" {
+			t.Errorf("a service that stops: %+v", out)
+		}
+	}()
 	if _, text := s.call("GET", "/v1/collections/pages/groups", ""); text != "{\"ids\":[\"5\",\"3\"]}\n" {
 		t.Errorf("groups: %s", text)
 	}

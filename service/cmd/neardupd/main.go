@@ -162,6 +162,7 @@ func serve(ctx context.Context, f *flags, s *service.Service, stdout io.Writer, 
 				log.Info("tokens read again")
 			}
 		case <-ctx.Done():
+			s.Stop()
 			log.Info("stopping; requests that are worked on have time to finish")
 			stopping, cancel := context.WithTimeout(context.Background(), f.Timeout+5*time.Second)
 			defer cancel()
