@@ -246,7 +246,7 @@ func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error)
 		return nil, err
 	}
 	return nil, s.in(in.Name, func(c *collection) error {
-		err := c.change(ctx, func() error { return c.engine.put(ctx, in.Body.ID, in.Body.Text) })
+		err := c.change(ctx, func() error { return c.put(ctx, in.Body.ID, in.Body.Text) })
 		if err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func (s *Service) putIfNew(ctx context.Context, in *putIfNewInput) (*body[client
 		var found []client.Match
 		added := false
 		err := c.change(ctx, func() (err error) {
-			found, added, err = c.engine.putIfNew(ctx, in.Body.ID, in.Body.Text, in.Limit)
+			found, added, err = c.putIfNew(ctx, in.Body.ID, in.Body.Text, in.Limit)
 			return err
 		})
 		if err == nil {

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -85,6 +86,8 @@ type collection struct {
 	using    sync.RWMutex // held for reading during a request
 	closed   bool
 	changing sync.RWMutex // held for reading during a change
+	adding   sync.RWMutex // held for reading by those who put without looking before
+	puts     atomic.Int64 // how many texts were put
 	reading  sync.Mutex   // of those who read all of it: groups and backups
 }
 
@@ -108,6 +111,40 @@ func (c *collection) change(ctx context.Context, f func() error) error {
 	err := f()
 	c.changing.RUnlock()
 	return errors.Join(err, c.commit.commit(ctx))
+}
+
+// put stores a text.
+func (c *collection) put(ctx context.Context, id, text string) error {
+	c.adding.RLock()
+	defer c.adding.RUnlock()
+	_, err := c.engine.put(ctx, id, text)
+	c.puts.Add(1)
+	return err
+}
+
+// putIfNew stores a text unless it has a near-duplicate, which it returns, or a document with the id is there. Of two calls at the same time,
+// one finds the other's document; but of a store, services do not know what others are about to put. It looks beside others first, so that those
+// who find something need not wait, and again, alone, if something was put meanwhile.
+func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
+	look := func() (isNew bool) {
+		var is bool
+		if _, is, err = c.engine.get(ctx, id); err == nil && !is {
+			found, err = c.engine.search(ctx, text, limit)
+		}
+		return err == nil && !is && len(found) == 0
+	}
+	before := c.puts.Load()
+	if !look() {
+		return found, false, err
+	}
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	if c.puts.Load() != before && !look() {
+		return found, false, err
+	}
+	added, err = c.engine.put(ctx, id, text)
+	c.puts.Add(1)
+	return nil, added, err
 }
 
 // expire deletes what was added before a time.

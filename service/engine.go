@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -20,10 +19,7 @@ import (
 // is on the disk when sync has returned.
 type engine interface {
 	search(ctx context.Context, text string, limit int) ([]client.Match, error)
-	put(ctx context.Context, id, text string) error
-	// putIfNew stores a text unless it has a near-duplicate, or a document with the id is there. Of two calls at the same time, one finds the
-	// other's document.
-	putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error)
+	put(ctx context.Context, id, text string) (stored bool, err error)
 	delete(ctx context.Context, id string) (was bool, err error)
 	get(ctx context.Context, id string) (doc client.Stored, ok bool, err error)
 	expire(ctx context.Context, before time.Time) (int, error)
@@ -42,8 +38,7 @@ var errUnknown = errors.New(client.NoDocument)
 
 // An auto is an engine by a Deduplicator.
 type auto struct {
-	d      *dedup.Deduplicator[string]
-	adding sync.RWMutex // held for reading by those who add without looking before
+	d *dedup.Deduplicator[string]
 }
 
 // openAuto opens the files of a Deduplicator.
@@ -68,33 +63,9 @@ func matchOf(m neardup.Match[string]) client.Match {
 	return client.Match{ID: m.ID, Similarity: m.Similarity, Probability: m.Probability, Kind: m.Kind.String()}
 }
 
-func (a *auto) put(_ context.Context, id, text string) error {
-	a.adding.RLock()
-	defer a.adding.RUnlock()
-	return a.d.Add(id, text)
-}
-
-// putIfNew looks twice if something was added while it looked: first beside others, so that those who find something need not wait, and then
-// alone.
-func (a *auto) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
-	look := func() (isNew bool) {
-		var is bool
-		if _, is, err = a.d.Get(id); err == nil && !is {
-			found, err = a.search(ctx, text, limit)
-		}
-		return err == nil && !is && len(found) == 0
-	}
-	before := a.d.Added()
-	if !look() {
-		return found, false, err
-	}
-	a.adding.Lock()
-	defer a.adding.Unlock()
-	if a.d.Added() != before && !look() {
-		return found, false, err
-	}
-	err = a.d.Add(id, text)
-	return nil, err == nil, err
+func (a *auto) put(_ context.Context, id, text string) (bool, error) {
+	err := a.d.Add(id, text)
+	return err == nil, err
 }
 
 func (a *auto) delete(_ context.Context, id string) (bool, error) { return a.d.Delete(id) }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -37,7 +36,6 @@ type indexed[V any] struct {
 	match  func(m neardup.Match[string]) client.Match
 	stored func(id string, v V) client.Stored
 	empty  func(v V) bool // whether a value is that of a text without words, which is similar to nothing
-	adding sync.RWMutex   // held for reading by those who add without looking before
 }
 
 // openFingerprints opens an index of fingerprints.
@@ -82,12 +80,9 @@ func openSignatures(path string, similarity float64) (engine, error) {
 	}, nil
 }
 
-func (x *indexed[V]) search(_ context.Context, text string, limit int) ([]client.Match, error) {
-	return x.near(x.of(text), limit)
-}
-
-// near returns the nearest matches of a value, and one more if there are more. An index yields them in any order.
-func (x *indexed[V]) near(v V, limit int) (all []client.Match, err error) {
+// search sorts what the index yields, which is in any order.
+func (x *indexed[V]) search(_ context.Context, text string, limit int) (all []client.Match, err error) {
+	v := x.of(text)
 	cut := func() {
 		slices.SortFunc(all, func(a, b client.Match) int {
 			return cmp.Or(cmp.Compare(b.Similarity, a.Similarity), cmp.Compare(a.ID, b.ID))
@@ -109,26 +104,9 @@ func (x *indexed[V]) near(v V, limit int) (all []client.Match, err error) {
 	return all, nil
 }
 
-func (x *indexed[V]) put(_ context.Context, id, text string) error {
-	v := x.of(text)
-	x.adding.RLock()
-	defer x.adding.RUnlock()
-	return x.Add(id, v)
-}
-
-func (x *indexed[V]) putIfNew(_ context.Context, id, text string, limit int) ([]client.Match, bool, error) {
-	v := x.of(text)
-	x.adding.Lock()
-	defer x.adding.Unlock()
-	if _, ok, err := x.Get(id); ok || err != nil {
-		return nil, false, err
-	}
-	found, err := x.near(v, limit)
-	if err != nil || len(found) > 0 {
-		return found, false, err
-	}
-	err = x.Add(id, v)
-	return nil, err == nil, err
+func (x *indexed[V]) put(_ context.Context, id, text string) (bool, error) {
+	err := x.Add(id, x.of(text))
+	return err == nil, err
 }
 
 func (x *indexed[V]) delete(_ context.Context, id string) (bool, error) { return x.Delete(id) }

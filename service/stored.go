@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"iter"
-	"sync"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -17,16 +16,11 @@ import (
 type shared struct {
 	store         blockstore.Store
 	fingerprinter neardup.Fingerprinter
-	adding        sync.RWMutex // held for reading by those who add without looking before, in this service
 }
 
 // search finds nothing for a text without letters and digits, which has no fingerprint.
-func (s *shared) search(ctx context.Context, text string, limit int) ([]client.Match, error) {
-	return s.near(ctx, s.fingerprinter.Sum64(text), limit)
-}
-
-// near returns the first matches of a fingerprint, and one more if there are more.
-func (s *shared) near(ctx context.Context, fp neardup.Fingerprint64, limit int) (all []client.Match, err error) {
+func (s *shared) search(ctx context.Context, text string, limit int) (all []client.Match, err error) {
+	fp := s.fingerprinter.Sum64(text)
 	if fp == 0 {
 		return nil, nil
 	}
@@ -41,35 +35,16 @@ func (s *shared) near(ctx context.Context, fp neardup.Fingerprint64, limit int) 
 }
 
 // put stores nothing of a text without letters and digits: nothing could find it. What has the id is deleted then.
-func (s *shared) put(ctx context.Context, id, text string) error {
-	s.adding.RLock()
-	defer s.adding.RUnlock()
-	return s.set(ctx, id, s.fingerprinter.Sum64(text))
-}
-
-// set is put for whoever holds the lock.
-func (s *shared) set(ctx context.Context, id string, fp neardup.Fingerprint64) error {
-	if fp == 0 {
-		return s.store.Delete(ctx, []string{id})
-	}
-	return s.store.Put(ctx, []blockstore.Entry{{ID: id, Fingerprint: fp}})
-}
-
-// putIfNew does not know what other services are about to store: two of them may both store one of two near-duplicates that come at the same
-// time.
-func (s *shared) putIfNew(ctx context.Context, id, text string, limit int) ([]client.Match, bool, error) {
-	s.adding.Lock()
-	defer s.adding.Unlock()
-	if _, is, err := s.get(ctx, id); is || err != nil {
-		return nil, false, err
-	}
+func (s *shared) put(ctx context.Context, id, text string) (bool, error) {
 	fp := s.fingerprinter.Sum64(text)
-	found, err := s.near(ctx, fp, limit)
-	if err != nil || len(found) > 0 || fp == 0 {
-		return found, false, err
+	if fp == 0 {
+		if _, is, err := s.get(ctx, id); !is || err != nil {
+			return false, err
+		}
+		return false, s.store.Delete(ctx, []string{id})
 	}
-	err = s.set(ctx, id, fp)
-	return nil, err == nil, err
+	err := s.store.Put(ctx, []blockstore.Entry{{ID: id, Fingerprint: fp}})
+	return err == nil, err
 }
 
 func (s *shared) delete(ctx context.Context, id string) (bool, error) {
