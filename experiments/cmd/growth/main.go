@@ -18,6 +18,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/neardup/neardup/experiments/program"
 )
 
 func main() {
@@ -50,7 +52,7 @@ func run(data, documents, language, methods, flags, keep string) error {
 		}
 	}
 	dedup := filepath.Join(work, "dedup")
-	if err := build(dedup); err != nil {
+	if err := program.Build("cmd/neardup", dedup); err != nil {
 		return err
 	}
 	fmt.Printf("%-10s %-10s %9s %9s %9s %10s %10s %8s %9s\n", "documents", "MB", "method", "seconds", "CPU s", "peak MB", "precision", "recall", "pairs")

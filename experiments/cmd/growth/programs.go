@@ -9,17 +9,7 @@ import (
 	"github.com/neardup/neardup/experiments/peak"
 )
 
-// This file builds and runs the programs that are measured.
-
-// build builds the program neardup.
-func build(to string) error {
-	c := exec.Command("go", "build", "-o", to, ".")
-	c.Dir = "../cmd/neardup" // go run -C experiments
-	if out, err := c.CombinedOutput(); err != nil {
-		return fmt.Errorf("building neardup: %w\n%s", err, out)
-	}
-	return nil
-}
+// This file runs the programs that are measured.
 
 // measure runs a program and returns what it cost.
 func measure(program string, args ...string) (m measurement, err error) {

@@ -22,6 +22,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/neardup/neardup/experiments/program"
 	"github.com/neardup/neardup/experiments/sentences"
 	"github.com/neardup/neardup/service/client"
 )
@@ -62,16 +63,14 @@ func run(data string, documents int, method, clients string, duration time.Durat
 		return err
 	}
 	defer os.RemoveAll(work)
-	program := filepath.Join(work, "neardupd")
-	build := exec.Command("go", "build", "-o", program, "./cmd/neardupd")
-	build.Dir = "../service" // go run -C experiments
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building neardupd: %w\n%s", err, out)
+	neardupd := filepath.Join(work, "neardupd")
+	if err := program.Build("service/cmd/neardupd", neardupd); err != nil {
+		return err
 	}
 	if dir == "" {
 		dir = filepath.Join(work, "collections")
 	}
-	server, url, err := start(program, append([]string{"--dir", dir, "--listen", "127.0.0.1:0"}, strings.Fields(flags)...))
+	server, url, err := start(neardupd, append([]string{"--dir", dir, "--listen", "127.0.0.1:0"}, strings.Fields(flags)...))
 	if err != nil {
 		return err
 	}

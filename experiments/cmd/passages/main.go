@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup/experiments/peak"
+	"github.com/neardup/neardup/experiments/program"
 )
 
 // options are the flags.
@@ -63,11 +64,9 @@ func (o *options) run() error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	program := filepath.Join(work, "neardup")
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = "../cmd/neardup" // go run -C experiments
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building neardup: %w\n%s", err, out)
+	neardup := filepath.Join(work, "neardup")
+	if err := program.Build("cmd/neardup", neardup); err != nil {
+		return err
 	}
 	if o.keep == "" {
 		o.keep = work
@@ -79,10 +78,10 @@ func (o *options) run() error {
 		}
 		c, err := collectionOf(o.data, megabytes, o.keep)
 		if err == nil && i == 0 {
-			err = o.first(c, program, work)
+			err = o.first(c, neardup, work)
 		}
 		if err == nil {
-			err = o.measure(program, c.path, megabytes)
+			err = o.measure(neardup, c.path, megabytes)
 		}
 		if err != nil {
 			return err
