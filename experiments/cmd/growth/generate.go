@@ -27,11 +27,16 @@ type collection struct {
 	megabytes float64
 	original  []int32 // of each copy the number of its original, else its own number
 	planted   int     // pairs
+	shuffled  bool    // the words of each document, or its characters
 }
 
 // collectionOf makes a collection of n documents in a folder, or takes the one that is there.
-func collectionOf(data, language string, n int, folder string) (*collection, error) {
-	c := &collection{path: filepath.Join(folder, fmt.Sprintf("growth-%s-%d.jsonl", language, n)), original: make([]int32, n)}
+func collectionOf(data, language string, n int, shuffled bool, folder string) (*collection, error) {
+	name := fmt.Sprintf("growth-%s-%d.jsonl", language, n)
+	if shuffled {
+		name = "shuffled-" + name
+	}
+	c := &collection{path: filepath.Join(folder, name), original: make([]int32, n), shuffled: shuffled}
 	members := make([]int, n)
 	random := rand.New(rand.NewPCG(uint64(n), 21))
 	for i := range c.original {
@@ -71,6 +76,9 @@ func (c *collection) write(source string, chinese bool) (err error) {
 	w := bufio.NewWriterSize(f, 1<<20)
 	for i, of := range c.original {
 		words := sentences.Document(rand.New(rand.NewPCG(uint64(of), 1)), all)
+		if c.shuffled {
+			rand.New(rand.NewPCG(uint64(of), 3)).Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+		}
 		separator := " "
 		if chinese {
 			separator = ""

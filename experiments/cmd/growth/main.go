@@ -29,15 +29,16 @@ func main() {
 	methods := flag.String("methods", "auto,minhash,simhash", "comma-separated `NAMES` of methods of dedup")
 	flags := flag.String("flags", "", "more `FLAGS` for dedup, separated by spaces")
 	keep := flag.String("keep", "", "a `DIR` that keeps the collections, and from which they are taken if they are there")
+	shuffled := flag.Bool("shuffled", false, "put the words of each document into an order of its own, so that no two have sentences in common")
 	flag.Parse()
-	if err := run(*data, *documents, *language, *methods, *flags, *keep); err != nil {
+	if err := run(*data, *documents, *language, *methods, *flags, *keep, *shuffled); err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)
 		os.Exit(1)
 	}
 }
 
 // run measures all methods on all collections.
-func run(data, documents, language, methods, flags, keep string) error {
+func run(data, documents, language, methods, flags, keep string, shuffled bool) error {
 	if data == "" {
 		return fmt.Errorf("give -data or set NEARDUP_DATA")
 	}
@@ -61,7 +62,7 @@ func run(data, documents, language, methods, flags, keep string) error {
 		if err != nil {
 			return fmt.Errorf("-documents %q: %w", text, err)
 		}
-		c, err := collectionOf(data, language, n, cmp.Or(keep, work))
+		c, err := collectionOf(data, language, n, shuffled, cmp.Or(keep, work))
 		if err != nil {
 			return err
 		}
