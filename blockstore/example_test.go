@@ -18,10 +18,10 @@ func ExampleSearchAndPut() {
 	}
 	store := blockstore.FromIndex(ix)
 	defer store.Close()
-	for _, row := range []blockstore.Entry{
-		{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}, {ID: "C", Fingerprint: 0x800dae90e55ce488},
+	for _, row := range []blockstore.Entry[neardup.Fingerprint64]{
+		{ID: "A", Value: 0x800d8e90e45cc488}, {ID: "B", Value: 0x800d8e90e4dcc488}, {ID: "C", Value: 0x800dae90e55ce488},
 	} {
-		found, err := blockstore.SearchAndPut(context.Background(), store, []blockstore.Entry{row}, 10)
+		found, err := blockstore.SearchAndPut(context.Background(), store, []blockstore.Entry[neardup.Fingerprint64]{row}, 10)
 		if err != nil {
 			log.Fatal(err)
 		}

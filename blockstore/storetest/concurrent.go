@@ -18,13 +18,13 @@ import (
 // connection fails.
 
 // handles opens a store n times. If the store is Exclusive, it returns the same handle n times.
-func (s Suite) handles(t *testing.T, name string, n int) []blockstore.Store {
-	stores := []blockstore.Store{s.open(t, name, MustBlocks(3, 0))}
+func (s Suite[V]) handles(t *testing.T, name string, n int) []blockstore.Store[V] {
+	stores := []blockstore.Store[V]{s.open(t, name, s.schemes[0])}
 	for len(stores) < n {
 		if s.Exclusive {
 			stores = append(stores, stores[0])
 		} else {
-			stores = append(stores, s.open(t, name, MustBlocks(3, 0)))
+			stores = append(stores, s.open(t, name, s.schemes[0]))
 		}
 	}
 	return stores
@@ -33,9 +33,9 @@ func (s Suite) handles(t *testing.T, name string, n int) []blockstore.Store {
 // writersAndReaders runs two writers and two readers at once. A reader must find everything that
 // had been stored when it asked, and nothing that had been removed by then. Each id belongs to one
 // writer, so the counters of completed rounds tell what the reader may expect.
-func (s Suite) writersAndReaders(t *testing.T) {
+func (s Suite[V]) writersAndReaders(t *testing.T) {
 	stores := s.handles(t, "writersandreaders", 4)
-	c := &contest{t: t, rounds: max(3, s.Size/2/contestBatch)}
+	c := &contest[V]{t: t, m: s.newModel(s.schemes[0]), rounds: max(3, s.Size/2/contestBatch)}
 	var writing, reading sync.WaitGroup
 	for w := range c.stored {
 		writing.Go(func() { c.write(stores[w], w) })
@@ -51,8 +51,9 @@ func (s Suite) writersAndReaders(t *testing.T) {
 
 // A contest is the state of writersAndReaders. Every writer stores batches of entries, one batch a
 // round, and in every third round removes the first entry of the oldest batch that still has it.
-type contest struct {
+type contest[V any] struct {
 	t       *testing.T
+	m       model[V] // at the end
 	rounds  int
 	stored  [2]atomic.Int64 // completed rounds, by writer
 	removed [2]atomic.Int64 // ids removed, by writer: the first of round 0, 1, …
@@ -63,21 +64,24 @@ type contest struct {
 const contestBatch = 20
 
 // fail reports an error and ends the contest.
-func (c *contest) fail(format string, args ...any) {
+func (c *contest[V]) fail(format string, args ...any) {
 	c.t.Errorf(format, args...)
 	c.stop.Store(true)
 }
 
-// entry returns the fingerprint that a writer stores as number i. Two consecutive ones are alike.
-func (c *contest) entry(writer, i int) blockstore.Entry {
-	random := rand.NewPCG(uint64(writer), uint64(i/2)) // the same for two consecutive numbers
-	return blockstore.Entry{ID: fmt.Sprintf("%d/%d", writer, i), Fingerprint: neardup.Fingerprint64(random.Uint64()) ^ neardup.Fingerprint64(i%2)}
+// entry returns the value that a writer stores as number i. Two consecutive ones are alike.
+func (c *contest[V]) entry(writer, i int) blockstore.Entry[V] {
+	v := c.m.base(uint64(1_000_000*(writer+1) + i/2))
+	if i%2 == 1 {
+		v = c.m.near(v, 0)
+	}
+	return blockstore.Entry[V]{ID: fmt.Sprintf("%d/%d", writer, i), Value: v}
 }
 
 // write is a writer.
-func (c *contest) write(store blockstore.Store, w int) {
+func (c *contest[V]) write(store blockstore.Store[V], w int) {
 	for r := 0; r < c.rounds && !c.stop.Load(); r++ {
-		var entries []blockstore.Entry
+		var entries []blockstore.Entry[V]
 		for i := range contestBatch {
 			entries = append(entries, c.entry(w, r*contestBatch+i))
 		}
@@ -98,9 +102,9 @@ func (c *contest) write(store blockstore.Store, w int) {
 	}
 }
 
-// read is a reader. Each query differs in three blocks, so the store must find the entry through one
-// table.
-func (c *contest) read(store blockstore.Store, seed uint64) {
+// read is a reader. Each query is as far away as the tests go; for fingerprints the store must find the
+// entry through one table.
+func (c *contest[V]) read(store blockstore.Store[V], seed uint64) {
 	random := rand.New(rand.NewPCG(3, seed))
 	for asked := 0; !c.stop.Load() || asked == 0; {
 		w := random.IntN(2)
@@ -116,12 +120,12 @@ func (c *contest) read(store blockstore.Store, seed uint64) {
 		asked++
 		i := random.IntN(there * contestBatch)
 		e := c.entry(w, i)
-		found, err := store.Search(c.t.Context(), []neardup.Fingerprint64{through(e.Fingerprint, asked)}, all)
+		found, err := store.Search(c.t.Context(), []V{c.m.through(e.Value, asked)}, all)
 		if err != nil {
 			c.fail("Search: %v", err)
 			return
 		}
-		seen := slices.Contains(found[0], neardup.Match[string]{ID: e.ID, Distance: 3})
+		seen := slices.ContainsFunc(found[0], func(m neardup.Match[string]) bool { return m.ID == e.ID })
 		switch round := i / contestBatch; {
 		case i%contestBatch == 0 && round < gone && seen:
 			c.fail("%s was removed, and found", e.ID)
@@ -132,73 +136,72 @@ func (c *contest) read(store blockstore.Store, seed uint64) {
 }
 
 // check compares the store with what the counters say, when all have finished.
-func (c *contest) check(store blockstore.Store) {
-	m := model{}
-	var queries []neardup.Fingerprint64
+func (c *contest[V]) check(store blockstore.Store[V]) {
+	var queries []V
 	for w := range c.stored {
 		for i := range int(c.stored[w].Load()) * contestBatch {
 			if i%contestBatch == 0 && i/contestBatch < int(c.removed[w].Load()) {
 				continue
 			}
 			e := c.entry(w, i)
-			m[e.ID] = e.Fingerprint
+			c.m.values[e.ID] = e.Value
 			if i < 100 {
-				queries = append(queries, through(e.Fingerprint, i))
+				queries = append(queries, c.m.through(e.Value, i))
 			}
 		}
 	}
-	m.check(c.t, store, queries)
+	c.m.check(c.t, store, queries)
 }
 
 // oneID lets several goroutines write and remove the same three ids at once: new ids and existing
 // ones, with the same fingerprint and with different ones. Whatever stands afterwards must be found
 // through every table, and nothing else must be found.
-func (s Suite) oneID(t *testing.T) {
+func (s Suite[V]) oneID(t *testing.T) {
 	stores := s.handles(t, "oneid", 3)
-	fps := []neardup.Fingerprint64{fp, fp ^ 1, ^fp, fp ^ 0xFF00}
-	var queries []neardup.Fingerprint64
-	for _, f := range fps {
+	values := []V{s.base(0), s.near(s.base(0), 0), s.base(1), s.base(2)}
+	var queries []V
+	for _, v := range values {
 		for table := range 4 {
-			queries = append(queries, f, through(f, table))
+			queries = append(queries, v, s.through(v, table))
 		}
 	}
 	for round := range max(2, min(20, s.Size/250)) {
 		var wg sync.WaitGroup
 		for w, store := range stores {
-			wg.Go(func() { writeThree(t, store, fps, round, w) })
+			wg.Go(func() { writeThree(t, store, values, round, w) })
 		}
 		wg.Wait()
 		if t.Failed() {
 			return
 		}
 		// Which write won is open; All says it, and Search must agree.
-		m := model{}
+		m := s.newModel(s.schemes[0])
 		for e, err := range stores[0].All(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m[e.ID] = e.Fingerprint
+			m.values[e.ID] = e.Value
 		}
-		if len(m) != 3 {
-			t.Fatalf("there are %d ids: %v", len(m), m)
+		if len(m.values) != 3 {
+			t.Fatalf("there are %d ids: %v", len(m.values), m.values)
 		}
 		m.check(t, stores[1], queries)
 		// The ids are new again in the next round.
 		if round%2 == 0 {
 			remove(t, stores[2], "id0", "id1", "id2")
-			model{}.check(t, stores[0], queries)
+			s.newModel(s.schemes[0]).check(t, stores[0], queries)
 		}
 	}
 }
 
 // writeThree is writer w of oneID in a round.
-func writeThree(t *testing.T, store blockstore.Store, fps []neardup.Fingerprint64, round, w int) {
+func writeThree[V any](t *testing.T, store blockstore.Store[V], values []V, round, w int) {
 	for i := range 10 {
-		e := blockstore.Entry{ID: fmt.Sprint("id", i%3), Fingerprint: fps[(round+i+w)%len(fps)]}
+		e := blockstore.Entry[V]{ID: fmt.Sprint("id", i%3), Value: values[(round+i+w)%len(values)]}
 		if i < 3 {
-			e.Fingerprint = fps[round%len(fps)] // all writers store the same
+			e.Value = values[round%len(values)] // all writers store the same
 		}
-		if err := store.Put(t.Context(), []blockstore.Entry{e}); err != nil {
+		if err := store.Put(t.Context(), []blockstore.Entry[V]{e}); err != nil {
 			t.Errorf("Put: %v", err)
 		}
 		if i < 7 && (i+w)%5 == 4 {
@@ -226,10 +229,10 @@ func again(t *testing.T, failed *int, what string, call func(ctx context.Context
 	}
 }
 
-// TestOutage stores fingerprints while outage stops the server and starts it again. outage runs
+// TestOutage stores values while outage stops the server and starts it again. outage runs
 // once, in a goroutine of its own, and returns when the server is up again. Calls that fail are
-// repeated. In the end every fingerprint must be stored, each once.
-func TestOutage(t *testing.T, s Suite, outage func() error) {
+// repeated. In the end every value must be stored, each once.
+func TestOutage[V any](t *testing.T, s Suite[V], outage func() error) {
 	s = s.withDefaults()
 	down := make(chan error, 1)
 	rounds := max(6, min(100, s.Size/5))
@@ -245,11 +248,11 @@ func TestOutage(t *testing.T, s Suite, outage func() error) {
 	})
 }
 
-// TestLostAnswers stores fingerprints while answers of the server get lost. lose(n) must make the
+// TestLostAnswers stores values while answers of the server get lost. lose(n) must make the
 // n-th answer from now on get lost, by breaking the connection for example; lose(0) means that no
-// more get lost. Calls that fail are repeated. In the end every fingerprint must be stored, each
+// more get lost. Calls that fail are repeated. In the end every value must be stored, each
 // once.
-func TestLostAnswers(t *testing.T, s Suite, lose func(answer int)) {
+func TestLostAnswers[V any](t *testing.T, s Suite[V], lose func(answer int)) {
 	s = s.withDefaults()
 	rounds := max(6, min(40, s.Size/5))
 	s.disturbed(t, "lostanswers", rounds, func(round int) {
@@ -262,30 +265,30 @@ func TestLostAnswers(t *testing.T, s Suite, lose func(answer int)) {
 	})
 }
 
-// disturbed stores and removes fingerprints in rounds, calls disturb before each, repeats the calls
+// disturbed stores and removes values in rounds, calls disturb before each, repeats the calls
 // that fail, and compares the store with a model at the end. Half of the ids of a round replace
 // those of the round before.
-func (s Suite) disturbed(t *testing.T, name string, rounds int, disturb func(round int)) {
-	store := s.open(t, name, MustBlocks(3, 0))
-	m := model{}
+func (s Suite[V]) disturbed(t *testing.T, name string, rounds int, disturb func(round int)) {
+	store := s.open(t, name, s.schemes[0])
+	m := s.newModel(s.schemes[0])
 	random := rand.New(rand.NewPCG(5, 6))
-	var queries []neardup.Fingerprint64
+	var queries []V
 	batch := max(4, min(50, s.Size/25))
 	failed := 0
 	for r := range rounds {
-		var entries []blockstore.Entry
+		var entries []blockstore.Entry[V]
 		for i := range batch {
 			// Half of them replace others.
-			e := blockstore.Entry{ID: fmt.Sprint("id", r*batch/2+i), Fingerprint: neardup.Fingerprint64(random.Uint64())}
+			e := blockstore.Entry[V]{ID: fmt.Sprint("id", r*batch/2+i), Value: s.base(random.Uint64())}
 			entries = append(entries, e)
-			m[e.ID] = e.Fingerprint
-			queries = append(queries, through(e.Fingerprint, i))
+			m.values[e.ID] = e.Value
+			queries = append(queries, s.through(e.Value, i))
 		}
 		disturb(r)
 		again(t, &failed, "Put", func(ctx context.Context) error { return store.Put(ctx, entries) })
 		if r%4 == 3 {
 			id := entries[random.IntN(batch/2)].ID
-			delete(m, id)
+			delete(m.values, id)
 			again(t, &failed, "Delete", func(ctx context.Context) error { return store.Delete(ctx, []string{id}) })
 		}
 	}

@@ -83,7 +83,7 @@ func (l *Layout) packKeys(doc []uint64, s []uint32) {
 	full := Layout{Values: l.Values, Bits: 32, Banding: l.Banding}
 	values := full.document(s)
 	for band := range l.Bands {
-		doc[l.packed+band/2] |= uint64(full.key(values, band)) << (band % 2 * 32)
+		doc[l.packed+band/2] |= uint64(full.Key(values, band)) << (band % 2 * 32)
 	}
 }
 
@@ -116,9 +116,9 @@ const (
 // ownBits clears, in two values at once, the bit that says that a value was borrowed.
 const ownBits = ^uint64(Borrowed<<32 | Borrowed)
 
-// key returns a 32-bit hash of the values of a band, not 0. Borrowed values count like own ones,
+// Key returns a 32-bit hash of the values of a band, not 0. Borrowed values count like own ones,
 // since two sets borrow the same value with the probability of their similarity.
-func (l *Layout) key(doc []uint64, band int) uint32 {
+func (l *Layout) Key(doc []uint64, band int) uint32 {
 	if l.Bits < 32 {
 		return uint32(doc[l.packed+band/2] >> (band % 2 * 32))
 	}
@@ -152,7 +152,7 @@ func (l *Layout) keys(doc []uint64, keys []uint32) []uint32 {
 		return keys
 	}
 	for band := range keys {
-		keys[band] = l.key(doc, band)
+		keys[band] = l.Key(doc, band)
 	}
 	return keys
 }
@@ -161,7 +161,7 @@ func (l *Layout) keys(doc []uint64, keys []uint32) []uint32 {
 // if not all bits are stored.
 func (l *Layout) Agree(a, b []uint64, band int) bool {
 	if l.Bits < 32 {
-		return l.key(a, band) == l.key(b, band)
+		return l.Key(a, band) == l.Key(b, band)
 	}
 	if l.Rows%2 == 0 {
 		from := band * l.Rows / 2

@@ -117,7 +117,7 @@ func (t *Tables) build(from, to int, keys []uint32) {
 			continue
 		}
 		for band := from; band < to; band++ {
-			keys[(band-from)*t.N+i] = t.key(doc, band)
+			keys[(band-from)*t.N+i] = t.Key(doc, band)
 		}
 	}
 	// Then the tables, one after the other: counts, sums, entries.

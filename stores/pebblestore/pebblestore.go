@@ -1,4 +1,4 @@
-// Package pebblestore keeps fingerprints in a directory, with Pebble, the storage engine of
+// Package pebblestore keeps fingerprints or signatures in a directory, with Pebble, the storage engine of
 // CockroachDB. It is the [blockstore.Store] for one program on one machine. It needs no server, may
 // be larger than memory, and survives crashes without damage.
 package pebblestore
@@ -21,8 +21,8 @@ import (
 // A Pebble database maps keys to values. These are the keys, where numbers are big-endian:
 //
 //	s                       the settings, as text
-//	d id                    the fingerprint of an id that is in the tables, 8 bytes
-//	n id                    the fingerprint of an id that is pending: in no table yet
+//	d id                    time and value of an id that is in the tables: 4 bytes and the value
+//	n id                    time and value of an id that is pending: in no table yet
 //	t table(1) key(1 to 8)  the postings at a key of a table, see postings.go
 //
 // An id has a key d or a key n, never both. Documents with a key n are also in memory, as a small
@@ -31,8 +31,8 @@ import (
 // one. Opening a store reads the documents with a key n again.
 //
 // Everything that belongs together is written in one batch, which Pebble stores as a whole or not
-// at all. So the postings always agree with the fingerprints under d, and a repeated call finds its
-// work done and writes nothing.
+// at all. So the postings always agree with the values under d, and a repeated call finds its
+// work done and writes nothing but the time.
 const (
 	settingsKey = 's'
 	settledKey  = 'd'
@@ -42,13 +42,8 @@ const (
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
-	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
-	// million fingerprints on.
-	Blocks int
-
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
-	// another version is not opened.
+	// Version says how the values are made ([neardup.Fingerprinter.Version], or that of
+	// [neardup.MinHash]). A store with another version is not opened.
 	Version string
 
 	// NoSync lets Put and Delete return before their changes are on the disk. If the program is
@@ -62,44 +57,51 @@ type Options struct {
 
 // A Store is a [blockstore.Store] in a directory.
 //
-// When Put or Delete returns nil, its changes are on the disk, unless [Options.NoSync] is set.
-type Store struct {
-	db     *pebble.DB
-	blocks blockstore.Blocks
-	write  *pebble.WriteOptions
+// When Put, Delete or DeleteBefore returns nil, its changes are on the disk, unless
+// [Options.NoSync] is set.
+type Store[V any] struct {
+	blockstore.Store[V]
+	db *database
+}
 
-	writing sync.Mutex // held by Put and Delete, because they read what they replace
+// A database is the [blockstore.Backend] of a store.
+type database struct {
+	db    *pebble.DB
+	keys  blockstore.Keys
+	write *pebble.WriteOptions
+
+	writing sync.Mutex // held by all that change records, because they read what they replace
 	changes changes    // belongs to the holder of writing
 
 	mu      sync.RWMutex // for pending; only the holder of writing changes it
 	pending *pending
 }
 
-// Open opens the store in a directory, or makes one, for Hamming distances up to distance. Only one
-// process at a time can open it. If the store has another distance, other blocks or another
-// version, the error is a [neardup.ErrVersion].
-func Open(dir string, distance int, o Options) (*Store, error) {
-	return open(dir, distance, o, vfs.Default)
-}
-
-// open is Open in a file system; tests use one that loses data.
-func open(dir string, distance int, o Options, fs vfs.FS) (*Store, error) {
-	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
+// Open opens the store in a directory, or makes one. Only one process at a time can open it. If the
+// store has another scheme or another version, the error is a [neardup.ErrVersion].
+func Open[V any](dir string, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
+	db, err := open(dir, scheme.Keys, o, vfs.Default)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{blocks: blocks, write: pebble.Sync, pending: newPending(blocks, maxPending)}
+	return &Store[V]{blockstore.New(scheme, db), db}, nil
+}
+
+// open is Open in a file system; tests use one that loses data.
+func open(dir string, keys blockstore.Keys, o Options, fs vfs.FS) (*database, error) {
+	s := &database{keys: keys, write: pebble.Sync, changes: changes{keys: keys}, pending: newPending(keys, maxPending)}
 	if o.NoSync {
 		s.write = pebble.NoSync
 	}
+	var err error
 	s.db, err = pebble.Open(dir, pebbleOptions(o.Cache, fs))
 	if err != nil {
 		return nil, fmt.Errorf("pebblestore: %s: %w", dir, err)
 	}
-	err = s.checkSettings(fmt.Sprintf("neardup store 1; %v; version %q", blocks, o.Version))
+	err = s.checkSettings(fmt.Sprintf("neardup store 2; %v; version %q", keys, o.Version))
 	if err == nil {
-		err = s.each(context.Background(), pendingKey, pendingKey+1, func(e blockstore.Entry) bool {
-			s.pending.add(e.ID, e.Fingerprint)
+		err = s.each(context.Background(), pendingKey, pendingKey+1, func(r blockstore.Record) bool {
+			s.pending.add(r)
 			return true
 		})
 	}
@@ -144,7 +146,7 @@ func (silent) Fatalf(format string, args ...any) {
 }
 
 // checkSettings compares the settings with those in the store, or stores them if the store is new.
-func (s *Store) checkSettings(settings string) error {
+func (s *database) checkSettings(settings string) error {
 	kept, closer, err := s.db.Get([]byte{settingsKey})
 	if errors.Is(err, pebble.ErrNotFound) {
 		return s.db.Set([]byte{settingsKey}, []byte(settings), pebble.Sync)
@@ -161,15 +163,15 @@ func (s *Store) checkSettings(settings string) error {
 
 // Compact brings the store into the form that is searched fastest and takes the least space.
 // Otherwise that happens little by little. Compact writes all files again.
-func (s *Store) Compact(ctx context.Context) error {
-	s.writing.Lock()
-	err := s.settle()
-	s.writing.Unlock()
+func (s *Store[V]) Compact(ctx context.Context) error {
+	s.db.writing.Lock()
+	err := s.db.settle()
+	s.db.writing.Unlock()
 	if err == nil {
-		err = s.db.Flush()
+		err = s.db.db.Flush()
 	}
 	if err == nil {
-		err = s.db.Compact(ctx, []byte{0}, []byte{0xff}, true)
+		err = s.db.db.Compact(ctx, []byte{0}, []byte{0xff}, true)
 	}
 	if err != nil {
 		return fmt.Errorf("pebblestore: %w", err)
@@ -178,18 +180,13 @@ func (s *Store) Compact(ctx context.Context) error {
 }
 
 // Bytes returns how many bytes the tables take on the disk, without the log of the last changes.
-func (s *Store) Bytes() int64 { return int64(s.db.Metrics().Total().TablesSize) }
+func (s *Store[V]) Bytes() int64 { return int64(s.db.db.Metrics().Total().TablesSize) }
 
-// Distance implements [blockstore.Store].
-func (s *Store) Distance() int { return s.blocks.Distance() }
-
-// Close implements [blockstore.Store]. When it returns nil, everything is on the disk.
-func (s *Store) Close() error {
+// Close implements [blockstore.Backend]. When it returns nil, everything is on the disk.
+func (s *database) Close() error {
 	err := errors.Join(s.db.LogData(nil, pebble.Sync), s.db.Close())
 	if err != nil {
 		return fmt.Errorf("pebblestore: %w", err)
 	}
 	return nil
 }
-
-var _ blockstore.Store = (*Store)(nil)

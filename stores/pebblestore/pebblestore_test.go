@@ -23,20 +23,27 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	t.Run("64", testStore[neardup.Fingerprint64])
+	t.Run("128", testStore[neardup.Fingerprint128])
+	t.Run("MinHash", testStore[neardup.Signature])
+}
+
+func testStore[V any](t *testing.T) {
 	for _, test := range []struct {
 		name string
 		max  int // how many documents may be pending
 	}{{"pending", maxPending}, {"settled", 1}, {"both", 37}} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			storetest.Test(t, storetest.Suite{
+			storetest.Test(t, storetest.Suite[V]{
 				Exclusive: true,
-				Open: func(_ context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-					s, err := Open(filepath.Join(dir, name), b.Distance(), Options{Blocks: b.Blocks(), NoSync: true})
+				Size:      3000,
+				Open: func(_ context.Context, name string, scheme blockstore.Scheme[V]) (blockstore.Store[V], error) {
+					s, err := Open(filepath.Join(dir, name), scheme, Options{NoSync: true})
 					if err != nil {
 						return nil, err
 					}
-					s.pending.max = test.max
+					s.db.pending.max = test.max
 					return s, nil
 				},
 			})
@@ -44,32 +51,41 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// hamming3 is the scheme of most tests.
+func hamming3(t *testing.T) blockstore.Scheme[neardup.Fingerprint64] {
+	scheme, err := blockstore.Hamming[neardup.Fingerprint64](3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scheme
+}
+
 // entry returns the entry with a number.
-func entry(i int) blockstore.Entry {
-	return blockstore.Entry{ID: fmt.Sprint("document ", i), Fingerprint: neardup.Fingerprint64(rand.NewPCG(9, uint64(i)).Uint64())}
+func entry(i int) blockstore.Entry[neardup.Fingerprint64] {
+	return blockstore.Entry[neardup.Fingerprint64]{ID: fmt.Sprint("document ", i), Value: neardup.Fingerprint64(rand.NewPCG(9, uint64(i)).Uint64())}
 }
 
 // checkEntries fails the test unless the store holds exactly the first n entries and finds all of
 // them.
-func checkEntries(t *testing.T, s *Store, n int) {
+func checkEntries(t *testing.T, s *Store[neardup.Fingerprint64], n int) {
 	t.Helper()
 	stored := map[string]neardup.Fingerprint64{}
 	for e, err := range s.All(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stored[e.ID] = e.Fingerprint
+		stored[e.ID] = e.Value
 	}
 	if len(stored) != n {
 		t.Fatalf("%d entries, want %d", len(stored), n)
 	}
 	for i := range n {
 		e := entry(i)
-		if fp, ok := stored[e.ID]; !ok || fp != e.Fingerprint {
+		if fp, ok := stored[e.ID]; !ok || fp != e.Value {
 			t.Fatalf("%s is not stored", e.ID)
 		}
 		for _, bit := range []int{0, 20, 40, 60} {
-			found, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint ^ 0x7<<bit}, 1<<20)
+			found, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Value ^ 0x7<<bit}, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,13 +102,13 @@ func checkEntries(t *testing.T, s *Store, n int) {
 func TestKilled(t *testing.T) {
 	const batch = 10
 	if dir := os.Getenv("NEARDUP_TEST_PUT"); dir != "" {
-		s, err := Open(dir, 3, Options{NoSync: os.Getenv("NEARDUP_TEST_NOSYNC") != ""})
+		s, err := Open(dir, hamming3(t), Options{NoSync: os.Getenv("NEARDUP_TEST_NOSYNC") != ""})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.pending.max = 100
+		s.db.pending.max = 100
 		for i := 0; ; i += batch {
-			var entries []blockstore.Entry
+			var entries []blockstore.Entry[neardup.Fingerprint64]
 			for j := range batch {
 				entries = append(entries, entry(i+j))
 			}
@@ -130,7 +146,7 @@ func TestKilled(t *testing.T) {
 		if stored < 1230 {
 			t.Fatalf("the program ended after %d", stored)
 		}
-		s, err := Open(dir, 3, Options{})
+		s, err := Open(dir, hamming3(t), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +159,7 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("NoSync=%q: %d calls had returned, and %d are left", noSync, stored/batch, n/batch)
 		}
 		checkEntries(t, s, n)
-		var all []blockstore.Entry
+		var all []blockstore.Entry[neardup.Fingerprint64]
 		for i := range n + 50 {
 			all = append(all, entry(i))
 		}
@@ -159,14 +175,18 @@ func TestKilled(t *testing.T) {
 func TestMachineStops(t *testing.T) {
 	for _, noSync := range []bool{false, true} {
 		fs := vfs.NewCrashableMem()
-		s, err := open("dir", 3, Options{NoSync: noSync}, fs)
-		if err != nil {
-			t.Fatal(err)
+		open := func(fs vfs.FS) *Store[neardup.Fingerprint64] {
+			db, err := open("dir", hamming3(t).Keys, Options{NoSync: noSync}, fs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &Store[neardup.Fingerprint64]{blockstore.New(hamming3(t), db), db}
 		}
-		s.pending.max = 40
+		s := open(fs)
+		s.db.pending.max = 40
 		const batch, n = 7, 700
 		for i := 0; i < n; i += batch {
-			var entries []blockstore.Entry
+			var entries []blockstore.Entry[neardup.Fingerprint64]
 			for j := range batch {
 				entries = append(entries, entry(i+j))
 			}
@@ -178,10 +198,7 @@ func TestMachineStops(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		s, err = open("dir", 3, Options{NoSync: noSync}, after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s = open(after)
 		stored := 0
 		for _, err := range s.All(t.Context()) {
 			if err != nil {
@@ -201,17 +218,17 @@ func TestMachineStops(t *testing.T) {
 
 // Entries that were replaced and removed leave nothing in the tables, once these are compacted.
 func TestNothingLeft(t *testing.T) {
-	s, err := Open(t.TempDir(), 3, Options{NoSync: true})
+	s, err := Open(t.TempDir(), hamming3(t), Options{NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.pending.max = 10
+	s.db.pending.max = 10
 	for round := range 5 {
 		for i := range 100 {
 			e := entry(i)
-			e.Fingerprint ^= neardup.Fingerprint64(round) << (i % 60)
-			if err := s.Put(t.Context(), []blockstore.Entry{e}); err != nil {
+			e.Value ^= neardup.Fingerprint64(round) << (i % 60)
+			if err := s.Put(t.Context(), []blockstore.Entry[neardup.Fingerprint64]{e}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -224,15 +241,15 @@ func TestNothingLeft(t *testing.T) {
 	if err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	it, err := s.db.NewIter(nil)
+	it, err := s.db.db.NewIter(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer it.Close()
 	for ok := it.First(); ok; ok = it.Next() {
 		if key := it.Key(); key[0] == tableKey {
-			if p, err := readPostings(it.Value()); err != nil || p.len() != 0 {
-				t.Errorf("%d postings at %x, %v", p.len(), key, err)
+			if p, err := readPostings(it.Value()); err != nil || p.n != 0 {
+				t.Errorf("%d postings at %x, %v", p.n, key, err)
 			}
 		} else if key[0] != settingsKey {
 			t.Errorf("key %q", key)
@@ -243,30 +260,31 @@ func TestNothingLeft(t *testing.T) {
 // Damage gives an error that says where it is.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(dir, 3, Options{})
+	s, err := Open(dir, hamming3(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	e := entry(1)
-	key := make([]byte, keyLength(s.blocks, 2))
-	putKey(key, 2, s.blocks.Key(2, e.Fingerprint))
-	if err := s.db.Set(key, []byte{0, 200, 1, 1}, pebble.Sync); err != nil {
+	value, err := hamming3(t).Value(e.Value)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Fingerprint}, 1<<20); !errors.Is(err, neardup.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%x", key)) {
+	key := make([]byte, keyLength(s.db.keys, 2))
+	putKey(key, 2, s.db.keys.AppendKeys(nil, value)[2])
+	if err := s.db.db.Set(key, []byte{0, 8, 200, 1, 1}, pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Search(t.Context(), []neardup.Fingerprint64{e.Value}, 1<<20); !errors.Is(err, neardup.ErrDamaged) || !strings.Contains(err.Error(), fmt.Sprintf("%x", key)) {
 		t.Errorf("Search: %v", err)
 	}
-	if err := s.db.Set([]byte("dsomeone"), []byte{1, 2, 3}, pebble.Sync); err != nil {
+	if err := s.db.db.Set([]byte("dsomeone"), []byte{1, 2, 3}, pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "someone"}}); !errors.Is(err, neardup.ErrDamaged) {
+	if err := s.Put(t.Context(), []blockstore.Entry[neardup.Fingerprint64]{{ID: "someone"}}); !errors.Is(err, neardup.ErrDamaged) {
 		t.Errorf("Put: %v", err)
 	}
-	if _, err := Open(dir, 3, Options{}); err == nil {
+	if _, err := Open(dir, hamming3(t), Options{}); err == nil {
 		t.Error("opened twice")
-	}
-	if _, err := Open(filepath.Join(dir, "other"), 64, Options{}); err == nil {
-		t.Error("opened for the distance 64")
 	}
 }

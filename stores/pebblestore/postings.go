@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math/bits"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,50 +14,62 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// The postings at a key of a table are the fingerprints that have the key, with their ids:
+// The postings at a key of a table are the values that have the key, with their ids:
 //
 //	1 if they must be settled, else 0      byte
+//	bytes of a value: 8, 16, or 0          byte
 //	number of postings                     varint
-//	fingerprints                           8 bytes each, big-endian
+//	values
 //	ids: length × 2, plus 1 for a removal  varint, and then the id
 //
-// The fingerprints lie side by side, so a search compares them fast. It looks at the ids only if a
-// fingerprint is near.
+// Fingerprints lie side by side, so a search compares them fast. It looks at the ids only if a
+// fingerprint is near. The values of signatures are large, and are only with their ids, under d and
+// n; here they have 0 bytes.
 //
 // A change appends postings to the ones that are there, by Pebble's merge operator. So a writer
 // does not read them. A removal is a posting, too. Of several postings with the same id and
-// fingerprint, the last one counts. Postings that contain a removal must be settled: a merge looks
+// value, the last one counts. Postings that contain a removal must be settled: a merge looks
 // at every posting and leaves out the earlier ones. It must do so again until it has also seen the
 // oldest postings; only then can the removal itself go. If there are only additions, a merge just
 // copies them.
 
+// maxInline is how many bytes a value may have to be in the postings.
+const maxInline = 16
+
+// inline returns how many bytes of a value are in the postings: all or none.
+func inline(keys blockstore.Keys) int {
+	if keys.Size() > maxInline {
+		return 0
+	}
+	return keys.Size()
+}
+
 // A postings is the postings at a key, still as they are written.
 type postings struct {
 	settle bool
-	fps    []byte // 8 bytes each
+	size   int // bytes of a value
+	n      int // postings, removals included
+	values []byte
 	ids    []byte
 }
 
-// readPostings takes the value of a key apart. It checks the number of fingerprints, and leaves the
+// readPostings takes the value of a key apart. It checks the number of postings, and leaves the
 // ids to cutID.
 func readPostings(value []byte) (postings, error) {
-	if len(value) > 0 && value[0] <= 1 {
-		n, k := binary.Uvarint(value[1:])
-		if k > 0 && n <= uint64(len(value)-1-k)/8 {
-			fps := value[1+k:]
-			return postings{value[0] == 1, fps[:8*n], fps[8*n:]}, nil
+	if len(value) > 1 && value[0] <= 1 && value[1] <= maxInline {
+		size := int(value[1])
+		n, k := binary.Uvarint(value[2:])
+		if k > 0 && n <= uint64(len(value)-2-k)/uint64(size+1) { // an id takes a byte or more
+			values := value[2+k:]
+			end := int(n) * size
+			return postings{value[0] == 1, size, int(n), values[:end], values[end:]}, nil
 		}
 	}
 	return postings{}, fmt.Errorf("%w: the postings at a key", neardup.ErrDamaged)
 }
 
-// len returns the number of postings, removals included.
-func (p *postings) len() int { return len(p.fps) / 8 }
-
-// fingerprint returns the fingerprint of a posting.
-func (p *postings) fingerprint(i int) neardup.Fingerprint64 {
-	return neardup.Fingerprint64(binary.BigEndian.Uint64(p.fps[8*i:]))
-}
+// value returns the value of a posting.
+func (p *postings) value(i int) []byte { return p.values[i*p.size:][:p.size] }
 
 // cutID returns the first id, whether its posting is a removal, and the remaining ids.
 func cutID(ids []byte) (id []byte, removed bool, rest []byte, err error) {
@@ -78,11 +91,12 @@ func appendID(to []byte, id string, removed bool) []byte {
 }
 
 // near calls yield for each posting within a distance of a fingerprint, until yield returns false.
-func (p *postings) near(fp neardup.Fingerprint64, distance int, yield func(id string, distance int) bool) error {
+// If the postings have no values, it calls yield for all of them.
+func (p *postings) near(query string, distance int, yield func(id string, value []byte) bool) error {
 	at, ids := 0, p.ids // ids begins with the id of posting at
-	for i := range p.len() {
-		d := fp.Distance(p.fingerprint(i))
-		if d > distance {
+	for i := range p.n {
+		value := p.value(i)
+		if p.size > 0 && bitsBetween(value, query) > distance {
 			continue
 		}
 		for {
@@ -94,7 +108,7 @@ func (p *postings) near(fp neardup.Fingerprint64, distance int, yield func(id st
 			if at++; at <= i {
 				continue
 			}
-			if !removed && !yield(string(id), d) {
+			if !removed && !yield(string(id), value) {
 				return nil
 			}
 			break
@@ -103,10 +117,21 @@ func (p *postings) near(fp neardup.Fingerprint64, distance int, yield func(id st
 	return nil
 }
 
+// bitsBetween returns the Hamming distance of two fingerprints of the same number of bytes.
+func bitsBetween(a []byte, b string) (d int) {
+	if len(a) == 8 && len(b) == 8 {
+		return bits.OnesCount64(binary.BigEndian.Uint64(a) ^ binary.BigEndian.Uint64([]byte(b)))
+	}
+	for i := range min(len(a), len(b)) {
+		d += bits.OnesCount8(a[i] ^ b[i])
+	}
+	return d
+}
+
 // merger puts postings together. Its name is in the files: Pebble opens them only with a merger of
 // the same name.
 var merger = &pebble.Merger{
-	Name: "neardup.postings.1",
+	Name: "neardup.postings.2",
 	Merge: func(_, value []byte) (pebble.ValueMerger, error) {
 		m := &merge{}
 		return m, m.MergeNewer(value)
@@ -149,20 +174,23 @@ func (m *merge) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	all, n, mustSettle := array[:0], 0, false
 	for _, e := range append(m.older, m.newer...) {
 		p, err := readPostings(m.data[e.from:e.to])
+		if err == nil && len(all) > 0 && p.size != all[0].size {
+			err = fmt.Errorf("%w: values of %d and of %d bytes at a key", neardup.ErrDamaged, p.size, all[0].size)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
 		all = append(all, p)
-		n += p.len()
+		n += p.n
 		mustSettle = mustSettle || p.settle
 	}
 	if mustSettle {
 		merged, err := settle(all, includesBase)
 		return merged, nil, err
 	}
-	merged := appendHeader(make([]byte, 0, len(m.data)+binary.MaxVarintLen64), n, false)
+	merged := appendHeader(make([]byte, 0, len(m.data)+binary.MaxVarintLen64), all[0].size, n, false)
 	for _, p := range all {
-		merged = append(merged, p.fps...)
+		merged = append(merged, p.values...)
 	}
 	for _, p := range all {
 		merged = append(merged, p.ids...)
@@ -170,22 +198,19 @@ func (m *merge) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	return merged, nil, nil
 }
 
-// appendHeader appends what comes before the fingerprints of n postings.
-func appendHeader(to []byte, n int, settle bool) []byte {
+// appendHeader appends what comes before the values of n postings.
+func appendHeader(to []byte, size, n int, settle bool) []byte {
 	flag := byte(0)
 	if settle {
 		flag = 1
 	}
-	return binary.AppendUvarint(append(to, flag), uint64(n))
+	return binary.AppendUvarint(append(to, flag, byte(size)), uint64(n))
 }
 
-// settle keeps only the last posting of each id and fingerprint. If all postings of the key are
-// there, it drops the removals, too.
+// settle keeps only the last posting of each id and value. If all postings of the key are there, it
+// drops the removals, too.
 func settle(all []postings, whole bool) ([]byte, error) {
-	type identity struct {
-		id string
-		fp neardup.Fingerprint64
-	}
+	type identity struct{ id, value string }
 	type state struct {
 		identity
 		removed bool
@@ -194,13 +219,13 @@ func settle(all []postings, whole bool) ([]byte, error) {
 	at := map[identity]int{} // the place in order
 	for _, p := range all {
 		ids := p.ids
-		for i := range p.len() {
+		for i := range p.n {
 			id, removed, rest, err := cutID(ids)
 			if err != nil {
 				return nil, err
 			}
 			ids = rest
-			same := identity{string(id), p.fingerprint(i)}
+			same := identity{string(id), string(p.value(i))}
 			if before, ok := at[same]; ok {
 				order[before].removed = removed
 				continue
@@ -212,9 +237,9 @@ func settle(all []postings, whole bool) ([]byte, error) {
 	if whole {
 		order = slices.DeleteFunc(order, func(s state) bool { return s.removed })
 	}
-	merged := appendHeader(nil, len(order), !whole)
+	merged := appendHeader(nil, all[0].size, len(order), !whole)
 	for _, s := range order {
-		merged = binary.BigEndian.AppendUint64(merged, uint64(s.fp))
+		merged = append(merged, s.value...)
 	}
 	for _, s := range order {
 		merged = appendID(merged, s.id, s.removed)
@@ -225,14 +250,16 @@ func settle(all []postings, whole bool) ([]byte, error) {
 // A changes collects postings that are to be written. It writes all postings of a key as one value,
 // and the keys in order. That takes a fraction of the time of writing them one by one.
 type changes struct {
+	keys  blockstore.Keys
 	list  []change
+	all   []uint64 // the keys of the changes, in all tables each
 	order []keyed
 }
 
 // A change is a posting that goes to all tables.
 type change struct {
 	id      string
-	fp      neardup.Fingerprint64
+	value   string // of as many bytes as are in the postings
 	removed bool
 }
 
@@ -245,24 +272,28 @@ type keyed struct {
 // reset removes all postings. It keeps the memory for the next ones, unless that is much.
 func (c *changes) reset() {
 	if cap(c.list) > 2*maxPending {
-		*c = changes{}
+		*c = changes{keys: c.keys}
 	}
 	clear(c.list)
-	c.list = c.list[:0]
+	c.list, c.all = c.list[:0], c.all[:0]
 }
 
-// add collects a posting.
-func (c *changes) add(id string, fp neardup.Fingerprint64, removed bool) {
-	c.list = append(c.list, change{id, fp, removed})
+// add collects a posting. A value without keys has none.
+func (c *changes) add(r blockstore.Record, removed bool) {
+	before := len(c.all)
+	if c.all = c.keys.AppendKeys(c.all, r.Value); len(c.all) > before {
+		c.list = append(c.list, change{r.ID, r.Value[:inline(c.keys)], removed})
+	}
 }
 
 // write puts the postings of all tables into a batch.
-func (c *changes) write(b *pebble.Batch, blocks blockstore.Blocks) error {
+func (c *changes) write(b *pebble.Batch) error {
 	var value []byte
-	for table := range blocks.Tables() {
+	tables := c.keys.Tables()
+	for table := range tables {
 		c.order = c.order[:0]
 		for i := range c.list {
-			c.order = append(c.order, keyed{blocks.Key(table, c.list[i].fp), i})
+			c.order = append(c.order, keyed{c.all[i*tables+table], i})
 		}
 		slices.SortFunc(c.order, func(x, y keyed) int {
 			if x.key != y.key {
@@ -270,15 +301,15 @@ func (c *changes) write(b *pebble.Batch, blocks blockstore.Blocks) error {
 			}
 			return x.change - y.change
 		})
-		key := make([]byte, keyLength(blocks, table))
+		key := make([]byte, keyLength(c.keys, table))
 		for order := c.order; len(order) > 0; {
 			n, removals := 0, false
 			for ; n < len(order) && order[n].key == order[0].key; n++ {
 				removals = removals || c.list[order[n].change].removed
 			}
-			value = appendHeader(value[:0], n, removals)
+			value = appendHeader(value[:0], inline(c.keys), n, removals)
 			for _, o := range order[:n] {
-				value = binary.BigEndian.AppendUint64(value, uint64(c.list[o.change].fp))
+				value = append(value, c.list[o.change].value...)
 			}
 			for _, o := range order[:n] {
 				value = appendID(value, c.list[o.change].id, c.list[o.change].removed)
@@ -294,7 +325,7 @@ func (c *changes) write(b *pebble.Batch, blocks blockstore.Blocks) error {
 }
 
 // keyLength returns how many bytes the keys of a table have in Pebble.
-func keyLength(b blockstore.Blocks, table int) int { return 2 + (b.KeyBits(table)+7)/8 }
+func keyLength(keys blockstore.Keys, table int) int { return 2 + (keys.KeyBits(table)+7)/8 }
 
 // putKey writes a key of a table to to, which must have the length of such keys.
 func putKey(to []byte, table int, key uint64) {

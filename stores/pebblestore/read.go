@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -14,79 +14,77 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// Search implements [blockstore.Store].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
-	found, err := blockstore.NewResults(len(fps), limit)
-	if err != nil {
-		return nil, err
-	}
-	for i, fp := range fps {
-		err := s.near(ctx, fp, func(id string, distance int) bool {
-			found.Add(i, id, distance)
-			return true
-		})
-		if err != nil {
-			return nil, fmt.Errorf("pebblestore: %w", err)
+// Find implements [blockstore.Backend].
+func (s *database) Find(ctx context.Context, values []string, _ bool, found func(i int, id, value string) bool) error {
+	var keys []uint64
+	for i, value := range values {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		keys = s.keys.AppendKeys(keys[:0], value)
+		if err := s.near(value, keys, func(id, value string) bool { return found(i, id, value) }); err != nil {
+			return fmt.Errorf("pebblestore: %w", err)
 		}
 	}
-	return found.Matches(), nil
+	return nil
 }
 
-// Exists implements [blockstore.Store]. It stops at the first fingerprint that it finds.
-func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
-	found := make([]bool, len(fps))
-	for i, fp := range fps {
-		err := s.near(ctx, fp, func(string, int) bool {
-			found[i] = true
-			return false
-		})
-		if err != nil {
-			return nil, fmt.Errorf("pebblestore: %w", err)
-		}
-	}
-	return found, nil
-}
-
-// near calls yield for each document within the distance, until yield returns false. It may yield a
-// document several times, once for each table that leads to it.
-func (s *Store) near(ctx context.Context, fp neardup.Fingerprint64, yield func(id string, distance int) bool) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	more := true
-	found := func(id string, distance int) bool {
-		more = yield(id, distance)
-		return more
-	}
+// near calls yield for each document that may be near a value, until yield returns false. It may
+// yield a document several times, once for each table that leads to it.
+func (s *database) near(value string, keys []uint64, yield func(id, value string) bool) error {
 	s.mu.RLock()
-	s.pending.near(fp, found)
+	more := s.pending.find(keys, yield)
 	it, err := s.db.NewIter(nil) // still locked, so that no document leaves pending unseen
 	s.mu.RUnlock()
 	if err != nil {
 		return err
 	}
 	var array [10]byte
-	for table := 0; more && err == nil && table < s.blocks.Tables(); table++ {
-		key := array[:keyLength(s.blocks, table)]
-		putKey(key, table, s.blocks.Key(table, fp))
-		if it.SeekGE(key) && bytes.Equal(it.Key(), key) {
-			err = nearAt(it, fp, s.blocks.Distance(), found)
-		} else {
+	var ids []string // of documents whose values are not in the postings
+	for table := 0; more && err == nil && table < len(keys); table++ {
+		key := array[:keyLength(s.keys, table)]
+		putKey(key, table, keys[table])
+		if !it.SeekGE(key) || !bytes.Equal(it.Key(), key) {
 			err = it.Error()
+			continue
+		}
+		err = nearAt(it, value, s.keys, func(id string, value []byte) bool {
+			if len(value) > 0 {
+				more = yield(id, string(value))
+			} else {
+				ids = append(ids, id)
+			}
+			return more
+		})
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		// The records under d agree with the postings that the iterator sees.
+		if !more || err != nil {
+			break
+		}
+		if it.SeekPrefixGE(key(settledKey, id)) {
+			var r blockstore.Record
+			if r, err = s.readRecord(it); err == nil {
+				more = yield(id, r.Value)
+			}
 		}
 	}
-	return errors.Join(err, it.Close())
+	return errors.Join(err, it.Error(), it.Close())
 }
 
 // nearAt does the work of near for the postings that an iterator stands at.
-func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield func(id string, distance int) bool) error {
+func nearAt(it *pebble.Iterator, query string, keys blockstore.Keys, yield func(id string, value []byte) bool) error {
 	value, err := it.ValueAndErr()
 	if err != nil {
 		return err
 	}
 	p, err := readPostings(value)
+	if err == nil && p.size != inline(keys) {
+		err = fmt.Errorf("%w: values of %d bytes", neardup.ErrDamaged, p.size)
+	}
 	if err == nil {
-		err = p.near(fp, distance, yield)
+		err = p.near(query, keys.Distance(), yield)
 	}
 	if err != nil {
 		return fmt.Errorf("key %x: %w", it.Key(), err)
@@ -94,68 +92,70 @@ func nearAt(it *pebble.Iterator, fp neardup.Fingerprint64, distance int, yield f
 	return nil
 }
 
-// Get implements [blockstore.Store].
-func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return nil, err
-	}
+// Get implements [blockstore.Backend].
+func (s *database) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
 	snapshot := s.db.NewSnapshot() // an id may move from the pending ones to the settled ones meanwhile
 	defer snapshot.Close()
-	found := map[string]neardup.Fingerprint64{}
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		for _, kind := range []byte{pendingKey, settledKey} {
-			fp, ok, err := fingerprintAt(snapshot, key(kind, id))
+			r, ok, err := s.recordAt(snapshot, key(kind, id))
 			if err != nil {
-				return nil, fmt.Errorf("pebblestore: %w", err)
+				return fmt.Errorf("pebblestore: %w", err)
 			}
 			if ok {
-				found[id] = fp
+				yield(r)
 				break
 			}
 		}
 	}
-	return found, ctx.Err()
+	return nil
 }
 
-// fingerprintAt reads the fingerprint at a key, if there is one.
-func fingerprintAt(r pebble.Reader, key []byte) (fp neardup.Fingerprint64, ok bool, err error) {
+// recordAt reads the record at a key, if there is one.
+func (s *database) recordAt(r pebble.Reader, key []byte) (record blockstore.Record, ok bool, err error) {
 	value, closer, err := r.Get(key)
 	if err == pebble.ErrNotFound {
-		return 0, false, nil
+		return record, false, nil
 	}
 	if err != nil {
-		return 0, false, err
+		return record, false, err
 	}
 	defer closer.Close()
-	fp, err = fingerprintOf(key, value)
-	return fp, err == nil, err
+	record, err = s.recordOf(key, value)
+	return record, err == nil, err
 }
 
-// fingerprintOf reads the value at a key.
-func fingerprintOf(key, value []byte) (neardup.Fingerprint64, error) {
-	if len(value) != 8 {
-		return 0, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), key)
+// readRecord reads the record that an iterator stands at.
+func (s *database) readRecord(it *pebble.Iterator) (blockstore.Record, error) {
+	value, err := it.ValueAndErr()
+	if err != nil {
+		return blockstore.Record{}, err
 	}
-	return neardup.Fingerprint64(binary.BigEndian.Uint64(value)), nil
+	return s.recordOf(it.Key(), value)
 }
 
-// All implements [blockstore.Store]. It yields what was stored when the loop began.
-func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
-	return func(yield func(blockstore.Entry, error) bool) {
-		err := s.each(ctx, settledKey, pendingKey+1, func(e blockstore.Entry) bool { return yield(e, nil) })
-		if err != nil {
-			yield(blockstore.Entry{}, fmt.Errorf("pebblestore: %w", err))
-		}
+// recordOf reads the value at a key.
+func (s *database) recordOf(key, value []byte) (blockstore.Record, error) {
+	if len(value) != 4+s.keys.Size() {
+		return blockstore.Record{}, fmt.Errorf("%w: %d bytes at the key %q", neardup.ErrDamaged, len(value), key)
 	}
+	return blockstore.Record{ID: string(key[1:]), Value: string(value[4:]), Added: binary.BigEndian.Uint32(value)}, nil
 }
 
-// each calls yield for the entries under the keys that begin with the bytes from, …, to−1, until
+// All implements [blockstore.Backend]. It yields what was stored when the loop began.
+func (s *database) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+	if err := s.each(ctx, settledKey, pendingKey+1, yield); err != nil {
+		return fmt.Errorf("pebblestore: %w", err)
+	}
+	return nil
+}
+
+// each calls yield for the records under the keys that begin with the bytes from, …, to−1, until
 // yield returns false.
-func (s *Store) each(ctx context.Context, from, to byte, yield func(blockstore.Entry) bool) (err error) {
+func (s *database) each(ctx context.Context, from, to byte, yield func(blockstore.Record) bool) (err error) {
 	it, err := s.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: []byte{from}, UpperBound: []byte{to}})
 	if err != nil {
 		return err
@@ -165,11 +165,11 @@ func (s *Store) each(ctx context.Context, from, to byte, yield func(blockstore.E
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e, err := readEntry(it)
+		r, err := s.readRecord(it)
 		if err != nil {
 			return err
 		}
-		if !yield(e) {
+		if !yield(r) {
 			return nil
 		}
 	}
@@ -177,14 +177,4 @@ func (s *Store) each(ctx context.Context, from, to byte, yield func(blockstore.E
 		return err
 	}
 	return it.Error()
-}
-
-// readEntry reads the entry that an iterator stands at.
-func readEntry(it *pebble.Iterator) (blockstore.Entry, error) {
-	value, err := it.ValueAndErr()
-	if err != nil {
-		return blockstore.Entry{}, err
-	}
-	fp, err := fingerprintOf(it.Key(), value)
-	return blockstore.Entry{ID: string(it.Key()[1:]), Fingerprint: fp}, err
 }

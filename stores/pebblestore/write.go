@@ -10,97 +10,132 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 )
 
-// Put implements [blockstore.Store]. It does not write again what is stored already. More than a
+// Put implements [blockstore.Backend]. Of what is stored already it writes the time. More than a
 // quarter of a gigabyte is written in several parts, each as a whole or not at all. If the disk is
 // full or fails, Pebble cannot go on, and Put panics.
-func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
-	entries, err := blockstore.CheckEntries(entries)
-	if err != nil {
-		return err
-	}
-	entries = slices.Clone(entries)
-	slices.SortFunc(entries, byID)
-	return inParts(entries, s.blocks, idOf, func(part []blockstore.Entry) error {
-		write := part[:0]
+func (s *database) Put(ctx context.Context, records []blockstore.Record) error {
+	records = slices.Clone(records)
+	slices.SortFunc(records, byID)
+	return inParts(records, s.keys, idOf, func(part []blockstore.Record) error {
+		pending := part[:0]
 		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
-			for _, e := range part {
-				old, where, err := s.find(settled, e.ID)
+			for _, r := range part {
+				old, where, err := s.find(settled, r.ID)
 				if err != nil {
 					return err
 				}
-				if where != 0 && old == e.Fingerprint {
+				same := where != 0 && old.Value == r.Value
+				switch {
+				case same && old.Added == r.Added:
 					continue
-				}
-				if where == settledKey {
-					s.changes.add(e.ID, old, true)
-					if err := b.Delete(key(settledKey, e.ID), nil); err != nil {
+				case same && where == settledKey:
+					if err := set(b, settledKey, r); err != nil {
+						return err
+					}
+					continue
+				case where == settledKey:
+					s.changes.add(old, true)
+					if err := b.Delete(key(settledKey, r.ID), nil); err != nil {
 						return err
 					}
 				}
-				if err := set(b, pendingKey, e.ID, e.Fingerprint); err != nil {
+				if err := set(b, pendingKey, r); err != nil {
 					return err
 				}
-				write = append(write, e)
+				pending = append(pending, r)
 			}
 			return nil
 		}, func() {
-			for _, e := range write {
-				s.pending.add(e.ID, e.Fingerprint)
+			for _, r := range pending {
+				s.pending.add(r)
 			}
 		})
 	})
 }
 
-// Delete implements [blockstore.Store].
-func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return err
+// Delete implements [blockstore.Backend].
+func (s *database) Delete(ctx context.Context, ids []string) error {
+	_, err := s.remove(ctx, ids, func(blockstore.Record) bool { return true })
+	return err
+}
+
+// DeleteBefore implements [blockstore.Backend]. It goes through all ids as they are when it begins.
+func (s *database) DeleteBefore(ctx context.Context, added uint32) (n int, err error) {
+	old := func(r blockstore.Record) bool { return r.Added < added }
+	var ids []string
+	flush := func() bool {
+		var removed int
+		slices.Sort(ids)
+		removed, err = s.remove(ctx, ids, old)
+		n, ids = n+removed, ids[:0]
+		return err == nil
 	}
-	return inParts(ids, s.blocks, func(id string) string { return id }, func(part []string) error {
+	failed := s.each(ctx, settledKey, pendingKey+1, func(r blockstore.Record) bool {
+		if old(r) {
+			ids = append(ids, r.ID)
+		}
+		return len(ids) < maxPending || flush()
+	})
+	if err == nil && failed == nil {
+		flush()
+	}
+	if failed != nil {
+		err = errors.Join(err, fmt.Errorf("pebblestore: %w", failed))
+	}
+	return n, err
+}
+
+// remove removes those of ids whose records are to go, and returns how many these are. It looks at
+// the records when nobody else can change them. The ids ascend.
+func (s *database) remove(ctx context.Context, ids []string, goes func(blockstore.Record) bool) (n int, err error) {
+	err = inParts(ids, s.keys, func(id string) string { return id }, func(part []string) error {
+		var removed []string
 		return s.change(ctx, func(b *pebble.Batch, settled *pebble.Iterator) error {
 			for _, id := range part {
 				old, where, err := s.find(settled, id)
 				if err != nil {
 					return err
 				}
+				if where == 0 || !goes(old) {
+					continue
+				}
 				if where == settledKey {
-					s.changes.add(id, old, true)
+					s.changes.add(old, true)
 				}
-				if where != 0 {
-					if err := b.Delete(key(where, id), nil); err != nil {
-						return err
-					}
+				if err := b.Delete(key(where, id), nil); err != nil {
+					return err
 				}
+				removed = append(removed, id)
 			}
 			return nil
 		}, func() {
-			for _, id := range part {
+			for _, id := range removed {
 				s.pending.remove(id)
 			}
+			n += len(removed)
 		})
 	})
+	return n, err
 }
 
-// byID orders entries by their ids.
-func byID(a, b blockstore.Entry) int { return strings.Compare(a.ID, b.ID) }
+// byID orders records by their ids.
+func byID(a, b blockstore.Record) int { return strings.Compare(a.ID, b.ID) }
 
-// idOf returns the id of an entry.
-func idOf(e blockstore.Entry) string { return e.ID }
+// idOf returns the id of a record.
+func idOf(r blockstore.Record) string { return r.ID }
 
 // partBytes is about how many bytes are written at once, at the most. Pebble itself can take 4 GB.
 const partBytes = 256 << 20
 
 // inParts calls do for parts of a list. The postings of a part, in all tables, fit into a batch.
-func inParts[T any](list []T, b blockstore.Blocks, id func(T) string, do func(part []T) error) error {
+func inParts[T any](list []T, keys blockstore.Keys, id func(T) string, do func(part []T) error) error {
 	for len(list) > 0 {
 		n, bytes := 0, 0
 		for n < len(list) && bytes < partBytes {
-			bytes += (len(id(list[n])) + 32) * (b.Tables() + 1)
+			bytes += (len(id(list[n]))+inline(keys)+24)*(keys.Tables()+1) + keys.Size()
 			n++
 		}
 		if err := do(list[:n]); err != nil {
@@ -114,12 +149,13 @@ func inParts[T any](list []T, b blockstore.Blocks, id func(T) string, do func(pa
 // key returns the Pebble key of an id. kind is settledKey or pendingKey.
 func key(kind byte, id string) []byte { return append([]byte{kind}, id...) }
 
-// set puts the fingerprint of an id into a batch.
-func set(b *pebble.Batch, kind byte, id string, fp neardup.Fingerprint64) error {
-	op := b.SetDeferred(1+len(id), 8)
+// set puts a record into a batch.
+func set(b *pebble.Batch, kind byte, r blockstore.Record) error {
+	op := b.SetDeferred(1+len(r.ID), 4+len(r.Value))
 	op.Key[0] = kind
-	copy(op.Key[1:], id)
-	binary.BigEndian.PutUint64(op.Value, uint64(fp))
+	copy(op.Key[1:], r.ID)
+	binary.BigEndian.PutUint32(op.Value, r.Added)
+	copy(op.Value[4:], r.Value)
 	return op.Finish()
 }
 
@@ -128,7 +164,7 @@ func set(b *pebble.Batch, kind byte, id string, fp neardup.Fingerprint64) error 
 //
 // Calls of change take turns, but they wait for the disk together. So many callers together wait
 // little longer than one.
-func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled *pebble.Iterator) error, done func()) error {
+func (s *database) change(ctx context.Context, record func(b *pebble.Batch, settled *pebble.Iterator) error, done func()) error {
 	b := s.db.NewBatch()
 	defer b.Close()
 	applied := false
@@ -149,7 +185,7 @@ func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled
 		if b.Empty() {
 			return nil
 		}
-		if err := s.changes.write(b, s.blocks); err != nil {
+		if err := s.changes.write(b); err != nil {
 			return err
 		}
 		if err := s.apply(b, done); err != nil {
@@ -177,7 +213,7 @@ func (s *Store) change(ctx context.Context, record func(b *pebble.Batch, settled
 // apply applies a batch, without waiting for the disk, and calls done, which changes s.pending. If
 // the batch removes postings, no search may run between the two: it would find neither the old
 // document nor the new one. Otherwise searches go on while the batch is applied.
-func (s *Store) apply(b *pebble.Batch, done func()) error {
+func (s *database) apply(b *pebble.Batch, done func()) error {
 	locked := len(s.changes.list) > 0
 	if locked {
 		s.mu.Lock()
@@ -198,46 +234,46 @@ func (s *Store) apply(b *pebble.Batch, done func()) error {
 	return err
 }
 
-// find returns the fingerprint of an id, and whether it is under settledKey or pendingKey. where is
-// 0 if the id is not stored. find is fastest if the ids of several calls ascend. The caller holds
+// find returns the record of an id, and whether it is under settledKey or pendingKey. where is 0 if
+// the id is not stored. find is fastest if the ids of several calls ascend. The caller holds
 // s.writing.
-func (s *Store) find(settled *pebble.Iterator, id string) (fp neardup.Fingerprint64, where byte, err error) {
+func (s *database) find(settled *pebble.Iterator, id string) (r blockstore.Record, where byte, err error) {
 	if at, ok := s.pending.at[id]; ok {
-		return s.pending.docs[at].fp, pendingKey, nil
+		return s.pending.docs[at], pendingKey, nil
 	}
 	if !settled.SeekPrefixGE(key(settledKey, id)) {
-		return 0, 0, settled.Error()
+		return r, 0, settled.Error()
 	}
-	e, err := readEntry(settled)
-	return e.Fingerprint, settledKey, err
+	r, err = s.readRecord(settled)
+	return r, settledKey, err
 }
 
 // settle lets all pending documents enter the tables. Searches meanwhile find them in memory, and
 // perhaps in the tables as well. The caller holds s.writing.
-func (s *Store) settle() error {
-	entries := make([]blockstore.Entry, 0, s.pending.len())
+func (s *database) settle() error {
+	records := make([]blockstore.Record, 0, s.pending.len())
 	for _, doc := range s.pending.docs {
-		if doc.id != "" {
-			entries = append(entries, blockstore.Entry{ID: doc.id, Fingerprint: doc.fp})
+		if doc.ID != "" {
+			records = append(records, doc)
 		}
 	}
-	slices.SortFunc(entries, byID)
-	err := inParts(entries, s.blocks, idOf, func(part []blockstore.Entry) error {
+	slices.SortFunc(records, byID)
+	err := inParts(records, s.keys, idOf, func(part []blockstore.Record) error {
 		b := s.db.NewBatch()
 		defer b.Close()
 		s.changes.reset()
-		for _, e := range part {
-			if err := set(b, settledKey, e.ID, e.Fingerprint); err != nil {
+		for _, r := range part {
+			if err := set(b, settledKey, r); err != nil {
 				return err
 			}
-			s.changes.add(e.ID, e.Fingerprint, false)
+			s.changes.add(r, false)
 		}
 		// A part has all documents that are pending from its first id to its last.
 		err := b.DeleteRange(key(pendingKey, part[0].ID), append(key(pendingKey, part[len(part)-1].ID), 0), nil)
 		if err != nil {
 			return err
 		}
-		if err := s.changes.write(b, s.blocks); err != nil {
+		if err := s.changes.write(b); err != nil {
 			return err
 		}
 		if err := s.db.Apply(b, s.write); err != nil {
@@ -245,8 +281,8 @@ func (s *Store) settle() error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for _, e := range part {
-			s.pending.remove(e.ID)
+		for _, r := range part {
+			s.pending.remove(r.ID)
 		}
 		return nil
 	})

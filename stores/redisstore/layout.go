@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,17 +21,12 @@ import (
 type layout interface {
 	add(ctx context.Context, postings []posting) error
 	remove(ctx context.Context, postings []posting) error
-	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
+	search(ctx context.Context, values []string, yield func(query int, id, value string)) error
 
-	// postingKeys selects the hashes whose fields are postings. postings appends the postings of
-	// some fields of such a hash.
+	// postingKeys selects the hashes whose fields are postings. member returns the member of a field
+	// of such a hash.
 	postingKeys() pattern
-	postings(to []posting, key string, fields []string) ([]posting, error)
-}
-
-// tableKey returns the Redis key of the key that a fingerprint has in a table.
-func (s *Store) tableKey(table int, fp neardup.Fingerprint64) string {
-	return s.prefix + ":" + s.blocks.KeyName(table, fp)
+	member(field string, key any) (string, error)
 }
 
 // hexKey returns a prefix followed by a number with the given number of hexadecimal digits.
@@ -43,7 +39,26 @@ func hexKey(prefix string, n uint64, digits int) string {
 }
 
 // hashes is the layout Hashes.
-type hashes struct{ *Store }
+type hashes struct{ *backend }
+
+// signatureBits is how many bits of the key of a band are in the names of hashes: see [Hashes].
+const signatureBits = 18
+
+// tableKey returns the Redis key for a key of a table.
+func (s hashes) tableKey(table int, key uint64) string {
+	if s.keys.Distance() >= 0 {
+		return s.prefix + ":" + s.keys.KeyName(table, key)
+	}
+	return hexKey(s.prefix+":"+strconv.Itoa(table+1)+":", key>>(s.keys.KeyBits(table)-signatureBits), (signatureBits+3)/4)
+}
+
+// start returns what the fields of a value begin with, at a key of a table: so many bytes.
+func (s hashes) start(value string, key uint64) string {
+	if s.keys.Distance() >= 0 {
+		return value
+	}
+	return string(binary.BigEndian.AppendUint32(make([]byte, 0, 4), uint32(key)))
+}
 
 func (s hashes) add(ctx context.Context, postings []posting) error {
 	return s.byKey(ctx, "hset", postings, func(args []any, field string) []any { return append(args, field, "") })
@@ -53,50 +68,54 @@ func (s hashes) remove(ctx context.Context, postings []posting) error {
 	return s.byKey(ctx, "hdel", postings, func(args []any, field string) []any { return append(args, field) })
 }
 
-// byKey sends a command for each key of each table that any of the postings has. The command gets
-// the fields of all postings with that key. One command for many fields takes a fraction of the
-// time of one for each.
+// A keyed is a posting at a key of a table.
+type keyed struct {
+	key     uint64
+	posting uint32
+	table   uint32
+}
+
+// byKey sends a command for each hash of each table that any of the postings is in. The command gets
+// the fields of all postings in that hash. One command for many fields takes a fraction of the time
+// of one for each.
 func (s hashes) byKey(ctx context.Context, command string, postings []posting, add func(args []any, field string) []any) error {
-	fields := make([]string, len(postings))
-	for i, p := range postings {
-		b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(p.member)), uint64(p.fp))
-		fields[i] = string(append(b, p.member...))
-	}
-	type keyed struct {
-		key     uint64
-		posting uint32
-	}
 	const most = 5000 // fields of one command; more would hold up other clients
-	n := len(postings)
-	order := make([]keyed, n*s.blocks.Tables())
+	tables := make([][]keyed, s.keys.Tables())
+	for t := range tables {
+		tables[t] = make([]keyed, 0, len(postings))
+	}
+	var keys []uint64
+	for i, p := range postings {
+		keys = s.keys.AppendKeys(keys[:0], p.value)
+		for t, key := range keys {
+			tables[t] = append(tables[t], keyed{key, uint32(i), uint32(t)})
+		}
+	}
 	var sorting sync.WaitGroup
-	for table := range s.blocks.Tables() {
-		sorting.Go(func() {
-			of := order[table*n : (table+1)*n]
-			for i, p := range postings {
-				of[i] = keyed{s.blocks.Key(table, p.fp), uint32(i)}
-			}
-			slices.SortFunc(of, func(a, b keyed) int { return cmp.Compare(a.key, b.key) })
-		})
+	for _, table := range tables {
+		sorting.Go(func() { slices.SortFunc(table, func(a, b keyed) int { return cmp.Compare(a.key, b.key) }) })
 	}
 	sorting.Wait()
-	var starts []int
-	for table := range s.blocks.Tables() {
-		of := order[table*n : (table+1)*n]
-		for i := range of {
-			if i == 0 || of[i].key != of[i-1].key || table*n+i-starts[len(starts)-1] == most {
-				starts = append(starts, table*n+i)
+	var commands [][]keyed
+	for t, table := range tables {
+		shift := 0
+		if s.keys.Distance() < 0 {
+			shift = s.keys.KeyBits(t) - signatureBits
+		}
+		for from := 0; from < len(table); {
+			to := from + 1
+			for to < len(table) && to < from+most && table[to].key>>shift == table[from].key>>shift {
+				to++
 			}
+			commands = append(commands, table[from:to])
+			from = to
 		}
 	}
-	return s.inPipelines(ctx, len(starts), func(p redis.Pipeliner, i int) {
-		of := order[starts[i]:]
-		if i+1 < len(starts) {
-			of = of[:starts[i+1]-starts[i]]
-		}
-		args := append(make([]any, 0, 2+2*len(of)), command, s.tableKey(starts[i]/n, postings[of[0].posting].fp))
+	return s.inPipelines(ctx, len(commands), func(p redis.Pipeliner, i int) {
+		of := commands[i]
+		args := append(make([]any, 0, 2+2*len(of)), command, s.tableKey(int(of[0].table), of[0].key))
 		for _, o := range of {
-			args = add(args, fields[o.posting])
+			args = add(args, s.start(postings[o.posting].value, o.key)+postings[o.posting].member)
 		}
 		p.Do(ctx, args...)
 	}, ignore)
@@ -105,68 +124,101 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 // ignore is for commands whose answers do not matter.
 func ignore(int, redis.Cmder) error { return nil }
 
-func (s hashes) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
-	tables := s.blocks.Tables()
-	return s.inPipelines(ctx, len(fps)*tables, func(p redis.Pipeliner, i int) {
-		p.HKeys(ctx, s.tableKey(i%tables, fps[i/tables]))
+func (s hashes) search(ctx context.Context, values []string, yield func(query int, id, value string)) error {
+	tables := s.keys.Tables()
+	keys := make([]uint64, 0, len(values)*tables)
+	for _, value := range values {
+		keys = s.keys.AppendKeys(keys, value)
+	}
+	found := yield
+	var members []string // of signatures
+	var of []int         // their queries
+	if s.keys.Distance() < 0 {
+		found = nil
+	}
+	err := s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) {
+		p.HKeys(ctx, s.tableKey(i%tables, keys[i]))
 	}, func(i int, c redis.Cmder) error {
-		fp := fps[i/tables]
+		start := s.start(values[i/tables], keys[i])
 		for _, field := range c.(*redis.StringSliceCmd).Val() {
-			p, err := readField(field, c.Args()[1])
-			if err != nil {
+			member, err := s.member(field, c.Args()[1])
+			switch {
+			case err != nil:
 				return err
+			case found != nil:
+				found(i/tables, idOf(member), field[:len(start)])
+			case strings.HasPrefix(field, start):
+				members, of = append(members, member), append(of, i/tables)
 			}
-			if d := fp.Distance(p.fp); d <= s.blocks.Distance() {
-				yield(i/tables, idOf(p.member), d)
-			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(members))
+	for i, member := range members {
+		ids[i] = idOf(member)
+	}
+	return s.records(ctx, ids, func(i int, states []state, _ uint32) error {
+		if len(states) > 0 && !states[0].removed() && states[0].member(ids[i]) == members[i] {
+			yield(of[i], ids[i], states[0].value())
 		}
 		return nil
 	})
 }
 
-// readField takes the field of a hash apart. key is for the error.
-func readField(field string, key any) (posting, error) {
-	if len(field) < 9 {
-		return posting{}, fmt.Errorf("%w: the field %q of %v", neardup.ErrDamaged, field, key)
+func (s hashes) member(field string, key any) (string, error) {
+	start := 4
+	if s.keys.Distance() >= 0 {
+		start = s.keys.Size()
 	}
-	return posting{neardup.Fingerprint64(binary.BigEndian.Uint64([]byte(field[:8]))), field[8:]}, nil
+	if len(field) < start+2+tagBytes {
+		return "", fmt.Errorf("%w: the field %q of %v", neardup.ErrDamaged, field, key)
+	}
+	return field[start:], nil
 }
 
 func (s hashes) postingKeys() pattern {
 	return pattern{":[0-9]*:*", regexp.MustCompile(`^:[0-9]+:[0-9a-f]+$`)}
 }
 
-func (s hashes) postings(to []posting, key string, fields []string) ([]posting, error) {
-	for _, field := range fields {
-		p, err := readField(field, key)
-		if err != nil {
-			return nil, err
-		}
-		to = append(to, p)
-	}
-	return to, nil
-}
-
 // signatureSets is the layout SignatureSets.
-type signatureSets struct{ *Store }
+type signatureSets struct{ *backend }
 
 // idsKey returns the key of the hash with the ids of a signature.
-func (s signatureSets) idsKey(fp neardup.Fingerprint64) string {
-	return hexKey(s.prefix+":s:", uint64(fp), 16)
+func (s signatureSets) idsKey(value string) string {
+	return hexKey(s.prefix+":s:", binary.BigEndian.Uint64([]byte(value)), 16)
+}
+
+// tableKeys returns the Redis keys of the sets that have some values, in all tables.
+func (s signatureSets) tableKeys(values []string) (names []string) {
+	var keys []uint64
+	for _, value := range values {
+		keys = s.keys.AppendKeys(keys[:0], value)
+		for t, key := range keys {
+			names = append(names, s.prefix+":"+s.keys.KeyName(t, key))
+		}
+	}
+	return names
 }
 
 // add writes the ids first. So a signature is never in the sets without its ids.
 func (s signatureSets) add(ctx context.Context, postings []posting) error {
+	values := make([]string, len(postings))
+	for i, p := range postings {
+		values[i] = p.value
+	}
 	err := s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
-		p.HSet(ctx, s.idsKey(postings[i].fp), postings[i].member, "")
+		p.HSet(ctx, s.idsKey(values[i]), postings[i].member, "")
 	}, ignore)
 	if err != nil {
 		return err
 	}
-	tables := s.blocks.Tables()
-	return s.inPipelines(ctx, len(postings)*tables, func(p redis.Pipeliner, i int) {
-		fp := postings[i/tables].fp
-		p.SAdd(ctx, s.tableKey(i%tables, fp), int64(fp))
+	tables := s.keys.Tables()
+	names := s.tableKeys(values)
+	return s.inPipelines(ctx, len(names), func(p redis.Pipeliner, i int) {
+		p.SAdd(ctx, names[i], int64(binary.BigEndian.Uint64([]byte(values[i/tables]))))
 	}, ignore)
 }
 
@@ -174,42 +226,46 @@ func (s signatureSets) add(ctx context.Context, postings []posting) error {
 // id.
 func (s signatureSets) remove(ctx context.Context, postings []posting) error {
 	return s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
-		p.HDel(ctx, s.idsKey(postings[i].fp), postings[i].member)
+		p.HDel(ctx, s.idsKey(postings[i].value), postings[i].member)
 	}, ignore)
 }
 
 // search reads the sets in a first round trip, and then the ids of the near signatures in a second.
-func (s signatureSets) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
+func (s signatureSets) search(ctx context.Context, values []string, yield func(query int, id, value string)) error {
 	type found struct {
 		query int
-		fp    neardup.Fingerprint64
+		value string
 	}
 	var near []found
 	seen := map[found]bool{}
-	tables := s.blocks.Tables()
-	err := s.inPipelines(ctx, len(fps)*tables, func(p redis.Pipeliner, i int) {
-		p.SMembers(ctx, s.tableKey(i%tables, fps[i/tables]))
+	tables := s.keys.Tables()
+	names := s.tableKeys(values)
+	err := s.inPipelines(ctx, len(names), func(p redis.Pipeliner, i int) {
+		p.SMembers(ctx, names[i])
 	}, func(i int, c redis.Cmder) error {
-		query := i / tables
+		query := binary.BigEndian.Uint64([]byte(values[i/tables]))
 		for _, signature := range c.(*redis.StringSliceCmd).Val() {
 			n, err := strconv.ParseInt(signature, 10, 64)
 			if err != nil {
-				return fmt.Errorf("%w: the signature %q in %v", neardup.ErrDamaged, signature, c.Args()[1])
+				return fmt.Errorf("%w: the signature %q in %v", neardup.ErrDamaged, signature, names[i])
 			}
-			f := found{query, neardup.Fingerprint64(n)}
-			if fps[query].Distance(f.fp) <= s.blocks.Distance() && !seen[f] {
+			if bits.OnesCount64(query^uint64(n)) > s.keys.Distance() {
+				continue
+			}
+			f := found{i / tables, string(binary.BigEndian.AppendUint64(nil, uint64(n)))}
+			if !seen[f] {
 				seen[f] = true
 				near = append(near, f)
 			}
 		}
 		return nil
 	})
-	if err != nil || len(near) == 0 {
+	if err != nil {
 		return err
 	}
-	return s.inPipelines(ctx, len(near), func(p redis.Pipeliner, i int) { p.HKeys(ctx, s.idsKey(near[i].fp)) }, func(i int, c redis.Cmder) error {
+	return s.inPipelines(ctx, len(near), func(p redis.Pipeliner, i int) { p.HKeys(ctx, s.idsKey(near[i].value)) }, func(i int, c redis.Cmder) error {
 		for _, member := range c.(*redis.StringSliceCmd).Val() {
-			yield(near[i].query, idOf(member), fps[near[i].query].Distance(near[i].fp))
+			yield(near[i].query, idOf(member), near[i].value)
 		}
 		return nil
 	})
@@ -219,13 +275,4 @@ func (s signatureSets) postingKeys() pattern {
 	return pattern{":s:????????????????", regexp.MustCompile(`^:s:[0-9a-f]{16}$`)}
 }
 
-func (s signatureSets) postings(to []posting, key string, fields []string) ([]posting, error) {
-	fp, err := strconv.ParseUint(key[strings.LastIndexByte(key, ':')+1:], 16, 64)
-	if err != nil {
-		return nil, fmt.Errorf("%w: the key %q", neardup.ErrDamaged, key)
-	}
-	for _, member := range fields {
-		to = append(to, posting{neardup.Fingerprint64(fp), member})
-	}
-	return to, nil
-}
+func (s signatureSets) member(field string, _ any) (string, error) { return field, nil }

@@ -15,9 +15,10 @@ import (
 )
 
 // Redis changes one key at a time, because a cluster has no transactions over several keys. But a
-// fingerprint is under several keys. So every id has a record, which says under which fingerprints
-// the id may be found. A state of an id is one fingerprint that was put, or a removal, and the
-// first state of a record is the one that counts. Every change takes four steps:
+// value is under several keys. So every id has a record, which says under which values the id may be
+// found. A record is the time when the id was added, in seconds, 4 bytes big-endian, and states. A
+// state of an id is one value that was put, or a removal, and the first state of a record is the one
+// that counts. Every change takes four steps:
 //
 //  1. The record gets the new state as its first one. The answer is all states of the record.
 //  2. The postings of the new state are written.
@@ -40,19 +41,20 @@ import (
 // Records lie in 65,536 hashes PREFIX:id:BUCKET, where the bucket is a hash of the id. The field
 // that is a single byte 0 is the counter of the tags.
 
-// A state says that an id was put or removed. It is 8 bytes of the fingerprint, big-endian, and 4
-// bytes of the tag. The first byte of the tag is 128 or more if the id was removed.
+// A state says that an id was put or removed. It is the bytes of the value and 4 bytes of the tag.
+// The first byte of the tag is 128 or more if the id was removed; the value is 0 then.
 type state string
 
-const stateBytes = 12
+const tagBytes = 4
 
-// fingerprint returns the fingerprint of a state, or false if the id was removed.
-func (s state) fingerprint() (neardup.Fingerprint64, bool) {
-	return neardup.Fingerprint64(binary.BigEndian.Uint64([]byte(s[:8]))), s[8] < 128
-}
+// value returns the value of a state.
+func (s state) value() string { return string(s[:len(s)-tagBytes]) }
+
+// removed reports whether the state is a removal.
+func (s state) removed() bool { return s[len(s)-tagBytes] >= 128 }
 
 // member returns the name that an id has in the postings of a state: the id, a byte 0 and the tag.
-func (s state) member(id string) string { return id + "\x00" + string(s[8:]) }
+func (s state) member(id string) string { return id + "\x00" + string(s[len(s)-tagBytes:]) }
 
 // idOf is the inverse of member.
 func idOf(member string) string {
@@ -63,57 +65,68 @@ func idOf(member string) string {
 // counterField is the field of the counter. No id is equal to it, because ids have no byte 0.
 const counterField = "\x00"
 
-// readRecord cuts a record into its states. There is at least one.
-func readRecord(record string) ([]state, error) {
-	if len(record) == 0 || len(record)%stateBytes != 0 {
-		return nil, fmt.Errorf("%w: the record %q", neardup.ErrDamaged, record)
+// readRecord returns the states of a record, of which there is at least one, and its time.
+func (s *backend) readRecord(record string) ([]state, uint32, error) {
+	size := s.keys.Size() + tagBytes
+	if len(record) < 4+size || (len(record)-4)%size != 0 {
+		return nil, 0, fmt.Errorf("%w: the record %q", neardup.ErrDamaged, record)
 	}
-	states := make([]state, 0, len(record)/stateBytes)
-	for at := 0; at < len(record); at += stateBytes {
-		states = append(states, state(record[at:at+stateBytes]))
+	states := make([]state, 0, len(record)/size)
+	for at := 4; at < len(record); at += size {
+		states = append(states, state(record[at:at+size]))
 	}
-	return states, nil
+	return states, binary.BigEndian.Uint32([]byte(record[:4])), nil
 }
 
-// begin is step 1 for some ids of one hash. ARGV has two arguments for each id: the id, and its
-// fingerprint, or "" if the id is to be removed. If the first state of a record has the fingerprint
-// already, the record stays as it is.
+// begin is step 1 for some ids of one hash. The first of ARGV is the number of bytes of a value. Then
+// ARGV has two arguments for each id: the id, and what to do:
+//
+//	p time value    put the value
+//	d               remove the id
+//	x time          remove the id if it was added before the time
+//
+// If the first state of a record has the value already, only the time of the record changes.
 //
 // The answer is a list. It begins with the tag of the first id; the tags of the others count on
 // from it. Then come two elements for each id that had a record or is to be removed: its number,
-// from 0 on, and its record after this step, or "" if it has none. An id that is not in the list is
-// new and got its tag.
+// from 0 on, and its record after this step, or "" if there is nothing to remove. An id that is not
+// in the list is new and got its tag.
 var begin = redis.NewScript(`
-local n = #ARGV / 2
+local size, n = tonumber(ARGV[1]), (#ARGV - 1) / 2
 local count = redis.call('HINCRBY', KEYS[1], '\0', n)
 local tag = (count - n) % 1073741824
 local records = {}
 if count > n then -- else nothing has ever been here
 	local ids = {}
 	for i = 1, n do
-		ids[i] = ARGV[2 * i - 1]
+		ids[i] = ARGV[2 * i]
 	end
 	records = redis.call('HMGET', KEYS[1], unpack(ids))
 end
 local answers, set, sets = {tag}, {}, 0
 for i = 1, n do
-	local old, fp = records[i], ARGV[2 * i]
-	local new
-	if not old then
-		if fp ~= '' then
-			new = fp .. struct.pack('>I4', tag + i - 1)
+	local old, what = records[i], ARGV[2 * i + 1]
+	local kind, new = string.sub(what, 1, 1)
+	if kind == 'p' then
+		local time, value = string.sub(what, 2, 5), string.sub(what, 6)
+		if not old then
+			new = time .. value .. struct.pack('>I4', tag + i - 1)
+		elseif string.sub(old, 5, 4 + size) ~= value or string.byte(old, 5 + size) >= 128 then
+			new = time .. value .. struct.pack('>I4', tag + i - 1) .. string.sub(old, 5)
+		elseif string.sub(old, 1, 4) ~= time then
+			new = time .. string.sub(old, 5)
 		end
-	elseif fp == '' then
-		new = '\0\0\0\0\0\0\0\0' .. struct.pack('>I4', tag + i - 1 + 2147483648) .. old
-	elseif string.sub(old, 1, 8) ~= fp or string.byte(old, 9) >= 128 then
-		new = fp .. struct.pack('>I4', tag + i - 1) .. old
+	elseif old and (kind == 'd' or string.byte(old, 5 + size) < 128 and struct.unpack('>I4', old) < struct.unpack('>I4', what, 2)) then
+		new = string.sub(old, 1, 4) .. string.rep('\0', size) .. struct.pack('>I4', tag + i - 1 + 2147483648) .. string.sub(old, 5)
+	elseif kind == 'x' then
+		old = false
 	end
 	if new then
-		set[sets + 1] = ARGV[2 * i - 1]
+		set[sets + 1] = ARGV[2 * i]
 		set[sets + 2] = new
 		sets = sets + 2
 	end
-	if old or fp == '' then
+	if old or kind ~= 'p' then
 		answers[#answers + 1] = i - 1
 		answers[#answers + 1] = new or old or ''
 	end
@@ -123,24 +136,24 @@ if sets > 0 then
 end
 return answers`)
 
-// finish is step 4 for some ids of one hash. ARGV has two arguments for each id: the id and its new
-// state. The answer is a list of two elements for each id whose state is not the first one any
-// more: its number, from 0 on, and 0, or -1 if there is no record.
+// finish is step 4 for some ids of one hash. After the size, ARGV has two arguments for each id: the
+// id and its new state. The answer is a list of two elements for each id whose state is not the first
+// one any more: its number, from 0 on, and 0, or -1 if there is no record.
 var finish = redis.NewScript(`
-local ids, answers = {}, {}
-for i = 1, #ARGV, 2 do
+local size, ids, answers = tonumber(ARGV[1]), {}, {}
+for i = 2, #ARGV, 2 do
 	ids[#ids + 1] = ARGV[i]
 end
 local records = redis.call('HMGET', KEYS[1], unpack(ids))
 for i, id in ipairs(ids) do
-	local old, mine = records[i], ARGV[2 * i]
-	if not old or string.sub(old, 1, 12) ~= mine then
+	local old, mine = records[i], ARGV[2 * i + 1]
+	if not old or string.sub(old, 5, 8 + size) ~= mine then
 		answers[#answers + 1] = i - 1
 		answers[#answers + 1] = old and 0 or -1
-	elseif string.byte(mine, 9) >= 128 then
+	elseif string.byte(mine, size + 1) >= 128 then
 		redis.call('HDEL', KEYS[1], id)
-	elseif old ~= mine then
-		redis.call('HSET', KEYS[1], id, mine)
+	elseif #old > 8 + size then
+		redis.call('HSET', KEYS[1], id, string.sub(old, 1, 8 + size))
 	end
 end
 return answers`)
@@ -149,32 +162,47 @@ return answers`)
 // arguments.
 const mostIDs = 1000
 
-// A change puts the fingerprint of an id, or removes the id.
+// A change puts the value of an id, or removes the id.
 type change struct {
-	id      string
-	fp      neardup.Fingerprint64
-	removes bool
+	kind  kind
+	id    string
+	value string // to put
+	time  uint32 // of what is put, or before which it must have been added to be removed
 
 	state  state   // the new state, after begin; "" if there is nothing to remove
 	others []state // the other states, whose postings are to be removed
 	count  int64   // of the counter in the record's hash, after begin
 }
 
-// A posting is the entry of a state of an id in the tables.
-type posting struct {
-	fp     neardup.Fingerprint64
-	member string
+// A kind says what a change does. It is the first byte of what begin gets.
+type kind byte
+
+const (
+	puts    kind = 'p'
+	removes kind = 'd'
+	expires kind = 'x'
+)
+
+// text returns what begin gets.
+func (c *change) text() string {
+	if c.kind == removes {
+		return string(removes)
+	}
+	b := make([]byte, 0, 5+len(c.value))
+	return string(append(binary.BigEndian.AppendUint32(append(b, byte(c.kind)), c.time), c.value...))
 }
+
+// A posting is the entry of a state of an id in the tables.
+type posting struct{ value, member string }
 
 // postingOf returns the posting of a state, or false if the state is a removal, which has none.
 func postingOf(id string, s state) (posting, bool) {
-	fp, ok := s.fingerprint()
-	return posting{fp, s.member(id)}, ok
+	return posting{s.value(), s.member(id)}, !s.removed()
 }
 
 // change makes changes of different ids. If records are lost in the meantime, it makes these
 // changes again, up to ten times.
-func (s *Store) change(ctx context.Context, changes []change) error {
+func (s *backend) change(ctx context.Context, changes []change) error {
 	for attempt := 1; len(changes) > 0; attempt++ {
 		lost, err := s.steps(ctx, changes)
 		switch {
@@ -191,29 +219,24 @@ func (s *Store) change(ctx context.Context, changes []change) error {
 // steps takes the four steps for some changes. It returns the changes that put an id whose record
 // is gone afterwards. Either somebody else has removed the id in the meantime, or the server has
 // lost its data, or another server has taken its place.
-func (s *Store) steps(ctx context.Context, changes []change) (lost []change, err error) {
-	err = s.script(ctx, begin, bucketsOf(changes), func(c *change) any {
-		if c.removes {
-			return ""
-		}
-		return binary.BigEndian.AppendUint64(nil, uint64(c.fp))
-	}, func(of []*change, answers []any) error {
+func (s *backend) steps(ctx context.Context, changes []change) (lost []change, err error) {
+	err = s.script(ctx, begin, bucketsOf(changes), (*change).text, func(of []*change, answers []any) error {
 		if len(answers)%2 != 1 {
 			return fmt.Errorf("%d answers", len(answers))
 		}
 		tag, _ := answers[0].(int64)
 		for i, c := range of {
 			c.count = (tag + int64(len(of))) % tags
-			b := binary.BigEndian.AppendUint64(make([]byte, 0, stateBytes), uint64(c.fp))
+			b := append(make([]byte, 0, len(c.value)+tagBytes), c.value...)
 			c.state, c.others = state(binary.BigEndian.AppendUint32(b, uint32(tag)+uint32(i))), nil
 		}
 		return eachAnswer(of, answers[1:], func(c *change, answer any) error {
 			record, _ := answer.(string)
-			if record == "" && c.removes {
+			if record == "" && c.kind != puts {
 				c.state = ""
 				return nil
 			}
-			states, err := readRecord(record)
+			states, _, err := s.readRecord(record)
 			if err != nil {
 				return fmt.Errorf("id %q: %w", c.id, err)
 			}
@@ -251,7 +274,7 @@ func (s *Store) steps(ctx context.Context, changes []change) (lost []change, err
 	if err != nil {
 		return nil, err
 	}
-	err = s.script(ctx, finish, buckets, func(c *change) any { return string(c.state) }, func(of []*change, answers []any) error {
+	err = s.script(ctx, finish, buckets, func(c *change) string { return string(c.state) }, func(of []*change, answers []any) error {
 		return eachAnswer(of, answers, func(c *change, answer any) error {
 			if p, ok := postingOf(c.id, c.state); ok {
 				removed = append(removed, p)
@@ -315,11 +338,11 @@ func eachAnswer(of []*change, list []any, do func(c *change, answer any) error) 
 
 // script runs a script for all buckets. The script gets the id and the argument of each change.
 // script calls do with the answers for each bucket.
-func (s *Store) script(ctx context.Context, script *redis.Script, buckets []bucket, argument func(*change) any, do func(of []*change, answers []any) error) error {
+func (s *backend) script(ctx context.Context, script *redis.Script, buckets []bucket, argument func(*change) string, do func(of []*change, answers []any) error) error {
 	run := func(eval func(p redis.Pipeliner, key string, args []any)) error {
 		return s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
 			b := buckets[i]
-			args := make([]any, 0, 2*len(b.changes))
+			args := append(make([]any, 0, 1+2*len(b.changes)), s.keys.Size())
 			for _, c := range b.changes {
 				args = append(args, c.id, argument(c))
 			}
@@ -344,14 +367,14 @@ func (s *Store) script(ctx context.Context, script *redis.Script, buckets []buck
 // unquiet returns the buckets that need step 4. A bucket needs none if all of its changes put ids
 // that had no other states, and if the counter is as step 1 has left it: then nobody has begun
 // another change since.
-func (s *Store) unquiet(ctx context.Context, buckets []bucket) ([]bucket, error) {
+func (s *backend) unquiet(ctx context.Context, buckets []bucket) ([]bucket, error) {
 	var unquiet []bucket
 	err := s.inPipelines(ctx, len(buckets), func(p redis.Pipeliner, i int) {
 		p.HMGet(ctx, s.recordKey(buckets[i].number), counterField)
 	}, func(i int, c redis.Cmder) error {
 		text, _ := c.(*redis.SliceCmd).Val()[0].(string)
 		count, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || slices.ContainsFunc(buckets[i].changes, func(c *change) bool { return len(c.others) > 0 || c.removes || c.count != count%tags }) {
+		if err != nil || slices.ContainsFunc(buckets[i].changes, func(c *change) bool { return len(c.others) > 0 || c.kind != puts || c.count != count%tags }) {
 			unquiet = append(unquiet, buckets[i])
 		}
 		return nil
@@ -363,4 +386,4 @@ func (s *Store) unquiet(ctx context.Context, buckets []bucket) ([]bucket, error)
 const tags = 1 << 30
 
 // recordKey returns the key of the hash with the records of a bucket.
-func (s *Store) recordKey(bucket uint16) string { return hexKey(s.prefix+":id:", uint64(bucket), 4) }
+func (s *backend) recordKey(bucket uint16) string { return hexKey(s.prefix+":id:", uint64(bucket), 4) }

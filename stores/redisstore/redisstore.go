@@ -1,5 +1,5 @@
-// Package redisstore keeps fingerprints in Redis, or in a server with the same protocol, as Wang
-// 2019 §1 does. It is the [blockstore.Store] for many programs that share what fits into memory.
+// Package redisstore keeps fingerprints or signatures in Redis, or in a server with the same
+// protocol, as Wang 2019 §1 does. It is the [blockstore.Store] for many programs that share what fits into memory.
 // Every command has one key, so Redis Cluster works.
 package redisstore
 
@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -20,8 +19,8 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how fingerprints lie in Redis. All keys begin with the prefix. Below, T is the number
-// of a table, from 1 on, and KEY is the key of a fingerprint in that table, in hexadecimal digits.
+// A Layout is how values lie in Redis. All keys begin with the prefix. Below, T is the number of a
+// table, from 1 on, and KEY is the key of a value in that table, in hexadecimal digits.
 //
 // Use the default. SignatureSets is for programs that know the keys of the paper, and for
 // collections with very many equal fingerprints.
@@ -29,27 +28,27 @@ type Layout string
 
 const (
 	// Hashes is the default. PREFIX:T:KEY is a hash with a field for each fingerprint that has the
-	// key. A field is the 8 bytes of the fingerprint, big-endian, the id, a byte 0 and a tag of 4
+	// key. A field is the bytes of the fingerprint, big-endian, the id, a byte 0 and a tag of 4
 	// bytes. The values are empty: before Redis 7.2 small hashes take less memory than sets, and
 	// with the fingerprint in the field nothing is ever overwritten. A search takes one round trip.
+	//
+	// Signatures are too large for that. KEY is the highest 18 bits of the key, so that up to thirty
+	// million signatures share hashes small enough for Redis to pack (hash-max-listpack-entries).
+	// A field has the whole key, 4 bytes, in place of the fingerprint. A search that finds a key takes
+	// a second round trip, for the signatures in the records.
 	Hashes Layout = ""
 
 	// SignatureSets is the layout of Wang 2019 §1. PREFIX:T:KEY is a set of the signatures that
 	// have the key, as signed decimal numbers, which Redis keeps in 8 bytes each. The ids are in
 	// hashes PREFIX:s:SIGNATURE, so a search that finds anything takes a second round trip. A
-	// signature whose ids are all removed stays in the sets.
+	// signature whose ids are all removed stays in the sets. It is for fingerprints of 64 bits only.
 	SignatureSets Layout = "S002"
 )
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
-	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
-	// million fingerprints on, but take more memory.
-	Blocks int
-
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
-	// another version is not opened.
+	// Version says how the values are made ([neardup.Fingerprinter.Version], or that of
+	// [neardup.MinHash]). A store with another version is not opened.
 	Version string
 
 	// Prefix is the beginning of all keys. "" means "neardup". Each store needs its own.
@@ -65,34 +64,38 @@ type Options struct {
 // on its disk when a call returns; with the default everysec, up to a second later. The server must
 // not evict keys (maxmemory-policy noeviction), and the client must read from masters. go-redis
 // heeds the deadline of a context only with the option ContextTimeoutEnabled.
-type Store struct {
+type Store[V any] struct {
+	blockstore.Store[V]
+	backend *backend
+}
+
+// A backend is the [blockstore.Backend] of a store.
+type backend struct {
 	client redis.UniversalClient
-	blocks blockstore.Blocks
+	keys   blockstore.Keys
 	prefix string
 	layout layout
 }
 
-// New opens the store in a database, or makes one, for Hamming distances up to distance. If the
-// store has another distance, other blocks, another layout or another version, the error is a
-// [neardup.ErrVersion]. The client stays the caller's, who closes it.
-func New(ctx context.Context, client redis.UniversalClient, distance int, o Options) (*Store, error) {
+// New opens the store in a database, or makes one. If the store has another scheme, another layout
+// or another version, the error is a [neardup.ErrVersion]. The client stays the caller's, who closes
+// it.
+func New[V any](ctx context.Context, client redis.UniversalClient, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
 	if o.Prefix == "" {
 		o.Prefix = "neardup"
 	}
-	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{client: client, blocks: blocks, prefix: o.Prefix}
-	switch o.Layout {
-	case Hashes:
+	s := &backend{client: client, keys: scheme.Keys, prefix: o.Prefix}
+	switch {
+	case o.Layout == Hashes:
 		s.layout = hashes{s}
-	case SignatureSets:
+	case o.Layout == SignatureSets && s.keys.Size() == 8 && s.keys.Distance() >= 0:
 		s.layout = signatureSets{s}
+	case o.Layout == SignatureSets:
+		return nil, fmt.Errorf("redisstore: the layout %q is for fingerprints of 64 bits, not for %v", o.Layout, s.keys)
 	default:
 		return nil, fmt.Errorf("redisstore: no layout %q", o.Layout)
 	}
-	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, o.Layout, o.Version)
+	settings := fmt.Sprintf("neardup store 2; %v; layout %q; version %q", s.keys, o.Layout, o.Version)
 	if err := client.SetNX(ctx, s.prefix+":settings", settings, 0).Err(); err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
@@ -103,163 +106,189 @@ func New(ctx context.Context, client redis.UniversalClient, distance int, o Opti
 	if err != nil {
 		return nil, fmt.Errorf("redisstore: %w", err)
 	}
-	return s, nil
+	return &Store[V]{blockstore.New(scheme, s), s}, nil
 }
 
-// Put implements [blockstore.Store]. It takes three round trips, and a fourth if it replaces
+// Put implements [blockstore.Backend]. It takes three round trips, and a fourth if it replaces
 // anything.
-func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
-	entries, err := blockstore.CheckEntries(entries)
-	if err != nil {
-		return err
-	}
-	changes := make([]change, len(entries))
-	for i, e := range entries {
-		changes[i] = change{id: e.ID, fp: e.Fingerprint}
+func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
+	changes := make([]change, len(records))
+	for i, r := range records {
+		changes[i] = change{kind: puts, id: r.ID, value: r.Value, time: r.Added}
 	}
 	return s.change(ctx, changes)
 }
 
-// Delete implements [blockstore.Store].
-func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return err
-	}
+// Delete implements [blockstore.Backend].
+func (s *backend) Delete(ctx context.Context, ids []string) error {
 	changes := make([]change, len(ids))
 	for i, id := range ids {
-		changes[i] = change{id: id, removes: true}
+		changes[i] = change{kind: removes, id: id}
 	}
 	return s.change(ctx, changes)
 }
 
-// Search implements [blockstore.Store].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
-	found, err := blockstore.NewResults(len(fps), limit)
-	if err != nil {
-		return nil, err
+// DeleteBefore implements [blockstore.Backend]. It goes through all records. The server looks at
+// the time again when it removes one.
+func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err error) {
+	var old []change
+	flush := func() error {
+		err := s.change(ctx, old)
+		for _, c := range old {
+			if c.state != "" && err == nil {
+				n++
+			}
+		}
+		old = old[:0]
+		return err
 	}
-	if err := s.layout.search(ctx, fps, found.Add); err != nil {
-		return nil, fmt.Errorf("redisstore: %w", err)
-	}
-	return found.Matches(), nil
-}
-
-// Exists implements [blockstore.Store].
-func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
-	found := make([]bool, len(fps))
-	err := s.layout.search(ctx, fps, func(query int, _ string, _ int) { found[query] = true })
-	if err != nil {
-		return nil, fmt.Errorf("redisstore: %w", err)
-	}
-	return found, nil
-}
-
-// Get implements [blockstore.Store].
-func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]neardup.Fingerprint64{}
-	err = s.inPipelines(ctx, len(ids), func(p redis.Pipeliner, i int) { p.HMGet(ctx, s.recordKey(bucketOf(ids[i])), ids[i]) }, func(i int, c redis.Cmder) error {
-		record, ok := c.(*redis.SliceCmd).Val()[0].(string)
-		if !ok {
+	err = s.eachRecord(ctx, func(r blockstore.Record) error {
+		if r.Added >= added {
 			return nil
 		}
-		states, err := readRecord(record)
-		if err != nil {
-			return fmt.Errorf("id %q: %w", ids[i], err)
+		old = append(old, change{kind: expires, id: r.ID, time: added})
+		if len(old) < 100_000 {
+			return nil
 		}
-		if fp, ok := states[0].fingerprint(); ok {
-			found[ids[i]] = fp
+		return flush()
+	})
+	return n, errors.Join(err, flush())
+}
+
+// Find implements [blockstore.Backend].
+func (s *backend) Find(ctx context.Context, values []string, _ bool, found func(i int, id, value string) bool) error {
+	err := s.layout.search(ctx, values, func(i int, id, value string) { found(i, id, value) })
+	if err != nil {
+		return fmt.Errorf("redisstore: %w", err)
+	}
+	return nil
+}
+
+// Get implements [blockstore.Backend].
+func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
+	err := s.records(ctx, ids, func(i int, states []state, time uint32) error {
+		if len(states) > 0 && !states[0].removed() {
+			yield(blockstore.Record{ID: ids[i], Value: states[0].value(), Added: time})
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redisstore: %w", err)
+		return fmt.Errorf("redisstore: %w", err)
 	}
-	return found, nil
+	return nil
 }
 
-// All implements [blockstore.Store]. It goes through all keys of the database, and remembers the
-// keys of the records, at most 65,536.
-func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
-	return func(yield func(blockstore.Entry, error) bool) {
-		err := s.scan(ctx, recordKeys, func(keys []string) error {
-			return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
-				for id, record := range c.(*redis.MapStringStringCmd).Val() {
-					if id == counterField {
-						continue
-					}
-					states, err := readRecord(record)
-					if err != nil {
-						return fmt.Errorf("id %q: %w", id, err)
-					}
-					if fp, ok := states[0].fingerprint(); ok && !yield(blockstore.Entry{ID: id, Fingerprint: fp}, nil) {
-						return errStop
-					}
-				}
-				return nil
-			})
-		})
-		if err != nil && err != errStop {
-			yield(blockstore.Entry{}, fmt.Errorf("redisstore: %w", err))
+// records calls do for each of ids, with the states of its record. There are none if it has no
+// record.
+func (s *backend) records(ctx context.Context, ids []string, do func(i int, states []state, time uint32) error) error {
+	return s.inPipelines(ctx, len(ids), func(p redis.Pipeliner, i int) { p.HMGet(ctx, s.recordKey(bucketOf(ids[i])), ids[i]) }, func(i int, c redis.Cmder) error {
+		record, ok := c.(*redis.SliceCmd).Val()[0].(string)
+		if !ok {
+			return do(i, nil, 0)
 		}
+		states, time, err := s.readRecord(record)
+		if err != nil {
+			return fmt.Errorf("id %q: %w", ids[i], err)
+		}
+		return do(i, states, time)
+	})
+}
+
+// All implements [blockstore.Backend]. It goes through all keys of the database, and remembers the
+// keys of the records, at most 65,536.
+func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+	err := s.eachRecord(ctx, func(r blockstore.Record) error {
+		if !yield(r) {
+			return errStop
+		}
+		return nil
+	})
+	if err == errStop {
+		return nil
 	}
+	return err
 }
 
 // errStop ends a scan early. It is not an error of the store.
 var errStop = errors.New("stop")
+
+// eachRecord calls do for all that is stored, until do returns an error.
+func (s *backend) eachRecord(ctx context.Context, do func(blockstore.Record) error) error {
+	err := s.scan(ctx, recordKeys, func(keys []string) error {
+		return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
+			for id, record := range c.(*redis.MapStringStringCmd).Val() {
+				if id == counterField {
+					continue
+				}
+				states, time, err := s.readRecord(record)
+				if err != nil {
+					return fmt.Errorf("id %q: %w", id, err)
+				}
+				if states[0].removed() {
+					continue
+				}
+				if err := do(blockstore.Record{ID: id, Value: states[0].value(), Added: time}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil && err != errStop {
+		err = fmt.Errorf("redisstore: %w", err)
+	}
+	return err
+}
 
 // Sweep removes postings that no record knows (see records.go). They can be left if a client dies
 // in the middle of a change while another client changes the same id, or if a command arrives at
 // the server long after its client has given up. That is rare. Until Sweep, such an id may be found
 // under a fingerprint that it does not have. Sweep goes through all keys, and may run while the
 // store is used. It returns how many postings it has removed.
-func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
-	err = s.scan(ctx, s.layout.postingKeys(), func(keys []string) error {
-		var postings []posting
-		err := s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HKeys(ctx, keys[i]) }, func(i int, c redis.Cmder) (err error) {
-			postings, err = s.layout.postings(postings, keys[i], c.(*redis.StringSliceCmd).Val())
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		// A record gets a state before any posting of the state is written. So a posting that its
-		// record does not know is not one that is just being added.
-		var unknown []posting
-		err = s.inPipelines(ctx, len(postings), func(p redis.Pipeliner, i int) {
-			id := idOf(postings[i].member)
-			p.HMGet(ctx, s.recordKey(bucketOf(id)), id)
-		}, func(i int, c redis.Cmder) error {
-			record, _ := c.(*redis.SliceCmd).Val()[0].(string)
-			id := idOf(postings[i].member)
-			if record != "" {
-				states, err := readRecord(record)
-				if err != nil {
-					return fmt.Errorf("id %q: %w", id, err)
-				}
-				for _, s := range states {
-					if p, ok := postingOf(id, s); ok && p == postings[i] {
-						return nil
-					}
-				}
-			}
-			unknown = append(unknown, postings[i])
-			return nil
-		})
-		if err == nil {
-			removed += len(unknown)
-			err = s.layout.remove(ctx, unknown)
-		}
+func (s *Store[V]) Sweep(ctx context.Context) (removed int, err error) {
+	err = s.backend.scan(ctx, s.backend.layout.postingKeys(), func(keys []string) error {
+		n, err := s.backend.sweep(ctx, keys)
+		removed += n
 		return err
 	})
 	if err != nil {
 		return removed, fmt.Errorf("redisstore: %w", err)
 	}
 	return removed, nil
+}
+
+// sweep is Sweep for the fields of some hashes of postings.
+func (s *backend) sweep(ctx context.Context, keys []string) (removed int, err error) {
+	type found struct{ key, field, member string }
+	var all []found
+	var ids []string
+	err = s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HKeys(ctx, keys[i]) }, func(i int, c redis.Cmder) error {
+		for _, field := range c.(*redis.StringSliceCmd).Val() {
+			member, err := s.layout.member(field, keys[i])
+			if err != nil {
+				return err
+			}
+			all, ids = append(all, found{keys[i], field, member}), append(ids, idOf(member))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	// A record gets a state before any posting of the state is written. So a posting that its
+	// record does not know is not one that is just being added.
+	var unknown []found
+	err = s.records(ctx, ids, func(i int, states []state, _ uint32) error {
+		if !slices.ContainsFunc(states, func(s state) bool { return !s.removed() && s.member(ids[i]) == all[i].member }) {
+			unknown = append(unknown, all[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = s.inPipelines(ctx, len(unknown), func(p redis.Pipeliner, i int) { p.HDel(ctx, unknown[i].key, unknown[i].field) }, ignore)
+	return len(unknown), err
 }
 
 // A pattern selects keys of the store by what follows the prefix. glob is what the server can
@@ -274,7 +303,7 @@ type pattern struct {
 var recordKeys = pattern{":id:????", regexp.MustCompile(`^:id:[0-9a-f]{4}$`)}
 
 // scan calls do with the keys of a pattern, each key once, some thousands at a time.
-func (s *Store) scan(ctx context.Context, pattern pattern, do func(keys []string) error) error {
+func (s *backend) scan(ctx context.Context, pattern pattern, do func(keys []string) error) error {
 	var mu sync.Mutex
 	seen := map[string]bool{} // SCAN may return a key twice
 	scan := func(ctx context.Context, c *redis.Client) error {
@@ -313,13 +342,8 @@ func (s *Store) scan(ctx context.Context, pattern pattern, do func(keys []string
 // globEscape makes a pattern that matches only the given text.
 var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`)
 
-// Distance implements [blockstore.Store].
-func (s *Store) Distance() int { return s.blocks.Distance() }
-
-// Close implements [blockstore.Store]. It leaves the client open.
-func (s *Store) Close() error { return nil }
-
-var _ blockstore.Store = (*Store)(nil)
+// Close implements [blockstore.Backend]. It leaves the client open.
+func (s *backend) Close() error { return nil }
 
 // pipeline is how many commands go to the server at once.
 const pipeline = 4096
@@ -327,7 +351,7 @@ const pipeline = 4096
 // inPipelines sends n commands, in pipelines, two of which are under way at a time. It calls add
 // for each command, which must add exactly one, and read with each answer. The calls of read come
 // one at a time, but in no particular order. inPipelines ends at the first error.
-func (s *Store) inPipelines(ctx context.Context, n int, add func(p redis.Pipeliner, i int), read func(i int, c redis.Cmder) error) error {
+func (s *backend) inPipelines(ctx context.Context, n int, add func(p redis.Pipeliner, i int), read func(i int, c redis.Cmder) error) error {
 	if err := ctx.Err(); err != nil || n == 0 {
 		return err
 	}

@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,9 +26,9 @@ func client(t testing.TB, addr string) *redis.Client {
 	return c
 }
 
-func suite(c redis.UniversalClient, layout Layout) storetest.Suite {
-	return storetest.Suite{Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-		s, err := New(ctx, c, b.Distance(), Options{Blocks: b.Blocks(), Prefix: string(layout) + name, Layout: layout})
+func suite[V any](c redis.UniversalClient, layout Layout) storetest.Suite[V] {
+	return storetest.Suite[V]{Open: func(ctx context.Context, name string, scheme blockstore.Scheme[V]) (blockstore.Store[V], error) {
+		s, err := New(ctx, c, scheme, Options{Prefix: fmt.Sprint(string(layout), scheme.Size(), name), Layout: layout})
 		if err != nil {
 			return nil, err
 		}
@@ -34,25 +36,44 @@ func suite(c redis.UniversalClient, layout Layout) storetest.Suite {
 	}}
 }
 
+// hamming3 is the scheme of most tests.
+func hamming3(t *testing.T) blockstore.Scheme[neardup.Fingerprint64] {
+	scheme, err := blockstore.Hamming[neardup.Fingerprint64](3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return scheme
+}
+
 func TestStore(t *testing.T) {
 	s := server.ForTest(t, "redis")
+	t.Run("64", func(t *testing.T) { testStore[neardup.Fingerprint64](t, s, Hashes) })
+	t.Run("64"+string(SignatureSets), func(t *testing.T) { testStore[neardup.Fingerprint64](t, s, SignatureSets) })
+	t.Run("128", func(t *testing.T) { testStore[neardup.Fingerprint128](t, s, Hashes) })
+	t.Run("MinHash", func(t *testing.T) { testStore[neardup.Signature](t, s, Hashes) })
+}
+
+func testStore[V any](t *testing.T, s *server.Server, layout Layout) {
 	c := client(t, "127.0.0.1:"+s.Port)
 	proxy := server.ProxyForTest(t, s.Port)
-	throughProxy := client(t, proxy.Addr)
-	for _, layout := range []Layout{Hashes, SignatureSets} {
-		t.Run("layout="+string(layout), func(t *testing.T) {
-			storetest.Test(t, suite(c, layout))
-			storetest.TestOutage(t, suite(c, layout), func() error {
-				if err := s.Kill(); err != nil {
-					return err
-				}
-				time.Sleep(100 * time.Millisecond)
-				return s.Restart()
-			})
-			storetest.TestLostAnswers(t, suite(throughProxy, layout), proxy.LoseAnswer)
-			nothingLeft(t, c, string(layout)+"lostanswers")
-			nothingLeft(t, c, string(layout)+"oneid")
-		})
+	throughProxy := suite[V](client(t, proxy.Addr), layout)
+	storetest.Test(t, suite[V](c, layout))
+	storetest.TestOutage(t, suite[V](c, layout), func() error {
+		if err := s.Kill(); err != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+		return s.Restart()
+	})
+	storetest.TestLostAnswers(t, throughProxy, proxy.LoseAnswer)
+	for _, name := range []string{"lostanswers", "oneid"} {
+		keys := c.Keys(t.Context(), fmt.Sprintf("%s*%s:settings", layout, name)).Val()
+		if len(keys) == 0 {
+			t.Errorf("no store %q", name)
+		}
+		for _, key := range keys {
+			nothingLeft(t, c, strings.TrimSuffix(key, ":settings"))
+		}
 	}
 }
 
@@ -65,7 +86,7 @@ func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids, postings, signatures := 0, 0, 0
+	ids, postings, signatures, tables := 0, 0, 0, 4
 	for _, key := range keys {
 		kind, _, _ := strings.Cut(strings.TrimPrefix(key, prefix+":"), ":")
 		switch {
@@ -79,8 +100,10 @@ func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 					continue
 				}
 				ids++
-				if states, err := readRecord(record); err != nil || len(states) != 1 {
-					t.Errorf("record of %s: %v, %v", id, states, err)
+				if settings := c.Get(ctx, prefix+":settings").Val(); strings.Contains(settings, "values") {
+					tables = 32
+				} else if len(record) != 4+8+4 && len(record) != 4+16+4 {
+					t.Errorf("record of %s: %q", id, record)
 				}
 			}
 		case kind == "s":
@@ -90,9 +113,9 @@ func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 		}
 	}
 	if signatures > 0 {
-		postings = 4 * signatures
+		postings = tables * signatures
 	}
-	if ids == 0 || postings != 4*ids {
+	if ids == 0 || postings != tables*ids {
 		t.Errorf("%s: %d ids have %d postings", prefix, ids, postings)
 	}
 }
@@ -100,25 +123,27 @@ func nothingLeft(t *testing.T, c *redis.Client, prefix string) {
 const (
 	removedState = state("\x00\x00\x00\x00\x00\x00\x00\x00\x80\x00\x00\x01")
 	sevenState   = state("\x00\x00\x00\x00\x00\x00\x00\x07\x00\x00\x00\x02")
+	seven        = "\x00\x00\x00\x00\x00\x00\x00\x07"
 )
 
 func TestRecords(t *testing.T) {
-	record := string(removedState + sevenState)
-	states, err := readRecord(record)
-	if err != nil || len(states) != 2 {
-		t.Fatal(states, err)
+	s := &backend{keys: hamming3(t).Keys}
+	record := "\x00\x00\x00\x05" + string(removedState+sevenState)
+	states, time, err := s.readRecord(record)
+	if err != nil || len(states) != 2 || time != 5 {
+		t.Fatal(states, time, err)
 	}
-	if _, ok := states[0].fingerprint(); ok {
+	if !states[0].removed() {
 		t.Error("a removed id has a fingerprint")
 	}
-	if fp, ok := states[1].fingerprint(); !ok || fp != 7 {
-		t.Errorf("fingerprint %v, %v", fp, ok)
+	if states[1].value() != seven || states[1].removed() {
+		t.Errorf("value %q", states[1].value())
 	}
 	if id := idOf(states[1].member("someone")); id != "someone" {
 		t.Errorf("id %q", id)
 	}
-	for _, damaged := range []string{"", "x", record[:11], record[:len(record)-1], record + "x"} {
-		if _, err := readRecord(damaged); !errors.Is(err, neardup.ErrDamaged) {
+	for _, damaged := range []string{"", "x", record[:4], record[:11], record[:len(record)-1], record + "x"} {
+		if _, _, err := s.readRecord(damaged); !errors.Is(err, neardup.ErrDamaged) {
 			t.Errorf("record %q: %v", damaged, err)
 		}
 	}
@@ -128,14 +153,14 @@ func TestRecords(t *testing.T) {
 func TestSweep(t *testing.T) {
 	c := client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
 	for _, layout := range []Layout{Hashes, SignatureSets} {
-		s, err := New(t.Context(), c, 3, Options{Layout: layout, Prefix: "sweep" + string(layout)})
+		s, err := New(t.Context(), c, hamming3(t), Options{Layout: layout, Prefix: "sweep" + string(layout)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Put(t.Context(), []blockstore.Entry{{ID: "known", Fingerprint: 7}, {ID: "other", Fingerprint: 1 << 40}}); err != nil {
+		if err := s.Put(t.Context(), []blockstore.Entry[neardup.Fingerprint64]{{ID: "known", Value: 7}, {ID: "other", Value: 1 << 40}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.layout.add(t.Context(), []posting{{7, sevenState.member("nobody")}, {7, sevenState.member("known")}}); err != nil {
+		if err := s.backend.layout.add(t.Context(), []posting{{seven, sevenState.member("nobody")}, {seven, sevenState.member("known")}}); err != nil {
 			t.Fatal(err)
 		}
 		n, err := s.Sweep(t.Context())
@@ -150,16 +175,17 @@ func TestSweep(t *testing.T) {
 }
 
 func FuzzRecord(f *testing.F) {
-	f.Add(string(removedState + sevenState))
+	f.Add("time" + string(removedState+sevenState))
 	f.Add("\x00\x00\x00\x00\x00\x00\x00\x00\xff")
 	f.Fuzz(func(t *testing.T, record string) {
-		states, err := readRecord(record)
+		states, time, err := (&backend{keys: hamming3(t).Keys}).readRecord(record)
 		if err != nil {
 			return
 		}
-		whole := ""
+		whole := string(binary.BigEndian.AppendUint32(nil, time))
 		for _, s := range states {
-			s.fingerprint()
+			s.value()
+			s.removed()
 			s.member("id")
 			whole += string(s)
 		}
@@ -173,11 +199,11 @@ func FuzzRecord(f *testing.F) {
 // part before it, and its value is the set of the signatures that have it. The two of Li 2015 §2.3 differ in the third part.
 func TestLayoutOfWang(t *testing.T) {
 	c := client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
-	s, err := New(t.Context(), c, 3, Options{Prefix: "wang", Layout: SignatureSets})
+	s, err := New(t.Context(), c, hamming3(t), Options{Prefix: "wang", Layout: SignatureSets})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}}); err != nil {
+	if err := s.Put(t.Context(), []blockstore.Entry[neardup.Fingerprint64]{{ID: "A", Value: 0x800d8e90e45cc488}, {ID: "B", Value: 0x800d8e90e4dcc488}}); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}

@@ -1,0 +1,145 @@
+package blockstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/neardup/neardup"
+)
+
+// FromIndex makes a [Store] of a [neardup.Index] or a [neardup.SignatureIndex], in memory or in
+// files: for tests, and for programs that may or may not share a store. If the index was opened
+// from files, Put and Delete return when the changes are on the disk. Close closes the index. Every
+// entry counts as added when it is put, and Get and All do not say when that was.
+func FromIndex[V any](ix Index[V]) Store[V] { return indexStore[V]{ix} }
+
+// An Index is what [FromIndex] needs of an index.
+type Index[V any] interface {
+	Add(id string, v V) error
+	Delete(id string) (bool, error)
+	DeleteBefore(t time.Time) (int, error)
+	Search(v V) iter.Seq2[neardup.Match[string], error]
+	Exists(v V) (bool, error)
+	Get(id string) (V, bool, error)
+	All() iter.Seq2[string, V]
+	Sync() error
+	Err() error
+	Close() error
+}
+
+// An indexStore is the Store of FromIndex.
+type indexStore[V any] struct{ ix Index[V] }
+
+func (s indexStore[V]) Put(ctx context.Context, entries []Entry[V]) error {
+	for i, e := range entries {
+		if err := checkID(e.ID); err != nil {
+			return fmt.Errorf("neardup: entry %d: %w", i, err)
+		}
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.ix.Add(e.ID, e.Value); err != nil {
+			return err
+		}
+	}
+	return s.ix.Sync()
+}
+
+func (s indexStore[V]) Delete(ctx context.Context, ids []string) error {
+	ids, err := checkIDs(ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := s.ix.Delete(id); err != nil {
+			return err
+		}
+	}
+	return s.ix.Sync()
+}
+
+func (s indexStore[V]) DeleteBefore(ctx context.Context, t time.Time) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := s.ix.DeleteBefore(t)
+	return n, errors.Join(err, s.ix.Sync())
+}
+
+func (s indexStore[V]) Search(ctx context.Context, values []V, limit int) ([][]neardup.Match[string], error) {
+	found, err := newResults(len(values), limit)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for m, err := range s.ix.Search(v) {
+			if err != nil {
+				return nil, err
+			}
+			found.add(i, m)
+		}
+	}
+	return found.sorted(), nil
+}
+
+func (s indexStore[V]) Exists(ctx context.Context, values []V) ([]bool, error) {
+	exists := make([]bool, len(values))
+	for i, v := range values {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		var err error
+		if exists[i], err = s.ix.Exists(v); err != nil {
+			return nil, err
+		}
+	}
+	return exists, nil
+}
+
+func (s indexStore[V]) Get(ctx context.Context, ids []string) (map[string]Entry[V], error) {
+	ids, err := checkIDs(ids)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]Entry[V]{}
+	for _, id := range ids {
+		v, ok, err := s.ix.Get(id)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		if ok {
+			found[id] = Entry[V]{ID: id, Value: v}
+		}
+	}
+	return found, ctx.Err()
+}
+
+func (s indexStore[V]) All(ctx context.Context) iter.Seq2[Entry[V], error] {
+	return func(yield func(Entry[V], error) bool) {
+		for id, v := range s.ix.All() {
+			if err := ctx.Err(); err != nil {
+				yield(Entry[V]{}, err)
+				return
+			}
+			if !yield(Entry[V]{ID: id, Value: v}, nil) {
+				return
+			}
+		}
+		if err := errors.Join(s.ix.Err(), ctx.Err()); err != nil {
+			yield(Entry[V]{}, err)
+		}
+	}
+}
+
+func (s indexStore[V]) Close() error { return s.ix.Close() }
