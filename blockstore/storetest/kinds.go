@@ -202,7 +202,7 @@ func signatures() kind[neardup.Signature] {
 		edges: []S{empty, make(S, values), slices.Repeat(S{1<<31 - 1}, values), slices.Repeat(S{1 << 31}, values), random(1), change(random(1), 3)},
 		match: func(s blockstore.Scheme[S], a, b S) (neardup.Match[string], bool) {
 			m := neardup.Match[string]{Similarity: a.Jaccard(b)}
-			if m.Similarity < similarity {
+			if !(m.Similarity >= similarity) { // NaN, too
 				return m, false
 			}
 			x, y := s.AppendKeys(nil, must(s.Value(a))), s.AppendKeys(nil, must(s.Value(b)))

@@ -3,8 +3,12 @@ package mongostore
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -39,7 +43,7 @@ var maxInfo = 4096
 // Every state has a tag of its own, so no two states are equal. So a slow change removes only what
 // it means to remove.
 type blockDocuments struct {
-	*Store
+	*backend
 	ids *mongo.Collection // the documents of the ids
 }
 
@@ -51,20 +55,18 @@ type state struct {
 }
 
 // newState returns a state with a new tag.
-func newState(fp neardup.Fingerprint64) state {
-	return state{fmt.Sprintf("%016x", uint64(fp)), rand.Text()}
-}
+func newState(value string) state { return state{fmt.Sprintf("%x", value), rand.Text()} }
 
-// fingerprint returns the fingerprint of a state. ok is false if the id is being removed.
-func (s state) fingerprint() (fp neardup.Fingerprint64, ok bool, err error) {
+// value returns the fingerprint of a state. ok is false if the id is being removed.
+func (s state) value() (value string, ok bool, err error) {
 	if s.Hashcode == "" {
-		return 0, false, nil
+		return "", false, nil
 	}
-	n, err := strconv.ParseUint(s.Hashcode, 16, 64)
-	if err != nil {
-		return 0, false, fmt.Errorf("%w: the hashcode %q", neardup.ErrDamaged, s.Hashcode)
+	b, err := hex.DecodeString(s.Hashcode)
+	if err != nil || len(b) != 8 {
+		return "", false, fmt.Errorf("%w: the hashcode %q", neardup.ErrDamaged, s.Hashcode)
 	}
-	return neardup.Fingerprint64(n), true, nil
+	return string(b), true, nil
 }
 
 // An info is an element of a document of a block value.
@@ -88,10 +90,10 @@ func (s blockDocuments) create(ctx context.Context) error {
 func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][]state, error) {
 	records := map[string][]state{}
 	for some := range slices.Chunk(ids, 1000) {
-		err := each(ctx, s.ids, byIDs(some), "states", func(r record) bool {
+		err := each(ctx, s.ids, byIDs(some), func(r record) error {
 			records[r.ID] = r.States
-			return true
-		})
+			return nil
+		}, "states")
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +103,7 @@ func (s blockDocuments) records(ctx context.Context, ids []string) (map[string][
 
 // put takes all four steps for some entries. It skips an entry that is stored already and has no
 // other states.
-func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) error {
+func (s blockDocuments) put(ctx context.Context, entries []blockstore.Record) error {
 	ids := make([]string, len(entries))
 	for i, e := range entries {
 		ids[i] = e.ID
@@ -113,13 +115,13 @@ func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) err
 	states := map[string]state{}
 	var adds []mongo.WriteModel
 	for _, e := range entries {
-		next := newState(e.Fingerprint)
+		next := newState(e.Value)
 		if old := records[e.ID]; len(old) == 1 && old[0].Hashcode == next.Hashcode {
 			continue // it is stored, and nothing is left to remove
 		}
 		states[e.ID] = next
-		for t := range s.blocks.Tables() {
-			roomy := bson.D{{Key: "blockName", Value: s.blocks.KeyName(t, e.Fingerprint)}, {Key: "info." + strconv.Itoa(maxInfo-1), Value: bson.D{{Key: "$exists", Value: false}}}}
+		for _, name := range s.names(e.Value) {
+			roomy := bson.D{{Key: "blockName", Value: name}, {Key: "info." + strconv.Itoa(maxInfo-1), Value: bson.D{{Key: "$exists", Value: false}}}}
 			add := bson.D{{Key: "$addToSet", Value: bson.D{{Key: "info", Value: info{next.Hashcode, e.ID, next.Tag}}}}}
 			adds = append(adds, mongo.NewUpdateOneModel().SetFilter(roomy).SetUpdate(add).SetUpsert(true))
 		}
@@ -135,6 +137,14 @@ func (s blockDocuments) put(ctx context.Context, entries []blockstore.Entry) err
 		records[id] = all[:max(0, slices.Index(all, states[id]))]
 	}
 	return s.forget(ctx, records)
+}
+
+// names returns the names of the block values of a fingerprint.
+func (s blockDocuments) names(value string) (names []string) {
+	for t, key := range s.keys.AppendKeys(nil, value) {
+		names = append(names, s.keys.KeyName(t, key))
+	}
+	return names
 }
 
 // become is step 2: it makes states the last ones of their ids. insert says whether to do so for
@@ -161,15 +171,15 @@ func (s blockDocuments) forget(ctx context.Context, records map[string][]state) 
 			continue
 		}
 		for _, state := range states {
-			fp, ok, err := state.fingerprint()
+			value, ok, err := state.value()
 			if err != nil {
 				return fmt.Errorf("id %q: %w", id, err)
 			}
 			if !ok {
 				continue
 			}
-			for t := range s.blocks.Tables() {
-				block := bson.D{{Key: "blockName", Value: s.blocks.KeyName(t, fp)}}
+			for _, name := range s.names(value) {
+				block := bson.D{{Key: "blockName", Value: name}}
 				remove := bson.D{{Key: "$pullAll", Value: bson.D{{Key: "info", Value: bson.A{info{state.Hashcode, id, state.Tag}}}}}}
 				removes = append(removes, mongo.NewUpdateManyModel().SetFilter(block).SetUpdate(remove))
 			}
@@ -205,96 +215,89 @@ func (s blockDocuments) delete(ctx context.Context, ids []string) error {
 	return err
 }
 
+func (s blockDocuments) deleteBefore(context.Context, uint32) (int, error) {
+	return 0, fmt.Errorf("the layout %q keeps no times: %w", BlockDocuments, errors.ErrUnsupported)
+}
+
 // search reads the documents of the block values, and then the states of all ids that have a near
 // fingerprint there.
-func (s blockDocuments) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
+func (s blockDocuments) search(ctx context.Context, values []string, yield func(query int, id, value string)) error {
 	names := map[string]bool{}
-	for _, fp := range fps {
-		for t := range s.blocks.Tables() {
-			names[s.blocks.KeyName(t, fp)] = true
+	for _, value := range values {
+		for _, name := range s.names(value) {
+			names[name] = true
 		}
+	}
+	isNear := func(value, other string) bool {
+		return bits.OnesCount64(binary.BigEndian.Uint64([]byte(value))^binary.BigEndian.Uint64([]byte(other))) <= s.keys.Distance()
 	}
 	type block struct {
 		Info []info `bson:"info"`
 	}
 	near := map[string]bool{}
-	var damaged error
 	filter := bson.D{{Key: "blockName", Value: bson.D{{Key: "$in", Value: slices.Sorted(maps.Keys(names))}}}}
-	err := each(ctx, s.collection, filter, "info", func(b block) bool {
+	err := each(ctx, s.collection, filter, func(b block) error {
 		for _, in := range b.Info {
-			other, _, err := state{in.Hashcode, in.Tag}.fingerprint()
+			other, ok, err := state{in.Hashcode, in.Tag}.value()
 			if err != nil {
-				damaged = fmt.Errorf("id %q: %w", in.Textname, err)
-				return false
+				return fmt.Errorf("id %q: %w", in.Textname, err)
 			}
-			if slices.ContainsFunc(fps, func(fp neardup.Fingerprint64) bool { return fp.Distance(other) <= s.blocks.Distance() }) {
+			if ok && slices.ContainsFunc(values, func(value string) bool { return isNear(value, other) }) {
 				near[in.Textname] = true
 			}
 		}
-		return true
-	})
-	if err == nil {
-		err = damaged
-	}
+		return nil
+	}, "info")
 	if err != nil {
 		return err
 	}
-	records, err := s.records(ctx, slices.Sorted(maps.Keys(near)))
-	if err != nil {
-		return err
-	}
-	for id, states := range records {
-		e, ok, err := entryOf(id, states)
-		if err != nil {
-			return err
-		}
-		for query, fp := range fps {
-			if d := fp.Distance(e.Fingerprint); ok && d <= s.blocks.Distance() {
-				yield(query, id, d)
+	return s.get(ctx, slices.Sorted(maps.Keys(near)), func(r blockstore.Record) {
+		for query, value := range values {
+			if isNear(value, r.Value) {
+				yield(query, r.ID, r.Value)
 			}
 		}
-	}
-	return nil
+	})
 }
 
-// entryOf returns the entry that the states of an id stand for. ok is false if the id is not
+// recordOf returns the record that the states of an id stand for. ok is false if the id is not
 // stored.
-func entryOf(id string, states []state) (e blockstore.Entry, ok bool, err error) {
+func recordOf(id string, states []state) (r blockstore.Record, ok bool, err error) {
 	if len(states) == 0 {
-		return e, false, nil
+		return r, false, nil
 	}
-	e.ID = id
-	if e.Fingerprint, ok, err = states[len(states)-1].fingerprint(); err != nil {
-		return e, false, fmt.Errorf("id %q: %w", id, err)
+	r.ID = id
+	if r.Value, ok, err = states[len(states)-1].value(); err != nil {
+		return r, false, fmt.Errorf("id %q: %w", id, err)
 	}
-	return e, ok, nil
+	return r, ok, nil
 }
 
-func (s blockDocuments) get(ctx context.Context, ids []string, yield func(e blockstore.Entry)) error {
-	records, err := s.records(ctx, ids)
-	for id, states := range records {
-		e, ok, err := entryOf(id, states)
+func (s blockDocuments) get(ctx context.Context, ids []string, yield func(r blockstore.Record)) error {
+	all, err := s.records(ctx, ids)
+	for id, states := range all {
+		r, ok, err := recordOf(id, states)
 		if err != nil {
 			return err
 		}
 		if ok {
-			yield(e)
+			yield(r)
 		}
 	}
 	return err
 }
 
-func (s blockDocuments) page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) {
-	records, err := page[record](ctx, s.ids, behind, n, "states")
-	for _, r := range records {
-		e, ok, err := entryOf(r.ID, r.States)
+func (s blockDocuments) page(ctx context.Context, behind string, n int) (records []blockstore.Record, last string, err error) {
+	docs, err := page[record](ctx, s.ids, behind, n, "states")
+	for _, doc := range docs {
+		r, ok, err := recordOf(doc.ID, doc.States)
 		if err != nil {
 			return nil, "", err
 		}
 		if ok {
-			entries = append(entries, e)
+			records = append(records, r)
 		}
-		last = r.ID
+		last = doc.ID
 	}
-	return entries, last, err
+	return records, last, err
 }

@@ -12,12 +12,21 @@ import (
 )
 
 // documents is the layout Documents.
-type documents struct{ *Store }
+type documents struct{ *backend }
 
-// A document is what a search reads of a document in the collection.
+// A document is what is read of a document in the collection.
 type document struct {
-	ID string `bson:"_id"`
-	FP int64  `bson:"fp"`
+	ID    string `bson:"_id"`
+	Added int64  `bson:"added"`
+	Value []byte `bson:"value"`
+}
+
+// record returns the record of a document.
+func (s documents) record(doc document) (blockstore.Record, error) {
+	if len(doc.Value) != s.keys.Size() {
+		return blockstore.Record{}, fmt.Errorf("%w: id %q has a value of %d bytes", neardup.ErrDamaged, doc.ID, len(doc.Value))
+	}
+	return blockstore.Record{ID: doc.ID, Value: string(doc.Value), Added: uint32(doc.Added)}, nil
 }
 
 // keyField returns the field with the keys of a table.
@@ -25,20 +34,20 @@ func keyField(table int) string { return fmt.Sprintf("t%d", table+1) }
 
 func (s documents) create(ctx context.Context) error {
 	var fields []string
-	for t := range s.blocks.Tables() {
+	for t := range s.keys.Tables() {
 		fields = append(fields, keyField(t))
 	}
 	return createIndexes(ctx, s.collection, fields...)
 }
 
-func (s documents) put(ctx context.Context, entries []blockstore.Entry) error {
-	writes := make([]mongo.WriteModel, len(entries))
-	for i, e := range entries {
-		doc := bson.D{{Key: "_id", Value: e.ID}, {Key: "fp", Value: int64(e.Fingerprint)}}
-		for t := range s.blocks.Tables() {
-			doc = append(doc, bson.E{Key: keyField(t), Value: int64(s.blocks.Key(t, e.Fingerprint))})
+func (s documents) put(ctx context.Context, records []blockstore.Record) error {
+	writes := make([]mongo.WriteModel, len(records))
+	for i, r := range records {
+		doc := bson.D{{Key: "_id", Value: r.ID}, {Key: "added", Value: int64(r.Added)}, {Key: "value", Value: []byte(r.Value)}}
+		for t, key := range s.keys.AppendKeys(nil, r.Value) {
+			doc = append(doc, bson.E{Key: keyField(t), Value: int64(key)})
 		}
-		writes[i] = mongo.NewReplaceOneModel().SetFilter(byID(e.ID)).SetReplacement(doc).SetUpsert(true)
+		writes[i] = mongo.NewReplaceOneModel().SetFilter(byID(r.ID)).SetReplacement(doc).SetUpsert(true)
 	}
 	return write(ctx, s.collection, writes)
 }
@@ -48,39 +57,69 @@ func (s documents) delete(ctx context.Context, ids []string) error {
 	return err
 }
 
-// search reads all documents that share a key with any of the fingerprints. MongoDB cannot count
-// bits, so search compares the fingerprints itself.
-func (s documents) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
+func (s documents) deleteBefore(ctx context.Context, added uint32) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	done, err := s.collection.DeleteMany(ctx, bson.D{{Key: "added", Value: bson.D{{Key: "$lt", Value: int64(added)}}}})
+	if err != nil {
+		return 0, err
+	}
+	return int(done.DeletedCount), nil
+}
+
+// search reads all documents that share a key with any of the values. It yields each for those of the
+// values that have a key in common with it.
+func (s documents) search(ctx context.Context, values []string, yield func(query int, id, value string)) error {
+	tables := s.keys.Tables()
+	var all []uint64
+	for _, value := range values {
+		all = s.keys.AppendKeys(all, value)
+	}
 	var any bson.A
-	for t := range s.blocks.Tables() {
+	for t := range tables {
 		var keys []int64
-		for _, fp := range fps {
-			keys = append(keys, int64(s.blocks.Key(t, fp)))
+		for i := range values {
+			keys = append(keys, int64(all[i*tables+t]))
 		}
 		any = append(any, bson.D{{Key: keyField(t), Value: bson.D{{Key: "$in", Value: keys}}}})
 	}
-	return each(ctx, s.collection, bson.D{{Key: "$or", Value: any}}, "fp", func(doc document) bool {
-		for query, fp := range fps {
-			if d := fp.Distance(neardup.Fingerprint64(doc.FP)); d <= s.blocks.Distance() {
-				yield(query, doc.ID, d)
+	return each(ctx, s.collection, bson.D{{Key: "$or", Value: any}}, func(doc document) error {
+		r, err := s.record(doc)
+		if err != nil {
+			return err
+		}
+		keys := s.keys.AppendKeys(nil, r.Value)
+		for i := range values {
+			for t, key := range keys {
+				if key == all[i*tables+t] {
+					yield(i, r.ID, r.Value)
+					break
+				}
 			}
 		}
-		return true
-	})
+		return nil
+	}, "value")
 }
 
-func (s documents) get(ctx context.Context, ids []string, yield func(e blockstore.Entry)) error {
-	return each(ctx, s.collection, byIDs(ids), "fp", func(doc document) bool {
-		yield(blockstore.Entry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
-		return true
-	})
+func (s documents) get(ctx context.Context, ids []string, yield func(r blockstore.Record)) error {
+	return each(ctx, s.collection, byIDs(ids), func(doc document) error {
+		r, err := s.record(doc)
+		if err == nil {
+			yield(r)
+		}
+		return err
+	}, "added", "value")
 }
 
-func (s documents) page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) {
-	docs, err := page[document](ctx, s.collection, behind, n, "fp")
+func (s documents) page(ctx context.Context, behind string, n int) (records []blockstore.Record, last string, err error) {
+	docs, err := page[document](ctx, s.collection, behind, n, "added", "value")
 	for _, doc := range docs {
-		entries = append(entries, blockstore.Entry{ID: doc.ID, Fingerprint: neardup.Fingerprint64(doc.FP)})
-		last = doc.ID
+		r, err := s.record(doc)
+		if err != nil {
+			return nil, "", err
+		}
+		records, last = append(records, r), doc.ID
 	}
-	return entries, last, err
+	return records, last, err
 }

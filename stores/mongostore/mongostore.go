@@ -1,14 +1,12 @@
-// Package mongostore keeps fingerprints in MongoDB, as Li 2015 §2.3 does. It is the
+// Package mongostore keeps fingerprints or signatures in MongoDB, as Li 2015 §2.3 does. It is the
 // [blockstore.Store] for programs that have their documents there. Every write changes one
 // document, so the store needs no transactions and no replica set.
 package mongostore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"regexp"
 	"slices"
 
@@ -21,16 +19,16 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how fingerprints lie in the collections.
+// A Layout is how values lie in the collections.
 //
 // Use the default. BlockDocuments is for programs that know the documents of the paper. It takes
 // more steps for everything.
 type Layout string
 
 const (
-	// Documents is the default. A fingerprint has one document: _id, fp (a signed number), and its
-	// keys t1 to tN, where N is the number of tables of [blockstore.Blocks]. Each key is in an
-	// index of its own.
+	// Documents is the default. A value has one document: _id, added (seconds since 1970), value
+	// (bytes, as in [blockstore.Record]), and its keys t1 to tN, where N is the number of tables of
+	// the scheme. Each key is in an index of its own.
 	Documents Layout = ""
 
 	// BlockDocuments is the layout of Li 2015 §2.3: a document for each value of a block, with all
@@ -41,18 +39,15 @@ const (
 	// A document of MongoDB has at most 16 MB. So a document with 4,096 fingerprints is full, and
 	// the next fingerprint begins another document with the same blockName. A second collection,
 	// NAME_ids, says which fingerprint of an id counts. A search that finds anything asks it, too.
+	// It is for fingerprints of 64 bits only, and keeps no times: DeleteBefore is an
+	// errors.ErrUnsupported.
 	BlockDocuments Layout = "S003"
 )
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
-	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
-	// million fingerprints on, but need 10 or 20 indexes.
-	Blocks int
-
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
-	// another version is not opened.
+	// Version says how the values are made ([neardup.Fingerprinter.Version], or that of
+	// [neardup.MinHash]). A store with another version is not opened.
 	Version string
 
 	// Collection is the name of the collection. "" means "neardup". The store has other
@@ -67,57 +62,63 @@ type Options struct {
 //
 // The write concern of the database decides how safe the data is. With "majority", the default of
 // replica sets, it survives the loss of a server. The store reads from the primary.
-type Store struct {
-	blocks     blockstore.Blocks
+type Store[V any] struct{ blockstore.Store[V] }
+
+// A backend is the [blockstore.Backend] of a store.
+type backend struct {
+	keys       blockstore.Keys
 	collection *mongo.Collection
 	layout     layout
 }
 
-// A layout writes and finds fingerprints. Everything that it writes is idempotent.
+// A layout writes and finds values. Everything that it writes is idempotent.
 type layout interface {
 	create(ctx context.Context) error
-	put(ctx context.Context, entries []blockstore.Entry) error
+	put(ctx context.Context, records []blockstore.Record) error
 	delete(ctx context.Context, ids []string) error
-	search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error
-	get(ctx context.Context, ids []string, yield func(e blockstore.Entry)) error
-	page(ctx context.Context, behind string, n int) (entries []blockstore.Entry, last string, err error) // last is "" at the end
+	deleteBefore(ctx context.Context, added uint32) (int, error)
+	search(ctx context.Context, values []string, yield func(query int, id, value string)) error
+	get(ctx context.Context, ids []string, yield func(r blockstore.Record)) error
+	page(ctx context.Context, behind string, n int) (records []blockstore.Record, last string, err error) // last is "" at the end
 }
 
 // collectionName matches the names of collections that the store accepts.
 var collectionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,99}$`)
 
-// New opens the store in a database, or makes one, for Hamming distances up to distance. If the
-// store has another distance, other blocks, another layout or another version, the error is a
-// [neardup.ErrVersion]. The client stays the caller's, who closes it.
-func New(ctx context.Context, db *mongo.Database, distance int, o Options) (*Store, error) {
+// maxTables is how many tables a scheme may have, because MongoDB allows 64 indexes.
+const maxTables = 60
+
+// New opens the store in a database, or makes one. If the store has another scheme, another layout
+// or another version, the error is a [neardup.ErrVersion]. The client stays the caller's, who closes
+// it. A scheme may have up to 60 tables.
+func New[V any](ctx context.Context, db *mongo.Database, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
 	if o.Collection == "" {
 		o.Collection = "neardup"
 	}
-	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
-	if err != nil {
-		return nil, err
-	}
-	if !collectionName.MatchString(o.Collection) {
+	s := &backend{keys: scheme.Keys, collection: collection(db, o.Collection)}
+	switch {
+	case !collectionName.MatchString(o.Collection):
 		return nil, fmt.Errorf("mongostore: the name of a collection cannot be %q", o.Collection)
-	}
-	s := &Store{blocks: blocks, collection: collection(db, o.Collection)}
-	switch o.Layout {
-	case Documents:
+	case s.keys.Tables() > maxTables:
+		return nil, fmt.Errorf("mongostore: %v: %d indexes, more than %d", s.keys, s.keys.Tables(), maxTables)
+	case o.Layout == Documents:
 		s.layout = documents{s}
-	case BlockDocuments:
+	case o.Layout == BlockDocuments && s.keys.Size() == 8 && s.keys.Distance() >= 0:
 		s.layout = blockDocuments{s, collection(db, o.Collection+"_ids")}
+	case o.Layout == BlockDocuments:
+		return nil, fmt.Errorf("mongostore: the layout %q is for fingerprints of 64 bits, not for %v", o.Layout, s.keys)
 	default:
 		return nil, fmt.Errorf("mongostore: no layout %q", o.Layout)
 	}
-	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, o.Layout, o.Version)
-	err = checkSettings(ctx, collection(db, o.Collection+"_settings"), settings)
+	settings := fmt.Sprintf("neardup store 2; %v; layout %q; version %q", s.keys, o.Layout, o.Version)
+	err := checkSettings(ctx, collection(db, o.Collection+"_settings"), settings)
 	if err == nil {
 		err = s.layout.create(ctx)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("mongostore: %s: %w", o.Collection, err)
 	}
-	return s, nil
+	return &Store[V]{blockstore.New(scheme, s)}, nil
 }
 
 // collection returns a collection that is read from the primary, because a search must see what has
@@ -163,106 +164,81 @@ func chunks[T any](ctx context.Context, all []T, size int, do func(some []T) err
 	return nil
 }
 
-// Put implements [blockstore.Store].
-func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
-	entries, err := blockstore.CheckEntries(entries)
-	if err != nil {
-		return err
-	}
-	return chunks(ctx, entries, 1000, func(some []blockstore.Entry) error { return s.layout.put(ctx, some) })
+// Put implements [blockstore.Backend].
+func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
+	return chunks(ctx, records, 1000, func(some []blockstore.Record) error { return s.layout.put(ctx, some) })
 }
 
-// Delete implements [blockstore.Store].
-func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return err
-	}
+// Delete implements [blockstore.Backend].
+func (s *backend) Delete(ctx context.Context, ids []string) error {
 	return chunks(ctx, ids, 1000, func(some []string) error { return s.layout.delete(ctx, some) })
 }
 
-// Search implements [blockstore.Store].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
-	found, err := blockstore.NewResults(len(fps), limit)
+// DeleteBefore implements [blockstore.Backend].
+func (s *backend) DeleteBefore(ctx context.Context, added uint32) (int, error) {
+	n, err := s.layout.deleteBefore(ctx, added)
 	if err != nil {
-		return nil, err
+		return n, wrap(ctx, err)
 	}
-	if err := s.search(ctx, fps, found.Add); err != nil {
-		return nil, err
-	}
-	return found.Matches(), nil
+	return n, nil
 }
 
-// Exists implements [blockstore.Store].
-func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
-	found := make([]bool, len(fps))
-	err := s.search(ctx, fps, func(query int, _ string, _ int) { found[query] = true })
-	return found, err
-}
-
-// search calls yield for what the layout finds, for 64 fingerprints at a time.
-func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, yield func(query int, id string, distance int)) error {
+// Find implements [blockstore.Backend]. It asks for 64 values at a time.
+func (s *backend) Find(ctx context.Context, values []string, _ bool, found func(i int, id, value string) bool) error {
 	done := 0
-	return chunks(ctx, fps, 64, func(some []neardup.Fingerprint64) error {
-		err := s.layout.search(ctx, some, func(query int, id string, distance int) { yield(done+query, id, distance) })
+	return chunks(ctx, values, 64, func(some []string) error {
+		err := s.layout.search(ctx, some, func(i int, id, value string) { found(done+i, id, value) })
 		done += len(some)
 		return err
 	})
 }
 
-// Get implements [blockstore.Store].
-func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]neardup.Fingerprint64{}
-	err = chunks(ctx, ids, 1000, func(some []string) error {
-		return s.layout.get(ctx, some, func(e blockstore.Entry) { found[e.ID] = e.Fingerprint })
-	})
-	if err = cmp.Or(err, ctx.Err()); err != nil {
-		return nil, wrap(ctx, err)
-	}
-	return found, nil
+// Get implements [blockstore.Backend].
+func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
+	return chunks(ctx, ids, 1000, func(some []string) error { return s.layout.get(ctx, some, yield) })
 }
 
-// All implements [blockstore.Store]. It yields the ids in ascending order of their bytes, and reads
+// All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes, and reads
 // some thousands at a time.
-func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
-	return func(yield func(blockstore.Entry, error) bool) {
-		last := ""
-		for {
-			entries, next, err := s.layout.page(ctx, last, 5000)
-			if err != nil {
-				yield(blockstore.Entry{}, wrap(ctx, err))
-				return
-			}
-			for _, e := range entries {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if next == "" {
-				return
-			}
-			last = next
+func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+	for last := ""; ; {
+		records, next, err := s.layout.page(ctx, last, 5000)
+		if err != nil {
+			return wrap(ctx, err)
 		}
+		for _, r := range records {
+			if !yield(r) {
+				return nil
+			}
+		}
+		if next == "" {
+			return nil
+		}
+		last = next
 	}
 }
 
-// page returns the first n documents whose _id comes after the given one, with their _id and one
-// more field.
-func page[T any](ctx context.Context, c *mongo.Collection, behind string, n int, field string) (docs []T, err error) {
+// page returns the first n documents whose _id comes after the given one, with their _id and some
+// more fields.
+func page[T any](ctx context.Context, c *mongo.Collection, behind string, n int, fields ...string) (docs []T, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	cursor, err := c.Find(ctx, bson.D{{Key: "_id", Value: bson.D{{Key: "$gt", Value: behind}}}},
-		options.Find().SetProjection(bson.D{{Key: field, Value: 1}}).SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(n)))
+		options.Find().SetProjection(projection(fields)).SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(n)))
 	if err != nil {
 		return nil, err
 	}
 	err = cursor.All(ctx, &docs)
 	return docs, err
+}
+
+// projection selects some fields.
+func projection(fields []string) (p bson.D) {
+	for _, f := range fields {
+		p = append(p, bson.E{Key: f, Value: 1})
+	}
+	return p
 }
 
 // wrap says that an error comes from this package. If the context has ended, the error is also the
@@ -274,13 +250,8 @@ func wrap(ctx context.Context, err error) error {
 	return fmt.Errorf("mongostore: %w", err)
 }
 
-// Distance implements [blockstore.Store].
-func (s *Store) Distance() int { return s.blocks.Distance() }
-
-// Close implements [blockstore.Store]. It leaves the client open.
-func (s *Store) Close() error { return nil }
-
-var _ blockstore.Store = (*Store)(nil)
+// Close implements [blockstore.Backend]. It leaves the client open.
+func (s *backend) Close() error { return nil }
 
 // bulk is how many writes go to the server at once. FerretDB keeps a connection of its own open for
 // each of them until all are done, and has a hundred. Tests make it smaller.
@@ -322,10 +293,10 @@ func duplicates(err error, writes []mongo.WriteModel) []mongo.WriteModel {
 	return again
 }
 
-// each calls yield for the documents that a filter selects, with their _id and one more field,
-// until yield returns false.
-func each[T any](ctx context.Context, c *mongo.Collection, filter bson.D, field string, yield func(T) bool) (err error) {
-	cursor, err := c.Find(ctx, filter, options.Find().SetProjection(bson.D{{Key: field, Value: 1}}).SetBatchSize(10_000))
+// each calls yield for the documents that a filter selects, with their _id and some more fields,
+// until yield returns an error.
+func each[T any](ctx context.Context, c *mongo.Collection, filter bson.D, yield func(T) error, fields ...string) (err error) {
+	cursor, err := c.Find(ctx, filter, options.Find().SetProjection(projection(fields)).SetBatchSize(10_000))
 	if err != nil {
 		return err
 	}
@@ -335,8 +306,8 @@ func each[T any](ctx context.Context, c *mongo.Collection, filter bson.D, field 
 		if err := cursor.Decode(&doc); err != nil {
 			return err
 		}
-		if !yield(doc) {
-			return nil
+		if err := yield(doc); err != nil {
+			return err
 		}
 	}
 	return cursor.Err()

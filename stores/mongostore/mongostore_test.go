@@ -2,6 +2,7 @@ package mongostore
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/blockstore/storetest"
 	"github.com/neardup/neardup/internal/server"
@@ -68,12 +70,12 @@ func connect(t testing.TB, addr string) *mongo.Database {
 	return client.Database("neardup")
 }
 
-func suite(db *mongo.Database, layout Layout, size int) storetest.Suite {
-	return storetest.Suite{
-		Size:   size,
-		Blocks: []blockstore.Blocks{storetest.MustBlocks(3, 5)},
-		Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-			s, err := New(ctx, db, b.Distance(), Options{Blocks: b.Blocks(), Collection: "c" + string(layout) + name, Layout: layout})
+func suite[V any](db *mongo.Database, layout Layout, size int) storetest.Suite[V] {
+	return storetest.Suite[V]{
+		Size:    size,
+		Ageless: layout == BlockDocuments,
+		Open: func(ctx context.Context, name string, scheme blockstore.Scheme[V]) (blockstore.Store[V], error) {
+			s, err := New(ctx, db, scheme, Options{Collection: fmt.Sprint("c", layout, scheme.Size(), name), Layout: layout})
 			if err != nil {
 				return nil, err
 			}
@@ -99,24 +101,32 @@ func TestStore(t *testing.T) {
 	_, port, _ := strings.Cut(f.addr, ":")
 	proxy := server.ProxyForTest(t, port)
 	throughProxy := connect(t, proxy.Addr)
-	for _, test := range []struct {
-		layout Layout
-		size   int
-	}{{Documents, 250}, {BlockDocuments, 30}} {
-		if testing.Short() { // the server takes tens of milliseconds for a step
-			test.size /= 3
+	restart := func() error {
+		if err := f.end(); err != nil {
+			return err
 		}
-		t.Run("layout="+string(test.layout), func(t *testing.T) {
-			storetest.Test(t, suite(db, test.layout, test.size))
-			storetest.TestLostAnswers(t, suite(throughProxy, test.layout, test.size), proxy.LoseAnswer)
-			storetest.TestOutage(t, suite(db, test.layout, test.size), func() error {
-				if err := f.end(); err != nil {
-					return err
-				}
-				return f.start()
-			})
-		})
+		return f.start()
 	}
+	t.Run("64", func(t *testing.T) { testStore(t, suite[neardup.Fingerprint64](db, Documents, 250)) })
+	t.Run("64"+string(BlockDocuments), func(t *testing.T) {
+		testStore(t, suite[neardup.Fingerprint64](db, BlockDocuments, 30))
+		storetest.TestLostAnswers(t, suite[neardup.Fingerprint64](throughProxy, BlockDocuments, 30), proxy.LoseAnswer)
+		storetest.TestOutage(t, suite[neardup.Fingerprint64](db, BlockDocuments, 30), restart)
+	})
+	t.Run("128", func(t *testing.T) { testStore(t, suite[neardup.Fingerprint128](db, Documents, 60)) })
+	t.Run("MinHash", func(t *testing.T) {
+		testStore(t, suite[neardup.Signature](db, Documents, 90))
+		storetest.TestLostAnswers(t, suite[neardup.Signature](throughProxy, Documents, 90), proxy.LoseAnswer)
+		storetest.TestOutage(t, suite[neardup.Signature](db, Documents, 90), restart)
+	})
+}
+
+// testStore runs the tests that need no disturbance. The server takes tens of milliseconds for a step.
+func testStore[V any](t *testing.T, s storetest.Suite[V]) {
+	if testing.Short() {
+		s.Size /= 3
+	}
+	storetest.Test(t, s)
 }
 
 // The documents of the layout BlockDocuments are those of the example in Li 2015 §2.3. A and B
@@ -128,12 +138,16 @@ func TestBlockDocuments(t *testing.T) {
 	}
 	defer f.end()
 	db := connect(t, f.addr)
-	s, err := New(t.Context(), db, 3, Options{Layout: BlockDocuments})
+	scheme, err := blockstore.Hamming[neardup.Fingerprint64](3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}} {
-		if err := s.Put(t.Context(), []blockstore.Entry{e}); err != nil {
+	s, err := New(t.Context(), db, scheme, Options{Layout: BlockDocuments})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []blockstore.Entry[neardup.Fingerprint64]{{ID: "A", Value: 0x800d8e90e45cc488}, {ID: "B", Value: 0x800d8e90e4dcc488}} {
+		if err := s.Put(t.Context(), []blockstore.Entry[neardup.Fingerprint64]{e}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -67,6 +67,17 @@ func (d Dialect) textType() string {
 	return "TEXT"
 }
 
+// valueType returns a type of column for the bytes of a signature.
+func (d Dialect) valueType() string {
+	switch d {
+	case MySQL:
+		return "MEDIUMBLOB"
+	case PostgreSQL:
+		return "BYTEA"
+	}
+	return "BLOB"
+}
+
 // bytes returns a string as an argument for a column that compares bytes.
 func (d Dialect) bytes(s string) any {
 	if d == MySQL {
@@ -75,16 +86,17 @@ func (d Dialect) bytes(s string) any {
 	return s
 }
 
-// distance returns an expression for the Hamming distance of a column and an argument, or "" if the
-// database has none.
-func (d Dialect) distance(column, argument string) string {
-	switch d {
-	case MySQL:
-		return fmt.Sprintf("BIT_COUNT(%s ^ %s)", column, argument)
-	case PostgreSQL:
-		return fmt.Sprintf("bit_count((%s # %s::bigint)::bit(64))", column, argument)
+// distance returns an expression for the Hamming distance of some columns and as many arguments, from
+// argument arg on. It must not be called for SQLite, which has none.
+func (d Dialect) distance(columns []string, arg int) string {
+	parts := make([]string, len(columns))
+	for i, c := range columns {
+		parts[i] = fmt.Sprintf("BIT_COUNT(%s ^ %s)", c, d.placeholder(arg+i))
+		if d == PostgreSQL {
+			parts[i] = fmt.Sprintf("bit_count((%s # %s::bigint)::bit(64))", c, d.placeholder(arg+i))
+		}
 	}
-	return ""
+	return strings.Join(parts, " + ")
 }
 
 // insertSettings returns a statement that inserts the row with the id 1. It does nothing if the row
@@ -118,7 +130,7 @@ func (d Dialect) hasIndex(ctx context.Context, db *sql.DB, table, name string) (
 // createIndex returns a statement that makes an index.
 func (d Dialect) createIndex(table string, ix index) string {
 	create := fmt.Sprintf("CREATE INDEX %s ON %s (%s)", ix.name, table, ix.columns)
-	if d == PostgreSQL {
+	if d == PostgreSQL && ix.more != "" {
 		create += " INCLUDE (" + ix.more + ")"
 	}
 	return create // in SQLite, every index of a table WITHOUT ROWID holds the primary key
@@ -141,8 +153,9 @@ func (d Dialect) createTable(table string, columns []string, indexes []index) st
 }
 
 // upsert returns a statement that inserts n rows, or changes the rows that exist. The columns of
-// key are the primary key. A row that would stay the same is not written.
-func (d Dialect) upsert(table string, key, columns []string, n int) string {
+// key are the primary key. A row in which the columns of differ would stay the same is not written.
+func (d Dialect) upsert(table string, key, differ, columns []string, n int) string {
+	columns = append(slices.Clone(differ), columns...)
 	var b strings.Builder
 	all := append(append([]string{}, key...), columns...)
 	fmt.Fprintf(&b, "INSERT INTO %s (%s) VALUES ", table, strings.Join(all, ", "))
@@ -177,7 +190,9 @@ func (d Dialect) upsert(table string, key, columns []string, n int) string {
 		}
 	}
 	if d != MySQL { // MySQL notices by itself that nothing changes
-		fmt.Fprintf(&b, " WHERE %s.%s <> excluded.%s", table, columns[0], columns[0])
+		for i, c := range differ {
+			fmt.Fprintf(&b, " %s %s.%s <> excluded.%s", map[bool]string{true: "WHERE", false: "OR"}[i == 0], table, c, c)
+		}
 	}
 	return b.String()
 }

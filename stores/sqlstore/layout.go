@@ -1,69 +1,190 @@
 package sqlstore
 
 import (
+	"encoding/binary"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 )
 
 // A layout writes the statements for a table. The arguments of a statement are in the order in
 // which the append methods append them.
 type layout interface {
-	schema() (table string, indexes []index)         // the statement that makes the table, and its indexes
-	rowArgs() int                                    // how many arguments an entry has in upsert
-	upsert(n int) string                             // of n entries
-	appendRows(args []any, e blockstore.Entry) []any // the arguments of an entry for upsert
-	delete(n int) string                             // of n ids
-	search(n int) string                             // for n fingerprints; its columns: number of the fingerprint, id, fingerprint found
-	exists() string                                  // whether anything is near one fingerprint
-	appendSearch(args []any, fp neardup.Fingerprint64) []any
-	appendExists(args []any, fp neardup.Fingerprint64) []any
-	page(n int) string // n entries whose ids come after an argument
-	get(n int) string  // those of n ids that are there
+	schema() (table string, indexes []index)          // the statement that makes the table, and its indexes
+	rowArgs() int                                     // how many arguments a record has in upsert
+	upsert(n int) string                              // of n records
+	appendRows(args []any, r blockstore.Record) []any // the arguments of a record for upsert
+	delete(n int) string                              // of n ids
+	searchArgs() int                                  // how many arguments a value has in search
+	search(n int, one bool) string                    // for n values; its columns: number of the value, id, columns of the value found
+	appendSearch(args []any, value string) []any      // the arguments of a value for search
+	records(where string) string                      // records; the columns are id, time, and those of the value
+	id() string                                       // the column with the ids
+	added() string                                    // the column with the times, or "" if there is none
+}
+
+// fields says how the bytes of values lie in columns: fingerprints as one or two signed numbers, in
+// which the database can count bits, and signatures as bytes.
+type fields struct {
+	columns []string
+	words   bool // the columns are numbers
+}
+
+// fieldsOf returns the columns of values, which are named after the first.
+func fieldsOf(keys blockstore.Keys, first string) fields {
+	switch {
+	case keys.Distance() < 0:
+		return fields{[]string{"signature"}, false}
+	case keys.Size() == 8:
+		return fields{[]string{first}, true}
+	}
+	return fields{[]string{first, first + "2"}, true}
+}
+
+// schema returns the definitions of the columns.
+func (f fields) schema(d Dialect) (columns []string) {
+	for _, c := range f.columns {
+		if f.words {
+			columns = append(columns, c+" BIGINT NOT NULL")
+		} else {
+			columns = append(columns, c+" "+d.valueType()+" NOT NULL")
+		}
+	}
+	return columns
+}
+
+// append appends the arguments for the columns.
+func (f fields) append(args []any, value string) []any {
+	if !f.words {
+		return append(args, []byte(value))
+	}
+	for i := range f.columns {
+		args = append(args, int64(binary.BigEndian.Uint64([]byte(value[8*i:8*i+8]))))
+	}
+	return args
+}
+
+// A row is a place for what a statement returns.
+type row struct {
+	query int
+	id    string
+	added int64
+	words [2]int64
+	bytes []byte
+}
+
+// into returns where the columns of a value go.
+func (f fields) into(r *row) []any {
+	if !f.words {
+		return []any{&r.bytes}
+	}
+	return []any{&r.words[0], &r.words[1]}[:len(f.columns)]
+}
+
+// value returns the bytes of the value of a row.
+func (f fields) value(r *row) string {
+	if !f.words {
+		return string(r.bytes)
+	}
+	var b []byte
+	for i := range f.columns {
+		b = binary.BigEndian.AppendUint64(b, uint64(r.words[i]))
+	}
+	return string(b)
+}
+
+// verifies reports whether the database computes the distance itself.
+func (s *backend) verifies() bool { return s.fields.words && s.dialect != SQLite }
+
+// near returns the condition of a distance, if the database can compute it. Its first argument is
+// argument arg of the statement.
+func (s *backend) near(arg int) string {
+	if !s.verifies() {
+		return ""
+	}
+	return fmt.Sprintf(" AND %s <= %d", s.dialect.distance(s.fields.columns, arg), s.keys.Distance())
+}
+
+// appendNear appends the arguments of near.
+func (s *backend) appendNear(args []any, value string) []any {
+	if !s.verifies() {
+		return args
+	}
+	return s.fields.append(args, value)
+}
+
+// nearArgs returns how many arguments near has.
+func (s *backend) nearArgs() int {
+	if !s.verifies() {
+		return 0
+	}
+	return len(s.fields.columns)
+}
+
+// found returns the columns that a search returns, for a value with a number.
+func (s *backend) found(query int, id string) string {
+	return fmt.Sprintf("SELECT %d, %s, %s FROM %s WHERE ", query, id, strings.Join(s.fields.columns, ", "), s.table)
+}
+
+// union returns a statement with the rows of all parts, or one row of each part if that is enough.
+func (s *backend) union(parts []string, one bool) string {
+	if one && s.verifies() {
+		for i := range parts {
+			parts[i] = "(" + parts[i] + " LIMIT 1)"
+		}
+	}
+	return strings.Join(parts, " UNION ALL ")
 }
 
 // rows is the layout Rows.
-type rows struct{ *Store }
+type rows struct{ *backend }
 
 // keyType returns the type of the column for the keys of a table.
 func (s rows) keyType(table int) string {
-	if s.blocks.KeyBits(table) <= 31 {
+	if s.keys.KeyBits(table) <= 31 {
 		return "INT"
 	}
 	return "BIGINT"
 }
 
-// columns returns all columns but the id.
-func (s rows) columns() []string {
-	columns := []string{"fp"}
-	for t := range s.blocks.Tables() {
+// keyColumns returns the columns of the keys.
+func (s rows) keyColumns() (columns []string) {
+	for t := range s.keys.Tables() {
 		columns = append(columns, fmt.Sprintf("t%d", t+1))
 	}
 	return columns
 }
 
+// schema makes an index for each table. If fingerprints are in it, too, it answers a search without
+// the row. The keys of an empty set are NULL.
 func (s rows) schema() (table string, indexes []index) {
-	columns := []string{"id " + s.dialect.idType() + " PRIMARY KEY", "fp BIGINT NOT NULL"}
-	for t := range s.blocks.Tables() {
-		columns = append(columns, fmt.Sprintf("t%d %s NOT NULL", t+1, s.keyType(t)))
-		indexes = append(indexes, index{fmt.Sprintf("%s_ix%d", s.table, t+1), fmt.Sprintf("t%d, fp", t+1), "id"})
+	columns := append([]string{"id " + s.dialect.idType() + " PRIMARY KEY", "added BIGINT NOT NULL"}, s.fields.schema(s.dialect)...)
+	for t, column := range s.keyColumns() {
+		columns = append(columns, column+" "+s.keyType(t))
+		ix := index{fmt.Sprintf("%s_ix%d", s.table, t+1), column, ""}
+		if s.fields.words {
+			ix.columns, ix.more = strings.Join(append([]string{column}, s.fields.columns...), ", "), "id"
+		}
+		indexes = append(indexes, ix)
 	}
 	return s.dialect.createTable(s.table, columns, indexes), indexes
 }
 
-func (s rows) rowArgs() int { return 2 + s.blocks.Tables() }
+func (s rows) rowArgs() int { return 2 + len(s.fields.columns) + s.keys.Tables() }
 
 func (s rows) upsert(n int) string {
-	return s.dialect.upsert(s.table, []string{"id"}, s.columns(), n)
+	return s.dialect.upsert(s.table, []string{"id"}, append([]string{"added"}, s.fields.columns...), s.keyColumns(), n)
 }
 
-func (s rows) appendRows(args []any, e blockstore.Entry) []any {
-	args = append(args, s.dialect.bytes(e.ID), int64(e.Fingerprint))
-	for t := range s.blocks.Tables() {
-		args = append(args, int64(s.blocks.Key(t, e.Fingerprint)))
+func (s rows) appendRows(args []any, r blockstore.Record) []any {
+	args = s.fields.append(append(args, s.dialect.bytes(r.ID), int64(r.Added)), r.Value)
+	keys := s.keys.AppendKeys(nil, r.Value)
+	for _, key := range keys {
+		args = append(args, int64(key))
+	}
+	if len(keys) == 0 {
+		args = append(args, make([]any, s.keys.Tables())...)
 	}
 	return args
 }
@@ -72,68 +193,35 @@ func (s rows) delete(n int) string {
 	return fmt.Sprintf("DELETE FROM %s WHERE id IN (%s)", s.table, s.dialect.in(1, n))
 }
 
-// near returns the condition that a row is near a fingerprint, found by one of the tables. Its
-// first argument is argument arg of the statement.
-func (s rows) near(table, arg int) string {
-	where := fmt.Sprintf("t%d = %s", table+1, s.dialect.placeholder(arg))
-	if d := s.dialect.distance("fp", s.dialect.placeholder(arg+1)); d != "" {
-		where += fmt.Sprintf(" AND %s <= %d", d, s.blocks.Distance())
-	}
-	return where
-}
+func (s rows) searchArgs() int { return s.keys.Tables() * (1 + s.nearArgs()) }
 
-// nearArgs returns how many arguments near has: the key, and the fingerprint if the database
-// computes the distance.
-func (s rows) nearArgs() int {
-	if s.dialect == SQLite {
-		return 1
-	}
-	return 2
-}
-
-func (s rows) search(n int) string {
-	var selects []string
+func (s rows) search(n int, one bool) string {
+	var parts []string
 	for i := range n {
-		for t := range s.blocks.Tables() {
-			where := s.near(t, 1+len(selects)*s.nearArgs())
-			selects = append(selects, fmt.Sprintf("SELECT %d, id, fp FROM %s WHERE %s", i, s.table, where))
+		for _, column := range s.keyColumns() {
+			arg := 1 + len(parts)*(1+s.nearArgs())
+			parts = append(parts, s.found(i, "id")+column+" = "+s.dialect.placeholder(arg)+s.near(arg+1))
 		}
 	}
-	return strings.Join(selects, " UNION ALL ")
+	return s.union(parts, one)
 }
 
-func (s rows) exists() string {
-	var tests []string
-	for t := range s.blocks.Tables() {
-		tests = append(tests, fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s)", s.table, s.near(t, 1+t*s.nearArgs())))
-	}
-	return "SELECT " + strings.Join(tests, " OR ")
-}
-
-func (s rows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
-	for t := range s.blocks.Tables() {
-		args = append(args, int64(s.blocks.Key(t, fp)))
-		if s.nearArgs() == 2 {
-			args = append(args, int64(fp))
-		}
+func (s rows) appendSearch(args []any, value string) []any {
+	for _, key := range s.keys.AppendKeys(nil, value) {
+		args = s.appendNear(append(args, int64(key)), value)
 	}
 	return args
 }
 
-func (s rows) appendExists(args []any, fp neardup.Fingerprint64) []any {
-	return s.appendSearch(args, fp)
+func (s rows) records(where string) string {
+	return fmt.Sprintf("SELECT id, added, %s FROM %s WHERE %s", strings.Join(s.fields.columns, ", "), s.table, where)
 }
 
-func (s rows) page(n int) string {
-	return fmt.Sprintf("SELECT id, fp FROM %s WHERE id > %s ORDER BY id LIMIT %d", s.table, s.dialect.placeholder(1), n)
-}
-
-func (s rows) get(n int) string {
-	return fmt.Sprintf("SELECT id, fp FROM %s WHERE id IN (%s)", s.table, s.dialect.in(1, n))
-}
+func (s rows) id() string    { return "id" }
+func (s rows) added() string { return "added" }
 
 // blockRows is the layout BlockRows.
-type blockRows struct{ *Store }
+type blockRows struct{ *backend }
 
 func (s blockRows) schema() (table string, indexes []index) {
 	name := "VARCHAR(24)"
@@ -145,15 +233,16 @@ func (s blockRows) schema() (table string, indexes []index) {
 	return s.dialect.createTable(s.table, columns, indexes), indexes
 }
 
-func (s blockRows) rowArgs() int { return 4 * s.blocks.Tables() }
+func (s blockRows) rowArgs() int { return 4 * s.keys.Tables() }
 
 func (s blockRows) upsert(n int) string {
-	return s.dialect.upsert(s.table, []string{"textname", "class"}, []string{"hashcode", "block_name"}, n*s.blocks.Tables())
+	return s.dialect.upsert(s.table, []string{"textname", "class"}, s.fields.columns, []string{"block_name"}, n*s.keys.Tables())
 }
 
-func (s blockRows) appendRows(args []any, e blockstore.Entry) []any {
-	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.bytes(e.ID), int64(t+1), int64(e.Fingerprint), s.dialect.bytes(s.blocks.KeyName(t, e.Fingerprint)))
+func (s blockRows) appendRows(args []any, r blockstore.Record) []any {
+	for t, key := range s.keys.AppendKeys(nil, r.Value) {
+		args = append(args, s.dialect.bytes(r.ID), int64(t+1))
+		args = append(s.fields.append(args, r.Value), s.dialect.bytes(s.keys.KeyName(t, key)))
 	}
 	return args
 }
@@ -162,60 +251,31 @@ func (s blockRows) delete(n int) string {
 	return fmt.Sprintf("DELETE FROM %s WHERE textname IN (%s)", s.table, s.dialect.in(1, n))
 }
 
-// near returns the condition that a row has one of the given number of block names and is near a
-// fingerprint. The names are the arguments from arg on, and the fingerprint is argument fp.
-func (s blockRows) near(names, arg, fp int) string {
-	where := fmt.Sprintf("block_name IN (%s)", s.dialect.in(arg, names))
-	if d := s.dialect.distance("hashcode", s.dialect.placeholder(fp)); d != "" {
-		where += " AND " + d + " <= " + strconv.Itoa(s.blocks.Distance())
-	}
-	return where
-}
+func (s blockRows) searchArgs() int { return s.keys.Tables() * (1 + s.nearArgs()) }
 
-func (s blockRows) search(n int) string {
-	var selects []string
-	tables := s.blocks.Tables()
-	args := tables + 1
-	if s.dialect == SQLite {
-		args--
-	}
+// search asks for one block name after the other. If several are in one condition, PostgreSQL may
+// read the whole table.
+func (s blockRows) search(n int, one bool) string {
+	var parts []string
 	for i := range n {
-		selects = append(selects, fmt.Sprintf("SELECT %d, textname, hashcode FROM %s WHERE %s", i, s.table, s.near(tables, 1+i*args, 1+i*args+tables)))
+		for range s.keys.Tables() {
+			arg := 1 + len(parts)*(1+s.nearArgs())
+			parts = append(parts, s.found(i, "textname")+"block_name = "+s.dialect.placeholder(arg)+s.near(arg+1))
+		}
 	}
-	return strings.Join(selects, " UNION ALL ")
+	return s.union(parts, one)
 }
 
-// exists asks for one block name after the other. If several are in one condition, PostgreSQL reads
-// the whole table.
-func (s blockRows) exists() string {
-	var tests []string
-	for t := range s.blocks.Tables() {
-		tests = append(tests, fmt.Sprintf("EXISTS (SELECT 1 FROM %s WHERE %s)", s.table, s.near(1, 1+2*t, 2+2*t)))
-	}
-	return "SELECT " + strings.Join(tests, " OR ")
-}
-
-func (s blockRows) appendSearch(args []any, fp neardup.Fingerprint64) []any {
-	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.bytes(s.blocks.KeyName(t, fp)))
-	}
-	if s.dialect != SQLite {
-		args = append(args, int64(fp))
+func (s blockRows) appendSearch(args []any, value string) []any {
+	for t, key := range s.keys.AppendKeys(nil, value) {
+		args = s.appendNear(append(args, s.dialect.bytes(s.keys.KeyName(t, key))), value)
 	}
 	return args
 }
 
-func (s blockRows) appendExists(args []any, fp neardup.Fingerprint64) []any {
-	for t := range s.blocks.Tables() {
-		args = append(args, s.dialect.bytes(s.blocks.KeyName(t, fp)), int64(fp))
-	}
-	return args
+func (s blockRows) records(where string) string {
+	return fmt.Sprintf("SELECT textname, 0, hashcode FROM %s WHERE class = 1 AND %s", s.table, where)
 }
 
-func (s blockRows) page(n int) string {
-	return fmt.Sprintf("SELECT textname, hashcode FROM %s WHERE class = 1 AND textname > %s ORDER BY textname LIMIT %d", s.table, s.dialect.placeholder(1), n)
-}
-
-func (s blockRows) get(n int) string {
-	return fmt.Sprintf("SELECT textname, hashcode FROM %s WHERE class = 1 AND textname IN (%s)", s.table, s.dialect.in(1, n))
-}
+func (s blockRows) id() string    { return "textname" }
+func (s blockRows) added() string { return "" }

@@ -1,4 +1,4 @@
-// Package sqlstore keeps fingerprints in a table of MariaDB, MySQL, PostgreSQL or SQLite. It is the
+// Package sqlstore keeps fingerprints or signatures in a table of MariaDB, MySQL, PostgreSQL or SQLite. It is the
 // [blockstore.Store] for programs that have a database anyway, and want fingerprints beside their
 // documents. It works with any driver of database/sql and imports none.
 package sqlstore
@@ -8,7 +8,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -20,33 +19,29 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A Layout is how fingerprints lie in the table. Below, N is the number of tables of
-// [blockstore.Blocks].
+// A Layout is how values lie in the table. Below, N is the number of tables of the scheme.
 //
 // The default takes less space. docs/stores.md says which layout is faster where.
 type Layout string
 
 const (
-	// Rows is the default. A fingerprint has one row: its id, the fingerprint as a signed number,
-	// and its keys t1 to tN. Each key is in an index of its own, which answers a search without the
-	// row.
+	// Rows is the default. A value has one row: its id, when it was added (seconds since 1970), the
+	// value, and its keys t1 to tN. Each key is in an index of its own. A fingerprint is a signed
+	// number, fp, or two of them, fp and fp2, and the index answers a search without the row. A
+	// signature is bytes.
 	Rows Layout = ""
 
 	// BlockRows is the layout of Li 2015 §2.3. A fingerprint has N rows. Each of them has the id,
 	// the fingerprint and the name of a block, which is indexed. The names are those of the paper's
-	// MongoDB documents, such as "1:800d".
+	// MongoDB documents, such as "1:800d". It is for fingerprints of 64 bits only, and keeps no
+	// times: DeleteBefore is an errors.ErrUnsupported.
 	BlockRows Layout = "S003"
 )
 
 // Options are the settings of a store. The zero value means the defaults.
 type Options struct {
-	// Blocks is the number of blocks, see [blockstore.NewBlocks]. It cannot be changed later. 0
-	// means one more than the distance. For the distance 3, 5 or 6 blocks are better from ten
-	// million fingerprints on, but need 10 or 20 indexes.
-	Blocks int
-
-	// Version says how the fingerprints are made ([neardup.Fingerprinter.Version]). A store with
-	// another version is not opened.
+	// Version says how the values are made ([neardup.Fingerprinter.Version], or that of
+	// [neardup.MinHash]). A store with another version is not opened.
 	Version string
 
 	// Table is the name of the table. "" means "neardup". It may have up to 40 lower-case letters,
@@ -63,10 +58,14 @@ type Options struct {
 // Up to 10,000 ids are written in one transaction. So they are stored as a whole or not at all, and
 // as safely as the database stores transactions. A transaction or search that collides with another
 // transaction is tried again, up to ten times in all.
-type Store struct {
+type Store[V any] struct{ blockstore.Store[V] }
+
+// A backend is the [blockstore.Backend] of a store.
+type backend struct {
 	db      *sql.DB
 	dialect Dialect
-	blocks  blockstore.Blocks
+	keys    blockstore.Keys
+	fields  fields
 	table   string
 	layout  layout
 
@@ -74,47 +73,50 @@ type Store struct {
 	prepared map[statement]*sql.Stmt // guarded by mu
 }
 
-// A statement says what a prepared statement does, and for how many ids or fingerprints.
+// A statement says what a prepared statement does, and for how many ids or values.
 type statement struct {
 	what string
 	n    int
 }
 
-// New opens the store in a database, or makes one, for Hamming distances up to distance. If the
-// store has another distance, other blocks, another layout or another version, the error is a
-// [neardup.ErrVersion]. The database stays the caller's, who closes it.
-func New(ctx context.Context, db *sql.DB, dialect Dialect, distance int, o Options) (*Store, error) {
+// maxTables is how many tables a scheme may have, because MySQL allows 64 indexes.
+const maxTables = 60
+
+// New opens the store in a database, or makes one. If the store has another scheme, another layout
+// or another version, the error is a [neardup.ErrVersion]. The database stays the caller's, who
+// closes it. A scheme may have up to 60 tables.
+func New[V any](ctx context.Context, db *sql.DB, dialect Dialect, scheme blockstore.Scheme[V], o Options) (*Store[V], error) {
 	if o.Table == "" {
 		o.Table = "neardup"
 	}
-	blocks, err := blockstore.NewBlocks(distance, o.Blocks)
-	if err != nil {
-		return nil, err
-	}
-	s := &Store{db: db, dialect: dialect, blocks: blocks, table: o.Table, prepared: map[statement]*sql.Stmt{}}
+	s := &backend{db: db, dialect: dialect, keys: scheme.Keys, table: o.Table, prepared: map[statement]*sql.Stmt{}}
 	switch {
 	case dialect < MySQL || dialect > SQLite:
 		return nil, fmt.Errorf("sqlstore: no dialect %d", dialect)
 	case !tableName.MatchString(o.Table):
 		return nil, fmt.Errorf("sqlstore: the name of a table cannot be %q", o.Table)
+	case s.keys.Tables() > maxTables:
+		return nil, fmt.Errorf("sqlstore: %v: %d indexes, more than %d", s.keys, s.keys.Tables(), maxTables)
 	case o.Layout == Rows:
-		s.layout = rows{s}
+		s.fields, s.layout = fieldsOf(s.keys, "fp"), rows{s}
+	case o.Layout == BlockRows && s.keys.Size() == 8 && s.keys.Distance() >= 0:
+		s.fields, s.layout = fieldsOf(s.keys, "hashcode"), blockRows{s}
 	case o.Layout == BlockRows:
-		s.layout = blockRows{s}
+		return nil, fmt.Errorf("sqlstore: the layout %q is for fingerprints of 64 bits, not for %v", o.Layout, s.keys)
 	default:
 		return nil, fmt.Errorf("sqlstore: no layout %q", o.Layout)
 	}
-	settings := fmt.Sprintf("neardup store 1; %v; layout %q; version %q", blocks, o.Layout, o.Version)
+	settings := fmt.Sprintf("neardup store 2; %v; layout %q; version %q", s.keys, o.Layout, o.Version)
 	if err := s.again(ctx, func() error { return s.create(ctx, settings) }); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Store[V]{blockstore.New(scheme, s)}, nil
 }
 
 var tableName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,39}$`)
 
 // create makes the tables if they do not exist, and compares the settings with the stored ones.
-func (s *Store) create(ctx context.Context, settings string) error {
+func (s *backend) create(ctx context.Context, settings string) error {
 	_, err := s.db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE IF NOT EXISTS %s_settings (id INT PRIMARY KEY, settings %s NOT NULL)", s.table, s.dialect.textType()))
 	if err != nil {
 		return err
@@ -147,33 +149,50 @@ func (s *Store) create(ctx context.Context, settings string) error {
 	return nil
 }
 
-// Put implements [blockstore.Store]. It writes in the order of the ids, so that two calls do not
+// Put implements [blockstore.Backend]. It writes in the order of the ids, so that two calls do not
 // wait for each other in a ring.
-func (s *Store) Put(ctx context.Context, entries []blockstore.Entry) error {
-	entries, err := blockstore.CheckEntries(entries)
-	if err != nil {
-		return err
-	}
-	entries = slices.Clone(entries)
-	slices.SortFunc(entries, func(a, b blockstore.Entry) int { return strings.Compare(a.ID, b.ID) })
-	return s.write(ctx, "put", len(entries), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
-		return s.layout.appendRows(args, entries[i])
+func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
+	records = slices.Clone(records)
+	slices.SortFunc(records, func(a, b blockstore.Record) int { return strings.Compare(a.ID, b.ID) })
+	_, err := s.write(ctx, "put", len(records), s.layout.rowArgs(), s.layout.upsert, func(args []any, i int) []any {
+		return s.layout.appendRows(args, records[i])
 	})
+	return err
 }
 
-// Delete implements [blockstore.Store].
-func (s *Store) Delete(ctx context.Context, ids []string) error {
-	ids, err := blockstore.CheckIDs(ids)
-	if err != nil {
-		return err
+// Delete implements [blockstore.Backend].
+func (s *backend) Delete(ctx context.Context, ids []string) error {
+	_, err := s.write(ctx, "delete", len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
+	return err
+}
+
+// DeleteBefore implements [blockstore.Backend]. It reads the ids in ascending order, some thousands
+// at a time. The database looks at the time again when it removes a row.
+func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err error) {
+	if s.layout.added() == "" {
+		return 0, fmt.Errorf("sqlstore: the layout %q keeps no times: %w", BlockRows, errors.ErrUnsupported)
 	}
-	return s.write(ctx, "delete", len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
+	older := fmt.Sprintf(" AND %s < %d", s.layout.added(), added)
+	what := fmt.Sprint("delete", added)
+	defer s.forget(what)
+	for last := ""; ; {
+		old, err := s.page(ctx, last, older)
+		if err != nil || len(old) == 0 {
+			return n, err
+		}
+		last = old[len(old)-1].ID
+		removed, err := s.write(ctx, what, len(old), 1, func(n int) string { return s.layout.delete(n) + older }, func(args []any, i int) []any { return append(args, s.dialect.bytes(old[i].ID)) })
+		n += removed
+		if err != nil {
+			return n, err
+		}
+	}
 }
 
 // write executes statements for n things that have args arguments each, up to 10,000 things in one
 // transaction. text returns the statement for some things, and appendArgs appends the arguments of
-// thing i.
-func (s *Store) write(ctx context.Context, what string, n, args int, text func(n int) string, appendArgs func(args []any, i int) []any) error {
+// thing i. write returns how many rows the database counted.
+func (s *backend) write(ctx context.Context, what string, n, args int, text func(n int) string, appendArgs func(args []any, i int) []any) (affected int, err error) {
 	// Use only a few sizes of statements. Databases and drivers keep every statement that is
 	// prepared.
 	most := max(1, min(256, s.dialect.maxArgs()/args, 2048/max(1, args/6)))
@@ -196,6 +215,7 @@ func (s *Store) write(ctx context.Context, what string, n, args int, text func(n
 			defer tx.Rollback()
 			inTx := map[int]*sql.Stmt{}
 			var list []any
+			rows := int64(0)
 			for i := from; i < to; {
 				k := size(to - i)
 				if inTx[k] == nil {
@@ -210,23 +230,45 @@ func (s *Store) write(ctx context.Context, what string, n, args int, text func(n
 					list = appendArgs(list, i)
 					i++
 				}
-				if _, err := inTx[k].ExecContext(ctx, list...); err != nil {
+				done, err := inTx[k].ExecContext(ctx, list...)
+				if err != nil {
 					return err
 				}
+				some, err := done.RowsAffected()
+				if err != nil {
+					return err
+				}
+				rows += some
 			}
-			return tx.Commit()
+			if err := tx.Commit(); err != nil {
+				return err
+			}
+			affected += int(rows)
+			return nil
 		})
 		if err != nil {
-			return err
+			return affected, err
 		}
 	}
-	return nil
+	return affected, nil
+}
+
+// forget closes the prepared statements that do something.
+func (s *backend) forget(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, p := range s.prepared {
+		if key.what == what {
+			p.Close()
+			delete(s.prepared, key)
+		}
+	}
 }
 
 // again calls do, which may collide with other transactions, until it succeeds: up to ten times. It
 // waits a random time in between. An error of the context comes back as such, even if the driver
 // has an error of its own for it.
-func (s *Store) again(ctx context.Context, do func() error) error {
+func (s *backend) again(ctx context.Context, do func() error) error {
 	for attempt := 1; ; attempt++ {
 		err := do()
 		switch {
@@ -245,7 +287,7 @@ func (s *Store) again(ctx context.Context, do func() error) error {
 }
 
 // prepare returns a prepared statement. Each statement is written and prepared only once.
-func (s *Store) prepare(ctx context.Context, what statement, text func(n int) string) (*sql.Stmt, error) {
+func (s *backend) prepare(ctx context.Context, what statement, text func(n int) string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	p := s.prepared[what]
 	s.mu.Unlock()
@@ -266,100 +308,67 @@ func (s *Store) prepare(ctx context.Context, what statement, text func(n int) st
 	return p, nil
 }
 
-// Search implements [blockstore.Store].
-func (s *Store) Search(ctx context.Context, fps []neardup.Fingerprint64, limit int) ([][]neardup.Match[string], error) {
-	found, err := blockstore.NewResults(len(fps), limit)
-	if err != nil {
-		return nil, err
-	}
-	atOnce := max(1, min(16, 100/s.blocks.Tables())) // or one at a time, if fewer are left; SQLite allows 500 parts of a statement
-	for from := 0; from < len(fps); {
+// Find implements [blockstore.Backend].
+func (s *backend) Find(ctx context.Context, values []string, one bool, found func(i int, id, value string) bool) error {
+	atOnce := max(1, min(16, 100/s.keys.Tables())) // or one at a time, if fewer are left; SQLite allows 500 parts of a statement
+	for from := 0; from < len(values); {
 		n := 1
-		if len(fps)-from >= atOnce {
+		if len(values)-from >= atOnce {
 			n = atOnce
 		}
-		err := s.again(ctx, func() error {
-			found.Reset(from, from+n)
-			return s.search(ctx, fps[from:from+n], func(query int, id string, distance int) { found.Add(from+query, id, distance) })
+		var rows []row
+		err := s.again(ctx, func() (err error) {
+			rows, err = s.search(ctx, values[from:from+n], one)
+			return err
 		})
 		if err != nil {
-			return nil, err
+			return err
+		}
+		for i := range rows {
+			found(from+rows[i].query, rows[i].id, s.fields.value(&rows[i]))
 		}
 		from += n
 	}
-	return found.Matches(), nil
+	return nil
 }
 
-// search searches for some fingerprints with one statement. It checks all distances itself, because
-// SQLite cannot.
-func (s *Store) search(ctx context.Context, fps []neardup.Fingerprint64, found func(query int, id string, distance int)) error {
-	search, err := s.prepare(ctx, statement{"search", len(fps)}, s.layout.search)
-	if err != nil {
-		return err
-	}
-	var args []any
-	for _, fp := range fps {
-		args = s.layout.appendSearch(args, fp)
-	}
-	rows, err := search.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var query int
-		var id string
-		var fp int64
-		if err := rows.Scan(&query, &id, &fp); err != nil {
-			return err
-		}
-		if d := fps[query].Distance(neardup.Fingerprint64(fp)); d <= s.blocks.Distance() {
-			found(query, id, d)
-		}
-	}
-	return rows.Err()
-}
-
-// Exists implements [blockstore.Store]. Except in SQLite, the database stops at the first
-// fingerprint that it finds.
-func (s *Store) Exists(ctx context.Context, fps []neardup.Fingerprint64) ([]bool, error) {
-	found := make([]bool, len(fps))
-	if s.dialect == SQLite {
-		all, err := s.Search(ctx, fps, 1)
-		for i := range all {
-			found[i] = len(all[i]) > 0
-		}
-		return found, err
-	}
-	for i, fp := range fps {
-		err := s.again(ctx, func() error {
-			exists, err := s.prepare(ctx, statement{"exists", 1}, func(int) string { return s.layout.exists() })
-			if err != nil {
-				return err
-			}
-			return exists.QueryRowContext(ctx, s.layout.appendExists(nil, fp)...).Scan(&found[i])
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// Get implements [blockstore.Store]. It reads up to 100 ids with a statement.
-func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Fingerprint64, error) {
-	ids, err := blockstore.CheckIDs(ids)
+// search searches for some values with one statement.
+func (s *backend) search(ctx context.Context, values []string, one bool) (all []row, err error) {
+	search, err := s.prepare(ctx, statement{fmt.Sprint("search", one), len(values)}, func(n int) string { return s.layout.search(n, one) })
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]neardup.Fingerprint64{}
+	args := make([]any, 0, len(values)*s.layout.searchArgs())
+	for _, value := range values {
+		args = s.layout.appendSearch(args, value)
+	}
+	rows, err := search.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(append([]any{&r.query, &r.id}, s.fields.into(&r)...)...); err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// Get implements [blockstore.Backend]. It reads up to 100 ids with a statement.
+func (s *backend) Get(ctx context.Context, ids []string, yield func(blockstore.Record)) error {
 	for len(ids) > 0 {
 		n := 1 // so two statements are prepared, and not one for each number
 		if len(ids) >= 100 {
 			n = 100
 		}
+		var records []blockstore.Record
 		err := s.again(ctx, func() error {
-			get, err := s.prepare(ctx, statement{"get", n}, s.layout.get)
+			get, err := s.prepare(ctx, statement{"get", n}, func(n int) string {
+				return s.layout.records(s.layout.id() + " IN (" + s.dialect.in(1, n) + ")")
+			})
 			if err != nil {
 				return err
 			}
@@ -371,78 +380,73 @@ func (s *Store) Get(ctx context.Context, ids []string) (map[string]neardup.Finge
 			if err != nil {
 				return err
 			}
-			entries, err := entriesOf(rows)
-			for _, e := range entries {
-				found[e.ID] = e.Fingerprint
-			}
+			records, err = s.recordsOf(rows)
 			return err
 		})
 		if err != nil {
-			return nil, err
+			return err
+		}
+		for _, r := range records {
+			yield(r)
 		}
 		ids = ids[n:]
 	}
-	return found, ctx.Err()
+	return nil
 }
 
-// All implements [blockstore.Store]. It yields the ids in ascending order of their bytes. It reads
+// All implements [blockstore.Backend]. It yields the ids in ascending order of their bytes. It reads
 // some thousands at a time, and holds no connection in between.
-func (s *Store) All(ctx context.Context) iter.Seq2[blockstore.Entry, error] {
-	return func(yield func(blockstore.Entry, error) bool) {
-		const page = 10_000
-		last := ""
-		for {
-			var entries []blockstore.Entry
-			err := s.again(ctx, func() (err error) {
-				entries, err = s.page(ctx, last, page)
-				return err
-			})
-			if err != nil {
-				yield(blockstore.Entry{}, err)
-				return
-			}
-			for _, e := range entries {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if len(entries) < page {
-				return
-			}
-			last = entries[len(entries)-1].ID
+func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
+	for last := ""; ; {
+		records, err := s.page(ctx, last, "")
+		if err != nil {
+			return err
 		}
+		for _, r := range records {
+			if !yield(r) {
+				return nil
+			}
+		}
+		if len(records) < pageSize {
+			return nil
+		}
+		last = records[len(records)-1].ID
 	}
 }
 
-// page returns the first n entries whose ids come after the given one.
-func (s *Store) page(ctx context.Context, behind string, n int) ([]blockstore.Entry, error) {
-	rows, err := s.db.QueryContext(ctx, s.layout.page(n), s.dialect.bytes(behind))
-	if err != nil {
-		return nil, err
-	}
-	return entriesOf(rows)
+// pageSize is how many records are read at once.
+const pageSize = 10_000
+
+// page returns the first records whose ids come after the given one, and for which a condition holds,
+// which begins with AND.
+func (s *backend) page(ctx context.Context, behind, condition string) (records []blockstore.Record, err error) {
+	id := s.layout.id()
+	text := s.layout.records(fmt.Sprintf("%s > %s%s ORDER BY %s LIMIT %d", id, s.dialect.placeholder(1), condition, id, pageSize))
+	err = s.again(ctx, func() error {
+		rows, err := s.db.QueryContext(ctx, text, s.dialect.bytes(behind))
+		if err == nil {
+			records, err = s.recordsOf(rows)
+		}
+		return err
+	})
+	return records, err
 }
 
-// entriesOf reads ids and fingerprints.
-func entriesOf(rows *sql.Rows) (entries []blockstore.Entry, err error) {
+// recordsOf reads and closes rows of the columns that layout.records selects.
+func (s *backend) recordsOf(rows *sql.Rows) (records []blockstore.Record, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		var e blockstore.Entry
-		var fp int64
-		if err := rows.Scan(&e.ID, &fp); err != nil {
+		var r row
+		if err := rows.Scan(append([]any{&r.id, &r.added}, s.fields.into(&r)...)...); err != nil {
 			return nil, err
 		}
-		e.Fingerprint = neardup.Fingerprint64(fp)
-		entries = append(entries, e)
+		records = append(records, blockstore.Record{ID: r.id, Value: s.fields.value(&r), Added: uint32(r.added)})
 	}
-	return entries, rows.Err()
+	return records, rows.Err()
 }
 
-// Distance implements [blockstore.Store].
-func (s *Store) Distance() int { return s.blocks.Distance() }
-
-// Close implements [blockstore.Store]. It leaves the database open.
-func (s *Store) Close() error {
+// Close implements [blockstore.Backend]. It leaves the database open.
+func (s *backend) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
@@ -452,5 +456,3 @@ func (s *Store) Close() error {
 	s.prepared = nil
 	return errors.Join(errs...)
 }
-
-var _ blockstore.Store = (*Store)(nil)

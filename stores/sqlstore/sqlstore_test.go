@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/blockstore/storetest"
 	"github.com/neardup/neardup/internal/server"
@@ -29,12 +30,12 @@ func open(t testing.TB, driver, dsn string) *sql.DB {
 	return db
 }
 
-func suite(db *sql.DB, dialect Dialect, layout Layout) storetest.Suite {
-	return storetest.Suite{
-		Size:   2000,
-		Blocks: []blockstore.Blocks{storetest.MustBlocks(3, 5), storetest.MustBlocks(3, 6), storetest.MustBlocks(3, 7), storetest.MustBlocks(0, 0)},
-		Open: func(ctx context.Context, name string, b blockstore.Blocks) (blockstore.Store, error) {
-			s, err := New(ctx, db, dialect, b.Distance(), Options{Blocks: b.Blocks(), Table: strings.ToLower("t" + string(layout) + name), Layout: layout})
+func suite[V any](db *sql.DB, dialect Dialect, layout Layout) storetest.Suite[V] {
+	return storetest.Suite[V]{
+		Size:    2000,
+		Ageless: layout == BlockRows,
+		Open: func(ctx context.Context, name string, scheme blockstore.Scheme[V]) (blockstore.Store[V], error) {
+			s, err := New(ctx, db, dialect, scheme, Options{Table: strings.ToLower(fmt.Sprint("t", layout, scheme.Size(), name)), Layout: layout})
 			if err != nil {
 				return nil, err
 			}
@@ -45,22 +46,34 @@ func suite(db *sql.DB, dialect Dialect, layout Layout) storetest.Suite {
 
 func testServer(t *testing.T, name, driver string, dialect Dialect, dsn func(addr string) string) {
 	s := server.ForTest(t, name)
-	db := open(t, driver, dsn("127.0.0.1:"+s.Port))
-	proxy := server.ProxyForTest(t, s.Port)
-	throughProxy := open(t, driver, dsn(proxy.Addr))
-	for _, layout := range []Layout{Rows, BlockRows} {
-		t.Run("layout="+string(layout), func(t *testing.T) {
-			storetest.Test(t, suite(db, dialect, layout))
-			storetest.TestOutage(t, suite(db, dialect, layout), func() error {
-				if err := s.Kill(); err != nil {
-					return err
-				}
-				time.Sleep(100 * time.Millisecond)
-				return s.Restart()
-			})
-			storetest.TestLostAnswers(t, suite(throughProxy, dialect, layout), proxy.LoseAnswer)
-		})
-	}
+	test := served{s, driver, dialect, dsn}
+	t.Run("64", func(t *testing.T) { testStore[neardup.Fingerprint64](t, test, Rows) })
+	t.Run("64"+string(BlockRows), func(t *testing.T) { testStore[neardup.Fingerprint64](t, test, BlockRows) })
+	t.Run("128", func(t *testing.T) { testStore[neardup.Fingerprint128](t, test, Rows) })
+	t.Run("MinHash", func(t *testing.T) { testStore[neardup.Signature](t, test, Rows) })
+}
+
+// A served is a database to test.
+type served struct {
+	server  *server.Server
+	driver  string
+	dialect Dialect
+	dsn     func(addr string) string
+}
+
+func testStore[V any](t *testing.T, s served, layout Layout) {
+	db := open(t, s.driver, s.dsn("127.0.0.1:"+s.server.Port))
+	proxy := server.ProxyForTest(t, s.server.Port)
+	throughProxy := open(t, s.driver, s.dsn(proxy.Addr))
+	storetest.Test(t, suite[V](db, s.dialect, layout))
+	storetest.TestOutage(t, suite[V](db, s.dialect, layout), func() error {
+		if err := s.server.Kill(); err != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+		return s.server.Restart()
+	})
+	storetest.TestLostAnswers(t, suite[V](throughProxy, s.dialect, layout), proxy.LoseAnswer)
 }
 
 func TestMariaDB(t *testing.T) {
@@ -75,19 +88,24 @@ func TestPostgreSQL(t *testing.T) {
 
 func TestSQLite(t *testing.T) {
 	db := open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "store.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)&_pragma=busy_timeout(10000)&_txlock=immediate")
-	for _, layout := range []Layout{Rows, BlockRows} {
-		t.Run("layout="+string(layout), func(t *testing.T) { storetest.Test(t, suite(db, SQLite, layout)) })
-	}
+	t.Run("64", func(t *testing.T) { storetest.Test(t, suite[neardup.Fingerprint64](db, SQLite, Rows)) })
+	t.Run("64"+string(BlockRows), func(t *testing.T) { storetest.Test(t, suite[neardup.Fingerprint64](db, SQLite, BlockRows)) })
+	t.Run("128", func(t *testing.T) { storetest.Test(t, suite[neardup.Fingerprint128](db, SQLite, Rows)) })
+	t.Run("MinHash", func(t *testing.T) { storetest.Test(t, suite[neardup.Signature](db, SQLite, Rows)) })
 }
 
 // TestLayoutOfLi looks at the rows of the layout BlockRows: those of the table in Li 2015 §2.3 for MySQL. A and B differ in the third block only.
 func TestLayoutOfLi(t *testing.T) {
 	db := open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "store.db"))
-	s, err := New(t.Context(), db, SQLite, 3, Options{Table: "li", Layout: BlockRows})
+	scheme, err := blockstore.Hamming[neardup.Fingerprint64](3, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), []blockstore.Entry{{ID: "A", Fingerprint: 0x800d8e90e45cc488}, {ID: "B", Fingerprint: 0x800d8e90e4dcc488}}); err != nil {
+	s, err := New(t.Context(), db, SQLite, scheme, Options{Table: "li", Layout: BlockRows})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Put(t.Context(), []blockstore.Entry[neardup.Fingerprint64]{{ID: "A", Value: 0x800d8e90e45cc488}, {ID: "B", Value: 0x800d8e90e4dcc488}}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := db.QueryContext(t.Context(), "SELECT textname, class, block_name, hashcode FROM li ORDER BY textname, class")
