@@ -3,10 +3,10 @@ package blockstore
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/internal/hamming"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -134,14 +134,39 @@ func hammingKeys(size, distance, blocks int) (Keys, error) {
 		return Keys{}, fmt.Errorf("%d blocks guarantee nothing at the distance %d: it needs %d or more", blocks, distance, distance+1)
 	case blocks > width:
 		return Keys{}, fmt.Errorf("%d blocks of %d bits", blocks, width)
-	case hamming.Binomial(blocks, distance) > maxTables:
-		return Keys{}, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", blocks, distance, hamming.Binomial(blocks, distance), maxTables)
+	}
+	all := choices(blocks, blocks-distance)
+	if len(all) > maxTables {
+		return Keys{}, fmt.Errorf("%d blocks at the distance %d need more than %d tables", blocks, distance, maxTables)
 	}
 	k := Keys{text: fmt.Sprintf("%d bits, distance %d, %d blocks", width, distance, blocks), size: size, distance: distance}
-	for choice := range hamming.Combinations(blocks, blocks-distance) {
+	for _, choice := range all {
 		k.tables = append(k.tables, spansOf(choice, width, blocks))
 	}
 	return k, nil
+}
+
+// choices returns the ways to choose k of n blocks, in lexicographic order, or as many as are too many.
+func choices(n, k int) (all [][]int) {
+	choice := make([]int, k)
+	for i := range choice {
+		choice[i] = i
+	}
+	for len(all) <= maxTables {
+		all = append(all, slices.Clone(choice))
+		i := k - 1
+		for i >= 0 && choice[i] == n-k+i { // it is as far to the end as it can be
+			i--
+		}
+		if i < 0 {
+			break
+		}
+		choice[i]++
+		for i++; i < k; i++ {
+			choice[i] = choice[i-1] + 1
+		}
+	}
+	return all
 }
 
 // spansOf returns the first 64 bits of some blocks, of all blocks into which width bits are cut.

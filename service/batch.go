@@ -174,7 +174,7 @@ func (s *Service) groups(ctx context.Context, in *Named) (*huma.StreamResponse, 
 	if err != nil {
 		return nil, s.answer("groups", err)
 	}
-	if _, ok := c.engine.(*shared); ok {
+	if c.settings.Store != "" {
 		return nil, s.answer("groups", errUnable)
 	}
 	return &huma.StreamResponse{Body: func(out huma.Context) {

@@ -42,8 +42,10 @@ func checkSettings(s *client.Settings) error {
 	s.Format = format
 	s.Method = cmp.Or(s.Method, "auto")
 	switch {
-	case s.Method != "simhash" && (s.Distance != 0 || s.Store != ""):
-		return fmt.Errorf("the distance and the store are of the method simhash, and not of %s", s.Method)
+	case s.Method != "simhash" && s.Distance != 0:
+		return fmt.Errorf("the distance is of the method simhash, and not of %s", s.Method)
+	case s.Method == "auto" && s.Store != "":
+		return errors.New("a store is for the methods simhash and minhash, and not for auto")
 	case s.Method != "minhash" && s.Similarity != 0:
 		return fmt.Errorf("the similarity is of the method minhash, and not of %s", s.Method)
 	case s.Distance < 0 || s.Distance > mostDistance || s.Similarity < 0 || s.Similarity > 1:
@@ -58,16 +60,8 @@ func checkSettings(s *client.Settings) error {
 	default:
 		return fmt.Errorf("there is no method %q", s.Method)
 	}
-	return checkExpiry(s)
-}
-
-// checkExpiry returns an error if documents cannot expire so.
-func checkExpiry(s *client.Settings) error {
 	if s.Expire.Duration < 0 {
 		return errors.New("documents cannot expire before they come")
-	}
-	if s.Expire.Duration > 0 && s.Store != "" {
-		return errors.New("documents in a store do not expire")
 	}
 	return nil
 }
@@ -89,6 +83,7 @@ type collection struct {
 	adding   sync.RWMutex // held for reading by those who put without looking before
 	puts     atomic.Int64 // how many texts were put
 	reading  sync.Mutex   // of those who read all of it: groups and backups
+	expired  time.Time    // when what was too old was last deleted
 }
 
 // use calls f while the collection is open.
@@ -246,23 +241,14 @@ func (s *collections) engine(ctx context.Context, c *collection) (engine, error)
 	switch set := &c.settings; {
 	case set.Method == "auto":
 		return openAuto(path, s.options.Memory)
+	case set.Store != "" && s.options.Stores[set.Store] == nil:
+		return nil, badRequest{fmt.Errorf("the service was started without a store %q", set.Store)}
+	case set.Store != "":
+		return openShared(ctx, s.options.Stores[set.Store], c.name, *set)
 	case set.Method == "minhash":
 		return openSignatures(path, set.Similarity)
-	case set.Store == "":
-		return openFingerprints(path, set.Distance)
-	case s.options.Stores[set.Store] == nil:
-		return nil, badRequest{fmt.Errorf("the service was started without a store %q", set.Store)}
 	default:
-		f := neardup.Fingerprinter{}
-		version, err := f.Version()
-		if err != nil {
-			return nil, err
-		}
-		store, err := s.options.Stores[set.Store](ctx, c.name, set.Distance, version)
-		if err != nil {
-			return nil, err
-		}
-		return &shared{store: store, fingerprinter: f}, nil
+		return openFingerprints(path, set.Distance)
 	}
 }
 

@@ -50,18 +50,36 @@ func serve(t *testing.T, o Options) *server {
 }
 
 // memoryStores are stores in memory, each by its collection.
-func memoryStores(t *testing.T) map[string]OpenStore {
-	made := map[string]*neardup.Index[string, neardup.Fingerprint64]{}
-	return map[string]OpenStore{"memory": func(_ context.Context, collection string, distance int, version string) (blockstore.Store, error) {
-		if made[collection] == nil {
-			ix, err := neardup.NewIndex[string, neardup.Fingerprint64](distance, neardup.IndexOptions{})
-			if err != nil {
-				return nil, err
-			}
-			made[collection] = ix
+func memoryStores(t *testing.T) map[string]Store {
+	return map[string]Store{"memory": memory{map[string]blockstore.Store[neardup.Fingerprint64]{}, map[string]blockstore.Store[neardup.Signature]{}}}
+}
+
+// A memory keeps stores by collection.
+type memory struct {
+	fingerprints map[string]blockstore.Store[neardup.Fingerprint64]
+	signatures   map[string]blockstore.Store[neardup.Signature]
+}
+
+func (m memory) Fingerprints(_ context.Context, collection string, scheme blockstore.Scheme[neardup.Fingerprint64], version string) (blockstore.Store[neardup.Fingerprint64], error) {
+	if m.fingerprints[collection] == nil {
+		ix, err := neardup.NewIndex[string, neardup.Fingerprint64](scheme.Distance(), neardup.IndexOptions{})
+		if err != nil {
+			return nil, err
 		}
-		return blockstore.FromIndex(made[collection]), nil
-	}}
+		m.fingerprints[collection] = blockstore.FromIndex(ix)
+	}
+	return m.fingerprints[collection], nil
+}
+
+func (m memory) Signatures(_ context.Context, collection string, scheme blockstore.Scheme[neardup.Signature], version string) (blockstore.Store[neardup.Signature], error) {
+	if m.signatures[collection] == nil {
+		ix, err := neardup.NewSignatureIndex[string](0.7, neardup.SignatureIndexOptions{Bits: signatureBits})
+		if err != nil {
+			return nil, err
+		}
+		m.signatures[collection] = blockstore.FromIndex(ix)
+	}
+	return m.signatures[collection], nil
 }
 
 // client returns a client without a token.

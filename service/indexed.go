@@ -29,27 +29,39 @@ type index[V any] interface {
 	Err() error
 }
 
+// A kind says what stands for texts.
+type kind[V any] struct {
+	version string
+	of      func(text string) V
+	match   func(m neardup.Match[string]) client.Match
+	stored  func(id string, v V) client.Stored
+	empty   func(v V) bool // whether a value is that of a text without words, which is similar to nothing
+}
+
 // An indexed is an engine by an index.
 type indexed[V any] struct {
 	index[V]
-	of     func(text string) V
-	match  func(m neardup.Match[string]) client.Match
-	stored func(id string, v V) client.Stored
-	empty  func(v V) bool // whether a value is that of a text without words, which is similar to nothing
+	kind[V]
+}
+
+// fingerprints are those of 64 bits.
+func fingerprints() (kind[neardup.Fingerprint64], error) {
+	f := neardup.Fingerprinter{}
+	version, err := f.Version()
+	return kind[neardup.Fingerprint64]{version, f.Sum64, byDistance, fingerprinted, func(fp neardup.Fingerprint64) bool { return fp == 0 }}, err
 }
 
 // openFingerprints opens an index of fingerprints.
 func openFingerprints(path string, distance int) (engine, error) {
-	f := neardup.Fingerprinter{}
-	version, err := f.Version()
+	k, err := fingerprints()
 	if err != nil {
 		return nil, err
 	}
-	ix, err := neardup.OpenIndex[string, neardup.Fingerprint64](path, distance, neardup.IndexOptions{Version: version})
+	ix, err := neardup.OpenIndex[string, neardup.Fingerprint64](path, distance, neardup.IndexOptions{Version: k.version})
 	if err != nil {
 		return nil, err
 	}
-	return &indexed[neardup.Fingerprint64]{index: ix, of: f.Sum64, match: byDistance, stored: fingerprinted, empty: func(fp neardup.Fingerprint64) bool { return fp == 0 }}, nil
+	return &indexed[neardup.Fingerprint64]{ix, k}, nil
 }
 
 func byDistance(m neardup.Match[string]) client.Match {
@@ -60,24 +72,33 @@ func fingerprinted(id string, fp neardup.Fingerprint64) client.Stored {
 	return client.Stored{ID: id, Fingerprint: fmt.Sprintf("%016x", uint64(fp))}
 }
 
-// openSignatures opens an index of signatures.
-func openSignatures(path string, similarity float64) (engine, error) {
+// signatureBits is how many bits of each value of a signature are kept.
+const signatureBits = 8
+
+// signatures are those of 128 values.
+func signatures() (kind[neardup.Signature], error) {
 	f, m := neardup.Fingerprinter{}, neardup.MinHash{}
 	version, err := m.Version(&f)
+	return kind[neardup.Signature]{
+		version,
+		func(text string) neardup.Signature { return f.Sign(text, m) },
+		func(m neardup.Match[string]) client.Match { return client.Match{ID: m.ID, Similarity: m.Similarity} },
+		func(id string, _ neardup.Signature) client.Stored { return client.Stored{ID: id} },
+		func(neardup.Signature) bool { return false }, // the index knows
+	}, err
+}
+
+// openSignatures opens an index of signatures.
+func openSignatures(path string, similarity float64) (engine, error) {
+	k, err := signatures()
 	if err != nil {
 		return nil, err
 	}
-	ix, err := neardup.OpenSignatureIndex[string](path, similarity, neardup.SignatureIndexOptions{Version: version, Bits: 8})
+	ix, err := neardup.OpenSignatureIndex[string](path, similarity, neardup.SignatureIndexOptions{Version: k.version, Bits: signatureBits})
 	if err != nil {
 		return nil, err
 	}
-	return &indexed[neardup.Signature]{
-		index:  ix,
-		of:     func(text string) neardup.Signature { return f.Sign(text, m) },
-		match:  func(m neardup.Match[string]) client.Match { return client.Match{ID: m.ID, Similarity: m.Similarity} },
-		stored: func(id string, _ neardup.Signature) client.Stored { return client.Stored{ID: id} },
-		empty:  func(neardup.Signature) bool { return false }, // the index knows
-	}, nil
+	return &indexed[neardup.Signature]{ix, k}, nil
 }
 
 // search sorts what the index yields, which is in any order.

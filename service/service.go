@@ -14,7 +14,7 @@
 //	collections.go  collections by name, in their directories
 //	engine.go       what a collection can do, and the one that is a Deduplicator
 //	indexed.go      fingerprints and signatures in files
-//	stored.go       fingerprints in a store
+//	stored.go       fingerprints and signatures in a store
 //	commit.go       one write to the disk for many requests
 //	backup.go       all files of a collection as a tar archive, and back
 //	limits.go       how much one client, and all of them, may ask for
@@ -36,15 +36,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-
-	"github.com/neardup/neardup/blockstore"
 )
 
 // Options are the settings of a service. The zero value of each but Dir is a default.
 type Options struct {
 	Dir string // where the collections are; it is made if it is not there
 
-	Stores map[string]OpenStore // stores of fingerprints by name, which the settings of a collection refer to
+	Stores map[string]Store // stores of fingerprints and signatures by name, which the settings of a collection refer to
 
 	Tokens *Tokens  // who may do what; nil means that everybody may do everything
 	Hosts  []string // without Tokens, the names of the service besides its IP addresses and localhost; requests for other names are refused
@@ -56,10 +54,6 @@ type Options struct {
 	Memory     int64         // bytes for each collection that is a Deduplicator; 0 means what [dedup.Options.Memory] says
 	Log        *slog.Logger  // nil means [slog.Default]
 }
-
-// An OpenStore opens the store of a collection, in which nobody but services with this collection has something. Its fingerprints have a
-// version. The service closes it.
-type OpenStore func(ctx context.Context, collection string, distance int, version string) (blockstore.Store, error)
 
 // A Service is an [http.Handler] for a directory of collections. Only one Service at a time can have a directory open.
 type Service struct {
@@ -163,10 +157,15 @@ func (s *Service) expireNowAndThen() (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// expireOld deletes what is too old at a time.
+// expireOld deletes what is too old at a time. It goes through all of a store, so there it waits for a hundredth of the age.
 func (s *Service) expireOld(ctx context.Context, now time.Time) {
 	for _, c := range s.collections.all() {
-		if c.settings.Expire.Duration > 0 && ctx.Err() == nil {
+		wait := time.Duration(0)
+		if c.settings.Store != "" {
+			wait = c.settings.Expire.Duration / 100
+		}
+		if c.settings.Expire.Duration > 0 && ctx.Err() == nil && !now.Before(c.expired.Add(wait)) {
+			c.expired = now
 			if n, err := c.expire(ctx, now.Add(-c.settings.Expire.Duration)); err != nil || n > 0 {
 				s.log.Info("expired", "collection", c.name, "documents", n, "error", err)
 			}

@@ -29,6 +29,7 @@ var kinds = map[string]client.Settings{
 	"simhash": {Method: "simhash", Distance: 5},
 	"minhash": {Method: "minhash", Similarity: 0.7},
 	"store":   {Method: "simhash", Distance: 5, Store: "memory"},
+	"shared":  {Method: "minhash", Similarity: 0.7, Store: "memory"},
 }
 
 // TestOperations does everything with each kind of collection, and again after the service was started again.
@@ -84,8 +85,8 @@ func TestOperations(t *testing.T) {
 				if _, ok, err := c.Get(bg, name, "missing"); ok || err != nil {
 					t.Errorf("get a missing one: %t, %v", ok, err)
 				}
-				if name == "store" {
-					s.wants(501, "does not do that", "GET", "/v1/collections/store/groups", "")
+				if settings.Store != "" {
+					s.wants(501, "does not do that", "GET", "/v1/collections/"+name+"/groups", "")
 				} else {
 					s.wants(200, `"documents":1`, "GET", "/v1/collections/"+name, "")
 				}
@@ -513,12 +514,37 @@ func TestExpire(t *testing.T) {
 	s.wants(200, `"documents":0`, "GET", "/v1/collections/pages", "")
 }
 
+// TestExpireShared: what is in a store expires, too. To look is dear there, so the service looks once in a hundredth of the age.
+func TestExpireShared(t *testing.T) {
+	s := serve(t, Options{Stores: memoryStores(t)})
+	s.create("pages", client.Settings{Method: "minhash", Store: "memory", Expire: client.Duration{Duration: 1000 * time.Hour}})
+	there := func(want bool) {
+		t.Helper()
+		if _, is, err := s.client().Get(bg, "pages", "1"); err != nil || is != want {
+			t.Errorf("it is there: %v, %v", is, err)
+		}
+	}
+	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})
+	later := time.Now().Add(995 * time.Hour)
+	s.expireOld(bg, later)
+	there(true)
+	s.expireOld(bg, later.Add(9*time.Hour))
+	there(true)
+	s.expireOld(bg, later.Add(10*time.Hour))
+	there(false)
+}
+
+// A broken store cannot be opened.
+type broken struct{ Store }
+
+func (broken) Fingerprints(context.Context, string, blockstore.Scheme[neardup.Fingerprint64], string) (blockstore.Store[neardup.Fingerprint64], error) {
+	return nil, errors.New("it is not reachable")
+}
+
 // TestRemove: a collection goes with its files, and its name can be used again. What a killed service was making or removing goes when it
 // starts again.
 func TestRemove(t *testing.T) {
-	o := Options{Dir: t.TempDir(), Stores: map[string]OpenStore{"broken": func(context.Context, string, int, string) (blockstore.Store, error) {
-		return nil, errors.New("it is not reachable")
-	}}}
+	o := Options{Dir: t.TempDir(), Stores: map[string]Store{"broken": broken{}}}
 	s := serve(t, o)
 	s.create("pages", client.Settings{})
 	s.client().Put(bg, "pages", client.Document{ID: "1", Text: text(1, 0)})

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -10,44 +12,82 @@ import (
 	"github.com/neardup/neardup/service/client"
 )
 
-// This file has collections of fingerprints in a store, which several services may share: in Redis, a database, or files of Pebble.
+// This file has collections of fingerprints or signatures in a store, which several services may share: in Redis, a database, or files of
+// Pebble.
 
-// A shared is an engine by a store. What a call has stored is as durable as the store says.
-type shared struct {
-	store         blockstore.Store
-	fingerprinter neardup.Fingerprinter
+// A Store opens what collections have in a store, in which nobody but services with this collection has something. What is in it has a version.
+// The service closes it.
+type Store interface {
+	Fingerprints(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Fingerprint64], version string) (blockstore.Store[neardup.Fingerprint64], error)
+	Signatures(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Signature], version string) (blockstore.Store[neardup.Signature], error)
 }
 
-// search finds nothing for a text without letters and digits, which has no fingerprint.
-func (s *shared) search(ctx context.Context, text string, limit int) (all []client.Match, err error) {
-	fp := s.fingerprinter.Sum64(text)
-	if fp == 0 {
+// A shared is an engine by a store. What a call has stored is as durable as the store says.
+type shared[V any] struct {
+	store blockstore.Store[V]
+	kind[V]
+}
+
+// openShared opens the store of a collection.
+func openShared(ctx context.Context, store Store, collection string, set client.Settings) (engine, error) {
+	if set.Method == "simhash" {
+		k, err := fingerprints()
+		if err != nil {
+			return nil, err
+		}
+		scheme, err := blockstore.Hamming[neardup.Fingerprint64](set.Distance, 0)
+		return sharedBy(ctx, store.Fingerprints, collection, k, scheme, err)
+	}
+	k, err := signatures()
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := blockstore.MinHash(set.Similarity, blockstore.SignatureOptions{Bits: signatureBits})
+	return sharedBy(ctx, store.Signatures, collection, k, scheme, err)
+}
+
+// sharedBy opens a store by open, unless err is not nil.
+func sharedBy[V any](ctx context.Context, open func(context.Context, string, blockstore.Scheme[V], string) (blockstore.Store[V], error), collection string, k kind[V], scheme blockstore.Scheme[V], err error) (engine, error) {
+	if err != nil {
+		return nil, badRequest{fmt.Errorf("in a store: %w", err)}
+	}
+	s, err := open(ctx, collection, scheme, k.version)
+	if err != nil {
+		return nil, err
+	}
+	return &shared[V]{s, k}, nil
+}
+
+// search finds nothing for a text without letters and digits.
+func (s *shared[V]) search(ctx context.Context, text string, limit int) (all []client.Match, err error) {
+	v := s.of(text)
+	if s.empty(v) {
 		return nil, nil
 	}
-	found, err := s.store.Search(ctx, []neardup.Fingerprint64{fp}, limit+1)
+	found, err := s.store.Search(ctx, []V{v}, limit+1)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range found[0] {
-		all = append(all, byDistance(m))
+		all = append(all, s.match(m))
 	}
 	return all, nil
 }
 
-// put stores nothing of a text without letters and digits: nothing could find it. What has the id is deleted then.
-func (s *shared) put(ctx context.Context, id, text string) (bool, error) {
-	fp := s.fingerprinter.Sum64(text)
-	if fp == 0 {
+// put stores no fingerprint of a text without letters and digits: nothing could find it. What has the id is deleted then.
+func (s *shared[V]) put(ctx context.Context, id, text string) (bool, error) {
+	v := s.of(text)
+	if s.empty(v) {
 		if _, is, err := s.get(ctx, id); !is || err != nil {
 			return false, err
 		}
 		return false, s.store.Delete(ctx, []string{id})
 	}
-	err := s.store.Put(ctx, []blockstore.Entry{{ID: id, Fingerprint: fp}})
+	err := s.store.Put(ctx, []blockstore.Entry[V]{{ID: id, Value: v}})
 	return err == nil, err
 }
 
-func (s *shared) delete(ctx context.Context, id string) (bool, error) {
+func (s *shared[V]) delete(ctx context.Context, id string) (bool, error) {
 	_, was, err := s.get(ctx, id)
 	if err != nil {
 		return false, err
@@ -55,28 +95,35 @@ func (s *shared) delete(ctx context.Context, id string) (bool, error) {
 	return was, s.store.Delete(ctx, []string{id}) // also what a call that was cut off has left
 }
 
-func (s *shared) get(ctx context.Context, id string) (client.Stored, bool, error) {
+func (s *shared[V]) get(ctx context.Context, id string) (client.Stored, bool, error) {
 	found, err := s.store.Get(ctx, []string{id})
-	fp, ok := found[id]
-	return fingerprinted(id, fp), ok, err
+	e, ok := found[id]
+	return s.stored(id, e.Value), ok, err
 }
 
-func (s *shared) expire(context.Context, time.Time) (int, error) { return 0, errUnable }
+func (s *shared[V]) expire(ctx context.Context, before time.Time) (int, error) {
+	n, err := s.store.DeleteBefore(ctx, before)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return n, errUnable
+	}
+	return n, err
+}
 
-func (s *shared) groups(context.Context) iter.Seq2[[]string, error] {
+func (s *shared[V]) groups(context.Context) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) { yield(nil, errUnable) }
 }
 
-func (s *shared) explain(context.Context, string, string) (client.Pair, error) {
+func (s *shared[V]) explain(context.Context, string, string) (client.Pair, error) {
 	return client.Pair{}, errUnable
 }
 
-func (s *shared) len(ctx context.Context) (n int, err error) { return -1, nil } // to count takes a walk over the store
+func (s *shared[V]) len(ctx context.Context) (n int, err error) { return -1, nil } // to count takes a walk over the store
 
-func (s *shared) sync() error  { return nil }
-func (s *shared) close() error { return s.store.Close() }
+func (s *shared[V]) sync() error  { return nil }
+func (s *shared[V]) close() error { return s.store.Close() }
 
-func (s *shared) err(ctx context.Context) error {
-	_, err := s.store.Exists(ctx, []neardup.Fingerprint64{1})
+// err asks for something that is not there.
+func (s *shared[V]) err(ctx context.Context) error {
+	_, err := s.store.Get(ctx, []string{"?"})
 	return err
 }

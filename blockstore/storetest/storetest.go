@@ -480,21 +480,7 @@ func (s Suite[V]) age(t *testing.T) {
 		m.check(t, store, []V{s.base(0), s.base(1)})
 		return
 	}
-	now := time.Now().Truncate(time.Second)
-	put(t, store, blockstore.Entry[V]{ID: "id3", Value: m.values["id3"]})                                 // the same again, now
-	put(t, store, blockstore.Entry[V]{ID: "id4", Value: s.base(1)})                                       // another, now
-	put(t, store, blockstore.Entry[V]{ID: "id59", Value: m.values["id59"], Added: day.AddDate(0, 0, -1)}) // made older
-	m.values["id4"] = s.base(1)
-	got, err := store.Get(t.Context(), []string{"id3", "id4", "id5", "id59"})
-	if err != nil || got["id3"].Added.Before(now) || got["id4"].Added.Before(now) || got["id3"].ID != "id3" ||
-		!got["id5"].Added.Equal(day.AddDate(0, 0, 5)) || !got["id59"].Added.Equal(day.AddDate(0, 0, -1)) {
-		t.Errorf("Get: %v, %v", got, err)
-	}
-	for e, err := range store.All(t.Context()) {
-		if err != nil || e.ID == "id7" && !e.Added.Equal(day.AddDate(0, 0, 7)) {
-			t.Errorf("All: %v, %v", e, err)
-		}
-	}
+	s.renew(t, store, m, day)
 	for _, test := range []struct{ days, removed int }{{-1, 0}, {40, 39}, {40, 0}, {1000, 19}} {
 		n, err := store.DeleteBefore(t.Context(), day.AddDate(0, 0, test.days))
 		if want := test.removed; err != nil || n != want {
@@ -509,6 +495,26 @@ func (s Suite[V]) age(t *testing.T) {
 			delete(m.values, "id59")
 		}
 		m.check(t, store, []V{s.base(0), s.base(1), s.base(2)})
+	}
+}
+
+// renew makes two of the entries of age young, one of them with another value, and one older. Get and All
+// must say so.
+func (s Suite[V]) renew(t *testing.T, store blockstore.Store[V], m model[V], day time.Time) {
+	now := time.Now().Truncate(time.Second)
+	put(t, store, blockstore.Entry[V]{ID: "id3", Value: m.values["id3"]})                                 // the same again, now
+	put(t, store, blockstore.Entry[V]{ID: "id4", Value: s.base(1)})                                       // another, now
+	put(t, store, blockstore.Entry[V]{ID: "id59", Value: m.values["id59"], Added: day.AddDate(0, 0, -1)}) // made older
+	m.values["id4"] = s.base(1)
+	got, err := store.Get(t.Context(), []string{"id3", "id4", "id5", "id59"})
+	if err != nil || got["id3"].Added.Before(now) || got["id4"].Added.Before(now) || got["id3"].ID != "id3" ||
+		!got["id5"].Added.Equal(day.AddDate(0, 0, 5)) || !got["id59"].Added.Equal(day.AddDate(0, 0, -1)) {
+		t.Errorf("Get: %v, %v", got, err)
+	}
+	for e, err := range store.All(t.Context()) {
+		if err != nil || e.ID == "id7" && !e.Added.Equal(day.AddDate(0, 0, 7)) {
+			t.Errorf("All: %v, %v", e, err)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ type Settings struct {
 	Method     string   `json:"method,omitempty" enum:"auto,simhash,minhash" doc:"auto, the default, is as right as one can be, and has the texts; simhash has 64-bit fingerprints, and minhash signatures of 128 bytes"`
 	Distance   int      `json:"distance,omitempty" minimum:"1" maximum:"16" doc:"by simhash: in how many bits near-duplicates differ at most; without it 3"`
 	Similarity float64  `json:"similarity,omitempty" minimum:"0.1" maximum:"1" doc:"by minhash: how similar near-duplicates are at least; without it 0.8"`
-	Store      string   `json:"store,omitempty" doc:"by simhash: the name of a store that the service was started with; without one the fingerprints are in files"`
+	Store      string   `json:"store,omitempty" doc:"by simhash and minhash: the name of a store that the service was started with; without one they are in files"`
 	Expire     Duration `json:"expire,omitempty" doc:"after how long a document is deleted, such as 720h; without it documents stay"`
 	Format     int      `json:"format,omitempty" readOnly:"true" doc:"the version of the files, set by the service"`
 }

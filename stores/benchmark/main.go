@@ -1,13 +1,14 @@
 // Benchmark measures the stores and prints a table in Markdown. It starts the servers itself:
 //
-//	go run -C stores/benchmark . [-n 1000000] [-blocks 5] [-stores pebble,redis,…]
+//	go run -C stores/benchmark . [-n 1000000] [-values 64] [-blocks 5] [-stores pebble,redis,…]
 //
-// Half of the fingerprints that it searches for are random. The other half are stored ones with two
-// bits changed. One goroutine asks, for one fingerprint at a time unless the table says otherwise.
+// Half of what it searches for is random. The other half is stored fingerprints with two bits changed,
+// or signatures with a tenth of the values changed. One goroutine asks, for one fingerprint at a time unless the table says otherwise.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -17,25 +18,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 )
 
 // A system is a store to be measured.
-type system struct {
+type system[V any] struct {
 	name, layout string
 	waits        string // what a write waits for
-	n            int    // number of fingerprints
+	n            int    // number of values
 	loadOnly     bool   // do not measure searches: they are as in the row before
-	start        func() (*running, error)
+	start        func() (*running[V], error)
 }
 
 // A running is a system that has been started. What the system does not have is nil.
-type running struct {
-	open    func(ctx context.Context, name string) (blockstore.Store, error)              // name is a table, prefix or directory
-	compact func(ctx context.Context, store blockstore.Store, name string) error          // brings the store into the form that is searched fastest
-	bytes   func(ctx context.Context, store blockstore.Store, name string) (int64, error) // how much the data takes
-	trip    func(ctx context.Context) error                                               // the shortest round trip to the server
+type running[V any] struct {
+	open    func(ctx context.Context, name string) (blockstore.Store[V], error)              // name is a table, prefix or directory
+	compact func(ctx context.Context, store blockstore.Store[V], name string) error          // brings the store into the form that is searched fastest
+	bytes   func(ctx context.Context, store blockstore.Store[V], name string) (int64, error) // how much the data takes
+	trip    func(ctx context.Context) error                                                  // the shortest round trip to the server
 	stop    func() error
 }
 
@@ -43,6 +43,7 @@ type running struct {
 type options struct {
 	n, ferret, blocks int
 	limit             time.Duration
+	only              []string
 }
 
 func main() {
@@ -52,26 +53,51 @@ func main() {
 	flag.IntVar(&o.ferret, "ferret", 500, "fingerprints in FerretDB, which is slow")
 	flag.IntVar(&o.blocks, "blocks", 4, "blocks: 4, 5 or 6")
 	flag.DurationVar(&o.limit, "limit", 20*time.Second, "time for loading little by little, and at most for each of the searches")
+	values := flag.String("values", "64", "what is stored: fingerprints of 64 or 128 bits, or minhash")
 	only := flag.String("stores", "", "only those whose names begin with one of these, separated by commas")
 	flag.Parse()
+	o.only = strings.Split(*only, ",")
 	if flag.NArg() > 0 || o.n < 2000 || o.ferret < 200 || o.limit <= 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	fmt.Printf("%d fingerprints of 64 bits, distance 3, %d blocks. Times in µs, p50 / p99.\n\n", o.n, o.blocks)
+	var err error
+	switch *values {
+	case "64":
+		w, wrong := fingerprints64(o.blocks)
+		err = errors.Join(wrong, run(ctx, o, w))
+	case "128":
+		w, wrong := fingerprints128(o.blocks)
+		err = errors.Join(wrong, run(ctx, o, w))
+	case "minhash":
+		w, wrong := signatures()
+		err = errors.Join(wrong, run(ctx, o, w))
+	default:
+		err = fmt.Errorf("-values %q", *values)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run prints the table.
+func run[V any](ctx context.Context, o options, w workload[V]) error {
+	fmt.Printf("%d values: %v. Times in µs, p50 / p99.\n\n", o.n, w.scheme)
 	fmt.Println(header)
-	for _, s := range systems(o) {
-		if !slices.ContainsFunc(strings.Split(*only, ","), func(prefix string) bool { return strings.HasPrefix(s.name, prefix) }) {
+	b := bench[V]{o, w}
+	for _, s := range b.systems() {
+		if !slices.ContainsFunc(o.only, func(prefix string) bool { return strings.HasPrefix(s.name, prefix) }) {
 			continue
 		}
-		m, err := measure(ctx, o, s)
+		m, err := b.measure(ctx, s)
 		if err != nil {
-			log.Fatalf("%s %s: %v", s.name, s.layout, err)
+			return fmt.Errorf("%s %s: %w", s.name, s.layout, err)
 		}
-		fmt.Println(m.row(s))
+		fmt.Println(m.row(s.name, s.layout, s.waits, s.loadOnly))
 	}
+	return nil
 }
 
 // header is the head of the table.
@@ -80,16 +106,16 @@ const header = `| store | layout | a write waits for | load all, /s | by 1,000, 
 
 // A measured is a row of the table.
 type measured struct {
-	bulk, thousands                     float64       // fingerprints per second
+	bulk, thousands                     float64       // values per second
 	one, fresh, compacted, exists, trip latency       // of one call
-	batch                               time.Duration // of one fingerprint of many
-	bytes                               float64       // of one fingerprint
+	batch                               time.Duration // of one value of many
+	bytes                               float64       // of one value
 }
 
 // row returns the row in Markdown.
-func (m measured) row(s system) string {
-	cells := []string{s.name, s.layout, s.waits, thousands(m.bulk), thousands(m.thousands), m.one.String()}
-	if s.loadOnly {
+func (m measured) row(name, layout, waits string, loadOnly bool) string {
+	cells := []string{name, layout, waits, thousands(m.bulk), thousands(m.thousands), m.one.String()}
+	if loadOnly {
 		cells = append(cells, "", "", "", "", "", "")
 	} else {
 		cells = append(cells, m.fresh.String(), m.compacted.String(), m.exists.String(), m.trip.String(), micro(m.batch), fmt.Sprintf("%.0f", m.bytes))
@@ -140,7 +166,7 @@ func timed(n int, limit time.Duration, do func(i int) error) (latency, error) {
 }
 
 // measure starts a system, and measures loading, searching and small writes.
-func measure(ctx context.Context, o options, s system) (m measured, err error) {
+func (o bench[V]) measure(ctx context.Context, s system[V]) (m measured, err error) {
 	log.Printf("%s %s, %s", s.name, s.layout, s.waits)
 	r, err := s.start()
 	if err != nil {
@@ -151,8 +177,8 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 			err = stopErr
 		}
 	}()
-	all := entries(s.n)
-	if err := m.load(ctx, o, r, s, all); err != nil {
+	all := o.entries(s.n)
+	if err := o.load(ctx, &m, r, s, all); err != nil {
 		return m, err
 	}
 	store, err := r.open(ctx, "incremental")
@@ -177,7 +203,7 @@ func measure(ctx context.Context, o options, s system) (m measured, err error) {
 }
 
 // load loads all entries into a store, and measures searches in it.
-func (m *measured) load(ctx context.Context, o options, r *running, s system, all []blockstore.Entry) error {
+func (o bench[V]) load(ctx context.Context, m *measured, r *running[V], s system[V], all []blockstore.Entry[V]) error {
 	store, err := r.open(ctx, "bulk")
 	if err != nil {
 		return err
@@ -190,9 +216,9 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 		}
 	}
 	start := time.Now()
-	err = blockstore.PutAll(ctx, store, func(yield func(string, neardup.Fingerprint64) bool) {
+	err = blockstore.PutAll(ctx, store, func(yield func(string, V) bool) {
 		for _, e := range all {
-			if !yield(e.ID, e.Fingerprint) {
+			if !yield(e.ID, e.Value) {
 				return
 			}
 		}
@@ -206,7 +232,7 @@ func (m *measured) load(ctx context.Context, o options, r *running, s system, al
 		return nil
 	}
 
-	queries := queries(all)
+	queries := o.queries(all)
 	found := 0
 	search := func(i int) error {
 		matches, err := store.Search(ctx, queries[i:i+1], 1<<20)

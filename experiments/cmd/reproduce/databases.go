@@ -166,7 +166,11 @@ func inDatabase(db *sql.DB, layout sqlstore.Layout, table string) (place, error)
 	if layout == sqlstore.BlockRows {
 		name, table = "MariaDB, table of Li 2015", table+"_blocks"
 	}
-	s, err := sqlstore.New(ctx, db, sqlstore.MySQL, 3, sqlstore.Options{Table: table, Layout: layout})
+	scheme, err := blockstore.Hamming[neardup.Fingerprint64](3, 0)
+	if err != nil {
+		return place{}, err
+	}
+	s, err := sqlstore.New(ctx, db, sqlstore.MySQL, scheme, sqlstore.Options{Table: table, Layout: layout})
 	if err != nil {
 		return place{}, err
 	}
@@ -179,7 +183,7 @@ func inDatabase(db *sql.DB, layout sqlstore.Layout, table string) (place, error)
 			}
 		})
 	}, func(i int, fp neardup.Fingerprint64) error {
-		return s.Put(ctx, []blockstore.Entry{{ID: fmt.Sprint(i), Fingerprint: fp}})
+		return s.Put(ctx, []blockstore.Entry[neardup.Fingerprint64]{{ID: fmt.Sprint(i), Value: fp}})
 	}, func(fp neardup.Fingerprint64) (int, error) {
 		is, err := s.Exists(ctx, []neardup.Fingerprint64{fp})
 		if err == nil && is[0] {

@@ -102,7 +102,7 @@ var storeName = regexp.MustCompile(`^[a-z0-9_]+$`)
 func (f *flags) options(log *slog.Logger) (o service.Options, err error) {
 	o = service.Options{
 		Dir: f.Dir, MaxBody: f.MaxBody << 20, Concurrent: f.Concurrent, Rate: f.Rate, Timeout: f.Timeout, Hosts: f.Host, Memory: f.Memory << 20, Log: log,
-		Stores: map[string]service.OpenStore{},
+		Stores: map[string]service.Store{},
 	}
 	if f.Tokens != "" {
 		if o.Tokens, err = service.ReadTokens(f.Tokens); err != nil {

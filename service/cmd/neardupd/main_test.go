@@ -26,6 +26,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/service/client"
 )
@@ -157,6 +159,10 @@ func TestWrongFlags(t *testing.T) {
 func TestPasswords(t *testing.T) {
 	ctx, cancel := context.WithTimeout(bg, 3*time.Second)
 	defer cancel()
+	scheme, err := blockstore.Hamming[neardup.Fingerprint64](3, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, where := range []string{
 		"redis://user:s3cret%2Fword@127.0.0.1:1/0",
 		"mysql://user:s3cret%2Fword@127.0.0.1:1/db",
@@ -177,7 +183,7 @@ func TestPasswords(t *testing.T) {
 		"sqlite:/dev/null/x?_key=s3cret",
 		"pebble://user:s3cret@/dev/null/x",
 	} {
-		s, err := storeAt(where)(ctx, "pages", 3, "")
+		s, err := storeAt(where).Fingerprints(ctx, "pages", scheme, "")
 		if err == nil {
 			t.Errorf("%s is opened", where)
 			s.Close()

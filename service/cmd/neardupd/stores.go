@@ -17,8 +17,8 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	_ "modernc.org/sqlite"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
-	"github.com/neardup/neardup/service"
 	"github.com/neardup/neardup/stores/mongostore"
 	"github.com/neardup/neardup/stores/pebblestore"
 	"github.com/neardup/neardup/stores/redisstore"
@@ -27,29 +27,40 @@ import (
 
 // This file opens the stores that --store names by URLs, and keeps passwords out of messages.
 
+// A storeAt is the URL of a store. The errors of its methods do not contain the password.
+type storeAt string
+
+// Fingerprints implements [service.Store].
+func (where storeAt) Fingerprints(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Fingerprint64], version string) (blockstore.Store[neardup.Fingerprint64], error) {
+	return openAt(ctx, string(where), collection, scheme, version)
+}
+
+// Signatures implements [service.Store].
+func (where storeAt) Signatures(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Signature], version string) (blockstore.Store[neardup.Signature], error) {
+	return openAt(ctx, string(where), collection, scheme, version)
+}
+
+// openAt opens a store without showing its password.
+func openAt[V any](ctx context.Context, where, collection string, scheme blockstore.Scheme[V], version string) (blockstore.Store[V], error) {
+	s, err := open(ctx, where, collection, scheme, version)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", shown(where), hidden{err, where})
+	}
+	return s, nil
+}
+
 // A store closes the connections that it was opened with, after the store itself.
-type store struct {
-	blockstore.Store
+type store[V any] struct {
+	blockstore.Store[V]
 	close func() error
 }
 
-func (s store) Close() error {
+func (s store[V]) Close() error {
 	err := s.Store.Close()
 	if s.close != nil {
 		err = errors.Join(err, s.close())
 	}
 	return err
-}
-
-// storeAt returns how the store of a URL is opened for a collection. The errors do not contain the password.
-func storeAt(where string) service.OpenStore {
-	return func(ctx context.Context, collection string, distance int, version string) (blockstore.Store, error) {
-		s, err := open(ctx, where, collection, distance, version)
-		if err != nil {
-			return nil, fmt.Errorf("store %s: %w", shown(where), hidden{err, where})
-		}
-		return s, nil
-	}
 }
 
 // shown returns the URL of a store as it may be printed. What is behind a ? may have a password, and is never shown. If it is not certain
@@ -105,7 +116,7 @@ func (h hidden) Error() string {
 }
 
 // open opens the store of a URL. Its errors may contain the password.
-func open(ctx context.Context, where, collection string, distance int, version string) (blockstore.Store, error) {
+func open[V any](ctx context.Context, where, collection string, scheme blockstore.Scheme[V], version string) (blockstore.Store[V], error) {
 	u, err := url.Parse(where)
 	if err != nil {
 		return nil, err
@@ -117,7 +128,7 @@ func open(ctx context.Context, where, collection string, distance int, version s
 		if path == "" {
 			return nil, errors.New("pebble: needs a directory, such as pebble:DIR")
 		}
-		s, err := pebblestore.Open(filepath.Join(path, collection), distance, pebblestore.Options{Version: version})
+		s, err := pebblestore.Open(filepath.Join(path, collection), scheme, pebblestore.Options{Version: version})
 		if err != nil {
 			return nil, err
 		}
@@ -129,8 +140,8 @@ func open(ctx context.Context, where, collection string, distance int, version s
 		}
 		o.ContextTimeoutEnabled = true
 		client := redis.NewClient(o)
-		s, err := redisstore.New(ctx, client, distance, redisstore.Options{Version: version, Prefix: "neardup:" + collection})
-		return closing(s, err, client.Close)
+		s, err := redisstore.New(ctx, client, scheme, redisstore.Options{Version: version, Prefix: "neardup:" + collection})
+		return closing[V](s, err, client.Close)
 	case "mongodb", "mongodb+srv":
 		client, err := mongo.Connect(options.Client().ApplyURI(where))
 		if err != nil {
@@ -140,18 +151,18 @@ func open(ctx context.Context, where, collection string, distance int, version s
 		if name == "" {
 			name = "neardup"
 		}
-		s, err := mongostore.New(ctx, client.Database(name), distance, mongostore.Options{Version: version, Collection: "neardup_" + collection})
-		return closing(s, err, func() error { return client.Disconnect(context.Background()) })
+		s, err := mongostore.New(ctx, client.Database(name), scheme, mongostore.Options{Version: version, Collection: "neardup_" + collection})
+		return closing[V](s, err, func() error { return client.Disconnect(context.Background()) })
 	case "mysql":
-		return openSQL(ctx, "mysql", mysqlDSN(u), sqlstore.MySQL, table, distance, version)
+		return openSQL(ctx, "mysql", mysqlDSN(u), sqlstore.MySQL, table, scheme, version)
 	case "postgres", "postgresql":
-		return openSQL(ctx, "pgx", where, sqlstore.PostgreSQL, table, distance, version)
+		return openSQL(ctx, "pgx", where, sqlstore.PostgreSQL, table, scheme, version)
 	case "sqlite":
 		if path == "" {
 			return nil, errors.New("sqlite: needs a file, such as sqlite:FILE")
 		}
 		dsn := (&url.URL{Scheme: "file", Opaque: path, RawQuery: "_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)&_txlock=immediate"}).String()
-		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, table, distance, version)
+		return openSQL(ctx, "sqlite", dsn, sqlstore.SQLite, table, scheme, version)
 	}
 	return nil, fmt.Errorf("there is no kind of store %q", u.Scheme)
 }
@@ -174,22 +185,22 @@ func mysqlDSN(u *url.URL) string {
 }
 
 // openSQL opens a store in an SQL database.
-func openSQL(ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, table string, distance int, version string) (blockstore.Store, error) {
+func openSQL[V any](ctx context.Context, driver, dsn string, dialect sqlstore.Dialect, table string, scheme blockstore.Scheme[V], version string) (blockstore.Store[V], error) {
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxOpenConns(64)
 	db.SetMaxIdleConns(16)
-	s, err := sqlstore.New(ctx, db, dialect, distance, sqlstore.Options{Version: version, Table: table})
-	return closing(s, err, db.Close)
+	s, err := sqlstore.New(ctx, db, dialect, scheme, sqlstore.Options{Version: version, Table: table})
+	return closing[V](s, err, db.Close)
 }
 
 // closing returns a store that also calls close when it is closed. If err is not nil, it calls
 // close at once and returns the error.
-func closing(s blockstore.Store, err error, close func() error) (blockstore.Store, error) {
+func closing[V any](s blockstore.Store[V], err error, close func() error) (blockstore.Store[V], error) {
 	if err != nil {
 		return nil, errors.Join(err, close())
 	}
-	return store{s, close}, nil
+	return store[V]{s, close}, nil
 }
