@@ -72,11 +72,11 @@ var now = time.Now
 func seconds(t time.Time) uint32 { return uint32(min(max(t.Unix(), 1), 1<<32-1)) }
 
 func (s store[V]) Put(ctx context.Context, entries []Entry[V]) error {
+	if err := checkEntries(entries); err != nil {
+		return err
+	}
 	last := make(map[string]int, len(entries))
 	for i, e := range entries {
-		if err := checkID(e.ID); err != nil {
-			return fmt.Errorf("neardup: entry %d: %w", i, err)
-		}
 		last[e.ID] = i
 	}
 	records := make([]Record, 0, len(last))
@@ -144,21 +144,21 @@ func (s store[V]) find(ctx context.Context, values []V, one bool, yield func(i i
 	}
 	var asked []string
 	var number []int // of each value asked
-	var keys []uint64
+	var near []matcher
 	for i, v := range values {
 		value, err := s.scheme.encode(v)
 		if err != nil {
 			return fmt.Errorf("neardup: value %d: %w", i, err)
 		}
-		if keys = s.scheme.AppendKeys(keys[:0], value); len(keys) > 0 {
-			asked, number = append(asked, value), append(number, i)
+		if m := s.scheme.matcher(value); m != nil {
+			asked, number, near = append(asked, value), append(number, i), append(near, m)
 		}
 	}
 	if len(asked) == 0 {
 		return nil
 	}
 	return s.backend.Find(ctx, asked, one, func(i int, id, value string) bool {
-		m, ok := s.scheme.near(asked[i], value)
+		m, ok := near[i](value)
 		if !ok {
 			return true
 		}
@@ -214,6 +214,16 @@ func checkIDs(ids []string) ([]string, error) {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// checkEntries returns an error if an id of entries is not valid.
+func checkEntries[V any](entries []Entry[V]) error {
+	for i, e := range entries {
+		if err := checkID(e.ID); err != nil {
+			return fmt.Errorf("neardup: entry %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // checkID returns an error if an id is not valid. The callers add which one it is.

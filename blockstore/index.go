@@ -3,7 +3,6 @@ package blockstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"time"
 
@@ -34,10 +33,8 @@ type Index[V any] interface {
 type indexStore[V any] struct{ ix Index[V] }
 
 func (s indexStore[V]) Put(ctx context.Context, entries []Entry[V]) error {
-	for i, e := range entries {
-		if err := checkID(e.ID); err != nil {
-			return fmt.Errorf("neardup: entry %d: %w", i, err)
-		}
+	if err := checkEntries(entries); err != nil {
+		return err
 	}
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {

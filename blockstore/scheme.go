@@ -1,12 +1,14 @@
 package blockstore
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/internal/hamming"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -22,10 +24,14 @@ import (
 // concurrent use. All programs that share a store must use the same scheme; the stores check that.
 type Scheme[V any] struct {
 	Keys
-	encode func(v V) (string, error)                       // the bytes of a value
-	decode func(value string) V                            // of as many bytes as Size
-	near   func(a, b string) (neardup.Match[string], bool) // how near two values are, and whether that is near enough
+	matcher func(query string) matcher // nil for a query that finds nothing: it has no keys
+	encode  func(v V) (string, error)  // the bytes of a value
+	decode  func(value string) V       // of as many bytes as Size
 }
+
+// A matcher says how near a stored value is to a query, and whether that is near enough. Its calls come one at
+// a time.
+type matcher func(value string) (neardup.Match[string], bool)
 
 // Value returns the bytes of a value, which the methods of [Keys] take. It is an error if v is a
 // signature of another length than those of the scheme.
@@ -98,9 +104,11 @@ func Hamming[F neardup.Fingerprint](distance, blocks int) (Scheme[F], error) {
 	if s.Keys, err = hammingKeys(s.size, distance, blocks); err != nil {
 		return Scheme[F]{}, fmt.Errorf("neardup: %w", err)
 	}
-	s.near = func(a, b string) (m neardup.Match[string], ok bool) {
-		m.Distance = bitsBetween(a, b)
-		return m, m.Distance <= distance
+	s.matcher = func(query string) matcher {
+		return func(value string) (m neardup.Match[string], ok bool) {
+			m.Distance = bitsBetween(query, value)
+			return m, m.Distance <= distance
+		}
 	}
 	return s, nil
 }
@@ -134,39 +142,14 @@ func hammingKeys(size, distance, blocks int) (Keys, error) {
 		return Keys{}, fmt.Errorf("%d blocks guarantee nothing at the distance %d: it needs %d or more", blocks, distance, distance+1)
 	case blocks > width:
 		return Keys{}, fmt.Errorf("%d blocks of %d bits", blocks, width)
-	}
-	all := choices(blocks, blocks-distance)
-	if len(all) > maxTables {
-		return Keys{}, fmt.Errorf("%d blocks at the distance %d need more than %d tables", blocks, distance, maxTables)
+	case hamming.Binomial(blocks, distance) > maxTables:
+		return Keys{}, fmt.Errorf("%d blocks at the distance %d need %d tables, more than %d", blocks, distance, hamming.Binomial(blocks, distance), maxTables)
 	}
 	k := Keys{text: fmt.Sprintf("%d bits, distance %d, %d blocks", width, distance, blocks), size: size, distance: distance}
-	for _, choice := range all {
+	for choice := range hamming.Combinations(blocks, blocks-distance) {
 		k.tables = append(k.tables, spansOf(choice, width, blocks))
 	}
 	return k, nil
-}
-
-// choices returns the ways to choose k of n blocks, in lexicographic order, or as many as are too many.
-func choices(n, k int) (all [][]int) {
-	choice := make([]int, k)
-	for i := range choice {
-		choice[i] = i
-	}
-	for len(all) <= maxTables {
-		all = append(all, slices.Clone(choice))
-		i := k - 1
-		for i >= 0 && choice[i] == n-k+i { // it is as far to the end as it can be
-			i--
-		}
-		if i < 0 {
-			break
-		}
-		choice[i]++
-		for i++; i < k; i++ {
-			choice[i] = choice[i-1] + 1
-		}
-	}
-	return all
 }
 
 // spansOf returns the first 64 bits of some blocks, of all blocks into which width bits are cut.
@@ -223,13 +206,7 @@ func MinHash(similarity float64, o SignatureOptions) (Scheme[neardup.Signature],
 	if banding.Bands > maxBands {
 		return Scheme[neardup.Signature]{}, fmt.Errorf("neardup: %d bands, more than %d", banding.Bands, maxBands)
 	}
-	values, bits := o.Values, o.Bits
-	if values == 0 {
-		values = minhash.DefaultValues
-	}
-	if bits == 0 {
-		bits = 32
-	}
+	values, bits := cmp.Or(o.Values, minhash.DefaultValues), cmp.Or(o.Bits, 32)
 	l := minhash.NewLayout(values, bits, minhash.Banding(banding))
 	text := fmt.Sprintf("%d values of %d bits, similarity %g, %d bands of %d", values, bits, similarity, banding.Bands, banding.Rows)
 	return Scheme[neardup.Signature]{
@@ -246,25 +223,30 @@ func MinHash(similarity float64, o SignatureOptions) (Scheme[neardup.Signature],
 			}
 			return string(b), nil
 		},
-		decode: func(value string) neardup.Signature { return l.Signature(words(value)) },
-		near: func(a, b string) (m neardup.Match[string], ok bool) {
-			x, y := words(a), words(b)
-			if l.IsEmpty(x) || l.IsEmpty(y) {
-				return m, false
+		decode: func(value string) neardup.Signature { return l.Signature(words(nil, value)) },
+		matcher: func(query string) matcher {
+			x, y := words(nil, query), []uint64(nil)
+			if l.IsEmpty(x) {
+				return nil
 			}
-			m.Similarity = l.Jaccard(x, y)
-			return m, m.Similarity >= similarity
+			return func(value string) (m neardup.Match[string], ok bool) {
+				if y = words(y[:0], value); l.IsEmpty(y) {
+					return m, false
+				}
+				m.Similarity = l.Jaccard(x, y)
+				return m, m.Similarity >= similarity
+			}
 		},
 	}, nil
 }
 
-// words returns the words of a signature.
-func words(value string) []uint64 {
-	doc := make([]uint64, len(value)/8)
-	for i := range doc {
-		doc[i] = binary.LittleEndian.Uint64([]byte(value[8*i:]))
+// words appends the words of a signature.
+func words(to []uint64, value string) []uint64 {
+	to = slices.Grow(to, len(value)/8)
+	for i := 0; i < len(value); i += 8 {
+		to = append(to, binary.LittleEndian.Uint64([]byte(value[i:i+8])))
 	}
-	return doc
+	return to
 }
 
 // Size returns the number of bytes of a value. A fingerprint is big-endian. A signature is the
@@ -301,8 +283,11 @@ func (k Keys) KeyBits(table int) int {
 // band, which is never 0. The signature of the empty set has no keys: nothing finds it.
 func (k Keys) AppendKeys(to []uint64, value string) []uint64 {
 	if k.bands != nil {
-		doc := words(value)
-		for band := 0; band < k.bands.Bands && !k.bands.IsEmpty(doc); band++ {
+		doc := words(nil, value)
+		if k.bands.IsEmpty(doc) {
+			return to
+		}
+		for band := range k.bands.Bands {
 			to = append(to, uint64(k.bands.Key(doc, band)))
 		}
 		return to

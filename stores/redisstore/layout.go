@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -38,26 +37,38 @@ func hexKey(prefix string, n uint64, digits int) string {
 	return string(b)
 }
 
-// hashes is the layout Hashes.
-type hashes struct{ *backend }
+// hashes is the layout Hashes. A field begins with the fingerprint or, of a signature, with the key.
+type hashes struct {
+	*backend
+	signatures bool
+	start      int // bytes at the beginning of a field
+	shift      int // bits of a key that are not in the name of its hash
+}
 
 // signatureBits is how many bits of the key of a band are in the names of hashes: see [Hashes].
 const signatureBits = 18
 
-// tableKey returns the Redis key for a key of a table.
-func (s hashes) tableKey(table int, key uint64) string {
+func newHashes(s *backend) hashes {
 	if s.keys.Distance() >= 0 {
-		return s.prefix + ":" + s.keys.KeyName(table, key)
+		return hashes{backend: s, start: s.keys.Size()}
 	}
-	return hexKey(s.prefix+":"+strconv.Itoa(table+1)+":", key>>(s.keys.KeyBits(table)-signatureBits), (signatureBits+3)/4)
+	return hashes{s, true, 4, s.keys.KeyBits(0) - signatureBits}
 }
 
-// start returns what the fields of a value begin with, at a key of a table: so many bytes.
-func (s hashes) start(value string, key uint64) string {
-	if s.keys.Distance() >= 0 {
-		return value
+// tableKey returns the Redis key for a key of a table.
+func (s hashes) tableKey(table int, key uint64) string {
+	if s.signatures {
+		return hexKey(s.prefix+":"+strconv.Itoa(table+1)+":", key>>s.shift, (signatureBits+3)/4)
 	}
-	return string(binary.BigEndian.AppendUint32(make([]byte, 0, 4), uint32(key)))
+	return s.prefix + ":" + s.keys.KeyName(table, key)
+}
+
+// beginning returns what the fields of a value begin with, at a key of a table.
+func (s hashes) beginning(value string, key uint64) string {
+	if s.signatures {
+		return string(binary.BigEndian.AppendUint32(make([]byte, 0, 4), uint32(key)))
+	}
+	return value
 }
 
 func (s hashes) add(ctx context.Context, postings []posting) error {
@@ -97,14 +108,10 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 	}
 	sorting.Wait()
 	var commands [][]keyed
-	for t, table := range tables {
-		shift := 0
-		if s.keys.Distance() < 0 {
-			shift = s.keys.KeyBits(t) - signatureBits
-		}
+	for _, table := range tables {
 		for from := 0; from < len(table); {
 			to := from + 1
-			for to < len(table) && to < from+most && table[to].key>>shift == table[from].key>>shift {
+			for to < len(table) && to < from+most && table[to].key>>s.shift == table[from].key>>s.shift {
 				to++
 			}
 			commands = append(commands, table[from:to])
@@ -115,7 +122,7 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 		of := commands[i]
 		args := append(make([]any, 0, 2+2*len(of)), command, s.tableKey(int(of[0].table), of[0].key))
 		for _, o := range of {
-			args = add(args, s.start(postings[o.posting].value, o.key)+postings[o.posting].member)
+			args = add(args, s.beginning(postings[o.posting].value, o.key)+postings[o.posting].member)
 		}
 		p.Do(ctx, args...)
 	}, ignore)
@@ -125,40 +132,18 @@ func (s hashes) byKey(ctx context.Context, command string, postings []posting, a
 func ignore(int, redis.Cmder) error { return nil }
 
 func (s hashes) search(ctx context.Context, values []string, yield func(query int, id, value string)) error {
-	tables := s.keys.Tables()
-	keys := make([]uint64, 0, len(values)*tables)
-	for _, value := range values {
-		keys = s.keys.AppendKeys(keys, value)
+	if !s.signatures {
+		return s.fields(ctx, values, func(query int, _ uint64, beginning, member string) { yield(query, idOf(member), beginning) })
 	}
-	found := yield
-	var members []string // of signatures
-	var of []int         // their queries
-	if s.keys.Distance() < 0 {
-		found = nil
-	}
-	err := s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) {
-		p.HKeys(ctx, s.tableKey(i%tables, keys[i]))
-	}, func(i int, c redis.Cmder) error {
-		start := s.start(values[i/tables], keys[i])
-		for _, field := range c.(*redis.StringSliceCmd).Val() {
-			member, err := s.member(field, c.Args()[1])
-			switch {
-			case err != nil:
-				return err
-			case found != nil:
-				found(i/tables, idOf(member), field[:len(start)])
-			case strings.HasPrefix(field, start):
-				members, of = append(members, member), append(of, i/tables)
-			}
+	var ids, members []string
+	var of []int // their queries
+	err := s.fields(ctx, values, func(query int, key uint64, beginning, member string) {
+		if binary.BigEndian.Uint32([]byte(beginning)) == uint32(key) {
+			ids, members, of = append(ids, idOf(member)), append(members, member), append(of, query)
 		}
-		return nil
 	})
 	if err != nil {
 		return err
-	}
-	ids := make([]string, len(members))
-	for i, member := range members {
-		ids[i] = idOf(member)
 	}
 	return s.records(ctx, ids, func(i int, states []state, _ uint32) error {
 		if len(states) > 0 && !states[0].removed() && states[0].member(ids[i]) == members[i] {
@@ -168,15 +153,32 @@ func (s hashes) search(ctx context.Context, values []string, yield func(query in
 	})
 }
 
-func (s hashes) member(field string, key any) (string, error) {
-	start := 4
-	if s.keys.Distance() >= 0 {
-		start = s.keys.Size()
+// fields calls yield for the fields of all hashes in which values are, in one round trip.
+func (s hashes) fields(ctx context.Context, values []string, yield func(query int, key uint64, beginning, member string)) error {
+	tables := s.keys.Tables()
+	keys := make([]uint64, 0, len(values)*tables)
+	for _, value := range values {
+		keys = s.keys.AppendKeys(keys, value)
 	}
-	if len(field) < start+2+tagBytes {
+	return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) {
+		p.HKeys(ctx, s.tableKey(i%tables, keys[i]))
+	}, func(i int, c redis.Cmder) error {
+		for _, field := range c.(*redis.StringSliceCmd).Val() {
+			member, err := s.member(field, c.Args()[1])
+			if err != nil {
+				return err
+			}
+			yield(i/tables, keys[i], field[:s.start], member)
+		}
+		return nil
+	})
+}
+
+func (s hashes) member(field string, key any) (string, error) {
+	if len(field) < s.start+2+tagBytes {
 		return "", fmt.Errorf("%w: the field %q of %v", neardup.ErrDamaged, field, key)
 	}
-	return field[start:], nil
+	return field[s.start:], nil
 }
 
 func (s hashes) postingKeys() pattern {

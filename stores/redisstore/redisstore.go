@@ -87,7 +87,7 @@ func New[V any](ctx context.Context, client redis.UniversalClient, scheme blocks
 	s := &backend{client: client, keys: scheme.Keys, prefix: o.Prefix}
 	switch {
 	case o.Layout == Hashes:
-		s.layout = hashes{s}
+		s.layout = newHashes(s)
 	case o.Layout == SignatureSets && s.keys.Size() == 8 && s.keys.Distance() >= 0:
 		s.layout = signatureSets{s}
 	case o.Layout == SignatureSets:

@@ -8,20 +8,18 @@ import (
 	"github.com/neardup/neardup/blockstore"
 )
 
-// A layout writes the statements for a table. The arguments of a statement are in the order in
-// which the append methods append them.
+// A layout says what the columns are, and writes the statements that depend on them. The arguments of
+// upsert are in the order in which appendRows appends them.
 type layout interface {
 	schema() (table string, indexes []index)          // the statement that makes the table, and its indexes
 	rowArgs() int                                     // how many arguments a record has in upsert
 	upsert(n int) string                              // of n records
 	appendRows(args []any, r blockstore.Record) []any // the arguments of a record for upsert
-	delete(n int) string                              // of n ids
-	searchArgs() int                                  // how many arguments a value has in search
-	search(n int, one bool) string                    // for n values; its columns: number of the value, id, columns of the value found
-	appendSearch(args []any, value string) []any      // the arguments of a value for search
-	records(where string) string                      // records; the columns are id, time, and those of the value
+	records(where string) string                      // the records for which a condition holds; the columns are id, time, and those of the value
 	id() string                                       // the column with the ids
 	added() string                                    // the column with the times, or "" if there is none
+	key(table int) string                             // the column with the keys of a table
+	keyArg(table int, key uint64) any                 // a key as an argument for that column
 }
 
 // fields says how the bytes of values lie in columns: fingerprints as one or two signed numbers, in
@@ -97,44 +95,49 @@ func (f fields) value(r *row) string {
 // verifies reports whether the database computes the distance itself.
 func (s *backend) verifies() bool { return s.fields.words && s.dialect != SQLite }
 
-// near returns the condition of a distance, if the database can compute it. Its first argument is
-// argument arg of the statement.
-func (s *backend) near(arg int) string {
-	if !s.verifies() {
-		return ""
-	}
-	return fmt.Sprintf(" AND %s <= %d", s.dialect.distance(s.fields.columns, arg), s.keys.Distance())
+// delete returns a statement that deletes n ids.
+func (s *backend) delete(n int) string {
+	return fmt.Sprintf("DELETE FROM %s WHERE %s IN (%s)", s.table, s.layout.id(), s.dialect.in(1, n))
 }
 
-// appendNear appends the arguments of near.
-func (s *backend) appendNear(args []any, value string) []any {
-	if !s.verifies() {
-		return args
-	}
-	return s.fields.append(args, value)
-}
-
-// nearArgs returns how many arguments near has.
-func (s *backend) nearArgs() int {
-	if !s.verifies() {
-		return 0
-	}
-	return len(s.fields.columns)
-}
-
-// found returns the columns that a search returns, for a value with a number.
-func (s *backend) found(query int, id string) string {
-	return fmt.Sprintf("SELECT %d, %s, %s FROM %s WHERE ", query, id, strings.Join(s.fields.columns, ", "), s.table)
-}
-
-// union returns a statement with the rows of all parts, or one row of each part if that is enough.
-func (s *backend) union(parts []string, one bool) string {
-	if one && s.verifies() {
-		for i := range parts {
-			parts[i] = "(" + parts[i] + " LIMIT 1)"
+// search returns a statement with what may be near n values: number of the value, id, and columns of the
+// value found. If one is true and the database verifies, it has at most one row for each table of a value.
+// It asks for one key after the other: if several are in one condition, PostgreSQL may read the whole table.
+func (s *backend) search(n int, one bool) string {
+	var parts []string
+	for i := range n {
+		for t := range s.keys.Tables() {
+			arg := 1 + len(parts)*s.searchArgs()
+			part := fmt.Sprintf("SELECT %d, %s, %s FROM %s WHERE %s = %s", i, s.layout.id(), strings.Join(s.fields.columns, ", "), s.table, s.layout.key(t), s.dialect.placeholder(arg))
+			if s.verifies() {
+				part += fmt.Sprintf(" AND %s <= %d", s.dialect.distance(s.fields.columns, arg+1), s.keys.Distance())
+			}
+			if s.verifies() && one {
+				part = "(" + part + " LIMIT 1)"
+			}
+			parts = append(parts, part)
 		}
 	}
 	return strings.Join(parts, " UNION ALL ")
+}
+
+// searchArgs returns how many arguments search has for a key: the key, and the fingerprint if the database
+// computes the distance.
+func (s *backend) searchArgs() int {
+	if s.verifies() {
+		return 1 + len(s.fields.columns)
+	}
+	return 1
+}
+
+// appendSearch appends the arguments of a value for search.
+func (s *backend) appendSearch(args []any, value string) []any {
+	for t, key := range s.keys.AppendKeys(nil, value) {
+		if args = append(args, s.layout.keyArg(t, key)); s.verifies() {
+			args = s.fields.append(args, value)
+		}
+	}
+	return args
 }
 
 // rows is the layout Rows.
@@ -151,7 +154,7 @@ func (s rows) keyType(table int) string {
 // keyColumns returns the columns of the keys.
 func (s rows) keyColumns() (columns []string) {
 	for t := range s.keys.Tables() {
-		columns = append(columns, fmt.Sprintf("t%d", t+1))
+		columns = append(columns, s.key(t))
 	}
 	return columns
 }
@@ -189,36 +192,14 @@ func (s rows) appendRows(args []any, r blockstore.Record) []any {
 	return args
 }
 
-func (s rows) delete(n int) string {
-	return fmt.Sprintf("DELETE FROM %s WHERE id IN (%s)", s.table, s.dialect.in(1, n))
-}
-
-func (s rows) searchArgs() int { return s.keys.Tables() * (1 + s.nearArgs()) }
-
-func (s rows) search(n int, one bool) string {
-	var parts []string
-	for i := range n {
-		for _, column := range s.keyColumns() {
-			arg := 1 + len(parts)*(1+s.nearArgs())
-			parts = append(parts, s.found(i, "id")+column+" = "+s.dialect.placeholder(arg)+s.near(arg+1))
-		}
-	}
-	return s.union(parts, one)
-}
-
-func (s rows) appendSearch(args []any, value string) []any {
-	for _, key := range s.keys.AppendKeys(nil, value) {
-		args = s.appendNear(append(args, int64(key)), value)
-	}
-	return args
-}
-
 func (s rows) records(where string) string {
 	return fmt.Sprintf("SELECT id, added, %s FROM %s WHERE %s", strings.Join(s.fields.columns, ", "), s.table, where)
 }
 
-func (s rows) id() string    { return "id" }
-func (s rows) added() string { return "added" }
+func (s rows) id() string                   { return "id" }
+func (s rows) added() string                { return "added" }
+func (s rows) key(table int) string         { return fmt.Sprintf("t%d", table+1) }
+func (s rows) keyArg(_ int, key uint64) any { return int64(key) }
 
 // blockRows is the layout BlockRows.
 type blockRows struct{ *backend }
@@ -242,33 +223,7 @@ func (s blockRows) upsert(n int) string {
 func (s blockRows) appendRows(args []any, r blockstore.Record) []any {
 	for t, key := range s.keys.AppendKeys(nil, r.Value) {
 		args = append(args, s.dialect.bytes(r.ID), int64(t+1))
-		args = append(s.fields.append(args, r.Value), s.dialect.bytes(s.keys.KeyName(t, key)))
-	}
-	return args
-}
-
-func (s blockRows) delete(n int) string {
-	return fmt.Sprintf("DELETE FROM %s WHERE textname IN (%s)", s.table, s.dialect.in(1, n))
-}
-
-func (s blockRows) searchArgs() int { return s.keys.Tables() * (1 + s.nearArgs()) }
-
-// search asks for one block name after the other. If several are in one condition, PostgreSQL may
-// read the whole table.
-func (s blockRows) search(n int, one bool) string {
-	var parts []string
-	for i := range n {
-		for range s.keys.Tables() {
-			arg := 1 + len(parts)*(1+s.nearArgs())
-			parts = append(parts, s.found(i, "textname")+"block_name = "+s.dialect.placeholder(arg)+s.near(arg+1))
-		}
-	}
-	return s.union(parts, one)
-}
-
-func (s blockRows) appendSearch(args []any, value string) []any {
-	for t, key := range s.keys.AppendKeys(nil, value) {
-		args = s.appendNear(append(args, s.dialect.bytes(s.keys.KeyName(t, key))), value)
+		args = append(s.fields.append(args, r.Value), s.keyArg(t, key))
 	}
 	return args
 }
@@ -277,5 +232,9 @@ func (s blockRows) records(where string) string {
 	return fmt.Sprintf("SELECT textname, 0, hashcode FROM %s WHERE class = 1 AND %s", s.table, where)
 }
 
-func (s blockRows) id() string    { return "textname" }
-func (s blockRows) added() string { return "" }
+func (s blockRows) id() string     { return "textname" }
+func (s blockRows) added() string  { return "" }
+func (s blockRows) key(int) string { return "block_name" }
+func (s blockRows) keyArg(table int, key uint64) any {
+	return s.dialect.bytes(s.keys.KeyName(table, key))
+}

@@ -162,7 +162,7 @@ func (s *backend) Put(ctx context.Context, records []blockstore.Record) error {
 
 // Delete implements [blockstore.Backend].
 func (s *backend) Delete(ctx context.Context, ids []string) error {
-	_, err := s.write(ctx, "delete", len(ids), 1, s.layout.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
+	_, err := s.write(ctx, "delete", len(ids), 1, s.delete, func(args []any, i int) []any { return append(args, s.dialect.bytes(ids[i])) })
 	return err
 }
 
@@ -181,7 +181,7 @@ func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err er
 			return n, err
 		}
 		last = old[len(old)-1].ID
-		removed, err := s.write(ctx, what, len(old), 1, func(n int) string { return s.layout.delete(n) + older }, func(args []any, i int) []any { return append(args, s.dialect.bytes(old[i].ID)) })
+		removed, err := s.write(ctx, what, len(old), 1, func(n int) string { return s.delete(n) + older }, func(args []any, i int) []any { return append(args, s.dialect.bytes(old[i].ID)) })
 		n += removed
 		if err != nil {
 			return n, err
@@ -318,7 +318,7 @@ func (s *backend) Find(ctx context.Context, values []string, one bool, found fun
 		}
 		var rows []row
 		err := s.again(ctx, func() (err error) {
-			rows, err = s.search(ctx, values[from:from+n], one)
+			rows, err = s.found(ctx, values[from:from+n], one)
 			return err
 		})
 		if err != nil {
@@ -332,15 +332,15 @@ func (s *backend) Find(ctx context.Context, values []string, one bool, found fun
 	return nil
 }
 
-// search searches for some values with one statement.
-func (s *backend) search(ctx context.Context, values []string, one bool) (all []row, err error) {
-	search, err := s.prepare(ctx, statement{fmt.Sprint("search", one), len(values)}, func(n int) string { return s.layout.search(n, one) })
+// found returns what may be near some values, by one statement.
+func (s *backend) found(ctx context.Context, values []string, one bool) (all []row, err error) {
+	search, err := s.prepare(ctx, statement{fmt.Sprint("search", one), len(values)}, func(n int) string { return s.search(n, one) })
 	if err != nil {
 		return nil, err
 	}
-	args := make([]any, 0, len(values)*s.layout.searchArgs())
+	args := make([]any, 0, len(values)*s.keys.Tables()*s.searchArgs())
 	for _, value := range values {
-		args = s.layout.appendSearch(args, value)
+		args = s.appendSearch(args, value)
 	}
 	rows, err := search.QueryContext(ctx, args...)
 	if err != nil {

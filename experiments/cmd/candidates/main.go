@@ -22,7 +22,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/blocks"
-	"github.com/neardup/neardup/internal/minhash"
 )
 
 func main() {
@@ -38,8 +37,11 @@ func main() {
 			fps = append(fps, r.Uint64())
 		}
 	} else if flag.NArg() == 1 {
-		var err error
-		if fps, keys, err = read(flag.Arg(0), neardup.Banding(minhash.BestBanding(128, *similarity, minhash.Price))); err != nil {
+		ix, err := neardup.NewSignatureIndex[int](*similarity, neardup.SignatureIndexOptions{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		if fps, keys, err = read(flag.Arg(0), ix.Banding()); err != nil {
 			log.Fatal(err)
 		}
 	} else {
