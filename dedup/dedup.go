@@ -111,6 +111,7 @@ type Deduplicator[ID comparable] struct {
 
 	kept   kept   // of the last time that all documents were compared
 	judged judged // of the last search
+	adding additions[ID]
 }
 
 // A storedDocument is what is known of a document besides its id. The documents of one content form a linked list in the order

@@ -60,6 +60,7 @@ func everyError(d *Deduplicator[int]) map[string]error {
 	errs := map[string]error{"Add": d.Add(1, "one"), "Sync": d.Sync(), "Compact": d.Compact(), "Verify": d.Verify(), "AddAll": d.AddAll(bg, func(yield func(int, string) bool) { yield(2, "two") })}
 	_, errs["SearchAndAdd"] = d.SearchAndAdd(1, "one two three")
 	_, errs["ExistsAndAdd"] = d.ExistsAndAdd(1, "one two three")
+	_, _, errs["AddIfNew"] = d.AddIfNew(1, "one two three", 1)
 	_, errs["Exists"] = d.Exists("one")
 	_, errs["Delete"] = d.Delete(1)
 	_, _, errs["Get"] = d.Get(1)

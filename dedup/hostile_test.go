@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -257,6 +258,60 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestAddTogether: of versions of a text that are added at the same time, if there is none yet, one is, and all others find it. Of those that are
+// added in any case, each pair is found by one of the two. Others are in nobody's way.
+func TestAddTogether(t *testing.T) {
+	t.Parallel()
+	const families, versions = 60, 8
+	rnd := seeded(t, 84)
+	var texts []string
+	for range families {
+		texts = append(texts, englishA.text(rnd, 90))
+	}
+	of := func(i int) string { return fmt.Sprintf("%s version%d", texts[i/versions], i%versions) }
+	order := rnd.Perm(families * versions)
+	slices.SortStableFunc(order, func(a, b int) int { return a/versions - b/versions }) // those of one family nearly together
+	d, all := made[int](t, Options{}), made[int](t, Options{})
+	var mu sync.Mutex
+	stored, seen := make([]int, families), map[[2]int]bool{}
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range versions {
+		wg.Go(func() {
+			for n := next.Add(1) - 1; n < int64(len(order)); n = next.Add(1) - 1 {
+				i := order[n]
+				found, added, err := d.AddIfNew(i, of(i), 3)
+				if err != nil || added == (len(found) > 0) {
+					t.Errorf("%d: %v, added %t, %v", i, found, added, err)
+				}
+				for _, m := range found {
+					if m.ID/versions != i/versions {
+						t.Errorf("%d is found by one of another text: %v", i, m)
+					}
+				}
+				others := must(all.SearchAndAdd(i, of(i)))
+				mu.Lock()
+				if added {
+					stored[i/versions]++
+				}
+				for _, m := range others {
+					seen[[2]int{min(i, m.ID), max(i, m.ID)}] = true
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	for f, n := range stored {
+		if n != 1 {
+			t.Errorf("%d versions of text %d are stored: %.60q", n, f, texts[f])
+		}
+	}
+	if want := families * versions * (versions - 1) / 2; len(seen) != want || d.Len() != families {
+		t.Errorf("%d pairs of %d were found, and %d documents of %d stored", len(seen), want, d.Len(), families)
+	}
+}
+
 // TestReadersAndWriters: all methods at once, also from the bodies of loops.
 func TestReadersAndWriters(t *testing.T) {
 	t.Parallel()
@@ -273,6 +328,7 @@ func TestReadersAndWriters(t *testing.T) {
 					switch w {
 					case 0:
 						must(d.SearchAndAdd(i, text))
+						d.AddIfNew(5000+i, text, 2)
 					case 1:
 						d.Add(1000+i, text)
 						d.Sync()

@@ -71,7 +71,21 @@ func (m *model) fresh(without string) *Deduplicator[string] {
 // add adds a document in one of several ways.
 func (m *model) add(id, text string) {
 	var err error
-	switch m.rnd.IntN(6) {
+	switch m.rnd.IntN(7) {
+	case 6:
+		var want []neardup.Match[string]
+		_, is := m.present[id]
+		if !is {
+			want = searched(m.fresh(id), text)
+		}
+		n := 1 + m.rnd.IntN(2)
+		got, added, err := m.d.AddIfNew(id, text, n)
+		if err != nil || added != (!is && len(want) == 0) || !slices.Equal(got, want[:min(n, len(want))]) {
+			m.t.Errorf("AddIfNew(%q, %.60q, %d) returns %v, %t, %v, and there is such an id: %t; not the first of %v", id, text, n, got, added, err, is, want)
+		}
+		if !added {
+			return
+		}
 	case 0:
 		want := searched(m.fresh(id), text)
 		var got []neardup.Match[string]

@@ -13,8 +13,7 @@ import (
 	"github.com/neardup/neardup/dedup/internal/neighbour"
 )
 
-// This file has the searches of a [Deduplicator]. Those that also add a document do both under one lock, so of two at the
-// same time one finds the other's document.
+// This file has the searches of a [Deduplicator], and those that also add a document.
 
 // Search yields the stored near-duplicates of a text, the most probable first, equally probable ones by their similarity,
 // and equally similar ones in the order of adding: what Pairs would say of the text if it were added. It is not added. A
@@ -74,7 +73,8 @@ func (d *Deduplicator[ID]) Exists(text string) (bool, error) {
 // SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It returns the
 // near-duplicates in the order of Search. The document that had the same id is replaced and not returned.
 func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) ([]neardup.Match[ID], error) {
-	return d.searchAndAdd(id, d.maker.Text(text))
+	found, _, err := d.searchAndAdd(id, d.maker.Text(text), math.MaxInt, false)
+	return found, err
 }
 
 // SearchAndAddRecord is SearchAndAdd for a record; see AddRecord for its errors.
@@ -83,7 +83,8 @@ func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec neardup.Record) ([]near
 	if err != nil {
 		return nil, err
 	}
-	return d.searchAndAdd(id, doc)
+	found, _, err := d.searchAndAdd(id, doc, math.MaxInt, false)
+	return found, err
 }
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether there is a near-duplicate.
@@ -92,22 +93,77 @@ func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
 	return len(found) > 0, err
 }
 
-// searchAndAdd finds the near-duplicates of a document, and stores it.
-func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document) ([]neardup.Match[ID], error) {
+// AddIfNew stores a text under an id, unless there is a near-duplicate or a document with the id. It reports whether it did, and
+// returns the first n near-duplicates in the order of Search, none if there is a document with the id. Of two calls at the same time, one finds
+// the other's document.
+func (d *Deduplicator[ID]) AddIfNew(id ID, text string, n int) (found []neardup.Match[ID], added bool, err error) {
+	return d.searchAndAdd(id, d.maker.Text(text), max(n, 1), true)
+}
+
+// searchAndAdd finds the first near-duplicates of a document, and stores it, if ifNew is set only without any. Others may search meanwhile.
+func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document, most int, ifNew bool) (found []neardup.Match[ID], added bool, err error) {
+	defer d.adding.begin(id, &doc)()
+	if err := d.settle(); err != nil {
+		return nil, false, err
+	}
+	replaced, is := d.slotOf(id)
+	if !is {
+		replaced = gone
+	} else if ifNew {
+		d.mu.RUnlock()
+		return nil, false, d.usable()
+	}
+	found, err = d.find(&doc, replaced, most)
+	d.mu.RUnlock()
+	if err != nil || ifNew && len(found) > 0 {
+		return found, false, err
+	}
 	if err := d.lock(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer d.mu.Unlock()
-	d.graph.Settle()
-	replaced, ok := d.slotOf(id)
-	if !ok {
-		replaced = gone
+	if ifNew { // Add does not tell what it adds
+		if _, is := d.slotOf(id); is {
+			return nil, false, d.usable()
+		}
 	}
-	found, err := d.find(&doc, replaced, math.MaxInt)
-	if err != nil {
-		return nil, err
+	err = d.enter(id, doc)
+	return found, err == nil, err
+}
+
+// Additions are the documents that calls search for before they add them. Nobody begins to search for one that another call may be about to add
+// as its near-duplicate, so all others can go side by side.
+type additions[ID comparable] struct {
+	sync.Mutex
+	ended sync.Cond // of the same lock; set by the first call
+	all   []*addition[ID]
+}
+
+type addition[ID comparable] struct {
+	id  ID
+	doc *content.Document
+}
+
+// begin waits until nobody is about to add what may be a near-duplicate of a document or has its id. The caller calls end when it has added the
+// document, or is not going to.
+func (a *additions[ID]) begin(id ID, doc *content.Document) (end func()) {
+	mine := &addition[ID]{id, doc}
+	isOther := func(x *addition[ID]) bool {
+		return x.id == id || x.doc.Digest == doc.Digest || neighbour.MayBeNear(&x.doc.Set, &doc.Set)
 	}
-	return found, d.enter(id, doc)
+	a.Lock()
+	defer a.Unlock()
+	a.ended.L = a
+	for slices.ContainsFunc(a.all, isOther) {
+		a.ended.Wait()
+	}
+	a.all = append(a.all, mine)
+	return func() {
+		a.Lock()
+		defer a.Unlock()
+		a.all = slices.DeleteFunc(a.all, func(x *addition[ID]) bool { return x == mine })
+		a.ended.Broadcast()
+	}
 }
 
 // judge returns the judge of the documents as they are. The caller holds the lock, for reading at least.
@@ -117,13 +173,16 @@ func (d *Deduplicator[ID]) judge() *judge.Judge {
 	defer l.Unlock()
 	switch {
 	case l.judge == nil:
-		l.judge = judge.New(d.maker, &d.contents.Contents, d.graph, nil, d.options.Bias, d.options.Memory)
+		l.judge = judge.New(d.maker, &d.contents.Contents, d.graph, nil, d.options.Bias, min(d.options.Memory, mostForSearches))
 	case l.changes != d.changes:
 		l.judge = l.judge.Changed()
 	}
 	l.changes = d.changes
 	return l.judge
 }
+
+// mostForSearches is how much of the memory searches use for what they have made of texts. Most texts are looked at by one search alone.
+const mostForSearches = 1 << 30
 
 // A judged is the judge of the last search.
 type judged struct {
@@ -176,6 +235,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32, most int
 		j = j.With(&judge.Guest{Content: doc.Content, Set: doc.Set}, without)
 	}
 	w := j.Worker()
+	defer w.Done()
 	for _, n := range slices.Clone(w.Near(from)) {
 		if v, ok := d.options.judge(w, from, n.Slot); ok {
 			add(n.Slot, v)

@@ -246,7 +246,10 @@ func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error)
 		return nil, err
 	}
 	return nil, s.in(in.Name, func(c *collection) error {
-		err := c.change(ctx, func() error { return c.put(ctx, in.Body.ID, in.Body.Text) })
+		err := c.change(ctx, func() error {
+			_, err := c.engine.put(ctx, in.Body.ID, in.Body.Text)
+			return err
+		})
 		if err != nil {
 			return err
 		}
@@ -300,12 +303,7 @@ func (s *Service) putIfNew(ctx context.Context, in *putIfNewInput) (*body[client
 	}
 	out := &body[client.Decision]{}
 	return out, s.in(in.Name, func(c *collection) error {
-		var found []client.Match
-		added := false
-		err := c.change(ctx, func() (err error) {
-			found, added, err = c.putIfNew(ctx, in.Body.ID, in.Body.Text, in.Limit)
-			return err
-		})
+		found, added, err := c.putIfNew(ctx, in.Body.ID, in.Body.Text, in.Limit)
 		if err == nil {
 			out.Body = client.Decision{ID: in.Body.ID, Added: added, Found: foundOf(found, in.Limit)}
 			s.decided(c, "put-if-new", out.Body)

@@ -94,10 +94,10 @@ func (s *Service) do(ctx context.Context, c *collection, text []byte) (out clien
 	if err == nil {
 		switch o.Op {
 		case "put":
-			err = c.put(ctx, o.ID, *o.Text)
+			_, err = c.engine.put(ctx, o.ID, *o.Text)
 			out.Added = err == nil
 		case "put-if-new":
-			found, out.Added, err = c.putIfNew(ctx, o.ID, *o.Text, o.Limit)
+			found, out.Added, err = c.engine.putIfNew(ctx, o.ID, *o.Text, o.Limit)
 		case "search":
 			found, err = c.engine.search(ctx, *o.Text, o.Limit)
 		case "delete":

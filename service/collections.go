@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -80,8 +79,6 @@ type collection struct {
 	using    sync.RWMutex // held for reading during a request
 	closed   bool
 	changing sync.RWMutex // held for reading during a change
-	adding   sync.RWMutex // held for reading by those who put without looking before
-	puts     atomic.Int64 // how many texts were put
 	reading  sync.Mutex   // of those who read all of it: groups and backups
 	expired  time.Time    // when what was too old was last deleted
 }
@@ -108,38 +105,22 @@ func (c *collection) change(ctx context.Context, f func() error) error {
 	return errors.Join(err, c.commit.commit(ctx))
 }
 
-// put stores a text.
-func (c *collection) put(ctx context.Context, id, text string) error {
-	c.adding.RLock()
-	defer c.adding.RUnlock()
-	_, err := c.engine.put(ctx, id, text)
-	c.puts.Add(1)
-	return err
-}
-
-// putIfNew stores a text unless it has a near-duplicate, which it returns, or a document with the id is there. Of two calls at the same time,
-// one finds the other's document; but of a store, services do not know what others are about to put. It looks beside others first, so that those
-// who find something need not wait, and again, alone, if something was put meanwhile.
+// putIfNew is that of the engine. What it says of documents that are on the disk need not wait for others to get there.
 func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
-	look := func() (isNew bool) {
-		var is bool
-		if _, is, err = c.engine.get(ctx, id); err == nil && !is {
-			found, err = c.engine.search(ctx, text, limit)
-		}
-		return err == nil && !is && len(found) == 0
+	if ctx.Err() != nil {
+		return nil, false, ctx.Err()
 	}
-	before := c.puts.Load()
-	if !look() {
-		return found, false, err
+	c.changing.RLock()
+	found, added, err = c.engine.putIfNew(ctx, id, text, limit)
+	c.changing.RUnlock()
+	isKnown := err == nil && !added
+	for _, m := range found {
+		isKnown = isKnown && c.engine.isOnDisk(m.ID)
 	}
-	c.adding.Lock()
-	defer c.adding.Unlock()
-	if c.puts.Load() != before && !look() {
-		return found, false, err
+	if isKnown && (len(found) > 0 || c.engine.isOnDisk(id)) {
+		return found, false, nil
 	}
-	added, err = c.engine.put(ctx, id, text)
-	c.puts.Add(1)
-	return nil, added, err
+	return found, added, errors.Join(err, c.commit.commit(ctx))
 }
 
 // expire deletes what was added before a time.
@@ -238,18 +219,21 @@ func (s *collections) open(ctx context.Context, name, dir string) (*collection, 
 // engine opens what finds near-duplicates in a collection.
 func (s *collections) engine(ctx context.Context, c *collection) (engine, error) {
 	path := filepath.Join(c.dir, "documents")
+	var f finder
+	var err error
 	switch set := &c.settings; {
 	case set.Method == "auto":
 		return openAuto(path, s.options.Memory)
 	case set.Store != "" && s.options.Stores[set.Store] == nil:
-		return nil, badRequest{fmt.Errorf("the service was started without a store %q", set.Store)}
+		err = badRequest{fmt.Errorf("the service was started without a store %q", set.Store)}
 	case set.Store != "":
-		return openShared(ctx, s.options.Stores[set.Store], c.name, *set)
+		f, err = openShared(ctx, s.options.Stores[set.Store], c.name, *set)
 	case set.Method == "minhash":
-		return openSignatures(path, set.Similarity)
+		f, err = openSignatures(path, set.Similarity)
 	default:
-		return openFingerprints(path, set.Distance)
+		f, err = openFingerprints(path, set.Distance)
 	}
+	return &looking{finder: f}, err
 }
 
 // get returns a collection.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -18,6 +20,18 @@ import (
 // An engine is what finds near-duplicates in a collection. Its methods may be called from several goroutines. What put and its like have done
 // is on the disk when sync has returned.
 type engine interface {
+	finder
+
+	// putIfNew stores a text unless it has near-duplicates, some of which it returns, or a document with the id is there. Of two calls at the same
+	// time, one finds the other's document.
+	putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error)
+
+	// isOnDisk reports whether it is known that a document is on the disk.
+	isOnDisk(id string) bool
+}
+
+// A finder is an engine that others have to look with before they put.
+type finder interface {
 	search(ctx context.Context, text string, limit int) ([]client.Match, error)
 	put(ctx context.Context, id, text string) (stored bool, err error)
 	delete(ctx context.Context, id string) (was bool, err error)
@@ -36,9 +50,50 @@ var errUnable = errors.New("the method of this collection does not do that")
 
 var errUnknown = errors.New(client.NoDocument)
 
+// A looking is an engine by a finder. Of a store, services do not know what others are about to put.
+type looking struct {
+	finder
+	adding sync.RWMutex // held for reading by those who put without looking before
+	puts   atomic.Int64 // how many texts were put
+}
+
+func (l *looking) put(ctx context.Context, id, text string) (bool, error) {
+	l.adding.RLock()
+	defer l.adding.RUnlock()
+	defer l.puts.Add(1)
+	return l.finder.put(ctx, id, text)
+}
+
+// putIfNew looks beside others first, so that those who find something need not wait, and again, alone, if something was put meanwhile.
+func (l *looking) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
+	look := func() (isNew bool) {
+		var is bool
+		if _, is, err = l.get(ctx, id); err == nil && !is {
+			found, err = l.search(ctx, text, limit)
+		}
+		return err == nil && !is && len(found) == 0
+	}
+	before := l.puts.Load()
+	if !look() {
+		return found, false, err
+	}
+	l.adding.Lock()
+	defer l.adding.Unlock()
+	if l.puts.Load() != before && !look() {
+		return found, false, err
+	}
+	defer l.puts.Add(1)
+	added, err = l.finder.put(ctx, id, text)
+	return nil, added, err
+}
+
+// isOnDisk knows nothing.
+func (l *looking) isOnDisk(string) bool { return false }
+
 // An auto is an engine by a Deduplicator.
 type auto struct {
-	d *dedup.Deduplicator[string]
+	d      *dedup.Deduplicator[string]
+	onDisk atomic.Int64 // how many of those that were ever added are on the disk, at least
 }
 
 // openAuto opens the files of a Deduplicator.
@@ -52,15 +107,20 @@ func openAuto(path string, memory int64) (engine, error) {
 
 func (a *auto) search(_ context.Context, text string, limit int) ([]client.Match, error) {
 	found, err := a.d.Nearest(text, limit+1)
-	all := make([]client.Match, len(found))
-	for i, m := range found {
-		all[i] = matchOf(m)
-	}
-	return all, err
+	return matchesOf(found), err
 }
 
-func matchOf(m neardup.Match[string]) client.Match {
-	return client.Match{ID: m.ID, Similarity: m.Similarity, Probability: m.Probability, Kind: m.Kind.String()}
+func matchesOf(found []neardup.Match[string]) []client.Match {
+	all := make([]client.Match, len(found))
+	for i, m := range found {
+		all[i] = client.Match{ID: m.ID, Similarity: m.Similarity, Probability: m.Probability, Kind: m.Kind.String()}
+	}
+	return all
+}
+
+func (a *auto) putIfNew(_ context.Context, id, text string, limit int) ([]client.Match, bool, error) {
+	found, added, err := a.d.AddIfNew(id, text, limit+1)
+	return matchesOf(found), added, err
 }
 
 func (a *auto) put(_ context.Context, id, text string) (bool, error) {
@@ -124,6 +184,20 @@ func (a *auto) explain(ctx context.Context, x, y string) (p client.Pair, err err
 }
 
 func (a *auto) len(context.Context) (int, error) { return a.d.Len(), nil }
-func (a *auto) sync() error                      { return a.d.Sync() }
 func (a *auto) close() error                     { return a.d.Close() }
-func (a *auto) err(context.Context) error        { _, _, err := a.d.Get(""); return err }
+
+func (a *auto) sync() error {
+	added := int64(a.d.Added())
+	err := a.d.Sync()
+	if err == nil {
+		a.onDisk.Store(added) // one goroutine at a time calls sync
+	}
+	return err
+}
+
+func (a *auto) isOnDisk(id string) bool {
+	doc, ok, err := a.d.Get(id)
+	return ok && err == nil && int64(doc.Number) < a.onDisk.Load()
+}
+
+func (a *auto) err(context.Context) error { _, _, err := a.d.Get(""); return err }

@@ -38,7 +38,7 @@ type kind[V any] struct {
 	empty   func(v V) bool // whether a value is that of a text without words, which is similar to nothing
 }
 
-// An indexed is an engine by an index.
+// An indexed is a finder by an index.
 type indexed[V any] struct {
 	index[V]
 	kind[V]
@@ -52,7 +52,7 @@ func fingerprints() (kind[neardup.Fingerprint64], error) {
 }
 
 // openFingerprints opens an index of fingerprints.
-func openFingerprints(path string, distance int) (engine, error) {
+func openFingerprints(path string, distance int) (finder, error) {
 	k, err := fingerprints()
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func signatures() (kind[neardup.Signature], error) {
 }
 
 // openSignatures opens an index of signatures.
-func openSignatures(path string, similarity float64) (engine, error) {
+func openSignatures(path string, similarity float64) (finder, error) {
 	k, err := signatures()
 	if err != nil {
 		return nil, err

@@ -22,14 +22,14 @@ type Store interface {
 	Signatures(ctx context.Context, collection string, scheme blockstore.Scheme[neardup.Signature], version string) (blockstore.Store[neardup.Signature], error)
 }
 
-// A shared is an engine by a store. What a call has stored is as durable as the store says.
+// A shared is a finder by a store. What a call has stored is as durable as the store says.
 type shared[V any] struct {
 	store blockstore.Store[V]
 	kind[V]
 }
 
 // openShared opens the store of a collection.
-func openShared(ctx context.Context, store Store, collection string, set client.Settings) (engine, error) {
+func openShared(ctx context.Context, store Store, collection string, set client.Settings) (finder, error) {
 	if set.Method == "simhash" {
 		k, err := fingerprints()
 		if err != nil {
@@ -47,7 +47,7 @@ func openShared(ctx context.Context, store Store, collection string, set client.
 }
 
 // sharedBy opens a store by open, unless err is not nil.
-func sharedBy[V any](ctx context.Context, open func(context.Context, string, blockstore.Scheme[V], string) (blockstore.Store[V], error), collection string, k kind[V], scheme blockstore.Scheme[V], err error) (engine, error) {
+func sharedBy[V any](ctx context.Context, open func(context.Context, string, blockstore.Scheme[V], string) (blockstore.Store[V], error), collection string, k kind[V], scheme blockstore.Scheme[V], err error) (finder, error) {
 	if err != nil {
 		return nil, badRequest{fmt.Errorf("in a store: %w", err)}
 	}

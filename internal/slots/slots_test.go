@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/neardup/neardup/internal/parallel"
 )
 
 // TestColumn changes a column at random, and compares it and its snapshots with slices: in memory, and with most of it in a temporary file.
@@ -125,6 +127,59 @@ func TestExtents(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) > 0 || full.spill.mapped == nil {
 		t.Errorf("left in the folder: %v", left)
 	}
+}
+
+// TestShelf makes columns of a shelf at the same time, changes copies of some values, and has a shelf without a folder for it.
+func TestShelf(t *testing.T) {
+	if !canMap {
+		t.Skip("no file can be mapped here")
+	}
+	const most = 3*chunk + 5
+	lengths := []int{0, 1, chunk - 1, chunk, chunk + 1, most}
+	values := func(i int) (v []uint64) {
+		for j := range lengths[i] {
+			v = append(v, uint64(j*10+i))
+		}
+		return v
+	}
+	check := func(name string, all []Column[uint64], copied bool) {
+		runtime.GC() // the shelf is only known by its columns
+		for i := range all {
+			var got []uint64
+			for _, part := range all[i].Chunks() {
+				got = append(got, part...)
+			}
+			if !slices.Equal(got, values(i)) || all[i].Len() != lengths[i] || all[i].IsCopied() != (copied && lengths[i] > 0) {
+				t.Errorf("%s: column %d has %d values, copied %v", name, i, len(got), all[i].IsCopied())
+			}
+		}
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	make := func() []Column[uint64] {
+		all, shelf := make([]Column[uint64], len(lengths)), NewShelf[uint64](len(lengths), most)
+		parallel.Each(len(lengths), func(i int) {
+			v := values(i)
+			if all[i] = Shelve(shelf, i, v); all[i].IsCopied() {
+				clear(v)
+			}
+		})
+		return all
+	}
+	all := make()
+	check("in a file", all, true)
+	snapshot := all[5].Snapshot()
+	*all[5].Change(chunk) = 7
+	if got := *snapshot.At(chunk); got != chunk*10+5 || *all[5].At(chunk) != 7 {
+		t.Errorf("a changed value is %d, and %d in the snapshot", *all[5].At(chunk), got)
+	}
+	*all[5].Change(chunk) = chunk*10 + 5
+	check("changed back", all, true)
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left in the folder: %v", left)
+	}
+	t.Setenv("TMPDIR", filepath.Join(dir, "missing"))
+	check("without a folder", make(), false)
 }
 
 // TestTable adds and removes slots, of which many have one hash, or hashes that are near each other.

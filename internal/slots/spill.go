@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"unsafe"
 )
 
 // This file lets the pieces of a column that do not fit into its memory stand in a temporary file, which is mapped: the system keeps
@@ -56,13 +57,9 @@ func (s *spill) makeRoom(size int) error {
 		return nil
 	}
 	if s.mapped == nil {
-		file, err := os.CreateTemp("", "neardup-*")
-		if err != nil {
-			return fmt.Errorf("neardup: there is no temporary file for what does not fit in memory: %w", err)
+		if err := s.open(); err != nil {
+			return err
 		}
-		os.Remove(file.Name())
-		s.mapped = &extents{file: file}
-		runtime.AddCleanup(s, (*extents).close, s.mapped)
 	}
 	size *= perExtent
 	extent, err := s.mapped.grow((extentBytes + size - 1) / size * size)
@@ -70,6 +67,18 @@ func (s *spill) makeRoom(size int) error {
 		return fmt.Errorf("neardup: the temporary file for what does not fit in memory: %w", err)
 	}
 	s.left = extent
+	return nil
+}
+
+// open makes the temporary file.
+func (s *spill) open() error {
+	file, err := os.CreateTemp("", "neardup-*")
+	if err != nil {
+		return fmt.Errorf("neardup: there is no temporary file for what does not fit in memory: %w", err)
+	}
+	os.Remove(file.Name())
+	s.mapped = &extents{file: file}
+	runtime.AddCleanup(s, (*extents).close, s.mapped)
 	return nil
 }
 
@@ -108,7 +117,65 @@ func (e *extents) grow(size int) ([]byte, error) {
 // close gives the file back. Nobody may use it any more.
 func (e *extents) close() {
 	for _, x := range e.all {
-		unmapExtent(x)
+		if x != nil {
+			unmapExtent(x)
+		}
 	}
 	e.file.Close()
+}
+
+// A Shelf is a temporary file for columns that are made at once, and to which nobody appends. The file is gone when nobody refers to the shelf or
+// one of its columns any more. A nil shelf has columns in memory.
+type Shelf struct {
+	spill *spill
+	room  int64 // for each column
+}
+
+// NewShelf returns a shelf for so many columns of up to so many values. If there is no temporary file, they are in memory.
+func NewShelf[T any](columns, values int) *Shelf {
+	s := &Shelf{&spill{}, int64(values+chunk-1) / chunk * chunkBytes[T]()}
+	if !canMap || s.spill.open() != nil {
+		return nil
+	}
+	s.spill.mapped.all = make([][]byte, columns)
+	return s
+}
+
+// Shelve returns column number i of a shelf, with values. It keeps values, in memory, if there is no shelf or no room on the disk. Several goroutines
+// may make one column each.
+func Shelve[T any](s *Shelf, i int, values []T) (c Column[T]) {
+	if s == nil || len(values) == 0 {
+		return Of(values)
+	}
+	extent := s.write(i, Bytes(values), int64(len(values)+chunk-1)/chunk*chunkBytes[T]())
+	if extent == nil {
+		return Of(values)
+	}
+	for size := chunkBytes[T](); len(extent) > 0; extent = extent[size:] {
+		c.grow((*[chunk]T)(unsafe.Pointer(unsafe.SliceData(extent))), false)
+	}
+	c.n, c.spill = len(values), s.spill
+	return c
+}
+
+// IsCopied reports whether a column of a shelf is a copy of the values it was made of.
+func (c *Column[T]) IsCopied() bool { return c.spill != nil }
+
+// write writes bytes, and zeros up to a size, where column i has its place, and maps them. It returns nil if it cannot.
+func (s *Shelf) write(i int, b []byte, size int64) []byte {
+	e, at := s.spill.mapped, int64(i)*s.room
+	if _, err := e.file.WriteAt(b, at); err != nil {
+		return nil
+	}
+	if pad := size - int64(len(b)); pad > 0 {
+		if _, err := e.file.WriteAt(make([]byte, pad), at+int64(len(b))); err != nil {
+			return nil
+		}
+	}
+	extent, err := mapExtent(e.file, at, int(size))
+	if err != nil {
+		return nil
+	}
+	e.all[i] = extent
+	return extent
 }

@@ -9,6 +9,7 @@ package judge
 import (
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -102,6 +103,8 @@ type Worker struct {
 	text1    evidence.Text // from which those in the caches are copied
 	place1   evidence.Place
 
+	guest1     evidence.Text // in the memory of which guestText is
+	guestAt    evidence.Place
 	guestText  *evidence.Text // nil until they are needed
 	guestPlace *evidence.Place
 
@@ -131,20 +134,37 @@ func (w *Worker) End() {
 	w.ownPlaces.clear(w.memory / ownShare)
 }
 
-// Worker returns a new worker.
+// Worker returns a worker.
 func (j *Judge) Worker() *Worker {
 	var p *neighbour.Point
 	if j.guest != nil {
 		p = &neighbour.Point{Slot: neighbour.None, Digest: j.guest.Content.Digest, Set: &j.guest.Set}
 	}
-	w := &Worker{Judge: j}
+	w := workers.Get().(*Worker)
+	w.Judge = j
 	if j.lists != nil {
 		w.searcher = j.lists.NewSearcher(j.graph)
 	} else {
-		w.searcher = j.graph.NewSearcher(p, j.without)
+		w.searcher.Reset(j.graph, p, j.without)
 	}
 	return w
 }
+
+// workers are those that are done, whose memory the next ones use.
+var workers = sync.Pool{New: func() any { return &Worker{searcher: &neighbour.Searcher{}} }}
+
+// Done says that nobody needs the worker and what it has returned any more.
+func (w *Worker) Done() {
+	clear(w.words[:cap(w.words)])
+	w.searcher.Reset(nil, nil, neighbour.None)
+	*w = Worker{searcher: w.searcher, compare: w.compare, words: w.words[:0], members: w.members, buffer: w.buffer, text1: w.text1, place1: w.place1, guest1: w.guest1, guestAt: w.guestAt}
+	if w.text1.Bytes()+w.place1.Bytes()+w.guest1.Bytes()+w.guestAt.Bytes() < mostSpare {
+		workers.Put(w)
+	}
+}
+
+// mostSpare is how large a worker is kept.
+const mostSpare = 4 << 20
 
 // point returns the point of a slot, or of the guest.
 func (w *Worker) point(slot uint32) neighbour.Point {
@@ -283,7 +303,7 @@ func (w *Worker) text(slot uint32) *evidence.Text {
 	switch {
 	case slot == neighbour.None:
 		if w.guestText == nil {
-			w.guestText = &evidence.Text{}
+			w.guestText = &w.guest1
 			read(w.guestText)
 		}
 		return w.guestText
@@ -307,7 +327,7 @@ func (w *Worker) place(slot uint32) *evidence.Place {
 	switch {
 	case slot == neighbour.None:
 		if w.guestPlace == nil {
-			w.guestPlace = &evidence.Place{}
+			w.guestPlace = &w.guestAt
 			read(w.guestPlace)
 		}
 		return w.guestPlace
@@ -372,7 +392,8 @@ func (w *Worker) form(slot uint32) *form {
 			return f, 64 // all records of a table are one form, filled in differently
 		}
 		near := w.place(slot).Near
-		if w.IsCrowded(slot) { // the nearest may all be changed in one place, which would look like a form
+		// Of a crowd, the nearest may all be changed in one place, which would look like a form.
+		if len(near) == neighbour.Most && w.IsCrowded(slot) {
 			near = w.random(slot, len(near))
 		}
 		of := append(w.members[:0], slot)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
@@ -51,6 +52,7 @@ type index struct {
 	dead     slots.Column[uint64] // the digests of those that were deleted, by which they are sorted still
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
 	runs     []run                // of the ordinals from 0 on
+	listed   int64                // how many bytes the lists of a run may have in memory
 	tail     keys                 // of the ordinals that are in no run
 }
 
@@ -65,6 +67,7 @@ type run struct {
 const (
 	sketchShare = 8
 	keyShare    = 16
+	runShare    = 8
 	slotShare   = 128
 	leastMemory = 1 << 20
 	mostKeys    = 64 << 20
@@ -78,6 +81,7 @@ func newIndex(l signature.Level, texts Signatures, memory int64) index {
 		tail:     keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)},
 		slots:    slots.Limited[uint32](memory / slotShare),
 		ordinals: slots.Limited[uint32](memory / slotShare),
+		listed:   memory / runShare,
 	}
 }
 
@@ -180,6 +184,7 @@ func (x *index) renumber() error {
 	end := 0
 	for _, r := range runs {
 		next := run{from: end}
+		shelf := x.shelf(r.to - r.from)
 		parallel.Each(bands, func(b int) {
 			list := make([]uint64, 0, r.lists[b].Len())
 			for _, part := range r.lists[b].Chunks() {
@@ -189,7 +194,7 @@ func (x *index) renumber() error {
 					}
 				}
 			}
-			next.lists[b] = slots.Of(list)
+			next.lists[b] = slots.Shelve(shelf, b, list)
 		})
 		end += next.lists[0].Len()
 		if next.to = end; next.to > next.from {
@@ -251,8 +256,14 @@ func (x *index) compact() error {
 func (x *index) merge(first, from, to int) {
 	merged := x.runs[first:]
 	r := run{from: from, to: to}
+	shelf := x.shelf(to - from)
+	var buffers sync.Pool // for lists that are copied
 	parallel.Each(bands, func(b int) {
-		list := make([]uint64, 0, to-from)
+		buf, _ := buffers.Get().(*[2][]uint64)
+		if buf == nil {
+			buf = new([2][]uint64)
+		}
+		list := slices.Grow(buf[0][:0], to-from)
 		for i := range merged {
 			for _, part := range merged[i].lists[b].Chunks() {
 				for _, e := range part {
@@ -262,11 +273,23 @@ func (x *index) merge(first, from, to int) {
 				}
 			}
 		}
-		list, _ = sortByKey(x.appendTail(list, b), nil)
-		r.lists[b] = slots.Of(x.order(b, list))
+		list, buf[1] = sortByKey(x.appendTail(list, b), buf[1])
+		r.lists[b] = slots.Shelve(shelf, b, x.order(b, list))
+		if buf[0] = list; !r.lists[b].IsCopied() {
+			buf[0] = nil
+		}
+		buffers.Put(buf)
 	})
 	x.runs = append(slices.Clone(x.runs[:first]), r)
 	x.tail.forget(to)
+}
+
+// shelf returns where the lists of a run of n ordinals are to be: in a file if they would take too much memory.
+func (x *index) shelf(n int) *slots.Shelf {
+	if int64(n)*bands*8 <= x.listed {
+		return nil
+	}
+	return slots.NewShelf[uint64](bands, n)
 }
 
 // appendTail appends the entries of a band for the tail.
@@ -365,40 +388,63 @@ type bucket struct {
 func (b bucket) len() int         { return b.to - b.from }
 func (b bucket) ord(i int) uint32 { return uint32(*b.list.At(uint32(b.from + i))) }
 
-// bucketOf returns the bucket of a key. Keys are evenly spread, so the place is guessed, and the search begins there.
-func bucketOf(list *slots.Column[uint64], key uint32) bucket {
-	from := find(list, 0, uint64(key)<<32)
+// guess guesses where keys stand in the lists of a run. Keys are evenly spread, so the first guess is off by the root of the length, and the next
+// ones by the root of that. The memory fetches what stands there for all lists at the same time, since none waits for another one.
+func (r *run) guess(keys, guesses *[bands]uint32) {
+	n := int64(r.to - r.from)
+	for b, key := range keys {
+		guesses[b] = uint32(int64(key) * n >> 32)
+	}
+	for range refined {
+		for b, key := range keys {
+			list := &r.lists[b]
+			n := int64(list.Len()) // those that were deleted are missing
+			if n == 0 {
+				continue
+			}
+			at := max(min(int64(guesses[b]), n-1), 0)
+			off := int64(key) - int64(*list.At(uint32(at))>>32)
+			guesses[b] = uint32(max(min(at+off*n>>32, n-1), 0))
+		}
+	}
+}
+
+// refined is how often a guess is made better.
+const refined = 2
+
+// bucketOf returns the bucket of a key, which begins about at guess.
+func bucketOf(list *slots.Column[uint64], key uint32, guess int) bucket {
+	from := find(list, 0, uint64(key)<<32, guess)
 	to := from
 	for to < list.Len() && to < from+16 && uint32(*list.At(uint32(to))>>32) == key {
 		to++
 	}
 	if to == from+16 {
-		to = find(list, to, uint64(key)<<32|uint64(none)) // no ordinal is none
+		to = find(list, to, uint64(key)<<32|uint64(none), to) // no ordinal is none
 	}
 	return bucket{list, from, to}
 }
 
-// find returns the position of the first entry from one on that is at least least.
-func find(list *slots.Column[uint64], from int, least uint64) int {
+// find returns the position of the first entry from one on that is at least least. It begins to search at guess.
+func find(list *slots.Column[uint64], from int, least uint64, guess int) int {
 	isLess := func(i int) bool { return *list.At(uint32(i)) < least }
 	n := list.Len()
-	low, high := from, n
-	if n-from > 32 {
-		guess := max(min(int((least>>32)*uint64(n)>>32), n-1), from)
-		step := 8
-		if isLess(guess) {
-			low = guess
-			for high = guess + step; high < n && isLess(high); high += step {
-				low, step = high, 2*step
-			}
-			high = min(high, n)
-		} else {
-			high = guess
-			for low = guess - step; low > from && !isLess(low); low -= step {
-				high, step = low, 2*step
-			}
-			low = max(low, from)
+	if from == n {
+		return n
+	}
+	low, high, step := from, n, 4 // a guess is off by about so many
+	if guess = max(min(guess, n-1), from); isLess(guess) {
+		low = guess
+		for high = guess + step; high < n && isLess(high); high += step {
+			low, step = high, 2*step
 		}
+		high = min(high, n)
+	} else {
+		high = guess
+		for low = guess - step; low > from && !isLess(low); low -= step {
+			high, step = low, 2*step
+		}
+		low = max(low, from)
 	}
 	for low < high {
 		if m := (low + high) / 2; isLess(m) {

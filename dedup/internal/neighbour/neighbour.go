@@ -128,6 +128,19 @@ func (g *Graph) Snapshot(texts Signatures) *Graph {
 	return c
 }
 
+// MayBeNear reports whether two contents are neighbours if they share a band.
+func MayBeNear(a, b *signature.Set) bool {
+	for l := range signature.Levels {
+		if a.Has[l] && b.Has[l] {
+			x, y := sketchOf(&a.Of[l]), sketchOf(&b.Of[l])
+			if agreement(x.same(&y)) >= leastAgreement[l] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // A Point is a content from which a search starts: the one in a slot, or one that is in no slot, None.
 type Point struct {
 	Slot   uint32
@@ -157,8 +170,9 @@ type Searcher struct {
 	looked  [signature.Levels]looked
 	samples map[sample][]candidate
 	found   []Near
-	buckets []bucket    // of one band
-	window  []candidate // of one band
+	buckets []bucket        // of one band
+	window  []candidate     // of one band
+	guesses [][bands]uint32 // by run, about where the keys of the point stand
 }
 
 // A bitset is a set of numbers.
@@ -173,36 +187,69 @@ func (b bitset) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64
 // add adds a number for which there is room.
 func (b bitset) add(i uint32) { b[i/64] |= 1 << (i % 64) }
 
-// Looked are the ordinals of one level that were looked at in a search.
+// Looked are the ordinals of one level that were looked at in a search: a table by a hash, with some room. A search looks at a few thousand of
+// millions, so a set of bits would be much larger.
 type looked struct {
-	bitset
-	ords []uint32 // the same
+	table  []uint32 // an ordinal and 1, or 0; the length is a power of two
+	places []uint32 // those that are not 0
+	shift  uint8    // of the hash
 }
 
-// begin forgets them, and makes room for n.
-func (l *looked) begin(n int) {
-	for _, ord := range l.ords {
-		l.bitset[ord/64] = 0
+// leastLooked is how many places a table has at least, as a power of two.
+const leastLooked = 10
+
+// begin forgets all.
+func (l *looked) begin() {
+	if l.table == nil {
+		l.grow(leastLooked)
 	}
-	l.ords = l.ords[:0]
-	if len(l.bitset) < n/64+1 {
-		l.bitset = bitsFor(n + n/8)
+	for _, at := range l.places {
+		l.table[at] = 0
 	}
+	l.places = l.places[:0]
+}
+
+// grow makes a table of two to the power of bits places.
+func (l *looked) grow(bits uint8) {
+	old := *l
+	*l = looked{table: make([]uint32, 1<<bits), shift: 32 - bits, places: make([]uint32, 0, 1<<bits/2)}
+	for _, at := range old.places {
+		l.add(old.table[at] - 1)
+	}
+}
+
+// find returns the place of an ordinal, or the one that it would take, and whether it is there.
+func (l *looked) find(ord uint32) (at uint32, ok bool) {
+	at = ord * 0x9E3779B1 >> l.shift // by a multiple of the golden section
+	for l.table[at] != 0 && l.table[at] != ord+1 {
+		at = (at + 1) & uint32(len(l.table)-1)
+	}
+	return at, l.table[at] != 0
 }
 
 // add takes note of an ordinal, and reports whether it is the first time.
 func (l *looked) add(ord uint32) bool {
-	if l.has(ord) {
+	at, ok := l.find(ord)
+	if ok {
 		return false
 	}
-	l.bitset.add(ord)
-	l.ords = append(l.ords, ord)
+	l.table[at] = ord + 1
+	if l.places = append(l.places, at); len(l.places) == cap(l.places) {
+		l.grow(32 - l.shift + 1)
+	}
 	return true
 }
 
 // NewSearcher returns a searcher. guest may be nil, and without None.
 func (g *Graph) NewSearcher(guest *Point, without uint32) *Searcher {
-	return &Searcher{graph: g, guest: guest, without: without}
+	s := &Searcher{}
+	s.Reset(g, guest, without)
+	return s
+}
+
+// Reset makes s a searcher as [Graph.NewSearcher] returns it, in the memory that s has.
+func (s *Searcher) Reset(g *Graph, guest *Point, without uint32) {
+	*s = Searcher{graph: g, guest: guest, without: without, looked: s.looked, found: s.found[:0], buckets: s.buckets[:0], window: s.window[:0], guesses: s.guesses}
 }
 
 // has returns which signatures a point has.
@@ -257,14 +304,15 @@ func (s *Searcher) search(p Point, most Crowd) (isCrowded bool) {
 // searchLevel is search in one level.
 func (s *Searcher) searchLevel(l signature.Level, p *Point, has [signature.Levels]bool, most int) (isCrowded bool) {
 	q := s.query(l, p, has)
-	q.looked.begin(q.size())
+	q.looked.begin()
 	for _, n := range q.found { // they must not be found again
 		if ord := q.ordinal(n.Slot); ord != none {
 			q.looked.add(ord)
 		}
 	}
+	q.guess()
 	for band := range bands {
-		key := keyOf(&q.signature, band)
+		key := q.keys[band]
 		q.look(band, key)
 		if q.isCrowd(band, key, most) {
 			isCrowded = true
@@ -316,8 +364,9 @@ func (s *Searcher) Sample(p Point) (near []Near) {
 			continue
 		}
 		q := s.query(l, &p, has)
+		q.guess()
 		for band := range bands {
-			key := keyOf(&q.signature, band)
+			key := q.keys[band]
 			if q.look(band, key); !q.isCrowd(band, key, int(s.graph.usual)) {
 				continue
 			}
@@ -389,13 +438,25 @@ type query struct {
 	guestOf       *signature.Signature // nil if there is none, or it is the point
 	guestTaken    bool
 	self, without uint32 // the ordinals of the point and of the one that is left out, or none
+	keys          [bands]uint32
+}
+
+// guess sets the keys of the point, and guesses where they stand in all runs.
+func (q *query) guess() {
+	for band := range bands {
+		q.keys[band] = keyOf(&q.signature, band)
+	}
+	q.guesses = slices.Grow(q.guesses[:0], len(q.runs))[:len(q.runs)]
+	for r := range q.runs {
+		q.runs[r].guess(&q.keys, &q.guesses[r])
+	}
 }
 
 // look finds the buckets of a band in all runs.
 func (q *query) look(band int, key uint32) {
 	q.buckets = q.buckets[:0]
 	for r := range q.runs {
-		if b := bucketOf(&q.runs[r].lists[band], key); b.len() > 0 {
+		if b := bucketOf(&q.runs[r].lists[band], key, int(q.guesses[r][band])); b.len() > 0 {
 			q.buckets = append(q.buckets, b)
 		}
 	}
@@ -456,10 +517,8 @@ func (q *query) takeAll(band int, key uint32) {
 		for from := b.from; from < b.to; {
 			part := b.list.Chunk(from)
 			part = part[:min(len(part), b.to-from)]
-			for _, e := range part { // in a crowd, nearly all have been looked at in other bands
-				if ord := uint32(e); !q.looked.has(ord) {
-					q.take(ord)
-				}
+			for _, e := range part {
+				q.take(uint32(e))
 			}
 			from += len(part)
 		}
