@@ -298,13 +298,20 @@ func process(t *testing.T, program string, args ...string) (c *exec.Cmd, url str
 func TestProcesses(t *testing.T) {
 	redis := server.ForTest(t, "redis")
 	program := built(t)
+	for _, method := range []string{"simhash", "minhash"} {
+		t.Run(method, func(t *testing.T) { shareACollection(t, program, redis, method) })
+	}
+}
+
+func shareACollection(t *testing.T, program string, redis *server.Server, method string) {
+	name := "pages_by_" + method
 	var apis []client.Client
 	for range 2 {
 		c, url := process(t, program, "--dir", t.TempDir(), "--store", "redis=redis://127.0.0.1:"+redis.Port)
 		defer c.Wait()
 		defer c.Process.Signal(os.Interrupt)
 		apis = append(apis, client.Client{URL: url})
-		if err := apis[len(apis)-1].Create(bg, "pages", client.Settings{Method: "simhash", Store: "redis"}); err != nil {
+		if err := apis[len(apis)-1].Create(bg, name, client.Settings{Method: method, Store: "redis"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -314,24 +321,24 @@ func TestProcesses(t *testing.T) {
 			one, other := &apis[worker%2], &apis[1-worker%2]
 			for i := range 50 {
 				d := client.Document{ID: fmt.Sprint(worker, " ", i), Text: text(worker*1000 + i)}
-				if err := one.Put(bg, "pages", d); err != nil {
+				if err := one.Put(bg, name, d); err != nil {
 					t.Error(err)
 				}
-				if err := one.Put(bg, "pages", client.Document{ID: "shared", Text: text(worker*1000 + i + 500)}); err != nil {
+				if err := one.Put(bg, name, client.Document{ID: "shared", Text: text(worker*1000 + i + 500)}); err != nil {
 					t.Error(err)
 				}
-				found, err := other.Search(bg, "pages", d.Text, 3)
+				found, err := other.Search(bg, name, d.Text, 3)
 				if err != nil || len(found.Matches) != 1 || found.Matches[0].ID != d.ID {
 					t.Errorf("the other service finds %v of %s: %v", found, d.ID, err)
 				}
-				if d, err := other.PutIfNew(bg, "pages", client.Document{ID: "again " + d.ID, Text: d.Text}, 3); err != nil || d.Added {
+				if d, err := other.PutIfNew(bg, name, client.Document{ID: "again " + d.ID, Text: d.Text}, 3); err != nil || d.Added {
 					t.Errorf("%+v, %v", d, err)
 				}
 				if i%2 == 0 {
-					if was, err := other.Delete(bg, "pages", d.ID); !was || err != nil {
+					if was, err := other.Delete(bg, name, d.ID); !was || err != nil {
 						t.Errorf("delete: %t, %v", was, err)
 					}
-					if _, ok, err := one.Get(bg, "pages", d.ID); ok || err != nil {
+					if _, ok, err := one.Get(bg, name, d.ID); ok || err != nil {
 						t.Errorf("get of what the other service has deleted: %t, %v", ok, err)
 					}
 				}
