@@ -31,15 +31,95 @@ func (d Dialect) check() error {
 	return fmt.Errorf("dialect %q: must be one of %v", string(d), Dialects)
 }
 
-// name quotes the name of a table or a column. Points divide it into parts.
+// name quotes the name of a table or a column. Points divide it into parts, but for those between double quotes.
 func (d Dialect) name(name string) string {
-	switch d {
-	case BigQuery:
-		return "`" + name + "`"
-	case ClickHouse, Spark:
-		return "`" + strings.ReplaceAll(strings.ReplaceAll(name, "`", "``"), ".", "`.`") + "`"
+	quote := `"`
+	if d == BigQuery || d == ClickHouse || d == Spark {
+		quote = "`"
 	}
-	return `"` + strings.ReplaceAll(strings.ReplaceAll(name, `"`, `""`), ".", `"."`) + `"`
+	parts, _ := parts(name)
+	if d == BigQuery { // which knows such names as a whole
+		return quote + strings.Join(parts, ".") + quote
+	}
+	for i, p := range parts {
+		parts[i] = quote + strings.ReplaceAll(p, quote, quote+quote) + quote
+	}
+	return strings.Join(parts, ".")
+}
+
+// parts returns the parts of a name, and whether its quotes are closed. Two quotes stand for one.
+func parts(name string) (all []string, ok bool) {
+	var part strings.Builder
+	isQuoted := false
+	for i := 0; i < len(name); i++ {
+		switch c := name[i]; {
+		case c == '"' && isQuoted && strings.HasPrefix(name[i+1:], `"`):
+			part.WriteByte(c)
+			i++
+		case c == '"':
+			isQuoted = !isQuoted
+		case c == '.' && !isQuoted:
+			all = append(all, part.String())
+			part.Reset()
+		default:
+			part.WriteByte(c)
+		}
+	}
+	return append(all, part.String()), !isQuoted
+}
+
+// text returns a value as text; NULL stays NULL.
+func (d Dialect) text(x string) string {
+	if d == ClickHouse {
+		return "toString(" + x + ")"
+	}
+	return "CAST(" + x + " AS " + map[Dialect]string{PostgreSQL: "text", DuckDB: "VARCHAR", Spark: "STRING", BigQuery: "STRING"}[d] + ")"
+}
+
+// concat joins the texts of a group with commas.
+func (d Dialect) concat(x string) string {
+	switch d {
+	case ClickHouse:
+		return "arrayStringConcat(groupArray(" + x + "), ', ')"
+	case Spark:
+		return "concat_ws(', ', collect_list(" + x + "))"
+	}
+	return "string_agg(" + x + ", ', ')"
+}
+
+// fail is an expression that ends the statement with an error, whose message has a text.
+func (d Dialect) fail(text string) string {
+	switch d {
+	case DuckDB:
+		return "error(" + text + ")"
+	case Spark:
+		return "raise_error(" + text + ")"
+	case BigQuery:
+		return "ERROR(" + text + ")"
+	case ClickHouse:
+		return "toInt64(" + text + ")"
+	}
+	return "CAST(" + text + " AS integer)" // a text that is no number, which the message shows
+}
+
+// load returns lines that make a table of what neardup fingerprint has written, with an id of text, and other columns that are lists of 32-bit integers or
+// 64-bit integers.
+func (d Dialect) load(table, id string, columns []string, lists bool) []string {
+	name, types := d.name(table), d.name(id)+" text PRIMARY KEY"
+	for _, c := range columns {
+		types += ", " + d.name(c) + map[bool]string{true: " integer[]", false: " bigint"}[lists]
+	}
+	switch d {
+	case PostgreSQL:
+		return []string{"CREATE TABLE " + name + " (" + types + ");", `\copy ` + name + " FROM 'FILE.csv' WITH (FORMAT csv, HEADER)"}
+	case DuckDB:
+		return []string{"CREATE TABLE " + name + " AS SELECT * FROM 'FILE.parquet';"}
+	case ClickHouse:
+		return []string{"CREATE TABLE " + name + " ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('FILE.parquet');"}
+	case Spark:
+		return []string{"CREATE TABLE " + name + " USING parquet AS SELECT * FROM parquet.`FILE.parquet`;"}
+	}
+	return []string{"bq load --source_format=PARQUET --parquet_enable_list_inference " + strings.Trim(name, "`") + " FILE.parquet"}
 }
 
 // transaction returns the statements around a script, so that after an error nothing else is done. The shells of the

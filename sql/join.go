@@ -25,9 +25,9 @@ import (
 // that depends on the collation.
 type Join struct {
 	Dialect Dialect
-	Table   string // with a row for each document
+	Table   string // with a row for each document; a name such as schema.table, in which a part with a point is between double quotes
 	Prefix  string // of the tables to make; "" means neardup
-	ID      string // the column of the id, which must differ from row to row; "" means id
+	ID      string // the column of the id, which differs from row to row and is never NULL, or the join is an error; "" means id
 
 	// Fingerprints are in the column Fingerprint ("" means fingerprint), as signed 64-bit integers with the
 	// same bits. If Bits is 128, that column has the low half, and High ("" means fingerprint_high) the other.
@@ -64,7 +64,8 @@ func (j Join) normal() (Join, error) {
 		return fail(err)
 	}
 	for what, name := range map[string]string{"Table": j.Table, "Prefix": j.Prefix, "ID": j.ID, "Fingerprint": j.Fingerprint, "High": j.High, "Signature": j.Signature} {
-		if name == "" && what == "Table" || strings.ContainsFunc(name, func(r rune) bool {
+		_, closed := parts(name)
+		if !closed || name == "" && what == "Table" || strings.ContainsFunc(name, func(r rune) bool {
 			return r < ' ' || r == '\\' || r == '`' || r == 0x7f || r == 0x2028 || r == 0x2029 || r == 0x85
 		}) {
 			return fail(fmt.Errorf("%s %q is no name", what, name))
@@ -126,6 +127,22 @@ func (j *Join) equal(a, b string) string {
 		a, b = j.Dialect.equal(a), j.Dialect.equal(b)
 	}
 	return a + " = " + b
+}
+
+// badIDs returns how many of some ids are NULL or stand in several rows, and a text with these: documents with one id would be in one group.
+func (j *Join) badIDs() string {
+	d, id := j.Dialect, j.Dialect.name(j.ID)
+	return fmt.Sprintf("SELECT count(*) AS n, %s AS ids FROM (\n  SELECT coalesce(%s, 'NULL') AS shown FROM %s GROUP BY %s HAVING count(*) > 1 OR %s IS NULL ORDER BY shown LIMIT %d\n) AS bad",
+		d.concat("shown"), d.text(id), d.name(j.Table), id, id, mostShown)
+}
+
+// mostShown is how many ids an error shows.
+const mostShown = 10
+
+// checkIDs ends a script if there are such ids.
+func (j *Join) checkIDs() step {
+	return step{"Ids that are NULL or stand in several rows are an error: their documents would be taken for one.",
+		fmt.Sprintf("SELECT %s AS bad_ids FROM (\n%s\n) AS found WHERE n > 0", j.Dialect.fail("concat('neardup: these ids are NULL or stand in several rows: ', ids)"), j.badIDs())}
 }
 
 // contents makes the table of different values.
@@ -320,7 +337,7 @@ func (j Join) Script(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	steps := append([]step{j.contents()}, j.pairs()...)
+	steps := append([]step{j.checkIDs(), j.contents()}, j.pairs()...)
 	steps = append(steps, j.documentPairs(), j.firstEdges())
 	for n := range j.Rounds {
 		steps = append(steps, j.round(n+1))
@@ -335,6 +352,10 @@ func (j Join) Script(w io.Writer) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "-- Near-duplicates of %s, for %s. Made by neardup.\n", j.Table, j.Dialect)
+	b.WriteString("--\n-- What neardup fingerprint has written becomes the table like this:\n--\n")
+	for _, line := range j.Dialect.load(j.Table, j.ID, j.columns(), j.Signature != "") {
+		b.WriteString("--   " + line + "\n")
+	}
 	for _, s := range steps {
 		if s.comment != "" {
 			b.WriteString("\n-- " + s.comment + "\n")

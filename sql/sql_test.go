@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -273,6 +274,17 @@ func TestData(t *testing.T) {
 	}
 }
 
+// statements yields the statements of a script, without comments.
+func statements(script string) iter.Seq[string] {
+	var b strings.Builder
+	for line := range strings.Lines(script) {
+		if !strings.HasPrefix(line, "--") {
+			b.WriteString(line)
+		}
+	}
+	return strings.SplitSeq(strings.TrimSuffix(b.String(), ";\n"), ";\n")
+}
+
 // The script is what Run runs.
 func TestScript(t *testing.T) {
 	docs := collections.Shapes()["mixed"]
@@ -289,16 +301,14 @@ func TestScript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for statement := range strings.SplitSeq(b.String(), ";\n") {
+			for statement := range statements(b.String()) {
 				if strings.Contains(statement, "AS unfinished") {
 					left := -1
 					if err := conn.QueryRowContext(t.Context(), statement).Scan(&left); err != nil || left != 0 {
 						t.Errorf("%s %s: %d edges are not of stars: %v", d, with, left, err)
 					}
-				} else if strings.TrimSpace(statement) != "" {
-					if _, err := conn.ExecContext(t.Context(), statement); err != nil {
-						t.Fatalf("%v\n%s", err, statement)
-					}
+				} else if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+					t.Fatalf("%v\n%s", err, statement)
 				}
 			}
 			conn.Close()
@@ -358,6 +368,63 @@ func TestFailure(t *testing.T) {
 		{Dialect: DuckDB, Table: "t", Signature: "s", Values: 8}, {Dialect: DuckDB, Table: "t", Signature: "s", Banding: neardup.Banding{Bands: 100, Rows: 2}}, {Dialect: DuckDB, Table: "t", Rounds: -1}} {
 		if err := j.Script(new(bytes.Buffer)); err == nil || !strings.HasPrefix(err.Error(), "neardupsql: ") {
 			t.Errorf("%+v: error %v", j, err)
+		}
+	}
+}
+
+// Ids that are NULL or stand in several rows end Run and the script with an error that tells them, and nothing is made. Names may have points.
+func TestIDs(t *testing.T) {
+	for d, db := range engines(t) {
+		exec(t, db, `DROP SCHEMA IF EXISTS "of.mine" CASCADE`)
+		exec(t, db, `CREATE SCHEMA "of.mine"`)
+		for name, rows := range map[string]struct{ values, want string }{
+			"repeated": {`('x', 1), ('x', -1), ('y', 7), ('z', 1)`, "rows: x"},
+			"null":     {`('x', 1), (NULL, -1), ('z', 1)`, "rows: NULL"},
+			"both":     {`('x', 1), (NULL, -1), (NULL, 3), ('x', 1), ('x', 4)`, "rows: NULL, x"},
+			"good":     {`('x', 1), ('y', -1), ('z', 1)`, ""},
+		} {
+			exec(t, db, `CREATE TABLE "of.mine".doc (id text, "finger.print" BIGINT)`)
+			exec(t, db, `INSERT INTO "of.mine".doc VALUES `+rows.values)
+			j := Join{Dialect: d, Table: `"of.mine".doc`, Fingerprint: `"finger.print"`, Prefix: `"of.mine".x`, Rounds: 2}
+			is := func(how string, err error) {
+				if (err == nil) != (rows.want == "") || err != nil && !strings.Contains(err.Error(), rows.want) {
+					t.Errorf("%s, %s, %s: error %v", d, name, how, err)
+				}
+			}
+			_, err := j.Run(t.Context(), db)
+			is("Run", err)
+			var b bytes.Buffer
+			j.Prefix = `"of.mine".y`
+			if err := j.Script(&b); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for statement := range statements(b.String()) {
+				if _, err = conn.ExecContext(t.Context(), statement); err != nil {
+					conn.ExecContext(t.Context(), "ROLLBACK")
+					break
+				}
+			}
+			conn.Close()
+			is("script", err)
+			var tables int
+			if err := db.QueryRow("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'of.mine' AND table_name <> 'doc'").Scan(&tables); err != nil || (tables == 8) != (rows.want == "") && tables > 0 {
+				t.Errorf("%s, %s: %d tables, %v", d, name, tables, err)
+			}
+			if rows.want == "" {
+				var id, keep string
+				if err := db.QueryRow(`SELECT max(id), max(keep) FROM "of.mine".x_groups`).Scan(&id, &keep); err != nil || id != "z" || keep != "x" {
+					t.Errorf("%s: the group of %s has %s, %v", d, keep, id, err)
+				}
+			}
+			exec(t, db, `DROP SCHEMA "of.mine" CASCADE`)
+			exec(t, db, `CREATE SCHEMA "of.mine"`)
+		}
+		if err := (Join{Dialect: d, Table: `a"b`}).Script(new(bytes.Buffer)); err == nil {
+			t.Errorf("%s: a quote that is not closed is no error", d)
 		}
 	}
 }

@@ -1,5 +1,17 @@
 -- Near-duplicates of documents, for postgresql. Made by neardup.
+--
+-- What neardup fingerprint has written becomes the table like this:
+--
+--   CREATE TABLE "documents" ("id" text PRIMARY KEY, "fingerprint" bigint);
+--   \copy "documents" FROM 'FILE.csv' WITH (FORMAT csv, HEADER)
 BEGIN;
+
+-- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
+SELECT CAST(concat('neardup: these ids are NULL or stand in several rows: ', ids) AS integer) AS bad_ids FROM (
+SELECT count(*) AS n, string_agg(shown, ', ') AS ids FROM (
+  SELECT coalesce(CAST("id" AS text), 'NULL') AS shown FROM "documents" GROUP BY "id" HAVING count(*) > 1 OR "id" IS NULL ORDER BY shown LIMIT 10
+) AS bad
+) AS found WHERE n > 0;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE "neardup_contents" AS

@@ -1,5 +1,16 @@
 -- Near-duplicates of documents, for spark. Made by neardup.
+--
+-- What neardup fingerprint has written becomes the table like this:
+--
+--   CREATE TABLE `documents` USING parquet AS SELECT * FROM parquet.`FILE.parquet`;
 SET spark.sql.legacy.createHiveTableByDefault=false;
+
+-- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
+SELECT raise_error(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+SELECT count(*) AS n, concat_ws(', ', collect_list(shown)) AS ids FROM (
+  SELECT coalesce(CAST(`id` AS STRING), 'NULL') AS shown FROM `documents` GROUP BY `id` HAVING count(*) > 1 OR `id` IS NULL ORDER BY shown LIMIT 10
+) AS bad
+) AS found WHERE n > 0;
 
 -- Documents with the same value are one content. Its name is their smallest id.
 CREATE TABLE `neardup_contents` AS
