@@ -91,6 +91,8 @@ func (d *Deduplicator[ID]) attach() bool {
 		d.empty()
 		return false
 	}
+	d.docs.Limit(d.numbers())
+	d.chains.Limit(d.numbers())
 	d.names.base, d.live, f.indexed, f.mapping = base, n, true, m
 	return true
 }

@@ -149,8 +149,8 @@ func TestShelf(t *testing.T) {
 			for _, part := range all[i].Chunks() {
 				got = append(got, part...)
 			}
-			if !slices.Equal(got, values(i)) || all[i].Len() != lengths[i] || all[i].IsCopied() != (copied && lengths[i] > 0) {
-				t.Errorf("%s: column %d has %d values, copied %v", name, i, len(got), all[i].IsCopied())
+			if !slices.Equal(got, values(i)) || all[i].Len() != lengths[i] || all[i].IsSpilled() != (copied && lengths[i] > 0) {
+				t.Errorf("%s: column %d has %d values, spilled %v", name, i, len(got), all[i].IsSpilled())
 			}
 		}
 	}
@@ -160,7 +160,7 @@ func TestShelf(t *testing.T) {
 		all, shelf := make([]Column[uint64], len(lengths)), NewShelf[uint64](len(lengths), most)
 		parallel.Each(len(lengths), func(i int) {
 			v := values(i)
-			if all[i] = Shelve(shelf, i, v); all[i].IsCopied() {
+			if all[i] = Shelve(shelf, i, v); all[i].IsSpilled() {
 				clear(v)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 // A spill is the temporary file of a column. Snapshots share it; the file is gone when nobody refers to it any more.
 type spill struct {
 	most   int64 // how many bytes of pieces are in memory
+	before int64 // how many bytes of pieces there were before it
 	mapped *extents
 	left   []byte // of the last extent
 }
@@ -34,6 +35,14 @@ const (
 // file. Whoever appends calls [Column.MakeRoom] before.
 func Limited[T any](memory int64) Column[T] { return Column[T]{spill: &spill{most: memory}} }
 
+// Limit makes a column limited: about so many bytes of what is appended from now on are in memory.
+func (c *Column[T]) Limit(memory int64) {
+	c.spill = &spill{most: memory, before: int64(len(c.chunks)) * chunkBytes[T]()}
+}
+
+// IsSpilled reports whether a part of the values stands in a temporary file.
+func (c *Column[T]) IsSpilled() bool { return c.spill != nil && c.spill.mapped != nil }
+
 // Empty returns an empty column that is limited as c is.
 func (c *Column[T]) Empty() Column[T] {
 	if c.spill == nil {
@@ -45,7 +54,7 @@ func (c *Column[T]) Empty() Column[T] {
 // MakeRoom makes room for the next value. An error says that there is no temporary file, or that it cannot grow; then nothing has
 // changed. Without it, Append takes memory.
 func (c *Column[T]) MakeRoom() error {
-	if !canMap || c.spill == nil || c.n>>chunkBits < len(c.chunks) || int64(len(c.chunks))*chunkBytes[T]() < c.spill.most {
+	if !canMap || c.spill == nil || c.n>>chunkBits < len(c.chunks) || int64(len(c.chunks))*chunkBytes[T]()-c.spill.before < c.spill.most {
 		return nil
 	}
 	return c.spill.makeRoom(int(chunkBytes[T]()))
@@ -141,8 +150,8 @@ func NewShelf[T any](columns, values int) *Shelf {
 	return s
 }
 
-// Shelve returns column number i of a shelf, with values. It keeps values, in memory, if there is no shelf or no room on the disk. Several goroutines
-// may make one column each.
+// Shelve returns column number i of a shelf, with values. If there is no shelf or no room on the disk it keeps values in memory; see
+// [Column.IsSpilled]. Several goroutines may make one column each.
 func Shelve[T any](s *Shelf, i int, values []T) (c Column[T]) {
 	if s == nil || len(values) == 0 {
 		return Of(values)
@@ -157,9 +166,6 @@ func Shelve[T any](s *Shelf, i int, values []T) (c Column[T]) {
 	c.n, c.spill = len(values), s.spill
 	return c
 }
-
-// IsCopied reports whether a column of a shelf is a copy of the values it was made of.
-func (c *Column[T]) IsCopied() bool { return c.spill != nil }
 
 // write writes bytes, and zeros up to a size, where column i has its place, and maps them. It returns nil if it cannot.
 func (s *Shelf) write(i int, b []byte, size int64) []byte {

@@ -287,6 +287,7 @@ func (s *Store) Attach(f *slots.File, settings []uint64, columns [][]byte) bool 
 	if !ok[0] || !ok[1] || cells&(cells-1) != 0 || int(settings[2]) > cells || len(columns[2]) != 4*int(settings[3]) || f.Check(columns[2]) != nil {
 		return false
 	}
+	s.entries.Limit(s.memory / entryShare)
 	s.digests, s.used = slots.TableOf(column, int(settings[2])), int64(settings[1])
 	return s.attachFree(columns[2], n)
 }

@@ -47,7 +47,7 @@ const isDead = 1 << 31
 type index struct {
 	level    signature.Level
 	texts    Signatures
-	sketches sketches
+	sketches slots.Column[sketch] // by ordinal
 	slots    slots.Column[uint32] // by ordinal; for one that was deleted, which of dead it is, and isDead
 	dead     slots.Column[uint64] // the digests of those that were deleted, by which they are sorted still
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
@@ -75,14 +75,16 @@ const (
 
 // newIndex returns an empty index. What it knows is in memory as long as it takes a part of so many bytes.
 func newIndex(l signature.Level, texts Signatures, memory int64) index {
-	return index{
-		level: l, texts: texts,
-		sketches: sketches{memory: max(memory/sketchShare, leastMemory)},
-		tail:     keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)},
-		slots:    slots.Limited[uint32](memory / slotShare),
-		ordinals: slots.Limited[uint32](memory / slotShare),
-		listed:   memory / runShare,
-	}
+	x := index{level: l, texts: texts, tail: keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)}, listed: memory / runShare}
+	x.limit(memory)
+	return x
+}
+
+// limit says how much of what will be appended may be in memory.
+func (x *index) limit(memory int64) {
+	x.sketches.Limit(max(memory/sketchShare, leastMemory))
+	x.slots.Limit(memory / slotShare)
+	x.ordinals.Limit(memory / slotShare)
 }
 
 // size returns the number of ordinals.
@@ -94,7 +96,7 @@ func (x *index) add(slot uint32, s *signature.Signature) {
 		x.ordinals.Append(none)
 	}
 	*x.ordinals.Change(slot) = uint32(x.size())
-	x.sketches.last.Append(sketchOf(s))
+	x.sketches.Append(sketchOf(s))
 	x.slots.Append(slot)
 	x.tail.append(s)
 }
@@ -151,28 +153,23 @@ func (x *index) makeRoom() error {
 			return err
 		}
 	}
-	return cmp.Or(x.slots.MakeRoom(), x.ordinals.MakeRoom(), x.sketches.makeRoom(), x.tail.makeRoom())
+	return cmp.Or(x.slots.MakeRoom(), x.ordinals.MakeRoom(), x.sketches.MakeRoom(), x.tail.makeRoom())
 }
 
 // renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
 func (x *index) renumber() error {
-	all := sketches{memory: x.sketches.memory}
+	all := x.sketches.Empty()
 	kept := x.slots.Empty()
 	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
 	for ord := range uint32(x.size()) {
 		if slot := x.slot(ord); slot != none {
-			var k sketch
-			x.sketches.at(ord, &k)
-			if err := cmp.Or(all.makeRoom(), kept.MakeRoom()); err != nil {
+			if err := cmp.Or(all.MakeRoom(), kept.MakeRoom()); err != nil {
 				return err
 			}
 			now[ord] = uint32(kept.Len())
 			kept.Append(slot)
-			all.last.Append(k)
+			all.Append(*x.sketches.At(ord))
 		}
-	}
-	if err := x.sketches.file.Err(); err != nil {
-		return err
 	}
 	for ord := range uint32(kept.Len()) {
 		*x.ordinals.Change(*kept.At(ord)) = ord
@@ -208,7 +205,7 @@ func (x *index) renumber() error {
 // snapshot returns the index as it is now.
 func (x *index) snapshot() index {
 	s := *x
-	s.sketches, s.slots, s.dead, s.ordinals = x.sketches.snapshot(), x.slots.Snapshot(), x.dead.Snapshot(), x.ordinals.Snapshot()
+	s.sketches, s.slots, s.dead, s.ordinals = x.sketches.Snapshot(), x.slots.Snapshot(), x.dead.Snapshot(), x.ordinals.Snapshot()
 	s.runs, s.tail.blocks = slices.Clone(x.runs), slices.Clone(x.tail.blocks)
 	return s
 }
@@ -275,7 +272,7 @@ func (x *index) merge(first, from, to int) {
 		}
 		list, buf[1] = sortByKey(x.appendTail(list, b), buf[1])
 		r.lists[b] = slots.Shelve(shelf, b, x.order(b, list))
-		if buf[0] = list; !r.lists[b].IsCopied() {
+		if buf[0] = list; !r.lists[b].IsSpilled() {
 			buf[0] = nil
 		}
 		buffers.Put(buf)
@@ -323,7 +320,7 @@ func (x *index) orderBucket(band int, bucket []uint64) {
 		of    uint32
 		ord   uint32
 	}
-	sketches := x.sketches.gather(bucket, nil, new([2][]uint64))
+	sketches := gather(&x.sketches, bucket, nil, new([2][]uint64))
 	order := make([]entry, len(bucket))
 	for i, e := range bucket {
 		order[i] = entry{bits.Reverse64(sketches[i].turned(band, 0)), uint32(i), uint32(e)}
@@ -477,18 +474,9 @@ func (g *Graph) Write() (settings []uint64, columns [][][]byte, err error) {
 				lists = append(lists, x.runs[0].lists[b].Parts()...)
 			}
 		}
-		columns = append(columns, x.slots.Parts(), x.ordinals.Parts(), x.sketches.parts(), lists)
+		columns = append(columns, x.slots.Parts(), x.ordinals.Parts(), x.sketches.Parts(), lists)
 	}
 	return settings, columns, g.Err()
-}
-
-// parts returns the bytes of all sketches.
-func (s *sketches) parts() (all [][]byte) {
-	all = s.mapped.Parts()
-	for i := 0; i < s.filed; i += page {
-		all = append(all, []byte(s.read(i/page, new([]byte))))
-	}
-	return append(all, s.last.Parts()...)
 }
 
 // Attach gives an empty graph what Write returned, from a file, for so many contents. It returns false if that does not fit together.
@@ -503,7 +491,7 @@ func (g *Graph) Attach(f *slots.File, settings []uint64, columns [][]byte, conte
 		var ok [columnsOfLevel]bool
 		x.slots, ok[0] = slots.In(f, of[0], n, func(_ int, values []uint32) bool { return areBelow(values, slotted, 0) })
 		x.ordinals, ok[1] = slots.In(f, of[1], slotted, func(_ int, values []uint32) bool { return areBelow(values, n, none) })
-		x.sketches.mapped, ok[2] = slots.In(f, of[2], n, func(int, []sketch) bool { return true })
+		x.sketches, ok[2] = slots.In(f, of[2], n, func(int, []sketch) bool { return true })
 		if ok[3] = len(of[3]) == bands*8*n; ok[3] && n > 0 {
 			r := run{to: n}
 			for b := range r.lists {
@@ -512,6 +500,7 @@ func (g *Graph) Attach(f *slots.File, settings []uint64, columns [][]byte, conte
 			x.runs = []run{r}
 		}
 		x.tail.forget(n)
+		x.limit(g.memory)
 		if ok != [columnsOfLevel]bool{true, true, true, true} {
 			return false
 		}

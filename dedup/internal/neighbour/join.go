@@ -179,7 +179,7 @@ func (j *join) run(ctx context.Context) {
 	// Sketches in memory are copied for a few buckets, which then are in the cache. Those in a file are read in its order, so there
 	// should be as many as possible.
 	j.most = 4096
-	if j.index.sketches.filed > 0 {
+	if j.index.sketches.IsSpilled() {
 		j.most = int(max(share/bucketShare/80, 1<<14))
 	}
 	for part := range parts {
@@ -253,7 +253,7 @@ func (j *join) add(bucket []uint64) {
 
 // compareAll finds the neighbours in all buckets that were added.
 func (j *join) compareAll() {
-	j.sketches = j.index.sketches.gather(j.entries, j.sketches, &j.order)
+	j.sketches = gather(&j.index.sketches, j.entries, j.sketches, &j.order)
 	from := 0
 	for _, end := range j.ends {
 		if j.found.isFull() {
@@ -286,7 +286,7 @@ func (j *join) bucket(bucket []uint64, sketches []sketch) {
 		c.large = append(c.large, bucket...)
 	}
 	if isLarge && !isDense {
-		j.ordered = j.index.sketches.gather(bucket, j.ordered, &j.order)
+		j.ordered = gather(&j.index.sketches, bucket, j.ordered, &j.order)
 		j.compare(bucket, j.ordered, window)
 	}
 }

@@ -301,9 +301,10 @@ func TestNeighbours(t *testing.T) {
 		}
 		g := New(want, 1<<30)
 		g.usual, g.kept = want.most, few
-		if seed%2 == 1 { // sketches go to a file as soon as there is a page of them
+		if seed%2 == 1 { // sketches and lists go to a file at once
 			for l := range g.levels {
-				g.levels[l].sketches.memory = 0
+				g.levels[l].sketches.Limit(0)
+				g.levels[l].listed = 0
 			}
 		}
 		var snapshots []kept

@@ -75,102 +75,13 @@ func keyOf(s *signature.Signature, band int) uint32 {
 	return uint32(x >> 32)
 }
 
-// Sketches are the sketches of all signatures, by ordinal: in memory, or in a file as far as they take more than they may. They are
-// read by several goroutines at once.
-type sketches struct {
-	memory int64                // how many bytes may be in memory
-	mapped slots.Column[sketch] // of the first ordinals, in a file that outlives the program
-	filed  int                  // how many of the others are in a temporary file
-	file   *textfile.File       // pages of them; nil if there are none
-	last   slots.Column[sketch] // all others
-}
-
-// page is how many sketches are read at once from the file. A page has four kilobytes.
-const page = 64
-
-// pageBytes is how much of the file a page takes.
-var pageBytes = textfile.Bytes(8 * page * len(sketch{}))
-
-// makeRoom moves what is in memory to the file if it takes more than it may. After an error it is where it was.
-func (s *sketches) makeRoom() error {
-	n := s.last.Len()
-	if int64(n)*int64(8*len(sketch{})) < s.memory || n == 0 || n%page != 0 {
-		return nil
-	}
-	if s.file == nil {
-		s.file = textfile.Temporary(0)
-	}
-	from := s.file.Size()
-	err := s.spill()
-	if err != nil {
-		s.file.Cut(from)
-	}
-	return err
-}
-
-// spill moves what is in memory to the file.
-func (s *sketches) spill() error {
-	for i := 0; i < s.last.Len(); i += page {
-		// Pages are of one size, so their numbers say where they are. No page is in two pieces of the column.
-		if _, err := s.file.AppendBytes(slots.Bytes(s.last.Chunk(i)[:page])); err != nil {
-			return err
-		}
-	}
-	s.filed += s.last.Len()
-	s.last = slots.Column[sketch]{}
-	return nil
-}
-
-// at copies a sketch.
-func (s *sketches) at(ord uint32, into *sketch) {
-	k, filed := s.place(ord)
-	if k != nil {
-		*into = *k
-		return
-	}
-	buf := pageBuffers.Get().(*[]byte)
-	defer pageBuffers.Put(buf)
-	s.read(filed/page, buf).copy(filed%page, into)
-}
-
-// place returns a sketch, or where it is in the temporary file.
-func (s *sketches) place(ord uint32) (k *sketch, filed int) {
-	n := int(ord) - s.mapped.Len()
-	switch {
-	case n < 0:
-		return s.mapped.At(ord), 0
-	case n < s.filed:
-		return nil, n
-	}
-	return s.last.At(uint32(n - s.filed)), 0
-}
-
-// pageBuffers are for reading pages.
-var pageBuffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// A filedPage is a page as it is in the file, or nothing if it cannot be read; then the file has the error. It is valid as long as its buffer.
-type filedPage string
-
-// copy copies a sketch of the page.
-func (p filedPage) copy(i int, into *sketch) {
-	if p != "" {
-		copy(slots.Bytes(into[:]), p[i*8*len(sketch{}):])
-	}
-}
-
-// read reads a page of the file.
-func (s *sketches) read(number int, buf *[]byte) filedPage {
-	return filedPage(s.file.Read(int64(number)*pageBytes, 8*page*len(sketch{}), buf))
-}
-
-// gather copies the sketches of the ordinals in the lower halves of a list, in its order. From the file they are read in the order in
-// which they stand there, each page once. order is room for that, nil or what was returned before.
-func (s *sketches) gather(list []uint64, into []sketch, order *[2][]uint64) []sketch {
+// gather copies the sketches of the ordinals in the lower halves of a list, in its order. Those in a file are read in the order in which they stand
+// there. order is room for that, nil or what was returned before.
+func gather(sketches *slots.Column[sketch], list []uint64, into []sketch, order *[2][]uint64) []sketch {
 	into = slices.Grow(into[:0], len(list))[:len(list)]
-	if s.filed == 0 {
+	if !sketches.IsSpilled() {
 		for i, e := range list {
-			k, _ := s.place(uint32(e))
-			into[i] = *k
+			into[i] = *sketches.At(uint32(e))
 		}
 		return into
 	}
@@ -180,31 +91,14 @@ func (s *sketches) gather(list []uint64, into []sketch, order *[2][]uint64) []sk
 	}
 	byOrd, order[1] = slots.SortByKey(byOrd, 32, order[1])
 	order[0] = byOrd
-	buf := pageBuffers.Get().(*[]byte)
-	defer pageBuffers.Put(buf)
-	var p filedPage
-	at := -1 // which page it is
 	for _, o := range byOrd {
-		k, filed := s.place(uint32(o >> 32))
-		if k != nil {
-			into[uint32(o)] = *k
-			continue
-		}
-		if filed/page != at {
-			at = filed / page
-			p = s.read(at, buf)
-		}
-		p.copy(filed%page, &into[uint32(o)])
+		into[uint32(o)] = *sketches.At(uint32(o >> 32))
 	}
 	return into
 }
 
-// snapshot returns the sketches as they are now.
-func (s *sketches) snapshot() sketches {
-	c := *s
-	c.mapped, c.last = s.mapped.Snapshot(), s.last.Snapshot()
-	return c
-}
+// buffers are for reading rows of keys.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Keys are the keys of the bands of the last signatures that were added, by ordinal. Those of one band stand in a row, since
 // nobody wants more than one band at a time. They are in memory, or in a file as far as they take more than they may.
@@ -282,8 +176,8 @@ func (k *keys) end() int { return k.from + k.n }
 // only valid during the call.
 func (k *keys) rows(band int, take func(first uint32, row []uint32)) {
 	if k.filed > 0 {
-		buf := pageBuffers.Get().(*[]byte)
-		defer pageBuffers.Put(buf)
+		buf := buffers.Get().(*[]byte)
+		defer buffers.Put(buf)
 		row := make([]uint32, fileBlock)
 		for i := 0; i < k.filed; i += fileBlock {
 			b := k.file.Read(k.place(band, i), 4*fileBlock, buf)
