@@ -103,7 +103,8 @@ type Deduplicator[ID comparable] struct {
 	contents *content.Store
 	chains   slots.Column[chain] // of documents, by the slot of their content
 	graph    *neighbour.Graph
-	changes  int // counts what was added or deleted
+	tidying  bool // a goroutine merges what searches look at
+	changes  int  // counts what was added or deleted
 
 	files  *documentFiles[ID] // nil in memory
 	unread bool               // the documents in the files have not been read yet

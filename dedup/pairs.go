@@ -118,8 +118,30 @@ func (d *Deduplicator[ID]) settle() error {
 			return err
 		}
 		d.graph.Settle()
+		d.tidy()
 		d.mu.Unlock()
 	}
+}
+
+// tidy has what searches look at merged beside them, if that is due. The caller holds the lock.
+func (d *Deduplicator[ID]) tidy() {
+	if d.tidying {
+		return
+	}
+	m := d.graph.NextMerge()
+	if d.tidying = m != nil; !d.tidying {
+		return
+	}
+	go func() {
+		for m != nil {
+			m.Do()
+			d.mu.Lock()
+			d.graph.Adopt(m)
+			m = d.graph.NextMerge()
+			d.tidying = m != nil
+			d.mu.Unlock()
+		}
+	}()
 }
 
 // documentsOf yields the slots of the documents of a content, in the order of adding. The caller holds the lock, for

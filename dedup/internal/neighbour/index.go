@@ -2,9 +2,7 @@ package neighbour
 
 import (
 	"cmp"
-	"math/bits"
 	"slices"
-	"sync"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
@@ -52,6 +50,8 @@ type index struct {
 	dead     slots.Column[uint64] // the digests of those that were deleted, by which they are sorted still
 	ordinals slots.Column[uint32] // by slot; none if the slot has no signature
 	runs     []run                // of the ordinals from 0 on
+	merging  int                  // the first so many runs are those of a [Merge] and the ones before; 0 if there is none
+	atOnce   int                  // [mostAtOnce], or less in tests
 	listed   int64                // how many bytes the lists of a run may have in memory
 	tail     keys                 // of the ordinals that are in no run
 }
@@ -62,6 +62,8 @@ type run struct {
 	from, to int
 	lists    [bands]slots.Column[uint64]
 }
+
+func (r *run) len() int { return r.to - r.from }
 
 // Sketches are looked at in any order, but keys in their order, so that they may as well be in a file.
 const (
@@ -75,7 +77,7 @@ const (
 
 // newIndex returns an empty index. What it knows is in memory as long as it takes a part of so many bytes.
 func newIndex(l signature.Level, texts Signatures, memory int64) index {
-	x := index{level: l, texts: texts, tail: keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)}, listed: memory / runShare}
+	x := index{level: l, texts: texts, tail: keys{memory: min(max(memory/keyShare, leastMemory), mostKeys)}, listed: memory / runShare, atOnce: mostAtOnce}
 	x.limit(memory)
 	return x
 }
@@ -175,9 +177,11 @@ func (x *index) renumber() error {
 		*x.ordinals.Change(*kept.At(ord)) = ord
 	}
 	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
-	x.sort(x.tail.from, x.tail.end())
+	if x.tail.n > 0 {
+		x.merge(len(x.runs), x.tail.from, x.tail.end())
+	}
 	runs := x.runs
-	x.sketches, x.slots, x.dead, x.runs = all, kept, slots.Column[uint64]{}, nil
+	x.sketches, x.slots, x.dead, x.runs, x.merging = all, kept, slots.Column[uint64]{}, nil, 0
 	end := 0
 	for _, r := range runs {
 		next := run{from: end}
@@ -208,161 +212,6 @@ func (x *index) snapshot() index {
 	s.sketches, s.slots, s.dead, s.ordinals = x.sketches.Snapshot(), x.slots.Snapshot(), x.dead.Snapshot(), x.ordinals.Snapshot()
 	s.runs, s.tail.blocks = slices.Clone(x.runs), slices.Clone(x.tail.blocks)
 	return s
-}
-
-// fewUnsorted is how many signatures are not worth a run: to look at all of them takes about as long as to
-// look into a run.
-const fewUnsorted = 256
-
-// isSettled reports whether settle has nothing to do.
-func (x *index) isSettled() bool { return x.tail.n <= fewUnsorted }
-
-// settle puts the signatures that are not in a run into one.
-func (x *index) settle() {
-	if !x.isSettled() {
-		x.sort(x.tail.from, x.tail.end())
-	}
-}
-
-// sort makes a run of the tail, from..to−1, and merges it with those before it that are not much longer.
-func (x *index) sort(from, to int) {
-	if from == to {
-		return
-	}
-	first, start := len(x.runs), from
-	for ; first > 0 && x.runs[first-1].to-x.runs[first-1].from <= 2*(to-start); first-- {
-		start = x.runs[first-1].from
-	}
-	x.merge(first, start, to)
-}
-
-// compact makes one run of everything, without what was deleted.
-func (x *index) compact() error {
-	if x.dead.Len() > 0 {
-		if err := x.renumber(); err != nil {
-			return err
-		}
-	}
-	if n := x.size(); len(x.runs) > 1 || x.tail.n > 0 {
-		x.merge(0, 0, n)
-	}
-	return nil
-}
-
-// merge makes a run, from..to−1, of the runs from the first one on and of the tail.
-func (x *index) merge(first, from, to int) {
-	merged := x.runs[first:]
-	r := run{from: from, to: to}
-	shelf := x.shelf(to - from)
-	var buffers sync.Pool // for lists that are copied
-	parallel.Each(bands, func(b int) {
-		buf, _ := buffers.Get().(*[2][]uint64)
-		if buf == nil {
-			buf = new([2][]uint64)
-		}
-		list := slices.Grow(buf[0][:0], to-from)
-		for i := range merged {
-			for _, part := range merged[i].lists[b].Chunks() {
-				for _, e := range part {
-					if x.slot(uint32(e)) != none {
-						list = append(list, e)
-					}
-				}
-			}
-		}
-		list, buf[1] = sortByKey(x.appendTail(list, b), buf[1])
-		r.lists[b] = slots.Shelve(shelf, b, x.order(b, list))
-		if buf[0] = list; !r.lists[b].IsSpilled() {
-			buf[0] = nil
-		}
-		buffers.Put(buf)
-	})
-	x.runs = append(slices.Clone(x.runs[:first]), r)
-	x.tail.forget(to)
-}
-
-// shelf returns where the lists of a run of n ordinals are to be: in a file if they would take too much memory.
-func (x *index) shelf(n int) *slots.Shelf {
-	if int64(n)*bands*8 <= x.listed {
-		return nil
-	}
-	return slots.NewShelf[uint64](bands, n)
-}
-
-// appendTail appends the entries of a band for the tail.
-func (x *index) appendTail(list []uint64, band int) []uint64 {
-	x.tail.rows(band, func(first uint32, row []uint32) {
-		for i, key := range row {
-			if ord := first + uint32(i); x.slot(ord) != none {
-				list = append(list, uint64(key)<<32|uint64(ord))
-			}
-		}
-	})
-	return list
-}
-
-// order puts the buckets of more than fewest into the order of [index.compare].
-func (x *index) order(band int, list []uint64) []uint64 {
-	for i := 0; i+fewest < len(list); i++ {
-		if list[i]>>32 == list[i+fewest]>>32 {
-			end := i + bucketEnd(list[i:])
-			x.orderBucket(band, list[i:end])
-			i = end - 1
-		}
-	}
-	return list
-}
-
-// orderBucket puts a bucket into the order of [index.compare].
-func (x *index) orderBucket(band int, bucket []uint64) {
-	type entry struct {
-		first uint64 // sixteen values from the band on, which nearly always decide
-		of    uint32
-		ord   uint32
-	}
-	sketches := gather(&x.sketches, bucket, nil, new([2][]uint64))
-	order := make([]entry, len(bucket))
-	for i, e := range bucket {
-		order[i] = entry{bits.Reverse64(sketches[i].turned(band, 0)), uint32(i), uint32(e)}
-	}
-	slices.SortFunc(order, func(a, b entry) int {
-		if a.first != b.first {
-			return cmp.Compare(a.first, b.first)
-		}
-		return x.compare(band, &sketches[a.of], &sketches[b.of], a.ord, b.ord)
-	})
-	for i, e := range order {
-		bucket[i] = bucket[i]>>32<<32 | uint64(e.ord)
-	}
-}
-
-// bucketEnd returns how many entries at the beginning of a sorted list have the same key.
-func bucketEnd(list []uint64) int {
-	end := 1
-	for end < len(list) && list[end]>>32 == list[0]>>32 {
-		end++
-	}
-	return end
-}
-
-// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already. Two passes sort by 24 bits of the
-// keys, and then few have neighbours with other keys that share these. room may be nil, or what was returned before.
-func sortByKey(list, room []uint64) (sorted, roomAfter []uint64) {
-	if len(list) < 1<<12 {
-		slices.Sort(list)
-		return list, room
-	}
-	const passed = 24
-	list, room = slots.SortByKey(list, passed, room)
-	for i := 0; i < len(list); {
-		from := i
-		for i++; i < len(list) && list[i]>>(64-passed) == list[from]>>(64-passed); i++ {
-		}
-		if same := list[from:i]; len(same) > 1 && !slices.IsSorted(same) {
-			slices.Sort(same)
-		}
-	}
-	return list, room
 }
 
 // only returns an index that has other lists, without anybody who was deleted.

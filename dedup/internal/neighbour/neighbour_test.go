@@ -513,7 +513,7 @@ func TestCrowd(t *testing.T) {
 			all("more and a guest", guest, 11)
 		}
 		g.levels[signature.Long].settle()
-		g.levels[signature.Long].sort(g.levels[signature.Long].tail.from, n)
+		g.levels[signature.Long].merge(len(g.levels[signature.Long].runs), g.levels[signature.Long].tail.from, n)
 		all("more, settled", nil, None)
 		k = snapshot(g, want)
 		compareJoin(t, k.graph, k.want)
@@ -611,6 +611,88 @@ func common(a, b [signature.Levels]bool) (l signature.Level, ok bool) {
 		return signature.Long, true
 	}
 	return 0, false
+}
+
+// TestMerges: runs that are merged while others are added, deleted and searched for change nothing that is found. A merge of runs that are
+// no longer there is not adopted.
+func TestMerges(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(6, 6))
+	bases := make([]signature.Signature, 200)
+	for i := range bases {
+		bases[i] = randomSignature(rnd)
+	}
+	want := &naive{map[uint32]signature.Set{}, map[uint32]uint64{}, Usual}
+	g := New(want, 1<<30)
+	for l := range g.levels {
+		g.levels[l].atOnce = 1000
+	}
+	var merge *Merge
+	done := make(chan bool)
+	adopted, dropped, n := 0, 0, uint32(0)
+	adopt := func() {
+		if merge == nil {
+			return
+		}
+		<-done
+		before := len(g.levels[merge.level].runs)
+		if g.Adopt(merge); len(g.levels[merge.level].runs) < before {
+			adopted++
+		} else {
+			dropped++
+		}
+	}
+	begin := func() {
+		if merge = g.NextMerge(); merge != nil {
+			m := merge
+			go func() {
+				m.Do()
+				done <- true
+			}()
+		}
+	}
+	compare := func(what string) {
+		for range 3 {
+			for _, slot := range []uint32{uint32(rnd.IntN(int(n))), n - 1} {
+				if _, ok := want.sets[slot]; ok {
+					check(t, fmt.Sprintf("%s, %d contents", what, n), g, want, slot, nil, None)
+				}
+			}
+		}
+	}
+	for step := range 16 {
+		for range 150 + rnd.IntN(400) {
+			set := randomSet(rnd, bases)
+			want.sets[n], want.digests[n] = set, rnd.Uint64()
+			room(t, g)
+			g.Add(n, &set)
+			n++
+		}
+		few := n / 20
+		if step%6 == 5 {
+			few = n / 2 // so that all get new ordinals
+		}
+		for range few {
+			slot := uint32(rnd.IntN(int(n)))
+			g.Delete(slot)
+			delete(want.sets, slot)
+		}
+		g.Settle()
+		compare("beside a merge")
+		if step%3 > 0 {
+			adopt()
+			begin()
+		}
+		compare("after a merge")
+	}
+	for adopt(); ; adopt() {
+		if begin(); merge == nil {
+			break
+		}
+	}
+	compare("merged")
+	if runs := len(g.levels[signature.Long].runs); adopted < 3 || dropped < 1 || runs > 6 {
+		t.Errorf("%d merges were adopted and %d were not; there are %d runs", adopted, dropped, runs)
+	}
 }
 
 // TestKeys: keys are the same in memory and in a file.

@@ -1,0 +1,214 @@
+package neighbour
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/neardup/neardup/dedup/internal/signature"
+	"github.com/neardup/neardup/internal/parallel"
+	"github.com/neardup/neardup/internal/slots"
+)
+
+// This file makes the runs of an index: it sorts the lists of what was added, and merges runs so that a search looks into few.
+
+// fewUnsorted is how many signatures are not worth a run: to look at all of them takes about as long as to
+// look into a run.
+const fewUnsorted = 256
+
+// isSettled reports whether settle has nothing to do.
+func (x *index) isSettled() bool { return x.tail.n <= fewUnsorted }
+
+// settle puts the signatures that are not in a run into one, and merges it with those before it that are not much longer, as far as that takes no
+// time worth mentioning.
+func (x *index) settle() {
+	if x.isSettled() {
+		return
+	}
+	first, start, to := len(x.runs), x.tail.from, x.tail.end()
+	for ; first > x.merging && to-x.runs[first-1].from <= x.atOnce && x.runs[first-1].len() <= 2*(to-start); first-- {
+		start = x.runs[first-1].from
+	}
+	x.merge(first, start, to)
+}
+
+// mostAtOnce is how many signatures are sorted while everybody waits: some 20 milliseconds.
+const mostAtOnce = 1 << 15
+
+// A Merge makes one run of the last ones of a level, while others search and change the graph.
+type Merge struct {
+	graph      *Graph
+	level      signature.Level
+	of         index // a snapshot
+	first, end int   // the runs
+	made       run
+}
+
+// NextMerge begins a merge of runs of which none is much longer than the ones behind it, or returns nil if there are none. Only one may be under
+// way. The caller calls [Merge.Do] without a lock, and then [Graph.Adopt].
+func (g *Graph) NextMerge() *Merge {
+	for l := range g.levels {
+		x := &g.levels[l]
+		end := len(x.runs)
+		first := end - 1
+		for first > 0 && x.runs[first-1].len() <= 2*(x.runs[end-1].to-x.runs[first].from) {
+			first--
+		}
+		if first >= 0 && first < end-1 {
+			x.merging = end
+			return &Merge{graph: g, level: signature.Level(l), of: x.snapshot(), first: first, end: end}
+		}
+	}
+	return nil
+}
+
+// Do does the work. It uses all processors.
+func (m *Merge) Do() {
+	runs := m.of.runs[m.first:m.end]
+	m.of.tail = keys{from: m.of.tail.from}
+	m.made = m.of.merged(runs, runs[0].from, runs[len(runs)-1].to)
+}
+
+// Adopt puts what a merge has made in the place of the runs that it was made of, unless something has replaced these meanwhile.
+func (g *Graph) Adopt(m *Merge) {
+	if x := &g.levels[m.level]; m.graph == g && x.merging == m.end {
+		x.runs = slices.Concat(x.runs[:m.first], []run{m.made}, x.runs[m.end:])
+		x.merging = 0
+	}
+}
+
+// compact makes one run of everything, without what was deleted.
+func (x *index) compact() error {
+	if x.dead.Len() > 0 {
+		if err := x.renumber(); err != nil {
+			return err
+		}
+	}
+	if n := x.size(); len(x.runs) > 1 || x.tail.n > 0 {
+		x.merging = 0
+		x.merge(0, 0, n)
+	}
+	return nil
+}
+
+// merge makes a run, from..to−1, of the runs from the first one on and of the tail.
+func (x *index) merge(first, from, to int) {
+	r := x.merged(x.runs[first:], from, to)
+	x.runs = append(slices.Clone(x.runs[:first]), r)
+	x.tail.forget(to)
+}
+
+// merged returns a run, from..to−1, of some runs and of the tail.
+func (x *index) merged(runs []run, from, to int) run {
+	r := run{from: from, to: to}
+	shelf := x.shelf(to - from)
+	var buffers sync.Pool // for lists that are copied
+	parallel.Each(bands, func(b int) {
+		buf, _ := buffers.Get().(*[2][]uint64)
+		if buf == nil {
+			buf = new([2][]uint64)
+		}
+		list := slices.Grow(buf[0][:0], to-from)
+		for i := range runs {
+			for _, part := range runs[i].lists[b].Chunks() {
+				for _, e := range part {
+					if x.slot(uint32(e)) != none {
+						list = append(list, e)
+					}
+				}
+			}
+		}
+		list, buf[1] = sortByKey(x.appendTail(list, b), buf[1])
+		r.lists[b] = slots.Shelve(shelf, b, x.order(b, list))
+		if buf[0] = list; !r.lists[b].IsSpilled() {
+			buf[0] = nil
+		}
+		buffers.Put(buf)
+	})
+	return r
+}
+
+// shelf returns where the lists of a run of n ordinals are to be: in a file if they would take too much memory.
+func (x *index) shelf(n int) *slots.Shelf {
+	if int64(n)*bands*8 <= x.listed {
+		return nil
+	}
+	return slots.NewShelf[uint64](bands, n)
+}
+
+// appendTail appends the entries of a band for the tail.
+func (x *index) appendTail(list []uint64, band int) []uint64 {
+	x.tail.rows(band, func(first uint32, row []uint32) {
+		for i, key := range row {
+			if ord := first + uint32(i); x.slot(ord) != none {
+				list = append(list, uint64(key)<<32|uint64(ord))
+			}
+		}
+	})
+	return list
+}
+
+// order puts the buckets of more than fewest into the order of [index.compare].
+func (x *index) order(band int, list []uint64) []uint64 {
+	for i := 0; i+fewest < len(list); i++ {
+		if list[i]>>32 == list[i+fewest]>>32 {
+			end := i + bucketEnd(list[i:])
+			x.orderBucket(band, list[i:end])
+			i = end - 1
+		}
+	}
+	return list
+}
+
+// orderBucket puts a bucket into the order of [index.compare].
+func (x *index) orderBucket(band int, bucket []uint64) {
+	type entry struct {
+		first uint64 // sixteen values from the band on, which nearly always decide
+		of    uint32
+		ord   uint32
+	}
+	sketches := gather(&x.sketches, bucket, nil, new([2][]uint64))
+	order := make([]entry, len(bucket))
+	for i, e := range bucket {
+		order[i] = entry{bits.Reverse64(sketches[i].turned(band, 0)), uint32(i), uint32(e)}
+	}
+	slices.SortFunc(order, func(a, b entry) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
+		}
+		return x.compare(band, &sketches[a.of], &sketches[b.of], a.ord, b.ord)
+	})
+	for i, e := range order {
+		bucket[i] = bucket[i]>>32<<32 | uint64(e.ord)
+	}
+}
+
+// bucketEnd returns how many entries at the beginning of a sorted list have the same key.
+func bucketEnd(list []uint64) int {
+	end := 1
+	for end < len(list) && list[end]>>32 == list[0]>>32 {
+		end++
+	}
+	return end
+}
+
+// sortByKey sorts a list by the keys, and entries with one key by their ordinals, which ascend already. Two passes sort by 24 bits of the
+// keys, and then few have neighbours with other keys that share these. room may be nil, or what was returned before.
+func sortByKey(list, room []uint64) (sorted, roomAfter []uint64) {
+	if len(list) < 1<<12 {
+		slices.Sort(list)
+		return list, room
+	}
+	const passed = 24
+	list, room = slots.SortByKey(list, passed, room)
+	for i := 0; i < len(list); {
+		from := i
+		for i++; i < len(list) && list[i]>>(64-passed) == list[from]>>(64-passed); i++ {
+		}
+		if same := list[from:i]; len(same) > 1 && !slices.IsSorted(same) {
+			slices.Sort(same)
+		}
+	}
+	return list, room
+}
