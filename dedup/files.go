@@ -73,12 +73,7 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 			d.files.redirect(docs)
 			return &everAdded{d.added, d.files.number}
 		},
-		Read: func(f *format.Reader) *everAdded {
-			f.Next()
-			e := &everAdded{int(f.Uvarint(math.MaxInt)), int(f.Uvarint(math.MaxInt32))}
-			d.added, d.files.number = max(d.added, e.documents), e.number
-			return e
-		},
+		Read: everAddedReader(func(e *everAdded) { d.added, d.files.number = max(d.added, e.documents), e.number }),
 		Check: func(doc []uint64) error {
 			s, err := content.Decode(doc)
 			d.added, needed = max(d.added, s.Number+1), max(needed, s.End())
@@ -174,6 +169,16 @@ func (f *documentFiles[ID]) redirect(docs store.Column) {
 type everAdded struct{ documents, number int }
 
 func (e *everAdded) Bytes() int { return 16 }
+
+// everAddedReader returns a function that reads what Write writes, and calls use with it.
+func everAddedReader(use func(e *everAdded)) func(f *format.Reader) *everAdded {
+	return func(f *format.Reader) *everAdded {
+		f.Next()
+		e := &everAdded{int(f.Uvarint(math.MaxInt)), int(f.Uvarint(math.MaxInt32))}
+		use(e)
+		return e
+	}
+}
 
 func (e *everAdded) Write(f *format.Writer) {
 	f.Uvarint(uint64(e.documents))

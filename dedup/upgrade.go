@@ -8,7 +8,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
-	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/store"
 	"github.com/neardup/neardup/internal/textfile"
 )
@@ -49,13 +48,8 @@ func Upgrade[ID comparable](from, to string, options Options) (documents int, er
 		TailSize: func(live int) int { return min(max(512, live), 8192) },
 		AtOnce:   math.MaxInt,
 		Build:    func(store.Column) *everAdded { return &everAdded{} },
-		Read: func(f *format.Reader) *everAdded {
-			f.Next()
-			e := &everAdded{int(f.Uvarint(math.MaxInt)), int(f.Uvarint(math.MaxInt32))}
-			old.number = e.number
-			return e
-		},
-		Check: func(doc []uint64) error { _, err := content.Decode(today(doc)); return err },
+		Read:     everAddedReader(func(e *everAdded) { old.number = e.number }),
+		Check:    func(doc []uint64) error { _, err := content.Decode(today(doc)); return err },
 	})
 	if err := old.Open(from, old.version); err != nil {
 		return 0, fmt.Errorf("neardup: dedup.Upgrade: %w", err)

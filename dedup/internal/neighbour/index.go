@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/dedup/internal/signature"
-	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 )
 
@@ -156,54 +155,6 @@ func (x *index) makeRoom() error {
 		}
 	}
 	return cmp.Or(x.slots.MakeRoom(), x.ordinals.MakeRoom(), x.sketches.MakeRoom(), x.tail.makeRoom())
-}
-
-// renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
-func (x *index) renumber() error {
-	all := x.sketches.Empty()
-	kept := x.slots.Empty()
-	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
-	for ord := range uint32(x.size()) {
-		if slot := x.slot(ord); slot != none {
-			if err := cmp.Or(all.MakeRoom(), kept.MakeRoom()); err != nil {
-				return err
-			}
-			now[ord] = uint32(kept.Len())
-			kept.Append(slot)
-			all.Append(*x.sketches.At(ord))
-		}
-	}
-	for ord := range uint32(kept.Len()) {
-		*x.ordinals.Change(*kept.At(ord)) = ord
-	}
-	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
-	if x.tail.n > 0 {
-		x.merge(len(x.runs), x.tail.from, x.tail.end())
-	}
-	runs := x.runs
-	x.sketches, x.slots, x.dead, x.runs, x.merging = all, kept, slots.Column[uint64]{}, nil, 0
-	end := 0
-	for _, r := range runs {
-		next := run{from: end}
-		shelf := x.shelf(r.to - r.from)
-		parallel.Each(bands, func(b int) {
-			list := make([]uint64, 0, r.lists[b].Len())
-			for _, part := range r.lists[b].Chunks() {
-				for _, e := range part {
-					if ord := now[uint32(e)]; ord != none {
-						list = append(list, e>>32<<32|uint64(ord))
-					}
-				}
-			}
-			next.lists[b] = slots.Shelve(shelf, b, list)
-		})
-		end += next.lists[0].Len()
-		if next.to = end; next.to > next.from {
-			x.runs = append(x.runs, next)
-		}
-	}
-	x.tail.forget(end)
-	return nil
 }
 
 // snapshot returns the index as it is now.

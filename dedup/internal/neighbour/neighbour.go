@@ -7,6 +7,7 @@
 //
 //	sketch.go     what is kept in memory of a signature
 //	index.go      signatures of one level, in buckets
+//	runs.go       the lists of the buckets
 //	neighbour.go  the graph of all neighbours
 //	search.go     the neighbours of one content
 //	join.go       all neighbours of all at once

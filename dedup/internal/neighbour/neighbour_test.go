@@ -634,8 +634,8 @@ func TestMerges(t *testing.T) {
 			return
 		}
 		<-done
-		before := len(g.levels[merge.level].runs)
-		if g.Adopt(merge); len(g.levels[merge.level].runs) < before {
+		before := len(merge.index.runs)
+		if g.Adopt(merge); len(merge.index.runs) < before {
 			adopted++
 		} else {
 			dropped++

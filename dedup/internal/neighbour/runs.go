@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/neardup/neardup/dedup/internal/signature"
 	"github.com/neardup/neardup/internal/parallel"
 	"github.com/neardup/neardup/internal/slots"
 )
@@ -38,9 +37,8 @@ const mostAtOnce = 1 << 15
 
 // A Merge makes one run of the last ones of a level, while others search and change the graph.
 type Merge struct {
-	graph      *Graph
-	level      signature.Level
-	of         index // a snapshot
+	index      *index
+	of         index // a snapshot of it
 	first, end int   // the runs
 	made       run
 }
@@ -57,7 +55,7 @@ func (g *Graph) NextMerge() *Merge {
 		}
 		if first >= 0 && first < end-1 {
 			x.merging = end
-			return &Merge{graph: g, level: signature.Level(l), of: x.snapshot(), first: first, end: end}
+			return &Merge{index: x, of: x.snapshot(), first: first, end: end}
 		}
 	}
 	return nil
@@ -72,10 +70,60 @@ func (m *Merge) Do() {
 
 // Adopt puts what a merge has made in the place of the runs that it was made of, unless something has replaced these meanwhile.
 func (g *Graph) Adopt(m *Merge) {
-	if x := &g.levels[m.level]; m.graph == g && x.merging == m.end {
-		x.runs = slices.Concat(x.runs[:m.first], []run{m.made}, x.runs[m.end:])
-		x.merging = 0
+	for l := range g.levels {
+		if x := &g.levels[l]; x == m.index && x.merging == m.end {
+			x.runs = slices.Concat(x.runs[:m.first], []run{m.made}, x.runs[m.end:])
+			x.merging = 0
+		}
 	}
+}
+
+// renumber gives the signatures new ordinals, without those that were deleted. Snapshots keep the old ones.
+func (x *index) renumber() error {
+	all := x.sketches.Empty()
+	kept := x.slots.Empty()
+	now := slices.Repeat([]uint32{none}, x.size()) // the new ordinals
+	for ord := range uint32(x.size()) {
+		if slot := x.slot(ord); slot != none {
+			if err := cmp.Or(all.MakeRoom(), kept.MakeRoom()); err != nil {
+				return err
+			}
+			now[ord] = uint32(kept.Len())
+			kept.Append(slot)
+			all.Append(*x.sketches.At(ord))
+		}
+	}
+	for ord := range uint32(kept.Len()) {
+		*x.ordinals.Change(*kept.At(ord)) = ord
+	}
+	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
+	if x.tail.n > 0 {
+		x.merge(len(x.runs), x.tail.from, x.tail.end())
+	}
+	runs := x.runs
+	x.sketches, x.slots, x.dead, x.runs, x.merging = all, kept, slots.Column[uint64]{}, nil, 0
+	end := 0
+	for _, r := range runs {
+		next := run{from: end}
+		shelf := x.shelf(r.to - r.from)
+		parallel.Each(bands, func(b int) {
+			list := make([]uint64, 0, r.lists[b].Len())
+			for _, part := range r.lists[b].Chunks() {
+				for _, e := range part {
+					if ord := now[uint32(e)]; ord != none {
+						list = append(list, e>>32<<32|uint64(ord))
+					}
+				}
+			}
+			next.lists[b] = slots.Shelve(shelf, b, list)
+		})
+		end += next.lists[0].Len()
+		if next.to = end; next.to > next.from {
+			x.runs = append(x.runs, next)
+		}
+	}
+	x.tail.forget(end)
+	return nil
 }
 
 // compact makes one run of everything, without what was deleted.

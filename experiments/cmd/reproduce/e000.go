@@ -10,7 +10,6 @@ import (
 	"github.com/neardup/neardup/experiments/compare"
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/hyperplane"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/program2013"
 	"github.com/neardup/neardup/experiments/variant"
@@ -116,7 +115,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2]))))
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
 	l.remark("What the paper holds against VSM are the words that every text has.")
-	p := figure.New("Every two of four texts", "texts", "similarity")
+	p := newFigure("Every two of four texts", "texts", "similarity")
 	p.Categories(pairs...)
 	p.Y.Min, p.Y.Max = 0, 1
 	at := make([]float64, len(pairs))
@@ -178,7 +177,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		similarities = append(similarities, compare.HammingSimilarity(a.Distance(b), 128))
 		cosines = append(cosines, v.Cosine(words.Vector(edited)))
 	}
-	p := figure.New("One text and its edited copies, 128 bits", "words replaced, %", "similarity")
+	p := newFigure("One text and its edited copies, 128 bits", "words replaced, %", "similarity")
 	p.Y.Min, p.Y.Max, p.X.Min = 0, 1, 0
 	p.Points("smaller / larger", 1, shares, ratios)
 	p.Points("1 − H/128", 0, shares, similarities)
@@ -248,7 +247,7 @@ func (l *lab) hyperplanes() error {
 		}
 		return 1
 	})
-	p := figure.New("Bits that differ, by the angle between two texts", "angle of their term vectors, θ/π", "share of 128 bits that differ")
+	p := newFigure("Bits that differ, by the angle between two texts", "angle of their term vectors, θ/π", "share of 128 bits that differ")
 	groups := 12
 	var rows [][]string
 	var x, gauss, simhash, s001 []float64

@@ -8,7 +8,6 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/buckets"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/program2013"
 )
@@ -141,7 +140,7 @@ func (l *lab) cities() error {
 		return float64(sum) / draws
 	}
 	rows = nil
-	p := figure.New("Messages of city names", "Jaccard similarity", "mean Hamming distance, bits of 64")
+	p := newFigure("Messages of city names", "Jaccard similarity", "mean Hamming distance, bits of 64")
 	var x, s001, xxh3, theory []float64
 	published := map[[3]int]string{{17, 16, 16}: "4", {10, 8, 8}: "about 7", {12, 8, 8}: "13"}
 	for _, m := range [][3]int{{10, 10, 0}, {12, 12, 4}, {10, 10, 4}, {10, 10, 5}, {12, 8, 8}, {10, 8, 8}, {10, 10, 9}, {20, 18, 18}, {17, 16, 16}, {20, 19, 19}} {

@@ -13,7 +13,6 @@ import (
 	"github.com/neardup/neardup/experiments/baseline"
 	"github.com/neardup/neardup/experiments/buckets"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/variant"
 	"github.com/neardup/neardup/experiments/weights"
@@ -95,7 +94,7 @@ func (l *lab) lengths() error {
 	l.text("The curve of a normal distribution that comes closest to the shares of the lengths. Every keyword counts as often as authors gave it. The weights below have the paper's curve.")
 	l.note("E002 fit", fmt.Sprintf("mean %.2f instead of 4.51, R² %.2f instead of 0.95", fit.Mean, r2))
 	l.lengthScales()
-	p := figure.New("Lengths of keywords (figure 3 of Wang 2019)", "characters", "share of the keywords")
+	p := newFigure("Lengths of keywords (figure 3 of Wang 2019)", "characters", "share of the keywords")
 	p.Y.Min = 0
 	p.Points("keywords here", 0, at, share)
 	p.Curve("fitted here", 1, x, ours)
@@ -275,7 +274,7 @@ func (l *lab) pipeline(weighed neardup.Fingerprinter, ways [][]variant.Edit, met
 func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, jaccard func(a, b *document) float64) error {
 	l.section(3, "The combined score")
 	pool := l.withMetadata(l.size(30), ways, l.data.topics...)
-	p := figure.New("F1 by the threshold of the score", "threshold", "F1 of the documents")
+	p := newFigure("F1 by the threshold of the score", "threshold", "F1 of the documents")
 	p.Y.Min, p.Y.Max = 0, 1
 	var rows [][]string
 	for i, mu := range []float64{1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5} {
@@ -416,7 +415,7 @@ func (l *lab) secondLevel() error {
 	l.step("fingerprints of sentences")
 	collections := l.collections()
 	l.text("Fingerprints that come one by one, each searched and then added: uniform ones, one of twenty near an earlier one; those of %d sentences of the articles by the hash `s001`, whose upper bits are dead where words are short; and uniform ones of which the upper 12 bits are 0, so that the uppermost block has 16 values. What is found is the same in every row of a size.", len(collections[1].fps))
-	p := figure.New("Searching and adding one by one", "fingerprints", "seconds")
+	p := newFigure("Searching and adding one by one", "fingerprints", "seconds")
 	p.Log()
 	var rows [][]string
 	style := 0

@@ -14,7 +14,6 @@ import (
 	"github.com/neardup/neardup/experiments/baseline"
 	"github.com/neardup/neardup/experiments/buckets"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 )
 
@@ -68,7 +67,7 @@ func (l *lab) hashTimes() error {
 		{"CityHash64", hashes.CityHash64().Sum64}, {"Murmur3", hashes.Murmur3().Sum64}, {"xxh3 (the library)", xxh3.HashString},
 	}
 	sizes := []int{l.size(1000), l.size(5000), l.size(10_000), l.size(20_000), l.size(30_000)}
-	p := figure.New("Time of hashing and summing", "rows", "milliseconds")
+	p := newFigure("Time of hashing and summing", "rows", "milliseconds")
 	p.Log()
 	var table [][]string
 	heads := []string{"ms, rows: "}
@@ -115,7 +114,7 @@ var sink uint64 // uses the results, so that the compiler cannot drop the work
 func (l *lab) batch() error {
 	l.section(3, "E003-3: all at once")
 	fps := arriving(l.size(1_000_000))
-	p := figure.New("All near-duplicates of a collection", "fingerprints", "seconds")
+	p := newFigure("All near-duplicates of a collection", "fingerprints", "seconds")
 	p.Log()
 	var rows [][]string
 	type series struct{ x, y []float64 }

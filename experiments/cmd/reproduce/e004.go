@@ -9,7 +9,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/variant"
 	"github.com/neardup/neardup/experiments/weights"
@@ -183,7 +182,7 @@ func (l *lab) byTopic(systems []system) error {
 
 	l.section(3, "By share of the words edited")
 	rows = nil
-	p := figure.New("Recall by the share of the words edited, all topics", "words edited, %", "recall, share of the documents")
+	p := newFigure("Recall by the share of the words edited, all topics", "words edited, %", "recall, share of the documents")
 	p.Y.Min, p.Y.Max, p.X.Min = 0, 1, 0
 	for i, s := range systems {
 		row := []string{s.name}
@@ -330,7 +329,7 @@ func (l *lab) ablation() error {
 	l.table([]string{"weight ", "edited: P / R / F1", "best H", "F1", "revised: P / R / F1", "best H", "F1"}, rows)
 	l.text("Edited: the first %d articles of every topic with four variants each, 5 %% of the words edited, among all others. Revised: %s. First at the papers' radius of 3, then at the radius that is best for this very collection, which nobody knows beforehand.", l.size(30), l.data.revision)
 	l.remark("The factor for the title lets fingerprints depend on few words: edits elsewhere then change little, which raises recall at H ≤ 3, and texts that share those words get close, which costs precision. A wider radius does more than any factor.")
-	p := figure.New("F1 by the radius, 5 % of the words edited", "largest Hamming distance, bits of 64", "F1 of the documents")
+	p := newFigure("F1 by the radius, 5 % of the words edited", "largest Hamming distance, bits of 64", "F1 of the documents")
 	p.Y.Min, p.Y.Max = 0, 1
 	for n, i := range []int{0, 1, 7, 11, 12} {
 		var x, y []float64
@@ -395,7 +394,7 @@ func (l *lab) timesOf(systems []system) error {
 		j := i + int(r.Next()%uint64(len(all)-i))
 		all[i], all[j] = all[j], all[i]
 	}
-	p := figure.New("Time from the texts to the pairs", "articles", "seconds")
+	p := newFigure("Time from the texts to the pairs", "articles", "seconds")
 	p.Log()
 	var sizes []int
 	for _, part := range []int{16, 8, 4, 2, 1} {

@@ -58,6 +58,9 @@ func (r *report) table(heads []string, rows [][]string) {
 	r.WriteByte('\n')
 }
 
+// newFigure returns a figure without lines.
+func newFigure(title, x, y string) *figure.Plot { return figure.New(title, x, y) }
+
 // figure saves a figure to a file and adds it to the page.
 func (r *report) figure(name, caption string, p *figure.Plot) error {
 	if err := p.Save(filepath.Join(r.dir, name+".svg")); err != nil {
@@ -69,7 +72,7 @@ func (r *report) figure(name, caption string, p *figure.Plot) error {
 
 // topicFigure draws a value of each system for each topic.
 func (l *lab) topicFigure(name, title, axis, caption string, systems []system, values [][]float64) error {
-	p := figure.New(title, "topic", axis)
+	p := newFigure(title, "topic", axis)
 	p.Categories(l.data.topics...)
 	least := 1.
 	for _, v := range values {

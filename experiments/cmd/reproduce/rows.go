@@ -15,7 +15,6 @@ import (
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/internal/dataset"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/internal/planted"
 	"github.com/neardup/neardup/experiments/variant"
 )
@@ -192,7 +191,7 @@ func (l *lab) rowLengths() error {
 	l.table(append([]string{"characters ", "others"}, columns...), table)
 	own := y[slices.Index(columns, "Li 2015, improved")]
 	l.note("E003 length", fmt.Sprintf("recall from %.1f %% (%s characters) to %.1f %% (%s)", 100*own[0], table[0][0], 100*own[len(own)-1], table[len(own)-1][0]))
-	p := figure.New("Recall of rows by the length of their text", "characters of the text, mean of the range", "recall, share of the rows")
+	p := newFigure("Recall of rows by the length of their text", "characters of the text, mean of the range", "recall, share of the rows")
 	p.Y.Min, p.Y.Max, p.X.Min = 0, 1, 0
 	for i, name := range columns {
 		p.Line(name, i, x, y[i])

@@ -8,7 +8,6 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
-	"github.com/neardup/neardup/experiments/internal/figure"
 	"github.com/neardup/neardup/experiments/variant"
 )
 
@@ -145,7 +144,7 @@ func (l *lab) shortTexts() error {
 		pairs       []shortPair
 	}{{"e001-paraphrases", "Labelled pairs of 8 to 45 characters", labelled}, {"e001-edited", "Edited copies of 8 to 45 characters", edited}} {
 		l.step("short texts: %s", truth.name)
-		p := figure.New(truth.title, "threshold, 64ths", "share of the pairs misjudged")
+		p := newFigure(truth.title, "threshold, 64ths", "share of the pairs misjudged")
 		p.Y.Min, p.Y.Max = 0, 0.6
 		var rows [][]string
 		var best misjudgement
