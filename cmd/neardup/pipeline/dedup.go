@@ -31,13 +31,12 @@ func (o *Options) Run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writ
 	return o.NewCollection(stderr).dedup(o, outs, stdin, stdout)
 }
 
-// limitMemory has the collector keep below most of the memory, if that is said, until the function that it returns is called. The rest is for files that
-// are mapped, of which it knows nothing.
+// limitMemory has the collector keep below most of the memory, if that is said, until the function that it returns is called.
 func limitMemory(memory int64) (end func()) {
 	if memory == 0 {
 		return func() {}
 	}
-	before := debug.SetMemoryLimit(memory * 8 / 10)
+	before := debug.SetMemoryLimit(memory * 9 / 10)
 	return func() { debug.SetMemoryLimit(before) }
 }
 
