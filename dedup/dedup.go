@@ -69,7 +69,7 @@ import (
 //	}
 //
 // For a whole collection, add all documents and call Pairs or Groups. For documents that come one by one, call
-// [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already there.
+// [Deduplicator.SearchAndAdd], which returns the near-duplicates that are already there, or [Deduplicator.AddIfNew].
 //
 // Two documents are near-duplicates if the probability for it is at least one half, unless the options say otherwise, and
 // if their [neardup.Kind] is one that counts. Every pair that is reported was compared as a whole. Two documents are
@@ -80,8 +80,8 @@ import (
 // one. A document without features (no letters, digits or emoji) is stored but is a near-duplicate of nothing. A
 // document takes some 40 bytes of memory and its id; the rest goes to files when it takes more than its part of
 // [Options.Memory]. Memory follows the largest number of documents held at one time, and at most twice as many; ids that are
-// replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more of each document in memory, unless
-// they are in its files. It holds at most 2³⁰ documents; adding more is an error.
+// replaced or deleted do not add to it. A Deduplicator that is searched keeps 340 bytes more of each document, in memory if they
+// take less than an eighth of it. It holds at most 2³⁰ documents; adding more is an error.
 //
 // [New] makes a Deduplicator in memory. [Open] makes one whose documents are also in files, and outlive the program. All
 // methods may be called from several goroutines at once. Methods that add or delete take turns. Searches run side by side,

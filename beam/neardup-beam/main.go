@@ -1,10 +1,10 @@
 // Command neardup-beam finds the near-duplicates of a collection that is too large for one machine, on Apache Beam: on
 // Flink, Spark or Dataflow, or for a try on Prism, in this process.
 //
-//	go run . -input 'crawl/*.jsonl.gz' -output cleaned/ -method minhash
+//	neardup-beam -input 'crawl/*.jsonl.gz' -output cleaned/ -method minhash
 //
 // It writes kept-*.jsonl (one document of each group, and all that have no near-duplicates), groups-*.jsonl, and
-// notes-*.jsonl, and with -pairs also pairs-*.jsonl. docs/beam.md of the library tells how to run it on a cluster.
+// notes-*.jsonl, and with -pairs also pairs-*.jsonl. docs/beyond.md of the library tells how to run it on a cluster.
 package main
 
 import (
