@@ -3,6 +3,8 @@ package neardupsql
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	command "os/exec"
@@ -25,8 +27,40 @@ func program(t *testing.T) string {
 	return path
 }
 
+// chdb runs statements in ClickHouse, and returns the rows of the last one. It needs Node.js and the folder node_modules of NEARDUP_CHDB, in which npm has put
+// chdb (.ci/dialects).
+func chdb(t *testing.T, statements []string) ([]string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	script, list := filepath.Join(dir, "run.cjs"), filepath.Join(dir, "statements.json")
+	b, err := json.Marshal(statements)
+	if err == nil {
+		err = os.WriteFile(list, b, 0o666)
+	}
+	if err == nil {
+		err = os.WriteFile(script, []byte(`
+			const session = new (require('chdb').Session)()
+			let out = ''
+			for (const s of JSON.parse(require('fs').readFileSync(process.argv[2], 'utf8'))) out = session.query(s, 'TSV')
+			process.stdout.write(out)
+		`), 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := command.Command("node", script, list)
+	c.Env = append(os.Environ(), "NODE_PATH="+filepath.Join(os.Getenv("NEARDUP_CHDB"), "node_modules"))
+	out, err := c.Output()
+	if e := (*command.ExitError)(nil); errors.As(err, &e) {
+		err = fmt.Errorf("%w: %s", err, e.Stderr)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	slices.Sort(lines)
+	return lines, err
+}
+
 // TestFromFile: what neardup fingerprint writes becomes a table by the lines that stand above the script of neardup sql, and the script finds the
-// groups of the library, in DuckDB and in psql.
+// groups of the library, in DuckDB, in psql, and, if it is there, in ClickHouse.
 func TestFromFile(t *testing.T) {
 	program, dir := program(t), t.TempDir()
 	run := func(name string, args ...string) string {
@@ -51,51 +85,82 @@ func TestFromFile(t *testing.T) {
 	if err := os.WriteFile(texts, lines, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	server := server.ForTest(t, "postgres")
+	url := "postgres://postgres@127.0.0.1:" + server.ForTest(t, "postgres").Port + "/postgres"
+	const query = "SELECT id, keep FROM "
+	shells := map[Dialect]struct {
+		ext    string
+		groups func(load, script, table string) []string // as lines
+	}{
+		DuckDB: {".parquet", func(load, script, table string) []string {
+			db, err := sql.Open("duckdb", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			exec(t, db, load+script)
+			return rows(t, db, query+table+"_groups")
+		}},
+		PostgreSQL: {".csv", func(load, script, table string) []string {
+			path := filepath.Join(dir, "near.sql")
+			if err := os.WriteFile(path, []byte(load+script), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", path, url)
+			return strings.Split(strings.TrimSuffix(run("psql", "-q", "-t", "-A", "-F", "\t", "-c", query+table+"_groups", url), "\n"), "\n")
+		}},
+		ClickHouse: {".parquet", func(load, script, table string) []string {
+			got, err := chdb(t, append(slices.Collect(statements(load+script)), query+table+"_groups"))
+			if err != nil {
+				t.Error(err)
+			}
+			return got
+		}},
+	}
+	if os.Getenv("NEARDUP_CHDB") == "" {
+		t.Log("without NEARDUP_CHDB, not in ClickHouse")
+		delete(shells, ClickHouse)
+	}
 	for with, j := range map[string]Join{"64": {}, "128": {Bits: 128, Fingerprint: "wide", High: "wide_high", Distance: 8}, "minhash": {Signature: "signature", Similarity: 0.6}} {
 		flags := map[string][]string{"64": nil, "128": {"--bits", "128"}, "minhash": {"--method", "minhash"}}[with]
 		near := map[string][]string{"128": {"--distance", "8"}}
 		_, want := inMemory(t, docs, j)
-		for d, ext := range map[Dialect]string{DuckDB: ".parquet", PostgreSQL: ".csv"} {
+		for d, shell := range shells {
 			table := "t" + with
-			file := filepath.Join(dir, with+ext)
+			file := filepath.Join(dir, with+shell.ext)
 			run(program, slices.Concat([]string{"fingerprint", "-q", texts, "--out", file}, flags)...)
 			script := run(program, slices.Concat([]string{"sql", string(d), "--table", table, "--prefix", table}, flags, near[with])...)
-			var load []string
+			var load strings.Builder
 			for line := range strings.Lines(script) {
 				if sql, ok := strings.CutPrefix(line, "--   "); ok {
-					load = append(load, strings.ReplaceAll(sql, "FILE"+ext, file))
+					load.WriteString(strings.ReplaceAll(sql, "FILE"+shell.ext, file))
 				}
 			}
-			path := filepath.Join(dir, "near.sql")
-			if err := os.WriteFile(path, []byte(strings.Join(load, "")+script), 0o666); err != nil {
-				t.Fatal(err)
-			}
-			query, url := `SELECT id || '  ' || keep FROM `+table+`_groups`, "postgres://postgres@127.0.0.1:"+server.Port+"/postgres"
-			var got []string
-			if d == PostgreSQL {
-				run("psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", path, url)
-				got = strings.Fields(strings.ReplaceAll(run("psql", "-q", "-t", "-A", "-c", query, url), "  ", "\t"))
-			} else {
-				db, err := sql.Open("duckdb", "")
-				if err != nil {
-					t.Fatal(err)
+			got := shell.groups(load.String(), script, table)
+			if d == PostgreSQL { // its order of ids is another one, so other documents are kept
+				if len(want) == 0 || len(got) != len(want) {
+					t.Errorf("%s, %s: %d documents in groups, not %d", d, with, len(got), len(want))
 				}
-				exec(t, db, strings.Join(load, "")+script)
-				got = rows(t, db, query)
-				db.Close()
+				continue
 			}
-			if len(got) == 0 || len(want) == 0 {
-				t.Errorf("%s, %s: %d groups of %d", d, with, len(got), len(want))
-			}
-			if d == DuckDB {
-				for i := range got {
-					got[i] = strings.ReplaceAll(got[i], "  ", "\t")
-				}
-				same(t, string(d)+" "+with, got, want)
-			} else if len(got) != 2*len(want) { // its order of ids is another one
-				t.Errorf("%s, %s: %d documents in groups, not %d", d, with, len(got)/2, len(want))
-			}
+			same(t, string(d)+" "+with, got, want)
+		}
+	}
+}
+
+// TestClickHouseIDs: ids that are NULL or stand in several rows end the script in ClickHouse too.
+func TestClickHouseIDs(t *testing.T) {
+	if os.Getenv("NEARDUP_CHDB") == "" {
+		t.Skip("NEARDUP_CHDB is not set")
+	}
+	var b strings.Builder
+	if err := (Join{Dialect: ClickHouse, Table: "doc", Rounds: 2}).Script(&b); err != nil {
+		t.Fatal(err)
+	}
+	for values, want := range map[string]string{"('x', 1), ('x', -1), ('y', 7)": "rows: x", "('x', 1), (NULL, 2)": "rows: NULL", "('x', 1), ('y', 1)": ""} {
+		all := append([]string{"CREATE TABLE doc (id Nullable(String), fingerprint Int64) ENGINE = Memory", "INSERT INTO doc VALUES " + values}, slices.Collect(statements(b.String()))...)
+		_, err := chdb(t, append(all, "SELECT * FROM neardup_groups"))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v", values, err)
 		}
 	}
 }
