@@ -74,10 +74,11 @@ type collection struct {
 	settings client.Settings
 	dir      string
 	engine   engine
-	commit   committer
+	commit   *committer
 
 	using    sync.RWMutex // held for reading during a request
 	closed   bool
+	full     bool         // the disk was full
 	changing sync.RWMutex // held for reading during a change
 	reading  sync.Mutex   // of those who read all of it: groups and backups
 	expired  time.Time    // when what was too old was last deleted
@@ -208,12 +209,43 @@ func (s *collections) open(ctx context.Context, name, dir string) (*collection, 
 	if c.settings.Format != format {
 		return nil, fmt.Errorf("%w: settings.json has the format %d, and this is format %d", neardup.ErrVersion, c.settings.Format, format)
 	}
-	c.engine, err = s.engine(ctx, c)
-	if err != nil {
+	if err := s.start(ctx, c); err != nil {
 		return nil, err
 	}
-	c.commit.sync = c.engine.sync
 	return c, nil
+}
+
+// start opens the engine of a collection.
+func (s *collections) start(ctx context.Context, c *collection) error {
+	e, err := s.engine(ctx, c)
+	if err == nil {
+		c.engine, c.commit = e, &committer{sync: e.sync}
+	}
+	return err
+}
+
+// heal opens a collection again that does not work because the disk was full: what was acknowledged is on it. After other errors of a disk nobody
+// knows what is. It returns the error of one that does not work.
+func (s *collections) heal(ctx context.Context, c *collection) error {
+	c.using.Lock()
+	defer c.using.Unlock()
+	if c.closed {
+		return nil
+	}
+	err := c.engine.err(ctx)
+	if !c.full && !errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	if !c.full {
+		c.full = true
+		c.engine.close() // whose error is known
+	}
+	if err := s.start(ctx, c); err != nil {
+		return err
+	}
+	c.full = false
+	s.log.Info("opened again", "collection", c.name, "error", err)
+	return c.engine.err(ctx)
 }
 
 // engine opens what finds near-duplicates in a collection.

@@ -129,6 +129,9 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	for _, c := range s.collections.all() {
 		err := c.use(func() error { return c.engine.err(ctx) })
 		if err != nil && err != errNoCollection { // which was removed meanwhile
+			err = s.collections.heal(ctx, c)
+		}
+		if err != nil && err != errNoCollection {
 			s.log.Error("not ready", "collection", c.name, "error", err)
 			http.Error(w, "a collection does not work; the log says which", http.StatusServiceUnavailable)
 			return

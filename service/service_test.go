@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -623,5 +624,50 @@ func TestOpenAPI(t *testing.T) {
 	defer r.Body.Close()
 	if page := string(must(io.ReadAll(r.Body))); !strings.Contains(page, "The last decisions") || !strings.Contains(r.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Error("the page, or its policy, is missing")
+	}
+}
+
+// TestFullDisk: a collection whose disk is full answers 500, and works again when there is room, with all that was acknowledged.
+func TestFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", dir).CombinedOutput(); err != nil {
+		t.Skipf("a small disk needs the rights of root: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		// A file stays mapped until the collector sees that nobody looks at it.
+		if out, err := exec.Command("umount", "-l", dir).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+	})
+	s := serve(t, Options{Dir: filepath.Join(dir, "collections")})
+	s.create("pages", client.Settings{})
+	filler := filepath.Join(dir, "filler")
+	if err := os.WriteFile(filler, make([]byte, 4<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stored := map[string]string{}
+	var err error
+	for i := 0; err == nil && i < 10_000; i++ {
+		d := client.Document{ID: fmt.Sprint(i), Text: strings.Repeat(fmt.Sprintf("word%d other%d ", i, i*7), 100)}
+		if err = s.client().Put(bg, "pages", d); err == nil {
+			stored[d.ID] = d.Text
+		}
+	}
+	if e := (*client.Error)(nil); !errors.As(err, &e) || e.Status != http.StatusInternalServerError || len(stored) < 100 {
+		t.Fatalf("after %d documents: %v", len(stored), err)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := s.call("GET", "/readyz", ""); status != http.StatusOK {
+		t.Fatalf("with room: %d %s\n%s", status, text, s.log)
+	}
+	for id, text := range stored {
+		if d, ok, err := s.client().Get(bg, "pages", id); err != nil || !ok || d.Text != strings.TrimSpace(text) && d.Text != text {
+			t.Fatalf("document %s: %t, %v", id, ok, err)
+		}
+	}
+	if err := s.client().Put(bg, "pages", client.Document{ID: "more", Text: "there is room again"}); err != nil {
+		t.Error(err)
 	}
 }
