@@ -52,6 +52,7 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	}
 	if old > 0 && d.graph.IsNearlySettled() { // so few new documents are searched for
 		d.graph.Settle()
+		d.tidy()
 	}
 	contents := d.contents.Snapshot()
 	s := &snapshot[ID]{
@@ -128,7 +129,8 @@ func (d *Deduplicator[ID]) tidy() {
 	if d.tidying {
 		return
 	}
-	m := d.graph.NextMerge()
+	texts := func() neighbour.Signatures { return d.contents.Snapshot() }
+	m := d.graph.NextMerge(texts)
 	if d.tidying = m != nil; !d.tidying {
 		return
 	}
@@ -137,7 +139,7 @@ func (d *Deduplicator[ID]) tidy() {
 			m.Do()
 			d.mu.Lock()
 			d.graph.Adopt(m)
-			m = d.graph.NextMerge()
+			m = d.graph.NextMerge(texts)
 			d.tidying = m != nil
 			d.mu.Unlock()
 		}

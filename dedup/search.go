@@ -110,7 +110,7 @@ func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document, most int, i
 	if !is {
 		replaced = gone
 	} else if ifNew {
-		d.mu.RUnlock()
+		defer d.mu.RUnlock()
 		return nil, false, d.usable()
 	}
 	found, err = d.find(&doc, replaced, most)

@@ -44,8 +44,8 @@ type Merge struct {
 }
 
 // NextMerge begins a merge of runs of which none is much longer than the ones behind it, or returns nil if there are none. Only one may be under
-// way. The caller calls [Merge.Do] without a lock, and then [Graph.Adopt].
-func (g *Graph) NextMerge() *Merge {
+// way. texts returns the texts as they are now. The caller calls [Merge.Do] without a lock, and then [Graph.Adopt].
+func (g *Graph) NextMerge(texts func() Signatures) *Merge {
 	for l := range g.levels {
 		x := &g.levels[l]
 		end := len(x.runs)
@@ -55,7 +55,9 @@ func (g *Graph) NextMerge() *Merge {
 		}
 		if first >= 0 && first < end-1 {
 			x.merging = end
-			return &Merge{index: x, of: x.snapshot(), first: first, end: end}
+			m := &Merge{index: x, of: x.snapshot(), first: first, end: end}
+			m.of.texts = texts()
+			return m
 		}
 	}
 	return nil
