@@ -1,6 +1,7 @@
 package blockstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -157,7 +158,11 @@ func (s store[V]) find(ctx context.Context, values []V, one bool, yield func(i i
 	if len(asked) == 0 {
 		return nil
 	}
-	return s.backend.Find(ctx, asked, one, func(i int, id, value string) bool {
+	var damaged error
+	err := s.backend.Find(ctx, asked, one, func(i int, id, value string) bool {
+		if damaged = cmp.Or(damaged, s.check(id, value)); damaged != nil {
+			return false
+		}
 		m, ok := near[i](value)
 		if !ok {
 			return true
@@ -165,6 +170,15 @@ func (s store[V]) find(ctx context.Context, values []V, one bool, yield func(i i
 		m.ID = id
 		return yield(number[i], m)
 	})
+	return errors.Join(err, damaged)
+}
+
+// check returns an error for a stored value that cannot be one.
+func (s store[V]) check(id, value string) error {
+	if size := s.scheme.Size(); len(value) != size {
+		return fmt.Errorf("%w: the value of id %q has %d bytes, and not %d", neardup.ErrDamaged, id, len(value), size)
+	}
+	return nil
 }
 
 func (s store[V]) Get(ctx context.Context, ids []string) (map[string]Entry[V], error) {
@@ -173,26 +187,42 @@ func (s store[V]) Get(ctx context.Context, ids []string) (map[string]Entry[V], e
 		return nil, err
 	}
 	found := map[string]Entry[V]{}
-	err = s.backend.Get(ctx, ids, func(r Record) { found[r.ID] = s.entry(r) })
-	if err = errors.Join(err, ctx.Err()); err != nil {
+	var damaged error
+	err = s.backend.Get(ctx, ids, func(r Record) {
+		e, err := s.entry(r)
+		found[r.ID], damaged = e, cmp.Or(damaged, err)
+	})
+	if err = errors.Join(err, damaged, ctx.Err()); err != nil {
 		return nil, err
 	}
 	return found, nil
 }
 
 // entry returns the entry of a record.
-func (s store[V]) entry(r Record) Entry[V] {
-	e := Entry[V]{ID: r.ID, Value: s.scheme.decode(r.Value)}
+func (s store[V]) entry(r Record) (e Entry[V], err error) {
+	if err := s.check(r.ID, r.Value); err != nil {
+		return e, err
+	}
+	e = Entry[V]{ID: r.ID, Value: s.scheme.decode(r.Value)}
 	if r.Added != 0 {
 		e.Added = time.Unix(int64(r.Added), 0)
 	}
-	return e
+	return e, nil
 }
 
 func (s store[V]) All(ctx context.Context) iter.Seq2[Entry[V], error] {
 	return func(yield func(Entry[V], error) bool) {
-		err := s.backend.All(ctx, func(r Record) bool { return yield(s.entry(r), nil) })
-		if err != nil {
+		var damaged error
+		isEnded := false
+		err := s.backend.All(ctx, func(r Record) bool {
+			var e Entry[V]
+			if e, damaged = s.entry(r); damaged != nil {
+				return false
+			}
+			isEnded = !yield(e, nil)
+			return !isEnded
+		})
+		if err = errors.Join(err, damaged); err != nil && !isEnded {
 			yield(Entry[V]{}, err)
 		}
 	}

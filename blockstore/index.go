@@ -3,6 +3,7 @@ package blockstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -36,12 +37,21 @@ func (s indexStore[V]) Put(ctx context.Context, entries []Entry[V]) error {
 	if err := checkEntries(entries); err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return err
+	// A signature of another length is not valid. So either the first one is not, and is not added, or all are.
+	for i, e := range entries {
+		if sig, ok := any(e.Value).(neardup.Signature); ok {
+			if first := any(entries[0].Value).(neardup.Signature); len(sig) != len(first) {
+				return fmt.Errorf("neardup: entry %d, id %q: a signature of %d values, where that of entry 0 has %d", i, e.ID, len(sig), len(first))
+			}
 		}
-		if err := s.ix.Add(e.ID, e.Value); err != nil {
-			return err
+	}
+	for _, e := range entries {
+		err := ctx.Err()
+		if err == nil {
+			err = s.ix.Add(e.ID, e.Value)
+		}
+		if err != nil {
+			return errors.Join(err, s.ix.Sync())
 		}
 	}
 	return s.ix.Sync()

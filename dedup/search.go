@@ -94,13 +94,13 @@ func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
 }
 
 // AddIfNew stores a text under an id, unless there is a near-duplicate or a document with the id. It reports whether it did, and
-// returns the first n near-duplicates in the order of Search, none if there is a document with the id. Of two calls at the same time, one finds
+// returns the first n near-duplicates in the order of Search, at least one, but none if there is a document with the id. Of two calls at the same time, one finds
 // the other's document.
 func (d *Deduplicator[ID]) AddIfNew(id ID, text string, n int) (found []neardup.Match[ID], added bool, err error) {
 	return d.searchAndAdd(id, d.maker.Text(text), max(n, 1), true)
 }
 
-// searchAndAdd finds the first near-duplicates of a document, and stores it, if ifNew is set only without any. Others may search meanwhile.
+// searchAndAdd finds the first near-duplicates of a document and stores it; with ifNew, only if there are none. Others may search meanwhile.
 func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document, most int, ifNew bool) (found []neardup.Match[ID], added bool, err error) {
 	defer d.adding.begin(id, &doc)()
 	if err := d.settle(); err != nil {
@@ -153,7 +153,9 @@ func (a *additions[ID]) begin(id ID, doc *content.Document) (end func()) {
 	}
 	a.Lock()
 	defer a.Unlock()
-	a.ended.L = a
+	if a.ended.L == nil {
+		a.ended.L = &a.Mutex
+	}
 	for slices.ContainsFunc(a.all, isOther) {
 		a.ended.Wait()
 	}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -78,7 +79,7 @@ type collection struct {
 
 	using    sync.RWMutex // held for reading during a request
 	closed   bool
-	full     bool         // the disk was full
+	full     atomic.Bool  // the disk was full, and the files are closed
 	changing sync.RWMutex // held for reading during a change
 	reading  sync.Mutex   // of those who read all of it: groups and backups
 	expired  time.Time    // when what was too old was last deleted
@@ -224,28 +225,26 @@ func (s *collections) start(ctx context.Context, c *collection) error {
 	return err
 }
 
-// heal opens a collection again that does not work because the disk was full: what was acknowledged is on it. After other errors of a disk nobody
-// knows what is. It returns the error of one that does not work.
-func (s *collections) heal(ctx context.Context, c *collection) error {
-	c.using.Lock()
-	defer c.using.Unlock()
-	if c.closed {
-		return nil
-	}
-	err := c.engine.err(ctx)
-	if !c.full && !errors.Is(err, syscall.ENOSPC) {
+// heal opens a collection again that does not work, with an error, if the disk was full: what was acknowledged is on it. After other errors of a disk
+// nobody knows what is. It returns the error of one that does not work.
+func (s *collections) heal(ctx context.Context, c *collection, err error) error {
+	if !c.full.Load() && !errors.Is(err, syscall.ENOSPC) {
 		return err
 	}
-	if !c.full {
-		c.full = true
+	c.using.Lock()
+	defer c.using.Unlock()
+	if err := c.engine.err(ctx); c.closed || err == nil { // somebody else has healed it
+		return nil
+	}
+	if !c.full.Swap(true) {
 		c.engine.close() // whose error is known
 	}
 	if err := s.start(ctx, c); err != nil {
 		return err
 	}
-	c.full = false
-	s.log.Info("opened again", "collection", c.name, "error", err)
-	return c.engine.err(ctx)
+	c.full.Store(false)
+	s.log.Info("opened again, since there is room on the disk", "collection", c.name)
+	return nil
 }
 
 // engine opens what finds near-duplicates in a collection.

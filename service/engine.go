@@ -30,7 +30,7 @@ type engine interface {
 	isOnDisk(id string) bool
 }
 
-// A finder is an engine that others have to look with before they put.
+// A finder is all of an engine but putIfNew, which [looking] adds.
 type finder interface {
 	search(ctx context.Context, text string, limit int) ([]client.Match, error)
 	put(ctx context.Context, id, text string) (stored bool, err error)
@@ -50,7 +50,7 @@ var errUnable = errors.New("the method of this collection does not do that")
 
 var errUnknown = errors.New(client.NoDocument)
 
-// A looking is an engine by a finder. Of a store, services do not know what others are about to put.
+// A looking makes an engine of a finder. Two services that share a store do not see each other's additions in progress.
 type looking struct {
 	finder
 	adding sync.RWMutex // held for reading by those who put without looking before
@@ -190,7 +190,7 @@ func (a *auto) sync() error {
 	added := int64(a.d.Added())
 	err := a.d.Sync()
 	if err == nil {
-		a.onDisk.Store(added) // one goroutine at a time calls sync
+		a.onDisk.Store(added) // of two at the same time, the smaller number may stay
 	}
 	return err
 }

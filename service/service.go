@@ -129,7 +129,7 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	for _, c := range s.collections.all() {
 		err := c.use(func() error { return c.engine.err(ctx) })
 		if err != nil && err != errNoCollection { // which was removed meanwhile
-			err = s.collections.heal(ctx, c)
+			err = s.collections.heal(ctx, c, err)
 		}
 		if err != nil && err != errNoCollection {
 			s.log.Error("not ready", "collection", c.name, "error", err)
@@ -168,8 +168,11 @@ func (s *Service) expireOld(ctx context.Context, now time.Time) {
 			wait = c.settings.Expire.Duration / 100
 		}
 		if c.settings.Expire.Duration > 0 && ctx.Err() == nil && !now.Before(c.expired.Add(wait)) {
-			c.expired = now
-			if n, err := c.expire(ctx, now.Add(-c.settings.Expire.Duration)); err != nil || n > 0 {
+			n, err := c.expire(ctx, now.Add(-c.settings.Expire.Duration))
+			if err == nil {
+				c.expired = now
+			}
+			if err != nil || n > 0 {
 				s.log.Info("expired", "collection", c.name, "documents", n, "error", err)
 			}
 		}

@@ -61,6 +61,7 @@ func Test[V any](t *testing.T, s Suite[V]) {
 	t.Run("Documents", s.documents)
 	t.Run("IDs", s.ids)
 	t.Run("Batches", s.batches)
+	t.Run("Invalid", s.invalid)
 	schemes := s.schemes
 	if testing.Short() {
 		schemes = schemes[:2]
@@ -106,6 +107,20 @@ func (s Suite[V]) open(t *testing.T, name string, scheme blockstore.Scheme[V]) b
 		}
 	})
 	return store
+}
+
+// invalid puts a signature of a wrong length: then nothing is stored.
+func (s Suite[V]) invalid(t *testing.T) {
+	short, ok := any(make(neardup.Signature, 3)).(V)
+	if !ok {
+		t.Skip("all fingerprints are valid")
+	}
+	store := s.open(t, "invalid", s.schemes[0])
+	err := store.Put(t.Context(), []blockstore.Entry[V]{{ID: "good", Value: s.base(1)}, {ID: "bad", Value: short}})
+	found, getErr := store.Get(t.Context(), []string{"good", "bad"})
+	if err == nil || getErr != nil || len(found) != 0 {
+		t.Errorf("Put of a short signature: %v; then there is %v, %v", err, found, getErr)
+	}
 }
 
 // all is a limit that no test reaches.

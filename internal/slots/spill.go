@@ -142,7 +142,9 @@ type Shelf struct {
 
 // NewShelf returns a shelf for so many columns of up to so many values. If there is no temporary file, they are in memory.
 func NewShelf[T any](columns, values int) *Shelf {
-	s := &Shelf{&spill{}, int64(values+chunk-1) / chunk * chunkBytes[T]()}
+	// Columns begin at the beginning of a page of memory, as extents do.
+	pieces := (int64(values+chunk-1)/chunk + perExtent - 1) / perExtent * perExtent
+	s := &Shelf{&spill{}, pieces * chunkBytes[T]()}
 	if !canMap || s.spill.open() != nil {
 		return nil
 	}

@@ -118,7 +118,11 @@ func (m measured) row(name, layout, waits string, loadOnly bool) string {
 	if loadOnly {
 		cells = append(cells, "", "", "", "", "", "")
 	} else {
-		cells = append(cells, m.fresh.String(), m.compacted.String(), m.exists.String(), m.trip.String(), micro(m.batch), fmt.Sprintf("%.0f", m.bytes))
+		bytes := "–"
+		if m.bytes > 0 {
+			bytes = fmt.Sprintf("%.0f", m.bytes)
+		}
+		cells = append(cells, m.fresh.String(), m.compacted.String(), m.exists.String(), m.trip.String(), micro(m.batch), bytes)
 	}
 	return "| " + strings.Join(cells, " | ") + " |"
 }

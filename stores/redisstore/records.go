@@ -118,8 +118,8 @@ for i = 1, n do
 		end
 	elseif old and (kind == 'd' or string.byte(old, 5 + size) < 128 and struct.unpack('>I4', old) < struct.unpack('>I4', what, 2)) then
 		new = string.sub(old, 1, 4) .. string.rep('\0', size) .. struct.pack('>I4', tag + i - 1 + 2147483648) .. string.sub(old, 5)
-	elseif kind == 'x' then
-		old = false
+	elseif kind == 'x' and not (old and string.byte(old, 5 + size) >= 128) then
+		old = false -- else a removal that was cut off goes on
 	end
 	if new then
 		set[sets + 1] = ARGV[2 * i]

@@ -142,8 +142,8 @@ func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err er
 		old = old[:0]
 		return err
 	}
-	err = s.eachRecord(ctx, func(r blockstore.Record) error {
-		if r.Added >= added {
+	err = s.eachRecord(ctx, true, func(r blockstore.Record) error {
+		if r.Added >= added && r.Value != "" {
 			return nil
 		}
 		old = append(old, change{kind: expires, id: r.ID, time: added})
@@ -197,7 +197,7 @@ func (s *backend) records(ctx context.Context, ids []string, do func(i int, stat
 // All implements [blockstore.Backend]. It goes through all keys of the database, and remembers the
 // keys of the records, at most 65,536.
 func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) error {
-	err := s.eachRecord(ctx, func(r blockstore.Record) error {
+	err := s.eachRecord(ctx, false, func(r blockstore.Record) error {
 		if !yield(r) {
 			return errStop
 		}
@@ -212,8 +212,8 @@ func (s *backend) All(ctx context.Context, yield func(blockstore.Record) bool) e
 // errStop ends a scan early. It is not an error of the store.
 var errStop = errors.New("stop")
 
-// eachRecord calls do for all that is stored, until do returns an error.
-func (s *backend) eachRecord(ctx context.Context, do func(blockstore.Record) error) error {
+// eachRecord calls do for all that is stored, until do returns an error, and if removed is set, without a value, for ids whose removal was cut off.
+func (s *backend) eachRecord(ctx context.Context, removed bool, do func(blockstore.Record) error) error {
 	err := s.scan(ctx, recordKeys, func(keys []string) error {
 		return s.inPipelines(ctx, len(keys), func(p redis.Pipeliner, i int) { p.HGetAll(ctx, keys[i]) }, func(_ int, c redis.Cmder) error {
 			for id, record := range c.(*redis.MapStringStringCmd).Val() {
@@ -224,10 +224,13 @@ func (s *backend) eachRecord(ctx context.Context, do func(blockstore.Record) err
 				if err != nil {
 					return fmt.Errorf("id %q: %w", id, err)
 				}
-				if states[0].removed() {
+				r := blockstore.Record{ID: id, Added: time}
+				if !states[0].removed() {
+					r.Value = states[0].value()
+				} else if !removed {
 					continue
 				}
-				if err := do(blockstore.Record{ID: id, Value: states[0].value(), Added: time}); err != nil {
+				if err := do(r); err != nil {
 					return err
 				}
 			}

@@ -174,6 +174,39 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestCutOff: a DeleteBefore that was cut off after its first step is finished by the next one, and so is a Delete.
+func TestCutOff(t *testing.T) {
+	ctx, c := t.Context(), client(t, "127.0.0.1:"+server.ForTest(t, "redis").Port)
+	for _, layout := range []Layout{Hashes, SignatureSets} {
+		for _, kind := range []kind{removes, expires} {
+			s, err := New(ctx, c, hamming3(t), Options{Layout: layout, Prefix: fmt.Sprint("cut", layout, kind)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			old := time.Now().Add(-time.Hour)
+			if err := s.Put(ctx, []blockstore.Entry[neardup.Fingerprint64]{{ID: "old", Value: 7, Added: old}, {ID: "new", Value: 7}}); err != nil {
+				t.Fatal(err)
+			}
+			changes := []change{{kind: kind, id: "old", time: uint32(time.Now().Add(-time.Minute).Unix())}}
+			if err := s.backend.script(ctx, begin, bucketsOf(changes), (*change).text, func([]*change, []any) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.DeleteBefore(ctx, time.Now().Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			found, err := s.Search(ctx, []neardup.Fingerprint64{7}, 10)
+			if err != nil || len(found[0]) != 1 || found[0][0].ID != "new" {
+				t.Errorf("%s, %c: found %v, %v", layout, kind, found, err)
+			}
+			n, err := s.Sweep(ctx)
+			left := c.HLen(ctx, fmt.Sprint("cut", layout, kind, ":id:", fmt.Sprintf("%04x", bucketOf("old")))).Val()
+			if err != nil || n != 0 || left != 1 { // the counter
+				t.Errorf("%s, %c: %d postings and %d fields are left, %v", layout, kind, n, left, err)
+			}
+		}
+	}
+}
+
 func FuzzRecord(f *testing.F) {
 	f.Add("time" + string(removedState+sevenState))
 	f.Add("\x00\x00\x00\x00\x00\x00\x00\x00\xff")

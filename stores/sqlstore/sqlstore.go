@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -71,6 +72,7 @@ type backend struct {
 
 	mu       sync.Mutex
 	prepared map[statement]*sql.Stmt // guarded by mu
+	calls    atomic.Int64            // of DeleteBefore
 }
 
 // A statement says what a prepared statement does, and for how many ids or values.
@@ -173,7 +175,7 @@ func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err er
 		return 0, fmt.Errorf("sqlstore: the layout %q keeps no times: %w", BlockRows, errors.ErrUnsupported)
 	}
 	older := fmt.Sprintf(" AND %s < %d", s.layout.added(), added)
-	what := fmt.Sprint("delete", added)
+	what := fmt.Sprint("delete of call ", s.calls.Add(1)) // so that only this call forgets it
 	defer s.forget(what)
 	for last := ""; ; {
 		old, err := s.page(ctx, last, older)
@@ -316,27 +318,22 @@ func (s *backend) Find(ctx context.Context, values []string, one bool, found fun
 		if len(values)-from >= atOnce {
 			n = atOnce
 		}
-		var rows []row
-		err := s.again(ctx, func() (err error) {
-			rows, err = s.found(ctx, values[from:from+n], one)
-			return err
+		err := s.again(ctx, func() error {
+			return s.found(ctx, values[from:from+n], one, func(r *row) { found(from+r.query, r.id, s.fields.value(r)) })
 		})
 		if err != nil {
 			return err
-		}
-		for i := range rows {
-			found(from+rows[i].query, rows[i].id, s.fields.value(&rows[i]))
 		}
 		from += n
 	}
 	return nil
 }
 
-// found returns what may be near some values, by one statement.
-func (s *backend) found(ctx context.Context, values []string, one bool) (all []row, err error) {
+// found calls use with what may be near some values, by one statement.
+func (s *backend) found(ctx context.Context, values []string, one bool, use func(r *row)) error {
 	search, err := s.prepare(ctx, statement{fmt.Sprint("search", one), len(values)}, func(n int) string { return s.search(n, one) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 	args := make([]any, 0, len(values)*s.keys.Tables()*s.searchArgs())
 	for _, value := range values {
@@ -344,17 +341,17 @@ func (s *backend) found(ctx context.Context, values []string, one bool) (all []r
 	}
 	rows, err := search.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r row
 		if err := rows.Scan(append([]any{&r.query, &r.id}, s.fields.into(&r)...)...); err != nil {
-			return nil, err
+			return err
 		}
-		all = append(all, r)
+		use(&r)
 	}
-	return all, rows.Err()
+	return rows.Err()
 }
 
 // Get implements [blockstore.Backend]. It reads up to 100 ids with a statement.

@@ -3,10 +3,12 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -92,6 +94,58 @@ func TestSQLite(t *testing.T) {
 	t.Run("64"+string(BlockRows), func(t *testing.T) { storetest.Test(t, suite[neardup.Fingerprint64](db, SQLite, BlockRows)) })
 	t.Run("128", func(t *testing.T) { storetest.Test(t, suite[neardup.Fingerprint128](db, SQLite, Rows)) })
 	t.Run("MinHash", func(t *testing.T) { storetest.Test(t, suite[neardup.Signature](db, SQLite, Rows)) })
+}
+
+// TestDamaged: a value of another length is an error that says which id has it. Calls of DeleteBefore for the same second do not wait for each other's only
+// connection.
+func TestDamaged(t *testing.T) {
+	db := open(t, "sqlite", "file:"+filepath.Join(t.TempDir(), "store.db"))
+	db.SetMaxOpenConns(1)
+	scheme, err := blockstore.MinHash(0.7, blockstore.SignatureOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(t.Context(), db, SQLite, scheme, Options{Table: "damaged"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f neardup.Fingerprinter
+	sig := f.Sign("a text of some words that is stored", neardup.MinHash{})
+	var entries []blockstore.Entry[neardup.Signature]
+	for i := range 200 {
+		entries = append(entries, blockstore.Entry[neardup.Signature]{ID: fmt.Sprint(i), Value: sig, Added: time.Now().Add(-time.Hour)})
+	}
+	if err := s.Put(t.Context(), append(entries, blockstore.Entry[neardup.Signature]{ID: "bad", Value: sig})); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	before := time.Now().Add(-time.Minute)
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				if _, err := s.DeleteBefore(ctx, before); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := db.Exec("UPDATE damaged SET signature = x'010203' WHERE id = 'bad'"); err != nil {
+		t.Fatal(err)
+	}
+	_, searched := s.Search(t.Context(), []neardup.Signature{sig}, 10)
+	_, got := s.Get(t.Context(), []string{"bad"})
+	var all error
+	for _, err := range s.All(t.Context()) {
+		all = err
+	}
+	for _, err := range []error{searched, got, all} {
+		if !errors.Is(err, neardup.ErrDamaged) || !strings.Contains(err.Error(), `"bad"`) {
+			t.Errorf("error %v", err)
+		}
+	}
 }
 
 // TestLayoutOfLi looks at the rows of the layout BlockRows: those of the table in Li 2015 §2.3 for MySQL. A and B differ in the third block only.

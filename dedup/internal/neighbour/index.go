@@ -64,11 +64,11 @@ type run struct {
 
 func (r *run) len() int { return r.to - r.from }
 
-// Sketches are looked at in any order, but keys in their order, so that they may as well be in a file.
+// The shares of the memory, for what is looked at in any order and for keys, which are looked at in their order.
 const (
 	sketchShare = 8
 	keyShare    = 16
-	runShare    = 8
+	runShare    = 16 // of the longest run; the others together are about as long
 	slotShare   = 128
 	leastMemory = 1 << 20
 	mostKeys    = 64 << 20

@@ -147,6 +147,18 @@ func (x *index) mark(slots bitset, entries []uint64) {
 	}
 }
 
+// A bitset is a set of numbers.
+type bitset []uint64
+
+// bitsFor returns an empty set with room for numbers below n.
+func bitsFor(n int) bitset { return make(bitset, n/64+1) }
+
+// has reports whether a number is in the set.
+func (b bitset) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64)&1 > 0 }
+
+// add adds a number for which there is room.
+func (b bitset) add(i uint32) { b[i/64] |= 1 << (i % 64) }
+
 // The shares of the memory of a graph: for the pairs that were found, for the list of a band, and for the sketches of some buckets.
 const (
 	listShare   = 8

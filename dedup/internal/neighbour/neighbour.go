@@ -59,7 +59,7 @@ func (g *Graph) MakeRoom() error {
 // Err returns the error of the files.
 func (g *Graph) Err() (err error) {
 	for l := range g.levels {
-		err = cmp.Or(err, g.levels[l].tail.file.Err())
+		err = cmp.Or(err, g.levels[l].tail.failed())
 	}
 	return err
 }

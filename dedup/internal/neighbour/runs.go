@@ -154,7 +154,14 @@ func (x *index) merged(runs []run, from, to int) run {
 	r := run{from: from, to: to}
 	shelf := x.shelf(to - from)
 	var buffers sync.Pool // for lists that are copied
+	atOnce := bands
+	if shelf != nil { // each takes a list and as much room
+		atOnce = int(max(x.listed/(16*int64(to-from)), 1))
+	}
+	turns := make(chan struct{}, atOnce)
 	parallel.Each(bands, func(b int) {
+		turns <- struct{}{}
+		defer func() { <-turns }()
 		buf, _ := buffers.Get().(*[2][]uint64)
 		if buf == nil {
 			buf = new([2][]uint64)

@@ -26,18 +26,6 @@ type Searcher struct {
 	guesses [][bands]uint32 // by run, about where the keys of the point stand
 }
 
-// A bitset is a set of numbers.
-type bitset []uint64
-
-// bitsFor returns an empty set with room for numbers below n.
-func bitsFor(n int) bitset { return make(bitset, n/64+1) }
-
-// has reports whether a number is in the set.
-func (b bitset) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64)&1 > 0 }
-
-// add adds a number for which there is room.
-func (b bitset) add(i uint32) { b[i/64] |= 1 << (i % 64) }
-
 // Looked are the ordinals of one level that were looked at in a search: a table by a hash, with some room. A search looks at a few thousand of
 // millions, so a set of bits would be much larger.
 type looked struct {
@@ -100,6 +88,7 @@ func (g *Graph) NewSearcher(guest *Point, without uint32) *Searcher {
 
 // Reset makes s a searcher as [Graph.NewSearcher] returns it, in the memory that s has.
 func (s *Searcher) Reset(g *Graph, guest *Point, without uint32) {
+	clear(s.buckets[:cap(s.buckets)]) // so that nothing keeps old runs
 	*s = Searcher{graph: g, guest: guest, without: without, looked: s.looked, found: s.found[:0], buckets: s.buckets[:0], window: s.window[:0], guesses: s.guesses}
 }
 
@@ -508,7 +497,7 @@ func (s *Searcher) Nearest(near []Near) []Near {
 
 // Sort sorts the nearest n neighbours, and those that are as near, and returns them; the others stay behind them, in any order. Those that agree
 // in the most values come first, and of equally near ones those with the smallest digests, so that the order of adding makes no difference.
-// So who wants few of many need not wait for the others.
+// It does not sort the others.
 func (s *Searcher) Sort(near []Near, n int) []Near {
 	if len(near) > n {
 		var agree [signature.Values + 1]int

@@ -109,6 +109,7 @@ type keys struct {
 	filed  int                        // how many are in the file, a multiple of fileBlock
 	blocks []*[bands][keyBlock]uint32 // the others
 	file   *textfile.File             // nil if there are none
+	err    error                      // of a file that was dropped
 }
 
 const (
@@ -195,4 +196,7 @@ func (k *keys) rows(band int, take func(first uint32, row []uint32)) {
 }
 
 // forget drops all keys. The next ones are those of the ordinals from from on.
-func (k *keys) forget(from int) { *k = keys{memory: k.memory, from: from} }
+func (k *keys) forget(from int) { *k = keys{memory: k.memory, from: from, err: k.failed()} }
+
+// failed returns the error of the file, or of an earlier one, whose keys are missing in the lists.
+func (k *keys) failed() error { return cmp.Or(k.err, k.file.Err()) }
