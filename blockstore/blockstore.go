@@ -55,7 +55,8 @@ type Store[V any] interface {
 
 	// DeleteBefore removes what was added before a time, and returns how many that was. It goes
 	// through everything that is stored. What is added again meanwhile stays. If it fails, some are
-	// removed; call it again. The time of an entry has a resolution of a second.
+	// removed; call it again. The time of an entry has a resolution of a second. A layout that keeps
+	// no times returns an errors.ErrUnsupported.
 	DeleteBefore(ctx context.Context, t time.Time) (int, error)
 
 	// Search returns, for each of values, the stored ones that are near, each id once: at most limit

@@ -246,14 +246,15 @@ func (s *Service) put(ctx context.Context, in *documentInput) (*struct{}, error)
 		return nil, err
 	}
 	return nil, s.in(in.Name, func(c *collection) error {
-		err := c.change(ctx, func() error {
-			_, err := c.engine.put(ctx, in.Body.ID, in.Body.Text)
+		stored := false
+		err := c.change(ctx, func() (err error) {
+			stored, err = c.engine.put(ctx, in.Body.ID, in.Body.Text)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		s.decided(c, "put", client.Decision{ID: in.Body.ID, Added: true})
+		s.decided(c, "put", client.Decision{ID: in.Body.ID, Added: stored})
 		return nil
 	})
 }
@@ -264,6 +265,9 @@ type byID struct {
 }
 
 func (s *Service) get(ctx context.Context, in *byID) (*body[client.Stored], error) {
+	if err := checkID(in.ID); err != nil {
+		return nil, err
+	}
 	out := &body[client.Stored]{}
 	return out, s.in(in.Name, func(c *collection) (err error) {
 		var ok bool

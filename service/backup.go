@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
@@ -59,6 +60,8 @@ func (c *collection) freeze() (files []frozen, close func(), err error) {
 	}
 	c.changing.Lock() // nothing is half done
 	defer c.changing.Unlock()
+	c.syncing.Lock() // and no file takes the place of another one
+	defer c.syncing.Unlock()
 	if err := c.engine.sync(); err != nil {
 		return nil, close, err
 	}
@@ -185,7 +188,11 @@ func (s *collections) restore(ctx context.Context, name string, from io.Reader) 
 			}) {
 				return badRequest{fmt.Errorf("this is no backup: it has %q", h.Name)}
 			}
-			if err := copyFile(filepath.Join(dir, h.Name), r); err != nil {
+			err = copyFile(filepath.Join(dir, h.Name), r)
+			if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, tar.ErrHeader) || errors.Is(err, fs.ErrExist) {
+				return badRequest{fmt.Errorf("this is no backup, or not a whole one: %q: %w", h.Name, err)}
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -56,16 +56,16 @@ type lines struct {
 
 // batch does all lines of a body in order.
 func (s *Service) batch(ctx context.Context, in *batchInput) (*lines, error) {
-	orders := bytes.Split(bytes.TrimRight(in.RawBody, "\n"), []byte("\n"))
-	if len(orders) > mostOrders {
-		return nil, huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d lines, more than %d; nothing was done", len(orders), mostOrders))
+	body := bytes.TrimRight(in.RawBody, "\n")
+	if n := bytes.Count(body, []byte("\n")) + 1; n > mostOrders {
+		return nil, huma.NewError(http.StatusRequestEntityTooLarge, fmt.Sprintf("the batch has %d lines, more than %d; nothing was done", n, mostOrders))
 	}
 	ctx, cancel := context.WithTimeout(ctx, batchTime*s.options.Timeout)
 	defer cancel()
 	out := &lines{ContentType: ndjson}
 	err := s.limits.during(func() error {
 		return s.in(in.Name, func(c *collection) error {
-			for _, text := range orders {
+			for text := range bytes.SplitSeq(body, []byte("\n")) {
 				c.changing.RLock() // a backup need not wait for all lines
 				o := s.do(ctx, c, text)
 				c.changing.RUnlock()
@@ -94,8 +94,7 @@ func (s *Service) do(ctx context.Context, c *collection, text []byte) (out clien
 	if err == nil {
 		switch o.Op {
 		case "put":
-			_, err = c.engine.put(ctx, o.ID, *o.Text)
-			out.Added = err == nil
+			out.Added, err = c.engine.put(ctx, o.ID, *o.Text)
 		case "put-if-new":
 			found, out.Added, err = c.engine.putIfNew(ctx, o.ID, *o.Text, o.Limit)
 		case "search":

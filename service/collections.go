@@ -81,6 +81,7 @@ type collection struct {
 	closed   bool
 	full     atomic.Bool  // the disk was full, and the files are closed
 	changing sync.RWMutex // held for reading during a change
+	syncing  sync.Mutex   // held while the files are written, or opened for a backup; taken after changing
 	reading  sync.Mutex   // of those who read all of it: groups and backups
 	expired  time.Time    // when what was too old was last deleted
 }
@@ -220,7 +221,11 @@ func (s *collections) open(ctx context.Context, name, dir string) (*collection, 
 func (s *collections) start(ctx context.Context, c *collection) error {
 	e, err := s.engine(ctx, c)
 	if err == nil {
-		c.engine, c.commit = e, &committer{sync: e.sync}
+		c.engine, c.commit = e, &committer{sync: func() error {
+			c.syncing.Lock()
+			defer c.syncing.Unlock()
+			return e.sync()
+		}}
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -669,5 +670,44 @@ func TestFullDisk(t *testing.T) {
 	}
 	if err := s.client().Put(bg, "pages", client.Document{ID: "more", Text: "there is room again"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRefused: what a client does wrong is told to it, and costs little.
+func TestRefused(t *testing.T) {
+	s := serve(t, Options{Stores: memoryStores(t)})
+	for name, settings := range kinds {
+		s.create(name, settings)
+		for _, id := range []string{"%00", "%ff", strings.Repeat("x", 1025)} {
+			if status, text := s.call("GET", "/v1/collections/"+name+"/documents?id="+id, ""); status < 400 || status >= 500 {
+				t.Errorf("%s: the id %.10s gets %d %s", name, id, status, text)
+			}
+		}
+	}
+	var before, after runtime.MemStats
+	body := strings.Repeat("\n", 4<<20) + "x"
+	runtime.ReadMemStats(&before)
+	status, text := s.call("POST", "/v1/collections/auto/batch", body, "Content-Type", "application/x-ndjson")
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; status != http.StatusRequestEntityTooLarge || n > 10*uint64(len(body)) {
+		t.Errorf("a batch of %d lines: %d %s; it took %d MB", len(body), status, text, n>>20)
+	}
+	// A store keeps nothing of a text without words.
+	answer, err := s.client().Batch(bg, "store", []client.Order{{Op: "put", ID: "none", Text: new(string)}})
+	if err != nil || len(answer) != 1 || answer[0].Added || answer[0].Error != "" {
+		t.Errorf("a text without words: %+v, %v", answer, err)
+	}
+	// A backup that was cut off, wherever.
+	if err := s.client().Put(bg, "auto", client.Document{ID: "1", Text: "a text that is in a backup"}); err != nil {
+		t.Fatal(err)
+	}
+	_, backup := s.call("GET", "/v1/collections/auto/backup", "")
+	for cut := 0; cut < len(backup)-1536; cut += 256 { // the last 1,024 bytes are an end without content, after up to 511 zeros
+		if status, text := s.call("POST", "/v1/collections/restored/restore", backup[:cut], "Content-Type", "application/x-tar"); status != http.StatusBadRequest {
+			t.Errorf("a backup that is cut off at byte %d of %d: %d %s", cut, len(backup), status, text)
+			if status < 300 {
+				break
+			}
+		}
 	}
 }

@@ -27,7 +27,7 @@ type Join struct {
 	Dialect Dialect
 	Table   string // with a row for each document; a name such as schema.table, in which a part with a point is between double quotes
 	Prefix  string // of the tables to make; "" means neardup
-	ID      string // the column of the id, which differs from row to row and is never NULL, or the join is an error; "" means id
+	ID      string // the column of the id, a text or a number, which differs from row to row and is never NULL, or the join is an error; "" means id
 
 	// Fingerprints are in the column Fingerprint ("" means fingerprint), as signed 64-bit integers with the
 	// same bits. If Bits is 128, that column has the low half, and High ("" means fingerprint_high) the other.
@@ -70,6 +70,10 @@ func (j Join) normal() (Join, error) {
 		}) {
 			return fail(fmt.Errorf("%s %q is no name", what, name))
 		}
+	}
+	made, _ := parts(j.Prefix + "_document_pairs")
+	if longest := made[len(made)-1]; j.Dialect == PostgreSQL && len(longest) > 63 {
+		return fail(fmt.Errorf("Prefix %q: PostgreSQL cuts off the name %s, which has more than 63 bytes", j.Prefix, longest))
 	}
 	switch {
 	case j.Rounds < 1 || j.Rounds > 100:

@@ -365,7 +365,7 @@ func TestFailure(t *testing.T) {
 	}
 	for _, j := range []Join{{}, {Dialect: "mysql", Table: "t"}, {Dialect: DuckDB}, {Dialect: DuckDB, Table: "a\nb"}, {Dialect: DuckDB, Table: "a\rb"}, {Dialect: DuckDB, Table: "t", Blocks: 3},
 		{Dialect: DuckDB, Table: "t", Distance: -1}, {Dialect: DuckDB, Table: "t", Bits: 32}, {Dialect: DuckDB, Table: "t", Signature: "s", Similarity: 2},
-		{Dialect: DuckDB, Table: "t", Signature: "s", Values: 8}, {Dialect: DuckDB, Table: "t", Signature: "s", Banding: neardup.Banding{Bands: 100, Rows: 2}}, {Dialect: DuckDB, Table: "t", Rounds: -1}} {
+		{Dialect: DuckDB, Table: "t", Signature: "s", Values: 8}, {Dialect: DuckDB, Table: "t", Signature: "s", Banding: neardup.Banding{Bands: 100, Rows: 2}}, {Dialect: DuckDB, Table: "t", Rounds: -1}, {Dialect: PostgreSQL, Table: "t", Prefix: strings.Repeat("p", 50)}} {
 		if err := j.Script(new(bytes.Buffer)); err == nil || !strings.HasPrefix(err.Error(), "neardupsql: ") {
 			t.Errorf("%+v: error %v", j, err)
 		}

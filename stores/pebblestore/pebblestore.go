@@ -168,7 +168,14 @@ func (s *Store[V]) Compact(ctx context.Context) error {
 	err := s.db.settle()
 	s.db.writing.Unlock()
 	if err == nil {
-		err = s.db.db.Flush()
+		var done <-chan struct{}
+		if done, err = s.db.db.AsyncFlush(); err == nil {
+			select { // Pebble tries again and again what does not work
+			case <-done:
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
 	}
 	if err == nil {
 		err = s.db.db.Compact(ctx, []byte{0}, []byte{0xff}, true)
