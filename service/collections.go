@@ -99,31 +99,34 @@ func (c *collection) use(f func() error) error {
 // change calls f, and returns when everything is on the disk that f may have changed or seen: an answer such as "it is there already" must not
 // be about what a failing machine would forget.
 func (c *collection) change(ctx context.Context, f func() error) error {
+	return c.changeUnless(ctx, func() (isOnDisk bool, err error) { return false, f() })
+}
+
+// changeUnless is change for an f that may find out that it has changed nothing and seen only what is on the disk.
+func (c *collection) changeUnless(ctx context.Context, f func() (isOnDisk bool, err error)) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	c.changing.RLock()
-	err := f()
+	isOnDisk, err := f()
 	c.changing.RUnlock()
+	if isOnDisk && err == nil {
+		return nil
+	}
 	return errors.Join(err, c.commit.commit(ctx))
 }
 
 // putIfNew is that of the engine. What it says of documents that are on the disk need not wait for others to get there.
 func (c *collection) putIfNew(ctx context.Context, id, text string, limit int) (found []client.Match, added bool, err error) {
-	if ctx.Err() != nil {
-		return nil, false, ctx.Err()
-	}
-	c.changing.RLock()
-	found, added, err = c.engine.putIfNew(ctx, id, text, limit)
-	c.changing.RUnlock()
-	isKnown := err == nil && !added
-	for _, m := range found {
-		isKnown = isKnown && c.engine.isOnDisk(m.ID)
-	}
-	if isKnown && (len(found) > 0 || c.engine.isOnDisk(id)) {
-		return found, false, nil
-	}
-	return found, added, errors.Join(err, c.commit.commit(ctx))
+	err = c.changeUnless(ctx, func() (isOnDisk bool, err error) {
+		found, added, err = c.engine.putIfNew(ctx, id, text, limit)
+		isOnDisk = !added && (len(found) > 0 || c.engine.isOnDisk(id))
+		for _, m := range found {
+			isOnDisk = isOnDisk && c.engine.isOnDisk(m.ID)
+		}
+		return isOnDisk, err
+	})
+	return found, added, err
 }
 
 // expire deletes what was added before a time.

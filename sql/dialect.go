@@ -105,12 +105,13 @@ func (d Dialect) fail(text string) string {
 // load returns lines that make a table of what neardup fingerprint has written, with an id of text, and other columns that are lists of 32-bit integers or
 // 64-bit integers.
 func (d Dialect) load(table, id string, columns []string, lists bool) []string {
-	name, types := d.name(table), d.name(id)+" text PRIMARY KEY"
-	for _, c := range columns {
-		types += ", " + d.name(c) + map[bool]string{true: " integer[]", false: " bigint"}[lists]
-	}
+	name := d.name(table)
 	switch d {
 	case PostgreSQL:
+		types := d.name(id) + " text PRIMARY KEY"
+		for _, c := range columns {
+			types += ", " + d.name(c) + map[bool]string{true: " integer[]", false: " bigint"}[lists]
+		}
 		return []string{"CREATE TABLE " + name + " (" + types + ");", `\copy ` + name + " FROM 'FILE.csv' WITH (FORMAT csv, HEADER)"}
 	case DuckDB:
 		return []string{"CREATE TABLE " + name + " AS SELECT * FROM 'FILE.parquet';"}

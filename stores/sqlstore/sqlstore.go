@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/neardup/neardup"
@@ -72,7 +71,6 @@ type backend struct {
 
 	mu       sync.Mutex
 	prepared map[statement]*sql.Stmt // guarded by mu
-	calls    atomic.Int64            // of DeleteBefore
 }
 
 // A statement says what a prepared statement does, and for how many ids or values.
@@ -174,16 +172,15 @@ func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err er
 	if s.layout.added() == "" {
 		return 0, fmt.Errorf("sqlstore: the layout %q keeps no times: %w", BlockRows, errors.ErrUnsupported)
 	}
-	older := fmt.Sprintf(" AND %s < %d", s.layout.added(), added)
-	what := fmt.Sprint("delete of call ", s.calls.Add(1)) // so that only this call forgets it
-	defer s.forget(what)
+	older := " AND " + s.layout.added() + " < "
 	for last := ""; ; {
-		old, err := s.page(ctx, last, older)
+		old, err := s.page(ctx, last, older+fmt.Sprint(added))
 		if err != nil || len(old) == 0 {
 			return n, err
 		}
 		last = old[len(old)-1].ID
-		removed, err := s.write(ctx, what, len(old), 1, func(n int) string { return s.delete(n) + older }, func(args []any, i int) []any { return append(args, s.dialect.bytes(old[i].ID)) })
+		removed, err := s.write(ctx, "delete before", len(old), 1, func(n int) string { return s.delete(n) + older + s.dialect.placeholder(n+1) },
+			func(args []any, i int) []any { return append(args, s.dialect.bytes(old[i].ID)) }, int64(added))
 		n += removed
 		if err != nil {
 			return n, err
@@ -193,8 +190,8 @@ func (s *backend) DeleteBefore(ctx context.Context, added uint32) (n int, err er
 
 // write executes statements for n things that have args arguments each, up to 10,000 things in one
 // transaction. text returns the statement for some things, and appendArgs appends the arguments of
-// thing i. write returns how many rows the database counted.
-func (s *backend) write(ctx context.Context, what string, n, args int, text func(n int) string, appendArgs func(args []any, i int) []any) (affected int, err error) {
+// thing i. Every statement has more arguments behind these. write returns how many rows the database counted.
+func (s *backend) write(ctx context.Context, what string, n, args int, text func(n int) string, appendArgs func(args []any, i int) []any, more ...any) (affected int, err error) {
 	// Use only a few sizes of statements. Databases and drivers keep every statement that is
 	// prepared.
 	most := max(1, min(256, s.dialect.maxArgs()/args, 2048/max(1, args/6)))
@@ -232,7 +229,7 @@ func (s *backend) write(ctx context.Context, what string, n, args int, text func
 					list = appendArgs(list, i)
 					i++
 				}
-				done, err := inTx[k].ExecContext(ctx, list...)
+				done, err := inTx[k].ExecContext(ctx, append(list, more...)...)
 				if err != nil {
 					return err
 				}
@@ -253,18 +250,6 @@ func (s *backend) write(ctx context.Context, what string, n, args int, text func
 		}
 	}
 	return affected, nil
-}
-
-// forget closes the prepared statements that do something.
-func (s *backend) forget(what string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, p := range s.prepared {
-		if key.what == what {
-			p.Close()
-			delete(s.prepared, key)
-		}
-	}
 }
 
 // again calls do, which may collide with other transactions, until it succeeds: up to ten times. It

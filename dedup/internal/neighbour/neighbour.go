@@ -10,6 +10,7 @@
 //	runs.go       the lists of the buckets
 //	neighbour.go  the graph of all neighbours
 //	search.go     the neighbours of one content
+//	looked.go     what a search has looked at
 //	join.go       all neighbours of all at once
 package neighbour
 

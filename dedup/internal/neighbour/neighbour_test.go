@@ -513,7 +513,7 @@ func TestCrowd(t *testing.T) {
 			all("more and a guest", guest, 11)
 		}
 		g.levels[signature.Long].settle()
-		g.levels[signature.Long].merge(len(g.levels[signature.Long].runs), g.levels[signature.Long].tail.from, n)
+		g.levels[signature.Long].merge(len(g.levels[signature.Long].runs))
 		all("more, settled", nil, None)
 		k = snapshot(g, want)
 		compareJoin(t, k.graph, k.want)

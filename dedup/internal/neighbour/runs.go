@@ -25,11 +25,16 @@ func (x *index) settle() {
 	if x.isSettled() {
 		return
 	}
-	first, start, to := len(x.runs), x.tail.from, x.tail.end()
-	for ; first > x.merging && to-x.runs[first-1].from <= x.atOnce && x.runs[first-1].len() <= 2*(to-start); first-- {
-		start = x.runs[first-1].from
+	x.merge(x.mergeable(len(x.runs), x.merging, x.tail.end(), x.atOnce))
+}
+
+// mergeable returns the first of the runs before one, from least on, that are merged with what follows up to the ordinal to: none is much
+// longer than all behind it, and together they have at most so many ordinals.
+func (x *index) mergeable(first, least, to, most int) int {
+	for first > least && to-x.runs[first-1].from <= most && x.runs[first-1].len() <= 2*(to-x.runs[first-1].to) {
+		first--
 	}
-	x.merge(first, start, to)
+	return first
 }
 
 // mostAtOnce is how many signatures are sorted while everybody waits: some 20 milliseconds.
@@ -49,11 +54,10 @@ func (g *Graph) NextMerge(texts func() Signatures) *Merge {
 	for l := range g.levels {
 		x := &g.levels[l]
 		end := len(x.runs)
-		first := end - 1
-		for first > 0 && x.runs[first-1].len() <= 2*(x.runs[end-1].to-x.runs[first].from) {
-			first--
+		if end < 2 {
+			continue
 		}
-		if first >= 0 && first < end-1 {
+		if first := x.mergeable(end-1, 0, x.runs[end-1].to, x.size()); first < end-1 {
 			x.merging = end
 			m := &Merge{index: x, of: x.snapshot(), first: first, end: end}
 			m.of.texts = texts()
@@ -100,7 +104,7 @@ func (x *index) renumber() error {
 	}
 	// A run gets the same lists with other ordinals. The keys of the tail become a run, whatever their number.
 	if x.tail.n > 0 {
-		x.merge(len(x.runs), x.tail.from, x.tail.end())
+		x.merge(len(x.runs))
 	}
 	runs := x.runs
 	x.sketches, x.slots, x.dead, x.runs, x.merging = all, kept, slots.Column[uint64]{}, nil, 0
@@ -135,15 +139,19 @@ func (x *index) compact() error {
 			return err
 		}
 	}
-	if n := x.size(); len(x.runs) > 1 || x.tail.n > 0 {
+	if len(x.runs) > 1 || x.tail.n > 0 {
 		x.merging = 0
-		x.merge(0, 0, n)
+		x.merge(0)
 	}
 	return nil
 }
 
-// merge makes a run, from..to−1, of the runs from the first one on and of the tail.
-func (x *index) merge(first, from, to int) {
+// merge makes a run of the runs from the first one on and of the tail.
+func (x *index) merge(first int) {
+	from, to := x.tail.from, x.tail.end()
+	if first < len(x.runs) {
+		from = x.runs[first].from
+	}
 	r := x.merged(x.runs[first:], from, to)
 	x.runs = append(slices.Clone(x.runs[:first]), r)
 	x.tail.forget(to)
