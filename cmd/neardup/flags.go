@@ -119,6 +119,7 @@ type flags struct {
 	methodFlags
 	runFlags
 	schema string `kong:"-"` // only of records
+	shard  string `kong:"-"` // only of dedup
 }
 
 // flagGroups are the titles of the groups of flags in the help, in their order.
@@ -163,6 +164,12 @@ func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
 	var err error
 	if o.Cols.Separator, err = separator(f.Separator); err != nil {
 		return nil, err
+	}
+	if f.shard != "" {
+		if o.Shard, err = pipeline.ParseShard(f.shard); err != nil {
+			return nil, err
+		}
+		o.PartDir, o.State = o.State, ""
 	}
 	if f.Kinds != "" {
 		if err = o.Method.Kinds.UnmarshalText([]byte(f.Kinds)); err != nil {

@@ -1,6 +1,7 @@
 // Command neardup finds near-duplicates among texts in files.
 //
 //	neardup dedup INPUT...              find them, and write the collection without them
+//	neardup merge DIR...                put together what several processes did
 //	neardup records INPUT...            the same for the rows of tables
 //	neardup passages INPUT...           find what documents share inside
 //	neardup decontaminate TESTS INPUT... find what leaks from tests into a corpus
@@ -24,6 +25,7 @@
 //	completion.go  what lets shells complete them
 //	explain.go     explain, compare and calibrate
 //	diff.go        compare what two calls decided
+//	merge.go       divide a call among processes
 //	rethreshold.go decide again by the pairs of an earlier call
 //	verify.go      check an audit
 //	review.go      make the page in which people look at pairs
@@ -61,6 +63,7 @@ import (
 // grammar has the commands and their flags.
 type grammar struct {
 	Dedup         dedupCommand         `cmd:"" help:"Find near-duplicates, and write the collection without them."`
+	Merge         mergeCommand         `cmd:"" help:"Put together what dedup --shard has done in several processes, and write the outputs."`
 	Records       recordsCommand       `cmd:"" help:"Find near-duplicates among the rows of tables."`
 	Review        reviewCommand        `cmd:"" help:"Write a page to look at pairs in: side by side, with what differs, and why they match."`
 	Passages      passagesCommand      `cmd:"" help:"Find what documents share inside: passages, how much of a document stands in others, and the collection without it."`
@@ -79,7 +82,10 @@ type grammar struct {
 	Version       versionCommand       `cmd:"" help:"Print the version."`
 }
 
-type dedupCommand struct{ flags }
+type dedupCommand struct {
+	flags
+	shardFlags
+}
 
 type recordsCommand struct {
 	inputFlags
@@ -112,27 +118,41 @@ type call struct {
 }
 
 // run checks the flags and runs a command, after change has changed the options.
-func (of *call) run(f flags, change func(*pipeline.Options)) error {
+func (of *call) run(f flags, change func(*pipeline.Options) error) error {
 	o, err := f.options(of.given)
 	if err != nil {
 		return usageError{err}
 	}
-	change(o)
+	if err := change(o); err != nil {
+		return err
+	}
 	return o.Run(of.outs, of.stdin, of.stdout, of.stderr)
 }
 
 func (c *dedupCommand) Run(of *call) error {
-	return of.run(c.flags, func(*pipeline.Options) {})
+	c.flags.shard = c.Shard
+	return of.run(c.flags, func(o *pipeline.Options) (err error) {
+		if c.Shard != "" {
+			o.Command, err = c.keep(of.given)
+		}
+		return err
+	})
 }
 
 func (c *recordsCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, outputFlags: c.outputFlags, groupFlags: c.groupFlags, methodFlags: usualMethod, runFlags: c.runFlags, schema: c.Schema}
-	return of.run(f, func(o *pipeline.Options) { o.Cols.IsRecord, o.Cols.All = true, true })
+	return of.run(f, func(o *pipeline.Options) error {
+		o.Cols.IsRecord, o.Cols.All = true, true
+		return nil
+	})
 }
 
 func (c *estimateCommand) Run(of *call) error {
 	f := flags{inputFlags: c.inputFlags, textFlags: c.textFlags, groupFlags: c.groupFlags, methodFlags: c.methodFlags, runFlags: c.runFlags}
-	return of.run(f, func(o *pipeline.Options) { o.Estimate = true })
+	return of.run(f, func(o *pipeline.Options) error {
+		o.Estimate = true
+		return nil
+	})
 }
 
 func (*versionCommand) Run(of *call) error {

@@ -28,11 +28,12 @@ func (c *rethresholdCommand) Run(of *call) error {
 	if err := kinds.UnmarshalText([]byte(c.Kinds)); c.Kinds != "" && err == nil && kinds&neardup.Identical == 0 {
 		return usageError{errors.New("--kinds: equal texts are always in one group here; name identical, or use dedup")}
 	}
-	return of.run(f, func(o *pipeline.Options) {
+	return of.run(f, func(o *pipeline.Options) error {
 		o.Given = &pipeline.GivenPairs{Path: c.Pairs, Labels: c.Labels}
 		if o.Method.Kinds == 0 {
 			o.Method.Kinds = neardup.AllKinds &^ neardup.SameForm
 		}
 		o.Method.Name = "given"
+		return nil
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/neardup/neardup/experiments/must"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 func TestSinglePass(t *testing.T) {

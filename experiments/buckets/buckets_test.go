@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // TestCounts checks the counts for a corpus that everybody can make.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
-	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/dataset"
 )
 
 // planned says which kind of pair an edit makes of a text and its variant. Identical is for a copy.

@@ -176,7 +176,7 @@ func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, y
 		lines.fill(0)
 		r.Comma = separatorOf(string(lines.rest), lines.err == io.EOF)
 		if r.Comma != ',' {
-			s.note("columns are separated by %q", r.Comma)
+			s.Note("columns are separated by %q", r.Comma)
 		}
 	}
 	names, err := r.Read()

@@ -39,8 +39,8 @@ type Source struct {
 // Regular reports whether the source is an ordinary file.
 func (s *Source) Regular() bool { return s.Info != nil && s.Info.Mode().IsRegular() }
 
-// note adds something that the user should know, once.
-func (s *Source) note(format string, args ...any) {
+// Note adds something that the user should know, once.
+func (s *Source) Note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(s.Notes, text) {
 		s.Notes = append(s.Notes, text)
 	}
@@ -254,9 +254,9 @@ func (s *Source) decode(r io.Reader, cols Columns) (io.Reader, error) {
 	}
 	if encoding != "" {
 		s.Decoded = true
-		s.note("read as %s", encoding)
+		s.Note("read as %s", encoding)
 	} else if told == "" && !isUTF8(sample) {
-		s.note("its encoding was not found out: it is read as UTF-8, with many bytes that are none; --encoding says which it is")
+		s.Note("its encoding was not found out: it is read as UTF-8, with many bytes that are none; --encoding says which it is")
 	}
 	return plain, nil
 }

@@ -37,7 +37,7 @@ func (s *Source) readWARC(r io.Reader, at func(int32) Item, cols Columns, maxLin
 	defer func() {
 		for _, why := range []string{noPage, noText, noSuccess} {
 			if n := passed[why]; n > 0 {
-				s.note("%d records are passed over: %s", n, why)
+				s.Note("%d records are passed over: %s", n, why)
 			}
 		}
 	}()

@@ -44,7 +44,7 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 	sheet := cols.Sheet
 	if sheet == "" {
 		if sheet = sheets[0]; len(sheets) > 1 {
-			s.note("only the sheet %q is read, of %q; --sheet takes another one", sheet, sheets)
+			s.Note("only the sheet %q is read, of %q; --sheet takes another one", sheet, sheets)
 		}
 	}
 	cells, err := book.Rows(sheet)

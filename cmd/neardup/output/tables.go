@@ -57,8 +57,8 @@ func (t *Table) Row(values ...any) error {
 	}
 	t.buf = t.buf[:0]
 	for _, v := range values {
-		text := ""
-		if v != nil {
+		text, isText := v.(string)
+		if v != nil && !isText {
 			text = fmt.Sprint(v)
 		}
 		if t.rows != nil {

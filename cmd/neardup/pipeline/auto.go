@@ -31,6 +31,8 @@ type exact struct {
 	options dedup.Options
 	d       *dedup.Deduplicator[int]
 	state   *state // nil without --state
+	parts   *Parts // nil unless the documents are in parts; then d is nil too, unless there is a report
+	found   []family
 }
 
 // A feed passes texts on, as they are loaded, to somebody who takes them in a goroutine of its own.
@@ -75,8 +77,8 @@ func (e *exact) lost() error {
 	return e.state.d.Lost()
 }
 
-// newExact returns an exact with the settings of a call.
-func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tell func(dedup.Progress)) (*exact, error) {
+// deduplicator returns the settings of a Deduplicator for a call.
+func (o *Options) deduplicator(fp *neardup.Fingerprinter, tell func(dedup.Progress)) dedup.Options {
 	m := &o.Method
 	s := dedup.Options{Fingerprinter: *fp, Similarity: m.Least, Probability: m.Probability, Bias: m.Bias, Kinds: m.Kinds}
 	s.Memory, s.Progress = o.Memory*3/4, tell // the rest of the memory is for ids and places
@@ -87,6 +89,12 @@ func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tel
 	if m.weighs && fp.Weight == nil {
 		s.Fingerprinter.Weight = neardup.Count
 	}
+	return s
+}
+
+// newExact returns an exact with the settings of a call.
+func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tell func(dedup.Progress)) (*exact, error) {
+	s := o.deduplicator(fp, tell)
 	e := &exact{options: s}
 	var err error
 	if o.State == "" {
@@ -132,53 +140,34 @@ func each[ID, D any](texts <-chan numbered, id func(t numbered) (ID, bool), of f
 
 // families returns the documents of one form, which are near-duplicates only if --kinds says so.
 func (e *exact) families() ([]family, error) {
-	if e.state != nil {
+	switch {
+	case e.parts != nil:
+		return e.found, nil
+	case e.state != nil:
 		return familiesOf(e.state.d, e.state.run.Old)
 	}
 	return familiesOf(e.d, 0)
 }
 
-// A family is some documents of one form.
-type family struct {
-	members int
-	form    string
-	filled  []string
-}
-
-// familiesOf returns the families of a Deduplicator that have a new document.
-func familiesOf[ID comparable](d *dedup.Deduplicator[ID], old int) (all []family, err error) {
-	families, err := d.FamiliesSince(context.Background(), old)
-	for _, f := range families {
-		all = append(all, family{len(f.Members), f.Form, f.Filled})
-	}
-	return all, err
-}
-
 // groupExactly finds the groups. It also finds c.pairs if they are wanted.
-func (c *collection) groupExactly(wantPairs bool) error {
-	if c.exact.state == nil {
-		return groupWith(c, c.exact.d, c.old, wantPairs, func(i int) int { return i })
+func (c *collection) groupExactly(o *Options, wantPairs bool) error {
+	var f *found
+	var err error
+	switch st := c.exact.state; {
+	case o.Parts != nil:
+		f, err = c.findInParts(o)
+	case st != nil:
+		if err = c.enterOld(st); err == nil {
+			at := c.Numbers()
+			f, err = findWith(c.method, st.d, st.run.Old, wantPairs, func(id string) int { return at[id] })
+		}
+	default:
+		f, err = findWith(c.method, c.exact.d, c.old, wantPairs, func(i int) int { return i })
 	}
-	if err := c.enterOld(c.exact.state); err != nil {
+	if err != nil {
 		return err
 	}
-	at := c.Numbers()
-	return groupWith(c, c.exact.state.d, c.exact.state.run.Old, wantPairs, func(id string) int { return at[id] })
-}
-
-// groupWith is groupExactly with a Deduplicator whose first old documents are old. at returns the number of a
-// document.
-func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) error {
-	g := dedup.Grouping[ID]{Linkage: linkages[c.method.Group], Old: old}
-	prefers := preferences[c.method.Keep]
-	g.Prefer = func(a, b dedup.Document[ID]) bool { return prefers(a.Number, a.Length, b.Number, b.Length) }
 	if wantPairs {
-		for p, err := range d.PairsSince(context.Background(), old) {
-			if err != nil {
-				return err
-			}
-			c.pairs = append(c.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Probability, p.Kind})
-		}
 		for _, same := range c.featureless() {
 			for k, j := range same {
 				for _, i := range same[:k] {
@@ -187,6 +176,7 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 			}
 		}
 	}
+	prefers := preferences[c.method.Keep]
 	before := func(i, j int) bool {
 		if (i < c.old) != (j < c.old) {
 			return i < c.old
@@ -195,17 +185,8 @@ func groupWith[ID comparable](c *collection, d *dedup.Deduplicator[ID], old int,
 	}
 	c.alone()
 	c.groupFeatureless(before)
-	groups, err := d.Groups(context.Background(), g)
-	for _, group := range groups {
-		root := at(group.Keep)
-		for k, id := range group.Members {
-			i, m := at(id), group.Matches[k]
-			if c.cluster[i] = int32(root); i != root {
-				c.like[i] = pair{uint32(i), uint32(root), m.Similarity, m.Probability, m.Kind}
-			}
-		}
-	}
-	return err
+	c.takeFound(f)
+	return nil
 }
 
 // groupFeatureless puts equal documents among those without features into one group, which keeps the first one by an order.

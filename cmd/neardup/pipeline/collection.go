@@ -40,6 +40,7 @@ type collection struct {
 	method  *method
 	take    func(*stored) error // if set, it gets the documents instead of docs
 	feed    *feed               // if set, it gets the texts
+	part    *partWriter         // with --shard, it gets the documents; docs has their ids
 	exact   *exact              // with the methods auto and cosine
 	cluster []int32             // for each document, the number of the document that its group keeps
 	size    []int32             // see sizes

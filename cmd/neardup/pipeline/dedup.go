@@ -23,13 +23,19 @@ import (
 func (o *Options) Run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) error {
 	defer outs.Discard()
 	defer limitMemory(o.Memory)()
-	if o.Method.isExact() || o.Method.Name == "minhash" {
+	switch {
+	case o.Shard.Of > 0 || o.Parts != nil:
+		defer debug.SetGCPercent(debug.SetGCPercent(rareGC))
+	case o.Method.isExact() || o.Method.Name == "minhash":
 		// Most of the memory is texts or signatures, which hold no pointers. So collecting garbage often
 		// costs little.
 		defer debug.SetGCPercent(debug.SetGCPercent(40))
 	}
 	return o.NewCollection(stderr).dedup(o, outs, stdin, stdout)
 }
+
+// rareGC is how much garbage there may be where little else is in memory, in per cent of that. It is limited by limitMemory too.
+const rareGC = 400
 
 // limitMemory has the collector keep below most of the memory, if that is said, until the function that it returns is called.
 func limitMemory(memory int64) (end func()) {
@@ -132,6 +138,9 @@ func (c *collection) dedup(o *Options, outs *cli.Outputs, stdin io.Reader, stdou
 	if o.Estimate {
 		return c.estimate(o, stdout)
 	}
+	if o.Shard.Of > 0 {
+		return c.writePart(o, fp, weights, outs, stdin)
+	}
 	to, err := c.createResults(&o.Writing, outs, stdout)
 	if err != nil {
 		return err
@@ -144,7 +153,11 @@ func (c *collection) dedup(o *Options, outs *cli.Outputs, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = c.rollBack(err) }()
-	if err := c.load(o, fp, stdin); err != nil {
+	load := func() error { return c.load(o, fp, stdin) }
+	if o.Parts != nil {
+		load = func() error { return c.loadParts(o, fp) }
+	}
+	if err := load(); err != nil {
 		return err
 	}
 	c.progress.begin(fmt.Sprintf("comparing %d documents", c.docs.Len()), 0, "")

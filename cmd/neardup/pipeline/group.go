@@ -15,7 +15,7 @@ func (c *collection) Group(o *Options, wantPairs bool) error {
 		return c.groupGiven(o)
 	}
 	if c.exact != nil {
-		return c.groupExactly(wantPairs)
+		return c.groupExactly(o, wantPairs)
 	}
 	of := c.contents()
 	near, failed := c.method.pairs(of.marks)

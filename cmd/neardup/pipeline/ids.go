@@ -53,6 +53,9 @@ type ids struct {
 	next  map[string]int // of ids that got a number, the next one
 }
 
+// newIDs finds some documents, of which none has been added.
+func newIDs(docs *documents) *ids { return &ids{docs: docs, seed: maphash.MakeSeed()} }
+
 // find returns where the document with an id is, and whether there is one.
 func (s *ids) find(id string) (at input.Place, ok bool) {
 	n, ok := s.table.Find(maphash.String(s.seed, id), func(n uint32) bool { return s.docs.At(n).ID == id })

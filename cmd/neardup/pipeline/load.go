@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"math"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/dedup/shard"
 	"github.com/zeebo/xxh3"
 )
 
@@ -51,16 +51,17 @@ type Entry struct {
 
 // A batch is some consecutive items of a source, and the documents that were made of them.
 type batch struct {
-	items    []Entry
-	docs     []stored
-	texts    []string         // with --method auto and cosine: the texts of docs
-	records  []neardup.Record // the same for records
-	hashes   []uint64         // of the texts, with -method auto and cosine
-	isByHash []bool           // for each item, whether its id is a hash of its text
-	bad      []error          // for each item, what is wrong with it; nil if it is a document
-	bytes    int64
-	byPlace  int // how many documents have no id
-	done     chan struct{}
+	items      []Entry
+	docs       []stored
+	texts      []string          // with --method auto and cosine: the texts of docs
+	records    []neardup.Record  // the same for records
+	hashes     [][16]byte        // of the texts, with -method auto and cosine
+	signatures []shard.Signature // with --shard: of the texts
+	isByHash   []bool            // for each item, whether its id is a hash of its text
+	bad        []error           // for each item, what is wrong with it; nil if it is a document
+	bytes      int64
+	byPlace    int // how many documents have no id
+	done       chan struct{}
 }
 
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
@@ -70,7 +71,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	progress, done := c.reading("reading")
 	defer c.sayNotes()
 	defer done()
-	if o.Method.isExact() && c.feed == nil {
+	if o.Method.isExact() && c.feed == nil && c.part == nil {
 		if c.exact, err = newExact(o, fp, c.Sources, c.progress.tell); err != nil {
 			return err
 		}
@@ -113,6 +114,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 			var x input.Decoder
 			for b := range work {
 				b.process(c.Sources, o, fp, known, &x)
+				b.sign(c.part)
 				b.release()
 				close(b.done)
 			}
@@ -145,6 +147,9 @@ func (c *collection) read(o *Reading, stdin io.Reader, progress io.Writer, emit 
 		r, closeSource, err := s.Open(stdin, progress)
 		if err == nil {
 			add := func(it Entry) bool {
+				if !o.Shard.isMine(it.Place, len(c.Sources)) {
+					return !stop
+				}
 				if len(b.items) > 0 && it.Block != b.items[0].Block { // a batch has all lines of a block
 					flush()
 				}
@@ -181,7 +186,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 	b.bad = make([]error, len(b.items))
 	b.isByHash = make([]bool, len(b.items))
 	if o.Method.isExact() {
-		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([]uint64, len(b.items))
+		b.texts, b.records, b.hashes = make([]string, len(b.items)), make([]neardup.Record, len(b.items)), make([][16]byte, len(b.items))
 	}
 	made := make([]content, len(b.items)) // which are dropped with the batch, unless a document refers to one
 	var kept strings.Builder              // ids, so that they do not keep the texts in memory
@@ -228,7 +233,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 		hash := o.textHash(key)
 		content := &compared
 		if o.Method.isExact() {
-			b.hashes[i] = binary.LittleEndian.Uint64(hash[:])
+			b.hashes[i] = hash
 			if made[i].mark, _ = o.Method.mark(fp, text, nil); made[i].blank {
 				content = &made[i]
 			} else if made[i].empty { // equal ones are found by their content
@@ -271,6 +276,17 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 	}
 }
 
+// sign makes the signatures of the texts, if a part needs them.
+func (b *batch) sign(to *partWriter) {
+	if to == nil {
+		return
+	}
+	b.signatures = make([]shard.Signature, len(b.texts))
+	for i, text := range b.texts {
+		b.signatures[i] = to.signer.Text(text)
+	}
+}
+
 // errBlank stands in the place of a document without text that is left out.
 var errBlank = errors.New("there is no text")
 
@@ -291,7 +307,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 	if c.take != nil {
 		all = new(documents) // which only have ids and places
 	}
-	known := [2]ids{{docs: all, seed: maphash.MakeSeed()}, {docs: all, seed: maphash.MakeSeed()}} // old and new documents
+	known := [2]*ids{newIDs(all), newIDs(all)} // old and new documents
 	for b := range ordered {
 		<-b.done
 		c.bytes += b.bytes
@@ -307,30 +323,16 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 				which = 0
 			}
 			if err == nil {
-				err = c.identify(&d, &known[which], o, b.isByHash[i])
+				err = c.identify(&d, known[which], o, b.isByHash[i])
 			}
 			if err == errRepeated {
 				c.repeated++
 				continue
 			}
 			if err == nil {
-				d.ID = c.ids.keep(d.ID)
-				if c.feed != nil {
-					c.feed.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
+				if err := c.enter(&d, b, i, all, known[which]); err != nil {
+					return err
 				}
-				if b.hashes != nil && which == 1 && !d.content.blank {
-					c.texts = append(c.texts, b.hashes[i])
-				}
-				if c.take != nil {
-					if err := c.take(&d); err != nil {
-						return err
-					}
-					d = stored{Place: d.Place, ID: d.ID}
-				} else {
-					c.old += 1 - which
-				}
-				all.Append(d)
-				known[which].add(all.Len() - 1)
 				continue
 			}
 			if err := c.skip(&o.Reading, at, err); err != nil {
@@ -338,6 +340,35 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 			}
 		}
 	}
+	return nil
+}
+
+// enter adds a document to all, and passes its text on to whom it may concern. known has the ids of documents like it.
+func (c *collection) enter(d *stored, b *batch, i int, all *documents, known *ids) error {
+	d.ID = c.ids.keep(d.ID)
+	isOld := int(d.Source) < c.oldSources
+	if c.feed != nil {
+		c.feed.add(numbered{c.docs.Len(), d.ID, b.texts[i], b.records[i]})
+	}
+	if b.hashes != nil && !isOld && !d.content.blank {
+		c.texts = append(c.texts, binary.LittleEndian.Uint64(b.hashes[i][:]))
+	}
+	switch {
+	case c.part != nil:
+		if err := c.part.add(d, b, i); err != nil {
+			return err
+		}
+		*d = stored{Place: d.Place, ID: d.ID}
+	case c.take != nil:
+		if err := c.take(d); err != nil {
+			return err
+		}
+		*d = stored{Place: d.Place, ID: d.ID}
+	case isOld:
+		c.old++
+	}
+	all.Append(*d)
+	known.add(all.Len() - 1)
 	return nil
 }
 

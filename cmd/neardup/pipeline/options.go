@@ -21,6 +21,9 @@ type Options struct {
 	Writing
 
 	State    string // the directory of earlier calls
+	PartDir  string // with Shard, where the part goes
+	Command  []byte // with Shard, the flags as JSON, for [Parts]
+	Parts    *Parts // if set, the documents are in parts
 	Memory   int64  // in bytes
 	Workers  int
 	Estimate bool        // nothing is done but said what it would cost
@@ -38,6 +41,7 @@ type Reading struct {
 	SkipBad           bool
 	Empty             string          // keep or drop
 	SameID            string          // one of sameIDs
+	Shard             Shard           // the share of the documents that is read; the zero value for all
 	SchemaFile        string          // of records
 	fields            []neardup.Field // of records; nil for documents
 }
@@ -68,7 +72,7 @@ var OwnFlags = strings.Fields("method pairs clusters out annotate audit report f
 // Check returns what is wrong with the flags, or "".
 func (o *Options) Check(given map[string]bool) (wrong string) {
 	for _, check := range []func() string{
-		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkWeights, o.CheckPaths,
+		func() string { return o.setMethod(given) }, o.canReport, o.checkReading, o.checkMissing, o.checkKept, o.checkShard, o.checkWeights, o.CheckPaths,
 	} {
 		if wrong = check(); wrong != "" {
 			return wrong
@@ -136,6 +140,24 @@ func (o *Options) checkKept() string {
 	return ""
 }
 
+// checkShard checks what a call that is divided among processes cannot do.
+func (o *Options) checkShard() string {
+	if o.Shard.Of == 0 {
+		return ""
+	}
+	switch {
+	case o.PartDir == "":
+		return "--shard needs --state, the directory of this shard"
+	case o.Against != "" || !o.Method.isExact():
+		return "--shard can only be used with --method auto and cosine, and without --against"
+	case o.Boilerplate > 0 && !Exists(o.Lines):
+		return "--boilerplate with --shard needs --lines and a file that has them, since no shard sees all documents"
+	case o.SameID == "first" || o.SameID == "last":
+		return "--shard cannot be used with --same-id " + o.SameID + ", since no shard sees all documents"
+	}
+	return ""
+}
+
 // checkWeights checks where the statistics of weights come from.
 func (o *Options) checkWeights() string {
 	switch w, err := o.weighting(); {
@@ -143,6 +165,8 @@ func (o *Options) checkWeights() string {
 		return err.Error()
 	case !w.statistics && o.Stats != "":
 		return fmt.Sprintf("--stats is not used by --weights %s, only by tfidf and logidf", o.Weights)
+	case w.statistics && o.Shard.Of > 0 && !Exists(o.Stats):
+		return fmt.Sprintf("--weights %s with --shard needs --stats and a file that has them, since no shard sees all documents", o.Weights)
 	case !w.statistics || o.Stats != "":
 	case o.fingerprintFiles():
 		return fmt.Sprintf("--weights %s with saved fingerprints needs --stats, so that the next call uses the same statistics", o.Weights)

@@ -113,8 +113,8 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 func (c *collection) shownFamilies() (all []review.Family, err error) {
 	families, err := c.exact.families()
 	for _, f := range families[:min(len(families), mostFamiliesInPage)] {
-		shown := review.Family{Members: f.members, Form: cli.Printable(f.form, 500)}
-		for _, filled := range f.filled[:min(len(f.filled), 3)] {
+		shown := review.Family{Members: f.Members, Form: cli.Printable(f.Form, 500)}
+		for _, filled := range f.Filled[:min(len(f.Filled), 3)] {
 			shown.Filled = append(shown.Filled, cli.Printable(filled, 100))
 		}
 		all = append(all, shown)

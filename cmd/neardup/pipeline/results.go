@@ -17,14 +17,16 @@ import (
 // sortPairs sorts the pairs by the ids. In a pair the smaller id comes first, but a new document always comes
 // before an old one.
 func (c *collection) sortPairs() {
-	byID := make([]uint32, c.docs.Len())
-	for i := range byID {
-		byID[i] = uint32(i)
+	byID := make([]uint32, 0, 2*len(c.pairs)) // the documents of pairs, of which most collections have few
+	for _, p := range c.pairs {
+		byID = append(byID, p.i, p.j)
 	}
+	slices.Sort(byID)
+	byID = slices.Compact(byID)
 	slices.SortFunc(byID, func(i, j uint32) int {
 		return cmp.Or(strings.Compare(c.docs.At(i).ID, c.docs.At(j).ID), cmp.Compare(i, j))
 	})
-	rank := make([]uint32, len(byID))
+	rank := make([]uint32, c.docs.Len())
 	for r, i := range byID {
 		rank[i] = uint32(r)
 	}

@@ -79,17 +79,7 @@ func openState(dir string, s dedup.Options, sources []input.Source) (*state, err
 
 // begin writes the file run, unless a run with the same inputs has begun.
 func (st *state) begin(sources []input.Source) error {
-	run := begunRun{Old: st.d.Added()}
-	for i := range sources {
-		in := runInput{Path: sources[i].Path}
-		if sources[i].Regular() {
-			in.Size, in.Modified = sources[i].Info.Size(), sources[i].Info.ModTime().UTC()
-			if path, err := filepath.Abs(in.Path); err == nil {
-				in.Path = path
-			}
-		}
-		run.Inputs = append(run.Inputs, in)
-	}
+	run := begunRun{Old: st.d.Added(), Inputs: inputsOf(sources)}
 	b, err := os.ReadFile(st.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -101,8 +91,7 @@ func (st *state) begin(sources []input.Source) error {
 	if err := json.Unmarshal(b, &st.run); err != nil || st.run.Old < 0 || st.run.Old > run.Old {
 		return fmt.Errorf("%s:1: this is no file of an earlier run; it says which documents count as new: without it, all that are there count as old", st.path)
 	}
-	same := func(a, b runInput) bool { return a.Path == b.Path && a.Size == b.Size && a.Modified.Equal(b.Modified) }
-	if !slices.EqualFunc(st.run.Inputs, run.Inputs, same) {
+	if !slices.EqualFunc(st.run.Inputs, run.Inputs, runInput.equal) {
 		var inputs []string
 		for _, in := range st.run.Inputs {
 			inputs = append(inputs, in.Path)
@@ -110,6 +99,26 @@ func (st *state) begin(sources []input.Source) error {
 		return fmt.Errorf("%s:1: the last run did not end. Repeat it first, with the same inputs: %q. Or delete this file: then the documents that it added count as old", st.path, inputs)
 	}
 	return nil
+}
+
+// inputsOf tells whether inputs are still the same.
+func inputsOf(sources []input.Source) (inputs []runInput) {
+	for i := range sources {
+		in := runInput{Path: sources[i].Path}
+		if sources[i].Regular() {
+			in.Size, in.Modified = sources[i].Info.Size(), sources[i].Info.ModTime().UTC()
+			if path, err := filepath.Abs(in.Path); err == nil {
+				in.Path = path
+			}
+		}
+		inputs = append(inputs, in)
+	}
+	return inputs
+}
+
+// equal reports whether an input is the same.
+func (in runInput) equal(other runInput) bool {
+	return in.Path == other.Path && in.Size == other.Size && in.Modified.Equal(other.Modified)
 }
 
 // write writes the file run as a whole.

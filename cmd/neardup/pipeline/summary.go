@@ -105,12 +105,12 @@ func (c *collection) summarizeExact(s *Summary) error {
 			break
 		}
 		what := ""
-		if f.form != "" {
-			what = ": " + cli.Printable(f.form, 80)
+		if f.Form != "" {
+			what = ": " + cli.Printable(f.Form, 80)
 		}
-		s.said = append(s.said, fmt.Sprintf("%d documents are of one form%s", f.members, what))
-		if len(f.filled) > 1 {
-			s.said = append(s.said, fmt.Sprintf("    filled in differently, such as %s; and %s", cli.Printable(f.filled[0], 60), cli.Printable(f.filled[1], 60)))
+		s.said = append(s.said, fmt.Sprintf("%d documents are of one form%s", f.Members, what))
+		if len(f.Filled) > 1 {
+			s.said = append(s.said, fmt.Sprintf("    filled in differently, such as %s; and %s", cli.Printable(f.Filled[0], 60), cli.Printable(f.Filled[1], 60)))
 		}
 	}
 	return nil

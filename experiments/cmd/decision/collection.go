@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/experiments/internal/dataset"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/dataset"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // This file makes the collections that the functions are fitted to.

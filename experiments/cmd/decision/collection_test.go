@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/neardup/neardup/experiments/internal/dataset"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/dataset"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // essay returns a text of different words.

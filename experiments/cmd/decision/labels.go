@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // This file draws labels of pairs as a user would give them, and says what they change. dedup.Deduplicator.Calibrate does

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/neardup/neardup/experiments/internal/dataset"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/dataset"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // byFirst is a model whose log odds are the first quantity.

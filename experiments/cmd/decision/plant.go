@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/neardup/neardup/experiments/internal/dataset"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/dataset"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // This file plants copies: texts of which some words or characters were replaced, among other texts. The sets with truth

@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"github.com/neardup/neardup/experiments/internal/figure"
+	"github.com/neardup/neardup/experiments/figure"
 )
 
 // This file says how often the probabilities are right: of the pairs with a probability of about 0.8, are eight of ten

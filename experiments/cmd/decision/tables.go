@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/dataset"
 	"github.com/neardup/neardup/records"
 )
 

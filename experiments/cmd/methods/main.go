@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/dataset"
 	"github.com/neardup/neardup/experiments/peak"
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/blockstore"
 	"github.com/neardup/neardup/experiments/buckets"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/stores/sqlstore"
 )

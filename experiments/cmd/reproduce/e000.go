@@ -10,7 +10,7 @@ import (
 	"github.com/neardup/neardup/experiments/compare"
 	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/hyperplane"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/program2013"
 	"github.com/neardup/neardup/experiments/variant"
 )

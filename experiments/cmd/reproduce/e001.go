@@ -8,7 +8,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/buckets"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/program2013"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/neardup/neardup/experiments/baseline"
 	"github.com/neardup/neardup/experiments/buckets"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 )
 
 // This file is the experiment of Li 2015: rows of a database. It measures the time of hashes, and

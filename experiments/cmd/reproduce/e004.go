@@ -9,7 +9,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/hashes"
-	"github.com/neardup/neardup/experiments/internal/planted"
+	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/variant"
 	"github.com/neardup/neardup/experiments/weights"
 	"github.com/neardup/neardup/wordlist"

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/neardup/neardup/experiments/internal/figure"
+	"github.com/neardup/neardup/experiments/figure"
 )
 
 // This file writes the report in Markdown.

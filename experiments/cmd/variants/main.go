@@ -25,7 +25,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/experiments/internal/dataset"
+	"github.com/neardup/neardup/experiments/dataset"
 	"github.com/neardup/neardup/experiments/variant"
 )
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/neardup/neardup/cmd/neardup/pipeline"
+)
+
+// This file has the flag --shard of dedup, and the command merge, which puts together what the shards have done.
+
+// shardFlags divide a call among processes.
+type shardFlags struct {
+	Shard string `group:"running" placeholder:"K/N" help:"Take only the share K of N of the documents, and write what the command merge needs of them into the directory --state, one for each share. The other flags must be the same for all shares, outputs included: merge writes them."`
+}
+
+type mergeCommand struct {
+	Parts []string `arg:"" name:"dir" help:"The directories that neardup dedup --shard has made, all of them."`
+	Step  string   `group:"running" placeholder:"NAME" help:"Do a share of one step instead of the whole, for several processes: join, which finds out which documents can matter to each other, and after all shares of it compare. What is missing is done at the end."`
+	Shard string   `group:"running" placeholder:"K/N" help:"The share of the step."`
+	runFlags
+}
+
+// A shardedCommand is what the parts keep of a call of dedup.
+type shardedCommand struct {
+	Flags flags
+	Given map[string]string
+}
+
+// keep returns the flags of a call with --shard, for merge.
+func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
+	kept := shardedCommand{c.flags, maps.Clone(given)}
+	kept.Flags.State, kept.Flags.runFlags = "", runFlags{}
+	for _, name := range []string{"shard", "state", "memory", "workers"} {
+		delete(kept.Given, name)
+	}
+	return json.Marshal(kept)
+}
+
+// Run does a step, or the rest.
+func (c *mergeCommand) Run(of *call) error {
+	parts, err := pipeline.ReadParts(c.Parts)
+	if err != nil {
+		return err
+	}
+	var kept shardedCommand
+	if err := json.Unmarshal(parts.Command(), &kept); err != nil {
+		return fmt.Errorf("the flags of the parts: %w", err)
+	}
+	kept.Flags.runFlags = c.runFlags
+	if of.given = kept.Given; of.given == nil {
+		of.given = map[string]string{}
+	}
+	o, err := kept.Flags.options(of.given)
+	if err != nil {
+		return err
+	}
+	if c.Step == "" && c.Shard == "" {
+		o.Parts = parts
+		return o.Run(of.outs, of.stdin, of.stdout, of.stderr)
+	}
+	s, err := pipeline.ParseShard(c.Shard)
+	if err != nil {
+		return usageError{err}
+	}
+	return parts.Step(c.Step, s, o, of.outs, of.stderr)
+}

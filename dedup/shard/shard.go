@@ -1,0 +1,136 @@
+// Package shard divides the work of a [dedup.Deduplicator] among processes that have a part of the documents each.
+//
+// What a Deduplicator says of two documents depends on these and on their neighbourhoods, and on no others. So it is
+// enough to find out which documents can matter to each other, and to give all of these to one process. It says of
+// them what a process would say that has all documents, to the bit.
+//
+//	Signer.Text    makes the signature of a document, wherever the document is
+//	Signature      says in which buckets it is
+//	Bucket.Link    links what can matter to each other in one bucket
+//	Links          does so for many buckets in memory
+//
+// Documents that are linked, or are equal, or are connected by a chain of such, go to one Deduplicator. Most documents
+// of most collections are linked with none, and need not be looked at again.
+package shard
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/dedup/internal/content"
+	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/dedup/internal/signature"
+)
+
+// A Signer makes signatures. It may be used by several goroutines.
+type Signer struct{ maker *content.Maker }
+
+// NewSigner returns a signer for a Deduplicator with these options. It returns the error that [dedup.New] returns.
+func NewSigner(o dedup.Options) (*Signer, error) {
+	if _, err := dedup.New[int](o); err != nil {
+		return nil, err
+	}
+	return &Signer{content.NewMaker(&o.Fingerprinter)}, nil
+}
+
+// Text returns the signature of a text.
+func (s *Signer) Text(text string) Signature {
+	d := s.maker.Text(text)
+	return Signature{d.Digest, d.Set}
+}
+
+// Record returns the signature of a record. The error is that of [dedup.Deduplicator.AddRecord].
+func (s *Signer) Record(rec neardup.Record) (Signature, error) {
+	d, err := s.maker.Record(rec)
+	return Signature{d.Digest, d.Set}, err
+}
+
+// A Signature says which other documents can matter to one. The zero value is that of a document without features.
+type Signature struct {
+	Digest uint64 // of what is compared; equal contents have equal digests
+	of     signature.Set
+}
+
+// IsEmpty reports whether the document has no features. Then no other one matters to it.
+func (s *Signature) IsEmpty() bool { return s.of.Has == [signature.Levels]bool{} }
+
+// EachBucket calls use with each bucket that a document is in, and with what its bucket has to know of it: 42 buckets, or 84 for
+// a text of 50 to 99 words.
+func (s *Signature) EachBucket(use func(b Bucket, e Entry)) {
+	neighbour.EachBucket(&s.of, func(b neighbour.Bucket, e neighbour.Entry) { use(Bucket(b), e) })
+}
+
+// AppendBinary appends the signature: the digest, a byte that says which values there are, and the values, 256 bytes for each level.
+func (s *Signature) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.LittleEndian.AppendUint64(b, s.Digest)
+	has := byte(0)
+	for l, isThere := range s.of.Has {
+		if isThere {
+			has |= 1 << l
+		}
+	}
+	return s.of.Append(append(b, has)), nil
+}
+
+// MostBytes is how many bytes a signature takes at most.
+const MostBytes = 9 + int(signature.Levels)*signature.Values*2
+
+// errSignature is the error of bytes that are no signature.
+var errSignature = errors.New("neardup: this is no signature of a document")
+
+// Decode reads what AppendBinary appended, and returns the bytes behind it.
+func (s *Signature) Decode(b []byte) (rest []byte, err error) {
+	const head = 9
+	if len(b) < head || b[head-1] >= 1<<signature.Levels {
+		return nil, errSignature
+	}
+	var has [signature.Levels]bool
+	for l := range has {
+		has[l] = b[head-1]>>l&1 > 0
+	}
+	end := head + signature.Bytes(has)
+	if len(b) < end {
+		return nil, errSignature
+	}
+	s.Digest, s.of = binary.LittleEndian.Uint64(b), signature.Decode(has, b[head:end])
+	return b[end:], nil
+}
+
+// A Bucket is what documents share that agree in a band: some thousand millions, by number.
+type Bucket uint64
+
+// Crowd is how many documents of a bucket are a crowd: whatever more there are, all of them matter to each other.
+const Crowd = int(neighbour.Usual)
+
+// An Entry is what a bucket has to know of a document. Its methods AppendBinary and UnmarshalBinary write and read it, in [EntryBytes].
+type Entry = neighbour.Entry
+
+// EntryBytes is how many bytes an entry takes.
+const EntryBytes = neighbour.EntryBytes
+
+// Link calls link with numbers of entries of the bucket so that those that matter to each other are connected. With n entries, up to [Crowd],
+// it takes time for n² comparisons of some nanoseconds, and less if many matter to each other.
+func (b Bucket) Link(entries []Entry, link func(i, j int)) {
+	order := make([]int, len(entries))
+	for i := range order {
+		order[i] = i
+	}
+	neighbour.LinkBucket(neighbour.Bucket(b), entries, order, link)
+}
+
+// Links finds the links of many documents in memory, 76 bytes for each and 336 for each that are divided among the parts. It is for one
+// goroutine.
+type Links struct{ of *neighbour.Links }
+
+// NewLinks returns Links that look at one of so many parts of the buckets, from 0 on: together all parts find all.
+func NewLinks(part, parts int) Links { return Links{neighbour.NewLinks(part, parts)} }
+
+// Add adds the signature of a document by a number, which its links will have.
+func (l Links) Add(document uint32, s *Signature) { l.of.Add(document, &s.of) }
+
+// Find calls link with what it links, from one goroutine at a time. It uses all processors. It may be called once. The error is that of the
+// context.
+func (l Links) Find(ctx context.Context, link func(a, b uint32)) error { return l.of.Find(ctx, link) }
