@@ -18,6 +18,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/internal/collections"
 )
 
@@ -78,6 +79,8 @@ type results struct {
 	Pairs  []Pair
 	Groups []Member
 	notes  []Note
+
+	families []Family // with Auto
 }
 
 func (r *results) sort() {
@@ -90,13 +93,21 @@ func onBeam(t *testing.T, runner string, docs []Document, o Options) (r results)
 	t.Helper()
 	run(t, runner, func(s beam.Scope) {
 		c := createDocuments(s, docs)
+		if o.Method == Auto {
+			found := NearDuplicates(s, c, o)
+			beam.ParDo0(s, &gatherFn{"pairs"}, found.Pairs(s))
+			beam.ParDo0(s, &gatherFn{"groups"}, found.Groups)
+			beam.ParDo0(s, &gatherFn{"families"}, found.Families)
+			beam.ParDo0(s, &gatherFn{"notes"}, found.Notes)
+			return
+		}
 		profiles, notes := Fingerprint(s, c, o)
 		pairs, hot := Pairs(s, profiles, o)
 		beam.ParDo0(s, &gatherFn{"pairs"}, pairs)
 		beam.ParDo0(s, &gatherFn{"groups"}, Groups(s, profiles, pairs, o))
 		beam.ParDo0(s, &gatherFn{"notes"}, beam.Flatten(s, notes, hot))
 	})
-	r = results{take[Pair](t, "pairs"), take[Member](t, "groups"), take[Note](t, "notes")}
+	r = results{take[Pair](t, "pairs"), take[Member](t, "groups"), take[Note](t, "notes"), take[Family](t, "families")}
 	r.sort()
 	return r
 }
@@ -110,6 +121,9 @@ func createDocuments(s beam.Scope, docs []Document) beam.PCollection {
 func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 	t.Helper()
 	set := o.must()
+	if set.Method == Auto {
+		return inDeduplicator(t, docs, set)
+	}
 	f, err := set.fingerprinter()
 	if err != nil {
 		t.Fatal(err)
@@ -200,7 +214,60 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 	}
 	for _, p := range pairs {
 		a, b := docs[p.A].ID, docs[p.B].ID
-		r.Pairs = append(r.Pairs, Pair{min(a, b), max(a, b), p.Distance, p.Similarity})
+		r.Pairs = append(r.Pairs, Pair{A: min(a, b), B: max(a, b), Distance: p.Distance, Similarity: p.Similarity})
+	}
+	r.sort()
+	return r
+}
+
+// inDeduplicator returns what a Deduplicator finds that has all documents.
+func inDeduplicator(t *testing.T, docs []Document, set settings) (r results) {
+	t.Helper()
+	o, err := set.dedup()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := dedup.New[string](o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, doc := range docs {
+		if err := d.Add(doc.ID, doc.Text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for p, err := range d.Pairs(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Pairs = append(r.Pairs, Pair{A: min(p.A, p.B), B: max(p.A, p.B), Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
+	}
+	groups, err := d.Groups(t.Context(), dedup.Grouping[string]{Linkage: set.Linkage, Prefer: func(a, b dedup.Document[string]) bool {
+		if set.KeepFirst || a.Length == b.Length {
+			return a.ID < b.ID
+		}
+		return a.Length > b.Length
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		for _, id := range g.Members {
+			r.Groups = append(r.Groups, Member{id, g.Keep})
+		}
+	}
+	families, err := d.Families(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		of := Family{Members: slices.Sorted(slices.Values(f.Members)), Form: f.Form}
+		for _, id := range of.Members {
+			if len(f.Filled) > 0 {
+				of.Filled = append(of.Filled, f.Filled[slices.Index(f.Members, id)])
+			}
+		}
+		r.families = append(r.families, of)
 	}
 	r.sort()
 	return r
@@ -233,10 +300,12 @@ func same(t *testing.T, got, want results) {
 			}
 		}
 	}
-	text := func(p Pair) string { return fmt.Sprintf("%q %q %d %v", p.A, p.B, p.Distance, p.Similarity) }
+	text := func(p Pair) string { return fmt.Sprintf("%q %q %d %v %v %v", p.A, p.B, p.Distance, p.Similarity, p.Probability, p.Kind) }
+	family := func(f Family) string { return fmt.Sprintf("%q", f) }
 	member := func(m Member) string { return fmt.Sprintf("%q %q", m.ID, m.Keep) }
 	diff("pairs", texts(got.Pairs, text), texts(want.Pairs, text))
 	diff("groups", texts(got.Groups, member), texts(want.Groups, member))
+	diff("families", texts(got.families, family), texts(want.families, family))
 }
 
 func texts[T any](from []T, text func(T) string) (out []string) {
@@ -258,6 +327,9 @@ func documentsOf(texts collections.Texts) (docs []Document) {
 // cases are options that the conformance tests try.
 func cases() map[string]Options {
 	return map[string]Options{
+		"auto":            {Method: Auto, Linkage: neardup.Chains, Kinds: neardup.AllKinds},
+		"auto-centres":    {Method: Auto, Similarity: 0.3, KeepFirst: true, Rounds: 1},
+		"auto-words":      {Method: Auto, Probability: 0.2, Fingerprinter: wordsFingerprinter, Linkage: neardup.CompleteLinks},
 		"simhash":         {Linkage: neardup.Chains, Blocks: 4},
 		"simhash-blocks":  {Blocks: 5, Distance: 3, HotBucket: 8, Rounds: 1},
 		"simhash-128":     {Bits: 128, Blocks: 7, Distance: 5, KeepFirst: true},
@@ -290,7 +362,7 @@ func TestConformance(t *testing.T) {
 func conform(t *testing.T, runner string, docs []Document, o Options) {
 	got, want := onBeam(t, runner, docs, o), inMemory(t, docs, o)
 	same(t, got, want)
-	t.Logf("%d documents, %d pairs, %d in groups, %d notes", len(docs), len(want.Pairs), len(want.Groups), len(got.notes))
+	t.Logf("%d documents, %d pairs, %d in groups, %d families, %d notes", len(docs), len(want.Pairs), len(want.Groups), len(want.families), len(got.notes))
 }
 
 // The same on real texts.
@@ -307,7 +379,7 @@ func TestData(t *testing.T) {
 		if testing.Short() && len(texts) > 1000 {
 			continue
 		}
-		for with, o := range map[string]Options{"simhash": {}, "minhash": {Method: MinHash, Linkage: neardup.Chains}, "cosine": {Method: Cosine, Similarity: 0.6}} {
+		for with, o := range map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "simhash": {}, "minhash": {Method: MinHash, Linkage: neardup.Chains}, "cosine": {Method: Cosine, Similarity: 0.6}} {
 			if testing.Short() && o.Method == Cosine {
 				continue // Prism has the vectors of all candidates in memory, gigabytes for long texts
 			}

@@ -15,6 +15,7 @@
 //	options.go     the settings, and their checks
 //	elements.go    what is in collections, and its form between workers
 //	profile.go     make fingerprints, signatures and vectors; count document frequencies
+//	auto.go        the method of package dedup
 //	pairs.go       contents, buckets, candidates, verification
 //	components.go  connected components
 //	groups.go      groups, and the document of each to keep

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/neardup/neardup"
 )
 
 // This file has the elements of collections, and how they are stored between workers: strings with their
@@ -27,15 +28,25 @@ type Profile struct {
 	Data   []byte // empty if the text has no features; it is near no other text then
 }
 
-// A Pair is two near-duplicates, A < B. Distance is set with SimHash, Similarity with the other methods.
+// A Pair is two near-duplicates, A < B. Distance is set with SimHash, Similarity with the other methods, and with Auto also
+// Probability and Kind.
 type Pair struct {
-	A, B       string
-	Distance   int
-	Similarity float64
+	A, B        string
+	Distance    int
+	Similarity  float64
+	Probability float64
+	Kind        neardup.Kind
 }
 
 // A Member is a document of a group of two or more. Keep is the document that represents the group.
 type Member struct{ ID, Keep string }
+
+// A Family is documents of one form that is filled in differently, as in package dedup; only Auto finds them. The members are sorted.
+type Family struct {
+	Members []string
+	Form    string
+	Filled  []string // for each member, or empty
+}
 
 // A Note says what a reader of the results should know: Kind is one of the constants, ID is the document or the
 // place.
@@ -121,12 +132,34 @@ func decodeProfile(b []byte) (Profile, error) {
 }
 
 func encodePair(p Pair) []byte {
-	return encoder(nil).text(p.A).text(p.B).value(p.Similarity, p.Distance)
+	return encoder(nil).text(p.A).text(p.B).value(p.Similarity, p.Distance).float(p.Probability).int(int(p.Kind))
 }
 func decodePair(b []byte) (p Pair, err error) {
 	d := decoder{b: b}
 	p.A, p.B, p.Similarity, p.Distance = d.text(), d.text(), d.float(), int(d.uint64())
+	p.Probability, p.Kind = d.float(), neardup.Kind(d.int())
 	return p, d.err
+}
+
+func encodeFamily(f Family) []byte {
+	e := encoder(nil).text(f.Form)
+	for _, all := range [2][]string{f.Members, f.Filled} {
+		e = e.int(len(all))
+		for _, text := range all {
+			e = e.text(text)
+		}
+	}
+	return e
+}
+func decodeFamily(b []byte) (f Family, err error) {
+	d := decoder{b: b}
+	f.Form = d.text()
+	for _, to := range [2]*[]string{&f.Members, &f.Filled} {
+		for n := d.int(); n > 0 && d.err == nil; n-- {
+			*to = append(*to, d.text())
+		}
+	}
+	return f, d.err
 }
 
 func encodeMember(m Member) []byte { return encoder(nil).text(m.ID).text(m.Keep) }
@@ -164,5 +197,6 @@ func init() {
 	beam.RegisterCoder(reflect.TypeFor[Profile](), encodeProfile, decodeProfile)
 	beam.RegisterCoder(reflect.TypeFor[Pair](), encodePair, decodePair)
 	beam.RegisterCoder(reflect.TypeFor[Member](), encodeMember, decodeMember)
+	beam.RegisterCoder(reflect.TypeFor[Family](), encodeFamily, decodeFamily)
 	beam.RegisterCoder(reflect.TypeFor[Note](), encodeNote, decodeNote)
 }

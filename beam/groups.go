@@ -20,7 +20,7 @@ import (
 // PCollection<Member> that has every document of a group of two or more. Pairs may come from [Pairs] or from
 // elsewhere; a pair with an id that no profile has is an error. It panics if the options do not fit together.
 func Groups(s beam.Scope, profiles, pairs beam.PCollection, o Options) beam.PCollection {
-	set := o.must()
+	set := o.parts()
 	s = s.Scope("neardup.Groups")
 	return groupsOf(s, beam.ParDo(s, profileRank, profiles), beam.ParDo(s, pairEdge, pairs), set)
 }

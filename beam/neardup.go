@@ -17,11 +17,15 @@ type Found struct {
 	// Groups is a PCollection<Member> of all documents in groups of two or more.
 	Groups beam.PCollection
 
+	// Families is a PCollection<Family> of documents of one form, with Auto; otherwise it is no collection.
+	Families beam.PCollection
+
 	// Notes is a PCollection<Note> of what a reader of the results should know.
 	Notes beam.PCollection
 
 	set                      settings
 	contents, members, edges beam.PCollection
+	auto                     answering
 }
 
 // NearDuplicates finds the near-duplicates of a PCollection<Document>. It groups contents, and equal documents come along,
@@ -30,20 +34,29 @@ type Found struct {
 func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	f := Found{set: o.must()}
 	s = s.Scope("neardup.NearDuplicates")
-	profiles, without := Fingerprint(s, documents, o)
-	f.contents, f.members = contentsOf(s, profiles, f.set)
-	edges, hot := edgesOf(s, f.contents, f.set)
-	f.edges = edges
-	f.Groups = groupsOf(s, f.members, edges, f.set)
+	var notes beam.PCollection
+	if f.set.Method == Auto {
+		f.auto, notes = autoOf(s, documents, f.set)
+		f.Groups, f.Families = f.auto.groups(s)
+	} else {
+		profiles, without := Fingerprint(s, documents, o)
+		f.contents, f.members = contentsOf(s, profiles, f.set)
+		edges, hot := edgesOf(s, f.contents, f.set)
+		f.edges, f.Groups = edges, groupsOf(s, f.members, edges, f.set)
+		notes = beam.Flatten(s, without, hot)
+	}
 	byID := beam.ParDo(s, documentByID, documents)
 	kept, repeated := beam.ParDo2(s, keepDocuments, beam.CoGroupByKey(s, byID, beam.ParDo(s, memberByID, f.Groups)))
-	f.Kept, f.Notes = kept, beam.Flatten(s, without, hot, repeated)
+	f.Kept, f.Notes = kept, beam.Flatten(s, notes, repeated)
 	return f
 }
 
 // Pairs returns the pairs of near-duplicates, like the function [Pairs]. It costs only what it takes to spell them
-// out.
+// out, but with Auto the documents are compared once more.
 func (f Found) Pairs(s beam.Scope) beam.PCollection {
+	if f.set.Method == Auto {
+		return f.auto.pairs(s)
+	}
 	return spell(s.Scope("neardup.Pairs"), f.members, f.edges, f.set)
 }
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -281,10 +282,17 @@ func TestOptions(t *testing.T) {
 // Decoders trust no length.
 func FuzzElements(f *testing.F) {
 	f.Add(encodeDocument(Document{"id", "text", "raw"}))
-	f.Add(encodePair(Pair{"a", "b", 3, 0.5}))
+	f.Add(encodePair(Pair{A: "a", B: "b", Distance: 3, Similarity: 0.5}))
+	f.Add(encodePair(Pair{A: "a", B: "b", Similarity: 0.5, Probability: 0.75, Kind: neardup.Revised}))
+	f.Add(encodeFamily(Family{[]string{"a", "b"}, "form […]", []string{"x", "y"}}))
 	f.Add(encodeHead(head{3, true, rank{"id", 9}}))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
+		if f, err := decodeFamily(b); err == nil {
+			if again, err := decodeFamily(encodeFamily(f)); err != nil || !reflect.DeepEqual(again, f) {
+				t.Fatalf("%v, %v", again, err)
+			}
+		}
 		if d, err := decodeDocument(b); err == nil {
 			if again, err := decodeDocument(encodeDocument(d)); err != nil || again != d {
 				t.Fatalf("%v, %v", again, err)

@@ -28,6 +28,11 @@ const (
 	// Cosine compares weighted features by exact cosine, like [neardup.VectorPairs]. Candidates are those
 	// of MinHash, so it has a recall too; what it finds is exact.
 	Cosine Method = "cosine"
+
+	// Auto decides as package dedup does, to the bit: by all that two texts have in common and not in common, and by their
+	// neighbourhoods. Only [NearDuplicates] can do so. Documents that are connected by neighbours go to one worker; see
+	// [Options.Memory].
+	Auto Method = "auto"
 )
 
 // Options are the settings of all transforms. Give the same ones to each. The zero value compares
@@ -51,8 +56,17 @@ type Options struct {
 
 	// Similarity is the smallest similarity of near-duplicates, above 0 and at most 1. With MinHash it is
 	// the Jaccard similarity, and 0 means 0.6. With Cosine it must be given; `neardup dedup` and `neardup
-	// calibrate` tell it for a sample.
+	// calibrate` tell it for a sample. With Auto it decides instead of the probability, as in [dedup.Options], and 0 lets
+	// the probability decide.
 	Similarity float64
+
+	// Probability, Bias and Kinds are for Auto, as in [dedup.Options].
+	Probability, Bias float64
+	Kinds             neardup.Kind
+
+	// Memory is for Auto: how many bytes a worker may use for the documents of one component, some 1,000 for each besides its text; 0
+	// means 1 GB. What does not fit goes to temporary files. A worker may have several components at a time.
+	Memory int64
 
 	Values       int             // MinHash, Cosine: the values of a signature; 0 means 128
 	Permutations bool            // as in [neardup.MinHash]
@@ -88,6 +102,9 @@ type settings struct {
 	Fingerprinter          string // the name of the function
 	Bits, Distance, Blocks int
 	Similarity             float64
+	Probability, Bias      float64
+	Kinds                  neardup.Kind
+	Memory                 int64
 	MinHash                neardup.MinHash
 	Banding                neardup.Banding
 	SampleEvery            int
@@ -106,7 +123,7 @@ func (o Options) Check() error {
 func (o Options) settings() (settings, error) {
 	s := settings{
 		Method: cmp.Or(o.Method, SimHash), Bits: cmp.Or(o.Bits, 64), Distance: cmp.Or(o.Distance, 3), Blocks: o.Blocks,
-		Similarity: o.Similarity, MinHash: neardup.MinHash{Values: cmp.Or(o.Values, 128), Permutations: o.Permutations}, Banding: o.Banding,
+		Similarity: o.Similarity, Probability: o.Probability, Bias: o.Bias, Kinds: o.Kinds, Memory: cmp.Or(o.Memory, 1<<30), MinHash: neardup.MinHash{Values: cmp.Or(o.Values, 128), Permutations: o.Permutations}, Banding: o.Banding,
 		SampleEvery: cmp.Or(o.SampleEvery, 1), Linkage: o.Linkage, KeepFirst: o.KeepFirst,
 		HotBucket: cmp.Or(o.HotBucket, 4096), Rounds: cmp.Or(o.Rounds, 6),
 	}
@@ -147,8 +164,12 @@ func (o Options) settings() (settings, error) {
 		if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
 			return fail("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)
 		}
+	case Auto:
+		if err := s.checkAuto(); err != nil {
+			return fail("%w", err)
+		}
 	default:
-		return fail("Method %q: must be simhash, minhash or cosine", s.Method)
+		return fail("Method %q: must be auto, simhash, minhash or cosine", s.Method)
 	}
 	switch {
 	case s.SampleEvery < 1:
@@ -168,6 +189,15 @@ func (o Options) must() settings {
 	s, err := o.settings()
 	if err != nil {
 		panic(err)
+	}
+	return s
+}
+
+// parts returns the settings for a part of NearDuplicates, or panics: with Auto there are no parts.
+func (o Options) parts() settings {
+	s := o.must()
+	if s.Method == Auto {
+		panic(errors.New("neardupbeam: the method auto is for NearDuplicates; it has no profiles, and no pairs without neighbourhoods"))
 	}
 	return s
 }

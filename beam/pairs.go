@@ -35,7 +35,7 @@ import (
 // with equal profiles make pairs too: m of them make m(m−1)/2. Notes are a PCollection<Note> of hot buckets.
 // It panics if the options do not fit together.
 func Pairs(s beam.Scope, profiles beam.PCollection, o Options) (pairs, notes beam.PCollection) {
-	set := o.must()
+	set := o.parts()
 	s = s.Scope("neardup.Pairs")
 	contents, members := contentsOf(s, profiles, set)
 	edges, notes := edgesOf(s, contents, set)

@@ -27,7 +27,7 @@ import (
 // Fingerprint makes the profiles of a PCollection<Document>, as a PCollection<Profile>, and notes documents without
 // features, as a PCollection<Note>. It panics if the options do not fit together (see [Options.Check]).
 func Fingerprint(s beam.Scope, documents beam.PCollection, o Options) (profiles, notes beam.PCollection) {
-	set := o.must()
+	set := o.parts()
 	s = s.Scope("neardup.Fingerprint")
 	if f, _ := set.fingerprinter(); set.Method == Cosine && f.Weight == nil {
 		frequencies := beam.Combine(s, &countFn{settings: set}, documents)

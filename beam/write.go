@@ -23,7 +23,7 @@ import (
 // wrote them. A file gets its name when it is complete, where the file system can rename; the object stores
 // show a file only then anyway. A worker that repeats a shard writes the same file again.
 
-// Write writes a PCollection of Documents, Members, Pairs or Notes to shards files, as JSON lines. A Document is
+// Write writes a PCollection of Documents, Members, Pairs, Families or Notes to shards files, as JSON lines. A Document is
 // written as its Raw line. It panics for other elements, unless shards is from 1 to 99,999, and if the prefix has
 // characters of patterns (see [Exists]).
 //
@@ -46,6 +46,8 @@ func Write(s beam.Scope, prefix string, shards int, elements beam.PCollection) {
 		line = memberLine
 	case reflect.TypeFor[Pair]():
 		line = pairLine
+	case reflect.TypeFor[Family]():
+		line = familyLine
 	case reflect.TypeFor[Note]():
 		line = noteLine
 	default:
@@ -110,6 +112,15 @@ func memberLine(m Member) ([]byte, error) {
 }
 
 func pairLine(p Pair) ([]byte, error) {
+	if p.Kind != 0 {
+		return jsonLine(struct {
+			A           string  `json:"a"`
+			B           string  `json:"b"`
+			Similarity  float64 `json:"similarity"`
+			Kind        string  `json:"kind"`
+			Probability float64 `json:"probability"`
+		}{p.A, p.B, p.Similarity, p.Kind.String(), p.Probability})
+	}
 	if p.Similarity == 0 {
 		return jsonLine(struct {
 			A        string `json:"a"`
@@ -122,6 +133,14 @@ func pairLine(p Pair) ([]byte, error) {
 		B          string  `json:"b"`
 		Similarity float64 `json:"similarity"`
 	}{p.A, p.B, p.Similarity})
+}
+
+func familyLine(f Family) ([]byte, error) {
+	return jsonLine(struct {
+		Members []string `json:"members"`
+		Form    string   `json:"form"`
+		Filled  []string `json:"filled,omitempty"`
+	}{f.Members, f.Form, f.Filled})
 }
 
 func noteLine(n Note) ([]byte, error) {
@@ -190,6 +209,7 @@ func init() {
 	register.Function1x2(documentLine)
 	register.Function1x2(memberLine)
 	register.Function1x2(pairLine)
+	register.Function1x2(familyLine)
 	register.Function1x2(noteLine)
 	register.Function1x2(emptyShard)
 	register.DoFn1x2[[]byte, int, []byte](&shardFn{})

@@ -52,7 +52,10 @@ func main() {
 	flag.StringVar(&from.ID, "id-field", "", "the field with the id (default id)")
 	flag.StringVar(&from.Text, "text-field", "", "the field with the text (default text)")
 	flag.StringVar(&from.Format, "format", "", "jsonl, parquet, lines or text; by default the names tell")
-	flag.StringVar((*string)(&o.Method), "method", "simhash", "simhash, minhash or cosine, as in neardup dedup")
+	flag.StringVar((*string)(&o.Method), "method", "auto", "auto, simhash, minhash or cosine, as in neardup dedup")
+	flag.Float64Var(&o.Probability, "probability", 0, "auto: the smallest probability of near-duplicates (default 0.5)")
+	kinds := flag.String("kinds", "", "auto: the kinds of pairs that count, with commas between, as in neardup dedup")
+	flag.Int64Var(&o.Memory, "memory", 0, "auto: how many bytes a worker may use for connected documents (default 1 GB)")
 	flag.IntVar(&o.Distance, "distance", 3, "simhash: the largest distance, in bits")
 	flag.IntVar(&o.Bits, "bits", 64, "simhash: the width of fingerprints, 64 or 128")
 	flag.IntVar(&o.Blocks, "blocks", 0, "simhash: the number of blocks of a fingerprint; 0 lets -documents decide")
@@ -67,14 +70,21 @@ func main() {
 	of := map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
 	l, known := of[*linkage]
 	o.Linkage = l
-	err := errors.Join(o.Check(), from.Check())
+	var err error
+	if *kinds != "" {
+		err = o.Kinds.UnmarshalText([]byte(*kinds))
+	}
+	if o.Method == neardupbeam.Auto && *feature == "words2" {
+		o.Fingerprinter = nil // it chooses the features
+	}
+	err = errors.Join(err, o.Check(), from.Check())
 	switch {
 	case err != nil:
 	case *input == "" || *output == "":
 		err = errors.New("-input and -output are needed")
 	case flag.NArg() > 0:
 		err = fmt.Errorf("%q: what is this? inputs go behind -input", flag.Arg(0))
-	case o.Fingerprinter == nil:
+	case features[*feature] == nil:
 		err = fmt.Errorf("-features %q: must be words, words2, words3, chars3 or chars5", *feature)
 	case !known:
 		err = fmt.Errorf("-group %q: must be centres, complete or chains", *linkage)
@@ -100,7 +110,7 @@ func main() {
 
 // run runs the pipeline.
 func run(ctx context.Context, input []string, output string, shards int, withPairs bool, from neardupbeam.ReadOptions, o neardupbeam.Options) error {
-	for _, name := range []string{"kept", "groups", "notes", "pairs"} {
+	for _, name := range []string{"kept", "groups", "notes", "pairs", "families"} {
 		exists, err := neardupbeam.Exists(ctx, output+name)
 		if err != nil {
 			return err
@@ -115,6 +125,9 @@ func run(ctx context.Context, input []string, output string, shards int, withPai
 	neardupbeam.Write(s, output+"kept", shards, found.Kept)
 	neardupbeam.Write(s, output+"groups", shards, found.Groups)
 	neardupbeam.Write(s, output+"notes", shards, beam.Flatten(s, found.Notes, bad))
+	if o.Method == neardupbeam.Auto {
+		neardupbeam.Write(s, output+"families", 1, found.Families)
+	}
 	if withPairs {
 		neardupbeam.Write(s, output+"pairs", shards, found.Pairs(s))
 	}
