@@ -3,6 +3,7 @@ package neardupbeam
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -26,7 +27,9 @@ import (
 // collections in memory.
 
 func TestMain(m *testing.M) {
-	beam.Init()
+	flag.Parse()
+	numberMetrics()
+	beam.Init() // which is the end if this process is a worker
 	os.Exit(m.Run())
 }
 
@@ -300,7 +303,9 @@ func same(t *testing.T, got, want results) {
 			}
 		}
 	}
-	text := func(p Pair) string { return fmt.Sprintf("%q %q %d %v %v %v", p.A, p.B, p.Distance, p.Similarity, p.Probability, p.Kind) }
+	text := func(p Pair) string {
+		return fmt.Sprintf("%q %q %d %v %v %v", p.A, p.B, p.Distance, p.Similarity, p.Probability, p.Kind)
+	}
 	family := func(f Family) string { return fmt.Sprintf("%q", f) }
 	member := func(m Member) string { return fmt.Sprintf("%q %q", m.ID, m.Keep) }
 	diff("pairs", texts(got.Pairs, text), texts(want.Pairs, text))

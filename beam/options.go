@@ -140,36 +140,8 @@ func (o Options) settings() (settings, error) {
 	if err != nil {
 		return fail("Fingerprinter: %w", err)
 	}
-	switch s.Method {
-	case SimHash:
-		if s.Blocks == 0 && s.Distance > 0 && s.Distance < s.Bits {
-			s.Blocks = blocks.Choose(cmp.Or(o.Documents, 1e8), s.Bits, s.Distance)
-		}
-		if err := blocks.Check(s.Bits, s.Blocks, s.Distance); err != nil {
-			return fail("%w", err)
-		}
-	case MinHash, Cosine:
-		if s.Method == MinHash && s.Similarity == 0 {
-			s.Similarity = 0.6
-		}
-		if !(s.Similarity > 0 && s.Similarity <= 1) {
-			return fail("Similarity %g: must be above 0 and at most 1", s.Similarity)
-		}
-		if v := s.MinHash.Values; v < 16 || v > 4096 {
-			return fail("Values %d: must be from 16 to 4096", v)
-		}
-		if s.Banding == (neardup.Banding{}) {
-			s.Banding = neardup.Banding(minhash.BestBanding(s.MinHash.Values, s.jaccard(), minhash.Price))
-		}
-		if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
-			return fail("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)
-		}
-	case Auto:
-		if err := s.checkAuto(); err != nil {
-			return fail("%w", err)
-		}
-	default:
-		return fail("Method %q: must be auto, simhash, minhash or cosine", s.Method)
+	if err := s.complete(&o); err != nil {
+		return fail("%w", err)
 	}
 	switch {
 	case s.SampleEvery < 1:
@@ -182,6 +154,46 @@ func (o Options) settings() (settings, error) {
 		return fail("Linkage %d: unknown", s.Linkage)
 	}
 	return s, nil
+}
+
+// complete sets what depends on the method, and checks it.
+func (s *settings) complete(o *Options) error {
+	switch s.Method {
+	case SimHash:
+		if s.Blocks == 0 && s.Distance > 0 && s.Distance < s.Bits {
+			s.Blocks = blocks.Choose(cmp.Or(o.Documents, 1e8), s.Bits, s.Distance)
+		}
+		if err := blocks.Check(s.Bits, s.Blocks, s.Distance); err != nil {
+			return err
+		}
+	case MinHash, Cosine:
+		return s.completeSignatures()
+	case Auto:
+		return s.checkAuto()
+	default:
+		return fmt.Errorf("Method %q: must be auto, simhash, minhash or cosine", s.Method)
+	}
+	return nil
+}
+
+// completeSignatures is complete for methods with signatures.
+func (s *settings) completeSignatures() error {
+	if s.Method == MinHash && s.Similarity == 0 {
+		s.Similarity = 0.6
+	}
+	if !(s.Similarity > 0 && s.Similarity <= 1) {
+		return fmt.Errorf("Similarity %g: must be above 0 and at most 1", s.Similarity)
+	}
+	if v := s.MinHash.Values; v < 16 || v > 4096 {
+		return fmt.Errorf("Values %d: must be from 16 to 4096", v)
+	}
+	if s.Banding == (neardup.Banding{}) {
+		s.Banding = neardup.Banding(minhash.BestBanding(s.MinHash.Values, s.jaccard(), minhash.Price))
+	}
+	if b := s.Banding; b.Bands < 1 || b.Rows < 1 || b.Bands > s.MinHash.Values/b.Rows {
+		return fmt.Errorf("%d bands of %d rows of %d values", b.Bands, b.Rows, s.MinHash.Values)
+	}
+	return nil
 }
 
 // must returns the settings, or panics.

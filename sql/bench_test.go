@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/duckdb/duckdb-go/v2"
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/dedup/shard"
 )
 
 // BenchmarkDuckDB joins in DuckDB, in a file, with all processors:
@@ -70,8 +73,55 @@ func BenchmarkDuckDB(b *testing.B) {
 	}
 }
 
+// BenchmarkLinks finds the documents that neardup dedup has to look at, of texts of 100 words of which every tenth is a version of the one before.
+func BenchmarkLinks(b *testing.B) {
+	signer, err := shard.NewSigner(dedup.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			if n > 10_000 && testing.Short() {
+				b.Skip("-short")
+			}
+			r := rand.New(rand.NewPCG(3, uint64(n)))
+			words := make([]string, 100)
+			linked := int64(0)
+			benchRun(b, n, "id BIGINT, long INTEGER[], short INTEGER[]", []string{"linked"}, func(db *sql.DB) (err error) {
+				linked, err = Links{Dialect: DuckDB, Table: "documents"}.Run(context.Background(), db)
+				return err
+			}, func(i int) []driver.Value {
+				for k := range words {
+					if i%10 != 9 || r.IntN(10) == 0 {
+						words[k] = fmt.Sprint("w", r.IntN(50_000))
+					}
+				}
+				sig := signer.Text(strings.Join(words, " "))
+				long, short := sig.Values()
+				row := []driver.Value{int64(i), long, short}
+				if short == nil {
+					row[2] = nil
+				}
+				return row
+			})
+			b.ReportMetric(float64(linked), "linked")
+		})
+	}
+}
+
 // bench fills a table of n rows, and joins it again and again.
 func bench(b *testing.B, n int, columns string, j Join, row func(i int) []driver.Value) {
+	var result Result
+	benchRun(b, n, columns, []string{"contents", "pairs", "groups"}, func(db *sql.DB) (err error) {
+		result, err = j.Run(context.Background(), db)
+		return err
+	}, row)
+	b.ReportMetric(float64(result.Pairs), "pairs")
+	b.ReportMetric(float64(result.Rounds), "rounds")
+}
+
+// benchRun fills a table of n rows, and runs something again and again that makes tables.
+func benchRun(b *testing.B, n int, columns string, made []string, run func(db *sql.DB) error, row func(i int) []driver.Value) {
 	connector, err := duckdb.NewConnector(filepath.Join(b.TempDir(), "x.db"), nil)
 	if err != nil {
 		b.Fatal(err)
@@ -97,18 +147,15 @@ func bench(b *testing.B, n int, columns string, j Join, row func(i int) []driver
 	}
 	conn.Close()
 	exec(b, db, "CHECKPOINT")
-	var result Result
 	for b.Loop() {
-		if result, err = j.Run(context.Background(), db); err != nil {
+		if err := run(db); err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
-		exec(b, db, "DROP VIEW neardup_document_pairs")
-		for _, name := range []string{"contents", "pairs", "groups"} {
+		exec(b, db, "DROP VIEW IF EXISTS neardup_document_pairs")
+		for _, name := range made {
 			exec(b, db, "DROP TABLE neardup_"+name)
 		}
 		b.StartTimer()
 	}
-	b.ReportMetric(float64(result.Pairs), "pairs")
-	b.ReportMetric(float64(result.Rounds), "rounds")
 }

@@ -188,18 +188,22 @@ func (d Dialect) ones(x string) string {
 }
 
 // own returns the signature with the mark of borrowed values removed: bands do not tell them apart.
-func (d Dialect) own(signature string) string {
+func (d Dialect) own(signature string) string { return d.masked(signature, 2147483647) }
+
+// masked returns a list of some bits of the values of a list.
+func (d Dialect) masked(list string, mask int) string {
+	bits := fmt.Sprint(mask)
 	switch d {
 	case PostgreSQL:
-		return "ARRAY(SELECT v & 2147483647 FROM unnest(" + signature + ") WITH ORDINALITY AS u(v, o) ORDER BY o)"
+		return "ARRAY(SELECT v & " + bits + " FROM unnest(" + list + ") WITH ORDINALITY AS u(v, o) ORDER BY o)"
 	case DuckDB:
-		return "list_transform(" + signature + ", lambda v: v & 2147483647)"
+		return "list_transform(" + list + ", lambda v: v & " + bits + ")"
 	case ClickHouse:
-		return "arrayMap(v -> bitAnd(v, 2147483647), " + signature + ")"
+		return "arrayMap(v -> bitAnd(v, " + bits + "), " + list + ")"
 	case Spark:
-		return "transform(" + signature + ", v -> v & 2147483647)"
+		return "transform(" + list + ", v -> v & " + bits + ")"
 	}
-	return "ARRAY(SELECT v & 2147483647 FROM UNNEST(" + signature + ") AS v WITH OFFSET o ORDER BY o)"
+	return "ARRAY(SELECT v & " + bits + " FROM UNNEST(" + list + ") AS v WITH OFFSET o ORDER BY o)"
 }
 
 // numbers is a table expression with a column that has the numbers from 0 to n−1, to be joined by a comma.

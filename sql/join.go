@@ -348,24 +348,5 @@ func (j Join) Script(w io.Writer) error {
 	}
 	steps = append(steps, j.unfinished(j.Rounds), j.groups(j.Rounds))
 	steps = append(steps, j.drops(j.Rounds)...)
-	if begin, commit := j.Dialect.transaction(); begin != "" {
-		steps = append([]step{{"", begin}}, steps...)
-		if commit != "" {
-			steps = append(steps, step{"", commit})
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "-- Near-duplicates of %s, for %s. Made by neardup.\n", j.Table, j.Dialect)
-	b.WriteString("--\n-- What neardup fingerprint has written becomes the table like this:\n--\n")
-	for _, line := range j.Dialect.load(j.Table, j.ID, j.columns(), j.Signature != "") {
-		b.WriteString("--   " + line + "\n")
-	}
-	for _, s := range steps {
-		if s.comment != "" {
-			b.WriteString("\n-- " + s.comment + "\n")
-		}
-		b.WriteString(s.sql + ";\n")
-	}
-	_, err = io.WriteString(w, b.String())
-	return err
+	return writeScript(w, j.Dialect, []string{"Near-duplicates of " + j.Table}, j.Dialect.load(j.Table, j.ID, j.columns(), j.Signature != ""), steps)
 }

@@ -25,19 +25,27 @@ type Result struct {
 // mostRounds is far more than any collection needs: the distances in a group halve in each round.
 const mostRounds = 100
 
+// checkNow returns an error if there are ids that are NULL or stand in several rows.
+func (j *Join) checkNow(ctx context.Context, db Runner) error {
+	var bad int
+	var ids sql.NullString
+	if err := db.QueryRowContext(ctx, j.badIDs()).Scan(&bad, &ids); err != nil {
+		return fmt.Errorf("neardupsql: %w", err)
+	}
+	if bad > 0 {
+		return fmt.Errorf("neardupsql: ids of %s that are NULL or stand in several rows: %s", j.Table, ids.String)
+	}
+	return nil
+}
+
 // Run makes the tables of the join. Ids that are NULL or stand in several rows are an error. It does not replace tables: if one of them is there already, the error is that of
 // the engine. After any error, Run removes the tables that it has made.
 func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 	if j, err = j.normal(); err != nil {
 		return r, err
 	}
-	var bad int
-	var ids sql.NullString
-	if err := db.QueryRowContext(ctx, j.badIDs()).Scan(&bad, &ids); err != nil {
-		return r, fmt.Errorf("neardupsql: %w", err)
-	}
-	if bad > 0 {
-		return r, fmt.Errorf("neardupsql: ids of %s that are NULL or stand in several rows: %s", j.Table, ids.String)
+	if err := j.checkNow(ctx, db); err != nil {
+		return r, err
 	}
 	var made []string // statements that undo what was done
 	run := func(s step, undo string) bool {

@@ -16,8 +16,8 @@ import (
 type fingerprintCommand struct {
 	inputFlags
 	textFlags
-	Out       string `group:"output" required:"" placeholder:"FILE" help:"The table: .parquet or .csv, which may end in .gz or .zst. Its columns are id and fingerprint (a signed integer of 64 bits), and fingerprint_high with 128 bits; with minhash they are id and signature (a list of signed integers of 32 bits; in CSV as PostgreSQL writes it, {1,2}). A text without letters, digits and emoji has none."`
-	Method    string `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints. minhash: signatures."`
+	Out       string `group:"output" required:"" placeholder:"FILE" help:"The table: .parquet or .csv, which may end in .gz or .zst. Its columns are id and fingerprint (a signed integer of 64 bits), and fingerprint_high with 128 bits; with minhash they are id and signature (a list of signed integers of 32 bits; in CSV as PostgreSQL writes it, {1,2}); with auto they are id and two signatures, long and short. A text without letters, digits and emoji has none."`
+	Method    string `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints. minhash: signatures. auto: the signatures by which dedup decides who can matter to whom."`
 	Normalize string `group:"method" placeholder:"STEPS" help:"Clean the texts first, by steps separated by commas: ${steps}."`
 	Tokenizer string `group:"tuning" default:"words2" placeholder:"NAME" help:"What to cut texts into: ${tokenizers}."`
 	Weights   string `group:"tuning" default:"count" placeholder:"NAME" help:"The weight of a feature: ${weights}."`
@@ -34,7 +34,7 @@ type sqlCommand struct {
 	Table      string  `group:"input" required:"" placeholder:"NAME" help:"The table that has the fingerprints or signatures; neardup fingerprint makes it."`
 	ID         string  `group:"input" default:"id" placeholder:"NAME" help:"Column with the id."`
 	Prefix     string  `group:"output" default:"neardup" placeholder:"NAME" help:"What the names of the new tables begin with: NAME_pairs, NAME_groups, NAME_contents."`
-	Method     string  `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints within a distance. minhash: signatures above a similarity."`
+	Method     string  `group:"method" default:"simhash" placeholder:"NAME" help:"simhash: fingerprints within a distance. minhash: signatures above a similarity. auto: which documents dedup has to look at, NAME_linked; all others have no near-duplicates."`
 	Bits       int     `group:"tuning" default:"64" placeholder:"N" help:"With simhash, the width of the fingerprints: 64 or 128 bits."`
 	Distance   int     `group:"method" default:"3" placeholder:"N" help:"With simhash, the largest distance of near-duplicates."`
 	Documents  float64 `group:"tuning" placeholder:"N" help:"How many different fingerprints there are, about; it chooses the number of blocks. The default is 10 million."`
@@ -46,16 +46,19 @@ type sqlCommand struct {
 // Run writes the script to standard output.
 func (c *sqlCommand) Run(of *call) error {
 	j := neardupsql.Join{Dialect: neardupsql.Dialect(c.Dialect), Table: c.Table, Prefix: c.Prefix, ID: c.ID, Bits: c.Bits, Distance: c.Distance, Documents: c.Documents, Blocks: c.Blocks}
+	script := j.Script
 	switch c.Method {
 	case "simhash":
+	case "auto":
+		script = neardupsql.Links{Dialect: j.Dialect, Table: j.Table, Prefix: j.Prefix, ID: j.ID}.Script
 	case "minhash":
 		j.Signature, j.Values, j.Similarity = "signature", c.Values, c.Similarity
 	default:
-		return usageError{fmt.Errorf("--method %q: must be simhash or minhash", c.Method)}
+		return usageError{fmt.Errorf("--method %q: must be auto, simhash or minhash", c.Method)}
 	}
 	for name := range of.given {
 		simhash := slices.Contains([]string{"bits", "distance", "documents", "blocks"}, name)
-		if minhash := name == "values" || name == "similarity"; simhash && c.Method == "minhash" || minhash && c.Method == "simhash" {
+		if minhash := name == "values" || name == "similarity"; simhash && c.Method != "simhash" || minhash && c.Method != "minhash" {
 			return usageError{fmt.Errorf("--%s cannot be used with --method %s", name, c.Method)}
 		}
 	}
@@ -65,7 +68,7 @@ func (c *sqlCommand) Run(of *call) error {
 	case c.Similarity == 0:
 		return usageError{errors.New("--similarity 0: must be above 0 and at most 1")}
 	}
-	if err := j.Script(of.stdout); err != nil {
+	if err := script(of.stdout); err != nil {
 		return usageError{errors.New(strings.TrimPrefix(err.Error(), "neardupsql: "))}
 	}
 	return nil
@@ -81,8 +84,8 @@ func (c *fingerprintCommand) Run(of *call) error {
 	switch {
 	case err != nil:
 		return usageError{err}
-	case c.Method != "simhash" && c.Method != "minhash":
-		return usageError{fmt.Errorf("--method %q: must be simhash or minhash", c.Method)}
+	case c.Method != "simhash" && c.Method != "minhash" && c.Method != "auto":
+		return usageError{fmt.Errorf("--method %q: must be auto, simhash or minhash", c.Method)}
 	case input.FormatOf(c.Out, "") != "parquet" && input.FormatOf(c.Out, "") != "csv":
 		return usageError{fmt.Errorf("--out %q: the table must be .parquet or .csv", c.Out)}
 	}

@@ -63,6 +63,24 @@ func (s *Signature) EachBucket(use func(b Bucket, e Entry)) {
 	neighbour.EachBucket(&s.of, func(b neighbour.Bucket, e neighbour.Entry) { use(Bucket(b), e) })
 }
 
+// Values returns the values of the two signatures, 128 of 16 bits each, or nil for one that the document does not have: long texts are
+// known by pairs of words, and short ones by runs of three characters. A band is three of them that follow each other, from 0 on.
+//
+// Two documents are neighbours if they agree in a band of one of the signatures, and by the four lowest bits of each value in
+// [LeastLong] or [LeastShort] values of it.
+func (s *Signature) Values() (long, short []int32) {
+	of := [signature.Levels][]int32{}
+	for l, has := range s.of.Has {
+		for i := 0; has && i < signature.Values; i++ {
+			of[l] = append(of[l], int32(s.of.Of[l].Value(i)))
+		}
+	}
+	return of[signature.Long], of[signature.Short]
+}
+
+// See [Signature.Values].
+var LeastLong, LeastShort = neighbour.LeastSame(signature.Long), neighbour.LeastSame(signature.Short)
+
 // AppendBinary appends the signature: the digest, a byte that says which values there are, and the values, 256 bytes for each level.
 func (s *Signature) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint64(b, s.Digest)

@@ -8,6 +8,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/dedup/shard"
 )
 
 // This file has what a call knows of its documents, and what it says of how they were read. load.go loads them, and
@@ -41,6 +42,7 @@ type collection struct {
 	take    func(*stored) error // if set, it gets the documents instead of docs
 	feed    *feed               // if set, it gets the texts
 	part    *partWriter         // with --shard, it gets the documents; docs has their ids
+	signer  *shard.Signer       // if set, documents get signatures
 	exact   *exact              // with the methods auto and cosine
 	cluster []int32             // for each document, the number of the document that its group keeps
 	size    []int32             // see sizes

@@ -51,17 +51,16 @@ type Entry struct {
 
 // A batch is some consecutive items of a source, and the documents that were made of them.
 type batch struct {
-	items      []Entry
-	docs       []stored
-	texts      []string          // with --method auto and cosine: the texts of docs
-	records    []neardup.Record  // the same for records
-	hashes     [][16]byte        // of the texts, with -method auto and cosine
-	signatures []shard.Signature // with --shard: of the texts
-	isByHash   []bool            // for each item, whether its id is a hash of its text
-	bad        []error           // for each item, what is wrong with it; nil if it is a document
-	bytes      int64
-	byPlace    int // how many documents have no id
-	done       chan struct{}
+	items    []Entry
+	docs     []stored
+	texts    []string         // with --method auto and cosine: the texts of docs
+	records  []neardup.Record // the same for records
+	hashes   [][16]byte       // of the texts, with -method auto and cosine
+	isByHash []bool           // for each item, whether its id is a hash of its text
+	bad      []error          // for each item, what is wrong with it; nil if it is a document
+	bytes    int64
+	byPlace  int // how many documents have no id
+	done     chan struct{}
 }
 
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
@@ -71,7 +70,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	progress, done := c.reading("reading")
 	defer c.sayNotes()
 	defer done()
-	if o.Method.isExact() && c.feed == nil && c.part == nil {
+	if o.Method.isExact() && c.feed == nil && c.signer == nil {
 		if c.exact, err = newExact(o, fp, c.Sources, c.progress.tell); err != nil {
 			return err
 		}
@@ -114,7 +113,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 			var x input.Decoder
 			for b := range work {
 				b.process(c.Sources, o, fp, known, &x)
-				b.sign(c.part)
+				b.sign(c.signer)
 				b.release()
 				close(b.done)
 			}
@@ -236,7 +235,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.hashes[i] = hash
 			if made[i].mark, _ = o.Method.mark(fp, text, nil); made[i].blank {
 				content = &made[i]
-			} else if made[i].empty { // equal ones are found by their content
+			} else if made[i].empty && texts != nil { // equal ones are found by their content
 				content, _ = texts.claim(hash, &made[i])
 			}
 		} else {
@@ -276,14 +275,17 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 	}
 }
 
-// sign makes the signatures of the texts, if a part needs them.
-func (b *batch) sign(to *partWriter) {
-	if to == nil {
+// sign makes the signatures of the texts, if there is a signer. Each document gets a content of its own, which has its signature.
+func (b *batch) sign(signer *shard.Signer) {
+	if signer == nil {
 		return
 	}
-	b.signatures = make([]shard.Signature, len(b.texts))
 	for i, text := range b.texts {
-		b.signatures[i] = to.signer.Text(text)
+		if d := &b.docs[i]; d.content != nil {
+			of, signature := *d.content, signer.Text(text)
+			of.more = &moreMark{levels: &signature}
+			d.content = &of
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/dedup/shard"
 	"github.com/parquet-go/parquet-go"
 )
 
@@ -39,7 +40,10 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 		return err
 	}
 	version := ""
-	if o.Method.Name == "minhash" {
+	if o.Method.Name == "auto" {
+		version = "auto " + ProgramVersion()
+		c.signer, err = shard.NewSigner(o.deduplicator(fp, nil))
+	} else if o.Method.Name == "minhash" {
 		version, err = o.Method.minhash.Version(fp)
 	} else {
 		version, err = fp.Version()
@@ -51,7 +55,7 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 	n, without := 0, 0
 	c.take = func(d *stored) error {
 		n++
-		if d.content.empty {
+		if d.content.empty || d.content.more != nil && d.content.more.levels != nil && d.content.more.levels.IsEmpty() {
 			without++
 		}
 		return w.write(d.ID, &d.content.mark)
@@ -81,10 +85,12 @@ type markWriter interface {
 
 // newMarkWriter returns a writer for a path's format.
 func newMarkWriter(w *cli.Output, o *Options, version string) markWriter {
-	minhash, wide := o.Method.Name == "minhash", o.Method.Bits == 128
+	minhash, wide, auto := o.Method.Name == "minhash", o.Method.Bits == 128, o.Method.Name == "auto"
 	if input.FormatOf(o.Out, "") == "csv" {
-		t := &csvMarks{rows: csv.NewWriter(w), minhash: minhash, wide: wide}
+		t := &csvMarks{rows: csv.NewWriter(w), minhash: minhash, wide: wide, auto: auto}
 		switch {
+		case auto:
+			t.rows.Write([]string{"id", "long", "short"})
 		case minhash:
 			t.rows.Write([]string{"id", "signature"})
 		case wide:
@@ -96,11 +102,16 @@ func newMarkWriter(w *cli.Output, o *Options, version string) markWriter {
 	}
 	b := bufio.NewWriterSize(w, 1<<20)
 	rows := int64(1 << 20) // of a group, which is in memory
-	if minhash {
+	if minhash || auto {
 		rows = int64(1<<24) / int64(o.Method.minhash.Values)
 	}
 	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.KeyValueMetadata("neardup.version", version), parquet.MaxRowsPerRowGroup(rows)}
 	switch {
+	case auto:
+		return &parquetMarks[LevelsRow]{b, parquet.NewGenericWriter[LevelsRow](b, options...), func(id string, k *mark) LevelsRow {
+			long, short := k.more.levels.Values()
+			return LevelsRow{id, long, short}
+		}}
 	case minhash:
 		return &parquetMarks[SignatureRow]{b, parquet.NewGenericWriter[SignatureRow](b, options...), func(id string, k *mark) (r SignatureRow) {
 			r.ID = id
@@ -147,6 +158,11 @@ type (
 		Fingerprint     *int64 `parquet:"fingerprint,optional"`
 		FingerprintHigh *int64 `parquet:"fingerprint_high,optional"`
 	}
+	LevelsRow struct {
+		ID    string  `parquet:"id"`
+		Long  []int32 `parquet:"long,optional,list"`
+		Short []int32 `parquet:"short,optional,list"`
+	}
 	SignatureRow struct {
 		ID        string  `parquet:"id"`
 		Signature []int32 `parquet:"signature,optional,list"`
@@ -168,27 +184,23 @@ func (t *parquetMarks[R]) end() error { return errors.Join(t.rows.Close(), t.b.F
 
 // csvMarks writes CSV. A signature is a list as PostgreSQL reads and writes it.
 type csvMarks struct {
-	rows          *csv.Writer
-	minhash, wide bool
-	buf           []byte
+	rows                *csv.Writer
+	minhash, wide, auto bool
+	buf                 []byte
 }
 
 func (t *csvMarks) write(id string, k *mark) error {
 	cells := []string{id, ""}
-	if t.wide && !t.minhash {
+	if t.wide && !t.minhash || t.auto {
 		cells = append(cells, "")
 	}
 	switch {
+	case t.auto:
+		long, short := k.more.levels.Values()
+		cells[1], cells[2] = t.list(long), t.list(short)
 	case k.empty:
 	case t.minhash:
-		t.buf = append(t.buf[:0], '{')
-		for i, v := range k.more.sig {
-			if i > 0 {
-				t.buf = append(t.buf, ',')
-			}
-			t.buf = strconv.AppendInt(t.buf, int64(int32(v)), 10)
-		}
-		cells[1] = string(append(t.buf, '}'))
+		cells[1] = t.list(Signed(k.more.sig))
 	default:
 		cells[1] = strconv.FormatInt(int64(k.fp.Lo), 10)
 		if t.wide {
@@ -196,6 +208,21 @@ func (t *csvMarks) write(id string, k *mark) error {
 		}
 	}
 	return t.rows.Write(cells)
+}
+
+// list writes a list, or nothing for one that is not there.
+func (t *csvMarks) list(values []int32) string {
+	if values == nil {
+		return ""
+	}
+	t.buf = append(t.buf[:0], '{')
+	for i, v := range values {
+		if i > 0 {
+			t.buf = append(t.buf, ',')
+		}
+		t.buf = strconv.AppendInt(t.buf, int64(v), 10)
+	}
+	return string(append(t.buf, '}'))
 }
 
 func (t *csvMarks) end() error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/dedup/shard"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -55,6 +56,7 @@ type mark struct {
 type moreMark struct {
 	sig      neardup.Signature // minhash, if the call keeps no signatures
 	metadata neardup.Set
+	levels   *shard.Signature // auto, for a table of signatures
 }
 
 // mark returns the mark of a text. An error is one of the temporary file for signatures.

@@ -18,7 +18,6 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
-	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/dedup/shard"
 )
 
@@ -181,10 +180,9 @@ const (
 // A partWriter writes a part.
 type partWriter struct {
 	part
-	signer *shard.Signer
-	outs   *cli.Outputs
-	files  map[string]*summed
-	buf    []byte
+	outs  *cli.Outputs
+	files map[string]*summed
+	buf   []byte
 }
 
 // A summed is a file that is being written, and its checksum so far.
@@ -201,7 +199,7 @@ func (s *summed) Write(b []byte) (int, error) {
 }
 
 // newPartWriter begins the part in the directory of a call.
-func newPartWriter(o *Options, s dedup.Options, sources []input.Source, outs *cli.Outputs) (*partWriter, error) {
+func newPartWriter(o *Options, sources []input.Source, outs *cli.Outputs) (*partWriter, error) {
 	w := &partWriter{outs: outs, files: map[string]*summed{}}
 	w.part = part{Version: partVersion, Program: ProgramVersion(), Shard: o.Shard, Command: o.Command, Inputs: inputsOf(sources), dir: o.PartDir}
 	for i := range sources {
@@ -215,10 +213,6 @@ func newPartWriter(o *Options, s dedup.Options, sources []input.Source, outs *cl
 	if was, err := readPart(w.dir); err == nil && !was.isOfOneCall(&w.part) || err == nil && was.Shard != w.Shard {
 		return nil, fmt.Errorf("%s has shard %s of another call; name another directory, or remove this one", w.dir, was.Shard)
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	var err error
-	if w.signer, err = shard.NewSigner(s); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{placesFile, idsFile, signaturesFile, textsFile} {
@@ -246,7 +240,7 @@ func (w *partWriter) add(d *stored, b *batch, i int) error {
 	doc := partDocument{id: d.ID, offset: d.offset, length: d.length, hash: b.hashes[i], blank: d.content.blank, empty: d.content.empty, isHash: b.isByHash[i]}
 	w.buf = doc.append(w.buf[:0])
 	_, err2 := w.files[idsFile].Write(w.buf)
-	w.buf, _ = b.signatures[i].AppendBinary(w.buf[:0])
+	w.buf, _ = d.content.more.levels.AppendBinary(w.buf[:0])
 	_, err3 := w.files[signaturesFile].Write(w.buf)
 	_, err4 := io.WriteString(w.files[textsFile], t)
 	w.Documents++
@@ -383,7 +377,10 @@ func (c *collection) writePart(o *Options, fp *neardup.Fingerprinter, weights *w
 	if err := c.learn(o, fp, weights, outs, stdin); err != nil {
 		return err
 	}
-	if c.part, err = newPartWriter(o, o.deduplicator(fp, nil), c.Sources, outs); err != nil {
+	if c.signer, err = shard.NewSigner(o.deduplicator(fp, nil)); err != nil {
+		return err
+	}
+	if c.part, err = newPartWriter(o, c.Sources, outs); err != nil {
 		return err
 	}
 	if err := c.load(o, fp, stdin); err != nil {

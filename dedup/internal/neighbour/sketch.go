@@ -48,6 +48,14 @@ func agreement(same int) int32 {
 	return int32(max(16*same-signature.Values+7, 0) / 15) // rounded
 }
 
+// LeastSame returns in how many values the sketches of neighbours agree at least.
+func LeastSame(l signature.Level) (same int) {
+	for agreement(same) < leastAgreement[l] {
+		same++
+	}
+	return same
+}
+
 // compareFrom compares two sketches by all values from the beginning of a band, where the first one follows the last. The order within a
 // value is any. So those that agree in many values from there on stand side by side.
 func compareFrom(a, b *sketch, band int) int {
