@@ -3,11 +3,13 @@ package neardupbeam
 import (
 	"context"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/collections"
+	"github.com/neardup/neardup/internal/graph"
 )
 
 // BenchmarkCost tells what the steps of a pipeline cost without the engine around them: the time of the workers, the
@@ -64,15 +66,6 @@ func BenchmarkCost(b *testing.B) {
 					})
 					return groups, float64(bytes) / n
 				}
-				iterate := func(values [][]byte) func(*[]byte) bool {
-					return func(v *[]byte) bool {
-						if len(values) == 0 {
-							return false
-						}
-						*v, values = values[0], values[1:]
-						return true
-					}
-				}
 				contents := map[string][]byte{}
 				byContent, bytes := shuffle(func(emit func(key, value []byte)) {
 					fn := &keyFn{settings: set}
@@ -82,7 +75,7 @@ func BenchmarkCost(b *testing.B) {
 				})
 				for key, profiles := range byContent {
 					fn := &contentFn{settings: set}
-					fn.ProcessElement([]byte(key), iterate(profiles), func(_, content []byte) { contents[key] = content })
+					fn.ProcessElement([]byte(key), eachOf(profiles), func(_, content []byte) { contents[key] = content })
 				}
 				b.ReportMetric(bytes, "content-B/doc")
 
@@ -108,7 +101,7 @@ func BenchmarkCost(b *testing.B) {
 				bucket.Setup()
 				for key, members := range buckets {
 					met += len(members) * (len(members) - 1) / 2
-					bucket.ProcessElement(context.Background(), []byte(key), iterate(members), func(_, _ []byte) { edges++ }, func(_, _ []byte) {})
+					bucket.ProcessElement(context.Background(), []byte(key), eachOf(members), func(_, _ []byte) { edges++ }, func(_, _ []byte) {})
 				}
 				b.ReportMetric(per(start), "bucket-ns/doc")
 				b.ReportMetric(float64(met)/n, "met/doc")
@@ -118,14 +111,14 @@ func BenchmarkCost(b *testing.B) {
 				}
 				byFirst, bytes := shuffle(func(emit func(key, value []byte)) {
 					for key, members := range buckets {
-						bucket.ProcessElement(context.Background(), []byte(key), iterate(members), emit, func(_, _ []byte) {})
+						bucket.ProcessElement(context.Background(), []byte(key), eachOf(members), emit, func(_, _ []byte) {})
 					}
 				})
 				b.ReportMetric(bytes, "met-B/doc")
 				candidates := 0
 				bySecond, bytes := shuffle(func(emit func(key, value []byte)) {
 					for key, all := range byFirst {
-						gatherCandidates([]byte(key), iterate([][]byte{contents[key]}), iterate(all), func(k, v []byte) { candidates++; emit(k, v) })
+						gatherCandidates([]byte(key), eachOf([][]byte{contents[key]}), eachOf(all), func(k, v []byte) { candidates++; emit(k, v) })
 					}
 				})
 				b.ReportMetric(bytes, "candidate-B/doc")
@@ -135,7 +128,7 @@ func BenchmarkCost(b *testing.B) {
 				start = time.Now()
 				edges = 0
 				for key, halves := range bySecond {
-					verify.ProcessElement(context.Background(), []byte(key), iterate([][]byte{contents[key]}), iterate(halves), func(_, _ []byte) { edges++ })
+					verify.ProcessElement(context.Background(), []byte(key), eachOf([][]byte{contents[key]}), eachOf(halves), func(_, _ []byte) { edges++ })
 				}
 				b.ReportMetric(float64(time.Since(start).Nanoseconds())/float64(max(candidates, 1)), "verify-ns/candidate")
 				b.ReportMetric(float64(edges)/n, "edges/doc")
@@ -143,5 +136,113 @@ func BenchmarkCost(b *testing.B) {
 			b.ReportMetric(float64(size)/n, "text-B/doc")
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// BenchmarkAutoCost is BenchmarkCost for Auto.
+func BenchmarkAutoCost(b *testing.B) {
+	dir := os.Getenv("NEARDUP_DATA")
+	if dir == "" {
+		b.Skip("NEARDUP_DATA is not set")
+	}
+	all, err := collections.Data(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	set := Options{Method: Auto}.must()
+	for _, name := range []string{"en-newsgroups", "zh-news"} {
+		docs := documentsOf(all[name])
+		n := float64(len(docs))
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				took := map[string]time.Duration{}
+				bytes := map[string]int{}
+				// into returns what puts values into groups, and counts the bytes that go through a shuffle.
+				into := func(what string, groups map[string][][]byte) func(key, value []byte) {
+					return func(key, value []byte) {
+						bytes[what] += len(key) + len(value)
+						groups[string(key)] = append(groups[string(key)], slices.Clone(value))
+					}
+				}
+				step := func(what string, run func()) {
+					start := time.Now()
+					run()
+					took[what] = time.Since(start)
+				}
+				must := func(err error) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				signatures, texts, buckets, links, byRoot := map[string][][]byte{}, map[string][][]byte{}, map[string][][]byte{}, map[string][][]byte{}, map[string][][]byte{}
+				sign := &signFn{settings: set}
+				must(sign.Setup())
+				step("sign", func() {
+					for _, d := range docs {
+						must(sign.ProcessElement(d, into("signature", signatures), into("text", texts), func(Note) {}))
+					}
+				})
+				step("spread", func() {
+					for digest, all := range signatures {
+						must(spreadSignature([]byte(digest), all[0], into("bucket", buckets)))
+					}
+				})
+				forest, number := graph.NewForest(len(signatures)), map[string]int{}
+				for digest := range signatures {
+					number[digest] = len(number)
+				}
+				step("link", func() {
+					for bucket, members := range buckets {
+						must(linkBucket(context.Background(), []byte(bucket), eachOf(members), into("link", links), func(Note) {}))
+					}
+				})
+				for a, all := range links {
+					for _, edge := range all {
+						d := decoder{b: edge}
+						forest.Join(number[a], number[string(d.bytes())])
+					}
+				}
+				linked := 0
+				roots := forest.Roots()
+				sizes := make([]int, len(roots))
+				for _, root := range roots {
+					sizes[root]++
+				}
+				for digest, all := range texts {
+					root := roots[number[digest]]
+					if sizes[root] > 1 || len(all) > 1 {
+						linked += len(all)
+						for _, text := range all {
+							into("component", byRoot)([]byte{byte(root), byte(root >> 8), byte(root >> 16)}, text)
+						}
+					}
+				}
+				compare := &groupFn{set}
+				step("compare", func() {
+					for root, documents := range byRoot {
+						must(compare.ProcessElement(context.Background(), []byte(root), eachOf(documents), func(Member) {}, func(Family) {}))
+					}
+				})
+				for what, d := range took {
+					b.ReportMetric(float64(d.Microseconds())/n, what+"-µs/doc")
+				}
+				for what, size := range bytes {
+					b.ReportMetric(float64(size)/n, what+"-B/doc")
+				}
+				b.ReportMetric(float64(linked)/n, "linked/doc")
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// eachOf iterates over values.
+func eachOf(values [][]byte) func(*[]byte) bool {
+	return func(v *[]byte) bool {
+		if len(values) == 0 {
+			return false
+		}
+		*v, values = values[0], values[1:]
+		return true
 	}
 }

@@ -26,6 +26,7 @@
 //	reopen.go     what a search needs, in a file
 //	upgrade.go    files of earlier versions
 //
+//	shard               divides the work among processes
 //	internal/content    documents, by what they are compared
 //	internal/signature  MinHash signatures
 //	internal/neighbour  who is compared with whom

@@ -280,11 +280,13 @@ func (b *batch) sign(signer *shard.Signer) {
 	if signer == nil {
 		return
 	}
+	n := len(b.texts)
+	signatures, more, of := make([]shard.Signature, n), make([]moreMark, n), make([]content, n)
 	for i, text := range b.texts {
 		if d := &b.docs[i]; d.content != nil {
-			of, signature := *d.content, signer.Text(text)
-			of.more = &moreMark{levels: &signature}
-			d.content = &of
+			signatures[i], more[i], of[i] = signer.Text(text), moreMark{levels: &signatures[i]}, *d.content
+			of[i].more = &more[i]
+			d.content = &of[i]
 		}
 	}
 }
