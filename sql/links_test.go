@@ -193,3 +193,28 @@ func TestLinksProgram(t *testing.T) {
 		t.Errorf("%s of %d rows are equal", got, len(docs))
 	}
 }
+
+// TestLinksClickHouse: ClickHouse finds the linked documents that DuckDB finds.
+func TestLinksClickHouse(t *testing.T) {
+	if os.Getenv("NEARDUP_CHDB") == "" {
+		t.Skip("NEARDUP_CHDB is not set")
+	}
+	docs := collections.Shapes()["mixed"]
+	db := engines(t)[DuckDB]
+	loadLevels(t, DuckDB, db, docs)
+	if _, err := (Links{Dialect: DuckDB, Table: "texts", Prefix: "y"}).Run(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	want := rows(t, db, "SELECT id FROM y_linked")
+	path := filepath.Join(t.TempDir(), "texts.parquet")
+	exec(t, db, "COPY texts TO '"+path+"' (FORMAT parquet)")
+	var script strings.Builder
+	if err := (Links{Dialect: ClickHouse, Table: "texts"}).Script(&script); err != nil {
+		t.Fatal(err)
+	}
+	all := append([]string{"CREATE TABLE texts ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('" + path + "')"}, slices.Collect(statements(script.String()))...)
+	got, err := chdb(t, append(all, "SELECT id FROM neardup_linked"))
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d documents are linked, not %d: %v", len(got), len(want), err)
+	}
+}

@@ -46,11 +46,8 @@ type sqlCommand struct {
 // Run writes the script to standard output.
 func (c *sqlCommand) Run(of *call) error {
 	j := neardupsql.Join{Dialect: neardupsql.Dialect(c.Dialect), Table: c.Table, Prefix: c.Prefix, ID: c.ID, Bits: c.Bits, Distance: c.Distance, Documents: c.Documents, Blocks: c.Blocks}
-	script := j.Script
 	switch c.Method {
-	case "simhash":
-	case "auto":
-		script = neardupsql.Links{Dialect: j.Dialect, Table: j.Table, Prefix: j.Prefix, ID: j.ID}.Script
+	case "simhash", "auto":
 	case "minhash":
 		j.Signature, j.Values, j.Similarity = "signature", c.Values, c.Similarity
 	default:
@@ -67,6 +64,10 @@ func (c *sqlCommand) Run(of *call) error {
 		return usageError{fmt.Errorf("--distance %d: must be 1 or more; GROUP BY finds equal fingerprints", c.Distance)}
 	case c.Similarity == 0:
 		return usageError{errors.New("--similarity 0: must be above 0 and at most 1")}
+	}
+	script := j.Script
+	if c.Method == "auto" {
+		script = neardupsql.Links{Dialect: j.Dialect, Table: j.Table, Prefix: j.Prefix, ID: j.ID}.Script
 	}
 	if err := script(of.stdout); err != nil {
 		return usageError{errors.New(strings.TrimPrefix(err.Error(), "neardupsql: "))}

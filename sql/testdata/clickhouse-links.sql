@@ -1,0 +1,59 @@
+-- Documents of documents that may have near-duplicates, for clickhouse. Made by neardup.
+-- What neardup dedup finds among the documents of `neardup_linked` is what it finds among all: copy their texts to a file.
+--
+-- What neardup fingerprint has written becomes the table like this:
+--
+--   CREATE TABLE `documents` ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM file('FILE.parquet');
+
+-- Ids that are NULL or stand in several rows are an error: their documents would be taken for one.
+SELECT toInt64(concat('neardup: these ids are NULL or stand in several rows: ', ids)) AS bad_ids FROM (
+SELECT count(*) AS n, arrayStringConcat(groupArray(shown), ', ') AS ids FROM (
+  SELECT coalesce(toString(`id`), 'NULL') AS shown FROM `documents` GROUP BY `id` HAVING count(*) > 1 OR `id` IS NULL ORDER BY shown LIMIT 10
+) AS bad
+) AS found WHERE n > 0;
+
+-- Documents with the same signatures are one content. Its name is their smallest id.
+CREATE TABLE `neardup_contents` ENGINE = MergeTree ORDER BY tuple() AS
+SELECT min(`id`) AS content, count(*) AS copies, `long` AS own_long, `short` AS own_short
+FROM `documents`
+WHERE (`long` IS NOT NULL AND length(`long`) > 0) OR (`short` IS NOT NULL AND length(`short`) > 0)
+GROUP BY `long`, `short`;
+
+-- The values of each of 42 bands of 3 rows, of both signatures.
+CREATE TABLE `neardup_bands` ENGINE = MergeTree ORDER BY tuple() AS
+SELECT 0 AS level, n.band, arraySlice(o.own, n.band * 3 + 1, 3) AS band_values, o.content
+FROM (SELECT content, own_long AS own FROM `neardup_contents` WHERE length(own_long) > 0) AS o, (SELECT toInt32(number) AS band FROM numbers(42)) AS n;
+INSERT INTO `neardup_bands`
+SELECT 1 AS level, n.band, arraySlice(o.own, n.band * 3 + 1, 3) AS band_values, o.content
+FROM (SELECT content, own_short AS own FROM `neardup_contents` WHERE length(own_short) > 0) AS o, (SELECT toInt32(number) AS band FROM numbers(42)) AS n;
+
+-- How many share a bucket.
+CREATE TABLE `neardup_buckets` ENGINE = MergeTree ORDER BY tuple() AS
+SELECT level, band, band_values, content, count(*) OVER (PARTITION BY level, band, band_values) AS n FROM `neardup_bands`;
+
+-- Those that agree in a band, and by four bits of each value in enough values. In a bucket of more than 8192, a crowd, all belong together.
+CREATE TABLE `neardup_near` ENGINE = MergeTree ORDER BY tuple() AS
+SELECT c.a AS a, c.b AS b
+FROM (
+  SELECT DISTINCT a.level AS level, a.content AS a, b.content AS b
+  FROM `neardup_buckets` AS a JOIN `neardup_buckets` AS b ON a.level = b.level AND a.band = b.band AND a.band_values = b.band_values
+  WHERE a.n > 1 AND a.n <= 8192 AND a.content < b.content
+) AS c JOIN `neardup_contents` AS x ON x.content = c.a JOIN `neardup_contents` AS y ON y.content = c.b
+WHERE (c.level = 0 AND arrayCount((x, y) -> x = y AND x >= 0, arrayMap(v -> bitAnd(v, 15), x.own_long), arrayMap(v -> bitAnd(v, 15), y.own_long)) / arrayCount((x, y) -> x >= 0 OR y >= 0, arrayMap(v -> bitAnd(v, 15), x.own_long), arrayMap(v -> bitAnd(v, 15), y.own_long)) >= 0.328125e0)
+   OR (c.level = 1 AND arrayCount((x, y) -> x = y AND x >= 0, arrayMap(v -> bitAnd(v, 15), x.own_short), arrayMap(v -> bitAnd(v, 15), y.own_short)) / arrayCount((x, y) -> x >= 0 OR y >= 0, arrayMap(v -> bitAnd(v, 15), x.own_short), arrayMap(v -> bitAnd(v, 15), y.own_short)) >= 0.375e0);
+
+-- All documents that may have near-duplicates.
+CREATE TABLE `neardup_linked` ENGINE = MergeTree ORDER BY tuple() AS
+WITH together AS (
+  SELECT a AS content FROM `neardup_near` UNION DISTINCT SELECT b AS content FROM `neardup_near`
+  UNION DISTINCT SELECT content FROM `neardup_buckets` WHERE n > 8192
+  UNION DISTINCT SELECT content FROM `neardup_contents` WHERE copies > 1
+)
+SELECT t.`id` AS id
+FROM `documents` AS t JOIN `neardup_contents` AS c ON (t.`long` = c.own_long OR (t.`long` IS NULL AND c.own_long IS NULL)) AND (t.`short` = c.own_short OR (t.`short` IS NULL AND c.own_short IS NULL)) JOIN together ON together.content = c.content;
+
+-- What is not needed any more.
+DROP TABLE `neardup_contents`;
+DROP TABLE `neardup_bands`;
+DROP TABLE `neardup_buckets`;
+DROP TABLE `neardup_near`;
