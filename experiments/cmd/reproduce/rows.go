@@ -13,8 +13,8 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
-	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/dataset"
+	"github.com/neardup/neardup/experiments/hashes"
 	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/variant"
 )
