@@ -78,7 +78,7 @@ func (s *Signature) Values() (long, short []int32) {
 	return of[signature.Long], of[signature.Short]
 }
 
-// See [Signature.Values].
+// LeastLong and LeastShort are in how many values of the signatures neighbours agree at least; see [Signature.Values].
 var LeastLong, LeastShort = neighbour.LeastSame(signature.Long), neighbour.LeastSame(signature.Short)
 
 // AppendBinary appends the signature: the digest, a byte that says which values there are, and the values, 256 bytes for each level.
@@ -117,10 +117,10 @@ func (s *Signature) Decode(b []byte) (rest []byte, err error) {
 	return b[end:], nil
 }
 
-// A Bucket is what documents share that agree in a band: some thousand millions, by number.
+// A Bucket is the documents that agree in a band. The number says which band it is, and in what they agree.
 type Bucket uint64
 
-// Crowd is how many documents of a bucket are a crowd: whatever more there are, all of them matter to each other.
+// Crowd is the largest number of documents of a bucket that are compared. If there are more, all of them matter to each other.
 const Crowd = int(neighbour.Usual)
 
 // An Entry is what a bucket has to know of a document. Its methods AppendBinary and UnmarshalBinary write and read it, in [EntryBytes].
@@ -143,7 +143,7 @@ func (b Bucket) Link(entries []Entry, link func(i, j int)) {
 // goroutine.
 type Links struct{ of *neighbour.Links }
 
-// NewLinks returns Links that look at one of so many parts of the buckets, from 0 on: together all parts find all.
+// NewLinks returns Links that look at one of so many parts of the buckets, from 0 to parts−1: together all parts find all.
 func NewLinks(part, parts int) Links { return Links{neighbour.NewLinks(part, parts)} }
 
 // Add adds the signature of a document by a number, which its links will have.
