@@ -111,6 +111,10 @@ func TestShards(t *testing.T) {
 	checkShards(t, true, "all.jsonl")
 	checkShards(t, false, "--keep", "longest", "--group", "chains", "--kinds", "all", "--empty", "drop", "all.jsonl")
 	checkShards(t, false, "--method", "cosine", "--similarity", "0.5", "all.jsonl")
+	if status, _, stderr := callHere("dedup", "-q", "--method", "cosine", "--similarity", "0.5", "--weights", "logidf", "--stats", "stats", "--boilerplate", "3", "--lines", "lines", "all.jsonl"); status != 0 {
+		t.Fatal(stderr)
+	}
+	checkShards(t, false, "--method", "cosine", "--similarity", "0.5", "--weights", "logidf", "--stats", "stats", "--boilerplate", "3", "--lines", "lines", "all.jsonl")
 	os.WriteFile("bad.jsonl", []byte("no JSON\n"+all+"{\n"), 0o666)
 	checkShards(t, false, "--skip-bad", "--id", "nothing", "--without-id", "hash", "bad.jsonl")
 	os.Mkdir("files", 0o777)

@@ -117,15 +117,21 @@ func (o *Writing) existing() (files []fs.FileInfo) {
 
 // prepare makes what does not depend on the documents, and finds the sources.
 func (c *collection) prepare(o *Options, stdin io.Reader) (*neardup.Fingerprinter, *weighting, error) {
+	fp, weights, err := o.features()
+	if err != nil {
+		return nil, nil, err
+	}
+	return fp, weights, c.FindInputs(o, stdin)
+}
+
+// features returns how texts become features, and the weights that are still to be learnt.
+func (o *Options) features() (*neardup.Fingerprinter, *weighting, error) {
 	fp, err := o.fingerprinter()
 	if err != nil {
 		return nil, nil, err
 	}
 	weights, err := o.weighting()
-	if err != nil {
-		return nil, nil, err
-	}
-	return fp, weights, c.FindInputs(o, stdin)
+	return fp, weights, err
 }
 
 // dedup does the work of one call, from the inputs to the outputs.

@@ -237,6 +237,15 @@ func (p *Parts) read(s Shard, name, mark string) ([]byte, error) {
 	return b[head:n], nil
 }
 
+// check returns an error unless texts become the features that they became when the parts were made.
+func (p *Parts) check(fp *neardup.Fingerprinter) error {
+	version, err := fp.Version()
+	if err == nil && version != p.of[0].Features {
+		err = fmt.Errorf("a file that the flags name has changed since %s was made", p.of[0].dir)
+	}
+	return err
+}
+
 // shards yields the shards of the parts.
 func (p *Parts) shards() iter.Seq[Shard] {
 	return func(yield func(Shard) bool) {
@@ -402,12 +411,8 @@ func (p *Parts) deduplicator(s dedup.Options, wanted []bool) (*dedup.Deduplicato
 }
 
 // compare compares the documents of a share.
-func (p *Parts) compare(s Shard, o *Options, roots []int, tell func(dedup.Progress)) (*found, error) {
-	fp, err := o.fingerprinter()
-	if err != nil {
-		return nil, err
-	}
-	d, err := p.deduplicator(o.deduplicator(fp, tell), p.shareOf(s, roots))
+func (p *Parts) compare(s Shard, o *Options, of dedup.Options, roots []int) (*found, error) {
+	d, err := p.deduplicator(of, p.shareOf(s, roots))
 	if err != nil {
 		return nil, err
 	}
@@ -422,9 +427,19 @@ func (p *Parts) writeFound(s Shard, o *Options, outs *cli.Outputs, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	progress := o.NewCollection(stderr).progress
-	f, err := p.compare(s, o, roots, progress.tell)
-	progress.end()
+	c := o.NewCollection(stderr)
+	fp, weights, err := o.features()
+	if err == nil {
+		err = c.learn(o, fp, weights, outs, nil)
+	}
+	if err == nil {
+		err = p.check(fp)
+	}
+	if err != nil {
+		return err
+	}
+	f, err := p.compare(s, o, o.deduplicator(fp, c.progress.tell), roots)
+	c.progress.end()
 	if err != nil {
 		return err
 	}
@@ -454,7 +469,7 @@ func (p *Parts) Step(name string, s Shard, o *Options, outs *cli.Outputs, stderr
 // loadParts is load for documents that are in parts.
 func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 	p := o.Parts
-	if err := p.arrange(); err != nil {
+	if err := cmp.Or(p.check(fp), p.arrange()); err != nil {
 		return err
 	}
 	if inputs := inputsOf(c.Sources); !slices.EqualFunc(inputs, p.of[0].Inputs, runInput.equal) {
@@ -524,7 +539,7 @@ func (c *collection) findInParts(o *Options) (all *found, err error) {
 					return nil, err
 				}
 			}
-			f, err = p.compare(s, o, roots, c.progress.tell)
+			f, err = p.compare(s, o, c.exact.options, roots)
 		}
 		if err != nil {
 			return nil, err

@@ -70,12 +70,13 @@ func (s Shard) isMine(at input.Place, n int) bool {
 
 // A part is what the file part says.
 type part struct {
-	Version int             `json:"neardup_part"` // partVersion
-	Program string          `json:"program"`
-	Shard   Shard           `json:"shard"`
-	Command json.RawMessage `json:"command"` // the flags of the call
-	Inputs  []runInput      `json:"inputs"`
-	Sources []partSource    `json:"sources"`
+	Version  int             `json:"neardup_part"` // partVersion
+	Program  string          `json:"program"`
+	Shard    Shard           `json:"shard"`
+	Command  json.RawMessage `json:"command"`  // the flags of the call
+	Features string          `json:"features"` // [neardup.Fingerprinter.Version]
+	Inputs   []runInput      `json:"inputs"`
+	Sources  []partSource    `json:"sources"`
 
 	Documents, Bad, Dropped, ByPlace int
 	Bytes                            int64
@@ -199,9 +200,9 @@ func (s *summed) Write(b []byte) (int, error) {
 }
 
 // newPartWriter begins the part in the directory of a call.
-func newPartWriter(o *Options, sources []input.Source, outs *cli.Outputs) (*partWriter, error) {
+func newPartWriter(o *Options, version string, sources []input.Source, outs *cli.Outputs) (*partWriter, error) {
 	w := &partWriter{outs: outs, files: map[string]*summed{}}
-	w.part = part{Version: partVersion, Program: ProgramVersion(), Shard: o.Shard, Command: o.Command, Inputs: inputsOf(sources), dir: o.PartDir}
+	w.part = part{Version: partVersion, Program: ProgramVersion(), Shard: o.Shard, Command: o.Command, Features: version, Inputs: inputsOf(sources), dir: o.PartDir}
 	for i := range sources {
 		if !sources[i].Regular() {
 			return nil, fmt.Errorf("%s: with --shard an input must be an ordinary file, which each process can read", sources[i].Path)
@@ -295,7 +296,7 @@ const placeBytes = 16
 func (p *part) isOfOneCall(q *part) bool {
 	var a, b bytes.Buffer
 	err := errors.Join(json.Compact(&a, p.Command), json.Compact(&b, q.Command))
-	return err == nil && p.Program == q.Program && p.Shard.Of == q.Shard.Of && bytes.Equal(a.Bytes(), b.Bytes()) && slices.EqualFunc(p.Inputs, q.Inputs, runInput.equal)
+	return err == nil && p.Program == q.Program && p.Features == q.Features && p.Shard.Of == q.Shard.Of && bytes.Equal(a.Bytes(), b.Bytes()) && slices.EqualFunc(p.Inputs, q.Inputs, runInput.equal)
 }
 
 // read reads a file of the part as a whole, and checks it.
@@ -380,7 +381,11 @@ func (c *collection) writePart(o *Options, fp *neardup.Fingerprinter, weights *w
 	if c.signer, err = shard.NewSigner(o.deduplicator(fp, nil)); err != nil {
 		return err
 	}
-	if c.part, err = newPartWriter(o, c.Sources, outs); err != nil {
+	version, err := fp.Version()
+	if err != nil {
+		return err
+	}
+	if c.part, err = newPartWriter(o, version, c.Sources, outs); err != nil {
 		return err
 	}
 	if err := c.load(o, fp, stdin); err != nil {
