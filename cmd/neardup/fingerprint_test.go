@@ -64,7 +64,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("%s %s: %d rows: %.200v, not %.200v", c.file, c.flags, len(got), got, want)
 		}
 	}
-	for _, args := range [][]string{{"--out=a.txt"}, {"--out=x.csv", "--method=auto"}, {"--out=x.csv", "--values=64"}, {"--out=a.jsonl"}} {
+	for _, args := range [][]string{{"--out=a.txt"}, {"--out=x.csv", "--method=other"}, {"--out=x.csv", "--method=auto", "--bits=128"}, {"--out=x.csv", "--values=64"}, {"--out=a.jsonl"}} {
 		if _, stderr, status := runProgram(t, "", append([]string{"fingerprint", "a.jsonl"}, args...)...); status != 2 || !strings.HasPrefix(stderr, "neardup: ") {
 			t.Errorf("%v: status %d: %s", args, status, stderr)
 		}
@@ -147,7 +147,7 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: status %d: %s%.300s", c.args, status, stderr, stdout)
 		}
 	}
-	for _, args := range []string{"oracle --table t", "duckdb", "duckdb --table t --method auto", "duckdb --table t --blocks 2", "duckdb --table t --distance 0", "duckdb --table t --similarity 0.9", "duckdb --table t --method minhash --bits 128", "duckdb --table t --method minhash --similarity 0"} {
+	for _, args := range []string{"oracle --table t", "duckdb", "duckdb --table t --method other", "duckdb --table t --method auto --similarity 0.5", "duckdb --table t --method auto --distance 2", "duckdb --table t --blocks 2", "duckdb --table t --distance 0", "duckdb --table t --similarity 0.9", "duckdb --table t --method minhash --bits 128", "duckdb --table t --method minhash --similarity 0"} {
 		if _, stderr, status := runProgram(t, "", append([]string{"sql"}, strings.Fields(args)...)...); status != 2 || !strings.HasPrefix(stderr, "neardup: ") {
 			t.Errorf("%s: status %d: %s", args, status, stderr)
 		}
