@@ -1,7 +1,6 @@
 package neardupsql
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -137,20 +136,7 @@ func TestLinks(t *testing.T) {
 // TestLinksProgram: neardup fingerprint, neardup sql and neardup dedup find together what neardup dedup finds alone, as the script says.
 func TestLinksProgram(t *testing.T) {
 	program, dir := program(t), t.TempDir()
-	docs := collections.Shapes()["mixed"]
-	delete(docs, "")
-	var lines []byte
-	for _, id := range slices.Sorted(maps.Keys(docs)) {
-		line, err := json.Marshal(map[string]string{"id": id, "text": docs[id]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(append(lines, line...), '\n')
-	}
-	texts := filepath.Join(dir, "texts.jsonl")
-	if err := os.WriteFile(texts, lines, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	docs, texts := mixedFile(t, dir)
 	run := func(args ...string) string {
 		t.Helper()
 		out, err := command.Command(program, args...).CombinedOutput()

@@ -59,6 +59,26 @@ func chdb(t *testing.T, statements []string) ([]string, error) {
 	return lines, err
 }
 
+// mixedFile writes a collection as JSON lines.
+func mixedFile(t *testing.T, dir string) (docs collections.Texts, path string) {
+	t.Helper()
+	docs = collections.Shapes()["mixed"]
+	delete(docs, "") // files have no empty ids
+	var lines []byte
+	for _, id := range slices.Sorted(maps.Keys(docs)) {
+		line, err := json.Marshal(map[string]string{"id": id, "text": docs[id]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	path = filepath.Join(dir, "texts.jsonl")
+	if err := os.WriteFile(path, lines, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return docs, path
+}
+
 // TestFromFile: what neardup fingerprint writes becomes a table by the lines that stand above the script of neardup sql, and the script finds the
 // groups of the library, in DuckDB, in psql, and, if it is there, in ClickHouse.
 func TestFromFile(t *testing.T) {
@@ -71,20 +91,7 @@ func TestFromFile(t *testing.T) {
 		}
 		return string(out)
 	}
-	docs := collections.Shapes()["mixed"]
-	delete(docs, "") // files have no empty ids
-	var lines []byte
-	for _, id := range slices.Sorted(maps.Keys(docs)) {
-		line, err := json.Marshal(map[string]string{"id": id, "text": docs[id]})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines = append(append(lines, line...), '\n')
-	}
-	texts := filepath.Join(dir, "texts.jsonl")
-	if err := os.WriteFile(texts, lines, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	docs, texts := mixedFile(t, dir)
 	url := "postgres://postgres@127.0.0.1:" + server.ForTest(t, "postgres").Port + "/postgres"
 	const query = "SELECT id, keep FROM "
 	shells := map[Dialect]struct {
