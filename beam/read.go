@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -222,18 +223,24 @@ func readLine(r *bufio.Reader) (line []byte, isWhole bool, err error) {
 	}
 }
 
-// readParquet reads a document from each row. The file is in memory as a whole, since its index is at its end.
+// readParquet reads a document from each row, one group of rows after the other. The index is at the end of a file, and most file systems of Beam
+// read only forwards, so a copy of the file is read, which goes when it is closed.
 func (fn *readFn) readParquet(path string, from io.Reader, emit func(Document), note func(Note)) (err error) {
 	defer func() {
 		if p := recover(); p != nil { // of the library, on a damaged file
 			err = fmt.Errorf("damaged Parquet: %v", p)
 		}
 	}()
-	b, err := io.ReadAll(from)
+	local, err := os.CreateTemp("", "neardup-*.parquet")
 	if err != nil {
 		return err
 	}
-	f, err := parquet.OpenFile(bytes.NewReader(b), int64(len(b)))
+	defer func() { err = errors.Join(err, local.Close(), os.Remove(local.Name())) }()
+	size, err := io.Copy(local, from)
+	if err != nil {
+		return err
+	}
+	f, err := parquet.OpenFile(local, size)
 	if err != nil {
 		return err
 	}

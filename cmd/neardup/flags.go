@@ -77,7 +77,7 @@ type borderFlags struct {
 type oldFlags struct {
 	Against string `group:"old" placeholder:"PATH" help:"A file or directory with an old collection, or a FILE.fp that --save wrote. A new document that is near an old one is a duplicate. Old documents are not compared with each other."`
 	Save    string `group:"old" placeholder:"FILE.fp" help:"The ids and fingerprints of all documents, old and new. A later call can read them with --against. It must use the same settings, except --distance. A new document replaces an old one with the same id. Texts without letters and digits have no fingerprint to compare: a later call finds no copies of them."`
-	State   string `group:"old" placeholder:"DIR" help:"Keep the documents of all calls in DIR, which is made if it is not there. A call compares its documents with each other and with those in DIR, and adds them. A document whose id is there already replaces that one. A call that was killed can be repeated: it goes on where it was."`
+	State   string `group:"old" placeholder:"DIR" help:"Keep the documents of all calls in DIR, which is made if it is not there. A call compares its documents with each other and with those in DIR, and adds them. A document whose id is there already replaces that one. A call that was killed can be repeated: it goes on where it was. With --shard, it is the directory of the share, and nothing is kept for later calls."`
 }
 
 // methodFlags say how documents are compared.

@@ -2,8 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
@@ -35,11 +39,22 @@ func (c *dedupCommand) keep(given map[string]string) ([]byte, error) {
 	for _, name := range []string{"shard", "state", "memory", "workers"} {
 		delete(kept.Given, name)
 	}
+	for _, value := range append(slices.Collect(maps.Values(given)), c.Inputs...) {
+		if !utf8.ValidString(value) {
+			return nil, usageError{fmt.Errorf("%q: with --shard all flags must be UTF-8", value)}
+		}
+	}
 	return json.Marshal(kept)
 }
 
 // Run does a step, or the rest.
 func (c *mergeCommand) Run(of *call) error {
+	switch {
+	case (c.Step == "") != (c.Shard == ""):
+		return usageError{errors.New("--step and --shard go together: the share of a step, such as --step join --shard 3/16")}
+	case c.Step != "" && !slices.Contains(pipeline.MergeSteps, c.Step):
+		return usageError{fmt.Errorf("--step %q: must be %s", c.Step, strings.Join(pipeline.MergeSteps, " or "))}
+	}
 	parts, err := pipeline.ReadParts(c.Parts)
 	if err != nil {
 		return err
@@ -54,9 +69,12 @@ func (c *mergeCommand) Run(of *call) error {
 	}
 	o, err := kept.Flags.options(of.given)
 	if err != nil {
+		return usageError{err}
+	}
+	if err := o.CheckLearnt(); err != nil {
 		return err
 	}
-	if c.Step == "" && c.Shard == "" {
+	if c.Step == "" {
 		o.Parts = parts
 		return o.Run(of.outs, of.stdin, of.stdout, of.stderr)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -116,7 +117,7 @@ func TestShards(t *testing.T) {
 	}
 	checkShards(t, false, "--method", "cosine", "--similarity", "0.5", "--weights", "logidf", "--stats", "stats", "--boilerplate", "3", "--lines", "lines", "all.jsonl")
 	os.WriteFile("bad.jsonl", []byte("no JSON\n"+all+"{\n"), 0o666)
-	checkShards(t, false, "--skip-bad", "--id", "nothing", "--without-id", "hash", "bad.jsonl")
+	checkShards(t, false, "--skip-bad", "bad.jsonl")
 	os.Mkdir("files", 0o777)
 	for i := range 30 { // so many that a shard takes whole files
 		os.WriteFile(fmt.Sprintf("files/%02d.jsonl", i), []byte(strings.Join(lines[i*100:(i+1)*100], "\n")), 0o666)
@@ -245,6 +246,76 @@ func TestShardsTwice(t *testing.T) {
 		t.Errorf("%d: %s\nand not\n%s", status, got, want)
 	}
 	checkShards(t, false, "--same-id", "number", "in.jsonl")
+	var all strings.Builder // with ids and texts that come again in every shard
+	for i, line := range revisions(4, 3000) {
+		all.WriteString(regexp.MustCompile(`"id":"[^"]*"`).ReplaceAllString(line, fmt.Sprintf(`"id":"a%d"`, i%7)) + "\n")
+		if i%500 == 0 {
+			all.WriteString(strings.Replace(line, `"id"`, `"no"`, 1) + "\n" + revisions(4, 1)[0] + "\n")
+		}
+	}
+	os.WriteFile("in.jsonl", []byte(all.String()), 0o666)
+	checkShards(t, false, "--same-id", "number", "in.jsonl")
+	os.WriteFile("none.jsonl", []byte(regexp.MustCompile(`"id":"[^"]*",`).ReplaceAllString(all.String(), "")), 0o666)
+	checkShards(t, false, "--without-id", "hash", "none.jsonl")
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write([]byte(all.String()))
+	w.Close()
+	os.WriteFile("cut.jsonl.gz", z.Bytes()[:z.Len()*2/3], 0o666)
+	checkShards(t, false, "--skip-bad", "--same-id", "number", "cut.jsonl.gz", "nothing.jsonl")
+}
+
+// TestShardsFiles: no file of anybody is overwritten, and what the shards have learnt from must be there.
+func TestShardsFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	os.WriteFile("in.jsonl", []byte(strings.Join(revisions(1, 200), "\n")), 0o666)
+	fail := func(say string, args ...string) {
+		t.Helper()
+		if status, _, stderr := callHere(args...); status == 0 || !strings.Contains(stderr, say) {
+			t.Errorf("%q: %d, %s, not %q", args, status, stderr, say)
+		}
+	}
+	work := func(args ...string) {
+		t.Helper()
+		if status, _, stderr := callHere(args...); status != 0 {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+	}
+	os.Mkdir("d", 0o777)
+	os.WriteFile("d/part.texts", []byte(read(t, "in.jsonl")), 0o666)
+	fail("an input and an output", "dedup", "--format", "jsonl", "--shard", "1/1", "--state", "d", "--clusters", "c", "d/part.texts")
+	fail("is there already", "dedup", "--shard", "1/1", "--state", "d", "--clusters", "c", "in.jsonl")
+	if read(t, "d/part.texts") != read(t, "in.jsonl") {
+		t.Error("a file was overwritten")
+	}
+	os.Mkdir("p", 0o777)
+	work("dedup", "--shard", "1/1", "--state", "p", "--clusters", "p/part.links", "in.jsonl")
+	os.WriteFile("p/part.links", nil, 0o666)
+	fail("also an output", "merge", "p")
+	fail("no folder", "dedup", "--shard", "1/1", "--state", "q", "--clusters", "none/c", "in.jsonl")
+	fail("cannot be written", "dedup", "--shard", "1/1", "--state", "q", "--out", "x.unknown", "in.jsonl")
+	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--clusters", "c\xff", "in.jsonl")
+	os.WriteFile("in\xff.jsonl", []byte(read(t, "in.jsonl")), 0o666)
+	fail("UTF-8", "dedup", "--shard", "1/1", "--state", "q", "--clusters", "c", "in\xff.jsonl")
+	work("dedup", "--boilerplate", "3", "--lines", "lines", "--clusters", "c", "in.jsonl")
+	work("dedup", "--shard", "1/1", "--state", "l", "--boilerplate", "3", "--lines", "lines", "--clusters", "c", "in.jsonl")
+	os.Rename("lines", "other")
+	fail("is not there", "merge", "l")
+	if _, err := os.Stat("lines"); err == nil {
+		t.Error("lines were looked for again")
+	}
+	var common strings.Builder
+	for i := range 9 {
+		fmt.Fprintf(&common, "{\"id\":\"%d\",\"text\":\"a line that is common to all\\nand one of its own: %d\"}\n", i, i)
+	}
+	os.WriteFile("common.jsonl", []byte(common.String()), 0o666)
+	work("dedup", "--boilerplate", "3", "--lines", "lines", "--clusters", "c", "common.jsonl")
+	fail("has changed", "merge", "l")
+	os.WriteFile("secret", []byte("a secret of 16 bytes and more"), 0o666)
+	work("dedup", "--shard", "1/2", "--state", "s1", "--secret", "secret", "--clusters", "c", "in.jsonl")
+	os.WriteFile("secret", []byte("another secret of 16 bytes and more"), 0o666)
+	work("dedup", "--shard", "2/2", "--state", "s2", "--secret", "secret", "--clusters", "c", "in.jsonl")
+	fail("other flags", "merge", "s1", "s2")
 }
 
 // TestShardKilled: a shard that was killed is made again.

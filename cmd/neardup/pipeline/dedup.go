@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -76,13 +77,9 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 		}
 	}
 	c.Sources, c.passed, c.hidden = f.Sources, f.Passed, f.Hidden
-	outputs := o.existing()
-	if o.Given != nil {
-		for _, path := range append(slices.Clone(o.Given.Labels), o.Given.Path) {
-			if given, err := os.Stat(path); err == nil && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, given) }) {
-				return fmt.Errorf("%s: the same file is an input and an output", path)
-			}
-		}
+	outputs, err := o.written()
+	if err != nil {
+		return err
 	}
 	for i, s := range c.Sources {
 		if s.Err != nil && (!o.SkipBad || i < c.oldSources) {
@@ -95,6 +92,29 @@ func (c *collection) FindInputs(o *Options, stdin io.Reader) error {
 	return overwritten(c.Sources, outputs)
 }
 
+// written returns what is there of that which is written, and of parts. It returns an error if something of it is also an input.
+func (o *Options) written() ([]fs.FileInfo, error) {
+	outputs := o.existing()
+	for _, path := range o.partFiles() {
+		part, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, part) }) {
+			return nil, fmt.Errorf("%s: this file of a shard is also an output", path)
+		}
+		outputs = append(outputs, part)
+	}
+	if o.Given != nil {
+		for _, path := range append(slices.Clone(o.Given.Labels), o.Given.Path) {
+			if given, err := os.Stat(path); err == nil && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, given) }) {
+				return nil, fmt.Errorf("%s: the same file is an input and an output", path)
+			}
+		}
+	}
+	return outputs, nil
+}
+
 // overwritten returns an error if a source is also an output.
 func overwritten(sources []input.Source, outputs []fs.FileInfo) error {
 	for _, s := range sources {
@@ -105,9 +125,14 @@ func overwritten(sources []input.Source, outputs []fs.FileInfo) error {
 	return nil
 }
 
+// paths returns the paths of the outputs, "" for those that are not wanted.
+func (o *Writing) paths() []string {
+	return []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items}
+}
+
 // existing returns the outputs that are there already.
 func (o *Writing) existing() (files []fs.FileInfo) {
-	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items} {
+	for _, path := range o.paths() {
 		if info, err := os.Stat(path); path != "" && err == nil {
 			files = append(files, info)
 		}
@@ -236,18 +261,33 @@ func (c *collection) createResults(o *Writing, outs *cli.Outputs, stdout io.Writ
 	if err != nil {
 		return to, err
 	}
+	return to, c.checkFormats(o)
+}
+
+// checkFormats returns an error if a collection cannot be written in the format that its name says.
+func (c *collection) checkFormats(o *Writing) error {
 	for _, path := range []string{o.Out, o.Annotate} {
 		if path == "" {
 			continue
 		}
 		if err := output.Check(path, c.Sources[c.oldSources:]); err != nil {
-			return to, err
+			return err
 		}
 	}
 	if o.Annotate != "" && output.FormatOf(o.Annotate) == "lines" {
-		return to, fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet, .arrow or .jsonl", o.Annotate)
+		return fmt.Errorf("%s: the annotated collection must be .csv, .tsv, .xlsx, .parquet, .arrow or .jsonl", o.Annotate)
 	}
-	return to, nil
+	return nil
+}
+
+// checkOutputs checks the outputs that will be written later, by merge: their formats, and whether their folders are there.
+func (c *collection) checkOutputs(o *Writing) error {
+	for _, path := range o.paths() {
+		if folder := filepath.Dir(path); path != "" && path != "-" && !Exists(folder) {
+			return fmt.Errorf("%s: there is no folder %s", path, folder)
+		}
+	}
+	return c.checkFormats(o)
 }
 
 // learn finds out what must be known before the documents are loaded: how records are compared, which lines are boilerplate, how

@@ -75,7 +75,7 @@ func sortFamilies(all []family) {
 	})
 }
 
-// take groups the documents as was found.
+// takeFound groups the documents as was found.
 func (c *collection) takeFound(f *found) {
 	c.pairs = append(c.pairs, f.pairs...)
 	for _, p := range f.like {

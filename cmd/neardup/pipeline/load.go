@@ -82,18 +82,13 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	if err := c.findSuperseded(o, stdin); err != nil {
 		return err
 	}
-	known := &contents{}
-	if c.take != nil {
-		known = nil // they would all stay in memory
-	} else {
+	var known *contents // nil where they would all stay in memory
+	if c.take == nil {
+		known = &contents{}
 		o.Method.keepSignatures(o.Memory)
 	}
-	var (
-		work    = make(chan *batch, o.Workers)
-		ordered = make(chan *batch, 4*o.Workers)
-		quit    = make(chan struct{})
-		wg      sync.WaitGroup
-	)
+	work, ordered, quit := make(chan *batch, o.Workers), make(chan *batch, 4*o.Workers), make(chan struct{})
+	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(ordered)
 		defer close(work)
@@ -124,8 +119,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	if c.feed != nil {
 		err = cmp.Or(err, c.feed.finish())
 	}
-	for b := range ordered { // take what is left, so that the reader can end
-		_ = b
+	for range ordered { // take what is left, so that the reader can end
 	}
 	wg.Wait()
 	return err
@@ -169,7 +163,7 @@ func (c *collection) read(o *Reading, stdin io.Reader, progress io.Writer, emit 
 			}
 			closeSource()
 		}
-		if err != nil {
+		if err != nil && (o.Shard.isMine(input.Place{Source: int32(n)}, len(c.Sources)) || !o.SkipBad) { // one shard counts it
 			b.items = append(b.items, Entry{Item: input.Item{Place: input.Place{Source: int32(n)}, Err: err}})
 		}
 		if flush(); stop {
@@ -275,7 +269,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 	}
 }
 
-// sign makes the signatures of the texts, if there is a signer. Each document gets a content of its own, which has its signature.
+// sign makes the signatures of the texts, if there is a signer. Each document gets a copy of its content, which has its signature.
 func (b *batch) sign(signer *shard.Signer) {
 	if signer == nil {
 		return
@@ -326,7 +320,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 			if int(at.Source) < c.oldSources {
 				which = 0
 			}
-			if err == nil {
+			if err == nil && (c.part == nil || o.SameID == "error" && !b.isByHash[i]) { // merge gives numbers, since it knows all
 				err = c.identify(&d, known[which], o, b.isByHash[i])
 			}
 			if err == errRepeated {

@@ -39,15 +39,7 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 	if err := c.weigh(o, weights, fp, outs, stdin); err != nil {
 		return err
 	}
-	version := ""
-	if o.Method.Name == "auto" {
-		version = "auto " + ProgramVersion()
-		c.signer, err = shard.NewSigner(o.deduplicator(fp, nil))
-	} else if o.Method.Name == "minhash" {
-		version, err = o.Method.minhash.Version(fp)
-	} else {
-		version, err = fp.Version()
-	}
+	version, err := c.markVersion(o, fp)
 	if err != nil {
 		return err
 	}
@@ -55,7 +47,7 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 	n, without := 0, 0
 	c.take = func(d *stored) error {
 		n++
-		if d.content.empty || d.content.more != nil && d.content.more.levels != nil && d.content.more.levels.IsEmpty() {
+		if d.content.isFeatureless() {
 			without++
 		}
 		return w.write(d.ID, &d.content.mark)
@@ -75,6 +67,23 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 	}
 	fmt.Fprintln(c.stderr, "compare only with what was made in the same way:", version)
 	return nil
+}
+
+// markVersion returns what marks depend on, and makes the signer if there is to be one.
+func (c *collection) markVersion(o *Options, fp *neardup.Fingerprinter) (version string, err error) {
+	switch o.Method.Name {
+	case "auto":
+		c.signer, err = shard.NewSigner(o.deduplicator(fp, nil))
+		return "auto " + ProgramVersion(), err
+	case "minhash":
+		return o.Method.minhash.Version(fp)
+	}
+	return fp.Version()
+}
+
+// isFeatureless reports whether a content has nothing to compare.
+func (t *content) isFeatureless() bool {
+	return t.empty || t.more != nil && t.more.levels != nil && t.more.levels.IsEmpty()
 }
 
 // A markWriter writes marks as rows. A mark without features has no value.

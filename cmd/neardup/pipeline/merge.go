@@ -89,6 +89,19 @@ func ReadParts(dirs []string) (*Parts, error) {
 	return p, nil
 }
 
+// partFiles returns the files of parts that a call writes or reads.
+func (o *Options) partFiles() (paths []string) {
+	if o.Shard.Of > 0 {
+		paths = partFiles(o.PartDir)
+	}
+	if o.Parts != nil {
+		for _, q := range o.Parts.of {
+			paths = append(paths, partFiles(q.dir)...)
+		}
+	}
+	return paths
+}
+
 // Command returns the flags of the call, as [Options].Command had them.
 func (p *Parts) Command() []byte { return p.of[0].Command }
 
@@ -160,12 +173,15 @@ func (h *partHeads) Pop() any {
 func (h *partHeads) next(i int) input.Place { return h.at(h.runs[i].part, h.runs[i].to) }
 func (h *partHeads) first() input.Place     { return h.next(0) }
 
-// numbers returns the number of each document of a part.
-func (p *Parts) numbers(part int) []uint32 {
-	numbers := make([]uint32, len(p.places[part]))
+// numbers returns the number of each document of each part.
+func (p *Parts) numbers() [][]uint32 {
+	numbers := make([][]uint32, len(p.of))
+	for i := range numbers {
+		numbers[i] = make([]uint32, len(p.places[i]))
+	}
 	for _, r := range p.runs {
-		for i := r.from; i < r.to && r.part == part; i++ {
-			numbers[i] = uint32(r.number + i - r.from)
+		for i := r.from; i < r.to; i++ {
+			numbers[r.part][i] = uint32(r.number + i - r.from)
 		}
 	}
 	return numbers
@@ -184,9 +200,9 @@ func (p *Parts) join(s Shard) (links []uint32, err error) {
 			links = append(links, a, b)
 		}
 	}
+	numbers := p.numbers()
 	for i, q := range p.of {
-		numbers := p.numbers(i)
-		if err := q.eachSignature(func(k int, sig *shard.Signature) { of.Add(numbers[k], sig) }); err != nil {
+		if err := q.eachSignature(func(k int, sig *shard.Signature) { of.Add(numbers[i][k], sig) }); err != nil {
 			return nil, err
 		}
 	}
@@ -308,9 +324,18 @@ func joinAll(forest graph.Forest, b []byte) error {
 	return nil
 }
 
-// shareOf returns which documents a shard compares: of all that are connected all or none. The shards get about as many bytes of text
+// shareOf returns which documents some shards compare: of all that are connected all or none. The shards get about as many bytes of text
 // each. Documents that nobody is connected with are in none.
-func (p *Parts) shareOf(s Shard, roots []int) []bool {
+func (p *Parts) shareOf(shards []Shard, roots []int) []bool {
+	of := make([]bool, len(p.of))
+	for _, s := range shards {
+		of[s.Number-1] = true
+	}
+	return p.share(of, roots)
+}
+
+// share is shareOf with the shards that are wanted, by their numbers.
+func (p *Parts) share(wanted []bool, roots []int) []bool {
 	const each = 256 // bytes, for the work that a document makes besides its text
 	type component struct {
 		root, members int
@@ -333,13 +358,13 @@ func (p *Parts) shareOf(s Shard, roots []int) []bool {
 		}
 	}
 	slices.SortFunc(several, func(a, b component) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), a.root-b.root) })
-	loads := make(loads, s.Of) // the least one first
+	loads := make(loads, len(wanted)) // the least one first
 	for i := range loads {
 		loads[i].shard = i
 	}
 	mine := make([]bool, p.n)
 	for _, c := range several {
-		mine[c.root] = loads[0].shard == s.Number-1
+		mine[c.root] = wanted[loads[0].shard]
 		loads[0].bytes += c.bytes
 		heap.Fix(&loads, 0)
 	}
@@ -368,15 +393,23 @@ func (p *Parts) texts(wanted []bool, failed *error) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		files := make([]*os.File, len(p.of))
 		ends := make([]int64, len(p.of))
-		for i, q := range p.of {
-			path := filepath.Join(q.dir, textsFile)
-			f, err := os.Open(path)
-			if err != nil {
-				*failed = cli.InFile(path, err)
-				return
+		defer func() {
+			for _, f := range files {
+				if f != nil {
+					f.Close()
+				}
 			}
-			defer f.Close()
-			files[i] = f
+		}()
+		open := func(part int) (err error) {
+			q := p.of[part]
+			path := filepath.Join(q.dir, textsFile)
+			if files[part], err = os.Open(path); err != nil {
+				return cli.InFile(path, err)
+			}
+			if info, err := files[part].Stat(); err != nil || info.Size() != q.Files[textsFile].Bytes {
+				return fmt.Errorf("%s: %w", path, cmp.Or(err, errPart))
+			}
+			return nil
 		}
 		for _, r := range p.runs {
 			for i := r.from; i < r.to; i++ {
@@ -385,6 +418,15 @@ func (p *Parts) texts(wanted []bool, failed *error) iter.Seq2[int, string] {
 				number := r.number + i - r.from
 				if !wanted[number] {
 					continue
+				}
+				if files[r.part] == nil {
+					if *failed = open(r.part); *failed != nil {
+						return
+					}
+				}
+				if begin+int64(d.Size) > p.of[r.part].Files[textsFile].Bytes {
+					*failed = fmt.Errorf("%s: document %d: %w", filepath.Join(p.of[r.part].dir, textsFile), i+1, errPart)
+					return
 				}
 				text := make([]byte, d.Size)
 				if _, err := files[r.part].ReadAt(text, begin); err != nil || uint32(xxh3.Hash(text)) != d.Sum {
@@ -410,9 +452,9 @@ func (p *Parts) deduplicator(s dedup.Options, wanted []bool) (*dedup.Deduplicato
 	return d, cmp.Or(failed, err)
 }
 
-// compare compares the documents of a share.
-func (p *Parts) compare(s Shard, o *Options, of dedup.Options, roots []int) (*found, error) {
-	d, err := p.deduplicator(of, p.shareOf(s, roots))
+// compare compares the documents of some shares.
+func (p *Parts) compare(shards []Shard, o *Options, of dedup.Options, roots []int) (*found, error) {
+	d, err := p.deduplicator(of, p.shareOf(shards, roots))
 	if err != nil {
 		return nil, err
 	}
@@ -438,7 +480,7 @@ func (p *Parts) writeFound(s Shard, o *Options, outs *cli.Outputs, stderr io.Wri
 	if err != nil {
 		return err
 	}
-	f, err := p.compare(s, o, o.deduplicator(fp, c.progress.tell), roots)
+	f, err := p.compare([]Shard{s}, o, o.deduplicator(fp, c.progress.tell), roots)
 	c.progress.end()
 	if err != nil {
 		return err
@@ -450,20 +492,21 @@ func (p *Parts) writeFound(s Shard, o *Options, outs *cli.Outputs, stderr io.Wri
 	return p.write(s, foundFile, b, outs)
 }
 
+// MergeSteps are the names of the steps.
+var MergeSteps = []string{"join", "compare"}
+
 // Step does a share of a step.
 func (p *Parts) Step(name string, s Shard, o *Options, outs *cli.Outputs, stderr io.Writer) error {
 	defer outs.Discard()
 	defer limitMemory(o.Memory)()
 	defer debug.SetGCPercent(debug.SetGCPercent(rareGC))
-	switch {
-	case s.Of != len(p.of):
+	if s.Of != len(p.of) {
 		return fmt.Errorf("--shard %s: the parts are %d shards", s, len(p.of))
-	case name == "join":
-		return p.writeLinks(s, outs, stderr)
-	case name == "compare":
-		return p.writeFound(s, o, outs, stderr)
 	}
-	return fmt.Errorf("--step %q: must be join or compare", name)
+	if name == "join" {
+		return p.writeLinks(s, outs, o.NewCollection(stderr).stderr)
+	}
+	return p.writeFound(s, o, outs, stderr)
 }
 
 // loadParts is load for documents that are in parts.
@@ -480,10 +523,10 @@ func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 	isHash := make([]bool, p.n)
 	hashes := make([]uint64, p.n)
 	known := &contents{}
+	numbers := p.numbers()
 	for i, q := range p.of {
-		numbers := p.numbers(i)
 		err := q.eachDocument(func(k int, d *partDocument) error {
-			n, at := numbers[k], p.places[i][k]
+			n, at := numbers[i][k], p.places[i][k]
 			to := &compared
 			switch of := (&content{mark: mark{exact: true, empty: d.empty}, blank: d.blank}); {
 			case d.blank:
@@ -526,35 +569,44 @@ func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 func (c *collection) findInParts(o *Options) (all *found, err error) {
 	p := o.Parts
 	all = &found{}
-	var roots []int
+	add := func(f *found) {
+		all.pairs, all.like, all.families = append(all.pairs, f.pairs...), append(all.like, f.like...), append(all.families, f.families...)
+	}
+	var missing []Shard
 	for s := range p.shards() {
-		f := &found{}
 		b, err := p.read(s, foundFile, foundMark)
-		if err == nil {
-			err = f.decode(b, p.n)
-		}
 		if errors.Is(err, os.ErrNotExist) {
-			if roots == nil {
-				if roots, err = p.connected(true); err != nil {
-					return nil, err
-				}
+			missing = append(missing, s)
+			continue
+		}
+		f := &found{}
+		if err == nil {
+			if err = f.decode(b, p.n); err != nil {
+				err = fmt.Errorf("%s: %w", filepath.Join(p.of[s.Number-1].dir, foundFile), err)
 			}
-			f, err = p.compare(s, o, c.exact.options, roots)
 		}
 		if err != nil {
 			return nil, err
 		}
-		all.pairs, all.like, all.families = append(all.pairs, f.pairs...), append(all.like, f.like...), append(all.families, f.families...)
+		add(f)
+	}
+	var roots []int
+	if len(missing) > 0 || o.Report != "" {
+		if roots, err = p.connected(true); err != nil {
+			return nil, err
+		}
+	}
+	if len(missing) > 0 {
+		f, err := p.compare(missing, o, c.exact.options, roots)
+		if err != nil {
+			return nil, err
+		}
+		add(f)
 	}
 	sortFamilies(all.families)
 	c.exact.found = all.families
 	if o.Report != "" { // for which documents are compared once more
-		if roots == nil {
-			if roots, err = p.connected(true); err != nil {
-				return nil, err
-			}
-		}
-		c.exact.d, err = p.deduplicator(c.exact.options, p.shareOf(Shard{1, 1}, roots))
+		c.exact.d, err = p.deduplicator(c.exact.options, p.shareOf(slices.Collect(p.shards()), roots))
 	}
 	return all, err
 }

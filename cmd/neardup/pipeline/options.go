@@ -67,7 +67,7 @@ func (o *Options) fingerprintFiles() bool {
 }
 
 // OwnFlags are those of one call, which estimate does not pass on.
-var OwnFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format files-from lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row")
+var OwnFlags = strings.Fields("method pairs clusters out annotate audit report features precision min-recall complete json quiet exit-code save state against format files-from lines stats boilerplate skip-bad empty memory without-id encoding separator sheet header-row workers shard")
 
 // Check returns what is wrong with the flags, or "".
 func (o *Options) Check(given map[string]bool) (wrong string) {
@@ -156,6 +156,23 @@ func (o *Options) checkShard() string {
 		return "--shard cannot be used with --same-id " + o.SameID + ", since no shard sees all documents"
 	}
 	return ""
+}
+
+// CheckLearnt returns an error if a file is missing that the shards of a call have learnt from: nothing is learnt again.
+func (o *Options) CheckLearnt() error {
+	w, err := o.weighting()
+	if err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		path   string
+		needed bool
+	}{{o.Lines, o.Boilerplate > 0}, {o.Stats, w.statistics}} {
+		if of.needed && !Exists(of.path) {
+			return fmt.Errorf("%s: the shards were made with this file, and it is not there", of.path)
+		}
+	}
+	return nil
 }
 
 // checkWeights checks where the statistics of weights come from.

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
@@ -81,6 +83,7 @@ type part struct {
 	Documents, Bad, Dropped, ByPlace int
 	Bytes                            int64
 	Files                            map[string]partFile `json:"files"`
+	Sum                              uint64              `json:"sum"` // the xxh3 of all of this with a sum of 0
 
 	dir string
 }
@@ -178,6 +181,14 @@ const (
 	foundFile      = "part.found"
 )
 
+// partFiles returns the paths of the files of a part.
+func partFiles(dir string) (paths []string) {
+	for _, name := range []string{"part", placesFile, idsFile, signaturesFile, textsFile, linksFile, foundFile} {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths
+}
+
 // A partWriter writes a part.
 type partWriter struct {
 	part
@@ -199,22 +210,41 @@ func (s *summed) Write(b []byte) (int, error) {
 	return s.to.Write(b)
 }
 
+// checkShared returns an error if a source is none that each process can read.
+func checkShared(sources []input.Source) error {
+	for i := range sources {
+		switch s := &sources[i]; {
+		case s.Err == nil && !s.Regular():
+			return fmt.Errorf("%s: with --shard an input must be an ordinary file, which each process can read", s.Path)
+		case !utf8.ValidString(s.Path):
+			return fmt.Errorf("%q: with --shard the path of an input must be UTF-8", s.Path)
+		}
+	}
+	return nil
+}
+
 // newPartWriter begins the part in the directory of a call.
 func newPartWriter(o *Options, version string, sources []input.Source, outs *cli.Outputs) (*partWriter, error) {
 	w := &partWriter{outs: outs, files: map[string]*summed{}}
 	w.part = part{Version: partVersion, Program: ProgramVersion(), Shard: o.Shard, Command: o.Command, Features: version, Inputs: inputsOf(sources), dir: o.PartDir}
-	for i := range sources {
-		if !sources[i].Regular() {
-			return nil, fmt.Errorf("%s: with --shard an input must be an ordinary file, which each process can read", sources[i].Path)
-		}
+	if err := checkShared(sources); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		return nil, cli.InFile(w.dir, err)
 	}
-	if was, err := readPart(w.dir); err == nil && !was.isOfOneCall(&w.part) || err == nil && was.Shard != w.Shard {
+	was, err := readPart(w.dir)
+	if err == nil && !was.isOfOneCall(&w.part) || err == nil && was.Shard != w.Shard {
 		return nil, fmt.Errorf("%s has shard %s of another call; name another directory, or remove this one", w.dir, was.Shard)
 	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
+	}
+	if err != nil {
+		for _, path := range partFiles(w.dir) {
+			if Exists(path) {
+				return nil, fmt.Errorf("%s is there already, and %s is no part that is complete: name another directory, or remove this file", path, w.dir)
+			}
+		}
 	}
 	for _, name := range []string{placesFile, idsFile, signaturesFile, textsFile} {
 		to, err := outs.Create(filepath.Join(w.dir, name), nil)
@@ -259,6 +289,7 @@ func (w *partWriter) end(c *collection) error {
 	for name, f := range w.files {
 		w.Files[name] = partFile{f.n, f.sum.Sum64()}
 	}
+	w.Sum = w.sum()
 	b, err := json.MarshalIndent(&w.part, "", "  ")
 	if err != nil {
 		return err
@@ -271,6 +302,17 @@ func (w *partWriter) end(c *collection) error {
 	return w.outs.Commit()
 }
 
+// sum returns the checksum of what the file part says.
+func (p *part) sum() uint64 {
+	q := *p
+	q.Sum = 0
+	b, err := json.Marshal(&q)
+	if err != nil {
+		return 0 // Command is no JSON
+	}
+	return xxh3.Hash(b)
+}
+
 // readPart reads the file part of a directory.
 func readPart(dir string) (*part, error) {
 	path := filepath.Join(dir, "part")
@@ -279,7 +321,7 @@ func readPart(dir string) (*part, error) {
 		return nil, cli.InFile(path, err)
 	}
 	p := &part{dir: dir}
-	if err := json.Unmarshal(b, p); err != nil || p.Version == 0 || p.Documents < 0 || p.Shard.Number < 1 || p.Shard.Number > p.Shard.Of || p.Shard.Of > mostShards ||
+	if err := json.Unmarshal(b, p); err != nil || p.Version == 0 || p.Sum != p.sum() || p.Documents < 0 || p.Shard.Number < 1 || p.Shard.Number > p.Shard.Of || p.Shard.Of > mostShards ||
 		len(p.Inputs) != len(p.Sources) || p.Documents > math.MaxInt32 || p.Files[placesFile].Bytes != placeBytes*int64(p.Documents) {
 		return nil, fmt.Errorf("%s:1: %w", path, errPart)
 	}
@@ -334,15 +376,13 @@ func (p *part) eachDocument(use func(i int, d *partDocument) error) error {
 	b, err := p.read(idsFile)
 	for i := 0; i < p.Documents && err == nil; i++ {
 		var d partDocument
-		if b, err = d.decode(b); err == nil {
-			err = use(i, &d)
+		if b, err = d.decode(b); err != nil {
+			return fmt.Errorf("%s: document %d: %w", filepath.Join(p.dir, idsFile), i+1, err)
 		}
+		err = use(i, &d)
 	}
 	if err == nil && len(b) > 0 {
-		err = errPart
-	}
-	if errors.Is(err, errPart) {
-		err = fmt.Errorf("%s: %w", filepath.Join(p.dir, idsFile), err)
+		err = fmt.Errorf("%s: %w", filepath.Join(p.dir, idsFile), errPart)
 	}
 	return err
 }
@@ -359,7 +399,10 @@ func (p *part) eachSignature(use func(i int, s *shard.Signature)) error {
 	r := bufio.NewReaderSize(io.TeeReader(f, sum), 1<<20)
 	var s shard.Signature
 	for i := range p.Documents {
-		b, _ := r.Peek(shard.MostBytes) // at the end of the file it is shorter
+		b, failed := r.Peek(shard.MostBytes) // at the end of the file it is shorter
+		if failed != nil && failed != io.EOF {
+			return cli.InFile(path, failed)
+		}
 		rest, err := s.Decode(b)
 		if err != nil {
 			return fmt.Errorf("%s: document %d: %w", path, i+1, errPart)
@@ -375,7 +418,7 @@ func (p *part) eachSignature(use func(i int, s *shard.Signature)) error {
 
 // writePart does the work of a call with --shard.
 func (c *collection) writePart(o *Options, fp *neardup.Fingerprinter, weights *weighting, outs *cli.Outputs, stdin io.Reader) (err error) {
-	if err := c.learn(o, fp, weights, outs, stdin); err != nil {
+	if err := cmp.Or(c.checkOutputs(&o.Writing), c.learn(o, fp, weights, outs, stdin)); err != nil {
 		return err
 	}
 	if c.signer, err = shard.NewSigner(o.deduplicator(fp, nil)); err != nil {
