@@ -1,9 +1,12 @@
 package neardupbeam
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 )
 
@@ -30,9 +33,13 @@ type Found struct {
 
 // NearDuplicates finds the near-duplicates of a PCollection<Document>. It groups contents, and equal documents come along,
 // as in package dedup; with [neardup.CompleteLinks], [Groups] of all pairs may break ties between equally near documents
-// otherwise. It panics if the options do not fit together (see [Options.Check]).
+// otherwise. It panics if the options do not fit together (see [Options.Check]), or
+// if the documents come from an unbounded source.
 func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	f := Found{set: o.must()}
+	if isUnbounded(documents) {
+		panic(errors.New("neardupbeam: the documents come from a source without an end, and a group is complete when all documents are there; for those that come one by one, use a dedup.Deduplicator"))
+	}
 	s = s.Scope("neardup.NearDuplicates")
 	var notes beam.PCollection
 	if f.set.Method == Auto {
@@ -49,6 +56,15 @@ func NearDuplicates(s beam.Scope, documents beam.PCollection, o Options) Found {
 	kept, repeated := beam.ParDo2(s, keepDocuments, beam.CoGroupByKey(s, byID, beam.ParDo(s, memberByID, f.Groups)))
 	f.Kept, f.Notes = kept, beam.Flatten(s, notes, repeated)
 	return f
+}
+
+// isUnbounded reports whether a collection comes from an unbounded source. The SDK knows, but tells nobody: a collection is its node of the graph.
+func isUnbounded(c beam.PCollection) bool {
+	v := reflect.ValueOf(c)
+	if v.NumField() == 0 || v.Field(0).Type() != reflect.TypeFor[*graph.Node]() || v.Field(0).IsNil() {
+		return false
+	}
+	return !(*graph.Node)(v.Field(0).UnsafePointer()).Bounded()
 }
 
 // Pairs returns the pairs of near-duplicates, like the function [Pairs]. It costs only what it takes to spell them

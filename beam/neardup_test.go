@@ -16,10 +16,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/periodic"
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/collections"
 	"github.com/parquet-go/parquet-go"
@@ -262,6 +264,30 @@ not JSON
 		t.Error("no file matches, and there is no error")
 	}
 }
+
+// TestUnbounded: documents that never end are an error when the pipeline is made, and others are none.
+func TestUnbounded(t *testing.T) {
+	made := func(endless bool) (err any) {
+		defer func() { err = recover() }()
+		_, s := beam.NewPipelineWithRoot()
+		documents := createDocuments(s, []Document{{ID: "a", Text: "one"}})
+		if endless {
+			documents = beam.ParDo(s, documentAt, periodic.Impulse(s, time.Now(), time.Now().Add(time.Hour), time.Second, false))
+		}
+		NearDuplicates(s, documents, Options{Method: Auto})
+		return nil
+	}
+	if err := made(false); err != nil {
+		t.Error(err)
+	}
+	if err, ok := made(true).(error); !ok || !strings.Contains(err.Error(), "without an end") {
+		t.Error(err)
+	}
+}
+
+func documentAt(at []byte) Document { return Document{ID: string(at)} }
+
+func init() { register.Function1x1(documentAt) }
 
 func unregistered() neardup.Fingerprinter { return neardup.Fingerprinter{} }
 
