@@ -41,6 +41,23 @@ func callHere(args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
+// calls returns what makes calls that must fail with a text in the error, and what makes calls that must not.
+func calls(t *testing.T) (fail func(say string, args ...string), work func(args ...string)) {
+	fail = func(say string, args ...string) {
+		t.Helper()
+		if status, _, stderr := callHere(args...); status == 0 || !strings.Contains(stderr, say) {
+			t.Errorf("%q: %d, %s, not %q", args, status, stderr, say)
+		}
+	}
+	work = func(args ...string) {
+		t.Helper()
+		if status, _, stderr := callHere(args...); status != 0 {
+			t.Fatalf("%q: %s", args, stderr)
+		}
+	}
+	return fail, work
+}
+
 // takes is how long a call took, which nobody compares.
 var takes = regexp.MustCompile(`"seconds": [0-9.e-]+`)
 
@@ -156,18 +173,7 @@ func TestBadShards(t *testing.T) {
 	dedup := func(shard, dir string, more ...string) []string {
 		return append([]string{"dedup", "--shard", shard, "--state", dir, "--clusters", "c"}, append(more, "in.jsonl")...)
 	}
-	fail := func(say string, args ...string) {
-		t.Helper()
-		if status, _, stderr := callHere(args...); status == 0 || !strings.Contains(stderr, say) {
-			t.Errorf("%q: %d, %s, not %q", args, status, stderr, say)
-		}
-	}
-	work := func(args ...string) {
-		t.Helper()
-		if status, _, stderr := callHere(args...); status != 0 {
-			t.Fatalf("%q: %s", args, stderr)
-		}
-	}
+	fail, work := calls(t)
 	for _, shard := range []string{"0/2", "3/2", "1", "1/2/3", "x", "1/0", "-1/2", "1/100000"} {
 		fail("--shard", dedup(shard, "p")...)
 	}
@@ -269,18 +275,7 @@ func TestShardsTwice(t *testing.T) {
 func TestShardsFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	os.WriteFile("in.jsonl", []byte(strings.Join(revisions(1, 200), "\n")), 0o666)
-	fail := func(say string, args ...string) {
-		t.Helper()
-		if status, _, stderr := callHere(args...); status == 0 || !strings.Contains(stderr, say) {
-			t.Errorf("%q: %d, %s, not %q", args, status, stderr, say)
-		}
-	}
-	work := func(args ...string) {
-		t.Helper()
-		if status, _, stderr := callHere(args...); status != 0 {
-			t.Fatalf("%q: %s", args, stderr)
-		}
-	}
+	fail, work := calls(t)
 	os.Mkdir("d", 0o777)
 	os.WriteFile("d/part.texts", []byte(read(t, "in.jsonl")), 0o666)
 	fail("an input and an output", "dedup", "--format", "jsonl", "--shard", "1/1", "--state", "d", "--clusters", "c", "d/part.texts")

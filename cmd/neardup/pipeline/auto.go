@@ -31,8 +31,7 @@ type exact struct {
 	options dedup.Options
 	d       *dedup.Deduplicator[int]
 	state   *state // nil without --state
-	parts   *Parts // nil unless the documents are in parts; then d is nil too, unless there is a report
-	found   []family
+	found   *found // of documents in parts; then d is nil, unless there is a report
 }
 
 // A feed passes texts on, as they are loaded, to somebody who takes them in a goroutine of its own.
@@ -141,8 +140,8 @@ func each[ID, D any](texts <-chan numbered, id func(t numbered) (ID, bool), of f
 // families returns the documents of one form, which are near-duplicates only if --kinds says so.
 func (e *exact) families() ([]family, error) {
 	switch {
-	case e.parts != nil:
-		return e.found, nil
+	case e.found != nil:
+		return e.found.families, nil
 	case e.state != nil:
 		return familiesOf(e.state.d, e.state.run.Old)
 	}

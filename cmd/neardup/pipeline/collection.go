@@ -39,14 +39,14 @@ type collection struct {
 	progress   *progress
 
 	method  *method
-	take    func(*stored) error // if set, it gets the documents instead of docs
-	feed    *feed               // if set, it gets the texts
-	part    *partWriter         // with --shard, it gets the documents; docs has their ids
-	signer  *shard.Signer       // if set, documents get signatures
-	exact   *exact              // with the methods auto and cosine
-	cluster []int32             // for each document, the number of the document that its group keeps
-	size    []int32             // see sizes
-	like    map[int]pair        // for each document that is not kept, it and the one that is
+	take    func(d *stored, b *batch, i int) error // if set, it gets the documents, with their place in a batch, instead of docs
+	feed    *feed                                  // if set, it gets the texts
+	part    *partWriter                            // with --shard
+	signer  *shard.Signer                          // if set, documents get signatures
+	exact   *exact                                 // with the methods auto and cosine
+	cluster []int32                                // for each document, the number of the document that its group keeps
+	size    []int32                                // see sizes
+	like    map[int]pair                           // for each document that is not kept, it and the one that is
 	pairs   []pair
 }
 

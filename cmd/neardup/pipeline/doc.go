@@ -16,6 +16,8 @@
 //	collection.go what a call knows of its documents
 //	state.go      the documents of all calls (--state); saved.go: their fingerprints (--save, --against)
 //	loaded.go     a collection for commands that look at single documents; labels.go: labels of pairs
+//	shard.go      a share of the documents, for one of several processes; parts.go: all of them; merge.go: what they find together
+//	found.go      what a Deduplicator finds
 //	marks.go      a table of fingerprints or signatures
 //	estimate.go   what a call would cost; advice.go: and where to make it
 //	progress.go   what is being done, and how long it will take

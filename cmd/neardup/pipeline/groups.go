@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
@@ -62,12 +60,12 @@ func readGroups(dir string) (groups []uint32, err error) {
 	if err != nil {
 		return nil, cli.InFile(path, err)
 	}
-	n := len(b) - 8
-	if n < len(groupsMark) || (n-len(groupsMark))%4 != 0 || string(b[:len(groupsMark)]) != groupsMark || xxh3.Hash(b[:n]) != binary.LittleEndian.Uint64(b[n:]) {
+	numbers, ok := unsealed(b, groupsMark)
+	if !ok || len(numbers)%4 != 0 {
 		return nil, fmt.Errorf("%s:1: this is no file of groups, or it is damaged; without it, groups get new names", path)
 	}
-	for b = b[len(groupsMark):n]; len(b) > 0; b = b[4:] {
-		groups = append(groups, binary.LittleEndian.Uint32(b))
+	for ; len(numbers) > 0; numbers = numbers[4:] {
+		groups = append(groups, binary.LittleEndian.Uint32(numbers))
 	}
 	return groups, nil
 }
@@ -101,5 +99,5 @@ func (c *collection) writeGroups(dir string, numbers []int) error {
 		}
 		b = binary.LittleEndian.AppendUint32(b, uint32(numbers[c.groupOf(i)]))
 	}
-	return writeWhole(filepath.Join(dir, "groups"), binary.LittleEndian.AppendUint64(b, xxh3.Hash(b)))
+	return writeWhole(filepath.Join(dir, "groups"), sealed(b))
 }

@@ -229,8 +229,10 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.hashes[i] = hash
 			if made[i].mark, _ = o.Method.mark(fp, text, nil); made[i].blank {
 				content = &made[i]
-			} else if made[i].empty && texts != nil { // equal ones are found by their content
-				content, _ = texts.claim(hash, &made[i])
+			} else if made[i].empty {
+				if content = &made[i]; texts != nil { // equal ones are found by their content
+					content, _ = texts.claim(hash, content)
+				}
 			}
 		} else {
 			of, isNew := &made[i], true
@@ -352,13 +354,8 @@ func (c *collection) enter(d *stored, b *batch, i int, all *documents, known *id
 		c.texts = append(c.texts, binary.LittleEndian.Uint64(b.hashes[i][:]))
 	}
 	switch {
-	case c.part != nil:
-		if err := c.part.add(d, b, i); err != nil {
-			return err
-		}
-		*d = stored{Place: d.Place, ID: d.ID}
 	case c.take != nil:
-		if err := c.take(d); err != nil {
+		if err := c.take(d, b, i); err != nil {
 			return err
 		}
 		*d = stored{Place: d.Place, ID: d.ID}

@@ -45,7 +45,7 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 	}
 	w := newMarkWriter(out, o, version)
 	n, without := 0, 0
-	c.take = func(d *stored) error {
+	c.take = func(d *stored, _ *batch, _ int) error {
 		n++
 		if d.content.isFeatureless() {
 			without++

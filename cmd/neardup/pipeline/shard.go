@@ -25,7 +25,7 @@ import (
 
 // This file is the first step of a call that is divided among processes (--shard): each reads all inputs but takes only its
 // share of the documents, makes their signatures, and writes all that later steps need into a directory, the part. merge.go
-// has the other steps. A part has these files, of which the first one is given its name last:
+// has the other steps, and parts.go all parts together. A part has these files, of which the first one is given its name last:
 //
 //	part             what was read, with which flags, and checksums of the other files, as JSON
 //	part.places      of each document, where it stands, and how long its text is: four numbers of 32 bits
@@ -63,11 +63,17 @@ func (s Shard) isMine(at input.Place, n int) bool {
 	if s.Of == 0 {
 		return true
 	}
-	turn := int(at.Source)
+	turn := turnOf(at)
+	number := int(turn.Source)
 	if n < filesPerShard*s.Of {
-		turn += int(at.Line) / linesPerTurn
+		number += int(turn.Line)
 	}
-	return turn%s.Of == s.Number-1
+	return number%s.Of == s.Number-1
+}
+
+// turnOf returns the source of a place, and the number of its turn there. All that has one turn is of one shard.
+func turnOf(at input.Place) input.Place {
+	return input.Place{Source: at.Source, Line: at.Line / linesPerTurn}
 }
 
 // A part is what the file part says.
@@ -233,18 +239,8 @@ func newPartWriter(o *Options, version string, sources []input.Source, outs *cli
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
 		return nil, cli.InFile(w.dir, err)
 	}
-	was, err := readPart(w.dir)
-	if err == nil && !was.isOfOneCall(&w.part) || err == nil && was.Shard != w.Shard {
-		return nil, fmt.Errorf("%s has shard %s of another call; name another directory, or remove this one", w.dir, was.Shard)
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := w.checkDir(); err != nil {
 		return nil, err
-	}
-	if err != nil {
-		for _, path := range partFiles(w.dir) {
-			if Exists(path) {
-				return nil, fmt.Errorf("%s is there already, and %s is no part that is complete: name another directory, or remove this file", path, w.dir)
-			}
-		}
 	}
 	for _, name := range []string{placesFile, idsFile, signaturesFile, textsFile} {
 		to, err := outs.Create(filepath.Join(w.dir, name), nil)
@@ -254,6 +250,23 @@ func newPartWriter(o *Options, version string, sources []input.Source, outs *cli
 		w.files[name] = &summed{to: to, sum: xxh3.New()}
 	}
 	return w, nil
+}
+
+// checkDir returns an error unless the directory of a part that begins is empty, or has the same part.
+func (p *part) checkDir() error {
+	was, err := readPart(p.dir)
+	switch {
+	case err == nil && (was.Shard != p.Shard || !was.isOfOneCall(p)):
+		return fmt.Errorf("%s has shard %s of another call; name another directory, or remove this one", p.dir, was.Shard)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	for _, path := range partFiles(p.dir) {
+		if Exists(path) {
+			return fmt.Errorf("%s is there already, and %s is no part that is complete: name another directory, or remove this file", path, p.dir)
+		}
+	}
+	return nil
 }
 
 // add writes a document of a batch.
@@ -360,13 +373,17 @@ func (p *part) places() ([]partPlace, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]partPlace, p.Documents)
+	all, size := make([]partPlace, p.Documents), int64(0)
 	for i := range all {
 		at := func(k int) uint32 { return binary.LittleEndian.Uint32(b[placeBytes*i+4*k:]) }
 		all[i] = partPlace{int32(at(0)), int32(at(1)), at(2), at(3)}
 		if s := all[i].Source; s < 0 || int(s) >= len(p.Inputs) {
 			return nil, fmt.Errorf("%s: document %d: %w", filepath.Join(p.dir, placesFile), i+1, errPart)
 		}
+		size += int64(all[i].Size)
+	}
+	if size != p.Files[textsFile].Bytes {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(p.dir, placesFile), errPart)
 	}
 	return all, nil
 }
@@ -431,6 +448,7 @@ func (c *collection) writePart(o *Options, fp *neardup.Fingerprinter, weights *w
 	if c.part, err = newPartWriter(o, version, c.Sources, outs); err != nil {
 		return err
 	}
+	c.take = c.part.add
 	if err := c.load(o, fp, stdin); err != nil {
 		return err
 	}

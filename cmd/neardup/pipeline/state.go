@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/cmd/neardup/cli"
@@ -145,6 +148,18 @@ func writeWhole(path string, data []byte) error {
 		return cli.InFile(path, err)
 	}
 	return nil
+}
+
+// sealed returns what a file has that begins with a mark, with a checksum behind it.
+func sealed(b []byte) []byte { return binary.LittleEndian.AppendUint64(b, xxh3.Hash(b)) }
+
+// unsealed returns what stands between the mark and the checksum of a file, unless it is damaged or has another mark.
+func unsealed(b []byte, mark string) (content []byte, ok bool) {
+	n := len(b) - 8
+	if n < len(mark) || string(b[:len(mark)]) != mark || xxh3.Hash(b[:n]) != binary.LittleEndian.Uint64(b[n:]) {
+		return nil, false
+	}
+	return b[len(mark):n], true
 }
 
 // isThere reports whether the run has added a document already, before it was killed.

@@ -24,6 +24,11 @@ type Entry struct {
 	hasShort bool // its content has a short signature too
 }
 
+// entryOf returns the entry of a content for the buckets of one of its levels.
+func entryOf(s *signature.Set, l signature.Level) Entry {
+	return Entry{sketchOf(&s.Of[l]), s.Has[signature.Short]}
+}
+
 // A Bucket is the number of a bucket: its level, its band and its key.
 type Bucket uint64
 
@@ -41,7 +46,7 @@ func EachBucket(s *signature.Set, use func(b Bucket, e Entry)) {
 		if !s.Has[l] {
 			continue
 		}
-		e := Entry{sketchOf(&s.Of[l]), s.Has[signature.Short]}
+		e := entryOf(s, l)
 		for band := range bands {
 			use(bucketNumber(l, band, keyOf(&s.Of[l], band)), e)
 		}
@@ -100,7 +105,7 @@ func (l *Links) Add(content uint32, s *signature.Set) {
 		x := &l.levels[level]
 		ord := uint64(len(x.contents))
 		x.contents = append(x.contents, content)
-		x.entries.Append(Entry{sketchOf(&s.Of[level]), s.Has[signature.Short]})
+		x.entries.Append(entryOf(s, level))
 		for band := range bands {
 			if key := uint64(keyOf(&s.Of[level], band)); key*l.parts>>32 == l.part {
 				x.lists[band].Append(key<<32 | ord)

@@ -12,6 +12,7 @@
 //	search.go     the neighbours of one content
 //	looked.go     what a search has looked at
 //	join.go       all neighbours of all at once
+//	links.go      who can matter to whom, where no process has all
 package neighbour
 
 import (
