@@ -60,9 +60,12 @@ func (fn *signFn) ProcessElement(d Document, signed, byDigest func(digest, value
 	}
 	digest := binary.BigEndian.AppendUint64(nil, sig.Digest)
 	b, err := sig.AppendBinary(nil)
+	if err != nil {
+		return err
+	}
 	signed(digest, b)
 	byDigest(digest, encodeDocument(Document{ID: d.ID, Text: d.Text}))
-	return err
+	return nil
 }
 
 // anyOf returns one of two equal signatures.

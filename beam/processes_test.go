@@ -79,9 +79,9 @@ func startCluster(t *testing.T) *cluster {
 		})
 	}
 	start("prism", fmt.Sprintf("--job_port=%d", port), "--serve_http=false", "--log_level=warn")
-	// Workers that begin at one time would write the program to one file.
+	// Workers that begin at one time would write the program to one file. Each also writes its options into the folder where it is.
 	script := filepath.Join(dir, "worker")
-	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec %[1]s/boot --semi_persist_dir=\"$(mktemp -d %[1]s/XXXXXXXX)\" \"$@\" >>%[1]s/workers.log 2>&1\n", dir), 0o777); err != nil {
+	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\ncd \"$(mktemp -d %[1]s/XXXXXXXX)\" && exec %[1]s/boot --semi_persist_dir=\"$PWD\" \"$@\" >>%[1]s/workers.log 2>&1\n", dir), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	poolPort := freePort(t)
