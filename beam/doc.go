@@ -24,5 +24,7 @@
 //	groups.go      groups, and the document of each to keep
 //	neardup.go     from documents to a cleaned collection
 //	read.go        read files
+//	cut.go         cut large files into parts, for many workers
+//	parquet.go     cut and read Parquet
 //	write.go       write files
 package neardupbeam

@@ -101,7 +101,7 @@ func lines(t *testing.T, prefix string) (all []string) {
 // clean runs the way from files to files on a runner.
 func clean(runner string, patterns []string, prefix string, o Options, between func(s beam.Scope, docs beam.PCollection) beam.PCollection) error {
 	p, s := beam.NewPipelineWithRoot()
-	docs, bad := Read(s, patterns, ReadOptions{})
+	docs, bad := read(s, patterns, ReadOptions{}, 2000) // in many parts
 	if between != nil {
 		docs = between(s, docs)
 	}

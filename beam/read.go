@@ -5,12 +5,9 @@ import (
 	"bytes"
 	"compress/bzip2"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"os"
 	"path"
 	"strings"
 	"unicode/utf8"
@@ -22,13 +19,12 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/filter"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 	"github.com/valyala/fastjson"
 )
 
-// This file reads documents from files, of any file system that Beam has a driver for. A worker reads a file from its
-// beginning to its end, so that notes can tell the line. So a large collection should be many files, as it
-// usually is. A document without an id, or with an empty one, is known by its path and line. What cannot be read is noted and passed over; a file that cannot be opened fails the pipeline.
+// This file reads documents from files, of any file system that Beam has a driver for. cut.go cuts large files into
+// parts, which are read on any workers. A document without an id, or with an empty one, is known by its path and line.
+// What cannot be read is noted and passed over; a file that cannot be opened fails the pipeline.
 
 // ReadOptions say what documents are in files. The zero value takes the fields "id" and "text".
 type ReadOptions struct {
@@ -64,87 +60,133 @@ func Read(s beam.Scope, patterns []string, o ReadOptions) (documents, notes beam
 	if err := o.Check(); err != nil {
 		panic(err)
 	}
-	s = s.Scope("neardup.Read")
-	files := fileio.MatchAll(s, beam.CreateList(s, patterns), fileio.MatchEmptyDisallow())
-	return beam.ParDo2(s, &readFn{o}, filter.Distinct(s, files)) // several patterns may match a file
+	return read(s, patterns, o, partSize)
 }
 
+func read(s beam.Scope, patterns []string, o ReadOptions, size int64) (documents, notes beam.PCollection) {
+	s = s.Scope("neardup.Read")
+	files := fileio.MatchAll(s, beam.CreateList(s, patterns), fileio.MatchEmptyDisallow())
+	files = filter.Distinct(s, files) // several patterns may match a file
+	parts := beam.ParDo(s, &cutFn{o, size}, files)
+	return beam.ParDo2(s, &readFn{o}, beam.Reshuffle(s, parts))
+}
+
+// format is the format of a file, and how it is packed: gz, zst, bz2 or "".
+func (o ReadOptions) format(name string) (format, packed string) {
+	name = strings.ToLower(name)
+	switch end := path.Ext(name); end {
+	case ".gz", ".zst", ".bz2":
+		packed = end[1:]
+		name = strings.TrimSuffix(name, end)
+	}
+	if o.Format != "" {
+		return o.Format, packed
+	}
+	switch path.Ext(name) {
+	case ".jsonl", ".ndjson", ".json":
+		format = JSONLines
+	case ".parquet":
+		format = Parquet
+	case ".txt":
+		format = Text
+	}
+	return format, packed
+}
+
+// readFn reads the documents of a part of a file.
 type readFn struct{ ReadOptions }
 
 // mostLine is the longest line that is read, in bytes.
 const mostLine = 64 << 20
 
-func (fn *readFn) ProcessElement(ctx context.Context, file fileio.FileMetadata, emit func(Document), note func(Note)) error {
-	fs, err := filesystem.New(ctx, file.Path)
-	if err != nil {
-		return err
-	}
-	defer fs.Close()
-	f, err := fs.OpenRead(ctx, file.Path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	name := strings.ToLower(file.Path)
-	r := io.Reader(f)
-	switch path.Ext(name) {
-	case ".gz":
-		r, err = gzip.NewReader(bufio.NewReader(f))
-	case ".zst":
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(f, zstd.WithDecoderConcurrency(1)); err == nil {
-			defer z.Close()
-			r = z
-		}
-	case ".bz2":
-		r = bzip2.NewReader(f)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", file.Path, err)
-	}
-	take := emit
-	emit = func(d Document) {
+func (fn *readFn) ProcessElement(ctx context.Context, p part, emit func(Document), note func(Note)) error {
+	take := func(d Document) {
 		if !utf8.ValidString(d.ID) || !utf8.ValidString(d.Text) {
 			note(Note{BadInput, d.ID, "the id or the text is not UTF-8; where it is written as JSON, U+FFFD stands for what is wrong"})
 		}
-		take(d)
+		emit(d)
 	}
-	for _, end := range []string{".gz", ".zst", ".bz2"} {
-		name = strings.TrimSuffix(name, end)
-	}
-	format := fn.Format
-	if format == "" {
-		format = map[string]string{".jsonl": JSONLines, ".ndjson": JSONLines, ".json": JSONLines, ".parquet": Parquet, ".txt": Text}[path.Ext(name)]
-	}
-	switch format {
-	case JSONLines, Lines:
-		err = fn.readLines(file.Path, withoutBOM(r), format == Lines, emit, note)
-	case Parquet:
-		err = fn.readParquet(file.Path, r, emit, note)
-	case Text:
-		var b []byte
-		if b, err = io.ReadAll(withoutBOM(r)); err == nil {
-			emit(Document{ID: file.Path, Text: string(b)})
-		}
-	default:
-		note(Note{BadInput, file.Path, "the name does not tell the format, so the file was passed over"})
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", file.Path, err)
+	if err := fn.read(ctx, p, take, note); err != nil {
+		return fmt.Errorf("%s: %w", p.Path, err)
 	}
 	return nil
 }
 
+func (fn *readFn) read(ctx context.Context, p part, emit func(Document), note func(Note)) error {
+	format, packed := fn.format(p.Path)
+	if format == "" {
+		note(Note{BadInput, p.Path, "the name does not tell the format, so the file was passed over"})
+		return nil
+	}
+	f, err := open(ctx, p.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if format == Parquet {
+		return fn.readParquet(p, f, packed, emit, note)
+	}
+	r, err := p.of(f)
+	if err != nil {
+		return err
+	}
+	r, done, err := unpack(r, packed)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if p.From == 0 {
+		r = withoutBOM(r)
+	}
+	if format == Text {
+		b, err := io.ReadAll(r)
+		if err == nil {
+			emit(Document{ID: p.Path, Text: string(b)})
+		}
+		return err
+	}
+	return fn.readLines(p, r, format == Lines, emit, note)
+}
+
+// open opens a file of any file system. The driver of it is closed with it.
+func open(ctx context.Context, path string) (io.ReadCloser, error) {
+	fs, err := filesystem.New(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer fs.Close()
+	return fs.OpenRead(ctx, path)
+}
+
+// unpack returns what a file has before it was packed. done frees what that takes.
+func unpack(f io.Reader, packed string) (r io.Reader, done func(), err error) {
+	switch packed {
+	case "gz":
+		r, err = gzip.NewReader(bufio.NewReader(f))
+	case "zst":
+		z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	case "bz2":
+		r = bzip2.NewReader(f)
+	default:
+		r = f
+	}
+	return r, func() {}, err
+}
+
 // readLines reads a document from each line.
-func (fn *readFn) readLines(path string, from io.Reader, plain bool, emit func(Document), note func(Note)) error {
+func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Document), note func(Note)) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var parser fastjson.Parser
-	for number := 1; ; number++ {
+	for number := p.First; ; number++ {
 		line, isWhole, err := readLine(r)
 		if err == io.EOF {
 			return nil
 		}
-		place := fmt.Sprintf("%s:%d", path, number)
+		place := fmt.Sprintf("%s:%d", p.Path, number)
 		switch {
 		case err != nil:
 			return fmt.Errorf("line %d: %w", number, err)
@@ -223,73 +265,6 @@ func readLine(r *bufio.Reader) (line []byte, isWhole bool, err error) {
 	}
 }
 
-// readParquet reads a document from each row, one group of rows after the other. The index is at the end of a file, and most file systems of Beam
-// read only forwards, so a copy of the file is read, which goes when it is closed.
-func (fn *readFn) readParquet(path string, from io.Reader, emit func(Document), note func(Note)) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // of the library, on a damaged file
-			err = fmt.Errorf("damaged Parquet: %v", p)
-		}
-	}()
-	local, err := os.CreateTemp("", "neardup-*.parquet")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, local.Close(), os.Remove(local.Name())) }()
-	size, err := io.Copy(local, from)
-	if err != nil {
-		return err
-	}
-	f, err := parquet.OpenFile(local, size)
-	if err != nil {
-		return err
-	}
-	r := parquet.NewGenericReader[map[string]any](f, f.Schema())
-	defer r.Close()
-	rows := make([]map[string]any, 64)
-	for number := 1; ; {
-		for i := range rows {
-			rows[i] = map[string]any{}
-		}
-		n, err := r.Read(rows)
-		for _, row := range rows[:n] {
-			place := fmt.Sprintf("%s:%d", path, number)
-			number++
-			text, ok := row[or(fn.Text, "text")].(string)
-			if !ok {
-				note(Note{BadInput, place, fmt.Sprintf("no column %q with a text", or(fn.Text, "text"))})
-				continue
-			}
-			d := Document{ID: place, Text: text}
-			if id, ok := row[or(fn.ID, "id")]; ok && id != nil {
-				d.ID = or(fmt.Sprint(id), place)
-			}
-			for name, value := range row {
-				if x, ok := value.(float64); ok && (math.IsNaN(x) || math.IsInf(x, 0)) {
-					row[name] = nil
-					note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", name, x)})
-				} else if x, ok := value.(float32); ok && (math.IsNaN(float64(x)) || math.IsInf(float64(x), 0)) {
-					row[name] = nil
-					note(Note{BadInput, place, fmt.Sprintf("column %q is %v, which JSON cannot say; it is written as null", name, x)})
-				}
-			}
-			raw, err := json.Marshal(row)
-			if err != nil { // a number like that within a list or a group
-				note(Note{BadInput, place, "it cannot be written as JSON: " + err.Error()})
-				continue
-			}
-			d.Raw = string(raw)
-			emit(d)
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("row %d: %w", number, err)
-		}
-	}
-}
-
 func init() {
-	register.DoFn4x1[context.Context, fileio.FileMetadata, func(Document), func(Note), error](&readFn{})
+	register.DoFn4x1[context.Context, part, func(Document), func(Note), error](&readFn{})
 }
