@@ -187,6 +187,7 @@ func TestBadShards(t *testing.T) {
 	work(dedup("1/2", "a")...) // again
 	fail("shard 2/2 is missing", "merge", "a")
 	fail("another call", dedup("2/2", "a")...)
+	fail("what a shard made", "dedup", "--state", "a", "in.jsonl")
 	work(dedup("2/2", "other", "--keep", "longest")...)
 	fail("other flags", "merge", "a", "other")
 	work(dedup("2/2", "b")...)

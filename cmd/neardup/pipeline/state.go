@@ -63,6 +63,9 @@ func openState(dir string, s dedup.Options, sources []input.Source) (*state, err
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, cli.InFile(dir, err)
 	}
+	if part := filepath.Join(dir, "part"); Exists(part) {
+		return nil, fmt.Errorf("%s is there already, and %s is what a shard made (--shard): name another directory", part, dir)
+	}
 	d, err := dedup.Open[string](filepath.Join(dir, "documents"), s)
 	if errors.Is(err, neardup.ErrVersion) {
 		err = fmt.Errorf("%w. If an earlier version of this program made it, this one reads it: neardup upgrade %s NEW", err, dir)
