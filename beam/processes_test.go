@@ -24,6 +24,7 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/harness/init"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/collections"
@@ -205,36 +206,6 @@ func isGroups(c *pipepb.Components, id string) bool {
 	return strings.HasPrefix(of.GetSpec().GetUrn(), "beam:go:coder:cogbk") || slices.ContainsFunc(of.GetComponentCoderIds(), func(id string) bool { return isGroups(c, id) })
 }
 
-// workerProcesses returns the processes of workers that this one has started.
-func workerProcesses(t *testing.T) (pids []int) {
-	t.Helper()
-	dirs, err := filepath.Glob("/proc/[0-9]*/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	parents := map[int]int{}
-	isWorker := map[int]bool{}
-	for _, path := range dirs {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue // it has ended
-		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-		parents[pid], _ = strconv.Atoi(fields[1])
-		args, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
-		isWorker[pid] = strings.Contains(string(args), "--worker=true")
-	}
-	for pid := range parents {
-		for at := pid; at > 1 && isWorker[pid]; at = parents[at] {
-			if at == os.Getpid() {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
-}
-
 // written has the lines that a pipeline has written, by the name of the result.
 func written(t *testing.T, dir string, o Options) map[string][]string {
 	t.Helper()
@@ -248,10 +219,30 @@ func written(t *testing.T, dir string, o Options) map[string][]string {
 	return of
 }
 
-// pipeline returns a pipeline from files to files.
-func filesPipeline(input, dir string, o Options) *beam.Pipeline {
+// holdFn stops at a document for as long as a file is there, and says in another one which process does.
+type holdFn struct{ File string }
+
+func (fn *holdFn) ProcessElement(d Document, emit func(Document)) error {
+	for fn.File != "" {
+		if _, err := os.Stat(fn.File); err != nil {
+			break
+		}
+		if err := os.WriteFile(fmt.Sprintf("%s-%d", fn.File, os.Getpid()), nil, 0o666); err != nil {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	emit(d)
+	return nil
+}
+
+func init() { register.DoFn2x1[Document, func(Document), error](&holdFn{}) }
+
+// filesPipeline returns a pipeline from files to files, which holdFn may stop.
+func filesPipeline(input, dir, hold string, o Options) *beam.Pipeline {
 	p, s := beam.NewPipelineWithRoot()
 	documents, _ := Read(s, []string{input}, ReadOptions{})
+	documents = beam.ParDo(s, &holdFn{hold}, documents)
 	found := NearDuplicates(s, documents, o)
 	Write(s, filepath.Join(dir, "kept"), 2, found.Kept)
 	Write(s, filepath.Join(dir, "groups"), 2, found.Groups)
@@ -310,7 +301,7 @@ func TestProcesses(t *testing.T) {
 			}
 			t.Run(name+"/"+with, func(t *testing.T) {
 				input, dir := writeLines(t, documentsOf(texts)), t.TempDir()
-				if _, err := beam.Run(t.Context(), "prism", filesPipeline(input, dir, o)); err != nil {
+				if _, err := beam.Run(t.Context(), "prism", filesPipeline(input, dir, "", o)); err != nil {
 					t.Fatal(err)
 				}
 				want := written(t, dir, o)
@@ -321,7 +312,7 @@ func TestProcesses(t *testing.T) {
 				for _, workers := range numbers {
 					dir := t.TempDir()
 					began := time.Now()
-					if err := c.run(t.Context(), filesPipeline(input, dir, o), workers); err != nil {
+					if err := c.run(t.Context(), filesPipeline(input, dir, "", o), workers); err != nil {
 						t.Fatalf("%d workers: %v", workers, err)
 					}
 					got := written(t, dir, o)
@@ -346,15 +337,25 @@ func killed(t *testing.T, c *cluster) {
 	done := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	go func() { done <- c.run(ctx, filesPipeline(input, dir, o), 2) }()
-	var pids []int
-	for began := time.Now(); len(pids) < 2; time.Sleep(10 * time.Millisecond) {
-		if pids = workerProcesses(t); time.Since(began) > time.Minute {
-			t.Fatalf("%d workers", len(pids))
+	hold := filepath.Join(t.TempDir(), "hold")
+	if err := os.WriteFile(hold, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	go func() { done <- c.run(ctx, filesPipeline(input, dir, hold, o), 2) }()
+	var holding []string // the processes that are in the middle of the job
+	for began := time.Now(); len(holding) == 0; time.Sleep(10 * time.Millisecond) {
+		if holding, _ = filepath.Glob(hold + "-*"); time.Since(began) > time.Minute {
+			t.Fatal("no worker reads documents")
 		}
 	}
-	time.Sleep(300 * time.Millisecond)
-	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+	pid, err := strconv.Atoi(strings.TrimPrefix(holding[0], hold+"-"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(hold); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -367,14 +368,14 @@ func killed(t *testing.T, c *cluster) {
 		t.Log("the job waits for ever")
 		cancel()
 	}
-	if files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl")); len(files) > 5 { // of 7
+	if files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl")); len(files) > 0 {
 		t.Errorf("a job that was killed has left %q", files)
 	}
-	if err := c.run(t.Context(), filesPipeline(input, dir, o), 2); err != nil {
+	if err := c.run(t.Context(), filesPipeline(input, dir, "", o), 2); err != nil {
 		t.Fatal(err)
 	}
 	whole := t.TempDir()
-	if _, err := beam.Run(t.Context(), "prism", filesPipeline(input, whole, o)); err != nil {
+	if _, err := beam.Run(t.Context(), "prism", filesPipeline(input, whole, "", o)); err != nil {
 		t.Fatal(err)
 	}
 	got := written(t, dir, o)
