@@ -72,7 +72,7 @@ func TestBanding(t *testing.T) {
 				a, b := twoSets(1000, j, rnd)
 				m := MinHash{Values: o.Values}
 				ix.Add(0, m.Sign(a))
-				for range ix.Candidates(m.Sign(b)) {
+				for range ix.Candidates(bg, m.Sign(b)) {
 					found++
 				}
 			}

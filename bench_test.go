@@ -70,7 +70,7 @@ func BenchmarkSum64(b *testing.B) {
 					b.SetBytes(int64(size))
 					b.ReportAllocs()
 					for b.Loop() {
-						f.Sum64(next())
+						f.Sum64(Text(next()))
 					}
 				})
 			}
@@ -140,7 +140,7 @@ func BenchmarkWeights(b *testing.B) {
 			f := Fingerprinter{Tokenizer: tok.tok}
 			stats := StatisticsBuilder{Fingerprinter: f}
 			for _, d := range docs {
-				stats.Add(d)
+				stats.Add(Text(d))
 			}
 			idf := IDF{Statistics: stats.Build(), Smooth: true}
 			for _, w := range []struct {
@@ -153,7 +153,7 @@ func BenchmarkWeights(b *testing.B) {
 					b.SetBytes(10 << 10)
 					b.ReportAllocs()
 					for i := 0; b.Loop(); i = (i + 10<<10) % (8<<20 - 20<<10) {
-						f.Sum64(text[i : i+10<<10])
+						f.Sum64(Text(text[i : i+10<<10]))
 					}
 				})
 			}
@@ -177,9 +177,9 @@ func BenchmarkSumRecord(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					if bits == 64 {
-						f.SumRecord64(rec)
+						f.Sum64(rec)
 					} else {
-						f.SumRecord128(rec)
+						f.Sum128(rec)
 					}
 				}
 			})

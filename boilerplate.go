@@ -16,7 +16,7 @@ import (
 // space do not matter.
 
 // Boilerplate is a set of lines that are common in a collection: menus, footers, licences,
-// letterheads. A [Normalizer] leaves them out. [BoilerplateBuilder.Build] and [ReadBoilerplate]
+// letterheads. A [Normalizer] leaves them out. [BoilerplateBuilder.Build] and [Boilerplate.ReadFrom]
 // make one. It does not change, and is safe for concurrent use. The zero value is the empty set.
 //
 // A line is stored as a 64-bit hash of its words, which takes eight bytes. So a line is wrongly
@@ -100,7 +100,7 @@ func (b *BoilerplateBuilder) Build(min int) *Boilerplate {
 // Len returns the number of lines.
 func (b *Boilerplate) Len() int { return len(b.lines.Sorted) }
 
-// WriteTo writes b for [ReadBoilerplate], in a checksummed binary form of eight bytes a line.
+// WriteTo writes b for [Boilerplate.ReadFrom], in a checksummed binary form of eight bytes a line.
 func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 	f := format.NewWriter(w, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion))
 	for _, h := range b.lines.Sorted {
@@ -111,25 +111,34 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 	return f.To.N, err
 }
 
-// ReadBoilerplate reads what [Boilerplate.WriteTo] wrote. It reads r to the end. The errors are
-// those of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this
-// package wrote the file. The file does not say which Normalizer it was made for.
-func ReadBoilerplate(r io.Reader) (*Boilerplate, error) {
-	f, err := format.NewReader(r, "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
+// ReadFrom reads what [Boilerplate.WriteTo] wrote, in place of what b has. It reads r to the end. The errors are
+// those of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this package wrote the file. After one, b
+// is as it was. The file does not say which Normalizer it was made for.
+func (b *Boilerplate) ReadFrom(r io.Reader) (int64, error) {
+	var read count
+	f, err := format.NewReader(io.TeeReader(r, &read), "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
 	if err != nil {
-		return nil, err
+		return int64(read), err
 	}
-	b := &Boilerplate{}
+	var sorted []uint64
 	for f.Next() {
 		h := f.Uint64()
-		if n := len(b.lines.Sorted); n > 0 && h <= b.lines.Sorted[n-1] {
+		if n := len(sorted); n > 0 && h <= sorted[n-1] {
 			f.Fail("lines are not in order")
 			break
 		}
-		b.lines.Sorted = append(b.lines.Sorted, h)
+		sorted = append(sorted, h)
 	}
-	if f.Err != nil {
-		return nil, f.Err
+	if f.Err == nil {
+		b.lines.Sorted = sorted
 	}
-	return b, nil
+	return int64(read), f.Err
+}
+
+// A count counts the bytes that are written to it.
+type count int64
+
+func (c *count) Write(b []byte) (int, error) {
+	*c += count(len(b))
+	return len(b), nil
 }

@@ -6,8 +6,8 @@
 // settings:
 //
 //	d, err := dedup.New[string](dedup.Options{})
-//	d.Add("a", text)
-//	d.Add("b", other)
+//	d.Add("a", neardup.Text(text))
+//	d.Add("b", neardup.Text(other))
 //	for p, err := range d.Pairs(ctx) {
 //		…
 //	}
@@ -31,7 +31,7 @@
 //   - A [Vector] has the weighted features of a text. [VectorPairs] and a [VectorIndex] find by exact
 //     cosine, with features and weights that you choose.
 //
-// All four add, search and delete in the same way, and all can also be kept in files
+// All four add, search, group and delete in the same way, and all can also be kept in files
 // ([github.com/neardup/neardup/dedup.Open], [OpenIndex], [OpenSignatureIndex], [OpenVectorIndex]).
 // Fingerprints that several programs share are in a store of package blockstore. What is copied inside documents, package passages finds.
 //
@@ -44,7 +44,6 @@
 //     contain its dictionary.
 //   - Features that count more if they are rare: [IDF] with the [Statistics] of a collection.
 //   - Menus and footers of a site: [Boilerplate].
-//   - Keywords or tags that count beside the content: a [Blend].
 //   - A document that changes: an [Accumulator64], which can remove features. A document that does not
 //     fit into memory: a [Stream].
 //   - Texts of people who want to deceive you: a [SeededHash].

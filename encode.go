@@ -300,22 +300,26 @@ var errPacked = errors.New("neardup: the bytes are no packed signature")
 // bytes, or 17 for 128 bits, and the id.
 //
 // An id is any string of at most 64 KiB. Ids need not be unique; it is up to the caller. A longer
-// id, a version that is not one, and a failed write are errors. After an error the file is
-// incomplete, and [ReadFingerprints] will say so.
+// id, a version that is not one, a failed write, and what the sequence yields are errors. After an
+// error the file is incomplete, and [ReadFingerprints] will say so.
 //
 //	version, err := f.Version()
 //	err = neardup.WriteFingerprints(file, version, index.All()) // of an index with string ids
-func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints iter.Seq2[string, F]) error {
+func WriteFingerprints[F Fingerprint](w io.Writer, version string, fingerprints iter.Seq2[Entry[string, F], error]) error {
 	if !format.IsVersion(version) {
 		return fmt.Errorf("neardup: %s is not a version", format.Shown(version))
 	}
 	f := format.NewWriter(w, fingerprintKind[F](), version)
-	for id, fp := range fingerprints {
+	for e, err := range fingerprints {
+		if err != nil {
+			return err
+		}
+		id := e.ID
 		if len(id) > format.MaxID {
 			return fmt.Errorf("neardup: id %q has %d bytes, more than %d", format.Clip(id), len(id), format.MaxID)
 		}
 		f.Text(id)
-		lo, hi := split(fp)
+		lo, hi := split(e.Value)
 		if width[F]() == 128 {
 			f.Uint64(hi)
 		}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -51,7 +50,10 @@ func ExampleClusters() {
 
 func ExamplePairs() {
 	fps := []neardup.Fingerprint64{0b0000, 0xFFFF, 0b0011}
-	for p := range neardup.Pairs(context.Background(), fps, 3) {
+	for p, err := range neardup.Pairs(context.Background(), fps, 3) {
+		if err != nil {
+			panic(err)
+		}
 		fmt.Println(p.A, p.B, p.Distance)
 	}
 	// Output: 0 2 2
@@ -64,13 +66,13 @@ func ExampleIndex() {
 	}
 	ix.Add("page-1", neardup.Sum64("all about fish and chips and where to eat them"))
 	ix.Add("page-2", neardup.Sum64("the weather tomorrow will be fine, with some clouds"))
-	for m, err := range ix.Search(neardup.Sum64("All about fish & chips, and where to eat them.")) {
+	for m, err := range ix.Search(context.Background(), neardup.Sum64("All about fish & chips, and where to eat them.")) {
 		if err != nil {
 			panic(err)
 		}
 		fmt.Println(m.ID, m.Distance <= 3)
 	}
-	fmt.Println(ix.Exists(neardup.Sum64("the weather tomorrow will be fine, with some clouds!")))
+	fmt.Println(ix.Exists(context.Background(), neardup.Sum64("the weather tomorrow will be fine, with some clouds!")))
 	// Output: true <nil>
 }
 
@@ -81,24 +83,24 @@ func ExampleFingerprinter() {
 			return 1 / float64(1+t.Start/100) // the beginning counts most
 		})},
 	}
-	fmt.Println(f.Sum64("fish and chips").Distance(f.Sum64("Fish, and chips!")))
+	fmt.Println(f.Sum64(neardup.Text("fish and chips")).Distance(f.Sum64(neardup.Text("Fish, and chips!"))))
 	// Output: 0
 }
 
 func ExampleAccumulator64() {
 	var f neardup.Fingerprinter
 	var doc neardup.Accumulator64
-	f.Accumulate64(&doc, "First paragraph of a long document.")
-	f.Accumulate64(&doc, "Second paragraph, soon to be rewritten.")
+	f.Accumulate64(&doc, neardup.Text("First paragraph of a long document."))
+	f.Accumulate64(&doc, neardup.Text("Second paragraph, soon to be rewritten."))
 
 	var old neardup.Accumulator64 // the edit: out with the old, in with the new
-	f.Accumulate64(&old, "Second paragraph, soon to be rewritten.")
+	f.Accumulate64(&old, neardup.Text("Second paragraph, soon to be rewritten."))
 	doc.Subtract(&old)
-	f.Accumulate64(&doc, "Second paragraph, rewritten.")
+	f.Accumulate64(&doc, neardup.Text("Second paragraph, rewritten."))
 
 	var again neardup.Accumulator64
-	f.Accumulate64(&again, "Second paragraph, rewritten.")
-	f.Accumulate64(&again, "First paragraph of a long document.")
+	f.Accumulate64(&again, neardup.Text("Second paragraph, rewritten."))
+	f.Accumulate64(&again, neardup.Text("First paragraph of a long document."))
 	fmt.Println(doc == again)
 	// Output: true
 }
@@ -120,7 +122,7 @@ func ExampleNormalizer() {
 	n := neardup.Normalizer{HTML: true, Form: neardup.NFKC, Dates: neardup.Mask, Numbers: neardup.Remove, Space: true}
 	fmt.Println(n.Normalize("<p>Ｉｎｖｏｉｃｅ&nbsp;№ 4711 of <b>21 Nov 2026</b><script>track()</script>"))
 	f := neardup.Fingerprinter{Normalizer: n}
-	a, b := f.Sum64("<td>付款日期：2026年11月21日，金额128元</td>"), f.Sum64("付款日期：2027年1月3日，金额4096元")
+	a, b := f.Sum64(neardup.Text("<td>付款日期：2026年11月21日，金额128元</td>")), f.Sum64(neardup.Text("付款日期：2027年1月3日，金额4096元"))
 	fmt.Println(a.Distance(b))
 	// Output:
 	// Invoice No of <date>
@@ -145,7 +147,7 @@ func ExampleBoilerplateBuilder() {
 func ExampleWriteFingerprints() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
-	ix.Add("doc-1", f.Sum64("The quick brown fox jumps over the lazy dog."))
+	ix.Add("doc-1", f.Sum64(neardup.Text("The quick brown fox jumps over the lazy dog.")))
 
 	version, err := f.Version()
 	if err != nil {
@@ -170,18 +172,18 @@ func ExampleSeededHash() {
 		panic(err)
 	}
 	f := neardup.Fingerprinter{Hash: hash}
-	fmt.Println(f.Sum64("a text") == neardup.Sum64("a text"))
+	fmt.Println(f.Sum64(neardup.Text("a text")) == neardup.Sum64("a text"))
 	// Output: false
 }
 
-func ExampleFingerprinter_SumRecord128() {
+func ExampleRecord() {
 	f := neardup.Fingerprinter{Fields: []neardup.Field{
 		{Name: "name", Split: neardup.NGrams{N: 2}}, // most bigrams survive a typing error
 		{Name: "born", Form: neardup.DateValue},
 		{Name: "phone", Form: neardup.PhoneValue, Country: "86"},
 	}}
-	a := f.SumRecord128(neardup.Record{"name": "Zhang San", "born": "1956-04-09", "phone": "138 0013 8000"})
-	b := f.SumRecord128(neardup.Record{"name": "ZHANG San", "born": "9 April 1956", "phone": "+86 13800138000"})
+	a := f.Sum128(neardup.Record{"name": "Zhang San", "born": "1956-04-09", "phone": "138 0013 8000"})
+	b := f.Sum128(neardup.Record{"name": "ZHANG San", "born": "9 April 1956", "phone": "+86 13800138000"})
 	fmt.Println(a.Distance(b))
 	// Output: 0
 }
@@ -190,11 +192,11 @@ func ExampleStatisticsBuilder() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
 	for _, text := range []string{"the cat", "the dog", "the cat and the dog", "the fish"} {
-		b.Add(text)
+		b.Add(neardup.Text(text))
 	}
 	stats := b.Build()
 	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: stats}}
-	for feature, weight := range f.Features("the fish and the chips") {
+	for feature, weight := range f.Features(neardup.Text("the fish and the chips")) {
 		fmt.Printf("%s %.2f\n", feature.Text, weight)
 	}
 	// Output:
@@ -211,7 +213,7 @@ func ExampleIndex_SearchMany() {
 	}
 	ix.Add("lamp", neardup.Sum64("The street lamp in front of our house has been dark for a week."))
 	ix.Add("library", neardup.Sum64("When will the library open on Saturdays?"))
-	found, err := ix.SearchMany([]neardup.Fingerprint64{
+	found, err := ix.SearchMany(context.Background(), []neardup.Fingerprint64{
 		neardup.Sum64("When will the library open on Saturdays???"),
 		neardup.Sum64("The bus was late again."),
 		neardup.Sum64("The street lamp in front of our house HAS BEEN dark for a week!"),
@@ -239,7 +241,7 @@ func ExampleIndex_SearchAndAdd() {
 		"When will the library open on Saturdays?",
 		"The street lamp in front of our house HAS BEEN dark for a week!",
 	} {
-		known, err := seen.SearchAndAdd(i, neardup.Sum64(text))
+		known, err := seen.SearchAndAdd(context.Background(), i, neardup.Sum64(text))
 		if err != nil {
 			panic(err)
 		}
@@ -254,7 +256,7 @@ func ExampleIndex_Nearest() {
 	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	ix.Add("far", 0xFFFF)
 	ix.Add("near", 0x0007)
-	nearest, err := ix.Nearest(0x0001, 2)
+	nearest, err := ix.Nearest(context.Background(), 0x0001, 2)
 	if err != nil {
 		panic(err)
 	}
@@ -270,8 +272,8 @@ func ExampleIndex_DeleteFunc() {
 	ix, _ := neardup.NewIndex[string, neardup.Fingerprint64](3, neardup.IndexOptions{})
 	ix.Add("https://example.org/news/1", 1)
 	ix.Add("https://example.org/about", 2)
-	n, err := ix.DeleteFunc(func(url string, _ neardup.Fingerprint64, added time.Time) bool {
-		return strings.Contains(url, "/news/") || time.Since(added) > 365*24*time.Hour
+	n, err := ix.DeleteFunc(func(e neardup.Entry[string, neardup.Fingerprint64]) bool {
+		return strings.Contains(e.ID, "/news/") || time.Since(e.Added) > 365*24*time.Hour
 	})
 	fmt.Println(n, err, ix.Len())
 	// Output: 1 <nil> 1
@@ -297,7 +299,7 @@ func ExampleOpenIndex() {
 		return ix
 	}
 	ix := open()
-	ix.Add("fish", f.Sum64("All about fish and chips and where to eat them."))
+	ix.Add("fish", f.Sum64(neardup.Text("All about fish and chips and where to eat them.")))
 	if err := ix.Sync(); err != nil { // now nothing loses it
 		panic(err)
 	}
@@ -307,7 +309,7 @@ func ExampleOpenIndex() {
 
 	ix = open()
 	defer ix.Close()
-	for m, err := range ix.Search(f.Sum64("All about fish and chips, and where to eat them!")) {
+	for m, err := range ix.Search(context.Background(), f.Sum64(neardup.Text("All about fish and chips, and where to eat them!"))) {
 		if err != nil { // a damaged file
 			panic(err)
 		}
@@ -319,7 +321,10 @@ func ExampleOpenIndex() {
 func ExamplePairsBetween() {
 	old := []neardup.Fingerprint64{0x00, 0xFF}
 	new := []neardup.Fingerprint64{0xFE, 0xF0F0, 0xFC}
-	for p := range neardup.PairsBetween(context.Background(), old, new, 3) {
+	for p, err := range neardup.PairsBetween(context.Background(), old, new, 3) {
+		if err != nil {
+			panic(err)
+		}
 		fmt.Println("old", p.A, "new", p.B, "distance", p.Distance)
 	}
 	// Output:
@@ -329,7 +334,7 @@ func ExamplePairsBetween() {
 
 func ExampleSet_Jaccard() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 2}}
-	a, b := f.Set("相似文本识别技术"), f.Set("相似文档识别技术")
+	a, b := f.Set(neardup.Text("相似文本识别技术")), f.Set(neardup.Text("相似文档识别技术"))
 	fmt.Printf("Jaccard %.3f, Dice %.3f, containment %.3f\n", a.Jaccard(b), a.Dice(b), a.Containment(b))
 	// Output: Jaccard 0.556, Dice 0.714, containment 0.714
 }
@@ -337,8 +342,8 @@ func ExampleSet_Jaccard() {
 func ExampleSignature_Jaccard() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	m := neardup.MinHash{Values: 1024}
-	a := f.Sign("the quick brown fox jumps over the lazy dog", m)
-	b := f.Sign("a quick brown fox jumps over one lazy dog", m)
+	a := f.Sign(neardup.Text("the quick brown fox jumps over the lazy dog"), m)
+	b := f.Sign(neardup.Text("a quick brown fox jumps over one lazy dog"), m)
 	fmt.Printf("%.2f\n", a.Jaccard(b)) // 7 of 10 words; of so few features it is nearly exact
 	// Output: 0.70
 }
@@ -346,9 +351,9 @@ func ExampleSignature_Jaccard() {
 func ExampleSignature_Merge() {
 	var f neardup.Fingerprinter
 	var m neardup.MinHash
-	site := f.Sign("the first page of a site", m)
-	site.Merge(f.Sign("and the second one", m))
-	fmt.Println(f.Sign("and the second one", m).Containment(site))
+	site := f.Sign(neardup.Text("the first page of a site"), m)
+	site.Merge(f.Sign(neardup.Text("and the second one"), m))
+	fmt.Println(f.Sign(neardup.Text("and the second one"), m).Containment(site))
 	// Output: 1
 }
 
@@ -364,20 +369,20 @@ func ExampleSignatureIndex() {
 		panic(err) // the similarity is none
 	}
 	for id, text := range texts {
-		ix.Add(id, f.Sign(text, m))
+		ix.Add(id, f.Sign(neardup.Text(text), m))
 	}
 	query := "All about fish and chips, and where to eat them if it rains!"
-	for match, err := range ix.Search(f.Sign(query, m)) { // by the estimate
+	for match, err := range ix.Search(context.Background(), f.Sign(neardup.Text(query), m)) { // by the estimate
 		if err != nil {
 			panic(err)
 		}
 		fmt.Printf("%s %.2f\n", match.ID, match.Similarity)
 	}
-	for c, err := range ix.Candidates(f.Sign(query, m)) { // to be verified exactly
+	for c, err := range ix.Candidates(context.Background(), f.Sign(neardup.Text(query), m)) { // to be verified exactly
 		if err != nil {
 			panic(err)
 		}
-		fmt.Printf("%s %.4f\n", c.ID, f.Set(query).Jaccard(f.Set(texts[c.ID])))
+		fmt.Printf("%s %.4f\n", c.ID, f.Set(neardup.Text(query)).Jaccard(f.Set(neardup.Text(texts[c.ID]))))
 	}
 	// Output:
 	// page-1 0.69
@@ -389,40 +394,16 @@ func ExampleBanding() {
 	// Output: 32 bands of 4 rows: 0.1 0.003, 0.2 0.050, 0.3 0.229, 0.4 0.564, 0.5 0.873, 0.6 0.988, 0.7 1.000, 0.8 1.000, 0.9 1.000
 }
 
-func ExampleBlend() {
-	docs := []struct{ text, keywords string }{
-		{"all about fish and chips and where to eat them", "food travel"},
-		{"all about fish and chips, and where to eat them", "travel food"},
-		{"all about bees and ants and where to see them", "nature"},
-	}
-	var b neardup.Blend
-	var fps []neardup.Fingerprint64
-	var metadata []neardup.Set
-	for _, d := range docs {
-		fps = append(fps, neardup.Sum64(d.text))
-		metadata = append(metadata, neardup.SetOf(strings.Fields(d.keywords)...))
-	}
-	fmt.Println(b)
-	for p := range neardup.Pairs(context.Background(), fps, b.Reach(64)) {
-		if score := b.Score(p.Distance, metadata[p.A].Jaccard(metadata[p.B])); b.Similar(score) {
-			fmt.Println(p.A, p.B, score)
-		}
-	}
-	// Output:
-	// content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000
-	// 0 1 1
-}
-
 func ExampleVectorIndex() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	ix, err := neardup.NewVectorIndex[string](0.5, neardup.VectorIndexOptions{})
 	if err != nil {
 		panic(err) // the similarity is out of range
 	}
-	ix.Add("a", f.Vector("fish and chips"))
-	ix.Add("b", f.Vector("fish and more fish"))
-	ix.Add("c", f.Vector("a walk in the park"))
-	nearest, err := ix.Nearest(f.Vector("fish"), 2)
+	ix.Add("a", f.Vector(neardup.Text("fish and chips")))
+	ix.Add("b", f.Vector(neardup.Text("fish and more fish")))
+	ix.Add("c", f.Vector(neardup.Text("a walk in the park")))
+	nearest, err := ix.Nearest(context.Background(), f.Vector(neardup.Text("fish")), 2)
 	if err != nil {
 		panic(err)
 	}
@@ -444,15 +425,23 @@ func ExampleVector_Cosine() {
 
 func ExampleVectorPairs() {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
-	vectors := []neardup.Vector{f.Vector("fish and chips"), f.Vector("a walk"), f.Vector("chips and fish")}
-	for p := range neardup.VectorPairs(context.Background(), vectors, 0.5) {
+	vectors := []neardup.Vector{f.Vector(neardup.Text("fish and chips")), f.Vector(neardup.Text("a walk")), f.Vector(neardup.Text("chips and fish"))}
+	for p, err := range neardup.VectorPairs(context.Background(), vectors, 0.5) {
+		if err != nil {
+			panic(err)
+		}
 		fmt.Println(p.A, p.B, p.Similarity)
 	}
 	// Output: 0 2 1
 }
 
 func ExampleGroupPairs() {
-	pairs := []neardup.Pair[int]{{A: 0, B: 1, Similarity: 0.9}, {A: 1, B: 2, Similarity: 0.8}}
-	fmt.Println(neardup.GroupPairs(3, slices.Values(pairs), neardup.Chains, nil), neardup.GroupPairs(3, slices.Values(pairs), neardup.Centres, nil))
-	// Output: [0 0 0] [0 0 2]
+	pairs := func(yield func(neardup.Pair[int], error) bool) { // of a program of one's own
+		_ = yield(neardup.Pair[int]{A: 0, B: 1, Similarity: 0.9}, nil) && yield(neardup.Pair[int]{A: 1, B: 2, Similarity: 0.8}, nil)
+	}
+	fmt.Println(neardup.GroupPairs(3, pairs, neardup.Chains, nil))
+	fmt.Println(neardup.GroupPairs(3, pairs, neardup.Centres, nil))
+	// Output:
+	// [0 0 0] <nil>
+	// [0 0 2] <nil>
 }

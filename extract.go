@@ -35,7 +35,7 @@ import (
 // An extractor comes from a pool and is used as follows:
 //
 //	r := f.extractor(purpose)
-//	r.text(text)    // or r.record(rec); or r.open(), r.read for each piece, and r.finish
+//	r.document(doc) // or r.open(), r.read for each piece, and r.finish
 //	...             // take what the purpose says from r.lo, r.hi or r.bag
 //	r.release()     // sum64 and sum128 include it
 
@@ -220,6 +220,18 @@ func (r *extractor) sum128() Fingerprint128 {
 	fp := Fingerprint128{Hi: r.hi.sum.Majority(r.f.TiesOne), Lo: r.lo.sum.Majority(r.f.TiesOne)}
 	r.release()
 	return fp
+}
+
+// document reads a text or a record.
+func (r *extractor) document(doc Document) {
+	switch doc := doc.(type) {
+	case Text:
+		r.text(string(doc))
+	case Record:
+		r.record(doc)
+	default:
+		panic("neardup: no document: nil")
+	}
 }
 
 // text reads a whole text. The Normalizer is applied first, so positions refer to its result.

@@ -163,13 +163,13 @@ func FuzzSnapshot(f *testing.F) {
 				return
 			}
 			for i := 0; i < len(fps); i += 29 {
-				for m := range ix.Search(fps[i] ^ 2) {
+				for m := range ix.Search(bg, fps[i]^2) {
 					if m.Distance > 3 {
 						t.Fatal(m)
 					}
 				}
 			}
-			many, _ := ix.SearchMany(fps)
+			many, _ := ix.SearchMany(bg, fps)
 			for i := range many {
 				for _, m := range many[i] {
 					if m.Distance > 3 {
@@ -177,14 +177,14 @@ func FuzzSnapshot(f *testing.F) {
 					}
 				}
 			}
-			ix.Nearest(7, 3)
+			ix.Nearest(bg, 7, 3)
 			ix.Delete("5")
 			ix.Add("6", 6)
-			ix.Stats()
-			ix.Groups(bg)
+			ix.stats()
+			ix.Groups(bg, Chains)
 			ix.Verify()
 			ix.DeleteBefore(time.Unix(1, 0))
-			ix.Compact()
+			ix.Compact(bg)
 			ix.Close()
 		}
 		use()
@@ -224,7 +224,7 @@ func FuzzJournal(f *testing.F) {
 					break
 				}
 				n := ix.Len()
-				if got := len(maps.Collect(ix.All())); got != n {
+				if got := len(maps.Collect(valuesOf(ix.All()))); got != n {
 					t.Fatalf("%d of %d", got, n)
 				}
 				if err := ix.Close(); err != nil {

@@ -69,7 +69,7 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	idf := func(tok Tokenizer) IDF {
 		b := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: tok}}
 		for _, text := range corpora {
-			b.Add(text)
+			b.Add(Text(text))
 		}
 		return IDF{Statistics: b.Build()}
 	}
@@ -117,7 +117,7 @@ func TestGolden(t *testing.T) {
 		}
 		row(name+"\tversion", version)
 		for _, d := range docs {
-			row(name+"\t"+d.ID, fmt.Sprintf("%v\t%v", f.Sum64(d.Text), f.Sum128(d.Text)))
+			row(name+"\t"+d.ID, fmt.Sprintf("%v\t%v", f.Sum64(Text(d.Text)), f.Sum128(Text(d.Text))))
 		}
 	}
 	if *update {

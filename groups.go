@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"slices"
 
 	"github.com/neardup/neardup/internal/graph"
 )
@@ -32,8 +31,8 @@ const (
 
 // GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each
 // vertex, the vertex that represents its group; a vertex alone represents itself. The order of
-// pairs does not matter. A pair with a position outside 0 to n−1 panics, and so does an unknown
-// Linkage.
+// pairs does not matter. A pair with a position outside 0 to n−1 panics. An unknown Linkage is an
+// error, and so is one that pairs yield; then the result lacks links.
 //
 // before reports whether vertex i should represent a group rather than vertex j. It must be a
 // strict weak order; vertices that it does not distinguish are taken in ascending order, as all are
@@ -50,19 +49,23 @@ const (
 //
 // The other two keep all pairs in memory, and CompleteLinks sorts them. A pair counts as the more
 // similar the higher its Similarity and the lower its Distance.
-func GroupPairs(n int, pairs iter.Seq[Pair[int]], by Linkage, before func(i, j int) bool) []int {
+func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before func(i, j int) bool) ([]int, error) {
 	if err := by.check(); err != nil {
-		panic(err.Error())
+		return nil, err
 	}
+	var failed error
 	edges := func(yield func(graph.Pair) bool) {
-		pairs(func(p Pair[int]) bool {
-			return yield(graph.Pair{A: p.A, B: p.B, Similarity: p.Similarity - float64(p.Distance)})
-		})
+		for p, err := range pairs {
+			if failed = err; err != nil || !yield(graph.Pair{A: p.A, B: p.B, Similarity: p.Similarity - float64(p.Distance)}) {
+				return
+			}
+		}
 	}
 	var of []int
 	switch by {
 	case Centres:
-		return graph.Centres(n, edges, before)
+		of = graph.Centres(n, edges, before)
+		return of, failed
 	case CompleteLinks:
 		of = graph.CompleteLinks(n, edges)
 	case Chains:
@@ -72,7 +75,7 @@ func GroupPairs(n int, pairs iter.Seq[Pair[int]], by Linkage, before func(i, j i
 		}
 		of = f.Roots()
 	}
-	return graph.Represent(of, before)
+	return graph.Represent(of, before), failed
 }
 
 // check returns an error unless l is one of the constants.
@@ -107,35 +110,37 @@ func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error)
 	for n, i := range equal.Different {
 		distinct[n] = fps[i]
 	}
-	of := GroupPairs(len(distinct), Pairs(ctx, distinct, k), Chains, nil)
-	return equal.Spread(of), ctx.Err()
+	of, err := GroupPairs(len(distinct), Pairs(ctx, distinct, k), Chains, nil)
+	return equal.Spread(of), err
 }
 
-// idGroups returns groupsOf with ids in place of positions.
-func idGroups[ID comparable](label []int, ids []ID) [][]ID {
-	groups := groupsOf(label)
-	out := make([][]ID, len(groups))
-	for i, members := range groups {
-		for _, n := range members {
-			out[i] = append(out[i], ids[n])
+// makeGroups returns the groups of two or more positions that have the same representative, keep[n].
+// id and near tell the id of a position, and how near it is to its representative.
+func makeGroups[ID comparable](keep []int, id func(n uint32) (ID, error), near func(n, keep int) Match[ID]) ([]Group[ID], error) {
+	sizes := make([]int, len(keep))
+	for _, k := range keep {
+		sizes[k]++
+	}
+	groups, number := []Group[ID](nil), make(map[int]int)
+	for n, k := range keep {
+		if sizes[k] < 2 {
+			continue
+		}
+		at, isKnown := number[k]
+		if !isKnown {
+			at = len(groups)
+			number[k] = at
+			groups = append(groups, Group[ID]{Members: make([]ID, 0, sizes[k]), Matches: make([]Match[ID], 0, sizes[k])})
+		}
+		m := near(n, k)
+		var err error
+		if m.ID, err = id(uint32(n)); err != nil {
+			return nil, err
+		}
+		g := &groups[at]
+		if g.Members, g.Matches = append(g.Members, m.ID), append(g.Matches, m); n == k {
+			g.Keep = m.ID
 		}
 	}
-	return out
-}
-
-// groupsOf returns the groups of two or more positions with the same label, where a label is the
-// smallest position of its group. Groups and their members ascend.
-func groupsOf(label []int) [][]int {
-	members := make(map[int][]int)
-	for i, l := range label {
-		if l != i {
-			members[l] = append(members[l], i)
-		}
-	}
-	groups := make([][]int, 0, len(members))
-	for l, m := range members {
-		groups = append(groups, append([]int{l}, m...))
-	}
-	slices.SortFunc(groups, func(a, b []int) int { return a[0] - b[0] })
-	return groups
+	return groups, nil
 }

@@ -36,6 +36,10 @@ type hashKey struct {
 	check string // 16 hexadecimal digits, by which versions tell secrets apart
 }
 
+// HashFeature returns the hash of a feature of one's own: xxh3 of its bytes, without a seed. It is what a Fingerprinter
+// hashes features to in sets, signatures and fingerprints of 64 bits.
+func HashFeature(feature string) uint64 { return xxh3.HashString(feature) }
+
 // SeededHash returns xxh3 with a seed derived from a secret, for texts by people who would gain
 // from cheating. A secret of fewer than 16 bytes is an error. It should be random, and be kept
 // apart from the fingerprints. The secret itself is never stored. The version of the fingerprints

@@ -104,7 +104,7 @@ func BenchmarkHostile(b *testing.B) {
 					text := string(bytes.Repeat([]byte(unit), map[string]int{"1MB": 1 << 20, "16MB": 1 << 24}[size]/len(unit)))
 					b.SetBytes(int64(len(text)))
 					for b.Loop() {
-						f.Sum64(text)
+						f.Sum64(Text(text))
 					}
 				})
 			}

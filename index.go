@@ -7,7 +7,6 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/hamming"
@@ -66,42 +65,6 @@ type IndexOptions struct {
 	// Version says how the fingerprints are made ([Fingerprinter.Version]). OpenIndex requires it
 	// and refuses files with another one. NewIndex does not use it.
 	Version string
-}
-
-// A Match is a stored document that is near the query. That it is near was verified, except that
-// the similarity of signatures is an estimate.
-type Match[ID comparable] struct {
-	ID ID
-
-	// Distance is the Hamming distance in bits. It is 0 for signatures, vectors and documents.
-	Distance int
-
-	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
-	// signatures. It is 0 for fingerprints.
-	Similarity float64
-
-	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of
-	// package dedup only, and 0 elsewhere.
-	Kind        Kind
-	Probability float64
-}
-
-// A Pair is two documents that are near each other, by id or by position. Where both are of one
-// collection, A comes before B in the order of adding, or by position.
-type Pair[ID comparable] struct {
-	A, B ID
-
-	// Distance is the Hamming distance in bits. It is 0 for signatures, vectors and documents.
-	Distance int
-
-	// Similarity is the cosine of vectors and documents, or the estimated Jaccard similarity of
-	// signatures. It is 0 for fingerprints.
-	Similarity float64
-
-	// Kind says how two documents differ, and Probability how likely they are near-duplicates: of
-	// package dedup only, and 0 elsewhere.
-	Kind        Kind
-	Probability float64
 }
 
 // NewIndex returns an empty index in memory for Hamming distances up to distance, from 0 to the
@@ -198,44 +161,35 @@ func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
 	return fp, ok, err
 }
 
-// All yields the ids and fingerprints in the order of adding, as they were when the loop began. An
-// error of the index ends the loop: call Err after it.
-func (ix *Index[ID, F]) All() iter.Seq2[ID, F] {
-	return func(yield func(ID, F) bool) {
-		for d := range ix.s.All() {
-			if !yield(d.ID, fpOf[F](d.Doc)) {
-				return
-			}
-		}
-	}
+// All yields the documents in the order of adding, as they were when the loop began. An error of the
+// index comes last, with an empty Entry.
+func (ix *Index[ID, F]) All() iter.Seq2[Entry[ID, F], error] {
+	return entries(ix.s.All(), fpOf[F], ix.err)
 }
 
 // Exists reports whether any stored fingerprint is within the distance of fp. It stops at the first
 // one.
-func (ix *Index[ID, F]) Exists(fp F) (bool, error) {
-	for _, err := range ix.Search(fp) {
+func (ix *Index[ID, F]) Exists(ctx context.Context, fp F) (bool, error) {
+	for _, err := range ix.Search(ctx, fp) {
 		return err == nil, err
 	}
 	return false, nil
 }
 
 // Search yields every stored fingerprint within the distance of fp, each once, equal ones included,
-// in no particular order. If the index has an error (see Err), that comes last, with an empty
-// Match; some matches may then be missing.
-func (ix *Index[ID, F]) Search(fp F) iter.Seq2[Match[ID], error] {
+// in no particular order. An error of the index or of the context comes last, with an empty Match;
+// some matches may then be missing.
+func (ix *Index[ID, F]) Search(ctx context.Context, fp F) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		stopped := false
-		ix.search(fp, ix.distance, func(m Match[ID], _ uint64) int {
+		err := ix.search(ctx, fp, ix.distance, func(m Match[ID], _ uint64) int {
 			if !yield(m, nil) {
 				stopped = true
 				return -1
 			}
 			return ix.distance
 		})
-		if stopped {
-			return
-		}
-		if err := ix.Err(); err != nil {
+		if err != nil && !stopped {
 			yield(Match[ID]{}, err)
 		}
 	}
@@ -243,8 +197,13 @@ func (ix *Index[ID, F]) Search(fp F) iter.Seq2[Match[ID], error] {
 
 // search calls yield with every match within a distance, and with its place: a number that is
 // higher for a document that was added later. yield returns the distance within which to go on,
-// which must not grow, or a negative number to stop. Errors go to Err.
-func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place uint64) int) {
+// which must not grow, or a negative number to stop. It returns the error of the index or of the
+// context.
+func (ix *Index[ID, F]) search(ctx context.Context, fp F, distance int, yield func(m Match[ID], place uint64) int) error {
+	w := watch{ctx: ctx}
+	if w.ended() {
+		return w.err
+	}
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
 	lo, hi := split(fp)
@@ -264,21 +223,20 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 			if err != nil {
 				ix.s.Fail(err)
 				distance = -1
-			} else {
+			} else if distance = -1; !w.ended() {
 				distance = yield(Match[ID]{ID: id, Distance: d}, placeOf(i, ord))
 			}
 			return distance
 		})
 		if err != nil {
 			ix.s.Fail(err)
-			return
 		}
-		if distance < 0 {
-			return
+		if err != nil || distance < 0 {
+			return cmp.Or(w.err, ix.err())
 		}
 	}
 	if v.Changes == 0 {
-		return
+		return ix.err()
 	}
 	// The tail has no tree: it is compared in order.
 	t := v.Tail
@@ -289,15 +247,16 @@ func (ix *Index[ID, F]) search(fp F, distance int, yield func(m Match[ID], place
 		}
 		return distance
 	})
+	return ix.err()
 }
 
 // Nearest returns the n stored fingerprints that are nearest to fp, at any distance, or all if
 // there are fewer. The nearest come first, and equally near ones in the order of adding. It is
 // exact. If they are near, it takes little longer than a search within their distance; if they are
 // far, it compares all fingerprints. n ≤ 0 gives none.
-func (ix *Index[ID, F]) Nearest(fp F, n int) ([]Match[ID], error) {
+func (ix *Index[ID, F]) Nearest(ctx context.Context, fp F, n int) ([]Match[ID], error) {
 	if n <= 0 {
-		return nil, ix.Err()
+		return nil, cmp.Or(ctx.Err(), ix.err())
 	}
 	reach := 0 // up to this distance tables are faster than comparing all
 	for _, r := range ix.s.View().Runs {
@@ -305,19 +264,19 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) ([]Match[ID], error) {
 	}
 	// Widen the search until it finds enough.
 	for d := min(ix.distance, 3); d <= reach; d += 3 {
-		if near := ix.matches(fp, d, nil); len(near) >= n {
-			return near[:n], ix.Err()
+		if near, err := ix.matches(ctx, fp, d, nil); err != nil || len(near) >= n {
+			return near[:min(n, len(near))], err
 		}
 	}
 	// For a large n, collecting and sorting all is faster than keeping the best in order.
 	if n > 1000 {
-		near := ix.matches(fp, width[F](), nil)
-		return near[:min(n, len(near))], ix.Err()
+		near, err := ix.matches(ctx, fp, width[F](), nil)
+		return near[:min(n, len(near))], err
 	}
 	// near has the best so far in order. The search skips whatever is farther than the last of n.
 	near := make([]found[ID], 0, min(n, ix.Len()))
 	bound := width[F]()
-	ix.search(fp, bound, func(m Match[ID], place uint64) int {
+	err := ix.search(ctx, fp, bound, func(m Match[ID], place uint64) int {
 		f := found[ID]{m, place}
 		if at, _ := slices.BinarySearchFunc(near, f, found[ID].compare); at < n {
 			near = slices.Insert(near[:min(len(near), n-1)], at, f)
@@ -327,7 +286,7 @@ func (ix *Index[ID, F]) Nearest(fp F, n int) ([]Match[ID], error) {
 		}
 		return bound
 	})
-	return matchesOf(near), ix.Err()
+	return matchesOf(near), err
 }
 
 // A found is a match with its place in the order of adding; see search.
@@ -352,16 +311,16 @@ func matchesOf[ID comparable](all []found[ID]) []Match[ID] {
 
 // matches returns all matches within a distance in the order of found.compare, except the document
 // with the id *without, if without is not nil.
-func (ix *Index[ID, F]) matches(fp F, distance int, without *ID) []Match[ID] {
+func (ix *Index[ID, F]) matches(ctx context.Context, fp F, distance int, without *ID) ([]Match[ID], error) {
 	var all []found[ID]
-	ix.search(fp, distance, func(m Match[ID], place uint64) int {
+	err := ix.search(ctx, fp, distance, func(m Match[ID], place uint64) int {
 		if without == nil || m.ID != *without {
 			all = append(all, found[ID]{m, place})
 		}
 		return distance
 	})
 	slices.SortFunc(all, found[ID].compare)
-	return matchesOf(all)
+	return matchesOf(all), err
 }
 
 // Pairs yields every pair of stored fingerprints within the distance, each once, as they were when
@@ -372,43 +331,56 @@ func (ix *Index[ID, F]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 	return func(yield func(Pair[ID], error) bool) {
 		ids, fps, err := ix.collect()
 		if err == nil {
-			for p := range Pairs(ctx, fps, ix.distance) {
+			for p, err := range Pairs(ctx, fps, ix.distance) {
+				if err != nil {
+					yield(Pair[ID]{}, err)
+					return
+				}
 				if !yield(Pair[ID]{A: ids[p.A], B: ids[p.B], Distance: p.Distance}, nil) {
 					return
 				}
 			}
-			err = ctx.Err()
+			return
 		}
-		if err != nil {
-			yield(Pair[ID]{}, err)
-		}
+		yield(Pair[ID]{}, err)
 	}
 }
 
-// Groups returns the ids of the connected components of [Index.Pairs] with two or more members.
-// Members and groups are in the order of adding, so the first member, the one added first, is a
-// stable representative. Equal fingerprints cost no more than others; see [Clusters].
-func (ix *Index[ID, F]) Groups(ctx context.Context) ([][]ID, error) {
+// Groups groups the stored fingerprints by [Index.Pairs]: every group of two or more, in the order of
+// adding of their first members. [GroupPairs] says what the linkages mean, and what they cost; with
+// [Chains], equal fingerprints cost no more than others. Of equally good ones, the document that was
+// added first is kept.
+func (ix *Index[ID, F]) Groups(ctx context.Context, by Linkage) ([]Group[ID], error) {
 	ids, fps, err := ix.collect()
 	if err != nil {
 		return nil, err
 	}
-	label, err := Clusters(ctx, fps, ix.distance)
+	var keep []int
+	if by == Chains {
+		keep, err = Clusters(ctx, fps, ix.distance)
+	} else {
+		keep, err = GroupPairs(len(fps), Pairs(ctx, fps, ix.distance), by, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return idGroups(label, ids), nil
+	return makeGroups(keep, store.MemoryColumn[ID](ids).At, func(n, keep int) Match[ID] {
+		return Match[ID]{Distance: distance(fps[n], fps[keep])}
+	})
 }
 
 // collect returns the stored ids and fingerprints in the order of adding.
 func (ix *Index[ID, F]) collect() ([]ID, []F, error) {
 	ids := make([]ID, 0, ix.Len())
 	fps := make([]F, 0, ix.Len())
-	for id, fp := range ix.All() {
-		ids = append(ids, id)
-		fps = append(fps, fp)
+	for e, err := range ix.All() {
+		if err != nil {
+			return nil, nil, err
+		}
+		ids = append(ids, e.ID)
+		fps = append(fps, e.Value)
 	}
-	return ids, fps, ix.Err()
+	return ids, fps, nil
 }
 
 // Add stores a fingerprint under an id. If the id exists, its fingerprint is replaced and counts as
@@ -445,24 +417,24 @@ func (ix *Index[ID, F]) AddAll(ctx context.Context, fingerprints iter.Seq2[ID, F
 // at the same time, one finds the other's fingerprint. A fingerprint that had the same id is
 // replaced and not returned. The nearest come first, and equally near ones in the order of adding.
 // After an error fp is not stored.
-func (ix *Index[ID, F]) SearchAndAdd(id ID, fp F) ([]Match[ID], error) {
+func (ix *Index[ID, F]) SearchAndAdd(ctx context.Context, id ID, fp F) ([]Match[ID], error) {
 	ix.s.Lock()
 	defer ix.s.Unlock()
-	found := ix.matches(fp, ix.distance, &id)
+	found, err := ix.matches(ctx, fp, ix.distance, &id)
+	if err != nil {
+		return found, err
+	}
 	return found, ix.add(id, fp)
 }
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything is within the
 // distance. It stops searching at the first match.
-func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) (bool, error) {
+func (ix *Index[ID, F]) ExistsAndAdd(ctx context.Context, id ID, fp F) (bool, error) {
 	ix.s.Lock()
 	defer ix.s.Unlock()
-	exists := false
-	for m, err := range ix.Search(fp) {
-		if err == nil && m.ID != id {
-			exists = true
-			break
-		}
+	exists, err := existsBut(ix.Search(ctx, fp), id)
+	if err != nil {
+		return false, err
 	}
 	return exists, ix.add(id, fp)
 }
@@ -471,14 +443,10 @@ func (ix *Index[ID, F]) ExistsAndAdd(id ID, fp F) (bool, error) {
 // error (see Err), Delete removes nothing and returns it.
 func (ix *Index[ID, F]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
-// DeleteFunc removes every document for which del returns true, and returns how many that was.
-// added is when the document was added, in whole seconds by the clock of this machine. If the clock
-// was set back in between, a document counts as added no earlier than the ones before it. del must
-// not change the index. It takes time for all that is stored.
-func (ix *Index[ID, F]) DeleteFunc(del func(id ID, fp F, added time.Time) bool) (int, error) {
-	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
-		return del(d.ID, fpOf[F](d.Doc), time.Unix(int64(d.Time), 0)), true
-	})
+// DeleteFunc removes every document for which del returns true, and returns how many that was. del
+// must not use the index. It takes time for all that is stored.
+func (ix *Index[ID, F]) DeleteFunc(del func(Entry[ID, F]) bool) (int, error) {
+	return ix.s.DeleteEach(deleteRule(del, fpOf[F]))
 }
 
 // Distance returns the Hamming distance that the index was made for, within which it searches.

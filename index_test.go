@@ -67,7 +67,7 @@ func randomFingerprint[F Fingerprint](rnd *rand.Rand) F {
 func collect[F Fingerprint](t *testing.T, ix *Index[int, F], fp F) map[int]int {
 	t.Helper()
 	found := map[int]int{}
-	for m := range ix.Search(fp) {
+	for m := range ix.Search(bg, fp) {
 		if _, ok := found[m.ID]; ok {
 			t.Fatalf("id %d reported twice", m.ID)
 		}
@@ -126,7 +126,7 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 					t.Fatalf("k=%d: Search found %v, want %v", k, got, want)
 				}
 				checkMany(t, ix, fp, near(), near(), fp)
-				if got := must(ix.Exists(fp)); got != (len(want) > 0) {
+				if got := must(ix.Exists(bg, fp)); got != (len(want) > 0) {
 					t.Fatalf("k=%d: Exists = %v with %d matches", k, got, len(want))
 				}
 			}
@@ -234,7 +234,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 						if err := ix.AddAll(bg, slices.All(fps)); err != nil {
 							t.Fatal(err)
 						}
-						stats := ix.Stats()
+						stats := must(ix.stats())
 						plans[fmt.Sprint(len(stats.Tables), ix.s.View().Runs[0].Find.Nodes[0].Combos, len(stats.Tables) > 0 && stats.Tables[0].Radius > 0, stats.Tables != nil && stats.Tables[0].Split > 0)] = true
 						var queries []F
 						for q := range 12 {
@@ -279,13 +279,13 @@ func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, 
 	}
 	slices.SortStableFunc(all, func(a, b Match[int]) int { return a.Distance - b.Distance })
 	for _, n := range []int{1, 3, 50, 1001} {
-		if got := must(ix.Nearest(fp, n)); !slices.Equal(got, all[:min(n, len(all))]) {
+		if got := must(ix.Nearest(bg, fp, n)); !slices.Equal(got, all[:min(n, len(all))]) {
 			t.Errorf("%v: the %d nearest are %v, want %v", fp, n, got[:min(len(got), 5)], all[:min(n, len(all), 5)])
 		}
 	}
 	for _, farther := range []int{k + 1, k + 4} { // as an index that is opened with another distance
 		found := 0
-		ix.search(fp, farther, func(Match[int], uint64) int {
+		ix.search(bg, fp, farther, func(Match[int], uint64) int {
 			found++
 			return farther
 		})
@@ -298,9 +298,9 @@ func checkSearch[F Fingerprint](t *testing.T, ix *Index[int, F], fps []F, fp F, 
 // checkMany compares SearchMany with searches one by one.
 func checkMany[F Fingerprint](t *testing.T, ix *Index[int, F], fps ...F) {
 	t.Helper()
-	found := must(ix.SearchMany(fps))
+	found := must(ix.SearchMany(bg, fps))
 	for i, fp := range fps {
-		if want := ix.matches(fp, ix.distance, nil); !slices.Equal(found[i], want) {
+		if want := must(ix.matches(bg, fp, ix.distance, nil)); !slices.Equal(found[i], want) {
 			t.Fatalf("query %d of %d, %v: %v found, want %v", i, len(fps), fp, found[i], want)
 		}
 	}
@@ -324,7 +324,7 @@ func TestIndexTheorem(t *testing.T) {
 		ix.Add(0, stored)
 		try := func(pattern Fingerprint64, n int) {
 			found := -1
-			for m := range ix.Search(stored ^ pattern) {
+			for m := range ix.Search(bg, stored^pattern) {
 				if m.ID == 0 {
 					if found >= 0 {
 						t.Fatalf("pattern %v found twice", pattern)
@@ -365,7 +365,7 @@ func TestIndexGroups(t *testing.T) {
 	ix.Add("link", 0x0F0F0F0F0F0F0F0F^0b11100)
 	check := func(want string) {
 		t.Helper()
-		if got := fmt.Sprint(must(ix.Groups(bg))); got != want {
+		if got := fmt.Sprint(membersOf(must(ix.Groups(bg, Chains)))); got != want {
 			t.Errorf("groups %s, want %s", got, want)
 		}
 	}
@@ -394,7 +394,7 @@ func TestIndexAllocates(t *testing.T) {
 		}
 		sum := 0
 		if n := testing.AllocsPerRun(100, func() {
-			for m := range ix.Search(fps[7] ^ 3) {
+			for m := range ix.Search(bg, fps[7]^3) {
 				sum += m.Distance
 			}
 		}); n != 0 || sum == 0 {
@@ -427,12 +427,12 @@ func TestNewIndexRefuses(t *testing.T) {
 // fingerprint 0.
 func TestIndexEmpty(t *testing.T) {
 	ix, _ := NewIndex[string, Fingerprint64](3, IndexOptions{})
-	if must(ix.Exists(0)) {
+	if must(ix.Exists(bg, 0)) {
 		t.Error("an empty index knows fingerprint 0")
 	}
 	ix.Add("a", 0)
 	must(ix.Delete("a"))
-	if must(ix.Exists(0)) {
+	if must(ix.Exists(bg, 0)) {
 		t.Error("a deleted fingerprint is still there")
 	}
 }
@@ -497,18 +497,18 @@ func benchmarkIndexSearch[F Fingerprint](b *testing.B, n, distance int, skew str
 			}
 		}
 	})
-	stats := ix.Stats()
+	stats := must(ix.stats())
 	b.Logf("%v", stats)
 	for _, at := range []int{1, 1024} { // queries at a time
 		b.Run(fmt.Sprintf("queries=%d", at), func(b *testing.B) {
 			i, found := 0, 0
 			for b.Loop() {
 				if from := i & (1<<16 - 1); at > 1 {
-					for _, matches := range must(ix.SearchMany(queries[from : from+at])) {
+					for _, matches := range must(ix.SearchMany(bg, queries[from:from+at])) {
 						found += len(matches)
 					}
 				} else {
-					for m := range ix.Search(queries[from]) {
+					for m := range ix.Search(bg, queries[from]) {
 						found += int(m.ID>>63) + 1
 					}
 				}

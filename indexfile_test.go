@@ -91,7 +91,7 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 			if op%2 == 0 {
 				ix.Add(id, fp)
 			} else {
-				must(ix.SearchAndAdd(id, fp))
+				must(ix.SearchAndAdd(bg, id, fp))
 			}
 		case op < 800:
 			id := id(rnd.IntN(700))
@@ -109,7 +109,7 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 				}
 			}
 			got := map[ID]int{}
-			for m := range ix.Search(fp) {
+			for m := range ix.Search(bg, fp) {
 				if _, twice := got[m.ID]; twice {
 					t.Fatalf("%v is found twice", m.ID)
 				}
@@ -124,7 +124,7 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 			}
 			ix = mustOpen[ID, F](t, path, 3)
 		case op < 993:
-			if err := ix.Compact(); err != nil {
+			if err := ix.Compact(bg); err != nil {
 				t.Fatal(err)
 			}
 		case op < 995:
@@ -138,7 +138,7 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 			}
 		case op < 996:
 			clear(stored)
-			must(ix.DeleteFunc(func(ID, F, time.Time) bool { return true }))
+			must(ix.DeleteFunc(func(Entry[ID, F]) bool { return true }))
 		default:
 			if err := errors.Join(ix.Sync(), ix.Verify()); err != nil {
 				t.Fatal(err)
@@ -148,8 +148,8 @@ func testIndexFiles[ID comparable, F Fingerprint](t *testing.T, id func(n int) I
 			t.Fatalf("step %d: %d stored, want %d", step, ix.Len(), len(stored))
 		}
 	}
-	if got := maps.Collect(ix.All()); !maps.Equal(got, stored) || ix.Err() != nil {
-		t.Fatalf("%d stored, want %d: %v", len(got), len(stored), ix.Err())
+	if got := maps.Collect(valuesOf(ix.All())); !maps.Equal(got, stored) || ix.err() != nil {
+		t.Fatalf("%d stored, want %d: %v", len(got), len(stored), ix.err())
 	}
 }
 
@@ -185,7 +185,7 @@ func TestIndexKilled(t *testing.T) {
 	for range 50 {
 		change()
 	}
-	if err := ix.Compact(); err != nil {
+	if err := ix.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
 	type synced struct {
@@ -200,7 +200,7 @@ func TestIndexKilled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return synced{info.Size(), maps.Collect(ix.All())}
+		return synced{info.Size(), maps.Collect(valuesOf(ix.All()))}
 	}
 	syncs := []synced{sync()}
 	for range 12 {
@@ -233,7 +233,7 @@ func TestIndexKilled(t *testing.T) {
 			if lost := again.Lost(); (lost == nil) != whole || lost != nil && !strings.Contains(lost.Error(), ".journal: ") {
 				t.Fatalf("%d of %d bytes: Lost says %v", size, len(journal), lost)
 			}
-			got := maps.Collect(again.All())
+			got := maps.Collect(valuesOf(again.All()))
 			if tail != nil && last+1 < len(syncs) && maps.Equal(got, syncs[last+1].state) {
 				last++ // only zeros were missing
 			}
@@ -245,7 +245,7 @@ func TestIndexKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			again = mustOpen[string, Fingerprint64](t, copied, 3)
-			if again.Lost() != nil || again.Len() != len(syncs[last].state)+1 || !must(again.Exists(7)) {
+			if again.Lost() != nil || again.Len() != len(syncs[last].state)+1 || !must(again.Exists(bg, 7)) {
 				t.Fatalf("%d of %d bytes: what was added later is lost", size, len(journal))
 			}
 			again.Close()
@@ -268,7 +268,7 @@ func TestIndexKilled(t *testing.T) {
 		holed := append(bytes.Clone(journal), frame...)
 		clear(holed[len(journal)+from:][:512])
 		again := mustOpen[string, Fingerprint64](t, copyIndex(t, path, holed), 3)
-		if got := maps.Collect(again.All()); !maps.Equal(got, last.state) {
+		if got := maps.Collect(valuesOf(again.All())); !maps.Equal(got, last.state) {
 			t.Fatalf("zeros from %d on: %d stored, want %d", from, len(got), len(last.state))
 		}
 		again.Close()
@@ -282,11 +282,11 @@ func TestIndexKilled(t *testing.T) {
 	}
 
 	// Killed while it compacts: before the snapshot has its name, and before the journal has.
-	want := maps.Collect(ix.All())
+	want := maps.Collect(valuesOf(ix.All()))
 	check := func(what, path string) {
 		t.Helper()
 		again := mustOpen[string, Fingerprint64](t, path, 3)
-		if got := maps.Collect(again.All()); !maps.Equal(got, want) {
+		if got := maps.Collect(valuesOf(again.All())); !maps.Equal(got, want) {
 			t.Fatalf("killed %s: %d stored, want %d", what, len(got), len(want))
 		}
 		if err := again.Close(); err != nil {
@@ -299,7 +299,7 @@ func TestIndexKilled(t *testing.T) {
 	copied := copyIndex(t, path, journal)
 	os.WriteFile(copied+store.Temporary, []byte("neardup\x00half of it"), 0o666)
 	check("before the snapshot", copied)
-	if err := ix.Compact(); err != nil {
+	if err := ix.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
 	ix.Add("later", 1)
@@ -311,7 +311,7 @@ func TestIndexKilled(t *testing.T) {
 	delete(want, "later")
 	before, _ := os.ReadFile(path + ".journal") // as if never taken up
 	ix.Sync()
-	ix.Compact()
+	ix.Compact(bg)
 	ix.Close()
 	copied = copyIndex(t, path, before)
 	os.WriteFile(copied+".journal"+store.Temporary, []byte("half"), 0o666)
@@ -352,7 +352,7 @@ func TestIndexDamaged(t *testing.T) {
 				}
 			}
 			if len(what)%2 == 0 {
-				found, _ := ix.SearchMany([]Fingerprint64{fps[ids[0]] ^ 1, fps[ids[1]] ^ 1, fps[ids[2]] ^ 1, fps[ids[3]] ^ 1})
+				found, _ := ix.SearchMany(bg, []Fingerprint64{fps[ids[0]] ^ 1, fps[ids[1]] ^ 1, fps[ids[2]] ^ 1, fps[ids[3]] ^ 1})
 				for i, matches := range found {
 					for _, m := range matches {
 						right(ids[i], m)
@@ -360,7 +360,7 @@ func TestIndexDamaged(t *testing.T) {
 				}
 			} else {
 				for _, id := range ids {
-					for m := range ix.Search(fps[id] ^ 1) {
+					for m := range ix.Search(bg, fps[id]^1) {
 						right(id, m)
 					}
 				}
@@ -412,11 +412,11 @@ func TestOpenIndexRefuses(t *testing.T) {
 		return err
 	}
 	refuses("open twice", open(fileOptions), nil, "has the index open")
-	if err := ix.Compact(); err != nil {
+	if err := ix.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
-	if err := ix.Close(); err != nil || !errors.Is(ix.Err(), os.ErrClosed) || ix.Len() != 0 {
-		t.Errorf("closed: %v, %v", err, ix.Err())
+	if err := ix.Close(); err != nil || !errors.Is(ix.err(), os.ErrClosed) || ix.Len() != 0 {
+		t.Errorf("closed: %v, %v", err, ix.err())
 	}
 	saysClosed(t, ix)
 	ix.Add("b", 2)
@@ -445,7 +445,7 @@ func TestOpenIndexRefuses(t *testing.T) {
 	path = filepath.Join(t.TempDir(), "big")
 	big := mustOpen[int64, Fingerprint64](t, path, 3)
 	big.Add(1000, 5)
-	big.Compact()
+	big.Compact(bg)
 	big.Close()
 	_, err = OpenIndex[int8, Fingerprint64](path, 3, fileOptions)
 	refuses("smaller ids", err, ErrVersion, "signed64 ids, not signed8")
@@ -475,16 +475,16 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	}
 	ix.Add(100_000, 7)
 	for _, fp := range fps {
-		for range ix.Search(fp) {
+		for range ix.Search(bg, fp) {
 		}
 	}
-	if err := ix.Err(); !errors.Is(err, ErrDamaged) {
+	if err := ix.err(); !errors.Is(err, ErrDamaged) {
 		t.Fatal(err)
 	}
 	if there, err := ix.Delete(5); there || !errors.Is(err, ErrDamaged) || !errors.Is(ix.Add(100_001, 8), ErrDamaged) {
 		t.Errorf("changed after an error: %t, %v", there, err)
 	}
-	if _, err := ix.SearchAndAdd(100_002, ^Fingerprint64(0)); !errors.Is(err, ErrDamaged) {
+	if _, err := ix.SearchAndAdd(bg, 100_002, ^Fingerprint64(0)); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a damaged index says that it knows nothing: %v", err)
 	}
 	if err := ix.Close(); !errors.Is(err, ErrDamaged) {
@@ -493,7 +493,7 @@ func TestIndexSyncsAfterDamage(t *testing.T) {
 	data[len(data)-1000] ^= 1
 	os.WriteFile(path, data, 0o666)
 	ix = mustOpen[int, Fingerprint64](t, path, 3)
-	if !must(ix.Exists(7)) || ix.Len() != len(fps)+1 {
+	if !must(ix.Exists(bg, 7)) || ix.Len() != len(fps)+1 {
 		t.Errorf("%d stored", ix.Len())
 	}
 }
@@ -552,17 +552,17 @@ func TestJournalHole(t *testing.T) {
 // saysClosed checks that no method of a closed index says that nothing is known.
 func saysClosed(t *testing.T, ix *Index[string, Fingerprint64]) {
 	t.Helper()
-	errs := map[string]error{"Add": ix.Add("z", 1), "AddAll": ix.AddAll(bg, maps.All(map[string]Fingerprint64{"z": 1})), "Sync": ix.Sync(), "Compact": ix.Compact(), "Verify": ix.Verify()}
+	errs := map[string]error{"Add": ix.Add("z", 1), "AddAll": ix.AddAll(bg, maps.All(map[string]Fingerprint64{"z": 1})), "Sync": ix.Sync(), "Compact": ix.Compact(bg), "Verify": ix.Verify()}
 	_, _, errs["Get"] = ix.Get("a")
 	_, errs["Delete"] = ix.Delete("a")
 	_, errs["DeleteBefore"] = ix.DeleteBefore(time.Now())
-	_, errs["DeleteFunc"] = ix.DeleteFunc(func(string, Fingerprint64, time.Time) bool { return true })
-	_, errs["Exists"] = ix.Exists(1)
-	_, errs["ExistsAndAdd"] = ix.ExistsAndAdd("z", 1)
-	_, errs["SearchAndAdd"] = ix.SearchAndAdd("z", 1)
-	_, errs["Nearest"] = ix.Nearest(1, 3)
-	_, errs["Groups"] = ix.Groups(bg)
-	for _, err := range ix.Search(1) {
+	_, errs["DeleteFunc"] = ix.DeleteFunc(func(Entry[string, Fingerprint64]) bool { return true })
+	_, errs["Exists"] = ix.Exists(bg, 1)
+	_, errs["ExistsAndAdd"] = ix.ExistsAndAdd(bg, "z", 1)
+	_, errs["SearchAndAdd"] = ix.SearchAndAdd(bg, "z", 1)
+	_, errs["Nearest"] = ix.Nearest(bg, 1, 3)
+	_, errs["Groups"] = ix.Groups(bg, Chains)
+	for _, err := range ix.Search(bg, 1) {
 		errs["Search"] = err
 	}
 	for _, err := range ix.Pairs(bg) {
@@ -590,7 +590,7 @@ func TestIndexCannotWrite(t *testing.T) {
 		for i := range changes {
 			ix.Add(2+i, 2)
 		}
-		if err := ix.Sync(); err == nil || ix.Err() == nil {
+		if err := ix.Sync(); err == nil || ix.err() == nil {
 			t.Fatal("no error")
 		}
 		ix.s.Files.Journal.File.Close()
@@ -599,7 +599,7 @@ func TestIndexCannotWrite(t *testing.T) {
 			t.Error("closed without an error")
 		}
 		ix = mustOpen[int, Fingerprint64](t, path, 3)
-		if ix.Len() != 1 || !must(ix.Exists(1)) {
+		if ix.Len() != 1 || !must(ix.Exists(bg, 1)) {
 			t.Errorf("%d stored", ix.Len())
 		}
 		ix.Close()
@@ -685,7 +685,7 @@ func BenchmarkOpenIndex(b *testing.B) {
 			ix.Close()
 			for b.Loop() {
 				ix := mustOpen[int, Fingerprint64](b, path, 3)
-				if !must(ix.Exists(fps[n/2] ^ 5)) {
+				if !must(ix.Exists(bg, fps[n/2]^5)) {
 					b.Fatal("not found")
 				}
 				if err := ix.Close(); err != nil {
@@ -700,7 +700,7 @@ func BenchmarkOpenIndex(b *testing.B) {
 			b.Logf("all checked in %v", time.Since(start))
 			start = time.Now()
 			for i := range 200_000 {
-				if !must(ix.Exists(fps[i*7919%n] ^ 5)) {
+				if !must(ix.Exists(bg, fps[i*7919%n]^5)) {
 					b.Fatal("not found")
 				}
 			}

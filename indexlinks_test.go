@@ -17,7 +17,7 @@ func TestIndexLinks(t *testing.T) {
 	path, link := filepath.Join(dir, "seen.index"), filepath.Join(t.TempDir(), "link.index")
 	ix := mustOpen[string, Fingerprint64](t, path, 3)
 	ix.Add("a", 1)
-	if err := ix.Compact(); err != nil {
+	if err := ix.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(path, link); err != nil {
@@ -31,7 +31,7 @@ func TestIndexLinks(t *testing.T) {
 	}
 	ix = mustOpen[string, Fingerprint64](t, link, 3)
 	ix.Add("b", 2)
-	if err := ix.Compact(); err != nil {
+	if err := ix.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
 	ix.Add("c", 4)
@@ -70,7 +70,7 @@ func TestIndexNativeInts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "seen.index")
 	long := mustOpen[int64, Fingerprint64](t, path, 3)
 	long.Add(-7, 1)
-	if err := long.Compact(); err != nil {
+	if err := long.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
 	long.Add(9, 8)
@@ -83,7 +83,7 @@ func TestIndexNativeInts(t *testing.T) {
 	path = filepath.Join(t.TempDir(), "seen.index")
 	short := mustOpen[int32, Fingerprint64](t, path, 3)
 	short.Add(-7, 1)
-	short.Compact()
+	short.Compact(bg)
 	short.Close()
 	native = mustOpen[int, Fingerprint64](t, path, 3)
 	defer native.Close()

@@ -47,7 +47,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64], compact bool)
 			for n := 0; !done.Load(); n++ {
 				id := rnd.IntN(moving)
 				found := 0
-				for m := range ix.Search(Fingerprint64(uint64(id+1) * 0x9E3779B97F4A7C15)) {
+				for m := range ix.Search(bg, Fingerprint64(uint64(id+1)*0x9E3779B97F4A7C15)) {
 					if m.ID == id {
 						found++
 					}
@@ -56,7 +56,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64], compact bool)
 					t.Errorf("id %d is found %d times", id, found)
 					return
 				}
-				for _, m := range must(ix.SearchMany([]Fingerprint64{1, Fingerprint64(uint64(id+1) * 0x9E3779B97F4A7C15)}))[1] {
+				for _, m := range must(ix.SearchMany(bg, []Fingerprint64{1, Fingerprint64(uint64(id+1) * 0x9E3779B97F4A7C15)}))[1] {
 					if m.ID == id {
 						found++
 					}
@@ -70,7 +70,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64], compact bool)
 				}
 				before := added.Load()
 				next, present := moving, 0
-				for id := range ix.All() {
+				for id := range valuesOf(ix.All()) {
 					if id < moving {
 						present++
 						continue
@@ -85,11 +85,11 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64], compact bool)
 					t.Errorf("%d of %d, %d of %d", present, moving, next-moving, before)
 					return
 				}
-				if near := must(ix.Nearest(at(id, 5), 1)); len(near) != 1 || near[0].ID != id {
+				if near := must(ix.Nearest(bg, at(id, 5), 1)); len(near) != 1 || near[0].ID != id {
 					t.Errorf("nearest to %d: %v", id, near)
 					return
 				}
-				ix.Stats()
+				ix.stats()
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func testIndexReaders(t *testing.T, ix *Index[int, Fingerprint64], compact bool)
 			ix.Add(id, at(id, turn))
 		}
 		if compact && turn%2000 == 1999 {
-			if err := ix.Compact(); err != nil {
+			if err := ix.Compact(bg); err != nil {
 				t.Error(err)
 			}
 		}
@@ -132,12 +132,12 @@ func TestIndexWriters(t *testing.T) {
 			for g, fp := range groups {
 				id := fmt.Sprint(w, " ", g)
 				if w%2 == 0 {
-					if near := must(ix.SearchAndAdd(id, fp^1<<w)); len(near) == 0 {
+					if near := must(ix.SearchAndAdd(bg, id, fp^1<<w)); len(near) == 0 {
 						first[w]++
 					} else {
 						found[w] += len(near)
 					}
-				} else if !must(ix.ExistsAndAdd(id, fp^1<<w)) {
+				} else if !must(ix.ExistsAndAdd(bg, id, fp^1<<w)) {
 					first[w]++
 				}
 			}
@@ -147,10 +147,10 @@ func TestIndexWriters(t *testing.T) {
 	if sum := first[0] + first[1] + first[2] + first[3]; sum != len(groups) || ix.Len() != 4*len(groups) {
 		t.Errorf("%d were first in %d groups; %d stored", sum, len(groups), ix.Len())
 	}
-	if len(must(ix.Groups(bg))) != len(groups) {
-		t.Errorf("%d groups, want %d", len(must(ix.Groups(bg))), len(groups))
+	if len(membersOf(must(ix.Groups(bg, Chains)))) != len(groups) {
+		t.Errorf("%d groups, want %d", len(membersOf(must(ix.Groups(bg, Chains)))), len(groups))
 	}
-	if near := must(ix.SearchAndAdd("0 0", groups[0])); slices.ContainsFunc(near, func(m Match[string]) bool { return m.ID == "0 0" }) || len(near) != 3 {
+	if near := must(ix.SearchAndAdd(bg, "0 0", groups[0])); slices.ContainsFunc(near, func(m Match[string]) bool { return m.ID == "0 0" }) || len(near) != 3 {
 		t.Errorf("an id is near itself: %v", near)
 	}
 }

@@ -99,7 +99,7 @@ func TestIndexSoak(t *testing.T) {
 		})
 		ix := mustOpen[uint64, Fingerprint64](t, path, 3)
 		digest := uint64(0)
-		for id, fp := range ix.All() {
+		for id, fp := range valuesOf(ix.All()) {
 			digest += soakMix(id, fp)
 		}
 		for m.changes < synced {
@@ -123,7 +123,7 @@ func TestIndexSoak(t *testing.T) {
 				}
 			}
 			got := 0
-			for match := range ix.Search(fp) {
+			for match := range ix.Search(bg, fp) {
 				got++
 				if x, ok := m.stored[match.ID]; !ok || (x^fp).Distance(0) != match.Distance {
 					t.Fatalf("%d: a wrong match %v", id, match)
@@ -181,7 +181,7 @@ func soakChild(t *testing.T) {
 		var err error
 		switch rnd.IntN(5000) {
 		case 0:
-			if err = ix.Compact(); err == nil {
+			if err = ix.Compact(bg); err == nil {
 				fmt.Println("compacted", number+1)
 			}
 		case 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20:
@@ -189,7 +189,7 @@ func soakChild(t *testing.T) {
 				fmt.Println("synced", number+1)
 			}
 		case 21, 22, 23, 24, 25, 26, 27, 28, 29, 30:
-			for m := range ix.Search(fp) {
+			for m := range ix.Search(bg, fp) {
 				if m.Distance > 3 {
 					fmt.Println("found", m)
 				}

@@ -75,11 +75,11 @@ func testPairsBetween[F Fingerprint](t *testing.T) {
 				if k > 3 && (kind == "dense" || kind == "poor") {
 					continue // nearly all are near
 				}
-				got := slices.Collect(PairsBetween(ctx, a, b, k))
+				got := listed(PairsBetween(ctx, a, b, k))
 				if want := quickPairs(a, append([]F{}, b...), k); !slices.Equal(sortPairs(got), want) {
 					t.Fatalf("%v %s k=%d: %d pairs, want %d", size, kind, k, len(got), len(want))
 				}
-				if got := slices.Collect(PairsBetween(ctx, a, nil, k)); got != nil {
+				if got := listed(PairsBetween(ctx, a, nil, k)); got != nil {
 					t.Fatalf("%d pairs with nothing", len(got))
 				}
 			}
@@ -108,7 +108,7 @@ func TestPairsOrder(t *testing.T) {
 			var want []Pair[int]
 			for _, workers := range []int{1, 2, 5} {
 				runtime.GOMAXPROCS(workers)
-				got := slices.Collect(Pairs(bg, fps, k))
+				got := listed(Pairs(bg, fps, k))
 				if workers == 1 {
 					if want = got; k == 3 && kind == "block" && !raceDetector && *full && !slices.Equal(sortPairs(slices.Clone(got)), quickPairs(fps, nil, k)) {
 						t.Fatalf("%s k=%d: %d pairs are not all", kind, k, len(got))
@@ -133,16 +133,19 @@ func TestPairsEnds(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	for range Pairs(ctx, fps, 3) {
+	var last error
+	for _, last = range Pairs(ctx, fps, 3) {
 		if n++; n == 200_000 {
 			cancel()
 		}
 	}
-	if ctx.Err() == nil || n > 400_000 {
-		t.Errorf("%d pairs, %v", n, ctx.Err())
+	if last != context.Canceled || n > 400_000 {
+		t.Errorf("%d pairs, %v", n, last)
 	}
-	for range Pairs(ctx, fps, 3) {
-		t.Fatal("a pair of a context that is done")
+	for _, last = range Pairs(ctx, fps, 3) {
+		if last != context.Canceled {
+			t.Fatal("a pair of a context that is done")
+		}
 	}
 	func() {
 		defer func() { recover() }()
@@ -155,9 +158,15 @@ func TestPairsEnds(t *testing.T) {
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	for range Pairs(ctx, random64(2_000_000, 1), 20) { // hours, and hardly a pair
+	for _, last = range Pairs(ctx, random64(2_000_000, 1), 20) { // hours, and hardly a pair
 	}
-	for range PairsBetween(ctx, fps, random64(100, 1), 60) {
+	if last != context.DeadlineExceeded {
+		t.Errorf("%v after hours", last)
+	}
+	for _, last = range PairsBetween(ctx, fps, random64(100, 1), 60) {
+	}
+	if last != context.DeadlineExceeded {
+		t.Errorf("%v of pairs between", last)
 	}
 	for i := 0; runtime.NumGoroutine() > before+1 && i < 100; i++ {
 		time.Sleep(10 * time.Millisecond)
@@ -179,7 +188,7 @@ func TestPairsMemory(t *testing.T) {
 		fps := skewed[Fingerprint64](kind, n, rnd)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		next, stop := iter.Pull(Pairs(bg, fps, 3))
+		next, stop := iter.Pull2(Pairs(bg, fps, 3))
 		for range 1000 {
 			next()
 		}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/minhash"
@@ -199,51 +198,43 @@ func (ix *SignatureIndex[ID]) Get(id ID) (s Signature, ok bool, err error) {
 	return s, ok, err
 }
 
-// All yields the ids and signatures in the order of adding, as they were when the loop began. The
-// signatures are nil if Bits is below 32; otherwise they are copies. An error of the index ends the
-// loop: call Err after it.
-func (ix *SignatureIndex[ID]) All() iter.Seq2[ID, Signature] {
-	return func(yield func(ID, Signature) bool) {
-		for d := range ix.s.All() {
-			if !yield(d.ID, ix.layout.Signature(d.Doc)) {
-				return
-			}
-		}
-	}
+// All yields the documents in the order of adding, as they were when the loop began. Their signatures
+// are nil if Bits is below 32; otherwise they are copies. An error of the index comes last, with an
+// empty Entry.
+func (ix *SignatureIndex[ID]) All() iter.Seq2[Entry[ID, Signature], error] {
+	return entries(ix.s.All(), func(doc []uint64) Signature { return ix.layout.Signature(doc) }, ix.err)
 }
 
 // Delete removes the document with an id and reports whether it was there. If the index has an
 // error (see Err), Delete removes nothing and returns it.
 func (ix *SignatureIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
-// DeleteFunc removes every document for which del returns true, and returns how many that was.
-// added is when the document was added, in whole seconds by the clock of this machine. If the clock
-// was set back in between, a document counts as added no earlier than the ones before it. del must
-// not change the index. It takes time for all that is stored.
-func (ix *SignatureIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) (int, error) {
-	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
-		return del(d.ID, time.Unix(int64(d.Time), 0)), true
-	})
+// DeleteFunc removes every document for which del returns true, and returns how many that was. The
+// entry has no signature: Get tells it, but not within del, which must not use the index. It takes
+// time for all that is stored.
+func (ix *SignatureIndex[ID]) DeleteFunc(del func(Entry[ID, Signature]) bool) (int, error) {
+	return ix.s.DeleteEach(deleteRule(del, func([]uint64) (s Signature) { return s }))
 }
 
 // Candidates yields all signatures that agree with s in at least one band, each once, in no
 // particular order. Nothing was verified: Similarity is the Jaccard similarity as estimated from
 // the two signatures, and with Bits below 32 it may be a little below 0. An error comes last, with
-// an empty Match: that of the index, or that s has another length than the signatures of the index.
-func (ix *SignatureIndex[ID]) Candidates(s Signature) iter.Seq2[Match[ID], error] {
-	return ix.atLeast(s, math.Inf(-1))
+// an empty Match: that of the index or of the context, or that s has another length than the signatures
+// of the index.
+func (ix *SignatureIndex[ID]) Candidates(ctx context.Context, s Signature) iter.Seq2[Match[ID], error] {
+	return ix.atLeast(ctx, s, math.Inf(-1))
 }
 
 // Search yields the candidates of s whose estimated similarity is at least that of the index, in no
 // particular order. An error comes last, with an empty Match, as with Candidates.
-func (ix *SignatureIndex[ID]) Search(s Signature) iter.Seq2[Match[ID], error] {
-	return ix.atLeast(s, ix.similarity)
+func (ix *SignatureIndex[ID]) Search(ctx context.Context, s Signature) iter.Seq2[Match[ID], error] {
+	return ix.atLeast(ctx, s, ix.similarity)
 }
 
 // atLeast yields the candidates of s whose estimated similarity is at least least, and an error last.
-func (ix *SignatureIndex[ID]) atLeast(s Signature, least float64) iter.Seq2[Match[ID], error] {
+func (ix *SignatureIndex[ID]) atLeast(ctx context.Context, s Signature, least float64) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
-		err := ix.candidates(s, least, func(id ID, j float64) bool {
+		err := ix.candidates(ctx, s, least, func(id ID, j float64) bool {
 			return yield(Match[ID]{ID: id, Similarity: j}, nil)
 		})
 		if err != nil {
@@ -253,18 +244,22 @@ func (ix *SignatureIndex[ID]) atLeast(s Signature, least float64) iter.Seq2[Matc
 }
 
 // Exists reports whether Search finds anything. It stops at the first match.
-func (ix *SignatureIndex[ID]) Exists(s Signature) (bool, error) {
-	for _, err := range ix.Search(s) {
+func (ix *SignatureIndex[ID]) Exists(ctx context.Context, s Signature) (bool, error) {
+	for _, err := range ix.Search(ctx, s) {
 		return err == nil, err
 	}
 	return false, nil
 }
 
 // candidates calls yield with every candidate whose estimate is at least least, until yield returns
-// false. It returns the error of the index, unless yield stopped it.
-func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(id ID, estimate float64) bool) error {
+// false. It returns the error of the index or of the context, unless yield stopped it.
+func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least float64, yield func(id ID, estimate float64) bool) error {
 	if err := ix.check(s); err != nil {
 		return err
+	}
+	w := watch{ctx: ctx}
+	if w.ended() {
+		return w.err
 	}
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
@@ -274,8 +269,8 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	for _, r := range v.Runs {
 		goOn := true
 		err := r.Find.Search(q, func(ord uint32, doc []uint64) bool {
-			if !v.Sees(r, ord) {
-				return true
+			if goOn = !w.ended(); !goOn || !v.Sees(r, ord) {
+				return goOn
 			}
 			j := q.Jaccard(ix.layout, doc)
 			if !(j >= least) {
@@ -292,14 +287,14 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 		})
 		if err != nil {
 			ix.s.Fail(err)
-			return ix.Err()
+			return ix.err()
 		}
 		if !goOn {
-			return nil
+			return cmp.Or(w.err, ix.err())
 		}
 	}
 	if v.Changes == 0 {
-		return ix.Err()
+		return ix.err()
 	}
 	// The tail has tables of bands too, so the last changes are not compared one by one.
 	t := v.Tail
@@ -313,22 +308,25 @@ func (ix *SignatureIndex[ID]) candidates(s Signature, least float64, yield func(
 	if stopped {
 		return nil
 	}
-	return ix.Err()
+	return ix.err()
 }
 
 // SearchAndAdd is Search and Add in one step: it returns the stored signatures that are similar to
 // s, and stores s. Of two calls at the same time, one finds the other's signature. A signature that
 // had the same id is replaced and not returned. The most similar come first, and equally similar
 // ones in no particular order. After an error s is not stored.
-func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) ([]Match[ID], error) {
+func (ix *SignatureIndex[ID]) SearchAndAdd(ctx context.Context, id ID, s Signature) ([]Match[ID], error) {
 	if err := ix.check(s); err != nil {
 		return nil, err
 	}
 	ix.s.Lock()
 	defer ix.s.Unlock()
 	var found []Match[ID]
-	for m, err := range ix.Search(s) {
-		if err == nil && m.ID != id {
+	for m, err := range ix.Search(ctx, s) {
+		if err != nil {
+			return nil, err
+		}
+		if m.ID != id {
 			found = append(found, m)
 		}
 	}
@@ -338,18 +336,15 @@ func (ix *SignatureIndex[ID]) SearchAndAdd(id ID, s Signature) ([]Match[ID], err
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything similar is
 // stored. It stops searching at the first match.
-func (ix *SignatureIndex[ID]) ExistsAndAdd(id ID, s Signature) (bool, error) {
+func (ix *SignatureIndex[ID]) ExistsAndAdd(ctx context.Context, id ID, s Signature) (bool, error) {
 	if err := ix.check(s); err != nil {
 		return false, err
 	}
 	ix.s.Lock()
 	defer ix.s.Unlock()
-	exists := false
-	for m, err := range ix.Search(s) {
-		if err == nil && m.ID != id {
-			exists = true
-			break
-		}
+	exists, err := existsBut(ix.Search(ctx, s), id)
+	if err != nil {
+		return false, err
 	}
 	return exists, ix.s.Add(id, ix.pack(s))
 }
@@ -380,12 +375,12 @@ func (ix *SignatureIndex[ID]) pairSeq(ctx context.Context, least float64) iter.S
 	}
 }
 
-// Groups returns the ids of the connected components of Pairs with two or more members. Members and
-// groups are in the order of adding, so the first member, the one added first, is a stable
-// representative. Two members of a group may be unlike each other. A million equal signatures cost no
-// more than others. Signatures of empty sets are in no group. It copies all signatures, unless the
-// index is as Compact or AddAll left it.
-func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
+// Groups groups the stored signatures by Pairs: every group of two or more, in the order of adding of
+// their first members. [GroupPairs] says what the linkages mean, and what they cost; with [Chains], a
+// million equal signatures cost no more than others. Of equally good ones, the document that was added
+// first is kept. Signatures of empty sets are in no group. It copies all signatures, unless the index
+// is as Compact or AddAll left it.
+func (ix *SignatureIndex[ID]) Groups(ctx context.Context, by Linkage) ([]Group[ID], error) {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
 	t, ids, sees, err := ix.whole(v)
@@ -402,23 +397,37 @@ func (ix *SignatureIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
 			break
 		}
 	}
-	roots, err := t.Components(func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
+	var keep []int
+	if by == Chains {
+		keep, err = t.Components(func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
+	} else {
+		keep, err = GroupPairs(t.N, similarSignatures(ctx, t, ix.similarity), by, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
-	positions := groupsOf(roots)
-	out := make([][]ID, len(positions))
-	for i, members := range positions {
-		for _, n := range members {
-			id, err := ids.At(uint32(n))
-			if err != nil {
-				ix.s.Fail(err)
-				return nil, ix.Err()
-			}
-			out[i] = append(out[i], id)
+	groups, err := makeGroups(keep, ids.At, func(n, keep int) Match[ID] {
+		return Match[ID]{Similarity: ix.layout.Jaccard(t.Doc(uint32(n)), t.Doc(uint32(keep)))}
+	})
+	if err != nil {
+		ix.s.Fail(err)
+		return nil, ix.err()
+	}
+	return groups, nil
+}
+
+// similarSignatures yields the pairs of tables of which nothing was deleted, by position.
+func similarSignatures(ctx context.Context, t *minhash.Tables, least float64) iter.Seq2[Pair[int], error] {
+	return func(yield func(Pair[int], error) bool) {
+		stopped := false
+		err := t.Similar(least, func(uint32) bool { return true }, func() bool { return ctx.Err() != nil }, func(p minhash.Similar) bool {
+			stopped = !yield(Pair[int]{A: int(p.A), B: int(p.B), Similarity: p.Jaccard}, nil)
+			return !stopped
+		})
+		if err = cmp.Or(ctx.Err(), err); err != nil && !stopped {
+			yield(Pair[int]{}, err)
 		}
 	}
-	return out, nil
 }
 
 // pairs calls yield with every two signatures that agree in a band and whose estimate is at least
@@ -447,7 +456,7 @@ func (ix *SignatureIndex[ID]) pairs(ctx context.Context, least float64, yield fu
 	if stopped {
 		return nil
 	}
-	return cmp.Or(ctx.Err(), ix.Err())
+	return cmp.Or(ctx.Err(), ix.err())
 }
 
 // whole returns tables of all documents of a view, with their ids. The tables may also have documents
@@ -466,7 +475,7 @@ func (ix *SignatureIndex[ID]) whole(v store.View[ID, *minhash.Tables]) (t *minha
 	if r.File != nil {
 		if err := r.File.Verify(); err != nil {
 			ix.s.Fail(err)
-			return nil, nil, nil, ix.Err()
+			return nil, nil, nil, ix.err()
 		}
 	}
 	return r.Find, r.IDs, func(ord uint32) bool { return v.Sees(r, ord) }, nil

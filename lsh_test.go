@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/minhash"
@@ -100,7 +99,7 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		t.Fatalf("%d signatures, want %d", ix.Len(), len(m.ids))
 	}
 	at := 0
-	for id, s := range ix.All() {
+	for id, s := range valuesOf(ix.All()) {
 		if id != m.ids[at] || ix.layout.Bits == 32 && !slices.Equal(s, m.sigs[id]) || ix.layout.Bits < 32 && s != nil {
 			t.Fatalf("number %d is %d, want %d", at, id, m.ids[at])
 		}
@@ -120,7 +119,7 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 			}
 		}
 		got := map[int]bool{}
-		for c := range ix.Candidates(q) {
+		for c := range ix.Candidates(bg, q) {
 			if got[c.ID] || c.Similarity != estimated(m.sigs[c.ID], q, ix.layout.Bits) {
 				t.Fatalf("%d is a candidate twice, or not at %f", c.ID, c.Similarity)
 			}
@@ -130,7 +129,7 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 			t.Fatalf("candidates %v, want %v (%v)", got, candidates, ix.Banding())
 		}
 		matches := map[int]float64{}
-		for m := range ix.Search(q) {
+		for m := range ix.Search(bg, q) {
 			if _, there := matches[m.ID]; there {
 				t.Fatalf("%d is found twice", m.ID)
 			}
@@ -139,8 +138,8 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		if !maps.Equal(matches, similar) {
 			t.Fatalf("found %v, want %v", matches, similar)
 		}
-		if must(ix.Exists(q)) != (len(similar) > 0) {
-			t.Fatalf("Exists is %t", must(ix.Exists(q)))
+		if must(ix.Exists(bg, q)) != (len(similar) > 0) {
+			t.Fatalf("Exists is %t", must(ix.Exists(bg, q)))
 		}
 	}
 	var want []Pair[int]
@@ -167,12 +166,12 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 	if !slices.Equal(got, want) {
 		t.Fatalf("%d pairs, want %d", len(got), len(want))
 	}
-	label := GroupPairs(len(m.ids), func(yield func(Pair[int]) bool) {
+	label := must(GroupPairs(len(m.ids), func(yield func(Pair[int], error) bool) {
 		for _, p := range want {
-			yield(Pair[int]{A: order[p.A], B: order[p.B]})
+			yield(Pair[int]{A: order[p.A], B: order[p.B]}, nil)
 		}
-	}, Chains, nil)
-	if got, want := must(ix.Groups(bg)), idGroups(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
+	}, Chains, nil))
+	if got, want := membersOf(must(ix.Groups(bg, Chains))), chained(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("groups %v, want %v", got, want)
 	}
 }
@@ -234,12 +233,12 @@ func TestSignatureIndexModel(t *testing.T) {
 					}
 				}
 				if r == 80 {
-					if got := must(ix.ExistsAndAdd(id, s)); got != (len(want) > 0) {
+					if got := must(ix.ExistsAndAdd(bg, id, s)); got != (len(want) > 0) {
 						t.Fatalf("seed %d: ExistsAndAdd is %t", seed, got)
 					}
 				} else {
 					got, last := map[int]float64{}, math.Inf(1)
-					for _, m := range must(ix.SearchAndAdd(id, s)) {
+					for _, m := range must(ix.SearchAndAdd(bg, id, s)) {
 						if got[m.ID] = m.Similarity; m.Similarity > last {
 							t.Fatalf("seed %d: %f after %f", seed, m.Similarity, last)
 						}
@@ -261,11 +260,11 @@ func TestSignatureIndexModel(t *testing.T) {
 					}
 				})
 			case r < 88:
-				if err := ix.Compact(); err != nil {
+				if err := ix.Compact(bg); err != nil {
 					t.Fatal(err)
 				}
 			case r < 90:
-				n := must(ix.DeleteFunc(func(id int, _ time.Time) bool { return id%7 == 3 }))
+				n := must(ix.DeleteFunc(func(e Entry[int, Signature]) bool { return e.ID%7 == 3 }))
 				for _, id := range slices.Clone(m.ids) {
 					if id%7 == 3 {
 						m.delete(id)
@@ -283,12 +282,12 @@ func TestSignatureIndexModel(t *testing.T) {
 			case r < 95:
 				m.check(t, ix, sigs[:5])
 			}
-			if err := ix.Err(); err != nil {
+			if err := ix.err(); err != nil {
 				t.Fatalf("seed %d, step %d: %v", seed, step, err)
 			}
 		}
 		m.check(t, ix, sigs)
-		if err := ix.Compact(); err != nil {
+		if err := ix.Compact(bg); err != nil {
 			t.Fatal(err)
 		}
 		m.check(t, ix, sigs)
@@ -330,7 +329,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 					q = planted(q, rnd)
 				}
 				got := map[int]bool{}
-				for c := range ix.Candidates(q) {
+				for c := range ix.Candidates(bg, q) {
 					if got[c.ID] {
 						t.Fatalf("%d twice", c.ID)
 					}
@@ -364,7 +363,7 @@ func TestSignatureIndexLarge(t *testing.T) {
 			if pairs != want {
 				t.Fatalf("%d pairs agree in the first band, want %d", pairs, want)
 			}
-			if err := ix.Compact(); err != nil {
+			if err := ix.Compact(bg); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -389,7 +388,7 @@ func TestSignatureIndexDead(t *testing.T) {
 	for range ix.Pairs(bg) {
 		pairs++
 	}
-	for range ix.Search(s) {
+	for range ix.Search(bg, s) {
 		found++
 	}
 	if st := ix.s.View(); len(st.Runs) != 1 || st.Tail.Changes.Load() != 0 || pairs != 96*95/2 || found != 96 {
@@ -411,7 +410,7 @@ func TestSignatureIndexDead(t *testing.T) {
 		}
 	}
 	found = 0
-	for range ix.Search(sigs[0]) {
+	for range ix.Search(bg, sigs[0]) {
 		found++
 	}
 	if st := ix.s.View(); found < 2 || len(st.Runs) > 6 {
@@ -419,7 +418,7 @@ func TestSignatureIndexDead(t *testing.T) {
 	}
 
 	// What died does not stay.
-	ix.Compact()
+	ix.Compact(bg)
 	for i := range 4900 {
 		if must(ix.Delete(i)); i%100 > 0 {
 			continue
@@ -507,7 +506,7 @@ func BenchmarkSignatureIndex(b *testing.B) {
 						found := 0
 						b.ReportAllocs()
 						for i := 0; b.Loop(); i++ {
-							for range ix.Search(queries[i%len(queries)]) {
+							for range ix.Search(bg, queries[i%len(queries)]) {
 								found++
 							}
 						}
@@ -519,7 +518,7 @@ func BenchmarkSignatureIndex(b *testing.B) {
 					}
 					b.Run(fmt.Sprintf("n=%d/bits=%d/searchmany/known=%t", n, bits, known), func(b *testing.B) {
 						for b.Loop() {
-							ix.SearchMany(queries)
+							ix.SearchMany(bg, queries)
 						}
 						b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(queries)), "ns/query")
 					})
@@ -577,7 +576,7 @@ func BenchmarkSignatureIndexGroups(b *testing.B) {
 				}
 			})
 			for b.Loop() {
-				must(ix.Groups(bg))
+				membersOf(must(ix.Groups(bg, Chains)))
 			}
 		})
 	}

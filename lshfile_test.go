@@ -56,8 +56,8 @@ func TestSignatureIndexBlocks(t *testing.T) {
 			case "pairs":
 				for range ix.Pairs(bg) {
 				}
-				if !errors.Is(ix.Err(), ErrDamaged) {
-					t.Errorf("byte %d: Pairs: %v", at, ix.Err())
+				if !errors.Is(ix.err(), ErrDamaged) {
+					t.Errorf("byte %d: Pairs: %v", at, ix.err())
 				}
 			default:
 				for i, s := range sigs {
@@ -65,15 +65,15 @@ func TestSignatureIndexBlocks(t *testing.T) {
 						s = append(slices.Clone(sigs[(i+1)%len(sigs)][:124]), s[124:]...)
 					}
 					ok := false
-					for c := range ix.Candidates(s) {
+					for c := range ix.Candidates(bg, s) {
 						ok = ok || c.ID == i && c.Similarity == estimated(s, sigs[i], 32)
 					}
-					if !ok && ix.Err() == nil {
+					if !ok && ix.err() == nil {
 						t.Fatalf("byte %d, %s: %d is lost", at, way, i)
 					}
 				}
 			}
-			if err := ix.Err(); err != nil && !errors.Is(err, ErrDamaged) {
+			if err := ix.err(); err != nil && !errors.Is(err, ErrDamaged) {
 				t.Error(err)
 			}
 			ix.Close()
@@ -102,15 +102,15 @@ func TestSignatureIndexErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, errExists := ix.Exists(nil)
-	_, errSearch := ix.SearchAndAdd(1, make(Signature, 64))
+	_, errExists := ix.Exists(bg, nil)
+	_, errSearch := ix.SearchAndAdd(bg, 1, make(Signature, 64))
 	errAll := ix.AddAll(bg, maps.All(map[int]Signature{1: {1}}))
 	for _, err := range []error{ix.Add(1, Signature{}), errExists, errSearch, errAll} {
 		if err == nil || ix.Len() != 0 {
 			t.Errorf("a signature of another length: %v", err)
 		}
 	}
-	for _, err := range ix.Search(Signature{1}) {
+	for _, err := range ix.Search(bg, Signature{1}) {
 		if err == nil {
 			t.Error("a signature of another length is searched for")
 		}
@@ -130,9 +130,9 @@ func forgedSignatures(bits int) (*SignatureIndex[int], *store.Run[int, *minhash.
 // useSignatures uses an index in all ways.
 func useSignatures(ix *SignatureIndex[int]) {
 	sets := similarSets(10, ix.layout.Values, rand.New(rand.NewPCG(1, 1)))
-	ix.SearchMany(sets)
+	ix.SearchMany(bg, sets)
 	for _, s := range sets {
-		for range ix.Search(s) {
+		for range ix.Search(bg, s) {
 		}
 		ix.Add(3, s)
 	}
@@ -141,7 +141,7 @@ func useSignatures(ix *SignatureIndex[int]) {
 	for range ix.All() {
 	}
 	ix.Delete(1)
-	ix.Compact()
+	ix.Compact(bg)
 }
 
 // FuzzSignatureSnapshot changes the columns of a snapshot of signatures, whose checksums are
@@ -189,7 +189,7 @@ func TestSignatureIndexDamaged(t *testing.T) {
 	for i, s := range sigs {
 		ix.Add(i, s)
 	}
-	if err := errors.Join(ix.Compact(), ix.Close()); err != nil {
+	if err := errors.Join(ix.Compact(bg), ix.Close()); err != nil {
 		t.Fatal(err)
 	}
 	good, err := os.ReadFile(path)
@@ -201,7 +201,7 @@ func TestSignatureIndexDamaged(t *testing.T) {
 			n++
 		}
 		for _, s := range sigs {
-			for range ix.Search(s) {
+			for range ix.Search(bg, s) {
 				n++
 			}
 		}
@@ -226,8 +226,8 @@ func TestSignatureIndexDamaged(t *testing.T) {
 			}
 			continue
 		}
-		if n := found(ix); n != want && !errors.Is(ix.Err(), ErrDamaged) {
-			t.Fatalf("byte %d: found %d, want %d: %v", at, n, want, ix.Err())
+		if n := found(ix); n != want && !errors.Is(ix.err(), ErrDamaged) {
+			t.Fatalf("byte %d: found %d, want %d: %v", at, n, want, ix.err())
 		}
 		if err := ix.Verify(); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("byte %d: Verify: %v", at, err)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 // TestSignatureIndexReaders has readers beside a writer that moves an id from one
@@ -30,7 +29,7 @@ func TestSignatureIndexReaders(t *testing.T) {
 		wg.Go(func() {
 			for !stop.Load() {
 				seen := 0
-				for c := range ix.Candidates(a) {
+				for c := range ix.Candidates(bg, a) {
 					if c.ID == -1 {
 						seen++
 					}
@@ -85,11 +84,11 @@ func TestSignatureIndexIsolation(t *testing.T) {
 					var ids []int
 					switch reader {
 					case 0:
-						for c := range ix.Candidates(s) {
+						for c := range ix.Candidates(bg, s) {
 							ids = append(ids, c.ID)
 						}
 					case 1:
-						for id := range ix.All() {
+						for id := range valuesOf(ix.All()) {
 							ids = append(ids, id)
 						}
 					case 2:
@@ -122,19 +121,19 @@ func TestSignatureIndexIsolation(t *testing.T) {
 		for i := window; i < 2000 || !done(); i++ {
 			ix.Add(i, s)
 			if i%3 == 0 {
-				must(ix.DeleteFunc(func(id int, _ time.Time) bool { return id == i-window }))
+				must(ix.DeleteFunc(func(e Entry[int, Signature]) bool { return e.ID == i-window }))
 			} else {
 				must(ix.Delete(i - window))
 			}
 			if i%170 == 0 {
-				if err := ix.Compact(); err != nil {
+				if err := ix.Compact(bg); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		stop.Store(true)
 		wg.Wait()
-		if err := errors.Join(ix.Err(), ix.Close()); err != nil {
+		if err := errors.Join(ix.err(), ix.Close()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -151,9 +150,9 @@ func TestSignatureIndexChanged(t *testing.T) {
 		for i := range 10 {
 			ix.Add(i, s)
 		}
-		ix.Compact()
+		ix.Compact(bg)
 		found := 0
-		for range ix.Search(s) {
+		for range ix.Search(bg, s) {
 			found++
 			clear(s)
 		}

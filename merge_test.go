@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // TestMerge changes indexes whose parts are merged by another goroutine all the time, and compares them with a
@@ -22,7 +21,7 @@ func TestMerge(t *testing.T) {
 		stored := map[int]Fingerprint64{}
 		check := func() {
 			t.Helper()
-			if got := maps.Collect(ix.All()); !maps.Equal(got, stored) || ix.Len() != len(stored) {
+			if got := maps.Collect(valuesOf(ix.All())); !maps.Equal(got, stored) || ix.Len() != len(stored) {
 				t.Fatalf("%d stored, Len %d, want %d", len(got), ix.Len(), len(stored))
 			}
 			for range 20 {
@@ -31,7 +30,7 @@ func TestMerge(t *testing.T) {
 				if got, is, err := ix.Get(id); got != fp || is != ok || err != nil {
 					t.Fatalf("%d: %v %v %v, want %v %v", id, got, is, err, fp, ok)
 				}
-				if ok && must(ix.Nearest(fp, 1))[0].Distance != 0 {
+				if ok && must(ix.Nearest(bg, fp, 1))[0].Distance != 0 {
 					t.Fatalf("%d is not found", id)
 				}
 			}
@@ -55,7 +54,7 @@ func TestMerge(t *testing.T) {
 			case i%10_000 == 9_999:
 				check()
 			case i == changes/2:
-				if n, err := ix.DeleteFunc(func(id int, _ Fingerprint64, _ time.Time) bool { return id%5 == 0 }); n == 0 || err != nil {
+				if n, err := ix.DeleteFunc(func(e Entry[int, Fingerprint64]) bool { return e.ID%5 == 0 }); n == 0 || err != nil {
 					t.Fatal(n, err)
 				}
 				maps.DeleteFunc(stored, func(id int, _ Fingerprint64) bool { return id%5 == 0 })
@@ -69,7 +68,7 @@ func TestMerge(t *testing.T) {
 		}
 		ix.s.Settle()
 		check()
-		if err := ix.Compact(); err != nil {
+		if err := ix.Compact(bg); err != nil {
 			t.Fatal(err)
 		}
 		check()
@@ -98,7 +97,7 @@ func TestMergeOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := 0
-		for id, fp := range ix.All() {
+		for id, fp := range valuesOf(ix.All()) {
 			if id != n || fp != fps[n] {
 				t.Fatalf("%d %v is stored as number %d", id, fp, n)
 			}

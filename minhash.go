@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/neardup/neardup/internal/exact"
 	"github.com/neardup/neardup/internal/minhash"
 )
 
@@ -89,21 +88,12 @@ func (m MinHash) AppendSign(to Signature, hashes []uint64) Signature {
 	return to
 }
 
-// Sign returns the signature of the features of a text, hashed with Hash.Sum64. It is the signature
+// Sign returns the signature of the features of a document, hashed with Hash.Sum64. It is the signature
 // of [Fingerprinter.Set], without making the set. Weights do not count. It panics if the Values of
 // m are out of range, or if Hash has only a Sum128.
-func (f *Fingerprinter) Sign(text string, m MinHash) Signature {
+func (f *Fingerprinter) Sign(doc Document, m MinHash) Signature {
 	s := m.empty()
-	f.hashText(text, func(hashes []uint64) { minhash.Add(s, hashes, m.Permutations) })
-	minhash.Borrow(s)
-	return s
-}
-
-// SignRecord is [Fingerprinter.Sign] for a record: the signature of [Fingerprinter.RecordSet]. It
-// also panics if f has no Fields.
-func (f *Fingerprinter) SignRecord(rec Record, m MinHash) Signature {
-	s := m.empty()
-	f.hashRecord(rec, func(hashes []uint64) { minhash.Add(s, hashes, m.Permutations) })
+	f.hash(doc, func(hashes []uint64) { minhash.Add(s, hashes, m.Permutations) })
 	minhash.Borrow(s)
 	return s
 }
@@ -154,7 +144,7 @@ func (s Signature) Containment(other Signature) float64 {
 		return math.NaN()
 	}
 	same, _, least := minhash.CompareValues(s, other)
-	return exact.Ratio(same, least)
+	return float64(same) / float64(least) // 0/0 is NaN
 }
 
 // A PackedSignature keeps only some bits of each value of a signature (b-bit minwise hashing: Li

@@ -50,7 +50,7 @@ func TestMinHashQuality(t *testing.T) {
 		for _, f := range []Fingerprinter{{Tokenizer: Words{}}, {Tokenizer: Shingles{}}, {Tokenizer: Shingles{N: 3}}, {Tokenizer: NGrams{2}}, {Tokenizer: NGrams{3}}, {Tokenizer: NGrams{5}}} {
 			sets, sigs := make([]Set, len(texts)), make([]Signature, len(texts))
 			for i, text := range texts {
-				sets[i], sigs[i] = f.Set(text), f.Sign(text, MinHash{})
+				sets[i], sigs[i] = f.Set(Text(text)), f.Sign(Text(text), MinHash{})
 			}
 			exact := jaccards(sets)
 			var exactF, indexF figures

@@ -232,15 +232,15 @@ func TestSignTexts(t *testing.T) {
 		for _, text := range texts {
 			var want []uint64
 			f.Weight = nil // it does not count
-			for feature := range f.Features(text) {
+			for feature := range f.Features(Text(text)) {
 				want = append(want, f.Hash.sum64()(feature.Text))
 			}
-			set := f.Set(text)
+			set := f.Set(Text(text))
 			if slices.Sort(want); !slices.Equal(set, Set(slices.Compact(want))) {
 				t.Fatalf("the set of %.20q has %d elements, want %d", text, len(set), len(want))
 			}
 			for _, m := range []MinHash{{}, {Values: 16, Permutations: true}} {
-				if !slices.Equal(f.Sign(text, m), m.Sign(set)) {
+				if !slices.Equal(f.Sign(Text(text), m), m.Sign(set)) {
 					t.Fatalf("the signature of %.20q is not that of its set", text)
 				}
 			}
@@ -249,13 +249,13 @@ func TestSignTexts(t *testing.T) {
 	f := Fingerprinter{Fields: []Field{{Name: "name", Split: Words{}}, {Name: "city", Named: true}, {Name: "text", Large: true}}}
 	rec := Record{"name": "Ada Lovelace", "city": "London", "text": "the analytical engine"}
 	var want []uint64
-	for feature := range f.RecordFeatures(rec) {
+	for feature := range f.Features(rec) {
 		want = append(want, f.Hash.sum64()(feature.Text))
 	}
-	if got := f.RecordSet(rec); !slices.Equal(got, NewSet(want)) || len(got) != 5 {
+	if got := f.Set(rec); !slices.Equal(got, NewSet(want)) || len(got) != 5 {
 		t.Errorf("the set of the record is %x, want %x", got, want)
 	}
-	if !slices.Equal(f.SignRecord(rec, MinHash{}), MinHash{}.Sign(want)) {
+	if !slices.Equal(f.Sign(rec, MinHash{}), MinHash{}.Sign(want)) {
 		t.Error("the signature of the record is not that of its set")
 	}
 }
@@ -285,7 +285,7 @@ func TestSets(t *testing.T) {
 		r, c        float64
 	}{{2, 7, 5. / 9, 5. / 7}, {3, 6, 1. / 3, 1. / 2}, {4, 5, 1. / 9, 1. / 5}} {
 		f := Fingerprinter{Tokenizer: NGrams{N: test.n}}
-		a, b := f.Set(x), f.Set(y)
+		a, b := f.Set(Text(x)), f.Set(Text(y))
 		if len(a) != test.shingles || len(b) != test.shingles || a.Jaccard(b) != test.r || a.Containment(b) != test.c {
 			t.Errorf("N=%d: %d and %d shingles, resemblance %f, containment %f", test.n, len(a), len(b), a.Jaccard(b), a.Containment(b))
 		}
@@ -354,7 +354,7 @@ func TestGoldenSignatures(t *testing.T) {
 		d := format.NewDigest()
 		for _, text := range append(corpusTexts(t, "en", "zh", "more"), "", "one two") {
 			for _, m := range ways {
-				s := new(Fingerprinter).Sign(text, m)
+				s := new(Fingerprinter).Sign(Text(text), m)
 				b, _ := s.MarshalBinary()
 				d.Text(string(b))
 				b, _ = s.Pack(2).MarshalBinary()
@@ -518,7 +518,7 @@ func BenchmarkSignText(b *testing.B) {
 				f := Fingerprinter{}
 				for i := 0; b.Loop(); i++ {
 					at := i * size % (len(text) - size)
-					f.Sign(text[at:at+size], MinHash{})
+					f.Sign(Text(text[at:at+size]), MinHash{})
 				}
 			})
 		}

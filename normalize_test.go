@@ -213,7 +213,8 @@ func TestBoilerplate(t *testing.T) {
 	if size, err := common.WriteTo(&buf); err != nil || size != int64(buf.Len()) {
 		t.Error(size, err)
 	}
-	read, err := ReadBoilerplate(&buf)
+	read := &Boilerplate{}
+	_, err := read.ReadFrom(&buf)
 	if err != nil || fmt.Sprint(read) != fmt.Sprint(common) {
 		t.Errorf("%v, %v", read, err)
 	}

@@ -11,8 +11,8 @@ import (
 
 // Pairs yields every pair of fps at a Hamming distance of at most k, each once, equal fingerprints
 // (distance 0) included. A and B are positions, A < B. The order is unspecified but always the
-// same. The loop ends early when the context does: call ctx.Err after it. fps must not change while
-// the loop runs.
+// same. If the context ends, its error comes last, with an empty Pair. fps must not change while the
+// loop runs.
 //
 // A negative k gives no pairs; a k of the full width or more gives all. More than 2³²−1
 // fingerprints panic.
@@ -22,7 +22,7 @@ import (
 // become short; beyond k ≈ width/log₂(len(fps)) every pair is compared, some ten in a nanosecond. m
 // equal fingerprints have m(m−1)/2 pairs; [Clusters] does not spell them out. It is the pigeonhole
 // principle of june 2013 §3, applied again within large buckets, as Wang 2019 §2.3 does once.
-func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq[Pair[int]] {
+func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq2[Pair[int], error] {
 	return pairs(ctx, fps, nil, k)
 }
 
@@ -30,29 +30,36 @@ func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq[Pair[int
 // of at most k, such as new documents against old ones. A is the position in a, and B the position
 // in b. It does not compare the fingerprints of a with each other, nor those of b. Otherwise it is
 // like [Pairs], with memory for three times both.
-func PairsBetween[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair[int]] {
+func PairsBetween[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq2[Pair[int], error] {
 	if len(a) == 0 || len(b) == 0 {
-		return func(func(Pair[int]) bool) {}
+		return func(func(Pair[int], error) bool) {}
 	}
 	return pairs(ctx, a, b, k)
 }
 
 // pairs yields the pairs within a if b is empty, and those between a and b otherwise.
-func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq[Pair[int]] {
+func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq2[Pair[int], error] {
 	if uint64(len(a))+uint64(len(b)) > math.MaxUint32 {
 		panic("neardup: Pairs: more than 2³²−1 fingerprints")
 	}
 	k = min(k, width[F]())
-	return func(yield func(Pair[int]) bool) {
+	return func(yield func(Pair[int], error) bool) {
 		if k < 0 || len(a) == 0 {
 			return
 		}
-		take := func(p hamming.Pair) bool { return yield(Pair[int]{A: p.I, B: p.J, Distance: p.Distance}) }
+		stopped := false
+		take := func(p hamming.Pair) bool {
+			stopped = !yield(Pair[int]{A: p.I, B: p.J, Distance: p.Distance}, nil)
+			return !stopped
+		}
 		// The join does not care which of the two words comes first.
 		if width[F]() == 64 {
 			hamming.Join(ctx, asWords[[1]uint64](a), asWords[[1]uint64](b), k, take)
 		} else {
 			hamming.Join(ctx, asWords[[2]uint64](a), asWords[[2]uint64](b), k, take)
+		}
+		if err := ctx.Err(); err != nil && !stopped {
+			yield(Pair[int]{}, err)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func testPairsRandom[F Fingerprint](t *testing.T) {
 
 			// Clusters are the components of those pairs, whatever their order.
 			edges := slices.Collect(maps.Keys(want))
-			components := GroupPairs(n, slices.Values(edges), Chains, nil)
+			components := must(GroupPairs(n, certain(edges), Chains, nil))
 			if got := must(Clusters(bg, fps, k)); !slices.Equal(got, components) {
 				t.Fatalf("n=%d k=%d: Clusters %v, Components %v", n, k, got, components)
 			}
@@ -310,7 +310,7 @@ func TestPaperCorpus(t *testing.T) {
 	}
 	found := 0
 	for i, fp := range f { // incremental processing (Li 2015): list all, then insert
-		for range ix.Search(fp) {
+		for range ix.Search(bg, fp) {
 			found++
 		}
 		ix.Add(i, fp)
@@ -327,13 +327,13 @@ func TestPaperIncremental(t *testing.T) {
 	a, b, c := Fingerprint64(0x800d8e90e45cc488), Fingerprint64(0x800d8e90e4dcc488), Fingerprint64(0x800dae90e55ce488)
 	ix, _ := NewIndex[string, Fingerprint64](3, IndexOptions{})
 	ix.Add("A", a)
-	for m := range ix.Search(b) {
+	for m := range ix.Search(bg, b) {
 		if m != (Match[string]{ID: "A", Distance: 1}) {
 			t.Errorf("B finds %v", m)
 		}
 	}
 	ix.Add("B", b)
-	if found := listed(ix.Search(c)); !slices.Equal(found, []Match[string]{{ID: "A", Distance: 3}}) {
+	if found := listed(ix.Search(bg, c)); !slices.Equal(found, []Match[string]{{ID: "A", Distance: 3}}) {
 		t.Errorf("C finds %v", found)
 	}
 }
@@ -344,7 +344,7 @@ func TestComponentsPanics(t *testing.T) {
 			t.Error("a position outside did not panic")
 		}
 	}()
-	GroupPairs(2, slices.Values([]Pair[int]{{A: 0, B: 2, Distance: 1}}), Chains, nil)
+	GroupPairs(2, certain([]Pair[int]{{A: 0, B: 2, Distance: 1}}), Chains, nil)
 }
 
 func FuzzPairs(f *testing.F) {

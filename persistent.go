@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/neardup/neardup/internal/store"
 )
 
 // This file has what the three indexes share: the methods that do not depend on what is stored, and
@@ -16,7 +18,7 @@ type persistent struct {
 	store interface {
 		Len() int
 		DeleteBefore(t time.Time) (int, error)
-		Compact() error
+		Compact(stop func() error) error
 		Sync() error
 		Close() error
 		Err() error
@@ -48,11 +50,11 @@ func (p *persistent) DeleteBefore(t time.Time) (int, error) {
 
 // Compact rebuilds the index as a single part, without what was deleted. This form is searched
 // fastest and takes the least memory. In an index with files, it is written as a new snapshot, and
-// all changes are on the disk when Compact returns nil. If Compact fails, the index is as it was.
-// Searches may run meanwhile; changes wait.
-func (p *persistent) Compact() error {
+// all changes are on the disk when Compact returns nil. If Compact fails, the index is as it was. It
+// looks at the context before and after it builds. Searches may run meanwhile; changes wait.
+func (p *persistent) Compact(ctx context.Context) error {
 	p.made()
-	return p.store.Compact()
+	return p.store.Compact(ctx.Err)
 }
 
 // Sync writes all changes that have returned to the disk. If the journal then has more than 65,536
@@ -71,12 +73,11 @@ func (p *persistent) Close() error {
 	return p.store.Close()
 }
 
-// Err returns the first error of an index, or nil: damage in a file that a search or a change met,
-// a file that could not be written, or that the index was closed. After an error the index accepts
-// no more changes; Sync and Close still write those from before. Every method that returns an error
-// returns this one too. So Err is needed only after a loop over All. An index in memory has no
-// errors.
-func (p *persistent) Err() error {
+// err returns the first error of an index, or nil: damage in a file that a search or a change met, a
+// file that could not be written, or that the index was closed. After an error the index accepts no
+// more changes; Sync and Close still write those from before. Every method that returns an error
+// returns this one too. An index in memory has no errors.
+func (p *persistent) err() error {
 	p.made()
 	return p.store.Err()
 }
@@ -105,6 +106,56 @@ func collectAll[K, V any](ctx context.Context, seq iter.Seq2[K, V], take func(K,
 		take(k, v)
 	}
 	return ctx.Err()
+}
+
+// A watch looks at a context now and then: a look takes longer than some of what goes on between.
+type watch struct {
+	ctx context.Context
+	n   int
+	err error // of the context, if it has ended
+}
+
+// ended reports whether the context has ended. The first call and every 256th look.
+func (w *watch) ended() bool {
+	if w.n&255 == 0 {
+		w.err = w.ctx.Err()
+	}
+	w.n++
+	return w.err != nil
+}
+
+// entries yields stored documents, and the error of the index last.
+func entries[ID comparable, V any](all iter.Seq[store.Entry[ID]], value func(doc []uint64) V, failed func() error) iter.Seq2[Entry[ID, V], error] {
+	return func(yield func(Entry[ID, V], error) bool) {
+		for d := range all {
+			if !yield(entryOf(d, value), nil) {
+				return
+			}
+		}
+		if err := failed(); err != nil {
+			yield(Entry[ID, V]{}, err)
+		}
+	}
+}
+
+// entryOf returns what the caller sees of a stored document.
+func entryOf[ID comparable, V any](d store.Entry[ID], value func(doc []uint64) V) Entry[ID, V] {
+	return Entry[ID, V]{ID: d.ID, Value: value(d.Doc), Added: time.Unix(int64(d.Time), 0)}
+}
+
+// deleteRule is what the store calls for a DeleteFunc.
+func deleteRule[ID comparable, V any](del func(Entry[ID, V]) bool, value func(doc []uint64) V) func(store.Entry[ID]) (del, more bool) {
+	return func(d store.Entry[ID]) (bool, bool) { return del(entryOf(d, value)), true }
+}
+
+// existsBut reports whether anything was found but the document with an id.
+func existsBut[ID comparable](found iter.Seq2[Match[ID], error], id ID) (bool, error) {
+	for m, err := range found {
+		if err != nil || m.ID != id {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // matchSeq yields matches, and then the error if there is one, with an empty Match.

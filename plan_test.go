@@ -61,7 +61,7 @@ func TestIndexSlowReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for id, fp := range ix.All() {
+	for id, fp := range valuesOf(ix.All()) {
 		if n == 0 {
 			for i := range 20_000 {
 				must(ix.Delete(i))
@@ -89,11 +89,11 @@ func TestIndexNaN(t *testing.T) {
 			ix.Add(float64(i), fp)
 		}
 	}
-	if err := ix.Compact(); err != nil || ix.Len() != len(fps) {
+	if err := ix.Compact(bg); err != nil || ix.Len() != len(fps) {
 		t.Fatalf("%d stored: %v", ix.Len(), err)
 	}
 	for i, fp := range fps {
-		if !must(ix.Exists(fp)) || i%3 > 0 && !must(ix.Delete(float64(i))) || must(ix.Delete(math.NaN())) {
+		if !must(ix.Exists(bg, fp)) || i%3 > 0 && !must(ix.Delete(float64(i))) || must(ix.Delete(math.NaN())) {
 			t.Fatal(i)
 		}
 	}
@@ -125,7 +125,7 @@ func TestNearestTies(t *testing.T) {
 		store.SetRuns(&ix.s, build(0, old), build(1000, late))
 		want := []Match[int]{{ID: 1010, Distance: 7}, {ID: 21_000, Distance: 7}, {ID: 300, Distance: 8}}
 		for n := 1; n <= 3; n++ {
-			if got := must(ix.Nearest(q, n)); !slices.Equal(got, want[:n]) {
+			if got := must(ix.Nearest(bg, q, n)); !slices.Equal(got, want[:n]) {
 				t.Fatalf("the %d nearest are %v, want %v", n, got, want[:n])
 			}
 		}
@@ -164,13 +164,13 @@ func TestForgedSnapshot(t *testing.T) {
 		ix := mustOpen[int, Fingerprint64](t, path, 3)
 		defer ix.Close()
 		for i, fp := range fps {
-			for m, err := range ix.Search(Fingerprint64(fp)) {
+			for m, err := range ix.Search(bg, Fingerprint64(fp)) {
 				if err == nil && m.Distance != Fingerprint64(fps[m.ID]).Distance(Fingerprint64(fp)) {
 					t.Fatalf("a wrong match %v of %d", m, i)
 				}
 			}
 		}
-		return ix.Err()
+		return ix.err()
 	}
 	if err := forge(func(*hamming.Tree) {}); err != nil {
 		t.Fatal(err)
@@ -215,7 +215,7 @@ func TestIndexMissing(t *testing.T) {
 	}
 	ix := mustOpen[int, Fingerprint64](t, path+".new", 3)
 	os.Chmod(filepath.Dir(path), 0o300)
-	err := ix.Compact()
+	err := ix.Compact(bg)
 	os.Chmod(filepath.Dir(path), 0o700)
 	if err == nil {
 		t.Error("a directory that cannot be read, and no error")

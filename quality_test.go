@@ -60,10 +60,10 @@ func truthOf(t *testing.T, set string, number map[string]int) map[Pair[int]]bool
 }
 
 // score fingerprints texts and returns precision and recall by pairs.
-func score[F Fingerprint](sum func(string) F, texts []string, truth map[Pair[int]]bool, k int) (precision, recall float64) {
+func score[F Fingerprint](sum func(Document) F, texts []string, truth map[Pair[int]]bool, k int) (precision, recall float64) {
 	fps := make([]F, len(texts))
 	for i, text := range texts {
-		fps[i] = sum(text)
+		fps[i] = sum(Text(text))
 	}
 	found, good := 0, 0
 	for p := range Pairs(bg, fps, k) {
@@ -173,7 +173,7 @@ func TestDisguises(t *testing.T) {
 			f := Fingerprinter{Normalizer: n}
 			near := 0
 			for _, d := range docs {
-				if f.Sum64(d).Distance(f.Sum64(test.change(d))) <= 3 {
+				if f.Sum64(Text(d)).Distance(f.Sum64(Text(test.change(d)))) <= 3 {
 					near++
 				}
 			}

@@ -3,7 +3,6 @@ package neardup
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -21,6 +20,14 @@ import (
 // A Record is a row: its values by the names of their columns. A null value is left out. A value
 // may be any bytes; an empty one has no features. Package records makes Records of structs and of
 // rows of database/sql.
+//
+// The Fields of a [Fingerprinter] say which features a record has. Its methods panic if it has none.
+// A feature weighs what the Weight of the Fingerprinter says of its occurrences in the record, times
+// the mean weight of the fields that it occurs in. A record has no title and no sentences.
+//
+// Records are short. If one of ten values changes, the fingerprint moves by as many bits as that of
+// a text in which every tenth word changes. So use the fingerprints of records to find candidates,
+// and compare these by their features ([Fingerprinter.Features]) or values.
 type Record map[string]string
 
 // A Field says how a column of records becomes features (Li 2015). With only a Name it is a
@@ -57,65 +64,23 @@ type Field struct {
 	Country string
 }
 
-// SumRecord64 returns the 64-bit fingerprint of a record by the Fields of f, and panics if f has
-// none. A column that is null or has no features contributes nothing. A record without any features
-// has the fingerprint 0 (see [Fingerprint64]).
-//
-// A feature weighs what the Weight of f says of its occurrences in the record, times the mean
-// weight of the fields that it occurs in. A record has no title and no sentences.
-//
-// Records are short. If one of ten values changes, the fingerprint moves by as many bits as that of
-// a text in which every tenth word changes. So use the fingerprints of records to find candidates,
-// and compare these by their features ([Fingerprinter.RecordFeatures]) or values.
-func (f *Fingerprinter) SumRecord64(rec Record) Fingerprint64 {
-	r := f.extractor(toSum64)
-	r.record(rec)
-	return r.sum64()
-}
-
-// SumRecord128 is [Fingerprinter.SumRecord64] for 128 bits.
-func (f *Fingerprinter) SumRecord128(rec Record) Fingerprint128 {
-	r := f.extractor(toSum128)
-	r.record(rec)
-	return r.sum128()
-}
-
-// RecordFeatures is [Fingerprinter.Features] for a record. Features come in the order of the
-// Fields. Those of a field that is Named begin with its name and =. It panics if f has no Fields.
-func (f *Fingerprinter) RecordFeatures(rec Record) iter.Seq2[Feature, float64] {
-	return func(yield func(Feature, float64) bool) {
-		r := f.extractor(toShow)
-		defer r.release()
-		r.record(rec)
-		r.show(yield)
-	}
-}
-
-// AddRecord counts the features of a record as one document. It panics if the Fingerprinter has no
-// Fields.
-func (b *StatisticsBuilder) AddRecord(rec Record) {
-	r := b.Fingerprinter.extractor(toCount)
-	r.record(rec)
-	b.count(r)
-}
-
-// CheckRecord returns an error if f cannot compare a record: if it has no Fields, or if the record
-// has values but none in a column of the Fields, which is nearly always a misspelt name.
-func (f *Fingerprinter) CheckRecord(rec Record) error {
-	if len(f.Fields) == 0 {
+// Check returns an error if a record cannot be compared by fields: if there are none, or if the
+// record has values but none in a column of the fields, which is nearly always a misspelt name.
+func (rec Record) Check(fields []Field) error {
+	if len(fields) == 0 {
 		return errors.New("neardup: a record needs the Fields of the Fingerprinter")
 	}
-	for i := range f.Fields {
-		if _, ok := rec[f.Fields[i].Name]; ok {
+	for i := range fields {
+		if _, ok := rec[fields[i].Name]; ok {
 			return nil
 		}
 	}
 	if len(rec) == 0 {
 		return nil
 	}
-	names := make([]string, len(f.Fields))
-	for i := range f.Fields {
-		names[i] = f.Fields[i].Name
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].Name
 	}
 	return fmt.Errorf("neardup: a record with the columns %q has none of the Fields %q: is a name misspelt?", slices.Sorted(maps.Keys(rec)), names)
 }

@@ -48,7 +48,7 @@ func bestCosine(f *Fingerprinter, recs []Record, truth map[Pair[int]]bool) (f1, 
 		var own []Feature
 		var weights []float64
 		norm := 0.0
-		for feature, w := range f.RecordFeatures(rec) {
+		for feature, w := range f.Features(rec) {
 			own, weights = append(own, feature), append(weights, w)
 			norm += w * w
 		}
@@ -107,7 +107,7 @@ func TestRecordQuality(t *testing.T) {
 				}
 				b := StatisticsBuilder{Fingerprinter: f}
 				for _, r := range recs {
-					b.AddRecord(r)
+					b.Add(r)
 				}
 				s := b.Build()
 				for _, w := range []struct {
@@ -117,8 +117,8 @@ func TestRecordQuality(t *testing.T) {
 					f.Weight = w.w
 					var fps [2][]Fingerprint128
 					for _, r := range recs {
-						fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.SumRecord64(r))})
-						fps[1] = append(fps[1], f.SumRecord128(r))
+						fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.Sum64(r))})
+						fps[1] = append(fps[1], f.Sum128(r))
 					}
 					line := ""
 					for _, fps := range fps {

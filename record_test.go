@@ -29,7 +29,7 @@ func TestLi2015Row(t *testing.T) {
 		for tie, want := range map[bool]Fingerprint64{tieZero: test.zero, tieOne: test.one} {
 			f := paper(tie)
 			f.Fields = []Field{{Name: "name"}, {Name: "district"}, {Name: "date"}, {Name: "text", Large: true}}
-			if got := f.SumRecord64(test.rec); got != want {
+			if got := f.Sum64(test.rec); got != want {
 				t.Errorf("%v, tie %t: %v, want %v", test.rec, tie, got, want)
 			}
 		}
@@ -120,7 +120,7 @@ func TestRecords(t *testing.T) {
 	stats := StatisticsBuilder{Fingerprinter: f}
 	df := map[string]int{}
 	for _, r := range recs {
-		stats.AddRecord(r)
+		stats.Add(r)
 		_, _, features := naiveRecord(&f, r)
 		for token := range features {
 			df[token]++
@@ -134,14 +134,14 @@ func TestRecords(t *testing.T) {
 			f.Hash = hash
 			for _, r := range recs {
 				want64, want128, counts := naiveRecord(&f, r)
-				if got := f.SumRecord64(r); got != want64 {
+				if got := f.Sum64(r); got != want64 {
 					t.Errorf("%s, %.100v: %v, want %v", name, r, got, want64)
 				}
-				if got := f.SumRecord128(r); got != want128 {
+				if got := f.Sum128(r); got != want128 {
 					t.Errorf("%s, %.100v: %v, want %v", name, r, got, want128)
 				}
 				n := 0
-				for feature := range f.RecordFeatures(r) {
+				for feature := range f.Features(r) {
 					if feature.Count != counts[feature.Text] {
 						t.Errorf("%s: %q counts %v, want %v", name, feature.Text, feature.Count, counts[feature.Text])
 					}
@@ -154,7 +154,7 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	f = Fingerprinter{Fields: fields, Tokenizer: Words{}}
-	if f.SumRecord64(recs[1]) != 0 || f.SumRecord64(recs[3]) != 0 {
+	if f.Sum64(recs[1]) != 0 || f.Sum64(recs[3]) != 0 {
 		t.Error("a record without features has a fingerprint")
 	}
 	vf, err := f.Version()
@@ -248,7 +248,7 @@ func FuzzValues(f *testing.F) {
 		}
 		f := Fingerprinter{Fields: []Field{{Name: "a"}, {Name: "a", Split: NGrams{2}, Form: NumberValue}, {Name: "a", Large: true, Form: DateValue, Named: true}}}
 		want, _, _ := naiveRecord(&f, Record{"a": s})
-		if got := f.SumRecord64(Record{"a": s}); got != want {
+		if got := f.Sum64(Record{"a": s}); got != want {
 			t.Errorf("%q: %v, want %v", s, got, want)
 		}
 	})
@@ -271,7 +271,7 @@ func TestFieldsRefused(t *testing.T) {
 					t.Errorf("%+v: a record is read", field)
 				}
 			}()
-			f.SumRecord64(Record{"name": "x"})
+			f.Sum64(Record{"name": "x"})
 		}()
 	}
 }
@@ -279,16 +279,16 @@ func TestFieldsRefused(t *testing.T) {
 // TestCheckRecord: a record without a column that counts is an error that names both; an empty one is not.
 func TestCheckRecord(t *testing.T) {
 	var none Fingerprinter
-	if none.CheckRecord(Record{"name": "Ann"}) == nil {
+	if (Record{"name": "Ann"}).Check(none.Fields) == nil {
 		t.Error("no Fields are no error")
 	}
 	f := Fingerprinter{Fields: []Field{{Name: "name"}, {Name: "born"}}}
 	for _, rec := range []Record{nil, {}, {"name": "Ann"}, {"born": ""}, {"name": "Ann", "other": "x"}} {
-		if err := f.CheckRecord(rec); err != nil {
+		if err := rec.Check(f.Fields); err != nil {
 			t.Errorf("%v: %v", rec, err)
 		}
 	}
-	if err := f.CheckRecord(Record{"nmae": "Ann"}); err == nil || !strings.Contains(err.Error(), `"nmae"`) || !strings.Contains(err.Error(), `"born"`) {
+	if err := (Record{"nmae": "Ann"}).Check(f.Fields); err == nil || !strings.Contains(err.Error(), `"nmae"`) || !strings.Contains(err.Error(), `"born"`) {
 		t.Errorf("a misspelt name: %v", err)
 	}
 }

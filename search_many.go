@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -22,16 +23,18 @@ const _ = uint(hamming.MostQueries - parallel.Chunk)
 // SearchMany is [Index.Search] for many fingerprints at a time, which takes less time for each if the
 // index is larger than the caches (docs/index.md has numbers). found[i] has the matches of fps[i],
 // the nearest first, and equally near ones in the order of adding; it is nil if there are none. All
-// searches see the index as it was when SearchMany began. It uses all processors. If the index has
-// an error (see Err), some matches may be missing.
-func (ix *Index[ID, F]) SearchMany(fps []F) (found [][]Match[ID], err error) {
+// searches see the index as it was when SearchMany began. It uses all processors. After an error,
+// of the index or of the context, some matches may be missing.
+func (ix *Index[ID, F]) SearchMany(ctx context.Context, fps []F) (found [][]Match[ID], err error) {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
 	found = make([][]Match[ID], len(fps))
 	parallel.Chunks(len(fps), func(_, from, to int) {
-		ix.searchChunk(v, fps[from:to], found[from:to])
+		if ctx.Err() == nil {
+			ix.searchChunk(v, fps[from:to], found[from:to])
+		}
 	})
-	return found, ix.Err()
+	return found, cmp.Or(ctx.Err(), ix.err())
 }
 
 // searchChunk is SearchMany for a few fingerprints, in the goroutine of the caller.
@@ -71,8 +74,8 @@ func (ix *Index[ID, F]) searchChunk(v store.View[ID, *hamming.Tree], fps []F, fo
 // signatures[i], the most similar first, and equally similar ones in the order of adding; it is nil
 // if there are none. All searches see the index as it was when SearchMany began. It uses all
 // processors. A signature of another length than those of the index is an error, and nothing is
-// found. If the index has an error (see Err), some matches may be missing.
-func (ix *SignatureIndex[ID]) SearchMany(signatures []Signature) (found [][]Match[ID], err error) {
+// found. After another error, of the index or of the context, some matches may be missing.
+func (ix *SignatureIndex[ID]) SearchMany(ctx context.Context, signatures []Signature) (found [][]Match[ID], err error) {
 	ix.made()
 	for i, s := range signatures {
 		if len(s) != ix.layout.Values {
@@ -83,9 +86,11 @@ func (ix *SignatureIndex[ID]) SearchMany(signatures []Signature) (found [][]Matc
 	defer runtime.KeepAlive(v.State)
 	found = make([][]Match[ID], len(signatures))
 	parallel.Chunks(len(signatures), func(_, from, to int) {
-		ix.searchChunk(v, signatures[from:to], found[from:to])
+		if ctx.Err() == nil {
+			ix.searchChunk(v, signatures[from:to], found[from:to])
+		}
 	})
-	return found, ix.Err()
+	return found, cmp.Or(ctx.Err(), ix.err())
 }
 
 // searchChunk is SearchMany for a few signatures, in the goroutine of the caller.
@@ -134,8 +139,8 @@ func (ix *SignatureIndex[ID]) searchChunk(v store.View[ID, *minhash.Tables], sig
 // SearchMany is [VectorIndex.Search] for many vectors at a time, on all processors. found[i] has the
 // matches of vectors[i], in the order of Search; it is nil if there are none. All searches see the
 // index as it was when SearchMany began. A vector that is not valid is an error, and nothing is
-// found. If the index has an error (see Err), some matches may be missing.
-func (ix *VectorIndex[ID]) SearchMany(vectors []Vector) (found [][]Match[ID], err error) {
+// found. After another error, of the index or of the context, some matches may be missing.
+func (ix *VectorIndex[ID]) SearchMany(ctx context.Context, vectors []Vector) (found [][]Match[ID], err error) {
 	ix.made()
 	for i, v := range vectors {
 		if err := v.check(); err != nil {
@@ -146,11 +151,14 @@ func (ix *VectorIndex[ID]) SearchMany(vectors []Vector) (found [][]Match[ID], er
 	defer runtime.KeepAlive(view.State)
 	found = make([][]Match[ID], len(vectors))
 	parallel.Each(len(vectors), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
 		if matches := ix.searchView(view, vectors[i], ix.similarity, 0, nil); len(matches) > 0 {
 			found[i] = matches
 		}
 	})
-	return found, ix.Err()
+	return found, cmp.Or(ctx.Err(), ix.err())
 }
 
 // A hit is a match of one of many queries, with its place: the number of the run, or of runs for the

@@ -43,7 +43,7 @@ func testSearchMany[F Fingerprint](t *testing.T) {
 		}
 	}
 	ix := must(NewIndex[int, F](3, IndexOptions{}))
-	if found, err := ix.SearchMany(nil); len(found) != 0 || err != nil {
+	if found, err := ix.SearchMany(bg, nil); len(found) != 0 || err != nil {
 		t.Fatal(found, err)
 	}
 	checkMany(t, ix, make([]F, 3)...)
@@ -78,9 +78,9 @@ func TestSignatureSearchMany(t *testing.T) {
 			ix.Delete(i)
 		}
 		all := 0
-		for i, found := range must(ix.SearchMany(sigs)) {
+		for i, found := range must(ix.SearchMany(bg, sigs)) {
 			var want []Match[int]
-			for m, err := range ix.Search(sigs[i]) {
+			for m, err := range ix.Search(bg, sigs[i]) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestSignatureSearchMany(t *testing.T) {
 		if all < n {
 			t.Fatalf("%+v: only %d matches in all", options, all)
 		}
-		if found, err := ix.SearchMany(append(sigs[:3:3], sigs[0][:9])); found != nil || err == nil || !strings.Contains(err.Error(), "signature 3") {
+		if found, err := ix.SearchMany(bg, append(sigs[:3:3], sigs[0][:9])); found != nil || err == nil || !strings.Contains(err.Error(), "signature 3") {
 			t.Fatal(found, err)
 		}
 	}
@@ -107,13 +107,13 @@ func TestVectorSearchMany(t *testing.T) {
 	ix := must(NewVectorIndex[int](0.3, VectorIndexOptions{}))
 	var vectors []Vector
 	for i, d := range corpus(t, "en") {
-		if vectors = append(vectors, (&Fingerprinter{}).Vector(d.Text)); i%3 > 0 {
+		if vectors = append(vectors, (&Fingerprinter{}).Vector(Text(d.Text))); i%3 > 0 {
 			ix.Add(i, vectors[i])
 		}
 	}
-	for i, found := range must(ix.SearchMany(vectors)) {
+	for i, found := range must(ix.SearchMany(bg, vectors)) {
 		var want []Match[int]
-		for m, err := range ix.Search(vectors[i]) {
+		for m, err := range ix.Search(bg, vectors[i]) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestVectorSearchMany(t *testing.T) {
 			t.Fatalf("query %d: %v found, want %v", i, found, want)
 		}
 	}
-	if found, err := ix.SearchMany([]Vector{vectors[0], {{Feature: 2, Weight: 1}, {Feature: 1, Weight: 1}}}); found != nil || err == nil || !strings.Contains(err.Error(), "vector 1") {
+	if found, err := ix.SearchMany(bg, []Vector{vectors[0], {{Feature: 2, Weight: 1}, {Feature: 1, Weight: 1}}}); found != nil || err == nil || !strings.Contains(err.Error(), "vector 1") {
 		t.Fatal(found, err)
 	}
 }

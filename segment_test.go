@@ -41,7 +41,7 @@ func BenchmarkSegmenter(b *testing.B) {
 		f := Fingerprinter{Tokenizer: s}
 		b.SetBytes(size)
 		for b.Loop() {
-			f.Sum64(next())
+			f.Sum64(Text(next()))
 		}
 	})
 	b.Run("gse", func(b *testing.B) {

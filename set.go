@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/zeebo/xxh3"
 )
 
 // A Set is the distinct features of a text, as 64-bit hashes in ascending order. Sets compare
@@ -25,46 +24,30 @@ func NewSet(hashes []uint64) Set {
 }
 
 // SetOf returns the set of some strings, for example the keywords, tags and references of a
-// document. If a string may be of two kinds, put the kind before it ("tag:go"). The hash is xxh3
-// without a seed.
+// document. If a string may be of two kinds, put the kind before it ("tag:go"). The hash is that of
+// [HashFeature].
 func SetOf(items ...string) Set {
 	hashes := make([]uint64, len(items))
 	for i, item := range items {
-		hashes[i] = xxh3.HashString(item)
+		hashes[i] = HashFeature(item)
 	}
 	return NewSet(hashes)
 }
 
-// Set returns the set of the features of a text, hashed with Hash.Sum64. Weights do not count. A
-// text without features has an empty set. It panics if Hash has only a Sum128.
-func (f *Fingerprinter) Set(text string) Set {
+// Set returns the set of the features of a document, hashed with Hash.Sum64. Weights do not count. A
+// document without features has an empty set. It panics if Hash has only a Sum128.
+func (f *Fingerprinter) Set(doc Document) Set {
 	var hashes []uint64
-	f.hashText(text, func(h []uint64) { hashes = append(hashes, h...) })
+	f.hash(doc, func(h []uint64) { hashes = append(hashes, h...) })
 	return NewSet(hashes)
 }
 
-// RecordSet is [Fingerprinter.Set] for a record: the features that [Fingerprinter.SumRecord64]
-// weighs. It also panics if f has no Fields.
-func (f *Fingerprinter) RecordSet(rec Record) Set {
-	var hashes []uint64
-	f.hashRecord(rec, func(h []uint64) { hashes = append(hashes, h...) })
-	return NewSet(hashes)
-}
-
-// hashText calls take with the hashes of all features of a text, in several batches, repetitions
+// hash calls take with the hashes of all features of a document, in several batches, repetitions
 // included. take must not keep the slice.
-func (f *Fingerprinter) hashText(text string, take func(hashes []uint64)) {
+func (f *Fingerprinter) hash(doc Document, take func(hashes []uint64)) {
 	r := f.extractor(toHash)
 	r.take = take
-	r.text(text)
-	r.release()
-}
-
-// hashRecord is hashText for a record.
-func (f *Fingerprinter) hashRecord(rec Record, take func(hashes []uint64)) {
-	r := f.extractor(toHash)
-	r.take = take
-	r.record(rec)
+	r.document(doc)
 	r.release()
 }
 

@@ -61,6 +61,13 @@ func (a Fingerprint128) Truncate(width int) Fingerprint128 {
 	return Fingerprint128{Hi: a.Hi & (1<<(width-64) - 1), Lo: a.Lo}
 }
 
+// distance returns the Hamming distance of two fingerprints of either width.
+func distance[F Fingerprint](a, b F) int {
+	aLo, aHi := split(a)
+	bLo, bHi := split(b)
+	return bits.OnesCount64(aLo^bLo) + bits.OnesCount64(aHi^bHi)
+}
+
 // split returns the two words of a fingerprint of either width. hi is 0 for 64 bits.
 func split[F Fingerprint](fp F) (lo, hi uint64) {
 	switch fp := any(fp).(type) {
@@ -98,7 +105,7 @@ func width[F Fingerprint]() int {
 // on every bit with the weight of its feature: for 1 where its own bit is set, else for 0. The
 // fingerprint has the majority of the votes.
 //
-// The zero value is ready to use and is what [Sum64] and [Sum128] use. Several goroutines may use
+// The zero value is ready to use and is what [Sum64] uses. Several goroutines may use
 // one Fingerprinter at once if they may call its Tokenizer, Weight and Hash at once. Its fields
 // must not change meanwhile.
 //
@@ -116,7 +123,7 @@ type Fingerprinter struct {
 	// 1. This is the fastest.
 	Weight Weight
 
-	// Fields are the columns of records; see [Fingerprinter.SumRecord64]. Texts do not use them.
+	// Fields are the columns of records; see [Record]. Texts do not use them.
 	Fields []Field
 
 	// Hash is the feature hash. The zero value is xxh3.
@@ -136,55 +143,53 @@ type Fingerprinter struct {
 
 // Sum64 returns the 64-bit fingerprint of text with the default settings. Any bytes are a valid
 // text.
-func Sum64(text string) Fingerprint64 { return new(Fingerprinter).Sum64(text) }
+func Sum64(text string) Fingerprint64 { return new(Fingerprinter).Sum64(Text(text)) }
 
-// Sum128 returns the 128-bit fingerprint of text with the default settings. Any bytes are a valid
-// text.
-func Sum128(text string) Fingerprint128 { return new(Fingerprinter).Sum128(text) }
-
-// Sum64 returns the 64-bit fingerprint of text. Any bytes are a valid text. It takes time linear in
-// the text and, with the tokenizers of this package, allocates nothing per feature.
-func (f *Fingerprinter) Sum64(text string) Fingerprint64 {
+// Sum64 returns the 64-bit fingerprint of a text or a record. It takes time linear in the document
+// and, with the tokenizers of this package, allocates nothing per feature. One without features has
+// the fingerprint 0 (see [Fingerprint64]).
+func (f *Fingerprinter) Sum64(doc Document) Fingerprint64 {
 	r := f.extractor(toSum64)
-	r.text(text)
+	r.document(doc)
 	return r.sum64()
 }
 
-// Sum128 returns the 128-bit fingerprint of text. Any bytes are a valid text.
-func (f *Fingerprinter) Sum128(text string) Fingerprint128 {
+// Sum128 is [Fingerprinter.Sum64] for 128 bits.
+func (f *Fingerprinter) Sum128(doc Document) Fingerprint128 {
 	r := f.extractor(toSum128)
-	r.text(text)
+	r.document(doc)
 	return r.sum128()
 }
 
-// Accumulate64 adds the features of text to a. Use it to fingerprint a document in parts, such as
-// its title, its body and its paragraphs. The result does not depend on the order of the parts. No
-// feature spans two of them, and each part is weighed as a text of its own.
-func (f *Fingerprinter) Accumulate64(a *Accumulator64, text string) {
+// Accumulate64 adds the features of a document to a. Use it to fingerprint a document in parts, such
+// as its title, its body and its paragraphs. The result does not depend on the order of the parts. No
+// feature spans two of them, and each part is weighed as a document of its own.
+func (f *Fingerprinter) Accumulate64(a *Accumulator64, doc Document) {
 	r := f.extractor(toSum64)
-	r.text(text)
+	r.document(doc)
 	a.Merge(&r.lo)
 	r.release()
 }
 
 // Accumulate128 is [Fingerprinter.Accumulate64] for 128 bits.
-func (f *Fingerprinter) Accumulate128(a *Accumulator128, text string) {
+func (f *Fingerprinter) Accumulate128(a *Accumulator128, doc Document) {
 	r := f.extractor(toSum128)
-	r.text(text)
+	r.document(doc)
 	a.lo.Merge(&r.lo.sum)
 	a.hi.Merge(&r.hi.sum)
 	r.release()
 }
 
-// Features returns the distinct features of a text with their weights, in the order in which they
-// first occur. The weight is that of all occurrences together, rounded to a multiple of 2⁻²⁰. It is what
-// the feature adds to each bit of the fingerprint that its hash has set, and takes from the others.
-// The yielded features may be kept.
-func (f *Fingerprinter) Features(text string) iter.Seq2[Feature, float64] {
+// Features returns the distinct features of a document with their weights, in the order in which they
+// first occur; those of a record are in the order of the Fields, and begin with the name of the field
+// and = if it is Named. The weight is that of all occurrences together, rounded to a multiple of 2⁻²⁰.
+// It is what the feature adds to each bit of the fingerprint that its hash has set, and takes from the
+// others. The yielded features may be kept.
+func (f *Fingerprinter) Features(doc Document) iter.Seq2[Feature, float64] {
 	return func(yield func(Feature, float64) bool) {
 		r := f.extractor(toShow)
 		defer r.release()
-		r.text(text)
+		r.document(doc)
 		r.show(yield)
 	}
 }

@@ -102,9 +102,9 @@ func TestPaperStrings(t *testing.T) {
 		var fp [3]Fingerprint128
 		var hex []string
 		for i, text := range texts {
-			fp[i] = f.Sum128(text).Truncate(test.width)
+			fp[i] = f.Sum128(Text(text)).Truncate(test.width)
 			if test.width <= 64 {
-				if fp64 := f.Sum64(text).Truncate(test.width); uint64(fp64) != fp[i].Lo {
+				if fp64 := f.Sum64(Text(text)).Truncate(test.width); uint64(fp64) != fp[i].Lo {
 					t.Errorf("width %d: Sum64 %v, Sum128 %v", test.width, fp64, fp[i])
 				}
 			}
@@ -119,7 +119,7 @@ func TestPaperStrings(t *testing.T) {
 	}
 	vector := func(text string) string {
 		var a Accumulator64
-		paper(tieZero).Accumulate64(&a, text)
+		paper(tieZero).Accumulate64(&a, Text(text))
 		return strings.Trim(fmt.Sprint(a.Vector()), "[]")
 	}
 	for text, want := range map[string]string{
@@ -142,12 +142,12 @@ func TestCities(t *testing.T) {
 	all := map[bool]Fingerprint64{tieOne: 0x20dabbedb772bceb, tieZero: 0x20d8abcc155284a3}
 	for tie, distances := range want {
 		f := paper(tie)
-		whole := f.Sum64(strings.Join(cities, " "))
+		whole := f.Sum64(Text(strings.Join(cities, " ")))
 		if whole != all[tie] {
 			t.Errorf("tie %t: all cities %v, want %v", tie, whole, all[tie])
 		}
 		for j, want := range distances {
-			part := f.Sum64(strings.Join(cities[:19-j], " "))
+			part := f.Sum64(Text(strings.Join(cities[:19-j], " ")))
 			if d := whole.Distance(part); d != want {
 				t.Errorf("tie %t without the last %d: H = %d, want %d", tie, j+1, d, want)
 			}
@@ -290,15 +290,15 @@ func TestAccumulator128(t *testing.T) {
 func TestEdit(t *testing.T) {
 	var f Fingerprinter
 	var doc, old, new Accumulator64
-	f.Accumulate64(&doc, "the quick brown fox jumps over the lazy dog")
-	f.Accumulate64(&doc, "every good boy deserves fudge")
-	f.Accumulate64(&old, "every good boy deserves fudge")
-	f.Accumulate64(&new, "every good girl deserves fudge")
+	f.Accumulate64(&doc, Text("the quick brown fox jumps over the lazy dog"))
+	f.Accumulate64(&doc, Text("every good boy deserves fudge"))
+	f.Accumulate64(&old, Text("every good boy deserves fudge"))
+	f.Accumulate64(&new, Text("every good girl deserves fudge"))
 	doc.Subtract(&old)
 	doc.Merge(&new)
 	var want Accumulator64
-	f.Accumulate64(&want, "every good girl deserves fudge")
-	f.Accumulate64(&want, "the quick brown fox jumps over the lazy dog")
+	f.Accumulate64(&want, Text("every good girl deserves fudge"))
+	f.Accumulate64(&want, Text("the quick brown fox jumps over the lazy dog"))
 	if doc != want {
 		t.Error("an edited sum differs from a new one")
 	}
@@ -318,17 +318,17 @@ func general(f Fingerprinter) *Fingerprinter {
 func TestWeights(t *testing.T) {
 	text := "one two two three three three four four four four"
 	f := Fingerprinter{Tokenizer: Words{}}
-	want := f.Sum64(text)
+	want := f.Sum64(Text(text))
 	for _, scale := range []float64{1, 0.25, 1000, 3.7} {
 		f.Weight = perToken(func(t Token) float64 { return scale })
-		if got := f.Sum64(text); got != want {
+		if got := f.Sum64(Text(text)); got != want {
 			t.Errorf("scale %v: %v, want %v", scale, got, want)
 		}
 	}
 	f.Weight = perToken(func(t Token) float64 { return float64(len(t.Text)) })
-	a := f.Sum64("one three")
+	a := f.Sum64(Text("one three"))
 	f.Weight = nil
-	if b := f.Sum64("one three one three one three three three"); a != b {
+	if b := f.Sum64(Text("one three one three one three three three")); a != b {
 		t.Errorf("weights 3 and 5 give %v, 3 and 5 occurrences %v", a, b)
 	}
 }
@@ -350,12 +350,12 @@ func TestQuantize(t *testing.T) {
 // TestNoFeatures: nothing to compare is 0, and a real text is not.
 func TestNoFeatures(t *testing.T) {
 	for _, text := range []string{"", "  \n", "!?…。", "\xff\xfe\x80", "→©±", "\u00ad\ufe0f"} {
-		if fp, fp128 := Sum64(text), Sum128(text); fp != 0 || fp128 != (Fingerprint128{}) {
+		if fp, fp128 := Sum64(text), new(Fingerprinter).Sum128(Text(text)); fp != 0 || fp128 != (Fingerprint128{}) {
 			t.Errorf("%q has fingerprint %v, %v", text, fp, fp128)
 		}
 	}
 	for _, text := range []string{"a", "7", "中", "中文", "한", "ก", "🙂"} {
-		if fp, fp128 := Sum64(text), Sum128(text); fp == 0 || fp128 == (Fingerprint128{}) {
+		if fp, fp128 := Sum64(text), new(Fingerprinter).Sum128(Text(text)); fp == 0 || fp128 == (Fingerprint128{}) {
 			t.Errorf("%q has no features", text)
 		}
 	}
@@ -363,13 +363,13 @@ func TestNoFeatures(t *testing.T) {
 
 func TestHashMissing(t *testing.T) {
 	f := Fingerprinter{Hash: Hash{Sum64: june2013.Hash64}}
-	f.Sum64("fine")
+	f.Sum64(Text("fine"))
 	defer func() {
 		if recover() == nil {
 			t.Error("Sum128 without Hash.Sum128 did not panic")
 		}
 	}()
-	f.Sum128("not fine")
+	f.Sum128(Text("not fine"))
 }
 
 // TestAllocations: no allocation per text once the buffers are there.
@@ -380,14 +380,14 @@ func TestAllocations(t *testing.T) {
 	text := strings.Repeat("The quick brown fox 跳过了懒狗。 ", 500)
 	for _, tok := range []Tokenizer{nil, Words{}, NGrams{3}} {
 		f := Fingerprinter{Tokenizer: tok}
-		if n := testing.AllocsPerRun(20, func() { f.Sum64(text); f.Sum128(text) }); n > 0.5 {
+		if n := testing.AllocsPerRun(20, func() { f.Sum64(Text(text)); f.Sum128(Text(text)) }); n > 0.5 {
 			t.Errorf("%T: %v allocations for a fingerprint", tok, n)
 		}
 		b := StatisticsBuilder{Fingerprinter: f}
-		b.Add(text)
+		b.Add(Text(text))
 		for _, w := range []Weight{Product{Count, IDF{Statistics: b.Build(), Smooth: true}}, LogCount, Product{Count, termLength{}}} {
 			f.Weight = w
-			if n := testing.AllocsPerRun(20, func() { f.Sum64(text); f.Sum128(text) }); n > 0.5 {
+			if n := testing.AllocsPerRun(20, func() { f.Sum64(Text(text)); f.Sum128(Text(text)) }); n > 0.5 {
 				t.Errorf("%T: %v allocations for a fingerprint with weight %s", tok, n, weightVersion(w))
 			}
 		}

@@ -71,15 +71,10 @@ type StatisticsBuilder struct {
 	table     frequency.Table
 }
 
-// Add counts the features of a text as one document. Any bytes are a valid text.
-func (b *StatisticsBuilder) Add(text string) {
+// Add counts the features of a document.
+func (b *StatisticsBuilder) Add(doc Document) {
 	r := b.Fingerprinter.extractor(toCount)
-	r.text(text)
-	b.count(r)
-}
-
-// count counts the features in the bag of r as one document, and releases r.
-func (b *StatisticsBuilder) count(r *extractor) {
+	r.document(doc)
 	b.documents.Add(1)
 	// Table.Count needs a buffer to sort the keys in. Lo is free while features are counted.
 	r.bag.Lo = slices.Grow(r.bag.Lo[:0], len(r.bag.Keys))

@@ -64,7 +64,7 @@ func TestStatistics(t *testing.T) {
 		df := naiveFrequencies(&f, docs)
 		one := StatisticsBuilder{Fingerprinter: f}
 		for _, d := range docs {
-			one.Add(d)
+			one.Add(Text(d))
 		}
 		if one.Documents() != len(docs) || one.Terms() != len(df) {
 			t.Errorf("%s: the builder has %d documents and %d terms", name, one.Documents(), one.Terms())
@@ -79,7 +79,7 @@ func TestStatistics(t *testing.T) {
 		for w := range 4 {
 			wg.Go(func() {
 				for i := w; i < len(docs); i += 4 {
-					many.Add(docs[len(docs)-1-i])
+					many.Add(Text(docs[len(docs)-1-i]))
 				}
 			})
 		}
@@ -91,7 +91,7 @@ func TestStatistics(t *testing.T) {
 		for part := range 3 {
 			b := StatisticsBuilder{Fingerprinter: f}
 			for i := part; i < len(docs); i += 3 {
-				b.Add(docs[i])
+				b.Add(Text(docs[i]))
 			}
 			var file bytes.Buffer
 			n, err := b.Build().WriteTo(&file)
@@ -128,7 +128,7 @@ func TestPrune(t *testing.T) {
 			for n := range i + 1 {
 				fmt.Fprintf(&text, "word%d ", n)
 			}
-			b.Add(text.String())
+			b.Add(Text(text.String()))
 		}
 		b.Prune(min, most)
 		terms := b.Terms()
@@ -150,7 +150,7 @@ func TestPrune(t *testing.T) {
 		}
 	}
 	var b StatisticsBuilder // of equal ones all go
-	b.Add("one two three four")
+	b.Add(Text("one two three four"))
 	if b.Prune(0, 2); b.Terms() != 0 {
 		t.Errorf("%d of three equal ones", b.Terms())
 	}
@@ -158,7 +158,7 @@ func TestPrune(t *testing.T) {
 	f := Fingerprinter{Tokenizer: Words{}}
 	b = StatisticsBuilder{Fingerprinter: f}
 	for i := range 10 {
-		b.Add(fmt.Sprintf("all own%d half%d", i, i/5))
+		b.Add(Text(fmt.Sprintf("all own%d half%d", i, i/5)))
 	}
 	b.Prune(0, 1)
 	s := b.Build()
@@ -268,7 +268,7 @@ func TestStatisticsMemory(t *testing.T) {
 func statisticsFile(t testing.TB, f *Fingerprinter, docs ...string) []byte {
 	b := StatisticsBuilder{Fingerprinter: *f}
 	for _, d := range docs {
-		b.Add(d)
+		b.Add(Text(d))
 	}
 	var file bytes.Buffer
 	if _, err := b.Build().WriteTo(&file); err != nil {
@@ -369,7 +369,7 @@ func BenchmarkStatistics(b *testing.B) {
 			b.SetBytes(10 << 10)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i = (i + 10<<10) % (8<<20 - 20<<10) {
-				s.Add(text[i : i+10<<10])
+				s.Add(Text(text[i : i+10<<10]))
 			}
 		})
 	}

@@ -34,12 +34,12 @@ func digest(t *testing.T) string {
 	weighed := Fingerprinter{Weight: LogCount}
 	for i, d := range docs {
 		text := d.Text
-		fmt.Fprintln(h, Sum64(text), weighed.Sum64(text), weighed.Sum128(text))
+		fmt.Fprintln(h, Sum64(text), weighed.Sum64(Text(text)), weighed.Sum128(Text(text)))
 		var set []uint64
 		for range i % 40 {
 			set = append(set, rnd.Uint64())
 		}
-		a, b := MinHash{}.Sign(set), (&Fingerprinter{}).Sign(text, MinHash{Values: 100})
+		a, b := MinHash{}.Sign(set), (&Fingerprinter{}).Sign(Text(text), MinHash{Values: 100})
 		fmt.Fprintln(h, a, b, a.Jaccard(MinHash{}.Sign(set[:len(set)/2])))
 	}
 	fps := make([]Fingerprint64, 30_000)
@@ -64,7 +64,7 @@ func digest(t *testing.T) string {
 		ix.Add(i, fp)
 	}
 	for _, fp := range fps[4000:7000] {
-		for m, err := range ix.Search(fp) {
+		for m, err := range ix.Search(bg, fp) {
 			fmt.Fprintln(h, m, err)
 		}
 	}
@@ -95,7 +95,7 @@ func BenchmarkTiers(b *testing.B) {
 		work func(i int)
 	}{
 		{"search=1000000", func(i int) {
-			for range ix.Search(fps[i*7919%len(fps)] ^ 5) {
+			for range ix.Search(bg, fps[i*7919%len(fps)]^5) {
 			}
 		}},
 		{"pairs=1000000", func(int) {
@@ -110,7 +110,7 @@ func BenchmarkTiers(b *testing.B) {
 			var a Accumulator64
 			a.AddWeighted(hashes, weights)
 		}},
-		{"weightedtext=10240", func(int) { text.Sum64(next()) }},
+		{"weightedtext=10240", func(int) { text.Sum64(Text(next())) }},
 		{"text=10240", func(int) { Sum64(next()) }},
 		{"sign=10", func(i int) { few = MinHash{}.AppendSign(few[:0], hashes[i%4000:][:10]) }},
 		{"permutations=10", func(i int) { few = MinHash{Permutations: true}.AppendSign(few[:0], hashes[i%4000:][:10]) }},

@@ -37,7 +37,7 @@ func TestVectorIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ids []int
-		for id, v := range ix.All() {
+		for id, v := range valuesOf(ix.All()) {
 			ids = append(ids, id)
 			if !slices.Equal(v, vs[id]) {
 				t.Fatalf("%s: vector %d is another one", name, id)
@@ -46,17 +46,17 @@ func TestVectorIndex(t *testing.T) {
 		queries := append(slices.Clone(vs[:min(len(vs), shorter(60, 20))]), nil, NewVector([]Term{{Feature: 1 << 60, Weight: 1}}), NewVector([]Term{{Feature: 1, Weight: -1}, {Feature: 2, Weight: 3}, {Feature: 5, Weight: 1e-9}}))
 		for n, q := range queries {
 			for _, least := range []float64{0, 0.01, 0.2, 0.56, 0.9, 1, 2} {
-				if got, want := must(ix.search(q, least, 0, nil)), nearestVectors(ids, vs, q, least); !slices.Equal(got, want) {
+				if got, want := must(ix.search(bg, q, least, 0, nil)), nearestVectors(ids, vs, q, least); !slices.Equal(got, want) {
 					t.Fatalf("%s: query %d finds %d of at least %g, not %d", name, n, len(got), least, len(want))
 				}
 			}
 			want := nearestVectors(ids, vs, q, 0)
 			for _, k := range []int{0, 1, 2, 10, 100, 10_000} {
-				if got := must(ix.Nearest(q, k)); !slices.Equal(got, want[:min(k, len(want))]) {
+				if got := must(ix.Nearest(bg, q, k)); !slices.Equal(got, want[:min(k, len(want))]) {
 					t.Fatalf("%s: the %d nearest to query %d: %v, not %v", name, k, n, got, want[:min(k, len(want))])
 				}
 			}
-			if got := must(ix.search(q, math.NaN(), 0, nil)); len(got) > 0 {
+			if got := must(ix.search(bg, q, math.NaN(), 0, nil)); len(got) > 0 {
 				t.Fatalf("%s: at least NaN: %v", name, got)
 			}
 		}
@@ -99,7 +99,7 @@ func TestVectorIndexModel(t *testing.T) {
 				id, v := fmt.Sprint(rnd.IntN(500)), vs[rnd.IntN(len(vs))]
 				switch op := rnd.IntN(1000); {
 				case op < 2:
-					if err := ix.Compact(); err != nil {
+					if err := ix.Compact(bg); err != nil {
 						t.Fatal(err)
 					}
 				case op < 5:
@@ -127,7 +127,7 @@ func TestVectorIndexModel(t *testing.T) {
 				case op < 400:
 					remove(id)
 					want := nearestVectors(ids, vectorsOf(ids, stored), v, 0.5)
-					if got := must(ix.SearchAndAdd(id, v)); !slices.Equal(got, want) {
+					if got := must(ix.SearchAndAdd(bg, id, v)); !slices.Equal(got, want) {
 						t.Fatalf("seed %d, step %d: SearchAndAdd: %v, not %v", seed, step, got, want)
 					}
 					ids, stored[id] = append(ids, id), v
@@ -138,11 +138,11 @@ func TestVectorIndexModel(t *testing.T) {
 				}
 				if step%20 == 0 {
 					all := vectorsOf(ids, stored)
-					if got, want := must(ix.search(v, 0.3, 0, nil)), nearestVectors(ids, all, v, 0.3); !slices.Equal(got, want) {
+					if got, want := must(ix.search(bg, v, 0.3, 0, nil)), nearestVectors(ids, all, v, 0.3); !slices.Equal(got, want) {
 						t.Fatalf("seed %d, step %d: %d found, not %d", seed, step, len(got), len(want))
 					}
 					want := nearestVectors(ids, all, v, 0)
-					if got := must(ix.Nearest(v, 7)); !slices.Equal(got, want[:min(7, len(want))]) {
+					if got := must(ix.Nearest(bg, v, 7)); !slices.Equal(got, want[:min(7, len(want))]) {
 						t.Fatalf("seed %d, step %d: %v, not %v", seed, step, got, want[:min(7, len(want))])
 					}
 					if ix.Len() != len(ids) {
@@ -209,8 +209,8 @@ func TestVectorIndexErrors(t *testing.T) {
 	}
 	for _, v := range []Vector{{{Feature: 2, Weight: 1}, {Feature: 1, Weight: 1}}, {{Feature: 2, Weight: 1}, {Feature: 2, Weight: 1}}, {{Feature: 0, Weight: 1}}, {{Feature: 1, Weight: float32(math.NaN())}}, {{Feature: 1, Weight: float32(math.Inf(-1))}}} {
 		for name, use := range map[string]func(){
-			"Add": func() { must(0, newVectors[int]().Add(1, v)) }, "Search": func() { listed(newVectors[int]().Search(v)) },
-			"VectorPairs": func() { VectorPairs(bg, []Vector{v}, 0.5) }, "VectorPairsBetween": func() { VectorPairsBetween(bg, nil, []Vector{v}, 0.5) },
+			"Add": func() { must(0, newVectors[int]().Add(1, v)) }, "Search": func() { listed(newVectors[int]().Search(bg, v)) },
+			"VectorPairs": func() { VectorPairs(bg, []Vector{v}, 0.5) },
 		} {
 			func() {
 				defer func() {
@@ -221,7 +221,7 @@ func TestVectorIndexErrors(t *testing.T) {
 				use()
 			}()
 		}
-		if doc := cosine.AppendVector(nil, v); cosine.CheckVector(doc) == nil {
+		if doc := cosine.AppendVector(nil, asTerms(v)); cosine.CheckVector(doc) == nil {
 			t.Errorf("%v is accepted from a file", v)
 		}
 	}
@@ -240,7 +240,7 @@ func FuzzVectorTables(f *testing.F) {
 	var docs store.Column
 	vs := []Vector{{{Feature: 1, Weight: 1}, {Feature: 5, Weight: 2}, {Feature: 9, Weight: 3}}, {}, {{Feature: 5, Weight: 1}}, {{Feature: 1, Weight: 1}, {Feature: 9, Weight: -2}}, {{Feature: 5, Weight: 1}, {Feature: 7, Weight: 1}}}
 	for _, v := range vs {
-		docs.Put(cosine.AppendVector(nil, v))
+		docs.Put(cosine.AppendVector(nil, asTerms(v)))
 	}
 	f.Fuzz(func(t *testing.T, at uint16, flip uint64) {
 		changed := store.Column{Docs: slices.Clone(docs.Docs), Ends: slices.Clone(docs.Ends)}
@@ -269,9 +269,9 @@ func FuzzVectorTables(f *testing.F) {
 		}
 		for _, v := range vs {
 			q := &cosine.Query{}
-			q.Set(v, 0.1, 0)
+			q.Set(asTerms(v), 0.1, 0)
 			tables.Search(q, 0, func(uint32) bool { return true })
-			q.Set(v, 0, 2)
+			q.Set(asTerms(v), 0, 2)
 			tables.Search(q, 0, func(uint32) bool { return true })
 		}
 	})
@@ -290,7 +290,7 @@ func BenchmarkVectorIndexNearest(b *testing.B) {
 				b.ReportAllocs()
 				found := 0
 				for i := 0; b.Loop(); i++ {
-					found += len(must(ix.Nearest(vs[i*7919%n], k)))
+					found += len(must(ix.Nearest(bg, vs[i*7919%n], k)))
 				}
 				b.ReportMetric(float64(found)/float64(b.N), "found")
 			})
@@ -298,7 +298,7 @@ func BenchmarkVectorIndexNearest(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d/cosine=0.5", n), func(b *testing.B) {
 			found := 0
 			for i := 0; b.Loop(); i++ {
-				found += len(must(ix.search(vs[i*7919%n], 0.5, 0, nil)))
+				found += len(must(ix.search(bg, vs[i*7919%n], 0.5, 0, nil)))
 			}
 			b.ReportMetric(float64(found)/float64(b.N), "found")
 		})
@@ -311,7 +311,7 @@ func BenchmarkVectorIndexBuild(b *testing.B) {
 	texts := zipfTexts(n, 200)
 	sb := StatisticsBuilder{Fingerprinter: Fingerprinter{Tokenizer: Words{}}}
 	for _, text := range texts {
-		sb.Add(text)
+		sb.Add(Text(text))
 	}
 	f := sb.Fingerprinter
 	f.Weight = Product{LogCount, IDF{sb.Build(), true}}
@@ -320,7 +320,7 @@ func BenchmarkVectorIndexBuild(b *testing.B) {
 			ix := newVectors[int]()
 			ix.AddAll(bg, func(yield func(int, Vector) bool) {
 				for i, text := range texts {
-					yield(i, f.Vector(text))
+					yield(i, f.Vector(Text(text)))
 				}
 			})
 			if ix.Len() != n {
@@ -332,7 +332,7 @@ func BenchmarkVectorIndexBuild(b *testing.B) {
 	b.Run("one by one", func(b *testing.B) {
 		ix := newVectors[int]()
 		for i := 0; b.Loop(); i++ {
-			ix.Add(i, f.Vector(texts[i%n]))
+			ix.Add(i, f.Vector(Text(texts[i%n])))
 		}
 	})
 }
@@ -348,13 +348,13 @@ func TestVectorIndexFileGolden(t *testing.T) {
 	f := Fingerprinter{Weight: LogCount}
 	if err := ix.AddAll(bg, func(yield func(string, Vector) bool) {
 		for i, text := range corpusTexts(t, "en", "zh")[:60] {
-			yield(fmt.Sprint("id", i), f.Vector(text))
+			yield(fmt.Sprint("id", i), f.Vector(Text(text)))
 		}
 		yield("none", nil)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	ix.Add("new", f.Vector("one two three"))
+	ix.Add("new", f.Vector(Text("one two three")))
 	ix.Add("empty", nil)
 	must(ix.Delete("id7"))
 	if err := ix.Close(); err != nil {

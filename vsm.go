@@ -5,7 +5,7 @@ import (
 	"errors"
 	"iter"
 	"math"
-	"slices"
+	"unsafe"
 
 	"github.com/neardup/neardup/internal/cosine"
 )
@@ -14,11 +14,11 @@ import (
 // cosine. internal/cosine does the arithmetic and the joins; [VectorIndex] searches vectors, and a
 // [github.com/neardup/neardup/dedup.Deduplicator] is built on them.
 
-// A Term is a feature of a document and its weight there:
-//
-//	Feature uint64  // the hash by which Statistics know the feature too; never 0
-//	Weight  float32 // finite
-type Term = cosine.Term
+// A Term is a feature of a document and its weight there.
+type Term struct {
+	Feature uint64  // the hash by which Statistics know the feature too; never 0
+	Weight  float32 // finite
+}
 
 // A Vector is a document in the vector space model (Wang 2016 §2, Li 2015): the weights of its
 // distinct features, in ascending order of their hashes. Features are known by 64-bit hashes only,
@@ -39,22 +39,41 @@ type Vector []Term
 // counts as 0, infinite weights and sums become the largest finite number, and feature 0 becomes 1.
 // Terms whose weight is 0 in the end are left out.
 func NewVector(terms []Term) Vector {
-	return cosine.Merge(terms)
+	return asVector(cosine.Merge(asTerms(terms)))
 }
 
-// Vector returns the vector of a text, with the same features and weights as
+// VectorOf makes a vector of features of one's own, by their names: their hashes are those of
+// [HashFeature]. Weights are rounded to 24 bits, and treated as those of [NewVector].
+func VectorOf(weights map[string]float64) Vector {
+	terms := make([]Term, 0, len(weights))
+	for feature, weight := range weights {
+		terms = append(terms, Term{Feature: max(HashFeature(feature), 1), Weight: float32(weight)})
+	}
+	return NewVector(terms)
+}
+
+// asTerms and asVector are conversions in the same memory, between slices of types with the same fields.
+func asTerms(v []Term) []cosine.Term {
+	return unsafe.Slice((*cosine.Term)(unsafe.Pointer(unsafe.SliceData(v))), len(v))
+}
+
+func asVector(terms []cosine.Term) Vector {
+	return unsafe.Slice((*Term)(unsafe.Pointer(unsafe.SliceData(terms))), len(terms))
+}
+
+var _ = Term(cosine.Term{}) // or else it does not compile
+
+// termsOf is asTerms for many vectors.
+func termsOf(vectors []Vector) cosine.Slice[[]cosine.Term] {
+	return unsafe.Slice((*[]cosine.Term)(unsafe.Pointer(unsafe.SliceData(vectors))), len(vectors))
+}
+
+// Vector returns the vector of a document, with the same features and weights as
 // [Fingerprinter.Features]. The hash of a feature is always xxh3, with the seed if Hash is a
-// [SeededHash]. A text without features has an empty vector.
-func (f *Fingerprinter) Vector(text string) Vector {
+// [SeededHash]. A document without features has an empty vector.
+func (f *Fingerprinter) Vector(doc Document) Vector {
 	r := f.extractor(toTerms)
-	r.text(text)
-	return r.vector()
-}
-
-// RecordVector is [Fingerprinter.Vector] for a record. It panics if f has no Fields.
-func (f *Fingerprinter) RecordVector(rec Record) Vector {
-	r := f.extractor(toTerms)
-	r.record(rec)
+	r.document(doc)
 	return r.vector()
 }
 
@@ -65,26 +84,26 @@ func (r *extractor) vector() Vector {
 		terms[i] = Term{Feature: key, Weight: float32(float64(r.bag.Weights[i]) / (1 << weightBits))}
 	}
 	r.release()
-	return NewVector(cosine.Sort(terms))
+	return NewVector(asVector(cosine.Sort(asTerms(terms))))
 }
 
 // Dot returns the inner product of two vectors (Wang 2016 eq. 3).
-func (a Vector) Dot(b Vector) float64 { return cosine.Dot(a, b) }
+func (a Vector) Dot(b Vector) float64 { return cosine.Dot(asTerms(a), asTerms(b)) }
 
 // Norm returns the Euclidean length of a vector (Wang 2016 eq. 2). That of an empty vector is 0.
-func (a Vector) Norm() float64 { return math.Sqrt(cosine.Square(a)) }
+func (a Vector) Norm() float64 { return math.Sqrt(cosine.Square(asTerms(a))) }
 
 // Cosine returns the cosine of the angle between two vectors (Wang 2016 eq. 1), from −1 to 1. It is
 // exactly 1 for equal vectors, and 0 for vectors that share no feature; it is below 0 only if there
 // are negative weights. A vector without terms has no direction: its cosine with everything is 0,
 // also with itself.
 func (a Vector) Cosine(b Vector) float64 {
-	return cosine.Of(cosine.Dot(a, b), cosine.Square(a), cosine.Square(b))
+	return cosine.Of(a.Dot(b), cosine.Square(asTerms(a)), cosine.Square(asTerms(b)))
 }
 
 // check returns an error if a does not have the form that [Vector] demands.
 func (a Vector) check() error {
-	if !cosine.IsVector(a) {
+	if !cosine.IsVector(asTerms(a)) {
 		return errors.New("neardup: a Vector with features that are not ascending, or weights that are not finite; NewVector sees to it")
 	}
 	return nil
@@ -101,8 +120,8 @@ func checkVectors(vectors []Vector) {
 
 // VectorPairs yields all pairs of vectors with a cosine of at least least, each once. A and B are
 // positions, A < B; pairs are ordered by B and then by A. It is exact: it yields what comparing all
-// vectors by [Vector.Cosine] would. The package internal/cosine explains how. The loop ends early
-// when the context does: call ctx.Err after it.
+// vectors by [Vector.Cosine] would. The package internal/cosine explains how. If the context ends,
+// its error comes last, with an empty Pair.
 //
 // It panics unless least is above 0, and if a vector is not valid (see [Vector]). The vectors must
 // not change while the loop runs.
@@ -110,35 +129,26 @@ func checkVectors(vectors []Vector) {
 // It uses all processors. It keeps 8 bytes for each term whose feature another vector has too, and
 // 8 more if the term enters the lists of the join, 24 bytes for each vector, and 4 more for each
 // vector and processor.
-func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq[Pair[int]] {
+func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq2[Pair[int], error] {
 	checkVectors(vectors)
-	return similarPairs(ctx, cosine.Pairs(cosine.Slice[Vector](vectors), len(vectors), 0, least))
+	return similarPairs(ctx, cosine.Pairs(termsOf(vectors), len(vectors), 0, least))
 }
 
-// VectorPairsBetween yields the pairs of a vector of old and a vector of fresh with a cosine of at
-// least least. A is the position in old, and B the position in fresh. It does not compare vectors
-// of old with each other, nor those of fresh. Otherwise it is like [VectorPairs].
-func VectorPairsBetween(ctx context.Context, old, fresh []Vector, least float64) iter.Seq[Pair[int]] {
-	all := slices.Concat(old, fresh)
-	checkVectors(all)
-	return func(yield func(Pair[int]) bool) {
-		for p := range similarPairs(ctx, cosine.Pairs(cosine.Slice[Vector](all), len(old), len(old), least)) {
-			if p.B -= len(old); !yield(p) {
-				return
-			}
-		}
-	}
-}
-
-// similarPairs turns the pairs of internal/cosine into those of this package. It ends when the
+// similarPairs turns the pairs of internal/cosine into those of this package, and ends when the
 // context does.
-func similarPairs(ctx context.Context, pairs iter.Seq[cosine.Pair]) iter.Seq[Pair[int]] {
-	return func(yield func(Pair[int]) bool) {
-		if ctx.Err() != nil {
-			return
+func similarPairs(ctx context.Context, pairs iter.Seq[cosine.Pair]) iter.Seq2[Pair[int], error] {
+	return func(yield func(Pair[int], error) bool) {
+		err := ctx.Err()
+		if err == nil {
+			pairs(func(p cosine.Pair) bool {
+				if err = ctx.Err(); err != nil {
+					return false
+				}
+				return yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}, nil)
+			})
 		}
-		pairs(func(p cosine.Pair) bool {
-			return ctx.Err() == nil && yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity})
-		})
+		if err != nil {
+			yield(Pair[int]{}, err)
+		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"time"
 
 	"github.com/neardup/neardup/internal/cosine"
 	"github.com/neardup/neardup/internal/store"
@@ -95,7 +94,7 @@ func (ix *VectorIndex[ID]) add(id ID, v Vector) error {
 	if err := v.check(); err != nil {
 		return err
 	}
-	ix.adding = cosine.AppendVector(ix.adding[:0], v)
+	ix.adding = cosine.AppendVector(ix.adding[:0], asTerms(v))
 	return ix.s.Add(id, ix.adding)
 }
 
@@ -120,7 +119,7 @@ func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vec
 				wrong = err
 				return
 			}
-			ix.adding = cosine.AppendVector(ix.adding[:0], v)
+			ix.adding = cosine.AppendVector(ix.adding[:0], asTerms(v))
 			put(id, ix.adding)
 		})
 		return cmp.Or(wrong, err)
@@ -131,58 +130,52 @@ func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vec
 func (ix *VectorIndex[ID]) Get(id ID) (v Vector, ok bool, err error) {
 	doc, ok, err := ix.s.Get(id)
 	if ok {
-		v = cosine.VectorOf(nil, doc)
+		v = vectorOf(doc)
 	}
 	return v, ok, err
 }
 
-// All yields the ids and copies of the vectors in the order of adding, as they were when the loop
-// began. An error of the index ends the loop: call Err after it.
-func (ix *VectorIndex[ID]) All() iter.Seq2[ID, Vector] {
-	return func(yield func(ID, Vector) bool) {
-		for d := range ix.s.All() {
-			if !yield(d.ID, cosine.VectorOf(nil, d.Doc)) {
-				return
-			}
-		}
-	}
+// All yields the documents, with copies of their vectors, in the order of adding, as they were when
+// the loop began. An error of the index comes last, with an empty Entry.
+func (ix *VectorIndex[ID]) All() iter.Seq2[Entry[ID, Vector], error] {
+	return entries(ix.s.All(), vectorOf, ix.err)
 }
+
+// vectorOf returns the vector of a stored document.
+func vectorOf(doc []uint64) Vector { return asVector(cosine.VectorOf(nil, doc)) }
 
 // Delete removes the document with an id and reports whether it was there. If the index has an
 // error (see Err), Delete removes nothing and returns it.
 func (ix *VectorIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
-// DeleteFunc removes every document for which del returns true, and returns how many that was.
-// added is when the document was added, in whole seconds by the clock of this machine. If the clock
-// was set back in between, a document counts as added no earlier than the ones before it. del must
-// not change the index. It takes time for all that is stored.
-func (ix *VectorIndex[ID]) DeleteFunc(del func(id ID, added time.Time) bool) (int, error) {
-	return ix.s.DeleteEach(func(d store.Entry[ID]) (bool, bool) {
-		return del(d.ID, time.Unix(int64(d.Time), 0)), true
-	})
+// DeleteFunc removes every document for which del returns true, and returns how many that was. The
+// entry has no vector: Get tells it, but not within del, which must not use the index. It takes time
+// for all that is stored.
+func (ix *VectorIndex[ID]) DeleteFunc(del func(Entry[ID, Vector]) bool) (int, error) {
+	return ix.s.DeleteEach(deleteRule(del, func([]uint64) (v Vector) { return v }))
 }
 
 // Nearest returns the n stored vectors with the largest cosine with v, among those with a cosine
 // above 0: the largest first, and equal ones in the order of adding. The similarity of the index
 // does not matter. n ≤ 0 gives none. A v that is not valid is an error (see [Vector]).
-func (ix *VectorIndex[ID]) Nearest(v Vector, n int) ([]Match[ID], error) {
+func (ix *VectorIndex[ID]) Nearest(ctx context.Context, v Vector, n int) ([]Match[ID], error) {
 	if n <= 0 {
-		return nil, ix.Err()
+		return nil, cmp.Or(ctx.Err(), ix.err())
 	}
-	return ix.search(v, 0, n, nil)
+	return ix.search(ctx, v, 0, n, nil)
 }
 
 // Search yields the stored vectors whose cosine with v is at least the similarity of the index, the
 // most similar first, and equally similar ones in the order of adding. It finds all of them before
-// it yields the first. An error comes last, with an empty Match: that of the index, or that v is
+// it yields the first. An error comes last, with an empty Match: that of the index or of the context, or that v is
 // not valid (see [Vector]).
-func (ix *VectorIndex[ID]) Search(v Vector) iter.Seq2[Match[ID], error] {
-	return func(yield func(Match[ID], error) bool) { matchSeq(ix.search(v, ix.similarity, 0, nil))(yield) }
+func (ix *VectorIndex[ID]) Search(ctx context.Context, v Vector) iter.Seq2[Match[ID], error] {
+	return func(yield func(Match[ID], error) bool) { matchSeq(ix.search(ctx, v, ix.similarity, 0, nil))(yield) }
 }
 
 // Exists reports whether Search finds anything. It looks for the most similar vector only.
-func (ix *VectorIndex[ID]) Exists(v Vector) (bool, error) {
-	found, err := ix.search(v, ix.similarity, 1, nil)
+func (ix *VectorIndex[ID]) Exists(ctx context.Context, v Vector) (bool, error) {
+	found, err := ix.search(ctx, v, ix.similarity, 1, nil)
 	return len(found) > 0, err
 }
 
@@ -190,10 +183,10 @@ func (ix *VectorIndex[ID]) Exists(v Vector) (bool, error) {
 // in the order of Search, and stores v. Of two calls at the same time, one finds the other's
 // vector. A vector that had the same id is replaced and not returned. After an error v is not
 // stored.
-func (ix *VectorIndex[ID]) SearchAndAdd(id ID, v Vector) ([]Match[ID], error) {
+func (ix *VectorIndex[ID]) SearchAndAdd(ctx context.Context, id ID, v Vector) ([]Match[ID], error) {
 	ix.s.Lock()
 	defer ix.s.Unlock()
-	found, err := ix.search(v, ix.similarity, 0, &id)
+	found, err := ix.search(ctx, v, ix.similarity, 0, &id)
 	if err != nil {
 		return found, err
 	}
@@ -202,28 +195,28 @@ func (ix *VectorIndex[ID]) SearchAndAdd(id ID, v Vector) ([]Match[ID], error) {
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether anything similar is
 // stored. It takes as long as SearchAndAdd.
-func (ix *VectorIndex[ID]) ExistsAndAdd(id ID, v Vector) (bool, error) {
-	found, err := ix.SearchAndAdd(id, v)
+func (ix *VectorIndex[ID]) ExistsAndAdd(ctx context.Context, id ID, v Vector) (bool, error) {
+	found, err := ix.SearchAndAdd(ctx, id, v)
 	return len(found) > 0, err
 }
 
 // search returns the vectors with a cosine of at least least with v (above 0 if least is 0), in the
 // order of Search. most limits them to the best few, unless it is 0. The document with the id
 // *without is left out, if without is not nil.
-func (ix *VectorIndex[ID]) search(v Vector, least float64, most int, without *ID) ([]Match[ID], error) {
+func (ix *VectorIndex[ID]) search(ctx context.Context, v Vector, least float64, most int, without *ID) ([]Match[ID], error) {
 	ix.made()
-	if err := v.check(); err != nil {
+	if err := cmp.Or(ctx.Err(), v.check()); err != nil {
 		return nil, err
 	}
 	view := ix.s.View()
 	defer runtime.KeepAlive(view.State)
-	return ix.searchView(view, v, least, most, without), ix.Err()
+	return ix.searchView(view, v, least, most, without), ix.err()
 }
 
 // searchView is search in a view, for a valid vector. Errors go to Err.
 func (ix *VectorIndex[ID]) searchView(view store.View[ID, *cosine.Tables], v Vector, least float64, most int, without *ID) []Match[ID] {
 	q := cosine.Queries.Get().(*cosine.Query)
-	q.Set(v, least, most)
+	q.Set(asTerms(v), least, most)
 	for i, r := range view.Runs {
 		r.Find.Search(q, i, func(ord uint32) bool { return view.Sees(r, ord) })
 	}
@@ -270,31 +263,36 @@ func (ix *VectorIndex[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 		docs, err := ix.s.Collect()
 		if err == nil {
 			src := &cosine.Docs{Column: docs.Column, N: len(docs.IDs)}
-			for p := range similarPairs(ctx, cosine.Pairs(src, len(docs.IDs), 0, ix.similarity)) {
+			for p, err := range similarPairs(ctx, cosine.Pairs(src, len(docs.IDs), 0, ix.similarity)) {
+				if err != nil {
+					yield(Pair[ID]{}, err)
+					return
+				}
 				if !yield(Pair[ID]{A: docs.IDs[p.A], B: docs.IDs[p.B], Similarity: p.Similarity}, nil) {
 					return
 				}
 			}
-			err = ctx.Err()
+			return
 		}
-		if err != nil {
-			yield(Pair[ID]{}, err)
-		}
+		yield(Pair[ID]{}, err)
 	}
 }
 
-// Groups returns the ids of the connected components of Pairs with two or more members. Members and
-// groups are in the order of adding, so the first member, the one added first, is a stable
-// representative. Two members of a group may be unlike each other.
-func (ix *VectorIndex[ID]) Groups(ctx context.Context) ([][]ID, error) {
+// Groups groups the stored vectors by their Pairs: every group of two or more, in the order of adding
+// of their first members. [GroupPairs] says what the linkages mean, and what they cost. Of equally
+// good ones, the document that was added first is kept.
+func (ix *VectorIndex[ID]) Groups(ctx context.Context, by Linkage) ([]Group[ID], error) {
 	docs, err := ix.s.Collect()
 	if err != nil {
 		return nil, err
 	}
 	src := &cosine.Docs{Column: docs.Column, N: len(docs.IDs)}
-	label := GroupPairs(len(docs.IDs), similarPairs(ctx, cosine.Pairs(src, len(docs.IDs), 0, ix.similarity)), Chains, nil)
-	if err := ctx.Err(); err != nil {
+	keep, err := GroupPairs(len(docs.IDs), similarPairs(ctx, cosine.Pairs(src, len(docs.IDs), 0, ix.similarity)), by, nil)
+	if err != nil {
 		return nil, err
 	}
-	return idGroups(label, docs.IDs), nil
+	vector := func(n int) Vector { return vectorOf(docs.Doc(uint32(n))) }
+	return makeGroups(keep, store.MemoryColumn[ID](docs.IDs).At, func(n, keep int) Match[ID] {
+		return Match[ID]{Similarity: vector(n).Cosine(vector(keep))}
+	})
 }

@@ -18,7 +18,7 @@ func TestWang2019Weights(t *testing.T) {
 	docs := []string{"机器学习 数据 数据 算法", "数据 检索 算法 哈希", "哈希 检索 模型"}
 	b := StatisticsBuilder{Fingerprinter: *paper(tieZero)}
 	for _, d := range docs {
-		b.Add(d)
+		b.Add(Text(d))
 	}
 	s := b.Build()
 	weight := Product{Count, IDF{Statistics: s}, Sum{Constant(1), termLength{}}}
@@ -53,13 +53,13 @@ func TestWang2019Weights(t *testing.T) {
 	} {
 		weighted := *paper(tieZero)
 		weighted.Weight = weight
-		if got := weighted.Sum64(docs[i]); got != want[0] {
+		if got := weighted.Sum64(Text(docs[i])); got != want[0] {
 			t.Errorf("document %d, weighted: %v, want %v", i, got, want[0])
 		}
-		if got := paper(tieZero).Sum64(docs[i]); got != want[1] {
+		if got := paper(tieZero).Sum64(Text(docs[i])); got != want[1] {
 			t.Errorf("document %d: %v, want %v", i, got, want[1])
 		}
-		if got := paper(tieOne).Sum64(docs[i]); want[2] != 0 && got != want[2] {
+		if got := paper(tieOne).Sum64(Text(docs[i])); want[2] != 0 && got != want[2] {
 			t.Errorf("document %d, tie one: %v, want %v", i, got, want[2])
 		}
 	}
@@ -133,7 +133,7 @@ func TestElementary(t *testing.T) {
 func weighings(f Fingerprinter, docs []string) map[string]Weight {
 	b := StatisticsBuilder{Fingerprinter: f}
 	for _, d := range docs {
-		b.Add(d)
+		b.Add(Text(d))
 	}
 	s := b.Build()
 	markers := NewLexicon("because", "therefore", "in other words", "但是", "因此")
@@ -227,14 +227,14 @@ func checkWeighing(t *testing.T, name string, f *Fingerprinter, text string) {
 		hi, lo := f.Hash.sum128()(features[i].Text)
 		b.Add(hi, lo, weights[i])
 	}
-	if got, want := f.Sum64(text), sum(&a, f.TiesOne); got != want {
+	if got, want := f.Sum64(Text(text)), sum(&a, f.TiesOne); got != want {
 		t.Fatalf("%s: %v, want %v: %.200q", name, got, want, text)
 	}
-	if got, want := f.Sum128(text), sum(&b, f.TiesOne); got != want {
+	if got, want := f.Sum128(Text(text)), sum(&b, f.TiesOne); got != want {
 		t.Fatalf("%s: %v, want %v: %.200q", name, got, want, text)
 	}
 	n := 0
-	for got, w := range f.Features(text) {
+	for got, w := range f.Features(Text(text)) {
 		want := features[n]
 		if got.Text != want.Text || got.Count != want.Count || w != float64(weights[n])/(1<<20) || got.Start != want.Start || got.POS != want.POS {
 			t.Fatalf("%s: feature %+v of weight %v, want %+v of %v", name, got, w, want, float64(weights[n])/(1<<20))
@@ -303,7 +303,7 @@ func FuzzWeights(f *testing.F) {
 				for i := 0; i < len(text); i += 1 + int(which)/4 {
 					s.WriteString(text[i:min(i+1+int(which)/4, len(text))])
 				}
-				if got, want := s.Sum(), fp.Sum64(text); got != want {
+				if got, want := s.Sum(), fp.Sum64(Text(text)); got != want {
 					t.Fatalf("%s: a stream gives %v, the text %v", name, got, want)
 				}
 			}
@@ -317,13 +317,13 @@ func TestScale(t *testing.T) {
 	for i := range 2000 {
 		text := fmt.Sprintf("w%d x%d y%d z%d", i%7, i%11, i%13, i%17)
 		f := Fingerprinter{Tokenizer: Words{}}
-		want := f.Sum64(text)
+		want := f.Sum64(Text(text))
 		for _, w := range []Weight{Product{Count, Constant(0.1)}, Product{Count, Constant(1. / 3)}, Product{Count, Constant(math.Pi)}, Product{Count, IDF{}}} {
 			f.Weight = w
-			if got := f.Sum64(text); got != want {
+			if got := f.Sum64(Text(text)); got != want {
 				t.Fatalf("%q: %v with %s, want %v", text, got, weightVersion(w), want)
 			}
-			if got := f.Sum64(strings.Repeat(text+" ", 3)); got != want {
+			if got := f.Sum64(Text(strings.Repeat(text+" ", 3))); got != want {
 				t.Fatalf("%q three times: %v with %s, want %v", text, got, weightVersion(w), want)
 			}
 		}
@@ -364,9 +364,9 @@ func TestMarkersStopped(t *testing.T) {
 				}
 			}()
 			if f.Fields != nil {
-				f.RecordVector(Record{"title": "therefore"})
+				f.Vector(Record{"title": "therefore"})
 			} else {
-				f.Sum64("therefore")
+				f.Sum64(Text("therefore"))
 			}
 		}()
 	}
@@ -378,7 +378,7 @@ func TestMarkersStopped(t *testing.T) {
 			if _, err := f.Version(); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			f.Sum64("therefore")
+			f.Sum64(Text("therefore"))
 		}
 	}
 	var none *Lexicon
@@ -420,7 +420,7 @@ func TestWeightVersions(t *testing.T) {
 					t.Errorf("%#v: %v", w, message)
 				}
 			}()
-			f.Sum64("a b")
+			f.Sum64(Text("a b"))
 		}()
 	}
 	f.Weight = nil
@@ -438,7 +438,7 @@ func TestWeightVersions(t *testing.T) {
 		t.Error(v, err)
 	}
 	b := StatisticsBuilder{Fingerprinter: other} // its weight does not matter
-	b.Add("a b c")
+	b.Add(Text("a b c"))
 	if b.Terms() != 2 {
 		t.Error(b.Terms())
 	}
@@ -447,7 +447,7 @@ func TestWeightVersions(t *testing.T) {
 			t.Error("statistics of other features were used")
 		}
 	}()
-	other.Sum64("a b c")
+	other.Sum64(Text("a b c"))
 }
 
 // TestTextsStay: what a function of the caller's own is given may be kept.
@@ -458,17 +458,17 @@ func TestTextsStay(t *testing.T) {
 	fields := []Field{{Name: "a", Named: true, Split: Words{}}, {Name: "b", Split: NGrams{2}}}
 	for _, f := range []Fingerprinter{{Tokenizer: Words{}, Weight: perToken(keep)}, {Tokenizer: Words{}, Hash: hash}, {Fields: fields, Weight: perToken(keep)}, {Fields: fields, Hash: hash}} {
 		kept = nil
-		f.Sum64("first text of some words")
+		f.Sum64(Text("first text of some words"))
 		if f.Fields != nil {
-			f.SumRecord64(Record{"a": "first text", "b": "words"})
+			f.Sum64(Record{"a": "first text", "b": "words"})
 		}
 		want := strings.Join(kept, "|")
 		before := strings.Clone(want)
 		n := len(kept)
 		for range 100 {
-			f.Sum64("another one with more words and longer ones than these")
+			f.Sum64(Text("another one with more words and longer ones than these"))
 			if f.Fields != nil {
-				f.SumRecord64(Record{"a": "yet another text", "b": "which is longer"})
+				f.Sum64(Record{"a": "yet another text", "b": "which is longer"})
 			}
 		}
 		if got := strings.Join(kept[:n], "|"); got != before {
@@ -481,25 +481,25 @@ func TestTextsStay(t *testing.T) {
 func TestNoInformation(t *testing.T) {
 	text := corpus(t, "en")[0].Text
 	f := Fingerprinter{}
-	want := f.Sum64(text)
+	want := f.Sum64(Text(text))
 	for _, s := range []*Statistics{nil, new(StatisticsBuilder).Build()} {
 		for _, smooth := range []bool{false, true} {
 			f.Weight = Product{Count, IDF{s, smooth}}
-			if got := f.Sum64(text); got != want {
+			if got := f.Sum64(Text(text)); got != want {
 				t.Errorf("smooth=%v: %v, want %v", smooth, got, want)
 			}
 		}
 	}
 	// Of one document, the papers' idf of all it has is 0, and the fingerprint too.
 	var b StatisticsBuilder
-	b.Add(text)
+	b.Add(Text(text))
 	s := b.Build()
 	f.Weight = Product{Count, IDF{Statistics: s}}
-	if got := f.Sum64(text); got != 0 {
+	if got := f.Sum64(Text(text)); got != 0 {
 		t.Errorf("%v of a text of which nothing counts", got)
 	}
 	f.Weight = Product{Count, IDF{Statistics: s, Smooth: true}}
-	if got := f.Sum64(text); got != want {
+	if got := f.Sum64(Text(text)); got != want {
 		t.Errorf("smooth: %v, want %v", got, want)
 	}
 }

@@ -2,7 +2,9 @@ package neardup
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,13 +13,7 @@ import (
 // halves divides texts into two halves without tearing a group apart: half[i] is 0
 // or 1.
 func halves(n int, truth map[Pair[int]]bool) []int {
-	group := GroupPairs(n, func(yield func(Pair[int]) bool) {
-		for p := range truth {
-			if !yield(p) {
-				return
-			}
-		}
-	}, Chains, nil)
+	group := must(GroupPairs(n, certain(slices.Collect(maps.Keys(truth))), Chains, nil))
 	half, number := make([]int, n), map[int]int{}
 	for i, first := range group {
 		if _, ok := number[first]; !ok {
@@ -95,15 +91,15 @@ func weighted(s *Statistics) (names []string, weights []Weight) {
 func weightCurves(f Fingerprinter, texts []string, half []int, truth map[Pair[int]]bool) (all [][2][3]curve) {
 	b := StatisticsBuilder{Fingerprinter: f}
 	for _, text := range texts {
-		b.Add(text)
+		b.Add(Text(text))
 	}
 	_, weights := weighted(b.Build())
 	for _, w := range weights {
 		f.Weight = w
 		var fps [2][]Fingerprint128
 		for _, text := range texts {
-			fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.Sum64(text))})
-			fps[1] = append(fps[1], f.Sum128(text))
+			fps[0] = append(fps[0], Fingerprint128{Lo: uint64(f.Sum64(Text(text)))})
+			fps[1] = append(fps[1], f.Sum128(Text(text)))
 		}
 		all = append(all, [2][3]curve{curves(fps[0], half, truth), curves(fps[1], half, truth)})
 	}

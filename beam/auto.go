@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/dedup/shard"
 )
@@ -53,7 +54,10 @@ func (fn *signFn) Setup() error {
 }
 
 func (fn *signFn) ProcessElement(d Document, signed, byDigest func(digest, value []byte), note func(Note)) error {
-	sig := fn.signer.Text(d.Text)
+	sig, err := fn.signer.Sign(neardup.Text(d.Text))
+	if err != nil {
+		return err
+	}
 	if sig.IsEmpty() {
 		note(Note{NoFeatures, d.ID, "the text has nothing to compare, so it is kept and is near no other"})
 		return nil
@@ -186,14 +190,14 @@ func (s *settings) component(ctx context.Context, documents func(*[]byte) bool) 
 		return nil, nil, err
 	}
 	var failed error
-	err = d.AddAll(ctx, func(yield func(int, string) bool) {
+	err = d.AddAll(ctx, func(yield func(int, neardup.Document) bool) {
 		for b := []byte(nil); documents(&b); {
 			var doc Document
 			if doc, failed = decodeDocument(b); failed != nil {
 				return
 			}
 			ids = append(ids, doc.ID)
-			if !yield(len(ids)-1, doc.Text) {
+			if !yield(len(ids)-1, neardup.Text(doc.Text)) {
 				return
 			}
 		}
@@ -211,7 +215,7 @@ func (fn *groupFn) ProcessElement(ctx context.Context, _ []byte, documents func(
 		return err
 	}
 	// Documents come in any order, so the ids decide where the order would.
-	groups, err := d.Groups(ctx, dedup.Grouping[int]{Linkage: fn.Linkage, Prefer: func(a, b dedup.Document[int]) bool {
+	groups, err := d.Groups(ctx, dedup.Grouping[int]{Linkage: fn.Linkage, Prefer: func(a, b dedup.Entry[int]) bool {
 		return rank{ids[a.ID], a.Length}.compare(rank{ids[b.ID], b.Length}, fn.KeepFirst) < 0
 	}})
 	if err != nil {

@@ -134,7 +134,7 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 	if set.Method == Cosine && f.Weight == nil {
 		b := neardup.StatisticsBuilder{Fingerprinter: *f}
 		for _, d := range docs {
-			b.Add(d.Text)
+			b.Add(neardup.Text(d.Text))
 		}
 		f.Weight = weightOf(b.Build())
 	}
@@ -153,10 +153,10 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 		var at []int
 		for i, d := range docs {
 			if set.Bits == 64 {
-				if fp := f.Sum64(d.Text); fp != 0 {
+				if fp := f.Sum64(neardup.Text(d.Text)); fp != 0 {
 					fps64, at = append(fps64, fp), append(at, i)
 				}
-			} else if fp := f.Sum128(d.Text); fp != (neardup.Fingerprint128{}) {
+			} else if fp := f.Sum128(neardup.Text(d.Text)); fp != (neardup.Fingerprint128{}) {
 				fps128, at = append(fps128, fp), append(at, i)
 			}
 		}
@@ -175,7 +175,7 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 		}
 		err = ix.AddAll(ctx, func(yield func(int, neardup.Signature) bool) {
 			for i, d := range docs {
-				if !yield(i, f.Sign(d.Text, set.MinHash)) {
+				if !yield(i, f.Sign(neardup.Text(d.Text), set.MinHash)) {
 					return
 				}
 			}
@@ -188,7 +188,7 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 		if set.Method == Cosine {
 			all = ix.CandidatePairs(ctx)
 			for _, d := range docs {
-				vectors = append(vectors, f.Vector(d.Text))
+				vectors = append(vectors, f.Vector(neardup.Text(d.Text)))
 			}
 		}
 		for p, err := range all {
@@ -204,7 +204,16 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 		}
 	}
 	members := map[int][]string{}
-	of := neardup.GroupPairs(len(docs), slices.Values(pairs), set.Linkage, nil)
+	of, err := neardup.GroupPairs(len(docs), func(yield func(neardup.Pair[int], error) bool) {
+		for _, p := range pairs {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}, set.Linkage, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, root := range of {
 		members[root] = append(members[root], docs[i].ID)
 	}
@@ -235,7 +244,7 @@ func inDeduplicator(t *testing.T, docs []Document, set settings) (r results) {
 		t.Fatal(err)
 	}
 	for _, doc := range docs {
-		if err := d.Add(doc.ID, doc.Text); err != nil {
+		if err := d.Add(doc.ID, neardup.Text(doc.Text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -245,7 +254,7 @@ func inDeduplicator(t *testing.T, docs []Document, set settings) (r results) {
 		}
 		r.Pairs = append(r.Pairs, Pair{A: min(p.A, p.B), B: max(p.A, p.B), Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
 	}
-	groups, err := d.Groups(t.Context(), dedup.Grouping[string]{Linkage: set.Linkage, Prefer: func(a, b dedup.Document[string]) bool {
+	groups, err := d.Groups(t.Context(), dedup.Grouping[string]{Linkage: set.Linkage, Prefer: func(a, b dedup.Entry[string]) bool {
 		if set.KeepFirst || a.Length == b.Length {
 			return a.ID < b.ID
 		}

@@ -44,7 +44,7 @@ func BenchmarkCost(b *testing.B) {
 				if set.Method == Cosine {
 					counter := neardup.StatisticsBuilder{Fingerprinter: *profile.f}
 					for _, d := range docs {
-						counter.Add(d.Text)
+						counter.Add(neardup.Text(d.Text))
 					}
 					profile.f.Weight = weightOf(counter.Build())
 				}

@@ -112,7 +112,17 @@ func (fn *linkFn) ProcessElement(_ []byte, vertices, edges func(*[]byte) bool, e
 			return d.err
 		}
 	}
-	for i, root := range neardup.GroupPairs(len(all), slices.Values(pairs), fn.Linkage, nil) {
+	roots, err := neardup.GroupPairs(len(all), func(yield func(neardup.Pair[int], error) bool) {
+		for _, p := range pairs {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}, fn.Linkage, nil)
+	if err != nil {
+		return err
+	}
+	for i, root := range roots {
 		emit(all[i].key, all[root].key)
 	}
 	return nil

@@ -61,24 +61,24 @@ func (fn *profileFn) data(text string) []byte {
 	switch fn.Method {
 	case SimHash:
 		if fn.Bits == 64 {
-			if fp := fn.f.Sum64(text); fp != 0 {
+			if fp := fn.f.Sum64(neardup.Text(text)); fp != 0 {
 				e = e.uint64(uint64(fp))
 			}
-		} else if fp := fn.f.Sum128(text); fp != (neardup.Fingerprint128{}) {
+		} else if fp := fn.f.Sum128(neardup.Text(text)); fp != (neardup.Fingerprint128{}) {
 			e = e.uint64(fp.Hi).uint64(fp.Lo)
 		}
 	case MinHash:
-		if sig := fn.f.Sign(text, fn.MinHash); !minhash.IsEmpty(sig) {
+		if sig := fn.f.Sign(neardup.Text(text), fn.MinHash); !minhash.IsEmpty(sig) {
 			for _, v := range sig {
 				e = binary.BigEndian.AppendUint32(e, v)
 			}
 		}
 	case Cosine:
-		vector := fn.f.Vector(text)
+		vector := fn.f.Vector(neardup.Text(text))
 		if len(vector) == 0 {
 			return nil
 		}
-		sig := fn.f.Sign(text, fn.MinHash)
+		sig := fn.f.Sign(neardup.Text(text), fn.MinHash)
 		for band := range fn.Banding.Bands {
 			e = e.uint64(bandKey(sig[band*fn.Banding.Rows:][:fn.Banding.Rows]))
 		}
@@ -180,7 +180,7 @@ func (fn *countFn) AddInput(c *counts, d Document) (*counts, error) {
 	}
 	err := fn.build(c)
 	if err == nil {
-		c.builder.Add(d.Text)
+		c.builder.Add(neardup.Text(d.Text))
 	}
 	return c, err
 }

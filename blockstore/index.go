@@ -1,6 +1,7 @@
 package blockstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,12 +22,11 @@ type Index[V any] interface {
 	Add(id string, v V) error
 	Delete(id string) (bool, error)
 	DeleteBefore(t time.Time) (int, error)
-	Search(v V) iter.Seq2[neardup.Match[string], error]
-	Exists(v V) (bool, error)
+	Search(ctx context.Context, v V) iter.Seq2[neardup.Match[string], error]
+	Exists(ctx context.Context, v V) (bool, error)
 	Get(id string) (V, bool, error)
-	All() iter.Seq2[string, V]
+	All() iter.Seq2[neardup.Entry[string, V], error]
 	Sync() error
-	Err() error
 	Close() error
 }
 
@@ -87,10 +87,7 @@ func (s indexStore[V]) Search(ctx context.Context, values []V, limit int) ([][]n
 		return nil, err
 	}
 	for i, v := range values {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		for m, err := range s.ix.Search(v) {
+		for m, err := range s.ix.Search(ctx, v) {
 			if err != nil {
 				return nil, err
 			}
@@ -103,11 +100,8 @@ func (s indexStore[V]) Search(ctx context.Context, values []V, limit int) ([][]n
 func (s indexStore[V]) Exists(ctx context.Context, values []V) ([]bool, error) {
 	exists := make([]bool, len(values))
 	for i, v := range values {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 		var err error
-		if exists[i], err = s.ix.Exists(v); err != nil {
+		if exists[i], err = s.ix.Exists(ctx, v); err != nil {
 			return nil, err
 		}
 	}
@@ -134,17 +128,14 @@ func (s indexStore[V]) Get(ctx context.Context, ids []string) (map[string]Entry[
 
 func (s indexStore[V]) All(ctx context.Context) iter.Seq2[Entry[V], error] {
 	return func(yield func(Entry[V], error) bool) {
-		for id, v := range s.ix.All() {
-			if err := ctx.Err(); err != nil {
+		for e, err := range s.ix.All() {
+			if err = cmp.Or(ctx.Err(), err); err != nil {
 				yield(Entry[V]{}, err)
 				return
 			}
-			if !yield(Entry[V]{ID: id, Value: v}, nil) {
+			if !yield(Entry[V]{ID: e.ID, Value: e.Value}, nil) {
 				return
 			}
-		}
-		if err := errors.Join(s.ix.Err(), ctx.Err()); err != nil {
-			yield(Entry[V]{}, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"fmt"
+	"github.com/neardup/neardup"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -38,9 +39,9 @@ func benchFiles(b *testing.B, n int) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	err = d.AddAll(bg, func(yield func(int, string) bool) {
+	err = d.AddAll(bg, func(yield func(int, neardup.Document) bool) {
 		for i := range n {
-			if !yield(i, benchText(i)) {
+			if !yield(i, neardup.Text(benchText(i))) {
 				return
 			}
 		}
@@ -64,7 +65,7 @@ func BenchmarkOpen(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if found := listed(d.Search(benchText(i * 10 % n))); len(found) == 0 {
+				if found := listed(d.Search(bg, neardup.Text(benchText(i*10%n)))); len(found) == 0 {
 					b.Fatal("a text does not find itself")
 				}
 				b.StopTimer()
@@ -89,7 +90,7 @@ func BenchmarkExistsAndAdd(b *testing.B) {
 			var took []time.Duration
 			for i := n; b.Loop(); i++ {
 				start := time.Now()
-				if _, err := d.ExistsAndAdd(i, benchText(i)); err != nil {
+				if _, err := d.ExistsAndAdd(bg, i, neardup.Text(benchText(i))); err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(start))

@@ -95,8 +95,8 @@ func TestExplain(t *testing.T) {
 	if _, err := d.Explain("0001", "nobody"); err == nil {
 		t.Error("an unknown id")
 	}
-	d.Add("one", "西游记EP01")
-	d.Add("two", "西游记EP02")
+	d.Add("one", neardup.Text("西游记EP01"))
+	d.Add("two", neardup.Text("西游记EP02"))
 	if s := must(d.Explain("one", "two")).String(); !strings.Contains(s, `"西游"`) || !strings.Contains(s, "only the second has") {
 		t.Errorf("%v", s)
 	}
@@ -137,7 +137,7 @@ func TestThreshold(t *testing.T) {
 		if o.Similarity > 0 != (th.Similarity > 0) || o.Similarity > 0 != (th.Probability == 0) {
 			t.Errorf("%+v: %+v", o, th)
 		}
-		d.Add("new", texts[0]+" and more")
+		d.Add("new", neardup.Text(texts[0]+" and more"))
 		d.Delete("new")
 		if again := must(d.Threshold(bg)); again != th {
 			t.Errorf("%+v, and again %+v", th, again)
@@ -275,7 +275,7 @@ func TestCalibrate(t *testing.T) {
 		}
 	}
 	// Labels of one content contradict each other by any of its documents.
-	d.Add("copy of a", texts[number(a)])
+	d.Add("copy of a", neardup.Text(texts[number(a)]))
 	if _, err := d.Calibrate(bg, []Label[string]{{a, b, true}, {"copy of a", b, false}}, Goal{}); err == nil {
 		t.Errorf("labels of equal documents that contradict each other are no error")
 	}

@@ -167,40 +167,28 @@ const (
 	mostBodies  = 64 << 20
 )
 
-// Add stores a text under an id. A document that has the id already is replaced: it counts as deleted, and the new one as
-// added now. Add keeps no reference to the text. It returns an error if the Deduplicator is full, or if its files have
-// an error.
-func (d *Deduplicator[ID]) Add(id ID, text string) error { return d.put(id, d.maker.Text(text)) }
-
-// AddRecord is Add for a record, whose features the Fields of the Fingerprinter make. It returns an error and stores
-// nothing if there are no Fields. The same holds if the record has columns but the Fields name none of them, which
-// nearly always is a misspelt name.
-func (d *Deduplicator[ID]) AddRecord(id ID, rec neardup.Record) error {
-	doc, err := d.maker.Record(rec)
+// Add stores a text or a record under an id. A document that has the id already is replaced: it counts as deleted, and the
+// new one as added now. Add keeps no reference to the document. It returns an error if the Deduplicator is full, or if its
+// files have an error.
+//
+// The Fields of the Fingerprinter make the features of a record. Without Fields a record is an error, and so is one that has
+// columns of which the Fields name none, which nearly always is a misspelt name.
+func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
+	made, err := d.maker.Make(doc)
 	if err != nil {
 		return err
 	}
-	return d.put(id, doc)
+	return d.put(id, made)
 }
 
-// AddAll calls Add for each text in order, but reads them on all processors. It reads up to 512 texts for each processor
-// before it adds them, so other calls see a text only then. If an Add fails or the context ends, AddAll returns that
-// error; the texts read before have been added. The sequence may call methods of d.
-func (d *Deduplicator[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) error {
-	return addAll(ctx, d, texts, func(text string) (content.Document, error) { return d.maker.Text(text), nil })
-}
-
-// AddRecords is AddAll for records; see AddRecord for more errors.
-func (d *Deduplicator[ID]) AddRecords(ctx context.Context, records iter.Seq2[ID, neardup.Record]) error {
-	return addAll(ctx, d, records, d.maker.Record)
-}
-
-// addAll adds documents in batches. It calls read on all processors for one batch, while the batch before it is added in order. It
-// stops at the first error; documents before that one have been added.
-func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs iter.Seq2[ID, D], read func(D) (content.Document, error)) error {
+// AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents for each
+// processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
+// returns that error; the documents read before have been added. The sequence may call methods of d.
+func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
+	// One batch is read on all processors, while the batch before it is added in order.
 	type document struct {
 		id ID
-		of D
+		of neardup.Document
 	}
 	type batch struct {
 		docs []document
@@ -229,7 +217,7 @@ func addAll[ID comparable, D any](ctx context.Context, d *Deduplicator[ID], docs
 		now.made, now.errs = slices.Grow(now.made[:0], n)[:n], slices.Grow(now.errs[:0], n)[:n]
 		parallel.Each((n+15)/16, func(i int) {
 			for j := i * 16; j < min(n, i*16+16); j++ {
-				now.made[j], now.errs[j] = read(now.docs[j].of)
+				now.made[j], now.errs[j] = d.maker.Make(now.docs[j].of)
 			}
 		})
 		if err := <-added; err != nil {
@@ -381,16 +369,34 @@ func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 
 // DeleteBefore removes every document that was added before t, and returns how many that was. Times are in
 // whole seconds by the clock of this machine. If the clock was set back in between, a document counts as
-// added no earlier than the ones before it.
+// added no earlier than the ones before it. It takes time for what it removes.
 func (d *Deduplicator[ID]) DeleteBefore(t time.Time) (int, error) {
+	return d.deleteEach(func(slot uint32) (bool, bool) {
+		isOld := int64(d.docs.At(slot).seconds) < t.Unix()
+		return isOld, isOld // the others were added later
+	})
+}
+
+// DeleteFunc removes every document for which del returns true, and returns how many that was. del must not use the
+// Deduplicator. It takes time for all that is stored.
+func (d *Deduplicator[ID]) DeleteFunc(del func(Entry[ID]) bool) (int, error) {
+	return d.deleteEach(func(slot uint32) (bool, bool) { return del(describe(&d.docs, &d.names, slot)), true })
+}
+
+// deleteEach removes documents by a rule, until the rule says that no more are to be looked at.
+func (d *Deduplicator[ID]) deleteEach(rule func(slot uint32) (del, more bool)) (int, error) {
 	if err := d.lock(); err != nil {
 		return 0, err
 	}
 	defer d.mu.Unlock()
 	n := 0
-	for slot, doc := range d.living() {
-		if int64(doc.seconds) >= t.Unix() {
-			break // the others were added later
+	for slot := range d.living() {
+		del, more := rule(slot)
+		if !more {
+			break
+		}
+		if !del {
+			continue
 		}
 		was, err := d.remove(d.names.at(slot))
 		if err != nil {
@@ -483,34 +489,34 @@ func living(docs *slots.Column[storedDocument]) iter.Seq2[uint32, *storedDocumen
 	}
 }
 
-// A Document describes a stored document, for [Grouping].Prefer and [Deduplicator.Get].
-type Document[ID comparable] struct {
+// An Entry describes a stored document.
+type Entry[ID comparable] struct {
 	ID     ID
 	Number int // how many documents were added before it; never reused
 	Length int // in characters of the text before normalizing, or of all values of a record
 }
 
-// Get returns the number and length of the document with an id, and whether there is one. See Text for what is kept of its text.
+// Get returns what is known of the document with an id, and whether there is one. See Text for what is kept of its text.
 // The error is that of the files.
-func (d *Deduplicator[ID]) Get(id ID) (doc Document[ID], ok bool, err error) {
+func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.unread {
 		words, ok, err := d.files.Get(id)
 		if !ok || err != nil {
-			return doc, false, err
+			return e, false, err
 		}
 		s, err := content.Decode(words)
-		return Document[ID]{ID: id, Number: s.Number, Length: s.Length}, err == nil, err
+		return Entry[ID]{ID: id, Number: s.Number, Length: s.Length}, err == nil, err
 	}
 	if err := d.usable(); err != nil {
-		return doc, false, err
+		return e, false, err
 	}
 	slot, ok := d.slotOf(id)
 	if ok {
-		doc = describe(&d.docs, &d.names, slot)
+		e = describe(&d.docs, &d.names, slot)
 	}
-	return doc, ok, nil
+	return e, ok, nil
 }
 
 // Text returns the text of the document with an id as it is compared, and whether there is one: after the Normalizer, and of
@@ -530,9 +536,9 @@ func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
 }
 
 // describe describes the document in a slot.
-func describe[ID comparable](docs *slots.Column[storedDocument], ids *names[ID], slot uint32) Document[ID] {
+func describe[ID comparable](docs *slots.Column[storedDocument], ids *names[ID], slot uint32) Entry[ID] {
 	doc := docs.At(slot)
-	return Document[ID]{ID: ids.at(slot), Number: int(doc.number), Length: int(doc.length)}
+	return Entry[ID]{ID: ids.at(slot), Number: int(doc.number), Length: int(doc.length)}
 }
 
 // Len returns the number of documents, exact copies and documents without features included.
@@ -555,11 +561,11 @@ func (d *Deduplicator[ID]) Added() int {
 }
 
 // All yields the documents in the order of adding, as they are when the loop begins. The error of the files comes last, with
-// an empty Document.
-func (d *Deduplicator[ID]) All() iter.Seq2[Document[ID], error] {
-	return func(yield func(Document[ID], error) bool) {
+// an empty Entry.
+func (d *Deduplicator[ID]) All() iter.Seq2[Entry[ID], error] {
+	return func(yield func(Entry[ID], error) bool) {
 		if err := d.lock(); err != nil { // pieces are shared from now on, so nobody may be changing them
-			yield(Document[ID]{}, err)
+			yield(Entry[ID]{}, err)
 			return
 		}
 		docs, names := d.docs.Snapshot(), d.names.snapshot()

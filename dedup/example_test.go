@@ -16,9 +16,9 @@ func ExampleDeduplicator() {
 	if err != nil {
 		panic(err) // an option is out of range
 	}
-	d.Add("mail-1", "我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。")
-	d.Add("mail-2", "请问如何办理居住证？需要准备哪些材料？到哪里去办？")
-	d.Add("mail-3", "我是天河区的居民，楼下工地每天夜里两点还在施工，噪音很大，老人孩子都无法休息，请尽快处理！")
+	d.Add("mail-1", neardup.Text("我是天河区居民，楼下工地每天夜里两点还在施工，噪音太大，老人孩子无法休息，请尽快处理。"))
+	d.Add("mail-2", neardup.Text("请问如何办理居住证？需要准备哪些材料？到哪里去办？"))
+	d.Add("mail-3", neardup.Text("我是天河区的居民，楼下工地每天夜里两点还在施工，噪音很大，老人孩子都无法休息，请尽快处理！"))
 	groups, err := d.Groups(context.Background(), dedup.Grouping[string]{})
 	if err != nil {
 		panic(err)
@@ -26,7 +26,7 @@ func ExampleDeduplicator() {
 	for _, g := range groups {
 		fmt.Println("keep", g.Keep, "of", g.Members)
 	}
-	found, err := d.SearchAndAdd("mail-4", "请问怎么办理居住证，需要准备哪些材料，到哪里办？")
+	found, err := d.SearchAndAdd(context.Background(), "mail-4", neardup.Text("请问怎么办理居住证，需要准备哪些材料，到哪里办？"))
 	if err != nil {
 		panic(err)
 	}
@@ -45,9 +45,9 @@ func ExampleOpen() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	for _, texts := range []map[string]string{
-		{"monday": "the bus stop in front of our house has had no light for three weeks now"},
-		{"tuesday": "The bus stop in front of our house has had no light for four weeks now!"},
+	for _, texts := range []map[string]neardup.Document{
+		{"monday": neardup.Text("the bus stop in front of our house has had no light for three weeks now")},
+		{"tuesday": neardup.Text("The bus stop in front of our house has had no light for four weeks now!")},
 	} {
 		d, err := dedup.Open[string](filepath.Join(dir, "letters"), dedup.Options{})
 		if err != nil {
@@ -72,8 +72,8 @@ func ExampleOpen() {
 
 func ExampleDeduplicator_Explain() {
 	d, _ := dedup.New[int](dedup.Options{})
-	d.Add(1, "西游记EP01")
-	d.Add(2, "西游记EP02")
+	d.Add(1, neardup.Text("西游记EP01"))
+	d.Add(2, neardup.Text("西游记EP02"))
 	why, err := d.Explain(1, 2)
 	if err != nil {
 		panic(err)
@@ -99,9 +99,9 @@ func ExampleOptions_kinds() {
 	if err != nil {
 		panic(err) // an option is out of range
 	}
-	d.Add("a", "Journey to the West, episode 1")
-	d.Add("b", "Journey to the West, episode 2")
-	d.Add("c", "JOURNEY TO THE WEST – Episode 1")
+	d.Add("a", neardup.Text("Journey to the West, episode 1"))
+	d.Add("b", neardup.Text("Journey to the West, episode 2"))
+	d.Add("c", neardup.Text("JOURNEY TO THE WEST – Episode 1"))
 	for p, err := range d.Pairs(context.Background()) {
 		if err != nil {
 			panic(err)
@@ -113,9 +113,9 @@ func ExampleOptions_kinds() {
 
 func ExampleDeduplicator_Threshold() {
 	d, _ := dedup.New[string](dedup.Options{})
-	d.Add("a", "The street lamp in front of our house has been dark for a week.")
-	d.Add("b", "The street lamp in front of our house has now been dark for a week!")
-	d.Add("c", "When will the library open on Saturdays?")
+	d.Add("a", neardup.Text("The street lamp in front of our house has been dark for a week."))
+	d.Add("b", neardup.Text("The street lamp in front of our house has now been dark for a week!"))
+	d.Add("c", neardup.Text("When will the library open on Saturdays?"))
 	threshold, err := d.Threshold(context.Background())
 	if err != nil {
 		panic(err)
@@ -127,7 +127,7 @@ func ExampleDeduplicator_Threshold() {
 func ExampleDeduplicator_Families() {
 	d, _ := dedup.New[string](dedup.Options{})
 	for id, who := range map[string]string{"a": "Ann Smith of Leeds", "b": "Bob Jones of York", "c": "Cleo Brown of Bath", "d": "Dan Green of Hull", "e": "Eve Black of Ripon"} {
-		d.Add(id, "To the council of the town. I, "+who+", ask you to close the road to lorries at night. It is too loud for all of us. Thank you very much for your help.")
+		d.Add(id, neardup.Text("To the council of the town. I, "+who+", ask you to close the road to lorries at night. It is too loud for all of us. Thank you very much for your help."))
 	}
 	families, err := d.Families(context.Background())
 	if err != nil {
@@ -147,8 +147,8 @@ func ExampleDeduplicator_Calibrate() {
 	var labels []dedup.Label[string]
 	for _, article := range []string{"shirt", "jacket", "raincoat", "pullover", "waistcoat", "dressing gown"} {
 		small, large := article+" of blue cotton, size 40", article+" of blue cotton, size 42"
-		d.Add(small, small)
-		d.Add(large, large)
+		d.Add(small, neardup.Text(small))
+		d.Add(large, neardup.Text(large))
 		labels = append(labels, dedup.Label[string]{A: small, B: large}) // another size is another article
 	}
 	c, err := d.Calibrate(context.Background(), labels, dedup.Goal{})

@@ -139,8 +139,8 @@ func TestInvoices(t *testing.T) {
 		d := made[string](t, Options{})
 		all := made[string](t, Options{Kinds: neardup.AllKinds})
 		for i := range 8 {
-			d.Add(fmt.Sprint(i), c.text(i))
-			all.Add(fmt.Sprint(i), c.text(i))
+			d.Add(fmt.Sprint(i), neardup.Text(c.text(i)))
+			all.Add(fmt.Sprint(i), neardup.Text(c.text(i)))
 		}
 		if pairs := factsOf(d.Pairs(bg)); len(pairs) > 0 {
 			t.Errorf("%s: %d pairs by default, such as %v", c.what, len(pairs), pairs[0])
@@ -228,13 +228,13 @@ func TestCampaigns(t *testing.T) {
 			all, usual := made[int](t, Options{Kinds: neardup.AllKinds}), made[int](t, Options{})
 			for i := range n {
 				text := form(englishA.word(2*i+50_000)+" "+englishA.word(2*i+50_001), englishA.text(rnd, 1), fmt.Sprint(i%28+1, " May"))
-				all.Add(i, text)
-				usual.Add(i, text)
+				all.Add(i, neardup.Text(text))
+				usual.Add(i, neardup.Text(text))
 			}
 			for i := range 40 {
 				text := englishA.text(rnd, 60)
-				all.Add(n+i, text)
-				usual.Add(n+i, text)
+				all.Add(n+i, neardup.Text(text))
+				usual.Add(n+i, neardup.Text(text))
 			}
 			pairs, forms, reported := 0, 0, 0
 			for p := range all.Pairs(bg) {
@@ -272,7 +272,7 @@ func TestFamiliesOrder(t *testing.T) {
 		for _, n := range rnd.Perm(9) { // families of 0 to 8
 			form := englishA.some(rnd, 40)
 			for range n {
-				d.Add(id, englishA.join(slices.Concat(form[:20], englishA.some(rnd, 3), form[20:])))
+				d.Add(id, neardup.Text(englishA.join(slices.Concat(form[:20], englishA.some(rnd, 3), form[20:]))))
 				id++
 			}
 		}

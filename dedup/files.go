@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -298,15 +299,15 @@ func (d *Deduplicator[ID]) isWasteful() bool {
 
 // Compact writes all documents as a new snapshot, without what was deleted, and empties the journal. If most of
 // the texts are of documents that have gone, it also writes a new file of the texts. All changes are on the disk
-// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It does nothing for
-// a Deduplicator in memory.
-func (d *Deduplicator[ID]) Compact() error {
+// when it returns nil. If it fails, the files are as they were. Other calls wait meanwhile. It looks at the context before it
+// begins, and does nothing for a Deduplicator in memory.
+func (d *Deduplicator[ID]) Compact(ctx context.Context) error {
 	d.syncing.Lock()
 	defer d.syncing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.files == nil {
-		return nil
+	if d.files == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	return d.compact()
 }
@@ -330,7 +331,7 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 	f := d.files
 	f.indexed = false
 	if !d.isWasteful() {
-		return f.Compact()
+		return f.Compact(nil)
 	}
 	if err := d.usable(); err != nil {
 		return err
@@ -350,7 +351,7 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 			f.moved[m.From] = m.At
 		}
 		f.number++
-		if err = f.Compact(); err != nil {
+		if err = f.Compact(nil); err != nil {
 			f.number--
 		}
 		f.moved = nil

@@ -46,9 +46,9 @@ func addTo(t *testing.T, d *Deduplicator[string], id, text string) {
 	t.Helper()
 	var err error
 	if d.options.Fingerprinter.Fields != nil {
-		err = d.AddRecord(id, neardup.Record{"text": text})
+		err = d.Add(id, neardup.Record{"text": text})
 	} else {
-		err = d.Add(id, text)
+		err = d.Add(id, neardup.Text(text))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -57,11 +57,11 @@ func addTo(t *testing.T, d *Deduplicator[string], id, text string) {
 
 // everyError calls every method that can return an error.
 func everyError(d *Deduplicator[int]) map[string]error {
-	errs := map[string]error{"Add": d.Add(1, "one"), "Sync": d.Sync(), "Compact": d.Compact(), "Verify": d.Verify(), "AddAll": d.AddAll(bg, func(yield func(int, string) bool) { yield(2, "two") })}
-	_, errs["SearchAndAdd"] = d.SearchAndAdd(1, "one two three")
-	_, errs["ExistsAndAdd"] = d.ExistsAndAdd(1, "one two three")
-	_, _, errs["AddIfNew"] = d.AddIfNew(1, "one two three", 1)
-	_, errs["Exists"] = d.Exists("one")
+	errs := map[string]error{"Add": d.Add(1, neardup.Text("one")), "Sync": d.Sync(), "Compact": d.Compact(bg), "Verify": d.Verify(), "AddAll": d.AddAll(bg, func(yield func(int, neardup.Document) bool) { yield(2, neardup.Text("two")) })}
+	_, errs["SearchAndAdd"] = d.SearchAndAdd(bg, 1, neardup.Text("one two three"))
+	_, errs["ExistsAndAdd"] = d.ExistsAndAdd(bg, 1, neardup.Text("one two three"))
+	_, _, errs["AddIfNew"] = d.AddIfNew(bg, 1, neardup.Text("one two three"), 1)
+	_, errs["Exists"] = d.Exists(bg, neardup.Text("one"))
 	_, errs["Delete"] = d.Delete(1)
 	_, _, errs["Get"] = d.Get(1)
 	_, errs["Groups"] = d.Groups(bg, Grouping[int]{})
@@ -76,7 +76,7 @@ func everyError(d *Deduplicator[int]) map[string]error {
 	}
 	for _, errs["Comparisons"] = range d.Comparisons(bg) {
 	}
-	for _, errs["Search"] = range d.Search("one") {
+	for _, errs["Search"] = range d.Search(bg, neardup.Text("one")) {
 	}
 	for _, errs["All"] = range d.All() {
 	}
@@ -94,10 +94,10 @@ func TestFilesErrors(t *testing.T) {
 		t.Error("opened twice")
 	}
 	for i, text := range revisedTexts(40) {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	must(d.Threshold(bg))
-	if err := d.Compact(); err != nil {
+	if err := d.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
@@ -141,7 +141,7 @@ func TestFilesUnread(t *testing.T) {
 	texts := revisedTexts(30)
 	d := opened[string](t, path, Options{})
 	for i, text := range texts {
-		d.Add(fmt.Sprintf("%02d", i), text)
+		d.Add(fmt.Sprintf("%02d", i), neardup.Text(text))
 	}
 	d.Delete("07")
 	memory := of(t, Options{}, func(yield func(string, string) bool) {
@@ -164,11 +164,11 @@ func TestFilesUnread(t *testing.T) {
 			}
 			return err
 		},
-		"Search":    func(d *Deduplicator[string]) error { _, err := d.Exists(texts[0]); return err },
+		"Search":    func(d *Deduplicator[string]) error { _, err := d.Exists(bg, neardup.Text(texts[0])); return err },
 		"Delete":    func(d *Deduplicator[string]) error { _, err := d.Delete("none"); return err },
 		"Merge":     func(d *Deduplicator[string]) error { return made[string](t, Options{}).Merge(d) },
 		"Threshold": func(d *Deduplicator[string]) error { _, err := d.Threshold(bg); return err },
-		"Compact":   func(d *Deduplicator[string]) error { return d.Compact() },
+		"Compact":   func(d *Deduplicator[string]) error { return d.Compact(bg) },
 		"Sync":      func(d *Deduplicator[string]) error { return d.Sync() },
 		"Verify":    func(d *Deduplicator[string]) error { return d.Verify() },
 		"Explain":   func(d *Deduplicator[string]) error { _, err := d.Explain("00", "01"); return err },
@@ -287,13 +287,13 @@ func TestFilesDamaged(t *testing.T) {
 	}
 	d := opened[int](t, path, Options{})
 	for i, text := range texts {
-		d.Add(i%45, text)
-		memory.Add(i%45, text)
+		d.Add(i%45, neardup.Text(text))
+		memory.Add(i%45, neardup.Text(text))
 		if i >= 29 {
 			prefixes[state(memory)] = true
 		}
 		if i == 29 {
-			d.Compact()
+			d.Compact(bg)
 		}
 	}
 	d.Close()
@@ -355,7 +355,7 @@ func TestMergeDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "documents")
 	d := opened[int](t, path, Options{})
 	for i, text := range revisedTexts(20) {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	d.Close()
 	b := must(os.ReadFile(path + ".texts-1"))
@@ -402,7 +402,7 @@ func TestStrangeFiles(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "documents")
 				if there {
 					d := opened[int](t, path, Options{})
-					d.Add(1, "one two three")
+					d.Add(1, neardup.Text("one two three"))
 					d.Close()
 					if strings.HasPrefix(name, ".texts-1") || name != "" && name[1] != 't' || name == "" {
 						os.Remove(path + name)
@@ -442,10 +442,10 @@ func TestDeleteBefore(t *testing.T) {
 	d := opened[int](t, path, Options{})
 	d.files.Now = func() time.Time { return time.Now().Add(-time.Hour) }
 	for i, text := range revisedTexts(10) {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	d.files.Now = time.Now
-	d.Add(3, "a text that is newer than the others")
+	d.Add(3, neardup.Text("a text that is newer than the others"))
 	d.Close()
 	d = opened[int](t, path, Options{})
 	defer d.Close()
@@ -456,7 +456,7 @@ func TestDeleteBefore(t *testing.T) {
 		t.Errorf("%d deleted, %d left, error %v", n, d.files.Len(), err)
 	}
 	memory := made[string](t, Options{})
-	memory.Add("a", "b")
+	memory.Add("a", neardup.Text("b"))
 	if n, err := memory.DeleteBefore(time.Now().Add(time.Minute)); n != 1 || err != nil || memory.Len() != 0 {
 		t.Errorf("in memory: %d deleted, error %v", n, err)
 	}
@@ -473,7 +473,7 @@ func TestCloseDuring(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "documents")
 		d := opened[int](t, path, Options{Kinds: neardup.AllKinds, Memory: 1 << 20}) // so that texts are read again and again
 		for i, text := range texts {
-			d.Add(i, text)
+			d.Add(i, neardup.Text(text))
 		}
 		d.Sync()
 		done := make(chan error)
@@ -566,7 +566,7 @@ func TestSoak(t *testing.T) {
 		}
 		memory := made[int](t, Options{})
 		for id, text := range stored {
-			memory.Add(id, text)
+			memory.Add(id, neardup.Text(text))
 		}
 		key := func(p neardup.Pair[int]) string {
 			return fmt.Sprintf("%d %d %x %x %v", min(p.A, p.B), max(p.A, p.B), p.Similarity, p.Probability, p.Kind)
@@ -601,13 +601,13 @@ func soakChild(t *testing.T, texts []string) {
 		if text == "" {
 			_, err = d.Delete(id)
 		} else if number%8 == 0 {
-			_, err = d.SearchAndAdd(id, text)
+			_, err = d.SearchAndAdd(bg, id, neardup.Text(text))
 		} else {
-			err = d.Add(id, text)
+			err = d.Add(id, neardup.Text(text))
 		}
 		if err == nil && number%50 == 0 {
 			if err = d.Sync(); number%400 == 0 && err == nil {
-				err = d.Compact()
+				err = d.Compact(bg)
 			}
 			if err == nil {
 				fmt.Println(number + 1)
@@ -653,7 +653,7 @@ func TestSyncLong(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "documents")
 	d := opened[int](t, path, Options{})
 	for i := range longJournal + 10 {
-		if err := d.Add(i, letters(i)+" and "+letters(i*7+1)+" and "+letters(i*13+5)); err != nil {
+		if err := d.Add(i, neardup.Text(letters(i)+" and "+letters(i*7+1)+" and "+letters(i*13+5))); err != nil {
 			t.Fatal(err)
 		}
 	}

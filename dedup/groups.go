@@ -21,7 +21,7 @@ type Grouping[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
 	Linkage neardup.Linkage
 
-	// Old says that the first Old documents that were ever added (by [Document.Number]) are old. Old documents are
+	// Old says that the first Old documents that were ever added (by [Entry.Number]) are old. Old documents are
 	// kept in preference to new ones, and are not compared with each other. Of equal old documents only the first
 	// appears in a group. A new document that equals an old one is treated as old itself: it is not compared with
 	// other old ones. (If [neardup.Identical] or [neardup.SameWords] is left out, every document is for itself.)
@@ -29,31 +29,20 @@ type Grouping[ID comparable] struct {
 
 	// Prefer reports whether to keep document a rather than b. This keeps the one that was added first:
 	//
-	//	func(a, b dedup.Document[string]) bool { return a.Number < b.Number }
+	//	func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
 	// one is kept. Prefer chooses within groups and does not change them: around Centres, the first of the eight that it
 	// likes best of which all others are near-duplicates, or else the centre.
-	Prefer func(a, b Document[ID]) bool
-}
-
-// A Group is two or more documents that are near-duplicates as the Linkage says. The slices are in the order of Members.
-type Group[ID comparable] struct {
-	Keep    ID   // the member that represents the group
-	Members []ID // all members in the order of adding, Keep included
-
-	// Matches says of each member and Keep how similar they are, how likely near-duplicates, and of which kind. The
-	// probability is 0 for a member that was not compared with Keep: a chain or a complete group may have such.
-	// Keep is Identical to itself.
-	Matches []neardup.Match[ID]
+	Prefer func(a, b Entry[ID]) bool
 }
 
 // Groups returns the groups of near-duplicates, in the order of their first members. Every document is in one group at
 // most. A document in none stands alone: it has no near-duplicates, or they are in other groups. Groups without a new
 // document are not returned (see Grouping.Old). It returns an error for an unknown Linkage, and the error of the
 // context or of the files. It groups the documents that are there when it is called.
-func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]Group[ID], error) {
+func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]neardup.Group[ID], error) {
 	if g.Linkage > neardup.Chains {
 		return nil, fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", g.Linkage)
 	}
@@ -122,17 +111,23 @@ func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
 	of := s.joined(joins) // most contents stand alone, and take no part
 	at, before := s.among(of)
 	byContent := s.alone()
-	for n, root := range neardup.GroupPairs(len(of), pairsOf(joins, at), g.Linkage, before) {
+	for n, root := range represent(len(of), pairsOf(joins, at), g.Linkage, before) {
 		byContent[of[n]] = of[root]
 	}
 	return byContent
 }
 
+// represent is [neardup.GroupPairs] for pairs without errors and a linkage that was checked.
+func represent(n int, pairs iter.Seq2[neardup.Pair[int], error], by neardup.Linkage, before func(i, j int) bool) []int {
+	of, _ := neardup.GroupPairs(n, pairs, by, before)
+	return of
+}
+
 // pairsOf yields joins as pairs of positions, which at has by content.
-func pairsOf(joins []edge, at []int32) iter.Seq[neardup.Pair[int]] {
-	return func(yield func(neardup.Pair[int]) bool) {
+func pairsOf(joins []edge, at []int32) iter.Seq2[neardup.Pair[int], error] {
+	return func(yield func(neardup.Pair[int], error) bool) {
 		for _, e := range joins {
-			if !yield(neardup.Pair[int]{A: int(at[e.a]), B: int(at[e.b]), Similarity: e.similarity}) {
+			if !yield(neardup.Pair[int]{A: int(at[e.a]), B: int(at[e.b]), Similarity: e.similarity}, nil) {
 				return
 			}
 		}
@@ -210,15 +205,15 @@ func (s *snapshot[ID]) groupDocuments(ctx context.Context, g *Grouping[ID]) []ui
 	for n, at := range byNumber {
 		number[at] = n
 	}
-	pairs := func(yield func(neardup.Pair[int]) bool) {
+	pairs := func(yield func(neardup.Pair[int], error) bool) {
 		for p := range s.documentPairs(ctx) {
 			a, b := number[p.a], number[p.b]
-			if !yield(neardup.Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.similarity}) {
+			if !yield(neardup.Pair[int]{A: min(a, b), B: max(a, b), Similarity: p.similarity}, nil) {
 				return
 			}
 		}
 	}
-	byGroup := neardup.GroupPairs(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return s.before(byNumber[i], byNumber[j]) })
+	byGroup := represent(len(byNumber), pairs, g.Linkage, func(i, j int) bool { return s.before(byNumber[i], byNumber[j]) })
 	of := slices.Repeat([]uint32{gone}, s.docs.Len())
 	for n, root := range byGroup {
 		of[byNumber[n]] = byNumber[root]
@@ -242,7 +237,7 @@ func (s *snapshot[ID]) spread(byContent []int32) []uint32 {
 }
 
 // groupsOf returns the groups of two or more documents that have a new one, in the order of their first members.
-func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint32) []Group[ID] {
+func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint32) []neardup.Group[ID] {
 	sizes := make([]uint32, len(of)) // of each group, by the document that represents it
 	for _, root := range of {
 		if root != gone {
@@ -259,7 +254,7 @@ func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint3
 			roots = append(roots, root)
 		}
 	}
-	var groups []Group[ID]
+	var groups []neardup.Group[ID]
 	if len(roots) == 0 || !s.ready(ctx) {
 		return groups
 	}
@@ -271,7 +266,7 @@ func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint3
 		}
 		k := &keeper[ID]{snapshot: s, worker: w, members: m, edges: all}
 		keep := k.choose(g, root)
-		group := Group[ID]{Keep: s.name(keep)}
+		group := neardup.Group[ID]{Keep: s.name(keep)}
 		for _, at := range m {
 			v, _ := k.verdict(keep, at)
 			group.Members = append(group.Members, s.name(at))

@@ -11,15 +11,15 @@ import (
 	"github.com/neardup/neardup"
 )
 
-func first[ID comparable](a, b Document[ID]) bool { return a.Number < b.Number }
+func first[ID comparable](a, b Entry[ID]) bool { return a.Number < b.Number }
 
-func newest[ID comparable](a, b Document[ID]) bool { return a.Number > b.Number }
+func newest[ID comparable](a, b Entry[ID]) bool { return a.Number > b.Number }
 
-func longest[ID comparable](a, b Document[ID]) bool { return a.Length > b.Length }
+func longest[ID comparable](a, b Entry[ID]) bool { return a.Length > b.Length }
 
-func shortest[ID comparable](a, b Document[ID]) bool { return a.Length < b.Length }
+func shortest[ID comparable](a, b Entry[ID]) bool { return a.Length < b.Length }
 
-func nobody[ID comparable](a, b Document[ID]) bool { return false }
+func nobody[ID comparable](a, b Entry[ID]) bool { return false }
 
 // TestGroupsAgree: groups are made of pairs that Pairs reports, and Matches says of each member what Pairs and Explain say. Every
 // member around a centre is a near-duplicate of Keep.
@@ -35,7 +35,7 @@ func TestGroupsAgree(t *testing.T) {
 				pairs[[2]string{p.A, p.B}] = p
 			}
 			for _, by := range linkages {
-				for name, prefer := range map[string]func(a, b Document[string]) bool{"nil": nil, "first": first[string], "newest": newest[string], "shortest": shortest[string]} {
+				for name, prefer := range map[string]func(a, b Entry[string]) bool{"nil": nil, "first": first[string], "newest": newest[string], "shortest": shortest[string]} {
 					of := map[string]string{}
 					last := ""
 					for _, g := range must(d.Groups(bg, Grouping[string]{Linkage: by, Prefer: prefer})) {
@@ -93,7 +93,7 @@ func TestGroupsPrefer(t *testing.T) {
 		d := of(t, Options{}, named("", texts))
 		for _, by := range linkages {
 			want := must(d.Groups(bg, Grouping[string]{Linkage: by}))
-			for name, prefer := range map[string]func(a, b Document[string]) bool{"first": first[string], "newest": newest[string], "longest": longest[string], "shortest": shortest[string], "nobody": nobody[string]} {
+			for name, prefer := range map[string]func(a, b Entry[string]) bool{"first": first[string], "newest": newest[string], "longest": longest[string], "shortest": shortest[string], "nobody": nobody[string]} {
 				got := must(d.Groups(bg, Grouping[string]{Linkage: by, Prefer: prefer}))
 				if len(got) != len(want) {
 					t.Fatalf("linkage %d, %s: %d groups, not %d", by, name, len(got), len(want))
@@ -157,13 +157,13 @@ func TestGroupsOrder(t *testing.T) {
 	}
 	slices.Sort(texts)
 	texts = slices.Compact(texts)
-	for name, prefer := range map[string]func(a, b Document[string]) bool{"nil": nil, "longest": longest[string], "shortest": shortest[string], "nobody": nobody[string]} {
+	for name, prefer := range map[string]func(a, b Entry[string]) bool{"nil": nil, "longest": longest[string], "shortest": shortest[string], "nobody": nobody[string]} {
 		for _, by := range linkages {
 			want := map[string]string{}
 			for round := range 3 {
 				d := made[string](t, Options{})
 				for _, i := range rnd.Perm(len(texts)) {
-					d.Add(texts[i], texts[i])
+					d.Add(texts[i], neardup.Text(texts[i]))
 				}
 				keeps := map[string]string{}
 				for _, g := range must(d.Groups(bg, Grouping[string]{Linkage: by, Prefer: prefer})) {
@@ -196,7 +196,7 @@ func TestGroupsOld(t *testing.T) {
 	texts = append(texts, texts[:40]...)
 	d := made[int](t, Options{})
 	for i, text := range texts {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	for _, old := range []int{0, 1, 60, 130, len(texts) - 10, len(texts), len(texts) + 5} {
 		since := map[[2]int]bool{}
@@ -207,7 +207,7 @@ func TestGroupsOld(t *testing.T) {
 			since[[2]int{p.A, p.B}] = true
 		}
 		for _, by := range linkages {
-			for name, prefer := range map[string]func(a, b Document[int]) bool{"first": first[int], "newest": newest[int], "nil": nil} {
+			for name, prefer := range map[string]func(a, b Entry[int]) bool{"first": first[int], "newest": newest[int], "nil": nil} {
 				in := map[int]bool{}
 				for _, g := range must(d.Groups(bg, Grouping[int]{Linkage: by, Prefer: prefer, Old: old})) {
 					if g.Members[len(g.Members)-1] < old {
@@ -252,15 +252,15 @@ func TestGroupsOfDocuments(t *testing.T) {
 	t.Parallel()
 	text := complaint + "the mayor" + complained
 	d := made[string](t, Options{Kinds: neardup.AllKinds &^ neardup.Identical})
-	d.Add("old1", strings.ToUpper(text))
-	d.Add("old2", text)
-	d.Add("new", strings.ToUpper(text))
+	d.Add("old1", neardup.Text(strings.ToUpper(text)))
+	d.Add("old2", neardup.Text(text))
+	d.Add("new", neardup.Text(strings.ToUpper(text)))
 	if groups := must(d.Groups(bg, Grouping[string]{Old: 2})); len(groups) != 1 || !slices.Equal(groups[0].Members, []string{"old2", "new"}) {
 		t.Errorf("%v", groups)
 	}
 	old := made[string](t, Options{Similarity: 0.5})
 	for i, s := range []string{"oldA", "oldB", "newA", "newB"} {
-		old.Add(s, complaint+[]string{"ann", "bob"}[i%2]+complained)
+		old.Add(s, neardup.Text(complaint+[]string{"ann", "bob"}[i%2]+complained))
 	}
 	for _, by := range linkages {
 		if groups := must(old.Groups(bg, Grouping[string]{Linkage: by, Old: 2})); len(groups) != 2 {
@@ -283,10 +283,10 @@ func TestChain(t *testing.T) {
 		return text
 	}
 	for i := range 9 {
-		d.Add(fmt.Sprint("chain", i), words(i*20, 100+i))
+		d.Add(fmt.Sprint("chain", i), neardup.Text(words(i*20, 100+i)))
 	}
-	d.Add("alone", words(5000, 80))
-	d.Add("copy", words(5000, 80))
+	d.Add("alone", neardup.Text(words(5000, 80)))
+	d.Add("copy", neardup.Text(words(5000, 80)))
 	for by, most := range map[neardup.Linkage]int{neardup.Centres: 5, neardup.CompleteLinks: 4, neardup.Chains: 9} {
 		groups := must(d.Groups(bg, Grouping[string]{Linkage: by}))
 		for _, g := range groups {
@@ -296,7 +296,7 @@ func TestChain(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"first": "chain0", "newest": "chain8", "nil": "chain8"} {
-		prefer := map[string]func(a, b Document[string]) bool{"first": first[string], "newest": newest[string]}[name]
+		prefer := map[string]func(a, b Entry[string]) bool{"first": first[string], "newest": newest[string]}[name]
 		groups := must(d.Groups(bg, Grouping[string]{Linkage: neardup.Chains, Prefer: prefer}))
 		if len(groups) != 2 || name != "nil" && groups[0].Keep != want {
 			t.Errorf("%s: %v, want %s to be kept", name, groups, want)
@@ -332,9 +332,9 @@ func TestCrowded(t *testing.T) {
 		if i == 7 {
 			version = append(version, "and", "one", "more")
 		}
-		d.Add(fmt.Sprint("version ", i), strings.Join(version, " "))
+		d.Add(fmt.Sprint("version ", i), neardup.Text(strings.Join(version, " ")))
 		if i < pages {
-			d.Add(fmt.Sprint("page ", i), strings.Join(slices.Concat(template[:75], words(60), template[75:], words(40)), " "))
+			d.Add(fmt.Sprint("page ", i), neardup.Text(strings.Join(slices.Concat(template[:75], words(60), template[75:], words(40)), " ")))
 		}
 	}
 	for _, old := range []int{0, len(others) / 2} {
@@ -388,7 +388,7 @@ func TestLargeCrowd(t *testing.T) {
 		ids := slices.Sorted(maps.Keys(texts))
 		rnd.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 		for _, id := range ids {
-			d.Add(id, texts[id])
+			d.Add(id, neardup.Text(texts[id]))
 		}
 		groups := must(d.Groups(bg, Grouping[string]{}))
 		if len(groups) != 1 || len(groups[0].Members) != n || groups[0].Keep != "version 7" {

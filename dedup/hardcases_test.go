@@ -88,15 +88,15 @@ func TestHardCases(t *testing.T) {
 	d := newDeduplicator[string](t)
 	for _, name := range []string{"en", "zh"} {
 		for i, text := range testTexts(t, name) {
-			d.Add(fmt.Sprint(name, i), text)
+			d.Add(fmt.Sprint(name, i), neardup.Text(text))
 		}
 	}
 	t.Log(d.Threshold(t.Context()))
 	for _, c := range hardCases {
-		d.Add("a", c.a)
-		d.Add("b", c.b)
+		d.Add("a", neardup.Text(c.a))
+		d.Add("b", neardup.Text(c.b))
 		e := explained(t, d, "a", "b")
-		if f := (&neardup.Fingerprinter{}); strings.Contains(c.why, "Containment of the first in the second is 1") && f.Set(c.a).Containment(f.Set(c.b)) != 1 {
+		if f := (&neardup.Fingerprinter{}); strings.Contains(c.why, "Containment of the first in the second is 1") && f.Set(neardup.Text(c.a)).Containment(f.Set(neardup.Text(c.b))) != 1 {
 			t.Errorf("%s: the containment is not 1", c.name)
 		}
 		verdict := map[bool]string{true: "near-duplicates", false: "no near-duplicates"}[e.Duplicate]
@@ -124,10 +124,10 @@ func TestTemplates(t *testing.T) {
 			found := func(page func(int) string) bool {
 				d := newDeduplicator[int](t)
 				for i := range n {
-					d.Add(i, page(10_000+i*7))
+					d.Add(i, neardup.Text(page(10_000+i*7)))
 				}
 				for i := range others {
-					d.Add(n+i, cut(40))
+					d.Add(n+i, neardup.Text(cut(40)))
 				}
 				groups, err := d.Groups(t.Context(), dedup.Grouping[int]{})
 				return err == nil && len(groups) > 0 && len(groups[0].Members) == n
@@ -155,9 +155,9 @@ func TestTemplates(t *testing.T) {
 		copies := 0
 		for i := range c.n {
 			text := template + " " + cut(c.own)
-			if d.Add(2*i, text); i%5 == 0 {
+			if d.Add(2*i, neardup.Text(text)); i%5 == 0 {
 				copies++
-				d.Add(2*i+1, text+" again")
+				d.Add(2*i+1, neardup.Text(text+" again"))
 			}
 		}
 		found, right := 0, 0
@@ -177,13 +177,13 @@ func TestTemplates(t *testing.T) {
 	letters := func(n int) bool {
 		d := newDeduplicator[int](t)
 		for i := range n {
-			d.Add(i, formLetter(newWord(uint32(i)+70_000), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919)))
+			d.Add(i, neardup.Text(formLetter(newWord(uint32(i)+70_000), fmt.Sprint(i%28+1, " May"), fmt.Sprintf("%c-%d", 'A'+i%26, i*7919))))
 		}
 		for i := range 200 {
-			d.Add(n+i, cut(60))
+			d.Add(n+i, neardup.Text(cut(60)))
 		}
-		d.Add(-1, formLetter("Mr Smith", "12 March", "A-4711"))
-		d.Add(-2, formLetter("Ms Jones", "30 April", "B-0815"))
+		d.Add(-1, neardup.Text(formLetter("Mr Smith", "12 March", "A-4711")))
+		d.Add(-2, neardup.Text(formLetter("Ms Jones", "30 April", "B-0815")))
 		e := explained(t, d, -1, -2)
 		t.Logf("two letters of %d: probability %.2f, %v", n+2, e.Probability, e.Kind)
 		return e.Duplicate
@@ -198,7 +198,7 @@ func TestTemplates(t *testing.T) {
 func TestChains(t *testing.T) {
 	d := newDeduplicator[int](t)
 	for i, text := range []string{"楼下施工噪音太大，夜里两点还在施工，请处理", "楼下施工噪音很大，夜里两点仍在施工，请处理", "楼下的施工噪音太大，夜里两点还在施工，请尽快处理"} {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	groups, err := d.Groups(t.Context(), dedup.Grouping[int]{Linkage: neardup.Chains})
 	if err != nil || len(groups) != 1 || len(groups[0].Members) != 3 {

@@ -177,12 +177,23 @@ func named(name string, texts []string) iter.Seq2[string, string] {
 	}
 }
 
+// documents yields texts as documents.
+func documents[ID any](texts iter.Seq2[ID, string]) iter.Seq2[ID, neardup.Document] {
+	return func(yield func(ID, neardup.Document) bool) {
+		for id, text := range texts {
+			if !yield(id, neardup.Text(text)) {
+				return
+			}
+		}
+	}
+}
+
 // of returns a Deduplicator in memory with some texts.
 func of(t testing.TB, o Options, collections ...iter.Seq2[string, string]) *Deduplicator[string] {
 	t.Helper()
 	d := made[string](t, o)
 	for _, texts := range collections {
-		if err := d.AddAll(bg, texts); err != nil {
+		if err := d.AddAll(bg, documents(texts)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -44,14 +44,14 @@ func TestHostile(t *testing.T) {
 		took := timed(func() {
 			for i, text := range texts {
 				size += len(text)
-				if err := d.Add(i, text); err != nil {
+				if err := d.Add(i, neardup.Text(text)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			for range d.Pairs(bg) {
 			}
 			for _, text := range texts {
-				must(d.Exists(text))
+				must(d.Exists(bg, neardup.Text(text)))
 			}
 			must(d.Groups(bg, Grouping[int]{}))
 			must(d.Families(bg))
@@ -71,7 +71,7 @@ func TestEqualTexts(t *testing.T) {
 	d := made[int](t, Options{})
 	n := 10_000
 	for i := range n {
-		d.Add(i, "one and the same short text")
+		d.Add(i, neardup.Text("one and the same short text"))
 	}
 	took := timed(func() {
 		groups := must(d.Groups(bg, Grouping[int]{}))
@@ -82,7 +82,7 @@ func TestEqualTexts(t *testing.T) {
 		must(d.Families(bg))
 		must(d.Calibrate(bg, nil, Goal{}))
 	})
-	if found := listed(d.Search("one and the same short text")); len(found) != n {
+	if found := listed(d.Search(bg, neardup.Text("one and the same short text"))); len(found) != n {
 		t.Errorf("%d are found", len(found))
 	}
 	if !raceDetector && took > 2*time.Second {
@@ -119,7 +119,7 @@ func TestLinear(t *testing.T) {
 			d := made[int](t, Options{})
 			n := c.n / (2 - half)
 			for i := range n {
-				d.Add(i, c.text(i))
+				d.Add(i, neardup.Text(c.text(i)))
 			}
 			took[half] = timed(func() {
 				for range d.Pairs(bg) {
@@ -129,7 +129,7 @@ func TestLinear(t *testing.T) {
 			if *full {
 				t.Logf("%s: %d texts: Groups takes %v", c.name, n, timed(func() { must(d.Groups(bg, Grouping[int]{})) }))
 				text := c.text(0)
-				t.Logf("%s: %d texts: Search takes %v", c.name, n, timed(func() { must(d.Exists(text)) }))
+				t.Logf("%s: %d texts: Search takes %v", c.name, n, timed(func() { must(d.Exists(bg, neardup.Text(text))) }))
 			}
 		}
 		if took[1] > 200*time.Millisecond && float64(took[1]) > c.most*float64(took[0]) {
@@ -148,19 +148,19 @@ func TestMemory(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(5, 5))
 		d := made[string](t, Options{Memory: memory, Kinds: neardup.AllKinds})
 		for i := range 5000 { // more than stand in one piece of a column
-			d.Add(fmt.Sprint("short ", i), strconv.FormatUint(uint64(i%4900+1)*0x9E3779B97F4A7C15, 36)) // alone, or a copy
+			d.Add(fmt.Sprint("short ", i), neardup.Text(strconv.FormatUint(uint64(i%4900+1)*0x9E3779B97F4A7C15, 36))) // alone, or a copy
 		}
 		for i, text := range texts {
-			d.Add(fmt.Sprint(i), text)
+			d.Add(fmt.Sprint(i), neardup.Text(text))
 			if i%5 == 0 { // most of the file becomes useless
-				d.Add(fmt.Sprint("gone ", rnd.IntN(100)), strings.Repeat(fmt.Sprint(i, " "), 2000))
+				d.Add(fmt.Sprint("gone ", rnd.IntN(100)), neardup.Text(strings.Repeat(fmt.Sprint(i, " "), 2000)))
 			}
 		}
 		for i := range 100 {
 			d.Delete(fmt.Sprint("gone ", i))
 		}
 		d.Delete("5")
-		d.Add("5", texts[5])
+		d.Add("5", neardup.Text(texts[5]))
 		if file := d.contents.File(); file.InMemory() != (memory == 0) {
 			t.Errorf("Memory %d: texts in memory: %t", memory, file.InMemory())
 		} else if file.Size() > 16<<20 {
@@ -188,7 +188,7 @@ func TestMemoryErrors(t *testing.T) {
 	var wrong error
 	added := 0
 	for i, text := range texts {
-		if err := d.Add(i, text); err != nil {
+		if err := d.Add(i, neardup.Text(text)); err != nil {
 			wrong = err
 			break
 		}
@@ -198,7 +198,7 @@ func TestMemoryErrors(t *testing.T) {
 		t.Fatalf("error %v after %d documents; %d are there", wrong, added, d.Len())
 	}
 	t.Setenv("TMPDIR", t.TempDir())
-	if err := d.Add(added, texts[added]); err != nil || d.contents.File().InMemory() {
+	if err := d.Add(added, neardup.Text(texts[added])); err != nil || d.contents.File().InMemory() {
 		t.Fatal(err)
 	}
 	d.contents.File().Close()
@@ -239,7 +239,7 @@ func TestProgress(t *testing.T) {
 		told = append(told, p)
 	}})
 	for i, text := range revisedTexts(shorter(1500, 400)) {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	for name, call := range map[string]func(){
 		"Pairs":     func() { listed(d.Pairs(bg)) },
@@ -251,7 +251,7 @@ func TestProgress(t *testing.T) {
 	} {
 		told = nil
 		d.Delete(-1)
-		d.Add(-1, name) // so that all are compared again
+		d.Add(-1, neardup.Text(name)) // so that all are compared again
 		if call(); len(told) < 5 {
 			t.Errorf("%s tells %+v", name, told)
 		}
@@ -280,7 +280,7 @@ func TestAddTogether(t *testing.T) {
 		wg.Go(func() {
 			for n := next.Add(1) - 1; n < int64(len(order)); n = next.Add(1) - 1 {
 				i := order[n]
-				found, added, err := d.AddIfNew(i, of(i), 3)
+				found, added, err := d.AddIfNew(bg, i, neardup.Text(of(i)), 3)
 				if err != nil || added == (len(found) > 0) {
 					t.Errorf("%d: %v, added %t, %v", i, found, added, err)
 				}
@@ -289,7 +289,7 @@ func TestAddTogether(t *testing.T) {
 						t.Errorf("%d is found by one of another text: %v", i, m)
 					}
 				}
-				others := must(all.SearchAndAdd(i, of(i)))
+				others := must(all.SearchAndAdd(bg, i, neardup.Text(of(i))))
 				mu.Lock()
 				if added {
 					stored[i/versions]++
@@ -327,13 +327,13 @@ func TestReadersAndWriters(t *testing.T) {
 				for i, text := range texts {
 					switch w {
 					case 0:
-						must(d.SearchAndAdd(i, text))
-						d.AddIfNew(5000+i, text, 2)
+						must(d.SearchAndAdd(bg, i, neardup.Text(text)))
+						d.AddIfNew(bg, 5000+i, neardup.Text(text), 2)
 					case 1:
-						d.Add(1000+i, text)
+						d.Add(1000+i, neardup.Text(text))
 						d.Sync()
 					case 2:
-						for range d.Search(text) {
+						for range d.Search(bg, neardup.Text(text)) {
 							must(d.Delete(i * 3))
 						}
 					case 3:
@@ -344,8 +344,8 @@ func TestReadersAndWriters(t *testing.T) {
 									t.Error(err)
 								}
 								if n++; n < 10 {
-									must(d.Exists(texts[i]))
-									d.Add(2000+i, texts[i]+" more")
+									must(d.Exists(bg, neardup.Text(texts[i])))
+									d.Add(2000+i, neardup.Text(texts[i]+" more"))
 									d.Explain(p.A, p.B)
 								}
 							}
@@ -356,7 +356,7 @@ func TestReadersAndWriters(t *testing.T) {
 							must(d.Families(bg))
 							must(d.Threshold(bg))
 							must(d.Calibrate(bg, nil, Goal{}))
-							if err := d.Compact(); err != nil {
+							if err := d.Compact(bg); err != nil {
 								t.Error(err)
 							}
 						}
@@ -390,7 +390,7 @@ func TestReadersAndWriters(t *testing.T) {
 func TestGoroutines(t *testing.T) {
 	d := made[int](t, Options{Kinds: neardup.AllKinds})
 	for i, text := range revisedTexts(1000) {
-		d.Add(i, text)
+		d.Add(i, neardup.Text(text))
 	}
 	before := runtime.NumGoroutine()
 	for range 20 {

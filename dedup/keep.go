@@ -30,7 +30,7 @@ const mostTries = 8
 func (k *keeper[ID]) choose(g *Grouping[ID], root uint32) uint32 {
 	prefers := g.Prefer
 	if prefers == nil {
-		prefers = func(a, b Document[ID]) bool { return false }
+		prefers = func(a, b Entry[ID]) bool { return false }
 	}
 	inOrder := slices.Clone(k.members)
 	slices.SortStableFunc(inOrder, func(i, j uint32) int {

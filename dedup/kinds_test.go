@@ -28,8 +28,8 @@ func TestPairKinds(t *testing.T) {
 	} {
 		add := func(o Options) *Deduplicator[string] {
 			d := made[string](t, o)
-			d.Add("text", text)
-			d.Add("other", c.other)
+			d.Add("text", neardup.Text(text))
+			d.Add("other", neardup.Text(c.other))
 			return d
 		}
 		d := add(Options{Similarity: 0.5})
@@ -39,7 +39,7 @@ func TestPairKinds(t *testing.T) {
 		if e := must(d.Explain("text", "other")); e.Kind != c.want || !e.Duplicate || !e.Compared || !strings.Contains(e.String(), c.want.String()) {
 			t.Errorf("%q: %v", c.other, e)
 		}
-		if found := listed(d.Search(c.other)); !slices.ContainsFunc(found, func(m neardup.Match[string]) bool { return m.ID == "text" && m.Kind == c.want }) {
+		if found := listed(d.Search(bg, neardup.Text(c.other))); !slices.ContainsFunc(found, func(m neardup.Match[string]) bool { return m.ID == "text" && m.Kind == c.want }) {
 			t.Errorf("%q: found %v", c.other, found)
 		}
 		for _, by := range linkages {
@@ -68,7 +68,7 @@ func TestPairKinds(t *testing.T) {
 				t.Errorf("%q: %v, though the kind is left out", c.other, groups)
 			}
 		}
-		if found := must(without.SearchAndAdd("third", c.other)); slices.ContainsFunc(found, func(m neardup.Match[string]) bool { return m.Kind == c.want }) {
+		if found := must(without.SearchAndAdd(bg, "third", neardup.Text(c.other))); slices.ContainsFunc(found, func(m neardup.Match[string]) bool { return m.Kind == c.want }) {
 			t.Errorf("%q: found %v, though the kind is left out", c.other, found)
 		}
 	}
@@ -79,7 +79,7 @@ func TestRecordKinds(t *testing.T) {
 	t.Parallel()
 	d := made[int](t, Options{Similarity: 0.1, Kinds: neardup.AllKinds, Fingerprinter: neardup.Fingerprinter{
 		Normalizer: neardup.Normalizer{Form: neardup.NFKC}, Fields: []neardup.Field{{Name: "a", Split: neardup.Words{}}, {Name: "b", Split: neardup.Words{}}}}})
-	d.AddRecord(0, neardup.Record{"a": "one two three", "b": "four five six"})
+	d.Add(0, neardup.Record{"a": "one two three", "b": "four five six"})
 	for i, c := range []struct {
 		rec  neardup.Record
 		want neardup.Kind
@@ -89,7 +89,7 @@ func TestRecordKinds(t *testing.T) {
 		{neardup.Record{"a": "One, two, three", "b": "four FIVE six"}, neardup.SameWords},
 		{neardup.Record{"a": "one two three", "b": "four five six seven"}, neardup.Contained},
 	} {
-		d.AddRecord(i+1, c.rec)
+		d.Add(i+1, c.rec)
 		if e := must(d.Explain(0, i+1)); e.Kind != c.want {
 			t.Errorf("%v: %v, want %v", c.rec, e.Kind, c.want)
 		}
@@ -124,8 +124,8 @@ func TestPlantedKinds(t *testing.T) {
 				for i := range n {
 					words := l.some(rnd, own)
 					words[40], words[90] = " 12 ", " 5.5 "
-					d.Add(fmt.Sprint(i, "a"), l.join(words))
-					d.Add(fmt.Sprint(i, "b"), c.edit(words))
+					d.Add(fmt.Sprint(i, "a"), neardup.Text(l.join(words)))
+					d.Add(fmt.Sprint(i, "b"), neardup.Text(c.edit(words)))
 				}
 				is := 0
 				for p := range d.Pairs(bg) {
@@ -154,10 +154,10 @@ func TestMirrors(t *testing.T) {
 	const sites = 30
 	d := made[int](t, Options{})
 	for i := range sites {
-		d.Add(i, englishA.text(rnd, 5)+"\n"+article+"\n"+englishA.text(rnd, 5))
+		d.Add(i, neardup.Text(englishA.text(rnd, 5)+"\n"+article+"\n"+englishA.text(rnd, 5)))
 	}
 	for i := range 100 {
-		d.Add(sites+i, englishA.text(rnd, 300))
+		d.Add(sites+i, neardup.Text(englishA.text(rnd, 300)))
 	}
 	groups := must(d.Groups(bg, Grouping[int]{}))
 	if len(groups) != 1 || len(groups[0].Members) != sites {
@@ -177,7 +177,7 @@ func TestKindsLeftOut(t *testing.T) {
 	add := func(o Options) *Deduplicator[string] {
 		d := made[string](t, o)
 		for i, fill := range fills {
-			d.Add(fmt.Sprint(i), complaint+fill+complained)
+			d.Add(fmt.Sprint(i), neardup.Text(complaint+fill+complained))
 		}
 		return d
 	}
@@ -186,7 +186,7 @@ func TestKindsLeftOut(t *testing.T) {
 		some := add(Options{Similarity: 0.3, Kinds: kinds})
 		want := slices.DeleteFunc(slices.Clone(all), func(p fact) bool { return p.Kind&kinds == 0 })
 		sameFacts(t, kinds.String(), factsOf(some.Pairs(bg)), want)
-		for m := range some.Search(complaint + fills[1] + complained) {
+		for m := range some.Search(bg, neardup.Text(complaint+fills[1]+complained)) {
 			if m.Kind&kinds == 0 {
 				t.Fatalf("%v: found %v", kinds, m)
 			}
@@ -219,10 +219,10 @@ func TestEnded(t *testing.T) {
 	for _, kinds := range []neardup.Kind{0, neardup.Revised, neardup.SameWords, neardup.AllKinds} {
 		d := made[int](t, Options{Kinds: kinds})
 		for i := range 4000 {
-			d.Add(i, complaint)
+			d.Add(i, neardup.Text(complaint))
 		}
 		for i := range 100 {
-			d.Add(i+5000, complaint+fmt.Sprint("name", i)+complained+englishA.text(rnd, 3))
+			d.Add(i+5000, neardup.Text(complaint+fmt.Sprint("name", i)+complained+englishA.text(rnd, 3)))
 		}
 		for _, by := range linkages {
 			ended(t, fmt.Sprint(kinds, " groups ", by), func(ctx context.Context) error {
@@ -248,7 +248,7 @@ func TestEnded(t *testing.T) {
 			return err
 		})
 		ended(t, "AddAll", func(ctx context.Context) error {
-			return d.AddAll(ctx, func(yield func(int, string) bool) { yield(1, "x") })
+			return d.AddAll(ctx, func(yield func(int, neardup.Document) bool) { yield(1, neardup.Text("x")) })
 		})
 		// A context that ends during the loop.
 		ctx, cancel := context.WithCancel(bg)

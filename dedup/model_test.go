@@ -62,7 +62,7 @@ func (m *model) fresh(without string) *Deduplicator[string] {
 	d := made[string](m.t, m.options)
 	for _, id := range m.inOrder {
 		if id != without {
-			d.Add(id, m.present[id])
+			d.Add(id, neardup.Text(m.present[id]))
 		}
 	}
 	return d
@@ -79,7 +79,7 @@ func (m *model) add(id, text string) {
 			want = searched(m.fresh(id), text)
 		}
 		n := 1 + m.rnd.IntN(2)
-		got, added, err := m.d.AddIfNew(id, text, n)
+		got, added, err := m.d.AddIfNew(bg, id, neardup.Text(text), n)
 		if err != nil || added != (!is && len(want) == 0) || !slices.Equal(got, want[:min(n, len(want))]) {
 			m.t.Errorf("AddIfNew(%q, %.60q, %d) returns %v, %t, %v, and there is such an id: %t; not the first of %v", id, text, n, got, added, err, is, want)
 		}
@@ -89,19 +89,19 @@ func (m *model) add(id, text string) {
 	case 0:
 		want := searched(m.fresh(id), text)
 		var got []neardup.Match[string]
-		if got, err = m.d.SearchAndAdd(id, text); !slices.Equal(got, want) {
+		if got, err = m.d.SearchAndAdd(bg, id, neardup.Text(text)); !slices.Equal(got, want) {
 			m.t.Errorf("SearchAndAdd(%q, %.60q) returns %v, not %v", id, text, got, want)
 		}
 	case 1:
-		_, err = m.d.ExistsAndAdd(id, text)
+		_, err = m.d.ExistsAndAdd(bg, id, neardup.Text(text))
 	case 2:
 		other := made[string](m.t, m.options)
-		other.Add(id, text)
+		other.Add(id, neardup.Text(text))
 		err = m.d.Merge(other)
 	case 3:
-		err = m.d.AddAll(bg, func(yield func(string, string) bool) { yield(id, text) })
+		err = m.d.AddAll(bg, func(yield func(string, neardup.Document) bool) { yield(id, neardup.Text(text)) })
 	default:
-		err = m.d.Add(id, text)
+		err = m.d.Add(id, neardup.Text(text))
 	}
 	if err != nil {
 		m.t.Fatal(err)
@@ -116,7 +116,7 @@ func searched(d *Deduplicator[string], text string) (found []neardup.Match[strin
 	for doc := range d.All() {
 		number[doc.ID] = doc.Number
 	}
-	d.Add(id, text)
+	d.Add(id, neardup.Text(text))
 	for p := range d.Pairs(bg) {
 		if p.B == id { // A was added before
 			found = append(found, neardup.Match[string]{ID: p.A, Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
@@ -143,12 +143,12 @@ func (m *model) step() {
 		m.remove(id)
 	case op == 16:
 		want := searched(m.fresh(""), text)
-		if got := listed(m.d.Search(text)); !slices.Equal(got, want) {
+		if got := listed(m.d.Search(bg, neardup.Text(text))); !slices.Equal(got, want) {
 			m.t.Errorf("Search(%.60q) yields %v, not %v", text, got, want)
 		}
 	case m.path == "":
 	case op == 17:
-		if err := m.d.Compact(); err != nil {
+		if err := m.d.Compact(bg); err != nil {
 			m.t.Fatal(err)
 		}
 	case op == 18:
@@ -268,24 +268,24 @@ func TestModelLarge(t *testing.T) {
 			delete(present, id)
 		} else {
 			text := texts[rnd.IntN(n)]
-			d.Add(id, text)
+			d.Add(id, neardup.Text(text))
 			present[id] = text
 		}
 		if i%400 == 0 { // so that runs are made
-			for range d.Search(texts[i%n]) {
+			for range d.Search(bg, neardup.Text(texts[i%n])) {
 			}
 		}
 	}
 	fresh := made[string](t, o)
 	for id, text := range present {
-		fresh.Add(id, text)
+		fresh.Add(id, neardup.Text(text))
 	}
 	want := factsOf(fresh.Pairs(bg))
 	sameFacts(t, "many", factsOf(d.Pairs(bg)), want)
 	t.Logf("%d documents, %d pairs", len(present), len(want))
 	for range 20 {
 		text := texts[rnd.IntN(n)]
-		got, want := listed(d.Search(text)), listed(fresh.Search(text))
+		got, want := listed(d.Search(bg, neardup.Text(text))), listed(fresh.Search(bg, neardup.Text(text)))
 		byID := func(a, b neardup.Match[string]) int { return cmp.Compare(a.ID, b.ID) }
 		slices.SortFunc(got, byID)
 		slices.SortFunc(want, byID)
@@ -297,7 +297,7 @@ func TestModelLarge(t *testing.T) {
 	for id := range present {
 		d.Delete(id)
 	}
-	if n := len(listed(d.Pairs(bg))) + len(listed(d.Search(texts[0]))) + d.Len(); n != 0 || d.docs.Len() > 1024 {
+	if n := len(listed(d.Pairs(bg))) + len(listed(d.Search(bg, neardup.Text(texts[0])))) + d.Len(); n != 0 || d.docs.Len() > 1024 {
 		t.Errorf("%d are left", n)
 	}
 }
@@ -308,7 +308,7 @@ func TestReplaced(t *testing.T) {
 	d := made[int](t, Options{})
 	const live = 100
 	for i := range 20 * live {
-		if err := d.Add(i%live, fmt.Sprintf("document %d of %d", i%7, i)); err != nil {
+		if err := d.Add(i%live, neardup.Text(fmt.Sprintf("document %d of %d", i%7, i))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,7 +319,7 @@ func TestReplaced(t *testing.T) {
 	e := made[int](t, Options{})
 	left := map[int]bool{}
 	for i := range equal {
-		e.Add(i, "one and the same document")
+		e.Add(i, neardup.Text("one and the same document"))
 		left[i] = true
 	}
 	for n, i := range seeded(t, 8).Perm(equal) {
@@ -327,7 +327,7 @@ func TestReplaced(t *testing.T) {
 			t.Fatalf("Delete(%d)", i)
 		}
 		if delete(left, i); n%200 == 0 {
-			found := must(e.SearchAndAdd(-1, "one and the same document"))
+			found := must(e.SearchAndAdd(bg, -1, neardup.Text("one and the same document")))
 			must(e.Delete(-1))
 			for k, m := range found {
 				if !left[m.ID] || m.Similarity != 1 || m.Probability != 1 || m.Kind != neardup.Identical || k > 0 && found[k-1].ID >= m.ID {

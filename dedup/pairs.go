@@ -77,7 +77,7 @@ func (s *snapshot[ID]) files() error { return cmp.Or(s.contents.File().Err(), s.
 func (s *snapshot[ID]) name(at uint32) ID { return s.names.at(at) }
 
 // document describes a document.
-func (s *snapshot[ID]) document(at uint32) Document[ID] {
+func (s *snapshot[ID]) document(at uint32) Entry[ID] {
 	return describe(&s.docs, &s.names, at)
 }
 
@@ -295,7 +295,7 @@ func (d *Deduplicator[ID]) Pairs(ctx context.Context) iter.Seq2[neardup.Pair[ID]
 
 // PairsSince reports the pairs that involve a document added after the first n that were ever added: new documents with each
 // other and with old ones. Old documents are not compared with each other. n counts documents that were replaced or
-// deleted since, as [Document.Number] does; with n ≤ 0 it is Pairs.
+// deleted since, as [Entry.Number] does; with n ≤ 0 it is Pairs.
 func (d *Deduplicator[ID]) PairsSince(ctx context.Context, n int) iter.Seq2[neardup.Pair[ID], error] {
 	return func(yield func(neardup.Pair[ID], error) bool) {
 		s, err := d.snapshot(n)

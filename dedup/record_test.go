@@ -29,7 +29,7 @@ func TestRecords(t *testing.T) {
 		{"name": "Li Si", "born": "1970-01-02"},
 		{"name": "LI SI", "born": "2 January 1970"},
 	} {
-		if err := d.AddRecord(id, rec); err != nil {
+		if err := d.Add(id, rec); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,7 +50,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("%v", found)
 	}
 	n := 0
-	for m, err := range d.SearchRecord(neardup.Record{"name": "Li Si", "born": "1970/01/02"}) {
+	for m, err := range d.Search(t.Context(), neardup.Record{"name": "Li Si", "born": "1970/01/02"}) {
 		if err != nil || m.ID == 0 || m.ID == 2 || m.Similarity != 1 || m.Probability < 0.99 {
 			t.Errorf("%v, %v", m, err)
 		}
@@ -69,13 +69,13 @@ func TestRecordsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		rec := neardup.Record{"nmae": "Ann"}
-		if d.AddRecord(1, rec) == nil || d.Len() != 0 {
+		if d.Add(1, rec) == nil || d.Len() != 0 {
 			t.Errorf("%s: the record is stored", what)
 		}
-		if _, err := d.SearchAndAddRecord(1, rec); err == nil || d.Len() != 0 {
+		if _, err := d.SearchAndAdd(t.Context(), 1, rec); err == nil || d.Len() != 0 {
 			t.Errorf("%s: the record is stored by a search", what)
 		}
-		for _, err := range d.SearchRecord(rec) {
+		for _, err := range d.Search(t.Context(), rec) {
 			if err == nil {
 				t.Errorf("%s: the record is looked for", what)
 			}

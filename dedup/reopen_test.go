@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"fmt"
+	"github.com/neardup/neardup"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,7 +15,7 @@ func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "documents")
 	d, memory := opened[string](t, path, Options{}), made[string](t, Options{})
 	lines := func(d *Deduplicator[string], text string) (all []string) {
-		for _, m := range listed(d.Search(text)) {
+		for _, m := range listed(d.Search(bg, neardup.Text(text))) {
 			all = append(all, fmt.Sprintf("%s %x %x %v", m.ID, m.Similarity, m.Probability, m.Kind))
 		}
 		return all
@@ -53,7 +54,7 @@ func TestReopen(t *testing.T) {
 		}
 	}
 	for i, text := range texts[:150] {
-		both(func(d *Deduplicator[string]) error { return d.Add(fmt.Sprint(i), text) })
+		both(func(d *Deduplicator[string]) error { return d.Add(fmt.Sprint(i), neardup.Text(text)) })
 	}
 	again("a snapshot", true)
 	old, err := os.ReadFile(path + ".index")
@@ -61,13 +62,16 @@ func TestReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	both(func(d *Deduplicator[string]) error { _, err := d.Delete("3"); return err })
-	both(func(d *Deduplicator[string]) error { return d.Add("55", texts[160]) })
-	both(func(d *Deduplicator[string]) error { return d.Add("new", texts[56]) })
-	both(func(d *Deduplicator[string]) error { _, err := d.SearchAndAdd("7", texts[170]); return err })
+	both(func(d *Deduplicator[string]) error { return d.Add("55", neardup.Text(texts[160])) })
+	both(func(d *Deduplicator[string]) error { return d.Add("new", neardup.Text(texts[56])) })
+	both(func(d *Deduplicator[string]) error {
+		_, err := d.SearchAndAdd(bg, "7", neardup.Text(texts[170]))
+		return err
+	})
 	again("changes in the journal", true)
 	both(func(d *Deduplicator[string]) error { _, err := d.Delete("new"); return err })
 	again("more changes", true)
-	both(func(d *Deduplicator[string]) error { return d.Compact() })
+	both(func(d *Deduplicator[string]) error { return d.Compact(bg) })
 	again("another snapshot", true)
 	if err := d.Close(); err != nil {
 		t.Fatal(err)

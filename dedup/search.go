@@ -2,55 +2,31 @@ package dedup
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
 	"github.com/neardup/neardup/dedup/internal/judge"
 	"github.com/neardup/neardup/dedup/internal/neighbour"
+	"github.com/neardup/neardup/internal/parallel"
 )
 
 // This file has the searches of a [Deduplicator], and those that also add a document.
 
-// Search yields the stored near-duplicates of a text, the most probable first, equally probable ones by their similarity,
-// and equally similar ones in the order of adding: what Pairs would say of the text if it were added. It is not added. A
-// text that was added finds itself. An error comes last, with an empty Match.
+// Search yields the stored near-duplicates of a document, the most probable first, equally probable ones by their similarity,
+// and equally similar ones in the order of adding: what Pairs would say of the document if it were added. It is not added.
+// One that was added finds itself. An error comes last, with an empty Match: that of the files, of the context, or of a record as
+// with Add.
 //
 // The search runs when the loop begins and yields what it found then.
-func (d *Deduplicator[ID]) Search(text string) iter.Seq2[neardup.Match[ID], error] {
-	return d.search(math.MaxInt, func() (content.Document, error) { return d.maker.Text(text), nil })
-}
-
-// Nearest returns the first n matches that Search yields. Of many equal documents it looks at n.
-func (d *Deduplicator[ID]) Nearest(text string, n int) (found []neardup.Match[ID], err error) {
-	for m, err := range d.search(n, func() (content.Document, error) { return d.maker.Text(text), nil }) {
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, m)
-	}
-	return found, nil
-}
-
-// SearchRecord is Search for a record; see AddRecord for its errors.
-func (d *Deduplicator[ID]) SearchRecord(rec neardup.Record) iter.Seq2[neardup.Match[ID], error] {
-	return d.search(math.MaxInt, func() (content.Document, error) { return d.maker.Record(rec) })
-}
-
-// search yields the first near-duplicates of what make makes.
-func (d *Deduplicator[ID]) search(most int, make func() (content.Document, error)) iter.Seq2[neardup.Match[ID], error] {
+func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) iter.Seq2[neardup.Match[ID], error] {
 	return func(yield func(neardup.Match[ID], error) bool) {
-		doc, err := make()
-		var found []neardup.Match[ID]
-		if err == nil {
-			if err = d.settle(); err == nil {
-				found, err = d.find(&doc, gone, most)
-				d.mu.RUnlock()
-			}
-		}
+		found, err := d.search(ctx, doc, math.MaxInt)
 		for _, m := range found {
 			if !yield(m, nil) {
 				return
@@ -62,46 +38,80 @@ func (d *Deduplicator[ID]) search(most int, make func() (content.Document, error
 	}
 }
 
-// Exists reports whether Search finds anything. It takes as long as Search.
-func (d *Deduplicator[ID]) Exists(text string) (bool, error) {
-	for _, err := range d.Search(text) {
-		return err == nil, err
+// Nearest returns the first n matches that Search yields. Of many equal documents it looks at n.
+func (d *Deduplicator[ID]) Nearest(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
+	return d.search(ctx, doc, n)
+}
+
+// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i]. The first error
+// ends it.
+func (d *Deduplicator[ID]) SearchMany(ctx context.Context, docs []neardup.Document) (found [][]neardup.Match[ID], err error) {
+	found = make([][]neardup.Match[ID], len(docs))
+	errs := make([]error, len(docs))
+	var failed atomic.Bool
+	parallel.Each(len(docs), func(i int) {
+		if !failed.Load() {
+			found[i], errs[i] = d.search(ctx, docs[i], math.MaxInt)
+			if errs[i] != nil {
+				failed.Store(true)
+			}
+		}
+	})
+	return found, cmp.Or(errs...)
+}
+
+// search returns the first near-duplicates of a document.
+func (d *Deduplicator[ID]) search(ctx context.Context, doc neardup.Document, most int) (found []neardup.Match[ID], err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return false, nil
-}
-
-// SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It returns the
-// near-duplicates in the order of Search. The document that had the same id is replaced and not returned.
-func (d *Deduplicator[ID]) SearchAndAdd(id ID, text string) ([]neardup.Match[ID], error) {
-	found, _, err := d.searchAndAdd(id, d.maker.Text(text), math.MaxInt, false)
-	return found, err
-}
-
-// SearchAndAddRecord is SearchAndAdd for a record; see AddRecord for its errors.
-func (d *Deduplicator[ID]) SearchAndAddRecord(id ID, rec neardup.Record) ([]neardup.Match[ID], error) {
-	doc, err := d.maker.Record(rec)
+	made, err := d.maker.Make(doc)
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := d.searchAndAdd(id, doc, math.MaxInt, false)
+	if err := d.settle(); err != nil {
+		return nil, err
+	}
+	defer d.mu.RUnlock()
+	return d.find(ctx, &made, gone, most)
+}
+
+// Exists reports whether Search finds anything. It takes as long as Search.
+func (d *Deduplicator[ID]) Exists(ctx context.Context, doc neardup.Document) (bool, error) {
+	found, err := d.search(ctx, doc, 1)
+	return len(found) > 0, err
+}
+
+// SearchAndAdd is Search and Add in one step: of two calls at the same time, one finds the other's document. It returns the
+// near-duplicates in the order of Search. The document that had the same id is replaced and not returned. After an error,
+// also that of the context, nothing is stored.
+func (d *Deduplicator[ID]) SearchAndAdd(ctx context.Context, id ID, doc neardup.Document) ([]neardup.Match[ID], error) {
+	found, _, err := d.searchAndAdd(ctx, id, doc, math.MaxInt, false)
 	return found, err
 }
 
 // ExistsAndAdd is SearchAndAdd for callers who only want to know whether there is a near-duplicate.
-func (d *Deduplicator[ID]) ExistsAndAdd(id ID, text string) (bool, error) {
-	found, err := d.SearchAndAdd(id, text)
+func (d *Deduplicator[ID]) ExistsAndAdd(ctx context.Context, id ID, doc neardup.Document) (bool, error) {
+	found, _, err := d.searchAndAdd(ctx, id, doc, 1, false)
 	return len(found) > 0, err
 }
 
-// AddIfNew stores a text under an id, unless there is a near-duplicate or a document with the id. It reports whether it did, and
+// AddIfNew stores a document under an id, unless there is a near-duplicate or a document with the id. It reports whether it did, and
 // returns the first n near-duplicates in the order of Search, at least one, but none if there is a document with the id. Of two calls at the same time, one finds
 // the other's document.
-func (d *Deduplicator[ID]) AddIfNew(id ID, text string, n int) (found []neardup.Match[ID], added bool, err error) {
-	return d.searchAndAdd(id, d.maker.Text(text), max(n, 1), true)
+func (d *Deduplicator[ID]) AddIfNew(ctx context.Context, id ID, doc neardup.Document, n int) (found []neardup.Match[ID], added bool, err error) {
+	return d.searchAndAdd(ctx, id, doc, max(n, 1), true)
 }
 
 // searchAndAdd finds the first near-duplicates of a document and stores it; with ifNew, only if there are none. Others may search meanwhile.
-func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document, most int, ifNew bool) (found []neardup.Match[ID], added bool, err error) {
+func (d *Deduplicator[ID]) searchAndAdd(ctx context.Context, id ID, of neardup.Document, most int, ifNew bool) (found []neardup.Match[ID], added bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	doc, err := d.maker.Make(of)
+	if err != nil {
+		return nil, false, err
+	}
 	defer d.adding.begin(id, &doc)()
 	if err := d.settle(); err != nil {
 		return nil, false, err
@@ -113,7 +123,7 @@ func (d *Deduplicator[ID]) searchAndAdd(id ID, doc content.Document, most int, i
 		defer d.mu.RUnlock()
 		return nil, false, d.usable()
 	}
-	found, err = d.find(&doc, replaced, most)
+	found, err = d.find(ctx, &doc, replaced, most)
 	d.mu.RUnlock()
 	if err != nil || ifNew && len(found) > 0 {
 		return found, false, err
@@ -195,13 +205,9 @@ type judged struct {
 
 // find returns the first near-duplicates of a document, as they would be without the document in a slot, unless that is gone. The
 // caller holds the lock, for reading at least, and the graph is settled.
-func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32, most int) ([]neardup.Match[ID], error) {
+func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, replaced uint32, most int) ([]neardup.Match[ID], error) {
 	if !doc.HasFeatures() {
 		return nil, nil
-	}
-	type hit struct {
-		verdict
-		slot uint32
 	}
 	var hits []hit
 	add := func(slot uint32, v verdict) {
@@ -222,11 +228,7 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32, most int
 			}
 		}
 	}
-	without := neighbour.None // the content that goes with the document that is replaced
-	if replaced != gone && d.contents.IsLast(d.docs.At(replaced).content) {
-		without = d.docs.At(replaced).content
-	}
-	j, from := d.judge(), neighbour.None
+	j, from, without := d.judge(), neighbour.None, d.goesWith(replaced)
 	if slot, ok := d.contents.Find(&doc.Content); ok {
 		add(slot, verdict{similarity: 1, probability: 1})
 		if from = slot; from == without { // which stays then
@@ -239,10 +241,35 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32, most int
 	w := j.Worker()
 	defer w.Done()
 	for _, n := range slices.Clone(w.Near(from)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if v, ok := d.options.judge(w, from, n.Slot); ok {
 			add(n.Slot, v)
 		}
 	}
+	if err := cmp.Or(d.contents.File().Err(), d.graph.Err()); err != nil {
+		return nil, err
+	}
+	return d.matches(hits, most), nil
+}
+
+// goesWith returns the content that nobody has if a document goes, or none.
+func (d *Deduplicator[ID]) goesWith(slot uint32) uint32 {
+	if slot != gone && d.contents.IsLast(d.docs.At(slot).content) {
+		return d.docs.At(slot).content
+	}
+	return neighbour.None
+}
+
+// A hit is a document that find has found.
+type hit struct {
+	verdict
+	slot uint32
+}
+
+// matches returns the first hits in the order of Search.
+func (d *Deduplicator[ID]) matches(hits []hit, most int) []neardup.Match[ID] {
 	slices.SortFunc(hits, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.probability, a.probability), cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.slot, b.slot))
 	})
@@ -251,5 +278,5 @@ func (d *Deduplicator[ID]) find(doc *content.Document, replaced uint32, most int
 	for i, h := range hits {
 		out[i] = neardup.Match[ID]{ID: d.names.at(h.slot), Similarity: h.similarity, Probability: h.probability, Kind: h.kind}
 	}
-	return out, cmp.Or(d.contents.File().Err(), d.graph.Err())
+	return out
 }

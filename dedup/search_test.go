@@ -1,6 +1,7 @@
 package dedup
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -19,7 +20,7 @@ func TestSearch(t *testing.T) {
 			stored := texts[:40]
 			d := made[string](t, o)
 			for i, text := range stored {
-				d.Add(fmt.Sprint(i), text)
+				d.Add(fmt.Sprint(i), neardup.Text(text))
 			}
 			found := 0
 			for n, text := range texts {
@@ -28,15 +29,15 @@ func TestSearch(t *testing.T) {
 				}
 				want := searched(d, text)
 				found += len(want)
-				if got := listed(d.Search(text)); !slices.Equal(got, want) {
+				if got := listed(d.Search(bg, neardup.Text(text))); !slices.Equal(got, want) {
 					t.Errorf("Search(%.50q) yields %v, not %v", text, got, want)
 				}
 				for most := range len(want) + 2 {
-					if got := must(d.Nearest(text, most)); !slices.Equal(got, want[:min(most, len(want))]) {
+					if got := must(d.Nearest(bg, neardup.Text(text), most)); !slices.Equal(got, want[:min(most, len(want))]) {
 						t.Errorf("Nearest(%.50q, %d) returns %v, and Search yields %v", text, most, got, want)
 					}
 				}
-				if exists, err := d.Exists(text); err != nil || exists != (len(want) > 0) {
+				if exists, err := d.Exists(bg, neardup.Text(text)); err != nil || exists != (len(want) > 0) {
 					t.Errorf("Exists(%.50q) is %t, %v", text, exists, err)
 				}
 				// With the id of a document that is there: some document, or one that is found.
@@ -46,15 +47,15 @@ func TestSearch(t *testing.T) {
 				}
 				rest, same := made[string](t, o), made[string](t, o)
 				for i, text := range stored {
-					if same.Add(fmt.Sprint(i), text); i != id {
-						rest.Add(fmt.Sprint(i), text)
+					if same.Add(fmt.Sprint(i), neardup.Text(text)); i != id {
+						rest.Add(fmt.Sprint(i), neardup.Text(text))
 					}
 				}
 				want = searched(rest, text)
-				if got := must(same.SearchAndAdd(fmt.Sprint(id), text)); !slices.Equal(got, want) {
+				if got := must(same.SearchAndAdd(bg, fmt.Sprint(id), neardup.Text(text))); !slices.Equal(got, want) {
 					t.Errorf("SearchAndAdd(%d, %.50q) returns %v, not %v", id, text, got, want)
 				}
-				rest.Add(fmt.Sprint(id), text)
+				rest.Add(fmt.Sprint(id), neardup.Text(text))
 				sameFacts(t, "after SearchAndAdd", factsOf(same.Pairs(bg)), factsOf(rest.Pairs(bg)))
 			}
 			if found < 30 {
@@ -68,15 +69,15 @@ func TestSearch(t *testing.T) {
 func TestSearchReplaced(t *testing.T) {
 	t.Parallel()
 	d := made[int](t, Options{})
-	d.Add(1, complaint+"the mayor"+complained)
+	d.Add(1, neardup.Text(complaint+"the mayor"+complained))
 	for range 3 { // by the same text
-		if got := must(d.SearchAndAdd(1, complaint+"the mayor"+complained)); len(got) != 0 {
+		if got := must(d.SearchAndAdd(bg, 1, neardup.Text(complaint+"the mayor"+complained))); len(got) != 0 {
 			t.Errorf("%v", got)
 		}
 	}
-	d.Add(2, complaint+"the mayor"+complained)
+	d.Add(2, neardup.Text(complaint+"the mayor"+complained))
 	want := []neardup.Match[int]{{ID: 2, Similarity: 1, Probability: 1, Kind: neardup.Identical}}
-	if got := must(d.SearchAndAdd(1, complaint+"the mayor"+complained)); !slices.Equal(got, want) {
+	if got := must(d.SearchAndAdd(bg, 1, neardup.Text(complaint+"the mayor"+complained))); !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
 	if d.Len() != 2 || d.Added() != 6 {
@@ -86,18 +87,18 @@ func TestSearchReplaced(t *testing.T) {
 	e := made[int](t, Options{})
 	fills := []string{"the mayor in person", "your own counsellor soon", "Bob Miller at home", "newspaper editors", "some other guy"}
 	for i, fill := range fills {
-		e.Add(i, complaint+fill+complained)
+		e.Add(i, neardup.Text(complaint+fill+complained))
 	}
-	if found := listed(e.Search(complaint + fills[0] + complained)); len(found) != 1 {
+	if found := listed(e.Search(bg, neardup.Text(complaint+fills[0]+complained))); len(found) != 1 {
 		t.Errorf("of five letters it finds %v", found)
 	}
-	if found := must(made5(t, fills[:4]).SearchAndAdd(9, complaint+fills[4]+complained)); len(found) != 0 {
+	if found := must(made5(t, fills[:4]).SearchAndAdd(bg, 9, neardup.Text(complaint+fills[4]+complained))); len(found) != 0 {
 		t.Errorf("the fifth letter finds %v", found)
 	}
 	for i := 2; i < 5; i++ {
 		e.Delete(i)
 	}
-	if found := listed(e.Search(complaint + fills[0] + complained)); len(found) != 2 || found[1].Kind != neardup.Revised {
+	if found := listed(e.Search(bg, neardup.Text(complaint+fills[0]+complained))); len(found) != 2 || found[1].Kind != neardup.Revised {
 		t.Errorf("of the two that are left it finds %v", found)
 	}
 }
@@ -106,7 +107,7 @@ func TestSearchReplaced(t *testing.T) {
 func made5(t *testing.T, fills []string) *Deduplicator[int] {
 	d := made[int](t, Options{})
 	for i, fill := range fills {
-		d.Add(i, complaint+fill+complained)
+		d.Add(i, neardup.Text(complaint+fill+complained))
 	}
 	return d
 }
@@ -118,29 +119,67 @@ func TestSearchRecords(t *testing.T) {
 	d := made[int](t, o)
 	record := func(name, city string) neardup.Record { return neardup.Record{"name": name, "city": city} }
 	for i, r := range []neardup.Record{record("Anna Maria", "Bonn"), record("Anna", "Bonn"), record("", ""), record("Carl", "Trier")} {
-		if err := d.AddRecord(i+1, r); err != nil {
+		if err := d.Add(i+1, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got := listed(d.SearchRecord(record("Anna", "Bonn")))
+	got := listed(d.Search(bg, record("Anna", "Bonn")))
 	if len(got) != 2 || got[0] != (neardup.Match[int]{ID: 2, Similarity: 1, Probability: 1, Kind: neardup.Identical}) {
 		t.Errorf("%v", got)
 	}
-	if got := must(d.SearchAndAddRecord(9, record("anna", "Bonn"))); len(got) != 2 || d.Len() != 5 || got[0].Kind != neardup.SameWords {
+	if got := must(d.SearchAndAdd(bg, 9, record("anna", "Bonn"))); len(got) != 2 || d.Len() != 5 || got[0].Kind != neardup.SameWords {
 		t.Errorf("%v", got)
 	}
 	wrong := neardup.Record{"nmae": "Anna"}
-	_, err := d.SearchAndAddRecord(10, wrong)
-	for _, found := range d.SearchRecord(wrong) {
+	_, err := d.SearchAndAdd(bg, 10, wrong)
+	for _, found := range d.Search(bg, wrong) {
 		if found == nil {
 			t.Error("a search for a misspelt column has no error")
 		}
 	}
-	batch := d.AddRecords(bg, func(yield func(int, neardup.Record) bool) { yield(11, wrong) })
-	if err == nil || d.AddRecord(10, wrong) == nil || batch == nil || d.Len() != 5 {
+	batch := d.AddAll(bg, func(yield func(int, neardup.Document) bool) { yield(11, wrong) })
+	if err == nil || d.Add(10, wrong) == nil || batch == nil || d.Len() != 5 {
 		t.Errorf("a misspelt column: %v, %v", err, batch)
 	}
-	if made[int](t, Options{}).AddRecord(1, wrong) == nil {
+	if made[int](t, Options{}).Add(1, wrong) == nil {
 		t.Error("a record without Fields")
+	}
+}
+
+// TestContexts: searches return the error of their context, and store nothing then.
+func TestContexts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d := made[int](t, Options{})
+	text := neardup.Text("the bus stop in front of our house has had no light for three weeks now")
+	if err := d.Add(1, text); err != nil {
+		t.Fatal(err)
+	}
+	errs := map[string]error{"Compact": d.Compact(ctx)}
+	for _, errs["Search"] = range d.Search(ctx, text) {
+	}
+	_, errs["Nearest"] = d.Nearest(ctx, text, 1)
+	_, errs["SearchMany"] = d.SearchMany(ctx, []neardup.Document{text, text})
+	_, errs["Exists"] = d.Exists(ctx, text)
+	_, errs["ExistsAndAdd"] = d.ExistsAndAdd(ctx, 2, text)
+	_, errs["SearchAndAdd"] = d.SearchAndAdd(ctx, 2, text)
+	_, _, errs["AddIfNew"] = d.AddIfNew(ctx, 2, neardup.Text("another text"), 1)
+	for name, err := range errs {
+		if err != context.Canceled {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if d.Len() != 1 {
+		t.Errorf("%d documents", d.Len())
+	}
+	if err := d.Add(3, nil); err == nil {
+		t.Error("no document, and no error")
+	}
+	found, err := d.SearchMany(t.Context(), []neardup.Document{neardup.Text("something else"), text})
+	if err != nil || len(found[0]) != 0 || len(found[1]) != 1 || found[1][0].ID != 1 {
+		t.Errorf("%v, %v", found, err)
+	}
+	if n, err := d.DeleteFunc(func(e Entry[int]) bool { return e.ID == 1 && e.Length > 10 }); n != 1 || err != nil || d.Len() != 0 {
+		t.Errorf("%d deleted, %v", n, err)
 	}
 }

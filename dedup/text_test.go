@@ -23,7 +23,7 @@ func TestText(t *testing.T) {
 	fill := func(d *Deduplicator[string]) {
 		t.Helper()
 		for _, doc := range [][2]string{{"a", "<p>One two three.</p>"}, {"copy", "one TWO three"}, {"replaced", "old"}, {"replaced", "new text here"}, {"empty", "?!"}, {"gone", "something else"}} {
-			if err := d.Add(doc[0], doc[1]); err != nil {
+			if err := d.Add(doc[0], neardup.Text(doc[1])); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -54,7 +54,7 @@ func TestText(t *testing.T) {
 	defer d.Close()
 	check(d)
 	records, _ := New[string](Options{Fingerprinter: neardup.Fingerprinter{Fields: []neardup.Field{{Name: "name"}}}})
-	if err := records.AddRecord("r", neardup.Record{"name": "Jane"}); err != nil {
+	if err := records.Add("r", neardup.Record{"name": "Jane"}); err != nil {
 		t.Fatal(err)
 	}
 	if text, ok, err := records.Text("r"); text != "" || !ok || err != nil {

@@ -53,7 +53,7 @@ func TestDilution(t *testing.T) {
 		want := factsOf(d.Pairs(bg))
 		for n, step := 0, 0; step < 4; step++ {
 			for range []int{1, 100, 400, shorter(3000, 300)}[step] {
-				d.Add(fmt.Sprintf("z%d", n), l[1].text(rnd, 60+rnd.IntN(100)))
+				d.Add(fmt.Sprintf("z%d", n), neardup.Text(l[1].text(rnd, 60+rnd.IntN(100))))
 				n++
 			}
 			got := slices.DeleteFunc(factsOf(d.Pairs(bg)), func(p fact) bool { return p.A[0] == 'z' || p.B[0] == 'z' })
@@ -132,13 +132,13 @@ func testOrder(t *testing.T, name string, texts []string, kinds neardup.Kind, ra
 			}
 			if round%2 == 1 && i%3 == 0 { // slots are used again, and ids are replaced
 				other := fmt.Sprint("temporary ", i)
-				part.Add(other, text+other)
-				part.Add(text, other)
-				part.Add(text, text)
+				part.Add(other, neardup.Text(text+other))
+				part.Add(text, neardup.Text(other))
+				part.Add(text, neardup.Text(text))
 				part.Delete(other)
 				continue
 			}
-			part.Add(text, text)
+			part.Add(text, neardup.Text(text))
 		}
 		for _, part := range parts {
 			if err := d.Merge(part); err != nil {
@@ -219,7 +219,7 @@ func TestOrderOfTwins(t *testing.T) {
 	for round := range 2 {
 		d := made[string](t, Options{})
 		for _, text := range append(slices.Clone(texts), twins...) {
-			d.Add(text, text)
+			d.Add(text, neardup.Text(text))
 		}
 		var got []string
 		for c := range d.Comparisons(bg) {
@@ -251,7 +251,7 @@ func TestOrderOfTies(t *testing.T) {
 	for round := range 3 {
 		d := made[string](t, Options{})
 		for _, i := range rnd.Perm(len(texts)) {
-			d.Add(texts[i], texts[i])
+			d.Add(texts[i], neardup.Text(texts[i]))
 		}
 		var got []string
 		for c := range d.Comparisons(bg) {

@@ -27,6 +27,6 @@ func ExampleFields() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(f.SumRecord64(rec).Distance(f.SumRecord64(again)))
+	fmt.Println(f.Sum64(rec).Distance(f.Sum64(again)))
 	// Output: 0
 }

@@ -5,7 +5,7 @@
 //	fields, err := records.Fields[Person]()
 //	f := neardup.Fingerprinter{Fields: fields}
 //	rec, err := records.Of(person)
-//	fp := f.SumRecord64(rec)
+//	fp := f.Sum64(rec)
 //
 // All functions are safe for concurrent use, except that one *sql.Rows belongs to one goroutine.
 package records
@@ -424,7 +424,7 @@ func timeText(t time.Time) string {
 //	for rows.Next() {
 //		rec, err := records.Scan(rows)
 //		...
-//		fp := f.SumRecord64(rec)
+//		fp := f.Sum64(rec)
 //	}
 func Scan(rows *sql.Rows) (neardup.Record, error) {
 	names, err := rows.Columns()

@@ -105,8 +105,8 @@ func openAuto(path string, memory int64) (engine, error) {
 	return &auto{d: d}, nil
 }
 
-func (a *auto) search(_ context.Context, text string, limit int) ([]client.Match, error) {
-	found, err := a.d.Nearest(text, limit+1)
+func (a *auto) search(ctx context.Context, text string, limit int) ([]client.Match, error) {
+	found, err := a.d.Nearest(ctx, neardup.Text(text), limit+1)
 	return matchesOf(found), err
 }
 
@@ -118,13 +118,13 @@ func matchesOf(found []neardup.Match[string]) []client.Match {
 	return all
 }
 
-func (a *auto) putIfNew(_ context.Context, id, text string, limit int) ([]client.Match, bool, error) {
-	found, added, err := a.d.AddIfNew(id, text, limit+1)
+func (a *auto) putIfNew(ctx context.Context, id, text string, limit int) ([]client.Match, bool, error) {
+	found, added, err := a.d.AddIfNew(ctx, id, neardup.Text(text), limit+1)
 	return matchesOf(found), added, err
 }
 
 func (a *auto) put(_ context.Context, id, text string) (bool, error) {
-	err := a.d.Add(id, text)
+	err := a.d.Add(id, neardup.Text(text))
 	return err == nil, err
 }
 

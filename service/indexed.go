@@ -21,12 +21,11 @@ type index[V any] interface {
 	Delete(id string) (bool, error)
 	DeleteBefore(t time.Time) (int, error)
 	Get(id string) (V, bool, error)
-	Search(v V) iter.Seq2[neardup.Match[string], error]
-	Groups(ctx context.Context) ([][]string, error)
+	Search(ctx context.Context, v V) iter.Seq2[neardup.Match[string], error]
+	Groups(ctx context.Context, by neardup.Linkage) ([]neardup.Group[string], error)
 	Len() int
 	Sync() error
 	Close() error
-	Err() error
 }
 
 // A kind says what stands for texts.
@@ -48,7 +47,7 @@ type indexed[V any] struct {
 func fingerprints() (kind[neardup.Fingerprint64], error) {
 	f := neardup.Fingerprinter{}
 	version, err := f.Version()
-	return kind[neardup.Fingerprint64]{version, f.Sum64, byDistance, fingerprinted, func(fp neardup.Fingerprint64) bool { return fp == 0 }}, err
+	return kind[neardup.Fingerprint64]{version, func(text string) neardup.Fingerprint64 { return f.Sum64(neardup.Text(text)) }, byDistance, fingerprinted, func(fp neardup.Fingerprint64) bool { return fp == 0 }}, err
 }
 
 // openFingerprints opens an index of fingerprints.
@@ -81,7 +80,7 @@ func signatures() (kind[neardup.Signature], error) {
 	version, err := m.Version(&f)
 	return kind[neardup.Signature]{
 		version,
-		func(text string) neardup.Signature { return f.Sign(text, m) },
+		func(text string) neardup.Signature { return f.Sign(neardup.Text(text), m) },
 		func(m neardup.Match[string]) client.Match { return client.Match{ID: m.ID, Similarity: m.Similarity} },
 		func(id string, _ neardup.Signature) client.Stored { return client.Stored{ID: id} },
 		func(neardup.Signature) bool { return false }, // the index knows
@@ -102,7 +101,7 @@ func openSignatures(path string, similarity float64) (finder, error) {
 }
 
 // search sorts what the index yields, which is in any order.
-func (x *indexed[V]) search(_ context.Context, text string, limit int) (all []client.Match, err error) {
+func (x *indexed[V]) search(ctx context.Context, text string, limit int) (all []client.Match, err error) {
 	v := x.of(text)
 	cut := func() {
 		slices.SortFunc(all, func(a, b client.Match) int {
@@ -113,7 +112,7 @@ func (x *indexed[V]) search(_ context.Context, text string, limit int) (all []cl
 	if x.empty(v) {
 		return nil, nil
 	}
-	for m, err := range x.Search(v) {
+	for m, err := range x.Search(ctx, v) {
 		if err != nil {
 			return nil, err
 		}
@@ -146,9 +145,9 @@ func (x *indexed[V]) expire(_ context.Context, before time.Time) (int, error) {
 
 func (x *indexed[V]) groups(ctx context.Context) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		groups, err := x.Groups(ctx)
+		groups, err := x.Groups(ctx, neardup.Chains)
 		for _, g := range groups {
-			if !yield(g, nil) {
+			if !yield(g.Members, nil) {
 				return
 			}
 		}
@@ -165,4 +164,4 @@ func (x *indexed[V]) explain(context.Context, string, string) (client.Pair, erro
 func (x *indexed[V]) len(context.Context) (int, error) { return x.Len(), nil }
 func (x *indexed[V]) sync() error                      { return x.Sync() }
 func (x *indexed[V]) close() error                     { return x.Close() }
-func (x *indexed[V]) err(context.Context) error        { return x.Err() }
+func (x *indexed[V]) err(context.Context) error        { _, _, err := x.Get(""); return err }

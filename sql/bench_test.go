@@ -96,7 +96,10 @@ func BenchmarkLinks(b *testing.B) {
 						words[k] = fmt.Sprint("w", r.IntN(50_000))
 					}
 				}
-				sig := signer.Text(strings.Join(words, " "))
+				sig, err := signer.Sign(neardup.Text(strings.Join(words, " ")))
+				if err != nil {
+					b.Fatal(err)
+				}
 				long, short := sig.Values()
 				row := []driver.Value{int64(i), long, short}
 				if short == nil {

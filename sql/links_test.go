@@ -2,6 +2,7 @@ package neardupsql
 
 import (
 	"fmt"
+	"github.com/neardup/neardup"
 	"maps"
 	"os"
 	command "os/exec"
@@ -41,7 +42,10 @@ func loadLevels(t testing.TB, d Dialect, db Runner, docs collections.Texts) {
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(docs)), 100) {
 		var values []string
 		for _, id := range ids {
-			sig := signer.Text(docs[id])
+			sig, err := signer.Sign(neardup.Text(docs[id]))
+			if err != nil {
+				t.Fatal(err)
+			}
 			long, short := sig.Values()
 			values = append(values, fmt.Sprintf("('%s', %s, %s)", strings.ReplaceAll(id, "'", "''"), list(long), list(short)))
 		}
@@ -57,7 +61,7 @@ func answersOf(t testing.TB, docs collections.Texts, ids []string) (said []strin
 		t.Fatal(err)
 	}
 	for _, id := range ids {
-		if err := d.Add(id, docs[id]); err != nil {
+		if err := d.Add(id, neardup.Text(docs[id])); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ func load(t testing.TB, d Dialect, db *sql.DB, docs collections.Texts) {
 		var values []string
 		for _, id := range rows {
 			text := docs[id]
-			fp, wide, sig := f.Sum64(text), f.Sum128(text), f.Sign(text, neardup.MinHash{})
+			fp, wide, sig := f.Sum64(neardup.Text(text)), f.Sum128(neardup.Text(text)), f.Sign(neardup.Text(text), neardup.MinHash{})
 			fields := "NULL, NULL, NULL, NULL"
 			if fp != 0 {
 				var list []string
@@ -119,7 +119,7 @@ func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []str
 	var ids []string
 	var f neardup.Fingerprinter
 	for _, id := range slices.Sorted(maps.Keys(docs)) {
-		if f.Sum64(docs[id]) != 0 {
+		if f.Sum64(neardup.Text(docs[id])) != 0 {
 			ids = append(ids, id)
 		}
 	}
@@ -137,7 +137,7 @@ func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []str
 		}
 		for i, id := range ids {
 			root[i] = i
-			ix.Add(i, f.Sign(docs[id], neardup.MinHash{}))
+			ix.Add(i, f.Sign(neardup.Text(docs[id]), neardup.MinHash{}))
 		}
 		for p, err := range ix.Pairs(ctx) {
 			if err != nil {
@@ -145,30 +145,36 @@ func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []str
 			}
 			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%v", ids[min(p.A, p.B)], ids[max(p.A, p.B)], p.Similarity))
 		}
-		all, err := ix.Groups(ctx)
+		all, err := ix.Groups(ctx, neardup.Chains)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range all {
-			for _, i := range g {
-				root[i] = slices.Min(g)
+			for _, i := range g.Members {
+				root[i] = slices.Min(g.Members)
 			}
 		}
 	case j.Bits == 128:
 		var fps []neardup.Fingerprint128
 		for _, id := range ids {
-			fps = append(fps, f.Sum128(docs[id]))
+			fps = append(fps, f.Sum128(neardup.Text(docs[id])))
 		}
-		for p := range neardup.Pairs(ctx, fps, distance) {
+		for p, err := range neardup.Pairs(ctx, fps, distance) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%d", ids[p.A], ids[p.B], p.Distance))
 		}
 		root, err = neardup.Clusters(ctx, fps, distance)
 	default:
 		var fps []neardup.Fingerprint64
 		for _, id := range ids {
-			fps = append(fps, f.Sum64(docs[id]))
+			fps = append(fps, f.Sum64(neardup.Text(docs[id])))
 		}
-		for p := range neardup.Pairs(ctx, fps, distance) {
+		for p, err := range neardup.Pairs(ctx, fps, distance) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%d", ids[p.A], ids[p.B], p.Distance))
 		}
 		root, err = neardup.Clusters(ctx, fps, distance)
@@ -457,8 +463,15 @@ func TestChain(t *testing.T) {
 				fps[i] = fp
 				values = append(values, fmt.Sprintf("('%04d', %s)", i*order%n, d.integer(int64(fp))))
 			}
-			if pairs := slices.Collect(neardup.Pairs(t.Context(), fps, 3)); len(pairs) != n-1 {
-				t.Fatalf("the chain has %d pairs", len(pairs))
+			pairs := 0
+			for _, err := range neardup.Pairs(t.Context(), fps, 3) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				pairs++
+			}
+			if pairs != n-1 {
+				t.Fatalf("the chain has %d pairs", pairs)
 			}
 			exec(t, db, "INSERT INTO documents (id, fingerprint) VALUES "+strings.Join(values, ", "))
 			result, err := Join{Dialect: d, Table: "documents", Prefix: "x"}.Run(t.Context(), db)

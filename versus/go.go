@@ -126,7 +126,7 @@ func textRow(kind, name, text string, tokenizer neardup.Tokenizer, note string) 
 	const size = 10 << 10
 	all := windows(text, size)
 	f := neardup.Fingerprinter{Tokenizer: tokenizer}
-	return row{name, "a text", over(all, "", func(s string) { sink ^= uint64(f.Sum64(s)) }),
+	return row{name, "a text", over(all, "", func(s string) { sink ^= uint64(f.Sum64(neardup.Text(s))) }),
 		[]contestant{over(all, "mfonda/simhash", func(s string) {
 			sink ^= simhash.Simhash(simhash.NewWordFeatureSet([]byte(s)))
 		})}, note, task{kind, size, []byte(strings.Join(all, ""))}}
@@ -257,7 +257,7 @@ func lshRow(*texts) row {
 	return row{"search among 100,000 signatures, threshold 0.5", "a search that finds itself",
 		contestant{work: func(n int) {
 			for range n {
-				for range ix.Search(signatures[next*23%many]) {
+				for range ix.Search(context.Background(), signatures[next*23%many]) {
 					sink++
 				}
 				next++
@@ -300,7 +300,7 @@ func lookupRow(*texts) row {
 	return row{"search within 3 bits among 1,000,000 fingerprints", "a search, of which half find something",
 		contestant{work: func(n int) {
 			for range n {
-				for range ix.Search(neardup.Fingerprint64(queries[next%len(queries)])) {
+				for range ix.Search(context.Background(), neardup.Fingerprint64(queries[next%len(queries)])) {
 					sink++
 				}
 				next++
@@ -365,7 +365,10 @@ func joinRow(*texts) row {
 	return row{"all pairs within 3 bits among 200,000 fingerprints", "a join",
 		contestant{work: func(n int) {
 			for range n {
-				for range neardup.Pairs(context.Background(), ours, 3) {
+				for _, err := range neardup.Pairs(context.Background(), ours, 3) {
+					if err != nil {
+						panic(err)
+					}
 					sink++
 				}
 			}

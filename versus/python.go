@@ -43,13 +43,16 @@ func python(interpreter string, t *texts, rounds int, only string) error {
 		work    func()
 	}{
 		{row{name: fmt.Sprintf("cosine: all pairs from 0.5 among %d English texts of 800 bytes", len(all)), unit: "a join"}, "pairs", func() {
-			for range neardup.VectorPairs(ctx, vectors, 0.5) {
+			for _, err := range neardup.VectorPairs(ctx, vectors, 0.5) {
+				if err != nil {
+					panic(err)
+				}
 				sink++
 			}
 		}},
 		{row{name: fmt.Sprintf("cosine: the ten nearest of 1,000 among %d of them", len(all)), unit: "1,000 searches"}, "nearest", func() {
 			for _, v := range vectors[:min(1000, len(vectors))] {
-				nearest, err := ix.Nearest(v, 10)
+				nearest, err := ix.Nearest(ctx, v, 10)
 				if err != nil {
 					panic(err)
 				}
@@ -69,7 +72,7 @@ func vectorsOf(ctx context.Context, all []string) ([]neardup.Vector, *neardup.Ve
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
 	for _, s := range all {
-		b.Add(s)
+		b.Add(neardup.Text(s))
 	}
 	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build()}}
 	vectors := make([]neardup.Vector, len(all))
@@ -78,7 +81,7 @@ func vectorsOf(ctx context.Context, all []string) ([]neardup.Vector, *neardup.Ve
 		panic(err)
 	}
 	for i, s := range all {
-		vectors[i] = f.Vector(s)
+		vectors[i] = f.Vector(neardup.Text(s))
 	}
 	if err := ix.AddAll(ctx, func(yield func(int, neardup.Vector) bool) {
 		for i, v := range vectors {

@@ -153,7 +153,7 @@ func (c *compareCommand) Run(of *call) error {
 		return err
 	}
 	for i, text := range texts {
-		if err := d.Add(i, text); err != nil {
+		if err := d.Add(i, neardup.Text(text)); err != nil {
 			return err
 		}
 	}
@@ -165,8 +165,8 @@ func (c *compareCommand) Run(of *call) error {
 	fmt.Fprintf(of.stdout, "probability %.4f (that they are near-duplicates; in a collection, it also depends on similar documents)\n", e.Probability)
 	fmt.Fprintf(of.stdout, "cosine      %.4f\n", e.Similarity)
 	f.Tokenizer = neardup.Shingles{N: 2}
-	fmt.Fprintf(of.stdout, "Jaccard     %s (of pairs of words)\n", share(f.Set(texts[0]).Jaccard(f.Set(texts[1]))))
-	fmt.Fprintf(of.stdout, "fingerprint %d of 64 bits differ, %d of 128\n", f.Sum64(texts[0]).Distance(f.Sum64(texts[1])), f.Sum128(texts[0]).Distance(f.Sum128(texts[1])))
+	fmt.Fprintf(of.stdout, "Jaccard     %s (of pairs of words)\n", share(f.Set(neardup.Text(texts[0])).Jaccard(f.Set(neardup.Text(texts[1])))))
+	fmt.Fprintf(of.stdout, "fingerprint %d of 64 bits differ, %d of 128\n", f.Sum64(neardup.Text(texts[0])).Distance(f.Sum64(neardup.Text(texts[1]))), f.Sum128(neardup.Text(texts[0])).Distance(f.Sum128(neardup.Text(texts[1]))))
 	return nil
 }
 

@@ -45,7 +45,7 @@ func TestFingerprint(t *testing.T) {
 		for _, id := range ids {
 			text := texts[id]
 			cells := []string{id, "", ""}[:2]
-			fp, wide, sig := f.Sum64(text), f.Sum128(text), f.Sign(text, neardup.MinHash{})
+			fp, wide, sig := f.Sum64(neardup.Text(text)), f.Sum128(neardup.Text(text)), f.Sign(neardup.Text(text), neardup.MinHash{})
 			if c.flags == "--bits=128" {
 				cells = append(cells, "")
 			}

@@ -3,6 +3,7 @@ package shard_test
 import (
 	"context"
 	"fmt"
+	"github.com/neardup/neardup"
 
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/dedup/shard"
@@ -22,7 +23,7 @@ func Example() {
 	}
 	var signatures [][]byte // which may be in files
 	for _, text := range texts {
-		s := signer.Text(text)
+		s, _ := signer.Sign(neardup.Text(text)) // texts have no errors
 		b, _ := s.AppendBinary(nil)
 		signatures = append(signatures, b)
 	}
@@ -47,7 +48,7 @@ func Example() {
 	}
 	for i, text := range texts {
 		if linked[uint32(i)] {
-			d.Add(i, text)
+			d.Add(i, neardup.Text(text))
 		}
 	}
 	for p, err := range d.Pairs(context.Background()) {

@@ -4,7 +4,7 @@
 // enough to find out which documents can matter to each other, and to give all of these to one process. It says of
 // them what a process would say that has all documents, to the bit.
 //
-//	Signer.Text    makes the signature of a document, wherever the document is
+//	Signer.Sign    makes the signature of a document, wherever the document is
 //	Signature      says in which buckets it is
 //	Bucket.Link    links what can matter to each other in one bucket
 //	Links          does so for many buckets in memory
@@ -36,15 +36,9 @@ func NewSigner(o dedup.Options) (*Signer, error) {
 	return &Signer{content.NewMaker(&o.Fingerprinter)}, nil
 }
 
-// Text returns the signature of a text.
-func (s *Signer) Text(text string) Signature {
-	d := s.maker.Text(text)
-	return Signature{d.Digest, d.Set}
-}
-
-// Record returns the signature of a record. The error is that of [dedup.Deduplicator.AddRecord].
-func (s *Signer) Record(rec neardup.Record) (Signature, error) {
-	d, err := s.maker.Record(rec)
+// Sign returns the signature of a document. The error is that of [dedup.Deduplicator.Add], for a record.
+func (s *Signer) Sign(doc neardup.Document) (Signature, error) {
+	d, err := s.maker.Make(doc)
 	return Signature{d.Digest, d.Set}, err
 }
 

@@ -34,7 +34,7 @@ func ask(t *testing.T, o dedup.Options, texts []string, of []int, isCrowd bool) 
 		t.Fatal(err)
 	}
 	for _, i := range of {
-		if err := d.Add(i, texts[i]); err != nil {
+		if err := d.Add(i, neardup.Text(texts[i])); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,7 +78,10 @@ func components(t *testing.T, o dedup.Options, texts []string, parts int) (of []
 	f := graph.NewForest(len(texts))
 	byDigest := map[uint64]int{}
 	for i, text := range texts {
-		s := signer.Text(text)
+		s, err := signer.Sign(neardup.Text(text))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if first, ok := byDigest[s.Digest]; ok && !s.IsEmpty() {
 			f.Join(first, i)
 		}
@@ -239,7 +242,10 @@ func TestCrowd(t *testing.T) {
 	}
 	var entries []shard.Entry
 	for _, text := range []string{"one two three four five", "quite another text about something else"} {
-		s := signer.Text(text)
+		s, err := signer.Sign(neardup.Text(text))
+		if err != nil {
+			t.Fatal(err)
+		}
 		s.EachBucket(func(_ shard.Bucket, e shard.Entry) { entries = append(entries, e) })
 	}
 	links := func(entries []shard.Entry) (n int) { // in a bucket of short signatures
@@ -267,7 +273,7 @@ func TestContext(t *testing.T) {
 	cancel()
 	l := shard.NewLinks(0, 1)
 	signer, _ := shard.NewSigner(dedup.Options{})
-	s := signer.Text("one two three four five")
+	s, _ := signer.Sign(neardup.Text("one two three four five"))
 	l.Add(0, &s)
 	l.Add(1, &s)
 	if err := l.Find(ctx, func(a, b uint32) { t.Error("a link") }); err != context.Canceled {
@@ -285,7 +291,10 @@ func FuzzDecode(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, text := range []string{"", "a text", strings.Repeat("one two three four five six seven ", 10), strings.Repeat("many words ", 100)} {
-		s := signer.Text(text)
+		s, err := signer.Sign(neardup.Text(text))
+		if err != nil {
+			f.Fatal(err)
+		}
 		b, _ := s.AppendBinary(nil)
 		f.Add(b)
 		f.Add(append(b, 1, 2, 3))

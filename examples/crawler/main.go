@@ -6,9 +6,11 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/neardup/neardup"
 	"io"
 	"os"
 	"time"
@@ -45,7 +47,7 @@ func run(path string, r io.Reader, w io.Writer) (err error) {
 		} else if err != nil {
 			return err
 		}
-		found, err := d.SearchAndAdd(page.URL, page.Text)
+		found, err := d.SearchAndAdd(context.Background(), page.URL, neardup.Text(page.Text))
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
 )
 
@@ -36,7 +37,7 @@ func run(paths []string, w io.Writer) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	groups, err := d.Groups(ctx, dedup.Grouping[string]{Prefer: func(a, b dedup.Document[string]) bool { return a.Number < b.Number }})
+	groups, err := d.Groups(ctx, dedup.Grouping[string]{Prefer: func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }})
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func run(paths []string, w io.Writer) error {
 	fmt.Fprintf(w, "%d duplicates in %d groups; %d documents are left without them\n", duplicates, len(groups), d.Len()-duplicates)
 	fmt.Fprintf(w, "about %.0f of the %d duplicates are wrong, by their probabilities\n", wrong, duplicates)
 	fmt.Fprintln(w, "largest groups:")
-	slices.SortStableFunc(groups, func(a, b dedup.Group[string]) int { return cmp.Compare(len(b.Members), len(a.Members)) })
+	slices.SortStableFunc(groups, func(a, b neardup.Group[string]) int { return cmp.Compare(len(b.Members), len(a.Members)) })
 	for _, g := range groups[:min(len(groups), 5)] {
 		fmt.Fprintf(w, "%6d × %s: %s…\n", len(g.Members), g.Keep, beginnings[g.Keep])
 	}
@@ -66,7 +67,7 @@ func add(ctx context.Context, d *dedup.Deduplicator[string], path string, beginn
 	}
 	defer f.Close()
 	var wrong error
-	err = d.AddAll(ctx, func(yield func(id, text string) bool) {
+	err = d.AddAll(ctx, func(yield func(string, neardup.Document) bool) {
 		documents := json.NewDecoder(f)
 		for {
 			var doc struct{ ID, Text string }
@@ -78,7 +79,7 @@ func add(ctx context.Context, d *dedup.Deduplicator[string], path string, beginn
 			}
 			text := []rune(strings.Join(strings.Fields(doc.Text), " "))
 			beginnings[doc.ID] = string(text[:min(len(text), 60)])
-			if !yield(doc.ID, doc.Text) {
+			if !yield(doc.ID, neardup.Text(doc.Text)) {
 				return
 			}
 		}

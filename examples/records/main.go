@@ -60,7 +60,7 @@ func run(file, query, id string, columns []string, w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := d.AddRecord(rec[id], rec); err != nil {
+		if err := d.Add(rec[id], rec); err != nil {
 			return err
 		}
 	}

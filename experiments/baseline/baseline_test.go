@@ -94,7 +94,7 @@ func TestCyclic(t *testing.T) {
 
 func TestShingles(t *testing.T) {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 2}}
-	a, b := f.Set("相似文本识别技术"), f.Set("相似文档识别技术")
+	a, b := f.Set(neardup.Text("相似文本识别技术")), f.Set(neardup.Text("相似文档识别技术"))
 	if len(a) != 7 || a.Jaccard(b) != 5./9 || a.Containment(b) != 5./7 {
 		t.Errorf("%d shingles, resemblance %g, containment %g", len(a), a.Jaccard(b), a.Containment(b))
 	}
@@ -162,7 +162,7 @@ func TestIMatch(t *testing.T) {
 	f := neardup.Fingerprinter{Tokenizer: neardup.Words{}}
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
 	for _, text := range []string{"the cat sat", "the dog sat", "the bird flew", "the cat slept"} {
-		b.Add(text)
+		b.Add(neardup.Text(text))
 	}
 	m := IMatch{Statistics: b.Build(), Low: 0.5, High: 1}
 	if got := fmt.Sprint(m.Terms("the cat sat and the unicorn flew")); got != "[cat sat]" { // their idf is ln 2; the others have ln 4 or 0, or are unknown

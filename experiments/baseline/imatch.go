@@ -37,7 +37,7 @@ func (m *IMatch) Terms(text string) []string {
 		f.Tokenizer = neardup.Words{}
 	}
 	var terms []string
-	for feature := range f.Features(text) {
+	for feature := range f.Features(neardup.Text(text)) {
 		if m.MaxCount > 0 && feature.Count > float64(m.MaxCount) {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/experiments/must"
 	"github.com/neardup/neardup/experiments/planted"
 )
 
@@ -120,7 +121,9 @@ func TestIncremental(t *testing.T) {
 
 // allPairs returns the pairs within distance 3, sorted by the second number and then by the first.
 func allPairs(fps []neardup.Fingerprint64) []neardup.Pair[int] {
-	return slices.SortedFunc(neardup.Pairs(context.Background(), fps, 3), func(x, y neardup.Pair[int]) int {
+	pairs := must.Collect(neardup.Pairs(context.Background(), fps, 3))
+	slices.SortFunc(pairs, func(x, y neardup.Pair[int]) int {
 		return cmp.Or(cmp.Compare(x.B, y.B), cmp.Compare(x.A, y.A))
 	})
+	return pairs
 }

@@ -36,16 +36,16 @@ func Compare(f *neardup.Fingerprinter, texts []string, widths ...int) Comparison
 	vectors, sets := make([]neardup.Vector, len(texts)), make([]neardup.Set, len(texts))
 	fps := make([][]neardup.Fingerprint128, len(texts))
 	for i, text := range texts {
-		vectors[i], sets[i] = f.Vector(text), f.Set(text)
+		vectors[i], sets[i] = f.Vector(neardup.Text(text)), f.Set(neardup.Text(text))
 		for _, w := range widths {
 			if w < 1 || w > 128 {
 				panic(fmt.Sprintf("compare: a fingerprint cannot have %d bits, only 1 to 128", w))
 			}
 			fp := neardup.Fingerprint128{}
 			if w <= 64 {
-				fp.Lo = uint64(f.Sum64(text).Truncate(w))
+				fp.Lo = uint64(f.Sum64(neardup.Text(text)).Truncate(w))
 			} else {
-				fp = f.Sum128(text).Truncate(w)
+				fp = f.Sum128(neardup.Text(text)).Truncate(w)
 			}
 			fps[i] = append(fps[i], fp)
 		}

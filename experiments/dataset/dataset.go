@@ -77,13 +77,17 @@ func (t Truth) Has(i, j int) bool { return t[[2]int{min(i, j), max(i, j)}] }
 // if a chain of pairs connects them. Groups are numbered in the order of their first documents.
 func (t Truth) Groups(n int) (of []int) {
 	number := map[int]int{}
-	for _, first := range neardup.GroupPairs(n, func(yield func(neardup.Pair[int]) bool) {
+	firsts, err := neardup.GroupPairs(n, func(yield func(neardup.Pair[int], error) bool) {
 		for p := range t {
-			if !yield(neardup.Pair[int]{A: p[0], B: p[1]}) {
+			if !yield(neardup.Pair[int]{A: p[0], B: p[1]}, nil) {
 				return
 			}
 		}
-	}, neardup.Chains, nil) {
+	}, neardup.Chains, nil)
+	if err != nil {
+		panic(err)
+	}
+	for _, first := range firsts {
 		if _, ok := number[first]; !ok {
 			number[first] = len(number)
 		}
@@ -142,7 +146,7 @@ func Distinct(docs []Document) (distinct []Document) {
 	having := map[uint64][]int32{}
 next:
 	for _, d := range docs {
-		set := f.Set(d.Whole())
+		set := f.Set(neardup.Text(d.Whole()))
 		common := map[int32]int{}
 		for _, h := range set {
 			for _, other := range having[h] {

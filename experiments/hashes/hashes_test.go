@@ -186,7 +186,7 @@ func TestFingerprints(t *testing.T) {
 		f := neardup.Fingerprinter{Tokenizer: byWhiteSpace{}, Hash: test.hash, TiesOne: test.tie}
 		var got [3]neardup.Fingerprint64
 		for i, text := range texts {
-			got[i] = f.Sum64(text)
+			got[i] = f.Sum64(neardup.Text(text))
 		}
 		if d := [3]int{got[0].Distance(got[1]), got[0].Distance(got[2]), got[1].Distance(got[2])}; got != test.want || d != test.distances {
 			t.Errorf("%s, tie %t: %x at %v, want %x at %v", test.name, test.tie, got, d, test.want, test.distances)

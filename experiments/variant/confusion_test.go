@@ -43,7 +43,7 @@ func TestConfusion(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, text := range texts {
-		if err := d.Add(fmt.Sprint("text ", i), text); err != nil {
+		if err := d.Add(fmt.Sprint("text ", i), neardup.Text(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,7 +82,7 @@ func TestConfusion(t *testing.T) {
 	}
 	for l := range letters {
 		for i, letter := range letters[l] {
-			if err := d.Add(fmt.Sprint("letter ", l, i), letter); err != nil {
+			if err := d.Add(fmt.Sprint("letter ", l, i), neardup.Text(letter)); err != nil {
 				t.Fatal(err)
 			}
 			for _, other := range letters[l][:i] {
@@ -119,7 +119,7 @@ func TestConfusion(t *testing.T) {
 func explained(t *testing.T, d *dedup.Deduplicator[string], a, b string) dedup.Explanation {
 	t.Helper()
 	for id, text := range map[string]string{"a": a, "b": b} {
-		if err := d.Add(id, text); err != nil {
+		if err := d.Add(id, neardup.Text(text)); err != nil {
 			t.Fatal(err)
 		}
 		defer d.Delete(id)

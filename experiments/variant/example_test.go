@@ -3,6 +3,7 @@ package variant_test
 import (
 	"context"
 	"fmt"
+	"github.com/neardup/neardup"
 
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/variant"
@@ -24,7 +25,7 @@ func Example() {
 	}
 	var labels []dedup.Label[string]
 	for i, doc := range docs {
-		d.Add(doc.ID, doc.Text)
+		d.Add(doc.ID, neardup.Text(doc.Text))
 		for _, other := range docs[:i] {
 			if other.Cluster == doc.Cluster {
 				labels = append(labels, dedup.Label[string]{A: other.ID, B: doc.ID, Duplicate: true})
@@ -36,7 +37,7 @@ func Example() {
 		panic(err)
 	}
 	fmt.Println("precision and recall above 0.9:", best.Point.Precision > 0.9 && best.Point.Recall > 0.9)
-	groups, err := d.Groups(context.Background(), dedup.Grouping[string]{Prefer: func(a, b dedup.Document[string]) bool { return a.Number < b.Number }})
+	groups, err := d.Groups(context.Background(), dedup.Grouping[string]{Prefer: func(a, b dedup.Entry[string]) bool { return a.Number < b.Number }})
 	if err != nil {
 		panic(err)
 	}

@@ -48,7 +48,7 @@ func TestCommit(t *testing.T) {
 		s.Unlock()
 		go func() {
 			if compact {
-				other <- s.Compact()
+				other <- s.Compact(nil)
 			} else {
 				other <- s.Commit()
 			}

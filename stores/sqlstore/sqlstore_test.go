@@ -110,7 +110,7 @@ func TestDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var f neardup.Fingerprinter
-	sig := f.Sign("a text of some words that is stored", neardup.MinHash{})
+	sig := f.Sign(neardup.Text("a text of some words that is stored"), neardup.MinHash{})
 	var entries []blockstore.Entry[neardup.Signature]
 	for i := range 200 {
 		entries = append(entries, blockstore.Entry[neardup.Signature]{ID: fmt.Sprint(i), Value: sig, Added: time.Now().Add(-time.Hour)})

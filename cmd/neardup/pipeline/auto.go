@@ -108,22 +108,22 @@ func newExact(o *Options, fp *neardup.Fingerprinter, sources []input.Source, tel
 		all := func(t numbered) (int, bool) { return t.number, true }
 		switch {
 		case o.fields != nil:
-			return e.d.AddRecords(context.Background(), each(texts, all, func(t numbered) neardup.Record { return t.record }))
+			return e.d.AddAll(context.Background(), each(texts, all, func(t numbered) neardup.Document { return t.record }))
 		case e.state == nil:
-			return e.d.AddAll(context.Background(), each(texts, all, textOfNumbered))
+			return e.d.AddAll(context.Background(), each(texts, all, documentOfNumbered))
 		}
 		var wrong error
 		err := e.state.d.AddAll(context.Background(), each(texts, func(t numbered) (string, bool) {
 			there, err := e.state.isThere(t.id)
 			wrong = cmp.Or(wrong, err)
 			return t.id, !there && wrong == nil
-		}, textOfNumbered))
+		}, documentOfNumbered))
 		return cmp.Or(wrong, err)
 	})
 	return e, nil
 }
 
-func textOfNumbered(t numbered) string { return t.text }
+func documentOfNumbered(t numbered) neardup.Document { return neardup.Text(t.text) }
 
 // each yields what of returns for the documents that are to be added, with the ids that id returns.
 func each[ID, D any](texts <-chan numbered, id func(t numbered) (ID, bool), of func(t numbered) D) iter.Seq2[ID, D] {

@@ -95,7 +95,7 @@ func (c *collection) eachText(o *Options, what string, stdin io.Reader, use func
 func (c *collection) boilerplate(o *Options, fp *neardup.Fingerprinter, outs *cli.Outputs, stdin io.Reader) error {
 	var lines *neardup.Boilerplate
 	err := kept(o.Lines, outs,
-		func(r io.Reader) (err error) { lines, err = neardup.ReadBoilerplate(r); return err },
+		func(r io.Reader) (err error) { lines = &neardup.Boilerplate{}; _, err = lines.ReadFrom(r); return err },
 		func() {
 			counted := make([]neardup.BoilerplateBuilder, o.Workers)
 			for n := range counted {
@@ -167,7 +167,7 @@ func (c *collection) weigh(o *Options, w *weighting, fp *neardup.Fingerprinter, 
 		func(r io.Reader) (err error) { stats, err = neardup.ReadStatistics(r, fp); return err },
 		func() {
 			b := neardup.StatisticsBuilder{Fingerprinter: *fp}
-			c.eachText(o, "collecting statistics", stdin, func(_ int, text string) { b.Add(text) })
+			c.eachText(o, "collecting statistics", stdin, func(_ int, text string) { b.Add(neardup.Text(text)) })
 			stats = b.Build()
 		},
 		func(w io.Writer) error { _, err := stats.WriteTo(w); return err })

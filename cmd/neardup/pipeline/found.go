@@ -34,7 +34,7 @@ func findWith[ID comparable](m *method, d *dedup.Deduplicator[ID], old int, want
 		}
 	}
 	prefers := preferences[m.Keep]
-	groups, err := d.Groups(context.Background(), dedup.Grouping[ID]{Linkage: linkages[m.Group], Old: old, Prefer: func(a, b dedup.Document[ID]) bool {
+	groups, err := d.Groups(context.Background(), dedup.Grouping[ID]{Linkage: linkages[m.Group], Old: old, Prefer: func(a, b dedup.Entry[ID]) bool {
 		return prefers(a.Number, a.Length, b.Number, b.Length)
 	}})
 	if err != nil {

@@ -115,7 +115,7 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 	}
 	values := map[[2]int]float64{} // of the pairs of texts
 	linkage := linkages[c.method.Group]
-	byText := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int]) bool) {
+	byText, _ := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int], error) bool) {
 		for p := range near {
 			a, b := of.texts[p.i], of.texts[p.j]
 			if isOld(a) && isOld(b) {
@@ -126,11 +126,11 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 			if c.method.valueName() == "distance" {
 				pair.Similarity, pair.Distance = 0, int(p.value)
 			}
-			if !yield(pair) {
+			if !yield(pair, nil) {
 				return
 			}
 		}
-	}, linkage, before)
+	}, linkage, before) // the pairs have no errors, and the linkage is known
 	members := make([][]int, len(of.docs)) // of the group that each text represents
 	for text, root := range byText {
 		members[root] = append(members[root], text)

@@ -12,6 +12,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/dedup/shard"
 	"github.com/neardup/neardup/internal/minhash"
+	"github.com/neardup/neardup/papers"
 )
 
 // This file has the methods minhash and simhash: what a text is compared by (a mark), how pairs of
@@ -32,7 +33,7 @@ type method struct {
 	Probability, Bias float64        // auto, cosine: the smallest probability, and what is added to the log odds
 	Kinds             neardup.Kind   // auto, cosine: the kinds of pairs that count; 0 for the default
 	byContent         bool           // whether only the content counts, without metadata
-	Blend             neardup.Blend
+	Blend             papers.Blend
 }
 
 // keepSignatures says that documents will be compared, in so much memory, 0 for the usual part of the machine's.
@@ -69,22 +70,22 @@ func (m *method) mark(fp *neardup.Fingerprinter, text string, metadata []string)
 		k.empty = !hasWord(fp.Normalizer.Normalize(text))
 		return k, nil
 	case m.Name == "minhash":
-		sig := fp.Sign(text, m.minhash)
+		sig := fp.Sign(neardup.Text(text), m.minhash)
 		if k.empty = minhash.IsEmpty(sig); m.signatures == nil {
 			k.more = &moreMark{sig: sig}
 		} else if !k.empty {
 			k.signature, err = m.signatures.Add(sig)
 		}
 	case m.Bits == 64:
-		k = markOf(neardup.Fingerprint128{Lo: uint64(fp.Sum64(text))})
+		k = markOf(neardup.Fingerprint128{Lo: uint64(fp.Sum64(neardup.Text(text)))})
 	default:
-		k = markOf(fp.Sum128(text))
+		k = markOf(fp.Sum128(neardup.Text(text)))
 	}
 	if !m.byContent {
 		var hashes []uint64
 		items := neardup.Fingerprinter{Tokenizer: whole{}, Hash: fp.Hash}
 		for _, item := range metadata {
-			hashes = append(hashes, items.Set(item)...)
+			hashes = append(hashes, items.Set(neardup.Text(item))...)
 		}
 		k.more = &moreMark{metadata: neardup.NewSet(hashes)}
 	}

@@ -201,8 +201,8 @@ func (p *Parts) shards() iter.Seq[Shard] {
 }
 
 // texts yields the texts of some documents, in their order. The error is set if one cannot be read, and then no more come.
-func (p *Parts) texts(wanted []bool, failed *error) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
+func (p *Parts) texts(wanted []bool, failed *error) iter.Seq2[int, neardup.Document] {
+	return func(yield func(int, neardup.Document) bool) {
 		files := make([]*os.File, len(p.of))
 		ends := make([]int64, len(p.of))
 		defer func() {
@@ -241,7 +241,7 @@ func (p *Parts) texts(wanted []bool, failed *error) iter.Seq2[int, string] {
 					*failed = fmt.Errorf("%s: document %d: %w", filepath.Join(p.of[r.part].dir, textsFile), i+1, cmp.Or(err, errPart))
 					return
 				}
-				if !yield(number, string(text)) {
+				if !yield(number, neardup.Text(text)) {
 					return
 				}
 			}

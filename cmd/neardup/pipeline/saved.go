@@ -77,8 +77,8 @@ func (c *collection) saveAll(w io.Writer, bits int) error {
 
 // saves yields the ids and fingerprints to save. If a new document has the id of an old one, only
 // the new one is saved.
-func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint128) F) iter.Seq2[string, F] {
-	return func(yield func(string, F) bool) {
+func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint128) F) iter.Seq2[neardup.Entry[string, F], error] {
+	return func(yield func(neardup.Entry[string, F], error) bool) {
 		replaced := make(map[string]bool)
 		for i := c.old; i < c.docs.Len(); i++ {
 			replaced[c.Doc(i).ID] = true
@@ -88,7 +88,7 @@ func saves[F neardup.Fingerprint](c *collection, narrow func(neardup.Fingerprint
 			if i < c.old && replaced[d.ID] {
 				continue
 			}
-			if !yield(d.ID, narrow(d.content.fp)) {
+			if !yield(neardup.Entry[string, F]{ID: d.ID, Value: narrow(d.content.fp)}, nil) {
 				return
 			}
 		}

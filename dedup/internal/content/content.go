@@ -11,6 +11,7 @@ package content
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func NewMaker(f *neardup.Fingerprinter) *Maker {
 			h = neardup.Hash{} // only seeds count
 		}
 		f := neardup.Fingerprinter{Hash: h, Tokenizer: neardup.Words{}}
-		return f.Set("neardup\x00dedup")[0]
+		return f.Set(neardup.Text("neardup\x00dedup"))[0]
 	}
 	if seed := probe(f.Hash); seed != probe(neardup.Hash{}) {
 		m.key = signature.Key{Seed: seed, Seeded: true}
@@ -118,12 +119,23 @@ func NewMaker(f *neardup.Fingerprinter) *Maker {
 // HasLevels reports whether texts have the usual features, which are made of their bodies.
 func (m *Maker) HasLevels() bool { return m.f.Tokenizer == nil && m.f.Weight == nil }
 
-// Text returns the content of a text. Any string is a valid text. It may keep a reference to the text until it is stored.
-func (m *Maker) Text(text string) (d Document) {
+// Make returns the content of a document. It may keep a reference to its text until it is stored. The error is that of a
+// record that has none of the Fields, or that there is no document.
+func (m *Maker) Make(doc neardup.Document) (Document, error) {
+	switch doc := doc.(type) {
+	case neardup.Text:
+		return m.text(string(doc)), nil
+	case neardup.Record:
+		return m.record(doc)
+	}
+	return Document{}, errors.New("dedup: no document: nil")
+}
+
+func (m *Maker) text(text string) (d Document) {
 	d.Length, d.Text = lex.Count(text), xxh3.HashString(text)
 	normalized := m.f.Normalizer.Normalize(text)
 	if !m.HasLevels() {
-		m.seal(&d, &Own{Terms: m.raw.Vector(text), Words: wording.Read(normalized)})
+		m.seal(&d, &Own{Terms: m.raw.Vector(neardup.Text(text)), Words: wording.Read(normalized)})
 		return d
 	}
 	set, words, digest := m.sign(normalized)
@@ -145,15 +157,14 @@ func (m *Maker) sign(body string) (set signature.Set, words int, digest uint64) 
 	return s.Text(body)
 }
 
-// Record returns the content of a record. The error is that of a record that has none of the Fields.
-func (m *Maker) Record(rec neardup.Record) (d Document, err error) {
-	if err := m.f.CheckRecord(rec); err != nil {
+func (m *Maker) record(rec neardup.Record) (d Document, err error) {
+	if err := rec.Check(m.f.Fields); err != nil {
 		return d, err
 	}
 	for _, value := range rec {
 		d.Length += utf8.RuneCountInString(value)
 	}
-	own := &Own{Terms: m.raw.RecordVector(rec), Record: true}
+	own := &Own{Terms: m.raw.Vector(rec), Record: true}
 	// The words of a record are those of the columns that count, in the order of the Fields.
 	text := xxh3.New()
 	var size [8]byte

@@ -38,7 +38,7 @@ var texts = []string{
 
 // checkText checks what holds for any text.
 func checkText(t *testing.T, m *Maker, text string) {
-	d, again := m.Text(text), m.Text(text)
+	d, again := m.text(text), m.text(text)
 	if d.Length != len([]rune(text)) {
 		t.Fatalf("%q has %d characters", text, d.Length)
 	}
@@ -102,7 +102,7 @@ func FuzzDigest(f *testing.F) {
 	f.Add("ＡＢ c", "ab c")
 	m := NewMaker(&neardup.Fingerprinter{})
 	f.Fuzz(func(t *testing.T, x, y string) {
-		a, b := m.Text(x), m.Text(y)
+		a, b := m.text(x), m.text(y)
 		if m.Compare(&a.Content, &b.Content) != -m.Compare(&b.Content, &a.Content) {
 			t.Fatalf("%q and %q have no order", x, y)
 		}
@@ -119,12 +119,12 @@ func FuzzDigest(f *testing.F) {
 func documents() (all []Document) {
 	for _, m := range makers() {
 		for _, text := range texts {
-			all = append(all, m.Text(text))
+			all = append(all, m.text(text))
 		}
 	}
 	records := NewMaker(&neardup.Fingerprinter{Fields: []neardup.Field{{Name: "a", Split: neardup.Words{}}}})
 	for _, text := range texts {
-		if d, err := records.Record(neardup.Record{"a": text}); err == nil {
+		if d, err := records.record(neardup.Record{"a": text}); err == nil {
 			all = append(all, d)
 		}
 	}
@@ -142,8 +142,8 @@ func TestFile(t *testing.T) {
 		s := NewStore(m, 0)
 		s.Keep(file)
 		for i, text := range append(slices.Clone(texts), texts...) {
-			d := m.Text(text)
-			plain := m.Text(text)
+			d := m.text(text)
+			plain := m.text(text)
 			if err := s.Append(&d); err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestStore(t *testing.T) {
 	of := map[uint32]string{}
 	for step := range 4000 {
 		text := pool[rnd.IntN(len(pool))]
-		d := m.Text(text)
+		d := m.text(text)
 		slot, found := s.Find(&d.Content)
 		if rnd.IntN(5) < 3 {
 			if err := s.Append(&d); err != nil {

@@ -17,7 +17,10 @@ var maker = content.NewMaker(&neardup.Fingerprinter{})
 
 // textOf returns a text that is ready to be compared.
 func textOf(text string) *Text {
-	d := maker.Text(text)
+	d, err := maker.Make(neardup.Text(text))
+	if err != nil {
+		panic(err)
+	}
 	var t Text
 	t.Read(maker, &d.Content, &Buffer{})
 	return &t

@@ -39,7 +39,10 @@ func worldOf(texts []string) *world {
 }
 
 func (w *world) add(text string) {
-	d := w.maker.Text(text)
+	d, err := w.maker.Make(neardup.Text(text))
+	if err != nil {
+		panic(err)
+	}
 	w.docs = append(w.docs, d)
 	if err := w.store.Append(&d); err != nil {
 		panic(err)
@@ -147,7 +150,10 @@ func TestWith(t *testing.T) {
 		want := with.verdicts(with.judge(0), []uint32{own})
 
 		w := worldOf(texts[:guest])
-		d := w.maker.Text(texts[guest])
+		d, err := w.maker.Make(neardup.Text(texts[guest]))
+		if err != nil {
+			panic(err)
+		}
 		j := w.judge(0).With(&Guest{Content: d.Content, Set: d.Set}, uint32(gone))
 		got := w.verdicts(j, []uint32{neighbour.None})
 		if len(got) != len(want) {

@@ -123,7 +123,7 @@ func read(path string, b neardup.Banding) (fps []uint64, keys [][]uint64, err er
 				for i := w; i < len(batch); i += workers {
 					var d struct{ Text string }
 					if json.Unmarshal(batch[i], &d) == nil {
-						batchFPs[i], sigs[i] = uint64(fp.Sum64(d.Text)), fp.Sign(d.Text, neardup.MinHash{})
+						batchFPs[i], sigs[i] = uint64(fp.Sum64(neardup.Text(d.Text))), fp.Sign(neardup.Text(d.Text), neardup.MinHash{})
 					}
 				}
 			})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -76,11 +75,14 @@ func gather(c *collection) (*evidence, error) {
 		return nil, err
 	}
 	ctx := context.Background()
-	if c.fields != nil {
-		err = d.AddRecords(ctx, slices.All(c.records))
-	} else {
-		err = d.AddAll(ctx, slices.All(c.texts))
-	}
+	err = d.AddAll(ctx, func(yield func(int, neardup.Document) bool) {
+		for i, r := range c.records {
+			yield(i, r)
+		}
+		for i, text := range c.texts {
+			yield(i, neardup.Text(text))
+		}
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -53,7 +53,7 @@ func simHash(name string, bits int, weighted bool, fixed float64) method {
 		if weighted {
 			b := neardup.StatisticsBuilder{}
 			for _, d := range s.docs {
-				b.Add(d.Whole())
+				b.Add(neardup.Text(d.Whole()))
 			}
 			f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build(), Smooth: true}}
 		}
@@ -66,12 +66,12 @@ func simHash(name string, bits int, weighted bool, fixed float64) method {
 }
 
 // near returns the pairs of documents whose fingerprints are near each other.
-func near[F neardup.Fingerprint](s *set, sum func(string) F, m method, least float64) (found []neardup.Pair[int]) {
+func near[F neardup.Fingerprint](s *set, sum func(neardup.Document) F, m method, least float64) (found []neardup.Pair[int]) {
 	fps := make([]F, len(s.docs))
 	for i, d := range s.docs {
-		fps[i] = sum(d.Whole())
+		fps[i] = sum(neardup.Text(d.Whole()))
 	}
-	for p := range neardup.Pairs(context.Background(), fps, m.distance(least)) {
+	for _, p := range must.Collect(neardup.Pairs(context.Background(), fps, m.distance(least))) {
 		found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/float64(m.bits)})
 	}
 	return found
@@ -87,7 +87,7 @@ func minHash(name string, of neardup.Tokenizer) method {
 		f := neardup.Fingerprinter{Tokenizer: of}
 		must.Do(ix.AddAll(context.Background(), func(yield func(int, neardup.Signature) bool) {
 			for i, d := range s.docs {
-				yield(i, f.Sign(d.Whole(), neardup.MinHash{}))
+				yield(i, f.Sign(neardup.Text(d.Whole()), neardup.MinHash{}))
 			}
 		}))
 		return must.Collect(ix.Pairs(context.Background()))
@@ -151,19 +151,15 @@ func pipeline(name string, f neardup.Fingerprinter, fixed float64) method {
 		if err != nil {
 			panic(err)
 		}
-		if len(f.Fields) > 0 {
-			must.Do(d.AddRecords(context.Background(), func(yield func(int, neardup.Record) bool) {
-				for i, doc := range s.docs {
+		must.Do(d.AddAll(context.Background(), func(yield func(int, neardup.Document) bool) {
+			for i, doc := range s.docs {
+				if len(f.Fields) > 0 {
 					yield(i, doc.Fields)
+				} else {
+					yield(i, neardup.Text(doc.Whole()))
 				}
-			}))
-		} else {
-			must.Do(d.AddAll(context.Background(), func(yield func(int, string) bool) {
-				for i, doc := range s.docs {
-					yield(i, doc.Whole())
-				}
-			}))
-		}
+			}
+		}))
 		return must.Collect(d.Pairs(context.Background()))
 	}}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"github.com/neardup/neardup"
 	"path/filepath"
 	"strings"
 
@@ -33,7 +34,7 @@ func sets(data, names string) error {
 			if err := f.Add(i, text); err != nil {
 				return err
 			}
-			if err := d.Add(i, text); err != nil {
+			if err := d.Add(i, neardup.Text(text)); err != nil {
 				return err
 			}
 		}

@@ -143,7 +143,7 @@ func libraryIndex() place {
 	}
 	ask := func(more bool) func(neardup.Fingerprint64) (int, error) {
 		return func(fp neardup.Fingerprint64) (n int, err error) {
-			for range ix.Search(fp) {
+			for range ix.Search(context.Background(), fp) {
 				if n++; !more {
 					break
 				}

@@ -57,7 +57,7 @@ func (l *lab) fourTexts() []string {
 
 // sum returns the fingerprint of a text with the given width.
 func sum(f *neardup.Fingerprinter, text string, width int) neardup.Fingerprint128 {
-	return f.Sum128(text).Truncate(width) // the low bits of this hash are the same for all widths
+	return f.Sum128(neardup.Text(text)).Truncate(width) // the low bits of this hash are the same for all widths
 }
 
 // fourCompared prints the measures for all pairs of the four texts.
@@ -77,10 +77,10 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 		name := fmt.Sprintf("%c-%c", 'a'+p[0], 'a'+p[1])
 		pairs = append(pairs, name)
 		x64, y64 := sum(&words, a, 64), sum(&words, b, 64)
-		for i, v := range []float64{words.Vector(a).Cosine(words.Vector(b)), compare.Ratio(sum(&words, a, 50), sum(&words, b, 50)), compare.Ratio(sum(&words, a, 128), sum(&words, b, 128)), compare.HammingSimilarity(x64.Distance(y64), 64)} {
+		for i, v := range []float64{words.Vector(neardup.Text(a)).Cosine(words.Vector(neardup.Text(b))), compare.Ratio(sum(&words, a, 50), sum(&words, b, 50)), compare.Ratio(sum(&words, a, 128), sum(&words, b, 128)), compare.HammingSimilarity(x64.Distance(y64), 64)} {
 			series[i] = append(series[i], v)
 		}
-		row := []string{name, fmt.Sprintf("%.6f", words.Vector(a).Cosine(words.Vector(b))), fmt.Sprintf("%.6f", terms.Vector(a).Cosine(terms.Vector(b)))}
+		row := []string{name, fmt.Sprintf("%.6f", words.Vector(neardup.Text(a)).Cosine(words.Vector(neardup.Text(b)))), fmt.Sprintf("%.6f", terms.Vector(neardup.Text(a)).Cosine(terms.Vector(neardup.Text(b))))}
 		for _, f := range []neardup.Fingerprinter{words, zero} {
 			for _, width := range []int{50, 64, 128} {
 				x, y := sum(&f, a, width), sum(&f, b, width)
@@ -108,12 +108,12 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.text("Of fingerprints: the Hamming distance H; behind it 1 − H/f, cos(πH/f) and, in bold, the smaller by the larger number. The hash is `s001`, which the Python class of that time has, with stop words and both rules for a sum of 0; a-b is b-a, and a-a is 1, as they must be. " +
 		"`compare.Compare` prints such a table of any texts:")
 	l.code(compare.Compare(&words, texts, 50, 64, 128).String())
-	cosine := words.Vector(texts[0]).Cosine(words.Vector(texts[2]))
-	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(texts[0]).Cosine(words.Vector(texts[1])), cosine), "")
+	cosine := words.Vector(neardup.Text(texts[0])).Cosine(words.Vector(neardup.Text(texts[2])))
+	l.headline("E000: cosine of two versions, of unrelated texts", "0.993, 0.405", fmt.Sprintf("%.3f, %.3f", words.Vector(neardup.Text(texts[0])).Cosine(words.Vector(neardup.Text(texts[1]))), cosine), "")
 	l.headline("E000: \"similarity\" of the fingerprints of the same", "0.9716, 0.0280 (50 bits); 0.9999, 0.0005 (128)", fmt.Sprintf("%.3f, %.3f; %.3f, %.3f: it follows the highest bit that differs", compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[1], 50)), compare.Ratio(sum(&words, texts[0], 50), sum(&words, texts[2], 50)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[1], 128)), compare.Ratio(sum(&words, texts[0], 128), sum(&words, texts[2], 128))), "")
 	l.note("E000 texts", fmt.Sprintf("cosine of unrelated texts %.3f, published 0.405", cosine))
-	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2]))))
-	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(texts[0]).Cosine(terms.Vector(texts[2])))
+	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(neardup.Text(texts[0])).Cosine(terms.Vector(neardup.Text(texts[2])))))
+	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(neardup.Text(texts[0])).Cosine(terms.Vector(neardup.Text(texts[2]))))
 	l.remark("What the paper holds against VSM are the words that every text has.")
 	p := newFigure("Every two of four texts", "texts", "similarity")
 	p.Categories(pairs...)
@@ -166,7 +166,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 	l.table([]string{"bit", "fingerprint", "H", "1 − H/64", "ratio"}, rows)
 
 	var shares, ratios, similarities, cosines []float64
-	v := words.Vector(text)
+	v := words.Vector(neardup.Text(text))
 	n := l.size(200)
 	for i := range n {
 		rate := 0.5 * float64(i+1) / float64(n)
@@ -175,7 +175,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		shares = append(shares, 100*rate)
 		ratios = append(ratios, compare.Ratio(a, b))
 		similarities = append(similarities, compare.HammingSimilarity(a.Distance(b), 128))
-		cosines = append(cosines, v.Cosine(words.Vector(edited)))
+		cosines = append(cosines, v.Cosine(words.Vector(neardup.Text(edited))))
 	}
 	p := newFigure("One text and its edited copies, 128 bits", "words replaced, %", "similarity")
 	p.Y.Min, p.Y.Max, p.X.Min = 0, 1, 0
@@ -234,11 +234,13 @@ func (l *lab) hyperplanes() error {
 		a := l.data.articles[i%len(l.data.articles)].text
 		rate := math.Pow(float64(i%20+1)/20, 2)
 		b, _ := l.data.editor.Make(a, uint64(i), variant.Edit{Kind: variant.SubstituteWords, Rate: rate})
-		va, vb := good.Vector(a), good.Vector(b)
+		va, vb := good.Vector(neardup.Text(a)), good.Vector(neardup.Text(b))
 		angle := math.Acos(min(va.Cosine(vb), 1)) / math.Pi
 		x, y := dense(va, vb)
 		planes := hyperplane.Random(128, len(x), uint64(i))
-		differ := func(f neardup.Fingerprinter) float64 { return float64(f.Sum128(a).Distance(f.Sum128(b))) / 128 }
+		differ := func(f neardup.Fingerprinter) float64 {
+			return float64(f.Sum128(neardup.Text(a)).Distance(f.Sum128(neardup.Text(b)))) / 128
+		}
 		pairs[i] = pair{angle, float64(planes.Sum(x, false).Distance(planes.Sum(y, false))) / 128, differ(good), differ(python)}
 	})
 	slices.SortFunc(pairs, func(p, q pair) int {

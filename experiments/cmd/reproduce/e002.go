@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"github.com/neardup/neardup/experiments/planted"
 	"github.com/neardup/neardup/experiments/variant"
 	"github.com/neardup/neardup/experiments/weights"
+	"github.com/neardup/neardup/papers"
 )
 
 // This file is the experiment of Wang 2019: weights by term length, metadata, and an index with
@@ -51,7 +53,7 @@ func (l *lab) keywords() {
 			weight float64
 		}
 		var words []word
-		for feature, w := range f.Features(a.text) {
+		for feature, w := range f.Features(neardup.Text(a.text)) {
 			if len([]rune(feature.Text)) > 1 {
 				words = append(words, word{feature.Text, w})
 			}
@@ -182,7 +184,7 @@ func (l *lab) contentAndMetadata() error {
 	cyclic := func(a, b *document) float64 {
 		return baseline.MinHash([][]int{rows.of(a.meta), rows.of(b.meta)}, hundred).Estimate(0, 1)
 	}
-	blend := neardup.Blend{}
+	blend := papers.Blend{}
 	systems := []system{
 		simHash("original: TF", f),
 		simHash("weights only", weighed),
@@ -238,8 +240,8 @@ func (l *lab) pipeline(weighed neardup.Fingerprinter, ways [][]variant.Edit, met
 	l.step("the whole procedure")
 	pool := l.withMetadata(l.size(100), ways, l.data.topics...)
 	fps := make([]neardup.Fingerprint64, len(pool))
-	each(len(pool), func(i int) { fps[i] = weighed.Sum64(pool[i].text) })
-	blend := neardup.Blend{}
+	each(len(pool), func(i int) { fps[i] = weighed.Sum64(neardup.Text(pool[i].text)) })
+	blend := papers.Blend{}
 	var rows [][]string
 	row := func(name, candidates string, pairs []neardup.Pair[int]) {
 		rows = append(rows, []string{name, candidates, fmt.Sprint(len(pairs)), judge(pool, pairs).at(0.25).String()})
@@ -279,7 +281,7 @@ func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, j
 	var rows [][]string
 	for i, mu := range []float64{1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.5} {
 		l.step("score, μ = %g", mu)
-		s := blended("", weighed, neardup.Blend{Content: mu}, jaccard)
+		s := blended("", weighed, papers.Blend{Content: mu}, jaccard)
 		v := judge(pool, s.find(pool, s.loose))
 		at := v.at(0.25 - 1e-12)
 		least, best := v.best()
@@ -290,14 +292,14 @@ func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, j
 		p.Line(fmt.Sprintf("μ = %g", mu), i, x, y)
 		needs := []string{}
 		for h := range 9 {
-			if n := (neardup.Blend{Content: mu}).Needs(h); n <= 1 {
+			if n := (papers.Blend{Content: mu}).Needs(h); n <= 1 {
 				needs = append(needs, fmt.Sprintf("%d: %.2f", h, math.Max(n, 0)))
 			}
 		}
 		rows = append(rows, []string{fmt.Sprint(mu), at.String(), fmt.Sprintf("%.3f", least), fmt.Sprintf("%.1f", 100*best.f1()), strings.Join(needs[max(0, len(needs)-6):], ", ")})
 	}
 	l.table([]string{"μ", "P / R / F1 at 0.25", "best threshold", "F1, %", "H: metadata needed at 0.25"}, rows)
-	s := blended("", weighed, neardup.Blend{}, jaccard)
+	s := blended("", weighed, papers.Blend{}, jaccard)
 	alike := map[[2]int]bool{}
 	for _, p := range s.find(pool, 0.25) {
 		alike[[2]int{p.A, p.B}] = true
@@ -404,7 +406,7 @@ func (l *lab) collections() []stored {
 	sentences := l.sentences()
 	f := neardup.Fingerprinter{Tokenizer: l.data.terms, Hash: hashes.S001()}
 	short := make([]neardup.Fingerprint64, len(sentences))
-	each(len(sentences), func(i int) { short[i] = f.Sum64(sentences[i]) })
+	each(len(sentences), func(i int) { short[i] = f.Sum64(neardup.Text(sentences[i])) })
 	n := l.size(200_000)
 	return []stored{{"uniform", random(n, ^neardup.Fingerprint64(0)), false}, {"sentences, s001", short, false}, {"12 dead bits", random(n, ^neardup.Fingerprint64(0xFFF<<52)), true}}
 }
@@ -476,7 +478,7 @@ func oneByOne(fps []neardup.Fingerprint64, mu float64, mean buckets.Mean) (found
 			return 0, counts, err
 		}
 		for i, fp := range fps {
-			for range ix.Search(fp) {
+			for range ix.Search(context.Background(), fp) {
 				found++
 			}
 			ix.Add(i, fp)

@@ -52,7 +52,7 @@ func (l *lab) hashTimes() error {
 	start := time.Now()
 	for i := range l.size(30_000) { // if there are fewer pieces, some are used several times
 		var features []feature
-		for x, w := range f.RecordFeatures(petition(&s, pieces[i%len(pieces)].Text, "投诉")) {
+		for x, w := range f.Features(petition(&s, pieces[i%len(pieces)].Text, "投诉")) {
 			features = append(features, feature{x.Text, int64(w)})
 		}
 		rows = append(rows, features)
@@ -146,7 +146,8 @@ func (l *lab) batch() error {
 					comparisons, found = fmt.Sprint(k), fmt.Sprint(pairs, " pairs")
 				case 2:
 					pairs := 0
-					for range neardup.Pairs(context.Background(), fps[:n], 3) {
+					for _, err := range neardup.Pairs(context.Background(), fps[:n], 3) {
+						must.Do(err)
 						pairs++
 					}
 					found = fmt.Sprint(pairs, " pairs")

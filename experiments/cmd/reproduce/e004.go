@@ -61,9 +61,9 @@ func (l *lab) onFields() system {
 	sums := cached(func(d *document) neardup.Fingerprint64 {
 		title, text, _ := strings.Cut(d.text, "\n")
 		if text == "" {
-			return f.SumRecord64(neardup.Record{"text": title})
+			return f.Sum64(neardup.Record{"text": title})
 		}
-		return f.SumRecord64(neardup.Record{"title": title, "text": text})
+		return f.Sum64(neardup.Record{"title": title, "text": text})
 	})
 	return system{name: "Li 2015, CityHash64", least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		return within(sums(pool), distance(least, 64))
@@ -216,7 +216,7 @@ func (l *lab) natural(systems []system) {
 	l.step("articles that are alike by nature")
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: 4}}
 	sets := make([]neardup.Set, len(l.data.raw))
-	each(len(sets), func(i int) { sets[i] = f.Set(l.data.raw[i].text) })
+	each(len(sets), func(i int) { sets[i] = f.Set(neardup.Text(l.data.raw[i].text)) })
 	var rows [][]string
 	for _, s := range systems {
 		pairs := s.find(l.data.raw, s.least)

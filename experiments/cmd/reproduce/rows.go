@@ -328,7 +328,7 @@ func asTexts(rows []row) (pool []*document) {
 func onRecords(name string, rows []row, f neardup.Fingerprinter) system {
 	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(_ []*document, least float64) []neardup.Pair[int] {
 		fps := make([]neardup.Fingerprint64, len(rows))
-		each(len(rows), func(i int) { fps[i] = f.SumRecord64(rows[i].fields) })
+		each(len(rows), func(i int) { fps[i] = f.Sum64(rows[i].fields) })
 		return within(fps, distance(least, 64))
 	}}
 }
@@ -339,7 +339,7 @@ func deduplicated(rows []row, f neardup.Fingerprinter, least float64) []neardup.
 	if err != nil {
 		panic(err)
 	}
-	must.Do(d.AddRecords(context.Background(), func(yield func(int, neardup.Record) bool) {
+	must.Do(d.AddAll(context.Background(), func(yield func(int, neardup.Document) bool) {
 		for i, r := range rows {
 			if !yield(i, r.fields) {
 				return

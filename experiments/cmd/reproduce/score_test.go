@@ -7,6 +7,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/experiments/hashes"
+	"github.com/neardup/neardup/papers"
 )
 
 // This file tests the instrument: how findings are judged, and the settings of the papers. The pool
@@ -112,7 +113,7 @@ func TestRadius(t *testing.T) {
 	for _, test := range []struct {
 		system
 		want string
-	}{{library(), "≥ 0.50"}, {shingles("", 4, 25), "≥ 0.50"}, {iMatch("", nil), "equal"}, {blended("", neardup.Fingerprinter{}, neardup.Blend{}, nil), "≥ 0.25"}} {
+	}{{library(), "≥ 0.50"}, {shingles("", 4, 25), "≥ 0.50"}, {iMatch("", nil), "equal"}, {blended("", neardup.Fingerprinter{}, papers.Blend{}, nil), "≥ 0.25"}} {
 		if got := test.setting(test.least); got != test.want {
 			t.Errorf("%q uses %s, want %s", test.name, got, test.want)
 		}
@@ -132,7 +133,7 @@ func TestSystems(t *testing.T) {
 		}
 	}
 	f := neardup.Fingerprinter{Hash: hashes.S001()}
-	blend := blended("", f, neardup.Blend{}, func(a, b *document) float64 { return 0 })
+	blend := blended("", f, papers.Blend{}, func(a, b *document) float64 { return 0 })
 	found := blend.find(pool, 0.25)
 	if len(found) != 1 || found[0].Similarity != 0.9 {
 		t.Errorf("the score of equal texts without common metadata: %v", found)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/experiments/must"
 	"github.com/neardup/neardup/experiments/variant"
 )
 
@@ -31,18 +32,20 @@ func (l *lab) measures() []measure {
 	words := features{"words", neardup.Fingerprinter{Tokenizer: l.data.words}}
 	var all []measure
 	for _, f := range []features{chars, bigrams, words} {
-		all = append(all, measure{f.name + ", 64 bits", func(a, b string) float64 { return float64(f.Sum64(a).Distance(f.Sum64(b))) }})
+		all = append(all, measure{f.name + ", 64 bits", func(a, b string) float64 { return float64(f.Sum64(neardup.Text(a)).Distance(f.Sum64(neardup.Text(b)))) }})
 	}
 	for _, f := range []features{chars, bigrams, words} {
-		all = append(all, measure{f.name + ", 128 bits", func(a, b string) float64 { return float64(f.Sum128(a).Distance(f.Sum128(b))) / 2 }})
+		all = append(all, measure{f.name + ", 128 bits", func(a, b string) float64 {
+			return float64(f.Sum128(neardup.Text(a)).Distance(f.Sum128(neardup.Text(b)))) / 2
+		}})
 	}
 	minHash := neardup.MinHash{Values: 64}
 	return append(all,
 		measure{"bigrams, MinHash", func(a, b string) float64 {
-			return 64 * (1 - bigrams.Sign(a, minHash).Jaccard(bigrams.Sign(b, minHash)))
+			return 64 * (1 - bigrams.Sign(neardup.Text(a), minHash).Jaccard(bigrams.Sign(neardup.Text(b), minHash)))
 		}},
 		measure{"bigrams, cosine", func(a, b string) float64 {
-			return 64 * math.Acos(min(bigrams.Vector(a).Cosine(bigrams.Vector(b)), 1)) / math.Pi
+			return 64 * math.Acos(min(bigrams.Vector(neardup.Text(a)).Cosine(bigrams.Vector(neardup.Text(b))), 1)) / math.Pi
 		}})
 }
 
@@ -57,11 +60,11 @@ func (l *lab) asDefault(pairs []shortPair) measure {
 		panic(err)
 	}
 	for _, p := range pairs {
-		d.Add(p.A, p.A)
-		d.Add(p.B, p.B)
+		d.Add(p.A, neardup.Text(p.A))
+		d.Add(p.B, neardup.Text(p.B))
 	}
 	far := map[[2]string]float64{}
-	for p := range d.Pairs(context.Background()) {
+	for _, p := range must.Collect(d.Pairs(context.Background())) {
 		far[[2]string{p.A, p.B}] = 2 * atHalf * (1 - p.Probability)
 	}
 	return measure{"neardup, default", func(a, b string) float64 {

@@ -15,6 +15,7 @@ import (
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/baseline"
+	"github.com/neardup/neardup/papers"
 )
 
 // This file has the methods that are compared: those of the papers, older ones, and the library.
@@ -89,7 +90,7 @@ func cached[V any](made func(*document) V) func(pool []*document) []V {
 
 // simHash compares fingerprints of 64 bits. The papers use a distance of 3.
 func simHash(name string, f neardup.Fingerprinter) system {
-	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
+	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(neardup.Text(d.text)) })
 	return system{name: name, least: 1 - 3./64, loose: 1 - 20./64, bits: 64, find: func(pool []*document, least float64) []neardup.Pair[int] {
 		return within(sums(pool), distance(least, 64))
 	}}
@@ -97,7 +98,7 @@ func simHash(name string, f neardup.Fingerprinter) system {
 
 // within returns the pairs of fingerprints at a distance of at most k.
 func within(fps []neardup.Fingerprint64, k int) (found []neardup.Pair[int]) {
-	for p := range neardup.Pairs(context.Background(), fps, k) {
+	for _, p := range must.Collect(neardup.Pairs(context.Background(), fps, k)) {
 		if fps[p.A] != 0 || fps[p.B] != 0 { // fingerprint 0 means a text without features
 			found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/64})
 		}
@@ -106,12 +107,12 @@ func within(fps []neardup.Fingerprint64, k int) (found []neardup.Pair[int]) {
 }
 
 // blended scores pairs by fingerprint and metadata (Wang 2019 eq. 1).
-func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity func(a, b *document) float64) system {
-	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(d.text) })
+func blended(name string, f neardup.Fingerprinter, b papers.Blend, similarity func(a, b *document) float64) system {
+	sums := cached(func(d *document) neardup.Fingerprint64 { return f.Sum64(neardup.Text(d.text)) })
 	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
 		b := b
 		b.Threshold = least
-		for p := range neardup.Pairs(context.Background(), sums(pool), min(b.Reach(64), 24)) {
+		for _, p := range must.Collect(neardup.Pairs(context.Background(), sums(pool), min(b.Reach(64), 24))) {
 			score := b.Score(p.Distance, similarity(pool[p.A], pool[p.B]))
 			if b.Similar(score) {
 				found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: score})
@@ -124,7 +125,7 @@ func blended(name string, f neardup.Fingerprinter, b neardup.Blend, similarity f
 // shingles compares samples of runs of n characters; Broder samples one in 25.
 func shingles(name string, n int, p uint64) system {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: n}}
-	sets := cached(func(d *document) neardup.Set { return baseline.ModP(f.Set(d.text), p) })
+	sets := cached(func(d *document) neardup.Set { return baseline.ModP(f.Set(neardup.Text(d.text)), p) })
 	return system{name: name, least: 0.5, loose: 0.1, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
 		all := sets(pool)
 		having := map[uint64][]int{}
@@ -150,7 +151,9 @@ func shingles(name string, n int, p uint64) system {
 // The shingles are samples as in shingles.
 func superShingles(name string, n int, p uint64, size int) system {
 	f := neardup.Fingerprinter{Tokenizer: neardup.NGrams{N: n}}
-	sets := cached(func(d *document) neardup.Set { return baseline.SuperShingles(baseline.ModP(f.Set(d.text), p), size) })
+	sets := cached(func(d *document) neardup.Set {
+		return baseline.SuperShingles(baseline.ModP(f.Set(neardup.Text(d.text)), p), size)
+	})
 	return system{name: name, least: 1, loose: 1, find: func(pool []*document, _ float64) (found []neardup.Pair[int]) {
 		having := map[uint64][]int{}
 		for j, set := range sets(pool) {
@@ -272,9 +275,9 @@ func library() system {
 		if err != nil {
 			panic(err)
 		}
-		must.Do(d.AddAll(context.Background(), func(yield func(int, string) bool) {
+		must.Do(d.AddAll(context.Background(), func(yield func(int, neardup.Document) bool) {
 			for i, doc := range pool {
-				if !yield(i, doc.text) {
+				if !yield(i, neardup.Text(doc.text)) {
 					return
 				}
 			}
@@ -295,6 +298,6 @@ func byProbability(d *dedup.Deduplicator[int]) []neardup.Pair[int] {
 // statistics counts the document frequencies of features.
 func statistics(f neardup.Fingerprinter, docs []*document) *neardup.Statistics {
 	b := neardup.StatisticsBuilder{Fingerprinter: f}
-	each(len(docs), func(i int) { b.Add(docs[i].text) })
+	each(len(docs), func(i int) { b.Add(neardup.Text(docs[i].text)) })
 	return b.Build()
 }

@@ -1,4 +1,4 @@
-package neardup
+package papers
 
 import (
 	"fmt"

@@ -1,4 +1,5 @@
-package neardup
+// Package papers has what only one of the five documents uses and the library does not: rules to compare with.
+package papers
 
 import (
 	"fmt"
@@ -58,16 +59,16 @@ func (b Blend) Check() error {
 	mu, least := b.content(), b.threshold()
 	switch {
 	case !(mu > 0 && mu <= 1):
-		return fmt.Errorf("neardup: Blend.Content %g is not above 0 and at most 1", mu)
+		return fmt.Errorf("papers: Blend.Content %g is not above 0 and at most 1", mu)
 	case !(least > 0 && least <= 1):
-		return fmt.Errorf("neardup: Blend.Threshold %g is not above 0 and at most 1", least)
+		return fmt.Errorf("papers: Blend.Threshold %g is not above 0 and at most 1", least)
 	}
 	return nil
 }
 
 // Score returns the score of two documents. distance is the Hamming distance of their fingerprints,
 // 0 or more. metadata is the similarity of their metadata, from 0 to 1, or NaN if neither has any,
-// as [Set.Jaccard] and [Signature.Jaccard] return it. With NaN the score is that of the content
+// as [neardup.Set.Jaccard] and [neardup.Signature.Jaccard] return it. With NaN the score is that of the content
 // alone, 1/(distance+1). The result is the same on every platform.
 func (b Blend) Score(distance int, metadata float64) float64 {
 	content := 1 / float64(distance+1)
@@ -83,7 +84,7 @@ func (b Blend) Score(distance int, metadata float64) float64 {
 func (b Blend) Similar(score float64) bool { return score >= b.threshold()-scoreTolerance }
 
 // Reach returns the largest Hamming distance, up to width, at which two documents can be
-// near-duplicates. With this distance for [NewIndex] or [Pairs], none is lost. It is 5 for the zero
+// near-duplicates. With this distance for [neardup.NewIndex] or [neardup.Pairs], none is lost. It is 5 for the zero
 // value, and 15 for a Content of 0.8. It is width if metadata alone can decide; then all pairs must
 // be compared, or candidates found by metadata. It is −1 if no two documents can be
 // near-duplicates.

@@ -9,11 +9,10 @@ import (
 	"github.com/neardup/neardup/internal/hamming"
 )
 
-// This file reports how an index is built. The numbers show whether the fingerprints fill the
-// tables evenly, or crowd into a few buckets because they come from templates or a poor hash.
+// This file tells tests how an index is built.
 
-// IndexStats describes how an index searches; see [Index.Stats].
-type IndexStats struct {
+// indexStats describes how an index searches; see Index.stats.
+type indexStats struct {
 	Fingerprints int // stored ones, without deleted ones
 	Parts        int // parts that have been built; up to 512 of the last changes are in none
 	Bytes        int // memory of the parts, without what ids point to
@@ -24,13 +23,13 @@ type IndexStats struct {
 	Reach int
 	// Tables has the tables of that part. There are none if the part is so small that all its
 	// fingerprints are always compared.
-	Tables []TableStats
+	Tables []tableStats
 }
 
-// TableStats describes a table: how many fingerprints share a value of its key, which leads to
+// tableStats describes a table: how many fingerprints share a value of its key, which leads to
 // their bucket. Wang 2019 §2.3 calls a bucket overfull if it has more than (1+μ) times the mean
 // over all buckets.
-type TableStats struct {
+type tableStats struct {
 	KeyBits int // bits of the key
 	Radius  int // a search looks up all keys that differ from its own in at most so many bits
 	Buckets int // 2^KeyBits
@@ -45,19 +44,18 @@ type TableStats struct {
 
 // Mean returns the mean number of entries of a bucket, over the buckets that are not empty if used
 // is true, and over all buckets otherwise. It is 0 without buckets.
-func (t TableStats) Mean(used bool) float64 {
+func (t tableStats) Mean(used bool) float64 {
 	if used {
 		return float64(t.Entries) / float64(max(1, t.Used))
 	}
 	return float64(t.Entries) / float64(max(1, t.Buckets))
 }
 
-// Stats describes how the index searches. It looks at every bucket of the largest part, so it takes
-// time for all of them. If it meets damage in a file, the tables are incomplete and Err returns the
-// error.
-func (ix *Index[ID, F]) Stats() IndexStats {
+// stats describes how the index searches. It looks at every bucket of the largest part, so it takes
+// time for all of them. After an error, that of the index, the tables are incomplete.
+func (ix *Index[ID, F]) stats() (indexStats, error) {
 	st := ix.s.View()
-	s := IndexStats{Fingerprints: ix.Len(), Parts: len(st.Runs), Reach: -1}
+	s := indexStats{Fingerprints: ix.Len(), Parts: len(st.Runs), Reach: -1}
 	var largest *hamming.Tree
 	for _, r := range st.Runs {
 		s.Bytes += r.Bytes()
@@ -66,7 +64,7 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 		}
 	}
 	if largest == nil || largest.Len() == 0 {
-		return s
+		return s, ix.err()
 	}
 	s.Reach = largest.Reach
 	root := &largest.Nodes[0]
@@ -74,9 +72,9 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 		t := &root.Tables[i]
 		if err := largest.File.Check(unsafe.Pointer(&t.Starts[0]), 4*len(t.Starts)); err != nil {
 			ix.s.Fail(err)
-			return s
+			return s, ix.err()
 		}
-		ts := TableStats{KeyBits: t.Bits, Buckets: 1 << t.Bits, Radius: max(0, root.Radius(i, ix.distance))}
+		ts := tableStats{KeyBits: t.Bits, Buckets: 1 << t.Bits, Radius: max(0, root.Radius(i, ix.distance))}
 		// The highest bit of a start says that the bucket was split; then it leads to tables of its
 		// own.
 		for key := range ts.Buckets {
@@ -96,11 +94,11 @@ func (ix *Index[ID, F]) Stats() IndexStats {
 		}
 		s.Tables = append(s.Tables, ts)
 	}
-	return s
+	return s, ix.err()
 }
 
 // String returns a line about the index, and one for each table.
-func (s IndexStats) String() string {
+func (s indexStats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d fingerprints in %d parts, %d bytes; tables up to distance %d", s.Fingerprints, s.Parts, s.Bytes, s.Reach)
 	for _, t := range s.Tables {

@@ -1,0 +1,136 @@
+package neardup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// TestContexts: whatever takes a context returns its error when it has ended, and stores nothing then.
+func TestContexts(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	fingerprints := must(NewIndex[int, Fingerprint64](3, IndexOptions{}))
+	signatures := must(NewSignatureIndex[int](0.5, SignatureIndexOptions{}))
+	vectors := must(NewVectorIndex[int](0.5, VectorIndexOptions{}))
+	f := Fingerprinter{}
+	text := Text("the same text in all of them")
+	fp, s, v := f.Sum64(text), f.Sign(text, MinHash{}), f.Vector(text)
+	for i := range 1000 {
+		if err := errors.Join(fingerprints.Add(i, fp), signatures.Add(i, s), vectors.Add(i, v)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	last := func(seq func(yield func(Match[int], error) bool)) (err error) {
+		for _, err = range seq {
+		}
+		return err
+	}
+	second := func(_ any, err error) error { return err }
+	errs := map[string]error{
+		"Index.Search": last(fingerprints.Search(ctx, fp)), "SignatureIndex.Search": last(signatures.Search(ctx, s)), "VectorIndex.Search": last(vectors.Search(ctx, v)),
+		"SignatureIndex.Candidates": last(signatures.Candidates(ctx, s)),
+		"Index.Nearest":             second(fingerprints.Nearest(ctx, fp, 2)), "VectorIndex.Nearest": second(vectors.Nearest(ctx, v, 2)),
+		"Index.SearchMany": second(fingerprints.SearchMany(ctx, []Fingerprint64{fp})), "SignatureIndex.SearchMany": second(signatures.SearchMany(ctx, []Signature{s})), "VectorIndex.SearchMany": second(vectors.SearchMany(ctx, []Vector{v})),
+		"Index.Exists": second(fingerprints.Exists(ctx, fp)), "SignatureIndex.Exists": second(signatures.Exists(ctx, s)), "VectorIndex.Exists": second(vectors.Exists(ctx, v)),
+		"Index.SearchAndAdd": second(fingerprints.SearchAndAdd(ctx, -1, fp)), "SignatureIndex.SearchAndAdd": second(signatures.SearchAndAdd(ctx, -1, s)), "VectorIndex.SearchAndAdd": second(vectors.SearchAndAdd(ctx, -1, v)),
+		"Index.ExistsAndAdd": second(fingerprints.ExistsAndAdd(ctx, -1, fp)), "SignatureIndex.ExistsAndAdd": second(signatures.ExistsAndAdd(ctx, -1, s)), "VectorIndex.ExistsAndAdd": second(vectors.ExistsAndAdd(ctx, -1, v)),
+		"Index.Compact": fingerprints.Compact(ctx), "SignatureIndex.Compact": signatures.Compact(ctx), "VectorIndex.Compact": vectors.Compact(ctx),
+		"Index.Groups": second(fingerprints.Groups(ctx, Centres)), "SignatureIndex.Groups": second(signatures.Groups(ctx, CompleteLinks)), "VectorIndex.Groups": second(vectors.Groups(ctx, Chains)),
+		"VectorPairs": second(GroupPairs(1, VectorPairs(ctx, []Vector{v}, 0.5), Chains, nil)),
+	}
+	for name, err := range errs {
+		if err != context.Canceled {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if fingerprints.Len() != 1000 || signatures.Len() != 1000 || vectors.Len() != 1000 {
+		t.Errorf("%d, %d and %d documents", fingerprints.Len(), signatures.Len(), vectors.Len())
+	}
+	// In the middle of a search.
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	for _, err := range fingerprints.Search(ctx, fp) {
+		if n++; n == 300 {
+			cancel()
+		}
+		if err == nil && n > 600 || err != nil && err != context.Canceled {
+			t.Fatalf("%d found, %v", n, err)
+		}
+	}
+}
+
+// TestGroupsAlike: the three indexes group the same way, whatever the linkage, and say how near the members are.
+func TestGroupsAlike(t *testing.T) {
+	fingerprints := must(NewIndex[string, Fingerprint64](3, IndexOptions{}))
+	signatures := must(NewSignatureIndex[string](0.5, SignatureIndexOptions{}))
+	vectors := must(NewVectorIndex[string](0.5, VectorIndexOptions{}))
+	// a – b – c is a chain: a and c are not near each other.
+	for i, id := range []string{"a", "alone", "b", "c"} {
+		far := uint64(i * 2)
+		if id == "alone" {
+			far = 63
+		}
+		set := []uint64{}
+		for k := far; k < far+10; k++ {
+			set = append(set, k*0x9E3779B97F4A7C15+1)
+		}
+		fp := Fingerprint64(1)<<(i*3/2) - 1
+		if id == "alone" {
+			fp = 0xFFFF << 40
+		}
+		terms := []Term{}
+		for _, h := range set {
+			terms = append(terms, Term{h, 1})
+		}
+		if err := errors.Join(fingerprints.Add(id, fp), signatures.Add(id, MinHash{}.Sign(set)), vectors.Add(id, NewVector(terms))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for by, want := range map[Linkage][]string{Chains: {"a", "b", "c"}, CompleteLinks: nil, Centres: nil} {
+		g := must(vectors.Groups(t.Context(), by))
+		if len(g) != 1 || want != nil && !slices.Equal(g[0].Members, want) {
+			t.Errorf("%d: vectors %v", by, g)
+		}
+		for _, of := range [][]Group[string]{g, must(fingerprints.Groups(t.Context(), by)), must(signatures.Groups(t.Context(), by))} {
+			for _, g := range of {
+				if len(g.Members) < 2 || len(g.Matches) != len(g.Members) || !slices.Contains(g.Members, g.Keep) || slices.Contains(g.Members, "alone") {
+					t.Errorf("%d: %+v", by, g)
+				}
+				for i, m := range g.Matches {
+					if m.ID != g.Members[i] || m.ID == g.Keep && (m.Distance != 0 || m.Similarity != 0 && m.Similarity != 1) {
+						t.Errorf("%d: %v of %+v", by, m, g)
+					}
+				}
+			}
+		}
+	}
+	if _, err := vectors.Groups(t.Context(), 9); err == nil {
+		t.Error("an unknown Linkage")
+	}
+}
+
+// TestDocuments: strings and own features come out as they should.
+func TestDocuments(t *testing.T) {
+	for _, test := range []struct {
+		got, want string
+	}{
+		{Match[string]{ID: "b", Distance: 2}.String(), "b at distance 2"},
+		{Match[string]{ID: "b", Similarity: 0.834}.String(), "b 0.83 similar"},
+		{Pair[int]{A: 1, B: 2, Similarity: 0.9, Kind: Revised, Probability: 0.991}.String(), "1, 2 0.90 similar, probability 0.99, revised"},
+	} {
+		if test.got != test.want {
+			t.Errorf("%q, not %q", test.got, test.want)
+		}
+	}
+	v := VectorOf(map[string]float64{"go": 2, "python": 1, "none": 0})
+	if len(v) != 2 || v.Norm() != NewVector([]Term{{HashFeature("python"), 1}, {HashFeature("go"), 2}}).Norm() || !slices.Equal(SetOf("go"), Set{HashFeature("go")}) {
+		t.Errorf("%v", v)
+	}
+	var f Fingerprinter
+	if panics(func() { f.Sum64(nil) }) == "" {
+		t.Error("no document, and no panic")
+	}
+}
