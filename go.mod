@@ -1,12 +1,12 @@
 module github.com/neardup/neardup
 
-go 1.26.0
+go 1.25.0
 
 require (
 	github.com/go-ego/gse v0.80.3
 	github.com/zeebo/xxh3 v1.1.0
-	golang.org/x/net v0.62.0
-	golang.org/x/sys v0.49.0
+	golang.org/x/net v0.58.0
+	golang.org/x/sys v0.47.0
 )
 
 require (
