@@ -129,12 +129,16 @@ func newIndex[ID comparable, F Fingerprint](distance int, options IndexOptions) 
 //
 // Ids may be of any integer or string type, or of a type that implements
 // [encoding.BinaryUnmarshaler] and [encoding.BinaryAppender] (or BinaryMarshaler). If such an id
-// cannot be written, or reads back as another id, that is an error of the whole index (see
-// [Index.Err]).
+// cannot be written, or reads back as another id, that is an error of the whole index.
+//
+// The first error of an index stays: damage in a file that a search or a change met, a file that could
+// not be written, or that the index was closed. Every method that returns an error returns this one
+// too. The index accepts no more changes then; Sync and Close still write those from before. An index
+// in memory has no errors.
 //
 // Files that are damaged, or that are not files of this package, give an [ErrDamaged]. OpenIndex
 // checks only the beginning of the snapshot. The rest is checked in blocks of 64 KiB, each before
-// its first use: see [Index.Err] and [Index.Verify]. No other program may change the files while
+// its first use; [Index.Verify] checks all. No other program may change the files while
 // they are open. A second OpenIndex of the same files is an error (on Unix).
 func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options IndexOptions) (*Index[ID, F], error) {
 	ix, err := newIndex[ID, F](distance, options)
@@ -384,7 +388,7 @@ func (ix *Index[ID, F]) collect() ([]ID, []F, error) {
 }
 
 // Add stores a fingerprint under an id. If the id exists, its fingerprint is replaced and counts as
-// added now. If the index has an error (see Err), Add stores nothing and returns it. In files, an
+// added now. If the index has an error (see [OpenIndex]), Add stores nothing and returns it. In files, an
 // addition is safe after the next Sync.
 func (ix *Index[ID, F]) Add(id ID, fp F) error {
 	ix.s.Lock()
@@ -440,7 +444,7 @@ func (ix *Index[ID, F]) ExistsAndAdd(ctx context.Context, id ID, fp F) (bool, er
 }
 
 // Delete removes the document with an id and reports whether it was there. If the index has an
-// error (see Err), Delete removes nothing and returns it.
+// error (see [OpenIndex]), Delete removes nothing and returns it.
 func (ix *Index[ID, F]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was. del

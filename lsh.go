@@ -160,7 +160,7 @@ func (ix *SignatureIndex[ID]) check(s Signature) error {
 
 // Add stores a signature under an id. If the id exists, its signature is replaced and counts as
 // added now. It returns an error for a signature of another length than Values. If the index has an
-// error (see Err), Add stores nothing and returns it. The index does not keep s.
+// error (see [OpenIndex]), Add stores nothing and returns it. The index does not keep s.
 func (ix *SignatureIndex[ID]) Add(id ID, s Signature) error {
 	if err := ix.check(s); err != nil {
 		return err
@@ -206,7 +206,7 @@ func (ix *SignatureIndex[ID]) All() iter.Seq2[Entry[ID, Signature], error] {
 }
 
 // Delete removes the document with an id and reports whether it was there. If the index has an
-// error (see Err), Delete removes nothing and returns it.
+// error (see [OpenIndex]), Delete removes nothing and returns it.
 func (ix *SignatureIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was. The

@@ -201,9 +201,8 @@ func TestVectorIndexErrors(t *testing.T) {
 	for at := 0; at < len(data); at += 997 {
 		data[at] ^= 4
 		os.WriteFile(path, data, 0o600)
-		if ix, err := OpenVectorIndex[int](path, 0.5, VectorIndexOptions{Version: "one"}); err == nil {
+		if _, err := OpenVectorIndex[int](path, 0.5, VectorIndexOptions{Version: "one"}); err == nil {
 			t.Fatalf("byte %d is damaged, and nobody notices", at)
-			ix.Close()
 		}
 		data[at] ^= 4
 	}

@@ -131,7 +131,7 @@ func checkVectors(vectors []Vector) {
 // vector and processor.
 func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq2[Pair[int], error] {
 	checkVectors(vectors)
-	return similarPairs(ctx, cosine.Pairs(termsOf(vectors), len(vectors), 0, least))
+	return similarPairs(ctx, cosine.Pairs(termsOf(vectors), least))
 }
 
 // similarPairs turns the pairs of internal/cosine into those of this package, and ends when the

@@ -100,7 +100,7 @@ func (ix *VectorIndex[ID]) add(id ID, v Vector) error {
 
 // Add stores a copy of a vector under an id. If the id exists, its vector is replaced and counts as
 // added now. It returns an error for a vector that is not valid (see [Vector]). If the index has an
-// error (see Err), Add stores nothing and returns it.
+// error (see [OpenIndex]), Add stores nothing and returns it.
 func (ix *VectorIndex[ID]) Add(id ID, v Vector) error {
 	ix.s.Lock()
 	defer ix.s.Unlock()
@@ -145,7 +145,7 @@ func (ix *VectorIndex[ID]) All() iter.Seq2[Entry[ID, Vector], error] {
 func vectorOf(doc []uint64) Vector { return asVector(cosine.VectorOf(nil, doc)) }
 
 // Delete removes the document with an id and reports whether it was there. If the index has an
-// error (see Err), Delete removes nothing and returns it.
+// error (see [OpenIndex]), Delete removes nothing and returns it.
 func (ix *VectorIndex[ID]) Delete(id ID) (bool, error) { return ix.s.Delete(id) }
 
 // DeleteFunc removes every document for which del returns true, and returns how many that was. The
@@ -263,7 +263,7 @@ func (ix *VectorIndex[ID]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error]
 		docs, err := ix.s.Collect()
 		if err == nil {
 			src := &cosine.Docs{Column: docs.Column, N: len(docs.IDs)}
-			for p, err := range similarPairs(ctx, cosine.Pairs(src, len(docs.IDs), 0, ix.similarity)) {
+			for p, err := range similarPairs(ctx, cosine.Pairs(src, ix.similarity)) {
 				if err != nil {
 					yield(Pair[ID]{}, err)
 					return
@@ -287,7 +287,7 @@ func (ix *VectorIndex[ID]) Groups(ctx context.Context, by Linkage) ([]Group[ID],
 		return nil, err
 	}
 	src := &cosine.Docs{Column: docs.Column, N: len(docs.IDs)}
-	keep, err := GroupPairs(len(docs.IDs), similarPairs(ctx, cosine.Pairs(src, len(docs.IDs), 0, ix.similarity)), by, nil)
+	keep, err := GroupPairs(len(docs.IDs), similarPairs(ctx, cosine.Pairs(src, ix.similarity)), by, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ import (
 //
 //	d, err := dedup.New[string](dedup.Options{})
 //	for _, page := range pages { // in an order that is always the same: the first document of a group is kept
-//		err = d.Add(page.URL, page.Text)
+//		err = d.Add(page.URL, neardup.Text(page.Text))
 //	}
 //	groups, err := d.Groups(ctx, dedup.Grouping[string]{})
 //	for _, g := range groups {

@@ -27,7 +27,6 @@ type model struct {
 	present map[string]string
 	inOrder []string // the ids that are present, in the order of adding
 	added   int
-	history []string
 }
 
 // open opens or makes the Deduplicator.

@@ -42,6 +42,7 @@ var rows = []func(t *texts) row{
 	joinRow,
 }
 
+//lint:ignore U1000 it is only written
 var sink uint64 // uses the results, so that the compiler cannot drop the work
 
 // random returns n random numbers.

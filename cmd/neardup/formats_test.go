@@ -259,15 +259,15 @@ func TestLabelled(t *testing.T) {
 	}
 	for _, labels := range []string{"甲1\t甲3\tsame\n甲2\t甲5\tdifferent\n", "a,b,label\n甲1,甲3,same\n甲2,甲5,no\n", `{"a":"甲1","b":"甲3","same":true}` + "\n\n" + `{"a":"甲2","b":"甲5","same":false}` + "\n",
 		`{"a":"甲1","b":"甲3","same":true}` + "\n" + `{"a":"甲1","b":"甲2","unsure":true}` + "\n甲2\t甲5\tdifferent\n甲1\t甲4\tunsure\n"} {
-		status, _, _ := inFormats(t, "version")
+		inFormats(t, "version")
 		os.WriteFile("labels", []byte(labels), 0o666)
 		var out, errs strings.Builder
-		if status = run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "from 1 of 2 labels;") {
+		if status := run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 0 || !strings.Contains(out.String(), "from 1 of 2 labels;") {
 			t.Errorf("%q: status %d, %q, %q", labels, status, out.String(), errs.String())
 		}
 		os.WriteFile("labels", []byte(labels+"甲1\t甲3\tperhaps\n"), 0o666)
 		errs.Reset()
-		if status = run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 1 || !strings.Contains(errs.String(), "not a label") {
+		if status := run(append([]string{"calibrate", "labels"}, flags...), &cli.Outputs{}, nil, &out, &errs); status != 1 || !strings.Contains(errs.String(), "not a label") {
 			t.Errorf("%q: status %d, %q", labels, status, errs.String())
 		}
 	}

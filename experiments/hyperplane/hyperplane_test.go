@@ -104,7 +104,8 @@ func TestAngle(t *testing.T) {
 			t.Errorf("cosine %g: %f of the bits differ, want %f", cosine, got, want)
 		}
 	}
-	if fmt.Sprint(Random(3, 4, 7)) != fmt.Sprint(Random(3, 4, 7)) || fmt.Sprint(Random(3, 4, 7)) == fmt.Sprint(Random(3, 4, 8)) {
+	first, again := fmt.Sprint(Random(3, 4, 7)), fmt.Sprint(Random(3, 4, 7))
+	if first != again || first == fmt.Sprint(Random(3, 4, 8)) {
 		t.Error("seeds")
 	}
 }

@@ -26,17 +26,15 @@ type Pair struct {
 	Similarity float64
 }
 
-// Pairs yields the pairs (A, B) with a cosine of at least least, A < n, B ≥ from and A < B, sorted
-// by B and then by A. It panics unless least is above 0: vectors without a common term are never
+// Pairs yields the pairs (A, B) with a cosine of at least least and A < B, sorted by B and then by A. It panics unless least is above 0: vectors without a common term are never
 // met.
-func Pairs(src Source, n, from int, least float64) iter.Seq[Pair] {
+func Pairs(src Source, least float64) iter.Seq[Pair] {
 	if !(least > 0) {
 		panic("neardup: pairs of vectors need a cosine above 0")
 	}
 	return func(yield func(Pair) bool) {
-		if n > 0 {
-			v := number(src, 2)
-			newJoin(v, least, n).pairs(from)(yield)
+		if src.Len() > 0 {
+			newJoin(number(src, 2), least).pairs(yield)
 		}
 	}
 }
@@ -63,9 +61,8 @@ type lists struct {
 // smaller one makes others smaller, but lets queries read more of usual.
 const share = 1.0 / 128
 
-// newJoin indexes the first n vectors of v, for pairs with a cosine of at least least, which
-// must be above 0.
-func newJoin(v *numbered, least float64, n int) *join {
+// newJoin indexes the vectors of v, for pairs with a cosine of at least least, which must be above 0.
+func newJoin(v *numbered, least float64) *join {
 	j := &join{v: v, least: least, above: v.measure(), entered: make([]uint8, v.n)}
 	for l := range levels {
 		counts, left := [256]int{}, int(share*float64(v.n))
@@ -87,8 +84,8 @@ func newJoin(v *numbered, least float64, n int) *join {
 		}
 	}
 	upTo := func(i int) int { return int(j.entered[i]) }
-	j.usual.postings = newPostings(v, func(i int) bool { return i < n && isUsual[i] }, upTo)
-	j.others.postings = newPostings(v, func(i int) bool { return i < n && !isUsual[i] }, upTo)
+	j.usual.postings = newPostings(v, func(i int) bool { return isUsual[i] }, upTo)
+	j.others.postings = newPostings(v, func(i int) bool { return !isUsual[i] }, upTo)
 	return j
 }
 
@@ -104,31 +101,29 @@ func (j *join) upTo(i int, of *lists) (l int) {
 	return l
 }
 
-// pairs yields the pairs (A, B) with A in the lists, B ≥ from and A < B, sorted by B and then by A.
-func (j *join) pairs(from int) iter.Seq[Pair] {
-	return func(yield func(Pair) bool) {
-		v := j.v
-		worker := func() *searcher { return &searcher{join: j, sums: make([]float32, v.n)} }
-		parallel.InOrder((v.n-from+parallel.Chunk-1)/parallel.Chunk, worker, func(w *searcher, c int, emit func([]Pair) bool) {
-			for i := from + c*parallel.Chunk; i < min(v.n, from+(c+1)*parallel.Chunk); i++ {
-				if w.query(i); len(w.found) >= 4*parallel.Chunk {
-					if !emit(w.found) {
-						return
-					}
-					w.found = nil
+// pairs yields the pairs (A, B) with A < B, sorted by B and then by A, until yield returns false.
+func (j *join) pairs(yield func(Pair) bool) {
+	v := j.v
+	worker := func() *searcher { return &searcher{join: j, sums: make([]float32, v.n)} }
+	parallel.InOrder((v.n+parallel.Chunk-1)/parallel.Chunk, worker, func(w *searcher, c int, emit func([]Pair) bool) {
+		for i := c * parallel.Chunk; i < min(v.n, (c+1)*parallel.Chunk); i++ {
+			if w.query(i); len(w.found) >= 4*parallel.Chunk {
+				if !emit(w.found) {
+					return
 				}
+				w.found = nil
 			}
-			emit(w.found)
-			w.found = nil
-		}, func(found []Pair) bool {
-			for _, f := range found {
-				if !yield(f) {
-					return false
-				}
+		}
+		emit(w.found)
+		w.found = nil
+	}, func(found []Pair) bool {
+		for _, f := range found {
+			if !yield(f) {
+				return false
 			}
-			return true
-		})
-	}
+		}
+		return true
+	})
 }
 
 // A searcher is the state of one worker. Between queries all sums are 0.

@@ -1,7 +1,6 @@
 package wording
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -105,11 +104,6 @@ func TestContains(t *testing.T) {
 	if yes < 1000 {
 		t.Errorf("only %d contained", yes)
 	}
-}
-
-// letter fills in a form; an empty name leaves the slot empty.
-func letter(name, place, reason string) string {
-	return fmt.Sprintf("To the council of the town. I %s of %s ask you to close the road to lorries at night. It is too loud for all of us, because %s is so near. Thank you very much for your help.", name, place, reason)
 }
 
 // TestAppendBoth: texts of several batches, with addresses, have the same words and runs of words as if they were read at once.

@@ -15,6 +15,7 @@ import (
 // A parquetCopy writes rows of Parquet files.
 type parquetCopy struct {
 	Target
+	//lint:ignore SA1019 its successor wants the type of a row, and here only the schema is known
 	out     *parquet.Writer
 	schema  *parquet.Schema // of the sources
 	first   string          // the path of the first one
@@ -72,6 +73,7 @@ func (o *parquetCopy) End() error {
 // A parquetOut writes rows of any sources.
 type parquetOut struct {
 	tableOut
+	//lint:ignore SA1019 as above
 	out *parquet.Writer
 	buf parquet.Row
 }

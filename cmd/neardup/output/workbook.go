@@ -41,6 +41,7 @@ func (o *sheetOut) named(err error) error {
 
 func (o *sheetOut) End() error {
 	book, err := o.to.End()
+	//lint:ignore SA5001 there is a book after an error, too
 	defer book.Close()
 	if err != nil {
 		return o.named(err)

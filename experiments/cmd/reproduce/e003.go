@@ -108,6 +108,7 @@ func (l *lab) hashTimes() error {
 	return l.figure("e003-hashes", "Both axes are logarithmic.", p)
 }
 
+//lint:ignore U1000 it is only written
 var sink uint64 // uses the results, so that the compiler cannot drop the work
 
 // batch compares Single-Pass, the index of the papers and the library on a whole collection.
