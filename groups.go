@@ -64,8 +64,7 @@ func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before fun
 	var of []int
 	switch by {
 	case Centres:
-		of = graph.Centres(n, edges, before)
-		return of, failed
+		return graph.Centres(n, edges, before), failed
 	case CompleteLinks:
 		of = graph.CompleteLinks(n, edges)
 	case Chains:

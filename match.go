@@ -2,7 +2,6 @@ package neardup
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -81,10 +80,8 @@ func nearness(distance int, similarity, probability float64, kind Kind) string {
 	if similarity == 0 {
 		return fmt.Sprintf(" at distance %d", distance)
 	}
-	var s strings.Builder
-	fmt.Fprintf(&s, " %.2f similar", similarity)
-	if kind != 0 {
-		fmt.Fprintf(&s, ", probability %.2f, %s", probability, kind)
+	if kind == 0 {
+		return fmt.Sprintf(" %.2f similar", similarity)
 	}
-	return s.String()
+	return fmt.Sprintf(" %.2f similar, probability %.2f, %s", similarity, probability, kind)
 }
