@@ -58,7 +58,7 @@ type Group[ID comparable] struct {
 // An Entry is a stored document, and what is stored of it.
 type Entry[ID comparable, V any] struct {
 	ID    ID
-	Value V // the fingerprint, the signature or the vector
+	Value V // the fingerprint, the signature or the vector; DeleteFunc tells only fingerprints
 
 	// Added is when the document was added, in whole seconds by the clock of the machine. If the clock was set back in
 	// between, a document counts as added no earlier than the ones before it.

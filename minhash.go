@@ -76,8 +76,8 @@ func (m MinHash) Version(f *Fingerprinter) (string, error) {
 	return of.describe(own, "hash=%s minhash=%s(%d)", hash, way, m.values())
 }
 
-// Sign returns the signature of a set of features. The features are given by their hashes, in any
-// order; repeated ones count once. The hashes must spread over all 64 bits, like those of xxh3.
+// Sign returns the signature of a [Set], or of the hashes of features in any order; repeated ones
+// count once. The hashes must spread over all 64 bits, like those of xxh3.
 // Consecutive numbers, for example, do not. It panics if Values is out of range.
 func (m MinHash) Sign(hashes []uint64) Signature { return m.AppendSign(nil, hashes) }
 

@@ -24,7 +24,7 @@ const _ = uint(hamming.MostQueries - parallel.Chunk)
 // index is larger than the caches (docs/index.md has numbers). found[i] has the matches of fps[i],
 // the nearest first, and equally near ones in the order of adding; it is nil if there are none. All
 // searches see the index as it was when SearchMany began. It uses all processors. After an error,
-// of the index or of the context, some matches may be missing.
+// of the index or of the context, found means nothing.
 func (ix *Index[ID, F]) SearchMany(ctx context.Context, fps []F) (found [][]Match[ID], err error) {
 	v := ix.s.View()
 	defer runtime.KeepAlive(v.State)
@@ -74,7 +74,7 @@ func (ix *Index[ID, F]) searchChunk(v store.View[ID, *hamming.Tree], fps []F, fo
 // signatures[i], the most similar first, and equally similar ones in the order of adding; it is nil
 // if there are none. All searches see the index as it was when SearchMany began. It uses all
 // processors. A signature of another length than those of the index is an error, and nothing is
-// found. After another error, of the index or of the context, some matches may be missing.
+// found. After another error, of the index or of the context, found means nothing.
 func (ix *SignatureIndex[ID]) SearchMany(ctx context.Context, signatures []Signature) (found [][]Match[ID], err error) {
 	ix.made()
 	for i, s := range signatures {
@@ -139,7 +139,7 @@ func (ix *SignatureIndex[ID]) searchChunk(v store.View[ID, *minhash.Tables], sig
 // SearchMany is [VectorIndex.Search] for many vectors at a time, on all processors. found[i] has the
 // matches of vectors[i], in the order of Search; it is nil if there are none. All searches see the
 // index as it was when SearchMany began. A vector that is not valid is an error, and nothing is
-// found. After another error, of the index or of the context, some matches may be missing.
+// found. After another error, of the index or of the context, found means nothing.
 func (ix *VectorIndex[ID]) SearchMany(ctx context.Context, vectors []Vector) (found [][]Match[ID], err error) {
 	ix.made()
 	for i, v := range vectors {

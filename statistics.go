@@ -56,7 +56,7 @@ func (t *idfTable) add(idf float64) {
 //
 //	b := neardup.StatisticsBuilder{Fingerprinter: f}
 //	for _, text := range texts {
-//		b.Add(text)
+//		b.Add(neardup.Text(text))
 //	}
 //	f.Weight = neardup.Product{neardup.LogCount, neardup.IDF{Statistics: b.Build()}}
 //

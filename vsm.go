@@ -120,8 +120,7 @@ func checkVectors(vectors []Vector) {
 
 // VectorPairs yields all pairs of vectors with a cosine of at least least, each once. A and B are
 // positions, A < B; pairs are ordered by B and then by A. It is exact: it yields what comparing all
-// vectors by [Vector.Cosine] would. The package internal/cosine explains how. If the context ends,
-// its error comes last, with an empty Pair.
+// vectors by [Vector.Cosine] would. If the context ends, its error comes last, with an empty Pair.
 //
 // It panics unless least is above 0, and if a vector is not valid (see [Vector]). The vectors must
 // not change while the loop runs.

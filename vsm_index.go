@@ -156,8 +156,8 @@ func (ix *VectorIndex[ID]) DeleteFunc(del func(Entry[ID, Vector]) bool) (int, er
 }
 
 // Nearest returns the n stored vectors with the largest cosine with v, among those with a cosine
-// above 0: the largest first, and equal ones in the order of adding. The similarity of the index
-// does not matter. n ≤ 0 gives none. A v that is not valid is an error (see [Vector]).
+// above 0: the largest first, and equal ones in the order of adding. One that is stored finds itself. The
+// similarity of the index does not matter. n ≤ 0 gives none. A v that is not valid is an error (see [Vector]).
 func (ix *VectorIndex[ID]) Nearest(ctx context.Context, v Vector, n int) ([]Match[ID], error) {
 	if n <= 0 {
 		return nil, cmp.Or(ctx.Err(), ix.err())

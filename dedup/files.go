@@ -34,12 +34,21 @@ import (
 // of each, and its signatures. The texts are read when documents are compared.
 
 // Open opens a Deduplicator in files, or makes an empty one. Documents, their numbers and the times when they were added
-// outlive the program. The files are path, path.journal and path.lock, as for [neardup.OpenIndex], which also says which
-// ids are possible, path.texts-1 or another number for the texts, and path.index for what a search needs, so that the first search
-// reads nothing else. One Deduplicator at a time can have them open. The
-// texts are not in memory, however small Memory is.
+// outlive the program:
 //
-// A change that has returned is in the files after [Deduplicator.Sync] or Close. After a crash, of the changes since
+//	d, err := dedup.Open[string]("seen/pages", dedup.Options{}) // the folder seen is there
+//	defer d.Close()
+//	for page := range pages {
+//		found, isNew, err := d.AddIfNew(ctx, page.URL, neardup.Text(page.Text), 1)
+//	}
+//
+// The names of the files begin with path, whose folder must exist: path, path.journal, path.lock, path.texts-1 or another
+// number for the texts, and path.index for what a search needs, so that the first search reads nothing else. One
+// Deduplicator at a time can have them open. The texts are not in memory, however small Memory is. Ids may be of any
+// integer or string type, or of a type that encodes itself ([neardup.OpenIndex]).
+//
+// A change that has returned is in the files after [Deduplicator.Sync] or Close: call Sync as often as you can bear to do
+// again what came since, such as once a second. After a crash, of the changes since
 // then the first ones may be there, and the others not; a document is there as a whole or not at all. The directory
 // must be on a local disk.
 //

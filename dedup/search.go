@@ -96,9 +96,14 @@ func (d *Deduplicator[ID]) ExistsAndAdd(ctx context.Context, id ID, doc neardup.
 	return len(found) > 0, err
 }
 
-// AddIfNew stores a document under an id, unless there is a near-duplicate or a document with the id. It reports whether it did, and
-// returns the first n near-duplicates in the order of Search, at least one, but none if there is a document with the id. Of two calls at the same time, one finds
-// the other's document.
+// AddIfNew stores a document under an id, unless there is one like it. It either
+//
+//   - stores it, and added is true;
+//   - or finds near-duplicates: it returns the first n of them in the order of Search, one if n is less than 1;
+//   - or there is a document with the id already, and it returns neither.
+//
+// Of two calls at the same time, one finds the other's document. After an error, also that of the context, nothing is
+// stored.
 func (d *Deduplicator[ID]) AddIfNew(ctx context.Context, id ID, doc neardup.Document, n int) (found []neardup.Match[ID], added bool, err error) {
 	return d.searchAndAdd(ctx, id, doc, max(n, 1), true)
 }
