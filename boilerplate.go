@@ -115,10 +115,10 @@ func (b *Boilerplate) WriteTo(w io.Writer) (int64, error) {
 // those of [ReadFingerprints]: an [ErrDamaged], or an [ErrVersion] if another version of this package wrote the file. After one, b
 // is as it was. The file does not say which Normalizer it was made for.
 func (b *Boilerplate) ReadFrom(r io.Reader) (int64, error) {
-	var read count
+	read := format.Counter{W: io.Discard}
 	f, err := format.NewReader(io.TeeReader(r, &read), "boilerplate", fmt.Sprintf("neardup=%d", lexVersion), "collect the lines again")
 	if err != nil {
-		return int64(read), err
+		return read.N, err
 	}
 	var sorted []uint64
 	for f.Next() {
@@ -132,13 +132,5 @@ func (b *Boilerplate) ReadFrom(r io.Reader) (int64, error) {
 	if f.Err == nil {
 		b.lines.Sorted = sorted
 	}
-	return int64(read), f.Err
-}
-
-// A count counts the bytes that are written to it.
-type count int64
-
-func (c *count) Write(b []byte) (int, error) {
-	*c += count(len(b))
-	return len(b), nil
+	return read.N, f.Err
 }

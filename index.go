@@ -223,11 +223,13 @@ func (ix *Index[ID, F]) search(ctx context.Context, fp F, distance int, yield fu
 			if !v.Sees(r, ord) {
 				return distance
 			}
-			id, err := r.IDs.At(ord)
-			if err != nil {
+			switch id, err := r.IDs.At(ord); {
+			case err != nil:
 				ix.s.Fail(err)
 				distance = -1
-			} else if distance = -1; !w.ended() {
+			case w.ended():
+				distance = -1
+			default:
 				distance = yield(Match[ID]{ID: id, Distance: d}, placeOf(i, ord))
 			}
 			return distance

@@ -38,7 +38,9 @@ func TestContexts(t *testing.T) {
 		"Index.ExistsAndAdd": second(fingerprints.ExistsAndAdd(ctx, -1, fp)), "SignatureIndex.ExistsAndAdd": second(signatures.ExistsAndAdd(ctx, -1, s)), "VectorIndex.ExistsAndAdd": second(vectors.ExistsAndAdd(ctx, -1, v)),
 		"Index.Compact": fingerprints.Compact(ctx), "SignatureIndex.Compact": signatures.Compact(ctx), "VectorIndex.Compact": vectors.Compact(ctx),
 		"Index.Groups": second(fingerprints.Groups(ctx, Centres)), "SignatureIndex.Groups": second(signatures.Groups(ctx, CompleteLinks)), "VectorIndex.Groups": second(vectors.Groups(ctx, Chains)),
-		"VectorPairs": second(GroupPairs(1, VectorPairs(ctx, []Vector{v}, 0.5), Chains, nil)),
+		"Pairs of none": second(GroupPairs(1, Pairs[Fingerprint64](ctx, nil, 3), Chains, nil)), "PairsBetween none": second(GroupPairs(2, PairsBetween(ctx, []Fingerprint64{1, 1}, nil, 3), Chains, nil)),
+		"VectorPairs of none": second(GroupPairs(1, VectorPairs(ctx, nil, 0.5), Chains, nil)),
+		"VectorPairs":         second(GroupPairs(1, VectorPairs(ctx, []Vector{v}, 0.5), Chains, nil)),
 	}
 	for name, err := range errs {
 		if err != context.Canceled {
@@ -47,6 +49,9 @@ func TestContexts(t *testing.T) {
 	}
 	if fingerprints.Len() != 1000 || signatures.Len() != 1000 || vectors.Len() != 1000 {
 		t.Errorf("%d, %d and %d documents", fingerprints.Len(), signatures.Len(), vectors.Len())
+	}
+	for p, err := range PairsBetween(t.Context(), []Fingerprint64{1, 1}, nil, 3) { // one side is not compared with itself
+		t.Errorf("%v, %v", p, err)
 	}
 	// In the middle of a search.
 	ctx, cancel = context.WithCancel(t.Context())

@@ -32,7 +32,7 @@ func Pairs[F Fingerprint](ctx context.Context, fps []F, k int) iter.Seq2[Pair[in
 // like [Pairs], with memory for three times both.
 func PairsBetween[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq2[Pair[int], error] {
 	if len(a) == 0 || len(b) == 0 {
-		return func(func(Pair[int], error) bool) {}
+		a, b = nil, nil // or else those of one would be compared with each other
 	}
 	return pairs(ctx, a, b, k)
 }
@@ -44,18 +44,17 @@ func pairs[F Fingerprint](ctx context.Context, a, b []F, k int) iter.Seq2[Pair[i
 	}
 	k = min(k, width[F]())
 	return func(yield func(Pair[int], error) bool) {
-		if k < 0 || len(a) == 0 {
-			return
-		}
 		stopped := false
 		take := func(p hamming.Pair) bool {
 			stopped = !yield(Pair[int]{A: p.I, B: p.J, Distance: p.Distance}, nil)
 			return !stopped
 		}
 		// The join does not care which of the two words comes first.
-		if width[F]() == 64 {
+		switch {
+		case k < 0 || len(a) == 0:
+		case width[F]() == 64:
 			hamming.Join(ctx, asWords[[1]uint64](a), asWords[[1]uint64](b), k, take)
-		} else {
+		default:
 			hamming.Join(ctx, asWords[[2]uint64](a), asWords[[2]uint64](b), k, take)
 		}
 		if err := ctx.Err(); err != nil && !stopped {

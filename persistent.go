@@ -18,7 +18,7 @@ type persistent struct {
 	store interface {
 		Len() int
 		DeleteBefore(t time.Time) (int, error)
-		Compact(stop func() error) error
+		Compact(ctx context.Context) error
 		Sync() error
 		Close() error
 		Err() error
@@ -54,7 +54,7 @@ func (p *persistent) DeleteBefore(t time.Time) (int, error) {
 // looks at the context before and after it builds. Searches may run meanwhile; changes wait.
 func (p *persistent) Compact(ctx context.Context) error {
 	p.made()
-	return p.store.Compact(ctx.Err)
+	return p.store.Compact(ctx)
 }
 
 // Sync writes all changes that have returned to the disk. If the journal then has more than 65,536

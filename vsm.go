@@ -47,7 +47,7 @@ func NewVector(terms []Term) Vector {
 func VectorOf(weights map[string]float64) Vector {
 	terms := make([]Term, 0, len(weights))
 	for feature, weight := range weights {
-		terms = append(terms, Term{Feature: max(HashFeature(feature), 1), Weight: float32(weight)})
+		terms = append(terms, Term{Feature: featureKey(feature, nil), Weight: float32(weight)})
 	}
 	return NewVector(terms)
 }
@@ -137,16 +137,17 @@ func VectorPairs(ctx context.Context, vectors []Vector, least float64) iter.Seq2
 // context does.
 func similarPairs(ctx context.Context, pairs iter.Seq[cosine.Pair]) iter.Seq2[Pair[int], error] {
 	return func(yield func(Pair[int], error) bool) {
-		err := ctx.Err()
-		if err == nil {
+		stopped := false
+		if ctx.Err() == nil {
 			pairs(func(p cosine.Pair) bool {
-				if err = ctx.Err(); err != nil {
+				if ctx.Err() != nil {
 					return false
 				}
-				return yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}, nil)
+				stopped = !yield(Pair[int]{A: p.A, B: p.B, Similarity: p.Similarity}, nil)
+				return !stopped
 			})
 		}
-		if err != nil {
+		if err := ctx.Err(); err != nil && !stopped {
 			yield(Pair[int]{}, err)
 		}
 	}

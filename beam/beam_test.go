@@ -205,13 +205,7 @@ func inMemory(t *testing.T, docs []Document, o Options) (r results) {
 		}
 	}
 	members := map[int][]string{}
-	of, err := neardup.GroupPairs(len(docs), func(yield func(neardup.Pair[int], error) bool) {
-		for _, p := range pairs {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}, set.Linkage, nil)
+	of, err := neardup.GroupPairs(len(docs), certain(pairs), set.Linkage, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

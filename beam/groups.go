@@ -2,6 +2,7 @@ package neardupbeam
 
 import (
 	"bytes"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -112,13 +113,7 @@ func (fn *linkFn) ProcessElement(_ []byte, vertices, edges func(*[]byte) bool, e
 			return d.err
 		}
 	}
-	roots, err := neardup.GroupPairs(len(all), func(yield func(neardup.Pair[int], error) bool) {
-		for _, p := range pairs {
-			if !yield(p, nil) {
-				return
-			}
-		}
-	}, fn.Linkage, nil)
+	roots, err := neardup.GroupPairs(len(all), certain(pairs), fn.Linkage, nil)
 	if err != nil {
 		return err
 	}
@@ -126,6 +121,17 @@ func (fn *linkFn) ProcessElement(_ []byte, vertices, edges func(*[]byte) bool, e
 		emit(all[i].key, all[root].key)
 	}
 	return nil
+}
+
+// certain yields pairs that have no errors.
+func certain(pairs []neardup.Pair[int]) iter.Seq2[neardup.Pair[int], error] {
+	return func(yield func(neardup.Pair[int], error) bool) {
+		for _, p := range pairs {
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
 }
 
 // labelMembers keys members by the vertex that represents their group, and says whether they are of that vertex.

@@ -137,6 +137,9 @@ func (s indexStore[V]) All(ctx context.Context) iter.Seq2[Entry[V], error] {
 				return
 			}
 		}
+		if err := ctx.Err(); err != nil {
+			yield(Entry[V]{}, err)
+		}
 	}
 }
 

@@ -340,7 +340,7 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 	f := d.files
 	f.indexed = false
 	if !d.isWasteful() {
-		return f.Compact(nil)
+		return f.Compact(context.Background())
 	}
 	if err := d.usable(); err != nil {
 		return err
@@ -360,7 +360,7 @@ func (d *Deduplicator[ID]) snapshotFiles() error {
 			f.moved[m.From] = m.At
 		}
 		f.number++
-		if err = f.Compact(nil); err != nil {
+		if err = f.Compact(context.Background()); err != nil {
 			f.number--
 		}
 		f.moved = nil

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup/internal/content"
@@ -43,20 +42,12 @@ func (d *Deduplicator[ID]) Nearest(ctx context.Context, doc neardup.Document, n 
 	return d.search(ctx, doc, n)
 }
 
-// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i]. The first error
-// ends it.
+// SearchMany is Search for many documents at a time, on all processors. found[i] has the matches of docs[i]. The error is that of
+// the first document with one.
 func (d *Deduplicator[ID]) SearchMany(ctx context.Context, docs []neardup.Document) (found [][]neardup.Match[ID], err error) {
 	found = make([][]neardup.Match[ID], len(docs))
 	errs := make([]error, len(docs))
-	var failed atomic.Bool
-	parallel.Each(len(docs), func(i int) {
-		if !failed.Load() {
-			found[i], errs[i] = d.search(ctx, docs[i], math.MaxInt)
-			if errs[i] != nil {
-				failed.Store(true)
-			}
-		}
-	})
+	parallel.Each(len(docs), func(i int) { found[i], errs[i] = d.search(ctx, docs[i], math.MaxInt) })
 	return found, cmp.Or(errs...)
 }
 

@@ -44,21 +44,21 @@ var ErrDamaged = errors.New("file is damaged")
 // first error stays in Err; later calls then have no effect. It is not safe for concurrent use.
 type Writer struct {
 	W       *bufio.Writer // of To
-	To      *counter      // counts the bytes written
+	To      *Counter      // counts the bytes written
 	Block   []byte        // records that are not written yet
 	Sum     uint64        // the last checksum
 	Records uint64        // number of records
 	Err     error
 }
 
-// A counter counts the bytes written to w.
-type counter struct {
-	w io.Writer
+// A Counter counts the bytes that are written to W.
+type Counter struct {
+	W io.Writer
 	N int64
 }
 
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
+func (c *Counter) Write(p []byte) (int, error) {
+	n, err := c.W.Write(p)
 	c.N += int64(n)
 	return n, err
 }
@@ -66,7 +66,7 @@ func (c *counter) Write(p []byte) (int, error) {
 // NewWriter returns a Writer and writes the head. kind and version must fit into the limits of
 // NewReader. An error of w shows up in Err and Close.
 func NewWriter(w io.Writer, kind, version string) *Writer {
-	to := &counter{w: w}
+	to := &Counter{W: w}
 	f := &Writer{W: bufio.NewWriter(to), To: to}
 	f.Block = append(f.Block, magic...)
 	f.Block = append(f.Block, fileFormat)

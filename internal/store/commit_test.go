@@ -48,7 +48,7 @@ func TestCommit(t *testing.T) {
 		s.Unlock()
 		go func() {
 			if compact {
-				other <- s.Compact(nil)
+				other <- s.Compact(t.Context())
 			} else {
 				other <- s.Commit()
 			}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -296,7 +297,7 @@ func (s *Store[ID, T]) Sync() error {
 	if err := s.Commit(); err != nil || !s.IsLong() {
 		return err
 	}
-	return s.Compact(nil)
+	return s.Compact(context.Background())
 }
 
 // IsLong reports whether the journal has more than 65,536 changes, and more than half as many as there are documents: it should be short

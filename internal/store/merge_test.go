@@ -176,7 +176,7 @@ func TestMergeTooLate(t *testing.T) {
 	n, m := addUntilMerge(t, s, 40)
 	go func() { gate <- struct{}{} }() // for Compact, or for the merge
 	go func() { gate <- struct{}{} }() // for the other
-	if err := s.Compact(nil); err != nil {
+	if err := s.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if ok, err := s.Delete(0); !ok || err != nil {

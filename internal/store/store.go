@@ -13,6 +13,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"iter"
 	"math"
@@ -351,44 +352,38 @@ func (s *Store[ID, T]) AddAll(fill func(put func(id ID, doc []uint64)) error) er
 		return err
 	}
 	s.seconds = seconds
-	return s.replace(docs, true, goOn)
+	return s.replace(context.Background(), docs, true)
 }
 
-// Compact makes one run of the store, unless stop, which may be nil, returns an error between two steps, without the deleted documents. That form is searched fastest
+// Compact makes one run of the store, unless the context ends between two steps, without the deleted documents. That form is searched fastest
 // and takes the least memory. With files, the run is a new snapshot, and all changes are on the
 // disk when Compact returns nil. If it fails, the store is as it was.
-func (s *Store[ID, T]) Compact(stop func() error) error {
-	if stop == nil {
-		stop = goOn
-	}
+func (s *Store[ID, T]) Compact(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.check()
-	return s.compact(stop)
+	return s.compact(ctx)
 }
 
-// compact is Compact for callers that hold the lock. stop returns an error if it should end.
-func (s *Store[ID, T]) compact(stop func() error) error {
-	if err := stop(); err != nil {
+// compact is Compact for callers that hold the lock.
+func (s *Store[ID, T]) compact(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if err := s.sync(); err != nil {
 		return err
 	}
-	return s.replace(s.gather(s.state.Load().Runs), false, stop)
+	return s.replace(ctx, s.gather(s.state.Load().Runs), false)
 }
-
-// goOn never stops.
-func goOn() error { return nil }
 
 // replace makes the given documents the only content of the store. same says whether several may
 // have the same id.
-func (s *Store[ID, T]) replace(docs Documents[ID], same bool, stop func() error) error {
-	if err := cmp.Or(s.Err(), stop()); err != nil { // gather may have met damage: then docs are not complete
+func (s *Store[ID, T]) replace(ctx context.Context, docs Documents[ID], same bool) error {
+	if err := cmp.Or(s.Err(), ctx.Err()); err != nil { // gather may have met damage: then docs are not complete
 		return err
 	}
 	r := s.build(docs, same)
-	if err := stop(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.Files != nil {

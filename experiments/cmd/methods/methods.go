@@ -71,7 +71,8 @@ func near[F neardup.Fingerprint](s *set, sum func(neardup.Document) F, m method,
 	for i, d := range s.docs {
 		fps[i] = sum(neardup.Text(d.Whole()))
 	}
-	for _, p := range must.Collect(neardup.Pairs(context.Background(), fps, m.distance(least))) {
+	for p, err := range neardup.Pairs(context.Background(), fps, m.distance(least)) {
+		must.Do(err)
 		found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/float64(m.bits)})
 	}
 	return found

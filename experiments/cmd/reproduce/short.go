@@ -64,7 +64,8 @@ func (l *lab) asDefault(pairs []shortPair) measure {
 		d.Add(p.B, neardup.Text(p.B))
 	}
 	far := map[[2]string]float64{}
-	for _, p := range must.Collect(d.Pairs(context.Background())) {
+	for p, err := range d.Pairs(context.Background()) {
+		must.Do(err)
 		far[[2]string{p.A, p.B}] = 2 * atHalf * (1 - p.Probability)
 	}
 	return measure{"neardup, default", func(a, b string) float64 {

@@ -98,7 +98,8 @@ func simHash(name string, f neardup.Fingerprinter) system {
 
 // within returns the pairs of fingerprints at a distance of at most k.
 func within(fps []neardup.Fingerprint64, k int) (found []neardup.Pair[int]) {
-	for _, p := range must.Collect(neardup.Pairs(context.Background(), fps, k)) {
+	for p, err := range neardup.Pairs(context.Background(), fps, k) {
+		must.Do(err)
 		if fps[p.A] != 0 || fps[p.B] != 0 { // fingerprint 0 means a text without features
 			found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: 1 - float64(p.Distance)/64})
 		}
@@ -112,7 +113,8 @@ func blended(name string, f neardup.Fingerprinter, b papers.Blend, similarity fu
 	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
 		b := b
 		b.Threshold = least
-		for _, p := range must.Collect(neardup.Pairs(context.Background(), sums(pool), min(b.Reach(64), 24))) {
+		for p, err := range neardup.Pairs(context.Background(), sums(pool), min(b.Reach(64), 24)) {
+			must.Do(err)
 			score := b.Score(p.Distance, similarity(pool[p.A], pool[p.B]))
 			if b.Similar(score) {
 				found = append(found, neardup.Pair[int]{A: p.A, B: p.B, Similarity: score})
