@@ -146,7 +146,7 @@ func BenchmarkWeights(b *testing.B) {
 			for _, w := range []struct {
 				name string
 				w    Weight
-			}{{"count", nil}, {"tfidf", Product{Count, idf}}, {"log-tfidf", Product{LogCount, idf}}, {"length", Product{Count, idf, Sum{Constant(1), termLength{}}}}} {
+			}{{"count", nil}, {"tfidf", Product{Count, idf}}, {"log-tfidf", Product{LogCount, idf}}, {"length", Product{Count, idf, weightSum{Constant(1), termLength{}}}}} {
 				b.Run(fmt.Sprintf("text=%s/size=10240/tokenizer=%s/weight=%s", lang, tok.name, w.name), func(b *testing.B) {
 					f := f
 					f.Weight = w.w

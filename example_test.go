@@ -76,12 +76,17 @@ func ExampleIndex() {
 	// Output: true <nil>
 }
 
+// beginning is a weight of our own: the beginning of a text counts most.
+type beginning struct{}
+
+func (beginning) Weigh(f *neardup.Feature) float64 { return 1 / float64(1+f.Start/100) }
+
+func (beginning) TokenOnly() bool { return true }
+
 func ExampleFingerprinter() {
 	f := neardup.Fingerprinter{
 		Tokenizer: neardup.NGrams{N: 2},
-		Weight: neardup.Product{neardup.Count, neardup.WeightFunc(func(t neardup.Token) float64 {
-			return 1 / float64(1+t.Start/100) // the beginning counts most
-		})},
+		Weight:    neardup.Product{neardup.Count, beginning{}},
 	}
 	fmt.Println(f.Sum64(neardup.Text("fish and chips")).Distance(f.Sum64(neardup.Text("Fish, and chips!"))))
 	// Output: 0

@@ -41,7 +41,7 @@ func corpus(t testing.TB, name string) []document {
 }
 
 // perToken is the weight that gives each occurrence what f says.
-func perToken(f func(Token) float64) Weight { return Product{Count, WeightFunc(f)} }
+func perToken(f func(Token) float64) Weight { return Product{Count, tokenWeight(f)} }
 
 // goldenPipelines are the settings whose fingerprints are stored, in their order.
 func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter) {
@@ -77,10 +77,10 @@ func goldenPipelines(t *testing.T) (names []string, of map[string]*Fingerprinter
 	pairs.Smooth = true
 	markers := NewLexicon(append(wordlist.ChineseMarkers(), wordlist.EnglishMarkers()...)...)
 	s004 := func(idf IDF) Weight {
-		return Product{Count, idf, PartOfSpeech(nil), Sum{Constant(1), relativeLength{}}, Markers{Lexicon: markers, Sentence: true}, titleWords{}}
+		return Product{Count, idf, partOfSpeech{}, weightSum{Constant(1), relativeLength{}}, Markers{Lexicon: markers, Sentence: true}, titleWords{}}
 	}
 	add("logidf", Fingerprinter{Weight: Product{LogCount, pairs}})
-	add("s002", Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, words, Sum{Constant(1), termLength{}}}})
+	add("s002", Fingerprinter{Tokenizer: Words{}, Weight: Product{Count, words, weightSum{Constant(1), termLength{}}}})
 	add("s004", Fingerprinter{Tokenizer: Words{}, Weight: s004(words)})
 	if *full {
 		add("gse004", Fingerprinter{Tokenizer: loadSegmenter(t), Weight: s004(idf(loadSegmenter(t)))})

@@ -1,7 +1,6 @@
 package neardup
 
 import (
-	"iter"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -11,13 +10,13 @@ import (
 	"github.com/neardup/neardup/internal/lex"
 )
 
-// A Lexicon is a set of words with two uses: a Filter leaves its words out of the tokens, and
-// Markers gives more weight to features, or whole sentences, that contain one of its words. A
-// Filter looks up whole tokens. Markers look for the words inside a text, as phrases: a word of the
+// A Lexicon is a set of words with two uses: Words leaves its words out, and
+// Markers gives more weight to features, or whole sentences, that contain one of its words.
+// Words looks up whole tokens. Markers look for the words inside a text, as phrases: a word of the
 // lexicon may have several units, such as "in conclusion", or 综上所述, where every character is a
 // unit.
 
-// A Lexicon is a set of words: stop words for a [Filter], or markers for [Markers]. Words are
+// A Lexicon is a set of words: stop words for [Words], or markers for [Markers]. Words are
 // folded before they are compared, as tokens are. It does not change and is safe for concurrent
 // use. A nil Lexicon is empty. Package wordlist has lists of words in Chinese and English.
 type Lexicon struct {
@@ -134,44 +133,12 @@ func (l *Lexicon) contained(text string) bool {
 	return lex.ContainsPhrase(text, l.phrases, l.lengths)
 }
 
-// A Filter yields the tokens of another tokenizer without the stop words. Put it inside [Shingles],
-// which then joins what is left. Tokens are looked up as they are, so a tokenizer of your own must
-// fold them (lower case, usual width and font).
-type Filter struct {
-	Of   Tokenizer // nil means Words{}
-	Stop *Lexicon  // nil means no stop words
-}
-
-// Tokens implements [Tokenizer].
-func (f Filter) Tokens(text string) iter.Seq[Token] {
-	return func(yield func(Token) bool) {
-		f.of().Tokens(text)(f.passing(yield))
-	}
-}
-
-func (f Filter) of() Tokenizer {
-	if f.Of == nil {
-		return Words{}
-	}
-	return f.Of
-}
-
-// passing returns yield, preceded by the test for stop words.
-func (f Filter) passing(yield func(Token) bool) func(Token) bool {
-	if f.Stop.Len() == 0 {
+// passing returns yield, preceded by the test for stop words. Tokens are looked up as they are.
+func (l *Lexicon) passing(yield func(Token) bool) func(Token) bool {
+	if l.Len() == 0 {
 		return yield
 	}
-	return func(t Token) bool { return f.Stop.words[t.Text] || yield(t) }
-}
-
-// A filterSource is the Filter for a text in pieces.
-type filterSource struct {
-	filter Filter
-	of     source
-}
-
-func (s *filterSource) feed(piece string, last bool, yield func(Token) bool) bool {
-	return s.of.feed(piece, last, s.filter.passing(yield))
+	return func(t Token) bool { return l.words[t.Text] || yield(t) }
 }
 
 // Markers is a weight (Zhang 2020): features with marker words, such as 综上所述 or "in

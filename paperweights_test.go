@@ -2,6 +2,7 @@ package neardup
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/neardup/neardup/internal/exact"
 )
@@ -32,6 +33,44 @@ func (relativeLength) Weigh(f *Feature) float64 {
 }
 
 func (relativeLength) Version() string { return "relativelength" }
+
+// partOfSpeech has the defaults of Zhang 2020: nouns 3, verbs 2, others 1.
+type partOfSpeech struct{}
+
+func (partOfSpeech) Weigh(f *Feature) float64 {
+	switch {
+	case strings.HasPrefix(f.POS, "n"), strings.HasPrefix(f.POS, "vn"):
+		return 3
+	case strings.HasPrefix(f.POS, "v"):
+		return 2
+	}
+	return 1
+}
+
+func (partOfSpeech) TokenOnly() bool { return true }
+
+func (partOfSpeech) Version() string { return "pos" }
+
+// tokenWeight is a weight by the token alone, without a name.
+type tokenWeight func(Token) float64
+
+func (w tokenWeight) Weigh(f *Feature) float64 { return w(f.Token) }
+
+func (tokenWeight) TokenOnly() bool { return true }
+
+// weightSum adds weights, which must have versions.
+type weightSum []Weight
+
+func (s weightSum) Weigh(f *Feature) (x float64) {
+	for _, w := range s {
+		x = float64(x + w.Weigh(f))
+	}
+	return x
+}
+
+func (s weightSum) TokenOnly() bool { return needsOf(Product(s))&(needsCount|needsDocument) == 0 }
+
+func (s weightSum) Version() string { return strings.ReplaceAll(weightVersion(Product(s)), "*", "+") }
 
 // titleWords weighs features of the title by Factor, 5 if that is 0 (Zhang 2020).
 type titleWords struct{ Factor float64 }

@@ -114,7 +114,7 @@ func TestRecords(t *testing.T) {
 	}
 	fields := []Field{
 		{Name: "name"}, {Name: "name", Split: NGrams{2}, Weight: 0.3}, {Name: "born", Form: DateValue, Named: true}, {Name: "phone", Form: PhoneValue, Country: "86", Weight: 3},
-		{Name: "price", Form: NumberValue, Split: Words{}}, {Name: "text", Large: true}, {Name: "text", Large: true, Named: true, Split: Filter{}}, {Name: "exact", Form: ExactValue, Named: true},
+		{Name: "price", Form: NumberValue, Split: Words{}}, {Name: "text", Large: true}, {Name: "text", Large: true, Named: true, Split: Words{}}, {Name: "exact", Form: ExactValue, Named: true},
 	}
 	f := Fingerprinter{Fields: fields, Normalizer: Normalizer{HTML: true}, Tokenizer: Words{}}
 	stats := StatisticsBuilder{Fingerprinter: f}

@@ -48,10 +48,15 @@ type Tokenizer interface {
 // between words: Han, kana, Thai, Lao, Khmer, Burmese and others of Southeast Asia, Yi, Tangut.
 // Their characters are words of their own, each with its marks, and so are emoji. Use [Shingles] of
 // Words, or a [Segmenter], to get longer features there. A word of more than 128 bytes is cut.
-type Words struct{}
+type Words struct {
+	// Stop has stop words, which are left out. Shingles of Words join what is left. nil means none.
+	Stop *Lexicon
+}
 
 // Tokens implements [Tokenizer].
-func (Words) Tokens(text string) iter.Seq[Token] { return unitTokens(false, 1, text) }
+func (w Words) Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) { unitTokens(false, 1, text)(w.Stop.passing(yield)) }
+}
 
 // NGrams yields every run of N consecutive characters. Skipped characters are left out first:
 // "It's" has the one trigram "its". A text of L characters has L−N+1 n-grams (Li 2015, after Broder
@@ -77,6 +82,13 @@ func (g NGrams) n() int {
 type Shingles struct {
 	Of Tokenizer // nil means Words{}
 	N  int       // tokens; less than 1 means 2
+}
+
+func (s Shingles) of() Tokenizer {
+	if s.Of == nil {
+		return Words{}
+	}
+	return s.Of
 }
 
 func (s Shingles) n() int {
@@ -172,11 +184,11 @@ func shingle(text []byte, window []Token) Token {
 func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	switch t := t.(type) {
 	case Words:
-		return false, 1, true
+		return false, 1, t.Stop.Len() == 0
 	case NGrams:
 		return true, t.n(), true
 	case Shingles:
-		if t.Of == nil || t.Of == Tokenizer(Words{}) {
+		if w, isWords := t.of().(Words); isWords && w.Stop.Len() == 0 {
 			return false, t.n(), true
 		}
 	}
@@ -186,7 +198,7 @@ func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 // unitTokens yields the windows of n units of a text.
 func unitTokens(chars bool, n int, text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		unitSource{lex.NewWindows(chars, n)}.feed(text, true, yield)
+		unitSource{lex.NewWindows(chars, n), nil}.feed(text, true, yield)
 	}
 }
 
@@ -202,18 +214,16 @@ type source interface {
 // tokenizer of the caller's own would let a text be cut.
 func sourceOf(t Tokenizer) source {
 	if chars, n, ok := unitsOf(t); ok {
-		return unitSource{lex.NewWindows(chars, n)}
+		return unitSource{lex.NewWindows(chars, n), nil}
 	}
 	switch t := t.(type) {
+	case Words:
+		return unitSource{lex.NewWindows(false, 1), t.Stop}
 	case *Segmenter:
 		return t.source()
 	case Shingles:
 		if of := sourceOf(t.Of); of != nil {
 			return &shingleSource{shingler{n: t.n()}, of}
-		}
-	case Filter:
-		if of := sourceOf(t.of()); of != nil {
-			return &filterSource{t, of}
 		}
 	}
 	return nil
@@ -232,10 +242,14 @@ func (s *shingleSource) feed(piece string, last bool, yield func(Token) bool) bo
 	return !last || s.finish(yield)
 }
 
-// A unitSource yields the windows of the lexer as tokens.
-type unitSource struct{ *lex.Windows }
+// A unitSource yields the windows of the lexer as tokens, without stop words.
+type unitSource struct {
+	*lex.Windows
+	stop *Lexicon
+}
 
 func (s unitSource) feed(piece string, last bool, yield func(Token) bool) bool {
+	yield = s.stop.passing(yield)
 	return s.Windows.Feed(piece, last, func(text string, start, end int) bool {
 		return yield(Token{Text: text, Start: start, End: end})
 	})

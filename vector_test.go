@@ -47,7 +47,7 @@ func TestVectorOfText(t *testing.T) {
 	b.Add(Text("something else"))
 	s := b.Build()
 	for _, w := range []Weight{nil, Constant(1), LogCount, Product{Count, IDF{s, true}}, Product{LogCount, IDF{s, true}}, IDF{s, false},
-		Product{Count, WeightFunc(func(t Token) float64 { return float64(len(t.Text)) })}, titleWords{}} {
+		Product{Count, tokenWeight(func(t Token) float64 { return float64(len(t.Text)) })}, titleWords{}} {
 		f := Fingerprinter{Weight: w}
 		var terms []Term
 		for feature, weight := range f.Features(Text(text)) {

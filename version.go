@@ -49,11 +49,8 @@ func stopped(t Tokenizer, l *Lexicon) []string {
 	switch t := t.(type) {
 	case Shingles:
 		return stopped(t.Of, l)
-	case Filter:
-		if words := l.shared(t.Stop); words != nil {
-			return words
-		}
-		return stopped(t.Of, l)
+	case Words:
+		return l.shared(t.Stop)
 	case *Segmenter:
 		if t != nil {
 			return l.shared(t.stop)
@@ -108,9 +105,9 @@ func sameTokenizer(a, b Tokenizer) bool {
 	case Shingles:
 		b, ok := b.(Shingles)
 		return ok && a.n() == b.n() && sameTokenizer(a.Of, b.Of)
-	case Filter:
-		b, ok := b.(Filter)
-		return ok && a.Stop.id() == b.Stop.id() && sameTokenizer(a.of(), b.of())
+	case Words:
+		b, ok := b.(Words)
+		return ok && a.Stop.id() == b.Stop.id()
 	case *Segmenter:
 		b, ok := b.(*Segmenter)
 		return ok && (a == b || a != nil && b != nil && a.digest == b.digest)
@@ -158,7 +155,7 @@ func (a *features) describe(own []string, more string, args ...any) (string, err
 	}
 	tokenizer := tokenizerVersion(a.tokenizer)
 	// Round 0 checks the tokenizer of texts, the others those of the fields. A zero Segmenter has
-	// the digest 0, also inside Shingles or a Filter.
+	// the digest 0, also inside Shingles.
 	for i := range len(a.fields) + 1 {
 		t := tokenizer
 		if i > 0 && a.fields[i-1].Split != nil {
@@ -187,7 +184,7 @@ func (a *features) describe(own []string, more string, args ...any) (string, err
 	return version, nil
 }
 
-// isCustom reports whether any tokenizer is of the caller's own, also inside Shingles or a Filter.
+// isCustom reports whether any tokenizer is of the caller's own, also inside Shingles.
 func (a *features) isCustom() bool {
 	custom := func(t Tokenizer) bool { return strings.Contains(tokenizerVersion(t), "custom") }
 	return custom(a.tokenizer) || slices.ContainsFunc(a.fields, func(f Field) bool { return f.Split != nil && custom(f.Split) })
@@ -205,17 +202,14 @@ func hashVersion(key *hashKey) string {
 func tokenizerVersion(t Tokenizer) string {
 	switch t := t.(type) {
 	case Words:
+		if t.Stop.Len() > 0 {
+			return fmt.Sprintf("without(words,%016x)", t.Stop.id())
+		}
 		return "words"
 	case NGrams:
 		return fmt.Sprintf("ngrams(%d)", t.n())
 	case Shingles:
-		of := "words"
-		if t.Of != nil {
-			of = tokenizerVersion(t.Of)
-		}
-		return fmt.Sprintf("shingles(%s,%d)", of, t.n())
-	case Filter:
-		return fmt.Sprintf("without(%s,%016x)", tokenizerVersion(t.of()), t.Stop.id())
+		return fmt.Sprintf("shingles(%s,%d)", tokenizerVersion(t.of()), t.n())
 	case *Segmenter:
 		if t == nil {
 			t = &Segmenter{} // has the digest 0, which describe refuses

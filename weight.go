@@ -2,14 +2,11 @@ package neardup
 
 import (
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/exact"
-	"github.com/neardup/neardup/internal/format"
 )
 
 // A Weight is a value, not a function, for two reasons: the version can spell it out, and the
@@ -17,8 +14,8 @@ import (
 // count is linear: every occurrence can be added at once, without collecting the features of the
 // text. The machinery that uses this is in extract.go.
 
-// A Weight says how much a feature of a document counts. Combine the weights of this package by
-// [Product] and [Sum], for example
+// A Weight says how much a feature of a document counts. Combine weights by [Product], for
+// example
 //
 //	neardup.Product{neardup.LogCount, neardup.IDF{Statistics: s}}
 //
@@ -26,8 +23,7 @@ import (
 // such as [Count] or [LogCount]: a weight without one counts each feature once.
 //
 // To write a weight of your own, implement Weigh. It must be pure and safe for concurrent use, and
-// may return negative numbers; the result is rounded to a multiple of 2⁻²⁰. If it depends on the token
-// alone, a [WeightFunc] is enough.
+// may return negative numbers; the result is rounded to a multiple of 2⁻²⁰.
 //
 // A type of your own may have two more methods. Version() string spells the weight out in
 // [Fingerprinter.Version]; without it, [Fingerprinter.Custom] must name the weight. TokenOnly()
@@ -137,32 +133,6 @@ func (w IDF) table() *idfTable {
 	return &w.Statistics.plain
 }
 
-// PartOfSpeech weighs a feature by its part of speech (Zhang 2020); use it with a [Segmenter]. The
-// keys are prefixes of tags. The longest prefix that fits decides; "" fits all tags, and a tag that
-// no key fits has the weight 0. A nil map gives 3 to nouns and verbal nouns (tags n…, vn…), 2 to
-// other verbs (v…) and 1 to everything else. The constants of Zhang 2020 are lost; only their
-// ratios matter.
-type PartOfSpeech map[string]float64
-
-// Weigh implements [Weight].
-func (w PartOfSpeech) Weigh(f *Feature) float64 {
-	if w == nil {
-		switch {
-		case strings.HasPrefix(f.POS, "n"), strings.HasPrefix(f.POS, "vn"):
-			return 3
-		case strings.HasPrefix(f.POS, "v"):
-			return 2
-		}
-		return 1
-	}
-	for n := len(f.POS); n >= 0; n-- {
-		if x, ok := w[f.POS[:n]]; ok {
-			return x
-		}
-	}
-	return 0
-}
-
 // boost returns factor if on, and else 1. A factor of 0 means 5.
 func boost(on bool, factor float64) float64 {
 	switch {
@@ -174,12 +144,6 @@ func boost(on bool, factor float64) float64 {
 	return factor
 }
 
-// A WeightFunc is a weight that depends on the token alone. [Fingerprinter.Custom] must name it.
-type WeightFunc func(t Token) float64
-
-// Weigh implements [Weight].
-func (w WeightFunc) Weigh(f *Feature) float64 { return w(f.Token) }
-
 // A Product multiplies weights. An empty one is Constant(1). A nil Weight in it is an error in
 // [Fingerprinter.Version], and elsewhere panics.
 type Product []Weight
@@ -189,19 +153,6 @@ func (p Product) Weigh(f *Feature) float64 {
 	x := 1.0
 	for _, w := range p {
 		x = float64(x * w.Weigh(f)) // the conversion forbids a fused multiply-add, which would round differently
-	}
-	return x
-}
-
-// A Sum adds weights. An empty one is Constant(0). A nil Weight in it is an error in
-// [Fingerprinter.Version], and elsewhere panics.
-type Sum []Weight
-
-// Weigh implements [Weight].
-func (s Sum) Weigh(f *Feature) float64 {
-	x := 0.0
-	for _, w := range s {
-		x = float64(x + w.Weigh(f))
 	}
 	return x
 }
@@ -247,19 +198,17 @@ func needsOf(w Weight) needs {
 		return needsCount
 	case Constant, IDF:
 		return 0
-	case PartOfSpeech:
-		return needsToken
 	case Markers:
 		if w.Sentence {
 			return needsToken | needsDocument | needsMarked
 		}
 		return needsToken
-	case WeightFunc:
-		return needsToken | needsName
 	case Product:
-		return needsOfAll(w)
-	case Sum:
-		return needsOfAll(w)
+		var n needs
+		for _, part := range w {
+			n |= needsOf(part)
+		}
+		return n
 	}
 	n := needsCount | needsToken | needsDocument | needsName
 	if _, ok := w.(interface{ Version() string }); ok {
@@ -271,16 +220,8 @@ func needsOf(w Weight) needs {
 	return n
 }
 
-// needsOfAll returns what any of the weights needs.
-func needsOfAll(ws []Weight) (n needs) {
-	for _, w := range ws {
-		n |= needsOf(w)
-	}
-	return n
-}
-
 // isLinear reports whether w is Count times factors that depend neither on the count nor on the
-// rest of the document, or a sum of such weights.
+// rest of the document.
 func isLinear(w Weight) bool {
 	switch w := w.(type) {
 	case nil:
@@ -297,8 +238,6 @@ func isLinear(w Weight) bool {
 			}
 		}
 		return n == 1
-	case Sum:
-		return len(w) > 0 && !slices.ContainsFunc(w, func(s Weight) bool { return !isLinear(s) })
 	}
 	return false
 }
@@ -307,9 +246,6 @@ func isLinear(w Weight) bool {
 func weights(w Weight, each func(Weight)) {
 	each(w)
 	parts, _ := w.(Product)
-	if s, ok := w.(Sum); ok {
-		parts = Product(s)
-	}
 	for _, p := range parts {
 		weights(p, each)
 	}
@@ -388,8 +324,6 @@ func weightVersion(w Weight) string {
 			name = "idf-smooth"
 		}
 		return fmt.Sprintf("%s(%016x)", name, w.Statistics.id())
-	case PartOfSpeech:
-		return w.version()
 	case Markers:
 		scope := "word"
 		if w.Sentence {
@@ -397,38 +331,19 @@ func weightVersion(w Weight) string {
 		}
 		return fmt.Sprintf("markers(%s,%016x,%v)", scope, w.Lexicon.id(), boost(true, w.Factor))
 	case Product:
-		return joinVersions(w, "*", "constant(1)")
-	case Sum:
-		return joinVersions(w, "+", "constant(0)")
+		if len(w) == 0 {
+			return "constant(1)"
+		}
+		parts := make([]string, len(w))
+		for i, part := range w {
+			parts[i] = weightVersion(part)
+		}
+		return "(" + strings.Join(parts, "*") + ")"
 	}
 	if w, ok := w.(interface{ Version() string }); ok {
 		return w.Version()
 	}
 	return "custom"
-}
-
-// joinVersions returns the versions of the parts of a Product or a Sum, or none if it has no parts.
-func joinVersions(ws []Weight, by, none string) string {
-	if len(ws) == 0 {
-		return none
-	}
-	parts := make([]string, len(ws))
-	for i, w := range ws {
-		parts[i] = weightVersion(w)
-	}
-	return "(" + strings.Join(parts, by) + ")"
-}
-
-func (w PartOfSpeech) version() string {
-	if w == nil {
-		return "pos"
-	}
-	d := format.NewDigest()
-	for _, tag := range slices.Sorted(maps.Keys(w)) {
-		d.Text(tag)
-		d.Uint64(math.Float64bits(w[tag]))
-	}
-	return fmt.Sprintf("pos(%016x)", d.Sum())
 }
 
 // tableOf returns the statistics and the table of weights if w is Product{Count or LogCount, IDF},

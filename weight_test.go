@@ -21,7 +21,7 @@ func TestWang2019Weights(t *testing.T) {
 		b.Add(Text(d))
 	}
 	s := b.Build()
-	weight := Product{Count, IDF{Statistics: s}, Sum{Constant(1), termLength{}}}
+	weight := Product{Count, IDF{Statistics: s}, weightSum{Constant(1), termLength{}}}
 	for _, test := range []struct {
 		doc, term string
 		want      string
@@ -90,9 +90,9 @@ func TestZhang2020Weights(t *testing.T) {
 			of   Weight
 			want float64
 		}{
-			{"M1", Product{tfidf, PartOfSpeech(nil), Sum{Constant(1), nl}, b, title}, test.m1},
-			{"M1'", Product{tfidf, PartOfSpeech(nil), nl, b, title}, test.m1bare},
-			{"M2", Product{tfidf, Sum{PartOfSpeech(nil), nl, b, title}}, test.m2},
+			{"M1", Product{tfidf, partOfSpeech{}, weightSum{Constant(1), nl}, b, title}, test.m1},
+			{"M1'", Product{tfidf, partOfSpeech{}, nl, b, title}, test.m1bare},
+			{"M2", Product{tfidf, weightSum{partOfSpeech{}, nl, b, title}}, test.m2},
 		} {
 			if got := w.of.Weigh(f); math.Abs(got-w.want) > 1e-12 {
 				t.Errorf("%s of %s: %v, want %v", w.name, test.word, got, w.want)
@@ -146,11 +146,11 @@ func weighings(f Fingerprinter, docs []string) map[string]Weight {
 		"idf-tf":    Product{IDF{Statistics: s}, Count},
 		"log-tfidf": Product{LogCount, IDF{Statistics: s, Smooth: true}},
 		"idf":       IDF{Statistics: s, Smooth: true},
-		"s002":      Product{Count, IDF{Statistics: s}, Sum{Constant(1), termLength{}}},
-		"s004":      Product{Count, IDF{Statistics: s}, PartOfSpeech(nil), Sum{Constant(1), relativeLength{}}, Markers{Lexicon: markers}, titleWords{}},
+		"s002":      Product{Count, IDF{Statistics: s}, weightSum{Constant(1), termLength{}}},
+		"s004":      Product{Count, IDF{Statistics: s}, partOfSpeech{}, weightSum{Constant(1), relativeLength{}}, Markers{Lexicon: markers}, titleWords{}},
 		"sentences": Product{Count, Markers{Lexicon: markers, Sentence: true, Factor: 3}},
-		"m3":        Sum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), PartOfSpeech{"n": 1, "v": .8, "": .5}}},
-		"linear":    Sum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), Count, termLength{}}},
+		"m3":        weightSum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), partOfSpeech{}}},
+		"linear":    weightSum{Product{Constant(.8), Count, IDF{Statistics: s}}, Product{Constant(.2), Count, termLength{}}},
 		"negative":  Product{Count, Constant(-1.5)},
 		"func":      perToken(func(t Token) float64 { return float64(len(t.Text)%7) - 2.5 }),
 		"nothing":   Constant(0),
@@ -262,7 +262,7 @@ func TestWeighings(t *testing.T) {
 		"default": {TiesOne: true},
 		"chars3":  {Tokenizer: NGrams{3}},
 		"opaque":  {Tokenizer: opaque{Words{}}},
-		"filter":  {Tokenizer: Shingles{Of: Filter{Stop: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...).Without(NewLexicon("because", "therefore", "但是", "因此"))}}},
+		"filter":  {Tokenizer: Shingles{Of: Words{Stop: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...).Without(NewLexicon("because", "therefore", "但是", "因此"))}}},
 		"seeded":  {Hash: seeded},
 		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: june2013.Hash64, Sum128: june2013.Hash128}},
 		"html":    {Normalizer: Normalizer{HTML: true, Numbers: Mask}, Tokenizer: Words{}},
@@ -285,7 +285,7 @@ func TestWeighings(t *testing.T) {
 func FuzzWeights(f *testing.F) {
 	f.Add("Title\nThe fish, because of the chips. In other words: fish", byte(3))
 	f.Add("\n标题\n但是住房公积金。因此！", byte(20))
-	fp := []Fingerprinter{{Tokenizer: Words{}}, {}, {Tokenizer: NGrams{2}}, {Tokenizer: Filter{Of: NGrams{1}, Stop: NewLexicon("的", "e")}}}
+	fp := []Fingerprinter{{Tokenizer: Words{}}, {}, {Tokenizer: NGrams{2}}, {Tokenizer: Words{Stop: NewLexicon("的", "fish")}}}
 	var all []map[string]Weight
 	for _, fp := range fp {
 		all = append(all, weighings(fp, []string{"The fish and the chips", "住房公积金", "fish"}))
@@ -330,24 +330,14 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestPartOfSpeechDefaults: verbal nouns count as nouns, which is what Zhang 2020 says of them.
-func TestPartOfSpeechDefaults(t *testing.T) {
-	for pos, want := range map[string]float64{"n": 3, "nr": 3, "nz": 3, "vn": 3, "v": 2, "vd": 2, "vi": 2, "a": 1, "d": 1, "": 1} {
-		if got := PartOfSpeech(nil).Weigh(&Feature{Token: Token{POS: pos}}); got != want {
-			t.Errorf("%q weighs %v, want %v", pos, got, want)
-		}
-	}
-}
-
 // TestMarkersStopped: stop words must not remove the markers that a weight looks for.
 func TestMarkersStopped(t *testing.T) {
 	stop, markers := NewLexicon("The", "therefore", "因此"), NewLexicon("Therefore", "因此", "finally")
 	weight := Product{Count, Markers{Lexicon: markers}}
 	for name, f := range map[string]Fingerprinter{
-		"filter":   {Tokenizer: Filter{Stop: stop}},
-		"shingles": {Tokenizer: Shingles{Of: Filter{Stop: stop}}},
-		"field":    {Fields: []Field{{Name: "title", Split: Filter{Stop: stop}}}},
-		"inside":   {Tokenizer: Filter{Stop: NewLexicon("a"), Of: Filter{Stop: stop}}},
+		"filter":   {Tokenizer: Words{Stop: stop}},
+		"shingles": {Tokenizer: Shingles{Of: Words{Stop: stop}}},
+		"field":    {Fields: []Field{{Name: "title", Split: Words{Stop: stop}}}},
 	} {
 		f.Weight = weight
 		_, err := f.Version()
@@ -371,8 +361,8 @@ func TestMarkersStopped(t *testing.T) {
 		}()
 	}
 	for name, f := range map[string]Fingerprinter{
-		"without":  {Tokenizer: Filter{Stop: stop.Without(markers)}, Weight: weight},
-		"sentence": {Tokenizer: Filter{Stop: stop}, Weight: Markers{Lexicon: markers, Sentence: true}}, // found in the text, not among the features
+		"without":  {Tokenizer: Words{Stop: stop.Without(markers)}, Weight: weight},
+		"sentence": {Tokenizer: Words{Stop: stop}, Weight: Markers{Lexicon: markers, Sentence: true}}, // found in the text, not among the features
 	} {
 		for range 2 {
 			if _, err := f.Version(); err != nil {
@@ -393,8 +383,8 @@ func TestWeightVersions(t *testing.T) {
 	f := Fingerprinter{Tokenizer: Words{}}
 	seen := map[string]string{}
 	all := weighings(f, []string{"a b c"})
-	for i, w := range []Weight{nil, PartOfSpeech{}, PartOfSpeech{"n": 2}, PartOfSpeech{"n": 3}, termLength{},
-		Markers{}, Markers{Lexicon: NewLexicon("a")}, Markers{Lexicon: NewLexicon("a"), Factor: 2}, Markers{Lexicon: NewLexicon("a"), Sentence: true}, titleWords{Factor: 2}, Product{Count, Constant(2)}, Sum{Count, Constant(2)},
+	for i, w := range []Weight{nil, partOfSpeech{}, termLength{},
+		Markers{}, Markers{Lexicon: NewLexicon("a")}, Markers{Lexicon: NewLexicon("a"), Factor: 2}, Markers{Lexicon: NewLexicon("a"), Sentence: true}, titleWords{Factor: 2}, Product{Count, Constant(2)}, weightSum{Count, Constant(2)},
 		IDF{}, IDF{Smooth: true}} {
 		all[fmt.Sprint("more ", i)] = w
 	}
@@ -409,7 +399,7 @@ func TestWeightVersions(t *testing.T) {
 		}
 		seen[v] = name
 	}
-	for _, w := range []Weight{Product{nil}, Sum{Count, nil}, Product{Count, Product{nil}}, Occurrences(2)} {
+	for _, w := range []Weight{Product{nil}, Product{Count, Product{nil}}, Occurrences(2)} {
 		f.Weight = w
 		if v, err := f.Version(); err == nil {
 			t.Errorf("%#v has version %s", w, v)
@@ -533,9 +523,9 @@ func TestLexicon(t *testing.T) {
 	}
 }
 
-// TestFilter: shingles join what stop words leave.
-func TestFilter(t *testing.T) {
-	f := Shingles{Of: Filter{Stop: NewLexicon("the", "of")}}
+// TestStopWords: shingles join what stop words leave.
+func TestStopWords(t *testing.T) {
+	f := Shingles{Of: Words{Stop: NewLexicon("the", "of")}}
 	var got []string
 	for tok := range f.Tokens("The cat of the house, and The dog") {
 		got = append(got, tok.Text)
@@ -543,8 +533,11 @@ func TestFilter(t *testing.T) {
 	if want := []string{"cat house", "house and", "and dog"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for range (Filter{}).Tokens("a b") {
+	for range (Words{Stop: NewLexicon("a")}).Tokens("a b c") {
 		break
+	}
+	if same, _ := (&Fingerprinter{Tokenizer: Words{Stop: NewLexicon()}}).Version(); strings.Contains(same, "without") {
+		t.Error("an empty list of stop words has a version of its own:", same)
 	}
 }
 

@@ -3,18 +3,23 @@
 package weights
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/exact"
+	"github.com/zeebo/xxh3"
 )
 
 // TermLength weighs a feature by the length of its term in characters, with a normal curve (Wang
 // 2019 eq. 4 and 5): Chinese terms of four or five characters say most. In the paper the factor is
-// 1 plus this weight: Sum{Constant(1), TermLength{}}. The zero value is the curve of the paper.
+// 1 plus this weight: Sum{neardup.Constant(1), TermLength{}}. The zero value is the curve of the paper.
 // Sigma must be above 0. If the curve is 0 at all lengths, LengthShare gives 0; if it is the same
 // at all lengths, LengthRange gives 0.
 type TermLength struct {
@@ -195,9 +200,81 @@ func fitNormal(shares []float64, mean, sigma float64) (float64, float64, error) 
 	return mean, sigma, nil
 }
 
+// A Sum adds weights: Zhang 2020 adds factors where Wang 2019 adds 1 to one. An empty one is 0.
+type Sum []neardup.Weight
+
+// Weigh implements [neardup.Weight].
+func (s Sum) Weigh(f *neardup.Feature) float64 {
+	x := 0.0
+	for _, w := range s {
+		x = float64(x + w.Weigh(f))
+	}
+	return x
+}
+
+// TokenOnly reports whether all parts depend only on the token.
+func (s Sum) TokenOnly() bool {
+	for _, w := range s {
+		switch w := w.(type) {
+		case neardup.Constant, neardup.IDF:
+		case neardup.Markers:
+			if w.Sentence {
+				return false
+			}
+		default:
+			if w, ok := w.(interface{ TokenOnly() bool }); !ok || !w.TokenOnly() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// PartOfSpeech weighs a feature by its part of speech (Zhang 2020); use it with a [neardup.Segmenter]. The
+// keys are prefixes of tags. The longest prefix that fits decides; "" fits all tags, and a tag that
+// no key fits has the weight 0. A nil map gives 3 to nouns and verbal nouns (tags n…, vn…), 2 to
+// other verbs (v…) and 1 to everything else. The constants of Zhang 2020 are lost; only their
+// ratios matter.
+type PartOfSpeech map[string]float64
+
+// Weigh implements [neardup.Weight].
+func (w PartOfSpeech) Weigh(f *neardup.Feature) float64 {
+	if w == nil {
+		switch {
+		case strings.HasPrefix(f.POS, "n"), strings.HasPrefix(f.POS, "vn"):
+			return 3
+		case strings.HasPrefix(f.POS, "v"):
+			return 2
+		}
+		return 1
+	}
+	for n := len(f.POS); n >= 0; n-- {
+		if x, ok := w[f.POS[:n]]; ok {
+			return x
+		}
+	}
+	return 0
+}
+
+// TokenOnly reports that the weight depends only on the token.
+func (PartOfSpeech) TokenOnly() bool { return true }
+
+// Version describes the weight for [neardup.Fingerprinter.Version].
+func (w PartOfSpeech) Version() string {
+	if w == nil {
+		return "pos"
+	}
+	var all []byte
+	for _, tag := range slices.Sorted(maps.Keys(w)) {
+		all = binary.BigEndian.AppendUint64(all, uint64(len(tag)))
+		all = binary.BigEndian.AppendUint64(append(all, tag...), math.Float64bits(w[tag]))
+	}
+	return fmt.Sprintf("pos(%016x)", xxh3.Hash(all))
+}
+
 // RelativeLength weighs a feature by its length in characters, on a scale from 0 for the shortest
 // feature of the document to 1 for the longest (Zhang 2020). If all are equally long, the weight is
-// 0. In the paper the factor is 1 plus this weight: Sum{Constant(1), RelativeLength{}}.
+// 0. In the paper the factor is 1 plus this weight: Sum{neardup.Constant(1), RelativeLength{}}.
 type RelativeLength struct{}
 
 // Weigh implements [neardup.Weight].

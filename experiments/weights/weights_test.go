@@ -110,3 +110,35 @@ func shares(terms []string) []float64 {
 	}
 	return out
 }
+
+// TestPartOfSpeechDefaults: verbal nouns count as nouns, which is what Zhang 2020 says of them.
+func TestPartOfSpeechDefaults(t *testing.T) {
+	for pos, want := range map[string]float64{"n": 3, "nr": 3, "nz": 3, "vn": 3, "v": 2, "vd": 2, "vi": 2, "a": 1, "d": 1, "": 1} {
+		if got := PartOfSpeech(nil).Weigh(&neardup.Feature{Token: neardup.Token{POS: pos}}); got != want {
+			t.Errorf("%q weighs %v, want %v", pos, got, want)
+		}
+	}
+}
+
+// TestPartOfSpeech: the longest prefix of a tag decides, and each map has a version of its own.
+func TestPartOfSpeech(t *testing.T) {
+	w := PartOfSpeech{"n": 1, "nr": 4, "v": .8}
+	for pos, want := range map[string]float64{"n": 1, "nz": 1, "nr": 4, "nrf": 4, "v": .8, "a": 0, "": 0} {
+		if got := w.Weigh(&neardup.Feature{Token: neardup.Token{POS: pos}}); got != want {
+			t.Errorf("%q weighs %v, want %v", pos, got, want)
+		}
+	}
+	w[""] = 2
+	if w.Weigh(&neardup.Feature{}) != 2 {
+		t.Error("the empty prefix does not fit a word without a tag")
+	}
+	seen := map[string]bool{}
+	for i, w := range []PartOfSpeech{nil, {}, {"n": 2}, {"n": 3}, {"v": 2}, {"n": 2, "v": 2}} {
+		f := neardup.Fingerprinter{Weight: neardup.Product{neardup.Count, w}}
+		v, err := f.Version()
+		if err != nil || seen[v] {
+			t.Errorf("%d: %s %v", i, v, err)
+		}
+		seen[v] = true
+	}
+}

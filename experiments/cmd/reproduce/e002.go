@@ -115,7 +115,7 @@ func (l *lab) lengthScales() {
 		name string
 		weights.LengthScale
 	}{{"1 at its peak", weights.LengthPeak}, {"from 0 to 1 over the lengths 1 to 12", weights.LengthRange}, {"of all lengths 1 together", weights.LengthShare}, {"the density itself", weights.LengthDensity}} {
-		f.Weight = neardup.Product{tf, idf, neardup.Sum{neardup.Constant(1), weights.TermLength{Scale: way.LengthScale}}}
+		f.Weight = neardup.Product{tf, idf, weights.Sum{neardup.Constant(1), weights.TermLength{Scale: way.LengthScale}}}
 		s := simHash("", f)
 		v := judge(pool, s.find(pool, s.loose))
 		_, best := v.best()

@@ -21,10 +21,10 @@ import (
 // The factors of the weight of Zhang 2020, and of other papers.
 var (
 	tf       neardup.Weight = neardup.Count
-	pos      neardup.Weight = neardup.PartOfSpeech(nil)
-	relative neardup.Weight = neardup.Sum{neardup.Constant(1), weights.RelativeLength{}}
+	pos      neardup.Weight = weights.PartOfSpeech(nil)
+	relative neardup.Weight = weights.Sum{neardup.Constant(1), weights.RelativeLength{}}
 	title    neardup.Weight = weights.TitleWords{}
-	byLength neardup.Weight = neardup.Sum{neardup.Constant(1), weights.TermLength{}} // Wang 2019
+	byLength neardup.Weight = weights.Sum{neardup.Constant(1), weights.TermLength{}} // Wang 2019
 )
 
 func markers() neardup.Weight {
@@ -360,7 +360,7 @@ func factors(s *neardup.Statistics) []named {
 		{"TF-IDF × title", neardup.Product{tf, idf, title}},
 		{"all factors (Zhang 2020)", neardup.Product{tf, idf, pos, relative, markers(), title}},
 		{"all factors but the title", neardup.Product{tf, idf, pos, relative, markers()}},
-		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, neardup.Sum{pos, weights.RelativeLength{}, markers(), title}}},
+		{"TF-IDF × (sum of the factors)", neardup.Product{tf, idf, weights.Sum{pos, weights.RelativeLength{}, markers(), title}}},
 		{"TF × (1 + length)", neardup.Product{tf, byLength}},
 		{"TF-IDF × (1 + length) (Wang 2019)", neardup.Product{tf, idf, byLength}},
 		{"(1 + ln TF) × IDF", neardup.Product{neardup.LogCount, idf}},
