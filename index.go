@@ -301,9 +301,9 @@ type found[ID comparable] struct {
 	place uint64
 }
 
-// compare puts the nearest first, and equally near ones in the order of adding.
+// compare puts the nearest or most similar first, and equal ones in the order of adding.
 func (f found[ID]) compare(g found[ID]) int {
-	return cmp.Or(cmp.Compare(f.Distance, g.Distance), cmp.Compare(f.place, g.place))
+	return cmp.Or(cmp.Compare(f.Distance, g.Distance), cmp.Compare(g.Similarity, f.Similarity), cmp.Compare(f.place, g.place))
 }
 
 // matchesOf drops the places.

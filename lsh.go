@@ -235,9 +235,7 @@ func (ix *SignatureIndex[ID]) Search(ctx context.Context, s Signature) iter.Seq2
 // atLeast yields the candidates of s whose estimated similarity is at least least, and an error last.
 func (ix *SignatureIndex[ID]) atLeast(ctx context.Context, s Signature, least float64) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
-		err := ix.candidates(ctx, s, least, func(id ID, j float64) bool {
-			return yield(Match[ID]{ID: id, Similarity: j}, nil)
-		})
+		err := ix.candidates(ctx, s, least, func(m Match[ID], _ uint64) bool { return yield(m, nil) })
 		if err != nil {
 			yield(Match[ID]{}, err)
 		}
@@ -252,9 +250,35 @@ func (ix *SignatureIndex[ID]) Exists(ctx context.Context, s Signature) (bool, er
 	return false, nil
 }
 
-// candidates calls yield with every candidate whose estimate is at least least, until yield returns
-// false. It returns the error of the index or of the context, unless yield stopped it.
-func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least float64, yield func(id ID, estimate float64) bool) error {
+// Nearest returns the n candidates of s with the highest estimated similarity, whatever that is: the
+// highest first, and equal ones in the order of adding. n ≤ 0 gives none. The less similar a set, the
+// more often it is no candidate, so in a collection without anything similar there may be fewer than n
+// ([Banding.Probability]). An error is that of Candidates.
+func (ix *SignatureIndex[ID]) Nearest(ctx context.Context, s Signature, n int) ([]Match[ID], error) {
+	near, err := ix.sorted(ctx, s, math.Inf(-1), nil)
+	return near[:max(min(n, len(near)), 0)], err
+}
+
+// sorted returns the candidates whose estimate is at least least in the order of found.compare, except
+// the document with the id *without, if without is not nil.
+func (ix *SignatureIndex[ID]) sorted(ctx context.Context, s Signature, least float64, without *ID) ([]Match[ID], error) {
+	var all []found[ID]
+	err := ix.candidates(ctx, s, least, func(m Match[ID], place uint64) bool {
+		if without == nil || m.ID != *without {
+			all = append(all, found[ID]{m, place})
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, found[ID].compare)
+	return matchesOf(all), nil
+}
+
+// candidates calls yield with every candidate whose estimate is at least least, and with its place in the
+// order of adding, until yield returns false. It returns the error of the index or of the context, unless yield stopped it.
+func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least float64, yield func(m Match[ID], place uint64) bool) error {
 	if err := ix.check(s); err != nil {
 		return err
 	}
@@ -267,7 +291,7 @@ func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least
 	q := minhash.Queries.Get().(*minhash.Query)
 	defer minhash.Queries.Put(q)
 	q.Set(ix.layout, s)
-	for _, r := range v.Runs {
+	for i, r := range v.Runs {
 		goOn := true
 		err := r.Find.Search(q, func(ord uint32, doc []uint64) bool {
 			if goOn = !w.ended(); !goOn || !v.Sees(r, ord) {
@@ -282,7 +306,7 @@ func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least
 				ix.s.Fail(err)
 				goOn = false
 			} else {
-				goOn = yield(id, j)
+				goOn = yield(Match[ID]{ID: id, Similarity: j}, placeOf(i, ord))
 			}
 			return goOn
 		})
@@ -303,7 +327,7 @@ func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least
 	stopped := false
 	t.Find.(*minhash.Tail).Search(q, t.Docs, sees, func(i uint32, doc []uint64) bool {
 		j := q.Jaccard(ix.layout, doc)
-		stopped = j >= least && !yield(t.IDs[i], j)
+		stopped = j >= least && !yield(Match[ID]{ID: t.IDs[i], Similarity: j}, placeOf(len(v.Runs), i))
 		return !stopped
 	})
 	if stopped {
@@ -315,23 +339,17 @@ func (ix *SignatureIndex[ID]) candidates(ctx context.Context, s Signature, least
 // SearchAndAdd is Search and Add in one step: it returns the stored signatures that are similar to
 // s, and stores s. Of two calls at the same time, one finds the other's signature. A signature that
 // had the same id is replaced and not returned. The most similar come first, and equally similar
-// ones in no particular order. After an error s is not stored.
+// ones in the order of adding. After an error s is not stored.
 func (ix *SignatureIndex[ID]) SearchAndAdd(ctx context.Context, id ID, s Signature) ([]Match[ID], error) {
 	if err := ix.check(s); err != nil {
 		return nil, err
 	}
 	ix.s.Lock()
 	defer ix.s.Unlock()
-	var found []Match[ID]
-	for m, err := range ix.Search(ctx, s) {
-		if err != nil {
-			return nil, err
-		}
-		if m.ID != id {
-			found = append(found, m)
-		}
+	found, err := ix.sorted(ctx, s, ix.similarity, &id)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(found, func(a, b Match[ID]) int { return cmp.Compare(b.Similarity, a.Similarity) })
 	return found, ix.s.Add(id, ix.pack(s))
 }
 

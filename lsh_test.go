@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -137,6 +138,18 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		}
 		if !maps.Equal(matches, similar) {
 			t.Fatalf("found %v, want %v", matches, similar)
+		}
+		var near []Match[int] // in the order of adding
+		for _, id := range m.ids {
+			if candidates[id] {
+				near = append(near, Match[int]{ID: id, Similarity: estimated(m.sigs[id], q, ix.layout.Bits)})
+			}
+		}
+		slices.SortStableFunc(near, func(a, b Match[int]) int { return cmp.Compare(b.Similarity, a.Similarity) })
+		for _, n := range []int{-1, 0, 2, len(near) + 1} {
+			if got, want := must(ix.Nearest(bg, q, n)), near[:max(min(n, len(near)), 0)]; !slices.Equal(got, want) {
+				t.Fatalf("the nearest %d are %v, want %v", n, got, want)
+			}
 		}
 		if must(ix.Exists(bg, q)) != (len(similar) > 0) {
 			t.Fatalf("Exists is %t", must(ix.Exists(bg, q)))

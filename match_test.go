@@ -31,7 +31,7 @@ func TestContexts(t *testing.T) {
 	errs := map[string]error{
 		"Index.Search": last(fingerprints.Search(ctx, fp)), "SignatureIndex.Search": last(signatures.Search(ctx, s)), "VectorIndex.Search": last(vectors.Search(ctx, v)),
 		"SignatureIndex.Candidates": last(signatures.Candidates(ctx, s)),
-		"Index.Nearest":             second(fingerprints.Nearest(ctx, fp, 2)), "VectorIndex.Nearest": second(vectors.Nearest(ctx, v, 2)),
+		"Index.Nearest":             second(fingerprints.Nearest(ctx, fp, 2)), "SignatureIndex.Nearest": second(signatures.Nearest(ctx, s, 2)), "VectorIndex.Nearest": second(vectors.Nearest(ctx, v, 2)),
 		"Index.SearchMany": second(fingerprints.SearchMany(ctx, []Fingerprint64{fp})), "SignatureIndex.SearchMany": second(signatures.SearchMany(ctx, []Signature{s})), "VectorIndex.SearchMany": second(vectors.SearchMany(ctx, []Vector{v})),
 		"Index.Exists": second(fingerprints.Exists(ctx, fp)), "SignatureIndex.Exists": second(signatures.Exists(ctx, s)), "VectorIndex.Exists": second(vectors.Exists(ctx, v)),
 		"Index.SearchAndAdd": second(fingerprints.SearchAndAdd(ctx, -1, fp)), "SignatureIndex.SearchAndAdd": second(signatures.SearchAndAdd(ctx, -1, s)), "VectorIndex.SearchAndAdd": second(vectors.SearchAndAdd(ctx, -1, v)),
