@@ -87,10 +87,9 @@ func BenchmarkTests(b *testing.B) {
 		}
 	}
 	texts := benchTexts(20)
-	s := tests.Searcher()
 	b.SetBytes(int64(len(texts[0])))
 	for i := 0; b.Loop(); i++ {
-		for range s.Search(texts[i%len(texts)]) {
+		for range tests.Search(texts[i%len(texts)]) {
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Run struct {
 // Between yields all runs of at least this length that two texts share: every longest one, wherever it stands in both, in the order of
 // the second text. Texts that repeat themselves have many of them: a word that stands m times in a row in one and n times in the other
 // makes m+n−1 runs, and a paragraph that stands m and n times between other words makes m·n. The error is that of a length that is out of range, or
-// [ErrTooLong].
+// of a text of 2 GB or more.
 func Between(a, b string, length Length) (iter.Seq[Run], error) {
 	length, err := length.checked(a, b)
 	if err != nil {
@@ -56,7 +56,7 @@ func Within(text string, length Length) (iter.Seq[Run], error) {
 func (l Length) checked(texts ...string) (Length, error) {
 	for _, text := range texts {
 		if len(text) > mostBytes {
-			return l, ErrTooLong
+			return l, errTooLong
 		}
 	}
 	return l.Filled()

@@ -19,20 +19,10 @@ type Coverage[ID any] struct {
 	Tokens int // how many words or characters it has
 	Shared int // and how many of them are in a passage that stands in another document
 
-	// Sources has the documents in which these stand: first the one that has most of them, then the one that has most of the
-	// rest, and so on. Of equal ones, that which was added first counts.
-	Sources []Source[ID]
-}
-
-// A Source is a document that has passages of another one. Of a passage that stands in more than 16 other documents, or 16 times in the source, only the first
-// 16 count, so there may be more in common.
-type Source[ID any] struct {
-	ID     ID
-	Number int // how many documents were added before it
-	Shared int // how many tokens of the document stand in the source
-	More   int // and how many of these in no source before it
-
-	SourceShared, SourceTokens int // how many tokens of the source stand in the document, and how many it has
+	// Sources has the documents in which these stand, without Runs: first the one that has most of them, then the one that has most of the
+	// rest, and so on. Of equal ones, that which was added first counts. Of a passage that stands in more than 16 other documents, or 16 times in
+	// the source, only the first 16 count, so there may be more in common.
+	Sources []Match[ID]
 }
 
 // mostSources: where more than so many documents have a text, who wants to know where it comes from needs no others; and the work stays in
@@ -60,29 +50,21 @@ func (f *Finder[ID]) CoverageSince(ctx context.Context, n int) iter.Seq2[Coverag
 	}
 }
 
-// A Containment is a document of which much stands in another one.
-type Containment[ID any] struct {
-	ID     ID
-	Number int        // how many documents were added before it
-	Tokens int        // how many words or characters it has
-	In     Source[ID] // the other one; without More
-}
-
-// Contained yields all pairs of documents of which at least this share of one stands in the other: both ways round if it does. What is said of
-// [Source] holds. The error, which comes last, is also that of a share that is not above 0 and at most 1.
-func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Containment[ID], error] {
-	return func(yield func(Containment[ID], error) bool) {
+// Contained yields all pairs of documents of which at least this share of one stands in the other: both ways round if it does. Each is a Coverage by
+// the other document alone, its one source; what is said of the sources there holds. The error, which comes last, is also that of a share that is not above 0 and at most 1.
+func (f *Finder[ID]) Contained(ctx context.Context, share float64) iter.Seq2[Coverage[ID], error] {
+	return func(yield func(Coverage[ID], error) bool) {
 		if !(share > 0 && share <= 1) {
-			yield(Containment[ID]{}, fmt.Errorf("passages: a share of %v: must be above 0 and at most 1", share))
+			yield(Coverage[ID]{}, fmt.Errorf("passages: a share of %v: must be above 0 and at most 1", share))
 			return
 		}
 		for p, err := range f.partners(ctx, 0) {
 			if err != nil {
-				yield(Containment[ID]{}, err)
+				yield(Coverage[ID]{}, err)
 				return
 			}
 			for i := range p.of {
-				if s := p.source(i); float64(s.Shared) >= share*float64(p.tokens) && !yield(Containment[ID]{p.ids[p.doc], p.doc, p.tokens, s}, nil) {
+				if s := p.source(i); float64(s.Shared) >= share*float64(p.tokens) && !yield(Coverage[ID]{p.ids[p.doc], p.doc, p.tokens, s.Shared, []Match[ID]{s}}, nil) {
 					return
 				}
 			}
@@ -104,9 +86,9 @@ type partner struct {
 }
 
 // source describes a partner.
-func (p *partnership[ID]) source(i int) Source[ID] {
+func (p *partnership[ID]) source(i int) Match[ID] {
 	x := &p.of[i]
-	return Source[ID]{p.ids[x.doc], x.doc, x.in.size(), 0, x.from.size(), p.length(x.doc)}
+	return Match[ID]{ID: p.ids[x.doc], Number: x.doc, Shared: x.in.size(), Tokens: p.tokens, DocumentShared: x.from.size(), DocumentTokens: p.length(x.doc)}
 }
 
 // length returns the number of tokens of a document.

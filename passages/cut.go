@@ -3,6 +3,7 @@ package passages
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -15,20 +16,12 @@ import (
 // order of adding, and all others go. So of every word that is cut, an equal one stays in an earlier place. But a passage may stay
 // in pieces: if half of its first place is part of another passage, that half is cut there and stays where the other one stands first.
 
-// A Border says where a text may be cut.
-type Border int
-
-const (
-	AtTokens     Border = iota // at the ends of the passage
-	AtSentences                // so that whole sentences go
-	AtParagraphs               // so that whole lines or paragraphs go
-)
-
 // A Cutting says what is cut. The zero value cuts all passages to the word.
 type Cutting struct {
-	At        Border
-	Documents int // only passages that stand in so many documents: the lines of a template, and no press releases
-	Since     int // only in documents after the first so many
+	Sentences  bool // only whole sentences go, so that what is left can be read
+	Paragraphs bool // only whole lines or paragraphs go
+	Documents  int  // only passages that stand in so many documents: the lines of a template, and no press releases
+	Since      int  // only in documents after the first so many
 }
 
 // A Cut is what a document has that stands in an earlier place too.
@@ -45,15 +38,16 @@ type Cut[ID any] struct {
 
 // A Span is a part of a text that is cut.
 type Span[ID any] struct {
-	From, To int       // the bytes of the text; with AtSentences and AtParagraphs, white space behind goes too
+	From, To int       // the bytes of the text; with Sentences or Paragraphs, white space behind goes too
 	Source   Place[ID] // an earlier place of the passage with which it begins
 }
 
-// Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error comes last.
+// Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error, which
+// comes last, is also that of a Cutting with Sentences and Paragraphs.
 func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
-		if c.At < AtTokens || c.At > AtParagraphs {
-			yield(Cut[ID]{}, fmt.Errorf("passages: there is no border %d", c.At))
+		if c.Sentences && c.Paragraphs {
+			yield(Cut[ID]{}, errors.New("passages: either whole Sentences or whole Paragraphs can be cut"))
 			return
 		}
 		s, found, err := f.join(ctx, c.Since)
@@ -76,7 +70,7 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 			if err != nil || ctx.Err() != nil {
 				break
 			}
-			cut := s.cut(group, c.At)
+			cut := s.cut(group, &c)
 			cut.Needed = needed.has(uint64(cut.Number))
 			if err = s.file.Err(); err == nil && len(cut.Spans) > 0 && !yield(cut, nil) {
 				return
@@ -105,7 +99,7 @@ func (s *snapshot[ID]) addRepeats(to *sorter[[4]uint64], places []place, since i
 }
 
 // cut makes the cut of a document.
-func (s *snapshot[ID]) cut(repeats [][4]uint64, at Border) Cut[ID] {
+func (s *snapshot[ID]) cut(repeats [][4]uint64, by *Cutting) Cut[ID] {
 	doc := int(repeats[0][0] >> s.docShift())
 	c := Cut[ID]{ID: s.ids[doc], Number: doc}
 	slices.SortStableFunc(repeats, func(a, b [4]uint64) int { return cmp.Compare(a[1], b[1]) })
@@ -124,8 +118,8 @@ func (s *snapshot[ID]) cut(repeats [][4]uint64, at Border) Cut[ID] {
 		}
 		c.Spans = append(c.Spans, x)
 	}
-	if at != AtTokens {
-		c.Spans = wholes(text, &t, c.Spans, at)
+	if by.Sentences || by.Paragraphs {
+		c.Spans = wholes(text, &t, c.Spans, by.Sentences)
 	}
 	return c
 }
@@ -136,11 +130,11 @@ func (t *tokenized) isNext(end, begin int) bool {
 	return i == t.len() || int(t.from[i]) >= begin
 }
 
-// wholes returns the sentences or paragraphs of which all words are in one of some spans.
-func wholes[ID any](text string, t *tokenized, spans []Span[ID], at Border) (all []Span[ID]) {
+// wholes returns the sentences, or the paragraphs, of which all words are in one of some spans.
+func wholes[ID any](text string, t *tokenized, spans []Span[ID], sentences bool) (all []Span[ID]) {
 	next := 0 // token
 	for begin := 0; begin < len(text); {
-		end := begin + sentence(text[begin:], at)
+		end := begin + sentence(text[begin:], sentences)
 		for len(spans) > 0 && spans[0].To <= begin {
 			spans = spans[1:]
 		}
@@ -183,8 +177,8 @@ func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 	return b.String(), nil
 }
 
-// sentence returns where the first sentence or paragraph of a text ends, with the white space behind it.
-func sentence(text string, at Border) int {
+// sentence returns where the first sentence of a text, or its first paragraph, ends, with the white space behind it.
+func sentence(text string, sentences bool) int {
 	ended := "" // the sign that ends a sentence, if nothing has come since but signs that close something
 	for i, r := range text {
 		if ended != "" && !strings.ContainsRune(enders+closers, r) {
@@ -197,7 +191,7 @@ func sentence(text string, at Border) int {
 		switch {
 		case r == '\n' || r == '\u2029':
 			return i + gap(text[i:])
-		case at == AtSentences && strings.ContainsRune(enders, r):
+		case sentences && strings.ContainsRune(enders, r):
 			ended = string(r)
 		}
 	}

@@ -41,7 +41,7 @@ func ExampleFinder() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println("of", c.ID, c.In.Shared, "of", c.Tokens, "words stand in", c.In.ID)
+		fmt.Println("of", c.ID, c.Shared, "of", c.Tokens, "words stand in", c.Sources[0].ID)
 	}
 	// Unordered output:
 	// 24 words in 2 documents
@@ -58,8 +58,7 @@ func ExampleTests() {
 	if err != nil {
 		panic(err)
 	}
-	s := tests.Searcher()
-	for leak := range s.Search("They say that the children have to walk along the main road to get to school, too.") {
+	for leak := range tests.Search("They say that the children have to walk along the main road to get to school, too.") {
 		fmt.Println(leak.ID, "part", leak.Part, leak.Shared, "of", leak.Tokens, "words")
 	}
 	// Output: question 1 part 0 14 of 20 words

@@ -58,12 +58,8 @@ func FuzzCut(f *testing.F) {
 		}
 		first := int(from) % read.len()
 		last := first + int(to)%(read.len()-first)
-		at := AtParagraphs
-		if sentences {
-			at = AtSentences
-		}
 		span := Span[int]{From: int(read.from[first]), To: int(read.to[last])}
-		for _, x := range wholes(text, &read, []Span[int]{span}, at) {
+		for _, x := range wholes(text, &read, []Span[int]{span}, sentences) {
 			for i := range read.len() {
 				isIn := i >= first && i <= last
 				if at := int(read.from[i]); at >= x.From && at < x.To && !isIn || int(read.to[i]) > x.To && at < x.To {
@@ -92,7 +88,7 @@ func FuzzTests(f *testing.F) {
 		}
 		isLong := tests.LookedFor()[0]
 		found := false
-		for leak := range tests.Searcher().Search(text) {
+		for leak := range tests.Search(text) {
 			found = true
 			for _, r := range leak.Runs {
 				if a, b := strings.Join(words(item[r.FromA:r.ToA]), " "), strings.Join(words(text[r.FromB:r.ToB]), " "); a != b || leak.ID != 7 {

@@ -97,8 +97,7 @@ type stored struct {
 // mostTokens is how many tokens all documents have at most: their numbers have 40 bits.
 const mostTokens = 1 << 40
 
-// ErrFull is the error for more tokens than 2⁴⁰, or more documents than 2³¹.
-var ErrFull = errors.New("passages: there are too many documents")
+var errFull = errors.New("passages: there are too many documents")
 
 // New returns a Finder without documents. The error is that of options that are out of range.
 func New[ID any](options Options) (*Finder[ID], error) {
@@ -120,8 +119,8 @@ func (f *Finder[ID]) Len() int {
 	return len(f.ids)
 }
 
-// Add adds a document. It keeps no reference to the text. After [ErrFull] or [ErrTooLong] the document is not there. After an error of a
-// temporary file nothing more can be added.
+// Add adds a document. It keeps no reference to the text. A text of 2 GB or more, and the document with which there would be more than 2³¹ documents
+// or 2⁴⁰ tokens, are not added: that is an error. After an error of a temporary file nothing more can be added.
 func (f *Finder[ID]) Add(id ID, text string) error {
 	return f.put(id, text, f.read(text))
 }
@@ -205,9 +204,9 @@ func (f *Finder[ID]) put(id ID, text string, r reading) error {
 	case f.err != nil:
 		return f.err
 	case len(text) > mostBytes:
-		return ErrTooLong
+		return errTooLong
 	case len(f.ids) == math.MaxInt32 || end.tokens+uint64(r.tokens) > mostTokens:
-		return ErrFull
+		return errFull
 	}
 	_, err := f.file.Append(text)
 	for i := 0; i < len(r.anchors) && err == nil; i++ {

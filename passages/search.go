@@ -18,19 +18,22 @@ type Match[ID any] struct {
 
 	Shared, Tokens                 int // how many tokens of the text are in a run, and how many it has
 	DocumentShared, DocumentTokens int // the same of the document
+
+	// More is how many of the shared tokens are in no source before this one. Only a Coverage has it.
+	More int
 }
 
 // mostMatchRuns is how many runs a Match has: a text that repeats itself may share any number with another one.
 const mostMatchRuns = 1000
 
 // Search yields the documents that share a passage with a text: those that share the most anchors first, which are nearly those that share most. The text is not
-// added. The first search after adding sorts all anchors. Searches run side by side. The error, which comes last, is [ErrTooLong], that of the context
-// or that of a file.
+// added. The first search after adding sorts all anchors. Searches run side by side. The error, which comes last, is that of a text of 2 GB or more, of the context
+// or of a file.
 func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
 		s, x, err := f.sorted(ctx)
 		if err == nil && len(text) > mostBytes {
-			err = ErrTooLong
+			err = errTooLong
 		}
 		if err != nil {
 			yield(Match[ID]{}, err)

@@ -25,8 +25,8 @@ const mostItems = 10
 // mostRuns is how many runs of one part are reported for a document, so that texts which repeat themselves take no more memory.
 const mostRuns = 100
 
-// Tests are items of tests that should not be in a training corpus. Items are added first; then documents are searched, with one [TestSearcher]
-// for each goroutine.
+// Tests are items of tests that should not be in a training corpus. Items are added first; then documents are searched, by as many goroutines
+// as one likes.
 type Tests[ID any] struct {
 	length, least Length
 
@@ -49,6 +49,7 @@ type built[ID any] struct {
 	parts     []part[ID]
 	tables    []*testTable // by how many tokens are hashed, ascending
 	lookedFor []bool       // by part
+	searchers sync.Pool    // of *testSearcher[ID]
 }
 
 // A testTable finds runs of so many tokens.
@@ -84,13 +85,13 @@ func NewTests[ID any](length Length) (*Tests[ID], error) {
 }
 
 // Add adds an item. Its parts are looked for one by one, so that one can see whether a question has leaked with its answer. It keeps no
-// reference to the texts. Searchers that there are do not look for it. The error is [ErrTooLong].
+// reference to the texts. Searches that have begun do not look for it. A text of 2 GB or more is an error, and its item is not added.
 func (t *Tests[ID]) Add(id ID, parts ...string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, text := range parts {
 		if len(text) > mostBytes {
-			return ErrTooLong
+			return errTooLong
 		}
 	}
 	number := 0
@@ -132,8 +133,8 @@ type Leak[ID any] struct {
 	Shared, Tokens int
 }
 
-// A TestSearcher looks for items in documents, for one goroutine.
-type TestSearcher[ID any] struct {
+// A testSearcher looks for items in one document after the other.
+type testSearcher[ID any] struct {
 	of    *built[ID]
 	text  tokenized
 	found map[int32]*partFound
@@ -149,11 +150,6 @@ type partFound struct {
 
 // A tokenRun is equal tokens of a part and a document.
 type tokenRun struct{ at, in, n int }
-
-// Searcher returns a searcher for the items that there are.
-func (t *Tests[ID]) Searcher() *TestSearcher[ID] {
-	return &TestSearcher[ID]{of: t.build(), found: map[int32]*partFound{}}
-}
 
 // build makes the tables.
 func (t *Tests[ID]) build() *built[ID] {
@@ -255,11 +251,17 @@ func (b *built[ID]) index(x *testTable, items []int) {
 
 // Search yields the parts that leak into a document, in no particular order but always the same. Each run is as long as it can be. Of a run that
 // stands twice in a part, the first place counts. Nothing leaks into a text of 2 GB or more, which is not read.
-func (s *TestSearcher[ID]) Search(text string) iter.Seq[Leak[ID]] {
+func (t *Tests[ID]) Search(text string) iter.Seq[Leak[ID]] {
 	return func(yield func(Leak[ID]) bool) {
 		if len(text) > mostBytes {
 			return
 		}
+		b := t.build()
+		s, ok := b.searchers.Get().(*testSearcher[ID])
+		if !ok {
+			s = &testSearcher[ID]{of: b, found: map[int32]*partFound{}}
+		}
+		defer b.searchers.Put(s)
 		s.text.read(text, false)
 		s.order = s.order[:0]
 		clear(s.found)
@@ -289,7 +291,7 @@ func (s *TestSearcher[ID]) Search(text string) iter.Seq[Leak[ID]] {
 }
 
 // look finds the runs of a table in the document.
-func (s *TestSearcher[ID]) look(x *testTable) {
+func (s *testSearcher[ID]) look(x *testTable) {
 	hashes := s.text.hashes
 	if len(hashes) < x.tokens {
 		return
@@ -310,7 +312,7 @@ func (s *TestSearcher[ID]) look(x *testTable) {
 }
 
 // compare compares a part with the document from two places on, which are equal by their hashes.
-func (s *TestSearcher[ID]) compare(x *testTable, r testRun, in int) {
+func (s *testSearcher[ID]) compare(x *testTable, r testRun, in int) {
 	found, at := s.found[r.part], int(r.at)
 	isKnown := func(f tokenRun) bool {
 		return at-f.at == in-f.in && at >= f.at && at+x.tokens <= f.at+f.n

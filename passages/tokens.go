@@ -60,8 +60,7 @@ type tokenized struct {
 // mostBytes is how long a text may be, so that places in it are numbers of 32 bits.
 const mostBytes = math.MaxInt32
 
-// ErrTooLong is the error for a text of 2 GB or more.
-var ErrTooLong = errors.New("passages: the text has 2 GB or more")
+var errTooLong = errors.New("passages: the text has 2 GB or more")
 
 // read makes t the tokens of a text of up to mostBytes, in the memory that t has.
 func (t *tokenized) read(text string, places bool) {

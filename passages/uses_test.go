@@ -72,7 +72,7 @@ func TestCoverage(t *testing.T) {
 			last = c.Number
 			sum := 0
 			for i, s := range c.Sources {
-				if s.Shared != len(of[[2]int{c.ID, s.ID}]) || i == 0 && s.More != s.Shared || i > 0 && s.More > c.Sources[i-1].More || s.SourceTokens != len(docs[s.ID]) || s.SourceShared > len(of[[2]int{s.ID, c.ID}]) || !many[s.ID] && s.SourceShared < len(of[[2]int{s.ID, c.ID}]) {
+				if s.Shared != len(of[[2]int{c.ID, s.ID}]) || i == 0 && s.More != s.Shared || i > 0 && s.More > c.Sources[i-1].More || s.DocumentTokens != len(docs[s.ID]) || s.DocumentShared > len(of[[2]int{s.ID, c.ID}]) || !many[s.ID] && s.DocumentShared < len(of[[2]int{s.ID, c.ID}]) {
 					t.Fatalf("%q with %v: source %+v of %d, want %d tokens", pool, l, s, c.ID, len(of[[2]int{c.ID, s.ID}]))
 				}
 				sum += s.More
@@ -92,7 +92,7 @@ func TestCoverage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got[[2]int{c.ID, c.In.ID}] = true
+			got[[2]int{c.ID, c.Sources[0].ID}] = true
 		}
 		for pair, tokens := range of {
 			if is := 5*len(tokens) >= 4*len(docs[pair[0]]); is != got[pair] {
@@ -173,29 +173,29 @@ func TestCuts(t *testing.T) {
 func TestBorders(t *testing.T) {
 	for _, c := range []struct {
 		text, cut string // between | and |
-		at        Border
+		sentences bool
 		want      string
 	}{
-		{"One two. |Three four. Five six.| Seven.", "", AtSentences, "One two. Seven."},
-		{"One |two. Three four. Five| six. Seven.", "", AtSentences, "One two. Five six. Seven."},
-		{"One |two. “Three four!” Five| six.", "", AtSentences, "One two. Five six."},
-		{"一二。|三四。五|六。", "", AtSentences, "一二。五六。"},
-		{"一二。“|三四。”五|六。", "", AtSentences, "一二。五六。"},
-		{"One two\n|three four|\nfive", "", AtParagraphs, "One two\nfive"},
-		{"One |two. Three. |Four.\n", "", AtParagraphs, "One two. Three. Four.\n"},
-		{"|One. Two|. Three", "", AtSentences, "Three"},
-		{"One |two three| four", "", AtSentences, "One two three four"},
-		{"|One.\n\n* * *\n\nTwo.| Three.", "", AtSentences, "Three."},
-		{"def f():\n    a = 1\n|# one two\n# three|\n    return a\n", "", AtParagraphs, "def f():\n    a = 1\n    return a\n"},
-		{"One |two\n\n* * *\n\nthree| four", "", AtParagraphs, "One two\n\n* * *\n\nthree four"},
-		{"see 3.5 |and a.b. Then| go", "", AtSentences, "see 3.5 and a.b. Then go"},
+		{"One two. |Three four. Five six.| Seven.", "", true, "One two. Seven."},
+		{"One |two. Three four. Five| six. Seven.", "", true, "One two. Five six. Seven."},
+		{"One |two. “Three four!” Five| six.", "", true, "One two. Five six."},
+		{"一二。|三四。五|六。", "", true, "一二。五六。"},
+		{"一二。“|三四。”五|六。", "", true, "一二。五六。"},
+		{"One two\n|three four|\nfive", "", false, "One two\nfive"},
+		{"One |two. Three. |Four.\n", "", false, "One two. Three. Four.\n"},
+		{"|One. Two|. Three", "", true, "Three"},
+		{"One |two three| four", "", true, "One two three four"},
+		{"|One.\n\n* * *\n\nTwo.| Three.", "", true, "Three."},
+		{"def f():\n    a = 1\n|# one two\n# three|\n    return a\n", "", false, "def f():\n    a = 1\n    return a\n"},
+		{"One |two\n\n* * *\n\nthree| four", "", false, "One two\n\n* * *\n\nthree four"},
+		{"see 3.5 |and a.b. Then| go", "", true, "see 3.5 and a.b. Then go"},
 	} {
 		parts := strings.Split(c.text, "|")
 		text := strings.Join(parts, "")
 		var read tokenized
 		read.read(text, true)
 		spans := []Span[int]{{From: len(parts[0]), To: len(parts[0]) + len(strings.TrimRight(parts[1], " .!”。"))}}
-		cut := Cut[int]{Spans: wholes(text, &read, spans, c.at), sum: xxh3.HashString(text)}
+		cut := Cut[int]{Spans: wholes(text, &read, spans, c.sentences), sum: xxh3.HashString(text)}
 		if got, err := cut.Apply(text, ""); err != nil || got != c.want {
 			t.Errorf("%q: %q, want %q; %v", c.text, got, c.want, err)
 		}
@@ -243,7 +243,6 @@ func TestTests(t *testing.T) {
 	if got := fmt.Sprint(append(tests.LookedFor()[:8], tests.LookedFor()[54:59]...)); got != "[true false true false true true true true true true false true false]" {
 		t.Errorf("looked for are %s", got)
 	}
-	s := tests.Searcher()
 	for _, c := range []struct{ text, want string }{
 		{"Nothing of it is here, but " + strings.Repeat("some words ", 30), ""},
 		{"They ask: “which of the PLANETS of the Solar system has the largest number of moons” and so on", "planets/0 14/21"},
@@ -259,7 +258,7 @@ func TestTests(t *testing.T) {
 		{strings.Repeat(numbered(0, 13)+" and ", 200) + numbered(0, 39), "long/0 39/39"},
 	} {
 		var got []string
-		for leak := range s.Search(c.text) {
+		for leak := range tests.Search(c.text) {
 			got = append(got, fmt.Sprintf("%s/%d %d/%d", leak.ID, leak.Part, leak.Shared, leak.Tokens))
 			longest := 0
 			for _, r := range leak.Runs {
@@ -430,4 +429,34 @@ func TestNoFolder(t *testing.T) {
 	if again := f.Add(0, "x"); again == nil {
 		t.Error("something is added after that")
 	}
+}
+
+// TestConcurrentTests: several goroutines look for the same items.
+func TestConcurrentTests(t *testing.T) {
+	tests, err := NewTests[int](Length{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 {
+		if err := tests.Add(i, numbered(100*i, 20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 50 {
+				n := 0
+				for leak := range tests.Search(numbered(100*((i+g)%50), 20)) {
+					if n++; leak.ID != (i+g)%50 || leak.Shared != 20 {
+						t.Errorf("item %d: %+v", (i+g)%50, leak)
+					}
+				}
+				if n != 1 {
+					t.Errorf("item %d is found %d times", (i+g)%50, n)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -46,8 +46,8 @@ type passagesCommand struct {
 	Quiet bool `group:"output" short:"q" help:"Print errors only."`
 }
 
-// borders has what --cut can name.
-var borders = map[string]passages.Border{"words": passages.AtTokens, "sentences": passages.AtSentences, "paragraphs": passages.AtParagraphs}
+// cuttings has what --cut can name.
+var cuttings = map[string]passages.Cutting{"words": {}, "sentences": {Sentences: true}, "paragraphs": {Paragraphs: true}}
 
 // Run finds the passages.
 func (c *passagesCommand) Run(of *call) error {
@@ -60,9 +60,9 @@ func (c *passagesCommand) Run(of *call) error {
 	if err != nil {
 		return usageError{err}
 	}
-	at, isBorder := borders[c.Cut]
+	cutting, isCutting := cuttings[c.Cut]
 	switch {
-	case !isBorder:
+	case !isCutting:
 		return usageError{fmt.Errorf("--cut %q: must be words, sentences or paragraphs", c.Cut)}
 	case c.Out == "" && c.Audit != "":
 		return usageError{fmt.Errorf("--audit says what was cut, so it needs --out")}
@@ -82,7 +82,8 @@ func (c *passagesCommand) Run(of *call) error {
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
-	p := &pipeline.Passages{Length: length, Cut: passages.Cutting{At: at, Documents: c.Documents}, Mask: c.Mask, Least: c.Least}
+	cutting.Documents = c.Documents
+	p := &pipeline.Passages{Length: length, Cut: cutting, Mask: c.Mask, Least: c.Least}
 	return o.RunPassages(p, of.outs, of.stdin, of.stdout, of.stderr)
 }
 

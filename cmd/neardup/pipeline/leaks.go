@@ -230,9 +230,8 @@ func (c *leaking) search(texts <-chan numbered, workers int) error {
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
-			s := c.tests.Searcher()
 			for t := range texts {
-				for leak := range s.Search(t.text) {
+				for leak := range c.tests.Search(t.text) {
 					if float64(leak.Shared) < c.Share*float64(leak.Tokens) {
 						continue
 					}

@@ -249,7 +249,7 @@ func (c *passageRun) writeCoverage(path string) error {
 		for _, s := range x.Sources {
 			source := c.Doc(s.Number)
 			share := json.Number(fmt.Sprintf("%.4f", float64(x.Shared)/float64(x.Tokens)))
-			if err := t.Row(doc.ID, c.at(doc.Place), x.Tokens, x.Shared, share, source.ID, c.at(source.Place), s.Shared, s.More, s.SourceShared, s.SourceTokens); err != nil {
+			if err := t.Row(doc.ID, c.at(doc.Place), x.Tokens, x.Shared, share, source.ID, c.at(source.Place), s.Shared, s.More, s.DocumentShared, s.DocumentTokens); err != nil {
 				return err
 			}
 		}

@@ -53,7 +53,7 @@ func sets(data, names string) error {
 			if err != nil {
 				return err
 			}
-			in[[2]int{min(c.Number, c.In.Number), max(c.Number, c.In.Number)}] = true
+			in[[2]int{min(c.Number, c.Sources[0].Number), max(c.Number, c.Sources[0].Number)}] = true
 		}
 		both, only := 0, 0
 		for p, err := range d.Pairs(context.Background()) {
