@@ -13,9 +13,29 @@ import (
 	"github.com/neardup/neardup/internal/store"
 )
 
-// This file is the public face of the Hamming index. internal/hamming has the search, and
-// internal/store keeps the documents: immutable parts ("runs"), each with a search tree of its own,
-// and a tail with the last changes, which is compared one by one. Every search goes through both.
+// This file has the index that finds all fingerprints within a Hamming distance of a query, and misses
+// none. That is the pigeonhole principle. Take the distance 3 and cut the 64 bits into four blocks of 16.
+// Three bits that differ are in at most three blocks, so at least one block is the same in both:
+//
+//	block      1      2      3      4
+//	stored    8f3a   05c1   7d90   e64b      distance 2: one bit in block 2, one in block 4
+//	query     8f3a   05c9   7d90   e64f
+//	           =      ≠      =      ≠        found in tables 1 and 3, reported once
+//
+// So there are four tables, one for each block. A table maps the 2¹⁶ values of its block to the fingerprints
+// that have it. A search looks up one bucket in each table and compares what is in there: of a million
+// fingerprints, 4 · 10⁶/2¹⁶ = 61 are compared. A fingerprint that shares no block with the query has four
+// differences or more, and need not be looked at.
+//
+// A larger distance needs more blocks, which are shorter, so more fingerprints share one. Two ways around
+// this are in internal/hamming (plan.go): to look up all values within a bit or two of the query's in fewer
+// and longer blocks, and to have a table for every combination of blocks, which takes memory. A model of
+// the costs chooses by the number of fingerprints, the distance and IndexOptions.Memory. Where neither
+// helps, as among a million at the distance 13, all are compared. A bucket that is much fuller than the
+// others is split in the same way by the bits that are left.
+//
+// The index changes while it is read. internal/store keeps the documents in immutable parts ("runs"), each with
+// tables of its own, and in a tail of the last changes, which is compared one by one. A search goes through all.
 
 // An Index finds, among stored fingerprints, all that are within a fixed Hamming distance of a
 // query, each once, under the caller's own ids. Within the distance it misses nothing, whatever its

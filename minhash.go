@@ -8,8 +8,21 @@ import (
 )
 
 // This file has MinHash signatures: short lists of numbers from which the Jaccard similarity of two
-// sets of features can be estimated. internal/minhash does the arithmetic. [Set] compares exactly,
-// and [SignatureIndex] searches signatures.
+// sets of features can be estimated. It rests on one fact: the smallest hash of the union of two sets is in
+// both of them with a probability that is their Jaccard similarity. To see it often enough, a hash is cut into a
+// bin and a place in the bin, and each bin keeps the smallest place. With four bins, for two sets of five
+// features that have three in common (J = 3/7):
+//
+//	bin            0       1       2       3
+//	only in A     .80             .40
+//	in both       .35     .62             .18
+//	only in B                     .25     .07
+//	A             .35     .62     .40     .18
+//	B             .35     .62     .25     .07     2 of 4 are equal: J is estimated as 0.5
+//
+// With 128 bins the standard error is 0.044 or less. In a small set some bins have no feature. They borrow
+// the value of another bin, in an order that is the same for all sets, so that equal bins borrow alike.
+// internal/minhash has the arithmetic. [Set] compares exactly, and [SignatureIndex] searches signatures.
 
 // A MinHash says how sets of features become signatures of Values numbers. Two sets agree in each
 // number with a probability that is their Jaccard similarity (Broder 1997; Wang 2019 §2.1, where

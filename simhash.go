@@ -5,9 +5,23 @@ import (
 	"math/bits"
 )
 
-// This file has the two fingerprint types and the Fingerprinter, which turns texts into them. The
-// work itself is done elsewhere: extract.go reads a text and hashes its features, accumulate.go
-// adds the hashes up, and encode.go writes fingerprints as text, bytes and SQL values.
+// This file has the two fingerprint types and the Fingerprinter, which turns texts into them. A SimHash is the
+// majority of votes. Each feature has a hash, and its weight is the number of its votes: for 1 where its hash has a
+// 1, for 0 where it has a 0. With hashes of four bits:
+//
+//	feature   weight   hash      votes
+//	fish         2     1011      +2 −2 +2 +2
+//	and          1     0110      −1 +1 +1 −1
+//	chips        2     1100      +2 +2 −2 −2
+//	                   sum       +3 +1 +1 −1
+//	                   SimHash    1  1  1  0
+//
+// A sum is far from 0 if many votes agree, so a change of few features turns few bits. For two texts whose vectors
+// of weights have the angle θ, a bit differs with the probability θ/π (Charikar 2002): of 64 bits, about 5 differ at
+// the cosine 0.97 and 20 at 0.55. Unrelated texts differ in 32, give or take 4.
+//
+// The rest is elsewhere: extract.go reads a text and hashes its features, accumulate.go adds their votes up, exactly
+// and in any order, and encode.go writes fingerprints as text, bytes and SQL values.
 
 // A Fingerprint64 is a 64-bit SimHash. Bit 0 is the least significant bit and belongs to bit 0 of
 // the feature hashes.
