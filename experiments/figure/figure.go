@@ -122,6 +122,14 @@ func (p *Plot) Log() {
 	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
 }
 
+// CutAt returns where the vertical axis begins, or 0 if that is at or below 0, or if the axis is logarithmic.
+func (p *Plot) CutAt() float64 {
+	if p.log {
+		return 0
+	}
+	return max(p.Y.Min, 0)
+}
+
 // evenly puts four to ten ticks at round numbers.
 type evenly struct{}
 

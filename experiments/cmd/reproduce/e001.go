@@ -92,7 +92,7 @@ func (l *lab) cities() error {
 	families := []struct {
 		name string
 		sum  func(string) uint64
-	}{{"s001", hashes.S001().Sum64}, {"xxh3", func(s string) uint64 { return neardup.SetOf(s)[0] }}}
+	}{{"s001", hashes.S001().Sum64}, {"xxh3", neardup.HashFeature}}
 	fingerprint := func(words []string, f int, tie bool) neardup.Fingerprint64 {
 		a := neardup.Accumulator64{}
 		for _, w := range words {
@@ -118,7 +118,10 @@ func (l *lab) cities() error {
 	}
 	l.table(heads, rows)
 
-	l.cityMatrix(func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, true) })
+	code := func(f int, tie bool) func([]string) neardup.Fingerprint64 {
+		return func(words []string) neardup.Fingerprint64 { return fingerprint(words, f, tie) }
+	}
+	l.cityMatrix(code(0, true), code(0, false), code(1, false))
 
 	s := planted.Stream(7)
 	draw := func(n int) []string { // draws n names, in random order
@@ -171,8 +174,10 @@ func (l *lab) cities() error {
 }
 
 // cityMatrix compares messages of city names, each with each. The matrices of the study are lost;
-// the messages are chosen so that its three similarities occur.
-func (l *lab) cityMatrix(sum func([]string) neardup.Fingerprint64) {
+// the messages are chosen so that its three similarities occur. codes are ways to make their SimHashes, of which the first is
+// compared.
+func (l *lab) cityMatrix(codes ...func([]string) neardup.Fingerprint64) {
+	sum := codes[0]
 	messages := []struct {
 		name  string
 		words []string
@@ -196,6 +201,17 @@ func (l *lab) cityMatrix(sum func([]string) neardup.Fingerprint64) {
 	}
 	l.text("The study shows matrices of the similarities and of the fingerprints of some messages, as images that are lost. Here are messages in which its three similarities occur: Jaccard / H, with `s001`, 0 → 1.")
 	l.table(heads, rows)
+
+	l.text("Their SimHash codes, in hexadecimal, the highest bit first. By `s001` the upper bits of all are alike, as the section before says of words of two characters.")
+	rows = nil
+	for _, m := range messages {
+		row := []string{m.name}
+		for _, sum := range codes {
+			row = append(row, "`"+sum(m.words).String()+"`")
+		}
+		rows = append(rows, row)
+	}
+	l.table([]string{"names ", "s001, 0 → 1 ", "s001, 0 → 0 ", "xxh3, 0 → 0 "}, rows)
 }
 
 // far returns the percentage of messages of 17 names that differ in more than 3 bits from the

@@ -66,12 +66,15 @@ func (r *report) figure(name, caption string, p *figure.Plot) error {
 	if err := p.Save(filepath.Join(r.dir, name+".svg")); err != nil {
 		return err
 	}
+	if least := p.CutAt(); least > 0 {
+		caption += fmt.Sprintf(" The vertical axis begins at %g, not at 0.", least)
+	}
 	fmt.Fprintf(r, "![%s](%s.svg)\n\n*%s*\n\n", p.Title.Text, name, caption)
 	return nil
 }
 
-// topicFigure draws a value of each system for each topic.
-func (l *lab) topicFigure(name, title, axis, caption string, systems []system, values [][]float64) error {
+// topicFigure draws a value of each system for each topic, and the one that was published.
+func (l *lab) topicFigure(name, title, axis, caption string, systems []system, values [][]float64, published float64) error {
 	p := newFigure(title, "topic", axis)
 	p.Categories(l.data.topics...)
 	least := 1.
@@ -86,6 +89,7 @@ func (l *lab) topicFigure(name, title, axis, caption string, systems []system, v
 	for i, s := range systems {
 		p.Line(s.name, i, x, values[i])
 	}
+	p.Dashed("published", []float64{-0.4, float64(len(x)) - 0.6}, []float64{published, published})
 	return l.figure(name, caption, p)
 }
 

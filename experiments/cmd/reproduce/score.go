@@ -9,7 +9,7 @@ import (
 )
 
 // This file judges the pairs that a system finds. As in the papers, precision and recall count
-// documents, not pairs.
+// documents, not pairs; pairScore counts pairs.
 
 // A score counts documents. A document is detected if the system says that it is similar to any
 // other document. It is right if the system says so of a document of its own group. It is known if
@@ -104,4 +104,20 @@ func (v verdict) best() (least float64, best score) {
 		}
 	}
 	return least, best
+}
+
+// pairScore returns precision, recall and F1 of pairs in percent: of two documents of a group, which are to be found, and of the pairs that were.
+func pairScore(pool []*document, pairs []neardup.Pair[int]) string {
+	members := map[int]int{}
+	var s score
+	for _, d := range pool {
+		s.known += members[d.of]
+		members[d.of]++
+	}
+	for _, p := range pairs {
+		if s.detected++; pool[p.A].of == pool[p.B].of {
+			s.right++
+		}
+	}
+	return s.String()
 }

@@ -62,6 +62,19 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// TestPairScore: of handMade four pairs are to be found.
+func TestPairScore(t *testing.T) {
+	for want, pairs := range map[string][]neardup.Pair[int]{
+		"100.0 / 0.0 / 0.0":   nil,
+		"100.0 / 25.0 / 40.0": {pair(0, 1, 1)},
+		"50.0 / 50.0 / 50.0":  {pair(0, 1, 1), pair(4, 2, 1), pair(1, 5, 1), pair(0, 2, 1)},
+	} {
+		if got := pairScore(handMade, pairs); got != want {
+			t.Errorf("%v: %s, want %s", pairs, got, want)
+		}
+	}
+}
+
 // TestBest has three right documents at 0.8, two wrong ones at 0.6, and two right ones at 0.5. The
 // wrong ones are worth taking: F1 is 2·3/(3+5) = 0.75 at 0.8, 2·3/(5+5) at 0.6, and 2·5/(6+5) at 0.5.
 func TestBest(t *testing.T) {
