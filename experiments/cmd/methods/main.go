@@ -1,13 +1,13 @@
 // Command methods compares the methods of neardup on collections whose near-duplicates are known:
 //
-//	go run -C experiments ./cmd/methods -data DIR [-sets zh-revisions,en-versions]
+//	go run -C experiments ./cmd/methods -data DIR [-sets zh-revisions,en-versions] [-only REGEXP]
 //
 // For each method it prints precision, recall and F1 of the pairs, the time, and the peak memory of
 // the process.
 //
 // Most methods need a distance or a similarity. It is chosen as the best one on half of the groups
-// of documents; precision, recall and F1 are measured on the other half. The last column is the F1
-// on all documents. The method auto needs no setting.
+// of documents; precision, recall and F1 are measured on the other half. The last column has them
+// on all documents. The method auto, and those with a number in their names, need no setting.
 //
 // Every method runs in a process of its own, which first reads the texts. The time is the time from
 // the texts to the pairs.
@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,17 +36,19 @@ import (
 func main() {
 	data := flag.String("data", os.Getenv("NEARDUP_DATA"), "`DIR` with a directory for each set, which has docs.jsonl.gz and truth.tsv; the default is $NEARDUP_DATA")
 	sets := flag.String("sets", "zh-revisions,en-versions", "comma-separated names of sets; sets whose documents have fields are compared as records")
+	only := flag.String("only", "", "a `REGEXP`: only the methods whose names it matches")
 	child := flag.String("method", "", "run only this method and print its result as JSON; the command calls itself in this way")
 	least := flag.Float64("least", 0, "with -method, the smallest similarity; 0 chooses the best one")
 	flag.Parse()
-	err := error(nil)
+	names, err := regexp.Compile(*only)
 	switch {
+	case err != nil:
 	case *data == "":
 		err = fmt.Errorf("give -data or set NEARDUP_DATA")
 	case *child != "":
 		err = runOne(filepath.Join(*data, *sets), *child, *least)
 	default:
-		err = compareAll(*data, strings.Split(*sets, ","))
+		err = compareAll(*data, strings.Split(*sets, ","), names)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "methods:", err)
@@ -70,9 +73,9 @@ func (c counts) String() string {
 	return fmt.Sprintf("%.4f %.4f %.4f", float64(c.Right)/float64(max(c.Found, 1)), float64(c.Right)/float64(max(c.Truth, 1)), c.f1())
 }
 
-// compareAll runs all methods on all sets, each in a process of its own, and prints a table for
+// compareAll runs the methods with some names on all sets, each in a process of its own, and prints a table for
 // each set.
-func compareAll(data string, sets []string) error {
+func compareAll(data string, sets []string, names *regexp.Regexp) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -91,8 +94,11 @@ func compareAll(data string, sets []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s: %d documents, %d pairs\n%-34s %9s  %-20s %6s %7s  %s\n", set, len(s.docs), len(s.truth), "method", "setting", "P, R, F1 other half", "time", "memory", "F1, all")
+		fmt.Printf("%s: %d documents, %d pairs\n%-52s %9s  %-20s %6s %7s  %s\n", set, len(s.docs), len(s.truth), "method", "setting", "P, R, F1 other half", "time", "memory", "P, R, F1 all")
 		for _, m := range methodsOf(s) {
+			if !names.MatchString(m.name) {
+				continue
+			}
 			least := m.fixed
 			if least == 0 {
 				chosen, _, err := call(set, m.name, 0)
@@ -105,7 +111,7 @@ func compareAll(data string, sets []string) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("%-34s %9s  %s %5.2f s %4d MB  %.4f\n", m.name, m.show(least), o.Half, float64(o.Millis)/1000, memory>>20, o.All.f1())
+			fmt.Printf("%-52s %9s  %s %5.2f s %4d MB  %s\n", m.name, m.show(least), o.Half, float64(o.Millis)/1000, memory>>20, o.All)
 		}
 		fmt.Println()
 	}
@@ -222,7 +228,7 @@ func (m method) show(least float64) string {
 	switch {
 	case m.bits > 0:
 		return "H ≤ " + strconv.Itoa(m.distance(least))
-	case m.fixed > 0:
+	case m.fixed == anySimilarity:
 		return "default"
 	}
 	return fmt.Sprintf("%.3f", least)

@@ -2,12 +2,19 @@ package main
 
 import (
 	"context"
+	"iter"
 	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/go-ego/gse"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
 	"github.com/neardup/neardup/experiments/must"
 	"github.com/neardup/neardup/passages"
+	"github.com/neardup/neardup/wordlist"
 )
 
 // This file has the methods that are compared.
@@ -25,13 +32,15 @@ func methodsOf(s *set) []method {
 		return []method{pipeline("records", schema(s.fields), 0)}
 	}
 	methods := []method{
-		simHash("simhash 64, distance 3", 64, false, 1-3./64),
-		simHash("simhash 64", 64, false, 0),
-		simHash("simhash 128", 128, false, 0),
-		simHash("simhash 128, log-idf", 128, true, 0),
-		minHash("minhash, pairs of words", pairsOfWords),
-		minHash("minhash, three words", threeWords),
-		minHash("minhash, bigrams", bigrams),
+		simHash("simhash 64, distance 3", pairsOfWords, 64, false, 1-3./64),
+		simHash("simhash 64", pairsOfWords, 64, false, 0),
+		simHash("simhash 128", pairsOfWords, 128, false, 0),
+		simHash("simhash 128, log-idf", pairsOfWords, 128, true, 0),
+		minHash("minhash, pairs of words", pairsOfWords, 0),
+		minHash("minhash, three words", threeWords, 0),
+		minHash("minhash, three words, 0.7", threeWords, 0.7),
+		minHash("minhash, three words, 0.8", threeWords, 0.8),
+		minHash("minhash, bigrams", bigrams, 0),
 		pipeline("cosine, pairs of words", neardup.Fingerprinter{Tokenizer: pairsOfWords}, 0),
 		pipeline("cosine, three words", neardup.Fingerprinter{Tokenizer: threeWords}, 0),
 		pipeline("cosine, bigrams", neardup.Fingerprinter{Tokenizer: bigrams}, 0),
@@ -42,14 +51,53 @@ func methodsOf(s *set) []method {
 		withoutTemplates("auto, without what 10 documents share", 10),
 		withoutTemplates("auto, without what 30 documents share", 30),
 	}
+	for _, by := range []struct {
+		name string
+		neardup.Tokenizer
+	}{{"words", neardup.Words{}}, {"three words", threeWords}, {"characters", neardup.NGrams{N: 1}}, {"bigrams", bigrams}, {"trigrams", trigrams},
+		{"words of the segmenter", segmenter{}}, {"all words of its dictionary", segmenter{all: true}}} {
+		methods = append(methods, simHash("simhash 64, distance 3, "+by.name, by, 64, false, 1-3./64))
+	}
 	return methods
 }
 
+// A segmenter yields the words of gse's dictionary: the most probable ones, or all. Stop words are left out.
+type segmenter struct{ all bool }
+
+// gseWords loads the dictionary when it is needed.
+var gseWords = sync.OnceValue(func() *neardup.Segmenter {
+	return must.Get(neardup.NewSegmenter(neardup.SegmenterOptions{StopWords: stopWords}))
+})
+
+var gseAll = sync.OnceValue(func() *gse.Segmenter {
+	var s gse.Segmenter
+	must.Do(s.LoadDictEmbed("zh"))
+	return &s
+})
+
+var stopWords = append(wordlist.ChineseStopWords(), wordlist.EnglishStopWords()...)
+
+// Tokens implements [neardup.Tokenizer].
+func (s segmenter) Tokens(text string) iter.Seq[neardup.Token] {
+	if !s.all {
+		return gseWords().Tokens(text)
+	}
+	return func(yield func(neardup.Token) bool) {
+		for _, w := range gseAll().CutAll(text) {
+			w = strings.ToLower(w)
+			isWord := strings.ContainsFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+			if isWord && !slices.Contains(stopWords, w) && !yield(neardup.Token{Text: w}) {
+				return
+			}
+		}
+	}
+}
+
 // simHash compares fingerprints. fixed is the similarity to use, or 0 to choose the best.
-func simHash(name string, bits int, weighted bool, fixed float64) method {
+func simHash(name string, by neardup.Tokenizer, bits int, weighted bool, fixed float64) method {
 	m := method{name: name, fixed: fixed, bits: bits, loosest: 1 - 20./64}
 	m.find = func(s *set, least float64) []neardup.Pair[int] {
-		f := neardup.Fingerprinter{}
+		f := neardup.Fingerprinter{Tokenizer: by}
 		if weighted {
 			b := neardup.StatisticsBuilder{}
 			for _, d := range s.docs {
@@ -78,9 +126,9 @@ func near[F neardup.Fingerprint](s *set, sum func(neardup.Document) F, m method,
 	return found
 }
 
-// minHash compares signatures, with an index.
-func minHash(name string, of neardup.Tokenizer) method {
-	return method{name: name, loosest: 0.3, find: func(s *set, least float64) []neardup.Pair[int] {
+// minHash compares signatures, with an index. fixed is the similarity to use, or 0 to choose the best.
+func minHash(name string, of neardup.Tokenizer, fixed float64) method {
+	return method{name: name, fixed: fixed, loosest: 0.3, find: func(s *set, least float64) []neardup.Pair[int] {
 		ix, err := neardup.NewSignatureIndex[int](least, neardup.SignatureIndexOptions{})
 		if err != nil {
 			panic(err)
