@@ -202,7 +202,7 @@ func (l *lab) cityMatrix(codes ...func([]string) neardup.Fingerprint64) {
 	l.text("The study shows matrices of the similarities and of the fingerprints of some messages, as images that are lost. Here are messages in which its three similarities occur: Jaccard / H, with `s001`, 0 → 1.")
 	l.table(heads, rows)
 
-	l.text("Their SimHash codes, in hexadecimal, the highest bit first. By `s001` the upper bits of all are alike, as the section before says of words of two characters.")
+	l.text("Their SimHash codes, in hexadecimal, the highest bit first.")
 	rows = nil
 	for _, m := range messages {
 		row := []string{m.name}
