@@ -265,6 +265,43 @@ not JSON
 	}
 }
 
+// TestTexts: several fields are one text, a list is its lines, and what is not there is passed over.
+func TestTexts(t *testing.T) {
+	dir := t.TempDir()
+	type row struct {
+		ID       string   `parquet:"id"`
+		Title    *string  `parquet:"title,optional"`
+		Keywords []string `parquet:"keywords,list"`
+		Text     *string  `parquet:"text,optional"`
+	}
+	title, text := "A bridge", "The bridge is closed."
+	rows := []row{{"all", &title, []string{"roads", "桥"}, &text}, {"some", nil, nil, &text}, {"none", nil, nil, nil}}
+	if err := parquet.WriteFile(filepath.Join(dir, "a.parquet"), rows); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"id":"all2","title":"A bridge","keywords":["roads","桥"],"text":"The bridge is closed."}
+{"id":"some2","text":"The bridge is closed.","title":null}
+{"id":"wrong","title":5,"text":"x"}
+{"id":"list","keywords":["a",1],"text":"x"}
+{"id":"none2","body":"x"}
+`
+	if err := os.WriteFile(filepath.Join(dir, "b.jsonl"), []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	whole := "A bridge\nroads\n桥\nThe bridge is closed."
+	for file, want := range map[string][]string{
+		"a.parquet": {`{"all" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some" "` + text + `" `, `{"none" "" `},
+		"b.jsonl":   {`{"all2" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some2" "` + text + `" `, `:3" "no field \"title\" with a text"`, `:4" "no field \"keywords\" with a text"`, `:5" "no field \"title,keywords,text\" with a text"`},
+	} {
+		got, _ := readParts(t, filepath.Join(dir, file), ReadOptions{Text: "title,keywords,text"}, 1<<20)
+		for _, w := range want {
+			if n := strings.Count(strings.Join(got, "\n"), w); n != 1 || len(got) != len(want) {
+				t.Errorf("%s: %d times %s in %d:\n%s", file, n, w, len(got), strings.Join(got, "\n"))
+			}
+		}
+	}
+}
+
 // TestUnbounded: documents that never end are an error when the pipeline is made, and others are none.
 func TestUnbounded(t *testing.T) {
 	made := func(endless bool) (err any) {

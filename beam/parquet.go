@@ -115,9 +115,9 @@ func copyToDisk(from io.Reader, packed string) (*os.File, error) {
 
 // row makes a document of a row.
 func (fn *readFn) row(row map[string]any, place string, emit func(Document), note func(Note)) {
-	text, ok := row[or(fn.Text, "text")].(string)
-	if !ok {
-		note(Note{BadInput, place, fmt.Sprintf("no column %q with a text", or(fn.Text, "text"))})
+	text, wrong := fn.text("column", func(name string) any { return row[name] })
+	if wrong != "" {
+		note(Note{BadInput, place, wrong})
 		return
 	}
 	d := Document{ID: place, Text: text}

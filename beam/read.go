@@ -28,8 +28,11 @@ import (
 
 // ReadOptions say what documents are in files. The zero value takes the fields "id" and "text".
 type ReadOptions struct {
-	ID   string // the field or column of the id; "" means "id". Without it, the id is the path and the line
-	Text string // the field or column of the text; "" means "text"
+	ID string // the field or column of the id; "" means "id". Without it, the id is the path and the line
+
+	// Text is the field or column of the text; "" means "text". Several, with commas between them, are the lines of one text, such
+	// as title,keywords,text: those that a document does not have are passed over, and a list of texts has a line for each.
+	Text string
 
 	// Format is jsonl, parquet, lines (a document each line) or text (a document each file). "" goes by the
 	// end of a name: .jsonl, .ndjson and .json are JSON lines, .parquet is Parquet, .txt is text.
@@ -216,11 +219,25 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 			wrong = fmt.Sprintf("the field %q is neither a text nor a number", or(fn.ID, "id"))
 		}
 		if wrong == "" {
-			if text := v.Get(or(fn.Text, "text")); text == nil || text.Type() != fastjson.TypeString {
-				wrong = fmt.Sprintf("no field %q with a text", or(fn.Text, "text"))
-			} else {
-				d.Text = string(text.GetStringBytes())
-			}
+			d.Text, wrong = fn.text("field", func(name string) any {
+				switch x := v.Get(name); {
+				case x == nil || x.Type() == fastjson.TypeNull:
+					return nil
+				case x.Type() == fastjson.TypeString:
+					return string(x.GetStringBytes())
+				case x.Type() == fastjson.TypeArray:
+					var list []any
+					for _, item := range x.GetArray() {
+						if item.Type() != fastjson.TypeString {
+							return x
+						}
+						list = append(list, string(item.GetStringBytes()))
+					}
+					return list
+				default:
+					return x
+				}
+			})
 		}
 		if wrong != "" {
 			note(Note{BadInput, place, wrong})
@@ -228,6 +245,39 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 		}
 		emit(d)
 	}
+}
+
+// text returns the text of a document, or what is wrong with it. value returns what a field holds: nil if it is not there, a
+// string, a list of strings, or what is no text.
+func (o ReadOptions) text(kind string, value func(name string) any) (text, wrong string) {
+	names := strings.Split(or(o.Text, "text"), ",")
+	var lines []string
+	isThere := false
+	for _, name := range names {
+		switch x := value(name).(type) {
+		case nil:
+			continue
+		case string:
+			if x != "" {
+				lines = append(lines, x)
+			}
+		case []any:
+			for _, item := range x {
+				line, ok := item.(string)
+				if !ok {
+					return "", fmt.Sprintf("no %s %q with a text", kind, name)
+				}
+				lines = append(lines, line)
+			}
+		default:
+			return "", fmt.Sprintf("no %s %q with a text", kind, name)
+		}
+		isThere = true
+	}
+	if !isThere {
+		return "", fmt.Sprintf("no %s %q with a text", kind, strings.Join(names, ","))
+	}
+	return strings.Join(lines, "\n"), ""
 }
 
 // withoutBOM passes over a byte order mark at the beginning.

@@ -74,7 +74,7 @@ func (j *job) define() {
 	flag.StringVar(&j.linkage, "group", "centres", "what a group is: centres, complete or chains, as in neardup dedup")
 	flag.StringVar(&j.keep, "keep", "longest", "the document of a group to keep: longest, or first (the smallest id)")
 	flag.StringVar(&j.from.ID, "id-field", "", "the field with the id (default id)")
-	flag.StringVar(&j.from.Text, "text-field", "", "the field with the text (default text)")
+	flag.StringVar(&j.from.Text, "text-field", "", "the field with the text (default text), or several, with commas between them, such as title,keywords,text")
 	flag.StringVar(&j.from.Format, "format", "", "jsonl, parquet, lines or text; by default the names tell")
 	flag.StringVar((*string)(&j.Method), "method", "auto", "auto, simhash, minhash or cosine, as in neardup dedup")
 	flag.Float64Var(&j.Probability, "probability", 0, "auto: the smallest probability of near-duplicates (default 0.5)")

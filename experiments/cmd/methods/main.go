@@ -197,9 +197,15 @@ func load(path string) (s *set, err error) {
 	if s.docs, err = dataset.Read(filepath.Join(path, "docs.jsonl.gz")); err != nil {
 		return nil, err
 	}
+	texts := 0
 	for _, d := range s.docs {
-		for name := range d.Fields {
-			if d.Text == "" && !slices.Contains(s.fields, name) {
+		if d.Text != "" {
+			texts++
+		}
+	}
+	for i := 0; i < len(s.docs) && 2*texts < len(s.docs); i++ { // most have fields alone
+		for name := range s.docs[i].Fields {
+			if !slices.Contains(s.fields, name) {
 				s.fields = append(s.fields, name)
 			}
 		}

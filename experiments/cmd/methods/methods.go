@@ -12,6 +12,7 @@ import (
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/experiments/dataset"
 	"github.com/neardup/neardup/experiments/must"
 	"github.com/neardup/neardup/passages"
 	"github.com/neardup/neardup/wordlist"
@@ -50,6 +51,9 @@ func methodsOf(s *set) []method {
 		withoutTemplates("auto, without what 4 documents share", 4),
 		withoutTemplates("auto, without what 10 documents share", 10),
 		withoutTemplates("auto, without what 30 documents share", 30),
+	}
+	if slices.ContainsFunc(s.docs, func(d dataset.Document) bool { return len(d.Fields) > 0 }) { // with a title, and what is known besides
+		methods = append(methods, titles(), byProbability("auto, by columns", neardup.Fingerprinter{Fields: literature}))
 	}
 	for _, by := range []struct {
 		name string
@@ -144,10 +148,35 @@ func minHash(name string, of neardup.Tokenizer, fixed float64) method {
 }
 
 // auto compares texts with a Deduplicator of which nothing is set.
-func auto() method {
-	m := pipeline("auto", neardup.Fingerprinter{}, anySimilarity)
+func auto() method { return byProbability("auto", neardup.Fingerprinter{}) }
+
+// byProbability compares texts or records with a Deduplicator that decides by the probability.
+func byProbability(name string, f neardup.Fingerprinter) method {
+	m := pipeline(name, f, anySimilarity)
 	with := m.find
 	m.find = func(s *set, _ float64) []neardup.Pair[int] { return with(s, 0) }
+	return m
+}
+
+// literature is what docs/weights.md says of records of literature.
+var literature = []neardup.Field{
+	{Name: "title", Split: neardup.Words{}, Weight: 1}, {Name: "author", Split: neardup.Words{}, Weight: 1}, {Name: "journal", Split: neardup.Words{}, Weight: 1},
+	{Name: "year", Named: true}, {Name: "volume", Named: true}, {Name: "number", Named: true}, {Name: "pages", Named: true},
+}
+
+// titles is auto on the titles alone.
+func titles() method {
+	m := auto()
+	with := m.find
+	m.name = "auto, titles alone"
+	m.find = func(s *set, _ float64) []neardup.Pair[int] {
+		short := *s
+		short.docs = slices.Clone(s.docs)
+		for i := range short.docs {
+			short.docs[i].Text = ""
+		}
+		return with(&short, 0)
+	}
 	return m
 }
 
