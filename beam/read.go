@@ -219,25 +219,7 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 			wrong = fmt.Sprintf("the field %q is neither a text nor a number", or(fn.ID, "id"))
 		}
 		if wrong == "" {
-			d.Text, wrong = fn.text("field", func(name string) any {
-				switch x := v.Get(name); {
-				case x == nil || x.Type() == fastjson.TypeNull:
-					return nil
-				case x.Type() == fastjson.TypeString:
-					return string(x.GetStringBytes())
-				case x.Type() == fastjson.TypeArray:
-					var list []any
-					for _, item := range x.GetArray() {
-						if item.Type() != fastjson.TypeString {
-							return x
-						}
-						list = append(list, string(item.GetStringBytes()))
-					}
-					return list
-				default:
-					return x
-				}
-			})
+			d.Text, wrong = fn.text("field", func(name string) any { return valueOf(v.Get(name)) })
 		}
 		if wrong != "" {
 			note(Note{BadInput, place, wrong})
@@ -278,6 +260,23 @@ func (o ReadOptions) text(kind string, value func(name string) any) (text, wrong
 		return "", fmt.Sprintf("no %s %q with a text", kind, strings.Join(names, ","))
 	}
 	return strings.Join(lines, "\n"), ""
+}
+
+// valueOf returns what [ReadOptions.text] wants to know of a value of JSON.
+func valueOf(x *fastjson.Value) any {
+	switch {
+	case x == nil || x.Type() == fastjson.TypeNull:
+		return nil
+	case x.Type() == fastjson.TypeString:
+		return string(x.GetStringBytes())
+	case x.Type() == fastjson.TypeArray:
+		list := make([]any, len(x.GetArray()))
+		for i, item := range x.GetArray() {
+			list[i] = valueOf(item)
+		}
+		return list
+	}
+	return x
 }
 
 // withoutBOM passes over a byte order mark at the beginning.

@@ -76,7 +76,7 @@ var deviations = []deviation{
 	{"E002", "len(x) is \"normalised\"", "1 at the peak of the curve", "the usual meaning, and needs no data", "@E002 scale"},
 	{"E002", "10,000 keywords of the CSSCI", "its curve in the weights; other keywords for the fit", "lost", "@E002 fit"},
 	{"E002", "idf: whether 1 is added is not said", "ln(N/df)", "its words explain N and df only", "words of every document weigh 0, instead of a little less than 0"},
-	{"E002", "rows of the matrix 0 to 5 for five letters", "0 to 4: signatures 1, 2, 0, 0 and 1, 0, 1, 2 (`go test ./baseline`)", "a slip", "rows 1 to 5 would give 2, 0, 0, 0 and 0, 0, 1, 1"},
+	{"E002", "rows of the matrix 0 to 5 for five letters", "0 to 4: signatures 1, 2, 0, 0 and 1, 0, 1, 2 (`go test -C experiments ./baseline`)", "a slip", "rows 1 to 5 would give 2, 0, 0, 0 and 0, 0, 1, 1"},
 	{"E002", "(x+i) mod 100 as a hundred functions", "the same, beside exact Jaccard; independent functions in a table of their own", "they are one permutation", "@E002 cyclic"},
 	{"E002", "how rows of the matrix are numbered", "as they first occur", "open", "not measured"},
 	{"E002", "candidates come from buckets", "from every pair in the tables by topic and at a glance, from buckets in \"The whole procedure\"", "it separates the score from the index", "recall of the whole procedure"},

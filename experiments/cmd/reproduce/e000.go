@@ -221,7 +221,7 @@ func (l *lab) hyperplanes() error {
 	slices.Reverse(products) // the paper writes the highest bit first
 	l.text("Wang 2016 §3.2 shows it with five keywords of 4 bits, 1010, 1100, 1110, 1000 and 0001. The sum of their vectors is printed as (3, −1, −1, −3), with the fingerprint 1001; the products with the hyperplanes are printed as (3, −1, −1, **3**). Here the products are %v, the fingerprint by the sum is **%04b**, and by the planes **%04b**. "+
 		"So the paper has two slips, which make both ways agree on 1001. The example of june 2013 is right: sum (−4, −2, 6), fingerprint 001. "+
-		"`go test ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.", products, acc.Sum().Truncate(4).Lo, planes.Sum(weights, false).Lo)
+		"`go test -C experiments ./hyperplane` checks both, and that the planes of the hashes give the SimHash of random features in every bit, ties included.", products, acc.Sum().Truncate(4).Lo, planes.Sum(weights, false).Lo)
 	l.step("hyperplanes")
 	differ, tied := equivalence(l.size(1000))
 	l.text("Of the SimHashes of %d random sets of features, with weights that are random or 1, %d of all bits differ from those of the planes; %d sums were 0.", l.size(1000), differ, tied)

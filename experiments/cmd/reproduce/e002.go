@@ -366,7 +366,7 @@ func (l *lab) levels() {
 	l.section(3, "Second-level buckets: counts that anyone can check")
 	l.step("second level")
 	fps := planted.Corpus()
-	l.text("25,200 fingerprints by splitmix64 from 42, in `planted`, 2,200 of which have their last block in common, with 2,000 pairs within 3 bits. A bucket is overfull if it has more than (1 + μ) times the mean, over all 65,536 buckets of a block or over those in use. `go test ./buckets` checks these counts.")
+	l.text("25,200 fingerprints by splitmix64 from 42, in `planted`, 2,200 of which have their last block in common, with 2,000 pairs within 3 bits. A bucket is overfull if it has more than (1 + μ) times the mean, over all 65,536 buckets of a block or over those in use. `go test -C experiments ./buckets` checks these counts.")
 	var rows [][]string
 	for _, c := range []struct {
 		name string
