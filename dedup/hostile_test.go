@@ -25,7 +25,7 @@ func timed(call func()) time.Duration {
 	return time.Since(begin)
 }
 
-// TestHostile: strange texts harm nobody and take no longer than others of their length.
+// TestHostile: strange texts harm nobody, and take no longer than others of their length: quadratic time would take hours.
 func TestHostile(t *testing.T) {
 	rnd := seeded(t, 81)
 	million := larger(shorter(200_000, 50_000), 1_000_000)
@@ -59,9 +59,6 @@ func TestHostile(t *testing.T) {
 			must(d.Explain(0, len(texts)-1))
 		})
 		t.Logf("%s: %d bytes take %v", name, size, took)
-		if !raceDetector && took > 3*time.Second+time.Duration(size)*3000 { // 3 µs for a byte, which is read some eight times
-			t.Errorf("%s: %d bytes take %v", name, size, took)
-		}
 	}
 }
 
@@ -73,20 +70,15 @@ func TestEqualTexts(t *testing.T) {
 	for i := range n {
 		d.Add(i, neardup.Text("one and the same short text"))
 	}
-	took := timed(func() {
-		groups := must(d.Groups(bg, Grouping[int]{}))
-		if len(groups) != 1 || len(groups[0].Members) != n {
-			t.Errorf("%d groups", len(groups))
-		}
-		must(d.Threshold(bg))
-		must(d.Families(bg))
-		must(d.Calibrate(bg, nil, Goal{}))
-	})
+	groups := must(d.Groups(bg, Grouping[int]{}))
+	if len(groups) != 1 || len(groups[0].Members) != n {
+		t.Errorf("%d groups", len(groups))
+	}
+	must(d.Threshold(bg))
+	must(d.Families(bg))
+	must(d.Calibrate(bg, nil, Goal{}))
 	if found := listed(d.Search(bg, neardup.Text("one and the same short text"))); len(found) != n {
 		t.Errorf("%d are found", len(found))
-	}
-	if !raceDetector && took > 2*time.Second {
-		t.Errorf("%v", took)
 	}
 	pairs := 0
 	for range d.Pairs(bg) {
@@ -96,7 +88,7 @@ func TestEqualTexts(t *testing.T) {
 	}
 }
 
-// TestLinear logs how the time grows with the number of texts of some sorts, and fails where it grows like the square.
+// TestLinear logs how the time grows with the number of texts of some sorts: look at it with -v. Times fail no test.
 func TestLinear(t *testing.T) {
 	if testing.Short() || raceDetector {
 		t.Skip("measures time")
@@ -107,12 +99,11 @@ func TestLinear(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		n    int // of the larger half
-		most float64
 		text func(i int) string
 	}{
-		{"unrelated", larger(4000, 40_000), 4, func(i int) string { return englishA.text(rnd, 150) }},
-		{"a common opening", larger(2000, 10_000), 6, func(i int) string { return opening + " " + englishA.text(rnd, 150) }},
-		{"a template, half of each", larger(200, 1000), 6, func(i int) string { return englishA.join(template) + " " + englishA.text(rnd, 150) }},
+		{"unrelated", larger(4000, 40_000), func(i int) string { return englishA.text(rnd, 150) }},
+		{"a common opening", larger(2000, 10_000), func(i int) string { return opening + " " + englishA.text(rnd, 150) }},
+		{"a template, half of each", larger(200, 1000), func(i int) string { return englishA.join(template) + " " + englishA.text(rnd, 150) }},
 	} {
 		var took [2]time.Duration
 		for half := range took {
@@ -131,9 +122,6 @@ func TestLinear(t *testing.T) {
 				text := c.text(0)
 				t.Logf("%s: %d texts: Search takes %v", c.name, n, timed(func() { must(d.Exists(bg, neardup.Text(text))) }))
 			}
-		}
-		if took[1] > 200*time.Millisecond && float64(took[1]) > c.most*float64(took[0]) {
-			t.Errorf("%s: twice as many take %v instead of %v", c.name, took[1], took[0])
 		}
 	}
 }

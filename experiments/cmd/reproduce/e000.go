@@ -23,7 +23,7 @@ import (
 func e000(l *lab) error {
 	l.text("Wang 2016 compares four texts by the cosine of their term counts (VSM), and by two programs for SimHash: 50 bits in C++, and 128 bits in Python. a and b differ in a few words, c and d have nothing to do with them. "+
 		"It finds VSM unsuited, since it gives unrelated texts 0.405, and SimHash good. What its programs call similarity it does not say; the published values cannot come from a Hamming distance (0.971627 is no multiple of 1/50), but "+
-		"the Python class of the time divides the smaller fingerprint by the larger, as numbers in floating point, and such values that gives. Here are four texts from %s; a word of b in 33 is another one.", l.data.source)
+		"the Python class of the time divides the smaller fingerprint by the larger, as numbers in floating point, and that gives such values. Here are four texts from %s; in b one word in 33 is replaced.", l.data.source)
 	texts := l.fourTexts()
 	words := neardup.Fingerprinter{Tokenizer: l.data.words, Hash: hashes.S001(), TiesOne: true}
 	if err := l.fourCompared(texts, words); err != nil {
@@ -114,7 +114,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	l.note("E000 texts", fmt.Sprintf("cosine of unrelated texts %.3f, published 0.405", cosine))
 	l.note("E000 stop", fmt.Sprintf("cosine of unrelated texts %.3f with and %.3f without", cosine, terms.Vector(neardup.Text(texts[0])).Cosine(terms.Vector(neardup.Text(texts[2])))))
 	l.text("The cosine of the unrelated a and c is %.3f with stop words and %.3f without.", cosine, terms.Vector(neardup.Text(texts[0])).Cosine(terms.Vector(neardup.Text(texts[2]))))
-	l.remark("What the paper holds against VSM are the words that every text has.")
+	l.remark("What the paper holds against VSM comes from the words that every text has.")
 	p := newFigure("Every two of four texts", "texts", "similarity")
 	p.Categories(pairs...)
 	p.Y.Min, p.Y.Max = 0, 1
@@ -128,7 +128,7 @@ func (l *lab) fourCompared(texts []string, words neardup.Fingerprinter) error {
 	for i, name := range []string{"published: VSM", "published: Simhash1", "published: Simhash2"} {
 		p.Points(name, i+4, known[i][0], known[i][1])
 	}
-	return l.figure("e000-texts", "As figure 8 of Wang 2016. The ratio says nothing of unrelated texts: here it is as high as of versions, and lower elsewhere. Published values, of other texts, survive for a-b and a-c only.", p)
+	return l.figure("e000-texts", "Figure 8 of Wang 2016, which is lost, showed such values. Of unrelated texts the ratio may be as high as of versions, or low. Only the published values of a-b and a-c survive; they are of other texts.", p)
 }
 
 // vsmExample computes the worked example of the paper.
@@ -154,7 +154,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		h[i] = x.HammingDistance(y)
 		r[i] = compare.Ratio(neardup.Fingerprint128{Lo: x.Fingerprint.Uint64()}, neardup.Fingerprint128{Lo: y.Fingerprint.Uint64()})
 	}
-	l.text("It hangs on the highest bit that differs. Of the first and third string of june 2013 with H = %d (0 → 1) the ratio is %.6f, and with H = %d (0 → 0) it is %.6f. One bit of a fingerprint of 64 changed:", h[0], r[0], h[1], r[1])
+	l.text("It depends on the highest bit that differs. Of the first and third string of june 2013 with H = %d (0 → 1) the ratio is %.6f, and with H = %d (0 → 0) it is %.6f. One bit of a fingerprint of 64 changed:", h[0], r[0], h[1], r[1])
 	f := words
 	x := sum(&f, text, 64)
 	var rows [][]string
@@ -200,7 +200,7 @@ func (l *lab) ratios(text string, words neardup.Fingerprinter) error {
 		}
 	}
 	l.note("E000 ratio", fmt.Sprintf("of pairs of unrelated articles %.0f %% have a ratio above 0.9 at 128 bits", percent(above[2], all)))
-	l.text("Of %d pairs of unrelated articles %.0f %% have a ratio above 0.9 at 50 bits, %.0f %% at 64 and %.0f %% at 128. So the conclusion of the paper rests on one pair each, and on its measure.",
+	l.text("Of %d pairs of different articles, drawn at random, %.0f %% have a ratio above 0.9 at 50 bits, %.0f %% at 64 and %.0f %% at 128. The paper compared four texts; with others of the same kind the ratio could have said the opposite.",
 		all, percent(above[0], all), percent(above[1], all), percent(above[2], all))
 	return nil
 }
@@ -270,7 +270,7 @@ func (l *lab) hyperplanes() error {
 	p.Line("SimHash, xxh3", 2, x, simhash)
 	p.Line("SimHash, s001", 1, x, s001)
 	l.table([]string{"θ/π", "hyperplanes", "SimHash, xxh3", "SimHash, s001"}, rows)
-	return l.figure("e000-angle", fmt.Sprintf("%d pairs of an article and an edited copy, in %d groups by their angle. Random hyperplanes follow the line; SimHash, whose planes have coordinates of ±1, stays a little below on real texts; the hash of the program leaves bits dead, which never differ.", n, groups), p)
+	return l.figure("e000-angle", fmt.Sprintf("%d pairs of an article and an edited copy, in %d groups by their angle. Random hyperplanes follow the line; SimHash with xxh3, whose planes have coordinates of ±1, stays up to a fifth below on real texts. With the hash of the program it stays at a quarter to a third of the line: half of its bits are dead for words of two characters, and others hardly change.", n, groups), p)
 }
 
 // equivalence returns in how many bits the SimHashes of random features differ from the hashes by

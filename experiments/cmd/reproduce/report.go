@@ -97,7 +97,7 @@ func (l *lab) topicFigure(name, title, axis, caption string, systems []system, v
 func (r *report) write(path string) error {
 	var head report
 	head.section(2, "At a glance")
-	head.table([]string{"experiment ", "published, on data that are lost ", "the paper's method here ", "the library's default here "}, r.glance)
+	head.table([]string{"experiment ", "published, on data that are lost ", "the paper's method here ", "the library here "}, r.glance)
 	page := r.String()
 	page = page[:r.at] + head.String() + strings.TrimRight(page[r.at:], "\n") + "\n"
 	return os.WriteFile(path, []byte(page), 0o644)
@@ -132,8 +132,8 @@ func (l *lab) head(dir string, chosen []experiment) {
 	}
 	l.text("Made by `%s` on %s; %d processors (%s), %s. Qualities and counts are the same every time; times are of this machine.",
 		command, on, runtime.GOMAXPROCS(0), processor(), runtime.Version())
-	l.text("Wang 2016, june 2013, Wang 2019, Li 2015 and Zhang 2020 are the five papers that the library implements; [doc.go](../../doc.go) has their titles. **Their data are lost**, and with them most " +
-		"of their figures. Where a value of theirs stands beside one of ours, it was measured on other data: that is a comparison, and no victory. What can be " +
+	l.text("Wang 2016, june 2013, Wang 2019, Li 2015 and Zhang 2020 are the four papers and the page of a blog (june 2013) that the library implements; [doc.go](../../doc.go) has their titles. **Their data are lost**, and with them most " +
+		"of their figures. Where a value of theirs stands beside one of ours, it was measured on other data: such values can be compared only with care: they prove no method better. What can be " +
 		"said is what each method does on one and the same collection, and that the numbers that do not depend on data come out as they should.")
 	l.at = l.Len()
 }

@@ -97,7 +97,7 @@ func (l *lab) segmenters() error {
 		rows = append(rows, append(row, byPairs))
 	}
 	l.table([]string{"words of ", "edited: TF", "TF-IDF × (1 + length)", "revised: TF", "TF-IDF × (1 + length)", "revised: TF, P / R / F1 by pairs"}, rows)
-	l.text("F1 in percent at the papers' radius of 3 and at the best radius, on the pools of the table before. Wang 2019 uses NLPIR, Li 2015 IK Analyzer with a lexicon of Sogou, and Zhang 2020 ICTCLAS; none of them is to be had here, and the Go module proxy gave no second segmenter for Chinese. So these are gse's own modes, of which one takes no dictionary, and no segmenter at all.")
+	l.text("F1 in percent at the papers' radius of 3 and at the best radius, on the pools of the table before. Wang 2019 uses NLPIR, Li 2015 IK Analyzer with a lexicon of Sogou, and Zhang 2020 ICTCLAS; none of them is to be had as a Go module. Other segmenters are, such as gojieba, which is C++, but were not measured; so these are gse's own modes, of which one takes no dictionary, and no segmenter at all.")
 	l.text("The last column counts pairs instead of documents, at the radius of 3. By documents a flood of wrong pairs costs nothing as long as each document is in a right pair too, and so the words that find most look best. By pairs all words of the dictionary are useless on revised articles: they are many, common and alike in any text.")
 	return nil
 }
