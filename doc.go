@@ -31,7 +31,7 @@
 //   - A [Vector] has the weighted features of a text. [VectorPairs] and a [VectorIndex] find by exact
 //     cosine, with features and weights that you choose.
 //
-// All four add, search, group and delete in the same way and all can also be kept in files
+// All four have Add, Search, Pairs, Groups and Delete, in the same forms and all can also be kept in files
 // ([github.com/neardup/neardup/dedup.Open], [OpenIndex], [OpenSignatureIndex], [OpenVectorIndex]).
 // Fingerprints that several programs share are in a store of package blockstore. What is copied inside documents, package passages finds.
 //
@@ -78,8 +78,8 @@
 // wrong:
 //
 //   - An argument is out of the range that its comment gives, where the function returns no error.
-//   - A Fingerprinter has settings that [Fingerprinter.Version] refuses, and a method without an error
-//     is called. Where settings come from outside, call Version first.
+//   - A Fingerprinter has settings that [Fingerprinter.Check] refuses, and a method without an error
+//     is called. Where settings come from outside, call Check first.
 //   - A method is called on the zero value of a type that has a constructor and says that its zero
 //     value is not usable.
 //

@@ -129,7 +129,7 @@ func (a Fingerprint64) MarshalBinary() ([]byte, error) { return a.AppendBinary(n
 // MarshalBinary implements [encoding.BinaryMarshaler]: 16 bytes, big-endian.
 func (a Fingerprint128) MarshalBinary() ([]byte, error) { return a.AppendBinary(nil) }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. Data that has not 8 bytes is an error.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. Data of any length but 8 bytes is an error.
 func (a *Fingerprint64) UnmarshalBinary(data []byte) error {
 	if len(data) != 8 {
 		return fmt.Errorf("neardup: a 64-bit fingerprint has 8 bytes, not %d", len(data))
@@ -138,7 +138,7 @@ func (a *Fingerprint64) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. Data that has not 16 bytes is an error.
+// UnmarshalBinary implements [encoding.BinaryUnmarshaler]. Data of any length but 16 bytes is an error.
 func (a *Fingerprint128) UnmarshalBinary(data []byte) error {
 	if len(data) != 16 {
 		return fmt.Errorf("neardup: a 128-bit fingerprint has 16 bytes, not %d", len(data))

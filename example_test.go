@@ -444,8 +444,8 @@ func ExampleGroupPairs() {
 	pairs := func(yield func(neardup.Pair[int], error) bool) { // of a program of one's own
 		_ = yield(neardup.Pair[int]{A: 0, B: 1, Similarity: 0.9}, nil) && yield(neardup.Pair[int]{A: 1, B: 2, Similarity: 0.8}, nil)
 	}
-	fmt.Println(neardup.GroupPairs(3, pairs, neardup.Chains, nil))
-	fmt.Println(neardup.GroupPairs(3, pairs, neardup.Centres, nil))
+	fmt.Println(neardup.GroupPairs(3, pairs, neardup.SingleLinkage, nil))
+	fmt.Println(neardup.GroupPairs(3, pairs, neardup.CentreLinkage, nil))
 	// Output:
 	// [0 0 0] <nil>
 	// [0 0 2] <nil>

@@ -181,7 +181,7 @@ func FuzzSnapshot(f *testing.F) {
 			ix.Delete("5")
 			ix.Add("6", 6)
 			ix.stats()
-			ix.Groups(bg, Chains)
+			ix.Groups(bg, SingleLinkage)
 			ix.Verify()
 			ix.DeleteBefore(time.Unix(1, 0))
 			ix.Compact(bg)

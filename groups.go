@@ -12,21 +12,21 @@ import (
 // This file groups pairs of similar documents, wherever they come from: fingerprints, signatures,
 // vectors or a program of the caller's own. internal/graph has the algorithms.
 
-// A Linkage says which pairs of near-duplicates make a group. In the literature, CompleteLinks is
-// complete-link clustering and Chains is single-link clustering.
+// A Linkage says which pairs of near-duplicates make a group. In the literature, CompleteLinkage is
+// complete-link clustering and SingleLinkage is single-link clustering.
 type Linkage uint8
 
 const (
-	// Centres: every member is a near-duplicate of the member that is kept. So whoever keeps only
+	// CentreLinkage: every member is a near-duplicate of the member that is kept. So whoever keeps only
 	// that one loses nothing that is not like it. Two other members may be far from each other.
-	Centres Linkage = iota
+	CentreLinkage Linkage = iota
 
-	// CompleteLinks: all members are near-duplicates of each other.
-	CompleteLinks
+	// CompleteLinkage: all members are near-duplicates of each other.
+	CompleteLinkage
 
-	// Chains: any chain of pairs joins its ends, so groups are the connected components. A chain of
+	// SingleLinkage: any chain of pairs joins its ends, so groups are the connected components. A chain of
 	// weak links may pull documents together that have nothing in common.
-	Chains
+	SingleLinkage
 )
 
 // GroupPairs groups the vertices 0 to n−1 of a graph whose edges are pairs. It returns, for each
@@ -38,16 +38,16 @@ const (
 // strict weak order; vertices that it does not distinguish are taken in ascending order, as all are
 // if it is nil.
 //
-//   - [Centres]: vertices are taken in the order of before. A vertex that is near no centre so far
+//   - [CentreLinkage]: vertices are taken in the order of before. A vertex that is near no centre so far
 //     becomes a centre. Every other vertex belongs to the centre it is most similar to; if several
 //     are equally similar, to the first of them.
-//   - [CompleteLinks]: pairs are taken from the most similar to the least, equally similar ones in
+//   - [CompleteLinkage]: pairs are taken from the most similar to the least, equally similar ones in
 //     the order of A and then B. Two groups are merged as soon as every member of one has been
 //     paired with every member of the other (agglomerative clustering).
-//   - [Chains]: the connected components, in time nearly linear in n and the number of pairs, and
+//   - [SingleLinkage]: the connected components, in time nearly linear in n and the number of pairs, and
 //     in memory for n vertices only.
 //
-// The other two keep all pairs in memory, and CompleteLinks sorts them. A pair counts as the more
+// The other two keep all pairs in memory, and CompleteLinkage sorts them. A pair counts as the more
 // similar the higher its Similarity and the lower its Distance.
 func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before func(i, j int) bool) ([]int, error) {
 	if err := by.check(); err != nil {
@@ -63,11 +63,11 @@ func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before fun
 	}
 	var of []int
 	switch by {
-	case Centres:
+	case CentreLinkage:
 		return graph.Centres(n, edges, before), failed
-	case CompleteLinks:
+	case CompleteLinkage:
 		of = graph.CompleteLinks(n, edges)
-	case Chains:
+	case SingleLinkage:
 		f := graph.NewForest(n)
 		for p := range edges {
 			f.Join(p.A, p.B)
@@ -79,8 +79,8 @@ func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before fun
 
 // check returns an error unless l is one of the constants.
 func (l Linkage) check() error {
-	if l > Chains {
-		return fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", l)
+	if l > SingleLinkage {
+		return fmt.Errorf("neardup: Linkage %d is not CentreLinkage, CompleteLinkage or SingleLinkage", l)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (l Linkage) check() error {
 // these leaves one of each cluster. A negative k leaves each alone. If the context ends early,
 // Clusters returns its error and a result that may lack links.
 //
-// It is [GroupPairs] of [Pairs] with [Chains], except that equal fingerprints are taken together
+// It is [GroupPairs] of [Pairs] with [SingleLinkage], except that equal fingerprints are taken together
 // first, so a million copies of one page cost no more than other input. It takes time and memory
 // like Pairs. Fingerprints of one cluster may be far apart. fps must not change meanwhile.
 func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error) {
@@ -109,7 +109,7 @@ func Clusters[F Fingerprint](ctx context.Context, fps []F, k int) ([]int, error)
 	for n, i := range equal.Different {
 		distinct[n] = fps[i]
 	}
-	of, err := GroupPairs(len(distinct), Pairs(ctx, distinct, k), Chains, nil)
+	of, err := GroupPairs(len(distinct), Pairs(ctx, distinct, k), SingleLinkage, nil)
 	return equal.Spread(of), err
 }
 

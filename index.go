@@ -28,7 +28,7 @@ import (
 // differences or more, and need not be looked at.
 //
 // A larger distance needs more blocks, which are shorter, so more fingerprints share one. Two ways around
-// this are in internal/hamming (plan.go): to look up all values within a bit or two of the query's in fewer
+// this are in internal/hamming (plan.go): to look up all values within one to three bits of the query's in fewer
 // and longer blocks, and to have a table for every combination of blocks, which takes memory. A model of
 // the costs chooses by the number of fingerprints, the distance and IndexOptions.Memory. Where neither
 // helps, as among a million at the distance 13, all are compared. A bucket that is much fuller than the
@@ -178,9 +178,9 @@ func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(d
 // Get returns the fingerprint that is stored under an id, and whether there is one. It looks
 // through the last changes one by one.
 func (ix *Index[ID, F]) Get(id ID) (fp F, ok bool, err error) {
-	doc, ok, err := ix.s.Get(id)
+	e, ok, err := ix.s.Get(id)
 	if ok {
-		fp = fpOf[F](doc)
+		fp = fpOf[F](e.Doc)
 	}
 	return fp, ok, err
 }
@@ -374,7 +374,7 @@ func (ix *Index[ID, F]) Pairs(ctx context.Context) iter.Seq2[Pair[ID], error] {
 
 // Groups groups the stored fingerprints by [Index.Pairs]: every group of two or more, in the order of
 // adding of their first members. [GroupPairs] says what the linkages mean, and what they cost; with
-// [Chains], equal fingerprints cost no more than others. Of equally good ones, the document that was
+// [SingleLinkage], equal fingerprints cost no more than others. Of equally good ones, the document that was
 // added first is kept.
 func (ix *Index[ID, F]) Groups(ctx context.Context, by Linkage) ([]Group[ID], error) {
 	ids, fps, err := ix.collect()
@@ -382,7 +382,7 @@ func (ix *Index[ID, F]) Groups(ctx context.Context, by Linkage) ([]Group[ID], er
 		return nil, err
 	}
 	var keep []int
-	if by == Chains {
+	if by == SingleLinkage {
 		keep, err = Clusters(ctx, fps, ix.distance)
 	} else {
 		keep, err = GroupPairs(len(fps), Pairs(ctx, fps, ix.distance), by, nil)

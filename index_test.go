@@ -365,7 +365,7 @@ func TestIndexGroups(t *testing.T) {
 	ix.Add("link", 0x0F0F0F0F0F0F0F0F^0b11100)
 	check := func(want string) {
 		t.Helper()
-		if got := fmt.Sprint(membersOf(must(ix.Groups(bg, Chains)))); got != want {
+		if got := fmt.Sprint(membersOf(must(ix.Groups(bg, SingleLinkage)))); got != want {
 			t.Errorf("groups %s, want %s", got, want)
 		}
 	}

@@ -561,7 +561,7 @@ func saysClosed(t *testing.T, ix *Index[string, Fingerprint64]) {
 	_, errs["ExistsAndAdd"] = ix.ExistsAndAdd(bg, "z", 1)
 	_, errs["SearchAndAdd"] = ix.SearchAndAdd(bg, "z", 1)
 	_, errs["Nearest"] = ix.Nearest(bg, 1, 3)
-	_, errs["Groups"] = ix.Groups(bg, Chains)
+	_, errs["Groups"] = ix.Groups(bg, SingleLinkage)
 	for _, err := range ix.Search(bg, 1) {
 		errs["Search"] = err
 	}

@@ -147,8 +147,8 @@ func TestIndexWriters(t *testing.T) {
 	if sum := first[0] + first[1] + first[2] + first[3]; sum != len(groups) || ix.Len() != 4*len(groups) {
 		t.Errorf("%d were first in %d groups; %d stored", sum, len(groups), ix.Len())
 	}
-	if len(membersOf(must(ix.Groups(bg, Chains)))) != len(groups) {
-		t.Errorf("%d groups, want %d", len(membersOf(must(ix.Groups(bg, Chains)))), len(groups))
+	if len(membersOf(must(ix.Groups(bg, SingleLinkage)))) != len(groups) {
+		t.Errorf("%d groups, want %d", len(membersOf(must(ix.Groups(bg, SingleLinkage)))), len(groups))
 	}
 	if near := must(ix.SearchAndAdd(bg, "0 0", groups[0])); slices.ContainsFunc(near, func(m Match[string]) bool { return m.ID == "0 0" }) || len(near) != 3 {
 		t.Errorf("an id is near itself: %v", near)

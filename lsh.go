@@ -140,6 +140,9 @@ func OpenSignatureIndex[ID comparable](path string, similarity float64, options 
 // signAgain is what the error advises when files have signatures of another version or other bands.
 const signAgain = "sign the stored texts again, or give the bands of then as SignatureIndexOptions.Banding"
 
+// Similarity returns the similarity that the index was made for.
+func (ix *SignatureIndex[ID]) Similarity() float64 { return ix.similarity }
+
 // Banding returns the bands by which the index finds candidates.
 func (ix *SignatureIndex[ID]) Banding() Banding { return Banding(ix.layout.Banding) }
 
@@ -192,9 +195,9 @@ func (ix *SignatureIndex[ID]) AddAll(ctx context.Context, signatures iter.Seq2[I
 // Get returns the signature that is stored under an id, and whether there is one. The signature is
 // nil if Bits is below 32; otherwise it is a copy.
 func (ix *SignatureIndex[ID]) Get(id ID) (s Signature, ok bool, err error) {
-	doc, ok, err := ix.s.Get(id)
+	e, ok, err := ix.s.Get(id)
 	if ok {
-		s = ix.layout.Signature(doc)
+		s = ix.layout.Signature(e.Doc)
 	}
 	return s, ok, err
 }
@@ -395,7 +398,7 @@ func (ix *SignatureIndex[ID]) pairSeq(ctx context.Context, least float64) iter.S
 }
 
 // Groups groups the stored signatures by Pairs: every group of two or more, in the order of adding of
-// their first members. [GroupPairs] says what the linkages mean, and what they cost; with [Chains], a
+// their first members. [GroupPairs] says what the linkages mean, and what they cost; with [SingleLinkage], a
 // million equal signatures cost no more than others. Of equally good ones, the document that was added
 // first is kept. Signatures of empty sets are in no group. It copies all signatures, unless the index
 // is as Compact or AddAll left it.
@@ -417,7 +420,7 @@ func (ix *SignatureIndex[ID]) Groups(ctx context.Context, by Linkage) ([]Group[I
 		}
 	}
 	var keep []int
-	if by == Chains {
+	if by == SingleLinkage {
 		keep, err = t.Components(func(a, b uint32) bool { return t.IsAtLeast(t.Doc(a), t.Doc(b), ix.similarity) }, ctx.Err)
 	} else {
 		keep, err = GroupPairs(t.N, similarSignatures(ctx, t, ix.similarity), by, nil)

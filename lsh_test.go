@@ -183,8 +183,8 @@ func (m *signatureModel) check(t *testing.T, ix *SignatureIndex[int], queries []
 		for _, p := range want {
 			yield(Pair[int]{A: order[p.A], B: order[p.B]}, nil)
 		}
-	}, Chains, nil))
-	if got, want := membersOf(must(ix.Groups(bg, Chains))), chained(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
+	}, SingleLinkage, nil))
+	if got, want := membersOf(must(ix.Groups(bg, SingleLinkage))), chained(label, m.ids); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Fatalf("groups %v, want %v", got, want)
 	}
 }
@@ -589,7 +589,7 @@ func BenchmarkSignatureIndexGroups(b *testing.B) {
 				}
 			})
 			for b.Loop() {
-				membersOf(must(ix.Groups(bg, Chains)))
+				membersOf(must(ix.Groups(bg, SingleLinkage)))
 			}
 		})
 	}

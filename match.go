@@ -50,15 +50,15 @@ type Group[ID comparable] struct {
 	Keep    ID   // the member that represents the group
 	Members []ID // all members in the order of adding, Keep included
 
-	// Matches says of each member how near it is to Keep. The probability, in package dedup, is 0 for a member that was
-	// not compared with Keep: a chain or a complete group may have such. Keep is Identical to itself there.
+	// Matches[i] says how near Members[i] is to Keep. In package dedup the probability is 0 for a member that was not
+	// compared with Keep, of which a group by chains may have some, and Keep is Identical to itself.
 	Matches []Match[ID]
 }
 
 // An Entry is a stored document, and what is stored of it.
 type Entry[ID comparable, V any] struct {
 	ID    ID
-	Value V // the fingerprint, the signature or the vector; DeleteFunc tells only fingerprints
+	Value V // the fingerprint, the signature or the vector; DeleteFunc has only fingerprints
 
 	// Added is when the document was added, in whole seconds by the clock of the machine. If the clock was set back in
 	// between, a document counts as added no earlier than the ones before it.

@@ -37,10 +37,10 @@ func TestContexts(t *testing.T) {
 		"Index.SearchAndAdd": second(fingerprints.SearchAndAdd(ctx, -1, fp)), "SignatureIndex.SearchAndAdd": second(signatures.SearchAndAdd(ctx, -1, s)), "VectorIndex.SearchAndAdd": second(vectors.SearchAndAdd(ctx, -1, v)),
 		"Index.ExistsAndAdd": second(fingerprints.ExistsAndAdd(ctx, -1, fp)), "SignatureIndex.ExistsAndAdd": second(signatures.ExistsAndAdd(ctx, -1, s)), "VectorIndex.ExistsAndAdd": second(vectors.ExistsAndAdd(ctx, -1, v)),
 		"Index.Compact": fingerprints.Compact(ctx), "SignatureIndex.Compact": signatures.Compact(ctx), "VectorIndex.Compact": vectors.Compact(ctx),
-		"Index.Groups": second(fingerprints.Groups(ctx, Centres)), "SignatureIndex.Groups": second(signatures.Groups(ctx, CompleteLinks)), "VectorIndex.Groups": second(vectors.Groups(ctx, Chains)),
-		"Pairs of none": second(GroupPairs(1, Pairs[Fingerprint64](ctx, nil, 3), Chains, nil)), "PairsBetween none": second(GroupPairs(2, PairsBetween(ctx, []Fingerprint64{1, 1}, nil, 3), Chains, nil)),
-		"VectorPairs of none": second(GroupPairs(1, VectorPairs(ctx, nil, 0.5), Chains, nil)),
-		"VectorPairs":         second(GroupPairs(1, VectorPairs(ctx, []Vector{v}, 0.5), Chains, nil)),
+		"Index.Groups": second(fingerprints.Groups(ctx, CentreLinkage)), "SignatureIndex.Groups": second(signatures.Groups(ctx, CompleteLinkage)), "VectorIndex.Groups": second(vectors.Groups(ctx, SingleLinkage)),
+		"Pairs of none": second(GroupPairs(1, Pairs[Fingerprint64](ctx, nil, 3), SingleLinkage, nil)), "PairsBetween none": second(GroupPairs(2, PairsBetween(ctx, []Fingerprint64{1, 1}, nil, 3), SingleLinkage, nil)),
+		"VectorPairs of none": second(GroupPairs(1, VectorPairs(ctx, nil, 0.5), SingleLinkage, nil)),
+		"VectorPairs":         second(GroupPairs(1, VectorPairs(ctx, []Vector{v}, 0.5), SingleLinkage, nil)),
 	}
 	for name, err := range errs {
 		if err != context.Canceled {
@@ -94,7 +94,7 @@ func TestGroupsAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for by, want := range map[Linkage][]string{Chains: {"a", "b", "c"}, CompleteLinks: nil, Centres: nil} {
+	for by, want := range map[Linkage][]string{SingleLinkage: {"a", "b", "c"}, CompleteLinkage: nil, CentreLinkage: nil} {
 		g := must(vectors.Groups(t.Context(), by))
 		if len(g) != 1 || want != nil && !slices.Equal(g[0].Members, want) {
 			t.Errorf("%d: vectors %v", by, g)

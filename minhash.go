@@ -10,8 +10,9 @@ import (
 // This file has MinHash signatures: short lists of numbers from which the Jaccard similarity of two
 // sets of features can be estimated. It rests on one fact: the smallest hash of the union of two sets is in
 // both of them with a probability that is their Jaccard similarity. To see it often enough, a hash is cut into a
-// bin and a place in the bin, and each bin keeps the smallest place. With four bins, for two sets of five
-// features that have three in common (J = 3/7):
+// bin and a place in the bin, and each bin keeps the smallest place. Two sets have the same value in a bin
+// if the smallest place of their union there is in both, so the share of such bins estimates J. With four bins,
+// and two sets of five features of which three are common (J = 3/7 = 0.43):
 //
 //	bin            0       1       2       3
 //	only in A     .80             .40
@@ -147,7 +148,7 @@ func (s Signature) Jaccard(other Signature) float64 {
 
 // Containment estimates the fraction of the set of s that is also in the set of other. Among the
 // bins in which s has the smallest feature of both sets, it is the fraction in which other has it
-// too. If C is the containment and s is the part p of the union, the standard error is about
+// too. If C is the containment, and p the share of the union that the set of s has, the standard error is about
 // √(C(1−C)/(k·p)). So it takes many values to find short texts within long ones.
 //
 // It is NaN if s has the smallest feature in no bin, as with the empty set, or if the signatures

@@ -123,7 +123,7 @@ func testPairsRandom[F Fingerprint](t *testing.T) {
 
 			// Clusters are the components of those pairs, whatever their order.
 			edges := slices.Collect(maps.Keys(want))
-			components := must(GroupPairs(n, certain(edges), Chains, nil))
+			components := must(GroupPairs(n, certain(edges), SingleLinkage, nil))
 			if got := must(Clusters(bg, fps, k)); !slices.Equal(got, components) {
 				t.Fatalf("n=%d k=%d: Clusters %v, Components %v", n, k, got, components)
 			}
@@ -344,7 +344,7 @@ func TestComponentsPanics(t *testing.T) {
 			t.Error("a position outside did not panic")
 		}
 	}()
-	GroupPairs(2, certain([]Pair[int]{{A: 0, B: 2, Distance: 1}}), Chains, nil)
+	GroupPairs(2, certain([]Pair[int]{{A: 0, B: 2, Distance: 1}}), SingleLinkage, nil)
 }
 
 func FuzzPairs(f *testing.F) {

@@ -52,7 +52,7 @@ type Field struct {
 	Named bool
 
 	// Split cuts the value into features. nil leaves a short value whole, so a single typing error
-	// makes it another feature; with NGrams{2} most features survive one. For a large value, nil
+	// makes it another feature; with NGrams{N: 2} most features survive one. For a large value, nil
 	// means the Tokenizer of the Fingerprinter.
 	Split Tokenizer
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/neardup/neardup/internal/chinese"
 	"github.com/neardup/neardup/internal/format"
-	"github.com/neardup/neardup/internal/lex"
 )
 
 // The Segmenter is the exported side of internal/chinese, which loads the dictionary and finds the
@@ -31,7 +30,7 @@ import (
 // only thing in this package that links the dictionary, which adds 33 MB to a binary.
 type Segmenter struct {
 	dict   *chinese.Dictionary // nil in a zero Segmenter
-	stop   *Lexicon            // only its words are set; folded, and not trimmed
+	stop   *Lexicon            // never nil
 	digest uint64              // of the dictionary and the stop words; for versions
 }
 
@@ -49,8 +48,8 @@ type SegmenterOptions struct {
 	// the line. The reader is read to the end.
 	UserDict io.Reader
 
-	// StopWords are left out of the tokens. They are folded before they are compared.
-	StopWords []string
+	// StopWords are left out of the tokens. nil means none.
+	StopWords *Lexicon
 }
 
 // NewSegmenter loads the dictionary of gse for simplified and traditional Chinese, and the words of
@@ -61,9 +60,9 @@ func NewSegmenter(options SegmenterOptions) (*Segmenter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Segmenter{dict: dict, stop: &Lexicon{words: make(map[string]bool)}}
-	for _, w := range options.StopWords {
-		s.stop.words[lex.Fold(w)] = true
+	s := &Segmenter{dict: dict, stop: options.StopWords}
+	if s.stop == nil {
+		s.stop = NewLexicon()
 	}
 	// Sorted, so that equal sets have equal digests.
 	d := format.NewDigest()

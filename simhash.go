@@ -16,7 +16,8 @@ import (
 //	                   sum       +3 +1 +1 −1
 //	                   SimHash    1  1  1  0
 //
-// A sum is far from 0 if many votes agree, so a change of few features turns few bits. For two texts whose vectors
+// With n features of weight 1 a sum is about ±√n, and a change of m of them moves it by about √m: so if m is
+// small beside n, most sums keep their sign. For two texts whose vectors
 // of weights have the angle θ, a bit differs with the probability θ/π (Charikar 2002): of 64 bits, about 5 differ at
 // the cosine 0.97 and 20 at 0.55. Unrelated texts differ in 32, give or take 4.
 //
@@ -27,9 +28,10 @@ import (
 // the feature hashes.
 //
 // A text without features (an empty text, or one of punctuation only) has the fingerprint 0, or all
-// ones if [Fingerprinter.TiesOne] is set. A text with features has the fingerprint 0 with a
-// probability of about 2⁻⁶⁴. So read 0 as "nothing to compare": two such texts are at distance 0,
-// but that does not make them alike.
+// ones if [Fingerprinter.TiesOne] is set. A text with features hardly ever has it: with an even
+// number of them ties are frequent, so of texts of two features of the same weight one in 10⁸ has it,
+// and others one in 2⁶⁴. So read 0 as "nothing to compare": two such texts are at distance 0, but
+// that does not make them alike.
 type Fingerprint64 uint64
 
 // A Fingerprint128 is a 128-bit SimHash. Hi holds bits 127 to 64, Lo bits 63 to 0. The zero value
@@ -125,7 +127,7 @@ func width[F Fingerprint]() int {
 //
 // Two fingerprints can be compared only if all fields were the same when they were made; see
 // [Fingerprinter.Version]. Methods that return no error panic if a field is wrong, for example if
-// an [IDF] has statistics of other features. Call Version once to get this as an error.
+// an [IDF] has statistics of other features. Call Check once to get this as an error.
 type Fingerprinter struct {
 	// Normalizer rewrites texts before they are cut. The zero value leaves them as they are.
 	Normalizer Normalizer

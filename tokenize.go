@@ -49,13 +49,14 @@ type Tokenizer interface {
 // Their characters are words of their own, each with its marks, and so are emoji. Use [Shingles] of
 // Words, or a [Segmenter], to get longer features there. A word of more than 128 bytes is cut.
 type Words struct {
-	// Stop has stop words, which are left out. Shingles of Words join what is left. nil means none.
-	Stop *Lexicon
+	// StopWords are left out. Shingles of Words join what is left. A stop word of several words, or of several Chinese
+	// characters, is never a token here, and removes nothing; use a [Segmenter] for these. nil means none.
+	StopWords *Lexicon
 }
 
 // Tokens implements [Tokenizer].
 func (w Words) Tokens(text string) iter.Seq[Token] {
-	return func(yield func(Token) bool) { unitTokens(false, 1, text)(w.Stop.passing(yield)) }
+	return func(yield func(Token) bool) { unitTokens(false, 1, text)(w.StopWords.passing(yield)) }
 }
 
 // NGrams yields every run of N consecutive characters. Skipped characters are left out first:
@@ -184,11 +185,11 @@ func shingle(text []byte, window []Token) Token {
 func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	switch t := t.(type) {
 	case Words:
-		return false, 1, t.Stop.Len() == 0
+		return false, 1, t.StopWords.Len() == 0
 	case NGrams:
 		return true, t.n(), true
 	case Shingles:
-		if w, isWords := t.of().(Words); isWords && w.Stop.Len() == 0 {
+		if w, isWords := t.of().(Words); isWords && w.StopWords.Len() == 0 {
 			return false, t.n(), true
 		}
 	}
@@ -218,7 +219,7 @@ func sourceOf(t Tokenizer) source {
 	}
 	switch t := t.(type) {
 	case Words:
-		return unitSource{lex.NewWindows(false, 1), t.Stop}
+		return unitSource{lex.NewWindows(false, 1), t.StopWords}
 	case *Segmenter:
 		return t.source()
 	case Shingles:

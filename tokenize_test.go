@@ -284,7 +284,7 @@ func TestSegmenterOptions(t *testing.T) {
 	}
 	s, err := NewSegmenter(SegmenterOptions{
 		UserDict:  strings.NewReader("\ufeff# ours\n\n近似去重 5000 nz\n佛系青年\n"),
-		StopWords: []string{"的", "OK"},
+		StopWords: NewLexicon("的", "OK"),
 	})
 	if err != nil {
 		t.Fatal(err)

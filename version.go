@@ -50,7 +50,7 @@ func stopped(t Tokenizer, l *Lexicon) []string {
 	case Shingles:
 		return stopped(t.Of, l)
 	case Words:
-		return l.shared(t.Stop)
+		return l.shared(t.StopWords)
 	case *Segmenter:
 		if t != nil {
 			return l.shared(t.stop)
@@ -107,7 +107,7 @@ func sameTokenizer(a, b Tokenizer) bool {
 		return ok && a.n() == b.n() && sameTokenizer(a.Of, b.Of)
 	case Words:
 		b, ok := b.(Words)
-		return ok && a.Stop.id() == b.Stop.id()
+		return ok && a.StopWords.id() == b.StopWords.id()
 	case *Segmenter:
 		b, ok := b.(*Segmenter)
 		return ok && (a == b || a != nil && b != nil && a.digest == b.digest)
@@ -202,8 +202,8 @@ func hashVersion(key *hashKey) string {
 func tokenizerVersion(t Tokenizer) string {
 	switch t := t.(type) {
 	case Words:
-		if t.Stop.Len() > 0 {
-			return fmt.Sprintf("without(words,%016x)", t.Stop.id())
+		if t.StopWords.Len() > 0 {
+			return fmt.Sprintf("without(words,%016x)", t.StopWords.id())
 		}
 		return "words"
 	case NGrams:
@@ -244,8 +244,8 @@ var (
 // a secret ([SeededHash]) it holds only a check value. The HTML parser is not part of this package;
 // the version holds a digest of what it makes of a page full of pitfalls.
 //
-// It is an error if f has code of the caller's own and Custom does not name it, and if a field of f
-// is wrong: so call Version once to check a Fingerprinter.
+// It is an error if [Fingerprinter.Check] returns one, or if f has code of the caller's own and Custom
+// does not name it.
 //
 // Store the version beside fingerprints, as [WriteFingerprints] does, and compare it by
 // [Fingerprinter.CheckVersion].

@@ -128,9 +128,9 @@ func (ix *VectorIndex[ID]) AddAll(ctx context.Context, vectors iter.Seq2[ID, Vec
 
 // Get returns a copy of the vector that is stored under an id, and whether there is one.
 func (ix *VectorIndex[ID]) Get(id ID) (v Vector, ok bool, err error) {
-	doc, ok, err := ix.s.Get(id)
+	e, ok, err := ix.s.Get(id)
 	if ok {
-		v = vectorOf(doc)
+		v = vectorOf(e.Doc)
 	}
 	return v, ok, err
 }
@@ -143,6 +143,9 @@ func (ix *VectorIndex[ID]) All() iter.Seq2[Entry[ID, Vector], error] {
 
 // vectorOf returns the vector of a stored document.
 func vectorOf(doc []uint64) Vector { return asVector(cosine.VectorOf(nil, doc)) }
+
+// Similarity returns the similarity that the index was made for.
+func (ix *VectorIndex[ID]) Similarity() float64 { return ix.similarity }
 
 // Delete removes the document with an id and reports whether it was there. If the index has an
 // error (see [OpenIndex]), Delete removes nothing and returns it.

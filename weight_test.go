@@ -262,7 +262,7 @@ func TestWeighings(t *testing.T) {
 		"default": {TiesOne: true},
 		"chars3":  {Tokenizer: NGrams{3}},
 		"opaque":  {Tokenizer: opaque{Words{}}},
-		"filter":  {Tokenizer: Shingles{Of: Words{Stop: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...).Without(NewLexicon("because", "therefore", "但是", "因此"))}}},
+		"filter":  {Tokenizer: Shingles{Of: Words{StopWords: NewLexicon(append(wordlist.EnglishStopWords(), wordlist.ChineseStopWords()...)...).Without(NewLexicon("because", "therefore", "但是", "因此"))}}},
 		"seeded":  {Hash: seeded},
 		"own":     {Tokenizer: Words{}, Hash: Hash{Sum64: june2013.Hash64, Sum128: june2013.Hash128}},
 		"html":    {Normalizer: Normalizer{HTML: true, Numbers: Mask}, Tokenizer: Words{}},
@@ -285,7 +285,7 @@ func TestWeighings(t *testing.T) {
 func FuzzWeights(f *testing.F) {
 	f.Add("Title\nThe fish, because of the chips. In other words: fish", byte(3))
 	f.Add("\n标题\n但是住房公积金。因此！", byte(20))
-	fp := []Fingerprinter{{Tokenizer: Words{}}, {}, {Tokenizer: NGrams{2}}, {Tokenizer: Words{Stop: NewLexicon("的", "fish")}}}
+	fp := []Fingerprinter{{Tokenizer: Words{}}, {}, {Tokenizer: NGrams{2}}, {Tokenizer: Words{StopWords: NewLexicon("的", "fish")}}}
 	var all []map[string]Weight
 	for _, fp := range fp {
 		all = append(all, weighings(fp, []string{"The fish and the chips", "住房公积金", "fish"}))
@@ -335,9 +335,9 @@ func TestMarkersStopped(t *testing.T) {
 	stop, markers := NewLexicon("The", "therefore", "因此"), NewLexicon("Therefore", "因此", "finally")
 	weight := Product{Count, Markers{Lexicon: markers}}
 	for name, f := range map[string]Fingerprinter{
-		"filter":   {Tokenizer: Words{Stop: stop}},
-		"shingles": {Tokenizer: Shingles{Of: Words{Stop: stop}}},
-		"field":    {Fields: []Field{{Name: "title", Split: Words{Stop: stop}}}},
+		"filter":   {Tokenizer: Words{StopWords: stop}},
+		"shingles": {Tokenizer: Shingles{Of: Words{StopWords: stop}}},
+		"field":    {Fields: []Field{{Name: "title", Split: Words{StopWords: stop}}}},
 	} {
 		f.Weight = weight
 		_, err := f.Version()
@@ -361,8 +361,8 @@ func TestMarkersStopped(t *testing.T) {
 		}()
 	}
 	for name, f := range map[string]Fingerprinter{
-		"without":  {Tokenizer: Words{Stop: stop.Without(markers)}, Weight: weight},
-		"sentence": {Tokenizer: Words{Stop: stop}, Weight: Markers{Lexicon: markers, Sentence: true}}, // found in the text, not among the features
+		"without":  {Tokenizer: Words{StopWords: stop.Without(markers)}, Weight: weight},
+		"sentence": {Tokenizer: Words{StopWords: stop}, Weight: Markers{Lexicon: markers, Sentence: true}}, // found in the text, not among the features
 	} {
 		for range 2 {
 			if _, err := f.Version(); err != nil {
@@ -525,7 +525,7 @@ func TestLexicon(t *testing.T) {
 
 // TestStopWords: shingles join what stop words leave.
 func TestStopWords(t *testing.T) {
-	f := Shingles{Of: Words{Stop: NewLexicon("the", "of")}}
+	f := Shingles{Of: Words{StopWords: NewLexicon("the", "of")}}
 	var got []string
 	for tok := range f.Tokens("The cat of the house, and The dog") {
 		got = append(got, tok.Text)
@@ -533,10 +533,10 @@ func TestStopWords(t *testing.T) {
 	if want := []string{"cat house", "house and", "and dog"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for range (Words{Stop: NewLexicon("a")}).Tokens("a b c") {
+	for range (Words{StopWords: NewLexicon("a")}).Tokens("a b c") {
 		break
 	}
-	if same, _ := (&Fingerprinter{Tokenizer: Words{Stop: NewLexicon()}}).Version(); strings.Contains(same, "without") {
+	if same, _ := (&Fingerprinter{Tokenizer: Words{StopWords: NewLexicon()}}).Version(); strings.Contains(same, "without") {
 		t.Error("an empty list of stop words has a version of its own:", same)
 	}
 }

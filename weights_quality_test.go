@@ -13,7 +13,7 @@ import (
 // halves divides texts into two halves without tearing a group apart: half[i] is 0
 // or 1.
 func halves(n int, truth map[Pair[int]]bool) []int {
-	group := must(GroupPairs(n, certain(slices.Collect(maps.Keys(truth))), Chains, nil))
+	group := must(GroupPairs(n, certain(slices.Collect(maps.Keys(truth))), SingleLinkage, nil))
 	half, number := make([]int, n), map[int]int{}
 	for i, first := range group {
 		if _, ok := number[first]; !ok {

@@ -336,17 +336,17 @@ func documentsOf(texts collections.Texts) (docs []Document) {
 // cases are options that the conformance tests try.
 func cases() map[string]Options {
 	return map[string]Options{
-		"auto":            {Method: Auto, Linkage: neardup.Chains, Kinds: neardup.AllKinds},
+		"auto":            {Method: Auto, Linkage: neardup.SingleLinkage, Kinds: neardup.AllKinds},
 		"auto-centres":    {Method: Auto, Similarity: 0.3, KeepFirst: true, Rounds: 1},
-		"auto-words":      {Method: Auto, Probability: 0.2, Fingerprinter: wordsFingerprinter, Linkage: neardup.CompleteLinks},
-		"simhash":         {Linkage: neardup.Chains, Blocks: 4},
+		"auto-words":      {Method: Auto, Probability: 0.2, Fingerprinter: wordsFingerprinter, Linkage: neardup.CompleteLinkage},
+		"simhash":         {Linkage: neardup.SingleLinkage, Blocks: 4},
 		"simhash-blocks":  {Blocks: 5, Distance: 3, HotBucket: 8, Rounds: 1},
 		"simhash-128":     {Bits: 128, Blocks: 7, Distance: 5, KeepFirst: true},
-		"minhash":         {Method: MinHash, Linkage: neardup.Chains},
+		"minhash":         {Method: MinHash, Linkage: neardup.SingleLinkage},
 		"minhash-hot":     {Method: MinHash, HotBucket: 5, Rounds: 2, Similarity: 0.5},
-		"minhash-centres": {Method: MinHash, Similarity: 0.7, KeepFirst: true, Linkage: neardup.CompleteLinks},
+		"minhash-centres": {Method: MinHash, Similarity: 0.7, KeepFirst: true, Linkage: neardup.CompleteLinkage},
 		"cosine":          {Method: Cosine, Similarity: 0.5},
-		"cosine-hot":      {Method: Cosine, Similarity: 0.7, HotBucket: 5, Linkage: neardup.Chains, Fingerprinter: wordsFingerprinter, Values: 64},
+		"cosine-hot":      {Method: Cosine, Similarity: 0.7, HotBucket: 5, Linkage: neardup.SingleLinkage, Fingerprinter: wordsFingerprinter, Values: 64},
 	}
 }
 
@@ -388,7 +388,7 @@ func TestData(t *testing.T) {
 		if testing.Short() && len(texts) > 1000 {
 			continue
 		}
-		for with, o := range map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "simhash": {}, "minhash": {Method: MinHash, Linkage: neardup.Chains}, "cosine": {Method: Cosine, Similarity: 0.6}} {
+		for with, o := range map[string]Options{"auto": {Method: Auto, Kinds: neardup.AllKinds}, "simhash": {}, "minhash": {Method: MinHash, Linkage: neardup.SingleLinkage}, "cosine": {Method: Cosine, Similarity: 0.6}} {
 			if testing.Short() && o.Method == Cosine {
 				continue // Prism has the vectors of all candidates in memory, gigabytes for long texts
 			}

@@ -37,7 +37,7 @@ func pairEdge(p Pair) ([]byte, []byte) {
 // groupsOf returns the groups of members, vertex → rank, whose vertices are joined by edges.
 func groupsOf(s beam.Scope, members, edges beam.PCollection, set settings) beam.PCollection {
 	labels := componentsOf(s, edges, set.Rounds, starChunk)
-	if set.Linkage != neardup.Chains {
+	if set.Linkage != neardup.SingleLinkage {
 		vertices := beam.ParDo(s, &componentVertexFn{settings: set}, beam.CoGroupByKey(s, labels, members))
 		inside := beam.ParDo(s, componentEdges, beam.CoGroupByKey(s, labels, edges))
 		labels = beam.ParDo(s, &linkFn{settings: set}, beam.CoGroupByKey(s, vertices, inside))
@@ -199,7 +199,7 @@ func (fn *headFn) MergeAccumulators(a, b head) head {
 		return a
 	}
 	n := a.n + b.n
-	onlyRoots := fn.Linkage == neardup.Centres && a.isRoot != b.isRoot
+	onlyRoots := fn.Linkage == neardup.CentreLinkage && a.isRoot != b.isRoot
 	if onlyRoots && b.isRoot || !onlyRoots && b.keep.compare(a.keep, fn.KeepFirst) < 0 {
 		a = b
 	}

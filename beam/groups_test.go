@@ -109,7 +109,7 @@ func TestGroups(t *testing.T) {
 		_, err := beam.Run(t.Context(), "prism", p)
 		return take[Member](t, "members"), err
 	}
-	got, err := groups([]Pair{{A: "a", B: "b", Similarity: 0.9}, {A: "b", B: "c", Similarity: 0.8}}, Options{Linkage: neardup.Chains})
+	got, err := groups([]Pair{{A: "a", B: "b", Similarity: 0.9}, {A: "b", B: "c", Similarity: 0.8}}, Options{Linkage: neardup.SingleLinkage})
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%v, %v", got, err)
 	}

@@ -238,7 +238,7 @@ not JSON
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "out") + "/"
-	if err := clean("prism", []string{filepath.Join(dir, "*.*"), filepath.Join(dir, "a.jsonl")}, out, Options{Method: MinHash, HotBucket: 4, Linkage: neardup.Chains}, nil); err != nil {
+	if err := clean("prism", []string{filepath.Join(dir, "*.*"), filepath.Join(dir, "a.jsonl")}, out, Options{Method: MinHash, HotBucket: 4, Linkage: neardup.SingleLinkage}, nil); err != nil {
 		t.Fatal(err)
 	}
 	notes := strings.Join(lines(t, out+"notes"), "\n")
@@ -279,7 +279,7 @@ func TestTexts(t *testing.T) {
 	if err := parquet.WriteFile(filepath.Join(dir, "a.parquet"), rows); err != nil {
 		t.Fatal(err)
 	}
-	body := `{"id":"all2","title":"A bridge","keywords":["roads","桥"],"text":"The bridge is closed."}
+	body := `{"id":"all2","title":"A bridge","keywords":["roads",null,"","桥"],"text":"The bridge is closed."}
 {"id":"some2","text":"The bridge is closed.","title":null}
 {"id":"wrong","title":5,"text":"x"}
 {"id":"list","keywords":["a",1],"text":"x"}
@@ -288,10 +288,15 @@ func TestTexts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "b.jsonl"), []byte(body), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for _, names := range []string{"a,,b", "a, b", "a,a", ","} {
+		if err := (ReadOptions{Text: names}).Check(); err == nil {
+			t.Errorf("%q is no error", names)
+		}
+	}
 	whole := "A bridge\nroads\n桥\nThe bridge is closed."
 	for file, want := range map[string][]string{
 		"a.parquet": {`{"all" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some" "` + text + `" `, `{"none" "" `},
-		"b.jsonl":   {`{"all2" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some2" "` + text + `" `, `:3" "no field \"title\" with a text"`, `:4" "no field \"keywords\" with a text"`, `:5" "no field \"title,keywords,text\" with a text"`},
+		"b.jsonl":   {`{"all2" "` + strings.ReplaceAll(whole, "\n", `\n`) + `" `, `{"some2" "` + text + `" `, `:3" "no field \"title\" with a text"`, `:4" "the field \"keywords\" has an item that is no text"`, `:5" "no field \"title,keywords,text\" with a text"`},
 	} {
 		got, _ := readParts(t, filepath.Join(dir, file), ReadOptions{Text: "title,keywords,text"}, 1<<20)
 		for _, w := range want {

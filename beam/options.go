@@ -78,7 +78,7 @@ type Options struct {
 	// Fingerprinter has a Weight.
 	SampleEvery int
 
-	// Linkage says which pairs make a group. [neardup.Centres] and [neardup.CompleteLinks] take the
+	// Linkage says which pairs make a group. [neardup.CentreLinkage] and [neardup.CompleteLinkage] take the
 	// pairs of one connected component to one worker.
 	Linkage neardup.Linkage
 
@@ -150,7 +150,7 @@ func (o Options) settings() (settings, error) {
 		return fail("HotBucket %d: must be at least 2", s.HotBucket)
 	case s.Rounds < 1 || s.Rounds > 64:
 		return fail("Rounds %d: must be from 1 to 64", s.Rounds)
-	case s.Linkage > neardup.Chains:
+	case s.Linkage > neardup.SingleLinkage:
 		return fail("Linkage %d: unknown", s.Linkage)
 	}
 	return s, nil

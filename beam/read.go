@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -47,8 +48,16 @@ const (
 	Text      = "text"
 )
 
-// Check returns an error for an unknown format.
+// texts returns the names of the fields with texts.
+func (o ReadOptions) texts() []string { return strings.Split(or(o.Text, "text"), ",") }
+
+// Check returns an error for an unknown format, and for names that are empty or repeated.
 func (o ReadOptions) Check() error {
+	for i, name := range o.texts() {
+		if name == "" || strings.TrimSpace(name) != name || slices.Contains(o.texts()[:i], name) {
+			return fmt.Errorf("neardupbeam: texts of the fields %q: names must be different, without white space around them, with one comma between them", o.Text)
+		}
+	}
 	switch o.Format {
 	case "", JSONLines, Parquet, Lines, Text:
 		return nil
@@ -232,7 +241,7 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 // text returns the text of a document, or what is wrong with it. value returns what a field holds: nil if it is not there, a
 // string, a list of strings, or what is no text.
 func (o ReadOptions) text(kind string, value func(name string) any) (text, wrong string) {
-	names := strings.Split(or(o.Text, "text"), ",")
+	names := o.texts()
 	var lines []string
 	isThere := false
 	for _, name := range names {
@@ -246,10 +255,12 @@ func (o ReadOptions) text(kind string, value func(name string) any) (text, wrong
 		case []any:
 			for _, item := range x {
 				line, ok := item.(string)
-				if !ok {
-					return "", fmt.Sprintf("no %s %q with a text", kind, name)
+				if !ok && item != nil {
+					return "", fmt.Sprintf("the %s %q has an item that is no text", kind, name)
 				}
-				lines = append(lines, line)
+				if line != "" {
+					lines = append(lines, line)
+				}
 			}
 		default:
 			return "", fmt.Sprintf("no %s %q with a text", kind, name)

@@ -11,7 +11,7 @@ import (
 	"github.com/neardup/neardup"
 )
 
-// FromIndex makes a [Store] of a [neardup.Index] or a [neardup.SignatureIndex], in memory or in
+// FromIndex makes a [Store] of any of the three indexes of package neardup, in memory or in
 // files: for tests, and for programs that may or may not share a store. If the index was opened
 // from files, Put and Delete return when the changes are on the disk. Close closes the index. Every
 // entry counts as added when it is put, and Get and All do not say when that was.

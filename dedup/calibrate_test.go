@@ -37,7 +37,7 @@ func TestComparisons(t *testing.T) {
 			}
 			e := must(d.Explain(p.A, p.B))
 			back := must(d.Explain(p.B, p.A))
-			if e.Similarity != p.Similarity || e.Probability != p.Probability || e.Kind != p.Kind || !e.Duplicate || !e.Compared || back.Match != e.Match || back.Duplicate != e.Duplicate {
+			if e.Similarity != p.Similarity || e.Probability != p.Probability || e.Kind != p.Kind || !e.Duplicate || !e.Compared || back.Similarity != e.Similarity || back.Probability != e.Probability || back.Kind != e.Kind || back.Duplicate != e.Duplicate {
 				t.Fatalf("%v is explained as %v, and %v", p, e, back)
 			}
 			if c, ok := said[[2]string{p.A, p.B}]; ok {
@@ -123,12 +123,12 @@ func TestThreshold(t *testing.T) {
 				wrong += 1 - p.Probability
 			}
 		}
-		th := must(d.Threshold(bg))
+		th := must(d.Estimate(bg))
 		if th.Pairs != pairs || math.Abs(th.Wrong-wrong) > 1e-9*float64(pairs+1) {
 			t.Errorf("%+v: %d pairs, %g wrong, not %d and %g", o, th.Pairs, th.Wrong, pairs, wrong)
 		}
 		sum := 0
-		for _, n := range th.Curve {
+		for _, n := range th.Histogram {
 			sum += n
 		}
 		if sum < th.Pairs || th.Missed < 0 || th.String() == "" {
@@ -139,11 +139,11 @@ func TestThreshold(t *testing.T) {
 		}
 		d.Add("new", neardup.Text(texts[0]+" and more"))
 		d.Delete("new")
-		if again := must(d.Threshold(bg)); again != th {
+		if again := must(d.Estimate(bg)); again != th {
 			t.Errorf("%+v, and again %+v", th, again)
 		}
 	}
-	if th := must(made[int](t, Options{}).Threshold(bg)); th.Pairs != 0 || th.Wrong != 0 || th.Missed != 0 || th.Probability != 0.5 {
+	if th := must(made[int](t, Options{}).Estimate(bg)); th.Pairs != 0 || th.Wrong != 0 || th.Missed != 0 || th.Probability != 0.5 {
 		t.Errorf("of nothing: %+v", th)
 	}
 }
@@ -159,7 +159,7 @@ func TestCalibrate(t *testing.T) {
 	}
 	d, all := comparisons(t, Options{}, texts)
 	none := must(d.Calibrate(bg, nil, Goal{}))
-	if none.Options.Bias != 0 || none.Options.Probability != 0.5 || none.Used != 0 || none.Point.Found != must(d.Threshold(bg)).Pairs || len(none.Curve) != 99 {
+	if none.Options.Bias != 0 || none.Options.Probability != 0.5 || none.Used != 0 || none.Point.Found != must(d.Estimate(bg)).Pairs || len(none.Curve) != 99 {
 		t.Errorf("without labels: %+v, %+v", none.Options, none.Point)
 	}
 	for i, p := range none.Curve {
@@ -199,7 +199,7 @@ func TestCalibrate(t *testing.T) {
 				}
 			}
 			e := of(t, cal.Options, named("", texts))
-			if found := must(e.Threshold(bg)); max(found.Pairs-cal.Point.Found, cal.Point.Found-found.Pairs) > 1+found.Pairs/20 {
+			if found := must(e.Estimate(bg)); max(found.Pairs-cal.Point.Found, cal.Point.Found-found.Pairs) > 1+found.Pairs/20 {
 				t.Errorf("bias %g, %d labels: %d pairs are promised, and %d are found", shift, n, cal.Point.Found, found.Pairs)
 			} else if found.Pairs != cal.Point.Found { // whether a pair is of a template depends on the bias too
 				t.Logf("bias %g, %d labels: %d pairs are promised, and %d are found", shift, n, cal.Point.Found, found.Pairs)
@@ -253,7 +253,7 @@ func TestCalibrate(t *testing.T) {
 		if cal.Point.Precision < goal.Precision || cal.Point.Recall < goal.Recall || cal.Options.Probability != cal.Point.Probability {
 			t.Errorf("%+v: %+v", goal, cal.Point)
 		}
-		if found := must(of(t, cal.Options, named("", texts)).Threshold(bg)); found.Pairs != cal.Point.Found {
+		if found := must(of(t, cal.Options, named("", texts)).Estimate(bg)); found.Pairs != cal.Point.Found {
 			t.Errorf("%+v: %d pairs are promised, and %d are found", goal, cal.Point.Found, found.Pairs)
 		}
 	}

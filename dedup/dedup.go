@@ -19,7 +19,7 @@
 //	groups.go     groups
 //	keep.go       which document of a group to keep
 //	families.go   forms that are filled in differently
-//	threshold.go  how many pairs are wrong, and how many are missed
+//	estimate.go   how many pairs are wrong, and how many are missed
 //	calibrate.go  what labels say
 //	explain.go    why two documents are near-duplicates, or not
 //	files.go      documents in files
@@ -74,7 +74,7 @@ import (
 //
 // Two documents are near-duplicates if the probability for it is at least one half, unless the options say otherwise, and
 // if their [neardup.Kind] is one that counts. Every pair that is reported was compared as a whole. Two documents are
-// compared only if their MinHash signatures share a band and agree in 28 % of their values; of the pairs that
+// compared only if their MinHash signatures share a band and agree in 28 % of their values (34 % of those of short texts); of the pairs that
 // share half of their pairs of words, one in 270 is not.
 //
 // Documents with equal words and features are stored once, so a thousand copies of a page take little more memory than
@@ -183,7 +183,8 @@ func (d *Deduplicator[ID]) Add(id ID, doc neardup.Document) error {
 
 // AddAll calls Add for each document in order, but reads them on all processors. It reads up to 512 documents for each
 // processor before it adds them, so other calls see a document only then. If an Add fails or the context ends, AddAll
-// returns that error; the documents read before have been added. The sequence may call methods of d.
+// returns that error; the documents read before have been added, unlike with AddAll of an index. The sequence may call
+// methods of d.
 func (d *Deduplicator[ID]) AddAll(ctx context.Context, docs iter.Seq2[ID, neardup.Document]) error {
 	// One batch is read on all processors, while the batch before it is added in order.
 	type document struct {
@@ -494,6 +495,8 @@ type Entry[ID comparable] struct {
 	ID     ID
 	Number int // how many documents were added before it; never reused
 	Length int // in characters of the text before normalizing, or of all values of a record
+
+	Added time.Time // to the second
 }
 
 // Get returns what is known of the document with an id, and whether there is one. See Text for what is kept of its text.
@@ -502,12 +505,12 @@ func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	if d.unread {
-		words, ok, err := d.files.Get(id)
+		stored, ok, err := d.files.Get(id)
 		if !ok || err != nil {
 			return e, false, err
 		}
-		s, err := content.Decode(words)
-		return Entry[ID]{ID: id, Number: s.Number, Length: s.Length}, err == nil, err
+		s, err := content.Decode(stored.Doc)
+		return Entry[ID]{id, s.Number, s.Length, time.Unix(int64(stored.Time), 0)}, err == nil, err
 	}
 	if err := d.usable(); err != nil {
 		return e, false, err
@@ -538,7 +541,7 @@ func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
 // describe describes the document in a slot.
 func describe[ID comparable](docs *slots.Column[storedDocument], ids *names[ID], slot uint32) Entry[ID] {
 	doc := docs.At(slot)
-	return Entry[ID]{ID: ids.at(slot), Number: int(doc.number), Length: int(doc.length)}
+	return Entry[ID]{ids.at(slot), int(doc.number), int(doc.length), time.Unix(int64(doc.seconds), 0)}
 }
 
 // Len returns the number of documents, exact copies and documents without features included.
@@ -551,10 +554,10 @@ func (d *Deduplicator[ID]) Len() int {
 	return d.live
 }
 
-// Added returns how many documents were ever added, those that were replaced or deleted included. So PairsSince with this
-// number reports the pairs of documents that are added from now on, also after the program was started again, if there
+// NextNumber returns the Number that the next document will get: how many were ever added, those that were replaced or deleted
+// included. PairsSince with it reports the pairs of documents that are added from now on, also after the program was started again, if there
 // are files.
-func (d *Deduplicator[ID]) Added() int {
+func (d *Deduplicator[ID]) NextNumber() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.added

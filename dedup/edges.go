@@ -14,7 +14,7 @@ import (
 )
 
 // This file compares all documents once. What it finds, the edges, is kept until documents are added or deleted, so that
-// Pairs, Groups, Families and Threshold, called one after the other, compare only once.
+// Pairs, Groups, Families and Estimate, called one after the other, compare only once.
 
 // An edge is two contents, by position, that are similar or probable enough. Whether it counts depends on its kind.
 type edge struct {
@@ -24,8 +24,8 @@ type edge struct {
 
 // The edges of a snapshot, and what is to be expected of them.
 type edges struct {
-	all       []edge // ascending by the rank of b, and then by a
-	threshold Threshold
+	all      []edge // ascending by the rank of b, and then by a
+	estimate Estimate
 }
 
 // between returns the edge of two contents, or nil if it is not known.
@@ -271,14 +271,14 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 	}
 	type result struct {
 		edges []edge
-		Threshold
+		Estimate
 	}
 	return func(yield func(edge) bool) {
-		found, most, whole := &edges{threshold: s.emptyThreshold()}, s.mostEdges(), true
+		found, most, whole := &edges{estimate: s.emptyEstimate()}, s.mostEdges(), true
 		walk(ctx, s, func(w *judge.Worker, i int32, r *result) {
-			r.edges = s.edgesOf(w, i, &r.Threshold, r.edges)
+			r.edges = s.edgesOf(w, i, &r.Estimate, r.edges)
 		}, func(r result) bool {
-			found.threshold.add(&r.Threshold)
+			found.estimate.add(&r.Estimate)
 			if whole = whole && len(found.all)+len(r.edges) <= most; whole {
 				found.all = append(found.all, r.edges...)
 			} else {
@@ -341,7 +341,7 @@ func (s *snapshot[ID]) announce(number int) {
 }
 
 // edgesOf appends the edges of a content with those before it, and with all old ones. It counts all that it compares.
-func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Threshold, found []edge) []edge {
+func (s *snapshot[ID]) edgesOf(w *judge.Worker, i int32, count *Estimate, found []edge) []edge {
 	for _, j := range s.nearer(w, i) {
 		score := w.Score(s.order[i], s.order[j])
 		e := edge{j, i, verdict{similarity: score.Similarity, probability: score.Probability}}

@@ -53,7 +53,7 @@ func ExampleOpen() {
 		if err != nil {
 			panic(err)
 		}
-		mark := d.Added() // documents from here on are new
+		mark := d.NextNumber() // documents from here on are new
 		if err := d.AddAll(context.Background(), maps.All(texts)); err != nil {
 			panic(err)
 		}
@@ -111,12 +111,12 @@ func ExampleOptions_kinds() {
 	// Output: a c same-words
 }
 
-func ExampleDeduplicator_Threshold() {
+func ExampleDeduplicator_Estimate() {
 	d, _ := dedup.New[string](dedup.Options{})
 	d.Add("a", neardup.Text("The street lamp in front of our house has been dark for a week."))
 	d.Add("b", neardup.Text("The street lamp in front of our house has now been dark for a week!"))
 	d.Add("c", neardup.Text("When will the library open on Saturdays?"))
-	threshold, err := d.Threshold(context.Background())
+	threshold, err := d.Estimate(context.Background())
 	if err != nil {
 		panic(err)
 	}

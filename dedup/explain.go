@@ -19,7 +19,9 @@ import (
 
 // An Explanation says why two documents are near-duplicates, or why they are not.
 type Explanation struct {
-	neardup.Match[struct{}] // how similar they are, how likely near-duplicates, and of which kind
+	Similarity  float64      // of the two, from 0 to 1
+	Probability float64      // that they are near-duplicates
+	Kind        neardup.Kind // how they differ
 
 	Duplicate bool // they are near-duplicates, and their kind counts
 	Compared  bool // they are neighbours; otherwise they have too little in common to be compared in a collection

@@ -52,7 +52,7 @@ func (d *Deduplicator[ID]) FamiliesSince(ctx context.Context, n int) ([]Family[I
 	of := s.joined(joins) // a few contents of very many
 	at, _ := s.among(of)
 	members := make([][]int32, len(of)) // contents by root, which is the smallest
-	for n, root := range represent(len(of), pairsOf(joins, at), neardup.Chains, nil) {
+	for n, root := range represent(len(of), pairsOf(joins, at), neardup.SingleLinkage, nil) {
 		members[root] = append(members[root], of[n])
 	}
 	var families []Family[ID]

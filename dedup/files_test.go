@@ -66,7 +66,7 @@ func everyError(d *Deduplicator[int]) map[string]error {
 	_, _, errs["Get"] = d.Get(1)
 	_, errs["Groups"] = d.Groups(bg, Grouping[int]{})
 	_, errs["Families"] = d.Families(bg)
-	_, errs["Threshold"] = d.Threshold(bg)
+	_, errs["Threshold"] = d.Estimate(bg)
 	_, errs["DeleteBefore"] = d.DeleteBefore(time.Now())
 	_, errs["Calibrate"] = d.Calibrate(bg, nil, Goal{})
 	_, errs["Explain"] = d.Explain(0, 3)
@@ -96,7 +96,7 @@ func TestFilesErrors(t *testing.T) {
 	for i, text := range revisedTexts(40) {
 		d.Add(i, neardup.Text(text))
 	}
-	must(d.Threshold(bg))
+	must(d.Estimate(bg))
 	if err := d.Compact(bg); err != nil {
 		t.Fatal(err)
 	}
@@ -159,15 +159,15 @@ func TestFilesUnread(t *testing.T) {
 			if !ok || doc.Number != 8 || doc.ID != "08" || doc.Length != len([]rune(texts[8])) {
 				t.Errorf("Get: %+v, %t", doc, ok)
 			}
-			if _, ok, _ := d.Get("07"); ok || d.Len() != 29 || d.Added() != 30 {
-				t.Errorf("%d documents of %d", d.Len(), d.Added())
+			if _, ok, _ := d.Get("07"); ok || d.Len() != 29 || d.NextNumber() != 30 {
+				t.Errorf("%d documents of %d", d.Len(), d.NextNumber())
 			}
 			return err
 		},
 		"Search":    func(d *Deduplicator[string]) error { _, err := d.Exists(bg, neardup.Text(texts[0])); return err },
 		"Delete":    func(d *Deduplicator[string]) error { _, err := d.Delete("none"); return err },
 		"Merge":     func(d *Deduplicator[string]) error { return made[string](t, Options{}).Merge(d) },
-		"Threshold": func(d *Deduplicator[string]) error { _, err := d.Threshold(bg); return err },
+		"Threshold": func(d *Deduplicator[string]) error { _, err := d.Estimate(bg); return err },
 		"Compact":   func(d *Deduplicator[string]) error { return d.Compact(bg) },
 		"Sync":      func(d *Deduplicator[string]) error { return d.Sync() },
 		"Verify":    func(d *Deduplicator[string]) error { return d.Verify() },
@@ -241,7 +241,7 @@ func TestTextsReplaced(t *testing.T) {
 		}
 		d, err := Open[string](path, options)
 		if err == nil {
-			_, err = d.Threshold(bg)
+			_, err = d.Estimate(bg)
 			d.Close()
 		}
 		os.Remove(path + ".texts-2")
@@ -664,4 +664,31 @@ func TestSyncLong(t *testing.T) {
 		t.Error("there is no index")
 	}
 	d.Close()
+}
+
+// TestAddedTimes: when documents were added is told, and outlives the program.
+func TestAddedTimes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	before := time.Now().Truncate(time.Second)
+	d := opened[string](t, path, Options{})
+	must(0, d.Add("a", neardup.Text("one two three four five")))
+	check := func(when string) {
+		e, ok, err := d.Get("a") // after opening, before the documents are read
+		if err != nil || !ok || e.Added.Before(before) || e.Added.After(time.Now()) {
+			t.Errorf("%s: %+v, %t, %v; not before %v", when, e, ok, err, before)
+		}
+		for all, err := range d.All() {
+			if err != nil || all != e {
+				t.Errorf("%s: All has %+v, Get %+v; %v", when, all, e, err)
+			}
+		}
+	}
+	check("at once")
+	must(0, d.Close())
+	d = opened[string](t, path, Options{})
+	check("opened again")
+	if n := must(d.DeleteFunc(func(e Entry[string]) bool { return e.Added.Before(before) })); n != 0 {
+		t.Errorf("%d documents are older than the test", n)
+	}
+	must(0, d.Close())
 }

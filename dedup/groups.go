@@ -15,7 +15,7 @@ import (
 // come along for free.
 
 // A Grouping says how [Deduplicator.Groups] makes groups, and which document of each it keeps. The zero value groups
-// around [neardup.Centres]: the longest document is the first centre, and keeps what is near it, and so on. Groups depend
+// around [neardup.CentreLinkage]: the longest document is the first centre, and keeps what is near it, and so on. Groups depend
 // on nothing but the documents, whatever the order in which they were added.
 type Grouping[ID comparable] struct {
 	// Linkage says which pairs make a group; see its constants.
@@ -43,7 +43,7 @@ type Grouping[ID comparable] struct {
 // document are not returned (see Grouping.Old). It returns an error for an unknown Linkage, and the error of the
 // context or of the files. It groups the documents that are there when it is called.
 func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]neardup.Group[ID], error) {
-	if g.Linkage > neardup.Chains {
+	if g.Linkage > neardup.SingleLinkage {
 		return nil, fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", g.Linkage)
 	}
 	s, err := d.snapshot(g.Old)
@@ -99,7 +99,7 @@ func (s *snapshot[ID]) stands(i int32) uint32 {
 
 // group returns, for each content, the content that represents its group. If the context ends the result means nothing.
 func (s *snapshot[ID]) group(ctx context.Context, g *Grouping[ID]) []int32 {
-	if g.Linkage == neardup.Centres && s.ready(ctx) && (!s.crowd().isEmpty() || s.edges(ctx) == nil) {
+	if g.Linkage == neardup.CentreLinkage && s.ready(ctx) && (!s.crowd().isEmpty() || s.edges(ctx) == nil) {
 		return s.centres(ctx)
 	}
 	var joins []edge

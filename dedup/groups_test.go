@@ -57,13 +57,13 @@ func TestGroupsAgree(t *testing.T) {
 							if isPair && m != want {
 								t.Fatalf("linkage %d, %s: %v, but Pairs says %v", by, name, m, want)
 							}
-							if by != neardup.Chains && !isPair {
+							if by != neardup.SingleLinkage && !isPair {
 								t.Fatalf("linkage %d, %s: %s and %s are in a group, and are no near-duplicates: %v", by, name, id, g.Keep, m)
 							}
-							if by == neardup.Centres && o.Similarity == 0 && m.Probability < 0.5 {
+							if by == neardup.CentreLinkage && o.Similarity == 0 && m.Probability < 0.5 {
 								t.Fatalf("%v around a centre", m)
 							}
-							if by == neardup.CompleteLinks {
+							if by == neardup.CompleteLinkage {
 								for _, other := range g.Members[:i] {
 									if _, ok := pairs[[2]string{other, id}]; !ok {
 										t.Fatalf("%s and %s are in a complete group, and are no near-duplicates", other, id)
@@ -74,7 +74,7 @@ func TestGroupsAgree(t *testing.T) {
 					}
 					for pair := range pairs {
 						a, b := of[pair[0]], of[pair[1]]
-						if by == neardup.Chains && (a == "" || a != b) || by == neardup.Centres && a == "" && b == "" {
+						if by == neardup.SingleLinkage && (a == "" || a != b) || by == neardup.CentreLinkage && a == "" && b == "" {
 							t.Fatalf("linkage %d, %s: the near-duplicates %v are in the groups of %q and %q", by, name, pair, a, b)
 						}
 					}
@@ -102,7 +102,7 @@ func TestGroupsPrefer(t *testing.T) {
 					if !slices.Equal(got[i].Members, want[i].Members) {
 						t.Fatalf("linkage %d, %s: members %v, not %v", by, name, got[i].Members, want[i].Members)
 					}
-					if by != neardup.Centres && name == "first" && got[i].Keep != got[i].Members[0] {
+					if by != neardup.CentreLinkage && name == "first" && got[i].Keep != got[i].Members[0] {
 						t.Errorf("linkage %d keeps %s of %v", by, got[i].Keep, got[i].Members)
 					}
 					if name == "nobody" && got[i].Keep != want[i].Keep {
@@ -227,15 +227,15 @@ func TestGroupsOld(t *testing.T) {
 								}
 							}
 						}
-						if by == neardup.Centres && id != g.Keep && texts[id] != texts[g.Keep] && !since[[2]int{min(id, g.Keep), max(id, g.Keep)}] {
+						if by == neardup.CentreLinkage && id != g.Keep && texts[id] != texts[g.Keep] && !since[[2]int{min(id, g.Keep), max(id, g.Keep)}] {
 							t.Errorf("old %d, %s: %d and its centre %d are no pair", old, name, id, g.Keep)
 						}
 					}
-					if by != neardup.Chains && olds > 1 {
+					if by != neardup.SingleLinkage && olds > 1 {
 						t.Errorf("old %d, linkage %d, %s: %d old documents in %v", old, by, name, olds, g.Members)
 					}
 				}
-				if by == neardup.Chains {
+				if by == neardup.SingleLinkage {
 					for pair := range since {
 						if !in[pair[1]] {
 							t.Errorf("old %d, %s: %v is a pair, and %d is in no group", old, name, pair, pair[1])
@@ -267,7 +267,7 @@ func TestGroupsOfDocuments(t *testing.T) {
 			t.Errorf("%d: %v", by, groups)
 		}
 	}
-	if _, err := old.Groups(bg, Grouping[string]{Linkage: neardup.Chains + 1}); err == nil {
+	if _, err := old.Groups(bg, Grouping[string]{Linkage: neardup.SingleLinkage + 1}); err == nil {
 		t.Error("an unknown Linkage")
 	}
 }
@@ -287,17 +287,17 @@ func TestChain(t *testing.T) {
 	}
 	d.Add("alone", neardup.Text(words(5000, 80)))
 	d.Add("copy", neardup.Text(words(5000, 80)))
-	for by, most := range map[neardup.Linkage]int{neardup.Centres: 5, neardup.CompleteLinks: 4, neardup.Chains: 9} {
+	for by, most := range map[neardup.Linkage]int{neardup.CentreLinkage: 5, neardup.CompleteLinkage: 4, neardup.SingleLinkage: 9} {
 		groups := must(d.Groups(bg, Grouping[string]{Linkage: by}))
 		for _, g := range groups {
-			if len(g.Members) > most || by == neardup.Chains && g.Members[0] == "chain0" && len(g.Members) != 9 {
+			if len(g.Members) > most || by == neardup.SingleLinkage && g.Members[0] == "chain0" && len(g.Members) != 9 {
 				t.Errorf("linkage %d: a group of %d: %v", by, len(g.Members), g)
 			}
 		}
 	}
 	for name, want := range map[string]string{"first": "chain0", "newest": "chain8", "nil": "chain8"} {
 		prefer := map[string]func(a, b Entry[string]) bool{"first": first[string], "newest": newest[string]}[name]
-		groups := must(d.Groups(bg, Grouping[string]{Linkage: neardup.Chains, Prefer: prefer}))
+		groups := must(d.Groups(bg, Grouping[string]{Linkage: neardup.SingleLinkage, Prefer: prefer}))
 		if len(groups) != 2 || name != "nil" && groups[0].Keep != want {
 			t.Errorf("%s: %v, want %s to be kept", name, groups, want)
 		}

@@ -248,7 +248,7 @@ func sameFacts(t testing.TB, what string, got, want []fact) bool {
 }
 
 // linkages are all linkages.
-var linkages = []neardup.Linkage{neardup.Centres, neardup.CompleteLinks, neardup.Chains}
+var linkages = []neardup.Linkage{neardup.CentreLinkage, neardup.CompleteLinkage, neardup.SingleLinkage}
 
 // everything is all that a Deduplicator says of its documents and that depends on nothing but these, spelled out. Equal
 // texts should have one document each, or else Groups keeps the first of them.
@@ -256,8 +256,8 @@ func everything(d *Deduplicator[string]) (all []string) {
 	for _, p := range factsOf(d.Pairs(bg)) {
 		all = append(all, fmt.Sprintf("pair %q %q %x %x %v", p.A, p.B, p.Similarity, p.Probability, p.Kind))
 	}
-	threshold := must(d.Threshold(bg))
-	all = append(all, fmt.Sprintf("threshold of %d pairs, curve %v, about %.6f wrong and %.6f missed", threshold.Pairs, threshold.Curve, threshold.Wrong, threshold.Missed))
+	threshold := must(d.Estimate(bg))
+	all = append(all, fmt.Sprintf("threshold of %d pairs, curve %v, about %.6f wrong and %.6f missed", threshold.Pairs, threshold.Histogram, threshold.Wrong, threshold.Missed))
 	for _, by := range linkages {
 		for _, g := range must(d.Groups(bg, Grouping[string]{Linkage: by})) {
 			slices.Sort(g.Members)

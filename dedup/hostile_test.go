@@ -55,7 +55,7 @@ func TestHostile(t *testing.T) {
 			}
 			must(d.Groups(bg, Grouping[int]{}))
 			must(d.Families(bg))
-			must(d.Threshold(bg))
+			must(d.Estimate(bg))
 			must(d.Explain(0, len(texts)-1))
 		})
 		t.Logf("%s: %d bytes take %v", name, size, took)
@@ -74,7 +74,7 @@ func TestEqualTexts(t *testing.T) {
 	if len(groups) != 1 || len(groups[0].Members) != n {
 		t.Errorf("%d groups", len(groups))
 	}
-	must(d.Threshold(bg))
+	must(d.Estimate(bg))
 	must(d.Families(bg))
 	must(d.Calibrate(bg, nil, Goal{}))
 	if found := listed(d.Search(bg, neardup.Text("one and the same short text"))); len(found) != n {
@@ -232,9 +232,9 @@ func TestProgress(t *testing.T) {
 	for name, call := range map[string]func(){
 		"Pairs":     func() { listed(d.Pairs(bg)) },
 		"Centres":   func() { must(d.Groups(bg, Grouping[int]{})) },
-		"Chains":    func() { must(d.Groups(bg, Grouping[int]{Linkage: neardup.Chains})) },
+		"Chains":    func() { must(d.Groups(bg, Grouping[int]{Linkage: neardup.SingleLinkage})) },
 		"Families":  func() { must(d.Families(bg)) },
-		"Threshold": func() { must(d.Threshold(bg)) },
+		"Threshold": func() { must(d.Estimate(bg)) },
 		"Calibrate": func() { must(d.Calibrate(bg, nil, Goal{})) },
 	} {
 		told = nil
@@ -342,7 +342,7 @@ func TestReadersAndWriters(t *testing.T) {
 						if i%30 == 0 {
 							must(d.Groups(bg, Grouping[int]{Linkage: linkages[i/30%3], Old: 30}))
 							must(d.Families(bg))
-							must(d.Threshold(bg))
+							must(d.Estimate(bg))
 							must(d.Calibrate(bg, nil, Goal{}))
 							if err := d.Compact(bg); err != nil {
 								t.Error(err)
@@ -393,9 +393,9 @@ func TestGoroutines(t *testing.T) {
 			cancel()
 		}
 		cancel()
-		d.Threshold(ctx)
+		d.Estimate(ctx)
 		d.Families(ctx)
-		d.Groups(ctx, Grouping[int]{Linkage: neardup.Chains})
+		d.Groups(ctx, Grouping[int]{Linkage: neardup.SingleLinkage})
 		func() {
 			defer func() { recover() }()
 			for range d.Pairs(bg) {

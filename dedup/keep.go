@@ -45,10 +45,10 @@ func (k *keeper[ID]) choose(g *Grouping[ID], root uint32) uint32 {
 		return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs.At(i).text, k.docs.At(j).text))
 	})
 	for n, at := range inOrder {
-		if at == root || n == mostTries && g.Linkage == neardup.Centres {
+		if at == root || n == mostTries && g.Linkage == neardup.CentreLinkage {
 			break
 		}
-		if g.Linkage != neardup.Centres || !slices.ContainsFunc(k.members, func(other uint32) bool { return !k.isNear(at, other) }) {
+		if g.Linkage != neardup.CentreLinkage || !slices.ContainsFunc(k.members, func(other uint32) bool { return !k.isNear(at, other) }) {
 			return at
 		}
 	}

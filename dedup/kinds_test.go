@@ -237,9 +237,9 @@ func TestEnded(t *testing.T) {
 		}
 		ended(t, "Pairs", func(ctx context.Context) error { return last(d.Pairs(ctx)) })
 		ended(t, "PairsSince", func(ctx context.Context) error { return last(d.PairsSince(ctx, 4050)) })
-		ended(t, "Threshold", func(ctx context.Context) error { _, err := d.Threshold(ctx); return err })
-		must(d.Threshold(bg))
-		ended(t, "Threshold again", func(ctx context.Context) error { _, err := d.Threshold(ctx); return err })
+		ended(t, "Threshold", func(ctx context.Context) error { _, err := d.Estimate(ctx); return err })
+		must(d.Estimate(bg))
+		ended(t, "Estimate again", func(ctx context.Context) error { _, err := d.Estimate(ctx); return err })
 		ended(t, "Families", func(ctx context.Context) error { _, err := d.Families(ctx); return err })
 		ended(t, "Calibrate", func(ctx context.Context) error { _, err := d.Calibrate(ctx, nil, Goal{}); return err })
 		ended(t, "Comparisons", func(ctx context.Context) (err error) {

@@ -165,8 +165,8 @@ func (m *model) step() {
 	if err != nil || ok != there || ok && (doc.ID != id || doc.Length != len([]rune(text))) {
 		m.t.Fatalf("Get(%q) is %+v, %t, %v", id, doc, ok, err)
 	}
-	if m.d.Len() != len(m.present) || m.d.Added() != m.added {
-		m.t.Fatalf("%d documents of %d, not %d of %d", m.d.Len(), m.d.Added(), len(m.present), m.added)
+	if m.d.Len() != len(m.present) || m.d.NextNumber() != m.added {
+		m.t.Fatalf("%d documents of %d, not %d of %d", m.d.Len(), m.d.NextNumber(), len(m.present), m.added)
 	}
 }
 
@@ -347,7 +347,7 @@ func TestReplaced(t *testing.T) {
 func TestMergeErrors(t *testing.T) {
 	t.Parallel()
 	d := of(t, Options{}, named("a", []string{"one text", "another text", "one text"}))
-	if err := d.Merge(d); err != nil || d.Len() != 3 || d.Added() != 3 {
+	if err := d.Merge(d); err != nil || d.Len() != 3 || d.NextNumber() != 3 {
 		t.Errorf("merged with itself: %v, %d documents", err, d.Len())
 	}
 	for _, o := range []Options{

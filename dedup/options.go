@@ -32,11 +32,11 @@ type Options struct {
 	Probability float64
 
 	// Similarity, if not 0, decides instead of the probability: it is the smallest cosine of two
-	// near-duplicates, at most 1. Two documents with less than a quarter of their features in common are never
+	// near-duplicates, at most 1. Two documents with less than a quarter of their features in common are hardly ever
 	// compared.
 	Similarity float64
 
-	// Bias is added to the logarithm of the odds of every pair. [Deduplicator.Calibrate] finds it from labelled
+	// Bias, from −20 to 20, is added to the logarithm of the odds of every pair. [Deduplicator.Calibrate] finds it from labelled
 	// pairs.
 	Bias float64
 

@@ -98,7 +98,7 @@ func TestFieldsRefused(t *testing.T) {
 		}
 	}
 	f := neardup.Fingerprinter{
-		Tokenizer: neardup.Words{Stop: neardup.NewLexicon("therefore")},
+		Tokenizer: neardup.Words{StopWords: neardup.NewLexicon("therefore")},
 		Weight:    neardup.Product{neardup.Count, neardup.Markers{Lexicon: neardup.NewLexicon("therefore")}},
 	}
 	if _, err := dedup.New[int](dedup.Options{Fingerprinter: f}); err == nil {

@@ -37,8 +37,9 @@ func (d *Deduplicator[ID]) Search(ctx context.Context, doc neardup.Document) ite
 	}
 }
 
-// Nearest returns the first n matches that Search yields. Of many equal documents it looks at n.
-func (d *Deduplicator[ID]) Nearest(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
+// SearchN returns the first n matches that Search yields: near-duplicates only, so often fewer than n. Of many equal documents it looks
+// at n.
+func (d *Deduplicator[ID]) SearchN(ctx context.Context, doc neardup.Document, n int) (found []neardup.Match[ID], err error) {
 	return d.search(ctx, doc, n)
 }
 

@@ -33,7 +33,7 @@ func TestSearch(t *testing.T) {
 					t.Errorf("Search(%.50q) yields %v, not %v", text, got, want)
 				}
 				for most := range len(want) + 2 {
-					if got := must(d.Nearest(bg, neardup.Text(text), most)); !slices.Equal(got, want[:min(most, len(want))]) {
+					if got := must(d.SearchN(bg, neardup.Text(text), most)); !slices.Equal(got, want[:min(most, len(want))]) {
 						t.Errorf("Nearest(%.50q, %d) returns %v, and Search yields %v", text, most, got, want)
 					}
 				}
@@ -80,8 +80,8 @@ func TestSearchReplaced(t *testing.T) {
 	if got := must(d.SearchAndAdd(bg, 1, neardup.Text(complaint+"the mayor"+complained))); !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
-	if d.Len() != 2 || d.Added() != 6 {
-		t.Errorf("%d documents of %d", d.Len(), d.Added())
+	if d.Len() != 2 || d.NextNumber() != 6 {
+		t.Errorf("%d documents of %d", d.Len(), d.NextNumber())
 	}
 	// Five letters are of one form. When three have gone, the other two are revised.
 	e := made[int](t, Options{})
@@ -158,7 +158,7 @@ func TestContexts(t *testing.T) {
 	errs := map[string]error{"Compact": d.Compact(ctx)}
 	for _, errs["Search"] = range d.Search(ctx, text) {
 	}
-	_, errs["Nearest"] = d.Nearest(ctx, text, 1)
+	_, errs["Nearest"] = d.SearchN(ctx, text, 1)
 	_, errs["SearchMany"] = d.SearchMany(ctx, []neardup.Document{text, text})
 	_, errs["Exists"] = d.Exists(ctx, text)
 	_, errs["ExistsAndAdd"] = d.ExistsAndAdd(ctx, 2, text)

@@ -28,13 +28,13 @@ func TestUnion(t *testing.T) {
 				if len(want) < 20 {
 					t.Errorf("only %d pairs", len(want))
 				}
-				x, y, z := must(alone.Threshold(bg)), must(other.Threshold(bg)), must(both.Threshold(bg))
+				x, y, z := must(alone.Estimate(bg)), must(other.Estimate(bg)), must(both.Estimate(bg))
 				if z.Pairs != x.Pairs+y.Pairs {
 					t.Errorf("%d pairs of different contents, not %d and %d", z.Pairs, x.Pairs, y.Pairs)
 				}
-				for i, n := range z.Curve {
-					if n != x.Curve[i]+y.Curve[i] {
-						t.Errorf("the curve has %d pairs at %d, not %d and %d", n, i, x.Curve[i], y.Curve[i])
+				for i, n := range z.Histogram {
+					if n != x.Histogram[i]+y.Histogram[i] {
+						t.Errorf("the curve has %d pairs at %d, not %d and %d", n, i, x.Histogram[i], y.Histogram[i])
 					}
 				}
 			}

@@ -35,7 +35,7 @@ func Upgrade[ID comparable](from, to string, options Options) (documents int, er
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if d.Added() > 0 {
+	if d.NextNumber() > 0 {
 		return 0, fmt.Errorf("neardup: %s has documents already", to)
 	}
 	version, err := d.options.version()

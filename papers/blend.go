@@ -20,7 +20,7 @@ import (
 // and about 0.03 for unrelated ones with fingerprints of 64 bits.
 //
 // The zero value has the weight and the threshold of Wang 2019. With these, a pair at distance 3
-// needs S ≥ 0.25, at 4 it needs 0.7, and at 5 it needs 1; see [Blend.Needs]. Only Check looks
+// needs S ≥ 0.25, at 4 it needs 0.7, and at 5 it needs 1; see [Blend.MinMetadata]. Only Check looks
 // whether the fields are in range.
 type Blend struct {
 	// Content is μ, the weight of the content, above 0 and at most 1; 0 means 0.9. Wang 2019
@@ -83,12 +83,12 @@ func (b Blend) Score(distance int, metadata float64) float64 {
 // below by 10⁻¹². NaN is not similar.
 func (b Blend) Similar(score float64) bool { return score >= b.threshold()-scoreTolerance }
 
-// Reach returns the largest Hamming distance, up to width, at which two documents can be
+// MaxDistance returns the largest Hamming distance, up to width, at which two documents can be
 // near-duplicates. With this distance for [neardup.NewIndex] or [neardup.Pairs], none is lost. It is 5 for the zero
 // value, and 15 for a Content of 0.8. It is width if metadata alone can decide; then all pairs must
 // be compared, or candidates found by metadata. It is −1 if no two documents can be
 // near-duplicates.
-func (b Blend) Reach(width int) int {
+func (b Blend) MaxDistance(width int) int {
 	for d := width; d >= 0; d-- {
 		// The score is largest at one of these.
 		for _, s := range []float64{0, 1, math.NaN()} {
@@ -100,10 +100,10 @@ func (b Blend) Reach(width int) int {
 	return -1
 }
 
-// Needs returns the similarity of metadata from which on two documents at a distance are
+// MinMetadata returns the similarity of metadata from which on two documents at a distance are
 // near-duplicates, 0 to 1. It is 0 if they always are, and NaN if nothing is enough. It does not
 // apply to documents without metadata, whose similarity is NaN.
-func (b Blend) Needs(distance int) float64 {
+func (b Blend) MinMetadata(distance int) float64 {
 	at := b.Score(distance, 0)
 	if b.Similar(at) {
 		return 0
@@ -122,17 +122,17 @@ func (b Blend) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "content %g, score ≥ %g:", b.content(), b.threshold())
 	free := -1 // up to this distance, no metadata is needed
-	for free < 128 && b.Needs(free+1) == 0 {
+	for free < 128 && b.MinMetadata(free+1) == 0 {
 		free++
 	}
 	if free >= 0 {
 		fmt.Fprintf(&s, " up to distance %d any metadata,", free)
 	}
-	for d := free + 1; !math.IsNaN(b.Needs(d)); d++ {
+	for d := free + 1; !math.IsNaN(b.MinMetadata(d)); d++ {
 		if d == free+20 {
 			return s.String() + " …"
 		}
-		fmt.Fprintf(&s, " %d %.3f,", d, b.Needs(d))
+		fmt.Fprintf(&s, " %d %.3f,", d, b.MinMetadata(d))
 	}
 	return strings.TrimSuffix(s.String(), ",")
 }

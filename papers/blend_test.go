@@ -33,11 +33,11 @@ func TestBlend(t *testing.T) {
 	} {
 		b := Blend{Content: test.mu}
 		var needs []float64
-		for d := 0; d <= 64 && !math.IsNaN(b.Needs(d)); d++ {
-			needs = append(needs, b.Needs(d))
+		for d := 0; d <= 64 && !math.IsNaN(b.MinMetadata(d)); d++ {
+			needs = append(needs, b.MinMetadata(d))
 		}
-		if got := fmt.Sprintf("%.4f", needs); got != test.needs && test.needs != "" || b.Reach(64) != test.reach {
-			t.Errorf("μ=%g: %s, reach %d", test.mu, got, b.Reach(64))
+		if got := fmt.Sprintf("%.4f", needs); got != test.needs && test.needs != "" || b.MaxDistance(64) != test.reach {
+			t.Errorf("μ=%g: %s, reach %d", test.mu, got, b.MaxDistance(64))
 		}
 	}
 	if want := "content 0.9, score ≥ 0.25: up to distance 2 any metadata, 3 0.250, 4 0.700, 5 1.000"; b.String() != want {
@@ -45,7 +45,7 @@ func TestBlend(t *testing.T) {
 	}
 	// Nothing beyond the reach passes, whatever the metadata.
 	for _, b := range []Blend{{}, {Content: 0.8}, {Content: 0.95, Threshold: 0.3}, {Threshold: 1}, {Content: 0.5}} {
-		reach, most := b.Reach(128), -1
+		reach, most := b.MaxDistance(128), -1
 		for d := range 129 {
 			for j := 0; j <= 101; j++ {
 				s := float64(j) / 100
@@ -58,7 +58,7 @@ func TestBlend(t *testing.T) {
 			}
 		}
 		if most != reach {
-			t.Errorf("%v: a pair at %d passes, Reach is %d", b, most, reach)
+			t.Errorf("%v: a pair at %d passes, MaxDistance is %d", b, most, reach)
 		}
 		if err := b.Check(); err != nil {
 			t.Error(err)

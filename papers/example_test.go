@@ -23,7 +23,7 @@ func ExampleBlend() {
 		metadata = append(metadata, neardup.SetOf(strings.Fields(d.keywords)...))
 	}
 	fmt.Println(b)
-	for p, err := range neardup.Pairs(context.Background(), fps, b.Reach(64)) {
+	for p, err := range neardup.Pairs(context.Background(), fps, b.MaxDistance(64)) {
 		if err != nil {
 			panic(err)
 		}

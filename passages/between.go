@@ -59,7 +59,7 @@ func (l Length) checked(texts ...string) (Length, error) {
 			return l, errTooLong
 		}
 	}
-	return l.Filled()
+	return l.WithDefaults()
 }
 
 // runOf returns the run of n tokens from two places on.

@@ -19,8 +19,8 @@ type Coverage[ID any] struct {
 	Tokens int // how many words or characters it has
 	Shared int // and how many of them are in a passage that stands in another document
 
-	// Sources has the documents in which these stand, without Runs: first the one that has most of them, then the one that has most of the
-	// rest, and so on. Of equal ones, that which was added first counts. Of a passage that stands in more than 16 other documents, or 16 times in
+	// Sources are the documents in which these stand, without Runs. The first has most of them, the next most of the rest, and so on; of equal
+	// ones, that which was added first counts. Here Shared and Tokens of a Match are of this document. Of a passage that stands in more than 16 other documents, or 16 times in
 	// the source, only the first 16 count, so there may be more in common.
 	Sources []Match[ID]
 }

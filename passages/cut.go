@@ -18,10 +18,10 @@ import (
 
 // A Cutting says what is cut. The zero value cuts all passages to the word.
 type Cutting struct {
-	Sentences  bool // only whole sentences go, so that what is left can be read
-	Paragraphs bool // only whole lines or paragraphs go
-	Documents  int  // only passages that stand in so many documents: the lines of a template, and no press releases
-	Since      int  // only in documents after the first so many
+	Sentences    bool // only whole sentences go, so that what is left can be read
+	Paragraphs   bool // only whole lines or paragraphs go
+	MinDocuments int  // only passages that stand in at least so many documents: the lines of a template, and no press releases
+	Since        int  // only in documents after the first so many
 }
 
 // A Cut is what a document has that stands in an earlier place too.
@@ -43,7 +43,7 @@ type Span[ID any] struct {
 }
 
 // Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error, which
-// comes last, is also that of a Cutting with Sentences and Paragraphs.
+// comes last, is also that of a Cutting with both Sentences and Paragraphs set.
 func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], error] {
 	return func(yield func(Cut[ID], error) bool) {
 		if c.Sentences && c.Paragraphs {
@@ -58,7 +58,7 @@ func (f *Finder[ID]) Cuts(ctx context.Context, c Cutting) iter.Seq2[Cut[ID], err
 		repeats := newSorter[[4]uint64](s.Memory / 4)
 		needed := make(bitset, len(s.ids)/64+1)
 		for places := range s.places(found) {
-			if documents(places) >= c.Documents {
+			if documents(places) >= c.MinDocuments {
 				needed.add(uint64(places[0].doc))
 				err = s.addRepeats(repeats, places, c.Since)
 			}

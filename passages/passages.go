@@ -62,8 +62,8 @@ type Options struct {
 }
 
 // A Finder finds passages that stand in several documents of a collection, or several times in one. Documents are added first; two may
-// have the same id. Its methods may be called by several goroutines. They see the documents that were added before; adding waits while anchors
-// are sorted.
+// have the same id. Its methods may be called by several goroutines. They see the documents that were added before; adding waits while the
+// first search builds its index.
 type Finder[ID any] struct {
 	options Options
 	file    *textfile.File // the texts
@@ -102,7 +102,7 @@ var errFull = errors.New("passages: there are too many documents")
 // New returns a Finder without documents. The error is that of options that are out of range.
 func New[ID any](options Options) (*Finder[ID], error) {
 	var err error
-	if options.Length, err = options.Length.Filled(); err != nil {
+	if options.Length, err = options.Length.WithDefaults(); err != nil {
 		return nil, err
 	}
 	if options.Memory < 0 {

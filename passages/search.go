@@ -26,8 +26,8 @@ type Match[ID any] struct {
 // mostMatchRuns is how many runs a Match has: a text that repeats itself may share any number with another one.
 const mostMatchRuns = 1000
 
-// Search yields the documents that share a passage with a text: those that share the most anchors first, which are nearly those that share most. The text is not
-// added. The first search after adding sorts all anchors. Searches run side by side. The error, which comes last, is that of a text of 2 GB or more, of the context
+// Search yields the documents that share a passage with a text, roughly those that share most first. The text is not added. The first search after
+// adding builds an index. Searches run side by side. The error, which comes last, is that of a text of 2 GB or more, of the context
 // or of a file.
 func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {

@@ -72,12 +72,12 @@ func NewTests[ID any](length Length) (*Tests[ID], error) {
 	if length == (Length{}) {
 		length.Words = usualLeak
 	}
-	length, err := length.Filled()
+	length, err := length.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
 	least := Length{Words: min(leastLeak, length.Words)}
-	if least, err = least.Filled(); err != nil {
+	if least, err = least.WithDefaults(); err != nil {
 		return nil, err
 	}
 	least.Characters = min(least.Characters, length.Characters)

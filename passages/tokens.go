@@ -29,8 +29,8 @@ const (
 // mostLength bounds both, so that no sum of weights overflows 32 bits.
 const mostLength = 1 << 15
 
-// Filled returns the length with what was left out. The error is that of a number that is out of range.
-func (l Length) Filled() (Length, error) {
+// WithDefaults returns the length with what was left out. The error is that of a number that is out of range.
+func (l Length) WithDefaults() (Length, error) {
 	if l.Words == 0 && l.Characters == 0 {
 		return Length{usualWords, usualCharacters}, nil
 	}
@@ -117,8 +117,8 @@ func keyOf(hashes []uint64) key {
 	return xxh3.Hash128(bytesOf(hashes))
 }
 
-// Tokens returns how many words, or characters of scripts that put no spaces between words, a text has. Of a text of 2 GB or more it counts none.
-func Tokens(text string) int {
+// CountTokens returns how many words, or characters of scripts that put no spaces between words, a text has. Of a text of 2 GB or more it counts none.
+func CountTokens(text string) int {
 	var t tokenized
 	if len(text) <= mostBytes {
 		t.read(text, false)

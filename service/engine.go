@@ -106,7 +106,7 @@ func openAuto(path string, memory int64) (engine, error) {
 }
 
 func (a *auto) search(ctx context.Context, text string, limit int) ([]client.Match, error) {
-	found, err := a.d.Nearest(ctx, neardup.Text(text), limit+1)
+	found, err := a.d.SearchN(ctx, neardup.Text(text), limit+1)
 	return matchesOf(found), err
 }
 
@@ -187,7 +187,7 @@ func (a *auto) len(context.Context) (int, error) { return a.d.Len(), nil }
 func (a *auto) close() error                     { return a.d.Close() }
 
 func (a *auto) sync() error {
-	added := int64(a.d.Added())
+	added := int64(a.d.NextNumber())
 	err := a.d.Sync()
 	if err == nil {
 		a.onDisk.Store(added) // of two at the same time, the smaller number may stay

@@ -145,7 +145,7 @@ func (x *indexed[V]) expire(_ context.Context, before time.Time) (int, error) {
 
 func (x *indexed[V]) groups(ctx context.Context) iter.Seq2[[]string, error] {
 	return func(yield func([]string, error) bool) {
-		groups, err := x.Groups(ctx, neardup.Chains)
+		groups, err := x.Groups(ctx, neardup.SingleLinkage)
 		for _, g := range groups {
 			if !yield(g.Members, nil) {
 				return

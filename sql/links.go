@@ -54,6 +54,7 @@ func (l *Links) steps(j *Join) (steps []step, made []string) {
 		return fmt.Sprintf("%sSELECT %d AS level, n.band, %s AS band_values, o.content\nFROM (SELECT content, %s AS own FROM %s WHERE %s > 0) AS o, %s",
 			first, level, d.band("o.own", "n.band", linkRows), column, contents, d.length(column), d.numbers(linkBands, "band"))
 	}
+	leastLong, leastShort := shard.LeastSame()
 	alike := func(column string, level, least int) string {
 		return fmt.Sprintf("c.level = %d AND %s >= %s", level, d.jaccard(d.masked("x."+column, sketchMask), d.masked("y."+column, sketchMask)), number(float64(least)/linkValues))
 	}
@@ -70,7 +71,7 @@ func (l *Links) steps(j *Join) (steps []step, made []string) {
 	add(fmt.Sprintf("Those that agree in a band, and by four bits of each value in enough values. In a bucket of more than %d, a crowd, all belong together.", shard.Crowd), near,
 		fmt.Sprintf("%sSELECT c.a AS a, c.b AS b\nFROM (\n  SELECT DISTINCT a.level AS level, a.content AS a, b.content AS b\n  FROM %s AS a JOIN %s AS b ON a.level = b.level AND a.band = b.band AND a.band_values = b.band_values\n"+
 			"  WHERE a.n > 1 AND a.n <= %d AND a.content < b.content\n) AS c JOIN %s AS x ON x.content = c.a JOIN %s AS y ON y.content = c.b\nWHERE (%s)\n   OR (%s)",
-			d.create(near), buckets, buckets, shard.Crowd, contents, contents, alike("own_long", 0, shard.LeastLong), alike("own_short", 1, shard.LeastShort)))
+			d.create(near), buckets, buckets, shard.Crowd, contents, contents, alike("own_long", 0, leastLong), alike("own_short", 1, leastShort)))
 	add("All documents that may have near-duplicates.", linked,
 		fmt.Sprintf("%sWITH together AS (\n  SELECT a AS content FROM %s UNION DISTINCT SELECT b AS content FROM %s\n  UNION DISTINCT SELECT content FROM %s WHERE n > %d\n  UNION DISTINCT SELECT content FROM %s WHERE copies > 1\n)\n"+
 			"SELECT t.%s AS id\nFROM %s AS t JOIN %s AS c ON %s AND %s JOIN together ON together.content = c.content",

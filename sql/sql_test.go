@@ -145,7 +145,7 @@ func inMemory(t testing.TB, docs collections.Texts, j Join) (pairs, groups []str
 			}
 			pairs = append(pairs, fmt.Sprintf("%s\t%s\t%v", ids[min(p.A, p.B)], ids[max(p.A, p.B)], p.Similarity))
 		}
-		all, err := ix.Groups(ctx, neardup.Chains)
+		all, err := ix.Groups(ctx, neardup.SingleLinkage)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func (j *job) define() {
 }
 
 // linkages has what -group can name.
-var linkages = map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
+var linkages = map[string]neardup.Linkage{"centres": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "chains": neardup.SingleLinkage}
 
 // check checks the flags, and completes them.
 func (j *job) check() (err error) {

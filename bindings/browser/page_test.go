@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -82,6 +83,31 @@ func texts(t *testing.T) (all []string) {
 	return append(all, "", "<img src=x onerror=\"document.title='taken'\">", "<img src=x onerror=\"document.title='taken'\">!")
 }
 
+// awaited makes an evaluation wait for a promise.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// keptOf returns what is left of a file without the lines of duplicates, which are those of members that are not kept.
+func keptOf(data, members string) string {
+	gone := map[int]bool{}
+	for line := range strings.Lines(members) {
+		var group, id, keep int
+		fmt.Sscan(line, &group, &id, &keep)
+		gone[id] = id != keep
+	}
+	var b strings.Builder
+	n := 0
+	if strings.HasPrefix(data, "\ufeff") { // which stays
+		b.WriteString("\ufeff")
+	}
+	for line := range strings.Lines(strings.TrimPrefix(data, "\ufeff")) {
+		if !gone[n] {
+			b.WriteString(line)
+		}
+		n++
+	}
+	return b.String()
+}
+
 // groupsOf is what the page's lastGroups has, by the Go library.
 func groupsOf(t *testing.T, texts []string) (sums, members string) {
 	d, err := dedup.New[int](dedup.Options{})
@@ -150,7 +176,7 @@ func TestPage(t *testing.T) {
 		Shared                           []int
 	}
 	var answer, marks string
-	run(chromedp.SetValue("#a", a, chromedp.ByQuery), chromedp.SetValue("#b", b, chromedp.ByQuery), chromedp.Click("#compare", chromedp.ByQuery), chromedp.WaitVisible("#answer .answer", chromedp.ByQuery),
+	run(chromedp.SetValue("#a", a, chromedp.ByQuery), chromedp.SetValue("#b", b, chromedp.ByQuery), chromedp.Click("#compare", chromedp.ByQuery), chromedp.Poll("window.lastComparison && document.querySelector('#answer .text') !== null", nil),
 		chromedp.Evaluate("lastComparison", &got), chromedp.Text("#answer .answer", &answer, chromedp.ByQuery), chromedp.Evaluate(`[...document.querySelectorAll(".text")][0].querySelector("mark").textContent`, &marks))
 	d, err := dedup.New[int](dedup.Options{})
 	if err != nil {
@@ -208,7 +234,7 @@ func TestPage(t *testing.T) {
 		data  string
 		texts []string
 	}{
-		"texts.jsonl": {jsonl.String(), all}, "texts.txt": {strings.Join(plain, "\r\n"), plain},
+		"texts.jsonl": {jsonl.String(), all}, "texts.txt": {"\ufeff" + strings.Join(plain, "\r\n"), plain},
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(file.data), 0o600); err != nil {
@@ -218,16 +244,22 @@ func TestPage(t *testing.T) {
 			Texts                 int
 			Members, Fingerprints string
 		}
-		var summary, kept string
+		var summary string
+		var encoded string
 		run(chromedp.Evaluate("lastGroups = null", nil), chromedp.SetUploadFiles("#input", []string{path}, chromedp.ByQuery), chromedp.WaitVisible("#downloads", chromedp.ByQuery),
 			chromedp.Poll("window.lastGroups && document.querySelector('#summary').textContent", &summary), chromedp.Evaluate("lastGroups", &found),
-			chromedp.Evaluate("saved.kept", &kept))
+			chromedp.Evaluate(`saved.kept.arrayBuffer().then(b => { let s = ""; for (const c of new Uint8Array(b)) s += String.fromCharCode(c); return btoa(s) })`, &encoded, awaited))
 		sums, members := groupsOf(t, file.texts)
 		if found.Texts != len(file.texts) || found.Fingerprints != sums || found.Members != members {
 			t.Errorf("%s: the page finds other groups than Go, or makes other fingerprints: %d texts, %d and %d bytes, not %d and %d", name, found.Texts, len(found.Fingerprints), len(found.Members), len(sums), len(members))
 		}
-		if lines := strings.Count(kept, "\n"); !strings.HasPrefix(summary, fmt.Sprint(len(file.texts), " texts, ", len(file.texts)-lines, " duplicates")) {
-			t.Errorf("%s: %d lines are kept, and the page says %q", name, lines, summary)
+		want := keptOf(file.data, members)
+		kept, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(kept) != want || !strings.HasPrefix(summary, fmt.Sprint(len(file.texts), " texts, ")) {
+			t.Errorf("%s: %d bytes are kept, not %d, and the page says %q", name, len(kept), len(want), summary)
 		}
 		t.Log(name, summary)
 		shot(name + ".png")
@@ -240,6 +272,14 @@ func TestPage(t *testing.T) {
 	}
 	var wrong, title string
 	run(chromedp.SetUploadFiles("#input", []string{path}, chromedp.ByQuery), chromedp.Poll("document.querySelector('#alert').textContent", &wrong), chromedp.Title(&title))
+	if err := os.WriteFile(path, []byte("{\"text\": \"x\"}\n\n{\"text\": \"x\"}"), 0o600); err != nil { // repaired, and chosen again
+		t.Fatal(err)
+	}
+	var summary string
+	run(chromedp.SetUploadFiles("#input", []string{path}, chromedp.ByQuery), chromedp.Poll("document.querySelector('#alert').textContent === '' && document.querySelector('#summary').textContent", &summary))
+	if !strings.HasPrefix(summary, "2 texts, 1 duplicate in 1 group; 1 left") {
+		t.Errorf("of the repaired file the page says %q", summary)
+	}
 	if !strings.Contains(wrong, "line 2") || title != "Near-duplicate texts" {
 		t.Errorf("the page says %q, and its title is %q", wrong, title)
 	}

@@ -15,6 +15,7 @@ import "C"
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/cgo"
 	"slices"
@@ -60,12 +61,22 @@ func with(d C.neardup_dedup, message **C.char, f func(*collection) error) C.int 
 		if d == 0 {
 			return fmt.Errorf("neardup: the collection is 0")
 		}
-		c, ok := cgo.Handle(d).Value().(*collection)
-		if !ok {
-			return fmt.Errorf("neardup: the collection is none")
+		c, err := collectionOf(d)
+		if err != nil {
+			return err
 		}
 		return f(c)
 	})
+}
+
+// collectionOf returns the collection of a handle, or an error if it was closed or never was one.
+func collectionOf(d C.neardup_dedup) (c *collection, err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("neardup: the collection is closed")
+		}
+	}()
+	return cgo.Handle(d).Value().(*collection), nil
 }
 
 // array gives values to C, in memory of C's.
@@ -161,6 +172,7 @@ func neardup_dedup_delete(d C.neardup_dedup, id C.uint64_t, message **C.char) C.
 
 //export neardup_dedup_search
 func neardup_dedup_search(d C.neardup_dedup, from C.neardup_text, length C.size_t, matches **C.neardup_match, count *C.size_t, message **C.char) C.int {
+	*matches, *count = nil, 0
 	return with(d, message, func(c *collection) error {
 		var found []C.neardup_match
 		for m, err := range c.Search(context.Background(), text(from, length)) {
@@ -177,6 +189,7 @@ func neardup_dedup_search(d C.neardup_dedup, from C.neardup_text, length C.size_
 
 //export neardup_dedup_pairs
 func neardup_dedup_pairs(d C.neardup_dedup, pairs **C.neardup_pair, count *C.size_t, message **C.char) C.int {
+	*pairs, *count = nil, 0
 	return with(d, message, func(c *collection) error {
 		var found []C.neardup_pair
 		for p, err := range c.Pairs(context.Background()) {
@@ -192,6 +205,7 @@ func neardup_dedup_pairs(d C.neardup_dedup, pairs **C.neardup_pair, count *C.siz
 
 //export neardup_dedup_groups
 func neardup_dedup_groups(d C.neardup_dedup, members **C.neardup_member, count *C.size_t, message **C.char) C.int {
+	*members, *count = nil, 0
 	return with(d, message, func(c *collection) error {
 		groups, err := c.Groups(context.Background(), dedup.Grouping[uint64]{})
 		var found []C.neardup_member

@@ -7,9 +7,11 @@
  * at once. Results are the same, to the bit, as those of the Go library of the same version, on every platform.
  *
  * A function that can fail returns 0 if all went well, and another number otherwise. Then, if error is not NULL, *error is a
- * message, which neardup_free frees, as it does every array that a function returns. An array without elements is NULL.
+ * message, which neardup_free frees, as it does every array that a function returns. An array without elements is NULL, and so is
+ * that of a function that failed. A NULL text with a length above 0, and NULL for a result, end the program. The header is C99.
  *
- * The library holds the Go runtime. Its threads block most signals; a program that forks after the first call must exec.
+ * The library holds the Go runtime, which starts, with threads of its own, when the library is loaded. A program that forks
+ * after that must call exec in the child before it uses the library there.
  */
 #ifndef NEARDUP_H
 #define NEARDUP_H
@@ -61,7 +63,7 @@ typedef uintptr_t neardup_dedup;
  * ends in 0, and need not be freed. */
 neardup_text neardup_version(void);
 
-/* The 64-bit SimHash of a text, neardup.Sum64 in Go. 0 means a text without words. */
+/* The 64-bit SimHash of a text, neardup.Sum64 in Go. 0 nearly always means a text without words. */
 uint64_t neardup_sum64(neardup_text text, size_t length);
 
 /* The 128-bit SimHash of a text. */

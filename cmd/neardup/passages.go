@@ -25,7 +25,7 @@ func (f *lengthFlags) length(words int) (passages.Length, error) {
 	if l == (passages.Length{}) {
 		l.Words = words
 	}
-	return l.Filled()
+	return l.WithDefaults()
 }
 
 type passagesCommand struct {
@@ -82,7 +82,7 @@ func (c *passagesCommand) Run(of *call) error {
 	if wrong := o.CheckPaths(); wrong != "" {
 		return usageError{fmt.Errorf("%s", wrong)}
 	}
-	cutting.Documents = c.Documents
+	cutting.MinDocuments = c.Documents
 	p := &pipeline.Passages{Length: length, Cut: cutting, Mask: c.Mask, Least: c.Least}
 	return o.RunPassages(p, of.outs, of.stdin, of.stdout, of.stderr)
 }

@@ -60,8 +60,8 @@ func (s *Signature) EachBucket(use func(b Bucket, e Entry)) {
 // Values returns the values of the two signatures, 128 of 16 bits each, or nil for one that the document does not have: long texts are
 // known by pairs of words, and short ones by runs of three characters. A band is three of them that follow each other, from 0 on.
 //
-// Two documents are neighbours if they agree in a band of one of the signatures, and by the four lowest bits of each value in
-// [LeastLong] or [LeastShort] values of it.
+// Two documents are neighbours if they agree in a band of one of the signatures, and by the four lowest bits of each value in as
+// many values of it as [LeastSame] says.
 func (s *Signature) Values() (long, short []int32) {
 	of := [signature.Levels][]int32{}
 	for l, has := range s.of.Has {
@@ -72,8 +72,10 @@ func (s *Signature) Values() (long, short []int32) {
 	return of[signature.Long], of[signature.Short]
 }
 
-// LeastLong and LeastShort are in how many values of the signatures neighbours agree at least; see [Signature.Values].
-var LeastLong, LeastShort = neighbour.LeastSame(signature.Long), neighbour.LeastSame(signature.Short)
+// LeastSame returns in how many values of their long signatures, or of their short ones, neighbours agree at least; see [Signature.Values].
+func LeastSame() (long, short int) {
+	return neighbour.LeastSame(signature.Long), neighbour.LeastSame(signature.Short)
+}
 
 // AppendBinary appends the signature: the digest, a byte that says which values there are, and the values, 256 bytes for each level.
 func (s *Signature) AppendBinary(b []byte) ([]byte, error) {

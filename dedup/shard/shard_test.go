@@ -38,7 +38,7 @@ func ask(t *testing.T, o dedup.Options, texts []string, of []int, isCrowd bool) 
 			t.Fatal(err)
 		}
 	}
-	linkages := []neardup.Linkage{neardup.Centres, neardup.Chains}
+	linkages := []neardup.Linkage{neardup.CentreLinkage, neardup.SingleLinkage}
 	pairs := d.Pairs(t.Context())
 	if isCrowd {
 		linkages, pairs = linkages[:1], func(func(neardup.Pair[int], error) bool) {}

@@ -83,7 +83,7 @@ func (t Truth) Groups(n int) (of []int) {
 				return
 			}
 		}
-	}, neardup.Chains, nil)
+	}, neardup.SingleLinkage, nil)
 	if err != nil {
 		panic(err)
 	}

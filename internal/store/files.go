@@ -55,6 +55,9 @@ func (e *fileError) Unwrap() error { return e.err }
 // Open opens the files of a store that Init has just made, or makes them. See OpenIndex for the
 // rules that a user sees. Errors name the file.
 func (s *Store[ID, T]) Open(path, version string) error {
+	if path == "" {
+		return errors.New("the path of the files is empty")
+	}
 	if err := s.openFiles(path, version); err != nil {
 		return InFile(path, err)
 	}

@@ -249,9 +249,9 @@ func (s *Store[ID, T]) Delete(id ID) (bool, error) {
 }
 
 // Get returns a copy of the words of the document with an id.
-func (s *Store[ID, T]) Get(id ID) (doc []uint64, ok bool, err error) {
+func (s *Store[ID, T]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	if id != id { // NaN: it can be added, but never be found again
-		return nil, false, s.Err()
+		return e, false, s.Err()
 	}
 	// InTail belongs to the writers, and readers never wait for them. So Get goes through the tail
 	// from its end.
@@ -259,7 +259,7 @@ func (s *Store[ID, T]) Get(id ID) (doc []uint64, ok bool, err error) {
 	defer runtime.KeepAlive(v.State)
 	for i := v.Changes; i > 0; i-- {
 		if v.SeesTail(i-1) && v.Tail.IDs[i-1] == id {
-			return slices.Clone(v.Tail.Doc(i - 1)), true, nil
+			return Entry[ID]{id, slices.Clone(v.Tail.Doc(i - 1)), v.Tail.times[i-1]}, true, nil
 		}
 	}
 	hash := s.IDs.hash(id)
@@ -267,18 +267,18 @@ func (s *Store[ID, T]) Get(id ID) (doc []uint64, ok bool, err error) {
 		r := v.Runs[i]
 		ord, ok, err := r.lookUp(id, hash, func(ord uint32) bool { return v.Sees(r, ord) })
 		if err == nil && ok {
-			doc = r.Doc(ord)
-			err = r.File.Check(unsafe.Pointer(unsafe.SliceData(doc)), 8*len(doc))
+			e, err = r.entry(ord, id)
 		}
 		if err != nil {
 			s.Fail(err)
-			return nil, false, s.Err()
+			return Entry[ID]{}, false, s.Err()
 		}
 		if ok {
-			return slices.Clone(doc), true, nil
+			e.Doc = slices.Clone(e.Doc)
+			return e, true, nil
 		}
 	}
-	return nil, false, s.Err()
+	return Entry[ID]{}, false, s.Err()
 }
 
 // delete is Delete for callers that hold the lock. It reports false after an error, too.
@@ -475,6 +475,18 @@ type Entry[ID comparable] struct {
 	Time uint32
 }
 
+// entry returns a document of a run whose id is known, after checking what it reads of a mapped file.
+func (r *Run[ID, T]) entry(ord uint32, id ID) (e Entry[ID], err error) {
+	doc := r.Doc(ord)
+	if err = r.File.Check(unsafe.Pointer(unsafe.SliceData(doc)), 8*len(doc)); err == nil {
+		err = r.File.Check(unsafe.Pointer(&r.times[ord]), 4)
+	}
+	if err != nil {
+		return e, err
+	}
+	return Entry[ID]{id, doc, r.times[ord]}, nil
+}
+
 // each yields the living entries of some runs of a view and of its tail, in the order of adding.
 // It checks the parts of a mapped file that it reads. At damage it ends, and the error is in Err.
 func (s *Store[ID, T]) each(v View[ID, T], runs []*Run[ID, T]) iter.Seq[Entry[ID]] {
@@ -485,19 +497,15 @@ func (s *Store[ID, T]) each(v View[ID, T], runs []*Run[ID, T]) iter.Seq[Entry[ID
 				if !v.Sees(r, ord) {
 					continue
 				}
-				d := Entry[ID]{Doc: r.Doc(ord)}
-				var err error
-				if d.ID, err = r.IDs.At(ord); err == nil {
-					err = r.File.Check(unsafe.Pointer(unsafe.SliceData(d.Doc)), 8*len(d.Doc))
-				}
+				id, err := r.IDs.At(ord)
+				var d Entry[ID]
 				if err == nil {
-					err = r.File.Check(unsafe.Pointer(&r.times[ord]), 4)
+					d, err = r.entry(ord, id)
 				}
 				if err != nil {
 					s.Fail(err)
 					return
 				}
-				d.Time = r.times[ord]
 				if !yield(d) {
 					return
 				}

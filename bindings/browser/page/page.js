@@ -1,7 +1,7 @@
 // The page: it asks the worker, and shows what it says. Texts are only ever shown as text.
 "use strict";
 const $ = (id) => document.getElementById(id);
-const most = 20000; // texts of a file; more is work for the program neardup
+const most = 20000, mostBytes = 100e6; // of a file; more is work for the program neardup
 const shown = 200; // groups
 
 // The worker and the program are parts of the page, so that it works from a disk.
@@ -12,7 +12,7 @@ let number = 0;
 
 function ask(call, ...args) {
   return new Promise((resolve, reject) => {
-    waiting.set(++number, (result) => (result.error ? reject(new Error(result.error)) : resolve(result)));
+    waiting.set(++number, { resolve, reject });
     worker.postMessage({ number, call, args });
   });
 }
@@ -22,10 +22,15 @@ worker.onmessage = ({ data }) => {
     showProgress(data.progress);
     return;
   }
-  waiting.get(data.number)(data.result);
+  const { resolve, reject } = waiting.get(data.number);
   waiting.delete(data.number);
+  if (data.result.error) reject(new Error(data.result.error));
+  else resolve(data.result);
 };
-worker.onerror = (event) => fail(new Error(event.message));
+worker.onerror = (event) => {
+  for (const { reject } of waiting.values()) reject(new Error(event.message));
+  waiting.clear();
+};
 
 function fail(error) {
   $("alert").textContent = error.message;
@@ -46,7 +51,7 @@ const kinds = {
 
 // marked shows a text with parts of it marked: from and to in bytes of UTF-8.
 function marked(text, parts) {
-  const bytes = new TextEncoder().encode(text), decoder = new TextDecoder(), box = element("div", "", "text");
+  const bytes = new TextEncoder().encode(text), decoder = new TextDecoder("utf-8", { ignoreBOM: true }), box = element("div", "", "text");
   parts.sort((x, y) => x[0] - y[0]);
   let at = 0;
   for (const [from, to] of parts) {
@@ -61,6 +66,7 @@ function marked(text, parts) {
 
 async function compare() {
   const a = $("a").value, b = $("b").value;
+  $("answer").replaceChildren(element("p", "Comparing …", "answer"));
   const r = await ask("compare", a, b);
   window.lastComparison = r;
   const inA = [], inB = [];
@@ -86,33 +92,60 @@ function showProgress({ stage, done, total }) {
   $("stage").textContent = `${stage}, ${done} of ${total}`;
 }
 
-// textsOf returns what the worker gets of a file, and its lines for showing them.
+// linesOf returns where the lines of a file begin and end, in bytes: without the line end, and with it.
+function linesOf(bytes) {
+  const lines = [];
+  let begin = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0; // a byte order mark
+  while (begin < bytes.length) {
+    const at = bytes.indexOf(10, begin), next = at < 0 ? bytes.length : at + 1;
+    let end = at < 0 ? next : at;
+    while (end > begin && bytes[end - 1] === 13) end--;
+    lines.push({ begin, end, next });
+    begin = next;
+  }
+  return lines;
+}
+
+// textsOf returns the texts of a file, what the worker gets of it, and for each line the number of its text, or undefined.
 function textsOf(name, bytes) {
-  const lines = new TextDecoder().decode(bytes).split("\n").map((line) => line.replace(/\r+$/, ""));
-  if (lines[lines.length - 1] === "") lines.pop();
-  if (!/\.(jsonl|ndjson)$/i.test(name)) return { send: bytes, texts: lines, lines };
-  const texts = lines.map((line, i) => {
-    let text;
+  if (/\.(json|gz|zst|bz2|zip|parquet|arrow|xlsx|csv|pdf|docx)$/i.test(name)) throw new Error(`${name}: this page reads lines of text (.txt) and JSON lines (.jsonl). The program neardup reads more.`);
+  if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) throw new Error(`${name} is UTF-16; save it as UTF-8`);
+  const lines = linesOf(bytes), decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const decoded = lines.map(({ begin, end }) => decoder.decode(bytes.subarray(begin, end)));
+  if (!/\.(jsonl|ndjson)$/i.test(name)) return { send: bytes, texts: decoded, lines, of: lines.map((_, i) => i) };
+  const texts = [], of = [], from = [];
+  decoded.forEach((line, i) => {
+    if (line.trim() === "") {
+      of.push(undefined);
+      return;
+    }
+    let object;
     try {
-      text = JSON.parse(line).text;
+      object = JSON.parse(line);
     } catch (error) {
       throw new Error(`line ${i + 1}: ${error.message}`);
     }
-    if (typeof text !== "string") throw new Error(`line ${i + 1}: there is no field "text"`);
-    return text;
+    if (typeof object?.text !== "string") throw new Error(`line ${i + 1}: there is no field "text" with a text`);
+    of.push(texts.length);
+    from.push(i);
+    texts.push(object.text);
   });
-  return { send: texts, texts, lines };
+  return { send: texts, texts, lines, of, from };
 }
 
 async function readFile(file) {
   $("groups").replaceChildren();
   $("summary").textContent = "";
   $("downloads").hidden = true;
-  const { send, texts, lines } = textsOf(file.name, new Uint8Array(await file.arrayBuffer()));
+  if (file.size > mostBytes) throw new Error(`${file.name} has ${Math.round(file.size / 1e6)} MB; this page takes ${mostBytes / 1e6}. The program neardup takes any number.`);
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const { send, texts, lines, of, from } = textsOf(file.name, bytes);
+  const lineOf = (n) => (from ? from[n] : n) + 1;
   if (texts.length > most) throw new Error(`${file.name} has ${texts.length} texts; this page takes ${most}. The program neardup takes any number.`);
   const start = performance.now();
   const r = await ask("groups", send);
   window.lastGroups = r;
+  if (r.texts !== texts.length) throw new Error(`${r.texts} texts were read, not ${texts.length}`);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   const groups = new Map(), dropped = new Set();
   for (const line of r.members.split("\n").slice(0, -1)) {
@@ -123,16 +156,19 @@ async function readFile(file) {
   }
   $("progress").hidden = true;
   $("stage").textContent = "";
-  $("summary").textContent = `${texts.length} texts, ${dropped.size} duplicates in ${groups.size} groups; ${texts.length - dropped.size} are left without them (${seconds} s)`;
-  save("kept", lines.filter((_, i) => !dropped.has(i)).join("\n") + "\n");
-  save("table", "group\tline\tkept line\tsimilarity\tprobability\tkind\n" + [...groups].map(([n, members]) => members.map((m) => `${+n + 1}\t${m.id + 1}\t${m.keep + 1}\t${m.similarity}\t${m.probability}\t${m.kind}\n`).join("")).join(""));
+  const count = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
+  $("summary").textContent = `${count(texts.length, "text")}, ${count(dropped.size, "duplicate")} in ${count(groups.size, "group")}; ${texts.length - dropped.size} left without them (${seconds} s)`;
+  const kept = lines.filter((_, i) => !dropped.has(of[i])).map(({ begin, next }) => bytes.subarray(begin, next)); // byte for byte
+  save("kept", [bytes.subarray(0, lines.length > 0 ? lines[0].begin : 0), ...kept]);
+  $("kept").download = "kept" + (/\.[^.]+$/.exec(file.name)?.[0] ?? ".txt");
+  save("table", ["group\tline\tkept line\tsimilarity\tprobability\tkind\n" + [...groups].map(([n, members]) => members.map((m) => `${+n + 1}\t${lineOf(m.id)}\t${lineOf(m.keep)}\t${m.similarity}\t${m.probability}\t${m.kind}\n`).join("")).join("")]);
   $("downloads").hidden = false;
   const largest = [...groups.values()].sort((x, y) => y.length - x.length);
   for (const members of largest.slice(0, shown)) {
     const box = element("div", "", "group");
     for (const m of members.slice(0, 20)) {
       const text = texts[m.id], isKept = m.id === m.keep, row = element("div", "", isKept ? "member kept" : "member");
-      row.append(element("span", `line ${m.id + 1}`), element("span", isKept ? "kept" : `${percent(m.probability)}, ${m.kind}`), element("span", text.length > 300 ? text.slice(0, 300) + "…" : text));
+      row.append(element("span", `line ${lineOf(m.id)}`), element("span", isKept ? "kept" : `${percent(m.probability)}, ${m.kind}`), element("span", text.length > 300 ? text.slice(0, 300) + "…" : text));
       box.append(row);
     }
     if (members.length > 20) box.append(element("p", `and ${members.length - 20} more`, "more"));
@@ -141,10 +177,11 @@ async function readFile(file) {
   if (largest.length > shown) $("groups").append(element("p", `The ${shown} largest of ${largest.length} groups; the table has all.`, "more"));
 }
 
-function save(id, text) {
+function save(id, parts) {
+  const file = new Blob(parts, { type: "text/plain" });
+  window.saved = { ...window.saved, [id]: file };
   URL.revokeObjectURL($(id).href);
-  window.saved = { ...window.saved, [id]: text };
-  $(id).href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
+  $(id).href = URL.createObjectURL(file);
 }
 
 function select(tab) {
@@ -162,6 +199,7 @@ async function once(f) {
     await f();
   } catch (error) {
     fail(error);
+    if ($("answer").textContent === "Comparing …") $("answer").replaceChildren();
     $("progress").hidden = true;
     $("stage").textContent = "";
   } finally {
@@ -172,7 +210,11 @@ async function once(f) {
 $("tab-texts").onclick = () => select("texts");
 $("tab-file").onclick = () => select("file");
 $("compare").onclick = () => once(compare);
-$("input").onchange = () => $("input").files.length > 0 && once(() => readFile($("input").files[0]));
+$("input").onchange = () => {
+  const file = $("input").files[0];
+  $("input").value = ""; // so that the same file can be chosen again
+  if (file) once(() => readFile(file));
+};
 
 once(async () => {
   const binary = atob($("program").textContent.trim()), bytes = Uint8Array.from(binary, (c) => c.charCodeAt(0));

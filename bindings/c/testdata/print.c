@@ -91,6 +91,12 @@ int main(int argc, char **argv) {
 	collection(stored);
 
 	refused(neardup_dedup_open(path, 0, &error) == 0); /* it is open already */
+	refused(neardup_dedup_open("", 0, &error) == 0);
+	refused(neardup_dedup_open(NULL, 0, &error) == 0);
+	neardup_match *none = (neardup_match *)argv;
+	size_t no = 7;
+	refused(neardup_dedup_search(12345, "x", 1, &none, &no, &error));
+	if (none != NULL || no != 0) return 6; /* it may be freed */
 	refused(neardup_dedup_new(2, &error) == 0);
 	refused(neardup_sign("x", 1, values, 3, &error));
 	refused(neardup_dedup_add(0, 1, "x", 1, &error));

@@ -15,7 +15,7 @@ import (
 // compare them; featureless finds the equal ones among them.
 
 // linkages has what --group can name.
-var linkages = map[string]neardup.Linkage{"centres": neardup.Centres, "complete": neardup.CompleteLinks, "chains": neardup.Chains}
+var linkages = map[string]neardup.Linkage{"centres": neardup.CentreLinkage, "complete": neardup.CompleteLinkage, "chains": neardup.SingleLinkage}
 
 // preferences has what --keep can name. A preference reports whether document a is better to keep than b, by
 // their numbers and lengths.

@@ -165,7 +165,7 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	}
 	keep := root
 	for _, t := range texts {
-		isCentre := linkage != neardup.Centres || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
+		isCentre := linkage != neardup.CentreLinkage || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
 		a, b := first(t), first(keep)
 		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.Doc(a).length), b, int(c.Doc(b).length)) || isCentre && a < c.old && b >= c.old {
 			keep = t

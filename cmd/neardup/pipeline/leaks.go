@@ -219,7 +219,7 @@ func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) e
 		item.id, item.parts, texts = d.ID, []testPart{{name: "text"}}, []string{d.Text}
 	}
 	for i, text := range texts {
-		item.parts[i].tokens = passages.Tokens(text)
+		item.parts[i].tokens = passages.CountTokens(text)
 	}
 	c.items = append(c.items, item)
 	return c.tests.Add(item.number, texts...)

@@ -261,7 +261,7 @@ func (o *Options) setMethod(given map[string]bool) string {
 	case o.fingerprintFiles():
 		return "--metadata cannot be used with saved fingerprints, which have no metadata"
 	}
-	m.Distance = m.Blend.Reach(m.Bits)
+	m.Distance = m.Blend.MaxDistance(m.Bits)
 	return ""
 }
 

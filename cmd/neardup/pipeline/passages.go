@@ -25,7 +25,7 @@ import (
 // Audit what was cut, Passages and Coverage are tables.
 type Passages struct {
 	Length passages.Length  // [passages.Length.Filled]
-	Cut    passages.Cutting // of which Documents counts for the table and the report too
+	Cut    passages.Cutting // of which MinDocuments counts for the table and the report too
 	Mask   string           // what is put in the place of what was cut
 	Least  int              // documents of which fewer words or characters are left are dropped
 }
@@ -120,7 +120,7 @@ func (c *passageRun) writePassages(p *Passages, path string) error {
 		if err != nil {
 			return err
 		}
-		if x.Documents < p.Cut.Documents {
+		if x.Documents < p.Cut.MinDocuments {
 			continue
 		}
 		c.found.passages++
@@ -290,7 +290,7 @@ func (c *passageRun) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 				return false, err
 			}
 		}
-		switch isKept = cut.Needed || passages.Tokens(left) >= p.Least; {
+		switch isKept = cut.Needed || passages.CountTokens(left) >= p.Least; {
 		case !isKept:
 			c.found.dropped++
 		case it.SetText(s, c.cols, text, masked) != nil:

@@ -47,7 +47,7 @@ func (c *collection) WriteReport(w io.Writer, o *Options, stdin io.Reader) (int,
 // reportOf is WriteReport with a Deduplicator. at returns the number of a document, and id the reverse.
 func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writer, o *Options, stdin io.Reader, at func(ID) int, id func(int) ID) (int, error) {
 	ctx := context.Background()
-	t, err := d.Threshold(ctx)
+	t, err := d.Estimate(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 		Reason: strings.ToUpper(t.String()[:1]) + t.String()[1:], Least: leastProbability,
 	}
 	r.Prior = "what is known of any two texts that are compared"
-	for _, n := range t.Curve {
+	for _, n := range t.Histogram {
 		r.Curve = append(r.Curve, float64(n))
 	}
 	if c.old > 0 { // what is to be expected of all pairs says nothing of those with a new document

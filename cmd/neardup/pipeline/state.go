@@ -85,7 +85,7 @@ func openState(dir string, s dedup.Options, sources []input.Source) (*state, err
 
 // begin writes the file run, unless a run with the same inputs has begun.
 func (st *state) begin(sources []input.Source) error {
-	run := begunRun{Old: st.d.Added(), Inputs: inputsOf(sources)}
+	run := begunRun{Old: st.d.NextNumber(), Inputs: inputsOf(sources)}
 	b, err := os.ReadFile(st.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

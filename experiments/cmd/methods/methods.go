@@ -70,7 +70,7 @@ type segmenter struct{ all bool }
 
 // gseWords loads the dictionary when it is needed.
 var gseWords = sync.OnceValue(func() *neardup.Segmenter {
-	return must.Get(neardup.NewSegmenter(neardup.SegmenterOptions{StopWords: stopWords}))
+	return must.Get(neardup.NewSegmenter(neardup.SegmenterOptions{StopWords: neardup.NewLexicon(stopWords...)}))
 })
 
 var gseAll = sync.OnceValue(func() *gse.Segmenter {

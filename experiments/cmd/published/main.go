@@ -9,6 +9,7 @@
 // test has 14,211. Files are JSON lines (.jsonl, .json, also .gz) or Parquet (.parquet).
 //
 //	main.go    the collections, and the tables
+//	rows.go    rows of JSON and Parquet
 //	score.go   the measures with which the figures were published
 package main
 
@@ -19,14 +20,10 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/parquet-go/parquet-go"
 
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/dedup"
-	"github.com/neardup/neardup/experiments/dataset"
 	"github.com/neardup/neardup/experiments/must"
 )
 
@@ -34,6 +31,10 @@ func main() {
 	core := flag.String("core", "", "`FILE` of CORE")
 	news := flag.String("news", "", "`FILE` of NEWS-COPY")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "published: %q is no flag\n", flag.Arg(0))
+		os.Exit(2)
+	}
 	if err := run(*core, *news, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "published:", err)
 		os.Exit(1)
@@ -57,24 +58,39 @@ func run(core, news string, out io.Writer) error {
 
 // A paper is a row of CORE.
 type paper struct {
-	ID       string   `json:"core_id" parquet:"core_id"`
-	Title    string   `json:"processed_title" parquet:"processed_title"`
-	Abstract string   `json:"processed_abstract" parquet:"processed_abstract"`
-	Same     []string `json:"labelled_duplicates" parquet:"labelled_duplicates,list"`
+	id, title, abstract string
+	same                []string
 }
 
 // An article is a row of NEWS-COPY.
 type article struct {
-	Text    string `json:"article" parquet:"article"`
-	Cluster int64  `json:"cluster" parquet:"cluster"`
+	text    string
+	cluster string
 }
 
-// read reads the rows of a file.
-func read[T any](path string) ([]T, error) {
-	if strings.HasSuffix(path, ".parquet") {
-		return parquet.ReadFile[T](path)
-	}
-	return dataset.ReadAs[T](path)
+// readPapers reads CORE. An id that two papers have is an error, and a paper that names itself is none of its duplicates.
+func readPapers(path string) (papers []paper, err error) {
+	known := map[string]bool{}
+	err = read(path, func(r row) {
+		p := paper{id: r.text("core_id"), title: r.text("processed_title"), abstract: r.text("processed_abstract")}
+		for _, id := range r.texts("labelled_duplicates") {
+			if id != p.id {
+				p.same = append(p.same, id)
+			}
+		}
+		if known[p.id] {
+			r.fail("the core_id %s is that of another row too", p.id)
+		}
+		known[p.id] = true
+		papers = append(papers, p)
+	})
+	return papers, err
+}
+
+// readArticles reads NEWS-COPY.
+func readArticles(path string) (articles []article, err error) {
+	err = read(path, func(r row) { articles = append(articles, article{r.text("article"), r.text("cluster")}) })
+	return articles, err
 }
 
 // A method finds pairs of texts, with nothing chosen for a collection.
@@ -129,20 +145,20 @@ var methods = []method{
 
 // runCore prints what is found among the papers. What the duplicates of a paper are is given by it, and is taken as it is.
 func runCore(path string, out io.Writer) error {
-	papers, err := read[paper](path)
+	papers, err := readPapers(path)
 	if err != nil {
 		return err
 	}
 	number := map[string]int{}
 	texts := make([]string, len(papers))
 	for i, p := range papers {
-		number[p.ID] = i
-		texts[i] = p.Title + " " + p.Abstract
+		number[p.id] = i
+		texts[i] = p.title + " " + p.abstract
 	}
 	truth := make([][]int, len(papers))
 	unknown := 0
 	for i, p := range papers {
-		for _, id := range p.Same {
+		for _, id := range p.same {
 			n, ok := number[id]
 			if !ok {
 				n = -1 - unknown // a paper that is not in the file, which nothing can find
@@ -183,13 +199,16 @@ func neighbours(n int, pairs []neardup.Pair[int]) [][]int {
 
 // runNews prints what is found among the articles. Chains of pairs are clusters, as in what was published.
 func runNews(path string, out io.Writer) error {
-	articles, err := read[article](path)
+	articles, err := readArticles(path)
 	if err != nil {
 		return err
 	}
-	texts, truth := make([]string, len(articles)), make([]int, len(articles))
+	texts, truth, clusters := make([]string, len(articles)), make([]int, len(articles)), map[string]int{}
 	for i, a := range articles {
-		texts[i], truth[i] = a.Text, int(a.Cluster)
+		if _, ok := clusters[a.cluster]; !ok {
+			clusters[a.cluster] = i
+		}
+		texts[i], truth[i] = a.text, clusters[a.cluster]
 	}
 	fmt.Fprintf(out, "NEWS-COPY: %d articles\n\n| | adjusted Rand index | time |\n|---|---|---|\n", len(articles))
 	for _, m := range methods {
@@ -204,7 +223,7 @@ func runNews(path string, out io.Writer) error {
 					return
 				}
 			}
-		}, neardup.Chains, nil)
+		}, neardup.SingleLinkage, nil)
 		if err != nil {
 			return err
 		}

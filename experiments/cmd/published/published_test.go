@@ -56,16 +56,26 @@ func TestPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var papers []paper
-	var articles []article
+	type coreRow struct {
+		ID       string   `json:"core_id" parquet:"core_id"`
+		Title    string   `json:"processed_title" parquet:"processed_title"`
+		Abstract string   `json:"processed_abstract" parquet:"processed_abstract"`
+		Same     []string `json:"labelled_duplicates" parquet:"labelled_duplicates,list"`
+	}
+	type newsRow struct {
+		Text    string `json:"article" parquet:"article"`
+		Cluster int64  `json:"cluster" parquet:"cluster"`
+	}
+	var papers []coreRow
+	var articles []newsRow
 	for i, group := range truth.Groups(len(docs)) {
-		p := paper{ID: docs[i].ID, Title: "Paper", Abstract: docs[i].Text}
+		p := coreRow{ID: docs[i].ID, Title: "Paper", Abstract: docs[i].Text}
 		for k := range docs {
 			if truth.Has(i, k) {
 				p.Same = append(p.Same, docs[k].ID)
 			}
 		}
-		papers, articles = append(papers, p), append(articles, article{docs[i].Text, int64(group)})
+		papers, articles = append(papers, p), append(articles, newsRow{docs[i].Text, int64(group)})
 	}
 	files := [2][2]string{{filepath.Join(dir, "core.jsonl"), filepath.Join(dir, "news.jsonl")}, {filepath.Join(dir, "core.parquet"), filepath.Join(dir, "news.parquet")}}
 	write := func(path string, rows any) {
@@ -76,13 +86,13 @@ func TestPublished(t *testing.T) {
 		defer f.Close()
 		e := json.NewEncoder(f)
 		switch rows := rows.(type) {
-		case []paper:
+		case []coreRow:
 			for _, r := range rows {
 				if err := e.Encode(r); err != nil {
 					t.Fatal(err)
 				}
 			}
-		case []article:
+		case []newsRow:
 			for _, r := range rows {
 				if err := e.Encode(r); err != nil {
 					t.Fatal(err)
@@ -117,8 +127,29 @@ func TestPublished(t *testing.T) {
 	if err := run("", "", &strings.Builder{}); err == nil {
 		t.Error("nothing to read is no error")
 	}
-	if err := run(filepath.Join(dir, "none"), "", &strings.Builder{}); err == nil {
-		t.Error("a file that is not there is no error")
+	for name, text := range map[string]string{
+		"none": "", "other.jsonl": `{"foo":"bar"}`, "twice.jsonl": `{"core_id":1,"processed_title":"a","processed_abstract":"b","labelled_duplicates":[]}` + strings.Repeat("\n"+`{"core_id":"2","processed_title":"a","processed_abstract":"b","labelled_duplicates":null}`, 2),
+		"empty.jsonl": "", "list.jsonl": `{"core_id":1,"processed_title":"a","processed_abstract":"b","labelled_duplicates":"1"}`, "null.jsonl": `{"core_id":null,"processed_title":"a","processed_abstract":"b","labelled_duplicates":[]}`, "bad.parquet": "PAR1",
+	} {
+		path := filepath.Join(dir, name)
+		if name != "none" {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, err := range []error{run(path, "", &strings.Builder{}), run("", path, &strings.Builder{})} {
+			if err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
-	t.Log(said[0])
+	numbers := filepath.Join(dir, "numbers.jsonl") // ids may be numbers, and a paper may name itself
+	if err := os.WriteFile(numbers, []byte(`{"core_id":1,"processed_title":"one two three four","processed_abstract":"","labelled_duplicates":[1,2]}
+{"core_id":"2","processed_title":"one two three four","processed_abstract":"","labelled_duplicates":["1"]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := run(numbers, "", &b); err != nil || !strings.Contains(b.String(), "| package dedup | 1.000 1.000 |") {
+		t.Errorf("%s, %v", b.String(), err)
+	}
 }

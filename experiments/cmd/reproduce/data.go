@@ -79,7 +79,7 @@ func readData(dir string, small bool) (*data, error) {
 	if d.words, err = neardup.NewSegmenter(neardup.SegmenterOptions{}); err != nil {
 		return nil, err
 	}
-	if d.terms, err = neardup.NewSegmenter(neardup.SegmenterOptions{StopWords: stop}); err != nil {
+	if d.terms, err = neardup.NewSegmenter(neardup.SegmenterOptions{StopWords: neardup.NewLexicon(stop...)}); err != nil {
 		return nil, err
 	}
 	if dir == "" {

@@ -294,7 +294,7 @@ func (l *lab) scoreSweep(weighed neardup.Fingerprinter, ways [][]variant.Edit, j
 		p.Line(fmt.Sprintf("μ = %g", mu), i, x, y)
 		needs := []string{}
 		for h := range 9 {
-			if n := (papers.Blend{Content: mu}).Needs(h); n <= 1 {
+			if n := (papers.Blend{Content: mu}).MinMetadata(h); n <= 1 {
 				needs = append(needs, fmt.Sprintf("%d: %.2f", h, math.Max(n, 0)))
 			}
 		}

@@ -113,7 +113,7 @@ func blended(name string, f neardup.Fingerprinter, b papers.Blend, similarity fu
 	return system{name: name, least: 0.25, loose: 0.05, find: func(pool []*document, least float64) (found []neardup.Pair[int]) {
 		b := b
 		b.Threshold = least
-		for p, err := range neardup.Pairs(context.Background(), sums(pool), min(b.Reach(64), 24)) {
+		for p, err := range neardup.Pairs(context.Background(), sums(pool), min(b.MaxDistance(64), 24)) {
 			must.Do(err)
 			score := b.Score(p.Distance, similarity(pool[p.A], pool[p.B]))
 			if b.Similar(score) {
