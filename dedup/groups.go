@@ -33,7 +33,7 @@ type Grouping[ID comparable] struct {
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
-	// one is kept. Prefer chooses within groups and does not change them: around Centres, the first of the eight that it
+	// one is kept. Prefer chooses within groups and does not change them: around centres, the first of the eight that it
 	// likes best of which all others are near-duplicates, or else the centre.
 	Prefer func(a, b Entry[ID]) bool
 }
@@ -44,7 +44,7 @@ type Grouping[ID comparable] struct {
 // context or of the files. It groups the documents that are there when it is called.
 func (d *Deduplicator[ID]) Groups(ctx context.Context, g Grouping[ID]) ([]neardup.Group[ID], error) {
 	if g.Linkage > neardup.SingleLinkage {
-		return nil, fmt.Errorf("neardup: Linkage %d is not Centres, CompleteLinks or Chains", g.Linkage)
+		return nil, fmt.Errorf("neardup: Linkage %d is not CentreLinkage, CompleteLinkage or SingleLinkage", g.Linkage)
 	}
 	s, err := d.snapshot(g.Old)
 	if err != nil {

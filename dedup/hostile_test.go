@@ -231,7 +231,7 @@ func TestProgress(t *testing.T) {
 	}
 	for name, call := range map[string]func(){
 		"Pairs":     func() { listed(d.Pairs(bg)) },
-		"Centres":   func() { must(d.Groups(bg, Grouping[int]{})) },
+		"Groups":    func() { must(d.Groups(bg, Grouping[int]{})) },
 		"Chains":    func() { must(d.Groups(bg, Grouping[int]{Linkage: neardup.SingleLinkage})) },
 		"Families":  func() { must(d.Families(bg)) },
 		"Threshold": func() { must(d.Estimate(bg)) },
