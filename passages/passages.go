@@ -13,7 +13,7 @@
 //
 // Nothing of that length is missed, and nothing is reported that is not there, as far as hashes can tell: tokens are equal
 // if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are.
-// Among a billion runs, that is wrong once in 10⁹ times.
+// Among a billion runs of a collection, two different ones are taken for equal with a probability of 2·10⁻⁹.
 //
 // To find whole documents that are alike but for changes, use package dedup.
 //
