@@ -55,9 +55,7 @@ type Words struct {
 }
 
 // Tokens implements [Tokenizer].
-func (w Words) Tokens(text string) iter.Seq[Token] {
-	return func(yield func(Token) bool) { unitTokens(false, 1, text)(w.StopWords.passing(yield)) }
-}
+func (w Words) Tokens(text string) iter.Seq[Token] { return unitTokens(false, 1, w.StopWords, text) }
 
 // NGrams yields every run of N consecutive characters. Skipped characters are left out first:
 // "It's" has the one trigram "its". A text of L characters has L−N+1 n-grams (Li 2015, after Broder
@@ -68,7 +66,7 @@ type NGrams struct {
 }
 
 // Tokens implements [Tokenizer].
-func (g NGrams) Tokens(text string) iter.Seq[Token] { return unitTokens(true, g.n(), text) }
+func (g NGrams) Tokens(text string) iter.Seq[Token] { return unitTokens(true, g.n(), nil, text) }
 
 func (g NGrams) n() int {
 	if g.N < 1 {
@@ -102,7 +100,7 @@ func (s Shingles) n() int {
 // Tokens implements [Tokenizer].
 func (s Shingles) Tokens(text string) iter.Seq[Token] {
 	if chars, n, ok := unitsOf(s); ok {
-		return unitTokens(chars, n, text)
+		return unitTokens(chars, n, nil, text)
 	}
 	return func(yield func(Token) bool) {
 		sh := shingler{n: s.n()}
@@ -196,10 +194,10 @@ func unitsOf(t Tokenizer) (chars bool, n int, ok bool) {
 	return false, 0, false
 }
 
-// unitTokens yields the windows of n units of a text.
-func unitTokens(chars bool, n int, text string) iter.Seq[Token] {
+// unitTokens yields the windows of n units of a text, without stop words.
+func unitTokens(chars bool, n int, stop *Lexicon, text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		unitSource{lex.NewWindows(chars, n), nil}.feed(text, true, yield)
+		unitSource{lex.NewWindows(chars, n), stop}.feed(text, true, yield)
 	}
 }
 

@@ -72,6 +72,7 @@ func (fn *readFn) readParquet(p part, from io.Reader, packed string, emit func(D
 	if p.To == 0 {
 		p.To = file.NumRows()
 	}
+	names := fn.texts()
 	rows := make([]map[string]any, 64)
 	for at := p.From; at < p.To; {
 		rows = rows[:min(int64(len(rows)), p.To-at)]
@@ -81,7 +82,7 @@ func (fn *readFn) readParquet(p part, from io.Reader, packed string, emit func(D
 		n, err := r.Read(rows)
 		for _, row := range rows[:n] {
 			at++
-			fn.row(row, fmt.Sprintf("%s:%d", p.Path, at), emit, note)
+			fn.row(row, names, fmt.Sprintf("%s:%d", p.Path, at), emit, note)
 		}
 		if err == io.EOF && at == p.To {
 			return nil
@@ -113,9 +114,9 @@ func copyToDisk(from io.Reader, packed string) (*os.File, error) {
 	return local, nil
 }
 
-// row makes a document of a row.
-func (fn *readFn) row(row map[string]any, place string, emit func(Document), note func(Note)) {
-	text, wrong := fn.text("column", func(name string) any { return row[name] })
+// row makes a document of a row. names are the columns with texts.
+func (fn *readFn) row(row map[string]any, names []string, place string, emit func(Document), note func(Note)) {
+	text, wrong := textOf(names, "column", func(name string) any { return row[name] })
 	if wrong != "" {
 		note(Note{BadInput, place, wrong})
 		return

@@ -53,8 +53,9 @@ func (o ReadOptions) texts() []string { return strings.Split(or(o.Text, "text"),
 
 // Check returns an error for an unknown format, and for names that are empty or repeated.
 func (o ReadOptions) Check() error {
-	for i, name := range o.texts() {
-		if name == "" || strings.TrimSpace(name) != name || slices.Contains(o.texts()[:i], name) {
+	names := o.texts()
+	for i, name := range names {
+		if name == "" || strings.TrimSpace(name) != name || slices.Contains(names[:i], name) {
 			return fmt.Errorf("neardupbeam: texts of the fields %q: names must be different, without white space around them, with one comma between them", o.Text)
 		}
 	}
@@ -193,6 +194,7 @@ func unpack(f io.Reader, packed string) (r io.Reader, done func(), err error) {
 func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Document), note func(Note)) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var parser fastjson.Parser
+	names := fn.texts()
 	for number := p.First; ; number++ {
 		line, isWhole, err := readLine(r)
 		if err == io.EOF {
@@ -228,7 +230,7 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 			wrong = fmt.Sprintf("the field %q is neither a text nor a number", or(fn.ID, "id"))
 		}
 		if wrong == "" {
-			d.Text, wrong = fn.text("field", func(name string) any { return valueOf(v.Get(name)) })
+			d.Text, wrong = textOf(names, "field", func(name string) any { return valueOf(v.Get(name)) })
 		}
 		if wrong != "" {
 			note(Note{BadInput, place, wrong})
@@ -238,10 +240,9 @@ func (fn *readFn) readLines(p part, from io.Reader, plain bool, emit func(Docume
 	}
 }
 
-// text returns the text of a document, or what is wrong with it. value returns what a field holds: nil if it is not there, a
+// textOf returns the text of a document by the names of its fields, or what is wrong with it. value returns what a field holds: nil if it is not there, a
 // string, a list of strings, or what is no text.
-func (o ReadOptions) text(kind string, value func(name string) any) (text, wrong string) {
-	names := o.texts()
+func textOf(names []string, kind string, value func(name string) any) (text, wrong string) {
 	var lines []string
 	isThere := false
 	for _, name := range names {
@@ -273,7 +274,7 @@ func (o ReadOptions) text(kind string, value func(name string) any) (text, wrong
 	return strings.Join(lines, "\n"), ""
 }
 
-// valueOf returns what [ReadOptions.text] wants to know of a value of JSON.
+// valueOf returns what textOf wants to know of a value of JSON.
 func valueOf(x *fastjson.Value) any {
 	switch {
 	case x == nil || x.Type() == fastjson.TypeNull:

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,23 +11,12 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	installed "github.com/neardup/neardup/internal/server"
 	"github.com/neardup/neardup/service/client"
 )
 
 // TestPage looks at the page in Chromium: with a token, with texts and ids that try to be markup, and side by side.
 func TestPage(t *testing.T) {
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil && program == "" {
-			program = p
-		}
-	}
-	if program == "" {
-		if os.Getenv("NEARDUP_SERVERS") == "required" {
-			t.Fatal("there is no Chromium")
-		}
-		t.Skip("there is no Chromium")
-	}
 	const token = "browser-0123456789abcdef"
 	file := filepath.Join(t.TempDir(), "tokens")
 	if err := os.WriteFile(file, []byte("browser "+token+" admin *\n"), 0o600); err != nil {
@@ -47,7 +35,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1100, 1000))...)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(installed.Chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1100, 1000))...)
 	defer cancel()
 	ctx, cancel = chromedp.NewContext(ctx)
 	defer cancel()

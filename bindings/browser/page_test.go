@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +20,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/bindings/internal/shipped"
 	"github.com/neardup/neardup/dedup"
+	"github.com/neardup/neardup/internal/server"
 )
 
 var (
@@ -32,19 +32,7 @@ var (
 
 // browser returns a context of Chromium without a network, or skips.
 func browser(t *testing.T) context.Context {
-	program := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil && program == "" {
-			program = p
-		}
-	}
-	if program == "" {
-		if os.Getenv("NEARDUP_SERVERS") == "required" {
-			t.Fatal("there is no Chromium")
-		}
-		t.Skip("there is no Chromium")
-	}
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WindowSize(1100, 900))...)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(server.Chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1100, 900))...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -63,24 +51,6 @@ func browser(t *testing.T) context.Context {
 		}
 	})
 	return ctx
-}
-
-// texts returns the texts of the repository, and some with everything in them.
-func texts(t *testing.T) (all []string) {
-	for _, name := range []string{"en.jsonl", "zh.jsonl"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(data) {
-			var d struct{ Text string }
-			if err := json.Unmarshal(line, &d); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, d.Text)
-		}
-	}
-	return append(all, "", "<img src=x onerror=\"document.title='taken'\">", "<img src=x onerror=\"document.title='taken'\">!")
 }
 
 // awaited makes an evaluation wait for a promise.
@@ -195,7 +165,7 @@ func TestPage(t *testing.T) {
 	var f neardup.Fingerprinter
 	jaccard := f.Sign(neardup.Text(a), neardup.MinHash{}).Jaccard(f.Sign(neardup.Text(b), neardup.MinHash{}))
 	if got.Duplicate != e.Duplicate || got.Similarity != e.Similarity || got.Probability != e.Probability || got.Kind != e.Kind.String() || got.Jaccard != jaccard ||
-		got.Fingerprints[0] != x.String() || got.Fingerprints[1] != y.String() || got.Distance != bits.OnesCount64(uint64(x^y)) {
+		got.Fingerprints[0] != x.String() || got.Fingerprints[1] != y.String() || got.Distance != x.Distance(y) {
 		t.Errorf("the page says %+v of two texts, and Go %+v", got, e)
 	}
 	if want := "the bridge at the mill is closed again, and"; marks != want || !strings.Contains(strings.ToLower(answer), "near-duplicates") {
@@ -204,7 +174,7 @@ func TestPage(t *testing.T) {
 	shot("texts.png")
 
 	// A file of JSON lines, and one of plain lines.
-	all := texts(t)
+	all := append(shipped.Texts(t, "en.jsonl", "zh.jsonl"), "", "<img src=x onerror=\"document.title='taken'\">", "<img src=x onerror=\"document.title='taken'\">!")
 	var jsonl bytes.Buffer
 	for _, text := range all {
 		if err := json.NewEncoder(&jsonl).Encode(map[string]string{"text": text}); err != nil {

@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"math/bits"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,26 +14,9 @@ import (
 	"testing"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/bindings/internal/shipped"
 	"github.com/neardup/neardup/dedup"
 )
-
-// texts returns the texts of the repository, and some that are hard.
-func texts(t *testing.T) (all []string) {
-	for _, name := range []string{"en.jsonl", "zh.jsonl", "more.jsonl"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range bytes.Lines(data) {
-			var d struct{ Text string }
-			if err := json.Unmarshal(line, &d); err != nil {
-				t.Fatal(err)
-			}
-			all = append(all, d.Text)
-		}
-	}
-	return append(all, "", "\x00\xff", "one two\x00three", strings.Repeat("x ", 100_000))
-}
 
 // said is what testdata/print.c prints, by the Go library.
 func said(t *testing.T, texts []string) string {
@@ -58,7 +39,7 @@ func said(t *testing.T, texts []string) string {
 		if i > 0 {
 			jaccard = math.Float64bits(s.Jaccard(last))
 		}
-		fmt.Fprintf(&b, "text %016x %d %016x%016x %08x %08x %016x\n", uint64(sum), bits.OnesCount64(uint64(sum)^wide.Lo), wide.Hi, wide.Lo, s[0], s[127], jaccard)
+		fmt.Fprintf(&b, "text %016x %d %016x%016x %08x %08x %016x\n", uint64(sum), sum.Distance(neardup.Fingerprint64(wide.Lo)), wide.Hi, wide.Lo, s[0], s[127], jaccard)
 		last = s
 		var found []neardup.Match[uint64]
 		for m, err := range d.Search(context.Background(), doc) {
@@ -134,7 +115,7 @@ func TestC(t *testing.T) {
 			args = append(args, "-Wl,-rpath,"+dir)
 		}
 		run(compiler, args...)
-		all := texts(t)
+		all := append(shipped.Texts(t, "en.jsonl", "zh.jsonl", "more.jsonl"), "", "\x00\xff", "one two\x00three", strings.Repeat("x ", 100_000))
 		var file bytes.Buffer
 		for _, text := range all {
 			fmt.Fprintf(&file, "%d\n%s", len(text), text)

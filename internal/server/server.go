@@ -1,4 +1,4 @@
-// Package server starts database servers for tests and benchmarks of the stores. The script
+// Package server starts database servers for tests and benchmarks of the stores, and finds the browser for tests of pages. The script
 // server.sh does the work.
 package server
 

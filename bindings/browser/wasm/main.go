@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"strings"
 	"syscall/js"
 
@@ -97,7 +96,7 @@ func compare(a, b string) (any, error) {
 	}
 	return map[string]any{
 		"duplicate": e.Duplicate, "similarity": e.Similarity, "probability": e.Probability, "kind": e.Kind.String(),
-		"fingerprints": []any{sums[0].String(), sums[1].String()}, "distance": bits.OnesCount64(uint64(sums[0] ^ sums[1])),
+		"fingerprints": []any{sums[0].String(), sums[1].String()}, "distance": sums[0].Distance(sums[1]),
 		"jaccard": signatures[0].Jaccard(signatures[1]), "shared": shared,
 	}, nil
 }

@@ -79,18 +79,27 @@ var gseAll = sync.OnceValue(func() *gse.Segmenter {
 	return &s
 })
 
-var stopWords = append(wordlist.ChineseStopWords(), wordlist.EnglishStopWords()...)
+var stopWords = slices.Concat(wordlist.ChineseStopWords(), wordlist.EnglishStopWords())
+
+var isStop = sync.OnceValue(func() map[string]bool {
+	set := map[string]bool{}
+	for _, w := range stopWords {
+		set[w] = true
+	}
+	return set
+})
 
 // Tokens implements [neardup.Tokenizer].
 func (s segmenter) Tokens(text string) iter.Seq[neardup.Token] {
 	if !s.all {
 		return gseWords().Tokens(text)
 	}
+	stop := isStop()
 	return func(yield func(neardup.Token) bool) {
 		for _, w := range gseAll().CutAll(text) {
 			w = strings.ToLower(w)
 			isWord := strings.ContainsFunc(w, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
-			if isWord && !slices.Contains(stopWords, w) && !yield(neardup.Token{Text: w}) {
+			if isWord && !stop[w] && !yield(neardup.Token{Text: w}) {
 				return
 			}
 		}

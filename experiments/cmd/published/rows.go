@@ -1,16 +1,16 @@
 package main
 
 import (
-	"bufio"
-	"compress/gzip"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/neardup/neardup/experiments/dataset"
 )
 
 // This file reads rows of files that others made: values by the names of their columns, whatever their types. What is not there is an error
@@ -71,8 +71,8 @@ func spelled(value any) (text string, ok bool) {
 		return x, true
 	case []byte:
 		return string(x), true
-	case json.Number:
-		return strings.TrimSuffix(x.String(), ".0"), true
+	case float64: // of JSON
+		return strconv.FormatFloat(x, 'f', -1, 64), true
 	case int, int32, int64, uint32, uint64:
 		return fmt.Sprint(x), true
 	case map[string]any: // an item of a list of Parquet, whatever its writer calls it
@@ -107,31 +107,13 @@ func read(path string, use func(row)) (err error) {
 }
 
 func readJSON(path string, take func(map[string]any) error) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	r := io.Reader(bufio.NewReader(f))
-	if strings.HasSuffix(path, ".gz") {
-		if r, err = gzip.NewReader(r); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+	rows, err := dataset.ReadAs[map[string]any](path)
+	for _, values := range rows {
+		if err == nil {
+			err = take(values)
 		}
 	}
-	d := json.NewDecoder(r)
-	d.UseNumber()
-	for {
-		var values map[string]any
-		switch err := d.Decode(&values); {
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return fmt.Errorf("%s: at byte %d: %w", path, d.InputOffset(), err)
-		}
-		if err := take(values); err != nil {
-			return err
-		}
-	}
+	return err
 }
 
 func readParquet(path string, take func(map[string]any) error) (err error) {

@@ -170,8 +170,16 @@ func (l *lab) cities() error {
 	l.text("%d draws each, 0 → 1. Sets without a common name are at %.1f bits with `s001` and at %.1f with xxh3, not at 32: the hashes of twenty words are one draw, and of `s001` the upper bits of two characters are alike besides. At the end the means do not fall any more, since one of two messages that differ by a name has an even number of them, so that some sums are 0 and all of these bits 1. "+
 		"Of the messages of 17 and 16 names that share 16, %.0f %% are farther apart than 3 bits. The mean depends on the number of names, too, so one published distance fits several readings.", draws, s001[0], xxh3[0], far(draw, func(words []string) neardup.Fingerprint64 { return fingerprint(words, 0, true) }))
 	// The mean at a similarity depends on the number of names, too.
-	span := func(a, b float64) string { return fmt.Sprintf("%.0f to %.0f", a, b) }
-	found := fmt.Sprintf("%.1f; %s; %s", s001[14], span(slices.Min(s001[8:12]), slices.Max(s001[8:12])), span(slices.Min(s001[4:8]), slices.Max(s001[4:8])))
+	at := func(j float64) (means []float64) {
+		for i := range x {
+			if math.Abs(x[i]-j) < 1e-9 {
+				means = append(means, s001[i])
+			}
+		}
+		return means
+	}
+	high, middle, low := at(16./17), at(4./5), at(2./3)
+	found := fmt.Sprintf("%.1f; %.0f to %.0f; %.0f to %.0f", high[0], slices.Min(middle), slices.Max(middle), slices.Min(low), slices.Max(low))
 	l.note("E001 cities", "H at the three similarities on average "+found+", by the number of names; published 4, about 7, 13")
 	l.headline("E001: H at a similarity of 0.941, 0.8, 0.667", "4, about 7, 13", found+" on average, by the number of names", "")
 	return l.figure("e001-cities", "Mean distance by similarity. The three values of june 2013, 13, 7 and 4 bits, fit its similarities best if these are Jaccard: by 64·θ/π sets of equal size would be at 13, 10 and 5 bits. As cosines they would be at 17, 13 and 7.", p)
