@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/neardup/neardup/internal/chinese"
 	"github.com/neardup/neardup/internal/format"
 	"github.com/neardup/neardup/internal/lex"
 )
@@ -188,7 +187,7 @@ func (l *Lexicon) markedSentences(text string) (marked []span) {
 			if i+1 < len(text) && (text[i+1] == ' ' || text[i+1] == '\t') {
 				end(i + 1)
 			}
-		case r >= 0x3000 && strings.ContainsRune(chinese.SentenceEnds, r):
+		case r >= 0x3000 && strings.ContainsRune(lex.SentenceEnds, r):
 			end(i + len("。"))
 		}
 	}

@@ -11,6 +11,11 @@
 // came, whether some were there and have gone, or whether parts of the collection were merged. Search says of a
 // text what Pairs would say of it.
 //
+// Package shard, in the folder below, divides the work among processes.
+package dedup
+
+// The files:
+//
 //	dedup.go      adding and deleting documents
 //	options.go    settings
 //	pairs.go      all pairs
@@ -34,7 +39,6 @@
 //	internal/decision   from the evidence to a probability
 //	internal/family     forms
 //	internal/judge      all of this, for pairs of contents
-package dedup
 
 import (
 	"cmp"

@@ -74,22 +74,3 @@ func BenchmarkBetween(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkTests looks for 10,000 items in a text; the size is that of the text.
-func BenchmarkTests(b *testing.B) {
-	tests, err := NewTests[int](Length{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i, text := range benchTexts(10_000) {
-		if err := tests.Add(i, text[:len(text)/4]); err != nil {
-			b.Fatal(err)
-		}
-	}
-	texts := benchTexts(20)
-	b.SetBytes(int64(len(texts[0])))
-	for i := 0; b.Loop(); i++ {
-		for range tests.Search(texts[i%len(texts)]) {
-		}
-	}
-}

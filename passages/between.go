@@ -32,23 +32,9 @@ func Between(a, b string, length Length) (iter.Seq[Run], error) {
 	}
 	return func(yield func(Run) bool) {
 		var x, y tokenized
-		x.read(a, true)
-		y.read(b, true)
+		x.Read(a, true)
+		y.Read(b, true)
 		newMatcher(&x, length).runs(&y, func(i, j, n int) bool { return yield(runOf(&x, &y, i, j, n)) })
-	}, nil
-}
-
-// Within yields the runs of at least this length that stand twice in a text: A is the first place, and B the second one, which may
-// overlap. The error is that of Between.
-func Within(text string, length Length) (iter.Seq[Run], error) {
-	length, err := length.checked(text)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func(Run) bool) {
-		var x tokenized
-		x.read(text, true)
-		newMatcher(&x, length).runs(&x, func(i, j, n int) bool { return yield(runOf(&x, &x, i, j, n)) })
 	}, nil
 }
 
@@ -64,7 +50,7 @@ func (l Length) checked(texts ...string) (Length, error) {
 
 // runOf returns the run of n tokens from two places on.
 func runOf(a, b *tokenized, i, j, n int) Run {
-	return Run{int(a.from[i]), int(a.to[i+n-1]), int(b.from[j]), int(b.to[j+n-1]), n}
+	return Run{int(a.From[i]), int(a.To[i+n-1]), int(b.From[j]), int(b.To[j+n-1]), n}
 }
 
 // A matcher finds runs that a text shares with others.
@@ -89,18 +75,18 @@ func compareGrams(a, b gram) int {
 }
 
 // before returns the token before a place, or 0.
-func (t *tokenized) before(i int) uint64 {
+func before(t *tokenized, i int) uint64 {
 	if i == 0 {
 		return 0
 	}
-	return t.hashes[i-1]
+	return t.Hashes[i-1]
 }
 
 // newMatcher returns a matcher for a text, which must not change.
 func newMatcher(t *tokenized, length Length) *matcher {
-	m := &matcher{length: length, text: t, prefix: newPrefixes(t.hashes)}
+	m := &matcher{length: length, text: t, prefix: newPrefixes(t.Hashes)}
 	for i, end := range length.ends(t, nil) {
-		m.grams = append(m.grams, gram{keyOf(t.hashes[i:end]), t.before(i), int32(i)})
+		m.grams = append(m.grams, gram{keyOf(t.Hashes[i:end]), before(t, i), int32(i)})
 	}
 	slices.SortFunc(m.grams, compareGrams)
 	m.next, m.first = make([]int32, len(m.grams)), make(map[key]int32)
@@ -116,28 +102,24 @@ func newMatcher(t *tokenized, length Length) *matcher {
 }
 
 // runs calls yield with all runs that another text shares with that of the matcher: where they begin in the two texts, and how many tokens
-// they have, until it returns false. If the other text is the same one, the first place comes before the second one.
+// they have, until it returns false.
 func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
-	isSame := other == m.text
 	var prefix prefixes // made when it is needed: most texts share nothing
-	if isSame {
-		prefix = m.prefix
-	}
 	for j, end := range m.length.ends(other, nil) {
-		k := keyOf(other.hashes[j:end])
+		k := keyOf(other.Hashes[j:end])
 		at, ok := m.first[k]
 		if !ok {
 			continue
 		}
-		before := other.before(j)
+		previous := before(other, j)
 		for int(at) < len(m.grams) && m.grams[at].key == k {
 			g := m.grams[at]
-			if g.before == before && before != 0 || isSame && int(g.at) >= j {
+			if g.before == previous && previous != 0 {
 				at = m.next[at] // none of these begins a run
 				continue
 			}
 			if prefix.sums == nil {
-				prefix = newPrefixes(other.hashes)
+				prefix = newPrefixes(other.Hashes)
 			}
 			if !yield(int(g.at), j, m.prefix.common(int(g.at), &prefix, j, int(end)-j)) {
 				return
@@ -151,7 +133,7 @@ func (m *matcher) runs(other *tokenized, yield func(i, j, n int) bool) {
 func (m *matcher) covered(other *tokenized) (a, b spans) {
 	isHit := make([]bool, len(m.grams)) // the first gram with a key
 	for j, end := range m.length.ends(other, nil) {
-		if at, ok := m.first[keyOf(other.hashes[j:end])]; ok {
+		if at, ok := m.first[keyOf(other.Hashes[j:end])]; ok {
 			isHit[at] = true
 			b = append(b, span{j, int(end)})
 		}

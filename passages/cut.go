@@ -27,8 +27,12 @@ type Cutting struct {
 // A Cut is what a document has that stands in an earlier place too.
 type Cut[ID any] struct {
 	ID     ID
-	Number int        // how many documents were added before it
-	Spans  []Span[ID] // in the order of the text; no two overlap
+	Number int // how many documents were added before it
+	Left   int // how many words or characters stay
+
+	// Spans are what is cut, in the order of the text; no two overlap. With Sentences or Paragraphs, white space behind goes too. Sources are,
+	// for each of them, an earlier place of the passage with which it begins.
+	Spans, Sources []Place[ID]
 
 	// Needed says that a passage that is cut elsewhere has its first place here. So the document must stay.
 	Needed bool
@@ -36,10 +40,10 @@ type Cut[ID any] struct {
 	sum uint64 // XXH3 of the text
 }
 
-// A Span is a part of a text that is cut.
-type Span[ID any] struct {
-	From, To int       // the bytes of the text; with Sentences or Paragraphs, white space behind goes too
-	Source   Place[ID] // an earlier place of the passage with which it begins
+// A stretch of a text is cut.
+type stretch[ID any] struct {
+	from, to int // bytes
+	source   Place[ID]
 }
 
 // Cuts yields the documents that have something to cut, in the order of adding. The time is that of Passages. The error, which
@@ -106,36 +110,48 @@ func (s *snapshot[ID]) cut(repeats [][4]uint64, by *Cutting) Cut[ID] {
 	var t tokenized
 	var buf []byte
 	text := s.text(doc, &buf)
-	t.read(text, true)
+	t.Read(text, true)
 	c.sum = xxh3.HashString(text)
+	var all []stretch[ID]
 	for _, r := range repeats {
-		x := Span[ID]{From: int(r[1] >> 32), To: int(uint32(r[1]))}
-		source := int(r[2] >> 32)
-		x.Source = Place[ID]{s.ids[source], source, int(r[3] >> 32), int(uint32(r[3])), int(uint32(r[2]))}
-		if n := len(c.Spans); n > 0 && t.isNext(c.Spans[n-1].To, x.From) {
-			c.Spans[n-1].To = max(c.Spans[n-1].To, x.To)
+		from, to, source := int(r[1]>>32), int(uint32(r[1])), int(r[2]>>32)
+		if n := len(all); n > 0 && isNext(&t, all[n-1].to, from) {
+			all[n-1].to = max(all[n-1].to, to)
 			continue
 		}
-		c.Spans = append(c.Spans, x)
+		all = append(all, stretch[ID]{from, to, Place[ID]{s.ids[source], source, int(r[3] >> 32), int(uint32(r[3])), int(uint32(r[2]))}})
 	}
 	if by.Sentences || by.Paragraphs {
-		c.Spans = wholes(text, &t, c.Spans, by.Sentences)
+		all = wholes(text, &t, all, by.Sentences)
 	}
+	c.set(&t, all)
 	return c
 }
 
-// isNext reports whether no token stands between the ends of two spans.
-func (t *tokenized) isNext(end, begin int) bool {
-	i, _ := slices.BinarySearch(t.from, uint32(end))
-	return i == t.len() || int(t.from[i]) >= begin
+// set says what is cut of a text with these tokens.
+func (c *Cut[ID]) set(t *tokenized, all []stretch[ID]) {
+	c.Left = t.Len()
+	for _, x := range all {
+		first, _ := slices.BinarySearch(t.From, uint32(x.from))
+		end, _ := slices.BinarySearch(t.From, uint32(x.to))
+		c.Left -= end - first
+		c.Spans = append(c.Spans, Place[ID]{c.ID, c.Number, x.from, x.to, end - first})
+		c.Sources = append(c.Sources, x.source)
+	}
 }
 
-// wholes returns the sentences, or the paragraphs, of which all words are in one of some spans.
-func wholes[ID any](text string, t *tokenized, spans []Span[ID], sentences bool) (all []Span[ID]) {
+// isNext reports whether no token stands between the ends of two spans.
+func isNext(t *tokenized, end, begin int) bool {
+	i, _ := slices.BinarySearch(t.From, uint32(end))
+	return i == t.Len() || int(t.From[i]) >= begin
+}
+
+// wholes returns the sentences, or the paragraphs, of which all words are in one of some stretches.
+func wholes[ID any](text string, t *tokenized, spans []stretch[ID], sentences bool) (all []stretch[ID]) {
 	next := 0 // token
 	for begin := 0; begin < len(text); {
 		end := begin + sentence(text[begin:], sentences)
-		for len(spans) > 0 && spans[0].To <= begin {
+		for len(spans) > 0 && spans[0].to <= begin {
 			spans = spans[1:]
 		}
 		if len(spans) == 0 {
@@ -143,15 +159,15 @@ func wholes[ID any](text string, t *tokenized, spans []Span[ID], sentences bool)
 		}
 		first, last := begin, end // of what must be in the span
 		i := next
-		for ; next < t.len() && int(t.from[next]) < end; next++ {
-			first, last = int(t.from[i]), int(t.to[next])
+		for ; next < t.Len() && int(t.From[next]) < end; next++ {
+			first, last = int(t.From[i]), int(t.To[next])
 		}
 		switch n := len(all); {
-		case first < spans[0].From || last > spans[0].To:
-		case n > 0 && all[n-1].To == begin:
-			all[n-1].To = end
+		case first < spans[0].from || last > spans[0].to:
+		case n > 0 && all[n-1].to == begin:
+			all[n-1].to = end
 		case i < next: // signs without words go only with the sentence before
-			all = append(all, Span[ID]{begin, end, spans[0].Source})
+			all = append(all, stretch[ID]{begin, end, spans[0].source})
 		}
 		begin = end
 	}

@@ -253,7 +253,7 @@ func (j *join[ID]) grams(twice bitset) *sorter[[4]uint64] {
 	j.inOrder("reading", (len(j.ids)+perJob-1)/perJob, func(s *scanner, job int) {
 		for doc := job * perJob; doc < min((job+1)*perJob, len(j.ids)); doc++ {
 			if twice.hasAny(j.docs[doc].anchors, j.docs[doc+1].anchors) {
-				s.tokenized.read(j.text(doc, &s.buf), false)
+				s.tokenized.Read(j.text(doc, &s.buf), false)
 				j.gramsOf(s, doc, twice)
 			}
 		}
@@ -263,7 +263,7 @@ func (j *join[ID]) grams(twice bitset) *sorter[[4]uint64] {
 
 // gramsOf puts the grams of a document of which an anchor stands twice.
 func (j *join[ID]) gramsOf(s *scanner, doc int, twice bitset) {
-	s.anchors, s.ends = j.Length.anchors(s.hashes, s.anchors[:0]), j.Length.ends(&s.tokenized, s.ends[:0])
+	s.anchors, s.ends = j.Length.anchors(s.Hashes, s.anchors[:0]), j.Length.ends(&s.tokenized, s.ends[:0])
 	_, window := j.Length.anchorTokens()
 	var keys [3]key // of the gram before, of this one and of the next one
 	at := -2        // this one
@@ -272,7 +272,7 @@ func (j *join[ID]) gramsOf(s *scanner, doc int, twice bitset) {
 			at++
 			keys[0], keys[1], keys[2] = keys[1], keys[2], key{}
 			if next := at + 1; next >= 0 && next < len(s.ends) {
-				keys[2] = keyOf(s.hashes[next:s.ends[next]])
+				keys[2] = keyOf(s.Hashes[next:s.ends[next]])
 			}
 		}
 	}
@@ -464,7 +464,7 @@ func (j *join[ID]) located(pieces *queue[[4]uint64]) *sorter[[4]uint64] {
 				doc = j.holding(p[0])
 			}
 			if doc != s.doc {
-				s.tokenized.read(j.text(doc, &s.buf), true)
+				s.tokenized.Read(j.text(doc, &s.buf), true)
 				s.doc, s.ends = doc, j.Length.ends(&s.tokenized, s.ends[:0])
 			}
 			first := int(p[0] - j.docs[doc].tokens)
@@ -472,7 +472,7 @@ func (j *join[ID]) located(pieces *queue[[4]uint64]) *sorter[[4]uint64] {
 			if last >= len(s.ends) {
 				continue // the text could not be read any more; the file has the error
 			}
-			from, to := s.from[first], s.to[s.ends[last]-1]
+			from, to := s.From[first], s.To[s.ends[last]-1]
 			s.put([4]uint64{p[2] << 24, p[0], uint64(from)<<32 | uint64(to), uint64(int(s.ends[last]) - first)})
 		}
 	}, all.add)

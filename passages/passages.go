@@ -1,11 +1,10 @@
 // Package passages finds what is copied inside documents that differ otherwise: a press release in an article, a quoted
 // complaint, a licence, the printed lines of a form.
 //
-//	Between, Within   what two texts share, or what stands twice in one
-//	Finder            what the documents of a collection share, and what a new text shares with them
-//	Coverage          how much of a document stands in others, and in which
-//	Cut               texts without what stands elsewhere too
-//	Tests             test items that leak into a training corpus
+//	Between    what two texts share
+//	Finder     what the documents of a collection share or repeat, and what a new text shares with them
+//	Coverage   how much of a document stands in others, and in which
+//	Cut        texts without what stands elsewhere too
 //
 // A passage is a run of at least so many words, or characters of Chinese and the like (see [Length]). Texts are compared
 // token by token, with letters folded, and without what stands between the tokens. Results have places in the texts as they
@@ -15,19 +14,20 @@
 // if their hashes of 64 bits are, the runs of a collection if 88 bits are, and the runs between two texts if 61 bits are.
 // Among a billion runs of a collection, two different ones are taken for equal with a probability of 2·10⁻⁹.
 //
-// To find whole documents that are alike but for changes, use package dedup.
+// To find whole documents that are alike but for changes, use package dedup; to find test items that stand in a training corpus, package leaks.
+package passages
+
+// The files:
 //
 //	passages.go  the collection
 //	join.go      the passages of all documents
 //	search.go    those of a new text
 //	coverage.go  how much of a document stands in others
 //	cut.go       texts without them
-//	tests.go     what leaks from tests
 //	between.go   two texts
-//	tokens.go    texts as tokens, and how long a passage is
-//	anchors.go   which places of a text are looked at
+//	tokens.go    how long a passage is, and which places of a text are looked at
 //	sorter.go    sorting outside memory
-package passages
+//	leaks        what leaks from tests
 
 import (
 	"cmp"
@@ -183,11 +183,11 @@ func (f *Finder[ID]) read(text string) (r reading) {
 		return r
 	}
 	t := scratches.Get().(*tokenized)
-	t.read(text, false)
+	t.Read(text, false)
 	_, window := f.options.Length.anchorTokens()
-	r.tokens = t.len()
-	r.anchors = f.options.Length.anchors(t.hashes, make([]anchor, 0, 3*t.len()/(window+1)+2)) // two of window+1 on average
-	if cap(t.hashes) <= 1<<16 {
+	r.tokens = t.Len()
+	r.anchors = f.options.Length.anchors(t.Hashes, make([]anchor, 0, 3*t.Len()/(window+1)+2)) // two of window+1 on average
+	if cap(t.Hashes) <= 1<<16 {
 		scratches.Put(t)
 	}
 	return r

@@ -40,7 +40,7 @@ func (f *Finder[ID]) Search(ctx context.Context, text string) iter.Seq2[Match[ID
 			return
 		}
 		var t, other tokenized
-		t.read(text, true)
+		t.Read(text, true)
 		m := newMatcher(&t, f.options.Length)
 		ahead := 0 // so many texts have been announced
 		var buf []byte
@@ -71,18 +71,18 @@ const mostAhead = 32
 func (s *snapshot[ID]) match(doc int, m *matcher, other *tokenized, buf *[]byte) Match[ID] {
 	match := Match[ID]{ID: s.ids[doc], Number: doc}
 	text := s.text(doc, buf)
-	other.read(text, false) // most have an anchor by chance, and need no places
+	other.Read(text, false) // most have an anchor by chance, and need no places
 	a, b := m.covered(other)
 	if a == nil {
 		return match
 	}
-	other.read(text, true)
+	other.Read(text, true)
 	m.runs(other, func(i, j, n int) bool {
 		match.Runs = append(match.Runs, runOf(m.text, other, i, j, n))
 		a, b = append(a, span{i, i + n}), append(b, span{j, j + n}) // which may be a little longer, where scripts change
 		return len(match.Runs) < mostMatchRuns
 	})
-	match.Shared, match.Tokens, match.DocumentShared, match.DocumentTokens = a.size(), m.text.len(), b.size(), other.len()
+	match.Shared, match.Tokens, match.DocumentShared, match.DocumentTokens = a.size(), m.text.Len(), b.size(), other.Len()
 	return match
 }
 
@@ -154,7 +154,7 @@ func (s *snapshot[ID]) sharing(ctx context.Context, x *index, t *tokenized) (doc
 	shared := map[int]int{}
 	var room [][2]uint64
 	var buf []byte
-	anchors := s.Length.anchors(t.hashes, nil)
+	anchors := s.Length.anchors(t.Hashes, nil)
 	slices.SortFunc(anchors, func(a, b anchor) int { return cmp.Compare(a.hash, b.hash) })
 	ahead := 0
 	for i, a := range anchors {

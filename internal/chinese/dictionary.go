@@ -115,7 +115,7 @@ func userWord(fields []string) (freq float64, pos string, err error) {
 	if len(fields) > 3 {
 		return 0, "", errors.New("more than word, frequency and part of speech")
 	}
-	if utf8.RuneCountInString(word) > maxUserWord || strings.ContainsAny(word, SentenceEnds) {
+	if utf8.RuneCountInString(word) > maxUserWord || strings.ContainsAny(word, lex.SentenceEnds) {
 		return 0, "", fmt.Errorf("%q has more than %d characters or the end of a sentence", format.Clip(word), maxUserWord)
 	}
 	if !utf8.ValidString(word) || strings.ContainsFunc(word, func(r rune) bool { return r < utf8.RuneSelf && isControl(byte(r)) }) {

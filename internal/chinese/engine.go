@@ -303,9 +303,6 @@ const (
 
 	// maxUserWord is the length of the longest word of the user in characters.
 	maxUserWord = 64
-
-	// SentenceEnds are the punctuation marks that end a sentence.
-	SentenceEnds = "。！？；"
 )
 
 // Sentence returns the size in bytes of the sentence that starts at pos in text, including the mark
@@ -321,7 +318,7 @@ func Sentence(text string, pos, from int) (size int, ended bool) {
 		switch {
 		case r < utf8.RuneSelf && isControl(byte(r)), i-pos >= maxSentence:
 			return i - pos, true
-		case r >= 0x3000 && strings.ContainsRune(SentenceEnds, r):
+		case r >= 0x3000 && strings.ContainsRune(lex.SentenceEnds, r):
 			return i + utf8.RuneLen(r) - pos, true
 		}
 	}

@@ -133,6 +133,9 @@ func (u *units) put(r rune, pos int) {
 // that does not fit begins a new word; a mark that does not fit is dropped.
 func (u *units) fits(r rune) bool { return u.used-u.open+utf8.RuneLen(r) <= MaxWord }
 
+// SentenceEnds are the Chinese marks that end a sentence, or a part of one that says something by itself.
+const SentenceEnds = "。！？；"
+
 // IsHan reports whether b begins with a character from U+4E00 to U+9FFF. Those are most of a
 // Chinese text. Each is three bytes of UTF-8, folds to itself and is a unit of its own, so it needs
 // no table.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/passages"
+	"github.com/neardup/neardup/passages/leaks"
 )
 
 // This file has the command decontaminate: which test items stand in the documents of a corpus. The tests are read first, and each document
@@ -61,8 +63,8 @@ type hit struct {
 type leaking struct {
 	*collection
 	*Leaks
-	tests              *passages.Tests[int] // by the number of an item
-	given              []input.Source       // the tests
+	tests              *leaks.Tests[int] // by the number of an item
+	given              []input.Source    // the tests
 	items              []testItem
 	unsought, badItems int // parts that are not looked for, and items that were skipped
 	mu                 sync.Mutex
@@ -77,7 +79,7 @@ func (o *Options) RunLeaks(p *Leaks, outs *cli.Outputs, stdin io.Reader, stdout,
 	start := time.Now()
 	defer limitMemory(o.Memory)()
 	c := &leaking{collection: o.NewCollection(stderr), Leaks: p, hitDocs: map[int]bool{}}
-	if c.tests, err = passages.NewTests[int](p.Length); err != nil {
+	if c.tests, err = leaks.New[int](p.Length); err != nil {
 		return err
 	}
 	fp, _, err := c.prepare(o, stdin)
@@ -178,13 +180,14 @@ func (c *leaking) readTests(o *Options) error {
 	if len(c.items) == 0 {
 		return fmt.Errorf("%s: there are no test items", c.Tests)
 	}
-	sought := c.tests.LookedFor()
+	next, stop := iter.Pull2(c.tests.Parts())
+	defer stop()
 	for i := range c.items {
 		for k := range c.items[i].parts {
-			if c.items[i].parts[k].isSought = sought[0]; !sought[0] {
+			part := &c.items[i].parts[k]
+			if part.tokens, part.isSought, _ = next(); !part.isSought {
 				c.unsought++
 			}
-			sought = sought[1:]
 		}
 	}
 	return nil
@@ -218,11 +221,11 @@ func (c *leaking) addItem(it *input.Item, s *input.Source, cols input.Columns) e
 		}
 		item.id, item.parts, texts = d.ID, []testPart{{name: "text"}}, []string{d.Text}
 	}
-	for i, text := range texts {
-		item.parts[i].tokens = passages.CountTokens(text)
+	if err := c.tests.Add(item.number, texts...); err != nil {
+		return err
 	}
 	c.items = append(c.items, item)
-	return c.tests.Add(item.number, texts...)
+	return nil
 }
 
 // search looks for all tests in texts, by several workers. Their order makes no difference.

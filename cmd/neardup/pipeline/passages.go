@@ -280,20 +280,14 @@ func (c *passageRun) writeCut(p *Passages, o *Options, stdin io.Reader) error {
 		if err != nil {
 			return false, err
 		}
-		left, err := cut.Apply(text, "")
+		left, err := cut.Apply(text, p.Mask)
 		if err != nil {
 			return false, err
 		}
-		masked := left
-		if p.Mask != "" {
-			if masked, err = cut.Apply(text, p.Mask); err != nil {
-				return false, err
-			}
-		}
-		switch isKept = cut.Needed || passages.CountTokens(left) >= p.Least; {
+		switch isKept = cut.Needed || cut.Left >= p.Least; {
 		case !isKept:
 			c.found.dropped++
-		case it.SetText(s, c.cols, text, masked) != nil:
+		case it.SetText(s, c.cols, text, left) != nil:
 			c.found.uncut++
 			return true, nil
 		}
@@ -330,9 +324,10 @@ func (c *passageRun) auditCut(t *output.Table, i int, cut *passages.Cut[int], te
 	if !isKept {
 		what = "dropped"
 	}
-	for _, x := range cut.Spans {
-		source := c.Doc(x.Source.Number)
-		if err := t.Row(doc.ID, c.at(doc.Place), what, x.From, x.To, text[x.From:x.To], source.ID, c.at(source.Place), x.Source.From, x.Source.To); err != nil {
+	for n, x := range cut.Spans {
+		earlier := cut.Sources[n]
+		source := c.Doc(earlier.Number)
+		if err := t.Row(doc.ID, c.at(doc.Place), what, x.From, x.To, text[x.From:x.To], source.ID, c.at(source.Place), earlier.From, earlier.To); err != nil {
 			return err
 		}
 	}

@@ -1,14 +1,21 @@
-package passages
+// Package leaks finds test items that stand in a training corpus, as a whole or in part.
+//
+// The tests are in memory, and the documents of the corpus go by, in any number of goroutines. Each run of as many words as the shortest leak has
+// is in a table, by its hash; where a document has one, the two are compared word by word, in both directions. So a search takes time in
+// proportion to the document. As in package passages, letters are folded, and what stands between the words does not count.
+package leaks
 
 import (
+	"errors"
 	"iter"
 	"math/bits"
 	"slices"
 	"sync"
-)
 
-// This file finds the items of tests in a training corpus. The tests are in memory, and the corpus goes by. Each run of as many tokens as the shortest
-// leak has is in a table, by its hash; where a document has one, the two are compared token by token, in both directions.
+	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/passages"
+	"github.com/zeebo/xxh3"
+)
 
 // The usual length of a leak: 13 words, as in appendix C of Brown et al. (2020), Language Models are Few-Shot Learners. A part that is
 // shorter must be in the document as a whole. One of less than 8 words is not looked for, since it may be there by chance; that
@@ -28,7 +35,7 @@ const mostRuns = 100
 // Tests are items of tests that should not be in a training corpus. Items are added first; then documents are searched, by as many goroutines
 // as one likes.
 type Tests[ID any] struct {
-	length, least Length
+	length, least length
 
 	mu    sync.Mutex
 	parts []part[ID]
@@ -40,12 +47,12 @@ type part[ID any] struct {
 	id     ID
 	number int // of the part in the item
 	item   int // the parts of an item are beside each other
-	text   tokenized
+	text   lex.Tokens
 }
 
 // What is built of the items does not change.
 type built[ID any] struct {
-	length    Length
+	length    length
 	parts     []part[ID]
 	tables    []*testTable // by how many tokens are hashed, ascending
 	lookedFor []bool       // by part
@@ -66,22 +73,22 @@ type testRun struct {
 	next     int32 // the next one with the same hash, or -1
 }
 
-// NewTests returns tests without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
+// New returns tests without items. The zero length stands for 13 words, or 20 characters. The error is that of a length that is out
 // of range.
-func NewTests[ID any](length Length) (*Tests[ID], error) {
-	if length == (Length{}) {
-		length.Words = usualLeak
+func New[ID any](of passages.Length) (*Tests[ID], error) {
+	if of == (passages.Length{}) {
+		of.Words = usualLeak
 	}
-	length, err := length.WithDefaults()
+	of, err := of.WithDefaults()
 	if err != nil {
 		return nil, err
 	}
-	least := Length{Words: min(leastLeak, length.Words)}
-	if least, err = least.WithDefaults(); err != nil {
+	least, err := passages.Length{Words: min(leastLeak, of.Words)}.WithDefaults()
+	if err != nil {
 		return nil, err
 	}
-	least.Characters = min(least.Characters, length.Characters)
-	return &Tests[ID]{length: length, least: least}, nil
+	least.Characters = min(least.Characters, of.Characters)
+	return &Tests[ID]{length: length(of), least: length(least)}, nil
 }
 
 // Add adds an item. Its parts are looked for one by one, so that one can see whether a question has leaked with its answer. It keeps no
@@ -90,8 +97,8 @@ func (t *Tests[ID]) Add(id ID, parts ...string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, text := range parts {
-		if len(text) > mostBytes {
-			return errTooLong
+		if len(text) > lex.MaxText {
+			return errors.New("leaks: the text has 2 GB or more")
 		}
 	}
 	number := 0
@@ -100,22 +107,42 @@ func (t *Tests[ID]) Add(id ID, parts ...string) error {
 	}
 	for i, text := range parts {
 		x := part[ID]{id: id, number: i, item: number}
-		x.text.read(text, true)
+		x.text.Read(text, true)
 		t.parts = append(t.parts, x)
 	}
 	t.built = nil
 	return nil
 }
 
-// LookedFor reports, for each part in the order of adding, whether it is looked for. One that is not is too short, or nothing of it is long enough
-// that stands in no more than 10 items.
-func (t *Tests[ID]) LookedFor() []bool { return slices.Clone(t.build().lookedFor) }
+// Parts yields, for each part in the order of adding, how many words or characters it has, and whether it is looked for. One that is not is
+// too short, or nothing of it is long enough that stands in no more than 10 items.
+func (t *Tests[ID]) Parts() iter.Seq2[int, bool] {
+	return func(yield func(int, bool) bool) {
+		b := t.build()
+		for i := range b.parts {
+			if !yield(b.parts[i].text.Len(), b.lookedFor[i]) {
+				return
+			}
+		}
+	}
+}
 
-// reached reports whether some tokens are long enough.
-func (l Length) reached(t *tokenized, from, to int) bool {
+// A length is how long a leak is.
+type length passages.Length
+
+// tokens is how many tokens a run of that length has at least.
+func (l length) tokens() int { return min(l.Words, l.Characters) }
+
+// reached reports whether some tokens are long enough: a word counts as 1/Words, and a character as 1/Characters.
+func (l length) reached(t *lex.Tokens, from, to int) bool {
 	sum := 0
-	for _, single := range t.single[from:to] {
-		if sum += l.weight(single); sum >= l.Words*l.Characters {
+	for _, isSingle := range t.Single[from:to] {
+		if isSingle {
+			sum += l.Words
+		} else {
+			sum += l.Characters
+		}
+		if sum >= l.Words*l.Characters {
 			return true
 		}
 	}
@@ -125,8 +152,8 @@ func (l Length) reached(t *tokenized, from, to int) bool {
 // A Leak is a part of an item that stands in a document.
 type Leak[ID any] struct {
 	ID   ID
-	Part int   // which one, in the order of Add
-	Runs []Run // A is the part, and B the document; 100, if there are more
+	Part int            // which one, in the order of Add
+	Runs []passages.Run // A is the part, and B the document; 100, if there are more
 
 	// How many tokens of the part are in the document, in runs that are long enough, and how many it has. What more than 10 items have in common
 	// does not count unless the whole part is there.
@@ -136,7 +163,7 @@ type Leak[ID any] struct {
 // A testSearcher looks for items in one document after the other.
 type testSearcher[ID any] struct {
 	of    *built[ID]
-	text  tokenized
+	text  lex.Tokens
 	found map[int32]*partFound
 	order []int32
 }
@@ -172,12 +199,12 @@ func (t *Tests[ID]) build() *built[ID] {
 	for i := range b.parts {
 		x := &b.parts[i].text
 		switch {
-		case t.length.reached(x, 0, x.len()):
-			for at := 0; at+t.length.tokens() <= x.len(); at++ {
+		case t.length.reached(x, 0, x.Len()):
+			for at := 0; at+t.length.tokens() <= x.Len(); at++ {
 				add(i, at, t.length.tokens())
 			}
-		case t.least.reached(x, 0, x.len()):
-			add(i, 0, x.len())
+		case t.least.reached(x, 0, x.Len()):
+			add(i, 0, x.Len())
 		}
 	}
 	slices.SortFunc(b.tables, func(x, y *testTable) int { return x.tokens - y.tokens })
@@ -196,10 +223,10 @@ func (t *Tests[ID]) build() *built[ID] {
 
 // items returns the item of each part. A part with the text of an earlier one counts as of its item: the same question with other answers is one.
 func (b *built[ID]) items() []int {
-	first := map[key]int{}
+	first := map[xxh3.Uint128]int{}
 	items := make([]int, len(b.parts))
 	for i := range b.parts {
-		k := keyOf(b.parts[i].text.hashes)
+		k := lex.TokensKey(b.parts[i].text.Hashes)
 		if _, ok := first[k]; !ok {
 			first[k] = b.parts[i].item
 		}
@@ -211,10 +238,10 @@ func (b *built[ID]) items() []int {
 // index finds the runs of a table by their hashes, without those that stand in more than mostItems items. Of equal runs of one part it has the first.
 func (b *built[ID]) index(x *testTable, items []int) {
 	type count struct{ items, last, part int }
-	counts := make(map[key]*count, len(x.runs))
-	of := func(r testRun) []uint64 { return b.parts[r.part].text.hashes[r.at:][:x.tokens] }
+	counts := make(map[xxh3.Uint128]*count, len(x.runs))
+	of := func(r testRun) []uint64 { return b.parts[r.part].text.Hashes[r.at:][:x.tokens] }
 	for _, r := range x.runs {
-		counts[keyOf(of(r))] = &count{last: -1, part: -1}
+		counts[lex.TokensKey(of(r))] = &count{last: -1, part: -1}
 	}
 	order := make([]int, len(b.parts)) // the parts of an item one after the other
 	for i := range order {
@@ -222,9 +249,9 @@ func (b *built[ID]) index(x *testTable, items []int) {
 	}
 	slices.SortStableFunc(order, func(i, j int) int { return items[i] - items[j] })
 	for _, i := range order { // a short part may stand in long ones
-		hashes := b.parts[i].text.hashes
+		hashes := b.parts[i].text.Hashes
 		for at := 0; at+x.tokens <= len(hashes); at++ {
-			if c := counts[keyOf(hashes[at:at+x.tokens])]; c != nil && c.last != items[i] {
+			if c := counts[lex.TokensKey(hashes[at:at+x.tokens])]; c != nil && c.last != items[i] {
 				c.items++
 				c.last = items[i]
 			}
@@ -232,7 +259,7 @@ func (b *built[ID]) index(x *testTable, items []int) {
 	}
 	kept := x.runs[:0]
 	for _, r := range x.runs {
-		if c := counts[keyOf(of(r))]; c.items <= mostItems && c.part != int(r.part) {
+		if c := counts[lex.TokensKey(of(r))]; c.items <= mostItems && c.part != int(r.part) {
 			c.part = int(r.part)
 			kept = append(kept, r)
 		}
@@ -240,7 +267,7 @@ func (b *built[ID]) index(x *testTable, items []int) {
 	x.runs = kept
 	x.filter = make([]uint64, 1<<bits.Len(uint(len(x.runs)/4))) // 16 bits for a run, or more
 	for i := len(x.runs) - 1; i >= 0; i-- {
-		h := mixed(sumOf(of(x.runs[i])))
+		h := lex.RollingHash(lex.RollingSum(of(x.runs[i])))
 		x.filter[h>>6%uint64(len(x.filter))] |= 1 << (h % 64)
 		if first, ok := x.first[h]; ok {
 			x.runs[i].next = first
@@ -253,7 +280,7 @@ func (b *built[ID]) index(x *testTable, items []int) {
 // stands twice in a part, the first place counts. Nothing leaks into a text of 2 GB or more, which is not read.
 func (t *Tests[ID]) Search(text string) iter.Seq[Leak[ID]] {
 	return func(yield func(Leak[ID]) bool) {
-		if len(text) > mostBytes {
+		if len(text) > lex.MaxText {
 			return
 		}
 		b := t.build()
@@ -262,7 +289,7 @@ func (t *Tests[ID]) Search(text string) iter.Seq[Leak[ID]] {
 			s = &testSearcher[ID]{of: b, found: map[int32]*partFound{}}
 		}
 		defer b.searchers.Put(s)
-		s.text.read(text, false)
+		s.text.Read(text, false)
 		s.order = s.order[:0]
 		clear(s.found)
 		for _, x := range s.of.tables {
@@ -271,12 +298,16 @@ func (t *Tests[ID]) Search(text string) iter.Seq[Leak[ID]] {
 		if len(s.order) == 0 {
 			return
 		}
-		s.text.read(text, true) // with places
+		s.text.Read(text, true) // with places
 		for _, i := range s.order {
 			x, found := &s.of.parts[i], s.found[i]
-			leak := Leak[ID]{ID: x.id, Part: x.number, Tokens: x.text.len()}
+			leak := Leak[ID]{ID: x.id, Part: x.number, Tokens: x.text.Len()}
 			for _, r := range found.runs {
-				leak.Runs = append(leak.Runs, runOf(&x.text, &s.text, r.at, r.in, r.n))
+				a, b := &x.text, &s.text
+				leak.Runs = append(leak.Runs, passages.Run{
+					FromA: int(a.From[r.at]), ToA: int(a.To[r.at+r.n-1]),
+					FromB: int(b.From[r.in]), ToB: int(b.To[r.in+r.n-1]), Tokens: r.n,
+				})
 			}
 			for _, is := range found.covered {
 				if is {
@@ -292,14 +323,14 @@ func (t *Tests[ID]) Search(text string) iter.Seq[Leak[ID]] {
 
 // look finds the runs of a table in the document.
 func (s *testSearcher[ID]) look(x *testTable) {
-	hashes := s.text.hashes
+	hashes := s.text.Hashes
 	if len(hashes) < x.tokens {
 		return
 	}
-	sum := sumOf(hashes[:x.tokens-1])
+	sum := lex.RollingSum(hashes[:x.tokens-1])
 	for in := 0; in+x.tokens <= len(hashes); in++ {
 		sum = bits.RotateLeft64(sum, 1) ^ hashes[in+x.tokens-1]
-		h := mixed(sum)
+		h := lex.RollingHash(sum)
 		sum ^= bits.RotateLeft64(hashes[in], x.tokens-1)
 		if x.filter[h>>6%uint64(len(x.filter))]>>(h%64)&1 == 0 {
 			continue
@@ -322,25 +353,25 @@ func (s *testSearcher[ID]) compare(x *testTable, r testRun, in int) {
 		return
 	}
 	of := &s.of.parts[r.part].text
-	if found != nil && len(found.runs) == mostRuns && found.work > mostRuns*of.len() {
+	if found != nil && len(found.runs) == mostRuns && found.work > mostRuns*of.Len() {
 		// Both texts repeat themselves: to find out how far each run goes would take quadratic time.
-		if slices.Equal(of.hashes[at:at+x.tokens], s.text.hashes[in:in+x.tokens]) {
+		if slices.Equal(of.Hashes[at:at+x.tokens], s.text.Hashes[in:in+x.tokens]) {
 			found.cover(at, x.tokens)
 		}
 		return
 	}
-	run := longest(of.hashes, s.text.hashes, at, in)
-	isLong := run.n == of.len() || s.of.length.reached(of, run.at, run.at+run.n)
+	run := longest(of.Hashes, s.text.Hashes, at, in)
+	isLong := run.n == of.Len() || s.of.length.reached(of, run.at, run.at+run.n)
 	if run.at+run.n < at+x.tokens || !isLong {
 		return
 	}
 	if found == nil {
-		found = &partFound{covered: make([]bool, of.len())}
+		found = &partFound{covered: make([]bool, of.Len())}
 		s.found[r.part], s.order = found, append(s.order, r.part)
 	}
 	found.work += run.n
 	found.add(run)
-	if found.cover(at, x.tokens); run.n == of.len() {
+	if found.cover(at, x.tokens); run.n == of.Len() {
 		found.cover(0, run.n)
 	}
 }
