@@ -88,6 +88,10 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
+	steps := 1500
+	if *full {
+		steps = 5000
+	}
 	for _, k := range []int{0, 1, 2, 3, 4, 5, 7, 10, 16, 31, 63, width[F]()} {
 		ix, err := NewIndex[int, F](k, IndexOptions{})
 		if err != nil {
@@ -106,7 +110,7 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 			}
 			return flip(fp, rnd.IntN(min(k+3, width[F]())+1), rnd)
 		}
-		for step := range 3000 {
+		for step := range steps {
 			switch op := rnd.IntN(10); {
 			case op < 5:
 				id, fp := rnd.IntN(800), near()
@@ -224,7 +228,7 @@ func testIndexPlans[F Fingerprint](t *testing.T) {
 						if memory > 0 && (blocks > 0 || n < 5000) {
 							continue
 						}
-						if !*full && n == 5000 && (k != 3 || memory > 0) {
+						if !*full && n == 5000 && (k != 3 || memory > 0 || blocks > 0) {
 							continue
 						}
 						ix, err := NewIndex[int, F](k, IndexOptions{Blocks: blocks, Memory: memory})

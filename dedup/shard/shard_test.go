@@ -185,12 +185,9 @@ func mixture(rnd *rand.Rand, n, page int) (texts []string) {
 // TestComponents: Deduplicators that have a component each say together what one says that has all documents.
 func TestComponents(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
-	pages := []int{0, 5, 200, 1200} // of 1,025 and more a bucket may be dense
-	if testing.Short() {
-		pages = pages[:3]
-	}
+	pages := []int{0, 5, 200}
 	if *full {
-		pages = append(pages, shard.Crowd+800)
+		pages = append(pages, shard.Crowd+800) // so many that a bucket may be dense
 	}
 	for _, page := range pages {
 		o := dedup.Options{Kinds: neardup.AllKinds, Probability: 0.01}

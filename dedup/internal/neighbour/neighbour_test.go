@@ -348,7 +348,7 @@ func TestNeighbours(t *testing.T) {
 				}
 			}
 		}
-		steps := 2500
+		steps := 1200
 		if testing.Short() {
 			steps = 800
 		}
@@ -442,7 +442,7 @@ func TestCrowd(t *testing.T) {
 	const most = 250
 	// All agree in so many values from the beginning of the first band, and in 36 others of which no two are in one band. Those
 	// of a group agree in some more. If they agree in all values, the digests decide.
-	for _, deep := range []int{rows, 16, 20, signature.Values, 9} {
+	for _, deep := range []int{rows, 20, signature.Values, 9} {
 		rnd := rand.New(rand.NewPCG(uint64(deep), 4))
 		const groups = 5
 		common := randomSignature(rnd)
