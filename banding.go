@@ -16,10 +16,12 @@ import (
 // less.
 type Banding struct{ Bands, Rows int }
 
-// Probability returns how likely two sets with a Jaccard similarity, 0 to 1, are to become
-// candidates. It leaves out that different values may be equal by chance. It is the same on every
-// platform.
+// Probability returns how likely two sets with a Jaccard similarity, 0 to 1, are to become candidates. It leaves out that different
+// values may be equal by chance. It is the same on every platform.
 func (b Banding) Probability(similarity float64) float64 {
+	if !(similarity >= 0 && similarity <= 1) {
+		panic(fmt.Sprintf("neardup: a similarity of %v is not from 0 to 1", similarity))
+	}
 	return 1 - exact.Power(1-exact.Power(similarity, b.Rows), b.Bands)
 }
 

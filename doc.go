@@ -31,7 +31,7 @@
 //   - A [Vector] has the weighted features of a text. [VectorPairs] and a [VectorIndex] find by exact
 //     cosine, with features and weights that you choose.
 //
-// All four have Add, Search, Pairs, Groups and Delete, in the same forms, and all can also be kept in files
+// A Deduplicator and the three indexes have Add, Search, Pairs, Groups and Delete, in the same forms, and all can also be kept in files
 // ([github.com/neardup/neardup/dedup.Open], [OpenIndex], [OpenSignatureIndex], [OpenVectorIndex]).
 // Fingerprints that several programs share are in a store of package blockstore. What is copied inside documents, package passages finds.
 //

@@ -411,7 +411,7 @@ func TestOpenIndexRefuses(t *testing.T) {
 		_, err := OpenIndex[string, Fingerprint64](path, 3, options)
 		return err
 	}
-	refuses("open twice", open(fileOptions), nil, "has the index open")
+	refuses("open twice", open(fileOptions), nil, "has the files open")
 	if err := ix.Compact(bg); err != nil {
 		t.Fatal(err)
 	}

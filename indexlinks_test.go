@@ -23,7 +23,7 @@ func TestIndexLinks(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if other, err := OpenIndex[string, Fingerprint64](link, 3, fileOptions); err == nil || !strings.Contains(err.Error(), "has the index open") {
+	if other, err := OpenIndex[string, Fingerprint64](link, 3, fileOptions); err == nil || !strings.Contains(err.Error(), "has the files open") {
 		t.Errorf("a second writer through a link: %v, %v", other, err)
 	}
 	if err := ix.Close(); err != nil {

@@ -76,11 +76,10 @@ type SignatureIndexOptions struct {
 	Version string
 }
 
-// NewSignatureIndex returns an empty index in memory for sets with a Jaccard similarity of at least
-// similarity, above 0 and at most 1. Of the pairs right at it, an eighth are no candidates, and half of
-// the others are estimated below. To miss none, take 0.2 less, and compare the sets of CandidatePairs.
-// An error is any other similarity, numbers of values or bits that the options do not allow, and a
-// Banding that does not fit into the values.
+// NewSignatureIndex returns an empty index in memory for sets with a Jaccard similarity of at least similarity, above 0 and at most
+// 1. Of the pairs right at it, 4 to 16 % are no candidates (for similarities of 0.3 to 0.9; see [SignatureIndex.Banding]), and half of
+// the others are estimated below. To miss none, take 0.2 less, and compare the sets of CandidatePairs. An error is any other
+// similarity, numbers of values or bits that the options do not allow, and a Banding that does not fit into the values.
 func NewSignatureIndex[ID comparable](similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)
 	if err != nil {
@@ -119,8 +118,8 @@ func newSignatureIndex[ID comparable](similarity float64, options SignatureIndex
 	return ix, nil
 }
 
-// OpenSignatureIndex opens an index in files, or makes an empty one. Files, ids and errors are as
-// with [OpenIndex]. The values, their bits and the bands must be the same as before; otherwise the
+// OpenSignatureIndex opens an index in files, or makes an empty one. Files, ids and errors are as with [OpenIndex], but the values,
+// their bits and the bands, which follow from the similarity unless the options give them, must be the same as before; otherwise the
 // error is an [ErrVersion]. To change the bands, give All of the old index to AddAll of a new one.
 func OpenSignatureIndex[ID comparable](path string, similarity float64, options SignatureIndexOptions) (*SignatureIndex[ID], error) {
 	ix, err := newSignatureIndex[ID](similarity, options)

@@ -65,12 +65,12 @@ import (
 // a reason not to:
 //
 //	d, err := dedup.New[string](dedup.Options{})
-//	for _, page := range pages { // in an order that is always the same: the first document of a group is kept
+//	for _, page := range pages {
 //		err = d.Add(page.URL, neardup.Text(page.Text))
 //	}
 //	groups, err := d.Groups(ctx, dedup.Grouping[string]{})
 //	for _, g := range groups {
-//		keep(g.Keep)
+//		keep(g.Keep) // the longer one; see Grouping.Prefer
 //	}
 //
 // For a whole collection, add all documents and call Pairs or Groups. For documents that come one by one, call

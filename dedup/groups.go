@@ -33,8 +33,9 @@ type Grouping[ID comparable] struct {
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
-	// one is kept. Prefer chooses within groups and does not change them: around centres, the first of the eight that it
-	// likes best of which all others are near-duplicates, or else the centre.
+	// one is kept. Prefer chooses within groups and does not change them. Around centres, only a member of which all
+	// others are near-duplicates can be kept: the eight that Prefer likes best are tried in turn, and if none of them is one, the
+	// centre is kept.
 	Prefer func(a, b Entry[ID]) bool
 }
 

@@ -18,7 +18,7 @@ import (
 
 // A Cutting says what is cut. The zero value cuts all passages to the word.
 type Cutting struct {
-	Sentences    bool // only whole sentences go, so that what is left can be read
+	Sentences    bool // only whole sentences go, so that what is left can be read; no sentence ends before a small letter or a figure
 	Paragraphs   bool // only whole lines or paragraphs go
 	MinDocuments int  // only passages that stand in at least so many documents: the lines of a template, and no press releases
 	Since        int  // only in documents after the first so many
@@ -31,7 +31,8 @@ type Cut[ID any] struct {
 	Left   int // how many words or characters stay
 
 	// Spans are what is cut, in the order of the text; no two overlap. With Sentences or Paragraphs, white space behind goes too. Sources are,
-	// for each of them, an earlier place of the passage with which it begins.
+	// for each of them, the first place of the passage with which it begins; where a span goes on into another passage, that one stands
+	// first elsewhere.
 	Spans, Sources []Place[ID]
 
 	// Needed says that a passage that is cut elsewhere has its first place here. So the document must stay.
@@ -174,7 +175,8 @@ func wholes[ID any](text string, t *tokenized, spans []stretch[ID], sentences bo
 	return all
 }
 
-// Apply returns the text of the document without what is cut, or with mask in the places of it. The error is that of another text.
+// Apply returns the text of the document without what is cut, or with mask in the places of it, behind which white space stays. The error is that
+// of another text.
 func (c *Cut[ID]) Apply(text, mask string) (string, error) {
 	if xxh3.HashString(text) != c.sum {
 		return "", fmt.Errorf("passages: this is not the text of document number %d", c.Number)
@@ -198,8 +200,9 @@ func sentence(text string, sentences bool) int {
 	ended := "" // the sign that ends a sentence, if nothing has come since but signs that close something
 	for i, r := range text {
 		if ended != "" && !strings.ContainsRune(enders+closers, r) {
-			// Behind a full stop there must be white space, or it is one of 3.5; behind 。 nothing need be.
-			if isSpace(r) || strings.Contains(wideEnders, ended) {
+			// Behind 。 nothing need be. Behind a full stop there must be white space, or it is one of 3.5, and no small letter or figure, or it is one
+			// of U.S. army or Fig. 3.
+			if strings.Contains(wideEnders, ended) || isSpace(r) && !goesOn(text[i:]) {
 				return i + gap(text[i:])
 			}
 			ended = ""
@@ -212,6 +215,21 @@ func sentence(text string, sentences bool) int {
 		}
 	}
 	return len(text)
+}
+
+// goesOn reports whether a text begins, behind white space, with a small letter or a figure of a script that has capitals. In another line
+// it does not go on.
+func goesOn(text string) bool {
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\u2029':
+			return false
+		case isSpace(r):
+		default:
+			return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'ß' && r <= 'ÿ' && r != '÷' || r >= 'α' && r <= 'ω' || r >= 'а' && r <= 'џ'
+		}
+	}
+	return false
 }
 
 // The signs that end a sentence, those of them that need no white space behind, and those that may stand between.

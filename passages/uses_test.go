@@ -194,6 +194,10 @@ func TestBorders(t *testing.T) {
 		{"def f():\n    a = 1\n|# one two\n# three|\n    return a\n", "", false, "def f():\n    a = 1\n    return a\n"},
 		{"One |two\n\n* * *\n\nthree| four", "", false, "One two\n\n* * *\n\nthree four"},
 		{"see 3.5 |and a.b. Then| go", "", true, "see 3.5 and a.b. Then go"},
+		{"See Fig. |3 of the U.S.| army. Two.", "", true, "See Fig. 3 of the U.S. army. Two."},
+		{"“|Was it so|?” he asked. Two.", "", true, "“Was it so?” he asked. Two."},
+		{"Ещё г. |ниже|. Там.", "", true, "Ещё г. ниже. Там."},
+		{"|One. Two.|\n3 four.", "", true, "3 four."},
 	} {
 		parts := strings.Split(c.text, "|")
 		text := strings.Join(parts, "")

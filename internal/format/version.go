@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,13 +47,15 @@ func CompareVersions(stored, current, again string) error {
 	if stored == current {
 		return nil
 	}
-	old, now := strings.Split(stored, " "), strings.Split(current, " ")
+	old, now := strings.Fields(stored), strings.Fields(current)
 	var differ []string
 	for _, o := range old {
-		key, value, _ := strings.Cut(o, "=")
+		key, value, isPair := strings.Cut(o, "=")
 		n := field(now, key)
 		switch {
-		case n == value:
+		case n == value && (isPair || slices.Contains(now, o)):
+		case !isPair: // the caller's own words
+			differ = append(differ, fmt.Sprintf("%q is not said now", o))
 		case strings.HasPrefix(value, "xxh3-seeded:") && strings.HasPrefix(n, "xxh3-seeded:"):
 			differ = append(differ, "another secret")
 		default:
@@ -60,8 +63,12 @@ func CompareVersions(stored, current, again string) error {
 		}
 	}
 	for _, n := range now {
-		if key, value, _ := strings.Cut(n, "="); field(old, key) == "" {
-			differ = append(differ, fmt.Sprintf("no %s, not %s", key, Shown(value)))
+		key, value, isPair := strings.Cut(n, "=")
+		switch {
+		case isPair && field(old, key) == "":
+			differ = append(differ, fmt.Sprintf("no %s, not %s", Shown(key), Shown(value)))
+		case !isPair && !slices.Contains(old, n):
+			differ = append(differ, fmt.Sprintf("%q was not said then", n))
 		}
 	}
 	// The same parts in another order, or some of them twice.

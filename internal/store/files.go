@@ -364,7 +364,7 @@ func (s *Store[ID, T]) save(r *Run[ID, T]) (*Run[ID, T], error) {
 		s.logged(err)
 		return nil, s.Err()
 	} else if err != nil {
-		return nil, fmt.Errorf("neardup: index: %w", err)
+		return nil, fmt.Errorf("neardup: files: %w", err)
 	}
 	f.Journal.File.Close()
 	next, err := CreateJournal(f.path+".journal", f.version, s.Form.journalKind(), identity)

@@ -31,7 +31,7 @@ func unmap(data []byte) { unix.Munmap(data) }
 func lockFile(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return fmt.Errorf("%s: another process, or this one, has the index open", f.Name())
+		return fmt.Errorf("%s: another process, or this one, has the files open", f.Name())
 	}
 	return err
 }

@@ -547,7 +547,7 @@ func (s *Store[ID, T]) Lost() error { return s.lost }
 
 // Fail records an error, unless there was one before.
 func (s *Store[ID, T]) Fail(err error) {
-	err = fmt.Errorf("neardup: index: %w", err)
+	err = fmt.Errorf("neardup: files: %w", err)
 	s.err.CompareAndSwap(nil, &err)
 }
 

@@ -156,7 +156,7 @@ type Leak[ID any] struct {
 	Runs []passages.Run // A is the part, and B the document; 100, if there are more
 
 	// How many tokens of the part are in the document, in runs that are long enough, and how many it has. What more than 10 items have in common
-	// does not count unless the whole part is there.
+	// counts only where the whole part is there. Parts with the same text count as of one item.
 	Shared, Tokens int
 }
 
