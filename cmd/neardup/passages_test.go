@@ -17,6 +17,9 @@ func numbers(from, n int) string {
 	return strings.TrimSpace(b.String())
 }
 
+// sentence returns a text with a capital at its beginning.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // inFiles runs the program in a directory with some files.
 func inFiles(t *testing.T, files map[string]string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
@@ -31,7 +34,7 @@ func inFiles(t *testing.T, files map[string]string, args ...string) (status int,
 
 // TestPassages: a letter is quoted in another one, and copied whole into a third one.
 func TestPassages(t *testing.T) {
-	letter := "Dear council. " + numbers(0, 60) + ". Yours."
+	letter := "Dear council. " + sentence(numbers(0, 60)) + ". Yours."
 	files := map[string]string{
 		"in.jsonl": `{"id":"a","text":"` + letter + `","n":1.50}` + "\n" +
 			`{"n":2,"id":"b","text":"They wrote: Dear council. ` + strings.ToUpper(numbers(0, 55)) + `. We think so too."}` + "\n" +
@@ -48,7 +51,7 @@ func TestPassages(t *testing.T) {
 	}{
 		{"--passages p.tsv in.jsonl", "4 documents", map[string]string{
 			// The letter has 2 + 60 + 1 words. Of b, 57 are in a and c.
-			"p.tsv": "1\t57\t3\t3\ta\tin.jsonl:1\t0\t%A\tDear council. " + numbers(0, 55) + "\n1\t57\t3\t3\tb\tin.jsonl:2\t12\t%B\t\n1\t57\t3\t3\tc\tin.jsonl:3\t0\t%A\t\n" +
+			"p.tsv": "1\t57\t3\t3\ta\tin.jsonl:1\t0\t%A\tDear council. " + sentence(numbers(0, 55)) + "\n1\t57\t3\t3\tb\tin.jsonl:2\t12\t%B\t\n1\t57\t3\t3\tc\tin.jsonl:3\t0\t%A\t\n" +
 				"2\t55\t2\t2\ta\tin.jsonl:1\t%C\t%D\t" + numbers(6, 54) + ". Yours\n2\t55\t2\t2\tc\tin.jsonl:3\t%C\t%D\t\n"}},
 		{"--coverage c.tsv in.jsonl", "3 documents share a passage", map[string]string{
 			"c.tsv": "a\tin.jsonl:1\t63\t63\t1.0000\tc\tin.jsonl:3\t63\t63\t63\t63\nb\tin.jsonl:2\t63\t57\t0.9048\ta\tin.jsonl:1\t57\t57\t57\t63\nc\tin.jsonl:3\t63\t63\t1.0000\ta\tin.jsonl:1\t63\t63\t63\t63\n"}},
@@ -59,7 +62,7 @@ func TestPassages(t *testing.T) {
 		{"--out o.csv as.csv", "1 documents were cut", map[string]string{"o.csv": "id;text;n\n1;- " + letter + ";=1+1\n3;- other;-y\n"}},
 		{"--out o.txt --cut words --format lines lines", "1 documents were cut", map[string]string{"o.txt": letter + "\n. And more.\n"}},
 		{"--against old.csv --passages p.tsv in.csv", "1 old documents besides", map[string]string{
-			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + numbers(0, 60) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},
+			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + sentence(numbers(0, 60)) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},
 		{"in.jsonl", "2 passages of at least 50 words, or 80 characters of Chinese and the like, stand in 5 places; the longest has 57, and the most common stands in 3 documents", nil},
 		{"--documents 3 --out o.jsonl in.jsonl", "2 documents were cut, and 0 of them dropped", nil},
 		{"--documents 3 in.jsonl", "1 passages of at least 50 words", nil},
@@ -81,11 +84,11 @@ func TestPassages(t *testing.T) {
 	}
 	// What is cut of the third one stands in the second one, which is not dropped though little is left of it.
 	a, b := numbers(0, 60), numbers(100, 60)
-	needed := map[string]string{"in.jsonl": `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + a + ". " + b + `"}` + "\n" + `{"id":"3","text":"` + b + ". " + numbers(200, 90) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"}
+	needed := map[string]string{"in.jsonl": `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + a + ". " + sentence(b) + `"}` + "\n" + `{"id":"3","text":"` + b + ". " + sentence(numbers(200, 90)) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"}
 	if status, stdout, stderr := inFiles(t, needed, "passages", "--least", "80", "--out", "o.jsonl", "in.jsonl"); status != 0 || !strings.Contains(stdout, "2 documents were cut, and 0 of them dropped\n1 documents were not cut") {
 		t.Error(stdout, stderr)
 	}
-	if want := `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + b + `"}` + "\n" + `{"id":"3","text":"` + numbers(200, 90) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"; read(t, "o.jsonl") != want {
+	if want := `{"id":"1","text":"` + a + `"}` + "\n" + `{"id":"2","text":"` + sentence(b) + `"}` + "\n" + `{"id":"3","text":"` + sentence(numbers(200, 90)) + `"}` + "\n" + `{"id":"4","text":["` + a + `","` + numbers(300, 90) + `"]}` + "\n"; read(t, "o.jsonl") != want {
 		t.Errorf("left are %s", read(t, "o.jsonl"))
 	}
 	if status, _, stderr := inFiles(t, map[string]string{"in.csv": "id,text\n<a>,\"五 " + letter + " 六\"\nb,\"七八 " + letter + "\"\n"}, "passages", "--report", "r.html", "in.csv"); status != 0 {
@@ -182,7 +185,7 @@ func TestPassageFormats(t *testing.T) {
 		}
 	}
 	files := map[string]string{
-		"in.jsonl": `{"id":"a","text":"` + numbers(0, 20) + `","n":1.50}` + "\n" + `{"id":"b","text":"Before. ` + numbers(0, 20) + `. Behind. <b>=1</b>","n":2.25}` + "\n",
+		"in.jsonl": `{"id":"a","text":"` + numbers(0, 20) + `","n":1.50}` + "\n" + `{"id":"b","text":"Before. ` + sentence(numbers(0, 20)) + `. Behind. <b>=1</b>","n":2.25}` + "\n",
 	}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
@@ -195,7 +198,7 @@ func TestPassageFormats(t *testing.T) {
 	}
 	for _, from := range formats {
 		must("dedup", "-q", "--similarity", "1", "--out", "want-"+from+".csv", "in."+from)
-		want := strings.ReplaceAll(read(t, "want-"+from+".csv"), numbers(0, 20)+". Behind", "Behind")
+		want := strings.ReplaceAll(read(t, "want-"+from+".csv"), sentence(numbers(0, 20))+". Behind", "Behind")
 		for _, to := range formats {
 			must("passages", "-q", "--words", "10", "--out", "out."+to, "in."+from)
 			must("dedup", "-q", "--similarity", "1", "--out", "got.csv", "out."+to)

@@ -83,28 +83,32 @@ func (c *collection) estimate(o *Options, stdout io.Writer) error {
 		if truth == nil {
 			truth = large.pairs
 		}
-		found := 0
-		for p := range truth {
-			if large.pairs[p] {
-				found++
-			}
-		}
 		grow := func(a, b float64) float64 { return max(b+(b-a)*2*(share-1), b) }
-		seconds, peak := grow(small.seconds, large.seconds), grow(small.peak, large.peak)
-		disk := 0.0
+		of := cost{method, grow(small.seconds, large.seconds), grow(small.peak, large.peak), recallOf(large.pairs, truth)}
+		costs = append(costs, of)
+		peak, disk := of.peak, 0.0
 		if limit := float64(o.Memory); o.Method.isExact() && limit > 0 && peak > limit && method != "minhash" && method != "simhash" {
 			disk, peak = peak-limit, limit // texts and keys of trees go to files
 		}
-		recall := "-"
-		if len(truth) > 0 {
-			recall = fmt.Sprintf("%.3f", float64(found)/float64(len(truth)))
-		}
-		costs = append(costs, cost{method, seconds, grow(small.peak, large.peak), recall})
-		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, recall)
+		fmt.Fprintf(w, "%-9s %10v %7.0f MB %7.0f MB %8s\n", method, time.Duration(of.seconds*float64(time.Second)).Round(time.Second/10), peak/1e6, disk/1e6, of.recall)
 	}
 	fmt.Fprintf(w, "recall: the share of the %d pairs that %s finds in the sample\n", len(truth), methodNames[0])
 	advise(w, costs, share*float64(documents), machineMemory(), o.Args, output.CleanedName(c.Sources))
 	return w.Flush()
+}
+
+// recallOf says which share of the true pairs were found.
+func recallOf(pairs, truth map[string]bool) string {
+	if len(truth) == 0 {
+		return "-"
+	}
+	found := 0
+	for p := range truth {
+		if pairs[p] {
+			found++
+		}
+	}
+	return fmt.Sprintf("%.3f", float64(found)/float64(len(truth)))
 }
 
 // sample writes a sample of the inputs, and the first half of it. It returns how many bytes of the inputs the
@@ -133,24 +137,14 @@ func (c *collection) sample(o *Options, half, all string, total int64) (read int
 			if it.Err != nil {
 				return true // the call itself says it
 			}
-			var line bytes.Buffer
-			if s.Format == "jsonl" {
-				line.Write(it.Raw)
-				line.WriteByte('\n')
-			} else if s.Format == "json" {
-				line.Write(output.OneLine(it.Raw))
-				line.WriteByte('\n')
-			} else {
-				var fields rows.Struct
-				if fields, failed = it.Typed(s, o.Cols); failed != nil {
-					return false
-				}
-				line.Write(append(rows.AppendJSON(nil, fields), '\n'))
+			var line []byte
+			if line, failed = sampleLine(&it, s, o.Cols); failed != nil {
+				return false
 			}
-			taken += int64(line.Len())
-			written += int64(line.Len())
+			taken += int64(len(line))
+			written += int64(len(line))
 			ends = append(ends, written)
-			_, failed = w.Write(line.Bytes())
+			_, failed = w.Write(line)
 			return failed == nil && taken < most
 		})
 		closeSource()
@@ -171,6 +165,21 @@ func (c *collection) sample(o *Options, half, all string, total int64) (read int
 		return read, 0, err
 	}
 	return read, len(ends), os.WriteFile(half, b[:ends[len(ends)/2]], 0o666)
+}
+
+// sampleLine returns an item as a line of JSON.
+func sampleLine(it *input.Item, s *input.Source, cols input.Columns) ([]byte, error) {
+	switch s.Format {
+	case "jsonl":
+		return append(slices.Clone(it.Raw), '\n'), nil
+	case "json":
+		return append(slices.Clone(output.OneLine(it.Raw)), '\n'), nil
+	}
+	fields, err := it.Typed(s, cols)
+	if err != nil {
+		return nil, err
+	}
+	return append(rows.AppendJSON(nil, fields), '\n'), nil
 }
 
 // try runs the program with a method and the flags of the call.

@@ -195,19 +195,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.docs[i] = stored{Place: it.Place, ID: it.old.id, content: it.old.content}
 			continue
 		}
-		var d input.Document
-		var rec neardup.Record
-		var err error
-		if o.fields != nil {
-			d, rec, err = it.Record(&sources[it.Source], o.Cols)
-			d.Text = input.TextOf(rec)
-		} else {
-			d, err = it.Parse(&sources[it.Source], o.Cols, x)
-		}
-		it.Raw, it.Row = nil, nil
-		if err == nil && d.ByPlace && o.State != "" {
-			err = errors.New("with --state a document needs an id: its file and line may be those of another one in the next call")
-		}
+		d, rec, err := o.parse(it, &sources[it.Source], x)
 		if err != nil {
 			b.bad[i] = err
 			continue
@@ -224,32 +212,13 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			continue
 		}
 		hash := o.textHash(key)
-		content := &compared
+		var content *content
 		if o.Method.isExact() {
 			b.hashes[i] = hash
-			if made[i].mark, _ = o.Method.mark(fp, text, nil); made[i].blank {
-				content = &made[i]
-			} else if made[i].empty {
-				if content = &made[i]; texts != nil { // equal ones are found by their content
-					content, _ = texts.claim(hash, content)
-				}
-			}
-		} else {
-			of, isNew := &made[i], true
-			if texts != nil && !made[i].blank {
-				of, isNew = texts.claim(hash, of)
-			}
-			if isNew {
-				if of.mark, err = o.Method.mark(fp, text, d.Metadata); err != nil {
-					b.bad[i] = fatalError{err}
-					continue
-				}
-				of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
-				if o.Given != nil { // as a Deduplicator has them
-					of.length, of.hash = int32(utf8.RuneCountInString(text)), xxh3.HashString(text)
-				}
-			}
-			content = of
+			content = o.contentOfExact(&made[i], text, hash, fp, texts)
+		} else if content, err = o.contentOf(&made[i], text, d.Metadata, hash, fp, texts); err != nil {
+			b.bad[i] = fatalError{err}
+			continue
 		}
 		b.docs[i] = stored{it.Place, it.Offset, keep(d.ID), 0, content}
 		if d.ByPlace && o.Cols.WithoutID == "hash" {
@@ -269,6 +238,55 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.docs[i].length = int32(utf8.RuneCountInString(text))
 		}
 	}
+}
+
+// parse reads an item, and drops its raw data.
+func (o *Options) parse(it *Entry, s *input.Source, x *input.Decoder) (d input.Document, rec neardup.Record, err error) {
+	if o.fields != nil {
+		d, rec, err = it.Record(s, o.Cols)
+		d.Text = input.TextOf(rec)
+	} else {
+		d, err = it.Parse(s, o.Cols, x)
+	}
+	it.Raw, it.Row = nil, nil
+	if err == nil && d.ByPlace && o.State != "" {
+		err = errors.New("with --state a document needs an id: its file and line may be those of another one in the next call")
+	}
+	return d, rec, err
+}
+
+// contentOfExact returns the content of a text that a Deduplicator compares: one for all, unless it has nothing that could be compared.
+func (o *Options) contentOfExact(made *content, text string, hash [16]byte, fp *neardup.Fingerprinter, texts *contents) *content {
+	made.mark, _ = o.Method.mark(fp, text, nil)
+	switch {
+	case made.blank:
+		return made
+	case !made.empty:
+		return &compared
+	case texts != nil: // equal ones are found by their content
+		made, _ = texts.claim(hash, made)
+	}
+	return made
+}
+
+// contentOf returns the content of a text with its mark, which equal texts have in common.
+func (o *Options) contentOf(made *content, text string, metadata []string, hash [16]byte, fp *neardup.Fingerprinter, texts *contents) (*content, error) {
+	of, isNew := made, true
+	if texts != nil && !made.blank {
+		of, isNew = texts.claim(hash, of)
+	}
+	if !isNew {
+		return of, nil
+	}
+	var err error
+	if of.mark, err = o.Method.mark(fp, text, metadata); err != nil {
+		return nil, err
+	}
+	of.length, of.hash = int32(min(len(text), math.MaxInt32)), binary.LittleEndian.Uint64(hash[:])
+	if o.Given != nil { // as a Deduplicator has them
+		of.length, of.hash = int32(utf8.RuneCountInString(text)), xxh3.HashString(text)
+	}
+	return of, nil
 }
 
 // sign makes the signatures of the texts, if there is a signer. Each document gets a copy of its content, which has its signature.

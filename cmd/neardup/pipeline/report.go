@@ -74,12 +74,7 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	if err != nil {
 		return 0, err
 	}
-	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - border) }
-	slices.SortStableFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Compare(doubt(p), doubt(q)) })
-	if len(pairs) > mostPairs {
-		r.Left = len(pairs) - mostPairs
-		pairs = pairs[:mostPairs]
-	}
+	pairs, r.Left = mostDoubtful(pairs, border)
 	place := map[int]int{} // the documents of the page, by their numbers
 	for _, p := range pairs {
 		place[p.A], place[p.B] = 0, 0
@@ -92,14 +87,7 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 	for _, p := range pairs {
 		r.Pairs = append(r.Pairs, review.Pair{A: place[p.A], B: place[p.B], Similarity: p.Similarity, Probability: p.Probability, Kind: slices.Index(kinds, p.Kind)})
 	}
-	set := func(i int, text string) {
-		if len(text) > mostText { // bytes, so it may have as many characters
-			if cut := []rune(text); len(cut) > mostText {
-				text = string(cut[:mostText]) + "\n[…]"
-			}
-		}
-		r.Docs[place[i]].Text = strings.ToValidUTF8(text, "\uFFFD")
-	}
+	set := func(i int, text string) { r.Docs[place[i]].Text = shownText(text) }
 	if err := textsOfPage(c, d, &o.Reading, stdin, numbers, id, set); err != nil {
 		return 0, err
 	}
@@ -107,6 +95,24 @@ func reportOf[ID comparable](c *collection, d *dedup.Deduplicator[ID], w io.Writ
 		return 0, err
 	}
 	return len(r.Pairs), r.Write(w)
+}
+
+// mostDoubtful returns the pairs whose probabilities are nearest to the border, and how many others there are.
+func mostDoubtful(pairs []neardup.Pair[int], border float64) ([]neardup.Pair[int], int) {
+	doubt := func(p neardup.Pair[int]) float64 { return math.Abs(p.Probability - border) }
+	slices.SortStableFunc(pairs, func(p, q neardup.Pair[int]) int { return cmp.Compare(doubt(p), doubt(q)) })
+	n := min(len(pairs), mostPairs)
+	return pairs[:n], len(pairs) - n
+}
+
+// shownText returns a text as the page has it: valid, and cut off if it is long.
+func shownText(text string) string {
+	if len(text) > mostText { // bytes, so it may have as many characters
+		if cut := []rune(text); len(cut) > mostText {
+			text = string(cut[:mostText]) + "\n[…]"
+		}
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
 // shownFamilies returns the forms that are filled in differently, as the page has them.
