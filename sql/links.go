@@ -126,19 +126,19 @@ func (l Links) Run(ctx context.Context, db Runner) (n int64, err error) {
 		return 0, err
 	}
 	steps, made := l.steps(j)
-	for i, s := range append(steps, l.drops(j)...) {
-		if _, err := db.ExecContext(ctx, s.sql); err != nil {
-			ctx := context.WithoutCancel(ctx)
-			for k := min(i, len(made)) - 1; k >= 0; k-- {
-				if made[k] != "" {
-					db.ExecContext(ctx, "DROP TABLE "+made[k]) // one that is gone already stays gone
-				}
-			}
-			return 0, fmt.Errorf("neardupsql: %w, at: %s", err, s.comment)
+	w := work{ctx: ctx, db: db}
+	for i, s := range steps {
+		undo := ""
+		if made[i] != "" {
+			undo = "DROP TABLE " + made[i]
 		}
+		w.run(s, undo)
 	}
-	if err := db.QueryRowContext(ctx, "SELECT count(*) FROM "+j.table("linked")).Scan(&n); err != nil {
-		return 0, fmt.Errorf("neardupsql: %w", err)
+	for _, s := range l.drops(j) {
+		w.run(s, "")
+	}
+	if n = w.count("SELECT count(*) FROM " + j.table("linked")); w.err != nil {
+		return 0, w.undo()
 	}
 	return n, nil
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // This file runs a join in an engine.
@@ -47,25 +48,8 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 	if err := j.checkNow(ctx, db); err != nil {
 		return r, err
 	}
-	var made []string // statements that undo what was done
-	run := func(s step, undo string) bool {
-		if err == nil {
-			if _, err = db.ExecContext(ctx, s.sql); err != nil {
-				err = fmt.Errorf("neardupsql: %w, at: %s", err, s.comment)
-			} else if undo != "" {
-				made = append(made, undo)
-			}
-		}
-		return err == nil
-	}
-	count := func(query string) (n int64) {
-		if err == nil {
-			if err = db.QueryRowContext(ctx, query).Scan(&n); err != nil {
-				err = fmt.Errorf("neardupsql: %w", err)
-			}
-		}
-		return n
-	}
+	w := work{ctx: ctx, db: db}
+	run := w.run
 	drop := func(table string) string { return "DROP TABLE " + table }
 	run(j.contents(), drop(j.table("contents")))
 	tables := []string{"pairs"}
@@ -82,11 +66,11 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 	run(j.documentPairs(), "DROP VIEW "+j.table("document_pairs"))
 	if run(j.firstEdges(), drop(j.edges(0))) {
 		for {
-			if left := count(j.unfinished(r.Rounds).sql); left == 0 || err != nil {
+			if left := w.count(j.unfinished(r.Rounds).sql); left == 0 || w.err != nil {
 				break
 			}
 			if r.Rounds == mostRounds {
-				err = errors.New("neardupsql: the groups do not become complete")
+				w.err = errors.New("neardupsql: the groups do not become complete")
 				break
 			}
 			r.Rounds++
@@ -97,15 +81,51 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 	for _, s := range j.drops(r.Rounds) {
 		run(s, "")
 	}
-	r.Contents = count("SELECT count(*) FROM " + j.table("contents"))
-	r.Pairs = count("SELECT count(*) FROM " + j.table("pairs"))
-	r.Grouped = count("SELECT count(*) FROM " + j.table("groups"))
-	if err != nil {
-		ctx := context.WithoutCancel(ctx)
-		for i := len(made) - 1; i >= 0; i-- {
-			db.ExecContext(ctx, made[i]) // one that is gone already stays gone
-		}
-		return Result{}, err
+	r.Contents = w.count("SELECT count(*) FROM " + j.table("contents"))
+	r.Pairs = w.count("SELECT count(*) FROM " + j.table("pairs"))
+	r.Grouped = w.count("SELECT count(*) FROM " + j.table("groups"))
+	if w.err != nil {
+		return Result{}, w.undo()
 	}
 	return r, nil
+}
+
+// work is statements that are run one after the other, until one of them fails.
+type work struct {
+	ctx  context.Context
+	db   Runner
+	made []string // statements that undo what was done
+	err  error    // the first one
+}
+
+// run runs a step, and reports whether all have worked so far. undo undoes it, if it is not empty.
+func (w *work) run(s step, undo string) bool {
+	if w.err != nil {
+		return false
+	}
+	if _, err := w.db.ExecContext(w.ctx, s.sql); err != nil {
+		w.err = fmt.Errorf("neardupsql: %w, at: %s", err, s.comment)
+	} else if undo != "" {
+		w.made = append(w.made, undo)
+	}
+	return w.err == nil
+}
+
+// count returns the number that a query returns.
+func (w *work) count(query string) (n int64) {
+	if w.err != nil {
+		return 0
+	}
+	if err := w.db.QueryRowContext(w.ctx, query).Scan(&n); err != nil {
+		w.err = fmt.Errorf("neardupsql: %w", err)
+	}
+	return n
+}
+
+// undo undoes what was done, in the reverse order, and returns the error for which it is undone.
+func (w *work) undo() error {
+	for _, statement := range slices.Backward(w.made) {
+		w.db.ExecContext(context.WithoutCancel(w.ctx), statement) // one that is gone already stays gone
+	}
+	return w.err
 }
