@@ -366,7 +366,7 @@ func FuzzElements(f *testing.F) {
 				t.Fatalf("%v, %v", again, err)
 			}
 		}
-		if p, err := decodePair(b); err == nil && p.Similarity == p.Similarity {
+		if p, err := decodePair(b); err == nil && p.Similarity == p.Similarity && p.Probability == p.Probability { // NaN is not equal to itself
 			if again, err := decodePair(encodePair(p)); err != nil || again != p {
 				t.Fatalf("%v, %v", again, err)
 			}
