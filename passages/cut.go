@@ -217,8 +217,7 @@ func sentence(text string, sentences bool) int {
 	return len(text)
 }
 
-// goesOn reports whether a text begins, behind white space, with a small letter or a figure of a script that has capitals. In another line
-// it does not go on.
+// goesOn reports whether a text begins, behind white space in the same line, with a figure, or with a small letter of Latin, Greek or Cyrillic.
 func goesOn(text string) bool {
 	for _, r := range text {
 		switch {

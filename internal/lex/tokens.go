@@ -3,7 +3,6 @@ package lex
 import (
 	"math"
 	"math/bits"
-	"unsafe"
 
 	"github.com/zeebo/xxh3"
 )
@@ -45,7 +44,7 @@ func (t *Tokens) Len() int { return len(t.Hashes) }
 
 // TokensKey returns a hash of a run of tokens. It is another one on processors with another order of bytes, so no result may depend on it.
 func TokensKey(hashes []uint64) xxh3.Uint128 {
-	return xxh3.Hash128(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(hashes))), 8*len(hashes)))
+	return xxh3.Hash128(memory(hashes))
 }
 
 // RollingSum returns the sum of a run: that of its tokens, each turned as far as it is from the end, so that the sum of the next run follows from
