@@ -1,6 +1,7 @@
 package neardup
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ var segmenter = sync.OnceValues(func() (*Segmenter, error) { return NewSegmenter
 
 func loadSegmenter(t testing.TB) *Segmenter {
 	t.Helper()
-	if !*full {
+	if fuzzing := flag.Lookup("test.fuzz"); !*full && fuzzing.Value.String() == "" {
 		t.Skip("loads the dictionary")
 	}
 	s, err := segmenter()

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/neardup/neardup/internal/lex"
+	"github.com/neardup/neardup/internal/ucd"
 )
 
 // Blocks and what is sorted at once are small, so that files are used and parts are parted again.
@@ -28,7 +29,7 @@ func words(text string) (all []string) {
 
 // weightOf returns the weight of a token by another way than the package does.
 func (l Length) weightOf(token string) int {
-	if r, size := utf8.DecodeRuneInString(token); size == len(token) && (r >= 0x4E00 && r < 0xA000 || r >= 0x3040 && r < 0x3100 || r > 0x1F000) {
+	if r, _ := utf8.DecodeRuneInString(token); ucd.Props(r)&ucd.ClassMask == ucd.Single {
 		return l.Words
 	}
 	return l.Characters
