@@ -88,7 +88,7 @@ func testIndexModel[F Fingerprint](t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	steps := 1500
+	steps := 1000
 	if *full {
 		steps = 5000
 	}

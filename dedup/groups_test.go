@@ -308,8 +308,8 @@ func TestChain(t *testing.T) {
 // more pages of one template than that are a family, and no group. Other texts are grouped as if the crowd were not there.
 func TestCrowded(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("takes seconds")
+	if !*full {
+		t.Skip("takes long; run with -full")
 	}
 	rnd := seeded(t, 12)
 	words := func(n int) (w []string) {
@@ -319,10 +319,7 @@ func TestCrowded(t *testing.T) {
 		return w
 	}
 	const n = 1024 + 200 // more than are compared with each other
-	pages := 200
-	if *full {
-		pages = n
-	}
+	const pages = n
 	others := englishA.collection(rnd, 120)
 	d, alone := of(t, Options{}, named("other", others)), of(t, Options{}, named("other", others))
 	page, template := words(150), words(150)
@@ -337,11 +334,7 @@ func TestCrowded(t *testing.T) {
 			d.Add(fmt.Sprint("page ", i), neardup.Text(strings.Join(slices.Concat(template[:75], words(60), template[75:], words(40)), " ")))
 		}
 	}
-	olds := []int{len(others) / 2}
-	if *full {
-		olds = append(olds, 0)
-	}
-	for _, old := range olds {
+	for _, old := range []int{0, len(others) / 2} {
 		groups := must(d.Groups(bg, Grouping[string]{Old: old}))
 		want := must(alone.Groups(bg, Grouping[string]{Old: old}))
 		last := len(groups) - 1
@@ -351,9 +344,6 @@ func TestCrowded(t *testing.T) {
 		if len(groups[last].Members) != n || groups[last].Keep != "version 7" {
 			t.Errorf("%d old: the last group has %d members", old, len(groups[last].Members))
 		}
-	}
-	if !*full {
-		return
 	}
 	families, want := must(d.Families(bg)), must(alone.Families(bg))
 	if len(families[0].Members) != pages || !strings.HasPrefix(families[0].Members[0], "page") {
