@@ -12,20 +12,11 @@ import (
 
 	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/internal/ucd"
+	"github.com/neardup/neardup/passages/internal/sample"
 )
 
 // Blocks and what is sorted at once are small, so that files are used and parts are parted again.
 func init() { blockBytes, leastSorted = 1<<8, 1<<10 }
-
-// words returns the tokens of a text, folded.
-func words(text string) (all []string) {
-	w := lex.NewWindows(false, 1)
-	w.Feed(text, true, func(text string, _, _ int) bool {
-		all = append(all, strings.Clone(text))
-		return true
-	})
-	return all
-}
 
 // weightOf returns the weight of a token by another way than the package does.
 func (l Length) weightOf(token string) int {
@@ -118,20 +109,20 @@ func TestBetween(t *testing.T) {
 // checkRuns compares the runs that two texts share.
 func checkRuns(t *testing.T, a, b string, l Length) {
 	t.Helper()
-	want := allRuns(words(a), words(b), l)
+	want := allRuns(sample.Words(a), sample.Words(b), l)
 	found, err := Between(a, b, l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got [][3]int
 	for r := range found {
-		if x, y := words(a[r.FromA:r.ToA]), words(b[r.FromB:r.ToB]); !slices.Equal(x, y) || len(x) != r.Tokens {
+		if x, y := sample.Words(a[r.FromA:r.ToA]), sample.Words(b[r.FromB:r.ToB]); !slices.Equal(x, y) || len(x) != r.Tokens {
 			t.Fatalf("%q and %q: %v has %q and %q", a, b, r, x, y)
 		}
 		if cutsCharacter(a, r.FromA) || cutsCharacter(a, r.ToA) || cutsCharacter(b, r.FromB) || cutsCharacter(b, r.ToB) {
 			t.Fatalf("%q and %q: %v cuts a character", a, b, r)
 		}
-		got = append(got, [3]int{len(words(a[:r.FromA])), len(words(b[:r.FromB])), r.Tokens})
+		got = append(got, [3]int{len(sample.Words(a[:r.FromA])), len(sample.Words(b[:r.FromB])), r.Tokens})
 	}
 	order := func(x, y [3]int) int { return slices.Compare(x[:], y[:]) }
 	slices.SortFunc(want, order)
@@ -246,7 +237,7 @@ func checkPassages(t *testing.T, pool []string, l Length, old int) {
 	}
 	var docs [][]string
 	for i, text := range pool {
-		docs = append(docs, words(text))
+		docs = append(docs, sample.Words(text))
 		if err := f.Add(fmt.Sprint(i), text); err != nil {
 			t.Fatal(err)
 		}
@@ -260,14 +251,14 @@ func checkPassages(t *testing.T, pool []string, l Length, old int) {
 		var places [][3]int
 		for _, x := range p.Places {
 			text := pool[x.Number]
-			tokens := words(text[x.From:x.To])
+			tokens := sample.Words(text[x.From:x.To])
 			if x.ID != fmt.Sprint(x.Number) || len(tokens) != x.Tokens || p.Tokens > x.Tokens || cutsCharacter(text, x.From) || cutsCharacter(text, x.To) {
 				t.Fatalf("%q with %v: place %v of a passage of %d has %q", pool, l, x, p.Tokens, tokens)
 			}
 			if s, err := f.Text(x); err != nil || s != text[x.From:x.To] {
 				t.Fatalf("the text of %v is %q, %v", x, s, err)
 			}
-			places = append(places, [3]int{x.Number, len(words(text[:x.From])), x.Tokens})
+			places = append(places, [3]int{x.Number, len(sample.Words(text[:x.From])), x.Tokens})
 		}
 		got = append(got, places)
 	}
@@ -311,10 +302,10 @@ func TestSearch(t *testing.T) {
 				in := map[int]bool{}
 				for _, r := range m.Runs {
 					for k := range r.Tokens {
-						in[len(words(side.text[:side.from(r)]))+k] = true
+						in[len(sample.Words(side.text[:side.from(r)]))+k] = true
 					}
 				}
-				if side.shared != len(in) || side.tokens != len(words(side.text)) {
+				if side.shared != len(in) || side.tokens != len(sample.Words(side.text)) {
 					t.Fatalf("%q in %q with %v: %d of %d tokens, want %d", text, docs[m.ID], l, side.shared, side.tokens, len(in))
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/neardup/neardup/passages/internal/sample"
 )
 
 // finderOf returns a Finder with random documents, which are also returned.
@@ -20,7 +22,7 @@ func finderOf(t *testing.T, rng *rand.Rand, l Length) (f *Finder[int], pool []st
 		t.Fatal(err)
 	}
 	for i := range 2 + rng.IntN(12) {
-		docs = append(docs, words(randomText(rng, &pool)))
+		docs = append(docs, sample.Words(randomText(rng, &pool)))
 		if err := f.Add(i, pool[i]); err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +154,7 @@ func TestCuts(t *testing.T) {
 				}
 				kept[c.ID][i] = true
 			}
-			if got := words(text); !slices.Equal(got, want) {
+			if got := sample.Words(text); !slices.Equal(got, want) {
 				t.Fatalf("%q with %v: %q is left of %d, want %q", pool, l, got, c.ID, want)
 			}
 			gone := 0
@@ -206,19 +208,10 @@ func TestBorders(t *testing.T) {
 		all := []stretch[int]{{from: len(parts[0]), to: len(parts[0]) + len(strings.TrimRight(parts[1], " .!”。"))}}
 		cut := Cut[int]{sum: xxh3.HashString(text)}
 		cut.set(&read, wholes(text, &read, all, c.sentences))
-		if got, err := cut.Apply(text, ""); err != nil || got != c.want || cut.Left != len(words(got)) {
+		if got, err := cut.Apply(text, ""); err != nil || got != c.want || cut.Left != len(sample.Words(got)) {
 			t.Errorf("%q: %q, want %q, with %d words left; %v", c.text, got, c.want, cut.Left, err)
 		}
 	}
-}
-
-// numbered returns n words from one on.
-func numbered(from, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "w%d ", from+i)
-	}
-	return strings.TrimSpace(b.String())
 }
 
 // TestTogether adds, searches and joins at the same time; the race detector looks on.
@@ -280,7 +273,7 @@ func TestTogether(t *testing.T) {
 func TestAddAll(t *testing.T) {
 	texts := func(yield func(int, string) bool) {
 		for i := range 2000 {
-			if !yield(i, numbered(i, 40)) {
+			if !yield(i, sample.Numbered(i, 40)) {
 				return
 			}
 		}
@@ -317,7 +310,7 @@ func TestAddAll(t *testing.T) {
 			t.Errorf("Passages: %v", err)
 		}
 	}
-	for _, err := range f.Search(ended, numbered(0, 40)) {
+	for _, err := range f.Search(ended, sample.Numbered(0, 40)) {
 		if err != context.Canceled {
 			t.Errorf("Search: %v", err)
 		}
@@ -345,7 +338,7 @@ func TestNoFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 100 {
-		if err = f.Add(i, numbered(i, 50)); err != nil {
+		if err = f.Add(i, sample.Numbered(i, 50)); err != nil {
 			break
 		}
 	}

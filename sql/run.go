@@ -49,9 +49,8 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 		return r, err
 	}
 	w := work{ctx: ctx, db: db}
-	run := w.run
 	drop := func(table string) string { return "DROP TABLE " + table }
-	run(j.contents(), drop(j.table("contents")))
+	w.run(j.contents(), drop(j.table("contents")))
 	tables := []string{"pairs"}
 	if j.Signature != "" {
 		tables = []string{"bands", "candidates", "pairs"}
@@ -61,10 +60,10 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 		if i < len(tables) {
 			undo = drop(j.table(tables[i]))
 		}
-		run(s, undo)
+		w.run(s, undo)
 	}
-	run(j.documentPairs(), "DROP VIEW "+j.table("document_pairs"))
-	if run(j.firstEdges(), drop(j.edges(0))) {
+	w.run(j.documentPairs(), "DROP VIEW "+j.table("document_pairs"))
+	if w.run(j.firstEdges(), drop(j.edges(0))) {
 		for {
 			if left := w.count(j.unfinished(r.Rounds).sql); left == 0 || w.err != nil {
 				break
@@ -74,12 +73,12 @@ func (j Join) Run(ctx context.Context, db Runner) (r Result, err error) {
 				break
 			}
 			r.Rounds++
-			run(j.round(r.Rounds), drop(j.edges(r.Rounds)))
+			w.run(j.round(r.Rounds), drop(j.edges(r.Rounds)))
 		}
 	}
-	run(j.groups(r.Rounds), drop(j.table("groups")))
+	w.run(j.groups(r.Rounds), drop(j.table("groups")))
 	for _, s := range j.drops(r.Rounds) {
-		run(s, "")
+		w.run(s, "")
 	}
 	r.Contents = w.count("SELECT count(*) FROM " + j.table("contents"))
 	r.Pairs = w.count("SELECT count(*) FROM " + j.table("pairs"))

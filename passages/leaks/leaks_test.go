@@ -7,28 +7,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/neardup/neardup/internal/lex"
 	"github.com/neardup/neardup/passages"
+	"github.com/neardup/neardup/passages/internal/sample"
 )
-
-// words returns the words and characters of a text, folded.
-func words(text string) (all []string) {
-	w := lex.NewWindows(false, 1)
-	w.Feed(text, true, func(text string, _, _ int) bool {
-		all = append(all, strings.Clone(text))
-		return true
-	})
-	return all
-}
-
-// numbered returns n words from one on.
-func numbered(from, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, "w%d ", from+i)
-	}
-	return strings.TrimSpace(b.String())
-}
 
 // TestLength: lengths that are out of range are errors.
 func TestLength(t *testing.T) {
@@ -55,19 +36,19 @@ func TestTests(t *testing.T) {
 		{"tiny", []string{"the quick brown fox"}},
 		{"zh", []string{"关于太阳系行星的卫星数量以下哪一项的说法是正确的请选择一个答案"}},
 		{"again", []string{strings.Repeat("tick tock ", 50)}},
-		{"long", []string{numbered(0, 39)}},
+		{"long", []string{sample.Numbered(0, 39)}},
 	} {
 		if err := tests.Add(x.id, x.parts...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 12 { // one question with twelve answers is one
-		if err := tests.Add(fmt.Sprint("same", i), numbered(1000, 25), numbered(2000+20*i, 15)); err != nil {
+		if err := tests.Add(fmt.Sprint("same", i), sample.Numbered(1000, 25), sample.Numbered(2000+20*i, 15)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 12 { // two questions that begin alike, in turn
-		if err := tests.Add(fmt.Sprint("turn", i), fmt.Sprintf("%s %d", numbered(5000, 15), i%2), numbered(6000+20*i, 15)); err != nil {
+		if err := tests.Add(fmt.Sprint("turn", i), fmt.Sprintf("%s %d", sample.Numbered(5000, 15), i%2), sample.Numbered(6000+20*i, 15)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -90,13 +71,13 @@ func TestTests(t *testing.T) {
 		{"They ask: “which of the planets of a Solar system has the largest number of moons” and so on", ""},
 		{"The Quick brown fox; jumps over the lazy dog!", "short/0 9/9"},
 		{"the quick brown fox jumps over the lazy cat", ""},
-		{numbered(5000, 15), strings.TrimSuffix(strings.Repeat("turn 15/16, ", 12), ", ")},
+		{sample.Numbered(5000, 15), strings.TrimSuffix(strings.Repeat("turn 15/16, ", 12), ", ")},
 		{"问题：关于太阳系行星的卫星数量，以下哪一项的说法是正确的？", "zh/0 24/31"},
 		{"Read the text below with care and then choose the one answer that fits the question best: ITEM", ""},
 		{"Read the text below with care and then choose the one answer that fits the question best: item number 3 21", "form3/0 21/21"},
 		{strings.Repeat("tick tock ", 10000), "again/0 100/100"},
 		{strings.Repeat("tick tock ", 40) + "x", "again/0 14/100"},
-		{strings.Repeat(numbered(0, 13)+" and ", 200) + numbered(0, 39), "long/0 39/39"},
+		{strings.Repeat(sample.Numbered(0, 13)+" and ", 200) + sample.Numbered(0, 39), "long/0 39/39"},
 	} {
 		var got []string
 		for leak := range tests.Search(c.text) {
@@ -104,7 +85,7 @@ func TestTests(t *testing.T) {
 			longest := 0
 			for _, r := range leak.Runs {
 				longest = max(longest, r.Tokens)
-				if x := words(c.text[r.FromB:r.ToB]); len(x) != r.Tokens {
+				if x := sample.Words(c.text[r.FromB:r.ToB]); len(x) != r.Tokens {
 					t.Errorf("%.50q: %v is %q", c.text, r, x)
 				}
 			}
@@ -131,7 +112,7 @@ func TestConcurrentTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 50 {
-		if err := tests.Add(i, numbered(100*i, 20)); err != nil {
+		if err := tests.Add(i, sample.Numbered(100*i, 20)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,7 +121,7 @@ func TestConcurrentTests(t *testing.T) {
 		wg.Go(func() {
 			for i := range 50 {
 				n := 0
-				for leak := range tests.Search(numbered(100*((i+g)%50), 20)) {
+				for leak := range tests.Search(sample.Numbered(100*((i+g)%50), 20)) {
 					if n++; leak.ID != (i+g)%50 || leak.Shared != 20 {
 						t.Errorf("item %d: %+v", (i+g)%50, leak)
 					}
@@ -169,7 +150,7 @@ func FuzzSearch(f *testing.F) {
 		}
 		isLong := false
 		for tokens, is := range tests.Parts() {
-			if isLong = is; tokens != len(words(item)) {
+			if isLong = is; tokens != len(sample.Words(item)) {
 				t.Fatalf("%q has %d words", item, tokens)
 			}
 		}
@@ -177,12 +158,12 @@ func FuzzSearch(f *testing.F) {
 		for leak := range tests.Search(text) {
 			found = true
 			for _, r := range leak.Runs {
-				if a, b := strings.Join(words(item[r.FromA:r.ToA]), " "), strings.Join(words(text[r.FromB:r.ToB]), " "); a != b || leak.ID != 7 {
+				if a, b := strings.Join(sample.Words(item[r.FromA:r.ToA]), " "), strings.Join(sample.Words(text[r.FromB:r.ToB]), " "); a != b || leak.ID != 7 {
 					t.Fatalf("%q in %q: %v has %q and %q", item, text, r, a, b)
 				}
 			}
 		}
-		if has := strings.Contains(" "+strings.Join(words(text), " ")+" ", " "+strings.Join(words(item), " ")+" "); isLong && has && !found {
+		if has := strings.Contains(" "+strings.Join(sample.Words(text), " ")+" ", " "+strings.Join(sample.Words(item), " ")+" "); isLong && has && !found {
 			t.Fatalf("%q in %q is not found", item, text)
 		}
 	})

@@ -245,17 +245,9 @@ func (o *jsonOut) Begin(s *input.Source) error {
 }
 
 func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err error) {
-	line := it.Raw
-	switch {
-	case s.Format == "jsonl" && !it.IsChanged():
-	case s.Format == "json" && !it.IsChanged():
-		line = OneLine(line)
-	default:
-		fields, err := it.Typed(s, o.Cols)
-		if err != nil {
-			return err
-		}
-		line = rows.AppendJSON(nil, fields)
+	line, err := JSONLine(it, s, o.Cols)
+	if err != nil {
+		return err
 	}
 	if o.Added != nil {
 		line = withFields(line, o.Added, more)
@@ -277,13 +269,23 @@ func withFields(object []byte, names, values []string) []byte {
 	return append(line, '}')
 }
 
-// OneLine returns a JSON value without the line ends between its parts.
-func OneLine(value []byte) []byte {
-	var b bytes.Buffer
-	if json.Compact(&b, value) != nil {
-		return value
+// JSONLine returns an item as a JSON object without line ends, which may be the item's own memory.
+func JSONLine(it *input.Item, s *input.Source, cols input.Columns) ([]byte, error) {
+	switch {
+	case s.Format == "jsonl" && !it.IsChanged():
+		return it.Raw, nil
+	case s.Format == "json" && !it.IsChanged():
+		var b bytes.Buffer
+		if json.Compact(&b, it.Raw) != nil {
+			return it.Raw, nil
+		}
+		return b.Bytes(), nil
 	}
-	return b.Bytes()
+	fields, err := it.Typed(s, cols)
+	if err != nil {
+		return nil, err
+	}
+	return rows.AppendJSON(nil, fields), nil
 }
 
 // A Target is what a writer writes to.

@@ -18,7 +18,6 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/cmd/neardup/output"
-	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file estimates what a call would cost (the command estimate). It takes a sample of the inputs, runs every method
@@ -138,13 +137,13 @@ func (c *collection) sample(o *Options, half, all string, total int64) (read int
 				return true // the call itself says it
 			}
 			var line []byte
-			if line, failed = sampleLine(&it, s, o.Cols); failed != nil {
+			if line, failed = output.JSONLine(&it, s, o.Cols); failed != nil {
 				return false
 			}
-			taken += int64(len(line))
-			written += int64(len(line))
+			taken += int64(len(line)) + 1
+			written += int64(len(line)) + 1
 			ends = append(ends, written)
-			_, failed = w.Write(line)
+			_, failed = fmt.Fprintf(w, "%s\n", line)
 			return failed == nil && taken < most
 		})
 		closeSource()
@@ -165,21 +164,6 @@ func (c *collection) sample(o *Options, half, all string, total int64) (read int
 		return read, 0, err
 	}
 	return read, len(ends), os.WriteFile(half, b[:ends[len(ends)/2]], 0o666)
-}
-
-// sampleLine returns an item as a line of JSON.
-func sampleLine(it *input.Item, s *input.Source, cols input.Columns) ([]byte, error) {
-	switch s.Format {
-	case "jsonl":
-		return append(slices.Clone(it.Raw), '\n'), nil
-	case "json":
-		return append(slices.Clone(output.OneLine(it.Raw)), '\n'), nil
-	}
-	fields, err := it.Typed(s, cols)
-	if err != nil {
-		return nil, err
-	}
-	return append(rows.AppendJSON(nil, fields), '\n'), nil
 }
 
 // try runs the program with a method and the flags of the call.
