@@ -77,9 +77,13 @@ func run(args ...string) (string, error) {
 }
 
 // Restart starts a killed server again, on the same port and with the same data.
-func (s *Server) Restart() (err error) {
-	s.Port, err = run(append([]string{"start", s.name, s.dir}, s.args...)...)
-	return err
+func (s *Server) Restart() error {
+	port, err := run(append([]string{"start", s.name, s.dir}, s.args...)...)
+	if err != nil {
+		return err
+	}
+	s.Port = port
+	return nil
 }
 
 // Kill kills the server at once. The server has no time to write anything.

@@ -25,23 +25,27 @@ family() {
     END { show(first) }'
 }
 
-# wait_for COMMAND... waits until the server answers.
-wait_for() {
-  for _ in $(seq 600); do
-    if "$@" >/dev/null 2>&1 && running "$(cat "$dir/pid")"; then return; fi
-    sleep 0.05
-    running "$(cat "$dir/pid")" || break
+# serve ANSWERS -- SERVER... starts the server in the background and waits until the command ANSWERS succeeds. If the server ends before
+# that, for instance because its port is still taken, it is started again: five times, with a second between.
+serve() {
+  local answers=()
+  while [ "$1" != -- ]; do answers+=("$1") && shift; done
+  shift
+  for try in 1 2 3 4 5; do
+    setsid "$@" >>"$dir/log" 2>&1 </dev/null &
+    echo $! >"$dir/pid"
+    for _ in $(seq 600); do
+      if timeout 5 "${answers[@]}" >/dev/null 2>&1 && running "$(cat "$dir/pid")"; then return; fi
+      sleep 0.05
+      running "$(cat "$dir/pid")" || break
+    done
+    ! running "$(cat "$dir/pid")" || break
+    sleep 1
   done
-  echo "the server does not start:" >&2
+  echo "the server does not start, $try times; its log ends with:" >&2
   tail -n 20 "$dir/log" >&2
   end KILL "$dir"
   exit 1
-}
-
-# run COMMAND... starts the server in the background.
-run() {
-  setsid "$@" >>"$dir/log" 2>&1 </dev/null &
-  echo $! >"$dir/pid"
 }
 
 start() {
@@ -59,8 +63,7 @@ start() {
   case $name in
   redis)
     command -v redis-server >/dev/null || missing redis-server redis-server
-    run redis-server --port "$port" --bind 127.0.0.1 --appendonly yes --save '' --dir "$dir/data" "$@"
-    wait_for bash -c "[ \"\$(redis-cli -p $port ping)\" = PONG ]"
+    serve bash -c "[ \"\$(redis-cli -p $port ping)\" = PONG ]" -- redis-server --port "$port" --bind 127.0.0.1 --appendonly yes --save '' --dir "$dir/data" "$@"
     ;;
   mariadb)
     command -v mariadbd >/dev/null || missing mariadbd mariadb-server
@@ -68,8 +71,7 @@ start() {
       mariadb-install-db --no-defaults --user="$(id -un)" --datadir="$dir/data" --auth-root-authentication-method=normal --skip-test-db >>"$dir/log" 2>&1
       touch "$dir/made"
     fi
-    run mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --bind-address=127.0.0.1 --port="$port" --socket="$dir/s" "$@"
-    wait_for mariadb-admin --no-defaults --socket="$dir/s" --user=root ping
+    serve mariadb-admin --no-defaults --socket="$dir/s" --user=root ping -- mariadbd --no-defaults --user="$(id -un)" --datadir="$dir/data" --bind-address=127.0.0.1 --port="$port" --socket="$dir/s" "$@"
     mariadb --no-defaults --socket="$dir/s" --user=root -e 'CREATE DATABASE IF NOT EXISTS neardup'
     ;;
   postgres)
@@ -87,8 +89,7 @@ start() {
       touch "$dir/made"
     fi
     cd /
-    run "${as[@]}" "$bin/postgres" -D "$dir/data" -h 127.0.0.1 -p "$port" -k "$dir/data" "$@"
-    wait_for "$bin/pg_isready" -h 127.0.0.1 -p "$port"
+    serve "$bin/pg_isready" -h 127.0.0.1 -p "$port" -- "${as[@]}" "$bin/postgres" -D "$dir/data" -h 127.0.0.1 -p "$port" -k "$dir/data" "$@"
     ;;
   *)
     echo "no server $name" >&2
