@@ -279,12 +279,12 @@ func (s *settings) checkAuto() error {
 }
 
 func init() {
-	register.DoFn4x1[Document, func([]byte, []byte), func([]byte, []byte), func(Note), error](&signFn{})
+	register4x1((*signFn).ProcessElement)
 	register.Function2x1(anyOf)
 	register.Function3x1(spreadSignature)
 	register.Function5x1(linkBucket)
 	register.Function4x0(gatherComponents)
-	register.DoFn5x1[context.Context, []byte, func(*[]byte) bool, func(Member), func(Family), error](&groupFn{})
-	register.DoFn4x1[context.Context, []byte, func(*[]byte) bool, func(Pair), error](&pairFn{})
+	register5x1((*groupFn).ProcessElement)
+	register4x1((*pairFn).ProcessElement)
 	register.Emitter1[Family]()
 }

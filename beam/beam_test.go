@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	//lint:ignore SA1019 it makes other bundles than Prism
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/direct"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
@@ -50,7 +49,6 @@ func (fn *gatherFn) ProcessElement(x beam.X) {
 }
 
 func init() {
-	register.DoFn1x0[beam.X](&gatherFn{})
 	beam.RegisterType(reflect.TypeFor[gatherFn]())
 	gathered.of = map[string][]any{}
 }

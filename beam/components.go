@@ -176,8 +176,8 @@ func lastLabels(label []byte, vertices, roots func(*[]byte) bool, emit func(vert
 func init() {
 	register.Function2x3(bareEdge)
 	register.Function3x0(bothWays)
-	register.DoFn3x0[[]byte, func(*[]byte) bool, func([]byte, []byte)](&starFn{})
-	register.DoFn4x0[[]byte, func(*[]byte) bool, func([]byte, []byte), func(int, []byte)](&labelFn{})
+	register3x0((*starFn).ProcessElement)
+	register4x0((*labelFn).ProcessElement)
 	register.Function3x1(joinLabels)
 	register.Function4x0(lastLabels)
 	register.Emitter2[int, []byte]()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/fileio"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 )
 
 // This file cuts large files into parts, so that many workers can read a file. The numbers of lines are ids and are told
@@ -149,5 +148,5 @@ func (r *exactly) Read(b []byte) (int, error) {
 
 func init() {
 	beam.RegisterCoder(reflect.TypeFor[part](), encodePart, decodePart)
-	register.DoFn3x1[context.Context, fileio.FileMetadata, func(part), error](&cutFn{})
+	register3x1((*cutFn).ProcessElement)
 }

@@ -129,7 +129,7 @@ func (*failFn) ProcessElement(d Document, emit func(Document)) error {
 	return nil
 }
 
-func init() { register.DoFn2x1[Document, func(Document), error](&failFn{}) }
+func init() { beam.RegisterType(reflect.TypeFor[failFn]()) }
 
 // From files to files: the results are those in memory, and the same bytes with any number of processors, on another
 // runner with other bundles, and after jobs that failed and were started again.

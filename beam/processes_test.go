@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ import (
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/core/runtime/harness/init"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	pipepb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/pipeline_v1"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/runnerlib"
 	"github.com/neardup/neardup"
 	"github.com/neardup/neardup/internal/collections"
@@ -236,7 +236,7 @@ func (fn *holdFn) ProcessElement(d Document, emit func(Document)) error {
 	return nil
 }
 
-func init() { register.DoFn2x1[Document, func(Document), error](&holdFn{}) }
+func init() { beam.RegisterType(reflect.TypeFor[holdFn]()) }
 
 // filesPipeline returns a pipeline from files to files, which holdFn may stop.
 func filesPipeline(input, dir, hold string, o Options) *beam.Pipeline {

@@ -265,8 +265,8 @@ func (s *settings) read(data []byte) (c compared, err error) {
 }
 
 func init() {
-	register.DoFn3x0[Document, func(Profile), func(Note)](&profileFn{})
-	register.DoFn4x1[Document, []byte, func(Profile), func(Note), error](&weighFn{})
+	register3x0((*profileFn).ProcessElement)
+	register4x1((*weighFn).ProcessElement)
 	register.Combiner3[*counts, Document, []byte](&countFn{})
 	register.Emitter1[Profile]()
 	register.Emitter1[Note]()

@@ -16,7 +16,6 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/fileio"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/filter"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -327,5 +326,5 @@ func readLine(r *bufio.Reader) (line []byte, isWhole bool, err error) {
 }
 
 func init() {
-	register.DoFn4x1[context.Context, part, func(Document), func(Note), error](&readFn{})
+	register4x1((*readFn).ProcessElement)
 }

@@ -212,7 +212,7 @@ func init() {
 	register.Function1x2(familyLine)
 	register.Function1x2(noteLine)
 	register.Function1x2(emptyShard)
-	register.DoFn1x2[[]byte, int, []byte](&shardFn{})
-	register.DoFn4x1[context.Context, int, func(*int) bool, func(*[]byte) bool, error](&writeFn{})
+	register1x2((*shardFn).ProcessElement)
+	register4x1((*writeFn).ProcessElement)
 	register.Iter1[int]()
 }
