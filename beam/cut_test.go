@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/fileio"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 	"github.com/parquet-go/parquet-go"
@@ -29,7 +28,7 @@ func readParts(t *testing.T, path string, o ReadOptions, size int64) (found []st
 		t.Fatal(err)
 	}
 	fn := readFn{o}
-	err = (&cutFn{o, size}).ProcessElement(ctx, fileio.FileMetadata{Path: path, Size: bytes}, func(p part) {
+	err = (&cutFn{o, size}).ProcessElement(ctx, path, func(size *int64) bool { *size = bytes; return true }, func(p part) {
 		parts++
 		if p, err = decodePart(encodePart(p)); err != nil {
 			t.Fatal(err)

@@ -14,9 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/fileio"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/transforms/filter"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 	"github.com/valyala/fastjson"
@@ -77,9 +75,8 @@ func Read(s beam.Scope, patterns []string, o ReadOptions) (documents, notes beam
 
 func read(s beam.Scope, patterns []string, o ReadOptions, size int64) (documents, notes beam.PCollection) {
 	s = s.Scope("neardup.Read")
-	files := fileio.MatchAll(s, beam.CreateList(s, patterns), fileio.MatchEmptyDisallow())
-	files = filter.Distinct(s, files) // several patterns may match a file
-	parts := beam.ParDo(s, &cutFn{o, size}, files)
+	files := beam.ParDo(s, &matchFn{}, beam.CreateList(s, patterns))
+	parts := beam.ParDo(s, &cutFn{o, size}, beam.GroupByKey(s, files)) // several patterns may match a file
 	return beam.ParDo2(s, &readFn{o}, beam.Reshuffle(s, parts))
 }
 
