@@ -27,4 +27,5 @@
 //	cut.go         cut large files into parts, for many workers
 //	parquet.go     cut and read Parquet
 //	write.go       write files
+//	register.go    tell Beam how to call DoFns
 package neardupbeam
