@@ -109,6 +109,9 @@ func TestStore(t *testing.T) {
 	}
 	t.Run("64", func(t *testing.T) { testStore(t, suite[neardup.Fingerprint64](db, Documents, 250)) })
 	t.Run("64"+string(BlockDocuments), func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it takes a minute; TestBlockDocuments looks at the layout")
+		}
 		testStore(t, suite[neardup.Fingerprint64](db, BlockDocuments, 30))
 		storetest.TestLostAnswers(t, suite[neardup.Fingerprint64](throughProxy, BlockDocuments, 30), proxy.LoseAnswer)
 		storetest.TestOutage(t, suite[neardup.Fingerprint64](db, BlockDocuments, 30), restart)
