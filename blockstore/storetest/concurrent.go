@@ -235,19 +235,19 @@ func again(t *testing.T, failed *int, what string, call func(ctx context.Context
 // repeated. In the end every value must be stored, each once.
 func TestOutage[V any](t *testing.T, s Suite[V], outage func() error) {
 	s = s.withDefaults()
-	up := make(chan struct{})
+	var down sync.WaitGroup
+	defer down.Wait() // also when the test has failed: nobody reports to a test that has ended
 	rounds := max(6, min(100, s.Size/5))
 	s.disturbed(t, "outage", rounds, func(round int) {
 		switch round {
 		case rounds / 3:
-			go func() {
-				defer close(up)
+			down.Go(func() {
 				if err := outage(); err != nil {
 					t.Errorf("outage: %v", err)
 				}
-			}()
+			})
 		case rounds * 2 / 3:
-			<-up
+			down.Wait()
 		}
 	})
 }

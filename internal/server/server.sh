@@ -28,19 +28,19 @@ family() {
 # serve ANSWERS -- SERVER... starts the server in the background and waits until the command ANSWERS succeeds. If the server ends before
 # that, for instance because its port is still taken, it is started again: five times, with a second between.
 serve() {
-  local answers=()
+  local answers=() try pid
   while [ "$1" != -- ]; do answers+=("$1") && shift; done
   shift
   for try in 1 2 3 4 5; do
     setsid "$@" >>"$dir/log" 2>&1 </dev/null &
-    echo $! >"$dir/pid"
+    pid=$!
+    echo "$pid" >"$dir/pid"
     for _ in $(seq 600); do
-      if timeout 5 "${answers[@]}" >/dev/null 2>&1 && running "$(cat "$dir/pid")"; then return; fi
+      if timeout 5 "${answers[@]}" >/dev/null 2>&1 && running "$pid"; then return; fi
       sleep 0.05
-      running "$(cat "$dir/pid")" || break
+      running "$pid" || { sleep 1 && continue 2; }
     done
-    ! running "$(cat "$dir/pid")" || break
-    sleep 1
+    break # it runs, and does not answer
   done
   echo "the server does not start, $try times; its log ends with:" >&2
   tail -n 20 "$dir/log" >&2
