@@ -55,8 +55,7 @@ type Options struct {
 	Documents float64
 
 	// Similarity is the smallest similarity of near-duplicates, above 0 and at most 1. With MinHash it is
-	// the Jaccard similarity, and 0 means 0.6. With Cosine it must be given; `neardup dedup` and `neardup
-	// calibrate` tell it for a sample. With Auto it decides instead of the probability, as in [dedup.Options], and 0 lets
+	// the Jaccard similarity, and 0 means 0.6. With Cosine it must be given. With Auto it decides instead of the probability, as in [dedup.Options], and 0 lets
 	// the probability decide.
 	Similarity float64
 

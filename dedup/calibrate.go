@@ -24,11 +24,11 @@ type Label[ID comparable] struct {
 	Duplicate bool
 }
 
-// A Goal says what [Deduplicator.Calibrate] looks for. The zero value asks for the fewest wrong decisions: the border stays
-// one half. At most one of Precision and Recall may be set.
+// A Goal says what [Deduplicator.Calibrate] looks for. The zero value keeps the border of the options: by default one half, with
+// which the fewest decisions are wrong. At most one of Precision and Recall may be set.
 type Goal struct {
 	// Precision, if not 0, is the fraction of the found pairs that must be duplicates, at most 1: the border is the
-	// lowest at which so many are expected.
+	// lowest at which so many are expected, and at which a pair is found.
 	Precision float64
 
 	// Recall, if not 0, is the fraction of the duplicates that must be found, at most 1: the border is the highest at
@@ -42,7 +42,7 @@ type Goal struct {
 
 // A Calibration is the result of [Deduplicator.Calibrate].
 type Calibration[ID comparable] struct {
-	Options Options      // the options of the Deduplicator, with the Bias and the Probability that were chosen
+	Options Options      // the options of the Deduplicator, with the Bias and the Probability that were chosen, and Similarity 0
 	Point   CurvePoint   // what is expected with them
 	Curve   []CurvePoint // what is expected of other borders, from 0.01 to 0.99
 	Used    int          // labels of pairs that are compared; the others say nothing about the border
@@ -259,9 +259,9 @@ func (c *Calibration[ID]) choose(pairs []scored, goal Goal) error {
 	}
 	switch {
 	case goal.Precision > 0:
-		i := slices.IndexFunc(c.Curve, func(p CurvePoint) bool { return p.Precision >= goal.Precision })
+		i := slices.IndexFunc(c.Curve, func(p CurvePoint) bool { return p.Found > 0 && p.Precision >= goal.Precision })
 		if i < 0 {
-			return fmt.Errorf("neardup: no border reaches a precision of %g", goal.Precision)
+			return fmt.Errorf("neardup: no border at which a pair is found reaches a precision of %g", goal.Precision)
 		}
 		c.Point = c.Curve[i]
 	case goal.Recall > 0:

@@ -274,6 +274,15 @@ func TestCalibrate(t *testing.T) {
 			t.Errorf("%s: %+v", name, cal.Point)
 		}
 	}
+	for _, p := range all { // a border at which nothing is found reaches no precision
+		if p.Probability < 0.98 {
+			two := of(t, Options{}, named("", []string{texts[number(p.A)], texts[number(p.B)]}))
+			if cal, err := two.Calibrate(bg, nil, Goal{Precision: 0.999}); err == nil {
+				t.Errorf("of one pair with the probability %g: %+v", p.Probability, cal.Point)
+			}
+			break
+		}
+	}
 	// Labels of one content contradict each other by any of its documents.
 	d.Add("copy of a", neardup.Text(texts[number(a)]))
 	if _, err := d.Calibrate(bg, []Label[string]{{a, b, true}, {"copy of a", b, false}}, Goal{}); err == nil {

@@ -6,7 +6,7 @@
 //	neardup passages INPUT...           find what documents share inside
 //	neardup decontaminate TESTS INPUT... find what leaks from tests into a corpus
 //	neardup review INPUT...             write a page to look at pairs in
-//	neardup calibrate LABELS INPUT...   find the threshold that fits labelled pairs
+//	neardup calibrate LABELS INPUT...   move the decision by labelled pairs
 //	neardup explain A B INPUT...        say why two documents are near-duplicates
 //	neardup compare FILE FILE           compare two texts by every method
 //	neardup diff CLUSTERS CLUSTERS      say what two calls decide differently
