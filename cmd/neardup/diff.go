@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/output"
 	"github.com/neardup/neardup/cmd/neardup/pipeline"
 )
@@ -48,6 +49,11 @@ func changeOf(a, b decision) string {
 // Run compares the decisions of two calls.
 func (c *diffCommand) Run(of *call) error {
 	defer of.outs.Discard()
+	for _, in := range []string{c.A, c.B} {
+		if c.Out != "" && c.Out != "-" && cli.Place(c.Out) == cli.Place(in) {
+			return fmt.Errorf("%s: the same file is an input and an output", in)
+		}
+	}
 	path, table, summary := c.Out, of.stdout, of.stdout
 	switch path {
 	case "":

@@ -222,7 +222,7 @@ func (c *calibrateCommand) Run(of *call) error {
 		return err
 	}
 	w := bufio.NewWriter(of.stdout)
-	fmt.Fprintf(w, "--probability %.2f --bias %.2f\n", cal.Options.Probability, cal.Options.Bias)
+	fmt.Fprintf(w, "--probability %.2f --bias=%.2f\n", cal.Options.Probability, cal.Options.Bias)
 	fmt.Fprintf(w, "from %d of %d labels; the others are of pairs that are not compared\n", cal.Used, len(labels))
 	fmt.Fprintf(w, "expected: precision %s, recall %s, F1 %s, of %d pairs\n", share(cal.Point.Precision), share(cal.Point.Recall), share(cal.Point.F1), cal.Point.Found)
 	if len(cal.Ask) > 0 {

@@ -45,6 +45,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -171,8 +172,9 @@ func main() {
 
 // run runs the program and returns the exit status: 0 if all went well, 1 after an error, 2 if the flags are
 // wrong, and with --exit-code 3 if there are duplicates.
-func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(args []string, outs *cli.Outputs, stdin io.Reader, out, stderr io.Writer) int {
 	var g grammar
+	stdout := &printer{Writer: out}
 	ended := false // by the help
 	parser := kong.Must(&g, kong.Name("neardup"), kong.Description("Find near-duplicate texts in files.\n\nThe exit status is 0 if all went well, 1 after an error, 2 if the flags are wrong, 3 with --exit-code if there are duplicates, and 128 and more if a signal stopped the program."), kong.Writers(stdout, stderr),
 		kong.Exit(func(int) { ended = true }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}), kong.Vars(helpVars()), kong.ExplicitGroups(groups()), kong.KindMapper(reflect.String, kong.MapperFunc(asItIs)))
@@ -195,6 +197,9 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 	} else {
 		err = usageError{fmt.Errorf("%w; neardup %s--help shows the flags", err, commandOf(parser, args))}
 	}
+	if stdout.err != nil {
+		err = stdout.err
+	}
 	if err == nil {
 		return 0
 	}
@@ -206,6 +211,18 @@ func run(args []string, outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Wr
 		return 2
 	}
 	return 1
+}
+
+// A printer writes, and keeps the first error for those who print a summary without looking at it.
+type printer struct {
+	io.Writer
+	err error
+}
+
+func (p *printer) Write(b []byte) (int, error) {
+	n, err := p.Writer.Write(b)
+	p.err = cmp.Or(p.err, err)
+	return n, err
 }
 
 // asItIs sets a text of the command line. Kong's own way changes paths that are not UTF-8.

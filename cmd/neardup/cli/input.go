@@ -52,11 +52,56 @@ func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err e
 	case bytes.HasPrefix(magic, []byte("BZh")) || strings.HasSuffix(path, ".bz2"):
 		return bzip2.NewReader(b), func() {}, nil
 	case bytes.HasPrefix(magic, []byte("\xFD7zX")) || strings.HasSuffix(path, ".xz"):
-		z, err := xz.NewReader(b)
+		from := &ending{Reader: b}
+		z, err := xz.NewReader(from)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s:1: %w", path, err)
 		}
-		return z, func() {}, nil
+		return &wholeXZ{z, from}, func() {}, nil
 	}
 	return b, func() {}, nil
+}
+
+// A wholeXZ reads what is compressed by xz, and says if it is cut off. The library takes a cut between two blocks for the end.
+type wholeXZ struct {
+	io.Reader
+	from *ending
+}
+
+func (x *wholeXZ) Read(b []byte) (int, error) {
+	n, err := x.Reader.Read(b)
+	if err == io.EOF && x.from.last != [2]byte{'Y', 'Z'} { // with these a stream ends; zeros may follow
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// An ending keeps the last two bytes that were read, without the zeros behind them.
+type ending struct {
+	*bufio.Reader
+	last   [2]byte
+	before byte // the byte that was read last
+}
+
+func (e *ending) Read(b []byte) (int, error) {
+	n, err := e.Reader.Read(b)
+	for _, c := range b[:n] {
+		e.keep(c)
+	}
+	return n, err
+}
+
+func (e *ending) ReadByte() (byte, error) {
+	c, err := e.Reader.ReadByte()
+	if err == nil {
+		e.keep(c)
+	}
+	return c, err
+}
+
+func (e *ending) keep(c byte) {
+	if c != 0 {
+		e.last = [2]byte{e.before, c}
+	}
+	e.before = c
 }

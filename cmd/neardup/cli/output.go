@@ -59,11 +59,10 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 		}
 		out.direct, out.file, w = true, f, f
 	default:
-		if err == nil {
-			if out.path, err = filepath.EvalSymlinks(path); err != nil {
-				return nil, err
-			}
+		if err := mayReplace(path, info); err != nil {
+			return nil, err
 		}
+		out.path = Place(path)
 		name := filepath.Join(filepath.Dir(out.path), fmt.Sprintf(".neardup-%016x.tmp", rand.Uint64()))
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 		if err != nil {
@@ -96,6 +95,35 @@ func (o *Outputs) Create(path string, stdout io.Writer) (*Output, error) {
 	}
 	out.Writer = bufio.NewWriterSize(w, 1<<18)
 	return out, nil
+}
+
+// mayReplace returns an error if the file of a path, of which info is known if it is there, may not be written.
+func mayReplace(path string, info fs.FileInfo) error {
+	if info == nil {
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s: a link to a file that is not there", path)
+		}
+		return nil
+	}
+	old, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	return old.Close()
+}
+
+// Place returns where the file with a path is, or will be: an absolute path without links.
+func Place(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
 }
 
 // A Path says where an output goes, and where to store it. If Name is empty, the output is not

@@ -155,7 +155,7 @@ func (f *feeder) Read(p []byte) (int, error) {
 	}
 	n := copy(p, f.rest)
 	if f.left -= n; f.left < 0 {
-		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed? The rest of the file is not read", f.start, ErrTooLong)
+		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed?", f.start, ErrTooLong)
 	}
 	f.rest = f.rest[n:]
 	return n, nil

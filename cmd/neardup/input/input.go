@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go"
 
@@ -68,6 +69,11 @@ type Item struct {
 
 	Block  *[]byte // what raw is a part of; nil if nothing else is
 	Offset int64   // where the line begins in the source, or in what is decompressed from it
+}
+
+// IsUTF8 reports whether all bytes of a line, or of a row, are UTF-8. Values of other formats are not looked at.
+func (it *Item) IsUTF8() bool {
+	return utf8.Valid(it.Raw) && !slices.ContainsFunc(it.Row, func(v string) bool { return !utf8.ValidString(v) })
 }
 
 // Columns says how documents are read, as the flags give it: the names of their fields, and what else the

@@ -2,11 +2,47 @@ package input
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"os"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
+
+// TestErrorWithData: an error that comes together with the last bytes is not lost.
+func TestErrorWithData(t *testing.T) {
+	wrong := errors.New("damaged")
+	for _, r := range []io.Reader{
+		iotest.DataErrReader(io.MultiReader(strings.NewReader("one\ntwo\n"), iotest.ErrReader(wrong))),
+		io.MultiReader(strings.NewReader("one\ntwo\n"), iotest.ErrReader(wrong)),
+	} {
+		lines := &LineReader{R: &once{Reader: r}, Max: 100}
+		n := 0
+		var err error
+		for ; err == nil; n++ {
+			_, err = lines.Next()
+		}
+		if n != 3 || err != wrong {
+			t.Errorf("%d lines, and then %v", n-1, err)
+		}
+	}
+}
+
+// once returns an error only once, and then says that the input has ended.
+type once struct {
+	io.Reader
+	failed bool
+}
+
+func (o *once) Read(b []byte) (int, error) {
+	if o.failed {
+		return 0, io.EOF
+	}
+	n, err := o.Reader.Read(b)
+	o.failed = err != nil
+	return n, err
+}
 
 // FuzzInput reads any bytes in every format. There must be no panic, places must be in order, and
 // no item may be longer than the limit.

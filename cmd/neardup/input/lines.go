@@ -80,7 +80,9 @@ func (l *LineReader) fill(n int) {
 		*block = make([]byte, 2*n)
 	}
 	copy(*block, l.rest[:n])
-	var read int
-	read, l.err = io.ReadAtLeast(l.R, (*block)[n:], 1)
+	read := 0
+	for read == 0 && l.err == nil {
+		read, l.err = l.R.Read((*block)[n:])
+	}
 	l.block, l.rest = block, (*block)[:n+read]
 }

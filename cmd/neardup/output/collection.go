@@ -249,6 +249,18 @@ func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err err
 	if err != nil {
 		return err
 	}
+	for _, name := range o.Added {
+		if !bytes.Contains(line, []byte(name)) {
+			continue
+		}
+		fields, err := it.Typed(s, o.Cols)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(fields, func(f rows.Field) bool { return f.Name == name }) {
+			return fmt.Errorf("%s:%d: there is a field %q already, which is to be added", s.Path, it.Line, name)
+		}
+	}
 	if o.Added != nil {
 		line = withFields(line, o.Added, more)
 	}

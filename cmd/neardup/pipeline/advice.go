@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 	"time"
-
-	"github.com/neardup/neardup/internal/textfile"
 )
 
 // This file says at the end of estimate where a collection should be deduplicated: on this machine, on a cluster
@@ -71,6 +69,3 @@ func advise(w io.Writer, costs []cost, documents, machine float64, inputs []stri
 	fmt.Fprintf(w, "On a cluster, with Apache Beam (the files must be where all workers see them; docs/beyond.md has the runners):\n  neardup-beam -input %s -output cleaned/ -method minhash %s\n", strings.Join(args, ","), wide)
 	fmt.Fprintf(w, "In a database or a warehouse:\n  neardup fingerprint %s --out fingerprints.parquet\n  neardup sql bigquery --table fingerprints --documents %.0f   # or postgresql, duckdb, clickhouse, spark\n", input, documents)
 }
-
-// machineMemory returns the memory of the machine in bytes, or 0.
-func machineMemory() float64 { return float64(textfile.Machine()) }

@@ -158,10 +158,10 @@ func (c *collection) groupExactly(o *Options, wantPairs bool) error {
 	case st != nil:
 		if err = c.enterOld(st); err == nil {
 			at := c.Numbers()
-			f, err = findWith(c.method, st.d, st.run.Old, wantPairs, func(id string) int { return at[id] })
+			f, err = findWith(o, st.d, st.run.Old, wantPairs, func(id string) int { return at[id] })
 		}
 	default:
-		f, err = findWith(c.method, c.exact.d, c.old, wantPairs, func(i int) int { return i })
+		f, err = findWith(o, c.exact.d, c.old, wantPairs, func(i int) int { return i })
 	}
 	if err != nil {
 		return err
@@ -170,7 +170,9 @@ func (c *collection) groupExactly(o *Options, wantPairs bool) error {
 		for _, same := range c.featureless() {
 			for k, j := range same {
 				for _, i := range same[:k] {
-					c.link(pair{uint32(i), uint32(j), 1, 1, neardup.Identical})
+					if err := c.link(pair{uint32(i), uint32(j), 1, 1, neardup.Identical}); err != nil {
+						return err
+					}
 				}
 			}
 		}

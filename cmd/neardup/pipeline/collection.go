@@ -31,6 +31,7 @@ type collection struct {
 	dropped    int                  // documents without text that are left out
 	repeated   int                  // documents that are left out since another one has their id
 	byPlace    int                  // how many documents have no id
+	garbled    map[int32]garbled    // by the numbers of the sources
 	texts      []uint64             // hashes of the texts of new documents, with the methods auto and cosine
 	superseded map[input.Place]bool // those of which another one of their ids comes later; only with --same-id last
 	passed     []string             // files of other formats in directories
@@ -48,6 +49,8 @@ type collection struct {
 	size    []int32                                // see sizes
 	like    map[int]pair                           // for each document that is not kept, it and the one that is
 	pairs   []pair
+
+	mostListed int // so many are listed at most
 }
 
 // stored is what the program keeps of a document.

@@ -38,18 +38,9 @@ func (o *Options) Run(outs *cli.Outputs, stdin io.Reader, stdout, stderr io.Writ
 // rareGC is how much garbage there may be where little else is in memory, in per cent of that. It is limited by limitMemory too.
 const rareGC = 400
 
-// limitMemory has the collector keep below most of the memory, if that is said, until the function that it returns is called.
-func limitMemory(memory int64) (end func()) {
-	if memory == 0 {
-		return func() {}
-	}
-	before := debug.SetMemoryLimit(memory * 9 / 10)
-	return func() { debug.SetMemoryLimit(before) }
-}
-
 // NewCollection returns a collection without documents.
 func (o *Options) NewCollection(stderr io.Writer) *collection {
-	c := &collection{stderr: stderr, errors: stderr, method: &o.Method, cols: o.Cols}
+	c := &collection{stderr: stderr, errors: stderr, method: &o.Method, cols: o.Cols, mostListed: mostListed(o.Memory)}
 	if o.Quiet {
 		c.stderr = io.Discard
 	}
@@ -100,26 +91,38 @@ func (o *Options) written() ([]fs.FileInfo, error) {
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, part) }) {
+		if isAmong(outputs, part) {
 			return nil, fmt.Errorf("%s: this file of a shard is also an output", path)
 		}
 		outputs = append(outputs, part)
 	}
+	read := []string{o.FilesFrom, o.SchemaFile, o.Secret}
 	if o.Given != nil {
-		for _, path := range append(slices.Clone(o.Given.Labels), o.Given.Path) {
-			if given, err := os.Stat(path); err == nil && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, given) }) {
-				return nil, fmt.Errorf("%s: the same file is an input and an output", path)
-			}
+		read = append(append(read, o.Given.Labels...), o.Given.Path)
+	}
+	for _, path := range read {
+		if given, err := os.Stat(path); err == nil && isAmong(outputs, given) {
+			return nil, bothWays(path)
 		}
 	}
 	return outputs, nil
 }
 
+// isAmong reports whether a file is one of the outputs.
+func isAmong(outputs []fs.FileInfo, file fs.FileInfo) bool {
+	return slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, file) })
+}
+
+// bothWays is the error of a file that is read and would be written.
+func bothWays(path string) error {
+	return fmt.Errorf("%s: the same file is an input and an output", path)
+}
+
 // overwritten returns an error if a source is also an output.
 func overwritten(sources []input.Source, outputs []fs.FileInfo) error {
 	for _, s := range sources {
-		if s.Regular() && slices.ContainsFunc(outputs, func(to fs.FileInfo) bool { return os.SameFile(to, s.Info) }) {
-			return fmt.Errorf("%s: the same file is an input and an output", s.Path)
+		if s.Regular() && isAmong(outputs, s.Info) {
+			return bothWays(s.Path)
 		}
 	}
 	return nil

@@ -23,18 +23,22 @@ type found struct {
 }
 
 // findWith returns what a Deduplicator finds whose first old documents are old. at returns the number of a document.
-func findWith[ID comparable](m *method, d *dedup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) (*found, error) {
+func findWith[ID comparable](o *Options, d *dedup.Deduplicator[ID], old int, wantPairs bool, at func(ID) int) (*found, error) {
 	f := &found{}
 	if wantPairs {
+		most := mostListed(o.Memory)
 		for p, err := range d.PairsSince(context.Background(), old) {
 			if err != nil {
 				return nil, err
 			}
+			if len(f.pairs) >= most {
+				return nil, tooManyPairs(most)
+			}
 			f.pairs = append(f.pairs, pair{uint32(at(p.A)), uint32(at(p.B)), p.Similarity, p.Probability, p.Kind})
 		}
 	}
-	prefers := preferences[m.Keep]
-	groups, err := d.Groups(context.Background(), dedup.Grouping[ID]{Linkage: linkages[m.Group], Old: old, Prefer: func(a, b dedup.Entry[ID]) bool {
+	prefers := preferences[o.Method.Keep]
+	groups, err := d.Groups(context.Background(), dedup.Grouping[ID]{Linkage: linkages[o.Method.Group], Old: old, Prefer: func(a, b dedup.Entry[ID]) bool {
 		return prefers(a.Number, a.Length, b.Number, b.Length)
 	}})
 	if err != nil {
@@ -77,7 +81,11 @@ func sortFamilies(all []family) {
 
 // takeFound groups the documents as was found.
 func (c *collection) takeFound(f *found) {
-	c.pairs = append(c.pairs, f.pairs...)
+	if c.pairs == nil {
+		c.pairs = f.pairs
+	} else {
+		c.pairs = append(c.pairs, f.pairs...)
+	}
 	for _, p := range f.like {
 		if c.cluster[p.i] = int32(p.j); p.i != p.j {
 			c.like[int(p.i)] = p

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -20,8 +21,16 @@ func (c *collection) Group(o *Options, wantPairs bool) error {
 	of := c.contents()
 	near, failed := c.method.pairs(of.marks)
 	if wantPairs {
-		near = slices.Values(slices.Collect(near))
-		c.listPairs(of, near)
+		var all []nearPair
+		for p := range near {
+			if all = append(all, p); len(all) > c.mostListed {
+				return tooManyPairs(c.mostListed)
+			}
+		}
+		near = slices.Values(all)
+		if err := c.listPairs(of, near); err != nil {
+			return err
+		}
 	}
 	c.groupMarks(of, near)
 	return failed()
@@ -65,14 +74,16 @@ func (c *collection) contents() (d distinct) {
 }
 
 // listPairs sets c.pairs.
-func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
+func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) error {
 	for _, same := range of.docs {
 		for a, i := range same {
 			if int(i) < c.old {
 				continue
 			}
 			for _, j := range same[:a] {
-				c.link(pair{i: i, j: j, value: c.method.same()})
+				if err := c.link(pair{i: i, j: j, value: c.method.same()}); err != nil {
+					return err
+				}
 			}
 		}
 	}
@@ -83,10 +94,13 @@ func (c *collection) listPairs(of distinct, near iter.Seq[nearPair]) {
 		}
 		for _, i := range a {
 			for _, j := range b {
-				c.link(pair{i: i, j: j, value: p.value})
+				if err := c.link(pair{i: i, j: j, value: p.value}); err != nil {
+					return err
+				}
 			}
 		}
 	}
+	return nil
 }
 
 // groupMarks groups the texts, and so the documents. Of equal old documents only the first is in a group. The groups
@@ -186,9 +200,19 @@ func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup
 	}
 }
 
-// link adds a pair of documents to c.pairs, unless both are old.
-func (c *collection) link(p pair) {
-	if int(max(p.i, p.j)) >= c.old {
-		c.pairs = append(c.pairs, p)
+// link adds a pair of documents to c.pairs, unless both are old. It returns an error if there is no room.
+func (c *collection) link(p pair) error {
+	if int(max(p.i, p.j)) < c.old {
+		return nil
 	}
+	if len(c.pairs) >= c.mostListed {
+		return tooManyPairs(c.mostListed)
+	}
+	c.pairs = append(c.pairs, p)
+	return nil
+}
+
+// tooManyPairs is the error of a list for which there is no room. Of n equal documents there are n²/2 pairs.
+func tooManyPairs(most int) error {
+	return fmt.Errorf("there are more than %d pairs, and --memory has no room for more: --clusters has the groups, which need little", most)
 }

@@ -60,7 +60,33 @@ type batch struct {
 	bad      []error          // for each item, what is wrong with it; nil if it is a document
 	bytes    int64
 	byPlace  int // how many documents have no id
+	garbled  garbled
 	done     chan struct{}
+}
+
+// garbled counts items with bytes that are not UTF-8.
+type garbled struct {
+	items int
+	first int32 // its line
+}
+
+// addGarbled adds what a batch of a source has.
+func (c *collection) addGarbled(source int32, more garbled) {
+	if more.items == 0 {
+		return
+	}
+	if c.garbled == nil {
+		c.garbled = map[int32]garbled{}
+	}
+	was := c.garbled[source]
+	c.garbled[source] = garbled{was.items + more.items, cmp.Or(was.first, more.first)}
+}
+
+// noteGarbled has it said.
+func (c *collection) noteGarbled() {
+	for n, of := range c.garbled {
+		c.Sources[n].Note("bytes that are not UTF-8 count as spaces, in %d lines or rows of which %d is the first; --encoding says what the file is written in", of.items, of.first)
+	}
 }
 
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
@@ -122,6 +148,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	for range ordered { // take what is left, so that the reader can end
 	}
 	wg.Wait()
+	c.noteGarbled()
 	return err
 }
 
@@ -161,6 +188,9 @@ func (c *collection) read(o *Reading, stdin io.Reader, progress io.Writer, emit 
 			} else {
 				err = s.Read(n, r, o.Cols, o.MaxLine, func(it input.Item) bool { return add(Entry{Item: it}) })
 			}
+			if err != nil && o.SkipBad {
+				err = fmt.Errorf("%w; the rest of the file is not read", err)
+			}
 			closeSource()
 		}
 		if err != nil && (o.Shard.isMine(input.Place{Source: int32(n)}, len(c.Sources)) || !o.SkipBad) { // one shard counts it
@@ -195,7 +225,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.docs[i] = stored{Place: it.Place, ID: it.old.id, content: it.old.content}
 			continue
 		}
-		d, rec, err := o.parse(it, &sources[it.Source], x)
+		d, rec, err := b.parse(it, o, &sources[it.Source], x)
 		if err != nil {
 			b.bad[i] = err
 			continue
@@ -241,7 +271,10 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 }
 
 // parse reads an item, and drops its raw data.
-func (o *Options) parse(it *Entry, s *input.Source, x *input.Decoder) (d input.Document, rec neardup.Record, err error) {
+func (b *batch) parse(it *Entry, o *Options, s *input.Source, x *input.Decoder) (d input.Document, rec neardup.Record, err error) {
+	if !it.IsUTF8() {
+		b.garbled = garbled{b.garbled.items + 1, cmp.Or(b.garbled.first, it.Line)}
+	}
 	if o.fields != nil {
 		d, rec, err = it.Record(s, o.Cols)
 		d.Text = input.TextOf(rec)
@@ -331,6 +364,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 		<-b.done
 		c.bytes += b.bytes
 		c.byPlace += b.byPlace
+		c.addGarbled(b.items[0].Source, b.garbled)
 		for i, d := range b.docs {
 			at, err := b.items[i].Place, b.bad[i]
 			if err == errBlank {
@@ -397,7 +431,7 @@ func (c *collection) skip(o *Reading, at input.Place, err error) error {
 	if fatal := (fatalError{}); !o.SkipBad || errors.As(err, &fatal) {
 		return err
 	}
-	if c.bad++; c.bad <= 20 {
+	if c.bad++; c.bad <= 20 || at.Line == 0 {
 		fmt.Fprintln(c.errors, "neardup: skipped:", cli.Printable(err.Error(), 2000))
 	}
 	return nil

@@ -179,7 +179,7 @@ func (p *Parts) compare(wanted []bool, o *Options, of dedup.Options, roots []int
 	if err != nil {
 		return nil, err
 	}
-	return findWith(&o.Method, d, 0, o.Pairs != "", func(i int) int { return i })
+	return findWith(o, d, 0, o.Pairs != "", func(i int) int { return i })
 }
 
 const foundMark = "neardup found 1\n"

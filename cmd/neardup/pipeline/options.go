@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 )
 
@@ -201,18 +202,18 @@ func (o *Options) CheckPaths() string {
 		}
 	}
 	seen := map[string]bool{}
-	for _, path := range []string{o.Pairs, o.Clusters, o.Out, o.Annotate, o.Audit, o.Report, o.Passages, o.Coverage, o.Leaks, o.Items, o.Save, o.Lines, o.Stats, o.Secret} {
+	for _, path := range append(o.paths(), o.Save, o.Lines, o.Stats) {
 		if path == "" {
 			continue
 		}
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			abs = path
-		}
-		if seen[abs] {
+		place := cli.Place(path)
+		if seen[place] {
 			return fmt.Sprintf("%s: two outputs have this name", path)
 		}
-		seen[abs] = true
+		seen[place] = true
+		if o.State != "" && path != o.Lines && path != o.Stats && filepath.Dir(place) == cli.Place(o.State) {
+			return fmt.Sprintf("%s: the directory of --state has only what the program keeps there", path)
+		}
 	}
 	return ""
 }

@@ -220,6 +220,9 @@ func pairsFrom[ID comparable](ctx context.Context, c *collection, from *dedup.De
 		if err != nil {
 			return nil, err
 		}
+		if len(pairs) >= c.mostListed {
+			return nil, tooManyPairs(c.mostListed)
+		}
 		pairs = append(pairs, neardup.Pair[int]{A: at(p.A), B: at(p.B), Similarity: p.Similarity, Probability: p.Probability, Kind: p.Kind})
 	}
 	return pairs, nil

@@ -27,7 +27,7 @@ type Summary struct {
 	Empty      int `json:"empty"`       // other texts without letters and digits
 	Dropped    int `json:"dropped"`     // documents without text that are left out
 	Repeated   int `json:"repeated"`    // documents that are left out since another one has their id
-	Bad        int `json:"bad"`         // lines that were skipped
+	Bad        int `json:"bad"`         // lines and files that were skipped
 	PassedOver int `json:"passed_over"` // files of other formats
 
 	Method    string  `json:"method"`
@@ -151,7 +151,7 @@ func (c *collection) summary(out io.Writer, o *Writing, took time.Duration) erro
 	}
 	c.sayMissing(w, &s)
 	if s.Bad > 0 {
-		fmt.Fprintf(w, "%d bad lines skipped\n", s.Bad)
+		fmt.Fprintf(w, "%d lines or files were skipped\n", s.Bad)
 	}
 	mb := float64(s.Bytes) / 1e6
 	fmt.Fprintf(w, "%.1f MB of text in %.2f s, %.0f MB/s\n", mb, s.Seconds, mb/s.Seconds)

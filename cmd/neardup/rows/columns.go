@@ -13,6 +13,7 @@ type Columns struct {
 	at    map[string]int
 	types []columnType
 	rows  int
+	depth int // in how many lists and structs the rows stand
 }
 
 // Names returns the names of the columns. They must not be changed.
@@ -45,7 +46,7 @@ func (c *Columns) find(name string) int {
 		}
 		i = len(c.names)
 		c.at[name] = i
-		c.names, c.types = append(c.names, name), append(c.types, columnType{})
+		c.names, c.types = append(c.names, name), append(c.types, columnType{depth: c.depth})
 	}
 	return i
 }
@@ -80,9 +81,12 @@ const (
 	mixed // values of several kinds, written as text
 )
 
+func (k kind) isNested() bool { return k == lists || k == structs }
+
 // A columnType is the type of a column, or of the elements of a list.
 type columnType struct {
 	kind   kind
+	depth  int         // in how many lists and structs the values stand
 	of     *columnType // the elements of lists
 	fields *Columns    // the fields of structs
 
@@ -91,6 +95,9 @@ type columnType struct {
 	isFloat       bool // some are floats already
 	whole, behind int  // how many digits they have at most, before and behind the point
 }
+
+// mostNested is in how many lists and structs a value may stand and not be a text. Arrow reads 64 levels, and a list of Parquet takes two.
+const mostNested = 32
 
 // mostDigits is how many digits a decimal number of Parquet may have.
 const mostDigits = 38
@@ -145,6 +152,10 @@ func kindOf(v Value) kind {
 // add takes note of a value.
 func (t *columnType) add(v Value) {
 	k := kindOf(v)
+	if t.depth == mostNested && k.isNested() {
+		t.kind = mixed
+		return
+	}
 	switch {
 	case k == nulls || k == t.kind:
 	case t.kind == nulls:
@@ -161,14 +172,14 @@ func (t *columnType) add(v Value) {
 		t.isFloat = true
 	case List:
 		if t.of == nil {
-			t.of = &columnType{}
+			t.of = &columnType{depth: t.depth + 1}
 		}
 		for _, x := range v {
 			t.of.add(x)
 		}
 	case Struct:
 		if t.fields == nil {
-			t.fields = &Columns{}
+			t.fields = &Columns{depth: t.depth + 1}
 		}
 		t.fields.Add(v)
 	}

@@ -1,0 +1,27 @@
+package pipeline
+
+import (
+	"runtime/debug"
+
+	"github.com/neardup/neardup/internal/textfile"
+)
+
+// This file says how much memory a call may use, and for what.
+
+// limitMemory has the collector keep below most of the memory, if that is said, until the function that it returns is called.
+func limitMemory(memory int64) (end func()) {
+	if memory == 0 {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(memory * 9 / 10)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
+// machineMemory returns the memory of the machine in bytes, or 0.
+func machineMemory() float64 { return float64(textfile.Machine()) }
+
+// pairBytes is what a pair takes while a list grows: 32 bytes in the old list, and a quarter more in the new one.
+const pairBytes = 72
+
+// mostListed returns how many pairs are listed at most: half of the memory is for them.
+func mostListed(memory int64) int { return int(textfile.Budget(memory) / 2 / pairBytes) }
