@@ -104,6 +104,11 @@ func TestTellsWhatIsMissing(t *testing.T) {
 			t.Errorf("%s: status %d, %s", file, status, stderr)
 		}
 	}
+	for _, args := range []string{"dedup fine.jsonl --text text,tilte", "dedup fine.jsonl --text text,tilte --method minhash", "passages fine.jsonl --text text,tilte", "fingerprint fine.jsonl --text text,tilte --out fp.csv"} {
+		if status, _, stderr := inDirectory(t, dir, strings.Fields(args)...); status != 0 || !strings.HasPrefix(stderr, "neardup: no document has a field \"tilte\"\n") {
+			t.Errorf("%s: status %d, %s", args, status, stderr)
+		}
+	}
 	if status, _, stderr := inDirectory(t, dir, "dedup", "fine.jsonl"); status != 0 || stderr != "" {
 		t.Errorf("status %d, %s", status, stderr)
 	}

@@ -29,6 +29,10 @@ type Document struct {
 	ID, title, Text string
 	ByPlace         bool     // the id is where it stands, because it has none
 	Metadata        []string // keywords, tags and so on, each as name=item
+
+	// Fields has a bit for each of several fields of texts that an object of JSON has, from bit 0, and bit 63. Other formats, and a single text, say
+	// otherwise what is missing: they have all bits.
+	Fields uint64
 }
 
 // Whole returns the title, if there is one, and the text below it.
@@ -42,7 +46,7 @@ func (d *Document) Whole() string {
 // Parse returns the document of an item, or an error that says what is wrong with the item. The
 // error has no place: the caller adds it. The document is only valid until the next call with x.
 func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
-	var d Document
+	d := Document{Fields: ^uint64(0)}
 	switch {
 	case it.Err != nil:
 		return d, it.Err
@@ -114,7 +118,7 @@ func (x *Decoder) json(d *Document, line []byte, cols Columns) error {
 		if v, err := x.parser.ParseBytes(line); err == nil && d.fromObject(v, cols) {
 			return nil
 		}
-		*d = Document{}
+		*d = Document{Fields: d.Fields}
 	}
 	return d.fromJSON(line, cols)
 }
@@ -236,8 +240,14 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 	if _, ok := fields[cols.Text]; ok { // a name with a comma
 		names = []string{cols.Text}
 	}
+	if len(names) > 1 {
+		d.Fields = 1 << 63
+	}
 	for n, name := range names {
 		text := ""
+		if _, ok := field(fields, name); ok {
+			d.Fields |= 1 << n
+		}
 		if err := textField(fields, name, len(names) == 1, &text); err != nil {
 			return err
 		}

@@ -31,6 +31,8 @@ type collection struct {
 	dropped    int                  // documents without text that are left out
 	repeated   int                  // documents that are left out since another one has their id
 	byPlace    int                  // how many documents have no id
+	fields     uint64               // that any document has; see [input.Document]
+	lacking    []string             // fields that none has
 	garbled    map[int32]garbled    // by the numbers of the sources
 	texts      []uint64             // hashes of the texts of new documents, with the methods auto and cosine
 	superseded map[input.Place]bool // those of which another one of their ids comes later; only with --same-id last
@@ -124,6 +126,10 @@ func (c *collection) sayNotes() {
 	if n := len(c.hidden); n > 0 {
 		said = 0
 		say("%d hidden files and folders are not read: %s", n, some(c.hidden))
+	}
+	for _, name := range c.lacking {
+		said = 0
+		say("no document has a field %q", name)
 	}
 	if c.byPlace > 0 {
 		said = 0

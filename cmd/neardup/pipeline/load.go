@@ -61,6 +61,7 @@ type batch struct {
 	bytes    int64
 	byPlace  int // how many documents have no id
 	garbled  garbled
+	fields   uint64 // see [input.Document]
 	done     chan struct{}
 }
 
@@ -80,6 +81,18 @@ func (c *collection) addGarbled(source int32, more garbled) {
 	}
 	was := c.garbled[source]
 	c.garbled[source] = garbled{was.items + more.items, cmp.Or(was.first, more.first)}
+}
+
+// noteLacking has it said if no document has one of the fields with texts. A shard does not know.
+func (c *collection) noteLacking() {
+	if c.fields == 0 || c.part != nil || c.cols.IsRecord {
+		return
+	}
+	for n, name := range c.cols.Texts() {
+		if c.fields>>n&1 == 0 {
+			c.lacking = append(c.lacking, name)
+		}
+	}
 }
 
 // noteGarbled has it said.
@@ -149,6 +162,7 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	}
 	wg.Wait()
 	c.noteGarbled()
+	c.noteLacking()
 	return err
 }
 
@@ -230,6 +244,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.bad[i] = err
 			continue
 		}
+		b.fields |= d.Fields
 		text := d.Whole()
 		b.bytes += int64(len(text))
 		key := text
@@ -365,6 +380,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 		c.bytes += b.bytes
 		c.byPlace += b.byPlace
 		c.addGarbled(b.items[0].Source, b.garbled)
+		c.fields |= b.fields
 		for i, d := range b.docs {
 			at, err := b.items[i].Place, b.bad[i]
 			if err == errBlank {
