@@ -60,12 +60,15 @@ func (c *passagesCommand) Run(of *call) error {
 	if err != nil {
 		return usageError{err}
 	}
+	for _, name := range []string{"audit", "cut", "least", "mask"} {
+		if _, ok := of.given[name]; ok && c.Out == "" {
+			return usageError{fmt.Errorf("--%s is about what is cut, so it needs --out", name)}
+		}
+	}
 	cutting, isCutting := cuttings[c.Cut]
 	switch {
 	case !isCutting:
 		return usageError{fmt.Errorf("--cut %q: must be words, sentences or paragraphs", c.Cut)}
-	case c.Out == "" && c.Audit != "":
-		return usageError{fmt.Errorf("--audit says what was cut, so it needs --out")}
 	case c.Least < 0:
 		return usageError{fmt.Errorf("--least %d: must be 0 or more", c.Least)}
 	case c.Out != "" && strings.Contains(c.Text, ","):

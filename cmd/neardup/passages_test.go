@@ -102,11 +102,12 @@ func TestPassages(t *testing.T) {
 	}
 	for args, want := range map[string]string{
 		"--report r.txt in.jsonl":                    "the name must end in .html",
-		"--audit a.csv in.jsonl":                     "--audit says what was cut",
-		"--cut lines in.jsonl":                       "must be words, sentences or paragraphs",
+		"--audit a.csv in.jsonl":                     "--audit is about what is cut",
+		"--least 5 in.jsonl":                         "--least is about what is cut",
+		"--out o.jsonl --cut lines in.jsonl":         "must be words, sentences or paragraphs",
 		"--passages in.jsonl in.jsonl":               "is an input and an output",
 		"--passages p.csv --coverage p.csv in.jsonl": "two outputs have this name",
-		"--mask \x01 in.jsonl":                       "without line ends",
+		"--out o.jsonl --mask \x01 in.jsonl":         "without line ends",
 		"--words 9999999 in.jsonl":                   "must be from 1 to",
 		"--out o.jsonl --text text,n in.jsonl":       "only the text of one field can be cut",
 		"--against old.fp in.jsonl":                  "fingerprints have no texts",
