@@ -185,3 +185,22 @@ func TestFullOutput(t *testing.T) {
 		}
 	}
 }
+
+// TestNames: texts in files whose names are not UTF-8 have ids that are, each its own, and what was written is read again.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	os.Mkdir(filepath.Join(dir, "t"), 0o777)
+	for _, name := range []string{"b\xff.txt", "b\xfe.txt", "中\uFFFD.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, "t", name), []byte("one text of many words that is here again"), 0o666); err != nil {
+			t.Skip("no such names: ", err)
+		}
+	}
+	for _, args := range []string{"dedup t -q --audit audit.csv --pairs p.jsonl", "verify audit.csv t", "rethreshold p.jsonl t -q --clusters k.tsv", "dedup t -q --pairs p.tsv", "rethreshold p.tsv t -q --clusters k.csv"} {
+		if status, _, stderr := inDirectory(t, dir, strings.Fields(args)...); status != 0 {
+			t.Errorf("%s: status %d, %s", args, status, stderr)
+		}
+	}
+	if got := read(t, filepath.Join(dir, "k.csv")); got != "id,kept,group,size\n"+`t/b\xfe.txt,t/b\xfe.txt,t/b\xfe.txt,3`+"\n"+`t/b\xff.txt,t/b\xfe.txt,t/b\xfe.txt,3`+"\n"+"t/中\uFFFD.txt,"+`t/b\xfe.txt,t/b\xfe.txt,3`+"\n" {
+		t.Errorf("%s", got)
+	}
+}

@@ -70,7 +70,7 @@ func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
 			return d, errors.New("the id is not UTF-8")
 		}
 	case s.Format == "txt" || s.Format == "html":
-		d.ID, d.Text = s.Path, view(it.Raw)
+		d.ID, d.Text = s.id(), view(it.Raw)
 		if s.Format == "html" {
 			d.Text = htmlText.Normalize(d.Text)
 		}
@@ -87,12 +87,28 @@ func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
 // identify gives a document without an id the place where it stands. An empty id is an error.
 func (it *Item) identify(d *Document, s *Source) error {
 	if d.ByPlace {
-		d.ID = fmt.Sprintf("%s:%d", s.Path, it.Line)
+		d.ID = fmt.Sprintf("%s:%d", s.id(), it.Line)
 	}
 	if d.ID == "" {
 		return errors.New("the id is empty")
 	}
 	return nil
+}
+
+// id returns the path, for the ids of documents. Bytes that are not UTF-8 are written as in Go, since ids are.
+func (s *Source) id() string {
+	if utf8.ValidString(s.Path) {
+		return s.Path
+	}
+	var b []byte
+	for i, r := range s.Path {
+		if c := s.Path[i]; r == utf8.RuneError && !strings.HasPrefix(s.Path[i:], "\uFFFD") {
+			b = fmt.Appendf(b, `\x%02x`, c)
+		} else {
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return string(b)
 }
 
 // htmlText makes the text of a page of HTML.

@@ -103,7 +103,7 @@ func (it *Item) WholeText(s *Source, cols Columns, x *Decoder) (id, text string,
 		d, err = it.Parse(s, cols, x)
 		text = d.Whole()
 	}
-	if !d.ByPlace && d.ID != s.Path { // which is the id of a text in a file of its own
+	if !d.ByPlace && d.ID != s.id() { // which is the id of a text in a file of its own
 		id = d.ID
 	}
 	return id, text, err
