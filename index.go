@@ -56,8 +56,7 @@ import (
 //
 // A fingerprint takes 50 to 64 bytes with an id of 64 bits (see [IndexOptions].Memory), and for a
 // while twice that while parts are rebuilt. An index holds at most 2³⁰ fingerprints; adding more is
-// an error. Ids that are not equal to themselves (NaN) can be added, but neither found by Get nor
-// deleted.
+// an error. Ids that are not equal to themselves (NaN) can be added, but not found by Get or deleted.
 type Index[ID comparable, F Fingerprint] struct {
 	persistent
 	s        store.Store[ID, *hamming.Tree]
@@ -171,8 +170,7 @@ func OpenIndex[ID comparable, F Fingerprint](path string, distance int, options 
 	return ix, nil
 }
 
-// fpOf returns the fingerprint of a stored document. The last word is the high one, if there are
-// two.
+// fpOf returns the fingerprint of a stored document. Of two words the last is the high one.
 func fpOf[F Fingerprint](doc []uint64) F { return fromWords[F](doc[0], doc[len(doc)-1]) }
 
 // Get returns the fingerprint that is stored under an id, and whether there is one. It looks
@@ -191,10 +189,10 @@ func (ix *Index[ID, F]) All() iter.Seq2[Entry[ID, F], error] {
 	return entries(ix.s.All(), fpOf[F], ix.err)
 }
 
-// Exists reports whether any stored fingerprint is within the distance of fp. It stops at the first
-// one.
+// Exists reports whether any stored fingerprint is within the distance of fp. It stops at the first.
 func (ix *Index[ID, F]) Exists(ctx context.Context, fp F) (bool, error) {
 	for _, err := range ix.Search(ctx, fp) {
+		err = cmp.Or(err, ix.err())
 		return err == nil, err
 	}
 	return false, nil

@@ -237,8 +237,9 @@ func (ix *SignatureIndex[ID]) Search(ctx context.Context, s Signature) iter.Seq2
 // atLeast yields the candidates of s whose estimated similarity is at least least, and an error last.
 func (ix *SignatureIndex[ID]) atLeast(ctx context.Context, s Signature, least float64) iter.Seq2[Match[ID], error] {
 	return func(yield func(Match[ID], error) bool) {
-		err := ix.candidates(ctx, s, least, func(m Match[ID], _ uint64) bool { return yield(m, nil) })
-		if err != nil {
+		goesOn := true
+		err := ix.candidates(ctx, s, least, func(m Match[ID], _ uint64) bool { goesOn = yield(m, nil); return goesOn })
+		if err != nil && goesOn {
 			yield(Match[ID]{}, err)
 		}
 	}
@@ -247,6 +248,7 @@ func (ix *SignatureIndex[ID]) atLeast(ctx context.Context, s Signature, least fl
 // Exists reports whether Search finds anything. It stops at the first match.
 func (ix *SignatureIndex[ID]) Exists(ctx context.Context, s Signature) (bool, error) {
 	for _, err := range ix.Search(ctx, s) {
+		err = cmp.Or(err, ix.err())
 		return err == nil, err
 	}
 	return false, nil

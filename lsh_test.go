@@ -594,3 +594,29 @@ func BenchmarkSignatureIndexGroups(b *testing.B) {
 		})
 	}
 }
+
+// TestSignatureIndexBorder: a pair whose similarity is the border is one for every linkage, however the border rounds.
+func TestSignatureIndexBorder(t *testing.T) {
+	for _, test := range []struct{ values, same int }{{100, 55}, {25, 7}, {25, 14}, {100, 28}, {128, 64}} {
+		least := float64(test.same) / float64(test.values)
+		ix := must(NewSignatureIndex[int](least, SignatureIndexOptions{Values: test.values, Banding: Banding{Bands: test.values, Rows: 1}}))
+		a, b := make(Signature, test.values), make(Signature, test.values)
+		for i := range a {
+			a[i], b[i] = uint32(i+1), uint32(i+1)
+			if i >= test.same {
+				b[i] += 1000
+			}
+		}
+		ix.Add(1, a)
+		ix.Add(2, b)
+		pairs := 0
+		for range ix.Pairs(bg) {
+			pairs++
+		}
+		for _, by := range []Linkage{CentreLinkage, CompleteLinkage, SingleLinkage} {
+			if groups := must(ix.Groups(bg, by)); pairs != 1 || len(groups) != 1 {
+				t.Errorf("%d of %d values, linkage %d: %d pairs, %d groups", test.same, test.values, by, pairs, len(groups))
+			}
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -231,6 +232,32 @@ func TestSignatureIndexDamaged(t *testing.T) {
 		}
 		if err := ix.Verify(); !errors.Is(err, ErrDamaged) {
 			t.Fatalf("byte %d: Verify: %v", at, err)
+		}
+		ix.Close()
+	}
+}
+
+// TestSignatureIndexStops: a loop over an index that has an error may be left, and Exists returns the error.
+func TestSignatureIndexStops(t *testing.T) {
+	s := MinHash{}.Sign([]uint64{HashFeature("a"), HashFeature("b")})
+	full := errors.New("no space left on device")
+	for _, search := range []func(*SignatureIndex[int]) iter.Seq2[Match[int], error]{
+		func(ix *SignatureIndex[int]) iter.Seq2[Match[int], error] { return ix.Search(bg, s) },
+		func(ix *SignatureIndex[int]) iter.Seq2[Match[int], error] { return ix.Candidates(bg, s) },
+	} {
+		ix := must(OpenSignatureIndex[int](filepath.Join(t.TempDir(), "x"), 0.5, SignatureIndexOptions{Version: "v=1"}))
+		if err := ix.AddAll(bg, func(yield func(int, Signature) bool) { yield(1, s) }); err != nil {
+			t.Fatal(err)
+		}
+		for m, err := range search(ix) {
+			if m.ID != 1 || err != nil {
+				t.Errorf("%v, %v", m, err)
+			}
+			ix.s.Fail(full)
+			break
+		}
+		if found, err := ix.Exists(bg, s); found || !errors.Is(err, full) {
+			t.Errorf("%v, %v", found, err)
 		}
 		ix.Close()
 	}

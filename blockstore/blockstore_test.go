@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
@@ -353,5 +354,27 @@ func TestPutAll(t *testing.T) {
 	}
 	if err := PutAll(t.Context(), store, func(yield func(string, neardup.Fingerprint64) bool) { yield("", 1) }); err == nil {
 		t.Error("an empty id is stored")
+	}
+}
+
+// TestFromIndexVectors: if one vector is not valid, none is stored.
+func TestFromIndexVectors(t *testing.T) {
+	ix, err := neardup.NewVectorIndex[string](0.5, neardup.VectorIndexOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := FromIndex(ix)
+	term := func(feature uint64, weight float64) neardup.Term {
+		return neardup.Term{Feature: feature, Weight: float32(weight)}
+	}
+	good := Entry[neardup.Vector]{ID: "a", Value: neardup.Vector{term(1, 1)}}
+	for _, bad := range []neardup.Vector{{term(2, 1), term(1, 1)}, {term(0, 1)}, {term(1, math.Inf(1))}} {
+		err := store.Put(t.Context(), []Entry[neardup.Vector]{good, {ID: "b", Value: bad}})
+		if err == nil || ix.Len() != 0 {
+			t.Errorf("%v: %v, and %d are stored", bad, err, ix.Len())
+		}
+	}
+	if err := store.Put(t.Context(), []Entry[neardup.Vector]{good}); err != nil || ix.Len() != 1 {
+		t.Errorf("%v, %d are stored", err, ix.Len())
 	}
 }

@@ -39,6 +39,9 @@ func (s indexStore[V]) Put(ctx context.Context, entries []Entry[V]) error {
 	}
 	// A signature of another length is not valid. So either the first one is not, and is not added, or all are.
 	for i, e := range entries {
+		if v, ok := any(e.Value).(neardup.Vector); ok && !isVector(v) {
+			return fmt.Errorf("neardup: entry %d, id %q: a vector with features that are not ascending, or weights that are not finite", i, e.ID)
+		}
 		if sig, ok := any(e.Value).(neardup.Signature); ok {
 			if first := any(entries[0].Value).(neardup.Signature); len(sig) != len(first) {
 				return fmt.Errorf("neardup: entry %d, id %q: a signature of %d values, where that of entry 0 has %d", i, e.ID, len(sig), len(first))
@@ -55,6 +58,18 @@ func (s indexStore[V]) Put(ctx context.Context, entries []Entry[V]) error {
 		}
 	}
 	return s.ix.Sync()
+}
+
+// isVector reports whether a vector is as [neardup.Vector] demands.
+func isVector(v neardup.Vector) bool {
+	before := uint64(0)
+	for _, t := range v {
+		if t.Feature <= before || t.Weight-t.Weight != 0 {
+			return false
+		}
+		before = t.Feature
+	}
+	return true
 }
 
 func (s indexStore[V]) Delete(ctx context.Context, ids []string) error {

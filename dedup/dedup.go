@@ -273,9 +273,10 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 		made := content.Document{Text: doc.text, Length: int(doc.length)}
 		of := from.contents.At(doc.content)
 		of.Detach(from.maker, &made)
-		err := from.contents.File().Err()
+		id := from.names.at(slot)
+		err := cmp.Or(from.damage(), from.contents.File().Err())
 		if err == nil {
-			err = d.put(from.names.at(slot), made)
+			err = d.put(id, made)
 		}
 		if err != nil {
 			return err
@@ -302,6 +303,9 @@ func (d *Deduplicator[ID]) enter(id ID, doc content.Document) error {
 		return err
 	}
 	if err := d.contents.Append(&doc); err != nil {
+		if broken := d.contents.File().Err(); broken != nil && d.files != nil {
+			d.files.Fail(broken) // so that everybody hears of it
+		}
 		return err
 	}
 	if err := d.log(id, &doc); err != nil {
@@ -412,7 +416,7 @@ func (d *Deduplicator[ID]) deleteEach(rule func(slot uint32) (del, more bool)) (
 		}
 	}
 	d.pack()
-	return n, nil
+	return n, d.damage()
 }
 
 // remove is Delete for a caller that holds the lock.
@@ -523,7 +527,7 @@ func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	if ok {
 		e = describe(&d.docs, &d.names, slot)
 	}
-	return e, ok, nil
+	return e, ok, d.damage()
 }
 
 // Text returns the text of the document with an id as it is compared, and whether there is one: after the Normalizer, and of
@@ -578,9 +582,16 @@ func (d *Deduplicator[ID]) All() iter.Seq2[Entry[ID], error] {
 		docs, names := d.docs.Snapshot(), d.names.snapshot()
 		d.mu.Unlock()
 		for slot := range living(&docs) {
-			if !yield(describe(&docs, &names, slot), nil) {
+			e := describe(&docs, &names, slot)
+			if d.damage() != nil {
+				break
+			}
+			if !yield(e, nil) {
 				return
 			}
+		}
+		if err := d.damage(); err != nil {
+			yield(Entry[ID]{}, err)
 		}
 	}
 }

@@ -24,7 +24,8 @@ type edge struct {
 
 // The edges of a snapshot, and what is to be expected of them.
 type edges struct {
-	all      []edge // ascending by the rank of b, and then by a
+	all      []edge  // ascending by the rank of b, and then by a
+	rank     []int32 // of the snapshot that found them
 	estimate Estimate
 }
 
@@ -34,8 +35,8 @@ func (s *snapshot[ID]) between(e *edges, i, j int32) *edge {
 		return nil
 	}
 	for _, with := range [2][2]int32{{i, j}, {j, i}} {
-		at, ok := slices.BinarySearchFunc(e.all, with, func(e edge, with [2]int32) int {
-			return cmp.Or(cmp.Compare(s.rankOf(e.b), s.rankOf(with[1])), cmp.Compare(e.a, with[0]))
+		at, ok := slices.BinarySearchFunc(e.all, with, func(of edge, with [2]int32) int {
+			return cmp.Or(cmp.Compare(rankIn(e.rank, of.b), rankIn(e.rank, with[1])), cmp.Compare(of.a, with[0]))
 		})
 		if ok {
 			return &e.all[at]
@@ -162,7 +163,7 @@ func (s *snapshot[ID]) arrange(lists *neighbour.Lists) {
 			from, slot := len(s.sequence), s.order[s.sequence[next]]
 			isWhole = isWhole && !lists.IsDense(slot)
 			for _, n := range lists.Of(slot) {
-				if j := s.position[n.Slot]; s.rank[j] < 0 {
+				if j := s.position[n.Slot]; j >= 0 && s.rank[j] < 0 {
 					s.rank[j] = 0
 					s.sequence = append(s.sequence, j)
 				}
@@ -222,11 +223,14 @@ func (s *snapshot[ID]) cut(from int, isWhole bool) {
 }
 
 // rankOf returns when a content is compared.
-func (s *snapshot[ID]) rankOf(i int32) int32 {
-	if s.rank == nil {
+func (s *snapshot[ID]) rankOf(i int32) int32 { return rankIn(s.rank, i) }
+
+// rankIn is rankOf by the rank of a snapshot, which may be nil.
+func rankIn(rank []int32, i int32) int32 {
+	if rank == nil {
 		return i
 	}
-	return s.rank[i]
+	return rank[i]
 }
 
 // edgeShare is by which part of the memory edges are kept. With more of them, each method compares for itself.
@@ -293,6 +297,7 @@ func (s *snapshot[ID]) stream(ctx context.Context) iter.Seq[edge] {
 			return true
 		})
 		if whole && ctx.Err() == nil && s.files() == nil {
+			found.rank = s.rank
 			s.kept.Lock()
 			s.kept.edges, s.kept.atEdges, s.kept.oldEdges = found, s.changes, s.oldDocs
 			s.kept.Unlock()
@@ -461,7 +466,8 @@ func (s *snapshot[ID]) besideOf(w *judge.Worker, c *crowd, i int32, found []edge
 	isIn := c.has(i)
 	for _, n := range w.Near(s.order[i]) {
 		j := s.position[n.Slot]
-		switch isOld := !s.isFresh(j); {
+		switch isOld := j >= 0 && !s.isFresh(j); {
+		case j < 0: // in a file that somebody has made
 		case isIn && (!isOld || c.has(j)):
 		case isIn || isOld || j < i || c.has(j):
 			with = append(with, j)
@@ -490,7 +496,7 @@ func (s *snapshot[ID]) edgesWith(w *judge.Worker, i int32) (found []edge) {
 	isCrowded, missed := w.IsCrowded(slot), 0
 	for n := range w.Nearest(slot) {
 		v, ok := s.options.judge(w, slot, n.Slot)
-		if missed++; ok {
+		if missed++; ok && s.position[n.Slot] >= 0 {
 			found, missed = append(found, edge{s.position[n.Slot], i, v}), 0
 		}
 		if missed == mostMissed && isCrowded {
@@ -542,7 +548,7 @@ func (s *snapshot[ID]) formsOf(w *judge.Worker, i int32, found []edge) []edge {
 		if looked++; looked > mostForms && isCrowded {
 			break
 		}
-		if v, _ := s.options.judge(w, slot, n.Slot); v.kind == neardup.SameForm {
+		if v, _ := s.options.judge(w, slot, n.Slot); v.kind == neardup.SameForm && s.position[n.Slot] >= 0 {
 			found = append(found, edge{s.position[n.Slot], i, v})
 		}
 	}

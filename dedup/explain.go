@@ -149,7 +149,7 @@ func (d *Deduplicator[ID]) features(slots [2]uint32) (features []ExplainedFeatur
 	// Features of one document only have a product of 0, so they come after all others. Spelling comes last to make the
 	// order unique.
 	slices.SortFunc(features, func(f, g ExplainedFeature) int {
-		return cmp.Or(cmp.Compare(g.A*g.B, f.A*f.B), cmp.Compare(g.A*g.A+g.B*g.B, f.A*f.A+f.B*f.B), cmp.Compare(f.Text, g.Text))
+		return cmp.Or(cmp.Compare(g.A*g.B, f.A*f.B), cmp.Compare(float64(g.A*g.A)+float64(g.B*g.B), float64(f.A*f.A)+float64(f.B*f.B)), cmp.Compare(f.Text, g.Text))
 	})
 	return features
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -92,7 +93,11 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 		Before: func() error { return d.contents.File().Sync() },
 	})
 	var since []change[ID]
-	if _, err := os.Stat(path + ".index"); err == nil {
+	place := path // where links lead to, as Open follows them
+	if p, err := filepath.EvalSymlinks(path); err == nil {
+		place = p
+	}
+	if _, err := os.Stat(place + ".index"); err == nil {
 		d.files.Replayed = func(id ID, words []uint64, seconds uint32) {
 			since = append(since, change[ID]{id, slices.Clone(words), seconds})
 		}
@@ -108,7 +113,10 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 	d.contents.Keep(texts)
 	if d.attach() {
 		d.replay(since)
-		return d.files.Err()
+		if err := d.files.Err(); err != nil {
+			return errors.Join(err, d.files.Close(), texts.Close())
+		}
+		return nil
 	}
 	d.contents.Keep(texts)
 	d.unread = true
@@ -200,6 +208,14 @@ func (e *everAdded) Columns() (columns store.FinderColumns[[][]byte]) { return c
 
 func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]byte]) error {
 	return nil
+}
+
+// damage returns the error of the files, also that of a part that was found to be damaged just now.
+func (d *Deduplicator[ID]) damage() error {
+	if d.files == nil {
+		return nil
+	}
+	return d.files.Err()
 }
 
 // usable returns the error of the files, and reads the documents if that has not been done. The caller

@@ -35,7 +35,8 @@ type snapshot[ID comparable] struct {
 	position []int32  // and the other way round; -1 for contents without features
 	graph    *neighbour.Graph
 	changes  int
-	kept     *kept // of the Deduplicator
+	failed   func() error // the error of the files of the Deduplicator
+	kept     *kept        // of the Deduplicator
 
 	judge    *judge.Judge  // nil before it is ready
 	crowd    func() *crowd // the contents with too many neighbours to compare all; asked once, since it takes searches
@@ -57,7 +58,7 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 	contents := d.contents.Snapshot()
 	s := &snapshot[ID]{
 		options: &d.options, maker: d.maker, docs: d.docs.Snapshot(), names: d.names.snapshot(), chains: d.chains.Snapshot(),
-		contents: contents, graph: d.graph.Snapshot(contents), changes: d.changes, kept: &d.kept,
+		contents: contents, graph: d.graph.Snapshot(contents), changes: d.changes, kept: &d.kept, failed: d.damage,
 	}
 	d.mu.Unlock()
 	n := sort.Search(s.docs.Len(), func(i int) bool { return s.docs.At(uint32(i)).number >= int64(old) })
@@ -71,7 +72,9 @@ func (d *Deduplicator[ID]) snapshot(old int) (*snapshot[ID], error) {
 }
 
 // files returns the error of the files that have texts and what is known of them.
-func (s *snapshot[ID]) files() error { return cmp.Or(s.contents.File().Err(), s.graph.Err()) }
+func (s *snapshot[ID]) files() error {
+	return cmp.Or(s.failed(), s.contents.File().Err(), s.graph.Err())
+}
 
 // name returns the id of a document.
 func (s *snapshot[ID]) name(at uint32) ID { return s.names.at(at) }
@@ -87,7 +90,7 @@ func (s *snapshot[ID]) chain(i int) chain { return *s.chains.At(s.order[i]) }
 // of returns the documents of a content, ascending. They are in buf, which grows.
 func (s *snapshot[ID]) of(i int, buf []uint32) []uint32 {
 	buf = buf[:0]
-	for at := s.chain(i).first; at != gone; at = s.docs.At(at).next {
+	for at := range documentsFrom(&s.docs, s.chain(i).first) {
 		if s.oneOld && len(buf) > 0 && at < s.oldDocs {
 			continue
 		}
@@ -149,8 +152,19 @@ func (d *Deduplicator[ID]) tidy() {
 // documentsOf yields the slots of the documents of a content, in the order of adding. The caller holds the lock, for
 // reading at least.
 func (d *Deduplicator[ID]) documentsOf(slot uint32) iter.Seq[uint32] {
+	return documentsFrom(&d.docs, d.chains.At(slot).first)
+}
+
+// documentsFrom yields a document and the next ones of its content, ascending. A part of a file that is damaged is read as zeros, so it
+// ends where they do not ascend.
+func documentsFrom(docs *slots.Column[storedDocument], first uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
-		for at := d.chains.At(slot).first; at != gone && yield(at); at = d.docs.At(at).next {
+		for at := first; at != gone && yield(at); {
+			next := docs.At(at).next
+			if next <= at {
+				return
+			}
+			at = next
 		}
 	}
 }
@@ -182,7 +196,7 @@ func (o *Options) isAlike(similarity, probability float64) bool {
 // which are not compared themselves. They ascend.
 func (s *snapshot[ID]) nearer(w *judge.Worker, i int32) (at []int32) {
 	for _, n := range w.Near(s.order[i]) {
-		if j := s.position[n.Slot]; j < i || !s.isFresh(j) {
+		if j := s.position[n.Slot]; j >= 0 && (j < i || !s.isFresh(j)) {
 			at = append(at, j)
 		}
 	}

@@ -247,10 +247,11 @@ func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, repl
 			add(n.Slot, v)
 		}
 	}
-	if err := cmp.Or(d.contents.File().Err(), d.graph.Err()); err != nil {
+	found := d.matches(hits, most)
+	if err := cmp.Or(d.damage(), d.contents.File().Err(), d.graph.Err()); err != nil {
 		return nil, err
 	}
-	return d.matches(hits, most), nil
+	return found, nil
 }
 
 // goesWith returns the content that nobody has if a document goes, or none.

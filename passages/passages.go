@@ -136,9 +136,6 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 	var read []reading
 	size := 0
 	flush := func() error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		read = append(read[:0], make([]reading, len(now))...)
 		parallel.Each((len(now)+perRead-1)/perRead, func(n int) {
 			for i := n * perRead; i < min((n+1)*perRead, len(now)); i++ {
@@ -155,6 +152,9 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 		return nil
 	}
 	for id, text := range texts {
+		if ctx.Err() != nil {
+			break
+		}
 		now = append(now, document{id, text})
 		if size += len(text); len(now) == 256*runtime.GOMAXPROCS(0) || size > 1<<24 {
 			if err := flush(); err != nil {
@@ -162,7 +162,7 @@ func (f *Finder[ID]) AddAll(ctx context.Context, texts iter.Seq2[ID, string]) er
 			}
 		}
 	}
-	return flush()
+	return cmp.Or(flush(), ctx.Err())
 }
 
 // perRead is how many texts a goroutine reads at a time.
@@ -292,6 +292,7 @@ func (f *Finder[ID]) Around(p Place[ID], n int) (before, text, after string, err
 	if p.From < 0 || p.From > p.To || p.To > len(all) {
 		return "", "", "", fmt.Errorf("passages: document number %d has no bytes %d to %d", p.Number, p.From, p.To)
 	}
+	n = min(max(n, 0), len(all))
 	begin, end := max(p.From-n, 0), min(p.To+n, len(all))
 	for begin < p.From && !utf8.RuneStart(all[begin]) {
 		begin++

@@ -2,7 +2,9 @@ package passages
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -347,5 +349,45 @@ func TestNoFolder(t *testing.T) {
 	}
 	if again := f.Add(0, "x"); again == nil {
 		t.Error("something is added after that")
+	}
+}
+
+// newFinder returns a Finder with the default options.
+func newFinder[ID comparable](t *testing.T) *Finder[ID] {
+	f, err := New[ID](Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestAround: as much as there is, whatever is asked for.
+func TestAround(t *testing.T) {
+	f := newFinder[string](t)
+	if err := f.Add("a", "one two three"); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int][3]string{0: {"", "two", ""}, 1: {" ", "two", " "}, -1: {"", "two", ""}, math.MinInt: {"", "two", ""}, math.MaxInt: {"one ", "two", " three"}} {
+		before, text, after, err := f.Around(Place[string]{From: 4, To: 7}, n)
+		if got := [3]string{before, text, after}; err != nil || got != want {
+			t.Errorf("%d: %q, %v", n, got, err)
+		}
+	}
+}
+
+// TestAddAllStops: when the context ends, AddAll has added what came before, and reads no further.
+func TestAddAllStops(t *testing.T) {
+	f := newFinder[int](t)
+	ctx, cancel := context.WithCancel(context.Background())
+	n := 0
+	err := f.AddAll(ctx, func(yield func(int, string) bool) {
+		for n < 100 && yield(n, "some text") {
+			if n++; n == 50 {
+				cancel()
+			}
+		}
+	})
+	if !errors.Is(err, context.Canceled) || n > 51 || f.Len() != 50 {
+		t.Errorf("%d read, %d added: %v", n, f.Len(), err)
 	}
 }

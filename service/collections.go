@@ -400,7 +400,8 @@ func (s *collections) remove(name string) error {
 	s.mu.Lock()
 	delete(s.byName, name)
 	s.mu.Unlock()
-	return errors.Join(syncDir(s.options.Dir), c.close(), os.RemoveAll(c.dir+".old"))
+	c.close() // whose error does not matter: it may want to write into a directory that is gone
+	return errors.Join(syncDir(s.options.Dir), os.RemoveAll(c.dir+".old"))
 }
 
 // close closes a collection when the requests that use it have ended.

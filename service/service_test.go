@@ -711,3 +711,15 @@ func TestRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestRemovesLarge: a collection that would write a snapshot when it closes is removed without one.
+func TestRemovesLarge(t *testing.T) {
+	s := serve(t, Options{})
+	s.create("pages", client.Settings{})
+	for i := range 40 {
+		s.wants(http.StatusNoContent, "", "PUT", "/v1/collections/pages/documents", asJSON(client.Document{ID: fmt.Sprint(i), Text: text(i, 0)}))
+	}
+	s.wants(http.StatusNoContent, "", "DELETE", "/v1/collections/pages", "")
+	s.wants(http.StatusNotFound, "", "GET", "/v1/collections/pages", "")
+	s.create("pages", client.Settings{})
+}

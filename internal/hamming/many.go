@@ -97,10 +97,10 @@ func (v *visit) rootMany() {
 // no room for it, or if it cannot be right.
 func (v *visit) hold(entry uint32) bool {
 	h, m := &v.path[0], v.many
-	at := int(entry&^copyBit) * v.t.words
-	if m.holds == len(m.held) || at >= len(v.t.fps) {
+	if m.holds == len(m.held) || uint64(entry&^copyBit)*uint64(v.t.words) >= uint64(len(v.t.fps)) {
 		return false
 	}
+	at := int(entry&^copyBit) * v.t.words
 	m.held[m.holds] = candidate{entry, uint16(h.table), v.number}
 	m.holds++
 	kernel.Prefetch(unsafe.Pointer(&v.t.fps[at]), 8*v.t.words)

@@ -26,7 +26,8 @@ func (s *input[W]) scatter(dst records[W], word, shift, width, workers int) (end
 	each := func(do func(worker, from, to int)) {
 		var wait sync.WaitGroup
 		for w := range workers {
-			wait.Go(func() { do(w, n*w/workers, n*(w+1)/workers) })
+			from, to := int64(n)*int64(w)/int64(workers), int64(n)*int64(w+1)/int64(workers)
+			wait.Go(func() { do(w, int(from), int(to)) })
 		}
 		wait.Wait()
 	}

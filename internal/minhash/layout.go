@@ -219,7 +219,7 @@ func (l *Layout) IsAtLeast(a, b []uint64, least float64) bool {
 		s, n := kernel.CompareValues(a[from:from+step], b[from:from+step])
 		same, neither = same+s, neither+n
 		left := l.Values - 2*(from+step)
-		if float64(same+left) < least*float64(l.Values-neither) {
+		if estimate(same+left, neither, l.Values) < least {
 			return false
 		}
 	}

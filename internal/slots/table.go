@@ -63,8 +63,10 @@ func (t *Table) grow(hashOf func(slot uint32) uint64) {
 // put writes a cell.
 func (t *Table) put(hash uint64, x uint32) {
 	i := t.home(hash)
-	for *t.cells.At(i) != 0 {
-		i = t.behind(i)
+	for left := t.cells.Len(); *t.cells.At(i) != 0; i, left = t.behind(i), left-1 {
+		if left == 0 {
+			return // in a damaged file
+		}
 	}
 	*t.cells.Change(i) = x
 }
@@ -77,7 +79,7 @@ func (t *Table) Remove(hash uint64, slot uint32, hashOf func(slot uint32) uint64
 			return // in a damaged file
 		}
 	}
-	for j := t.behind(i); *t.cells.At(j) != 0; j = t.behind(j) {
+	for j, left := t.behind(i), t.cells.Len(); *t.cells.At(j) != 0 && left > 0; j, left = t.behind(j), left-1 {
 		// The cell moves unless its home lies behind the hole.
 		if home := t.home(hashOf(*t.cells.At(j) - 1)); (j-home)&t.mask() >= (j-i)&t.mask() {
 			*t.cells.Change(i), i = *t.cells.At(j), j

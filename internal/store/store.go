@@ -259,7 +259,7 @@ func (s *Store[ID, T]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	defer runtime.KeepAlive(v.State)
 	for i := v.Changes; i > 0; i-- {
 		if v.SeesTail(i-1) && v.Tail.IDs[i-1] == id {
-			return Entry[ID]{id, slices.Clone(v.Tail.Doc(i - 1)), v.Tail.times[i-1]}, true, nil
+			return Entry[ID]{id, slices.Clone(v.Tail.Doc(i - 1)), v.Tail.times[i-1]}, true, s.Err()
 		}
 	}
 	hash := s.IDs.hash(id)
@@ -275,7 +275,7 @@ func (s *Store[ID, T]) Get(id ID) (e Entry[ID], ok bool, err error) {
 		}
 		if ok {
 			e.Doc = slices.Clone(e.Doc)
-			return e, true, nil
+			return e, true, s.Err()
 		}
 	}
 	return Entry[ID]{}, false, s.Err()
