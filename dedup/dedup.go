@@ -373,7 +373,7 @@ func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 	defer d.mu.Unlock()
 	was, err := d.remove(id)
 	d.pack()
-	return was, err
+	return was, cmp.Or(err, d.damage())
 }
 
 // DeleteBefore removes every document that was added before t, and returns how many that was. Times are in
@@ -543,7 +543,7 @@ func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
 		c := d.contents.At(d.docs.At(slot).content)
 		c.Body(func(body string) { text = strings.Clone(body) })
 	}
-	return text, ok, d.contents.File().Err()
+	return text, ok, cmp.Or(d.damage(), d.contents.File().Err())
 }
 
 // describe describes the document in a slot.
