@@ -222,10 +222,7 @@ func (s *snapshot[ID]) cut(from int, isWhole bool) {
 	}
 }
 
-// rankOf returns when a content is compared.
-func (s *snapshot[ID]) rankOf(i int32) int32 { return rankIn(s.rank, i) }
-
-// rankIn is rankOf by the rank of a snapshot, which may be nil.
+// rankIn returns when a content is compared, by the rank of a snapshot, which may be nil.
 func rankIn(rank []int32, i int32) int32 {
 	if rank == nil {
 		return i
