@@ -138,7 +138,7 @@ func TestTokenizers(t *testing.T) {
 	t.Log("seed", seed)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	pieces := append(slices.Clone(hostile[:24]), " ", "\n", ",", "a", "bc", "Ü", "的", strings.Repeat("q", 60), strings.Repeat("r", 70))
-	for range shorter(300, 60) {
+	for range shorter(300, 30) {
 		var b strings.Builder
 		for range rnd.IntN(200) {
 			b.WriteString(pieces[rnd.IntN(len(pieces))])

@@ -164,7 +164,7 @@ func TestFlippedBits(t *testing.T) {
 	said := 0
 	for _, name := range []string{path, path + ".index"} {
 		whole := must(os.ReadFile(name))
-		for n := range shorter(larger(40, 400), 8) {
+		for n := range shorter(larger(26, 400), 13) {
 			at := rnd.IntN(len(whole))
 			damaged := slices.Clone(whole)
 			damaged[at] ^= 1 << rnd.IntN(8)

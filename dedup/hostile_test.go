@@ -28,7 +28,7 @@ func timed(call func()) time.Duration {
 // TestHostile: strange texts harm nobody, and take no longer than others of their length: quadratic time would take hours.
 func TestHostile(t *testing.T) {
 	rnd := seeded(t, 81)
-	million := larger(shorter(100_000, 50_000), 1_000_000)
+	million := larger(50_000, 1_000_000)
 	for name, texts := range map[string][]string{
 		"nothing":      {"", "", "…", "\x00", "\xff\xfe\xfd", "\u202e", strings.Repeat("\u0301", 1000), strings.Repeat("\xff", 1000)},
 		"one word":     {strings.Repeat("word ", million), strings.Repeat("word ", million+1), strings.Repeat("word\n", million), strings.Repeat("字", million), strings.Repeat("字", million) + "X"},
