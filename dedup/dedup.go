@@ -274,7 +274,7 @@ func (d *Deduplicator[ID]) Merge(from *Deduplicator[ID]) error {
 		of := from.contents.At(doc.content)
 		of.Detach(from.maker, &made)
 		id := from.names.at(slot)
-		err := cmp.Or(from.damage(), from.contents.File().Err())
+		err := from.usable()
 		if err == nil {
 			err = d.put(id, made)
 		}
@@ -373,7 +373,7 @@ func (d *Deduplicator[ID]) Delete(id ID) (bool, error) {
 	defer d.mu.Unlock()
 	was, err := d.remove(id)
 	d.pack()
-	return was, cmp.Or(err, d.damage())
+	return was, cmp.Or(err, d.usable())
 }
 
 // DeleteBefore removes every document that was added before t, and returns how many that was. Times are in
@@ -416,7 +416,7 @@ func (d *Deduplicator[ID]) deleteEach(rule func(slot uint32) (del, more bool)) (
 		}
 	}
 	d.pack()
-	return n, d.damage()
+	return n, d.usable()
 }
 
 // remove is Delete for a caller that holds the lock.
@@ -527,7 +527,7 @@ func (d *Deduplicator[ID]) Get(id ID) (e Entry[ID], ok bool, err error) {
 	if ok {
 		e = describe(&d.docs, &d.names, slot)
 	}
-	return e, ok, d.damage()
+	return e, ok, d.usable()
 }
 
 // Text returns the text of the document with an id as it is compared, and whether there is one: after the Normalizer, and of
@@ -543,7 +543,7 @@ func (d *Deduplicator[ID]) Text(id ID) (text string, ok bool, err error) {
 		c := d.contents.At(d.docs.At(slot).content)
 		c.Body(func(body string) { text = strings.Clone(body) })
 	}
-	return text, ok, cmp.Or(d.damage(), d.contents.File().Err())
+	return text, ok, d.usable()
 }
 
 // describe describes the document in a slot.

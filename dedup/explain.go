@@ -89,7 +89,7 @@ func (d *Deduplicator[ID]) Explain(a, b ID) (Explanation, error) {
 	e.Duplicate = e.Compared && first.HasFeatures() && d.options.isAlike(e.Similarity, e.Probability) && e.Kind&d.options.Kinds != 0
 	e.Quantities, e.Constant = d.options.quantities(&v)
 	e.Features = d.features(slots)
-	return e, d.contents.File().Err()
+	return e, d.usable()
 }
 
 // quantities returns the evidence by name.

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 
@@ -93,10 +92,7 @@ func (d *Deduplicator[ID]) open(path, version string) (err error) {
 		Before: func() error { return d.contents.File().Sync() },
 	})
 	var since []change[ID]
-	place := path // where links lead to, as Open follows them
-	if p, err := filepath.EvalSymlinks(path); err == nil {
-		place = p
-	}
+	place, _ := store.RegularPath(path) // an error is also that of Open
 	if _, err := os.Stat(place + ".index"); err == nil {
 		d.files.Replayed = func(id ID, words []uint64, seconds uint32) {
 			since = append(since, change[ID]{id, slices.Clone(words), seconds})
@@ -210,7 +206,7 @@ func (e *everAdded) Attach(store.Column, *store.Mapping, store.FinderColumns[[]b
 	return nil
 }
 
-// damage returns the error of the files, also that of a part that was found to be damaged just now.
+// damage returns the error of the files, also that of a part that was found to be damaged just now. Unlike usable, it needs no lock.
 func (d *Deduplicator[ID]) damage() error {
 	if d.files == nil {
 		return nil
@@ -221,15 +217,10 @@ func (d *Deduplicator[ID]) damage() error {
 // usable returns the error of the files, and reads the documents if that has not been done. The caller
 // holds the lock.
 func (d *Deduplicator[ID]) usable() error {
-	if d.files != nil {
-		if d.unread && d.files.Err() == nil {
-			d.readAll()
-		}
-		if err := d.files.Err(); err != nil {
-			return err
-		}
+	if d.unread && d.damage() == nil {
+		d.readAll()
 	}
-	return cmp.Or(d.contents.File().Err(), d.graph.Err())
+	return cmp.Or(d.damage(), d.contents.File().Err(), d.graph.Err())
 }
 
 // readAll reads all documents. After an error the files have it.

@@ -248,7 +248,7 @@ func (d *Deduplicator[ID]) find(ctx context.Context, doc *content.Document, repl
 		}
 	}
 	found := d.matches(hits, most)
-	if err := cmp.Or(d.damage(), d.contents.File().Err(), d.graph.Err()); err != nil {
+	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	return found, nil

@@ -23,13 +23,7 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 // inFiles runs the program in a directory with some files.
 func inFiles(t *testing.T, files map[string]string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return inDirectory(t, dir, args...)
+	return inDirectory(t, filesIn(t, files), args...)
 }
 
 // TestPassages: a letter is quoted in another one, and copied whole into a third one.

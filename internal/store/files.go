@@ -87,7 +87,7 @@ func (s *Store[ID, T]) openFiles(path, version string) error {
 		_, err := s.IDs.append(nil, *new(ID))
 		return err
 	}
-	path, err := regularPath(path)
+	path, err := RegularPath(path)
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (s *Store[ID, T]) openFiles(path, version string) error {
 	return nil
 }
 
-// regularPath returns the path of a snapshot with links followed. So the journal and the lock are
+// RegularPath returns the path of a snapshot with links followed. So the journal and the lock are
 // those of the file itself, and Compact replaces the file and not the link. Each of the three files
 // must be a regular file if it is there.
-func regularPath(path string) (string, error) {
+func RegularPath(path string) (string, error) {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		if path, err = filepath.EvalSymlinks(path); err != nil {
 			return "", err

@@ -18,6 +18,7 @@ import (
 	"github.com/valyala/fastjson"
 
 	"github.com/neardup/neardup"
+	"github.com/neardup/neardup/cmd/neardup/cli"
 )
 
 // This file turns an item of an input, as input.go reads it, into a document with id, title, text
@@ -30,9 +31,9 @@ type Document struct {
 	ByPlace         bool     // the id is where it stands, because it has none
 	Metadata        []string // keywords, tags and so on, each as name=item
 
-	// Fields has a bit for each of several fields of texts that an object of JSON has, from bit 0, and bit 63. Other formats, and a single text, say
-	// otherwise what is missing: they have all bits.
-	Fields uint64
+	// Lacks has a bit for each of several fields of texts that an object of JSON has not. Other formats, and a single text, say otherwise
+	// what is missing.
+	Lacks uint64
 }
 
 // Whole returns the title, if there is one, and the text below it.
@@ -46,7 +47,7 @@ func (d *Document) Whole() string {
 // Parse returns the document of an item, or an error that says what is wrong with the item. The
 // error has no place: the caller adds it. The document is only valid until the next call with x.
 func (it *Item) Parse(s *Source, cols Columns, x *Decoder) (Document, error) {
-	d := Document{Fields: ^uint64(0)}
+	var d Document
 	switch {
 	case it.Err != nil:
 		return d, it.Err
@@ -95,20 +96,12 @@ func (it *Item) identify(d *Document, s *Source) error {
 	return nil
 }
 
-// id returns the path, for the ids of documents. Bytes that are not UTF-8 are written as in Go, since ids are.
+// id returns the path, for the ids of documents. One that is not UTF-8 is escaped, since ids are UTF-8.
 func (s *Source) id() string {
 	if utf8.ValidString(s.Path) {
 		return s.Path
 	}
-	var b []byte
-	for i, r := range s.Path {
-		if c := s.Path[i]; r == utf8.RuneError && !strings.HasPrefix(s.Path[i:], "\uFFFD") {
-			b = fmt.Appendf(b, `\x%02x`, c)
-		} else {
-			b = utf8.AppendRune(b, r)
-		}
-	}
-	return string(b)
+	return cli.Escape(s.Path)
 }
 
 // htmlText makes the text of a page of HTML.
@@ -134,7 +127,7 @@ func (x *Decoder) json(d *Document, line []byte, cols Columns) error {
 		if v, err := x.parser.ParseBytes(line); err == nil && d.fromObject(v, cols) {
 			return nil
 		}
-		*d = Document{Fields: d.Fields}
+		*d = Document{}
 	}
 	return d.fromJSON(line, cols)
 }
@@ -256,13 +249,10 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 	if _, ok := fields[cols.Text]; ok { // a name with a comma
 		names = []string{cols.Text}
 	}
-	if len(names) > 1 {
-		d.Fields = 1 << 63
-	}
 	for n, name := range names {
 		text := ""
-		if _, ok := field(fields, name); ok {
-			d.Fields |= 1 << n
+		if _, ok := field(fields, name); !ok {
+			d.Lacks |= 1 << n
 		}
 		if err := textField(fields, name, len(names) == 1, &text); err != nil {
 			return err

@@ -3,10 +3,8 @@ package pipeline
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/neardup/neardup"
-	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/dedup/shard"
 )
@@ -31,8 +29,7 @@ type collection struct {
 	dropped    int                  // documents without text that are left out
 	repeated   int                  // documents that are left out since another one has their id
 	byPlace    int                  // how many documents have no id
-	fields     uint64               // that any document has; see [input.Document]
-	lacking    []string             // fields that none has
+	has        uint64               // the fields that any document has; see [input.Document]
 	garbled    map[int32]garbled    // by the numbers of the sources
 	texts      []uint64             // hashes of the texts of new documents, with the methods auto and cosine
 	superseded map[input.Place]bool // those of which another one of their ids comes later; only with --same-id last
@@ -98,46 +95,6 @@ func (c *collection) alone() {
 	c.cluster, c.like = make([]int32, c.docs.Len()), map[int]pair{}
 	for i := range c.cluster {
 		c.cluster[i] = int32(i)
-	}
-}
-
-// sayNotes tells how the inputs were read, as far as the user may not expect it.
-func (c *collection) sayNotes() {
-	const most = 20
-	said := 0
-	say := func(format string, args ...any) {
-		if said++; said <= most {
-			fmt.Fprintln(c.stderr, "neardup:", cli.Printable(fmt.Sprintf(format, args...), 500))
-		}
-	}
-	for i := range c.Sources {
-		if s := &c.Sources[i]; len(s.Notes) > 0 {
-			say("%s: %s", s.Path, strings.Join(s.Notes, "; "))
-		}
-	}
-	if said > most {
-		fmt.Fprintf(c.stderr, "neardup: and %d more files of such kinds\n", said-most)
-	}
-	some := func(paths []string) string { return strings.Join(paths[:min(len(paths), 5)], ", ") }
-	if n := len(c.passed); n > 0 {
-		said = 0
-		say("%d files in the directories have other formats and are not read: %s", n, some(c.passed))
-	}
-	if n := len(c.hidden); n > 0 {
-		said = 0
-		say("%d hidden files and folders are not read: %s", n, some(c.hidden))
-	}
-	for _, name := range c.lacking {
-		said = 0
-		say("no document has a field %q", name)
-	}
-	if c.byPlace > 0 {
-		said = 0
-		by := "their file and line"
-		if c.cols.WithoutID == "hash" {
-			by = "a hash of their text"
-		}
-		say("%d documents have no %q; they are known by %s", c.byPlace, c.cols.ID, by)
 	}
 }
 

@@ -61,45 +61,8 @@ type batch struct {
 	bytes    int64
 	byPlace  int // how many documents have no id
 	garbled  garbled
-	fields   uint64 // see [input.Document]
+	has      uint64 // the fields that any document has; see [input.Document]
 	done     chan struct{}
-}
-
-// garbled counts items with bytes that are not UTF-8.
-type garbled struct {
-	items int
-	first int32 // its line
-}
-
-// addGarbled adds what a batch of a source has.
-func (c *collection) addGarbled(source int32, more garbled) {
-	if more.items == 0 {
-		return
-	}
-	if c.garbled == nil {
-		c.garbled = map[int32]garbled{}
-	}
-	was := c.garbled[source]
-	c.garbled[source] = garbled{was.items + more.items, cmp.Or(was.first, more.first)}
-}
-
-// noteLacking has it said if no document has one of the fields with texts. A shard does not know.
-func (c *collection) noteLacking() {
-	if c.fields == 0 || c.part != nil || c.cols.IsRecord {
-		return
-	}
-	for n, name := range c.cols.Texts() {
-		if c.fields>>n&1 == 0 {
-			c.lacking = append(c.lacking, name)
-		}
-	}
-}
-
-// noteGarbled has it said.
-func (c *collection) noteGarbled() {
-	for n, of := range c.garbled {
-		c.Sources[n].Note("bytes that are not UTF-8 count as spaces, in %d lines or rows of which %d is the first; --encoding says what the file is written in", of.items, of.first)
-	}
 }
 
 // load reads, parses and fingerprints all sources. One goroutine reads batches of items, the
@@ -162,7 +125,6 @@ func (c *collection) load(o *Options, fp *neardup.Fingerprinter, stdin io.Reader
 	}
 	wg.Wait()
 	c.noteGarbled()
-	c.noteLacking()
 	return err
 }
 
@@ -244,7 +206,7 @@ func (b *batch) process(sources []input.Source, o *Options, fp *neardup.Fingerpr
 			b.bad[i] = err
 			continue
 		}
-		b.fields |= d.Fields
+		b.has |= ^d.Lacks
 		text := d.Whole()
 		b.bytes += int64(len(text))
 		key := text
@@ -380,7 +342,7 @@ func (c *collection) collect(o *Options, ordered <-chan *batch) error {
 		c.bytes += b.bytes
 		c.byPlace += b.byPlace
 		c.addGarbled(b.items[0].Source, b.garbled)
-		c.fields |= b.fields
+		c.has |= b.has
 		for i, d := range b.docs {
 			at, err := b.items[i].Place, b.bad[i]
 			if err == errBlank {
