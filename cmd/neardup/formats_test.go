@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
 
 	"github.com/neardup/neardup/cmd/neardup/cli"
@@ -140,14 +141,8 @@ func TestWritten(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	types := func(path string) (string, []int64) {
-		s := input.Source{Path: path}
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		info, _ := f.Stat()
-		p, err := s.OpenParquet(f, info.Size())
+		f := read(t, path)
+		p, err := parquet.OpenFile(strings.NewReader(f), int64(len(f))) // of another library
 		if err != nil {
 			t.Fatal(err)
 		}

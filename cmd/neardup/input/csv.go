@@ -7,11 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress"
-
-	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
 // This file reads tables of text: CSV, and the like with other separators. A table has a header, which names its
@@ -31,9 +26,7 @@ type header struct {
 	Sheet string // of a workbook
 	Line  int32  // of the header in it
 
-	Parquet     *parquet.Schema
-	reader      *rows.ParquetReader // for one goroutine
-	Compression compress.Codec
+	Parquet *parquetHeader // nil if it is of another format
 }
 
 // HasTwins reports whether two columns have the same name.

@@ -14,9 +14,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go"
-
 	"github.com/neardup/neardup/cmd/neardup/cli"
+	"github.com/neardup/neardup/cmd/neardup/parquet"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -59,9 +58,9 @@ type Item struct {
 	Raw []byte   // a value of JSON, a line of text, or a whole text
 	Row []string // a row of a table; source.Header says what its columns are
 
-	values  []rows.Value // the same with types, if they are asked for; source.Header.Fields says what they are
-	Parquet parquet.Row  // the same of a Parquet file
-	Group   int32        // and the row group that it is in, from 1
+	values  []rows.Value     // the same with types, if they are asked for; source.Header.Fields says what they are
+	Parquet [][]parquet.Cell // the same of a Parquet file, by column
+	Group   int32            // and the row group that it is in, from 1
 
 	Err error
 
@@ -89,6 +88,7 @@ type Columns struct {
 	IsRecord                  bool   // documents are records, which have no text
 	All                       bool   // all columns of a row are needed, not only those of the document
 	Typed                     bool   // with their types
+	Memory                    int64  // how many bytes the call may use; 0 for the default
 }
 
 // Texts returns the fields that make the text.
@@ -220,7 +220,7 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 	case "xlsx":
 		return s.readSheet(r, at, cols, yield)
 	case "parquet":
-		return s.readParquet(r, at, cols, yield)
+		return s.readParquet(r, at, cols, maxLine, yield)
 	case "arrow":
 		return s.readArrow(r, at, cols, yield)
 	case "warc":

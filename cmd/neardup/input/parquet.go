@@ -1,65 +1,61 @@
 package input
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 
+	"github.com/neardup/neardup/cmd/neardup/parquet"
 	"github.com/neardup/neardup/cmd/neardup/rows"
+	"github.com/neardup/neardup/internal/textfile"
 )
 
-// This file reads and writes Parquet. Of each row only the columns that are needed are read.
+// This file reads Parquet. Of each row only the columns that are needed are read; several row groups are read at the same time.
+
+// A parquetHeader is what a header has of a Parquet file.
+type parquetHeader struct {
+	Schema      *schema.Schema
+	Compression compress.Compression
+	reader      func() (*rows.ParquetReader, error) // which looks at untyped columns first
+}
+
+// room is how many bytes a reader of a format may allocate for what a file says about itself: a quarter of the memory.
+func (c *Columns) room() int64 { return textfile.Budget(c.Memory) / 4 }
 
 // readParquet is read for a Parquet file. The line of an item is the number of its row, from 1. A list becomes a
-// text with a line for each element. Several row groups are read at the same time; their items come in order.
-func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, yield func(Item) bool) (err error) {
-	file, size, done, err := s.file(r)
+// text with a line for each element.
+func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, maxLine int, yield func(Item) bool) error {
+	from, size, done, err := s.file(r)
 	if err != nil {
 		return err
 	}
 	defer done()
-	start := int32(1)
-	defer s.recovered(&start, &err) // the library trusts what it reads
-	p, err := s.OpenParquet(file, size)
+	p, err := s.openParquet(from, size, cols)
 	if err != nil {
 		return err
 	}
-	var names []string
-	for _, path := range p.Schema().Columns() {
-		names = append(names, columnName(path))
-	}
-	if s.Header, err = s.newHeader(names, cols); err != nil {
-		return err
-	}
-	needed := append(append([]int{s.Header.id, s.Header.title}, s.Header.text...), s.Header.metadata...)
-	if cols.All {
-		needed = needed[:0]
-		for i := range names {
-			needed = append(needed, i)
-		}
-	}
-	groups := p.RowGroups()
 	if cols.Typed {
-		s.Header.Parquet, s.Header.Compression, s.Header.reader = p.Schema(), compressionOf(p), rows.NewParquetReader(p.Schema())
-		s.Header.Fields = s.Header.reader.Names()
-		return s.readRows(groups, at, yield)
+		return s.readRows(p, at, yield)
 	}
-	chunks := make([]chan parquetChunk, len(groups))
+	needed := s.needed(cols)
+	first := []int32{1} // the line of the first row of each group
+	for g := range p.Groups() {
+		first = append(first, first[g]+int32(p.Rows(g)))
+	}
+	chunks := make([]chan parquetChunk, p.Groups())
 	quit := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait() // before the file is closed
 	defer close(quit)
-	line := int32(1)
 	begin := func(g int) {
-		first := line
-		line += int32(groups[g].NumRows())
 		chunks[g] = make(chan parquetChunk, 4)
 		wg.Go(func() {
 			defer close(chunks[g])
@@ -71,16 +67,17 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, yie
 					return false
 				}
 			}
-			if err := s.readGroup(groups[g], names, needed, first, at, emit); err != nil {
-				emit(parquetChunk{nil, err})
+			t := textReader{s: s, group: g, needed: needed, at: at, line: first[g], most: maxLine, emit: emit}
+			if err := t.read(p); err != nil {
+				emit(parquetChunk{nil, fmt.Errorf("%s:%d: %w", s.Path, t.line, err)})
 			}
 		})
 	}
-	ahead := min(runtime.GOMAXPROCS(0), len(groups))
+	ahead := groupsAtOnce(p, needed, cols.room())
 	for g := range ahead {
 		begin(g)
 	}
-	for g := range groups {
+	for g := range chunks {
 		for c := range chunks[g] {
 			if c.err != nil {
 				return c.err
@@ -91,42 +88,148 @@ func (s *Source) readParquet(r io.Reader, at func(int32) Item, cols Columns, yie
 				}
 			}
 		}
-		if g+ahead < len(groups) {
+		if g+ahead < len(chunks) {
 			begin(g + ahead)
 		}
 	}
 	return nil
 }
 
-// readRows yields whole rows of all groups. Their values are made when they are asked for.
-func (s *Source) readRows(groups []parquet.RowGroup, at func(int32) Item, yield func(Item) bool) (err error) {
-	line := int32(0)
-	defer s.recovered(&line, &err)
-	buf := make([]parquet.Row, 64)
-	for n, group := range groups {
-		from := group.Rows()
-		for {
-			read, err := from.ReadRows(buf)
-			for _, row := range buf[:read] {
-				line++
-				it := at(line)
-				it.Parquet, it.Group = row.Clone(), int32(n+1)
-				if !yield(it) {
-					return from.Close()
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return fmt.Errorf("%s:%d: %w", s.Path, line, errors.Join(err, from.Close()))
-			}
+// openParquet opens a file and finds the columns of the documents in it.
+func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parquet.File, error) {
+	p, err := parquet.Open(from, size, cols.room())
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	total := int64(0)
+	for g := range p.Groups() {
+		if total += p.Rows(g); total > math.MaxInt32 || p.Rows(g) > math.MaxInt32 {
+			return nil, fmt.Errorf("%s:1: it has more than %d rows", s.Path, math.MaxInt32)
 		}
-		if err := from.Close(); err != nil {
+	}
+	var names []string
+	for _, c := range p.Schema().Columns() {
+		names = append(names, rows.ListName(c))
+	}
+	if s.Header, err = s.newHeader(names, cols); err != nil {
+		return nil, err
+	}
+	if cols.Typed {
+		s.Header.Fields = rows.ParquetNames(p.Schema())
+	}
+	s.Header.Parquet = &parquetHeader{p.Schema(), p.Compression(), sync.OnceValues(func() (*rows.ParquetReader, error) {
+		isText, err := s.textColumns(p)
+		return rows.NewParquetReader(p.Schema(), isText), err
+	})}
+	return p, nil
+}
+
+// needed returns the columns that the documents need.
+func (s *Source) needed(cols Columns) (needed []int) {
+	if cols.All || cols.IsRecord {
+		for i := range s.Header.Names {
+			needed = append(needed, i)
+		}
+		return needed
+	}
+	for _, i := range slices.Concat([]int{s.Header.id, s.Header.title}, s.Header.text, s.Header.metadata) {
+		if i >= 0 && !slices.Contains(needed, i) {
+			needed = append(needed, i)
+		}
+	}
+	return needed
+}
+
+// groupsAtOnce returns how many row groups are read at the same time: one for each processor, if what their columns may take fits. A column
+// takes at most its size: its dictionary, and a page of it.
+func groupsAtOnce(p *parquet.File, columns []int, room int64) int {
+	most := int64(1)
+	for g := range p.Groups() {
+		most = max(most, p.Bytes(g, columns))
+	}
+	return min(runtime.GOMAXPROCS(0), p.Groups(), int(max(1, room/2/most)))
+}
+
+// readRows yields whole rows of all groups. Their values are made when they are asked for.
+func (s *Source) readRows(p *parquet.File, at func(int32) Item, yield func(Item) bool) error {
+	line := int32(0)
+	for g := range p.Groups() {
+		if goes, err := s.readWholeGroup(p, g, &line, at, yield); !goes || err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// readWholeGroup yields the rows of a group, and reports whether yield wants more.
+func (s *Source) readWholeGroup(p *parquet.File, g int, line *int32, at func(int32) Item, yield func(Item) bool) (bool, error) {
+	group, err := p.Group(g, allColumns(p))
+	if err != nil {
+		return false, fmt.Errorf("%s:%d: %w", s.Path, *line+1, err)
+	}
+	defer group.Close()
+	for {
+		switch err := group.Next(); {
+		case err == io.EOF:
+			return true, nil
+		case err != nil:
+			return false, fmt.Errorf("%s:%d: %w", s.Path, *line+1, err)
+		}
+		*line++
+		it := at(*line)
+		it.Parquet, it.Group = group.Row(), int32(g+1)
+		if !yield(it) {
+			return false, nil
+		}
+	}
+}
+
+func allColumns(p *parquet.File) (all []int) {
+	for i := range p.Schema().NumColumns() {
+		all = append(all, i)
+	}
+	return all
+}
+
+// textColumns reports of each column whether its bytes are text, where the schema says nothing about them: many programs write texts without
+// saying so. They are if all of them are UTF-8; otherwise none of the column is taken for text.
+func (s *Source) textColumns(p *parquet.File) ([]bool, error) {
+	isText := make([]bool, p.Schema().NumColumns())
+	var open []int
+	for i, c := range p.Schema().Columns() {
+		if rows.IsUntyped(c) {
+			isText[i], open = true, append(open, i)
+		}
+	}
+	for g := 0; g < p.Groups() && len(open) > 0; g++ {
+		if err := lookAtBytes(p, g, open, isText); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range open {
+		if !isText[i] {
+			s.Note("the column %q has bytes that are not text; they are written as base64", s.Header.Names[i])
+		}
+	}
+	return isText, nil
+}
+
+// lookAtBytes clears isText for the columns of a row group that have bytes which are not text.
+func lookAtBytes(p *parquet.File, g int, columns []int, isText []bool) error {
+	group, err := p.Group(g, columns)
+	if err != nil {
+		return err
+	}
+	defer group.Close()
+	for err = group.Next(); err == nil; err = group.Next() {
+		for _, i := range columns {
+			isText[i] = isText[i] && !slices.ContainsFunc(group.Cells(i), func(c parquet.Cell) bool { return !utf8.Valid(c.Bytes) })
+		}
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // A parquetChunk is some rows of a row group, or what is wrong with the next ones.
@@ -135,40 +238,86 @@ type parquetChunk struct {
 	err   error
 }
 
-// readGroup passes the rows of a row group to emit, until that returns false. line is that of the first one.
-func (s *Source) readGroup(group parquet.RowGroup, names []string, needed []int, line int32, at func(int32) Item, emit func(parquetChunk) bool) (err error) {
-	first := line
-	defer s.recovered(&first, &err)
-	values := make([]*parquetColumn, len(names))
-	columns := group.ColumnChunks()
-	for _, i := range needed {
-		if i >= 0 && values[i] == nil {
-			values[i] = &parquetColumn{pages: columns[i].Pages(), of: columns[i].Type()}
-			defer values[i].pages.Close()
-		}
+// A chunk ends at so many rows, or bytes of text: a row of a dictionary takes hardly any room in the file.
+const (
+	chunkRows  = 256
+	chunkBytes = 1 << 20
+)
+
+// A textReader reads the texts of a row group.
+type textReader struct {
+	s      *Source
+	group  int
+	needed []int
+	at     func(int32) Item
+	line   int32 // of the next row
+	most   int   // the length of a text, in bytes
+	emit   func(parquetChunk) bool
+}
+
+// read passes the rows to emit, until that returns false.
+func (t *textReader) read(p *parquet.File) error {
+	group, err := p.Group(t.group, t.needed)
+	if err != nil {
+		return err
 	}
+	defer group.Close()
 	var items []Item
-	for range group.NumRows() {
-		it := at(line)
-		it.Row = make([]string, len(names))
-		for i, c := range values {
-			if c == nil {
-				continue
-			}
-			if it.Row[i], err = c.next(); err != nil {
-				return fmt.Errorf("%s:%d: column %q: %w", s.Path, line, names[i], err)
-			}
+	size := 0
+	for {
+		if err := group.Next(); err == io.EOF {
+			t.emit(parquetChunk{items, nil})
+			return nil
+		} else if err != nil {
+			return err
 		}
-		line++
-		if items = append(items, it); len(items) == 256 {
-			if !emit(parquetChunk{items, nil}) {
+		it := t.at(t.line)
+		it.Row = make([]string, p.Schema().NumColumns())
+		for _, i := range t.needed {
+			text, ok := cellsText(p.Schema().Column(i), group.Cells(i), t.most)
+			if !ok {
+				it.Row, it.Err = nil, ErrTooLong
+				break
+			}
+			it.Row[i] = text
+			size += len(text)
+		}
+		t.line++
+		if items = append(items, it); len(items) == chunkRows || size >= chunkBytes {
+			if !t.emit(parquetChunk{items, nil}) {
 				return nil
 			}
-			items = nil
+			items, size = nil, 0
 		}
 	}
-	emit(parquetChunk{items, nil})
-	return nil
+}
+
+// cellsText returns the cells of a column in a row as text, of a list with a line for each element that is not null; or false if it is longer
+// than most bytes.
+func cellsText(c *schema.Column, cells []parquet.Cell, most int) (string, bool) {
+	size := 0
+	for i := range cells {
+		if size += len(cells[i].Bytes) + 1; size > most+1 {
+			return "", false
+		}
+	}
+	var b strings.Builder
+	isFirst := true
+	for i := range cells {
+		if cells[i].Def < c.MaxDefinitionLevel() {
+			continue
+		}
+		text := rows.LeafText(c, &cells[i])
+		if len(cells) == 1 {
+			return text, true
+		}
+		if !isFirst {
+			b.WriteByte('\n')
+		}
+		isFirst = false
+		b.WriteString(text)
+	}
+	return b.String(), true
 }
 
 // recovered turns a panic into an error. line is where the work began, or where it is.
@@ -176,97 +325,4 @@ func (s *Source) recovered(line *int32, err *error) {
 	if wrong := recover(); wrong != nil {
 		*err = fmt.Errorf("%s:%d: the file is damaged here or later: %v", s.Path, *line, wrong)
 	}
-}
-
-// OpenParquet opens a file.
-func (s *Source) OpenParquet(file *os.File, size int64) (*parquet.File, error) {
-	p, err := parquet.OpenFile(file, size, parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
-	if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
-	}
-	return p, nil
-}
-
-// columnName returns the name of a column by its path. The elements of a list have the name of the list.
-func columnName(path []string) string {
-	name := strings.Join(path, ".")
-	for _, end := range []string{".list.element", ".list.item", ".bag.array_element", ".array"} {
-		name = strings.TrimSuffix(name, end)
-	}
-	return name
-}
-
-// A parquetColumn reads the values of a column in a row group, row by row.
-type parquetColumn struct {
-	pages  parquet.Pages
-	of     parquet.Type
-	values parquet.ValueReader
-	buf    [64]parquet.Value
-	ready  []parquet.Value // of buf
-	isLast bool            // there are no more values behind ready
-}
-
-// next returns the text of the next row.
-func (c *parquetColumn) next() (text string, err error) {
-	for n := 0; ; n++ {
-		if len(c.ready) == 0 {
-			if err := c.fill(); err != nil {
-				return "", err
-			}
-		}
-		if n > 0 && (len(c.ready) == 0 || c.ready[0].RepetitionLevel() == 0) {
-			return text, nil
-		}
-		if len(c.ready) == 0 {
-			return "", io.ErrUnexpectedEOF
-		}
-		v := c.ready[0]
-		c.ready = c.ready[1:]
-		if v.IsNull() {
-			continue
-		}
-		if n > 0 {
-			text += "\n"
-		}
-		text += rows.LeafText(c.of, v)
-	}
-}
-
-// fill reads more values, if there are any.
-func (c *parquetColumn) fill() error {
-	for !c.isLast {
-		if c.values == nil {
-			page, err := c.pages.ReadPage()
-			if errors.Is(err, io.EOF) {
-				c.isLast = true
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			c.values = page.Values()
-		}
-		n, err := c.values.ReadValues(c.buf[:])
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if errors.Is(err, io.EOF) {
-			c.values = nil
-		}
-		if n > 0 {
-			c.ready = c.buf[:n]
-			return nil
-		}
-	}
-	return nil
-}
-
-// compressionOf returns the compression of the first column of a file.
-func compressionOf(p *parquet.File) compress.Codec {
-	for _, g := range p.Metadata().RowGroups {
-		for _, column := range g.Columns {
-			return parquet.LookupCompressionCodec(column.MetaData.Codec)
-		}
-	}
-	return &parquet.Snappy
 }

@@ -16,7 +16,11 @@ func (it *Item) Typed(s *Source, cols Columns) (fields rows.Struct, err error) {
 	case it.changed != nil:
 		fields = it.changed
 	case it.Parquet != nil:
-		for i, v := range s.Header.reader.Read(it.Parquet) {
+		reader, err := s.Header.Parquet.reader()
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range reader.Read(it.Parquet) {
 			fields = append(fields, rows.Field{Name: s.Header.Fields[i], Value: v})
 		}
 	case it.values != nil:

@@ -104,7 +104,7 @@ func NewWriter(to Target, columns *rows.Columns) (Writer, error) {
 	case format == "xlsx":
 		return newSheetOut(table)
 	case format == "parquet":
-		return newParquetOut(table), nil
+		return newParquetOut(table)
 	case format == "arrow":
 		return newArrowOut(table)
 	}

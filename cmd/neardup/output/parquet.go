@@ -3,9 +3,11 @@ package output
 import (
 	"fmt"
 
-	"github.com/parquet-go/parquet-go"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/neardup/neardup/cmd/neardup/input"
+	"github.com/neardup/neardup/cmd/neardup/parquet"
 	"github.com/neardup/neardup/cmd/neardup/rows"
 )
 
@@ -15,17 +17,15 @@ import (
 // A parquetCopy writes rows of Parquet files.
 type parquetCopy struct {
 	Target
-	//lint:ignore SA1019 its successor wants the type of a row, and here only the schema is known
-	out     *parquet.Writer
-	schema  *parquet.Schema // of the sources
-	first   string          // the path of the first one
-	columns int
-	group   int32 // of the row before
+	out    *parquet.Writer
+	schema *schema.Schema // of the sources
+	first  string         // the path of the first one
+	group  int32          // of the row before
 }
 
 func (o *parquetCopy) Begin(s *input.Source) error {
 	if o.out != nil {
-		if s.Header.Parquet.String() != o.schema.String() {
+		if !s.Header.Parquet.Schema.Equals(o.schema) {
 			return fmt.Errorf("%s:1: the columns have other names or types than those of %s", s.Path, o.first)
 		}
 		return o.flush(0)
@@ -33,13 +33,13 @@ func (o *parquetCopy) Begin(s *input.Source) error {
 	if err := newColumns(s, o.Added, o.Path); err != nil {
 		return err
 	}
-	o.schema, o.first, o.columns = s.Header.Parquet, s.Path, len(s.Header.Parquet.Columns())
-	schema := o.schema
-	if len(o.Added) > 0 {
-		schema = rows.Extended(schema, o.Added)
+	o.schema, o.first = s.Header.Parquet.Schema, s.Path
+	root, err := rows.Extended(o.schema, o.Added)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.Path, err)
 	}
-	o.out = parquet.NewWriter(o.W, schema, parquet.Compression(s.Header.Compression))
-	return nil
+	o.out, err = parquet.NewWriter(o.W, root, s.Header.Parquet.Compression, nil)
+	return err
 }
 
 // flush ends a row group if the next row is of another one.
@@ -48,7 +48,7 @@ func (o *parquetCopy) flush(group int32) error {
 		return nil
 	}
 	o.group = group
-	return o.out.Flush()
+	return o.out.EndGroup()
 }
 
 func (o *parquetCopy) Write(_ *input.Source, it *input.Item, more []string) error {
@@ -57,10 +57,9 @@ func (o *parquetCopy) Write(_ *input.Source, it *input.Item, more []string) erro
 	}
 	row := it.Parquet
 	if len(more) > 0 {
-		row = rows.AppendTexts(row, o.columns, more)
+		row = rows.AppendTexts(row, more)
 	}
-	_, err := o.out.WriteRows([]parquet.Row{row})
-	return err
+	return o.out.Write(row)
 }
 
 func (o *parquetCopy) End() error {
@@ -73,13 +72,17 @@ func (o *parquetCopy) End() error {
 // A parquetOut writes rows of any sources.
 type parquetOut struct {
 	tableOut
-	//lint:ignore SA1019 as above
 	out *parquet.Writer
-	buf parquet.Row
+	buf [][]parquet.Cell
 }
 
-func newParquetOut(table tableOut) *parquetOut {
-	return &parquetOut{tableOut: table, out: parquet.NewWriter(table.W, table.columns.Schema(), parquet.Compression(&parquet.Zstd))}
+func newParquetOut(table tableOut) (Writer, error) {
+	root, err := table.columns.Schema()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", table.Path, err)
+	}
+	out, err := parquet.NewWriter(table.W, root, compress.Codecs.Zstd, nil)
+	return &parquetOut{tableOut: table, out: out}, err
 }
 
 func (o *parquetOut) Write(s *input.Source, it *input.Item, more []string) error {
@@ -87,9 +90,8 @@ func (o *parquetOut) Write(s *input.Source, it *input.Item, more []string) error
 	if err != nil {
 		return err
 	}
-	o.buf = o.columns.AppendRow(o.buf[:0], values)
-	_, err = o.out.WriteRows([]parquet.Row{o.buf})
-	return err
+	o.buf = o.columns.Row(o.buf, values)
+	return o.out.Write(o.buf)
 }
 
 func (o *parquetOut) End() error { return o.out.Close() }

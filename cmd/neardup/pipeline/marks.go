@@ -1,9 +1,7 @@
 package pipeline
 
 import (
-	"bufio"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +12,6 @@ import (
 	"github.com/neardup/neardup/cmd/neardup/cli"
 	"github.com/neardup/neardup/cmd/neardup/input"
 	"github.com/neardup/neardup/dedup/shard"
-	"github.com/parquet-go/parquet-go"
 )
 
 // This file writes a table of fingerprints or signatures.
@@ -43,7 +40,10 @@ func (c *collection) Fingerprint(o *Options, outs *cli.Outputs, stdin io.Reader)
 	if err != nil {
 		return err
 	}
-	w := newMarkWriter(out, o, version)
+	w, err := newMarkWriter(out, o, version)
+	if err != nil {
+		return err
+	}
 	n, without := 0, 0
 	c.take = func(d *stored, _ *batch, _ int) error {
 		n++
@@ -93,7 +93,7 @@ type markWriter interface {
 }
 
 // newMarkWriter returns a writer for a path's format.
-func newMarkWriter(w *cli.Output, o *Options, version string) markWriter {
+func newMarkWriter(w *cli.Output, o *Options, version string) (markWriter, error) {
 	minhash, wide, auto := o.Method.Name == "minhash", o.Method.Bits == 128, o.Method.Name == "auto"
 	if input.FormatOf(o.Out, "") == "csv" {
 		t := &csvMarks{rows: csv.NewWriter(w), minhash: minhash, wide: wide, auto: auto}
@@ -107,44 +107,9 @@ func newMarkWriter(w *cli.Output, o *Options, version string) markWriter {
 		default:
 			t.rows.Write([]string{"id", "fingerprint"})
 		}
-		return t
+		return t, nil
 	}
-	b := bufio.NewWriterSize(w, 1<<20)
-	rows := int64(1 << 20) // of a group, which is in memory
-	if minhash || auto {
-		rows = int64(1<<24) / int64(o.Method.minhash.Values)
-	}
-	options := []parquet.WriterOption{parquet.Compression(&parquet.Zstd), parquet.KeyValueMetadata("neardup.version", version), parquet.MaxRowsPerRowGroup(rows)}
-	switch {
-	case auto:
-		return &parquetMarks[LevelsRow]{b, parquet.NewGenericWriter[LevelsRow](b, options...), func(id string, k *mark) LevelsRow {
-			long, short := k.more.levels.Values()
-			return LevelsRow{id, long, short}
-		}}
-	case minhash:
-		return &parquetMarks[SignatureRow]{b, parquet.NewGenericWriter[SignatureRow](b, options...), func(id string, k *mark) (r SignatureRow) {
-			r.ID = id
-			if !k.empty {
-				r.Signature = Signed(k.more.sig)
-			}
-			return r
-		}}
-	case wide:
-		return &parquetMarks[WideRow]{b, parquet.NewGenericWriter[WideRow](b, options...), func(id string, k *mark) WideRow {
-			if k.empty {
-				return WideRow{ID: id}
-			}
-			low, high := int64(k.fp.Lo), int64(k.fp.Hi)
-			return WideRow{id, &low, &high}
-		}}
-	}
-	return &parquetMarks[Row]{b, parquet.NewGenericWriter[Row](b, options...), func(id string, k *mark) Row {
-		if k.empty {
-			return Row{ID: id}
-		}
-		low := int64(k.fp.Lo)
-		return Row{id, &low}
-	}}
+	return newParquetMarks(w, o, version)
 }
 
 // Signed returns the values of a signature as signed integers with the same bits.
@@ -155,41 +120,6 @@ func Signed(sig neardup.Signature) []int32 {
 	}
 	return list
 }
-
-// The rows of Parquet files.
-type (
-	Row struct {
-		ID          string `parquet:"id"`
-		Fingerprint *int64 `parquet:"fingerprint,optional"`
-	}
-	WideRow struct {
-		ID              string `parquet:"id"`
-		Fingerprint     *int64 `parquet:"fingerprint,optional"`
-		FingerprintHigh *int64 `parquet:"fingerprint_high,optional"`
-	}
-	LevelsRow struct {
-		ID    string  `parquet:"id"`
-		Long  []int32 `parquet:"long,optional,list"`
-		Short []int32 `parquet:"short,optional,list"`
-	}
-	SignatureRow struct {
-		ID        string  `parquet:"id"`
-		Signature []int32 `parquet:"signature,optional,list"`
-	}
-)
-
-type parquetMarks[R any] struct {
-	b    *bufio.Writer
-	rows *parquet.GenericWriter[R]
-	of   func(id string, k *mark) R
-}
-
-func (t *parquetMarks[R]) write(id string, k *mark) error {
-	_, err := t.rows.Write([]R{t.of(id, k)})
-	return err
-}
-
-func (t *parquetMarks[R]) end() error { return errors.Join(t.rows.Close(), t.b.Flush()) }
 
 // csvMarks writes CSV. A signature is a list as PostgreSQL reads and writes it.
 type csvMarks struct {

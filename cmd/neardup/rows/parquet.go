@@ -1,207 +1,243 @@
 package rows
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/format"
+	"github.com/apache/arrow-go/v18/arrow/float16"
+	arrow "github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/neardup/neardup/cmd/neardup/parquet"
 )
 
-// This file turns rows of Parquet into values and back. A Parquet file has a column for each leaf of its schema; a value of it says by two levels
-// in which list it stands and up to where its path is not null.
+// This file makes values of rows of Parquet. A Parquet file has a column for each leaf of its schema; a cell of it says by two levels
+// in which list it stands and up to where its path is not null. Bytes that the schema says nothing about are texts or bytes, as the caller
+// decides for each column, so that the values of one column are of one kind.
 
 // A ParquetReader makes values of the rows of a file.
 type ParquetReader struct {
-	fields []parquet.Field
-	leaves []int             // how many columns each field has
-	values [][]parquet.Value // of a row, by column
+	root   *schema.GroupNode
+	isText []bool // by column: bytes without a type are text
+	column int    // the next one, while a row is assembled
 }
 
-// NewParquetReader returns a reader for rows with a schema, for one goroutine.
-func NewParquetReader(schema *parquet.Schema) *ParquetReader {
-	r := &ParquetReader{fields: schema.Fields(), values: make([][]parquet.Value, len(schema.Columns()))}
-	for _, f := range r.fields {
-		r.leaves = append(r.leaves, leavesOf(f))
-	}
-	return r
+// NewParquetReader returns a reader for rows with a schema, for one goroutine. isText says of each column whether its bytes are text, if the
+// schema does not.
+func NewParquetReader(s *schema.Schema, isText []bool) *ParquetReader {
+	return &ParquetReader{root: s.Root(), isText: isText}
 }
 
-// leavesOf returns how many columns a node has.
-func leavesOf(n parquet.Node) (leaves int) {
-	if n.Leaf() {
-		return 1
-	}
-	for _, f := range n.Fields() {
-		leaves += leavesOf(f)
-	}
-	return leaves
-}
-
-// Names returns the names of the fields of a row.
-func (r *ParquetReader) Names() (names []string) {
-	for _, f := range r.fields {
-		names = append(names, f.Name())
+// ParquetNames returns the names of the fields of a row.
+func ParquetNames(s *schema.Schema) (names []string) {
+	for i := range s.Root().NumFields() {
+		names = append(names, s.Root().Field(i).Name())
 	}
 	return names
 }
 
+// IsUntyped reports whether the schema says nothing about the bytes of a column.
+func IsUntyped(c *schema.Column) bool {
+	return c.PhysicalType() == arrow.Types.ByteArray && c.LogicalType().IsNone()
+}
+
 // Read returns the values of a row, one for each field.
-func (r *ParquetReader) Read(row parquet.Row) (values []Value) {
-	for i := range r.values {
-		r.values[i] = r.values[i][:0]
-	}
-	for _, v := range row {
-		r.values[v.Column()] = append(r.values[v.Column()], v)
-	}
-	at := 0
-	for i, f := range r.fields {
-		values = append(values, assemble(f, r.values[at:at+r.leaves[i]], 0, 0))
-		at += r.leaves[i]
+func (r *ParquetReader) Read(row [][]parquet.Cell) (values []Value) {
+	r.column = 0
+	for i := range r.root.NumFields() {
+		n := r.root.Field(i)
+		leaves := leavesOf(n)
+		values = append(values, r.assemble(n, row[r.column:r.column+leaves], 0, 0))
+		r.column += leaves
 	}
 	return values
 }
 
-// assemble returns the value of a node, whose columns have these values. repeated is how many lists it stands in, and defined how many
-// of the nodes above it may be missing.
-func assemble(n parquet.Node, columns [][]parquet.Value, repeated, defined int) Value {
+// leavesOf returns how many columns a node has.
+func leavesOf(n schema.Node) (leaves int) {
+	g, isGroup := n.(*schema.GroupNode)
+	if !isGroup {
+		return 1
+	}
+	for i := range g.NumFields() {
+		leaves += leavesOf(g.Field(i))
+	}
+	return leaves
+}
+
+// assemble returns the value of a node, whose columns have these cells; the first is r.column. repeated is how many lists it stands in, and
+// defined how many of the nodes above it may be missing.
+func (r *ParquetReader) assemble(n schema.Node, columns [][]parquet.Cell, repeated, defined int16) Value {
 	if len(columns) == 0 || len(columns[0]) == 0 {
 		return nil
 	}
-	switch {
-	case n.Repeated():
-		return assembleList(n, columns, repeated, defined)
-	case n.Optional():
-		if defined++; columns[0][0].DefinitionLevel() < defined {
+	switch n.RepetitionType() {
+	case arrow.Repetitions.Repeated:
+		return r.assembleList(n, columns, repeated, defined)
+	case arrow.Repetitions.Optional:
+		if defined++; columns[0][0].Def < defined {
 			return nil
 		}
 	}
-	return assembleOne(n, columns, repeated, defined)
+	return r.assembleOne(n, columns, repeated, defined)
 }
 
 // assembleList is assemble for a node that occurs any number of times.
-func assembleList(n parquet.Node, columns [][]parquet.Value, repeated, defined int) Value {
+func (r *ParquetReader) assembleList(n schema.Node, columns [][]parquet.Cell, repeated, defined int16) List {
 	repeated, defined = repeated+1, defined+1
 	list := List{}
-	if columns[0][0].DefinitionLevel() < defined {
+	if columns[0][0].Def < defined {
 		return list
 	}
-	rest := append([][]parquet.Value(nil), columns...)
-	element := make([][]parquet.Value, len(columns))
+	rest := append([][]parquet.Cell(nil), columns...)
+	element := make([][]parquet.Cell, len(columns))
 	for len(rest[0]) > 0 {
-		for i, values := range rest {
-			end := min(1, len(values))
-			for end < len(values) && values[end].RepetitionLevel() > repeated {
+		for i, cells := range rest {
+			end := min(1, len(cells))
+			for end < len(cells) && cells[end].Rep > repeated {
 				end++
 			}
-			element[i], rest[i] = values[:end], values[end:]
+			element[i], rest[i] = cells[:end], cells[end:]
 		}
-		list = append(list, assembleOne(n, element, repeated, defined))
+		list = append(list, r.assembleOne(n, element, repeated, defined))
 	}
 	return list
 }
 
 // assembleOne is assemble for a node that is there.
-func assembleOne(n parquet.Node, columns [][]parquet.Value, repeated, defined int) Value {
-	if n.Leaf() {
-		return leafOf(n.Type(), columns[0][0])
+func (r *ParquetReader) assembleOne(n schema.Node, columns [][]parquet.Cell, repeated, defined int16) Value {
+	g, isGroup := n.(*schema.GroupNode)
+	if !isGroup {
+		if len(columns[0]) == 0 { // the columns of a list have different numbers of elements
+			return nil
+		}
+		return leafOf(n.(*schema.PrimitiveNode), &columns[0][0], r.isText[r.column])
 	}
-	fields := n.Fields()
-	if len(fields) == 1 && fields[0].Repeated() && isListType(n) {
-		return unwrapped(fields[0], assemble(fields[0], columns, repeated, defined))
+	if element := elementOf(g); element != nil {
+		list, _ := r.assemble(element, columns, repeated, defined).(List)
+		return unwrapped(g, element, list)
 	}
-	row, at := Struct{}, 0
-	for _, f := range fields {
+	row, first := Struct{}, r.column
+	for i, at := 0, 0; i < g.NumFields(); i++ {
+		f := g.Field(i)
 		leaves := leavesOf(f)
-		row = append(row, Field{f.Name(), assemble(f, columns[at:at+leaves], repeated, defined)})
+		r.column = first + at
+		row = append(row, Field{f.Name(), r.assemble(f, columns[at:at+leaves], repeated, defined)})
 		at += leaves
 	}
+	r.column = first
 	return row
 }
 
-// isListType reports whether a group stands for a list or a map.
-func isListType(n parquet.Node) bool {
-	switch l := n.Type().LogicalType(); {
-	case l != nil && l.Value != nil:
-		switch l.Value.(type) {
-		case *format.ListType, *format.MapType:
-			return true
+// elementOf returns the node that occurs again in a group that stands for a list or a map, or nil if the group is none.
+func elementOf(g *schema.GroupNode) schema.Node {
+	switch typeOf(g).(type) {
+	case schema.ListLogicalType, schema.MapLogicalType:
+		if g.NumFields() == 1 && g.Field(0).RepetitionType() == arrow.Repetitions.Repeated {
+			return g.Field(0)
 		}
-		return false
 	}
-	c := n.Type().ConvertedType()
-	return c != nil && (*c == deprecated.List || *c == deprecated.Map || *c == deprecated.MapKeyValue)
+	return nil
 }
 
-// unwrapped returns the elements of a list, without the group of one field that stands around each, and a map whose keys are texts as a
-// struct.
-func unwrapped(element parquet.Node, of Value) Value {
-	list, _ := of.(List)
-	if element.Leaf() {
+// unwrapped returns the elements of a list without the group of one field around each, and a map whose keys are texts as a struct. The rules
+// for lists of older writers are those of LogicalTypes.md of Parquet, "backward compatibility".
+func unwrapped(of *schema.GroupNode, element schema.Node, list List) Value {
+	g, isGroup := element.(*schema.GroupNode)
+	if !isGroup || list == nil {
 		return list
 	}
-	switch fields := element.Fields(); {
-	case len(fields) == 1:
+	_, isMap := typeOf(of).(schema.MapLogicalType)
+	switch {
+	case isMap && g.NumFields() == 2:
+		return mapOf(list)
+	case isWrapper(of, g):
 		for i, x := range list {
-			list[i] = x.(Struct)[0].Value
-		}
-	case len(fields) == 2 && fields[0].Name() == "key" && fields[1].Name() == "value":
-		m := Struct{}
-		for _, x := range list {
-			key, isText := x.(Struct)[0].Value.(string)
-			if !isText {
-				return list
+			if row, ok := x.(Struct); ok && len(row) == 1 {
+				list[i] = row[0].Value
 			}
-			m = append(m, Field{key, x.(Struct)[1].Value})
 		}
-		return m
 	}
 	return list
 }
 
-// LeafText returns a value of a column with a type as the text of a document or its id: that of a cell, or bytes as they are.
-func LeafText(t parquet.Type, v parquet.Value) string {
-	x := leafOf(t, v)
+// isWrapper reports whether the repeated group of a list stands around each element. Otherwise it is the element.
+func isWrapper(of, g *schema.GroupNode) bool {
+	return g.NumFields() == 1 && elementOf(g) == nil && g.Field(0).RepetitionType() != arrow.Repetitions.Repeated && g.Name() != "array" && g.Name() != of.Name()+"_tuple"
+}
+
+// mapOf returns the entries of a map as a struct, if its keys are texts.
+func mapOf(entries List) Value {
+	m := Struct{}
+	for _, x := range entries {
+		entry, _ := x.(Struct)
+		if len(entry) != 2 {
+			return entries
+		}
+		key, isText := entry[0].Value.(string)
+		if !isText {
+			return entries
+		}
+		m = append(m, Field{key, entry[1].Value})
+	}
+	return m
+}
+
+// ListName returns the name of a column for its text: its path, and of the elements of a list that of the list.
+func ListName(c *schema.Column) string {
+	path := strings.Split(c.Path(), ".")
+	n := c.SchemaNode()
+	for n.Parent() != nil {
+		parent, _ := n.Parent().(*schema.GroupNode)
+		if of, isGroup := parent.Parent().(*schema.GroupNode); isGroup && elementOf(of) == schema.Node(parent) && isWrapper(of, parent) {
+			n, path = of, path[:len(path)-2] // the element, and the group around it
+		} else if elementOf(parent) == n {
+			n, path = parent, path[:len(path)-1]
+		} else {
+			break
+		}
+	}
+	return strings.Join(path, ".")
+}
+
+// LeafText returns a cell that is not null as the text of a document or its id: that of a cell of a table, or bytes as they are.
+func LeafText(c *schema.Column, cell *parquet.Cell) string {
+	n, _ := c.SchemaNode().(*schema.PrimitiveNode)
+	x := leafOf(n, cell, true)
 	if b, ok := x.([]byte); ok {
 		return string(b)
 	}
 	return Text(x)
 }
 
-// leafOf returns a value of a column with a type.
-func leafOf(t parquet.Type, v parquet.Value) Value {
-	if v.IsNull() {
-		return nil
+// leafOf returns the value of a cell that is not null.
+func leafOf(n *schema.PrimitiveNode, c *parquet.Cell, isText bool) Value {
+	if x, ok := logical(n, c); ok {
+		return x
 	}
-	if l := t.LogicalType(); l != nil && l.Value != nil {
-		if x, ok := logical(l.Value, v); ok {
-			return x
+	switch n.PhysicalType() {
+	case arrow.Types.Boolean:
+		return c.Bits != 0
+	case arrow.Types.Int32, arrow.Types.Int64:
+		return Number(strconv.FormatInt(int64(c.Bits), 10))
+	case arrow.Types.Int96: // nanoseconds of a day, and the Julian day
+		nanos, day := binary.LittleEndian.Uint64(c.Bytes), binary.LittleEndian.Uint32(c.Bytes[8:])
+		return Time{time.Unix((int64(day)-2_440_588)*86_400, int64(nanos)).UTC(), Local}
+	case arrow.Types.Float:
+		return shortest(math.Float32frombits(uint32(c.Bits)))
+	case arrow.Types.Double:
+		return math.Float64frombits(c.Bits)
+	case arrow.Types.ByteArray:
+		if isText && n.LogicalType().IsNone() {
+			return string(c.Bytes)
 		}
-	} else if c := t.ConvertedType(); c != nil {
-		if x, ok := converted(*c, v); ok {
-			return x
-		}
 	}
-	switch v.Kind() {
-	case parquet.Boolean:
-		return v.Boolean()
-	case parquet.Int32, parquet.Int64:
-		return integer(v)
-	case parquet.Int96: // nanoseconds of a day, and the Julian day
-		x := v.Int96()
-		return Time{time.Unix((int64(x[2])-2_440_588)*86_400, int64(x[0])|int64(x[1])<<32).UTC(), Local}
-	case parquet.Float:
-		return shortest(v.Float())
-	case parquet.Double:
-		return v.Double()
-	}
-	return bytesOrText(v)
+	return append([]byte{}, c.Bytes...)
 }
 
 // shortest returns the number with the fewest digits that is the same one in 32 bits: 0.1, and not 0.10000000149.
@@ -210,78 +246,73 @@ func shortest(x float32) float64 {
 	return f
 }
 
-// integer returns the value of an integer column.
-func integer(v parquet.Value) Number { return Number(strconv.FormatInt(whole(v), 10)) }
-
-// whole returns the value of an integer column.
-func whole(v parquet.Value) int64 {
-	if v.Kind() == parquet.Int32 {
-		return int64(v.Int32())
-	}
-	return v.Int64()
-}
-
-// bytesOrText returns a text if the bytes are one: many programs write texts without saying so.
-func bytesOrText(v parquet.Value) Value {
-	b := v.ByteArray()
-	if utf8.Valid(b) {
-		return string(b)
-	}
-	return append([]byte(nil), b...)
-}
-
-// logical returns a value with a logical type, and whether it is known.
-func logical(l format.LogicalTypeValue, v parquet.Value) (Value, bool) {
-	switch l := l.(type) {
-	case *format.StringType, *format.EnumType, *format.JsonType:
-		return string(v.ByteArray()), true
-	case *format.DecimalType:
-		return decimal(v, int(l.Scale)), true
-	case *format.DateType:
-		return day(v), true
-	case *format.TimeType:
-		return Time{time.Unix(0, 0).UTC().Add(time.Duration(whole(v)) * l.Unit.Value.Duration()), Clock}, true
-	case *format.TimestampType:
+// logical returns a value with a logical type, and whether it is known. The library gives columns of older writers, which have a converted
+// type, the logical type that it stands for.
+func logical(n *schema.PrimitiveNode, c *parquet.Cell) (Value, bool) {
+	switch l := typeOf(n).(type) {
+	case schema.StringLogicalType, schema.EnumLogicalType, schema.JSONLogicalType:
+		return string(c.Bytes), true
+	case schema.DecimalLogicalType:
+		return decimal(n, c, int(l.Scale())), true
+	case schema.DateLogicalType:
+		return Time{time.Unix(int64(int32(c.Bits))*86_400, 0).UTC(), Date}, true
+	case schema.TimeLogicalType:
+		return Time{instant(int64(c.Bits), unitOf(l.TimeUnit())), Clock}, true
+	case schema.TimestampLogicalType:
 		form := Local
-		if l.IsAdjustedToUTC {
+		if l.IsAdjustedToUTC() {
 			form = Instant
 		}
-		return Time{instant(whole(v), l.Unit.Value.Duration()), form}, true
-	case *format.IntType:
-		return sized(v, l.IsSigned), true
-	case *format.UUIDType:
-		if b := v.ByteArray(); len(b) == 16 {
+		return Time{instant(int64(c.Bits), unitOf(l.TimeUnit())), form}, true
+	case schema.IntLogicalType:
+		return sized(n, c, l.IsSigned()), true
+	case schema.UUIDLogicalType:
+		if b := c.Bytes; len(b) == 16 {
 			return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), true
 		}
-	}
-	return nil, false
-}
-
-// converted is logical for the types of older files.
-func converted(c deprecated.ConvertedType, v parquet.Value) (Value, bool) {
-	switch c {
-	case deprecated.UTF8, deprecated.Enum, deprecated.Json:
-		return string(v.ByteArray()), true
-	case deprecated.Date:
-		return day(v), true
-	case deprecated.TimeMillis, deprecated.TimeMicros:
-		unit := time.Millisecond
-		if c == deprecated.TimeMicros {
-			unit = time.Microsecond
+	case schema.Float16LogicalType:
+		if len(c.Bytes) == 2 {
+			return float64(float16.FromLEBytes(c.Bytes).Float32()), true
 		}
-		return Time{time.Unix(0, 0).UTC().Add(time.Duration(whole(v)) * unit), Clock}, true
-	case deprecated.TimestampMillis:
-		return Time{instant(whole(v), time.Millisecond), Instant}, true
-	case deprecated.TimestampMicros:
-		return Time{instant(whole(v), time.Microsecond), Instant}, true
-	case deprecated.Uint8, deprecated.Uint16, deprecated.Uint32, deprecated.Uint64:
-		return sized(v, false), true
+	case schema.IntervalLogicalType:
+		if b := c.Bytes; len(b) == 12 {
+			return period(binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:]), binary.LittleEndian.Uint32(b[8:])), true
+		}
 	}
 	return nil, false
 }
 
-// day returns a date from the days since 1970.
-func day(v parquet.Value) Time { return Time{time.Unix(int64(v.Int32())*86_400, 0).UTC(), Date} }
+// typeOf returns the logical type of a node, which the library has as a value or as a pointer to one.
+func typeOf(n schema.Node) schema.LogicalType {
+	switch l := n.LogicalType().(type) {
+	case *schema.DecimalLogicalType:
+		return *l
+	case *schema.TimeLogicalType:
+		return *l
+	case *schema.TimestampLogicalType:
+		return *l
+	case *schema.IntLogicalType:
+		return *l
+	default:
+		return l
+	}
+}
+
+// period returns a length of time in ISO 8601, in the parts that it was written in.
+func period(months, days, millis uint32) string {
+	return fmt.Sprintf("P%dM%dDT%sS", months, days, formatFloat(float64(millis)/1000))
+}
+
+// unitOf returns a unit of time.
+func unitOf(u schema.TimeUnitType) time.Duration {
+	switch u {
+	case schema.TimeUnitMillis:
+		return time.Millisecond
+	case schema.TimeUnitMicros:
+		return time.Microsecond
+	}
+	return time.Nanosecond
+}
 
 // instant returns the time after so many units since 1970.
 func instant(n int64, unit time.Duration) time.Time {
@@ -290,24 +321,24 @@ func instant(n int64, unit time.Duration) time.Time {
 }
 
 // sized returns an integer, which may be one without a sign.
-func sized(v parquet.Value, isSigned bool) Number {
+func sized(n *schema.PrimitiveNode, c *parquet.Cell, isSigned bool) Number {
 	switch {
 	case isSigned:
-		return integer(v)
-	case v.Kind() == parquet.Int32:
-		return Number(strconv.FormatUint(uint64(v.Uint32()), 10))
+		return Number(strconv.FormatInt(int64(c.Bits), 10))
+	case n.PhysicalType() == arrow.Types.Int32:
+		return Number(strconv.FormatUint(uint64(uint32(c.Bits)), 10))
 	}
-	return Number(strconv.FormatUint(v.Uint64(), 10))
+	return Number(strconv.FormatUint(c.Bits, 10))
 }
 
 // decimal returns a decimal number with so many digits behind the point.
-func decimal(v parquet.Value, scale int) Number {
+func decimal(n *schema.PrimitiveNode, c *parquet.Cell, scale int) Number {
 	x := new(big.Int)
-	switch v.Kind() {
-	case parquet.Int32, parquet.Int64:
-		x.SetInt64(whole(v))
+	switch n.PhysicalType() {
+	case arrow.Types.Int32, arrow.Types.Int64:
+		x.SetInt64(int64(c.Bits))
 	default: // two's complement, the highest byte first
-		b := v.ByteArray()
+		b := c.Bytes
 		x.SetBytes(b)
 		if len(b) > 0 && b[0] >= 128 {
 			x.Sub(x, new(big.Int).Lsh(big.NewInt(1), uint(8*len(b))))
@@ -324,216 +355,4 @@ func decimal(v parquet.Value, scale int) Number {
 		digits = "-" + digits
 	}
 	return Number(digits)
-}
-
-// decimalBytes is the size of a decimal number of [mostDigits] digits.
-const decimalBytes = 16
-
-// decimalOf returns a number with so many digits behind the point, as two's complement, the highest byte first.
-func decimalOf(n Number, scale int) parquet.Value {
-	whole, behind, _ := strings.Cut(string(n), ".")
-	x, _ := new(big.Int).SetString(whole+behind+strings.Repeat("0", scale-len(behind)), 10)
-	if x.Sign() < 0 {
-		x.Add(x, new(big.Int).Lsh(big.NewInt(1), 8*decimalBytes))
-	}
-	return parquet.FixedLenByteArrayValue(x.FillBytes(make([]byte, decimalBytes)))
-}
-
-// An ordered group keeps the order of its fields.
-type ordered struct {
-	parquet.Group
-	fields []parquet.Field
-}
-
-func (o ordered) Fields() []parquet.Field { return o.fields }
-
-// newOrdered returns a group of fields with these names.
-func newOrdered(names []string, nodes []parquet.Node) ordered {
-	g := parquet.Group{}
-	for i, name := range names {
-		g[name] = nodes[i]
-	}
-	of := map[string]parquet.Field{}
-	for _, f := range g.Fields() {
-		of[f.Name()] = f
-	}
-	o := ordered{Group: g}
-	for _, name := range names {
-		o.fields = append(o.fields, of[name])
-	}
-	return o
-}
-
-// Extended returns a schema with columns of texts behind those that it has.
-func Extended(schema *parquet.Schema, added []string) *parquet.Schema {
-	var names []string
-	var nodes []parquet.Node
-	for _, f := range schema.Fields() {
-		names, nodes = append(names, f.Name()), append(nodes, f)
-	}
-	for _, name := range added {
-		names, nodes = append(names, name), append(nodes, parquet.Optional(parquet.String()))
-	}
-	return parquet.NewSchema(schema.Name(), newOrdered(names, nodes))
-}
-
-// AppendTexts appends the values of columns that Extended has added, behind so many others. An empty text is null.
-func AppendTexts(row parquet.Row, columns int, texts []string) parquet.Row {
-	for i, text := range texts {
-		v := parquet.NullValue()
-		defined := 0
-		if text != "" {
-			v, defined = parquet.ByteArrayValue([]byte(text)), 1
-		}
-		row = append(row, v.Level(0, defined, columns+i))
-	}
-	return row
-}
-
-// Schema returns a schema for rows with these columns, all of which may be null.
-func (c *Columns) Schema() *parquet.Schema {
-	return parquet.NewSchema("rows", c.group())
-}
-
-func (c *Columns) group() ordered {
-	var nodes []parquet.Node
-	for i := range c.types {
-		nodes = append(nodes, parquet.Optional(c.types[i].node()))
-	}
-	return newOrdered(c.names, nodes)
-}
-
-// node returns the node of a type, which cannot be null itself.
-func (t *columnType) node() parquet.Node {
-	if !t.isPlain() {
-		return parquet.String()
-	}
-	switch t.kind {
-	case bools:
-		return parquet.Leaf(parquet.BooleanType)
-	case integers:
-		return parquet.Int(64)
-	case floats:
-		if t.isDecimal() {
-			return parquet.Decimal(t.behind, mostDigits, parquet.FixedLenByteArrayType(decimalBytes))
-		}
-		return parquet.Leaf(parquet.DoubleType)
-	case instants:
-		return parquet.TimestampAdjusted(parquet.Microsecond, true)
-	case locals:
-		return parquet.TimestampAdjusted(parquet.Microsecond, false)
-	case dates:
-		return parquet.Date()
-	case clocks:
-		return parquet.TimeAdjusted(parquet.Microsecond, false)
-	case binaries:
-		return parquet.Leaf(parquet.ByteArrayType)
-	case lists:
-		return parquet.List(parquet.Optional(t.of.node()))
-	}
-	return t.fields.group()
-}
-
-// AppendRow appends the values of a row, which must be one that was added to the columns.
-func (c *Columns) AppendRow(to parquet.Row, values []Value) parquet.Row {
-	column := 0
-	for i := range c.types {
-		to = c.types[i].shred(to, values[i], 0, 0, 0, &column)
-	}
-	// The elements of a list of structs stand one after the other now; the values of each column must.
-	slices.SortStableFunc(to, func(a, b parquet.Value) int { return a.Column() - b.Column() })
-	return to
-}
-
-// shred appends the values of the columns of a node that may be null. column is the first of these columns, and afterwards the next one.
-// again is the level at which the value repeats, repeated in how many lists it stands, and defined how many of the nodes above are there.
-func (t *columnType) shred(to parquet.Row, v Value, again, repeated, defined int, column *int) parquet.Row {
-	if v == nil {
-		return t.nulls(to, again, defined, column)
-	}
-	defined++
-	kind := t.kind
-	if !t.isPlain() {
-		v, kind = Text(v), texts
-	}
-	switch kind {
-	case lists:
-		return t.shredList(to, v.(List), again, repeated, defined, column)
-	case structs:
-		for i, x := range t.fields.Values(v.(Struct), nil) {
-			to = t.fields.types[i].shred(to, x, again, repeated, defined, column)
-		}
-		return to
-	}
-	to = append(to, t.leaf(v).Level(again, defined, *column))
-	*column++
-	return to
-}
-
-// nulls appends a null to each column of a node.
-func (t *columnType) nulls(to parquet.Row, again, defined int, column *int) parquet.Row {
-	for range t.leaves() {
-		to = append(to, parquet.NullValue().Level(again, defined, *column))
-		*column++
-	}
-	return to
-}
-
-// leaves returns how many columns the node of a type has.
-func (t *columnType) leaves() (n int) {
-	switch {
-	case t.isPlain() && t.kind == lists:
-		return t.of.leaves()
-	case t.isPlain() && t.kind == structs:
-		for i := range t.fields.types {
-			n += t.fields.types[i].leaves()
-		}
-		return n
-	}
-	return 1
-}
-
-// shredList is shred for a list that is there.
-func (t *columnType) shredList(to parquet.Row, list List, again, repeated, defined int, column *int) parquet.Row {
-	if len(list) == 0 {
-		return t.nulls(to, again, defined, column)
-	}
-	first := *column
-	for i, x := range list {
-		if *column = first; i > 0 {
-			again = repeated + 1
-		}
-		to = t.of.shred(to, x, again, repeated+1, defined+1, column)
-	}
-	return to
-}
-
-// leaf returns a value of a column.
-func (t *columnType) leaf(v Value) parquet.Value {
-	if text, ok := v.(string); ok {
-		return parquet.ByteArrayValue([]byte(text))
-	}
-	switch t.kind {
-	case bools:
-		return parquet.BooleanValue(v.(bool))
-	case integers:
-		n, _ := strconv.ParseInt(string(v.(Number)), 10, 64)
-		return parquet.Int64Value(n)
-	case floats:
-		if t.isDecimal() {
-			return decimalOf(v.(Number), t.behind)
-		}
-		x, isFloat := v.(float64)
-		if !isFloat {
-			x, _ = strconv.ParseFloat(string(v.(Number)), 64)
-		}
-		return parquet.DoubleValue(x)
-	case instants, locals:
-		return parquet.Int64Value(v.(Time).At.UnixMicro())
-	case dates:
-		return parquet.Int32Value(int32(v.(Time).At.Unix() / 86_400))
-	case clocks:
-		return parquet.Int64Value(v.(Time).At.UnixMicro())
-	}
-	return parquet.ByteArrayValue(v.([]byte))
 }

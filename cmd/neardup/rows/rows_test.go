@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -12,8 +13,10 @@ import (
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
-	"github.com/parquet-go/parquet-go"
+	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/xuri/excelize/v2"
+
+	"github.com/neardup/neardup/cmd/neardup/parquet"
 )
 
 // A maker makes random values.
@@ -206,41 +209,51 @@ func TestParquet(t *testing.T) {
 			continue
 		}
 		var file bytes.Buffer
-		w := parquet.NewWriter(&file, c.Schema())
+		root, err := c.Schema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := parquet.NewWriter(&file, root, compress.Codecs.Zstd, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, row := range all {
-			if _, err := w.WriteRows([]parquet.Row{c.AppendRow(nil, c.Values(row, nil))}); err != nil {
+			if err := w.Write(c.Row(nil, c.Values(row, nil))); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		p, err := parquet.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+		p, err := parquet.Open(bytes.NewReader(file.Bytes()), int64(file.Len()), 1<<24)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := NewParquetReader(p.Schema())
-		if !slices.Equal(r.Names(), c.Names()) {
-			t.Fatalf("seed %d: columns %q instead of %q", seed, r.Names(), c.Names())
+		var columns []int
+		for i := range p.Schema().NumColumns() {
+			columns = append(columns, i)
+		}
+		r := NewParquetReader(p.Schema(), make([]bool, len(columns)))
+		if names := ParquetNames(p.Schema()); !slices.Equal(names, c.Names()) {
+			t.Fatalf("seed %d: columns %q instead of %q", seed, names, c.Names())
 		}
 		n := 0
-		for _, group := range p.RowGroups() {
-			from := group.Rows()
-			buf := make([]parquet.Row, 7)
-			for {
-				read, err := from.ReadRows(buf)
-				for _, row := range buf[:read] {
-					got, want := r.Read(row), c.Values(all[n], nil)
-					for i := range want {
-						if want := c.types[i].as(want[i]); !reflect.DeepEqual(got[i], want) {
-							t.Fatalf("seed %d, row %d, column %d: %#v instead of %#v", seed, n, i, got[i], want)
-						}
+		for g := range p.Groups() {
+			from, err := p.Group(g, columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for err = from.Next(); err == nil; err = from.Next() {
+				got, want := r.Read(from.Row()), c.Values(all[n], nil)
+				for i := range want {
+					if want := c.types[i].as(want[i]); !reflect.DeepEqual(got[i], want) {
+						t.Fatalf("seed %d, row %d, column %d: %#v instead of %#v", seed, n, i, got[i], want)
 					}
-					n++
 				}
-				if err != nil {
-					break
-				}
+				n++
+			}
+			if err != io.EOF {
+				t.Fatal(err)
 			}
 			from.Close()
 		}
