@@ -24,10 +24,11 @@ type inputFlags struct {
 	ID        string `group:"input" name:"id" default:"id" placeholder:"NAME" help:"Field or column with the id; a.b is the field b in the field a. Unless this is given, a document without an id is known by its file and line."`
 	WithoutID string `group:"input" name:"without-id" default:"line" placeholder:"NAME" help:"What a document without an id is known by: line, its file and line, or hash, a hash of its text, with a number behind it if several have the same."`
 	SameID    string `group:"input" name:"same-id" default:"error" placeholder:"NAME" help:"What becomes of documents with one id: error; first or last, which is the only one that counts; or number, which gives the others ids such as a-2. For last, the inputs are read twice."`
-	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252. By default it is found out, and said if it is not UTF-8."`
-	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is found out, and said if it is no comma."`
+	Encoding  string `group:"input" placeholder:"NAME" help:"Encoding of the inputs, such as gb18030, utf-16 or windows-1252; all of the WHATWG are known. By default it is detected, and reported if it is not UTF-8."`
+	Separator string `group:"input" placeholder:"CHAR" help:"What separates the columns of .csv files; tab for a tab. By default it is detected, and reported if it is not a comma."`
 	Sheet     string `group:"input" placeholder:"NAME" help:"Sheet of a workbook; by default the first one."`
-	HeaderRow int    `group:"input" placeholder:"N" help:"Row of a workbook that has the names of the columns; by default the first one that is not empty."`
+	HeaderRow int    `group:"input" placeholder:"N" help:"Row of a workbook, or line of a .csv or .tsv file, that has the names of the columns; by default the first one that is not empty, or one below a title that has the columns which are needed."`
+	NoHeader  bool   `group:"input" help:"The first row of a .csv or .tsv file or a workbook is data. The columns are named A, B, C and so on, as in spreadsheets."`
 	MaxLine   int    `group:"input" default:"67108864" placeholder:"BYTES" help:"Length of the longest line or .txt file that is accepted."`
 	Empty     string `group:"input" default:"keep" placeholder:"NAME" help:"What becomes of documents without text, or with white space only: keep, as they are no duplicates of each other, or drop."`
 	SkipBad   bool   `group:"input" help:"Skip lines and files that cannot be read, report and count them, instead of stopping."`
@@ -138,7 +139,7 @@ func (f *flags) options(given map[string]string) (*pipeline.Options, error) {
 	o := &pipeline.Options{
 		Reading: pipeline.Reading{
 			Args: f.Inputs, Against: f.Against, Format: f.Format, FilesFrom: f.FilesFrom, MaxLine: f.MaxLine, SkipBad: f.SkipBad, Empty: f.Empty, SameID: f.SameID, SchemaFile: f.schema,
-			Cols: input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow},
+			Cols: input.Columns{ID: f.ID, Text: f.Text, Title: f.Title, Metadata: f.Metadata, WithoutID: f.WithoutID, Encoding: f.Encoding, Sheet: f.Sheet, HeaderRow: f.HeaderRow, NoHeader: f.NoHeader},
 		},
 		Features: pipeline.Features{Tokenizer: f.Tokenizer, Normalize: f.Normalize, Secret: f.Secret, Lines: f.Lines, Weights: f.Weights, Stats: f.Stats, Boilerplate: f.Boilerplate, Values: f.Values},
 		Writing: pipeline.Writing{Out: f.Out, Annotate: f.Annotate, Pairs: f.Pairs, Clusters: f.Clusters, Audit: f.Audit, Report: f.Report, Save: f.Save,

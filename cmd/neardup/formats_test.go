@@ -541,7 +541,6 @@ func TestNothingSilent(t *testing.T) {
 		{"x.json", `[{"id":1,"text":"one"}] [{"id":2,"text":"two"}]`, "dedup x.json", "x.json:2: not a JSON object"},
 		{"x.json", `[{"id":1,"text":"one"}] garbage`, "dedup x.json", "x.json:1: not JSON"},
 		{"x.json", `[{"id":1,"text":"one"},`, "dedup x.json", "x.json:1: the file ends in the middle"},
-		{"x.csv", "id,text,t,t\n1,one,a,b\n", "dedup --out o.jsonl x.csv", "two columns have the same name"},
 		{"x.csv", "id,text,neardup_kept\n1,one,a\n", "dedup --annotate o.csv x.csv", `there is a column "neardup_kept" already`},
 		{"x.csv", "id,text\n1,\"a \x01 b\"\n", "dedup --out o.xlsx x.csv", "o.xlsx: row 2: there is a control character"},
 		{"x.csv", "id,text\n1,one\n", "dedup --out o.csv.xz x.csv", "o.csv.xz: a file cannot be compressed in this way"},

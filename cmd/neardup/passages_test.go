@@ -51,9 +51,9 @@ func TestPassages(t *testing.T) {
 			"c.tsv": "a\tin.jsonl:1\t63\t63\t1.0000\tc\tin.jsonl:3\t63\t63\t63\t63\nb\tin.jsonl:2\t63\t57\t0.9048\ta\tin.jsonl:1\t57\t57\t57\t63\nc\tin.jsonl:3\t63\t63\t1.0000\ta\tin.jsonl:1\t63\t63\t63\t63\n"}},
 		{"--out o.jsonl --audit a.tsv --mask […] in.jsonl", "2 documents were cut, and 1 of them dropped", map[string]string{
 			"o.jsonl": `{"id":"a","text":"` + letter + `","n":1.50}` + "\n" + `{"n":2,"id":"b","text":"They wrote: Dear council. […] We think so too."}` + "\n" + `{"id":"d","text":"something else"}` + "\n"}},
-		{"--out o.csv in.csv", "1 documents were cut, and 1 of them dropped", map[string]string{"o.csv": "id,text\na," + letter + "\n"}},
-		{"--out o.csv --least 0 in.csv", "1 documents were cut, and 0 of them dropped", map[string]string{"o.csv": "id,text\na," + letter + "\nc,\n"}},
-		{"--out o.csv as.csv", "1 documents were cut", map[string]string{"o.csv": "id;text;n\n1;- " + letter + ";=1+1\n3;- other;-y\n"}},
+		{"--out o.csv in.csv", "1 documents were cut, and 1 of them dropped", map[string]string{"o.csv": "id,text\na,\"" + letter + "\"\n"}},
+		{"--out o.csv --least 0 in.csv", "1 documents were cut, and 0 of them dropped", map[string]string{"o.csv": "id,text\na,\"" + letter + "\"\nc,\n"}},
+		{"--out o.csv as.csv", "1 documents were cut", map[string]string{"o.csv": "id;text;n\n1;\"- " + letter + "\";=1+1\n3;- other;-y\n"}},
 		{"--out o.txt --cut words --format lines lines", "1 documents were cut", map[string]string{"o.txt": letter + "\n. And more.\n"}},
 		{"--against old.csv --passages p.tsv in.csv", "1 old documents besides", map[string]string{
 			"p.tsv": "1\t63\t3\t3\told\told.csv:2\t0\t%E\tDear council. " + sentence(numbers(0, 60)) + ". Yours\n1\t63\t3\t3\ta\tin.csv:2\t0\t%E\t\n1\t63\t3\t3\tc\tin.csv:3\t0\t%E\t\n"}},

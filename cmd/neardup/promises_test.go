@@ -89,7 +89,7 @@ func TestTellsWhatIsMissing(t *testing.T) {
 		"list.json":    `[{"id":1,"text":"a b"},` + "\n" + `{"id":2,"text":"bad",},` + "\n" + `{"id":3,"text":"c d"}]`,
 		"cut.jsonl.gz": packed.String()[:packed.Len()/2],
 		"twins.csv":    "id,text,text\n1,a,b\n",
-		"few.csv":      "id,text\n0,fine\n1,The price of the caf\xe9 is high\n2,The price of the caf\xe8 is high\n",
+		"few.csv":      "id,text\n0,fine\n1,The price of the caf\xff is high\n2,The price of the caf\x81 is high\n",
 		"late.jsonl":   strings.Repeat(`{"text":"`+strings.Repeat("many words ", 100)+`"}`+"\n", 1000) + `{"text":"` + "\xcf\xf0\xe8\xe2\xe5\xf2" + `"}`,
 		"fine.jsonl":   `{"id":"a","text":"中文 and \ud83d\ude00"}`,
 	})
@@ -97,8 +97,8 @@ func TestTellsWhatIsMissing(t *testing.T) {
 		"list.json":    "the rest of the file is not read",
 		"cut.jsonl.gz": "the rest of the file is not read",
 		"twins.csv":    "the rest of the file is not read",
-		"few.csv":      "few.csv: bytes that are not UTF-8 count as spaces, in 2 lines or rows of which 3 is the first",
-		"late.jsonl":   "late.jsonl: bytes that are not UTF-8 count as spaces, in 1 lines or rows of which 1001 is the first",
+		"few.csv":      "few.csv: lines or rows with bytes that are not UTF-8: 2, line 3 is the first",
+		"late.jsonl":   "late.jsonl: read as WINDOWS-1251",
 	} {
 		if status, _, stderr := inDirectory(t, dir, "dedup", "--skip-bad", file); status != 0 || !strings.Contains(stderr, want) {
 			t.Errorf("%s: status %d, %s", file, status, stderr)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -35,7 +36,10 @@ func Decompress(r io.Reader, path string) (plain io.Reader, finish func(), err e
 	switch {
 	case err != nil && err != io.EOF:
 		return nil, nil, InFile(path, err)
-	case len(magic) == 0: // an empty file is empty, whatever its name says
+	case len(magic) == 0:
+		if end := filepath.Ext(path); end == ".gz" || end == ".zst" || end == ".xz" || end == ".bz2" {
+			return nil, nil, fmt.Errorf("%s:1: the file is empty, which no compressed file is", path)
+		}
 		return b, func() {}, nil
 	case bytes.HasPrefix(magic, []byte{0x1F, 0x8B}) || strings.HasSuffix(path, ".gz"):
 		z, err := gzip.NewReader(b)

@@ -173,7 +173,7 @@ func (b bounded) Reallocate(n int, old []byte) []byte {
 func (b bounded) Free([]byte) {}
 
 // needs reports which fields are needed. ends has where the columns of each end.
-func (h *header) needs(ends []int, cols Columns) []bool {
+func (h *Header) needs(ends []int, cols Columns) []bool {
 	needed := make([]bool, len(ends))
 	for _, i := range append(append([]int{h.id, h.title}, h.text...), h.metadata...) {
 		if i >= 0 {

@@ -1,241 +1,314 @@
 package input
 
 import (
-	"encoding/csv"
+	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
-// This file reads tables of text: CSV, and the like with other separators. A table has a header, which names its
-// columns.
+// This file reads the records of a table of text: CSV (RFC 4180), and what people's spreadsheets, databases and scripts write instead. A cell
+// may stand in quotes, with quotes in it doubled; then it may have separators and line ends. What RFC 4180 does not allow is read as
+// spreadsheets do, and counted:
+//
+//	a "b" c         a quote within a cell that does not begin with one is a part of it
+//	"a "b" c"       so is a quote within quotes behind which neither a separator nor the end of the line stands
+//	"a \"b\" c"     a quote behind a backslash, if the record fits the header so, and has such quotes
+//	"a" ,b          blanks behind the closing quote are dropped
+//	"a" and b       a cell in which quotes begin and do not end on its line is read as it stands
+//
+// The library of Go refuses each of them, or with LazyQuotes takes the rest of a file for one cell. A quote that never ends is an error at the
+// line in which it begins, and reading goes on behind that line. In TSV, which is mostly written without quotes, it is a part of its cell.
 
-// A header says which columns of a table have the fields of a document.
-type header struct {
-	Names    []string
-	Fields   []string // of an item with values; otherwise the same
-	id       int      // -1: the place of a row is its id
-	text     []int    // in the order of --text
-	title    int      // -1 if there is none
-	metadata []int    // in the order of columns.metadataNames
-
-	Separator rune // of a table of text
-
-	Sheet string // of a workbook
-	Line  int32  // of the header in it
-
-	Parquet *parquetHeader // nil if it is of another format
+// A dialect says how a table of text is written.
+type dialect struct {
+	separator string
+	blanks    bool // blanks stand behind the separators, and are no part of the cells
+	isTSV     bool
 }
 
-// HasTwins reports whether two columns have the same name.
-func (h *header) HasTwins() bool {
-	names := slices.Clone(h.Fields)
-	slices.Sort(names)
-	return len(slices.Compact(names)) < len(h.Fields)
+// An oddity is a set of what a record has that RFC 4180 does not allow.
+type oddity uint8
+
+const (
+	innerQuote oddity = 1 << iota // a quote within a cell, not doubled
+	backslash                     // a quote behind a backslash stands for a quote
+	escaped                       // there is a backslash before a quote, which may be one of both
+)
+
+// A record is a row of a table of text.
+type record struct {
+	cells []string
+	raw   []byte // as the file has it, with line ends
+	line  int32  // in which it begins
+	odd   oddity
 }
 
-// newHeader finds the columns of the fields.
-func (s *Source) newHeader(names []string, cols Columns) (*header, error) {
-	h := &header{Names: names, Fields: names, title: -1}
-	find := func(name string) (at int, err error) {
-		at = slices.Index(names, name)
-		if at >= 0 && slices.Contains(names[at+1:], name) {
-			return at, fmt.Errorf("%s:1: two columns have the name %q", s.Path, name)
-		}
-		return at, nil
-	}
-	must := func(name, flag string) (int, error) {
-		at, err := find(name)
-		if err == nil && at < 0 {
-			err = fmt.Errorf("%s:1: there is no column %q among %q; set --%s", s.Path, name, names, flag)
-		}
-		return at, err
-	}
-	var err error
-	if h.id, err = find(cols.ID); err == nil && h.id < 0 && cols.IDGiven {
-		_, err = must(cols.ID, "id")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if cols.IsRecord {
-		return h, nil
-	}
-	texts := cols.Texts()
-	if slices.Contains(names, cols.Text) { // a name with a comma
-		texts = []string{cols.Text}
-	}
-	for _, name := range texts {
-		at, err := must(name, "text")
-		if err != nil {
-			return nil, err
-		}
-		h.text = append(h.text, at)
-	}
-	if h.title, err = find(cols.Title); err != nil {
-		return nil, err
-	}
-	for _, name := range cols.MetadataNames() {
-		at, err := must(name, "metadata")
-		if err != nil {
-			return nil, err
-		}
-		h.metadata = append(h.metadata, at)
-	}
-	return h, nil
+// A textLine is a line, and what is wrong with it.
+type textLine struct {
+	text, raw []byte
+	number    int32
+	err       error
 }
 
-// separators are those that are looked for, the most usual first.
-const separators = ",;\t|"
+// A csvReader reads records.
+type csvReader struct {
+	dialect
+	lines  *LineReader // nil if there are only those of again
+	again  []textLine  // lines that are read before those of lines
+	want   int         // how many cells the header has; 0 before it is known
+	most   int         // how many bytes a record may have
+	unends bool        // a quote was found that never ends
 
-// separatorOf returns the separator of a table by its first lines: the one that divides all of them into the same
-// number of columns, and into the most; or a comma.
-func separatorOf(sample string, whole bool) rune {
-	best, most := ',', 1
-	for _, sep := range separators {
-		r := csv.NewReader(strings.NewReader(sample))
-		r.Comma, r.FieldsPerRecord, r.ReuseRecord = sep, -1, true
-		columns, rows := 0, 0
-		for rows < 20 {
-			row, err := r.Read()
-			if err != nil {
-				if err != io.EOF && rows == 0 {
-					columns = 0
-				}
-				break
+	parse parse      // of the last record, and
+	held  []textLine // its lines, whose memory is used again
+}
+
+// errQuote is the error of a record whose quote never ends.
+var errQuote = errors.New("a quote begins here that never ends")
+
+// lookAhead is how far a quote may reach in TSV, or after one that never ended.
+const lookAhead = 1 << 20
+
+// line returns the next line.
+func (r *csvReader) line() textLine {
+	if len(r.again) > 0 {
+		l := r.again[0]
+		r.again = r.again[1:]
+		return l
+	}
+	if r.lines == nil {
+		return textLine{err: io.EOF}
+	}
+	text, err := r.lines.Next()
+	return textLine{text, r.lines.Raw, r.lines.Line, err}
+}
+
+// read returns the next record. If the error is that of a line, reading goes on behind it; record.line says where it is.
+func (r *csvReader) read() (record, error) {
+	l := r.line()
+	if l.err != nil {
+		return record{line: l.number}, l.err
+	}
+	p := &r.parse
+	*p = parse{dialect: r.dialect, buf: p.buf[:0], ends: p.ends[:0]}
+	p.line(l.text)
+	lines := append(r.held[:0], l)
+	defer func() { r.held = lines }()
+	most := r.most
+	if r.isTSV || r.unends {
+		most = min(most, lookAhead)
+	}
+	if p.isOpen { // perhaps only because it was not meant to be a quote
+		if q, ok := r.closed(lines); ok {
+			return q, nil
+		}
+	}
+	var spoilt textLine // a line of the record that cannot be read
+	for size := len(l.text); p.isOpen; {
+		l := r.line()
+		size += len(l.text)
+		switch {
+		case l.err == io.EOF || l.err == nil && size > most:
+			if l.err == nil {
+				lines = append(lines, l)
 			}
-			if !whole && int(r.InputOffset()) == len(sample) { // it may be cut off
-				break
-			}
-			if rows++; rows == 1 {
-				columns = len(row)
-			} else if len(row) != columns {
-				columns = 0
-				break
-			}
+			return r.giveUp(lines)
+		case l.err != nil && !isLineError(l.err):
+			return record{line: l.number}, l.err
+		case l.err != nil:
+			spoilt = l
 		}
-		if columns > most {
-			best, most = sep, columns
-		}
+		p.line(l.text)
+		lines = append(lines, l)
 	}
-	return best
+	if spoilt.err != nil {
+		return record{line: spoilt.number}, spoilt.err
+	}
+	return r.better(lines, p), nil
 }
 
-// A feeder passes lines to a CSV reader one by one. It returns an error when a record takes too
-// many bytes, so that a quote that is never closed does not take the rest of the file into memory.
-type feeder struct {
-	lines *LineReader
-	rest  []byte
-	left  int
-	start int32   // the line at which the record begins, or a line soon after
-	long  []int32 // numbers of the lines that were too long; the CSV reader did not get them
+// closed returns the record that the first line is, if quotes that begin in it, but do not end as they should, are a part of their cells.
+func (r *csvReader) closed(lines []textLine) (record, bool) {
+	first := lines[:1]
+	if bytes.Contains(first[0].text, []byte(`\"`)) {
+		if q := r.parsed(first, parse{dialect: r.dialect, backslash: true}); !q.isOpen && r.fits(&q) {
+			return q.record(first), true
+		}
+	}
+	q := r.parsed(first, parse{dialect: r.dialect, literal: true})
+	if q.isMended && r.fits(&q) {
+		return q.record(first), true
+	}
+	return record{}, false
 }
 
-func (f *feeder) Read(p []byte) (int, error) {
-	for len(f.rest) == 0 {
-		line, err := f.lines.Next()
-		if err == ErrTooLong {
-			f.long = append(f.long, f.lines.Line)
-			f.rest = []byte("\n") // so that the line numbers stay right
-			break
-		}
-		if err != nil {
-			return 0, err
-		}
-		f.rest = append(line, '\n')
+// fits reports whether a record has as many cells as the header, as far as that is known.
+func (r *csvReader) fits(p *parse) bool { return r.want == 0 || len(p.ends) == r.want }
+
+// parsed parses lines in one way.
+func (r *csvReader) parsed(lines []textLine, p parse) parse {
+	for _, l := range lines {
+		p.line(l.text)
 	}
-	n := copy(p, f.rest)
-	if f.left -= n; f.left < 0 {
-		return 0, fmt.Errorf("the record that begins near line %d is %w; is a quote not closed?", f.start, ErrTooLong)
-	}
-	f.rest = f.rest[n:]
-	return n, nil
+	return p
 }
 
-// readCSV is read for tables of text.
-func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, yield func(Item) bool) error {
-	feed := &feeder{lines: lines, start: 1}
-	r := csv.NewReader(feed)
-	limit := 2*lines.Max + 1<<16 // the CSV reader also reads ahead
-	feed.left = limit
-	switch {
-	case cols.Separator != 0:
-		r.Comma = cols.Separator
-	case s.Format == "tsv":
-		r.Comma = '\t'
-	default:
-		lines.fill(0)
-		r.Comma = separatorOf(string(lines.rest), lines.err == io.EOF)
-		if r.Comma != ',' {
-			s.Note("columns are separated by %q", r.Comma)
+// better returns the record that lines are, which p has parsed, or as another way of quoting has it if that fits better.
+func (r *csvReader) better(lines []textLine, p *parse) record {
+	if p.odd&escaped != 0 {
+		q := r.parsed(lines, parse{dialect: r.dialect, backslash: true})
+		if !q.isOpen && (len(q.ends) == len(p.ends) && p.odd&innerQuote != 0 || r.want > 0 && r.fits(&q) && !r.fits(p)) {
+			return q.record(lines)
 		}
 	}
-	names, err := r.Read()
-	if err == io.EOF {
-		return fmt.Errorf("%s:1: the file has no header", s.Path)
+	if r.isTSV && len(lines) > 1 && r.want > 0 && !r.fits(p) {
+		if q := r.parsed(lines[:1], parse{dialect: r.dialect, literal: true}); r.fits(&q) {
+			r.again = slices.Concat(lines[1:], r.again)
+			return q.record(lines[:1])
+		}
 	}
-	if err != nil {
-		return s.csvError(err, lines)
+	return p.record(lines)
+}
+
+// giveUp returns what the first line is if the quote that begins in it never ends. The lines behind it are read again.
+func (r *csvReader) giveUp(lines []textLine) (record, error) {
+	r.again = slices.Concat(lines[1:], r.again)
+	r.unends = true
+	if !r.isTSV {
+		return record{line: lines[0].number}, errQuote
 	}
-	if s.Header, err = s.newHeader(names, cols); err != nil {
-		return err
+	p := r.parsed(lines[:1], parse{dialect: r.dialect, literal: true})
+	return p.record(lines[:1]), nil
+}
+
+// A parse parses the lines of a record in one way.
+type parse struct {
+	dialect
+	backslash bool // a backslash before a quote makes it a part of the cell
+	literal   bool // quotes that do not end on their line are a part of the cell
+
+	buf    []byte // all cells
+	ends   []int  // of the cells in buf
+	isOpen bool   // the last cell goes on in the next line
+	odd    oddity
+
+	isMended bool // literal has read a cell as it stands, which has more quotes than the first
+}
+
+// line parses the next line.
+func (p *parse) line(b []byte) {
+	if p.isOpen {
+		p.buf = append(p.buf, '\n')
+		p.isOpen = false
+		b = p.quoted(b)
+		if p.isOpen || b == nil {
+			return
+		}
 	}
-	s.Header.Separator = r.Comma
+	for b != nil {
+		b = p.cell(b)
+	}
+}
+
+// end ends a cell.
+func (p *parse) end() { p.ends = append(p.ends, len(p.buf)) }
+
+// cell parses the cell that b begins with, and returns what stands behind its separator, or nil.
+func (p *parse) cell(b []byte) []byte {
+	if p.blanks {
+		b = bytes.TrimLeft(b, " ")
+	}
+	if len(b) > 0 && b[0] == '"' {
+		before, odd := len(p.buf), p.odd
+		p.odd = 0
+		rest := p.quoted(b[1:])
+		hasInner := p.odd&innerQuote != 0
+		if p.odd |= odd; !p.isOpen || !p.literal {
+			return rest
+		}
+		p.isOpen, p.buf = false, p.buf[:before]
+		p.isMended = p.isMended || hasInner
+	}
+	text, rest, more := bytes.Cut(b, []byte(p.separator))
+	if bytes.IndexByte(text, '"') >= 0 {
+		p.odd |= innerQuote
+	}
+	p.buf = append(p.buf, text...)
+	if p.end(); !more {
+		return nil
+	}
+	return rest
+}
+
+// quoted parses the rest of a cell in quotes, and returns what stands behind its separator, or nil.
+func (p *parse) quoted(b []byte) []byte {
 	for {
-		feed.left, feed.start = limit, lines.Line
-		row, err := r.Read()
-		if err != nil && err != io.EOF {
-			var parse *csv.ParseError
-			if !errors.As(err, &parse) || errors.Is(err, ErrTooLong) {
-				return s.csvError(err, lines)
-			}
-			it := at(int32(parse.StartLine))
-			if it.Err = parse.Err; parse.Line > parse.StartLine {
-				it.Err = fmt.Errorf("%w; lines %d to %d are lost", parse.Err, parse.StartLine, parse.Line)
-			}
-			if !yield(it) {
-				return nil
-			}
-			continue
-		}
-		// A line that was too long spoils the record that it belongs to. Yield an error for it, and
-		// drop the record.
-		first, last := lines.Line+1, lines.Line+1
-		if err == nil {
-			line, _ := r.FieldPos(0)
-			first = int32(line)
-			last = first + int32(strings.Count(strings.Join(row, ""), "\n"))
-		}
-		spoilt := false
-		for len(feed.long) > 0 && feed.long[0] <= last {
-			it := at(feed.long[0])
-			it.Err = ErrTooLong
-			spoilt = spoilt || feed.long[0] >= first
-			feed.long = feed.long[1:]
-			if !yield(it) {
-				return nil
-			}
-		}
-		if err == io.EOF {
+		i := bytes.IndexByte(b, '"')
+		if i < 0 {
+			p.buf, p.isOpen = append(p.buf, b...), true
 			return nil
 		}
-		if spoilt {
-			continue
+		p.buf = append(p.buf, b[:i]...)
+		rest := b[i+1:]
+		if i > 0 && b[i-1] == '\\' {
+			if p.odd |= escaped; p.backslash {
+				p.buf[len(p.buf)-1] = '"'
+				p.odd |= backslash
+				b = rest
+				continue
+			}
 		}
-		it := at(first)
-		it.Row = row
-		if !yield(it) {
+		behind := rest
+		if p.separator != "\t" {
+			behind = bytes.TrimLeft(rest, " \t")
+		} else {
+			behind = bytes.TrimLeft(rest, " ")
+		}
+		switch {
+		case len(rest) > 0 && rest[0] == '"':
+			p.buf = append(p.buf, '"')
+			b = rest[1:]
+		case len(behind) == 0:
+			p.end()
 			return nil
+		case bytes.HasPrefix(behind, []byte(p.separator)):
+			p.end()
+			return behind[len(p.separator):]
+		default:
+			p.buf, p.odd = append(p.buf, '"'), p.odd|innerQuote
+			b = rest
 		}
 	}
 }
 
-func (s *Source) csvError(err error, lines *LineReader) error {
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		return fmt.Errorf("%s:%d: %w", s.Path, parse.StartLine, parse.Err)
+// record returns what was parsed of lines.
+func (p *parse) record(lines []textLine) record {
+	all := string(p.buf)
+	r := record{cells: make([]string, len(p.ends)), raw: joined(lines), line: lines[0].number, odd: p.odd &^ escaped}
+	at := 0
+	for i, end := range p.ends {
+		r.cells[i], at = all[at:end], end
 	}
-	return fmt.Errorf("%s:%d: %w", s.Path, max(1, lines.Line), err)
+	return r
 }
+
+// joined returns lines as one, without a copy as long as each stands behind the one before, as they do unless a block ends between them.
+func joined(lines []textLine) []byte {
+	all, isCopy := lines[0].raw, false
+	for _, l := range lines[1:] {
+		n := len(all)
+		switch {
+		case isCopy:
+			all = append(all, l.raw...)
+		case len(l.raw) > 0 && cap(all) >= n+len(l.raw) && &all[:n+1][n] == &l.raw[0]:
+			all = all[:n+len(l.raw)]
+		default:
+			all, isCopy = append(slices.Clip(all), l.raw...), true
+		}
+	}
+	return slices.Clip(all)
+}
+
+// isBlank reports whether a record has no text.
+func (r *record) isBlank() bool { return filled(r.cells) == 0 }

@@ -222,6 +222,10 @@ func (d *Document) fromObject(v *fastjson.Value, cols Columns) bool {
 
 // fromJSON sets the document from any line.
 func (d *Document) fromJSON(line []byte, cols Columns) error {
+	if isString(line) && !cols.IDGiven {
+		d.ByPlace = true
+		return json.Unmarshal(line, &d.Text)
+	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(line, &fields); err != nil {
 		var syntax *json.SyntaxError
@@ -266,6 +270,12 @@ func (d *Document) fromJSON(line []byte, cols Columns) error {
 		}
 	}
 	return stringField(fields, cols.Title, false, &d.title)
+}
+
+// isString reports whether a value of JSON is a string: then it is a text, without anything else.
+func isString(value []byte) bool {
+	value = bytes.TrimLeft(value, " \t\r\n")
+	return len(value) > 0 && value[0] == '"'
 }
 
 // addMetadata adds the items of a field. The field is a list of strings and numbers, or one string

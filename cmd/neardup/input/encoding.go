@@ -5,11 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/saintfish/chardet"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
@@ -19,108 +17,213 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// This file finds out in which encoding a text is, from its first megabyte, and decodes it to UTF-8.
+// This file decodes texts to UTF-8. Their encoding is what the user says, or what a mark or the first megabyte says (detect.go).
 
 // sniffBytes is how much of a file is looked at.
 const sniffBytes = 1 << 20
 
-// decoded returns a reader of r as UTF-8 without a byte order mark, the name of the encoding if it is another one,
-// and whether there was a mark of UTF-8. name is what the user told, or "".
-func decoded(r *bufio.Reader, name string) (plain io.Reader, other string, hasMark bool, err error) {
-	sample, _ := r.Peek(sniffBytes) // whoever reads so far gets the error
-	from, other := encoding.Encoding(nil), ""
-	if name != "" {
-		if from, other, err = encodingOf(name); err != nil {
-			return nil, "", false, err
-		}
-	} else {
-		from, other = detect(sample)
-	}
-	if from == nil {
-		if hasMark = bytes.HasPrefix(sample, []byte("\ufeff")); hasMark {
-			r.Discard(3)
-		}
-		return r, "", hasMark, nil
-	}
-	return transform.NewReader(r, from.NewDecoder()), other, false, nil
+// An Encoding is one other than UTF-8.
+type Encoding struct {
+	Name   string
+	of     encoding.Encoding
+	mark   string // byte order mark of a file
+	byLine bool   // a line feed is one byte, which nothing else contains; so lines can be cut before they are decoded
 }
 
-// htmlEncoding returns the encoding that a page tells in its head, or "" if it tells none, or is UTF-8 all the same.
-func htmlEncoding(sample []byte) string {
-	if isWholeUTF8(sample) {
-		return ""
-	}
-	_, name, _ := charset.DetermineEncoding(sample[:min(len(sample), 1024)], "")
-	if name == "utf-8" || name == "windows-1252" { // which it is not, or which it also says of a page that tells none
-		return ""
-	}
-	return name
+var (
+	utf16LE = &Encoding{Name: "UTF-16LE", of: unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)}
+	utf16BE = &Encoding{Name: "UTF-16BE", of: unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)}
+)
+
+// marks are byte order marks, the longer ones first.
+var marks = []struct {
+	bytes string
+	of    *Encoding // nil for UTF-8
+}{
+	{"\xef\xbb\xbf", nil},
+	{"\xff\xfe\x00\x00", &Encoding{"UTF-32LE", utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "\xff\xfe\x00\x00", false}},
+	{"\x00\x00\xfe\xff", &Encoding{"UTF-32BE", utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM), "\x00\x00\xfe\xff", false}},
+	{"\xff\xfe", &Encoding{"UTF-16LE", utf16LE.of, "\xff\xfe", false}},
+	{"\xfe\xff", &Encoding{"UTF-16BE", utf16BE.of, "\xfe\xff", false}},
 }
 
-// encodingOf returns an encoding by one of its names, or nil for UTF-8.
-func encodingOf(name string) (encoding.Encoding, string, error) {
-	switch strings.ToLower(name) {
-	case "utf-8", "utf8":
-		return nil, "", nil
-	case "utf-16", "utf16":
-		return unicode.UTF16(unicode.LittleEndian, unicode.UseBOM), "UTF-16", nil
-	case "gbk", "gb2312", "gb18030": // each is a part of the next
-		return simplifiedchinese.GB18030, "GB18030", nil
+// markOf returns the mark that a text begins with, and its encoding.
+func markOf(text []byte) (mark string, of *Encoding) {
+	for _, m := range marks {
+		if bytes.HasPrefix(text, []byte(m.bytes)) {
+			return m.bytes, m.of
+		}
 	}
-	if strings.EqualFold(name, "hz-gb-2312") {
-		return simplifiedchinese.HZGB2312, "HZ-GB-2312", nil
-	}
-	e, err := htmlindex.Get(name)
-	if err != nil || e == encoding.Replacement { // which makes one sign of any text
-		return nil, "", fmt.Errorf("--encoding %q is not known; some are utf-8, utf-16, gb18030, big5, shift_jis, euc-kr, windows-1252", name)
-	}
-	return e, strings.ToUpper(name), nil
+	return "", nil
 }
 
-// detect returns the encoding of a text by its beginning, or nil for UTF-8.
-func detect(sample []byte) (encoding.Encoding, string) {
-	for _, mark := range []struct {
-		bytes, name string
-		encoding    encoding.Encoding
-	}{
-		{"\xef\xbb\xbf", "", nil},
-		{"\xff\xfe\x00\x00", "UTF-32LE", utf32.UTF32(utf32.LittleEndian, utf32.UseBOM)},
-		{"\x00\x00\xfe\xff", "UTF-32BE", utf32.UTF32(utf32.BigEndian, utf32.UseBOM)},
-		{"\xff\xfe", "UTF-16LE", unicode.UTF16(unicode.LittleEndian, unicode.UseBOM)},
-		{"\xfe\xff", "UTF-16BE", unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
-	} {
-		if bytes.HasPrefix(sample, []byte(mark.bytes)) {
-			return mark.encoding, mark.name
+// encodingOf returns an encoding by one of its names (those of the WHATWG, and some more), or nil for UTF-8.
+func encodingOf(name string) (*Encoding, error) {
+	switch strings.ToLower(strings.TrimSpace(name)) {
+	case "utf-8", "utf8", "unicode-1-1-utf-8", "us-ascii", "ascii":
+		return nil, nil
+	case "utf-16", "utf16", "utf-16le", "unicode", "ucs-2":
+		return utf16LE, nil
+	case "utf-16be", "unicodefffe":
+		return utf16BE, nil
+	case "gbk", "gb2312", "gb18030", "gb_2312-80", "cp936", "x-gbk", "chinese", "csgb2312": // each is a part of GB18030
+		return &Encoding{Name: "GB18030", of: simplifiedchinese.GB18030, byLine: true}, nil
+	case "hz-gb-2312", "hz":
+		return &Encoding{Name: "HZ-GB-2312", of: simplifiedchinese.HZGB2312}, nil
+	case "cp949", "uhc":
+		name = "euc-kr"
+	case "cp932", "sjis":
+		name = "shift_jis"
+	case "cp866", "866":
+		name = "ibm866"
+	}
+	e, err := htmlindex.Get(strings.TrimSpace(name))
+	if err != nil || e == encoding.Replacement { // which makes one character of any text
+		return nil, fmt.Errorf("unknown --encoding %q; it is one of utf-8, utf-16, gb18030, big5, shift_jis, euc-jp, euc-kr, windows-1250 to -1258, iso-8859-2 to -16, koi8-r and the others of the WHATWG", name)
+	}
+	canonical, err := htmlindex.Name(e)
+	if err != nil {
+		canonical = strings.ToLower(name)
+	}
+	return &Encoding{Name: strings.ToUpper(canonical), of: e, byLine: canonical != "iso-2022-jp"}, nil
+}
+
+// MarshalText returns the name.
+func (e *Encoding) MarshalText() ([]byte, error) { return []byte(e.Name), nil }
+
+// UnmarshalText sets e to the encoding with a name.
+func (e *Encoding) UnmarshalText(name []byte) error {
+	found, err := encodingOf(string(name))
+	if err == nil && found != nil {
+		*e = *found
+	}
+	return err
+}
+
+// Append appends a text in this encoding.
+func (e *Encoding) Append(b []byte, text []byte) ([]byte, error) {
+	encoded, err := e.of.NewEncoder().Bytes(text)
+	return append(b, encoded...), err
+}
+
+// Mark returns the byte order mark of a file in this encoding, or "".
+func (e *Encoding) Mark() string { return e.mark }
+
+// IsByLine reports whether lines of files in this encoding are kept as they are (Item.Bytes).
+func (e *Encoding) IsByLine() bool { return e.byLine }
+
+// An unclearError says that nobody can tell the encoding of a text.
+type unclearError struct{ v verdict }
+
+func (e *unclearError) Error() string {
+	text := "it is not UTF-8, and its encoding is not clear; --encoding names it"
+	for _, w := range []way{e.v.best, e.v.second} {
+		if w.encoding != nil {
+			text += fmt.Sprintf("\n    --encoding %-14s reads %s", strings.ToLower(w.encoding.Name), excerpt(w.text))
 		}
 	}
-	// UTF-16 without a mark has a zero byte in every character of ASCII.
-	if zeros := [2]int{}; len(sample) >= 4 {
-		for i, c := range sample {
-			if c == 0 {
-				zeros[i%2]++
-			}
+	return text
+}
+
+// excerpt returns the beginning of the first line of a text that has a letter beyond ASCII.
+func excerpt(text string) string {
+	for line := range strings.Lines(text) {
+		i := strings.IndexFunc(line, func(r rune) bool { return r >= utf8.RuneSelf })
+		if i < 0 {
+			continue
 		}
-		switch half := len(sample) / 2; {
-		case zeros[1] > half/5 && zeros[0] < half/50:
-			return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), "UTF-16LE"
-		case zeros[0] > half/5 && zeros[1] < half/50:
-			return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), "UTF-16BE"
+		runes := []rune(strings.TrimSpace(line[max(0, strings.LastIndexByte(line[:max(0, i-10)], ' ')):]))
+		return fmt.Sprintf("%q", string(runes[:min(len(runes), 40)]))
+	}
+	return `""`
+}
+
+// encodingIn finds out the encoding of a text by its beginning; nil is UTF-8. isOpen reports that there is only ASCII in it.
+func encodingIn(sample []byte) (e *Encoding, isOpen bool, err error) {
+	if _, of := markOf(sample); of != nil {
+		return of, false, nil
+	}
+	if isASCII(sample) && bytes.IndexByte(sample, 0) < 0 {
+		e := escaped7Bit(sample)
+		return e, e == nil, nil
+	}
+	if isUTF8(sample) && !hasZeros(sample) {
+		return nil, false, nil
+	}
+	v := detect(sample)
+	switch {
+	case v.isSure:
+		return v.best.encoding, false, nil
+	case badBytes(sample) <= fewBad && !hasZeros(sample):
+		return nil, false, nil // they are counted
+	}
+	return nil, false, &unclearError{v}
+}
+
+// fewBad is how many bytes that are not UTF-8 a text may have that is read as UTF-8, if they do not tell another encoding.
+const fewBad = 2
+
+// badBytes returns how many bytes of a text are not UTF-8. Its last character may be cut off.
+func badBytes(sample []byte) (bad int) {
+	for i := 0; i < len(sample); {
+		r, n := utf8.DecodeRune(sample[i:])
+		if r == utf8.RuneError && n == 1 && len(sample)-i >= utf8.UTFMax {
+			bad++
+		}
+		i += n
+	}
+	return bad
+}
+
+// escaped7Bit returns the encoding of a text of bytes of ASCII which has other characters between escapes, or nil.
+func escaped7Bit(sample []byte) *Encoding {
+	name := ""
+	switch {
+	case bytes.Contains(sample, []byte("\x1b$B")) || bytes.Contains(sample, []byte("\x1b$@")):
+		name = "iso-2022-jp"
+	case bytes.Contains(sample, []byte("~{")) && bytes.Contains(sample, []byte("~}")) && isHZ(sample):
+		name = "hz-gb-2312"
+	default:
+		return nil
+	}
+	e, err := encodingOf(name)
+	if err != nil {
+		return nil
+	}
+	return e
+}
+
+// isHZ reports whether what stands between ~{ and ~} is pairs of bytes of GB 2312, everywhere.
+func isHZ(sample []byte) bool {
+	for rest := sample; ; {
+		_, behind, ok := bytes.Cut(rest, []byte("~{"))
+		if !ok {
+			return true
+		}
+		inside, after, ok := bytes.Cut(behind, []byte("~}"))
+		if !ok {
+			return len(sample) == sniffBytes // it is cut off
+		}
+		if len(inside)%2 == 1 || bytes.ContainsFunc(inside, func(r rune) bool { return r < 0x21 || r > 0x7E }) {
+			return false
+		}
+		rest = after
+	}
+}
+
+// hasZeros reports whether a text has so many zero bytes that it is no UTF-8: those of ASCII in UTF-16.
+func hasZeros(sample []byte) bool {
+	if len(sample) < 4 {
+		return false
+	}
+	zeros := [2]int{}
+	for i, c := range sample {
+		if c == 0 {
+			zeros[i%2]++
 		}
 	}
-	if isUTF8(sample) {
-		return nil, ""
-	}
-	// What is left is mostly Chinese. The detector is not sure about short texts, but a text in another encoding
-	// is hardly ever valid GB18030 with common characters.
-	if isGB(sample) {
-		return simplifiedchinese.GB18030, "GB18030"
-	}
-	if best, err := chardet.NewTextDetector().DetectBest(sample[:min(len(sample), 1<<16)]); err == nil && best.Confidence >= 50 {
-		if e, err := htmlindex.Get(best.Charset); err == nil && !strings.EqualFold(best.Charset, "utf-8") {
-			return e, best.Charset
-		}
-	}
-	return nil, ""
+	few, many := min(zeros[0], zeros[1]), max(zeros[0], zeros[1])
+	return many > len(sample)/50 && few <= many/20
 }
 
 // isWholeUTF8 reports whether all of a text is UTF-8. Its last character may be cut off.
@@ -154,33 +257,99 @@ func isUTF8(sample []byte) bool {
 		}
 		i += n
 	}
-	return bad <= max(good/50, 2)
+	return bad <= good/50
 }
 
-// isGB reports whether a text is GB18030 with mostly common characters of Chinese.
-func isGB(sample []byte) bool {
-	if n := len(sample); n == sniffBytes { // the last character may be cut off
-		sample = sample[:slices.Index(append(slices.Clone(sample[n-100:]), '\n'), '\n')+n-100]
-	}
-	text, err := simplifiedchinese.GB18030.NewDecoder().Bytes(sample)
-	if err != nil {
-		return false
-	}
-	common, other := 0, 0
-	gbk := simplifiedchinese.GBK.NewEncoder()
-	for _, r := range string(text) {
-		if r < utf8.RuneSelf {
-			continue
-		}
-		if r == utf8.RuneError {
+// isASCII reports whether a text has only bytes of ASCII.
+func isASCII(text []byte) bool {
+	for _, c := range text {
+		if c >= utf8.RuneSelf {
 			return false
 		}
-		// The first level of GB 2312 has the 3,755 most common characters, B0A1 to D7F9; A1 to A3 has punctuation.
-		if b, err := gbk.Bytes([]byte(string(r))); err == nil && len(b) == 2 && b[1] >= 0xA1 && (b[0] >= 0xB0 && b[0] <= 0xD7 || b[0] >= 0xA1 && b[0] <= 0xA3) {
-			common++
-		} else {
-			other++
+	}
+	return true
+}
+
+// decoded returns a reader of r as UTF-8 without a byte order mark, and its encoding, nil if it is UTF-8. name is what the user told, or "".
+func decoded(r *bufio.Reader, name string) (plain io.Reader, e *Encoding, hasMark bool, err error) {
+	sample, _ := r.Peek(sniffBytes) // whoever reads so far gets the error
+	if name != "" {
+		e, err = encodingOf(name)
+	} else {
+		e, _, err = encodingIn(sample)
+	}
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if mark, of := markOf(sample); mark != "" && (e == nil && of == nil || e != nil && of != nil && e.of == of.of || of != nil && e == utf16LE) {
+		r.Discard(len(mark))
+		e, hasMark = of, of == nil
+	}
+	if e == nil {
+		return r, nil, hasMark, nil
+	}
+	return transform.NewReader(r, e.of.NewDecoder()), e, false, nil
+}
+
+// htmlEncoding returns the encoding that a page tells in its head, or "" if it tells none, or is UTF-8 all the same.
+func htmlEncoding(sample []byte) string {
+	if isWholeUTF8(sample) {
+		return ""
+	}
+	_, name, _ := charset.DetermineEncoding(sample[:min(len(sample), 1024)], "")
+	if name == "utf-8" || name == "windows-1252" { // which it is not, or which it also says of a page that tells none
+		return ""
+	}
+	return name
+}
+
+// An otherEncodingError is that of a line which is not in the encoding of the lines before it.
+type otherEncodingError struct{ was, is string }
+
+func (e *otherEncodingError) Error() string {
+	return fmt.Sprintf("this line is %s, and the lines before it are %s; convert the file to one encoding, or name it by --encoding", e.is, e.was)
+}
+
+// A lineDecoder decodes lines of files whose encoding is not UTF-8, or is not known as long as there is only ASCII.
+type lineDecoder struct {
+	s       *Source
+	isTold  bool // by the user
+	isOpen  bool // there was only ASCII so far
+	decoder *encoding.Decoder
+	isLossy bool // the last line had bytes that are not of the encoding
+}
+
+// line returns a line as UTF-8. behind is the line and what was read behind it.
+func (d *lineDecoder) line(line, behind []byte) ([]byte, error) {
+	d.isLossy = false
+	if isASCII(line) {
+		return line, nil
+	}
+	if d.isOpen {
+		e, _, err := encodingIn(behind)
+		if err != nil {
+			return nil, err
+		}
+		d.isOpen = false
+		d.s.use(e)
+		if e != nil {
+			d.decoder = e.of.NewDecoder()
 		}
 	}
-	return common > 4*other
+	if d.decoder == nil {
+		return line, nil
+	}
+	if !d.isTold && utf8.Valid(line) && utf8.RuneCount(line) <= len(line)-2 {
+		return nil, &otherEncodingError{d.s.Encoding.Name, "UTF-8"}
+	}
+	text, err := d.decoder.Bytes(line)
+	d.isLossy = bytes.Contains(text, []byte("\uFFFD")) && !bytes.Contains(line, []byte("\uFFFD"))
+	return text, err
+}
+
+// use has a source be read in an encoding, which is noted.
+func (s *Source) use(e *Encoding) {
+	if s.Encoding = e; e != nil {
+		s.Note("read as %s", e.Name)
+	}
 }

@@ -25,15 +25,15 @@ import (
 // A Source is one input file; the path of standard input is "-". A source that cannot be read
 // twice, but has to be, is copied first (Copy).
 type Source struct {
-	Path    string
-	Format  string // one of Formats
-	Info    fs.FileInfo
-	Copy    *os.File
-	Header  *header  // of a table, once it was read
-	HasMark bool     // it begins with a byte order mark of UTF-8
-	Decoded bool     // it is in another encoding, so places in it are not places in the file
-	Notes   []string // what the user should know about how it was read
-	Err     error    // why the source cannot be read; nil if it can
+	Path     string
+	Format   string // one of Formats
+	Info     fs.FileInfo
+	Copy     *os.File
+	Header   *Header   // of a table, once it was read
+	HasMark  bool      // it begins with a byte order mark of UTF-8
+	Encoding *Encoding // nil if it is UTF-8. Otherwise places in it are not places in the file
+	Notes    []string  // what the user should know about how it was read
+	Err      error     // why the source cannot be read; nil if it can
 }
 
 // Regular reports whether the source is an ordinary file.
@@ -55,8 +55,9 @@ var NoPlace = Place{Source: -1}
 // An Item is one document of a source before it is parsed, or the error that stands in its place.
 type Item struct {
 	Place
-	Raw []byte   // a value of JSON, a line of text, or a whole text
-	Row []string // a row of a table; source.Header says what its columns are
+	Raw   []byte   // a value of JSON, a line of text, or a whole text
+	Bytes []byte   // a line or a row of a table of text as the source has it, with its line end; nil if that is not kept
+	Row   []string // a row of a table; source.Header says what its columns are
 
 	values  []rows.Value     // the same with types, if they are asked for; source.Header.Fields says what they are
 	Parquet [][]parquet.Cell // the same of a Parquet file, by column
@@ -65,14 +66,15 @@ type Item struct {
 	Err error
 
 	changed rows.Struct // the fields after SetText
+	isLossy bool        // some bytes could not be decoded
 
 	Block  *[]byte // what raw is a part of; nil if nothing else is
 	Offset int64   // where the line begins in the source, or in what is decompressed from it
 }
 
-// IsUTF8 reports whether all bytes of a line, or of a row, are UTF-8. Values of other formats are not looked at.
+// IsUTF8 reports whether all bytes of a line, or of a row, are of the encoding of their source. Values of other formats are not looked at.
 func (it *Item) IsUTF8() bool {
-	return utf8.Valid(it.Raw) && !slices.ContainsFunc(it.Row, func(v string) bool { return !utf8.ValidString(v) })
+	return !it.isLossy && utf8.Valid(it.Raw) && !slices.ContainsFunc(it.Row, func(v string) bool { return !utf8.ValidString(v) })
 }
 
 // Columns says how documents are read, as the flags give it: the names of their fields, and what else the
@@ -81,10 +83,11 @@ type Columns struct {
 	ID, Text, Title, Metadata string
 	IDGiven                   bool   // or else a document without an id is known by its place,
 	WithoutID                 string // line, or by its text, hash
-	Encoding                  string // "" to find out
-	Separator                 rune   // of a table; 0 to find out
+	Encoding                  string // "" to detect it
+	Separator                 rune   // of a table of text; 0 to detect it
 	Sheet                     string // of a workbook; "" for the first one
-	HeaderRow                 int    // of a workbook; 0 for the first row that is not empty
+	HeaderRow                 int    // of a table of text or a workbook; 0 to detect it
+	NoHeader                  bool   // its first row is data
 	IsRecord                  bool   // documents are records, which have no text
 	All                       bool   // all columns of a row are needed, not only those of the document
 	Typed                     bool   // with their types
@@ -182,7 +185,7 @@ func (p *streamed) Read(b []byte) (n int, err error) {
 // Beginning returns the beginning of the text at an offset, or "" if that cannot be read without reading all
 // that is before it.
 func (s *Source) Beginning(offset int64, cols Columns) string {
-	if !s.Regular() || s.Decoded || s.Format != "jsonl" && s.Format != "lines" && s.Format != "txt" {
+	if !s.Regular() || s.Encoding != nil || s.Format != "jsonl" && s.Format != "lines" && s.Format != "txt" {
 		return ""
 	}
 	f, err := os.Open(s.Path)
@@ -226,45 +229,78 @@ func (s *Source) Read(n int, r io.Reader, cols Columns, maxLine int, yield func(
 	case "warc":
 		return s.readWARC(r, at, cols, maxLine, yield)
 	}
-	plain, err := s.decode(r, cols)
+	if s.Format == "json" || s.Format == "txt" || s.Format == "html" {
+		plain, err := s.decode(r, cols)
+		if err != nil {
+			return err
+		}
+		if s.Format == "json" {
+			return s.readJSON(plain, at, maxLine, yield)
+		}
+		return s.readWhole(plain, at(1), maxLine, yield)
+	}
+	lines, err := s.readerOfLines(r, cols, maxLine)
 	if err != nil {
 		return err
 	}
-	lines := &LineReader{R: plain, Max: maxLine}
-	switch s.Format {
-	case "csv", "tsv":
+	if s.Format == "csv" || s.Format == "tsv" {
 		return s.readCSV(lines, at, cols, yield)
-	case "json":
-		return s.readJSON(plain, at, maxLine, yield)
-	case "txt", "html":
-		return s.readWhole(plain, at(1), maxLine, yield)
 	}
 	return s.readLines(lines, at, yield)
 }
 
 // decode returns a reader of text as UTF-8, and notes what it was.
 func (s *Source) decode(r io.Reader, cols Columns) (io.Reader, error) {
-	buffered, ok := r.(*bufio.Reader)
-	if !ok || buffered.Size() < sniffBytes {
-		buffered = bufio.NewReaderSize(r, sniffBytes)
-	}
+	buffered := sniffed(r)
 	told := cols.Encoding
-	sample, _ := buffered.Peek(sniffBytes)
 	if told == "" && s.Format == "html" {
+		sample, _ := buffered.Peek(sniffBytes)
 		told = htmlEncoding(sample)
 	}
-	plain, encoding, hasMark, err := decoded(buffered, told)
+	plain, e, hasMark, err := decoded(buffered, told)
 	s.HasMark = hasMark
 	if err != nil {
 		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
 	}
-	if encoding != "" {
-		s.Decoded = true
-		s.Note("read as %s", encoding)
-	} else if told == "" && !isUTF8(sample) {
-		s.Note("its encoding was not found out: it is read as UTF-8, with many bytes that are none; --encoding says which it is")
-	}
+	s.use(e)
 	return plain, nil
+}
+
+// sniffed returns a reader that can be looked into.
+func sniffed(r io.Reader) *bufio.Reader {
+	buffered, ok := r.(*bufio.Reader)
+	if !ok || buffered.Size() < sniffBytes {
+		buffered = bufio.NewReaderSize(r, sniffBytes)
+	}
+	return buffered
+}
+
+// readerOfLines returns a reader of lines as UTF-8. They are decoded one by one, if the encoding allows it, so that what they were is kept.
+func (s *Source) readerOfLines(r io.Reader, cols Columns, maxLine int) (*LineReader, error) {
+	buffered := sniffed(r)
+	sample, _ := buffered.Peek(sniffBytes)
+	var e *Encoding
+	var isOpen bool
+	var err error
+	if cols.Encoding != "" {
+		e, err = encodingOf(cols.Encoding)
+	} else {
+		e, isOpen, err = encodingIn(sample)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	lines := &LineReader{R: buffered, Max: maxLine}
+	switch {
+	case isOpen:
+		lines.decode = &lineDecoder{s: s, isOpen: true}
+	case e != nil && e.byLine:
+		s.use(e)
+		lines.decode = &lineDecoder{s: s, isTold: cols.Encoding != "", decoder: e.of.NewDecoder()}
+	default:
+		lines.R, err = s.decode(buffered, cols)
+	}
+	return lines, err
 }
 
 // readWhole yields the whole text of a file.
@@ -280,20 +316,32 @@ func (s *Source) readWhole(plain io.Reader, it Item, maxLine int, yield func(Ite
 	return nil
 }
 
-// readLines yields lines that are not empty.
+// readLines yields lines that have text.
 func (s *Source) readLines(lines *LineReader, at func(int32) Item, yield func(Item) bool) error {
+	blank := 0
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {
+			if blank > 0 {
+				s.Note("lines of white space: %d, which are skipped", blank)
+			}
 			return nil
 		}
-		if err != nil && err != ErrTooLong {
-			return fmt.Errorf("%s:%d: %w", s.Path, lines.Line+1, err)
+		if err != nil && !isLineError(err) {
+			return fmt.Errorf("%s:%d: %w", s.Path, max(1, lines.Line), err)
+		}
+		if err == nil && len(bytes.TrimSpace(line)) == 0 {
+			if len(line) > 0 {
+				blank++
+			}
+			continue
 		}
 		it := at(lines.Line)
-		it.Raw, it.Err, it.Block, it.Offset = line, err, lines.block, lines.begin
-		if err == nil && len(bytes.TrimSpace(line)) == 0 {
-			continue
+		it.Raw, it.Err, it.Offset, it.Bytes = line, err, lines.begin, lines.Raw
+		if s.Encoding == nil {
+			it.Block = lines.block
+		} else {
+			it.isLossy = lines.decode != nil && lines.decode.isLossy
 		}
 		if !yield(it) {
 			return nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -15,14 +16,18 @@ var ErrTooLong = errors.New("longer than --max-line")
 // A LineReader reads lines of limited length and counts them. It reads large blocks, of which lines are
 // parts, so that lines are not copied.
 type LineReader struct {
-	R     io.Reader
-	Max   int
-	Line  int32   // number of the line that was read last, from 1
+	R      io.Reader
+	Max    int
+	Line   int32        // number of the line that was read last, from 1
+	decode *lineDecoder // nil if the lines are UTF-8
+
+	Raw   []byte  // the line that was read last as R has it, with its end; nil after ErrTooLong
 	block *[]byte // of which the line is a part
 	rest  []byte  // of the block
 	begin int64   // where the line begins
-	end   int64   // and where the next one does
-	err   error   // what r returned
+	next  int64   // and where the next one does
+	err   error   // what R returned
+	end   byte    // of lines: '\n', or '\r' in files of old Macintoshes; 0 before the first line
 }
 
 const (
@@ -34,12 +39,16 @@ const (
 var Blocks = sync.Pool{New: func() any { b := make([]byte, BlockRoom); return &b }}
 
 // Next returns the next line without its line end. It drops a byte order mark before the first
-// line. After ErrTooLong the caller may read on with the following line; after any other error it
-// may not.
+// line. After ErrTooLong, or the error of a line that cannot be decoded, the caller may read on with the following line; after any
+// other error it may not.
 func (l *LineReader) Next() ([]byte, error) {
+	l.Raw = nil
 	end, tooLong := 0, false // the first bytes of rest have no line end
 	for {
-		if i := bytes.IndexByte(l.rest[end:], '\n'); i >= 0 {
+		if l.end == 0 && (len(l.rest) > 0 || l.err != nil) {
+			l.end = endOf(l.rest)
+		}
+		if i := bytes.IndexByte(l.rest[end:], l.end); i >= 0 && l.end != 0 {
 			end += i + 1
 			break
 		}
@@ -52,26 +61,46 @@ func (l *LineReader) Next() ([]byte, error) {
 		}
 		if end > l.Max+8 { // + 8: the line end and the mark are cut off below
 			tooLong = true
-			l.end += int64(end)
+			l.next += int64(end)
 			end = 0
 		}
 		l.fill(end)
 	}
-	line := l.rest[:end:end]
-	l.rest = l.rest[end:]
-	l.begin, l.end = l.end, l.end+int64(end)
+	rest := l.rest
+	line := rest[:end]
+	l.rest = rest[end:]
+	l.begin, l.next = l.next, l.next+int64(end)
 	l.Line++
-	line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+	l.Raw = line
+	line = slices.Clip(trimEnd(line))
 	if l.Line == 1 {
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 	}
 	if tooLong || len(line) > l.Max {
+		l.Raw = nil
 		return nil, ErrTooLong
+	}
+	if l.decode != nil {
+		return l.decode.line(line, rest)
 	}
 	return line, nil
 }
 
-// fill begins a new block with the first n bytes of rest, and reads what follows.
+// trimEnd returns a line without its end.
+func trimEnd(line []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+}
+
+// endOf returns what ends the lines of a text that begins so.
+func endOf(begin []byte) byte {
+	if i := bytes.IndexByte(begin, '\r'); i >= 0 && i < len(begin)-1 && bytes.IndexByte(begin, '\n') < 0 {
+		return '\r'
+	}
+	return '\n'
+}
+
+// fill begins a new block with the first n bytes of rest, and reads what follows. The first block is filled as far as possible, so that what is
+// guessed from it does not depend on how much R gives at once.
 func (l *LineReader) fill(n int) {
 	block := new([]byte)
 	if n <= BlockRoom-blockSize {
@@ -80,9 +109,14 @@ func (l *LineReader) fill(n int) {
 		*block = make([]byte, 2*n)
 	}
 	copy(*block, l.rest[:n])
-	read := 0
-	for read == 0 && l.err == nil {
-		read, l.err = l.R.Read((*block)[n:])
+	most, read := 1, 0
+	if l.block == nil {
+		most = blockSize
+	}
+	for read < most && l.err == nil {
+		var more int
+		more, l.err = l.R.Read((*block)[n+read:])
+		read += more
 	}
 	l.block, l.rest = block, (*block)[:n+read]
 }

@@ -36,7 +36,9 @@ func (it *Item) Typed(s *Source, cols Columns) (fields rows.Struct, err error) {
 		if err != nil {
 			return nil, err
 		}
-		fields, _ = v.(rows.Struct)
+		if fields, _ = v.(rows.Struct); fields == nil {
+			fields = rows.Struct{{Name: cols.Texts()[0], Value: v}} // a text without anything else
+		}
 	default:
 		d, err := it.Parse(s, cols, &Decoder{})
 		if err != nil {
@@ -54,7 +56,7 @@ var ErrNoField = errors.New("the text to change is not the value of one field")
 // the text.
 func (it *Item) SetText(s *Source, cols Columns, was, text string) error {
 	if s.Format == "lines" {
-		it.Raw = []byte(text)
+		it.Raw, it.Bytes = []byte(text), nil
 		return nil
 	}
 	fields, err := it.Typed(s, cols)

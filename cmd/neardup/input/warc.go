@@ -12,7 +12,6 @@ import (
 	"net/http/httputil"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -219,7 +218,7 @@ func beginsChunk(from *bufio.Reader) bool {
 // textOf reads a text of at most so many bytes. The encoding is the one that the user told, or the one that the server told, or it is found out.
 func textOf(r io.Reader, told, charset string, isHTML bool, most int) (string, error) {
 	name := told
-	if _, _, err := encodingOf(charset); name == "" && charset != "" && err == nil {
+	if _, err := encodingOf(charset); name == "" && charset != "" && err == nil {
 		name = charset
 	}
 	buffered := bufio.NewReaderSize(r, sniffBytes)
@@ -242,10 +241,6 @@ func textOf(r io.Reader, told, charset string, isHTML bool, most int) (string, e
 		return "", ErrTooLong
 	}
 	return b.String(), nil
-}
-
-func isASCII(sample []byte) bool {
-	return !bytes.ContainsFunc(sample, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // unpacked returns the body of a response without its Content-Encoding.

@@ -145,6 +145,33 @@ type csvOut struct {
 	tableOut
 	rows  *csv.Writer
 	names []string
+	like  *input.Header // of the first source
+	isRaw bool          // rows of the source are written as they are
+}
+
+// raw writes bytes of a source as they are, and ends the line if its file ends in it.
+func (o *csvOut) raw(b []byte) error {
+	o.rows.Flush()
+	if err := o.copy(b); err != nil {
+		return err
+	}
+	if n := len(b); n > 0 && b[n-1] != '\n' && b[n-1] != '\r' {
+		return o.copy([]byte("\n"))
+	}
+	return nil
+}
+
+// cells writes a row that has changed, or is of a table which is written otherwise.
+func (o *csvOut) cells(row []string) error {
+	if o.same == nil {
+		return o.rows.Write(row)
+	}
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.Comma = o.rows.Comma
+	w.Write(row)
+	w.Flush()
+	return o.encode(b.Bytes())
 }
 
 // header writes the names of the columns.
@@ -169,12 +196,17 @@ func (o *csvOut) Begin(s *input.Source) error {
 	if o.columns != nil {
 		return nil
 	}
-	if o.names == nil {
-		if o.Added == nil && (s.HasMark || s.Decoded) {
+	if o.isRaw = o.Added == nil && s.Format == FormatOf(o.Path) && (o.names == nil || o.like.SameDialect(s.Header)); o.names == nil {
+		if s.Format == "csv" && FormatOf(o.Path) == "csv" {
+			o.rows.Comma = s.Header.Separator()
+		}
+		o.like = s.Header
+		if o.Added == nil && (s.HasMark || s.Encoding != nil && o.same == nil) { // so that Excel knows what it is
 			o.W.WriteString("\ufeff")
 		}
-		if s.Format == "csv" && FormatOf(o.Path) == "csv" {
-			o.rows.Comma = s.Header.Separator
+		if o.isRaw {
+			o.names = s.Header.Names
+			return o.raw(s.Header.Raw)
 		}
 		if err := cmp.Or(newColumns(s, o.Added, o.Path), o.header(s.Header.Names)); err != nil {
 			return err
@@ -187,8 +219,11 @@ func (o *csvOut) Begin(s *input.Source) error {
 }
 
 func (o *csvOut) Write(s *input.Source, it *input.Item, more []string) error {
-	if o.columns == nil && o.Added == nil { // a copy of a table is as dangerous as it was
-		return o.rows.Write(it.Row)
+	if o.isRaw && !it.IsChanged() { // a copy of a table is as dangerous as it was
+		return o.raw(it.Bytes)
+	}
+	if o.columns == nil && o.Added == nil {
+		return o.cells(it.Row)
 	}
 	if o.columns == nil {
 		cells := slices.Concat(it.Row, more)
@@ -229,9 +264,8 @@ func newColumns(s *input.Source, added []string, path string) error {
 // A linesOut writes a text in a line.
 type linesOut struct{ Target }
 
-func (o *linesOut) Write(_ *input.Source, it *input.Item, _ []string) error {
-	o.W.Write(it.Raw)
-	return o.W.WriteByte('\n')
+func (o *linesOut) Write(s *input.Source, it *input.Item, _ []string) error {
+	return o.line(s, it, it.Raw)
 }
 
 // A jsonOut writes JSON lines. Objects stay as they are; rows and texts become objects.
@@ -261,15 +295,23 @@ func (o *jsonOut) Write(s *input.Source, it *input.Item, more []string) (err err
 			return fmt.Errorf("%s:%d: there is a field %q already, which is to be added", s.Path, it.Line, name)
 		}
 	}
-	if o.Added != nil {
-		line = withFields(line, o.Added, more)
+	if o.Added == nil && s.Format == "jsonl" {
+		return o.line(s, it, line)
 	}
-	o.W.Write(line)
+	if len(line) > 0 && line[0] == '"' { // a text without anything else
+		if fields, err := it.Typed(s, o.Cols); err == nil {
+			line = rows.AppendJSON(nil, fields)
+		}
+	}
+	o.W.Write(withFields(line, o.Added, more))
 	return o.W.WriteByte('\n')
 }
 
 // withFields adds fields with texts to a JSON object.
 func withFields(object []byte, names, values []string) []byte {
+	if len(names) == 0 {
+		return object
+	}
 	line := slices.Clone(bytes.TrimRight(object, " \t\r\n"))
 	line = bytes.TrimRight(line[:len(line)-1], " \t\r\n")
 	for i, name := range names {
@@ -306,6 +348,69 @@ type Target struct {
 	W     *cli.Output
 	Cols  input.Columns
 	Added []string // the names of columns that are not in the sources
+
+	same *input.Encoding // of all sources, if the file is in it too; nil if it is UTF-8
+}
+
+// sameEncoding returns the encoding of all sources, if a file of their format can be written in it: then their lines stay as they are.
+func sameEncoding(to Target, sources []input.Source) *input.Encoding {
+	var same *input.Encoding
+	format := FormatOf(to.Path)
+	for i := range sources {
+		s := &sources[i]
+		if s.Err != nil {
+			continue
+		}
+		if s.Encoding == nil || s.Format != format || same != nil && same.Name != s.Encoding.Name {
+			return nil
+		}
+		same = s.Encoding
+	}
+	if to.Added != nil || format != "jsonl" && format != "lines" && format != "csv" && format != "tsv" {
+		return nil
+	}
+	return same
+}
+
+// begin writes the mark that a file in the encoding of its sources begins with.
+func (t *Target) begin() {
+	if t.same != nil {
+		t.W.WriteString(t.same.Mark())
+	}
+}
+
+// line writes the line of an item: as its source has it, or what has changed.
+func (t *Target) line(s *input.Source, it *input.Item, text []byte) error {
+	isKept := t.same == nil && s.Encoding == nil || t.same != nil && t.same.IsByLine()
+	if isKept && it.Bytes != nil && !it.IsChanged() {
+		text = it.Bytes
+	} else if t.same != nil {
+		return t.encode(append(slices.Clip(text), '\n'))
+	}
+	t.W.Write(text)
+	if n := len(text); n == 0 || text[n-1] != '\n' && text[n-1] != '\r' {
+		return t.W.WriteByte('\n')
+	}
+	return nil
+}
+
+// copy writes bytes that a source has, which are UTF-8 if its encoding cannot be cut into lines.
+func (t *Target) copy(b []byte) error {
+	if t.same != nil && !t.same.IsByLine() {
+		return t.encode(b)
+	}
+	_, err := t.W.Write(b)
+	return err
+}
+
+// encode writes a text in the encoding of the sources.
+func (t *Target) encode(text []byte) error {
+	b, err := t.same.Append(nil, text)
+	if err != nil {
+		return fmt.Errorf("%s: a text cannot be written as %s: %w", t.Path, t.same.Name, err)
+	}
+	_, err = t.W.Write(b)
+	return err
 }
 
 func (Target) Begin(*input.Source) error       { return nil }
@@ -327,6 +432,10 @@ func NewCopy(to Target, sources []input.Source, n, removed int) (w Writer, note 
 		}
 		note = fmt.Sprintf("%s is a new workbook with the values of formulas: to remove %d of %d rows from %s would take long", to.Path, removed, n, sources[0].Path)
 	case !needsColumns(to.Path, sources):
+		if to.same = sameEncoding(to, sources); to.same != nil {
+			note = fmt.Sprintf("%s is written as %s, as its sources are", to.Path, to.same.Name)
+		}
+		to.begin()
 		w, err = NewWriter(to, nil)
 	}
 	return w, note, err

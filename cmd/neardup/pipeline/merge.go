@@ -266,7 +266,7 @@ func (c *collection) loadParts(o *Options, fp *neardup.Fingerprinter) error {
 		}
 		c.bad, c.dropped, c.byPlace, c.bytes = c.bad+q.Bad, c.dropped+q.Dropped, c.byPlace+q.ByPlace, c.bytes+q.Bytes
 		for k := range c.Sources {
-			c.Sources[k].Decoded = c.Sources[k].Decoded || q.Sources[k].Decoded
+			c.Sources[k].Encoding = cmp.Or(c.Sources[k].Encoding, q.Sources[k].Encoding)
 			for _, note := range q.Sources[k].Notes {
 				c.Sources[k].Note("%s", note)
 			}

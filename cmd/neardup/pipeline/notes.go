@@ -84,6 +84,10 @@ func (c *collection) lacking() (names []string) {
 // noteGarbled has it said.
 func (c *collection) noteGarbled() {
 	for n, of := range c.garbled {
-		c.Sources[n].Note("bytes that are not UTF-8 count as spaces, in %d lines or rows of which %d is the first; --encoding says what the file is written in", of.items, of.first)
+		name := "UTF-8"
+		if e := c.Sources[n].Encoding; e != nil {
+			name = e.Name
+		}
+		c.Sources[n].Note("lines or rows with bytes that are not %s: %d, line %d is the first; such bytes count as spaces; --encoding names another encoding", name, of.items, of.first)
 	}
 }

@@ -99,6 +99,8 @@ func (o *Options) checkReading() string {
 		return fmt.Sprintf("--max-line %d: must be from 1 to %d", o.MaxLine, 1<<30)
 	case o.Format != "" && !isFormat(o.Format):
 		return fmt.Sprintf("--format %q: must be one of %s", o.Format, formatNames())
+	case o.Cols.HeaderRow > 0 && o.Cols.NoHeader:
+		return "--header-row and --no-header exclude each other"
 	case o.Cols.HeaderRow < 0:
 		return fmt.Sprintf("--header-row %d: rows are counted from 1", o.Cols.HeaderRow)
 	case o.Cols.Repeat():

@@ -94,12 +94,12 @@ type part struct {
 	dir string
 }
 
-const partVersion = 1
+const partVersion = 2
 
 // A partSource is what a source says once it was read.
 type partSource struct {
-	Notes   []string `json:",omitempty"`
-	Decoded bool     `json:",omitempty"` // see [input.Source]
+	Notes    []string        `json:",omitempty"`
+	Encoding *input.Encoding `json:",omitempty"`
 }
 
 // A partFile is how long a file is, and its xxh3.
@@ -296,7 +296,7 @@ func (w *partWriter) end(c *collection) error {
 	w.Bad, w.Dropped, w.ByPlace, w.Bytes = c.bad, c.dropped, c.byPlace, c.bytes
 	for i := range c.Sources {
 		s := &c.Sources[i]
-		w.Sources = append(w.Sources, partSource{s.Notes, s.Decoded})
+		w.Sources = append(w.Sources, partSource{s.Notes, s.Encoding})
 	}
 	w.Files = map[string]partFile{}
 	for name, f := range w.files {

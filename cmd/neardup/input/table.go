@@ -1,0 +1,466 @@
+package input
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// This file reads tables of text, and finds the columns of documents in the headers of all tables. A header names the columns. It is the first
+// row of a table, or a row below a title or comments.
+
+// A Header says which columns of a table have the fields of a document.
+type Header struct {
+	Names    []string // of the columns, all different
+	Fields   []string // of an item with values; otherwise the same
+	id       int      // -1: the place of a row is its id
+	text     []int    // in the order of --text
+	title    int      // -1 if there is none
+	metadata []int    // in the order of columns.metadataNames
+
+	dialect dialect // of a table of text
+	named   int     // how many columns there are up to the last one with a name
+	Raw     []byte  // of a table of text: its bytes up to the first row
+
+	Sheet string // of a workbook
+	Line  int32  // of the header in it; 0 if there is none
+
+	Parquet *parquetHeader // nil if it is of another format
+}
+
+// Separator returns what stands between the cells of a table of text.
+func (h *Header) Separator() rune { return []rune(h.dialect.separator)[0] }
+
+// SameDialect reports whether rows of another table of text can stand in this one as they are.
+func (h *Header) SameDialect(other *Header) bool { return h.dialect == other.dialect }
+
+// HasTwins reports whether two fields have the same name.
+func (h *Header) HasTwins() bool {
+	names := slices.Clone(h.Fields)
+	slices.Sort(names)
+	return len(slices.Compact(names)) < len(h.Fields)
+}
+
+// newHeader finds the columns of the fields. It notes what the user may not expect.
+func (s *Source) newHeader(given []string, cols Columns) (*Header, error) {
+	h, notes, err := headerOf(given, cols)
+	if err != nil {
+		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	for _, note := range notes {
+		s.Note("%s", note)
+	}
+	return h, nil
+}
+
+// headerOf finds the columns of the fields, and says what is odd about their names.
+func headerOf(given []string, cols Columns) (h *Header, notes []string, err error) {
+	trimmed := make([]string, len(given))
+	for i, name := range given {
+		trimmed[i] = strings.TrimSpace(name)
+	}
+	h = &Header{title: -1}
+	h.Names, notes = distinct(trimmed)
+	h.Fields = h.Names
+	for i, name := range trimmed {
+		if name != "" {
+			h.named = i + 1
+		}
+	}
+	f := columnFinder{names: trimmed, notes: notes}
+	if h.id, err = f.find(cols.ID); err == nil && h.id < 0 && cols.IDGiven {
+		_, err = f.must(cols.ID, "id")
+	}
+	if err != nil || cols.IsRecord {
+		return h, f.notes, err
+	}
+	texts := cols.Texts()
+	if slices.Contains(trimmed, cols.Text) { // a name with a comma
+		texts = []string{cols.Text}
+	}
+	for _, name := range texts {
+		at, err := f.must(name, "text")
+		if err != nil {
+			return nil, nil, err
+		}
+		h.text = append(h.text, at)
+	}
+	if h.title, err = f.find(cols.Title); err != nil {
+		return nil, nil, err
+	}
+	for _, name := range cols.MetadataNames() {
+		at, err := f.must(name, "metadata")
+		if err != nil {
+			return nil, nil, err
+		}
+		h.metadata = append(h.metadata, at)
+	}
+	return h, f.notes, nil
+}
+
+// distinct returns names for columns, each its own: an empty one is named by its number, and a second one of a name gets a number.
+func distinct(given []string) (names, notes []string) {
+	names = slices.Clone(given)
+	has := map[string]bool{}
+	for _, name := range given {
+		has[name] = true
+	}
+	seen := map[string]bool{}
+	for i, name := range names {
+		if name != "" && !seen[name] {
+			seen[name] = true
+			continue
+		}
+		for n := 2; ; n++ {
+			if names[i] = fmt.Sprintf("%s_%d", name, n); name == "" {
+				names[i] = fmt.Sprintf("column %d", i+n-1)
+			}
+			if !has[names[i]] {
+				break
+			}
+		}
+		has[names[i]], seen[names[i]] = true, true
+		if name != "" {
+			notes = append(notes, fmt.Sprintf("two columns have the name %q; column %d is read as %q", name, i+1, names[i]))
+		}
+	}
+	return names, notes
+}
+
+// A columnFinder finds columns by their names.
+type columnFinder struct {
+	names, notes []string
+}
+
+// find returns the column with a name, or if there is none the only one that differs in upper and lower case, or -1.
+func (f *columnFinder) find(name string) (at int, err error) {
+	if name == "" {
+		return -1, nil
+	}
+	at = slices.Index(f.names, name)
+	if at < 0 {
+		at = slices.IndexFunc(f.names, func(other string) bool { return strings.EqualFold(other, name) })
+		if at >= 0 {
+			f.notes = append(f.notes, fmt.Sprintf("the column %q is taken for %q", f.names[at], name))
+		}
+	}
+	if at >= 0 && slices.Contains(f.names[at+1:], f.names[at]) {
+		return at, fmt.Errorf("two columns have the name %q", f.names[at])
+	}
+	return at, nil
+}
+
+// must is find for a column that has to be there.
+func (f *columnFinder) must(name, flag string) (int, error) {
+	at, err := f.find(name)
+	if err == nil && at < 0 {
+		err = fmt.Errorf("there is no column %q among %q; set --%s, or --no-header if the first row is data; --skip-bad leaves out such files", name, f.names, flag)
+	}
+	return at, err
+}
+
+// letters returns the names that spreadsheets give n columns: A, B, …, Z, AA.
+func letters(n int) (names []string) {
+	for i := range n {
+		name := ""
+		for k := i + 1; k > 0; k = (k - 1) / 26 {
+			name = string(rune('A'+(k-1)%26)) + name
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// headerRows is how many rows may stand above a header.
+const headerRows = 20
+
+// findHeader returns which of the first rows of a table is the header: the first one, or one that has the columns that are needed, and more
+// cells than each row above it. Those are titles and comments.
+func findHeader(rows [][]string, cols Columns) (at int, err error) {
+	_, _, err = headerOf(rows[0], cols)
+	if err == nil {
+		return 0, nil
+	}
+	most := filled(rows[0])
+	for i := 1; i < min(len(rows), headerRows); i++ {
+		n := filled(rows[i])
+		if _, _, wrong := headerOf(rows[i], cols); wrong == nil && n > most {
+			return i, nil
+		}
+		most = max(most, n)
+	}
+	return 0, err
+}
+
+// filled returns how many cells of a row are not empty.
+func filled(row []string) (n int) {
+	for _, cell := range row {
+		if strings.TrimSpace(cell) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// separators are those that are looked for, the most usual first.
+var separators = []string{",", ";", "\t", "|"}
+
+// sniffLines is how many lines of a table are looked at, to find its separator and its header.
+const sniffLines = 40
+
+// start finds out how a table is written, and reads its header.
+func (s *Source) start(r *csvReader, cols Columns) error {
+	r.again = s.firstLines(r.lines)
+	var above []byte // bytes before the header
+	if len(r.again) > 0 && r.again[0].err == nil && s.Format == "csv" {
+		if sep, ok := strings.CutPrefix(strings.ToLower(string(r.again[0].text)), "sep="); ok && len([]rune(sep)) == 1 { // as Excel writes it
+			r.separator, above = sep, r.again[0].raw
+			r.again = r.again[1:]
+		}
+	}
+	switch {
+	case cols.Separator != 0:
+		r.separator = string(cols.Separator)
+	case r.separator != "":
+	case s.Format == "tsv":
+		r.separator = "\t"
+	default:
+		if r.separator = separatorOf(r, cols); r.separator != "," {
+			s.Note("columns are separated by %q", []rune(r.separator)[0])
+		}
+	}
+	r.isTSV = s.Format == "tsv"
+	rows := sampleOf(r)
+	if len(rows) == 0 {
+		return s.noHeader(r)
+	}
+	at := 0
+	if cols.HeaderRow == 0 && !cols.NoHeader {
+		found, err := findHeader(rows, cols)
+		if err != nil {
+			return fmt.Errorf("%s:1: %w", s.Path, err)
+		}
+		if at = found; at > 0 {
+			s.Note("the header is in row %d; what stands above it is not read", at+1)
+		}
+	}
+	r.blanks = haveBlanks(rows[at])
+	return s.takeHeader(r, cols, at, above)
+}
+
+// firstLines reads the first lines of a table.
+func (s *Source) firstLines(lines *LineReader) (first []textLine) {
+	for size := 0; len(first) < sniffLines && size < blockSize; {
+		text, err := lines.Next()
+		if err == io.EOF {
+			break
+		}
+		first = append(first, textLine{text, lines.Raw, lines.Line, err})
+		if size += len(text); err != nil && !isLineError(err) {
+			break
+		}
+	}
+	return first
+}
+
+// isLineError reports whether reading can go on behind a line with an error.
+func isLineError(err error) bool {
+	var other *otherEncodingError
+	return errors.Is(err, ErrTooLong) || errors.As(err, &other)
+}
+
+// noHeader says why a table without a row has no header.
+func (s *Source) noHeader(r *csvReader) error {
+	for _, l := range r.again {
+		if l.err != nil {
+			return fmt.Errorf("%s:%d: %w", s.Path, max(1, l.number), l.err)
+		}
+	}
+	return fmt.Errorf("%s:1: the file has no header", s.Path)
+}
+
+// sampleOf returns the cells of the first rows, without reading further.
+func sampleOf(r *csvReader) (rows [][]string) {
+	sample := csvReader{dialect: r.dialect, again: slices.Clone(r.again), most: blockSize}
+	for {
+		row, err := sample.read()
+		if err == io.EOF {
+			return rows
+		}
+		if err == nil && !row.isBlank() {
+			rows = append(rows, row.cells)
+		}
+	}
+}
+
+// haveBlanks reports whether blanks stand behind the separators of a header.
+func haveBlanks(names []string) bool {
+	for _, name := range names[min(1, len(names)):] {
+		if !strings.HasPrefix(name, " ") {
+			return false
+		}
+	}
+	return len(names) > 1
+}
+
+// separatorOf returns the separator of a table by its first lines: the one with which there is a header that has the needed columns, or which
+// most rows have equally often; or a comma.
+func separatorOf(r *csvReader, cols Columns) string {
+	best, most, isOne := ",", 0, false
+	for _, sep := range separators {
+		try := *r
+		try.separator, try.isTSV = sep, sep == "\t"
+		rows := sampleOf(&try)
+		if len(rows) == 0 {
+			continue
+		}
+		if at, err := findHeader(rows, cols); err == nil && !cols.NoHeader && !cols.IsRecord {
+			if len(rows[at]) > 1 {
+				return sep
+			}
+			isOne = true
+		}
+		if n := evenRows(rows); n > most {
+			best, most = sep, n
+		}
+	}
+	if isOne { // the header has one column
+		return ","
+	}
+	return best
+}
+
+// evenRows returns how many rows have as many cells as most rows have, if these are several, times these.
+func evenRows(rows [][]string) (n int) {
+	count := map[int]int{}
+	for _, row := range rows {
+		if cells := len(row); cells > 1 {
+			count[cells]++
+			n = max(n, count[cells]*cells)
+		}
+	}
+	return n
+}
+
+// takeHeader reads the rows up to the header, which has so many rows above it.
+func (s *Source) takeHeader(r *csvReader, cols Columns, at int, raw []byte) error {
+	for n := 0; ; {
+		if cols.NoHeader {
+			peek := csvReader{dialect: r.dialect, again: slices.Clone(r.again), lines: nil, most: blockSize}
+			row, err := peek.read()
+			for err == nil && row.isBlank() {
+				row, err = peek.read()
+			}
+			h, wrong := s.newHeader(letters(len(row.cells)), cols)
+			if wrong != nil {
+				return wrong
+			}
+			s.Header = h
+			break
+		}
+		row, err := r.read()
+		if err != nil && isLineError(err) || err == errQuote {
+			return fmt.Errorf("%s:%d: %w", s.Path, row.line, err)
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: the header is missing: %w", s.Path, max(1, r.lines.Line), err)
+		}
+		raw = append(slices.Clip(raw), row.raw...)
+		if row.isBlank() {
+			continue
+		}
+		if n++; n <= at || int(row.line) < cols.HeaderRow {
+			continue
+		}
+		if s.Header, err = s.newHeader(row.cells, cols); err != nil {
+			return err
+		}
+		s.Header.Line = row.line
+		break
+	}
+	s.Header.dialect, s.Header.Raw = r.dialect, raw
+	r.want = len(s.Header.Names)
+	return nil
+}
+
+// readCSV is read for tables of text.
+func (s *Source) readCSV(lines *LineReader, at func(int32) Item, cols Columns, yield func(Item) bool) error {
+	r := &csvReader{lines: lines, most: 2*lines.Max + 1<<16}
+	if err := s.start(r, cols); err != nil {
+		return err
+	}
+	var odd oddRows
+	for {
+		row, err := r.read()
+		if err == io.EOF {
+			odd.note(s)
+			return nil
+		}
+		if err != nil && !isLineError(err) && err != errQuote {
+			return fmt.Errorf("%s:%d: %w", s.Path, max(1, lines.Line), err)
+		}
+		it := at(row.line)
+		if err != nil {
+			it.Err = err
+		} else if row.isBlank() {
+			if len(row.cells) > 1 {
+				odd.blank++
+			}
+			continue
+		} else {
+			it.Row, it.Err = odd.fit(&row, r.want, s.Header.named)
+			it.Bytes = row.raw
+		}
+		if !yield(it) {
+			return nil
+		}
+	}
+}
+
+// oddRows counts rows that are not as they should be.
+type oddRows struct{ short, long, blank, inner, backslash int }
+
+// fit returns the cells of a row, as many as the header has. A row may lack the last ones, if they have no names.
+func (o *oddRows) fit(row *record, want, named int) ([]string, error) {
+	cells := row.cells
+	if len(cells) > want {
+		if filled(cells[want:]) > 0 {
+			return nil, fmt.Errorf("the row has %d cells, and the header has %d; is a separator not in quotes?", len(cells), want)
+		}
+		cells = cells[:want]
+		o.long++
+	}
+	if n := len(cells); n < want {
+		cells = append(cells, make([]string, want-n)...)
+		if n < named {
+			o.short++
+		}
+	}
+	if row.odd&innerQuote != 0 {
+		o.inner++
+	}
+	if row.odd&backslash != 0 {
+		o.backslash++
+	}
+	return cells, nil
+}
+
+// note has it said.
+func (o *oddRows) note(s *Source) {
+	for _, odd := range []struct {
+		n    int
+		what string
+	}{
+		{o.short, "rows shorter than the header: %d, whose last cells are empty"},
+		{o.long, "rows with empty cells beyond the header: %d, whose extra cells are dropped"},
+		{o.blank, "rows of empty cells: %d, which are skipped"},
+		{o.inner, "rows with quotes that are not doubled: %d, where they are read as text"},
+		{o.backslash, `rows with \" for a quote: %d`},
+	} {
+		if odd.n > 0 {
+			s.Note(odd.what, odd.n)
+		}
+	}
+}
