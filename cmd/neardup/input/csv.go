@@ -92,7 +92,7 @@ func (r *csvReader) read() (record, error) {
 	}
 	p := &r.parse
 	*p = parse{dialect: r.dialect, buf: p.buf[:0], ends: p.ends[:0]}
-	p.line(l.text)
+	p.line(l)
 	lines := append(r.held[:0], l)
 	defer func() { r.held = lines }()
 	most := r.most
@@ -119,7 +119,7 @@ func (r *csvReader) read() (record, error) {
 		case l.err != nil:
 			spoilt = l
 		}
-		p.line(l.text)
+		p.line(l)
 		lines = append(lines, l)
 	}
 	if spoilt.err != nil {
@@ -149,7 +149,7 @@ func (r *csvReader) fits(p *parse) bool { return r.want == 0 || len(p.ends) == r
 // parsed parses lines in one way.
 func (r *csvReader) parsed(lines []textLine, p parse) parse {
 	for _, l := range lines {
-		p.line(l.text)
+		p.line(l)
 	}
 	return p
 }
@@ -193,13 +193,16 @@ type parse struct {
 	isOpen bool   // the last cell goes on in the next line
 	odd    oddity
 
-	isMended bool // literal has read a cell as it stands, which has more quotes than the first
+	lineEnd  []byte // of the last line
+	isMended bool   // literal has read a cell as it stands, which has more quotes than the first
 }
 
 // line parses the next line.
-func (p *parse) line(b []byte) {
+func (p *parse) line(l textLine) {
+	b, before := l.text, p.lineEnd
+	p.lineEnd = l.raw[len(trimEnd(l.raw)):]
 	if p.isOpen {
-		p.buf = append(p.buf, '\n')
+		p.buf = append(p.buf, before...)
 		p.isOpen = false
 		b = p.quoted(b)
 		if p.isOpen || b == nil {

@@ -116,6 +116,9 @@ func (s *Source) openParquet(from io.ReaderAt, size int64, cols Columns) (*parqu
 	}
 	if cols.Typed {
 		s.Header.Fields = rows.ParquetNames(p.Schema())
+		for _, name := range rows.Variants(p.Schema()) {
+			s.Note("the column %q is of the type VARIANT; it is written in the parts that Parquet stores, not as a value", name)
+		}
 	}
 	s.Header.Parquet = &parquetHeader{p.Schema(), p.Compression(), sync.OnceValues(func() (*rows.ParquetReader, error) {
 		isText, err := s.textColumns(p)

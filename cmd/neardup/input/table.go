@@ -62,7 +62,7 @@ func headerOf(given []string, cols Columns) (h *Header, notes []string, err erro
 		trimmed[i] = strings.TrimSpace(name)
 	}
 	h = &Header{title: -1}
-	h.Names, notes = distinct(trimmed)
+	h.Names, notes = distinct(given)
 	h.Fields = h.Names
 	for i, name := range trimmed {
 		if name != "" {
@@ -109,6 +109,9 @@ func distinct(given []string) (names, notes []string) {
 	}
 	seen := map[string]bool{}
 	for i, name := range names {
+		if strings.TrimSpace(name) == "" {
+			name = ""
+		}
 		if name != "" && !seen[name] {
 			seen[name] = true
 			continue
@@ -368,6 +371,11 @@ func (s *Source) takeHeader(r *csvReader, cols Columns, at int, raw []byte) erro
 			return fmt.Errorf("%s:%d: the header is missing: %w", s.Path, max(1, r.lines.Line), err)
 		}
 		raw = append(slices.Clip(raw), row.raw...)
+		for i := range row.cells {
+			if r.blanks {
+				row.cells[i] = strings.TrimSpace(row.cells[i])
+			}
+		}
 		if row.isBlank() {
 			continue
 		}

@@ -1,10 +1,10 @@
 package input
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/xuri/excelize/v2"
 
@@ -25,9 +25,35 @@ func (s *Source) OpenBook(r io.Reader) (*excelize.File, error) {
 	defer done()
 	book, err := excelize.OpenReader(io.NewSectionReader(file, 0, size), excelize.Options{UnzipSizeLimit: mostUnzipped, UnzipXMLSizeLimit: 64 << 20})
 	if err != nil {
-		return nil, fmt.Errorf("%s:1: %w", s.Path, err)
+		return nil, fmt.Errorf("%s:1: %w", s.Path, whyNoBook(file, size, err))
 	}
 	return book, nil
+}
+
+// whyNoBook says why a file cannot be opened as a workbook.
+func whyNoBook(file io.ReaderAt, size int64, err error) error {
+	begin := make([]byte, 8)
+	file.ReadAt(begin, 0)
+	switch {
+	case size == 0:
+		return errors.New("the file is empty")
+	case string(begin) != "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": // of a compound file (MS-CFB)
+		return fmt.Errorf("not a workbook (.xlsx), or damaged: %w", err)
+	}
+	all := make([]byte, min(size, 1<<20))
+	file.ReadAt(all, 0)
+	if bytes.Contains(all, utf16Text("EncryptedPackage")) {
+		return errors.New("the workbook has a password; save it without one")
+	}
+	return errors.New("a workbook of an old version (.xls); save it as .xlsx")
+}
+
+// utf16Text returns a text as UTF-16, low byte first.
+func utf16Text(text string) (b []byte) {
+	for _, c := range []byte(text) {
+		b = append(b, c, 0)
+	}
+	return b
 }
 
 // readSheet is read for a sheet of a workbook. The line of an item is the number of its row.
@@ -58,30 +84,77 @@ func (s *Source) readSheet(r io.Reader, at func(int32) Item, cols Columns, yield
 			return fmt.Errorf("%s:1: %w", s.Path, err)
 		}
 	}
-	s.Header = nil
-	for line := int32(1); cells.Next(); line++ {
+	line, err := s.sheetHeader(book, sheet, cols)
+	if err != nil {
+		return err
+	}
+	for n := int32(1); cells.Next(); n++ {
 		row, err := cells.Columns()
 		if err != nil {
-			return fmt.Errorf("%s:%d: %w", s.Path, line, err)
+			return fmt.Errorf("%s:%d: %w", s.Path, n, err)
 		}
-		if isEmpty := strings.Join(row, "") == ""; s.Header == nil {
-			if (cols.HeaderRow > 0 || !isEmpty) && int(line) >= cols.HeaderRow {
-				if s.Header, err = s.newHeader(row, cols); err != nil {
-					return err
-				}
-				s.Header.Sheet, s.Header.Line = sheet, line
-			}
-		} else if !isEmpty && !yield(s.rowOf(at(line), row, typed)) {
+		if n > line && filled(row) > 0 && !yield(s.rowOf(at(n), row, typed)) {
 			return nil
 		}
 	}
 	if err := cells.Error(); err != nil {
 		return fmt.Errorf("%s:1: %w", s.Path, err)
 	}
-	if s.Header == nil {
-		return fmt.Errorf("%s:1: the sheet %q has no header", s.Path, sheet)
-	}
 	return nil
+}
+
+// sheetHeader finds the header of a sheet, and returns its row, 0 if there is none. Columns that only rows below it have are named by their
+// numbers.
+func (s *Source) sheetHeader(book *excelize.File, sheet string, cols Columns) (line int32, err error) {
+	cells, err := book.Rows(sheet)
+	if err != nil {
+		return 0, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	defer cells.Close()
+	var first [][]string // rows that are not empty
+	var lines []int32    // and where they are
+	widest := 0
+	for n := int32(1); cells.Next(); n++ {
+		row, err := cells.Columns()
+		if err != nil {
+			return 0, fmt.Errorf("%s:%d: %w", s.Path, n, err)
+		}
+		last := lastFilled(row)
+		if widest = max(widest, last); last > 0 && len(first) < headerRows && int(n) >= cols.HeaderRow {
+			first, lines = append(first, row), append(lines, n)
+		}
+	}
+	if err := cells.Error(); err != nil {
+		return 0, fmt.Errorf("%s:1: %w", s.Path, err)
+	}
+	if len(first) == 0 {
+		return 0, fmt.Errorf("%s:1: the sheet %q has no header", s.Path, sheet)
+	}
+	names, at := letters(widest), 0
+	if !cols.NoHeader {
+		if cols.HeaderRow == 0 {
+			if at, err = findHeader(first, cols); err != nil {
+				return 0, fmt.Errorf("%s:1: %w", s.Path, err)
+			}
+		}
+		if names, line = first[at], lines[at]; at > 0 {
+			s.Note("the header is in row %d; what stands above it is not read", line)
+		}
+	}
+	if s.Header, err = s.newHeader(append(names, make([]string, max(0, widest-len(names)))...), cols); err != nil {
+		return 0, err
+	}
+	s.Header.Sheet, s.Header.Line = sheet, line
+	return line, nil
+}
+
+// lastFilled returns the number of the last cell that is not empty, from 1.
+func lastFilled(row []string) int {
+	n := len(row)
+	for n > 0 && row[n-1] == "" {
+		n--
+	}
+	return n
 }
 
 // rowOf gives an item the cells of its row, and their values if typed is not nil.
@@ -90,11 +163,7 @@ func (s *Source) rowOf(it Item, row []string, typed *rows.SheetReader) Item {
 	for len(row) < names { // the library leaves out empty cells at the end
 		row = append(row, "")
 	}
-	if len(row) > names {
-		it.Err = errors.New("the row has more cells than the header")
-		return it
-	}
-	if it.Row = row; typed != nil {
+	if it.Row = row[:names]; typed != nil {
 		it.values, it.Err = typed.Read(int(it.Line), names)
 	}
 	return it

@@ -73,6 +73,9 @@ func (o *bookOut) Begin(s *input.Source) error {
 		return err
 	}
 	o.book, o.sheet, o.columns, o.line = book, s.Header.Sheet, len(s.Header.Names), int(s.Header.Line)
+	if o.line == 0 { // there is no header
+		return nil
+	}
 	return o.put(o.line, o.Added)
 }
 

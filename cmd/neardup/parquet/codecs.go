@@ -91,17 +91,14 @@ func fill(dst []byte, r io.Reader) error {
 	if _, err := io.ReadFull(r, dst); err != nil {
 		return err
 	}
-	if n, err := r.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		return sizeError(err)
-	}
-	return nil
-}
-
-func sizeError(err error) error {
-	if err == nil || err == io.EOF {
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case io.EOF:
+		return nil
+	case nil:
 		return errSize
+	default:
+		return err
 	}
-	return err
 }
 
 // zstdReaders are decoders that nobody uses.

@@ -129,10 +129,16 @@ func (f *File) chunk(n, column int) (*chunk, error) {
 		return nil, err
 	}
 	c := &chunk{of: of, group: n, left: meta.NumValues(), check: newCheck(meta, of)}
-	if c.from, err = group.Column(column); err != nil {
+	pages, err := group.GetColumnPageReader(column)
+	if err != nil {
 		return nil, err
 	}
-	if c.from == nil {
+	if needsPlain(of) {
+		pages = &plainPages{PageReader: pages, of: of, mem: f.mem}
+	}
+	// The function is deprecated since it is easy to misuse. It gets here what the library gives it.
+	//lint:ignore SA1019 it is the way to see pages before they are decoded
+	if c.from = file.NewColumnReader(of, pages, f.mem, f.from.BufferPool()); c.from == nil {
 		return nil, fmt.Errorf("its type, %s, is unknown", of.PhysicalType())
 	}
 	c.read = readerOf(c.from)

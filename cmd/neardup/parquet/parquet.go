@@ -5,6 +5,7 @@
 //	group.go    reads the rows of a row group
 //	check.go    compares what was read with what the footer says, so that a fault below cannot pass in silence
 //	codecs.go   compression: LZ4 as Hadoop frames it, and pages whose size does not match
+//	delta.go    decodes pages of encodings that arrow-go lacks for their type
 //	write.go    writes rows
 //
 // A row is a list of cells for each leaf of the schema. A cell has the two levels of Dremel (Melnik et al. 2010), which say
@@ -15,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
@@ -161,13 +163,15 @@ func (a *allocator) Free(b []byte) { a.live.Add(int64(-len(b))) }
 func recovered(what string, err *error) {
 	switch wrong := recover().(type) {
 	case nil:
+	case runtime.Error: // whose text helps nobody
+		*err = fmt.Errorf("%s is damaged", what)
 	case error:
 		if errors.Is(wrong, ErrMemory) {
 			*err = wrong
 			return
 		}
-		*err = fmt.Errorf("%s is damaged (%w)", what, wrong)
+		*err = fmt.Errorf("%s is damaged, or of a kind that is not known: %w", what, wrong)
 	default:
-		*err = fmt.Errorf("%s is damaged (%v)", what, wrong)
+		*err = fmt.Errorf("%s is damaged, or of a kind that is not known: %v", what, wrong)
 	}
 }

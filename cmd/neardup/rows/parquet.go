@@ -41,6 +41,16 @@ func ParquetNames(s *schema.Schema) (names []string) {
 	return names
 }
 
+// Variants returns the names of the fields of a row that are of the type VARIANT, whose values are not decoded.
+func Variants(s *schema.Schema) (names []string) {
+	for i := range s.Root().NumFields() {
+		if _, isVariant := s.Root().Field(i).LogicalType().(schema.VariantLogicalType); isVariant {
+			names = append(names, s.Root().Field(i).Name())
+		}
+	}
+	return names
+}
+
 // IsUntyped reports whether the schema says nothing about the bytes of a column.
 func IsUntyped(c *schema.Column) bool {
 	return c.PhysicalType() == arrow.Types.ByteArray && c.LogicalType().IsNone()

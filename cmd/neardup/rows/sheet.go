@@ -100,21 +100,20 @@ func (r *SheetReader) number(name, text string) (Value, error) {
 	}
 	f, ok := r.forms[style]
 	if !ok {
-		s, err := r.book.GetStyle(style)
-		if err != nil {
-			return nil, err
+		if s, err := r.book.GetStyle(style); err == nil { // a workbook may have no styles
+			f = formOf(s)
 		}
-		f = formOf(s)
 		r.forms[style] = f
 	}
 	if !f.isTime {
 		return shortestNumber(text, x), nil
 	}
-	at, err := excelize.ExcelDateToTime(x, r.is04)
+	day := math.Floor(x)
+	at, err := excelize.ExcelDateToTime(day, r.is04)
 	if err != nil {
 		return shortestNumber(text, x), nil
 	}
-	at = at.Round(time.Millisecond) // a day is a float
+	at = at.Add(time.Duration(math.Round((x-day)*86_400_000)) * time.Millisecond) // a day is a float, which has no more digits; the library rounds to seconds
 	if f.Form == Date && (at.Hour() > 0 || at.Minute() > 0 || at.Second() > 0) {
 		return Time{at, Local}, nil
 	}
