@@ -21,7 +21,8 @@ const (
 	// that one loses nothing that is not like it. Two other members may be far from each other.
 	CentreLinkage Linkage = iota
 
-	// CompleteLinkage: all members are near-duplicates of each other.
+	// CompleteLinkage: all members are near-duplicates of each other, except that a document which would be kept
+	// beside a near-duplicate of another group goes to that group.
 	CompleteLinkage
 
 	// SingleLinkage: any chain of pairs joins its ends, so groups are the connected components. A chain of
@@ -43,9 +44,14 @@ const (
 //     are equally similar, to the first of them.
 //   - [CompleteLinkage]: pairs are taken from the most similar to the least, equally similar ones in
 //     the order of A and then B. Two groups are merged as soon as every member of one has been
-//     paired with every member of the other (agglomerative clustering).
+//     paired with every member of the other (agglomerative clustering). Then vertices are taken in the
+//     order of before: one that is near no representative so far represents its group. A group that
+//     has none is dissolved; each member goes to the representative it is most similar to.
 //   - [SingleLinkage]: the connected components, in time nearly linear in n and the number of pairs, and
 //     in memory for n vertices only.
+//
+// No two vertices that represent groups are a pair, and with CentreLinkage and CompleteLinkage every
+// other vertex is paired with the one that represents its group.
 //
 // The other two keep all pairs in memory, and CompleteLinkage sorts them. A pair counts as the more
 // similar the higher its Similarity and the lower its Distance.
@@ -66,7 +72,7 @@ func GroupPairs(n int, pairs iter.Seq2[Pair[int], error], by Linkage, before fun
 	case CentreLinkage:
 		return graph.Centres(n, edges, before), failed
 	case CompleteLinkage:
-		of = graph.CompleteLinks(n, edges)
+		return graph.Complete(n, edges, before), failed
 	case SingleLinkage:
 		f := graph.NewForest(n)
 		for p := range edges {

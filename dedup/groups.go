@@ -33,9 +33,10 @@ type Grouping[ID comparable] struct {
 	//
 	// It must be a strict weak order, like the less function of a sort. If neither of two is preferred, or Prefer
 	// is nil, the longer one is kept. Of two that are equally long, a hash decides; of identical ones, the first
-	// one is kept. Prefer chooses within groups and does not change them. Around centres, only a member of which all
-	// others are near-duplicates can be kept: the eight that Prefer likes best are tried in turn, and if none of them is one, the
-	// centre is kept.
+	// one is kept. Prefer chooses within groups and does not change them. So that no two documents that are kept are
+	// near-duplicates, and each other one is a near-duplicate of the one that its group keeps, only some members can be kept: those of
+	// which all others are near-duplicates, and no document that another group keeps. The eight that Prefer likes best are tried in
+	// turn, and if none of them is one, the member that represents the group is kept. With [neardup.SingleLinkage], any member can be.
 	Prefer func(a, b Entry[ID]) bool
 }
 
@@ -259,14 +260,13 @@ func (s *snapshot[ID]) groupsOf(ctx context.Context, g *Grouping[ID], of []uint3
 	if len(roots) == 0 || !s.ready(ctx) {
 		return groups
 	}
-	w, all := s.judge.Worker(), s.known()
+	k := s.newKeeper(g, of)
 	for _, root := range roots {
 		m := members[root]
 		if m[len(m)-1] < s.oldDocs || ctx.Err() != nil {
 			continue
 		}
-		k := &keeper[ID]{snapshot: s, worker: w, members: m, edges: all}
-		keep := k.choose(g, root)
+		keep := k.choose(m, root)
 		group := neardup.Group[ID]{Keep: s.name(keep)}
 		for _, at := range m {
 			v, _ := k.verdict(keep, at)

@@ -8,51 +8,107 @@ import (
 	"github.com/neardup/neardup/dedup/internal/judge"
 )
 
-// This file chooses which document of a group to keep.
+// This file chooses which document of a group to keep. No two documents that are kept are near-duplicates, and around centres
+// every other one is a near-duplicate of the one that its group keeps. The documents that represent groups are such. A document that
+// is preferred is kept instead if that leaves it so.
 
-// A keeper chooses the document of one group to keep.
+// A keeper chooses the documents to keep, one group after the other.
 type keeper[ID comparable] struct {
 	*snapshot[ID]
-	worker  *judge.Worker
-	members []uint32 // the documents of the group, ascending
-	edges   *edges   // all of them, or nil
+	worker *judge.Worker
+	edges  *edges    // all of them, or nil
+	beside *incident // the same by content; nil if they are not known
+	kept   []int32   // how many documents of each content are kept
+	prefer func(a, b Entry[ID]) bool
+	by     neardup.Linkage
 
-	of   uint32          // a slot
-	near map[uint32]bool // its neighbours; nil if there is none yet
+	members []uint32        // the documents of the group, ascending
+	of      uint32          // a slot
+	near    map[uint32]bool // its neighbours; nil if there is none yet
+}
+
+// newKeeper returns a keeper for groups: of has for each document the one that represents its group, or gone.
+func (s *snapshot[ID]) newKeeper(g *Grouping[ID], of []uint32) *keeper[ID] {
+	k := &keeper[ID]{snapshot: s, worker: s.judge.Worker(), edges: s.known(), kept: make([]int32, len(s.order)), prefer: g.Prefer, by: g.Linkage}
+	if k.prefer == nil {
+		k.prefer = func(a, b Entry[ID]) bool { return false }
+	}
+	for at, root := range of {
+		if i := s.contentOf(uint32(at)); uint32(at) == root && i >= 0 {
+			k.kept[i]++
+		}
+	}
+	return k
 }
 
 // mostTries is how many members are tried before the one that represents the group is kept. Each try compares one with
 // all others.
 const mostTries = 8
 
-// choose returns the document to keep: the one that Prefer likes best, as far as all others are near-duplicates of it. root
-// represents the group, and is kept if there is none such.
-func (k *keeper[ID]) choose(g *Grouping[ID], root uint32) uint32 {
-	prefers := g.Prefer
-	if prefers == nil {
-		prefers = func(a, b Entry[ID]) bool { return false }
-	}
+// choose returns which of some members of a group, which root represents, to keep.
+func (k *keeper[ID]) choose(members []uint32, root uint32) uint32 {
+	k.members = members
+	keep := k.best(root)
+	k.kept[k.contentOf(root)]--
+	k.kept[k.contentOf(keep)]++
+	return keep
+}
+
+// best returns the member that is preferred, of those that may be kept.
+func (k *keeper[ID]) best(root uint32) uint32 {
 	inOrder := slices.Clone(k.members)
 	slices.SortStableFunc(inOrder, func(i, j uint32) int {
 		a, b := k.document(i), k.document(j)
 		oldA, oldB := i < k.oldDocs, j < k.oldDocs
 		switch {
-		case oldA != oldB && oldA, oldA == oldB && prefers(a, b):
+		case oldA != oldB && oldA, oldA == oldB && k.prefer(a, b):
 			return -1
-		case oldA != oldB && oldB, oldA == oldB && prefers(b, a):
+		case oldA != oldB && oldB, oldA == oldB && k.prefer(b, a):
 			return 1
 		}
 		return cmp.Or(b.Length-a.Length, cmp.Compare(k.docs.At(i).text, k.docs.At(j).text))
 	})
 	for n, at := range inOrder {
-		if at == root || n == mostTries && g.Linkage == neardup.CentreLinkage {
+		if at == root || n == mostTries && k.by != neardup.SingleLinkage {
 			break
 		}
-		if g.Linkage != neardup.CentreLinkage || !slices.ContainsFunc(k.members, func(other uint32) bool { return !k.isNear(at, other) }) {
+		if k.by == neardup.SingleLinkage || k.isCentre(at) && k.isFree(at, root) {
 			return at
 		}
 	}
 	return root
+}
+
+// isCentre reports whether all members are near-duplicates of one.
+func (k *keeper[ID]) isCentre(at uint32) bool {
+	return !slices.ContainsFunc(k.members, func(other uint32) bool { return !k.isNear(at, other) })
+}
+
+// isFree reports whether no other group keeps a near-duplicate of a document, whose group root represents.
+func (k *keeper[ID]) isFree(at, root uint32) bool {
+	own := k.contentOf(root)
+	others := func(i int32) int32 { // that are kept of a content
+		if i == own {
+			return k.kept[i] - 1
+		}
+		return k.kept[i]
+	}
+	i := k.contentOf(at)
+	if others(i) > 0 { // they are apart, since kinds are left out; whether this one would be, is not looked at
+		return false
+	}
+	return !slices.ContainsFunc(k.edgesAt(i), func(e edge) bool { return k.joins(&e) && others(e.a) > 0 })
+}
+
+// edgesAt returns the edges of a content, with the other one as a.
+func (k *keeper[ID]) edgesAt(i int32) []edge {
+	if k.edges == nil {
+		return k.edgesWith(k.worker, i)
+	}
+	if k.beside == nil {
+		k.beside = incidentTo(len(k.order), k.edges.all)
+	}
+	return k.beside.of(i)
 }
 
 // isNear reports whether two documents are near-duplicates.

@@ -49,21 +49,7 @@ func Centres(n int, pairs iter.Seq[Pair], before func(i, j int) bool) []int {
 // costs a few look-ups more than its one centre: those of members that were looked up before the
 // centre was known.
 func CentresOf(n int, before func(i, j int) bool, each func(is []int, covered func(i int) bool, use func(i int, near []Edge))) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	if before != nil {
-		slices.SortFunc(order, func(i, j int) int {
-			switch {
-			case before(i, j):
-				return -1
-			case before(j, i):
-				return 1
-			}
-			return i - j
-		})
-	}
+	order := inOrder(n, before)
 	of := make([]int, n)             // the most similar centre so far, or −1
 	similarity := make([]float64, n) // to this centre
 	for i := range of {
@@ -116,6 +102,72 @@ func Represent(of []int, before func(i, j int) bool) []int {
 		of[i] = best[root]
 	}
 	return of
+}
+
+// Complete makes groups in which every two members are a pair, as far as no two representatives are one. It makes the groups of
+// CompleteLinks. Then it takes the vertices in the order of before, or ascending if before is nil: one that is paired with no representative
+// so far becomes one. A group has one at most. A group without one has only members that are paired with representatives of others: each
+// of them goes to the most similar one, or of equally similar ones, to the first.
+//
+// Groups in which every two are a pair, and representatives of which no two are, cannot both be had in every graph: a ring of five vertices
+// has at most two of the latter, and takes three of the former.
+func Complete(n int, pairs iter.Seq[Pair], before func(i, j int) bool) []int {
+	near := make([][]Edge, n)
+	of := CompleteLinks(n, func(yield func(Pair) bool) {
+		for p := range pairs {
+			near[p.A] = append(near[p.A], Edge{p.B, p.Similarity})
+			near[p.B] = append(near[p.B], Edge{p.A, p.Similarity})
+			if !yield(p) {
+				return
+			}
+		}
+	})
+	order := inOrder(n, before)
+	rank := make([]int, n)
+	kept := make([]int, n) // the representative of each group, by its smallest member, or −1
+	for k, i := range order {
+		rank[i], kept[i] = k, -1
+	}
+	isKept := make([]bool, n)
+	for _, i := range order {
+		if !slices.ContainsFunc(near[i], func(e Edge) bool { return e.To != i && isKept[e.To] }) {
+			isKept[i], kept[of[i]] = true, i
+		}
+	}
+	all := make([]int, n)
+	for i := range all {
+		if all[i] = kept[of[i]]; all[i] >= 0 {
+			continue
+		}
+		best := Edge{-1, 0}
+		for _, e := range near[i] {
+			if isKept[e.To] && (best.To < 0 || e.Similarity > best.Similarity || e.Similarity == best.Similarity && rank[e.To] < rank[best.To]) {
+				best = e
+			}
+		}
+		all[i] = best.To
+	}
+	return all
+}
+
+// inOrder returns the vertices in the order of before, and those that it does not distinguish ascending.
+func inOrder(n int, before func(i, j int) bool) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if before != nil {
+		slices.SortFunc(order, func(i, j int) int {
+			switch {
+			case before(i, j):
+				return -1
+			case before(j, i):
+				return 1
+			}
+			return i - j
+		})
+	}
+	return order
 }
 
 // CompleteLinks makes groups in which every two members are a pair (agglomerative clustering with

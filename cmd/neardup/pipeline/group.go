@@ -127,15 +127,14 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 		}
 		return x.hash < y.hash
 	}
-	values := map[[2]int]float64{} // of the pairs of texts
-	linkage := linkages[c.method.Group]
+	k := textKeeper{c: c, of: of, values: map[[2]int]float64{}, near: make([][]int, len(of.docs)), by: linkages[c.method.Group]}
 	byText, _ := neardup.GroupPairs(len(of.docs), func(yield func(neardup.Pair[int], error) bool) {
 		for p := range near {
 			a, b := of.texts[p.i], of.texts[p.j]
 			if isOld(a) && isOld(b) {
 				continue
 			}
-			values[[2]int{min(a, b), max(a, b)}] = p.value
+			k.add(a, b, p.value)
 			pair := neardup.Pair[int]{A: a, B: b, Similarity: p.value}
 			if c.method.valueName() == "distance" {
 				pair.Similarity, pair.Distance = 0, int(p.value)
@@ -144,56 +143,97 @@ func (c *collection) groupMarks(of distinct, near iter.Seq[nearPair]) {
 				return
 			}
 		}
-	}, linkage, before) // the pairs have no errors, and the linkage is known
+	}, k.by, before) // the pairs have no errors, and the linkage is known
 	members := make([][]int, len(of.docs)) // of the group that each text represents
 	for text, root := range byText {
 		members[root] = append(members[root], text)
 	}
 	c.alone()
+	k.kept = make([]bool, len(of.docs))
+	for root, texts := range members {
+		k.kept[root] = len(texts) > 0
+	}
 	for root, texts := range members {
 		if len(texts) > 0 {
-			c.keepOne(of, texts, root, linkage, values)
+			k.keep(texts, root)
 		}
 	}
 }
 
-// keepOne chooses the document that a group keeps: the one that --keep likes best, around centres among the texts that all
-// others are near.
-func (c *collection) keepOne(of distinct, texts []int, root int, linkage neardup.Linkage, values map[[2]int]float64) {
-	value := func(a, b int) (float64, bool) {
-		if a == b {
-			return c.method.same(), true
-		}
-		v, ok := values[[2]int{min(a, b), max(a, b)}]
-		return v, ok
+// A textKeeper chooses the documents that groups keep, one group after the other, as package dedup does: no two that are kept are
+// near-duplicates, and around centres all others are near-duplicates of the one that their group keeps.
+type textKeeper struct {
+	c      *collection
+	of     distinct
+	values map[[2]int]float64 // of the pairs of texts
+	near   [][]int            // the texts that each one is paired with
+	kept   []bool             // whether a document of a text is kept
+	by     neardup.Linkage
+}
+
+// add adds a pair of texts.
+func (k *textKeeper) add(a, b int, value float64) {
+	at := [2]int{min(a, b), max(a, b)}
+	if _, again := k.values[at]; !again {
+		k.near[a], k.near[b] = append(k.near[a], b), append(k.near[b], a)
 	}
-	prefers := preferences[c.method.Keep]
-	first := func(text int) int { // the document of a text that is kept if one of them is
-		best := int(of.docs[text][0])
-		for _, j := range of.docs[text][1:] {
-			if (int(j) < c.old) == (best < c.old) && int(j) >= c.old && prefers(int(j), int(c.docs.At(j).length), best, int(c.Doc(best).length)) {
-				best = int(j)
-			}
-		}
-		return best
+	k.values[at] = value
+}
+
+// value returns that of a pair of texts, and whether they are near-duplicates.
+func (k *textKeeper) value(a, b int) (float64, bool) {
+	if a == b {
+		return k.c.method.same(), true
 	}
-	keep := root
+	v, ok := k.values[[2]int{min(a, b), max(a, b)}]
+	return v, ok
+}
+
+// first returns the document of a text that is kept if one of them is.
+func (k *textKeeper) first(text int) int {
+	docs := k.of.docs[text]
+	best := int(docs[0])
+	for _, j := range docs[1:] {
+		if j := int(j); best >= k.c.old && k.c.prefers(j, best) { // old ones come first
+			best = j
+		}
+	}
+	return best
+}
+
+// prefers reports whether --keep likes a document better than another one.
+func (c *collection) prefers(a, b int) bool {
+	return preferences[c.method.Keep](a, int(c.Doc(a).length), b, int(c.Doc(b).length))
+}
+
+// mayKeep reports whether a group that root represents may keep a text instead.
+func (k *textKeeper) mayKeep(texts []int, t, root int) bool {
+	if k.by == neardup.SingleLinkage {
+		return true
+	}
+	isCentre := !slices.ContainsFunc(texts, func(u int) bool { _, ok := k.value(t, u); return !ok })
+	return isCentre && !slices.ContainsFunc(k.near[t], func(u int) bool { return u != root && k.kept[u] })
+}
+
+// keep chooses the document that a group keeps, and puts all others with it.
+func (k *textKeeper) keep(texts []int, root int) {
+	c, keep := k.c, root
 	for _, t := range texts {
-		isCentre := linkage != neardup.CentreLinkage || !slices.ContainsFunc(texts, func(u int) bool { _, ok := value(t, u); return !ok })
-		a, b := first(t), first(keep)
-		if isCentre && (a < c.old) == (b < c.old) && prefers(a, int(c.Doc(a).length), b, int(c.Doc(b).length)) || isCentre && a < c.old && b >= c.old {
+		a, b := k.first(t), k.first(keep)
+		isBetter := a < c.old && b >= c.old || (a < c.old) == (b < c.old) && c.prefers(a, b)
+		if isBetter && k.mayKeep(texts, t, root) {
 			keep = t
 		}
 	}
-	kept := first(keep)
+	k.kept[root], k.kept[keep] = false, true
+	kept := k.first(keep)
 	for _, t := range texts {
-		for n, i := range of.docs[t] {
+		for n, i := range k.of.docs[t] {
 			if int(i) == kept || int(i) < c.old && n > 0 { // one of several equal old documents stands for all
 				continue
 			}
 			c.cluster[i] = int32(kept)
-			v, ok := value(t, keep)
-			if ok {
+			if v, ok := k.value(t, keep); ok {
 				c.like[int(i)] = pair{i: i, j: uint32(kept), value: v}
 			}
 		}
