@@ -116,7 +116,7 @@ var Formats = []struct {
 	{"parquet", ".parquet .pq", true},
 	{"txt", ".txt .text .md .markdown .rst", false},
 	{"html", ".html .htm .xhtml", false},
-	{"warc", ".warc .wet", false},
+	{"warc", ".warc .wet .arc", false},
 	{"arrow", ".arrow .feather .ipc", true},
 	{"lines", "", false},
 }

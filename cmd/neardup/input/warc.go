@@ -17,12 +17,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// This file reads web archives (WARC, ISO 28500): the texts of pages that a crawler has got. Records become rows with five columns.
-// An HTTP response, or a resource, is a document if it is a page of HTML or a plain text, and if the server says that all went well.
-// A conversion (the .wet files of Common Crawl) is one if it is a plain text. Other records are passed over, and counted.
+// This file reads web archives (WARC, ISO 28500, and the older ARC): the texts of pages that a crawler has got. Records become rows with five
+// columns. An HTTP response, or a resource, is a document if it is a page of HTML or a plain text, and if the server says that all went well.
+// A conversion (the .wet files of Common Crawl) is one if it is a plain text. Other records are skipped, and counted.
 //
 // The frame of a record is a few lines of headers, so this file reads it itself: the libraries that there are lose the URIs that wget
-// writes, or the blocks of conversions, or take no archive that is not compressed record by record.
+// writes, or the blocks of conversions, or take no archive that is not compressed record by record, or lose the rest of a file behind a length
+// that is wrong. Here a record ends where the next one begins: if that is not where its length says, the next one is looked for.
 
 // warcColumns are those of a web archive. The id is the URI of the page.
 var warcColumns = []string{"id", "date", "status", "type", "text"}
@@ -32,44 +33,54 @@ func (s *Source) readWARC(r io.Reader, at func(int32) Item, cols Columns, maxLin
 	if s.Header, err = s.newHeader(warcColumns, cols); err != nil {
 		return err
 	}
-	passed := map[string]int{}
+	a := &archive{from: bufio.NewReaderSize(r, mostHeaderLine), most: maxLine + 1<<20} // a page has headers, too
+	begin, _ := a.from.Peek(len(arcBegin))
+	a.isARC = string(begin) == arcBegin
+	skipped := map[string]int{}
 	defer func() {
-		for _, why := range []string{noPage, noText, noSuccess} {
-			if n := passed[why]; n > 0 {
-				s.Note("%d records are passed over: %s", n, why)
+		var all []string
+		for _, why := range []string{noPage, noText, noSuccess, noEncoding} {
+			if n := skipped[why]; n > 0 {
+				all = append(all, fmt.Sprintf("%d %s", n, why))
 			}
 		}
+		if len(all) > 0 {
+			s.Note("records that are skipped: %s", strings.Join(all, ", "))
+		}
+		if a.wrong > 0 {
+			s.Note("records with a wrong length: %d, which are read up to the next record", a.wrong)
+		}
+		if a.lost > 0 {
+			s.Note("bytes that belong to no record: %d, which are skipped", a.lost)
+		}
 	}()
-	from := bufio.NewReaderSize(r, mostHeaderLine)
 	for line := int32(1); ; line++ {
-		headers, size, err := recordOf(from)
+		rec, err := a.next()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%s:%d: this record cannot be read, and no one behind it: %w", s.Path, line, err)
+			return fmt.Errorf("%s:%d: this record cannot be read: %w", s.Path, line, err)
 		}
-		it, why, block := at(line), "", &io.LimitedReader{R: from, N: size}
-		it.Row, why, it.Err = pageOf(headers, block, cols.Encoding, maxLine)
-		if _, err := io.Copy(io.Discard, block); err != nil {
-			return fmt.Errorf("%s:%d: %w", s.Path, line, err)
-		}
-		if block.N > 0 {
-			it.Row, why, it.Err = nil, "", fmt.Errorf("the record is cut off: it has %d bytes of %d", size-block.N, size)
+		it, why := at(line), ""
+		it.Row, why, it.Err = pageOf(rec, cols.Encoding, maxLine)
+		if err := rec.finish(); err != nil {
+			it.Row, why, it.Err = nil, "", err
 		}
 		if why != "" {
-			passed[why]++
+			skipped[why]++
 		} else if !yield(it) {
 			return nil
 		}
 	}
 }
 
-// Why records are passed over.
+// Why records are skipped.
 const (
-	noPage    = "no page"
-	noText    = "no text"
-	noSuccess = "an error of the server or a redirection"
+	noPage     = "not pages"
+	noText     = "neither HTML nor plain text"
+	noSuccess  = "errors of the server or redirections"
+	noEncoding = "in an encoding that is not clear (--encoding names one)"
 )
 
 // Limits of headers, so that what is no archive does not fill the memory.
@@ -77,27 +88,6 @@ const (
 	mostHeaderLine = 1 << 16
 	mostHeaders    = 1000
 )
-
-// recordOf reads the headers of the next record, and says how long its block is. The error is io.EOF if there is none.
-func recordOf(from *bufio.Reader) (headers map[string]string, size int64, err error) {
-	first, err := "", error(nil)
-	for first == "" { // empty lines stand between records
-		if first, err = headerLine(from); err != nil {
-			return nil, 0, err
-		}
-	}
-	if !strings.HasPrefix(first, "WARC/") {
-		return nil, 0, fmt.Errorf("it does not begin with WARC/, but with %.40q", first)
-	}
-	if headers, err = headersOf(from); err != nil {
-		return nil, 0, noEnd(err)
-	}
-	size, err = strconv.ParseInt(headers["content-length"], 10, 64)
-	if err != nil || size < 0 {
-		return nil, 0, fmt.Errorf("its Content-Length is %.40q", headers["content-length"])
-	}
-	return headers, size, nil
-}
 
 // noEnd turns the end of a file into an error, where more must follow.
 func noEnd(err error) error {
@@ -107,11 +97,14 @@ func noEnd(err error) error {
 	return err
 }
 
+// errLongHeader is the error of a line of headers that is too long.
+var errLongHeader = fmt.Errorf("a line of its headers has more than %d bytes", mostHeaderLine)
+
 // headerLine reads a line without its end.
 func headerLine(from *bufio.Reader) (string, error) {
 	line, err := from.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) || err == nil && len(line) > mostHeaderLine {
-		return "", fmt.Errorf("a line of its headers has more than %d bytes", mostHeaderLine)
+		return "", errLongHeader
 	}
 	if err == io.EOF && len(line) > 0 {
 		err = nil
@@ -142,8 +135,9 @@ func headersOf(from *bufio.Reader) (map[string]string, error) {
 	return nil, fmt.Errorf("it has more than %d headers", mostHeaders)
 }
 
-// pageOf returns the row of a record, or why it is passed over.
-func pageOf(headers map[string]string, block io.Reader, encoding string, maxLine int) (row []string, why string, err error) {
+// pageOf returns the row of a record, or why it is skipped.
+func pageOf(rec *archived, encoding string, maxLine int) (row []string, why string, err error) {
+	headers, block := rec.headers, rec.block
 	uri, kind, status := strings.Trim(headers["warc-target-uri"], "<>"), headers["content-type"], "" // wget writes <URI>
 	switch headers["warc-type"] {
 	case "conversion":
@@ -173,6 +167,9 @@ func pageOf(headers map[string]string, block io.Reader, encoding string, maxLine
 		return nil, noText, nil
 	}
 	text, err := textOf(block, encoding, parameters["charset"], isHTML, maxLine)
+	if unclear := (*unclearError)(nil); errors.As(err, &unclear) {
+		return nil, noEncoding, nil
+	}
 	if isHTML && err == nil {
 		text = htmlText.Normalize(text)
 	}
@@ -202,7 +199,16 @@ func answerOf(block io.Reader) (status, kind string, body io.Reader, err error) 
 	if strings.Contains(strings.ToLower(headers["transfer-encoding"]), "chunked") && beginsChunk(from) {
 		body = httputil.NewChunkedReader(from)
 	}
-	body, err = unpacked(body, headers["content-encoding"])
+	encodings := headers["content-encoding"]
+	if buffered := bufio.NewReader(body); encodings == "" { // some crawlers drop the header, and store the body as it came
+		body = buffered
+		if begin, _ := buffered.Peek(4); isPacked(begin, "gzip") {
+			encodings = "gzip"
+		} else if isPacked(begin, "zstd") {
+			encodings = "zstd"
+		}
+	}
+	body, err = unpacked(body, encodings)
 	return status, headers["content-type"], body, err
 }
 
